@@ -5,7 +5,7 @@
 # make conditions  make test on a busy machine, in another time zone, without a home folder, and the like
 # make windows  tests of what touches files, and a session of the program, for Windows under wine
 # make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
-# make beam     vet and test connect/beam, which takes minutes to compile
+# make beam     vet and test x/beam, which takes minutes to compile
 # make nightly  three hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, fresh machines
 # make weekly   the same and what takes hours
 # make clean    remove what was built here and what make setup has put into the cache folder
@@ -28,7 +28,7 @@ endif
 
 # Modules of their own, whose dependencies are none of the library's. Beam alone takes longer to compile than everything
 # else together, so make beam and make nightly test it.
-MODULES = bench connect/stream engine/sqlitetest examples report/browsertest server/browsertest
+MODULES = examples internal/engine/sqlitetest internal/report/browsertest server/browsertest x/bench x/stream
 
 .PHONY: demo build setup test unit check checks slow race nested twins platforms windows lint fuzz bench beam release fresh \
 	conditions nightly weekly modules clean
@@ -42,10 +42,10 @@ build:
 # What tests need beside Go: a browser, servers of PostgreSQL and Redis, other programs. Where something cannot be installed
 # a message says which tests are skipped.
 setup:
-	@sh internal/needs/setup.sh
+	@sh internal/testkit/needs/setup.sh
 
 test:
-	@sh internal/needs/setup.sh test
+	@sh internal/testkit/needs/setup.sh test
 	@$(MAKE) --no-print-directory lint unit
 
 # A test process may take three quarters of the machine's memory, and fails then, instead of the machine.
@@ -55,7 +55,7 @@ BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo
 ENGINES = Elastic|Milvus|Postgres|Qdrant|Redis|SQLite|SQLiteVec|Vespa|Weaviate
 SLOW = ^Test(DebianPackage|Digests|FaultsInCommands|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|NothingIsFused|$\
 	PowerCutInCommands|PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|TypesOnEveryPlatform|$(ENGINES))$$
-SLOWPACKAGES = . ./cmd/hashgrove ./engine ./export ./internal/release ./paper ./server/workshop
+SLOWPACKAGES = . ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./x/paper ./internal/workshop
 
 unit:
 	$(BOUNDED) $(GO) test -timeout 30m -skip '$(SLOW)' $(TESTFLAGS) ./...
@@ -72,9 +72,9 @@ slow:
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
 # needs a C compiler. It slows the trees thirtyfold, so long tests, and the suites of the engines but one, run with it only in
 # nightly.
-RACE = . ./boost/... ./client/... ./engine/... ./hamming/... ./index/... ./internal/cli/... ./internal/items/... \
-	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./store/... ./vectors/...
-REQUIRED = $(GO) run ./internal/needs/required
+RACE = . ./internal/fasthash/boost/... ./client/... ./internal/engine/... ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
+	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./internal/store/... ./internal/vectors/...
+REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
 		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip '$(subst |Qdrant,,$(SLOW))|Budget' $(TESTFLAGS) $(RACE); \
@@ -89,8 +89,8 @@ nested:
 
 # The plain Go twins of the assembly kernels.
 twins:
-	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) ./boost/... ./hamming/... ./internal/gemm/... ./svm/...
-	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./feature/... ./model
+	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) ./internal/fasthash/boost/... ./internal/hamming/... ./internal/numeric/gemm/... ./internal/fasthash/svm/...
+	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./internal/feature/... ./internal/model
 
 # Other kinds of processors: readers where int has 32 bits; under qemu kernels, formats, indexes and digests of trained
 # models on arm64, and formats and digests on s390x, where numbers have the other order of bytes.
@@ -98,13 +98,13 @@ ARM64 = Kernel|StayInside|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat
 S390X = BackwardCompat|NPY|Npy|IDX|RoundTrip|OtherOrder|OnEveryMachine/^(fasthash|ksh|mdsh)$$/classes
 EMULATED = $(GO) test -short -vet=off -timeout 30m $(TESTFLAGS)
 platforms:
-	GOARCH=386 $(EMULATED) ./dataset ./hamming ./internal/section ./vectors
+	GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
 	@echo "count: platforms 2" # this one, on which everything runs, and 386
 	@if command -v qemu-aarch64-static >/dev/null 2>&1 && command -v qemu-s390x-static >/dev/null 2>&1; then \
-		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./hamming ./internal/gemm ./internal/section ./svm && \
-		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./boost ./feature ./index ./method ./model ./store && \
+		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
+		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/feature ./internal/index ./internal/method ./internal/model ./internal/store && \
 		GOARCH=s390x $(EMULATED) -exec qemu-s390x-static -run '$(S390X)' \
-			./dataset ./hamming ./internal/section ./method ./model ./store && \
+			./internal/dataset ./internal/hamming ./internal/section ./internal/method ./internal/model ./internal/store && \
 		echo "count: platforms 2"; \
 	else \
 		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64 and s390x."; \
@@ -112,8 +112,8 @@ platforms:
 
 # Not a part of make check: TestTypesOnEveryPlatform checks there that everything compiles for Windows.
 windows:
-	@sh internal/needs/setup.sh wine
-	@GO=$(GO) sh internal/winetest/run.sh
+	@sh internal/testkit/needs/setup.sh wine
+	@GO=$(GO) sh x/winetest/run.sh
 
 lint:
 	$(GO) mod verify
@@ -125,33 +125,33 @@ lint:
 # look at what they reach, with the binaries of the tests; in nightly they are guided. What guided fuzzing found lies in
 # testdata/fuzz of each package.
 fuzz:
-	@$(GO) run ./internal/nightly fuzz -time $(FUZZTIME) -floor $(FUZZFLOOR)
+	@$(GO) run ./x/nightly fuzz -time $(FUZZTIME) -floor $(FUZZFLOOR)
 
 # The same bytes in any folder, for the same source, VERSION and toolchain.
 release:
-	$(GO) run ./internal/release -version '$(VERSION)' $(if $(MAINTAINER),-maintainer '$(MAINTAINER)')
+	$(GO) run ./x/release -version '$(VERSION)' $(if $(MAINTAINER),-maintainer '$(MAINTAINER)')
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
 
 beam:
-	cd connect/beam && $(GO) vet ./... && $(GO) test -timeout 30m ./...
-	@staticcheck=$$($(GO) tool -n staticcheck); cd connect/beam && $$staticcheck ./...
+	cd x/beam && $(GO) vet ./... && $(GO) test -timeout 30m ./...
+	@staticcheck=$$($(GO) tool -n staticcheck); cd x/beam && $$staticcheck ./...
 
 # RUNS and COMMANDS choose a part: internal/fresh has the scripts.
 fresh:
-	@GO=$(GO) sh internal/fresh/run.sh
+	@GO=$(GO) sh x/fresh/run.sh
 
 conditions:
-	@GO=$(GO) sh internal/fresh/conditions.sh
+	@GO=$(GO) sh x/fresh/conditions.sh
 
-# The stages are listed in internal/nightly/stages.go; logs and counts go to bin/nightly. After a night in which all
-# passed, go run ./internal/nightly record takes the counts over into the documents.
+# The stages are listed in x/nightly/stages.go; logs and counts go to bin/nightly. After a night in which all
+# passed, go run ./x/nightly record takes the counts over into the documents.
 nightly:
-	$(GO) run ./internal/nightly
+	$(GO) run ./x/nightly
 
 weekly:
-	$(GO) run ./internal/nightly -weekly
+	$(GO) run ./x/nightly -weekly
 
 modules:
 	@echo $(MODULES)

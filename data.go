@@ -7,10 +7,10 @@ import (
 	"image"
 	"strconv"
 
-	"hashgrove/dataset"
-	"hashgrove/picture"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // Data is rows to learn from, or items to put into an index, with what is known about them. It comes from Rows, Tagged,

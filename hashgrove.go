@@ -23,12 +23,12 @@ import (
 	"context"
 	"fmt"
 
-	"hashgrove/dataset"
-	"hashgrove/fasthash"
-	"hashgrove/method"
-	"hashgrove/model"
-	"hashgrove/picture"
-	"hashgrove/supervision"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/supervision"
 )
 
 // Version is the release that a model names as its maker.

@@ -17,11 +17,11 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/fasthash"
-	"hashgrove/index"
-	"hashgrove/internal/picturetest"
-	"hashgrove/method"
-	"hashgrove/supervision"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/index"
+	"hashgrove/internal/method"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/picturetest"
 )
 
 // clouds draws vectors around a centre for each of four classes.

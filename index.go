@@ -9,14 +9,14 @@ import (
 	"strconv"
 	"time"
 
-	"hashgrove/dataset"
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/model"
-	"hashgrove/store"
-	"hashgrove/vectors"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
+	"hashgrove/internal/vectors"
 )
 
 // Index finds the items whose codes are nearest, exactly. It is safe for concurrent use: searches see the items as they

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
 )
 
 // TestAttributesOfAnIndex: filters know the attributes, an upsert keeps them, and an update changes them alone.

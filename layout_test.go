@@ -18,16 +18,16 @@ import (
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = []string{
 	"hashgrove/client", "hashgrove/internal/fault",
-	"hashgrove/internal/par", "hashgrove/internal/pages", "hashgrove/internal/section", "hashgrove/internal/maxflow",
-	"hashgrove/internal/gemm", "hashgrove/internal/portable",
-	"hashgrove/hamming", "hashgrove/vectors", "hashgrove/affinity", "hashgrove/supervision", "hashgrove/picture",
-	"hashgrove/internal/gallery", "hashgrove/dataset", "hashgrove/internal/linalg", "hashgrove/internal/fashion",
-	"hashgrove/feature", "hashgrove/feature/dictionary", "hashgrove/inference",
-	"hashgrove/model", "hashgrove/boost", "hashgrove/svm", "hashgrove/index", "hashgrove/internal/atlas", "hashgrove/store",
-	"hashgrove/engine", "hashgrove/engine/enginetest", "hashgrove/export", "hashgrove/eval",
-	"hashgrove/internal/methodtest", "hashgrove/fasthash", "hashgrove/internal/solve", "hashgrove/method",
-	"hashgrove/internal/plot", "hashgrove/report", "hashgrove/internal/trial", "hashgrove/compare",
-	"hashgrove/internal/machine", "hashgrove/paper", "hashgrove/server", "hashgrove/server/workshop",
+	"hashgrove/internal/par", "hashgrove/internal/pages", "hashgrove/internal/section", "hashgrove/internal/fasthash/maxflow",
+	"hashgrove/internal/numeric/gemm", "hashgrove/internal/numeric/portable",
+	"hashgrove/internal/hamming", "hashgrove/internal/vectors", "hashgrove/internal/fasthash/affinity", "hashgrove/internal/supervision", "hashgrove/internal/picture",
+	"hashgrove/internal/picture/gallery", "hashgrove/internal/dataset", "hashgrove/internal/numeric/linalg", "hashgrove/internal/fashion",
+	"hashgrove/internal/feature", "hashgrove/internal/feature/dictionary", "hashgrove/internal/fasthash/inference",
+	"hashgrove/internal/model", "hashgrove/internal/fasthash/boost", "hashgrove/internal/fasthash/svm", "hashgrove/internal/index", "hashgrove/internal/atlas", "hashgrove/internal/store",
+	"hashgrove/internal/engine", "hashgrove/internal/engine/enginetest", "hashgrove/internal/export", "hashgrove/internal/eval",
+	"hashgrove/internal/testkit/methodtest", "hashgrove/internal/fasthash", "hashgrove/internal/numeric/solve", "hashgrove/internal/method",
+	"hashgrove/internal/plot", "hashgrove/internal/report", "hashgrove/internal/trial", "hashgrove/internal/compare",
+	"hashgrove/internal/machine", "hashgrove/x/paper", "hashgrove/server", "hashgrove/internal/workshop",
 	"hashgrove", "hashgrove/cmd/hashgrove",
 }
 
@@ -56,23 +56,23 @@ func TestImportsRunDownThePipeline(t *testing.T) {
 // TestServingLinksNeitherReadersNorLearners keeps what encodes and searches free of what reads files and learns.
 func TestServingLinksNeitherReadersNorLearners(t *testing.T) {
 	trainers := []string{
-		"hashgrove/inference", "hashgrove/boost", "hashgrove/svm", "hashgrove/fasthash", "hashgrove/method",
-		"hashgrove/feature/dictionary", "hashgrove/internal/linalg",
+		"hashgrove/internal/fasthash/inference", "hashgrove/internal/fasthash/boost", "hashgrove/internal/fasthash/svm", "hashgrove/internal/fasthash", "hashgrove/internal/method",
+		"hashgrove/internal/feature/dictionary", "hashgrove/internal/numeric/linalg",
 	}
-	learners := append(slices.Clip(trainers), "hashgrove/supervision", "hashgrove/affinity")
+	learners := append(slices.Clip(trainers), "hashgrove/internal/supervision", "hashgrove/internal/fasthash/affinity")
 	readers := []string{
-		"hashgrove/dataset", "hashgrove/internal/gallery", "image/jpeg", "image/png", "image/gif", "golang.org/x/image/",
+		"hashgrove/internal/dataset", "hashgrove/internal/picture/gallery", "image/jpeg", "image/png", "image/gif", "golang.org/x/image/",
 		"github.com/parquet-go/", "github.com/klauspost/compress/",
 	}
 	for serving, others := range map[string][]string{
-		"./model": nil,
-		"./index": {"hashgrove/model", "hashgrove/feature", "hashgrove/picture", "hashgrove/vectors"},
-		"./store": nil,
+		"./internal/model": nil,
+		"./internal/index": {"hashgrove/internal/model", "hashgrove/internal/feature", "hashgrove/internal/picture", "hashgrove/internal/vectors"},
+		"./internal/store": nil,
 	} {
 		checkDependencies(t, serving, slices.Concat(learners, readers, others))
 	}
 	// The service reads pictures and vectors of items, but never learns; the front door has everything behind it.
-	checkDependencies(t, "./server", append(trainers, "hashgrove", "hashgrove/compare", "hashgrove/paper"))
+	checkDependencies(t, "./server", append(trainers, "hashgrove", "hashgrove/internal/compare", "hashgrove/x/paper"))
 }
 
 // TestTrainingCanBeLeftOut checks that the tag notrain removes from the command what learns from uploads, and that it is
@@ -83,7 +83,7 @@ func TestTrainingCanBeLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.Contains(strings.Fields(string(out)), "hashgrove/server/workshop"); got != want {
+		if got := slices.Contains(strings.Fields(string(out)), "hashgrove/internal/workshop"); got != want {
 			t.Errorf("with the tags %q the command links the workshop: %v", tags, got)
 		}
 	}
@@ -108,8 +108,8 @@ func checkDependencies(t *testing.T, of string, unwanted []string) {
 // TestNothingElseUsesTheNetwork keeps connections to those packages whose purpose they are.
 func TestNothingElseUsesTheNetwork(t *testing.T) {
 	connected := []string{
-		"hashgrove/client", "hashgrove/cmd/hashgrove", "hashgrove/engine", "hashgrove/server", "hashgrove/server/workshop",
-		"hashgrove/internal/redistest",
+		"hashgrove/client", "hashgrove/cmd/hashgrove", "hashgrove/internal/engine", "hashgrove/server", "hashgrove/internal/workshop",
+		"hashgrove/internal/testkit/redistest",
 	}
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "./...").Output()
 	if err != nil {
@@ -129,11 +129,11 @@ func TestNothingElseUsesTheNetwork(t *testing.T) {
 // TestEnginesStayOutside keeps the clients of databases out of the library and the service: only package engine and the
 // command have them.
 func TestEnginesStayOutside(t *testing.T) {
-	unwanted := []string{"github.com/jackc/", "hashgrove/engine", "hashgrove/engine/"}
-	for _, of := range []string{".", "./server", "./store", "./index", "./client"} {
+	unwanted := []string{"github.com/jackc/", "hashgrove/internal/engine", "hashgrove/internal/engine/"}
+	for _, of := range []string{".", "./server", "./internal/store", "./internal/index", "./client"} {
 		checkDependencies(t, of, unwanted)
 	}
-	out, err := exec.Command("go", "list", "-deps", "./engine").Output()
+	out, err := exec.Command("go", "list", "-deps", "./internal/engine").Output()
 	if err != nil || !bytes.Contains(out, []byte("github.com/jackc/pgx/v5")) {
 		t.Errorf("package engine does not link pgx, so this test looks for the wrong name: %v", err)
 	}
@@ -271,7 +271,7 @@ func nested(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(strings.Fields(string(out)), "connect/beam")
+	return append(strings.Fields(string(out)), "x/beam")
 }
 
 // TestPaperMapIsTrue checks that every file and identifier named in docs/paper.md exists.
@@ -300,10 +300,7 @@ func TestPaperMapIsTrue(t *testing.T) {
 		}
 		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[3], -1) {
 			parts := strings.Split(quoted[1], ".")
-			folder := parts[0]
-			if folder == "hashgrove" {
-				folder = "."
-			}
+			folder := folderOf(parts[0])
 			if len(parts) > 1 && !declared(t, folder, parts[1:]) {
 				t.Errorf("docs/paper.md names %s, which %s does not declare", quoted[1], folder)
 			}
@@ -312,6 +309,21 @@ func TestPaperMapIsTrue(t *testing.T) {
 	if rows < 15 {
 		t.Errorf("docs/paper.md has %d rows", rows)
 	}
+}
+
+// folderOf finds the folder of a package by its name.
+func folderOf(name string) string {
+	for _, parent := range []string{"internal", "internal/fasthash"} {
+		if folder := path.Join(parent, name); name != "hashgrove" && isFolder(folder) {
+			return folder
+		}
+	}
+	return "."
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // declared tells whether the package in the folder declares the name, or the method or field of it.

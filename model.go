@@ -6,10 +6,10 @@ import (
 	"image"
 	"math/bits"
 
-	"hashgrove/export"
-	"hashgrove/hamming"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/export"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // Model turns vectors into codes. It is safe for concurrent use.

@@ -7,9 +7,9 @@ import (
 	"image"
 	"iter"
 
-	"hashgrove/feature"
-	"hashgrove/picture"
-	"hashgrove/vectors"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
 )
 
 // Pictures say how pictures become vectors. The model keeps it, so that later pictures are treated alike.

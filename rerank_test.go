@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"testing"
 
-	"hashgrove/hamming"
 	"hashgrove/internal/fault"
-	"hashgrove/vectors"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
 )
 
 // TestFindByScore: the nearest items by code, all that tie among them, in the order of the scores.

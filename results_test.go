@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/paper"
+	"hashgrove/x/paper"
 )
 
 // TestResultsIndexIsComplete checks that the index of docs/results lists every page and figure, and that the commands
@@ -34,7 +34,7 @@ func TestResultsIndexIsComplete(t *testing.T) {
 			t.Errorf("the page %s.md does not name its command", command[1])
 		}
 	}
-	for _, script := range regexp.MustCompile("`(bench/[a-z]+\\.sh)`").FindAllStringSubmatch(index, -1) {
+	for _, script := range regexp.MustCompile("`(x/bench/[a-z]+\\.sh)`").FindAllStringSubmatch(index, -1) {
 		if _, err := os.Stat(script[1]); err != nil {
 			t.Error(err)
 		}

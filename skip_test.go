@@ -18,7 +18,7 @@ func TestSkipsCanBeRequired(t *testing.T) {
 	read := 0
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && name != "." &&
-			(strings.ContainsAny(d.Name()[:1], "_.") || filepath.ToSlash(name) == "internal/needs") {
+			(strings.ContainsAny(d.Name()[:1], "_.") || filepath.ToSlash(name) == "internal/testkit/needs") {
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {

@@ -18,8 +18,8 @@ import (
 
 	"hashgrove"
 	"hashgrove/client"
+	"hashgrove/internal/store"
 	"hashgrove/server"
-	"hashgrove/store"
 )
 
 // rows are vectors around three points.

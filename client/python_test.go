@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/needs"
+	"hashgrove/internal/testkit/needs"
 )
 
 // pythonWithNumpy is a Python that has numpy, or nothing.
@@ -47,7 +47,7 @@ func TestPython(t *testing.T) {
 	vectors := filepath.Join(dir, "vectors.npy")
 	ok(t, os.WriteFile(vectors, b, 0o600))
 	cmd := exec.Command(python, "-B", "-W", "error", "test_hashgrove.py", address, "a-secret-token", vectors)
-	cmd.Dir = "../clients/python"
+	cmd.Dir = "python"
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("\nOK")) {
 		t.Fatalf("%v\n%s", err, out)

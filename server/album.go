@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
-	"hashgrove/internal/gallery"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/picture"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/gallery"
 )
 
 // album is small pictures of the items, by id. They are made once, in one pass over the data, and lie in a file without

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
 )
 
 // TestPicturesAreWaitedFor asks for a picture before it is made, by the path below the folder.

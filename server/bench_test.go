@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 	"hashgrove/server"
-	"hashgrove/store"
 )
 
 // BenchmarkSearch measures what the handler costs beside the search itself, without the network.

@@ -16,11 +16,11 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
-	"hashgrove/internal/gallery"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/vectors"
 )
 
 // The kinds of bodies.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 )
 
 // bitState is how one bit divides the items.

@@ -3,7 +3,7 @@ package server
 import (
 	"net/http"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
 )
 
 // details is what to change about an item.

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
 )
 
 // collection is an index that is served. Its file can be replaced while requests run: those that began before the

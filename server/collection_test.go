@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hashgrove/index"
-	"hashgrove/store"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 )
 
 // TestWritesThatMeetAReload: a write that has begun on a file which is then replaced is made on the new one, and

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"hashgrove/index"
-	"hashgrove/model"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 )
 
 // serverAnswer is what a client should know before it asks.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 
-	"hashgrove/hamming"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 type encodeRequest struct {

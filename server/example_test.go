@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 	"hashgrove/server"
-	"hashgrove/store"
 )
 
 // An index of codes, served and searched over HTTP.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
-	"hashgrove/model"
-	"hashgrove/picture"
-	"hashgrove/vectors"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
 )
 
 // explanation says why a query and an item are as near as they are.

@@ -3,7 +3,7 @@ package server
 import (
 	"net/http"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
 )
 
 type facetsAnswer struct {

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"syscall"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
-	"hashgrove/store"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 )
 
 // failure is an error with the status of the answer.

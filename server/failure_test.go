@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // TestHangUpsAreNoErrors: a client that goes away during a search is no error of the service in its log and its metrics,

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/internal/needs"
-	"hashgrove/store"
+	"hashgrove/internal/store"
+	"hashgrove/internal/testkit/needs"
 )
 
 // TestDiskFull fills the disk on which a served index lies, which only root can do: mount a small one.

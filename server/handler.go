@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hashgrove/model"
+	"hashgrove/internal/model"
 )
 
 // version is that of the program, as a header has it.

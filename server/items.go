@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"slices"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
-	"hashgrove/vectors"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/vectors"
 )
 
 // itemAnswer is an item as answers have it.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"hashgrove/eval"
-	"hashgrove/index"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/index"
 	"hashgrove/internal/par"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 )
 
 // labelledSnapshot is n items around a centre for each label; one in a hundred has no label.

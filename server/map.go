@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove/index"
 	"hashgrove/internal/atlas"
+	"hashgrove/internal/index"
 )
 
 // mapAnswer is a layout of the distinct codes. Lists of numbers are little-endian bytes in base64.

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hashgrove/index"
-	"hashgrove/store"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 )
 
 // The metrics, in the text form of Prometheus. They are few and have fixed labels, so that a client library, several

@@ -24,9 +24,9 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/index"
-	"hashgrove/internal/needs"
-	"hashgrove/store"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
+	"hashgrove/internal/testkit/needs"
 )
 
 // The tests here run the program itself, as an administrator would, and end it as they should not.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // qualityAnswer is what is known about how good the codes of a collection are.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/index"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
 )
 
 // fuzzed is a service of forty items with codes of four numbers, which can be written.

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // target is what one query looks for: one of its fields.

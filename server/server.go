@@ -22,7 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hashgrove/model"
+	"hashgrove/internal/model"
 )
 
 // Options say what is served, to whom, and within which limits.

@@ -17,10 +17,10 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
+	"hashgrove/internal/vectors"
 	"hashgrove/server"
-	"hashgrove/store"
-	"hashgrove/vectors"
 )
 
 func writeFile(path string, b []byte) error { return os.WriteFile(path, b, 0o666) }

@@ -25,10 +25,10 @@ import (
 	"time"
 
 	"hashgrove"
-	"hashgrove/index"
-	"hashgrove/model"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
 	"hashgrove/server"
-	"hashgrove/store"
 )
 
 // The services of these tests have two collections: shop holds vectors of four numbers with 64-bit codes, labels, tags and

@@ -23,9 +23,9 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/index"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
 )
 
 // TestSoak lets the program serve for a while, HASHGROVE_SOAK=5m for instance, as the world would use it: clients that

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hashgrove/hamming"
+	"hashgrove/internal/hamming"
 )
 
 // basis is the state of a collection that something was computed from.

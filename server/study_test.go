@@ -20,12 +20,12 @@ import (
 	"time"
 
 	"hashgrove"
-	"hashgrove/fasthash"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/atlas"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
 )
 
 // clusters is items around a centre for each label, from an id on.

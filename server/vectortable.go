@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // vectorTable is the vectors of the items, in memory, as the model sees them.

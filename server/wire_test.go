@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
 )
 
 // TestSearchAnswersAreJSON compares answers written by hand with those of package json.

@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"hashgrove"
-	"hashgrove/index"
-	"hashgrove/model"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
+	"hashgrove/internal/vectors"
 	"hashgrove/server"
-	"hashgrove/store"
-	"hashgrove/vectors"
 )
 
 // world is a server over one collection, "shop", of vectors of three classes, with its model and the vectors.

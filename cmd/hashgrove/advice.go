@@ -4,12 +4,12 @@ import (
 	"errors"
 	"strings"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
 	"hashgrove/internal/plain"
-	"hashgrove/store"
-	"hashgrove/supervision"
+	"hashgrove/internal/store"
+	"hashgrove/internal/supervision"
 )
 
 // settingFlags are the flags for the settings of package dataset.

@@ -20,9 +20,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/cli"
-	"hashgrove/supervision"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/supervision"
 )
 
 // flagPattern matches any flag of the command.

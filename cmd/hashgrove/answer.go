@@ -11,13 +11,13 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // answer is what a search found and what is needed to print it.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
 )
 
 // priced writes a table with a price per item of new.csv, the last first, under the given name of the ids. The price of

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
 )
 
 // copyReport is what backup, restore and migrate print with --json.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"hashgrove/hamming"
-	"hashgrove/store"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/store"
 )
 
 // TestBackupAndRestore: a backup is an index, and what is restored answers as the original did.

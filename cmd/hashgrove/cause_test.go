@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
 )
 

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"hashgrove"
-	"hashgrove/engine"
-	"hashgrove/index"
+	"hashgrove/internal/engine"
+	"hashgrove/internal/index"
 	"hashgrove/internal/plain"
-	"hashgrove/report"
+	"hashgrove/internal/report"
 )
 
 // reportAnswers is how many answers of every search the page shows.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/budgettest"
+	"hashgrove/internal/testkit/budgettest"
 )
 
 // TestClaimsOfFilesAreNotBelieved: files of a hundred bytes ended `index build` and `index add` with a stack trace, or

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/picture"
 )
 
 // forSimilarity is the flags where labels or tags say which rows are similar, one of them. Tags that are asked for come

@@ -11,19 +11,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/compare"
-	"hashgrove/dataset"
-	"hashgrove/eval"
-	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/compare"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/gallery"
 	"hashgrove/internal/machine"
+	"hashgrove/internal/method"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/gallery"
 	"hashgrove/internal/plain"
-	"hashgrove/method"
-	"hashgrove/picture"
-	"hashgrove/report"
-	"hashgrove/vectors"
+	"hashgrove/internal/report"
+	"hashgrove/internal/vectors"
 )
 
 type compareCommand struct {

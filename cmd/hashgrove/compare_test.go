@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/compare"
+	"hashgrove/internal/compare"
 	"hashgrove/internal/fashion"
-	"hashgrove/supervision"
+	"hashgrove/internal/supervision"
 )
 
 // compareArgs is a comparison of a second on the shop's items.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
+	"hashgrove/internal/hamming"
 )
 
 // TestCrossFit: the codes beside the model go into an index for the rows they are of, in any order and among others.

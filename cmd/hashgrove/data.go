@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/picture"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // dataFlags is the one way to say which rows, and what is known about them, for every verb.

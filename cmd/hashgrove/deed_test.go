@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/disktest"
-	"hashgrove/store"
+	"hashgrove/internal/store"
+	"hashgrove/internal/testkit/disktest"
 )
 
 // deed is a command that changes files, for the tests that let the disk fail or forget.

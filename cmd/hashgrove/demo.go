@@ -12,18 +12,18 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"hashgrove/compare"
-	"hashgrove/eval"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/compare"
+	"hashgrove/internal/eval"
 	"hashgrove/internal/fashion"
-	"hashgrove/internal/gallery"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/machine"
-	"hashgrove/method"
-	"hashgrove/model"
-	"hashgrove/picture"
-	"hashgrove/vectors"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/vectors"
 )
 
 type demoCommand struct {

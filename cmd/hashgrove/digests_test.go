@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/method"
+	"hashgrove/internal/method"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")

@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"testing"
 
-	"hashgrove/dataset"
-	"hashgrove/internal/disktest"
-	"hashgrove/internal/needs"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/section"
+	"hashgrove/internal/testkit/disktest"
+	"hashgrove/internal/testkit/needs"
 )
 
 // The commands on a disk that fails and forgets: see package disktest. They run as real processes on small data. Whatever

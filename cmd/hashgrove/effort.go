@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
-	"hashgrove/model"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // effortFlag is --effort of train: a name, or a time that the effort is to fit.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/dataset"
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 type encodeCommand struct {

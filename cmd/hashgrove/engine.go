@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/engine"
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/engine"
 	"hashgrove/internal/fault"
-	"hashgrove/store"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/store"
 )
 
 // engineFlags names a table in an engine.

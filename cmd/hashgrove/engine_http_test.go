@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/engine"
+	"hashgrove/internal/engine"
 )
 
 // TestPushOverHTTP looks at dry runs and at mistakes; package engine tests what is sent.

@@ -18,12 +18,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hashgrove/engine"
-	"hashgrove/hamming"
+	"hashgrove/internal/engine"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/needs"
-	"hashgrove/internal/pgtest"
-	"hashgrove/internal/redistest"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/pgtest"
+	"hashgrove/internal/testkit/redistest"
 )
 
 // TestPushAndPull takes items into a real PostgreSQL in all ways and gets them back.

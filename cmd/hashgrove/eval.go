@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/eval"
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 type evalCommand struct {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"hashgrove/eval"
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // sides is what is measured: both sides, what is right, and what the vectors themselves find.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"hashgrove/eval"
+	"hashgrove/internal/eval"
 	"hashgrove/internal/plain"
 )
 

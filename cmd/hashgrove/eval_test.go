@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/eval"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // evaluate runs eval with --json and returns what it says.

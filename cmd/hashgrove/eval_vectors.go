@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"hashgrove/eval"
-	"hashgrove/model"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // Bounds of what is done with vectors beside the codes.

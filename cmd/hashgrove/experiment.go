@@ -14,7 +14,7 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/section"
-	"hashgrove/paper"
+	"hashgrove/x/paper"
 )
 
 type experimentCommand struct {

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"hashgrove/paper"
+	"hashgrove/x/paper"
 )
 
 func TestExperimentWithoutItsDataNamesTheFlag(t *testing.T) {

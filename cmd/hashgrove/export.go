@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	foreign "hashgrove/export"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	foreign "hashgrove/internal/export"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 	"hashgrove/internal/section"
-	"hashgrove/model"
 )
 
 // convertCommand is export: files in the forms of other programs.

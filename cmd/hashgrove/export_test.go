@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	foreign "hashgrove/export"
-	"hashgrove/hamming"
+	foreign "hashgrove/internal/export"
+	"hashgrove/internal/hamming"
 )
 
 func TestExportToOtherPrograms(t *testing.T) {

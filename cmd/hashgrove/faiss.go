@@ -6,14 +6,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // pullFile reads the codes of a binary index of FAISS, or of another code file, as pull does those of an engine.

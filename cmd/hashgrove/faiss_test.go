@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
+	"hashgrove/internal/hamming"
 )
 
 // TestFilesOfFAISSAreCodes takes codes through files of FAISS: they are searched, pulled, built and searched for as the

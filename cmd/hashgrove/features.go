@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/feature"
-	"hashgrove/feature/dictionary"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
-	"hashgrove/picture"
-	"hashgrove/vectors"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/feature/dictionary"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
 )
 
 type featuresCommand struct {

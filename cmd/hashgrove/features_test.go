@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/feature"
+	"hashgrove/internal/feature"
 )
 
 // TestBytesOfFeaturesAgree: the bytes of a picture are the same in the file of all pictures, whose ranges were kept, and

@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/dataset"
-	foreign "hashgrove/export"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	foreign "hashgrove/internal/export"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // importCommand is import: models of other libraries.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	foreign "hashgrove/export"
+	foreign "hashgrove/internal/export"
 )
 
 // testFolder is the folder of the tests, which later change to others.

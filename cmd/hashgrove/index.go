@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/plain"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 func (a *app) index() *cobra.Command {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/dataset"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/section"
 )
 

@@ -16,13 +16,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // idFlags names items of an index by their ids.

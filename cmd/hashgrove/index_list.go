@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
-	"hashgrove/store"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 )
 
 // listCommand is index list.

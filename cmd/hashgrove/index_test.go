@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/items"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // indexReported is the report of a verb of index.

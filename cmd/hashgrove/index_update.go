@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // updateCommand is index update.

@@ -12,14 +12,14 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"hashgrove/feature"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/section"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 func (a *app) info() *cobra.Command {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/affinity"
-	"hashgrove/dataset"
-	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/plain"
-	"hashgrove/supervision"
+	"hashgrove/internal/supervision"
 )
 
 type inspectCommand struct {

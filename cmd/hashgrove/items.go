@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // itemFlags says which items go into an index.

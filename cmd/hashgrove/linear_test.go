@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/model"
+	"hashgrove/internal/model"
 )
 
 // TestLinearColumns: a model that adds columns is trained, judged, explained, indexed and searched like any other, and

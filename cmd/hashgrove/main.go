@@ -21,8 +21,8 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
 )
 
 func main() {

@@ -19,12 +19,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/needs"
-	"hashgrove/internal/pgtest"
-	"hashgrove/internal/redistest"
-	"hashgrove/supervision"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/pgtest"
+	"hashgrove/internal/testkit/redistest"
 )
 
 // outcome is what a command line left.

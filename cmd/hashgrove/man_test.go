@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/needs"
+	"hashgrove/internal/testkit/needs"
 )
 
 // TestManualPages: every verb has a page with all its flags and examples, and groff has nothing to complain about.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/section"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 type mergeCommand struct {

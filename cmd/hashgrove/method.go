@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
-	"hashgrove/method"
+	"hashgrove/internal/method"
 )
 
 // Groups of flags of train that only some methods take.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/method"
-	"hashgrove/supervision"
+	"hashgrove/internal/method"
+	"hashgrove/internal/supervision"
 )
 
 // figures is what train says of new or learned items.

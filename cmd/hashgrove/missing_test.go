@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
+	"hashgrove/internal/dataset"
 )
 
 // TestMissingValues: a model that was trained with --missing takes them everywhere, and uses that they are missing.

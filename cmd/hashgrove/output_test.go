@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/needs"
+	"hashgrove/internal/testkit/needs"
 )
 
 // TestInputsAreNotOverwritten: a file that is read stays as it is, whatever it is called and even with --force.

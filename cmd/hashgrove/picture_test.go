@@ -16,8 +16,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/feature"
-	"hashgrove/model"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/model"
 )
 
 // photoFolder makes a folder of noisy pictures of two classes, bright and dark, in the folder of that name.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/needs"
+	"hashgrove/internal/testkit/needs"
 )
 
 // feed runs a command line with a standard input.

@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/engine"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/engine"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // pullCommand is pull.

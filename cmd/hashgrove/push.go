@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/dataset"
-	"hashgrove/engine"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/engine"
 	"hashgrove/internal/plain"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/engine"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/engine"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/section"
 )

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/dataset"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/needs"
-	"hashgrove/internal/pgtest"
-	"hashgrove/internal/redistest"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/pgtest"
+	"hashgrove/internal/testkit/redistest"
 )
 
 // TestBulkFiles writes files for PostgreSQL: psql makes a table of one that is as pushed, and the others are read back.

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 
-	"hashgrove/engine"
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
-	"hashgrove/store"
+	"hashgrove/internal/engine"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 )
 
 // pushSource is items on their way into an engine.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/engine"
-	"hashgrove/internal/pgtest"
+	"hashgrove/internal/engine"
+	"hashgrove/internal/testkit/pgtest"
 )
 
 // TestPushShardsAndPipes pushes shards of vectors, of codes and of an index, and vectors from standard input: each time the

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/model"
+	"hashgrove/internal/store"
 )
 
 // queries reads what the command line asks for: items of the index, codes in hexadecimal digits, a code file, or data.

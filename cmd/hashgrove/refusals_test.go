@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/fasthash"
-	"hashgrove/model"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/model"
 )
 
 // TestColumnsGoByName: a file with the model's columns in another order, with others between them or under other names

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/picture"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // findReranked finds the items on the shortlists by their codes and orders them by their vectors. The vectors may be

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/fasthash"
-	"hashgrove/hamming"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/hamming"
 )
 
 // asCommand is what the test binary can be instead of tests.

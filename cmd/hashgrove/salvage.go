@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // salvageReport is what index salvage --json prints.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/needs"
+	"hashgrove/internal/testkit/needs"
 )
 
 // script runs a script in a shell, in which hashgrove is the program under test.

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/index"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 type searchCommand struct {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // weightsOf are the weights of a query's bits, computed as docs/promises/exactness.md says.

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"hashgrove"
-	"hashgrove/dataset"
-	"hashgrove/index"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/gallery"
+	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/picture"
-	"hashgrove/report"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/report"
 )
 
 const (

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/items"
-	"hashgrove/store"
+	"hashgrove/internal/store"
 )
 
 // indexed makes the shop, a model m.hgm of 16 bits, and the index items.hgi of items.csv with the attribute f0. The

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
-	"hashgrove/model"
+	"hashgrove/internal/model"
 	"hashgrove/server"
 )
 

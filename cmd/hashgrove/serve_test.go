@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/hamming"
-	"hashgrove/store"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/store"
 )
 
 // output is what a command prints, while it prints it.

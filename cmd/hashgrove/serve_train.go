@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/workshop"
 	"hashgrove/server"
-	"hashgrove/server/workshop"
 )
 
 // bindTraining adds the flags about what people upload to learn from.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
 )
 
 // shardFlags say which shard of the rows a command is about, for schedulers that run it once for every shard.

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/hamming"
 )
 
 // TestShardsMergeToTheWhole: shards encoded one by one and merged are the file of one encode, byte for byte.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/method"
-	"hashgrove/model"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
 )
 
 // TestColumnsOfOtherUnits: kinds are told apart in grams, and a column of metres says nothing. Train says what it does

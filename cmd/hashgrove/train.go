@@ -14,16 +14,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/fasthash"
-	"hashgrove/inference"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/items"
-	"hashgrove/method"
-	"hashgrove/model"
-	"hashgrove/picture"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // trainCommand holds the flags of train.

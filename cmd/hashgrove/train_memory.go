@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // memoryFlag is --memory of train: how much memory it may take, and what became of that.

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fasthash"
 )
 
 // manyRows writes as many rows of 8 bytes as --memory 178MB cannot hold, and their labels.

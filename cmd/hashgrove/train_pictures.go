@@ -5,15 +5,15 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/dataset"
-	"hashgrove/fasthash"
-	"hashgrove/feature"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
 	"hashgrove/internal/plain"
-	"hashgrove/method"
-	"hashgrove/model"
-	"hashgrove/picture"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // pictureTraining is how train treats pictures: what makes vectors of them, and which copies are learned from.

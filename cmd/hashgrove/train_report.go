@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"hashgrove/boost"
-	"hashgrove/fasthash"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/items"
 	"hashgrove/internal/machine"
-	"hashgrove/method"
-	"hashgrove/model"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
 )
 
 // trainReport is what train --json prints.

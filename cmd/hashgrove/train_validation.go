@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/model"
-	"hashgrove/supervision"
+	"hashgrove/internal/supervision"
 )
 
 // What train holds out unless told otherwise.

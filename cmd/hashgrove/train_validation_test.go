@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/model"
+	"hashgrove/internal/model"
 )
 
 const trainShop = "train items.csv --label category --id sku --bits 8 --rounds 5 "

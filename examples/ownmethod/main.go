@@ -9,10 +9,10 @@ import (
 	"math/rand/v2"
 
 	"hashgrove"
-	"hashgrove/method"
-	"hashgrove/model"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // classMeans implements method.Method.

@@ -27,8 +27,8 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 )
 
 // MaxPoints is the greatest number of points of a map, of codes of up to 128 bits.

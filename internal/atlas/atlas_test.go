@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 )
 
 var ctx = context.Background()

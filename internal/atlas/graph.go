@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
 	"hashgrove/internal/par"
 )
 

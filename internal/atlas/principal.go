@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/bits"
 
-	"hashgrove/hamming"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/par"
 )
 

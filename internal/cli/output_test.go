@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/needs"
+	"hashgrove/internal/testkit/needs"
 )
 
 // TestStandardOutput: where a command writes files only, - was the name of one.

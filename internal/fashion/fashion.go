@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 //go:embed NOTICE *.gz

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"hashgrove/internal/budgettest"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/model"
+	"hashgrove/internal/testkit/budgettest"
+	"hashgrove/internal/vectors"
 )
 
 // TestClaimedRows: a file of a hundred bytes that claims 2^47 rows took memory for all of them.

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hashgrove/hamming"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
 	"hashgrove/internal/section"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // CrossFit is codes for rows that a model was learned from, made by trees that had not seen them: with these in place

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
-	"hashgrove/model"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 )
 
 // Match explains the distance of a query and an item.

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hashgrove/hamming"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
 	"hashgrove/internal/section/sectiontest"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // FuzzCrossFit: any bytes are no cross-fitted codes of the model, or a code for each of some rows.

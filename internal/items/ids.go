@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hashgrove/index"
+	"hashgrove/internal/index"
 	"hashgrove/internal/plain"
 )
 

@@ -9,13 +9,13 @@ import (
 	"io"
 	"slices"
 
-	"hashgrove/dataset"
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/section"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // ErrMixed is the error about code files among other files.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/fault"
-	"hashgrove/vectors"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/vectors"
 )
 
 // codeFile writes codes of 8 bits, with ids where there are any.

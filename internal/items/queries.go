@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/fault"
-	"hashgrove/model"
-	"hashgrove/vectors"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
 )
 
 // Queries is what to search for.

@@ -8,10 +8,10 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/index"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
 	"hashgrove/internal/par"
-	"hashgrove/vectors"
+	"hashgrove/internal/vectors"
 )
 
 // Reranking says how Rerank orders items.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
 	"hashgrove/internal/fault"
-	"hashgrove/vectors"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/vectors"
 )
 
 // few is an index of n items with few distinct codes, so that most distances tie, and their vectors.

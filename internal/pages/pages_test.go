@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/needs"
+	"hashgrove/internal/testkit/needs"
 )
 
 // largeBytes is the memory of this process on large pages.

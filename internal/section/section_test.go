@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/needs"
 	"hashgrove/internal/section/sectiontest"
+	"hashgrove/internal/testkit/needs"
 )
 
 type piece struct {

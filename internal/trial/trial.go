@@ -20,15 +20,15 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove/eval"
-	"hashgrove/fasthash"
-	"hashgrove/hamming"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
 	"hashgrove/internal/section"
-	"hashgrove/method"
-	"hashgrove/model"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // Training is a finished training.

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/eval"
-	"hashgrove/fasthash"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
-	"hashgrove/method"
-	"hashgrove/model"
-	"hashgrove/supervision"
-	"hashgrove/vectors"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 func TestValuesComeBack(t *testing.T) {

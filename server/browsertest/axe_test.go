@@ -5,8 +5,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/internal/needs"
-	"hashgrove/report/browsertest/chrome"
+	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/internal/testkit/needs"
 )
 
 // checkAxe lets axe look at the page as it is.

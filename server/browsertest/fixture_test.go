@@ -18,8 +18,8 @@ import (
 	"testing"
 
 	"hashgrove"
-	"hashgrove/fasthash"
-	"hashgrove/report/browsertest/chrome"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/report/browsertest/chrome"
 	"hashgrove/server"
 )
 

@@ -6,7 +6,7 @@ require (
 	github.com/chromedp/cdproto v0.0.0-20260321001828-e3e3800016bc
 	github.com/chromedp/chromedp v0.15.1
 	hashgrove v0.0.0
-	hashgrove/report/browsertest v0.0.0
+	hashgrove/internal/report/browsertest v0.0.0
 )
 
 require (
@@ -35,4 +35,4 @@ require (
 
 replace hashgrove => ../..
 
-replace hashgrove/report/browsertest => ../../report/browsertest
+replace hashgrove/internal/report/browsertest => ../../internal/report/browsertest

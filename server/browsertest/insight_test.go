@@ -20,10 +20,10 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"hashgrove/hamming"
-	"hashgrove/index"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
 	"hashgrove/server"
-	"hashgrove/store"
 )
 
 // crowd makes an index of codes around a centre for each label; nearly all are different.

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"hashgrove/report/browsertest/chrome"
+	"hashgrove/internal/report/browsertest/chrome"
 	"hashgrove/server"
 )
 

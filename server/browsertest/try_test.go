@@ -15,9 +15,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/report/browsertest/chrome"
+	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/internal/workshop"
 	"hashgrove/server"
-	"hashgrove/server/workshop"
 )
 
 // serveWorkshop starts a service that trains what people upload.

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"hashgrove/report/browsertest/chrome"
+	"hashgrove/internal/report/browsertest/chrome"
 )
 
 // visitor is a person at the page: it clicks, types and looks.

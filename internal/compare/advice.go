@@ -1,0 +1,329 @@
+// Advice in words, drawn from the numbers of a comparison.
+//
+//	verdict    what to do: the first rule that fires speaks, and no other
+//	remarks    what else to know about the codes that the verdict names: every rule that fires speaks
+//
+// MAP decides, as the one number over the whole ranking, and always that of new items, where there are some: learned
+// items enter sentences, never a choice. Differences below near are treated as none, and so are those that the
+// queries at hand show by chance. Methods are compared by Hamming distance; where the margins of the query rank the
+// same codes clearly better, that is what codes can reach, and float search and a classifier are compared with that.
+// Seconds enter sentences and one remark, never a verdict, so that the same data lead to the same verdict on every
+// machine.
+
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/eval"
+)
+
+// What the rules take for little and for much.
+const (
+	near      = 0.01     // a difference of MAP that nobody would notice
+	costless  = 0.005    // a gain of MAP that is worth having, as it costs nothing
+	much      = 0.05     // a difference of MAP that everybody would
+	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
+	fewBytes  = 256      // bytes of an item that are no reason to look for codes
+	fewCodes  = 100      // items for each distinct code on average, from which codes are little but classes
+	fewAsked  = 200      // queries below which chance moves MAP noticeably
+	quicker   = 10       // how much less training a lesser method must take to be worth a word
+	noticed   = 5        // seconds of training that are worth a word
+	giveAway  = 0.03     // and what less training may cost
+	preferred = 0.55     // share of learned items among the first hits of a mixed base that is worth a word
+	scarce    = 10       // queries below which chance is all there is
+	unfelt    = 10       // microseconds of a search that nobody wants to be shorter
+	deviation = 2        // standard errors that chance explains
+	naming    = 3        // classes or methods named at most
+)
+
+// Advice is one sentence or two.
+type Advice struct {
+	Rule string `json:"rule"`
+	Text string `json:"text"`
+
+	way string // which of its sentences a rule said, where it has several
+}
+
+// facts is what the rules look at, and what they have said so far. Rows that do not exist are nil.
+type facts struct {
+	r      *Result
+	best   *eval.Row // greatest MAP of all methods
+	choice *eval.Row // the shortest code of its method that is near the best; nil only without a best
+	random *eval.Row // the best of the floors and references of each sort
+	sign   *eval.Row
+	class  *eval.Row // a classifier's output: its probabilities, or else the best of its codes
+	float  *eval.Row
+	failed []string
+
+	advice []Advice
+}
+
+// say adds the sentence of a rule that fires, and lends it until the next one.
+func (f *facts) say(rule, format string, args ...any) *Advice {
+	f.advice = append(f.advice, Advice{Rule: rule, Text: fmt.Sprintf(format, args...)})
+	return &f.advice[len(f.advice)-1]
+}
+
+// advise says what follows from the numbers, the verdict first, and marks the recommended row.
+func advise(r *Result) []Advice {
+	f := factsOf(r)
+	recommended := f.verdict()
+	for i := range r.Rows {
+		r.Rows[i].Recommended = &r.Rows[i] == recommended
+	}
+	scarcely := r.Data.Queries < scarce
+	if scarcely { // all else depends on that
+		f.remarkOnQueries()
+	}
+	if recommended != nil && recommended != f.float { // whoever should not hash need not know more about codes
+		f.remark()
+	}
+	if !scarcely {
+		f.remarkOnQueries()
+	}
+	if len(f.failed) > 0 {
+		f.say("failed", "Not considered, because they failed: %s.", firstNames(f.failed))
+	}
+	return f.advice
+}
+
+func factsOf(r *Result) *facts {
+	f := &facts{r: r}
+	better := func(old **eval.Row, row *eval.Row) {
+		if *old == nil || row.MAP > (*old).MAP {
+			*old = row
+		}
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		switch {
+		case row.Error != "":
+			f.failed = append(f.failed, rowName(row))
+		case row.Kind == eval.KindMethod:
+			better(&f.best, row)
+		case row.Method == random:
+			better(&f.random, row)
+		case row.Method == sign:
+			better(&f.sign, row)
+		case row.Method == probable:
+			f.class = row
+		case (row.Method == hashed || row.Method == oneHot) && (f.class == nil || f.class.Method != probable):
+			better(&f.class, row)
+		case row.Method == euclidean || row.Method == cosine:
+			better(&f.float, row)
+		}
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if f.best == nil || row.Method != f.best.Method || row.Error != "" || row.MAP < f.best.MAP-near {
+			continue
+		}
+		if f.choice == nil || row.Bits < f.choice.Bits {
+			f.choice = row
+		}
+	}
+	return f
+}
+
+// chance is how far apart the MAPs of two rows may be by the choice of the queries alone.
+func chance(a, b *eval.Row) float64 { return chanceOf(a.AP, b.AP) }
+
+// chanceOf is two standard errors of the mean difference, query by query. It is 0 where the queries are not the same.
+func chanceOf(a, b []float64) float64 {
+	if len(a) != len(b) {
+		return 0
+	}
+	n, sum, squares := 0.0, 0.0, 0.0
+	for q, own := range a {
+		if other := b[q]; own >= 0 && other >= 0 {
+			d := own - other
+			n, sum, squares = n+1, sum+d, squares+float64(d*d)
+		}
+	}
+	if n < 2 {
+		return 0
+	}
+	variance := max(0, squares-float64(sum*sum)/n) / (n - 1)
+	return deviation * math.Sqrt(variance/n)
+}
+
+// reach is what the codes of a row reach by the better of both rankings: by margins only where those are clearly
+// better. It comes with the average precision of the queries.
+func reach(row *eval.Row) (mean float64, ap []float64) {
+	if byMargins(row) {
+		return row.Margins.MAP, row.MarginAP
+	}
+	return row.MAP, row.AP
+}
+
+// byMargins reports whether margins rank the codes of a row better, by more than chance explains.
+func byMargins(row *eval.Row) bool {
+	return row.Margins.MAP > row.MAP+max(costless, chanceOf(row.AP, row.MarginAP))
+}
+
+// reached is that in words.
+func reached(row *eval.Row) string {
+	mean, _ := reach(row)
+	if byMargins(row) {
+		return fmt.Sprintf("%.3f ranked by margins", mean)
+	}
+	return fmt.Sprintf("%.3f", mean)
+}
+
+// unanswered reports whether there was nothing to find for any query.
+func unanswered(row *eval.Row) bool {
+	return len(row.AP) > 0 && slices.Max(row.AP) < 0
+}
+
+// rowName is the name of a row in sentences.
+func rowName(row *eval.Row) string {
+	switch {
+	case row.Method == euclidean:
+		return "float search by Euclidean distance"
+	case row.Method == cosine:
+		return "float search by cosine"
+	case row.Bits == 0:
+		return title(row.Method)
+	}
+	return fmt.Sprintf("%s with %d bits", title(row.Method), row.Bits)
+}
+
+// verdict says what to do and returns the row that it recommends, or nil.
+func (f *facts) verdict() *eval.Row {
+	best, float, class, choice := f.best, f.float, f.class, f.choice
+	if best == nil {
+		f.say("no-method", "Nothing can be advised: no method left codes.")
+		return nil
+	}
+	most, _ := reach(best)
+	switch {
+	case unanswered(best):
+		items := "items"
+		if f.r.Data.New > 0 {
+			items = "new items"
+		}
+		f.say("no-answers", "Nothing can be advised: no query has a similar item among the %d %s. It takes more rows, "+
+			"or other queries.", f.r.searched(), items)
+		return nil
+	case float != nil && float.MAP > most+much:
+		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %s. They lose more than "+
+			"the memory they save is worth.", rowName(float), float.MAP, rowName(choice), reached(choice))
+		return float
+	case f.random != nil && best.MAP <= f.random.MAP+2*near:
+		f.say("no-signal", "Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These "+
+			"vectors do not tell which rows are similar.", rowName(choice), choice.MAP, f.random.MAP)
+		return nil
+	case float != nil && float.MAP >= most-near && f.r.Data.Base*float.Bytes <= cheap:
+		f.say("float-cheap", "Do not hash: %s is as good, with MAP %.3f against %s of the best codes, %s, and it is "+
+			"cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
+			rowName(float), float.MAP, reached(choice), rowName(choice), f.r.Data.Base,
+			byteCount(f.r.Data.Base*float.Bytes), microseconds(float.SearchMicroseconds))
+		return float
+	case f.classifierSuffices():
+		f.sayClassifier()
+		return class
+	}
+	others := ""
+	if choice != best {
+		others = fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(best), best.MAP)
+	}
+	way, precision := precisionOf(choice)
+	f.say("use", "Use %s: MAP %.3f%s, and %s are right.%s",
+		rowName(choice), choice.MAP, f.forNew(), precision, others).way = way
+	return choice
+}
+
+// classifierSuffices reports whether a classifier is better than the best codes, or as good without taking much more
+// room.
+func (f *facts) classifierSuffices() bool {
+	if f.class == nil {
+		return false
+	}
+	most, ap := reach(f.best)
+	tolerance := max(near, chanceOf(ap, f.class.AP))
+	return f.class.MAP > most+tolerance || f.class.MAP >= most-tolerance && f.class.Bytes <= fewBytes
+}
+
+// sayClassifier is the verdict that a classifier is as good as the best codes, or better.
+func (f *facts) sayClassifier() {
+	class, way, how := f.class, "as-well", "as well"
+	most, ap := reach(f.best)
+	switch tolerance := max(near, chanceOf(ap, class.AP)); {
+	case class.MAP > most+tolerance:
+		way, how = "better", "better"
+	case class.MAP > most+near:
+		way, how = "at-least-as-well", "at least as well"
+	case class.MAP < most-near:
+		way, how = "too-few-queries", fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
+	}
+	what := fmt.Sprintf("ranking by its probabilities has MAP %.3f", class.MAP)
+	switch class.Method {
+	case hashed:
+		what = fmt.Sprintf("its probabilities, hashed to %d bits, have MAP %.3f", class.Bits, class.MAP)
+	case oneHot:
+		what = fmt.Sprintf("its answer, one-hot in %d bits, has MAP %.3f", class.Bits, class.MAP)
+	}
+	matters := "the class, and no class will be new"
+	if f.r.Data.Classes == 0 {
+		matters = "tags, and no tag will be new"
+	}
+	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %s with %s. "+
+		"Where all that matters is %s, classify and do not hash.", how, what, f.forNew(), byteCount(class.Bytes),
+		rowName(f.choice), reached(f.choice), byteCount(f.choice.Bytes), matters).way = way
+}
+
+// forNew says what the numbers are about.
+func (f *facts) forNew() string {
+	if f.r.Data.New > 0 {
+		return " for new items"
+	}
+	return ""
+}
+
+// precisionOf says how many of the nearest items are right: of 100, or of as many as there are.
+func precisionOf(row *eval.Row) (way, text string) {
+	if math.Abs(row.ReachablePrecision-row.Precision100) < 0.0005 {
+		return "of-100", fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.ReachablePrecision)
+	}
+	return "of-those-there-are", fmt.Sprintf("of the nearest items, as many as there are right ones and 100 at most, "+
+		"%.0f %%", 100*row.ReachablePrecision)
+}
+
+// countClasses begins a sentence about classes.
+func countClasses(n int) string {
+	if n == 1 {
+		return "One class is"
+	}
+	return fmt.Sprintf("%d classes are", n)
+}
+
+// firstNames joins the first few names.
+func firstNames(names []string) string {
+	if len(names) <= naming {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:naming], ", "), len(names)-naming)
+}
+
+func byteCount(n int) string {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d kB", (n+500)/1000)
+	}
+	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
+}
+
+func microseconds(v float64) string {
+	if v < 1000 {
+		return fmt.Sprintf("%.1f us", v)
+	}
+	return fmt.Sprintf("%.1f ms", v/1000)
+}

@@ -1,0 +1,255 @@
+// Package compare trains several methods on one data set, judges them side by side with floors and references, and
+// says in words what follows.
+//
+//	Read, Split   files -> Data: a base to learn from and to search in, new items to search in, and queries
+//	Run           Data, Options -> Result: a row for each method and code length, and advice in sentences
+//	Result.CSV, Markdown, Benchmark, Report: the same numbers in other forms
+//
+// One run is a list of tasks, each a training and its rows:
+//
+//	for each task
+//		train        on the base                                       FastHash once, at the longest length: its
+//		                                                               bits are stage-wise, so prefixes are the rest
+//		encode       base and new items, and the queries on one core, timed
+//		judge        package eval, with ties counted fairly: new items first, then learned ones, then a mix
+//		again        without some classes, whose queries then search in all items
+//		keep         the rows in the work folder
+//
+// A task that fails leaves its error in its row, and the others continue. Everything but seconds and microseconds is a
+// function of data, options and seed.
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/report"
+	"hashgrove/internal/trial"
+)
+
+// Progress says how far a run is, in steps of roughly equal length.
+type Progress struct {
+	Done, Total int
+	Kept        int    // steps that an earlier run did; they are within Done
+	Note        string // what was finished just now; "" between the ends of tasks
+}
+
+// Result is a finished comparison.
+type Result struct {
+	Version  string         `json:"version"`
+	Data     report.Dataset `json:"data"`
+	Bits     []int          `json:"bits"`
+	PCA      int            `json:"pca,omitempty"`
+	Seed     uint64         `json:"seed"`
+	NewShare float64        `json:"new_share"` // share of the items that are new, which nothing was learned from
+	// Standardized says that float search and all methods but FastHash saw standardised columns, and Scale says why, or
+	// why not; "" where there was nothing to decide.
+	Standardized bool   `json:"standardized"`
+	Scale        string `json:"scale,omitempty"`
+	// Neighbours is how the float neighbours were found; "" where they were not.
+	Neighbours eval.Metric `json:"neighbours,omitempty"`
+	Rows       []eval.Row  `json:"rows"`
+	Advice     []Advice    `json:"advice"`
+	Warnings   []string    `json:"warnings"`
+	Kept       int         `json:"kept_rows"` // rows of an earlier run
+	Seconds    float64     `json:"seconds"`
+
+	notes []error       // the warnings that the comparison itself adds, with their codes
+	asked float64       // Options.NewShare
+	scale *model.Affine // of the vectors that float search compared; nil where they stayed as they are
+}
+
+// Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the
+// same call resumes from there.
+func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
+	began := time.Now()
+	o, err := o.suit(data)
+	if err != nil {
+		return nil, err
+	}
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	if data, err = data.parts(o.NewShare, o.Seed); err != nil {
+		return nil, err
+	}
+	if err := data.check(); err != nil {
+		return nil, err
+	}
+	s, err := newStage(ctx, data, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Work != "" {
+		if err := os.MkdirAll(o.Work, 0o777); err != nil { // now, not after the first hour
+			return nil, fault.New("work-folder", "the folder for finished methods: %w", err)
+		}
+	}
+	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
+		asked: o.NewShare}
+	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
+	result.Standardized, result.Scale, result.scale = s.scale.Map != nil, s.scale.Reason, s.scale.Map
+	if s.bench.Options.Neighbours != nil {
+		result.Neighbours = o.Neighbours
+	}
+	if err := s.runTasks(ctx, result); err != nil {
+		return nil, err
+	}
+	result.sortMethods()
+	result.Warnings, result.notes = s.warnings(result.Rows), s.notes
+	if data.labelled() {
+		result.Advice = advise(result)
+	} else {
+		result.Advice = adviseByRecall(result)
+	}
+	result.Seconds = time.Since(began).Seconds()
+	return result, nil
+}
+
+// runTasks fills in the rows: those that an earlier run has kept, and the others by running their tasks.
+func (s *stage) runTasks(ctx context.Context, result *Result) error {
+	tasks, rows := s.tasks(), map[int][]eval.Row{}
+	for i, t := range tasks {
+		s.progress.Total += t.steps
+		if kept, ok := s.loadRows(t); ok {
+			rows[i] = kept
+			s.noteCaps(kept)
+			s.progress.Kept += t.steps
+			result.Kept += len(kept)
+		}
+	}
+	s.progress.Done = s.progress.Kept
+	s.reportProgress("")
+	for i, t := range tasks {
+		if rows[i] == nil {
+			until := s.progress.Done + t.steps
+			err := trial.Protect(t.method, func() (err error) {
+				rows[i], err = t.work(ctx, t)
+				return err
+			})
+			if ctx.Err() != nil {
+				return fmt.Errorf("%s: %w", t.title(), context.Cause(ctx))
+			}
+			if err != nil {
+				rows[i] = t.failed(err)
+			} else if err := s.saveRows(t, rows[i]); err != nil {
+				return err
+			}
+			s.noteCaps(rows[i])
+			s.progress.Done = until
+			s.reportProgress(t.outcome(rows[i]))
+		}
+		result.Rows = append(result.Rows, rows[i]...)
+	}
+	return nil
+}
+
+// sortMethods puts the methods in front, by the best that they reach at any length; the rows of a method stay together,
+// and the order of all else stays.
+func (r *Result) sortMethods() {
+	best := map[string]float64{}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		best[row.Method] = max(best[row.Method], r.quality(row))
+	}
+	slices.SortStableFunc(r.Rows, func(a, b eval.Row) int {
+		switch {
+		case a.Kind != eval.KindMethod || b.Kind != eval.KindMethod:
+			return cmp.Compare(rank(a), rank(b))
+		case a.Method == b.Method:
+			return 0
+		}
+		return cmp.Or(cmp.Compare(best[b.Method], best[a.Method]), cmp.Compare(a.Method, b.Method))
+	})
+}
+
+// quality is the number that decides about a row: MAP, or the recall of float neighbours where no labels say what is
+// right.
+func (r *Result) quality(row *eval.Row) float64 {
+	if r.unlabelled() {
+		return recallOf(row, r.recallRank())
+	}
+	return row.MAP
+}
+
+// rank is 0 for methods and 1 for what they are measured against.
+func rank(r eval.Row) int {
+	if r.Kind == eval.KindMethod {
+		return 0
+	}
+	return 1
+}
+
+// noteCaps remembers how many bits a method can make at most.
+func (s *stage) noteCaps(rows []eval.Row) {
+	for _, r := range rows {
+		if r.CappedFrom > 0 {
+			s.most[r.Method] = r.Bits
+		}
+	}
+}
+
+// reportProgress calls Options.Progress.
+func (s *stage) reportProgress(note string) {
+	if s.o.Progress != nil {
+		p := s.progress
+		p.Note = note
+		s.o.Progress(p)
+	}
+}
+
+// finishStep counts one step within a task.
+func (s *stage) finishStep() {
+	s.progress.Done++
+	s.reportProgress("")
+}
+
+// warnings collects the doubts about the data: those that came with them, and those that most rows share.
+func (s *stage) warnings(rows []eval.Row) []string {
+	list := append([]string{}, s.data.Base.Warnings...)
+	for _, note := range s.notes {
+		list = append(list, note.Error())
+	}
+	add := func(name string, p *Part) {
+		for _, w := range p.Warnings {
+			learning := slices.Contains(p.TrainingWarnings, w) // nothing is learned from these rows
+			if !learning && !slices.Contains(list, w) {
+				list = append(list, name+": "+w)
+			}
+		}
+	}
+	if s.data.New != nil {
+		add("new items", s.data.New)
+	}
+	add("queries", s.data.Queries)
+	count := map[string]int{}
+	for _, r := range rows {
+		for _, w := range r.Warnings {
+			if strings.Contains(w, "pr_area_10000") {
+				continue // numbers that only the rows themselves have
+			}
+			if count[w]++; count[w] == len(rows)/2+1 {
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
+// Find lends the row of a method at a code length, or nil. Bits 0 finds the method's first row.
+func (r *Result) Find(method string, bits int) *eval.Row {
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Method == method && (bits == 0 || row.Bits == bits) {
+			return row
+		}
+	}
+	return nil
+}

@@ -1,0 +1,578 @@
+package compare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// clusters draws vectors around two centres for each class: a class is no ball, so labels help. A part of the columns
+// is noise that is louder than the rest.
+func clusters(seed uint64, n, classes int) *Part { return clustersAround(2, seed, n, classes) }
+
+// clustersAround draws around more centres for each class: from three on, planes do not tell the classes apart.
+func clustersAround(each int, seed uint64, n, classes int) *Part {
+	const useful, noise = 8, 8
+	centres, rng := rand.New(rand.NewPCG(7, 7)), rand.New(rand.NewPCG(seed, 1))
+	centre := make([]float64, each*classes*useful)
+	for i := range centre {
+		centre[i] = 5 * centres.NormFloat64()
+	}
+	p := &Part{
+		X:    vectors.Matrix{Rows: n, Cols: useful + noise, Data: make([]float32, 0, n*(useful+noise))},
+		Data: &supervision.Data{Rows: n, Digest: sha256.Sum256(fmt.Append(nil, "clusters", seed, n, classes))},
+	}
+	p.Labels = &supervision.Labels{}
+	for k := range classes {
+		p.Labels.Names = append(p.Labels.Names, fmt.Sprintf("class %c", 'a'+k))
+	}
+	for i := range n {
+		c := rng.IntN(each * classes)
+		for j := range useful {
+			p.X.Data = append(p.X.Data, float32(centre[c*useful+j]+2*rng.NormFloat64()))
+		}
+		for range noise {
+			p.X.Data = append(p.X.Data, float32(12*rng.NormFloat64()))
+		}
+		p.Labels.Class = append(p.Labels.Class, int32(c%classes))
+		p.Row = append(p.Row, i)
+	}
+	p.Source = p.X
+	return p
+}
+
+func clusterData() *Data {
+	return &Data{Name: "clusters", Base: clusters(1, 600, 6), Queries: clusters(2, 90, 6)}
+}
+
+// small is a comparison of a second, with few trees of the paper.
+func small() Options {
+	return Options{
+		Methods: []string{"fasthash", "lsh"}, Bits: []int{8, 32}, Seed: 1,
+		FastHash: fasthash.Options{Effort: fasthash.Paper, Trees: boost.Options{Rounds: 8, Depth: 3}},
+	}
+}
+
+func run(t *testing.T, d *Data, o Options) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), d, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func value(t *testing.T, r *Result, method string, bits int) *eval.Row {
+	t.Helper()
+	row := r.Find(method, bits)
+	if row == nil || row.Error != "" {
+		t.Fatalf("no row of %s at %d bits: %+v", method, bits, row)
+	}
+	return row
+}
+
+// The order that every comparison should show, with the marks around the methods: with few trees of the paper, and by
+// default.
+func TestOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
+	byDefault := small()
+	byDefault.FastHash = fasthash.Options{}
+	for _, o := range []Options{small(), byDefault} {
+		t.Run(string(o.FastHash.Effort), func(t *testing.T) { testOrder(t, o) })
+	}
+}
+
+func testOrder(t *testing.T, o Options) {
+	d := &Data{Name: "clusters", Base: clustersAround(3, 1, 600, 6), Queries: clustersAround(3, 2, 90, 6)}
+	r := run(t, d, o)
+	random, lsh, fast := value(t, r, "random", 32), value(t, r, "lsh", 32), value(t, r, "fasthash", 32)
+	if !(random.MAP+0.03 < lsh.MAP && lsh.MAP+0.2 < fast.MAP && fast.MAP > 0.9) {
+		t.Errorf("MAP of random codes %.3f, LSH %.3f, FastHash %.3f", random.MAP, lsh.MAP, fast.MAP)
+	}
+	var names []string
+	for _, row := range r.Rows {
+		names = append(names, fmt.Sprint(row.Method, " ", row.Bits))
+		if row.Error != "" || !(row.MAPLow <= row.MAP && row.MAP <= row.MAPHigh && row.MAP > 0 && row.MAP <= 1) {
+			t.Errorf("%s: MAP %v from %v to %v, error %q", rowName(&row), row.MAP, row.MAPLow, row.MAPHigh, row.Error)
+		}
+		if row.Precision100 == 0 || row.PRArea == 0 || row.MAP10000 == 0 || row.UnseenMAP == 0 || row.SearchMicroseconds <= 0 || row.Bytes != (row.Bits+7)/8 {
+			t.Errorf("%s lacks a number: %+v", rowName(&row), row)
+		}
+		if len(row.PerClass) != 6 || row.PRCurve == nil || row.PrecisionCurve == nil {
+			t.Errorf("%s lacks classes or curves", rowName(&row))
+		}
+		isFloat := strings.Contains(row.Method, "float")
+		if codes := len(row.Searches) == sampleSearches && len(row.Usage.Ones) == row.Bits && len(row.Searches[0].Items) == nearestItems; codes == isFloat {
+			t.Errorf("%s has %d searches and a usage of %d bits", rowName(&row), len(row.Searches), len(row.Usage.Ones))
+		}
+		if learned := row.Kind == eval.KindMethod || strings.HasPrefix(row.Method,
+			"classifier"); learned && (row.TrainSeconds <= 0 || row.EncodeMicroseconds <= 0) {
+			t.Errorf("%s has no times", rowName(&row))
+		}
+	}
+	want := []string{
+		"fasthash 8", "fasthash 32", "lsh 8", "lsh 32", "random 8", "random 32", "sign 16",
+		"classifier-float 192", "classifier-onehot 6", "classifier 8", "classifier 32", "float-euclidean 512", "float-cosine 512",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("the rows are %v", names)
+	}
+	if len(fast.Objective) != 32 || len(value(t, r, "fasthash", 8).Objective) != 8 || fast.TrainSeconds <= value(t, r,
+		"fasthash", 8).TrainSeconds {
+		t.Error("the shorter FastHash is no prefix of the longer in objective or time")
+	}
+	if len(r.Data.HeldOut) != 2 || r.Data.Classes != 6 || r.Advice[0].Rule != "use" || !strings.Contains(r.Advice[0].Text, "FastHash") {
+		t.Errorf("held out %v, advice %+v", r.Data.HeldOut, r.Advice)
+	}
+}
+
+// untimed is the result as JSON without anything that was timed.
+func untimed(t *testing.T, r *Result) string {
+	t.Helper()
+	c := *r
+	c.Seconds, c.Kept, c.Advice = 0, 0, nil
+	c.Rows = slices.Clone(r.Rows)
+	for i := range c.Rows {
+		row := &c.Rows[i]
+		row.TrainSeconds, row.EncodeMicroseconds, row.SearchMicroseconds = 0, 0, 0
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	usage, err := json.Marshal(func() (u []any) {
+		for _, row := range r.Rows {
+			u = append(u, row.Usage)
+		}
+		return u
+	}())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b) + string(usage)
+}
+
+// Everything but times is a function of data, options and seed.
+func TestDeterminism(t *testing.T) {
+	var first string
+	for _, threads := range []int{1, 3} {
+		o := small()
+		o.Threads = threads
+		r := run(t, clusterData(), o)
+		if text := untimed(t, r); first == "" {
+			first = text
+		} else if text != first {
+			t.Errorf("%d threads gave another result", threads)
+		}
+	}
+	o := small()
+	o.Seed = 2
+	if untimed(t, run(t, clusterData(), o)) == first {
+		t.Error("another seed gave the same result: this test cannot fail")
+	}
+}
+
+// byMarginsOf judges a part of the items by margins.
+func byMarginsOf(t *testing.T, m *model.Model, d *Data, items *Part) eval.MarginItems {
+	t.Helper()
+	margins, err := m.Margins(context.Background(), d.Queries.X, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := eval.TruthOf(d.Queries.Data, items.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := eval.RetrievalMargins(context.Background(), encode(t, m, d.Queries), encode(t, m, items), margins, truth,
+		eval.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.MarginItems()
+}
+
+// The rows of FastHash and of other methods are those of models trained by themselves at that length.
+func TestRowsAreThoseOfTheModels(t *testing.T) {
+	d, o := clusterData(), small()
+	o.Unseen = -1
+	models := map[string]*model.Model{}
+	o.Each = func(method string, bits int, m *model.Model) { models[fmt.Sprint(method, bits)] = m }
+	r, parts := run(t, d, o), parted(t, d, o)
+	for _, name := range []string{"fasthash", "lsh"} {
+		for _, bits := range o.Bits {
+			m := models[fmt.Sprint(name, bits)]
+			if m == nil || m.Encoder.Bits() != bits {
+				t.Fatalf("no model of %s at %d bits", name, bits)
+			}
+			queries, got := encode(t, m, parts.Queries), value(t, r, name, bits)
+			learned, added := judged(t, queries, m, parts, parts.Base), judged(t, queries, m, parts, parts.New)
+			if got.MAP != added.MAP || got.UnseenMAP != 0 || got.Precision100 != added.Precision[100] {
+				t.Errorf("%s at %d bits: MAP %v, want %v; unseen %v", name, bits, got.MAP, added.MAP, got.UnseenMAP)
+			}
+			ofAdded, ofLearned := *added.Items(), *learned.Items()
+			ofAdded.Margins, ofLearned.Margins = byMarginsOf(t, m, parts, parts.New), byMarginsOf(t, m, parts, parts.Base)
+			if *got.NewItems != ofAdded || *got.LearnedItems != ofLearned || got.Margins != ofAdded.Margins {
+				t.Errorf("%s at %d bits: new %+v, want %+v; learned %+v, want %+v", name, bits, *got.NewItems,
+					ofAdded, *got.LearnedItems, ofLearned)
+			}
+			if got.Margins.MAP == got.MAP || len(got.MarginAP) != len(got.AP) {
+				t.Errorf("%s at %d bits: MAP %v and %v by margins", name, bits, got.MAP, got.Margins.MAP)
+			}
+		}
+	}
+	if fast, lsh := value(t, r, "fasthash", 32), value(t, r, "lsh", 32); !(fast.MixedLearnedShare > 0.52) ||
+		math.Abs(lsh.MixedLearnedShare-0.5) > 0.04 {
+		t.Errorf("FastHash puts %v learned items first, LSH %v", fast.MixedLearnedShare, lsh.MixedLearnedShare)
+	}
+	o.Bits, o.Each = []int{8}, nil
+	if short := run(t, d, o); value(t, short, "fasthash", 8).MAP != value(t, r, "fasthash", 8).MAP {
+		t.Error("FastHash trained to 8 bits is not the prefix of the one trained to 32")
+	}
+}
+
+func TestInterruptionAndResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
+	small := func() Options {
+		o := small()
+		o.Bits = []int{4, 12}
+		return o
+	}
+	want := untimed(t, run(t, clusterData(), small()))
+	work := t.TempDir()
+	interrupt := func(when func(p Progress) bool) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(context.Background())
+		o := small()
+		o.Work = work
+		o.Progress = func(p Progress) {
+			if when(p) {
+				cancel()
+			}
+		}
+		if _, err := Run(ctx, clusterData(), o); !errors.Is(err, context.Canceled) {
+			t.Fatalf("interrupted: %v", err)
+		}
+		cancel()
+	}
+	files := func(pattern string) []string {
+		found, err := filepath.Glob(filepath.Join(work, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	interrupt(func(p Progress) bool { return p.Done == 5 }) // in the first training of FastHash
+	if len(files("fasthash-*.base.ckpt")) != 1 || len(files("fasthash-*.json")) > 1 {
+		t.Errorf("an interrupted FastHash left %v", files("*"))
+	}
+	interrupt(func(p Progress) bool { return p.Done == 15 }) // in the second
+	if len(files("fasthash-*.unseen.ckpt")) != 1 {
+		t.Errorf("an interrupted FastHash left %v", files("*"))
+	}
+	interrupt(func(p Progress) bool { return strings.HasPrefix(p.Note, "random, 4") })
+	if len(files("lsh-*.json")) != 1 || len(files("*.ckpt*")) != 0 {
+		t.Errorf("after FastHash and LSH there are %v", files("*"))
+	}
+
+	o := small()
+	o.Work = work
+	var first Progress
+	o.Progress = func(p Progress) {
+		if first.Total == 0 {
+			first = p
+		}
+		if strings.Contains(p.Note, "fasthash") {
+			t.Error("FastHash was trained again")
+		}
+	}
+	r := run(t, clusterData(), o)
+	if first.Kept == 0 || first.Done != first.Kept || first.Total <= first.Kept || r.Kept != 5 {
+		t.Errorf("began at %+v, with %d rows kept", first, r.Kept)
+	}
+	if untimed(t, r) != want {
+		t.Error("the resumed comparison differs from an undisturbed one")
+	}
+	if fast := value(t, r, "fasthash", 12); fast.TrainSeconds <= 0 {
+		t.Error("the time of an interrupted training is lost")
+	}
+
+	// All is kept now; a damaged file and other options are not taken.
+	if r = run(t, clusterData(), o); r.Kept != len(r.Rows) {
+		t.Errorf("%d of %d rows were kept", r.Kept, len(r.Rows))
+	}
+	if err := os.WriteFile(files("sign-*.json")[0], []byte(`{"Rows":[{"method":`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if r = run(t, clusterData(), o); r.Kept != len(r.Rows)-1 || untimed(t, r) != want {
+		t.Errorf("with one damaged file %d of %d rows were kept", r.Kept, len(r.Rows))
+	}
+	o.Progress = nil
+	o.FastHash.Trees.Depth = 2
+	if r = run(t, clusterData(), o); r.Kept != len(r.Rows)-2 {
+		t.Errorf("with other trees %d of %d rows were kept", r.Kept, len(r.Rows))
+	}
+	o.Methods = []string{"lsh"}
+	other := clusterData()
+	other.Queries = clusters(3, 90, 6)
+	if r = run(t, other, o); r.Kept != 0 {
+		t.Errorf("%d rows of other queries were taken", r.Kept)
+	}
+	o.Seed = 9
+	if r = run(t, clusterData(), o); r.Kept != 0 {
+		t.Errorf("%d rows of another seed were taken", r.Kept)
+	}
+	o.Restart = true
+	if r = run(t, clusterData(), o); r.Kept != 0 {
+		t.Errorf("%d rows were taken in a restart", r.Kept)
+	}
+}
+
+// One method that fails is said in its row and loses no other.
+func TestFailureStaysInItsRow(t *testing.T) {
+	o := small()
+	o.Methods = []string{"cca-itq", "pca-itq", "lsh"}
+	o.Unseen, o.Work = -1, t.TempDir()
+	o.Each = func(method string, bits int, _ *model.Model) {
+		if method == "cca-itq" && bits > 8 {
+			panic("out of luck")
+		}
+	}
+	r := run(t, clusterData(), o)
+	bad := r.Find("cca-itq", 32)
+	if bad == nil || bad.Error == "" || bad.MAP != 0 {
+		t.Fatalf("the failed row is %+v", bad)
+	}
+	value(t, r, "cca-itq", 8)
+	value(t, r, "pca-itq", 8)
+	value(t, r, "lsh", 32)
+	value(t, r, "float-cosine", 0)
+	if len(r.Failures()) != 1 || said(r.Advice, "failed").Rule == "" {
+		t.Errorf("failures %v, advice %v", r.Failures(), r.Advice)
+	}
+	if again := run(t, clusterData(), o); again.Kept != len(r.Rows)-1 {
+		t.Errorf("%d of %d rows were kept; a failure must be tried again", again.Kept, len(r.Rows))
+	}
+	o.Work, o.Each = "", func(method string, bits int, _ *model.Model) {
+		if method == "lsh" {
+			panic("index out of range\nstack")
+		}
+	}
+	r = run(t, clusterData(), o)
+	if got := r.Find("lsh", 8).Error; !fault.NamesInOrder(got, "lsh; index out of range") || strings.Contains(got, "stack") {
+		t.Errorf("a panic became %q", got)
+	}
+	value(t, r, "pca-itq", 8)
+}
+
+// A method that cannot make as many bits makes as many as it can, once, and its row says so.
+func TestBitsAreCapped(t *testing.T) {
+	o := small() // 16 columns
+	o.Methods, o.Bits, o.Work = []string{"pca-itq", "lsh"}, []int{8, 24, 32, 64}, t.TempDir()
+	first := run(t, clusterData(), o)
+	for range 2 {
+		var found []string
+		r := run(t, clusterData(), o)
+		for _, row := range r.Rows {
+			if row.Error != "" {
+				t.Errorf("%s: %s", rowName(&row), row.Error)
+			}
+			if row.Method == "pca-itq" {
+				found = append(found, fmt.Sprint(row.Bits, " of ", row.CappedFrom))
+			}
+		}
+		if want := []string{"8 of 0", "16 of 24"}; !slices.Equal(found, want) || untimed(t, r) != untimed(t, first) {
+			t.Errorf("the rows are %v", found)
+		}
+		_, cells := r.Table()
+		if !slices.ContainsFunc(cells, func(line []string) bool { return line[1] == "16 (of 24)" }) {
+			t.Errorf("the table does not say what is capped: %v", cells)
+		}
+	}
+	o.Bits, o.Work = []int{8, 16, 24}, ""
+	if r := run(t, clusterData(), o); r.Find("pca-itq", 24) != nil || value(t, r, "pca-itq", 16).CappedFrom != 0 {
+		t.Error("16 bits that were asked for and 24 bits that are capped to them are two rows")
+	}
+}
+
+// Where scales differ, float search and the methods see standardised columns, and the models take the vectors as they
+// are.
+func TestStandardisedColumns(t *testing.T) {
+	scaled := func() *Data {
+		d := clusterData()
+		for _, p := range []*Part{d.Base, d.Queries} {
+			for i := range p.X.Rows {
+				for j := 8; j < 16; j++ { // noise
+					p.X.Row(i)[j] *= 1000
+				}
+			}
+		}
+		return d
+	}
+	for _, pca := range []int{0, 12} {
+		o := small()
+		o.Methods, o.Unseen, o.PCA = []string{"fasthash", "lsh"}, -1, pca
+		models := map[string]*model.Model{}
+		o.Each = func(method string, bits int, m *model.Model) { models[fmt.Sprint(method, bits)] = m }
+		auto := run(t, scaled(), o)
+		d := parted(t, scaled(), o)
+		for _, name := range []string{"fasthash", "lsh"} {
+			m := models[name+"32"]
+			if got, want := value(t, auto, name, 32).MAP, judged(t, encode(t, m, d.Queries), m, d, d.New).MAP; got != want {
+				t.Errorf("PCA %d: %s has MAP %v, and its model %v", pca, name, got, want)
+			}
+		}
+		o.Standardize = "off"
+		off := run(t, scaled(), o)
+		silent := *auto
+		silent.Standardized = false
+		if !auto.Standardized || auto.Scale == "" || auto.Title() == silent.Title() || off.Standardized {
+			t.Errorf("standardised: %v for %q, and %v where it is off", auto.Standardized, auto.Scale, off.Standardized)
+		}
+		for _, name := range []string{"lsh", "float-euclidean", "float-cosine"} {
+			if a, b := value(t, auto, name, 0).MAP, value(t, off, name, 0).MAP; a < b+0.01 {
+				t.Errorf("PCA %d: %s has MAP %v standardised and %v as it is", pca, name, a, b)
+			}
+		}
+		if a, b := value(t, auto, "fasthash", 32).MAP, value(t, off, "fasthash", 32).MAP; pca == 0 && a != b {
+			t.Errorf("FastHash has MAP %v standardised and %v as it is", a, b)
+		}
+	}
+	if err := (Options{Standardize: "maybe"}).Check(); err == nil {
+		t.Error("maybe is no way to standardise")
+	}
+}
+
+func TestOptionsThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Options)
+		code   fault.Code
+		facts  string
+	}{
+		{func(o *Options) { o.Methods = []string{"fasthash", "magic"} },
+			"no-such-method", `"magic"; fasthash; ` + Names()[len(Names())-1]},
+		{func(o *Options) { o.Methods = []string{"lsh", "lsh"} }, "named-twice", "lsh"},
+		{func(o *Options) { o.Bits = []int{0, 8} }, "bits-out-of-range", "0; 8; 1; 4096"},
+		{func(o *Options) { o.Bits = []int{5000} }, "bits-out-of-range", "5000; 1; 4096"},
+		{func(o *Options) { o.PCA = -1 }, "negative-number", "-1"},
+	} {
+		o := small()
+		c.change(&o)
+		if d := fault.Differs(o.Check(), c.code, strings.Split(c.facts, "; ")...); d != "" {
+			t.Error(d)
+		}
+	}
+	deep := small()
+	deep.FastHash.Trees.Depth = 99
+	if err := deep.Check(); err == nil || !strings.Contains(err.Error(), "depth") || !strings.Contains(err.Error(), "99") {
+		t.Errorf("trees of depth 99: %v", err)
+	}
+	for _, c := range []struct {
+		change func(*Data, *Options)
+		code   fault.Code
+		facts  string
+	}{
+		{func(d *Data, o *Options) { o.Unseen = 5 }, "wrong-count", "5"},
+		{func(d *Data, o *Options) { o.Unseen = 1 }, "wrong-count", "1"},
+		{func(d *Data, o *Options) { d.Queries.X.Cols = 8 }, "wrong-dimension", "queries; 8; 16"},
+		{func(d *Data, o *Options) {
+			d.Queries.Labels = &supervision.Labels{Class: make([]int32, d.Queries.Rows), Names: []string{"frog"}}
+		}, "no-shared-names", "class; queries; frog"},
+		{func(d *Data, o *Options) { d.Queries.Labels = nil }, "labels-missing", "queries"},
+		{func(d *Data, o *Options) { clear(d.Base.Labels.Class) }, "one-class", ""},
+	} {
+		d, o := clusterData(), small()
+		c.change(d, &o)
+		_, err := Run(context.Background(), d, o)
+		if d := fault.Differs(err, c.code, strings.Split(c.facts, "; ")...); d != "" {
+			t.Error(d)
+		}
+	}
+	o := Options{Methods: []string{"all"}, Bits: []int{16, 8, 16}}
+	o, err := o.withDefaults()
+	if err != nil || !slices.Equal(o.Methods, Names()) || !slices.Equal(o.Bits, []int{8, 16}) {
+		t.Errorf("%v %v %v", o.Methods, o.Bits, err)
+	}
+	if o, err = (Options{}).withDefaults(); err != nil || len(o.Methods) < 5 || !slices.Equal(o.Bits,
+		[]int{16, 32, 64, 128}) {
+		t.Errorf("%v %v %v", o.Methods, o.Bits, err)
+	}
+}
+
+// Every method that the registry knows runs in a comparison: its name, its options and its two trainings.
+func TestAllMethods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains all methods")
+	}
+	o := small()
+	o.Methods, o.Bits = []string{"all"}, []int{8}
+	o.FastHash.Trees.Rounds = 5
+	r := run(t, &Data{Name: "clusters", Base: clusters(1, 300, 6), Queries: clusters(2, 60, 6)}, o)
+	random := value(t, r, "random", 8)
+	for _, name := range Names() {
+		if row := value(t, r, name, 0); row.MAP < random.MAP-0.02 || row.UnseenMAP == 0 {
+			t.Errorf("%s has MAP %.3f, random codes have %.3f; unseen %.3f", name, row.MAP, random.MAP, row.UnseenMAP)
+		} else {
+			t.Logf("%-14s MAP %.3f unseen %.3f, %.2f s", name, row.MAP, row.UnseenMAP, row.TrainSeconds)
+		}
+	}
+}
+
+func truthOf(t *testing.T, queries, items *Part) eval.Truth {
+	t.Helper()
+	truth, err := eval.TruthOf(queries.Data, items.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return truth
+}
+
+// parted is the data with the new items set apart as a run does.
+func parted(t *testing.T, d *Data, o Options) *Data {
+	t.Helper()
+	out, err := d.parts(o.NewShare, o.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func encode(t *testing.T, m *model.Model, p *Part) hamming.Codes {
+	t.Helper()
+	c, err := m.Encode(context.Background(), p.X, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// judged is what the codes of a model are worth in some items.
+func judged(t *testing.T, queries hamming.Codes, m *model.Model, d *Data, items *Part) *eval.Report {
+	t.Helper()
+	r, err := eval.Retrieval(context.Background(), queries, encode(t, m, items), truthOf(t, d.Queries, items), eval.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

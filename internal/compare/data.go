@@ -1,0 +1,329 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// Part is rows in memory with what is known about them: comparing needs the vectors themselves, again and again. Its
+// digest also covers how the part was chosen.
+type Part struct {
+	*supervision.Data
+	X   vectors.Matrix
+	Row []int // number of each row in the source that was read, from 0
+}
+
+// Read reads a source, with its labels or tags if it has some. Progress is called with the rows read so far; it may be
+// nil.
+func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
+	d, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: true, Hashes: true, Progress: progress})
+	if err != nil {
+		return nil, err
+	}
+	table, err := vectors.Read(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := vectors.CheckRows(table.X.Rows, d.Rows); err != nil {
+		return nil, err
+	}
+	if d.Labels != nil {
+		d.Tags, table.Tags = nil, nil
+	}
+	d.Source = table
+	p := &Part{Data: d, X: table.X, Row: make([]int, d.Rows)}
+	for i := range p.Row {
+		p.Row[i] = i
+	}
+	return p, nil
+}
+
+// Split sets a share of the rows aside as queries, every class in proportion. Share 0 means a tenth, but at most 2,000
+// rows.
+func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error) {
+	if share == 0 {
+		share = min(0.1, 2000/float64(p.X.Rows))
+	}
+	base, queries, err = p.setAside(share, seed, "queries")
+	if err == nil && queries == nil {
+		err = fmt.Errorf("%d rows are too few to set a share of %v aside as queries: name the queries", p.X.Rows, share)
+	}
+	return base, queries, err
+}
+
+// setAside parts a share of the rows from the others, every class in proportion. Rows that are too few for it stay
+// together, and aside is nil.
+func (p *Part) setAside(share float64, seed uint64, name string) (others, aside *Part, err error) {
+	if !(share > 0 && share < 1) {
+		return nil, nil, fmt.Errorf("%v is not a share of the rows: give a number between 0 and 1", share)
+	}
+	keep := p.HoldOut(share, seed)
+	other := make([]bool, len(keep))
+	for i, k := range keep {
+		other[i] = !k
+	}
+	if !slices.Contains(keep, true) || !slices.Contains(other, true) {
+		return p, nil, nil
+	}
+	how := fmt.Sprintf("share %v seed %d", share, seed)
+	return p.subset(keep, how+" without "+name), p.subset(other, how+" "+name), nil
+}
+
+// subset is the kept rows, in memory of their own; how says which those are.
+func (p *Part) subset(keep []bool, how string) *Part {
+	d := p.Only(keep)
+	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + how))
+	d.Warnings, d.TrainingWarnings = p.Warnings, p.TrainingWarnings
+	out := &Part{Data: d, X: vectors.Matrix{Rows: d.Rows, Cols: p.X.Cols}}
+	out.X.Data = make([]float32, 0, d.Rows*p.X.Cols)
+	for i, k := range keep {
+		if k {
+			out.X.Data = append(out.X.Data, p.X.Row(i)...)
+			out.Row = append(out.Row, p.Row[i])
+		}
+	}
+	d.Source = out.X
+	return out
+}
+
+// copies is the number of rows whose vectors are among those of other parts too, where that is many.
+func (p *Part) copies(others ...*Part) int {
+	known, n := map[uint64]bool{}, 0
+	for _, other := range others {
+		for _, h := range other.hashes() {
+			known[h] = true
+		}
+	}
+	for _, h := range p.hashes() {
+		if known[h] {
+			n++
+		}
+	}
+	if n*manyCopies < p.X.Rows {
+		return 0
+	}
+	return n
+}
+
+// hashes are those of the vectors; none without a part.
+func (p *Part) hashes() (list []uint64) {
+	switch {
+	case p == nil:
+		return nil
+	case p.Hashes != nil:
+		return p.Hashes
+	}
+	vectors.HashRows(p.X, func(_ int, h vectors.RowHash) { list = append(list, h.Short()) })
+	return list
+}
+
+// manyCopies is the number of rows, one of which may be a copy of a row elsewhere, as happens in any data.
+const manyCopies = 20
+
+// withVectors is the part with its vectors mapped, by what the name says.
+func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
+	d := p.With(x)
+	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + name))
+	return &Part{Data: d, X: x, Row: p.Row}
+}
+
+// Data is what methods are compared on. They learn from the base; the queries search in the new items, which nothing is
+// learned from, and in the base.
+type Data struct {
+	Name    string // for people
+	Base    *Part  // its MinShared counts
+	New     *Part  // nil sets a share of the base aside, as Options.NewShare says
+	Queries *Part
+}
+
+// labelled reports whether classes or tags say what is similar; else the nearness of the vectors does.
+func (d *Data) labelled() bool { return d.Base.Labels != nil || d.Base.Tags != nil }
+
+// mostNew is the number of new items that are set aside unless a share is asked for.
+const mostNew = 10_000
+
+// parts is the data with the new items set apart; a negative share sets none apart, and 0 means a fifth, but at most
+// 10,000 rows. Where the base has too few rows for it, New stays nil.
+func (d *Data) parts(share float64, seed uint64) (*Data, error) {
+	out := *d
+	if d.New != nil || share < 0 {
+		return &out, nil
+	}
+	if share == 0 {
+		share = min(0.2, mostNew/float64(max(1, d.Base.X.Rows)))
+	}
+	var err error
+	out.Base, out.New, err = d.Base.setAside(share, seed^0x6e6577, "new items") // not as the queries were drawn
+	return &out, err
+}
+
+// searched lends the items that decide: the new ones, or the base where there are none.
+func (d *Data) searched() *Part {
+	if d.New != nil {
+		return d.New
+	}
+	return d.Base
+}
+
+// each is the data with every part mapped.
+func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
+	out := &Data{Name: d.Name}
+	var err error
+	if out.Base, err = change(d.Base); err != nil {
+		return nil, err
+	}
+	if d.New != nil {
+		if out.New, err = change(d.New); err != nil {
+			return nil, err
+		}
+	}
+	out.Queries, err = change(d.Queries)
+	return out, err
+}
+
+// digests are those of all parts.
+func (d *Data) digests() []string {
+	list := []string{d.Base.HexDigest(), d.Queries.HexDigest()}
+	if d.New != nil {
+		list = append(list, d.New.HexDigest())
+	}
+	return list
+}
+
+// items is the number of items that can be found.
+func (d *Data) items() int {
+	if d.New != nil {
+		return d.Base.X.Rows + d.New.X.Rows
+	}
+	return d.Base.X.Rows
+}
+
+// check validates the data and gives all parts one numbering.
+func (d *Data) check() error {
+	b, q := d.Base, d.Queries
+	if b.X.Rows < 2 || q.X.Rows < 1 {
+		return fmt.Errorf("%d rows to learn from and %d to search with: both are needed", b.X.Rows, q.X.Rows)
+	}
+	if b.MinShared < 0 || b.MinShared > 255 {
+		return fmt.Errorf("%d shared tags: give a number from 1 to 255", b.MinShared)
+	}
+	if b.Tags != nil {
+		b.MinShared = cmp.Or(b.MinShared, affinity.DefaultShared)
+	}
+	if err := q.follow(b, "queries"); err != nil {
+		return err
+	}
+	if d.New != nil {
+		if d.New.X.Rows == 0 {
+			return errors.New("there are no new items to search in: name some, or none at all")
+		}
+		if err := d.New.follow(b, "new items"); err != nil {
+			return err
+		}
+	}
+	if classes := d.classes(); b.Labels != nil && len(classes) < 2 {
+		return fault.New("one-class", "all rows are of one class: at least two are needed to learn from")
+	}
+	return nil
+}
+
+// follow checks that a part is like the base, and numbers its classes or tags as the base does.
+func (p *Part) follow(base *Part, name string) error {
+	switch {
+	case base.X.Cols != p.X.Cols:
+		return fault.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must be alike", name,
+			p.X.Cols, base.X.Cols)
+	case base.Labels != nil && p.Labels != nil:
+		if err := shareNames("class", p.Labels.Names, base.Labels.Names, name); err != nil {
+			return err
+		}
+		p.Labels = p.Labels.In(base.Labels)
+	case base.Tags != nil && p.Tags != nil:
+		if err := shareNames("tag", p.Tags.Names, base.Tags.Names, name); err != nil {
+			return err
+		}
+		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
+	case base.Labels == nil && base.Tags == nil && p.Labels == nil && p.Tags == nil:
+	case p.Labels == nil && p.Tags == nil:
+		return fault.New("labels-missing", "%s: %w; the base has classes or tags, and both need classes, or both need tags",
+			name, supervision.ErrNone)
+	default:
+		return fmt.Errorf("base and %s are labelled differently: both need classes, or both need tags", name)
+	}
+	return nil
+}
+
+// shareNames refuses a part whose classes or tags have other names than those of the base: one has names and the other
+// numbers, for instance, and nothing would be right.
+func shareNames(kind string, own, base []string, part string) error {
+	for _, name := range own {
+		if slices.Contains(base, name) {
+			return nil
+		}
+	}
+	few := func(names []string) string { return strings.Join(names[:min(naming, len(names))], ", ") }
+	return fault.New("no-shared-names", "no %s of the %s is one of the base: there are %s there and %s in the base; give "+
+		"both the same names", kind, part, few(own), few(base))
+}
+
+// classes lists the classes of the base rows, ascending; nil without classes.
+func (d *Data) classes() []int32 {
+	if d.Base.Labels == nil {
+		return nil
+	}
+	list := slices.Clone(d.Base.Labels.Class)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// similarity says in words what makes two items similar.
+func (d *Data) similarity() string {
+	switch {
+	case d.Base.Labels != nil:
+		return "same class"
+	case d.Base.Tags == nil:
+		return "nearness of the vectors"
+	case d.Base.MinShared == 1:
+		return "a shared tag"
+	}
+	return fmt.Sprintf("%d or more shared tags", d.Base.MinShared)
+}
+
+// chooseUnseen draws classes to keep out of training: want, or for 0 a quarter of them, at least two and leaving at
+// least two. It draws none when want is negative, without classes, and where there are too few.
+func (d *Data) chooseUnseen(want int, seed uint64) ([]int32, error) {
+	classes := d.classes()
+	if want > 0 && (classes == nil || want < 2 || want > len(classes)-2) {
+		return nil, fault.New("wrong-count", "%d classes cannot be kept out of training: the data have %d, and two must "+
+			"stay on either side", want, len(classes))
+	}
+	if want < 0 || len(classes) < 4 {
+		return nil, nil
+	}
+	// Only classes that can be judged: with queries and with something to find.
+	judged := slices.DeleteFunc(slices.Clone(classes), func(c int32) bool {
+		return !slices.Contains(d.Queries.Labels.Class, c)
+	})
+	if want == 0 {
+		want = min(max(2, len(classes)/4), len(classes)-2)
+	}
+	if len(judged) < want {
+		return nil, nil
+	}
+	rng := rand.New(rand.NewPCG(seed, 'U'))
+	rng.Shuffle(len(judged), func(a, b int) { judged[a], judged[b] = judged[b], judged[a] })
+	held := judged[:want]
+	slices.Sort(held)
+	return held, nil
+}

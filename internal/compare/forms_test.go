@@ -1,0 +1,350 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// quickRun is a comparison without FastHash, in milliseconds.
+func quickRun(t *testing.T, d *Data, change func(*Options)) *Result {
+	t.Helper()
+	o := small()
+	o.Methods = []string{"lsh"}
+	if change != nil {
+		change(&o)
+	}
+	return run(t, d, o)
+}
+
+func TestForms(t *testing.T) {
+	r := quickRun(t, clusterData(), nil)
+	r.Rows[1].Error = "a | b\nc"
+	var text bytes.Buffer
+	if err := r.CSV(&text); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&text).ReadAll()
+	if err != nil || len(lines) != len(r.Rows)+1 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	b, err := json.Marshal(r.Rows[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]any
+	if err := json.Unmarshal(b, &keys); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range lines[0] { // CSV and JSON tell the same under the same name
+		v, ok := any(keys), true
+		for part := range strings.SplitSeq(name, ".") {
+			object, _ := v.(map[string]any)
+			if v, ok = object[part]; !ok {
+				break
+			}
+		}
+		if !ok && name != "error" && name != "capped_from" {
+			t.Errorf("the CSV has %q, which JSON has not", name)
+		}
+		if f, isNumber := v.(float64); isNumber && f != 0 {
+			if want := fmt.Sprintf("%.6g", f); lines[1][i] != want && lines[1][i] != fmt.Sprint(int(f)) {
+				t.Errorf("%s is %q, want %q", name, lines[1][i], want)
+			}
+		}
+	}
+	text.Reset()
+	if err := r.Markdown(&text); err != nil {
+		t.Fatal(err)
+	}
+	cells := 0
+	for line := range strings.Lines(text.String()) {
+		if strings.HasPrefix(line, "|") {
+			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+			if cells = max(cells, n); n != cells {
+				t.Errorf("a row of %d cells: %s", n, line)
+			}
+		}
+	}
+	for _, want := range []string{"| float-euclidean |", "failed", "- " + r.Advice[0].Text, "## Advice"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the Markdown lacks %q", want)
+		}
+	}
+	text.Reset()
+	if err := r.Benchmark(&text); err != nil {
+		t.Fatal(err)
+	}
+	pattern := regexp.MustCompile(`^BenchmarkCompare/method=[a-z-]+/bits=[0-9]+ 1( [0-9.e+-]+ [A-Za-z][A-Za-z0-9@/-]*)+$`)
+	found := 0
+	for line := range strings.Lines(text.String()) {
+		if strings.HasPrefix(line, "Benchmark") {
+			found++
+			if !pattern.MatchString(strings.TrimSpace(line)) {
+				t.Errorf("benchstat cannot read %q", line)
+			}
+		}
+	}
+	if found != len(r.Rows)-1 {
+		t.Errorf("%d lines for %d rows", found, len(r.Rows))
+	}
+}
+
+// PCA stands in front of the methods and not of float search, and the models take the vectors as they were.
+func TestPCA(t *testing.T) {
+	d := clusterData()
+	var m *model.Model
+	r := quickRun(t, d, func(o *Options) {
+		o.PCA = 5
+		o.Each = func(method string, bits int, trained *model.Model) {
+			if method == "lsh" && bits == 32 {
+				m = trained
+			}
+		}
+	})
+	plain := quickRun(t, d, nil)
+	if value(t, r, "sign", 0).Bits != 5 || value(t, r, "lsh", 32).MAP == value(t, plain, "lsh", 32).MAP {
+		t.Error("the methods did not see the components")
+	}
+	if a, b := value(t, r, "float-cosine", 0), value(t, plain, "float-cosine",
+		0); a.MAP != b.MAP || a.UnseenMAP != b.UnseenMAP || a.Bits != b.Bits {
+		t.Error("float search saw the components")
+	}
+	if m == nil || m.Encoder.Dim() != 16 {
+		t.Fatalf("the model is %+v", m)
+	}
+	parts := parted(t, d, small())
+	want := judged(t, encode(t, m, parts.Queries), m, parts, parts.New)
+	if want.MAP != value(t, r, "lsh", 32).MAP {
+		t.Errorf("the model has MAP %v, its row %v", want.MAP, value(t, r, "lsh", 32).MAP)
+	}
+	// The components are the directions of greatest variance: no other map keeps more of it.
+	y, err := model.Transform(context.Background(), 0, parts.Base.X, m.Encoder.(*model.Mapped).Maps[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := variance(y, 0)
+	for j := range 5 {
+		if v := variance(y, j); v > last*1.0001 || v < variance(parts.Base.X, 0) {
+			t.Errorf("component %d has the variance %v after %v; a useful column has %v", j, v, last,
+				variance(parts.Base.X, 0))
+		} else {
+			last = v
+		}
+	}
+}
+
+func variance(x vectors.Matrix, j int) float64 {
+	mean, sum := float64(x.Mean()[j]), 0.0
+	for i := range x.Rows {
+		d := float64(x.Row(i)[j]) - mean
+		sum += d * d
+	}
+	return sum / float64(x.Rows)
+}
+
+// tagged gives every row the tags of its class and a random one.
+func tagged(p *Part) *Part {
+	p.Tags = &supervision.Tags{Start: []int{0}, Names: []string{"z"}}
+	for k := range p.Labels.Names {
+		p.Tags.Names = append(p.Tags.Names, fmt.Sprint("x", k), fmt.Sprint("y", k))
+	}
+	for i, c := range p.Labels.Class {
+		if i%3 == 0 {
+			p.Tags.Tag = append(p.Tags.Tag, 0)
+		}
+		p.Tags.Tag = append(p.Tags.Tag, 1+2*c, 2+2*c)
+		p.Tags.Start = append(p.Tags.Start, len(p.Tags.Tag))
+	}
+	p.Labels = nil
+	return p
+}
+
+// Tags that say the same as classes give the same rows, less what only classes have.
+func TestTags(t *testing.T) {
+	data := func() *Data { // shares are set aside by class, where there are classes
+		return &Data{Name: "clusters", Base: clusters(1, 480, 6), New: clusters(3, 120, 6), Queries: clusters(2, 90, 6)}
+	}
+	classes := quickRun(t, data(), func(o *Options) { o.Methods = []string{"fasthash", "lsh"} })
+	d := data()
+	d.Base, d.New, d.Queries = tagged(d.Base), tagged(d.New), tagged(d.Queries)
+	balanced := false // classes count as they are, tags so that similar pairs weigh as much as others
+	tags := quickRun(t, d, func(o *Options) {
+		o.Methods = []string{"fasthash", "lsh"}
+		o.Each = func(method string, _ int, m *model.Model) {
+			if method == "fasthash" {
+				balanced = !strings.Contains(string(m.Info.Runs[0].Options), `"similar_weight":1,`)
+			}
+		}
+	})
+	if !balanced {
+		t.Error("similar pairs of tags weigh no more than dissimilar ones")
+	}
+	if d.Base.MinShared != 2 || tags.Data.Classes != 0 || !fault.NamesInOrder(tags.Data.Similar, "2; tags") ||
+		len(tags.Data.HeldOut) != 0 {
+		t.Errorf("%+v, shared %d", tags.Data, d.Base.MinShared)
+	}
+	for _, name := range []string{"lsh", "float-cosine"} {
+		a, b := value(t, classes, name, 0), value(t, tags, name, 0)
+		if a.MAP != b.MAP || b.PerClass != nil || b.UnseenMAP != 0 {
+			t.Errorf("%s: MAP %v with classes, %v with tags", name, a.MAP, b.MAP)
+		}
+	}
+	if fast := value(t, tags, "fasthash", 0); fast.MAP < 0.9 {
+		t.Errorf("FastHash has MAP %v with tags", fast.MAP)
+	}
+	value(t, tags, "classifier-onehot", 0)
+}
+
+func TestReadAndSplit(t *testing.T) {
+	ctx := context.Background()
+	src := clusters(4, 200, 4)
+	labels := make([]string, 200)
+	for i, c := range src.Labels.Class {
+		labels[i] = src.Labels.Names[c]
+	}
+	all, err := Read(ctx, vectors.WithLabels(src.X, labels), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, queries, err := all.Split(0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if base.X.Rows != 180 || queries.X.Rows != 20 || base.Digest == queries.Digest || base.Digest == all.Digest {
+		t.Errorf("%d and %d rows", base.X.Rows, queries.X.Rows)
+	}
+	for _, p := range []*Part{base, queries} {
+		for i, row := range p.Row {
+			if p.X.Row(i)[3] != src.X.Row(row)[3] || p.Labels.Names[p.Labels.Class[i]] != labels[row] {
+				t.Fatalf("row %d is not row %d of the source", i, row)
+			}
+		}
+	}
+	other, _, err := all.Split(0, 2)
+	if err != nil || other.Digest == base.Digest {
+		t.Errorf("another seed gave the same split (%v)", err)
+	}
+	if _, _, err := all.Split(1.5, 1); err == nil {
+		t.Error("a share of 1.5 was split off")
+	}
+	if p, err := Read(ctx, src.X, nil); err != nil || p.Labels != nil || p.X.Rows != 200 {
+		t.Errorf("rows without labels: %v", err)
+	}
+	x := vectors.Matrix{Rows: 50_000, Cols: 1, Data: make([]float32, 50_000)}
+	large := &Part{Data: &supervision.Data{Source: x, Rows: 50_000}, X: x, Row: make([]int, 50_000)}
+	large.Tags = &supervision.Tags{Start: make([]int, 50_001)}
+	if _, queries, err := large.Split(0, 1); err != nil || queries.X.Rows != 2000 {
+		t.Errorf("%v", err)
+	}
+	// The source of a part yields what was read.
+	again, err := Read(ctx, all, nil)
+	if err != nil || again.Digest != all.Digest {
+		t.Errorf("a part read again is another (%v)", err)
+	}
+}
+
+func TestReport(t *testing.T) {
+	d := clusterData()
+	d.Base.IDs = make([]string, d.Base.X.Rows)
+	for i := range d.Base.IDs {
+		d.Base.IDs[i] = fmt.Sprint("item-", i)
+	}
+	r := quickRun(t, d, nil)
+	asked := 0
+	page := Page{Title: "T", Date: time.Unix(0, 0), Command: "c",
+		Pictures: func(p *Part, rows []int) (map[int][]byte, error) {
+			asked++
+			png := map[int][]byte{}
+			for _, row := range rows {
+				png[row] = []byte(fmt.Sprint(p == d.Queries, row))
+			}
+			return png, nil
+		}}
+	out, err := r.Report(d, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Rows) != len(r.Rows) || len(out.Advice) != len(r.Advice) || out.Dataset.Base != 600 || len(out.Dataset.HeldOut) != 2 || asked != 2 {
+		t.Errorf("%+v", out.Dataset)
+	}
+	recommended := 0
+	for _, res := range out.Rows {
+		if res.Recommended {
+			recommended++
+		}
+		if strings.HasPrefix(res.Method, "Float") && (res.Bits != 0 || res.Kind != eval.KindReference) {
+			t.Errorf("%s has %d bits and kind %s", res.Method, res.Bits, res.Kind)
+		}
+	}
+	if recommended != 1 {
+		t.Errorf("%d results are recommended", recommended)
+	}
+	if len(out.Searches) != sampleSearches {
+		t.Fatalf("%d searches", len(out.Searches))
+	}
+	items := parted(t, d, small()).New
+	for i, s := range out.Searches {
+		from := r.exampleRow().Searches[i]
+		for k, h := range s.Hits {
+			right := items.Labels.Class[from.Items[k]] == d.Queries.Labels.Class[from.Query]
+			row := items.Row[from.Items[k]]
+			if h.Right != right || h.Name != fmt.Sprint("item-", row) || string(h.PNG) != fmt.Sprint(false, row) {
+				t.Errorf("search %d, hit %d is %+v", i, k, h)
+			}
+		}
+	}
+	if len(out.Confusions.Pairs) == 0 || out.Confusions.Top != 10 {
+		t.Errorf("%+v", out.Confusions)
+	}
+}
+
+// Doubts that matter only to training are not raised about queries.
+func TestWarningsAboutQueries(t *testing.T) {
+	table := func(n int, constant bool) vectors.Table {
+		p := clusters(5, n, 4)
+		out := vectors.Table{X: p.X}
+		for i, c := range p.Labels.Class {
+			out.Labels = append(out.Labels, p.Labels.Names[c])
+			if constant {
+				out.X.Row(i)[2] = 7
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		base, queries bool // have a constant column
+		warnings      int  // of the base
+	}{{false, true, 0}, {true, false, 1}} {
+		base, err := Read(context.Background(), table(200, c.base), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries, err := Read(context.Background(), table(40, c.queries), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.queries && len(queries.TrainingWarnings) != 1 {
+			t.Errorf("the queries have the warnings %q", queries.Warnings)
+		}
+		queries.Warnings = append(queries.Warnings, "a page is missing")
+		s := &stage{data: &Data{Base: base, Queries: queries}}
+		got, want := s.warnings(nil), append(slices.Clone(base.Warnings), "queries: a page is missing")
+		if !slices.Equal(got, want) || len(base.Warnings) != c.warnings {
+			t.Errorf("warnings %q, want %q", got, want)
+		}
+	}
+}

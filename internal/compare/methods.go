@@ -1,0 +1,388 @@
+package compare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/trial"
+)
+
+// The floors and references, which are in every table.
+const (
+	random    = "random"
+	sign      = "sign"
+	probable  = "classifier-float"  // its probabilities, as vectors
+	oneHot    = "classifier-onehot" // its answer
+	hashed    = "classifier"        // its probabilities, hashed
+	euclidean = "float-euclidean"
+	cosine    = "float-cosine"
+)
+
+// twoStepTrees is the method that has the trees of FastHash.
+const twoStepTrees = "tsh-trees"
+
+// Quick are the methods of a comparison that names none: the strongest of those that take a small part of FastHash's
+// time, and the usual ones without labels.
+var Quick = []string{method.FastHash, "sdh", "cca-itq", "pca-itq", "lsh"}
+
+// Names lists the methods that can be compared, FastHash first.
+func Names() []string {
+	return slices.DeleteFunc(method.Names(), func(name string) bool {
+		return name == sign || name == hashed || name == oneHot
+	})
+}
+
+// About says in a line where a method comes from.
+func About(name string) string {
+	d, _ := method.Describe(name)
+	if name == method.FastHash {
+		d.Source += "; trained at the longest length only"
+	}
+	return d.Title + ": " + d.Source
+}
+
+// methodTasks lists the tasks of a method: one in all where shorter codes are prefixes of longer ones or the data
+// decide the length, else one for each length.
+func (s *stage) methodTasks(name string) []*task {
+	d, _ := method.Describe(name) // it was checked
+	lengths := [][]int{s.o.Bits}
+	switch {
+	case d.AnyBits:
+		lengths = [][]int{nil}
+	case !d.Prefix:
+		lengths = slices.Collect(slices.Chunk(s.o.Bits, 1))
+	}
+	var list []*task
+	for _, bits := range lengths {
+		t := &task{method: name, kind: eval.KindMethod, supervised: d.Supervised, bits: bits, work: s.trainMethod}
+		t.steps = 1 + t.longest()/8*s.trainings()
+		if name == method.FastHash {
+			t.options, t.steps = s.o.FastHash, t.longest()*s.trainings()
+		}
+		if name == twoStepTrees { // the same trees
+			t.options = s.o.FastHash
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// trainMethod trains a method once, and once more without the held-out classes.
+func (s *stage) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
+	all, err := s.train(ctx, t, s.mapped.Base, allRows)
+	if err == errCapped {
+		return []eval.Row{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var unseen *model.Model
+	if s.unseen != nil {
+		seen, err := s.train(ctx, t, s.unseen.others, seenRows)
+		if err != nil {
+			return nil, err
+		}
+		unseen = seen.Model
+	}
+	return s.measureLengths(ctx, t, all.Model, unseen, all.Seconds)
+}
+
+// errCapped says that a length is more than a method can make, and that what it can make has a row already.
+var errCapped = errors.New("there is a row of as many bits as the method can make")
+
+// train trains the method of a task on a part of the base, resuming from a checkpoint where there is one. A method that
+// cannot make as many bits makes as many as it can.
+func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*trial.Training, error) {
+	o := method.Options{
+		Bits: t.longest(), Seed: s.o.Seed, Threads: s.o.Threads, FastHash: s.o.FastHash, Standardize: s.standardize(),
+	}
+	o.Run = fasthash.Run{
+		Checkpoint: s.checkpoint(t, part), Restart: s.o.Restart,
+		Progress: func(fasthash.Bit) { s.finishStep() },
+	}
+	o.Doubt = func(text string) { s.notes = append(s.notes, fmt.Errorf("%s: %s", t.method, text)) }
+	made, err := trial.Train(ctx, t.method, p.Data, o)
+	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
+		if part == allRows && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
+			return nil, errCapped
+		}
+		o.Bits = e.Most
+		made, err = trial.Train(ctx, t.method, p.Data, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for range made.Resumed {
+		s.finishStep()
+	}
+	return made, nil
+}
+
+// measureLengths measures prefixes of a code: those of the task's lengths, or all of it where the data decide the
+// length. Unseen is the model that was trained without the held-out classes, or nil; seconds is the time of training to
+// a length.
+func (s *stage) measureLengths(
+	ctx context.Context, t *task, m, unseen *model.Model, seconds func(bits int) float64,
+) ([]eval.Row, error) {
+	lengths := t.bits
+	if lengths == nil {
+		lengths = []int{m.Encoder.Bits()}
+	}
+	var list []eval.Row
+	prefix := func(m *model.Model, bits int) *model.Model {
+		if m == nil || len(t.bits) < 2 || bits >= m.Encoder.Bits() {
+			return m
+		}
+		return m.Prefix(bits)
+	}
+	for _, bits := range lengths {
+		short, shortUnseen := prefix(m, bits), prefix(unseen, bits)
+		row := t.row(short.Encoder.Bits())
+		if len(list) > 0 && list[len(list)-1].Bits == row.Bits {
+			break // no more bits than before
+		}
+		if row.Bits < bits {
+			row.CappedFrom = bits
+		}
+		row.TrainSeconds = s.pca.train + seconds(bits)
+		for _, stat := range short.Info.Bits {
+			row.Objective = append(row.Objective, stat.Objective)
+		}
+		if err := s.measure(ctx, &row, modelCoder(short), modelCoder(shortUnseen)); err != nil {
+			return nil, err
+		}
+		if err := s.measureHalf(ctx, &row, short); err != nil {
+			return nil, err
+		}
+		if s.o.Each != nil {
+			whole := &model.Model{Encoder: model.Compose(short.Encoder, s.pca.maps...), Info: short.Info}
+			s.o.Each(t.method, short.Encoder.Bits(), whole)
+		}
+		list = append(list, row)
+	}
+	return list, nil
+}
+
+// fewTrees is the number of rounds of a bit, each a tree of as many leaf values as it has, from which half of them are
+// judged too.
+const fewTrees = 20
+
+// treeCount is what decided how many trees the bits have, from the options that a model keeps.
+type treeCount struct {
+	Rounds    int `json:"rounds"`
+	EarlyStop int `json:"early_stop"`
+	LeafBits  int `json:"leaf_bits"` // trees of one round, which differ in their leaves alone
+}
+
+func treeCountOf(m *model.Model) treeCount {
+	var o struct {
+		Trees treeCount `json:"trees"`
+	}
+	if runs := m.Info.Runs; len(runs) > 0 {
+		_ = json.Unmarshal(runs[len(runs)-1].Options, &o) // options that say nothing of trees leave zeros
+	}
+	o.Trees.LeafBits = max(1, o.Trees.LeafBits)
+	return o.Trees
+}
+
+// settled reports whether training itself found that more trees do not help: most bits ended before the last round.
+func (c treeCount) settled(bits []*model.Ensemble) bool {
+	ended := 0
+	for _, b := range bits {
+		if b.Trees() < c.Rounds*c.LeafBits {
+			ended++
+		}
+	}
+	return c.EarlyStop > 0 && 2*ended > len(bits)
+}
+
+// measureHalf judges the same code with the first half of the trees of every bit: boosting is stage-wise too, so what
+// the second half has added tells whether more trees would help. Where training stopped early that is known already.
+func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) error {
+	e, _, ok := model.Behind(m.Encoder)
+	if !ok || !s.data.labelled() || row.Method != method.FastHash {
+		return nil
+	}
+	half, count := &model.Binned{Quantizer: e.Quantizer}, treeCountOf(m)
+	var all []*model.Ensemble
+	for _, f := range e.Functions {
+		trees, ok := f.(*model.Ensemble)
+		if !ok || trees.Trees()/count.LeafBits < fewTrees {
+			return nil
+		}
+		all = append(all, trees)
+		half.Functions = append(half.Functions, trees.Prefix(trees.Trees()/count.LeafBits/2*count.LeafBits))
+	}
+	if count.settled(all) {
+		return nil
+	}
+	whole := model.Encoder(half)
+	if mapped, ok := m.Encoder.(*model.Mapped); ok {
+		whole = model.Compose(half, mapped.Maps...)
+	}
+	code := trial.ModelCoder(&model.Model{Encoder: whole})
+	items, err := code(ctx, s.bench.Base, s.o.Threads)
+	if err != nil {
+		return err
+	}
+	queries, err := code(ctx, s.bench.Queries, s.o.Threads)
+	if err != nil {
+		return err
+	}
+	r, err := eval.Retrieval(ctx, queries, items, s.bench.Truth, eval.Options{Threads: s.o.Threads})
+	if err == nil {
+		row.HalfTreesMAP = r.MAP
+	}
+	return err
+}
+
+// classifier judges what a classifier's output is worth (Sablayrolles et al., ICASSP 2017): its probabilities as
+// vectors, its answer as a one-hot code, and its probabilities hashed. One training serves all three.
+func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
+	all, err := s.trainClassifier(ctx, s.mapped.Base)
+	if err != nil {
+		return nil, err
+	}
+	var seen classifierCodes
+	if s.unseen != nil {
+		if seen, err = s.trainClassifier(ctx, s.unseen.others); err != nil {
+			return nil, err
+		}
+	}
+	first, err := s.rankProbabilities(ctx, all, seen)
+	if err != nil {
+		return nil, err
+	}
+	answer := task{method: oneHot, kind: t.kind, supervised: t.supervised}
+	list, err := s.measureLengths(ctx, &answer, all.answer, seen.answer, func(int) float64 { return all.fitSeconds })
+	if err != nil {
+		return nil, err
+	}
+	more, err := s.measureLengths(ctx, t, all.scores, seen.scores, func(int) float64 { return all.scoresSeconds })
+	return slices.Concat([]eval.Row{first}, list, more), err
+}
+
+// classifierCodes are a classifier, its two codes, and the seconds that training them took.
+type classifierCodes struct {
+	*method.Classifier
+	answer, scores            *model.Model
+	fitSeconds, scoresSeconds float64
+}
+
+// trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest
+// length.
+func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
+	o := method.Options{
+		Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.o.Standardize,
+	}
+	c.answer, c.scores = new(model.Model), new(model.Model)
+	c.fitSeconds = trial.Seconds(func() { c.Classifier, err = method.FitClassifier(ctx, p.Data, o) })
+	if err != nil {
+		return c, err
+	}
+	if c.answer.Encoder, err = c.OneHot(); err != nil {
+		return c, err
+	}
+	c.scoresSeconds = c.fitSeconds + trial.Seconds(func() { c.scores.Encoder, err = c.Hashed(ctx, p.Data, o) })
+	return c, err
+}
+
+// rankProbabilities judges the probabilities of the classes or tags as vectors: items are ranked by their inner product
+// with those of the query. Of items that were learned from, the classes are known.
+func (s *stage) rankProbabilities(ctx context.Context, all, seen classifierCodes) (eval.Row, error) {
+	n := len(all.Names)
+	t := task{method: probable, kind: eval.KindReference, supervised: true}
+	row, data := t.row(32*n), s.mapped
+	row.TrainSeconds = s.pca.train + all.fitSeconds
+	ofQueries, err := all.Probabilities(ctx, data.Queries.X, s.o.Threads)
+	if err != nil {
+		return row, err
+	}
+	took := trial.Fastest(func() { _, err = all.Probabilities(ctx, data.Queries.X, 1) })
+	if err != nil {
+		return row, err
+	}
+	row.EncodeMicroseconds = took*1e6/float64(data.Queries.X.Rows) + s.pca.encode
+	known := all.Known(data.Base.Data)
+	items, whole := known, known
+	learnedBench := s.bench
+	if s.learned != nil {
+		if items, err = all.Probabilities(ctx, data.New.X, s.o.Threads); err != nil {
+			return row, err
+		}
+		whole, learnedBench = below(known, items), s.learned
+	}
+	found, err := eval.RetrievalInner(ctx, ofQueries, items, s.bench.Truth, s.bench.Options)
+	if err != nil {
+		return row, err
+	}
+	learned := found
+	if s.learned != nil {
+		learned, err = eval.RetrievalInner(ctx, ofQueries, known, learnedBench.Truth, learnedBench.Options)
+		if err != nil {
+			return row, err
+		}
+	}
+	s.fill(&row, found, learned)
+	if row.SearchMicroseconds, err = floatSearchTime(ctx, ofQueries, whole); err != nil || s.unseen == nil {
+		return row, err
+	}
+	return row, s.rankUnseenProbabilities(ctx, &row, seen)
+}
+
+// rankUnseenProbabilities does the same for the held-out classes, by the classifier that has not seen them: of the rows
+// that it learned from, the classes are known.
+func (s *stage) rankUnseenProbabilities(ctx context.Context, row *eval.Row, seen classifierCodes) error {
+	u, data := s.unseen, s.mapped
+	queries, err := seen.Probabilities(ctx, u.queries.X, s.o.Threads)
+	if err != nil {
+		return err
+	}
+	items, err := seen.Probabilities(ctx, data.joined(), s.o.Threads)
+	if err != nil {
+		return err
+	}
+	known := seen.Known(data.Base.Data)
+	for i, class := range data.Base.Labels.Class {
+		if !slices.Contains(u.held, class) {
+			copy(items.Row(i), known.Row(i))
+		}
+	}
+	r, err := eval.RetrievalInner(ctx, queries, items, u.truth, u.options)
+	if err == nil {
+		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
+	}
+	return err
+}
+
+// isFloat reports whether a row is about vectors instead of codes.
+func isFloat(row *eval.Row) bool {
+	return row.Method == euclidean || row.Method == cosine || row.Method == probable
+}
+
+// title is the name of a method in print.
+func title(name string) string {
+	if d, ok := method.Describe(name); ok && name != hashed {
+		return d.Title
+	}
+	switch name {
+	case hashed:
+		return "Classifier, hashed"
+	case probable:
+		return "Classifier, probabilities"
+	case random:
+		return "Random codes"
+	case euclidean:
+		return "Float, Euclidean"
+	case cosine:
+		return "Float, cosine"
+	}
+	return name
+}

@@ -1,0 +1,140 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+)
+
+// Options say what to compare. The zero value compares the quick methods at 16, 32, 64 and 128 bits.
+type Options struct {
+	// Methods are names as Names lists them; nil means Quick, "all" means all. Rows without labels have only those that
+	// learn without them.
+	Methods []string
+	Bits    []int // code lengths; nil means 16, 32, 64 and 128
+	// NewShare is the share of the base that becomes new items, which nothing is learned from, where Data.New is nil: 0
+	// means a fifth, but at most 10,000 rows, and a negative share means none.
+	NewShare float64
+	PCA      int // dimensions that principal components reduce the vectors to before any method; 0 means none
+	// Neighbours is how vectors are compared, to measure how many float neighbours the codes keep: "" means
+	// eval.Euclidean, and NoNeighbours leaves it out. Rows without labels are judged by nothing else.
+	Neighbours eval.Metric
+
+	// Standardize says whether float search and all methods but FastHash see standardised columns, as in method.Options.
+	Standardize string
+
+	Unseen int // classes kept out of a second training; 0 means a quarter of them, negative none
+	Seed   uint64
+
+	FastHash fasthash.Options // options of FastHash; Bits, Seed and Threads come from above
+
+	Work    string // folder that keeps finished rows and unfinished trainings; "" keeps nothing
+	Restart bool   // do not use what the folder holds
+
+	Threads  int            // 0 means all cores; changes times, nothing else
+	Progress func(Progress) // called by one goroutine; may be nil
+	// Each is called with every model that was trained on the whole base; may be nil.
+	Each func(method string, bits int, m *model.Model)
+}
+
+// NoNeighbours says that float neighbours are not looked for.
+const NoNeighbours eval.Metric = "none"
+
+// Check validates the options before any data are read.
+func (o Options) Check() error {
+	_, err := o.withDefaults()
+	return err
+}
+
+// suit leaves out what cannot be had of the data: without labels, methods that learn from them. Those that were named
+// are an error.
+func (o Options) suit(d *Data) (Options, error) {
+	if d.labelled() {
+		return o, nil
+	}
+	if o.Neighbours == NoNeighbours {
+		return o, fault.New("nothing-to-judge-by", "the rows have no labels, and without float neighbours nothing says "+
+			"which answers are right")
+	}
+	learnsFromLabels := func(name string) bool { about, _ := method.Describe(name); return about.Supervised }
+	named, err := o.withDefaults()
+	if err != nil {
+		return o, err
+	}
+	without := slices.DeleteFunc(slices.Clone(named.Methods), learnsFromLabels)
+	if o.Methods != nil && !slices.Equal(o.Methods, []string{"all"}) && len(without) < len(named.Methods) {
+		refused := slices.DeleteFunc(slices.Clone(named.Methods), func(name string) bool { return !learnsFromLabels(name) })
+		return o, fmt.Errorf("%w; without them choose among %s", &LabelsError{refused},
+			strings.Join(slices.DeleteFunc(Names(), learnsFromLabels), ", "))
+	}
+	o.Methods = without
+	return o, nil
+}
+
+// LabelsError says that methods learn from labels, and that the rows have none.
+type LabelsError struct{ Methods []string }
+
+// Error implements error.
+func (e *LabelsError) Error() string {
+	verb := "learns"
+	if len(e.Methods) > 1 {
+		verb = "learn"
+	}
+	return fmt.Sprintf("%s %s from labels, and the rows have none", strings.Join(e.Methods, ", "), verb)
+}
+
+// Unwrap returns supervision.ErrNone.
+func (e *LabelsError) Unwrap() error { return supervision.ErrNone }
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Methods == nil {
+		o.Methods = Quick
+	}
+	if slices.Equal(o.Methods, []string{"all"}) {
+		o.Methods = Names()
+	}
+	o.Neighbours = cmp.Or(o.Neighbours, eval.Euclidean)
+	if !slices.Contains([]eval.Metric{eval.Euclidean, eval.Cosine, NoNeighbours}, o.Neighbours) {
+		return o, fault.New("no-such-metric", "neighbours by %q are not known: choose %s, %s or %s", o.Neighbours,
+			eval.Euclidean, eval.Cosine, NoNeighbours)
+	}
+	for i, name := range o.Methods {
+		if !slices.Contains(Names(), name) {
+			return o, fault.New("no-such-method", "there is no method %q; the methods are %s, or all", name,
+				strings.Join(Names(), ", "))
+		}
+		if slices.Contains(o.Methods[:i], name) {
+			return o, fault.New("named-twice", "the method %s is named twice", name)
+		}
+	}
+	if len(o.Bits) == 0 {
+		o.Bits = []int{16, 32, 64, 128}
+	}
+	o.Bits = slices.Clone(o.Bits)
+	slices.Sort(o.Bits)
+	o.Bits = slices.Compact(o.Bits)
+	if o.Bits[0] < 1 || o.Bits[len(o.Bits)-1] > hamming.MaxBits {
+		return o, fault.New("bits-out-of-range", "codes of %d to %d bits were requested; a code has 1 to %d",
+			o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
+	}
+	if o.NewShare >= 1 {
+		return o, fmt.Errorf("a share of %v cannot become new items: give a number between 0 and 1", o.NewShare)
+	}
+	if o.PCA < 0 {
+		return o, fault.New("negative-number", "%d principal components: give a positive number, or 0 for none", o.PCA)
+	}
+	if _, err := method.New("lsh", method.Options{Bits: o.Bits[0], Standardize: o.Standardize}); err != nil {
+		return o, err
+	}
+	_, err := o.FastHash.WithDefaults()
+	return o, err
+}

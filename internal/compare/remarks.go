@@ -1,0 +1,299 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/eval"
+)
+
+// remark says what else there is to know about the choice among the codes.
+func (f *facts) remark() {
+	f.remarkOnMargins()
+	f.remarkOnLearned()
+	f.remarkOnCost()
+	f.remarkOnLengths()
+	f.remarkOnTrees()
+	f.remarkOnOthers()
+	f.remarkOnUnseen()
+	f.remarkOnClasses()
+	f.remarkOnCodes()
+}
+
+// remarkOnMargins says where the same codes find more by the margins of the query, and where that decides.
+func (f *facts) remarkOnMargins() {
+	c := f.choice
+	if byMargins(c) {
+		ahead := ""
+		if class := f.class; class != nil && class.MAP >= c.MAP-near && c.Margins.MAP > class.MAP+near {
+			ahead = fmt.Sprintf(" Only then are they ahead of a classifier, which has %.3f.", class.MAP)
+		}
+		f.say("margins", "Rank by the margins of the query: the same codes of %s then have MAP %.3f%s, and %.3f by "+
+			"Hamming distance.%s", rowName(c), c.Margins.MAP, f.forNew(), c.MAP, ahead)
+	}
+	var other *eval.Row
+	most, ap := reach(c)
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Kind == eval.KindMethod && row.Method != c.Method && byMargins(row) && row.Bits <= c.Bits &&
+			row.Margins.MAP > most+max(near, chanceOf(ap, row.MarginAP)) &&
+			(other == nil || row.Margins.MAP > other.Margins.MAP) {
+			other = row
+		}
+	}
+	if other != nil {
+		f.say("margins-order", "Ranked by margins, %s has MAP %.3f%s: more than %s, which has %s.",
+			rowName(other), other.Margins.MAP, f.forNew(), rowName(c), reached(c))
+	}
+}
+
+func (f *facts) remarkOnCost() {
+	c, float, gain := f.choice, f.float, "gain"
+	if float == nil || float.Bytes == 0 {
+		return
+	}
+	difference := c.MAP - float.MAP
+	if difference < 0 {
+		gain, difference = "loss", -difference
+	}
+	times := ""
+	if c.SearchMicroseconds > 0 && float.SearchMicroseconds > unfelt {
+		times = fmt.Sprintf(" and %.0f times the speed of search", float.SearchMicroseconds/c.SearchMicroseconds)
+	}
+	if c.EncodeMicroseconds > 0 {
+		times += fmt.Sprintf("; a new vector takes %s to encode", microseconds(c.EncodeMicroseconds))
+	}
+	f.say("cost", "Against %s, codes of %s take %s an item instead of %s, for a %s of %.3f MAP%s.",
+		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times).way = gain
+}
+
+// remarkOnLengths compares the rows of the choice's method, which are by rising length.
+func (f *facts) remarkOnLengths() {
+	var before, last *eval.Row
+	for i := range f.r.Rows {
+		if row := &f.r.Rows[i]; row.Method == f.choice.Method && row.Error == "" {
+			before, last = last, row
+		}
+	}
+	switch {
+	case before == nil:
+	case last.Bits != f.choice.Bits:
+		way, text := longer(title(last.Method), last.Bits, "MAP", last.MAP, f.choice.MAP)
+		f.say("enough-bits", "%d bits are enough: %s.", f.choice.Bits, text).way = way
+	case last.MAP > before.MAP+max(near, chance(last, before)) && last.CappedFrom == 0:
+		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
+			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
+	}
+}
+
+// remarkOnTrees says whether the second half of the trees was worth learning, and so whether still more would be.
+func (f *facts) remarkOnTrees() {
+	if half := f.choice.HalfTreesMAP; half > 0 && f.choice.MAP > half+near {
+		f.say("more-trees", "More trees still help: the second half of them raises MAP%s from %.3f to %.3f. Try twice as "+
+			"many.", f.forNew(), half, f.choice.MAP)
+	}
+}
+
+// asWell compares what is as good at least.
+func asWell(own, other float64) (way, text string) {
+	if own > other+near {
+		return "better", "better"
+	}
+	return "as-well", "as well"
+}
+
+// longer says how little a longer code is better than a shorter one.
+func longer(method string, bits int, measure string, long, short float64) (way, text string) {
+	if long < short+0.0005 {
+		return "no-better", fmt.Sprintf("with more bits %s is no better", method)
+	}
+	return "little-better", fmt.Sprintf("with %d bits %s has %s %.3f, only %.3f more", bits, method, measure, long,
+		long-short)
+}
+
+// remarkOnOthers names what is as good as the choice and differs in room or learning.
+func (f *facts) remarkOnOthers() {
+	most, _ := reach(f.best)
+	if c := f.class; c != nil && c.Bytes > fewBytes && c.MAP >= most-near && !f.classifierSuffices() {
+		f.say("classifier-larger", "A classifier's probabilities do as well, with MAP %.3f, and take %s an item.",
+			c.MAP, byteCount(c.Bytes))
+	}
+	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
+		way, how := asWell(f.sign.MAP, f.best.MAP)
+		f.say("sign-as-good", "The sign of every centred value does %s, without learning: MAP %.3f with %s an item.",
+			how, f.sign.MAP, byteCount(f.sign.Bytes)).way = way
+	}
+	var found *eval.Row
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method &&
+			row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
+			row.TrainSeconds*quicker < f.choice.TrainSeconds && f.choice.TrainSeconds >= noticed &&
+			(found == nil || row.MAP > found.MAP) {
+			found = row
+		}
+	}
+	if found != nil {
+		f.say("quicker-method", "Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.",
+			rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
+	}
+}
+
+func (f *facts) remarkOnUnseen() {
+	c, float := f.choice, f.float
+	if c.UnseenMAP == 0 || float == nil {
+		return
+	}
+	found := fmt.Sprintf("queries of classes that training did not see, in all items, have MAP %.3f with %s and %.3f "+
+		"with %s; chance would be %.3f.", c.UnseenMAP, rowName(c), float.UnseenMAP, rowName(float), c.UnseenChance)
+	switch {
+	case c.UnseenMAP < float.UnseenMAP-much || c.UnseenMAP < c.UnseenChance+much:
+		f.say("unseen-lose", "For classes that come later do not rely on these codes: %s Train again when a class is "+
+			"new.", found)
+	case c.UnseenMAP < float.UnseenMAP-near:
+		f.say("unseen-less", "Classes that come later are found less well than by float search: %s", found)
+	default:
+		f.say("unseen-hold", "The codes hold for classes that come later: %s", found)
+	}
+}
+
+// remarkOnClasses names the classes that codes serve worse than float search does, the greatest loss first, and those
+// that they serve badly.
+func (f *facts) remarkOnClasses() {
+	if f.float != nil {
+		before := map[string]float64{}
+		for _, c := range f.float.PerClass {
+			before[c.Name] = c.MAP
+		}
+		var names []string
+		classes := slices.Clone(f.choice.PerClass)
+		slices.SortStableFunc(classes, func(a, b eval.Class) int {
+			return cmp.Compare(a.MAP-before[a.Name], b.MAP-before[b.Name])
+		})
+		for _, c := range classes {
+			if was, ok := before[c.Name]; ok && c.MAP < was-2*near {
+				names = append(names, fmt.Sprintf("%s (%.3f instead of %.3f)", c.Name, c.MAP, was))
+			}
+		}
+		if len(names) > 0 {
+			f.say("classes-lose", "%s less well served by codes of %s than by %s: %s.",
+				countClasses(len(names)), rowName(f.choice), rowName(f.float), firstNames(names))
+		}
+	}
+	var weak []string
+	for _, c := range eval.WeakClasses(f.choice.PerClass) { // worst first
+		weak = append(weak, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
+	}
+	macro := ""
+	if m := f.choice.MacroMAP; m > 0 && math.Abs(m-f.choice.MAP) > 2*near {
+		macro = fmt.Sprintf("the mean over classes, each counted once, is %.3f and over queries %.3f", m, f.choice.MAP)
+	}
+	switch {
+	case len(weak) > 0:
+		if macro != "" {
+			macro = "; " + macro
+		}
+		f.say("classes-weak", "%s far below the mean of %s: %s%s.",
+			countClasses(len(weak)), rowName(f.choice), firstNames(weak), macro)
+	case macro != "":
+		f.say("classes-unequal", "%s does not serve all classes equally well: %s.", rowName(f.choice), macro)
+	}
+}
+
+func (f *facts) remarkOnCodes() {
+	c, d := f.choice, f.r.Data
+	if f.fewCodes(c.DistinctCodes, f.r.searched()) || f.fewCodes(itemsOf(c.LearnedItems).DistinctCodes, d.Learned) {
+		which := fmt.Sprintf("The %d items have only %d distinct codes of %s", d.Base, c.DistinctCodes, rowName(c))
+		if d.New > 0 {
+			which = fmt.Sprintf("The %d learned items have only %d distinct codes of %s, and the %d new ones %d",
+				d.Learned, itemsOf(c.LearnedItems).DistinctCodes, rowName(c), d.New, c.DistinctCodes)
+		}
+		f.say("few-codes", "%s: good for finding the class, useless for finding the nearest item within it.", which)
+	}
+	if c.MAPHigh-c.MAPLow > much {
+		way, remedy := f.remedy()
+		f.say("ties", "Many items tie: depending on their order, MAP of %s is anything from %.3f to %.3f. %s "+
+			"would settle it.", rowName(c), c.MAPLow, c.MAPHigh, remedy).way = way
+	}
+}
+
+// remedy is what helps against ties: longer codes only where they do.
+func (f *facts) remedy() (way, text string) {
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && row.MAPHigh-row.MAPLow > much {
+			return "by-vectors", "Ranking the ties by the vectors"
+		}
+	}
+	return "longer-codes", "Longer codes, or ranking the ties by the vectors,"
+}
+
+// fewCodes reports whether codes say little more than the class.
+func (f *facts) fewCodes(codes, items int) bool {
+	return codes > 0 && items > 0 && (codes*fewCodes <= items || codes <= f.r.Data.Classes)
+}
+
+// remarkOnLearned explains where figures for learned items differ from those for new ones.
+func (f *facts) remarkOnLearned() {
+	c, d := f.choice, f.r.Data
+	if d.New == 0 || c.LearnedItems == nil {
+		return
+	}
+	if own := c.LearnedItems.MAP; own > c.MAP+much {
+		f.say("learned-by-heart", "Among the items that it learned from, %s has MAP %.3f. That flatters: %.3f is what to "+
+			"expect of items that come later.", rowName(c), own, c.MAP)
+	}
+	other := c
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != c.Method &&
+			itemsOf(row.LearnedItems).MAP > itemsOf(other.LearnedItems).MAP+near {
+			other = row
+		}
+	}
+	if other != c {
+		f.say("learned-order", "Among learned items %s looks better, with MAP %.3f; among new ones it has %.3f.",
+			rowName(other), other.LearnedItems.MAP, other.MAP)
+	}
+	if c.MixedLearnedShare > preferred {
+		f.say("mixed", "In a base of as many learned as new items, %.0f %% of the first %d hits of %s are learned ones, "+
+			"not half of them: new items come too late.", 100*c.MixedLearnedShare, mixedHits(min(d.New, d.Learned)), rowName(c))
+	}
+}
+
+// remarkOnQueries says what so few queries cannot tell.
+func (f *facts) remarkOnQueries() {
+	if f.r.Data.Queries >= fewAsked || f.best != nil && unanswered(f.best) {
+		return
+	}
+	var names []string
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if f.best == nil || row.Kind != eval.KindMethod || row.Error != "" || row.Method == f.best.Method {
+			continue
+		}
+		ahead, name := f.best.MAP-row.MAP, title(row.Method)
+		if ahead > near && ahead <= chance(f.best, row) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	way, text := "small-differences", "differences of a few hundredths are chance"
+	count := fmt.Sprintf("are only %d queries", f.r.Data.Queries)
+	switch {
+	case len(names) > 0:
+		others := firstNames(names)
+		if n := len(names); n <= naming && n > 1 {
+			others = strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+		}
+		way, text = "methods", fmt.Sprintf("that %s is ahead of %s may be chance", title(f.best.Method), others)
+	case f.r.Data.Queries < scarce:
+		way, text = "great-differences", "even great differences may be chance"
+	}
+	if f.r.Data.Queries == 1 {
+		count = "is only one query"
+	}
+	f.say("few-queries", "There %s: %s.", count, text).way = way
+}

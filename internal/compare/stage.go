@@ -1,0 +1,366 @@
+package compare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/report"
+	"hashgrove/internal/trial"
+	"hashgrove/internal/vectors"
+)
+
+// stage is where the tasks of one run work: the data as the methods see them, and how far the run is.
+type stage struct {
+	data    *Data // with the new items set apart
+	mapped  *Data // the same after PCA, if there is one
+	floats  *Data // the same as float search sees it: standardised, if that was chosen
+	o       Options
+	bench   *trial.Bench // the queries and the items that decide
+	learned *trial.Bench // the queries and the base; nil where there are no new items, or no labels
+	pca     projection
+	scale   method.Scale
+	most    map[string]int // by method: bits that it can make, where that is known to be fewer than asked for
+	unseen  *unseen        // nil where no class is kept out
+
+	notes    []error // doubts about the data and about trainings
+	progress Progress
+}
+
+// unseen is the protocol of unseen classes: a second training without them, and their queries against all items.
+type unseen struct {
+	held    []int32
+	others  *Part          // base rows of the other classes, to learn from
+	queries *Part          // queries of the held-out classes
+	raw     vectors.Matrix // the same as float search sees them
+	truth   eval.Truth
+	options eval.Options
+}
+
+// projection is the principal components in front of every method, and what they add to its times.
+type projection struct {
+	maps   []model.Map
+	train  float64 // seconds
+	encode float64 // microseconds for a vector
+}
+
+func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
+	s := &stage{data: data, mapped: data, floats: data, o: o, most: map[string]int{}}
+	held, err := data.chooseUnseen(o.Unseen, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	s.note(held == nil)
+	if err := s.applyScale(ctx); err != nil {
+		return nil, err
+	}
+	if o.PCA > 0 {
+		if err := s.applyPCA(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.setBenches(ctx); err != nil {
+		return nil, err
+	}
+	if held != nil {
+		s.holdOut(held)
+	}
+	return s, nil
+}
+
+// setBenches says what codes are judged on.
+func (s *stage) setBenches(ctx context.Context) error {
+	items, queries := s.mapped.searched(), s.mapped.Queries
+	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: s.o.Threads}
+	s.bench = &trial.Bench{Base: items.Data, Queries: queries.Data, Options: judging, OneCore: true}
+	var err error
+	if s.o.Neighbours != NoNeighbours {
+		s.bench.Options.Neighbours, err = eval.FindNeighbours(ctx, s.floats.Queries.X, s.floats.searched().X,
+			s.o.Neighbours, s.o.Threads)
+	}
+	if err != nil || !s.data.labelled() {
+		return err
+	}
+	if s.bench.Truth, err = eval.TruthOf(queries.Data, items.Data); err != nil {
+		return err
+	}
+	if l := queries.Labels; l != nil {
+		s.bench.Options.Classes, s.bench.Options.ClassNames = l.Class, l.Names
+	}
+	if s.data.New != nil {
+		s.learned, err = trial.NewBench(s.mapped.Base.Data, queries.Data, judging)
+		s.learned.Options.K = []int{min(100, s.mapped.Base.X.Rows)}
+	}
+	return err
+}
+
+// note collects doubts about the data.
+func (s *stage) note(noneHeld bool) {
+	say := func(code fault.Code, format string, args ...any) {
+		s.notes = append(s.notes, fault.New(code, format, args...))
+	}
+	d := s.data
+	if n := d.searched().X.Rows; n < 100 {
+		say("few-items", "there are only %d items to search in: the figures are rough, and precision_100 is precision "+
+			"at %d", n, n)
+	}
+	if d.New == nil && d.labelled() {
+		say("no-new-items", "only items that were learned from are judged: methods that learn by heart look better "+
+			"than they are for items that come later")
+	}
+	if d.New != nil {
+		if n := d.New.copies(d.Base); n > 0 {
+			say("new-items-learned", "%d of the %d new items are also among the items learned from: the figures for new "+
+				"items flatter", n, d.New.X.Rows)
+		}
+	}
+	if n := d.Queries.copies(d.Base, d.New); n > 0 {
+		say("queries-are-items", "%d of the %d queries are also among the items to search in: they find themselves",
+			n, d.Queries.X.Rows)
+	}
+	if noneHeld && s.o.Unseen == 0 && d.Base.Labels != nil {
+		say("few-classes", "there are too few classes to keep some out of training: nothing is said about classes that "+
+			"come later")
+	}
+}
+
+// applyScale decides about the scale of the columns, once for all: for float search here, for methods with their
+// options.
+func (s *stage) applyScale(ctx context.Context) (err error) {
+	o := method.Options{Standardize: s.o.Standardize, Seed: s.o.Seed, Threads: s.o.Threads}
+	if s.scale, err = method.ScaleOf(ctx, s.data.Base.Data, o); err != nil || s.scale.Map == nil {
+		return err
+	}
+	s.floats, err = s.data.each(func(p *Part) (*Part, error) {
+		x, err := model.Transform(ctx, s.o.Threads, p.X, s.scale.Map)
+		if err != nil {
+			return nil, err
+		}
+		return p.withVectors(x, "standardised"), nil
+	})
+	return err
+}
+
+// standardize is what methods are told about the scale of the columns.
+func (s *stage) standardize() string {
+	if s.scale.Map != nil && s.o.PCA == 0 { // else components of standardised columns stand in front of them
+		return method.StandardizeOn
+	}
+	return method.StandardizeOff
+}
+
+// applyPCA puts principal components in front of every method (the paper's Table 4, tab:pca): all methods see base and
+// queries as their projections, and the cost of it counts in their times.
+func (s *stage) applyPCA(ctx context.Context) error {
+	if d := s.data.Base.X.Cols; s.o.PCA >= d {
+		s.notes = append(s.notes,
+			fmt.Errorf("the vectors have only %d dimensions: PCA to %d turns them and leaves out nothing", d, s.o.PCA))
+	}
+	var pca *model.Affine
+	var err error
+	s.pca.train = trial.Seconds(func() {
+		pca, _, err = method.Reduce(ctx, s.floats.Base.X, s.o.PCA, s.o.Seed, s.o.Threads)
+	})
+	if err != nil {
+		return fmt.Errorf("principal components: %w", err)
+	}
+	if s.scale.Map != nil {
+		s.pca.maps = append(s.pca.maps, s.scale.Map)
+	}
+	s.pca.maps = append(s.pca.maps, pca)
+	s.mapped, err = s.floats.each(func(p *Part) (*Part, error) {
+		x, err := model.Transform(ctx, s.o.Threads, p.X, pca)
+		if err != nil {
+			return nil, err
+		}
+		return p.withVectors(x, fmt.Sprint("pca ", s.o.PCA)), nil
+	})
+	if err != nil {
+		return err
+	}
+	took := trial.Fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, s.pca.maps...) })
+	s.pca.encode = took * 1e6 / float64(s.data.Queries.X.Rows)
+	return err
+}
+
+// holdOut parts the rows of the held-out classes from the others.
+func (s *stage) holdOut(held []int32) {
+	split := func(p *Part, want bool) []bool {
+		keep := make([]bool, p.X.Rows)
+		for i, c := range p.Labels.Class {
+			keep[i] = slices.Contains(held, c) == want
+		}
+		return keep
+	}
+	base, queries := s.mapped.Base, s.mapped.Queries
+	of := split(queries, true)
+	u := &unseen{
+		held: held, options: eval.Options{Threads: s.o.Threads},
+		others:  base.subset(split(base, false), fmt.Sprintf("without %v", held)),
+		queries: queries.subset(of, "unseen"),
+	}
+	u.raw = u.queries.X
+	if s.floats.Queries != queries {
+		u.raw = s.floats.Queries.subset(of, "unseen").X
+	}
+	classes := base.Labels.Class
+	if s.mapped.New != nil {
+		classes = slices.Concat(classes, s.mapped.New.Labels.Class)
+	}
+	u.truth = eval.ByClass(u.queries.Labels.Class, classes)
+	s.unseen = u
+}
+
+// dataset says what the comparison is made on.
+func (s *stage) dataset() report.Dataset {
+	d := s.data
+	out := report.Dataset{
+		Name: d.Name, Base: d.items(), Learned: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
+		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{}, Digest: trial.Key(d.digests()),
+	}
+	out.New = out.Base - out.Learned
+	if s.unseen != nil {
+		for _, c := range s.unseen.held {
+			out.HeldOut = append(out.HeldOut, d.Base.Labels.Names[c])
+		}
+	}
+	return out
+}
+
+// trainings is the number of times that a method is trained.
+func (s *stage) trainings() int {
+	if s.unseen != nil {
+		return 2
+	}
+	return 1
+}
+
+// The work folder holds one file for each finished task, under the digest of everything that decides its rows, and the
+// checkpoint of an unfinished FastHash.
+
+// entry is the contents of such a file.
+type entry struct {
+	Rows     []eval.Row
+	Usage    []eval.Usage // of each row
+	AP       [][]float64  // of each row
+	MarginAP [][]float64  // of each row
+}
+
+// cacheVersion changes when the meaning of rows changes.
+const cacheVersion = 3
+
+// program names the program that computes the rows: its version and, where the build knows it, its revision. Programs
+// of one revision differ when files were changed after it: then the program itself is part of its name.
+var program = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return model.Version
+	}
+	return programName(info.Settings, executable)
+})
+
+func programName(settings []debug.BuildSetting, digest func() string) string {
+	name := model.Version
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision":
+			name += " " + s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			name += " " + digest()
+		}
+	}
+	return name
+}
+
+// executable is the digest of the running program, or "modified" if its file cannot be read.
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "modified"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "modified"
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "modified"
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// path is the file of a task, without its suffix. The name is for people; the digest tells tasks apart.
+func (s *stage) path(t *task) string {
+	var held []int32
+	if s.unseen != nil {
+		held = s.unseen.held
+	}
+	key := trial.Key(cacheVersion, program(), s.data.digests(), s.data.Base.MinShared,
+		s.o.PCA, held, s.o.Seed, s.o.Neighbours, s.o.Standardize, t.method, t.bits, t.options)
+	name := t.method
+	if len(t.bits) > 0 {
+		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")
+	}
+	return filepath.Join(s.o.Work, name+"-"+key)
+}
+
+// checkpoint is the folder of an unfinished training of a task, "" without a work folder.
+func (s *stage) checkpoint(t *task, part string) string {
+	if s.o.Work == "" {
+		return ""
+	}
+	return s.path(t) + "." + part + ".ckpt"
+}
+
+// The parts of the base that methods are trained on.
+const (
+	allRows  = "base"
+	seenRows = "unseen" // without the held-out classes
+)
+
+// loadRows returns the rows that an earlier run has kept.
+func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
+	if s.o.Work == "" || s.o.Restart {
+		return nil, false
+	}
+	e, ok := trial.Load[entry](s.path(t) + ".json")
+	n := len(e.Rows)
+	if !ok || n == 0 || len(e.Usage) != n || len(e.AP) != n || len(e.MarginAP) != n {
+		return nil, false
+	}
+	for i := range e.Rows {
+		e.Rows[i].Usage, e.Rows[i].AP, e.Rows[i].MarginAP = e.Usage[i], e.AP[i], e.MarginAP[i]
+	}
+	return e.Rows, true
+}
+
+// saveRows keeps the rows of a finished task, whose checkpoints are not needed any more.
+func (s *stage) saveRows(t *task, rows []eval.Row) error {
+	if s.o.Work == "" {
+		return nil
+	}
+	e := entry{Rows: rows}
+	for _, r := range rows {
+		e.Usage, e.AP, e.MarginAP = append(e.Usage, r.Usage), append(e.AP, r.AP), append(e.MarginAP, r.MarginAP)
+	}
+	if err := trial.Save(s.path(t)+".json", e); err != nil {
+		return err
+	}
+	if err := trial.Discard(s.checkpoint(t, allRows)); err != nil {
+		return err
+	}
+	return trial.Discard(s.checkpoint(t, seenRows))
+}

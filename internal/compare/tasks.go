@@ -1,0 +1,222 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/method"
+	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/trial"
+	"hashgrove/internal/vectors"
+)
+
+// task is one training and the rows that come of it.
+type task struct {
+	method     string
+	kind       eval.Kind
+	supervised bool
+	bits       []int // lengths of the rows; nil for a method with one length of its own
+	steps      int   // of progress
+	options    any   // what else decides the rows, for the key of the work folder
+	work       func(ctx context.Context, t *task) ([]eval.Row, error)
+}
+
+// longest is the length of the longest code, 0 for a method with a length of its own.
+func (t *task) longest() int { return slices.Max(append([]int{0}, t.bits...)) }
+
+// title names a task for people.
+func (t *task) title() string {
+	if len(t.bits) == 0 {
+		return t.method
+	}
+	return fmt.Sprintf("%s, %s bits", t.method, strings.Trim(fmt.Sprint(t.bits), "[]"))
+}
+
+// row starts a row of the task.
+func (t *task) row(bits int) eval.Row {
+	return eval.Row{Method: t.method, Kind: t.kind, Supervised: t.supervised, Bits: bits, Bytes: (bits + 7) / 8}
+}
+
+// failed returns the rows of a task that failed.
+func (t *task) failed(err error) []eval.Row {
+	var rows []eval.Row
+	for _, bits := range append(slices.Clone(t.bits), 0)[:max(1, len(t.bits))] {
+		r := t.row(bits)
+		r.Error = err.Error()
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// outcome says in a few words how a task ended.
+func (t *task) outcome(rows []eval.Row) string {
+	if len(rows) == 0 {
+		return t.title() + ": more than it can make, as before"
+	}
+	last := rows[len(rows)-1]
+	if last.Error != "" {
+		return fmt.Sprintf("%s failed: %s", t.title(), last.Error)
+	}
+	if last.LearnedItems == nil {
+		return fmt.Sprintf("%s: recall@100 %.3f", t.title(), last.NeighbourRecall100)
+	}
+	return fmt.Sprintf("%s: MAP %.3f", t.title(), last.MAP)
+}
+
+// tasks lists what is to be done, in the order of the rows: methods, floors, references.
+func (s *stage) tasks() []*task {
+	var list []*task
+	for _, name := range s.o.Methods {
+		list = append(list, s.methodTasks(name)...)
+	}
+	for _, bits := range s.o.Bits {
+		list = append(list, &task{
+			method: random, kind: eval.KindFloor, bits: []int{bits}, steps: 1, work: s.randomCodes,
+		})
+	}
+	list = append(list, &task{method: sign, kind: eval.KindFloor, steps: 1, work: s.signCodes})
+	float := map[eval.Metric]*task{
+		eval.Euclidean: {method: euclidean, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalFloat)},
+		eval.Cosine:    {method: cosine, kind: eval.KindReference, steps: 4, work: s.floatSearch(eval.RetrievalCosine)},
+	}
+	if !s.data.labelled() { // a float search finds what it is measured by
+		return append(list, float[s.o.Neighbours])
+	}
+	classifier := &task{
+		method: hashed, kind: eval.KindReference, supervised: true, bits: s.o.Bits,
+		steps: 8 * s.trainings(), work: s.classifier,
+	}
+	return append(list, classifier, float[eval.Euclidean], float[eval.Cosine])
+}
+
+// randomCodes judges codes that know nothing.
+func (s *stage) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
+	row := t.row(t.bits[0])
+	part := -1
+	draw := coder{code: func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
+		part++
+		return method.RandomCodes(d.Rows, row.Bits, s.o.Seed+uint64(part)), nil
+	}}
+	c, err := s.encode(ctx, draw)
+	if err != nil {
+		return nil, err
+	}
+	var later trial.Codes
+	if s.unseen != nil {
+		if later, err = s.encodeUnseen(ctx, draw); err != nil {
+			return nil, err
+		}
+	}
+	err = s.judge(ctx, &row, c, later)
+	return []eval.Row{row}, err
+}
+
+// signCodes judges one bit for each column: whether it is over its mean. It works on the columns themselves, as engines
+// do; the projection of method.Sign would take dim² products for it.
+func (s *stage) signCodes(ctx context.Context, t *task) ([]eval.Row, error) {
+	base := s.mapped.Base.X
+	if base.Cols > 1<<16-2 {
+		return nil, fmt.Errorf("codes of %d bits are longer than can be judged", base.Cols)
+	}
+	row := t.row(base.Cols)
+	var mean []float32
+	row.TrainSeconds = s.pca.train + trial.Seconds(func() { mean = base.Mean() })
+	var seen []float32
+	if s.unseen != nil {
+		seen = s.unseen.others.X.Mean()
+	}
+	err := s.measure(ctx, &row, signCoder(mean), signCoder(seen))
+	return []eval.Row{row}, err
+}
+
+// signCoder compares every column with its mean; the difference is the margin.
+func signCoder(mean []float32) coder {
+	return coder{signCodes(mean), func(_ context.Context, x vectors.Matrix, _ int) (vectors.Matrix, error) {
+		margins := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
+		for i, v := range x.Data {
+			margins.Data[i] = v - mean[i%x.Cols]
+		}
+		return margins, nil
+	}}
+}
+
+func signCodes(mean []float32) trial.Coder {
+	return func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
+		x, _ := trial.Vectors(d) // parts are in memory
+		c := hamming.NewCodes(x.Rows, x.Cols)
+		for i := range x.Rows {
+			row, code := x.Row(i), c.Row(i)
+			for w := range code {
+				var word uint64
+				for j := 64 * w; j < min(64*w+64, x.Cols); j++ {
+					if row[j] >= mean[j] {
+						word |= 1 << (63 - j&63)
+					}
+				}
+				code[w] = word
+			}
+		}
+		return c, nil
+	}
+}
+
+// floatRetrieval is eval.RetrievalFloat or eval.RetrievalCosine.
+type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
+	error)
+
+// floatSearch judges the vectors themselves, before PCA: they are what a user searches today, who would not leave
+// columns at scales that differ.
+func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
+	return func(ctx context.Context, t *task) ([]eval.Row, error) {
+		queries, items := s.floats.Queries.X, s.floats.searched().X
+		row := t.row(32 * items.Cols)
+		if !s.data.labelled() {
+			row.NeighbourRecall10, row.NeighbourRecall100 = 1, 1
+			var err error
+			row.SearchMicroseconds, err = floatSearchTime(ctx, queries, s.floats.joined())
+			return []eval.Row{row}, err
+		}
+		judging := s.bench.Options
+		judging.Neighbours = nil
+		found, err := retrieval(ctx, queries, items, s.bench.Truth, judging)
+		if err != nil {
+			return nil, err
+		}
+		learned := found
+		if s.learned != nil {
+			learned, err = retrieval(ctx, queries, s.floats.Base.X, s.learned.Truth, s.learned.Options)
+			if err != nil {
+				return nil, err
+			}
+		}
+		s.fill(&row, found, learned)
+		all := s.floats.joined()
+		if row.SearchMicroseconds, err = floatSearchTime(ctx, queries, all); err != nil {
+			return nil, err
+		}
+		if u := s.unseen; u != nil {
+			r, err := retrieval(ctx, u.raw, all, u.truth, u.options)
+			if err != nil {
+				return nil, err
+			}
+			row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
+		}
+		return []eval.Row{row}, nil
+	}
+}
+
+// floatSearchTime is what searchTime is, for float vectors: products with 16 queries at a time, which give cosine or
+// Euclidean distance alike. A search with one query at a time takes longer.
+func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64, error) {
+	n := min(16, queries.Rows)
+	q := gemm.RowMajor(n, queries.Cols, queries.Data[:n*queries.Cols])
+	c := gemm.RowMajor(base.Rows, n, make([]float32, base.Rows*n))
+	var err error
+	took := trial.Fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.RowMajor(base.Rows, base.Cols, base.Data), q.T()) })
+	return took * 1e6 / float64(n), err
+}

@@ -1,0 +1,239 @@
+package dataset
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/section"
+	"hashgrove/internal/vectors"
+)
+
+// NpyType is the type of the values in a NumPy file that is written.
+type NpyType string
+
+// The types of written values.
+const (
+	Float32 NpyType = "float32"
+	Float16 NpyType = "float16" // half the size; values beyond 65504 are an error
+	Uint8   NpyType = "uint8"   // bins of a quantiser: what training makes of the values anyway
+)
+
+// npyWriter writes rows of vectors to a NumPy file, all or nothing. The number of rows need not be known in advance.
+type npyWriter struct {
+	file   *section.File
+	kind   NpyType
+	cols   int
+	rows   int
+	scales []vectors.Scale // of Uint8
+	buf    []byte
+}
+
+// createNpy starts a file of vectors with the given number of columns; q is for Uint8 only.
+func createNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*npyWriter, error) {
+	w := &npyWriter{kind: kind, cols: cols}
+	switch kind {
+	case Float32, Float16:
+	case Uint8:
+		if q.Dim() != cols {
+			panic("dataset: quantiser of another width than the file")
+		}
+		for j := range cols {
+			w.scales = append(w.scales, q.Scale(j))
+		}
+	default:
+		return nil, fmt.Errorf("values of type %q cannot be written: choose %s, %s or %s", kind, Float32, Float16, Uint8)
+	}
+	var err error
+	if w.file, err = section.Create(path); err != nil {
+		return nil, err
+	}
+	if _, err := w.file.Write(w.header()); err != nil {
+		w.file.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+// npyDescr is how NumPy calls the types.
+var npyDescr = map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}
+
+// header is that of the rows so far, padded so that it has the same length for any number of rows.
+func (w *npyWriter) header() []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", npyDescr[w.kind], w.rows, w.cols)
+	text += strings.Repeat(" ", 117-len(text)) + "\n"
+	return append([]byte("\x93NUMPY\x01\x00\x76\x00"), text...)
+}
+
+// Write appends rows.
+func (w *npyWriter) Write(x vectors.Matrix) error {
+	if x.Cols != w.cols {
+		panic("dataset: rows of another width than the file")
+	}
+	w.buf = w.buf[:0]
+	switch w.kind {
+	case Float32:
+		for _, v := range x.Data {
+			w.buf = binary.LittleEndian.AppendUint32(w.buf, math.Float32bits(v))
+		}
+	case Float16:
+		for i, v := range x.Data {
+			h := toHalf(v)
+			if h&0x7fff >= 0x7c00 {
+				return fault.New("out-of-range", "row %d, column %d: %v is beyond the range of float16; write float32",
+					w.rows+i/w.cols+1, i%w.cols+1, v)
+			}
+			w.buf = binary.LittleEndian.AppendUint16(w.buf, h)
+		}
+	case Uint8:
+		for i := range x.Rows {
+			for j, v := range x.Row(i) {
+				w.buf = append(w.buf, w.scales[j].Bin(v))
+			}
+		}
+	}
+	w.rows += x.Rows
+	_, err := w.file.Write(w.buf)
+	return err
+}
+
+// finish puts the number of rows into the header. The file is complete then, but not in its place.
+func (w *npyWriter) finish() error {
+	_, err := w.file.WriteAt(w.header(), 0)
+	return err
+}
+
+// Abort throws the file away.
+func (w *npyWriter) Abort() { w.file.Abort() }
+
+// toHalf rounds to the nearest float16, ties to even; what is too large becomes infinite.
+func toHalf(x float32) uint16 {
+	bits := math.Float32bits(x)
+	sign, magnitude := uint16(bits>>16&0x8000), bits&0x7fffffff
+	switch {
+	case magnitude >= 0x47800000: // 65536 and more, infinities, NaN
+		return sign | 0x7c00
+	case magnitude < 0x38800000: // below the least normal float16: a multiple of 2^-24
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(magnitude))*(1<<24)))
+	}
+	// Drop 13 bits of the mantissa and rebias the exponent; a carry out of the mantissa raises the exponent.
+	magnitude += 0xfff + magnitude>>13&1
+	return sign | uint16((magnitude-0x38000000)>>13)
+}
+
+// Saved is what SaveNpy wrote.
+type Saved struct {
+	Rows   int
+	Labels string // file with one label per row, "" when the source has none
+	Tags   string // likewise, tags separated by commas, or lists in JSON where a tag has a comma
+	IDs    string // likewise
+}
+
+// CheckNpy reports a file that cannot be what SaveNpy wrote: one that is cut short, or has other values, or another
+// number of rows, unless that is negative, or of columns. It returns the number of rows.
+func CheckNpy(path string, kind NpyType, rows, cols int) (int, error) {
+	in, err := openInput(path)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	a, err := readArray(in, path)
+	if err != nil {
+		return 0, err
+	}
+	if _, _, err := openArray(in, path, a); err != nil {
+		return 0, err
+	}
+	if len(a.shape) != 2 || a.descr != npyDescr[kind] || a.dim != cols || rows >= 0 && a.rows != rows {
+		return 0, fmt.Errorf("%s: has %d rows of %d values of type %s", path, a.rows, a.dim, a.descr)
+	}
+	return a.rows, nil
+}
+
+// NpyFiles are the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids, and last
+// the names of labels and ids that a line of text cannot hold.
+func NpyFiles(path string) []string {
+	stem := strings.TrimSuffix(path, filepath.Ext(path))
+	return []string{
+		path, stem + ".labels.txt", stem + ".tags.txt", stem + ".ids.txt", stem + ".labels.jsonl", stem + ".ids.jsonl",
+	}
+}
+
+// SaveNpy writes the vectors of a source to a NumPy file and what is known about their rows to text files beside it:
+// out.npy has out.labels.txt, out.tags.txt and out.ids.txt, or out.labels.jsonl and out.ids.jsonl where a text has the
+// end of a line in it. For Uint8 the source is read twice, since bins need the
+// ranges. Progress, which may be nil, is called after every chunk with the rows so far.
+func SaveNpy(
+	ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int),
+) (Saved, error) {
+	if kind != Uint8 {
+		return saveNpy(ctx, src, path, kind, vectors.Quantizer{}, progress)
+	}
+	ranges, err := vectors.RangesOf(ctx, src)
+	if err != nil {
+		return Saved{}, err
+	}
+	q, err := ranges.Quantizer()
+	if err != nil {
+		return Saved{}, err
+	}
+	return SaveBins(ctx, src, path, q, progress)
+}
+
+// SaveBins is SaveNpy for bytes whose bins are known, so that the source is read once. Bytes of several files mean the
+// same only if their bins are the same.
+func SaveBins(
+	ctx context.Context, src vectors.Source, path string, bins vectors.Quantizer, progress func(rows int),
+) (Saved, error) {
+	return saveNpy(ctx, src, path, Uint8, bins, progress)
+}
+
+func saveNpy(
+	ctx context.Context, src vectors.Source, path string, kind NpyType, q vectors.Quantizer, progress func(rows int),
+) (Saved, error) {
+	var saved Saved
+	out, err := createNpy(path, kind, src.Dim(), q)
+	if err != nil {
+		return saved, err
+	}
+	names := NpyFiles(path)
+	labels, tags, ids := &sidecar{path: names[1]}, &sidecar{path: names[2], tags: true}, &sidecar{path: names[3]}
+	defer out.Abort()
+	for c, err := range src.Chunks(ctx) {
+		if err == nil {
+			err = out.Write(c.X)
+		}
+		for i := 0; i < len(c.Labels) && err == nil; i++ {
+			err = labels.add(c.Labels[i])
+		}
+		for i := 0; i < len(c.Tags) && err == nil; i++ {
+			err = tags.addTags(c.Tags[i])
+		}
+		for i := 0; i < len(c.IDs) && err == nil; i++ {
+			err = ids.add(c.IDs[i])
+		}
+		if err != nil {
+			return saved, err
+		}
+		saved.Rows = c.First + c.X.Rows
+		if progress != nil {
+			progress(saved.Rows)
+		}
+	}
+	if err := out.finish(); err != nil {
+		return saved, err
+	}
+	for _, side := range []struct {
+		*sidecar
+		path *string
+	}{{labels, &saved.Labels}, {tags, &saved.Tags}, {ids, &saved.IDs}} {
+		if side.rows > 0 {
+			*side.path = side.file()
+		}
+	}
+	return saved, saveBeside(out.file, path, []*sidecar{labels, tags, ids})
+}

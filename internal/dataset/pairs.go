@@ -1,0 +1,275 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/supervision"
+)
+
+// A file of pairs says which rows are similar, one pair per line:
+//
+//	a,b,similar        also s, 1, +1
+//	a,b,dissimilar     also d, -1
+//	a,b,unknown        also u, 0
+//
+// separated by commas or, when the first line has one, tabs; fields may be quoted as in CSV; the first line may be
+// a header. Or as JSON lines: {"a": 1, "b": 2, "y": "similar"}. The rows are named by id when the data have
+// ids, else by their number in the data, from 0. The file may be compressed.
+
+// ReadPairsBetween reads pairs of a row of a, the queries, and a row of b, the base. Each pair comes once, in order of
+// A, then B. Numbers count the rows that were kept.
+func ReadPairsBetween(path string, a, b *supervision.Data) ([]supervision.Pair, error) {
+	pairs, _, err := readPairs(path, newRowNames(a.IDs, a.Rows, nil), newRowNames(b.IDs, b.Rows, nil), false)
+	return pairs, err
+}
+
+// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows of the files. Where bad rows
+// were left out, pairs that name an unknown row are left out too, with a warning.
+func ReadPairs(path string, d *supervision.Data) error {
+	names := newRowNames(d.IDs, d.Rows, d.Dropped)
+	pairs, leftOut, err := readPairs(path, names, names, true)
+	if err != nil {
+		return err
+	}
+	if len(pairs) == 0 {
+		return fault.New("no-pairs", "%s: no pairs", path)
+	}
+	if leftOut > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because the rows they name were not kept",
+			path, plain.Count(leftOut, "pair was", "pairs were")))
+	}
+	return d.SetPairs(pairs)
+}
+
+// rowNames finds rows by what a file of pairs calls them.
+type rowNames struct {
+	rows    int
+	dropped []int            // rows of the files that were left out, ascending
+	byID    map[string]int32 // nil: rows go by number
+}
+
+func newRowNames(ids []string, rows int, dropped []int) *rowNames {
+	r := &rowNames{rows: rows, dropped: dropped}
+	if ids != nil {
+		r.byID = make(map[string]int32, len(ids))
+		for i, id := range ids {
+			r.byID[id] = int32(i)
+		}
+	}
+	return r
+}
+
+// errDropped marks a row that was left out as bad, or may have been.
+var errDropped = errors.New("left out")
+
+func (r *rowNames) find(name string) (int32, error) {
+	if r.byID != nil {
+		row, ok := r.byID[name]
+		switch {
+		case ok:
+			return row, nil
+		case len(r.dropped) > 0:
+			return 0, errDropped
+		}
+		return 0, fault.New("no-such-id", "no row has the id %q", name)
+	}
+	n, err := strconv.ParseInt(name, 10, 64)
+	last := r.rows + len(r.dropped) - 1
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return 0, fault.New("not-a-row-number", "%q is not the number of a row, and the data have no ids", name)
+	case err != nil || n < 0 || n > int64(last):
+		return 0, fault.New("no-such-row", "there is no row %s: the rows are 0 to %d", name, last)
+	}
+	before, dropped := slices.BinarySearch(r.dropped, int(n))
+	if dropped {
+		return 0, errDropped
+	}
+	return int32(int(n) - before), nil
+}
+
+// statement is a line of a file of pairs.
+type statement struct {
+	supervision.Pair
+	line int
+}
+
+// readPairs reads all lines, then finds repetitions and contradictions by sorting.
+func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision.Pair, leftOut int, err error) {
+	in, err := openInput(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer in.Close()
+	next, err := pairFields(in)
+	if err != nil {
+		return nil, 0, err
+	}
+	var statements []statement
+	for first := true; ; first = false {
+		field, line, err := next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if first && isHeader(field, a, b) {
+			continue
+		}
+		p, err := parsePair(field, a, b)
+		switch {
+		case err == nil && symmetric && p.A == p.B:
+			if p.Y < 0 {
+				return nil, 0, fault.New("dissimilar-to-itself",
+					"%s: line %d: row %s is dissimilar to itself", path, line, field[0])
+			}
+			continue
+		case err == nil:
+		case errors.Is(err, errDropped):
+			leftOut++
+			continue
+		default:
+			return nil, 0, fmt.Errorf("%s: line %d: %w", path, line, err)
+		}
+		if symmetric && p.A > p.B {
+			p.A, p.B = p.B, p.A
+		}
+		if len(statements) == math.MaxInt32 {
+			return nil, 0, fmt.Errorf("%s: more than %d pairs", path, math.MaxInt32)
+		}
+		if err := in.hold(entryBytes); err != nil {
+			return nil, 0, err
+		}
+		statements = append(statements, statement{p, line})
+	}
+	slices.SortFunc(statements, func(x, y statement) int {
+		return cmp.Or(cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B), cmp.Compare(x.line, y.line))
+	})
+	for i, s := range statements {
+		if i == 0 || s.A != statements[i-1].A || s.B != statements[i-1].B {
+			pairs = append(pairs, s.Pair)
+		} else if first := statements[i-1]; first.Y != s.Y {
+			return nil, 0, fault.New("contradiction", "%s: line %d calls a pair %s that line %d calls %s",
+				path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
+		}
+	}
+	return pairs, leftOut, nil
+}
+
+// parsePair makes a pair of the three fields of a line.
+func parsePair(field [3]string, a, b *rowNames) (p supervision.Pair, err error) {
+	// The verdict first: a line that is wrong stays wrong when its rows were left out.
+	if p.Y, err = verdict(field[2]); err != nil {
+		return p, err
+	}
+	if p.A, err = a.find(field[0]); err != nil {
+		return p, err
+	}
+	p.B, err = b.find(field[1])
+	return p, err
+}
+
+// isHeader reports whether the first line names columns: neither row is known, and the third field is not a verdict.
+func isHeader(field [3]string, a, b *rowNames) bool {
+	_, errA := a.find(field[0])
+	_, errB := b.find(field[1])
+	_, errY := verdict(field[2])
+	return errA != nil && errB != nil && errY != nil
+}
+
+// verdict reads the third field: a number, or the beginning of a word.
+func verdict(s string) (int8, error) {
+	switch supervision.CanonicalLabel(s) {
+	case "1", "+1":
+		return 1, nil
+	case "-1":
+		return -1, nil
+	case "0":
+		return 0, nil
+	}
+	if word := strings.ToLower(s); word != "" {
+		for _, y := range []int8{1, -1, 0} {
+			if strings.HasPrefix(verdictName(y), word) {
+				return y, nil
+			}
+		}
+	}
+	return 0, fault.New("unknown-verdict", "%q is not one of similar, dissimilar, unknown, 1, -1, 0", s)
+}
+
+func verdictName(y int8) string {
+	return [3]string{"dissimilar", "unknown", "similar"}[y+1]
+}
+
+// pairFields returns a function that reads the three fields of the next line, and its number. The first line shows the
+// form of the file.
+func pairFields(in *input) (func() (field [3]string, line int, err error), error) {
+	in.skipMark()
+	head, err := in.head()
+	if err != nil {
+		return nil, err
+	}
+	head = bytes.TrimLeft(head, " \t\r\n")
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	t := &table{in: in, comma: ','}
+	if bytes.IndexByte(first, '\t') >= 0 {
+		t.comma = '\t'
+	}
+	if bytes.HasPrefix(first, []byte("{")) {
+		return func() (field [3]string, line int, err error) {
+			text, err := in.text()
+			if err != nil {
+				return field, 0, err
+			}
+			if field, err = splitJSON(text); err != nil {
+				err = fmt.Errorf("%s: line %d: %w", in.path, in.lines, err)
+			}
+			return field, in.lines, err
+		}, nil
+	}
+	return func() (field [3]string, line int, err error) {
+		if err := t.read(); err != nil {
+			return field, 0, err
+		}
+		if len(t.fields) != len(field) {
+			return field, 0, fault.New("wrong-count",
+				"%s: line %d: %s instead of 3: two rows and similar, dissimilar or unknown",
+				in.path, t.line, fieldNoun.count(len(t.fields)))
+		}
+		for i, b := range t.fields {
+			field[i] = string(b)
+		}
+		return field, t.line, nil
+	}, nil
+}
+
+// splitJSON takes a, b and y out of an object. Strings and numbers are the same to it.
+func splitJSON(line []byte) (field [3]string, err error) {
+	var object struct{ A, B, Y json.RawMessage }
+	if err := json.Unmarshal(line, &object); err != nil {
+		return field, fault.New("not-an-object", "not a JSON object: %w", err)
+	}
+	for i, value := range []json.RawMessage{object.A, object.B, object.Y} {
+		name := "aby"[i : i+1]
+		if len(value) == 0 || string(value) == "null" {
+			return field, fault.New("missing-key", "the object has no %q", name)
+		}
+		var ok bool
+		if field[i], ok = jsonScalar(value); !ok || value[0] == 't' || value[0] == 'f' {
+			return field, fault.New("not-a-text", "%q is neither a string nor a number", name)
+		}
+	}
+	return field, nil
+}

@@ -1,0 +1,155 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/supervision"
+)
+
+// SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that call
+// the setting by a name of their own.
+type SpecError struct {
+	Field string // of Spec, or of AttributeSpec: AttributesID, AttributesByRow, or Columns
+	Err   error
+}
+
+func (e *SpecError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SpecError) Unwrap() error { return e.Err }
+
+// advise adds what can be done to the error of a row that ends a pass.
+func advise(err error) error {
+	if e, ok := errors.AsType[*RowError](err); ok && e.Row < 0 {
+		return &SpecError{"SkipBad", fmt.Errorf("%w; fix or remove the picture, or skip bad ones", err)}
+	}
+	if e, ok := errors.AsType[*RowError](err); ok && e.Missing {
+		return &SpecError{"Missing", fmt.Errorf("%w; fix the row, skip bad rows, or learn a model that takes missing "+
+			"values", err)}
+	}
+	return &SpecError{"SkipBad", fmt.Errorf("%w; fix the row, or skip bad rows", err)}
+}
+
+// unequal is the error of files with one entry per row that have more or fewer entries than there are rows.
+func unequal(paths []string, entries int, what noun, rows int) error {
+	return fault.New("wrong-count",
+		"%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
+}
+
+// inFiles names the files that something was expected in.
+func inFiles(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return " in " + strings.Join(paths, ", ")
+}
+
+// checkNames reports names of columns where the format has none.
+func (spec *Spec) checkNames(path, format string) error {
+	var vector, label bool // the format takes a name for it
+	switch format {
+	case "npy", "raw", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
+	case "cifar10", "cifar100":
+		label = true
+	case "libsvm":
+		vector = true
+	default:
+		return nil
+	}
+	what := "a file of format " + format
+	if format == "folder" {
+		what = "a folder of pictures"
+	}
+	for _, c := range []struct {
+		name, field, advice string
+		taken               bool
+	}{
+		{spec.Vector, "Vector", "do not name the column of the vectors", vector},
+		{spec.Label, "LabelsFile", "put the labels into a file of their own and name that", label},
+		{spec.Tags, "TagsFile", "put the tags into a file of their own and name that", false},
+		{spec.ID, "IDsFile", "put the ids into a file of their own and name that", false},
+	} {
+		if c.name != "" && !c.taken {
+			return &SpecError{c.field, fault.New("no-columns", "%s: %s has no columns, so none is called %q: %s",
+				path, what, c.name, c.advice)}
+		}
+	}
+	return nil
+}
+
+// place returns the file, and the row in it, of a row counted over all files. The file must have been opened.
+func (p *pass) place(row int) (path string, inFile int) {
+	f := sort.SearchInts(p.starts, row+1) - 1
+	return p.s.files[f].path, row - p.starts[f]
+}
+
+// problem is an error about the current row.
+func (p *pass) problem(column string, cause error) *RowError {
+	path, row := p.place(p.row)
+	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
+		return badRow(g.ID(row), -1, column, cause)
+	}
+	return badRow(path, row, column, cause)
+}
+
+// sameID is the error of a row with the id of an earlier one.
+func (p *pass) sameID(r supervision.Repeat) *RowError {
+	path, at := p.place(r.Row)
+	firstPath, firstAt := p.place(r.First)
+	cause := fault.New("duplicate-id", "the id %q, which row %d already has", r.ID, firstAt+1)
+	if firstPath != path {
+		cause = fault.New("duplicate-id", "the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
+	}
+	return badRow(path, at, p.s.spec.ID, cause)
+}
+
+// drop leaves out the current row.
+func (p *pass) drop(problem *RowError) {
+	p.dropped = append(p.dropped, p.row)
+	if len(p.bad) < badExamples {
+		p.bad[p.row] = problem
+	}
+}
+
+// Repeated returns the error of a row with the id of an earlier one, or nil when such rows are left out.
+func (s *Set) Repeated(r supervision.Repeat) error {
+	if s.spec.SkipBad {
+		return nil
+	}
+	return advise(s.last.sameID(r))
+}
+
+// LeaveOut drops rows with the ids of earlier ones after the pass yielded them: the latest pass counts them as bad, and
+// later passes leave them out.
+func (s *Set) LeaveOut(found []supervision.Repeat) {
+	s.duplicates = append(s.duplicates, found...)
+	slices.SortFunc(s.duplicates, func(a, b supervision.Repeat) int { return a.Row - b.Row })
+	p := s.last
+	for i, d := range found {
+		p.dropped = append(p.dropped, d.Row)
+		if i < badExamples {
+			p.bad[d.Row] = p.sameID(d)
+		}
+	}
+	slices.Sort(p.dropped)
+}
+
+// noun is a word in singular and plural.
+type noun [2]string
+
+// What comes one per row.
+var (
+	labelNoun = noun{"label", "labels"}
+	tagsNoun  = noun{"line of tags", "lines of tags"}
+	idNoun    = noun{"id", "ids"}
+	fieldNoun = noun{"field", "fields"}
+)
+
+// count writes a number with the noun.
+func (n noun) count(k int) string { return plain.Count(k, n[0], n[1]) }

@@ -1,0 +1,374 @@
+// Package dataset reads vectors and what is known about them (classes, tags, pairs, ids, attributes) from files. It
+// recognises the format, checks every value, and streams rows in bounded memory.
+//
+//	Open   files named by a Spec   -> Set, a source of rows
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// Set is a data set in files: a Source that checks every row on the way.
+//
+// A bad row ends the pass with an error, or is left out, in every pass alike, when Spec.SkipBad is set. Passes
+// over one Set run one after the other, never at the same time.
+type Set struct {
+	spec    Spec
+	files   []file
+	dim     int           // -1 before the first row is read
+	dimFile string        // the file that dim comes from
+	shape   picture.Shape // of rows that are pictures
+	names   []string
+	columns Columns // of the first file
+
+	badRows  int // met while opening
+	firstBad error
+
+	// What comes with the vectors, according to the first row and the Spec.
+	labelled, tagged, identified bool
+
+	// From files of their own.
+	labels, ids entries[string]
+	tags        entries[[]string]
+
+	span       span                 // the rows that passes are restricted to
+	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
+	last       *pass                // the latest pass, or an empty one
+	warnings   []string             // from opening
+}
+
+type file struct {
+	path   string
+	header header
+	spec   *Spec // what it was opened by
+}
+
+// Dim makes Set a Source.
+func (s *Set) Dim() int { return s.dim }
+
+// Rows is the number of rows, or -1 when it is unknown before reading.
+func (s *Set) Rows() int {
+	rows := 0
+	for _, f := range s.files {
+		if f.header.rows < 0 || s.spec.SkipBad {
+			return -1
+		}
+		rows += f.header.rows
+	}
+	if s.span.set {
+		return s.span.end - s.span.first
+	}
+	return rows
+}
+
+// Names returns the names of the features, or nil where the files have none.
+func (s *Set) Names() []string { return s.names }
+
+// Columns says what the columns of the first file are taken for; it is empty where the data have no columns.
+func (s *Set) Columns() Columns { return s.columns }
+
+// LabelColumn is the column that the labels come from, or "".
+func (s *Set) LabelColumn() string {
+	if s.labels.given() {
+		return ""
+	}
+	return s.columns.Label
+}
+
+// Files returns the files of vectors in the order they are read.
+func (s *Set) Files() []string {
+	paths := make([]string, len(s.files))
+	for i, f := range s.files {
+		paths[i] = f.path
+	}
+	return paths
+}
+
+// Once reports whether some of the data can be read only once, as from a pipe.
+func (s *Set) Once() bool { return len(s.spec.streams) > 0 }
+
+// Missing reports whether NaN stands for missing values.
+func (s *Set) Missing() bool { return s.spec.Missing }
+
+// Format is the format of the first file.
+func (s *Set) Format() string { return s.files[0].header.format }
+
+// Bad returns the number of rows that the latest pass left out, and the first few of them.
+func (s *Set) Bad() (rows int, first []error) {
+	dropped := s.last.dropped
+	for _, row := range dropped[:min(len(dropped), badExamples)] {
+		first = append(first, s.last.bad[row])
+	}
+	return len(dropped), first
+}
+
+// Dropped returns the rows that the latest pass left out, counted as in the files, ascending.
+func (s *Set) Dropped() []int { return s.last.dropped }
+
+// Warnings returns what looked doubtful when the files were opened.
+func (s *Set) Warnings() []string { return s.warnings }
+
+// badExamples is the number of bad rows that are reported one by one.
+const badExamples = 10
+
+// pass is one reading of all files.
+type pass struct {
+	s      *Set
+	starts []int         // number of rows before each file opened so far
+	row    int           // rows met, good or bad, over all files
+	chunk  picture.Chunk // with values in place of pixels, unless all files hold pictures
+	slab   []string      // what chunk.Tags points into
+
+	dropped []int             // rows left out, ascending
+	bad     map[int]*RowError // why, for the first of them at least
+}
+
+// Chunks makes Set a Source.
+func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	if p, ok := s.AsPictures(); ok {
+		return picture.Pixels(ctx, p)
+	}
+	return func(yield func(vectors.Chunk, error) bool) {
+		if err := s.run(ctx, func(c picture.Chunk) bool { return yield(c.Chunk, nil) }); err != nil {
+			yield(vectors.Chunk{}, err)
+		}
+	}
+}
+
+// run reads all files and lends their rows by chunks; false ends the pass.
+func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
+	p := &pass{s: s, bad: map[int]*RowError{}}
+	s.last = p
+	p.clearChunk()
+	for i, f := range s.files {
+		if s.span.set && (p.row >= s.span.end || p.row+f.header.rows <= s.span.first) { // nothing of it is in the shard
+			p.starts = append(p.starts, p.row)
+			p.row += f.header.rows
+			continue
+		}
+		if more, err := p.readFile(ctx, i, yield); err != nil || !more {
+			return err
+		}
+	}
+	if !s.span.set {
+		// All rows are read: now the files of labels, tags and ids must be at their ends.
+		err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row))
+		if err != nil {
+			return err
+		}
+	}
+	if p.chunk.X.Rows > 0 {
+		yield(p.chunk)
+	}
+	return nil
+}
+
+// read opens a file once more.
+func (s *Set) read(ctx context.Context, f file) (reader, error) {
+	if f.header.gallery != nil {
+		return readGallery(ctx, f.header.gallery)
+	}
+	r, _, err := openFile(f.path, f.spec)
+	if from := s.spec.streams[f.path]; from != nil {
+		from.startPass()
+	}
+	if d, ok := r.(*dense); ok && err == nil {
+		r = newBlocks(d, s.spec.Threads)
+	}
+	return r, err
+}
+
+// readFile streams one file into chunks; false means that the caller has seen enough.
+func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) bool) (bool, error) {
+	f := p.s.files[i]
+	r, err := p.s.read(ctx, f)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	p.starts = append(p.starts, p.row)
+	end := p.row + f.header.rows // of what is read of the file; only a shard looks at it
+	if span := p.s.span; span.set {
+		before := max(span.first-p.row, 0)
+		if err := skipRows(ctx, r, before); err == io.EOF {
+			return false, vectors.CheckRows(p.row, end)
+		} else if err != nil {
+			return false, err
+		}
+		p.row, end = p.row+before, min(end, span.end)
+	}
+	full := vectors.ChunkRows(p.s.dim)
+	duplicates := p.s.duplicates
+	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d supervision.Repeat, row int) int { return d.Row - row })
+	duplicates = duplicates[k:]
+	values, made := int64(0), func(int64) error { return nil }
+	if m, ok := r.(maker); ok {
+		made = m.makes
+	}
+	var read record // the reader's memory
+	for ; !p.s.span.set || p.row < end; p.row++ {
+		if p.row%full == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		read.id, read.label, read.hasLabel, read.hasTags, read.finite = "", "", false, false, false
+		err := r.next(&read)
+		if err == io.EOF && p.s.span.set {
+			return false, vectors.CheckRows(p.row, end)
+		} else if err == io.EOF {
+			return true, nil
+		}
+		values += int64(len(read.vector))
+		if err == nil {
+			err = made(values)
+		}
+		rec := read
+		problem, bad := err.(*RowError)
+		if !bad && err == nil {
+			err = p.attach(&rec)
+		}
+		if !bad && err == nil {
+			problem, err = p.checkRow(&rec)
+		}
+		if !bad && err != nil {
+			return false, err
+		}
+		if len(duplicates) > 0 && duplicates[0].Row == p.row {
+			if problem == nil {
+				problem = p.sameID(supervision.Repeat{Row: p.row, First: duplicates[0].First, ID: rec.id})
+			}
+			duplicates = duplicates[1:]
+		}
+		if problem != nil {
+			if !p.s.spec.SkipBad {
+				return false, advise(problem)
+			}
+			p.drop(problem)
+			continue
+		}
+		p.add(&rec)
+		live, ok := r.(waiter)
+		if p.chunk.X.Rows == full || ok && live.waits() { // whoever waits for answers gets them
+			if !yield(p.chunk) {
+				return false, nil
+			}
+			p.chunk.First += p.chunk.X.Rows
+			p.clearChunk()
+		}
+	}
+	return true, nil
+}
+
+// attach adds what the files of labels, tags and ids say about the row.
+func (p *pass) attach(rec *record) error {
+	hasID := rec.id != ""
+	err := p.s.labels.get(p.row, &rec.label, &rec.hasLabel)
+	if err == nil {
+		err = p.s.tags.get(p.row, &rec.tags, &rec.hasTags)
+	}
+	if err == nil {
+		err = p.s.ids.get(p.row, &rec.id, &hasID)
+	}
+	return err
+}
+
+// checkRow says what is wrong with a row. An error concerns all rows, so that leaving out this one would not help.
+func (p *pass) checkRow(rec *record) (*RowError, error) {
+	s := p.s
+	if n := len(rec.vector) + len(rec.pixels); n != s.dim {
+		return p.problem("", fault.New("wrong-dim", "%d values instead of %d", n, s.dim)), nil
+	}
+	for j, v := range rec.vector {
+		if rec.finite {
+			break
+		}
+		if v-v == 0 { // only finite values
+			continue
+		}
+		name := strconv.Itoa(j + 1)
+		if j < len(s.names) {
+			name = s.names[j]
+		}
+		if v != v && s.spec.Missing {
+			continue
+		} else if v != v {
+			problem := p.problem(name, fault.New("no-value", "NaN instead of a number"))
+			problem.Missing = true
+			return problem, nil
+		}
+		return p.problem(name, fault.New("not-finite", "an infinite value")), nil
+	}
+	if s.spec.TagsAlone {
+		rec.label, rec.hasLabel = "", false
+	}
+	if rec.hasLabel {
+		rec.label = supervision.CanonicalLabel(rec.label)
+	}
+	switch {
+	case s.labelled && (!rec.hasLabel || rec.label == ""):
+		return p.problem(s.spec.Label, fault.New("no-label", "no label%s", inFiles(s.spec.LabelsFile))), nil
+	case s.tagged && !rec.hasTags:
+		return p.problem(s.spec.Tags, fault.New("no-tags", "no tags")), nil
+	case s.identified && rec.id == "":
+		return p.problem(s.spec.ID, fault.New("no-id", "no id%s", inFiles(s.spec.IDsFile))), nil
+	case !s.labelled && rec.hasLabel:
+		return nil, p.unexpected("Label", "a label", "labels")
+	case !s.tagged && rec.hasTags:
+		return nil, p.unexpected("Tags", "tags", "tags")
+	case !s.identified && rec.id != "":
+		return nil, p.unexpected("ID", "an id", "ids")
+	}
+	return nil, nil
+}
+
+// unexpected is the error of a row with something that the first row has not.
+func (p *pass) unexpected(field, has, things string) error {
+	return &SpecError{field, fault.New("first-row-has-none", "%w, but the first row has none: name the column of the %s",
+		p.problem("", errors.New(has)), things)}
+}
+
+// add copies a good row into the chunk.
+func (p *pass) add(rec *record) {
+	c := &p.chunk
+	c.X.Rows++
+	c.X.Data = append(c.X.Data, rec.vector...)
+	if p.s.shape != (picture.Shape{}) {
+		c.Pix = append(c.Pix, rec.pixels...)
+	} else {
+		for _, v := range rec.pixels { // pictures among vectors
+			c.X.Data = append(c.X.Data, float32(v))
+		}
+	}
+	c.Places = append(c.Places, p.row)
+	if p.s.labelled {
+		c.Labels = append(c.Labels, rec.label)
+	}
+	if p.s.identified {
+		c.IDs = append(c.IDs, rec.id)
+	}
+	if p.s.tagged {
+		from := len(p.slab)
+		p.slab = append(p.slab, rec.tags...)
+		c.Tags = append(c.Tags, p.slab[from:len(p.slab):len(p.slab)])
+	}
+}
+
+// clearChunk empties the chunk for the next rows.
+func (p *pass) clearChunk() {
+	c := &p.chunk
+	p.slab, c.Pix = p.slab[:0], c.Pix[:0]
+	if c.X = (vectors.Matrix{Data: c.X.Data[:0]}); p.s.shape == (picture.Shape{}) {
+		c.X.Cols = p.s.dim
+	}
+	c.IDs, c.Labels, c.Tags, c.Places = c.IDs[:0], c.Labels[:0], c.Tags[:0], c.Places[:0]
+}

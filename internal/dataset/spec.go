@@ -1,0 +1,479 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/natural"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/plain"
+)
+
+// Spec names a data set: files of vectors, and where their labels, tags and ids are, for instance
+//
+//	Spec{Paths: []string{"train.npy"}, LabelsFile: []string{"y.npy"}}
+//	Spec{Paths: []string{"items.parquet"}, Vector: "embedding", Label: "category"}
+//	Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"}
+//	Spec{Paths: []string{"cifar10/data_batch_*.bin"}}
+//	Spec{Paths: []string{"photos/"}, Size: 64}
+type Spec struct {
+	Paths  []string // files, patterns as of filepath.Match, or folders of pictures; together they are one data set
+	Format string   // "" recognises it file by file
+
+	// Names of columns or keys inside the files; "" is the default of the format. Vector may name several columns
+	// between commas, numbered ones as e0..e767 and patterns as e*. If Tags names an existing file, that file is meant.
+	Vector, Label, Tags, ID string
+
+	// Known is what the columns of other data are taken for, those a model was learned from: a table with columns of the
+	// same names is read in the same way where nothing above says otherwise. Other tables are read as without it.
+	Known *Columns
+
+	follows bool // Known comes before Vector, which chose it
+
+	// TagsAlone leaves out classes that come with the files, so that only the tags say which rows are similar.
+	TagsAlone bool
+
+	// Files with one entry per row of the data, several of them read as one. Those of pictures may also be
+	// tables in any order that name the pictures, as file,label. A list of ids whose lines name all the pictures says
+	// which picture every line of the other files is of.
+	LabelsFile, TagsFile, IDsFile []string
+
+	// Pictures from folders, archives and picture files become squares of Size x Size pixels; 0 means 32. CIFAR and
+	// IDX files keep theirs at 0. Fit is "crop", the default, for the largest square in the middle, which keeps shapes
+	// as they are: filters and patches measure directions and sizes, and what matters is mostly in the middle. "squash"
+	// takes the whole picture and changes its aspect. Grey makes one channel of three.
+	Size int
+	Fit  string
+	Grey bool
+
+	// Pictures prepares pictures as a model says, in place of the three above. Vectors stay as they are.
+	Pictures *picture.Preparation
+
+	// Once says that there will be one pass over the rows, so that paths may be pipes, or Standard for Stdin. LibSVM rows
+	// from there have Dim values where it is not 0, because the greatest index is known only at the end. Raw values are
+	// rows of Dim, wherever they come from.
+	Once  bool
+	Stdin io.Reader
+	Dim   int
+
+	Threads int // that decode pictures and numbers; 0 means all cores
+
+	SkipBad bool // leave out bad rows instead of stopping at the first one
+
+	// Missing lets values be missing: NaN, an empty field, NA and null become NaN instead of making a bad row. Infinite
+	// values are bad all the same.
+	Missing bool
+
+	streams map[string]*stream // by path
+}
+
+// Open looks at the files, not at all their rows: it finds out names and formats, checks that all files have
+// vectors of one length, reads the small files of labels, tags and ids, and checks their lengths where the
+// number of rows is known already.
+func Open(spec Spec) (*Set, error) {
+	if len(spec.Paths) == 0 {
+		return nil, fault.New("no-files", "no data: name at least one file")
+	}
+	paths, err := expand(spec.Paths, true)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if seen[filepath.Clean(path)] {
+			return nil, fault.New("duplicate-file", "%s: is named twice", path)
+		}
+		seen[filepath.Clean(path)] = true
+	}
+	if err := spec.openStreams(paths); err != nil {
+		return nil, err
+	}
+	for _, c := range []struct {
+		what, column string
+		files        []string
+	}{{"labels", spec.Label, spec.LabelsFile}, {"ids", spec.ID, spec.IDsFile}, {"tags", spec.Tags, spec.TagsFile}} {
+		if c.column != "" && len(c.files) > 0 {
+			return nil, fault.New("column-and-file",
+				"%s come from a column (%s) or from a file (%s), not from both", c.what, c.column, c.files[0])
+		}
+	}
+	if spec.TagsAlone && (spec.Label != "" || len(spec.LabelsFile) > 0) {
+		return nil, errors.New("labels are named, but only tags are to say which rows are similar: name one of them")
+	}
+	if err := spec.settleTags(paths[0]); err != nil {
+		return nil, err
+	}
+	if err := spec.checkPictures(); err != nil {
+		return nil, err
+	}
+	s := &Set{spec: spec, dim: -1, last: new(pass)}
+	for _, path := range paths {
+		if err := s.addFile(path); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.dim < 0 && s.badRows > 0:
+		return nil, fault.New("all-rows-bad",
+			"all %s bad; the first: %w", plain.Count(s.badRows, "row is", "rows are"), s.firstBad)
+	case s.dim < 0 && s.Once() && spec.Format != "" && spec.Dim > 0:
+		s.dim = spec.Dim // what feeds a pipe may have nothing to send
+	case s.dim < 0:
+		return nil, fault.New("no-rows", "%s: no rows", strings.Join(s.Files(), ", "))
+	}
+	return s, s.readSupervision()
+}
+
+// settleTags decides whether Tags is a file or a column.
+func (spec *Spec) settleTags(first string) error {
+	if spec.Tags == "" {
+		return nil
+	}
+	files, err := expand([]string{spec.Tags}, false)
+	if err != nil {
+		return nil // no such file: a column, then
+	}
+	if spec.tagsColumn(first) {
+		return fault.New("column-and-file", "tags: %s is a file and also a column of %s: "+
+			"write .%c%s for the file, or rename the file to get the column", spec.Tags, first, filepath.Separator, spec.Tags)
+	}
+	spec.TagsFile, spec.Tags = files, ""
+	return nil
+}
+
+// tagsColumn reports whether the first row of the file has tags under the name Tags.
+func (spec *Spec) tagsColumn(path string) bool {
+	if info, err := os.Stat(path); err == nil && info.IsDir() || fileNamed(path) == "tar" {
+		return false
+	}
+	r, h, err := openFile(path, &Spec{Format: spec.Format, Vector: spec.Vector, Tags: spec.Tags, streams: spec.streams})
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	if h.gallery != nil || (&Spec{Tags: spec.Tags}).checkNames(path, h.format) != nil {
+		return false
+	}
+	var rec record
+	return r.next(&rec) == nil && rec.hasTags
+}
+
+// addFile takes the next file of vectors into the set.
+func (s *Set) addFile(path string) error {
+	spec := &s.spec
+	if len(s.names) > 0 { // further files have the columns of the first, in any order
+		next := s.spec
+		next.Known, next.follows = &Columns{Vector: s.names, Label: s.columns.Label, Tags: s.columns.Tags}, true
+		spec = &next
+	}
+	r, h, err := openFile(path, spec)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := s.spec.checkNames(path, h.format); err != nil {
+		return err
+	}
+	s.files = append(s.files, file{path, h, spec})
+	if err := s.checkShape(path, h.shape); err != nil {
+		return err
+	}
+	if err := s.checkColumns(path, h.names); err != nil {
+		return err
+	}
+	if s.dim >= 0 && h.dim >= 0 {
+		return s.checkDim(path, h.dim)
+	}
+	// The first row shows what comes with the vectors, and their length where the header has none.
+	var rec record
+	for {
+		err := r.next(&rec)
+		if _, bad := errors.AsType[*RowError](err); bad && s.spec.SkipBad {
+			if s.badRows++; s.badRows == 1 {
+				s.firstBad = err
+			}
+			continue
+		} else if bad {
+			return advise(err)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		break
+	}
+	if h.dim < 0 {
+		h.dim = len(rec.vector) + len(rec.pixels)
+	}
+	if h.dim == 0 {
+		return fmt.Errorf("%s: the vectors have no values", path)
+	}
+	if s.dim < 0 {
+		s.names, s.columns = slices.Clone(h.names), h.columns
+		if c := &s.columns; s.spec.TagsAlone && c.Label != "" {
+			c.Unused, c.Label = append(slices.Clone(c.Unused), c.Label), ""
+		}
+		s.labelled = (rec.hasLabel || s.spec.Label != "") && !s.spec.TagsAlone
+		s.tagged = rec.hasTags || s.spec.Tags != ""
+		s.identified = rec.id != "" || s.spec.ID != ""
+	}
+	return s.checkDim(path, h.dim)
+}
+
+// checkColumns reports columns of the first file that another one lacks.
+func (s *Set) checkColumns(path string, names []string) error {
+	if len(s.names) == 0 || len(names) == 0 || slices.Equal(s.names, names) {
+		return nil
+	}
+	lacks := missing(names, s.names)
+	if len(lacks) == 0 { // it has more, and those that it shares in another order
+		lacks = s.names
+	}
+	return fault.New("no-such-column",
+		"%s: has no columns of numbers %s, which %s has: give all files the same columns, in any order",
+		path, plain.Runs(lacks), s.dimFile)
+}
+
+func (s *Set) checkDim(path string, dim int) error {
+	if s.dim < 0 {
+		s.dim, s.dimFile = dim, path
+	}
+	if dim != s.dim {
+		return fault.New("dim-mismatch", "%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)
+	}
+	return nil
+}
+
+// readSupervision reads the files of labels, tags and ids.
+func (s *Set) readSupervision() error {
+	spec := &s.spec
+	s.ids = entries[string]{patterns: spec.IDsFile, what: idNoun, read: readValues, parse: slices.Clone[[]string]}
+	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, read: readValues, parse: slices.Clone[[]string],
+		pack: packValues, unpack: (*texts).text}
+	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, read: readTagLines, parse: tagSets}
+	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
+		r := s.roster()
+		// Ids first: they may tell the order of the others.
+		for _, load := range []func(*Set, *roster) error{s.ids.load, s.labels.load, s.tags.load} {
+			if err := load(s, r); err != nil {
+				return err
+			}
+		}
+	}
+	s.labelled = s.labelled || s.labels.given()
+	s.tagged = s.tagged || s.tags.given()
+	s.identified = s.identified || s.ids.given()
+	return nil
+}
+
+// entries is labels, tags or ids from files of their own, several as one.
+type entries[T any] struct {
+	patterns []string
+	what     noun
+	read     func(path string) ([]T, error) // a file with one entry per row
+	parse    func(texts []string) []T       // the texts of a table that names pictures
+	list     []T                            // one per row in the files of vectors; nil when there are no files
+
+	// Where few are different and the rows are not pictures, in place of the list.
+	pack   func(path string, list *texts) error
+	unpack func(list *texts, row int) T
+	packed *texts
+}
+
+// given tells whether there are files.
+func (e *entries[T]) given() bool { return e.list != nil || e.packed != nil }
+
+// len is the number of entries.
+func (e *entries[T]) len() int {
+	if e.packed != nil {
+		return e.packed.len()
+	}
+	return len(e.list)
+}
+
+// get copies the entry of a row, if there are files.
+func (e *entries[T]) get(row int, to *T, has *bool) error {
+	if !e.given() {
+		return nil
+	}
+	if row >= e.len() {
+		return fault.New("too-few",
+			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(e.len()))
+	}
+	if *has = true; e.packed != nil {
+		*to = e.unpack(e.packed, row)
+	} else {
+		*to = e.list[row]
+	}
+	return nil
+}
+
+// checkLength compares the number of entries with that of the rows.
+func (e *entries[T]) checkLength(rows int) error {
+	if !e.given() || e.len() == rows {
+		return nil
+	}
+	return unequal(e.patterns, e.len(), e.what, rows)
+}
+
+// load reads the files: as tables that name the pictures of a roster, which may be nil, or else as lists.
+func (e *entries[T]) load(s *Set, r *roster) error {
+	if len(e.patterns) == 0 {
+		return nil
+	}
+	paths, err := expand(e.patterns, false)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		if texts, named, err := r.texts(paths, e.what); err != nil || named {
+			e.list = e.parse(texts)
+			return err
+		}
+	}
+	if e.list = []T{}; r == nil && e.pack != nil {
+		e.list, e.packed = nil, &texts{}
+	}
+	if err := e.readLists(s, paths); err != nil || r == nil {
+		return err
+	}
+	if ids, ok := any(e.list).([]string); ok && e.what == idNoun {
+		if err := r.setOrder(ids, paths); err != nil {
+			return err
+		}
+	}
+	if r.order == nil {
+		s.warnOrder(paths[0], e.what)
+		return nil
+	}
+	list := slices.Clone(e.list)
+	for line, row := range r.order {
+		e.list[row] = list[line]
+	}
+	return nil
+}
+
+// readLists reads files with one entry per row and checks their lengths as far as the numbers of rows are known: file
+// by file when there are as many as files of vectors, and in all.
+func (e *entries[T]) readLists(s *Set, paths []string) error {
+	rows := 0 // -1 when the end of the first pass will show it
+	for _, f := range s.files {
+		if rows += f.header.rows; f.header.rows < 0 {
+			rows = -1
+			break
+		}
+	}
+	for i, path := range paths {
+		before := e.len()
+		if err := e.readList(path); err != nil {
+			return err
+		}
+		if part := e.len() - before; len(paths) == len(s.files) {
+			if f := s.files[i]; f.header.rows >= 0 && f.header.rows != part {
+				return fmt.Errorf("%w of %s", unequal([]string{path}, part, e.what, f.header.rows), f.path)
+			}
+		}
+	}
+	if rows >= 0 && rows != e.len() {
+		return unequal(paths, e.len(), e.what, rows)
+	}
+	return nil
+}
+
+// readList reads a file with one entry per row.
+func (e *entries[T]) readList(path string) error {
+	if e.packed != nil {
+		return e.pack(path, e.packed)
+	}
+	part, err := e.read(path)
+	e.list = append(e.list, part...)
+	return err
+}
+
+// expand turns patterns into the files they stand for, those of one pattern in natural order. Folders are
+// allowed where they may hold pictures.
+func expand(patterns []string, folders bool) ([]string, error) {
+	var paths []string
+	for _, p := range patterns {
+		if p == Standard && folders {
+			paths = append(paths, p)
+			continue
+		}
+		info, err := plain.Stat(p)
+		switch {
+		case err == nil && info.IsDir() && !folders:
+			return nil, fmt.Errorf("%s: is a folder, but should be a file", p)
+		case err == nil:
+			paths = append(paths, p)
+			continue
+		case !errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(p, "*?["):
+			return nil, err
+		case !strings.ContainsAny(p, "*?["):
+			if near := nearestName(p); near != "" {
+				return nil, fault.New("no-such-file", "%s: no such file; did you mean %s?", p, near)
+			}
+			return nil, fault.New("no-such-file", "%s: no such file", p)
+		}
+		found, err := filepath.Glob(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: is not a valid pattern of file names: %w", p, err)
+		}
+		found = slices.DeleteFunc(found, func(name string) bool {
+			info, err := os.Stat(name)
+			return err != nil || info.IsDir()
+		})
+		if len(found) == 0 {
+			return nil, fault.New("no-file-matches", "%s: no file matches", p)
+		}
+		slices.SortFunc(found, natural.Compare)
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// nearestName is the file beside path whose name is one or two typing errors away from it, or "".
+func nearestName(path string) string {
+	dir, name := filepath.Split(path)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return ""
+	}
+	best, near := 3, "" // two typing errors at most
+	for _, e := range entries {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
+			best, near = d, dir+e.Name()
+		}
+	}
+	return near
+}
+
+// editDistance is the least number of insertions, deletions and changes of a byte that turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
+)
+
+// integers is the interval of integers that compare with a number as asked, exactly also where a float64 cannot hold
+// them; false means that there are none. The operators are =, <, <=, > and >=.
+func integers(op string, x float64) (low, high int64, some bool) {
+	low, high = math.MinInt64, math.MaxInt64
+	edge := math.Floor(x)
+	if op == "<" || op == ">=" {
+		edge = math.Ceil(x)
+	}
+	upper, lower := edge >= 1<<63, edge < math.MinInt64 // beyond all integers
+	switch {
+	case op == "=" && (upper || lower || edge != x), upper && op[0] == '>', lower && op[0] == '<':
+		return 0, 0, false
+	case upper, lower:
+		return low, high, true
+	}
+	switch n := int64(edge); op {
+	case "=":
+		low, high = n, n
+	case "<=":
+		high = n
+	case "<":
+		high = n - 1
+		return low, high, n > math.MinInt64
+	case ">":
+		low = n + 1 // a float64 below 2^63 is far below
+	case ">=":
+		low = n
+	}
+	return low, high, true
+}
+
+// refuseDate refuses a comparison with a date: our filters compare those as moments, and the engine by their letters.
+func refuseDate(engine, op string, v index.Value) error {
+	if _, isText := v.Text(); isText && op != "starts with" && v.Kind() == index.DateKind {
+		return fault.New("no-dates", "%w: %v is a date, and %s does not compare texts as dates; "+
+			"store dates as numbers to filter by them there", ErrFilter, v, engine)
+	}
+	return nil
+}
+
+// checkTexts refuses an item with a text that JSON cannot carry, or that is longer than the engine takes; the id has a
+// limit of its own.
+func checkTexts(engine string, it index.Item, most, mostID int) error {
+	check := func(what, s string, most int) error {
+		switch {
+		case !utf8.ValidString(s):
+			return fault.New("not-utf8", "%w: its %s is not UTF-8, which %s cannot store", ErrRefused, what, engine)
+		case len(s) > most:
+			return fmt.Errorf("%w: its %s has %d bytes, and %s takes %d at most", ErrRefused, what, len(s), engine, most)
+		}
+		return nil
+	}
+	err := errors.Join(check("id", it.ID.String(), mostID), check("label", it.Label, most))
+	for _, tag := range it.Tags {
+		err = errors.Join(err, check("tag", tag, most))
+	}
+	for name, v := range it.Attributes {
+		text, _ := v.Text()
+		err = errors.Join(err, check("attribute's name", name, most), check("attribute", text, most))
+	}
+	return err
+}

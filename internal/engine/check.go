@@ -1,0 +1,333 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// A check asks an engine and an exact index of the same items the same questions.
+//
+//	contents   read every item of the engine, compare it with the index
+//	searches   k nearest; all within a radius; both with every filter
+//	           equal in full, or: what differs, and why (check_cause.go)
+
+// CheckOptions say what is asked.
+type CheckOptions struct {
+	Queries  hamming.Codes
+	K        int // hits of a search; 0 means 10
+	Radius   int // of searches within a radius; below 0 means the middle of the queries' distances to their k-th hits
+	Filters  []index.Filter
+	Answers  int                   // to keep in the report for every search: those that differ, and then one that does not
+	Progress func(done, total int) // searches; may be nil
+}
+
+// Causes of differences.
+const (
+	CauseMissing  = "missing item"    // it is not in the engine
+	CauseExtra    = "unknown item"    // it is only in the engine
+	CauseCode     = "other code"      // of the item
+	CauseBitOrder = "bit order"       // the item's code has its bits in another order
+	CauseDetails  = "other details"   // label, tags or attributes of the item differ
+	CauseTies     = "tie order"       // items at the same distance come in another order, or others of them are cut off
+	CauseApprox   = "approximation"   // a nearer item was not found
+	CauseFilter   = "filter"          // the engine filters otherwise, or cannot
+	CauseDistance = "wrong distance"  // though the code is right
+	CauseOrder    = "order"           // not by distance
+	CauseRadius   = "radius"          // an item on the edge of the radius or beyond is treated otherwise
+	CauseRefusal  = "refused by ours" // our index refuses the filter, because no item can match
+)
+
+// Difference is a place where the engine and the index do not agree.
+type Difference struct {
+	Cause  string `json:"cause"`
+	Search string `json:"search,omitempty"` // "" means the contents
+	Query  int    `json:"query"`
+	ID     string `json:"id,omitempty"`
+	Text   string `json:"text"`
+}
+
+// SearchReport is the outcome of one kind of search.
+type SearchReport struct {
+	Search  string  `json:"search"`
+	Queries int     `json:"queries"`
+	Hits    int     `json:"hits"`    // of the exact index
+	Recall  float64 `json:"recall"`  // share of hits that the engine has too, where one at the same distance is as good
+	Same    int     `json:"same"`    // queries with the same hits in the same order
+	Ties    int     `json:"ties"`    // queries that differ only in the order or choice of ties
+	Differ  int     `json:"differ"`  // the others
+	Tied    int     `json:"tied"`    // queries where a tie is cut off at k, so that the order of ids decides
+	Refused string  `json:"refused"` // why there is no outcome, or ""
+}
+
+// Answer is both answers to one query, to look at.
+type Answer struct {
+	Search  string
+	Query   int
+	Outcome string // "same", "ties" or "differ", as SearchReport counts it
+	Ours    []index.Hit
+	Theirs  []index.Hit
+}
+
+// answerHits is how many hits of an answer are kept.
+const answerHits = 20
+
+// CheckReport is the outcome of a check.
+type CheckReport struct {
+	Engine      string         `json:"engine"`
+	Table       string         `json:"table"`
+	Exact       bool           `json:"exact"` // as the engine claims
+	Bits        int            `json:"bits"`
+	Fingerprint string         `json:"fingerprint"` // of the model
+	Ours        int            `json:"items_in_index"`
+	Theirs      int            `json:"items_in_engine"`
+	Equal       int            `json:"equal_items"`
+	K           int            `json:"k"`
+	Radius      int            `json:"radius"`
+	Searches    []SearchReport `json:"searches"`
+	Causes      map[string]int `json:"causes"`      // how often each was met
+	Differences []Difference   `json:"differences"` // the first of each cause
+	Answers     []Answer       `json:"-"`           // as many as were asked for
+}
+
+// RefusedSearches is the number of searches that the engine refused because of their filters.
+func (r *CheckReport) RefusedSearches() (n int) {
+	for _, s := range r.Searches {
+		if s.Refused != "" {
+			n++
+		}
+	}
+	return n - r.Causes[CauseRefusal]
+}
+
+// Conforms tells whether everything agrees.
+func (r *CheckReport) Conforms() bool { return len(r.Causes) == 0 }
+
+// shownPerCause is how many differences of a cause a report lists.
+const shownPerCause = 10
+
+// check is a check under way.
+type check struct {
+	engine Engine
+	exact  *index.Snapshot
+	o      CheckOptions
+	r      *CheckReport
+	bad    map[index.ID]string // causes of items that differ
+}
+
+// Check compares an engine with an exact index that should hold the same items.
+func Check(ctx context.Context, e Engine, exact *index.Snapshot, o CheckOptions) (*CheckReport, error) {
+	info, err := e.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours := Space{exact.Bits(), exact.Fingerprint()}
+	if err := info.Accept(ours); err != nil {
+		return nil, err
+	}
+	if o.K <= 0 {
+		o.K = 10
+	}
+	c := &check{engine: e, exact: exact, o: o, bad: map[index.ID]string{}, r: &CheckReport{
+		Engine: info.Engine, Table: info.Table, Exact: info.Exact, Bits: info.Bits, Ours: exact.Len(), K: o.K,
+		Fingerprint: ours.Fingerprint.Full(), Causes: map[string]int{}, Differences: []Difference{},
+	}}
+	if err := c.contents(ctx); err != nil {
+		return nil, err
+	}
+	return c.r, c.searches(ctx)
+}
+
+// add notes a difference.
+func (c *check) add(d Difference) {
+	c.r.Causes[d.Cause]++
+	if c.r.Causes[d.Cause] <= shownPerCause {
+		c.r.Differences = append(c.r.Differences, d)
+	}
+}
+
+// contents compares the items.
+func (c *check) contents(ctx context.Context) error {
+	seen := make(map[index.ID]bool, c.exact.Len())
+	err := c.engine.Read(ctx, index.Filter{}, func(b *index.Batch) error {
+		for i, id := range b.IDs {
+			c.r.Theirs++
+			ours, there := c.exact.Get(id)
+			if !there {
+				c.addItem(id, CauseExtra, "the engine has this item and the index has not")
+				continue
+			}
+			seen[id] = true
+			switch what := difference(ours, b.Item(i)); {
+			case what == "":
+				c.r.Equal++
+			case what == "code" && reordered(ours.Code, b.Item(i).Code, c.r.Bits):
+				c.addItem(id, CauseBitOrder, "its code has the same bits in another order")
+			case what == "code":
+				c.addItem(id, CauseCode, fmt.Sprintf("its code differs in %d bits",
+					hamming.Distance(ours.Code, b.Item(i).Code)))
+			default:
+				c.addItem(id, CauseDetails, "it has another "+what)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(seen) == c.exact.Len() {
+		return err
+	}
+	all, err := c.exact.Matches(index.Filter{})
+	for _, h := range all {
+		if !seen[h.ID] {
+			c.addItem(h.ID, CauseMissing, "the index has this item and the engine has not")
+		}
+	}
+	return err
+}
+
+func (c *check) addItem(id index.ID, cause, text string) {
+	c.bad[id] = cause
+	c.add(Difference{Cause: cause, Query: -1, ID: id.String(), Text: text})
+}
+
+// reordered tells whether a code is another with the bits of every byte, or all bits, in reverse.
+func reordered(a, b []uint64, width int) bool {
+	n := (width + 7) / 8
+	inBytes, whole := true, true
+	bit := func(code []uint64, i int) bool { return i < width && code[i>>6]>>(63-i&63)&1 != 0 }
+	for i := range 8 * n {
+		inBytes = inBytes && bit(a, i) == bit(b, i&^7+7-i&7)
+		whole = whole && (i >= width || bit(a, i) == bit(b, width-1-i))
+	}
+	return (inBytes || whole) && ones(a) == ones(b)
+}
+
+func ones(code []uint64) (n int) {
+	for _, w := range code {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// mostWithin is how many hits of a search within a radius are compared.
+const mostWithin = 1000
+
+// searches runs all searches.
+func (c *check) searches(ctx context.Context) error {
+	if c.o.Queries.Len() == 0 {
+		return errors.New("a check needs queries")
+	}
+	if c.r.Radius = c.o.Radius; c.r.Radius < 0 {
+		if err := c.chooseRadius(ctx); err != nil {
+			return err
+		}
+	}
+	filters := append([]index.Filter{{}}, c.o.Filters...)
+	for i, f := range filters {
+		for j, q := range []Query{
+			{Codes: c.o.Queries, K: c.o.K, Radius: -1, Filter: f},
+			{Codes: c.o.Queries, K: mostWithin, Radius: c.r.Radius, Filter: f},
+		} {
+			s, err := c.search(ctx, q)
+			if err != nil {
+				return err
+			}
+			c.r.Searches = append(c.r.Searches, s)
+			if c.o.Progress != nil {
+				c.o.Progress(2*i+j+1, 2*len(filters))
+			}
+		}
+	}
+	return nil
+}
+
+// chooseRadius takes the middle of the distances of the queries to their k-th hits.
+func (c *check) chooseRadius(ctx context.Context) error {
+	results, err := c.exact.SearchBatch(ctx, c.o.Queries, c.o.K, index.Options{})
+	var distances []int
+	for _, r := range results {
+		if n := len(r.Hits); n > 0 {
+			distances = append(distances, r.Hits[n-1].Distance)
+		}
+	}
+	if c.r.Radius = 0; len(distances) > 0 {
+		slices.Sort(distances)
+		c.r.Radius = distances[len(distances)/2]
+	}
+	return err
+}
+
+// search compares the answers to all queries.
+func (c *check) search(ctx context.Context, q Query) (SearchReport, error) {
+	s := SearchReport{Search: fmt.Sprintf("%d nearest", q.K), Queries: q.Codes.Len()}
+	if q.Radius >= 0 {
+		s.Search = fmt.Sprintf("within %d bits", q.Radius)
+	}
+	if text := q.Filter.String(); text != "" {
+		s.Search += " where " + text
+	}
+	var ours []index.Result
+	var err error
+	o := index.Options{Filter: q.Filter, Limit: q.K, Ties: true}
+	if q.Radius >= 0 {
+		ours, err = c.exact.WithinBatch(ctx, q.Codes, q.Radius, o)
+	} else {
+		ours, err = c.exact.SearchBatch(ctx, q.Codes, q.K, o)
+	}
+	if refusal, ok := errors.AsType[*index.FilterError](err); ok {
+		s.Refused = refusal.Error()
+		c.add(Difference{Cause: CauseRefusal, Search: s.Search, Query: -1, Text: s.Refused})
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	theirs, err := c.engine.Search(ctx, q)
+	if errors.Is(err, ErrFilter) {
+		s.Refused = err.Error()
+		c.add(Difference{Cause: CauseFilter, Search: s.Search, Query: -1, Text: s.Refused})
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	if len(theirs) != len(ours) {
+		return s, fmt.Errorf("the engine gave %d answers to %d queries", len(theirs), len(ours))
+	}
+	found := 0
+	var answers []Answer
+	for i := range ours {
+		p := &pair{check: c, search: &s, query: i, q: q, ours: ours[i], theirs: theirs[i]}
+		n, err := p.compare(ctx)
+		if err != nil {
+			return s, err
+		}
+		found += n
+		s.Hits += len(ours[i].Hits)
+		answers = append(answers, p.answer())
+	}
+	c.keep(answers)
+	if s.Recall = 1; s.Hits > 0 {
+		s.Recall = float64(found) / float64(s.Hits)
+	}
+	return s, nil
+}
+
+// keep chooses answers for the report.
+func (c *check) keep(answers []Answer) {
+	kept := 0
+	for _, outcome := range []string{outcomeDiffer, outcomeTies, outcomeSame} {
+		for _, a := range answers {
+			if a.Outcome == outcome && kept < c.o.Answers {
+				c.r.Answers = append(c.r.Answers, a)
+				if kept++; outcome == outcomeSame {
+					break // one is like the other
+				}
+			}
+		}
+	}
+}

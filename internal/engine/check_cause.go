@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// pair is two answers to one query.
+type pair struct {
+	*check
+	search *SearchReport
+	query  int
+	q      Query
+	ours   index.Result
+	theirs []index.Hit
+
+	ties, others int // differences
+	foreign      int // hits that do not match the filter
+}
+
+// compare finds the differences of two answers and their causes, and returns how many of our hits the engine has, where
+// an item at the same distance is as good as another.
+func (p *pair) compare(ctx context.Context) (found int, err error) {
+	last, cut := p.lastDistance()
+	if cut {
+		p.search.Tied++
+	}
+	mine, his := map[index.ID]int{}, map[index.ID]int{}
+	for _, h := range p.ours.Hits {
+		mine[h.ID] = h.Distance
+	}
+	swapped := 0 // items of theirs at the last distance in place of ours
+	for _, h := range p.theirs {
+		his[h.ID] = h.Distance
+		want, common := mine[h.ID]
+		switch {
+		case common && want != h.Distance:
+			p.note(p.causeOf(h.ID, CauseDistance), h.ID,
+				fmt.Sprintf("the engine says distance %d, and it is %d", h.Distance, want))
+			found++
+		case common:
+			found++
+		default:
+			if p.noteUnexpected(h, last, cut) {
+				found++
+				swapped++
+			}
+		}
+	}
+	for _, h := range p.ours.Hits {
+		if _, common := his[h.ID]; common {
+			continue
+		}
+		if cut && h.Distance == last && swapped > 0 {
+			swapped--
+			p.note(CauseTies, h.ID, fmt.Sprintf("another item at distance %d takes its place", last))
+			continue
+		}
+		if err := p.noteMissed(ctx, h); err != nil {
+			return 0, err
+		}
+	}
+	if p.ties+p.others == 0 {
+		p.compareOrder()
+	}
+	switch p.outcome() {
+	case outcomeDiffer:
+		p.search.Differ++
+	case outcomeTies:
+		p.search.Ties++
+	default:
+		p.search.Same++
+	}
+	return min(found, len(p.ours.Hits)), nil
+}
+
+// How two answers compare.
+const (
+	outcomeSame   = "same"
+	outcomeTies   = "ties"
+	outcomeDiffer = "differ"
+)
+
+// outcome tells how the answers compare.
+func (p *pair) outcome() string {
+	switch {
+	case p.others > 0:
+		return outcomeDiffer
+	case p.ties > 0:
+		return outcomeTies
+	}
+	return outcomeSame
+}
+
+// answer is both answers, of which the first hits are kept.
+func (p *pair) answer() Answer {
+	first := func(hits []index.Hit) (some []index.Hit) {
+		for _, h := range hits[:min(len(hits), answerHits)] {
+			some = append(some, index.Hit{ID: h.ID, Distance: h.Distance})
+		}
+		return some
+	}
+	return Answer{p.search.Search, p.query, p.outcome(), first(p.ours.Hits), first(p.theirs)}
+}
+
+// lastDistance is the distance of our last hit, and whether items at that distance were cut off.
+func (p *pair) lastDistance() (last int, cut bool) {
+	n := len(p.ours.Hits)
+	if n == 0 {
+		return -1, false
+	}
+	last = p.ours.Hits[n-1].Distance
+	among := 0
+	for _, h := range p.ours.Hits {
+		if h.Distance == last {
+			among++
+		}
+	}
+	return last, p.ours.Tied > among
+}
+
+// note adds a difference of this query.
+func (p *pair) note(cause string, id index.ID, text string) {
+	if cause == CauseTies {
+		p.ties++
+	} else {
+		p.others++
+	}
+	p.add(Difference{cause, p.search.Search, p.query, id.String(), text})
+}
+
+// causeOf is why an item differs: because of what it is in the engine, or else as given.
+func (p *pair) causeOf(id index.ID, otherwise string) string {
+	if cause := p.bad[id]; cause != "" {
+		return cause
+	}
+	return otherwise
+}
+
+// noteUnexpected is about a hit that we do not have; it reports whether it is as good as one of ours.
+func (p *pair) noteUnexpected(h index.Hit, last int, cut bool) bool {
+	it, there := p.exact.Get(h.ID)
+	if !there {
+		p.note(CauseExtra, h.ID, "the engine finds an item that the index does not have")
+		return false
+	}
+	distance := hamming.Distance(p.q.Codes.Row(p.query), it.Code)
+	matches := p.exact.Count(index.And(p.q.Filter, index.IDs(h.ID))) > 0
+	switch cause := p.bad[h.ID]; {
+	case cause == CauseDetails && matches || cause != "" && cause != CauseDetails:
+		p.note(cause, h.ID, "the engine finds an item that differs")
+	case !matches && cause != "":
+		p.note(cause, h.ID, "the item matches the filter only as the engine has it")
+	case !matches:
+		p.foreign++
+		p.note(CauseFilter, h.ID, "the engine finds it, and it does not match the filter")
+	case distance != h.Distance:
+		p.note(CauseDistance, h.ID, fmt.Sprintf("the engine says distance %d, and it is %d", h.Distance, distance))
+	case p.q.Radius >= 0 && distance > p.q.Radius:
+		p.note(CauseRadius, h.ID, fmt.Sprintf("the engine finds it at distance %d", distance))
+	case cut && distance == last:
+		return true
+	}
+	return false // farther than ours, in the place of one that was missed
+}
+
+// noteMissed is about a hit of ours that the engine does not have.
+func (p *pair) noteMissed(ctx context.Context, h index.Hit) error {
+	cause, text := p.bad[h.ID], fmt.Sprintf("at distance %d, and the engine does not find it", h.Distance)
+	if cause == "" && p.q.Filter.String() != "" {
+		matches := false
+		err := p.engine.Read(ctx, index.And(p.q.Filter, index.IDs(h.ID)), func(*index.Batch) error {
+			matches = true
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if !matches {
+			cause, text = CauseFilter, "it matches the filter, and the engine says that it does not"
+		}
+	}
+	switch {
+	case cause != "":
+	case p.foreign > 0:
+		cause, text = CauseFilter, "an item that does not match the filter takes its place"
+	case p.q.Radius >= 0 && h.Distance == p.q.Radius:
+		cause = CauseRadius
+	default:
+		cause = CauseApprox
+	}
+	p.note(cause, h.ID, text)
+	return nil
+}
+
+// compareOrder looks at answers with the same items at the same distances.
+func (p *pair) compareOrder() {
+	for i := 1; i < len(p.theirs); i++ {
+		if before := p.theirs[i-1].Distance; p.theirs[i].Distance < before {
+			p.note(CauseOrder, p.theirs[i].ID, fmt.Sprintf("comes after an item at distance %d", before))
+			return
+		}
+	}
+	for i, h := range p.theirs {
+		if h.ID != p.ours.Hits[i].ID {
+			p.note(CauseTies, h.ID, fmt.Sprintf("comes before %s at the same distance", p.ours.Hits[i].ID))
+			return
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// OpenSearch 2.16 and Elasticsearch 8.15, or later. A table is an index whose documents are items by id. A search
+// scores every document that matches the filter with bits - distance, a whole number that a float32 holds exactly, and
+// sorts by it and then by id_order, so it is exact. The graph that the mapping asks for is for searches of your own.
+//
+//	id, id_order   the id, and a text whose order by bytes is that of ids
+//	code, hex      bytes of the code as a vector, and in hex: newer versions leave vectors out of what they return
+//	label, tags    keywords
+//	attributes     nested documents with a name and a number or a text
+//	_meta          of the mapping: bits and fingerprint
+//
+// A bulk request is no transaction: after an error some items of a batch may be there. Documents are replaced by id, so
+// sending the batch again is harmless and completes it.
+
+// elastic is the engine for OpenSearch and Elasticsearch.
+type elastic struct {
+	*rest
+	table  string
+	open   bool        // is OpenSearch
+	bits   int         // of the table, once that is known
+	behind atomic.Bool // searches may not see what was written
+}
+
+// dsl is a part of a request.
+type dsl = map[string]any
+
+var openSearchDialect = dialect{
+	name: "OpenSearch", variables: []string{"OPENSEARCH_PASSWORD"}, authorize: basic,
+}
+
+var elasticsearchDialect = dialect{
+	name: "Elasticsearch", variables: []string{"ELASTIC_API_KEY", "ELASTIC_PASSWORD"},
+	authorize: func(h http.Header, user, secret string) {
+		if user == "" { // a key stands for its user
+			h.Set("Authorization", "ApiKey "+secret)
+			return
+		}
+		basic(h, user, secret)
+	},
+}
+
+// basic sends a user and a password.
+func basic(h http.Header, user, secret string) {
+	r := http.Request{Header: h}
+	r.SetBasicAuth(user, secret)
+}
+
+func openElastic(t Target, d dialect) (Engine, error) {
+	if strings.ToLower(t.Table) != t.Table || strings.ContainsAny(t.Table, "\\/*?\"<>| ,#:\x00") || len(t.Table) > 255 ||
+		strings.ContainsAny(t.Table[:1], "-_+.") {
+		return nil, fmt.Errorf("%q is no name of an index: small letters, without spaces and the signs \\ / * ? \" < > | , "+
+			"# : and not with - _ + or . in front", t.Table)
+	}
+	client, err := openRest(t, d)
+	if err != nil {
+		return nil, err
+	}
+	e := &elastic{rest: client, table: t.Table, open: d.name == openSearchDialect.name}
+	e.behind.Store(true)
+	return e, nil
+}
+
+// path is the path of something of the index.
+func (e *elastic) path(of string) string { return "/" + url.PathEscape(e.table) + of }
+
+// width is the number of bits of a vector, in whole bytes.
+func width(bits int) int { return (bits + 7) / 8 * 8 }
+
+// creation is the request that makes the index.
+func (e *elastic) creation(s Space) request {
+	keyword := dsl{"type": "keyword"}
+	code := dsl{"type": "dense_vector", "element_type": "bit", "dims": width(s.Bits), "index": true,
+		"similarity": "l2_norm", "index_options": dsl{"type": "hnsw"}}
+	body := dsl{}
+	if e.open {
+		code = dsl{"type": "knn_vector", "data_type": "binary", "dimension": width(s.Bits),
+			"method": dsl{"name": "hnsw", "engine": "faiss", "space_type": "hamming"}}
+		body["settings"] = dsl{"index": dsl{"knn": true}}
+	}
+	body["mappings"] = dsl{
+		"dynamic": "strict",
+		"_meta":   dsl{"hashgrove": dsl{"bits": s.Bits, "fingerprint": s.Fingerprint.Full()}},
+		"properties": dsl{
+			"id": keyword, "id_order": keyword, "code": code, "label": keyword, "tags": keyword,
+			"hex": dsl{"type": "keyword", "index": false, "doc_values": false},
+			"attributes": dsl{"type": "nested", "dynamic": "strict", "properties": dsl{
+				"name": keyword, "text": keyword, "number": dsl{"type": "double"},
+			}},
+		},
+	}
+	q := newRequest("PUT", e.path(""), body)
+	var indented bytes.Buffer
+	if json.Indent(&indented, q.body, "", "  ") == nil {
+		q.body = indented.Bytes()
+	}
+	return q
+}
+
+// Plan implements Engine.
+func (e *elastic) Plan(s Space) []Statement {
+	example := index.NewBatch(s.Bits)
+	example.Append(index.Item{
+		ID: index.Int(17), Code: make([]uint64, (s.Bits+63)/64), Label: "boots", Tags: []string{"sale"},
+		Attributes: map[string]index.Value{"price": index.Number(30)},
+	})
+	lines, _ := e.documents(example)
+	code := numbers(example.Codes, 0)
+	filter, _ := elasticFilter{e.name}.condition(index.And(index.Label("boots"), index.Tag("sale")))
+	search := e.search(Query{K: 10, Radius: -1}, filter, code, e.bitsOf(s))
+	knn := dsl{"knn": dsl{"field": "code", "query_vector": code, "k": 10, "num_candidates": 100}}
+	if e.open {
+		knn = dsl{"query": dsl{"knn": dsl{"code": dsl{"vector": code, "k": 10}}}}
+	}
+	return []Statement{
+		{"look at the server", newRequest("GET", "/", nil).String(), true},
+		{"look at the index", newRequest("GET", e.path(""), nil).String(), true},
+		{"make the index, where there is none", e.creation(s).String(), true},
+		{"write a batch, two lines for each item", e.bulk(lines).String(), true},
+		{"search exactly, with the code of your query", newRequest("POST", e.path("/_search"), search).String(), false},
+		{"search with the graph, nearly exactly", newRequest("POST", e.path("/_search"), knn).String(), false},
+	}
+}
+
+// bitsOf is the number of bits of the table, or of a space before that is known.
+func (e *elastic) bitsOf(s Space) int { return cmp.Or(e.bits, s.Bits) }
+
+// elasticIndex is an index as the service describes it.
+type elasticIndex struct {
+	Mappings struct {
+		Meta struct {
+			Hashgrove *struct {
+				Bits        int    `json:"bits"`
+				Fingerprint string `json:"fingerprint"`
+			} `json:"hashgrove"`
+		} `json:"_meta"`
+		Properties map[string]struct {
+			Type      string `json:"type"`
+			Dims      int    `json:"dims"`
+			Dimension int    `json:"dimension"`
+		} `json:"properties"`
+	} `json:"mappings"`
+	Settings struct {
+		Index struct {
+			UUID string `json:"uuid"`
+		} `json:"index"`
+	} `json:"settings"`
+}
+
+// Info implements Engine.
+func (e *elastic) Info(ctx context.Context) (Info, error) {
+	info := Info{Table: e.table, Exact: true}
+	version, err := e.version(ctx)
+	if err != nil {
+		return info, err
+	}
+	info.Engine = e.name + " " + version
+	var found map[string]elasticIndex
+	err = e.call(ctx, newRequest("GET", e.path(""), nil), &found)
+	if hasStatus(err, http.StatusNotFound) {
+		return info, fmt.Errorf("%w: %s", ErrNoTable, e.table)
+	}
+	if err != nil {
+		return info, err
+	}
+	if len(found) != 1 {
+		return info, fmt.Errorf("%s stands for %d indexes: name one of them", e.table, len(found))
+	}
+	for _, x := range found {
+		meta := x.Mappings.Meta.Hashgrove
+		if meta == nil || meta.Bits <= 0 {
+			return info, fault.New("foreign-table", "the index %s is there and holds no codes of ours: name another table",
+				e.table)
+		}
+		info.Bits, info.Identity = meta.Bits, x.Settings.Index.UUID
+		if info.Fingerprint, err = hamming.ParseFingerprint(meta.Fingerprint); err != nil {
+			return info, err
+		}
+		if code := x.Mappings.Properties["code"]; max(code.Dims, code.Dimension) != width(meta.Bits) {
+			return info, fmt.Errorf("the field code of %s is %s of %d bits and should have %d: was it changed?",
+				e.table, code.Type, max(code.Dims, code.Dimension), width(meta.Bits))
+		}
+	}
+	e.bits = info.Bits
+	return info, nil
+}
+
+// version asks the server which it is.
+func (e *elastic) version(ctx context.Context) (string, error) {
+	var root struct {
+		Version struct {
+			Number       string `json:"number"`
+			Distribution string `json:"distribution"`
+		} `json:"version"`
+	}
+	if err := e.call(ctx, newRequest("GET", "/", nil), &root); err != nil {
+		return "", err
+	}
+	version := e.clean(root.Version.Number)
+	if (root.Version.Distribution == "opensearch") != e.open {
+		other, scheme := elasticsearchDialect.name, "elasticsearch"
+		if !e.open {
+			other, scheme = openSearchDialect.name, "opensearch"
+		}
+		return "", fault.New("wrong-service", "the server is %s and no %s: write %s in front of its URL",
+			other, e.name, scheme)
+	}
+	var major, minor int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
+		return "", fault.New("unknown-version", "%s tells no version that we know: %q", e.name, version)
+	}
+	if e.open && (major < 2 || major == 2 && minor < 16) || !e.open && (major < 8 || major == 8 && minor < 15) {
+		return "", fault.New("old-version", "%s %s has no vectors of bits: "+
+			"OpenSearch 2.16 and Elasticsearch 8.15 or later have", e.name, version)
+	}
+	return version, nil
+}
+
+// Prepare implements Engine.
+func (e *elastic) Prepare(ctx context.Context, s Space) (Info, error) {
+	info, err := e.Info(ctx)
+	if errors.Is(err, ErrNoTable) {
+		err = e.call(ctx, e.creation(s), nil)
+		if status, ok := errors.AsType[*StatusError](err); err == nil ||
+			ok && strings.Contains(status.Text, "resource_already_exists_exception") { // another push was faster
+			info, err = e.Info(ctx)
+		}
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	return info, info.Accept(s)
+}

@@ -1,0 +1,471 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// What the services take.
+const (
+	mostElasticID   = 512   // bytes of an id
+	mostKeyword     = 32766 // bytes of a keyword
+	mostElasticHits = 10000 // hits of an answer
+	elasticPage     = 2000  // items that are read at a time
+	elasticQueries  = 32    // that are sent together
+)
+
+// document is an item in the index.
+type document struct {
+	ID         string             `json:"id"`
+	Order      string             `json:"id_order"`
+	Code       []int              `json:"code"`
+	Hex        string             `json:"hex"`
+	Label      string             `json:"label,omitempty"`
+	Tags       []string           `json:"tags,omitempty"`
+	Attributes []elasticAttribute `json:"attributes,omitempty"`
+}
+
+// elasticAttribute is a nested document.
+type elasticAttribute struct {
+	Name   string   `json:"name"`
+	Text   *string  `json:"text,omitempty"`
+	Number *float64 `json:"number,omitempty"`
+}
+
+// numbers is code i as a list of signed bytes.
+func numbers(c hamming.Codes, i int) []int {
+	list := make([]int, 0, c.Bytes())
+	for _, b := range c.AppendBytes(nil, i) {
+		list = append(list, int(int8(b)))
+	}
+	return list
+}
+
+// unsigned is a number without the sign of zero, which a comparison of doubles would see.
+func unsigned(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return x
+}
+
+// documents is a batch as the lines of a bulk request, with the ids in their order.
+func (e *elastic) documents(b *index.Batch) ([]byte, error) {
+	order, err := b.Order(true)
+	if err != nil {
+		return nil, err
+	}
+	var lines []byte
+	for _, r := range order {
+		if lines, err = e.appendLines(lines, b, r); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+// appendLines appends the two lines of an item.
+func (e *elastic) appendLines(dst []byte, b *index.Batch, i int) ([]byte, error) {
+	d, err := e.document(b, i)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(append(dst, marshal(dsl{"index": dsl{"_id": d.ID}})...), '\n')
+	return append(append(dst, marshal(d)...), '\n'), nil
+}
+
+// document is an item.
+func (e *elastic) document(b *index.Batch, i int) (document, error) {
+	it := b.Item(i)
+	if err := checkTexts(e.name, it, mostKeyword, mostElasticID); err != nil {
+		return document{}, err
+	}
+	d := document{
+		ID: it.ID.String(), Order: orderKey(it.ID), Code: numbers(b.Codes, i),
+		Hex: hex.EncodeToString(b.Codes.AppendBytes(nil, i)), Label: it.Label, Tags: it.Tags,
+	}
+	for _, name := range slices.Sorted(maps.Keys(it.Attributes)) {
+		a := elasticAttribute{Name: name}
+		if text, isText := it.Attributes[name].Text(); isText {
+			a.Text = &text
+		} else {
+			number, _ := it.Attributes[name].Number()
+			number = unsigned(number)
+			a.Number = &number
+		}
+		d.Attributes = append(d.Attributes, a)
+	}
+	return d, nil
+}
+
+// bulk is the request that writes lines.
+func (e *elastic) bulk(lines []byte) request {
+	return request{method: "POST", path: e.path("/_bulk"), body: lines, kind: "application/x-ndjson"}
+}
+
+// bulkAnswer is what the service did with each item.
+type bulkAnswer struct {
+	Errors bool `json:"errors"`
+	Items  []struct {
+		Index struct {
+			ID     string          `json:"_id"`
+			Status int             `json:"status"`
+			Error  json.RawMessage `json:"error"`
+		} `json:"index"`
+	} `json:"items"`
+}
+
+// Write implements Engine. After an error some of the items may be there; sending them again replaces them.
+func (e *elastic) Write(ctx context.Context, b *index.Batch) error {
+	if b.Codes.Bits != e.bits {
+		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, e.bits)
+	}
+	lines, err := e.documents(b)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	var answer bulkAnswer
+	defer e.behind.Store(true)
+	if err := e.call(ctx, e.bulk(lines), &answer); err != nil {
+		return refusedItems(err)
+	}
+	return e.checkBulk(answer, bytes.Count(lines, []byte("\n"))/2)
+}
+
+// checkBulk looks at the answer for every item.
+func (e *elastic) checkBulk(answer bulkAnswer, sent int) error {
+	if len(answer.Items) != sent {
+		return fmt.Errorf("%s answers for %d of %d items: is something between us and it?", e.name, len(answer.Items), sent)
+	}
+	var refused, late []string
+	for _, item := range answer.Items {
+		said := fmt.Sprintf("%q: %d %s", item.Index.ID, item.Index.Status, reason(item.Index.Error))
+		switch status := item.Index.Status; {
+		case status/100 == 2:
+		case isBusy(status):
+			late = append(late, said)
+		default:
+			refused = append(refused, said)
+		}
+	}
+	switch {
+	case len(late) > 0:
+		return fmt.Errorf("%w: %s left out %d of %d items, the first is %s", ErrTemporary, e.name, len(late), sent,
+			e.clean(late[0]))
+	case len(refused) > 0:
+		return fmt.Errorf("%w: %s takes %d of %d items not: %s", ErrRefused, e.name, len(refused), sent,
+			e.clean(strings.Join(refused[:min(len(refused), 3)], "; ")))
+	case answer.Errors:
+		return fmt.Errorf("%s says that items failed, and not which", e.name)
+	}
+	return nil
+}
+
+// reason is the cause that an error of an item names.
+func reason(raw json.RawMessage) string {
+	var detail struct {
+		Type   string `json:"type"`
+		Reason string `json:"reason"`
+		Caused struct {
+			Reason string `json:"reason"`
+		} `json:"caused_by"`
+	}
+	if json.Unmarshal(raw, &detail) != nil {
+		return string(raw)
+	}
+	return strings.TrimSuffix(detail.Type+": "+detail.Reason+": "+detail.Caused.Reason, ": ")
+}
+
+// refresh lets searches see what was written. Who may only read need not be allowed to.
+func (e *elastic) refresh(ctx context.Context) error {
+	if !e.behind.Swap(false) {
+		return nil
+	}
+	err := e.call(ctx, newRequest("POST", e.path("/_refresh"), nil), nil)
+	if hasStatus(err, http.StatusForbidden) {
+		return nil
+	}
+	if err != nil {
+		e.behind.Store(true)
+	}
+	return err
+}
+
+// search is the body of a search for a code. The score is bits - distance.
+func (e *elastic) search(q Query, filter dsl, code []int, bits int) dsl {
+	field := "'code'"
+	if e.open {
+		field = "doc['code']"
+	}
+	score := dsl{
+		"query": all(filter),
+		"script": dsl{
+			"source": "params.bits - hamming(params.code, " + field + ")", "params": dsl{"bits": bits, "code": code},
+		},
+	}
+	if q.Radius >= 0 {
+		score["min_score"] = max(bits-q.Radius, 0)
+	}
+	size := mostElasticHits
+	if q.K > 0 {
+		size = min(q.K, size)
+	}
+	return dsl{
+		"size": size, "query": dsl{"script_score": score}, "_source": false, "track_total_hits": false,
+		"sort": []dsl{{"_score": dsl{"order": "desc"}}, {"id_order": dsl{"order": "asc"}}},
+	}
+}
+
+// hitsAnswer is the answer to a search.
+type hitsAnswer struct {
+	PIT    string          `json:"pit_id"`
+	Late   bool            `json:"timed_out"`
+	Status int             `json:"status"`
+	Error  json.RawMessage `json:"error"`
+	Shards struct {
+		Failed int `json:"failed"`
+	} `json:"_shards"`
+	Hits struct {
+		Hits []struct {
+			ID     string   `json:"_id"`
+			Source document `json:"_source"`
+			Sort   []any    `json:"sort"`
+		} `json:"hits"`
+	} `json:"hits"`
+}
+
+// check refuses an answer that is not complete.
+func (e *elastic) check(a *hitsAnswer) error {
+	switch {
+	case len(a.Error) > 0:
+		return &StatusError{e.name, a.Status, e.clean(reason(a.Error))}
+	case a.Late || a.Shards.Failed > 0:
+		return fmt.Errorf("%w: %s answers from some of its shards only", ErrTemporary, e.name)
+	}
+	return nil
+}
+
+// Search implements Engine.
+func (e *elastic) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
+	if q.Codes.Bits != e.bits {
+		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, e.bits)
+	}
+	if q.K < 0 || q.K == 0 && q.Radius < 0 {
+		return nil, errors.New("a search needs a number of hits, or a radius")
+	}
+	filter, err := elasticFilter{e.name}.condition(q.Filter)
+	if err == nil {
+		err = e.refresh(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	hits := make([][]index.Hit, q.Codes.Len())
+	pending := make([]dsl, len(hits)) // searches that have more pages
+	for i := range pending {
+		hits[i], pending[i] = []index.Hit{}, e.search(q, filter, numbers(q.Codes, i), e.bits)
+	}
+	for first := 0; first < len(hits); first += elasticQueries {
+		for {
+			more, err := e.pages(ctx, q.K, pending[first:min(first+elasticQueries, len(hits))], hits[first:])
+			if err != nil {
+				return nil, err
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	return hits, nil
+}
+
+// pages asks for a page of every search that is not complete, and adds it to the hits.
+func (e *elastic) pages(ctx context.Context, k int, pending []dsl, hits [][]index.Hit) (more bool, err error) {
+	var lines bytes.Buffer
+	var asked []int
+	for i, search := range pending {
+		if search != nil {
+			lines.WriteString("{}\n")
+			lines.Write(marshal(search))
+			lines.WriteByte('\n')
+			asked = append(asked, i)
+		}
+	}
+	var answers struct {
+		Responses []hitsAnswer `json:"responses"`
+	}
+	q := request{method: "POST", path: e.path("/_msearch"), body: lines.Bytes(), kind: "application/x-ndjson"}
+	if err := e.call(ctx, q, &answers); err != nil {
+		return false, err
+	}
+	if len(answers.Responses) != len(asked) {
+		return false, fmt.Errorf("%s answers %d of %d searches", e.name, len(answers.Responses), len(asked))
+	}
+	for n, i := range asked {
+		a, search := &answers.Responses[n], pending[i]
+		if err := e.check(a); err != nil {
+			return false, err
+		}
+		for _, h := range a.Hits.Hits {
+			hit, err := e.hit(h.ID, h.Sort)
+			if err != nil {
+				return false, err
+			}
+			hits[i] = append(hits[i], hit)
+		}
+		got := len(a.Hits.Hits)
+		if pending[i] = nil; got < search["size"].(int) || k > 0 && len(hits[i]) >= k {
+			continue
+		}
+		search["search_after"] = a.Hits.Hits[got-1].Sort
+		if k > 0 {
+			search["size"] = min(k-len(hits[i]), mostElasticHits)
+		}
+		pending[i], more = search, true
+	}
+	return more, nil
+}
+
+// hit reads the distance from the score by which a hit was sorted.
+func (e *elastic) hit(id string, sort []any) (index.Hit, error) {
+	key, err := index.ParseID(id)
+	if err != nil {
+		return index.Hit{}, err
+	}
+	if len(sort) == 0 {
+		return index.Hit{}, fmt.Errorf("%s answers without the score of %q", e.name, id)
+	}
+	digits, _ := sort[0].(json.Number)
+	score, err := digits.Float64()
+	distance := e.bits - int(score)
+	if err != nil || score != math.Trunc(score) || distance < 0 || distance > e.bits {
+		return index.Hit{}, fmt.Errorf("%s scores %q with %v, which is no distance of %d bits", e.name, id, sort[0], e.bits)
+	}
+	return index.Hit{ID: key, Distance: distance}, nil
+}
+
+// Count implements Engine.
+func (e *elastic) Count(ctx context.Context) (int, error) {
+	if err := e.refresh(ctx); err != nil {
+		return 0, err
+	}
+	var answer struct {
+		Count  int `json:"count"`
+		Shards struct {
+			Failed int `json:"failed"`
+		} `json:"_shards"`
+	}
+	err := e.call(ctx, newRequest("GET", e.path("/_count"), nil), &answer)
+	if err == nil && answer.Shards.Failed > 0 {
+		err = fmt.Errorf("%w: %s counts in some of its shards only", ErrTemporary, e.name)
+	}
+	return answer.Count, err
+}
+
+// Read implements Engine. It reads from a point in time, so that writes meanwhile do not show.
+func (e *elastic) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
+	filter, err := elasticFilter{e.name}.condition(f)
+	if err == nil {
+		err = e.refresh(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	opening, closing := "/_pit", func(id string) request { return newRequest("DELETE", "/_pit", dsl{"id": id}) }
+	if e.open {
+		opening, closing = "/_search/point_in_time", func(id string) request {
+			return newRequest("DELETE", "/_search/point_in_time", dsl{"pit_id": []string{id}})
+		}
+	}
+	var pit struct {
+		ID   string `json:"id"`
+		Open string `json:"pit_id"`
+	}
+	if err := e.call(ctx, newRequest("POST", e.path(opening+"?keep_alive="+keepAlive), nil), &pit); err != nil {
+		return err
+	}
+	id, err := e.readPages(ctx, pit.ID+pit.Open, all(filter), take)
+	ended := e.call(context.WithoutCancel(ctx), closing(id), nil)
+	if err == nil && !hasStatus(ended, http.StatusNotFound) {
+		err = ended
+	}
+	return err
+}
+
+// keepAlive is how long a point in time may wait for the next page.
+const keepAlive = "5m"
+
+// readPages reads all pages from a point in time, and returns its latest id.
+func (e *elastic) readPages(ctx context.Context, pit string, query dsl, take func(*index.Batch) error) (string, error) {
+	search := dsl{
+		"size": elasticPage, "query": query, "track_total_hits": false, "sort": []dsl{{"id_order": dsl{"order": "asc"}}},
+		"_source": []string{"id", "hex", "label", "tags", "attributes"},
+	}
+	for {
+		search["pit"] = dsl{"id": pit, "keep_alive": keepAlive}
+		var page hitsAnswer
+		if err := e.call(ctx, newRequest("POST", "/_search", search), &page); err != nil {
+			return pit, err
+		}
+		if err := e.check(&page); err != nil {
+			return pit, err
+		}
+		if page.PIT != "" {
+			pit = page.PIT
+		}
+		b, code := index.NewBatch(e.bits), hamming.NewCodes(1, e.bits)
+		for _, h := range page.Hits.Hits {
+			it, err := h.Source.item(code)
+			if err != nil {
+				return pit, fmt.Errorf("the document %s: %w", strconv.Quote(h.ID), err)
+			}
+			b.Append(it)
+			search["search_after"] = h.Sort
+		}
+		if len(b.IDs) > 0 {
+			if err := take(b); err != nil {
+				return pit, err
+			}
+		}
+		if len(b.IDs) < elasticPage {
+			return pit, nil
+		}
+	}
+}
+
+// item is the item that a document holds; its code is the one given.
+func (d *document) item(code hamming.Codes) (index.Item, error) {
+	it := index.Item{Code: code.Row(0), Label: d.Label, Tags: d.Tags}
+	packed, err := hex.DecodeString(d.Hex)
+	if err != nil || !code.SetBytes(0, packed) {
+		return it, fmt.Errorf("its code %q is none of %d bits", d.Hex, code.Bits)
+	}
+	if it.ID, err = index.ParseID(d.ID); err != nil {
+		return it, err
+	}
+	for _, a := range d.Attributes {
+		if it.Attributes == nil {
+			it.Attributes = map[string]index.Value{}
+		}
+		switch {
+		case a.Text != nil:
+			it.Attributes[a.Name] = index.String(*a.Text)
+		case a.Number != nil:
+			it.Attributes[a.Name] = index.Number(*a.Number)
+		}
+	}
+	return it, nil
+}

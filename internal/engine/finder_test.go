@@ -1,0 +1,158 @@
+package engine_test
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha1"
+	"errors"
+	"math/bits"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/engine"
+	"hashgrove/internal/engine/enginetest"
+	"hashgrove/internal/index"
+)
+
+// fakeItem is an item as the fakes of Milvus, Weaviate and Vespa hold it.
+type fakeItem struct {
+	key, label string
+	code       []byte
+	tags       []string
+	terms      []string
+	attributes string // in JSON
+	numbers    map[string]float64
+}
+
+// fakeItems are items by key.
+type fakeItems map[string]fakeItem
+
+// ordered are the items by key, from one on.
+func (f fakeItems) ordered(match func(fakeItem) bool) []fakeItem {
+	var list []fakeItem
+	for _, it := range f {
+		if match(it) {
+			list = append(list, it)
+		}
+	}
+	slices.SortFunc(list, func(a, b fakeItem) int { return strings.Compare(a.key, b.key) })
+	return list
+}
+
+// fakeDistance is the number of bits in which two codes differ.
+func fakeDistance(a, b []byte) int {
+	d := 0
+	for i := range a {
+		d += bits.OnesCount8(a[i] ^ b[i])
+	}
+	return d
+}
+
+// nearest are the nearest items, those at the same distance in an order that has nothing to do with ours.
+func (f fakeItems) nearest(code []byte, limit int, match func(fakeItem) bool) []fakeItem {
+	type place struct {
+		distance int
+		order    [sha1.Size]byte
+		item     fakeItem
+	}
+	var list []place
+	for _, it := range f {
+		if match(it) {
+			list = append(list, place{fakeDistance(it.code, code), sha1.Sum([]byte(it.key)), it})
+		}
+	}
+	slices.SortFunc(list, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), bytes.Compare(a.order[:], b.order[:]))
+	})
+	found := make([]fakeItem, min(limit, len(list)))
+	for i := range found {
+		found[i] = list[i].item
+	}
+	return found
+}
+
+// hasAny tells whether the item has one of the terms.
+func (it fakeItem) hasAny(terms ...string) bool {
+	return slices.ContainsFunc(terms, func(t string) bool { return slices.Contains(it.terms, t) })
+}
+
+// checkRefusedItems pushes items of which a server refuses two, and we one more; all others are written.
+func checkRefusedItems(t *testing.T, e engine.Engine, refuse func(key string)) {
+	items, bad := enginetest.Items(300, 64, 7), index.NewBatch(64)
+	refuse(items.IDs[5].String())
+	refuse(items.IDs[77].String())
+	for i := range items.IDs {
+		it := items.Item(i)
+		if i == 100 {
+			it.Label = "not \xff UTF-8"
+		}
+		bad.Append(it)
+	}
+	r, err := engine.Push(t.Context(), e, bad, engine.PushOptions{Batch: 40})
+	if !errors.Is(err, engine.ErrRefused) || len(r.Refused) != 3 || r.Written != 297 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, refusal := range r.Refused {
+		if !slices.Contains([]index.ID{items.IDs[5], items.IDs[77], items.IDs[100]}, refusal.ID) {
+			t.Errorf("%v was refused", refusal)
+		}
+	}
+	if n, err := e.Count(t.Context()); n != 297 || err != nil {
+		t.Errorf("%d items, %v", n, err)
+	}
+}
+
+// checkPushed demands that the engine holds just these items.
+func checkPushed(t *testing.T, e engine.Engine, items *index.Batch) {
+	t.Helper()
+	if n, err := e.Count(t.Context()); n != len(items.IDs) || err != nil {
+		t.Errorf("%d items instead of %d: %v", n, len(items.IDs), err)
+	}
+	x := index.New(items.Codes.Bits, items.Fingerprint, index.Config{})
+	if err := x.Add(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Check(t.Context(), e, x.Snapshot(), engine.CheckOptions{Queries: enginetest.Items(2, 64, 8).Codes})
+	if err != nil || len(r.Differences) > 0 {
+		t.Errorf("%+v, %v", r.Differences, err)
+	}
+}
+
+// runFake runs the suite against a fake, at length with HASHGROVE_LONG=1.
+func runFake(t *testing.T, open func(t *testing.T) engine.Engine) {
+	if os.Getenv("HASHGROVE_LONG") != "" {
+		enginetest.Run(t, open)
+		return
+	}
+	enginetest.RunBriefly(t, open)
+}
+
+// checkRequests demands that what a plan calls sent is sent word for word, here for an item like the one in the plan.
+func checkRequests(t *testing.T, f *fake, e engine.Engine) {
+	t.Helper()
+	s := engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint}
+	plan := e.Plan(s)
+	if len(f.log()) > 0 {
+		t.Error("a plan needs a connection")
+	}
+	b := index.NewBatch(64)
+	b.Append(index.Item{
+		ID: index.Int(17), Code: make([]uint64, 1), Label: "boots", Tags: []string{"sale"},
+		Attributes: map[string]index.Value{"price": index.Number(30)},
+	})
+	if _, err := e.Prepare(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Write(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	sent := f.log()
+	for _, statement := range plan {
+		if statement.Sent != slices.Contains(sent, statement.Text) {
+			t.Errorf("%s: sent %v, and it should be %v\n%s\nThis was sent:\n%s", statement.Purpose, !statement.Sent,
+				statement.Sent, statement.Text, strings.Join(sent, "\n"))
+		}
+	}
+}

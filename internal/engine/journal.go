@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
+)
+
+// The journal of a push is a text file: a line of JSON that says what is pushed where, and then the number of every
+// batch that the engine has acknowledged with a hash of its items, a line each. A line that was cut off does not count.
+// Losing lines costs only time, because a batch may be written again; so nothing is synced.
+//
+// A push that continues reads its items from the start and leaves out those batches that are in the journal and have
+// the same hash. The hash of the first batch is in the first line, so other items are refused before any is written.
+//
+// Version 1 had a hash of all items, which takes all items to know; such a journal is begun anew.
+//
+// The table's identity is in the first line: a table that was removed and made anew makes the journal start again.
+
+// journalHead is the first line.
+type journalHead struct {
+	Format   string `json:"format"`
+	Table    string `json:"table"`
+	Identity string `json:"identity"`
+	Batch    int    `json:"batch"`
+	Digest   string `json:"digest"` // of the first batch
+}
+
+const (
+	journalName   = "hashgrove push "
+	journalFormat = journalName + "2"
+)
+
+// maxJournal is how much of a file is read: five million batches and more.
+const maxJournal = 1 << 27
+
+// journal is an open journal; nil keeps none.
+type journal struct {
+	path string
+	file *os.File
+	mu   sync.Mutex
+	done map[int]string // digests by the numbers of batches
+}
+
+// openJournal opens the journal of a push and reads which batches are done. A journal of another push is refused.
+func openJournal(path string, head journalHead) (*journal, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := readBounded(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: name another journal", path, err)
+	}
+	j := &journal{path: path, done: map[int]string{}}
+	old, err := j.read(b, head)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if !old {
+		flags |= os.O_TRUNC
+	}
+	if j.file, err = os.OpenFile(path, flags, 0o666); err != nil {
+		return nil, err
+	}
+	text := []byte("\n") // ends a line that was cut off
+	if !old {
+		text, err = json.Marshal(head)
+		text = append(text, '\n')
+	}
+	if err == nil {
+		_, err = j.file.Write(text)
+	}
+	if err != nil {
+		j.file.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// readBounded reads a file that should be small.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxJournal+1))
+	if err == nil && len(b) > maxJournal {
+		err = errors.New("the file is too large for a journal")
+	}
+	return b, err
+}
+
+// read takes in an old journal, and reports whether it is of the push.
+func (j *journal) read(b []byte, head journalHead) (bool, error) {
+	first, rest, whole := strings.Cut(string(b), "\n")
+	if !whole && (len(b) == 0 || strings.HasPrefix(first, `{"format":"`+journalName)) {
+		return false, nil // nothing was pushed yet
+	}
+	var old journalHead
+	err := json.Unmarshal([]byte(first), &old)
+	switch {
+	case err != nil || !strings.HasPrefix(old.Format, journalName):
+		return false, fault.New("not-a-journal", "the file is no journal of a push: name another one")
+	case old.Table == head.Table && old.Format == journalName+"1":
+		return false, nil
+	case old.Format != journalFormat && old.Format != journalName+"1":
+		return false, errors.New("the journal was written by a newer version: continue with that, or name another journal")
+	case old.Table != head.Table || old.Batch == head.Batch && old.Digest != head.Digest:
+		return false, fault.New("other-push", "the journal is of another push, which was interrupted: finish that one, "+
+			"name another journal, or remove this one")
+	case old != head: // the table is new, or the batches have another size
+		return false, nil
+	}
+	lines := bufio.NewScanner(strings.NewReader(rest))
+	for lines.Scan() {
+		number, sum, _ := strings.Cut(lines.Text(), " ")
+		n, err := strconv.Atoi(number)
+		if sum, ok := strings.CutSuffix(sum, "."); ok && err == nil && len(sum) == digestDigits {
+			j.done[n] = sum
+		}
+	}
+	return true, lines.Err()
+}
+
+// add notes that a batch is done. The point at the end shows that the line is whole.
+func (j *journal) add(batch int, sum string) error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, err := fmt.Fprintf(j.file, "%d %s.\n", batch, sum)
+	return err
+}
+
+// has tells whether a batch was done before.
+func (j *journal) has(batch int) bool { return j != nil && j.done[batch] != "" }
+
+// check reports a batch whose items are others than those that were done.
+func (j *journal) check(batch int, sum string) error {
+	if old := j.done[batch]; old != sum {
+		return fault.New("changed-data", "%s: batch %d has other items than when the push was interrupted: "+
+			"the data have changed, so remove the journal to push all of them", j.path, batch)
+	}
+	return nil
+}
+
+// end closes the journal, and removes it when the push is complete.
+func (j *journal) end(complete bool) error {
+	if j == nil {
+		return nil
+	}
+	err := j.file.Close()
+	if complete && err == nil {
+		err = os.Remove(j.path)
+	}
+	return err
+}
+
+// digestDigits is the length of a digest: 64 bits, against data that have changed and not against attackers.
+const digestDigits = 16
+
+// digest is a hash of the items of a batch.
+func digest(b *index.Batch) (string, error) {
+	h := sha256.New()
+	var buf []byte
+	for i := range b.IDs {
+		text, err := json.Marshal(b.Item(i)) // all but the code, names in order
+		if err != nil {
+			return "", err
+		}
+		buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(len(text)))
+		buf = append(buf, text...)
+		buf = b.Codes.AppendBytes(buf, i)
+		h.Write(buf)
+	}
+	h.Write(b.Fingerprint[:])
+	return hex.EncodeToString(h.Sum(nil))[:digestDigits], nil
+}

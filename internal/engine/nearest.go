@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// Some engines find the nearest items, but break ties in an order of their own, give only so many hits at a time, and
+// cannot filter as we do. They are searched in two ways, and the answers are exact in both.
+//
+//	ask    for more hits than wanted, until one is farther than the last that is wanted, so that no tie is cut off
+//	scan   all items that may match, where asking does not settle it, and measure the distances on our side
+
+// finder is what such an engine can do.
+type finder interface {
+	// ask returns the nearest items that a clause lets through, not more than a limit, for each of some codes.
+	ask(ctx context.Context, codes hamming.Codes, limit int, c clause) ([][]index.Hit, error)
+
+	// scan hands over the items that a clause lets through, and maybe others, in any order. One that is
+	// moved meanwhile may come twice.
+	scan(ctx context.Context, c clause, take func(*index.Batch) error) error
+}
+
+// skill tells what a finder's engine is able to do.
+type skill struct {
+	most    int                    // hits of an answer
+	numbers func(name string) bool // attributes that it compares with numbers; nil means none
+}
+
+// search answers a query through a finder.
+func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]index.Hit, error) {
+	if q.Codes.Bits != bits {
+		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, bits)
+	}
+	if q.K < 0 || q.K == 0 && q.Radius < 0 {
+		return nil, errors.New("a search needs a number of hits, or a radius")
+	}
+	c, exact := narrow(q.Filter, s.numbers)
+	all := make([][]index.Hit, q.Codes.Len())
+	open := make([]int, len(all)) // queries that are not settled
+	for i := range all {
+		all[i], open[i] = []index.Hit{}, i
+	}
+	if c.op == "none" || len(all) == 0 {
+		return all, nil
+	}
+	ask := asking{e, c, q, all}
+	for limit, more := min(2*q.K+100, s.most), exact; more && len(open) > 0; limit = min(8*limit, s.most) {
+		more = limit < s.most
+		var err error
+		if open, err = ask.round(ctx, limit, open); err != nil {
+			return nil, err
+		}
+	}
+	if len(open) == 0 {
+		return all, nil
+	}
+	return all, ask.measure(ctx, open)
+}
+
+// asking is a query under way.
+type asking struct {
+	engine finder
+	clause clause
+	query  Query
+	all    [][]index.Hit // of each code
+}
+
+// round asks for so many hits of the queries that are open, and returns those that are still not settled.
+func (a asking) round(ctx context.Context, limit int, open []int) ([]int, error) {
+	const rows = 10000 // of an answer, about
+	var left []int
+	for part := range slices.Chunk(open, min(max(rows/limit, 1), 50)) {
+		codes := hamming.NewCodes(0, a.query.Codes.Bits)
+		for _, i := range part {
+			codes.Data = append(codes.Data, a.query.Codes.Row(i)...)
+		}
+		answers, err := a.engine.ask(ctx, codes, limit, a.clause)
+		if err != nil {
+			return nil, err
+		}
+		if len(answers) != len(part) {
+			return nil, fmt.Errorf("the engine answers %d of %d queries", len(answers), len(part))
+		}
+		for n, i := range part {
+			if len(answers[n]) > limit {
+				return nil, fmt.Errorf("the engine answers with %d hits when asked for %d", len(answers[n]), limit)
+			}
+			if hits, certain := settled(a.query, answers[n], limit); certain {
+				a.all[i] = hits
+			} else {
+				left = append(left, i)
+			}
+		}
+	}
+	return left, nil
+}
+
+// settled are the hits that a query asks for; false means that there may be others which the limit cut off.
+func settled(q Query, hits []index.Hit, limit int) ([]index.Hit, bool) {
+	cut, farthest := len(hits) == limit, -1
+	for _, h := range hits {
+		farthest = max(farthest, h.Distance)
+	}
+	hits = best(q, hits)
+	return hits, !cut || q.Radius >= 0 && farthest > q.Radius ||
+		q.K > 0 && len(hits) == q.K && hits[q.K-1].Distance < farthest
+}
+
+// best are the hits that a query asks for, in order. It changes the list.
+func best(q Query, hits []index.Hit) []index.Hit {
+	if q.Radius >= 0 {
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Distance > q.Radius })
+	}
+	slices.SortFunc(hits, func(a, b index.Hit) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
+	})
+	hits = slices.CompactFunc(hits, func(a, b index.Hit) bool { return a.ID == b.ID }) // a scan may meet an item twice
+	if q.K > 0 {
+		hits = hits[:min(q.K, len(hits))]
+	}
+	return hits
+}
+
+// measure answers the queries that are open from a scan.
+func (a asking) measure(ctx context.Context, open []int) error {
+	q, all := a.query, a.all
+	return a.engine.scan(ctx, a.clause, func(b *index.Batch) error {
+		rows, err := b.Matching(q.Filter)
+		if err != nil {
+			return err
+		}
+		for _, i := range open {
+			for _, r := range rows {
+				all[i] = append(all[i], index.Hit{ID: b.IDs[r], Distance: hamming.Distance(q.Codes.Row(i), b.Codes.Row(r))})
+			}
+			all[i] = best(q, all[i])
+		}
+		return ctx.Err()
+	})
+}
+
+// readOrdered is Engine.Read for a finder. It holds all matching items in memory, because the engine hands them over in
+// an order of its own.
+func readOrdered(ctx context.Context, e finder, bits int, f index.Filter, take func(*index.Batch) error) error {
+	c, _ := narrow(f, nil)
+	if c.op == "none" {
+		return nil
+	}
+	all := index.NewBatch(bits)
+	err := e.scan(ctx, c, func(b *index.Batch) error {
+		rows, err := b.Matching(f)
+		for _, r := range rows {
+			all.Append(b.Item(r))
+		}
+		return cmp.Or(err, ctx.Err())
+	})
+	if err != nil {
+		return err
+	}
+	order, err := all.Order(true) // an item that changed meanwhile may have come twice
+	if err != nil {
+		return err
+	}
+	const some = 4096
+	for part := range slices.Chunk(order, some) {
+		b := index.NewBatch(bits)
+		for _, r := range part {
+			b.Append(all.Item(r))
+		}
+		if err := take(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"hashgrove/internal/engine"
+	"hashgrove/internal/engine/enginetest"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/pgtest"
+)
+
+// connect opens a connection of its own.
+func connect(t *testing.T, s *pgtest.Server) *pgx.Conn {
+	t.Helper()
+	config, err := pgx.ParseConfig(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Password = pgtest.Password
+	c, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	return c
+}
+
+// open opens a table of the server.
+func open(t *testing.T, s *pgtest.Server, table string) engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Target{URL: s.URL, Password: pgtest.Password, Table: table, InFlight: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// TestPostgres runs everything against one real server, because starting one takes a second or two.
+func TestPostgres(t *testing.T) {
+	s := pgtest.Start(t)
+	n := 0
+	t.Run("suite", func(t *testing.T) {
+		enginetest.Run(t, func(t *testing.T) engine.Engine {
+			n++
+			return open(t, s, fmt.Sprintf(`odd "name" %d`, n))
+		})
+	})
+	t.Run("plan", func(t *testing.T) { checkPlan(t, s) })
+	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
+	t.Run("refusals", func(t *testing.T) { checkRefusals(t, s) })
+	t.Run("dates", func(t *testing.T) { checkDates(t, s) })
+	t.Run("bulk", func(t *testing.T) { checkBulkFiles(t, s) })
+	t.Run("tables", func(t *testing.T) { checkTables(t, s) })
+	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
+	t.Run("pgvector", func(t *testing.T) { checkVector(t, s) })
+	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, open(t, s, "interrupted"), 3000) })
+	t.Run("gone", func(t *testing.T) { // last: it stops the server
+		checkServerGone(t, s, 5000, func(table string) engine.Engine { return open(t, s, table) })
+	})
+}
+
+// checkPlan runs the printed statements by hand: the table must be the one that a push makes, and the printed searches
+// must answer as ours.
+func checkPlan(t *testing.T, s *pgtest.Server) {
+	ctx, c, e := t.Context(), connect(t, s), open(t, s, "public.planned")
+	b := enginetest.Items(200, 64, 1)
+	space := engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint}
+	for _, st := range e.Plan(space) {
+		if st.Sent && strings.HasPrefix(st.Text, "CREATE") || strings.Contains(st.Text, "VALUES") {
+			if _, err := c.Exec(ctx, st.Text); err != nil {
+				t.Fatalf("%s: %v", st.Text, err)
+			}
+		}
+	}
+	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil { // finds its table
+		t.Fatal(err)
+	}
+	want, err := e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 64), K: 10, Radius: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	searches := 0
+	for _, st := range e.Plan(space) {
+		if st.Sent {
+			continue
+		}
+		text := st.Text
+		if strings.Contains(text, "FUNCTION") {
+			if _, err := c.Exec(ctx, text); err != nil {
+				t.Fatal(err)
+			}
+			text = "SELECT id, distance FROM public.planned_search(0::bit(64))"
+		}
+		rows, err := c.Query(ctx, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (index.Hit, error) {
+			var id string
+			var distance int
+			err := r.Scan(&id, &distance)
+			return index.Hit{ID: index.Text(id), Distance: distance}, err
+		})
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want[0]) {
+			t.Errorf("%s\nanswers %v, want %v, %v", text, got, want[0], err)
+		}
+		searches++
+	}
+	if searches != 2 {
+		t.Errorf("%d searches are printed", searches)
+	}
+}
+
+// checkSent: a push sends what the plan says, in that order, as the server's own log shows.
+func checkSent(t *testing.T, s *pgtest.Server) {
+	e := open(t, s, "sent")
+	before := len(s.Log(t))
+	if _, err := engine.Push(t.Context(), e, enginetest.Items(20, 24, 1), engine.PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	log := strings.ReplaceAll(s.Log(t)[before:], "\n\t", "\n") // how the log continues a line
+	for _, st := range e.Plan(engine.Space{Bits: 24, Fingerprint: enginetest.Fingerprint}) {
+		if !st.Sent {
+			continue
+		}
+		_, after, found := strings.Cut(log, ": "+st.Text+"\n")
+		if !found {
+			t.Fatalf("not sent, or not in this order: %s\n%s", st.Text, log)
+		}
+		log = after
+	}
+}
+
+// checkRefusals: items that the database refuses are named and the others are written; filters that it cannot have are
+// refused.
+func checkRefusals(t *testing.T, s *pgtest.Server) {
+	ctx, c, e := t.Context(), connect(t, s), open(t, s, "refusing")
+	b := enginetest.Items(100, 64, 1)
+	b.Labels[17], b.Labels[60] = "no\x00no", "\xff"
+	b.IDs[80] = index.Text(strings.Repeat("x", 3000))
+	if _, err := e.Prepare(ctx, engine.Space{Bits: 64}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(ctx, "ALTER TABLE refusing ADD CHECK (label <> 'forbidden')"); err != nil {
+		t.Fatal(err)
+	}
+	b.Labels[33] = "forbidden"
+	r, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 40})
+	if !errors.Is(err, engine.ErrRefused) || len(r.Refused) != 4 || r.Written != 96 {
+		t.Errorf("%d refused, %d written, %v", len(r.Refused), r.Written, err)
+	}
+	if n, _ := e.Count(ctx); n != 96 {
+		t.Errorf("%d items in the table", n)
+	}
+	for _, refused := range r.Refused {
+		if !strings.Contains(fmt.Sprint(b.IDs[17], b.IDs[60], b.IDs[33], b.IDs[80]), refused.ID.String()) {
+			t.Errorf("%v was refused: %s", refused.ID, refused.Reason)
+		}
+	}
+	for _, f := range []index.Filter{index.Label("a\x00b"), index.Tag("\xff")} {
+		_, err = e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 64), K: 1, Radius: -1, Filter: f})
+		if !errors.Is(err, engine.ErrFilter) || !fault.Is(err, "unstorable") {
+			t.Errorf("%v: %v", f, err)
+		}
+	}
+}
+
+// checkDates compares random texts, most of them nearly dates, with dates, and wants what the index finds.
+func checkDates(t *testing.T, s *pgtest.Server) {
+	ctx, e := t.Context(), open(t, s, "dated")
+	rng := rand.New(rand.NewPCG(4, 4))
+	forms := []string{
+		"2024-01-31", "2024-02-29T23:59:59.123456789+05:30", "1999-12-31 09:3", "0000-02-29T00:00:00Z", "1900-02-29",
+		"2000-02-29t12:30:5", "9999-12-31T23:59-23:59", "2024-01-31T10:00+0:100", "2024-02-29T18:29:59.1234567890Z",
+	}
+	b := index.NewBatch(8)
+	isDate := 0
+	for i := range 2000 {
+		text := []byte(forms[rng.IntN(len(forms))])
+		for range rng.IntN(3) {
+			at := rng.IntN(len(text))
+			switch rng.IntN(4) {
+			case 0:
+				text = append(text[:at], text[at+1:]...)
+			case 1:
+				text = append(text[:at], append([]byte{"0123456789:+-TZ. "[rng.IntN(17)]}, text[at:]...)...)
+			default:
+				text[at] = "0123456789012345678901234567890123456789:+-TtZz. x\n"[rng.IntN(51)]
+			}
+		}
+		v := index.String(string(text))
+		if v.Kind() == index.DateKind {
+			isDate++
+		}
+		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{0}, Attributes: map[string]index.Value{"d": v}})
+	}
+	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	x := index.New(8, enginetest.Fingerprint, index.Config{})
+	b.Fingerprint = enginetest.Fingerprint
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	hits := 0
+	for _, op := range []string{"=", "<", "<=", ">", ">=", "!="} {
+		for _, form := range forms {
+			if index.String(form).Kind() != index.DateKind {
+				continue
+			}
+			f, err := index.Parse(fmt.Sprintf("d %s %q", op, form))
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := engine.Query{Codes: hamming.NewCodes(1, 8), Radius: 8, Filter: f}
+			want, err := enginetest.Exact(ctx, x.Snapshot(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := e.Search(ctx, q)
+			if err != nil || !slices.Equal(got[0], want[0]) {
+				t.Errorf("%v: %d hits, want %d, %v", f, len(got[0]), len(want[0]), err)
+			}
+			hits += len(want[0])
+		}
+	}
+	if isDate < 500 || isDate > 1500 || hits < 1000 {
+		t.Errorf("%d dates, %d hits", isDate, hits)
+	}
+	for _, text := range enginetest.DateFilters { // the suite lets engines refuse them
+		f, err := index.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 8), K: 1, Radius: -1, Filter: f}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// checkTables: tables of others are left alone, and one that was removed is made anew.
+func checkTables(t *testing.T, s *pgtest.Server) {
+	ctx, c := t.Context(), connect(t, s)
+	do := func(text string) {
+		if _, err := c.Exec(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do("CREATE TABLE theirs (id text PRIMARY KEY, code bit(64))")
+	space := engine.Space{Bits: 64}
+	_, err := open(t, s, "theirs").Prepare(ctx, space)
+	if d := fault.Differs(err, "foreign-table", "theirs"); d != "" {
+		t.Errorf("a table of others: %s", d)
+	}
+	e := open(t, s, "removed")
+	first, err := e.Prepare(ctx, space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do("DROP TABLE removed")
+	if _, err := e.Info(ctx); !errors.Is(err, engine.ErrNoTable) {
+		t.Errorf("a table that was removed: %v", err)
+	}
+	again, err := e.Prepare(ctx, space)
+	if err != nil || again.Identity == first.Identity {
+		t.Errorf("the table made anew is %v, before %v: %v", again, first, err)
+	}
+	do("ALTER TABLE removed ALTER code TYPE bit(32) USING code::bit(32)")
+	if _, err := e.Prepare(ctx, space); err == nil || !strings.Contains(err.Error(), "bit(32)") {
+		t.Errorf("a column of another type: %v", err)
+	}
+	if _, err := open(t, s, "nowhere.items").Prepare(ctx, space); err == nil {
+		t.Error("a schema that does not exist")
+	}
+	for _, bad := range []string{".x", "x.", "a.b.c", strings.Repeat("x", 60), "hashgrove_tables", "a\x00"} {
+		if _, err := engine.Open(ctx, engine.Target{URL: s.URL, Table: bad}); err == nil {
+			t.Errorf("the table %q", bad)
+		}
+	}
+}
+
+// checkPasswords: no error shows a password.
+func checkPasswords(t *testing.T, s *pgtest.Server) {
+	const secret = "hunter2hunter2"
+	for _, target := range []engine.Target{
+		{URL: s.URL, Password: secret},
+		{URL: strings.Replace(s.URL, "hashgrove@", "hashgrove:"+secret+"@", 1)},
+		{URL: s.URL + "&password=" + secret},
+		{URL: "postgres://u:" + secret + "%zz@/x"},
+		{URL: "postgres://u:" + secret + "@host:port/x"},
+		{URL: "postgres://u@127.0.0.1:1/x?connect_timeout=2", Password: secret},
+		{URL: "postgres://u@127.0.0.1:1/x?sslmode=" + "nonsense", Password: secret},
+	} {
+		e, err := engine.Open(t.Context(), target)
+		if err == nil {
+			_, err = e.Info(t.Context())
+			e.Close()
+		}
+		if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// checkVector runs the suite with pgvector, where the server has it.
+func checkVector(t *testing.T, s *pgtest.Server) {
+	c := connect(t, s)
+	if _, err := c.Exec(t.Context(), "CREATE EXTENSION vector"); err != nil {
+		t.Log(err)
+		e, err := engine.Open(t.Context(), engine.Target{URL: s.URL, Password: pgtest.Password, Table: "v", Vector: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if _, err := e.Prepare(t.Context(), engine.Space{Bits: 64}); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
+			t.Errorf("without the extension: %v", err)
+		}
+		needs.Skip(t, needs.PgVector, "searching with its index is not tested: \"make setup\" compiles it where "+
+			" the source package of Debian's newer suite can be had")
+	}
+	if testing.Short() {
+		t.Skip("the suite once more: it runs in full, without the race detector, with the documents")
+	}
+	// A table as small as that of the suite would be scanned.
+	if _, err := c.Exec(t.Context(), "ALTER ROLE hashgrove SET enable_seqscan = off; ALTER ROLE hashgrove SET jit = off"); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Exec(t.Context(), "ALTER ROLE hashgrove RESET ALL")
+	n := 0
+	enginetest.Run(t, func(t *testing.T) engine.Engine {
+		n++
+		e, err := engine.Open(t.Context(), engine.Target{
+			URL: s.URL, Password: pgtest.Password, Table: fmt.Sprintf("vectors%d", n), Vector: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		return e
+	})
+}

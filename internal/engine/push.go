@@ -1,0 +1,384 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
+)
+
+// Defaults of PushOptions.
+const (
+	DefaultBatch    = 2000
+	DefaultInFlight = 2
+	DefaultRetries  = 6
+	DefaultTimeout  = 2 * time.Minute
+)
+
+// PushOptions say how items are pushed. The zero value means the defaults, and no journal.
+type PushOptions struct {
+	Batch    int           // items of a batch
+	InFlight int           // batches under way at the same time
+	Retries  int           // of a batch, when the engine cannot be reached; below 0 means none
+	Wait     time.Duration // before the first retry; it doubles each time, up to 100 times. 0 means 200 ms
+	Timeout  time.Duration // of a batch, after which it counts as lost and is sent again; 0 means two minutes
+	Journal  string        // file by which a push that was interrupted continues; "" means none
+	Progress func(done int)
+}
+
+// withDefaults fills in the defaults.
+func (o PushOptions) withDefaults() PushOptions {
+	o.Batch, o.InFlight = cmp.Or(max(o.Batch, 0), DefaultBatch), cmp.Or(max(o.InFlight, 0), DefaultInFlight)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Retries, o.Wait = max(cmp.Or(o.Retries, DefaultRetries), 0), cmp.Or(o.Wait, 200*time.Millisecond)
+	return o
+}
+
+// Refusal is an item that the engine refused.
+type Refusal struct {
+	ID     index.ID `json:"id"`
+	Reason string   `json:"reason"`
+}
+
+// maxRefusals is how many items may be refused before a push gives up.
+const maxRefusals = 100
+
+// PushReport is what a push did.
+type PushReport struct {
+	Info    Info
+	Items   int       // to push; of a source that does not know, those that were read
+	Written int       // now
+	Before  int       // by an earlier push that the journal knows
+	Retries int       // batches that were sent once more
+	Checked int       // items that were read back and are right
+	Refused []Refusal // in the order of their ids
+}
+
+// Push writes items that are in memory to an engine, in the order of their ids: see PushFrom.
+func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushReport, error) {
+	s, err := FromBatch(b)
+	if err != nil {
+		return PushReport{Items: len(b.IDs)}, err
+	}
+	return PushFrom(ctx, e, s, o)
+}
+
+// PushFrom writes the items of a source to an engine: it makes the table or checks that the codes belong into it,
+// writes batches of items in the order of the source, and reads some of them back. It holds the batches in flight and
+// two more in memory, and of items whose ids may be there twice 64 bits of each id. A batch that fails because the
+// engine cannot be reached is sent again, which is harmless since items are replaced by id. When an item is refused the
+// others are written, and the error names it. After an error, or when the context ends, the same call continues with
+// what the journal lacks.
+func PushFrom(ctx context.Context, e Engine, s Source, o PushOptions) (PushReport, error) {
+	r := PushReport{Items: max(s.Items, 0)}
+	err := start(ctx, e, s, o.withDefaults(), &r)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // a connection that is cut off because of that may look like any failure
+	}
+	return r, err
+}
+
+func start(ctx context.Context, e Engine, s Source, o PushOptions, r *PushReport) (err error) {
+	if r.Info, err = e.Prepare(ctx, s.Space); err != nil {
+		return err
+	}
+	p := &push{engine: e, source: s, o: o, report: r, sample: newSample()}
+	err = p.run(ctx)
+	if err == nil {
+		err = p.readBack(ctx)
+	}
+	return cmp.Or(err, p.journal.end(err == nil))
+}
+
+// push is a push under way.
+type push struct {
+	engine  Engine
+	source  Source
+	o       PushOptions
+	journal *journal
+	ids     identities
+	sample  *sample
+
+	mu     sync.Mutex
+	report *PushReport
+	done   int
+	err    error
+}
+
+// numbered is a batch and its number.
+type numbered struct {
+	n int
+	*index.Batch
+}
+
+// run writes all batches that are not done.
+func (p *push) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	batches := make(chan numbered)
+	var workers sync.WaitGroup
+	for range p.o.InFlight {
+		workers.Go(func() {
+			for b := range batches {
+				if err := p.batch(ctx, b); err != nil {
+					p.fail(err)
+					stop()
+				}
+			}
+		})
+	}
+	n := 0
+	err := p.read(ctx, func(b *index.Batch) error {
+		done, err := p.isDone(n, b)
+		if err != nil {
+			return err
+		}
+		n++
+		if done {
+			p.advance(func() { p.report.Before += len(b.IDs) }, len(b.IDs))
+			return ctx.Err()
+		}
+		select {
+		case batches <- numbered{n - 1, b}:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	close(batches)
+	workers.Wait()
+	if p.err == nil { // what stopped the reading is only a cancellation then
+		p.err = cmp.Or(err, ctx.Err())
+	}
+	slices.SortFunc(p.report.Refused, func(a, b Refusal) int { return a.ID.Compare(b.ID) })
+	if n := len(p.report.Refused); n > 0 && p.err == nil {
+		first := p.report.Refused[0]
+		p.err = fmt.Errorf("%w: %d of %d, the first is %q: %s",
+			ErrRefused, n, p.report.Items, first.ID.String(), first.Reason)
+	}
+	return p.err
+}
+
+// read divides the items of the source into batches.
+func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
+	b, n := p.newBatch(), 0
+	err := p.source.Each(ctx, func(part *index.Batch) error {
+		if err := part.Check(p.source.Bits); err != nil {
+			return err
+		}
+		for i, id := range part.IDs {
+			if !p.source.Unique && !p.ids.add(id) {
+				return fault.New("duplicate-id", "item %d: the id %q is there twice", n, shortened(id))
+			}
+			it := part.Item(i)
+			p.sample.add(it)
+			n++
+			if b.Append(it); len(b.IDs) == p.o.Batch {
+				if err := send(b); err != nil {
+					return err
+				}
+				b = p.newBatch()
+			}
+		}
+		return nil
+	})
+	if err == nil && len(b.IDs) > 0 {
+		err = send(b)
+	}
+	if err == nil || n > p.report.Items {
+		p.report.Items = n
+	}
+	return err
+}
+
+// newBatch is a batch without items.
+func (p *push) newBatch() *index.Batch {
+	b := index.NewBatch(p.source.Bits)
+	b.Fingerprint = p.source.Fingerprint
+	return b
+}
+
+// isDone tells whether batch n was written by an earlier push. The first batch tells which push a journal is of.
+func (p *push) isDone(n int, b *index.Batch) (bool, error) {
+	if p.o.Journal == "" {
+		return false, nil
+	}
+	if n > 0 && !p.journal.has(n) {
+		return false, nil
+	}
+	sum, err := digest(b)
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		p.journal, err = openJournal(p.o.Journal, journalHead{
+			journalFormat, p.report.Info.Table, p.report.Info.Identity, p.o.Batch, sum,
+		})
+		if err != nil || !p.journal.has(0) {
+			return false, err
+		}
+	}
+	return true, p.journal.check(n, sum)
+}
+
+// fail keeps the error that came first: those after it are often cancellations.
+func (p *push) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// advance counts items that are done.
+func (p *push) advance(count func(), items int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	count()
+	p.done += items
+	if p.o.Progress != nil {
+		p.o.Progress(p.done)
+	}
+}
+
+// batch writes a batch.
+func (p *push) batch(ctx context.Context, b numbered) error {
+	sum, err := "", error(nil)
+	if p.journal != nil {
+		if sum, err = digest(b.Batch); err != nil { // before others have it in their hands
+			return err
+		}
+	}
+	refused, err := p.write(ctx, b.Batch)
+	if err != nil {
+		return err
+	}
+	if refused == 0 {
+		err = p.journal.add(b.n, sum)
+	}
+	p.advance(func() { p.report.Written += len(b.IDs) - refused }, len(b.IDs))
+	return err
+}
+
+// write writes items; where one is refused it writes each half alone, so that in the end only those are left out.
+func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err error) {
+	if err = p.retry(ctx, b); !errors.Is(err, ErrRefused) {
+		return 0, err
+	}
+	if len(b.IDs) == 1 {
+		p.mu.Lock()
+		p.report.Refused = append(p.report.Refused, Refusal{b.IDs[0], err.Error()})
+		many := len(p.report.Refused) > maxRefusals
+		p.mu.Unlock()
+		if many {
+			return 1, fmt.Errorf("more than %d items were refused, the last is %q: %w", maxRefusals, b.IDs[0].String(), err)
+		}
+		return 1, nil
+	}
+	half := len(b.IDs) / 2
+	first, err := p.write(ctx, p.part(b, 0, half))
+	if err != nil {
+		return first, err
+	}
+	second, err := p.write(ctx, p.part(b, half, len(b.IDs)))
+	return first + second, err
+}
+
+// part is some items of a batch as one of their own.
+func (p *push) part(b *index.Batch, from, to int) *index.Batch {
+	some := p.newBatch()
+	for i := from; i < to; i++ {
+		some.Append(b.Item(i))
+	}
+	return some
+}
+
+// retry writes a batch, and tries again for a while when the engine cannot be reached.
+func (p *push) retry(ctx context.Context, b *index.Batch) error {
+	wait := p.o.Wait
+	for try := 0; ; try++ {
+		err := p.try(ctx, b)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrTemporary) {
+			return err
+		}
+		if try == p.o.Retries {
+			return fault.New("gave-up", "%w (after %d tries)", err, try+1)
+		}
+		p.mu.Lock()
+		p.report.Retries++
+		p.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 100*p.o.Wait)
+	}
+}
+
+// try writes a batch once, and does not wait for an answer for ever.
+func (p *push) try(ctx context.Context, b *index.Batch) error {
+	limited, stop := context.WithTimeout(ctx, p.o.Timeout)
+	defer stop()
+	err := p.engine.Write(limited, b)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: no answer within %v", ErrTemporary, p.o.Timeout)
+	}
+	return err
+}
+
+// readBack compares some items with what the engine holds now.
+func (p *push) readBack(ctx context.Context) error {
+	if len(p.sample.items) == 0 {
+		return nil
+	}
+	var ids []index.ID
+	want := map[index.ID]index.Item{}
+	for _, it := range p.sample.items {
+		ids, want[it.ID] = append(ids, it.ID), it
+	}
+	err := p.engine.Read(ctx, index.IDs(ids...), func(b *index.Batch) error {
+		for i, id := range b.IDs {
+			it, asked := want[id]
+			if !asked {
+				return fmt.Errorf("the engine answers with the item %q, which nobody asked for", id.String())
+			}
+			if what := difference(it, b.Item(i)); what != "" {
+				return fault.New("changed-item", "item %q came back with another %s than was written", id.String(), what)
+			}
+			delete(want, id)
+			p.report.Checked++
+		}
+		return nil
+	})
+	for _, id := range ids {
+		if _, missing := want[id]; missing && err == nil {
+			err = fmt.Errorf("item %q was written and is not in the engine: did someone remove it? "+
+				"push again without the journal", id.String())
+		}
+	}
+	return err
+}
+
+// difference names what two items differ in, or "". The order of tags does not count, nor how often there is one.
+func difference(a, b index.Item) string {
+	tags := func(it index.Item) []string { return slices.Compact(slices.Sorted(slices.Values(it.Tags))) }
+	switch {
+	case !slices.Equal(a.Code, b.Code):
+		return "code"
+	case a.Label != b.Label:
+		return "label"
+	case !slices.Equal(tags(a), tags(b)):
+		return "list of tags"
+	case !maps.Equal(a.Attributes, b.Attributes):
+		return "set of attributes"
+	}
+	return ""
+}

@@ -1,0 +1,326 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// How much is asked for at a time.
+const (
+	mostQdrantHits = 1 << 20 // hits of a search
+	qdrantQueries  = 32      // searches that are sent together
+	qdrantIDs      = 10000   // ids that are listed
+	qdrantPage     = 1000    // items that are read
+)
+
+// qdrantPayload is what a point carries.
+type qdrantPayload struct {
+	ID         string                 `json:"id"`
+	Number     *int64                 `json:"id_number,omitempty"`
+	Label      string                 `json:"label,omitempty"`
+	Tags       []string               `json:"tags,omitempty"`
+	Attributes map[string]index.Value `json:"attributes,omitempty"`
+}
+
+// qdrantPoint is an item.
+type qdrantPoint struct {
+	ID      any           `json:"id"`
+	Vector  []float64     `json:"vector"`
+	Payload qdrantPayload `json:"payload"`
+}
+
+// signs is code i as +1 for bits that are set and -1 for others.
+func signs(c hamming.Codes, i int) []float64 {
+	list := make([]float64, c.Bits)
+	for b := range list {
+		if list[b] = -1; c.Bit(i, b) {
+			list[b] = 1
+		}
+	}
+	return list
+}
+
+// points is a batch as points.
+func (q *qdrant) points(b *index.Batch) ([]qdrantPoint, error) {
+	order, err := b.Order(true)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]qdrantPoint, 0, len(order))
+	for _, r := range order {
+		p, err := q.point(b, r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// point is an item as a point.
+func (q *qdrant) point(b *index.Batch, i int) (qdrantPoint, error) {
+	it := b.Item(i)
+	if err := checkTexts(q.name, it, math.MaxInt, math.MaxInt); err != nil {
+		return qdrantPoint{}, err
+	}
+	p := qdrantPoint{pointID(it.ID), signs(b.Codes, i), qdrantPayload{
+		ID: it.ID.String(), Label: it.Label, Tags: it.Tags, Attributes: it.Attributes,
+	}}
+	if n, ok := it.ID.Integer(); ok {
+		p.Payload.Number = &n
+	}
+	return p, nil
+}
+
+// upsert is the request that writes points and answers when they are there.
+func (q *qdrant) upsert(points []qdrantPoint) request {
+	return newRequest("PUT", q.path("/points?ordering=strong&wait=true"), dsl{"points": points})
+}
+
+// Write implements Engine. After an error some of the items may be there; sending them again replaces them.
+func (q *qdrant) Write(ctx context.Context, b *index.Batch) error {
+	if b.Codes.Bits != q.bits {
+		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, q.bits)
+	}
+	points, err := q.points(b)
+	if err != nil || len(points) == 0 {
+		return err
+	}
+	var answer struct {
+		Result struct {
+			Status string `json:"status"`
+		} `json:"result"`
+	}
+	if err := q.call(ctx, q.upsert(points), &answer); err != nil {
+		return refusedItems(err)
+	}
+	if answer.Result.Status != "completed" {
+		return fmt.Errorf("%w: %s says %q of a batch and not that it is there", ErrTemporary, q.name,
+			q.clean(answer.Result.Status))
+	}
+	return nil
+}
+
+// search is the body of a search for a code. The score of a hit is bits - 2 distance, and the threshold lies between
+// those of the radius and of the next distance.
+func (q *qdrant) search(query Query, filter dsl, code []float64, limit int) dsl {
+	body := dsl{
+		"query": code, "limit": limit, "with_payload": []string{"id"},
+		"params": dsl{"exact": true, "quantization": dsl{"ignore": true}},
+	}
+	if len(filter) > 0 {
+		body["filter"] = filter
+	}
+	if query.Radius >= 0 {
+		body["score_threshold"] = len(code) - 2*min(query.Radius, len(code)) - 1
+	}
+	return body
+}
+
+// qdrantHits is the answer to a search.
+type qdrantHits struct {
+	Points []struct {
+		Score   float64       `json:"score"`
+		Payload qdrantPayload `json:"payload"`
+	} `json:"points"`
+}
+
+// hits reads the distances of an answer.
+func (q *qdrant) hits(answer qdrantHits) ([]index.Hit, error) {
+	list := make([]index.Hit, 0, len(answer.Points))
+	for _, p := range answer.Points {
+		id, err := index.ParseID(p.Payload.ID)
+		if err != nil {
+			return nil, err
+		}
+		twice := float64(q.bits) - p.Score
+		distance := int(twice / 2)
+		if twice != 2*float64(distance) || distance < 0 || distance > q.bits {
+			return nil, fmt.Errorf("%s scores %q with %v, which is no distance of %d bits", q.name, id.String(), p.Score, q.bits)
+		}
+		list = append(list, index.Hit{ID: id, Distance: distance})
+	}
+	return list, nil
+}
+
+// Search implements Engine.
+func (q *qdrant) Search(ctx context.Context, query Query) ([][]index.Hit, error) {
+	if query.Codes.Bits != q.bits {
+		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", query.Codes.Bits, q.bits)
+	}
+	if query.K < 0 || query.K == 0 && query.Radius < 0 {
+		return nil, errors.New("a search needs a number of hits, or a radius")
+	}
+	filter, err := qdrantFilter{}.condition(query.Filter)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]index.Hit, query.Codes.Len())
+	for first := 0; first < len(all); first += qdrantQueries {
+		after := min(first+qdrantQueries, len(all))
+		limit := firstLimit(query.K, mostQdrantHits)
+		var searches []dsl
+		for i := first; i < after; i++ {
+			searches = append(searches, q.search(query, filter, signs(query.Codes, i), limit))
+		}
+		found, err := q.ask(ctx, searches)
+		if err != nil {
+			return nil, err
+		}
+		for i := first; i < after; i++ {
+			all[i], err = settle(query.K, mostQdrantHits, func(more int) ([]index.Hit, error) {
+				if more == limit {
+					return found[i-first], nil
+				}
+				again, err := q.ask(ctx, []dsl{q.search(query, filter, signs(query.Codes, i), more)})
+				if err != nil {
+					return nil, err
+				}
+				return again[0], nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// ask sends searches together.
+func (q *qdrant) ask(ctx context.Context, searches []dsl) ([][]index.Hit, error) {
+	var answer struct {
+		Result []qdrantHits `json:"result"`
+	}
+	err := q.call(ctx, newRequest("POST", q.path("/points/query/batch"), dsl{"searches": searches}), &answer)
+	if err == nil && len(answer.Result) != len(searches) {
+		err = fmt.Errorf("%s answers %d of %d searches", q.name, len(answer.Result), len(searches))
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]index.Hit, len(searches))
+	for i, r := range answer.Result {
+		if all[i], err = q.hits(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Count implements Engine.
+func (q *qdrant) Count(ctx context.Context) (int, error) {
+	var answer struct {
+		Result struct {
+			Count int `json:"count"`
+		} `json:"result"`
+	}
+	err := q.call(ctx, newRequest("POST", q.path("/points/count"), dsl{"exact": true}), &answer)
+	return answer.Result.Count, err
+}
+
+// Read implements Engine. Points have another order than ids, so it lists and sorts the ids first. Items that are
+// removed meanwhile are left out.
+func (q *qdrant) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
+	filter, err := qdrantFilter{}.condition(f)
+	if err != nil {
+		return err
+	}
+	ids, err := q.list(ctx, filter)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(ids, qdrantPage) {
+		points := make([]any, len(some))
+		for i, id := range some {
+			points[i] = pointID(id)
+		}
+		var answer struct {
+			Result []qdrantPoint `json:"result"`
+		}
+		body := dsl{"ids": points, "with_payload": true, "with_vector": true}
+		if err := q.call(ctx, newRequest("POST", q.path("/points"), body), &answer); err != nil {
+			return err
+		}
+		b, err := q.batch(answer.Result)
+		if err != nil {
+			return err
+		}
+		if len(b.IDs) > 0 {
+			if err := take(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// list returns the ids of the items that match a filter, in their order.
+func (q *qdrant) list(ctx context.Context, filter dsl) ([]index.ID, error) {
+	body := dsl{"limit": qdrantIDs, "with_payload": []string{"id"}, "with_vector": false}
+	if len(filter) > 0 {
+		body["filter"] = filter
+	}
+	var ids []index.ID
+	for {
+		var answer struct {
+			Result struct {
+				Points []struct {
+					Payload qdrantPayload `json:"payload"`
+				} `json:"points"`
+				Next any `json:"next_page_offset"`
+			} `json:"result"`
+		}
+		if err := q.call(ctx, newRequest("POST", q.path("/points/scroll"), body), &answer); err != nil {
+			return nil, err
+		}
+		for _, p := range answer.Result.Points {
+			id, err := index.ParseID(p.Payload.ID)
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, id)
+		}
+		if answer.Result.Next == nil {
+			break
+		}
+		body["offset"] = answer.Result.Next
+	}
+	slices.SortFunc(ids, index.ID.Compare)
+	return slices.Compact(ids), nil
+}
+
+// batch is points as items in the order of their ids.
+func (q *qdrant) batch(points []qdrantPoint) (*index.Batch, error) {
+	items := make([]index.Item, 0, len(points))
+	for _, p := range points {
+		id, err := index.ParseID(p.Payload.ID)
+		if err != nil {
+			return nil, err
+		}
+		code := hamming.NewCodes(1, q.bits)
+		if len(p.Vector) != q.bits {
+			return nil, fmt.Errorf("item %q has %d numbers, and %d are right", id.String(), len(p.Vector), q.bits)
+		}
+		for b, x := range p.Vector {
+			if x != 1 && x != -1 {
+				return nil, fmt.Errorf("item %q has a %v among its bits, which are +1 and -1", id.String(), x)
+			}
+			code.SetBit(0, b, x > 0)
+		}
+		items = append(items, index.Item{
+			ID: id, Code: code.Row(0), Label: p.Payload.Label, Tags: p.Payload.Tags, Attributes: p.Payload.Attributes,
+		})
+	}
+	slices.SortFunc(items, func(a, b index.Item) int { return a.ID.Compare(b.ID) })
+	b := index.NewBatch(q.bits)
+	for _, it := range items {
+		b.Append(it)
+	}
+	return b, nil
+}

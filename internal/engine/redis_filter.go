@@ -1,0 +1,320 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
+)
+
+// redisFilter translates a filter into the language of VSIM's FILTER, where
+//
+//	an element without a field that is asked for never matches, whatever else is said, under "not" too
+//	numbers and texts that are compared become numbers, so that "x" equals 0
+//	texts compare only for equality, and no text can hold both kinds of quotes
+//
+// So a filter becomes a list of alternatives that are searched for one after the other, each a conjunction in which
+// every field that an item may lack is asked for first: then the missing field gives the right answer. The attributes
+// of an element say what is there in fields of ours, which every item has (see redisAttributes).
+type redisFilter struct{}
+
+// redisAtom is a comparison. One that is total is about fields that every item has.
+type redisAtom struct {
+	text  string
+	total bool
+}
+
+// alternatives is a list of conjunctions, one of which holds.
+type alternatives [][]redisAtom
+
+// redisTruth is when a condition holds and when it does not.
+type redisTruth struct{ yes, no alternatives }
+
+// maxAlternatives is how many searches a filter may become.
+const maxAlternatives = 32
+
+var redisNever, redisAlways = redisTruth{no: alternatives{{}}}, redisTruth{yes: alternatives{{}}}
+
+// expressions are the filters to search with, whose answers together are the answer; "" lets everything through.
+func (r redisFilter) expressions(f index.Filter) ([]string, error) {
+	c, ok := f.Condition()
+	if !ok {
+		return []string{""}, nil
+	}
+	t, err := r.translate(c)
+	if err != nil {
+		return nil, err
+	}
+	var list, total []string
+	for _, all := range t.yes {
+		words, partial := make([]string, len(all)), false
+		for i, atom := range all {
+			words[i], partial = atom.text, partial || !atom.total
+		}
+		text := strings.Join(words, " and ")
+		switch {
+		case text == "":
+			return []string{""}, nil
+		case partial:
+			list = append(list, text)
+		default:
+			total = append(total, "("+text+")")
+		}
+	}
+	if len(total) > 0 {
+		list = append(list, strings.Join(total, " or "))
+	}
+	return list, nil
+}
+
+func (r redisFilter) translate(c index.Condition) (redisTruth, error) {
+	var parts []redisTruth
+	for _, part := range c.Parts {
+		t, err := r.translate(part)
+		if err != nil {
+			return t, err
+		}
+		parts = append(parts, t)
+	}
+	switch c.Op {
+	case "not":
+		return redisTruth{parts[0].no, parts[0].yes}, nil
+	case "and":
+		return both(parts[0], parts[1])
+	case "or":
+		return either(parts[0], parts[1])
+	case "has":
+		return r.has(c.Name)
+	case "!=":
+		there, err := r.has(c.Name)
+		if err != nil {
+			return there, err
+		}
+		equal, err := r.member(c.Name, c.Values)
+		if err != nil {
+			return equal, err
+		}
+		return both(there, redisTruth{equal.no, equal.yes})
+	case "=", "in":
+		return r.member(c.Name, c.Values)
+	case "between":
+		if c.Name == index.TagName { // one tag has to be on both sides
+			return r.comparison(c.Name, ">=", c.Values[0])
+		}
+		low, err := r.comparison(c.Name, ">=", c.Values[0])
+		if err != nil {
+			return low, err
+		}
+		high, err := r.comparison(c.Name, "<=", c.Values[1])
+		if err != nil {
+			return high, err
+		}
+		return both(low, high)
+	}
+	return r.comparison(c.Name, c.Op, c.Values[0])
+}
+
+// both is the conjunction of two conditions.
+func both(a, b redisTruth) (redisTruth, error) {
+	t := redisTruth{no: append(append(alternatives{}, a.no...), b.no...)}
+	for _, x := range a.yes {
+		for _, y := range b.yes {
+			if t.yes = append(t.yes, append(append([]redisAtom{}, x...), y...)); len(t.yes) > maxAlternatives {
+				break
+			}
+		}
+	}
+	if max(len(t.yes), len(t.no)) > maxAlternatives {
+		return t, fmt.Errorf("%w: it would take Redis more than %d searches", ErrFilter, maxAlternatives)
+	}
+	return t, nil
+}
+
+// either is the disjunction of two conditions.
+func either(a, b redisTruth) (redisTruth, error) {
+	t, err := both(redisTruth{a.no, a.yes}, redisTruth{b.no, b.yes})
+	return redisTruth{t.no, t.yes}, err
+}
+
+// always is a comparison of fields that every item has.
+func always(format string, args ...any) redisTruth {
+	text := "(" + fmt.Sprintf(format, args...) + ")"
+	return redisTruth{alternatives{{{text, true}}}, alternatives{{{"!" + text, true}}}}
+}
+
+// guarded is a comparison of an attribute, of which a list of ours says whether an item has it.
+func guarded(name, list, format string, args ...any) redisTruth {
+	there := redisAtom{fmt.Sprintf(`("%s" in .%s)`, name, list), true}
+	text := "(" + fmt.Sprintf(format, args...) + ")"
+	return redisTruth{
+		alternatives{{there, {text, false}}},
+		alternatives{{{"!" + there.text, true}}, {there, {"!" + text, false}}},
+	}
+}
+
+// has is the condition that an item has a name.
+func (r redisFilter) has(name string) (redisTruth, error) {
+	switch name {
+	case idName:
+		return redisAlways, nil
+	case index.LabelName:
+		return always(`.label != ""`), nil
+	case index.TagName:
+		return always(`._tags > 0`), nil
+	}
+	return always(`"%s" in ._numbers or "%s" in ._texts`, name, name), checkSelector(name)
+}
+
+// member is name in (values).
+func (r redisFilter) member(name string, values []index.Value) (redisTruth, error) {
+	var numbers, texts []string
+	for _, v := range values {
+		text, isText := v.Text()
+		if number, _ := v.Number(); !isText {
+			if name == idName {
+				if number == math.Trunc(number) && math.Abs(number) < 1<<63 {
+					texts = append(texts, `"`+strconv.FormatInt(int64(number), 10)+`"`)
+				}
+				continue
+			}
+			word, err := redisNumber(number)
+			if err != nil {
+				return redisNever, err
+			}
+			numbers = append(numbers, word)
+			continue
+		}
+		if v.Kind() == index.DateKind && name != idName {
+			return redisNever, errDate(v)
+		}
+		word, err := redisText(text)
+		if err != nil {
+			return redisNever, err
+		}
+		texts = append(texts, word)
+	}
+	switch name {
+	case idName, index.LabelName:
+		if len(texts) == 0 {
+			return redisNever, nil
+		}
+		if name == index.LabelName { // a label that is empty is none
+			return always(`.label != "" and .label in [%s]`, strings.Join(texts, ", ")), nil
+		}
+		return always(`.id in [%s]`, strings.Join(texts, ", ")), nil
+	case index.TagName:
+		if len(texts) == 0 {
+			return redisNever, nil
+		}
+		return always("%s in .tag", strings.Join(texts, " in .tag or ")), nil
+	}
+	if err := checkSelector(name); err != nil {
+		return redisNever, err
+	}
+	t := redisNever
+	var err error
+	if len(numbers) > 0 {
+		t = guarded(name, "_numbers", ".%s in [%s]", name, strings.Join(numbers, ", "))
+	}
+	if len(texts) > 0 {
+		t, err = either(t, guarded(name, "_texts", ".%s in [%s]", name, strings.Join(texts, ", ")))
+	}
+	return t, err
+}
+
+func errDate(v index.Value) error {
+	return fault.New("no-dates", "%w: %v is a date, and Redis does not compare texts as dates; "+
+		"store dates as numbers to filter by them there", ErrFilter, v)
+}
+
+// comparison is name op value for the order of numbers; the order of texts Redis does not know.
+func (r redisFilter) comparison(name, op string, v index.Value) (redisTruth, error) {
+	number, isNumber := v.Number()
+	text, _ := v.Text()
+	if name == idName && !isNumber && op != "starts with" && text != "" {
+		if n, ok := index.Text(text).Integer(); ok {
+			number, isNumber = float64(n), true
+		}
+	}
+	switch {
+	case !isNumber:
+		return redisNever, fmt.Errorf("%w: Redis knows no order of texts and no beginnings, only whether two are equal",
+			ErrFilter)
+	case op == "starts with", name == index.LabelName, name == index.TagName:
+		return redisNever, nil // numbers and texts never compare
+	case name == idName:
+		return compareRedisID(op, number)
+	}
+	if err := checkSelector(name); err != nil {
+		return redisNever, err
+	}
+	word, err := redisNumber(number)
+	return guarded(name, "_numbers", ".%s %s %s", name, op, word), err
+}
+
+// compareRedisID compares ids that are integers with a number. Redis has them as float64, which is exact below 2^53.
+func compareRedisID(op string, x float64) (redisTruth, error) {
+	switch {
+	case math.Abs(x) >= 1<<63:
+		if (x > 0) == (op[0] == '<') {
+			return always("._int == 1"), nil
+		}
+		return redisNever, nil
+	case math.Abs(x) >= 1<<53:
+		return redisNever, fmt.Errorf("%w: Redis does not compare integers beyond 2^53 exactly", ErrFilter)
+	}
+	word, err := redisNumber(x)
+	return always("._int == 1 and ._id %s %s", op, word), err
+}
+
+// checkSelector refuses names that the language cannot ask for.
+func checkSelector(name string) error {
+	if !selectable(name) {
+		return fmt.Errorf("%w: Redis cannot ask for %q: it takes letters, digits, - and _, which does not come first",
+			ErrFilter, name)
+	}
+	return nil
+}
+
+// selectable tells whether an attribute may have a name in a filter. Names of our own begin with a line.
+func selectable(name string) bool {
+	for _, c := range []byte(name) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return name != "" && name[0] != '_'
+}
+
+// redisNumber writes a number. An exponent may have no sign, and a number no more than 255 bytes.
+func redisNumber(x float64) (string, error) {
+	word := strconv.FormatFloat(x, 'f', -1, 64)
+	if len(word) > 200 && math.Abs(x) > 1 {
+		word = strings.Replace(strconv.FormatFloat(x, 'e', -1, 64), "+", "", 1)
+	}
+	if len(word) > 200 {
+		return "", fmt.Errorf("%w: Redis cannot read the number %v", ErrFilter, x)
+	}
+	return word, nil
+}
+
+// redisText writes a text between quotes. A backslash only keeps the character after it from ending the text: both
+// stay.
+func redisText(s string) (string, error) {
+	for _, quote := range []byte{'"', '\''} {
+		i := 0
+		for i < len(s) && s[i] != quote {
+			if s[i] == '\\' {
+				i++
+			}
+			i++
+		}
+		if i == len(s) && !strings.Contains(s, "\x00") {
+			return string(quote) + s + string(quote), nil
+		}
+	}
+	return "", fmt.Errorf("%w: no text of Redis can hold %q", ErrFilter, s)
+}

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// writeScript writes a batch: nothing when the table is not the one that it was, whose note begins as given, or else
+// every item as a whole. An element is removed first because Redis 8.0 does not pass on to its file and its replicas
+// that one is replaced.
+const writeScript = `local note = redis.call('HGET', KEYS[2], '') or ''
+if string.sub(note, 1, #ARGV[1]) ~= ARGV[1] then return redis.error_reply('NOTABLE removed') end
+local info = redis.call('VINFO', KEYS[1]) or {}
+for i = 1, #info, 2 do
+  local name, value = info[i].ok, info[i + 1]
+  if name == 'quant-type' and value.ok ~= 'bin' or name == 'vector-dim' and value ~= tonumber(ARGV[2]) then
+    return redis.error_reply('WRONGTYPE other vectors')
+  end
+end
+for i = 3, #ARGV, 4 do
+  redis.call('VREM', KEYS[1], ARGV[i])
+  redis.call('VADD', KEYS[1], 'FP32', ARGV[i + 1], ARGV[i], 'BIN', 'SETATTR', ARGV[i + 2])
+  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 3])
+end
+return (#ARGV - 2) / 4`
+
+// Plan implements Engine.
+func (r *redis) Plan(s Space) []Statement {
+	key, details := redisWord(r.table), redisWord(r.details())
+	vector := fmt.Sprintf("FP32 <%d floats, +1 for a bit that is set and -1 for one that is not>", s.Bits)
+	note := redisNote(s, "<32 random digits>")
+	return []Statement{
+		{"make the table, where there is none", fmt.Sprintf("EVAL %s 2 %s %s %s", redisWord(noteScript), key, details,
+			redisWord(note)), true},
+		{"write a batch", fmt.Sprintf("EVAL %s 2 %s %s %s %d <id> <%d floats> <attributes to filter by> <item> ...",
+			redisWord(writeScript), key, details, redisWord(note), s.Bits, s.Bits), true},
+		{"search exactly; the distance is (1 - score) * " + strconv.Itoa(s.Bits),
+			fmt.Sprintf(`VSIM %s %s WITHSCORES COUNT 10 TRUTH`, key, vector), false},
+		{"search with the graph, nearly exactly, and with a filter",
+			fmt.Sprintf(`VSIM %s %s WITHSCORES COUNT 10 EF 200 FILTER '.label == "boots" and "sale" in .tag and .price < 30'`,
+				key, vector), false},
+		{"an item in full, by its id", fmt.Sprintf("HGET %s <id>", details), false},
+		{"remove the table", fmt.Sprintf("UNLINK %s %s", key, details), false},
+	}
+}
+
+// redisWord writes a word as redis-cli reads it.
+func redisWord(s string) string {
+	special := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("'\"\\", c) }
+	if s != "" && !strings.ContainsFunc(s, special) {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
+}
+
+// redisItem is an item as the hash has it.
+type redisItem struct {
+	Code       string                 `json:"code"` // hexadecimal
+	Label      string                 `json:"label,omitempty"`
+	Tags       []string               `json:"tags,omitempty"`
+	Attributes map[string]index.Value `json:"attributes,omitempty"`
+}
+
+// checkUTF8 reports an item that JSON cannot hold.
+func checkUTF8(it index.Item) error {
+	texts := append([]string{it.Label}, it.Tags...)
+	for name, v := range it.Attributes {
+		text, _ := v.Text()
+		texts = append(texts, name, text)
+	}
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return fault.New("not-utf8", "%w: the text %q is not UTF-8", ErrRefused, text)
+		}
+	}
+	return nil
+}
+
+// redisAttributes is what filters look at, as JSON: label, tag and id, the attributes that a filter may name, and in
+// fields that begin with a line how many tags there are, whether the id is an integer and which, and the names of the
+// attributes that are numbers and of those that are texts. Redis knows few escapes, so there are no others.
+func redisAttributes(it index.Item) string {
+	var b, fields strings.Builder
+	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+	list := func(texts []string) string {
+		quoted := make([]string, len(texts))
+		for i, text := range texts {
+			quoted[i] = `"` + quote.Replace(text) + `"`
+		}
+		return "[" + strings.Join(quoted, ",") + "]"
+	}
+	var numbers, texts []string
+	for _, name := range slices.Sorted(maps.Keys(it.Attributes)) {
+		if !selectable(name) {
+			continue
+		}
+		if x, ok := it.Attributes[name].Number(); ok {
+			numbers = append(numbers, name)
+			fmt.Fprintf(&fields, `,"%s":%s`, name, strconv.FormatFloat(x, 'g', -1, 64))
+		} else {
+			text, _ := it.Attributes[name].Text()
+			texts = append(texts, name)
+			fmt.Fprintf(&fields, `,"%s":"%s"`, name, quote.Replace(text))
+		}
+	}
+	n, integer := it.ID.Integer()
+	kind := 0
+	if integer {
+		kind = 1
+	}
+	fmt.Fprintf(&b, `{"label":"%s","tag":%s,"id":"%s","_tags":%d,"_int":%d,"_id":%d,"_numbers":%s,"_texts":%s%s}`,
+		quote.Replace(it.Label), list(it.Tags), quote.Replace(it.ID.String()), len(it.Tags), kind, n,
+		list(numbers), list(texts), fields.String())
+	return b.String()
+}
+
+// floats is code i as Redis takes it.
+func floats(c hamming.Codes, i int) string {
+	b := make([]byte, 0, 4*c.Bits)
+	for bit := range c.Bits {
+		x := float32(-1)
+		if c.Bit(i, bit) {
+			x = 1
+		}
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return string(b)
+}
+
+// redisWords is an item as writeScript takes it.
+func redisWords(b *index.Batch, i int) ([]string, error) {
+	it := b.Item(i)
+	if err := checkUTF8(it); err != nil {
+		return nil, err
+	}
+	full, err := json.Marshal(redisItem{
+		hex.EncodeToString(b.Codes.AppendBytes(nil, i)), it.Label, it.Tags, it.Attributes,
+	})
+	return []string{it.ID.String(), floats(b.Codes, i), redisAttributes(it), string(full)}, err
+}
+
+// Write implements Engine.
+func (r *redis) Write(ctx context.Context, b *index.Batch) error {
+	order, err := orderOf(b, r.bits)
+	if err != nil {
+		return err
+	}
+	command := []string{"EVAL", writeScript, "2", r.table, r.details(), r.meta, strconv.Itoa(r.bits)}
+	for _, row := range order {
+		words, err := redisWords(b, row)
+		if err != nil {
+			return err
+		}
+		command = append(command, words...)
+	}
+	answers, err := r.ask(ctx, command)
+	if err == nil && answers[0] != int64(len(order)) {
+		err = fmt.Errorf("%v of %d items were written", answers[0], len(order))
+	}
+	return err
+}
+
+// Count implements Engine.
+func (r *redis) Count(ctx context.Context) (int, error) {
+	answers, err := r.ask(ctx, []string{"VCARD", r.table})
+	if err != nil {
+		return 0, err
+	}
+	n, ok := answers[0].(int64)
+	if !ok {
+		return 0, errAnswer
+	}
+	return int(n), nil
+}
+
+// Search implements Engine.
+func (r *redis) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
+	if q.Codes.Bits != r.bits {
+		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, r.bits)
+	}
+	if q.K < 0 || q.K == 0 && q.Radius < 0 {
+		return nil, errors.New("a search needs a number of hits, or a radius")
+	}
+	filters, err := redisFilter{}.expressions(q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]index.Hit, q.Codes.Len())
+	for _, filter := range filters {
+		if err := r.searchAll(ctx, q, filter, all); err != nil {
+			return nil, err
+		}
+	}
+	for i, hits := range all {
+		slices.SortFunc(hits, compareHits)
+		hits = slices.Compact(hits) // one item may match several filters
+		if q.K > 0 && len(hits) > q.K {
+			hits = hits[:q.K]
+		}
+		all[i] = hits
+	}
+	return all, nil
+}
+
+func compareHits(a, b index.Hit) int {
+	if a.Distance != b.Distance {
+		return a.Distance - b.Distance
+	}
+	return a.ID.Compare(b.ID)
+}
+
+// searchAll adds the answers of all queries with one filter. Where a tie is cut off, or more items may lie within the
+// radius, the query is asked once more for four times as many.
+func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]index.Hit) error {
+	const pipeline = 64 // queries that are sent without waiting for answers
+	open := make([]int, len(all))
+	for i := range open {
+		open[i] = i
+	}
+	for count := q.K + 64; len(open) > 0; count *= 4 {
+		var again []int
+		for part := range slices.Chunk(open, pipeline) {
+			commands := make([][]string, len(part))
+			for i, query := range part {
+				commands[i] = r.searchCommand(q, query, filter, count)
+			}
+			answers, err := r.ask(ctx, commands...)
+			if err != nil {
+				return err
+			}
+			for i, query := range part {
+				hits, err := r.hits(answers[i])
+				if err != nil {
+					return err
+				}
+				n := len(hits)
+				if !r.near(q) && n == count && (q.K == 0 || hits[n-1].Distance == hits[q.K-1].Distance) {
+					again = append(again, query)
+					continue
+				}
+				all[query] = append(all[query], hits...)
+			}
+		}
+		open = again
+	}
+	return nil
+}
+
+// searchCommand asks for the nearest items, within the radius where there is one: half a bit more, because the
+// distances of Redis are float32.
+func (r *redis) searchCommand(q Query, query int, filter string, count int) []string {
+	command := []string{"VSIM", r.table, "FP32", floats(q.Codes, query), "WITHSCORES", "COUNT", strconv.Itoa(count)}
+	if q.Radius >= 0 && q.Radius < r.bits {
+		epsilon := float64(2*q.Radius+1) / float64(r.bits)
+		command = append(command, "EPSILON", strconv.FormatFloat(epsilon, 'g', -1, 64))
+	}
+	if filter != "" {
+		command = append(command, "FILTER", filter)
+	}
+	if !r.near(q) {
+		return append(command, "TRUTH")
+	}
+	return append(command, "EF", strconv.Itoa(max(200, 4*q.K)))
+}
+
+// near tells whether a search uses the graph: one within a radius never does.
+func (r *redis) near(q Query) bool { return r.graph && q.Radius < 0 }
+
+// hits reads ids and scores. The score is 1 - distance/bits, off by less than a millionth.
+func (r *redis) hits(answer any) ([]index.Hit, error) {
+	list, ok := answer.([]any)
+	if !ok || len(list)%2 != 0 {
+		return nil, errAnswer
+	}
+	hits := make([]index.Hit, 0, len(list)/2)
+	for i := 0; i < len(list); i += 2 {
+		name, _ := list[i].(string)
+		text, _ := list[i+1].(string)
+		score, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, errAnswer
+		}
+		id, err := index.ParseID(name)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, index.Hit{ID: id, Distance: int(math.Round((1 - score) * float64(r.bits)))})
+	}
+	return hits, nil
+}

@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
+)
+
+// Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine, and how to reach it:
+//
+//	opensearch://host:9200        HTTPS, as does opensearch+https://
+//	opensearch+http://host:9200   plain HTTP
+//
+// A port that is left out is that of HTTPS or HTTP, as in any URL, and a path stands before every path of the engine.
+// The password, key or token comes with the target or from an environment variable.
+
+// dialect is what differs between the services that the client talks to.
+type dialect struct {
+	name      string   // of the engine, for people
+	variables []string // of the environment, with the password; the first that is set counts
+	authorize func(h http.Header, user, secret string)
+}
+
+// restSchemes opens the engines that are reached over HTTP.
+var restSchemes = map[string]func(t Target) (Engine, error){
+	"opensearch":    func(t Target) (Engine, error) { return openElastic(t, openSearchDialect) },
+	"elasticsearch": func(t Target) (Engine, error) { return openElastic(t, elasticsearchDialect) },
+	"qdrant":        openQdrant,
+	"milvus":        openMilvus,
+	"vespa":         openVespa,
+	"weaviate":      openWeaviate,
+}
+
+// rest is a client of one service. Its methods may be called concurrently.
+type rest struct {
+	dialect
+	base   url.URL
+	header http.Header // of every request
+	hidden []string    // what no message may show: the password, and how headers carry it
+	client *http.Client
+}
+
+const (
+	maxAnswer   = 256 << 20       // bytes of an answer
+	longestWait = 5 * time.Minute // for an answer to begin, where the context sets no earlier end
+)
+
+// openRest makes a client of a target.
+func openRest(t Target, d dialect) (*rest, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Host == "" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the URL of the engine cannot be used: write it as " +
+			"engine://user@host:port, or engine+http://host:port for plain HTTP; nothing stands behind a ? or #")
+	}
+	r, secret := &rest{dialect: d, header: http.Header{}}, t.Password
+	r.base = url.URL{Scheme: "https", Host: u.Host, Path: strings.TrimSuffix(u.Path, "/")}
+	if strings.HasSuffix(u.Scheme, "+http") {
+		r.base.Scheme = "http"
+	}
+	for _, name := range d.variables {
+		secret = cmp.Or(secret, os.Getenv(name))
+	}
+	if strings.ContainsFunc(secret, unicode.IsControl) {
+		return nil, errors.New("the password has a control character, which no header of a request may hold")
+	}
+	if secret != "" && d.authorize != nil {
+		d.authorize(r.header, u.User.Username(), secret)
+		r.hidden = append(r.hidden, secret)
+		for _, values := range r.header {
+			r.hidden = append(r.hidden, strings.Fields(values[0])...)
+		}
+		slices.SortFunc(r.hidden, func(a, b string) int { return len(b) - len(a) })
+	}
+	r.header.Set("User-Agent", "hashgrove")
+	r.header.Set("Accept", "application/json")
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = max(t.InFlight, 1), max(t.InFlight, 1)
+	transport.ResponseHeaderTimeout = longestWait
+	r.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // the password is for this server alone
+	}}
+	return r, nil
+}
+
+// Close implements Engine.
+func (r *rest) Close() error {
+	r.client.CloseIdleConnections()
+	return nil
+}
+
+// bearer sends the secret as a token.
+func bearer(h http.Header, _, secret string) {
+	if secret != "" {
+		h.Set("Authorization", "Bearer "+secret)
+	}
+}
+
+// request is something to send, as a plan shows it.
+type request struct {
+	method, path string // the path may have a query; parts that users choose are escaped
+	body         []byte // nil means none
+	kind         string // of the body; "" means JSON
+}
+
+// newRequest makes a request with a value in JSON, or without a body for nil.
+func newRequest(method, path string, value any) request {
+	r := request{method: method, path: path}
+	if value != nil {
+		r.body = marshal(value)
+	}
+	return r
+}
+
+// marshal writes JSON without what browsers need. It panics for values that no engine makes, such as channels.
+func marshal(value any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		panic("engine: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// String is the request as a plan shows it.
+func (q request) String() string {
+	if q.body == nil {
+		return q.method + " " + q.path
+	}
+	return q.method + " " + q.path + "\n" + string(q.body)
+}
+
+// StatusError is an answer of an engine that is no success.
+type StatusError struct {
+	Engine string
+	Status int
+	Text   string // of the answer, shortened, without the password
+}
+
+func (e *StatusError) Error() string {
+	hint := ""
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		hint = ": check the user and the password or key"
+	case http.StatusRequestEntityTooLarge:
+		hint = ": send smaller batches"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s answers %d %s%s: %s", e.Engine, e.Status, http.StatusText(e.Status),
+		hint, e.Text), ": ")
+}
+
+// Is reports an answer that may be another one later as ErrTemporary.
+func (e *StatusError) Is(target error) bool { return target == ErrTemporary && isBusy(e.Status) }
+
+// isBusy tells whether a status may be another one later.
+func isBusy(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500
+}
+
+// hasStatus tells whether an error is an answer with one of the codes.
+func hasStatus(err error, codes ...int) bool {
+	e, ok := errors.AsType[*StatusError](err)
+	return ok && slices.Contains(codes, e.Status)
+}
+
+// refusedItems marks the error of a write: where the request is at fault, it is because of an item or of their number,
+// so that smaller batches find the item.
+func refusedItems(err error) error {
+	if hasStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// call sends a request and reads the answer into a value, or only its status for nil. Numbers of an answer that is read
+// into any are json.Number.
+func (r *rest) call(ctx context.Context, q request, answer any) error {
+	sent, err := http.NewRequestWithContext(ctx, q.method, r.base.String()+q.path, bytes.NewReader(q.body))
+	if err != nil {
+		return errors.New("the address of the engine cannot be used: check its URL and the name of the table")
+	}
+	sent.Header = r.header.Clone()
+	if q.body != nil {
+		sent.Header.Set("Content-Type", cmp.Or(q.kind, "application/json"))
+	}
+	got, err := r.client.Do(sent)
+	if err != nil {
+		return r.lost(ctx, err)
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return r.lost(ctx, err)
+	case len(text) > maxAnswer:
+		return fmt.Errorf("%s answers with more than %d MB: ask for less at a time", r.name, maxAnswer>>20)
+	case got.StatusCode/100 == 3:
+		to, _ := url.Parse(got.Header.Get("Location"))
+		return fault.New("redirected", "%s sends us on to %q, and we follow no such answers: "+
+			"name that address as the engine's", r.name, r.clean(cmp.Or(to, &url.URL{}).Host))
+	case got.StatusCode/100 != 2:
+		return &StatusError{r.name, got.StatusCode, r.clean(string(text[:min(len(text), 4<<10)]))}
+	case answer == nil:
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err = d.Decode(answer); err == nil {
+		if _, err = d.Token(); err == io.EOF {
+			return nil
+		}
+	}
+	return fault.New("unreadable-answer", "the answer of %s to %s cannot be read: is it another service or version? "+
+		"It begins with %q", r.name, q.method, r.clean(string(text[:min(len(text), 100)])))
+}
+
+// lost is the error of a connection that fails.
+func (r *rest) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if inner, ok := errors.AsType[*url.Error](err); ok {
+		err = inner.Err // without the URL
+	}
+	_, network := errors.AsType[net.Error](err)
+	switch text := err.Error(); {
+	case strings.Contains(text, "HTTP response to HTTPS client"):
+		return fmt.Errorf("%s speaks plain HTTP there: write +http behind its name in the URL", r.name)
+	case !network && !isBroken(err) && strings.Contains(text, "tls:"):
+		return fmt.Errorf("%s cannot be trusted: %s", r.name, r.clean(text))
+	}
+	return fmt.Errorf("%w: %s: %s", ErrTemporary, r.name, r.clean(err.Error()))
+}
+
+// clean makes a text of a server fit for a message: one line, not long, without the password.
+func (r *rest) clean(text string) string {
+	for _, secret := range r.hidden {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(c rune) bool {
+		return unicode.IsSpace(c) || !unicode.IsPrint(c)
+	}), " ")
+	if short := []rune(text); len(short) > 500 {
+		return string(short[:500]) + "…"
+	}
+	return text
+}
+
+// firstLimit is how many hits settle asks for at first.
+func firstLimit(k, most int) int {
+	if k == 0 {
+		return min(1024, most)
+	}
+	return min(k+k/4+16, most)
+}
+
+// settle finds the k nearest hits in the order of distance and id where an engine orders by distance alone: it asks for
+// more hits than k until the last is farther than hit k, so that no tie is cut off. 0 for k means all that the engine
+// finds. Where it gives no more than most hits at a time, ties beyond that stay as the engine has them.
+func settle(k, most int, ask func(limit int) ([]index.Hit, error)) ([]index.Hit, error) {
+	for limit := firstLimit(k, most); ; limit *= 4 {
+		limit = min(limit, most)
+		hits, err := ask(limit)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(hits, func(a, b index.Hit) int {
+			return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
+		})
+		n := len(hits)
+		switch {
+		case k == 0 && n >= most:
+			return nil, fmt.Errorf("more than %d hits lie within the radius, and the engine finds no more at a time: "+
+				"give a number of hits, or a smaller radius", most)
+		case k == 0 && n < limit:
+			return hits, nil
+		case k > 0 && (n < limit || limit == most || hits[min(k, n)-1].Distance < hits[n-1].Distance):
+			return hits[:min(k, n)], nil
+		}
+	}
+}

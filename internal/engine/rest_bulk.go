@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"hashgrove/internal/index"
+)
+
+// Bulk files of the engines that are reached over HTTP. Their lines are bodies of the requests that a push sends, so
+// that curl can send them, and Milvus and Vespa have importers of their own, too.
+
+// bulkGroup is how many items the body of a request holds.
+const bulkGroup = 500
+
+// optional is a text of a column that may have none.
+func optional(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// column is a column of a table, with a value of its type.
+type column struct {
+	name   string
+	sample any
+}
+
+// tableLayout is items as rows, for programs that read Parquet.
+func tableLayout(columns []column, row func(b *index.Batch, i int) ([]any, error)) Layout {
+	l := Layout{Name: "parquet", Row: row}
+	for _, c := range columns {
+		l.Columns, l.Samples = append(l.Columns, c.name), append(l.Samples, c.sample)
+	}
+	l.Load = "a program that reads Parquet copies it into the fields " + strings.Join(l.Columns, ", ")
+	return l
+}
+
+// appendJSONOf appends the JSON of what an engine makes of an item.
+func appendJSONOf[T any](of func(b *index.Batch, i int) (T, error)) func([]byte, *index.Batch, int) ([]byte, error) {
+	return func(dst []byte, b *index.Batch, i int) ([]byte, error) {
+		v, err := of(b, i)
+		if err != nil {
+			return dst, err
+		}
+		return append(dst, marshal(v)...), nil
+	}
+}
+
+// bodies is a layout whose lines are bodies of a request that writes items; this one holds an empty list of them. What
+// has to be made before is named, and what answers say.
+func (r *rest) bodies(q request, before, answers string) Layout {
+	open, end, _ := strings.Cut(string(q.body), "[]")
+	return Layout{
+		Name: "jsonl", Load: r.sending(q, 1, before, answers),
+		Group: bulkGroup, Open: open + "[", Between: ",", Close: "]" + end + "\n",
+	}
+}
+
+// sending says how so many lines at a time are sent. What the shell would see in the address is escaped.
+func (r *rest) sending(q request, lines int, before, answers string) string {
+	address := strings.NewReplacer("$", `\$`, "'", "%27").Replace(r.base.String() + q.path)
+	return fmt.Sprintf(`make the %s first, as a dry run shows; a password or key belongs into ~/.curlrc, and %s; then: `+
+		`split -l %d --filter='curl -fsS -X %s -H "Content-Type: %s" --data-binary @- "%s"' FILE`,
+		before, answers, lines, q.method, cmp.Or(q.kind, "application/json"), address)
+}
+
+// Layouts implements Loader.
+//
+//	jsonl    the lines of _bulk requests
+//	parquet  the fields of documents; the nested attributes are JSON
+func (e *elastic) Layouts(Space) []Layout {
+	lines := Layout{Name: "jsonl", Append: e.appendLines}
+	lines.Load = e.sending(e.bulk(nil), 2*bulkGroup, "index", `every answer should say "errors":false`)
+	columns := []column{
+		{"id", ""}, {"id_order", ""}, {"code", []int8(nil)}, {"hex", ""}, {"label", ""}, {"tags", []string(nil)},
+		{"attributes", ""},
+	}
+	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
+		d, err := e.document(b, i)
+		if err != nil {
+			return nil, err
+		}
+		code := make([]int8, len(d.Code))
+		for j, x := range d.Code {
+			code[j] = int8(x)
+		}
+		attributes := ""
+		if len(d.Attributes) > 0 {
+			attributes = string(marshal(d.Attributes))
+		}
+		return []any{d.ID, d.Order, code, d.Hex, optional(d.Label), d.Tags, optional(attributes)}, nil
+	})}
+}
+
+// Layouts implements Loader.
+//
+//	jsonl    bodies of requests that upsert points
+//	parquet  points; the payload is JSON
+func (q *qdrant) Layouts(Space) []Layout {
+	lines := q.bodies(q.upsert([]qdrantPoint{}), "collection and its indexes", `every answer should say "completed"`)
+	lines.Append = appendJSONOf(q.point)
+	columns := []column{{"id", ""}, {"vector", []float32(nil)}, {"payload", ""}}
+	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
+		p, err := q.point(b, i)
+		if err != nil {
+			return nil, err
+		}
+		vector := make([]float32, len(p.Vector))
+		for j, x := range p.Vector {
+			vector[j] = float32(x)
+		}
+		return []any{fmt.Sprint(p.ID), vector, string(marshal(p.Payload))}, nil
+	})}
+}
+
+// Layouts implements Loader.
+//
+//	jsonl    bodies of requests that write batches of objects
+//	parquet  objects with their properties; the attributes are JSON
+func (w *weaviate) Layouts(Space) []Layout {
+	write, _ := w.batch(nil, nil) // no item, so nothing to refuse
+	lines := w.bodies(write, "class", `no answer should say "FAILED"`)
+	lines.Append = appendJSONOf(w.object)
+	columns := []column{
+		{"id", ""}, {"vector", []float32(nil)}, {"key", ""}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
+		{"terms", []string(nil)},
+	}
+	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
+		o, err := w.object(b, i)
+		if err != nil {
+			return nil, err
+		}
+		vector := make([]float32, len(o.Vector))
+		for j, x := range o.Vector {
+			vector[j] = float32(x)
+		}
+		p := o.Properties
+		return []any{o.ID, vector, p.Key, optional(p.Label), p.Tags, optional(p.Attributes), p.Terms}, nil
+	})}
+}
+
+// Layouts implements Loader.
+//
+//	jsonl    a feed: the record of the table, which refuses to replace that of another model, and the items
+//	parquet  the fields of documents with their names; codes are hex digits, attributes JSON
+func (v *vespa) Layouts(s Space) []Layout {
+	record := marshal(struct {
+		Put       string      `json:"put"`
+		Condition string      `json:"condition"`
+		Create    bool        `json:"create"`
+		Fields    vespaRecord `json:"fields"`
+	}{
+		vespaName(vespaTables, v.table),
+		fmt.Sprintf(`%s.bits == %d and %s.fingerprint == "%s"`, vespaTables, s.Bits, vespaTables, s.Fingerprint.Full()),
+		true, vespaRecord{s.Bits, s.Fingerprint.Full(), v.identity},
+	})
+	lines := Layout{
+		Name: "jsonl", Load: "deploy the schemas first, as a dry run shows; then: vespa feed FILE",
+		Head: string(record) + "\n",
+		Append: func(dst []byte, b *index.Batch, i int) ([]byte, error) {
+			q, err := v.put(b, i)
+			return append(append(dst, q.body...), '\n'), err
+		},
+	}
+	columns := []column{
+		{"put", ""}, {"key", ""}, {"code", ""}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
+		{"terms", []string(nil)},
+	}
+	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
+		f, err := v.fields(b, i)
+		return []any{
+			vespaName(v.table, f.Key), f.Key, fmt.Sprintf("%X", []byte(f.Code)), optional(f.Label), f.Tags,
+			optional(f.Attributes), f.Terms,
+		}, err
+	})}
+}
+
+// milvusRow is an entity as the import of Milvus reads it, with the bytes of the code as numbers.
+type milvusRow struct {
+	milvusEntity
+	Code []int `json:"code"` // in the place of the entity's
+}
+
+// Layouts implements Loader.
+//
+//	parquet  rows for an import; codes are lists of bytes, attributes JSON
+//	json     the same as a list of objects
+//	jsonl    bodies of requests that upsert entities
+func (m *milvus) Layouts(Space) []Layout {
+	create := m.post("jobs/import/create", map[string]any{"files": [][]string{{"FILE"}}})
+	load := "make the collection first, as a dry run shows; an import adds and does not replace, so it is for items " +
+		"that are not there; put the file into the storage of Milvus and send: " +
+		strings.ReplaceAll(create.String(), "\n", " ")
+	columns := []column{
+		{"id", ""}, {"code", []byte(nil)}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
+		{"terms", []string(nil)},
+	}
+	table := tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
+		e, err := m.entity(b, i)
+		return []any{e.ID, e.Code, e.Label, []string(e.Tags), string(marshal(e.Attributes)), e.Terms}, err
+	})
+	table.Load = load
+	list := Layout{Name: "json", Load: load, Head: "[\n", Between: ",\n", Tail: "\n]\n"}
+	list.Append = appendJSONOf(func(b *index.Batch, i int) (milvusRow, error) {
+		e, err := m.entity(b, i)
+		row := milvusRow{milvusEntity: e}
+		for _, x := range e.Code {
+			row.Code = append(row.Code, int(x))
+		}
+		return row, err
+	})
+	write, _ := m.upsert(nil, nil) // no item, so nothing to refuse
+	lines := m.bodies(write, "collection", `every answer should say "code":0`)
+	lines.Append = appendJSONOf(m.entity)
+	return []Layout{table, list, lines}
+}
+
+// plainTable is items as rows where an engine has no columns of its own: codes are hex digits, attributes JSON.
+func plainTable() Layout {
+	columns := []column{{"id", ""}, {"code", ""}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""}}
+	return tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
+		it, attributes := b.Item(i), ""
+		if len(it.Attributes) > 0 {
+			attributes = string(marshal(it.Attributes))
+		}
+		code := hex.EncodeToString(b.Codes.AppendBytes(nil, i))
+		return []any{it.ID.String(), code, optional(it.Label), it.Tags, optional(attributes)}, checkUTF8(it)
+	})
+}

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"hashgrove/internal/index"
+)
+
+// Source is items to push, in memory or read a part at a time.
+type Source struct {
+	Space
+	Items  int  // how many there are; below 0 means that nobody knows before all are read
+	Unique bool // no id is there twice, so that nobody has to look for that
+
+	// Each hands over all items, in the same order whenever it is called. A part belongs to whoever takes it.
+	Each func(ctx context.Context, take func(*index.Batch) error) error
+}
+
+// FromBatch is items in memory, in the order of their ids.
+func FromBatch(b *index.Batch) (Source, error) {
+	if err := b.Check(b.Codes.Bits); err != nil {
+		return Source{}, err
+	}
+	rows, err := b.Order(false)
+	if err != nil {
+		return Source{}, err
+	}
+	const some = 1024
+	each := func(ctx context.Context, take func(*index.Batch) error) error {
+		for part := range slices.Chunk(rows, some) {
+			items := index.NewBatch(b.Codes.Bits)
+			for _, r := range part {
+				items.Append(b.Item(r))
+			}
+			if err := take(items); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
+	return Source{Space: Space{b.Codes.Bits, b.Fingerprint}, Items: len(rows), Unique: true, Each: each}, nil
+}
+
+// identities finds ids that are there twice. It keeps a hash of every id, but nothing of ids that count up: rows go by
+// their numbers where they have no ids. Two of n ids have the same hash by chance once in 2^65/n^2 pushes; the hash has
+// a random seed, so that nobody can make it happen, and another push will do.
+type identities struct {
+	seed        maphash.Seed
+	seen        map[uint64]struct{}
+	first, next int64 // the ids from first to next-1 were there, one after the other
+}
+
+// add takes an id and reports whether it is new.
+func (s *identities) add(id index.ID) bool {
+	if s.seen == nil {
+		s.seed, s.seen = maphash.MakeSeed(), map[uint64]struct{}{}
+	}
+	n, integer := id.Integer()
+	if integer && n >= s.first && n < s.next {
+		return false
+	}
+	if begins := s.first == s.next; integer && n < math.MaxInt64 && len(s.seen) == 0 && (begins || n == s.next) {
+		if begins {
+			s.first = n
+		}
+		s.next = n + 1
+		return true
+	}
+	key := maphash.String(s.seed, id.String())
+	if _, there := s.seen[key]; there {
+		return false
+	}
+	s.seen[key] = struct{}{}
+	return true
+}
+
+// sample is some items, each of all with the same probability, and the same ones in every push.
+type sample struct {
+	rng   *rand.Rand
+	n     int // items so far
+	items []index.Item
+}
+
+// sampleSize is how many items are read back.
+const sampleSize = 100
+
+func newSample() *sample { return &sample{rng: rand.New(rand.NewPCG(1, 2))} }
+
+// add takes an item, which is lent.
+func (s *sample) add(it index.Item) {
+	s.n++
+	place := len(s.items)
+	if place == sampleSize {
+		if place = s.rng.IntN(s.n); place >= sampleSize {
+			return
+		}
+	}
+	it.Code, it.Tags = slices.Clone(it.Code), slices.Clone(it.Tags)
+	if place == len(s.items) {
+		s.items = append(s.items, it)
+		return
+	}
+	s.items[place] = it
+}
+
+// shortened is an id as a message quotes it.
+func shortened(id index.ID) string {
+	if text := id.String(); len(text) > 60 {
+		return text[:60] + "..."
+	}
+	return id.String()
+}

@@ -1,0 +1,209 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"hashgrove/internal/engine"
+	"hashgrove/internal/engine/enginetest"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// made is item i of a source without end. Its id is a text where named, and then no number counts up.
+func made(i int, named bool) index.Item {
+	it := index.Item{
+		ID: index.Int(int64(i)), Code: []uint64{uint64(i) * 0x9e3779b97f4a7c15}, Label: fmt.Sprint("label ", i%100),
+		Tags: []string{"a tag of some length", fmt.Sprint(i)}, Attributes: map[string]index.Value{"n": index.Number(float64(i))},
+	}
+	if named {
+		it.ID = index.Text(fmt.Sprintf("item-%09d", i))
+	}
+	return it
+}
+
+// generated is a source of n items that exist only while they are on their way.
+func generated(n, known int, named bool) engine.Source {
+	return engine.Source{
+		Space: engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint}, Items: known,
+		Each: func(ctx context.Context, take func(*index.Batch) error) error {
+			for first := 0; first < n; first += 700 {
+				b := index.NewBatch(64)
+				for i := first; i < min(first+700, n); i++ {
+					b.Append(made(i, named))
+				}
+				if err := take(b); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		},
+	}
+}
+
+// forgetful is an engine that keeps nothing but a number, and measures the memory.
+type forgetful struct {
+	*enginetest.Memory
+	named bool
+
+	mu    sync.Mutex
+	items int
+	calls int
+	most  uint64 // bytes in use
+}
+
+func (f *forgetful) Write(_ context.Context, b *index.Batch) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.items += len(b.IDs)
+	if f.calls++; f.calls%50 == 0 {
+		f.most = max(f.most, inUse())
+	}
+	return nil
+}
+
+// Read answers from the same source.
+func (f *forgetful) Read(_ context.Context, filter index.Filter, take func(*index.Batch) error) error {
+	c, _ := filter.Condition()
+	b := index.NewBatch(64)
+	for _, v := range c.Values {
+		text, _ := v.Text()
+		i := 0
+		if _, err := fmt.Sscanf(strings.TrimLeft(strings.TrimPrefix(text, "item-"), "0"), "%d", &i); err != nil && i != 0 {
+			return err
+		}
+		b.Append(made(i, f.named))
+	}
+	return take(b)
+}
+
+// inUse is the size of what is on the heap and not garbage.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestPushInBoundedMemory pushes 200,000 items, which together are many times the limit, and looks at the heap on the
+// way: rows that go by their numbers leave nothing behind, ids of their own a hash each.
+func TestPushInBoundedMemory(t *testing.T) {
+	const n = 200_000
+	for _, named := range []bool{false, true} {
+		e := &forgetful{Memory: enginetest.NewMemory(), named: named}
+		before := inUse()
+		journal := filepath.Join(t.TempDir(), "j")
+		r, err := engine.PushFrom(t.Context(), e, generated(n, -1, named), engine.PushOptions{Batch: 500, Journal: journal})
+		if err != nil || r.Items != n || r.Written != n || e.items != n || r.Checked != 100 {
+			t.Fatalf("%+v, %d items, %v", r, e.items, err)
+		}
+		grown, limit := int64(e.most)-int64(before), int64(8<<20)
+		if named {
+			limit += 40 * n
+		}
+		if grown > limit || e.most == 0 {
+			t.Errorf("named %v: the heap grew by %d bytes, and %d are allowed", named, grown, limit)
+		}
+		t.Logf("named %v: %d bytes more on the heap", named, grown)
+	}
+}
+
+// TestPushFromContinues interrupts pushes of a source that does not know its length, after every few batches.
+func TestPushFromContinues(t *testing.T) {
+	m := enginetest.NewMemory()
+	o := engine.PushOptions{Batch: 100, InFlight: 2, Journal: filepath.Join(t.TempDir(), "j")}
+	before, pushes := 0, 0
+	for {
+		ctx, stop := context.WithCancel(t.Context())
+		o.Progress = func(done int) {
+			if done > before+300 {
+				stop()
+			}
+		}
+		r, err := engine.PushFrom(ctx, m, generated(2750, -1, true), o)
+		stop()
+		if r.Before < before {
+			t.Fatalf("%d items were there, and now the journal knows %d", before, r.Before)
+		}
+		before = r.Before
+		pushes++
+		if err == nil {
+			if r.Items != 2750 || r.Written+r.Before != 2750 || r.Checked != 100 {
+				t.Errorf("%+v", r)
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) || pushes > 100 {
+			t.Fatal(err)
+		}
+	}
+	if n, _ := m.Count(t.Context()); n != 2750 || m.Writes != 28 || pushes < 5 {
+		t.Errorf("%d items in %d batches of %d pushes", n, m.Writes, pushes)
+	}
+}
+
+// TestPushNoticesChangedData: a source that changes behind what was written is refused, as is an id that is there twice.
+func TestPushNoticesChangedData(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	m := enginetest.NewMemory()
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := engine.PushFrom(ctx, m, generated(1000, 1000, true), engine.PushOptions{
+		Batch: 100, InFlight: 1, Journal: path, Progress: func(done int) {
+			if done >= 500 {
+				stop()
+			}
+		}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	changed := generated(1000, 1000, true)
+	each := changed.Each
+	changed.Each = func(ctx context.Context, take func(*index.Batch) error) error {
+		return each(ctx, func(b *index.Batch) error {
+			if id := b.IDs[0].String(); id == "item-000000000" {
+				b.Labels[250] = "another"
+			}
+			return take(b)
+		})
+	}
+	_, err = engine.PushFrom(t.Context(), m, changed, engine.PushOptions{Batch: 100, Journal: path})
+	if d := fault.Differs(err, "changed-data", path, " 2 "); d != "" {
+		t.Errorf("data that have changed: %s", d)
+	}
+	if err := os.WriteFile(path, []byte(`{"format":"hashgrove push 1","table":"items","items":5,"batch":10}`+"\n0.\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.PushFrom(t.Context(), m, generated(1000, 1000, true), engine.PushOptions{Batch: 100, Journal: path})
+	if err != nil || r.Written != 1000 {
+		t.Errorf("a journal of the first version: %+v, %v", r, err)
+	}
+}
+
+// TestPushFindsRepeatedIDs looks for them in every order of integers and texts.
+func TestPushFindsRepeatedIDs(t *testing.T) {
+	const top = int64(math.MaxInt64)
+	for text, twice := range map[string]bool{
+		"0 1 2 3 4": false, "0 1 2 3 1": true, "5 6 7 4": false, "5 6 7 5": true, "a b c": false, "a b a": true,
+		"0 1 a 1": true, "0 1 a 2 3 2": true, "0 1 a 2 3 4": false, "-3 -2 -1 0 -2": true, "7 7": true, "7 3 7": true,
+		fmt.Sprint(top-1, " ", top): false, fmt.Sprint(top-1, " ", top, " ", top): true, fmt.Sprint(top, " ", -top): false,
+	} {
+		b := index.NewBatch(8)
+		for _, id := range strings.Fields(text) {
+			b.Append(index.Item{ID: index.Text(id), Code: hamming.NewCodes(1, 8).Row(0)})
+		}
+		s := engine.Source{Space: engine.Space{Bits: 8}, Items: -1, Each: func(_ context.Context, take func(*index.Batch) error) error { return take(b) }}
+		_, err := engine.PushFrom(t.Context(), enginetest.NewMemory(), s, engine.PushOptions{})
+		if got := fault.Is(err, "duplicate-id"); got != twice || !twice && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+// Package eval judges codes by the rankings that they produce: for every query, all base items ordered by distance.
+//
+//	Truth           which items are relevant to which queries, from classes, tags or pairs: TruthOf
+//	Retrieval       a ranking by Hamming distance       -> Report
+//	RankPart        a part of such a ranking, for a base in many places: Parts -> the same Report
+//	RetrievalMargins a ranking by the margins of the query: which bits it is sure of
+//	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
+//	RetrievalCosine a ranking by the angle between vectors
+//	RetrievalInner  a ranking by the inner product, for probabilities of classes
+//	Unseen          Retrieval for queries of classes that training never saw
+//	Neighbours      the float neighbours of the queries, which rankings should find again: no labels are needed
+//
+// Codes put many items at the same distance, and the order among those is arbitrary. So every headline number is the
+// expectation over all orders of the ties, in closed form, with the worst and the best order beside it. The paper's own
+// convention (ties in base order, lists cut at 10,000, divided by the hits in the list) is reported separately, for
+// comparison with its tables. Doubts about a number are in Report.Warnings.
+//
+// A query without any relevant item has no recall and no average precision: it is left out of the MAPs over the
+// whole ranking and of every recall. It counts as 0 in every precision and in the paper's convention.
+package eval
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/par"
+)
+
+// Options say what to measure. The zero value measures what the paper shows.
+type Options struct {
+	K       []int // ranks of Precision; nil means those of 1, 10, 100, 1000 that the base has
+	Cut     int   // length of the lists of the paper's convention; 0 means 10,000
+	CurveTo int   // last rank of the precision curve; 0 means 2000
+	Radii   []int // Hamming radii of Lookup; nil means 0, 1, 2
+
+	Classes    []int32  // class of every query, for the table by class; nil leaves it out
+	ClassNames []string // names by class number; nil names them by number
+
+	// Neighbours are the float neighbours of the queries in the base, whose recall is measured; nil leaves that out.
+	// With them the truth may be left out: Truth{}.
+	Neighbours *Neighbours
+
+	Threads  int                   // 0 means all cores; never changes the result
+	Progress func(done, total int) // called now and then, by one goroutine at a time; may be nil
+}
+
+// What callers must see to, and what is said to those who did not.
+const (
+	truthMisfits  = "eval: sizes of truth and items differ"
+	marginsMisfit = "eval: margins are not one for each bit of each query"
+)
+
+// defaultCut is the length of the paper's lists, and maxCut the greatest length of those of a base in parts.
+const (
+	defaultCut = 10_000
+	maxCut     = 1 << 24
+)
+
+func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
+	wanted := o.K
+	o.K = nil
+	for _, k := range wanted {
+		if k <= 0 {
+			return o, nil, fault.New("rank-out-of-range", "precision at %d is not defined: give ranks of 1 or more", k)
+		}
+		if k > base {
+			doubts = append(doubts, fault.New("rank-left-out", "precision at %d left out: the base has only %d items", k, base))
+			continue
+		}
+		o.K = append(o.K, k)
+	}
+	if wanted == nil {
+		for k := 1; k <= min(1000, base); k *= 10 {
+			o.K = append(o.K, k)
+		}
+	}
+	slices.Sort(o.K)
+	o.K = slices.Compact(o.K)
+	for _, r := range o.Radii {
+		if r < 0 {
+			return o, nil, fault.New("radius-out-of-range", "lookup within radius %d is not defined: give radii of 0 or more", r)
+		}
+	}
+	if o.Radii == nil {
+		o.Radii = []int{0, 1, 2}
+	}
+	if o.Cut < 0 || o.CurveTo < 0 {
+		return o, nil, fault.New("cut-out-of-range", "lists cut at %d and a curve to rank %d: give positive ranks", o.Cut,
+			o.CurveTo)
+	}
+	o.Cut = cmp.Or(o.Cut, defaultCut)
+	o.CurveTo = min(cmp.Or(o.CurveTo, 2000), base)
+	return o, doubts, nil
+}
+
+// Retrieval ranks the base by Hamming distance to every query and judges the rankings.
+//
+// It panics when truth or o.Classes are of other sizes than the codes.
+func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o Options) (*Report, error) {
+	j, err := codeJudgement(queries, base, truth)
+	if err != nil {
+		return nil, err
+	}
+	j.radii, j.unit = base.Bits+1, 1
+	j.ranker = func(_, _ int, o *Options) ranker { return newCodeRanker(queries, base, o.Cut) }
+	return j.run(ctx, o)
+}
+
+// codeJudgement is the judgement of codes; the caller adds the ranker.
+func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) {
+	if queries.Bits != base.Bits {
+		return judgement{}, fault.New("bits-mismatch", "the queries have codes of %d bits and the base has codes of %d: "+
+			"encode both with one model", queries.Bits, base.Bits)
+	}
+	if base.Bits >= math.MaxUint16 {
+		return judgement{}, fault.New("too-many-bits", "codes of %d bits are longer than the %d that can be judged",
+			base.Bits, math.MaxUint16-1)
+	}
+	return judgement{
+		queries: queries.Len(),
+		base:    base.Len(),
+		bits:    base.Bits,
+		truth:   truth,
+		same:    slices.Equal(queries.Data, base.Data),
+		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
+	}, nil
+}
+
+// ranker ranks the base for a run of queries, one after the other.
+type ranker interface {
+	// rank orders the base for query q. The list is lent until the next call.
+	rank(q int, mark []uint8) *list
+}
+
+// list is the ranking of one query, without the items that its truth ignores.
+type list struct {
+	// Buckets of items at one distance, nearest first: items, and relevant ones among them.
+	// For codes the number of the bucket is the distance, so buckets may be empty.
+	items, relevant []int
+	// The first items with ties in base order, as bytes: 1 where the item is relevant. Zeros at the end may be
+	// padding; the length is a multiple of 8.
+	hits []byte
+}
+
+// judgement is one run: n queries against a base, with everything that differs between codes and vectors.
+type judgement struct {
+	queries, base, bits int
+	truth               Truth
+	radii               int    // number of radii from 0 on, where buckets are distances of codes; 0 for vectors
+	unit                int    // distance that a radius of 1 is
+	same                bool   // queries and base are the same items
+	unjudged            bool   // nothing is known of relevance: only the recall of neighbours is measured
+	parts               *Parts // the rankings themselves, in place of truth and compare; else nil
+	ranker              func(lo, hi int, o *Options) ranker
+	compare             func(a, b int) int // order of base items, 0 iff equal
+}
+
+// blocks is the number of blocks that the queries are cut into. Sums are taken block by block, so it must not
+// depend on the number of threads. Every block has its own sums for each rank: 64 blocks take about 10 MB.
+const blocks = 64
+
+// check looks at what can be refused before anything is ranked. Sizes that differ are a mistake of the program.
+func (j judgement) check(o Options) error {
+	if j.queries == 0 {
+		return fault.New("no-queries", "there are no queries to judge")
+	}
+	if j.base == 0 {
+		return fault.New("empty-base", "the base is empty: nothing can be found in it")
+	}
+	if j.base > math.MaxInt32 && j.parts == nil {
+		return fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",
+			j.base, math.MaxInt32)
+	}
+	if n := o.Neighbours; n != nil && (n.Queries() != j.queries || n.Base() != j.base) {
+		panic("eval: sizes of neighbours and items differ")
+	}
+	if !j.unjudged && j.parts == nil && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
+		panic(truthMisfits)
+	}
+	if o.Classes != nil && len(o.Classes) != j.queries {
+		panic("eval: classes are not one per query")
+	}
+	return nil
+}
+
+func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
+	j.unjudged = j.truth.Mark == nil && o.Neighbours != nil && j.parts == nil
+	if err := j.check(o); err != nil {
+		return nil, err
+	}
+	o, doubts, err := o.withDefaults(j.base)
+	if err != nil {
+		return nil, err
+	}
+
+	h := newHarmonic(j.base)
+	size := (j.queries + blocks - 1) / blocks
+	tallies := make([]*tally, (j.queries+size-1)/size)
+	singles := make([]single, j.queries)
+	var (
+		mu   sync.Mutex
+		done int
+	)
+	err = par.Blocks(ctx, o.Threads, j.queries, size, func(b, lo, hi int) {
+		t := j.newTally(&o)
+		r := j.ranker(lo, hi, &o)
+		var mark, near []uint8
+		if j.parts == nil {
+			mark, near = make([]uint8, j.base), make([]uint8, j.base)
+		}
+		for q := lo; q < hi && ctx.Err() == nil; q++ {
+			if j.truth.Mark != nil {
+				j.truth.Mark(q, mark)
+			}
+			if !j.unjudged {
+				singles[q] = t.add(r.rank(q, mark), h)
+			}
+			if o.Neighbours != nil {
+				t.addNeighbours(o.Neighbours.recall(q, r, near))
+			}
+			if o.Progress != nil {
+				mu.Lock()
+				done++
+				if done*100/j.queries != (done-1)*100/j.queries {
+					o.Progress(done, j.queries)
+				}
+				mu.Unlock()
+			}
+		}
+		tallies[b] = t
+	})
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("judging was stopped: %w", err)
+	}
+	sum := tallies[0]
+	for _, t := range tallies[1:] {
+		sum.merge(t)
+	}
+
+	report := sum.report(j)
+	report.AP = make([]float64, j.queries)
+	for q, one := range singles {
+		report.AP[q] = one.ap
+		if one.relevant == 0 {
+			report.AP[q] = -1
+		}
+	}
+	if j.parts != nil {
+		report.DistinctCodes, report.LargestBucket = j.parts.DistinctCodes, j.parts.LargestBucket
+	} else {
+		buckets := copies(j.base, j.compare)
+		report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
+	}
+	report.PerClass, report.MacroMAP = perClass(o, singles)
+	for _, c := range WeakClasses(report.PerClass) {
+		report.WeakClasses = append(report.WeakClasses, c.Name)
+	}
+	report.doubt(doubts...)
+	report.addWarnings(j, sum)
+	return report, nil
+}
+
+// copies counts the copies of each different item among n, in the order of the items.
+func copies(n int, compare func(a, b int) int) (counts []int) {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, compare)
+	for i := range order {
+		if i == 0 || compare(order[i-1], order[i]) != 0 {
+			counts = append(counts, 0)
+		}
+		counts[len(counts)-1]++
+	}
+	return counts
+}

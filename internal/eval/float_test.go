@@ -1,0 +1,147 @@
+package eval
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
+)
+
+// asVectors writes codes as vectors of 0 and 1: their squared distance is the Hamming distance.
+func asVectors(c hamming.Codes) vectors.Matrix {
+	m := vectors.Matrix{Rows: c.Len(), Cols: c.Bits, Data: make([]float32, c.Len()*c.Bits)}
+	for i := range m.Rows {
+		for b := range m.Cols {
+			if c.Bit(i, b) {
+				m.Data[i*m.Cols+b] = 1
+			}
+		}
+	}
+	return m
+}
+
+// Vectors of 0 and 1 rank as their codes do, ties included.
+func TestFloatEqualsCodesOnBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for trial := range 12 {
+		n, m := 1+rng.IntN(150), 1+rng.IntN(80)
+		queries, base := randomCodes(rng, n, 12, 12), randomCodes(rng, m, 12, 12)
+		truth := randomTruth(rng, trial%3, n, m)
+		o := Options{Cut: 1 + rng.IntN(100), CurveTo: 7}
+		want, err := Retrieval(context.Background(), queries, base, truth, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := RetrievalFloat(context.Background(), asVectors(queries), asVectors(base), truth, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Bits != 32*12 || got.Lookup != nil || got.DistinctCodes != want.DistinctCodes || got.LargestBucket != want.LargestBucket {
+			t.Errorf("trial %d: bits %d, lookup %v, distinct %d", trial, got.Bits, got.Lookup, got.DistinctCodes)
+		}
+		// The curve over ranks has its own test.
+		got.Bits, got.Lookup, got.PRCurve, got.PRArea = want.Bits, want.Lookup, want.PRCurve, want.PRArea
+		equalNumbers(t, "vectors", got, want)
+	}
+}
+
+func TestFloatCurveOverRanks(t *testing.T) {
+	// One query; its list is hit, miss, hit, hit by distance.
+	queries := vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 1}}
+	base := vectors.Matrix{Rows: 4, Cols: 2, Data: []float32{9, 9, 1, 1.5, 3, 3, 1, 2}}
+	r, err := RetrievalFloat(context.Background(), queries, base, ByClass([]int32{1}, []int32{1, 1, 1, 0}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	third := 1.0 / 3
+	want := []PRPoint{{1, third, 1}, {2, third, 0.5}, {3, 2 * third, 2 * third}, {4, 1, 0.75}}
+	for i, p := range r.PRCurve {
+		if p.Radius != want[i].Radius || !near(p.Recall, want[i].Recall) || !near(p.Precision, want[i].Precision) {
+			t.Errorf("point %d is %+v, want %+v", i, p, want[i])
+		}
+	}
+	if !near(r.PRArea, trapezoids(want)) || !near(r.MAP, (1+2*third+0.75)/3) || r.MAPLow != r.MAP || r.MAPHigh != r.MAP {
+		t.Errorf("area %v, MAP %v", r.PRArea, r.MAP)
+	}
+}
+
+// randomVectors draws vectors whose distances are exact in float32.
+func randomVectors(rng *rand.Rand, rows, cols int) vectors.Matrix {
+	m := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
+	for i := range m.Data {
+		m.Data[i] = float32(rng.IntN(256))
+	}
+	return m
+}
+
+func TestFloatDistances(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, rows := range []int{1, 2, 3, 4, 5, 7, 8, 21} {
+		queries, base := randomVectors(rng, 19, 13), randomVectors(rng, rows, 13)
+		r := newFloatRanker(queries.Slice(3, 19), 3, base, 5)
+		for q := 3; q < 19; q++ {
+			r.rank(q, make([]uint8, rows))
+			for i, got := range r.distance[(q-3-r.from)*rows : (q-3-r.from+1)*rows] {
+				want := float32(0)
+				for j, v := range queries.Row(q) {
+					want += (v - base.Row(i)[j]) * (v - base.Row(i)[j])
+				}
+				if got != want {
+					t.Fatalf("%d rows: query %d, item %d: %v, want %v", rows, q, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestFloatThreadsAndExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	queries, base := randomVectors(rng, 130, 6), randomVectors(rng, 90, 6)
+	for i := range base.Data {
+		switch rng.IntN(30) {
+		case 0:
+			base.Data[i] = math.MaxFloat32
+		case 1:
+			base.Data[i] = -math.MaxFloat32
+		case 2:
+			base.Data[i] = math.SmallestNonzeroFloat32
+		}
+	}
+	queries.Data[5] = math.MaxFloat32
+	truth := ByClass(randomClasses(rng, 130, 4), randomClasses(rng, 90, 4))
+	var first *Report
+	for _, threads := range []int{1, 2, 7} {
+		r, err := RetrievalFloat(context.Background(), queries, base, truth, Options{Threads: threads})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = r
+		}
+		if !reflect.DeepEqual(r, first) || !(r.MAP > 0 && r.MAP < 1) {
+			t.Errorf("%d threads: MAP %v, not %v", threads, r.MAP, first.MAP)
+		}
+	}
+	if _, err := RetrievalFloat(context.Background(), queries, randomVectors(rng, 90, 5), truth, Options{}); err == nil {
+		t.Error("vectors of different lengths were judged")
+	}
+}
+
+func BenchmarkRetrievalFloat(b *testing.B) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	const n, m, dims = 200, 6000, 784
+	queries, base := randomVectors(rng, n, dims), randomVectors(rng, m, dims)
+	truth := ByClass(randomClasses(rng, n, 10), randomClasses(rng, m, 10))
+	for b.Loop() {
+		if _, err := RetrievalFloat(context.Background(), queries, base, truth, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	seconds := b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(seconds*1e9/(n*m), "ns/distance")
+	b.ReportMetric(seconds*5, "s/1000-queries")
+}

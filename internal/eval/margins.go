@@ -1,0 +1,128 @@
+package eval
+
+import (
+	"context"
+	"slices"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
+)
+
+// Ranking by margins. The query knows how certain each of its bits is, and the base keeps its codes: the distance is
+// the sum of the query's weights (hamming.Weights) over the bits that differ, an integer of sixteenths of a bit.
+//
+//	weights    of the query, from its margins                                  O(bits)
+//	tables     of every byte of a code: the distance by the bits that differ   O(32 bits)
+//	distances  of the different codes, a look-up per byte                      O(codes x bytes)
+//	order      of all items, by counting (rankers.go)                          O(base)
+//
+// Items with one code have one distance, so it is measured once: learned items often have few codes.
+
+// RetrievalMargins ranks the base by the margins of every query and judges the rankings as Retrieval does. The margins
+// have a row for each query and a column for each bit, see model.Model.Margins; only their amounts count. A radius of 1
+// is a distance of one bit of average margin.
+//
+// It panics when the margins are of another size than the codes, and where Retrieval does.
+func RetrievalMargins(
+	ctx context.Context, queries, base hamming.Codes, margins vectors.Matrix, truth Truth, o Options,
+) (*Report, error) {
+	if margins.Rows != queries.Len() || margins.Cols != queries.Bits {
+		panic(marginsMisfit)
+	}
+	j, err := codeJudgement(queries, base, truth)
+	if err != nil {
+		return nil, err
+	}
+	if base.Bits > hamming.MaxWeightedBits {
+		return nil, fault.New("too-many-bits", "codes of %d bits are longer than the %d that can be ranked by margins",
+			base.Bits, hamming.MaxWeightedBits)
+	}
+	distinct := distinctOf(base)
+	most := hamming.MaxWeight * base.Bits
+	j.radii, j.unit = (most+hamming.BitUnits-1)/hamming.BitUnits+1, hamming.BitUnits
+	j.ranker = func(_, _ int, o *Options) ranker {
+		return &marginRanker{
+			queries: queries, margins: margins, distinct: distinct,
+			table: make([][256]uint16, 8*base.Words), near: make([]uint16, distinct.codes.Len()),
+			counter: newCounter(base.Len(), most+1, o.Cut),
+		}
+	}
+	return j.run(ctx, o)
+}
+
+// distinct is the different codes of some items, and which of them each item has.
+type distinct struct {
+	codes hamming.Codes
+	of    []int32 // by item
+}
+
+func distinctOf(base hamming.Codes) distinct {
+	order := make([]int32, base.Len())
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return slices.Compare(base.Row(int(a)), base.Row(int(b))) })
+	d := distinct{hamming.NewCodes(0, base.Bits), make([]int32, base.Len())}
+	for k, i := range order {
+		row := base.Row(int(i))
+		if k == 0 || !slices.Equal(row, base.Row(int(order[k-1]))) {
+			d.codes.Data = append(d.codes.Data, row...)
+		}
+		d.of[i] = int32(d.codes.Len() - 1)
+	}
+	return d
+}
+
+type marginRanker struct {
+	queries  hamming.Codes
+	margins  vectors.Matrix
+	distinct distinct
+	table    [][256]uint16 // by byte of a code: distance by the bits that differ
+	near     []uint16      // distance of each different code
+	counter
+}
+
+func (r *marginRanker) rank(q int, mark []uint8) *list {
+	weights := hamming.Weights(r.margins.Row(q))
+	r.fill(weights)
+	r.measure(r.queries.Row(q))
+	for i, c := range r.distinct.of {
+		r.distance[i] = r.near[c]
+	}
+	farthest := 0
+	for _, w := range weights {
+		farthest += int(w)
+	}
+	return r.order(mark, farthest+1)
+}
+
+// fill makes the tables of weights. Bit 0 of a code is the highest bit of its first byte.
+func (r *marginRanker) fill(weights []uint8) {
+	for b := range r.table {
+		t := &r.table[b]
+		for k := range 8 {
+			w := uint16(0)
+			if bit := 8*b + 7 - k; bit < len(weights) {
+				w = uint16(weights[bit])
+			}
+			for v := range 1 << k {
+				t[1<<k|v] = t[v] + w
+			}
+		}
+	}
+}
+
+// measure finds the distance of every different code.
+func (r *marginRanker) measure(query []uint64) {
+	words := len(query)
+	for c := range r.near {
+		sum := uint16(0)
+		for w, b := range r.distinct.codes.Data[c*words : (c+1)*words] {
+			t, v := (*[8][256]uint16)(r.table[8*w:]), b^query[w]
+			sum += t[0][v>>56] + t[1][v>>48&255] + t[2][v>>40&255] + t[3][v>>32&255] +
+				t[4][v>>24&255] + t[5][v>>16&255] + t[6][v>>8&255] + t[7][v&255]
+		}
+		r.near[c] = sum
+	}
+}

@@ -1,0 +1,297 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
+)
+
+// counter ranks items by small integers without sorting. Counting the items of every distance gives the place where its
+// bucket starts, and the place of an item is that plus the items of its bucket seen before it:
+//
+//	distances    to every base item                       O(base) words, by whoever has a counter
+//	count        items and relevant items by distance     O(base)
+//	place        hits among the first cut places          O(base)
+type counter struct {
+	cut      int
+	distance []uint16 // of every item
+	count    []uint64 // by distance: items in the low half, relevant items in the high half
+	next     []int    // by distance: place of the bucket's next item
+	list     list
+}
+
+// newCounter makes room for distances below a number.
+func newCounter(items, distances, cut int) counter {
+	cut = min(cut, items)
+	return counter{
+		cut:      cut,
+		distance: make([]uint16, items),
+		count:    make([]uint64, distances),
+		next:     make([]int, distances+1), // one more, for ignored items
+		list: list{
+			items:    make([]int, distances),
+			relevant: make([]int, distances),
+			hits:     make([]byte, (cut+8)&^7), // one more than cut at least
+		},
+	}
+}
+
+// order makes the list of the distances, all of which are below a number.
+func (r *counter) order(mark []uint8, below int) *list {
+	distance, count := r.distance, r.count[:below]
+	mark = mark[:len(distance)]
+	ignored := uint16(below)
+
+	clear(count)
+	for i, d := range distance {
+		m := mark[i]
+		if m == Ignored {
+			distance[i] = ignored
+			continue
+		}
+		count[d] += 1 + uint64(m)<<32
+	}
+	l := &r.list
+	l.items, l.relevant = l.items[:below], l.relevant[:below]
+	place := 0
+	for d, c := range count {
+		r.next[d] = place
+		l.items[d], l.relevant[d] = int(uint32(c)), int(c>>32)
+		place += int(uint32(c))
+	}
+	r.next[ignored] = r.cut
+
+	// Places from cut on all write to the spare byte at cut: a store is cheaper than a branch nobody can predict.
+	hits := l.hits
+	clear(hits)
+	for i, d := range distance {
+		at := r.next[d]
+		r.next[d] = at + 1
+		hits[min(at, r.cut)] = mark[i]
+	}
+	hits[r.cut] = 0
+	return l
+}
+
+// codeRanker ranks codes by Hamming distance.
+type codeRanker struct {
+	queries, base hamming.Codes
+	counter
+}
+
+func newCodeRanker(queries, base hamming.Codes, cut int) *codeRanker {
+	return &codeRanker{queries, base, newCounter(base.Len(), base.Bits+1, cut)}
+}
+
+func (r *codeRanker) rank(q int, mark []uint8) *list {
+	r.base.Distances(r.distance, r.queries.Row(q))
+	return r.order(mark, r.base.Bits+1)
+}
+
+// RetrievalFloat ranks the base by Euclidean distance to every query and judges the rankings as Retrieval does: the
+// vectors themselves, as a reference for codes made from them without supervision. Squared distances are float32 sums
+// in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
+// runs over ranks. Cost: queries x base x columns, then a sort for each query.
+func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
+	return judgeVectors(ctx, queries, base, euclidean, truth, o)
+}
+
+// RetrievalCosine ranks the base by the cosine of the angle to every query, the largest first, and judges the rankings
+// as RetrievalFloat does. For vectors of length 1 the squared distance is 2 - 2 cos, so it ranks scaled copies, rounded
+// to float32, by Euclidean distance. A vector of zeros has no direction: it counts as at right angles to all but other
+// zeros.
+func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
+	return judgeVectors(ctx, queries, base, nearness{directions, squared4, math.Float32bits}, truth, o)
+}
+
+// RetrievalInner ranks the base by the inner product with every query, the largest first, and judges the rankings as
+// RetrievalFloat does: for vectors of probabilities, the chance that both are of one class. Products are summed in
+// float64 in the order of the columns and rounded to float32; equal ones are ties.
+func RetrievalInner(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
+	return judgeVectors(ctx, queries, base, nearness{asTheyAre, inner4, descendingKey}, truth, o)
+}
+
+// nearness is a way to rank vectors.
+type nearness struct {
+	mapped func(vectors.Matrix) vectors.Matrix                        // what queries and base become first
+	four   func(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) // compares a query with four items
+	key    func(float32) uint32                                       // the least key comes first
+}
+
+// euclidean ranks by squared distance. Distances are not negative, so their bits are in their order. (+0 and -0 are
+// one: a sum of squares is never -0.)
+var euclidean = nearness{asTheyAre, squared4, math.Float32bits}
+
+func asTheyAre(x vectors.Matrix) vectors.Matrix { return x }
+
+// judgeVectors judges rankings of vectors.
+func judgeVectors(
+	ctx context.Context, queries, base vectors.Matrix, n nearness, truth Truth, o Options,
+) (*Report, error) {
+	if queries.Cols != base.Cols {
+		return nil, fmt.Errorf("the queries have %d dimensions and the base has %d: they must be alike",
+			queries.Cols, base.Cols)
+	}
+	q, b := n.mapped(queries), n.mapped(base)
+	return judgement{
+		queries: q.Rows,
+		base:    b.Rows,
+		bits:    32 * base.Cols,
+		truth:   truth,
+		same:    slices.Equal(q.Data, b.Data),
+		ranker: func(lo, hi int, o *Options) ranker {
+			r := newFloatRanker(q.Slice(lo, hi), lo, b, o.Cut)
+			r.nearness = n
+			return r
+		},
+		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
+	}.run(ctx, o)
+}
+
+// directions scales every row to length 1. One more column, which is 0 elsewhere, is 1 for rows of zeros: they are then
+// at the squared distance 2 from every direction, where the cosine is 0.
+func directions(x vectors.Matrix) vectors.Matrix {
+	d := vectors.Matrix{Rows: x.Rows, Cols: x.Cols + 1, Data: make([]float32, x.Rows*(x.Cols+1))}
+	for i := range x.Rows {
+		sum, unit := 0.0, d.Row(i)
+		for _, v := range x.Row(i) {
+			sum += float64(float64(v) * float64(v)) // of float32 values: neither overflows nor vanishes
+		}
+		if sum == 0 {
+			unit[x.Cols] = 1
+			continue
+		}
+		length := math.Sqrt(sum)
+		for j, v := range x.Row(i) {
+			unit[j] = float32(float64(v) / length)
+		}
+	}
+	return d
+}
+
+// floatRanker ranks vectors. Distances are computed for a tile of queries at a time, so that the base is read from
+// memory once for each tile.
+type floatRanker struct {
+	queries  vectors.Matrix // the block's queries
+	first    int            // number of its first query
+	base     vectors.Matrix
+	from, to int       // the tile: rows of queries whose distances are at hand
+	distance []float32 // tile x base; or whatever nearness compares
+	nearness
+	sorter
+}
+
+const tileQueries = 8
+
+func newFloatRanker(queries vectors.Matrix, first int, base vectors.Matrix, cut int) *floatRanker {
+	return &floatRanker{
+		queries: queries, first: first, base: base, sorter: newSorter(base.Rows, cut),
+		distance: make([]float32, min(tileQueries, queries.Rows)*base.Rows), nearness: euclidean,
+	}
+}
+
+func (r *floatRanker) rank(q int, mark []uint8) *list {
+	q -= r.first
+	if q >= r.to {
+		r.from, r.to = q, min(q+tileQueries, r.queries.Rows)
+		r.measure()
+	}
+	// The number of the item below the key makes the sort stable.
+	r.keys = r.keys[:0]
+	for i, d := range r.distance[(q-r.from)*r.base.Rows : (q-r.from+1)*r.base.Rows] {
+		if mark[i] != Ignored {
+			r.keys = append(r.keys, uint64(r.key(d))<<32|uint64(i))
+		}
+	}
+	return r.sort(mark)
+}
+
+// sorter ranks items by keys: what to sort by in the high half, the number of the item in the low half.
+type sorter struct {
+	keys []uint64
+	cut  int
+	list list
+}
+
+func newSorter(items, cut int) sorter {
+	cut = min(cut, items)
+	return sorter{make([]uint64, 0, items), cut, list{hits: make([]byte, (cut+7)&^7)}}
+}
+
+// sort makes the list of the keys.
+func (s *sorter) sort(mark []uint8) *list {
+	slices.Sort(s.keys)
+	l := &s.list
+	l.items, l.relevant = l.items[:0], l.relevant[:0]
+	clear(l.hits)
+	for place, key := range s.keys {
+		if place == 0 || s.keys[place-1]>>32 != key>>32 {
+			l.items, l.relevant = append(l.items, 0), append(l.relevant, 0)
+		}
+		m := mark[uint32(key)]
+		l.items[len(l.items)-1]++
+		l.relevant[len(l.items)-1] += int(m)
+		if place < s.cut {
+			l.hits[place] = m
+		}
+	}
+	return l
+}
+
+// measure computes the distances of the tile. Four base rows at a time stay in the nearest cache for all its queries.
+func (r *floatRanker) measure() {
+	n := r.base.Rows
+	for i := 0; i < n; i += 4 {
+		// The last rows stand in for those beyond the end.
+		i1, i2, i3 := min(i+1, n-1), min(i+2, n-1), min(i+3, n-1)
+		b0, b1, b2, b3 := r.base.Row(i), r.base.Row(i1), r.base.Row(i2), r.base.Row(i3)
+		for q := r.from; q < r.to; q++ {
+			d := r.distance[(q-r.from)*n : (q-r.from+1)*n]
+			d[i], d[i1], d[i2], d[i3] = r.four(r.queries.Row(q), b0, b1, b2, b3)
+		}
+	}
+}
+
+// squared4 returns the squared distances of q to four vectors: four sums that do not wait for each other. The
+// differences are squared as they are, not by |q|² - 2qb + |b|², which cancels near 0 and overflows to NaN.
+func squared4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
+	n := len(q)
+	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n] // one check here instead of one at every element
+	for j, v := range q {
+		d0, d1, d2, d3 := v-b0[j], v-b1[j], v-b2[j], v-b3[j]
+		s0 += float32(d0 * d0)
+		s1 += float32(d1 * d1)
+		s2 += float32(d2 * d2)
+		s3 += float32(d3 * d3)
+	}
+	return s0, s1, s2, s3
+}
+
+// inner4 returns the inner products of q with four vectors. Products of float32 values are exact in float64, and their
+// sums neither overflow nor cancel to no number.
+func inner4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
+	n := len(q)
+	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n]
+	var t0, t1, t2, t3 float64
+	for j, x := range q {
+		v := float64(x)
+		t0 += float64(v * float64(b0[j]))
+		t1 += float64(v * float64(b1[j]))
+		t2 += float64(v * float64(b2[j]))
+		t3 += float64(v * float64(b3[j]))
+	}
+	return float32(t0), float32(t1), float32(t2), float32(t3)
+}
+
+// descendingKey maps floats to numbers in the opposite order; 0 and -0 are one.
+func descendingKey(v float32) uint32 {
+	b := math.Float32bits(v + 0) // -0 + 0 is 0
+	if b>>31 != 0 {
+		return b // the farther below 0 the greater
+	}
+	return 1<<31 - 1 - b
+}

@@ -1,0 +1,183 @@
+package eval
+
+import (
+	"slices"
+
+	"hashgrove/internal/hamming"
+)
+
+// Kind distinguishes methods from the reference points that they are measured against.
+type Kind string
+
+// The kinds of rows.
+const (
+	KindMethod Kind = "method"
+	KindFloor  Kind = "floor" // what trivial codes reach: random codes, signs of the centred features
+	// KindReference is no code of the requested length: float search, the output of a classifier.
+	KindReference Kind = "reference"
+)
+
+// Items is what a row is worth in one part of the items that can be found.
+type Items struct {
+	MAP           float64 `json:"map"`
+	MAPLow        float64 `json:"map_low"`
+	MAPHigh       float64 `json:"map_high"`
+	Precision     float64 `json:"precision"` // of the first 100, or of as many as there are right ones
+	PRArea        float64 `json:"pr_area"`
+	DistinctCodes int     `json:"distinct_codes"`
+
+	Margins MarginItems `json:"margins,omitzero"` // the same codes, ranked by the margins of the query
+}
+
+// MarginItems are those figures of Items that depend on the ranking; zeros where there are no margins.
+type MarginItems struct {
+	MAP       float64 `json:"map"`
+	MAPLow    float64 `json:"map_low"`
+	MAPHigh   float64 `json:"map_high"`
+	Precision float64 `json:"precision"`
+	PRArea    float64 `json:"pr_area"`
+}
+
+// Items is the part of the report that a row has for each part of the items.
+func (r *Report) Items() *Items {
+	return &Items{
+		MAP: r.MAP, MAPLow: r.MAPLow, MAPHigh: r.MAPHigh, Precision: r.ReachablePrecision, PRArea: r.PRArea,
+		DistinctCodes: r.DistinctCodes,
+	}
+}
+
+// MarginItems is the same of a report by margins.
+func (r *Report) MarginItems() MarginItems {
+	return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea}
+}
+
+// Row is one method at one code length in a comparison. The numbers at the top are about the new items, which training
+// did not see, or about the learned ones where there are no new ones. The recall of neighbours, UnseenMAP
+// and the numbers from TrainSeconds on are optional: 0 means that the number is missing.
+type Row struct {
+	Method      string `json:"method"`
+	Kind        Kind   `json:"kind"`
+	Supervised  bool   `json:"supervised"`
+	Bits        int    `json:"bits"`                  // of a code; of a float vector, 32 for each dimension
+	CappedFrom  int    `json:"capped_from,omitempty"` // bits that were asked for, where the method cannot make as many
+	Bytes       int    `json:"bytes_per_item"`
+	Error       string `json:"error,omitempty"` // why there are no numbers
+	Recommended bool   `json:"recommended"`     // at most one row of a comparison
+
+	MAP          float64 `json:"map"` // expected over the order of ties, as in Report
+	MAPLow       float64 `json:"map_low"`
+	MAPHigh      float64 `json:"map_high"`
+	Precision100 float64 `json:"precision_100"`
+	PRArea       float64 `json:"pr_area"`
+
+	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
+	MacroMAP           float64 `json:"macro_map"`           // as in Report
+	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
+	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
+
+	MAP10000    float64 `json:"map_10000"` // the paper's convention
+	PRArea10000 float64 `json:"pr_area_10000"`
+
+	// Margins are the numbers at the top, ranked by the margins of the query; zeros where there are no margins.
+	Margins MarginItems `json:"margins,omitzero"`
+
+	NewItems     *Items `json:"new_items,omitempty"` // nil where there are none
+	LearnedItems *Items `json:"learned_items,omitempty"`
+	// MixedLearnedShare is the share of learned items among the first hits in a base that holds as many new ones: the
+	// first 100, or fewer in a small base. It is 0 where it was not measured.
+	MixedLearnedShare float64 `json:"mixed_learned_share,omitempty"`
+
+	// UnseenMAP is of queries of classes that training did not see, in all items; UnseenChance is what random codes
+	// reach there.
+	UnseenMAP    float64 `json:"unseen_map"`
+	UnseenChance float64 `json:"unseen_chance"`
+
+	TrainSeconds       float64 `json:"train_seconds"`
+	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
+	SearchMicroseconds float64 `json:"search_microseconds"` // to compare one query with the whole base on one core
+	DistinctCodes      int     `json:"distinct_codes"`
+	LargestBucket      int     `json:"largest_bucket"`
+
+	PerClass       []Class      `json:"per_class,omitempty"`
+	PRCurve        []PRPoint    `json:"pr_curve,omitempty"`
+	PrecisionCurve []CurvePoint `json:"precision_curve,omitempty"` // precision against items retrieved
+	Objective      []float64    `json:"objective,omitempty"`       // of FastHash after each bit, from bit 1
+	HalfTreesMAP   float64      `json:"half_trees_map,omitempty"`  // of FastHash: MAP with the first half of its trees
+	Searches       []Search     `json:"searches,omitempty"`
+	Confusions     []Confusion  `json:"confusions,omitempty"`
+	Warnings       []string     `json:"warnings,omitempty"`
+	Usage          Usage        `json:"-"`
+	AP             []float64    `json:"-"` // by query, as in Report
+	MarginAP       []float64    `json:"-"` // the same by margins
+}
+
+// Search is one query and the base items nearest to it, by row; distances are in bits.
+type Search struct {
+	Query     int   `json:"query"`
+	Items     []int `json:"items"`
+	Distances []int `json:"distances"`
+}
+
+// Confusion is the share of a class among the nearest items of queries of another class, from 0 to 1.
+type Confusion struct {
+	Query string  `json:"query"`
+	Found string  `json:"found"`
+	Share float64 `json:"share"`
+}
+
+// Fill copies the measures of the report into a row. Precision100 takes the largest rank up to 100 of Precision.
+func (r *Report) Fill(row *Row) {
+	row.MAP, row.MAPLow, row.MAPHigh = r.MAP, r.MAPLow, r.MAPHigh
+	largest := 0
+	for k, p := range r.Precision {
+		if k > largest && k <= 100 {
+			largest, row.Precision100 = k, p
+		}
+	}
+	row.NeighbourRecall10, row.NeighbourRecall100 = r.NeighbourRecall10, r.NeighbourRecall100
+	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
+	row.ReachablePrecision, row.MacroMAP = r.ReachablePrecision, r.MacroMAP
+	row.AP = r.AP
+	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
+	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
+	row.Warnings = r.Warnings
+}
+
+// Usage describes how the codes of the base use their bits.
+type Usage struct {
+	Buckets []Bucket  // of rising size
+	Ones    []float64 // by bit: share of items in which it is 1
+}
+
+// Bucket counts the distinct codes that are shared by a given number of items.
+type Bucket struct {
+	Size  int // items with one and the same code
+	Codes int // distinct codes with that number of items
+}
+
+// UsageOf counts the items of each distinct code and the ones of each bit.
+func UsageOf(codes hamming.Codes) Usage {
+	n := codes.Len()
+	if n == 0 {
+		return Usage{}
+	}
+	sizes := copies(n, func(a, b int) int { return slices.Compare(codes.Row(a), codes.Row(b)) })
+	slices.Sort(sizes)
+	u := Usage{Ones: make([]float64, codes.Bits)}
+	for i, size := range sizes {
+		if i == 0 || size != sizes[i-1] {
+			u.Buckets = append(u.Buckets, Bucket{Size: size})
+		}
+		u.Buckets[len(u.Buckets)-1].Codes++
+	}
+	for b := range u.Ones {
+		ones := 0
+		for i := range n {
+			if codes.Bit(i, b) {
+				ones++
+			}
+		}
+		u.Ones[b] = float64(ones) / float64(n)
+	}
+	return u
+}

@@ -1,0 +1,73 @@
+// Package export writes codes and models in the forms of other programs.
+//
+//	WriteFAISS   codes -> an index file that FAISS reads; ReadFAISS reads one back
+//	WriteONNX    a model -> a graph from vectors to codes and margins, which ONNX runtimes run
+//	WriteSource  a model of trees -> one file of Go or C without dependencies
+//
+// What is written gives the bits of the model itself, for every vector: thresholds are the float32 values at which its
+// bins begin, not the middles of something.
+package export
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"hashgrove/internal/hamming"
+)
+
+// The layout of these files is drawn in hamming/faiss.go, which reads them. Codes whose length is no multiple of 8 are
+// filled up with zeros, which changes no distance.
+
+const (
+	flatMark, idMapMark = "IBxF", "IBMp"
+	hammingMetric       = 1 // METRIC_L2, which binary indexes have for want of another
+)
+
+// WriteFAISS writes codes as an IndexBinaryFlat or, with ids, as an IndexBinaryIDMap around one.
+func WriteFAISS(w io.Writer, codes hamming.Codes, ids []int64) error {
+	if ids != nil && len(ids) != codes.Len() {
+		panic(fmt.Sprintf("export: %d ids for %d codes", len(ids), codes.Len()))
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
+	if ids != nil {
+		writeFAISSHead(out, idMapMark, codes)
+	}
+	writeFAISSHead(out, flatMark, codes)
+	_ = binary.Write(out, binary.LittleEndian, uint64(codes.Len()*codes.Bytes()))
+	var packed []byte
+	for i := range codes.Len() {
+		packed = codes.AppendBytes(packed[:0], i)
+		_, _ = out.Write(packed) // errors stay until Flush
+	}
+	if ids != nil {
+		_ = binary.Write(out, binary.LittleEndian, uint64(len(ids)))
+		_ = binary.Write(out, binary.LittleEndian, ids)
+	}
+	return out.Flush()
+}
+
+func writeFAISSHead(out io.Writer, mark string, codes hamming.Codes) {
+	_, _ = io.WriteString(out, mark)
+	_ = binary.Write(out, binary.LittleEndian, faissHead{
+		D: int32(8 * codes.Bytes()), CodeSize: int32(codes.Bytes()), Total: int64(codes.Len()), Trained: 1,
+		Metric: hammingMetric,
+	})
+}
+
+type faissHead struct {
+	D, CodeSize int32
+	Total       int64
+	Trained     uint8
+	Metric      int32
+}
+
+// ErrFAISS is the error of a file that is not a binary index of FAISS that can be read, for errors.Is.
+var ErrFAISS = hamming.ErrFAISS
+
+// ReadFAISS reads an IndexBinaryFlat or an IndexBinaryIDMap; ids is nil where there are none. Memory grows with the
+// bytes that are there, whatever they claim. (hamming.NewReader reads such files, too, and gives the ids as texts.)
+func ReadFAISS(r io.Reader) (codes hamming.Codes, ids []int64, err error) {
+	return hamming.ReadFAISS(r)
+}

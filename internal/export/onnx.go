@@ -1,0 +1,305 @@
+package export
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// WriteONNX writes a model as one graph (onnx.ai, IR version 8):
+//
+//	x        float32 [n, dim]          the vectors
+//	codes    uint8 [n, bytes]          packed as everywhere here: the first bit is the highest of the first byte
+//	margins  float32 [n, bits]         the scores before the sign
+//
+// Trees are one TreeEnsemble of ai.onnx.ml version 5, with a target for each bit. A row goes right iff x >= edge, where
+// the edge is the least float32 that falls into a bin above the split's, and the sums of weights are integers in
+// float64. So trees over the columns of a vector give the model's own bits for every vector of finite values. Columns
+// that a model adds, and encoders of hyperplanes, are sums of real numbers, whose last digit depends on the order in
+// which a runtime adds: there a bit may differ where its score is within rounding of a threshold.
+func WriteONNX(w io.Writer, m *model.Model) error {
+	if m.Features != nil {
+		return fmt.Errorf("%w: it is %s, and the graph begins with vectors", ErrEncoder, describe(m))
+	}
+	g := &graph{}
+	from, inner := "x", m.Encoder
+	if e, ok := inner.(*model.Mapped); ok {
+		for _, step := range e.Maps {
+			var err error
+			if from, err = g.mapped(from, step); err != nil {
+				return err
+			}
+		}
+		inner = e.Encoder
+	}
+	var scores string
+	switch e := inner.(type) {
+	case *model.Binned:
+		var err error
+		if scores, err = g.binned(from, e); err != nil {
+			return err
+		}
+	case *model.Projection:
+		scores = g.projection(from, e)
+	default:
+		return fmt.Errorf("%w: it is %s", ErrEncoder, describe(m))
+	}
+	bits := m.Encoder.Bits()
+	g.codes(scores, bits)
+	g.add("Cast", "margins", []string{scores}, numberAttribute("to", floatType))
+	_, err := w.Write(g.file(m, bits))
+	return err
+}
+
+// The types of tensors.
+const (
+	floatType  = 1
+	uint8Type  = 2
+	int64Type  = 7
+	doubleType = 11
+)
+
+// graph is nodes and constants in the making.
+type graph struct {
+	nodes, constants [][]byte
+	names            int
+}
+
+// name is one that is not taken yet.
+func (g *graph) name() string {
+	g.names++
+	return "t" + strconv.Itoa(g.names)
+}
+
+// add appends a node and returns the name of its output; "" makes one.
+func (g *graph) add(op, output string, inputs []string, attributes ...message) string {
+	if output == "" {
+		output = g.name()
+	}
+	var n message
+	for _, in := range inputs {
+		n.text(1, in)
+	}
+	n.text(2, output)
+	n.text(4, op)
+	for _, a := range attributes {
+		n.bytes(5, a)
+	}
+	if op == "TreeEnsemble" {
+		n.text(7, "ai.onnx.ml")
+	}
+	g.nodes = append(g.nodes, n)
+	return output
+}
+
+// Attributes of nodes, by type.
+func numberAttribute(name string, v int64) message {
+	var a message
+	a.text(1, name)
+	a.number(3, v)
+	a.number(20, 2)
+	return a
+}
+
+func numbersAttribute(name string, list []int64) message {
+	var a message
+	a.text(1, name)
+	a.numbers(8, list)
+	a.number(20, 7)
+	return a
+}
+
+func tensorAttribute(name string, t message) message {
+	var a message
+	a.text(1, name)
+	a.bytes(5, t)
+	a.number(20, 4)
+	return a
+}
+
+// tensor is values of a type, in raw bytes.
+func tensor(kind int64, dims []int64, raw []byte) message {
+	var t message
+	t.numbers(1, dims)
+	t.number(2, kind)
+	t.bytes(9, raw)
+	return t
+}
+
+// constant adds a tensor that is known and returns its name.
+func (g *graph) constant(t message) string {
+	name := g.name()
+	t.text(8, name)
+	g.constants = append(g.constants, t)
+	return name
+}
+
+func (g *graph) floats(list []float32, dims ...int64) string {
+	var raw []byte
+	for _, v := range list {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	return g.constant(tensor(floatType, dims, raw))
+}
+
+func (g *graph) doubles(list []float64, dims ...int64) string {
+	return g.constant(doubleTensor(list, dims...))
+}
+
+func doubleTensor(list []float64, dims ...int64) message {
+	var raw []byte
+	for _, v := range list {
+		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
+	}
+	return tensor(doubleType, dims, raw)
+}
+
+func (g *graph) integers(list ...int64) string {
+	var raw []byte
+	for _, v := range list {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
+	}
+	return g.constant(tensor(int64Type, []int64{int64(len(list))}, raw))
+}
+
+// binned is the scores of trees or of hyperplanes over bins, in float64.
+func (g *graph) binned(from string, b *model.Binned) (string, error) {
+	double := g.add("Cast", "", []string{from}, numberAttribute("to", doubleType))
+	var linear []*model.Linear
+	for _, f := range b.Functions {
+		if l, ok := f.(*model.Linear); ok {
+			linear = append(linear, l)
+		}
+	}
+	if linear == nil {
+		return g.trees(double, b), nil
+	}
+	if !b.Quantizer.Plain() {
+		return "", fmt.Errorf("%w: it has hyperplanes over bins of unequal width", ErrEncoder)
+	}
+	return g.hyperplanes(double, b, linear)
+}
+
+// hyperplanes is score = bias + sum of w_j bin_j, where bin_j is (x - lo) 255 / (hi - lo) + 1/2, cut to a whole number
+// from 0 to 255: the model's own arithmetic in the same order.
+func (g *graph) hyperplanes(double string, b *model.Binned, functions []*model.Linear) (string, error) {
+	dim, bits := b.Dim(), len(functions)
+	lo, perUnit := make([]float64, dim), make([]float64, dim)
+	for j := range dim {
+		lo[j] = float64(b.Quantizer.Lo[j])
+		perUnit[j] = (vectors.Bins - 1) / (float64(b.Quantizer.Hi[j]) - lo[j])
+	}
+	weight, bias := make([]float64, dim*bits), make([]float64, bits)
+	for k, f := range functions {
+		most := math.Abs(float64(f.Bias))
+		for j, w := range f.Weight {
+			weight[j*bits+k] = float64(w)
+			most += float64(math.Abs(float64(w)) * (vectors.Bins - 1))
+		}
+		if bias[k] = float64(f.Bias); most >= 1<<53 {
+			return "", fmt.Errorf("%w: the weights of bit %d are too large for float64", ErrEncoder, k)
+		}
+	}
+	t := g.add("Sub", "", []string{double, g.doubles(lo, int64(dim))})
+	t = g.add("Mul", "", []string{t, g.doubles(perUnit, int64(dim))})
+	t = g.add("Add", "", []string{t, g.doubles([]float64{0.5})})
+	t = g.add("Clip", "", []string{t, g.doubles([]float64{0}), g.doubles([]float64{vectors.Bins - 1})})
+	t = g.add("Floor", "", []string{t})
+	t = g.add("MatMul", "", []string{t, g.doubles(weight, int64(dim), int64(bits))})
+	return g.add("Add", "", []string{t, g.doubles(bias, int64(bits))}), nil
+}
+
+// projection is score = w (x - mean) - threshold in float64.
+func (g *graph) projection(from string, e *model.Projection) string {
+	dim, bits := e.Dim(), e.Bits()
+	t := g.add("Cast", "", []string{from}, numberAttribute("to", doubleType))
+	if e.Mean != nil {
+		t = g.add("Sub", "", []string{t, g.doubles(widened(e.Mean), int64(dim))})
+	}
+	weight := make([]float64, dim*bits)
+	for k := range bits {
+		for j := range dim {
+			weight[j*bits+k] = float64(e.Weight[k*dim+j])
+		}
+	}
+	t = g.add("MatMul", "", []string{t, g.doubles(weight, int64(dim), int64(bits))})
+	return g.add("Sub", "", []string{t, g.doubles(widened(e.Threshold), int64(bits))})
+}
+
+func widened(list []float32) []float64 {
+	wide := make([]float64, len(list))
+	for i, v := range list {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
+// codes packs the signs of scores: eight bits to a byte, as a product with 128, 64, ..., 1.
+func (g *graph) codes(scores string, bits int) {
+	t := g.add("GreaterOrEqual", "", []string{scores, g.doubles([]float64{0})})
+	t = g.add("Cast", "", []string{t}, numberAttribute("to", floatType))
+	bytes := int64(bits+7) / 8
+	if rest := 8*bytes - int64(bits); rest > 0 {
+		t = g.add("Pad", "", []string{t, g.integers(0, 0, 0, rest)})
+	}
+	t = g.add("Reshape", "", []string{t, g.integers(-1, bytes, 8)})
+	t = g.add("MatMul", "", []string{t, g.floats([]float32{128, 64, 32, 16, 8, 4, 2, 1}, 8)})
+	g.add("Cast", "codes", []string{t}, numberAttribute("to", uint8Type))
+}
+
+// file is the whole model.
+func (g *graph) file(m *model.Model, bits int) []byte {
+	var b message
+	for _, n := range g.nodes {
+		b.bytes(1, n)
+	}
+	b.text(2, "hashgrove")
+	for _, c := range g.constants {
+		b.bytes(5, c)
+	}
+	b.bytes(11, value("x", floatType, m.Encoder.Dim()))
+	b.bytes(12, value("codes", uint8Type, (bits+7)/8))
+	b.bytes(12, value("margins", floatType, bits))
+
+	var all message
+	all.number(1, 8)
+	all.text(2, "hashgrove")
+	all.text(3, model.Version)
+	all.bytes(7, b)
+	for _, set := range []struct {
+		domain  string
+		version int64
+	}{{"", 17}, {"ai.onnx.ml", 5}} {
+		var m message
+		m.text(1, set.domain)
+		m.number(2, set.version)
+		all.bytes(8, m)
+	}
+	for _, p := range [][2]string{{"fingerprint", m.Fingerprint().Full()}, {"bits", strconv.Itoa(bits)}} {
+		var entry message
+		entry.text(1, p[0])
+		entry.text(2, p[1])
+		all.bytes(14, entry)
+	}
+	return all
+}
+
+// value describes an input or an output: any number of rows of so many values.
+func value(name string, kind int64, cols int) message {
+	var rows, values, shape, typed, of, v message
+	rows.text(2, "n")
+	values.number(1, int64(cols))
+	shape.bytes(1, rows)
+	shape.bytes(1, values)
+	typed.number(1, kind)
+	typed.bytes(2, shape)
+	of.bytes(1, typed)
+	v.text(1, name)
+	v.bytes(2, of)
+	return v
+}

@@ -1,0 +1,181 @@
+package export_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/internal/export"
+	"hashgrove/internal/fashion"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/model"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/vectors"
+)
+
+// onnxRuntime is the folder of onnxruntime-node, or skips the test. Versions before 1.22 lack TreeEnsemble.
+func onnxRuntime(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an ONNX runtime")
+	}
+	return needs.Package(t, needs.ONNX)
+}
+
+const runScript = `const ort = require(process.argv[1]), fs = require("fs");
+(async () => {
+  const [model, rows, dim, out] = process.argv.slice(2);
+  const s = await ort.InferenceSession.create(model, {intraOpNumThreads: 1});
+  const b = fs.readFileSync(rows), x = new Float32Array(b.buffer, b.byteOffset, b.length / 4);
+  const r = await s.run({x: new ort.Tensor("float32", x, [x.length / dim, +dim])});
+  fs.writeFileSync(out + ".codes", Buffer.from(r.codes.data));
+  fs.writeFileSync(out + ".margins", Buffer.from(r.margins.data.buffer, r.margins.data.byteOffset, r.margins.data.byteLength));
+})().catch(e => { console.error(e); process.exit(1); });`
+
+// inRuntime runs a graph in the runtime.
+func inRuntime(t *testing.T, folder string, m *model.Model, x vectors.Matrix) (codes []byte, margins []float32) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := export.WriteONNX(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	graph, rows := filepath.Join(work, "model.onnx"), filepath.Join(work, "rows")
+	write(t, graph, b.Bytes())
+	write(t, rows, floatBytes(x))
+	cmd := exec.Command("node", "-e", runScript, "--", folder, graph, rows, itoa(x.Cols), rows)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	codes, err := os.ReadFile(rows + ".codes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(rows + ".margins")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; len(raw) >= 4; raw = raw[4:] {
+		margins = append(margins, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	}
+	return codes, margins
+}
+
+// TestGraphsEncodeAsTheModel compares codes and margins bit by bit.
+func TestGraphsEncodeAsTheModel(t *testing.T) {
+	folder := onnxRuntime(t)
+	all := models(t)
+	svm := hashgrove.Options{Bits: 9, Effort: fasthash.Paper}
+	svm.Expert.FastHash.Learner = fasthash.Linear
+	all["hyperplanes"] = trained(t, false, svm)
+	for name, m := range all {
+		t.Run(name, func(t *testing.T) {
+			x := hardRows(t, m)
+			codes, margins := inRuntime(t, folder, m, x)
+			compareCodes(t, codes, packed(t, m, x), x)
+			want, err := m.Margins(ctx, x, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range want.Data {
+				if margins[i] != v {
+					t.Fatalf("margin %d is %v, want %v", i, margins[i], v)
+				}
+			}
+		})
+	}
+}
+
+// TestGraphsOfSumsAgreeNearly counts the bits that differ where the graph adds real numbers in another order.
+func TestGraphsOfSumsAgreeNearly(t *testing.T) {
+	folder := onnxRuntime(t)
+	for name, o := range map[string]hashgrove.Options{
+		"linear columns": {Bits: 16, Rounds: 20, LinearColumns: "linear"},
+		"kernel columns": {Bits: 16, Rounds: 20, LinearColumns: "kernel"},
+		"itq":            {Bits: 4, Method: "pca-itq"},
+		"ksh":            {Bits: 16, Method: "ksh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := ordinary(t, o)
+			x := ordinaryRows(2000)
+			codes, _ := inRuntime(t, folder, m, x)
+			want, differ := packed(t, m, x), 0
+			for i := range want {
+				differ += bits.OnesCount8(codes[i] ^ want[i])
+			}
+			share := float64(differ) / float64(8*len(want))
+			if t.Logf("%d of %d bits differ", differ, 8*len(want)); share > 1e-4 {
+				t.Errorf("a share of %g of the bits differ", share)
+			}
+		})
+	}
+}
+
+const timeScript = `const ort = require(process.argv[1]), fs = require("fs");
+(async () => {
+  const [model, rows, dim] = process.argv.slice(2);
+  const s = await ort.InferenceSession.create(model, {intraOpNumThreads: 1});
+  const b = fs.readFileSync(rows), x = new Float32Array(b.buffer, b.byteOffset, b.length / 4);
+  const t = new ort.Tensor("float32", x, [x.length / dim, +dim]);
+  let least = Infinity;
+  for (let i = 0; i < 4; i++) {
+    const began = process.hrtime.bigint();
+    await s.run({x: t});
+    least = Math.min(least, Number(process.hrtime.bigint() - began));
+  }
+  console.log(least / t.dims[0]);
+})().catch(e => { console.error(e); process.exit(1); });`
+
+// BenchmarkGraph compares the runtime, on one thread, with the model itself on one core: 64 bits of 200 trees of depth 4
+// over the pixels of the demo's pictures.
+func BenchmarkGraph(b *testing.B) {
+	folder := onnxRuntime(b)
+	part := fashion.Train()
+	rows := make([][]float32, part.X.Rows)
+	for i := range rows {
+		rows[i] = part.X.Row(i)
+	}
+	trained, err := hashgrove.Train(ctx, hashgrove.Rows(rows, part.Labels()), hashgrove.Options{Effort: fasthash.Paper})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := trained.Expert()
+	var graph bytes.Buffer
+	if err := export.WriteONNX(&graph, m); err != nil {
+		b.Fatal(err)
+	}
+	work := b.TempDir()
+	x := vectors.Matrix{Rows: 1000, Cols: part.X.Cols, Data: part.X.Data[:1000*part.X.Cols]}
+	for name, content := range map[string][]byte{"model.onnx": graph.Bytes(), "rows": floatBytes(x)} {
+		if err := os.WriteFile(filepath.Join(work, name), content, 0o666); err != nil {
+			b.Fatal(err)
+		}
+	}
+	out, err := exec.Command("node", "-e", timeScript, "--", folder, filepath.Join(work, "model.onnx"),
+		filepath.Join(work, "rows"), itoa(x.Cols)).CombinedOutput()
+	if err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	theirs, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := m.Encode(ctx, x, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ours := float64(b.Elapsed().Nanoseconds()) / float64(b.N*x.Rows)
+	b.ReportMetric(ours/1000, "us/row")
+	b.ReportMetric(theirs/1000, "us/row-onnxruntime")
+	b.ReportMetric(theirs/ours, "times")
+	b.ReportMetric(float64(graph.Len())/(1<<20), "MiB")
+}

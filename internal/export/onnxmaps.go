@@ -1,0 +1,113 @@
+package export
+
+import (
+	"fmt"
+
+	"hashgrove/internal/model"
+)
+
+// mapped is what a map of the model makes of a tensor.
+func (g *graph) mapped(from string, step model.Map) (string, error) {
+	switch m := step.(type) {
+	case *model.Affine:
+		return g.affine(from, m), nil
+	case *model.Kernel:
+		if m.Nearest > 0 {
+			return "", fmt.Errorf("%w: it has an anchor graph", ErrEncoder)
+		}
+		return g.kernel(from, m), nil
+	case *model.Extension:
+		return g.extension(from, m)
+	}
+	return "", fmt.Errorf("%w: it has a map of type %T", ErrEncoder, step)
+}
+
+// affine is y = W (scale (x - mean)) + bias, to unit length if wanted.
+func (g *graph) affine(x string, m *model.Affine) string {
+	dim, out := int64(m.Weight.Cols), int64(m.Out())
+	if m.Mean != nil {
+		x = g.add("Sub", "", []string{x, g.floats(m.Mean, dim)})
+	}
+	if m.Scale != nil {
+		x = g.add("Mul", "", []string{x, g.floats(m.Scale, dim)})
+	}
+	if m.Weight.Data != nil {
+		x = g.times(x, m.Weight.Data, dim, out)
+	}
+	if m.Bias != nil {
+		x = g.add("Add", "", []string{x, g.floats(m.Bias, out)})
+	}
+	if m.Unit {
+		length := g.add("ReduceL2", "", []string{x}, numbersAttribute("axes", []int64{1}))
+		isZero := g.add("Equal", "", []string{length, g.floats([]float32{0})})
+		length = g.add("Where", "", []string{isZero, g.floats([]float32{1}), length})
+		x = g.add("Div", "", []string{x, length})
+	}
+	return x
+}
+
+// times is the product of rows with the rows of a matrix.
+func (g *graph) times(x string, weight []float32, dim, out int64) string {
+	turned := make([]float32, len(weight))
+	for k := range out {
+		for j := range dim {
+			turned[j*out+k] = weight[k*dim+j]
+		}
+	}
+	return g.add("MatMul", "", []string{x, g.floats(turned, dim, out)})
+}
+
+// kernel is y_q = exp(-|x - a_q|^2 / width) - mean_q, or the squared distances, with |x|^2 - 2 x a_q + |a_q|^2 of
+// values less the mean of the anchors, which loses least.
+func (g *graph) kernel(x string, m *model.Kernel) string {
+	dim, out := int64(m.Anchors.Cols), int64(m.Out())
+	centre := make([]float32, dim)
+	for j := range centre {
+		sum := 0.0
+		for q := range m.Anchors.Rows {
+			sum += float64(m.Anchors.Row(q)[j])
+		}
+		centre[j] = float32(sum / float64(m.Anchors.Rows))
+	}
+	anchors, squares := make([]float32, len(m.Anchors.Data)), make([]float32, out)
+	for q := range m.Anchors.Rows {
+		sum := 0.0
+		for j, v := range m.Anchors.Row(q) {
+			d := v - centre[j]
+			anchors[q*int(dim)+j] = d
+			sum += float64(float64(d) * float64(d))
+		}
+		squares[q] = float32(sum)
+	}
+	x = g.add("Sub", "", []string{x, g.floats(centre, dim)})
+	own := g.add("ReduceSumSquare", "", []string{x}, numbersAttribute("axes", []int64{1}))
+	product := g.add("Mul", "", []string{g.times(x, anchors, dim, out), g.floats([]float32{-2})})
+	t := g.add("Add", "", []string{own, product})
+	t = g.add("Add", "", []string{t, g.floats(squares, out)})
+	t = g.add("Max", "", []string{t, g.floats([]float32{0})})
+	if m.Width > 0 {
+		t = g.add("Div", "", []string{t, g.floats([]float32{-m.Width})})
+		t = g.add("Exp", "", []string{t})
+	}
+	if m.Mean != nil {
+		t = g.add("Sub", "", []string{t, g.floats(m.Mean, out)})
+	}
+	return t
+}
+
+// extension is x, followed by the values of x under other maps, for which a missing value is the mean of its column.
+func (g *graph) extension(x string, m *model.Extension) (string, error) {
+	filler := []float32{0}
+	if first, ok := m.Maps[0].(*model.Affine); ok && first.Mean != nil {
+		filler = first.Mean
+	}
+	isMissing := g.add("IsNaN", "", []string{x})
+	y := g.add("Where", "", []string{isMissing, g.floats(filler, int64(len(filler))), x})
+	var err error
+	for _, step := range m.Maps {
+		if y, err = g.mapped(y, step); err != nil {
+			return "", err
+		}
+	}
+	return g.add("Concat", "", []string{x, y}, numberAttribute("axis", 1)), nil
+}

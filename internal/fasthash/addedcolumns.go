@@ -1,0 +1,317 @@
+package fasthash
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// Which further columns a training offers to its trees, and for which rows they come from which fit:
+//
+//	training rows      fits to the other folds
+//	validation rows    the fit to all training rows, as any new row
+//	cross-fitting      each fold of cross-fitting has scores of its own, of fits that know none of its rows
+//	growing            those of the model to grow; its training rows as before where they are the same rows
+
+// extend adds columns to the rows for training and those for validation, which may be nil, where options say so and it
+// can be done.
+func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a, b *supervision.Data, err error) {
+	if t.Grow != nil {
+		err = t.extendGrown(ctx, train)
+	} else if t.wantsColumns() {
+		err = t.extendNew(ctx, train)
+	}
+	if err != nil || len(t.added) == 0 {
+		return train, held, err
+	}
+	t.Trees.Favoured = t.addedColumns()
+	for _, s := range t.added {
+		train = train.With(beside{train.Source, s.values})
+		if held != nil {
+			held = held.With(model.Through(held.Source, t.Threads, s.extension()))
+		}
+	}
+	return train, held, nil
+}
+
+// wantsColumns reports whether the options ask for further columns.
+func (t Options) wantsColumns() bool { return t.LinearColumns != "" && t.LinearColumns != LinearOff }
+
+// extendNew decides on the columns and fits them.
+func (t *training) extendNew(ctx context.Context, train *supervision.Data) error {
+	if code, why := t.noScores(train); code != "" {
+		t.report.linear, t.report.Linear = code, "no linear columns: "+why
+		return nil
+	}
+	kind, why := t.LinearColumns, "as asked"
+	t.report.linear = "asked"
+	if kind == LinearAuto || kind == KernelAuto {
+		var err error
+		if kind, why, err = t.tryScores(ctx, train); err != nil {
+			return fmt.Errorf("trying linear columns: %w", err)
+		}
+		t.report.linear = "tried"
+	}
+	if kind == LinearOff {
+		t.report.Linear = "no linear columns: " + why
+		return nil
+	}
+	fold, err := t.scoreFolds(ctx, train, scoreFolds)
+	if err != nil {
+		return err
+	}
+	if t.added, err = t.fitKind(ctx, train, kind, fold); err != nil {
+		return err
+	}
+	t.kind = kind
+	t.report.Linear = kind + " columns: " + why
+	return nil
+}
+
+// noScores says why rows have no scores, as a code and in words, or "".
+func (t Options) noScores(d *supervision.Data) (code fault.Code, why string) {
+	switch {
+	case t.Learner != Trees:
+		return "hyperplanes", "hyperplanes are linear already"
+	case d.Kind() == supervision.ByPairs:
+		return "only-pairs", "pairs of rows name no classes or tags"
+	case d.Labels == nil && d.Tags == nil:
+		return "no-classes", "there are no classes or tags"
+	case d.Rows < scoreRows:
+		return "few-rows", fmt.Sprintf("%d rows are too few for scores", d.Rows)
+	case d.Labels != nil && len(d.Labels.Names) < 2 || d.Labels == nil && len(d.Tags.Names) < 2:
+		return "one-class", "there is a single class or tag"
+	}
+	return "", ""
+}
+
+// fitKind fits linear scores, and those of a kernel after them if that is asked for.
+func (t *training) fitKind(ctx context.Context, d *supervision.Data, kind string, fold []uint8) ([]*scores, error) {
+	linear, err := t.fitScores(ctx, d, LinearScores, fold)
+	if err != nil || kind == LinearScores {
+		return []*scores{linear}, err
+	}
+	kernel, err := t.fitScores(ctx, d, KernelScores, fold)
+	if err != nil {
+		return nil, err
+	}
+	kernel.ignore(len(linear.names))
+	return []*scores{linear, kernel}, nil
+}
+
+// ignore makes the maps of a kernel take further columns, which make no difference.
+func (s *scores) ignore(more int) {
+	unit, kernel := s.maps[0].(*model.Affine), s.maps[1].(*model.Kernel)
+	d, anchors := unit.Weight.Cols, kernel.Anchors
+	zeros := make([]float32, more)
+	wide := vectors.Matrix{Rows: anchors.Rows, Cols: d + more}
+	for i := range anchors.Rows {
+		wide.Data = append(append(wide.Data, anchors.Row(i)...), zeros...)
+	}
+	s.maps = []model.Map{
+		&model.Affine{Weight: vectors.Matrix{Rows: d + more, Cols: d + more},
+			Mean: append(slices.Clone(unit.Mean), zeros...), Scale: append(slices.Clone(unit.Scale), zeros...)},
+		&model.Kernel{Anchors: wide, Width: kernel.Width}, s.maps[2],
+	}
+}
+
+// extendGrown takes the columns of the model to grow.
+func (t *training) extendGrown(ctx context.Context, train *supervision.Data) error {
+	e, ok := t.Grow.Encoder.(*model.Mapped)
+	if !ok {
+		if t.wantsColumns() {
+			t.report.linear, t.report.Linear = "grown-without", "no linear columns: the model to grow has none"
+		}
+		return nil
+	}
+	if _, _, ok := model.Behind(e); !ok || e.Dim() != train.Dim() {
+		return nil // refused later
+	}
+	t.report.linear, t.report.Linear = "grown", "the linear columns of the model to grow"
+	kind := LinearScores
+	if len(e.Maps) > 1 {
+		kind = KernelScores
+	}
+	if code, _ := t.noScores(train); code == "" {
+		fold, err := t.scoreFolds(ctx, train, scoreFolds)
+		if err != nil {
+			return err
+		}
+		again, err := t.fitKind(ctx, train, kind, fold)
+		if err != nil {
+			return err
+		}
+		same := len(again) == len(e.Maps)
+		for i, m := range e.Maps {
+			same = same && model.EqualMaps(again[i].extension(), m)
+		}
+		if same { // the very rows: all is as it was
+			t.added = again
+			return nil
+		}
+	}
+	return t.addAsNew(ctx, train, e.Maps)
+}
+
+// addAsNew gives the rows the columns of maps, as any new row.
+func (t *training) addAsNew(ctx context.Context, train *supervision.Data, maps []model.Map) error {
+	names := t.Grow.Info.Added
+	src := train.Source
+	for _, m := range maps {
+		x := m.(*model.Extension)
+		s := &scores{maps: x.Maps, values: vectors.Matrix{Cols: x.Added()}}
+		if len(names) >= x.Added() {
+			s.names, names = names[:x.Added()], names[x.Added():]
+		}
+		src = model.Through(src, t.Threads, m)
+		for c, err := range src.Chunks(ctx) {
+			if err != nil {
+				return err
+			}
+			for i := range c.X.Rows {
+				s.values.Data = append(s.values.Data, c.X.Row(i)[c.X.Cols-x.Added():]...)
+			}
+			s.values.Rows += c.X.Rows
+		}
+		t.added = append(t.added, s)
+	}
+	return nil
+}
+
+// encoder is the trees with what adds columns in front of them.
+func (t *training) encoder(functions []model.Function) model.Encoder {
+	var maps []model.Map
+	for _, s := range t.added {
+		maps = append(maps, s.extension())
+	}
+	return model.Compose(&model.Binned{Quantizer: t.x.Quantizer, Functions: functions}, maps...)
+}
+
+// addedColumns is the number of all added columns.
+func (t *training) addedColumns() int {
+	n := 0
+	for _, s := range t.added {
+		n += s.values.Cols
+	}
+	return n
+}
+
+// addedNames is the names of all added columns; nil where some have none.
+func (t *training) addedNames() []string {
+	var names []string
+	for _, s := range t.added {
+		if len(s.names) != s.values.Cols {
+			return nil
+		}
+		names = append(names, s.names...)
+	}
+	return names
+}
+
+// scoreFolds puts rows into folds. Equal rows are in one fold, and so are a picture and its mirror image.
+func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds int) ([]uint8, error) {
+	short := d.Hashes
+	if short == nil {
+		for c, err := range d.Chunks(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			vectors.HashRows(c.X, func(_ int, h vectors.RowHash) { short = append(short, h.Short()) })
+		}
+	}
+	if err := vectors.CheckRows(len(short), d.Rows); err != nil {
+		return nil, err
+	}
+	var class []int32
+	if t.Inference.BalanceClasses && d.Labels != nil {
+		class = d.Labels.Class
+	}
+	fold, different := rowFolds(short, class, folds, t.Seed^'L', t.Similar.PerPicture())
+	if different < 2*folds {
+		return nil, fmt.Errorf("linear columns need %d different rows, and there are %d", 2*folds, different)
+	}
+	return fold, nil
+}
+
+// rowFolds puts rows into folds of about one size by their hashes, and counts the different ones. The copies of a
+// picture are in the fold of the picture. With classes, those of each class are spread evenly.
+func rowFolds(
+	hashes []uint64, class []int32, folds int, seed uint64, copies int,
+) (fold []uint8, different int) {
+	originals := len(hashes) / copies
+	keys := make([]uint64, originals)
+	for i := range keys {
+		keys[i] = rand.NewPCG(seed, hashes[i]).Uint64()
+	}
+	order := slices.Compact(slices.Sorted(slices.Values(keys)))
+	dealt := make([]uint8, len(order))
+	for k, place := range byClass(order, keys, class) {
+		dealt[place] = uint8(k % folds)
+	}
+	fold = make([]uint8, len(hashes))
+	for i := range fold {
+		place, _ := slices.BinarySearch(order, keys[i%originals])
+		fold[i] = dealt[place]
+	}
+	return fold, len(order)
+}
+
+// byClass returns the places in the order of keys, those of one class together: that of the first row with the key.
+// Without classes the order stays.
+func byClass(order, keys []uint64, class []int32) []int {
+	places, of := make([]int, len(order)), make([]int32, len(order))
+	for k := range places {
+		places[k] = k
+	}
+	if class == nil {
+		return places
+	}
+	for i := len(keys) - 1; i >= 0; i-- {
+		place, _ := slices.BinarySearch(order, keys[i])
+		of[place] = class[i]
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(of[a], of[b]) })
+	return places
+}
+
+// beside is a source with further columns.
+type beside struct {
+	vectors.Source
+	values vectors.Matrix // of every row
+}
+
+// Unwrap lends the source without them, for whatever it knows besides rows.
+func (b beside) Unwrap() vectors.Source { return b.Source }
+
+func (b beside) Dim() int { return b.Source.Dim() + b.values.Cols }
+
+func (b beside) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		var wide []float32
+		for c, err := range b.Source.Chunks(ctx) {
+			if err == nil {
+				err = vectors.CheckRows(min(c.First+c.X.Rows, b.values.Rows), c.First+c.X.Rows)
+			}
+			if err != nil {
+				yield(vectors.Chunk{}, err)
+				return
+			}
+			wide = wide[:0]
+			for i := range c.X.Rows {
+				wide = append(append(wide, c.X.Row(i)...), b.values.Row(c.First+i)...)
+			}
+			c.X = vectors.Matrix{Rows: c.X.Rows, Cols: b.Dim(), Data: wide}
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}

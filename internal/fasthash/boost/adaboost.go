@@ -1,0 +1,374 @@
+// Package boost is Step 2 of FastHash: it learns one bit from quantised columns by boosting complete decision trees,
+// and leaves a model.Ensemble.
+//
+//	adaboost.go   AdaBoost: the rounds, weights and tree weights
+//	logistic.go   the same for the logistic loss
+//	trim.go       weights become integers; the light rows are left out
+//	sample.go     the rows and columns that a tree may see, where it may not see all
+//	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
+//	histogram.go  the mass in every bin of the candidate columns
+//	split.go      the best column and bin of a node
+//	kernels.go    sums and extremes of whole histograms, in assembly where there are the instructions
+//	holdout.go    early stopping: rows held out of a bit tell when more trees do not help
+//	predict.go    what a tree and an ensemble say of the training rows
+//	stream.go     the same trees from columns in a file, where there are more rows than memory
+package boost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/portable"
+	"hashgrove/internal/par"
+	"hashgrove/internal/vectors"
+)
+
+// Discrete AdaBoost (Freund and Schapire, 1997) as the released FastHash code uses it for the exponential loss of Step
+// 2 (Lin et al., CVPR 2014, eq:opt_step2). With T_q(x) in {-1, +1} the tree of round q and u_i the weight of row i,
+//
+//	V+ = sum of u_i over T_q(x_i) = z_i,   V- = sum of the other u_i,
+//	w_q = ln(V+ / V-) / 2,                 u_i *= exp(-w_q z_i T_q(x_i)).
+//
+// Only the ratios of weights matter. So rows that a tree gets right keep their weight, the others are multiplied by
+// exp(2 w_q) = V+ / V-, and now and then all are scaled back to the sum n.
+//
+//	for each round
+//		trim       the heaviest rows that hold TrimMass of the weight    O(n)
+//		grow       T_q from these rows                                  O(Depth * NodeFeatures * n), nearly all the time
+//		predict    T_q of all rows, V+, V-                              O(Depth * n)
+//
+// A tree that is no better than chance (V+ <= V-) is dropped; the next round draws other columns. A tree without any
+// mistake has w_q = ln n + ln 1e8. A tree that needs no split to be right is the last: z is constant.
+
+// Options say how to learn. The zero value of a field means its default here; package fasthash fills in those of an
+// effort first.
+type Options struct {
+	Rounds       int     `json:"rounds"`        // trees at most; 200
+	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
+	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn per node; 0: see fewColumns; negative: all
+	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); < 0 or >= 1: all
+	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
+	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
+
+	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or as many as half
+	// of its draw. It comes with the columns, so it is not stored.
+	Favoured    int     `json:"-"`
+	RowShare    float64 `json:"row_share,omitempty"`    // share of the rows that a tree sees; 0 or 1: all
+	ColumnShare float64 `json:"column_share,omitempty"` // share of the columns that a tree sees; 0 or 1: all
+
+	EarlyStop int `json:"early_stop,omitempty"` // rounds without gain for rows held out, then the end; <= 0: never
+
+	Boost Algorithm `json:"boost,omitempty"` // AdaBoost
+	// For Logistic alone.
+	Rate     float64 `json:"rate,omitempty"`      // share of a Newton step that a tree makes; 0.3
+	Ridge    float64 `json:"ridge,omitempty"`     // added to the curvature of a leaf, in rows; 1
+	LeafBits int     `json:"leaf_bits,omitempty"` // a leaf has one of 2^LeafBits values, 1 to 4; 2
+}
+
+// Algorithm is a way of boosting.
+type Algorithm string
+
+// The algorithms.
+const (
+	AdaBoost Algorithm = "adaboost" // the paper's: exponential loss, trees that say -1 or +1 (adaboost.go)
+	Logistic Algorithm = "logistic" // logistic loss, trees with several values at their leaves (logistic.go)
+)
+
+// Up to fewColumns usable columns all are candidates by default, and lazyColumns are drawn from more. When all are
+// candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws
+// anew.
+const fewColumns, lazyColumns = 512, 200
+
+// maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.
+const maxRounds = 10_000
+
+// maxRows bounds the rows, as they share a total mass of 2^31. A mean of 64 is as good as more; with less, from 33
+// million rows on (weightScale), fewer of the light rows are trimmed and splits are coarser.
+const maxRows = 1 << 28
+
+// WithDefaults fills in the defaults and validates the options.
+func (o Options) WithDefaults() (Options, error) {
+	o.Rounds = cmp.Or(o.Rounds, 200)
+	o.Depth = cmp.Or(o.Depth, 4)
+	o.TrimMass = cmp.Or(o.TrimMass, 0.99)
+	o.MinNode = cmp.Or(o.MinNode, 5)
+	o.Boost = cmp.Or(o.Boost, AdaBoost)
+	if o.Boost == Logistic {
+		o.Rate, o.Ridge, o.LeafBits = cmp.Or(o.Rate, 0.3), cmp.Or(o.Ridge, 1), cmp.Or(o.LeafBits, 2)
+	}
+	switch {
+	case o.Rounds < 1 || o.Rounds > maxRounds:
+		return o, fmt.Errorf("%d boosting rounds: give 1 to %d", o.Rounds, maxRounds)
+	case o.Depth < 1 || o.Depth > model.MaxDepth:
+		return o, fmt.Errorf("trees of depth %d: give 1 to %d", o.Depth, model.MaxDepth)
+	case math.IsNaN(o.TrimMass):
+		return o, errors.New("the share of weight that a tree sees is not a number: give 0.9 to 0.99, or -1 for all")
+	case o.Boost != AdaBoost && o.Boost != Logistic:
+		return o, fmt.Errorf("there is no boosting algorithm %q: give %s or %s", o.Boost, AdaBoost, Logistic)
+	case o.Boost == AdaBoost && (o.Rate != 0 || o.Ridge != 0 || o.LeafBits != 0):
+		return o, fmt.Errorf("rate, ridge and leaf bits belong to the boosting algorithm %s", Logistic)
+	case o.Boost == Logistic && !(o.Rate > 0 && o.Rate <= 1):
+		return o, fmt.Errorf("a rate of %v: give a share of a step, more than 0 and at most 1", o.Rate)
+	case o.Boost == Logistic && !(o.Ridge > 0 && o.Ridge <= 1e6):
+		return o, fmt.Errorf("a ridge of %v: give a positive number of rows up to a million", o.Ridge)
+	case o.Boost == Logistic && (o.LeafBits < 1 || o.LeafBits > 4):
+		return o, fmt.Errorf("leaves of %d bits: give 1 to 4", o.LeafBits)
+	case !(o.RowShare >= 0 && o.RowShare <= 1) || !(o.ColumnShare >= 0 && o.ColumnShare <= 1):
+		return o, fmt.Errorf("shares of %v of the rows and %v of the columns: give numbers up to 1, or 0 for all",
+			o.RowShare, o.ColumnShare)
+	case o.NodeRows < 0:
+		return o, fmt.Errorf("%d rows per node: give a positive number, or 0 for all rows", o.NodeRows)
+	}
+	return o, nil
+}
+
+// Trainer learns bits from the same columns, one after the other, in memory that it keeps. It is not safe for
+// concurrent use.
+type Trainer struct {
+	x      *vectors.Columns
+	o      Options
+	team   *par.Team
+	n      int
+	usable []uint32 // columns with more than one bin
+
+	u      []float64    // weights, summing to n at first, to swell*n at most
+	total  float64      // of the weights, once they are multiplied with the factors of the last tree
+	mass   []int32      // the same as integers
+	z      []uint64     // bit i is 1 where z_i = +1; past the last row all bits are 0, here and in said
+	said   [][]uint64   // what each kept tree says, in the same form
+	vs     [][2]float64 // V- and V+ of each block of rows
+	paths  [][]uint8    // the columns that the last tree tests
+	output []int8
+
+	lot lot
+	watch
+	sift
+	grower
+	scorer
+	stream
+}
+
+// predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
+// such blocks, so it may not change with the number of threads.
+const predictBlock = 4096
+
+// New prepares to learn from x, which it keeps and never changes.
+func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
+	o, err := o.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	n := x.Rows
+	if n < 1 || x.Dim() < 1 || n > maxRows {
+		return nil, fmt.Errorf("cannot learn from %d rows of %d columns", n, x.Dim())
+	}
+	t := &Trainer{
+		x: x, o: o, team: par.NewTeam(threads), n: n, z: make([]uint64, (n+63)/64),
+		vs: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
+	}
+	t.findUsable()
+	t.lot = newLot(n, o, t.usable)
+	m := x.Memory()
+	if t.mass, err = vectors.NearRoom[int32](m, n); err != nil {
+		return nil, err
+	}
+	listed, block := n, siftRows(n, t.team.Size())
+	if m != nil {
+		if err := cmp.Or(o.checkStream(n), t.newStream()); err != nil {
+			return nil, err
+		}
+		listed, block = 0, streamRows
+	}
+	t.sift = newSift(n, block)
+	t.grower = newGrower(listed, o, len(t.usable), t.team.Size())
+	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
+	if o.Boost == Logistic {
+		if err := t.newScorer(); err != nil {
+			return nil, err
+		}
+	}
+	if t.u, err = vectors.NearRoom[float64](m, n); err != nil {
+		return nil, err
+	}
+	t.output, err = vectors.Room[int8](m, n)
+	return t, err
+}
+
+// findUsable lists the columns with more than one bin.
+func (t *Trainer) findUsable() {
+	constant := make([]bool, t.x.Dim())
+	t.team.For(t.x.Dim(), func(j int) {
+		column := t.x.Column(j)
+		i := 1
+		for i < t.n && column[i] == column[0] {
+			i++
+		}
+		constant[j] = i == t.n
+	})
+	for j, c := range constant {
+		if !c {
+			t.usable = append(t.usable, uint32(j))
+		}
+	}
+}
+
+// Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
+// any scale; nil means equal ones. It returns the hash function, its output for every row (+1 or -1; lent until the
+// next call) and the share of rows where that is not z, of those learned from. Seed and bit choose the random draws,
+// and the bit the rows that early stopping holds out.
+func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
+	bit int) (model.Function, []int8, float64, error) {
+	if len(z) != t.n || weight != nil && len(weight) != t.n {
+		panic("boost: Fit needs one sign and one weight for each row")
+	}
+	if err := t.setProblem(z, weight); err != nil {
+		return nil, nil, 0, err
+	}
+	t.setAside(bit)
+	stream := func(q int) uint64 { return uint64(bit)<<32 | uint64(q)<<9 }
+	learn := t.fitAdaBoost
+	if t.o.Boost == Logistic {
+		learn = t.fitLogistic
+	}
+	e, err := learn(ctx, seed, stream)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return e, t.output, t.countWrong(), nil
+}
+
+// fitAdaBoost is Fit for AdaBoost, after setProblem.
+func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q int) uint64) (*model.Ensemble, error) {
+	e := &model.Ensemble{Depth: t.o.Depth}
+	var w []float64 // w_q of the trees in e
+	keep := func(wq float64) {
+		w = append(w, wq)
+		e.Feature = append(e.Feature, t.tree.feature...)
+		e.Bin = append(e.Bin, t.tree.bin...)
+		e.Leaf = append(e.Leaf, t.tree.leaf...)
+	}
+	last, right, wrong := t.z, 1.0, 1.0
+	t.total = float64(t.n)
+	for q := range t.o.Rounds {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
+		}
+		t.updateMasses(last, right, wrong)
+		t.draw(seed, stream(q))
+		t.trim()
+		t.grow(seed, stream(q))
+		if err := t.makeRoom(len(w)); err != nil {
+			return nil, err
+		}
+		last = t.answersOf(len(w))
+		vRight, vWrong := t.predict(last)
+		var wq float64
+		wq, right, wrong = treeWeight(vRight, vWrong, t.n)
+		if t.total = float64(vRight*right) + float64(vWrong*wrong); wq == 0 {
+			continue
+		}
+		keep(wq)
+		if vWrong == 0 && !t.tree.isSplit() || t.stopsAdaBoost(q, len(w), last, wq) {
+			break
+		}
+	}
+	if len(w) == 0 { // no round has changed the weights: the first tree grows again, and is kept
+		t.draw(seed, stream(0))
+		t.trim()
+		t.grow(seed, stream(0))
+		t.predict(t.answersOf(0))
+		keep(0)
+	}
+	if best := t.watch.trees; best > 0 {
+		w = w[:best]
+		shorten(e, best)
+	}
+	e.Weight = integerWeights(w)
+	t.vote(e.Weight)
+	return e, nil
+}
+
+// setProblem sets z and the weights before the first round.
+func (t *Trainer) setProblem(z []int8, weight []float64) error {
+	clear(t.z)
+	for i, v := range z {
+		switch v {
+		case 1:
+			t.z[i/64] |= 1 << (i % 64)
+		case -1:
+		default:
+			panic("boost: Fit with a sign that is neither -1 nor +1")
+		}
+	}
+	if weight == nil {
+		for i := range t.u {
+			t.u[i] = 1
+		}
+		return nil
+	}
+	top := 0.0
+	for i, w := range weight {
+		if !(w >= 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("row %d has the weight %v: weights are finite and not negative", i, w)
+		}
+		top = max(top, w)
+	}
+	if top == 0 {
+		return errors.New("all rows have the weight 0: give at least one a positive weight, or none at all")
+	}
+	// Dividing by the greatest first keeps the sum finite.
+	sum := 0.0
+	for i, w := range weight {
+		t.u[i] = w / top
+		sum += t.u[i]
+	}
+	scale := float64(t.n) / sum
+	for i := range t.u {
+		t.u[i] *= scale
+	}
+	return nil
+}
+
+// swell bounds the sum of the weights, in parts of n.
+const swell = 4
+
+// treeWeight returns the weight of a tree, and the factors for the weights of the n rows that it gets right and wrong.
+func treeWeight(vRight, vWrong float64, n int) (w, right, wrong float64) {
+	const eps = 0x1p-52
+	switch {
+	case vWrong > eps && vRight <= vWrong:
+		return 0, 1, 1
+	case vWrong > eps:
+		w = portable.PreciseLn(vRight/vWrong) / 2
+		right, wrong = 1, vRight/vWrong
+	default:
+		w = portable.PreciseLn(float64(n)) + portable.PreciseLn(1e8)
+		right, wrong = 1, float64(n)*1e8*float64(n)*1e8
+	}
+	if sum := vRight + float64(vWrong*wrong); sum > swell*float64(n) {
+		right = float64(n) / sum
+		wrong *= right
+	}
+	return w, right, wrong
+}
+
+// integerWeights turns tree weights into integers whose sum is below 2^31, each at least 1.
+func integerWeights(w []float64) []int32 {
+	sum := 0.0
+	for _, v := range w {
+		sum += v
+	}
+	scale := 0.0
+	if sum > 0 {
+		scale = float64(math.MaxInt32-len(w)-1) / sum
+	}
+	out := make([]int32, len(w))
+	for q, v := range w {
+		out[q] = max(1, int32(v*scale))
+	}
+	return out
+}

@@ -1,0 +1,362 @@
+package boost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// hills is a problem that trees learn but not at once: z is the side of a curved surface, with some noise in it.
+func hills(rng *rand.Rand, n, dim int) (*vectors.Columns, []int8, []float64) {
+	x := columnsOf(n, dim, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
+	z, weight := make([]int8, n), make([]float64, n)
+	for i := range z {
+		a, b, c := float64(x.Column(0)[i])-128, float64(x.Column(1)[i])-128, float64(x.Column(2)[i])-128
+		z[i] = -1
+		if a*b/100+c > 60*rng.NormFloat64() {
+			z[i] = 1
+		}
+		weight[i] = 0.5 + rng.Float64()
+	}
+	return x, z, weight
+}
+
+// sayOf follows row i through tree q, node by node.
+func sayOf(e *model.Ensemble, q int, x *vectors.Columns, i int) int8 {
+	splits := model.Splits(e.Depth)
+	at := 0
+	for at < splits {
+		if x.Column(int(e.Feature[q*splits+at]))[i] <= e.Bin[q*splits+at] {
+			at = 2*at + 1
+		} else {
+			at = 2*at + 2
+		}
+	}
+	leaf := at - splits
+	return int8(e.Leaf[q*model.LeafWords(e.Depth)+leaf/64]>>(leaf%64)&1)*2 - 1
+}
+
+// fit fits and checks what must hold of every result: the function is sound, the output is what it says, and the error
+// is where that differs from z, of the rows learned from.
+func fit(t testing.TB, b *Trainer, z []int8, weight []float64, seed uint64,
+	bit int) (*model.Ensemble, []int8, float64) {
+	t.Helper()
+	f, output, miss, err := b.Fit(context.Background(), z, weight, seed, bit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := f.(*model.Ensemble)
+	if err := e.Check(b.x.Dim()); err != nil {
+		t.Fatal(err)
+	}
+	mistakes := 0
+	for i := range z {
+		score := int64(0)
+		for q, w := range e.Weight {
+			score += int64(w) * int64(sayOf(e, q, b.x, i))
+		}
+		if (score >= 0) != (output[i] == 1) || output[i] != 1 && output[i] != -1 {
+			t.Fatalf("row %d has the score %d and the output %d", i, score, output[i])
+		}
+		if output[i] != z[i] && !slices.Contains(b.held, int32(i)) {
+			mistakes++
+		}
+	}
+	if miss != float64(mistakes)/float64(len(z)-len(b.held)) {
+		t.Fatalf("error %v with %d mistakes in %d rows", miss, mistakes, len(z))
+	}
+	return e, output, miss
+}
+
+func TestEveryDepthLearns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, z, _ := hills(rng, 3000, 20)
+	last := 1.0
+	for depth := 1; depth <= model.MaxDepth; depth++ {
+		b := newTrainer(t, x, Options{Rounds: 30, Depth: depth, NodeFeatures: 10}, 2)
+		_, _, miss := fit(t, b, z, nil, 1, 0)
+		if miss > last+0.01 {
+			t.Errorf("depth %d has the error %v, after %v", depth, miss, last)
+		}
+		last = miss
+		b = newTrainer(t, x, Options{Rounds: 30, Depth: depth, NodeFeatures: 10, Boost: Logistic}, 2)
+		if _, _, logistic := fit(t, b, z, nil, 1, 0); logistic > miss+0.05 {
+			t.Errorf("depth %d: logistic boosting has the error %v, and AdaBoost %v", depth, logistic, miss)
+		}
+	}
+	if last > 0.01 {
+		t.Errorf("the deepest trees have the error %v", last)
+	}
+}
+
+func TestSameOnAnyNumberOfThreads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	x, z, weight := hills(rng, predictBlock+siftBlock+77, 11)
+	for _, o := range []Options{{Rounds: 6, NodeFeatures: 5},
+		{Rounds: 6, NodeFeatures: -1, NodeRows: 500, Depth: 6, TrimMass: 0.9},
+		{Rounds: 6, NodeFeatures: 5, Boost: Logistic}, {Rounds: 6, NodeFeatures: -1}} {
+		var first *model.Ensemble
+		var said []int8
+		for _, threads := range []int{1, 2, 7} {
+			b := newTrainer(t, x, o, threads)
+			for range 2 { // and the same again in used memory
+				e, output, _ := fit(t, b, z, weight, 3, 4)
+				if first == nil {
+					first, said = e, slices.Clone(output)
+				}
+				if !reflect.DeepEqual(e, first) || !slices.Equal(output, said) {
+					t.Fatalf("%+v: other trees on %d threads", o, threads)
+				}
+			}
+		}
+		if o.NodeFeatures < 0 && o.NodeRows == 0 {
+			continue // nothing is drawn
+		}
+		b := newTrainer(t, x, o, 2)
+		if e, _, _ := fit(t, b, z, weight, 3, 5); reflect.DeepEqual(e, first) {
+			t.Error("another bit drew the same")
+		}
+		if e, _, _ := fit(t, b, z, weight, 4, 4); reflect.DeepEqual(e, first) {
+			t.Error("another seed drew the same")
+		}
+	}
+}
+
+// TestSharedTurns: where threads share the rows of a group of columns, trees are those of one thread.
+func TestSharedTurns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 2))
+	x, z, weight := hills(rng, maxShares*shareRows+siftBlock+77, 9)
+	for _, o := range []Options{{Rounds: 3, NodeFeatures: 5}, {Rounds: 4, NodeFeatures: -1, Boost: Logistic},
+		{Rounds: 4, NodeFeatures: -1, RowShare: 0.9, TrimMass: -1}, {Rounds: 3, NodeFeatures: -1, EarlyStop: 9}} {
+		alone, _, _ := fit(t, newTrainer(t, x, o, 1), z, weight, 3, 4)
+		for _, threads := range []int{manyThreads, 7, 40} {
+			if e, _, _ := fit(t, newTrainer(t, x, o, threads), z, weight, 3, 4); !reflect.DeepEqual(e, alone) {
+				t.Fatalf("%+v: other trees on %d threads", o, threads)
+			}
+		}
+	}
+}
+
+func TestSeparableDataAreLearned(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	x := columnsOf(2000, 30, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
+	z := make([]int8, x.Rows)
+	for i := range z {
+		sum := 0
+		for j := range 6 {
+			sum += int(x.Column(j)[i])
+		}
+		z[i] = 1
+		if sum < 6*128 {
+			z[i] = -1
+		}
+	}
+	if _, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 60}, 2), z, nil, 1, 0); miss > 0.05 {
+		t.Errorf("error %v", miss)
+	}
+}
+
+// The first split of an exact XOR does not lower the error, but must be made.
+func TestXOR(t *testing.T) {
+	for noise := range 3 {
+		x := columnsOf(400, 2+noise, func(i, j int) uint8 { return uint8(i >> j & 1 * 200) })
+		z := make([]int8, x.Rows)
+		for i := range z {
+			z[i] = int8(2*((i^i>>1)&1) - 1)
+		}
+		e, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 20, Depth: 2}, 1), z, nil, 1, 0)
+		if noise == 0 && miss != 0 {
+			t.Errorf("error %v with %d trees", miss, e.Trees())
+		}
+		if noise == 0 && (e.Bin[0] != 99 || e.Feature[0] != 0) {
+			t.Errorf("the gap from 0 to 200 is split at %d of column %d", e.Bin[0], e.Feature[0])
+		}
+	}
+}
+
+func TestConstantBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, sign := range []int8{-1, 1} {
+		x, z, _ := hills(rng, 100, 3)
+		for i := range z {
+			z[i] = sign
+		}
+		if e, output, miss := fit(t, newTrainer(t, x, Options{}, 1), z, nil, 1, 0); miss != 0 || output[0] != sign ||
+			e.Trees() != 1 {
+			t.Errorf("z = %d: error %v with %d trees", sign, miss, e.Trees())
+		}
+	}
+	// Nothing to tell the rows apart, and as many of one sign as of the other: no tree is better than chance, one is kept.
+	x := columnsOf(20, 2, func(i, j int) uint8 { return uint8(j) })
+	z := make([]int8, x.Rows)
+	for i := range z {
+		z[i] = int8(2*(i%2) - 1)
+	}
+	if e, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 5}, 1), z, nil, 1, 0); miss != 0.5 || e.Trees() != 1 {
+		t.Errorf("error %v with %d trees", miss, e.Trees())
+	}
+	// Five of a sign are too few for a split.
+	x = columnsOf(40, 1, func(i, j int) uint8 { return uint8(i) })
+	z = slices.Repeat([]int8{1}, x.Rows)
+	copy(z, []int8{-1, -1, -1, -1, -1})
+	if _, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 5}, 1), z, nil, 1, 0); miss != 5.0/40 {
+		t.Errorf("five of a sign: error %v", miss)
+	}
+	// A tree without mistakes does not end the rounds.
+	if e, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 5, MinNode: 4}, 1), z, nil, 1, 0); miss != 0 ||
+		e.Trees() != 5 {
+		t.Errorf("five of a sign, and four too few: error %v with %d trees", miss, e.Trees())
+	}
+}
+
+func TestEveryRoundDrawsAnew(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	x, z, _ := hills(rng, 300, 20)
+	e, _, _ := fit(t, newTrainer(t, x, Options{Rounds: 20, Depth: 1, NodeFeatures: 1}, 1), z, nil, 1, 0)
+	roots := slices.Clone(e.Feature)
+	slices.Sort(roots)
+	if roots = slices.Compact(roots); len(roots) < 5 {
+		t.Errorf("20 rounds drew the columns %v", roots)
+	}
+}
+
+func TestScoreZeroIsPlus(t *testing.T) {
+	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
+	b := newTrainer(t, x, Options{}, 1)
+	copy(b.answersOf(0), []uint64{0b001})
+	copy(b.answersOf(1), []uint64{0b011})
+	b.vote([]int32{9, 9})
+	if want := []int8{1, 1, -1}; !slices.Equal(b.output, want) {
+		t.Errorf("output %v, want %v", b.output, want)
+	}
+}
+
+func TestWeightsMatter(t *testing.T) {
+	// Column 0 is right for the heavy rows, and nothing is right for the others.
+	x := columnsOf(400, 1, func(i, j int) uint8 { return uint8(i / 10 % 2) })
+	z, weight := make([]int8, x.Rows), make([]float64, x.Rows)
+	for i := range z {
+		z[i] = int8(2*(i/10%2) - 1)
+		weight[i] = 1
+		if i >= 100 {
+			z[i] = -z[i]
+			weight[i] = 1e-3
+		}
+	}
+	o := Options{Rounds: 1, Depth: 1}
+	if _, _, miss := fit(t, newTrainer(t, x, o, 1), z, nil, 1, 0); miss != 0.25 {
+		t.Errorf("equal weights: error %v", miss)
+	}
+	if _, _, miss := fit(t, newTrainer(t, x, o, 1), z, weight, 1, 0); miss != 0.75 {
+		t.Errorf("heavy rows: error %v", miss)
+	}
+	for i := range weight {
+		weight[i] *= 1e306
+	}
+	if _, _, miss := fit(t, newTrainer(t, x, o, 1), z, weight, 1, 0); miss != 0.75 {
+		t.Errorf("very heavy rows: error %v", miss)
+	}
+}
+
+func TestFewRowsPerNodeStillLearn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	x, z, weight := hills(rng, 5000, 12)
+	all := newTrainer(t, x, Options{Rounds: 40, NodeFeatures: 11}, 2)
+	few := newTrainer(t, x, Options{Rounds: 40, NodeFeatures: 11, NodeRows: 300}, 2)
+	_, _, missAll := fit(t, all, z, weight, 1, 0)
+	_, _, missFew := fit(t, few, z, weight, 1, 0)
+	if missFew > missAll+0.06 {
+		t.Errorf("error %v with 300 rows per node, %v with all", missFew, missAll)
+	}
+	if few.updates*2 > all.updates {
+		t.Errorf("%d additions with 300 rows per node, %d with all", few.updates, all.updates)
+	}
+	// As many rows as there are means all of them.
+	same := newTrainer(t, x, Options{Rounds: 3, NodeRows: 5000}, 2)
+	plain := newTrainer(t, x, Options{Rounds: 3}, 2)
+	a, _, _ := fit(t, same, z, weight, 1, 0)
+	b, _, _ := fit(t, plain, z, weight, 1, 0)
+	if !reflect.DeepEqual(a, b) {
+		t.Error("a sample of all rows is not all rows")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
+	for _, o := range []Options{{Rounds: -1}, {Rounds: maxRounds + 1}, {Depth: 9}, {Depth: -1}, {NodeRows: -1},
+		{TrimMass: math.NaN()}, {Boost: "gradient"}, {Rate: 0.1}, {LeafBits: 1}, {Boost: Logistic, Rate: 1.5},
+		{Boost: Logistic, Rate: math.NaN()}, {Boost: Logistic, Ridge: -1}, {Boost: Logistic, LeafBits: 5}} {
+		if _, err := New(x, o, 1); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	if _, err := New(columnsOf(0, 1, nil), Options{}, 1); err == nil {
+		t.Error("no rows were taken")
+	}
+	if _, err := New(&vectors.Columns{Quantizer: x.Quantizer, Rows: maxRows + 1}, Options{}, 1); err == nil {
+		t.Error("too many rows were taken")
+	}
+	b := newTrainer(t, x, Options{}, 1)
+	z := []int8{1, -1, 1}
+	for _, weight := range [][]float64{{1, -1, 1}, {1, math.NaN(), 1}, {1, math.Inf(1), 1}, {0, 0, 0}} {
+		if _, _, _, err := b.Fit(context.Background(), z, weight, 1, 0); err == nil {
+			t.Errorf("weights %v were taken", weight)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := errors.New("enough")
+	cancel(stop)
+	if _, _, _, err := b.Fit(ctx, z, nil, 1, 0); !errors.Is(err, stop) {
+		t.Errorf("after cancelling: %v", err)
+	}
+	for _, slip := range []func(){
+		func() { b.Fit(ctx, z[:2], nil, 1, 0) },
+		func() { b.Fit(ctx, z, []float64{1}, 1, 0) },
+		func() { b.Fit(ctx, []int8{1, 0, 1}, nil, 1, 0) },
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.HasPrefix(fmt.Sprint(p), "boost: ") {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			slip()
+		}()
+	}
+}
+
+func TestMemoryIsUsedAgain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	x, z, weight := hills(rng, 500, 20)
+	b := newTrainer(t, x, Options{Rounds: 50, Depth: 5}, 1)
+	fit(t, b, z, weight, 1, 0)
+	perRound := testing.AllocsPerRun(1, func() { _, _, _, _ = b.Fit(context.Background(), z, weight, 1, 0) }) / 50
+	if perRound > 30 {
+		t.Errorf("%v allocations in a round", perRound)
+	}
+}
+
+func FuzzFit(f *testing.F) {
+	f.Add(uint64(1), uint16(50), uint8(4), uint8(3), uint8(2), int8(5), uint16(0))
+	f.Add(uint64(2), uint16(200), uint8(9), uint8(8), uint8(0), int8(-1), uint16(20))
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16, dim, depth, columns uint8, minNode int8, nodeRows uint16) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		x, z, weight := problem(rng, 1+int(n%300), 1+int(dim%16))
+		o := Options{Rounds: 5, Depth: 1 + int(depth%8), NodeFeatures: int(columns), MinNode: int(minNode),
+			NodeRows: int(nodeRows)}
+		a, output, _ := fit(t, newTrainer(t, x, o, 1), z, weight, seed, 3)
+		b, other, _ := fit(t, newTrainer(t, x, o, 3), z, weight, seed, 3)
+		if !reflect.DeepEqual(a, b) || !slices.Equal(output, other) {
+			t.Error("other trees on three threads")
+		}
+	})
+}

@@ -1,0 +1,249 @@
+package boost
+
+import (
+	"context"
+	"fmt"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/portable"
+	"hashgrove/internal/vectors"
+)
+
+// Logistic boosting (Friedman, Hastie and Tibshirani: Additive logistic regression, 2000; Newton steps as in Chen and
+// Guestrin, KDD 2016) with trees that split as those of AdaBoost do. With F_i the score of row i so far, m_i = z_i F_i
+// its margin and u_i its weight before the first round,
+//
+//	p_i = 1 / (1 + exp(m_i)),   g_i = u_i p_i,   h_i = u_i p_i (1 - p_i)      gradient and curvature of the loss
+//	v   = Rate * (sum of z_i g_i) / (sum of h_i + Ridge)                      value of a leaf, over its rows
+//	F_i += v
+//
+// The masses that a tree sees are the g_i, which no row can drive beyond u_i: that is why rows that cannot be learned
+// do less harm than in AdaBoost, whose weights grow without bound. Splits are by the least weighted error, not by the
+// greatest fall of the quadratic loss, so that all of grow.go serves both.
+//
+// A leaf value is one of 2^LeafBits odd multiples of a unit, so a tree is LeafBits trees of the form that models have:
+// the same splits, the signs of one binary digit each, and the weights 1, 2, 4... times the unit. Scores are updated
+// with these values, so later trees correct what rounding has changed. Everything but p is an integer, and p comes from
+// a table: models are the same on every machine and any number of cores.
+//
+//	for each round
+//		weigh      g_i of all rows as masses                    O(n)
+//		trim, grow as in AdaBoost                               nearly all the time
+//		settle     leaf of every row, sums, values, scores      O(Depth * n)
+
+// Scores are integers in units of 1/scoreUnit. Margins beyond topMargin, 16, count as that.
+const (
+	scoreUnit = 1 << 12
+	topMargin = 1<<16 - 1
+	topLeaf   = 8 * scoreUnit // greatest value of a leaf
+)
+
+// scorer is the memory for logistic boosting; empty for AdaBoost.
+type scorer struct {
+	score  []int32
+	leaf   []uint8      // of each row in the last tree
+	chance []float32    // p by topMargin + margin
+	sums   [][][2]int64 // by block of rows and leaf: signed g and h, in masses
+	value  []int32      // of each leaf of the last tree
+	digits []uint8      // of each leaf: the multiple of the unit, 0 for the least
+	unit   int32
+}
+
+func (t *Trainer) newScorer() (err error) {
+	leaves := 1 << t.o.Depth
+	s := scorer{
+		leaf: t.place, chance: make([]float32, 2*topMargin+1), sums: make([][][2]int64, len(t.blocks)),
+		value: make([]int32, leaves), digits: make([]uint8, leaves),
+	}
+	for i := range s.chance {
+		s.chance[i] = float32(1 / (1 + portable.Exp(float64(i-topMargin)/scoreUnit)))
+	}
+	for b := range s.sums {
+		s.sums[b] = make([][2]int64, leaves)
+	}
+	if s.leaf == nil { // else the places of the nodes are not needed when leaves are
+		s.leaf = make([]uint8, t.n)
+	}
+	s.score, err = vectors.NearRoom[int32](t.x.Memory(), t.n)
+	t.scorer = s
+	return err
+}
+
+// chanceOf is p for a row whose target is z: 0 for -1, 1 for +1.
+func (s *scorer) chanceOf(row int, z uint64) float64 {
+	margin := int(s.score[row])
+	if z == 0 {
+		margin = -margin
+	}
+	return float64(s.chance[topMargin+max(-topMargin, min(margin, topMargin))])
+}
+
+// fitLogistic is Fit for the logistic loss, after setProblem.
+func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q int) uint64) (*model.Ensemble, error) {
+	e := &model.Ensemble{Depth: t.o.Depth}
+	clear(t.score)
+	for q := range t.o.Rounds {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
+		}
+		t.weigh()
+		t.draw(seed, stream(q))
+		t.trim()
+		t.grow(seed, stream(q))
+		t.settle()
+		if t.unit == 0 {
+			continue // nothing to be gained from these columns
+		}
+		t.addTrees(e)
+		if !t.tree.isSplit() && (t.lot.rows == nil || t.isConstant()) || t.stopsLogistic(q, e.Trees()) {
+			break
+		}
+	}
+	if e.Trees() == 0 { // no round has found anything: the last tree stays, and says +1 to all
+		most := int32(1)<<t.o.LeafBits - 1
+		t.unit = 1
+		for l := range t.digits {
+			t.digits[l] = uint8((1 + most) / 2)
+		}
+		t.addTrees(e)
+	}
+	if best := t.watch.trees; best > 0 {
+		shorten(e, best)
+		copy(t.score, t.saved)
+	}
+	t.signs()
+	return e, nil
+}
+
+// massScale turns weights that sum to n into masses that sum to less than totalMass.
+func (t *Trainer) massScale() float64 { return float64(totalMass-1-t.n) / float64(t.n) }
+
+// weigh sets the masses to the gradients.
+func (t *Trainer) weigh() {
+	scale := t.massScale()
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
+		sums := &t.blocks[b]
+		clear(sums[:])
+		whole := int64(0)
+		for r := lo; r < hi; r++ {
+			g := t.u[r] * t.chanceOf(r, t.z[r/64]>>(r%64)&1)
+			m := max(1, int32(float64(g*scale)+0.5))
+			t.mass[r] = m
+			whole += int64(m)
+			sums[magnitude(m)%magnitudes] += int64(m)
+		}
+		t.whole[b] = whole
+	})
+}
+
+// settle finds the leaf of every row, sets the values of the leaves and adds them to the scores.
+func (t *Trainer) settle() {
+	t.setPaths()
+	scale := t.massScale()
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
+		t.fetch(t.tree.feature, lo, hi)
+		sums := t.scorer.sums[b]
+		clear(sums)
+		for r := lo; r < hi; r++ {
+			leaf := leafOf(r, t.paths, t.tree.bin)
+			t.leaf[r] = uint8(leaf)
+			p := t.chanceOf(r, t.z[r/64]>>(r%64)&1)
+			h := t.u[r] * float64(p*(1-p))
+			if t.out != nil && t.out[r/64]>>(r%64)&1 == 1 {
+				continue
+			}
+			sums[leaf][0] += int64(t.signed(r))
+			sums[leaf][1] += int64(float64(h*scale) + 0.5)
+		}
+	})
+	total := make([][2]int64, len(t.value))
+	for _, sums := range t.scorer.sums {
+		for l, s := range sums {
+			total[l][0] += s[0]
+			total[l][1] += s[1]
+		}
+	}
+	ridge := int64(t.o.Ridge * scale)
+	for l, s := range total {
+		t.value[l] = newtonStep(s[0], s[1]+ridge, int64(t.o.Rate*(1<<16)))
+	}
+	t.roundLeaves(total)
+	t.team.Blocks(t.n, t.block, func(_, lo, hi int) {
+		for r := lo; r < hi; r++ {
+			t.score[r] += t.value[t.leaf[r]]
+		}
+	})
+}
+
+// newtonStep is rate/2^16 * g/h in units of the score, rounded, and at most topLeaf.
+func newtonStep(g, h, rate int64) int32 {
+	if h <= 0 {
+		return 0
+	}
+	// |g| is below 2^31, so the product is below 2^60.
+	return int32(max(-topLeaf, min(g*rate/(h*(1<<16/scoreUnit)), topLeaf)))
+}
+
+// roundLeaves replaces the values by odd multiples of one unit, of several units the one that costs least: the sum over
+// leaves of h times the squared change.
+func (t *Trainer) roundLeaves(total [][2]int64) {
+	top := int32(0)
+	for _, v := range t.value {
+		top = max(top, v, -v)
+	}
+	most := int32(1)<<t.o.LeafBits - 1 // greatest multiple
+	t.unit = 0
+	if top == 0 {
+		return
+	}
+	best := -1.0
+	for part := int32(4); part <= 16; part++ {
+		unit := max(1, int32(int64(top)*int64(part)/int64(16*most)))
+		cost := 0.0
+		for l, v := range t.value {
+			d := float64(v - oddMultiple(v, unit, most)*unit)
+			cost += float64(float64(total[l][1]) * float64(d*d))
+		}
+		if best < 0 || cost < best {
+			best, t.unit = cost, unit
+		}
+	}
+	for l, v := range t.value {
+		k := oddMultiple(v, t.unit, most)
+		t.digits[l], t.value[l] = uint8((k+most)/2), k*t.unit
+	}
+}
+
+// oddMultiple is the odd number k, at most most in size, for which k*unit is nearest to v.
+func oddMultiple(v, unit, most int32) int32 {
+	size := max(v, -v)
+	k := min(size/unit/2*2+1, most)
+	if v < 0 {
+		return -k
+	}
+	return k
+}
+
+// addTrees adds the last tree to the ensemble, once for each binary digit of its leaves.
+func (t *Trainer) addTrees(e *model.Ensemble) {
+	for digit := range t.o.LeafBits {
+		clear(t.tree.leaf)
+		for l, d := range t.digits {
+			t.tree.leaf[l/64] |= uint64(d>>digit&1) << (l % 64)
+		}
+		e.Feature = append(e.Feature, t.tree.feature...)
+		e.Bin = append(e.Bin, t.tree.bin...)
+		e.Leaf = append(e.Leaf, t.tree.leaf...)
+		e.Weight = append(e.Weight, t.unit<<digit)
+	}
+}
+
+// signs writes the output of the ensemble by the scores.
+func (t *Trainer) signs() {
+	for r, f := range t.score {
+		t.output[r] = 1
+		if f < 0 {
+			t.output[r] = -1
+		}
+	}
+}

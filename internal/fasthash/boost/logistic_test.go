@@ -1,0 +1,199 @@
+package boost
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// slowLogistic boosts row by row and node by node, with floats where the fast code has tables.
+func slowLogistic(t *testing.T, b *Trainer, z []int8, weight []float64, seed, bit uint64) (value [][]int32, leaf [][]int) {
+	t.Helper()
+	if err := b.setProblem(z, weight); err != nil {
+		t.Fatal(err)
+	}
+	b.setAside(int(bit))
+	n, most := len(z), int32(1)<<b.o.LeafBits-1
+	scale := float64(math.MaxInt32-1-n) / float64(n)
+	score := make([]int32, n)
+	for q := range uint64(b.o.Rounds) {
+		rows, curvature := make([]row, n), make([]int64, n)
+		for i := range rows {
+			margin := max(-topMargin, min(int(score[i])*int(z[i]), topMargin))
+			p := float64(float32(1 / (1 + math.Exp(float64(margin)/scoreUnit))))
+			rows[i] = row{i, max(1, int64(b.u[i]*p*scale+0.5)), z[i] == 1}
+			curvature[i] = int64(b.u[i]*(p*(1-p))*scale + 0.5)
+		}
+		seen := rows
+		if b.o.TrimMass > 0 {
+			seen = slowTrim(rows, b.o.TrimMass)
+		}
+		isHeld := func(i int) bool { return slices.Contains(b.held, int32(i)) }
+		seen = slices.DeleteFunc(slices.Clone(seen), func(r row) bool { return isHeld(r.i) })
+		s := slowTree{b, seed, bit<<32 | q<<9, make([]uint32, len(b.tree.bin)), make([]uint8, len(b.tree.bin)),
+			make([]bool, 1<<b.o.Depth)}
+		for i := range s.bin {
+			s.bin[i] = noBin
+		}
+		s.grow(0, 0, seen)
+		at, g, h := make([]int, n), make([]int64, len(s.leaf)), make([]int64, len(s.leaf))
+		for i, r := range rows {
+			node := 0
+			for node < len(s.bin) {
+				if s.bin[node] == noBin || b.x.Column(int(s.feature[node]))[i] <= s.bin[node] {
+					node = 2*node + 1
+				} else {
+					node = 2*node + 2
+				}
+			}
+			if at[i] = node - len(s.bin); !isHeld(i) {
+				g[at[i]] += r.signed()
+				h[at[i]] += curvature[i]
+			}
+		}
+		v := make([]int32, len(g))
+		for l := range v {
+			step := float64(int64(b.o.Rate*(1<<16))) / (1 << 16) * float64(g[l]) / float64(h[l]+int64(b.o.Ridge*scale))
+			v[l] = int32(max(-topLeaf, min(math.Trunc(step*scoreUnit+math.Copysign(1e-9, step)), topLeaf)))
+		}
+		if v = nearestLevels(v, h, most); v == nil {
+			continue
+		}
+		value, leaf = append(value, v), append(leaf, at)
+		for i := range score {
+			score[i] += v[at[i]]
+		}
+	}
+	return value, leaf
+}
+
+// nearestLevels tries the units and the odd multiples of each; nil where all values are 0.
+func nearestLevels(v []int32, h []int64, most int32) []int32 {
+	top := slices.Max(append(slices.Clone(v), -slices.Min(v)))
+	if top == 0 {
+		return nil
+	}
+	least := math.Inf(1)
+	var best []int32
+	for part := int32(4); part <= 16; part++ {
+		unit := max(1, int32(int64(top)*int64(part)/int64(16*most)))
+		cost, levels := 0.0, make([]int32, len(v))
+		for l := range v {
+			for k := -most; k <= most; k += 2 { // the later of two that are equally near is further from 0 for v >= 0
+				d, old := v[l]-k*unit, v[l]-levels[l]
+				if levels[l] == 0 || d*d < old*old || d*d == old*old && (v[l] >= 0) == (k > 0) && k*k > 1 {
+					levels[l] = k * unit
+				}
+			}
+			if v[l] == 0 {
+				levels[l] = unit
+			}
+			d := float64(v[l] - levels[l])
+			cost += float64(h[l]) * (d * d)
+		}
+		if cost < least {
+			least, best = cost, levels
+		}
+	}
+	return best
+}
+
+func TestLogisticBoostingFollowsItsDefinition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	for turn := range 60 {
+		var x *vectors.Columns
+		var z []int8
+		var weight []float64
+		if turn%2 == 0 {
+			x, z, weight = hills(rng, 30+rng.IntN(200), 3+rng.IntN(8))
+		} else {
+			x, z, weight = problem(rng, 2+rng.IntN(200), 1+rng.IntN(12))
+		}
+		o := Options{Boost: Logistic, Rounds: 8, Depth: 1 + turn%5, NodeFeatures: []int{-1, 0, 2}[turn%3],
+			TrimMass: []float64{-1, 0.9, 0.99}[rng.IntN(3)], LeafBits: 1 + turn%4, Rate: []float64{0, 0.1, 1}[rng.IntN(3)]}
+		b := newTrainer(t, x, o, 1+turn%3)
+		e, _, _ := fit(t, b, z, weight, 7, 3)
+		value, leaf := slowLogistic(t, newTrainer(t, x, o, 1), z, weight, 7, 3)
+		if len(value) == 0 {
+			continue // nothing to learn: one tree says +1 to all
+		}
+		for q := range e.Trees() / b.o.LeafBits {
+			for i := range z {
+				got := int32(0)
+				for digit := range b.o.LeafBits {
+					k := q*b.o.LeafBits + digit
+					got += e.Weight[k] * int32(sayOf(e, k, x, i))
+				}
+				if want := value[q][leaf[q][i]]; got != want {
+					t.Fatalf("turn %d, tree %d, row %d: %d, want %d", turn, q, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestLogisticBoostingOfConstantBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, sign := range []int8{-1, 1} {
+		x, z, _ := hills(rng, 100, 3)
+		for i := range z {
+			z[i] = sign
+		}
+		e, output, miss := fit(t, newTrainer(t, x, Options{Boost: Logistic}, 1), z, nil, 1, 0)
+		if miss != 0 || output[0] != sign || e.Trees() != 2 {
+			t.Errorf("z = %d: error %v with %d trees", sign, miss, e.Trees())
+		}
+	}
+	// Nothing to tell the rows apart, and as many of one sign as of the other.
+	x := columnsOf(20, 2, func(i, j int) uint8 { return uint8(j) })
+	z := make([]int8, x.Rows)
+	for i := range z {
+		z[i] = int8(2*(i%2) - 1)
+	}
+	if e, _, miss := fit(t, newTrainer(t, x, Options{Boost: Logistic, Rounds: 5}, 1), z, nil, 1, 0); miss != 0.5 ||
+		e.Trees() != 2 {
+		t.Errorf("error %v with %d trees", miss, e.Trees())
+	}
+}
+
+// A tenth of the labels is wrong: the weights of AdaBoost run after them, those of the logistic loss do not.
+func TestLogisticBoostingBearsNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	const n = 4000
+	x := columnsOf(n, 20, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
+	truth, z := make([]int8, n), make([]int8, n)
+	for i := range z {
+		truth[i] = -1
+		if int(x.Column(0)[i])+int(x.Column(1)[i])+int(x.Column(2)[i]) > 3*128 {
+			truth[i] = 1
+		}
+		z[i] = truth[i]
+		if rng.IntN(10) == 0 {
+			z[i] = -z[i]
+		}
+	}
+	wrong := map[Algorithm]int{}
+	learned := columnsOf(n/2, 20, func(i, j int) uint8 { return x.Column(j)[i] })
+	for _, boost := range []Algorithm{AdaBoost, Logistic} {
+		e, _, _ := fit(t, newTrainer(t, learned, Options{Boost: boost, Rounds: 60, Depth: 3}, 2), z[:n/2], nil, 1, 0)
+		out := make([]int8, n)
+		if err := model.Outputs(t.Context(), e, x, 2, out); err != nil {
+			t.Fatal(err)
+		}
+		for i := n / 2; i < n; i++ {
+			if out[i] != truth[i] {
+				wrong[boost]++
+			}
+		}
+	}
+	if wrong[Logistic] >= wrong[AdaBoost] {
+		t.Errorf("of %d new rows logistic boosting has %d wrong, AdaBoost %d", n/2, wrong[Logistic], wrong[AdaBoost])
+	}
+}

@@ -1,0 +1,136 @@
+package boost
+
+import (
+	"math/bits"
+
+	"hashgrove/internal/vectors"
+)
+
+// What trees say of all training rows, also of those that were trimmed. An answer is one bit per row.
+
+// answersOf returns the memory for the answers of the q-th tree that is kept.
+func (t *Trainer) answersOf(q int) []uint64 {
+	if q == len(t.said) {
+		t.said = append(t.said, make([]uint64, len(t.z)))
+	}
+	return t.said[q]
+}
+
+// makeRoom makes the memory for the answers of the q-th tree that is kept, where that may be in a file.
+func (t *Trainer) makeRoom(q int) error {
+	if m := t.x.Memory(); m != nil && q == len(t.said) {
+		said, err := vectors.Room[uint64](m, len(t.z))
+		if err != nil {
+			return err
+		}
+		t.said = append(t.said, said)
+	}
+	return nil
+}
+
+// isConstant tells whether z has one value for all rows.
+func (t *Trainer) isConstant() bool {
+	ones := 0
+	for _, w := range t.z {
+		ones += bits.OnesCount64(w)
+	}
+	return ones == 0 || ones == t.n
+}
+
+// setPaths looks up the columns that the tree tests.
+func (t *Trainer) setPaths() {
+	for i, f := range t.tree.feature {
+		t.paths[i] = t.x.Column(int(f))
+	}
+}
+
+// leafOf is the leaf that a row comes to, given the columns and bins that the tree tests.
+func leafOf(row int, columns [][]uint8, bins []uint8) int {
+	at := 0
+	for at < len(bins) {
+		right := 0
+		if columns[at][row] > bins[at] {
+			right = 1
+		}
+		at = 2*at + 1 + right
+	}
+	return at - len(bins)
+}
+
+// predict writes what the tree says of every row. It returns the weight of the rows where that is z, and of the others.
+func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
+	leaves := t.tree.leaf
+	t.setPaths()
+	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
+		if lo%streamRows == 0 {
+			t.fetch(t.tree.feature, lo, lo+streamRows)
+		}
+		sum := [2]float64{}
+		for ; lo < hi; lo += 64 {
+			last := min(lo+64, hi)
+			answer := uint64(0)
+			for i := lo; i < last; i++ {
+				leaf := leafOf(i, t.paths, t.tree.bin)
+				answer |= leaves[leaf/64] >> (leaf % 64) & 1 << (i - lo)
+			}
+			said[lo/64] = answer
+			correct := ^(answer ^ t.z[lo/64])
+			for i := lo; i < last; i++ {
+				sum[correct&1] += t.u[i]
+				correct >>= 1
+			}
+		}
+		t.vs[b] = sum
+	})
+	for _, s := range t.vs {
+		vWrong += s[0]
+		vRight += s[1]
+	}
+	return vRight, vWrong
+}
+
+// vote writes the output of the whole ensemble, by the integer rule of model.Function.
+func (t *Trainer) vote(weight []int32) {
+	total := int64(0)
+	for _, w := range weight {
+		total += int64(w)
+	}
+	t.team.Blocks(t.n, predictBlock, func(_, lo, hi int) {
+		for ; lo < hi; lo += 64 {
+			var yes [64]int32 // the weight of the trees that say +1
+			for q, w := range weight {
+				for i, said := 0, t.said[q][lo/64]; said != 0; said >>= 1 {
+					yes[i%64] += w & -int32(said&1)
+					i++
+				}
+			}
+			out := t.output[lo:min(lo+64, hi)]
+			for i := range out {
+				out[i] = -1
+				if 2*int64(yes[i])-total >= 0 {
+					out[i] = 1
+				}
+			}
+		}
+	})
+}
+
+// countWrong returns the share of rows where the output is not z, of those learned from; it counts those held out, too.
+func (t *Trainer) countWrong() float64 {
+	t.watch.wrong = 0
+	for _, r := range t.held {
+		if !t.isRight(int(r)) {
+			t.watch.wrong++
+		}
+	}
+	wrong := -t.watch.wrong
+	for r := range t.output {
+		if !t.isRight(r) {
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(t.n-len(t.held))
+}
+
+// isRight tells whether the output of a row is its z.
+func (t *Trainer) isRight(row int) bool { return t.output[row] > 0 == (t.z[row/64]>>(row%64)&1 == 1) }

@@ -1,0 +1,214 @@
+package fasthash
+
+// Bits that can be learned. Step 1 has many bits that are about equally good, one for every order in which it goes
+// through its blocks, and trees predict some of them far better than others. So Step 1 infers several candidates for
+// each bit, which costs little, and the one is taken that serves new rows best. With z a candidate, f_i the sum over j
+// of w_ij z_j and E the sum of z_i f_i, twice what Step 1 minimises,
+//
+//	h = what quick trees that learned z on some of the rows say of the others
+//	a = (sum of h_i f_i) / (sum of z_i f_i), over these others
+//
+// the candidate of the least a² E is taken, the first of several. a is the share of right bits minus that of wrong
+// ones, each row by what it matters to the bit; a² E is the energy of new rows, if what goes wrong with one of a pair
+// does not depend on the other. So a bit that is easy to learn but repeats an earlier one does not win: its E is poor.
+//
+// Cost: the trees. Their rows are chosen so that all candidates together take about a quarter of Step 2.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+const (
+	maxCandidates = 64
+	quickRounds   = 30     // trees that judge a candidate, at most
+	quickDepth    = 3      // of these trees, at most
+	quickColumns  = 100    // that each of their nodes draws, at most
+	quickRows     = 20_000 // that they learn from at most, and are judged with at most
+	candidatePart = 4      // Step 2 takes so many times as long as all candidates together
+	fewestQuick   = 50     // rows of either part; where there are fewer, the first candidate is taken
+)
+
+// chooser takes one of several candidates for each bit.
+type chooser struct {
+	Options
+	learned, judged []int32 // the rows of the two parts
+	trees           *boost.Trainer
+	held            *vectors.Columns // the rows to be judged with
+
+	target, said  []int8
+	weight, field []float64
+	tried         [][]int8 // of all rows
+	memory        *vectors.Memory
+}
+
+// checkCandidates validates the number of candidates.
+func (t Options) checkCandidates() error {
+	switch {
+	case t.Candidates < 0 || t.Candidates > maxCandidates:
+		return fmt.Errorf("%d candidates for each bit; give 1 to %d", t.Candidates, maxCandidates)
+	case t.Candidates > 1 && t.Learner != Trees:
+		return fmt.Errorf("candidates for each bit are judged by trees, so they need the learner %q", Trees)
+	}
+	return nil
+}
+
+// newChooser cuts the rows in two. It is nil where there is nothing to choose.
+func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, error) {
+	if t.Candidates <= 1 || x.Rows < 2*fewestQuick {
+		return nil, nil
+	}
+	c := &chooser{Options: t, memory: x.Memory()}
+	o := t.quickTrees()
+	affordable := x.Rows * t.Trees.Rounds / (candidatePart * t.Candidates * o.Rounds)
+	c.learned, c.judged = t.quickParts(x.Rows, max(fewestQuick, min(affordable, x.Rows/2, quickRows)))
+	part, err := x.Take(ctx, t.Threads, c.learned)
+	if err != nil {
+		return nil, err
+	}
+	if c.held, err = x.Take(ctx, t.Threads, c.judged); err != nil {
+		return nil, err
+	}
+	if c.trees, err = boost.New(part, o, t.Threads); err != nil {
+		return nil, err
+	}
+	c.target, c.said = make([]int8, len(c.learned)), make([]int8, len(c.judged))
+	c.weight = make([]float64, len(c.learned))
+	c.field, err = vectors.Room[float64](c.memory, x.Rows)
+	return c, err
+}
+
+// quickTrees are the options of the trees that judge candidates: those of Step 2, but fewer and smaller.
+func (t Options) quickTrees() boost.Options {
+	o := t.Trees
+	o.Rounds, o.Depth, o.EarlyStop = min(o.Rounds, quickRounds), min(o.Depth, quickDepth), 0
+	if o.NodeFeatures <= 0 || o.NodeFeatures > quickColumns {
+		o.NodeFeatures = quickColumns
+	}
+	return o
+}
+
+// quickParts draws the rows that quick trees learn from, about size of them, and those that they are judged with. A
+// picture and its copies are in the same part.
+func (t Options) quickParts(rows, size int) (learned, judged []int32) {
+	originals := t.Similar.originals(rows)
+	order := make([]int32, originals) // of rand.Perm, in half the memory
+	for i := range order {
+		order[i] = int32(i)
+	}
+	rand.New(rand.NewPCG(t.Seed, 'C')).Shuffle(originals, func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, first := range order {
+		i := int(first)
+		part := &learned
+		if len(learned) >= size {
+			part = &judged
+		}
+		if len(*part) >= quickRows {
+			break
+		}
+		for ; i < rows; i += originals {
+			*part = append(*part, int32(i))
+		}
+	}
+	slices.Sort(learned)
+	slices.Sort(judged)
+	return learned, judged
+}
+
+// infer is Step 1 of bit k. The result is lent until the next call.
+func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight []float64, k int) ([]int8, error) {
+	if c == nil {
+		return step1.Infer(ctx)
+	}
+	tried := c.tried[:0]
+	best, least := 0, 0.0
+	for number := range c.Candidates {
+		z, err := step1.InferCandidate(ctx, number)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(tried, func(o []int8) bool { return isSameSplit(o, z) }) {
+			continue
+		}
+		if len(tried) == len(c.tried) {
+			room, err := vectors.Room[int8](c.memory, len(z))
+			if err != nil {
+				return nil, err
+			}
+			c.tried = append(c.tried, room)
+		}
+		tried = c.tried[:len(tried)+1]
+		copy(tried[len(tried)-1], z)
+		e, err := c.judge(ctx, step1, z, weight, k)
+		if err != nil {
+			return nil, fmt.Errorf("candidate %d: %w", number+1, err)
+		}
+		if last := len(tried) - 1; last == 0 || e < least {
+			best, least = last, e
+		}
+	}
+	return tried[best], nil
+}
+
+// isSameSplit tells whether two bits are equal, or equal with all signs turned.
+func isSameSplit(a, b []int8) bool {
+	for i, v := range a {
+		if v*b[i] != a[0]*b[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// judge is a² E.
+func (c *chooser) judge(
+	ctx context.Context, step1 *inference.Inference, z []int8, weight []float64, k int,
+) (float64, error) {
+	if err := c.predict(ctx, z, weight, k); err != nil {
+		return 0, err
+	}
+	if err := step1.Fields(ctx, z, c.field); err != nil {
+		return 0, err
+	}
+	energy, right, all := 0.0, 0.0, 0.0
+	for i, f := range c.field {
+		energy += float64(f * float64(z[i])) // a sign: nothing to be rounded
+	}
+	for i, r := range c.judged {
+		right += float64(c.field[r] * float64(c.said[i]))
+		all += float64(c.field[r] * float64(z[r]))
+	}
+	if energy >= 0 || all >= 0 {
+		return max(energy, 0), nil
+	}
+	a := max(0, right/all)
+	return float64(a*a) * energy, nil
+}
+
+// predict writes what quick trees, which learn z from one part of the rows, say of the other part.
+func (c *chooser) predict(ctx context.Context, z []int8, weight []float64, k int) error {
+	sum := 0.0
+	for i, r := range c.learned {
+		c.target[i] = z[r]
+		if weight != nil {
+			c.weight[i] = weight[r]
+			sum += weight[r]
+		}
+	}
+	heavy := c.weight
+	if sum == 0 { // equal weights, or no pair says anything about these rows
+		heavy = nil
+	}
+	h, _, _, err := c.trees.Fit(ctx, c.target, heavy, c.Seed, k)
+	if err != nil {
+		return err
+	}
+	return model.Outputs(ctx, h, c.held, c.Threads, c.said)
+}

@@ -1,0 +1,323 @@
+package fasthash
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/section"
+	"hashgrove/internal/vectors"
+)
+
+// A checkpoint is a folder with one small file per finished bit (docs/formats.md). Every file is written under a
+// temporary name, synced and renamed, so a crash loses the bit in the making and no other. Each file carries the
+// identity of the run: options, data, version. Nothing else is needed to go on: the bits are replayed on the
+// training rows, and every bit draws its random numbers from its own stream.
+
+const (
+	checkpointVersion = 2 // version 1: run, bit, function; version 2, only with cross-fitting: the bit of all rows
+	bitSuffix         = ".bit"
+
+	maxIdentity = 1 << 20
+	maxBitStat  = 1 << 16
+	maxFunction = 1 << 28
+)
+
+type checkpoint struct {
+	folder   string
+	identity []byte
+	folds    bool // there are cross-fitted bits as well; the identity says so, too
+	release  func()
+}
+
+// lockFile is in the folder of a checkpoint while a training works on it. What a killed one leaves of it harms nobody.
+const lockFile = "lock"
+
+// lockFolder makes the folder and takes its lock, so that two trainings with one output do not destroy each other's
+// bits.
+func lockFolder(folder string) (release func(), err error) {
+	for try := 0; ; try++ {
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			return nil, err
+		}
+		release, err := section.Lock(filepath.Join(folder, lockFile))
+		if errors.Is(err, fs.ErrNotExist) && try < 100 { // another training has just ended and removed the folder
+			continue
+		}
+		if errors.Is(err, section.ErrLocked) {
+			err = fmt.Errorf("%s: another training with the same output is running: wait for it, or name another output", folder)
+		}
+		if err != nil {
+			return nil, err
+		}
+		// The name of the folder has to survive a power cut for the bits in it to do so.
+		if err := section.SyncFolder(filepath.Dir(folder)); err != nil {
+			release()
+			return nil, err
+		}
+		return release, nil
+	}
+}
+
+// close lets others work on the checkpoint.
+func (c *checkpoint) close() {
+	if c != nil {
+		c.release()
+	}
+}
+
+// openCheckpoint makes the folder, or finds what an earlier run left in it.
+func openCheckpoint(t *training) (_ *checkpoint, err error) {
+	folder, resume, restart := t.Checkpoint, t.Resume, t.Restart
+	release, err := lockFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	c := &checkpoint{folder, t.identity(), t.folds != nil, release}
+	bits, half, err := c.files()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.remove(half); err != nil {
+		return nil, err
+	}
+	if len(bits) > 0 && restart {
+		return c, c.remove(bits)
+	}
+	if len(bits) > 0 && !resume {
+		return nil, fmt.Errorf("%w: %s holds %d bits", ErrCheckpoint, folder, len(bits))
+	}
+	return c, nil
+}
+
+// files lists the bit files in order, and those half written when a run was killed.
+func (c *checkpoint) files() (bits, half []string, err error) {
+	entries, err := os.ReadDir(c.folder)
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasSuffix(name, bitSuffix):
+			bits = append(bits, name)
+		case strings.Contains(name, bitSuffix+".") && strings.HasSuffix(name, ".tmp"):
+			half = append(half, name)
+		}
+	}
+	slices.Sort(bits)
+	return bits, half, err
+}
+
+func (c *checkpoint) path(bit int) string {
+	return filepath.Join(c.folder, fmt.Sprintf("%04d%s", bit, bitSuffix))
+}
+
+func (c *checkpoint) remove(names []string) error {
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(c.folder, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeCheckpoint removes a folder that holds nothing but bit files. One that another training works on by now stays.
+func removeCheckpoint(folder string) error {
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lock := filepath.Join(folder, lockFile)
+	release, err := section.Lock(lock)
+	if errors.Is(err, section.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	c := &checkpoint{folder: folder}
+	bits, half, err := c.files()
+	if err == nil {
+		err = c.remove(append(bits, half...))
+	}
+	if err != nil {
+		return err
+	}
+	if os.Remove(lock) != nil { // Windows removes no open file
+		release()
+		_ = os.Remove(lock)
+	}
+	return os.Remove(folder)
+}
+
+// save keeps a finished bit.
+func (c *checkpoint) save(bit Bit) error {
+	text, err := json.Marshal(bit.Stat)
+	if err != nil {
+		return fmt.Errorf("bit %d: %w", bit.Bit, err)
+	}
+	version := uint32(checkpointVersion)
+	if bit.CrossFit == nil {
+		version = 1
+	}
+	return section.WriteFile(c.path(bit.Bit), func(w io.Writer) error {
+		s := section.NewWriter(w, section.Checkpoint, version)
+		_ = s.Section("run.", c.identity) // the writer keeps its first error for Close
+		_ = s.Section("bit.", append(binary.LittleEndian.AppendUint32(nil, uint32(bit.Bit)), text...))
+		_ = s.Section("func", model.AppendFunction(nil, bit.Function))
+		if version > 1 {
+			_ = s.Section("fold", appendWords(nil, bit.CrossFit))
+		}
+		return s.Close()
+	})
+}
+
+// load returns the bits from the given one on, up to the first that is missing or damaged. Damaged ones and those
+// after them are removed and counted: they are learned again. Bits of another run are an error.
+func (c *checkpoint) load(x *vectors.Columns, from, to int) (done []Bit, dropped int, err error) {
+	for k := from; k <= to; k++ {
+		bit, err := c.read(k, x)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, section.ErrDamaged) || errors.Is(err, section.ErrKind) {
+			break
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		done = append(done, bit)
+	}
+	bits, _, err := c.files()
+	if err != nil {
+		return nil, 0, err
+	}
+	stale := slices.DeleteFunc(bits, func(name string) bool {
+		return name >= filepath.Base(c.path(from)) && name < filepath.Base(c.path(from+len(done)))
+	})
+	return done, len(stale), c.remove(stale)
+}
+
+// read reads the file of one bit.
+func (c *checkpoint) read(number int, x *vectors.Columns) (bit Bit, err error) {
+	path := c.path(number)
+	file, err := os.Open(path)
+	if err != nil {
+		return bit, err
+	}
+	defer file.Close()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}()
+	r, err := section.NewReader(file, section.Checkpoint, checkpointVersion)
+	if err != nil {
+		return bit, err
+	}
+	identity, err := r.Expect("run.", maxIdentity)
+	if err != nil {
+		return bit, err
+	}
+	if !bytes.Equal(identity, c.identity) {
+		if difference(identity, c.identity) == "other bits" {
+			return bit, ErrOtherBits
+		}
+		return bit, fmt.Errorf("the checkpoint is of another training (%s); repeat its options and data, or restart",
+			difference(identity, c.identity))
+	}
+	bit.Bit = number
+	err = c.readBit(r, &bit, x)
+	return bit, err
+}
+
+// readBit reads what follows the identity.
+func (c *checkpoint) readBit(r *section.Reader, bit *Bit, x *vectors.Columns) error {
+	head, err := r.Expect("bit.", maxBitStat)
+	if err != nil {
+		return err
+	}
+	if len(head) < 4 || binary.LittleEndian.Uint32(head) != uint32(bit.Bit) || json.Unmarshal(head[4:], &bit.Stat) != nil {
+		return r.Damaged("it does not describe bit %d", bit.Bit)
+	}
+	b, err := r.Expect("func", maxFunction)
+	if err != nil {
+		return err
+	}
+	if bit.Function, err = model.ParseFunction(b); err == nil {
+		err = bit.Function.Check(x.Dim())
+	}
+	if err != nil {
+		return r.Damaged("%v", err)
+	}
+	if (r.Version > 1) != c.folds {
+		return r.Damaged("version %d of a bit", r.Version)
+	}
+	if c.folds {
+		size := 8 * ((x.Rows + 63) / 64)
+		if b, err = r.Expect("fold", size); err != nil {
+			return err
+		}
+		if len(b) != size {
+			return r.Damaged("%d bytes for the bits of %d rows", len(b), x.Rows)
+		}
+		bit.CrossFit = parseWords(b)
+	}
+	return r.End()
+}
+
+// appendWords appends packed bits, and parseWords is its inverse.
+func appendWords(dst []byte, words []uint64) []byte {
+	for _, w := range words {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
+func parseWords(b []byte) []uint64 {
+	words := make([]uint64, len(b)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return words
+}
+
+// difference names the options in which two identities differ.
+func difference(a, b []byte) string {
+	var x, y map[string]any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return "it cannot be read"
+	}
+	var names []string
+	differing("", x, y, &names)
+	slices.Sort(names)
+	if len(names) == 0 {
+		return "in nothing that is known"
+	}
+	return "other " + strings.Join(names, ", ")
+}
+
+func differing(prefix string, x, y map[string]any, names *[]string) {
+	either := map[string]any{}
+	maps.Copy(either, x)
+	maps.Copy(either, y)
+	for k := range either {
+		inner, ok := x[k].(map[string]any)
+		other, ok2 := y[k].(map[string]any)
+		if ok && ok2 {
+			differing(prefix+k+".", inner, other, names)
+		} else if !reflect.DeepEqual(x[k], y[k]) {
+			*names = append(*names, strings.TrimPrefix(prefix+k, "options."))
+		}
+	}
+}

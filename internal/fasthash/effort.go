@@ -1,0 +1,202 @@
+package fasthash
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// Effort is one dial for the time that training takes. It sets what the user has not set, by the size of the data; the
+// model keeps its name and all that it chose.
+type Effort string
+
+// The efforts, from the least to the greatest, and the paper's own settings.
+const (
+	Quick  Effort = "quick"
+	Normal Effort = "normal" // the default
+	Best   Effort = "best"
+	Paper  Effort = "paper" // those of Lin et al., CVPR 2014, and of their released code
+)
+
+// Efforts lists the efforts, from the least to the greatest, then the paper's.
+func Efforts() []Effort { return []Effort{Quick, Normal, Best, Paper} }
+
+// anySize is the last line of an effort: data of any size.
+const anySize = math.MaxInt
+
+// paperTrees are the trees of the paper.
+var paperTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4}
+
+// Up to fewRows rows, trees see samples of the rows and columns, which helped on breast cancer and did no harm on wine
+// and iris: with two classes, bits that have the same target would get the same trees.
+const fewRows = 1000
+
+var fewRowsTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
+
+// effortLine is what an effort chooses for data of up to this size: trees, further columns, and for classes and pairs
+// the candidates for each bit, which do not help with tags.
+type effortLine struct {
+	effort     Effort
+	rows       int
+	trees      boost.Options
+	linear     string
+	candidates int
+}
+
+// Beyond mediumRows rows, trees of depth 4 no longer follow the bits closely enough: on 40,000 rows of GIST deeper ones
+// help new and learned items alike.
+const mediumRows = 15_000
+
+// logistic are trees at high rates: as many at lower ones make codes of one class so much alike that those nearest to a
+// query are no longer the best (docs/results/tuning.md).
+func logistic(rounds, depth int, rate, columns float64) boost.Options {
+	return boost.Options{Boost: boost.Logistic, Rounds: rounds, Depth: depth, Rate: rate, ColumnShare: columns}
+}
+
+// efforts is what the efforts choose: of the lines of an effort the first that is large enough for the data. What a
+// line leaves at zero has the default of its own package.
+var efforts = []effortLine{
+	{Quick, fewRows, fewRowsTrees, "", 0},
+	{Quick, anySize, logistic(100, 4, 0.7, 0.3), LinearAuto, 0},
+
+	{Normal, fewRows, fewRowsTrees, LinearAuto, 6},
+	{Normal, mediumRows, logistic(200, 4, 0.5, 0.5), KernelAuto, 6},
+	{Normal, anySize, logistic(200, 6, 0.5, 0.5), KernelAuto, 6},
+
+	{Best, fewRows, fewRowsTrees, LinearAuto, 6},
+	{Best, mediumRows, logistic(600, 5, 0.7, 0.3), KernelAuto, 6},
+	{Best, anySize, logistic(400, 7, 0.5, 0.3), KernelAuto, 6},
+
+	{Paper, anySize, paperTrees, "", 0},
+}
+
+// A few rows of unequal classes, where at least half of the classes have less than a fifth of the rows of the largest:
+// all efforts but the paper's then let classes count alike (inference.Options.BalanceClasses) and choose this line, so
+// that rare classes are found as well as frequent ones. More or deeper trees fit the few rows too closely; with many
+// classes a bit depends on many scores, and takes more trees. docs/results/tuning.md has the figures.
+const unequalRatio = 5
+
+func unequalLine(classes int) effortLine {
+	return effortLine{linear: KernelScores, candidates: 6, trees: boost.Options{
+		Boost: boost.Logistic, Rounds: min(max(10*classes, 100), 400), Depth: 2, Rate: 0.1,
+		NodeFeatures: max(classes, 10)}}
+}
+
+// unequalClasses is the number of classes if they are few rows of unequal classes, else 0.
+func unequalClasses(d *supervision.Data) int {
+	if d.Rows > fewRows || d.Kind() != supervision.ByClasses {
+		return 0
+	}
+	sizes := make([]int, len(d.Labels.Names))
+	for _, k := range d.Labels.Class {
+		sizes[k]++
+	}
+	slices.Sort(sizes)
+	some, _ := slices.BinarySearch(sizes, 1) // rows that were set aside may have been all of their class
+	sizes = sizes[some:]
+	if n := len(sizes); n >= 2 && unequalRatio*sizes[(n-1)/2] < sizes[n-1] {
+		return n
+	}
+	return 0
+}
+
+// withEffort fills in what the effort chooses for data of this size, with this number of unequal classes or 0. What is
+// set stays, and a rate asks for logistic boosting. Trees of the algorithm that the effort does not use begin with the
+// paper's numbers, as those of the effort are not made for them.
+func (t Options) withEffort(rows, unequal int) (Options, error) {
+	t.Effort = cmp.Or(t.Effort, Normal)
+	for _, line := range efforts {
+		if line.effort != t.Effort || rows > line.rows {
+			continue
+		}
+		if unequal > 0 && t.Effort != Paper && t.Learner == Trees && t.Order != TSH {
+			line = unequalLine(unequal)
+			weighted := t.BalancePairs || t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
+			t.Inference.BalanceClasses = t.Inference.BalanceClasses || !weighted
+		}
+		trees := line.trees
+		if logisticOnly := t.Trees.Rate != 0 || t.Trees.Ridge != 0 || t.Trees.LeafBits != 0; logisticOnly &&
+			t.Effort != Paper {
+			t.Trees.Boost = cmp.Or(t.Trees.Boost, boost.Logistic)
+		}
+		if t.Trees.Boost != "" && t.Trees.Boost != trees.Boost {
+			trees = paperTrees
+			trees.Boost = t.Trees.Boost
+		}
+		t.Trees = filledIn(t.Trees, trees)
+		if t.Learner != Trees || t.Order == TSH {
+			return t, nil // Two-Step Hashing is for comparison, as its authors have it
+		}
+		t.LinearColumns = cmp.Or(t.LinearColumns, line.linear)
+		if t.Similar.From != supervision.ByTags {
+			t.Candidates = cmp.Or(t.Candidates, line.candidates)
+		}
+		return t, nil
+	}
+	return t, fault.New("no-such-effort", "there is no effort %q; the efforts are %s", t.Effort, effortNames())
+}
+
+// filledIn is trees with what is not set taken from another.
+func filledIn(t, from boost.Options) boost.Options {
+	t.Boost = cmp.Or(t.Boost, from.Boost)
+	t.Rounds, t.Depth = cmp.Or(t.Rounds, from.Rounds), cmp.Or(t.Depth, from.Depth)
+	t.NodeFeatures, t.NodeRows = cmp.Or(t.NodeFeatures, from.NodeFeatures), cmp.Or(t.NodeRows, from.NodeRows)
+	t.TrimMass, t.MinNode = cmp.Or(t.TrimMass, from.TrimMass), cmp.Or(t.MinNode, from.MinNode)
+	t.Rate, t.Ridge = cmp.Or(t.Rate, from.Rate), cmp.Or(t.Ridge, from.Ridge)
+	t.LeafBits, t.EarlyStop = cmp.Or(t.LeafBits, from.LeafBits), cmp.Or(t.EarlyStop, from.EarlyStop)
+	t.RowShare, t.ColumnShare = cmp.Or(t.RowShare, from.RowShare), cmp.Or(t.ColumnShare, from.ColumnShare)
+	return t
+}
+
+func effortNames() string {
+	var names []string
+	for _, e := range Efforts() {
+		names = append(names, string(e))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Summary says in a few words what options that are filled in have chosen: "effort paper: 200 trees of depth 4 per bit,
+// AdaBoost".
+func (t Options) Summary() string {
+	if t.Learner == Linear {
+		return "linear hash functions"
+	}
+	how := "AdaBoost"
+	if t.Trees.Boost == boost.Logistic {
+		how = fmt.Sprintf("logistic boosting at rate %v", t.Trees.Rate)
+	}
+	text := fmt.Sprintf("%d trees of depth %d per bit, %s", t.Trees.Rounds, t.Trees.Depth, how)
+	if t.Trees.EarlyStop > 0 {
+		text = "up to " + text
+	}
+	if t.Effort != "" {
+		text = fmt.Sprintf("effort %s: %s", t.Effort, text)
+	}
+	return text
+}
+
+// EffortWithin returns the greatest effort whose estimated time on this machine is at most the limit, the least one if
+// none is, and that estimate. The options are those of the training, with its number of bits.
+func (t Options) EffortWithin(
+	ctx context.Context, src vectors.Source, d *supervision.Data, limit time.Duration,
+) (Effort, time.Duration, error) {
+	for _, e := range []Effort{Best, Normal, Quick} {
+		t.Effort = e
+		seconds, err := t.EstimateSeconds(ctx, src, d)
+		took := time.Duration(seconds * float64(time.Second))
+		if err != nil || took <= limit || e == Quick {
+			return e, took, err
+		}
+	}
+	panic("fasthash: no effort is the least")
+}

@@ -1,0 +1,440 @@
+// Package fasthash learns binary codes with FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing
+// with Decision Trees for High-Dimensional Data, CVPR 2014). This file is its Algorithm 3 (alg:main):
+//
+//	for each bit k = 1..m
+//		Step 1   z_k = the bit that best respects Y, given the bits so far     package inference
+//		Step 2   h_k = boosted trees that predict z_k from the columns         package boost
+//		feed the output of h_k back as bit k
+//
+// Bit k is learned with loss length k and depends on earlier bits only, so a prefix of a code is itself a code
+// and a model can be grown by more bits. Step 2 takes nearly all of the time: O(rows * candidates * depth *
+// rounds) histogram updates per bit.
+//
+// Method takes labelled rows from a quantiser to a model: checkpoints, resuming, time limits, growing, validation.
+// docs/paper.md maps the paper's symbols to identifiers.
+package fasthash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/fasthash/svm"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
+)
+
+// Options are the options of FastHash. The zero value means the documented defaults; together with the data they decide
+// every byte of the model, which keeps them.
+type Options struct {
+	Bits int    `json:"bits"` // code length m; 0 means 64
+	Seed uint64 `json:"seed"` // of everything random; 0 means 1
+
+	// Effort sets what is left at zero here, by the size of the data; "" means Normal: logistic boosting, columns where
+	// they help, and candidates. Paper means the paper's own settings. See effort.go.
+	Effort Effort `json:"effort,omitempty"`
+
+	Order     Order             `json:"order"`     // how Step 1 and Step 2 take turns; "" means Stagewise
+	Inference inference.Options `json:"inference"` // Step 1
+	Learner   Learner           `json:"learner"`   // what Step 2 fits; "" means Trees
+	Trees     boost.Options     `json:"trees"`     // Step 2 with trees
+	Linear    svm.Options       `json:"linear"`    // Step 2 with hyperplanes
+
+	// EqualRowWeights starts boosting from equal weights, as the paper's text has it, instead of the
+	// weights sum_j |w_ij| of the released code.
+	EqualRowWeights bool `json:"equal_row_weights"`
+
+	// LinearColumns offers trees scores of the classes or tags as further columns: LinearOff, LinearScores, KernelScores,
+	// LinearAuto or KernelAuto; "" leaves it to the effort. The model computes them itself.
+	LinearColumns string `json:"linear_columns,omitempty"`
+
+	Similar Similarity `json:"similarity"` // how the affinity is made from the supervision
+
+	// Candidates is the number of candidates that Step 1 infers for each bit; the one is taken that quick trees predict
+	// best for rows they have not learned from. 1 means the first; 0 leaves it to the effort.
+	Candidates int `json:"candidates,omitempty"`
+
+	// Bins says how columns are cut into bins; "" means vectors.Hybrid, with the effort Paper
+	// vectors.Linear, and with hyperplanes vectors.Clipped.
+	Bins vectors.Binning `json:"bins,omitempty"`
+
+	// Missing says that NaN stands for a missing value, which has a bin of its own: the model takes such values. It comes
+	// from the data (supervision.ScanOptions). Hyperplanes cannot be learned from such data.
+	Missing bool `json:"missing,omitempty"`
+
+	// BalancePairs makes similar and dissimilar pairs count alike in Step 1 by the weights in Inference. Without weights
+	// there, it is done for tags, where few rows are similar, whether asked for or not.
+	BalancePairs bool `json:"-"`
+
+	Threads int `json:"-"` // workers; 0 means all cores; never changes the model
+}
+
+// Similarity tells how the affinity is made from the supervision. Sampling is chosen by the user, the rest is filled
+// in.
+type Similarity struct {
+	From             string   `json:"from"` // classes, tags or pairs
+	MinShared        int      `json:"min_shared,omitempty"`
+	SampleSimilar    int      `json:"sample_similar,omitempty"`    // similar rows drawn per row; 0: all pairs count
+	SampleDissimilar int      `json:"sample_dissimilar,omitempty"` // dissimilar rows drawn per row
+	HeldOut          []string `json:"held_out,omitempty"`          // classes that are kept out of training
+	Validation       float64  `json:"validation,omitempty"`        // share of rows held out
+	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
+	Augment          string   `json:"augment,omitempty"`           // more copies of the pictures follow them
+	Copies           int      `json:"copies,omitempty"`            // rows for every picture, with Augment
+	Averaged         bool     `json:"averaged,omitempty"`          // codes add the scores of mirror images
+}
+
+// SetCopies says which copies of pictures are among the rows, and whether codes add the scores of mirror images.
+func (s *Similarity) SetCopies(a picture.Augmentation, averaged bool) {
+	s.Mirrored, s.Averaged = a.Mirror, averaged
+	if a.PerPicture() > 1 && a != (picture.Augmentation{Mirror: true}) {
+		s.Augment, s.Copies = a.String(), a.PerPicture()
+	}
+}
+
+// PerPicture is the number of rows for every picture: its copies follow all pictures, kind by kind. It is 1 where the
+// rows have no copies.
+func (s Similarity) PerPicture() int {
+	switch {
+	case s.Copies > 1:
+		return s.Copies
+	case s.Mirrored:
+		return 2
+	}
+	return 1
+}
+
+// originals is the number of rows that are not copies of others; row i+originals is a copy of row i.
+func (s Similarity) originals(rows int) int { return rows / s.PerPicture() }
+
+// Order says how Step 1 and Step 2 take turns.
+type Order string
+
+// The orders of the two steps.
+const (
+	Stagewise Order = "stagewise" // the paper's: the hash function's output feeds the next bit
+	TSH       Order = "tsh"       // Two-Step Hashing: all bits are inferred first, then all functions fitted
+)
+
+// Learner names what Step 2 fits.
+type Learner string
+
+// The learners of hash functions.
+const (
+	Trees  Learner = "trees"
+	Linear Learner = "linear"
+)
+
+// fitter is a learner of hash functions at work: it fits one function to the bit z (+1 or -1 per row) and
+// returns it with its output on the training rows, lent until the next call, and the share of rows it gets wrong.
+type fitter interface {
+	Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, []int8, float64, error)
+}
+
+// Bit is what became of one bit.
+type Bit struct {
+	Bit       int // from 1
+	Function  model.Function
+	Stat      model.BitStat
+	Output    []int8 // of the function on the training rows; lent
+	Inference time.Duration
+	Boost     time.Duration
+
+	// Of cross-fitting: the bit of all rows as the other folds predict it, packed, and the time that took.
+	CrossFit []uint64
+	Folds    time.Duration
+}
+
+// errStop is returned by a loop's each to end learning after the bit it was called with.
+var errStop = errors.New("stop after this bit")
+
+// loop is one run of Algorithm 3: where to start, and what to do after each bit.
+type loop struct {
+	done []model.Function // bits that are learned already; they are replayed, not learned again
+	each func(Bit) error  // called after every newly learned bit; nil is fine
+
+	folds *crossFitter // nil without cross-fitting
+}
+
+// WithDefaults returns the options with every default filled in, as for a few rows: what can be checked before the data
+// are known.
+func (t Options) WithDefaults() (Options, error) { return t.ForData(0) }
+
+// ForData returns the options with every default filled in for data of this size, as a model stores them. A few rows of
+// unequal classes have defaults of their own, which training fills in.
+func (t Options) ForData(rows int) (Options, error) { return t.fillIn(rows, 0) }
+
+// fillIn is ForData with the number of classes if they are few rows of unequal classes, else 0.
+func (t Options) fillIn(rows, unequal int) (Options, error) {
+	t.Bits, t.Seed = cmp.Or(t.Bits, 64), cmp.Or(t.Seed, 1)
+	t.Order = cmp.Or(t.Order, Stagewise)
+	t.Learner = cmp.Or(t.Learner, Trees)
+	if t.Bits < 1 || t.Bits > hamming.MaxBits {
+		return t, fmt.Errorf("%d bits asked for; a code has 1 to %d", t.Bits, hamming.MaxBits)
+	}
+	if t.Order != Stagewise && t.Order != TSH {
+		return t, fmt.Errorf("unknown order %q; the orders are %q and %q", t.Order, Stagewise, TSH)
+	}
+	if t.Learner != Trees && t.Learner != Linear {
+		return t, fmt.Errorf("unknown learner %q; the learners are %q and %q", t.Learner, Trees, Linear)
+	}
+	if err := cmp.Or(t.checkLinearColumns(), t.checkCandidates()); err != nil {
+		return t, err
+	}
+	if err := t.Bins.Check(); err != nil {
+		return t, err
+	}
+	if t.Inference.Length = 0; t.Order == TSH {
+		t.Inference.Length = t.Bits
+	}
+	t, err := t.withEffort(rows, unequal)
+	if err != nil {
+		return t, err
+	}
+	if t.Effort == Paper {
+		t.Bins = cmp.Or(t.Bins, vectors.Linear)
+	} else if t.Bins == vectors.Hybrid {
+		t.Bins = "" // the same
+	}
+	if t.Inference, err = t.Inference.WithDefaults(); err != nil {
+		return t, err
+	}
+	if t.Trees, err = t.Trees.WithDefaults(); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// learn runs Algorithm 3 with options that are filled in. It returns all functions, those of run.done first. When each
+// returns errStop the functions up to that bit are the result.
+func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {
+	if y.Len() != x.Rows {
+		return nil, fmt.Errorf("%d vectors, but supervision for %d", x.Rows, y.Len())
+	}
+	if len(run.done) > t.Bits {
+		return nil, fmt.Errorf("%d bits are learned already, more than the %d asked for", len(run.done), t.Bits)
+	}
+	m := x.Memory()
+	o := t.Inference
+	o.Threads, o.Memory = t.Threads, m
+	candidates, err := t.newChooser(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	step1, err := inference.New(y, t.Bits, o, t.Seed)
+	if err != nil {
+		return nil, err
+	}
+	step2, err := t.fitter(x, t.foldsOf(x))
+	if err != nil {
+		return nil, err
+	}
+	if t.Order == TSH {
+		return t.twoStep(ctx, x, step1, step2, run, candidates)
+	}
+
+	functions := append([]model.Function(nil), run.done...)
+	if err := t.replay(ctx, x, step1, functions); err != nil {
+		return nil, err
+	}
+	weight, err := t.startWeights(step1, m, x.Rows)
+	if err != nil {
+		return nil, err
+	}
+	for k := len(functions) + 1; k <= t.Bits; k++ {
+		bit := Bit{Bit: k}
+		began := time.Now()
+		if weight != nil && !t.EqualRowWeights {
+			if err := step1.RowWeights(ctx, weight); err != nil {
+				return functions, fmt.Errorf("bit %d: %w", k, err)
+			}
+		}
+		z, err := candidates.infer(ctx, step1, weight, k)
+		if err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+		bit.Stat.CutParts = step1.Parts()
+		bit.Inference = time.Since(began)
+
+		began = time.Now()
+		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+		bit.Boost = time.Since(began)
+		bit.noteHeldOut(step2)
+		if err := run.crossFit(ctx, &bit, z, weight); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+
+		began = time.Now()
+		step1.Push(bit.Output)
+		if bit.Stat.Objective, err = step1.Objective(ctx); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k, err)
+		}
+		bit.Inference += time.Since(began)
+
+		functions = append(functions, bit.Function)
+		if stop, err := run.finish(bit); stop || err != nil {
+			return functions, err
+		}
+	}
+	return functions, nil
+}
+
+// twoStep is the order of Two-Step Hashing: the bits are inferred from each other with the full loss length,
+// then every function is fitted to its bit, with equal row weights.
+func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter,
+	run loop, candidates *chooser) ([]model.Function, error) {
+
+	weight, err := t.startWeights(step1, nil, x.Rows)
+	if err != nil {
+		return nil, err
+	}
+	bits := make([]Bit, t.Bits)
+	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: a byte per row and bit would be too much
+	for k := range bits {
+		began := time.Now()
+		z, err := candidates.infer(ctx, step1, weight, k+1)
+		if err != nil {
+			return nil, fmt.Errorf("bit %d: %w", k+1, err)
+		}
+		codes[k] = pack(z)
+		bits[k].Stat.CutParts = step1.Parts()
+		step1.Push(z)
+		if bits[k].Stat.Objective, err = step1.Objective(ctx); err != nil {
+			return nil, fmt.Errorf("bit %d: %w", k+1, err)
+		}
+		bits[k].Inference = time.Since(began)
+	}
+	functions := append([]model.Function(nil), run.done...)
+	z := make([]int8, x.Rows)
+	for k := len(functions); k < t.Bits; k++ {
+		bit := bits[k]
+		bit.Bit = k + 1
+		unpack(z, codes[k])
+		began := time.Now()
+		var err error
+		if bit.Function, bit.Output, bit.Stat.TrainError, err = step2.Fit(ctx, z, weight, t.Seed, k+1); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k+1, err)
+		}
+		bit.Boost = time.Since(began)
+		bit.noteHeldOut(step2)
+		if err := run.crossFit(ctx, &bit, z, weight); err != nil {
+			return functions, fmt.Errorf("bit %d: %w", k+1, err)
+		}
+		functions = append(functions, bit.Function)
+		if stop, err := run.finish(bit); stop || err != nil {
+			return functions, err
+		}
+	}
+	return functions, nil
+}
+
+// startWeights makes room for the weights of the rows in Step 2: filled in with what the rows count, which is final
+// where the weights do not follow Step 1; nil where they are equal.
+func (t Options) startWeights(step1 *inference.Inference, m *vectors.Memory, rows int) ([]float64, error) {
+	equal := t.EqualRowWeights || t.Order == TSH
+	if t.Learner != Trees || equal && !t.Inference.BalanceClasses {
+		return nil, nil
+	}
+	weight, err := vectors.Room[float64](m, rows)
+	if err == nil {
+		step1.RowCounts(weight)
+	}
+	return weight, err
+}
+
+// replay gives the bits that are learned already to Step 1.
+func (t Options) replay(
+	ctx context.Context, x *vectors.Columns, step1 *inference.Inference, functions []model.Function,
+) error {
+	if len(functions) == 0 {
+		return nil
+	}
+	output, err := vectors.Room[int8](x.Memory(), x.Rows)
+	if err != nil {
+		return err
+	}
+	for i, f := range functions {
+		if err := model.Outputs(ctx, f, x, t.Threads, output); err != nil {
+			return fmt.Errorf("replaying bit %d: %w", i+1, err)
+		}
+		step1.Push(output)
+	}
+	return vectors.Release(x.Memory(), output)
+}
+
+// crossFit predicts the bit of the rows in each fold from the others, where that is asked for.
+func (r loop) crossFit(ctx context.Context, bit *Bit, z []int8, weight []float64) (err error) {
+	if r.folds == nil {
+		return nil
+	}
+	began := time.Now()
+	bit.CrossFit, err = r.folds.fit(ctx, z, weight, bit.Bit)
+	bit.Folds = time.Since(began)
+	return err
+}
+
+// finish completes the statistics of a bit, calls each, and reports whether to stop.
+func (r loop) finish(bit Bit) (stop bool, err error) {
+	if e, ok := bit.Function.(*model.Ensemble); ok {
+		bit.Stat.Trees = e.Trees()
+	}
+	if r.each == nil {
+		return false, nil
+	}
+	if err = r.each(bit); errors.Is(err, errStop) {
+		return true, nil
+	}
+	return false, err
+}
+
+// fitter returns the learner for the rows. The folds are those of early stopping.
+func (t Options) fitter(x *vectors.Columns, fold []uint8) (fitter, error) {
+	if t.Learner == Linear {
+		return svm.New(x, t.Linear, t.Threads)
+	}
+	b, err := boost.New(x, t.Trees, t.Threads)
+	if err == nil && fold != nil {
+		b.HoldOut(fold)
+	}
+	return b, err
+}
+
+// foldsOf returns the folds of the rows where early stopping needs them.
+func (t Options) foldsOf(x *vectors.Columns) []uint8 {
+	if t.Learner == Linear || t.Trees.EarlyStop <= 0 {
+		return nil
+	}
+	return boost.FoldsOf(x, t.Similar.originals(x.Rows))
+}
+
+// noteHeldOut takes over what early stopping found with the rows that it held out.
+func (b *Bit) noteHeldOut(step2 fitter) {
+	if trees, ok := step2.(*boost.Trainer); ok {
+		b.Stat.Rounds, b.Stat.HeldOut, b.Stat.HeldOutError = trees.HeldOut()
+	}
+}
+
+func pack(z []int8) []uint64 {
+	words := make([]uint64, (len(z)+63)/64)
+	for i, v := range z {
+		if v > 0 {
+			words[i/64] |= 1 << (i % 64)
+		}
+	}
+	return words
+}
+
+func unpack(z []int8, words []uint64) {
+	for i := range z {
+		z[i] = int8(words[i/64]>>(i%64)&1)*2 - 1
+	}
+}

@@ -1,0 +1,236 @@
+package inference
+
+// Block GraphCut: Step 1 of FastHash for one bit (Lin et al., CVPR 2014, Algorithm 2, alg:step1).
+//
+// With all other blocks fixed, block B minimises (eq:opt_step1_block)
+//
+//	sum over i of u_i z_i + sum over i < j of v_ij z_i z_j       over z in {-1, +1}^|B|.
+//
+// No pair in a block is dissimilar, so v_ij <= 0 (Proposition 1, pro:p1), the function is submodular, and its minimum
+// is a cut. Of several minima the one with the fewest +1 is taken, so that equal rows get equal signs.
+//
+//	sweep                     twice by default
+//		shuffle the blocks
+//		for each block        unless nothing has changed since it was solved
+//			outside           u, from the sums of all rows and of the block
+//			rise, fall        two monotone passes decide most rows
+//			maxflow           decides the rest
+//
+// Rise: from all -1, every variable rises whose rise lowers the energy, until none does. Returns diminish, so what
+// rises is +1 in every minimum. Fall: from all +1, every variable falls whose fall does not raise the energy; what
+// falls is -1 in the smallest minimum. The energy of a block, and so of the bit, never rises.
+//
+// A cut needs n² / 4 bytes for n undecided groups. More than maxflow.MaxNodes of them are minimised in parts, one after
+// the other, with the rest fixed: the energy still never rises, but the block may miss its minimum. Inference.Parts
+// tells.
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"hashgrove/internal/fasthash/maxflow"
+)
+
+func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
+	if err := p.reset(ctx); err != nil {
+		return err
+	}
+	changes := 0
+	solved := make([]int, p.blocks()) // 1 + changes so far, when the block was solved
+	for range sweeps {
+		for _, b := range rng.Perm(p.blocks()) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if solved[b] == 1+changes {
+				continue
+			}
+			moved, err := p.solve(ctx, b)
+			if err != nil {
+				return err
+			}
+			if moved {
+				changes++
+			}
+			solved[b] = 1 + changes
+		}
+	}
+	return nil
+}
+
+// cutter is the memory that solving blocks of groups uses again and again.
+type cutter struct {
+	groups  []int32
+	u       []int64
+	own     sums[int64] // of z, over the block
+	set     sums[int64] // of the current signs
+	product dotter[int64]
+	open    []int32 // places in groups that are undecided
+	sign    []int8
+
+	most   int // groups in one cut
+	parts  int // cuts of undecided groups that did not fit into one, since the bit began
+	flow   maxflow.Hamming
+	code   []uint64
+	mass   []int64
+	excess []int64
+	sink   []bool
+	moved  []int32
+}
+
+// solve implements problem: it minimises over the groups of block b.
+func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
+	c := &q.cut
+	c.groups = c.groups[:0]
+	c.own.reset(q.p)
+	for _, u := range q.sets[b] {
+		for g := q.first[u]; g < q.first[u+1]; g++ {
+			c.groups = append(c.groups, g)
+			c.own.add(q.bits(g), q.size[g]*int64(q.z[g]))
+		}
+	}
+	c.u = append(c.u[:0], make([]int64, len(c.groups))...)
+	q.f.outsideFields(c.groups, &c.own, c.u)
+	if err := q.minimise(ctx); err != nil {
+		return false, err
+	}
+	c.moved = c.moved[:0]
+	for i, g := range c.groups {
+		if q.z[g] != c.sign[i] {
+			q.z[g] = c.sign[i]
+			c.moved = append(c.moved, g)
+		}
+	}
+	if len(c.moved) > 0 {
+		q.f.noteFlips(c.moved)
+	}
+	return len(c.moved) > 0, nil
+}
+
+// minimise finds the smallest minimiser of a block of similar groups, given u, as c.sign.
+func (q *grouped) minimise(ctx context.Context) error {
+	c := &q.cut
+	c.sign = append(c.sign[:0], make([]int8, len(c.groups))...)
+	c.open = c.open[:0]
+	for i := range c.groups {
+		c.open = append(c.open, int32(i))
+	}
+	c.set.reset(q.p)
+	c.changeSums(q, -1)
+	c.decide(q, +1)
+	c.changeSums(q, +2)
+	c.decide(q, -1)
+	if len(c.open) == 0 {
+		return nil
+	}
+	// The rest, under the field of what is decided: cuts in which the sink side is +1.
+	c.changeSums(q, -1)
+	if len(c.open) <= c.most {
+		return c.cutPart(ctx, q, c.open)
+	}
+	for _, i := range c.open {
+		c.sign[i] = q.z[c.groups[i]]
+	}
+	c.addSigns(q, c.open, 1)
+	for part := range slices.Chunk(c.open, c.most) {
+		c.parts++
+		c.addSigns(q, part, -1)
+		if err := c.cutPart(ctx, q, part); err != nil {
+			return err
+		}
+		c.addSigns(q, part, 1)
+	}
+	return nil
+}
+
+// cutPart finds the best signs of some groups, which are not in the sums, with all others fixed.
+func (c *cutter) cutPart(ctx context.Context, q *grouped, part []int32) error {
+	n := len(part)
+	c.code, c.mass, c.excess = c.code[:0], c.mass[:0], c.excess[:0]
+	c.sink = append(c.sink[:0], make([]bool, n)...)
+	c.product.load(&c.set, q.p, q.w.near, n)
+	for _, i := range part {
+		g := c.groups[i]
+		c.code = append(c.code, q.bits(g)...)
+		c.mass = append(c.mass, q.size[g])
+		c.excess = append(c.excess, q.size[g]*(c.u[i]+q.w.near*q.w.nearShift*c.set.s+c.product.dot(q.bits(g))))
+	}
+	graph := maxflow.Coded{Code: c.code, Words: q.words, Mass: c.mass, Scale: q.w.near}
+	if err := c.flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
+		return err
+	}
+	for k, i := range part {
+		c.sign[i] = -1
+		if c.sink[k] {
+			c.sign[i] = 1
+		}
+	}
+	return nil
+}
+
+// addSigns adds some groups with their signs to the sums, or takes them out.
+func (c *cutter) addSigns(q *grouped, part []int32, by int64) {
+	for _, i := range part {
+		g := c.groups[i]
+		c.set.add(q.bits(g), by*q.size[g]*int64(c.sign[i]))
+	}
+}
+
+// changeSums changes the sign of all undecided groups in the sums.
+func (c *cutter) changeSums(q *grouped, by int64) {
+	for _, i := range c.open {
+		g := c.groups[i]
+		c.set.add(q.bits(g), by*q.size[g])
+	}
+}
+
+// decide decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the
+// fall.
+func (c *cutter) decide(q *grouped, sign int64) {
+	w := &q.w
+	for moved := true; moved && len(c.open) > 0; {
+		moved = false
+		c.product.load(&c.set, q.p, w.near, len(c.open))
+		shift := w.near * w.nearShift * c.set.s
+		left := c.open[:0]
+		for _, i := range c.open {
+			g := c.groups[i]
+			// The group's own term, -near m z with z = -sign, does not count.
+			e := c.u[i] + shift + c.product.dot(q.bits(g)) - w.near*q.size[g]*sign
+			if sign > 0 && e >= 0 || sign < 0 && e < 0 {
+				left = append(left, i)
+				continue
+			}
+			moved = true
+			c.sign[i] = int8(sign)
+			c.set.add(q.bits(g), 2*sign*q.size[g])
+		}
+		c.open = left
+	}
+}
+
+// icm is Block GraphCut with blocks of one row, iterated conditional modes (Besag 1986). The best sign of a row is
+// opposite to its field; a field of 0 gives -1, as in a block.
+func icm(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
+	if err := p.reset(ctx); err != nil {
+		return err
+	}
+	z := p.signs()
+	for range sweeps {
+		moved := false
+		for i, v := range rng.Perm(len(z)) {
+			if i&255 == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if (p.field(v) < 0) != (z[v] > 0) {
+				p.flip(v)
+				moved = true
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	return nil
+}

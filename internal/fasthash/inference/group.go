@@ -1,0 +1,302 @@
+package inference
+
+// Groups: rows that no loss can tell apart are one variable.
+//
+// A unit is a set of rows that are alike in Y and similar to each other: a class, or the rows with the same tags. Rows
+// of a unit with the same bits so far have the same pair weights, to all others and among themselves. The function that
+// a block minimises is submodular and so has one smallest minimiser; swapping two such rows leaves the function as it
+// is, hence also this minimiser: it gives them the same sign. A group is a unit's rows with one code; its mass is their
+// number. Merging is exact.
+//
+// Groups stand in the order of their units, so a unit has a run of them. A new bit splits groups, in O(n). All that has
+// an entry for every row is read and written from the first row to the last, as it may lie in a file.
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fasthash/maxflow"
+	"hashgrove/internal/par"
+	"hashgrove/internal/vectors"
+)
+
+// units is what classes and tags have in common.
+type units interface {
+	affinity.Matrix
+	Units() int
+	Size(u int32) int
+	RowUnits() []int32
+}
+
+// grouped is the problem over classes or tags, where all pairs are defined.
+type grouped struct {
+	threads int
+	memory  *vectors.Memory
+	merge   bool
+	near    *neighbours
+	sets    [][]int32 // the blocks, as units
+
+	unit  []int32 // of each row
+	from  []int32 // places of the rows of unit u, where rows stand in the order of their units: from[u] to from[u+1]
+	count []int64 // what a row of unit u counts: 1, or more to balance classes
+
+	group []int32  // of each row
+	first []int32  // groups of unit u: first[u] to first[u+1]
+	owner []int32  // unit of each group
+	size  []int64  // rows of each group, by what they count
+	code  []uint64 // words per group; bit b of the code is bit b%64 of word b/64
+	words int
+	p     int // bits so far
+
+	z []int8 // of each group
+	w weights
+	f field
+
+	pairs   [2]int64 // similar, dissimilar
+	squares int64    // sum of the squares of what rows count
+	alike   []int64  // of each unit: the rows similar to one of its rows, that row included
+	inner   rowDots
+	gram    *gram // for linear losses
+	cut     cutter
+}
+
+func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) (*grouped, error) {
+	q := &grouped{threads: o.Threads, memory: o.Memory, merge: !o.noMerge && o.Method != ICM,
+		near: newNeighbours(tags, o.Threads, maxStored)}
+	q.count = count
+	q.cut.most = maxflow.MaxNodes
+	q.unit = y.RowUnits()
+	q.from = make([]int32, y.Units()+1)
+	for u := range int32(y.Units()) {
+		q.from[u+1] = q.from[u] + int32(y.Size(u))
+	}
+	if err := q.firstGroups(); err != nil {
+		return nil, err
+	}
+	if o.Method == BlockGC {
+		if tags != nil {
+			q.sets = tagBlocks(q.near, y.Units(), seed)
+		} else {
+			for u := range y.Units() {
+				q.sets = append(q.sets, []int32{int32(u)})
+			}
+		}
+	}
+	q.alike = make([]int64, y.Units())
+	_ = nearSums(context.Background(), q, q.size, q.alike)
+	for g, u := range q.owner { // ordered, and each row with itself
+		q.pairs[0] += q.size[g] * q.alike[u]
+	}
+	all := int64(0)
+	for u, c := range count {
+		rows := int64(q.from[u+1] - q.from[u])
+		all += c * rows
+		q.squares += c * c * rows
+	}
+	q.pairs[0] = (q.pairs[0] - q.squares) / 2
+	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
+	if !o.Loss.isLinear() {
+		q.f = &tableField{q: q}
+		return q, nil
+	}
+	q.f = &linearField{q: q, apart: tags != nil || o.Method == ICM}
+	var err error
+	q.gram, err = newGram(q, tags == nil, o.bits)
+	return q, err
+}
+
+// firstGroups makes a group of every unit, or of every row.
+func (q *grouped) firstGroups() (err error) {
+	if q.group, err = vectors.Room[int32](q.memory, len(q.unit)); err != nil {
+		return err
+	}
+	q.first = make([]int32, len(q.from))
+	next := make([]int32, len(q.count)) // the group of the next row of each unit
+	for u, c := range q.count {
+		next[u] = int32(len(q.size))
+		rows := int64(q.from[u+1] - q.from[u])
+		switch {
+		case q.merge && rows > 0:
+			q.size, q.owner = append(q.size, c*rows), append(q.owner, int32(u))
+		case !q.merge:
+			for range rows {
+				q.size, q.owner = append(q.size, c), append(q.owner, int32(u))
+			}
+		}
+		q.first[u+1] = int32(len(q.size))
+	}
+	for i, u := range q.unit {
+		q.group[i] = next[u]
+		if !q.merge {
+			next[u]++
+		}
+	}
+	return nil
+}
+
+func (q *grouped) mass() []int64 { return q.size }
+func (q *grouped) signs() []int8 { return q.z }
+func (q *grouped) blocks() int   { return len(q.sets) }
+
+func (q *grouped) setWeights(w weights) { q.w = w }
+
+func (q *grouped) reset(ctx context.Context) error {
+	q.z = slices.Repeat([]int8{1}, len(q.size))
+	return q.f.reset(ctx)
+}
+
+func (q *grouped) field(v int) int64 { return q.f.value(int32(v)) }
+
+func (q *grouped) flip(v int) {
+	q.z[v] = -q.z[v]
+	q.f.noteFlips([]int32{int32(v)})
+}
+
+func (q *grouped) rowSigns(z []int8) {
+	for i, g := range q.group {
+		z[i] = q.z[g]
+	}
+}
+
+func (q *grouped) rowValues(y, rows []float64) {
+	for i, g := range q.group {
+		rows[i] = y[g]
+	}
+}
+
+func (q *grouped) rowCounts(rows []float64) {
+	for i, u := range q.unit {
+		rows[i] = float64(q.count[u])
+	}
+}
+
+func (q *grouped) scaleRows(rows []float64) {
+	for i, u := range q.unit {
+		rows[i] *= float64(q.count[u])
+	}
+}
+
+func (q *grouped) counts() (similar, dissimilar int64) { return q.pairs[0], q.pairs[1] }
+
+// bits lends the code of group g.
+func (q *grouped) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
+
+// distance is the Hamming distance of two codes.
+func distance(a, b []uint64) int {
+	d := 0
+	b = b[:len(a)]
+	for i, v := range a {
+		d += bits.OnesCount64(v ^ b[i])
+	}
+	return d
+}
+
+// push splits the groups by a new bit. Groups are numbered unit by unit, and within a unit by their first rows.
+func (q *grouped) push(h []int8) {
+	if q.gram != nil {
+		q.gram.push(q, h)
+	}
+	half := func(i int) int32 { // of an old group: twice its number, and one more where the bit is +1
+		return 2*q.group[i] + int32(uint8(^h[i])>>7)
+	}
+	fresh := make([]int32, 2*len(q.size)) // the number of the new group, by half
+	var halves []int32                    // of the new groups
+	for i := range q.group {
+		if at := &fresh[half(i)]; *at == 0 {
+			*at = 1
+			halves = append(halves, half(i))
+		}
+	}
+	slices.SortStableFunc(halves, func(a, b int32) int { return cmp.Compare(q.owner[a/2], q.owner[b/2]) })
+	words := (q.p + 64) / 64
+	code, size, owner := make([]uint64, len(halves)*words), make([]int64, len(halves)), make([]int32, len(halves))
+	clear(q.first)
+	for k, side := range halves {
+		fresh[side] = int32(k)
+		copy(code[k*words:], q.bits(side/2))
+		code[k*words+q.p>>6] |= uint64(side&1) << (q.p & 63)
+		owner[k] = q.owner[side/2]
+		q.first[owner[k]+1] = int32(k + 1)
+	}
+	for u := range q.first[1:] { // units without rows have no groups
+		q.first[u+1] = max(q.first[u+1], q.first[u])
+	}
+	for i := range q.group {
+		g := fresh[half(i)]
+		q.group[i] = g
+		size[g] += q.count[owner[g]]
+	}
+	q.inner.split(halves)
+	q.code, q.size, q.owner, q.words = code, size, owner, words
+	q.p++
+}
+
+// eachRun runs f over runs of groups on several cores, or at once when the work is small. work is in steps of about a
+// nanosecond.
+func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {
+	const size = 512
+	threads := q.threads
+	if work < 1<<17 {
+		threads = 1
+	}
+	return par.Blocks(ctx, threads, len(q.size), size, func(_, lo, hi int) { f(lo, hi) })
+}
+
+// neighbours tells which units are similar to a unit: only itself when there are no tags. The lists of tags are stored
+// when they are not too long, else found again whenever they are needed.
+type neighbours struct {
+	tags  *affinity.Tags
+	first []int
+	list  []int32
+}
+
+// maxStored is the most list entries that an Inference stores: a quarter of a gigabyte.
+const maxStored = 64 << 20
+
+func newNeighbours(tags *affinity.Tags, threads int, most int64) *neighbours {
+	s := &neighbours{tags: tags}
+	if tags == nil {
+		return s
+	}
+	const size = 256
+	var total atomic.Int64
+	units := tags.Units()
+	lists := make([][]int32, units)
+	_ = par.Blocks(context.Background(), threads, units, size, func(_, lo, hi int) {
+		similar := tags.SimilarUnits()
+		for u := lo; u < hi && total.Load() <= most; u++ {
+			found := similar(int32(u))
+			lists[u] = append([]int32(nil), found...)
+			total.Add(int64(len(found)))
+		}
+	})
+	if total.Load() > most {
+		return s
+	}
+	s.first, s.list = make([]int, units+1), make([]int32, 0, total.Load())
+	for u, l := range lists {
+		s.list = append(s.list, l...)
+		s.first[u+1] = len(s.list)
+		lists[u] = nil
+	}
+	return s
+}
+
+// reader returns a function for one goroutine that lends the units similar to u, u included, ascending.
+func (s *neighbours) reader() func(u int32) []int32 {
+	switch {
+	case s.list != nil:
+		return func(u int32) []int32 { return s.list[s.first[u]:s.first[u+1]] }
+	case s.tags != nil:
+		return s.tags.SimilarUnits()
+	}
+	own := make([]int32, 1)
+	return func(u int32) []int32 {
+		own[0] = u
+		return own
+	}
+}

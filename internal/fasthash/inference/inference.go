@@ -1,0 +1,349 @@
+// Package inference is Step 1 of FastHash: it finds the bit that best respects the affinity, given the bits before it
+// (Lin et al., CVPR 2014, eq:opt_step1_bqp).
+//
+// Bit k minimises the sum over all defined pairs of w_ij z_i z_j over z in {-1, +1}^n, where w_ij follows from the
+// pair's loss and its Hamming distance over the earlier bits as the hash functions output them:
+//
+//	p, err := inference.New(y, bits, inference.Options{}, seed)
+//	for range bits {
+//		z, err := p.Infer(ctx)   // Step 1
+//		h := ...                 // Step 2: a hash function that predicts z, and its output on the training rows
+//		p.Push(h)
+//	}
+//
+//	loss.go       w_ij: integer tables of the losses
+//	block.go      Algorithm 1: blocks without dissimilar pairs
+//	graphcut.go   Algorithm 2: one block after another, exactly, by minimum cut; blocks of one row
+//	spectral.go   the relaxation of TSH
+//	group.go      rows that no loss can tell apart are one variable
+//	field.go      sum over j of w_ij z_j without a pair list, for classes and tags; the same for real z
+//	hinge.go      the same for the hinge
+//	pairs.go      everything for explicit pairs
+//	objective.go  the loss of the bits so far, and the weight of each row for Step 2
+//
+// All weights are integers, so blocks are solved exactly and results do not depend on threads or machine.
+package inference
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
+)
+
+// Method names a way to minimise.
+type Method string
+
+// The methods. BlockGC is the default and the paper's.
+const (
+	BlockGC  Method = "blockgc"
+	ICM      Method = "icm"
+	Spectral Method = "spectral"
+)
+
+// Options are the choices of Step 1. The zero value is the paper's.
+type Options struct {
+	Method Method `json:"method,omitempty"` // "" means BlockGC
+	Loss   Loss   `json:"loss,omitempty"`   // "" means KSH
+	Sweeps int    `json:"sweeps,omitempty"` // over all blocks, for each bit; 0 means 2
+
+	// Factors of the losses of similar and dissimilar pairs; 0 means 1.
+	SimilarWeight    int `json:"similar_weight,omitempty"`
+	DissimilarWeight int `json:"dissimilar_weight,omitempty"`
+
+	// BalanceClasses makes classes count about alike, in Step 1 and in the row weights: a row of a small class counts as
+	// several rows (balance.go).
+	BalanceClasses bool `json:"balance_classes,omitempty"`
+
+	// Length is the loss length of every bit, as in TSH. 0 means that bit k has the loss length k.
+	Length int `json:"length,omitempty"`
+
+	Threads int `json:"-"` // 0 means all cores
+
+	// Memory is where arrays lie that grow with the rows, for classes; nil means memory. It never changes the result.
+	Memory *vectors.Memory `json:"-"`
+
+	bits    int  // of the code
+	noMerge bool // every row its own variable: the same result, slower; for tests
+}
+
+// Balanced returns the options with weights that make the similar and the dissimilar pairs of y count alike: whole
+// numbers up to 1000. The released code draws as many of either instead.
+func (o Options) Balanced(y affinity.Matrix) Options {
+	similar, dissimilar := y.Counts()
+	o.SimilarWeight, o.DissimilarWeight = 1, 1
+	if similar > 0 && dissimilar > similar {
+		o.SimilarWeight = int(min((dissimilar+similar/2)/similar, 1000))
+	} else if dissimilar > 0 {
+		o.DissimilarWeight = max(1, int(min((similar+dissimilar/2)/dissimilar, 1000)))
+	}
+	return o
+}
+
+// WithDefaults fills in the defaults and validates the options.
+func (o Options) WithDefaults() (Options, error) {
+	o.Method = cmp.Or(o.Method, BlockGC)
+	o.Loss = cmp.Or(o.Loss, KSH)
+	o.Sweeps = cmp.Or(o.Sweeps, 2)
+	o.SimilarWeight = cmp.Or(o.SimilarWeight, 1)
+	o.DissimilarWeight = cmp.Or(o.DissimilarWeight, 1)
+	switch {
+	case o.Method != BlockGC && o.Method != ICM && o.Method != Spectral:
+		return o, fault.New("unknown-method",
+			"inference method %q is unknown; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
+	case o.Loss != KSH && o.Loss != BRE && o.Loss != Hinge:
+		return o, fault.New("unknown-loss", "loss %q is unknown; choose %s, %s or %s", o.Loss, KSH, BRE, Hinge)
+	case o.Sweeps < 0:
+		return o, fault.New("bad-sweeps", "%d sweeps are impossible; give 1 or more", o.Sweeps)
+	case o.SimilarWeight < 0 || o.DissimilarWeight < 0:
+		return o, fault.New("bad-weights", "pair weights %d and %d must be positive", o.SimilarWeight, o.DissimilarWeight)
+	}
+	return o, nil
+}
+
+// check validates the number of rows and bits.
+func (o Options) check(n, codeBits int) error {
+	switch {
+	case n < 2:
+		return fault.New("too-few", "there are fewer than two rows, hence no pairs to learn from")
+	case codeBits < 1 || codeBits > hamming.MaxBits:
+		return fault.New("bad-bits", "codes of %d bits are impossible; give 1 to %d", codeBits, hamming.MaxBits)
+	case o.Length != 0 && o.Length < codeBits:
+		return fault.New("bad-length", "loss length %d is shorter than the code of %d bits", o.Length, codeBits)
+	case o.Length > 1<<20:
+		return fmt.Errorf("loss length %d is too long; give at most %d", o.Length, 1<<20)
+	}
+	// No sum of pair weights may pass 2^62: n² pairs of at most 2 bits (times 4 for the hinge) times the weight.
+	limit := uint64(1<<62 - 1)
+	factors := []int{n, n, 2 * max(codeBits, o.Length), max(o.SimilarWeight, o.DissimilarWeight)}
+	if o.Loss == Hinge {
+		factors = append(factors, 4)
+	}
+	for _, f := range factors {
+		limit /= uint64(f)
+	}
+	if limit == 0 {
+		return fault.New("too-large",
+			"the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or "+
+				"fewer rows",
+			n, codeBits, o.SimilarWeight, o.DissimilarWeight)
+	}
+	return nil
+}
+
+// Inference infers one bit after another.
+type Inference struct {
+	opt  Options
+	bits int
+	seed uint64
+	n    int
+	p    problem
+	z    []int8
+	done int // bits pushed
+}
+
+// problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the number
+// of its rows by what they count, and a sign.
+type problem interface {
+	// mass lends the number of rows of every variable, signs their z.
+	mass() []int64
+	signs() []int8
+	// rowSigns writes the sign of every row, rowValues the value that its variable has in y, rowCounts what it counts, and
+	// scaleRows multiplies by that.
+	rowSigns(z []int8)
+	rowValues(y, rows []float64)
+	rowCounts(rows []float64)
+	scaleRows(rows []float64)
+
+	// setWeights sets the pair weights. reset makes all signs +1 and the fields right.
+	setWeights(w weights)
+	reset(ctx context.Context) error
+	// field is the sum of w z over all rows but one of variable v, as that one sees them. flip turns the sign of v.
+	field(v int) int64
+	flip(v int)
+	// blocks is the number of blocks; solve minimises over block b and reports whether a sign has changed.
+	blocks() int
+	solve(ctx context.Context, b int) (bool, error)
+
+	// product sets y = W x for x constant over the rows of a variable; totals does so for x = 1.
+	product(ctx context.Context, w weights, x, y []float64) error
+	totals(ctx context.Context, w weights, y []float64) error
+	// fields writes for every row the sum of w h over the other rows, for h by row.
+	fields(ctx context.Context, w weights, h []int8, rows []float64) error
+
+	// push appends a bit, given by row. losses sums L over similar and over dissimilar pairs.
+	push(h []int8)
+	losses(ctx context.Context, l Loss, length int) (similar, dissimilar float64, err error)
+	// counts is the number of similar and dissimilar pairs.
+	counts() (similar, dissimilar int64)
+}
+
+// New prepares Step 1 for codes of the given number of bits. A matrix that is not of package affinity is read once at
+// all its n² places.
+func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error) {
+	o, err := o.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.check(y.Len(), bits); err != nil {
+		return nil, err
+	}
+	p := &Inference{opt: o, bits: bits, seed: seed, n: y.Len()}
+	if p.z, err = vectors.Room[int8](o.Memory, y.Len()); err != nil {
+		return nil, err
+	}
+	o.bits = bits
+	count, err := o.rowCounts(y, bits)
+	if err != nil {
+		return nil, err
+	}
+	switch y := y.(type) {
+	case *affinity.Classes:
+		p.p, err = newGrouped(y, nil, count, o, seed)
+	case *affinity.Tags:
+		p.p, err = newGrouped(y, y, count, o, seed)
+	default:
+		pairs, ok := y.(*affinity.Pairs)
+		if !ok {
+			if pairs, err = affinity.ListPairs(y); err != nil {
+				return nil, err
+			}
+		}
+		p.p = newListed(pairs, count, o, seed)
+	}
+	return p, err
+}
+
+// length is the loss length of bit k.
+func (p *Inference) length(k int) int {
+	if p.opt.Length > 0 {
+		return p.opt.Length
+	}
+	return k
+}
+
+// weights tells the pair weights of the next bit; sign turns those of similar pairs.
+func (p *Inference) weights(sign int64) weights {
+	return p.opt.Loss.weights(p.done, p.length(p.done+1), sign*int64(p.opt.SimilarWeight), int64(p.opt.DissimilarWeight))
+}
+
+// Infer finds the next bit: +1 or -1 for every row. The result is lent until the next call. It depends on the affinity,
+// the options, the seed and the bits pushed, not on earlier calls.
+func (p *Inference) Infer(ctx context.Context) ([]int8, error) { return p.InferCandidate(ctx, 0) }
+
+// InferCandidate is Infer with random numbers of its own for each number from 0 on: Infer is candidate 0. The others
+// are bits about as good, and often very different.
+func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, error) {
+	k := p.done + 1
+	if k > p.bits {
+		return nil, fmt.Errorf("all %d bits have been inferred", p.bits)
+	}
+	rng := rand.New(rand.NewPCG(p.seed, stream|uint64(number)<<32|uint64(k)))
+	p.p.setWeights(p.weights(1))
+	var err error
+	switch p.opt.Method {
+	case BlockGC:
+		err = graphCut(ctx, p.p, p.opt.Sweeps, rng)
+	case ICM:
+		err = icm(ctx, p.p, p.opt.Sweeps, rng)
+	case Spectral:
+		err = spectral(ctx, p.p, p.weights(1), rng)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bit %d: %w", k, err)
+	}
+	p.p.rowSigns(p.z)
+	return p.z, nil
+}
+
+// Parts is the number of parts in which blocks with too many undecided rows for one cut were minimised since the last
+// Push: 0 when every block had its minimum.
+func (p *Inference) Parts() int {
+	if q, ok := p.p.(*grouped); ok {
+		return q.cut.parts
+	}
+	return 0
+}
+
+// stream sets the random numbers of Step 1 apart from others drawn from the same seed.
+const stream = 1 << 63
+
+// Push appends the output of a hash function, +1 or -1 for every row, to the codes.
+func (p *Inference) Push(h []int8) {
+	if len(h) != p.n || p.done == p.bits {
+		panic("inference: a bit of the wrong length, or one bit too many")
+	}
+	for _, v := range h {
+		if v != 1 && v != -1 {
+			panic("inference: a bit that is neither +1 nor -1")
+		}
+	}
+	p.p.push(h)
+	p.done++
+	if q, ok := p.p.(*grouped); ok {
+		q.cut.parts = 0
+	}
+}
+
+// Objective is the mean loss of the defined pairs over the bits pushed so far, weighted as the options say.
+func (p *Inference) Objective(ctx context.Context) (float64, error) {
+	if p.done == 0 {
+		return 0, errors.New("there is no bit yet to judge")
+	}
+	near, far, err := p.p.losses(ctx, p.opt.Loss, p.length(p.done))
+	if err != nil {
+		return 0, err
+	}
+	s, d := p.p.counts()
+	ws, wd := float64(p.opt.SimilarWeight), float64(p.opt.DissimilarWeight)
+	return (float64(ws*near) + float64(wd*far)) / (float64(ws*float64(s)) + float64(wd*float64(d))), nil
+}
+
+// Fields writes for every row the sum over its pairs of w_ij h_j, with the weights of the next bit and by what the rows
+// count, for any h of +1 and -1 for every row. Step 1 minimises half the sum of h_i times the field of row i.
+func (p *Inference) Fields(ctx context.Context, h []int8, dst []float64) error {
+	if len(h) != p.n || len(dst) != p.n {
+		panic("inference: fields of a bit of the wrong length")
+	}
+	if err := p.p.fields(ctx, p.weights(1), h, dst); err != nil {
+		return err
+	}
+	p.p.scaleRows(dst)
+	return nil
+}
+
+// RowCounts writes what each row counts: 1, but for the balance of classes.
+func (p *Inference) RowCounts(dst []float64) { p.p.rowCounts(dst) }
+
+// RowWeights writes how much the next bit matters to each row: the sum over its pairs of |w_ij|, by what the rows
+// count, scaled to mean 1. A row without pairs gets 0.
+func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
+	if len(dst) != p.n {
+		panic("inference: row weights of the wrong length")
+	}
+	// Similar weights are negative, dissimilar ones are not: with the former turned, sums are sums of |w|.
+	y := make([]float64, len(p.p.mass()))
+	if err := p.p.totals(ctx, p.weights(-1), y); err != nil {
+		return err
+	}
+	p.p.rowValues(y, dst)
+	p.p.scaleRows(dst)
+	sum := 0.0
+	for _, v := range dst {
+		sum += v
+	}
+	for i := range dst {
+		if sum == 0 {
+			dst[i] = 1
+		} else {
+			dst[i] *= float64(p.n) / sum
+		}
+	}
+	return nil
+}

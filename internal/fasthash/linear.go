@@ -1,0 +1,420 @@
+package fasthash
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// Linear columns. A tree compares one column at a time, so a direction across many columns takes it many splits. Here
+// the trees are offered such directions as further columns: for every class, or frequent tag, how much a row looks like
+// it.
+//
+//	score_t(x) = W_t · φ(x) + b_t      ridge regression on "the row is of class t" (internal/linalg/folds.go)
+//	φ(x) = (x - mean) / spread         linear;
+//	φ_q(x) = exp(-|x - a_q|² / width)  kernel: Gaussians around rows drawn at random, of the same standardised columns
+//
+// Where classes are balanced, rows count here as they do in Step 1, and every class is spread evenly over the folds: of
+// five rows, four would otherwise often be in one fold.
+//
+// Scores fit the rows they were learned from far better than new ones, and trees would trust them too much. So, as in
+// stacking (Wolpert, Neural Networks 1992), the training rows are cut into folds, and each gets the scores of the fit
+// to the other folds; new rows get those of the fit to all.
+//
+//	moments   means and spreads of the columns       one pass
+//	sums      products of the columns, by fold       one pass, n d² / 2 products; d at most 2,048, or
+//	                                                 projected to 1,024 at random: n d · 1,024
+//	fits      46 systems of d equations              d³/6 products each, or n³/6 where rows are fewer
+//	scores    of all rows                            one pass, d products for every score
+//
+// A spread below the median spread counts as the median: what hardly ever changes, as the border of pictures, is not
+// blown up, and a column in thousandths of its neighbours' units does not drown them.
+
+// What Options.LinearColumns may be.
+const (
+	LinearOff    = "off"    // no further columns; "" means the same
+	LinearScores = "linear" // scores that are linear in the columns
+	KernelScores = "kernel" // those, and scores that are linear in Gaussians of the columns
+	LinearAuto   = "auto"   // linear scores, if they help quick trees to predict rows held out (lineartrial.go)
+
+	KernelAuto = "auto-kernel" // those of a kernel too, if they help beyond; a code takes ten microseconds more
+)
+
+const (
+	scoreFolds  = 5
+	heldFold    = math.MaxUint8 // of rows that no fit may see
+	maxScores   = 32            // classes or tags with a score, the most frequent ones
+	maxSumSide  = 2048          // columns whose products are summed as they are
+	sketchSide  = 1024          // random directions of wider ones
+	mostAnchors = 500
+	kernelWidth = 0.6 // in mean squared distances of anchors
+	scoreRows   = 50  // fewer rows than this have no scores
+)
+
+// scorePenalties are those that a fit chooses from, in mean variances of a column: scoreFits systems of equations.
+var scorePenalties = [...]float64{1, 0.1, 0.01, 0.001}
+
+const scoreFits = scoreFolds*(scoreFolds-1)/2*len(scorePenalties) + scoreFolds + 1
+
+// checkLinearColumns reports an unknown way.
+func (t *Options) checkLinearColumns() error {
+	switch t.LinearColumns {
+	case "", LinearOff, LinearScores, KernelScores, LinearAuto, KernelAuto:
+		return nil
+	}
+	return fmt.Errorf("unknown linear columns %q; there are %q, %q, %q, %q and %q", t.LinearColumns,
+		LinearOff, LinearScores, KernelScores, LinearAuto, KernelAuto)
+}
+
+// scores is further columns: the map to them, their names, and their values for the rows they were learned with.
+type scores struct {
+	maps   []model.Map
+	names  []string
+	values vectors.Matrix
+}
+
+// extension is the map that adds the columns.
+func (s *scores) extension() *model.Extension { return &model.Extension{Maps: s.maps} }
+
+// scoreFit is one fit of scores at work.
+type scoreFit struct {
+	*supervision.Data
+	kernel  bool
+	fold    []uint8 // of each row: below scoreFolds, or heldFold
+	seed    uint64
+	threads int
+	count   []float64 // what a row of each class counts; nil where all rows count alike
+
+	target map[int32]int32 // the place of a class or tag among those with a score
+	names  []string
+	unit   *model.Affine // to standardised columns
+	basis  []model.Map   // from those to φ
+}
+
+// fitScores learns the scores of a kind from all rows but those in heldFold, which get the scores of new rows.
+func (t *training) fitScores(ctx context.Context, d *supervision.Data, kind string, fold []uint8) (*scores, error) {
+	f := &scoreFit{Data: d, kernel: kind == KernelScores, fold: fold, seed: t.Seed, threads: t.Threads}
+	f.chooseTargets(t.Inference.BalanceClasses)
+	if err := f.standardise(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.chooseBasis(ctx); err != nil {
+		return nil, err
+	}
+	each, all, err := f.regress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &scores{names: f.names}
+	if s.maps, err = f.chain(ctx, all); err != nil {
+		return nil, err
+	}
+	s.values, err = f.apply(ctx, append(each, all))
+	return s, err
+}
+
+// chooseTargets numbers the most frequent classes or tags, and says what rows of a class count if they are balanced.
+func (f *scoreFit) chooseTargets(balanced bool) {
+	var names []string
+	var counts []int
+	count := func(k int32) { counts[k]++ }
+	if f.Labels != nil {
+		names, counts = f.Labels.Names, make([]int, len(f.Labels.Names))
+	} else {
+		names, counts = f.Tags.Names, make([]int, len(f.Tags.Names))
+	}
+	for i := range f.fold { // of all rows, so that fits without some of them have the same columns
+		f.each(i, count)
+	}
+	if f.Labels != nil && balanced {
+		for _, n := range counts {
+			f.count = append(f.count, inference.BalancedCount(n, slices.Max(counts)))
+		}
+	}
+	order := make([]int32, len(names))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(counts[b], counts[a]) })
+	order = order[:min(len(order), maxScores)]
+	slices.Sort(order)
+	f.target = map[int32]int32{}
+	kind := LinearScores
+	if f.kernel {
+		kind = KernelScores
+	}
+	for place, k := range order {
+		f.target[k] = int32(place)
+		f.names = append(f.names, kind+":"+names[k])
+	}
+}
+
+// each calls visit with the class or the tags of a row.
+func (f *scoreFit) each(row int, visit func(k int32)) {
+	if f.Labels != nil {
+		visit(f.Labels.Class[row])
+		return
+	}
+	for _, k := range f.Tags.Row(row) {
+		visit(k)
+	}
+}
+
+// standardise finds the means and spreads of the columns. Missing values are left out.
+func (f *scoreFit) standardise(ctx context.Context) error {
+	d := f.Dim()
+	var first []float32 // of each column, where sums begin: differences lose less
+	sum, square, count := make([]float64, d), make([]float64, d), make([]float64, d)
+	for c, err := range f.Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		for i := range c.X.Rows {
+			row := c.X.Row(i)
+			if first == nil {
+				first = filled(slices.Clone(row))
+			}
+			if f.fold[c.First+i] == heldFold {
+				continue
+			}
+			for j, v := range row {
+				if v == v {
+					e := float64(v) - float64(first[j])
+					sum[j] += e
+					square[j] += float64(e * e)
+					count[j]++
+				}
+			}
+		}
+	}
+	mean, spread := make([]float32, d), make([]float64, d)
+	var positive []float64
+	for j := range d {
+		n := max(count[j], 1)
+		m := sum[j] / n
+		mean[j] = float32(float64(first[j]) + m)
+		spread[j] = math.Sqrt(max(square[j]/n-float64(m*m), 0))
+		if spread[j] > 0 {
+			positive = append(positive, spread[j])
+		}
+	}
+	slices.Sort(positive)
+	least := 0.0
+	if len(positive) > 0 {
+		least = positive[len(positive)/2]
+	}
+	scale := make([]float32, d)
+	for j, s := range spread {
+		if r := 1 / max(s, least); s > 0 && r < math.MaxFloat32 {
+			scale[j] = float32(r)
+		}
+	}
+	f.unit = &model.Affine{Weight: vectors.Matrix{Rows: d, Cols: d}, Mean: mean, Scale: scale}
+	return f.unit.Check()
+}
+
+// filled replaces missing values by zeros.
+func filled(row []float32) []float32 {
+	for j, v := range row {
+		if v != v {
+			row[j] = 0
+		}
+	}
+	return row
+}
+
+// chooseBasis chooses φ: anchors for a kernel, random directions of columns that are too many.
+func (f *scoreFit) chooseBasis(ctx context.Context) error {
+	rng := rand.New(rand.NewPCG(f.seed, 'L'))
+	if f.kernel {
+		return f.chooseAnchors(ctx, rng)
+	}
+	if f.Dim() <= maxSumSide {
+		return nil
+	}
+	w := vectors.Matrix{Rows: sketchSide, Cols: f.Dim(), Data: make([]float32, sketchSide*f.Dim())}
+	size := float32(1 / math.Sqrt(float64(f.Dim())))
+	for i := 0; i < len(w.Data); i += 64 {
+		signs := rng.Uint64()
+		for k := range w.Data[i:min(i+64, len(w.Data))] {
+			w.Data[i+k] = size
+			if signs>>k&1 == 1 {
+				w.Data[i+k] = -size
+			}
+		}
+	}
+	f.basis = []model.Map{&model.Affine{Weight: w}}
+	return nil
+}
+
+// chooseAnchors draws rows as anchors, and takes the width from their distances.
+func (f *scoreFit) chooseAnchors(ctx context.Context, rng *rand.Rand) error {
+	var learned []int
+	for i, fold := range f.fold {
+		if fold != heldFold {
+			learned = append(learned, i)
+		}
+	}
+	wanted := make([]bool, f.Rows)
+	n := min(mostAnchors, len(learned))
+	for k := range n {
+		other := k + rng.IntN(len(learned)-k)
+		learned[k], learned[other] = learned[other], learned[k]
+		wanted[learned[k]] = true
+	}
+	a := vectors.Matrix{Cols: f.Dim()}
+	for c, err := range vectors.Select(f.Source, wanted).Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		z, err := f.standard(ctx, c.X)
+		if err != nil {
+			return err
+		}
+		a.Rows, a.Data = a.Rows+z.Rows, append(a.Data, z.Data...)
+	}
+	kernel := &model.Kernel{Anchors: a}
+	far, err := model.Transform(ctx, f.threads, a, kernel)
+	if err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, v := range far.Data {
+		sum += float64(v)
+	}
+	kernel = &model.Kernel{Anchors: a, Width: float32(kernelWidth * sum / float64(len(far.Data)))}
+	if !(kernel.Width > 0) {
+		return errSameRows
+	}
+	f.basis = []model.Map{kernel}
+	return nil
+}
+
+var errSameRows = fmt.Errorf("rows drawn at random are all equal")
+
+// standard is rows in standardised columns; missing values count as the mean.
+func (f *scoreFit) standard(ctx context.Context, x vectors.Matrix) (vectors.Matrix, error) {
+	z, err := model.Transform(ctx, f.threads, x, f.unit)
+	if err == nil {
+		filled(z.Data)
+	}
+	return z, err
+}
+
+// regress takes the sums over all rows and returns the fit without each fold, and the fit to all.
+func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Regression, error) {
+	side := f.Dim()
+	if len(f.basis) > 0 {
+		side = f.basis[0].Out()
+	}
+	sums := linalg.NewFolds(scoreFolds, side, len(f.names), f.threads)
+	var list []int32
+	note := func(k int32) {
+		if place, ok := f.target[k]; ok {
+			list = append(list, place)
+		}
+	}
+	for c, err := range f.Chunks(ctx) {
+		if err != nil {
+			return nil, linalg.Regression{}, err
+		}
+		z, err := f.standard(ctx, c.X)
+		if err == nil {
+			z, err = model.Transform(ctx, f.threads, z, f.basis...)
+		}
+		if err != nil {
+			return nil, linalg.Regression{}, err
+		}
+		for i := range z.Rows {
+			row := c.First + i
+			if f.fold[row] == heldFold {
+				continue
+			}
+			list = list[:0]
+			f.each(row, note)
+			weight := 1.0
+			if f.count != nil {
+				weight = f.count[f.Labels.Class[row]]
+			}
+			if err := sums.Add(ctx, int(f.fold[row]), z.Row(i), list, weight); err != nil {
+				return nil, linalg.Regression{}, err
+			}
+		}
+	}
+	return sums.CrossFit(ctx, scorePenalties[:])
+}
+
+// chain is the maps from vectors to the scores of regressions, one after the other.
+func (f *scoreFit) chain(ctx context.Context, fits ...linalg.Regression) ([]model.Map, error) {
+	out := &model.Affine{}
+	for _, r := range fits {
+		out.Weight.Rows += r.Weight.Rows
+		out.Weight.Data = append(out.Weight.Data, r.Weight.Data...)
+		out.Bias = append(out.Bias, linalg.Float32s(r.Bias)...)
+	}
+	out.Weight.Cols = fits[0].Weight.Cols
+	if f.kernel {
+		return []model.Map{f.unit, f.basis[0], out}, nil
+	}
+	if len(f.basis) > 0 {
+		var err error
+		if out.Weight, err = f.product(ctx, out.Weight, f.basis[0].(*model.Affine).Weight); err != nil {
+			return nil, err
+		}
+	}
+	// One step instead of two: the scale goes into the weights.
+	out.Mean = f.unit.Mean
+	for k := range out.Weight.Rows {
+		row := out.Weight.Row(k)
+		for j, s := range f.unit.Scale {
+			row[j] *= s
+		}
+	}
+	return []model.Map{out}, nil
+}
+
+// product is a b.
+func (f *scoreFit) product(ctx context.Context, a, b vectors.Matrix) (vectors.Matrix, error) {
+	across := vectors.Matrix{Rows: a.Cols, Cols: a.Rows, Data: make([]float32, len(a.Data))}
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			across.Row(j)[i] = v
+		}
+	}
+	sum, err := linalg.TransposeProduct(ctx, f.threads, across, b)
+	return vectors.Matrix{Rows: a.Rows, Cols: b.Cols, Data: linalg.Float32s(sum)}, err
+}
+
+// apply gives every row the scores of the fit to the folds other than its own; those in no fold the last fit's.
+func (f *scoreFit) apply(ctx context.Context, fits []linalg.Regression) (vectors.Matrix, error) {
+	n := len(f.names)
+	y := vectors.Matrix{Rows: f.Rows, Cols: n, Data: make([]float32, f.Rows*n)}
+	maps, err := f.chain(ctx, fits...)
+	if err != nil {
+		return y, err
+	}
+	all := model.Extension{Maps: maps}
+	for c, err := range f.Chunks(ctx) {
+		if err != nil {
+			return y, err
+		}
+		z, err := model.Transform(ctx, f.threads, c.X, &all)
+		if err != nil {
+			return y, err
+		}
+		for i := range z.Rows {
+			at := min(int(f.fold[c.First+i]), scoreFolds)*n + c.X.Cols
+			copy(y.Row(c.First+i), z.Row(i)[at:at+n])
+		}
+	}
+	return y, nil
+}

@@ -1,0 +1,167 @@
+package fasthash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/pages"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/vectors"
+)
+
+// mappedPictures is some of the demo's pictures, and where a training may keep them.
+func mappedPictures(t *testing.T, rows int, near int64) (*supervision.Data, *vectors.Memory) {
+	t.Helper()
+	folder := t.TempDir()
+	memory := vectors.NewMemory(folder)
+	if _, err := vectors.Room[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+		needs.Skip(t, needs.Mapping, err)
+	}
+	memory.Allow(near)
+	d := pictures(t, 0, rows)
+	d.Memory = memory
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("files are left: %v, %v", left, err)
+		}
+		if err := memory.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, memory
+}
+
+// TestMappedTrainingGivesTheSameModel trains in memory and in mapped files, with all kinds of options.
+func TestMappedTrainingGivesTheSameModel(t *testing.T) {
+	trees := boost.Options{Rounds: 5, Depth: 3}
+	logistic := boost.Options{Rounds: 4, Depth: 4, Boost: boost.Logistic, ColumnShare: 0.5, RowShare: 0.5}
+	for name, o := range map[string]Options{
+		"paper":      {Effort: Paper, Trees: boost.Options{Rounds: 4, Depth: 2, NodeFeatures: 40}},
+		"quick":      {Effort: Quick, Trees: boost.Options{Rounds: 4}, LinearColumns: LinearOff},
+		"normal":     {Trees: boost.Options{Rounds: 4}, LinearColumns: LinearOff, Candidates: 3},
+		"best":       {Effort: Best, Trees: boost.Options{Rounds: 3}, LinearColumns: LinearOff, Candidates: 2},
+		"shares":     {Effort: Paper, Trees: logistic, Candidates: 2},
+		"hinge":      {Effort: Paper, Trees: trees, Inference: inference.Options{Loss: inference.Hinge}},
+		"spectral":   {Effort: Paper, Trees: trees, Inference: inference.Options{Method: inference.Spectral}},
+		"balanced":   {Effort: Paper, Trees: trees, Inference: inference.Options{BalanceClasses: true}, Candidates: 2},
+		"weighted":   {Effort: Paper, Trees: trees, Inference: inference.Options{SimilarWeight: 9}},
+		"equal rows": {Effort: Paper, Trees: trees, EqualRowWeights: true, Bins: vectors.Quantile},
+	} {
+		for threads := 1; threads <= 3; threads += 2 {
+			t.Run(fmt.Sprint(name, threads), func(t *testing.T) {
+				o.Bits, o.Threads = 2, threads
+				d, memory := mappedPictures(t, rowsOf(750), int64(threads/3*10_000))
+				want := bytesOf(t, mustTrain(t, Method{o, Run{}}, d))
+				got := bytesOf(t, mustTrain(t, Method{o, Run{Memory: memory}}, d))
+				if !bytes.Equal(got, want) {
+					t.Error("the models differ")
+				}
+				if _, mapped := memory.Sizes(); mapped < int64(d.Rows*d.Dim()) {
+					t.Errorf("only %d bytes are in files", mapped)
+				}
+			})
+		}
+	}
+}
+
+// TestMappedTrainingResumesAndGrows goes on with a training in memory, in files, and the other way round.
+func TestMappedTrainingResumesAndGrows(t *testing.T) {
+	d, memory := mappedPictures(t, rowsOf(750), 0)
+	whole := quick(4)
+	want := bytesOf(t, mustTrain(t, whole, d))
+	for _, places := range [][2]*vectors.Memory{{nil, memory}, {memory, nil}, {memory, memory}} {
+		half := quick(4)
+		half.Checkpoint, half.Memory = t.TempDir()+"/ckpt", places[0]
+		ctx, stop := context.WithCancel(context.Background())
+		half.Progress = func(b Bit) {
+			if b.Bit == 2 {
+				stop()
+			}
+		}
+		if _, err := half.Train(ctx, d); !errors.Is(err, context.Canceled) {
+			t.Fatalf("not interrupted: %v", err)
+		}
+		half.Progress, half.Resume, half.Memory = nil, true, places[1]
+		if got := bytesOf(t, mustTrain(t, half, d)); !bytes.Equal(got, want) || half.Report.Resumed != 2 {
+			t.Errorf("the resumed model differs, or %d bits were resumed", half.Report.Resumed)
+		}
+		first := quick(2)
+		first.Memory = places[0]
+		grown := quick(4)
+		grown.Grow, grown.Memory = mustTrain(t, first, d), places[1]
+		if got := bytesOf(t, mustTrain(t, grown, d)); !bytes.Equal(got, want) {
+			t.Error("the grown model differs")
+		}
+	}
+}
+
+// TestMappedTrainingRefuses what needs all rows in memory, and says what.
+func TestMappedTrainingRefuses(t *testing.T) {
+	d, memory := mappedPictures(t, 300, 0)
+	tags := *d
+	tags.Labels, tags.Tags = nil, &supervision.Tags{Start: make([]int, d.Rows+1), Names: []string{"a", "b"}}
+	for i := range d.Rows {
+		tags.Tags.Tag = append(tags.Tags.Tag, int32(i%2))
+		tags.Tags.Start[i+1] = i + 1
+	}
+	for want, change := range map[string]func(m *Method){ // code, and a word of the options
+		"linear-columns":   func(m *Method) { m.LinearColumns = LinearAuto },
+		"learner linear":   func(m *Method) { m.Learner = Linear },
+		"order tsh":        func(m *Method) { m.Order = TSH },
+		"inference icm":    func(m *Method) { m.Inference.Method = inference.ICM },
+		"sample":           func(m *Method) { m.Similar.SampleSimilar, m.Similar.SampleDissimilar = 5, 5 },
+		"cross-fit":        func(m *Method) { m.CrossFit = 2 },
+		"patience":         func(m *Method) { m.Patience = 2 },
+		"early-stop":       func(m *Method) { m.Trees.EarlyStop = 5 },
+		"node-rows":        func(m *Method) { m.Trees.NodeRows = 50 },
+		"supervision tags": nil,
+	} {
+		m, data := quick(2), d
+		if m.Memory = memory; change != nil {
+			change(&m)
+		} else {
+			data = &tags
+		}
+		_, err := m.Train(context.Background(), data)
+		code, word, _ := strings.Cut(want, " ")
+		if d := fault.Differs(err, fault.Code(code), word); d != "" || !errors.Is(err, ErrNeedsMemory) {
+			t.Errorf("%s: %v: %s", want, err, d)
+		}
+	}
+}
+
+// TestNeedGrowsWithTheRows checks the arithmetic of what is needed.
+func TestNeedGrowsWithTheRows(t *testing.T) {
+	d := *pictures(t, 0, 100)
+	d.Rows = 50_000_000
+	o := Options{Bits: 2, Effort: Quick, LinearColumns: LinearOff}
+	n, err := o.Need(&d, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := int64(d.Dim()) * int64(d.Rows)
+	if n.Memory() < columns+50*int64(d.Rows) || n.Files() < columns || n.Least() > 500e6 || n.Least() >= n.Memory() {
+		t.Errorf("%d bytes of memory, %d in files, at least %d", n.Memory(), n.Files(), n.Least())
+	}
+	if text := n.String(); !strings.Contains(text, "labels 50 MB") || !strings.HasSuffix(text, " MB") {
+		t.Error(text)
+	}
+	d.IDs = make([]string, 1)
+	more, err := o.Need(&d, true)
+	if err != nil || more.Least() < n.Least()+int64(d.Rows)*idBytes {
+		t.Errorf("with ids at least %d bytes, %v", more.Least(), err)
+	}
+	o.Effort = "none"
+	if _, err := o.Need(&d, true); err == nil {
+		t.Error("an unknown effort is taken")
+	}
+}

@@ -1,0 +1,411 @@
+package fasthash
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// Method is FastHash as a method: from labelled rows to a model. Options and data decide the model, Run decides how to
+// get there.
+type Method struct {
+	Options
+	Run
+}
+
+// Run says how a long training is kept safe, watched and ended. The zero value just trains.
+type Run struct {
+	Checkpoint string // folder for a file per bit; "" means none
+	Resume     bool   // continue from the checkpoint, if there is one
+	Restart    bool   // discard an existing checkpoint
+
+	Grow     *model.Model      // bits to start from
+	Features feature.Extractor // what makes the vectors of pictures, which must be that of Grow; nil for vectors
+
+	TimeLimit time.Duration // end before the bit that would not finish in time; 0 means no limit
+	Patience  int           // stop when the validation has not improved for this number of bits; 0 means never
+
+	// Held is the rows that patience validates with, where they were set aside already, by the share that the options
+	// name. Nil has Train set them aside.
+	Held *supervision.Data
+
+	// CrossFit is the number of folds, 2 to 20, by which Report.CrossFitted is made; 0 means that it is not.
+	CrossFit int
+
+	// Memory is where lies what grows with the rows, if there are more than memory holds; nil means memory. It never
+	// changes the model; some options need all rows in memory (ErrNeedsMemory).
+	Memory *vectors.Memory
+
+	Progress func(Bit) // called after every newly learned bit; may be nil
+	Report   *Report   // filled in when not nil
+}
+
+// Report tells how a training went.
+type Report struct {
+	Rows    int     // learned from
+	Asked   int     // bits asked for
+	Options Options // with all that was left to the effort and to defaults filled in
+	Bits    []Bit   // newly learned, with their times, without their outputs
+	Resumed int     // bits taken from the checkpoint
+	Dropped int     // bits of the checkpoint that were damaged and learned again
+	Stopped string  // why there are fewer bits than asked for; "" when there are not
+	Linear  string  // which columns were added and why, or why not; "" where it was no question
+
+	linear fault.Code // what decided that
+
+	CrossFitted *CrossFitted // codes of the training rows; nil when Run.CrossFit is 0
+}
+
+// ErrCheckpoint is returned when a checkpoint is in the way and neither Resume nor Restart was asked for.
+var ErrCheckpoint = errors.New("an unfinished training is in the way")
+
+// ErrOtherBits is returned when a checkpoint differs from what is asked for only in the number of bits.
+var ErrOtherBits = errors.New("the checkpoint is of another training (other bits): finish that one and let its model " +
+	"grow, or restart")
+
+// DefaultValidation is the share of rows that patience holds out.
+const DefaultValidation = 0.1
+
+// Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can
+// resume.
+func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	t := &training{Method: m, began: time.Now()}
+	if err := t.prepare(ctx, d); err != nil {
+		return nil, err
+	}
+	defer func() { t.ckpt.close() }()
+	done, stats, err := t.doneBits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	functions := done
+	if t.stalled() {
+		t.stop() // the run that made the checkpoint had come to this end
+	} else {
+		run := loop{done: done, each: t.afterBit(ctx, &stats), folds: t.folds}
+		if functions, err = t.learn(ctx, t.x, t.y, run); err != nil {
+			return nil, err
+		}
+	}
+	if t.stalled() {
+		functions, stats = functions[:t.watch.best], stats[:t.watch.best]
+	}
+	info := model.Info{Method: m.methodName(), Version: model.Version, Bits: stats, Runs: t.runs(len(functions))}
+	if d.Labels != nil {
+		info.Classes = d.Labels.Names
+	}
+	info.Added, info.Linear = t.addedNames(), t.report.Linear
+	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
+		info.Linear = t.Grow.Info.Linear // one run, so the reason is that of its beginning
+	}
+	if t.folds != nil {
+		t.report.CrossFitted = t.folds.result(len(functions))
+	}
+	if m.Report != nil {
+		*m.Report = t.report
+	}
+	return &model.Model{Encoder: t.encoder(functions), Info: info}, nil
+}
+
+// Finish removes the checkpoint once the model is safe on disk. A run that a time limit ended keeps it, so that
+// it can still be resumed.
+func (m Method) Finish() error {
+	if m.Checkpoint == "" || m.Report != nil && m.Report.Stopped != "" && m.TimeLimit > 0 {
+		return nil
+	}
+	return removeCheckpoint(m.Checkpoint)
+}
+
+// methodName is what the model calls its method: with its own order and learners, FastHash is Two-Step Hashing.
+func (m Method) methodName() string {
+	switch {
+	case m.Order != TSH:
+		return "fasthash"
+	case m.Learner == Linear:
+		return "tsh"
+	}
+	return "tsh-trees"
+}
+
+// training is one run of Method at work.
+type training struct {
+	Method
+	x      *vectors.Columns
+	y      affinity.Matrix
+	data   string // digest of data and supervision
+	held   *vectors.Columns
+	added  []*scores  // further columns
+	kind   string     // of those
+	truth  eval.Truth // of the held-out rows against the training rows
+	began  time.Time
+	ckpt   *checkpoint
+	watch  *validator   // nil without patience
+	folds  *crossFitter // nil without cross-fitting
+	report Report
+}
+
+// prepare settles the options, sets rows aside for validation, and quantises.
+func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error) {
+	if err := d.Trainable(); err != nil {
+		return err
+	}
+	t.data = d.HexDigest()
+	weighted := t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
+	t.Similar.From = d.Kind()
+	if t.Similar.From == supervision.ByTags {
+		t.Similar.MinShared = cmp.Or(d.MinShared, affinity.DefaultShared)
+	}
+	train, held, err := t.split(d)
+	if err != nil {
+		return err
+	}
+	if t.Options, err = t.Options.fillIn(train.Rows, unequalClasses(train)); err != nil {
+		return err
+	}
+	if err := t.checkMemory(d.Kind()); err != nil {
+		return err
+	}
+	if t.y, err = train.Affinity(train.Rows); err != nil {
+		return err
+	}
+	if s := t.Similar; s.SampleSimilar > 0 || s.SampleDissimilar > 0 {
+		if t.y, err = affinity.Sample(t.y, s.SampleSimilar, s.SampleDissimilar, t.Seed); err != nil {
+			return err
+		}
+	}
+	if t.BalancePairs || !weighted && t.Similar.From == supervision.ByTags {
+		t.Inference = t.Inference.Balanced(t.y)
+	}
+	plain := train
+	if train, held, err = t.extend(ctx, train, held); err != nil {
+		return err
+	}
+	quantizer, err := t.quantizer(ctx, train)
+	if err != nil {
+		return err
+	}
+	if t.x, err = vectors.QuantizeIn(ctx, t.Memory, train, train.Rows, quantizer, t.Threads); err != nil {
+		return err
+	}
+	t.report.Rows, t.report.Asked, t.report.Options = train.Rows, t.Bits, t.Options
+	if t.CrossFit != 0 {
+		if t.folds, err = newCrossFitter(ctx, t, plain); err != nil {
+			return err
+		}
+		t.folds.stop = t.foldsOf(t.x)
+	}
+	if held == nil {
+		return nil
+	}
+	t.held, err = vectors.Quantize(ctx, held, held.Rows, quantizer, t.Threads)
+	return err
+}
+
+// split sets rows aside for validation where patience asks for it and the caller has not done so.
+func (t *training) split(d *supervision.Data) (train, held *supervision.Data, err error) {
+	switch {
+	case t.Held != nil:
+		train, held = d, t.Held
+	case t.Patience == 0:
+		t.Similar.Validation = 0
+		return d, nil, nil
+	default:
+		t.Similar.Validation = cmp.Or(t.Similar.Validation, DefaultValidation)
+		learn, aside, err := d.Split(t.Similar.Validation, cmp.Or(t.Seed, 1), t.Similar.PerPicture())
+		if err != nil {
+			return nil, nil, err
+		}
+		train, held = d.Parts(learn, aside)
+	}
+	if err := train.Trainable(); err != nil {
+		return nil, nil, fmt.Errorf("after setting the validation part aside: %w", err)
+	}
+	if t.Patience == 0 {
+		return train, nil, nil
+	}
+	t.truth, err = eval.TruthOf(held, train)
+	return train, held, err
+}
+
+// quantizer is that of the rows, or of the model to grow.
+func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.Quantizer, error) {
+	if t.Missing = d.Missing; t.Missing && t.Learner == Linear {
+		return vectors.Quantizer{}, errors.New("hyperplanes need a value in every column: learn trees, or leave out " +
+			"or fill in what is missing")
+	}
+	if t.Grow == nil && t.Learner == Linear && t.Bins == "" {
+		return d.QuantizerBy(ctx, vectors.Clipped) // hyperplanes count on bins of equal width
+	}
+	if t.Grow == nil {
+		return d.QuantizerBy(ctx, t.Bins)
+	}
+	old, _, ok := model.Behind(t.Grow.Encoder)
+	if !ok {
+		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
+	}
+	if have := d.Dim() - t.addedColumns(); t.Grow.Encoder.Dim() != have {
+		return vectors.Quantizer{}, fault.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the "+
+			"data have %d", t.Grow.Encoder.Dim(), have)
+	}
+	if old.Quantizer.Missing != d.Missing {
+		return vectors.Quantizer{}, errors.New("either both the model to grow and the data may lack values or neither")
+	}
+	return old.Quantizer, nil
+}
+
+// doneBits collects the bits that are learned already, those of the model to grow and those of the checkpoint.
+func (t *training) doneBits(ctx context.Context) (done []model.Function, stats []model.BitStat, err error) {
+	if done, stats, err = t.grownBits(); err != nil {
+		return nil, nil, err
+	}
+	if t.Checkpoint != "" {
+		if t.ckpt, err = openCheckpoint(t); err != nil {
+			return nil, nil, err
+		}
+		saved, dropped, err := t.ckpt.load(t.x, len(done)+1, t.Bits)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, b := range saved {
+			done, stats = append(done, b.Function), append(stats, b.Stat)
+			if t.folds != nil {
+				t.folds.bits = append(t.folds.bits, b.CrossFit)
+			}
+		}
+		t.report.Resumed, t.report.Dropped = len(saved), dropped
+	}
+	if t.held != nil {
+		t.watch, err = newValidator(ctx, t, done, stats)
+	}
+	return done, stats, err
+}
+
+// afterBit is what happens after every bit: it is validated, kept and reported, and may be the last.
+func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bit) error {
+	return func(bit Bit) (err error) {
+		if t.watch != nil {
+			if bit.Stat.Validation, err = t.watch.add(ctx, bit); err != nil {
+				return err
+			}
+		}
+		if t.ckpt != nil {
+			if err := t.ckpt.save(bit); err != nil {
+				return err
+			}
+		}
+		if t.folds != nil {
+			t.folds.bits = append(t.folds.bits, bit.CrossFit)
+		}
+		*stats = append(*stats, bit.Stat)
+		if t.Progress != nil {
+			t.Progress(bit)
+		}
+		bit.Output, bit.CrossFit = nil, nil
+		t.report.Bits = append(t.report.Bits, bit)
+		n := time.Duration(len(t.report.Bits))
+		switch {
+		case bit.Bit == t.Bits:
+		case t.stalled():
+			return t.stop()
+		case t.TimeLimit > 0 && time.Since(t.began)*(n+1)/n > t.TimeLimit:
+			t.report.Stopped = fmt.Sprintf("the time limit of %v leaves no time for another bit", t.TimeLimit)
+			return errStop
+		}
+		return nil
+	}
+}
+
+// stalled reports whether patience is at its end.
+func (t *training) stalled() bool { return t.watch != nil && t.watch.stalled() >= t.Patience }
+
+// stop ends the training because patience is at its end.
+func (t *training) stop() error {
+	t.report.Stopped = fmt.Sprintf("the validation has not improved since bit %d", t.watch.best)
+	return errStop
+}
+
+// grownBits returns the bits of the model to grow.
+func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
+	if t.Grow == nil {
+		return nil, nil, nil
+	}
+	old, _, _ := model.Behind(t.Grow.Encoder) // as quantizer found
+	if (t.Grow.Features == nil) != (t.Features == nil) ||
+		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
+		return nil, nil, errors.New("the model to grow makes its vectors with other features")
+	}
+	switch {
+	case t.Order == TSH:
+		return nil, nil, errors.New("the TSH order infers all bits at once, so its models cannot be grown")
+	case old.Kind() != string(t.Learner):
+		return nil, nil, fmt.Errorf("a model of kind %s cannot be grown by the learner %s", old.Kind(), t.Learner)
+	case old.Bits() >= t.Bits:
+		return nil, nil, fmt.Errorf("the model has %d bits already; ask for more than that", old.Bits())
+	}
+	return append([]model.Function(nil), old.Functions...), append([]model.BitStat(nil), t.Grow.Info.Bits...), nil
+}
+
+// runs tells which options and data made which bits. Growing with the same options on the same data is one run,
+// so that the grown model is the very model that would have come out at once.
+func (t *training) runs(bits int) []model.Run {
+	run := model.Run{Bits: bits, Seed: t.Seed, Data: t.data, Rows: t.x.Rows, Options: t.storedOptions()}
+	if t.Grow == nil {
+		return []model.Run{run}
+	}
+	runs := append([]model.Run(nil), t.Grow.Info.Runs...)
+	if last := len(runs) - 1; last >= 0 && runs[last].Data == run.Data && runs[last].Seed == run.Seed &&
+		bytes.Equal(withoutBits(runs[last].Options), withoutBits(run.Options)) {
+		runs[last] = run
+		return runs
+	}
+	return append(runs, run)
+}
+
+func withoutBits(options json.RawMessage) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(options, &fields) != nil {
+		return options
+	}
+	delete(fields, "bits")
+	return mustMarshal(fields)
+}
+
+// storedOptions is what the model keeps of the options.
+func (t *training) storedOptions() json.RawMessage { return mustMarshal(t.Options) }
+
+func mustMarshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("fasthash: %T does not marshal: %v", v, err))
+	}
+	return b
+}
+
+// identity is what must be equal for a checkpoint to be resumed.
+func (t *training) identity() []byte {
+	id := struct {
+		Version string          `json:"version"`
+		Options json.RawMessage `json:"options"`
+		Data    string          `json:"data"`
+		Rows    int             `json:"rows"`
+		Dim     int             `json:"dim"`
+		Grow    string          `json:"grow,omitempty"`
+		Folds   int             `json:"cross_fit,omitempty"`
+	}{model.Version, t.storedOptions(), t.data, t.x.Rows, t.x.Dim(), "", t.CrossFit}
+	if t.Grow != nil {
+		id.Grow = t.Grow.Fingerprint().Full()
+	}
+	return mustMarshal(id)
+}

@@ -1,0 +1,313 @@
+package fasthash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hashgrove/internal/fashion"
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// quick is a quick training with a report: few trees, and nothing but trees.
+func quick(bits int) Method {
+	o := Options{Bits: bits, Effort: Paper, Trees: boost.Options{Rounds: 5, Depth: 2, NodeFeatures: 40}}
+	return Method{o, Run{Report: new(Report)}}
+}
+
+// rowsOf is as many rows, or fewer in short runs, which are those under the race detector.
+func rowsOf(n int) int {
+	if testing.Short() {
+		return n * 2 / 5
+	}
+	return n
+}
+
+// pictures is some of the demo's pictures.
+func pictures(t *testing.T, lo, hi int) *supervision.Data {
+	t.Helper()
+	part := fashion.Train()
+	labels := make([]string, hi-lo)
+	for i := range labels {
+		labels[i] = fashion.Names[part.Class[lo+i]]
+	}
+	return scanned(t, vectors.WithLabels(part.X.Slice(lo, hi), labels))
+}
+
+func scanned(t *testing.T, src vectors.Source) *supervision.Data {
+	t.Helper()
+	d, err := supervision.Scan(context.Background(), src, supervision.ScanOptions{Digest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func bytesOf(t *testing.T, m *model.Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := model.Write(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func mustTrain(t *testing.T, m Method, d *supervision.Data) *model.Model {
+	t.Helper()
+	made, err := m.Train(context.Background(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// TestResumeAfterEveryBit interrupts after each bit in turn and goes on: always the same bytes.
+func TestResumeAfterEveryBit(t *testing.T) {
+	d := pictures(t, 0, 300)
+	whole := bytesOf(t, mustTrain(t, quick(6), d))
+	for stop := 1; stop < 6; stop++ {
+		j := quick(6)
+		j.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+		ctx, cancel := context.WithCancel(context.Background())
+		j.Progress = func(b Bit) {
+			if b.Bit == stop {
+				cancel()
+			}
+		}
+		if _, err := j.Train(ctx, d); !errors.Is(err, context.Canceled) {
+			t.Fatalf("interrupted after bit %d: %v", stop, err)
+		}
+		j.Progress = nil
+		if _, err := j.Train(context.Background(), d); !errors.Is(err, ErrCheckpoint) {
+			t.Errorf("without resume: %v", err)
+		}
+		j.Resume = true
+		m, r := mustTrain(t, j, d), j.Report
+		if r.Resumed != stop || r.Dropped != 0 || !bytes.Equal(bytesOf(t, m), whole) {
+			t.Errorf("after bit %d: resumed %d, dropped %d, or another model", stop, r.Resumed, r.Dropped)
+		}
+		if err := j.Finish(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(j.Checkpoint); !os.IsNotExist(err) {
+			t.Error("the checkpoint is still there")
+		}
+	}
+}
+
+// TestDamagedCheckpointFallsBack flips bytes and truncates: the bits before the damage are used, the model is the same.
+func TestDamagedCheckpointFallsBack(t *testing.T) {
+	d := pictures(t, 0, 300)
+	whole := bytesOf(t, mustTrain(t, quick(4), d))
+	saved := quick(4)
+	saved.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+	mustTrain(t, saved, d)
+	newest := filepath.Join(saved.Checkpoint, "0004.bit")
+	good, err := os.ReadFile(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := 7
+	if testing.Short() {
+		step = 49
+	}
+	for at := 0; at < len(good); at += step {
+		damaged := bytes.Clone(good)
+		if at%2 == 0 {
+			damaged[at] ^= 1 << (at % 8)
+		} else {
+			damaged = damaged[:at]
+		}
+		if err := os.WriteFile(newest, damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(newest+".0badcafe.tmp", damaged, 0o666); err != nil { // a write that was cut short
+			t.Fatal(err)
+		}
+		saved.Resume = true
+		m, r := mustTrain(t, saved, d), saved.Report
+		if r.Resumed != 3 || r.Dropped != 1 || !bytes.Equal(bytesOf(t, m), whole) {
+			t.Fatalf("byte %d: resumed %d, dropped %d", at, r.Resumed, r.Dropped)
+		}
+		if left, _ := filepath.Glob(filepath.Join(saved.Checkpoint, "*.tmp")); len(left) > 0 {
+			t.Fatalf("left %v", left)
+		}
+	}
+	// Damage in the middle gives up what follows it.
+	if err := os.WriteFile(filepath.Join(saved.Checkpoint, "0002.bit"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, r := mustTrain(t, saved, d), saved.Report
+	if r.Resumed != 1 || r.Dropped != 3 || !bytes.Equal(bytesOf(t, m), whole) {
+		t.Errorf("resumed %d, dropped %d", r.Resumed, r.Dropped)
+	}
+}
+
+func TestChangedOptionsAreRefused(t *testing.T) {
+	d := pictures(t, 0, 300)
+	saved := quick(3)
+	saved.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+	mustTrain(t, saved, d)
+	saved.Resume = true
+	for want, change := range map[string]func(*Method){
+		"trees.depth":            func(m *Method) { m.Trees.Depth = 3 },
+		"seed":                   func(m *Method) { m.Seed = 2 },
+		"bits":                   func(m *Method) { m.Bits = 5 },
+		"inference.loss":         func(m *Method) { m.Inference.Loss = "hinge" },
+		"order":                  func(m *Method) { m.Order = TSH },
+		"equal_row_weights":      func(m *Method) { m.EqualRowWeights = true },
+		"trees.trim_mass":        func(m *Method) { m.Trees.TrimMass = 0.9 },
+		"inference.sweeps":       func(m *Method) { m.Inference.Sweeps = 5 },
+		"trees.node_features":    func(m *Method) { m.Trees.NodeFeatures = 7 },
+		"linear.c":               func(m *Method) { m.Linear.C = 3 },
+		"trees.node_rows":        func(m *Method) { m.Trees.NodeRows = 50 },
+		"similarity.held_out":    func(m *Method) { m.Similar.HeldOut = []string{"x"} },
+		"similarity.sample":      func(m *Method) { m.Similar.SampleSimilar = 5 },
+		"inference.dissimilar_w": func(m *Method) { m.Inference.DissimilarWeight = 5 },
+		"similarity.validation":  func(m *Method) { m.Patience = 3 },
+	} {
+		m := saved
+		change(&m)
+		if _, err := m.Train(context.Background(), d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s changed: %v", want, err)
+		}
+	}
+	var tags [][]string
+	for _, c := range d.Labels.Class {
+		tags = append(tags, []string{"a", "b", "c", d.Labels.Names[c], "also " + d.Labels.Names[c]})
+	}
+	tagged := scanned(t, vectors.Table{X: fashion.Train().X.Slice(0, 300), Tags: tags})
+	tagged.MinShared = 4
+	for want, other := range map[string]*supervision.Data{
+		"data": pictures(t, 10, 310), "similarity.from": tagged, "similarity.min_shared": tagged,
+	} {
+		if _, err := saved.Train(context.Background(), other); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s changed: %v", want, err)
+		}
+	}
+	saved.Threads = 3 // threads are no option of the model
+	mustTrain(t, saved, d)
+}
+
+func TestGrowOnOtherDataKeepsTheFirstBits(t *testing.T) {
+	first := mustTrain(t, quick(4), pictures(t, 0, 300))
+	j, d := quick(6), pictures(t, 300, 500)
+	j.Grow = first
+	m := mustTrain(t, j, d)
+	if len(m.Info.Runs) != 2 || m.Info.Runs[0].Bits != 4 || m.Info.Runs[1].Bits != 6 {
+		t.Errorf("runs %+v", m.Info.Runs)
+	}
+	if m.Encoder.Fingerprint(4) != first.Fingerprint() {
+		t.Error("the first bits have another fingerprint")
+	}
+	if err := m.Check(); err != nil {
+		t.Error(err)
+	}
+	j.Order = TSH
+	if _, err := j.Train(context.Background(), d); err == nil {
+		t.Error("the TSH order grew a model")
+	}
+}
+
+func TestPatienceKeepsTheBestBits(t *testing.T) {
+	d := pictures(t, 0, 400)
+	run := func(resume bool, folder string) (*model.Model, *Report) {
+		j := quick(300)
+		j.Similar.Validation = 0.25
+		j.Patience, j.Checkpoint, j.Resume = 4, folder, resume
+		return mustTrain(t, j, d), j.Report
+	}
+	folder := filepath.Join(t.TempDir(), "ckpt")
+	m, r := run(false, folder)
+	bits := m.Encoder.Bits()
+	if r.Stopped == "" || bits >= 300 || len(r.Bits) != bits+4 {
+		t.Fatalf("%d bits kept of %d learned: %q", bits, len(r.Bits), r.Stopped)
+	}
+	best := m.Info.Bits[bits-1].Validation
+	for k, b := range r.Bits {
+		if b.Stat.Validation > best {
+			t.Errorf("bit %d has MAP %v, the last kept %v", k+1, b.Stat.Validation, best)
+		}
+	}
+	// The checkpoint of a run that stopped resumes to the same end.
+	if again, _ := run(true, folder); !bytes.Equal(bytesOf(t, again), bytesOf(t, m)) {
+		t.Error("resuming a stopped run gives another model")
+	}
+}
+
+func TestTimeLimitKeepsTheCheckpoint(t *testing.T) {
+	j, d := quick(4000), pictures(t, 0, 300)
+	j.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+	j.TimeLimit = 100 * time.Millisecond
+	m, r := mustTrain(t, j, d), *j.Report
+	if bits := m.Encoder.Bits(); bits >= 4000 || r.Stopped == "" {
+		t.Errorf("%d bits, stopped %q", bits, r.Stopped)
+	}
+	if err := j.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	j.Resume = true
+	mustTrain(t, j, d)
+	if again := j.Report; again.Resumed != m.Encoder.Bits() {
+		t.Errorf("resumed %d of %d bits", again.Resumed, m.Encoder.Bits())
+	}
+}
+
+// TestSampledAndStoppedTraining: with samples and early stopping a model still is a function of data and options,
+// whether it is made at once, on more threads, resumed or grown.
+func TestSampledAndStoppedTraining(t *testing.T) {
+	d := pictures(t, 0, 400)
+	method := func(bits int) Method {
+		m := quick(bits)
+		m.Trees = boost.Options{Rounds: 60, Depth: 2, RowShare: 0.7, ColumnShare: 0.1, EarlyStop: 4, Boost: boost.Logistic}
+		return m
+	}
+	whole := mustTrain(t, method(5), d)
+	stopped := 0
+	for k, s := range whole.Info.Bits {
+		if s.HeldOut < 20 || s.HeldOut > 60 || s.Rounds < 1 || s.Trees != 2*s.Rounds || s.HeldOutError < s.TrainError {
+			t.Errorf("bit %d: %+v", k+1, s)
+		}
+		if s.Rounds < 60 {
+			stopped++
+		}
+	}
+	if stopped == 0 {
+		t.Error("no bit was stopped")
+	}
+	for _, threads := range []int{1, 3} {
+		m := method(5)
+		m.Threads = threads
+		if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), bytesOf(t, whole)) {
+			t.Errorf("another model on %d threads", threads)
+		}
+	}
+	m := method(5)
+	m.Grow = mustTrain(t, method(2), d)
+	if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), bytesOf(t, whole)) {
+		t.Error("another model when it is grown")
+	}
+	m = method(5)
+	m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
+	ctx, cancel := context.WithCancel(context.Background())
+	m.Progress = func(b Bit) {
+		if b.Bit == 3 {
+			cancel()
+		}
+	}
+	if _, err := m.Train(ctx, d); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	m.Progress, m.Resume = nil, true
+	if made := mustTrain(t, m, d); m.Report.Resumed != 3 || !bytes.Equal(bytesOf(t, made), bytesOf(t, whole)) {
+		t.Error("another model when it is resumed")
+	}
+}

@@ -1,0 +1,290 @@
+// Package dictionary learns the codebooks that package feature uses.
+//
+// A codebook is a dictionary D of words (unit vectors) found by OMP-1, that is gain-shape vector quantisation, on
+// whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step in the
+// place of the singular value decomposition.
+//
+//	D = random directions
+//	repeat 50 times
+//		for each patch     i = argmax |d_i . x|,  z = d_i . x     a matrix product, and most of the time
+//		for each word      d_i = sum of z x over its patches, scaled to length 1; drawn anew where there are none
+//
+// 2 x patches x values x words operations per turn. Sums are taken over fixed blocks of patches in order, so the result
+// is the same on any number of threads.
+package dictionary
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"hashgrove/internal/feature"
+	"hashgrove/internal/feature/internal/patch"
+	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/par"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
+)
+
+// The random streams of one seed.
+const (
+	streamPatches = 1
+	streamWords   = 2 << 32 // plus iteration << 20 plus word
+)
+
+// learner is the options while they are used.
+type learner struct {
+	feature.CodebookOptions
+	progress func(done, total int)
+}
+
+// Learn learns a codebook from pictures of one number of channels, on the given number of threads (0 for all cores).
+// Progress, which may be nil, is called after every iteration.
+func Learn(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture, threads int,
+	progress func(done, total int)) (*feature.Codebook, error) {
+
+	o = o.WithDefaults()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if err := checkPictures(pictures, o.Patch); err != nil {
+		return nil, err
+	}
+	x, err := drawPatches(ctx, o, pictures, threads)
+	if err != nil {
+		return nil, err
+	}
+	mean, p, err := whitening(ctx, x, o.Whitening, threads)
+	if err != nil {
+		return nil, err
+	}
+	white, err := whitened(ctx, x, mean, p, threads)
+	if err != nil {
+		return nil, err
+	}
+	x = vectors.Matrix{}
+	d, err := learner{o, progress}.dictionary(ctx, white, threads)
+	if err != nil {
+		return nil, err
+	}
+	filters, bias := fold(d, mean, p)
+	return o.Codebook(pictures[0].Channels, filters, bias)
+}
+
+// fold multiplies the dictionary with the whitening.
+func fold(d, mean, p []float32) (filters, bias []float32) {
+	dim := len(mean)
+	words := len(d) / dim
+	filters, bias = make([]float32, words*dim), make([]float32, words)
+	// P is symmetric: rows serve as columns.
+	product, left := gemm.RowMajor(words, dim, filters), gemm.RowMajor(words, dim, d)
+	_ = gemm.Mul(context.Background(), 1, product, left, gemm.RowMajor(dim, dim, p))
+	for i := range bias {
+		sum := 0.0
+		for k, v := range filters[i*dim:][:dim] {
+			sum += float64(float64(v) * float64(mean[k])) // exact products: nothing to fuse away
+		}
+		bias[i] = float32(-sum)
+	}
+	return filters, bias
+}
+
+// samples are whitened patches as the right factor of the product with the dictionary: panels of 16 patches.
+type samples struct {
+	gemm.Right
+	n, dim int
+}
+
+// patchesPerBlock is how many patches make a block of sums, whatever the number of threads; a multiple of 16.
+const patchesPerBlock = 8192
+
+// whitened returns (x - M) P.
+func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads int) (*samples, error) {
+	s := &samples{n: x.Rows, dim: x.Cols}
+	s.Reset(x.Cols, x.Rows)
+	right := gemm.PackRight(gemm.RowMajor(x.Cols, x.Cols, p))
+	err := par.Blocks(ctx, threads, x.Rows, 1024, func(_, lo, hi int) {
+		rows := centred(x.Slice(lo, hi), mean)
+		out := make([]float32, len(rows))
+		product := gemm.RowMajor(hi-lo, x.Cols, out)
+		_ = gemm.MulRight(context.Background(), 1, product, gemm.RowMajor(hi-lo, x.Cols, rows), right)
+		for i := lo; i < hi; i++ {
+			panel := s.Panel(i / 16)
+			for k, v := range out[(i-lo)*x.Cols:][:x.Cols] {
+				panel[k*16+i%16] = v
+			}
+		}
+	})
+	return s, err
+}
+
+// dictionary learns the words, one per row.
+func (l learner) dictionary(ctx context.Context, x *samples, threads int) ([]float32, error) {
+	d := make([]float32, l.Words*x.dim)
+	for i := range l.Words {
+		l.draw(d[i*x.dim:][:x.dim], i, 0)
+	}
+	step := l.omp1
+	if l.Sparsity > 1 {
+		step = newKSVD(l, x).step
+	}
+	for t := range l.Iterations {
+		if err := step(ctx, d, x, t+1, threads); err != nil {
+			return nil, fmt.Errorf("iteration %d of learning the codebook: %w", t+1, err)
+		}
+		if l.progress != nil {
+			l.progress(t+1, l.Iterations)
+		}
+	}
+	return d, nil
+}
+
+// draw sets a word to a random direction. The sum of twelve uniform numbers is as good as normal here, and needs no
+// logarithm.
+func (l learner) draw(word []float32, i, iteration int) {
+	rng := rand.New(rand.NewPCG(l.Seed, streamWords+uint64(iteration)<<20+uint64(i)))
+	v := make([]float64, len(word))
+	for k := range v {
+		v[k] = -6
+		for range 12 {
+			v[k] += float64(rng.Float64())
+		}
+	}
+	if !unit(word, v) {
+		word[0] = 1 // a vector of zeros: it will not happen
+	}
+}
+
+// unit sets word to v scaled to length 1. It reports false, and changes nothing, where v is too short.
+func unit(word []float32, v []float64) bool {
+	squares := 0.0
+	for _, x := range v {
+		squares += float64(x * x)
+	}
+	if squares < 0.001 {
+		return false
+	}
+	length := math.Sqrt(squares)
+	for k, x := range v {
+		word[k] = float32(x / length)
+	}
+	return true
+}
+
+// omp1 is one iteration.
+func (l learner) omp1(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
+	var words gemm.Left
+	pack(&words, d, x.dim)
+	blocks := (x.n + patchesPerBlock - 1) / patchesPerBlock
+	sums := make([][]float64, blocks)
+	err := par.Blocks(ctx, threads, x.n, patchesPerBlock, func(b, lo, hi int) {
+		sum := make([]float64, len(d))
+		strip := make([]float32, words.StripRows()*gemm.StripCols)
+		var (
+			value [16]float32
+			word  [16]int32
+		)
+		for p := lo / 16; p*16 < hi; p++ {
+			words.Strip(strip, &x.Right, p)
+			greatest(&value, &word, strip)
+			panel := x.Panel(p)
+			for j := range min(16, hi-p*16) {
+				z, to := float64(value[j]), sum[int(word[j])*x.dim:][:x.dim]
+				for k := range to {
+					to[k] += float64(z * float64(panel[k*16+j])) // exact products
+				}
+			}
+		}
+		sums[b] = sum
+	})
+	if err != nil {
+		return err
+	}
+	for _, sum := range sums[1:] {
+		for i, v := range sum {
+			sums[0][i] += v
+		}
+	}
+	for i := range l.Words {
+		word := d[i*x.dim:][:x.dim]
+		if !unit(word, sums[0][i*x.dim:][:x.dim]) {
+			l.draw(word, i, iteration)
+		}
+	}
+	return nil
+}
+
+// pack lays out the rows of d.
+func pack(left *gemm.Left, d []float32, dim int) {
+	left.Reset(len(d)/dim, dim)
+	for i := range len(d) / dim {
+		row, step := left.Row(i)
+		for k, v := range d[i*dim:][:dim] {
+			row[k*step] = v
+		}
+	}
+}
+
+// drawPatches returns patches from random places of random pictures, one per row.
+func drawPatches(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture,
+	threads int) (vectors.Matrix, error) {
+
+	n, side, contrast := o.Patches, o.Patch, float64(float32(o.Contrast))
+	type place struct{ picture, x, y int }
+	places := make([]place, n)
+	rng := rand.New(rand.NewPCG(o.Seed, streamPatches))
+	for i := range places {
+		p := rng.IntN(len(pictures))
+		places[i] = place{p, rng.IntN(pictures[p].Width - side + 1), rng.IntN(pictures[p].Height - side + 1)}
+	}
+	dim := side * side * pictures[0].Channels
+	m := vectors.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
+	err := par.Blocks(ctx, threads, n, 1024, func(_, lo, hi int) {
+		var w patch.Windows
+		cut := picture.Picture{Width: side, Height: side}
+		for i := lo; i < hi; i++ {
+			at := places[i]
+			p := pictures[at.picture]
+			cut.Channels, cut.Pix = p.Channels, cut.Pix[:0]
+			for dy := range side {
+				cut.Pix = append(cut.Pix, p.Pix[((at.y+dy)*p.Width+at.x)*p.Channels:][:side*p.Channels]...)
+			}
+			w.Set(cut, side, contrast)
+			w.Patch(m.Row(i), 1, 0, 0)
+		}
+	})
+	return m, err
+}
+
+// checkPictures reports pictures that no patches can be taken from.
+func checkPictures(pictures []picture.Picture, side int) error {
+	if len(pictures) == 0 {
+		return fmt.Errorf("no pictures to learn a codebook from")
+	}
+	for i, p := range pictures {
+		err := p.Check()
+		if err == nil {
+			err = patch.Fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}, side, pictures[0].Channels)
+		}
+		if err != nil {
+			return fmt.Errorf("picture %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// The kernel that most of the time of learning goes to, as what it means. greatest_amd64.go has the same with AVX2.
+
+// greatestGo finds in every column the value that is greatest without its sign, and its row: the first of equals. A
+// column of zeros gives 0 and row 0.
+func greatestGo(value *[16]float32, index *[16]int32, z []float32) {
+	*value, *index = [16]float32{}, [16]int32{}
+	for i := 0; len(z) > 0; i, z = i+1, z[16:] {
+		for j := range value {
+			if v := z[j]; max(v, -v) > max(value[j], -value[j]) {
+				value[j], index[j] = v, int32(i)
+			}
+		}
+	}
+}

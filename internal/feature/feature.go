@@ -1,0 +1,205 @@
+// Package feature turns pictures into vectors.
+//
+//	Pixels     the values as they are
+//	GIST       energies of oriented filters in a grid of blocks (Oliva and Torralba, IJCV 2001)
+//	Codebook   patches against a learned dictionary, thresholded and pooled (Coates and Ng, ICML 2011)
+//
+// An extractor is a value with canonical bytes, so that a file can carry it and a fingerprint can cover it. Its
+// vectors are a function of the extractor and the picture, byte for byte: not of the other pictures, the number of
+// cores, or the kind of machine.
+package feature
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/par"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
+)
+
+// Extractor turns pictures into vectors. Kinds are few and live in this package.
+type Extractor interface {
+	// Kind is the name of the extractor in files and on the command line.
+	Kind() string
+	// Dim is the length of the vectors.
+	Dim() int
+	// Check reports an extractor that is not whole. One that passes can be used and written.
+	Check() error
+	// Fits reports pictures that the extractor does not take.
+	Fits(s picture.Shape) error
+	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
+	// panics when dst has another size. The error names the first picture that does not fit.
+	Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error
+
+	// tag is the first of the canonical bytes; appendBody appends the others.
+	tag() byte
+	appendBody(dst []byte) []byte
+}
+
+// MaxDim is the greatest length of a vector.
+const MaxDim = 1 << 24
+
+// The first canonical byte of every kind.
+const (
+	pixelsTag   = 1
+	gistTag     = 2
+	codebookTag = 3
+
+	scaledCodebookTag = 4 // of a codebook with SumNorm
+)
+
+// Append appends the canonical bytes of e. An extractor has exactly one such string.
+func Append(dst []byte, e Extractor) []byte { return e.appendBody(append(dst, e.tag())) }
+
+// Parse is the inverse of Append: it takes all of b or returns an error. What it returns has passed Check.
+func Parse(b []byte) (Extractor, error) {
+	if len(b) == 0 {
+		return nil, errors.New("a feature extractor of no bytes")
+	}
+	var (
+		e   Extractor
+		err error
+	)
+	switch b[0] {
+	case pixelsTag:
+		e, err = parsePixels(b[1:])
+	case gistTag:
+		e, err = parseGIST(b[1:])
+	case codebookTag:
+		e, err = parseCodebook(b[1:], NoNorm)
+	case scaledCodebookTag:
+		e, err = parseCodebook(b[1:], SumNorm)
+	default:
+		return nil, fault.New("unknown-type", "a feature extractor of unknown type %d", b[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, e.Check()
+}
+
+// Fingerprint tells which extractor made a vector: the SHA-256 of its canonical bytes.
+func Fingerprint(e Extractor) [sha256.Size]byte {
+	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
+}
+
+// Scaled reports whether e scales its vectors: programs that only know older files do not know such extractors.
+func Scaled(e Extractor) bool { return e.tag() == scaledCodebookTag }
+
+// extracted counts the pictures that this process has turned into vectors.
+var extracted atomic.Int64
+
+// Extracted is the number of pictures that this process has turned into vectors so far.
+func Extracted() int64 { return extracted.Load() }
+
+// checkExtract panics on slips of the caller of Extract and reports the first picture that does not fit.
+func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) error {
+	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
+		panic(fmt.Sprintf("feature: %d x %d values for %d pictures and vectors of %d",
+			dst.Rows, dst.Cols, len(pictures), e.Dim()))
+	}
+	for i, p := range pictures {
+		err := p.Check()
+		if err == nil {
+			err = e.Fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels})
+		}
+		if err != nil {
+			return fmt.Errorf("picture %d: %w", i, err)
+		}
+	}
+	extracted.Add(int64(len(pictures)))
+	return nil
+}
+
+// fitsSize reports pictures that are not of the given size.
+func fitsSize(s picture.Shape, width, height int) error {
+	if s.Width != width || s.Height != height {
+		return fmt.Errorf("%d x %d pixels, and the features were made for %d x %d: scale it first",
+			s.Width, s.Height, width, height)
+	}
+	return nil
+}
+
+// take reads n numbers of 32 bits from the front of b.
+func take(b []byte, n int) (numbers []int, rest []byte, err error) {
+	if len(b) < 4*n {
+		return nil, nil, fmt.Errorf("a feature extractor cut short after %d bytes", len(b))
+	}
+	for i := range n {
+		numbers = append(numbers, int(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	return numbers, b[4*n:], nil
+}
+
+// put is the inverse of take.
+func put(dst []byte, numbers ...int) []byte {
+	for _, n := range numbers {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(n))
+	}
+	return dst
+}
+
+// Pixels is the extractor that does nothing: the vector is the bytes of the picture, 0 to 255, in their order.
+type Pixels struct {
+	Width, Height, Channels int
+}
+
+// Kind implements Extractor.
+func (e *Pixels) Kind() string { return "pixels" }
+
+// Dim implements Extractor.
+func (e *Pixels) Dim() int { return e.Width * e.Height * e.Channels }
+
+// Check implements Extractor.
+func (e *Pixels) Check() error {
+	shape := picture.Shape{Width: e.Width, Height: e.Height, Channels: e.Channels}
+	if shape.Check() != nil {
+		return fmt.Errorf("pictures of %d x %d pixels and %d channels: 1 or 3 channels and up to %d values are allowed",
+			e.Width, e.Height, e.Channels, MaxDim)
+	}
+	return nil
+}
+
+// Fits implements Extractor.
+func (e *Pixels) Fits(s picture.Shape) error {
+	if s.Channels != e.Channels {
+		return fmt.Errorf("%d channels, and the features were made for %d", s.Channels, e.Channels)
+	}
+	return fitsSize(s, e.Width, e.Height)
+}
+
+// Extract implements Extractor.
+func (e *Pixels) Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error {
+	if err := checkExtract(e, pictures, dst); err != nil {
+		return err
+	}
+	return par.Blocks(ctx, threads, len(pictures), 64, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := dst.Row(i)
+			for j, v := range pictures[i].Pix {
+				row[j] = float32(v)
+			}
+		}
+	})
+}
+
+func (e *Pixels) tag() byte { return pixelsTag }
+
+func (e *Pixels) appendBody(dst []byte) []byte { return put(dst, e.Width, e.Height, e.Channels) }
+
+func parsePixels(b []byte) (*Pixels, error) {
+	n, rest, err := take(b, 3)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("%d bytes too many for pixels", len(rest))
+	}
+	return &Pixels{n[0], n[1], n[2]}, nil
+}

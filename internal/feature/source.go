@@ -1,0 +1,139 @@
+package feature
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
+)
+
+// Vectors is the Source of the vectors that e makes of pictures. Labels, tags and ids stay with their rows. Pictures
+// are worked on a chunk at a time, so memory stays bounded. Every pass extracts anew: vectors.Keep is for who needs
+// several.
+func Vectors(e Extractor, pictures picture.Source, threads int) (vectors.Source, error) {
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	if err := e.Fits(pictures.Preparation().Shape); err != nil {
+		return nil, fmt.Errorf("%s features: %w", e.Kind(), err)
+	}
+	return source{e, pictures, threads}, nil
+}
+
+// Pairs is Vectors for rows of twice the length: the vector of a picture, and behind it that of its mirror image.
+func Pairs(e Extractor, pictures picture.Source, threads int) (vectors.Source, error) {
+	src, err := Vectors(e, pictures, threads)
+	if err != nil {
+		return nil, err
+	}
+	return pairs{src.(source)}, nil
+}
+
+type pairs struct{ source }
+
+// Dim implements vectors.Source.
+func (v pairs) Dim() int { return 2 * v.source.Dim() }
+
+// Chunks implements vectors.Source.
+func (v pairs) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] { return v.chunks(ctx, 2) }
+
+type source struct {
+	Extractor
+	pictures picture.Source
+	threads  int
+}
+
+// Unwrap is the source of the pictures.
+func (v source) Unwrap() vectors.Source { return v.pictures }
+
+// Preparation is for picture.PreparationOf. An extractor sees the channels side by side, whatever the layout was.
+func (v source) Preparation() picture.Preparation {
+	p := v.pictures.Preparation()
+	p.Planar = false
+	return p
+}
+
+// Chunks implements vectors.Source.
+func (v source) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] { return v.chunks(ctx, 1) }
+
+// chunks yields rows of one vector, or of two, the second of the mirror image.
+func (v source) chunks(ctx context.Context, each int) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		shape, size := v.pictures.Preparation().Shape, v.pictures.Dim()
+		var pictures []picture.Picture
+		var room []uint8 // where channels are moved
+		var out []float32
+		// Chunks of vectors are cut so that they stay small although a vector may be longer than its picture.
+		dim := each * v.Dim()
+		step := min(max(1<<22/dim, 16), 1024)
+		for c, err := range v.pictures.Pictures(ctx) {
+			if err != nil {
+				yield(vectors.Chunk{}, err)
+				return
+			}
+			for lo := 0; lo < c.X.Rows; lo += step {
+				n := min(step, c.X.Rows-lo)
+				if len(room) < n*size {
+					room, out = make([]uint8, n*size), make([]float32, n*dim)
+				}
+				pictures = pictures[:0]
+				for i := range n {
+					own := room[i*size : (i+1)*size : (i+1)*size]
+					pictures = append(pictures, shape.Picture(c.Pix[(lo+i)*size:(lo+i+1)*size], own))
+					if each == 2 {
+						pictures = append(pictures, pictures[len(pictures)-1].Mirrored())
+					}
+				}
+				x := vectors.Matrix{Rows: n * each, Cols: v.Dim(), Data: out[:n*dim]}
+				if err := v.Extract(ctx, pictures, x, v.threads); err != nil {
+					yield(vectors.Chunk{}, fmt.Errorf("rows from %d on: %w", c.First+lo, err))
+					return
+				}
+				part := c.Chunk.Slice(lo, lo+n)
+				part.X = vectors.Matrix{Rows: n, Cols: dim, Data: x.Data}
+				if !yield(part, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Named is the extractor of a name for pictures of a shape: gist320 and gist512, pixels, or the path of a file that
+// WriteFile wrote.
+func Named(name string, shape picture.Shape) (Extractor, error) {
+	switch name {
+	case "gist320":
+		return NewGIST(GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 4}, Blocks: 4})
+	case "gist512":
+		return NewGIST(GISTOptions{Size: shape.Width, Orientations: []int{8, 8, 8, 8}, Blocks: 4})
+	case "pixels":
+		return &Pixels{Width: shape.Width, Height: shape.Height, Channels: shape.Channels}, nil
+	}
+	e, err := ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%q is neither gist320, gist512 or pixels, nor a file with saved features", name)
+	}
+	return e, err
+}
+
+// keptBytes is the memory that vectors of pictures take at most between passes; more of them wait in a temporary file.
+const keptBytes = 1 << 30
+
+// Learnable is the vectors that the named extractor makes of pictures, and the extractor. They are made once, however
+// often they are read.
+func Learnable(pictures picture.Source, name string, threads int) (*vectors.Kept, Extractor, error) {
+	e, err := Named(name, pictures.Preparation().Shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := Vectors(e, pictures, threads)
+	if err != nil {
+		return nil, nil, err
+	}
+	return vectors.Keep(src, keptBytes), e, nil
+}

@@ -1,0 +1,96 @@
+package hamming
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"hashgrove/internal/testkit/fencetest"
+)
+
+// TestKernelsKeepToTheirCodes has every number of codes up to 300, which end, like queries and distances, where memory
+// does: a kernel that reads or writes beyond them crashes.
+func TestKernelsKeepToTheirCodes(t *testing.T) {
+	const most = 300
+	dst, hits := fencetest.Slice[uint16](t, most), fencetest.Slice[uint32](t, most+slack)
+	eachKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(4, 2))
+		for _, words := range []int{1, 2, 3, 4, 5, 8, 9, 16} {
+			q, data := fencetest.Slice[uint64](t, words), fencetest.Slice[uint64](t, most*(words+1))
+			for i := range data {
+				data[i] = rng.Uint64()
+			}
+			copy(q, data[len(data)/2:])
+			for n := range most + 1 {
+				for stride := words; stride <= words+1; stride++ {
+					last := []uint64{math.MaxUint64, math.MaxUint64 << rng.IntN(64)}[n%2]
+					codes := data[len(data)-max(n*stride-stride+words, 0):]
+					if n == 0 {
+						codes = data[len(data):]
+					}
+					d, limit := dst[most-n:], 32*words-rng.IntN(4*words)
+					distances(d, q, codes, stride, last)
+					h := hits[most-n:]
+					h = h[:below(h, q, codes, stride, last, limit)]
+					for i, got := range d {
+						want := distanceGo(q, codes[i*stride:], last)
+						if int(got) != want {
+							t.Fatalf("code %d of %d of %d words, stride %d: %d, want %d", i, n, words, stride, got, want)
+						}
+						if want <= limit {
+							if len(h) == 0 || h[0] != uint32(want)<<16|uint32(i) {
+								t.Fatalf("code %d of %d of %d words, stride %d, is not the next hit", i, n, words, stride)
+							}
+							h = h[1:]
+						}
+					}
+					if len(h) > 0 {
+						t.Fatalf("%d codes of %d words, stride %d: %d hits beyond the limit", n, words, stride, len(h))
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestPlanesKeepToTheirCodes has codes, planes, tables and blocks of a sweep by margins end where memory does.
+func TestPlanesKeepToTheirCodes(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		if groupBits() == 0 {
+			return // plain Go has no planes
+		}
+		rng := rand.New(rand.NewPCG(6, 2))
+		for words := 1; words <= 4; words++ {
+			c := Codes{Bits: 64 * words, Words: words, Data: fencetest.Slice[uint64](t, 4*perBlock*words)}
+			for i := range c.Data {
+				c.Data[i] = rng.Uint64()
+			}
+			var tile weightedTile
+			tile.open(c, c.Bits)
+			tile.planes, tile.near = fencetest.Slice[uint8](t, 4*tile.size), fencetest.Slice[nearBlock](t, 4)
+			tile.n = c.Len()
+			tile.load()
+			q := NewWeightedQuery(c.Row(7), someWeights(rng, c.Bits))
+			for _, limit := range []int{254, 0, 40, 254, 255, q.Most() / 2, q.Most()} {
+				tile.below(q, limit) // makes the tables
+				tables := fencetest.Slice[uint8](t, len(q.tables))
+				copy(tables, q.tables)
+				q.tables = tables
+				hits := tile.below(q, limit)
+				for i := range c.Len() {
+					d := q.Distance(c.Row(i))
+					if d > limit {
+						continue
+					}
+					if len(hits) == 0 || hits[0] != uint32(d)<<16|uint32(i) {
+						t.Fatalf("%d words, limit %d: code %d at %d is not the next hit", words, limit, i, d)
+					}
+					hits = hits[1:]
+				}
+				if len(hits) > 0 {
+					t.Fatalf("%d words, limit %d: %d hits beyond the limit", words, limit, len(hits))
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"hashgrove/internal/hamming"
+)
+
+// learned is codes of 64 bits to perturb: those of the code file HASHGROVE_CODES, or codes like those a model of ten
+// classes gives: six of ten are one of ten centres, the others lie up to 16 bits away from one.
+func learned(b *testing.B) hamming.Codes {
+	if path := os.Getenv("HASHGROVE_CODES"); path != "" {
+		t, err := hamming.ReadFile(path)
+		if err != nil || t.Codes.Bits != 64 {
+			b.Fatalf("codes of 64 bits are wanted: %v", err)
+		}
+		return t.Codes
+	}
+	rng := rand.New(rand.NewPCG(4, 4))
+	centres, c := randomCodes(10, 64, 4), hamming.NewCodes(60_000, 64)
+	for i := range c.Data {
+		c.Data[i] = centres.Data[rng.IntN(10)]
+		if rng.IntN(10) >= 6 {
+			for range 1 + rng.IntN(16) {
+				c.Data[i] ^= 1 << rng.IntN(64)
+			}
+		}
+	}
+	return c
+}
+
+// perturbed is n codes, each a learned one with every bit flipped once in 16 times.
+func perturbed(from hamming.Codes, n int, seed uint64) hamming.Codes {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	c := hamming.NewCodes(n, 64)
+	for i := range c.Data {
+		c.Data[i] = from.Data[rng.IntN(len(from.Data))] ^ rng.Uint64()&rng.Uint64()&rng.Uint64()&rng.Uint64()
+	}
+	return c
+}
+
+func size(def int) int {
+	if n, err := strconv.Atoi(os.Getenv("HASHGROVE_ITEMS")); err == nil {
+		return n
+	}
+	return def
+}
+
+// BenchmarkTables searches the ten nearest of many clustered codes of 64 bits, one query at a time on one thread,
+// with the planner's choice and with a plain scan: xscan is how many times faster the choice is.
+func BenchmarkTables(b *testing.B) {
+	n := size(10_000_000)
+	from := learned(b)
+	batch := &Batch{IDs: make([]ID, n), Codes: perturbed(from, n, 1)}
+	for i := range n {
+		batch.IDs[i] = Int(int64(i))
+	}
+	queries := perturbed(from, 500, 2)
+	b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+		x := New(64, hamming.Fingerprint{}, Config{})
+		start := time.Now()
+		if err := x.Add(ctx, batch); err != nil {
+			b.Fatal(err)
+		}
+		build := time.Since(start)
+		s := x.Snapshot()
+		run := func(queries hamming.Codes, k int, o Options) (perQuery float64, scans int) {
+			o.Threads, o.Explain = 1, true
+			start := time.Now()
+			for q := range queries.Len() {
+				r, err := s.Search(ctx, queries.Row(q), k, o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if r.Plan[0].Method == Scan {
+					scans++
+				}
+			}
+			return float64(time.Since(start).Nanoseconds()) / float64(queries.Len()), scans
+		}
+		scan, _ := run(hamming.Codes{Bits: 64, Words: 1, Data: queries.Data[:20]}, 10, Options{Method: Scan})
+		for range b.N {
+			fast, scans := run(queries, 10, Options{})
+			b.ReportMetric(fast/1000, "us/query")
+			b.ReportMetric(scan/fast, "xscan")
+			b.ReportMetric(100*float64(scans)/float64(queries.Len()), "%scanned")
+		}
+		m := s.Memory()
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(scan/1000, "us/scan")
+		b.ReportMetric(build.Seconds(), "build-s")
+		b.ReportMetric(float64(m.Total())/float64(n), "bytes/item")
+		b.ReportMetric(float64(m.Tables)/float64(n), "tablebytes/item")
+		b.ReportMetric(float64(s.Codes())/float64(n), "distinct")
+		var sets []int
+		for _, t := range s.views[0].tables {
+			sets = append(sets, len(t.parts))
+		}
+		b.Logf("parts of the sets of tables: %v", sets)
+	})
+}

@@ -1,0 +1,215 @@
+package index
+
+import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"math"
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/pages"
+)
+
+// Part is some items that lie elsewhere.
+type Part struct {
+	IDs   []ID
+	Codes []byte // packed, one after the other
+
+	// Read fills in the label, the tags and the attributes of item i. It is called only where a filter looks at them.
+	Read func(i int, it *Item) error
+}
+
+// Collect makes a snapshot for a few searches, with a filter or with none, of about n items that lie elsewhere. It
+// keeps ids and codes as they come, and of labels, tags and attributes only what the filter looks at; nothing is
+// built that only many searches repay, so each of them scans the codes. Answers are those of an Index.
+//
+// Each calls take with all parts, in ascending order of ids.
+func Collect(
+	n, bits int, fingerprint hamming.Fingerprint, f Filter, each func(take func(Part) error) error,
+) (*Snapshot, error) {
+	b, columns := newBuilder(0, bits), f.columns()
+	var it Item
+	err := each(func(p Part) error {
+		first := b.ids.len()
+		b.reserve(len(p.IDs), n)
+		if !b.codes.Append(p.Codes) || b.codes.Len() != first+len(p.IDs) {
+			return fmt.Errorf("the codes from id %q on are not codes of %d bits", shortened(p.IDs[0].String()), bits)
+		}
+		for i, id := range p.IDs {
+			b.ids.add(id)
+			if len(columns) == 0 {
+				continue
+			}
+			it = Item{ID: id}
+			if err := p.Read(i, &it); err != nil {
+				return err
+			}
+			b.describe(uint32(first+i), &it, columns)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{bits: bits, fingerprint: fingerprint}
+	if x := b.build(false); x.len() > 0 {
+		s.views, s.size = []view{{x, nil, x.len()}}, x.len()
+	}
+	return s, nil
+}
+
+// Matches returns the rows of a batch in ascending order of ids that match a filter. It may be one that CheckFilter
+// refuses: a part of the items cannot tell what all of them have.
+func (b *Batch) Matches(f Filter) []int {
+	var rows []int
+	if f.node == nil {
+		for i := range b.IDs {
+			rows = append(rows, i)
+		}
+		return rows
+	}
+	x, columns := newBuilder(len(b.IDs), b.Codes.Bits), f.columns()
+	x.codes.Data = append(x.codes.Data, b.Codes.Data...)
+	for i, id := range b.IDs {
+		it := b.Item(i)
+		x.ids.add(id)
+		x.describe(uint32(i), &it, columns)
+	}
+	f.allowed(view{x.build(false), nil, len(b.IDs)}).Iterate(func(pos uint32) bool {
+		rows = append(rows, int(pos))
+		return true
+	})
+	return rows
+}
+
+// FromCodes makes a snapshot of codes as they lie in memory, for a few searches: the id of a code is its position.
+func FromCodes(c hamming.Codes) *Snapshot {
+	s := &Snapshot{bits: c.Bits, size: c.Len()}
+	if n := c.Len(); n > 0 {
+		s.views = []view{{&segment{ids: idTable{integers: n}, codes: c, repeats: true}, nil, n}}
+	}
+	return s
+}
+
+// describe sets columns of an item, those that are named, or all when columns is nil. Of other attributes it notes the
+// kinds of values, for messages.
+func (b *builder) describe(pos uint32, it *Item, columns []string) {
+	wanted := func(name string) bool { return columns == nil || slices.Contains(columns, name) }
+	if it.Label != "" && wanted(labelName) {
+		b.set(pos, labelName, String(it.Label))
+	}
+	if len(it.Tags) > 0 && wanted(tagName) {
+		for _, tag := range it.Tags {
+			b.set(pos, tagName, String(tag))
+		}
+	}
+	for name, v := range it.Attributes { // one value per name: the order does not matter
+		if wanted(name) {
+			b.set(pos, name, v)
+		} else if c := b.column(name); c.kind != NumberKind|textKinds {
+			c.kind |= kindOf(v)
+		}
+	}
+}
+
+// builder collects items in ascending order of their ids.
+type builder struct {
+	ids     idTable
+	codes   hamming.Codes // by position
+	columns map[string]*columnBuilder
+}
+
+func newBuilder(n, bits int) *builder {
+	b := &builder{ids: idTable{room: n}, codes: hamming.NewCodes(0, bits), columns: map[string]*columnBuilder{}}
+	b.codes.Data = make([]uint64, 0, n*b.codes.Words)
+	return b
+}
+
+// reserve makes room for more items, of about n in all.
+func (b *builder) reserve(more, n int) {
+	at, words := b.ids.len(), b.codes.Words
+	room := roomFor(at+more, cap(b.codes.Data)/words, n)
+	b.codes.Data = regrown(b.codes.Data, room*words)
+	if b.ids.room = room; b.ids.number != nil {
+		b.ids.number = regrown(b.ids.number, room)
+	}
+}
+
+func (b *builder) add(id ID, code []uint64) uint32 {
+	b.ids.add(id)
+	b.codes.Data = append(b.codes.Data, code...)
+	return uint32(b.ids.len() - 1)
+}
+
+func (b *builder) set(pos uint32, name string, v Value) {
+	b.column(name).add(pos, v)
+}
+
+func (b *builder) column(name string) *columnBuilder {
+	c := b.columns[name]
+	if c == nil {
+		c = &columnBuilder{}
+		b.columns[name] = c
+	}
+	return c
+}
+
+// build makes the segment. Codes that repeat are merged into one, or left as they come where that does not pay.
+func (b *builder) build(merge bool) *segment {
+	n := b.ids.len()
+	b.ids.clip()
+	s := &segment{ids: b.ids, codes: b.codes, repeats: !merge, columns: map[string]*column{}}
+	if merge {
+		slot := make([]uint32, n)
+		if distinct := mergeCodes(b.codes, slot); distinct < n {
+			s.codes.Data = slices.Clone(b.codes.Data[:distinct*b.codes.Words])
+			s.slot = slot
+			s.items = newPostings(slot, distinct)
+		}
+	}
+	for name, c := range b.columns {
+		s.columns[name] = c.build(n)
+	}
+	s.ordered = slices.Sorted(maps.Keys(s.columns))
+	pages.Collect(s.codes.Data)
+	return s
+}
+
+// mergeCodes moves the distinct codes to the front, in the order in which they come first, notes which of them each
+// code is, and returns how many there are. Equal codes are found by open addressing: places by the hash of a code.
+func mergeCodes(codes hamming.Codes, slot []uint32) int {
+	n, words, data := codes.Len(), codes.Words, codes.Data
+	const free = math.MaxUint32
+	mask := uint64(1)<<bits.Len(uint(n+n/2)) - 1
+	place := make([]uint32, mask+1)
+	for i := range place {
+		place[i] = free
+	}
+	distinct := 0
+	for p := range n {
+		code := data[p*words : (p+1)*words]
+		at := hash(code) & mask
+		for place[at] != free && !slices.Equal(codes.Row(int(place[at])), code) {
+			at = (at + 1) & mask
+		}
+		if place[at] == free {
+			place[at] = uint32(distinct)
+			copy(codes.Row(distinct), code)
+			distinct++
+		}
+		slot[p] = place[at]
+	}
+	return distinct
+}
+
+// seed is another one in every process. Without it anybody could choose codes that share their places, and finding them
+// would take time in the square of their number. No answer depends on it: slots are in the order of positions.
+var seed = maphash.MakeSeed()
+
+// hash mixes a code into 64 bits.
+func hash(code []uint64) uint64 {
+	return maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(code))), 8*len(code)))
+}

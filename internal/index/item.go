@@ -1,0 +1,301 @@
+package index
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+)
+
+// What one item may carry.
+const (
+	MaxTags       = 1 << 12 // of an item
+	MaxAttributes = 1 << 8  // of an item
+	MaxText       = 1 << 16 // bytes of a label, a tag, or an attribute's name or text
+)
+
+// Value is what an attribute holds: a number or a text. The zero value is the empty text. Numbers are float64, so
+// integers beyond 2^53 lose their last digits.
+type Value struct {
+	text     string
+	number   float64
+	isNumber bool
+}
+
+// Number is a number as a value.
+func Number(x float64) Value { return Value{number: x, isNumber: true} }
+
+// String is a text as a value.
+func String(s string) Value { return Value{text: s} }
+
+// Number returns the number, and whether the value is one.
+func (v Value) Number() (float64, bool) { return v.number, v.isNumber }
+
+// Text returns the text, and whether the value is one.
+func (v Value) Text() (string, bool) { return v.text, !v.isNumber }
+
+// String writes the value as the filter language does.
+func (v Value) String() string {
+	if v.isNumber {
+		return strconv.FormatFloat(v.number, 'g', -1, 64)
+	}
+	return quoteWith(v.text, '"')
+}
+
+// MarshalJSON writes a number or a string.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v.isNumber {
+		return json.Marshal(v.number)
+	}
+	return json.Marshal(v.text)
+}
+
+// UnmarshalJSON reads a number or a string.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		*v = Value{}
+		return json.Unmarshal(b, &v.text)
+	}
+	*v = Value{isNumber: true}
+	if string(b) == "null" {
+		return errors.New("an attribute is null: leave it out instead")
+	}
+	return json.Unmarshal(b, &v.number)
+}
+
+// Item is one thing that can be found.
+type Item struct {
+	ID         ID               `json:"id"`
+	Code       []uint64         `json:"-"`
+	Label      string           `json:"label,omitempty"` // empty means none
+	Tags       []string         `json:"tags,omitempty"`
+	Attributes map[string]Value `json:"attributes,omitempty"`
+}
+
+// Completed is the item with what it does not have itself from an older one: the code, the label, the tags and, unless
+// they are replaced, those attributes that the item has no value of.
+func (it Item) Completed(old Item, replace bool) Item {
+	if len(it.Code) == 0 {
+		it.Code = old.Code
+	}
+	it.Label = cmp.Or(it.Label, old.Label)
+	if len(it.Tags) == 0 {
+		it.Tags = old.Tags
+	}
+	switch {
+	case replace || len(old.Attributes) == 0:
+	case len(it.Attributes) == 0:
+		it.Attributes = old.Attributes
+	default:
+		all := maps.Clone(old.Attributes)
+		maps.Copy(all, it.Attributes)
+		it.Attributes = all
+	}
+	return it
+}
+
+// Batch is items by columns, which is how many of them are added quickly. Labels, Tags and Attributes are nil or as
+// long as IDs; a label "" and nil tags or attributes mean none.
+type Batch struct {
+	IDs        []ID
+	Codes      hamming.Codes
+	Labels     []string
+	Tags       [][]string
+	Attributes []map[string]Value
+
+	// Fingerprint of the model that made the codes; zeros when it is not known.
+	Fingerprint hamming.Fingerprint
+}
+
+// Reserve makes room for more items where total are expected in all. The total may be what a file claims: room is made
+// for four times the items that are there, at most.
+func (b *Batch) Reserve(more, total int) {
+	room := roomFor(len(b.IDs)+more, cap(b.IDs), total)
+	b.IDs, b.Codes.Data = regrown(b.IDs, room), regrown(b.Codes.Data, room*b.Codes.Words)
+}
+
+// roomFor is the room to make for the needed items, where there is some and a number of them is claimed.
+func roomFor(needed, room, claimed int) int {
+	switch {
+	case needed <= room:
+		return room
+	case claimed < needed: // by the claim nothing is missing
+		return 2 * needed
+	}
+	return min(claimed, max(4*needed, 1<<16))
+}
+
+// regrown is the list with room for n entries.
+func regrown[T any](list []T, n int) []T {
+	if cap(list) >= n {
+		return list
+	}
+	return append(make([]T, 0, n), list...)
+}
+
+// Details is the batch without its codes.
+func (b *Batch) Details() *Batch {
+	return &Batch{IDs: b.IDs, Labels: b.Labels, Tags: b.Tags, Attributes: b.Attributes}
+}
+
+// NewBatch is no items yet, with codes of the given length.
+func NewBatch(bits int) *Batch { return &Batch{Codes: hamming.NewCodes(0, bits)} }
+
+// Append adds an item, copying its code.
+func (b *Batch) Append(it Item) {
+	if len(it.Code) != b.Codes.Words {
+		panic("index: a code of another length than the batch has")
+	}
+	n := len(b.IDs)
+	b.IDs = append(b.IDs, it.ID)
+	b.Codes.Data = append(b.Codes.Data, it.Code...)
+	if it.Label != "" || b.Labels != nil {
+		b.Labels = append(padTo(b.Labels, n, cap(b.IDs)), it.Label)
+	}
+	if it.Tags != nil || b.Tags != nil {
+		b.Tags = append(padTo(b.Tags, n, cap(b.IDs)), it.Tags)
+	}
+	if it.Attributes != nil || b.Attributes != nil {
+		b.Attributes = append(padTo(b.Attributes, n, cap(b.IDs)), it.Attributes)
+	}
+}
+
+// Item lends item i.
+func (b *Batch) Item(i int) Item {
+	it := Item{ID: b.IDs[i], Code: b.Codes.Row(i)}
+	if len(b.Labels) > 0 {
+		it.Label = b.Labels[i]
+	}
+	if len(b.Tags) > 0 {
+		it.Tags = b.Tags[i]
+	}
+	if len(b.Attributes) > 0 {
+		it.Attributes = b.Attributes[i]
+	}
+	return it
+}
+
+// Order returns the rows in ascending order of their ids. Of an id that is there twice the last row counts when items
+// are replaced; otherwise it is an error.
+func (b *Batch) Order(replace bool) ([]int, error) {
+	rows := make([]int, len(b.IDs))
+	for i := range rows {
+		rows[i] = i
+	}
+	if !slices.IsSortedFunc(b.IDs, ID.Compare) {
+		slices.SortStableFunc(rows, func(i, j int) int { return b.IDs[i].Compare(b.IDs[j]) })
+	}
+	kept := rows[:0]
+	for i, r := range rows {
+		if i == 0 || b.IDs[r] != b.IDs[rows[i-1]] {
+			kept = append(kept, r)
+			continue
+		}
+		if !replace {
+			return nil, fault.New("duplicate-id", "item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
+		}
+		kept[len(kept)-1] = r
+	}
+	return kept, nil
+}
+
+// padTo is a column of n items at least, with zero values where there were none, and room for as many as given.
+func padTo[T any](s []T, n, room int) []T {
+	if s == nil || len(s) < n {
+		s = append(slices.Grow(s, max(room, n)-len(s)), make([]T, n-len(s))...)
+	}
+	return s
+}
+
+// Check reports an item that an index of codes of the given length cannot hold.
+func (b *Batch) Check(bits int) error {
+	if b.Codes.Bits != bits {
+		return fault.New("bits-mismatch", "codes of %d bits for an index of %d: encode with the model of the index",
+			b.Codes.Bits, bits)
+	}
+	if b.Codes.Len() != len(b.IDs) {
+		panic("index: columns of a batch differ in length")
+	}
+	if over := bits & 63; over != 0 {
+		for i := range b.IDs {
+			if b.Codes.Data[(i+1)*b.Codes.Words-1]<<over != 0 {
+				return b.refusal(i, "stray-bits", "its code has bits beyond %d", bits)
+			}
+		}
+	}
+	return b.CheckDetails()
+}
+
+func (b *Batch) refusal(i int, code fault.Code, format string, args ...any) error {
+	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fault.New(code, format, args...))
+}
+
+// CheckDetails reports ids, labels, tags and attributes that no index can hold.
+func (b *Batch) CheckDetails() error {
+	n := len(b.IDs)
+	if cmp.Or(len(b.Labels), n) != n || cmp.Or(len(b.Tags), n) != n || cmp.Or(len(b.Attributes), n) != n {
+		panic("index: columns of a batch differ in length")
+	}
+	refusal := b.refusal
+	for i, id := range b.IDs {
+		if n := len(id.text); n > hamming.MaxID {
+			return refusal(i, "long-id", "an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
+		}
+	}
+	for i, label := range b.Labels {
+		if len(label) > MaxText {
+			return refusal(i, "long-label", "a label of %d bytes, and at most %d are allowed", len(label), MaxText)
+		}
+	}
+	for i, tags := range b.Tags {
+		if len(tags) > MaxTags {
+			return refusal(i, "too-many-tags", "%d tags, and at most %d are allowed", len(tags), MaxTags)
+		}
+		for _, tag := range tags {
+			if tag == "" || len(tag) > MaxText {
+				return refusal(i, "tag-length", "a tag of %d bytes, and 1 to %d are allowed", len(tag), MaxText)
+			}
+		}
+	}
+	for i, attributes := range b.Attributes {
+		if err := checkAttributes(attributes); err != nil {
+			return refusal(i, "bad-attribute", "%w", err)
+		}
+	}
+	return nil
+}
+
+func checkAttributes(attributes map[string]Value) error {
+	if len(attributes) > MaxAttributes {
+		return fmt.Errorf("%d attributes, and at most %d are allowed", len(attributes), MaxAttributes)
+	}
+	for name, v := range attributes {
+		if slices.Contains(reserved, name) || name == "" || len(name) > MaxText {
+			return fault.New("reserved-name", "an attribute cannot be named %q", shortened(name))
+		}
+		if len(v.text) > MaxText {
+			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed",
+				shortened(name), len(v.text), MaxText)
+		}
+		if v.isNumber && (math.IsNaN(v.number) || math.IsInf(v.number, 0)) {
+			return fault.New("not-a-number", "attribute %q is %v: leave it out or give a finite number", shortened(name),
+				v.number)
+		}
+	}
+	return nil
+}
+
+// shortened cuts what a message quotes.
+func shortened(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "..."
+	}
+	return s
+}

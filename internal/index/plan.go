@@ -1,0 +1,331 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"hashgrove/internal/hamming"
+)
+
+// The planner: how a segment is searched. All methods give the same answer; only time differs.
+//
+//	list     compare the query with each allowed item    few items are allowed
+//	tables   multi-index hashing                          near neighbours are dense, or the radius is small
+//	scan     compare the query with each code             everything else, and whenever tables run over their budget
+//
+// Costs are estimates in nanoseconds of one core. They need not be right, only in proportion.
+
+// Method is a way to search.
+type Method string
+
+// The methods. None lets the planner choose; these ask for one, and a segment that cannot do it in any reasonable
+// time is scanned.
+const (
+	Scan   Method = "scan"
+	Tables Method = "tables"
+	List   Method = "list"
+)
+
+// perWord is the time to compare one word of a code that is in a near cache.
+var perWord = func() float64 {
+	switch hamming.Kernel() {
+	case "avx512":
+		return 0.1
+	case "avx2":
+		return 0.2
+	case "neon":
+		return 0.3 // from its 25 vector instructions for 16 words, two per cycle: no processor was timed
+	}
+	return 0.8
+}()
+
+// readCost is the time to read a byte of a long array on one core.
+const readCost = 1.0 / 12
+
+// scanCost is the time of a query's share of a scan: alone it waits for memory, in a batch it does not.
+func (s *segment) scanCost(batch bool) float64 {
+	words := float64(s.codes.Len() * s.codes.Words)
+	if batch {
+		return words * perWord
+	}
+	return words * max(perWord, 8*readCost)
+}
+
+// weightedScanCost is the same for a scan by margins.
+func (s *segment) weightedScanCost(batch bool) float64 {
+	if batch {
+		return 1.2 * s.scanCost(true)
+	}
+	return float64(1.2*s.scanCost(true)) + float64(0.3*float64(s.codes.Len()*s.codes.Words))
+}
+
+// listCost is the time to compare a query with n items one by one.
+func (s *segment) listCost(n int) float64 { return float64(n) * (8 + float64(s.codes.Words)) }
+
+// budgetShare is the part of the cost of a scan that each set of tables may use up before the next one is tried: little
+// for the first, because it answers dense queries at once or not at all.
+func budgetShare(set, sets int) float64 {
+	if set < sets-1 {
+		return 1.0 / 32
+	}
+	return 1.0 / 2
+}
+
+// tablesFrom is the number of codes from which tables are considered.
+const tablesFrom = 1 << 15
+
+// weightedTablesFrom is the number of codes from which a single query by margins is looked up: with 1 million codes, of
+// a model or random, scans took less time.
+const weightedTablesFrom = 1 << 22
+
+// Choosing tables. Items of the segment itself stand for queries: for a few of them the distance of the tenth
+// neighbour is found by a scan, and how many codes each number m of parts would meet on the way there is counted on a
+// sample. Skew shows here: where many codes share the value of a part, few and long parts win. One set of m
+// tables and one more set of fewer tables before it are kept when they promise to be much faster than the scan.
+const (
+	planQueries = 64
+	planK       = 10
+	worthwhile  = 4 // times faster than the scan, or there are no tables
+)
+
+// candidates are the numbers of parts that are considered.
+func candidates(width int) []int {
+	var ms []int
+	for _, m := range []int{1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64} {
+		if m == 1 || width/m >= 8 {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// outlook is what a query would cost with m parts: the cost of each step up to the tenth neighbour.
+type outlook []float64
+
+// chooseTables returns the numbers of parts of the sets to build, none when the scan is good enough.
+func (s *segment) chooseTables() []int {
+	n := s.codes.Len()
+	if n < tablesFrom {
+		return nil
+	}
+	scan := float64(s.scanCost(false))
+	ms := candidates(s.codes.Bits)
+	outlooks := s.outlooks(ms)
+	// expected is the mean cost when the sets are tried in turn.
+	expected := func(sets ...int) float64 {
+		sum := 0.0
+		for q := range planQueries {
+			left := true
+			for i := 0; i < len(sets) && left; i++ {
+				cost, budget := 0.0, scan*budgetShare(i, len(sets))
+				left = false
+				for _, step := range outlooks[sets[i]][q] {
+					if cost+step > budget {
+						left = true
+						break
+					}
+					cost += step
+				}
+				sum += cost
+			}
+			if left {
+				sum += scan
+			}
+		}
+		return sum / planQueries
+	}
+	best, lowest := []int(nil), scan/worthwhile
+	for i := range ms {
+		if c := expected(i); c < lowest {
+			best, lowest = []int{i}, c
+		}
+	}
+	for i := range ms {
+		for j := range i {
+			// A second set costs memory: it must buy a third of the time.
+			if c := expected(j, i); c < lowest && (len(best) == 2 || c < lowest*2/3) {
+				best, lowest = []int{j, i}, c
+			}
+		}
+	}
+	sets := make([]int, len(best))
+	for i, b := range best {
+		sets[i] = ms[b]
+	}
+	return sets
+}
+
+// outlooks returns, for each number of parts and each sampled query, the cost of the steps.
+func (s *segment) outlooks(ms []int) [][]outlook {
+	n := s.codes.Len()
+	queries, sinks := make([][]uint64, planQueries), make([]hamming.Sink, planQueries)
+	for q := range queries {
+		queries[q] = s.code(uint32(q * s.len() / planQueries))
+		sinks[q] = newCollector(s, nil, newWant(planK+1, s.codes.Bits, s.codes.Bits, 0))
+	}
+	s.codes.Sweep(0, n, s.codes.Bits, queries, sinks)
+	sample := min(n, max(1<<10, 1<<14/s.codes.Words/s.codes.Words))
+	out := make([][]outlook, len(ms))
+	for i, m := range ms {
+		parts := make([]part, m)
+		for p := range parts {
+			parts[p] = newPart(s.codes.Bits, m, p)
+		}
+		for q, code := range queries {
+			// met[p][a]: codes of the sample that differ in exactly a bits of part p.
+			met := make([][]int, m)
+			for p := range parts {
+				met[p] = make([]int, len(parts[p].bit)+1)
+			}
+			for c := range sample {
+				row := s.codes.Row(c * n / sample)
+				for p := range parts {
+					d := 0
+					for w, mask := range parts[p].mask {
+						if mask != 0 {
+							d += bits.OnesCount64((row[w] ^ code[w]) & mask)
+						}
+					}
+					met[p][d]++
+				}
+			}
+			var steps outlook
+			for r := 0; r <= sinks[q].(*collector).limit; r++ {
+				p, a := r%m, r/m
+				if a >= len(met[p]) {
+					continue
+				}
+				lookUps := binomial(len(parts[p].bit), a)
+				codes := float64(met[p][a]) * float64(n) / float64(sample)
+				steps = append(steps, float64(lookUps*(lookUpCost+meetCost))+float64(meetCost*codes))
+			}
+			out[i] = append(out[i], steps)
+		}
+	}
+	return out
+}
+
+// addTables gives the segment its tables: as many as asked for, or as the planner chooses.
+func (s *segment) addTables(ctx context.Context, c Config) error {
+	var sets []int
+	switch {
+	case c.Tables > 0 && s.codes.Len() > 0:
+		sets = []int{min(c.Tables, s.codes.Bits)}
+	case c.Tables == 0:
+		sets = s.chooseTables()
+	}
+	for _, m := range sets {
+		t, err := newTables(ctx, s.codes, m, c.Threads)
+		if err != nil {
+			return err
+		}
+		s.tables = append(s.tables, t)
+	}
+	return nil
+}
+
+// Step is how one segment was searched.
+type Step struct {
+	Method Method `json:"method"`
+	Items  int    `json:"items"` // in the segment
+	Codes  int    `json:"codes"` // distinct ones
+	Reason string `json:"reason"`
+	effort
+}
+
+// Plan is how a search was done, segment by segment.
+type Plan []Step
+
+// String explains the plan in a line per segment.
+func (p Plan) String() string {
+	var b strings.Builder
+	for i, s := range p {
+		fmt.Fprintf(&b, "segment %d, %d items with %d codes: %s, because %s", i, s.Items, s.Codes, s.Method, s.Reason)
+		if s.LookUps > 0 {
+			fmt.Fprintf(&b, " (%d look-ups met %d codes)", s.LookUps, s.Met)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// chooseMethod decides between list, tables and scan for one segment, before anything was looked at.
+func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Method, string) {
+	scan := s.scanCost(queries > 1)
+	if w.unit > 1 {
+		scan = s.weightedScanCost(queries > 1)
+	}
+	switch method {
+	case Scan:
+		return Scan, "it was asked for"
+	case List:
+		return List, "it was asked for"
+	case Tables:
+		if s.tables == nil || w.bits != s.codes.Bits {
+			return Scan, "there are no tables for this"
+		}
+		return Tables, "it was asked for"
+	}
+	list := s.listCost(allowed)
+	switch {
+	case allowed < s.len() && list < scan:
+		return List, fmt.Sprintf("%d items pass the filter", allowed)
+	case s.tables == nil && s.codes.Len() < tablesFrom:
+		return Scan, "there are few codes"
+	case s.tables == nil:
+		return Scan, "tables would not pay for these codes"
+	case w.bits != s.codes.Bits:
+		return Scan, "only a prefix is searched"
+	}
+	if radius := w.radius / w.unit; w.radius < w.most {
+		cheapest := math.Inf(1)
+		for _, t := range s.tables {
+			cheapest = min(cheapest, t.lookUps(radius)*lookUpCost)
+		}
+		if cheapest <= scan/2 {
+			return Tables, fmt.Sprintf("radius %d needs few look-ups", radius)
+		}
+		if w.k == math.MaxInt {
+			return Scan, fmt.Sprintf("radius %d needs too many look-ups", radius)
+		}
+	}
+	if w.k >= s.codes.Len()/8 {
+		return Scan, fmt.Sprintf("%d neighbours are a large part of all", w.k)
+	}
+	if w.unit > 1 && (queries > 1 || s.codes.Len() < weightedTablesFrom) {
+		return Scan, "a scan by margins costs less than look-ups"
+	}
+	return Tables, fmt.Sprintf("look-ups may end long before %d codes are read", s.codes.Len())
+}
+
+// lookUps is the number of look-ups for everything within a radius.
+func (t *tables) lookUps(radius int) float64 {
+	sum, m := 0.0, len(t.parts)
+	for r := 0; r <= radius && sum < math.MaxInt32; r++ {
+		sum += binomial(len(t.parts[r%m].bit), r/m)
+	}
+	return sum
+}
+
+// Estimate tells the memory of an index of n items before it is built, when a share of distinct codes (1 when nothing
+// is known) and m tables (as Config.Tables; 0 means the three that suit evenly spread codes) are assumed. Labels, tags
+// and attributes come on top; so does as much again while two segments are merged.
+func Estimate(n, width, m int, distinct float64) Memory {
+	codes := int(math.Ceil(float64(n) * distinct))
+	words := (width + 63) / 64
+	e := Memory{Codes: 8 * words * codes, IDs: 8 * n}
+	if codes < n {
+		e.Postings = 4*n + 4*n + 4*codes
+	}
+	switch {
+	case m == 0 && codes >= tablesFrom:
+		m = 3
+	case m < 0:
+		m = 0
+	}
+	e.Tables = tableBytes(codes, m)
+	return e
+}

@@ -1,0 +1,288 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+)
+
+// rankedBySorting is the definition of a ranking by margins: all distances, sorted by (distance, position), cut. The
+// radius is in bits.
+func rankedBySorting(c hamming.Codes, q []uint64, margins []float32, k, r int) []Hit {
+	weights, all := hamming.Weights(margins), []Hit{}
+	for i := range c.Len() {
+		d := 0
+		for b, w := range weights {
+			if (q[b/64]^c.Row(i)[b/64])>>(63-b%64)&1 != 0 {
+				d += int(w)
+			}
+		}
+		if d <= 16*r {
+			all = append(all, Hit{ID: Int(int64(i)), Distance: hamming.Distance(q, c.Row(i)), MarginDistance: d})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Hit) int { return cmp.Compare(a.MarginDistance, b.MarginDistance) })
+	return all[:min(k, len(all))]
+}
+
+// nearest is the first k of sorted hits, at most r bits away.
+func nearest(all []Hit, k, r int) []Hit {
+	within := slices.IndexFunc(all, func(h Hit) bool { return h.MarginDistance > 16*r })
+	if within < 0 {
+		within = len(all)
+	}
+	return all[:min(k, within)]
+}
+
+// someMargins are scores of one of a few kinds for all bits of some queries: any, mostly zeros, all zeros, of few sizes.
+func someMargins(rng *rand.Rand, bits, queries int) []float32 {
+	all := make([]float32, bits*queries)
+	for q := range queries {
+		for b, kind := 0, rng.IntN(5); b < bits; b++ {
+			m := float32(rng.NormFloat64())
+			switch kind {
+			case 2:
+				m *= float32(rng.IntN(5) / 4)
+			case 3:
+				m = 0
+			case 4:
+				m = float32(rng.IntN(5) - 2)
+			}
+			all[q*bits+b] = m
+		}
+	}
+	return all
+}
+
+// world is codes to search and queries.
+type world struct {
+	name           string
+	codes, queries hamming.Codes
+}
+
+func worlds(n, bits, queries int) []world {
+	equal := hamming.NewCodes(n, bits)
+	for i := range n {
+		copy(equal.Row(i), randomCodes(1, bits, 5).Row(0))
+	}
+	return []world{
+		{"random", randomCodes(n, bits, 3), randomCodes(queries, bits, 4)},
+		{"equal", equal, randomCodes(queries, bits, 5)},
+		{"clustered", clustered(n, bits, 9, 4), clustered(queries, bits, 9, 4)},
+	}
+}
+
+// indexed is the codes in an index with a number of tables, under their numbers as ids, with a label on each third.
+func indexed(t *testing.T, c hamming.Codes, tables int) *Snapshot {
+	t.Helper()
+	x, b := New(c.Bits, hamming.Fingerprint{}, Config{Tables: tables}), NewBatch(c.Bits)
+	for i := range c.Len() {
+		b.Append(Item{ID: Int(int64(i)), Code: c.Row(i), Label: []string{"a", "b", "c"}[i%3]})
+	}
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	return x.Snapshot()
+}
+
+// TestRankByMarginsEqualsSorting runs all ways to search over random, equal and clustered codes.
+func TestRankByMarginsEqualsSorting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	widths := []int{1, 16, 32, 64, 100, 128, 256}
+	if testing.Short() {
+		widths = []int{1, 64, 100}
+	}
+	for _, bits := range widths {
+		for _, w := range worlds(800, bits, 3) {
+			snapshots := []*Snapshot{FromCodes(w.codes), indexed(t, w.codes, -1), indexed(t, w.codes, min(2, bits)), indexed(t, w.codes, min(4, bits))}
+			margins := someMargins(rng, bits, w.queries.Len())
+			all := make([][]Hit, w.queries.Len())
+			for q := range all {
+				all[q] = rankedBySorting(w.codes, w.queries.Row(q), margins[q*bits:(q+1)*bits], w.codes.Len(), 1<<20)
+			}
+			for _, k := range []int{1, 10, 100, 801} {
+				for _, r := range []int{math.MaxInt, 0, 1, bits / 5, bits} {
+					want := make([][]Hit, w.queries.Len())
+					for q := range want {
+						want[q] = nearest(all[q], k, min(r, 1<<20))
+					}
+					for i, s := range snapshots {
+						for _, method := range []Method{auto, Scan, Tables, List} {
+							o := Options{Rank: ByMargins, Margins: margins, Method: method, Threads: 1 + rng.IntN(3), Limit: k}
+							got, err := s.WithinBatch(ctx, w.queries, r, o)
+							if r == math.MaxInt {
+								got, err = s.SearchBatch(ctx, w.queries, k, o)
+							}
+							if err != nil {
+								t.Fatal(err)
+							}
+							for q := range got {
+								if !slices.Equal(placeless(got[q].Hits), want[q]) {
+									t.Fatalf("%s codes of %d bits, layout %d, method %q, k %d, radius %d, query %d:\n got %v\nwant %v",
+										w.name, bits, i, method, k, r, q, got[q].Hits, want[q])
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTablesAnswerByMargins makes sure that look-ups answer near queries by themselves: falling back to the scan, as many
+// bits of no weight make them do, would hide a wrong bound.
+func TestTablesAnswerByMargins(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, bits := range []int{32, 64, 128} {
+		c := clustered(5000, bits, 100, 8)
+		var queries [20][]uint64
+		var margins [20][]float32
+		var wants [20][]Hit
+		for i := range queries {
+			queries[i], margins[i] = c.Row(rng.IntN(c.Len())), someMargins(rng, bits, 1)
+			wants[i] = rankedBySorting(c, queries[i], margins[i], []int{1, 5, 30}[i%3], bits)
+		}
+		for _, tables := range []int{bits / 32, bits/32 + 1, bits / 16} {
+			s, byTables := indexed(t, c, tables), 0
+			for i, want := range wants {
+				o := Options{Rank: ByMargins, Margins: margins[i], Method: Tables, Explain: true}
+				k := []int{1, 5, 30}[i%3]
+				got, err := s.Search(ctx, queries[i], k, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Plan[0].Method == Tables && got.Plan[0].LookUps > 0 {
+					byTables++
+				}
+				if !slices.Equal(placeless(got.Hits), want) {
+					t.Fatalf("%d bits, %d tables, k %d: %v\n got %v\nwant %v", bits, tables, k, got.Plan, got.Hits, want)
+				}
+			}
+			if byTables < 3 {
+				t.Errorf("%d bits, %d tables: look-ups answered %d of 20 queries", bits, tables, byTables)
+			}
+		}
+	}
+}
+
+// TestRankByMarginsInParts reaches what small indexes do not: parts of a scan, filters and prefixes over them, ties.
+func TestRankByMarginsInParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
+	const n, bits = 2*wordsPerPart + 77, 64
+	c, rng := clustered(n, bits, 50, 9), rand.New(rand.NewPCG(9, 9))
+	s, q := indexed(t, c, -1), clustered(2, bits, 50, 9)
+	margins := someMargins(rng, bits, 2)
+	thirds := hamming.NewCodes(0, bits)
+	for i := 1; i < n; i += 3 {
+		thirds.Data = append(thirds.Data, c.Row(i)...)
+	}
+	ranked := map[string][][]Hit{}
+	for i := range q.Len() {
+		own := margins[i*bits : (i+1)*bits]
+		third := rankedBySorting(thirds, q.Row(i), own, n, bits)
+		for j := range third {
+			id, _ := third[j].ID.Integer()
+			third[j].ID = Int(3*id + 1)
+		}
+		ranked[""] = append(ranked[""], rankedBySorting(c, q.Row(i), own, n, bits))
+		ranked[`label = "b"`] = append(ranked[`label = "b"`], third)
+	}
+	for _, threads := range []int{1, 4} {
+		o := Options{Rank: ByMargins, Margins: margins, Threads: threads, Ties: true}
+		for _, k := range []int{7, 300} {
+			for filter := range ranked {
+				o.Filter, _ = Parse(filter)
+				got, err := s.SearchBatch(ctx, q, k, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range got {
+					all := ranked[filter][i]
+					tied := 0
+					for _, h := range all {
+						if h.MarginDistance == all[k-1].MarginDistance {
+							tied++
+						}
+					}
+					if !slices.Equal(placeless(got[i].Hits), all[:k]) || got[i].Tied != tied {
+						t.Fatalf("%d threads, k %d, where %q: the answer differs, or %d tied, want %d", threads, k, filter, got[i].Tied, tied)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRerankByMargins compares the shortlist by margins with its definition: all items up to the distance of the last.
+func TestRerankByMargins(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 2))
+	c := clustered(500, 64, 7, 1)
+	s, q := indexed(t, c, 2), clustered(1, 64, 7, 1).Row(0)
+	score := func(h Hit) (float64, error) { return float64(len(h.ID.String())*17%5) + 1, nil }
+	for range 30 {
+		margins := someMargins(rng, 64, 1)
+		o, k := Options{Rank: ByMargins, Margins: margins, Shortlist: 1 + rng.IntN(80)}, 1+rng.IntN(20)
+		want := rankedBySorting(c, q, margins, c.Len(), 64)
+		n := max(o.Shortlist, k)
+		for n < len(want) && want[n].MarginDistance == want[n-1].MarginDistance {
+			n++
+		}
+		want = want[:n]
+		for i := range want {
+			want[i].Score, _ = score(want[i])
+		}
+		slices.SortStableFunc(want, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
+		got, err := s.Rerank(ctx, q, k, math.MaxInt, o, score)
+		if err != nil || !slices.Equal(placeless(got.Hits), want[:k]) {
+			t.Fatalf("%v\n got %v\nwant %v", err, got.Hits, want[:k])
+		}
+		o.Shortlist = max(o.Shortlist, k)
+		l, err := s.Shortlist(ctx, s.single(q), math.MaxInt, o)
+		if err != nil || l.Len(0) != n || !l.ByMargins() {
+			t.Fatalf("%d on the list, want %d: %v", l.Len(0), n, err)
+		}
+		on := 0
+		for i := range c.Len() {
+			h, met := l.Meet(Int(int64(i)))
+			if h, ok := l.Measured(0, h); ok {
+				on++
+				if !met || h.MarginDistance != hamming.WeightedDistance(q, c.Row(i), hamming.Weights(margins)) {
+					t.Fatalf("item %d: %v", i, h)
+				}
+			}
+		}
+		if on != n {
+			t.Fatalf("%d items are on the list, want %d", on, n)
+		}
+	}
+}
+
+func TestRankRefusals(t *testing.T) {
+	short, long := FromCodes(randomCodes(3, 64, 1)), FromCodes(randomCodes(3, 1088, 1))
+	for _, c := range []struct {
+		s     *Snapshot
+		o     Options
+		code  fault.Code
+		facts string
+	}{
+		{short, Options{Rank: ByMargins}, "no-margins", ""},
+		{short, Options{Rank: "cosine"}, "no-such-ranking", `"cosine" hamming margins`},
+		{short, Options{Rank: ByMargins, Margins: make([]float32, 63)}, "wrong-count", "63 64"},
+		{short, Options{Rank: ByMargins, Margins: slices.Repeat([]float32{float32(math.NaN())}, 64)}, "not-a-number", ""},
+		{long, Options{Rank: ByMargins, Margins: make([]float32, 1088)}, "too-many-bits", "1088 1024"},
+	} {
+		_, err := c.s.Search(ctx, make([]uint64, (c.s.Bits()+63)/64), 1, c.o)
+		if d := fault.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
+			t.Error(d)
+		}
+	}
+}

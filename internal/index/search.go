@@ -1,0 +1,307 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/par"
+)
+
+// Options of a search. The zero value searches all items with all bits.
+type Options struct {
+	Filter Filter
+
+	// Prefix is the number of leading bits to search by: the Shortlist nearest items by the prefix, or all within the
+	// radius by the prefix, are then ordered by the distance of all bits. 0 means all bits.
+	Prefix int
+
+	// Rank is what the distance is; empty means ByHamming.
+	Rank Rank
+
+	// Margins are the scores of the query before the sign, one per bit, for all queries of a batch one after the
+	// other. ByMargins needs them. With ByHamming, items at the same distance come in the order of the margins' sum
+	// over the bits that differ, so that a doubtful bit weighs little; then by id. Which items a prefix puts on the
+	// shortlist does not depend on them then.
+	Margins []float32
+
+	// Shortlist is the least number of items that Prefix or a reranking looks at. All items at the distance of the
+	// last one are looked at too, so that ids never decide. 0 means ten times k and at least 100 for Prefix, and
+	// RerankItems for a reranking.
+	Shortlist int
+
+	Ties    bool   // fill Result.Tied
+	Limit   int    // of hits within a radius, the nearest ones; 0 means all
+	Method  Method // empty lets the planner choose
+	Threads int    // 0 means all cores
+	Explain bool   // fill Result.Plan
+
+	// Fingerprint of the model that made the query; zeros when it is not known. Another model's are refused.
+	Fingerprint hamming.Fingerprint
+}
+
+// Hit is an item that was found.
+type Hit struct {
+	ID             ID      `json:"id"`
+	Distance       int     `json:"distance"`                  // in bits
+	MarginDistance int     `json:"margin_distance,omitempty"` // ByMargins: in sixteenths of a bit
+	Score          float64 `json:"score,omitempty"`           // set by Result.Rerank
+
+	place place
+}
+
+// place is where an item lies in a snapshot.
+type place struct{ view, pos uint32 }
+
+// Result is the answer to one query, ordered by distance, then by id, unless options say otherwise.
+type Result struct {
+	Hits []Hit
+	Plan Plan // with Options.Explain
+	Tied int  // with Options.Ties: items at the distance of the last hit, whether they are among the hits or not
+}
+
+// Rerank orders the hits by score, the smaller the nearer, then by distance and id, and keeps the first k.
+func (r *Result) Rerank(k int, score func(Hit) (float64, error)) error {
+	for i, h := range r.Hits {
+		x, err := score(h)
+		if err != nil {
+			return err
+		}
+		if math.IsNaN(x) {
+			return fmt.Errorf("the score of id %q is not a number", shortened(h.ID.String()))
+		}
+		r.Hits[i].Score = x
+	}
+	// The hits are in order of distance and id, which a stable sort keeps for equal scores.
+	slices.SortStableFunc(r.Hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
+	r.Hits = r.Hits[:min(k, len(r.Hits))]
+	return nil
+}
+
+// Search returns the k nearest items, fewer only when fewer match.
+func (s *Snapshot) Search(ctx context.Context, q []uint64, k int, o Options) (Result, error) {
+	return firstResult(s.SearchBatch(ctx, s.single(q), k, o))
+}
+
+// Within returns all items at distance r or less, in bits, or the nearest Options.Limit of them.
+func (s *Snapshot) Within(ctx context.Context, q []uint64, r int, o Options) (Result, error) {
+	return firstResult(s.WithinBatch(ctx, s.single(q), r, o))
+}
+
+// SearchBatch is Search for many queries, which share the reading of the codes.
+func (s *Snapshot) SearchBatch(ctx context.Context, queries hamming.Codes, k int, o Options) ([]Result, error) {
+	return s.answer(ctx, queries, k, math.MaxInt, o)
+}
+
+// WithinBatch is Within for many queries.
+func (s *Snapshot) WithinBatch(ctx context.Context, queries hamming.Codes, r int, o Options) ([]Result, error) {
+	limit := math.MaxInt
+	if o.Limit > 0 {
+		limit = o.Limit
+	}
+	return s.answer(ctx, queries, limit, o.Rank.units(r), o)
+}
+
+func (s *Snapshot) single(q []uint64) hamming.Codes {
+	return hamming.Codes{Bits: s.bits, Words: len(q), Data: q}
+}
+
+func firstResult(results []Result, err error) (Result, error) {
+	if err != nil {
+		return Result{}, err
+	}
+	return results[0], nil
+}
+
+func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
+	if queries.Bits != s.bits || queries.Words != (s.bits+63)/64 {
+		return fmt.Errorf("a query of %d words for codes of %d bits: encode it with the model of the index",
+			queries.Words, s.bits)
+	}
+	if over := s.bits & 63; over != 0 {
+		for q := range queries.Len() {
+			if queries.Row(q)[queries.Words-1]<<over != 0 {
+				return fmt.Errorf("query %d has bits beyond the %d of a code", q, s.bits)
+			}
+		}
+	}
+	switch {
+	case k < 0:
+		return fmt.Errorf("%d neighbours: ask for 0 or more", k)
+	case o.Prefix < 0 || o.Prefix > s.bits:
+		return fmt.Errorf("a prefix of %d bits, outside of 1 to %d", o.Prefix, s.bits)
+	case o.Margins != nil && len(o.Margins) != s.bits*queries.Len():
+		return fault.New("wrong-count", "%d margins for %d queries of %d bits: give one per bit",
+			len(o.Margins), queries.Len(), s.bits)
+	case slices.ContainsFunc(o.Margins, func(m float32) bool { return m != m }):
+		return fault.New("not-a-number", "a margin is not a number")
+	}
+	if err := o.Rank.check(s.bits, o); err != nil {
+		return err
+	}
+	if err := s.CheckFilter(o.Filter); err != nil {
+		return err
+	}
+	return s.fingerprint.Accept(o.Fingerprint)
+}
+
+// answer answers queries in two stages: the nearest by the bits that are searched, from all segments; then their order
+// by all bits, when only a prefix was searched. The radius is in units of the ranking.
+func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
+	if err := s.check(queries, k, o); err != nil {
+		return nil, err
+	}
+	if o.Prefix == s.bits {
+		o.Prefix = 0
+	}
+	if o.Prefix == 0 {
+		return s.answerBlock(ctx, queries, k, r, o)
+	}
+	// The shortlists of a prefix may hold a large part of all items, so not those of all queries at a time.
+	var results []Result
+	margins := o.Margins
+	block := max(1, min(queriesPerScan, 1<<24/max(s.size, 1)))
+	for lo := 0; lo < queries.Len(); lo += block {
+		part := queries
+		hi := min(lo+block, queries.Len())
+		part.Data = queries.Data[lo*queries.Words : hi*queries.Words]
+		if margins != nil {
+			o.Margins = margins[lo*s.bits : hi*s.bits]
+		}
+		answers, err := s.answerBlock(ctx, part, k, r, o)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, answers...)
+	}
+	return results, nil
+}
+
+// answerBlock answers queries at the same time.
+func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
+	weights := o.weights(queries.Len(), s.bits, cmp.Or(o.Prefix, s.bits))
+	w := s.wanted(k, r, o, mostOf(weights))
+	results := make([]Result, queries.Len())
+	all := make([][]found, queries.Len())
+	var counts [][]int
+	if o.Ties && o.Prefix == 0 {
+		counts = make([][]int, queries.Len())
+	}
+	for i, v := range s.views {
+		p := pass{
+			view: v, number: uint32(i), queries: queries, weights: weights, want: w, options: &o, found: all,
+			results: results, counts: counts,
+		}
+		if err := p.run(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if o.Prefix > 0 {
+		weights = o.weights(queries.Len(), s.bits, s.bits)
+	}
+	err := par.For(ctx, o.Threads, queries.Len(), func(q int) {
+		list := s.nearest(all[q], w)
+		if o.Prefix > 0 {
+			list = s.refine(list, queries.Row(q), o.margins(s.bits, q), weights.row(q))
+		}
+		n := min(k, len(list))
+		if o.Ties && n > 0 {
+			last := list[n-1].distance
+			if o.Prefix > 0 {
+				results[q].Tied = countAt(list, last)
+			} else {
+				results[q].Tied = counts[q][last]
+			}
+		}
+		results[q].Hits = s.hits(list[:n], queries.Row(q), weights != nil)
+	})
+	return results, err
+}
+
+// hits are the items that were found for a query.
+func (s *Snapshot) hits(list []found, q []uint64, byMargins bool) []Hit {
+	hits := make([]Hit, len(list))
+	for i, f := range list {
+		v := s.views[f.view]
+		hits[i] = Hit{ID: v.ids.get(f.pos), Distance: int(f.distance), place: place{f.view, f.pos}}
+		if byMargins {
+			hits[i].Distance, hits[i].MarginDistance = hamming.Distance(q, v.code(f.pos)), int(f.distance)
+		}
+	}
+	return hits
+}
+
+// wanted is what the segments are searched for, when the k nearest within a radius are asked for; most is the greatest
+// distance by margins, or 0.
+func (s *Snapshot) wanted(k, r int, o Options, most int) want {
+	w := newWant(k, r, cmp.Or(o.Prefix, s.bits), most)
+	w.ties = o.Margins != nil && o.Prefix == 0 && most == 0
+	if o.Prefix > 0 {
+		w.whole = true
+		switch {
+		case r != math.MaxInt:
+			w.k = math.MaxInt
+		case o.Shortlist == 0:
+			w.k = max(100, min(k, MaxItems)*10)
+		default:
+			w.k = max(k, o.Shortlist)
+		}
+	}
+	return w
+}
+
+// countAt is the number of items of a list at a distance.
+func countAt(list []found, distance uint32) int {
+	n := 0
+	for _, f := range list {
+		if f.distance == distance {
+			n++
+		}
+	}
+	return n
+}
+
+// margins are those of one query.
+func (o *Options) margins(bits, q int) []float32 {
+	if o.Margins == nil {
+		return nil
+	}
+	return o.Margins[q*bits : (q+1)*bits]
+}
+
+// nearest brings what the segments found, each in its own order, into the order of the index and keeps what is wanted.
+func (s *Snapshot) nearest(list []found, w want) []found {
+	if len(s.views) > 1 {
+		slices.SortFunc(list, func(a, b found) int {
+			if c := cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.penalty, b.penalty)); c != 0 {
+				return c
+			}
+			return s.views[a.view].ids.get(a.pos).Compare(s.views[b.view].ids.get(b.pos))
+		})
+	}
+	return w.first(list)
+}
+
+// refine orders items by all bits; weights are nil unless items are ranked by margins.
+func (s *Snapshot) refine(list []found, q []uint64, margins []float32, weights []uint8) []found {
+	for i := range list {
+		f := &list[i]
+		v := s.views[f.view]
+		if weights != nil {
+			f.distance = uint32(hamming.WeightedDistance(q, v.code(f.pos), weights))
+			continue
+		}
+		f.distance = uint32(hamming.Distance(q, v.code(f.pos)))
+		if margins != nil {
+			f.penalty = penalties(v.segment, q, margins)(v.slotOf(f.pos))
+		}
+	}
+	if len(s.views) == 1 {
+		slices.SortFunc(list, compareFound)
+	}
+	return s.nearest(list, want{k: len(list)})
+}

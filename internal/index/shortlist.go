@@ -1,0 +1,217 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"hashgrove/internal/hamming"
+)
+
+// allItems is the number of items up to which a reranking looks at all of them.
+const allItems = 1 << 16
+
+// RerankItems is the number of items that a reranking looks at, of n that match, unless Options.Shortlist says
+// otherwise: all up to 65,536, and of more the nearer two thirds. Learned codes tell classes apart, not neighbours
+// within a class, so a shorter list misses many of the nearest vectors (docs/results/rerank.md).
+func RerankItems(n int) int { return max(min(n, allItems), n-n/3) }
+
+// Shortlist is the items that are nearest to each of some queries by their codes, by whole distances: it holds no list
+// but the distance of each query, so that its memory does not depend on the number of items on it. It is for one
+// reranking at a time.
+type Shortlist struct {
+	snapshot *Snapshot
+	queries  hamming.Codes
+	bits     int               // that are compared
+	weights  weightTable       // of these bits, by query; nil: Hamming distance
+	all      weightTable       // of all bits
+	allowed  []*roaring.Bitmap // by segment; nil: all
+	met      [][]uint64        // by segment, a bit per item
+	radius   []int             // by query, in units of the ranking
+	size     []int             // by query
+	plans    []Result          // by query, with Options.Explain
+}
+
+// Shortlist finds the distance from each query within which Options.Shortlist items lie, or RerankItems, but at most r
+// bits.
+func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, o Options) (*Shortlist, error) {
+	if err := s.check(queries, 0, o); err != nil {
+		return nil, err
+	}
+	l := &Shortlist{
+		snapshot: s, queries: queries, bits: s.bits,
+		radius: make([]int, queries.Len()), size: make([]int, queries.Len()), plans: make([]Result, queries.Len()),
+	}
+	if o.Prefix > 0 {
+		l.bits = o.Prefix
+	}
+	l.weights, l.all = o.weights(queries.Len(), s.bits, l.bits), o.weights(queries.Len(), s.bits, s.bits)
+	matching := 0
+	for _, v := range s.views {
+		allowed := o.Filter.allowed(v)
+		l.allowed, l.met = append(l.allowed, allowed), append(l.met, make([]uint64, (v.len()+63)/64))
+		if allowed == nil {
+			matching += v.len()
+		} else {
+			matching += int(allowed.GetCardinality())
+		}
+	}
+	n := o.Shortlist
+	if n == 0 {
+		n = RerankItems(matching)
+	}
+	w := newWant(min(n, MaxItems), o.Rank.units(r), l.bits, mostOf(l.weights))
+	w.counts = true
+	if n >= matching && w.radius == w.most {
+		var plan Plan
+		for _, v := range s.views {
+			plan = append(plan, Step{
+				Method: List, Items: v.len(), Codes: v.codes.Len(), Reason: "all items that match are compared",
+			})
+		}
+		for q := range l.radius {
+			l.radius[q], l.size[q] = w.most, matching
+			if o.Explain {
+				l.plans[q].Plan = plan
+			}
+		}
+		return l, nil
+	}
+	if n >= matching {
+		w.k = math.MaxInt
+	}
+	return l, l.measure(ctx, w, o)
+}
+
+// measure counts the items by distance and finds the radius of each query.
+func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
+	counts := make([][]int, l.queries.Len())
+	for i, v := range l.snapshot.views {
+		p := pass{
+			view: v, number: uint32(i), queries: l.queries, weights: l.weights, want: w, options: &o, results: l.plans,
+			counts: counts,
+		}
+		if err := p.run(ctx); err != nil {
+			return err
+		}
+	}
+	for q, count := range counts {
+		l.radius[q] = w.radius
+		for d := range count {
+			if l.size[q] += count[d]; l.size[q] >= w.k {
+				l.radius[q] = d
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// Len is the number of items on the list of a query.
+func (l *Shortlist) Len(q int) int { return l.size[q] }
+
+// Plan is how the list of a query was found, with Options.Explain.
+func (l *Shortlist) Plan(q int) Plan { return l.plans[q].Plan }
+
+// Radius is the greatest distance of an item on the list of a query, by the bits that are searched, in bits or, by
+// margins, in sixteenths of a bit.
+func (l *Shortlist) Radius(q int) int { return l.radius[q] }
+
+// Meet returns the item with an id when it is met for the first time and may be on a list: it is there and matches.
+func (l *Shortlist) Meet(id ID) (Hit, bool) {
+	for i, v := range l.snapshot.views {
+		pos, ok := v.find(id)
+		if !ok {
+			continue
+		}
+		word, bit := pos/64, uint64(1)<<(pos%64)
+		if l.met[i][word]&bit != 0 || l.allowed[i] != nil && !l.allowed[i].Contains(pos) {
+			return Hit{}, false
+		}
+		l.met[i][word] |= bit
+		return Hit{ID: id, place: place{uint32(i), pos}}, true
+	}
+	return Hit{}, false
+}
+
+// ByMargins tells whether the items are ranked by margins.
+func (l *Shortlist) ByMargins() bool { return l.weights != nil }
+
+// Measured is an item with its distances from a query by all bits, and whether the item is on the query's list.
+func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {
+	query, code := l.queries.Row(q), l.snapshot.views[h.place.view].code(h.place.pos)
+	h.Distance = hamming.Distance(query, code)
+	searched := h.Distance
+	if l.weights != nil {
+		h.MarginDistance = hamming.WeightedDistance(query, code, l.all[q])
+		searched = h.MarginDistance
+	}
+	switch {
+	case l.bits == l.snapshot.bits:
+	case l.weights != nil:
+		searched = hamming.WeightedDistance(query, code, l.weights[q])
+	default:
+		searched = prefixDistance(query, code, l.bits)
+	}
+	return h, searched <= l.radius[q]
+}
+
+// Distance is that of an item from a query by all bits, and whether the item is on the query's list.
+func (l *Shortlist) Distance(q int, h Hit) (int, bool) {
+	h, on := l.Measured(q, h)
+	return h.Distance, on
+}
+
+// Missing is the first item on the list of a query that was not met.
+func (l *Shortlist) Missing(q int) (ID, bool) {
+	for i, v := range l.snapshot.views {
+		for pos := range uint32(v.len()) {
+			if l.met[i][pos/64]>>(pos%64)&1 != 0 || l.allowed[i] != nil && !l.allowed[i].Contains(pos) {
+				continue
+			}
+			if _, on := l.Distance(q, Hit{place: place{uint32(i), pos}}); on {
+				return v.ids.get(pos), true
+			}
+		}
+	}
+	return ID{}, false
+}
+
+// prefixDistance is the distance of two codes by their first n bits.
+func prefixDistance(a, b []uint64, n int) int {
+	words, d := (n+63)/64, 0
+	for i := range words - 1 {
+		d += bits.OnesCount64(a[i] ^ b[i])
+	}
+	return d + bits.OnesCount64((a[words-1]^b[words-1])&(^uint64(0)<<(-n&63)))
+}
+
+// Rerank finds the items whose codes are nearest, by whole distances as Options.Shortlist says and at most at distance
+// r in bits, and returns the k of them with the least score. Equal scores come in the order of the codes' distances,
+// then of ids. Score is called once for every item on the list.
+func (s *Snapshot) Rerank(
+	ctx context.Context, q []uint64, k, r int, o Options, score func(Hit) (float64, error),
+) (Result, error) {
+	if k < 0 {
+		return Result{}, fmt.Errorf("%d neighbours: ask for 0 or more", k)
+	}
+	if o.Rank != ByMargins {
+		o.Margins = nil // scores decide
+	}
+	if o.Shortlist > 0 {
+		o.Shortlist = max(o.Shortlist, k) // there are k hits whenever k items match
+	}
+	l, err := s.Shortlist(ctx, s.single(q), r, o)
+	if err != nil {
+		return Result{}, err
+	}
+	o.Limit, o.Ties = 0, false
+	result, err := firstResult(s.answer(ctx, s.single(q), math.MaxInt, l.radius[0], o))
+	if err != nil {
+		return Result{}, err
+	}
+	return result, result.Rerank(k, score)
+}

@@ -1,0 +1,194 @@
+// A classifier's answer as a code (Sablayrolles, Douze, Usunier and Jegou: How should we evaluate supervised hashing?,
+// ICASSP 2017): what every supervised method must be compared with, because where the classes of the queries are those
+// of the training rows, a good classifier is a good code.
+//
+//	scores    s(x) = W x + b, by logistic regression tuned on rows held out (solve.FitLogistic); for tags one question
+//	          each
+//	one-hot   bit c = [c is the greatest score]; for tags bit c = [s_c >= 0]
+//	hashed    bit k = [w_k · (p(x) - mean) >= 0],   p_c = exp(s_c) / Σ exp(s), w_k ~ N(0, I) as in lsh.go
+//
+// Hashing the shares p instead of the scores matters: scores differ most where a class is far off anyway. Of tags the
+// shares are those of the odds.
+//
+//	columns   two passes over the rows, a byte for each value kept
+//	tune      on a sample of the rows, for the penalty and the scale of the columns
+//	descend   limited-memory BFGS, two products with the columns a step
+//	mean      one more pass, for the hashed code
+
+package method
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/portable"
+	"hashgrove/internal/numeric/solve"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// classifier learns a linear classifier from classes or tags and uses its answer as a code.
+type classifier struct {
+	Options
+	OneHot bool // a bit for each class or tag instead of hashed shares
+}
+
+// Train implements Method.
+func (m classifier) Train(ctx context.Context, x *supervision.Data) (*model.Model, error) {
+	bits := m.Bits
+	if used := x.Used(); m.OneHot {
+		switch { // in the order of Targets
+		case used.Labels != nil:
+			bits = len(used.Labels.Names)
+		case used.Tags != nil:
+			bits = len(used.Tags.Names)
+		}
+	}
+	if err := solve.CheckSize(bits, 1); err != nil { // now, not after learning
+		return nil, err
+	}
+	c, err := FitClassifier(ctx, x, m.Options)
+	if err != nil {
+		return nil, err
+	}
+	made := &model.Model{Info: model.Info{Scale: c.Scale}}
+	if m.OneHot {
+		made.Encoder, err = c.OneHot()
+	} else {
+		made.Encoder, err = c.Hashed(ctx, x, m.Options)
+	}
+	return made, err
+}
+
+// Classifier is a linear classifier of rows by class or tags.
+type Classifier struct {
+	Names   []string // of the classes or tags
+	Several bool     // tags: any number of them, each with a probability of its own
+	Scale   string   // how columns were scaled before the penalty weighed them, and why, in words
+
+	fit *solve.Logistic
+}
+
+// FitClassifier learns to tell the classes or tags of the data apart: multinomial logistic regression, or one logistic
+// question for each tag, with a penalty that was chosen on rows held out. Of the options it takes the scale of the
+// columns, the seed and the threads.
+func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classifier, error) {
+	if err := o.checkStandardize(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	l, err := solve.DrawLabelled(d, -1, 0)
+	if err != nil {
+		return nil, err
+	}
+	y, err := l.Targets()
+	if err != nil {
+		return nil, err
+	}
+	if err := solve.CheckSize(1, d.Dim()*y.Classes); err != nil {
+		return nil, fmt.Errorf("a classifier of %d classes: %w", y.Classes, err)
+	}
+	q, err := l.QuantizerBy(ctx, vectors.Clipped) // the classifier counts on bins of equal width
+	if err != nil {
+		return nil, err
+	}
+	columns, err := vectors.Quantize(ctx, l.Source, l.Rows, q, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	way := map[string]solve.Scaling{StandardizeOn: solve.ScaleEach, StandardizeOff: solve.ScaleAlike}[o.Standardize]
+	fit, err := solve.FitLogistic(ctx, columns, y, solve.LogisticOptions{Scale: way, Seed: o.Seed, Threads: o.Threads})
+	if err != nil {
+		return nil, err
+	}
+	c := &Classifier{Several: y.Several, Scale: "columns as they are", fit: fit}
+	if fit.Scale == solve.ScaleEach {
+		c.Scale = "columns standardised"
+	}
+	if way == solve.ScaleEither {
+		c.Scale += ": chosen by the loss of rows held out"
+	} else {
+		c.Scale += " as asked"
+	}
+	if c.Several {
+		c.Names = l.Tags.Names
+	} else {
+		c.Names = l.Labels.Names
+	}
+	return c, nil
+}
+
+// Probabilities returns the probability of every class or tag for each row of x, a column for each name. Those of
+// classes sum to one. It panics when the rows are of another width than those it learned from.
+func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) {
+	if !c.Several {
+		return model.Transform(ctx, threads, x, c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true})
+	}
+	p, err := model.Transform(ctx, threads, x, c.fit.Scores)
+	for i, s := range p.Data {
+		e := portable.ExpBelowZero(-math.Abs(float64(s)))
+		if p.Data[i] = float32(1 / (1 + e)); s < 0 {
+			p.Data[i] = float32(e / (1 + e))
+		}
+	}
+	return p, err
+}
+
+// Known is the probabilities of rows whose classes or tags are known: 1 for those that a row has, 0 for all others,
+// also for names that the classifier never saw.
+func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
+	p := vectors.Matrix{Rows: d.Rows, Cols: len(c.Names), Data: make([]float32, d.Rows*len(c.Names))}
+	place := func(names []string) []int {
+		list := make([]int, len(names))
+		for i, name := range names {
+			list[i] = slices.Index(c.Names, name)
+		}
+		return list
+	}
+	set := func(i, k int) {
+		if k >= 0 {
+			p.Row(i)[k] = 1
+		}
+	}
+	switch {
+	case !c.Several && d.Labels != nil:
+		at := place(d.Labels.Names)
+		for i, k := range d.Labels.Class {
+			set(i, at[k])
+		}
+	case c.Several && d.Tags != nil:
+		at := place(d.Tags.Names)
+		for i := range d.Rows {
+			for _, k := range d.Tags.Row(i) {
+				set(i, at[k])
+			}
+		}
+	}
+	return p
+}
+
+// OneHot is the answer as a code: a bit for each class or tag.
+func (c *Classifier) OneHot() (model.Encoder, error) {
+	n := len(c.Names)
+	if err := solve.CheckSize(n, n); err != nil {
+		return nil, err
+	}
+	if c.Several {
+		return model.Compose(solve.AxisSigns(n, make([]float32, n)), c.fit.Scores), nil
+	}
+	half := slices.Repeat([]float32{0.5}, n)
+	return model.Compose(solve.AxisSigns(n, half), c.fit.Scores, &model.Winner{Cols: n}), nil
+}
+
+// Hashed is the shares of the classes or tags as a code of o.Bits bits, by hyperplanes around the mean of x.
+func (c *Classifier) Hashed(ctx context.Context, x *supervision.Data, o Options) (model.Encoder, error) {
+	maps := []model.Map{c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true}}
+	hashed, err := lsh{o.withDefaults()}.learn(ctx, x.With(model.Through(x, o.Threads, maps...)))
+	if err != nil {
+		return nil, err
+	}
+	return model.Compose(hashed, maps...), nil
+}

@@ -1,0 +1,54 @@
+package method_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/pages"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/methodtest"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/vectors"
+)
+
+// TestMappedTrainingHoldsTheSameRowsOut trains with rows held out, classes left out, and everything in mapped files.
+func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
+	src := methodtest.Classed(3, 700, 12, 5)
+	memory := vectors.NewMemory(t.TempDir())
+	defer memory.Close()
+	if _, err := vectors.Room[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+		needs.Skip(t, needs.Mapping, err)
+	}
+	o := few(3)
+	o.Validation, o.FastHash.LinearColumns, o.FastHash.Candidates = 0.2, fasthash.LinearOff, 2
+	written := func(d *supervision.Data, o method.Options) []byte {
+		var b bytes.Buffer
+		if err := model.Write(&b, trained(t, method.FastHash, d, o)); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	mapped, err := supervision.Scan(context.Background(), src,
+		supervision.ScanOptions{Digest: true, Hashes: true, Memory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range [][]string{nil, {mapped.Labels.Names[1]}} {
+		o.HoldOut, o.Run.Memory = left, nil
+		want := written(hashed(t, src), o)
+		o.Run.Memory = memory
+		if got := written(mapped, o); !bytes.Equal(got, want) {
+			t.Errorf("without the classes %v: the models differ", left)
+		}
+	}
+	_, err = method.Train(context.Background(), "pca-itq", mapped, o)
+	if d := fault.Differs(err, "needs-memory", "FastHash"); d != "" {
+		t.Errorf("another method: %s", d)
+	}
+}

@@ -1,0 +1,203 @@
+// Package method is the methods that learn binary codes, FastHash and those that the paper compares it with: one
+// interface, one registry, and one way from labelled rows to a model that says what made it.
+//
+//	Names, Describe, New   the methods by name
+//	Train                  the named method on labelled rows -> model; BitsError where it cannot make as many bits
+//	ScaleOf                whether to standardise the columns of rows
+//	FitClassifier          a classifier of rows, with the probabilities of their classes and the codes made of them
+//
+// Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
+// leaves one of the encoders of package model. What several of them solve on the way is in internal/solve.
+package method
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/supervision"
+)
+
+// Method learns a model from labelled rows. The model is a function of the rows, their supervision, the parameters and
+// the seed. Of its Info a method fills in what only it knows: statistics and weights of its bits.
+type Method interface {
+	Train(ctx context.Context, d *supervision.Data) (*model.Model, error)
+}
+
+// Options are what the methods of the registry take. A zero value means the method's own default.
+type Options struct {
+	Bits    int    // code length; 0 means 64
+	Seed    uint64 // of everything random; 0 means 1
+	Threads int    // 0 means all cores; never changes the model
+
+	PCA     int // dimensions that PCA leaves before the method sees the rows; 0 means no PCA; not for FastHash
+	Anchors int // points that kernel methods and anchor graphs compare with; not for FastHash
+	Rows    int // to learn from, at most; negative means all; not for FastHash
+
+	// Standardize says whether columns are centred and divided by their deviation first: StandardizeAuto, which ""
+	// means, StandardizeOn or StandardizeOff. It does not matter to FastHash, whose trees are free of scale.
+	Standardize string
+
+	// FastHash is the options of the method fasthash; Bits, Seed and Threads come from above. TSH with trees has the same
+	// trees.
+	FastHash fasthash.Options
+	Run      fasthash.Run // checkpoints, growing, limits and progress of the method fasthash
+
+	HoldOut []string // classes that are kept out of training
+
+	// Doubt is called with what casts doubt on a training that succeeds, in sentences; it may be nil.
+	Doubt func(text string)
+
+	// Validation is the share of the rows that is not learned from: the model says how well it finds those and how well
+	// it finds learned ones (Info.NewItems, Info.LearnedItems), and Run.Patience watches them. 0 means none.
+	Validation float64
+}
+
+// Train has the named method ("" means fasthash) learn from the data, and says in the model what made it.
+func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*model.Model, error) {
+	if name == "" {
+		name = FastHash
+	}
+	if _, err := New(name, o); err != nil { // before any row is read
+		return nil, err
+	}
+	about, _ := Describe(name)
+	if o.Run.CrossFit != 0 && (name != FastHash || o.PCA != 0) {
+		return nil, errors.New("only FastHash, and without PCA before it, can be cross-fitted")
+	}
+	if o.Run.Memory != nil && (name != FastHash || o.PCA != 0) {
+		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
+			"memory holds")
+	}
+	if d.Missing && (name != FastHash || o.PCA != 0) {
+		return nil, errors.New("values may be missing, which only FastHash can learn from, and without PCA before it: " +
+			"fill them in, or leave out their rows or columns")
+	}
+	if err := d.Trainable(); err != nil && about.Supervised {
+		return nil, err
+	}
+	if len(o.HoldOut) > 0 {
+		if d.Labels == nil {
+			return nil, errors.New("only classes can be held out, and the rows have none")
+		}
+		keep, err := d.Labels.Without(o.HoldOut)
+		if err != nil {
+			return nil, err
+		}
+		d = d.Only(keep)
+		if err := d.Trainable(); err != nil && about.Supervised {
+			return nil, fmt.Errorf("after holding classes out: %w", err)
+		}
+	}
+	d, held, err := o.setAside(ctx, name, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Trainable(); err != nil && about.Supervised {
+		return nil, fmt.Errorf("after setting the validation part aside: %w", err)
+	}
+	m, err := New(name, o)
+	if err != nil {
+		return nil, err
+	}
+	made, err := m.Train(o.watched(ctx), d)
+	if err != nil {
+		return nil, err
+	}
+	made.Info.HeldOut = o.HoldOut
+	made.Info.Sketch = model.NewSketch(d.Hashes)
+	if grown := o.Run.Grow; grown != nil && made.Info.Sketch != nil {
+		made.Info.Sketch = made.Info.Sketch.Merge(grown.Info.Sketch)
+	}
+	if held != nil {
+		if err := held.judge(ctx, made, o); err != nil {
+			return nil, err
+		}
+	}
+	if name != FastHash {
+		return made, o.describe(name, made, d)
+	}
+	return made, nil
+}
+
+// watched is a context whose solvers tell of an early end: once, since many bits may have the same trouble.
+func (o Options) watched(ctx context.Context) context.Context {
+	if o.Doubt == nil {
+		return ctx
+	}
+	var once sync.Once
+	return linalg.OnEarlyEnd(ctx, func(residual, tolerance float64) {
+		once.Do(func() {
+			o.Doubt(fmt.Sprintf("eigenvectors were not found as exactly as they should be, with an error of %.2g instead of "+
+				"%.2g: they lie very close together, and the codes may be worse than another seed would make them",
+				residual, tolerance))
+		})
+	})
+}
+
+// describe fills in what the model says of its making. FastHash does so itself, since it may have grown the model.
+func (o Options) describe(name string, m *model.Model, d *supervision.Data) error {
+	seed, standardize := o.withDefaults().Seed, o.Standardize
+	if standardize == StandardizeAuto {
+		standardize = "" // the same
+	}
+	options, err := json.Marshal(struct { // 0 is the method's own default
+		Bits      int    `json:"bits"`
+		Seed      uint64 `json:"seed"`
+		PCA       int    `json:"pca"`
+		Anchors   int    `json:"anchors"`
+		Rows      int    `json:"rows"`
+		MinShared int    `json:"min_shared"`
+
+		Standardize string  `json:"standardize,omitempty"`
+		Validation  float64 `json:"validation,omitempty"`
+	}{
+		o.Bits, seed, o.PCA, o.Anchors, o.Rows, cmp.Or(d.MinShared, affinity.DefaultShared), standardize, o.Validation,
+	})
+	if err != nil {
+		return err
+	}
+	m.Info.Method, m.Info.Version = name, model.Version
+	if d.Labels != nil {
+		m.Info.Classes = d.Labels.Names
+	}
+	m.Info.Runs = []model.Run{{Bits: m.Encoder.Bits(), Seed: seed, Data: d.HexDigest(), Rows: d.Rows, Options: options}}
+	return nil
+}
+
+// BitsError is the error of a training that was asked for more bits than the method can make of the data. With Most
+// bits it succeeds.
+type BitsError struct {
+	Asked, Most int
+	Why         string // a sentence about the method and the data
+}
+
+// Error implements error.
+func (e *BitsError) Error() string {
+	return fmt.Sprintf("%d bits are too many: %s, so at most %d are possible", e.Asked, e.Why, e.Most)
+}
+
+// learner is a method of which the model keeps the encoder alone.
+type learner interface {
+	learn(ctx context.Context, d *supervision.Data) (model.Encoder, error)
+}
+
+// plain makes a Method of a learner.
+type plain struct{ learner }
+
+// Train implements Method.
+func (m plain) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	e, err := m.learn(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &model.Model{Encoder: e}, nil
+}

@@ -1,0 +1,192 @@
+// The scale of the columns. Distances and directions of variance are in the units of the columns, so a column in
+// thousandths counts for nothing beside one in thousands. Standardised, all count alike:
+//
+//	y_j = (x_j - mean_j) / deviation_j,   0 where a column never changes
+//
+// That is not always better: the border of pictures hardly ever changes, and its noise would count as much as what is
+// shown. So the rows decide, by what is known of them:
+//
+//	spreads    one pass; nothing to decide where they are within a factor of 100        O(n · dim)
+//	sample     up to 400 rows are looked for among 1,500 others, by distance and by angle, with the columns as they
+//	           are and standardised; the best ranking wins                              O(400 · 1,500 · dim)
+//
+// The choice is a function of the rows and the seed, and the map is part of the model.
+
+package method
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/solve"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// What Options.Standardize may be.
+const (
+	StandardizeAuto = "auto" // where the scales differ and it is better for a sample of the rows; "" means the same
+	StandardizeOn   = "on"   // always
+	StandardizeOff  = "off"  // never
+)
+
+// Scale says how columns are scaled before a method sees them.
+type Scale struct {
+	Map    *model.Affine // to standardised columns; nil where they stay as they are
+	Reason string        // in words; "" where there was nothing to decide
+
+	why fault.Code // what decided; "" where there was nothing to decide
+}
+
+const (
+	scaleFactor  = 100     // spreads within this factor are alike
+	scaleGain    = 0.01    // least gain of MAP
+	scaleQueries = 400     // most rows to look for
+	scaleLeast   = 50      // rows to look for, however wide they are
+	scaleFew     = 10      // fewer rows than this decide nothing
+	scaleOthers  = 1500    // most rows to look among
+	scaleValues  = 1 << 23 // most values of those
+	scaleWork    = 1 << 29 // most differences of values
+)
+
+// ScaleOf decides whether to standardise the columns of rows: StandardizeOn, StandardizeOff, or, for StandardizeAuto,
+// as a sample of the rows says. Without supervision they stay as they are.
+func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error) {
+	if err := o.checkStandardize(); err != nil {
+		return Scale{}, err
+	}
+	if o.Standardize == StandardizeOff || o.Standardize != StandardizeOn && d.Kind() == "" {
+		return Scale{}, nil
+	}
+	m, factor, err := solve.UnitColumns(ctx, d)
+	if err != nil {
+		return Scale{}, err
+	}
+	if o.Standardize == StandardizeOn {
+		return Scale{m, "columns standardised as asked", "asked"}, nil
+	}
+	if factor <= scaleFactor {
+		return Scale{}, nil
+	}
+	why := fmt.Sprintf("their spreads differ by a factor of %.0f", min(factor, 1e9))
+	before, after, err := o.withDefaults().tryScale(ctx, d, m)
+	switch {
+	case err != nil:
+		return Scale{}, err
+	case before == 0 && after == 0:
+		return Scale{nil, "columns as they are: " + why + ", but the rows are too few to judge by", "few-rows"}, nil
+	case after < before+scaleGain:
+		return Scale{nil, fmt.Sprintf("columns as they are: %s, but search by vectors in a sample of the rows has MAP %.3f, "+
+			"and %.3f when they are standardised", why, before, after), "no-gain"}, nil
+	}
+	return Scale{m, fmt.Sprintf("columns standardised: %s, and search by vectors in a sample of the rows has MAP %.3f "+
+		"instead of %.3f", why, after, before), "gain"}, nil
+}
+
+// checkStandardize reports a word that is none of those above.
+func (o Options) checkStandardize() error {
+	switch o.Standardize {
+	case "", StandardizeAuto, StandardizeOn, StandardizeOff:
+		return nil
+	}
+	return fault.New("no-such-mode", "standardising columns is %s, %s or %s, not %q", StandardizeAuto, StandardizeOn,
+		StandardizeOff, o.Standardize)
+}
+
+// tryScale returns the MAP of search in a sample of the rows, by distance or by angle, whichever is better, as they are
+// and through the map. Both are 0 where too few rows can be judged.
+func (o Options) tryScale(
+	ctx context.Context, d *supervision.Data, m *model.Affine,
+) (before, after float64, err error) {
+	others := min(scaleOthers, max(scaleValues/d.Dim(), scaleQueries), d.Rows-d.Rows/5)
+	queries := min(scaleQueries, max(scaleWork/others/d.Dim(), scaleLeast), d.Rows/5)
+	if queries < scaleFew {
+		return 0, 0, nil
+	}
+	asked, among, either := make([]bool, d.Rows), make([]bool, d.Rows), make([]bool, d.Rows)
+	for k, i := range solve.DrawDistinct(d.Rows, queries+others, rand.New(rand.NewPCG(o.Seed, 'C'))) {
+		asked[i], among[i], either[i] = k < queries, k >= queries, true
+	}
+	q, b := d.Only(asked), d.Only(among)
+	if d.Pairs != nil {
+		q.Pairs = supervision.PairsBetween(d.Pairs, asked, among)
+	}
+	truth, err := eval.TruthOf(q, b)
+	if err != nil {
+		return 0, 0, err
+	}
+	x, err := solve.ReadRows(ctx, vectors.Select(d.Source, either), queries+others)
+	if err != nil {
+		return 0, 0, err
+	}
+	var found [2]float64
+	for k := range found {
+		if k == 1 {
+			if x, err = model.Transform(ctx, o.Threads, x, m); err != nil {
+				return 0, 0, err
+			}
+		}
+		left, right := split(x, asked, either)
+		for _, retrieval := range []func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth,
+			eval.Options) (*eval.Report, error){eval.RetrievalFloat, eval.RetrievalCosine} {
+			r, err := retrieval(ctx, left, right, truth, eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads})
+			if err != nil {
+				return 0, 0, err
+			}
+			if r.Judged < scaleFew {
+				return 0, 0, nil
+			}
+			found[k] = max(found[k], r.MAP)
+		}
+	}
+	return found[0], found[1], nil
+}
+
+// split divides the rows of x, which are those in either, into those asked for and the others.
+func split(x vectors.Matrix, asked, either []bool) (left, right vectors.Matrix) {
+	left.Cols, right.Cols = x.Cols, x.Cols
+	at := 0
+	for i, drawn := range either {
+		if !drawn {
+			continue
+		}
+		to := &right
+		if asked[i] {
+			to = &left
+		}
+		to.Data = append(to.Data, x.Row(at)...)
+		to.Rows++
+		at++
+	}
+	return left, right
+}
+
+// scaled standardises columns, where that is wanted, before another method learns from them.
+type scaled struct {
+	Options
+	then Method
+}
+
+// Train implements Method.
+func (m scaled) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+	s, err := ScaleOf(ctx, d, m.Options)
+	if err != nil {
+		return nil, err
+	}
+	if s.Map != nil {
+		d = d.With(model.Through(d, m.Threads, s.Map))
+	}
+	made, err := m.then.Train(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if s.Map != nil {
+		made.Encoder = model.Compose(made.Encoder, s.Map)
+	}
+	made.Info.Scale = s.Reason
+	return made, nil
+}

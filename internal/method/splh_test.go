@@ -1,0 +1,222 @@
+package method
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/numeric/solve"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/methodtest"
+	"hashgrove/internal/vectors"
+)
+
+// splhByDefinition is the state of SPLH with dense matrices.
+type splhByDefinition struct {
+	x, xl, s  *mat.Dense
+	eta, step float64
+}
+
+func (f *splhByDefinition) m() *mat.SymDense {
+	n, d := f.x.Dims()
+	labelled, _ := f.xl.Dims()
+	var cov, sx, labels mat.Dense
+	cov.Mul(f.x.T(), f.x)
+	sx.Mul(f.s, f.xl)
+	labels.Mul(f.xl.T(), &sx)
+	m := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			m.SetSym(i, j, cov.At(i, j)/float64(n)+f.eta*labels.At(i, j)/float64(labelled))
+		}
+	}
+	return m
+}
+
+// take takes a projection into X and S.
+func (f *splhByDefinition) take(w *mat.VecDense) {
+	var xw, p mat.VecDense
+	var off mat.Dense
+	xw.MulVec(f.x, w)
+	off.Outer(1, &xw, w)
+	f.x.Sub(f.x, &off)
+	p.MulVec(f.xl, w)
+	n := p.Len()
+	square := mat.Dot(&p, &p) / float64(n)
+	for i := range n {
+		for j := range n {
+			if d := p.AtVec(i) * p.AtVec(j) / square; f.s.At(i, j)*d < 0 {
+				f.s.Set(i, j, f.s.At(i, j)-f.step*d)
+			}
+		}
+	}
+}
+
+func denseOf(x vectors.Matrix) *mat.Dense {
+	m := mat.NewDense(x.Rows, x.Cols, nil)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			m.Set(i, j, float64(v))
+		}
+	}
+	return m
+}
+
+func TestSPLHAgainstDense(t *testing.T) {
+	const n, d, labelled = 90, 14, 40
+	x := methodtest.RandomRows(8, n, d)
+	solve.CentreRows(x)
+	class := make([]int32, labelled)
+	for i := range class {
+		class[i] = int32(i % 3)
+		if x.Row(i)[0]+x.Row(i)[1] > 0 {
+			class[i] = 3
+		}
+	}
+	y, _ := affinity.ByClass(class)
+	for _, formed := range []bool{true, false} {
+		f := &splhFit{eta: 0.2, step: 0.7, threads: 2}
+		if f.x = x; formed {
+			if err := f.setUnlabelled(context.Background(), x, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.setLabelled(context.Background(), x.Slice(0, labelled), y); err != nil {
+			t.Fatal(err)
+		}
+		want := &splhByDefinition{x: denseOf(x), xl: denseOf(x.Slice(0, labelled)), s: denseOf(f.s), eta: 0.2, step: 0.7}
+		if want.s.At(0, 0) != 0 || want.s.At(0, 1)*want.s.At(0, 1) != 1 {
+			t.Fatal("S has other values than 0, 1 and -1")
+		}
+		changed := 0.0
+		for bit := range 8 {
+			m := want.m()
+			values, vectors, err := linalg.AllEigenvectors(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := f.nextBit(context.Background(), uint64(bit))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The greatest value, and where it stands apart the same vector.
+			v := mat.NewVecDense(d, w)
+			if got := mat.Inner(v, m, v); math.Abs(got-values[0]) > 1e-4*values[0] {
+				t.Fatalf("formed %v, bit %d: w'Mw is %v, the greatest eigenvalue %v", formed, bit, got, values[0])
+			}
+			if same := math.Abs(linalg.Dot(w, vectors.RawRowView(0))); values[0]-values[1] > 0.1*values[0] && same < 0.999 {
+				t.Errorf("formed %v, bit %d: w has the cosine %v with the eigenvector", formed, bit, same)
+			}
+			want.take(v)
+			for i := range labelled {
+				for j, s := range f.s.Row(i) {
+					if math.Abs(float64(s)-want.s.At(i, j)) > 1e-3*(1+math.Abs(float64(s))) {
+						t.Fatalf("formed %v, bit %d: S_%d,%d is %v instead of %v", formed, bit, i, j, s, want.s.At(i, j))
+					}
+					changed = max(changed, math.Abs(math.Abs(float64(s))-1))
+				}
+			}
+		}
+		if changed < 1.5 {
+			t.Error("S never changed")
+		}
+	}
+}
+
+func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
+	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
+	src := vectors.WithLabels(x, labelsOf(class))
+	long, short := train(t, splh{Options{Bits: 9, Seed: 2}}, src), train(t,
+		splh{Options{Bits: 4, Seed: 2}}, src)
+	if !slices.Equal(long.Weight[:4*10], short.Weight) || !slices.Equal(long.Mean, short.Mean) {
+		t.Error("fewer bits are not the first of more")
+	}
+}
+
+func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
+	x, class := methodtest.ClusterMatrix(1, 30, 5, 3)
+	src := vectors.WithLabels(x, labelsOf(class))
+	var pairs []supervision.Pair
+	for i := range int32(29) {
+		pairs = append(pairs, supervision.Pair{A: i, B: i + 1, Y: int8(1 - 2*(i%2))})
+	}
+	huge := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+	for i := range huge.Data {
+		huge.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
+	}
+	for name, c := range map[string]struct {
+		m    any
+		x    vectors.Source
+		code fault.Code
+	}{
+		"bits of BRE":       {bre{Options: Options{Bits: -1}}, src, "bits-out-of-range"},
+		"bits of SPLH":      {splh{Options{Bits: -1}}, src, "bits-out-of-range"},
+		"bits of STH":       {sth{Options: Options{Bits: -1}}, src, "bits-out-of-range"},
+		"bits of CCA":       {ccaITQ{Options: Options{Bits: -1}}, src, "bits-out-of-range"},
+		"CCA with pairs":    {ccaITQ{}, methodtest.WithPairs(x, pairs), "only-pairs"},
+		"huge values, CCA":  {ccaITQ{}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, BRE":  {bre{Options: Options{Bits: 4}}, vectors.WithLabels(huge, labelsOf(class)), ""},
+		"huge values, SPLH": {splh{Options{Bits: 4}}, vectors.WithLabels(huge, labelsOf(class)), ""},
+	} {
+		e, err := learnFrom(context.Background(), c.m, c.x)
+		if c.code == "" && err == nil {
+			err = e.Check() // an error or a whole model
+			if err == nil {
+				continue
+			}
+			t.Errorf("%s: %v", name, err)
+		}
+		if d := fault.Differs(err, c.code); c.code != "" && d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	_, err := learnFrom(context.Background(), sth{Options: Options{Bits: 30}}, src)
+	if most, ok := errors.AsType[*BitsError](err); !ok || most.Asked != 30 || most.Most != 29 {
+		t.Errorf("as many bits as rows: %v", err)
+	}
+	// Pairs teach the others.
+	for _, m := range []any{bre{Options: Options{Bits: 4}, Sweeps: 2}, splh{Options{Bits: 4}},
+		sth{Options: Options{Bits: 4}}} {
+		if e, err := learnFrom(context.Background(), m, methodtest.WithPairs(x, pairs)); err != nil || e.Bits() != 4 {
+			t.Errorf("%T with pairs: %v", m, err)
+		}
+	}
+}
+
+// Units of measurement make no difference.
+func TestSPLHUnits(t *testing.T) {
+	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
+	other := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+	for i := range other.Data {
+		other.Data[i] *= float32(int(1) << (i % x.Cols % 5)) // powers of two: nothing is rounded
+	}
+	m := splh{Options{Bits: 6, Seed: 2}}
+	a := train(t, m, vectors.WithLabels(x, labelsOf(class)))
+	b := train(t, m, vectors.WithLabels(other, labelsOf(class)))
+	ca, cb := codesOf(t, a, x), codesOf(t, b, other)
+	differ := 0
+	for i := range ca.Len() {
+		differ += hamming.Distance(ca.Row(i), cb.Row(i))
+	}
+	if differ > 2 { // values next to a threshold
+		t.Errorf("%d bits differ in other units", differ)
+	}
+}
+
+func codesOf(t *testing.T, e model.Encoder, x vectors.Matrix) hamming.Codes {
+	t.Helper()
+	codes, err := (&model.Model{Encoder: e}).Encode(context.Background(), x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codes
+}

@@ -1,0 +1,132 @@
+package method
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/fasthash/svm"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/testkit/methodtest"
+	"hashgrove/internal/vectors"
+)
+
+// TSH infers all bits from each other with the full loss length, and then fits a function to each: a hyperplane, or the
+// trees of the effort.
+func TestTSHByDefinition(t *testing.T) {
+	for _, effort := range []fasthash.Effort{fasthash.Paper, fasthash.Normal} {
+		t.Run(string(effort), func(t *testing.T) { testTSHByDefinition(t, effort) })
+	}
+}
+
+func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
+	ctx := context.Background()
+	x, class := methodtest.ClusterMatrix(5, 200, 6, 4)
+	y, err := affinity.ByClass(class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranges, err := vectors.RangesOf(ctx, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := ranges.Quantizer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, err := vectors.Quantize(ctx, x, x.Rows, q, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linear, err := svm.New(columns, svm.Options{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled, err := fasthash.Options{Effort: effort}.ForData(x.Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees, err := boost.New(columns, filled.Trees, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bits, seed = 6, 3
+	for learner, step2 := range map[tshLearner]interface {
+		Fit(context.Context, []int8, []float64, uint64, int) (model.Function, []int8, float64, error)
+	}{tshLinear: linear, tshTrees: trees} {
+		step1, err := inference.New(y, bits, inference.Options{Method: inference.Spectral, Length: bits}, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []model.Function
+		for b := range bits {
+			z, err := step1.Infer(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step1.Push(z)
+			f, _, _, err := step2.Fit(ctx, z, nil, seed, b+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, f)
+		}
+		m := tsh{Options: Options{Bits: bits, Seed: seed}, Learner: learner}
+		m.FastHash.Effort = effort
+		e, err := learnFrom(ctx, m, vectors.WithLabels(x, methodtest.ClassNames(class)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.(*model.Binned).Functions; !reflect.DeepEqual(got, want) {
+			t.Errorf("learner %d: other functions than by definition", learner)
+		}
+	}
+}
+
+func TestTSHRefusals(t *testing.T) {
+	for want, m := range map[string]tsh{ // code and number
+		"wrong-count -3":       {Learner: tshKernel, Options: Options{Anchors: -3}},
+		"bits-out-of-range -6": {Learner: tshBudgeted, Options: Options{Bits: -6}},
+		"bits-out-of-range -5": {Options: Options{Bits: -5}},
+	} {
+		_, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3))
+		code, number, _ := strings.Cut(want, " ")
+		if d := fault.Differs(err, fault.Code(code), number); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestNeighbourWidth(t *testing.T) {
+	x, _ := methodtest.ClusterMatrix(2, 130, 5, 3)
+	got, err := neighbourWidth(context.Background(), x, x.Rows, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0
+	for i := range x.Rows {
+		var d []float64
+		for o := range x.Rows {
+			sum := 0.0
+			for j, v := range x.Row(i) {
+				sum += (float64(v) - float64(x.Row(o)[j])) * (float64(v) - float64(x.Row(o)[j]))
+			}
+			d = append(d, sum)
+		}
+		slices.Sort(d)
+		for _, v := range d[1:51] {
+			want += v / float64(50*x.Rows)
+		}
+	}
+	if math.Abs(got-want) > 1e-4*want {
+		t.Errorf("width %v, want %v", got, want)
+	}
+}

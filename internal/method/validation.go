@@ -1,0 +1,244 @@
+package method
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// maxJudged is the number of rows that are judged at most, of those set aside and of those learned from.
+const maxJudged = 1000
+
+// validation is rows that were set aside before training, and as many that were not.
+type validation struct {
+	held         *supervision.Data // all that were set aside
+	new, learned judged            // evenly drawn
+}
+
+// judged is rows to judge a model by. Where scores of mirror images are added, a row has the vector of its picture and
+// behind it that of the mirror image.
+type judged struct {
+	*supervision.Data
+	x     vectors.Matrix
+	taken [2]int // rows whose first and second half is there
+}
+
+// newJudged has room for the chosen rows, of so many vectors each.
+func newJudged(d *supervision.Data, chosen []bool, each int) judged {
+	part := d.Only(chosen)
+	x := vectors.Matrix{Rows: part.Rows, Cols: each * d.Dim(), Data: make([]float32, part.Rows*each*d.Dim())}
+	return judged{Data: part, x: x}
+}
+
+// setAside sets rows aside when the options ask for it, and returns the others. The one pass over the rows that it
+// takes tells the ranges of those others, which training would else take a pass for.
+func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data) (
+	*supervision.Data, *validation, error,
+) {
+	patient := name == FastHash && o.Run.Patience > 0 && o.PCA == 0
+	if o.Validation == 0 && patient {
+		o.Validation = cmp.Or(o.FastHash.Similar.Validation, fasthash.DefaultValidation)
+	}
+	if o.Validation == 0 {
+		return d, nil, nil
+	}
+	copies := o.FastHash.Similar.PerPicture()
+	keep, aside, err := d.Split(o.Validation, o.withDefaults().Seed, copies)
+	if err != nil {
+		return nil, nil, err
+	}
+	learn, held := d.Parts(keep, aside)
+	if held.Rows == 0 && !patient {
+		return d, nil, nil
+	}
+	if o.FastHash.Similar.Validation = o.Validation; o.PCA == 0 {
+		o.Run.Held = held
+	}
+	v := &validation{held: held}
+	pictures := d.Rows / copies
+	mirrored, each := d.Rows, 1 // where the mirror images begin: nowhere
+	if o.FastHash.Similar.Averaged {
+		mirrored, each = pictures, 2
+	}
+	n := min(held.Rows, maxJudged)
+	inNew, err := drawn(d.Memory, d.Rows, aside, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	inLearned, err := drawn(d.Memory, d.Rows, keep[:pictures], n)
+	if err != nil {
+		return nil, nil, err
+	}
+	v.new, v.learned = newJudged(d, inNew, each), newJudged(d, inLearned, each)
+	learn.Ranges = d.NewRanges()
+	err = eachChunk(ctx, d, func(c vectors.Chunk, kept *vectors.Chunk) {
+		c.Only(keep[c.First:c.First+c.X.Rows], kept)
+		learn.Ranges.Add(kept.X)
+		v.new.add(c, inNew, mirrored)
+		v.learned.add(c, inLearned, mirrored)
+	})
+	return learn, v, err
+}
+
+// eachChunk reads the data once; kept is room that stays from chunk to chunk.
+func eachChunk(ctx context.Context, d *supervision.Data, each func(c vectors.Chunk, kept *vectors.Chunk)) error {
+	var kept vectors.Chunk
+	rows := 0
+	for c, err := range d.Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		if rows = c.First + c.X.Rows; rows > d.Rows {
+			break
+		}
+		each(c, &kept)
+	}
+	return vectors.CheckRows(rows, d.Rows)
+}
+
+// add takes the chosen rows of a chunk, and from row mirrored on their mirror images.
+func (j *judged) add(c vectors.Chunk, chosen []bool, mirrored int) {
+	for i := range c.X.Rows {
+		row, half := c.First+i, 0
+		if row >= mirrored && row < 2*mirrored {
+			row, half = row-mirrored, 1
+		}
+		if chosen[row] {
+			copy(j.x.Row(j.taken[half])[half*c.X.Cols:], c.X.Row(i))
+			j.taken[half]++
+		}
+	}
+}
+
+// drawn marks n rows, or all, of those in a part, at even distances; rows that the part has no entry for are not in it.
+func drawn(m *vectors.Memory, rows int, part []bool, n int) ([]bool, error) {
+	out, err := vectors.Room[bool](m, rows)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, in := range part {
+		if in {
+			size++
+		}
+	}
+	n = min(n, size)
+	place, next := 0, 0
+	for i, in := range part {
+		if !in {
+			continue
+		}
+		if next < n && place == next*size/n {
+			out[i] = true
+			next++
+		}
+		place++
+	}
+	return out, nil
+}
+
+// judge fills in how well the model finds new items and learned ones. Rows that were set aside are the queries; among
+// themselves each is left out of its own ranking. Nothing is said where nothing tells which answers are right, or where
+// the model had bits that had learned from these rows.
+func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error {
+	kind := v.held.Kind()
+	if kind == "" || kind == supervision.ByPairs || grewFrom(o.Run.Grow, v.held) {
+		return nil
+	}
+	as := m
+	if o.FastHash.Similar.Averaged {
+		as = m.Averaging()
+	}
+	queries, err := as.Encode(ctx, v.new.x, o.Threads)
+	if err != nil {
+		return err
+	}
+	learned, err := as.Encode(ctx, v.learned.x, o.Threads)
+	if err != nil {
+		return err
+	}
+	asked := asked{queries: queries, threads: o.Threads}
+	if queries.Bits <= hamming.MaxWeightedBits {
+		if asked.margins, err = as.Margins(ctx, v.new.x, o.Threads); err != nil {
+			return err
+		}
+	}
+	one, err := v.figures(ctx, v.new.Data, queries, asked)
+	if err != nil {
+		return err
+	}
+	other, err := v.figures(ctx, v.learned.Data, learned, asked)
+	if err == nil && one != nil && other != nil {
+		m.Info.NewItems, m.Info.LearnedItems = one, other
+	}
+	return err
+}
+
+// asked is what searches: the codes of the queries and, where those are short enough, their margins.
+type asked struct {
+	queries hamming.Codes
+	margins vectors.Matrix
+	threads int
+}
+
+// grewFrom reports whether the bits that a model was grown from may have been learned from the rows.
+func grewFrom(grown *model.Model, d *supervision.Data) bool {
+	if grown == nil {
+		return false
+	}
+	share, rows := grown.Info.Sketch.Share(d.Hashes)
+	return rows == 0 || share > 0.5 // less are copies of other rows
+}
+
+// figures judges one base by the new items, by Hamming distance and by margins.
+func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamming.Codes, a asked) (
+	*model.Figures, error,
+) {
+	truth, err := eval.TruthOf(v.new.Data, d)
+	if err != nil {
+		return nil, err
+	}
+	if d == v.new.Data {
+		truth = withoutItself(truth)
+	}
+	r, err := eval.Retrieval(ctx, a.queries, base, truth, eval.Options{Threads: a.threads})
+	if err != nil {
+		return nil, fmt.Errorf("judging the rows held out: %w", err)
+	}
+	if r.Judged == 0 {
+		return nil, nil
+	}
+	f := &model.Figures{
+		Rows: r.Base, MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1), // but for rounding
+		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1), DistinctCodes: r.DistinctCodes,
+	}
+	if a.margins.Rows == 0 {
+		return f, nil
+	}
+	r, err = eval.RetrievalMargins(ctx, a.queries, base, a.margins, truth, eval.Options{Threads: a.threads})
+	if err != nil {
+		return nil, fmt.Errorf("judging the rows held out by margins: %w", err)
+	}
+	f.Margins = model.MarginFigures{
+		MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1),
+		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1),
+	}
+	return f, nil
+}
+
+// withoutItself is the truth of queries that are the base.
+func withoutItself(t eval.Truth) eval.Truth {
+	mark := t.Mark
+	t.Mark = func(q int, marks []uint8) {
+		mark(q, marks)
+		marks[q] = eval.Ignored
+	}
+	return t
+}

@@ -1,0 +1,207 @@
+package model
+
+import (
+	"fmt"
+	"sync"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
+)
+
+// Binned is an encoder over quantised columns: trees or hyperplanes, all functions of one type. It must not be
+// changed once it was used.
+type Binned struct {
+	Quantizer vectors.Quantizer
+	Functions []Function // one per bit
+
+	prints chain
+	// What follows is made when it is first needed: the columns, then what batches or single rows need.
+	columns, batches, rows sync.Once
+	scales                 []vectors.Scale // hyperplanes: of all columns
+	layout                 layout          // trees: of the columns in use
+	plan                   *plan           // trees: for batches
+	walks                  []walkBit       // trees: for single rows
+}
+
+// Kind implements Encoder: "trees" or "linear".
+func (e *Binned) Kind() string {
+	if len(e.Functions) > 0 {
+		if _, ok := e.Functions[0].(*Linear); ok {
+			return kindLinear
+		}
+	}
+	return kindTrees
+}
+
+// Dim implements Encoder.
+func (e *Binned) Dim() int { return e.Quantizer.Dim() }
+
+// Bits implements Encoder.
+func (e *Binned) Bits() int { return len(e.Functions) }
+
+// maxSplits bounds the splits of all trees: four times the number of a test is an uint32 (plan.go), and there is a test
+// more than there are splits.
+const maxSplits = 1<<30 - 1
+
+const _ = uint32(4 * maxSplits) // does not compile if it were too great
+
+// Check implements Encoder.
+func (e *Binned) Check() error {
+	if err := checkSize(e); err != nil {
+		return err
+	}
+	if err := e.Quantizer.Check(); err != nil {
+		return err
+	}
+	splits := int64(0)
+	for k, f := range e.Functions {
+		if f == nil {
+			return fmt.Errorf("bit %d has no hash function", k)
+		}
+		if err := f.Check(e.Dim()); err != nil {
+			return fmt.Errorf("bit %d: %w", k, err)
+		}
+		t, trees := f.(*Ensemble)
+		if _, linear := f.(*Linear); !trees && !linear || linear != (e.Kind() == kindLinear) {
+			return fmt.Errorf("bit %d is a %T in a model of kind %q", k, f, e.Kind())
+		}
+		if trees {
+			splits += int64(len(t.Feature))
+		}
+	}
+	if splits > maxSplits {
+		return fmt.Errorf("the trees have %d splits, over %d", splits, maxSplits)
+	}
+	return nil
+}
+
+// Fingerprint implements Encoder.
+func (e *Binned) Fingerprint(bits int) hamming.Fingerprint { return e.prints.fingerprint(e, bits) }
+
+func (e *Binned) prefix(bits int) Encoder {
+	return &Binned{Quantizer: e.Quantizer, Functions: e.Functions[:bits:bits]}
+}
+
+func (e *Binned) appendBase(dst []byte) []byte { return appendQuantizer(dst, e.Quantizer) }
+
+func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
+
+// parser is the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
+func (e *Binned) parser(kind string, dim int) *parser {
+	p := &parser{maxBase: maxQuantizer(dim), maxBit: linearHead + 4*dim, encoder: func() Encoder { return e }}
+	if kind == kindTrees {
+		p.maxBit = ensembleHead + maxTrees*treeBytes(MaxDepth)
+	}
+	p.base = func(b []byte) (err error) {
+		e.Quantizer, err = parseQuantizer(b, dim)
+		return err
+	}
+	p.bit = func(b []byte) error {
+		f, err := ParseFunction(b)
+		if err != nil {
+			return err
+		}
+		if _, linear := f.(*Linear); linear != (kind == kindLinear) {
+			return fmt.Errorf("a %T in a model of kind %q", f, kind)
+		}
+		e.Functions = append(e.Functions, f)
+		return f.Check(dim)
+	}
+	return p
+}
+
+// trees returns the functions of an encoder of trees.
+func (e *Binned) trees() []*Ensemble {
+	fs := make([]*Ensemble, len(e.Functions))
+	for k, f := range e.Functions {
+		fs[k] = f.(*Ensemble)
+	}
+	return fs
+}
+
+// prepare makes ready what batches and single rows need, once.
+func (e *Binned) prepare() {
+	e.columns.Do(func() {
+		if e.Kind() == kindTrees {
+			e.layout = newLayout(e.trees(), e.Quantizer)
+			return
+		}
+		for j := range e.Dim() {
+			e.scales = append(e.scales, e.Quantizer.Scale(j))
+		}
+	})
+}
+
+func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
+	e.prepare()
+	if e.Kind() == kindLinear {
+		e.scoreLinear(x, func(r, k int, score int64) { dst.SetBit(first+r, k, score >= 0) })
+		return encodable(x.Data, e.Quantizer.Missing)
+	}
+	ok := true
+	for lo := 0; lo < x.Rows; lo += block {
+		ok = e.encodeTrees(dst, first+lo, x.Slice(lo, min(lo+block, x.Rows))) && ok
+	}
+	return ok
+}
+
+// fewRows is the number of rows below which trees take less time row by row than for a block.
+const fewRows = 8
+
+// encodeTrees encodes up to a block of rows, and returns whether all values can be encoded.
+func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) bool {
+	if x.Rows < fewRows {
+		for r := range x.Rows {
+			e.encodeRow(dst.Row(first+r), x.Row(r))
+		}
+		return encodable(x.Data, e.Quantizer.Missing)
+	}
+	e.batches.Do(func() { e.plan = newPlan(e.trees(), e.layout.columns, e.layout.places) })
+	s := e.plan.scratch.Get().(*scratch)
+	defer e.plan.scratch.Put(s)
+	ok := e.layout.planes(s.planes, x)
+	var code [64]set
+	for i := range e.plan.parts {
+		e.plan.encode(i, s, &code)
+		for r := range x.Rows {
+			dst.Data[(first+r)*dst.Words+i] = code[r%64][r/64]
+		}
+	}
+	return ok
+}
+
+// scoreLinear hands on the score of every row and bit. Few rows are taken at a time, whose bins are kept; the weights
+// of a bit stay in the cache until it is done with all of them.
+func (e *Binned) scoreLinear(x vectors.Matrix, put func(r, k int, score int64)) {
+	const step = 16
+	bins := make([]uint8, min(step, x.Rows)*x.Cols)
+	for lo := 0; lo < x.Rows; lo += step {
+		n := min(step, x.Rows-lo)
+		for r := range n {
+			for j, v := range x.Row(lo + r) {
+				bins[r*x.Cols+j] = e.scales[j].Bin(v)
+			}
+		}
+		for k, f := range e.Functions {
+			l := f.(*Linear)
+			for r := range n {
+				score := l.Bias
+				row := bins[r*x.Cols : (r+1)*x.Cols]
+				for j, w := range l.Weight[:len(row)] {
+					score += int64(w) * int64(row[j])
+				}
+				put(lo+r, k, score)
+			}
+		}
+	}
+}
+
+// encodeRow encodes one row with trees.
+func (e *Binned) encodeRow(dst []uint64, x []float32) {
+	e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })
+	bins := e.layout.bins(x)
+	clear(dst)
+	for k := range e.walks {
+		dst[k/64] |= e.walks[k].bit(bins) << (63 - k%64)
+	}
+}

@@ -1,0 +1,247 @@
+package model
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/par"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
+)
+
+// Encoder turns vectors into codes. Methods are many, encoders are few; each is a kind of the model file, which is
+// why only this package can add one: a type, a case in newParser, and a line in docs/formats.md.
+type Encoder interface {
+	// Kind is the name of the encoder in files.
+	Kind() string
+	// Dim is the length of the vectors.
+	Dim() int
+	// Bits is the length of the codes.
+	Bits() int
+	// Check reports an encoder that is not whole. One that passes can encode all finite vectors of its dimension, and
+	// those with missing values, NaN, where the quantiser of its trees says so.
+	Check() error
+	// Fingerprint is the fingerprint of the first bits.
+	Fingerprint(bits int) hamming.Fingerprint
+
+	// encode writes the codes of the rows of x to dst, from code first on, and returns whether all values can be
+	// encoded: those of columns that do not matter too. It uses one goroutine; several may use one encoder.
+	encode(dst hamming.Codes, first int, x vectors.Matrix) bool
+	// margins writes the scores of the rows of x before the sign to the rows of dst, and returns what encode does.
+	margins(dst, x vectors.Matrix) bool
+	// prefix is the encoder of the first bits. It shares memory with the encoder.
+	prefix(bits int) Encoder
+	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
+	appendBase(dst []byte) []byte
+	appendBit(dst []byte, k int) []byte
+}
+
+// The kinds of encoders.
+const (
+	kindTrees      = "trees"
+	kindLinear     = "linear"
+	kindProjection = "projection"
+)
+
+// checkSize reports an encoder outside of the limits.
+func checkSize(e Encoder) error {
+	if e.Dim() < 1 || e.Dim() > maxDim {
+		return fault.New("dimensions-out-of-range", "vectors of %d dimensions, outside of 1 to %d", e.Dim(), maxDim)
+	}
+	if e.Bits() < 1 || e.Bits() > hamming.MaxBits {
+		return fault.New("bits-out-of-range", "codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)
+	}
+	return nil
+}
+
+// Errors of vectors that cannot be encoded, for errors.Is.
+var (
+	ErrDim   = errors.New("wrong number of dimensions")
+	ErrValue = errors.New("value is not finite")
+)
+
+// Model is an encoder and what is known about how it came about.
+type Model struct {
+	Encoder  Encoder
+	Features feature.Extractor    // makes the vectors of pictures; nil when the vectors are pixels, or not pictures at all
+	Pictures *picture.Preparation // how pictures become rows of pixels; nil when the model was learned from vectors
+	Info     Info
+}
+
+// Check reports a model that cannot be used or written.
+func (m *Model) Check() error {
+	if m.Encoder == nil {
+		return errors.New("model without an encoder")
+	}
+	if err := m.Encoder.Check(); err != nil {
+		return err
+	}
+	if m.Features != nil {
+		if err := m.Features.Check(); err != nil {
+			return err
+		}
+		if m.Features.Dim() != m.Encoder.Dim() {
+			return fmt.Errorf("features of %d dimensions for an encoder of %d", m.Features.Dim(), m.Encoder.Dim())
+		}
+	}
+	if m.Pictures != nil {
+		if err := m.checkPictures(); err != nil {
+			return err
+		}
+	}
+	return m.Info.check(m.Encoder)
+}
+
+// Fingerprint is the fingerprint of all bits; where the model takes pictures it covers their features and preparation
+// too.
+func (m *Model) Fingerprint() hamming.Fingerprint {
+	f := m.Encoder.Fingerprint(m.Encoder.Bits())
+	if m.Features != nil {
+		features := feature.Fingerprint(m.Features)
+		f = sha256.Sum256(append(features[:], f[:]...))
+	}
+	if m.Pictures != nil {
+		b := appendPreparation([]byte("hashgrove pictures 1\n"), *m.Pictures)
+		f = sha256.Sum256(append(b, f[:]...))
+	}
+	return f
+}
+
+// Prefix is the model of the first bits, with what is known about them. It shares memory with the model.
+func (m *Model) Prefix(bits int) *Model {
+	if bits < 1 || bits > m.Encoder.Bits() {
+		panic("model: prefix longer than the code")
+	}
+	return &Model{m.Encoder.prefix(bits), m.Features, m.Pictures, m.Info.prefix(bits)}
+}
+
+// Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must
+// have passed Check, as one that was read has.
+func (m *Model) Encode(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error) {
+	if err := m.checkDim(x.Cols); err != nil {
+		return hamming.Codes{}, err
+	}
+	codes := hamming.NewCodes(x.Rows, m.Encoder.Bits())
+	return codes, m.encode(ctx, threads, []batch{{chunk: vectors.Chunk{X: x}, codes: codes}})
+}
+
+// EncodeRow returns the code of one vector.
+func (m *Model) EncodeRow(x []float32) ([]uint64, error) {
+	if err := m.checkDim(len(x)); err != nil {
+		return nil, err
+	}
+	code := hamming.NewCodes(1, m.Encoder.Bits())
+	if !m.encodeRows(code, 0, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}) {
+		j := m.notEncodable(x)
+		return nil, m.valueError(j, x[j])
+	}
+	return code.Data, nil
+}
+
+func (m *Model) checkDim(have int) error {
+	if want := m.Dim(); have != want {
+		if have == m.Encoder.Dim() {
+			return ErrMirror
+		}
+		return fmt.Errorf("%w: vectors have %d, the model was trained on %d", ErrDim, have, want)
+	}
+	return nil
+}
+
+func (m *Model) valueError(column int, x float32) error {
+	name := ""
+	column %= m.Encoder.Dim() // that of the mirror image is the same
+	if column < len(m.Info.Features) {
+		name = fmt.Sprintf(" (%q)", m.Info.Features[column])
+	}
+	advice := "leave out or replace such values"
+	if x != x {
+		advice += ", or train a model that takes missing values"
+	}
+	return fmt.Errorf("column %d%s: %w: %v; %s", column, name, ErrValue, x, advice)
+}
+
+// TakesMissing reports whether NaN is a missing value that the model can encode.
+func (m *Model) TakesMissing() bool { return takesMissing(m.Encoder) }
+
+// takesMissing is TakesMissing of an encoder: columns that it adds take a missing value for the mean of its column.
+func takesMissing(e Encoder) bool {
+	b, _, ok := Behind(e)
+	return ok && b.Quantizer.Missing
+}
+
+// notEncodable returns the place of the first value that the model refuses.
+func (m *Model) notEncodable(x []float32) int {
+	if m.TakesMissing() {
+		return slices.IndexFunc(x, isInf)
+	}
+	return notFinite(x)
+}
+
+// batch is a run of rows with room for their codes.
+type batch struct {
+	chunk vectors.Chunk
+	codes hamming.Codes
+}
+
+// encode checks and encodes batches, a block of rows of one batch per turn. The first bad row is reported.
+func (m *Model) encode(ctx context.Context, threads int, batches []batch) error {
+	type turn struct{ b, lo, hi int }
+	var turns []turn
+	for b := range batches {
+		rows := batches[b].chunk.X.Rows
+		for lo := 0; lo < rows; lo += block {
+			turns = append(turns, turn{b, lo, min(lo+block, rows)})
+		}
+	}
+	errs := make([]error, len(turns))
+	err := par.For(ctx, threads, len(turns), func(i int) {
+		t := turns[i]
+		b := &batches[t.b]
+		x := b.chunk.X.Slice(t.lo, t.hi)
+		if !m.encodeRows(b.codes, t.lo, x) {
+			at := m.notEncodable(x.Data)
+			errs[i] = fmt.Errorf("row %d, %w", b.chunk.First+t.lo+at/x.Cols, m.valueError(at%x.Cols, x.Data[at]))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chain holds F_0 to F_bits of an encoder once they were asked for.
+type chain struct {
+	once sync.Once
+	f    []hamming.Fingerprint
+}
+
+func (c *chain) fingerprint(e Encoder, bits int) hamming.Fingerprint {
+	c.once.Do(func() {
+		b := append([]byte("hashgrove encoder 1\n"), e.Kind()...)
+		b = append(b, 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(e.Dim()))
+		c.f = append(c.f, sha256.Sum256(e.appendBase(b)))
+		for k := range e.Bits() {
+			b = e.appendBit(append(b[:0], c.f[k][:]...), k)
+			c.f = append(c.f, sha256.Sum256(b))
+		}
+	})
+	if bits < 0 || bits >= len(c.f) {
+		panic("model: fingerprint of more bits than the model has")
+	}
+	return c.f[bits]
+}

@@ -1,0 +1,195 @@
+package model
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"hashgrove/internal/vectors"
+)
+
+// Extension is the map that keeps all columns and adds others: y is x, followed by the values of x under Maps, one
+// after the other. It offers trees, which compare single columns, sums over columns as well. A missing value, NaN,
+// counts as the mean of its column where the first map is an Affine with means, and as zero elsewhere.
+type Extension struct {
+	Maps []Map // none of them an Extension
+}
+
+func (m *Extension) dim() int {
+	if len(m.Maps) == 0 || m.Maps[0] == nil {
+		return 0
+	}
+	return m.Maps[0].dim()
+}
+
+// Added is the number of columns that it adds.
+func (m *Extension) Added() int {
+	if len(m.Maps) == 0 || m.Maps[len(m.Maps)-1] == nil {
+		return 0
+	}
+	return m.Maps[len(m.Maps)-1].Out()
+}
+
+// Out implements Map.
+func (m *Extension) Out() int { return m.dim() + m.Added() }
+
+// Check implements Map.
+func (m *Extension) Check() error {
+	if len(m.Maps) < 1 || len(m.Maps) > maxMaps {
+		return fmt.Errorf("an extension by %d maps, outside of 1 to %d", len(m.Maps), maxMaps)
+	}
+	for i, inner := range m.Maps {
+		if inner == nil {
+			return fmt.Errorf("map %d of an extension is missing", i)
+		}
+		if _, nested := inner.(*Extension); nested {
+			return errors.New("an extension within an extension")
+		}
+		if err := inner.Check(); err != nil {
+			return fmt.Errorf("map %d of an extension: %w", i, err)
+		}
+		if i > 0 && m.Maps[i-1].Out() != inner.dim() {
+			return fmt.Errorf("map %d of an extension takes %d values of %d", i, inner.dim(), m.Maps[i-1].Out())
+		}
+	}
+	return checkMapSize(m)
+}
+
+func (m *Extension) apply(dst, x vectors.Matrix) {
+	d, added := x.Cols, m.Added()
+	for i := range x.Rows {
+		copy(dst.Row(i)[:d], x.Row(i))
+	}
+	if !finite(x.Data) {
+		x = m.filled(x)
+	}
+	lent := borrow(x.Rows * added)
+	defer giveBack(lent)
+	y := vectors.Matrix{Rows: x.Rows, Cols: added, Data: *lent}
+	apply(y, x, m.Maps)
+	for i := range x.Rows {
+		copy(dst.Row(i)[d:], y.Row(i))
+	}
+}
+
+// filled is a copy of x without missing values.
+func (m *Extension) filled(x vectors.Matrix) vectors.Matrix {
+	var mean []float32
+	if first, ok := m.Maps[0].(*Affine); ok {
+		mean = first.Mean
+	}
+	x.Data = append([]float32(nil), x.Data...)
+	for i, v := range x.Data {
+		if !math.IsNaN(float64(v)) {
+			continue
+		}
+		if x.Data[i] = 0; mean != nil {
+			x.Data[i] = mean[i%len(mean)]
+		}
+	}
+	return x
+}
+
+func (m *Extension) appendTo(dst []byte) []byte { return appendMaps(append(dst, extensionTag), m.Maps) }
+
+func readExtension(in *reader) (*Extension, error) {
+	m := new(Extension)
+	var err error
+	m.Maps, err = readMaps(in, true)
+	return m, err
+}
+
+// appendMaps appends a list of maps, each after its length.
+func appendMaps(dst []byte, maps []Map) []byte {
+	dst = append(dst, uint8(len(maps)))
+	for _, m := range maps {
+		at := len(dst)
+		dst = m.appendTo(append(dst, 0, 0, 0, 0, 0, 0, 0, 0))
+		binary.LittleEndian.PutUint64(dst[at:], uint64(len(dst)-at-8))
+	}
+	return dst
+}
+
+// readMaps is the inverse of appendMaps. Within an extension there is no other one.
+func readMaps(in *reader, within bool) ([]Map, error) {
+	n := int(in.u8())
+	if n < 1 || n > maxMaps {
+		return nil, fmt.Errorf("%d maps, outside of 1 to %d", n, maxMaps)
+	}
+	var list []Map
+	for i := range n {
+		size := int64(-1)
+		if head := in.take(8); head != nil {
+			size = int64(min(binary.LittleEndian.Uint64(head), maxMapBytes+1))
+		}
+		body := in.take(size)
+		if in.bad {
+			return nil, fmt.Errorf("map %d is cut short", i)
+		}
+		if within && len(body) > 0 && body[0] == extensionTag {
+			return nil, errors.New("an extension within an extension")
+		}
+		m, err := parseMap(body)
+		if err != nil {
+			return nil, fmt.Errorf("map %d: %w", i, err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// EqualMaps reports whether two maps have the same bytes.
+func EqualMaps(a, b Map) bool { return bytes.Equal(a.appendTo(nil), b.appendTo(nil)) }
+
+// Behind returns the trees or hyperplanes of an encoder, and the vector that they take for x: an encoder may add
+// columns to it first. It is not ok for other encoders, nor for those behind maps that keep no column as it is.
+func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
+	row = func(x []float32) []float32 { return x }
+	if b, ok = e.(*Binned); ok {
+		return b, row, true
+	}
+	m, ok := e.(*Mapped)
+	if !ok {
+		return nil, nil, false
+	}
+	for _, step := range m.Maps {
+		if _, ok := step.(*Extension); !ok {
+			return nil, nil, false
+		}
+	}
+	b, ok = m.Encoder.(*Binned)
+	return b, func(x []float32) []float32 {
+		if len(x) != m.Dim() {
+			return x // of the wrong length, which whoever takes it will say
+		}
+		y := vectors.Matrix{Rows: 1, Cols: b.Dim(), Data: make([]float32, b.Dim())}
+		apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, m.Maps)
+		return y.Data
+	}, ok
+}
+
+// ColumnName is the name of a column as trees count them, the added ones after those of the vectors; "" for none.
+func (f *Info) ColumnName(column, dim int) string {
+	switch {
+	case column < dim && column < len(f.Features):
+		return f.Features[column]
+	case column >= dim && column-dim < len(f.Added):
+		return f.Added[column-dim]
+	}
+	return ""
+}
+
+// extensions is the number of columns that an encoder adds to vectors.
+func extensions(e Encoder) int {
+	n := 0
+	if m, ok := e.(*Mapped); ok {
+		for _, step := range m.Maps {
+			if x, ok := step.(*Extension); ok {
+				n += x.Added()
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,253 @@
+package model
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"hashgrove/internal/feature"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/section"
+)
+
+// The model file. docs/formats.md draws it.
+//
+//	head   kind, dimension, bits
+//	info   Info as JSON
+//	feat   the feature extractor in canonical bytes; from version 2 on
+//	pict   how pictures are prepared, in canonical bytes; from version 4 on
+//	base   what all bits share, in canonical bytes
+//	bit    one section per bit, in canonical bytes
+//	mark   the fingerprint
+//
+// Version 1: trees, linear, projection. It is still written for models without a feature extractor.
+// Version 2: the feature extractor.
+// Version 3: mapped; "feat" is empty where there is no feature extractor.
+// Version 4: the preparation of pictures.
+// Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of
+// columns, missing values; "pict" is empty where there are no pictures.
+// Version 6: boosted.
+//
+// A file has the least version that can hold its model.
+const fileVersion = 6
+
+// versionOf is the version of the file of a model.
+func versionOf(m *Model) uint32 {
+	switch {
+	case m.Encoder.Kind() == kindBoosted:
+		return 6
+	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features) ||
+		!plainBins(m.Encoder):
+		return 5
+	case m.Pictures != nil:
+		return 4
+	case m.Encoder.Kind() == kindMapped:
+		return 3
+	case m.Features != nil:
+		return 2
+	}
+	return 1
+}
+
+// plainBins reports whether an encoder has linear bins alone, or none.
+func plainBins(e Encoder) bool {
+	switch e := e.(type) {
+	case *Binned:
+		return e.Quantizer.Plain()
+	case *Mapped:
+		return plainBins(e.Encoder)
+	}
+	return true
+}
+
+// maxFeatures bounds the bytes of a feature extractor.
+const maxFeatures = 1 << 28
+
+// maxInfo bounds the JSON of Info, which takes several times its length in memory.
+const maxInfo = 4 << 20
+
+// Write writes a model. The bytes are a function of the model.
+func Write(w io.Writer, m *Model) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	info, err := json.Marshal(m.Info)
+	if err != nil {
+		return err
+	}
+	if len(info) > maxInfo {
+		return fmt.Errorf("names and statistics take %d bytes, and at most %d are allowed: leave out the feature names",
+			len(info), maxInfo)
+	}
+	e := m.Encoder
+	head := append([]byte{uint8(len(e.Kind()))}, e.Kind()...)
+	head = binary.LittleEndian.AppendUint32(head, uint32(e.Dim()))
+	head = binary.LittleEndian.AppendUint32(head, uint32(e.Bits()))
+	version := versionOf(m)
+	out := section.NewWriter(w, section.Model, version) // keeps the first error for Close
+	put := func(tag string, payload []byte) { _ = out.Section(tag, payload) }
+	put("head", head)
+	put("info", info)
+	if version > 1 {
+		var b []byte
+		if m.Features != nil {
+			b = feature.Append(nil, m.Features)
+		}
+		put("feat", b)
+	}
+	if version > 3 {
+		var b []byte
+		if m.Pictures != nil {
+			b = appendPreparation(nil, *m.Pictures)
+		}
+		put("pict", b)
+	}
+	b := e.appendBase(nil)
+	put("base", b)
+	for k := range e.Bits() {
+		b = e.appendBit(b[:0], k)
+		put("bit ", b)
+	}
+	mark := m.Fingerprint()
+	put("mark", mark[:])
+	return out.Close()
+}
+
+// WriteFile writes a model to a file, all or nothing.
+func WriteFile(path string, m *Model) error {
+	err := section.WriteFile(path, func(w io.Writer) error { return Write(w, m) })
+	if err != nil {
+		return fmt.Errorf("model %s was not written: %w", path, err)
+	}
+	return nil
+}
+
+// Read reads a model and checks all of it. The reader must end where the model does. Memory stays within a small
+// multiple of the bytes that are there, whatever they claim.
+func Read(r io.Reader) (*Model, error) {
+	in, err := section.NewReader(r, section.Model, fileVersion)
+	if err != nil {
+		return nil, err
+	}
+	b, err := in.Expect("head", 64)
+	if err != nil {
+		return nil, err
+	}
+	p, bits, err := parseHead(b)
+	if err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	m := new(Model)
+	if b, err = in.Expect("info", maxInfo); err != nil {
+		return nil, err
+	}
+	if m.Info, err = parseInfo(b); err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	if in.Version > 1 {
+		if b, err = in.Expect("feat", maxFeatures); err != nil {
+			return nil, err
+		}
+		if in.Version < 3 || len(b) > 0 {
+			if m.Features, err = feature.Parse(bytes.Clone(b)); err != nil {
+				return nil, in.Damaged("%v", err)
+			}
+		}
+	}
+	if in.Version > 3 {
+		if b, err = in.Expect("pict", preparationBytes); err != nil {
+			return nil, err
+		}
+		if in.Version < 5 || len(b) > 0 {
+			if m.Pictures, err = parsePreparation(b); err != nil {
+				return nil, in.Damaged("%v", err)
+			}
+		}
+	}
+	if b, err = in.Expect("base", p.maxBase); err != nil {
+		return nil, err
+	}
+	if err := p.base(b); err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	for k := range bits {
+		if b, err = in.Expect("bit ", p.maxBit); err != nil {
+			return nil, err
+		}
+		if err := p.bit(b); err != nil {
+			return nil, in.Damaged("bit %d: %v", k, err)
+		}
+	}
+	m.Encoder = p.encoder()
+	if v := versionOf(m); v != in.Version {
+		return nil, in.Damaged("version %d of a model that makes a file of version %d", in.Version, v)
+	}
+	mark, err := in.Expect("mark", len(hamming.Fingerprint{}))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Check(); err != nil {
+		return nil, in.Damaged("%v", err)
+	}
+	if f := m.Fingerprint(); string(mark) != string(f[:]) {
+		return nil, in.Damaged("the fingerprint is %x, and that of the hash functions %v", mark, f.Full())
+	}
+	if err := in.End(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// ReadFile reads a model from a file.
+func ReadFile(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// parser builds an encoder of one kind from its canonical bytes: first base, then each bit.
+type parser struct {
+	maxBase, maxBit int // bytes; maxBit is known after base
+	base, bit       func(b []byte) error
+	encoder         func() Encoder
+}
+
+func parseHead(b []byte) (p *parser, bits int, err error) {
+	if len(b) == 0 || len(b) != 1+int(b[0])+8 {
+		return nil, 0, fmt.Errorf("a head of %d bytes", len(b))
+	}
+	n := 1 + int(b[0])
+	kind := string(b[1:n])
+	dim, size := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
+	if dim < 1 || dim > maxDim || size < 1 || size > hamming.MaxBits {
+		return nil, 0, fmt.Errorf("%d dimensions and %d bits, outside of 1 to %d and 1 to %d",
+			dim, size, maxDim, hamming.MaxBits)
+	}
+	p, err = newParser(kind, int(dim))
+	return p, int(size), err
+}
+
+// newParser is the list of all kinds.
+func newParser(kind string, dim int) (*parser, error) {
+	switch kind {
+	case kindTrees, kindLinear:
+		return new(Binned).parser(kind, dim), nil
+	case kindProjection:
+		return new(Projection).parser(dim), nil
+	case kindMapped:
+		return new(Mapped).parser(dim), nil
+	case kindBoosted:
+		return new(Boosted).parser(dim), nil
+	}
+	return nil, fmt.Errorf("an encoder of the unknown kind %q", kind)
+}

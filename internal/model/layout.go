@@ -1,0 +1,164 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"hashgrove/internal/vectors"
+)
+
+// layout is where the columns that trees use are kept: eight neighbours make a window, so that a row is read and
+// quantised eight values at a time; the values of other columns between them cost less than to look for those in use.
+//
+// The kernels know linear bins alone. A column with edges of its own, and every column where values may be missing, is
+// replaced by its bins before they see it: they take those as bytes.
+type layout struct {
+	columns []uint32 // in use, rising
+	places  []uint32 // of each: place c of window w is 8 w + c
+	windows []window
+
+	missing bool // NaN is a value
+	binned  []binnedColumn
+}
+
+// binnedColumn is a column whose bins the kernels do not find by themselves.
+type binnedColumn struct {
+	column int
+	scale  vectors.Searcher
+}
+
+func newLayout(fs []*Ensemble, q vectors.Quantizer) layout {
+	l := layout{columns: columnsOf(fs), missing: q.Missing}
+	bytes := make(map[int]bool)
+	for _, c := range l.columns {
+		if j := int(c); q.Missing || q.Edges != nil && q.Edges[j] != nil {
+			l.binned = append(l.binned, binnedColumn{j, q.Scale(j).Searcher()})
+			bytes[j] = true
+		}
+	}
+	var starts []int
+	starts, l.places = cover(l.columns, q.Dim())
+	l.windows = make([]window, len(starts))
+	for k, at := range starts {
+		w := &l.windows[k]
+		w.at = at
+		for i := range min(8, q.Dim()) {
+			lo, hi := float64(q.Lo[at+i]), float64(q.Hi[at+i])
+			if w.lo[i], w.perUnit[i] = lo, (vectors.Bins-1)/(hi-lo); bytes[at+i] {
+				w.lo[i], w.perUnit[i] = 0, 1
+			}
+		}
+	}
+	return l
+}
+
+// columnsOf returns the columns that decide a split, rising.
+func columnsOf(fs []*Ensemble) []uint32 {
+	var columns []uint32
+	for _, f := range fs {
+		for i, j := range f.Feature {
+			if f.Bin[i] < vectors.Bins-1 {
+				columns = append(columns, j)
+			}
+		}
+		slices.Sort(columns)
+		columns = slices.Compact(columns)
+	}
+	return slices.Clip(columns)
+}
+
+// cover puts rising columns into as few windows as it can, all within dim columns, and returns where those start.
+func cover(columns []uint32, dim int) (starts []int, places []uint32) {
+	places = make([]uint32, len(columns))
+	for c, j := range columns {
+		n := len(starts)
+		if n == 0 || int(j) >= starts[n-1]+8 {
+			starts = append(starts, max(0, min(int(j), dim-8)))
+			n++
+		}
+		places[c] = uint32(8*(n-1) + int(j) - starts[n-1])
+	}
+	return starts, places
+}
+
+// planes lays out up to a block of rows by bit: plane 8 c + i of a window is the rows that have bit i of column c. It
+// returns whether all values can be encoded, those of the other columns too.
+func (l *layout) planes(dst [][64]set, x vectors.Matrix) bool {
+	ok := true
+	x = padded(x)
+	// Eight rows at a time, which stay near while they are checked and quantised and fill whole cache lines of dst; of
+	// them a few windows at a time, whose scales stay near.
+	const few = 8
+	var own []float32 // room for eight rows with bins in them
+	if len(l.binned) > 0 {
+		own = make([]float32, 8*x.Cols)
+	}
+	for i := 0; i < min(64, x.Rows); i += 2 {
+		var rows [2][4][]float32
+		for h := range rows {
+			for k := range rows[h] {
+				rows[h][k] = x.Row(min(64*k+i+h, x.Rows-1)) // beyond the last, any
+				ok = ok && encodable(rows[h][k], l.missing)
+			}
+		}
+		if own != nil {
+			for n := range 8 {
+				row := own[n*x.Cols : (n+1)*x.Cols]
+				copy(row, rows[n/4][n%4])
+				rows[n/4][n%4] = row
+			}
+			l.putBins(own, x.Cols)
+		}
+		for lo := 0; lo < len(dst); lo += few {
+			hi := min(lo+few, len(dst))
+			for h := range rows {
+				quantize4(dst[lo:hi], i+h, &rows[h], l.windows[lo:hi])
+			}
+		}
+	}
+	for w := range dst {
+		transpose(&dst[w])
+	}
+	return ok
+}
+
+// bins quantises a row: the bins of a window are the bytes of a word.
+func (l *layout) bins(x []float32) []uint64 {
+	bins := make([]uint64, max(1, len(l.windows)))
+	x = padded(vectors.Matrix{Rows: 1, Cols: len(x), Data: x}).Data
+	if len(l.binned) > 0 {
+		x = slices.Clone(x)
+		l.putBins(x, len(x))
+	}
+	quantize(bins, x, l.windows)
+	return bins
+}
+
+// putBins puts bins in place of the values that the kernels cannot quantise, in rows of this number of columns.
+func (l *layout) putBins(rows []float32, cols int) {
+	for i := range l.binned {
+		c := &l.binned[i] // for all rows, while its edges are near
+		for at := c.column; at < len(rows); at += cols {
+			rows[at] = float32(c.scale.Bin(rows[at]))
+		}
+	}
+}
+
+// encodable tells whether there is no infinity, and no NaN unless those are missing values.
+func encodable(x []float32, missing bool) bool {
+	return finite(x) || missing && !slices.ContainsFunc(x, isInf)
+}
+
+func isInf(v float32) bool { return math.Float32bits(v)<<1 == 0xff<<24 }
+
+// padded returns rows of at least the columns of a window.
+func padded(x vectors.Matrix) vectors.Matrix {
+	if x.Cols >= 8 {
+		return x
+	}
+	p := vectors.Matrix{Rows: x.Rows, Cols: 8, Data: make([]float32, 8*x.Rows)}
+	for r := range x.Rows {
+		copy(p.Row(r), x.Row(r))
+	}
+	return p
+}

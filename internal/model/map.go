@@ -1,0 +1,289 @@
+package model
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/par"
+	"hashgrove/internal/vectors"
+)
+
+// Map is a step in front of an encoder: a function from vectors to vectors. Methods are many, maps are few; each is a
+// type of the model file, which is why only this package can add one: a type, a case in parseMap, and a line in
+// docs/formats.md.
+//
+//	Affine       y = W (scale (x - mean)) + bias, to unit length if wanted    PCA, CCA, standardised columns
+//	Kernel       y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres;
+//	             or the shares of the nearest anchors                         AGH
+//	Curves       piecewise linear functions of single columns                 MDSH, the second layer of AGH
+//	Winner       one for the greatest value, zero for the others              a classifier's answer
+//	Extension    x, followed by other maps of x                               linear columns of FastHash
+//
+// Every machine finds the same values, and a row has the same values alone as among others.
+type Map interface {
+	// Out is the length of the vectors it gives.
+	Out() int
+	// Check reports a map that is not whole. One that passes gives finite values for all finite vectors.
+	Check() error
+
+	// dim is the length of the vectors it takes.
+	dim() int
+	// apply writes the values of the rows of x to the rows of dst. It uses one goroutine and memory in proportion to
+	// the rows; several may use one map.
+	apply(dst, x vectors.Matrix)
+	// appendTo appends the canonical bytes.
+	appendTo(dst []byte) []byte
+}
+
+// Transform returns the values of all rows of x under the maps, one after the other, made on the given number of
+// threads (0 for all cores). It panics when the sizes of the maps do not fit.
+func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) (vectors.Matrix, error) {
+	if len(maps) == 0 {
+		return x, nil
+	}
+	out := maps[len(maps)-1].Out()
+	y := vectors.Matrix{Rows: x.Rows, Cols: out, Data: make([]float32, x.Rows*out)}
+	err := par.Blocks(ctx, threads, x.Rows, mapRows(maps), func(_, lo, hi int) {
+		apply(y.Slice(lo, hi), x.Slice(lo, hi), maps)
+	})
+	return y, err
+}
+
+// Through is the source of the values of all rows of src under the maps, with the names, classes and tags of src.
+func Through(src vectors.Source, threads int, maps ...Map) vectors.Source {
+	return through{src, threads, maps}
+}
+
+type through struct {
+	vectors.Source
+	threads int
+	maps    []Map
+}
+
+// Unwrap lends the source behind the maps, for whatever it knows besides rows.
+func (t through) Unwrap() vectors.Source { return t.Source }
+
+func (t through) Dim() int {
+	if len(t.maps) == 0 {
+		return t.Source.Dim()
+	}
+	return t.maps[len(t.maps)-1].Out()
+}
+
+func (t through) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		for c, err := range t.Source.Chunks(ctx) {
+			if err != nil {
+				yield(vectors.Chunk{}, err)
+				return
+			}
+			step := max(1<<24/max(t.Dim(), 1), 1) // rows that make 64 megabytes
+			for lo := 0; lo < c.X.Rows; lo += step {
+				part := c.Slice(lo, min(lo+step, c.X.Rows))
+				if part.X, err = Transform(ctx, t.threads, part.X, t.maps...); err != nil {
+					yield(vectors.Chunk{}, err)
+					return
+				}
+				if !yield(part, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mapRows is how many rows go through maps at a time: a block, or fewer where the maps give more than 16,384 values,
+// since a map may take four times the memory of its values.
+func mapRows(maps []Map) int {
+	widest := 1
+	for _, m := range maps {
+		widest = max(widest, m.Out(), m.dim())
+	}
+	return min(max(1<<22/widest, 1), block)
+}
+
+// apply writes the values of x under all maps to dst.
+func apply(dst, x vectors.Matrix, maps []Map) {
+	for i, m := range maps {
+		y := dst
+		if i < len(maps)-1 {
+			y = vectors.Matrix{Rows: x.Rows, Cols: m.Out(), Data: make([]float32, x.Rows*m.Out())}
+		}
+		if x.Cols != m.dim() || y.Cols != m.Out() || x.Rows != y.Rows || len(x.Data) != x.Rows*x.Cols {
+			panic(fmt.Sprintf("model: a map of %d to %d values for %d to %d", m.dim(), m.Out(), x.Cols, y.Cols))
+		}
+		m.apply(y, x)
+		x = y
+	}
+}
+
+// scratchFloats keeps memory between the blocks of a batch: a fresh block of wide rows would cost more than its map.
+var scratchFloats = sync.Pool{New: func() any { return new([]float32) }}
+
+// borrow lends n values, whatever they are.
+func borrow(n int) *[]float32 {
+	b := scratchFloats.Get().(*[]float32)
+	if cap(*b) < n {
+		*b = make([]float32, n)
+	}
+	*b = (*b)[:n]
+	return b
+}
+
+func giveBack(b *[]float32) { scratchFloats.Put(b) }
+
+// checkMapSize reports a map outside of the limits.
+func checkMapSize(m Map) error {
+	if m.dim() < 1 || m.dim() > maxDim || m.Out() < 1 || m.Out() > maxDim {
+		return fmt.Errorf("a map of %d to %d values, outside of 1 to %d", m.dim(), m.Out(), maxDim)
+	}
+	return nil
+}
+
+// checkValues reports a list that is neither absent nor of n finite values.
+func checkValues(what string, v []float32, n int) error {
+	if v != nil && len(v) != n {
+		return fmt.Errorf("%s of %d values instead of %d", what, len(v), n)
+	}
+	if i := notFinite(v); i >= 0 {
+		return fmt.Errorf("%s holds %v at %d", what, v[i], i)
+	}
+	return nil
+}
+
+// settle rounds to float32 and keeps to finite values: what is too great becomes the greatest, and what is no number,
+// which only sums beyond the range of float32 can be, becomes zero.
+func settle(v float64) float32 {
+	switch {
+	case v >= math.MaxFloat32:
+		return math.MaxFloat32
+	case v <= -math.MaxFloat32:
+		return -math.MaxFloat32
+	case v != v:
+		return 0
+	}
+	return float32(v)
+}
+
+// The first byte of the canonical bytes of a map.
+const (
+	affineTag = 1 + iota
+	kernelTag
+	anchorGraphTag
+	curvesTag
+	winnerTag
+	extensionTag
+)
+
+// parseMap is the inverse of appendTo: it takes all of b or returns an error.
+func parseMap(b []byte) (m Map, err error) {
+	if len(b) == 0 {
+		return nil, errors.New("a map of no bytes")
+	}
+	in := &reader{b: b[1:]}
+	switch b[0] {
+	case affineTag:
+		m = readAffine(in)
+	case kernelTag:
+		m = readKernel(in, false)
+	case anchorGraphTag:
+		m = readKernel(in, true)
+	case curvesTag:
+		m = readCurves(in)
+	case winnerTag:
+		m = readWinner(in)
+	case extensionTag:
+		if m, err = readExtension(in); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fault.New("unknown-type", "a map of unknown type %d", b[0])
+	}
+	if in.bad || len(in.b) > 0 {
+		return nil, fmt.Errorf("a map of type %d in %d bytes, which it does not fit", b[0], len(b))
+	}
+	return m, m.Check()
+}
+
+// reader takes numbers from canonical bytes. What it gives once they are used up is zero, and bad says so.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) take(n int64) []byte {
+	if n < 0 || n > int64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *reader) u8() uint8 {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// flags is a byte of which only the given bits may be set.
+func (r *reader) flags(known uint8) uint8 {
+	f := r.u8()
+	r.bad = r.bad || f&^known != 0
+	return f
+}
+
+func (r *reader) u32() uint32 {
+	if b := r.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// size is a length or number of dimensions.
+func (r *reader) size() int {
+	n := r.u32()
+	if n < 1 || n > maxDim {
+		r.bad = true
+		return 1
+	}
+	return int(n)
+}
+
+// floats reads n values if they are present. Nothing is allocated beyond the bytes that are there.
+func (r *reader) floats(present bool, n int64) []float32 {
+	if !present {
+		return nil
+	}
+	if b := r.take(4 * n); !r.bad {
+		return floats(b)
+	}
+	return nil
+}
+
+// matrix reads a matrix of the given size.
+func (r *reader) matrix(present bool, rows, cols int) vectors.Matrix {
+	return vectors.Matrix{Rows: rows, Cols: cols, Data: r.floats(present, int64(rows)*int64(cols))}
+}
+
+func appendSize(dst []byte, n int) []byte { return binary.LittleEndian.AppendUint32(dst, uint32(n)) }
+
+func appendFloat(dst []byte, v float32) []byte {
+	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
+}
+
+// bitIf is the flag if the condition holds.
+func bitIf(flag uint8, condition bool) uint8 {
+	if condition {
+		return flag
+	}
+	return 0
+}

@@ -1,0 +1,168 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
+)
+
+// Mapped is an encoder behind maps: the vectors go through all maps, in order, and the encoder takes what comes out. It
+// must not be changed once it was used.
+type Mapped struct {
+	Maps    []Map
+	Encoder Encoder // a *Projection or a *Binned
+
+	prints chain
+}
+
+const kindMapped = "mapped"
+
+const (
+	maxMaps     = 16      // in front of one encoder
+	maxMapBytes = 1 << 30 // of all maps, and what the bits behind them share
+
+	// What a map of a file may give, beyond the values that the first one takes and the bytes of all.
+	fewValues = 1 << 16
+)
+
+// Compose is the encoder that takes vectors through the maps, in order, before e; e may have maps itself.
+func Compose(e Encoder, maps ...Map) Encoder {
+	if len(maps) == 0 {
+		return e
+	}
+	all := append([]Map(nil), maps...)
+	if inner, ok := e.(*Mapped); ok {
+		all, e = append(all, inner.Maps...), inner.Encoder
+	}
+	return &Mapped{Maps: all, Encoder: e}
+}
+
+// Kind implements Encoder.
+func (e *Mapped) Kind() string { return kindMapped }
+
+// Dim implements Encoder.
+func (e *Mapped) Dim() int {
+	if len(e.Maps) == 0 || e.Maps[0] == nil {
+		return 0
+	}
+	return e.Maps[0].dim()
+}
+
+// Bits implements Encoder.
+func (e *Mapped) Bits() int {
+	if e.Encoder == nil {
+		return 0
+	}
+	return e.Encoder.Bits()
+}
+
+// Check implements Encoder.
+func (e *Mapped) Check() error {
+	switch e.Encoder.(type) {
+	case *Projection, *Binned:
+	default:
+		return fmt.Errorf("a %T behind maps", e.Encoder)
+	}
+	if err := e.Encoder.Check(); err != nil {
+		return err
+	}
+	if len(e.Maps) < 1 || len(e.Maps) > maxMaps {
+		return fmt.Errorf("%d maps, outside of 1 to %d", len(e.Maps), maxMaps)
+	}
+	for i, m := range e.Maps {
+		if m == nil {
+			return fmt.Errorf("map %d is missing", i)
+		}
+		if err := m.Check(); err != nil {
+			return fmt.Errorf("map %d: %w", i, err)
+		}
+		takes := e.Encoder.Dim()
+		if i+1 < len(e.Maps) && e.Maps[i+1] != nil {
+			takes = e.Maps[i+1].dim()
+		}
+		if m.Out() != takes {
+			return fmt.Errorf("map %d gives %d values, and what follows takes %d", i, m.Out(), takes)
+		}
+	}
+	return checkSize(e)
+}
+
+// Fingerprint implements Encoder.
+func (e *Mapped) Fingerprint(bits int) hamming.Fingerprint { return e.prints.fingerprint(e, bits) }
+
+// prefix leaves the maps whole.
+func (e *Mapped) prefix(bits int) Encoder {
+	return &Mapped{Maps: e.Maps, Encoder: e.Encoder.prefix(bits)}
+}
+
+func (e *Mapped) appendBase(dst []byte) []byte {
+	dst = append(appendMaps(dst, e.Maps), uint8(len(e.Encoder.Kind())))
+	dst = append(dst, e.Encoder.Kind()...)
+	return e.Encoder.appendBase(dst)
+}
+
+func (e *Mapped) appendBit(dst []byte, k int) []byte { return e.Encoder.appendBit(dst, k) }
+
+func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
+	e.through(x, func(lo int, y vectors.Matrix) { e.Encoder.encode(dst, first+lo, y) })
+	return encodable(x.Data, takesMissing(e))
+}
+
+// through hands on the values of the rows of x behind all maps, from row lo on, a block at a time.
+func (e *Mapped) through(x vectors.Matrix, put func(lo int, y vectors.Matrix)) {
+	y := vectors.Matrix{Cols: e.Encoder.Dim()}
+	step := mapRows(e.Maps)
+	lent := borrow(min(step, x.Rows) * y.Cols)
+	defer giveBack(lent)
+	y.Data = *lent
+	for lo := 0; lo < x.Rows; lo += step {
+		y.Rows = min(step, x.Rows-lo)
+		y.Data = y.Data[:y.Rows*y.Cols]
+		apply(y, x.Slice(lo, lo+y.Rows), e.Maps)
+		put(lo, y)
+	}
+}
+
+// parser parses the maps, and leaves the rest to the parser of the encoder behind them.
+func (e *Mapped) parser(dim int) *parser {
+	p := &parser{maxBase: maxMapBytes}
+	p.base = func(b []byte) error {
+		inner, err := e.parseMaps(b, dim)
+		if err != nil {
+			return err
+		}
+		p.maxBit, p.bit = inner.maxBit, inner.bit
+		p.encoder = func() Encoder { return &Mapped{Maps: e.Maps, Encoder: inner.encoder()} }
+		return nil
+	}
+	return p
+}
+
+// parseMaps parses the maps and what all bits behind them share, and returns the parser of those.
+func (e *Mapped) parseMaps(b []byte, dim int) (*parser, error) {
+	in, first := &reader{b: b}, dim
+	maps, err := readMaps(in, false)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range maps {
+		if m.dim() != dim {
+			return nil, fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim)
+		}
+		if m.Out() > fewValues+first+len(b) { // a few bytes of maps in a row could ask for years
+			return nil, fmt.Errorf("map %d makes %d values of %d, in %d bytes", i, m.Out(), dim, len(b))
+		}
+		e.Maps, dim = append(e.Maps, m), m.Out()
+	}
+	kind := string(in.take(int64(in.u8())))
+	if in.bad || kind == kindMapped {
+		return nil, errors.New("maps without an encoder behind them")
+	}
+	inner, err := newParser(kind, dim)
+	if err != nil {
+		return nil, err
+	}
+	return inner, inner.base(in.b)
+}

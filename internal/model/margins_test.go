@@ -1,0 +1,135 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"hashgrove/internal/vectors"
+)
+
+// checkMargins compares margins of all numbers of rows with the definition, and their signs with the bits.
+func checkMargins(t *testing.T, e Encoder, x vectors.Matrix) {
+	t.Helper()
+	if err := e.Check(); err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{Encoder: e}
+	for _, rows := range []int{1, 7, 8, 300, x.Rows} {
+		part := x.Slice(0, min(rows, x.Rows))
+		got, err := m.Margins(context.Background(), part, 2)
+		if err != nil || got.Rows != part.Rows || got.Cols != e.Bits() {
+			t.Fatalf("%d x %d margins: %v", got.Rows, got.Cols, err)
+		}
+		codes, err := m.Encode(context.Background(), part, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range part.Rows {
+			for k := range e.Bits() {
+				v, want := got.Row(i)[k], settle(slowMargin(e, k, x.Row(i)))
+				if v != want {
+					t.Fatalf("%d rows: row %d, bit %d has the margin %v, want %v", rows, i, k, v, want)
+				}
+				if negative := math.Signbit(float64(v)); negative == codes.Bit(i, k) && v != 0 {
+					t.Fatalf("row %d, bit %d is %v with the margin %v", i, k, codes.Bit(i, k), v)
+				}
+			}
+		}
+	}
+}
+
+func TestMarginsFollowTheDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, c := range []struct{ bits, dim, depth, trees int }{
+		{3, 5, 1, 1}, {8, 12, 3, 61}, {70, 40, 4, 130}, {2, 300, 6, 40}, {1, 9, 8, 33},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			e := randomTrees(rng, c.bits, c.dim, c.depth, c.trees)
+			checkMargins(t, e, randomRows(rng, e, 310))
+		})
+	}
+	planes := randomHyperplanes(rng, 17, 33)
+	checkMargins(t, planes, randomRows(rng, planes, 301))
+	projection := randomProjection(rng, 65, 19, true)
+	checkMargins(t, projection, randomRows(rng, projection, 301))
+	mapped := sampleMapped(rng)
+	var names []string
+	for name := range mapped {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			e := mapped[name]
+			checkMargins(t, e, vectors.Matrix{Rows: 301, Cols: e.Dim(), Data: randomFloats(rng, 301*e.Dim())})
+		})
+	}
+}
+
+// Batches agree with the function for one vector that was there first.
+func TestMarginsOfOneVector(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 8))
+	e := randomTrees(rng, 9, 11, 4, 30)
+	x := randomRows(rng, e, 20)
+	all, err := (&Model{Encoder: e}).Margins(context.Background(), x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range x.Rows {
+		if one, err := Margins(e, x.Row(i)); err != nil || !slices.Equal(one, all.Row(i)) {
+			t.Fatalf("row %d alone has %v (%v), among others %v", i, one, err, all.Row(i))
+		}
+	}
+}
+
+func TestMarginsOfBadVectorsAreRefused(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 8))
+	for _, e := range []Encoder{
+		randomTrees(rng, 3, 4, 2, 5), randomHyperplanes(rng, 3, 4), randomProjection(rng, 3, 4, false),
+		sampleMapped(rng)["kernel"],
+	} {
+		if e == (*Mapped)(nil) {
+			continue
+		}
+		m := &Model{Encoder: e}
+		x := vectors.Matrix{Rows: 600, Cols: e.Dim(), Data: make([]float32, 600*e.Dim())}
+		x.Row(400)[1] = float32(math.NaN())
+		_, err := m.Margins(context.Background(), x, 2)
+		if want := fmt.Sprintf("row 400, column 1: %v: NaN", ErrValue); !errors.Is(err, ErrValue) ||
+			err.Error()[:len(want)] != want {
+			t.Errorf("%s: %v", e.Kind(), err)
+		}
+		x.Cols++
+		if _, err := m.Margins(context.Background(), x, 2); !errors.Is(err, ErrDim) {
+			t.Errorf("%s: %v", e.Kind(), err)
+		}
+	}
+}
+
+// BenchmarkMargins is the time for a row of margins beside that of its code.
+func BenchmarkMargins(b *testing.B) {
+	rng := rand.New(rand.NewPCG(11, 8))
+	e := randomTrees(rng, 64, 320, 4, 200)
+	m, x := &Model{Encoder: e}, randomRows(rng, e, 4096)
+	b.Run("margins", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := m.Margins(context.Background(), x, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*x.Rows), "us/row")
+	})
+	b.Run("codes", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := m.Encode(context.Background(), x, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*x.Rows), "us/row")
+	})
+}

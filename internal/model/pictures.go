@@ -1,0 +1,179 @@
+package model
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"slices"
+
+	"hashgrove/internal/feature"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/vectors"
+)
+
+// Pictures: a model that was learned from pictures knows how they became vectors. First they are prepared, all to the
+// same size and layout (Model.Pictures); then the extractor makes vectors of the pixels (Model.Features), or the pixels
+// are the vectors. Both are covered by the fingerprint: codes of pictures that were prepared in another way do not
+// belong together.
+//
+// A model that averages adds the scores of a picture and of its mirror image before it takes the sign (averaging.go).
+
+// checkPictures reports a preparation that does not fit the rest of the model.
+func (m *Model) checkPictures() error {
+	if err := m.Pictures.Check(); err != nil {
+		return fmt.Errorf("pictures: %w", err)
+	}
+	if m.averaged() && m.Features == nil {
+		return errors.New("mirror images are added without an extractor that makes vectors of them")
+	}
+	if m.Features != nil {
+		if m.Pictures.Planar {
+			return errors.New("pictures laid out channel after channel for an extractor, which takes the channels side by side")
+		}
+		return m.Features.Fits(m.Pictures.Shape)
+	}
+	if n := m.Pictures.Values(); n != m.Encoder.Dim() {
+		return fmt.Errorf("pictures of %d values for an encoder of %d", n, m.Encoder.Dim())
+	}
+	return nil
+}
+
+// ErrPreparation is an error of pictures that were not prepared as the model says, for errors.Is.
+var ErrPreparation = errors.New("pictures are prepared in another way than those the model was learned from")
+
+// Source is the source of vectors to encode: the features of pictures when the model makes them, else the columns that
+// the model was learned from, by name where both have names. Pictures must have been prepared as the model says, where
+// it says so.
+func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
+	pictures, ok := picture.Of(src)
+	if !ok && m.averaged() {
+		return nil, ErrMirror
+	}
+	if !ok {
+		return m.pickColumns(src)
+	}
+	if m.Pictures != nil {
+		have, want := pictures.Preparation(), *m.Pictures
+		have.Mirrored, have.Averaged = want.Mirrored, want.Averaged
+		if m.Features != nil {
+			have.Planar = false // the extractor does not care
+		}
+		if have != want {
+			return nil, fmt.Errorf("%w: %v, not %v", ErrPreparation, have, want)
+		}
+	}
+	if m.Features == nil {
+		return src, nil
+	}
+	if m.averaged() {
+		return feature.Pairs(m.Features, pictures, threads)
+	}
+	return feature.Vectors(m.Features, pictures, threads)
+}
+
+// pickColumns finds the columns of the model in a source whose columns have names. Their order does not matter, and
+// neither do other columns; one that is missing is an error.
+func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
+	named, ok := src.(interface{ Names() []string })
+	if !ok || len(m.Info.Features) == 0 || len(named.Names()) == 0 || slices.Equal(named.Names(), m.Info.Features) {
+		return src, nil
+	}
+	place := make(map[string]int, len(named.Names()))
+	for j, name := range named.Names() {
+		if _, twice := place[name]; twice && slices.Contains(m.Info.Features, name) {
+			return nil, fmt.Errorf("two columns are called %q, so those of the model cannot be found by name: rename one", name)
+		}
+		place[name] = j
+	}
+	columns := make([]int, len(m.Info.Features))
+	var missing []string
+	for k, name := range m.Info.Features {
+		if columns[k], ok = place[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 1 {
+		return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s: "+
+			"if it has another name there, rename it", missing[0], plain.Runs(named.Names()))
+	} else if len(missing) > 1 {
+		return nil, fmt.Errorf("the model was learned from columns that the data lack: %s; they have only %s: "+
+			"if they have other names there, rename them",
+			plain.Runs(missing), plain.Runs(named.Names()))
+	}
+	return vectors.Pick(src, columns), nil
+}
+
+// EncodeImage returns the code of a picture: prepared, and turned into features, as those the model was learned from.
+// The image must be upright; package image leaves out what a camera noted about that.
+func (m *Model) EncodeImage(img image.Image) ([]uint64, error) {
+	x, err := m.ImageVector(img)
+	if err != nil {
+		return nil, err
+	}
+	return m.EncodeRow(x)
+}
+
+// ImageVector returns the vector of a picture, which EncodeImage encodes.
+func (m *Model) ImageVector(img image.Image) ([]float32, error) {
+	if m.Pictures == nil {
+		return nil, errors.New("the model does not say how pictures become vectors: " +
+			"it was learned from vectors, or by an older version")
+	}
+	row := make([]uint8, m.Pictures.Values())
+	if err := m.Pictures.FromImage(row, img, 1); err != nil {
+		return nil, err
+	}
+	return m.PixelVector(row)
+}
+
+// PixelVector returns the vector of a picture that was prepared as the model says.
+func (m *Model) PixelVector(row []uint8) ([]float32, error) {
+	x := make([]float32, m.Dim())
+	if m.Features != nil {
+		images := []picture.Picture{m.Pictures.Picture(row, nil)}
+		if m.averaged() {
+			images = append(images, images[0].Mirrored())
+		}
+		both := vectors.Matrix{Rows: len(images), Cols: m.Encoder.Dim(), Data: x}
+		if err := m.Features.Extract(context.Background(), images, both, 1); err != nil {
+			return nil, err
+		}
+		return x, nil
+	}
+	for i, v := range row {
+		x[i] = float32(v)
+	}
+	return x, nil
+}
+
+// The canonical bytes of a preparation: width and height, the number of channels, and flags.
+const (
+	preparationBytes = 10
+
+	flagPlanar   = 1
+	flagSquash   = 2
+	flagMirrored = 4
+	flagAveraged = 8
+)
+
+func appendPreparation(dst []byte, p picture.Preparation) []byte {
+	dst = appendSize(appendSize(dst, p.Width), p.Height)
+	flags := bitIf(flagPlanar, p.Planar) | bitIf(flagSquash, p.Squash) | bitIf(flagMirrored, p.Mirrored) |
+		bitIf(flagAveraged, p.Averaged)
+	return append(dst, byte(p.Channels), flags)
+}
+
+func parsePreparation(b []byte) (*picture.Preparation, error) {
+	if len(b) != preparationBytes || b[9]&^(flagPlanar|flagSquash|flagMirrored|flagAveraged) != 0 {
+		return nil, fmt.Errorf("a preparation of pictures in %d bytes that this version does not know", len(b))
+	}
+	p := &picture.Preparation{
+		Squash: b[9]&flagSquash != 0, Mirrored: b[9]&flagMirrored != 0, Averaged: b[9]&flagAveraged != 0,
+	}
+	p.Width, p.Height = int(binary.LittleEndian.Uint32(b)), int(binary.LittleEndian.Uint32(b[4:]))
+	p.Channels, p.Planar = int(b[8]), b[9]&flagPlanar != 0
+	return p, p.Check()
+}

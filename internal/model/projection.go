@@ -1,0 +1,149 @@
+package model
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/vectors"
+)
+
+// Projection is an encoder of hyperplanes over raw values: LSH, ITQ and others leave one.
+//
+//	bit b = [sum over j of w_bj (x_j - mean_j) >= threshold_b]
+//
+// The sum is taken in float64 in the order of j, and no product is fused with a sum, so every machine finds the same
+// bit. No sum can overflow: 2^24 products of values below 2^128 stay far below 2^1023.
+type Projection struct {
+	Mean      []float32 // nil for none
+	Weight    []float32 // one row of the length of a vector per bit
+	Threshold []float32 // one per bit
+
+	prints chain
+	once   sync.Once
+	mean   []float64
+}
+
+// Kind implements Encoder.
+func (e *Projection) Kind() string { return kindProjection }
+
+// Dim implements Encoder.
+func (e *Projection) Dim() int {
+	if len(e.Threshold) == 0 {
+		return len(e.Mean)
+	}
+	return len(e.Weight) / len(e.Threshold)
+}
+
+// Bits implements Encoder.
+func (e *Projection) Bits() int { return len(e.Threshold) }
+
+// Check implements Encoder.
+func (e *Projection) Check() error {
+	if err := checkSize(e); err != nil {
+		return err
+	}
+	if len(e.Weight) != e.Bits()*e.Dim() || e.Mean != nil && len(e.Mean) != e.Dim() {
+		return fmt.Errorf("%d bits with %d weights and a mean of %d values", e.Bits(), len(e.Weight), len(e.Mean))
+	}
+	if j := notFinite(e.Mean); j >= 0 {
+		return fmt.Errorf("mean of column %d is %v", j, e.Mean[j])
+	}
+	if k := notFinite(e.Threshold); k >= 0 {
+		return fmt.Errorf("bit %d has the threshold %v", k, e.Threshold[k])
+	}
+	if i := notFinite(e.Weight); i >= 0 {
+		return fmt.Errorf("bit %d has the weight %v for column %d", i/e.Dim(), e.Weight[i], i%e.Dim())
+	}
+	return nil
+}
+
+// Fingerprint implements Encoder.
+func (e *Projection) Fingerprint(bits int) hamming.Fingerprint { return e.prints.fingerprint(e, bits) }
+
+func (e *Projection) prefix(bits int) Encoder {
+	return &Projection{Mean: e.Mean, Weight: e.Weight[:bits*e.Dim()], Threshold: e.Threshold[:bits]}
+}
+
+func (e *Projection) appendBase(dst []byte) []byte { return appendFloats(dst, e.Mean) }
+
+func (e *Projection) appendBit(dst []byte, k int) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(e.Threshold[k]))
+	return appendFloats(dst, e.Weight[k*e.Dim():(k+1)*e.Dim()])
+}
+
+// parser is the inverse of appendBase and appendBit, for an encoder of some dimension.
+func (e *Projection) parser(dim int) *parser {
+	p := &parser{maxBase: 4 * dim, maxBit: 4 + 4*dim, encoder: func() Encoder { return e }}
+	p.base = func(b []byte) error {
+		if len(b) != 0 && len(b) != 4*dim {
+			return fmt.Errorf("mean of %d columns in %d bytes", dim, len(b))
+		}
+		if len(b) > 0 {
+			e.Mean = floats(b)
+		}
+		return nil
+	}
+	p.bit = func(b []byte) error {
+		if len(b) != 4+4*dim {
+			return fmt.Errorf("hyperplane of %d columns in %d bytes", dim, len(b))
+		}
+		v := floats(b)
+		e.Threshold = append(e.Threshold, v[0])
+		e.Weight = append(e.Weight, v[1:]...)
+		return nil
+	}
+	return p
+}
+
+func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
+	e.scores(x, func(r, k int, score float64) { dst.SetBit(first+r, k, score >= float64(e.Threshold[k])) })
+	return finite(x.Data)
+}
+
+// scores hands on the product of every row with the weights of every bit.
+func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64)) {
+	e.once.Do(func() {
+		e.mean = make([]float64, e.Dim())
+		for j, m := range e.Mean {
+			e.mean[j] = float64(m)
+		}
+	})
+	// Four rows at a time: their sums do not wait for each other. Rows beyond the last are zeros.
+	const few = 4
+	d := x.Cols
+	row := make([]float64, few*d)
+	for lo := 0; lo < x.Rows; lo += few {
+		n := min(few, x.Rows-lo)
+		for r := range n {
+			for j, v := range x.Row(lo + r) {
+				row[r*d+j] = float64(v) - e.mean[j]
+			}
+		}
+		a, b, c, f := row[:d], row[d:2*d], row[2*d:3*d], row[3*d:4*d]
+		for k := range e.Threshold {
+			var s [few]float64
+			for j, w := range e.Weight[k*d : (k+1)*d] {
+				w := float64(w)
+				s[0] += float64(w * a[j])
+				s[1] += float64(w * b[j])
+				s[2] += float64(w * c[j])
+				s[3] += float64(w * f[j])
+			}
+			for r := range n {
+				put(lo+r, k, s[r])
+			}
+		}
+	}
+}
+
+// notFinite returns the place of the first NaN or infinity, or -1.
+func notFinite(v []float32) int {
+	if finite(v) {
+		return -1
+	}
+	return slices.IndexFunc(v, func(x float32) bool { return !finiteGo([]float32{x}) })
+}

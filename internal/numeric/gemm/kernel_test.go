@@ -1,0 +1,60 @@
+package gemm
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"hashgrove/internal/testkit/fencetest"
+	"hashgrove/internal/testkit/needs"
+)
+
+// TestKernelStaysInside compares the kernel of this machine with the plain one, bit by bit, where memory ends behind
+// all that it may touch. The values are of all sizes, zeros of both signs among them, and what lies between the rows
+// must stay.
+func TestKernelStaysInside(t *testing.T) {
+	needs.Kernels(t, hasKernel)
+	rng := rand.New(rand.NewPCG(7, 8))
+	fill := func(v []float32) {
+		for i := range v {
+			switch rng.IntN(8) {
+			case 0: // a zero, or a value below the normal range
+				v[i] = math.Float32frombits(rng.Uint32() & (1<<31 | (1<<rng.IntN(24) - 1)))
+			case 1: // any value below 2
+				v[i] = math.Float32frombits(rng.Uint32() &^ (1 << 30))
+			default:
+				v[i] = rng.Float32()*2 - 1
+			}
+		}
+	}
+	for k := range 71 {
+		for _, stride := range []int{tileCols, tileCols + 3, 100} {
+			for _, load := range []bool{false, true} {
+				a, b := fencetest.Slice[float32](t, max(1, k*tileRows)), fencetest.Slice[float32](t, max(1, k*tileCols))
+				c := fencetest.Slice[float32](t, (tileRows-1)*stride+tileCols)
+				fill(a)
+				fill(b)
+				fill(c)
+				want := append([]float32(nil), c...)
+				kernel(k, &a[0], &b[0], &c[0], stride, load)
+				kernelPlain(k, &a[0], &b[0], &want[0], stride, load)
+				if !same(c, want) {
+					t.Errorf("k = %d, stride %d, load %v: the kernels differ", k, stride, load)
+				}
+			}
+		}
+	}
+}
+
+// TestMulOfEverySize takes every number from 0 to 70 as each of the three sizes of a product; the other two
+// are drawn, and less, for the time it takes.
+func TestMulOfEverySize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for n := range 71 {
+		for turn := range 3 {
+			s := [3]int{rng.IntN(35), rng.IntN(35), rng.IntN(35)}
+			s[turn] = n
+			check(t, RowMajor(s[0], s[1], random(rng, s[0]*s[1])), RowMajor(s[1], s[2], random(rng, s[1]*s[2])))
+		}
+	}
+}

@@ -1,0 +1,188 @@
+// Cross-fitted ridge regression (Wolpert: Stacked Generalization, Neural Networks 1992): rows are in folds, and the
+// answer for a row comes from the rows of the other folds.
+//
+// With z the vectors, y the targets (1 or 0), μ and ȳ their means over some folds of n rows together, where a row of
+// weight a counts as a rows,
+//
+//	(Σ zz'/n - μμ' + λ s I) W = Σ zy'/n - μȳ',   bias = ȳ - W'μ,   s the mean variance of a column of z.
+//
+// The penalty λ of fold k is the one of a few whose fits without k and j err least in j, summed over all j other than
+// k: nothing of fold k's own targets is in its answers, not even through λ. That of all rows is chosen by all folds.
+//
+// Up to d rows of d columns are kept, and the systems have an equation for each row (foldrows.go). Of more rows only
+// sums are kept, and the systems have an equation for each column (foldsums.go).
+//
+//	sums     one pass             n d min(n, d) / 2 products
+//	fits     K(K-1)/2 pairs of folds for each λ, then K + 1      min(n, d)³/6 products each
+//	memory   4 d² bytes for each fold, or of the rows; as much for each thread while it fits
+
+package linalg
+
+import (
+	"context"
+	"errors"
+
+	"hashgrove/internal/par"
+	"hashgrove/internal/vectors"
+)
+
+// Folds is rows in folds, or the sums over them.
+type Folds struct {
+	dim, targets, threads int
+
+	weight []float64 // of each fold: what its rows count
+	rows   []foldRow // nil once there are more than d
+	sums   *foldSums // nil until then
+}
+
+// foldRow is a row, with its fold and weight and the places of its targets.
+type foldRow struct {
+	z       []float32
+	fold    int
+	targets []int32
+	weight  float64
+}
+
+// crossFitter is what both kinds of systems can do, on one thread.
+type crossFitter interface {
+	// fit fits all folds but one, which may be -1.
+	fit(ctx context.Context, penalty float64, without int) (Regression, error)
+	// errors returns the squared errors in the folds j and k of the fits without both, for each penalty.
+	errors(ctx context.Context, penalties []float64, j, k int) (ofJ, ofK []float64, err error)
+}
+
+// Regression is a fit: answer t for z is Weight.Row(t) · z + Bias[t].
+type Regression struct {
+	Weight vectors.Matrix
+	Bias   []float64
+	Ridge  float64 // λ
+}
+
+// NewFolds is folds without rows yet.
+func NewFolds(folds, dim, targets, threads int) *Folds {
+	return &Folds{dim: dim, targets: targets, threads: threads, weight: make([]float64, folds)}
+}
+
+// Add takes a row of a fold into account, whose targets are 1 at the given places and 0 elsewhere, as often as its
+// weight says.
+func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32, weight float64) error {
+	f.weight[fold] += weight
+	row := foldRow{z, fold, targets, weight}
+	if f.sums != nil {
+		return f.sums.add(ctx, row)
+	}
+	if len(f.rows) < f.dim {
+		row.z, row.targets = append([]float32(nil), z...), append([]int32(nil), targets...)
+		f.rows = append(f.rows, row)
+		return nil
+	}
+	f.sums = newFoldSums(len(f.weight), f.dim, f.targets, f.threads)
+	for _, early := range f.rows {
+		if err := f.sums.add(ctx, early); err != nil {
+			return err
+		}
+	}
+	f.rows = nil
+	return f.sums.add(ctx, row)
+}
+
+// CrossFit returns, for each fold, the fit to the others, and the fit to all. Every penalty is one of those given, for
+// all rows; fits to fewer rows take them as they are.
+func (f *Folds) CrossFit(ctx context.Context, penalties []float64) (each []Regression, all Regression, err error) {
+	folds := len(f.weight)
+	if folds < 3 || len(penalties) == 0 {
+		return nil, all, errors.New("cross-fitting needs three folds and a penalty")
+	}
+	for _, w := range f.weight {
+		if w == 0 {
+			return nil, all, errors.New("a fold without rows")
+		}
+	}
+	var by crossFitter = f.sums
+	if f.sums == nil {
+		by, err = newFoldKernel(ctx, f)
+	} else {
+		err = f.sums.finish(ctx)
+	}
+	if err != nil {
+		return nil, all, err
+	}
+	wrong, err := f.errors(ctx, by, penalties)
+	if err != nil {
+		return nil, all, err
+	}
+	total := make([]float64, len(penalties))
+	for k := range wrong {
+		add(total, wrong[k])
+	}
+	each = make([]Regression, folds+1)
+	fails := make([]error, folds+1)
+	err = par.For(ctx, f.threads, folds+1, func(k int) {
+		if k == 0 { // which has the most rows
+			each[folds], fails[folds] = by.fit(ctx, penalties[least(total)], -1)
+		} else {
+			each[k-1], fails[k-1] = by.fit(ctx, penalties[least(wrong[k-1])], k-1)
+		}
+	})
+	if err = errors.Join(append(fails, err)...); err != nil {
+		return nil, all, err
+	}
+	return each[:folds], each[folds], nil
+}
+
+// errors returns, for each fold k and penalty, the squared errors in the other folds j of the fits without k and j.
+func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64) ([][]float64, error) {
+	wrong := make([][]float64, len(f.weight))
+	for k := range wrong {
+		wrong[k] = make([]float64, len(penalties))
+	}
+	if len(penalties) == 1 {
+		return wrong, nil
+	}
+	type pair struct {
+		j, k     int
+		ofJ, ofK []float64
+		err      error
+	}
+	var pairs []pair
+	for k := range wrong {
+		for j := range k {
+			pairs = append(pairs, pair{j: j, k: k})
+		}
+	}
+	err := par.For(ctx, f.threads, len(pairs), func(i int) {
+		p := &pairs[i]
+		p.ofJ, p.ofK, p.err = by.errors(ctx, penalties, p.j, p.k)
+	})
+	for _, p := range pairs {
+		if err = errors.Join(err, p.err); err != nil {
+			return nil, err
+		}
+		add(wrong[p.k], p.ofJ)
+		add(wrong[p.j], p.ofK)
+	}
+	return wrong, err
+}
+
+func add(dst, x []float64) {
+	for i, v := range x {
+		dst[i] += v
+	}
+}
+
+func scale(x []float64, factor float64) {
+	for i := range x {
+		x[i] *= factor
+	}
+}
+
+// least is the place of the least value, the first of equal ones.
+func least(v []float64) int {
+	at := 0
+	for i := range v {
+		if v[i] < v[at] {
+			at = i
+		}
+	}
+	return at
+}

@@ -1,0 +1,239 @@
+// Cross-fitted ridge regression of more rows than columns: all sums are kept by fold, so that any choice of folds is
+// fitted, and the error of a fit in any fold is known, without another pass over the rows:
+//
+//	|y - W'z - bias|² over a fold = Σ|y|² - 2 Σ y(W'z + bias) + Σ|W'z + bias|²   in terms of Σzz', Σzy', Σz, Σy
+//
+// The sums of the folds of a system are added up once for all penalties.
+
+package linalg
+
+import (
+	"context"
+	"math"
+
+	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/vectors"
+)
+
+// foldSums is the sums over the rows of each fold.
+type foldSums struct {
+	dim, targets int
+
+	parts []foldSum
+}
+
+// foldSum is the sums over the rows of one fold.
+type foldSum struct {
+	rows  float64 // what they count
+	gram  *Gram
+	sum   []float64 // Σz
+	cross []float64 // Σzy', a row for each target
+	count []float64 // Σy
+	wait  vectors.Matrix
+}
+
+// newFoldSums is the sums over no rows yet.
+func newFoldSums(folds, dim, targets, threads int) *foldSums {
+	f := &foldSums{dim: dim, targets: targets, parts: make([]foldSum, folds)}
+	for k := range f.parts {
+		f.parts[k] = foldSum{
+			gram: NewGram(dim, threads), sum: make([]float64, dim), cross: make([]float64, targets*dim),
+			count: make([]float64, targets), wait: vectors.Matrix{Cols: dim, Data: make([]float32, 0, GramRows*dim)},
+		}
+	}
+	return f
+}
+
+// add takes a row into account.
+func (f *foldSums) add(ctx context.Context, r foldRow) error {
+	p := &f.parts[r.fold]
+	p.rows += r.weight
+	for j, v := range r.z {
+		p.sum[j] += float64(r.weight * float64(v))
+	}
+	for _, t := range r.targets {
+		p.count[t] += r.weight
+		cross := p.cross[int(t)*f.dim:][:f.dim]
+		for j, v := range r.z {
+			cross[j] += float64(r.weight * float64(v))
+		}
+	}
+	p.wait.Data = append(p.wait.Data, r.z...)
+	if root := float32(math.Sqrt(r.weight)); root != 1 {
+		last := p.wait.Data[len(p.wait.Data)-len(r.z):]
+		for j := range last {
+			last[j] *= root
+		}
+	}
+	if p.wait.Rows++; p.wait.Rows == GramRows {
+		return p.flush(ctx)
+	}
+	return nil
+}
+
+// flush adds the products of the rows that wait.
+func (p *foldSum) flush(ctx context.Context) error {
+	if p.wait.Rows == 0 {
+		return nil
+	}
+	err := p.gram.Add(ctx, MatrixView(p.wait))
+	p.wait.Rows, p.wait.Data = 0, p.wait.Data[:0]
+	return err
+}
+
+// finish adds what waits, and clears what is above the diagonals.
+func (f *foldSums) finish(ctx context.Context) error {
+	for k := range f.parts {
+		if err := f.parts[k].flush(ctx); err != nil {
+			return err
+		}
+		g := f.parts[k].gram.Lower()
+		for i := range f.dim {
+			clear(g.Row(i)[i+1:])
+		}
+	}
+	return nil
+}
+
+// foldSystem is the ridge systems of some folds, for any penalty.
+type foldSystem struct {
+	a, b       vectors.Matrix
+	mean, rate []float64
+	variance   float64 // mean of a column
+	factor     *ridge  // nil before the first penalty
+}
+
+// system adds up all folds but two, which may be the same one, or -1.
+func (f *foldSums) system(without, and int) *foldSystem {
+	d, c, n := f.dim, f.targets, 0.0
+	s := &foldSystem{mean: make([]float64, d), rate: make([]float64, c),
+		a: vectors.Matrix{Rows: d, Cols: d, Data: make([]float32, d*d)},
+		b: vectors.Matrix{Rows: d, Cols: c, Data: make([]float32, d*c)}}
+	cross := make([]float64, c*d)
+	var grams []vectors.Matrix
+	for k := range f.parts {
+		if k == without || k == and {
+			continue
+		}
+		p := &f.parts[k]
+		n += p.rows
+		add(s.mean, p.sum)
+		add(s.rate, p.count)
+		add(cross, p.cross)
+		grams = append(grams, p.gram.Lower())
+	}
+	share := 1 / n
+	scale(s.mean, share)
+	scale(s.rate, share)
+	sum := make([]float64, d)
+	trace := 0.0
+	for i := range d {
+		sum := sum[:i+1]
+		clear(sum)
+		for _, g := range grams {
+			for j, v := range g.Row(i)[:i+1] {
+				sum[j] += float64(v)
+			}
+		}
+		row, m := s.a.Row(i), s.mean[i]
+		for j, v := range sum {
+			row[j] = float32(float64(v*share) - float64(m*s.mean[j]))
+		}
+		trace += float64(row[i])
+	}
+	s.variance = trace / float64(d)
+	for t := range c {
+		for j, v := range cross[t*d : (t+1)*d] {
+			s.b.Data[j*c+t] = float32(float64(v*share) - float64(s.mean[j]*s.rate[t]))
+		}
+	}
+	return s
+}
+
+// factorFor returns the factor of a matrix with a penalty added, which replaces that of another penalty, if any.
+func factorFor(ctx context.Context, a vectors.Matrix, lambda float64, before *ridge) (*ridge, error) {
+	lambda = max(lambda, 1e-30)
+	if before != nil {
+		_, err := before.again(ctx, lambda)
+		return before, err
+	}
+	r, _, err := newRidge(ctx, 1, a, lambda)
+	return r, err
+}
+
+func copied(x vectors.Matrix) vectors.Matrix {
+	x.Data = append([]float32(nil), x.Data...)
+	return x
+}
+
+// solve is the fit with a penalty.
+func (s *foldSystem) solve(ctx context.Context, penalty float64) (r Regression, err error) {
+	if s.factor, err = factorFor(ctx, s.a, penalty*s.variance, s.factor); err != nil {
+		return r, err
+	}
+	b := copied(s.b)
+	if err := s.factor.solve(ctx, b); err != nil {
+		return r, err
+	}
+	c, d := b.Cols, b.Rows
+	r = Regression{Weight: vectors.Matrix{Rows: c, Cols: d, Data: make([]float32, c*d)}, Ridge: penalty,
+		Bias: append([]float64(nil), s.rate...)}
+	for t := range c {
+		row := r.Weight.Row(t)
+		for j := range row {
+			row[j] = b.Data[j*c+t]
+			r.Bias[t] -= float64(float64(row[j]) * s.mean[j])
+		}
+	}
+	return r, nil
+}
+
+func (f *foldSums) fit(ctx context.Context, penalty float64, without int) (Regression, error) {
+	return f.system(without, without).solve(ctx, penalty)
+}
+
+func (f *foldSums) errors(ctx context.Context, penalties []float64, j, k int) (ofJ, ofK []float64, err error) {
+	s := f.system(j, k)
+	for _, penalty := range penalties {
+		r, err := s.solve(ctx, penalty)
+		if err != nil {
+			return nil, nil, err
+		}
+		inJ, err := f.parts[j].error(ctx, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		inK, err := f.parts[k].error(ctx, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		ofJ, ofK = append(ofJ, inJ), append(ofK, inK)
+	}
+	return ofJ, ofK, nil
+}
+
+// error is the sum of the squared errors of a fit in the fold.
+func (p *foldSum) error(ctx context.Context, r Regression) (float64, error) {
+	c, d := r.Weight.Rows, r.Weight.Cols
+	g := p.gram.Lower()
+	// Of G, symmetric, only the lower triangle is there: w'Gw = 2 w'Lw - Σ w_j² G_jj.
+	product := make([]float32, d*c)
+	err := gemm.Mul(ctx, 1, gemm.RowMajor(d, c, product), MatrixView(g), MatrixView(r.Weight).T())
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for t := range c {
+		w, bias := r.Weight.Row(t), r.Bias[t]
+		square, along, with := 0.0, 0.0, 0.0
+		for j, v := range w {
+			v := float64(v)
+			square += float64(v * (float64(2*float64(product[j*c+t])) - float64(v*float64(g.Data[j*d+j]))))
+			along += float64(v * p.sum[j])
+			with += float64(v * p.cross[t*d+j])
+		}
+		sum += p.count[t] - float64(2*(with+float64(bias*p.count[t]))) +
+			square + float64(2*float64(bias*along)) + float64(float64(bias*bias)*p.rows)
+	}
+	return sum, nil
+}

@@ -1,0 +1,308 @@
+// Ridge systems, (A + λI) Z = B, for a symmetric A in single precision that may be large: 11,200 columns are 500 MB.
+// Cholesky by panels of columns, so that nearly all work is matrix products:
+//
+//	for each panel J of columns, from the left
+//		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short
+//		L_JJ                      the small factor     in double precision
+//		L_J  = A_J L_JJ'^-1       rows below J
+//
+// A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold,
+// and all begins anew from a copy of A in the other triangle; so does the factor for another ridge.
+
+package linalg
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/par"
+	"hashgrove/internal/vectors"
+)
+
+const (
+	ridgePanel = 96  // wider ones leave more to the small factor
+	ridgeDepth = 512 // columns of one product
+)
+
+// ridge is the factor L of A + λI = L L'.
+type ridge struct {
+	a        vectors.Matrix // L below the diagonal blocks, A above the diagonal
+	diagonal []float32      // of A
+	inverse  []float32      // of the diagonal blocks of L, ridgePanel² values each
+	scratch  []float32
+	threads  int
+}
+
+// newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and
+// overwrites it.
+func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
+	n := a.Rows
+	panels := (n + ridgePanel - 1) / ridgePanel
+	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel),
+		threads: threads}
+	for i := range n {
+		r.diagonal = append(r.diagonal, a.Data[i*n+i])
+	}
+	if err := r.mirror(ctx, true); err != nil {
+		return nil, 0, err
+	}
+	lambda, err := r.raise(ctx, lambda)
+	return r, lambda, err
+}
+
+// again factors A + λI for another λ, and returns the one that it took.
+func (r *ridge) again(ctx context.Context, lambda float64) (float64, error) {
+	if err := r.mirror(ctx, false); err != nil {
+		return 0, err
+	}
+	return r.raise(ctx, lambda)
+}
+
+// raise factors A + λI, with a greater λ if need be. The lower triangle must be that of A.
+func (r *ridge) raise(ctx context.Context, lambda float64) (float64, error) {
+	n := r.a.Rows
+	for {
+		for i, v := range r.diagonal {
+			r.a.Data[i*n+i] = float32(float64(v) + lambda)
+		}
+		ok, err := r.factor(ctx)
+		if ok || err != nil {
+			return lambda, err
+		}
+		top := max(float64(slices.Max(r.diagonal)), 0)
+		if lambda = max(10*lambda, 1e-7*top); !(lambda < math.MaxFloat32/32) {
+			return 0, errors.New("the covariances of the columns are too great: scale the vectors")
+		}
+		if err := r.mirror(ctx, false); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// mirror copies the lower triangle to the upper, or back.
+func (r *ridge) mirror(ctx context.Context, up bool) error {
+	const side = 64 // of the squares in which it is done
+	n, a := r.a.Rows, r.a.Data
+	return par.Blocks(ctx, r.threads, n, side, func(_, lo, hi int) {
+		for left := 0; left < hi; left += side {
+			for i := lo; i < hi; i++ {
+				for j := left; j < min(left+side, i); j++ {
+					if up {
+						a[j*n+i] = a[i*n+j]
+					} else {
+						a[i*n+j] = a[j*n+i]
+					}
+				}
+			}
+		}
+	})
+}
+
+// view is rows lo to hi and columns left to right of the matrix.
+func (r *ridge) view(lo, hi, left, right int) gemm.View {
+	n := r.a.Rows
+	return gemm.View{Rows: hi - lo, Cols: right - left, RowStep: n, ColStep: 1, Data: r.a.Data[lo*n+left:]}
+}
+
+// factor overwrites the lower triangle by L. It is not ok when a pivot is not positive.
+func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
+	n := r.a.Rows
+	for lo := 0; lo < n; lo += ridgePanel {
+		hi := min(lo+ridgePanel, n)
+		for k := 0; k < lo; k += ridgeDepth {
+			to := min(k+ridgeDepth, lo)
+			if err := r.subtract(ctx, r.view(lo, n, lo, hi), r.view(lo, n, k, to), r.view(lo, hi, k, to).T(), true); err != nil {
+				return false, err
+			}
+		}
+		inverse := r.inverseBlock(lo)
+		if !r.factorBlock(lo, hi, inverse) {
+			return false, ctx.Err()
+		}
+		if hi == n {
+			break
+		}
+		below := gemm.RowMajor(n-hi, hi-lo, r.scratch)
+		if err := gemm.Mul(ctx, r.threads, below, r.view(hi, n, lo, hi), inverse.T()); err != nil {
+			return false, err
+		}
+		for i := hi; i < n; i++ {
+			copy(r.a.Row(i)[lo:hi], below.Data[(i-hi)*(hi-lo):][:hi-lo])
+		}
+	}
+	return true, nil
+}
+
+// inverseBlock is the inverse of the diagonal block from row lo on.
+func (r *ridge) inverseBlock(lo int) gemm.View {
+	w := min(ridgePanel, r.a.Rows-lo)
+	return gemm.RowMajor(w, w, r.inverse[lo*ridgePanel:])
+}
+
+// subtract sets c -= a b, or only its lower triangle.
+func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) error {
+	if len(r.scratch) < c.Rows*c.Cols {
+		r.scratch = make([]float32, c.Rows*c.Cols)
+	}
+	product := gemm.RowMajor(c.Rows, c.Cols, r.scratch)
+	if err := gemm.Mul(ctx, r.threads, product, a, b); err != nil {
+		return err
+	}
+	return par.Blocks(ctx, r.threads, c.Rows, 64, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			cols := c.Cols
+			if lower {
+				cols = min(cols, i+1)
+			}
+			row := c.Data[i*c.RowStep:][:cols]
+			for j, v := range product.Data[i*c.Cols:][:cols] {
+				row[j] -= v
+			}
+		}
+	})
+}
+
+// factorBlock factors the diagonal block of rows lo to hi and inverts the factor.
+func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
+	w := hi - lo
+	l := make([]float64, w*w)
+	for i := range w {
+		for j := range i + 1 {
+			sum := float64(r.a.Row(lo + i)[lo+j])
+			for k, v := range l[j*w : j*w+j] {
+				sum -= float64(l[i*w+k] * v)
+			}
+			if j < i {
+				l[i*w+j] = sum / l[j*w+j]
+				continue
+			}
+			if !(sum > 0) || math.IsInf(sum, 0) {
+				return false
+			}
+			l[i*w+i] = math.Sqrt(sum)
+		}
+	}
+	// Row i of the inverse, from the rows above: Σ_k l_ik inverse_k = the unit vector.
+	v := make([]float64, w*w)
+	for i := range w {
+		row := v[i*w : (i+1)*w]
+		for k := range i {
+			f := l[i*w+k]
+			for j, above := range v[k*w : k*w+k+1] {
+				row[j] -= float64(f * above)
+			}
+		}
+		row[i] = 1
+		for j := range i + 1 {
+			row[j] /= l[i*w+i]
+			inverse.Data[i*w+j] = float32(row[j])
+		}
+		clear(inverse.Data[i*w+i+1 : (i+1)*w])
+	}
+	return true
+}
+
+// solve overwrites B by Z.
+func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
+	n := r.a.Rows
+	rows := func(lo, hi int) gemm.View { return MatrixView(b.Slice(lo, hi)) }
+	apply := func(lo, hi int, inverse gemm.View) error {
+		copied := append([]float32(nil), b.Slice(lo, hi).Data...)
+		return gemm.Mul(ctx, r.threads, rows(lo, hi), inverse, gemm.RowMajor(hi-lo, b.Cols, copied))
+	}
+	for lo := 0; lo < n; lo += ridgePanel {
+		hi := min(lo+ridgePanel, n)
+		for k := 0; k < lo; k += ridgeDepth {
+			to := min(k+ridgeDepth, lo)
+			if err := r.subtract(ctx, rows(lo, hi), r.view(lo, hi, k, to), rows(k, to), false); err != nil {
+				return err
+			}
+		}
+		if err := apply(lo, hi, r.inverseBlock(lo)); err != nil {
+			return err
+		}
+	}
+	for lo := (n - 1) / ridgePanel * ridgePanel; lo >= 0; lo -= ridgePanel {
+		hi := min(lo+ridgePanel, n)
+		for k := hi; k < n; k += ridgeDepth {
+			to := min(k+ridgeDepth, n)
+			if err := r.subtract(ctx, rows(lo, hi), r.view(k, to, lo, hi).T(), rows(k, to), false); err != nil {
+				return err
+			}
+		}
+		if err := apply(lo, hi, r.inverseBlock(lo).T()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of
+// the work is spared. With few hundred rows at a time the sums of the products are short, and so is their error.
+type Gram struct {
+	sum     vectors.Matrix
+	threads int
+	part    []float32
+}
+
+const (
+	gramPanel = 1024
+	GramRows  = 1024 // to add at a time
+)
+
+// NewGram is the sum of no products yet, of the given number of columns.
+func NewGram(side, threads int) *Gram {
+	return &Gram{sum: vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, threads: threads}
+}
+
+// Add adds x'x.
+func (g *Gram) Add(ctx context.Context, x gemm.View) error {
+	n := g.sum.Cols
+	for lo := 0; lo < n; lo += gramPanel {
+		hi := min(lo+gramPanel, n)
+		if need := (n - lo) * (hi - lo); len(g.part) < need {
+			g.part = make([]float32, need)
+		}
+		panel := gemm.View{Rows: x.Rows, Cols: hi - lo, RowStep: x.RowStep, ColStep: x.ColStep, Data: x.Data[lo*x.ColStep:]}
+		left := gemm.View{Rows: n - lo, Cols: x.Rows, RowStep: x.ColStep, ColStep: x.RowStep, Data: x.Data[lo*x.ColStep:]}
+		if err := gemm.Mul(ctx, g.threads, gemm.RowMajor(n-lo, hi-lo, g.part), left, panel); err != nil {
+			return err
+		}
+		err := par.Blocks(ctx, g.threads, n-lo, 64, func(_, from, to int) {
+			for i := from; i < to; i++ {
+				row := g.sum.Row(lo + i)[lo:hi]
+				for j, v := range g.part[i*(hi-lo):][:hi-lo] {
+					row[j] += v
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lower lends the sum, of which the lower triangle is filled in.
+func (g *Gram) Lower() vectors.Matrix { return g.sum }
+
+// Solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
+func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
+	for i := range g.sum.Data {
+		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
+	}
+	g.part = nil
+	return SolveRidge(ctx, g.threads, g.sum, lambda, b)
+}
+
+// SolveRidge overwrites b by (a + ridge I)^-1 b, and a, of which the lower triangle must be filled in, by anything.
+func SolveRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64, b vectors.Matrix) error {
+	r, _, err := newRidge(ctx, threads, a, lambda)
+	if err != nil {
+		return err
+	}
+	return r.solve(ctx, b)
+}

@@ -1,0 +1,128 @@
+// Principal components, and the rotation of ITQ that turns an embedding into bits.
+
+package solve
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/par"
+	"hashgrove/internal/vectors"
+)
+
+// SmallSide is the greatest number of dimensions whose covariance is formed.
+const SmallSide = 512
+
+// PrincipalComponents returns the map to the first k principal components, and their variances.
+func PrincipalComponents(ctx context.Context, x vectors.Source, k int, seed uint64,
+	threads int) (*model.Affine, []float64, error) {
+	d := x.Dim()
+	if err := CheckSize(max(k, 1), d); err != nil {
+		return nil, nil, err
+	}
+	centre, err := Mean(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	var values []float64
+	var basis *mat.Dense
+	if d <= SmallSide {
+		c, _, err := linalg.Covariance(ctx, x, centre, threads)
+		if err != nil {
+			return nil, nil, err
+		}
+		if values, basis, err = linalg.AllEigenvectors(c); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		rows, err := countRows(ctx, x)
+		if err != nil {
+			return nil, nil, err
+		}
+		// Single precision carries no finer tolerance, and components a little mixed with their neighbours serve as well.
+		e, err := linalg.TopEigenvectors(ctx, d, k, linalg.CovarianceProduct(x, centre, rows, threads),
+			linalg.TopOptions{Tolerance: 1e-4, Products: 8*k + 400, Seed: seed, Threads: threads})
+		if err != nil {
+			return nil, nil, err
+		}
+		values, basis = e.Values, e.Vectors
+	}
+	return &model.Affine{Weight: linalg.Single(basis).Slice(0, k), Mean: centre}, values[:k], nil
+}
+
+// RotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many
+// as V has columns, and the loss Q of every step. Where V has fewer columns than there are bits the missing ones are
+// zeros.
+func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64,
+	threads int) (*mat.Dense, []float64, error) {
+	if v.Cols > bits || steps < 1 {
+		panic("solve: a rotation of more columns than bits, or in no steps")
+	}
+	const block = 1024 // rows whose products are summed in single precision
+	blocks := (v.Rows + block - 1) / block
+	k := v.Cols
+	r := linalg.RandomRotation(bits, seed)
+	parts, losses := make([]float32, blocks*k*bits), make([]float64, blocks)
+	var history []float64
+	for range steps {
+		right := gemm.PackRight(linalg.MatrixView(linalg.Single(r).Slice(0, k)))
+		err := par.Blocks(ctx, threads, v.Rows, block, func(n, lo, hi int) {
+			b := make([]float32, (hi-lo)*bits)
+			x := gemm.RowMajor(hi-lo, k, v.Slice(lo, hi).Data)
+			// One thread, and a context that never ends: no error.
+			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, bits, b), x, right)
+			loss := 0.0
+			for i, y := range b {
+				b[i] = 1
+				if y < 0 {
+					b[i] = -1
+				}
+				loss += float64(float64(b[i]-y) * float64(b[i]-y))
+			}
+			losses[n] = loss
+			_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(k, bits, parts[n*k*bits:]), x.T(), gemm.RowMajor(hi-lo, bits, b))
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		vb, loss := mat.NewDense(bits, bits, nil), 0.0
+		for n := range blocks {
+			loss += losses[n]
+			for i := range k {
+				row := vb.RawRowView(i)
+				for j, p := range parts[(n*k+i)*bits:][:bits] {
+					row[j] += float64(p)
+				}
+			}
+		}
+		history = append(history, loss)
+		if r, err = linalg.PolarFactor(vb); err != nil {
+			return nil, nil, err
+		}
+	}
+	return mat.DenseCopyOf(r.Slice(0, k, 0, bits)), history, nil
+}
+
+// RotatedRows returns the rows of R' P: the weights of the bits when P maps to the embedding that R rotates.
+func RotatedRows(r *mat.Dense, p vectors.Matrix) []float32 {
+	_, bits := r.Dims()
+	w := make([]float32, bits*p.Cols)
+	sum := make([]float64, p.Cols)
+	for b := range bits {
+		clear(sum)
+		for k := range p.Rows {
+			f := r.At(k, b)
+			for j, v := range p.Row(k) {
+				sum[j] += float64(f * float64(v))
+			}
+		}
+		for j, s := range sum {
+			w[b*p.Cols+j] = float32(s)
+		}
+	}
+	return w
+}

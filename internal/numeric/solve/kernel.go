@@ -1,0 +1,169 @@
+// Gaussian features: similarities with anchors, the vectors that KSH, SDH, FSDH and kernel TSH learn from.
+//
+//	k_q(x) = exp(-|x - a_q|² / width) - mean_q,   q = 1..m
+//
+// The anchors a are rows drawn at random; the width is twice the mean squared distance of a row from an anchor (KSH's
+// rule) unless given; the means are over all rows, so that features are centred.
+//
+//	anchors    one pass, m rows kept
+//	width      one pass; the mean over all n·m pairs follows from means and squares:
+//	           E|x - a|² = E|x - E x|² + E|a - E a|² + |E x - E a|²
+//	means      one pass through the kernel                  O(n · m · dim)
+//	features   one pass through the kernel, of the rows to learn from
+
+package solve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/par"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// CheckAnchors reports a projection of similarities with anchors that cannot be made.
+func CheckAnchors(bits, anchors int) error {
+	if anchors < 1 || anchors > MaxWeights {
+		return fault.New("wrong-count", "%d anchors: give a positive number up to %d", anchors, MaxWeights)
+	}
+	return CheckSize(bits, anchors)
+}
+
+// KernelOptions are the options of a Gaussian kernel.
+type KernelOptions struct {
+	Anchors int     // drawn at random; all rows when there are no more
+	Width   float64 // of exp(-|x - a|² / width); 0 means twice the mean squared distance
+	Seed    uint64  // of the anchors
+	Threads int     // 0 for all cores
+}
+
+// GaussianKernel makes a centred kernel from a source of the given number of rows.
+func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOptions) (*model.Kernel, error) {
+	width := o.Width
+	if math.IsNaN(width) || width < 0 || width > math.MaxFloat32 {
+		return nil, fmt.Errorf("a kernel of width %v: give a positive number, or 0 for twice the mean squared distance",
+			width)
+	}
+	a, err := DrawRows(ctx, x, rows, o.Anchors, rand.New(rand.NewPCG(o.Seed, 'A')))
+	if err != nil {
+		return nil, err
+	}
+	if width == 0 {
+		mean, err := meanDistance(ctx, x, a)
+		if err != nil {
+			return nil, err
+		}
+		width = max(2*mean, math.SmallestNonzeroFloat32) // 0 when all rows are equal
+	}
+	k := &model.Kernel{Anchors: a, Width: float32(width)}
+	if err := k.Check(); err != nil {
+		return nil, err
+	}
+	sum := make([]float64, a.Rows)
+	err = eachThrough(ctx, x, o.Threads, k, func(_ int, y vectors.Matrix) {
+		for i := range y.Rows {
+			for q, v := range y.Row(i) {
+				sum[q] += float64(v) / float64(rows)
+			}
+		}
+	})
+	return &model.Kernel{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
+}
+
+// KernelFeatures makes a centred kernel from all the data, and the features of the rows to learn from.
+func KernelFeatures(
+	ctx context.Context, all, rows *supervision.Data, o KernelOptions,
+) (*model.Kernel, Features, error) {
+	kernel, err := GaussianKernel(ctx, all.Source, all.Rows, o)
+	if err != nil {
+		return nil, Features{}, err
+	}
+	k, err := ReadThrough(ctx, rows.Source, rows.Rows, o.Threads, kernel)
+	return kernel, Features{k, o.Threads}, err
+}
+
+// meanDistance is the mean squared distance of a row of x from a row of a.
+func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (float64, error) {
+	mx, vx, err := spread(ctx, x)
+	if err != nil {
+		return 0, err
+	}
+	ma, va, err := spread(ctx, a)
+	if err != nil {
+		return 0, err
+	}
+	d := vx + va
+	for j, m := range mx {
+		d += float64((m - ma[j]) * (m - ma[j]))
+	}
+	return d, nil
+}
+
+// Features is K, with products on several cores.
+type Features struct {
+	K       vectors.Matrix
+	Threads int
+}
+
+// forwardRows is the number of rows of one turn. The sums of backward depend on it, so it is fixed.
+const forwardRows = 128
+
+// Times sets y = K a.
+func (f Features) Times(ctx context.Context, a, y []float64) error {
+	single := linalg.Float32s(a)
+	return par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			y[i] = linalg.Dot32(f.K.Row(i), single)
+		}
+	})
+}
+
+// TransposeTimes sets a = K' y.
+func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
+	single := linalg.Float32s(y)
+	parts := make([][]float32, (f.K.Rows+forwardRows-1)/forwardRows)
+	err := par.Blocks(ctx, f.Threads, f.K.Rows, forwardRows, func(b, lo, hi int) {
+		parts[b] = make([]float32, f.K.Cols)
+		for i := lo; i < hi; i++ {
+			linalg.Axpy32(single[i], f.K.Row(i), parts[b])
+		}
+	})
+	clear(a)
+	for _, p := range parts {
+		for j, v := range p {
+			a[j] += float64(v)
+		}
+	}
+	return err
+}
+
+// RidgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, or ten times as
+// much until single precision allows it.
+func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
+	m := f.K.Cols
+	for {
+		gram, err := linalg.TransposeProduct(ctx, f.Threads, f.K, f.K)
+		if err != nil {
+			return nil, err
+		}
+		trace := 0.0
+		for q := range m {
+			trace += gram[q*m+q]
+		}
+		if !(trace > 0) {
+			return nil, errors.New("all rows to learn from have the same features")
+		}
+		c, err := linalg.NewCholesky(ctx, gram, m, share*trace/float64(m), f.Threads)
+		if !errors.Is(err, linalg.ErrNotPositive) || share > 1 {
+			return c, err
+		}
+		share *= 10
+	}
+}

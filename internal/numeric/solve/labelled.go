@@ -1,0 +1,88 @@
+// What a supervised method learns from: some rows of the data, and which of them are similar.
+
+package solve
+
+import (
+	"math/rand/v2"
+
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/supervision"
+)
+
+// Labelled is the chosen rows of the data.
+type Labelled struct {
+	*supervision.Data
+	Y affinity.Matrix // of the chosen rows
+}
+
+// DrawLabelled draws rows from the data: want of them, or all when want is negative or there are no more. Of data
+// with pairs only rows that are in a pair are drawn. It reads nothing.
+func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error) {
+	if err := d.Trainable(); err != nil {
+		return nil, err
+	}
+	used := *d
+	used.Supervision = d.Used()
+	part := &used
+	paired := make([]bool, d.Rows)
+	for _, p := range d.Pairs {
+		paired[p.A], paired[p.B] = true, true
+	}
+	var rows []int
+	for i, yes := range paired {
+		if yes || d.Pairs == nil {
+			rows = append(rows, i)
+		}
+	}
+	if want < 0 {
+		want = len(rows)
+	}
+	if min(want, len(rows)) < d.Rows {
+		keep := make([]bool, d.Rows)
+		for _, k := range DrawDistinct(len(rows), want, rand.New(rand.NewPCG(seed, 'L'))) {
+			keep[rows[k]] = true
+		}
+		part = used.Only(keep)
+	}
+	y, err := part.Affinity(part.Rows)
+	return &Labelled{part, y}, err
+}
+
+// Targets is what rows are to be recognised as: a class, or any number of tags, for each.
+type Targets struct {
+	Classes int
+	Start   []int // row i has Of[Start[i]:Start[i+1]]
+	Of      []int32
+	Several bool // any number of them: each is a question of its own
+}
+
+// Row lends the classes or tags of row i.
+func (t Targets) Row(i int) []int32 { return t.Of[t.Start[i]:t.Start[i+1]] }
+
+// Counts is the number of rows of each class or tag.
+func (t Targets) Counts() []float64 {
+	n := make([]float64, t.Classes)
+	for _, c := range t.Of {
+		n[c]++
+	}
+	return n
+}
+
+// Rows is the number of rows.
+func (t Targets) Rows() int { return len(t.Start) - 1 }
+
+// Targets is what the labels or tags of the rows say; labels come first.
+func (l *Labelled) Targets() (Targets, error) {
+	switch {
+	case l.Labels != nil:
+		t := Targets{Classes: len(l.Labels.Names), Start: make([]int, l.Rows+1), Of: l.Labels.Class}
+		for i := range t.Start {
+			t.Start[i] = i
+		}
+		return t, nil
+	case l.Tags != nil:
+		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
+	}
+	return Targets{}, fault.New("only-pairs", "there are only pairs of rows, and this method learns from classes or tags")
+}

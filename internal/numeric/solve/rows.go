@@ -1,0 +1,130 @@
+// Rows of a source in memory: all of them, or some drawn at random; as they are, or through a map.
+
+package solve
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// MaxValues bounds the values that a method keeps in memory: 4 GB of float32.
+const MaxValues = 1 << 30
+
+// ReadRows reads a source of the given number of rows into memory.
+func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, error) {
+	if int64(rows)*int64(x.Dim()) > MaxValues {
+		return vectors.Matrix{}, fmt.Errorf("%d rows of %d values do not fit into memory: learn from fewer rows", rows,
+			x.Dim())
+	}
+	m := vectors.Matrix{Cols: x.Dim(), Data: make([]float32, 0, rows*x.Dim())}
+	for c, err := range x.Chunks(ctx) {
+		if err != nil {
+			return vectors.Matrix{}, err
+		}
+		if m.Rows += c.X.Rows; m.Rows > rows {
+			break
+		}
+		m.Data = append(m.Data, c.X.Data...)
+	}
+	return m, vectors.CheckRows(m.Rows, rows)
+}
+
+// DrawDistinct returns want different numbers below n, or all when there are no more, in the order they are drawn.
+func DrawDistinct(n, want int, rng *rand.Rand) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	want = min(want, n)
+	for i := range want { // the first steps of a shuffle
+		j := i + rng.IntN(n-i)
+		list[i], list[j] = list[j], list[i]
+	}
+	return list[:want]
+}
+
+// SampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the
+// source once for their number and once for the rows.
+func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
+	n, err := countRows(ctx, x)
+	if err != nil {
+		return vectors.Matrix{}, err
+	}
+	if n == 0 {
+		return vectors.Matrix{}, fault.New("no-rows", "there are no rows to learn from")
+	}
+	return DrawRows(ctx, x, n, want, rand.New(rand.NewPCG(seed, 'S')))
+}
+
+// DrawRows reads want rows of a source of the given number of rows, drawn at random but in order, or all when there are
+// no more.
+func DrawRows(ctx context.Context, x vectors.Source, rows, want int, rng *rand.Rand) (vectors.Matrix, error) {
+	keep := make([]bool, rows)
+	for _, i := range DrawDistinct(rows, want, rng) {
+		keep[i] = true
+	}
+	return ReadRows(ctx, vectors.Select(x, keep), min(want, rows))
+}
+
+// countRows reads a source for the number of its rows.
+func countRows(ctx context.Context, x vectors.Source) (int, error) {
+	switch m := x.(type) {
+	case vectors.Matrix:
+		return m.Rows, nil
+	case vectors.Table:
+		return m.X.Rows, nil
+	case *supervision.Data:
+		return m.Rows, nil
+	}
+	n := 0
+	for c, err := range x.Chunks(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n += c.X.Rows
+	}
+	return n, nil
+}
+
+// ReadThrough reads a source of the given number of rows through a map.
+func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m model.Map) (vectors.Matrix, error) {
+	if rows > MaxValues/m.Out() {
+		return vectors.Matrix{}, fmt.Errorf("%d features of %d rows do not fit into memory: learn from fewer rows or "+
+			"with fewer anchors", m.Out(), rows)
+	}
+	out := vectors.Matrix{Rows: rows, Cols: m.Out(), Data: make([]float32, rows*m.Out())}
+	n := 0
+	err := eachThrough(ctx, x, threads, m, func(first int, y vectors.Matrix) {
+		if n = first + y.Rows; n <= rows {
+			copy(out.Data[first*out.Cols:], y.Data)
+		}
+	})
+	if err != nil {
+		return out, err
+	}
+	return out, vectors.CheckRows(n, rows)
+}
+
+// eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for
+// all cores.
+func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map,
+	f func(first int, y vectors.Matrix)) error {
+	for b, err := range linalg.Blocks(ctx, x, 1024) {
+		if err != nil {
+			return err
+		}
+		y, err := model.Transform(ctx, threads, b.X, m)
+		if err != nil {
+			return err
+		}
+		f(b.First, y)
+	}
+	return nil
+}

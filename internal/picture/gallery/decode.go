@@ -1,0 +1,227 @@
+package gallery
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+	"golang.org/x/image/webp"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/picture"
+)
+
+const (
+	maxEncoded = 512 << 20 // bytes of a file, before memory is taken for it
+
+	// A picture with more is decoded alone, so that memory is bounded by one of them, not by one per core.
+	largePixels, largeEncoded = 1 << 24, 32 << 20
+)
+
+// codec is an encoding of pictures.
+type codec struct {
+	name   string
+	looks  func(head []byte) bool // at the first sniffed bytes
+	config func(r io.Reader) (image.Config, error)
+	decode func(r io.Reader) (image.Image, error)
+}
+
+// sniffed is how many bytes tell the encoding.
+const sniffed = 32
+
+// codecs are listed here and not registered with package image, so that a program that imports this package decides
+// for itself what image.Decode understands. TIFF is the last: raw files of cameras begin like it.
+var codecs = []codec{
+	{"JPEG", begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode},
+	{"PNG", begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode},
+	{"GIF", begins("GIF87a", "GIF89a"), gif.DecodeConfig, gif.Decode},
+	{"WebP", looksWebP, webp.DecodeConfig, decodeWebP},
+	{"BMP", looksBMP, bmp.DecodeConfig, bmp.Decode},
+	{"TIFF", begins("II*\x00", "MM\x00*"), tiff.DecodeConfig, tiff.Decode},
+}
+
+// codecNames is the encodings for a sentence.
+const codecNames = "JPEG, PNG, GIF, BMP, TIFF or WebP"
+
+func begins(with ...string) func(head []byte) bool {
+	return func(head []byte) bool {
+		return slices.ContainsFunc(with, func(s string) bool { return bytes.HasPrefix(head, []byte(s)) })
+	}
+}
+
+func looksWebP(h []byte) bool {
+	return len(h) >= 12 && string(h[:4]) == "RIFF" && string(h[8:12]) == "WEBP"
+}
+
+// looksBMP asks for more than the two letters, with which a text may begin as well: zeros where they belong and a
+// length of the second head that was ever in use.
+func looksBMP(h []byte) bool {
+	if len(h) < 18 || string(h[:2]) != "BM" || binary.LittleEndian.Uint32(h[6:]) != 0 {
+		return false
+	}
+	return slices.Contains([]uint32{12, 16, 40, 52, 56, 64, 108, 124}, binary.LittleEndian.Uint32(h[14:]))
+}
+
+// decodeWebP mends what golang.org/issue/40173 is about: the decoder hands out brightness from 16 to 235 and colours
+// from 16 to 240, as video has them, in an image whose ranges are those of JPEG, 0 to 255.
+func decodeWebP(r io.Reader) (image.Image, error) {
+	img, err := webp.Decode(r)
+	switch m := img.(type) {
+	case *image.YCbCr:
+		fullRange(m)
+	case *image.NYCbCrA:
+		fullRange(&m.YCbCr)
+	}
+	return img, err
+}
+
+func fullRange(m *image.YCbCr) {
+	var bright, colour [256]uint8
+	for v := range 256 {
+		bright[v] = uint8(min(max(((v-16)*2*255+219)/(2*219), 0), 255))
+		colour[v] = uint8(min(max((v*2*255-128*2*255+128*2*224+224)/(2*224), 0), 255))
+	}
+	for i, v := range m.Y {
+		m.Y[i] = bright[v]
+	}
+	for i, v := range m.Cb {
+		m.Cb[i] = colour[v]
+	}
+	for i, v := range m.Cr {
+		m.Cr[i] = colour[v]
+	}
+}
+
+// sniff finds the encoding, or returns nil.
+func sniff(head []byte) *codec {
+	for i := range codecs {
+		if codecs[i].looks(head) {
+			return &codecs[i]
+		}
+	}
+	return nil
+}
+
+// Endings are those of picture files that can be read.
+var Endings = []string{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff"}
+
+// foreignEndings are those of picture files that cannot be read and are not passed over in silence.
+var foreignEndings = []string{".heic", ".heif", ".avif", ".jxl", ".jp2", ".svg"}
+
+// Promises reports a name with the ending of a picture.
+func Promises(name string) bool {
+	ending := strings.ToLower(path.Ext(name))
+	return slices.Contains(Endings, ending) || slices.Contains(foreignEndings, ending)
+}
+
+// isPicture decides whether a file is taken for a picture: by its name, or else by how it begins. A broken file with
+// the name of a picture is a broken picture; any other file that is none is no concern.
+func isPicture(name string, head func() []byte) bool {
+	if Promises(name) {
+		return true
+	}
+	c := sniff(head())
+	return c != nil && c.name != "TIFF"
+}
+
+// Looks reports a single picture, by its name and how it begins.
+func Looks(name string, head []byte) bool {
+	return isPicture("", func() []byte { return head[:min(len(head), sniffed)] }) || Promises(name) && sniff(head) != nil
+}
+
+// Row decodes a picture of at most that many pixels and prepares it.
+func Row(p picture.Preparation, encoded []byte, pixels int) ([]uint8, error) {
+	row := make([]uint8, p.Values())
+	return row, decoder{Preparation: p, limit: pixels}.decode(row, "", encoded)
+}
+
+// decoder makes rows of encoded pictures.
+type decoder struct {
+	picture.Preparation
+	limit int         // pixels; 0 means picture.MaxPixels
+	large *sync.Mutex // held while a large picture is decoded
+}
+
+// decode makes the row of an encoded picture. The name only serves the message.
+func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
+	c := sniff(b[:min(len(b), sniffed)])
+	switch ending := strings.ToLower(path.Ext(name)); {
+	case len(b) == 0:
+		return fault.New("empty-file", "is empty")
+	case c == nil && slices.Contains(foreignEndings, ending):
+		return fault.New("unread-picture",
+			"is a picture of a kind that is not read (%s): convert it to JPEG or PNG", ending[1:])
+	case c == nil:
+		return fault.New("not-a-picture", "is not a picture: it does not begin like %s", codecNames)
+	}
+	// A slip of a decoder, met by a hostile file, must not end the reading of a million others.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("is a broken %s file (%v)", c.name, p)
+		}
+	}()
+	config, err := c.config(bytes.NewReader(b))
+	if err != nil {
+		return c.broken(err)
+	}
+	limit := cmp.Or(d.limit, picture.MaxPixels)
+	w, h := config.Width, config.Height
+	switch {
+	case w < 1 || h < 1:
+		return fmt.Errorf("is a %s file without pixels", c.name)
+	case w > picture.MaxSide || h > picture.MaxSide:
+		return fault.New("too-many-pixels",
+			"claims %d x %d pixels: more than %d on a side are refused", w, h, picture.MaxSide)
+	case w*h > limit:
+		return fault.New("too-many-pixels",
+			"claims %d x %d pixels: more than %d megapixels are refused", w, h, limit/1_000_000)
+	}
+	if c.name == "JPEG" && jpegScans(b) > maxScans {
+		return fault.New("too-many-scans",
+			"is a JPEG file of more than %d scans, which would take long: save it again", maxScans)
+	}
+	if d.large != nil && w*h > largePixels {
+		d.large.Lock()
+		defer d.large.Unlock()
+	}
+	img, err := c.decode(bytes.NewReader(b))
+	if err != nil {
+		return c.broken(err)
+	}
+	screen := image.Rect(0, 0, w, h)
+	if c.name == "GIF" && img.Bounds() != screen {
+		// The first picture of a GIF file may cover a part of the screen only; the rest is transparent.
+		all := image.NewRGBA(screen)
+		draw.Draw(all, img.Bounds(), img, img.Bounds().Min, draw.Src)
+		img = all
+	}
+	if img.Bounds() != screen {
+		return fmt.Errorf("is a broken %s file: %d x %d pixels were promised, %d x %d are there",
+			c.name, w, h, img.Bounds().Dx(), img.Bounds().Dy())
+	}
+	return d.FromImage(dst, img, orientation(c.name, b))
+}
+
+// broken puts the error of a decoder into words.
+func (c *codec) broken(err error) error {
+	// Package png tells the end of a file in words only.
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		strings.HasSuffix(err.Error(), io.ErrUnexpectedEOF.Error()) {
+		return fault.New("cut-off", "is cut off: the %s data end too early", c.name)
+	}
+	return fault.New("damaged", "cannot be decoded as %s (%w)", c.name, err)
+}

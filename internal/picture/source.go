@@ -1,0 +1,98 @@
+package picture
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"hashgrove/internal/vectors"
+)
+
+// Chunk is a run of consecutive pictures of a Source. It is lent: everything in it is valid until the next chunk.
+type Chunk struct {
+	vectors.Chunk         // what is known about the pictures: X has their number and no values
+	Pix           []uint8 // a row of the source's Shape for each
+}
+
+// Slice lends pictures lo to hi.
+func (c Chunk) Slice(lo, hi int) Chunk {
+	size := len(c.Pix) / max(c.X.Rows, 1)
+	return Chunk{c.Chunk.Slice(lo, hi), c.Pix[lo*size : hi*size]}
+}
+
+// Source yields pictures in order, any number of times, in bounded memory. As a source of vectors it yields their
+// pixels.
+type Source interface {
+	vectors.Source
+	// Preparation is how every picture became a row. It has no shape when the rows are not pictures.
+	Preparation() Preparation
+	// Pictures yields all pictures in order. After an error nothing more is yielded.
+	Pictures(ctx context.Context) iter.Seq2[Chunk, error]
+}
+
+// Of is the source of the pictures whose pixels are the vectors of src, if they are: a data set of pictures has it.
+func Of(src vectors.Source) (Source, bool) {
+	pictures, ok := src.(Source)
+	return pictures, ok && pictures.Preparation().Shape != Shape{}
+}
+
+// PreparationOf is how the pictures were prepared that vectors, pixels or features, were made from; nil for vectors
+// that were not made from pictures. A model that is learned from such vectors keeps it.
+func PreparationOf(src vectors.Source) *Preparation {
+	if from, ok := vectors.Find[interface{ Preparation() Preparation }](src); ok {
+		if p := from.Preparation(); p.Shape != (Shape{}) {
+			return &p
+		}
+	}
+	return nil
+}
+
+// Pixels yields pictures as vectors, for the Chunks of a Source.
+func Pixels(ctx context.Context, pictures Source) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		var x []float32
+		for c, err := range pictures.Pictures(ctx) {
+			x = slices.Grow(x[:0], len(c.Pix))[:len(c.Pix)]
+			for i, b := range c.Pix {
+				x[i] = float32(b)
+			}
+			c.X.Cols, c.X.Data = pictures.Dim(), x
+			if !yield(c.Chunk, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// FromVectors is the source of pictures whose pixels, whole numbers from 0 to 255, are the rows of a source of vectors.
+func FromVectors(src vectors.Source, shape Shape) Source {
+	if src.Dim() != shape.Values() {
+		panic("picture: rows of another length than the pictures")
+	}
+	return fromVectors{src, shape}
+}
+
+type fromVectors struct {
+	vectors.Source
+	shape Shape
+}
+
+func (v fromVectors) Preparation() Preparation { return Preparation{Shape: v.shape} }
+
+func (v fromVectors) Unwrap() vectors.Source { return v.Source }
+
+func (v fromVectors) Pictures(ctx context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		var pix []uint8
+		for c, err := range v.Source.Chunks(ctx) {
+			pix = slices.Grow(pix[:0], len(c.X.Data))[:len(c.X.Data)]
+			for i, x := range c.X.Data {
+				pix[i] = uint8(x)
+			}
+			c.X = vectors.Matrix{Rows: c.X.Rows}
+			if !yield(Chunk{c, pix}, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package chrome
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"hashgrove/internal/testkit/needs"
+)
+
+// AxeScript is axe-core, the checker of accessibility, as make setup has fetched it.
+var AxeScript = sync.OnceValues(func() (string, error) {
+	folder, err := needs.FindPackage(needs.Axe)
+	if err != nil {
+		return "", err
+	}
+	script, err := os.ReadFile(filepath.Join(folder, "axe.min.js"))
+	return string(script), err
+})
+
+// CheckAxe lets axe look at the page as it is. Only trifles are allowed. Where axe was not fetched nobody looks, unless
+// that is required.
+func (p *Page) CheckAxe(where string) {
+	p.Helper()
+	script, err := AxeScript()
+	if err != nil {
+		needs.Missing(p.T, needs.Axe, "accessibility is not checked with axe:", err)
+		return
+	}
+	for _, f := range p.Axe(script) {
+		if f.Impact != "minor" {
+			p.Errorf("%s: axe reports %s (%s): %s %q", where, f.ID, f.Impact, f.Help, f.Nodes)
+		}
+	}
+}
+
+// Finding is a rule of axe that the page breaks, and where.
+type Finding struct {
+	ID, Impact, Help string
+	Nodes            []string
+}
+
+// Axe is what axe finds.
+func (p *Page) Axe(script string) (found []Finding) {
+	p.Helper()
+	answer := ""
+	await := func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
+	p.Do(chromedp.Evaluate(script+"; null", nil))
+	p.Do(chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(v => ({
+		id: v.id, impact: v.impact, help: v.help,
+		nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.failureSummary || '').slice(0, 300))}))))`,
+		&answer, await))
+	if err := json.Unmarshal([]byte(answer), &found); err != nil {
+		p.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,401 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/plot"
+)
+
+// figure is a plot with its caption.
+type figure struct {
+	name    string // of its place in the page
+	caption string // how to read it
+	plot    plot.Figure
+}
+
+// mostCurves is the number of methods that a plot of curves shows; the overview and the table show all of them.
+const mostCurves = 8
+
+// curve is a method with the style of its line in the plots.
+type curve struct {
+	eval.Row
+	style int
+}
+
+// focusBits returns the code length of the comparison; see Data.Bits.
+func (d Data) focusBits() int {
+	if d.Bits != 0 {
+		return d.Bits
+	}
+	count := map[int]int{}
+	best := 0
+	for _, r := range d.Rows {
+		if r.Recommended && r.Bits != 0 {
+			return r.Bits
+		}
+		if r.Bits != 0 {
+			count[r.Bits]++
+		}
+	}
+	for _, r := range d.Rows { // not over the map: its order is random
+		if count[r.Bits] > count[best] || count[r.Bits] == count[best] && r.Bits > best {
+			best = r.Bits
+		}
+	}
+	return best
+}
+
+// compared returns the results at the code length of the comparison, those without a code, and those with a length of
+// their own, best first, one for each name.
+func (d Data) compared() []eval.Row {
+	focus := d.focusBits()
+	var rows []eval.Row
+	for _, r := range d.Rows {
+		capped := r.CappedFrom > 0 && r.CappedFrom <= focus // more bits cannot be had
+		if r.Bits == focus || r.Bits == 0 || capped || d.ownLength(r) {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortStableFunc(rows, d.compare)
+	var kept []eval.Row
+	for _, r := range rows {
+		if !slices.ContainsFunc(kept, func(k eval.Row) bool { return k.Method == r.Method }) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// ownLength reports whether a mark has one code length, which the methods do not have: the answer of a classifier has a
+// bit for each class.
+func (d Data) ownLength(r eval.Row) bool {
+	return r.Kind != eval.KindMethod && !slices.ContainsFunc(d.Rows, func(o eval.Row) bool {
+		return o.Method == r.Method && o.Bits != r.Bits || o.Kind == eval.KindMethod && o.Bits == r.Bits
+	})
+}
+
+// compare orders results by falling quality.
+func (d Data) compare(a, b eval.Row) int {
+	return cmp.Or(cmp.Compare(d.quality(b), d.quality(a)), cmp.Compare(a.Method, b.Method))
+}
+
+// curveResults returns the results that the curves show: the recommended one first, then the best, and beside them the
+// best reference with labels and the best without, preferably without codes, and the lowest floor, which is that of
+// random codes.
+func (d Data) curveResults() []curve {
+	var first, methods, floors, learned, plain []eval.Row
+	for _, r := range d.compared() {
+		switch {
+		case r.Recommended:
+			first = append(first, r)
+		case r.Kind == eval.KindFloor:
+			floors = append(floors, r)
+		case r.Kind == eval.KindReference && r.Supervised:
+			learned = append(learned, r)
+		case r.Kind == eval.KindReference:
+			plain = append(plain, r)
+		default:
+			methods = append(methods, r)
+		}
+	}
+	var marks []eval.Row
+	for _, references := range [][]eval.Row{learned, plain} {
+		if len(references) > 0 {
+			at := slices.IndexFunc(references, func(r eval.Row) bool { return r.Bits == 0 })
+			marks = append(marks, references[max(at, 0)])
+		}
+	}
+	if len(floors) > 0 {
+		marks = append(marks, floors[len(floors)-1])
+	}
+	picked := append(first, methods...)
+	picked = picked[:min(len(picked), mostCurves-len(marks))]
+	shown := make([]curve, 0, mostCurves)
+	for i, r := range append(picked, marks...) {
+		shown = append(shown, curve{r, i})
+	}
+	return shown
+}
+
+// figures returns the plots that there are data for, in the order of the page.
+func (d Data) figures() []figure {
+	shown := d.curveResults()
+	at := ""
+	if f := d.focusBits(); f != 0 {
+		at = fmt.Sprintf(" at %d bits", f)
+	}
+	precision := plot.Axis{Label: "precision", Zero: true}
+	all := []figure{
+		d.overview(at),
+		newCurves(shown, "Higher is better. Each point is a Hamming radius, all queries together.", plot.Lines{
+			Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
+			X: plot.Axis{Label: "recall", To: 1}, Y: precision,
+		}, func(r eval.Row) (x, y []float64) {
+			for _, p := range r.PRCurve {
+				x, y = append(x, p.Recall), append(y, p.Precision)
+			}
+			return x, y
+		}),
+		newCurves(shown, "Higher is better: the share of right ones among the nearest items.", plot.Lines{
+			Title: "Precision of the first results" + at, Desc: "Precision of the nearest items as more are retrieved.",
+			X: plot.Axis{Label: "items retrieved", To: largest(shown, lastRank)}, Y: precision,
+		}, func(r eval.Row) (x, y []float64) {
+			for _, p := range r.PrecisionCurve {
+				if p.Rank <= mostRetrieved {
+					x, y = append(x, float64(p.Rank)), append(y, p.Precision)
+				}
+			}
+			return x, y
+		}),
+		d.mapBits(shown),
+		d.trainTime(at),
+		newCurves(shown, "Lower is better: how far the codes still are from the wanted similarities of the training "+
+			"pairs.", plot.Lines{
+			Title: "The objective, bit by bit", Desc: "The loss that training lowers, after each bit.",
+			X: bitAxis("bits learned", shown, func(r eval.Row) int { return len(r.Objective) }),
+			Y: plot.Axis{Label: "objective"},
+		}, func(r eval.Row) (x, y []float64) { return numbered(r.Objective), r.Objective }),
+		codeUsage(shown, at),
+		newCurves(shown, "A bit near one half tells most; one near 0 or 1 is the same for nearly every "+
+			"item.", plot.Lines{
+			Title: "Balance of the bits" + at, Desc: "Share of items in which a bit is one, bits sorted by it.",
+			X: bitAxis("bits, sorted", shown, func(r eval.Row) int { return len(r.Usage.Ones) }),
+			Y: plot.Axis{Label: "share of items with a one", To: 1},
+		}, func(r eval.Row) (x, y []float64) {
+			return numbered(r.Usage.Ones), slices.Sorted(slices.Values(r.Usage.Ones))
+		}),
+	}
+	for i, name := range []string{
+		"overview", "precision-recall", "first-results", "lengths", "training", "objective", "usage", "balance",
+	} {
+		all[i].name = name
+	}
+	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
+}
+
+// numbered returns the numbers of values, from 1.
+func numbered(values []float64) (x []float64) {
+	for i := range values {
+		x = append(x, float64(i+1))
+	}
+	return x
+}
+
+// mostRetrieved is the last rank that a plot shows.
+const mostRetrieved = 2000
+
+// lastRank is the last rank that the plot shows of a method.
+func lastRank(r eval.Row) int {
+	if len(r.PrecisionCurve) == 0 {
+		return 0
+	}
+	return min(r.PrecisionCurve[len(r.PrecisionCurve)-1].Rank, mostRetrieved)
+}
+
+// newCurves returns a plot with one line for each method that has two points or more, or none when no method has.
+func newCurves(shown []curve, caption string, l plot.Lines, points func(eval.Row) (x, y []float64)) figure {
+	for _, m := range shown {
+		if x, y := points(m.Row); len(x) > 1 {
+			l.Series = append(l.Series, plot.Series{Name: m.Method, X: x, Y: y, Style: m.style, Strong: m.Recommended})
+		}
+	}
+	if l.Series == nil {
+		return figure{}
+	}
+	return figure{caption: caption, plot: l}
+}
+
+// largest returns the end of an axis: the largest number of any method.
+func largest(shown []curve, count func(eval.Row) int) float64 {
+	end := 0
+	for _, m := range shown {
+		end = max(end, count(m.Row))
+	}
+	return float64(end)
+}
+
+// bitAxis returns an axis up to the last bit with ticks at quarters, since code lengths are rarely multiples of ten.
+func bitAxis(label string, shown []curve, count func(eval.Row) int) plot.Axis {
+	a := plot.Axis{Label: label, To: largest(shown, count)}
+	if int(a.To)%4 == 0 {
+		a.Ticks = []float64{0, a.To / 4, a.To / 2, 3 * a.To / 4, a.To}
+	}
+	return a
+}
+
+// The groups of the overview, by supervision and kind.
+var groups = []plot.Group{
+	{Name: "supervised", Style: 0},
+	{Name: "unsupervised", Style: 1},
+	{Name: "floor", Style: 7, Hollow: true},
+	{Name: "reference: no code of this length", Style: 2, Hollow: true},
+}
+
+func (d Data) overview(suffix string) figure {
+	b := plot.Bars{
+		Title:  "Mean average precision" + d.ofNew() + suffix,
+		Desc:   "Bars, longest first.",
+		X:      plot.Axis{Label: d.measure()},
+		Groups: groups,
+	}
+	if d.unjudged() {
+		b.Title = "Recall of float neighbours" + d.ofNew() + suffix
+	}
+	for _, r := range d.compared() {
+		group := 1
+		switch {
+		case r.Kind == eval.KindFloor:
+			group = 2
+		case r.Kind == eval.KindReference:
+			group = 3
+		case r.Supervised:
+			group = 0
+		}
+		low, high := mapBounds(r)
+		if d.unjudged() {
+			low, high = d.quality(r), d.quality(r)
+		}
+		b.Bars = append(b.Bars, plot.Bar{
+			Name: r.Method, Value: d.quality(r), Low: low, High: high, Group: group, Strong: r.Recommended,
+		})
+	}
+	if b.Bars == nil {
+		return figure{}
+	}
+	if d.unjudged() {
+		return figure{plot: b, caption: fmt.Sprintf("Longer is better: the share of the nearest vectors that is among the "+
+			"first %d items.", d.RecallRank)}
+	}
+	return figure{plot: b, caption: "Longer is better. " +
+		"The thin line across the end of a bar runs from the worst to the best order of ties."}
+}
+
+// ofNew says in a title that the numbers are about new items.
+func (d Data) ofNew() string {
+	if d.Dataset.New > 0 {
+		return " for new items"
+	}
+	return ""
+}
+
+// mapBounds returns the bounds of MAP; a result without them has no ties.
+func mapBounds(r eval.Row) (low, high float64) {
+	if r.MAPLow == 0 && r.MAPHigh == 0 {
+		return r.MAP, r.MAP
+	}
+	return r.MAPLow, r.MAPHigh
+}
+
+func (d Data) mapBits(shown []curve) figure {
+	var lengths []float64
+	for _, r := range d.Rows {
+		if r.Bits > 0 && r.Kind == eval.KindMethod { // floors and references have lengths of their own
+			lengths = append(lengths, float64(r.Bits))
+		}
+	}
+	slices.Sort(lengths)
+	lengths = slices.Compact(lengths)
+	if len(lengths) < 2 {
+		return figure{}
+	}
+	l := plot.Lines{
+		Title: "What more bits bring",
+		Desc:  "What methods reach by code length.",
+		X:     plot.Axis{Label: "bits", Log: true, Ticks: lengths},
+		Y:     plot.Axis{Label: d.measure(), Zero: true},
+	}
+	caption := "A line that has become flat says that more bits are not worth their memory."
+	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
+		if r.Bits == 0 { // no code: the same at every length
+			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{d.quality(r), d.quality(r)}
+		}
+		for _, bits := range lengths {
+			i := slices.IndexFunc(d.Rows, func(o eval.Row) bool {
+				return o.Method == r.Method && float64(o.Bits) == bits
+			})
+			if i >= 0 {
+				x, y = append(x, bits), append(y, d.quality(d.Rows[i]))
+			}
+		}
+		return x, y
+	})
+}
+
+func (d Data) trainTime(suffix string) figure {
+	l := plot.Lines{
+		Title:  "Training time and what it buys" + suffix,
+		Desc:   "Points: what methods reach by training seconds on a logarithmic axis.",
+		X:      plot.Axis{Label: "training time, seconds", Log: true},
+		Y:      plot.Axis{Label: d.measure(), Zero: true},
+		Direct: true,
+	}
+	styles := map[string]int{}
+	for _, m := range d.curveResults() {
+		styles[m.Method] = m.style
+	}
+	for _, r := range d.compared() {
+		if r.TrainSeconds <= 0 {
+			continue
+		}
+		style, ok := styles[r.Method]
+		if !ok {
+			style = len(plot.Styles) - 1 // the rest share the last look; their names stand beside them
+		}
+		l.Series = append(l.Series, plot.Series{
+			Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{d.quality(r)},
+			Style: style, Strong: r.Recommended, Points: true,
+		})
+	}
+	if len(l.Series) < 2 {
+		return figure{}
+	}
+	return figure{plot: l, caption: "Up and to the left is better. Each step along the axis multiplies the time."}
+}
+
+// codeUsage is the cumulative form of a histogram of items per code: it needs no bins, and the curves of several
+// methods fit into one plot.
+func codeUsage(shown []curve, suffix string) figure {
+	end := largest(shown, func(r eval.Row) int {
+		most := 1
+		for _, b := range r.Usage.Buckets {
+			most = b.Size // they rise
+		}
+		return most
+	})
+	if end <= 1 {
+		return figure{} // every code is its own in every method: nothing to see
+	}
+	l := plot.Lines{
+		Title: "Items that share a code" + suffix,
+		Desc:  "Share of the items whose code at most so many items have.",
+		X:     plot.Axis{Label: "items with one code, at most", Log: true},
+		Y:     plot.Axis{Label: "share of the items", To: 1},
+	}
+	caption := "Items of one code cannot be told apart: a line that rises far to the right means crowded codes."
+	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
+		total, sum := 0, 0
+		for _, b := range r.Usage.Buckets {
+			total += b.Size * b.Codes
+		}
+		if total == 0 {
+			return nil, nil
+		}
+		// A step before each rise, since between two sizes nothing is added.
+		step := func(size float64) { x, y = append(x, size), append(y, float64(sum)/float64(total)) }
+		step(1)
+		for _, b := range r.Usage.Buckets {
+			step(float64(b.Size))
+			sum += b.Size * b.Codes
+			step(float64(b.Size))
+		}
+		step(end)
+		return x, y
+	})
+}
+
+// finite reports whether v is neither NaN nor infinite.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

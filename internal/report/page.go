@@ -1,0 +1,433 @@
+// Package report turns the evaluation of several hashing methods into one page for people to read: a single HTML
+// file with tables and plots, without scripts or links to the network, which opens from disk and prints well.
+//
+//	Data       the content of the page, filled in by the caller
+//	Write      Data -> HTML
+//	WriteFile  Data -> HTML file
+//
+// The same data always give the same bytes. Sections that Data has nothing for are left out: without pictures, classes
+// or objectives the page is shorter.
+package report
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"image/png"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/plot"
+	"hashgrove/internal/section"
+)
+
+// Data is the content of a report. Everything except Title and Rows may be left empty.
+type Data struct {
+	Title   string
+	Date    time.Time // when the numbers were measured; shown as given, in its own zone
+	Version string    // of the program
+	Machine string    // processor, cores, memory: what the seconds depend on
+	Command string    // the command line that reproduces the report
+	Dataset Dataset
+
+	// Advice is the conclusion in words. The first sentence becomes the headline of the page.
+	Advice []string
+	// Warnings are reservations about the numbers, as in eval.Report.Warnings; duplicates are shown once.
+	Warnings []string
+
+	// Rows has one entry for each method and code length, in any order. Method is the name as the page shows it. Bits
+	// is 0 without a code, as for float search: such rows are compared with every length.
+	Rows []eval.Row
+	// Bits is the code length at which methods are compared in curves, classes and the overview. 0 means that of the
+	// recommended row or, if there is none, the length with the most rows, and the longer one among equals.
+	Bits int
+
+	// RecallRank is the number of nearest codes among which float neighbours are looked for: 10, or 100, which 0 means.
+	RecallRank int
+
+	Searches   []Example // queries with their nearest items, best as pictures
+	Confusions Confusions
+}
+
+// unjudged reports whether no labels said what is right: then all there is, is the recall of float neighbours.
+func (d Data) unjudged() bool {
+	return !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.MAP != 0 }) &&
+		slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 != 0 })
+}
+
+// recall is the recall of float neighbours.
+func (d Data) recall(r eval.Row) float64 {
+	if d.RecallRank == 10 {
+		return r.NeighbourRecall10
+	}
+	return r.NeighbourRecall100
+}
+
+// quality is the number that methods are ordered by.
+func (d Data) quality(r eval.Row) float64 {
+	if d.unjudged() {
+		return d.recall(r)
+	}
+	return r.MAP
+}
+
+// measure names that number.
+func (d Data) measure() string {
+	if d.unjudged() {
+		return fmt.Sprint("recall@", cmp.Or(d.RecallRank, 100))
+	}
+	return "MAP"
+}
+
+// Dataset describes the data that were searched.
+type Dataset struct {
+	Name    string   `json:"name"`     // usually the file
+	Base    int      `json:"base"`     // items to find
+	Learned int      `json:"learned"`  // of these, items that methods learned from
+	New     int      `json:"new"`      // the others
+	Queries int      `json:"queries"`  // items to search with
+	Dim     int      `json:"dim"`      // numbers in a vector
+	Classes int      `json:"classes"`  // 0 when similarity is not by class
+	Similar string   `json:"similar"`  // what makes two items similar: "same class", "2 or more shared tags"
+	HeldOut []string `json:"held_out"` // classes that no training saw, for UnseenMAP
+	Digest  string   `json:"digest"`   // of both parts; the page does not show it
+	Notes   []string `json:"-"`        // anything else worth a line
+}
+
+// Example is one query and the items that a method found for it, nearest first.
+type Example struct {
+	Method string
+	Query  Picture
+	Hits   []Hit
+}
+
+// Picture is an item as shown on the page. Without a PNG only its name and label are shown.
+type Picture struct {
+	PNG   []byte // an encoded PNG of at most 256 KiB; small ones are enlarged without smoothing
+	Name  string // id or row number
+	Label string // class or tags
+}
+
+// Hit is a found item.
+type Hit struct {
+	Picture
+	Distance string // "3", "0.71"; empty hides it
+	Right    bool   // relevant to the query
+}
+
+// Confusions lists the classes that a method confuses.
+type Confusions struct {
+	Method string
+	Top    int // number of nearest items of each query that were counted
+	Pairs  []eval.Confusion
+}
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var page = template.Must(template.New("report").Funcs(template.FuncMap{
+	"url": pictureURL, "alt": pictureText, "right": countRight,
+}).Parse(pageHTML))
+
+// largestPNG limits the size of a picture: a page with hundreds of them must stay small enough to mail.
+const largestPNG = 256 << 10
+
+// view is Data prepared for the template, which only loops and prints.
+type view struct {
+	Data
+	CSS      template.CSS
+	When     string
+	Facts    []tile
+	Headline string
+	Advice   []string
+	Tiles    []tile
+	Overview *drawing
+	Plots    []drawing
+	Columns  []column
+	Span     int // of the table of results, without the first column
+	Groups   []group
+	Left     []string // methods that the curves leave out
+	Warnings []string
+	Classes  []classTable // the second one is folded
+	Mixups   []mixup
+
+	Measure                string // that methods are ordered by
+	Unlabelled, Neighbours bool
+	Margins                bool   // some results were ranked by margins too
+	NewItems, LearnedItems string // how many
+	UnseenChance           string
+}
+
+type tile struct{ Value, Name, Note string }
+
+// drawing is a plot with its numbers as a table.
+type drawing struct {
+	ID, Title, Caption string
+	SVG                template.HTML
+	Head               []string
+	Rows               [][]string
+}
+
+// Write writes the page.
+func Write(w io.Writer, d Data) error {
+	if err := d.validate(); err != nil {
+		return err
+	}
+	d.RecallRank = cmp.Or(d.RecallRank, 100)
+	v := view{
+		Data: d, CSS: template.CSS(plot.CSS() + pageCSS), // both are ours
+		Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(), Mixups: d.mixups(),
+	}
+	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
+	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
+	v.Margins = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.Margins.MAP > 0 })
+	v.NewItems, v.LearnedItems = plot.Number(float64(d.Dataset.New)), plot.Number(float64(d.Dataset.Learned))
+	if i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.UnseenChance > 0 }); i >= 0 {
+		v.UnseenChance = formatShare(d.Rows[i].UnseenChance)
+	}
+	if !d.Date.IsZero() {
+		v.When = d.Date.Format("2 January 2006, 15:04 MST")
+	}
+	if len(d.Advice) > 0 {
+		v.Headline, v.Advice = d.Advice[0], d.Advice[1:]
+	}
+	for _, f := range d.figures() {
+		g := newDrawing(f, "plot-"+f.name)
+		if _, ok := f.plot.(plot.Bars); ok {
+			v.Overview = &g
+			continue
+		}
+		v.Plots = append(v.Plots, g)
+	}
+	shown := d.curveResults()
+	for _, r := range d.compared() {
+		if !slices.ContainsFunc(shown, func(l curve) bool { return l.Method == r.Method }) {
+			v.Left = append(v.Left, r.Method)
+		}
+	}
+	v.Span = len(v.Columns) + 1
+	v.Groups = d.groups(v.Columns)
+	for _, w := range d.Warnings {
+		if !slices.Contains(v.Warnings, w) {
+			v.Warnings = append(v.Warnings, w)
+		}
+	}
+
+	var b bytes.Buffer // so that an error of the template leaves no partial page
+	if err := page.Execute(&b, v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// WriteFile writes the page to a file, which is replaced only when the page is complete.
+func WriteFile(path string, d Data) error {
+	return section.WriteFile(path, func(w io.Writer) error { return Write(w, d) })
+}
+
+type measure struct {
+	name  string
+	value float64
+}
+
+// validate rejects data that would make a misleading page.
+func (d Data) validate() error {
+	if d.Title == "" {
+		return fault.New("no-title", "the report has no title: say what was compared")
+	}
+	if len(d.Rows) == 0 {
+		return fault.New("no-results", "the report has no results: judge at least one method")
+	}
+	if d.RecallRank != 0 && d.RecallRank != 10 && d.RecallRank != 100 {
+		return fmt.Errorf("recall of neighbours among the first %d codes is not measured: choose 10 or 100", d.RecallRank)
+	}
+	recommended := 0
+	for i, r := range d.Rows {
+		where := fmt.Sprintf("result %d (%s, %d bits)", i+1, r.Method, r.Bits)
+		for _, m := range []measure{
+			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
+			{"precision@100", r.Precision100}, {"precision", r.ReachablePrecision}, {"PR area", r.PRArea},
+			{"unseen-class MAP", r.UnseenMAP}, {"MAP of learned items", learnedMAP(r)},
+			{"MAP by margins", marginsMAP(r)},
+			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
+		} {
+			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
+				return fault.New("number-out-of-range", "%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
+			}
+		}
+		for _, m := range []measure{
+			{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds},
+			{"size of an item", float64(r.Bytes)},
+		} {
+			if !finite(m.value) || m.value < 0 {
+				return fault.New("negative-number", "%s: %s is %v: it should be 0 (not measured) or more", where, m.name,
+					m.value)
+			}
+		}
+		kinds := []eval.Kind{eval.KindMethod, eval.KindFloor, eval.KindReference}
+		if r.Bits < 0 || !slices.Contains(kinds, r.Kind) {
+			return fault.New("no-such-kind", "%s: there is no such code length or kind %q", where, r.Kind)
+		}
+		if r.Recommended {
+			recommended++
+		}
+	}
+	if recommended > 1 {
+		return fault.New("several-recommended", "%d results are recommended: choose one", recommended)
+	}
+	for i, s := range d.Searches {
+		if err := s.Query.validate(); err != nil {
+			return fmt.Errorf("search %d: the query: %w", i+1, err)
+		}
+		for k, h := range s.Hits {
+			if err := h.validate(); err != nil {
+				return fmt.Errorf("search %d, result %d: %w", i+1, k+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// marginsMAP is the MAP by the margins of the query, 0 where it was not measured.
+func marginsMAP(r eval.Row) float64 { return r.Margins.MAP }
+
+// learnedMAP is the MAP among learned items, 0 where it was not measured.
+func learnedMAP(r eval.Row) float64 {
+	if r.LearnedItems == nil {
+		return 0
+	}
+	return r.LearnedItems.MAP
+}
+
+func (p Picture) validate() error {
+	if len(p.PNG) == 0 {
+		return nil
+	}
+	if len(p.PNG) > largestPNG {
+		return fault.New("picture-too-large", "the picture %s has %d bytes: make it smaller than %d", p.Name, len(p.PNG),
+			largestPNG)
+	}
+	if _, err := png.DecodeConfig(bytes.NewReader(p.PNG)); err != nil {
+		return fault.New("not-a-png", "the picture %s is not a PNG: %w", p.Name, err)
+	}
+	return nil
+}
+
+func (d Data) facts() []tile {
+	s := d.Dataset
+	number := func(n int, what string) string {
+		if n == 0 {
+			return ""
+		}
+		return plot.Number(float64(n)) + what
+	}
+	learned := ""
+	if s.New > 0 { // else all are
+		learned = number(s.Learned, "")
+	}
+	return slices.DeleteFunc([]tile{
+		{Name: "Data", Value: s.Name},
+		{Name: "Items to find", Value: number(s.Base, "")},
+		{Name: "Learned", Value: learned},
+		{Name: "New", Value: number(s.New, "")},
+		{Name: "Queries", Value: number(s.Queries, "")},
+		{Name: "Vector", Value: number(s.Dim, " numbers")},
+		{Name: "Classes", Value: number(s.Classes, "")},
+		{Name: "Similar means", Value: s.Similar},
+	}, func(t tile) bool { return t.Value == "" })
+}
+
+// tiles returns the key numbers of the recommended result, compared with the best search without codes.
+func (d Data) tiles() []tile {
+	i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.Recommended })
+	if i < 0 {
+		return nil
+	}
+	r := d.Rows[i]
+	var plain *eval.Row // the best without a code
+	for k, c := range d.Rows {
+		if k != i && c.Kind == eval.KindReference && c.Bits == 0 && (plain == nil || d.quality(c) > d.quality(*plain)) {
+			plain = &d.Rows[k]
+		}
+	}
+	beside := func(measure func(eval.Row) float64, format func(float64) string) string {
+		if plain == nil || measure(*plain) == 0 {
+			return ""
+		}
+		return plain.Method + ": " + format(measure(*plain))
+	}
+	name := r.Method
+	if r.Bits > 0 {
+		name = fmt.Sprintf("%s, %d bits", r.Method, r.Bits)
+	}
+	of := ""
+	if d.Dataset.New > 0 {
+		of = ", new items"
+	}
+	tiles := []tile{{formatShare(d.quality(r)), d.measure() + " of " + name + of, beside(d.quality, formatShare)}}
+	if !d.unjudged() {
+		if d.Dataset.New > 0 {
+			tiles = append(tiles, tile{formatShare(learnedMAP(r)), "MAP, learned items", beside(learnedMAP, formatShare)})
+		}
+		tiles = append(tiles, tile{formatShare(precision(r)), "precision of the first items", beside(precision, formatShare)})
+	}
+	if r.Bytes > 0 {
+		tiles = append(tiles, tile{plot.Number(float64(r.Bytes)), "bytes per item",
+			beside(func(r eval.Row) float64 { return float64(r.Bytes) }, plot.Number)})
+	}
+	if r.TrainSeconds > 0 {
+		tiles = append(tiles, tile{Value: formatQuantity(r.TrainSeconds) + " s", Name: "to learn"})
+	}
+	if r.EncodeMicroseconds > 0 {
+		tiles = append(tiles, tile{Value: formatQuantity(r.EncodeMicroseconds) + " µs", Name: "to encode a vector"})
+	}
+	return tiles
+}
+
+func newDrawing(f figure, id string) drawing {
+	g := drawing{
+		ID: id, Title: f.plot.Heading(), Caption: f.caption,
+		SVG: template.HTML(plot.Inline(f.plot, id)), // plot escapes every text
+	}
+	if l, ok := f.plot.(plot.Lines); ok && !l.Direct {
+		g.Head, g.Rows = l.Numbers()
+	}
+	return g
+}
+
+// pictureURL is the picture itself, empty without a PNG.
+func pictureURL(p Picture) template.URL {
+	if len(p.PNG) == 0 {
+		return ""
+	}
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(p.PNG)) // checked to be a PNG
+}
+
+// pictureText stands for the picture where it cannot be seen.
+func pictureText(p Picture) string {
+	text := strings.TrimSpace("picture " + p.Name)
+	if p.Label != "" {
+		text += ": " + p.Label
+	}
+	return text
+}
+
+func countRight(hits []Hit) (right int) {
+	for _, h := range hits {
+		if h.Right {
+			right++
+		}
+	}
+	return right
+}

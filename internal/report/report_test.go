@@ -1,0 +1,501 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"html"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/report"
+	"hashgrove/internal/testkit/needs"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func render(t *testing.T, d report.Data) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Write(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// between is the part of a page from one text to another.
+func between(t *testing.T, page, from, to string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(page, from)
+	if !found {
+		t.Fatalf("the page has no %s", from)
+	}
+	part, _, _ := strings.Cut(rest, to)
+	return part
+}
+
+// drawn is a plot of a page up to the end of its drawing.
+func drawn(t *testing.T, page, name string) string {
+	t.Helper()
+	return between(t, page, `<figure id="plot-`+name+`">`, "</svg>")
+}
+
+// heading is the first heading of a plot.
+func heading(part string) string {
+	_, rest, _ := strings.Cut(part, "<h3>")
+	text, _, _ := strings.Cut(rest, "</h3>")
+	return text
+}
+
+func TestGoldenPage(t *testing.T) {
+	got := render(t, small())
+	file := filepath.Join("testdata", "small.golden")
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+		for i := range min(len(g), len(w)) {
+			if g[i] != w[i] {
+				t.Fatalf("line %d differs (go test -update, then look at the difference):\n got %s\nwant %s", i+1, g[i], w[i])
+			}
+		}
+		t.Fatalf("%d lines, want %d", len(g), len(w))
+	}
+	if again := render(t, small()); !bytes.Equal(again, got) {
+		t.Error("the same data give another page")
+	}
+}
+
+// hostile is the small report with a break-out in every string.
+func hostile() report.Data {
+	d := small()
+	const evil = `</title></style></svg><script>document.title="owned"</script><img src=x onerror="alert(1)">'"`
+	poison(reflect.ValueOf(&d).Elem(), evil)
+	return d
+}
+
+// poison appends to every string below v.
+func poison(v reflect.Value, evil string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() != reflect.TypeFor[eval.Kind]() { // any other kind is refused
+			v.SetString(v.String() + evil)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				poison(v.Field(i), evil)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			poison(v.Index(i), evil)
+		}
+	}
+}
+
+func TestHostileTextStaysText(t *testing.T) {
+	page := string(render(t, hostile()))
+	for _, bad := range []string{"<script", "<img src=x", "onerror=\"", "</style></svg>", "ZgotmplZ"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if n := strings.Count(page, "&lt;script&gt;"); n < 50 {
+		t.Errorf("the hostile text is shown %d times: it has vanished somewhere", n)
+	}
+}
+
+// TestWriteSamplePages writes the pages that the tests in browsertest open, into the folder that HASHGROVE_PAGES names.
+func TestWriteSamplePages(t *testing.T) {
+	folder := os.Getenv("HASHGROVE_PAGES")
+	if folder == "" {
+		needs.Skip(t, needs.Input, "HASHGROVE_PAGES names no folder")
+	}
+	for name, d := range map[string]report.Data{"large": large(t), "hostile": hostile()} {
+		if err := report.WriteFile(filepath.Join(folder, name+".html"), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := conformance()
+	poison(reflect.ValueOf(&c).Elem(), `<script>alert(1)</script><img src=x onerror="alert(2)">`)
+	if err := report.WriteConformanceFile(filepath.Join(folder, "conformance.html"), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPageIsSelfContained looks for anything that a browser would fetch.
+func TestPageIsSelfContained(t *testing.T) {
+	page := string(render(t, small()))
+	for _, bad := range []string{"http:", "https:", "//cdn", "<link", "<script", "@import", "url("} {
+		if strings.Contains(page, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+}
+
+func TestPageLeavesOutWhatIsMissing(t *testing.T) {
+	page := string(render(t, report.Data{Title: "Bare", Rows: []eval.Row{{Method: "LSH", Kind: eval.KindMethod, Bits: 16, MAP: 0.5}}}))
+	for _, section := range []string{
+		`id="plots"`, `id="classes"`, `id="searches"`, `id="confusions"`, "<pre", "µs/vector",
+		`class="warnings"`,
+	} {
+		if strings.Contains(page, section) {
+			t.Errorf("a report of one number has the section %s", section)
+		}
+	}
+	if !strings.Contains(page, "0.500") {
+		t.Error("the number itself is missing")
+	}
+}
+
+func TestTableOrderAndMarks(t *testing.T) {
+	d := small()
+	page := string(render(t, d))
+	place := -1
+	for _, text := range []string{
+		`rowgroup">16 bits`, `row">FastHash</th>`, `row">LSH`,
+		`rowgroup">32 bits`, `class="pick"`, "★", `row">LSH`, "▽",
+		`rowgroup">`, "△",
+	} {
+		at := strings.Index(page[place+1:], text)
+		if at < 0 {
+			t.Fatalf("%q is missing or out of order", text)
+		}
+		place += 1 + at
+	}
+	if n := strings.Count(page, d.Warnings[0]); n != 1 {
+		t.Errorf("a warning given twice is shown %d times", n)
+	}
+	best := regexp.MustCompile(`<b>0\.750<span class="hidden">[^<]+</span></b> <small>0\.730–0\.770</small>`)
+	if !best.MatchString(page) {
+		t.Error("the best MAP is not marked, or its bounds are missing")
+	}
+}
+
+func TestBadDataIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		code   fault.Code
+		facts  string
+		damage func(*report.Data)
+	}{
+		{"no-title", "", func(d *report.Data) { d.Title = "" }},
+		{"no-results", "", func(d *report.Data) { d.Rows = nil }},
+		{"number-out-of-range", "2; LSH; 32 bits; MAP; NaN", func(d *report.Data) { d.Rows[1].MAP = math.NaN() }},
+		{"number-out-of-range", "1; LSH; 16 bits; precision@100; 1.5", func(d *report.Data) {
+			d.Rows[0].Precision100 = 1.5
+		}},
+		{"negative-number", "1; LSH; 16 bits; training; -1", func(d *report.Data) { d.Rows[0].TrainSeconds = -1 }},
+		{"several-recommended", "2", func(d *report.Data) { d.Rows[0].Recommended = true }},
+		{"no-such-kind", `"nine"`, func(d *report.Data) { d.Rows[0].Kind = "nine" }},
+		{"not-a-png", "1; query; 3", func(d *report.Data) {
+			d.Searches[0].Query.PNG = []byte("GIF89a")
+		}},
+		{"picture-too-large", "1; 1; 17; 300000; 262144", func(d *report.Data) {
+			d.Searches[0].Hits[0].PNG = make([]byte, 300000)
+		}},
+	} {
+		d := small()
+		c.damage(&d)
+		var b bytes.Buffer
+		err := report.Write(&b, d)
+		if d := fault.Differs(err, c.code); d != "" {
+			t.Error(d)
+		} else if !fault.NamesInOrder(err.Error(), c.facts) {
+			t.Errorf("%v does not name %q", err, c.facts)
+		}
+		if b.Len() > 0 {
+			t.Errorf("%s: half a page was written", c.code)
+		}
+	}
+}
+
+func TestWriteFileReplacesWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(file, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.WriteFile(file, report.Data{}); err == nil {
+		t.Error("an empty report was written")
+	}
+	if b, _ := os.ReadFile(file); string(b) != "old" {
+		t.Error("a refused report damaged the file that was there")
+	}
+	if err := report.WriteFile(file, small()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(b, render(t, small())) {
+		t.Errorf("the file is not the page: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestPlotsAreInOrder checks that the page has every plot once, each with a drawing and a name for screen readers.
+func TestPlotsAreInOrder(t *testing.T) {
+	page := string(render(t, small()))
+	if n := strings.Count(page, "<svg "); n != 8 {
+		t.Errorf("the page has %d plots, want 8", n)
+	}
+	titles := map[string]bool{}
+	for _, c := range []struct {
+		name  string
+		bits  bool   // the title names the code length
+		label string // of an axis
+	}{
+		{"overview", true, "MAP"}, {"precision-recall", true, "recall"}, {"first-results", true, "items retrieved"},
+		{"lengths", false, "bits"}, {"training", true, "seconds"}, {"objective", false, "objective"},
+		{"usage", true, "one code"}, {"balance", true, "sorted"},
+	} {
+		_, rest, found := strings.Cut(page, `<figure id="plot-`+c.name+`">`)
+		if !found {
+			t.Fatalf("the plot %q is missing or out of order", c.name)
+		}
+		page = rest
+		drawing, _, _ := strings.Cut(page, "</svg>")
+		title := heading(drawing)
+		if !strings.Contains(drawing, ">"+title+"</title>") || !strings.Contains(drawing, c.label) || len(drawing) < 1000 {
+			t.Errorf("the plot %q has a drawing of %d bytes, or one with another name", title, len(drawing))
+		}
+		if title == "" || titles[title] || strings.Contains(title, "32 bits") != c.bits {
+			t.Errorf("the plot %s has the title %q", c.name, title)
+		}
+		titles[title] = true
+	}
+}
+
+// One code length has nothing to say about more bits, whatever the lengths of floors and ceilings are.
+func TestOneLengthHasNoPlotOfLengths(t *testing.T) {
+	d := small()
+	d.Rows = slices.DeleteFunc(d.Rows, func(r eval.Row) bool { return r.Kind == eval.KindMethod && r.Bits != 32 })
+	floor := result("Sign", 784, 0.4)
+	floor.Kind = eval.KindFloor
+	d.Rows = append(d.Rows, floor)
+	if page := string(render(t, d)); strings.Contains(page, `id="plot-lengths"`) {
+		t.Error("codes of 32 bits alone have a plot by code length")
+	}
+}
+
+func TestCodeLengthOfComparison(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*report.Data)
+		bits   string
+	}{
+		{"of the recommended", func(*report.Data) {}, "32 bits"},
+		{"as told", func(d *report.Data) { d.Bits = 16 }, "16 bits"},
+		{"of most results", func(d *report.Data) {
+			d.Rows[3].Recommended = false
+			d.Rows = append(d.Rows, result("SDH", 16, 0.5), result("ITQ", 16, 0.4))
+		}, "16 bits"},
+		{"the longer of two", func(d *report.Data) {
+			d.Rows = append(d.Rows[:3], result("SDH", 32, 0.5))
+		}, "32 bits"},
+	} {
+		d := small()
+		c.change(&d)
+		if title := heading(drawn(t, string(render(t, d)), "overview")); !strings.Contains(title, c.bits) {
+			t.Errorf("%s: the overview of %s is %q", c.name, c.bits, title)
+		}
+	}
+}
+
+// TestManyMethodsStayReadable: the curves show eight at most, among them the advised one and the marks.
+func TestManyMethodsStayReadable(t *testing.T) {
+	d := large(t)
+	page := string(render(t, d))
+	curve := drawn(t, page, "precision-recall")
+	described := between(t, curve, "<desc", "</desc>")
+	left := between(t, page, `id="left-out"`, "</p>")
+	shown, methods := 0, map[string]bool{}
+	for _, r := range d.Rows {
+		if methods[r.Method] {
+			continue
+		}
+		methods[r.Method] = true
+		name := html.EscapeString(r.Method)
+		here := strings.Contains(described, name+": ")
+		if here {
+			shown++
+		}
+		if here == regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).MatchString(left) {
+			t.Errorf("%s is in the curves: %v; left out are %s", r.Method, here, left)
+		}
+	}
+	if shown != 8 || !strings.Contains(heading(curve), "64 bits") {
+		t.Errorf("the curves describe %d methods: %s", shown, heading(curve))
+	}
+	for _, name := range []string{"FastHash", "random codes"} {
+		if !strings.Contains(curve, name) {
+			t.Errorf("%s is not in the curves", name)
+		}
+	}
+}
+
+// TestManyClassesFold: hundreds of classes are there, but folded.
+func TestManyClassesFold(t *testing.T) {
+	d := small()
+	d.Rows[3].PerClass = nil
+	for i := range 397 {
+		name := "class " + string(rune('A'+i%26)) + string(rune('a'+i/26))
+		d.Rows[3].PerClass = append(d.Rows[3].PerClass, eval.Class{Name: name, MAP: float64(i%50) / 50})
+	}
+	page := string(render(t, d))
+	if !strings.Contains(page, "<summary>377 ") || strings.Count(page, "class=\"bar\"") != 397+1 {
+		t.Errorf("397 classes are not 20 and 377")
+	}
+}
+
+// TestDoNotHash: the advised result may be the search without codes.
+func TestDoNotHash(t *testing.T) {
+	d := small()
+	d.Rows[3].Recommended, d.Rows[5].Recommended = false, true
+	page := string(render(t, d))
+	if !regexp.MustCompile(`<dt>MAP [^<]*float, Euclidean</dt><dd>0\.420</dd></div>`).MatchString(page) {
+		t.Error("the tiles do not show the advised search, or compare it with itself")
+	}
+	if strings.Index(page, `class="pick"`) < strings.LastIndex(page, `scope="rowgroup">`) {
+		t.Error("the advised row is not the one without codes")
+	}
+}
+
+// withNew is the small report as a comparison with new items leaves it: learned items stand beside them.
+func withNew() report.Data {
+	d := small()
+	d.Dataset.Learned, d.Dataset.New = 4800, 1200
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		r.NewItems = &eval.Items{MAP: r.MAP}
+		r.LearnedItems = &eval.Items{MAP: min(1, r.MAP+0.2)}
+		r.ReachablePrecision, r.UnseenChance = r.MAP, 0.123
+	}
+	return d
+}
+
+// TestNewItemsLead: the page says which items the numbers are about, and has those of learned items beside them.
+func TestNewItemsLead(t *testing.T) {
+	d := withNew()
+	d.Rows[1].LearnedItems.MAP = 0.99 // LSH knows them by heart, and stays behind
+	page := string(render(t, d))
+	for _, c := range []struct{ place, from, to, facts string }{
+		{"facts", `<dl class="facts">`, "</dl>", "Learned; 4,800; New; 1,200"},
+		{"tiles", `<dl class="tiles">`, "</dl>", "MAP; FastHash, 32 bits; new; 0.750; MAP; learned; 0.950"},
+		{"columns", "<thead>", "</thead>", `MAP; learned; <span class="unit">items</span>`},
+		{"rows", "<tbody>", "</table>", "0.910"},
+		{"overview", `id="plot-overview"`, "</h3>", "new; 32 bits"},
+		{"terms", `id="term-new"`, "</dd>", "1,200; 4,800"},
+		{"terms", `id="term-unseen"`, "</dd>", "0.123"},
+		{"searches", `id="right-by-labels"`, "</p>", "new"},
+	} {
+		if part := between(t, page, c.from, c.to); !fault.NamesInOrder(part, c.facts) {
+			t.Errorf("the %s lack %q: %s", c.place, c.facts, part)
+		}
+	}
+	if strings.Index(page, `row">FastHash <span`) > strings.LastIndex(page, `row">LSH`) {
+		t.Error("LSH comes first for what it knows by heart")
+	}
+	if page := string(render(t, small())); strings.Contains(page, "new items") ||
+		strings.Contains(page, `id="term-new"`) || strings.Contains(between(t, page, "<thead>", "</thead>"), "learned") {
+		t.Error("a page without new items speaks of them")
+	}
+}
+
+// TestReferencesAreInTheCharts: a classifier's answer has a length of its own, and is compared all the same.
+func TestReferencesAreInTheCharts(t *testing.T) {
+	d := small()
+	answer, chance := supervised(result("Classifier, one-hot", 10, 0.6)), supervised(result("Classifier, probabilities", 0, 0.8))
+	answer.Kind, chance.Kind, chance.PRCurve = eval.KindReference, eval.KindReference, answer.PRCurve
+	d.Rows = append(d.Rows, answer, chance)
+	page := string(render(t, d))
+	overview, rest, _ := strings.Cut(page, "</svg>")
+	if !strings.Contains(overview, "Classifier, one-hot") || !strings.Contains(overview, string(eval.KindReference)+": ") {
+		t.Error("the overview lacks the answer of the classifier")
+	}
+	curves := drawn(t, rest, "precision-recall")
+	if !strings.Contains(curves, "Classifier, probabilities") || strings.Contains(page, "ceiling") {
+		t.Error("the curves lack the classifier, or something is called a ceiling")
+	}
+}
+
+// TestWithoutLabels: the page is about the recall of float neighbours, and says nothing of MAP.
+func TestWithoutLabels(t *testing.T) {
+	d := small()
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		*r = eval.Row{
+			Method: r.Method, Kind: r.Kind, Bits: r.Bits, Bytes: r.Bytes, Recommended: r.Recommended, TrainSeconds: 1 + float64(i),
+			NeighbourRecall100: 0.9 - 0.1*float64(i), NeighbourRecall10: 0.1,
+		}
+	}
+	page := string(render(t, d))
+	check := func(rank, quality string) {
+		t.Helper()
+		for _, c := range []struct{ place, from, to, facts string }{
+			{"overview", `id="plot-overview"`, "</figure>", "32 bits; recall@" + rank + "<; " + rank},
+			{"results", `id="results"`, "</caption>", "recall@" + rank + " "},
+			{"columns", "<thead>", "</thead>", `Recall; <span class="unit">neighbours</span>`},
+			{"tiles", `<dl class="tiles">`, "</dl>", "recall@" + rank + " ; FastHash, 32 bits; " + quality},
+			{"terms", `id="term-recall"`, "</dd>", " " + rank + " "},
+			{"searches", `id="right-by-vectors"`, "</p>", ""},
+		} {
+			if part := between(t, page, c.from, c.to); !fault.NamesInOrder(part, c.facts) {
+				t.Errorf("the %s of a page at rank %s lack %q: %s", c.place, rank, c.facts, part)
+			}
+		}
+	}
+	check("100", "0.600")
+	d.RecallRank = 10
+	page = string(render(t, d))
+	check("10", "0.100")
+	if d.RecallRank = 50; report.Write(io.Discard, d) == nil {
+		t.Error("a rank that is not measured passes")
+	}
+	if strings.Contains(page, `<th scope="col">MAP`) || strings.Contains(drawn(t, page, "overview"), "MAP") {
+		t.Error("the page has a column or a plot of MAP")
+	}
+}
+
+// TestItemsWithoutPictures: they are shown by what is known of them.
+func TestItemsWithoutPictures(t *testing.T) {
+	page := string(render(t, small()))
+	if !strings.Contains(page, `<div class="nopicture"><b>coat</b> <span>18</span></div>`) {
+		t.Error("an item without a picture lacks its label or its name")
+	}
+}
+
+// A ranking by margins has a column and an explanation, and neither where nobody measured it.
+func TestMarginsHaveAColumn(t *testing.T) {
+	d := small()
+	if page := string(render(t, d)); strings.Contains(page, "margins") {
+		t.Error("the page speaks of margins that were not measured")
+	}
+	d.Rows[2].Margins = eval.MarginItems{MAP: 0.7391}
+	page := string(render(t, d))
+	for _, want := range []string{`<dt id="term-margins">`, "0.739", `MAP by <span class="unit">margins</span>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	d.Rows[2].Margins.MAP = 1.5
+	err := report.Write(io.Discard, d)
+	if d := fault.Differs(err, "number-out-of-range", "MAP", "margins", "1.5"); d != "" {
+		t.Error(d)
+	}
+}

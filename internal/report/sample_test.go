@@ -1,0 +1,199 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fashion"
+	"hashgrove/internal/report"
+)
+
+// dot is a PNG of one grey pixel, written down so that the golden page does not hang on a compressor.
+var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x00\x00\x00\x00:~\x9bU" +
+	"\x00\x00\x00\nIDATx\x9cch\x00\x00\x00\x82\x00\x81w\xcdr\xb6\x00\x00\x00\x00IEND\xaeB`\x82")
+
+// small is a report with one of everything.
+func small() report.Data {
+	return report.Data{
+		Title:   "Three ways to hash a shop",
+		Date:    time.Date(2026, 3, 14, 15, 9, 0, 0, time.UTC),
+		Version: "v0.1.0",
+		Machine: "2 cores",
+		Command: "hashgrove compare shop.npy --bits 16,32",
+		Dataset: report.Dataset{
+			Name: "shop.npy", Base: 6000, Queries: 1000, Dim: 784, Classes: 2, Similar: "same class",
+			HeldOut: []string{"hat"}, Notes: []string{"Rows with NaN were left out."},
+		},
+		Advice:   []string{"Use FastHash with 32 bits.", "It finds more than float search and needs a 784th of the memory."},
+		Warnings: []string{"the base has only 12 distinct codes", "the base has only 12 distinct codes"},
+		Rows: []eval.Row{
+			result("LSH", 16, 0.30), result("LSH", 32, 0.35),
+			supervised(result("FastHash", 16, 0.71)), recommended(supervised(result("FastHash", 32, 0.75))),
+			{Method: "random codes", Kind: eval.KindFloor, Bits: 32, MAP: 0.1, Precision100: 0.1, PRArea: 0.1},
+			{Method: "float, Euclidean", Kind: eval.KindReference, MAP: 0.42, Precision100: 0.7, PRArea: 0.4, Bytes: 3136},
+		},
+		Searches: []report.Example{{
+			Method: "FastHash, 32 bits",
+			Query:  report.Picture{PNG: dot, Name: "3", Label: "shirt"},
+			Hits: []report.Hit{
+				{Picture: report.Picture{PNG: dot, Name: "17", Label: "shirt"}, Distance: "0", Right: true},
+				{Picture: report.Picture{Name: "18", Label: "coat"}, Distance: "2"},
+			},
+		}},
+		Confusions: report.Confusions{
+			Method: "FastHash, 32 bits", Top: 100, Pairs: []eval.Confusion{{Query: "shirt", Found: "coat", Share: 0.212}},
+		},
+	}
+}
+
+// result invents a method of a given MAP with curves that fit it.
+func result(name string, bits int, quality float64) eval.Row {
+	r := eval.Row{
+		Method: name, Kind: eval.KindMethod, Bits: bits, MAP: quality, MAPLow: quality - 0.02, MAPHigh: quality + 0.02,
+		Precision100: quality + 0.05, PRArea: quality - 0.04, UnseenMAP: quality / 2,
+		TrainSeconds: 40 * quality * quality * quality, EncodeMicroseconds: 90 * quality,
+		Bytes: bits / 8, DistinctCodes: int(6000 * (1 - quality)),
+	}
+	for radius := range bits + 1 {
+		recall := 1 - math.Pow(1-float64(radius)/float64(bits), 2.2)
+		precision := 0.1 + (quality+0.08-0.1)*(1-math.Pow(recall, 3/(1.1-quality)))
+		r.PRCurve = append(r.PRCurve, eval.PRPoint{Radius: radius, Recall: recall, Precision: precision})
+	}
+	for k := 1; k <= 2000; k += 1 + k/8 {
+		falling := 1 - 0.4*(1-quality)*float64(k)/2000 - 0.05*math.Log10(float64(k))
+		r.PrecisionCurve = append(r.PrecisionCurve, eval.CurvePoint{Rank: k, Precision: max(0.1, (quality+0.12)*falling)})
+	}
+	for b := range bits {
+		r.Usage.Ones = append(r.Usage.Ones, 0.5+0.4*(1-quality)*math.Sin(float64(b*b)))
+	}
+	r.Usage.Buckets = []eval.Bucket{
+		{Size: 1, Codes: int(3000 * (1 - quality))}, {Size: 2, Codes: 300}, {Size: 5, Codes: 100}, {Size: 40, Codes: 20},
+		{Size: 300, Codes: int(8 * quality)},
+	}
+	for i, name := range fashion.Names {
+		m := min(quality*(0.75+0.06*float64((i*7+len(r.Method))%10)), 0.99)
+		r.PerClass = append(r.PerClass, eval.Class{
+			Name: name, Number: int32(i), Queries: 100, Base: 600, MAP: m, Precision100: min(m+0.05, 1),
+		})
+	}
+	return r
+}
+
+func supervised(r eval.Row) eval.Row {
+	r.Supervised = true
+	for b := range r.Bits {
+		r.Objective = append(r.Objective, 0.42+0.5*(1.02-r.MAP)*math.Exp(-float64(b)/9))
+	}
+	return r
+}
+
+func recommended(r eval.Row) eval.Row {
+	r.Recommended = true
+	return r
+}
+
+// large is a report of the size that compare makes, with invented numbers and true pictures.
+func large(t *testing.T) report.Data {
+	t.Helper()
+	d := small()
+	d.Title = "Which codes for Fashion-MNIST?"
+	d.Machine = "Intel Xeon, 2 cores, 8 GB"
+	d.Command = "hashgrove compare shop/train-images-idx3-ubyte.gz --queries shop/query-images-idx3-ubyte.gz " +
+		"--bits 16,32,64,128 --html report.html"
+	d.Dataset = report.Dataset{
+		Name: "train-images-idx3-ubyte.gz", Base: 6000, Queries: 1000, Dim: 784, Classes: 10, Similar: "same class",
+		HeldOut: []string{"bag", "coat"},
+	}
+	d.Advice = []string{
+		"Hash with FastHash at 64 bits: it finds more right items than a search with the full vectors, " +
+			"in 8 bytes instead of 3,136.",
+		"CCA-ITQ learns 60 times faster and loses 0.08 MAP; take it when you train every hour.",
+		"128 bits bring 0.008 MAP over 64: not worth twice the memory.",
+		"Shirts lose: a third of what a search for a shirt finds is something else.",
+		"Classes that training never saw are found no better than with LSH: " +
+			"do not use these codes for goods that are new every week.",
+	}
+	d.Warnings = []string{
+		"the order of ties moves MAP of a classifier's classes by 0.12: compare with others only by expected values",
+	}
+	d.Rows, d.Searches = nil, nil
+	for i, bits := range []int{16, 32, 64, 128} {
+		up := 0.04 * float64(i)
+		for _, m := range []struct {
+			name       string
+			quality    float64
+			supervised bool
+		}{
+			{"FastHash", 0.72, true}, {"KSH, 1,000 anchors", 0.62, true}, {"TSH, kernel features", 0.66, true},
+			{"CCA-ITQ", 0.61, true}, {"SDH", 0.64, true}, {"STHs", 0.5, true}, {"SPLH", 0.47, true},
+			{"PCA-ITQ", 0.39, false}, {"AGH, two layers", 0.37, false}, {"Spherical hashing", 0.36, false},
+			{"LSH", 0.28, false},
+		} {
+			r := result(m.name, bits, m.quality+up*(1.1-m.quality))
+			if m.supervised {
+				r = supervised(r)
+			}
+			r.Recommended = m.name == "FastHash" && bits == 64
+			d.Rows = append(d.Rows, r)
+		}
+		random := result("random codes", bits, 0.12)
+		random.Kind, random.PerClass = eval.KindFloor, nil
+		random.UnseenMAP, random.TrainSeconds, random.EncodeMicroseconds = 0, 0, 0
+		class := supervised(result("a classifier's classes", bits, 0.7))
+		class.Kind, class.Objective = eval.KindReference, nil
+		d.Rows = append(d.Rows, random, class)
+	}
+	float := result("plain vectors", 0, 0.43)
+	float.Kind, float.Bytes = eval.KindReference, 3136
+	float.TrainSeconds, float.EncodeMicroseconds, float.DistinctCodes = 0, 0, 0
+	float.MAPLow, float.MAPHigh, float.Usage = 0, 0, eval.Usage{}
+	float.PRCurve = result("", 64, 0.43).PRCurve
+	d.Rows = append(d.Rows, float)
+
+	base, query := fashion.Train(), fashion.Query()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, method := range []string{"FastHash, 64 bits", "LSH, 64 bits"} {
+		for q := range 4 {
+			class := query.Class[q*3]
+			s := report.Example{Method: method, Query: report.Picture{
+				PNG: picture(t, query.X.Row(q*3)), Name: fmt.Sprint(q * 3), Label: fashion.Names[class],
+			}}
+			for at := rng.IntN(3000); len(s.Hits) < 10; at++ {
+				right := base.Class[at] == class
+				if right || rng.Float64() < 0.03*float64(len(method)-14)/3 || method[0] == 'L' && rng.Float64() < 0.06 {
+					found := report.Picture{
+						PNG: picture(t, base.X.Row(at)), Name: fmt.Sprint(at), Label: fashion.Names[base.Class[at]],
+					}
+					s.Hits = append(s.Hits, report.Hit{Picture: found, Distance: fmt.Sprint(len(s.Hits) / 3), Right: right})
+				}
+			}
+			d.Searches = append(d.Searches, s)
+		}
+	}
+	d.Confusions = report.Confusions{Method: "FastHash, 64 bits", Top: 100, Pairs: []eval.Confusion{
+		{Query: "shirt", Found: "T-shirt", Share: 0.181}, {Query: "shirt", Found: "coat", Share: 0.122},
+		{Query: "coat", Found: "pullover", Share: 0.097},
+		{Query: "pullover", Found: "shirt", Share: 0.081}, {Query: "sneaker", Found: "ankle boot", Share: 0.044}}}
+	return d
+}
+
+func picture(t *testing.T, pixels []float32) []byte {
+	t.Helper()
+	m := image.NewGray(image.Rect(0, 0, 28, 28))
+	for i, v := range pixels {
+		m.SetGray(i%28, i/28, color.Gray{Y: uint8(v)})
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

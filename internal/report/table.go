@@ -1,0 +1,257 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/plot"
+)
+
+// group is the part of the table of results with one code length.
+type group struct {
+	Name string
+	Rows []tableRow
+}
+
+type tableRow struct {
+	Method      string
+	Mark        string // "floor", "reference", or nothing
+	Recommended bool
+	Supervision string
+	Cells       []cell
+}
+
+type cell struct {
+	Text string
+	Note string // a second, smaller line
+	Best bool   // among the methods of the group
+}
+
+// column is one measure of the table. Columns that no result fills are left out.
+type column struct {
+	Head, Unit string
+	value      func(eval.Row) float64
+	text       func(float64) string
+	less       bool // smaller is better
+	even       bool // 0 is a number, not a missing value
+}
+
+var columns = []column{
+	{"MAP", "", func(r eval.Row) float64 { return r.MAP }, formatShare, false, true},
+	{"MAP by", "margins", marginsMAP, formatShare, false, false},
+	{"Precision", "", precision, formatShare, false, true},
+	{"PR area", "", func(r eval.Row) float64 { return r.PRArea }, formatShare, false, true},
+	{"MAP of learned", "items", learnedMAP, formatShare, false, false},
+	{recallHead, "neighbours", nil, formatShare, false, false}, // at the rank of the page
+	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
+	{"Training", "s", func(r eval.Row) float64 { return r.TrainSeconds }, formatQuantity, true, false},
+	{"Encoding", "µs/vector", func(r eval.Row) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
+	{"Size", "bytes/item", func(r eval.Row) float64 { return float64(r.Bytes) }, plot.Number, true, false},
+	{"Distinct", "codes", func(r eval.Row) float64 { return float64(r.DistinctCodes) }, plot.Number, false, false},
+}
+
+const recallHead = "Recall of"
+
+// precision is that of the first items, as many as are right and 100 at most; or that of the first 100, where only that
+// is known.
+func precision(r eval.Row) float64 { return cmp.Or(r.ReachablePrecision, r.Precision100) }
+
+// columns returns the columns that at least one result has a number for.
+func (d Data) columns() []column {
+	unjudged, hasNew := d.unjudged(), d.Dataset.New > 0
+	list := slices.Clone(columns)
+	list[slices.IndexFunc(list, func(c column) bool { return c.Head == recallHead })].value = d.recall
+	return slices.DeleteFunc(list, func(c column) bool {
+		if c.Head == "MAP of learned" && !hasNew {
+			return true
+		}
+		return (!c.even || unjudged) && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
+	})
+}
+
+// groups returns the results by code length, shortest codes first and results without a code last; within each group
+// the best comes first.
+func (d Data) groups(columns []column) []group {
+	rows := slices.Clone(d.Rows)
+	slices.SortStableFunc(rows, func(a, b eval.Row) int {
+		if (a.Bits == 0) != (b.Bits == 0) {
+			return cmp.Compare(b.Bits, a.Bits)
+		}
+		return cmp.Or(cmp.Compare(a.Bits, b.Bits), d.compare(a, b))
+	})
+	var groups []group
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Bits == rows[0].Bits {
+			n++
+		}
+		g := group{Name: fmt.Sprintf("%d bits", rows[0].Bits)}
+		if rows[0].Bits == 0 {
+			g.Name = "Without codes"
+		}
+		for _, r := range rows[:n] {
+			g.Rows = append(g.Rows, newTableRow(r, rows[:n], columns))
+		}
+		groups = append(groups, g)
+		rows = rows[n:]
+	}
+	return groups
+}
+
+func newTableRow(r eval.Row, rivals []eval.Row, columns []column) tableRow {
+	t := tableRow{Method: r.Method, Recommended: r.Recommended, Supervision: "none"}
+	if r.Kind != eval.KindMethod {
+		t.Mark = string(r.Kind)
+	}
+	if r.Supervised {
+		t.Supervision = "labels"
+	}
+	for _, c := range columns {
+		v := c.value(r)
+		if v == 0 && !c.even {
+			t.Cells = append(t.Cells, cell{Text: "–"})
+			continue
+		}
+		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: isBest(r, c, rivals)})
+	}
+	if low, high := mapBounds(r); formatShare(low) != formatShare(high) && r.MAP != 0 {
+		t.Cells[0].Note = formatShare(low) + "–" + formatShare(high)
+	}
+	return t
+}
+
+// isBest reports whether no other method of the group is better. Floors and references do not compete, and a column in
+// which all methods are equal has no best.
+func isBest(r eval.Row, c column, rivals []eval.Row) bool {
+	own := c.value(r)
+	if r.Kind != eval.KindMethod || r.Bits == 0 {
+		return false
+	}
+	differ := false
+	for _, o := range rivals {
+		v := c.value(o)
+		if o.Kind != eval.KindMethod || v == 0 && !c.even {
+			continue
+		}
+		if c.less && v < own || !c.less && v > own {
+			return false
+		}
+		differ = differ || v != own
+	}
+	return differ
+}
+
+// formatShare formats a number from 0 to 1.
+func formatShare(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
+
+// formatQuantity formats a measured number with two or three significant digits.
+func formatQuantity(v float64) string {
+	switch {
+	case v >= 100:
+		return plot.Number(float64(int(v + 0.5)))
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case v >= 0.01:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v > 0 && v < 0.001:
+		return "< 0.001"
+	}
+	return plot.Number(v)
+}
+
+// classTable is MAP by class of the query, a column for each method.
+type classTable struct {
+	Caption string
+	Methods []string
+	Rows    []classRow
+}
+
+type classRow struct {
+	Name          string
+	Queries, Base string
+	Precision     string // of the first method
+	Cells         []cell
+	Bar           template.CSS // MAP of the first method as a length
+}
+
+// classes joins the tables of the methods in the curves, sorted by the first method with its worst class first: one
+// table for the worst classes and one, collapsed, for the rest.
+func (d Data) classes() []classTable {
+	const most, open = 6, 20
+	var methods []eval.Row
+	for _, m := range d.curveResults() {
+		if len(m.PerClass) > 0 && len(methods) < most {
+			methods = append(methods, m.Row)
+		}
+	}
+	if len(methods) == 0 {
+		return nil
+	}
+	var names []string
+	for _, m := range methods {
+		names = append(names, m.Method)
+	}
+	tables := []classTable{
+		{"MAP by class of the query, worst class first", names, nil},
+		{"MAP by class of the query, continued", names, nil},
+	}
+	rows := slices.Clone(methods[0].PerClass)
+	slices.SortStableFunc(rows, func(a, b eval.Class) int {
+		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Name, b.Name))
+	})
+	for i, c := range rows {
+		r := classRow{
+			Name: c.Name, Queries: plot.Number(float64(c.Queries)), Base: plot.Number(float64(c.Base)),
+			Precision: formatShare(cmp.Or(c.ReachablePrecision, c.Precision100)),
+			Bar:       barLength(c.MAP),
+		}
+		best, at := -1.0, 0
+		for k, m := range methods {
+			j := slices.IndexFunc(m.PerClass, func(o eval.Class) bool { return o.Name == c.Name })
+			if j < 0 {
+				r.Cells = append(r.Cells, cell{Text: "–"})
+				continue
+			}
+			v := m.PerClass[j].MAP
+			r.Cells = append(r.Cells, cell{Text: formatShare(v)})
+			if v > best {
+				best, at = v, k
+			}
+		}
+		r.Cells[at].Best = len(methods) > 1
+		part := &tables[min(i/open, 1)]
+		part.Rows = append(part.Rows, r)
+	}
+	if tables[1].Rows == nil {
+		return tables[:1]
+	}
+	return tables
+}
+
+// mixup is a confusion formatted for the page.
+type mixup struct {
+	Query, Found, Share string
+	Bar                 template.CSS
+}
+
+func (d Data) mixups() []mixup {
+	var shown []mixup
+	worst := 0.0 // has the longest bar: confusions are small compared with 1
+	for _, c := range d.Confusions.Pairs {
+		worst = max(worst, c.Share)
+	}
+	for _, c := range d.Confusions.Pairs {
+		percent := strconv.FormatFloat(100*c.Share, 'f', 1, 64) + " %"
+		shown = append(shown, mixup{c.Query, c.Found, percent, barLength(c.Share / max(worst, 1e-9))})
+	}
+	return shown
+}
+
+// barLength returns the style that sets the length of the bar behind a number.
+func barLength(share float64) template.CSS {
+	return template.CSS(fmt.Sprintf("--share:%.1f%%", 100*min(max(share, 0), 1)))
+}

@@ -1,0 +1,349 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+)
+
+// contents is what a file holds. Opening reads the head and the state; everything else is read and checked when it is
+// asked for.
+type contents struct {
+	head
+	state
+	pages   *pages
+	buckets map[string][]byte // where the trees of the file are
+	size    int64             // of the file
+
+	modelFile []byte // after readModel; nil when there is none
+	model     *model.Model
+}
+
+// visitBlock gets the blocks of a file in the order of ids. The block is lent.
+type visitBlock func(b *block) error
+
+// openContents reads what a file says about itself, which takes a few pages.
+func openContents(r io.ReaderAt, size int64) (*contents, error) {
+	p, err := newPages(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return readContents(p, size)
+}
+
+func readContents(p *pages, size int64) (*contents, error) {
+	c := &contents{pages: p, buckets: map[string][]byte{}, size: size}
+	err := p.tree(p.meta.root, func(key, value []byte, isBucket bool) error {
+		if !isBucket || len(value) > pageSize {
+			return damaged("%q is no bucket", key)
+		}
+		c.buckets[string(key)] = bytes.Clone(value)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.buckets[string(infoBucket)] == nil {
+		return nil, fault.New("foreign-database", "%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
+	}
+	if err := c.readInfo(); err != nil {
+		return nil, err
+	}
+	if size := uint64((c.bits + 7) / 8); c.items > c.pages.meta.high*pageSize/size {
+		return nil, damaged("it claims %d items and is too small for them", c.items)
+	}
+	for name := range c.buckets {
+		if name != string(infoBucket) && name != string(itemBucket) && name != string(modelBucket) {
+			return nil, damaged("bucket %q does not belong here", name)
+		}
+	}
+	if c.buckets[string(itemBucket)] == nil {
+		return nil, damaged("it has no items")
+	}
+	return c, nil
+}
+
+// check reads and checks a whole file, and calls visit, which may be nil, with every block. A block that is damaged
+// goes to bad, which may be nil, and ends the check when bad returns an error.
+func (c *contents) check(ctx context.Context, visit visitBlock, bad func(error) error) error {
+	if err := c.readModel(); err != nil {
+		return err
+	}
+	if _, err := c.decodeModel(); err != nil {
+		return err
+	}
+	if err := c.readItems(ctx, visit, bad); err != nil {
+		return err
+	}
+	return c.pages.finish()
+}
+
+func (c *contents) readInfo() error {
+	var found [2]bool
+	err := c.pages.bucket(c.buckets[string(infoBucket)], func(key, value []byte, isBucket bool) (err error) {
+		if isBucket {
+			return damaged("a bucket is where its head should be")
+		}
+		switch string(key) {
+		case string(headKey):
+			found[0] = true
+			c.head, err = parseHead(value)
+		case string(stateKey):
+			found[1] = true
+			c.state, err = parseState(value)
+		default:
+			err = damaged("key %q does not belong here", key)
+		}
+		return err
+	})
+	if err == nil && found != [2]bool{true, true} {
+		err = damaged("its head or its state is missing")
+	}
+	return err
+}
+
+func (c *contents) hasModel() bool { return c.buckets[string(modelBucket)] != nil }
+
+// readModel reads the bytes of the model, if there is one.
+func (c *contents) readModel() error {
+	if !c.hasModel() {
+		return nil
+	}
+	err := c.pages.bucket(c.buckets[string(modelBucket)], func(key, value []byte, isBucket bool) error {
+		if isBucket || !bytes.Equal(key, modelKey) {
+			return damaged("key %q does not belong here", key)
+		}
+		b, _, err := unseal(key, value)
+		if err != nil {
+			return fmt.Errorf("model: %w", err)
+		}
+		c.modelFile = bytes.Clone(b)
+		return nil
+	})
+	if err == nil && c.modelFile == nil {
+		err = damaged("its model is missing")
+	}
+	return err
+}
+
+// decodeModel returns the model of the bytes that were read, nil when there is none.
+func (c *contents) decodeModel() (*model.Model, error) {
+	if c.model != nil || c.modelFile == nil {
+		return c.model, nil
+	}
+	m, err := model.Read(bytes.NewReader(c.modelFile))
+	if err != nil {
+		return nil, err
+	}
+	if f := m.Fingerprint(); f != c.fingerprint || m.Encoder.Bits() != c.bits {
+		return nil, damaged("it holds model %v of %d bits, and should hold model %v of %d",
+			f, m.Encoder.Bits(), c.fingerprint, c.bits)
+	}
+	c.model = m
+	return m, nil
+}
+
+// eachBlock calls visit with all blocks, their checksums, and what is wrong with them.
+func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint32, err error) error) error {
+	b, n := &block{size: (c.bits + 7) / 8, words: hamming.NewCodes(0, c.bits)}, 0
+	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
+		if n++; n%1024 == 1 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if isBucket {
+			return damaged("a bucket is among the items")
+		}
+		sum, err := b.unseal(key, value)
+		return visit(b, sum, err)
+	})
+}
+
+// readItems visits all blocks, and checks them one by one and together.
+func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(error) error) error {
+	if bad == nil {
+		bad = func(err error) error { return err }
+	}
+	have := state{writes: c.writes}
+	var last index.ID
+	err := c.eachBlock(ctx, func(b *block, sum uint32, err error) error {
+		have.blocks++
+		have.sum += uint64(sum)
+		if err == nil && have.items > 0 && b.ids[0].Compare(last) <= 0 {
+			err = damaged("ids %s and %s are not in order", shortened(last), shortened(b.ids[0]))
+		}
+		if err == nil {
+			have.items += uint64(len(b.ids))
+			last = b.ids[len(b.ids)-1]
+			if visit != nil {
+				err = visit(b)
+			}
+		}
+		if errors.Is(err, hamming.ErrDamaged) {
+			return bad(err)
+		}
+		return err
+	})
+	if err == nil && have != c.state {
+		err = bad(fault.With("wrong-totals",
+			damaged("%d items in %d blocks were found, and there should be %d in %d with other checksums",
+				have.items, have.blocks, c.items, c.blocks)))
+	}
+	return err
+}
+
+// report is what is known about a file that was checked.
+func (c *contents) report() Report {
+	return Report{
+		Items: int(c.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(), Writes: c.writes,
+		Blocks: int(c.blocks), Pages: int(c.pages.meta.high), FileBytes: c.size,
+		FreeBytes: int64(c.pages.free) * pageSize, Recovered: c.pages.meta.alone,
+	}
+}
+
+// contents reads what the file says about itself now.
+func (x *file) contents() (*contents, error) {
+	info, err := x.f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return openContents(x.f, info.Size())
+}
+
+// inspect opens the file at path when no one writes to it, lets read look at what it holds, and leaves it open to be
+// read.
+func inspect(ctx context.Context, path string, until time.Time, read func(*contents) error) (*file, *contents, error) {
+	if err := checkHeader(path); err != nil {
+		return nil, nil, err
+	}
+	f, err := lock(ctx, path, true, until)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := f.contents()
+	if err == nil {
+		err = read(c)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, c, nil
+}
+
+// checkFile checks the file at path, which nobody else uses.
+func checkFile(ctx context.Context, path string) (Report, error) {
+	f, c, err := inspect(ctx, path, time.Now(), func(c *contents) error { return c.check(ctx, nil, nil) })
+	if err != nil {
+		return Report{}, err
+	}
+	return c.report(), f.Close()
+}
+
+// checkHeader tells whether bbolt may have a look at a file, for which it needs one sound header.
+func checkHeader(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
+		return &fs.PathError{Op: "open", Path: path, Err: fault.New("not-regular", "it is not a regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = readMeta(f, info.Size())
+	return err
+}
+
+// Report is what checking a file has found.
+type Report struct {
+	Items       int                 `json:"items"`
+	Bits        int                 `json:"bits"`
+	Fingerprint hamming.Fingerprint `json:"-"`
+	HasModel    bool                `json:"has_model"`
+	Writes      uint64              `json:"writes"`
+	Blocks      int                 `json:"blocks"`
+	Pages       int                 `json:"pages"`
+	FileBytes   int64               `json:"file_bytes"`
+	FreeBytes   int64               `json:"free_bytes"`
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
+	Problems    []string            `json:"problems,omitempty"`  // the first few
+}
+
+// maxProblems is how many problems a report names.
+const maxProblems = 20
+
+// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks
+// itself. What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the
+// items checked so far.
+func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
+	var r Report
+	var first error
+	problem := func(err error) error {
+		if first == nil {
+			first = err
+		}
+		if len(r.Problems) < maxProblems {
+			r.Problems = append(r.Problems, err.Error())
+		}
+		return nil
+	}
+	var texts records
+	f, c, err := inspect(ctx, path, deadline(0), func(c *contents) error {
+		r.Bits, r.Fingerprint = c.bits, c.fingerprint
+		batch := index.NewBatch(c.bits) // of one block
+		return c.check(ctx, func(b *block) error {
+			r.Items += len(b.ids)
+			r.Blocks++
+			if progress != nil {
+				progress(r.Items, int(c.items))
+			}
+			batch.IDs, batch.Codes.Data = batch.IDs[:0], batch.Codes.Data[:0]
+			batch.Labels, batch.Tags, batch.Attributes = nil, nil, nil
+			if err := b.appendTo(batch, &texts); err != nil {
+				return err
+			}
+			return asDamage(batch.Check(c.bits))
+		}, problem)
+	})
+	if err != nil {
+		if !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
+			return r, withPath(path, err)
+		}
+		_ = problem(err)
+		return r, withPath(path, first)
+	}
+	defer f.Close()
+	met := r
+	r = c.report()
+	r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // as many as are sound
+
+	if first == nil { // bbolt may look at all pages only when they are sound
+		err = guard(func() error {
+			return f.View(func(tx *bolt.Tx) error {
+				for err := range tx.Check() {
+					_ = problem(fmt.Errorf("%w: %w", hamming.ErrDamaged, err))
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return r, withPath(path, err)
+		}
+	}
+	return r, withPath(path, first)
+}

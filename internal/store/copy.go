@@ -1,0 +1,392 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"hashgrove/internal/index"
+	"hashgrove/internal/section"
+)
+
+// draft is a new file in the making.
+type draft struct {
+	path      string // that it will have
+	head      head
+	state     state // of which only the number of writes is kept
+	modelFile []byte
+	of        []fs.FileInfo // the files that it is made of, whose rights it gets unless it replaces one
+}
+
+// bulk writes a new file in large transactions. Nobody reads the file before it is finished, so they need no syncs.
+type bulk struct {
+	file
+	tx      *bolt.Tx
+	state   state
+	pending int // bytes in the transaction
+}
+
+// startTransaction starts a transaction.
+func (w *bulk) startTransaction() (err error) {
+	w.allocate()
+	w.pending = 0
+	w.tx, err = w.Begin(true)
+	return err
+}
+
+// put writes a block.
+func (w *bulk) put(key, value []byte, sum uint32) error {
+	if w.pending += len(value); w.pending > 64<<20 { // it is kept in memory
+		if err := w.tx.Commit(); err != nil {
+			return err
+		}
+		if err := w.startTransaction(); err != nil {
+			return err
+		}
+	}
+	w.state.blocks++
+	w.state.sum += uint64(sum)
+	b := w.tx.Bucket(itemBucket)
+	b.FillPercent = 1
+	return b.Put(key, value)
+}
+
+// build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids,
+// and returns its name. It is synced; giving it its place is left to the caller.
+func (d draft) build(fill func(put putItem) error) (_ string, err error) {
+	if err := checkOrder(); err != nil {
+		return "", err
+	}
+	f, err := d.temporary()
+	if err != nil {
+		return "", err
+	}
+	tmp := f.Name()
+	w := &bulk{state: state{writes: d.state.writes}}
+	defer func() {
+		if w.tx != nil {
+			_ = w.tx.Rollback() // does nothing after a commit
+		}
+		if w.DB != nil {
+			err = errors.Join(err, w.Close())
+		} else {
+			_ = f.Close()
+		}
+		if err != nil {
+			_ = os.Remove(tmp)
+		}
+	}()
+	o := w.options(false)
+	o.NoSync, o.NoGrowSync = true, true
+	o.OpenFile = func(string, int, os.FileMode) (*os.File, error) { // it is open and locked, so that nobody sweeps it away
+		w.f = f
+		return f, nil
+	}
+	if w.DB, err = bolt.Open(tmp, 0, o); err != nil {
+		return "", err
+	}
+	if err := w.startTransaction(); err != nil {
+		return "", err
+	}
+	if err := d.writeModel(w.tx); err != nil {
+		return "", err
+	}
+	if _, err := w.tx.CreateBucket(itemBucket); err != nil {
+		return "", err
+	}
+	if fill != nil {
+		if err := w.fill(fill); err != nil {
+			return "", err
+		}
+	}
+	info, err := w.tx.CreateBucket(infoBucket)
+	if err == nil {
+		err = errors.Join(info.Put(headKey, d.head.value()), info.Put(stateKey, w.state.value()))
+	}
+	if err == nil {
+		err = w.tx.Commit()
+	}
+	if err != nil {
+		return "", err
+	}
+	w.settle()
+	return tmp, w.Sync()
+}
+
+// temporary makes the file itself.
+func (d draft) temporary() (*os.File, error) {
+	if _, err := os.Stat(d.path); err == nil || len(d.of) == 0 {
+		return section.NewTemporary(d.path)
+	}
+	return section.NewCopy(d.path, d.of[0], d.of[1:]...)
+}
+
+func (d draft) writeModel(tx *bolt.Tx) error {
+	if len(d.modelFile) == 0 {
+		return nil
+	}
+	b, err := tx.CreateBucket(modelBucket)
+	if err != nil {
+		return err
+	}
+	value := append(make([]byte, 4), d.modelFile...)
+	seal(modelKey, value)
+	return b.Put(modelKey, value)
+}
+
+// putItem takes an item.
+type putItem func(id index.ID, code, record []byte) error
+
+// fill packs items into blocks.
+func (w *bulk) fill(fill func(put putItem) error) error {
+	p := packer{limit: blockLimit, put: w.put}
+	err := fill(func(id index.ID, code, record []byte) error {
+		w.state.items++
+		return p.add(id, code, record)
+	})
+	if err != nil {
+		return err
+	}
+	return p.flush()
+}
+
+// rewrite makes a new file of the items of an old one, each with the code that code returns for its number and its
+// code so far, and checks it.
+func (d draft) rewrite(
+	ctx context.Context, old *contents, code func(i int, was []byte) []byte,
+) (string, Report, error) {
+	tmp, err := d.build(func(put putItem) error {
+		i := 0
+		return old.readItems(ctx, func(b *block) error {
+			for j, id := range b.ids {
+				if err := put(id, code(i, b.code(j)), b.record(j)); err != nil {
+					return err
+				}
+				i++
+			}
+			return nil
+		}, nil)
+	})
+	if err != nil {
+		return "", Report{}, err
+	}
+	r, err := checkFile(ctx, tmp)
+	if err == nil && r.Items != int(d.state.items) {
+		err = damaged("%d of %d items were there", r.Items, d.state.items)
+	}
+	if err != nil {
+		_ = os.Remove(tmp)
+	}
+	return tmp, r, err
+}
+
+// swap puts a new file into the place of the old one, which is open. It returns the new one, open to be written:
+// whoever waits for the lock of the old one will see that it has lost its place.
+func swap(ctx context.Context, tmp, path string) (*file, error) {
+	f, err := lock(ctx, tmp, false, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, settlePlace(path)
+}
+
+// settlePlace makes it durable that a new file has taken the place of another.
+func settlePlace(path string) error {
+	if err := section.SyncFolder(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("the new file is in its place, but a power cut may bring the old one back: %w", err)
+	}
+	return nil
+}
+
+// Compact packs the items tightly into a new file, which takes the place of the old one, and into one segment in
+// memory. It needs room for both files. After an error the items are as they were.
+func (s *Store) Compact(ctx context.Context) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	old, err := s.contents()
+	if err != nil {
+		return withPath(s.path, err)
+	}
+	d := draft{path: s.real, head: s.opened.head, state: s.state, modelFile: s.opened.modelFile}
+	tmp, _, err := d.rewrite(ctx, old, func(_ int, was []byte) []byte { return was })
+	if err != nil {
+		return withPath(s.path, withRoom(err))
+	}
+	defer os.Remove(tmp)
+	f, err := s.swap(ctx, tmp)
+	if f == nil {
+		return withPath(s.path, err)
+	}
+	// The new file counts its checksums anew.
+	now, e := f.contents()
+	if e != nil {
+		s.degrade("the compacted file could not be read: "+e.Error(), false)
+		return errors.Join(err, withPath(s.path, e), f.Close())
+	}
+	s.mu.Lock()
+	was := s.file
+	s.file, s.state, s.dirty = f, now.state, false
+	s.mu.Unlock()
+	_ = guard(was.Close) // nothing in it is needed any more
+	if err != nil {
+		// If the old file came back, all that was written to the new one would be lost.
+		s.degrade(err.Error(), false)
+		return withPath(s.path, err)
+	}
+	if s.index == nil {
+		return nil
+	}
+	return s.index.Compact(ctx)
+}
+
+// Backup writes a copy of the index as it is now: an index file, which Open, Verify and Restore read. Writes continue
+// meanwhile.
+func (s *Store) Backup(ctx context.Context, w io.Writer) error {
+	var tx *bolt.Tx
+	for tx == nil {
+		s.mu.Lock()
+		f, stuck, why := s.file, s.stuck, s.degraded
+		s.mu.Unlock()
+		var err error
+		switch {
+		case f == nil:
+			return ErrClosed
+		case stuck:
+			return fmt.Errorf("%w: %s", ErrReadOnly, why)
+		}
+		// Compact may have closed the file by now and opened another.
+		if tx, err = f.Begin(false); err != nil && !errors.Is(err, berrors.ErrDatabaseNotOpen) {
+			return err
+		}
+	}
+	return errors.Join(writeTo(ctx, w, tx), tx.Rollback())
+}
+
+// writeTo writes the pages of a transaction, until the context stops it.
+func writeTo(ctx context.Context, w io.Writer, tx *bolt.Tx) error {
+	c := &cancellable{ctx, w, nil}
+	err := guard(func() error {
+		_, err := tx.WriteTo(c)
+		return err
+	})
+	if c.err != nil { // bbolt makes a text of it
+		return c.err
+	}
+	return err
+}
+
+// cancellable is a writer that a context can stop. It keeps its error.
+type cancellable struct {
+	ctx context.Context
+	w   io.Writer
+	err error
+}
+
+func (c *cancellable) Write(b []byte) (n int, err error) {
+	if c.err = context.Cause(c.ctx); c.err == nil {
+		n, c.err = c.w.Write(b)
+	}
+	return n, c.err
+}
+
+// BackupFile is Backup to a new file, which is checked before it takes its name; the report tells what is in it. A file
+// that is there is left alone.
+func (s *Store) BackupFile(ctx context.Context, path string) (Report, error) {
+	of, err := os.Stat(s.real)
+	if err != nil {
+		return Report{}, withPath(s.path, err)
+	}
+	return newCopy(ctx, path, of, func(w io.Writer) error { return s.Backup(ctx, w) })
+}
+
+// newCopy makes a file at path of an index that write writes, with the rights of the file that it is a copy of.
+func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Writer) error) (Report, error) {
+	if err := checkVacant(path); err != nil {
+		return Report{}, withPath(path, err)
+	}
+	f, err := section.NewCopy(path, of)
+	if err != nil {
+		return Report{}, withPath(path, err)
+	}
+	defer os.Remove(f.Name())
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return Report{}, withPath(path, err)
+	}
+	r, err := checkFile(ctx, f.Name())
+	if err != nil {
+		err = fmt.Errorf("the copy is not sound, and the index it was made of may not be: %w", err)
+	} else {
+		err = moveInto(f.Name(), path)
+	}
+	return r, withPath(path, err)
+}
+
+// Restore copies a backup to a new file, all or nothing: everything is checked before the file takes its name. The
+// report tells what is in it. An existing file is left alone. Nothing but the new file is written.
+func Restore(ctx context.Context, from, to string) (Report, error) {
+	if err := checkVacant(to); err != nil {
+		return Report{}, err
+	}
+	f, _, err := inspect(ctx, from, deadline(0), func(c *contents) error { return c.check(ctx, nil, nil) })
+	if err != nil {
+		return Report{}, withPath(from, err)
+	}
+	defer f.Close()
+	of, err := f.f.Stat()
+	if err != nil {
+		return Report{}, withPath(from, err)
+	}
+	return newCopy(ctx, to, of, func(w io.Writer) error {
+		return f.View(func(tx *bolt.Tx) error { return writeTo(ctx, w, tx) })
+	})
+}
+
+// Replace puts a finished index into the place of the file at path, whatever that is, in one step. It waits for others
+// that use the old one if that is an index.
+func Replace(ctx context.Context, from, path string) error {
+	// It is locked before the old one is opened, which sweeps new files away that nobody seems to work on.
+	f, err := lock(ctx, from, false, time.Now())
+	if err != nil {
+		return withPath(from, err)
+	}
+	defer f.Close()
+	old, err := Open(ctx, path, OpenOptions{OnDisk: true})
+	switch {
+	case err == nil:
+		defer old.Close()
+		path = old.real
+	case errors.Is(err, ErrLocked) || ctx.Err() != nil:
+		return err
+	}
+	if info, err := os.Stat(path); err == nil {
+		_ = os.Chmod(from, info.Mode().Perm()) // a private file stays private, where there are modes
+	}
+	if closeToMove {
+		_ = f.Close()
+		if old != nil {
+			_ = old.Close()
+		}
+	}
+	if err := rename(from, path); err != nil {
+		return withPath(path, err)
+	}
+	return withPath(path, settlePlace(path))
+}

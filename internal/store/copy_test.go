@@ -1,0 +1,304 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// TestNothingIsOverwritten checks Create, BackupFile and Restore on names that are taken, by a link to nowhere too.
+func TestNothingIsOverwritten(t *testing.T) {
+	s, path := create(t, Options{Bits: 8})
+	before, err := os.ReadFile(path)
+	ok(t, err)
+	link := filepath.Join(t.TempDir(), "link")
+	ok(t, os.Symlink(filepath.Join(t.TempDir(), "nowhere"), link))
+	backup := filepath.Join(t.TempDir(), "backup")
+	fine(t)(s.BackupFile(ctx, backup))
+	for _, to := range []string{path, link, t.TempDir()} {
+		if _, err := Create(ctx, to, Options{Bits: 8}); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("create: %v", err)
+		}
+		if _, err := s.BackupFile(ctx, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("backup: %v", err)
+		}
+		if _, err := Restore(ctx, backup, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("restore: %v", err)
+		}
+	}
+	after, err := os.ReadFile(path)
+	if ok(t, err); !bytes.Equal(before, after) {
+		t.Error("the file has changed")
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if ok(t, err); len(left) != 1 {
+		t.Errorf("files left over: %v", left)
+	}
+}
+
+// TestBadRestore checks that nothing is left when a backup is damaged.
+func TestBadRestore(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Add(ctx, maker{rand.New(rand.NewPCG(1, 1)), 64}.batch(1)))
+	ok(t, s.Close())
+	b, err := os.ReadFile(path)
+	ok(t, err)
+	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
+	ok(t, os.WriteFile(from, b[:len(b)/2], 0o600))
+	if _, err := Restore(ctx, from, to); !errors.Is(err, hamming.ErrDamaged) {
+		t.Errorf("half a backup: %v", err)
+	}
+	if left, _ := filepath.Glob(to + "*"); left != nil {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// rows is vectors with ids.
+type rows struct {
+	vectors.Matrix
+	ids []string
+}
+
+func (r rows) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		for lo := 0; lo < r.Rows; lo += 7 {
+			hi := min(lo+7, r.Rows)
+			if !yield(vectors.Chunk{First: lo, X: r.Slice(lo, hi), IDs: r.ids[lo:hi]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	const n = 500
+	old, next := projection(6, 24, 1), projection(6, 100, 2)
+	m := maker{rand.New(rand.NewPCG(3, 3)), 24}
+	x := rows{Matrix: vectors.Matrix{Rows: n, Cols: 6, Data: make([]float32, 6*n)}}
+	for i := range x.Data {
+		x.Data[i] = float32(m.NormFloat64())
+	}
+	s, path := create(t, Options{Model: old, Note: "stays"})
+	b := index.NewBatch(24)
+	for i := range n {
+		x.ids = append(x.ids, fmt.Sprint("photo ", i*7919%n))
+		code, err := old.EncodeRow(x.Row(i))
+		ok(t, err)
+		it := m.item(index.Text(x.ids[i]))
+		it.Code = code
+		if i%5 > 0 { // the others have vectors, but are not in the index
+			b.Append(it)
+		}
+	}
+	ok(t, s.Add(ctx, b))
+	ok(t, s.Close())
+	before, err := os.ReadFile(path)
+	ok(t, err)
+
+	missing := x
+	missing.ids = slices.Clone(x.ids)
+	missing.ids[1] = "something else"
+	twice := x
+	twice.ids = slices.Clone(x.ids)
+	twice.ids[0] = x.ids[1]
+	id := fmt.Sprintf("%q", x.ids[1])
+	for name, c := range map[string]struct {
+		vectors vectors.Source
+		differs func(err error) string
+	}{
+		"missing": {missing, func(err error) string { return fault.Differs(err, "missing-vectors", "400", id) }},
+		"twice":   {twice, func(err error) string { return fault.Differs(err, "duplicate-id", id) }},
+		"dimensions": {vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}}, func(err error) string {
+			if !errors.Is(err, model.ErrDim) {
+				return fmt.Sprint(err)
+			}
+			return ""
+		}},
+	} {
+		_, err := Migrate(ctx, path, next, c.vectors, nil)
+		if d := c.differs(err); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		after, err := os.ReadFile(path)
+		ok(t, err)
+		if left, _ := filepath.Glob(path + "*"); !bytes.Equal(before, after) || len(left) != 1 {
+			t.Errorf("%s: the old file changed, or something is left: %v", name, left)
+		}
+	}
+
+	done := 0
+	fine(t)(Migrate(ctx, path, next, x, func(i, total int) { done = i }))
+	if done != len(b.IDs) {
+		t.Errorf("%d of %d items", done, len(b.IDs))
+	}
+	s = open(t, path, OpenOptions{})
+	i := s.Info()
+	if i.Bits != 100 || i.Fingerprint != next.Fingerprint() || modelOf(t, s).Fingerprint() != next.Fingerprint() || i.Note != "stays" || i.Items != len(b.IDs) {
+		t.Errorf("%+v", i)
+	}
+	w := world{}
+	w.put(b)
+	for r, id := range x.ids {
+		if it, there := w[index.Text(id)]; there {
+			it.Code, err = next.EncodeRow(x.Row(r))
+			ok(t, err)
+			w[it.ID] = it
+		}
+	}
+	w.has(t, s)
+	_, err = Verify(ctx, path, nil)
+	if !errors.Is(err, ErrLocked) {
+		t.Errorf("verifying an index that is being written: %v", err)
+	}
+	ok(t, s.Close())
+	if r, err := Verify(ctx, path, nil); err != nil || r.Bits != 100 || !r.HasModel {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// TestGoldenFile opens an index of the first version, which must be possible for ever.
+func TestGoldenFile(t *testing.T) {
+	const golden = "testdata/backcompat/v1.hgi"
+	m := maker{rand.New(rand.NewPCG(100, 1)), 100}
+	lsh := projection(4, 100, 1)
+	b := m.batch(40)
+	w := world{}
+	w.put(b)
+	if *update {
+		s, _ := create(t, Options{Model: lsh, Note: "golden"})
+		ok(t, s.Upsert(ctx, b))
+		ok(t, s.Compact(ctx))
+		ok(t, os.MkdirAll(filepath.Dir(golden), 0o777))
+		_ = os.Remove(golden)
+		fine(t)(s.BackupFile(ctx, golden))
+	}
+	// Opening for reading locks the file, and only that.
+	s := open(t, golden, OpenOptions{ReadOnly: true})
+	w.has(t, s)
+	if i := s.Info(); i.Fingerprint != lsh.Fingerprint() || i.Note != "golden" || i.Writes != 1 {
+		t.Errorf("%+v", i)
+	}
+	ok(t, s.Close())
+	if _, err := Verify(ctx, golden, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCreateWithItems: an index that is made with its items holds what one holds to which they are added, and where
+// something goes wrong there is none, or the old one.
+func TestCreateWithItems(t *testing.T) {
+	b := index.NewBatch(128)
+	for i := range 3000 {
+		b.Append(versioned(index.Int(int64(i*7919%3000)), i))
+		b.Append(versioned(index.Text(fmt.Sprintf("item %d", i)), i))
+	}
+	s, path := create(t, Options{Bits: 128})
+	ok(t, s.Add(ctx, b))
+	made, whole := create(t, Options{Bits: 128, Items: b})
+	for _, x := range []*Store{made, open(t, reopened(t, made, whole), OpenOptions{})} {
+		if got, want := itemsOf(t, x), itemsOf(t, s); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%d items, want %d", len(got), len(want))
+		}
+		ok(t, x.Close())
+	}
+	ok(t, s.Close())
+	before, err := os.ReadFile(path)
+	ok(t, err)
+	twice := index.NewBatch(128)
+	twice.Append(versioned(index.Int(1), 1))
+	twice.Append(versioned(index.Int(1), 2))
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	vacant := filepath.Join(t.TempDir(), "none.hgi")
+	for _, c := range []struct {
+		ctx context.Context
+		b   *index.Batch
+	}{{ctx, twice}, {ctx, index.NewBatch(64)}, {stopped, b}} {
+		for _, to := range []string{path, vacant} {
+			if x, err := Create(c.ctx, to, Options{Bits: 128, Items: c.b, Replace: true}); err == nil {
+				t.Error("an index was made", x.Close())
+			}
+		}
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(before, now) {
+		t.Errorf("the old index was changed: %v", err)
+	}
+	for _, dir := range []string{filepath.Dir(path), filepath.Dir(vacant)} {
+		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 1 || dir == filepath.Dir(vacant) && len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+	ok(t, os.Chmod(path, 0o600))
+	x, err := Create(ctx, path, Options{Bits: 128, Items: b, Replace: true})
+	ok(t, err)
+	defer x.Close()
+	if info, err := os.Stat(path); err != nil || x.Snapshot().Len() != 6000 || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("%d items, %v, %v", x.Snapshot().Len(), info.Mode(), err)
+	}
+}
+
+// itemsOf is all that an index holds in memory.
+func itemsOf(t *testing.T, s *Store) []index.Item { return snapshotItems(t, s.Snapshot()) }
+
+func snapshotItems(t *testing.T, x *index.Snapshot) (all []index.Item) {
+	hits, err := x.Matches(index.Filter{})
+	ok(t, err)
+	for _, h := range hits {
+		all = append(all, x.Item(h))
+	}
+	return all
+}
+
+// reopened closes an index and returns its path.
+func reopened(t *testing.T, s *Store, path string) string {
+	ok(t, s.Close())
+	return path
+}
+
+// TestCopiesArePrivate: what is made of an index that others may not read, they may not read either.
+func TestCopiesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no modes")
+	}
+	s, path := create(t, Options{Bits: 8})
+	ok(t, os.Chmod(path, 0o600))
+	dir := filepath.Dir(path)
+	backup, restored := filepath.Join(dir, "backup"), filepath.Join(dir, "restored")
+	merged, replaced, salvaged := filepath.Join(dir, "merged"), filepath.Join(dir, "replaced"), filepath.Join(dir, "salvaged")
+	fine(t)(s.BackupFile(ctx, backup))
+	fine(t)(Restore(ctx, backup, restored))
+	ok(t, s.Compact(ctx))
+	ok(t, s.Close())
+	open, other := create(t, Options{Bits: 8})
+	ok(t, open.Close())
+	ok(t, os.Chmod(other, 0o644))
+	fine(t)(Merge(ctx, []string{other, path}, merged, nil))
+	ok(t, os.WriteFile(replaced, []byte("no index"), 0o600))
+	fine(t)(MergeOver(ctx, []string{other, path}, replaced, nil))
+	_, err := Salvage(ctx, path, salvaged, nil)
+	ok(t, err)
+	for _, p := range []string{path, backup, restored, merged, replaced, salvaged} {
+		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, %v", filepath.Base(p), info.Mode(), err)
+		}
+	}
+}

@@ -1,0 +1,481 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+)
+
+// sample is the bytes of an index with a tree of several pages, free pages, a model, labels and texts.
+func sample(t testing.TB) []byte {
+	t.Helper()
+	s, path := create(t, Options{Model: projection(3, 8, 1), Note: "sample", Index: index.Config{Tables: -1}})
+	m := maker{rand.New(rand.NewPCG(2, 3)), 8}
+	b := index.NewBatch(8)
+	for i := range 40 {
+		id := index.Int(int64(i))
+		if i%2 == 0 {
+			id = index.Text(strings.Repeat("photo ", 30) + fmt.Sprint(i))
+		}
+		it := m.item(id)
+		it.Label += strings.Repeat("l", 200)
+		b.Append(it)
+	}
+	ok(t, s.Add(ctx, b))
+	ok(t, s.Compact(ctx))
+	_, err := s.Delete(ctx, b.IDs[5], b.IDs[11])
+	ok(t, err)
+	ok(t, s.Close())
+	return live(t, path)
+}
+
+// live is the bytes of a file without what bbolt allocated in advance.
+func live(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	ok(t, err)
+	c, err := scan(b, nil)
+	ok(t, err)
+	if c.pages.free == 0 || c.blocks < 8 || c.pages.meta.high < 9 {
+		t.Fatalf("%d free of %d pages and %d blocks are too few for a test", c.pages.free, c.pages.meta.high, c.blocks)
+	}
+	return b[:c.pages.meta.high*pageSize]
+}
+
+// scan checks a file in memory.
+func scan(b []byte, visit visitBlock) (*contents, error) {
+	c, err := openContents(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return c, c.check(ctx, visit, nil)
+}
+
+// answer is all that scan gives back of a file.
+type answer struct {
+	Head  head
+	State state
+	Print hamming.Fingerprint
+	Items []index.Item
+}
+
+func answerOf(b []byte) (*answer, error) {
+	var a answer
+	var texts records
+	c, err := scan(b, func(b *block) error {
+		if err := b.unpack(); err != nil {
+			return err
+		}
+		for i, id := range b.ids {
+			it := index.Item{ID: id, Code: slices.Clone(b.words.Row(i))}
+			if err := texts.parse(b.record(i), &it); err != nil {
+				return err
+			}
+			a.Items = append(a.Items, it)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.Head, a.State = c.head, c.state
+	if c.model != nil {
+		a.Print = c.model.Fingerprint()
+	}
+	return &a, nil
+}
+
+// TestFlippedBytes changes every byte of a file: the change is noticed, or makes no difference.
+func TestFlippedBytes(t *testing.T) {
+	file := sample(t)
+	want, err := answerOf(file)
+	ok(t, err)
+	step := 1
+	if testing.Short() {
+		step = 53
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	harmless := 0
+	for i := 0; i < len(file); i += step {
+		b := slices.Clone(file)
+		b[i] ^= byte(1 + rng.IntN(255))
+		have, err := answerOf(b)
+		switch {
+		case err == nil && !reflect.DeepEqual(have, want):
+			t.Fatalf("byte %d of page %d gives another answer", i%pageSize, i/pageSize)
+		case err == nil:
+			harmless++
+		case !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) && !errors.Is(err, hamming.ErrVersion):
+			t.Fatalf("byte %d: %v", i, err)
+		}
+	}
+	t.Logf("%d of %d changes made no difference", harmless, len(file)/step)
+	t.Logf("count: damaged files opened %d", len(file)/step)
+}
+
+// TestStalePages puts pages of earlier states into a file: each is sound, and has the same ids, but they do not belong
+// together.
+func TestStalePages(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	m := maker{rand.New(rand.NewPCG(8, 3)), 64}
+	b := index.NewBatch(64)
+	for i := range 300 {
+		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{m.Uint64()}})
+	}
+	var states [][]byte
+	for range 8 { // bbolt uses pages again that the write before last left
+		for i := range b.Codes.Data {
+			b.Codes.Data[i] = m.Uint64()
+		}
+		ok(t, s.Upsert(ctx, b))
+		state, err := os.ReadFile(path)
+		ok(t, err)
+		states = append(states, state)
+	}
+	tried, counted := 0, 0
+	for i, state := range states {
+		want, err := answerOf(state)
+		ok(t, err)
+		for _, earlier := range states[:i] {
+			for at := 2 * pageSize; at+pageSize <= min(len(state), len(earlier)); at += pageSize {
+				if bytes.Equal(state[at:at+pageSize], earlier[at:at+pageSize]) {
+					continue
+				}
+				tried++
+				mixed := slices.Clone(state)
+				copy(mixed[at:at+pageSize], earlier[at:])
+				have, err := answerOf(mixed)
+				if err == nil && !reflect.DeepEqual(have, want) {
+					t.Errorf("state %d with an earlier page %d gives another answer", i, at/pageSize)
+				}
+				if fault.Is(err, "wrong-totals") {
+					counted++
+				}
+			}
+		}
+	}
+	t.Logf("count: damaged files opened %d", tried)
+	if tried < 20 || counted == 0 {
+		t.Errorf("%d pages differ, and only the sum of the checksums told %d of them", tried, counted)
+	}
+}
+
+// TestReplacedFile checks that a lock on a file that lost its place counts for nothing.
+func TestReplacedFile(t *testing.T) {
+	s, path := create(t, Options{Bits: 8})
+	ok(t, s.Compact(ctx))
+	if !s.file.isAt(path) {
+		t.Error("the file is not the one at its path")
+	}
+	if runtime.GOOS == "windows" {
+		return // no file takes the place of one that is open
+	}
+	fine(t)(s.BackupFile(ctx, path+"2"))
+	ok(t, os.Rename(path+"2", path))
+	if s.file.isAt(path) {
+		t.Error("another file is at the path")
+	}
+	b := index.NewBatch(8)
+	b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
+	if err := s.Add(ctx, b); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("writing to a file that nobody will find: %v", err)
+	}
+	ok(t, os.Remove(path))
+	if s.file.isAt(path) {
+		t.Error("no file is at the path")
+	}
+}
+
+// TestCutFiles cuts a file off.
+func TestCutFiles(t *testing.T) {
+	file := sample(t)
+	for n := 0; n < len(file); n += 512 {
+		if _, err := answerOf(file[:n]); !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
+			t.Fatalf("%d of %d bytes: %v", n, len(file), err)
+		}
+	}
+	t.Logf("count: damaged files opened %d", len(file)/512)
+}
+
+// TestOtherFiles opens what is no index, or is one from the future.
+func TestOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, b []byte) string {
+		path := filepath.Join(dir, name)
+		ok(t, os.WriteFile(path, b, 0o600))
+		return path
+	}
+	var modelFile bytes.Buffer
+	ok(t, model.Write(&modelFile, projection(2000, 8, 1)))
+	other := filepath.Join(dir, "bolt")
+	db, err := bolt.Open(other, 0o600, &bolt.Options{PageSize: pageSize})
+	ok(t, err)
+	ok(t, db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("x")); return err }))
+	ok(t, db.Close())
+	large := filepath.Join(dir, "large")
+	db, err = bolt.Open(large, 0o600, &bolt.Options{PageSize: 8192})
+	ok(t, err)
+	ok(t, db.Close())
+
+	s, path := create(t, Options{Bits: 8})
+	ok(t, s.Close())
+	db, err = bolt.Open(path, 0o600, nil)
+	ok(t, err)
+	ok(t, db.Update(func(tx *bolt.Tx) error {
+		v := head{bits: 8}.value()
+		binary.LittleEndian.PutUint32(v[4:], fileVersion+1)
+		seal(headKey, v)
+		return tx.Bucket(infoBucket).Put(headKey, v)
+	}))
+	ok(t, db.Close())
+
+	for _, c := range []struct {
+		path string
+		want error
+		code fault.Code // "": none
+		fact string
+	}{
+		{put("empty", nil), hamming.ErrKind, "foreign-file", ""},
+		{put("text", bytes.Repeat([]byte("hello\n"), 5000)), hamming.ErrKind, "foreign-file", ""},
+		{put("ours", modelFile.Bytes()), hamming.ErrKind, "", "model"},
+		{put("zeros", make([]byte, 1<<16)), hamming.ErrKind, "foreign-file", ""},
+		{other, hamming.ErrKind, "foreign-database", ""},
+		{large, hamming.ErrKind, "foreign-database", "8192"},
+		{path, hamming.ErrVersion, "", fmt.Sprint(fileVersion + 1)},
+		{dir, nil, "not-regular", ""},
+		{filepath.Join(dir, "nowhere"), os.ErrNotExist, "", ""},
+	} {
+		_, err := Open(ctx, c.path, OpenOptions{})
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || c.code != "" && !fault.Is(err, c.code) {
+			t.Errorf("%s: %v", c.path, err)
+			continue
+		}
+		_, rest, named := strings.Cut(err.Error(), c.path)
+		if !named || !strings.Contains(rest, c.fact) {
+			t.Errorf("%s: %v does not name %q", c.path, err, c.fact)
+		}
+		if _, err := Verify(ctx, c.path, nil); err == nil {
+			t.Errorf("%s passes", c.path)
+		}
+	}
+}
+
+// TestVerifyNamesEveryBlock damages two blocks.
+func TestVerifyNamesEveryBlock(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Upsert(ctx, maker{rand.New(rand.NewPCG(2, 3)), 64}.batch(500)))
+	ok(t, s.Close())
+	b, err := os.ReadFile(path)
+	ok(t, err)
+	b[bytes.Index(b, []byte("label "))] ^= 1
+	b[bytes.LastIndex(b, []byte("label "))] ^= 1
+	ok(t, os.WriteFile(path, b, 0o600))
+	r, err := Verify(ctx, path, nil)
+	if !errors.Is(err, hamming.ErrDamaged) || len(r.Problems) != 3 || r.Items == 0 {
+		t.Errorf("%v; %d items, %q", err, r.Items, r.Problems)
+	}
+	if _, err := Open(ctx, path, OpenOptions{}); !errors.Is(err, hamming.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+}
+
+// TestDamageWhileOpen changes a block behind the back of a store that is open.
+func TestDamageWhileOpen(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	b := index.NewBatch(64)
+	for i := range 1000 {
+		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{uint64(i)}, Label: "shirt"})
+	}
+	ok(t, s.Add(ctx, b))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	ok(t, err)
+	defer f.Close()
+	all, err := os.ReadFile(path)
+	ok(t, err)
+	for at := 0; ; at++ {
+		next := bytes.Index(all[at:], []byte("shirt"))
+		if next < 0 {
+			break
+		}
+		at += next
+		_, err := f.WriteAt([]byte("S"), int64(at))
+		ok(t, err)
+	}
+	if _, err := s.Delete(ctx, index.Int(500)); !errors.Is(err, hamming.ErrDamaged) {
+		t.Errorf("writing to a damaged block: %v", err)
+	}
+	if it, there := s.Snapshot().Get(index.Int(500)); !there || it.Label != "shirt" {
+		t.Error("reading does not go on")
+	}
+	if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, hamming.ErrDamaged) {
+		t.Errorf("a backup of a damaged file: %v", err)
+	}
+	if runtime.GOOS == "windows" {
+		return // no file is cut off that is mapped into memory
+	}
+	// Cut off, the mapping has pages that nobody can read.
+	ok(t, f.Truncate(2*pageSize))
+	if _, err := s.Delete(ctx, index.Int(5)); !errors.Is(err, hamming.ErrDamaged) {
+		t.Errorf("writing to a file that was cut off: %v", err)
+	}
+	if s.Snapshot().Len() != 1000 || s.Info().Degraded == "" {
+		t.Error("the index should be there to be read only")
+	}
+}
+
+// reseal makes the checksums of the headers right.
+func reseal(b []byte) {
+	for at := pageHeader; at+metaBytes <= min(len(b), 2*pageSize); at += pageSize {
+		h := fnv.New64a()
+		h.Write(b[at : at+metaBytes-8])
+		binary.LittleEndian.PutUint64(b[at+metaBytes-8:], h.Sum64())
+	}
+}
+
+// ofHeaders is what bbolt alone says about a file: its check also minds the first bytes of its two headers, their number
+// and their kind, which nobody reads.
+var ofHeaders = regexp.MustCompile(`Page expected to be: [01],|page [01]: has unexpected type/flags`)
+
+// FuzzOpen opens changed files, and writes to those that open. An error is right, a crash is not.
+func FuzzOpen(f *testing.F) {
+	file := sample(f)
+	f.Add([]byte{}, true)
+	f.Add([]byte{0, 0, 32, 0, 9}, true)
+	f.Add(file[:4*pageSize], false)
+	le := binary.LittleEndian
+	for i := range len(file) / pageSize { // counts, kinds, first elements
+		for _, at := range []int{0, 8, 10, 12, 16, 20, 24, 28} {
+			f.Add([]byte{byte(i), byte(i >> 8), byte(at), 0, 1}, true)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, patch bool) {
+		if patch { // page, offset, value: changes of a sound file reach deeper than bytes at random
+			changed := slices.Clone(file)
+			for ; len(b) >= 5; b = b[5:] {
+				at := int(le.Uint16(b))%(len(changed)/pageSize)*pageSize + int(le.Uint16(b[2:]))%pageSize
+				changed[at] = b[4]
+			}
+			reseal(changed)
+			b = changed
+		}
+		watch := time.AfterFunc(patience, func() { panic("it hangs") })
+		defer watch.Stop()
+		path := filepath.Join(t.TempDir(), "x")
+		ok(t, os.WriteFile(path, b, 0o600))
+		_, verr := Verify(ctx, path, nil)
+		s, err := Open(ctx, path, OpenOptions{Index: index.Config{Tables: -1}})
+		if err != nil {
+			if verr == nil {
+				t.Fatalf("verified, but: %v", err)
+			}
+			return
+		}
+		defer s.Close()
+		if verr != nil && !ofHeaders.MatchString(verr.Error()) {
+			t.Fatalf("it opens, but: %v", verr)
+		}
+		n := s.Snapshot().Len()
+		x := index.NewBatch(s.Info().Bits)
+		x.Append(index.Item{ID: index.Text("new"), Code: make([]uint64, x.Codes.Words)})
+		ok(t, s.Upsert(ctx, x))
+		_, err = s.Delete(ctx, x.IDs...)
+		ok(t, err)
+		ok(t, s.Compact(ctx))
+		ok(t, s.Close())
+		if r, err := Verify(ctx, path, nil); err != nil || r.Items > n {
+			t.Fatalf("after writing: %+v, %v", r, err)
+		}
+	})
+}
+
+// FuzzBlock parses blocks and makes them again.
+func FuzzBlock(f *testing.F) {
+	file := sample(f)
+	_, err := scan(file, func(b *block) error {
+		p := packer{limit: 1 << 20, put: func(key, value []byte, _ uint32) error { f.Add(key, value[4:], uint16(b.size)); return nil }}
+		for i, id := range b.ids {
+			ok(f, p.add(id, b.code(i), b.record(i)))
+		}
+		return p.flush()
+	})
+	ok(f, err)
+	f.Fuzz(func(t *testing.T, key, payload []byte, size uint16) {
+		b := block{size: int(size)%512 + 1}
+		if b.parse(key, payload) != nil {
+			return
+		}
+		if !slices.IsSortedFunc(b.ids, index.ID.Compare) || len(slices.Compact(slices.Clone(b.ids))) != len(b.ids) {
+			t.Fatalf("ids %v are not in order", b.ids)
+		}
+		var texts records
+		p := packer{limit: 1 << 30, put: func(k, value []byte, _ uint32) error {
+			again := block{size: b.size}
+			ok(t, again.parse(k, value[4:]))
+			if !bytes.Equal(k, key) || !slices.Equal(again.ids, b.ids) || !bytes.Equal(again.codes, b.codes) {
+				t.Fatal("it does not come back")
+			}
+			for i := range b.ids {
+				if !bytes.Equal(again.record(i), b.record(i)) {
+					t.Fatal("a record does not come back")
+				}
+			}
+			return nil
+		}}
+		for i, id := range b.ids {
+			ok(t, p.add(id, b.code(i), b.record(i)))
+			it := index.Item{ID: id}
+			_ = texts.parse(b.record(i), &it)
+		}
+		ok(t, p.flush())
+	})
+}
+
+// FuzzRecord parses records, and makes those again that the index would take.
+func FuzzRecord(f *testing.F) {
+	m := maker{rand.New(rand.NewPCG(4, 4)), 8}
+	b := m.batch(20)
+	for i := range b.IDs {
+		f.Add(appendRecord(nil, b.Item(i)))
+	}
+	f.Fuzz(func(t *testing.T, r []byte) {
+		it := index.Item{ID: index.Int(1), Code: []uint64{0}}
+		var texts records
+		if texts.parse(r, &it) != nil {
+			return
+		}
+		b := index.NewBatch(8)
+		b.Append(it)
+		refused := index.New(8, hamming.Fingerprint{}, index.Config{}).Add(context.Background(), b)
+		if err := b.Check(8); (err == nil) != (refused == nil) {
+			t.Fatalf("the batch says %v, the index says %v", err, refused)
+		}
+		if refused != nil {
+			return
+		}
+		made := appendRecord(nil, b.Item(0))
+		again := index.Item{ID: it.ID, Code: it.Code}
+		if ok(t, texts.parse(made, &again)); !reflect.DeepEqual(it, again) {
+			t.Fatalf("%+v came back as %+v", it, again)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hashgrove/internal/index"
+)
+
+// TestDeletedItemsAreGone: after Compact nothing of a deleted or replaced item is in the file, nor in a backup made then.
+// Before, it may be in free pages, and backups copy those.
+func TestDeletedItemsAreGone(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	const secret = "private-c0ffee"
+	rng := rand.New(rand.NewPCG(3, 5))
+	item := func(i int, word string) index.Item {
+		return index.Item{
+			ID: index.Text(fmt.Sprintf("item-%04d-%s", i, word)), Code: []uint64{rng.Uint64()}, Label: "label " + word,
+			Tags: []string{"tag " + word}, Attributes: map[string]index.Value{"note": index.String("attribute " + word)},
+		}
+	}
+	b := index.NewBatch(64)
+	for i := range 2000 {
+		word := "public"
+		if i%10 == 0 {
+			word = secret
+		}
+		b.Append(item(i, word))
+	}
+	ok(t, s.Add(ctx, b))
+	changed := index.NewBatch(64)
+	replaced := item(1, "public")
+	replaced.Label = "old " + secret
+	changed.Append(replaced)
+	ok(t, s.Upsert(ctx, changed))
+	changed = index.NewBatch(64)
+	replaced.Label = "new"
+	changed.Append(replaced)
+	ok(t, s.Upsert(ctx, changed))
+	for i, id := range b.IDs {
+		if i%10 == 0 {
+			_, err := s.Delete(ctx, id)
+			ok(t, err)
+		}
+	}
+	early := filepath.Join(filepath.Dir(path), "early")
+	fine(t)(s.BackupFile(ctx, early))
+	found := func(path string) int {
+		content, err := os.ReadFile(path)
+		ok(t, err)
+		return bytes.Count(content, []byte(secret))
+	}
+	if found(path) == 0 || found(early) == 0 {
+		t.Errorf("%d and %d traces before compacting: this test looks for the wrong bytes", found(path), found(early))
+	}
+	ok(t, s.Compact(ctx))
+	late := filepath.Join(filepath.Dir(path), "late")
+	fine(t)(s.BackupFile(ctx, late))
+	for _, p := range []string{path, late} {
+		if n := found(p); n > 0 {
+			t.Errorf("%s: %d traces of deleted items after compacting", filepath.Base(p), n)
+		}
+	}
+	ok(t, s.Close())
+	restored := filepath.Join(filepath.Dir(path), "restored")
+	fine(t)(Restore(ctx, early, restored))
+	s = open(t, restored, OpenOptions{})
+	ok(t, s.Compact(ctx))
+	ok(t, s.Close())
+	if n := found(restored); n > 0 {
+		t.Errorf("%d traces of deleted items in a restored backup after compacting", n)
+	}
+}

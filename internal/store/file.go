@@ -1,0 +1,308 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/section"
+)
+
+// The file has three buckets, trees of keys and values. docs/formats.md draws them.
+//
+// Version 1: the first.
+const fileVersion = 1
+
+var (
+	infoBucket  = []byte("hashgrove index") // headKey, stateKey
+	itemBucket  = []byte("items")           // blocks
+	modelBucket = []byte("model")           // modelKey: a model file; the bucket is there only with a model
+
+	headKey  = []byte("head")
+	stateKey = []byte("state")
+	modelKey = []byte("model")
+)
+
+// maxNote is the greatest length of a note in bytes.
+const maxNote = 512
+
+// head is what never changes in an index.
+type head struct {
+	bits        int
+	fingerprint hamming.Fingerprint
+	created     time.Time // whole seconds
+	note        string
+}
+
+func (h head) value() []byte {
+	v := binary.LittleEndian.AppendUint32(make([]byte, 4), fileVersion)
+	v = binary.LittleEndian.AppendUint32(v, uint32(h.bits))
+	v = append(v, h.fingerprint[:]...)
+	v = binary.LittleEndian.AppendUint64(v, uint64(h.created.Unix()))
+	v = append(v, h.note...)
+	seal(headKey, v)
+	return v
+}
+
+func parseHead(value []byte) (head, error) {
+	b, _, err := unseal(headKey, value)
+	if err != nil {
+		return head{}, err
+	}
+	if len(b) < 4 {
+		return head{}, damaged("its head is too short")
+	}
+	le := binary.LittleEndian
+	if v := le.Uint32(b); v > fileVersion {
+		return head{}, fmt.Errorf("%w: index format %d, and this program reads up to %d: use a newer hashgrove",
+			hamming.ErrVersion, v, fileVersion)
+	}
+	if len(b) < 48 || len(b) > 48+maxNote || le.Uint32(b) == 0 {
+		return head{}, damaged("its head has %d bytes", len(b))
+	}
+	h := head{
+		bits: int(le.Uint32(b[4:])), fingerprint: hamming.Fingerprint(b[8:40]),
+		created: time.Unix(int64(le.Uint64(b[40:])), 0).UTC(), note: string(b[48:]),
+	}
+	if h.bits < 1 || h.bits > hamming.MaxBits {
+		return head{}, damaged("codes of %d bits, outside of 1 to %d", h.bits, hamming.MaxBits)
+	}
+	return h, nil
+}
+
+// state is what every write changes. With the sum of the blocks' checksums, a block that is missing, or is there in an
+// earlier state, is as visible as one with a changed byte.
+type state struct {
+	items, blocks uint64
+	sum           uint64
+	writes        uint64
+}
+
+func (s state) value() []byte {
+	v := make([]byte, 4)
+	for _, x := range [...]uint64{s.items, s.blocks, s.sum, s.writes} {
+		v = binary.LittleEndian.AppendUint64(v, x)
+	}
+	seal(stateKey, v)
+	return v
+}
+
+func parseState(value []byte) (state, error) {
+	b, _, err := unseal(stateKey, value)
+	if err != nil {
+		return state{}, err
+	}
+	if len(b) != 32 {
+		return state{}, damaged("its state has %d bytes", len(b))
+	}
+	le := binary.LittleEndian
+	s := state{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:]), le.Uint64(b[24:])}
+	if s.items > index.MaxItems || s.blocks > s.items {
+		return state{}, damaged("it claims %d items in %d blocks", s.items, s.blocks)
+	}
+	return s, nil
+}
+
+// checkOrder refuses to work with indexes where bbolt would read and write them in another order of bytes.
+func checkOrder() error {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
+		return nil
+	}
+	return fault.New("byte-order", "%w: the order of bytes in an index is that of amd64 and arm64, "+
+		"and this processor has the other: use the index on another machine, or search files of codes here",
+		errors.ErrUnsupported)
+}
+
+// file is a bbolt database and the file it lies in.
+type file struct {
+	*bolt.DB
+	f *os.File
+}
+
+// lock opens a file that was checked, or one to read that is to be checked, and waits until no one else has it. A file
+// that is to be written must have been checked before.
+func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*file, error) {
+	if err := checkOrder(); err != nil {
+		return nil, err
+	}
+	for {
+		x := &file{}
+		err := guard(func() (err error) {
+			x.DB, err = bolt.Open(path, 0, x.options(readOnly))
+			return err
+		})
+		switch {
+		case err == nil && x.isAt(path):
+			return x, nil
+		case err == nil: // the one who had it put another file into its place
+			_ = x.Close()
+			continue
+		case !errors.Is(err, berrors.ErrTimeout):
+			if errors.Is(err, fs.ErrPermission) && !readOnly {
+				err = fault.New("not-writable", "%w: open it for reading only, or change its permissions", err)
+			}
+			return nil, err
+		case time.Now().After(until):
+			return nil, fmt.Errorf("%w: another program has it open: close that one, or wait for it", ErrLocked)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// lockToWrite closes a file that was read up to a transaction, and opens it to be written. Nil without an error means
+// that someone wrote in between.
+func (x *file) lockToWrite(ctx context.Context, path string, txid uint64, until time.Time) (*file, error) {
+	read, err := x.f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := x.Close(); err != nil {
+		return nil, err
+	}
+	f, err := lock(ctx, path, false, until)
+	if err != nil {
+		return nil, err
+	}
+	var at uint64
+	now, err := f.f.Stat()
+	if err == nil {
+		at, err = f.txid()
+	}
+	if err != nil || at != txid || !os.SameFile(read, now) {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (x *file) options(readOnly bool) *bolt.Options {
+	o := &bolt.Options{Timeout: 1, ReadOnly: readOnly, PageSize: pageSize, FreelistType: bolt.FreelistMapType}
+	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
+		if f, err = os.OpenFile(name, flag&^os.O_CREATE, mode); err == nil {
+			x.f = f
+		}
+		return f, err
+	}
+	// With room in the mapping a large write need not be copied whenever the mapping grows, and a backup keeps no
+	// write waiting. Windows would make the file that large.
+	if !readOnly && runtime.GOOS != "windows" && ^uint(0)>>32 != 0 {
+		o.InitialMmapSize = 1 << 30
+	}
+	return o
+}
+
+// isAt tells whether the path still names the file.
+func (x *file) isAt(path string) bool {
+	own, err := x.f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(own, there)
+}
+
+// allocate sets how far the file grows at once: a little for a small file, seldom for a large one.
+func (x *file) allocate() {
+	if info, err := x.f.Stat(); err == nil {
+		x.AllocSize = int(min(max(info.Size()/16, 8*pageSize), 16<<20))
+	}
+}
+
+// txid is the number of the latest transaction in the file.
+func (x *file) txid() (id uint64, err error) {
+	err = guard(func() error {
+		tx, err := x.Begin(false)
+		if err != nil {
+			return err
+		}
+		id = uint64(tx.ID())
+		return tx.Rollback()
+	})
+	return id, err
+}
+
+// settle commits nothing. Then both headers of the file lead to the same items, and damage to one of them cannot bring
+// back what the latest write changed. It may fail, for all that was acknowledged is on disk without it.
+func (x *file) settle() {
+	_ = guard(func() error { return x.Update(func(*bolt.Tx) error { return nil }) })
+}
+
+// guard turns a panic of bbolt, and a fault in its mapping (a file that someone cuts off, a disk that fails), into an
+// error.
+func guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = &panicError{r}
+		}
+	}()
+	return f()
+}
+
+// panicError is a panic of bbolt. It matches ErrDamaged.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", hamming.ErrDamaged, e.value) }
+func (e *panicError) Unwrap() error { return ErrDamaged }
+
+// realPath follows links, so that a new file takes the place of the file and not of a link to it.
+func realPath(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// moveInto gives a finished file its name, unless there is something of that name.
+func moveInto(tmp, path string) error {
+	if err := checkVacant(path); err != nil {
+		return err
+	}
+	err := os.Link(tmp, path)
+	switch {
+	case err == nil:
+		err = os.Remove(tmp)
+	case errors.Is(err, fs.ErrExist):
+		return existsError(path)
+	case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission): // a file system without links
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return err
+	}
+	return section.SyncFolder(filepath.Dir(path))
+}
+
+// checkVacant reports something that is at the path already, a link to nowhere too.
+func checkVacant(path string) error {
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return existsError(path)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	default:
+		return err
+	}
+}
+
+func existsError(path string) error {
+	return fmt.Errorf("%s: %w: nothing is overwritten: choose another name or remove it", path, fs.ErrExist)
+}

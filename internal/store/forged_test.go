@@ -1,0 +1,85 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/budgettest"
+)
+
+// forged is an index of a few pages that claims 2^31 - 1 items and the pages for them, in a file that has the length for
+// it: all behind the few pages is a hole, which takes no place on disk.
+func forged(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "forged.hgi")
+	ok(t, os.WriteFile(path, sample(t), 0o600))
+	db, err := bolt.Open(path, 0o600, nil)
+	ok(t, err)
+	ok(t, db.Update(func(tx *bolt.Tx) error {
+		claim := state{items: index.MaxItems, blocks: 1, sum: 1, writes: 1}
+		return tx.Bucket(infoBucket).Put(stateKey, claim.value())
+	}))
+	ok(t, db.Close())
+	b, err := os.ReadFile(path)
+	ok(t, err)
+	const high = 16 << 30 / pageSize
+	for at := pageHeader; at < 2*pageSize; at += pageSize {
+		binary.LittleEndian.PutUint64(b[at+40:], high)
+	}
+	reseal(b)
+	ok(t, os.WriteFile(path, b, 0o600))
+	ok(t, os.Truncate(path, high*pageSize))
+	return path
+}
+
+// TestForgedClaims: memory for the items and the pages that a file claims was 48 GB for 36 kB on disk.
+func TestForgedClaims(t *testing.T) {
+	path := forged(t)
+	for name, open := range map[string]func() error{
+		"open": func() error {
+			_, err := Open(ctx, path, OpenOptions{})
+			return err
+		},
+		"select": func() error {
+			s, err := Open(ctx, path, OpenOptions{ReadOnly: true, OnDisk: true})
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			_, err = s.Select(ctx, index.Filter{}, nil)
+			return err
+		},
+		"verify": func() error {
+			_, err := Verify(ctx, path, nil)
+			return err
+		},
+	} {
+		budgettest.Within(t, 64*budgettest.MiB, func() {
+			if err := open(); !errors.Is(err, hamming.ErrDamaged) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+}
+
+// TestMarks compares the set of pages with a map.
+func TestMarks(t *testing.T) {
+	var m marks
+	seen := map[uint64]bool{}
+	for _, id := range []uint64{2, 3, 63, 64, 1 << 15, 1<<15 - 1, 1 << 50, 2, 1<<50 + 1, 1 << 15, 64, 65} {
+		if m.set(id) != seen[id] {
+			t.Errorf("page %d is marked: %t", id, !seen[id])
+		}
+		seen[id] = true
+	}
+	if m.count() != uint64(len(seen)) {
+		t.Errorf("%d pages of %d", m.count(), len(seen))
+	}
+}

@@ -1,0 +1,227 @@
+//go:build linux
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/needs"
+)
+
+func init() { children["fill"], children["read"] = fill, readOnlyChild }
+
+// overfill writes until the disk is full, and checks what must hold then: the write is refused, what was there stays,
+// searching goes on, and when there is room again so does writing.
+func overfill(path string, isFull error, makeRoom func() error) error {
+	perFile := isFull == syscall.EFBIG
+	s, err := Open(ctx, path, OpenOptions{Index: index.Config{Tables: -1}})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	m := maker{rand.New(rand.NewPCG(9, 9)), 64}
+	have, next := 0, 0
+	add := func(n int) error {
+		b := index.NewBatch(64)
+		for range n {
+			it := m.item(index.Int(int64(next)))
+			it.Label = strings.Repeat("x", 300)
+			b.Append(it)
+			next++
+		}
+		err := s.Add(ctx, b)
+		if err == nil {
+			have += n
+		}
+		return err
+	}
+	refused := 0
+	for range 2000 {
+		err := add(1 + m.IntN(30))
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, isFull) && !strings.Contains(err.Error(), isFull.Error()) {
+			return fmt.Errorf("a full disk says: %w", err)
+		}
+		if !perFile && !fault.Is(err, "disk-full") {
+			return fmt.Errorf("a full disk without advice: %w", err)
+		}
+		if refused++; refused == 5 {
+			break
+		}
+		if i := s.Info(); i.Items != have || i.Degraded != "" {
+			return fmt.Errorf("after a full disk: %+v, want %d items", i, have)
+		}
+		if r, err := s.Snapshot().Search(ctx, []uint64{1}, 3, index.Options{}); err != nil || len(r.Hits) != 3 {
+			return fmt.Errorf("searching: %v, %w", r, err)
+		}
+		if !perFile {
+			if err := s.Compact(ctx); !errors.Is(err, isFull) {
+				return fmt.Errorf("compacting on a full disk: %w", err)
+			} else if !fault.Is(err, "disk-full") {
+				return fmt.Errorf("compacting on a full disk without advice: %w", err)
+			}
+			if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, isFull) {
+				return fmt.Errorf("a backup on a full disk: %w", err)
+			}
+		}
+		if left, _ := filepath.Glob(path + "?*"); left != nil {
+			return fmt.Errorf("left over: %v", left)
+		}
+	}
+	if refused < 5 {
+		return errors.New("the disk is never full")
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if r, err := Verify(ctx, path, nil); err != nil || r.Items != have {
+		return fmt.Errorf("%d items, want %d: %w", r.Items, have, err)
+	}
+	if s, err = Open(ctx, path, OpenOptions{Index: index.Config{Tables: -1}}); err != nil {
+		return err
+	}
+	if err := makeRoom(); err != nil {
+		return err
+	}
+	if err := add(50); err != nil {
+		return fmt.Errorf("with room again: %w", err)
+	}
+	if s.Snapshot().Len() != have {
+		return errors.New("items are missing")
+	}
+	return s.Close()
+}
+
+// fill is the child of TestFileLimit.
+func fill(path string, _ int) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	limit := syscall.Rlimit{}
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	low := limit
+	low.Cur = 300_000
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low); err != nil {
+		return err
+	}
+	return overfill(path, syscall.EFBIG, func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit) })
+}
+
+// TestFileLimit lets files grow to 300,000 bytes only, which any user can.
+func TestFileLimit(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Close())
+	if out, err := child(t, "fill", 0, path).Output(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestDiskFull fills a file system, which only root can mount.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
+		needs.Skip(t, needs.Mount, "cannot mount a small file system:", err)
+	}
+	defer func() { ok(t, syscall.Unmount(dir, 0)) }()
+	path, ballast := filepath.Join(dir, "photos.hgi"), filepath.Join(dir, "ballast")
+	ok(t, os.WriteFile(ballast, make([]byte, 128<<10), 0o600))
+	s, err := Create(ctx, path, Options{Bits: 64})
+	ok(t, err)
+	ok(t, s.Close())
+	ok(t, overfill(path, syscall.ENOSPC, func() error { return os.Remove(ballast) }))
+	ok(t, os.WriteFile(ballast, nil, 0o600))
+	for f, _ := os.OpenFile(ballast, os.O_WRONLY|os.O_APPEND, 0); ; {
+		if _, err := f.Write(make([]byte, 4096)); err != nil {
+			ok(t, f.Close())
+			break
+		}
+	}
+	if _, err := Create(ctx, path+"2", Options{Bits: 64}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a new index on a full disk: %v", err)
+	}
+	if left, _ := filepath.Glob(path + "2*"); left != nil {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// readOnlyChild is the child of TestReadOnly, without the rights of root.
+func readOnlyChild(path string, _ int) error {
+	if os.Getuid() == 0 {
+		return errors.New("root may write everywhere")
+	}
+	_, err := Open(ctx, path, OpenOptions{})
+	if !errors.Is(err, fs.ErrPermission) || !fault.Is(err, "not-writable") {
+		return fmt.Errorf("writing to a file that cannot be written: %w", err)
+	}
+	s, err := Open(ctx, path, OpenOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if i := s.Info(); i.Items != 1 || !i.ReadOnly {
+		return fmt.Errorf("%+v", i)
+	}
+	for name, err := range map[string]error{
+		"create":  func() error { _, err := Create(ctx, path+"2", Options{Bits: 8}); return err }(),
+		"backup":  func() error { _, err := s.BackupFile(ctx, path+"3"); return err }(),
+		"restore": func() error { _, err := Restore(ctx, path, path+"4"); return err }(),
+	} {
+		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) {
+			return fmt.Errorf("%s into a folder that cannot be written: %w", name, err)
+		}
+	}
+	_, err = Verify(ctx, path, nil)
+	return err
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "photos.hgi")
+	s, err := Create(ctx, path, Options{Bits: 8})
+	ok(t, err)
+	b := index.NewBatch(8)
+	b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
+	ok(t, s.Add(ctx, b))
+	ok(t, s.Close())
+	ok(t, os.Chmod(path, 0o444))
+	ok(t, os.Chmod(dir, 0o555))
+	defer os.Chmod(dir, 0o755)
+	cmd := child(t, "read", 0, path)
+	if os.Getuid() == 0 { // become nobody, who must be able to run the test
+		self := filepath.Join(t.TempDir(), "test")
+		ok(t, exec.Command("cp", cmd.Path, self).Run())
+		ok(t, os.Chmod(self, 0o755))
+		cmd.Path, cmd.Args = self, []string{self}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		own := filepath.Dir(dir) // of this test alone; the folder around it is everyone's
+		around, err := os.Stat(filepath.Dir(own))
+		ok(t, err)
+		ok(t, os.Chmod(own, 0o755))
+		ok(t, os.Chmod(filepath.Dir(self), 0o755))
+		if now, err := os.Stat(filepath.Dir(own)); err != nil || now.Mode() != around.Mode() {
+			t.Errorf("the folder for temporary files had the mode %v: %v %v", around.Mode(), now.Mode(), err)
+		}
+		for d := dir; d != "/"; d = filepath.Dir(d) {
+			if info, err := os.Stat(d); err != nil || info.Mode().Perm()&1 == 0 {
+				needs.Skip(t, needs.User, "nobody may not enter", d)
+			}
+		}
+	}
+	if out, err := cmd.Output(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}

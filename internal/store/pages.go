@@ -1,0 +1,437 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/bits"
+	"slices"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/section"
+)
+
+// The pages of a bbolt file, read and checked without bbolt.
+//
+// bbolt keeps a checksum of its two meta pages only and trusts all others: on a damaged file it panics, in goroutines
+// of its own too, follows cycles for ever, or reads outside of its mapping, which ends the process. So every page is
+// looked at before bbolt may use the file. A file that passes is a forest of well-formed pages:
+//
+//   - each page below the high-water mark is in a tree once, or in the list of free pages once, never both;
+//   - elements lie inside their pages, keys ascend, and a branch leads to the keys it names.
+//
+// What the values hold is checked by scan. All is read in the order of the keys, which is the order of the file
+// where items were added in bulk.
+type pages struct {
+	r    io.ReaderAt
+	meta meta
+	free int // pages that wait to be used again
+	used marks
+
+	window   []byte // bytes of the file from windowAt on
+	windowAt int64
+	ahead    int64 // bytes to read at once, more while reading is sequential
+
+	only [][]byte // keys to look for, ascending; nil visits everything
+
+	last    []byte // greatest key of the tree so far
+	started bool   // whether there is one
+}
+
+// The constants of the format: bbolt's version 2 with pages of one size, whatever the machine has.
+const (
+	pageSize   = 4096
+	boltMagic  = 0xed0cdaed
+	boltFormat = 2
+
+	pageHeader  = 16 // id u64, kind u16, count u16, overflow u32
+	pageElement = 16 // leaf: flags, offset, key size, value size; branch: offset, key size, page u64
+	metaBytes   = 64 // magic, version, page size, flags, root, sequence, free list, high mark, transaction, checksum
+	bucketBytes = 16 // root page, sequence; then the page itself when it is small
+
+	branchPage   = 1
+	leafPage     = 2
+	freelistPage = 16
+
+	maxKey   = 1 << 15
+	maxDepth = 64      // of a tree; 2^31 items with two per page are 31 deep
+	readMost = 1 << 20 // bytes at once
+)
+
+// meta is the part of a meta page that matters.
+type meta struct {
+	root, freelist, high, txid uint64
+
+	alone bool // the other meta page is not valid: the latest write was not finished, or it is damaged
+}
+
+// damaged is an error that matches ErrDamaged.
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// asDamage is an error of the index about items that the file holds.
+func asDamage(err error) error {
+	if err == nil || errors.Is(err, hamming.ErrDamaged) {
+		return err
+	}
+	return damaged("%v", err)
+}
+
+// readMeta finds the meta page that bbolt would use: of those that are valid, the one of the latest transaction.
+func readMeta(r io.ReaderAt, size int64) (meta, error) {
+	all, err := readMetas(r)
+	if err != nil {
+		return meta{}, err
+	}
+	m := all[0]
+	switch {
+	case m.txid > 1<<62:
+		return meta{}, damaged("it claims %d transactions", m.txid)
+	case m.high < 4 || m.high > uint64(size/pageSize):
+		return meta{}, damaged("it has %d bytes and should have %d pages of %d: it was cut off", size, m.high, pageSize)
+	}
+	m.alone = len(all) == 1
+	return m, nil
+}
+
+// readMetas returns the meta pages that are valid, one or two, the latest first.
+func readMetas(r io.ReaderAt) (all []meta, err error) {
+	bolt := false
+	for i := range int64(2) {
+		b := make([]byte, pageHeader+metaBytes)
+		if n, err := r.ReadAt(b, i*pageSize); n < len(b) {
+			if err != io.EOF {
+				return nil, err
+			}
+			continue
+		}
+		if i == 0 && string(b[1:3]) == "HG" { // another file of ours says so
+			_, err := section.NewReader(bytes.NewReader(b), section.Index, 0)
+			return nil, err
+		}
+		le, b := binary.LittleEndian, b[pageHeader:]
+		bolt = bolt || le.Uint32(b) == boltMagic
+		h := fnv.New64a()
+		h.Write(b[:metaBytes-8])
+		if le.Uint32(b) != boltMagic || le.Uint32(b[4:]) != boltFormat || le.Uint64(b[56:]) != h.Sum64() {
+			continue
+		}
+		if le.Uint32(b[8:]) != pageSize {
+			return nil, fault.New("foreign-database", "%w: a bbolt database with pages of %d bytes is no hashgrove index",
+				hamming.ErrKind, le.Uint32(b[8:]))
+		}
+		all = append(all, meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false})
+	}
+	switch {
+	case len(all) == 0 && bolt:
+		return nil, damaged("both of its headers are, so nothing in it can be found: restore a backup")
+	case len(all) == 0:
+		return nil, fault.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)",
+			hamming.ErrKind)
+	case len(all) == 2 && all[1].txid > all[0].txid:
+		all[0], all[1] = all[1], all[0]
+	}
+	return all, nil
+}
+
+func newPages(r io.ReaderAt, size int64) (*pages, error) {
+	m, err := readMeta(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return pagesFrom(r, m), nil
+}
+
+// pagesFrom reads the pages that a header leads to.
+func pagesFrom(r io.ReaderAt, m meta) *pages { return &pages{r: r, meta: m, ahead: pageSize} }
+
+// marks is the set of the pages met so far: bitmaps of runs of 2^15 pages, made when a page of the run is met. The
+// number of pages that a file claims is not believed, because a hole in a file makes it long and costs nothing.
+type marks struct {
+	runs map[uint64]*[512]uint64
+	last uint64 // the run met last
+	bits *[512]uint64
+}
+
+// set marks a page, and tells whether it was marked before.
+func (m *marks) set(id uint64) bool {
+	if run := id >> 15; m.bits == nil || run != m.last {
+		if m.runs == nil {
+			m.runs = map[uint64]*[512]uint64{}
+		}
+		if m.runs[run] == nil {
+			m.runs[run] = new([512]uint64)
+		}
+		m.last, m.bits = run, m.runs[run]
+	}
+	word, bit := &m.bits[id>>6&511], uint64(1)<<(id&63)
+	was := *word&bit != 0
+	*word |= bit
+	return was
+}
+
+// count is the number of pages.
+func (m *marks) count() uint64 {
+	n := 0
+	for _, run := range m.runs {
+		for _, w := range run {
+			n += bits.OnesCount64(w)
+		}
+	}
+	return uint64(n)
+}
+
+// take marks a page as used.
+func (p *pages) take(id uint64) error {
+	if id < 2 || id >= p.meta.high {
+		return damaged("page %d is named, and there are pages 2 to %d", id, p.meta.high-1)
+	}
+	if p.used.set(id) {
+		return damaged("page %d is used twice", id)
+	}
+	return nil
+}
+
+// bytes lends n bytes of the file, until the next call.
+func (p *pages) bytes(at, n int64) ([]byte, error) {
+	if lo := at - p.windowAt; lo >= 0 && lo+n <= int64(len(p.window)) {
+		return p.window[lo : lo+n], nil
+	}
+	if at == p.windowAt+int64(len(p.window)) {
+		p.ahead = min(2*p.ahead, readMost)
+	} else {
+		p.ahead = pageSize
+	}
+	want := max(n, min(p.ahead, int64(p.meta.high)*pageSize-at))
+	if int64(cap(p.window)) < want {
+		p.window = make([]byte, want)
+	}
+	p.window, p.windowAt = p.window[:want], at
+	if k, err := p.r.ReadAt(p.window, at); int64(k) < want {
+		p.window = p.window[:0]
+		if err == io.EOF {
+			err = damaged("it ends at byte %d", at+int64(k))
+		}
+		return nil, err
+	}
+	return p.window[:n], nil
+}
+
+// page takes a page and lends its bytes, those of the pages it continues in too.
+func (p *pages) page(id uint64) ([]byte, error) {
+	if err := p.take(id); err != nil {
+		return nil, err
+	}
+	b, err := p.bytes(int64(id)*pageSize, pageSize)
+	if err != nil {
+		return nil, err
+	}
+	if own := binary.LittleEndian.Uint64(b); own != id {
+		return nil, damaged("page %d says that it is page %d", id, own)
+	}
+	more := uint64(binary.LittleEndian.Uint32(b[12:]))
+	if more == 0 {
+		return b, nil
+	}
+	if more >= p.meta.high-id || more > 1<<31/pageSize {
+		return nil, damaged("page %d continues for %d pages, and there are %d", id, more, p.meta.high)
+	}
+	for i := range more {
+		if err := p.take(id + 1 + i); err != nil {
+			return nil, err
+		}
+	}
+	return p.bytes(int64(id)*pageSize, int64(more+1)*pageSize)
+}
+
+func kindOf(page []byte) uint16  { return binary.LittleEndian.Uint16(page[8:]) }
+func countOf(page []byte) uint16 { return binary.LittleEndian.Uint16(page[10:]) }
+
+// element returns the key of an element and what is behind it, with the other two numbers of it.
+func element(page []byte, i int) (a uint32, key, rest []byte, b uint32, err error) {
+	le := binary.LittleEndian
+	first, at := pageHeader+int(countOf(page))*pageElement, pageHeader+i*pageElement
+	if first > len(page) {
+		return 0, nil, nil, 0, damaged("a page has %d elements, more than it can hold", countOf(page))
+	}
+	e := page[at:]
+	var offset, size uint32
+	if kindOf(page) == leafPage {
+		a, offset, size, b = le.Uint32(e), le.Uint32(e[4:]), le.Uint32(e[8:]), le.Uint32(e[12:])
+	} else {
+		offset, size = le.Uint32(e), le.Uint32(e[4:])
+	}
+	start := uint64(at) + uint64(offset)
+	if start < uint64(first) || start+uint64(size) > uint64(len(page)) {
+		return 0, nil, nil, 0, damaged("an element lies outside of its page")
+	}
+	key = page[start : start+uint64(size)]
+	if size == 0 || size > maxKey {
+		return 0, nil, nil, 0, damaged("a key has %d bytes", size)
+	}
+	return a, key, page[start+uint64(size):], b, nil
+}
+
+// visitor gets the entries of a tree in order. A bucket is a tree of its own, whose value tells where.
+type visitor func(key, value []byte, isBucket bool) error
+
+// tree visits all entries below a page.
+func (p *pages) tree(root uint64, visit visitor) error {
+	p.last, p.started = p.last[:0], false
+	return p.branch(root, span{}, 0, visit)
+}
+
+// span is keys from low on, before high; nil means no bound.
+type span struct{ low, high []byte }
+
+// wanted tells whether one of the keys that are looked for is in a span.
+func (p *pages) wanted(s span) bool {
+	if p.only == nil {
+		return true
+	}
+	i, _ := slices.BinarySearchFunc(p.only, s.low, bytes.Compare)
+	return i < len(p.only) && (s.high == nil || bytes.Compare(p.only[i], s.high) < 0)
+}
+
+// branch visits the entries below a page, whose keys are in a span.
+func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
+	if depth > maxDepth {
+		return damaged("page %d is %d pages below the root", id, depth)
+	}
+	b, err := p.page(id)
+	if err != nil {
+		return err
+	}
+	switch kindOf(b) {
+	case leafPage:
+		return p.leaf(b, keys, visit)
+	case branchPage:
+	default:
+		return damaged("page %d is of kind %d, and a tree has only kinds %d and %d",
+			id, kindOf(b), branchPage, leafPage)
+	}
+	if countOf(b) == 0 {
+		return damaged("page %d leads nowhere", id)
+	}
+	b = bytes.Clone(b) // lent only until the next page is read
+	for i := range int(countOf(b)) {
+		_, key, _, _, err := element(b, i)
+		if err != nil {
+			return fmt.Errorf("page %d: %w", id, err)
+		}
+		if i == 0 && bytes.Compare(key, keys.low) < 0 || i > 0 && p.started && bytes.Compare(key, p.last) <= 0 {
+			return damaged("the keys of page %d are not in order", id)
+		}
+		below, err := keysOf(b, i, keys.high)
+		if err != nil {
+			return fmt.Errorf("page %d: %w", id, err)
+		}
+		if !p.wanted(below) {
+			continue
+		}
+		child := binary.LittleEndian.Uint64(b[pageHeader+i*pageElement+8:])
+		if err := p.branch(child, below, depth+1, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysOf is the span of element i of a page: from its key to the next, or to the end of the page.
+func keysOf(page []byte, i int, end []byte) (s span, err error) {
+	if _, s.low, _, _, err = element(page, i); err != nil {
+		return s, err
+	}
+	s.high = end
+	if i+1 < int(countOf(page)) {
+		_, s.high, _, _, err = element(page, i+1)
+	}
+	return s, err
+}
+
+// leaf visits the entries of a page, whose keys are in a span.
+func (p *pages) leaf(b []byte, keys span, visit visitor) error {
+	for i := range int(countOf(b)) {
+		flags, key, rest, size, err := element(b, i)
+		if err != nil {
+			return err
+		}
+		if flags > 1 || uint64(size) > uint64(len(rest)) {
+			return damaged("an element lies outside of its page")
+		}
+		if bytes.Compare(key, keys.low) < 0 || p.started && bytes.Compare(key, p.last) <= 0 {
+			return damaged("the keys of a page are not in order")
+		}
+		p.last, p.started = append(p.last[:0], key...), true
+		if p.only != nil {
+			own, err := keysOf(b, i, keys.high)
+			if err != nil {
+				return err
+			}
+			if !p.wanted(own) {
+				continue
+			}
+		}
+		if err := visit(key, rest[:size], flags == 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket visits the entries of a bucket, given the value that tells where it is.
+func (p *pages) bucket(value []byte, visit visitor) error {
+	if len(value) < bucketBytes {
+		return damaged("the place of a tree takes %d bytes", len(value))
+	}
+	root, inline := binary.LittleEndian.Uint64(value), value[bucketBytes:]
+	if root != 0 {
+		return p.tree(root, visit)
+	}
+	if len(inline) < pageHeader || kindOf(inline) != leafPage {
+		return damaged("a small tree is no page")
+	}
+	p.last, p.started = p.last[:0], false
+	return p.leaf(inline, span{}, visit)
+}
+
+// readFree reads the list of free pages.
+func (p *pages) readFree() error {
+	b, err := p.page(p.meta.freelist)
+	if err != nil {
+		return fmt.Errorf("list of free pages: %w", err)
+	}
+	if kindOf(b) != freelistPage {
+		return damaged("page %d is of kind %d and should be the list of free pages", p.meta.freelist, kindOf(b))
+	}
+	n, list := uint64(countOf(b)), b[pageHeader:]
+	if n == 0xffff {
+		n, list = binary.LittleEndian.Uint64(list), list[8:]
+	}
+	if n > uint64(len(list)/8) {
+		return damaged("the list of free pages claims %d", n)
+	}
+	for i := range n {
+		if err := p.take(binary.LittleEndian.Uint64(list[8*i:])); err != nil {
+			return fmt.Errorf("list of free pages: %w", err)
+		}
+	}
+	p.free = int(n)
+	return nil
+}
+
+// finish tells, when all trees were visited, whether all pages are accounted for.
+func (p *pages) finish() error {
+	if err := p.readFree(); err != nil {
+		return err
+	}
+	if met := 2 + p.used.count(); met != p.meta.high {
+		return damaged("%d of %d pages are lost", p.meta.high-met, p.meta.high)
+	}
+	return nil
+}

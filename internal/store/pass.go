@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hashgrove/internal/index"
+)
+
+// Pass is one reading of the items of a store, in the order of their ids.
+type Pass struct {
+	Filter index.Filter
+	First  int // items to leave out at the start, counted over all
+	Most   int // items to look at from there on, whether they match or not; 0 means all
+}
+
+// passItems is how many items are handed over at a time.
+const passItems = 4096
+
+// Each hands over items, some at a time. Of a store whose items are on disk it holds no more of them in memory than
+// that. As in searches, a filter that cannot mean what it says is an *index.FilterError.
+func (s *Store) Each(ctx context.Context, p Pass, take func(*index.Batch) error) error {
+	if s.index != nil {
+		return s.eachInMemory(ctx, p, take)
+	}
+	if _, filters := p.Filter.Condition(); filters {
+		if err := s.checkFilter(ctx, p.Filter); err != nil {
+			return err
+		}
+	}
+	n := 0
+	return s.eachItem(ctx, func(b *index.Batch) error {
+		first, end := min(max(p.First-n, 0), len(b.IDs)), len(b.IDs)
+		if p.Most > 0 {
+			end = max(min(p.First+p.Most-n, end), first)
+		}
+		n += len(b.IDs)
+		if first == end {
+			return nil
+		}
+		rows := b.Matches(p.Filter)
+		if len(rows) == end-first && len(rows) == len(b.IDs) {
+			return take(b)
+		}
+		kept := newBatchLike(b)
+		for _, r := range rows {
+			if r >= first && r < end {
+				kept.Append(b.Item(r))
+			}
+		}
+		if len(kept.IDs) == 0 {
+			return nil
+		}
+		return take(kept)
+	})
+}
+
+// newBatchLike is an empty batch for items of the same codes.
+func newBatchLike(b *index.Batch) *index.Batch {
+	like := index.NewBatch(b.Codes.Bits)
+	like.Fingerprint = b.Fingerprint
+	return like
+}
+
+// eachInMemory is Each for a store that has an index in memory.
+func (s *Store) eachInMemory(ctx context.Context, p Pass, take func(*index.Batch) error) error {
+	x := s.index.Snapshot()
+	hits, err := x.Matches(p.Filter)
+	if err != nil {
+		return err
+	}
+	if p.First > 0 || p.Most > 0 {
+		all, err := x.Matches(index.Filter{})
+		if err != nil {
+			return err
+		}
+		place := func(id index.ID) int {
+			i, _ := slices.BinarySearchFunc(all, id, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
+			return i
+		}
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool {
+			i := place(h.ID)
+			return i < p.First || p.Most > 0 && i >= p.First+p.Most
+		})
+	}
+	for some := range slices.Chunk(hits, passItems) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		b := index.NewBatch(x.Bits())
+		b.Fingerprint = x.Fingerprint()
+		for _, h := range some {
+			b.Append(x.Item(h))
+		}
+		if err := take(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachItem reads all items from disk.
+func (s *Store) eachItem(ctx context.Context, take func(*index.Batch) error) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	c, err := s.contents()
+	if err != nil {
+		return withPath(s.path, err)
+	}
+	var texts records
+	var taken error // is about the items' destination, and not about this file
+	b := index.NewBatch(c.bits)
+	b.Fingerprint = c.fingerprint
+	send := func() error {
+		full := b
+		b = newBatchLike(full)
+		taken = take(full)
+		return taken
+	}
+	err = c.readItems(ctx, func(read *block) error {
+		have := len(b.Tags)
+		if err := read.appendTo(b, &texts); err != nil {
+			return err
+		}
+		for i := have; i < len(b.Tags); i++ { // as an index in memory has them
+			slices.Sort(b.Tags[i])
+			b.Tags[i] = slices.Compact(b.Tags[i])
+		}
+		if len(b.IDs) < passItems {
+			return nil
+		}
+		return send()
+	}, nil)
+	if err == nil && len(b.IDs) > 0 {
+		err = send()
+	}
+	if taken != nil {
+		return taken
+	}
+	return withPath(s.path, err)
+}
+
+// checkFilter is CheckFilter of all items. It keeps one item for every name and kind of value that there is: these
+// few are refused what all would be refused.
+func (s *Store) checkFilter(ctx context.Context, f index.Filter) error {
+	seen := map[string]bool{}
+	var few *index.Batch
+	err := s.eachItem(ctx, func(b *index.Batch) error {
+		if few == nil {
+			few = newBatchLike(b)
+		}
+		for i, id := range b.IDs {
+			it, count := b.Item(i), len(seen)
+			_, integer := id.Integer()
+			seen[fmt.Sprintf("id %v", integer)] = true
+			if it.Label != "" {
+				seen["label"] = true
+			}
+			if len(it.Tags) > 0 {
+				seen["tag"] = true
+			}
+			for name, v := range it.Attributes {
+				seen[fmt.Sprintf("%d %s", v.Kind(), name)] = true
+			}
+			if len(seen) > count {
+				few.Append(it)
+			}
+		}
+		return nil
+	})
+	if err != nil || few == nil {
+		return err
+	}
+	x := index.New(few.Codes.Bits, few.Fingerprint, index.Config{Tables: -1})
+	if err := x.Add(ctx, few); err != nil {
+		return err
+	}
+	return x.Snapshot().CheckFilter(f)
+}

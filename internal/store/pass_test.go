@@ -1,0 +1,84 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"hashgrove/internal/index"
+)
+
+// TestPassEqualsTheIndex reads items from disk, some at a time, and from memory: both must be what the snapshot says, with
+// the same refusals of filters, whatever the range.
+func TestPassEqualsTheIndex(t *testing.T) {
+	m := maker{rand.New(rand.NewPCG(3, 9)), 100}
+	s, path := create(t, Options{Bits: 100})
+	for range 12 {
+		b := m.batch(1000)
+		ok(t, s.Upsert(ctx, b))
+		_, err := s.Delete(ctx, b.IDs[m.IntN(len(b.IDs))], b.IDs[m.IntN(len(b.IDs))])
+		ok(t, err)
+	}
+	ok(t, s.Close())
+	memory, disk := open(t, path, OpenOptions{ReadOnly: true}), open(t, path, OpenOptions{ReadOnly: true, OnDisk: true})
+	x := memory.Snapshot()
+	all, err := x.Matches(index.Filter{})
+	ok(t, err)
+	if len(all) <= passItems {
+		t.Fatalf("%d items are handed over at once", len(all))
+	}
+	place := map[index.ID]int{}
+	for i, h := range all {
+		place[h.ID] = i
+	}
+	refused := 0
+	for _, text := range []string{
+		"", `label = "label 2"`, `label != "label 2"`, `tag in ("tag 1", "tag 3")`, `not has tag`, `price < 0.5`,
+		`id < 700`, `id > "photo/2"`, `label = "label 1" and price >= 0.2 or place = ""`, `nothing = 3`, `not has nothing`,
+		`place between "x" and "xxxx"`, `price = "3"`, `id starts with "photo"`, `place < 3`, `not place < "xx"`,
+	} {
+		f, err := index.Parse(text)
+		ok(t, err)
+		hits, failed := x.Matches(f)
+		for _, p := range []Pass{{Filter: f}, {f, 100, 50}, {f, len(all) / 2, 0}, {f, len(all) - 10, 100}, {f, 0, passItems + 5}} {
+			var want []string
+			for _, h := range hits {
+				if i := place[h.ID]; i >= p.First && (p.Most == 0 || i < p.First+p.Most) {
+					want = append(want, fmt.Sprint(x.Item(h)))
+				}
+			}
+			for _, s := range []*Store{memory, disk} {
+				var have []string
+				err := s.Each(ctx, p, func(b *index.Batch) error {
+					if len(b.IDs) == 0 || b.Check(100) != nil || b.Fingerprint != x.Fingerprint() {
+						t.Errorf("a batch of %d items of %v", len(b.IDs), b.Fingerprint)
+					}
+					for i := range b.IDs {
+						have = append(have, fmt.Sprint(b.Item(i)))
+					}
+					return nil
+				})
+				if fmt.Sprint(err) != fmt.Sprint(failed) {
+					t.Fatalf("%s: %v, want %v", text, err, failed)
+				}
+				if failed == nil && !reflect.DeepEqual(have, want) {
+					t.Fatalf("%+v: %d items, want %d", p, len(have), len(want))
+				}
+			}
+		}
+		if failed != nil {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("no filter was refused")
+	}
+	full := errors.New("full")
+	for _, s := range []*Store{memory, disk} {
+		if err := s.Each(ctx, Pass{}, func(*index.Batch) error { return full }); err != full {
+			t.Errorf("the error of whoever takes them: %v", err)
+		}
+	}
+}

@@ -1,0 +1,388 @@
+// Package store keeps an index on disk: one file, in which acknowledged writes survive a kill and a power cut.
+//
+// The file is a bbolt database; the items lie in it in the order of their ids, many to a block (block.go), every value
+// under a checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in
+// memory, which answers all searches. A write goes to disk first, in one transaction, and to memory when the disk has
+// it. A program that does one thing and ends leaves the items on disk instead, and reads what it needs
+// (selection.go). docs/formats.md draws the file.
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/section"
+)
+
+// Errors, for errors.Is. A file that is there already matches fs.ErrExist, one that is not fs.ErrNotExist, and one that
+// cannot be read hamming.ErrDamaged, hamming.ErrKind or hamming.ErrVersion.
+var (
+	ErrLocked   = errors.New("the index is in use")        // by another process, or by another Store of this one
+	ErrReadOnly = errors.New("the index is read-only now") // opened so, or after a failure that only reopening clears
+	ErrClosed   = errors.New("the index is closed")
+
+	// ErrDamaged is hamming.ErrDamaged of an index: Salvage recovers what is intact.
+	ErrDamaged = fmt.Errorf("%w", hamming.ErrDamaged)
+)
+
+// Options of a new index.
+type Options struct {
+	// Model made the codes and is copied into the index, so that queries can be encoded. Nil when only codes are known.
+	Model *model.Model
+
+	// Bits and Fingerprint of the codes; both are taken from Model when it is given. A fingerprint of zeros is an
+	// unknown model.
+	Bits        int
+	Fingerprint hamming.Fingerprint
+
+	Note  string // for people; at most 512 bytes
+	Index index.Config
+
+	// Items are in the index from the start, which is there with all of them or not at all. Nil means none.
+	Items *index.Batch
+
+	// Replace puts the index into the place of a file that is there, in one step. It waits for others that use it if that
+	// is an index.
+	Replace bool
+
+	of fs.FileInfo // the damaged index that it is made of; nil when it is new
+}
+
+// OpenOptions say how an index is opened.
+type OpenOptions struct {
+	ReadOnly bool // several programs may read an index at the same time, while none writes
+
+	// OnDisk leaves the items on disk, for a program that does one thing and ends: no index is built in memory, Select
+	// and Get read what they need, and Snapshot cannot be used. With ReadOnly opening reads a few pages, and
+	// whatever is read later is checked then.
+	OnDisk bool
+
+	Index    index.Config
+	Wait     time.Duration         // for other programs to let go of the file; 0 means a second, below 0 not at all
+	Progress func(done, total int) // items read so far; may be nil
+}
+
+// Store is an index and its file. It is safe for concurrent use: writes come one after the other, searches continue
+// meanwhile on snapshots.
+type Store struct {
+	path     string
+	real     string       // the same, absolute and without links
+	opened   *contents    // what the file held when it was opened; its head stays
+	index    *index.Index // nil when the items stay on disk
+	readOnly bool
+
+	write sync.Mutex // held by whoever changes the index or its file, or reads items from disk
+	queue queue      // of writes that wait for the lock
+
+	mu       sync.Mutex // held briefly, for what follows
+	file     *file      // nil when closed
+	state    state      // of the items in memory and on disk
+	degraded string     // why nothing can be written
+	stuck    bool       // bbolt panicked and may hold its locks for ever
+	dirty    bool       // something was written since the file was opened
+	syncs    uint64     // transactions since then
+	syncTime time.Duration
+
+	commit func(*bolt.Tx) error // (*bolt.Tx).Commit; tests let it fail
+}
+
+// Info is what is known about an open index.
+type Info struct {
+	Path        string              `json:"path"`
+	Items       int                 `json:"items"`
+	Bits        int                 `json:"bits"`
+	Fingerprint hamming.Fingerprint `json:"-"`
+	HasModel    bool                `json:"has_model"`
+	Note        string              `json:"note,omitempty"`
+	Created     time.Time           `json:"created"`
+	Writes      uint64              `json:"writes"`     // since it was created
+	Syncs       uint64              `json:"syncs"`      // transactions since it was opened, of one write or of many
+	SyncTime    time.Duration       `json:"sync_time"`  // that they took to reach the disk
+	FileBytes   int64               `json:"file_bytes"` // of which FreeBytes wait to be used again
+	FreeBytes   int64               `json:"free_bytes"`
+	Memory      index.Memory        `json:"memory"`              // nothing when the items are on disk
+	ReadOnly    bool                `json:"read_only"`           // nothing can be written
+	Degraded    string              `json:"degraded,omitempty"`  // why, when it was opened to be written
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
+}
+
+// Create makes a new index at path and opens it. An existing file is left alone, and an error, unless it is to be
+// replaced.
+func Create(ctx context.Context, path string, o Options) (*Store, error) {
+	h := head{bits: o.Bits, fingerprint: o.Fingerprint, created: time.Now().UTC().Truncate(time.Second), note: o.Note}
+	var modelFile bytes.Buffer
+	if m := o.Model; m != nil {
+		unknown := hamming.Fingerprint{}
+		h.bits, h.fingerprint = m.Encoder.Bits(), m.Fingerprint()
+		if o.Bits != 0 && o.Bits != h.bits || o.Fingerprint != unknown && o.Fingerprint != h.fingerprint {
+			return nil, fmt.Errorf("an index for codes of %d bits of model %v cannot hold model %v of %d bits",
+				o.Bits, o.Fingerprint, h.fingerprint, h.bits)
+		}
+		if err := model.Write(&modelFile, m); err != nil {
+			return nil, err
+		}
+	}
+	if h.bits < 1 || h.bits > hamming.MaxBits {
+		return nil, fmt.Errorf("codes of %d bits, and 1 to %d are possible", h.bits, hamming.MaxBits)
+	}
+	if len(h.note) > maxNote {
+		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), maxNote)
+	}
+	if !o.Replace {
+		if err := checkVacant(path); err != nil {
+			return nil, err
+		}
+	}
+	d := draft{path: path, head: h, modelFile: modelFile.Bytes()}
+	if real, err := realPath(path); err == nil && o.Replace {
+		d.path = real // the file, and not a link to it
+	}
+	if o.of != nil {
+		d.of = []fs.FileInfo{o.of}
+	}
+	fill, err := d.fillWith(ctx, o.Items)
+	if err != nil {
+		return nil, err
+	}
+	// The file gets its name when it is whole: nobody sees it half made, a power cut or a kill leaves none or all of it.
+	tmp, err := d.build(fill)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp)
+	if o.Replace {
+		err = Replace(ctx, tmp, path)
+	} else {
+		err = moveInto(tmp, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// It is done now, and an interruption comes too late. The items are read once more from the disk and compared with
+	// their checksums; those in memory are already there.
+	ctx = context.WithoutCancel(ctx)
+	s, err := Open(ctx, path, OpenOptions{OnDisk: true})
+	if err != nil {
+		return nil, err
+	}
+	s.index = index.New(h.bits, h.fingerprint, o.Index)
+	if o.Items != nil {
+		if err := s.index.Add(ctx, o.Items); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// fillWith puts the items of a batch into the draft, or none.
+func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem) error, error) {
+	if b == nil {
+		return nil, nil
+	}
+	if err := d.head.fingerprint.Accept(b.Fingerprint); err != nil {
+		return nil, err
+	}
+	if err := b.Check(d.head.bits); err != nil {
+		return nil, err
+	}
+	e, err := newEdits(b, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.ids) > index.MaxItems {
+		return nil, fmt.Errorf("%d items, and at most %d are allowed", len(e.ids), index.MaxItems)
+	}
+	d.state.writes = 1
+	return func(put putItem) error {
+		for i, id := range e.ids {
+			if i%(1<<16) == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			code, record, _, err := e.item(i, nil)
+			if err == nil {
+				err = put(id, code, record)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// Open opens an index. All of the file is read and checked, unless it stays on disk to be read only.
+func Open(ctx context.Context, path string, o OpenOptions) (*Store, error) {
+	until := deadline(o.Wait)
+	for try := 1; ; try++ {
+		s, err := load(ctx, path, o)
+		if err != nil {
+			return nil, withPath(path, err)
+		}
+		if s != nil {
+			return s, nil
+		}
+		if try >= 3 && time.Now().After(until) {
+			return nil, fmt.Errorf("%s: %w: others write to it all the time", path, ErrLocked)
+		}
+	}
+}
+
+func deadline(wait time.Duration) time.Time {
+	if wait == 0 {
+		wait = time.Second
+	}
+	return time.Now().Add(wait)
+}
+
+// withPath says which file an error is about, unless it does so already.
+func withPath(path string, err error) error {
+	if pe := new(fs.PathError); err == nil || errors.As(err, &pe) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// load reads an index under the lock of a reader and takes that of a writer when the file is known to be sound. Nil
+// without an error means that someone wrote in between.
+func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error) {
+	var batch *index.Batch
+	f, c, err := inspect(ctx, path, deadline(o.Wait), func(c *contents) error {
+		switch {
+		case o.OnDisk && o.ReadOnly:
+			return c.pages.readFree()
+		case o.OnDisk:
+			return c.check(ctx, nil, nil)
+		}
+		batch = index.NewBatch(c.bits)
+		batch.Fingerprint = c.fingerprint
+		var texts records
+		return c.check(ctx, func(b *block) error {
+			batch.Reserve(len(b.ids), int(c.items))
+			err := b.appendTo(batch, &texts)
+			if err == nil && o.Progress != nil {
+				o.Progress(len(batch.IDs), int(c.items))
+			}
+			return err
+		}, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if s == nil {
+			_ = f.Close()
+		}
+	}()
+	real, err := realPath(path)
+	if err != nil {
+		return nil, err
+	}
+	if !o.ReadOnly {
+		// The time of waiting begins now: reading the file may have taken longer than that.
+		g, err := f.lockToWrite(ctx, path, c.pages.meta.txid, deadline(o.Wait))
+		if g == nil {
+			return nil, err
+		}
+		f = g
+		section.Sweep(real, 0) // whoever makes a new file for an index that is there has the lock that we have now
+	}
+	s = &Store{
+		path: path, real: real, opened: c, readOnly: o.ReadOnly,
+		file: f, state: c.state, commit: (*bolt.Tx).Commit,
+	}
+	if o.OnDisk {
+		return s, nil
+	}
+	s.index = index.New(c.bits, c.fingerprint, o.Index)
+	if err := s.index.Add(ctx, batch); err != nil {
+		if ctx.Err() == nil {
+			err = damaged("%v", err)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// Snapshot returns the items as they are now. It panics when they are on disk.
+func (s *Store) Snapshot() *index.Snapshot {
+	if s.index == nil {
+		panic("store: Snapshot of items that are on disk")
+	}
+	return s.index.Snapshot()
+}
+
+// Model returns the copy of the model in the index, or nil when it holds none.
+func (s *Store) Model() (*model.Model, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	c := s.opened
+	if c.modelFile == nil && c.hasModel() {
+		if s.file == nil {
+			return nil, ErrClosed
+		}
+		if err := c.readModel(); err != nil {
+			return nil, withPath(s.path, err)
+		}
+	}
+	m, err := c.decodeModel()
+	return m, withPath(s.path, err)
+}
+
+// Info tells what is known about the index.
+func (s *Store) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.opened
+	i := Info{
+		Path: s.path, Items: int(s.state.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(),
+		Note: c.note, Created: c.created, Writes: s.state.writes, Syncs: s.syncs, SyncTime: s.syncTime,
+		Degraded: s.degraded, Recovered: c.pages.meta.alone,
+		ReadOnly: s.readOnly || s.degraded != "" || s.file == nil,
+	}
+	if s.index != nil {
+		x := s.index.Snapshot()
+		i.Items, i.Memory = x.Len(), x.Memory()
+	}
+	if s.file == nil {
+		return i
+	}
+	if info, err := s.file.f.Stat(); err == nil {
+		i.FileBytes = info.Size()
+	}
+	i.FreeBytes = int64(c.pages.free) * pageSize
+	if !s.readOnly {
+		stats := s.file.Stats()
+		i.FreeBytes = int64(stats.FreePageN+stats.PendingPageN) * pageSize
+	}
+	return i
+}
+
+// Close lets go of the file. Snapshots stay usable. It waits for a write or a backup that is going on.
+func (s *Store) Close() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	s.mu.Lock()
+	f, stuck, sound := s.file, s.stuck, s.dirty && s.degraded == ""
+	s.file = nil
+	s.mu.Unlock()
+	switch {
+	case f == nil:
+		return nil
+	case stuck:
+		return f.f.Close() // bbolt would wait for itself; its mapping keeps the lock until the process ends
+	case sound:
+		f.settle()
+	}
+	return guard(f.Close)
+}

@@ -1,0 +1,514 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+)
+
+var ctx = context.Background()
+
+func create(t testing.TB, o Options) (*Store, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "photos.hgi")
+	s, err := Create(ctx, path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, path
+}
+
+func open(t testing.TB, path string, o OpenOptions) *Store {
+	t.Helper()
+	s, err := Open(ctx, path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// both is what an index in memory and one in a file have in common.
+type both interface {
+	Add(ctx context.Context, b *index.Batch) error
+	Upsert(ctx context.Context, b *index.Batch) error
+	Update(ctx context.Context, b *index.Batch, replace bool) (int, error)
+	Delete(ctx context.Context, ids ...index.ID) (int, error)
+	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
+	Compact(ctx context.Context) error
+	Snapshot() *index.Snapshot
+}
+
+var _, _ both = (*Store)(nil), (*index.Index)(nil)
+
+// fine is ok for what also returns a report.
+func fine(t testing.TB) func(Report, error) {
+	return func(_ Report, err error) {
+		t.Helper()
+		ok(t, err)
+	}
+}
+
+func modelOf(t testing.TB, s *Store) *model.Model {
+	t.Helper()
+	m, err := s.Model()
+	ok(t, err)
+	return m
+}
+
+// TestRandomOperations compares the store with a plain map, over writes that succeed and fail, reopening, compaction,
+// backup and restoring.
+func TestRandomOperations(t *testing.T) {
+	rounds, seed := 60, uint64(7)
+	if testing.Short() {
+		rounds = 20
+	}
+	if os.Getenv("HASHGROVE_LONG") == "1" {
+		rounds, seed = 600, uint64(time.Now().UnixNano())
+	}
+	if n, err := strconv.ParseUint(os.Getenv("HASHGROVE_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("seed %d", seed)
+	for _, bits := range []int{1, 12, 64, 100, 1024} {
+		t.Run(fmt.Sprint(bits), func(t *testing.T) {
+			m := maker{rand.New(rand.NewPCG(seed, uint64(bits))), bits}
+			s, path := create(t, Options{Bits: bits})
+			w := world{}
+			for round := range rounds {
+				switch op := m.IntN(14); op {
+				case 12, 13: // change labels, tags and attributes alone
+					b, replace := m.details(w, m.IntN(30)), m.IntN(2) == 0
+					want := w.update(b, replace)
+					if n, err := s.Update(ctx, b, replace); n != want || err != nil {
+						t.Fatalf("%d updated, %v; want %d", n, err, want)
+					}
+				case 0, 1, 2, 3: // upsert, one or many, the last of an id counts
+					b := m.batch(1 + m.IntN(2)*m.IntN(400))
+					ok(t, s.Upsert(ctx, b))
+					w.put(b)
+				case 4, 5: // add: all or none
+					b := m.batch(1 + m.IntN(100))
+					known := map[index.ID]bool{}
+					fresh := true
+					for _, id := range b.IDs {
+						_, there := w[id]
+						fresh = fresh && !there && !known[id]
+						known[id] = true
+					}
+					err := s.Add(ctx, b)
+					if (err == nil) != fresh {
+						t.Fatalf("adding items that are new: %t; err %v", fresh, err)
+					}
+					if fresh {
+						w.put(b)
+					}
+				case 6, 7: // delete, ids that are not there too
+					ids := []index.ID{m.id()}
+					for id := range w {
+						if ids = append(ids, id, id); m.IntN(10) == 0 {
+							break
+						}
+					}
+					want := 0
+					for _, id := range slices.Compact(slices.Clone(ids)) {
+						if _, there := w[id]; there {
+							want++
+							delete(w, id)
+						}
+					}
+					if n, err := s.Delete(ctx, ids...); n != want || err != nil {
+						t.Fatalf("%d deleted, %v; want %d", n, err, want)
+					}
+				case 8:
+					label := fmt.Sprint("label ", m.IntN(5))
+					want := 0
+					for id, it := range w {
+						if it.Label == label && slices.Contains(it.Tags, "tag 1") {
+							want++
+							delete(w, id)
+						}
+					}
+					if n, err := s.DeleteWhere(ctx, index.And(index.Label(label), index.Tag("tag 1"))); n != want || err != nil {
+						t.Fatalf("%d deleted, %v; want %d", n, err, want)
+					}
+				case 9:
+					ok(t, s.Close())
+					s = open(t, path, OpenOptions{})
+				case 10:
+					ok(t, s.Compact(ctx))
+				case 11:
+					copied := filepath.Join(t.TempDir(), "copy")
+					fine(t)(s.BackupFile(ctx, copied))
+					fine(t)(Restore(ctx, copied, copied+".restored"))
+					w.has(t, open(t, copied+".restored", OpenOptions{ReadOnly: true}))
+				}
+				w.has(t, s)
+				if round%10 == 9 {
+					ok(t, s.Close())
+					r, err := Verify(ctx, path, nil)
+					if err != nil || r.Items != len(w) {
+						t.Fatalf("%+v, %v", r, err)
+					}
+					s = open(t, path, OpenOptions{})
+					w.has(t, s)
+				}
+			}
+			t.Logf("count: operations %d", rounds)
+		})
+	}
+}
+
+// TestAppending checks that items that come one by one, in order or not, do not leave blocks nearly empty.
+func TestAppending(t *testing.T) {
+	n := 1000
+	for name, id := range map[string]func(i int) int64{
+		"ascending":  func(i int) int64 { return int64(i) },
+		"descending": func(i int) int64 { return int64(-i) },
+		"scattered":  func(i int) int64 { return int64(i) * 0x5851f42d4c957f2d },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := create(t, Options{Bits: 64, Index: index.Config{Tables: -1}})
+			for i := range n / 10 {
+				b := index.NewBatch(64)
+				for j := range 10 {
+					b.Append(index.Item{ID: index.Int(id(10*i + j)), Code: []uint64{uint64(i)}})
+				}
+				ok(t, s.Add(ctx, b))
+			}
+			ok(t, s.Close())
+			r, err := Verify(ctx, path, nil)
+			ok(t, err)
+			if most := 3 * n * 20 / blockLimit; r.Blocks > most {
+				t.Errorf("%d blocks, want at most %d", r.Blocks, most)
+			}
+		})
+	}
+}
+
+// TestRefused checks that what the index refuses is refused before it is on disk.
+func TestRefused(t *testing.T) {
+	other := hamming.Fingerprint{1}
+	good := index.Item{ID: index.Int(2), Code: []uint64{1 << 63}}
+	with := func(f func(b *index.Batch)) *index.Batch {
+		b := index.NewBatch(60)
+		b.Append(good)
+		f(b)
+		return b
+	}
+	for name, b := range map[string]*index.Batch{
+		"id twice":         with(func(b *index.Batch) { b.Append(good) }),
+		"id there":         with(func(b *index.Batch) { b.IDs[0] = index.Int(1) }),
+		"long id":          with(func(b *index.Batch) { b.IDs[0] = index.Text(strings.Repeat("x", maxID+1)) }),
+		"other length":     {IDs: []index.ID{index.Int(2)}, Codes: hamming.NewCodes(1, 61)},
+		"other model":      with(func(b *index.Batch) { b.Fingerprint = other }),
+		"bits beyond":      with(func(b *index.Batch) { b.Codes.Data[0] = 1 }),
+		"long label":       with(func(b *index.Batch) { b.Labels = []string{strings.Repeat("x", index.MaxText+1)} }),
+		"empty tag":        with(func(b *index.Batch) { b.Tags = [][]string{{""}} }),
+		"long tag":         with(func(b *index.Batch) { b.Tags = [][]string{{strings.Repeat("x", index.MaxText+1)}} }),
+		"many tags":        with(func(b *index.Batch) { b.Tags = [][]string{slices.Repeat([]string{"x"}, index.MaxTags+1)} }),
+		"name of a column": with(func(b *index.Batch) { b.Attributes = []map[string]index.Value{{"tag": index.Number(1)}} }),
+		"no name":          with(func(b *index.Batch) { b.Attributes = []map[string]index.Value{{"": index.Number(1)}} }),
+		"long text": with(func(b *index.Batch) {
+			b.Attributes = []map[string]index.Value{{"x": index.String(strings.Repeat("x", index.MaxText+1))}}
+		}),
+		"many attributes": with(func(b *index.Batch) {
+			b.Attributes = []map[string]index.Value{{}}
+			for i := range index.MaxAttributes + 1 {
+				b.Attributes[0][fmt.Sprint("a", i)] = index.Number(1)
+			}
+		}),
+		"not finite": with(func(b *index.Batch) {
+			b.Attributes = []map[string]index.Value{{"x": index.Number(math.Inf(1))}}
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := create(t, Options{Bits: 60, Fingerprint: hamming.Fingerprint{2}})
+			first := index.NewBatch(60)
+			first.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
+			ok(t, s.Add(ctx, first))
+			w := world{}
+			w.put(first)
+			memory := index.New(60, hamming.Fingerprint{2}, index.Config{})
+			ok(t, memory.Add(ctx, first))
+			want := memory.Add(ctx, b)
+			if err := s.Add(ctx, b); err == nil || want == nil && name != "long id" {
+				t.Fatalf("the store says %v, the index says %v", err, want)
+			}
+			w.has(t, s)
+			ok(t, s.Close())
+			w.has(t, open(t, path, OpenOptions{}))
+		})
+	}
+}
+
+// TestLargeRecords stores what is far larger than a page.
+func TestLargeRecords(t *testing.T) {
+	s, path := create(t, Options{Bits: 4096})
+	m := maker{rand.New(rand.NewPCG(1, 1)), 4096}
+	w := world{}
+	for i := range 8 {
+		b := index.NewBatch(4096)
+		it := m.item(index.Text(strings.Repeat(string(rune('a'+i%5)), maxID-i%3)))
+		it.Label = strings.Repeat("l", index.MaxText-i)
+		for j := range i {
+			it.Tags = append(it.Tags, strings.Repeat("t", 1+j*7000))
+		}
+		b.Append(it)
+		ok(t, s.Upsert(ctx, b))
+		w.put(b)
+	}
+	w.has(t, s)
+	ok(t, s.Close())
+	s = open(t, path, OpenOptions{})
+	w.has(t, s)
+	ok(t, s.Compact(ctx))
+	w.has(t, s)
+}
+
+// projection is a model of one hyperplane per bit, each of another seed.
+func projection(dim, bits int, seed uint64) *model.Model {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	p := &model.Projection{Weight: make([]float32, dim*bits), Threshold: make([]float32, bits)}
+	for i := range p.Weight {
+		p.Weight[i] = float32(rng.NormFloat64())
+	}
+	return &model.Model{Encoder: p, Info: model.Info{Method: "lsh"}}
+}
+
+func TestModelAndInfo(t *testing.T) {
+	m := projection(8, 32, 1)
+	if _, err := Create(ctx, filepath.Join(t.TempDir(), "x"), Options{Model: m, Bits: 31}); err == nil {
+		t.Error("codes of another length than the model makes")
+	}
+	s, path := create(t, Options{Model: m, Note: "holiday"})
+	b := index.NewBatch(32)
+	b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
+	b.Fingerprint = projection(8, 32, 2).Fingerprint()
+	err := s.Add(ctx, b)
+	if err == nil || !strings.Contains(err.Error(), b.Fingerprint.String()) || !strings.Contains(err.Error(), m.Fingerprint().String()) {
+		t.Errorf("codes of another model: %v", err)
+	}
+	b.Fingerprint = m.Fingerprint()
+	ok(t, s.Add(ctx, b))
+	ok(t, s.Close())
+	s = open(t, path, OpenOptions{ReadOnly: true})
+	i := s.Info()
+	if i.Items != 1 || i.Bits != 32 || i.Fingerprint != m.Fingerprint() || !i.HasModel || i.Note != "holiday" || i.Writes != 1 || i.FileBytes == 0 || !i.ReadOnly || i.Recovered || i.Degraded != "" || i.Created.IsZero() {
+		t.Errorf("%+v", i)
+	}
+	if !reflect.DeepEqual(modelOf(t, s).Info, m.Info) || modelOf(t, s).Fingerprint() != m.Fingerprint() {
+		t.Error("the model is not the one that was stored")
+	}
+	if err := s.Add(ctx, b); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("writing to an index that was opened to be read: %v", err)
+	}
+	ok(t, s.Close())
+	if err := s.Upsert(ctx, b); !errors.Is(err, ErrClosed) {
+		t.Errorf("writing to a closed index: %v", err)
+	}
+	if s.Snapshot().Len() != 1 {
+		t.Error("a closed index has no snapshot")
+	}
+}
+
+// TestConcurrentUse is for the race detector: searches, writes, backups, compaction and questions at once.
+func TestConcurrentUse(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	var all sync.WaitGroup
+	for g := range 6 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			m := maker{rand.New(rand.NewPCG(uint64(g), 9)), 64}
+			for i := range 15 {
+				b := index.NewBatch(64)
+				b.Append(m.item(index.Int(int64(g*1000 + i))))
+				if err := s.Add(ctx, b); err != nil {
+					t.Error(err)
+				}
+				x := s.Snapshot()
+				if _, there := x.Get(b.IDs[0]); !there {
+					t.Error("an acknowledged item is not there")
+				}
+				if _, err := x.Search(ctx, b.Codes.Row(0), 3, index.Options{}); err != nil {
+					t.Error(err)
+				}
+				switch {
+				case i%5 == 0 && g == 0:
+					if err := s.Compact(ctx); err != nil {
+						t.Error(err)
+					}
+				case i%5 == 0:
+					var copied bytes.Buffer
+					if err := s.Backup(ctx, &copied); err != nil {
+						t.Error(err)
+					}
+					if c, err := scan(copied.Bytes(), nil); err != nil || c.items == 0 {
+						t.Errorf("a backup: %v", err)
+					}
+				case i%3 == 0:
+					if n, err := s.Delete(ctx, b.IDs[0]); n != 1 || err != nil {
+						t.Error(n, err)
+					}
+				}
+				_ = s.Info()
+			}
+		}()
+	}
+	all.Wait()
+	want := s.Snapshot().Len()
+	ok(t, s.Close())
+	if r, err := Verify(ctx, path, nil); err != nil || r.Items != want {
+		t.Errorf("%d items, want %d: %v", r.Items, want, err)
+	}
+}
+
+// TestFailedCommits lets bbolt fail before and after it wrote the header of a transaction.
+func TestFailedCommits(t *testing.T) {
+	broken := errors.New("the disk is on fire")
+	m := maker{rand.New(rand.NewPCG(5, 5)), 64}
+	first, second := index.NewBatch(64), index.NewBatch(64)
+	first.Append(m.item(index.Int(1)))
+	second.Append(m.item(index.Int(2)))
+	one, both := world{}, world{}
+	one.put(first)
+	both.put(first)
+	both.put(second)
+	for name, c := range map[string]struct {
+		commit   func(tx *bolt.Tx) error
+		degraded bool
+		after    world // reopening
+	}{
+		"before": {func(tx *bolt.Tx) error { return errors.Join(broken, tx.Rollback()) }, false, both},
+		"after":  {func(tx *bolt.Tx) error { return errors.Join(broken, tx.Commit()) }, true, both},
+		"panic":  {func(tx *bolt.Tx) error { panic(broken) }, true, one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := create(t, Options{Bits: 64})
+			ok(t, s.Add(ctx, first))
+			s.commit = c.commit
+			if err := s.Add(ctx, second); err == nil || !strings.Contains(err.Error(), broken.Error()) {
+				t.Fatalf("a commit that fails: %v", err)
+			}
+			one.has(t, s) // reading goes on
+			s.commit = (*bolt.Tx).Commit
+			err := s.Add(ctx, second)
+			if i := s.Info(); (err != nil) != c.degraded || c.degraded && (!errors.Is(err, ErrReadOnly) || i.Degraded == "" || !i.ReadOnly) {
+				t.Fatalf("writing after it: %v; %+v", err, i)
+			}
+			ok(t, s.Close())
+			c.after.has(t, open(t, path, OpenOptions{}))
+		})
+	}
+}
+
+// TestMemoryRefuses has the disk take what the index then refuses.
+func TestMemoryRefuses(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	b := index.NewBatch(64)
+	b.Append(index.Item{ID: index.Int(1), Code: []uint64{5}})
+	x, err := newEdits(b, false)
+	ok(t, err)
+	noMemory := errors.New("no memory")
+	_, err = s.join(ctx, x, func(context.Context) error { return noMemory })
+	if !errors.Is(err, noMemory) || !fault.Is(err, "memory-behind") {
+		t.Error(err)
+	}
+	if err := s.Add(ctx, b); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("writing while memory is behind: %v", err)
+	}
+	ok(t, s.Close())
+	if open(t, path, OpenOptions{}).Snapshot().Len() != 1 {
+		t.Error("the item is lost")
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Add(ctx, maker{rand.New(rand.NewPCG(1, 1)), 64}.batch(1)))
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	b := index.NewBatch(64)
+	b.Append(index.Item{ID: index.Text("new"), Code: []uint64{5}})
+	for name, err := range map[string]error{
+		"add": s.Add(gone, b), "backup": s.Backup(gone, &bytes.Buffer{}),
+		"locked": func() error { _, err := Open(gone, path, OpenOptions{Wait: 1 << 60}); return err }(),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if s.Snapshot().Len() != 1 {
+		t.Error("a cancelled write took place")
+	}
+}
+
+// TestTooManyAttributes: what an item has and what it is given must fit together, on disk and in memory.
+func TestTooManyAttributes(t *testing.T) {
+	attributes := func(prefix string, n int) map[string]index.Value {
+		all := map[string]index.Value{}
+		for i := range n {
+			all[fmt.Sprint(prefix, i)] = index.Number(float64(i))
+		}
+		return all
+	}
+	for _, onDisk := range []bool{false, true} {
+		s, path := create(t, Options{Bits: 8})
+		b := index.NewBatch(8)
+		b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}, Attributes: attributes("a", 200)})
+		ok(t, s.Add(ctx, b))
+		w := world{}
+		w.put(b)
+		if onDisk {
+			ok(t, s.Close())
+			s = open(t, path, OpenOptions{OnDisk: true})
+		}
+		more := index.NewBatch(8)
+		more.Append(index.Item{ID: index.Int(1), Code: []uint64{1 << 56}, Attributes: attributes("b", 57)})
+		if d := fault.Differs(s.Upsert(ctx, more), "too-many-attributes", "257", "256"); d != "" {
+			t.Errorf("upsert: %s", d)
+		}
+		_, err := s.Update(ctx, more, false)
+		if d := fault.Differs(err, "too-many-attributes", "257", "256"); d != "" {
+			t.Errorf("update: %s", d)
+		}
+		ok(t, s.Close())
+		w.has(t, open(t, path, OpenOptions{}))
+	}
+	x := index.New(8, hamming.Fingerprint{}, index.Config{})
+	for i, prefix := range []string{"a", "b"} {
+		b := index.NewBatch(8)
+		b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}, Attributes: attributes(prefix, 200)})
+		if err := x.Upsert(ctx, b); (err == nil) != (i == 0) {
+			t.Errorf("in memory: %v", err)
+		}
+	}
+}

@@ -1,0 +1,390 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sort"
+	"strings"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/index"
+)
+
+// Add adds items whose ids are new: all of them, or none and an error. When it returns nil they are on disk.
+func (s *Store) Add(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, false) }
+
+// Upsert adds items, and gives those whose ids are there a new code, and the label, the tags and the attributes that
+// the batch has for them; what it does not have for an item stays as it is. Of an id that is in the batch twice the
+// last item counts. When it returns nil they are on disk.
+func (s *Store) Upsert(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, true) }
+
+// Update changes the label, the tags and the attributes of items by id, and returns how many of them are there; others
+// are ignored. Codes stay, and those of the batch are not looked at. What the batch does not have for an item stays as
+// it is, but with replace the attributes of the batch are all that the item has then. When it returns no error the
+// changes are on disk.
+func (s *Store) Update(ctx context.Context, b *index.Batch, replace bool) (int, error) {
+	b = b.Details()
+	if err := b.CheckDetails(); err != nil {
+		return 0, err
+	}
+	e, err := newEdits(b, false)
+	if err != nil {
+		return 0, err
+	}
+	e.update, e.replace = true, replace
+	return s.join(ctx, e, func(ctx context.Context) error {
+		_, err := s.index.Update(ctx, b, replace)
+		return err
+	})
+}
+
+func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
+	if err := s.opened.fingerprint.Accept(b.Fingerprint); err != nil {
+		return err
+	}
+	if err := b.Check(s.opened.bits); err != nil {
+		return err
+	}
+	x, err := newEdits(b, replace)
+	if err != nil {
+		return err
+	}
+	_, err = s.join(ctx, x, func(ctx context.Context) error {
+		if replace {
+			return s.index.Upsert(ctx, b)
+		}
+		return s.index.Add(ctx, b)
+	})
+	return err
+}
+
+// Delete removes items by id and returns how many were there. When it returns no error they are gone from disk.
+func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, index.ID.Compare)
+	ids = slices.Compact(ids)
+	return s.join(ctx, &edits{ids: ids}, s.forget(ids))
+}
+
+// DeleteWhere removes the items that match the filter and returns how many there were.
+func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := s.writable(); err != nil {
+		return 0, err
+	}
+	var x *index.Snapshot
+	var err error
+	if s.index != nil {
+		x = s.index.Snapshot()
+	} else if x, err = s.readSnapshot(ctx, f, nil); err != nil {
+		return 0, withPath(s.path, err)
+	}
+	matches, err := x.Matches(f)
+	if err != nil {
+		return 0, err
+	}
+	ids := make([]index.ID, len(matches))
+	for i, h := range matches {
+		ids[i] = h.ID
+	}
+	w := &pending{ctx: ctx, edits: &edits{ids: ids}, publish: s.forget(ids)}
+	s.update(ctx, w)
+	return w.changed, w.err
+}
+
+// forget removes items from memory.
+func (s *Store) forget(ids []index.ID) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := s.index.Delete(ctx, ids...)
+		return err
+	}
+}
+
+// writable says why nothing can be written. The caller holds the lock of writers.
+func (s *Store) writable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil && !s.readOnly && s.degraded == "" && !s.file.isAt(s.real) {
+		s.degraded = "another file, or none, has its place at " + s.path
+	}
+	switch {
+	case s.file == nil:
+		return ErrClosed
+	case s.readOnly:
+		return fmt.Errorf("%w: it was opened to be read", ErrReadOnly)
+	case s.degraded != "":
+		return fmt.Errorf("%w: %s", ErrReadOnly, s.degraded)
+	}
+	return nil
+}
+
+// afterFailure decides what a write that failed leaves behind.
+func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uint64) error {
+	if p := new(panicError); errors.As(err, &p) {
+		// Rolling back opens bbolt's locks. When it fails too, closing the file would wait for them.
+		stuck := tx == nil || guard(tx.Rollback) != nil
+		s.degrade("the file could not be used: "+err.Error(), stuck)
+		return fmt.Errorf("%w: the index can still be searched; "+
+			"verify the file, and open it again or restore a backup", err)
+	}
+	if !committing {
+		return err
+	}
+	if now, e := s.file.txid(); e != nil || now != before {
+		s.degrade("a write was not synced and may or may not be on disk: "+err.Error(), false)
+		return fmt.Errorf("this write may or may not be on disk: %w: "+
+			"the index can still be searched; open it again to write", err)
+	}
+	return fmt.Errorf("nothing of this write was kept, and all before it is safe: %w", withRoom(err))
+}
+
+// withRoom says what helps when a disk is full: not what people try first.
+func withRoom(err error) error {
+	full := func(e syscall.Errno) bool { // bbolt makes a text of some
+		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())
+	}
+	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
+	if full(syscall.ENOSPC) || full(syscall.EDQUOT) || runtime.GOOS == "windows" && full(diskFull) {
+		return fault.New("disk-full", "%w: make room on the disk first, because deleting items writes pages, too, "+
+			"and compacting needs room for a second file", err)
+	}
+	return err
+}
+
+func (s *Store) degrade(why string, stuck bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.degraded, s.stuck = why, stuck
+}
+
+// edits are items of a batch to put, or ids to remove, in ascending order of ids, no id twice.
+type edits struct {
+	ids []index.ID
+
+	batch   *index.Batch // nil to remove
+	rows    []int        // of the batch, one per id
+	update  bool         // only items that are there, whose codes stay
+	replace bool         // items that are there; of an update, their attributes
+
+	texts        records
+	code, record []byte
+}
+
+// stored is an item on disk.
+type stored struct{ code, record []byte }
+
+// item lends the code and the record of an item to put, given the one of its id that is there, or nil. When put is
+// false that one is removed.
+func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err error) {
+	if e.batch == nil || e.update && old == nil {
+		return nil, nil, false, nil
+	}
+	r := e.rows[i]
+	if old != nil && !e.replace && !e.update {
+		return nil, nil, false, fault.New("duplicate-id", "item %d: the id %q is in the index already: upsert to replace it",
+			r, shortened(e.ids[i]))
+	}
+	it := e.batch.Item(r)
+	if old != nil && len(old.record) > 0 {
+		before := index.Item{ID: it.ID}
+		if err := e.texts.parse(old.record, &before); err != nil {
+			return nil, nil, false, err
+		}
+		it = it.Completed(before, e.update && e.replace)
+		if n := len(it.Attributes); n > index.MaxAttributes {
+			return nil, nil, false, fault.New("too-many-attributes", "item %d (id %q): %d attributes with those it has, "+
+				"and at most %d are allowed", r, shortened(it.ID), n, index.MaxAttributes)
+		}
+	}
+	if e.record = appendRecord(e.record[:0], it); e.update {
+		return old.code, e.record, true, nil
+	}
+	e.code = e.batch.Codes.AppendBytes(e.code[:0], r)
+	return e.code, e.record, true, nil
+}
+
+// newEdits puts the items of a batch.
+func newEdits(b *index.Batch, replace bool) (*edits, error) {
+	rows, err := b.Order(replace)
+	if err != nil {
+		return nil, err
+	}
+	e := &edits{batch: b, rows: rows, replace: replace, ids: make([]index.ID, len(rows))}
+	for i, r := range rows {
+		e.ids[i] = b.IDs[r]
+		if n := len(e.ids[i].String()); n > maxID { // integers are short
+			return nil, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", r, n, maxID)
+		}
+	}
+	return e, nil
+}
+
+// change is a write in progress: the blocks of a transaction, and the state they are in.
+type change struct {
+	state
+	items   *bolt.Bucket
+	size    int // bytes of a code
+	added   int // items that were put
+	removed int // items that are gone, or were replaced
+}
+
+// group is edits that belong to one block.
+type group struct {
+	key, value []byte // of the block, nil when there is none yet
+	lo, hi     int    // of the edits
+	last       bool   // nothing comes behind the block
+}
+
+// apply makes the edits, block by block. Which edits belong to which block is settled before the first is changed, for
+// bbolt's cursors do not follow changes.
+func (c *change) apply(ctx context.Context, e *edits) error {
+	groups, err := c.groups(e)
+	if err != nil {
+		return err
+	}
+	for i, g := range groups {
+		if i%256 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if g.hi-g.lo > 1<<10 {
+			c.items.FillPercent = 1 // many new blocks in a row, so pages need no room for more
+		}
+		if err := c.merge(ctx, e, g); err != nil {
+			return err
+		}
+	}
+	if c.state.items > index.MaxItems {
+		return fmt.Errorf("%d items, and at most %d are allowed", c.state.items, index.MaxItems)
+	}
+	c.writes++
+	return nil
+}
+
+// groups assigns edits to blocks: to the last one that begins at or before the id, or to the first.
+func (c *change) groups(e *edits) ([]group, error) {
+	var groups []group
+	var key []byte
+	cursor := c.items.Cursor()
+	for i := 0; i < len(e.ids); {
+		key = appendKey(key[:0], e.ids[i])
+		if len(key) > maxKey {
+			key = key[:maxKey] // too long to be there; newEdits says so
+		}
+		k, v := cursor.Seek(key)
+		if k == nil {
+			k, v = cursor.Last()
+		} else if !bytes.Equal(k, key) {
+			if k, v = cursor.Prev(); k == nil {
+				k, v = cursor.First()
+			}
+		}
+		g := group{key: k, value: v, lo: i, hi: len(e.ids)}
+		var next []byte
+		if k != nil {
+			next, _ = cursor.Next()
+		}
+		if next == nil {
+			g.last = true
+		} else {
+			id, err := parseKey(next)
+			if err != nil {
+				return nil, err
+			}
+			g.hi = i + sort.Search(len(e.ids)-i, func(j int) bool { return e.ids[i+j].Compare(id) >= 0 })
+		}
+		groups = append(groups, g)
+		i = g.hi
+	}
+	return groups, nil
+}
+
+// merge puts what a block holds and its edits into new blocks.
+func (c *change) merge(ctx context.Context, e *edits, g group) error {
+	old := block{size: c.size}
+	if g.key != nil {
+		sum, err := old.unseal(g.key, g.value)
+		if err != nil {
+			return err
+		}
+		c.blocks--
+		c.sum -= uint64(sum)
+	}
+	kept := false // the key of the old block has a new value
+	p := packer{limit: c.limit(e, g, old.ids, len(g.value)), put: func(key, value []byte, sum uint32) error {
+		kept = kept || bytes.Equal(key, g.key)
+		c.blocks++
+		c.sum += uint64(sum)
+		return c.items.Put(key, value)
+	}}
+	had, i := len(old.ids), 0
+	for j := g.lo; j < g.hi; j++ {
+		if (j-g.lo)%(1<<16) == 1<<16-1 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		id := e.ids[j]
+		for i < had && old.ids[i].Compare(id) < 0 {
+			if err := p.add(old.ids[i], old.code(i), old.record(i)); err != nil {
+				return err
+			}
+			i++
+		}
+		var there *stored
+		if i < had && old.ids[i] == id {
+			there = &stored{old.code(i), old.record(i)}
+			i++
+			c.removed++
+			c.state.items--
+		}
+		code, record, put, err := e.item(j, there)
+		if err != nil {
+			return err
+		}
+		if put {
+			c.added++
+			c.state.items++
+			if err := p.add(id, code, record); err != nil {
+				return err
+			}
+		}
+	}
+	for ; i < had; i++ {
+		if err := p.add(old.ids[i], old.code(i), old.record(i)); err != nil {
+			return err
+		}
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if g.key != nil && !kept {
+		return c.items.Delete(g.key)
+	}
+	return nil
+}
+
+// limit is the size of the new blocks. A block that a few items make too large is cut into halves, so that each has
+// room; but where items come behind all others, as they often do, the blocks they leave stay full.
+func (c *change) limit(e *edits, g group, old []index.ID, size int) int {
+	appends := g.last && len(old) > 0 && e.ids[g.lo].Compare(old[len(old)-1]) > 0
+	if len(old) == 0 || appends || g.hi-g.lo > blockLimit/c.size {
+		return blockLimit
+	}
+	for i := g.lo; i < g.hi; i++ {
+		code, record, _, err := e.item(i, nil)
+		if err != nil {
+			return blockLimit // it comes up again
+		}
+		size += len(code) + len(record) + 2
+	}
+	if size <= blockLimit || size > 2*blockLimit {
+		return blockLimit
+	}
+	return size/2 + c.size
+}

@@ -1,0 +1,31 @@
+package supervision
+
+import (
+	"fmt"
+
+	"hashgrove/internal/plain"
+	"hashgrove/internal/vectors"
+)
+
+// Crowding says which columns lose their values to such bins, because nearly all of them fall into one, or "". It is
+// known of rows that Scan has read.
+func (d *Data) Crowding(how vectors.Binning) string {
+	if d.Ranges == nil {
+		return ""
+	}
+	q, err := d.Ranges.QuantizerBy(how)
+	if err != nil {
+		return ""
+	}
+	list := d.Ranges.Crowded(q)
+	if len(list) == 0 {
+		return ""
+	}
+	name := fmt.Sprintf("column %d", list[0]+1)
+	if named, ok := vectors.Find[interface{ Names() []string }](d.Source); ok && len(named.Names()) == d.Dim() {
+		name = named.Names()[list[0]]
+	}
+	return fmt.Sprintf("%s extreme values that leave nearly all others in one of 256 steps, for instance %s, "+
+		"from %v to %v: trees cannot tell those others apart; remove or clip such values, or take logarithms",
+		plain.Count(len(list), "column has", "columns have"), name, d.Ranges.Min[list[0]], d.Ranges.Max[list[0]])
+}

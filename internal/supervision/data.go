@@ -1,0 +1,494 @@
+package supervision
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/par"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/vectors"
+)
+
+// Data is rows to learn from or to judge by, and what one pass over them told: a few bytes per row besides the source.
+type Data struct {
+	vectors.Source // the rows, to be read again
+	Supervision
+
+	Rows     int
+	Missing  bool            // NaN is a missing value
+	Ranges   *vectors.Ranges // nil for a part; see Quantizer
+	Constant []int           // columns with one value only, counted from 0
+	IDs      []string        // of each row, all different; nil when the data have none
+	Hashes   []uint64        // vectors.RowHash.Short of each row; nil unless Scan was asked for them
+
+	// Bad counts the rows left out; BadExamples are the first few.
+	Bad         int
+	BadExamples []error
+
+	// Digest is the SHA-256 of the dimensions, all values and the supervision, in order. It does not depend
+	// on the format of the files, nor on how the rows are spread over them, nor on ids. Parts keep that of the whole.
+	Digest   [32]byte
+	digested bool
+
+	// Memory is where what is known of each row lies, and that of parts; nil means memory. Its files may be closed only
+	// when the data are not needed any more.
+	Memory *vectors.Memory
+
+	Warnings         []string // doubts in sentences
+	TrainingWarnings []string // those of Warnings that matter only to learning: constant columns, classes of one row
+	Dropped          []int    // rows left out, as the files count them, ascending
+}
+
+// ScanOptions says what Scan does besides. The zero value does nothing besides.
+type ScanOptions struct {
+	Progress func(rows int) // called after every chunk with the rows read so far
+	Digest   bool           // fill in Data.Digest
+	Hashes   bool           // fill in Data.Hashes
+	Hashed   int            // number of first columns that hashes are made of; 0 means all
+	Missing  bool           // take NaN for missing values, instead of refusing it
+
+	// Memory is where classes and hashes of many rows lie; nil means memory.
+	Memory *vectors.Memory
+}
+
+// Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
+type Repeat struct {
+	Row, First int
+	ID         string
+}
+
+// files is a source that reads files and may leave out bad rows.
+type files interface {
+	Bad() (rows int, examples []error)
+	Dropped() []int
+	Warnings() []string
+	Repeated(r Repeat) error // why the row ends the pass, or nil when it is to be left out
+	LeaveOut(rows []Repeat)  // from this pass's account and from every later pass
+}
+
+// labelColumn is a source whose labels come from a column, which has a name, or a number from 1.
+type labelColumn interface{ LabelColumn() string }
+
+// hashRows takes the hashes of rows, made of their first columns.
+func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err error) {
+	vectors.HashFirst(x, columns, func(_ int, h vectors.RowHash) { err = cmp.Or(err, list.Append(h.Short())) })
+	return err
+}
+
+// Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
+// is a bad row.
+func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
+	d := &Data{Source: src, Missing: o.Missing || mayLack(src), digested: o.Digest, Memory: o.Memory}
+	d.Ranges = d.NewRanges()
+	from, _ := vectors.Find[files](src)
+	var (
+		digest  = newDigest(src.Dim())
+		ids     = &identities{first: map[string]int{}}
+		hashes  = vectors.List[uint64]{Memory: o.Memory}
+		classes = labelling{list: vectors.List[int32]{Memory: o.Memory}}
+		tags    tagging
+		kept    vectors.Chunk
+	)
+	defer hashes.Close()
+	defer classes.list.Close()
+	for c, err := range src.Chunks(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if c.IDs != nil {
+			keep, err := ids.add(c, from)
+			if err != nil {
+				return nil, err
+			}
+			if keep != nil {
+				c.Only(keep, &kept)
+				c = kept
+			}
+		}
+		if d.Rows += c.X.Rows; d.Rows > math.MaxInt32 {
+			return nil, fmt.Errorf("more than %d rows, the most a model can be learned from: take a sample", math.MaxInt32)
+		}
+		if err := d.look(ctx, c, digest, &hashes, o); err != nil {
+			return nil, err
+		}
+		for _, label := range c.Labels {
+			if err := classes.Add(label); err != nil {
+				return nil, err
+			}
+		}
+		for _, row := range c.Tags {
+			tags.Add(row)
+		}
+		if o.Progress != nil {
+			o.Progress(d.Rows)
+		}
+	}
+	if from != nil {
+		if len(ids.repeats) > 0 {
+			from.LeaveOut(ids.repeats)
+		}
+		d.Bad, d.BadExamples = from.Bad()
+		d.Dropped = from.Dropped()
+		d.Warnings = append(d.Warnings, from.Warnings()...)
+	}
+	if d.Rows == 0 {
+		return nil, d.noRows()
+	}
+	d.Constant = d.Ranges.Constant()
+	d.IDs, d.Tags = ids.list, tags.Tags()
+	var err error
+	if d.Labels, err = classes.Labels(); err != nil {
+		return nil, err
+	}
+	if d.Hashes, err = hashes.Slice(); err != nil {
+		return nil, err
+	}
+	if o.Digest {
+		d.Digest = digest.sum(d.Rows, d.Labels, d.Tags)
+	}
+	d.warn()
+	if text := d.Crowding(vectors.Hybrid); text != "" {
+		d.Warnings, d.TrainingWarnings = append(d.Warnings, text), append(d.TrainingWarnings, text)
+	}
+	if column, ok := vectors.Find[labelColumn](src); ok && d.Labels != nil && column.LabelColumn() != "" {
+		d.doubtLabels(column.LabelColumn())
+	}
+	return d, nil
+}
+
+// noRows is the error of data that no row is left of.
+func (d *Data) noRows() error {
+	if d.Bad > 0 {
+		return fault.New("all-rows-bad",
+			"all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
+	}
+	return fault.New("no-rows", "the data have no rows")
+}
+
+// look takes the values of a chunk into account, in several ways at once.
+func (d *Data) look(
+	ctx context.Context, c vectors.Chunk, digest *dataDigest, hashes *vectors.List[uint64], o ScanOptions,
+) error {
+	var err, unkept error
+	tasks := []func(){func() { err = d.Ranges.AddChecked(c) }}
+	if o.Digest {
+		tasks = append(tasks, func() { digest.rows(c.X) })
+	}
+	if o.Hashes {
+		tasks = append(tasks, func() { unkept = hashRows(hashes, c.X, cmp.Or(o.Hashed, c.X.Cols)) })
+	}
+	slices.Reverse(tasks) // the first uses all cores that the others leave
+	if ended := par.For(ctx, 0, len(tasks), func(i int) { tasks[i]() }); ended != nil {
+		return ended
+	}
+	return cmp.Or(err, unkept)
+}
+
+// mayLack reports whether a source was asked for missing values.
+func mayLack(src vectors.Source) bool {
+	asked, ok := vectors.Find[interface{ Missing() bool }](src)
+	return ok && asked.Missing()
+}
+
+// Unwrap lends the source of the rows.
+func (d *Data) Unwrap() vectors.Source { return d.Source }
+
+// SetPairs makes pairs of the rows the supervision; the digest covers them.
+func (d *Data) SetPairs(pairs []Pair) error {
+	d.Pairs = pairs
+	if err := d.check(d.Rows); err != nil {
+		return err
+	}
+	if d.digested {
+		d.Digest = digestPairs(d.Digest, pairs)
+	}
+	return nil
+}
+
+// HexDigest is the digest as models store it.
+func (d *Data) HexDigest() string { return hex.EncodeToString(d.Digest[:]) }
+
+// With is the same rows seen through another source, which must have as many.
+func (d *Data) With(src vectors.Source) *Data {
+	out := *d
+	out.Source, out.Ranges, out.Constant = src, nil, nil
+	return &out
+}
+
+// Only is the part of the kept rows. Nothing is read: its ranges are not known, and its constant columns those of the
+// whole.
+func (d *Data) Only(keep []bool) *Data {
+	if len(keep) != d.Rows {
+		panic("supervision: Data.Only with the wrong number of rows")
+	}
+	out := &Data{
+		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.without(keep), Memory: d.Memory,
+		Constant: d.Constant, Digest: d.Digest, digested: d.digested, Missing: d.Missing,
+	}
+	for _, k := range keep {
+		if k {
+			out.Rows++
+		}
+	}
+	if l := d.Labels; l != nil {
+		out.Labels = &Labels{keptIn(d.Memory, l.Class, keep, out.Rows), l.Names}
+	}
+	out.IDs = kept(d.IDs, keep)
+	if d.Hashes != nil {
+		out.Hashes = keptIn(d.Memory, d.Hashes, keep, out.Rows)
+	}
+	return out
+}
+
+// keptIn is the n entries of a list whose place in keep is true, in a Memory. Where that has no room they are in
+// memory: greater arrays follow, whose error says why.
+func keptIn[T int32 | uint64](m *vectors.Memory, list []T, keep []bool, n int) []T {
+	if n == 0 {
+		return nil
+	}
+	out, err := vectors.Room[T](m, n)
+	if err != nil {
+		out = make([]T, n)
+	}
+	at := 0
+	for i, v := range list {
+		if keep[i] {
+			out[at] = v
+			at++
+		}
+	}
+	return out
+}
+
+// HoldOut sets a share of the rows aside at random, of every class in proportion: keep is false for those.
+func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
+	labels := d.Labels
+	if labels == nil { // all rows are one class
+		labels = &Labels{Class: make([]int32, d.Rows), Names: []string{""}}
+	}
+	return labels.HoldOut(share, seed)
+}
+
+// Quantizer is the quantiser of these rows with linear bins; it reads a part once for its ranges.
+func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
+	return d.QuantizerBy(ctx, vectors.Linear)
+}
+
+// QuantizerBy is the quantiser of these rows; it reads a part once for its ranges.
+func (d *Data) QuantizerBy(ctx context.Context, how vectors.Binning) (vectors.Quantizer, error) {
+	ranges := d.Ranges
+	if ranges == nil {
+		ranges = d.NewRanges()
+		if err := ranges.Read(ctx, d.Source); err != nil {
+			return vectors.Quantizer{}, err
+		}
+	}
+	return ranges.QuantizerBy(how)
+}
+
+// NewRanges is the Ranges of none of the rows yet.
+func (d *Data) NewRanges() *vectors.Ranges {
+	r := vectors.NewRanges(d.Dim())
+	if d.Missing {
+		r.Missing = make([]int, d.Dim())
+	}
+	return r
+}
+
+// Trainable says why no code can be learned from the data, or nil.
+func (d *Data) Trainable() error {
+	switch {
+	case d.Rows < 2:
+		return fault.New("too-few", "only %s: at least two are needed to learn from", plain.Count(d.Rows, "row", "rows"))
+	case len(d.Constant) == d.Dim():
+		return fault.New("constant-columns", "every column is constant: all rows would get the same code")
+	}
+	return d.Supervision.trainable()
+}
+
+// warn fills in what is no error but worth a sentence.
+func (d *Data) warn() {
+	say := func(format string, args ...any) { d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...)) }
+	if d.Bad > 0 {
+		say("%s left out; the first: %v", plain.Count(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
+	}
+	sayOfTraining := func(format string, args ...any) {
+		say(format, args...)
+		d.TrainingWarnings = append(d.TrainingWarnings, d.Warnings[len(d.Warnings)-1])
+	}
+	switch n := len(d.Constant); {
+	case n == d.Dim() && d.Rows > 1:
+		say("all rows are equal")
+	case n > 0 && d.Rows > 1:
+		sayOfTraining("%d of %s constant", n, plain.Count(d.Dim(), "column is", "columns are"))
+	}
+	if d.Labels != nil {
+		single := 0
+		for _, n := range d.Labels.Counts() {
+			if n == 1 {
+				single++
+			}
+		}
+		if single > 0 {
+			sayOfTraining("%d of %s a single row", single, plain.Count(len(d.Labels.Names), "class has", "classes have"))
+		}
+	}
+	if d.Tags != nil {
+		bare := 0
+		for i := range d.Tags.Rows() {
+			if len(d.Tags.Row(i)) == 0 {
+				bare++
+			}
+		}
+		if bare > 0 {
+			say("%d of %s no tags", bare, plain.Count(d.Rows, "row has", "rows have"))
+		}
+	}
+}
+
+// doubtLabels asks whether a column is the label if it looks like measurements: most of its classes are fractions.
+func (d *Data) doubtLabels(column string) {
+	fractions, example := 0, ""
+	for _, name := range d.Labels.Names {
+		v, err := strconv.ParseFloat(name, 64)
+		if err != nil {
+			return
+		}
+		if v != math.Trunc(v) {
+			fractions, example = fractions+1, name
+		}
+	}
+	if n := len(d.Labels.Names); fractions > 2 && 2*fractions > n {
+		d.Warnings = append(d.Warnings,
+			fmt.Sprintf("%d classes such as %s look like measurements: is column %s the label?", n, example, column))
+	}
+}
+
+// identities collects ids and finds those that occur twice.
+type identities struct {
+	first   map[string]int // the row that has the id, as the files count
+	list    []string
+	repeats []Repeat
+}
+
+// add takes the ids of a chunk. Where rows must be left out it says which to keep.
+func (d *identities) add(c vectors.Chunk, from files) (keep []bool, err error) {
+	slab := strings.Join(c.IDs, "") // one string instead of thousands; the chunk's own are lent
+	for i := range c.IDs {
+		id := slab[:len(c.IDs[i])]
+		slab = slab[len(id):]
+		row := c.First + i
+		if c.Places != nil {
+			row = c.Places[i]
+		}
+		first, twice := d.first[id]
+		if !twice {
+			d.first[id] = row
+			d.list = append(d.list, id)
+			continue
+		}
+		if from == nil {
+			return nil, fault.New("duplicate-id", "rows %d and %d have the same id %q", first+1, row+1, id)
+		}
+		repeat := Repeat{row, first, id}
+		if err := from.Repeated(repeat); err != nil {
+			return nil, err
+		}
+		if keep == nil {
+			keep = make([]bool, c.X.Rows)
+			for k := range keep {
+				keep[k] = true
+			}
+		}
+		keep[i] = false
+		d.repeats = append(d.repeats, repeat)
+	}
+	return keep, nil
+}
+
+// dataDigest is a SHA-256 over, all numbers little-endian,
+//
+//	"hashgrove data 1\n", dim uint32
+//	the values, float32, row after row, -0 as 0
+//	rows uint64
+//	'L' when there are labels: the names, then the class of each row, int32
+//	'T' when there are tags:   the names, then for each row the number of its tags and the tags, int32
+//	'P' when there are pairs:  A, B, Y of each, int32 (hashed over the digest without them)
+//
+// where names are a uint32 count and for each a uint32 length and the bytes.
+type dataDigest struct {
+	h   hash.Hash
+	buf []byte
+}
+
+func newDigest(dim int) *dataDigest {
+	d := &dataDigest{h: sha256.New()}
+	d.h.Write([]byte("hashgrove data 1\n"))
+	d.number(dim)
+	return d
+}
+
+func (d *dataDigest) rows(x vectors.Matrix) {
+	for i := range x.Rows {
+		d.buf = vectors.AppendValues(d.buf[:0], x.Row(i))
+		d.h.Write(d.buf)
+	}
+}
+
+func (d *dataDigest) number(n int) {
+	d.buf = binary.LittleEndian.AppendUint32(d.buf[:0], uint32(n))
+	d.h.Write(d.buf)
+}
+
+func (d *dataDigest) numbers(list []int32) {
+	for _, n := range list {
+		d.number(int(n))
+	}
+}
+
+func (d *dataDigest) names(names []string) {
+	d.number(len(names))
+	for _, name := range names {
+		d.number(len(name))
+		d.h.Write([]byte(name))
+	}
+}
+
+func (d *dataDigest) sum(rows int, l *Labels, t *Tags) [32]byte {
+	d.h.Write(binary.LittleEndian.AppendUint64(nil, uint64(rows)))
+	if l != nil {
+		d.h.Write([]byte{'L'})
+		d.names(l.Names)
+		d.numbers(l.Class)
+	}
+	if t != nil {
+		d.h.Write([]byte{'T'})
+		d.names(t.Names)
+		for i := range t.Rows() {
+			d.number(len(t.Row(i)))
+			d.numbers(t.Row(i))
+		}
+	}
+	return [32]byte(d.h.Sum(nil))
+}
+
+// digestPairs is the digest of the data together with pairs.
+func digestPairs(data [32]byte, pairs []Pair) [32]byte {
+	d := &dataDigest{h: sha256.New()}
+	d.h.Write(data[:])
+	d.h.Write([]byte{'P'})
+	for _, p := range pairs {
+		d.numbers([]int32{p.A, p.B, int32(p.Y)})
+	}
+	return [32]byte(d.h.Sum(nil))
+}

@@ -1,0 +1,46 @@
+package supervision
+
+import (
+	"fmt"
+
+	"hashgrove/internal/vectors"
+)
+
+// Split chooses a share of the rows to be held back: a model learns from the others and is judged by those. Where every
+// picture has more than one copy, the rows are all pictures and then their copies, kind by kind, and neither part has
+// another copy of a row held back.
+func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool, err error) {
+	if !(share > 0 && share < 1) {
+		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)
+	}
+	if held, err = vectors.Room[bool](d.Memory, d.Rows); err != nil {
+		return nil, nil, err
+	}
+	pictures := d.Rows / copies
+	if copies == 1 {
+		learn = d.HoldOut(share, seed)
+		for i, in := range learn {
+			held[i] = !in
+		}
+		return learn, held, nil
+	}
+	first := make([]bool, d.Rows)
+	for i := range first {
+		first[i] = i < pictures
+	}
+	chosen := d.Only(first).HoldOut(share, seed)
+	learn = make([]bool, d.Rows)
+	for i := range learn {
+		learn[i], held[i] = chosen[i%pictures], !chosen[i%pictures] && i < pictures
+	}
+	return learn, held, nil
+}
+
+// Parts is the two parts of Split. Pairs of held are those of a row held back and a row to learn from, in this order.
+func (d *Data) Parts(learn, held []bool) (l, h *Data) {
+	l, h = d.Only(learn), d.Only(held)
+	if d.Pairs != nil {
+		h.Pairs = PairsBetween(d.Pairs, held, learn)
+	}
+	return l, h
+}

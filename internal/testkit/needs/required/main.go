@@ -1,0 +1,38 @@
+// Required prints the value of HASHGROVE_REQUIRED for CI, where setup.sh has listed what could not be installed; or a
+// message about something that is missing, and fails where the variable names it:
+//
+//	go run ./internal/needs/required
+//	go run ./internal/needs/required THING MESSAGE
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"hashgrove/internal/testkit/needs"
+)
+
+func main() {
+	switch len(os.Args) {
+	case 1:
+		missing, err := os.ReadFile("bin/missing")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "required: run make setup first:", err)
+			os.Exit(1)
+		}
+		fmt.Println(needs.InCI(strings.Fields(string(missing))...))
+	case 3:
+		fmt.Fprintln(os.Stderr, os.Args[2])
+		if required, err := needs.Required(needs.Thing(os.Args[1])); err != nil || required {
+			if err == nil {
+				err = fmt.Errorf("%s requires %s here", needs.Variable, os.Args[1])
+			}
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	default:
+		fmt.Fprintln(os.Stderr, "required: give the name of a thing and a message, or nothing")
+		os.Exit(2)
+	}
+}

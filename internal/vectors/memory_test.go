@@ -1,0 +1,185 @@
+package vectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/pages"
+	"hashgrove/internal/testkit/needs"
+)
+
+// newMemory is a Memory in a folder that must stay empty, as its files have no names.
+func newMemory(t *testing.T) *Memory {
+	t.Helper()
+	folder := t.TempDir()
+	m := NewMemory(folder)
+	if _, err := Room[uint8](m, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+		needs.Skip(t, needs.Mapping, err)
+	}
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("files are left: %v, %v", left, err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestRoom(t *testing.T) {
+	m := newMemory(t)
+	_, before := m.Sizes()
+	const n = 100_003
+	a, err := Room[int32](m, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Room[float64](m, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if a[i] != 0 || b[i] != 0 {
+			t.Fatalf("value %d is not 0", i)
+		}
+		a[i], b[i] = int32(i), float64(-i)
+	}
+	pages.Fetch(a[10:20_000])
+	for i := range n {
+		if a[i] != int32(i) || b[i] != float64(-i) {
+			t.Fatalf("value %d is %d, %v", i, a[i], b[i])
+		}
+	}
+	if inside, mapped := m.Sizes(); inside != 0 || mapped != before+12*n {
+		t.Errorf("%d bytes inside, %d in files", inside, mapped)
+	}
+	if err := Release(m, a); err != nil {
+		t.Error(err)
+	}
+	if err := Release(m, make([]int32, n)); err != nil { // not of this Memory
+		t.Error(err)
+	}
+	if c, err := Room[int32](m, 5); err != nil || len(c) != 5 {
+		t.Errorf("a small array: %v, %v", c, err)
+	}
+	if c, err := Room[int32](nil, n); err != nil || len(c) != n {
+		t.Errorf("an array in memory: %d, %v", len(c), err)
+	}
+}
+
+// TestNearRoom takes what is granted, and no more.
+func TestNearRoom(t *testing.T) {
+	m := newMemory(t)
+	_, before := m.Sizes()
+	m.Allow(100_000)
+	for range 3 {
+		if s, err := NearRoom[int32](m, 10_000); err != nil || len(s) != 10_000 {
+			t.Fatal(len(s), err)
+		}
+	}
+	if inside, mapped := m.Sizes(); inside != 80_000 || mapped != before+40_000 {
+		t.Errorf("%d bytes inside, %d in files", inside, mapped)
+	}
+}
+
+func TestNoRoom(t *testing.T) {
+	newMemory(t)
+	missing := NewMemory(filepath.Join(t.TempDir(), "missing"))
+	if _, err := Room[uint8](missing, 1<<16); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	list := List[int32]{Memory: missing}
+	if err := list.Append(make([]int32, listTail)...); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("a list in a folder that is not there: %v", err)
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH == "386" || runtime.GOARCH == "arm" {
+		t.Skip("here a disk would be filled to see whether it has room")
+	}
+	folder := t.TempDir()
+	huge := uint64(1) << 55
+	_, err := Room[uint8](NewMemory(folder), int(huge))
+	if d := fault.Differs(err, "no-room", folder, fmt.Sprint(huge/1e6)); d != "" {
+		t.Errorf("more than any disk holds: %s", d)
+	}
+	q := Quantizer{Lo: make([]float32, 1<<20), Hi: slices.Repeat([]float32{1}, 1<<20)}
+	if _, err := newColumnsIn(NewMemory(folder), int(huge), q); !fault.Is(err, "too-many-values") {
+		t.Errorf("more columns than addresses: %v", err)
+	}
+}
+
+// TestList compares lists in memory and in files.
+func TestList(t *testing.T) {
+	m := newMemory(t)
+	for _, n := range []int{0, 1, listTail - 1, listTail, listTail + 1, 3*listTail + 7} {
+		for _, memory := range []*Memory{nil, m} {
+			l := List[uint64]{Memory: memory}
+			for i := 0; i < n; i += 5 {
+				var part []uint64
+				for k := i; k < min(i+5, n); k++ {
+					part = append(part, uint64(k)*7919)
+				}
+				if err := l.Append(part...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := l.Slice()
+			if err != nil || len(s) != n {
+				t.Fatalf("%d values instead of %d: %v", len(s), n, err)
+			}
+			for i, v := range s {
+				if v != uint64(i)*7919 {
+					t.Fatalf("value %d of %d is %d", i, n, v)
+				}
+			}
+		}
+	}
+	given := List[uint64]{Memory: m}
+	if err := given.Append(make([]uint64, listTail)...); err != nil {
+		t.Fatal(err)
+	}
+	given.Close()
+}
+
+func TestQuantizeIntoFiles(t *testing.T) {
+	m := newMemory(t)
+	x := Matrix{Rows: 5000, Cols: 70, Data: make([]float32, 5000*70)}
+	for i := range x.Data {
+		x.Data[i] = float32(i*7919%1009) / 7
+	}
+	r := NewRanges(x.Cols)
+	r.Add(x)
+	q, err := r.QuantizerBy(Hybrid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	want, err := Quantize(ctx, x, x.Rows, q, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := QuantizeIn(ctx, m, x, x.Rows, q, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range x.Cols {
+		got.Fetch(j, 0, 10_000)
+		if !slices.Equal(got.Column(j), want.Column(j)) {
+			t.Errorf("column %d differs", j)
+		}
+	}
+	if got.Memory() != m || want.Memory() != nil {
+		t.Error("the columns do not know where they lie")
+	}
+	if _, err := QuantizeIn(ctx, m, x, x.Rows+1, q, 2); err == nil {
+		t.Error("fewer rows than there were are not noticed")
+	}
+}

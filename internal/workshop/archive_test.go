@@ -1,0 +1,299 @@
+package workshop
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fault"
+)
+
+func serve(t *testing.T, h http.Handler) string {
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// stripes is a small picture with stripes in one direction.
+func stripes(across bool, n int) []byte {
+	img := image.NewRGBA(image.Rect(0, 0, 12, 12))
+	for y := range 12 {
+		for x := range 12 {
+			at := x
+			if across {
+				at = y
+			}
+			v := uint8(at % 4 * 60)
+			img.Set(x, y, color.RGBA{v, uint8(n), v / 2, 255})
+		}
+	}
+	var b bytes.Buffer
+	_ = png.Encode(&b, img)
+	return b.Bytes()
+}
+
+func zipOf(t testing.TB, files map[string][]byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := z.Create(name)
+		if err == nil {
+			_, err = f.Write(files[name])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// pets is a zip that is as it should be, but for what change adds.
+func pets(t testing.TB, change func(files map[string][]byte)) string {
+	files := map[string][]byte{}
+	for i := range 40 {
+		files[fmt.Sprintf("%s/%d.png", []string{"cat", "dog"}[i%2], i)] = stripes(i%2 == 0, i)
+	}
+	change(files)
+	return zipOf(t, files)
+}
+
+func TestHostileZips(t *testing.T) {
+	b := newBench(t, Options{MaxBytes: 32 << 20, MaxUnpacked: 4 << 20, MaxPixels: 1_000_000})
+	picture := stripes(true, 1)
+	up := func(code fault.Code, content string, facts ...string) {
+		t.Helper()
+		b.refused(400, code, "POST", "/v1/try?name=pets.zip", content, facts...)
+		if left := b.folders(); len(left) != 0 {
+			t.Errorf("%v are left", left)
+		}
+	}
+	named := func(name string) string { return pets(t, func(f map[string][]byte) { f[name] = picture }) }
+	for _, name := range []string{"../cat/x.png", "cat/../../x.png", "/etc/x.png", `..\cat\x.png`, `C:\cat\x.png`, "a/..",
+		"cat/\x00.png"} {
+		up("outside", named(name))
+	}
+	up("no-folder", named("x.png"), `"x.png"`)
+	up("not-a-picture", pets(t, func(f map[string][]byte) { f["cat/x.png"] = []byte("hello") }), `"cat/x.png"`)
+	up("not-a-picture", pets(t, func(f map[string][]byte) { f["cat/x.png"] = picture[:20] }), `"cat/x.png"`)
+	up("not-a-picture", pets(t, func(f map[string][]byte) { f["cat/x.heic"] = []byte("hello") }), `"cat/x.heic"`)
+	up("no-pictures", pets(t, func(f map[string][]byte) { clear(f); f["cat/a.txt"] = picture }))
+	up("npz", pets(t, func(f map[string][]byte) { clear(f); f["x.npy"] = picture }))
+	up("too-few-rows", pets(t, func(f map[string][]byte) {
+		maps.DeleteFunc(f, func(n string, _ []byte) bool { return n[0] == 'd' })
+	}), "20")
+	up("one-class", pets(t, func(f map[string][]byte) {
+		for i := range 40 {
+			f[fmt.Sprintf("cat/more%d.png", i)] = picture
+			delete(f, fmt.Sprintf("dog/%d.png", i))
+		}
+	}))
+	// A bomb, by its own account and by what it holds.
+	up("too-packed", pets(t, func(f map[string][]byte) { f["cat/x.png"] = make([]byte, 3<<20) }), `"cat/x.png"`, "200")
+	up("too-much", pets(t, func(f map[string][]byte) { f["cat/x.png"] = noise(5 << 20) }), "4 MiB")
+	// Large pixels in a small file.
+	up("too-many-pixels", pets(t, func(f map[string][]byte) { f["cat/x.png"] = blank(2000, 2000) }), `"cat/x.png"`, "2000")
+	// Links and passwords.
+	up("link", special(t, func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }))
+	up("not-a-file", special(t, func(h *zip.FileHeader) { h.SetMode(fs.ModeDevice | 0o777) }))
+	up("encrypted", special(t, func(h *zip.FileHeader) { h.Flags |= 1 }))
+	up("unknown-compression", special(t, func(h *zip.FileHeader) { h.Method = 99 }))
+}
+
+// TestABrokenPicture checks a picture that begins well and is cut off, which shows when it is decoded.
+func TestABrokenPicture(t *testing.T) {
+	b := newBench(t, Options{})
+	b.must("POST", "/v1/try?name=pets.zip&bits=4", pets(t, func(f map[string][]byte) {
+		f["cat/holiday.png"] = noisePicture()[:1500]
+	}))
+	b.must("POST", "/v1/try/1/train", "")
+	j := b.wait("1", stateFailed)
+	broken, ok := errors.AsType[*dataset.RowError](b.lastFailure())
+	if !ok || broken.Row != -1 || !strings.HasPrefix(j.Message, "cat/holiday.png: ") {
+		t.Errorf("%s: %s", j.State, j.Message)
+	}
+	b.must("POST", "/v1/try/1/train", `{"skip_bad":true}`)
+	j = b.wait("1", stateDone)
+	for _, fact := range []string{" 1 ", " 41 ", "cat/holiday.png"} {
+		if !strings.Contains(j.Message, fact) {
+			t.Errorf("%q does not name %q", j.Message, fact)
+		}
+	}
+}
+
+// noisePicture is a picture of some kilobytes.
+func noisePicture() []byte {
+	img := image.NewGray(image.Rect(0, 0, 64, 64))
+	copy(img.Pix, noise(64*64))
+	var b bytes.Buffer
+	_ = png.Encode(&b, img)
+	return b.Bytes()
+}
+
+// special is pets with one entry whose head is changed.
+func special(t *testing.T, change func(*zip.FileHeader)) string {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := range 40 {
+		h := &zip.FileHeader{Name: fmt.Sprintf("%s/%d.png", []string{"cat", "dog"}[i%2], i)}
+		content := stripes(i%2 == 0, i)
+		h.CompressedSize64, h.UncompressedSize64 = uint64(len(content)), uint64(len(content))
+		if i == 20 {
+			change(h)
+		}
+		f, err := z.CreateRaw(h)
+		if err == nil {
+			_, err = f.Write(content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// noise does not compress.
+func noise(n int) []byte {
+	b, x := make([]byte, n), uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return b
+}
+
+func blank(w, h int) []byte {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h)))
+	return b.Bytes()
+}
+
+// countedReaderAt counts the bytes that are read.
+type countedReaderAt struct {
+	io.ReaderAt
+	n int
+}
+
+func (r *countedReaderAt) ReadAt(p []byte, at int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, at)
+	r.n += n
+	return n, err
+}
+
+// TestALongListIsCheap checks that a list of very many files is refused before it is in memory: little of it is read.
+func TestALongListIsCheap(t *testing.T) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := range 100_000 {
+		if _, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("c%d/%d.png", i%3, i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, Options{})
+	b.refused(400, "too-many-files", "POST", "/v1/try?name=many.zip", out.String())
+	for _, most := range []int{b.options.MaxPictures, 100} {
+		b.options.MaxPictures = most
+		r := &countedReaderAt{ReaderAt: bytes.NewReader(out.Bytes())}
+		list, err := listArchive(r, int64(out.Len()), b.options)
+		if budget := 1<<20 + 512*most + 128<<10; err == nil || list != nil || r.n > budget || budget > out.Len()/2 {
+			t.Errorf("%d pictures allowed: %d entries, %d of %d bytes read: %v", most, len(list), r.n, out.Len(), err)
+		}
+	}
+	few := pets(t, func(map[string][]byte) {})
+	b.options.MaxPictures = 39
+	_, err := listArchive(strings.NewReader(few), int64(len(few)), b.options)
+	if d := fault.Differs(err, "too-many-pictures", "39"); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestSizesThatLie checks a zip whose list claims less than there is.
+func TestSizesThatLie(t *testing.T) {
+	content := pets(t, func(f map[string][]byte) { f["cat/x.png"] = append(stripes(true, 1), make([]byte, 600<<10)...) })
+	o := Options{MaxUnpacked: 300 << 10}.withDefaults()
+	list, err := listArchive(strings.NewReader(content), int64(len(content)), Options{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = unpackArchive(context.Background(), list, t.TempDir(), o)
+	if d := fault.Differs(err, "wrong-size", `"cat/x.png"`); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestFolderNames(t *testing.T) {
+	taken := map[string]int{}
+	for _, c := range [][2]string{
+		{"cat", "cat"}, {"Cat", "Cat (2)"}, {"R&B, soul", "R&B, soul"}, {"a:b*c", "a_b_c"}, {"...", "class"}, {" ", "class (2)"},
+		{"Vögel", "Vögel"}, {"<script>", "_script_"}, {"a\nb", "a_b"}, {"\xff", "_"},
+		{strings.Repeat("x", 500), strings.Repeat("x", longestClass)},
+	} {
+		if got := folderName(c[0], taken); got != c[1] {
+			t.Errorf("%q becomes %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+// FuzzArchive checks that whatever a zip lists stays inside of the folder and within the limits.
+func FuzzArchive(f *testing.F) {
+	f.Add([]byte(pets(f, func(map[string][]byte) {})))
+	f.Add([]byte(pets(f, func(files map[string][]byte) { files["../x.png"] = nil })))
+	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
+	o := Options{MaxPictures: 50, MaxUnpacked: 1 << 20, MaxPixels: 10_000}.withDefaults()
+	f.Fuzz(func(t *testing.T, content []byte) {
+		list, err := listArchive(bytes.NewReader(content), int64(len(content)), o)
+		if err != nil {
+			return
+		}
+		if len(list) == 0 || len(list) > o.MaxPictures {
+			t.Fatalf("%d pictures", len(list))
+		}
+		outer := t.TempDir()
+		inner := filepath.Join(outer, "inner")
+		if err := os.Mkdir(inner, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		names, err := unpackArchive(context.Background(), list, inner, o)
+		if err == nil && len(names) != len(list) {
+			t.Errorf("%d of %d pictures", len(names), len(list))
+		}
+		if left, _ := os.ReadDir(outer); len(left) != 1 {
+			t.Errorf("%v beside the folder", left)
+		}
+		total := int64(0)
+		_ = filepath.WalkDir(inner, func(_ string, d fs.DirEntry, err error) error {
+			if info, e := d.Info(); err == nil && e == nil && info.Mode().IsRegular() {
+				total += info.Size()
+			}
+			return err
+		})
+		if total > o.MaxUnpacked {
+			t.Errorf("%d bytes", total)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package workshop
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hashgrove/internal/compare"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+)
+
+// Result is a comparison for people. Its figures are about new items, which nothing was learned from, unless they say
+// otherwise.
+type Result struct {
+	NewItems     *model.Figures `json:"new_items"` // of FastHash
+	LearnedItems *model.Figures `json:"learned_items"`
+
+	Data     Amounts  `json:"data"`
+	Rows     []Row    `json:"rows"`    // FastHash, sign codes and float search first
+	Summary  string   `json:"summary"` // what the rows mean, in a sentence or two
+	Advice   []string `json:"advice"`
+	Warnings []string `json:"warnings"`
+	Seconds  float64  `json:"seconds"`
+}
+
+// Amounts says what the figures are about.
+type Amounts struct {
+	Queries int `json:"queries"`
+	New     int `json:"new"`     // items to search in that nothing was learned from
+	Learned int `json:"learned"` // items that were learned from
+	Classes int `json:"classes"`
+	Depth   int `json:"depth"` // precision is that of so many answers, or of as many as there are right ones
+}
+
+// Row is one way to search.
+type Row struct {
+	Method    string  `json:"method"`
+	Main      bool    `json:"main"` // FastHash, sign codes or float search
+	Bits      int     `json:"bits"`
+	Bytes     int     `json:"bytes"` // of an item
+	MAP       float64 `json:"map"`
+	Precision float64 `json:"precision"`
+
+	LearnedMAP       float64 `json:"learned_map"` // the same where the items were learned from
+	LearnedPrecision float64 `json:"learned_precision"`
+
+	TrainSeconds       float64 `json:"train_seconds"`
+	EncodeMicroseconds float64 `json:"encode_microseconds"`
+	SearchMicroseconds float64 `json:"search_microseconds"`
+}
+
+// resultOf takes from a comparison what people see first.
+func resultOf(r *compare.Result) *Result {
+	out := &Result{Warnings: append([]string{}, r.Warnings...), Advice: []string{}, Seconds: r.Seconds}
+	out.Data = Amounts{r.Data.Queries, r.Data.New, r.Data.Learned, r.Data.Classes, min(100, r.Data.New)}
+	fast := r.Find(method.FastHash, 0)
+	out.NewItems, out.LearnedItems = figuresOf(r.Data.New, fast.NewItems), figuresOf(r.Data.Learned, fast.LearnedItems)
+	float := r.Find("float-euclidean", 0)
+	if c := r.Find("float-cosine", 0); c != nil && c.MAP > float.MAP {
+		float = c
+	}
+	main := map[*eval.Row]string{
+		fast: "FastHash", r.Find("sign", 0): "Sign codes", float: "Float search",
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		name := main[row]
+		if row.Kind == eval.KindMethod && name == "" {
+			about, _ := method.Describe(row.Method)
+			name = about.Title
+		}
+		if row.Method == "classifier-float" {
+			name = "Classifier"
+		}
+		if name != "" && row.Error == "" && row.NewItems != nil && row.LearnedItems != nil {
+			out.Rows = append(out.Rows, Row{
+				Method: name, Main: main[row] != "", Bits: row.Bits, Bytes: row.Bytes,
+				MAP: row.NewItems.MAP, Precision: row.NewItems.Precision,
+				LearnedMAP: row.LearnedItems.MAP, LearnedPrecision: row.LearnedItems.Precision,
+				TrainSeconds: row.TrainSeconds, EncodeMicroseconds: row.EncodeMicroseconds,
+				SearchMicroseconds: row.SearchMicroseconds,
+			})
+		}
+	}
+	order := []string{"FastHash", "Sign codes", "Float search"}
+	slices.SortStableFunc(out.Rows, func(a, b Row) int {
+		place := func(r Row) int {
+			if i := slices.Index(order, r.Method); i >= 0 {
+				return i
+			}
+			return len(order)
+		}
+		return cmp.Compare(place(a), place(b))
+	})
+	for _, a := range r.Advice {
+		out.Advice = append(out.Advice, a.Text)
+	}
+	out.Summary = out.summary()
+	return out
+}
+
+// summary says what the three main rows mean.
+func (r *Result) summary() string {
+	if len(r.Rows) < 3 || !r.Rows[2].Main {
+		return ""
+	}
+	fast, sign, float := r.Rows[0], r.Rows[1], r.Rows[2]
+	if max(fast.Precision, sign.Precision, float.Precision) == 0 {
+		return "The classes have too few items to say how good the codes are: new queries have nothing to find among new " +
+			"items. Labels with more items each would tell."
+	}
+	text := fmt.Sprintf("Of the first answers to a new query, FastHash gets %.0f %% right with %s an item. Sign codes "+
+		"get %.0f %% with %s, and comparing the vectors themselves gets %.0f %% with %s.", 100*fast.Precision,
+		bytesText(fast.Bytes), 100*sign.Precision, bytesText(sign.Bytes), 100*float.Precision, bytesText(float.Bytes))
+	best := max(sign.Precision, float.Precision)
+	switch {
+	case fast.Precision >= best+0.02:
+		return text + " Here the learned codes are worth having."
+	case fast.Precision <= best-0.02:
+		return text + " Here the learned codes are not worth having: more data, or better labels, may change that."
+	case fast.Bytes < min(sign.Bytes, float.Bytes):
+		return text + " Here the learned codes are about as good as the others and smaller."
+	}
+	return text + " Here the learned codes are about as good as the others."
+}
+
+func bytesText(n int) string {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d,%03d bytes", n/1000, n%1000)
+}
+
+// figuresOf is what a model remembers about its quality.
+func figuresOf(rows int, i *eval.Items) *model.Figures {
+	if i == nil || rows == 0 {
+		return nil
+	}
+	return &model.Figures{
+		Rows: rows, MAP: i.MAP, MAPLow: i.MAPLow, MAPHigh: i.MAPHigh, Precision: i.Precision, PRArea: i.PRArea,
+		DistinctCodes: i.DistinctCodes,
+	}
+}

@@ -1,0 +1,306 @@
+package workshop
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/picture/gallery"
+)
+
+// The formats of an upload.
+const (
+	formatNpy      = "npy"
+	formatPictures = "pictures"
+)
+
+const (
+	mostLabels  = 8 << 20          // bytes of a file of labels
+	grace       = 30 * time.Second // that an upload may take whatever its size
+	slowest     = 64 << 10         // bytes that have to come in every second after that, on average
+	lookTime    = 5 * time.Minute  // for looking at an upload
+	defaultBits = 32
+	fewestBits  = 4
+	mostBits    = 256
+)
+
+// receive takes an upload: one at a time, because each may take as much disk as is allowed.
+func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error) {
+	if w.dirErr != nil {
+		return nil, fault.New("no-storage", "there is no folder for uploads: %w", w.dirErr)
+	}
+	o := r.URL.Query()
+	bits, err := readBits(o.Get("bits"))
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case w.upload <- struct{}{}:
+		defer func() { <-w.upload }()
+	default:
+		err := fault.New("busy", "another upload is under way: try again in a moment")
+		return nil, &failure{status: http.StatusTooManyRequests, err: err, wait: "3"}
+	}
+	if w.work.Err() != nil {
+		return nil, problem(http.StatusServiceUnavailable, "stopping", "the service is stopping")
+	}
+	if r.ContentLength > w.options.MaxBytes {
+		return nil, &http.MaxBytesError{Limit: w.options.MaxBytes}
+	}
+	w.mu.Lock()
+	w.next++
+	j := &job{number: w.next, name: uploadName(o.Get("name")), label: o.Get("label"), bits: bits, state: stateUploaded}
+	w.mu.Unlock()
+	j.dir = filepath.Join(w.options.Dir, fmt.Sprintf("hashgrove-job-%d", j.number))
+	if err := os.Mkdir(j.dir, 0o700); err != nil {
+		return nil, err
+	}
+	err = save(rw, r, filepath.Join(j.dir, "data"), w.options.MaxBytes)
+	if err == nil {
+		err = w.inspect(r.Context(), j)
+	}
+	if err == nil {
+		err = w.admit(j)
+	}
+	if err != nil {
+		return nil, errors.Join(j.plain(err), os.RemoveAll(j.dir))
+	}
+	if o.Get("train") == "true" {
+		if err := w.start(r.Context(), j, trainRequest{Label: j.label, Bits: j.bits}); err != nil {
+			return nil, errors.Join(err, w.discard(j))
+		}
+	}
+	return w.viewOf(j), nil
+}
+
+// plain is an error about an upload without the paths of this machine.
+func (j *job) plain(err error) error {
+	f := failureOf(err)
+	return &failure{f.status, f.err, f.wait, j.say(f)}
+}
+
+// admit takes a job among the others, and makes room for it: the oldest that is not in training goes.
+func (w *Workshop) admit(j *job) error {
+	for {
+		w.mu.Lock()
+		if len(w.jobs) < w.options.Keep {
+			w.jobs = append(w.jobs, j)
+			w.mu.Unlock()
+			return nil
+		}
+		oldest := w.jobs[0]
+		if oldest == w.busy {
+			oldest = w.jobs[1]
+		}
+		w.mu.Unlock()
+		if err := w.discard(oldest); err != nil && failureOf(err).status != http.StatusConflict { // it began just now
+			return err
+		}
+	}
+}
+
+func readBits(text string) (int, error) {
+	bits, err := strconv.Atoi(cmp.Or(text, strconv.Itoa(defaultBits)))
+	if err != nil {
+		return 0, bad("not-a-number", "%.20q is not a number of bits", text)
+	}
+	return bits, checkBits(bits)
+}
+
+func checkBits(bits int) error {
+	if bits < fewestBits || bits > mostBits {
+		return bad("wrong-bits", "a code of %d bits cannot be tried here: choose %d to %d", bits, fewestBits, mostBits)
+	}
+	return nil
+}
+
+// uploadName is the name of a file for people: its last part, without what does not print. It is never a path.
+func uploadName(name string) string {
+	name = printable(path.Base(strings.ReplaceAll(name, `\`, "/")))
+	if name == "." || name == "/" {
+		return "the upload"
+	}
+	return name
+}
+
+// save streams the body of a request into a new file.
+func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err error) {
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, f.Close()) }()
+	body := http.MaxBytesReader(rw, r.Body, most)
+	conn := http.NewResponseController(rw)
+	n, err := io.Copy(f, &patientReader{body: body, conn: conn, began: time.Now()})
+	_ = conn.SetReadDeadline(time.Now().Add(lookTime)) // nothing more is read, but the end would cancel the request
+	_ = conn.SetWriteDeadline(time.Now().Add(lookTime))
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return bad("empty-file", "the upload is empty: send the file as the body of the request")
+	}
+	return nil
+}
+
+// patientReader gives a body as much time as a slow line needs, and no more to those who only hold the place of others.
+type patientReader struct {
+	body  io.Reader
+	conn  *http.ResponseController
+	began time.Time
+	read  int64
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	until := p.began.Add(grace + time.Duration(p.read)*time.Second/slowest)
+	if time.Now().After(until) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	_ = p.conn.SetReadDeadline(until) // where the connection can; else its own deadline counts
+	_ = p.conn.SetWriteDeadline(until.Add(grace))
+	n, err := p.body.Read(b)
+	p.read += int64(n)
+	return n, err
+}
+
+// recognise tells the format of an upload by how it begins, and by its name where that could be several.
+func recognise(head []byte, name string) (string, error) {
+	starts := func(with ...string) bool {
+		for _, s := range with {
+			if bytes.HasPrefix(head, []byte(s)) {
+				return true
+			}
+		}
+		return false
+	}
+	ending := strings.ToLower(path.Ext(name))
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	switch {
+	case starts("\x93NUMPY"):
+		return formatNpy, nil
+	case starts("PK\x03\x04", "PK\x05\x06"):
+		return formatPictures, nil
+	case starts("\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd7zXZ", "BZh", "7z\xbc\xaf", "Rar!"):
+		return "", bad("compressed", "%s is compressed: decompress it first, or pack pictures as zip", name)
+	case starts("PAR1"):
+		return "", bad("parquet",
+			"%s is a Parquet file: save it as CSV to try it here, or train with \"hashgrove train\"", name)
+	case gallery.Looks("", head):
+		return "", bad("single-picture", "%s is a single picture: put many into a zip, with a folder for each class", name)
+	case starts("\xff\xfe", "\xfe\xff"):
+		return "", bad("not-utf8", "%s is text in UTF-16: save it as UTF-8", name)
+	case !isText(head):
+		return "", bad("unknown-format",
+			"%s is none of the files that can be tried here: CSV, TSV, JSON lines, npy, or a zip of pictures",
+			name)
+	case len(text) == 0:
+		return "", bad("no-rows", "%s has no rows", name)
+	case text[0] == '{':
+		return "jsonl", nil
+	case text[0] == '[' && ending != ".csv":
+		return "", bad("json-list", "%s is a list in JSON: write an object with a vector and a label on every line", name)
+	case ending == ".tsv" || bytes.ContainsRune(first, '\t') && !bytes.ContainsAny(first, ",;"):
+		return "tsv", nil
+	}
+	return "csv", nil
+}
+
+// isText reports whether a beginning of a file is text in UTF-8; its last character may be cut off.
+func isText(head []byte) bool {
+	for cut := 0; cut < utf8.UTFMax && cut <= len(head); cut++ {
+		if utf8.Valid(head[:len(head)-cut]) {
+			return bytes.IndexByte(head, 0) < 0
+		}
+	}
+	return false
+}
+
+// receiveLabels takes the labels of an npy file: a line for each row.
+func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
+	if j.format != formatNpy {
+		return nil, problem(http.StatusConflict, "own-labels",
+			"%s has labels of its own: choose the column that holds them", j.name)
+	}
+	w.mu.Lock()
+	training := j.cancel != nil
+	w.mu.Unlock()
+	if training {
+		return nil, problem(http.StatusConflict, "in-training",
+			"%s is in training: cancel it before you change its labels", j.name)
+	}
+	draft := filepath.Join(j.dir, "labels.new")
+	defer os.Remove(draft)
+	_ = os.Remove(draft) // of an upload that was interrupted
+	if err := save(rw, r, draft, mostLabels); err != nil {
+		return nil, err
+	}
+	head, err := headOf(draft)
+	if err != nil {
+		return nil, err
+	}
+	if !isText(head) && !bytes.HasPrefix(head, []byte("\x93NUMPY")) {
+		return nil, bad("not-text", "the labels are not text: send a line for each row, or an npy file of numbers")
+	}
+	if err := os.Rename(draft, j.labelsFile()); err != nil {
+		return nil, err
+	}
+	if _, err := w.open(j, trainRequest{}); err != nil {
+		_ = os.Remove(j.labelsFile())
+		w.mu.Lock()
+		j.labels = false
+		w.mu.Unlock()
+		return nil, &failure{status: http.StatusBadRequest, err: fault.With("bad-data", err), text: j.say(err)}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j.labels = true
+	return j.view(), nil
+}
+
+// headOf is how a file begins.
+func headOf(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return head[:n], err
+}
+
+// inspect recognises an upload and looks at what is in it.
+func (w *Workshop) inspect(ctx context.Context, j *job) error {
+	upload := filepath.Join(j.dir, "data")
+	head, err := headOf(upload)
+	if err != nil {
+		return err
+	}
+	if j.format, err = recognise(head, j.name); err != nil {
+		return err
+	}
+	switch j.format {
+	case formatPictures:
+		return w.inspectPictures(ctx, j, upload)
+	case formatNpy:
+		return w.inspectNpy(j)
+	}
+	return w.inspectTable(ctx, j)
+}

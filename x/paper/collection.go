@@ -1,0 +1,296 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fashion"
+	"hashgrove/internal/fasthash/affinity"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/trial"
+	"hashgrove/internal/vectors"
+)
+
+// collection is a data set of the paper: where it is, how it is split, and which features the paper makes of it.
+type collection struct {
+	name, title string
+	parts       string // the split, for people
+	prefix      string // of its files in the cache
+	gist        recipe
+	tagged      bool // rows are similar when they share two tags; else those of a class are
+	open        func(lab *Lab) (base, queries split, err error)
+
+	vectors func(ctx context.Context, lab *Lab) (material, error) // in place of pictures; nil for all but a stand-in
+}
+
+// split is one part of a data set of pictures, read as often as needed.
+type split struct {
+	name    string
+	digest  string
+	open    func() (vectors.Source, error)
+	shape   picture.Shape
+	similar func() (affinity.Matrix, error) // nil where it takes reading the pictures
+}
+
+// cifar10 has the official split.
+var cifar10 = collection{
+	name: "cifar10", title: "CIFAR-10", gist: gist320(),
+	parts: "The database is the whole training set of 50,000 pictures; the queries are the 10,000 test pictures.",
+	open: func(lab *Lab) (base, queries split, err error) {
+		files := func(name string, paths ...string) (split, error) {
+			s := split{name: name, shape: picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
+			for i := range paths {
+				paths[i] = filepath.Join(lab.Data, "cifar10", paths[i])
+			}
+			var err error
+			s.digest, err = fileDigest(paths...)
+			s.open = func() (vectors.Source, error) {
+				return dataset.Open(dataset.Spec{Paths: paths, Format: "cifar10"})
+			}
+			return s, err
+		}
+		base, err = files("base",
+			"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin")
+		if err != nil {
+			return base, queries, err
+		}
+		queries, err = files("queries", "test_batch.bin")
+		return base, queries, err
+	},
+}
+
+// open finds the parts of a collection. A short run uses the demo's pictures instead.
+func (lab *Lab) open(c collection) (base, queries split, err error) {
+	if parts, ok := lab.opened[c.name]; ok {
+		return parts[0], parts[1], nil
+	}
+	if !lab.Short {
+		base, queries, err = c.open(lab)
+		if err == nil && lab.opened != nil {
+			lab.opened[c.name] = [2]split{base, queries}
+		}
+		return base, queries, err
+	}
+	part := func(name, digest string, p func() fashion.Part, n int) split {
+		return split{
+			name: lab.filePrefix(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
+			open: func() (vectors.Source, error) { return demoSource(p(), n, c.tagged), nil },
+		}
+	}
+	kind := "fashion"
+	if c.tagged {
+		kind = "fashion tags"
+	}
+	return part("base", kind+" 400", fashion.Train, 400), part("queries", kind+" 100", fashion.Query, 100), nil
+}
+
+// filePrefix is how the names of a collection's files begin. Short runs share theirs.
+func (lab *Lab) filePrefix(c collection) string {
+	if !lab.Short {
+		return c.prefix
+	}
+	if c.tagged {
+		return "tagged-"
+	}
+	return ""
+}
+
+// kinds groups the demo's classes, so that pictures can have tags.
+var kinds = []string{"top", "legs", "top", "long", "top", "shoe", "top", "shoe", "bag", "shoe"}
+
+// demoSource is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a
+// class share two at least, others may.
+func demoSource(p fashion.Part, n int, tagged bool) vectors.Source {
+	s := vectors.Table{X: p.X.Slice(0, n)}
+	for i, class := range p.Class[:n] {
+		if !tagged {
+			s.Labels = append(s.Labels, fashion.Names[class])
+			continue
+		}
+		sum := float32(0)
+		for _, v := range s.X.Row(i) {
+			sum += v
+		}
+		tone := "dark"
+		if sum > 70*fashion.Dim {
+			tone = "bright"
+		}
+		s.Tags = append(s.Tags, []string{fashion.Names[class], kinds[class], tone})
+	}
+	return s
+}
+
+// gallery is a folder of pictures, some of which belong to the data set, with what lists say about them.
+type gallery struct {
+	dir   string
+	items map[string]item // by path below the folder, with slashes
+	skip  bool            // leave out pictures that cannot be read
+}
+
+// item is what is known of a picture.
+type item struct {
+	Label string   // or
+	Tags  []string // of the picture
+	Query bool     // else it is in the database
+	Size  int64    // of the file in bytes
+}
+
+// side is the size that pictures are reduced to, in pixels; those of CIFAR-10 are smaller by themselves.
+const side = 64
+
+// pictures lists the pictures in a folder by path, with their sizes.
+func pictures(dir string) (map[string]int64, error) {
+	found := map[string]int64{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return missing(name, err)
+		}
+		switch strings.ToLower(filepath.Ext(name)) {
+		case ".jpg", ".jpeg", ".png":
+		default:
+			return nil
+		}
+		below, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		found[filepath.ToSlash(below)] = info.Size()
+		return nil
+	})
+	return found, err
+}
+
+// stem is the name of a picture without folders and ending.
+func stem(name string) string {
+	name = path.Base(filepath.ToSlash(name))
+	switch strings.ToLower(path.Ext(name)) {
+	case ".jpg", ".jpeg", ".png":
+		return name[:len(name)-len(path.Ext(name))]
+	}
+	return name
+}
+
+// split returns the two parts. Pictures are told apart by path, size and what the lists say, not by all their bytes.
+func (g gallery) split(prefix string) (base, queries split) {
+	part := func(name string, query bool) split {
+		names := g.part(query)
+		var known []any
+		for _, n := range names {
+			known = append(known, n, g.items[n])
+		}
+		return split{
+			name: prefix + name, digest: trial.Key("gallery 1", side, known),
+			shape:   picture.Shape{Width: side, Height: side, Channels: 3},
+			open:    func() (vectors.Source, error) { return g.open(query) },
+			similar: func() (affinity.Matrix, error) { return g.affinity(names) },
+		}
+	}
+	return part("base", false), part("queries", true)
+}
+
+// part lists the pictures of a part in order.
+func (g gallery) part(query bool) []string {
+	var names []string
+	for n, it := range g.items {
+		if it.Query == query {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// affinity says which of the named pictures are similar.
+func (g gallery) affinity(names []string) (affinity.Matrix, error) {
+	number := map[string]int32{}
+	of := func(name string) int32 {
+		if _, ok := number[name]; !ok {
+			number[name] = int32(len(number))
+		}
+		return number[name]
+	}
+	class, start, tag := []int32{}, []int{0}, []int32{}
+	for _, n := range names {
+		it := g.items[n]
+		class = append(class, of(it.Label))
+		var own []int32
+		for _, t := range it.Tags {
+			own = append(own, of(t))
+		}
+		slices.Sort(own)
+		tag = append(tag, own...)
+		start = append(start, len(tag))
+	}
+	if len(tag) > 0 {
+		return affinity.ByTags(start, tag, 0)
+	}
+	return affinity.ByClass(class)
+}
+
+func (g gallery) open(query bool) (vectors.Source, error) {
+	set, err := dataset.Open(dataset.Spec{Paths: []string{g.dir}, Size: side, SkipBad: g.skip})
+	if err != nil {
+		return nil, err
+	}
+	return chosen{set, g, query}, nil
+}
+
+// chosen is the pictures of one part, with classes or tags.
+type chosen struct {
+	vectors.Source
+	gallery
+	query bool
+}
+
+// Chunks implements vectors.Source.
+func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		var out vectors.Chunk
+		seen := map[string]bool{}
+		for c, err := range s.Source.Chunks(ctx) {
+			if err != nil {
+				yield(c, err)
+				return
+			}
+			out.First += out.X.Rows
+			out.X = vectors.Matrix{Cols: c.X.Cols, Data: out.X.Data[:0]}
+			out.Labels, out.Tags = nil, nil
+			for i, id := range c.IDs {
+				name := strings.TrimPrefix(id, filepath.ToSlash(s.dir)+"/")
+				it, ok := s.items[name]
+				if !ok || it.Query != s.query {
+					continue
+				}
+				seen[name] = true
+				out.X.Rows++
+				out.X.Data = append(out.X.Data, c.X.Row(i)...)
+				if it.Label != "" {
+					out.Labels = append(out.Labels, it.Label)
+				} else {
+					out.Tags = append(out.Tags, it.Tags)
+				}
+			}
+			if out.X.Rows > 0 && !yield(out, nil) {
+				return
+			}
+		}
+		for _, name := range s.part(s.query) {
+			if !seen[name] && !s.skip {
+				yield(vectors.Chunk{}, fmt.Errorf("%s was listed, but not read: is it a picture?",
+					path.Join(s.dir, name)))
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/trial"
+	"hashgrove/internal/vectors"
+)
+
+// rankingsTable is the FastHash rows of Table 3 (tab:features) with the paper's settings and with the default, ranked
+// by Hamming distance and by the margins of the query: in the whole database, as the paper has it, and apart for the
+// items that were learned from and those that were not. Rows that learn from all have no new items, so others leave a
+// fifth out.
+func rankingsTable(c collection) Experiment {
+	var rows []row
+	for _, kind := range []struct {
+		recipe
+		table string
+	}{{c.gist, "gist"}, {codebook(800), "codebook"}} {
+		for i, train := range []int{5000, 0, -5} {
+			paper := reported(kind.table, c.name)[4+i%2] // 5,000 rows, all; of a part the paper says nothing
+			if train < 0 {
+				paper = paperRow{}
+			}
+			normal := fasthash.Options{Bits: 64, Effort: fasthash.Normal}
+			rows = append(rows,
+				fastHashRow(kind.recipe, train, fasthash.Options{Bits: 64, Effort: fasthash.Paper}, "paper", paper),
+				fastHashRow(kind.recipe, train, normal, "normal", paper),
+				fastHashRow(kind.recipe.mirrored().averaged(), train, normal, "normal, mirror images", paper))
+		}
+	}
+	return Experiment{
+		Name: c.name + "-rankings",
+		About: "FastHash on " + c.title + " with the paper's settings and the default, by Hamming distance and by " +
+			"margins, learned and new items apart",
+		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
+			return lab.rankingsTable(ctx, c, lab.shortened(rows))
+		},
+	}
+}
+
+// rankingsNote explains the columns.
+const rankingsNote = `Codes have 64 bits. Every measure stands twice: by Hamming distance, then by the margins of the
+query, which weigh each bit that differs by how certain the query is of it; the codes are the same. The columns up to
+"PR area*" are the paper's protocol, and those marked * its convention: ties in database order, lists cut at 10,000, MAP
+divided by the number of hits in the list. "New" and "learned" search only in the items of the database that were not
+learned from, and only in those that were; their MAP is the expectation over ties in the whole ranking. The efforts are
+those of training: the paper's own settings and the default. "Mirror images" means that those are learned
+from too, and that the scores of a picture and of its mirror image are added before the sign.`
+
+// rankingsTable runs the rows.
+func (lab *Lab) rankingsTable(ctx context.Context, c collection, rows []row) (*Table, error) {
+	t := &Table{Title: c.title + ": FastHash ranked by Hamming distance and by margins", Head: []string{
+		"row", "features", "trained on", "effort", "train s",
+		"precision@100", "by margins", "paper", "MAP*", "by margins", "paper", "PR area*", "by margins", "paper",
+		"new: precision@100", "by margins", "new: MAP", "by margins", "learned: MAP", "by margins",
+	}}
+	values, err := runRows(ctx, lab, c, t, rows, func(lab *Lab, run *training, r row) (rankings, error) {
+		return lab.rankings(ctx, run, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rows {
+		t.Rows = append(t.Rows, r.rankingCells(i+1, values[i]))
+	}
+	t.Note = strings.TrimSpace(c.parts) + "\n" + rankingsNote
+	lab.labelShort(t, c)
+	return t, nil
+}
+
+func (r row) rankingCells(place int, v rankings) []string {
+	cells := []string{fmt.Sprint(place), r.recipe.title(), r.trained(), r.title(), number("%.0f", v.Train)}
+	both := func(part [2]ranked, of func(ranked) float64) {
+		for _, p := range part {
+			cells = append(cells, number("%.3f", of(p)))
+		}
+	}
+	beside := func(paper float64) { cells = append(cells, number("%.3f", paper)) }
+	both(v.Whole, func(p ranked) float64 { return p.Precision })
+	beside(r.paper.precision)
+	both(v.Whole, func(p ranked) float64 { return p.MAPPaper })
+	beside(r.paper.mapping)
+	both(v.Whole, func(p ranked) float64 { return p.AreaPaper })
+	beside(r.paper.area)
+	both(v.New, func(p ranked) float64 { return p.Precision })
+	both(v.New, func(p ranked) float64 { return p.MAP })
+	both(v.Learned, func(p ranked) float64 { return p.MAP })
+	return cells
+}
+
+// ranked is what one ranking is worth in one part of the items.
+type ranked struct{ Precision, MAPPaper, AreaPaper, MAP, Area float64 }
+
+// rankings is what codes are worth by Hamming distance and by margins. Parts that do not exist are zeros.
+type rankings struct {
+	Train               float64 // seconds
+	Whole, New, Learned [2]ranked
+}
+
+// rankings trains a row and judges both rankings.
+func (lab *Lab) rankings(ctx context.Context, t *training, r row) (rankings, error) {
+	plain, err := lab.result(ctx, t)
+	if err != nil {
+		return rankings{}, err
+	}
+	name, key := t.name+"-rankings", trial.Key("rankings 1", t.key, r.recipe.Average)
+	return value(lab, name, key, func() (rankings, error) {
+		v := rankings{Train: plain.Train}
+		m, err := lab.readModel(t)
+		if err != nil {
+			return v, err
+		}
+		base, err := lab.encode(ctx, m, t.base, t.baseImages)
+		if err != nil {
+			return v, err
+		}
+		queries, err := lab.encode(ctx, m, t.queries, t.queryImages)
+		if err != nil {
+			return v, err
+		}
+		if v.Whole, err = lab.judge(ctx, queries, base, nil); err != nil {
+			return v, err
+		}
+		learned := lab.sample(r.train, base.Rows)
+		if learned == nil {
+			v.Learned = v.Whole
+			return v, nil
+		}
+		if v.Learned, err = lab.judge(ctx, queries, base, learned); err != nil {
+			return v, err
+		}
+		for i := range learned {
+			learned[i] = !learned[i]
+		}
+		v.New, err = lab.judge(ctx, queries, base, learned)
+		return v, err
+	})
+}
+
+// encoded is rows with their codes and margins.
+type encoded struct {
+	*supervision.Data
+	codes   hamming.Codes
+	margins vectors.Matrix
+}
+
+// encode makes codes and margins. Where there are mirror images, their scores are added before the sign.
+func (lab *Lab) encode(ctx context.Context, m *model.Model, rows, images vectors.Source) (e encoded, err error) {
+	if e.Data, err = supervision.Scan(ctx, rows, supervision.ScanOptions{}); err != nil {
+		return e, err
+	}
+	if e.codes, e.margins, err = trial.CodesAndMargins(ctx, m, e.Data, lab.Threads); err != nil || images == nil {
+		return e, err
+	}
+	mirrored, err := supervision.Scan(ctx, images, supervision.ScanOptions{})
+	if err != nil {
+		return e, err
+	}
+	if mirrored.Rows != e.Rows {
+		return e, fmt.Errorf("%d mirror images of %d pictures", mirrored.Rows, e.Rows)
+	}
+	_, others, err := trial.CodesAndMargins(ctx, m, mirrored, lab.Threads)
+	if err != nil {
+		return e, err
+	}
+	for i, v := range others.Data {
+		e.margins.Data[i] += v
+		e.codes.SetBit(i/others.Cols, i%others.Cols, e.margins.Data[i] >= 0)
+	}
+	return e, nil
+}
+
+// judge ranks a part of the base, or all where part is nil, by Hamming distance and by margins.
+func (lab *Lab) judge(ctx context.Context, queries, base encoded, part []bool) (v [2]ranked, err error) {
+	if part != nil {
+		codes := hamming.NewCodes(0, base.codes.Bits)
+		for i, in := range part {
+			if in {
+				codes.Data = append(codes.Data, base.codes.Row(i)...)
+			}
+		}
+		base.Data, base.codes = base.Only(part), codes
+	}
+	bench, err := trial.NewBench(base.Data, queries.Data, eval.Options{Threads: lab.Threads})
+	if err != nil {
+		return v, err
+	}
+	c := trial.Codes{Queries: queries.codes, Base: base.codes, Margins: queries.margins}
+	for i, rank := range []func(context.Context, trial.Codes) (*eval.Report, error){bench.Judge, bench.JudgeMargins} {
+		r, err := rank(ctx, c)
+		if err != nil {
+			return v, err
+		}
+		v[i] = ranked{r.Precision[100], r.MAP10000, r.PRArea10000, r.MAP, r.PRArea}
+	}
+	return v, nil
+}

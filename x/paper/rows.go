@@ -1,0 +1,263 @@
+package paper
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/method"
+	"hashgrove/internal/trial"
+)
+
+// paperRow is what the paper says: precision@100, MAP, PR area, training and test seconds; 0 where it says nothing.
+type paperRow struct{ precision, mapping, area, train, test float64 }
+
+// row is one line of a table: what to run and what the paper got.
+type row struct {
+	recipe  recipe
+	train   int            // rows to learn from; 0 means all, -n all but an n-th
+	method  string         // as package method names it
+	label   string         // in the table; "" means the method's own
+	options method.Options // of the method
+	first   int            // judge this number of bits; 0 means all
+	weigh   bool           // rank by the weights of the bits
+	paper   paperRow
+}
+
+// paperTrees is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them
+// help always.
+func paperTrees(bits int) fasthash.Options {
+	return fasthash.Options{Bits: bits, Effort: fasthash.Paper}
+}
+func trees(bits, rounds, depth int) fasthash.Options {
+	return fasthash.Options{Bits: bits, Effort: fasthash.Paper, Trees: boost.Options{Rounds: rounds, Depth: depth}}
+}
+
+// fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images.
+// They were chosen on a validation part of CIFAR-10; tuning.md says how.
+func fewRows(bits int) fasthash.Options {
+	t := trees(bits, 800, 3)
+	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 50
+	return t
+}
+
+func manyRows(bits int) fasthash.Options {
+	t := trees(bits, 400, 6)
+	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 100
+	return t
+}
+
+// fastHashRow is a row of FastHash.
+func fastHashRow(r recipe, train int, t fasthash.Options, label string, paper paperRow) row {
+	return row{
+		recipe: r, train: train, method: method.FastHash, label: label, paper: paper,
+		options: method.Options{Bits: t.Bits, FastHash: t},
+	}
+}
+
+// methodRow is a row of another method, which learns from all rows of the sample.
+func methodRow(r recipe, train int, name string, o method.Options, paper paperRow) row {
+	o.Bits = cmp.Or(o.Bits, 64)
+	o.Rows = cmp.Or(o.Rows, -1)
+	return row{recipe: r, train: train, method: name, options: o, paper: paper}
+}
+
+// bits is the length of the codes.
+func (r row) bits() int { return cmp.Or(r.first, r.options.Bits) }
+
+// title is the method in tables.
+func (r row) title() string {
+	if r.label != "" {
+		return r.label
+	}
+	d, ok := method.Describe(r.method)
+	if !ok {
+		return r.method
+	}
+	if r.options.Anchors > 0 {
+		return fmt.Sprintf("%s, %d anchors", d.Title, r.options.Anchors)
+	}
+	return d.Title
+}
+
+// short makes a row small enough for a test.
+func (r row) short() row {
+	r.label = r.title()
+	r.recipe = r.recipe.short()
+	r.first = r.first * 8 / 64
+	r.options.Bits = 8
+	r.options.Anchors = 40
+	r.options.Rows = min(r.options.Rows, 150)
+	r.options.FastHash.Trees.Rounds = 10
+	r.options.FastHash.LinearColumns = fasthash.LinearOff // to try them takes longer than all else
+	r.options.FastHash.Trees.NodeRows = min(r.options.FastHash.Trees.NodeRows, 100)
+	r.train = min(r.train, 150)
+	r.paper = paperRow{}
+	return r
+}
+
+// shortened returns the rows, small enough for a test in a short run.
+func (lab *Lab) shortened(rows []row) []row {
+	if !lab.Short {
+		return rows
+	}
+	out := make([]row, len(rows))
+	for i, r := range rows {
+		out[i] = r.short()
+	}
+	return out
+}
+
+// conventions is the note of every table of rows.
+const conventions = `Columns marked * follow the paper's convention: ties in database order, lists cut at 10,000, and
+MAP divided by the number of hits in the list. Unmarked MAP and PR area are expectations over ties in the whole ranking.
+Test seconds are the time to encode all queries, including reading their vectors; training seconds do not include making
+the features. Memory is the peak of the process during training. The paper's times were measured on its authors'
+machine. In rows trained on all, the database is what the method learned from, so they show how well a query is
+classified, not how well new items are found ([new items](new-items.md)); rows trained on 5,000 search mostly new
+items.`
+
+// table runs the rows. A row that fails has no numbers, and the others continue.
+func (lab *Lab) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {
+	t := &Table{
+		Title: title,
+		Head: []string{
+			"features", "trained on", "bits", "method", "train s", "paper", "test s", "paper", "precision@100", "paper",
+			"MAP*", "paper", "PR area*", "paper", "MAP", "PR area", "distinct codes", "memory MB",
+		},
+	}
+	rows = lab.shortened(rows)
+	var err error
+	t.values, err = runRows(ctx, lab, c, t, rows, func(lab *Lab, run *training, r row) (result, error) {
+		return lab.rowResult(ctx, run, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	prior := 0.0
+	for i, r := range rows {
+		prior = max(prior, t.values[i].Prior)
+		t.Rows = append(t.Rows, r.cells(t.values[i]))
+	}
+	t.Note = strings.TrimSpace(c.parts + " " + note)
+	if c.tagged {
+		t.Note += " In Step 1 of FastHash and of TSH with trees, the similar pairs together weigh as much as the " +
+			"dissimilar ones ([tuning](tuning.md))."
+	}
+	t.Note += "\n" + conventions
+	if prior > 0 {
+		t.Note += fmt.Sprintf(" Random codes would have a MAP of about %.3f.", prior)
+	}
+	lab.labelShort(t, c)
+	return t, nil
+}
+
+// cells are the numbers of a row beside those of the paper.
+func (r row) cells(v result) []string {
+	p := r.paper
+	return []string{
+		r.recipe.title(), r.trained(), fmt.Sprint(r.bits()), r.title(),
+		number("%.0f", v.Train), number("%.0f", p.train), number("%.1f", v.Test), number("%.0f", p.test),
+		number("%.3f", v.Precision), number("%.3f", p.precision), number("%.3f", v.MAPPaper), number("%.3f", p.mapping),
+		number("%.3f", v.AreaPaper), number("%.3f", p.area), number("%.3f", v.MAP), number("%.3f", v.Area),
+		number("%.0f", float64(v.Distinct)), number("%.0f", float64(v.Memory)/1e6),
+	}
+}
+
+// trained is what the row learns from, in words.
+func (r row) trained() string {
+	switch {
+	case r.train == 0:
+		return "all"
+	case r.train == -5:
+		return "all but a fifth"
+	case r.train < 0:
+		return fmt.Sprintf("all but 1/%d", -r.train)
+	}
+	return fmt.Sprint(r.train)
+}
+
+// runRows trains each row and makes a value of it. The table says of rows that have none why; their values are zero.
+func runRows[T any](
+	ctx context.Context, lab *Lab, c collection, t *Table, rows []row, make func(*Lab, *training, row) (T, error),
+) ([]T, error) {
+	if err := lab.check(c); err != nil {
+		return nil, err
+	}
+	if lab.opened == nil {
+		lab.opened = map[string][2]split{}
+	}
+	var values []T
+	for i, r := range rows {
+		var v T
+		one := *lab
+		if lab.Rows != nil && !slices.Contains(lab.Rows, i+1) {
+			one.Methods = []string{"none"}
+		}
+		err := one.attempt(ctx, r.method, func(lab *Lab) error {
+			run, err := lab.training(ctx, c, r)
+			if err == nil {
+				v, err = make(lab, run, r)
+			}
+			return err
+		})
+		if err := t.addFailure(ctx, lab, r.title()+" on "+r.recipe.title(), err); err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// check reports a data set that is not there, before any row of it fails.
+func (lab *Lab) check(c collection) error {
+	if c.vectors != nil {
+		return nil
+	}
+	_, _, err := lab.open(c)
+	return err
+}
+
+// labelShort says so in the table of a short run.
+func (lab *Lab) labelShort(t *Table, c collection) {
+	if lab.Short {
+		t.Title += ", short run on built-in pictures"
+		t.Note = "A short run shows that the experiment works; its numbers say nothing about " + c.title + "."
+	}
+}
+
+// attempt runs a method. Methods that were not chosen show what the cache has of them.
+func (lab *Lab) attempt(ctx context.Context, method string, f func(lab *Lab) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if lab.opened == nil {
+		lab.opened = map[string][2]split{}
+	}
+	own := *lab
+	own.idle = lab.Methods != nil && !slices.Contains(lab.Methods, method)
+	return trial.Protect(method, func() error { return f(&own) })
+}
+
+// addFailure notes why a row has no numbers. It returns an error only when the whole run is to end.
+func (t *Table) addFailure(ctx context.Context, lab *Lab, what string, err error) error {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	case errors.Is(err, errNotRun):
+		t.NotRun = append(t.NotRun, what)
+	default:
+		lab.Say("%s failed: %v", what, err)
+		t.Failures = append(t.Failures, what+": "+err.Error())
+	}
+	return nil
+}
+
+// Methods lists the names for Lab.Methods.
+func Methods() []string { return slices.Concat(step1Methods, method.Names()) }

@@ -1,0 +1,275 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/eval"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/trial"
+	"hashgrove/internal/vectors"
+)
+
+// training is one training and what comes of it, stage by stage: the model, how it does, its curves.
+type training struct {
+	name, key string
+	material
+	learn func(ctx context.Context, checkpoint string) (*model.Model, float64, error)
+}
+
+// training prepares the training of a row.
+func (lab *Lab) training(ctx context.Context, c collection, r row) (*training, error) {
+	m, err := lab.material(ctx, c, r.recipe)
+	if err != nil {
+		return nil, err
+	}
+	o, base, copies := r.options, m.base, 1
+	o.Seed = lab.Seed
+	front := r.recipe.Name
+	if r.recipe.PCA > 0 {
+		front += fmt.Sprintf("-pca%d", r.recipe.PCA)
+	}
+	t := &training{material: m}
+	t.name = fmt.Sprintf("%s-%s%d-%d-%s", front, lab.filePrefix(c), r.train, o.Bits, r.method)
+	if m.images != nil {
+		base, copies = m.images, 2
+		t.name += "-mirrored"
+	}
+	t.key = trial.Key("trial 1", m.baseKey, m.queryKey, copies, r.train, r.method,
+		o.Bits, o.Seed, o.Anchors, o.Rows, o.FastHash)
+	t.learn = func(ctx context.Context, checkpoint string) (*model.Model, float64, error) {
+		d, err := lab.data(ctx, base, copies, r.train)
+		if err != nil {
+			return nil, 0, err
+		}
+		return lab.train(ctx, r.method, d, o, checkpoint)
+	}
+	return t, nil
+}
+
+// result is one row: a model and how it does.
+type result struct {
+	Train, Test float64 // seconds: training, encoding the queries
+	Precision   float64 // at 100
+	MAPPaper    float64 // the paper's convention
+	AreaPaper   float64
+	MAP, Area   float64 // ours
+	Distinct    int
+	Prior       float64 `json:",omitempty"` // about the MAP of random codes
+	Memory      int64   `json:",omitempty"` // bytes held at most while training; 0 where it is not known
+}
+
+// learned is what is known of a training besides the model.
+type learned struct {
+	Seconds float64
+	Memory  int64
+}
+
+// result trains and judges with the whole base as the database. The model is a stage of its own: judging may be
+// interrupted too.
+func (lab *Lab) result(ctx context.Context, t *training) (result, error) {
+	return value(lab, t.name, t.key, func() (result, error) {
+		path := lab.path(t.name, t.key)
+		l, err := value(lab, t.name+"-training", t.key, func() (learned, error) {
+			resetPeak()
+			m, took, err := t.learn(ctx, path+".ckpt")
+			if err != nil {
+				return learned{}, err
+			}
+			l := learned{took, peakMemory()}
+			return l, model.WriteFile(path+".hgm", m)
+		})
+		if err != nil {
+			return result{}, err
+		}
+		if err := trial.Discard(path + ".ckpt"); err != nil { // it is not needed any more
+			return result{}, err
+		}
+		r, _, err := lab.measure(ctx, t, 0, false)
+		r.Train, r.Memory = l.Seconds+t.train, l.Memory
+		r.Test += t.test
+		return r, err
+	})
+}
+
+// rowResult is the result of a row: of all bits, of the first ones of a stage-wise model, or of the ranking by the
+// weights of the bits.
+func (lab *Lab) rowResult(ctx context.Context, t *training, r row) (result, error) {
+	plain, err := lab.result(ctx, t)
+	if err != nil || r.first == 0 && !r.weigh {
+		return plain, err
+	}
+	name, key := t.name+"-weighted", trial.Key("weighted 1", t.key)
+	if r.first > 0 {
+		name, key = fmt.Sprintf("%s-first%d", t.name, r.first), trial.Key("prefix 1", t.key, r.first)
+	}
+	return value(lab, name, key, func() (result, error) {
+		v, _, err := lab.measure(ctx, t, r.first, r.weigh)
+		if r.weigh { // it is the same training; that of a prefix has no time of its own
+			v.Train, v.Memory = plain.Train, plain.Memory
+		}
+		return v, err
+	})
+}
+
+// curve is precision against what was retrieved and against recall.
+type curve struct {
+	Rank  []eval.CurvePoint
+	Reach []eval.PRPoint
+}
+
+// curve makes the curves of a training.
+func (lab *Lab) curve(ctx context.Context, t *training) (curve, error) {
+	if _, err := lab.result(ctx, t); err != nil {
+		return curve{}, err
+	}
+	return value(lab, t.name+"-curves", trial.Key("curves 1", t.key), func() (curve, error) {
+		_, r, err := lab.measure(ctx, t, 0, false)
+		if err != nil {
+			return curve{}, err
+		}
+		return curve{r.CurvePoints, r.PRCurve}, nil
+	})
+}
+
+// measure encodes database and queries with the first bits (0 means all) of the trained model and judges the ranking,
+// by the weights of the bits where weighted says so.
+func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted bool) (result, *eval.Report, error) {
+	m, err := lab.readModel(t)
+	if err != nil {
+		return result{}, nil, err
+	}
+	if bits > 0 {
+		m = m.Prefix(bits)
+	}
+	base, err := supervision.Scan(ctx, t.base, supervision.ScanOptions{})
+	if err != nil {
+		return result{}, nil, err
+	}
+	queries, err := supervision.Scan(ctx, t.queries, supervision.ScanOptions{})
+	if err != nil {
+		return result{}, nil, err
+	}
+	bench, err := trial.NewBench(base, queries, eval.Options{Threads: lab.Threads})
+	if err != nil {
+		return result{}, nil, err
+	}
+	codes, err := bench.Encode(ctx, trial.ModelCoder(m))
+	if err != nil {
+		return result{}, nil, err
+	}
+	var r *eval.Report
+	if weighted {
+		r, err = eval.RetrievalWeighted(ctx, codes.Queries, codes.Base, m.Info.Weights, bench.Truth, bench.Options)
+	} else {
+		r, err = bench.Judge(ctx, codes)
+	}
+	if err != nil {
+		return result{}, nil, err
+	}
+	return result{
+		Test: codes.Seconds, Precision: r.Precision[100], MAPPaper: r.MAP10000, AreaPaper: r.PRArea10000,
+		MAP: r.MAP, Area: r.PRArea, Distinct: r.DistinctCodes, Prior: r.Prior,
+	}, r, nil
+}
+
+// readModel reads the model of a finished training.
+func (lab *Lab) readModel(t *training) (*model.Model, error) {
+	path := lab.path(t.name, t.key) + ".hgm"
+	m, err := model.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s is gone from the cache: remove the .json files of that name too, to train again", path)
+	}
+	return m, err
+}
+
+// sample draws rows to learn from with the lab's seed, the same for every method; nil means all. A number of -n leaves
+// an n-th of the rows out.
+func (lab *Lab) sample(rows, all int) []bool {
+	if rows < 0 {
+		rows = all + all/rows
+	}
+	if rows <= 0 || rows >= all {
+		return nil
+	}
+	keep := make([]bool, all)
+	for _, i := range rand.New(rand.NewPCG(lab.Seed, 5000)).Perm(all)[:rows] {
+		keep[i] = true
+	}
+	return keep
+}
+
+// data is a sample of the rows, in memory, or all. The set holds a number of copies of the rows, one after the other:
+// the sample has all copies of a row or none.
+func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (*supervision.Data, error) {
+	d, err := supervision.Scan(ctx, set, supervision.ScanOptions{Digest: true})
+	if err != nil {
+		return nil, err
+	}
+	if keep := slices.Repeat(lab.sample(rows, d.Rows/copies), copies); len(keep) > 0 {
+		d = d.Only(keep)
+		table, err := vectors.Read(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		d = d.With(table)
+	}
+	return d, nil
+}
+
+// train has a method learn, and returns the seconds that took: quantisation counts, the making of the features does
+// not.
+func (lab *Lab) train(
+	ctx context.Context, name string, d *supervision.Data, o method.Options, checkpoint string,
+) (*model.Model, float64, error) {
+	began := time.Now()
+	o.Threads = lab.Threads
+	o.Run = fasthash.Run{Checkpoint: checkpoint, Progress: func(bit fasthash.Bit) {
+		if bit.Bit%16 == 0 {
+			took := time.Since(began).Seconds()
+			lab.Say("bit %d of %d, objective %.4f, %.0f s", bit.Bit, o.Bits, bit.Stat.Objective, took)
+		}
+	}}
+	made, err := trial.Train(ctx, name, d, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	return made.Model, made.Seconds(o.Bits), nil
+}
+
+// The most memory that a stage held is the peak of the whole process since the stage began, which Linux reports
+// and resets. Elsewhere it is not known, and 0.
+
+// resetPeak starts a stage: what earlier stages held goes back first.
+func resetPeak() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // an old kernel keeps the peak of the process
+}
+
+// peakMemory is the most memory held since resetPeak, in bytes.
+func peakMemory() int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kilobytes << 10
+}
