@@ -58,7 +58,8 @@ var stages = []stage{
 	{name: "race", about: "the race detector, on packages with concurrency", share: 10 * time.Minute, commands: []string{
 		"CGO_ENABLED=1 HASHGROVE_LONG= go test -race -count=1 -v -timeout 60m " +
 			"-skip 'Budget|Memory|^TestKill|^TestSlowReaders|^TestSamplesCanBeTried$|^TestTypesOn|^TestNothingIsFused$' " +
-			". ./client/... ./internal/engine/... ./internal/index/... ./internal/cli/... ./internal/items/... ./internal/pages/... " +
+			". ./client/... ./internal/engine/... " +
+			"./internal/index/... ./internal/cli/... ./internal/items/... ./internal/pages/... " +
 			"./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./internal/store/...",
 	}},
 	{name: "fuzz", about: "every fuzz target, guided by what inputs reach", share: 20 * time.Minute, commands: []string{
