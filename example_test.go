@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -22,7 +24,7 @@ func Example() {
 	check(m.Save(path))
 	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(items, names))
 	check(err)
-	hits, err := ix.Search(ctx, query, 3)
+	hits, err := api.Nearest(ctx, ix, query, 3)
 	check(err)
 	for _, h := range hits {
 		fmt.Println(h.ID, h.Label, h.Distance)
@@ -65,9 +67,12 @@ func ExampleOpenIndex() {
 	check(err)
 	defer ix.Close()
 	check(ix.Upsert(ctx, hashgrove.Rows(items, names)))
-	hits, err := ix.Find(ctx, hashgrove.Query{Vector: query, K: 3, Where: `label = "far"`})
+	found, err := ix.Search(ctx, &api.Request{
+		Query: api.Query{Vector: query}, Options: api.Options{K: new(3), Where: `label = "far"`},
+	})
 	check(err)
 
+	hits := found.Results[0].Hits
 	fmt.Println(len(hits), "of", ix.Len(), "items, the first of them", hits[0].Label)
 	// Output: 3 of 40 items, the first of them far
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/api"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/index"
 	"hashgrove/internal/method"
@@ -86,8 +87,8 @@ func TestWholeJob(t *testing.T) {
 		if !slices.Equal(code, codes[i]) || code.Distance(codes[i]) != 0 || len(code.String()) != 4 {
 			t.Fatalf("query %d has the code %v alone and %v among others", i, code, codes[i])
 		}
-		hits := must[[]Hit](t)(ix.Search(ctx, q, 5))
-		byCode := must[[]Hit](t)(ix.Find(ctx, Query{Code: code, K: 5}))
+		hits := must[[]api.Hit](t)(api.Nearest(ctx, ix, q, 5))
+		byCode := find(t, ix, api.Query{PackedCode: code}, api.Options{K: new(5)})
 		if len(hits) != 5 || hits[0].ID != byCode[0].ID {
 			t.Fatalf("%+v by vector, %+v by code", hits, byCode)
 		}
@@ -125,7 +126,7 @@ func TestSupervision(t *testing.T) {
 			t.Error("numbers of classes give another model than their names")
 		}
 		ix := must[*Index](t)(NewIndex(ctx, m, Rows(x, labels)))
-		hits := must[[]Hit](t)(ix.Search(ctx, x[7], 3))
+		hits := must[[]api.Hit](t)(api.Nearest(ctx, ix, x[7], 3))
 		if hits[1].Label != labels[7] {
 			t.Errorf("%s: %+v", name, hits)
 		}
@@ -274,8 +275,7 @@ func TestDurableIndex(t *testing.T) {
 	if ix.Len() != 96 || ix.Model().Fingerprint() != m.Fingerprint() {
 		t.Errorf("%d items", ix.Len())
 	}
-	all := 16
-	hits := must[[]Hit](t)(ix.Find(ctx, Query{Vector: x[0], Radius: &all, Where: `brand = "b1" and price < 30`}))
+	hits := find(t, ix, api.Query{Vector: x[0]}, api.Options{Radius: new(16), Where: `brand = "b1" and price < 30`})
 	if len(hits) != 10 {
 		t.Errorf("%d hits", len(hits))
 	}
@@ -284,15 +284,28 @@ func TestDurableIndex(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 	}
-	if h, ok := ix.Get("item-7"); !ok || h.Label != labels[7] {
+	if h, err := ix.Get("item-7"); err != nil || h.Label != labels[7] {
 		t.Errorf("%+v", h)
 	}
-	if hits := must[[]Hit](t)(ix.Find(ctx, Query{ID: "item-7", K: 100})); len(hits) != 96 || hits[0].Distance != 0 {
+	if hits := find(t, ix, api.Query{ID: "item-7"}, api.Options{K: new(100)}); len(hits) != 96 || hits[0].Distance != 0 {
 		t.Errorf("%d hits by id", len(hits))
 	}
-	for _, bad := range []Query{{}, {ID: "nobody"}, {Code: Code{1}}, {Vector: x[0], K: -1}, {Vector: x[0], Where: "price <"}} {
-		if _, err := ix.Find(ctx, bad); err == nil {
-			t.Errorf("%+v was answered", bad)
+	by := api.Query{Vector: x[0]}
+	for _, bad := range []struct {
+		request api.Request
+		is      error
+	}{
+		{api.Request{}, api.ErrInvalid}, {api.Request{Query: api.Query{ID: "nobody"}}, api.ErrNotFound},
+		{api.Request{Query: api.Query{PackedCode: Code{1}}}, api.ErrInvalid},
+		{api.Request{Query: by, Options: api.Options{K: new(0)}}, api.ErrInvalid},
+		{api.Request{Query: by, Options: api.Options{Where: "price <"}}, api.ErrFilter},
+		{api.Request{Query: api.Query{Vector: x[0], ID: "item-7"}}, api.ErrInvalid},
+		{api.Request{Query: api.Query{Vector: x[0][:3]}}, api.ErrDimension},
+		{api.Request{Query: by, Options: api.Options{Fingerprint: "00"}}, api.ErrOtherModel},
+		{api.Request{Query: by, Options: api.Options{Rerank: api.Cosine}}, api.ErrUnsupported},
+	} {
+		if _, err := ix.Search(ctx, &bad.request); !errors.Is(err, bad.is) {
+			t.Errorf("%+v: %v", bad.request, err)
 		}
 	}
 }
@@ -323,7 +336,7 @@ func TestOpenFile(t *testing.T) {
 		t.Errorf("columns %q", names)
 	}
 	ix := must[*Index](t)(NewIndex(ctx, m, d))
-	if hits := must[[]Hit](t)(ix.Find(ctx, Query{ID: "s7", K: 1, Where: `label = "` + labels[7] + `"`})); len(hits) != 1 {
+	if hits := find(t, ix, api.Query{ID: "s7"}, api.Options{K: new(1), Where: `label = "` + labels[7] + `"`}); len(hits) != 1 {
 		t.Errorf("%+v", hits)
 	}
 	var pairs []Pair
@@ -381,7 +394,7 @@ func TestPictures(t *testing.T) {
 	m := must[*Model](t)(Train(ctx, d, quick))
 	ix := must[*Index](t)(NewIndex(ctx, m, d))
 	code := must[Code](t)(m.EncodeImage(first))
-	hits := must[[]Hit](t)(ix.Find(ctx, Query{Code: code, K: 24}))
+	hits := find(t, ix, api.Query{PackedCode: code}, api.Options{K: new(24)})
 	if hits[0].Distance != 0 || hits[0].Label != "0" {
 		t.Errorf("a picture finds %+v", hits[0])
 	}
@@ -442,7 +455,7 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 			if code := must[Code](t)(m.EncodeImage(img)); !slices.Equal(code, pack(item.Code, m.Bits())) {
 				t.Fatalf("%+v: picture %d has the code %v alone and another in the index", p, i, code)
 			}
-			if hits := must[[]Hit](t)(ix.Find(ctx, Query{Image: img, K: 3})); hits[2].Label != labels[i] {
+			if hits := find(t, ix, api.Query{PackedCode: must[Code](t)(m.EncodeImage(img))}, api.Options{K: new(3)}); hits[2].Label != labels[i] {
 				t.Errorf("%+v: %+v", p, hits)
 			}
 		}

@@ -4,28 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"image"
-	"math"
-	"strconv"
-	"time"
+	"iter"
 
+	"hashgrove/api"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/items"
 	"hashgrove/internal/model"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 	"hashgrove/internal/vectors"
 )
 
-// Index finds the items whose codes are nearest, exactly. It is safe for concurrent use: searches see the items as they
-// were when they began.
+// Index finds the items whose codes are nearest, exactly. It is an api.Searcher, and safe for concurrent use: searches
+// see the items as they were when they began. Its errors can be told apart with errors.Is and the errors of package api.
 type Index struct {
-	model *model.Model // nil when the file holds none
-	items itemStore
-	close func() error
+	model   *model.Model // nil when the file holds none
+	items   itemStore
+	vectors *search.Table // nil when they are not known
+	close   func() error
 }
+
+var _ api.Searcher = (*Index)(nil)
 
 // itemStore is an index in memory or in a file.
 type itemStore interface {
@@ -37,52 +38,7 @@ type itemStore interface {
 	Snapshot() *index.Snapshot
 }
 
-// Hit is an item that was found.
-type Hit struct {
-	ID             string
-	Distance       int     // in bits
-	MarginDistance int     // with Query.Margins: in sixteenths of a bit
-	Score          float64 // by Query.Score
-	Label          string
-	Tags           []string
-	Attributes     map[string]any // numbers are float64, texts are string
-}
-
-// Details is what to change about an item: what is empty stays as it is.
-type Details struct {
-	ID         string
-	Label      string
-	Tags       []string
-	Attributes map[string]any // as in WithAttributes
-}
-
-// FilterError is the error of a filter that names what no item has, or compares a value of another kind
-// than the attribute has; it lists what there is. Find, DeleteWhere and List return it.
-type FilterError = index.FilterError
-
-// Query is what to search for, one of Vector, Image, Code and ID, and how.
-type Query struct {
-	Vector []float32
-	Image  image.Image
-	Code   Code
-	ID     string // of an item of the index, which finds itself too
-
-	// Margins ranks items by how certain the query is of the bits that differ, instead of counting them: as exact, and
-	// mostly better for new items. It needs a vector or an image.
-	Margins bool
-
-	K      int    // number of hits; 0 means 10, or all within Radius
-	Radius *int   // only items at this distance or less, in bits
-	Where  string // only items that this filter lets through, such as `label = "boots" and price < 30`
-
-	// Score orders the items on the shortlist, the smaller the nearer: for instance the distance of a vector that the
-	// caller keeps under the id. It is called for each of them. The shortlist is the items with the nearest codes, at
-	// least Shortlist of them, and all that tie with the last; 0 means all items up to 65,536, of more two thirds.
-	Score     func(id string) (float64, error)
-	Shortlist int
-}
-
-// NewIndex is an index in memory of the items, encoded by the model. Items may be nil.
+// NewIndex returns an index in memory of the items, encoded by the model. Items may be nil.
 func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 	x := index.New(m.Bits(), m.model.Fingerprint(), index.Config{})
 	ix := &Index{model: m.model, items: x, close: func() error { return nil }}
@@ -94,20 +50,20 @@ func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 	return ix, nil
 }
 
-// CreateIndex is an index in a new file, which is there with all its items or not at all. What Add, Upsert and Delete
-// report as done survives a kill and a power cut.
+// CreateIndex returns an index in a new file, which is there with all its items or not at all. What Add, Upsert and
+// Delete report as done survives a kill and a power cut.
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
 	o := store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
 	if d != nil {
 		b, err := encodedItems(ctx, m.model, d)
 		if err != nil {
-			return nil, err
+			return nil, search.Coded(err)
 		}
 		o.Items = b
 	}
 	s, err := store.Create(ctx, path, o)
 	if err != nil {
-		return nil, err
+		return nil, search.Coded(err)
 	}
 	return &Index{model: m.model, items: s, close: s.Close}, nil
 }
@@ -116,11 +72,11 @@ func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, e
 func OpenIndex(ctx context.Context, path string) (*Index, error) {
 	s, err := store.Open(ctx, path, store.OpenOptions{})
 	if err != nil {
-		return nil, err
+		return nil, search.Coded(err)
 	}
 	m, err := s.Model()
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(search.Coded(err), s.Close())
 	}
 	return &Index{model: m, items: s, close: s.Close}, nil
 }
@@ -128,10 +84,10 @@ func OpenIndex(ctx context.Context, path string) (*Index, error) {
 // Close closes the file of an index; one in memory needs none.
 func (ix *Index) Close() error { return ix.close() }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (ix *Index) Len() int { return ix.items.Snapshot().Len() }
 
-// Model is the model that encodes items and queries, or nil when the file was built from codes without one.
+// Model returns the model that encodes items and queries, or nil when the file was built from codes without one.
 func (ix *Index) Model() *Model {
 	if ix.model == nil {
 		return nil
@@ -139,227 +95,157 @@ func (ix *Index) Model() *Model {
 	return &Model{ix.model}
 }
 
-// Add encodes items and adds them: all of them, or none when one of the ids is there already.
+// searched is the items as they are now, to be searched.
+func (ix *Index) searched() *search.Items {
+	x := &search.Items{Snapshot: ix.items.Snapshot(), Model: ix.model}
+	if ix.vectors != nil {
+		x.Vectors = ix.vectors
+	}
+	return x
+}
+
+// Search implements api.Searcher. Of options, Rerank needs SetVectors.
+func (ix *Index) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
+	return ix.searched().Search(ctx, r)
+}
+
+// Explain says why an item is as near to a query as it is, bit by bit; with SetVectors, also which columns decided.
+func (ix *Index) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why, error) {
+	return ix.searched().Explain(ctx, q, id, "")
+}
+
+// SetVectors keeps the vectors of items in memory, by their ids, so that searches can rerank by them and explain hits.
+// Call it before the index is used by several goroutines; items that come later have no vectors until it is called
+// again.
+func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
+	if ix.model == nil {
+		return api.Errorf(api.ErrNoModel, "the index holds no model, so it cannot know what vectors of items are")
+	}
+	src, _, err := itemRows(ix.model, d)
+	if err != nil {
+		return search.Coded(err)
+	}
+	ix.vectors, err = search.ReadTable(ctx, src, func(id index.ID) (index.ID, bool) {
+		_, known := ix.items.Snapshot().Get(id)
+		return id, known
+	})
+	return search.Coded(err)
+}
+
+// Add encodes items and adds them: all of them, or none (ErrExists) when one of the ids is there already.
 func (ix *Index) Add(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Add) }
 
 // Upsert encodes items and adds them. Those whose ids are there get the new code, and the label, the tags and the
 // attributes that come with it; what does not come stays as it is.
 func (ix *Index) Upsert(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Upsert) }
 
-// Update changes labels, tags and attributes of items that are there, without their vectors, and returns how many there
-// are. With replace, the attributes of an item are all that it has then.
-func (ix *Index) Update(ctx context.Context, details []Details, replace bool) (int, error) {
-	b := &index.Batch{}
-	for i, d := range details {
-		id, err := index.ParseID(d.ID)
-		if err != nil {
-			return 0, fmt.Errorf("item %d: %w", i, err)
-		}
-		values, err := attributeValues(d.Attributes)
-		if err != nil {
-			return 0, fmt.Errorf("item %d (id %q): %w", i, d.ID, err)
-		}
-		b.IDs, b.Labels = append(b.IDs, id), append(b.Labels, d.Label)
-		b.Tags, b.Attributes = append(b.Tags, d.Tags), append(b.Attributes, values)
-	}
-	return ix.items.Update(ctx, b, replace)
+// Update changes labels, tags and attributes of existing items and returns how many it found.
+func (ix *Index) Update(ctx context.Context, changes ...api.Change) (int, error) {
+	return ix.update(ctx, changes, false)
 }
 
-// List returns the items that a filter lets through, all for "", in the order of their ids.
-func (ix *Index) List(where string) ([]Hit, error) {
-	f, err := index.Parse(where)
+// Replace is Update, but the attributes of a change are all that the item has then.
+func (ix *Index) Replace(ctx context.Context, changes ...api.Change) (int, error) {
+	return ix.update(ctx, changes, true)
+}
+
+func (ix *Index) update(ctx context.Context, changes []api.Change, replace bool) (int, error) {
+	b, err := search.Changes(changes)
 	if err != nil {
-		return nil, err
+		return 0, err
+	}
+	n, err := ix.items.Update(ctx, b, replace)
+	return n, search.Coded(err)
+}
+
+// List goes through the items that a filter lets through, all for "", in the order of their ids.
+func (ix *Index) List(ctx context.Context, where string) iter.Seq2[api.Item, error] {
+	return func(yield func(api.Item, error) bool) {
+		snapshot := ix.items.Snapshot()
+		f, err := search.ParseFilter(where)
+		var found []index.Hit
+		if err == nil {
+			found, err = snapshot.Matches(f)
+		}
+		for _, h := range found {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			if !yield(search.Item(snapshot.Item(h), snapshot.Bits()), nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(api.Item{}, search.Coded(err))
+		}
+	}
+}
+
+// Get returns an item by its id, or ErrNotFound.
+func (ix *Index) Get(id api.ID) (api.Item, error) {
+	key, err := index.ParseID(string(id))
+	if err != nil {
+		return api.Item{}, api.Errorf(api.ErrInvalid, "%v", err)
 	}
 	snapshot := ix.items.Snapshot()
-	found, err := snapshot.Matches(f)
-	if err != nil {
-		return nil, err
+	it, ok := snapshot.Get(key)
+	if !ok {
+		return api.Item{}, api.Errorf(api.ErrNotFound, "no item has the id %.100q", id)
 	}
-	hits := make([]Hit, len(found))
-	for i, h := range found {
-		hits[i] = hitOf(snapshot.Item(h), 0)
-	}
-	return hits, nil
+	return search.Item(it, snapshot.Bits()), nil
 }
 
 // Delete removes items by id and returns how many were there.
-func (ix *Index) Delete(ctx context.Context, ids ...string) (int, error) {
+func (ix *Index) Delete(ctx context.Context, ids ...api.ID) (int, error) {
 	list := make([]index.ID, len(ids))
 	for i, text := range ids {
 		var err error
-		if list[i], err = index.ParseID(text); err != nil {
-			return 0, err
+		if list[i], err = index.ParseID(string(text)); err != nil {
+			return 0, api.Errorf(api.ErrInvalid, "%v", err)
 		}
 	}
-	return ix.items.Delete(ctx, list...)
+	n, err := ix.items.Delete(ctx, list...)
+	return n, search.Coded(err)
 }
 
 // DeleteWhere removes the items that a filter lets through and returns how many there were.
 func (ix *Index) DeleteWhere(ctx context.Context, where string) (int, error) {
-	f, err := index.Parse(where)
+	f, err := search.ParseFilter(where)
 	if err != nil {
 		return 0, err
 	}
-	return ix.items.DeleteWhere(ctx, f)
-}
-
-// Search finds the k items nearest to a vector, by distance, then by id.
-func (ix *Index) Search(ctx context.Context, x []float32, k int) ([]Hit, error) {
-	return ix.Find(ctx, Query{Vector: x, K: k})
-}
-
-// Find answers a query.
-func (ix *Index) Find(ctx context.Context, q Query) ([]Hit, error) {
-	snapshot := ix.items.Snapshot()
-	code, o, err := ix.read(ctx, snapshot, q)
-	if err != nil {
-		return nil, err
-	}
-	var found index.Result
-	switch {
-	case q.K < 0 || q.Radius != nil && *q.Radius < 0:
-		return nil, errors.New("a negative number of hits or a negative radius was asked for")
-	case q.Score != nil:
-		found, err = rerank(ctx, snapshot, code, q, o)
-	case q.Radius != nil:
-		o.Limit = q.K
-		found, err = snapshot.Within(ctx, code, *q.Radius, o)
-	case q.K == 0:
-		found, err = snapshot.Search(ctx, code, 10, o)
-	default:
-		found, err = snapshot.Search(ctx, code, q.K, o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	hits := make([]Hit, len(found.Hits))
-	for i, h := range found.Hits {
-		hits[i] = hitOf(snapshot.Item(h), h.Distance)
-		hits[i].Score, hits[i].MarginDistance = h.Score, h.MarginDistance
-	}
-	return hits, nil
-}
-
-// read is the code of a query, its filter and its margins.
-func (ix *Index) read(ctx context.Context, s *index.Snapshot, q Query) (code []uint64, o index.Options, err error) {
-	if o.Filter, err = index.Parse(q.Where); err != nil {
-		return nil, o, err
-	}
-	if q.Image != nil && ix.model != nil {
-		if q.Vector, err = ix.model.ImageVector(q.Image); err != nil {
-			return nil, o, err
-		}
-		q.Image = nil
-	}
-	if code, err = ix.code(s, q); err != nil || !q.Margins {
-		return code, o, err
-	}
-	if q.Vector == nil {
-		return nil, o, fault.New("no-margins", "a ranking by margins needs a vector or an image: codes do not say how "+
-			"certain they are")
-	}
-	x := vectors.Matrix{Rows: 1, Cols: len(q.Vector), Data: q.Vector}
-	margins, err := ix.model.Margins(ctx, x, 1)
-	o.Rank, o.Margins = index.ByMargins, margins.Data
-	return code, o, err
-}
-
-// rerank answers a query by its scores.
-func rerank(ctx context.Context, s *index.Snapshot, code []uint64, q Query, o index.Options) (index.Result, error) {
-	if q.Shortlist < 0 {
-		return index.Result{}, errors.New("a shortlist has 0 items or more")
-	}
-	o.Shortlist = q.Shortlist
-	k, radius := q.K, math.MaxInt
-	if q.Radius != nil {
-		radius = *q.Radius
-	}
-	switch {
-	case k == 0 && q.Radius != nil:
-		k = math.MaxInt
-	case k == 0:
-		k = 10
-	}
-	return s.Rerank(ctx, code, k, radius, o, func(h index.Hit) (float64, error) { return q.Score(h.ID.String()) })
-}
-
-// Get returns an item by id, and whether it is there.
-func (ix *Index) Get(id string) (Hit, bool) {
-	key, err := index.ParseID(id)
-	if err != nil {
-		return Hit{}, false
-	}
-	item, ok := ix.items.Snapshot().Get(key)
-	return hitOf(item, 0), ok
-}
-
-func hitOf(item index.Item, distance int) Hit {
-	h := Hit{ID: item.ID.String(), Distance: distance, Label: item.Label, Tags: item.Tags}
-	for name, v := range item.Attributes {
-		if h.Attributes == nil {
-			h.Attributes = map[string]any{}
-		}
-		if text, ok := v.Text(); ok {
-			h.Attributes[name] = text
-		} else if number, ok := v.Number(); ok {
-			h.Attributes[name] = number
-		}
-	}
-	return h
-}
-
-// code is what a query looks for.
-func (ix *Index) code(snapshot *index.Snapshot, q Query) ([]uint64, error) {
-	switch {
-	case (q.Vector != nil || q.Image != nil) && ix.model == nil:
-		return nil, errors.New("the index holds no model to encode a query with: search by code or by id")
-	case q.Vector != nil:
-		return ix.model.EncodeRow(q.Vector)
-	case q.Code != nil:
-		one := hamming.NewCodes(1, snapshot.Bits())
-		if !one.SetBytes(0, q.Code) {
-			return nil, fmt.Errorf("a code of %d bits is %d bytes with unused bits 0, and this has %d",
-				snapshot.Bits(), one.Bytes(), len(q.Code))
-		}
-		return one.Row(0), nil
-	case q.ID != "":
-		id, err := index.ParseID(q.ID)
-		if err != nil {
-			return nil, err
-		}
-		item, ok := snapshot.Get(id)
-		if !ok {
-			return nil, fmt.Errorf("no item has the id %q", q.ID)
-		}
-		return item.Code, nil
-	}
-	return nil, errors.New("a query needs a vector, an image, a code or the id of an item")
+	n, err := ix.items.DeleteWhere(ctx, f)
+	return n, search.Coded(err)
 }
 
 // write encodes items and writes them in one batch.
 func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context, *index.Batch) error) error {
 	if ix.model == nil {
-		return errors.New("the index holds no model to encode items with")
+		return api.Errorf(api.ErrNoModel, "the index holds no model to encode items with")
 	}
 	b, err := encodedItems(ctx, ix.model, d)
-	if err != nil {
-		return err
+	if err == nil {
+		err = write(ctx, b)
 	}
-	return write(ctx, b)
+	return search.Coded(err)
 }
 
-// encodedItems encodes rows and gives them their ids, labels, tags and attributes.
-func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
+// itemRows opens rows as the model sees them, and as they are.
+func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
 	if m.TakesMissing() {
 		copied := *d
 		d = copied.WithMissing()
 	}
-	rows, err := d.rows(Pictures{}, m.Pictures)
-	if err != nil {
-		return nil, err
+	if given, err = d.rows(Pictures{}, m.Pictures); err != nil {
+		return nil, nil, err
 	}
-	src, err := m.Source(rows, 0)
+	seen, err = m.Source(given, 0)
+	return seen, given, err
+}
+
+// encodedItems encodes rows and gives them their ids, labels, tags and attributes.
+func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
+	src, rows, err := itemRows(m, d)
 	if err != nil {
 		return nil, err
 	}
@@ -407,7 +293,7 @@ func (d *Data) item(row int, c vectors.Chunk, i int) (item index.Item, err error
 	if item, err = items.FromRow(c, i, row); err != nil || row >= len(d.attributes) {
 		return item, err
 	}
-	if item.Attributes, err = attributeValues(d.attributes[row]); err != nil {
+	if item.Attributes, err = search.Values(d.attributes[row]); err != nil {
 		err = fmt.Errorf("row %d: %w", row, err)
 	}
 	return item, err
@@ -425,30 +311,4 @@ func (d *Data) attributeTable(rows vectors.Source) (*dataset.Attributes, error) 
 	return dataset.OpenAttributes(dataset.AttributeSpec{
 		Path: d.columns.AttributesFile, ID: d.columns.AttributesID, ItemID: d.columns.ID, Columns: d.columns.Attributes,
 	})
-}
-
-// attributeValues makes values of an index.
-func attributeValues(attributes map[string]any) (map[string]index.Value, error) {
-	values := make(map[string]index.Value, len(attributes))
-	for name, v := range attributes {
-		switch v := v.(type) {
-		case string:
-			values[name] = index.String(v)
-		case bool:
-			values[name] = index.String(strconv.FormatBool(v))
-		case time.Time:
-			values[name] = index.String(v.Format(time.RFC3339Nano))
-		case float64:
-			values[name] = index.Number(v)
-		case float32:
-			values[name] = index.Number(float64(v))
-		case int:
-			values[name] = index.Number(float64(v))
-		case int64:
-			values[name] = index.Number(float64(v))
-		default:
-			return nil, fmt.Errorf("the attribute %q is a %T: give numbers, texts, truth values or times", name, v)
-		}
-	}
-	return values, nil
 }

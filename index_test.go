@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove/api"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
 )
@@ -38,15 +39,17 @@ func TestAttributesOfAnIndex(t *testing.T) {
 		"memory": must[*Index](t)(NewIndex(ctx, m, items)), "file": must[*Index](t)(CreateIndex(ctx, path, m, items)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if hits := must[[]Hit](t)(ix.List(`new = true and added between 2024-02-01 and 2024-02-10T11:00Z and id starts with "item-0"`)); len(hits) != 4 || hits[0].ID != "item-02" {
+			if hits := listed(t, ix, `new = true and added between 2024-02-01 and 2024-02-10T11:00Z and id starts with "item-0"`); len(hits) != 4 || hits[0].ID != "item-02" {
 				t.Errorf("%+v", hits)
 			}
-			_, found := ix.Find(ctx, Query{Vector: x[0], Where: "prce < 3"})
-			_, listed := ix.List("prce < 3")
+			_, found := ix.Search(ctx, &api.Request{Query: api.Query{Vector: x[0]}, Options: api.Options{Where: "prce < 3"}})
+			var listed error
+			for _, listed = range ix.List(ctx, "prce < 3") {
+			}
 			_, deleted := ix.DeleteWhere(ctx, "not has prce")
 			for _, err := range []error{found, listed, deleted} {
-				refusal, ok := errors.AsType[*FilterError](err)
-				if !ok || refusal.Name != "prce" || !slices.Equal(refusal.Known, known) || !strings.Contains(err.Error(), "prce") {
+				refusal, ok := errors.AsType[*index.FilterError](err)
+				if !ok || !errors.Is(err, api.ErrFilter) || refusal.Name != "prce" || !slices.Equal(refusal.Known, known) || !strings.Contains(err.Error(), "prce") {
 					t.Fatalf("%v", err)
 				}
 				for _, a := range known {
@@ -62,15 +65,18 @@ func TestAttributesOfAnIndex(t *testing.T) {
 			if h, _ := ix.Get("item-07"); h.Label != labels[7] || !maps.Equal(h.Attributes, want) {
 				t.Errorf("after an upsert: %+v", h)
 			}
-			details := []Details{{ID: "item-07", Attributes: map[string]any{"price": 1.5}}, {ID: "nobody"}, {ID: "item-08", Label: "x"}}
-			if n, err := ix.Update(ctx, details, false); n != 2 || err != nil {
+			details := []api.Change{
+				{ID: "item-07", Attributes: map[string]any{"price": 1.5}}, {ID: "nobody"},
+				{ID: "item-08", Label: new("x"), Tags: []string{"a", "b"}},
+			}
+			if n, err := ix.Update(ctx, details...); n != 2 || err != nil {
 				t.Fatalf("%d updated, %v", n, err)
 			}
 			want["price"] = 1.5
 			if h, _ := ix.Get("item-07"); h.Label != labels[7] || !maps.Equal(h.Attributes, want) {
 				t.Errorf("after an update: %+v", h)
 			}
-			if n, err := ix.Update(ctx, details[:1], true); n != 1 || err != nil {
+			if n, err := ix.Replace(ctx, details[0]); n != 1 || err != nil {
 				t.Fatalf("%d updated, %v", n, err)
 			}
 			if h, _ := ix.Get("item-07"); len(h.Attributes) != 1 || h.Attributes["price"] != 1.5 {
@@ -79,10 +85,28 @@ func TestAttributesOfAnIndex(t *testing.T) {
 			if h, _ := ix.Get("item-08"); h.Label != "x" || h.Attributes["price"] != 8.0 {
 				t.Errorf("a new label: %+v", h)
 			}
-			for _, bad := range []Details{{}, {ID: "item-01", Attributes: map[string]any{"price": []int{1}}}} {
-				if _, err := ix.Update(ctx, []Details{bad}, false); err == nil {
-					t.Errorf("%+v was accepted", bad)
+			if n, err := ix.Update(ctx, api.Change{ID: "item-08", Label: new("")}); n != 1 || err != nil {
+				t.Fatalf("%d updated, %v", n, err)
+			}
+			if h, _ := ix.Get("item-08"); h.Label != "" || len(h.Tags) != 2 || h.Attributes["price"] != 8.0 {
+				t.Errorf("without its label: %+v", h)
+			}
+			if n, err := ix.Update(ctx, api.Change{ID: "item-08", Tags: []string{}}); n != 1 || err != nil {
+				t.Fatalf("%d updated, %v", n, err)
+			}
+			if h, _ := ix.Get("item-08"); len(h.Tags) != 0 || h.Attributes["price"] != 8.0 {
+				t.Errorf("without its tags: %+v", h)
+			}
+			for _, bad := range []api.Change{{}, {ID: "item-01", Attributes: map[string]any{"price": []int{1}}}} {
+				if _, err := ix.Update(ctx, bad); !errors.Is(err, api.ErrInvalid) {
+					t.Errorf("%+v: %v", bad, err)
 				}
+			}
+			if err := ix.Add(ctx, Vectors(x[:1]).WithIDs(ids[:1])); !errors.Is(err, api.ErrExists) {
+				t.Errorf("added twice: %v", err)
+			}
+			if _, err := ix.Get("nobody"); !errors.Is(err, api.ErrNotFound) {
+				t.Errorf("an item that is not there: %v", err)
 			}
 			if err := ix.Close(); err != nil {
 				t.Fatal(err)
@@ -124,5 +148,51 @@ func TestAttributesInFiles(t *testing.T) {
 	ix = must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c))))
 	if h, _ := ix.Get("s7"); len(h.Attributes) != 1 || h.Attributes["name"] != "n7" {
 		t.Errorf("%+v", h)
+	}
+}
+
+// find answers a query.
+func find(t *testing.T, ix *Index, q api.Query, o api.Options) []api.Hit {
+	t.Helper()
+	return must[*api.Answer](t)(ix.Search(t.Context(), &api.Request{Query: q, Options: o})).Results[0].Hits
+}
+
+// listed collects the items that a filter lets through.
+func listed(t *testing.T, ix *Index, where string) (items []api.Item) {
+	t.Helper()
+	for it, err := range ix.List(t.Context(), where) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// TestRerankByKnownVectors: the order is that of the vectors, and an item without one comes last.
+func TestRerankByKnownVectors(t *testing.T) {
+	ctx := context.Background()
+	x, labels := clouds(1, 60)
+	ix := must[*Index](t)(NewIndex(ctx, must[*Model](t)(Train(ctx, Rows(x, labels), quick)), Rows(x, labels)))
+	if err := ix.SetVectors(ctx, Vectors(x[:59])); err != nil {
+		t.Fatal(err)
+	}
+	a := must[*api.Answer](t)(ix.Search(ctx, &api.Request{
+		Query: api.Query{ID: "9"}, Options: api.Options{K: new(60), Rerank: api.Euclidean, Rank: api.Margins, Explain: true},
+	}))
+	hits := a.Results[0].Hits
+	if len(hits) != 60 || hits[0].ID != "9" || *hits[0].Score != 0 || hits[0].MarginDistance == nil || len(a.Doubts) != 1 ||
+		hits[59].ID != "59" || hits[59].Score != nil {
+		t.Errorf("%+v, %q", hits, a.Doubts)
+	}
+	for i := 1; i < 59; i++ {
+		if *hits[i].Score < *hits[i-1].Score {
+			t.Errorf("hit %d: %v before %v", i, *hits[i-1].Score, *hits[i].Score)
+		}
+	}
+	why := must[*api.Why](t)(ix.Explain(ctx, api.Query{Vector: x[9]}, "17"))
+	if first := a.Results[0].Why; first.ID != "9" || len(first.Differ) != 0 || len(why.Bits) != ix.Model().Bits() ||
+		len(why.Agree)+len(why.Differ) != len(why.Bits) || len(why.Columns) == 0 {
+		t.Errorf("%+v\n%+v", first, why)
 	}
 }

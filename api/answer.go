@@ -105,12 +105,12 @@ type Bit struct {
 
 // Reason is a column that decided a bit, with the threshold between the query and the item, or beside both.
 type Reason struct {
-	Name      string  `json:"name"`
-	Column    int     `json:"column"`
-	Threshold float32 `json:"threshold"`
-	Query     float32 `json:"query"`
-	Item      float32 `json:"item"`
-	Weight    float64 `json:"weight"` // share of the weights of the bit's reasons
+	Name      string   `json:"name"`
+	Column    int      `json:"column"`
+	Threshold *float32 `json:"threshold,omitempty"` // a hyperplane has none
+	Query     float32  `json:"query"`
+	Item      float32  `json:"item"`
+	Weight    float64  `json:"weight"` // share of the weights of the bit's reasons
 }
 
 // ColumnWeight is how much a column decided.

@@ -5,7 +5,7 @@
 // comes from. Everything that searches is a Searcher: an index in memory or in a file, the client of a service, a table
 // in a database.
 //
-//	a, err := searcher.Search(ctx, &api.Request{Query: api.Query{Vector: x}, K: new(5)})
+//	a, err := searcher.Search(ctx, &api.Request{Query: api.Query{Vector: x}, Options: api.Options{K: new(5)}})
 //	for _, hit := range a.Results[0].Hits {
 //		fmt.Println(hit.ID, hit.Distance)
 //	}
@@ -64,8 +64,7 @@ type Options struct {
 	Strategy string `json:"strategy,omitempty"`
 	Explain  bool   `json:"explain,omitempty"` // say how the search was done, and why the first hit is near
 
-	// Fields of the hits that are wanted: some of label, tags and attributes, or names of attributes. Nil means all, and
-	// an empty list none.
+	// Fields of the hits that are wanted: some of label, tags and attributes. Nil means all, and an empty list none.
 	Fields []string `json:"fields,omitzero"`
 
 	// Fingerprint of the model that codes must be of; a searcher with another model refuses. Empty means any.
@@ -100,4 +99,13 @@ func (o *Options) Limit() int {
 		return 0
 	}
 	return DefaultK
+}
+
+// Nearest finds the k items nearest to a vector, by distance, then by id.
+func Nearest(ctx context.Context, s Searcher, vector []float32, k int) ([]Hit, error) {
+	a, err := s.Search(ctx, &Request{Query: Query{Vector: vector}, Options: Options{K: &k}})
+	if err != nil {
+		return nil, err
+	}
+	return a.Results[0].Hits, nil
 }

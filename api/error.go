@@ -8,6 +8,7 @@ import "fmt"
 type Error struct {
 	Code    string // one of those below
 	Message string // what, where, and what to do
+	Field   string // of the request, by its JSON key; empty where the error is about no single field
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -20,21 +21,27 @@ func (e *Error) Is(target error) bool {
 
 // The errors that can be told apart, here and across the network.
 var (
-	ErrInvalid     = &Error{"invalid", "the request cannot be meant so"}
-	ErrUnsupported = &Error{"unsupported", "this cannot be done here"}
-	ErrNotFound    = &Error{"not_found", "there is no such item"}
-	ErrExists      = &Error{"exists", "there is such an item already"}
-	ErrFilter      = &Error{"filter", "the filter names what no item has"}
-	ErrNoModel     = &Error{"no_model", "there is no model to encode with"}
-	ErrOtherModel  = &Error{"other_model", "the codes are of another model"}
-	ErrDimension   = &Error{"dimension", "the vector has another number of values than the model takes"}
-	ErrTooLarge    = &Error{"too_large", "more was asked for than is allowed"}
-	ErrLocked      = &Error{"locked", "another process has the file open"}
-	ErrReadOnly    = &Error{"read_only", "this can only be read"}
-	ErrDamaged     = &Error{"damaged", "the file is damaged"}
+	ErrInvalid     = &Error{Code: "invalid", Message: "the request cannot be meant so"}
+	ErrUnsupported = &Error{Code: "unsupported", Message: "this cannot be done here"}
+	ErrNotFound    = &Error{Code: "not_found", Message: "there is no such item"}
+	ErrExists      = &Error{Code: "exists", Message: "there is such an item already"}
+	ErrFilter      = &Error{Code: "filter", Message: "the filter names what no item has"}
+	ErrNoModel     = &Error{Code: "no_model", Message: "there is no model to encode with"}
+	ErrOtherModel  = &Error{Code: "other_model", Message: "the codes are of another model"}
+	ErrDimension   = &Error{Code: "dimension", Message: "the vector has another number of values than the model takes"}
+	ErrNoVector    = &Error{Code: "no_vector", Message: "a vector is needed, and a code has none"}
+	ErrTooLarge    = &Error{Code: "too_large", Message: "more was asked for than is allowed"}
+	ErrLocked      = &Error{Code: "locked", Message: "another process has the file open"}
+	ErrReadOnly    = &Error{Code: "read_only", Message: "this can only be read"}
+	ErrDamaged     = &Error{Code: "damaged", Message: "the file is damaged"}
 )
 
 // Errorf returns an error with the code of another and a message of its own.
 func Errorf(as *Error, format string, args ...any) error {
-	return &Error{as.Code, fmt.Sprintf(format, args...)}
+	return &Error{Code: as.Code, Message: fmt.Sprintf(format, args...)}
+}
+
+// invalid is the error about a field that cannot be meant.
+func invalid(field, format string, args ...any) error {
+	return &Error{Code: ErrInvalid.Code, Message: fmt.Sprintf(format, args...), Field: field}
 }

@@ -26,8 +26,11 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(id))
 }
 
-// UnmarshalJSON reads a number or a text.
+// UnmarshalJSON reads a number or a text; null leaves the id as it is.
 func (id *ID) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, (*string)(id))
 	}
@@ -42,8 +45,86 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 // Item is an item of an index.
 type Item struct {
 	ID         ID             `json:"id"`
-	Code       string         `json:"code,omitempty"` // hexadecimal digits
+	Code       string         `json:"code"` // hexadecimal digits
 	Label      string         `json:"label,omitempty"`
 	Tags       []string       `json:"tags,omitempty"`
 	Attributes map[string]any `json:"attributes,omitempty"` // numbers are float64, texts are string
+}
+
+// NewItem is an item to write, with exactly one of Vector, Code, PackedCode and Picture.
+type NewItem struct {
+	ID         ID             `json:"id"`
+	Vector     []float32      `json:"vector,omitempty"`
+	Code       string         `json:"code,omitempty"`        // hexadecimal digits
+	PackedCode []byte         `json:"code_base64,omitempty"` // the bytes of a code
+	Picture    []byte         `json:"picture,omitempty"`     // a picture file; the model must take pictures
+	Label      string         `json:"label,omitempty"`
+	Tags       []string       `json:"tags,omitempty"`
+	Attributes map[string]any `json:"attributes,omitempty"` // numbers and texts
+}
+
+// Change is what to change about an item without its code. What is nil stays as it is; an empty label and an empty list
+// of tags remove what the item has.
+type Change struct {
+	ID         ID             `json:"id"`
+	Label      *string        `json:"label,omitempty"`
+	Tags       []string       `json:"tags,omitzero"`
+	Attributes map[string]any `json:"attributes,omitempty"` // numbers and texts; the others stay
+}
+
+// ItemsPage is some items, in the order of ids.
+type ItemsPage struct {
+	Collection  string `json:"collection"`
+	Fingerprint string `json:"fingerprint"`
+	Items       []Item `json:"items"`
+	Total       int    `json:"total"`          // that match, on all pages
+	Next        ID     `json:"next,omitempty"` // to ask for the next page with; empty on the last
+}
+
+// DeleteRequest is what to delete: either ids or what a filter matches.
+type DeleteRequest struct {
+	IDs         []ID    `json:"ids,omitempty"`
+	Where       *string `json:"where,omitempty"`
+	DryRun      bool    `json:"dry_run,omitempty"`     // only say what would be deleted
+	Fingerprint string  `json:"fingerprint,omitempty"` // of the model that the collection must have; empty means any
+}
+
+// Deleted is what was deleted, or would be.
+type Deleted struct {
+	Collection  string `json:"collection"`
+	Fingerprint string `json:"fingerprint"`
+	Deleted     int    `json:"deleted"`
+	DryRun      bool   `json:"dry_run"`
+	IDs         []ID   `json:"ids"` // the first 100
+}
+
+// EncodeRequest is what to encode: either vectors or picture files.
+type EncodeRequest struct {
+	Vectors     [][]float32 `json:"vectors,omitempty"`
+	Pictures    [][]byte    `json:"pictures,omitempty"`
+	Margins     bool        `json:"margins,omitempty"`     // say how certain each bit is
+	Fingerprint string      `json:"fingerprint,omitempty"` // of the model that must encode; empty means any
+}
+
+// EncodeAnswer has a code for each vector or picture, in their order.
+type EncodeAnswer struct {
+	Collection  string      `json:"collection"`
+	Fingerprint string      `json:"fingerprint"`
+	Bits        int         `json:"bits"`
+	Codes       []string    `json:"codes"` // hexadecimal digits
+	Margins     [][]float32 `json:"margins,omitempty"`
+}
+
+// ExplainRequest asks why an item is near a query.
+type ExplainRequest struct {
+	Query       Query  `json:"query"`
+	ID          ID     `json:"id"`                    // of the item
+	Fingerprint string `json:"fingerprint,omitempty"` // of the model that the collection must have; empty means any
+}
+
+// Explanation is the answer of a service to an ExplainRequest.
+type Explanation struct {
+	Collection  string `json:"collection"`
+	Fingerprint string `json:"fingerprint"`
+	Why
 }

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hashgrove/api"
 )
 
 // Client is a server and the right to use it. It is safe for concurrent use.
@@ -35,9 +37,12 @@ type Collection struct {
 	Fingerprint string
 }
 
-// Error is a request that the server refused.
+// Error is a request that the server refused. It is also the error of package api that its code names:
+//
+//	if errors.Is(err, api.ErrNotFound) { ... }
 type Error struct {
-	Status     int           `json:"status"` // of HTTP
+	Status     int           `json:"status"`         // of HTTP
+	Code       string        `json:"code,omitempty"` // of package api, where it has one
 	Message    string        `json:"message"`
 	RequestID  string        `json:"request_id"` // names the request in the server's logs
 	RetryAfter time.Duration `json:"-"`          // how long to wait before the next try, when the server said so
@@ -45,6 +50,14 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s (status %d, request %s)", e.Message, e.Status, e.RequestID)
+}
+
+// Unwrap returns the error of package api; nil where there is none.
+func (e *Error) Unwrap() error {
+	if e.Code == "" {
+		return nil
+	}
+	return &api.Error{Code: e.Code, Message: e.Message}
 }
 
 // Server is what the server is, and what requests with this token may do.

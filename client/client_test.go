@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"hashgrove"
+	"hashgrove/api"
 	"hashgrove/client"
 	"hashgrove/internal/store"
 	"hashgrove/server"
@@ -80,12 +81,20 @@ func Example() {
 
 	ctx := context.Background()
 	shop := (&client.Client{URL: address}).Collection("shop")
-	_, err = shop.Put(ctx, client.NewItem{ID: "new", Vector: []float32{0, 2, 0, 2}, Label: "sandals"})
+	_, err = shop.Put(ctx, api.NewItem{ID: "new", Vector: []float32{0, 2, 0, 2}, Label: "sandals"})
 	check(err)
-	found, err := shop.Search(ctx, client.SearchRequest{ID: "new", Options: client.Options{K: 3, Where: `label = "sandals"`}})
+	found, err := shop.Search(ctx, &api.Request{Query: api.Query{ID: "new"}, Options: api.Options{K: new(3), Where: `label = "sandals"`}})
 	check(err)
 	fmt.Println(len(found.Results[0].Hits), "of", found.Items, "items, the first at distance", found.Results[0].Hits[0].Distance)
 	// Output: 3 of 61 items, the first at distance 0
+}
+
+func queriesOf(x [][]float32) []api.Query {
+	list := make([]api.Query, len(x))
+	for i := range x {
+		list[i].Vector = x[i]
+	}
+	return list
 }
 
 func check(err error) {
@@ -124,22 +133,23 @@ func TestSearch(t *testing.T) {
 	}
 	codes, err := shop.EncodeVectors(ctx, x)
 	ok(t, err)
-	encoded, err := shop.Encode(ctx, client.EncodeRequest{Vectors: x, Margins: true})
+	encoded, err := shop.Encode(ctx, api.EncodeRequest{Vectors: x, Margins: true})
 	ok(t, err)
 	if len(codes) != 60 || len(encoded.Codes) != 60 || len(encoded.Margins[59]) != 16 {
 		t.Fatalf("%d, %d codes, margins %v", len(codes), len(encoded.Codes), encoded.Margins)
 	}
-	many, err := shop.SearchVectors(ctx, x, client.Options{K: 7, Fields: []string{"label"}})
+	many, err := shop.Search(ctx, &api.Request{Queries: queriesOf(x), Options: api.Options{K: new(7), Fields: []string{"label"}}})
 	ok(t, err)
 	for i := range x {
 		if hex.EncodeToString(codes[i]) != encoded.Codes[i] || many.Results[i].Code != encoded.Codes[i] {
 			t.Errorf("row %d: codes %x, %s, %s", i, codes[i], encoded.Codes[i], many.Results[i].Code)
 		}
-		for _, q := range []client.SearchRequest{
-			{Vector: x[i]}, {Code: encoded.Codes[i]}, {PackedCode: codes[i]}, {ID: client.Int(int64(i))}, {Queries: []client.Query{{Vector: x[i], Name: "n"}}},
+		for _, q := range []api.Request{
+			{Query: api.Query{Vector: x[i]}}, {Query: api.Query{Code: encoded.Codes[i]}}, {Query: api.Query{PackedCode: codes[i]}},
+			{Query: api.Query{ID: api.Int(int64(i))}}, {Queries: []api.Query{{Vector: x[i], Name: "n"}}},
 		} {
-			q.Options = client.Options{K: 7, Fields: []string{"label"}}
-			one, err := shop.Search(ctx, q)
+			q.Options = api.Options{K: new(7), Fields: []string{"label"}}
+			one, err := shop.Search(ctx, &q)
 			ok(t, err)
 			if !reflect.DeepEqual(one.Results[0].Hits, many.Results[i].Hits) {
 				t.Errorf("%+v: hits %v, want %v", q, one.Results[0].Hits, many.Results[i].Hits)
@@ -149,8 +159,9 @@ func TestSearch(t *testing.T) {
 			}
 		}
 	}
-	radius := 0
-	bare, err := shop.SearchVectors(ctx, x[:2], client.Options{Radius: &radius, Where: `label = "hats"`, Prefix: 8, Explain: true, Fields: []string{}})
+	bare, err := shop.Search(ctx, &api.Request{Queries: queriesOf(x[:2]), Options: api.Options{
+		Radius: new(0), Where: `label = "hats"`, Prefix: 8, Explain: true, Fields: []string{},
+	}})
 	ok(t, err)
 	for _, r := range bare.Results {
 		for _, h := range r.Hits {
@@ -162,15 +173,15 @@ func TestSearch(t *testing.T) {
 			t.Error("no plan")
 		}
 	}
-	ranked, err := shop.Search(ctx, client.SearchRequest{Vector: x[0], Options: client.Options{Rank: "margins", K: 1}})
+	ranked, err := shop.Search(ctx, &api.Request{Query: api.Query{Vector: x[0]}, Options: api.Options{Rank: "margins", K: new(1)}})
 	if err != nil || ranked.Rank != "margins" || len(ranked.Results[0].Hits) != 1 {
 		t.Errorf("%+v, %v", ranked, err)
 	}
-	again, err := shop.Search(ctx, client.SearchRequest{Vector: x[5], Options: client.Options{Rerank: "euclidean", Shortlist: 60, K: 2}})
-	if err != nil || again.Results[0].Hits[0].ID != "5" || again.Results[0].Hits[1].Score <= 0 {
+	again, err := shop.Search(ctx, &api.Request{Query: api.Query{Vector: x[5]}, Options: api.Options{Rerank: "euclidean", Shortlist: 60, K: new(2)}})
+	if err != nil || again.Results[0].Hits[0].ID != "5" || *again.Results[0].Hits[1].Score <= 0 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	why, err := shop.Explain(ctx, client.ExplainRequest{Query: client.Query{Vector: x[0]}, ID: "1"})
+	why, err := shop.Explain(ctx, api.ExplainRequest{Query: api.Query{Vector: x[0]}, ID: "1"})
 	if err != nil || len(why.Bits) != 16 || why.ID != "1" {
 		t.Errorf("%+v, %v", why, err)
 	}
@@ -184,7 +195,7 @@ func TestChanges(t *testing.T) {
 	ctx := t.Context()
 	x, _ := rows(60)
 	for i, want := range []bool{true, false} {
-		created, err := shop.Put(ctx, client.NewItem{
+		created, err := shop.Put(ctx, api.NewItem{
 			ID: "a/../b c?", Vector: x[0], Label: "boots", Tags: []string{"x", "y"}, Attributes: map[string]any{"price": 3.5, "maker": "Grove"},
 		})
 		if err != nil || created != want {
@@ -196,22 +207,22 @@ func TestChanges(t *testing.T) {
 	if it.Label != "boots" || it.Attributes["price"] != 3.5 || it.Attributes["maker"] != "Grove" || len(it.Tags) != 2 {
 		t.Errorf("%+v", it)
 	}
-	if n, err := shop.Patch(ctx, true, client.Details{ID: it.ID, Attributes: map[string]any{"price": 4}}, client.Details{ID: "none", Label: "x"}); n != 1 || err != nil {
+	if n, err := shop.Patch(ctx, true, api.Change{ID: it.ID, Attributes: map[string]any{"price": 4}}, api.Change{ID: "none", Label: new("x")}); n != 1 || err != nil {
 		t.Errorf("patched %d, %v", n, err)
 	}
 	if it, err = shop.Item(ctx, it.ID); err != nil || !reflect.DeepEqual(it.Attributes, map[string]any{"price": 4.0}) || it.Label != "boots" {
 		t.Errorf("%+v, %v", it, err)
 	}
-	if n, err := shop.PutMany(ctx, []client.NewItem{{ID: "100", Code: it.Code}, {ID: "101", PackedCode: []byte{1, 2}}}); n != 2 || err != nil {
+	if n, err := shop.PutMany(ctx, []api.NewItem{{ID: "100", Code: it.Code}, {ID: "101", PackedCode: []byte{1, 2}}}); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	_, err = shop.AddMany(ctx, []client.NewItem{{ID: "102", Code: it.Code}, {ID: "101", Code: it.Code}})
+	_, err = shop.AddMany(ctx, []api.NewItem{{ID: "102", Code: it.Code}, {ID: "101", Code: it.Code}})
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Status != http.StatusConflict || refused.RequestID == "" || !strings.Contains(err.Error(), "101") {
 		t.Errorf("%v", err)
 	}
 	n, err := shop.PutColumns(ctx, client.Columns{
-		IDs: []client.ID{"200", "201"}, Vectors: x[:2], Labels: []string{"l", ""}, Tags: [][]string{{"t"}, nil}, Attributes: []map[string]any{nil, {"a": 1}},
+		IDs: []api.ID{"200", "201"}, Vectors: x[:2], Labels: []string{"l", ""}, Tags: [][]string{{"t"}, nil}, Attributes: []map[string]any{nil, {"a": 1}},
 	})
 	if n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
@@ -235,7 +246,7 @@ func TestChanges(t *testing.T) {
 	if err != nil || len(facets.Labels) != 2 || facets.Items != 65 || len(facets.Attributes) != 2 {
 		t.Errorf("%+v, %v", facets, err)
 	}
-	would, err := shop.DeleteMany(ctx, client.DeleteRequest{Where: `label = "boots"`, DryRun: true})
+	would, err := shop.DeleteMany(ctx, api.DeleteRequest{Where: new(`label = "boots"`), DryRun: true})
 	if err != nil || would.Deleted != 21 || !would.DryRun || len(would.IDs) != 21 {
 		t.Errorf("%+v, %v", would, err)
 	}
@@ -271,7 +282,7 @@ func TestRefusals(t *testing.T) {
 		"no item":               {second(shop.Item(ctx, "none")), 404},
 		"a filter":              {second(shop.Items(ctx, "(", 0, "")), 400},
 		"another model":         {second((&client.Collection{Client: c, Name: "shop", Fingerprint: "0123456789abcdef"}).Describe(ctx)), 409},
-		"nothing to search":     {second(shop.Search(ctx, client.SearchRequest{})), 400},
+		"no such query":         {second(shop.Search(ctx, &api.Request{Query: api.Query{ID: "none"}})), 404},
 	} {
 		var e *client.Error
 		if !errors.As(x.err, &e) || e.Status != x.status || e.Message == "" || e.RequestID == "" {
@@ -281,8 +292,14 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s tells the token: %v", name, x.err)
 		}
 	}
-	if _, err := shop.SearchVectors(ctx, [][]float32{{1, 2}, {1}}, client.Options{}); err == nil {
-		t.Error("vectors of different lengths")
+	if _, err := shop.Search(ctx, &api.Request{}); !errors.Is(err, api.ErrInvalid) {
+		t.Errorf("nothing to search: %v", err)
+	}
+	if _, err := shop.Search(ctx, &api.Request{Queries: queriesOf([][]float32{{1, 2}, {1}})}); !errors.Is(err, api.ErrDimension) {
+		t.Errorf("vectors of different lengths: %v", err)
+	}
+	if _, err := shop.Item(ctx, "none"); !errors.Is(err, api.ErrNotFound) {
+		t.Errorf("no item: %v", err)
 	}
 	for _, answer := range []string{"", "<html>bad gateway", `{"error":5}`} {
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

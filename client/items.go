@@ -2,65 +2,17 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"hashgrove/api"
 )
-
-// ID is the id of an item. A text that spells an integer is that integer.
-type ID string
-
-// Int is the id of an integer.
-func Int(n int64) ID { return ID(strconv.FormatInt(n, 10)) }
-
-// MarshalJSON writes integers as numbers and other ids as texts.
-func (id ID) MarshalJSON() ([]byte, error) {
-	if n, err := strconv.ParseInt(string(id), 10, 64); err == nil && strconv.FormatInt(n, 10) == string(id) {
-		return []byte(id), nil
-	}
-	return json.Marshal(string(id))
-}
-
-// UnmarshalJSON reads a number or a text.
-func (id *ID) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(id))
-	}
-	n, err := strconv.ParseInt(string(b), 10, 64)
-	if err != nil {
-		return fmt.Errorf("the id %.40s is neither an integer nor a text", b)
-	}
-	*id = Int(n)
-	return nil
-}
-
-// Item is one thing that can be found.
-type Item struct {
-	ID         ID             `json:"id"`
-	Code       string         `json:"code"` // hexadecimal digits
-	Label      string         `json:"label,omitempty"`
-	Tags       []string       `json:"tags,omitempty"`
-	Attributes map[string]any `json:"attributes,omitempty"` // numbers are float64, texts are string
-}
-
-// NewItem is an item to write, with exactly one of Vector, Code, PackedCode and Picture.
-type NewItem struct {
-	ID         ID             `json:"id"`
-	Vector     []float32      `json:"vector,omitempty"`
-	Code       string         `json:"code,omitempty"`        // hexadecimal digits
-	PackedCode []byte         `json:"code_base64,omitempty"` // the bytes of a code
-	Picture    []byte         `json:"picture,omitempty"`     // a picture file; the model must take pictures
-	Label      string         `json:"label,omitempty"`
-	Tags       []string       `json:"tags,omitempty"`
-	Attributes map[string]any `json:"attributes,omitempty"` // numbers and texts
-}
 
 // Columns is many items to write by columns. Labels, Tags and Attributes are nil or as long as IDs.
 type Columns struct {
-	IDs        []ID
+	IDs        []api.ID
 	Vectors    [][]float32 // or
 	Codes      []string    // hexadecimal digits
 	Labels     []string
@@ -68,27 +20,10 @@ type Columns struct {
 	Attributes []map[string]any
 }
 
-// Details is what to change about an item: what is empty stays as it is.
-type Details struct {
-	ID         ID             `json:"id"`
-	Label      string         `json:"label,omitempty"`
-	Tags       []string       `json:"tags,omitempty"`
-	Attributes map[string]any `json:"attributes,omitempty"` // numbers and texts
-}
-
-// ItemsPage is some items, in the order of ids.
-type ItemsPage struct {
-	Collection  string `json:"collection"`
-	Fingerprint string `json:"fingerprint"`
-	Items       []Item `json:"items"`
-	Total       int    `json:"total"`          // that match, on all pages
-	Next        ID     `json:"next,omitempty"` // to ask for the next page with; empty on the last
-}
-
 // putManyRequest is the body that writes many items.
 type putManyRequest struct {
-	Items         []NewItem        `json:"items,omitempty"`
-	IDs           []ID             `json:"ids,omitempty"`
+	Items         []api.NewItem    `json:"items,omitempty"`
+	IDs           []api.ID         `json:"ids,omitempty"`
 	Vectors       [][]float32      `json:"vectors,omitempty"`
 	PackedVectors []byte           `json:"vectors_base64,omitempty"`
 	Codes         []string         `json:"codes,omitempty"`
@@ -101,26 +36,9 @@ type putManyRequest struct {
 
 // patchManyRequest is the body that changes details of many items.
 type patchManyRequest struct {
-	Items       []Details `json:"items"`
-	Replace     bool      `json:"replace,omitempty"`
-	Fingerprint string    `json:"fingerprint,omitempty"`
-}
-
-// DeleteRequest is what to delete: either ids or what a filter matches.
-type DeleteRequest struct {
-	IDs         []ID   `json:"ids,omitempty"`
-	Where       string `json:"where,omitempty"`
-	DryRun      bool   `json:"dry_run,omitempty"`     // only say what would be deleted
-	Fingerprint string `json:"fingerprint,omitempty"` // as in Collection
-}
-
-// Deleted is what was deleted, or would be.
-type Deleted struct {
-	Collection  string `json:"collection"`
-	Fingerprint string `json:"fingerprint"`
-	Deleted     int    `json:"deleted"`
-	DryRun      bool   `json:"dry_run"`
-	IDs         []ID   `json:"ids"` // the first 100
+	Items       []api.Change `json:"items"`
+	Replace     bool         `json:"replace,omitempty"`
+	Fingerprint string       `json:"fingerprint,omitempty"`
 }
 
 // changes is what the answers to writes say, each some of it.
@@ -132,12 +50,12 @@ type changes struct {
 	Deleted int  `json:"deleted"`
 }
 
-func itemPath(id ID) string { return "/items/" + url.PathEscape(string(id)) }
+func itemPath(id api.ID) string { return "/items/" + url.PathEscape(string(id)) }
 
 // Item returns one item.
-func (c *Collection) Item(ctx context.Context, id ID) (*Item, error) {
+func (c *Collection) Item(ctx context.Context, id api.ID) (*api.Item, error) {
 	a, err := ask[struct {
-		Item Item `json:"item"`
+		Item api.Item `json:"item"`
 	}](ctx, c.Client, c.request(http.MethodGet, itemPath(id)))
 	if err != nil {
 		return nil, err
@@ -147,7 +65,7 @@ func (c *Collection) Item(ctx context.Context, id ID) (*Item, error) {
 
 // Items returns a page of the items that a filter lets through: at most limit of them, and only those after an id. An
 // empty filter means all, 0 the default of the server, and an empty id the first page.
-func (c *Collection) Items(ctx context.Context, where string, limit int, after ID) (*ItemsPage, error) {
+func (c *Collection) Items(ctx context.Context, where string, limit int, after api.ID) (*api.ItemsPage, error) {
 	r := c.request(http.MethodGet, "/items")
 	r.query = url.Values{}
 	for name, text := range map[string]string{"where": where, "after": string(after)} {
@@ -158,16 +76,16 @@ func (c *Collection) Items(ctx context.Context, where string, limit int, after I
 	if limit != 0 {
 		r.query.Set("limit", strconv.Itoa(limit))
 	}
-	return ask[ItemsPage](ctx, c.Client, r)
+	return ask[api.ItemsPage](ctx, c.Client, r)
 }
 
 // AllItems goes through all items that a filter lets through, page by page.
-func (c *Collection) AllItems(ctx context.Context, where string) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
-		for after, first := ID(""), true; first || after != ""; first = false {
+func (c *Collection) AllItems(ctx context.Context, where string) iter.Seq2[api.Item, error] {
+	return func(yield func(api.Item, error) bool) {
+		for after, first := api.ID(""), true; first || after != ""; first = false {
 			page, err := c.Items(ctx, where, 0, after)
 			if err != nil {
-				yield(Item{}, err)
+				yield(api.Item{}, err)
 				return
 			}
 			for _, it := range page.Items {
@@ -182,7 +100,7 @@ func (c *Collection) AllItems(ctx context.Context, where string) iter.Seq2[Item,
 
 // Put writes one item and tells whether there was none with this id before. What is there already and does not come
 // again, of label, tags and attributes, stays. It returns when the item is on disk.
-func (c *Collection) Put(ctx context.Context, it NewItem) (created bool, err error) {
+func (c *Collection) Put(ctx context.Context, it api.NewItem) (created bool, err error) {
 	a, err := askWith[changes](ctx, c.Client, c.request(http.MethodPut, itemPath(it.ID)), it)
 	if err != nil {
 		return false, err
@@ -192,12 +110,12 @@ func (c *Collection) Put(ctx context.Context, it NewItem) (created bool, err err
 
 // PutMany writes items, all or none, and replaces those that are there. It returns how many were written when they are
 // on disk.
-func (c *Collection) PutMany(ctx context.Context, items []NewItem) (int, error) {
+func (c *Collection) PutMany(ctx context.Context, items []api.NewItem) (int, error) {
 	return c.putMany(ctx, putManyRequest{Items: items})
 }
 
 // AddMany writes items, all or none: it is an error (409) when one of the ids is there already.
-func (c *Collection) AddMany(ctx context.Context, items []NewItem) (int, error) {
+func (c *Collection) AddMany(ctx context.Context, items []api.NewItem) (int, error) {
 	return c.putMany(ctx, putManyRequest{Items: items, Mode: "add"})
 }
 
@@ -222,7 +140,7 @@ func (c *Collection) putMany(ctx context.Context, r putManyRequest) (int, error)
 
 // Patch changes label, tags and attributes of items without their codes, and returns how many there are; ids that are
 // not there are left out. With replace, the attributes of an item are all that it has then.
-func (c *Collection) Patch(ctx context.Context, replace bool, items ...Details) (int, error) {
+func (c *Collection) Patch(ctx context.Context, replace bool, items ...api.Change) (int, error) {
 	r := c.request(http.MethodPatch, "/items")
 	a, err := askWith[changes](ctx, c.Client, r, patchManyRequest{Items: items, Replace: replace})
 	if err != nil {
@@ -232,8 +150,8 @@ func (c *Collection) Patch(ctx context.Context, replace bool, items ...Details) 
 }
 
 // Delete deletes items by id and returns how many were there.
-func (c *Collection) Delete(ctx context.Context, ids ...ID) (int, error) {
-	a, err := c.DeleteMany(ctx, DeleteRequest{IDs: ids})
+func (c *Collection) Delete(ctx context.Context, ids ...api.ID) (int, error) {
+	a, err := c.DeleteMany(ctx, api.DeleteRequest{IDs: ids})
 	if err != nil {
 		return 0, err
 	}
@@ -241,12 +159,12 @@ func (c *Collection) Delete(ctx context.Context, ids ...ID) (int, error) {
 }
 
 // DeleteMany deletes items by id or by filter, or says which it would delete.
-func (c *Collection) DeleteMany(ctx context.Context, r DeleteRequest) (*Deleted, error) {
-	return askWith[Deleted](ctx, c.Client, c.request(http.MethodPost, "/delete"), r)
+func (c *Collection) DeleteMany(ctx context.Context, r api.DeleteRequest) (*api.Deleted, error) {
+	return askWith[api.Deleted](ctx, c.Client, c.request(http.MethodPost, "/delete"), r)
 }
 
 // Vector returns the vector of an item, where the server knows it.
-func (c *Collection) Vector(ctx context.Context, id ID) ([]float32, error) {
+func (c *Collection) Vector(ctx context.Context, id api.ID) ([]float32, error) {
 	a, err := ask[struct {
 		Vector []float32 `json:"vector"`
 	}](ctx, c.Client, c.request(http.MethodGet, "/vector/"+url.PathEscape(string(id))))

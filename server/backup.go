@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"hashgrove/internal/search"
 )
 
 // backup sends a copy of the index as it is now, which is an index file. Writes go on meanwhile.
@@ -51,7 +53,7 @@ func (s *Server) reload(w http.ResponseWriter, r *http.Request, c *collection) e
 		}
 		release()
 	}
-	if err := accept(c.open().fingerprint(), request.Fingerprint); err != nil {
+	if err := search.Accept(c.open().fingerprint(), request.Fingerprint); err != nil {
 		return err
 	}
 	if err := s.reopen(r.Context(), c); err != nil {
@@ -84,7 +86,7 @@ func (s *Server) vector(w http.ResponseWriter, r *http.Request, c *collection) e
 	if err != nil {
 		return err
 	}
-	x := c.vectors.vector(id)
+	x := c.vectors.Vector(id)
 	if x == nil {
 		return problem(http.StatusNotFound, "the vector of the item %.80q is not known", id)
 	}

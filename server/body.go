@@ -16,10 +16,11 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/api"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
-	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
 
@@ -116,7 +117,7 @@ func (s *Server) readAbout(
 	if release, err = s.readJSON(w, r, v); err != nil {
 		return nil, err
 	}
-	if err := accept(c.open().fingerprint(), *expected); err != nil {
+	if err := search.Accept(c.open().fingerprint(), *expected); err != nil {
 		release()
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func checkShape(b []byte, most int) error {
 // rows reads a body of vectors: float32 in little-endian order, a NumPy array, or a picture.
 func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (vectors.Matrix, func(), error) {
 	if m == nil {
-		return vectors.Matrix{}, nil, errNoModel
+		return vectors.Matrix{}, nil, search.ErrNoModel
 	}
 	b, release, err := s.body(w, r)
 	if err != nil {
@@ -227,7 +228,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (v
 		}
 	case strings.HasPrefix(k, "image/"):
 		x.Rows = 1
-		x.Data, err = s.pictureVector(m, b)
+		x.Data, err = search.PictureVector(m, b, s.limits.Pixels)
 		x.Cols = len(x.Data)
 	default:
 		err = problem(http.StatusUnsupportedMediaType, "send %s, %s, %s or a picture (image/jpeg, image/png, ...)",
@@ -277,28 +278,6 @@ func npyRows(ctx context.Context, b []byte, missing bool) (vectors.Matrix, error
 	}
 	return x, nil
 }
-
-// pictureVector is the vector of an encoded picture.
-func (s *Server) pictureVector(m *model.Model, b []byte) ([]float32, error) {
-	if m == nil {
-		return nil, errNoModel
-	}
-	if m.Pictures == nil {
-		return nil, bad("the model of this collection takes vectors, not pictures")
-	}
-	row, err := gallery.Row(*m.Pictures, b, s.limits.Pixels)
-	if err != nil {
-		return nil, bad("the picture %v", err)
-	}
-	x, err := m.PixelVector(row)
-	if err != nil {
-		return nil, bad("the picture: %v", err)
-	}
-	return x, nil
-}
-
-// errNoModel refuses what only a model can do.
-var errNoModel = bad("the collection holds no model to encode with: search by code or by id")
 
 // parameters reads the parameters of an address.
 type parameters struct {
@@ -372,5 +351,5 @@ func pathID(r *http.Request) (index.ID, error) {
 
 // noItem is the error about an id.
 func noItem(id fmt.Stringer) error {
-	return problem(http.StatusNotFound, "no item has the id %.80q", id.String())
+	return api.Errorf(api.ErrNotFound, "no item has the id %.100q", id.String())
 }

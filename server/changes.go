@@ -3,16 +3,10 @@ package server
 import (
 	"net/http"
 
+	"hashgrove/api"
 	"hashgrove/internal/index"
+	"hashgrove/internal/search"
 )
-
-// details is what to change about an item.
-type details struct {
-	ID         *index.ID              `json:"id,omitempty"`
-	Label      string                 `json:"label,omitempty"`
-	Tags       []string               `json:"tags,omitempty"`
-	Attributes map[string]index.Value `json:"attributes,omitempty"`
-}
 
 // updated is the answer to a change of details.
 type updated struct {
@@ -28,7 +22,7 @@ func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection
 		return err
 	}
 	var request struct {
-		details
+		api.Change
 		Replace     bool   `json:"replace,omitempty"`
 		Fingerprint string `json:"fingerprint,omitempty"`
 	}
@@ -37,11 +31,11 @@ func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection
 		return err
 	}
 	defer release()
-	if request.ID != nil && *request.ID != id {
+	if request.ID != "" && string(request.ID) != id.String() {
 		return bad("the address names the id %.80q and the request %.80q", id, request.ID)
 	}
-	request.ID = &id
-	n, err := s.patch(r, c, []details{request.details}, request.Replace)
+	request.ID = api.ID(id.String())
+	n, err := s.patch(r, c, []api.Change{request.Change}, request.Replace)
 	if err != nil {
 		return err
 	}
@@ -55,9 +49,9 @@ func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection
 // patchItems changes label, tags and attributes of many items.
 func (s *Server) patchItems(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request struct {
-		Items       []details `json:"items"`
-		Replace     bool      `json:"replace,omitempty"`
-		Fingerprint string    `json:"fingerprint,omitempty"`
+		Items       []api.Change `json:"items"`
+		Replace     bool         `json:"replace,omitempty"`
+		Fingerprint string       `json:"fingerprint,omitempty"`
 	}
 	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
 	if err != nil {
@@ -79,27 +73,12 @@ func (s *Server) patchItems(w http.ResponseWriter, r *http.Request, c *collectio
 	return nil
 }
 
-func (s *Server) patch(r *http.Request, c *collection, list []details, replace bool) (int, error) {
-	b := &index.Batch{}
-	for i, d := range list {
-		if d.ID == nil {
-			return 0, inItem(i, bad("it has no id"))
-		}
-		b.IDs, b.Labels = append(b.IDs, *d.ID), append(b.Labels, d.Label)
-		b.Tags, b.Attributes = append(b.Tags, d.Tags), append(b.Attributes, d.Attributes)
-	}
-	if err := b.CheckDetails(); err != nil {
-		return 0, bad("%v", err)
+func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replace bool) (int, error) {
+	b, err := search.Changes(list)
+	if err != nil {
+		return 0, err
 	}
 	return c.write("patch", func(o *opened) (int, error) { return o.store.Update(r.Context(), b, replace) })
-}
-
-// deleted is the answer to a deletion.
-type deleted struct {
-	about
-	Deleted int        `json:"deleted"`
-	DryRun  bool       `json:"dry_run"`
-	IDs     []index.ID `json:"ids"` // the first ones
 }
 
 // shownIDs is the number of ids that an answer to a deletion has.
@@ -117,18 +96,13 @@ func (s *Server) deleteItem(w http.ResponseWriter, r *http.Request, c *collectio
 	if n == 0 {
 		return noItem(id)
 	}
-	writeJSON(w, http.StatusOK, deleted{c.about(), n, false, []index.ID{id}})
+	writeJSON(w, http.StatusOK, c.deleted(n, false, id))
 	return nil
 }
 
 // deleteItems removes items by id or by filter, or says which it would.
 func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collection) error {
-	var request struct {
-		IDs         []index.ID `json:"ids,omitempty"`
-		Where       *string    `json:"where,omitempty"`
-		DryRun      bool       `json:"dry_run,omitempty"`
-		Fingerprint string     `json:"fingerprint,omitempty"`
-	}
+	var request api.DeleteRequest
 	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
 	if err != nil {
 		return err
@@ -141,7 +115,11 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 		return problem(http.StatusRequestEntityTooLarge, "%d ids in one request, and at most %d are allowed",
 			len(request.IDs), s.limits.Batch)
 	}
-	f := index.IDs(request.IDs...)
+	ids, err := parseIDs(request.IDs)
+	if err != nil {
+		return err
+	}
+	f := index.IDs(ids...)
 	if request.Where != nil {
 		if *request.Where == "" {
 			return bad("an empty filter would delete everything: to do that, use has id")
@@ -150,19 +128,19 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 			return err
 		}
 	}
-	a := deleted{about: c.about(), DryRun: request.DryRun, IDs: []index.ID{}}
 	x := c.open().snapshot()
 	matches, err := x.Matches(f)
 	if err != nil {
 		return err
 	}
+	a := c.deleted(0, request.DryRun)
 	for _, h := range matches[:min(len(matches), shownIDs)] {
-		a.IDs = append(a.IDs, h.ID)
+		a.IDs = append(a.IDs, api.ID(h.ID.String()))
 	}
 	if a.Deleted = len(matches); !request.DryRun {
 		a.Deleted, err = c.write("delete", func(o *opened) (int, error) {
 			if request.Where == nil {
-				return o.store.Delete(r.Context(), request.IDs...)
+				return o.store.Delete(r.Context(), ids...)
 			}
 			return o.store.DeleteWhere(r.Context(), f)
 		})
@@ -172,4 +150,28 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 	}
 	writeJSON(w, http.StatusOK, a)
 	return nil
+}
+
+// deleted is the answer to a deletion.
+func (c *collection) deleted(n int, dryRun bool, ids ...index.ID) api.Deleted {
+	about := c.about()
+	a := api.Deleted{
+		Collection: about.Collection, Fingerprint: about.Fingerprint, Deleted: n, DryRun: dryRun, IDs: []api.ID{},
+	}
+	for _, id := range ids {
+		a.IDs = append(a.IDs, api.ID(id.String()))
+	}
+	return a
+}
+
+// parseIDs reads ids of a request.
+func parseIDs(texts []api.ID) (ids []index.ID, err error) {
+	for _, text := range texts {
+		id, err := index.ParseID(string(text))
+		if err != nil {
+			return nil, bad("%v", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }

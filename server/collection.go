@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
 
@@ -24,11 +24,11 @@ type collection struct {
 	name    string
 	options CollectionOptions
 	current atomic.Pointer[opened]
-	vectors *vectorTable // nil when no vectors are known
-	album   *album       // nil when there are no pictures
-	reload  sync.Mutex   // held while the file is opened again
-	recent  recentWrites //
-	made    derived      // what is computed from the items now and then
+	vectors *search.Table // nil when no vectors are known
+	album   *album        // nil when there are no pictures
+	reload  sync.Mutex    // held while the file is opened again
+	recent  recentWrites  //
+	made    derived       // what is computed from the items now and then
 	atlas   study[drawnMap]
 	quality study[judged]
 	changed atomic.Int64 // items that were put, changed or deleted since the service began
@@ -208,14 +208,4 @@ func (r *recentWrites) latest() []recentWrite {
 		list = append(list, r.list[i])
 	}
 	return list
-}
-
-// accept refuses a request that expects another model; "" expects none.
-func accept(f hamming.Fingerprint, expected string) error {
-	expected = strings.ToLower(expected)
-	if expected == "" || expected == f.String() || expected == f.Full() {
-		return nil
-	}
-	return problem(http.StatusConflict, "the request expects codes of model %.64q, and the collection has those of %v",
-		expected, f)
 }

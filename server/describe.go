@@ -6,6 +6,7 @@ import (
 
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
+	"hashgrove/internal/search"
 )
 
 // serverAnswer is what a client should know before it asks.
@@ -199,9 +200,16 @@ func (s *Server) describeModel(w http.ResponseWriter, _ *http.Request, c *collec
 		}
 		for _, t := range tests[:min(len(tests), shownColumns)] {
 			a.Importance = append(a.Importance,
-				importance{t.Column, columnName(m, t.Column), t.Tests, float64(t.Tests) / float64(all)})
+				importance{t.Column, search.ColumnName(m, t.Column), t.Tests, float64(t.Tests) / float64(all)})
 		}
 	}
 	writeJSON(w, http.StatusOK, a)
 	return nil
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -7,25 +7,12 @@ import (
 	"net/http"
 	"strings"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
+	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
-
-type encodeRequest struct {
-	Vectors     [][]float32 `json:"vectors,omitempty"`
-	Pictures    [][]byte    `json:"pictures,omitempty"`
-	Margins     bool        `json:"margins,omitempty"`
-	Fingerprint string      `json:"fingerprint,omitempty"`
-}
-
-type encodeAnswer struct {
-	Collection  string      `json:"collection"`
-	Fingerprint string      `json:"fingerprint"`
-	Bits        int         `json:"bits"`
-	Codes       []string    `json:"codes"`
-	Margins     [][]float32 `json:"margins,omitempty"`
-}
 
 // encode turns vectors or pictures into codes.
 func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) error {
@@ -37,16 +24,16 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 	var x vectors.Matrix
 	var margins bool
 	if kind(r) == kindJSON {
-		var request encodeRequest
+		var request api.EncodeRequest
 		release, err := s.readJSON(w, r, &request)
 		if err != nil {
 			return err
 		}
 		defer release()
 		if margins = request.Margins; m == nil {
-			return errNoModel
+			return search.ErrNoModel
 		}
-		if err := accept(m.Fingerprint(), request.Fingerprint); err != nil {
+		if err := search.Accept(m.Fingerprint(), request.Fingerprint); err != nil {
 			return err
 		}
 		if x, err = s.encodeRows(m, &request); err != nil {
@@ -71,7 +58,7 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 		return err
 	}
 	defer s.gate.leave()
-	codes, err := m.Encode(r.Context(), x, s.threadsFor(x.Rows))
+	codes, err := m.Encode(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 	if err != nil {
 		return bad("%v", err)
 	}
@@ -79,14 +66,14 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 		writeBody(w, http.StatusOK, form, packCodes(codes, form))
 		return nil
 	}
-	a := encodeAnswer{
+	a := api.EncodeAnswer{
 		Collection: c.name, Fingerprint: m.Fingerprint().String(), Bits: codes.Bits, Codes: make([]string, codes.Len()),
 	}
 	for i := range a.Codes {
 		a.Codes[i] = hex.EncodeToString(codes.AppendBytes(nil, i))
 	}
 	if margins {
-		all, err := m.Margins(r.Context(), x, s.threadsFor(x.Rows))
+		all, err := m.Margins(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 		if err != nil {
 			return bad("%v", err)
 		}
@@ -99,7 +86,7 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 }
 
 // encodeRows is the rows of a JSON request.
-func (s *Server) encodeRows(m *model.Model, r *encodeRequest) (vectors.Matrix, error) {
+func (s *Server) encodeRows(m *model.Model, r *api.EncodeRequest) (vectors.Matrix, error) {
 	rows := len(r.Vectors) + len(r.Pictures)
 	switch {
 	case len(r.Vectors) > 0 && len(r.Pictures) > 0:
@@ -111,7 +98,7 @@ func (s *Server) encodeRows(m *model.Model, r *encodeRequest) (vectors.Matrix, e
 			"%d rows in one request, and at most %d are allowed", rows, s.limits.Batch)
 	}
 	for _, b := range r.Pictures {
-		v, err := s.pictureVector(m, b)
+		v, err := search.PictureVector(m, b, s.limits.Pixels)
 		if err != nil {
 			return vectors.Matrix{}, err
 		}

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"syscall"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/index"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
 
@@ -22,6 +23,7 @@ type failure struct {
 	status int
 	text   string
 	header http.Header
+	code   string // of package api; empty where it has none
 }
 
 func (f *failure) Error() string { return f.text }
@@ -41,8 +43,19 @@ type errorAnswer struct {
 
 type errorText struct {
 	Status    int    `json:"status"`
+	Code      string `json:"code,omitempty"` // of package api
 	Message   string `json:"message"`
 	RequestID string `json:"request_id"`
+}
+
+// statusOf is the status of answers by the code of an error of package api.
+var statusOf = map[string]int{
+	api.ErrInvalid.Code: http.StatusBadRequest, api.ErrUnsupported.Code: http.StatusBadRequest,
+	api.ErrFilter.Code: http.StatusBadRequest, api.ErrNoModel.Code: http.StatusBadRequest,
+	api.ErrDimension.Code: http.StatusBadRequest, api.ErrNoVector.Code: http.StatusBadRequest,
+	 api.ErrNotFound.Code: http.StatusNotFound,
+	api.ErrExists.Code: http.StatusConflict, api.ErrOtherModel.Code: http.StatusConflict,
+	api.ErrTooLarge.Code: http.StatusRequestEntityTooLarge,
 }
 
 // longestMessage is the most bytes of a message in answers and in the log.
@@ -59,20 +72,21 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		text = strings.ToValidUTF8(text[:longestMessage], "") + "..."
 	}
 	noteError(w, text)
-	writeJSON(w, a.status, errorAnswer{errorText{a.status, text, requestID(w)}})
+	writeJSON(w, a.status, errorAnswer{errorText{a.status, a.code, text, requestID(w)}})
 }
 
 // failureOf finds the status of an error.
 func (s *Server) failureOf(r *http.Request, err error) *failure {
-	f, filter, large := new(failure), new(index.FilterError), new(http.MaxBytesError)
+	f, large, refused := new(failure), new(http.MaxBytesError), new(api.Error)
 	var timeout net.Error
+	err = search.Coded(err)
 	status := http.StatusInternalServerError
 	later := http.Header{"Retry-After": {"1"}}
 	switch {
 	case errors.As(err, &f):
-		return f
-	case errors.As(err, &filter):
-		status = http.StatusBadRequest
+		return &failure{status: f.status, text: err.Error(), header: f.header}
+	case errors.As(err, &refused) && statusOf[refused.Code] != 0:
+		return &failure{status: statusOf[refused.Code], text: err.Error(), code: refused.Code}
 	case errors.As(err, &large):
 		return &failure{status: http.StatusRequestEntityTooLarge,
 			text: fmt.Sprintf("the request is larger than the %d bytes that are allowed", large.Limit)}
@@ -100,7 +114,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil { // a number that JSON has no digits for
 		status = http.StatusInternalServerError
-		b, _ = json.Marshal(errorAnswer{errorText{status, "the answer cannot be written: " + err.Error(), requestID(w)}})
+		b, _ = json.Marshal(errorAnswer{errorText{status, "", "the answer cannot be written: " + err.Error(), requestID(w)}})
 	}
 	writeBody(w, status, "application/json", append(b, '\n'))
 }

@@ -2,28 +2,15 @@ package server
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"slices"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
-
-// itemAnswer is an item as answers have it.
-type itemAnswer struct {
-	ID         index.ID               `json:"id"`
-	Code       string                 `json:"code"`
-	Label      string                 `json:"label,omitempty"`
-	Tags       []string               `json:"tags,omitempty"`
-	Attributes map[string]index.Value `json:"attributes,omitempty"`
-}
-
-func answerItem(it index.Item, bits int) itemAnswer {
-	codes := hamming.Codes{Bits: bits, Words: len(it.Code), Data: it.Code}
-	return itemAnswer{it.ID, hex.EncodeToString(codes.AppendBytes(nil, 0)), it.Label, it.Tags, it.Attributes}
-}
 
 // about is what every answer about a collection begins with.
 type about struct {
@@ -45,8 +32,8 @@ func (s *Server) getItem(w http.ResponseWriter, r *http.Request, c *collection) 
 	}
 	writeJSON(w, http.StatusOK, struct {
 		about
-		Item itemAnswer `json:"item"`
-	}{c.about(), answerItem(it, x.Bits())})
+		Item api.Item `json:"item"`
+	}{c.about(), search.Item(it, x.Bits())})
 	return nil
 }
 
@@ -89,18 +76,15 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		}
 		matches = matches[at:]
 	}
-	a := struct {
-		about
-		Items []itemAnswer `json:"items"`
-		Total int          `json:"total"`
-		Next  *index.ID    `json:"next,omitempty"`
-	}{about: c.about(), Items: []itemAnswer{}, Total: total}
+	a := api.ItemsPage{
+		Collection: c.name, Fingerprint: x.Fingerprint().String(), Items: []api.Item{}, Total: total,
+	}
 	if len(matches) > limit {
 		matches = matches[:limit]
-		a.Next = &matches[limit-1].ID
+		a.Next = api.ID(matches[limit-1].ID.String())
 	}
 	for _, h := range matches {
-		a.Items = append(a.Items, answerItem(x.Item(h), x.Bits()))
+		a.Items = append(a.Items, search.Item(x.Item(h), x.Bits()))
 	}
 	writeJSON(w, http.StatusOK, a)
 	return nil
@@ -111,7 +95,7 @@ type newItem struct {
 	ID         *index.ID              `json:"id,omitempty"`
 	Vector     []float32              `json:"vector,omitempty"`
 	Code       string                 `json:"code,omitempty"`
-	CodeBase64 string                 `json:"code_base64,omitempty"`
+	CodeBase64 []byte                 `json:"code_base64,omitempty"`
 	Picture    []byte                 `json:"picture,omitempty"`
 	Label      string                 `json:"label,omitempty"`
 	Tags       []string               `json:"tags,omitempty"`
@@ -163,7 +147,7 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 	it.ID = &id
 	created := false
 	_, err = c.write("put", func(o *opened) (int, error) {
-		if err := accept(o.fingerprint(), request.Fingerprint); err != nil {
+		if err := search.Accept(o.fingerprint(), request.Fingerprint); err != nil {
 			return 0, err
 		}
 		b, err := s.batch(r, o, &itemsRequest{Items: []newItem{it}})
@@ -193,7 +177,7 @@ func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection)
 		return bad("mode = %.40q: choose upsert or add", request.Mode)
 	}
 	n, err := c.write("put", func(o *opened) (int, error) {
-		if err := accept(o.fingerprint(), request.Fingerprint); err != nil {
+		if err := search.Accept(o.fingerprint(), request.Fingerprint); err != nil {
 			return 0, err
 		}
 		b, err := s.batch(r, o, &request)
@@ -253,9 +237,11 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 			return nil, inItem(i, err)
 		}
 		if vector == nil {
-			if codes[i], err = readCode(list[i].Code, list[i].CodeBase64, bits); err != nil {
+			one := hamming.NewCodes(1, bits)
+			if err := search.SetCode(one, 0, list[i].Code, list[i].CodeBase64); err != nil {
 				return nil, inItem(i, err)
 			}
+			codes[i] = one.Data
 			continue
 		}
 		if x.Rows > 0 && len(vector) != x.Cols {
@@ -266,7 +252,7 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 		rows[i] = x.Rows
 	}
 	if x.Rows > 0 {
-		made, err := o.model.Encode(r.Context(), x, s.threadsFor(x.Rows))
+		made, err := o.model.Encode(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 		if err != nil {
 			return nil, bad("%v", err)
 		}
@@ -291,7 +277,7 @@ func inItem(i int, err error) error { return bad("item %d: %v", i, err) }
 // packedRows is vectors in base64.
 func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
 	if o.model == nil {
-		return vectors.Matrix{}, errNoModel
+		return vectors.Matrix{}, search.ErrNoModel
 	}
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -307,7 +293,7 @@ func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
 // itemVector is the vector of an item, or nil where it has a code.
 func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	given := 0
-	for _, is := range []bool{it.Vector != nil, it.Code != "", it.CodeBase64 != "", it.Picture != nil} {
+	for _, is := range []bool{it.Vector != nil, it.Code != "", it.CodeBase64 != nil, it.Picture != nil} {
 		if is {
 			given++
 		}
@@ -318,9 +304,9 @@ func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	case given != 1:
 		return nil, bad("an item needs one of vector, code, code_base64 and picture, and has %d of them", given)
 	case it.Picture != nil:
-		return s.pictureVector(o.model, it.Picture)
+		return search.PictureVector(o.model, it.Picture, s.limits.Pixels)
 	case it.Vector != nil && o.model == nil:
-		return nil, errNoModel
+		return nil, search.ErrNoModel
 	}
 	return it.Vector, nil
 }

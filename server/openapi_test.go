@@ -289,7 +289,7 @@ func (c *checked) askToFail(t *testing.T) {
 	for _, body := range []string{
 		`{}`, `{"id":1,"code":"0f00000000000000"}`, `{"vector":[1,2]}`, `{"vector":[1,2,3,"4"]}`, `{"code":"0f"}`, `{"id":1,"k":1001}`,
 		`{"id":1,"k":-1}`, `{"id":1,"radius":-1}`, `{"id":1,"prefix":65}`, `{"id":1,"queries":[{"id":2}]}`, `{"queries":[{"id":1},{}]}`,
-		`{"code":"0f00000000000000","rank":"margins"}`, `{"id":1,"rerank":"cosine","rank":"margins"}`, `{"picture":"AAAA"}`,
+		`{"code":"0f00000000000000","rank":"margins"}`, `{"picture":"AAAA"}`,
 		`{"id":1,"fields":["id"]}`, `{"id":{}}`, `{"id":1.5}`, `{"id":1,"where":5}`,
 	} {
 		c.ask(t, 400, "POST", shop+"/search", body)

@@ -74,7 +74,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string) {
 	a, ok := assets()[name]
 	if !ok || name == "index.html" && r.URL.Path != "/" {
 		writeJSON(w, http.StatusNotFound,
-			errorAnswer{errorText{http.StatusNotFound, "the page has no such file", requestID(w)}})
+			errorAnswer{errorText{http.StatusNotFound, "", "the page has no such file", requestID(w)}})
 		return
 	}
 	h := w.Header()

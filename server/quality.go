@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"hashgrove/internal/model"
+	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
 
@@ -56,7 +57,7 @@ const hashedRows = 200_000
 
 // qualityNote says which items were measured: the model was learned from some of them, and their codes flatter it. The
 // vectors of the items tell how many, where they are known.
-func qualityNote(m *model.Model, t *vectorTable) string {
+func qualityNote(m *model.Model, t *search.Table) string {
 	const flatter = "A model gives items that it was learned from cleaner codes than new ones. "
 	if m == nil {
 		return flatter + "The collection holds no model, so nothing says which items those are."
@@ -67,7 +68,7 @@ func qualityNote(m *model.Model, t *vectorTable) string {
 	}
 	if t != nil {
 		var hashes []uint64
-		rows := t.rows
+		rows := t.Rows
 		rows.Rows = min(rows.Rows, hashedRows)
 		vectors.HashRows(rows, func(_ int, h vectors.RowHash) { hashes = append(hashes, h.Short()) })
 		if share, seen := m.Info.Sketch.Share(hashes); seen > 0 {

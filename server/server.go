@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"hashgrove/internal/model"
+	"hashgrove/internal/search"
 )
 
 // Options say what is served, to whom, and within which limits.
@@ -173,9 +174,9 @@ func (s *Server) inCollection(h collectionHandler) handler {
 		}
 		f := c.open().fingerprint()
 		w.Header()["Hashgrove-Fingerprint"] = []string{f.String()}
-		err = accept(f, r.Header.Get("Hashgrove-Fingerprint"))
+		err = search.Accept(f, r.Header.Get("Hashgrove-Fingerprint"))
 		if err == nil && r.URL.RawQuery != "" {
-			err = accept(f, r.URL.Query().Get("fingerprint"))
+			err = search.Accept(f, r.URL.Query().Get("fingerprint"))
 		}
 		if err != nil {
 			return err

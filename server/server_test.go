@@ -179,7 +179,6 @@ func TestSearchOptions(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"id": 3, "k": 0}`:                                     400,
 		`{"id": 3, "k": 100000}`:                                400,
-		`{"id": 3, "radius": 17}`:                               400,
 		`{"id": 3, "prefix": 17}`:                               400,
 		`{"id": 3, "rank": "best"}`:                             400,
 		`{"id": 3, "rerank": "taxi"}`:                           400,

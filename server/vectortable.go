@@ -2,39 +2,21 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
-	"hashgrove/internal/vectors"
+	"hashgrove/internal/search"
 )
 
-// vectorTable is the vectors of the items, in memory, as the model sees them.
-type vectorTable struct {
-	rows vectors.Matrix
-	at   map[index.ID]int
-}
-
-// vector is that of an item, or nil where it is not known.
-func (t *vectorTable) vector(id index.ID) []float32 {
-	if t == nil {
-		return nil
-	}
-	row, ok := t.at[id]
-	if !ok {
-		return nil
-	}
-	return t.rows.Row(row)
-}
-
 // readVectors reads vectors, or pictures whose vectors the model makes, and keeps those of the items.
-func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*vectorTable, error) {
+func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*search.Table, error) {
 	m := o.model
 	if m == nil {
-		return nil, errNoModel
+		return nil, search.ErrNoModel
 	}
 	known := &dataset.Columns{Vector: m.Info.Features, Label: m.Info.Label, Tags: m.Info.Tags}
 	if m.Info.Vector != "" {
@@ -51,31 +33,13 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*ve
 	if err != nil {
 		return nil, err
 	}
-	x := o.snapshot()
-	t := &vectorTable{rows: vectors.Matrix{Cols: src.Dim()}, at: map[index.ID]int{}}
-	for chunk, err := range src.Chunks(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		for i := range chunk.X.Rows {
-			it, err := items.FromRow(chunk, i, chunk.First+i)
-			if err != nil {
-				return nil, err
-			}
-			id, known := knownID(x, it.ID, options.Vectors)
-			if !known {
-				continue
-			}
-			t.at[id] = t.rows.Rows
-			t.rows.Data = append(t.rows.Data, chunk.X.Row(i)...)
-			t.rows.Rows++
-		}
+	t, err := search.ReadTable(ctx, src, func(id index.ID) (index.ID, bool) {
+		return knownID(o.snapshot(), id, options.Vectors)
+	})
+	if errors.Is(err, search.ErrNoVectors) {
+		return nil, fmt.Errorf("%s: %w", options.Vectors, err)
 	}
-	if t.rows.Rows == 0 {
-		return nil, fmt.Errorf("%s has no vector of any item: rows are matched by their ids, or by number where no column "+
-			"with ids is known", options.Vectors)
-	}
-	return t, nil
+	return t, err
 }
 
 // knownID is the id of a row among the items. Pictures go by their paths, and the items may have only the part below

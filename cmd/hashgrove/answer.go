@@ -2,78 +2,39 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
-	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/internal/store"
 )
 
 // answer is what a search found and what is needed to print it.
 type answer struct {
-	path    string
-	model   *model.Model // nil when the index has none, or it is not needed
-	queries *items.Queries
-	items   *store.Selection
-	results []index.Result
-	found   [][]index.Item // the items of the hits, by query
-	took    time.Duration
+	place
+	path string
+	api.Answer
+}
 
-	compared []int                  // items whose vectors were compared, by query, with --rerank
-	vectors  map[index.ID][]float32 // of the first hits, with --rerank and --explain
+// add appends the answers to further queries.
+func (a *answer) add(more *api.Answer) {
+	results, seconds := append(a.Results, more.Results...), a.Seconds+more.Seconds
+	a.Answer = *more
+	a.Results, a.Seconds = results, seconds
 }
 
 // searchReport is what search --json prints.
 type searchReport struct {
-	Index       string        `json:"index"`
-	Items       int           `json:"items"`
-	Bits        int           `json:"bits"`
-	Fingerprint string        `json:"fingerprint"`
-	Seconds     float64       `json:"seconds"`
-	Rank        string        `json:"rank,omitempty"` // what items are ordered by, when it is not the Hamming distance
-	Memory      *memoryReport `json:"memory,omitempty"`
-	Report      string        `json:"report,omitempty"`
-	Results     []queryReport `json:"results"`
-}
-
-// queryReport is the answer to one query.
-type queryReport struct {
-	Query string       `json:"query"`           // id or row of the query, or its code
-	Label string       `json:"label,omitempty"` // of the query
-	Code  string       `json:"code"`
-	Hits  []hitReport  `json:"hits"`
-	Plan  index.Plan   `json:"plan,omitempty"`
-	Why   *items.Match `json:"why,omitempty"` // about the first hit
-
-	// Weights are those of the bits in which the first hit differs, with --rank margins and --explain.
-	Weights []int `json:"weights,omitempty"`
-
-	// Tied is the number of items at the distance of the last hit, and TiedHits that of those among the hits; with
-	// --rerank vectors break ties, and Compared items were compared.
-	Tied     int `json:"tied,omitempty"`
-	TiedHits int `json:"tied_hits,omitempty"`
-	Compared int `json:"compared,omitempty"`
-}
-
-type hitReport struct {
-	ID             index.ID               `json:"id"`
-	Distance       int                    `json:"distance"`
-	MarginDistance *int                   `json:"margin_distance,omitempty"` // with --rank margins
-	Label          string                 `json:"label,omitempty"`
-	Tags           []string               `json:"tags,omitempty"`
-	Attributes     map[string]index.Value `json:"attributes,omitempty"`
-	Score          *float64               `json:"score,omitempty"`
+	Index string `json:"index"` // the file, or the collection of a service
+	api.Answer
+	Memory *memoryReport `json:"memory,omitempty"`
+	Report string        `json:"report,omitempty"`
 }
 
 type memoryReport struct {
@@ -94,61 +55,8 @@ func (m *memoryReport) String() string {
 		cli.Size(m.Total), cli.Size(m.Codes), cli.Size(m.Postings), cli.Size(m.IDs), cli.Size(m.Columns), cli.Size(m.Tables))
 }
 
-// queryReport collects the answer to one query.
-func (c *searchCommand) queryReport(a *answer, q int) (queryReport, error) {
-	r := queryReport{
-		Query: a.queries.Names[q], Label: a.queries.Labels[q], Hits: []hitReport{}, Plan: a.results[q].Plan,
-		Code: hex.EncodeToString(a.queries.Codes.AppendBytes(nil, q)),
-	}
-	for i, h := range a.results[q].Hits {
-		item := a.found[q][i]
-		hit := hitReport{
-			ID: h.ID, Distance: h.Distance, Label: item.Label, Tags: item.Tags, Attributes: item.Attributes,
-		}
-		if c.isReranked() {
-			hit.Score = &h.Score
-		}
-		if c.byMargins() {
-			hit.MarginDistance = &h.MarginDistance
-		}
-		r.Hits = append(r.Hits, hit)
-	}
-	if r.Tied = a.results[q].Tied; r.Tied > 0 {
-		for _, h := range r.Hits {
-			if h.ranked() == r.Hits[len(r.Hits)-1].ranked() {
-				r.TiedHits++
-			}
-		}
-	}
-	if q < len(a.compared) {
-		r.Compared = a.compared[q]
-	}
-	if c.explain && len(r.Hits) > 0 {
-		var err error
-		first := a.found[q][0]
-		r.Why, err = a.queries.Explain(q, first, a.model, a.vectors[first.ID])
-		if err == nil && c.byMargins() {
-			bits := a.queries.Codes.Bits
-			weights := hamming.Weights(a.queries.Margins[q*bits : (q+1)*bits])
-			for _, b := range r.Why.Differ {
-				r.Weights = append(r.Weights, int(weights[b]))
-			}
-		}
-		return r, err
-	}
-	return r, nil
-}
-
-// ranked is the distance that hits are ordered by.
-func (h *hitReport) ranked() int {
-	if h.MarginDistance != nil {
-		return *h.MarginDistance
-	}
-	return h.Distance
-}
-
 // tieText says how many items are at the distance of the last hit.
-func (r *queryReport) tieText() string {
+func tieText(r *api.Result) string {
 	last := &r.Hits[len(r.Hits)-1]
 	if last.MarginDistance != nil {
 		return fmt.Sprintf("%d items are at margin distance %d", r.Tied, *last.MarginDistance)
@@ -156,22 +64,8 @@ func (r *queryReport) tieText() string {
 	return fmt.Sprintf("%d items are at distance %d", r.Tied, last.Distance)
 }
 
-func (c *searchCommand) isReranked() bool { return len(c.rerank) > 0 && c.rerankBy != "none" }
-
-// queryReports collects the answers.
-func (c *searchCommand) queryReports(a *answer) ([]queryReport, error) {
-	reports := make([]queryReport, len(a.results))
-	for q := range reports {
-		var err error
-		if reports[q], err = c.queryReport(a, q); err != nil {
-			return nil, err
-		}
-	}
-	return reports, nil
-}
-
 // printLines prints a line of JSON per query.
-func (c *searchCommand) printLines(results []queryReport) error {
+func (c *searchCommand) printLines(results []api.Result) error {
 	e := json.NewEncoder(c.out)
 	e.SetEscapeHTML(false)
 	for i := range results {
@@ -183,17 +77,10 @@ func (c *searchCommand) printLines(results []queryReport) error {
 }
 
 // print prints the answers as JSON, CSV or tables.
-func (c *searchCommand) print(a *answer, results []queryReport) error {
-	s := a.items
-	all := searchReport{
-		Index: a.path, Items: s.Len(), Bits: s.Bits(), Fingerprint: s.Fingerprint().String(), Seconds: a.took.Seconds(),
-		Report: c.report, Results: results,
-	}
-	if c.byMargins() {
-		all.Rank = c.rank
-	}
+func (c *searchCommand) print(a *answer) error {
+	all := searchReport{Index: a.path, Answer: a.Answer, Report: c.report}
 	if c.explain {
-		all.Memory = memoryOf(s.Memory())
+		all.Memory = a.memory()
 	}
 	switch {
 	case c.to == "jsonl":
@@ -203,11 +90,11 @@ func (c *searchCommand) print(a *answer, results []queryReport) error {
 		return c.printCSV(all.Results, true)
 	}
 	return c.printResult(all, func() {
-		if c.explain {
-			fmt.Fprintf(c.out, "%s: %d items in %v\n", a.path, s.Len(), all.Memory)
+		if all.Memory != nil {
+			fmt.Fprintf(c.out, "%s: %d items in %v\n", a.path, all.Items, all.Memory)
 		}
-		for _, r := range all.Results {
-			c.printQuery(a, r)
+		for i := range all.Results {
+			c.printQuery(&all.Results[i])
 		}
 		if c.report != "" {
 			fmt.Fprintf(c.out, "The page with these searches: %s\n", c.report)
@@ -216,7 +103,7 @@ func (c *searchCommand) print(a *answer, results []queryReport) error {
 }
 
 // printQuery prints the answer to one query as a table.
-func (c *searchCommand) printQuery(a *answer, r queryReport) {
+func (c *searchCommand) printQuery(r *api.Result) {
 	title := cli.Printable(r.Query)
 	if r.Label != "" {
 		title += " (" + cli.Printable(r.Label) + ")"
@@ -229,17 +116,17 @@ func (c *searchCommand) printQuery(a *answer, r queryReport) {
 		fields := c.shownFields(r.Hits)
 		t.AppendHeader(tableRow(fields))
 		for i := range r.Hits {
-			t.AppendRow(tableRow(r.fieldTexts(fields, i)))
+			t.AppendRow(tableRow(fieldTexts(r, fields, i)))
 		}
 		t.Render()
 	}
 	if r.Tied > r.TiedHits {
 		order := "by id"
-		if c.margins && !c.byMargins() {
+		if c.margins && c.rank != api.Margins {
 			order = "by margins, then by id"
 		}
 		fmt.Fprintf(c.out, "%s; %s shown, the first %s\n",
-			r.tieText(), plain.Count(r.TiedHits, "of them is", "of them are"), order)
+			tieText(r), plain.Count(r.TiedHits, "of them is", "of them are"), order)
 	}
 	if c.explain {
 		fmt.Fprint(c.out, r.Plan)
@@ -248,47 +135,47 @@ func (c *searchCommand) printQuery(a *answer, r queryReport) {
 		}
 	}
 	if r.Why != nil {
-		c.printWhy(a, r)
+		c.printWhy(r)
 	}
 }
 
 // shownFields is the fields to print of these hits: those asked for, or those that at least one of them has.
-func (c *searchCommand) shownFields(hits []hitReport) []string {
+func (c *searchCommand) shownFields(hits []api.Hit) []string {
 	if len(c.fields) > 0 {
 		return c.fields
 	}
 	fields := []string{"id", "distance"}
-	if c.byMargins() {
+	if c.rank == api.Margins {
 		fields = append(fields, "margin_distance")
 	}
 	if c.isReranked() {
 		fields = append(fields, "score")
 	}
-	items := make([]itemReport, len(hits))
+	items := make([]api.Item, len(hits))
 	for i, h := range hits {
-		items[i] = itemReport{Label: h.Label, Tags: h.Tags, Attributes: h.Attributes}
+		items[i] = api.Item{Label: h.Label, Tags: h.Tags, Attributes: h.Attributes}
 	}
 	return append(fields, ownFields(items)...)
 }
 
 // fieldTexts is what the fields say of a hit.
-func (r *queryReport) fieldTexts(fields []string, hit int) []string {
+func fieldTexts(r *api.Result, fields []string, hit int) []string {
 	texts := make([]string, len(fields))
 	for j, f := range fields {
-		texts[j] = r.Hits[hit].fieldText(f, r.Query, hit)
+		texts[j] = fieldText(&r.Hits[hit], f, r.Query, hit)
 	}
 	return texts
 }
 
 // fieldText is what a field says of a hit; "" when the item has nothing of that name.
-func (h *hitReport) fieldText(name, query string, rank int) string {
+func fieldText(h *api.Hit, name, query string, rank int) string {
 	switch name {
 	case "query":
 		return query
 	case "rank":
 		return strconv.Itoa(rank + 1)
 	case "id":
-		return h.ID.String()
+		return string(h.ID)
 	case "distance":
 		return strconv.Itoa(h.Distance)
 	case "margin_distance":
@@ -309,16 +196,19 @@ func (h *hitReport) fieldText(name, query string, rank int) string {
 	return valueText(h.Attributes[name]) // of no attribute "", too
 }
 
-// valueText is the value of an attribute as people write it.
-func valueText(v index.Value) string {
-	if text, ok := v.Text(); ok {
-		return text
+// valueText is the value of an attribute as people write it; "" where there is none.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return index.Number(v).String()
 	}
-	return v.String()
+	return fmt.Sprint(v)
 }
 
 // noteTies says where items at the last distance were left out.
-func (c *searchCommand) noteTies(results []queryReport) {
+func (c *searchCommand) noteTies(results []api.Result) {
 	cut := 0
 	for _, r := range results {
 		if r.Tied > r.TiedHits {
@@ -332,11 +222,11 @@ func (c *searchCommand) noteTies(results []queryReport) {
 }
 
 // printCSV prints a line per hit, after the names of the fields when they are wanted.
-func (c *searchCommand) printCSV(results []queryReport, head bool) error {
+func (c *searchCommand) printCSV(results []api.Result, head bool) error {
 	w := csv.NewWriter(c.raw)
 	fields := c.fields
 	if len(fields) == 0 {
-		var all []hitReport
+		var all []api.Hit
 		for _, r := range results {
 			all = append(all, r.Hits...)
 		}
@@ -349,7 +239,7 @@ func (c *searchCommand) printCSV(results []queryReport, head bool) error {
 	}
 	for _, r := range results {
 		for i := range r.Hits {
-			if err := w.Write(r.fieldTexts(fields, i)); err != nil {
+			if err := w.Write(fieldTexts(&r, fields, i)); err != nil {
 				return err
 			}
 		}
@@ -359,23 +249,25 @@ func (c *searchCommand) printCSV(results []queryReport, head bool) error {
 }
 
 // printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.
-func (c *searchCommand) printWhy(a *answer, r queryReport) {
+func (c *searchCommand) printWhy(r *api.Result) {
+	w := r.Why
 	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n",
-		cli.Printable(r.Query), cli.Printable(r.Why.ID.String()), cli.Ranges(r.Why.Differ))
-	fmt.Fprintf(c.out, "and agree in the bits: %s\n", cli.Ranges(r.Why.Agree))
-	if len(r.Weights) > 0 {
+		cli.Printable(r.Query), cli.Printable(string(w.ID)), cli.Ranges(w.Differ))
+	fmt.Fprintf(c.out, "and agree in the bits: %s\n", cli.Ranges(w.Agree))
+	if c.rank == api.Margins && len(w.Differ) > 0 {
+		var weights []int
+		for _, bit := range w.Differ {
+			weights = append(weights, *w.Bits[bit].Weight)
+		}
 		fmt.Fprintf(c.out, "The bits that differ weigh, in sixteenths of an average bit: %s\n",
-			strings.Trim(fmt.Sprint(r.Weights), "[]"))
-	}
-	if len(r.Why.Bits) == 0 {
-		return
+			strings.Trim(fmt.Sprint(weights), "[]"))
 	}
 	const most = 24
 	t := c.table()
 	t.AppendHeader(table.Row{"bit", "", "feature", "threshold", "query", "hit"})
 	rows := 0
 	for _, agree := range []bool{false, true} {
-		for _, b := range r.Why.Bits {
+		for _, b := range w.Bits {
 			if b.Agree != agree || len(b.Reasons) == 0 {
 				continue
 			}
@@ -383,13 +275,16 @@ func (c *searchCommand) printWhy(a *answer, r queryReport) {
 				continue
 			}
 			x := b.Reasons[0]
-			threshold := fmt.Sprint(x.Threshold)
-			if b, _, ok := model.Behind(a.model.Encoder); ok && b.Kind() == "linear" {
-				threshold = "" // a hyperplane has none
+			threshold := ""
+			if x.Threshold != nil { // a hyperplane has none
+				threshold = fmt.Sprint(*x.Threshold)
 			}
 			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]
-			t.AppendRow(table.Row{b.Bit, verdict, cli.Printable(x.Name), threshold, x.A, x.B})
+			t.AppendRow(table.Row{b.Bit, verdict, cli.Printable(x.Name), threshold, x.Query, x.Item})
 		}
+	}
+	if rows == 0 {
+		return
 	}
 	t.Render()
 	if rows > most {

@@ -282,7 +282,7 @@ func TestListingAndDryRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(succeed(t, shellWords("index list items.hgi --where 'id starts with \"items-39\"' --json")...)), &list); err != nil || list.Items != 400 || list.Matching != 11 || len(list.Listed) != 11 || len(list.Listed[0].Code) != 4 {
 		t.Errorf("%v, %+v", err, list)
 	}
-	if out := succeed(t, shellWords("index list items.hgi --limit 2 --to jsonl")...); strings.Count(out, "\n") != 2 || !strings.HasPrefix(out, `{"id":"items-0","label":"`) {
+	if out := succeed(t, shellWords("index list items.hgi --limit 2 --to jsonl")...); strings.Count(out, "\n") != 2 || !strings.HasPrefix(out, `{"id":"items-0","code":"`) {
 		t.Errorf("%s", out)
 	}
 	if out := succeed(t, shellWords("index list items.hgi --where 'f0 > 1e9'")...); strings.Count(out, "\n") != 1 || strings.Contains(out, "items-") {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,12 +11,13 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/engine"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
 
@@ -154,15 +156,23 @@ func verdict(r *engine.CheckReport, asked bool) error {
 // queries reads the queries, or makes some.
 func (c *checkCommand) queries(ctx context.Context, s *store.Store, args []string) (hamming.Codes, error) {
 	if len(args) > 0 {
-		search := &searchCommand{app: c.app, data: c.data}
-		q, err := search.queries(ctx, s, args)
+		x := &fileIndex{c: &searchCommand{app: c.app, data: c.data, path: s.Info().Path}, store: s}
+		var list []api.Query
+		enough := errors.New("enough")
+		err := x.reader(args).each(ctx, c.few, func(batch []api.Query) error {
+			if list = append(list, batch...); len(list) >= c.few {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, enough) {
+			return hamming.Codes{}, err
+		}
+		m, err := x.model()
 		if err != nil {
 			return hamming.Codes{}, err
 		}
-		if err := s.Info().Fingerprint.Accept(q.Fingerprint); err != nil {
-			return hamming.Codes{}, fmt.Errorf("%s: %w", args[0], err)
-		}
-		return firstCodes(q, c.few), nil
+		return (&search.Items{Snapshot: s.Snapshot(), Model: m, Threads: c.threads}).Codes(ctx, list[:min(len(list), c.few)])
 	}
 	x := s.Snapshot()
 	hits, err := x.Matches(index.Filter{})
@@ -179,13 +189,6 @@ func (c *checkCommand) queries(ctx context.Context, s *store.Store, args []strin
 		}
 	}
 	return codes, nil
-}
-
-// firstCodes is the codes of the first queries.
-func firstCodes(q *items.Queries, most int) hamming.Codes {
-	codes := hamming.NewCodes(min(most, q.Codes.Len()), q.Codes.Bits)
-	copy(codes.Data, q.Codes.Data)
-	return codes
 }
 
 // usualFilters are some filters that items of the index match: by the most frequent label and tag, by not having them,

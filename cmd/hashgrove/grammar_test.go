@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 )
 
@@ -42,7 +43,7 @@ func TestOldSpellings(t *testing.T) {
 		{"", "migrate items.hgi --model m.hgm --vectors items.csv --id sku", "index migrate items.hgi -m m.hgm --vectors items.csv --id-column sku"},
 		{"", "search items.hgi new.csv --method scan --to csv", "search items.hgi new.csv --strategy scan --to csv"},
 		{"", "search items.hgi --id items-3 --id items-4 --to csv", "search items.hgi --id items-3,items-4 --to csv"},
-		{"", "search items.hgi new.csv --rerank items.csv --rerank-id sku --to csv", "search items.hgi new.csv --rerank items.csv --rerank-id-column sku --to csv"},
+		{"", "search items.hgi new.csv --rerank items.csv --rerank-id-column sku --to csv", "search items.hgi new.csv --rerank items.csv --rerank-id-column sku --to csv"},
 	} {
 		t.Run(c.old, func(t *testing.T) {
 			var said, left []string
@@ -180,15 +181,15 @@ func TestSuggestions(t *testing.T) {
 func TestIndexGet(t *testing.T) {
 	indexed(t)
 	base := tableItems(t, "items.csv")
-	var got []itemReport
+	var got []api.Item
 	if err := json.Unmarshal([]byte(succeed(t, shellWords("index get items.hgi --id items-7,items-3 --json")...)), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 2 || got[0].ID.String() != "items-7" || got[1].Label != base[3].label {
+	if len(got) != 2 || got[0].ID != "items-7" || got[1].Label != base[3].label {
 		t.Errorf("got %+v", got)
 	}
 	codes := strings.Fields(succeed(t, shellWords("encode -m m.hgm items.csv --label category --id-column sku --to hex -o -")...))
-	if got[0].Code != codes[7] || got[1].Attributes["f0"].String() == "" {
+	if got[0].Code != codes[7] || got[1].Attributes["f0"] == nil {
 		t.Errorf("got %+v, want code %s", got, codes[7])
 	}
 	write(t, "two.txt", "items-7\nitems-3\n")

@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/search"
 	"hashgrove/internal/section"
 )
 
@@ -128,10 +130,9 @@ type export struct {
 }
 
 // reports yields the items.
-func (e *export) reports(yield func(itemReport) bool) {
-	code := hamming.NewCodes(1, e.Bits())
+func (e *export) reports(yield func(api.Item) bool) {
 	for _, h := range e.hits {
-		if !yield(reportItem(e.Item(h), code)) {
+		if !yield(search.Item(e.Item(h), e.Bits())) {
 			return
 		}
 	}
@@ -143,14 +144,14 @@ func (e *export) writeLines(to io.Writer) error {
 	w.SetEscapeHTML(false)
 	for it := range e.reports {
 		if it.Attributes == nil {
-			it.Attributes = map[string]index.Value{}
+			it.Attributes = map[string]any{}
 		}
 		err := w.Encode(struct {
-			ID         index.ID               `json:"id"`
-			Code       string                 `json:"code"`
-			Label      string                 `json:"label,omitempty"`
-			Tags       []string               `json:"tags,omitempty"`
-			Attributes map[string]index.Value `json:"attributes"`
+			ID         api.ID         `json:"id"`
+			Code       string         `json:"code"`
+			Label      string         `json:"label,omitempty"`
+			Tags       []string       `json:"tags,omitempty"`
+			Attributes map[string]any `json:"attributes"`
 		}{it.ID, it.Code, it.Label, it.Tags, it.Attributes})
 		if err != nil {
 			return err
@@ -205,7 +206,7 @@ func (e *export) writeParquet(to io.Writer) error {
 	row := make([]any, len(fields))
 	for it := range e.reports {
 		clear(row)
-		if row[0] = it.ID.String(); integers {
+		if row[0] = string(it.ID); integers {
 			row[0], _ = it.ID.Integer()
 		}
 		row[1], row[3] = it.Code, it.Tags
@@ -214,10 +215,10 @@ func (e *export) writeParquet(to io.Writer) error {
 		}
 		for i, a := range attributes {
 			v, ok := it.Attributes[a.Name]
-			switch number, _ := v.Number(); {
+			switch {
 			case !ok:
 			case a.Kind == index.NumberKind:
-				row[4+i] = number
+				row[4+i] = v
 			default:
 				row[4+i] = valueText(v)
 			}

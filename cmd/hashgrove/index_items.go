@@ -16,12 +16,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
 
@@ -46,8 +47,8 @@ type deleteCommand struct {
 
 // dryRun is what a deletion would do.
 type dryRun struct {
-	Deletes int        `json:"would_delete"`
-	First   []index.ID `json:"first_ids"`
+	Deletes int      `json:"would_delete"`
+	First   []api.ID `json:"first_ids"`
 }
 
 func (a *app) indexDelete() *cobra.Command {
@@ -162,7 +163,7 @@ func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Fi
 	if err != nil {
 		return err
 	}
-	r.DryRun = &dryRun{len(hits), []index.ID{}}
+	r.DryRun = &dryRun{len(hits), []api.ID{}}
 	for _, it := range list {
 		r.DryRun.First = append(r.DryRun.First, it.ID)
 	}
@@ -178,15 +179,6 @@ func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Fi
 			fmt.Fprintf(c.out, "and %d more\n", more)
 		}
 	})
-}
-
-// itemReport is an item as index get --json prints it.
-type itemReport struct {
-	ID         index.ID               `json:"id"`
-	Label      string                 `json:"label,omitempty"`
-	Tags       []string               `json:"tags,omitempty"`
-	Attributes map[string]index.Value `json:"attributes,omitempty"`
-	Code       string                 `json:"code"`
 }
 
 func (a *app) indexGet() *cobra.Command {
@@ -225,12 +217,11 @@ func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) er
 	if err != nil {
 		return err
 	}
-	var list []itemReport
+	var list []api.Item
 	var missing []string
-	code := hamming.NewCodes(1, s.Info().Bits)
 	for _, id := range ids {
 		if item, ok := found[id]; ok {
-			list = append(list, reportItem(item, code))
+			list = append(list, search.Item(item, s.Info().Bits))
 		} else {
 			missing = append(missing, strconv.Quote(id.String()))
 		}
@@ -281,9 +272,9 @@ func (a *app) getItems(ctx context.Context, s *store.Store, ids []index.ID) (map
 }
 
 // printDetails prints everything about items.
-func (a *app) printDetails(list []itemReport) {
+func (a *app) printDetails(list []api.Item) {
 	for _, item := range list {
-		fmt.Fprintf(a.out, "%s\n", cli.Printable(item.ID.String()))
+		fmt.Fprintf(a.out, "%s\n", cli.Printable(string(item.ID)))
 		line := func(name, value string) {
 			if value != "" {
 				fmt.Fprintf(a.out, "  %-12s %s\n", cli.Printable(name), cli.Printable(value))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,9 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
 
@@ -54,10 +54,10 @@ explains filters. A table shows label, tags and attributes; --fields chooses amo
 
 // listReport is what index list --json prints.
 type listReport struct {
-	Index    string       `json:"index"`
-	Items    int          `json:"items"`    // of the index
-	Matching int          `json:"matching"` // items that match the filter
-	Listed   []itemReport `json:"listed"`
+	Index    string     `json:"index"`
+	Items    int        `json:"items"`    // of the index
+	Matching int        `json:"matching"` // items that match the filter
+	Listed   []api.Item `json:"listed"`
 }
 
 func (c *listCommand) run(ctx context.Context, path string) error {
@@ -111,23 +111,16 @@ func (c *listCommand) run(ctx context.Context, path string) error {
 }
 
 // itemReports reads items that were found.
-func itemReports(ctx context.Context, x *store.Selection, hits []index.Hit) ([]itemReport, error) {
+func itemReports(ctx context.Context, x *store.Selection, hits []index.Hit) ([]api.Item, error) {
 	found, err := x.Items(ctx, hits)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]itemReport, len(found))
-	code := hamming.NewCodes(1, x.Bits())
+	list := make([]api.Item, len(found))
 	for i, it := range found {
-		list[i] = reportItem(it, code)
+		list[i] = search.Item(it, x.Bits())
 	}
 	return list, nil
-}
-
-// reportItem makes a report of an item, given memory for a code.
-func reportItem(it index.Item, code hamming.Codes) itemReport {
-	copy(code.Row(0), it.Code)
-	return itemReport{it.ID, it.Label, it.Tags, it.Attributes, hex.EncodeToString(code.AppendBytes(nil, 0))}
 }
 
 // print prints the items as JSON, a table, CSV or JSON lines.
@@ -161,23 +154,23 @@ func (c *listCommand) print(r listReport) error {
 }
 
 // printTable prints items as a table.
-func (a *app) printTable(list []itemReport, fields []string) {
+func (a *app) printTable(list []api.Item, fields []string) {
 	t := a.table()
 	t.AppendHeader(tableRow(fields))
 	for _, it := range list {
-		t.AppendRow(tableRow(it.fieldTexts(fields)))
+		t.AppendRow(tableRow(itemTexts(&it, fields)))
 	}
 	t.Render()
 }
 
 // writeCSV writes items as CSV, a column per field.
-func writeCSV(to io.Writer, fields []string, list func(yield func(itemReport) bool)) error {
+func writeCSV(to io.Writer, fields []string, list func(yield func(api.Item) bool)) error {
 	w := csv.NewWriter(to)
 	if err := w.Write(fields); err != nil {
 		return err
 	}
 	for it := range list {
-		if err := w.Write(it.fieldTexts(fields)); err != nil {
+		if err := w.Write(itemTexts(&it, fields)); err != nil {
 			return err
 		}
 	}
@@ -186,10 +179,10 @@ func writeCSV(to io.Writer, fields []string, list func(yield func(itemReport) bo
 }
 
 // itemFields is the fields that at least one of the items has, without the code.
-func itemFields(list []itemReport) []string { return append([]string{"id"}, ownFields(list)...) }
+func itemFields(list []api.Item) []string { return append([]string{"id"}, ownFields(list)...) }
 
 // ownFields is label, tags and the attributes, each if at least one of the items has it.
-func ownFields(list []itemReport) (fields []string) {
+func ownFields(list []api.Item) (fields []string) {
 	names := map[string]bool{}
 	label, tags := false, false
 	for _, it := range list {
@@ -207,13 +200,13 @@ func ownFields(list []itemReport) (fields []string) {
 	return append(fields, slices.Sorted(maps.Keys(names))...)
 }
 
-// fieldTexts is what the fields say of an item; "" where it has nothing of that name.
-func (it *itemReport) fieldTexts(fields []string) []string {
+// itemTexts is what the fields say of an item; "" where it has nothing of that name.
+func itemTexts(it *api.Item, fields []string) []string {
 	texts := make([]string, len(fields))
 	for j, name := range fields {
 		switch name {
 		case "id":
-			texts[j] = it.ID.String()
+			texts[j] = string(it.ID)
 		case "code":
 			texts[j] = it.Code
 		case "label":

@@ -203,6 +203,9 @@ func TestHelpExamples(t *testing.T) {
 		}
 		for line := range strings.Lines(cmd.Example) {
 			words := shellWords(line)
+			if at := slices.Index(words, "--server"); at > 0 {
+				words[at+1] = serveItems(t, words[2])
+			}
 			missing := false
 			for scheme, server := range servers {
 				at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, scheme) })

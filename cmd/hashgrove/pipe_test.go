@@ -209,7 +209,7 @@ func TestPipeMistakes(t *testing.T) {
 		{svm, "encode - -m m.hgm --format libsvm --to npy -o -", "1 - NumPy rows"},
 		{svm, "search items.hgi - --format libsvm --row 7", "1 - -: 7 0"},
 		{"[1,2,3]\n", "search items.hgi -", "1 wrong-dimensions -: 3 12"},
-		{"[1,2,3]\n", "search items.hgi - --prefix 17", "2 too-many-bits --prefix 17 items.hgi 16"},
+		{"[1,2,3]\n", "search items.hgi - --prefix 17", "2 bad-flag-value --prefix 17 16"},
 		{"[1,2,3]\n", "search items.hgi - -", "1 - -: twice"},
 		{"[1,2,3]\n", "search items.hgi - --rerank -", "2 input-taken --rerank -"},
 		{"", "search items.hgi --id items-3 --rerank -", "1 - --rerank -: once"},

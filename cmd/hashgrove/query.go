@@ -2,88 +2,133 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/index"
 	"hashgrove/internal/items"
 	"hashgrove/internal/model"
-	"hashgrove/internal/store"
+	"hashgrove/internal/vectors"
 )
 
-// queries reads what the command line asks for: items of the index, codes in hexadecimal digits, a code file, or data.
-func (c *searchCommand) queries(ctx context.Context, s *store.Store, args []string) (*items.Queries, error) {
-	info := s.Info()
-	q := &items.Queries{Codes: hamming.NewCodes(0, info.Bits)}
+// queryReader reads what the command line asks for: items of the index, codes in hexadecimal digits, code files, or data.
+type queryReader struct {
+	*app
+	data       dataFlags
+	rows       []int
+	ids, codes []string
+	args       []string
+
+	index string                            // for messages
+	bits  int                               // of the codes; 0 where they are not known
+	has   func(id string) (bool, error)     // whether there is an item
+	model func() (*model.Model, error)      // that makes vectors of data; nil takes data as they are
+	made  func(f hamming.Fingerprint) error // refuses codes of another model
+}
+
+// each hands on the queries in batches of at least some rows, or as they come for 0.
+func (r *queryReader) each(ctx context.Context, atLeast int, take func([]api.Query) error) error {
 	switch {
-	case len(c.ids) > 0:
-		get := func(id index.ID) (index.Item, bool, error) { return s.Get(ctx, id) }
-		if err := q.ReadItems(get, c.ids); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.path, err)
+	case len(r.ids) > 0:
+		list, err := items.IDQueries(r.has, r.ids)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.index, err)
 		}
-		c.ids = q.Names
-		return q, nil
-	case len(c.codes) > 0:
-		return q, c.readHex(q)
-	}
-	coded, err := items.AreCodes(args)
-	if err != nil {
-		return nil, cli.UsageError(err)
-	}
-	if coded {
-		err = q.ReadCodes(args, c.rows)
-	} else {
-		err = c.readVectors(ctx, s, q, args)
-	}
-	return q, err
-}
-
-// readHex reads the codes of --code.
-func (c *searchCommand) readHex(q *items.Queries) error {
-	code := hamming.NewCodes(1, q.Codes.Bits)
-	for _, text := range c.codes {
-		b, err := hex.DecodeString(text)
-		if err != nil || !code.SetBytes(0, b) {
-			return cli.Usage("bad-flag-value", "--code %s: a code of %d bits is %d hexadecimal digits, unused bits 0",
-				text, code.Bits, 2*code.Bytes())
+		return take(list)
+	case len(r.codes) > 0:
+		var list []api.Query
+		for _, text := range r.codes {
+			list = append(list, api.Query{Name: text, Code: text})
 		}
-		q.Add(text, "", code.Row(0), nil)
+		return take(list)
 	}
-	return nil
-}
-
-// queryModel is the model of the index, which encodes queries.
-func (c *searchCommand) queryModel(s *store.Store, paths []string) (*model.Model, error) {
-	m, err := s.Model()
-	if err == nil && m == nil {
-		err = fault.New("needs-model", "%s holds no model to encode %s with, because it was built from codes: "+
-			"search with a code file, --id or --code, or build it with --model", c.path, paths[0])
-	}
-	return m, err
-}
-
-// readVectors encodes vectors or pictures with the model of the index.
-func (c *searchCommand) readVectors(ctx context.Context, s *store.Store, q *items.Queries, paths []string) error {
-	m, err := c.queryModel(s, paths)
+	coded, err := items.AreCodes(r.args)
 	if err != nil {
-		return err
+		return cli.UsageError(err)
 	}
-	set, src, err := c.data.openFor(m, paths)
-	if err != nil {
-		return err
+	if !coded {
+		return r.eachRow(ctx, atLeast, take)
 	}
-	p := c.startProgress("encoding", max(set.Rows(), 0), 0)
-	defer p.End()
-	err = q.ReadRows(ctx, m, src, items.Reading{
-		Name: strings.Join(paths, " "), Rows: c.rows, KeepVectors: len(c.rerank) > 0,
-		KeepMargins: c.needsMargins(), Threads: c.threads, Progress: p.Tick,
-	})
+	list, made, err := items.CodeQueries(r.args, r.rows, r.bits)
 	if err == nil {
-		c.noteNumbers(c.noteBad(set), q.Named)
+		err = r.made(made)
+	}
+	if err != nil {
+		return err
+	}
+	return take(list)
+}
+
+// eachRow reads vectors or pictures.
+func (r *queryReader) eachRow(ctx context.Context, atLeast int, take func([]api.Query) error) error {
+	if r.model == nil {
+		if list, err := pictureQueries(r.args, r.rows); len(list) > 0 || err != nil {
+			if err != nil {
+				return err
+			}
+			return take(list)
+		}
+	}
+	set, src, err := r.source()
+	if err != nil {
+		return err
+	}
+	o := items.Reading{Name: strings.Join(r.args, " "), Rows: r.rows, AtLeast: atLeast}
+	if atLeast > 0 {
+		p := r.startProgress("reading", max(set.Rows(), 0), 0)
+		defer p.End()
+		o.Progress = p.Tick
+	}
+	named, err := items.EachBatch(ctx, src, o, take)
+	if err == nil {
+		r.noteNumbers(r.noteBad(set), named)
 	}
 	return err
+}
+
+// source opens the data, as the model sees them where it is known.
+func (r *queryReader) source() (*dataset.Set, vectors.Source, error) {
+	if r.model == nil {
+		set, err := r.data.open(r.args, nil)
+		return set, set, err
+	}
+	m, err := r.model()
+	if err == nil && m == nil {
+		err = fault.New("needs-model", "%s holds no model to encode %s with, because it was built from codes: "+
+			"search with a code file, --id or --code, or build it with --model", r.index, r.args[0])
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.data.openFor(m, r.args)
+}
+
+// pictureQueries are picture files as they are, for a service whose model knows what to make of them. The list is empty
+// where the arguments are no picture files.
+func pictureQueries(paths []string, rows []int) (list []api.Query, err error) {
+	for i, path := range paths {
+		if !slices.Contains([]string{"jpg", "jpeg", "png", "gif", "webp", "bmp", "tif", "tiff"}, extension(path)) {
+			return nil, nil
+		}
+		if len(rows) > 0 && !slices.Contains(rows, i) {
+			continue
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, api.Query{Name: path, Picture: b})
+	}
+	return list, nil
+}
+
+// extension is the end of a file's name, in small letters.
+func extension(path string) string {
+	return strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 }

@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
-	"hashgrove/internal/store"
+	"hashgrove/internal/search"
 )
 
 type searchCommand struct {
@@ -27,6 +29,7 @@ type searchCommand struct {
 	k, radius, prefix, shortlist  int
 	where, strategy, rerankBy, to string
 	rank                          string
+	server, tokenFile             string
 	report, command               string
 	file                          cli.Output
 	rerank, fields, pictures      []string
@@ -35,7 +38,7 @@ type searchCommand struct {
 	within bool // a radius was given
 	limit  bool // so was k
 
-	path     string // of the index, as it was given
+	path     string // of the index, as it was given, or the name of a collection
 	index    string // the file that is opened
 	numbered bool   // the vectors of --rerank have no ids, only row numbers
 }
@@ -84,7 +87,11 @@ Queries can come through a pipe, or from standard input as -. They are answered 
 The index may be a file of FAISS, an IndexBinaryFlat or an IndexBinaryIDMap: its codes are then searched with codes, or
 by --id. It is made an index anew for every search; "hashgrove pull" does so once.
 
-The index is opened for reading only: several searches may run at once, but not while a command writes.`,
+The index is opened for reading only: several searches may run at once, but not while a command writes.
+
+--server URL searches a collection of a running service instead ("hashgrove serve"): INDEX is then its name, and queries
+are ids, codes, vectors or picture files. The answer is the same. The token comes from --token-file, or from HASHGROVE_TOKEN
+in the environment.`,
 		Example: `  hashgrove search items.hgi new.csv --row 0 -k 5
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
   hashgrove search items.hgi --code ffff --json
@@ -93,7 +100,8 @@ The index is opened for reading only: several searches may run at once, but not 
   hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain
   hashgrove search items.hgi new.csv --row 0,1,2 -k 5 --report found.html
   hashgrove search items.faiss items.hgc --row 3 -k 5
-  cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl`,
+  cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl
+  hashgrove search items --id items-7 --server http://127.0.0.1:8080`,
 		Args: cli.AtLeast(1, "an index and a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.command = cli.CommandLine(cmd, args)
@@ -134,48 +142,65 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
 	f.StringArrayVar(&c.rerank, "rerank", nil,
 		"`DATA` with vectors of the items to order them by; may be repeated")
-	f.StringVar(&c.rerankBy, "rerank-by", "euclidean",
-		"`DISTANCE` for --rerank: euclidean or cosine, or none to use the vectors only for --explain")
+	f.StringVar(&c.rerankBy, "rerank-by", "",
+		"`DISTANCE` for --rerank: euclidean, the default, or cosine, or none to use the vectors only for --explain")
 	f.IntVar(&c.shortlist, "shortlist", 0,
 		"least `NUMBER` of items that --rerank and --prefix look at, whole distances in any case; default for --rerank "+
 			"all items up to 65,536, of more the nearer two thirds; for --prefix ten times k, at least 100")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of first bits and order the result by all bits; 0 means all")
 	c.items.bindRows(f, "rerank-", " of --rerank", false)
-	cli.AddAlias(f, "rerank-id-column", "rerank-id")
 	cli.Group(f, "Order of the hits")
 	c.data.bindRows(f, "", " of the queries", true)
 	c.data.bindPictures(f, "Queries")
 	f.StringVar(&c.strategy, "strategy", "auto",
 		"`WAY` to search: auto, scan, tables or list; it never changes the answer")
-	cli.AddAlias(f, "strategy", "method")
 	cli.Group(f, "Strategy")
+	f.StringVar(&c.server, "server", "", "search a collection of the service at this `URL`, such as http://127.0.0.1:8080")
+	f.StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token of the service")
+	cli.Group(f, "Service")
+}
+
+// options are how to search.
+func (c *searchCommand) options() api.Options {
+	o := api.Options{
+		Where: c.where, Rank: c.rank, Prefix: c.prefix, Shortlist: c.shortlist, Strategy: c.strategy, Explain: c.explain,
+	}
+	if c.limit || !c.within {
+		o.K = &c.k
+	}
+	if c.within {
+		o.Radius = &c.radius
+	}
+	if c.margins {
+		o.Ties = api.Margins
+	}
+	if c.isReranked() {
+		o.Rerank = c.rerankBy
+	}
+	return o
+}
+
+func (c *searchCommand) isReranked() bool {
+	return (len(c.rerank) > 0 || c.server != "" && c.rerankBy != "") && c.rerankBy != "none"
 }
 
 // check finds what is wrong with the command line before anything is opened.
 func (c *searchCommand) check(args []string) error {
+	if !slices.Contains([]string{"", "euclidean", "cosine", "none"}, c.rerankBy) {
+		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
+	}
+	o := c.options()
+	if err := o.Check(); err != nil {
+		return flagError(err)
+	}
 	kinds := cli.CountTrue(len(args) > 0, len(c.ids) > 0, len(c.codes) > 0)
-	vectors := len(args) > 0
 	switch {
 	case kinds == 0:
 		return cli.Usage("missing-query", "search needs something to search for: files, --id or --code")
 	case kinds > 1:
 		return cli.Usage("conflicting-flags", "search takes files, --id or --code, one of them at a time")
-	case c.k < 1:
-		return cli.Usage("bad-flag-value", "-k %d: ask for 1 item or more", c.k)
-	case c.within && c.radius < 0:
-		return cli.Usage("bad-flag-value", "--radius %d: a distance is 0 or more", c.radius)
-	case c.prefix < 0:
-		return cli.Usagef("--prefix %d: give the number of bits to search by", c.prefix)
-	case c.shortlist < 0:
-		return cli.Usagef("--shortlist %d: give a number of items, or 0 for the default", c.shortlist)
-	case len(c.rows) > 0 && (!vectors || slices.Min(c.rows) < 0):
+	case len(c.rows) > 0 && (len(args) == 0 || slices.Min(c.rows) < 0):
 		return cli.Usage("bad-flag-value", "--row is the number of a row in the files to search for, counted from 0")
-	case !slices.Contains([]string{"auto", "scan", "tables", "list"}, c.strategy):
-		return cli.Usage("bad-flag-value", "--strategy %s: choose auto, scan, tables or list", c.strategy)
-	case !slices.Contains([]string{"euclidean", "cosine", "none"}, c.rerankBy):
-		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
-	case !slices.Contains([]string{"hamming", "margins"}, c.rank):
-		return cli.Usage("bad-flag-value", "--rank %s: choose hamming or margins", c.rank)
 	case !slices.Contains([]string{"table", "csv", "json", "jsonl"}, c.to):
 		return cli.Usage("bad-flag-value", "--to %s: choose table, csv, json or jsonl", c.to)
 	case c.explain && c.to == "csv" && !c.json:
@@ -184,65 +209,134 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usage("input-taken", "--rerank -: standard input has the queries already; give the vectors as a file")
 	case len(c.pictures) > 0 && c.report == "":
 		return cli.Usage("missing-flag", "--pictures is for --report FILE, the page that shows them")
-	case c.margins && !vectors:
-		return cli.Usage("needs-vectors", "--margins needs vectors to search for: codes do not say how certain they are")
-	case c.byMargins() && !vectors:
-		return errNoMargins
-	case len(c.rerank) > 0 && len(c.codes) > 0:
-		return cli.Usage("needs-vectors", "--rerank needs a vector to search for, and --code has none")
+	case c.server == "" && c.tokenFile != "":
+		return cli.Usage("missing-flag", "--token-file is for --server URL")
+	case c.server != "" && len(c.rerank) > 0:
+		return cli.Usage("conflicting-flags", "--rerank names files, and a service has vectors of its own: give --rerank-by alone")
 	}
 	return nil
 }
 
+// flagError is an error about a request as one about the flag that asked for it.
+func flagError(err error) error {
+	refused, code := new(api.Error), fault.Code("bad-flag-value")
+	switch {
+	case !errors.As(err, &refused) || errors.Is(err, search.ErrNoVectors):
+		return err
+	case refused.Code == api.ErrNoVector.Code:
+		code = "needs-vectors"
+	case refused.Code != api.ErrInvalid.Code:
+		return err
+	}
+	name := map[string]string{"ties": "--margins", "rerank": "--rerank", "k": "-k", "queries": ""}[refused.Field]
+	if name == "" && refused.Field != "" {
+		name = "--" + refused.Field
+	}
+	return fault.With(code, cli.UsageError(fmt.Errorf("%s: %w", name, err)))
+}
+
 func (c *searchCommand) run(ctx context.Context, path string, args []string) error {
+	if c.server == "" && c.rerankBy == "" {
+		c.rerankBy = "euclidean"
+	}
 	if err := c.check(args); err != nil {
 		return err
 	}
 	if c.to == "json" {
 		c.json = true
 	}
-	filter, err := index.Parse(c.where)
+	filter, err := search.ParseFilter(c.where)
 	if err != nil {
 		return cli.Usage("bad-filter", "--where: %w", err)
 	}
 	inputs := slices.Concat([]string{path}, c.data.inputs(args), c.items.inputs(c.rerank), c.pictures)
+	if c.server != "" {
+		inputs = inputs[1:]
+	}
 	c.file.FileOnly = true
 	if err := c.file.Check([]string{c.report}, inputs); err != nil {
 		return err
 	}
 	c.data.readOnce(ctx, c.in)
-	var done func()
 	c.path = path
-	if c.index, done, err = c.indexOfFAISS(ctx, path); err != nil {
+	where, done, err := c.open(ctx, filter)
+	if err != nil {
 		return err
 	}
 	defer done()
+	a := &answer{path: path, place: where}
+	if err := c.searchAll(ctx, a, args); err != nil {
+		return flagError(err)
+	}
 	if c.isLive(args) {
-		return c.runLive(ctx, path, args, filter)
+		return nil
 	}
-	st, q, err := c.open(ctx, path, args)
+	if c.report != "" {
+		if err := c.writeReport(ctx, a, args); err != nil {
+			return err
+		}
+	}
+	return c.print(a)
+}
+
+// open opens the index, or finds the service.
+func (c *searchCommand) open(ctx context.Context, f index.Filter) (where place, done func(), err error) {
+	if c.server != "" {
+		s, err := c.openService()
+		return s, func() {}, err
+	}
+	var remove func()
+	if c.index, remove, err = c.indexOfFAISS(ctx, c.path); err != nil {
+		return nil, nil, err
+	}
+	x, err := c.openFile(ctx, f)
 	if err != nil {
-		return err
+		remove()
+		return nil, nil, err
 	}
-	defer st.Close()
-	if err := st.Info().Fingerprint.Accept(q.Fingerprint); err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+	return x, func() { _ = x.close(); remove() }, nil // it was only read
+}
+
+// batchRows is the number of queries that are searched for together, unless vectors of items are read for all of them.
+const batchRows = 4096
+
+// searchAll searches for all queries and collects the answers, or prints them as they come.
+func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string) error {
+	live, head, first := c.isLive(args), true, true
+	atLeast := batchRows
+	switch {
+	case live:
+		atLeast = 0
+	case len(c.rerank) > 0:
+		atLeast = math.MaxInt
 	}
-	a, err := c.newAnswer(ctx, path, st, filter)
-	if err != nil {
-		return err
+	if live { // the items are in memory before the first query comes
+		if err := a.expect(ctx, 0, true); err != nil {
+			return err
+		}
+		first = false
 	}
-	if err := c.answer(ctx, filter, a, q); err != nil {
-		return err
-	}
-	results, err := c.queryReports(a)
-	if err == nil && c.report != "" {
-		err = c.writeReport(ctx, a, args, results)
-	}
-	if err != nil {
-		return err
-	}
-	return c.print(a, results)
+	return a.reader(args).each(ctx, atLeast, func(batch []api.Query) error {
+		if first {
+			if err := a.expect(ctx, len(batch), false); err != nil {
+				return err
+			}
+			first = false
+		}
+		found, err := a.Search(ctx, &api.Request{Queries: batch, Options: c.options()})
+		if err != nil {
+			return err
+		}
+		for _, doubt := range found.Doubts {
+			c.warn([]string{"--rerank " + strings.Join(c.rerank, " ") + ": " + doubt})
+		}
+		if live {
+			err, head = c.printLive(found.Results, head), false
+			return err
+		}
+		a.add(found)
+		return nil
+	})
 }
 
 // isLive reports whether the queries come through a pipe and can be answered as they come: the form of the output does
@@ -253,178 +347,16 @@ func (c *searchCommand) isLive(args []string) bool {
 	return !whole && c.strategy == "auto" && slices.ContainsFunc(args, dataset.IsStream)
 }
 
-// runLive answers queries from a pipe as they come, in bounded memory.
-func (c *searchCommand) runLive(ctx context.Context, path string, args []string, filter index.Filter) error {
-	st, err := c.openAll(ctx, c.index, index.Config{Tables: -1})
-	if err != nil {
-		return err
+// printLive prints the answers to some queries of many; head is for the first of them.
+func (c *searchCommand) printLive(results []api.Result, head bool) error {
+	switch c.to {
+	case "jsonl":
+		return c.printLines(results)
+	case "csv":
+		return c.printCSV(results, head)
 	}
-	if c.prefix > st.Info().Bits {
-		return cli.Usage("too-many-bits", "--prefix %d: the codes of %s have %d bits", c.prefix, path, st.Info().Bits)
-	}
-	m, err := c.queryModel(st, args)
-	if err != nil {
-		return err
-	}
-	set, src, err := c.data.openFor(m, args)
-	if err != nil {
-		return err
-	}
-	a, err := c.newAnswer(ctx, path, st, filter)
-	if err != nil {
-		return err
-	}
-	head, named := true, false
-	o := items.Reading{Name: args[0], Rows: c.rows, KeepMargins: c.needsMargins(), Threads: c.threads}
-	err = items.EachChunk(ctx, m, src, o, func(q *items.Queries) error {
-		named = q.Named
-		if err := c.answer(ctx, filter, a, q); err != nil {
-			return err
-		}
-		results, err := c.queryReports(a)
-		if err != nil {
-			return err
-		}
-		switch c.to {
-		case "jsonl":
-			return c.printLines(results)
-		case "csv":
-			err, head = c.printCSV(results, head), false
-			return err
-		}
-		for _, r := range results {
-			c.printQuery(a, r)
-		}
-		return nil
-	})
-	if err == nil {
-		c.noteNumbers(c.noteBad(set), named)
-	}
-	return err
-}
-
-// newAnswer reads what all answers need.
-func (c *searchCommand) newAnswer(ctx context.Context, path string, st *store.Store, f index.Filter) (*answer, error) {
-	a := &answer{path: path}
-	var err error
-	if c.explain || len(c.rerank) > 0 {
-		if a.model, err = st.Model(); err != nil {
-			return nil, err
-		}
-	}
-	a.items, err = c.selectFields(ctx, st, f, c.fields,
-		[]string{"query", "rank", "id", "distance", "margin_distance", "score", "label", "tags"})
-	return a, err
-}
-
-// answer searches for queries.
-func (c *searchCommand) answer(ctx context.Context, filter index.Filter, a *answer, q *items.Queries) (err error) {
-	a.queries = q
-	o := index.Options{
-		Filter: filter, Prefix: c.prefix, Shortlist: c.shortlist, Threads: c.threads, Explain: c.explain, Ties: true,
-		Fingerprint: q.Fingerprint, Rank: index.Rank(c.rank),
-	}
-	if c.strategy != "auto" {
-		o.Method = index.Method(c.strategy)
-	}
-	if c.needsMargins() {
-		switch o.Margins = q.Margins; {
-		case len(q.Margins) > 0:
-		case c.byMargins():
-			return errNoMargins
-		default:
-			return cli.Usage("needs-vectors", "--margins needs vectors to search for: codes do not say how certain they are")
-		}
-	}
-	began := time.Now()
-	err = c.find(ctx, o, a)
-	a.took = time.Since(began)
-	return err
-}
-
-// errNoMargins refuses a ranking that codes alone cannot give.
-var errNoMargins = cli.Usage("needs-vectors",
-	"--rank margins needs vectors or pictures to search for: codes, those of --id, --code "+
-		"and code files, do not say how certain they are")
-
-// byMargins tells whether margins are the distance.
-func (c *searchCommand) byMargins() bool { return c.rank == string(index.ByMargins) }
-
-// needsMargins tells whether margins decide about the order in any way.
-func (c *searchCommand) needsMargins() bool { return c.margins || c.byMargins() }
-
-// manyQueries is the number of queries from which building an index in memory costs less than it saves.
-const manyQueries = 1 << 10
-
-// open opens the index and reads the queries. The items stay on disk unless there are many queries, or the methods of
-// an index in memory are asked for.
-func (c *searchCommand) open(ctx context.Context, path string, args []string) (*store.Store, *items.Queries, error) {
-	st, err := c.openToRead(ctx, c.index)
-	if err != nil {
-		return nil, nil, err
-	}
-	info := st.Info()
-	if c.prefix > info.Bits {
-		return nil, nil, closeStore(st, cli.Usage("too-many-bits",
-			"--prefix %d: the codes of %s have %d bits", c.prefix, path, info.Bits))
-	}
-	q, err := c.queries(ctx, st, args)
-	if err != nil {
-		return nil, nil, closeStore(st, err)
-	}
-	if len(q.Names) < manyQueries && !c.explain && c.strategy == "auto" {
-		return st, q, nil
-	}
-	if err := st.Close(); err != nil {
-		return nil, nil, err
-	}
-	st, err = c.openAll(ctx, c.index, index.Config{})
-	return st, q, err
-}
-
-// find searches, orders what is found by float vectors when it should, and gets the items that are left.
-func (c *searchCommand) find(ctx context.Context, o index.Options, a *answer) (err error) {
-	if len(c.rerank) > 0 && a.queries.Vectors.Rows == 0 && len(c.ids) == 0 {
-		return cli.Usage("needs-vectors", "--rerank needs vectors to search for, and a code file has none")
-	}
-	switch {
-	case c.isReranked():
-		err := c.findReranked(ctx, o, a)
-		if errors.Is(err, items.ErrNoVector) && c.numbered {
-			return fmt.Errorf("--rerank: %w: its rows were matched by number, because they have no ids: "+
-				"name their column with --rerank-id-column, or a file with --rerank-ids", err)
-		}
-		if err != nil {
-			return fmt.Errorf("--rerank: %w", err)
-		}
-	case c.within:
-		if c.limit {
-			o.Limit = c.k
-		}
-		a.results, err = a.items.WithinBatch(ctx, a.queries.Codes, c.radius, o)
-	default:
-		a.results, err = a.items.SearchBatch(ctx, a.queries.Codes, c.k, o)
-	}
-	if err != nil {
-		return err
-	}
-	if len(c.rerank) > 0 && c.explain {
-		if err := c.readFirstHits(ctx, a); err != nil {
-			return fmt.Errorf("--rerank: %w", err)
-		}
-	}
-	var hits []index.Hit
-	for _, r := range a.results {
-		hits = append(hits, r.Hits...)
-	}
-	found, err := a.items.Items(ctx, hits)
-	if err != nil {
-		return err
-	}
-	a.found = a.found[:0]
-	for _, r := range a.results {
-		n := len(r.Hits)
-		a.found, found = append(a.found, found[:n]), found[n:]
+	for i := range results {
+		c.printQuery(&results[i])
 	}
 	return nil
 }

@@ -111,7 +111,11 @@ func TestRankIsShown(t *testing.T) {
 	out := succeed(t, shellWords("search "+line+" --explain --report page.html")...)
 	r := searched(t, line+" --explain").Results[0]
 	last := r.Hits[len(r.Hits)-1]
-	weights := strings.Trim(fmt.Sprint(r.Weights), "[]") // "" where the first hit has the code of the query
+	var weigh []int
+	for _, bit := range r.Why.Differ {
+		weigh = append(weigh, r.Why.Bits[bit].Weight)
+	}
+	weights := strings.Trim(fmt.Sprint(weigh), "[]") // "" where the first hit has the code of the query
 	for _, want := range []string{"margin_distance", weights, fmt.Sprint(*last.MarginDistance)} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
@@ -128,11 +132,11 @@ func TestRankIsShown(t *testing.T) {
 		t.Error("the page does not say what the distances are")
 	}
 	sum := 0
-	for _, w := range r.Weights {
+	for _, w := range weigh {
 		sum += w
 	}
-	if len(r.Weights) != len(r.Why.Differ) || sum != *r.Hits[0].MarginDistance {
-		t.Errorf("weights %v of %v for a margin distance of %d", r.Weights, r.Why.Differ, *r.Hits[0].MarginDistance)
+	if len(weigh) != len(r.Why.Differ) || sum != *r.Hits[0].MarginDistance {
+		t.Errorf("weights %v of %v for a margin distance of %d", weigh, r.Why.Differ, *r.Hits[0].MarginDistance)
 	}
 	csv := succeed(t, shellWords("search "+line+" --to csv --fields id,margin_distance")...)
 	if want := fmt.Sprintf("id,margin_distance\n%s,%d\n", r.Hits[0].ID, *r.Hits[0].MarginDistance); !strings.HasPrefix(csv, want) {
@@ -143,7 +147,7 @@ func TestRankIsShown(t *testing.T) {
 // TestRerankAfterMargins: the vectors decide, whichever codes chose the shortlist, when all items are on it.
 func TestRerankAfterMargins(t *testing.T) {
 	indexed(t)
-	line := "items.hgi new.csv --label category --id-column sku -k 6 --rerank items.csv --rerank-id sku"
+	line := "items.hgi new.csv --label category --id-column sku -k 6 --rerank items.csv --rerank-id-column sku"
 	plain, sure := searched(t, line), searched(t, line+" --rank margins")
 	for i, r := range plain.Results {
 		for j, h := range r.Hits {

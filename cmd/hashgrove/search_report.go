@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hashgrove"
+	"hashgrove/api"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
@@ -26,11 +27,12 @@ const (
 )
 
 // writeReport writes the page of --report: queries with what was found, as pictures where there are any.
-func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []string, results []queryReport) error {
+func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []string) error {
+	results := a.Results
 	page := report.SearchPage{
 		Title: "Searches in " + a.path, Date: time.Now(), Command: c.command, Version: hashgrove.Version,
 	}
-	if c.byMargins() {
+	if c.rank == api.Margins {
 		page.Notes = append(page.Notes, "Ranked by margins: distances are in sixteenths of a bit of average certainty.")
 	}
 	if len(results) > reportQueries {
@@ -48,10 +50,10 @@ func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []strin
 	for q, r := range results {
 		s := report.Search{Query: report.Picture{Name: r.Query, Label: r.Label, PNG: asked[q]}}
 		if len(c.ids) > 0 {
-			s.Query.PNG = found[index.Text(r.Query)]
+			s.Query.PNG = found[api.ID(r.Query)]
 		}
 		if r.Tied > r.TiedHits {
-			s.Note = r.tieText()
+			s.Note = tieText(&r)
 		}
 		for _, h := range r.Hits[:min(len(r.Hits), reportHits)] {
 			s.Hits = append(s.Hits, foundItem(h, r.Label, found[h.ID]))
@@ -62,10 +64,10 @@ func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []strin
 }
 
 // foundItem is a hit as the page shows it.
-func foundItem(h hitReport, label string, png []byte) report.FoundItem {
+func foundItem(h api.Hit, label string, png []byte) report.FoundItem {
 	it := report.FoundItem{Hit: report.Hit{
-		Picture:  report.Picture{Name: h.ID.String(), Label: h.Label, PNG: png},
-		Distance: strconv.Itoa(h.ranked()), Right: h.Label == label,
+		Picture:  report.Picture{Name: string(h.ID), Label: h.Label, PNG: png},
+		Distance: strconv.Itoa(h.Ranked()), Right: h.Label == label,
 	}}
 	if h.Score != nil {
 		it.Distance = strconv.FormatFloat(*h.Score, 'g', 4, 64)
@@ -80,7 +82,7 @@ func foundItem(h hitReport, label string, png []byte) report.FoundItem {
 }
 
 // itemPictures are the pictures of the hits, and of items that are queries, from --pictures or --rerank, by id.
-func (c *searchCommand) itemPictures(ctx context.Context, results []queryReport) (map[index.ID][]byte, error) {
+func (c *searchCommand) itemPictures(ctx context.Context, results []api.Result) (map[api.ID][]byte, error) {
 	paths := c.pictures
 	if len(paths) == 0 {
 		paths = c.rerank
@@ -98,30 +100,31 @@ func (c *searchCommand) itemPictures(ctx context.Context, results []queryReport)
 		}
 		return nil, nil
 	}
-	wanted := map[index.ID]bool{}
+	wanted := map[api.ID]bool{}
 	for _, r := range results {
 		for _, h := range r.Hits[:min(len(r.Hits), reportHits)] {
 			wanted[h.ID] = true
 		}
 	}
 	for _, text := range c.ids {
-		wanted[index.Text(text)] = true
+		wanted[api.ID(text)] = true
 	}
-	found := map[index.ID][]byte{}
+	found := map[api.ID][]byte{}
 	shape := src.Preparation().Shape
 	for chunk, err := range src.Pictures(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		for i := range chunk.X.Rows {
-			it, err := items.FromRow(chunk.Chunk, i, chunk.First+i)
+			key, err := index.RowID(chunk.IDs, i, chunk.First+i)
 			if err != nil {
 				return nil, err
 			}
-			if !wanted[it.ID] || found[it.ID] != nil {
+			id := api.ID(key.String())
+			if !wanted[id] || found[id] != nil {
 				continue
 			}
-			if found[it.ID], err = gallery.PNG(shape.Picture(chunk.Slice(i, i+1).Pix, nil)); err != nil {
+			if found[id], err = gallery.PNG(shape.Picture(chunk.Slice(i, i+1).Pix, nil)); err != nil {
 				return nil, err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/items"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
 
@@ -60,8 +61,6 @@ type found struct {
 		TiedHits int `json:"tied_hits"`
 		Compared int `json:"compared"`
 
-		Weights []int `json:"weights"`
-
 		Why *struct {
 			ID            string `json:"id"`
 			Distance      int    `json:"distance"`
@@ -69,10 +68,12 @@ type found struct {
 			Bits          []struct {
 				Bit     int  `json:"bit"`
 				Agree   bool `json:"agree"`
+				Weight  int  `json:"weight"`
 				Reasons []struct {
 					Name      string  `json:"name"`
 					Threshold float64 `json:"threshold"`
-					A, B      float64
+					Query     float64 `json:"query"`
+					Item      float64 `json:"item"`
 				} `json:"reasons"`
 			} `json:"bits"`
 		} `json:"why"`
@@ -182,7 +183,7 @@ func TestSearchIsTheDefinition(t *testing.T) {
 	}
 	succeed(t, "encode", "-m", "m.hgm", "new.csv", "--label", "category", "--id", "sku", "-o", "new.hgc")
 	for _, method := range []string{"auto", "scan", "tables", "list"} {
-		f := searched(t, "items.hgi new.csv --label category --id-column sku -k 7 --method "+method)
+		f := searched(t, "items.hgi new.csv --label category --id-column sku -k 7 --strategy "+method)
 		if len(f.Results) != 80 || f.Items != 400 || f.Bits != 16 || f.Index != "items.hgi" || f.Fingerprint == "" {
 			t.Fatalf("%d results, %d items, %d bits", len(f.Results), f.Items, f.Bits)
 		}
@@ -260,13 +261,13 @@ func TestRerank(t *testing.T) {
 		dot := (squares(a, zero) + squares(b, zero) - squares(a, b)) / 2
 		return 1 - dot/math.Sqrt(squares(a, zero)*squares(b, zero))
 	}
-	check("new.csv --row 5 --rerank items.csv --rerank-id sku", queries[5], root)
-	check("new.csv --row 5 --rerank items.csv --rerank-id sku --rerank-by cosine", queries[5], angle)
-	check("--id items-9 --rerank items.csv --rerank-id sku", base[9], root)
-	check("new.csv --row 5 --rerank items.csv --rerank-id sku --shortlist 100", queries[5], root)
-	check("new.csv --row 8 --rerank items.csv --rerank-id sku --shortlist 3", queries[8], root)
+	check("new.csv --row 5 --rerank items.csv --rerank-id-column sku", queries[5], root)
+	check("new.csv --row 5 --rerank items.csv --rerank-id-column sku --rerank-by cosine", queries[5], angle)
+	check("--id items-9 --rerank items.csv --rerank-id-column sku", base[9], root)
+	check("new.csv --row 5 --rerank items.csv --rerank-id-column sku --shortlist 100", queries[5], root)
+	check("new.csv --row 8 --rerank items.csv --rerank-id-column sku --shortlist 3", queries[8], root)
 	plain := searched(t, "items.hgi new.csv --row 5")
-	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --rerank-id sku --rerank-by none")
+	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --rerank-id-column sku --rerank-by none")
 	if fmt.Sprint(plain.Results[0].Hits) != fmt.Sprint(none.Results[0].Hits) {
 		t.Error("vectors for --explain alone changed the answer")
 	}
@@ -329,7 +330,7 @@ func TestMarginsOnlyOrderTies(t *testing.T) {
 func TestExplain(t *testing.T) {
 	indexed(t)
 	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
-	f := searched(t, "items.hgi new.csv --row 2 --where 'label = \"hats\"' --explain --rerank items.csv --rerank-id sku --rerank-by none")
+	f := searched(t, "items.hgi new.csv --row 2 --where 'label = \"hats\"' --explain --rerank items.csv --rerank-id-column sku --rerank-by none")
 	r := f.Results[0]
 	if len(r.Plan) == 0 || r.Plan[0]["method"] == "" || r.Plan[0]["reason"] == "" {
 		t.Errorf("the plan is %v", r.Plan)
@@ -348,17 +349,17 @@ func TestExplain(t *testing.T) {
 		for _, x := range b.Reasons {
 			reasons++
 			j, err := strconv.Atoi(strings.TrimPrefix(x.Name, "f"))
-			if err != nil || !near(x.A, q.vector[j]) || !near(x.B, top.vector[j]) {
-				t.Errorf("bit %d: %s is %v and %v", b.Bit, x.Name, x.A, x.B)
-			} else if b.Agree != ((x.A < x.Threshold) == (x.B < x.Threshold)) {
-				t.Errorf("bit %d: %v and %v at %v do not explain it", b.Bit, x.A, x.B, x.Threshold)
+			if err != nil || !near(x.Query, q.vector[j]) || !near(x.Item, top.vector[j]) {
+				t.Errorf("bit %d: %s is %v and %v", b.Bit, x.Name, x.Query, x.Item)
+			} else if b.Agree != ((x.Query < x.Threshold) == (x.Item < x.Threshold)) {
+				t.Errorf("bit %d: %v and %v at %v do not explain it", b.Bit, x.Query, x.Item, x.Threshold)
 			}
 		}
 	}
 	if reasons == 0 {
 		t.Error("no reasons")
 	}
-	const line = "items.hgi new.csv --row 2 --explain --rerank items.csv --rerank-id sku"
+	const line = "items.hgi new.csv --row 2 --explain --rerank items.csv --rerank-id-column sku"
 	w = searched(t, line).Results[0].Why
 	out := succeed(t, shellWords("search "+line)...)
 	for _, want := range []string{"items.hgi: 400 items", "segment 0, 400 items", cli.Ranges(w.Agree),
@@ -449,7 +450,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"items.hgi new.csv -k 0", "2 bad-flag-value -k 0", nil},
 		{"items.hgi new.csv -k -1", "2 bad-flag-value -k -1", nil},
 		{"items.hgi new.csv --radius -1", "2 bad-flag-value --radius -1", nil},
-		{"items.hgi new.csv --prefix 17", "2 too-many-bits --prefix 17 items.hgi 16", nil},
+		{"items.hgi new.csv --prefix 17", "2 bad-flag-value --prefix 17 16", nil},
 		{"items.hgi new.csv --row 80", "1 - new.csv 80 79", nil},
 		{"items.hgi new.hgc --row 80", "1 - new.hgc 80 79", nil},
 		{"items.hgi new.csv --row -1", "2 bad-flag-value --row", nil},
@@ -474,11 +475,11 @@ func TestSearchMistakes(t *testing.T) {
 		{"items.hgi --id items-3 --rank margins", "2 needs-vectors --rank margins", nil},
 		{"items.hgi --code ffff --rank margins", "2 needs-vectors --rank margins", nil},
 		{"items.hgi new.csv --rank certainty", "2 bad-flag-value --rank certainty hamming margins", nil},
-		{"items.hgi --code ffff --rerank items.csv", "2 needs-vectors --rerank --code", nil},
-		{"items.hgi new.hgc --rerank items.csv --rerank-id sku", "2 needs-vectors --rerank", nil},
-		{"items.hgi new.csv --rerank items.csv", `1 - --rerank: "items-0" --rerank-id-column --rerank-ids`,
-			items.ErrNoVector},
-		{"items.hgi new.csv --rerank new.csv --rerank-id sku", `1 - --rerank: "items-`, items.ErrNoVector},
+		{"items.hgi --code ffff --rerank items.csv", "2 needs-vectors --rerank", nil},
+		{"items.hgi new.hgc --rerank items.csv --rerank-id-column sku", "2 needs-vectors --rerank", nil},
+		{"items.hgi new.csv --rerank items.csv", `1 - --rerank: --rerank-id-column --rerank-ids`,
+			search.ErrNoVectors},
+		{"items.hgi new.csv --rerank new.csv --rerank-id-column sku", `1 - --rerank: "items-`, search.ErrNoVectors},
 		{"items.hgi new.csv --rerank narrow.csv", "1 - --rerank: 3 12", nil},
 		{"items.hgi new.csv --rerank items.csv --rerank-by taste",
 			"2 bad-flag-value --rerank-by taste euclidean cosine none", nil},

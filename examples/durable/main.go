@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -41,7 +43,7 @@ func main() {
 	check(err)
 	defer ix.Close()
 	fmt.Printf("%d items after %d were deleted\n", ix.Len(), deleted)
-	hits, err := ix.Search(ctx, []float32{240, 30, 30}, 3)
+	hits, err := api.Nearest(ctx, ix, []float32{240, 30, 30}, 3)
 	check(err)
 	for _, h := range hits {
 		fmt.Println(h.Label, h.Distance)

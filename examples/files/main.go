@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -29,8 +31,11 @@ func main() {
 	check(err)
 
 	for _, where := range []string{``, `price < 20`, `label = "coats" and price < 20`} {
-		hits, err := ix.Find(ctx, hashgrove.Query{ID: "sku-7", K: 3, Where: where})
+		found, err := ix.Search(ctx, &api.Request{
+			Query: api.Query{ID: "sku-7"}, Options: api.Options{K: new(3), Where: where},
+		})
 		check(err)
+		hits := found.Results[0].Hits
 		fmt.Printf("like sku-7, where %q:\n", where)
 		for _, h := range hits {
 			fmt.Printf("  %-8s %-6s distance %d, price %v\n", h.ID, h.Label, h.Distance, h.Attributes["price"])

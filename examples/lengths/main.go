@@ -8,6 +8,8 @@ import (
 	"log"
 	"math/rand/v2"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -25,7 +27,7 @@ func main() {
 		check(err)
 		right := 0
 		for i, q := range queries {
-			hits, err := ix.Search(ctx, q, 10)
+			hits, err := api.Nearest(ctx, ix, q, 10)
 			check(err)
 			for _, h := range hits {
 				if h.Label == wanted[i] {

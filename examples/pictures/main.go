@@ -10,6 +10,8 @@ import (
 	"log"
 	"math/rand/v2"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -29,8 +31,9 @@ func main() {
 	for i, q := range queries {
 		code, err := m.EncodeImage(q)
 		check(err)
-		hits, err := ix.Find(ctx, hashgrove.Query{Image: q, K: 3})
+		found, err := ix.Search(ctx, &api.Request{Query: api.Query{PackedCode: code}, Options: api.Options{K: new(3)}})
 		check(err)
+		hits := found.Results[0].Hits
 		fmt.Printf("%-7s code %v, nearest: %s %s %s\n", wanted[i], code, hits[0].Label, hits[1].Label, hits[2].Label)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -31,7 +33,7 @@ func main() {
 	for i, q := range queries {
 		code, err := m.Encode(q)
 		check(err)
-		hits, err := ix.Search(ctx, q, 5)
+		hits, err := api.Nearest(ctx, ix, q, 5)
 		check(err)
 		fmt.Printf("%-6s code %v, nearest:", wanted[i], code)
 		for _, h := range hits {

@@ -77,7 +77,7 @@ func BenchmarkTables(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if r.Plan[0].Method == Scan {
+				if r.Plan[0].Method == string(Scan) {
 					scans++
 				}
 			}

@@ -37,6 +37,18 @@ func ParseID(s string) (ID, error) {
 	return Text(s), nil
 }
 
+// RowID returns the id of row i of a chunk, or the number of the row where rows have no ids.
+func RowID(ids []string, i, row int) (ID, error) {
+	if ids == nil {
+		return Int(int64(row)), nil
+	}
+	id, err := ParseID(ids[i])
+	if err != nil {
+		return id, fmt.Errorf("row %d: %w", row, err)
+	}
+	return id, nil
+}
+
 // Text is ParseID for a text that is known not to be empty.
 func Text(s string) ID {
 	if s == "" {

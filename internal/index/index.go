@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 )
 
@@ -156,7 +157,7 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	if gone > 0 && !replace {
 		for _, r := range rows {
 			if _, there := s.Get(b.IDs[r]); there {
-				return fmt.Errorf("item %d: the id %q is in the index already: upsert to replace it",
+				return fault.New("duplicate-id", "item %d: the id %q is in the index already: upsert to replace it",
 					r, shortened(b.IDs[r].String()))
 			}
 		}

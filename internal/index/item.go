@@ -77,7 +77,18 @@ type Item struct {
 	Label      string           `json:"label,omitempty"` // empty means none
 	Tags       []string         `json:"tags,omitempty"`
 	Attributes map[string]Value `json:"attributes,omitempty"`
+
+	Clear Clear `json:"-"` // what an update removes from the item that is there
 }
+
+// Clear is what an update removes from an item.
+type Clear uint8
+
+// What Clear can be, and both together.
+const (
+	ClearLabel Clear = 1 << iota
+	ClearTags
+)
 
 // Completed is the item with what it does not have itself from an older one: the code, the label, the tags and, unless
 // they are replaced, those attributes that the item has no value of.
@@ -85,8 +96,10 @@ func (it Item) Completed(old Item, replace bool) Item {
 	if len(it.Code) == 0 {
 		it.Code = old.Code
 	}
-	it.Label = cmp.Or(it.Label, old.Label)
-	if len(it.Tags) == 0 {
+	if it.Clear&ClearLabel == 0 {
+		it.Label = cmp.Or(it.Label, old.Label)
+	}
+	if len(it.Tags) == 0 && it.Clear&ClearTags == 0 {
 		it.Tags = old.Tags
 	}
 	switch {
@@ -109,6 +122,7 @@ type Batch struct {
 	Labels     []string
 	Tags       [][]string
 	Attributes []map[string]Value
+	Clear      []Clear // of an update; nil means nothing
 
 	// Fingerprint of the model that made the codes; zeros when it is not known.
 	Fingerprint hamming.Fingerprint
@@ -142,7 +156,7 @@ func regrown[T any](list []T, n int) []T {
 
 // Details is the batch without its codes.
 func (b *Batch) Details() *Batch {
-	return &Batch{IDs: b.IDs, Labels: b.Labels, Tags: b.Tags, Attributes: b.Attributes}
+	return &Batch{IDs: b.IDs, Labels: b.Labels, Tags: b.Tags, Attributes: b.Attributes, Clear: b.Clear}
 }
 
 // NewBatch is no items yet, with codes of the given length.
@@ -178,6 +192,9 @@ func (b *Batch) Item(i int) Item {
 	}
 	if len(b.Attributes) > 0 {
 		it.Attributes = b.Attributes[i]
+	}
+	if len(b.Clear) > 0 {
+		it.Clear = b.Clear[i]
 	}
 	return it
 }

@@ -132,8 +132,8 @@ func (p *part) flips(q []uint64) []uint64 {
 
 // effort is what a search in tables did.
 type effort struct {
-	LookUps int `json:"look_ups,omitempty"`  // buckets read
-	Met     int `json:"codes_met,omitempty"` // codes in them, repeated ones too
+	LookUps int // buckets read
+	Met     int // codes in them, repeated ones too
 }
 
 // A look-up and a code that it meets, in nanoseconds. A look-up misses the caches, but several run at a time; the

@@ -47,7 +47,7 @@ func (p *pass) run(ctx context.Context) error {
 	method, reason := p.chooseMethod(p.options.Method, p.want, n, p.queries.Len())
 	steps, done := make([]Step, p.queries.Len()), make([]bool, p.queries.Len())
 	for q := range steps {
-		steps[q] = Step{Method: method, Reason: reason, Items: p.len(), Codes: p.codes.Len()}
+		steps[q] = Step{Method: string(method), Reason: reason, Items: p.len(), Codes: p.codes.Len()}
 	}
 	var err error
 	switch method {
@@ -130,13 +130,13 @@ func (p *pass) lookUp(q int, step *Step) bool {
 			effort, ok = t.searchWeighted(p.codes, p.weighted(q), c, share)
 		}
 		step.LookUps += effort.LookUps
-		step.Met += effort.Met
+		step.CodesMet += effort.Met
 		if ok {
 			p.take(q, c)
 			return true
 		}
 	}
-	step.Method, step.Reason = Scan, "look-ups took too long"
+	step.Method, step.Reason = string(Scan), "look-ups took too long"
 	return false
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strings"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 )
 
@@ -228,29 +228,10 @@ func (s *segment) addTables(ctx context.Context, c Config) error {
 }
 
 // Step is how one segment was searched.
-type Step struct {
-	Method Method `json:"method"`
-	Items  int    `json:"items"` // in the segment
-	Codes  int    `json:"codes"` // distinct ones
-	Reason string `json:"reason"`
-	effort
-}
+type Step = api.Step
 
 // Plan is how a search was done, segment by segment.
-type Plan []Step
-
-// String explains the plan in a line per segment.
-func (p Plan) String() string {
-	var b strings.Builder
-	for i, s := range p {
-		fmt.Fprintf(&b, "segment %d, %d items with %d codes: %s, because %s", i, s.Items, s.Codes, s.Method, s.Reason)
-		if s.LookUps > 0 {
-			fmt.Fprintf(&b, " (%d look-ups met %d codes)", s.LookUps, s.Met)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
+type Plan = api.Plan
 
 // chooseMethod decides between list, tables and scan for one segment, before anything was looked at.
 func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Method, string) {

@@ -34,12 +34,12 @@ func TestPlannerChoosesByTheCodes(t *testing.T) {
 		}
 		for r, want := range map[int]Method{2: Tables, 30: Scan} {
 			got, err := s.Within(ctx, centres.Row(0), r, Options{Explain: true, Threads: 1})
-			if err != nil || len(got.Plan) != 1 || got.Plan[0].Method != want {
+			if err != nil || len(got.Plan) != 1 || got.Plan[0].Method != string(want) {
 				t.Errorf("radius %d: %v, %v", r, got.Plan, err)
 			}
 		}
 		got, _ := s.Search(ctx, b.Codes.Row(7), 10, Options{Filter: IDs(Int(7), Int(8)), Explain: true})
-		if len(got.Hits) != 2 || placeless(got.Hits)[0] != (Hit{ID: Int(7)}) || got.Plan[0].Method != List {
+		if len(got.Hits) != 2 || placeless(got.Hits)[0] != (Hit{ID: Int(7)}) || got.Plan[0].Method != string(List) {
 			t.Errorf("%v, %v", got.Hits, got.Plan)
 		}
 	}

@@ -158,7 +158,7 @@ func TestTablesAnswerByMargins(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.Plan[0].Method == Tables && got.Plan[0].LookUps > 0 {
+				if got.Plan[0].Method == string(Tables) && got.Plan[0].LookUps > 0 {
 					byTables++
 				}
 				if !slices.Equal(placeless(got.Hits), want) {

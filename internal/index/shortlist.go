@@ -1,10 +1,12 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -69,7 +71,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 		var plan Plan
 		for _, v := range s.views {
 			plan = append(plan, Step{
-				Method: List, Items: v.len(), Codes: v.codes.Len(), Reason: "all items that match are compared",
+				Method: string(List), Items: v.len(), Codes: v.codes.Len(), Reason: "all items that match are compared",
 			})
 		}
 		for q := range l.radius {
@@ -165,19 +167,34 @@ func (l *Shortlist) Distance(q int, h Hit) (int, bool) {
 	return h.Distance, on
 }
 
-// Missing is the first item on the list of a query that was not met.
-func (l *Shortlist) Missing(q int) (ID, bool) {
+// Unmet returns the items on the list of a query that were not met, at most n, by distance and id.
+func (l *Shortlist) Unmet(q, n int) []Hit {
+	var unmet []Hit
 	for i, v := range l.snapshot.views {
 		for pos := range uint32(v.len()) {
 			if l.met[i][pos/64]>>(pos%64)&1 != 0 || l.allowed[i] != nil && !l.allowed[i].Contains(pos) {
 				continue
 			}
-			if _, on := l.Distance(q, Hit{place: place{uint32(i), pos}}); on {
-				return v.ids.get(pos), true
+			if h, on := l.Measured(q, Hit{place: place{uint32(i), pos}}); on {
+				h.ID = v.ids.get(pos)
+				unmet = append(unmet, h)
 			}
 		}
 	}
-	return ID{}, false
+	slices.SortFunc(unmet, l.Compare)
+	return unmet[:min(n, len(unmet))]
+}
+
+// Compare orders hits of a reranking: by score, by the distance that the codes are ranked by, then by id.
+func (l *Shortlist) Compare(a, b Hit) int {
+	c := cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.MarginDistance, b.MarginDistance))
+	if !l.ByMargins() {
+		c = cmp.Or(c, cmp.Compare(a.Distance, b.Distance))
+	}
+	if c != 0 {
+		return c
+	}
+	return a.ID.Compare(b.ID)
 }
 
 // prefixDistance is the distance of two codes by their first n bits.

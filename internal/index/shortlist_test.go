@@ -118,8 +118,8 @@ func meetAll(t *testing.T, l *Shortlist, list naive, want []Hit) {
 			met++
 		}
 	}
-	missing, is := l.Missing(0)
-	if is != (len(want) > 0) || is && (missing != want[0].ID || met != l.Len(0)-1) {
-		t.Fatalf("%v, %v is missing and %d of %d were met; want %v", missing, is, met, l.Len(0), want)
+	unmet := l.Unmet(0, 5)
+	if is := len(unmet) > 0; is != (len(want) > 0) || is && (unmet[0].ID != want[0].ID || met != l.Len(0)-1) {
+		t.Fatalf("%v are missing and %d of %d were met; want %v", unmet, met, l.Len(0), want)
 	}
 }

@@ -290,7 +290,7 @@ func Changes(a *dataset.Attributes) (*index.Batch, error) {
 
 // FromRow is what a chunk says about its row i, which has the given number among all rows and goes by it without an id.
 func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
-	if it.ID, err = rowID(chunk, i, row); err != nil {
+	if it.ID, err = index.RowID(chunk.IDs, i, row); err != nil {
 		return it, err
 	}
 	if chunk.Labels != nil {
@@ -300,18 +300,6 @@ func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
 		it.Tags = slices.Clone(chunk.Tags[i]) // the list is lent
 	}
 	return it, nil
-}
-
-// rowID is the id of a row, or its number where rows have none.
-func rowID(chunk vectors.Chunk, i, row int) (index.ID, error) {
-	if chunk.IDs == nil {
-		return index.Int(int64(row)), nil
-	}
-	id, err := index.ParseID(chunk.IDs[i])
-	if err != nil {
-		return id, fmt.Errorf("row %d: %w", row, err)
-	}
-	return id, nil
 }
 
 // attributeValues makes values of an index from attributes of a file.

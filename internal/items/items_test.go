@@ -12,7 +12,6 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/vectors"
 )
 
 // codeFile writes codes of 8 bits, with ids where there are any.
@@ -58,40 +57,33 @@ func TestCodes(t *testing.T) {
 	if err != nil || last != 3 || !in.Named || batch.IDs[1] != index.Text("y") || batch.IDs[2] != index.Int(2) {
 		t.Errorf("%+v, %v, after %d", batch, err, last)
 	}
-	q := Queries{Codes: hamming.NewCodes(0, 8)}
-	if err := q.ReadCodes([]string{a, b}, []int{1, 2}); err != nil || strings.Join(q.Names, " ") != "y 2" || q.Codes.AppendBytes(nil, 1)[0] != 3 {
-		t.Errorf("%+v, %v", q, err)
+	list, _, err := CodeQueries([]string{a, b}, []int{1, 2}, 8)
+	if err != nil || len(list) != 2 || list[0].Name != "y" || list[1].Name != "2" || list[1].Code != "03" {
+		t.Errorf("%+v, %v", list, err)
 	}
-	if d := fault.Differs(q.ReadCodes([]string{a}, []int{2}), "no-such-row", a, "2", "0 to 1"); d != "" {
+	_, _, err = CodeQueries([]string{a}, []int{2}, 8)
+	if d := fault.Differs(err, "no-such-row", a, "2", "0 to 1"); d != "" {
 		t.Errorf("a row that is not there: %s", d)
 	}
-	q = Queries{Codes: hamming.NewCodes(0, 16)}
-	if d := fault.Differs(q.ReadCodes([]string{a}, nil), "bits-mismatch", a, "8", "16"); d != "" {
+	_, _, err = CodeQueries([]string{a}, nil, 16)
+	if d := fault.Differs(err, "bits-mismatch", a, "8", "16"); d != "" {
 		t.Errorf("another length: %s", d)
 	}
 }
 
-func TestVectorsByID(t *testing.T) {
-	src := vectors.WithLabels(vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{3, 4, 0, 0, 1, 0}}, []string{"a", "b", "c"})
-	needed := map[index.ID]bool{index.Int(0): true, index.Int(2): true}
-	of, err := VectorsByID(context.Background(), src, needed, func(int) {})
-	if err != nil || len(of) != 2 || of[index.Int(0)][1] != 4 {
-		t.Fatalf("%v, %v", of, err)
+// TestIDQueries: a text with commas is one id where there is such an item, else a list.
+func TestIDQueries(t *testing.T) {
+	has := func(id string) (bool, error) { return id == "a,b" || id == "c" || id == "7", nil }
+	list, err := IDQueries(has, []string{"a,b", "c,7", `"a,b",c`})
+	var ids []string
+	for _, q := range list {
+		ids = append(ids, string(q.ID))
 	}
-}
-
-// TestReadItems: a text with commas is one id where there is such an item, else a list.
-func TestReadItems(t *testing.T) {
-	get := func(id index.ID) (index.Item, bool, error) {
-		known := id == index.Text("a,b") || id == index.Text("c") || id == index.Int(7)
-		return index.Item{ID: id, Label: "x", Code: []uint64{5}}, known, nil
-	}
-	q := Queries{Codes: hamming.NewCodes(0, 8)}
-	if err := q.ReadItems(get, []string{"a,b", "c,7", `"a,b",c`}); err != nil || strings.Join(q.Names, " ") != "a,b c 7 a,b c" {
-		t.Errorf("%q, %v", q.Names, err)
+	if err != nil || strings.Join(ids, " ") != "a,b c 7 a,b c" {
+		t.Errorf("%q, %v", ids, err)
 	}
 	for _, text := range []string{"d", "c,d", `a"b`, ""} {
-		if err := q.ReadItems(get, []string{text}); err == nil {
+		if _, err := IDQueries(has, []string{text}); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
 	}

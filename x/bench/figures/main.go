@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -45,7 +47,7 @@ func main() {
 
 	right := 0
 	for i, q := range queries {
-		hits, err := ix.Search(ctx, q, 10)
+		hits, err := api.Nearest(ctx, ix, q, 10)
 		check(err)
 		for _, h := range hits {
 			if h.Label == strconv.Itoa(wanted[i]) {
@@ -97,7 +99,7 @@ const (
 )
 
 // draw is the figure: the query at the left, the hits at the right, and under each its class, distance and code.
-func draw(m *hashgrove.Model, query []float32, class int, hits []hashgrove.Hit, base [][]float32) string {
+func draw(m *hashgrove.Model, query []float32, class int, hits []api.Hit, base [][]float32) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`,
 		width, height)
@@ -114,7 +116,7 @@ func draw(m *hashgrove.Model, query []float32, class int, hits []hashgrove.Hit, 
 	check(err)
 	item{left, query, classes[class], "", code}.draw(&b, code)
 	for i, h := range hits {
-		row, err := strconv.Atoi(h.ID)
+		row, err := strconv.Atoi(string(h.ID))
 		check(err)
 		label, err := strconv.Atoi(h.Label)
 		check(err)

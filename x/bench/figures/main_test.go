@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/api"
+
 	"hashgrove"
 )
 
@@ -31,7 +33,7 @@ func TestDraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hits, err := ix.Search(t.Context(), pictures[0], 10)
+	hits, err := api.Nearest(t.Context(), ix, pictures[0], 10)
 	if err != nil {
 		t.Fatal(err)
 	}

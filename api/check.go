@@ -1,0 +1,90 @@
+package api
+
+import (
+	"slices"
+)
+
+// Check refuses a request that no searcher can answer: it returns an error that is ErrInvalid. Every Searcher calls it
+// first, so that the same request is refused everywhere for the same reason.
+func (r *Request) Check() error {
+	if err := r.Options.Check(); err != nil {
+		return err
+	}
+	if r.Queries != nil && r.Query.targets() > 0 {
+		return invalid("queries", "give one query, or several in queries, not both")
+	}
+	for i, q := range r.All() {
+		n := q.targets()
+		switch {
+		case n == 1:
+		case len(r.Queries) > 1:
+			return invalid("queries", "query %d: give one of vector, picture, code, code_base64 and id; it has %d of them", i, n)
+		default:
+			return invalid("queries", "a query needs one of vector, picture, code, code_base64 and id, and has %d of them", n)
+		}
+	}
+	return nil
+}
+
+// targets counts what the query names.
+func (q *Query) targets() int {
+	n := 0
+	for _, given := range []bool{q.Vector != nil, q.Picture != nil, q.Code != "", q.PackedCode != nil, q.ID != ""} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
+// Check refuses options that cannot be meant.
+func (o *Options) Check() error {
+	switch {
+	case o.K != nil && *o.K < 1:
+		return invalid("k", "k = %d: ask for 1 hit or more", *o.K)
+	case o.Radius != nil && *o.Radius < 0:
+		return invalid("radius", "radius = %d: a distance is 0 or more", *o.Radius)
+	case o.Prefix < 0:
+		return invalid("prefix", "prefix = %d: give a number of bits, or 0 for all", o.Prefix)
+	case o.Shortlist < 0:
+		return invalid("shortlist", "shortlist = %d: give a number of items, or 0 for the default", o.Shortlist)
+	}
+	for _, choice := range []struct {
+		name, value string
+		from        []string
+	}{
+		{"rank", o.Rank, []string{Hamming, Margins}},
+		{"ties", o.Ties, []string{Margins}},
+		{"rerank", o.Rerank, []string{Euclidean, Cosine}},
+		{"strategy", o.Strategy, []string{"auto", "scan", "tables", "list"}},
+	} {
+		if choice.value != "" && !slices.Contains(choice.from, choice.value) {
+			return invalid(choice.name, "%s = %.40q: choose one of %q", choice.name, choice.value, choice.from)
+		}
+	}
+	for _, f := range o.Fields {
+		if !slices.Contains([]string{"label", "tags", "attributes"}, f) {
+			return invalid("fields", "there is no field %.40q: fields are label, tags and attributes", f)
+		}
+	}
+	return nil
+}
+
+// CheckBits refuses options that codes of a length do not allow.
+func (o *Options) CheckBits(bits int) error {
+	if o.Prefix > bits {
+		return invalid("prefix", "prefix = %d: the codes have %d bits", o.Prefix, bits)
+	}
+	return nil
+}
+
+// ByMargins tells whether margins are the distance.
+func (o *Options) ByMargins() bool { return o.Rank == Margins }
+
+// NeedsMargins tells whether margins decide about the order in any way.
+func (o *Options) NeedsMargins() bool { return o.Rank == Margins || o.Ties == Margins }
+
+// Wants tells whether a field of the hits is wanted.
+func (o *Options) Wants(field string) bool {
+	return o.Fields == nil || slices.Contains(o.Fields, field)
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"hashgrove/api"
+	"hashgrove/client"
+	"hashgrove/internal/cli"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/search"
+	"hashgrove/internal/store"
+	"hashgrove/internal/vectors"
+)
+
+// place is where the search verb searches: an index in a file, or a collection of a service.
+type place interface {
+	api.Searcher
+
+	// reader reads the queries of the command line for this place.
+	reader(args []string) *queryReader
+	// expect gets the first queries, and whether more follow, before the first search.
+	expect(ctx context.Context, queries int, more bool) error
+	// memory is what the items take; nil where it is not known.
+	memory() *memoryReport
+	close() error
+}
+
+// fileIndex is an index in a file.
+type fileIndex struct {
+	c      *searchCommand
+	store  *store.Store
+	items  *search.Items
+	loaded *model.Model
+	filter index.Filter
+}
+
+// openFile opens the index to read a part of it.
+func (c *searchCommand) openFile(ctx context.Context, f index.Filter) (*fileIndex, error) {
+	st, err := c.openToRead(ctx, c.index)
+	if err != nil {
+		return nil, err
+	}
+	o := c.options()
+	if err := o.CheckBits(st.Info().Bits); err != nil {
+		return nil, closeStore(st, flagError(err))
+	}
+	return &fileIndex{c: c, store: st, filter: f}, nil
+}
+
+func (x *fileIndex) close() error { return x.store.Close() }
+
+// model reads the model of the index, once.
+func (x *fileIndex) model() (_ *model.Model, err error) {
+	if x.loaded == nil {
+		x.loaded, err = x.store.Model()
+	}
+	return x.loaded, err
+}
+
+func (x *fileIndex) reader(args []string) *queryReader {
+	ctx, info := context.Background(), x.store.Info()
+	return &queryReader{
+		app: x.c.app, data: x.c.data, rows: x.c.rows, ids: x.c.ids, codes: x.c.codes, args: args,
+		index: x.c.path, bits: info.Bits, model: x.model,
+		has: func(text string) (bool, error) {
+			id, err := index.ParseID(text)
+			if err != nil {
+				return false, err
+			}
+			_, ok, err := x.store.Get(ctx, id)
+			return ok, err
+		},
+		made: func(f hamming.Fingerprint) error {
+			if err := info.Fingerprint.Accept(f); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+}
+
+// manyQueries is the number of queries from which building an index in memory costs less than it saves.
+const manyQueries = 1 << 10
+
+// expect reads the items. They stay on disk unless there are many queries, or the methods of an index in memory are
+// asked for.
+func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
+	c := x.c
+	if queries >= manyQueries || more || c.explain || c.strategy != "auto" {
+		config := index.Config{}
+		if more && queries < manyQueries { // through a pipe
+			config.Tables = -1
+		}
+		if err := x.store.Close(); err != nil {
+			return err
+		}
+		var err error
+		if x.store, err = c.openAll(ctx, c.index, config); err != nil {
+			return err
+		}
+		x.loaded = nil
+	}
+	selected, err := c.selectFields(ctx, x.store, x.filter, c.fields,
+		[]string{"query", "rank", "id", "distance", "margin_distance", "score", "label", "tags"})
+	if err != nil {
+		return err
+	}
+	x.items = &search.Items{
+		Snapshot: selected.Snapshot, Find: selected.Items, Threads: c.threads,
+		Get: func(ctx context.Context, id index.ID) (index.Item, bool, error) { return x.store.Get(ctx, id) },
+	}
+	if len(c.ids)+len(c.codes) == 0 || c.explain || len(c.rerank) > 0 {
+		if x.items.Model, err = x.model(); err != nil {
+			return err
+		}
+	}
+	if len(c.rerank) > 0 {
+		x.items.Vectors = x.itemVectors()
+	}
+	return nil
+}
+
+// itemVectors are the vectors of --rerank.
+func (x *fileIndex) itemVectors() *search.Pass {
+	var progress *cli.Progress
+	return &search.Pass{
+		Name: "--rerank",
+		Open: func(ctx context.Context) (vectors.Source, error) {
+			src, rows, err := x.c.itemSource(ctx, x.items.Model)
+			if err == nil {
+				progress = x.c.startProgress("comparing vectors", rows, 0)
+			}
+			return src, err
+		},
+		Progress: func(rows int) { progress.Tick(rows) },
+		Done:     func() { progress.End() },
+	}
+}
+
+// Search implements api.Searcher.
+func (x *fileIndex) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
+	a, err := x.items.Search(ctx, r)
+	switch {
+	case errors.Is(err, search.ErrNoVectors) && x.c.numbered:
+		return nil, fmt.Errorf("--rerank: %w: its rows were matched by number, because they have no ids: "+
+			"name their column with --rerank-id-column, or a file with --rerank-ids", err)
+	case errors.Is(err, search.ErrNoVectors):
+		return nil, fmt.Errorf("--rerank: %w", err)
+	}
+	return a, err
+}
+
+func (x *fileIndex) memory() *memoryReport { return memoryOf(x.items.Snapshot.Memory()) }
+
+// service is a collection of a running service.
+type service struct {
+	*client.Collection
+	c *searchCommand
+}
+
+// openService names the collection; its token comes from --token-file or the environment.
+func (c *searchCommand) openService() (*service, error) {
+	token := os.Getenv("HASHGROVE_TOKEN")
+	if c.tokenFile != "" {
+		b, err := os.ReadFile(c.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	return &service{(&client.Client{URL: c.server, Token: token}).Collection(c.path), c}, nil
+}
+
+func (s *service) reader(args []string) *queryReader {
+	return &queryReader{
+		app: s.c.app, data: s.c.data, rows: s.c.rows, ids: s.c.ids, codes: s.c.codes, args: args, index: s.c.path,
+		has: func(id string) (bool, error) {
+			_, err := s.Item(context.Background(), api.ID(id))
+			if errors.Is(err, api.ErrNotFound) {
+				return false, nil
+			}
+			return err == nil, err
+		},
+		made: func(f hamming.Fingerprint) error {
+			if f != (hamming.Fingerprint{}) {
+				s.Fingerprint = f.String()
+			}
+			return nil
+		},
+	}
+}
+
+func (s *service) expect(context.Context, int, bool) error { return nil }
+func (s *service) memory() *memoryReport                   { return nil }
+func (s *service) close() error                            { return nil }
+
+// itemSource opens the vectors of --rerank; rows is 0 where their number is not known.
+func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vectors.Source, rows int, err error) {
+	d := c.items
+	if len(c.ids) == 0 && !c.explain { // else there is a second pass
+		d.readOnce(ctx, c.in)
+	}
+	d.SkipBad, d.Size, d.Fit, d.Grey = c.data.SkipBad, c.data.Size, c.data.Fit, c.data.Grey
+	var as *picture.Preparation
+	if m != nil {
+		d.asModel(m)
+		d.Missing = false // distances need every value
+		as = m.Pictures
+	}
+	set, err := d.open(c.rerank, as)
+	if err != nil {
+		return nil, 0, err
+	}
+	src = set
+	_, pictured := set.AsPictures()
+	c.numbered = d.ID == "" && len(d.IDsFile) == 0 && !pictured
+	if m != nil {
+		src, err = m.Source(set, c.threads)
+	}
+	return src, max(set.Rows(), 0), err
+}

@@ -1,0 +1,243 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"hashgrove/api"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
+)
+
+// Explain says why an item is as near to a query as it is.
+func (x *Items) Explain(ctx context.Context, q api.Query, id api.ID, fingerprint string) (*api.Why, error) {
+	r := &api.Request{Query: q, Options: api.Options{Explain: true}}
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	if err := Accept(x.Snapshot.Fingerprint(), fingerprint); err != nil {
+		return nil, err
+	}
+	read, err := x.queries(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	key, err := index.ParseID(string(id))
+	if err != nil {
+		return nil, refused(api.ErrInvalid, err)
+	}
+	it, ok, err := x.get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, api.Errorf(api.ErrNotFound, "no item has the id %.100q", key.String())
+	}
+	known, err := x.vectorsOf(ctx, map[index.ID]bool{key: true})
+	if err != nil {
+		return nil, err
+	}
+	return x.why(ctx, read, 0, it, known[key])
+}
+
+// vectorsOf returns the vectors of items, as far as they are known.
+func (x *Items) vectorsOf(ctx context.Context, ids map[index.ID]bool) (map[index.ID][]float32, error) {
+	if x.Vectors == nil || len(ids) == 0 {
+		return nil, nil
+	}
+	return x.Vectors.Of(ctx, ids)
+}
+
+// firstWhys explains the first hit of every query, where the options ask for it.
+func (x *Items) firstWhys(
+	ctx context.Context, q *queries, found []index.Result, items []index.Item, o *api.Options,
+) ([]*api.Why, error) {
+	whys := make([]*api.Why, len(found))
+	if !o.Explain {
+		return whys, nil
+	}
+	first := map[index.ID]bool{}
+	for i := range found {
+		if len(found[i].Hits) > 0 {
+			first[found[i].Hits[0].ID] = true
+		}
+	}
+	known, err := x.vectorsOf(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		if len(found[i].Hits) == 0 {
+			continue
+		}
+		if whys[i], err = x.why(ctx, q, i, items[0], known[items[0].ID]); err != nil {
+			return nil, err
+		}
+		items = items[len(found[i].Hits):]
+	}
+	return whys, nil
+}
+
+// why compares query i with an item: by bits, and by the columns that decided them where the model and the vectors of
+// both are known. The vector of the item may be nil.
+func (x *Items) why(ctx context.Context, q *queries, i int, it index.Item, vector []float32) (*api.Why, error) {
+	code := q.codes.Row(i)
+	match := hamming.Compare(code, it.Code, q.codes.Bits)
+	w := &api.Why{
+		Query: q.names[i], ID: api.ID(it.ID.String()), Distance: match.Distance, Agree: match.Agree, Differ: match.Differ,
+		CodeQuery: HexCode(code, q.codes.Bits), CodeItem: HexCode(it.Code, q.codes.Bits),
+		Bits: make([]api.Bit, q.codes.Bits),
+	}
+	both := hamming.Codes{Bits: q.codes.Bits, Words: len(it.Code), Data: slices.Concat(code, it.Code)}
+	for k := range w.Bits {
+		a, b := both.Bit(0, k), both.Bit(1, k)
+		w.Bits[k] = api.Bit{Bit: k, Query: number(a), Item: number(b), Agree: a == b}
+	}
+	if x.Model == nil {
+		return w, nil
+	}
+	if err := addMargins(ctx, w, x.Model, q.vectors[i], vector); err != nil {
+		return nil, err
+	}
+	if q.vectors[i] == nil || vector == nil {
+		return w, nil
+	}
+	return w, addReasons(w, x.Model, q.vectors[i], vector)
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// addMargins adds how certain the bits of both vectors are, as far as they are known.
+func addMargins(ctx context.Context, w *api.Why, m *model.Model, query, hit []float32) error {
+	for _, side := range []struct {
+		x     []float32
+		isHit bool
+	}{{query, false}, {hit, true}} {
+		if side.x == nil {
+			continue
+		}
+		margins, err := m.Margins(ctx, vectors.Matrix{Rows: 1, Cols: len(side.x), Data: side.x}, 1)
+		if err != nil {
+			return err
+		}
+		weights := hamming.Weights(margins.Data)
+		for k := range w.Bits {
+			if side.isHit {
+				w.Bits[k].MarginItem = &margins.Data[k]
+				continue
+			}
+			weight := int(weights[k])
+			w.Bits[k].MarginQuery, w.Bits[k].Weight = &margins.Data[k], &weight
+		}
+	}
+	return nil
+}
+
+// addReasons adds the columns that decided the bits. There are none for models without thresholds or weights of columns,
+// and where values are missing.
+func addReasons(w *api.Why, m *model.Model, query, hit []float32) error {
+	b, row, ok := model.Behind(m.Encoder)
+	if !ok || slices.ContainsFunc(query, isNaN) || slices.ContainsFunc(hit, isNaN) {
+		return nil
+	}
+	if n := m.Encoder.Dim(); m.Dim() != n && len(hit) == m.Dim() { // of rows with mirror images, compare the pictures
+		query, hit = query[:n], hit[:n]
+	}
+	query, hit = row(query), row(hit)
+	weights := map[int]float64{}
+	for k := range b.Bits() {
+		reasons, err := model.Reasons(b, k, query, hit, 3)
+		if err != nil {
+			return err
+		}
+		sum := 0.0
+		for _, r := range reasons {
+			sum += float64(r.Weight)
+		}
+		for _, r := range reasons {
+			share := float64(r.Weight) / max(sum, 1)
+			weights[r.Feature] += share
+			reason := api.Reason{
+				Name: ColumnName(m, r.Feature), Column: r.Feature, Query: r.A, Item: r.B, Weight: share,
+			}
+			if b.Kind() != "linear" {
+				reason.Threshold = &r.Threshold
+			}
+			w.Bits[k].Reasons = append(w.Bits[k].Reasons, reason)
+		}
+	}
+	addColumns(w, m, weights)
+	return nil
+}
+
+// addColumns adds the columns that decided most, and where they lie in a picture.
+func addColumns(w *api.Why, m *model.Model, weights map[int]float64) {
+	for _, column := range slices.Sorted(maps.Keys(weights)) {
+		w.Columns = append(w.Columns, api.ColumnWeight{Column: column, Name: ColumnName(m, column), Weight: weights[column]})
+	}
+	slices.SortStableFunc(w.Columns, func(a, b api.ColumnWeight) int { return cmp.Compare(b.Weight, a.Weight) })
+	w.Columns = w.Columns[:min(len(w.Columns), 20)]
+	at := pixels(m)
+	if at == nil || len(weights) == 0 {
+		return
+	}
+	w.Picture = &api.Shape{Width: at.Width, Height: at.Height, Channels: at.Channels}
+	w.Heat = make([]float64, at.Width*at.Height)
+	for column, weight := range weights {
+		if column < at.Values() {
+			w.Heat[pixelOf(*at, column)] += weight
+		}
+	}
+	if most := slices.Max(w.Heat); most > 0 {
+		for i := range w.Heat {
+			w.Heat[i] /= most
+		}
+	}
+}
+
+// pixels is the shape of the pictures whose pixels are the columns of a model; nil where they are something else.
+func pixels(m *model.Model) *picture.Shape {
+	if m.Pictures == nil || m.Features != nil || m.Encoder.Dim() != m.Pictures.Values() {
+		return nil
+	}
+	return &m.Pictures.Shape
+}
+
+// pixelOf is the pixel that a column belongs to.
+func pixelOf(s picture.Shape, column int) int {
+	if s.Planar {
+		return column % (s.Width * s.Height)
+	}
+	return column / s.Channels
+}
+
+// ColumnName is what people call a column: its name, its place in a picture, or its number.
+func ColumnName(m *model.Model, column int) string {
+	if name := m.Info.ColumnName(column, m.Encoder.Dim()); name != "" {
+		return name
+	}
+	if s := pixels(m); s != nil && column < s.Values() {
+		at := pixelOf(*s, column)
+		name := "pixel " + strconv.Itoa(at%s.Width) + ", " + strconv.Itoa(at/s.Width)
+		if s.Channels == 3 {
+			channel := column % 3
+			if s.Planar {
+				channel = column / (s.Width * s.Height)
+			}
+			name += " " + []string{"red", "green", "blue"}[channel]
+		}
+		return name
+	}
+	return "column " + strconv.Itoa(column+1) // as the command counts
+}

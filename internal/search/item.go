@@ -1,0 +1,157 @@
+package search
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hashgrove/api"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/store"
+)
+
+// Attributes are those of an item as package api has them: numbers are float64, texts are string.
+func Attributes(values map[string]index.Value) map[string]any {
+	if len(values) == 0 {
+		return nil
+	}
+	m := make(map[string]any, len(values))
+	for name, v := range values {
+		if text, ok := v.Text(); ok {
+			m[name] = text
+		} else if number, ok := v.Number(); ok {
+			m[name] = number
+		}
+	}
+	return m
+}
+
+// Values makes values of an index of attributes.
+func Values(attributes map[string]any) (map[string]index.Value, error) {
+	values := make(map[string]index.Value, len(attributes))
+	for name, v := range attributes {
+		switch v := v.(type) {
+		case string:
+			values[name] = index.String(v)
+		case bool:
+			values[name] = index.String(strconv.FormatBool(v))
+		case time.Time:
+			values[name] = index.String(v.Format(time.RFC3339Nano))
+		case float64:
+			values[name] = index.Number(v)
+		case float32:
+			values[name] = index.Number(float64(v))
+		case int:
+			values[name] = index.Number(float64(v))
+		case int64:
+			values[name] = index.Number(float64(v))
+		default:
+			return nil, api.Errorf(api.ErrInvalid, "the attribute %.80q is a %T: give numbers, texts, truth values or times",
+				name, v)
+		}
+	}
+	return values, nil
+}
+
+// Changes makes a batch for an update.
+func Changes(list []api.Change) (*index.Batch, error) {
+	b := &index.Batch{}
+	for i, c := range list {
+		id, err := index.ParseID(string(c.ID))
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, refused(api.ErrInvalid, err))
+		}
+		values, err := Values(c.Attributes)
+		if err != nil {
+			return nil, fmt.Errorf("item %d (id %.80q): %w", i, c.ID, err)
+		}
+		label, clear := "", index.Clear(0)
+		if c.Label != nil {
+			if label = *c.Label; label == "" {
+				clear |= index.ClearLabel
+			}
+		}
+		if c.Tags != nil && len(c.Tags) == 0 {
+			clear |= index.ClearTags
+		}
+		b.IDs, b.Labels, b.Tags = append(b.IDs, id), append(b.Labels, label), append(b.Tags, c.Tags)
+		b.Attributes, b.Clear = append(b.Attributes, values), append(b.Clear, clear)
+	}
+	return b, refused(api.ErrInvalid, b.CheckDetails())
+}
+
+// Item is an item of an index as package api has it; bits is the length of its code.
+func Item(it index.Item, bits int) api.Item {
+	return api.Item{
+		ID: api.ID(it.ID.String()), Code: HexCode(it.Code, bits), Label: it.Label, Tags: it.Tags,
+		Attributes: Attributes(it.Attributes),
+	}
+}
+
+// HexCode writes a code in hexadecimal digits.
+func HexCode(code []uint64, bits int) string {
+	one := hamming.Codes{Bits: bits, Words: len(code), Data: code}
+	return hex.EncodeToString(one.AppendBytes(nil, 0))
+}
+
+// ParseFilter reads a filter; an error is api.ErrFilter.
+func ParseFilter(where string) (index.Filter, error) {
+	f, err := index.Parse(where)
+	return f, refused(api.ErrFilter, err)
+}
+
+// refused gives an error a code of package api and keeps what it is; nil stays nil.
+func refused(as *api.Error, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &coded{&api.Error{Code: as.Code, Message: err.Error()}, err}
+}
+
+// coded is an error of package api that is also another error.
+type coded struct {
+	as    *api.Error
+	cause error
+}
+
+func (e *coded) Error() string   { return e.as.Message }
+func (e *coded) Unwrap() []error { return []error{e.as, e.cause} }
+
+// Coded gives errors of an index, of its file and of a model their codes of package api.
+func Coded(err error) error {
+	filter, refusal := new(index.FilterError), new(api.Error)
+	switch {
+	case err == nil || errors.As(err, &refusal):
+	case errors.As(err, &filter):
+		return refused(api.ErrFilter, err)
+	case errors.Is(err, store.ErrLocked):
+		return refused(api.ErrLocked, err)
+	case errors.Is(err, store.ErrReadOnly):
+		return refused(api.ErrReadOnly, err)
+	case errors.Is(err, hamming.ErrDamaged):
+		return refused(api.ErrDamaged, err)
+	case fault.Is(err, "duplicate-id"):
+		return refused(api.ErrExists, err)
+	case fault.Is(err, "wrong-dimension"), fault.Is(err, "wrong-dimensions"):
+		return refused(api.ErrDimension, err)
+	}
+	return err
+}
+
+// invalid is the error about a field of a request that cannot be meant.
+func invalid(field, format string, args ...any) error {
+	return &api.Error{Code: api.ErrInvalid.Code, Message: fmt.Sprintf(format, args...), Field: field}
+}
+
+// Accept refuses a request that expects another model; "" expects none.
+func Accept(f hamming.Fingerprint, expected string) error {
+	if expected = strings.ToLower(expected); expected == "" || expected == f.String() || expected == f.Full() {
+		return nil
+	}
+	return api.Errorf(api.ErrOtherModel, "the request expects codes of model %.64q, and these are of %v", expected, f)
+}

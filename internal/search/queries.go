@@ -1,0 +1,238 @@
+package search
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"hashgrove/api"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/vectors"
+)
+
+// queries are those of a request, read.
+type queries struct {
+	names, labels []string
+	codes         hamming.Codes
+	vectors       [][]float32 // nil where one is not known
+	margins       []float32   // one per bit, query after query, where they decide about the order
+
+	compared []int // by query: items that a reranking looked at
+	doubts   []string
+}
+
+// queries finds the codes of all queries, and their vectors and margins where the search needs them.
+func (x *Items) queries(ctx context.Context, r *api.Request) (*queries, error) {
+	all := r.All()
+	q := &queries{
+		names: make([]string, len(all)), labels: make([]string, len(all)), vectors: make([][]float32, len(all)),
+		codes: hamming.NewCodes(len(all), x.Snapshot.Bits()),
+	}
+	rows, ids := []int(nil), map[index.ID]bool{}
+	for i := range all {
+		if err := x.read(ctx, q, i, &all[i], ids); err != nil {
+			return nil, inQuery(i, len(all), err)
+		}
+		if q.vectors[i] != nil {
+			rows = append(rows, i)
+		}
+	}
+	if err := x.encode(ctx, q, rows); err != nil {
+		return nil, err
+	}
+	if err := x.addItemVectors(ctx, q, all, ids, &r.Options); err != nil {
+		return nil, err
+	}
+	return q, x.addMargins(ctx, q, &r.Options)
+}
+
+// Codes finds the codes of queries.
+func (x *Items) Codes(ctx context.Context, list []api.Query) (hamming.Codes, error) {
+	r := &api.Request{Queries: list}
+	if err := r.Check(); err != nil {
+		return hamming.Codes{}, err
+	}
+	q, err := x.queries(ctx, r)
+	if err != nil {
+		return hamming.Codes{}, err
+	}
+	return q.codes, nil
+}
+
+// inQuery says which of several queries an error is about.
+func inQuery(i, n int, err error) error {
+	if n == 1 {
+		return err
+	}
+	return fmt.Errorf("query %d: %w", i, err)
+}
+
+// read finds the name, the label and the code or the vector of one query.
+func (x *Items) read(ctx context.Context, q *queries, i int, from *api.Query, ids map[index.ID]bool) (err error) {
+	q.names[i], q.labels[i] = from.Name, from.Label
+	switch {
+	case from.ID != "":
+		id, err := index.ParseID(string(from.ID))
+		if err != nil {
+			return refused(api.ErrInvalid, err)
+		}
+		it, ok, err := x.get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return api.Errorf(api.ErrNotFound, "no item has the id %.100q", id.String())
+		}
+		ids[id] = true
+		copy(q.codes.Row(i), it.Code)
+		if q.labels[i] == "" {
+			q.labels[i] = it.Label
+		}
+		if q.names[i] == "" {
+			q.names[i] = id.String()
+		}
+	case from.Code != "" || from.PackedCode != nil:
+		if err := SetCode(q.codes, i, from.Code, from.PackedCode); err != nil {
+			return err
+		}
+	case x.Model == nil:
+		return ErrNoModel
+	case from.Picture != nil:
+		if q.vectors[i], err = PictureVector(x.Model, from.Picture, x.Pixels); err != nil {
+			return err
+		}
+	default:
+		q.vectors[i] = from.Vector
+	}
+	if q.names[i] == "" {
+		q.names[i] = strconv.Itoa(i)
+	}
+	return nil
+}
+
+// PictureVector makes the vector that a model takes of a picture file.
+func PictureVector(m *model.Model, file []byte, pixels int) ([]float32, error) {
+	switch {
+	case m == nil:
+		return nil, ErrNoModel
+	case m.Pictures == nil:
+		return nil, invalid("picture", "the model takes vectors, not pictures")
+	}
+	row, err := gallery.Row(*m.Pictures, file, pixels)
+	if err != nil {
+		return nil, invalid("picture", "the picture %v", err)
+	}
+	x, err := m.PixelVector(row)
+	if err != nil {
+		return nil, invalid("picture", "the picture: %v", err)
+	}
+	return x, nil
+}
+
+// ErrNoModel refuses what only a model can do.
+var ErrNoModel = api.Errorf(api.ErrNoModel, "there is no model to encode with here: search by code or by id")
+
+// SetCode sets a code to one in hexadecimal digits, or to its bytes where there are no digits.
+func SetCode(to hamming.Codes, i int, digits string, packed []byte) (err error) {
+	if digits != "" {
+		packed, err = hex.DecodeString(digits)
+	}
+	if err != nil || !to.SetBytes(i, packed) {
+		return invalid("code", "the code %.40q: one of %d bits is %d bytes, %d hexadecimal digits, with unused bits 0",
+			digits, to.Bits, to.Bytes(), 2*to.Bytes())
+	}
+	return nil
+}
+
+// encode finds the codes of the queries that are vectors.
+func (x *Items) encode(ctx context.Context, q *queries, rows []int) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	dim := x.Model.Dim()
+	if len(q.names) == 1 && len(q.vectors[0]) == dim { // the quickest way for one vector
+		code, err := x.Model.EncodeRow(q.vectors[0])
+		copy(q.codes.Row(0), code)
+		return refused(api.ErrInvalid, err)
+	}
+	m := vectors.Matrix{Rows: len(rows), Cols: dim, Data: make([]float32, 0, len(rows)*dim)}
+	for _, i := range rows {
+		if len(q.vectors[i]) != dim {
+			return inQuery(i, len(q.names), api.Errorf(api.ErrDimension,
+				"a vector of %d values, and the model takes %d", len(q.vectors[i]), dim))
+		}
+		m.Data = append(m.Data, q.vectors[i]...)
+	}
+	codes, err := x.Model.Encode(ctx, m, x.threads(len(rows)))
+	if err != nil {
+		return refused(api.ErrInvalid, err)
+	}
+	for j, i := range rows {
+		copy(q.codes.Row(i), codes.Row(j))
+	}
+	return nil
+}
+
+// addItemVectors gives queries that are items their vectors, where they are known and decide about the answer.
+func (x *Items) addItemVectors(
+	ctx context.Context, q *queries, all []api.Query, ids map[index.ID]bool, o *api.Options,
+) error {
+	if len(ids) == 0 || x.Vectors == nil || o.Rerank == "" && !o.NeedsMargins() && !o.Explain {
+		return nil
+	}
+	found, err := x.Vectors.Of(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].ID != "" {
+			q.vectors[i] = found[index.Text(string(all[i].ID))]
+		}
+	}
+	return nil
+}
+
+// addMargins finds the margins of the queries when they decide about the order.
+func (x *Items) addMargins(ctx context.Context, q *queries, o *api.Options) error {
+	if !o.NeedsMargins() {
+		return nil
+	}
+	field := "rank"
+	if !o.ByMargins() {
+		field = "ties"
+	}
+	m, err := x.matrix(q, field,
+		"margins need vectors or pictures to search for: codes do not say how certain they are")
+	if err != nil {
+		return err
+	}
+	if x.Model == nil {
+		return ErrNoModel
+	}
+	margins, err := x.Model.Margins(ctx, m, x.threads(m.Rows))
+	if err != nil {
+		return refused(api.ErrInvalid, err)
+	}
+	q.margins = margins.Data
+	return nil
+}
+
+// matrix is the vectors of all queries; where one is not known, the text says why it must be.
+func (x *Items) matrix(q *queries, field, why string) (vectors.Matrix, error) {
+	var m vectors.Matrix
+	for i, v := range q.vectors {
+		if v == nil {
+			return m, inQuery(i, len(q.vectors), &api.Error{Code: api.ErrNoVector.Code, Message: why, Field: field})
+		}
+		m.Cols = len(v)
+		if m.Data == nil {
+			m.Data = make([]float32, 0, len(q.vectors)*len(v))
+		}
+		m.Rows, m.Data = m.Rows+1, append(m.Data, v...)
+	}
+	return m, nil
+}

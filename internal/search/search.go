@@ -1,0 +1,195 @@
+// Package search answers the requests of package api from an index: it is the one place where the rules of a search
+// stand, whether the command, the service or a Go program asks.
+//
+//	Items.Search    check the request, find the codes of its queries, search, collect the answer
+//	Items.Explain   why an item is near a query
+//	Table, Pass     the vectors of items, in memory or in files, by which hits are reranked
+package search
+
+import (
+	"context"
+	"encoding/hex"
+	"math"
+	"time"
+
+	"hashgrove/api"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+)
+
+// Items are what is searched. They implement api.Searcher. All queries of a request see the same items.
+type Items struct {
+	Snapshot *index.Snapshot
+	Model    *model.Model // nil means that queries cannot be vectors or pictures
+	Vectors  Vectors      // of the items; nil means that they are not known
+
+	// Find returns the items of hits; nil means from the snapshot.
+	Find func(ctx context.Context, hits []index.Hit) ([]index.Item, error)
+	// Get returns an item by its id; nil means from the snapshot.
+	Get func(ctx context.Context, id index.ID) (index.Item, bool, error)
+
+	Threads int // for large requests; 0 means all cores. Small ones take one
+	MaxHits int // most hits of one query; 0 means any number
+	Pixels  int // most pixels of a picture; 0 means picture.MaxPixels
+}
+
+// Threads is the number of threads for some queries: many requests may run at a time, so a small one takes one.
+func Threads(queries, most int) int {
+	if queries < 32 {
+		return 1
+	}
+	return most
+}
+
+func (x *Items) threads(queries int) int { return Threads(queries, x.Threads) }
+
+// Search implements api.Searcher.
+func (x *Items) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
+	began := time.Now()
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	if err := r.CheckBits(x.Snapshot.Bits()); err != nil {
+		return nil, err
+	}
+	filter, err := ParseFilter(r.Where)
+	if err != nil {
+		return nil, err
+	}
+	if err := Accept(x.Snapshot.Fingerprint(), r.Fingerprint); err != nil {
+		return nil, err
+	}
+	q, err := x.queries(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	results, err := x.find(ctx, q, filter, &r.Options)
+	if err != nil {
+		return nil, Coded(err)
+	}
+	a := &api.Answer{
+		Fingerprint: x.Snapshot.Fingerprint().String(), Items: x.Snapshot.Len(), Bits: x.Snapshot.Bits(),
+		Rank: api.Hamming, Doubts: q.doubts,
+	}
+	if r.ByMargins() {
+		a.Rank = api.Margins
+	}
+	if a.Results, err = x.results(ctx, q, results, &r.Options); err != nil {
+		return nil, err
+	}
+	a.Seconds = time.Since(began).Seconds()
+	return a, nil
+}
+
+// find searches for all queries.
+func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Options) ([]index.Result, error) {
+	io := index.Options{
+		Filter: f, Prefix: o.Prefix, Rank: index.ByHamming, Margins: q.margins, Shortlist: o.Shortlist, Ties: true,
+		Threads: x.threads(len(q.names)), Explain: o.Explain,
+	}
+	if o.ByMargins() {
+		io.Rank = index.ByMargins
+	}
+	if o.Strategy != "" && o.Strategy != "auto" {
+		io.Method = index.Method(o.Strategy)
+	}
+	k := o.Limit()
+	if x.MaxHits > 0 && (k == 0 || k > x.MaxHits) {
+		k = x.MaxHits
+	}
+	switch {
+	case o.Rerank != "":
+		return x.rerank(ctx, q, k, o, io)
+	case o.Radius != nil:
+		io.Limit = k
+		return x.Snapshot.WithinBatch(ctx, q.codes, *o.Radius, io)
+	}
+	return x.Snapshot.SearchBatch(ctx, q.codes, k, io)
+}
+
+// results collects the answers to all queries.
+func (x *Items) results(
+	ctx context.Context, q *queries, found []index.Result, o *api.Options,
+) ([]api.Result, error) {
+	items, err := x.itemsOf(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	whys, err := x.firstWhys(ctx, q, found, items, o)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]api.Result, len(found))
+	for i := range found {
+		r := &results[i]
+		*r = api.Result{
+			Query: q.names[i], Label: q.labels[i], Code: hex.EncodeToString(q.codes.AppendBytes(nil, i)),
+			Hits: make([]api.Hit, len(found[i].Hits)), Plan: found[i].Plan, Tied: found[i].Tied, Why: whys[i],
+		}
+		for j := range r.Hits {
+			fillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o)
+		}
+		items = items[len(r.Hits):]
+		if r.Tied > 0 && len(r.Hits) > 0 {
+			last := r.Hits[len(r.Hits)-1].Ranked()
+			for j := range r.Hits {
+				if r.Hits[j].Ranked() == last {
+					r.TiedHits++
+				}
+			}
+		}
+		if q.compared != nil {
+			r.Compared = q.compared[i]
+		}
+	}
+	return results, nil
+}
+
+// fillHit makes the hit of an answer of what the index found.
+func fillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options) {
+	to.ID, to.Distance = api.ID(h.ID.String()), h.Distance
+	if o.ByMargins() {
+		to.MarginDistance = &h.MarginDistance
+	}
+	if o.Rerank != "" && !math.IsInf(h.Score, 0) {
+		to.Score = &h.Score
+	}
+	if o.Wants("label") {
+		to.Label = it.Label
+	}
+	if o.Wants("tags") {
+		to.Tags = it.Tags
+	}
+	if o.Wants("attributes") {
+		to.Attributes = Attributes(it.Attributes)
+	}
+}
+
+// itemsOf gets the items of all hits, one query after the other.
+func (x *Items) itemsOf(ctx context.Context, found []index.Result) ([]index.Item, error) {
+	n := 0
+	for i := range found {
+		n += len(found[i].Hits)
+	}
+	hits := make([]index.Hit, 0, n)
+	for i := range found {
+		hits = append(hits, found[i].Hits...)
+	}
+	if x.Find != nil {
+		return x.Find(ctx, hits)
+	}
+	items := make([]index.Item, len(hits))
+	for i, h := range hits {
+		items[i] = x.Snapshot.Item(h)
+	}
+	return items, nil
+}
+
+// get returns an item by its id.
+func (x *Items) get(ctx context.Context, id index.ID) (index.Item, bool, error) {
+	if x.Get != nil {
+		return x.Get(ctx, id)
+	}
+	it, ok := x.Snapshot.Get(id)
+	return it, ok, nil
+}
