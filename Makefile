@@ -138,7 +138,7 @@ beam:
 	cd x/beam && $(GO) vet ./... && $(GO) test -timeout 30m ./...
 	@staticcheck=$$($(GO) tool -n staticcheck); cd x/beam && $$staticcheck ./...
 
-# RUNS and COMMANDS choose a part: internal/fresh has the scripts.
+# RUNS and COMMANDS choose a part: x/fresh has the scripts.
 fresh:
 	@GO=$(GO) sh x/fresh/run.sh
 

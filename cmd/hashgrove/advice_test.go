@@ -55,7 +55,7 @@ func TestLibraryNamesNoFlags(t *testing.T) {
 		switch name = filepath.ToSlash(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "cmd" || name == "bench" || name == "internal/release" ||
+		case d.IsDir() && (d.Name() == "cmd" || name == "x/bench" || name == "x/release" ||
 			name != "." && strings.ContainsAny(d.Name()[:1], "_.")):
 			return fs.SkipDir
 		case d.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):

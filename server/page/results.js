@@ -5,6 +5,9 @@ import { el, figure, plural, seconds } from './dom.js';
 const averageBit = 16; // what a bit of average certainty counts in a ranking by margins
 const size = 112; // of a thumbnail, in pixels
 
+// What a card has a place for; whatever else a hit says is written beside its distance.
+const shown = new Set(['id', 'distance', 'margin_distance', 'score', 'label', 'tags', 'attributes']);
+
 // card shows an item. options: href (a click goes there), distance, bits, same (it has the label of the query), why (an
 // address), self (it is the query).
 export function card(app, item, options) {
@@ -63,6 +66,9 @@ function distanceText(item, options) {
   const parts = [plural(options.distance, 'bit')];
   if (item.margin_distance !== undefined) parts.push(`${figure(item.margin_distance / averageBit)} weighted`);
   if (item.score !== undefined) parts.push(`score ${figure(item.score)}`);
+  for (const [name, value] of Object.entries(item)) {
+    if (!shown.has(name)) parts.push(`${name} ${value}`);
+  }
   return parts.join(' · ');
 }
 
