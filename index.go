@@ -8,7 +8,6 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/items"
 	"hashgrove/internal/model"
@@ -243,60 +242,35 @@ func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
 	return seen, given, err
 }
 
-// encodedItems encodes rows and gives them their ids, labels, tags and attributes.
+// encodedItems encodes rows and gives them their ids, labels, tags and attributes; those that come with the data win
+// over those of a file.
 func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
 	src, rows, err := itemRows(m, d)
 	if err != nil {
 		return nil, err
 	}
-	table, err := d.attributeTable(rows)
-	if err != nil {
+	in := items.FromRows(m, src, "the items")
+	if in.Attributes, err = d.attributeTable(rows); err != nil {
 		return nil, err
 	}
-	b := index.NewBatch(m.Encoder.Bits())
-	b.Fingerprint = m.Fingerprint()
-	err = m.EncodeSource(ctx, src, 0, func(first int, codes hamming.Codes, c vectors.Chunk) error {
-		if table != nil && first == 0 {
-			if err := table.Match(c.IDs); err != nil {
-				return err
-			}
-		}
-		for i := range codes.Len() {
-			item, err := d.item(first+i, c, i)
-			if err != nil {
-				return err
-			}
-			if table != nil {
-				given := item.Attributes
-				items.Describe(&item, table, c, i, first+i)
-				item.Attributes = index.Item{Attributes: given}.Completed(item, false).Attributes
-			}
-			item.Code = codes.Row(i)
-			b.Append(item)
-		}
-		return nil
-	})
-	if err == nil && table != nil {
-		err = table.Check(len(b.IDs))
+	b, err := in.Read(ctx, 0, 0, func(int) {})
+	if err != nil || d.attributes == nil {
+		return b, err
 	}
-	if err != nil {
-		return nil, err
+	if len(d.attributes) != len(b.IDs) {
+		return nil, api.Errorf(api.ErrInvalid, "%d sets of attributes for %d items", len(d.attributes), len(b.IDs))
 	}
-	if d.attributes != nil && len(d.attributes) != len(b.IDs) {
-		return nil, fmt.Errorf("%d sets of attributes for %d items", len(d.attributes), len(b.IDs))
+	if b.Attributes == nil {
+		b.Attributes = make([]map[string]index.Value, len(b.IDs))
+	}
+	for i, given := range d.attributes {
+		values, err := search.Values(given)
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		b.Attributes[i] = index.Item{Attributes: values}.Completed(b.Item(i), false).Attributes
 	}
 	return b, nil
-}
-
-// item is what is known about a row, without its code.
-func (d *Data) item(row int, c vectors.Chunk, i int) (item index.Item, err error) {
-	if item, err = items.FromRow(c, i, row); err != nil || row >= len(d.attributes) {
-		return item, err
-	}
-	if item.Attributes, err = search.Values(d.attributes[row]); err != nil {
-		err = fmt.Errorf("row %d: %w", row, err)
-	}
-	return item, err
 }
 
 // attributeTable reads the attributes of rows in files; nil when there are none.

@@ -146,7 +146,7 @@ func TestClientIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if linked := strings.Fields(string(out)); !slices.Equal(linked, []string{"hashgrove/client"}) {
+	if linked := strings.Fields(string(out)); !slices.Equal(linked, []string{"hashgrove/api", "hashgrove/client"}) {
 		t.Errorf("the client links %v", linked)
 	}
 }
