@@ -32,9 +32,10 @@ redis://user@host:port/0 is Redis 8 or later, rediss the same over TLS, redis+un
 sqlite:///path/of/the/file.db, or sqlite://file.db in this folder, is a file of SQLite, by the program sqlite3;
 ?layout=vec0&extension=FILE keeps the codes as the extension sqlite-vec does.
 Engines over HTTP are opensearch://user@host:9200 (OPENSEARCH_PASSWORD), elasticsearch://user@host:9200
-(ELASTIC_PASSWORD; without a user ELASTIC_API_KEY), qdrant://host:6333 (QDRANT_API_KEY), milvus://user:19530
-(MILVUS_TOKEN), weaviate://host (WEAVIATE_API_KEY) and vespa://host (VESPA_TOKEN). They mean HTTPS: write +http behind
-the name, as in qdrant+http://localhost:6333, for plain HTTP.`
+(ELASTIC_PASSWORD; without a user ELASTIC_API_KEY), qdrant://host:6333 (QDRANT_API_KEY),
+milvus://user@host:19530 (MILVUS_TOKEN) and weaviate://host (WEAVIATE_API_KEY). They mean HTTPS: write +http behind the
+name, as in qdrant+http://localhost:6333, for plain HTTP. OpenSearch, Elasticsearch, Qdrant and Milvus were never run
+against the real server, only against stand-ins that follow their documentation: run check-engine after a push.`
 
 func (e *engineFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&e.url, "engine", "", "`URL` of the engine, such as postgres://user@host/database")

@@ -58,7 +58,6 @@ name, or --bulk-form, tells the form. All engines have parquet, and besides:
   OpenSearch, Elasticsearch  jsonl (lines of _bulk requests)
   Qdrant, Weaviate           jsonl (bodies of requests, each with up to 500 items)
   Milvus                     json (rows to import, as parquet is), jsonl (bodies of requests)
-  Vespa                      jsonl (a feed)
 
 --shard 3/8 pushes the third of eight equal runs of the rows, those of "hashgrove encode", or of the items of the
 index in the order of their ids, so that a scheduler can run one process for each; each has a journal of its own. Rows

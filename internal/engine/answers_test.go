@@ -95,7 +95,7 @@ func talk(ctx context.Context, t *testing.T, e engine.Engine) (said []string) {
 	return said
 }
 
-var talkers = []string{"elasticsearch", "opensearch", "milvus", "qdrant", "vespa", "weaviate"}
+var talkers = []string{"elasticsearch", "opensearch", "milvus", "qdrant", "weaviate"}
 
 // TestAnswersAreReplayed: what an engine makes of the answers of a server it makes of the same answers from a text, so
 // FuzzAnswers begins with all that engines read.
@@ -110,8 +110,6 @@ func TestAnswersAreReplayed(t *testing.T) {
 				_, e = startMilvus(t)
 			case "qdrant":
 				e = openTable(t, newQdrantFake(t).address(scheme), "items")
-			case "vespa":
-				_, e = startVespa(t)
 			case "weaviate":
 				_, e = startWeaviate(t)
 			}

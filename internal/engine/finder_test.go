@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// fakeItem is an item as the fakes of Milvus, Weaviate and Vespa hold it.
+// fakeItem is an item as the fakes of Milvus and Weaviate hold it.
 type fakeItem struct {
 	key, label string
 	code       []byte

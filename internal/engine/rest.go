@@ -42,7 +42,6 @@ var restSchemes = map[string]func(t Target) (Engine, error){
 	"elasticsearch": func(t Target) (Engine, error) { return openElastic(t, elasticsearchDialect) },
 	"qdrant":        openQdrant,
 	"milvus":        openMilvus,
-	"vespa":         openVespa,
 	"weaviate":      openWeaviate,
 }
 
