@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"hashgrove/internal/fault"
@@ -23,7 +24,7 @@ import (
 func isBroken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		strings.Contains(err.Error(), "conn closed")
+		errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // maxKey is the greatest length of an id: what an index of PostgreSQL takes is a little more.
@@ -122,7 +123,7 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	if q.K < 0 || q.K == 0 && q.Radius < 0 {
 		return nil, fmt.Errorf("a search needs a number of hits, or a radius")
 	}
-	where := &sqlFilter{args: []any{nil}}
+	where := &pgFilter{args: []any{nil}}
 	text, err := p.searchSQL(q, where)
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 }
 
 // searchSQL is the statement of a search; $1 is the code.
-func (p *postgres) searchSQL(q Query, where *sqlFilter) (string, error) {
+func (p *postgres) searchSQL(q Query, where *pgFilter) (string, error) {
 	condition, err := where.condition(q.Filter)
 	if err != nil {
 		return "", err
@@ -187,7 +188,7 @@ func (p *postgres) Count(ctx context.Context) (n int, err error) {
 
 // Read implements Engine.
 func (p *postgres) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
-	where := &sqlFilter{}
+	where := &pgFilter{}
 	condition, err := where.condition(f)
 	if err != nil {
 		return err

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -236,14 +236,21 @@ func (r *rest) lost(ctx context.Context, err error) error {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err // without the URL
 	}
-	_, network := errors.AsType[net.Error](err)
-	switch text := err.Error(); {
-	case strings.Contains(text, "HTTP response to HTTPS client"):
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s speaks plain HTTP there: write +http behind its name in the URL", r.name)
-	case !network && !isBroken(err) && strings.Contains(text, "tls:"):
-		return fmt.Errorf("%s cannot be trusted: %s", r.name, r.clean(text))
+	case isUntrusted(err):
+		return fmt.Errorf("%s cannot be trusted: %s", r.name, r.clean(err.Error()))
 	}
 	return fmt.Errorf("%w: %s: %s", ErrTemporary, r.name, r.clean(err.Error()))
+}
+
+// isUntrusted reports a server whose certificate does not hold, or that speaks no TLS that we accept.
+func isUntrusted(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	_, other := errors.AsType[tls.RecordHeaderError](err)
+	return certificate || alert || other
 }
 
 // clean makes a text of a server fit for a message: one line, not long, without the password.

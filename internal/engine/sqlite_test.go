@@ -413,7 +413,7 @@ func checkSQLiteProgram(t *testing.T, file string) {
 	for script, temporary := range map[string]bool{
 		"exit 3": true, "kill -9 $$": true, "cat >/dev/null; echo 7": false, "cat >/dev/null": true, "cat >/dev/null; echo x; echo .": false,
 		"cat >/dev/null; echo .; echo .": false, "head -c 20 >/dev/null; echo 'Runtime error near line 7: disk I/O error (10)' >&2": true,
-		"echo 'Error: near line 2: database is locked' >&2; exit 1": true,
+		"echo 'Runtime error near line 2: database is locked (5)' >&2; exit 1": true,
 	} {
 		if err := os.WriteFile(filepath.Join(path, "sqlite3"), []byte("#!/bin/sh\n"+script+"\n"), 0o777); err != nil {
 			t.Fatal(err)
