@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 var updateAnswers = flag.Bool("update-answers", false, "write the answers of the fakes as seeds of FuzzAnswers")
@@ -64,8 +64,8 @@ func (c *conversation) RoundTrip(r *http.Request) (*http.Response, error) {
 // talk asks an engine for everything, and tells what came.
 func talk(ctx context.Context, t *testing.T, e engine.Engine) (said []string) {
 	tell := func(what string, err error) { said = append(said, fmt.Sprint(what, " ", err == nil)) }
-	items := enginetest.Items(3, 64, 1)
-	_, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint})
+	items := searchtest.Items(3, 64, 1)
+	_, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint})
 	tell("prepare", err)
 	info, err := e.Info(ctx)
 	tell(fmt.Sprint("info ", info.Bits), err)

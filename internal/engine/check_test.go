@@ -9,6 +9,7 @@ import (
 	"hashgrove/internal/engine"
 	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // lenient is an engine that ignores filters of searches.
@@ -91,14 +92,14 @@ func TestCheckFindsCauses(t *testing.T) {
 		}, []string{engine.CauseDetails}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := index.New(64, enginetest.Fingerprint, index.Config{})
-			if err := x.Add(ctx, enginetest.Items(300, 64, 3)); err != nil {
+			x := index.New(64, searchtest.Fingerprint, index.Config{})
+			if err := x.Add(ctx, searchtest.Items(300, 64, 3)); err != nil {
 				t.Fatal(err)
 			}
-			b := enginetest.Items(300, 64, 3)
+			b := searchtest.Items(300, 64, 3)
 			m := enginetest.NewMemory()
 			e := c.break_(m, b)
-			if _, err := m.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint}); err != nil {
+			if _, err := m.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}); err != nil {
 				t.Fatal(err)
 			}
 			if err := m.Write(ctx, b); err != nil {
@@ -109,7 +110,7 @@ func TestCheckFindsCauses(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := engine.Check(ctx, e, x.Snapshot(), engine.CheckOptions{
-				Queries: enginetest.Items(30, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f}, Answers: 2,
+				Queries: searchtest.Items(30, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f}, Answers: 2,
 			})
 			if err != nil {
 				t.Fatal(err)
