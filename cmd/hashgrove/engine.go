@@ -47,15 +47,15 @@ func (e *engineFlags) bind(f *pflag.FlagSet) {
 }
 
 // openUnconnected opens the table to ask what would be sent; the URL may be the scheme alone, such as postgres:.
-func (e *engineFlags) openUnconnected(ctx context.Context) (engine.Engine, error) {
+func (e *engineFlags) openUnconnected(ctx context.Context, a *app) (engine.Engine, error) {
 	if scheme, found := strings.CutSuffix(e.url, ":"); found && !strings.Contains(scheme, ":") {
 		e.url = scheme + "://localhost"
 	}
-	return e.open(ctx, 1)
+	return e.open(ctx, a, 1)
 }
 
-// open opens the table for work on so many connections.
-func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine, error) {
+// open opens the table for work on so many connections, and says so where nobody has tried the engine yet.
+func (e *engineFlags) open(ctx context.Context, a *app, connections int) (engine.Engine, error) {
 	if e.url == "" {
 		return nil, cli.Usage("missing-flag",
 			"--engine is needed, the URL of an engine such as postgres://user@host/database")
@@ -71,6 +71,10 @@ func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine,
 	opened, err := engine.Open(ctx, t)
 	if err != nil {
 		return nil, cli.Usagef("--engine: %w", err)
+	}
+	if name := engine.Untried(e.url); name != "" {
+		a.warn([]string{name + " was never run against the real server, only against a stand-in of ours: " +
+			"check-engine compares it with the index"})
 	}
 	return opened, nil
 }

@@ -135,11 +135,11 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if err := c.bulk.check(c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)); err != nil {
 		return err
 	}
-	open := func(ctx context.Context) (engine.Engine, error) { return c.target.open(ctx, c.o.InFlight) }
+	open := func() (engine.Engine, error) { return c.target.open(ctx, c.app, c.o.InFlight) }
 	if c.dryRun || c.bulk.path != "" {
-		open = c.target.openUnconnected
+		open = func() (engine.Engine, error) { return c.target.openUnconnected(ctx, c.app) }
 	}
-	e, err := open(ctx)
+	e, err := open()
 	if err != nil {
 		return err
 	}

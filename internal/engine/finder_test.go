@@ -106,17 +106,23 @@ func checkRefusedItems(t *testing.T, e engine.Engine, refuse func(key string)) {
 	}
 }
 
+// compared compares an engine with items.
+func compared(t *testing.T, e engine.Engine, items *index.Batch, o engine.CheckOptions) (*engine.CheckReport, error) {
+	t.Helper()
+	x := index.New(items.Codes.Bits, items.Fingerprint, index.Config{})
+	if err := x.Add(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	return engine.Check(t.Context(), e, x.Snapshot(), searchtest.Oracle{World: &searchtest.World{Items: items}}, o)
+}
+
 // checkPushed demands that the engine holds just these items.
 func checkPushed(t *testing.T, e engine.Engine, items *index.Batch) {
 	t.Helper()
 	if n, err := e.Count(t.Context()); n != len(items.IDs) || err != nil {
 		t.Errorf("%d items instead of %d: %v", n, len(items.IDs), err)
 	}
-	x := index.New(items.Codes.Bits, items.Fingerprint, index.Config{})
-	if err := x.Add(t.Context(), items); err != nil {
-		t.Fatal(err)
-	}
-	r, err := engine.Check(t.Context(), e, x.Snapshot(), engine.CheckOptions{Queries: searchtest.Items(2, 64, 8).Codes})
+	r, err := compared(t, e, items, engine.CheckOptions{Queries: searchtest.Items(2, 64, 8).Codes})
 	if err != nil || len(r.Differences) > 0 {
 		t.Errorf("%+v, %v", r.Differences, err)
 	}

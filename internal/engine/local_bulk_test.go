@@ -67,15 +67,11 @@ func checkHeld(t *testing.T, e engine.Engine, items *index.Batch) {
 	if err != nil || info.Fingerprint != items.Fingerprint || info.Bits != items.Codes.Bits {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	x := index.New(items.Codes.Bits, items.Fingerprint, index.Config{})
-	if err := x.Add(t.Context(), items); err != nil {
-		t.Fatal(err)
-	}
 	f, err := index.Parse(`label = "boots" or tag = "x y" and price < 20 or n = "héé"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Check(t.Context(), e, x.Snapshot(), engine.CheckOptions{
+	r, err := compared(t, e, items, engine.CheckOptions{
 		Queries: searchtest.Items(2, items.Codes.Bits, 8).Codes, Filters: []index.Filter{f},
 	})
 	if err != nil || len(r.Differences) > 0 {

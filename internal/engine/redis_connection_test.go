@@ -156,12 +156,8 @@ func checkRedisCutOff(t *testing.T, s *redistest.Server) {
 	if err != nil || r.Written != 1000 || connections.Load() < 4 {
 		t.Errorf("%+v, %v, %d connections", r, err, connections.Load())
 	}
-	x := index.New(64, searchtest.Fingerprint, index.Config{})
-	if err := x.Add(ctx, b); err != nil {
-		t.Fatal(err)
-	}
 	whole := openRedis(t, s, "cut", "")
-	report, err := engine.Check(ctx, whole, x.Snapshot(), engine.CheckOptions{Queries: hamming.NewCodes(1, 64)})
+	report, err := compared(t, whole, b, engine.CheckOptions{Queries: hamming.NewCodes(1, 64)})
 	if err != nil || !report.Conforms() || report.Equal != 1000 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -181,16 +177,12 @@ func checkRedisReplaced(t *testing.T, s *redistest.Server) {
 	}
 	s.Stop(t)
 	s.Restart(t)
-	x := index.New(64, searchtest.Fingerprint, index.Config{})
-	if err := x.Add(ctx, other); err != nil {
-		t.Fatal(err)
-	}
 	f, err := index.Parse(`price < 20`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for { // the server may still be reading its file
-		r, err := engine.Check(ctx, e, x.Snapshot(), engine.CheckOptions{
+		r, err := compared(t, e, other, engine.CheckOptions{
 			Queries: searchtest.Items(20, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f},
 		})
 		if errors.Is(err, engine.ErrTemporary) {

@@ -74,10 +74,6 @@ func TestRedisAfterCrashes(t *testing.T) {
 // checkRedisGraph: a search that walks the graph finds nearly all, with filters too.
 func checkRedisGraph(t *testing.T, s *redistest.Server) {
 	ctx, b, e := t.Context(), searchtest.Items(1000, 64, 3), openRedis(t, s, "graph", "?search=graph")
-	x := index.New(64, searchtest.Fingerprint, index.Config{})
-	if err := x.Add(ctx, b); err != nil {
-		t.Fatal(err)
-	}
 	if r, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil || r.Info.Exact {
 		t.Fatalf("%+v, %v", r.Info, err)
 	}
@@ -85,7 +81,7 @@ func checkRedisGraph(t *testing.T, s *redistest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Check(ctx, e, x.Snapshot(), engine.CheckOptions{
+	r, err := compared(t, e, b, engine.CheckOptions{
 		Queries: searchtest.Items(50, 64, 4).Codes, Radius: 4, Filters: []index.Filter{f},
 	})
 	if err != nil {
