@@ -70,6 +70,17 @@ type Query struct {
 	Filter index.Filter
 }
 
+// check refuses a query that a table of codes of so many bits cannot answer.
+func (q *Query) check(bits int) error {
+	switch {
+	case q.Codes.Bits != bits:
+		return fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, bits)
+	case q.K < 0 || q.K == 0 && q.Radius < 0:
+		return errors.New("a search needs a number of hits, or a radius")
+	}
+	return nil
+}
+
 // Engine is a table of items in a database. Its methods may be called concurrently, but Prepare or Info comes first.
 type Engine interface {
 	// Plan tells what Prepare and Write would send for codes of a space, word for word, and how to search. It needs no

@@ -117,11 +117,8 @@ func (p *postgres) Write(ctx context.Context, b *index.Batch) error {
 
 // Search implements Engine.
 func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	if q.Codes.Bits != p.bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, p.bits)
-	}
-	if q.K < 0 || q.K == 0 && q.Radius < 0 {
-		return nil, fmt.Errorf("a search needs a number of hits, or a radius")
+	if err := q.check(p.bits); err != nil {
+		return nil, err
 	}
 	where := &pgFilter{args: []any{nil}}
 	text, err := p.searchSQL(q, where)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -189,11 +188,8 @@ func (r *redis) Count(ctx context.Context) (int, error) {
 
 // Search implements Engine.
 func (r *redis) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	if q.Codes.Bits != r.bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, r.bits)
-	}
-	if q.K < 0 || q.K == 0 && q.Radius < 0 {
-		return nil, errors.New("a search needs a number of hits, or a radius")
+	if err := q.check(r.bits); err != nil {
+		return nil, err
 	}
 	filters, err := redisFilter{}.expressions(q.Filter)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"unicode"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/index"
 )
 
 // Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine, and how to reach it:
@@ -265,38 +264,4 @@ func (r *rest) clean(text string) string {
 		return string(short[:500]) + "…"
 	}
 	return text
-}
-
-// firstLimit is how many hits settle asks for at first.
-func firstLimit(k, most int) int {
-	if k == 0 {
-		return min(1024, most)
-	}
-	return min(k+k/4+16, most)
-}
-
-// settle finds the k nearest hits in the order of distance and id where an engine orders by distance alone: it asks for
-// more hits than k until the last is farther than hit k, so that no tie is cut off. 0 for k means all that the engine
-// finds. Where it gives no more than most hits at a time, ties beyond that stay as the engine has them.
-func settle(k, most int, ask func(limit int) ([]index.Hit, error)) ([]index.Hit, error) {
-	for limit := firstLimit(k, most); ; limit *= 4 {
-		limit = min(limit, most)
-		hits, err := ask(limit)
-		if err != nil {
-			return nil, err
-		}
-		slices.SortFunc(hits, func(a, b index.Hit) int {
-			return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
-		})
-		n := len(hits)
-		switch {
-		case k == 0 && n >= most:
-			return nil, fmt.Errorf("more than %d hits lie within the radius, and the engine finds no more at a time: "+
-				"give a number of hits, or a smaller radius", most)
-		case k == 0 && n < limit:
-			return hits, nil
-		case k > 0 && (n < limit || limit == most || hits[min(k, n)-1].Distance < hits[n-1].Distance):
-			return hits[:min(k, n)], nil
-		}
-	}
 }
