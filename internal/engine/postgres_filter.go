@@ -23,7 +23,7 @@ func (s *pgFilter) add(v any, kind string) string {
 }
 
 // storable tells whether PostgreSQL can hold a text at all; what it cannot hold no item has.
-func storable(text string) bool { return checkText(index.Item{Label: text}) == nil }
+func storable(text string) bool { return checkText("text", text) == nil }
 
 // errUnstorable refuses a comparison with a text that PostgreSQL cannot even be sent.
 var errUnstorable = fault.New("unstorable",

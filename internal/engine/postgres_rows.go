@@ -9,7 +9,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -30,35 +29,19 @@ func isBroken(err error) bool {
 // maxKey is the greatest length of an id: what an index of PostgreSQL takes is a little more.
 const maxKey = 2600
 
-// checkText reports an item that PostgreSQL cannot hold.
-func checkText(it index.Item) error {
-	check := func(what, s string) error {
-		switch {
-		case strings.ContainsRune(s, 0):
-			return fault.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
-		case !utf8.ValidString(s):
-			return fault.New("not-utf8", "%w: its %s is not UTF-8, which PostgreSQL cannot store", ErrRefused, what)
-		}
-		return nil
+// checkText refuses a text that PostgreSQL cannot hold.
+func checkText(what, text string) error {
+	if strings.ContainsRune(text, 0) {
+		return fault.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
 	}
-	id := it.ID.String()
-	if len(id) > maxKey {
-		return fmt.Errorf("%w: its id has %d bytes, and PostgreSQL takes %d at most", ErrRefused, len(id), maxKey)
-	}
-	err := errors.Join(check("id", id), check("label", it.Label))
-	for _, tag := range it.Tags {
-		err = errors.Join(err, check("tag", tag))
-	}
-	for name, v := range it.Attributes {
-		text, _ := v.Text()
-		err = errors.Join(err, check("attribute's name", name), check("attribute", text))
-	}
-	return err
+	return checkUTF8("PostgreSQL", what, text)
 }
 
 // row is an item as the columns of the table.
 func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
-	if err := checkText(it); err != nil {
+	id := it.ID.String()
+	err := errors.Join(checkText("id", id), checkLength("PostgreSQL", "id", id, maxKey), eachText(it, checkText))
+	if err != nil {
 		return nil, err
 	}
 	var number *int64
@@ -74,12 +57,11 @@ func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
 		tags = []string{}
 	}
 	if len(it.Attributes) > 0 {
-		var err error
 		if attributes, err = json.Marshal(it.Attributes); err != nil {
 			return nil, err
 		}
 	}
-	return []any{it.ID.String(), number, bitString(c, i), label, tags, attributes}, nil
+	return []any{id, number, bitString(c, i), label, tags, attributes}, nil
 }
 
 // bitString is code i as PostgreSQL has it.

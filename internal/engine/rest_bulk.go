@@ -192,6 +192,6 @@ func plainTable() Layout {
 			attributes = string(marshal(it.Attributes))
 		}
 		code := hex.EncodeToString(b.Codes.AppendBytes(nil, i))
-		return []any{it.ID.String(), code, optional(it.Label), it.Tags, optional(attributes)}, checkUTF8(it)
+		return []any{it.ID.String(), code, optional(it.Label), it.Tags, optional(attributes)}, eachText(it, inJSON)
 	})
 }

@@ -2,10 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
+	"hashgrove/api"
 	"hashgrove/internal/index"
 )
 
@@ -89,23 +89,16 @@ func idTexts(values []index.Value) []string {
 	list := []string{}
 	for _, v := range values {
 		text, isText := v.Text()
-		if n, ok := integerOf(v); ok {
-			text, isText = strconv.FormatInt(n, 10), true
+		if x, isNumber := v.Number(); isNumber {
+			var n int64
+			n, _, isText = integers("=", x)
+			text = strconv.FormatInt(n, 10)
 		}
 		if isText {
 			list = append(list, text)
 		}
 	}
 	return list
-}
-
-// integerOf is the integer that a number is, and whether it is one.
-func integerOf(v index.Value) (int64, bool) {
-	x, isNumber := v.Number()
-	if !isNumber || x != math.Trunc(x) || x < -1<<63 || x >= 1<<63 {
-		return 0, false
-	}
-	return int64(x), true
 }
 
 // named is the condition that an item has a name.
@@ -170,28 +163,17 @@ func (w sqlWriter) id(t sqlTest) (string, error) {
 	if isText && t.op == "starts with" {
 		return w.bytes("id", t.op, text)
 	}
-	n, isInteger := integerOf(t.value)
-	if isText && text != "" {
-		n, isInteger = index.Text(text).Integer()
-	}
-	if isInteger {
-		return fmt.Sprintf("coalesce(id_number %s %d, false)", t.op, n), nil
-	}
 	if isText {
+		if n, isInteger := api.ID(text).Integer(); isInteger {
+			return fmt.Sprintf("coalesce(id_number %s %d, false)", t.op, n), nil
+		}
 		condition, err := w.bytes("id", t.op, text)
 		return "(id_number IS NULL AND " + condition + ")", err
 	}
 	x, _ := t.value.Number()
-	switch below := x >= 1<<63; {
-	case t.op[0] != '<' && t.op[0] != '>': // no integer is equal
+	low, high, some := integers(t.op, x)
+	if !some {
 		return "false", nil
-	case below || x < -1<<63:
-		if below == (t.op[0] == '<') {
-			return "(id_number IS NOT NULL)", nil
-		}
-		return "false", nil
-	case t.op[0] == '<': // between two integers
-		return fmt.Sprintf("coalesce(id_number <= %d, false)", int64(math.Floor(x))), nil
 	}
-	return fmt.Sprintf("coalesce(id_number >= %d, false)", int64(math.Ceil(x))), nil
+	return fmt.Sprintf("coalesce(id_number BETWEEN %d AND %d, false)", low, high), nil
 }

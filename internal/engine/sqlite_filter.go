@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
 )
 
@@ -64,9 +63,8 @@ func (s sqliteFilter) bytes(expression, op, text string) (string, error) {
 	return fmt.Sprintf("%s %s CAST(x'%x' AS TEXT)", expression, op, text), nil
 }
 
-func (s sqliteFilter) date(_, _ string, v index.Value) (string, error) {
-	return "", fault.New("no-dates", "%w: %v is a date, and SQLite does not compare texts as dates; "+
-		"store dates as numbers to filter by them there", ErrFilter, v)
+func (s sqliteFilter) date(_, op string, v index.Value) (string, error) {
+	return "", refuseDate("SQLite", op, v)
 }
 
 func (s sqliteFilter) number(expression, op string, x float64) string {
