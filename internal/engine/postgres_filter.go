@@ -8,9 +8,9 @@ import (
 	"hashgrove/internal/index"
 )
 
-// pgFilter writes conditions of PostgreSQL. Names and texts are parameters, not part of the text. Texts compare by their
-// bytes (COLLATE "C"), dates as moments (postgres_date.go), numbers as numeric, which holds every float64 in the same
-// order.
+// pgFilter writes conditions of PostgreSQL. Names and texts are parameters, not part of the statement. Texts compare by
+// their bytes (COLLATE "C"), dates as moments (postgres_date.go), numbers as numeric, which holds every float64 in the
+// same order.
 type pgFilter struct{ args []any }
 
 // condition is the filter in SQL.

@@ -206,8 +206,8 @@ func (q *qdrant) Read(ctx context.Context, f index.Filter, take func(*index.Batc
 	return q.read(ctx, filter, take)
 }
 
-// read hands over items in the order of their ids. Points have another order, so it lists and sorts the ids first. Items
-// that are removed meanwhile are left out.
+// read hands over items in the order of their ids. Points have another order, so it lists and sorts the ids first.
+// Items that are removed meanwhile are left out.
 func (q *qdrant) read(ctx context.Context, filter dsl, take func(*index.Batch) error) error {
 	ids, err := q.list(ctx, filter)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // first error, and a transaction that was not committed by then is lost. Texts come out in hexadecimal, so no value
 // can be taken for something else; the last line is a point, so nothing that was cut off counts.
 //
-// Drivers in Go would make the command larger by 3.6 MB (modernc.org/sqlite) or 4.8 MB (ncruces/go-sqlite3), and neither
-// loads sqlite-vec.
+// Drivers in Go would make the command larger by 3.6 MB (modernc.org/sqlite) or 4.8 MB (ncruces/go-sqlite3), and
+// neither loads sqlite-vec.
 
 // maxLine is the length of the longest line that the program may write.
 const maxLine = 1 << 28

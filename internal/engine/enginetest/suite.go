@@ -15,8 +15,8 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// Run checks an engine, whose open makes one with an empty table: searching with the suite of all searchers, and besides
-// what is written, read back and refused.
+// Run checks an engine, whose open makes one with an empty table: searching with the suite of all searchers, and what
+// is written, read back and refused.
 func Run(t *testing.T, open func(t *testing.T) engine.Engine, can searchtest.Abilities) {
 	t.Run("search", func(t *testing.T) {
 		can.Vectors = true
@@ -142,11 +142,12 @@ func checkSpaces(t *testing.T, e engine.Engine) {
 	if _, err := e.Info(ctx); !errors.Is(err, engine.ErrNoTable) {
 		t.Errorf("no table: %v", err)
 	}
-	first, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint})
+	space := engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}
+	first, err := e.Prepare(ctx, space)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}); err != nil || again != first {
+	if again, err := e.Prepare(ctx, space); err != nil || again != first {
 		t.Errorf("%+v, then %+v, %v", first, again, err)
 	}
 	if _, err := e.Prepare(ctx, engine.Space{Bits: 64}); err != nil {

@@ -60,7 +60,7 @@ func (s *suite) sameResult(got, want *api.Result, o *api.Options) error {
 	return nil
 }
 
-// near demands of an approximate answer that no hit is nearer than the items are, and counts those that are near enough.
+// near demands that no hit of an approximate answer is nearer than items are, and counts those that are near enough.
 func (s *suite) near(got, want []api.Hit) error {
 	if len(got) > len(want) {
 		return fmt.Errorf("%d hits, and there are %d", len(got), len(want))

@@ -70,8 +70,9 @@ func (o Oracle) check(r *api.Request) error {
 	case r.Queries != nil && targets(&r.Query) > 0:
 		return api.Errorf(api.ErrInvalid, "one query, and a list of them")
 	}
-	if f := strings.ToLower(r.Fingerprint); f != "" && f != o.Items.Fingerprint.String() && f != o.Items.Fingerprint.Full() {
-		return api.Errorf(api.ErrOtherModel, "the codes are of model %v", o.Items.Fingerprint)
+	have := o.Items.Fingerprint
+	if f := strings.ToLower(r.Fingerprint); f != "" && f != have.String() && f != have.Full() {
+		return api.Errorf(api.ErrOtherModel, "the codes are of model %v", have)
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func (s *suite) relations() {
 
 // strange tells whether a filter names what no item has.
 func (s *suite) strange(where string) bool {
-	_, err := s.oracle.Search(s.Context(), &api.Request{Query: api.Query{PackedCode: s.code()}, Options: api.Options{Where: where}})
+	r := &api.Request{Query: api.Query{PackedCode: s.code()}, Options: api.Options{Where: where}}
+	_, err := s.oracle.Search(s.Context(), r)
 	return err != nil
 }
 

@@ -23,8 +23,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Abilities are what a searcher can do beyond the nearest codes, a radius, filters and fields. What it cannot do it must
-// refuse with ErrUnsupported.
+// Abilities are what a searcher can do beyond the nearest codes, a radius, filters and fields. What it cannot do it
+// must refuse with ErrUnsupported.
 type Abilities struct {
 	Vectors    bool // encode the vectors of queries; else it has no model
 	Margins    bool // rank and order ties by margins
@@ -50,7 +50,9 @@ var Everything = Abilities{
 }
 
 // worlds are numbers of items and bits.
-var worlds = []struct{ items, bits int }{{300, 64}, {0, 32}, {1, 8}, {40, 8}, {300, 13}, {200, 100}, {700, 128}, {300, 256}}
+var worlds = []struct{ items, bits int }{
+	{300, 64}, {0, 32}, {1, 8}, {40, 8}, {300, 13}, {200, 100}, {700, 128}, {300, 256},
+}
 
 // Run checks a searcher. The function makes one that holds just the items of the world.
 func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, can Abilities) {

@@ -24,8 +24,8 @@ const Dimension = 5
 // Bits is the length of the codes.
 func (w *World) Bits() int { return w.Items.Codes.Bits }
 
-// NewWorld makes n items with codes of the given length from a seed. Vectors and weights are small integers, so that sums
-// are exact in any order.
+// NewWorld makes n items with codes of the given length from a seed. Vectors and weights are small integers, so that
+// sums are exact in any order.
 func NewWorld(n, bits int, seed uint64) *World {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	p := &model.Projection{Weight: make([]float32, Dimension*bits), Threshold: make([]float32, bits)}
