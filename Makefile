@@ -52,7 +52,7 @@ test:
 BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo 2>/dev/null || echo unlimited) 2>/dev/null;
 
 # The tests that make check runs and make test leaves out: they take longest, or need servers.
-ENGINES = Elastic|Milvus|Postgres|Qdrant|Redis|SQLite|SQLiteVec|Vespa|Weaviate
+ENGINES = Elastic|Milvus|Postgres|Qdrant|Redis|SQLite|SQLiteVec|Weaviate
 SLOW = ^Test(DebianPackage|Digests|FaultsInCommands|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|NothingIsFused|$\
 	PowerCutInCommands|PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|TypesOnEveryPlatform|$(ENGINES))$$
 SLOWPACKAGES = . ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./x/paper ./internal/workshop

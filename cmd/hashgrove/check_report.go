@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hashgrove"
+	"hashgrove/api"
 	"hashgrove/internal/engine"
-	"hashgrove/internal/index"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/report"
 )
@@ -91,11 +91,11 @@ func answerPair(a engine.Answer) report.ConformanceAnswer {
 	shown := report.ConformanceAnswer{
 		Search: a.Search, Query: strconv.Itoa(a.Query), Outcome: words[a.Outcome], Good: a.Outcome == "same",
 	}
-	at := func(hits []index.Hit, i int) (id, distance string) {
+	at := func(hits []api.Hit, i int) (id, distance string) {
 		if i >= len(hits) {
 			return "", ""
 		}
-		return hits[i].ID.String(), strconv.Itoa(hits[i].Distance)
+		return string(hits[i].ID), strconv.Itoa(hits[i].Distance)
 	}
 	for i := range max(len(a.Ours), len(a.Theirs)) {
 		var row report.ConformanceRank

@@ -32,9 +32,10 @@ redis://user@host:port/0 is Redis 8 or later, rediss the same over TLS, redis+un
 sqlite:///path/of/the/file.db, or sqlite://file.db in this folder, is a file of SQLite, by the program sqlite3;
 ?layout=vec0&extension=FILE keeps the codes as the extension sqlite-vec does.
 Engines over HTTP are opensearch://user@host:9200 (OPENSEARCH_PASSWORD), elasticsearch://user@host:9200
-(ELASTIC_PASSWORD; without a user ELASTIC_API_KEY), qdrant://host:6333 (QDRANT_API_KEY), milvus://user:19530
-(MILVUS_TOKEN), weaviate://host (WEAVIATE_API_KEY) and vespa://host (VESPA_TOKEN). They mean HTTPS: write +http behind
-the name, as in qdrant+http://localhost:6333, for plain HTTP.`
+(ELASTIC_PASSWORD; without a user ELASTIC_API_KEY), qdrant://host:6333 (QDRANT_API_KEY),
+milvus://user@host:19530 (MILVUS_TOKEN) and weaviate://host (WEAVIATE_API_KEY). They mean HTTPS: write +http behind the
+name, as in qdrant+http://localhost:6333, for plain HTTP. OpenSearch, Elasticsearch, Qdrant and Milvus were never run
+against the real server, only against stand-ins that follow their documentation: run check-engine after a push.`
 
 func (e *engineFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&e.url, "engine", "", "`URL` of the engine, such as postgres://user@host/database")
@@ -46,15 +47,15 @@ func (e *engineFlags) bind(f *pflag.FlagSet) {
 }
 
 // openUnconnected opens the table to ask what would be sent; the URL may be the scheme alone, such as postgres:.
-func (e *engineFlags) openUnconnected(ctx context.Context) (engine.Engine, error) {
+func (e *engineFlags) openUnconnected(ctx context.Context, a *app) (engine.Engine, error) {
 	if scheme, found := strings.CutSuffix(e.url, ":"); found && !strings.Contains(scheme, ":") {
 		e.url = scheme + "://localhost"
 	}
-	return e.open(ctx, 1)
+	return e.open(ctx, a, 1)
 }
 
-// open opens the table for work on so many connections.
-func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine, error) {
+// open opens the table for work on so many connections, and says so where nobody has tried the engine yet.
+func (e *engineFlags) open(ctx context.Context, a *app, connections int) (engine.Engine, error) {
 	if e.url == "" {
 		return nil, cli.Usage("missing-flag",
 			"--engine is needed, the URL of an engine such as postgres://user@host/database")
@@ -70,6 +71,10 @@ func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine,
 	opened, err := engine.Open(ctx, t)
 	if err != nil {
 		return nil, cli.Usagef("--engine: %w", err)
+	}
+	if name := engine.Untried(e.url); name != "" {
+		a.warn([]string{name + " was never run against the real server, only against a stand-in of ours: " +
+			"check-engine compares it with the index"})
 	}
 	return opened, nil
 }

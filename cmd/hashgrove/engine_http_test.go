@@ -17,7 +17,6 @@ func TestPushOverHTTP(t *testing.T) {
 	for scheme, want := range map[string]string{
 		"opensearch": "PUT /items\n", "elasticsearch": "POST /items/_bulk\n", "qdrant": "PUT /collections/items\n",
 		"milvus": "POST /v2/vectordb/entities/upsert\n", "weaviate": "POST /v1/schema\n",
-		"vespa": "POST /document/v1/hashgrove/items/docid/17\n",
 	} {
 		out := succeed(t, "push", "items.hgi", "--engine", scheme+"+"+gone.URL, "--dry-run")
 		if !strings.Contains(out, want) || strings.Contains(out, ";\n") || strings.Contains(out, "hunter2") {

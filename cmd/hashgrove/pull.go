@@ -91,7 +91,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		return c.pullFile(ctx, args[0], form)
 	}
-	e, err := c.target.open(ctx, 1)
+	e, err := c.target.open(ctx, c.app, 1)
 	if err != nil {
 		return err
 	}

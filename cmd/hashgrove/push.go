@@ -58,7 +58,6 @@ name, or --bulk-form, tells the form. All engines have parquet, and besides:
   OpenSearch, Elasticsearch  jsonl (lines of _bulk requests)
   Qdrant, Weaviate           jsonl (bodies of requests, each with up to 500 items)
   Milvus                     json (rows to import, as parquet is), jsonl (bodies of requests)
-  Vespa                      jsonl (a feed)
 
 --shard 3/8 pushes the third of eight equal runs of the rows, those of "hashgrove encode", or of the items of the
 index in the order of their ids, so that a scheduler can run one process for each; each has a journal of its own. Rows
@@ -136,11 +135,11 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if err := c.bulk.check(c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)); err != nil {
 		return err
 	}
-	open := func(ctx context.Context) (engine.Engine, error) { return c.target.open(ctx, c.o.InFlight) }
+	open := func() (engine.Engine, error) { return c.target.open(ctx, c.app, c.o.InFlight) }
 	if c.dryRun || c.bulk.path != "" {
-		open = c.target.openUnconnected
+		open = func() (engine.Engine, error) { return c.target.openUnconnected(ctx, c.app) }
 	}
-	e, err := open(ctx)
+	e, err := open()
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func TestBulkFilesOfOtherEngines(t *testing.T) {
 	})
 	t.Setenv("QDRANT_API_KEY", "hunter2hunter2")
 	for scheme, forms := range map[string]string{
-		"opensearch": "jsonl", "elasticsearch": "jsonl", "qdrant": "jsonl", "weaviate": "jsonl", "vespa": "jsonl", "milvus": "json jsonl",
+		"opensearch": "jsonl", "elasticsearch": "jsonl", "qdrant": "jsonl", "weaviate": "jsonl", "milvus": "json jsonl",
 		"redis": "resp", "sqlite": "sql",
 	} {
 		for _, form := range strings.Fields(forms + " parquet") {

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 var updateAnswers = flag.Bool("update-answers", false, "write the answers of the fakes as seeds of FuzzAnswers")
@@ -64,8 +64,8 @@ func (c *conversation) RoundTrip(r *http.Request) (*http.Response, error) {
 // talk asks an engine for everything, and tells what came.
 func talk(ctx context.Context, t *testing.T, e engine.Engine) (said []string) {
 	tell := func(what string, err error) { said = append(said, fmt.Sprint(what, " ", err == nil)) }
-	items := enginetest.Items(3, 64, 1)
-	_, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint})
+	items := searchtest.Items(3, 64, 1)
+	_, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint})
 	tell("prepare", err)
 	info, err := e.Info(ctx)
 	tell(fmt.Sprint("info ", info.Bits), err)
@@ -95,7 +95,7 @@ func talk(ctx context.Context, t *testing.T, e engine.Engine) (said []string) {
 	return said
 }
 
-var talkers = []string{"elasticsearch", "opensearch", "milvus", "qdrant", "vespa", "weaviate"}
+var talkers = []string{"elasticsearch", "opensearch", "milvus", "qdrant", "weaviate"}
 
 // TestAnswersAreReplayed: what an engine makes of the answers of a server it makes of the same answers from a text, so
 // FuzzAnswers begins with all that engines read.
@@ -110,8 +110,6 @@ func TestAnswersAreReplayed(t *testing.T) {
 				_, e = startMilvus(t)
 			case "qdrant":
 				e = openTable(t, newQdrantFake(t).address(scheme), "items")
-			case "vespa":
-				_, e = startVespa(t)
 			case "weaviate":
 				_, e = startWeaviate(t)
 			}

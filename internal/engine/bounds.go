@@ -50,25 +50,44 @@ func refuseDate(engine, op string, v index.Value) error {
 	return nil
 }
 
-// checkTexts refuses an item with a text that JSON cannot carry, or that is longer than the engine takes; the id has a
-// limit of its own.
-func checkTexts(engine string, it index.Item, most, mostID int) error {
-	check := func(what, s string, most int) error {
-		switch {
-		case !utf8.ValidString(s):
-			return fault.New("not-utf8", "%w: its %s is not UTF-8, which %s cannot store", ErrRefused, what, engine)
-		case len(s) > most:
-			return fmt.Errorf("%w: its %s has %d bytes, and %s takes %d at most", ErrRefused, what, len(s), engine, most)
-		}
-		return nil
-	}
-	err := errors.Join(check("id", it.ID.String(), mostID), check("label", it.Label, most))
+// eachText checks the texts of an item other than its id.
+func eachText(it index.Item, check func(what, text string) error) error {
+	err := check("label", it.Label)
 	for _, tag := range it.Tags {
-		err = errors.Join(err, check("tag", tag, most))
+		err = errors.Join(err, check("tag", tag))
 	}
 	for name, v := range it.Attributes {
 		text, _ := v.Text()
-		err = errors.Join(err, check("attribute's name", name, most), check("attribute", text, most))
+		err = errors.Join(err, check("attribute's name", name), check("attribute", text))
 	}
 	return err
+}
+
+// checkUTF8 refuses a text that JSON cannot carry.
+func checkUTF8(engine, what, text string) error {
+	if !utf8.ValidString(text) {
+		return fault.New("not-utf8", "%w: its %s is not UTF-8, which %s cannot store", ErrRefused, what, engine)
+	}
+	return nil
+}
+
+// inJSON is checkUTF8 where JSON is all that is in the way.
+func inJSON(what, text string) error { return checkUTF8("JSON", what, text) }
+
+// checkLength refuses a text that is longer than the engine takes.
+func checkLength(engine, what, text string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("%w: its %s has %d bytes, and %s takes %d at most", ErrRefused, what, len(text), engine, most)
+	}
+	return nil
+}
+
+// checkTexts refuses an item with a text that JSON cannot carry, or that is longer than the engine takes; the id has a
+// limit of its own.
+func checkTexts(engine string, it index.Item, most, mostID int) error {
+	id := it.ID.String()
+	return errors.Join(checkUTF8(engine, "id", id), checkLength(engine, "id", id, mostID),
+		eachText(it, func(what, text string) error {
+			return errors.Join(checkUTF8(engine, what, text), checkLength(engine, what, text, most))
+		}))
 }

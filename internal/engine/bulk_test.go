@@ -8,16 +8,16 @@ import (
 	"testing"
 
 	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/pgtest"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // checkBulkFiles loads every form of file into a table of its own, as its text says: each must be the table of a push.
 func checkBulkFiles(t *testing.T, s *pgtest.Server) {
 	ctx, c, e := t.Context(), connect(t, s), open(t, s, "pushed")
-	b := enginetest.Items(300, 13, 6)
+	b := searchtest.Items(300, 13, 6)
 	for i, text := range []string{"tab\there", "line\nbreak", "cr\r\n", `\N`, `\.`, "\v\f\b", `,"';`, "\x01\x02", "<&>\u2028"} {
 		b.Labels[i], b.Tags[i], b.IDs[i] = text, []string{text, "x" + text}, index.Text(fmt.Sprint(i, text))
 		b.Attributes[i] = map[string]index.Value{text: index.String(text)}
@@ -83,7 +83,7 @@ func TestBulkRefusesItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	b := enginetest.Items(20, 8, 1)
+	b := searchtest.Items(20, 8, 1)
 	b.Labels[3], b.IDs[3] = "zero\x00byte", index.Text("culprit")
 	source, err := engine.FromBatch(b)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestBulkRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	source, err := engine.FromBatch(enginetest.Items(50, 12, 1))
+	source, err := engine.FromBatch(searchtest.Items(50, 12, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,12 @@ import (
 	"math/bits"
 	"slices"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
 
-// A check asks an engine and an exact index of the same items the same questions.
+// A check asks an engine and an exact index of the same items the same questions, each as an api.Searcher.
 //
 //	contents   read every item of the engine, compare it with the index
 //	searches   k nearest; all within a radius; both with every filter
@@ -70,8 +71,8 @@ type Answer struct {
 	Search  string
 	Query   int
 	Outcome string // "same", "ties" or "differ", as SearchReport counts it
-	Ours    []index.Hit
-	Theirs  []index.Hit
+	Ours    []api.Hit
+	Theirs  []api.Hit
 }
 
 // answerHits is how many hits of an answer are kept.
@@ -113,29 +114,32 @@ const shownPerCause = 10
 
 // check is a check under way.
 type check struct {
-	engine Engine
-	exact  *index.Snapshot
-	o      CheckOptions
-	r      *CheckReport
-	bad    map[index.ID]string // causes of items that differ
+	engine       Engine
+	exact        *index.Snapshot
+	ours, theirs api.Searcher
+	o            CheckOptions
+	r            *CheckReport
+	bad          map[index.ID]string // causes of items that differ
 }
 
-// Check compares an engine with an exact index that should hold the same items.
-func Check(ctx context.Context, e Engine, exact *index.Snapshot, o CheckOptions) (*CheckReport, error) {
-	info, err := e.Info(ctx)
+// Check compares an engine with an exact index that should hold the same items, and that ours searches.
+func Check(
+	ctx context.Context, e Engine, exact *index.Snapshot, ours api.Searcher, o CheckOptions,
+) (*CheckReport, error) {
+	theirs, err := NewSearcher(ctx, e, nil)
 	if err != nil {
 		return nil, err
 	}
-	ours := Space{exact.Bits(), exact.Fingerprint()}
-	if err := info.Accept(ours); err != nil {
+	info, space := theirs.info, Space{exact.Bits(), exact.Fingerprint()}
+	if err := info.Accept(space); err != nil {
 		return nil, err
 	}
 	if o.K <= 0 {
 		o.K = 10
 	}
-	c := &check{engine: e, exact: exact, o: o, bad: map[index.ID]string{}, r: &CheckReport{
+	c := &check{engine: e, exact: exact, ours: ours, theirs: theirs, o: o, bad: map[index.ID]string{}, r: &CheckReport{
 		Engine: info.Engine, Table: info.Table, Exact: info.Exact, Bits: info.Bits, Ours: exact.Len(), K: o.K,
-		Fingerprint: ours.Fingerprint.Full(), Causes: map[string]int{}, Differences: []Difference{},
+		Fingerprint: space.Fingerprint.Full(), Causes: map[string]int{}, Differences: []Difference{},
 	}}
 	if err := c.contents(ctx); err != nil {
 		return nil, err
@@ -228,11 +232,9 @@ func (c *check) searches(ctx context.Context) error {
 	}
 	filters := append([]index.Filter{{}}, c.o.Filters...)
 	for i, f := range filters {
-		for j, q := range []Query{
-			{Codes: c.o.Queries, K: c.o.K, Radius: -1, Filter: f},
-			{Codes: c.o.Queries, K: mostWithin, Radius: c.r.Radius, Filter: f},
-		} {
-			s, err := c.search(ctx, q)
+		for j, o := range []api.Options{{K: &c.o.K}, {K: new(mostWithin), Radius: &c.r.Radius}} {
+			o.Where = f.String()
+			s, err := c.search(ctx, c.request(o), f)
 			if err != nil {
 				return err
 			}
@@ -245,11 +247,24 @@ func (c *check) searches(ctx context.Context) error {
 	return nil
 }
 
+// request asks for all queries of the check; what is known about the hits is compared with the contents.
+func (c *check) request(o api.Options) *api.Request {
+	r := &api.Request{Options: o}
+	r.Fields = []string{}
+	for i := range c.o.Queries.Len() {
+		r.Queries = append(r.Queries, api.Query{PackedCode: c.o.Queries.AppendBytes(nil, i)})
+	}
+	return r
+}
+
 // chooseRadius takes the middle of the distances of the queries to their k-th hits.
 func (c *check) chooseRadius(ctx context.Context) error {
-	results, err := c.exact.SearchBatch(ctx, c.o.Queries, c.o.K, index.Options{})
+	a, err := c.ours.Search(ctx, c.request(api.Options{K: &c.o.K}))
+	if err != nil {
+		return err
+	}
 	var distances []int
-	for _, r := range results {
+	for _, r := range a.Results {
 		if n := len(r.Hits); n > 0 {
 			distances = append(distances, r.Hits[n-1].Distance)
 		}
@@ -258,36 +273,29 @@ func (c *check) chooseRadius(ctx context.Context) error {
 		slices.Sort(distances)
 		c.r.Radius = distances[len(distances)/2]
 	}
-	return err
+	return nil
 }
 
 // search compares the answers to all queries.
-func (c *check) search(ctx context.Context, q Query) (SearchReport, error) {
-	s := SearchReport{Search: fmt.Sprintf("%d nearest", q.K), Queries: q.Codes.Len()}
-	if q.Radius >= 0 {
-		s.Search = fmt.Sprintf("within %d bits", q.Radius)
+func (c *check) search(ctx context.Context, r *api.Request, f index.Filter) (SearchReport, error) {
+	s := SearchReport{Search: fmt.Sprintf("%d nearest", *r.K), Queries: len(r.Queries)}
+	if r.Radius != nil {
+		s.Search = fmt.Sprintf("within %d bits", *r.Radius)
 	}
-	if text := q.Filter.String(); text != "" {
-		s.Search += " where " + text
+	if r.Where != "" {
+		s.Search += " where " + r.Where
 	}
-	var ours []index.Result
-	var err error
-	o := index.Options{Filter: q.Filter, Limit: q.K, Ties: true}
-	if q.Radius >= 0 {
-		ours, err = c.exact.WithinBatch(ctx, q.Codes, q.Radius, o)
-	} else {
-		ours, err = c.exact.SearchBatch(ctx, q.Codes, q.K, o)
-	}
-	if refusal, ok := errors.AsType[*index.FilterError](err); ok {
-		s.Refused = refusal.Error()
+	ours, err := c.ours.Search(ctx, r)
+	if errors.Is(err, api.ErrFilter) {
+		s.Refused = err.Error()
 		c.add(Difference{Cause: CauseRefusal, Search: s.Search, Query: -1, Text: s.Refused})
 		return s, nil
 	}
 	if err != nil {
 		return s, err
 	}
-	theirs, err := c.engine.Search(ctx, q)
-	if errors.Is(err, ErrFilter) {
+	theirs, err := c.theirs.Search(ctx, r)
+	if errors.Is(err, api.ErrUnsupported) {
 		s.Refused = err.Error()
 		c.add(Difference{Cause: CauseFilter, Search: s.Search, Query: -1, Text: s.Refused})
 		return s, nil
@@ -295,19 +303,21 @@ func (c *check) search(ctx context.Context, q Query) (SearchReport, error) {
 	if err != nil {
 		return s, err
 	}
-	if len(theirs) != len(ours) {
-		return s, fmt.Errorf("the engine gave %d answers to %d queries", len(theirs), len(ours))
+	if len(theirs.Results) != len(ours.Results) {
+		return s, fmt.Errorf("the engine gave %d answers to %d queries", len(theirs.Results), len(ours.Results))
 	}
 	found := 0
 	var answers []Answer
-	for i := range ours {
-		p := &pair{check: c, search: &s, query: i, q: q, ours: ours[i], theirs: theirs[i]}
+	for i := range ours.Results {
+		p := &pair{
+			check: c, search: &s, query: i, radius: r.Radius, filter: f, ours: ours.Results[i], theirs: theirs.Results[i].Hits,
+		}
 		n, err := p.compare(ctx)
 		if err != nil {
 			return s, err
 		}
 		found += n
-		s.Hits += len(ours[i].Hits)
+		s.Hits += len(p.ours.Hits)
 		answers = append(answers, p.answer())
 	}
 	c.keep(answers)

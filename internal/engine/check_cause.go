@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
@@ -13,9 +14,10 @@ type pair struct {
 	*check
 	search *SearchReport
 	query  int
-	q      Query
-	ours   index.Result
-	theirs []index.Hit
+	radius *int // nil means any
+	filter index.Filter
+	ours   api.Result
+	theirs []api.Hit
 
 	ties, others int // differences
 	foreign      int // hits that do not match the filter
@@ -28,7 +30,7 @@ func (p *pair) compare(ctx context.Context) (found int, err error) {
 	if cut {
 		p.search.Tied++
 	}
-	mine, his := map[index.ID]int{}, map[index.ID]int{}
+	mine, his := map[api.ID]int{}, map[api.ID]int{}
 	for _, h := range p.ours.Hits {
 		mine[h.ID] = h.Distance
 	}
@@ -97,12 +99,7 @@ func (p *pair) outcome() string {
 
 // answer is both answers, of which the first hits are kept.
 func (p *pair) answer() Answer {
-	first := func(hits []index.Hit) (some []index.Hit) {
-		for _, h := range hits[:min(len(hits), answerHits)] {
-			some = append(some, index.Hit{ID: h.ID, Distance: h.Distance})
-		}
-		return some
-	}
+	first := func(hits []api.Hit) []api.Hit { return hits[:min(len(hits), answerHits)] }
 	return Answer{p.search.Search, p.query, p.outcome(), first(p.ours.Hits), first(p.theirs)}
 }
 
@@ -112,44 +109,40 @@ func (p *pair) lastDistance() (last int, cut bool) {
 	if n == 0 {
 		return -1, false
 	}
-	last = p.ours.Hits[n-1].Distance
-	among := 0
-	for _, h := range p.ours.Hits {
-		if h.Distance == last {
-			among++
-		}
-	}
-	return last, p.ours.Tied > among
+	return p.ours.Hits[n-1].Distance, p.ours.Tied > p.ours.TiedHits
 }
 
 // note adds a difference of this query.
-func (p *pair) note(cause string, id index.ID, text string) {
+func (p *pair) note(cause string, id api.ID, text string) {
 	if cause == CauseTies {
 		p.ties++
 	} else {
 		p.others++
 	}
-	p.add(Difference{cause, p.search.Search, p.query, id.String(), text})
+	p.add(Difference{cause, p.search.Search, p.query, string(id), text})
 }
 
 // causeOf is why an item differs: because of what it is in the engine, or else as given.
-func (p *pair) causeOf(id index.ID, otherwise string) string {
-	if cause := p.bad[id]; cause != "" {
+func (p *pair) causeOf(id api.ID, otherwise string) string {
+	if cause := p.bad[key(id)]; cause != "" {
 		return cause
 	}
 	return otherwise
 }
 
+// key is an id as the index has it.
+func key(id api.ID) index.ID { return index.Text(string(id)) }
+
 // noteUnexpected is about a hit that we do not have; it reports whether it is as good as one of ours.
-func (p *pair) noteUnexpected(h index.Hit, last int, cut bool) bool {
-	it, there := p.exact.Get(h.ID)
+func (p *pair) noteUnexpected(h api.Hit, last int, cut bool) bool {
+	it, there := p.exact.Get(key(h.ID))
 	if !there {
 		p.note(CauseExtra, h.ID, "the engine finds an item that the index does not have")
 		return false
 	}
-	distance := hamming.Distance(p.q.Codes.Row(p.query), it.Code)
-	matches := p.exact.Count(index.And(p.q.Filter, index.IDs(h.ID))) > 0
-	switch cause := p.bad[h.ID]; {
+	distance := hamming.Distance(p.o.Queries.Row(p.query), it.Code)
+	matches := p.exact.Count(index.And(p.filter, index.IDs(key(h.ID)))) > 0
+	switch cause := p.bad[key(h.ID)]; {
 	case cause == CauseDetails && matches || cause != "" && cause != CauseDetails:
 		p.note(cause, h.ID, "the engine finds an item that differs")
 	case !matches && cause != "":
@@ -159,7 +152,7 @@ func (p *pair) noteUnexpected(h index.Hit, last int, cut bool) bool {
 		p.note(CauseFilter, h.ID, "the engine finds it, and it does not match the filter")
 	case distance != h.Distance:
 		p.note(CauseDistance, h.ID, fmt.Sprintf("the engine says distance %d, and it is %d", h.Distance, distance))
-	case p.q.Radius >= 0 && distance > p.q.Radius:
+	case p.radius != nil && distance > *p.radius:
 		p.note(CauseRadius, h.ID, fmt.Sprintf("the engine finds it at distance %d", distance))
 	case cut && distance == last:
 		return true
@@ -168,11 +161,11 @@ func (p *pair) noteUnexpected(h index.Hit, last int, cut bool) bool {
 }
 
 // noteMissed is about a hit of ours that the engine does not have.
-func (p *pair) noteMissed(ctx context.Context, h index.Hit) error {
-	cause, text := p.bad[h.ID], fmt.Sprintf("at distance %d, and the engine does not find it", h.Distance)
-	if cause == "" && p.q.Filter.String() != "" {
+func (p *pair) noteMissed(ctx context.Context, h api.Hit) error {
+	cause, text := p.bad[key(h.ID)], fmt.Sprintf("at distance %d, and the engine does not find it", h.Distance)
+	if cause == "" && p.filter.String() != "" {
 		matches := false
-		err := p.engine.Read(ctx, index.And(p.q.Filter, index.IDs(h.ID)), func(*index.Batch) error {
+		err := p.engine.Read(ctx, index.And(p.filter, index.IDs(key(h.ID))), func(*index.Batch) error {
 			matches = true
 			return nil
 		})
@@ -187,7 +180,7 @@ func (p *pair) noteMissed(ctx context.Context, h index.Hit) error {
 	case cause != "":
 	case p.foreign > 0:
 		cause, text = CauseFilter, "an item that does not match the filter takes its place"
-	case p.q.Radius >= 0 && h.Distance == p.q.Radius:
+	case p.radius != nil && h.Distance == *p.radius:
 		cause = CauseRadius
 	default:
 		cause = CauseApprox

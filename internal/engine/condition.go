@@ -6,8 +6,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// translated writes conditions in the language of an engine.
-func translated[T any](list []index.Condition, write func(index.Condition) (T, error)) ([]T, error) {
+// translated writes a list of conditions or comparisons in the language of an engine.
+func translated[S, T any](list []S, write func(S) (T, error)) ([]T, error) {
 	var done []T
 	for _, c := range list {
 		x, err := write(c)

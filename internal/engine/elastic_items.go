@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -260,11 +259,8 @@ func (e *elastic) check(a *hitsAnswer) error {
 
 // Search implements Engine.
 func (e *elastic) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	if q.Codes.Bits != e.bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, e.bits)
-	}
-	if q.K < 0 || q.K == 0 && q.Radius < 0 {
-		return nil, errors.New("a search needs a number of hits, or a radius")
+	if err := q.check(e.bits); err != nil {
+		return nil, err
 	}
 	filter, err := elasticFilter{e.name}.condition(q.Filter)
 	if err == nil {

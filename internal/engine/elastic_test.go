@@ -15,18 +15,11 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // schemes are those of the dialects.
 var elasticSchemes = map[bool]string{true: "opensearch", false: "elasticsearch"}
-
-// suite is the suite for fakes.
-func suite() func(t *testing.T, open func(t *testing.T) engine.Engine, refused ...string) {
-	if testing.Short() {
-		return enginetest.RunBriefly
-	}
-	return enginetest.Run
-}
 
 // openTable opens a table of a fake server.
 func openTable(t *testing.T, url, table string) engine.Engine {
@@ -45,7 +38,7 @@ func TestElastic(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			s, n := newElasticFake(t, open), 0
 			t.Run("suite", func(t *testing.T) {
-				suite()(t, func(t *testing.T) engine.Engine {
+				runFake(t, noDates, func(t *testing.T) engine.Engine {
 					n++
 					return openTable(t, s.address(scheme), fmt.Sprintf("items-%d", n))
 				})
@@ -71,13 +64,13 @@ func TestElastic(t *testing.T) {
 func checkElasticPlan(t *testing.T, open bool) {
 	s := newElasticFake(t, open)
 	e := openTable(t, s.address(elasticSchemes[open]), "items")
-	space := engine.Space{Bits: 24, Fingerprint: enginetest.Fingerprint}
+	space := engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}
 	plan := e.Plan(space)
 	if log := s.log(); len(log) > 0 {
 		t.Errorf("the plan sends %v", log)
 	}
 	b := index.NewBatch(24)
-	b.Fingerprint = enginetest.Fingerprint
+	b.Fingerprint = searchtest.Fingerprint
 	b.Append(index.Item{ID: index.Int(17), Code: []uint64{0}, Label: "boots", Tags: []string{"sale"},
 		Attributes: map[string]index.Value{"price": index.Number(30)}})
 	if _, err := e.Prepare(t.Context(), space); err != nil {
@@ -126,7 +119,7 @@ func checkElasticPlan(t *testing.T, open bool) {
 func checkElasticItems(t *testing.T, open bool) {
 	s := newElasticFake(t, open)
 	e := openTable(t, s.address(elasticSchemes[open]), "items")
-	b := enginetest.Items(100, 64, 1)
+	b := searchtest.Items(100, 64, 1)
 	b.Labels[17], b.IDs[80] = "\xff", index.Text(strings.Repeat("x", 600))
 	b.Labels[50] = strings.Repeat("long", 9000)
 	bad, late := b.IDs[33].String(), b.IDs[60].String()
@@ -233,11 +226,11 @@ func checkElasticPages(t *testing.T, open bool) {
 	s := newElasticFake(t, open)
 	e := openTable(t, s.address(elasticSchemes[open]), "items")
 	const n = 12000
-	b := enginetest.Items(n, 16, 1)
+	b := searchtest.Items(n, 16, 1)
 	if _, err := engine.Push(t.Context(), e, b, engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	x := index.New(16, enginetest.Fingerprint, index.Config{})
+	x := index.New(16, searchtest.Fingerprint, index.Config{})
 	if err := x.Add(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 var (
 	ErrTemporary = errors.New("the engine cannot be reached or is busy") // trying again may help
 	ErrRefused   = errors.New("the engine refuses an item")              // and would refuse it again
-	ErrFilter    = errors.New("the engine cannot filter so")
+	ErrFilter    = errors.New("the engine does not support this filter")
 	ErrNoTable   = errors.New("there is no such table of codes") // in the engine
 )
 
@@ -40,7 +40,7 @@ func (s Space) Accept(codes Space) error {
 			codes.Bits, s.Bits)
 	}
 	if err := s.Fingerprint.Accept(codes.Fingerprint); err != nil {
-		return fmt.Errorf("codes of model %v do not belong into the table of model %v: "+
+		return fmt.Errorf("codes of model %v do not belong in the table of model %v: "+
 			"encode with that model, or push them into another table", codes.Fingerprint, s.Fingerprint)
 	}
 	return nil
@@ -70,6 +70,17 @@ type Query struct {
 	Filter index.Filter
 }
 
+// check refuses a query that a table of codes of so many bits cannot answer.
+func (q *Query) check(bits int) error {
+	switch {
+	case q.Codes.Bits != bits:
+		return fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, bits)
+	case q.K < 0 || q.K == 0 && q.Radius < 0:
+		return errors.New("a search needs a number of hits, or a radius")
+	}
+	return nil
+}
+
 // Engine is a table of items in a database. Its methods may be called concurrently, but Prepare or Info comes first.
 type Engine interface {
 	// Plan tells what Prepare and Write would send for codes of a space, word for word, and how to search. It needs no
@@ -79,7 +90,7 @@ type Engine interface {
 	// Info tells what the table holds, or ErrNoTable.
 	Info(ctx context.Context) (Info, error)
 
-	// Prepare makes the table where there is none, and otherwise checks that codes of the space belong into it.
+	// Prepare makes the table where there is none, and otherwise checks that codes of the space belong in it.
 	Prepare(ctx context.Context, s Space) (Info, error)
 
 	// Write adds items, replacing those whose ids are there, and once however often it is called. Where the engine has
@@ -141,6 +152,16 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 	}
 	return nil, fmt.Errorf("%q is no engine: there is %s", scheme,
 		strings.Join(append([]string{"postgres", "redis", "sqlite"}, slices.Sorted(maps.Keys(restSchemes))...), ", "))
+}
+
+// Untried names the engine of a URL that nobody has run against the real server yet, only against a stand-in that
+// follows its documentation; "" means that somebody has.
+func Untried(url string) string {
+	scheme, _, _ := strings.Cut(url, ":")
+	name, _, _ := strings.Cut(scheme, "+")
+	return map[string]string{
+		"opensearch": "OpenSearch", "elasticsearch": "Elasticsearch", "qdrant": "Qdrant", "milvus": "Milvus",
+	}[name]
 }
 
 // checkSecrets refuses a URL with a password, which others could read in lists of processes and in logs. No error here

@@ -31,8 +31,6 @@ func SetTransport(e Engine, t http.RoundTripper) {
 		e.client.Transport = t
 	case *qdrant:
 		e.client.Transport = t
-	case *vespa:
-		e.client.Transport = t
 	case *weaviate:
 		e.client.Transport = t
 	default:

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // checkFaults lets a server fail in every way while items are pushed: in the end all are there, once, or the push says
@@ -33,7 +33,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 			}
 			return silent
 		})
-		b := enginetest.Items(300, 64, 1)
+		b := searchtest.Items(300, 64, 1)
 		// Only a write that is not answered ends by the timeout, so a busy machine cannot make this fail.
 		r, err := engine.Push(t.Context(), e, b, engine.PushOptions{
 			Batch: 30, InFlight: 3, Retries: 100, Wait: time.Microsecond, Timeout: time.Second,
@@ -52,7 +52,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 			}
 			return healthy
 		})
-		b := enginetest.Items(300, 64, 1)
+		b := searchtest.Items(300, 64, 1)
 		o := engine.PushOptions{
 			Batch: 30, InFlight: 1, Retries: 2, Wait: time.Microsecond, Journal: filepath.Join(t.TempDir(), "j"),
 		}
@@ -79,7 +79,7 @@ func checkFaults(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), 
 			}
 			return healthy
 		})
-		if _, err := engine.Push(ctx, e, enginetest.Items(30, 64, 1), engine.PushOptions{}); !errors.Is(err, context.Canceled) {
+		if _, err := engine.Push(ctx, e, searchtest.Items(30, 64, 1), engine.PushOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a push that was cancelled: %v", err)
 		}
 	})

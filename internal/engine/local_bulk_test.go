@@ -11,16 +11,16 @@ import (
 	"testing"
 
 	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/redistest"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // oddItems is items, some with texts that need care.
 func oddItems(t *testing.T, bits int) (*index.Batch, engine.Source) {
 	t.Helper()
-	b := enginetest.Items(1200, bits, 6)
+	b := searchtest.Items(1200, bits, 6)
 	for i, text := range []string{"tab\there", "line\nbreak", "cr\r\n", `\N`, `"';--`, "\x01\x02", "<&>\u2028", "héé", "$HOME `x`"} {
 		b.Labels[i], b.Tags[i] = text, []string{text, "x" + text}
 		b.Attributes[i] = map[string]index.Value{"n": index.String(text), text: index.Number(0.1)}
@@ -67,16 +67,12 @@ func checkHeld(t *testing.T, e engine.Engine, items *index.Batch) {
 	if err != nil || info.Fingerprint != items.Fingerprint || info.Bits != items.Codes.Bits {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	x := index.New(items.Codes.Bits, items.Fingerprint, index.Config{})
-	if err := x.Add(t.Context(), items); err != nil {
-		t.Fatal(err)
-	}
 	f, err := index.Parse(`label = "boots" or tag = "x y" and price < 20 or n = "héé"`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Check(t.Context(), e, x.Snapshot(), engine.CheckOptions{
-		Queries: enginetest.Items(2, items.Codes.Bits, 8).Codes, Filters: []index.Filter{f},
+	r, err := compared(t, e, items, engine.CheckOptions{
+		Queries: searchtest.Items(2, items.Codes.Bits, 8).Codes, Filters: []index.Filter{f},
 	})
 	if err != nil || len(r.Differences) > 0 {
 		t.Errorf("%+v, %v", r.Differences, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // TestMilvusServer runs the suite against a real server.
@@ -27,7 +27,7 @@ func startMilvus(t *testing.T) (*fakeMilvus, engine.Engine) {
 }
 
 func TestMilvus(t *testing.T) {
-	runFake(t, func(t *testing.T) engine.Engine {
+	runFake(t, nil, func(t *testing.T) engine.Engine {
 		_, e := startMilvus(t)
 		return e
 	})
@@ -49,7 +49,7 @@ func TestMilvus(t *testing.T) {
 
 // TestMilvusReadsAll: a query with a limit may answer with any entities, and in either form.
 func TestMilvusReadsAll(t *testing.T) {
-	items := enginetest.Items(3500, 64, 9)
+	items := searchtest.Items(3500, 64, 9)
 	for _, random := range []bool{false, true} {
 		m, e := startMilvus(t)
 		m.random, m.native = random, random
@@ -68,7 +68,7 @@ func TestMilvusCodes(t *testing.T) {
 	}
 	for code, temporary := range map[int]bool{8: true, 1807: true, 65535: false, 1800: false} {
 		m.handle = func(asked) (int, any) { return m.says(code, "something happened") }
-		err := e.Write(t.Context(), enginetest.Items(3, 64, 1))
+		err := e.Write(t.Context(), searchtest.Items(3, 64, 1))
 		if err == nil || !strings.Contains(err.Error(), "something happened") || !strings.Contains(err.Error(), fmt.Sprint(code)) ||
 			errors.Is(err, engine.ErrRefused) || temporary != errors.Is(err, engine.ErrTemporary) {
 			t.Errorf("%d: %v", code, err)

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -35,11 +34,8 @@ type skill struct {
 
 // search answers a query through a finder.
 func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]index.Hit, error) {
-	if q.Codes.Bits != bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, bits)
-	}
-	if q.K < 0 || q.K == 0 && q.Radius < 0 {
-		return nil, errors.New("a search needs a number of hits, or a radius")
+	if err := q.check(bits); err != nil {
+		return nil, err
 	}
 	c, exact := narrow(q.Filter, s.numbers)
 	all := make([][]index.Hit, q.Codes.Len())

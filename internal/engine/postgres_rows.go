@@ -9,9 +9,9 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"hashgrove/internal/fault"
@@ -23,41 +23,25 @@ import (
 func isBroken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		strings.Contains(err.Error(), "conn closed")
+		errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // maxKey is the greatest length of an id: what an index of PostgreSQL takes is a little more.
 const maxKey = 2600
 
-// checkText reports an item that PostgreSQL cannot hold.
-func checkText(it index.Item) error {
-	check := func(what, s string) error {
-		switch {
-		case strings.ContainsRune(s, 0):
-			return fault.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
-		case !utf8.ValidString(s):
-			return fault.New("not-utf8", "%w: its %s is not UTF-8, which PostgreSQL cannot store", ErrRefused, what)
-		}
-		return nil
+// checkText refuses a text that PostgreSQL cannot hold.
+func checkText(what, text string) error {
+	if strings.ContainsRune(text, 0) {
+		return fault.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
 	}
-	id := it.ID.String()
-	if len(id) > maxKey {
-		return fmt.Errorf("%w: its id has %d bytes, and PostgreSQL takes %d at most", ErrRefused, len(id), maxKey)
-	}
-	err := errors.Join(check("id", id), check("label", it.Label))
-	for _, tag := range it.Tags {
-		err = errors.Join(err, check("tag", tag))
-	}
-	for name, v := range it.Attributes {
-		text, _ := v.Text()
-		err = errors.Join(err, check("attribute's name", name), check("attribute", text))
-	}
-	return err
+	return checkUTF8("PostgreSQL", what, text)
 }
 
 // row is an item as the columns of the table.
 func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
-	if err := checkText(it); err != nil {
+	id := it.ID.String()
+	err := errors.Join(checkText("id", id), checkLength("PostgreSQL", "id", id, maxKey), eachText(it, checkText))
+	if err != nil {
 		return nil, err
 	}
 	var number *int64
@@ -73,12 +57,11 @@ func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
 		tags = []string{}
 	}
 	if len(it.Attributes) > 0 {
-		var err error
 		if attributes, err = json.Marshal(it.Attributes); err != nil {
 			return nil, err
 		}
 	}
-	return []any{it.ID.String(), number, bitString(c, i), label, tags, attributes}, nil
+	return []any{id, number, bitString(c, i), label, tags, attributes}, nil
 }
 
 // bitString is code i as PostgreSQL has it.
@@ -116,13 +99,10 @@ func (p *postgres) Write(ctx context.Context, b *index.Batch) error {
 
 // Search implements Engine.
 func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	if q.Codes.Bits != p.bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, p.bits)
+	if err := q.check(p.bits); err != nil {
+		return nil, err
 	}
-	if q.K < 0 || q.K == 0 && q.Radius < 0 {
-		return nil, fmt.Errorf("a search needs a number of hits, or a radius")
-	}
-	where := &sqlFilter{args: []any{nil}}
+	where := &pgFilter{args: []any{nil}}
 	text, err := p.searchSQL(q, where)
 	if err != nil {
 		return nil, err
@@ -157,7 +137,7 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 }
 
 // searchSQL is the statement of a search; $1 is the code.
-func (p *postgres) searchSQL(q Query, where *sqlFilter) (string, error) {
+func (p *postgres) searchSQL(q Query, where *pgFilter) (string, error) {
 	condition, err := where.condition(q.Filter)
 	if err != nil {
 		return "", err
@@ -187,7 +167,7 @@ func (p *postgres) Count(ctx context.Context) (n int, err error) {
 
 // Read implements Engine.
 func (p *postgres) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
-	where := &sqlFilter{}
+	where := &pgFilter{}
 	condition, err := where.condition(f)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/testkit/pgtest"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // connect opens a connection of its own.
@@ -55,7 +56,7 @@ func TestPostgres(t *testing.T) {
 		enginetest.Run(t, func(t *testing.T) engine.Engine {
 			n++
 			return open(t, s, fmt.Sprintf(`odd "name" %d`, n))
-		})
+		}, searchtest.Abilities{})
 	})
 	t.Run("plan", func(t *testing.T) { checkPlan(t, s) })
 	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
@@ -75,8 +76,8 @@ func TestPostgres(t *testing.T) {
 // must answer as ours.
 func checkPlan(t *testing.T, s *pgtest.Server) {
 	ctx, c, e := t.Context(), connect(t, s), open(t, s, "public.planned")
-	b := enginetest.Items(200, 64, 1)
-	space := engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint}
+	b := searchtest.Items(200, 64, 1)
+	space := engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}
 	for _, st := range e.Plan(space) {
 		if st.Sent && strings.HasPrefix(st.Text, "CREATE") || strings.Contains(st.Text, "VALUES") {
 			if _, err := c.Exec(ctx, st.Text); err != nil {
@@ -127,11 +128,11 @@ func checkPlan(t *testing.T, s *pgtest.Server) {
 func checkSent(t *testing.T, s *pgtest.Server) {
 	e := open(t, s, "sent")
 	before := len(s.Log(t))
-	if _, err := engine.Push(t.Context(), e, enginetest.Items(20, 24, 1), engine.PushOptions{}); err != nil {
+	if _, err := engine.Push(t.Context(), e, searchtest.Items(20, 24, 1), engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	log := strings.ReplaceAll(s.Log(t)[before:], "\n\t", "\n") // how the log continues a line
-	for _, st := range e.Plan(engine.Space{Bits: 24, Fingerprint: enginetest.Fingerprint}) {
+	for _, st := range e.Plan(engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}) {
 		if !st.Sent {
 			continue
 		}
@@ -147,7 +148,7 @@ func checkSent(t *testing.T, s *pgtest.Server) {
 // refused.
 func checkRefusals(t *testing.T, s *pgtest.Server) {
 	ctx, c, e := t.Context(), connect(t, s), open(t, s, "refusing")
-	b := enginetest.Items(100, 64, 1)
+	b := searchtest.Items(100, 64, 1)
 	b.Labels[17], b.Labels[60] = "no\x00no", "\xff"
 	b.IDs[80] = index.Text(strings.Repeat("x", 3000))
 	if _, err := e.Prepare(ctx, engine.Space{Bits: 64}); err != nil {
@@ -209,8 +210,8 @@ func checkDates(t *testing.T, s *pgtest.Server) {
 	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	x := index.New(8, enginetest.Fingerprint, index.Config{})
-	b.Fingerprint = enginetest.Fingerprint
+	x := index.New(8, searchtest.Fingerprint, index.Config{})
+	b.Fingerprint = searchtest.Fingerprint
 	if err := x.Add(ctx, b); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func checkDates(t *testing.T, s *pgtest.Server) {
 	if isDate < 500 || isDate > 1500 || hits < 1000 {
 		t.Errorf("%d dates, %d hits", isDate, hits)
 	}
-	for _, text := range enginetest.DateFilters { // the suite lets engines refuse them
+	for _, text := range searchtest.DateFilters { // the suite lets engines refuse them
 		f, err := index.Parse(text)
 		if err != nil {
 			t.Fatal(err)
@@ -349,5 +350,5 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 		}
 		t.Cleanup(func() { e.Close() })
 		return e
-	})
+	}, searchtest.Abilities{Approximate: true})
 }

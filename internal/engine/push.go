@@ -70,7 +70,7 @@ func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushRep
 	return PushFrom(ctx, e, s, o)
 }
 
-// PushFrom writes the items of a source to an engine: it makes the table or checks that the codes belong into it,
+// PushFrom writes the items of a source to an engine: it makes the table or checks that the codes belong in it,
 // writes batches of items in the order of the source, and reads some of them back. It holds the batches in flight and
 // two more in memory, and of items whose ids may be there twice 64 bits of each id. A batch that fails because the
 // engine cannot be reached is sent again, which is harmless since items are replaced by id. When an item is refused the

@@ -16,10 +16,11 @@ import (
 	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 func TestMemoryPassesTheSuite(t *testing.T) {
-	enginetest.Run(t, func(*testing.T) engine.Engine { return enginetest.NewMemory() })
+	enginetest.Run(t, func(*testing.T) engine.Engine { return enginetest.NewMemory() }, searchtest.Abilities{Names: true})
 }
 
 // TestPushRetries: batches fail before they are written, or after that, and every item is there once in the end.
@@ -45,7 +46,7 @@ func TestPushRetries(t *testing.T) {
 		}
 		return nil
 	}
-	b := enginetest.Items(500, 64, 1)
+	b := searchtest.Items(500, 64, 1)
 	journal := filepath.Join(t.TempDir(), "j")
 	r, err := engine.Push(t.Context(), m, b, engine.PushOptions{Batch: 10, InFlight: 3, Retries: 50, Wait: time.Microsecond, Journal: journal})
 	if err != nil || r.Written != 500 || r.Retries == 0 || r.Checked != 100 {
@@ -82,7 +83,7 @@ func (s *stuck) Write(ctx context.Context, b *index.Batch) error {
 func TestPushDoesNotWaitForEver(t *testing.T) {
 	o := engine.PushOptions{InFlight: 1, Retries: 3, Wait: time.Microsecond, Timeout: 50 * time.Millisecond}
 	for times, fails := range map[int]bool{3: false, 4: true} {
-		r, err := engine.Push(t.Context(), &stuck{enginetest.NewMemory(), times}, enginetest.Items(20, 64, 1), o)
+		r, err := engine.Push(t.Context(), &stuck{enginetest.NewMemory(), times}, searchtest.Items(20, 64, 1), o)
 		if r.Retries != 3 || errors.Is(err, engine.ErrTemporary) != fails || !fails && err != nil {
 			t.Errorf("%d times no answer: %+v, %v", times, r, err)
 		}
@@ -91,7 +92,7 @@ func TestPushDoesNotWaitForEver(t *testing.T) {
 
 // TestPushContinues interrupts a push after every batch; each continues where the one before ended.
 func TestPushContinues(t *testing.T) {
-	m, b := enginetest.NewMemory(), enginetest.Items(100, 64, 1)
+	m, b := enginetest.NewMemory(), searchtest.Items(100, 64, 1)
 	o := engine.PushOptions{Batch: 10, InFlight: 1, Journal: filepath.Join(t.TempDir(), "j")}
 	for n := range 10 {
 		ctx, stop := context.WithCancel(t.Context())
@@ -117,7 +118,7 @@ func TestPushContinues(t *testing.T) {
 
 // TestJournalsOfOthers are refused, and damaged lines do not count.
 func TestJournalsOfOthers(t *testing.T) {
-	b := enginetest.Items(50, 64, 1)
+	b := searchtest.Items(50, 64, 1)
 	path := filepath.Join(t.TempDir(), "j")
 	interrupted := func(m *enginetest.Memory) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -131,7 +132,7 @@ func TestJournalsOfOthers(t *testing.T) {
 	}
 	m := enginetest.NewMemory()
 	interrupted(m)
-	_, err := engine.Push(t.Context(), m, enginetest.Items(50, 64, 2), engine.PushOptions{Batch: 10, Journal: path})
+	_, err := engine.Push(t.Context(), m, searchtest.Items(50, 64, 2), engine.PushOptions{Batch: 10, Journal: path})
 	if d := fault.Differs(err, "other-push", path); d != "" {
 		t.Errorf("a journal of other items: %s", d)
 	}
@@ -168,7 +169,7 @@ func TestJournalsOfOthers(t *testing.T) {
 
 // TestPushNoticesLostItems reads some items back.
 func TestPushNoticesLostItems(t *testing.T) {
-	m, b := enginetest.NewMemory(), enginetest.Items(50, 64, 1)
+	m, b := enginetest.NewMemory(), searchtest.Items(50, 64, 1)
 	m.Fail = func(b *index.Batch, _ bool) error {
 		b.Codes.Data[3] ^= 1 << 63 // on the way
 		return nil
@@ -187,7 +188,7 @@ func TestPushNoticesLostItems(t *testing.T) {
 // checkInterrupted cancels pushes of so many items at random moments until one is complete.
 func checkInterrupted(t *testing.T, e engine.Engine, items int) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	b := enginetest.Items(items, 64, 1)
+	b := searchtest.Items(items, 64, 1)
 	o := engine.PushOptions{Batch: items / 60, InFlight: 3, Journal: filepath.Join(t.TempDir(), "j")}
 	stops := 0
 	for {
@@ -220,7 +221,7 @@ type server interface {
 // checkServerGone stops the server in the middle of a push, twice: once it comes back in time, once it does not, and a
 // second push continues.
 func checkServerGone(t *testing.T, s server, items int, open func(table string) engine.Engine) {
-	b := enginetest.Items(items, 64, 1)
+	b := searchtest.Items(items, 64, 1)
 	o := engine.PushOptions{Batch: items / 50, InFlight: 3, Wait: 50 * time.Millisecond, Journal: filepath.Join(t.TempDir(), "j")}
 	stopped := false
 	o.Progress = func(done int) {

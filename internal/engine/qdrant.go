@@ -99,7 +99,7 @@ func (q *qdrant) Plan(s Space) []Statement {
 	})
 	points, _ := q.points(example)
 	filter, _ := qdrantFilter{}.condition(index.And(index.Label("boots"), index.Tag("sale")))
-	search := q.search(Query{Radius: -1}, filter, signs(example.Codes, 0), 10)
+	search := q.search(-1, filter, signs(example.Codes, 0), 10)
 	quick := dsl{"query": signs(example.Codes, 0), "limit": 10, "with_payload": true}
 	list := []Statement{
 		{"look at the server", newRequest("GET", "/", nil).String(), true},

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,7 +13,6 @@ import (
 // How much is asked for at a time.
 const (
 	mostQdrantHits = 1 << 20 // hits of a search
-	qdrantQueries  = 32      // searches that are sent together
 	qdrantIDs      = 10000   // ids that are listed
 	qdrantPage     = 1000    // items that are read
 )
@@ -109,7 +107,7 @@ func (q *qdrant) Write(ctx context.Context, b *index.Batch) error {
 
 // search is the body of a search for a code. The score of a hit is bits - 2 distance, and the threshold lies between
 // those of the radius and of the next distance.
-func (q *qdrant) search(query Query, filter dsl, code []float64, limit int) dsl {
+func (q *qdrant) search(radius int, filter dsl, code []float64, limit int) dsl {
 	body := dsl{
 		"query": code, "limit": limit, "with_payload": []string{"id"},
 		"params": dsl{"exact": true, "quantization": dsl{"ignore": true}},
@@ -117,8 +115,8 @@ func (q *qdrant) search(query Query, filter dsl, code []float64, limit int) dsl 
 	if len(filter) > 0 {
 		body["filter"] = filter
 	}
-	if query.Radius >= 0 {
-		body["score_threshold"] = len(code) - 2*min(query.Radius, len(code)) - 1
+	if radius >= 0 {
+		body["score_threshold"] = len(code) - 2*min(radius, len(code)) - 1
 	}
 	return body
 }
@@ -149,68 +147,43 @@ func (q *qdrant) hits(answer qdrantHits) ([]index.Hit, error) {
 	return list, nil
 }
 
-// Search implements Engine.
+// Search implements Engine. The filter is Qdrant's own, so that what is asked and scanned matches already.
 func (q *qdrant) Search(ctx context.Context, query Query) ([][]index.Hit, error) {
-	if query.Codes.Bits != q.bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", query.Codes.Bits, q.bits)
-	}
-	if query.K < 0 || query.K == 0 && query.Radius < 0 {
-		return nil, errors.New("a search needs a number of hits, or a radius")
-	}
 	filter, err := qdrantFilter{}.condition(query.Filter)
 	if err != nil {
 		return nil, err
 	}
-	all := make([][]index.Hit, query.Codes.Len())
-	for first := 0; first < len(all); first += qdrantQueries {
-		after := min(first+qdrantQueries, len(all))
-		limit := firstLimit(query.K, mostQdrantHits)
-		var searches []dsl
-		for i := first; i < after; i++ {
-			searches = append(searches, q.search(query, filter, signs(query.Codes, i), limit))
-		}
-		found, err := q.ask(ctx, searches)
-		if err != nil {
-			return nil, err
-		}
-		for i := first; i < after; i++ {
-			all[i], err = settle(query.K, mostQdrantHits, func(more int) ([]index.Hit, error) {
-				if more == limit {
-					return found[i-first], nil
-				}
-				again, err := q.ask(ctx, []dsl{q.search(query, filter, signs(query.Codes, i), more)})
-				if err != nil {
-					return nil, err
-				}
-				return again[0], nil
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	return all, nil
+	radius := query.Radius
+	query.Filter = index.Filter{}
+	return skill{most: mostQdrantHits}.search(ctx, qdrantFinder{q, filter, radius}, q.bits, query)
 }
 
-// ask sends searches together.
-func (q *qdrant) ask(ctx context.Context, searches []dsl) ([][]index.Hit, error) {
+// qdrantFinder searches with a filter and a radius.
+type qdrantFinder struct {
+	*qdrant
+	filter dsl
+	radius int
+}
+
+// ask implements finder: the searches are sent together.
+func (q qdrantFinder) ask(ctx context.Context, codes hamming.Codes, limit int, _ clause) ([][]index.Hit, error) {
+	searches := make([]dsl, codes.Len())
+	for i := range searches {
+		searches[i] = q.search(q.radius, q.filter, signs(codes, i), limit)
+	}
 	var answer struct {
 		Result []qdrantHits `json:"result"`
 	}
 	err := q.call(ctx, newRequest("POST", q.path("/points/query/batch"), dsl{"searches": searches}), &answer)
-	if err == nil && len(answer.Result) != len(searches) {
-		err = fmt.Errorf("%s answers %d of %d searches", q.name, len(answer.Result), len(searches))
-	}
 	if err != nil {
 		return nil, err
 	}
-	all := make([][]index.Hit, len(searches))
-	for i, r := range answer.Result {
-		if all[i], err = q.hits(r); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return translated(answer.Result, q.hits)
+}
+
+// scan implements finder.
+func (q qdrantFinder) scan(ctx context.Context, _ clause, take func(*index.Batch) error) error {
+	return q.read(ctx, q.filter, take)
 }
 
 // Count implements Engine.
@@ -224,13 +197,18 @@ func (q *qdrant) Count(ctx context.Context) (int, error) {
 	return answer.Result.Count, err
 }
 
-// Read implements Engine. Points have another order than ids, so it lists and sorts the ids first. Items that are
-// removed meanwhile are left out.
+// Read implements Engine.
 func (q *qdrant) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
 	filter, err := qdrantFilter{}.condition(f)
 	if err != nil {
 		return err
 	}
+	return q.read(ctx, filter, take)
+}
+
+// read hands over items in the order of their ids. Points have another order, so it lists and sorts the ids first.
+// Items that are removed meanwhile are left out.
+func (q *qdrant) read(ctx context.Context, filter dsl, take func(*index.Batch) error) error {
 	ids, err := q.list(ctx, filter)
 	if err != nil {
 		return err

@@ -14,23 +14,17 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
-
-// qdrantRefuses are the filters that need an order of texts, or a name that Qdrant cannot write.
-var qdrantRefuses = []string{
-	`label < "b"`, `label >= "a'b\"c"`, `label starts with "a'"`, `label between "a" and "h"`, `tag > "x"`,
-	`tag starts with "x"`, `tag between "a" and "b"`, `name > "Boots"`, `name starts with "%"`,
-	`name between "A" and "c"`, "`it's \"odd\"` > 0", `id > "Boots"`, `id starts with "1"`, `id between "a" and "z"`,
-}
 
 // TestQdrant runs the suite and more against a fake.
 func TestQdrant(t *testing.T) {
 	s, n := newQdrantFake(t), 0
 	t.Run("suite", func(t *testing.T) {
-		suite()(t, func(t *testing.T) engine.Engine {
+		runFake(t, noOrder, func(t *testing.T) engine.Engine {
 			n++
 			return openTable(t, s.address("qdrant"), fmt.Sprintf("odd name %d", n))
-		}, qdrantRefuses...)
+		})
 	})
 	t.Run("plan", checkQdrantPlan)
 	t.Run("items", checkQdrantItems)
@@ -49,7 +43,7 @@ func TestQdrant(t *testing.T) {
 func checkQdrantPlan(t *testing.T) {
 	s := newQdrantFake(t)
 	e := openTable(t, s.address("qdrant"), "items")
-	space := engine.Space{Bits: 24, Fingerprint: enginetest.Fingerprint}
+	space := engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}
 	plan := e.Plan(space)
 	b := index.NewBatch(24)
 	b.Append(index.Item{ID: index.Int(17), Code: []uint64{0}, Label: "boots", Tags: []string{"sale"},
@@ -98,7 +92,7 @@ func checkQdrantPlan(t *testing.T) {
 func checkQdrantItems(t *testing.T) {
 	s := newQdrantFake(t)
 	e := openTable(t, s.address("qdrant"), "items")
-	b := enginetest.Items(100, 64, 1)
+	b := searchtest.Items(100, 64, 1)
 	b.Labels[17] = "\xff"
 	bad := b.IDs[33].String()
 	s.refuse = func(id string) bool { return id == bad }
@@ -110,7 +104,7 @@ func checkQdrantItems(t *testing.T) {
 		t.Errorf("%d items, %v", n, err)
 	}
 	s.refuse, s.status = nil, "acknowledged"
-	some := enginetest.Items(10, 64, 2)
+	some := searchtest.Items(10, 64, 2)
 	_, err = engine.Push(t.Context(), e, some, engine.PushOptions{Retries: 1, Wait: 1})
 	if !errors.Is(err, engine.ErrTemporary) || !strings.Contains(err.Error(), "acknowledged") {
 		t.Errorf("a batch that is not there yet: %v", err)
@@ -164,11 +158,11 @@ func checkQdrantPages(t *testing.T) {
 	}
 	s := newQdrantFake(t)
 	e := openTable(t, s.address("qdrant"), "items")
-	b := enginetest.Items(12000, 13, 1)
+	b := searchtest.Items(12000, 13, 1)
 	if _, err := engine.Push(t.Context(), e, b, engine.PushOptions{Batch: 6000}); err != nil {
 		t.Fatal(err)
 	}
-	x := index.New(13, enginetest.Fingerprint, index.Config{})
+	x := index.New(13, searchtest.Fingerprint, index.Config{})
 	if err := x.Add(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +183,7 @@ func checkQdrantPages(t *testing.T) {
 func checkQdrantFilters(t *testing.T) {
 	s := newQdrantFake(t)
 	e := openTable(t, s.address("qdrant"), "items")
-	b := enginetest.Items(10, 64, 1)
+	b := searchtest.Items(10, 64, 1)
 	b.Append(index.Item{ID: index.Int(1<<53 + 1), Code: []uint64{1}, Attributes: map[string]index.Value{
 		"a.b c": index.Number(1), "größe": index.Number(2),
 	}})

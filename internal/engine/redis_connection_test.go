@@ -20,10 +20,10 @@ import (
 	"time"
 
 	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/redistest"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // relay takes connections and passes them on to a socket; pass copies what the client sends.
@@ -113,7 +113,7 @@ func checkRedisSecure(t *testing.T, s *redistest.Server) {
 		t.Errorf("a certificate that nobody knows: %v", err)
 	}
 	target.URL += "?cacert=" + file
-	if _, err := engine.Push(t.Context(), openTarget(t, target), enginetest.Items(50, 64, 1), engine.PushOptions{}); err != nil {
+	if _, err := engine.Push(t.Context(), openTarget(t, target), searchtest.Items(50, 64, 1), engine.PushOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -121,7 +121,7 @@ func checkRedisSecure(t *testing.T, s *redistest.Server) {
 // checkRedisSlow: batches that are not answered in time are sent again, and every item is there once.
 func checkRedisSlow(t *testing.T, s *redistest.Server) {
 	ctx, e := t.Context(), openRedis(t, s, "slow", "")
-	b := enginetest.Items(300, 64, 1)
+	b := searchtest.Items(300, 64, 1)
 	paused := false
 	r, err := engine.Push(ctx, e, b, engine.PushOptions{
 		Batch: 50, InFlight: 1, Timeout: 300 * time.Millisecond, Retries: 100, Wait: time.Millisecond,
@@ -149,19 +149,15 @@ func checkRedisCutOff(t *testing.T, s *redistest.Server) {
 	relay(t, l, s.Socket, func(server io.Writer, client io.Reader) {
 		io.CopyN(server, client, 20_000*connections.Add(1)) // a batch has more than that at first
 	})
-	ctx, b := t.Context(), enginetest.Items(1000, 64, 1)
+	ctx, b := t.Context(), searchtest.Items(1000, 64, 1)
 	target := engine.Target{URL: "redis+unix://" + l.Addr().String(), Password: redistest.Password, Table: "cut", InFlight: 3}
 	e := openTarget(t, target)
 	r, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 100, InFlight: 3, Wait: time.Millisecond, Retries: 50})
 	if err != nil || r.Written != 1000 || connections.Load() < 4 {
 		t.Errorf("%+v, %v, %d connections", r, err, connections.Load())
 	}
-	x := index.New(64, enginetest.Fingerprint, index.Config{})
-	if err := x.Add(ctx, b); err != nil {
-		t.Fatal(err)
-	}
 	whole := openRedis(t, s, "cut", "")
-	report, err := engine.Check(ctx, whole, x.Snapshot(), engine.CheckOptions{Queries: hamming.NewCodes(1, 64)})
+	report, err := compared(t, whole, b, engine.CheckOptions{Queries: hamming.NewCodes(1, 64)})
 	if err != nil || !report.Conforms() || report.Equal != 1000 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -170,28 +166,24 @@ func checkRedisCutOff(t *testing.T, s *redistest.Server) {
 // checkRedisReplaced replaces items and ends the server: what it reads from its file must be the new ones.
 func checkRedisReplaced(t *testing.T, s *redistest.Server) {
 	ctx, e := t.Context(), openRedis(t, s, "replaced", "")
-	b := enginetest.Items(200, 64, 1)
+	b := searchtest.Items(200, 64, 1)
 	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	other := enginetest.Items(200, 64, 2)
+	other := searchtest.Items(200, 64, 2)
 	other.IDs = b.IDs
 	if _, err := engine.Push(ctx, e, other, engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.Stop(t)
 	s.Restart(t)
-	x := index.New(64, enginetest.Fingerprint, index.Config{})
-	if err := x.Add(ctx, other); err != nil {
-		t.Fatal(err)
-	}
 	f, err := index.Parse(`price < 20`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for { // the server may still be reading its file
-		r, err := engine.Check(ctx, e, x.Snapshot(), engine.CheckOptions{
-			Queries: enginetest.Items(20, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f},
+		r, err := compared(t, e, other, engine.CheckOptions{
+			Queries: searchtest.Items(20, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f},
 		})
 		if errors.Is(err, engine.ErrTemporary) {
 			time.Sleep(5 * time.Millisecond)

@@ -5,16 +5,13 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
@@ -75,21 +72,6 @@ type redisItem struct {
 	Attributes map[string]index.Value `json:"attributes,omitempty"`
 }
 
-// checkUTF8 reports an item that JSON cannot hold.
-func checkUTF8(it index.Item) error {
-	texts := append([]string{it.Label}, it.Tags...)
-	for name, v := range it.Attributes {
-		text, _ := v.Text()
-		texts = append(texts, name, text)
-	}
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return fault.New("not-utf8", "%w: the text %q is not UTF-8", ErrRefused, text)
-		}
-	}
-	return nil
-}
-
 // redisAttributes is what filters look at, as JSON: label, tag and id, the attributes that a filter may name, and in
 // fields that begin with a line how many tags there are, whether the id is an integer and which, and the names of the
 // attributes that are numbers and of those that are texts. Redis knows few escapes, so there are no others.
@@ -144,7 +126,7 @@ func floats(c hamming.Codes, i int) string {
 // redisWords is an item as writeScript takes it.
 func redisWords(b *index.Batch, i int) ([]string, error) {
 	it := b.Item(i)
-	if err := checkUTF8(it); err != nil {
+	if err := eachText(it, inJSON); err != nil {
 		return nil, err
 	}
 	full, err := json.Marshal(redisItem{
@@ -189,11 +171,8 @@ func (r *redis) Count(ctx context.Context) (int, error) {
 
 // Search implements Engine.
 func (r *redis) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	if q.Codes.Bits != r.bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, r.bits)
-	}
-	if q.K < 0 || q.K == 0 && q.Radius < 0 {
-		return nil, errors.New("a search needs a number of hits, or a radius")
+	if err := q.check(r.bits); err != nil {
+		return nil, err
 	}
 	filters, err := redisFilter{}.expressions(q.Filter)
 	if err != nil {

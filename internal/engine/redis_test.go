@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/redistest"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // openRedis opens a table of the server; more is added to the URL.
@@ -35,14 +36,6 @@ func openTarget(t *testing.T, target engine.Target) engine.Engine {
 	return e
 }
 
-// redisRefuses are the filters that Redis cannot have.
-var redisRefuses = []string{
-	`label < "b"`, `label >= "a'b\"c"`, `label starts with "a'"`, `label between "a" and "h"`,
-	`tag > "x"`, `tag starts with "x"`, `tag between "a" and "b"`,
-	`name > "Boots"`, `name starts with "%"`, `name between "A" and "c"`, "`it's \"odd\"` > 0",
-	`id > "Boots"`, `id starts with "1"`, `id between "a" and "z"`,
-}
-
 // TestRedis runs everything against one real server.
 func TestRedis(t *testing.T) {
 	s := redistest.Start(t)
@@ -54,7 +47,7 @@ func TestRedis(t *testing.T) {
 		enginetest.Run(t, func(t *testing.T) engine.Engine {
 			n++
 			return openRedis(t, s, fmt.Sprintf(`odd "name" %d`, n), "")
-		}, redisRefuses...)
+		}, searchtest.Abilities{Refuses: noOrder})
 	})
 	t.Run("graph", func(t *testing.T) { checkRedisGraph(t, s) })
 	t.Run("plan", func(t *testing.T) { checkRedisPlan(t, s) })
@@ -80,11 +73,7 @@ func TestRedisAfterCrashes(t *testing.T) {
 
 // checkRedisGraph: a search that walks the graph finds nearly all, with filters too.
 func checkRedisGraph(t *testing.T, s *redistest.Server) {
-	ctx, b, e := t.Context(), enginetest.Items(1000, 64, 3), openRedis(t, s, "graph", "?search=graph")
-	x := index.New(64, enginetest.Fingerprint, index.Config{})
-	if err := x.Add(ctx, b); err != nil {
-		t.Fatal(err)
-	}
+	ctx, b, e := t.Context(), searchtest.Items(1000, 64, 3), openRedis(t, s, "graph", "?search=graph")
 	if r, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil || r.Info.Exact {
 		t.Fatalf("%+v, %v", r.Info, err)
 	}
@@ -92,8 +81,8 @@ func checkRedisGraph(t *testing.T, s *redistest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Check(ctx, e, x.Snapshot(), engine.CheckOptions{
-		Queries: enginetest.Items(50, 64, 4).Codes, Radius: 4, Filters: []index.Filter{f},
+	r, err := compared(t, e, b, engine.CheckOptions{
+		Queries: searchtest.Items(50, 64, 4).Codes, Radius: 4, Filters: []index.Filter{f},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +129,8 @@ func checkRedisPlan(t *testing.T, s *redistest.Server) {
 			t.Fatal(line, err)
 		}
 	}
-	space := engine.Space{Bits: 24, Fingerprint: enginetest.Fingerprint}
-	if _, err := engine.Push(ctx, e, enginetest.Items(100, 24, 1), engine.PushOptions{}); err != nil {
+	space := engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}
+	if _, err := engine.Push(ctx, e, searchtest.Items(100, 24, 1), engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.RedisDo(ctx, e, "ECHO", "the end"); err != nil {
@@ -215,7 +204,7 @@ func checkRedisSearch(t *testing.T, e engine.Engine, words []string) {
 // checkRedisRefusals: items that cannot be stored are named and the others are written.
 func checkRedisRefusals(t *testing.T, s *redistest.Server) {
 	ctx, e := t.Context(), openRedis(t, s, "refusing", "")
-	b := enginetest.Items(100, 64, 1)
+	b := searchtest.Items(100, 64, 1)
 	b.Labels[17], b.Labels[60], b.IDs[80] = "no\x00no", "\xff", index.Text("\xff"+strings.Repeat("x", 60000))
 	b.Attributes[33] = map[string]index.Value{"\xfe": index.Number(1)}
 	r, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 40})
@@ -317,11 +306,11 @@ func checkRedisTables(t *testing.T, s *redistest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Write(ctx, enginetest.Items(10, 64, 1)); err != nil {
+	if err := e.Write(ctx, searchtest.Items(10, 64, 1)); err != nil {
 		t.Fatal(err)
 	}
 	do("UNLINK", "removed", "removed:details")
-	if err := e.Write(ctx, enginetest.Items(10, 64, 1)); !errors.Is(err, engine.ErrNoTable) {
+	if err := e.Write(ctx, searchtest.Items(10, 64, 1)); !errors.Is(err, engine.ErrNoTable) {
 		t.Errorf("writing into a table that was removed: %v", err)
 	}
 	if _, err := e.Info(ctx); !errors.Is(err, engine.ErrNoTable) {
@@ -331,17 +320,17 @@ func checkRedisTables(t *testing.T, s *redistest.Server) {
 	if err != nil || again.Identity == first.Identity {
 		t.Errorf("the table made anew is %v, before %v: %v", again, first, err)
 	}
-	if err := e.Write(ctx, enginetest.Items(10, 64, 1)); err != nil {
+	if err := e.Write(ctx, searchtest.Items(10, 64, 1)); err != nil {
 		t.Fatal(err)
 	}
-	do("VREM", "removed", enginetest.Items(10, 64, 1).IDs[3].String())
+	do("VREM", "removed", searchtest.Items(10, 64, 1).IDs[3].String())
 	_, err = e.Prepare(ctx, space)
 	if d := fault.Differs(err, "count-mismatch", "removed", "9", "10"); d != "" {
 		t.Errorf("a table that lost an element: %s", d)
 	}
 	do("UNLINK", "removed")
 	do("VADD", "removed", "VALUES", "2", "1", "1", "x", "BIN")
-	err = e.Write(ctx, enginetest.Items(10, 64, 1))
+	err = e.Write(ctx, searchtest.Items(10, 64, 1))
 	if d := fault.Differs(err, "foreign-table", "removed"); d != "" {
 		t.Errorf("a vector set of others in the place of ours: %s", d)
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,7 +18,6 @@ import (
 	"unicode"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/index"
 )
 
 // Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine, and how to reach it:
@@ -42,7 +41,6 @@ var restSchemes = map[string]func(t Target) (Engine, error){
 	"elasticsearch": func(t Target) (Engine, error) { return openElastic(t, elasticsearchDialect) },
 	"qdrant":        openQdrant,
 	"milvus":        openMilvus,
-	"vespa":         openVespa,
 	"weaviate":      openWeaviate,
 }
 
@@ -237,14 +235,21 @@ func (r *rest) lost(ctx context.Context, err error) error {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err // without the URL
 	}
-	_, network := errors.AsType[net.Error](err)
-	switch text := err.Error(); {
-	case strings.Contains(text, "HTTP response to HTTPS client"):
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s speaks plain HTTP there: write +http behind its name in the URL", r.name)
-	case !network && !isBroken(err) && strings.Contains(text, "tls:"):
-		return fmt.Errorf("%s cannot be trusted: %s", r.name, r.clean(text))
+	case isUntrusted(err):
+		return fmt.Errorf("%s cannot be trusted: %s", r.name, r.clean(err.Error()))
 	}
 	return fmt.Errorf("%w: %s: %s", ErrTemporary, r.name, r.clean(err.Error()))
+}
+
+// isUntrusted reports a server whose certificate does not hold, or that speaks no TLS that we accept.
+func isUntrusted(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	_, other := errors.AsType[tls.RecordHeaderError](err)
+	return certificate || alert || other
 }
 
 // clean makes a text of a server fit for a message: one line, not long, without the password.
@@ -259,38 +264,4 @@ func (r *rest) clean(text string) string {
 		return string(short[:500]) + "…"
 	}
 	return text
-}
-
-// firstLimit is how many hits settle asks for at first.
-func firstLimit(k, most int) int {
-	if k == 0 {
-		return min(1024, most)
-	}
-	return min(k+k/4+16, most)
-}
-
-// settle finds the k nearest hits in the order of distance and id where an engine orders by distance alone: it asks for
-// more hits than k until the last is farther than hit k, so that no tie is cut off. 0 for k means all that the engine
-// finds. Where it gives no more than most hits at a time, ties beyond that stay as the engine has them.
-func settle(k, most int, ask func(limit int) ([]index.Hit, error)) ([]index.Hit, error) {
-	for limit := firstLimit(k, most); ; limit *= 4 {
-		limit = min(limit, most)
-		hits, err := ask(limit)
-		if err != nil {
-			return nil, err
-		}
-		slices.SortFunc(hits, func(a, b index.Hit) int {
-			return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
-		})
-		n := len(hits)
-		switch {
-		case k == 0 && n >= most:
-			return nil, fmt.Errorf("more than %d hits lie within the radius, and the engine finds no more at a time: "+
-				"give a number of hits, or a smaller radius", most)
-		case k == 0 && n < limit:
-			return hits, nil
-		case k > 0 && (n < limit || limit == most || hits[min(k, n)-1].Distance < hits[n-1].Distance):
-			return hits[:min(k, n)], nil
-		}
-	}
 }

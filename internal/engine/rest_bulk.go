@@ -10,7 +10,7 @@ import (
 )
 
 // Bulk files of the engines that are reached over HTTP. Their lines are bodies of the requests that a push sends, so
-// that curl can send them, and Milvus and Vespa have importers of their own, too.
+// that curl can send them, and Milvus has an importer of its own, too.
 
 // bulkGroup is how many items the body of a request holds.
 const bulkGroup = 500
@@ -143,42 +143,6 @@ func (w *weaviate) Layouts(Space) []Layout {
 	})}
 }
 
-// Layouts implements Loader.
-//
-//	jsonl    a feed: the record of the table, which refuses to replace that of another model, and the items
-//	parquet  the fields of documents with their names; codes are hex digits, attributes JSON
-func (v *vespa) Layouts(s Space) []Layout {
-	record := marshal(struct {
-		Put       string      `json:"put"`
-		Condition string      `json:"condition"`
-		Create    bool        `json:"create"`
-		Fields    vespaRecord `json:"fields"`
-	}{
-		vespaName(vespaTables, v.table),
-		fmt.Sprintf(`%s.bits == %d and %s.fingerprint == "%s"`, vespaTables, s.Bits, vespaTables, s.Fingerprint.Full()),
-		true, vespaRecord{s.Bits, s.Fingerprint.Full(), v.identity},
-	})
-	lines := Layout{
-		Name: "jsonl", Load: "deploy the schemas first, as a dry run shows; then: vespa feed FILE",
-		Head: string(record) + "\n",
-		Append: func(dst []byte, b *index.Batch, i int) ([]byte, error) {
-			q, err := v.put(b, i)
-			return append(append(dst, q.body...), '\n'), err
-		},
-	}
-	columns := []column{
-		{"put", ""}, {"key", ""}, {"code", ""}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
-		{"terms", []string(nil)},
-	}
-	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
-		f, err := v.fields(b, i)
-		return []any{
-			vespaName(v.table, f.Key), f.Key, fmt.Sprintf("%X", []byte(f.Code)), optional(f.Label), f.Tags,
-			optional(f.Attributes), f.Terms,
-		}, err
-	})}
-}
-
 // milvusRow is an entity as the import of Milvus reads it, with the bytes of the code as numbers.
 type milvusRow struct {
 	milvusEntity
@@ -228,6 +192,6 @@ func plainTable() Layout {
 			attributes = string(marshal(it.Attributes))
 		}
 		code := hex.EncodeToString(b.Codes.AppendBytes(nil, i))
-		return []any{it.ID.String(), code, optional(it.Label), it.Tags, optional(attributes)}, checkUTF8(it)
+		return []any{it.ID.String(), code, optional(it.Label), it.Tags, optional(attributes)}, eachText(it, inJSON)
 	})
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,10 +49,6 @@ var startOf = map[string]func(t *testing.T) (*fake, engine.Engine){
 		w, e := startWeaviate(t)
 		return w.fake, e
 	},
-	"vespa": func(t *testing.T) (*fake, engine.Engine) {
-		v, e := startVespa(t)
-		return v.fake, e
-	},
 }
 
 // TestBulkLines sends the files of every engine as they say that they are sent: what comes is what a push sends.
@@ -78,27 +72,19 @@ func TestBulkLines(t *testing.T) {
 			want := f.log()
 			f, e := start(t)
 			path, load := writeBulk(t, e, source, "jsonl")
-			if scheme == "vespa" {
-				feed(t, f, path)
-			} else if _, err := e.Prepare(t.Context(), source.Space); err != nil {
+			if _, err := e.Prepare(t.Context(), source.Space); err != nil {
 				t.Fatal(err)
-			} else {
-				f.log()
-				_, command, _ := strings.Cut(load, "then: ")
-				command, _, _ = strings.Cut(command, path)
-				if out, err := bash(t, command+path); err != nil {
-					t.Fatalf("%s: %v: %s", command, err, out)
-				}
+			}
+			f.log()
+			_, command, _ := strings.Cut(load, "then: ")
+			command, _, _ = strings.Cut(command, path)
+			if out, err := bash(t, command+path); err != nil {
+				t.Fatalf("%s: %v: %s", command, err, out)
 			}
 			got := f.log()
-			first, _, _ := strings.Cut(got[len(got)-1], "docid/")
-			first, _, _ = strings.Cut(first, "\n")
+			first, _, _ := strings.Cut(got[len(got)-1], "\n")
 			written := func(q string) bool { return strings.HasPrefix(q, first) }
 			got, want = filter(got, written), filter(want, written)
-			if scheme == "vespa" { // which sends several at once
-				slices.Sort(want)
-				slices.Sort(got)
-			}
 			if len(got) < 3 || !slices.Equal(got, want) {
 				t.Errorf("%d requests, where a push sends %d: %.1000s\n%.1000s", len(got), len(want), got[0], want[0])
 			}
@@ -116,48 +102,6 @@ func filter(list []string, keep func(string) bool) (kept []string) {
 	return kept
 }
 
-// feed puts the documents of a file as "vespa feed" does: each under its name, the record as its condition has it.
-func feed(t *testing.T, f *fake, path string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
-		var put struct {
-			Put, Condition string
-			Create         bool
-			Fields         json.RawMessage
-		}
-		d := json.NewDecoder(strings.NewReader(line))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&put); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		parts, body := strings.SplitN(put.Put, ":", 5), line
-		if i == 0 {
-			var fields struct {
-				Bits        int
-				Fingerprint string
-			}
-			if err := json.Unmarshal(put.Fields, &fields); err != nil {
-				t.Fatal(err)
-			}
-			same := fmt.Sprintf(`hashgrove_tables.bits == %d and hashgrove_tables.fingerprint == "%s"`, fields.Bits, fields.Fingerprint)
-			if put.Condition != same || !put.Create {
-				t.Errorf("the record is put where %s (%v)", put.Condition, put.Create)
-			}
-			body = fmt.Sprintf(`{"fields":%s}`, put.Fields)
-		}
-		address := fmt.Sprintf("%s/document/v1/%s/%s/docid/%s", f.URL, parts[1], parts[2], url.PathEscape(parts[4]))
-		answer, err := http.Post(address, "application/json", strings.NewReader(body))
-		if err != nil || answer.StatusCode != 200 {
-			t.Fatalf("%s: %v, %v", line, answer, err)
-		}
-		answer.Body.Close()
-	}
-}
-
 // bulkObjects is what the lines of an engine say of each item.
 func bulkObjects(t *testing.T, scheme string, text []byte) (objects []map[string]any) {
 	t.Helper()
@@ -172,12 +116,6 @@ func bulkObjects(t *testing.T, scheme string, text []byte) (objects []map[string
 		case "opensearch", "elasticsearch":
 			if i%2 == 1 {
 				objects = append(objects, body)
-			}
-		case "vespa":
-			if i > 0 {
-				fields := body["fields"].(map[string]any)
-				fields["put"], fields["code"] = body["put"], fields["code"].(map[string]any)["values"]
-				objects = append(objects, fields)
 			}
 		default:
 			for _, name := range []string{"points", "objects", "data"} {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/index"
 )
 
 const restSecret = "hunter2hunter2"
@@ -117,40 +116,5 @@ func TestRestAddresses(t *testing.T) {
 	}
 	if _, err := openRest(Target{URL: "x://h", Password: "two\nlines"}, dialect{}); err == nil || strings.Contains(err.Error(), "lines") {
 		t.Errorf("a password of two lines: %v", err)
-	}
-}
-
-// TestSettle: ties at the last place are ordered by id, however many there are, without asking for all.
-func TestSettle(t *testing.T) {
-	var all []index.Hit // the engine's order: by distance, and ids backwards
-	for d := range 5 {
-		for i := range 300 {
-			all = append(all, index.Hit{ID: index.Int(int64(1000*d + 300 - i)), Distance: d})
-		}
-	}
-	for _, c := range []struct{ k, most, want, first int }{
-		{1, 10000, 1, 1}, {10, 10000, 10, 1}, {300, 10000, 300, 1}, {301, 10000, 301, 1}, {1499, 10000, 1499, 1},
-		{5000, 10000, 1500, 1}, {0, 10000, 1500, 1}, {0, 1500, 0, 0}, {10, 100, 10, 201},
-	} {
-		hits, err := settle(c.k, c.most, func(limit int) ([]index.Hit, error) {
-			if limit > c.most {
-				t.Errorf("%d hits were asked for, and %d are allowed", limit, c.most)
-			}
-			return append([]index.Hit{}, all[:min(limit, len(all))]...), nil
-		})
-		if c.want == 0 {
-			if err == nil {
-				t.Error("hits were cut off without an error")
-			}
-			continue
-		}
-		if err != nil || len(hits) != c.want || hits[0].ID != index.Int(int64(c.first)) {
-			t.Fatalf("%+v: %d hits, %v", c, len(hits), err)
-		}
-		for i := range hits[1:] {
-			if a, b := hits[i], hits[i+1]; a.Distance > b.Distance || a.Distance == b.Distance && a.ID.Compare(b.ID) >= 0 {
-				t.Errorf("%+v: %v comes before %v", c, a, b)
-			}
-		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // made is item i of a source without end. Its id is a text where named, and then no number counts up.
@@ -34,7 +35,7 @@ func made(i int, named bool) index.Item {
 // generated is a source of n items that exist only while they are on their way.
 func generated(n, known int, named bool) engine.Source {
 	return engine.Source{
-		Space: engine.Space{Bits: 64, Fingerprint: enginetest.Fingerprint}, Items: known,
+		Space: engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}, Items: known,
 		Each: func(ctx context.Context, take func(*index.Batch) error) error {
 			for first := 0; first < n; first += 700 {
 				b := index.NewBatch(64)

@@ -66,8 +66,8 @@ func (r *sqlBatch) example(width int, vec bool) {
 // writeSQL is the transaction that writes a batch. A constraint ends it where the table is not the one that it was.
 func (s *sqlite) writeSQL(r *sqlBatch, width int, identity string) []string {
 	list := []string{
-		fmt.Sprintf(`CREATE TEMPORARY TABLE same (identity TEXT CONSTRAINT "%s" CHECK (identity IS %s))`,
-			removedText, sqlText(identity)),
+		fmt.Sprintf(`CREATE TEMPORARY TABLE same (identity TEXT CONSTRAINT %s CHECK (identity IS %s))`,
+			removedCheck, sqlText(identity)),
 		"BEGIN IMMEDIATE",
 		fmt.Sprintf("INSERT INTO same SELECT (SELECT identity FROM hashgrove_tables WHERE name = %s)", sqlText(s.table)),
 	}

@@ -32,11 +32,8 @@ const (
 
 // Search implements Engine.
 func (s *sqlite) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	if q.Codes.Bits != s.bits {
-		return nil, fmt.Errorf("a query of %d bits for a table of codes of %d", q.Codes.Bits, s.bits)
-	}
-	if q.K < 0 || q.K == 0 && q.Radius < 0 {
-		return nil, errors.New("a search needs a number of hits, or a radius")
+	if err := q.check(s.bits); err != nil {
+		return nil, err
 	}
 	condition, err := sqliteFilter{s}.condition(q.Filter)
 	if err != nil {

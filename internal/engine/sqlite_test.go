@@ -20,6 +20,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // openSQLite opens a table of a file; more is added to the URL.
@@ -56,7 +57,7 @@ func TestSQLite(t *testing.T) {
 		enginetest.Run(t, func(t *testing.T) engine.Engine {
 			n++
 			return openSQLite(t, file, fmt.Sprintf(`odd "name" %d`, n), "")
-		})
+		}, searchtest.Abilities{Refuses: noDates, Brief: true})
 	})
 	t.Run("plan", func(t *testing.T) { checkSQLitePlan(t, "") })
 	t.Run("codes", func(t *testing.T) { checkSQLiteCodes(t, openSQLite(t, file, "codes", "")) })
@@ -102,7 +103,7 @@ func TestSQLiteVec(t *testing.T) {
 		enginetest.Run(t, func(t *testing.T) engine.Engine {
 			n++
 			return openSQLite(t, file, fmt.Sprintf(`odd "name" %d`, n), more)
-		})
+		}, searchtest.Abilities{Refuses: noDates, Brief: true})
 	})
 }
 
@@ -127,7 +128,7 @@ func checkSQLiteVecBits(t *testing.T, file, more string) {
 func checkSQLitePlan(t *testing.T, more string) {
 	ctx, file := t.Context(), filepath.Join(t.TempDir(), "planned.db")
 	e := openSQLite(t, file, "planned", more)
-	space := engine.Space{Bits: 70, Fingerprint: enginetest.Fingerprint}
+	space := engine.Space{Bits: 70, Fingerprint: searchtest.Fingerprint}
 	var sent, searches []string
 	for _, st := range e.Plan(space) {
 		switch {
@@ -165,7 +166,7 @@ func checkSQLitePlan(t *testing.T, more string) {
 	if err != nil || len(want) > 0 {
 		t.Errorf("%v, %v is missing", err, want)
 	}
-	if _, err := engine.Push(ctx, e, enginetest.Items(200, 70, 1), engine.PushOptions{}); err != nil {
+	if _, err := engine.Push(ctx, e, searchtest.Items(200, 70, 1), engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	hits, err := e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 70), K: 10, Radius: -1})
@@ -272,7 +273,7 @@ func checkSQLiteRefusals(t *testing.T, file string) {
 	}
 	sqlite(t, file, `CREATE TRIGGER strict BEFORE INSERT ON refusing WHEN new.label = 'forbidden'
 BEGIN SELECT RAISE(ABORT, 'a constraint failed: no such label'); END;`)
-	b := enginetest.Items(100, 64, 1)
+	b := searchtest.Items(100, 64, 1)
 	b.Labels[33] = "forbidden"
 	r, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 40})
 	if !errors.Is(err, engine.ErrRefused) || len(r.Refused) != 1 || r.Written != 99 || r.Refused[0].ID != b.IDs[33] {
@@ -302,7 +303,7 @@ func checkSQLiteTables(t *testing.T, file string) {
 	e := openSQLite(t, file, "removed", "")
 	first, err := e.Prepare(ctx, space)
 	if err == nil {
-		err = e.Write(ctx, enginetest.Items(10, 64, 1))
+		err = e.Write(ctx, searchtest.Items(10, 64, 1))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +319,7 @@ func checkSQLiteTables(t *testing.T, file string) {
 	if err != nil || again.Identity == first.Identity {
 		t.Errorf("the table made anew is %v, before %v: %v", again, first, err)
 	}
-	if err := e.Write(ctx, enginetest.Items(10, 64, 1)); !errors.Is(err, engine.ErrNoTable) {
+	if err := e.Write(ctx, searchtest.Items(10, 64, 1)); !errors.Is(err, engine.ErrNoTable) {
 		t.Errorf("writing into a table that was made anew: %v", err)
 	}
 	if n, err := e.Count(ctx); n != 0 || err != nil {
@@ -357,7 +358,7 @@ func checkSQLiteTables(t *testing.T, file string) {
 func checkSQLiteLocked(t *testing.T) {
 	ctx, file := t.Context(), filepath.Join(t.TempDir(), "locked.db")
 	e := openSQLite(t, file, "items", "")
-	b := enginetest.Items(100, 64, 1)
+	b := searchtest.Items(100, 64, 1)
 	if _, err := e.Prepare(ctx, engine.Space{Bits: 64}); err != nil {
 		t.Fatal(err)
 	}
@@ -413,17 +414,17 @@ func checkSQLiteProgram(t *testing.T, file string) {
 	for script, temporary := range map[string]bool{
 		"exit 3": true, "kill -9 $$": true, "cat >/dev/null; echo 7": false, "cat >/dev/null": true, "cat >/dev/null; echo x; echo .": false,
 		"cat >/dev/null; echo .; echo .": false, "head -c 20 >/dev/null; echo 'Runtime error near line 7: disk I/O error (10)' >&2": true,
-		"echo 'Error: near line 2: database is locked' >&2; exit 1": true,
+		"echo 'Runtime error near line 2: database is locked (5)' >&2; exit 1": true,
 	} {
 		if err := os.WriteFile(filepath.Join(path, "sqlite3"), []byte("#!/bin/sh\n"+script+"\n"), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Write(ctx, enginetest.Items(1000, 64, 1)); err == nil || errors.Is(err, engine.ErrTemporary) != temporary {
+		if err := e.Write(ctx, searchtest.Items(1000, 64, 1)); err == nil || errors.Is(err, engine.ErrTemporary) != temporary {
 			t.Errorf("%s: %v", script, err)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	err := e.Write(ctx, enginetest.Items(10, 64, 1))
+	err := e.Write(ctx, searchtest.Items(10, 64, 1))
 	if d := fault.Differs(err, "no-program", "sqlite3"); d != "" {
 		t.Errorf("without the program: %s", d)
 	}

@@ -11,6 +11,7 @@ import (
 	"hashgrove/internal/engine"
 	"hashgrove/internal/engine/enginetest"
 	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // liveServer is the address of a real server in an environment variable, as http://host:port; without it the test is
@@ -47,7 +48,7 @@ func runLive(t *testing.T, scheme, address string, remove func(table string) (*h
 			}
 		})
 		return e
-	})
+	}, searchtest.Abilities{})
 }
 
 // TestWeaviateServer runs the suite against a real server.
@@ -65,7 +66,7 @@ func startWeaviate(t *testing.T) (*fakeWeaviate, engine.Engine) {
 }
 
 func TestWeaviate(t *testing.T) {
-	runFake(t, func(t *testing.T) engine.Engine {
+	runFake(t, nil, func(t *testing.T) engine.Engine {
 		_, e := startWeaviate(t)
 		return e
 	})

@@ -7,12 +7,13 @@ import (
 
 	"hashgrove/internal/engine"
 	"hashgrove/internal/engine/enginetest"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // A push into an engine in memory.
 func ExampleNewMemory() {
 	m := enginetest.NewMemory()
-	r, err := engine.Push(context.Background(), m, enginetest.Items(100, 64, 1), engine.PushOptions{Batch: 30})
+	r, err := engine.Push(context.Background(), m, searchtest.Items(100, 64, 1), engine.PushOptions{Batch: 30})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,13 +15,14 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // TestFilesInAnotherSQLite pushes items, reads them with the driver, and runs the search that a dry run prints.
 func TestFilesInAnotherSQLite(t *testing.T) {
 	needs.Program(t, needs.SQLite, "sqlite3")
 	const width = 100
-	ctx, file, b := t.Context(), filepath.Join(t.TempDir(), "items.db"), enginetest.Items(300, width, 1)
+	ctx, file, b := t.Context(), filepath.Join(t.TempDir(), "items.db"), searchtest.Items(300, width, 1)
 	e, err := engine.Open(ctx, engine.Target{URL: "sqlite://" + filepath.ToSlash(file)})
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
 // Package metamorphic holds a test alone: random operations on indexes of every layout, in memory and in files, after
-// which all of them must answer all questions alike, and as a plain list of items does.
+// which all of them must answer all questions alike, and as a plain list of items does (package searchtest).
 //
 //	sequence   what is done, one step after the other, as lines of JSON that can be read, kept and run again
 //	generator  makes a sequence from a seed

@@ -3,14 +3,13 @@ package metamorphic
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
 	"hashgrove/internal/index"
 )
 
-// faults are layouts that do one thing wrong. TestFaultsAreFound shows that the sequences find them, and that the
+// faults are layouts that do one thing wrong; searchtest has those of searches. TestFaultsAreFound shows that the sequences find them, and that the
 // shrinker leaves little of a sequence that did.
 var faults = map[string]struct {
 	layout func(*memory) layout
@@ -19,20 +18,8 @@ var faults = map[string]struct {
 	"a deleted item comes back when the index is compacted": {
 		func(x *memory) layout { return &forgetful{memory: x} }, 4,
 	},
-	"items at the same distance come with the last id first": {
-		func(x *memory) layout { return &wrongReader{x, lastIDFirst} }, 2,
-	},
-	"a filter is applied to the k nearest, and not before": {
-		func(x *memory) layout { return &wrongReader{x, filterLate} }, 2,
-	},
-	"one of several queries gets the answer to another": {
-		func(x *memory) layout { return &wrongReader{x, mixedUp} }, 2,
-	},
 	"seven threads lose the last of many hits": {
 		func(x *memory) layout { return &wrongReader{x, lostByThreads} }, 3,
-	},
-	"a radius is not inclusive": {
-		func(x *memory) layout { return &wrongReader{x, lessThanRadius} }, 2,
 	},
 	"updating an item forgets its tags": {
 		func(x *memory) layout { return untagged{x} }, 3,
@@ -145,50 +132,6 @@ func (x wrongFinder) find(ctx context.Context, s search) ([]answer, []index.Item
 	return x.wrong(ctx, x.reader, s)
 }
 
-// lastIDFirst orders ties the wrong way round.
-func lastIDFirst(ctx context.Context, r reader, s search) ([]answer, []index.Item, error) {
-	answers, items, err := r.find(ctx, s)
-	for _, a := range answers {
-		slices.SortFunc(a.hits, func(a, b hit) int {
-			return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.margins, b.margins),
-				cmp.Compare(a.distance, b.distance), b.id.Compare(a.id))
-		})
-	}
-	place := map[index.ID]int{}
-	for i := 0; len(answers) > 0 && i < len(answers[0].hits); i++ {
-		place[answers[0].hits[i].id] = i
-	}
-	slices.SortFunc(items, func(a, b index.Item) int { return cmp.Compare(place[a.ID], place[b.ID]) })
-	return answers, items, err
-}
-
-// filterLate looks at the k nearest alone.
-func filterLate(ctx context.Context, r reader, s search) ([]answer, []index.Item, error) {
-	ids, err := r.matches(s.options.Filter)
-	if err != nil {
-		return nil, nil, err
-	}
-	through := map[index.ID]bool{}
-	for _, id := range ids {
-		through[id] = true
-	}
-	s.options.Filter, s.options.Ties = index.Filter{}, false
-	answers, items, err := r.find(ctx, s)
-	for i := range answers {
-		answers[i].hits = slices.DeleteFunc(answers[i].hits, func(h hit) bool { return !through[h.id] })
-	}
-	return answers, slices.DeleteFunc(items, func(it index.Item) bool { return !through[it.ID] }), err
-}
-
-// mixedUp gives the second query the answer to the first.
-func mixedUp(ctx context.Context, r reader, s search) ([]answer, []index.Item, error) {
-	answers, items, err := r.find(ctx, s)
-	if len(answers) > 1 {
-		answers[1] = answers[0]
-	}
-	return answers, items, err
-}
-
 // lostByThreads loses a hit.
 func lostByThreads(ctx context.Context, r reader, s search) ([]answer, []index.Item, error) {
 	answers, items, err := r.find(ctx, s)
@@ -196,15 +139,6 @@ func lostByThreads(ctx context.Context, r reader, s search) ([]answer, []index.I
 		if n := len(a.hits); n >= 8 && s.options.Threads == 7 {
 			answers[i].hits = a.hits[:n-1]
 		}
-	}
-	return answers, items, err
-}
-
-// lessThanRadius leaves out what is as far as the radius.
-func lessThanRadius(ctx context.Context, r reader, s search) ([]answer, []index.Item, error) {
-	answers, items, err := r.find(ctx, s)
-	for i := range answers {
-		answers[i].hits = slices.DeleteFunc(answers[i].hits, func(h hit) bool { return h.distance == s.radius })
 	}
 	return answers, items, err
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"hashgrove"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/store"
@@ -153,18 +152,6 @@ func (x *file) migrate(ctx context.Context, m *model.Model, items *index.Batch) 
 		return err
 	}
 	return x.open(ctx)
-}
-
-// askFacade opens the file as programs do that use package hashgrove.
-func (x *file) askFacade(ctx context.Context, ask func(*hashgrove.Index) error) error {
-	if err := x.close(); err != nil {
-		return err
-	}
-	ix, err := hashgrove.OpenIndex(ctx, x.path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(ask(ix), ix.Close(), x.open(ctx))
 }
 
 // dimensions of the vectors that items are imagined to have.

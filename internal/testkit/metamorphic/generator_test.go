@@ -236,11 +236,8 @@ func (g *generator) question() *question {
 			q.Rank = index.ByMargins
 		}
 	}
-	switch g.IntN(7) {
-	case 0:
+	if g.IntN(7) == 0 {
 		q.Score, q.Shortlist, q.K = true, g.IntN(3)*g.IntN(10), g.IntN(6)
-	case 1:
-		q.Facade = true
 	}
 	return q
 }

@@ -1,13 +1,12 @@
 package metamorphic
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/searchtest"
 )
 
 // oracle is the definition of an index: a map of items, and every question goes through all of them.
@@ -93,20 +92,22 @@ func (o *oracle) remove(ids []index.ID) int {
 
 // matching is the items that match a filter, in the order of their ids; false means that it is refused.
 func (o *oracle) matching(f index.Filter) ([]index.Item, bool) {
-	c, filters := f.Condition()
-	if !filters {
-		return o.all(), true
+	list, err := searchtest.Matching(o.all(), f)
+	return list, err == nil
+}
+
+// answer is what the definition of a search finds.
+func (o *oracle) answer(q searchtest.Question, items []index.Item) answer {
+	q.Bits = o.bits
+	found := q.Answer(items)
+	a := answer{tied: found.Tied}
+	if q.Score != nil {
+		a.tied = -1
 	}
-	if o.refuses(c) {
-		return nil, false
+	for _, h := range found.Hits {
+		a.hits = append(a.hits, hit{h.ID, h.Distance, h.MarginDistance, h.Score})
 	}
-	var list []index.Item
-	for _, it := range o.all() {
-		if holds(c, it) {
-			list = append(list, it)
-		}
-	}
-	return list, true
+	return a
 }
 
 // hit is an item that was found, and answer is all of them.
@@ -128,124 +129,6 @@ type answer struct {
 func (a answer) equals(b answer) bool {
 	return slices.Equal(a.hits, b.hits) && (a.tied == b.tied || a.tied < 0 || b.tied < 0)
 }
-
-// query is a question about one code, as options of a search.
-type query struct {
-	code      []uint64
-	k, radius int // math.MaxInt: none
-	margins   []float32
-	rank      index.Rank
-	prefix    int
-	shortlist int
-	score     bool
-}
-
-// ranked is an item with its distances: by the bits that are searched and by all, in units of the ranking, and in bits.
-type ranked struct {
-	id               index.ID
-	first, all, bits int
-	penalty          float64
-}
-
-// answer goes through the items that match, which are in the order of their ids.
-func (o *oracle) answer(q query, items []index.Item) answer {
-	first, unit := cmp.Or(q.prefix, o.bits), 1
-	weights, weightsOfFirst := ones(o.bits), ones(first)
-	if q.rank == index.ByMargins {
-		weights, weightsOfFirst, unit = weightsOf(q.margins), weightsOf(q.margins[:first]), 16
-	}
-	penalise := q.margins != nil && q.rank != index.ByMargins && !q.score
-	list := make([]ranked, 0, len(items))
-	for _, it := range items {
-		x := ranked{id: it.ID}
-		for w, word := range it.Code {
-			for differ := word ^ q.code[w]; differ != 0; differ &= differ - 1 {
-				b := 64*w + 63 - trailing(differ)
-				x.bits++
-				x.all += weights[b]
-				if b < first {
-					x.first += weightsOfFirst[b]
-				}
-				if penalise {
-					x.penalty += math.Abs(float64(q.margins[b]))
-				}
-			}
-		}
-		if q.radius == math.MaxInt || x.first <= unit*q.radius {
-			list = append(list, x)
-		}
-	}
-	list = q.shorten(list)
-	slices.SortStableFunc(list, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(a.all, b.all), cmp.Compare(a.penalty, b.penalty))
-	})
-	return q.take(list)
-}
-
-// shorten keeps the items of the shortlist, by whole distances.
-func (q query) shorten(list []ranked) []ranked {
-	n := max(q.k, q.shortlist)
-	switch {
-	case q.score && q.shortlist > 0:
-	case q.score || q.prefix == 0 || q.radius != math.MaxInt:
-		return list
-	case q.shortlist == 0:
-		n = max(100, min(q.k, index.MaxItems)*10)
-	}
-	if n >= len(list) {
-		return list
-	}
-	distances := make([]int, len(list))
-	for i, x := range list {
-		distances[i] = x.first
-	}
-	slices.Sort(distances)
-	return slices.DeleteFunc(list, func(x ranked) bool { return x.first > distances[n-1] })
-}
-
-// take makes hits of the first items of a list.
-func (q query) take(list []ranked) answer {
-	a := answer{}
-	hits := make([]hit, len(list))
-	for i, x := range list {
-		hits[i] = hit{id: x.id, distance: x.bits}
-		if q.rank == index.ByMargins {
-			hits[i].margins = x.all
-		}
-		if q.score {
-			hits[i].score = scoreOf(x.id)
-		}
-	}
-	if q.score {
-		slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(a.score, b.score) })
-		a.tied = -1
-	}
-	a.hits = hits[:min(q.k, len(hits))]
-	for _, x := range list {
-		if n := len(a.hits); !q.score && n > 0 && x.all == list[n-1].all {
-			a.tied++
-		}
-	}
-	return a
-}
-
-// weightsOf is what docs/promises/exactness.md says about the weights of bits.
-func weightsOf(margins []float32) []int {
-	sum := 0.0
-	for _, m := range margins {
-		sum += math.Abs(float64(m))
-	}
-	weights := make([]int, len(margins))
-	for b, m := range margins {
-		weights[b] = 16
-		if sum > 0 {
-			weights[b] = int(min(63, math.Floor(16*math.Abs(float64(m))/(sum/float64(len(margins)))+0.5)))
-		}
-	}
-	return weights
-}
-
-func ones(n int) []int { return slices.Repeat([]int{1}, n) }
 
 // scoreOf is a score that some items share.
 func scoreOf(id index.ID) float64 {

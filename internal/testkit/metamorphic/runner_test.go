@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 )
@@ -257,9 +256,4 @@ func marginsOf(list [][]float32, queries, bits int) []float32 {
 		}
 	}
 	return margins
-}
-
-// sized is a table of one code.
-func sized(bits int, words []uint64) hamming.Codes {
-	return hamming.Codes{Bits: bits, Words: len(words), Data: words}
 }

@@ -80,7 +80,6 @@ type question struct {
 	Rank      index.Rank  `json:"rank,omitempty"`
 	Margins   [][]float32 `json:"margins,omitempty"` // by query
 	Score     bool        `json:"score,omitempty"`   // rerank
-	Facade    bool        `json:"facade,omitempty"`  // ask package hashgrove too
 	Keep      bool        `json:"keep,omitempty"`    // ask the same snapshots again after later steps
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"hashgrove/internal/index"
@@ -268,10 +269,9 @@ func simplerQuestions(q question) []question {
 			}
 		}
 	}
-	if q.Score || q.Facade || q.Keep {
-		with(func(q *question) { q.Score, q.Facade, q.Keep = false, false, false })
+	if q.Score || q.Keep {
+		with(func(q *question) { q.Score, q.Keep = false, false })
 		with(func(q *question) { q.Score = false })
-		with(func(q *question) { q.Facade = false })
 		with(func(q *question) { q.Keep = false })
 	}
 	for _, k := range []int{1, 2, 3, 10} {
@@ -280,4 +280,25 @@ func simplerQuestions(q question) []question {
 		}
 	}
 	return list
+}
+
+// written is a condition in the language of filters, so that a part of a filter can stand alone.
+func written(c index.Condition) string {
+	switch c.Op {
+	case "and", "or":
+		return "(" + written(c.Parts[0]) + " " + c.Op + " " + written(c.Parts[1]) + ")"
+	case "not":
+		return "not (" + written(c.Parts[0]) + ")"
+	case "has":
+		return "has " + c.Name
+	case "between":
+		return c.Name + " between " + c.Values[0].String() + " and " + c.Values[1].String()
+	case "in":
+		var list []string
+		for _, v := range c.Values {
+			list = append(list, v.String())
+		}
+		return c.Name + " in (" + strings.Join(list, ", ") + ")"
+	}
+	return c.Name + " " + c.Op + " " + c.Values[0].String()
 }

@@ -78,7 +78,7 @@ var facts = map[Thing]fact{
 	Input: {about: "a variable that names what to work on, such as HASHGROVE_SIZES",
 		elsewhere: "scripts and other tests set it when they call what is no test of its own"},
 	Links: {about: "symbolic and hard links"},
-	Live: {about: "a server of Milvus, Vespa or Weaviate, whose address is in a variable",
+	Live: {about: "a server of Milvus or Weaviate, whose address is in a variable",
 		elsewhere: "Debian has none of them; the suites run in CI against stand-ins of ours"},
 	Mapping:   {about: "files and memory that are mapped at wish"},
 	Mount:     {about: "the right to mount a file system"},

@@ -1,15 +1,34 @@
-package metamorphic
+package searchtest
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 	"strings"
 
+	"hashgrove/api"
 	"hashgrove/internal/index"
 )
 
-// valuesOf is what an item has under a name other than that of its id.
+// Matching returns the items that match a filter, by looking at each of them. The error is ErrFilter where the filter
+// names what no item has, or compares it with values of another kind.
+func Matching(items []index.Item, f index.Filter) ([]index.Item, error) {
+	c, filters := f.Condition()
+	if !filters {
+		return items, nil
+	}
+	if refuses(items, c) {
+		return nil, api.Errorf(api.ErrFilter, "no item can match %v", f)
+	}
+	var list []index.Item
+	for _, it := range items {
+		if holds(c, it) {
+			list = append(list, it)
+		}
+	}
+	return list, nil
+}
+
+// valuesOf returns what an item has under a name other than that of its id.
 func valuesOf(it index.Item, name string) []index.Value {
 	var list []index.Value
 	switch name {
@@ -126,13 +145,13 @@ func compareID(id index.ID, v index.Value) (int, bool) {
 }
 
 // refuses tells whether a filter cannot mean what it says: no item has a name of it, or a value of a kind it can be
-// compared with. An index without items refuses nothing.
-func (o *oracle) refuses(c index.Condition) bool {
-	if len(o.items) == 0 {
+// compared with. Where there are no items, nothing is refused.
+func refuses(items []index.Item, c index.Condition) bool {
+	if len(items) == 0 {
 		return false
 	}
 	for _, part := range c.Parts {
-		if o.refuses(part) {
+		if refuses(items, part) {
 			return true
 		}
 	}
@@ -140,10 +159,10 @@ func (o *oracle) refuses(c index.Condition) bool {
 	case len(c.Parts) > 0:
 		return false
 	case c.Name == "id":
-		return o.refusesOrder(c)
+		return refusesOrder(items, c)
 	}
 	kinds := index.Kind(0)
-	for _, it := range o.items {
+	for _, it := range items {
 		for _, v := range valuesOf(it, c.Name) {
 			kinds |= v.Kind()
 		}
@@ -175,13 +194,13 @@ func fits(op string, kinds index.Kind, v index.Value) bool {
 }
 
 // refusesOrder tells whether a condition orders ids of one kind by a value of the other.
-func (o *oracle) refusesOrder(c index.Condition) bool {
+func refusesOrder(items []index.Item, c index.Condition) bool {
 	if !slices.Contains([]string{"<", "<=", ">", ">=", "between"}, c.Op) {
 		return false
 	}
 	integers := 0
-	for id := range o.items {
-		if _, ok := id.Integer(); ok {
+	for _, it := range items {
+		if _, ok := it.ID.Integer(); ok {
 			integers++
 		}
 	}
@@ -192,32 +211,9 @@ func (o *oracle) refusesOrder(c index.Condition) bool {
 			_, isInteger := id.Integer()
 			asInteger = err == nil && isInteger
 		}
-		if asInteger && integers == 0 || !asInteger && integers == len(o.items) {
+		if asInteger && integers == 0 || !asInteger && integers == len(items) {
 			return true
 		}
 	}
 	return false
 }
-
-// written is a condition in the language of filters, so that a part of a filter can stand alone.
-func written(c index.Condition) string {
-	switch c.Op {
-	case "and", "or":
-		return "(" + written(c.Parts[0]) + " " + c.Op + " " + written(c.Parts[1]) + ")"
-	case "not":
-		return "not (" + written(c.Parts[0]) + ")"
-	case "has":
-		return "has " + c.Name
-	case "between":
-		return c.Name + " between " + c.Values[0].String() + " and " + c.Values[1].String()
-	case "in":
-		var list []string
-		for _, v := range c.Values {
-			list = append(list, v.String())
-		}
-		return c.Name + " in (" + strings.Join(list, ", ") + ")"
-	}
-	return c.Name + " " + c.Op + " " + c.Values[0].String()
-}
-
-func trailing(x uint64) int { return bits.TrailingZeros64(x) }

@@ -1,0 +1,233 @@
+package searchtest
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hashgrove/api"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/vectors"
+)
+
+// Oracle is the definition of a search: it goes through all items of a world for every query, and sorts.
+type Oracle struct{ *World }
+
+// query is what a query of a request looks for.
+type query struct {
+	name, label string
+	code        []uint64
+	vector      []float32 // nil where it is not known
+}
+
+// Search implements api.Searcher.
+func (o Oracle) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
+	if err := o.check(r); err != nil {
+		return nil, err
+	}
+	f, err := index.Parse(r.Where)
+	if err != nil {
+		return nil, api.Errorf(api.ErrFilter, "%v", err)
+	}
+	all := o.sorted()
+	items, err := Matching(all, f)
+	if err != nil {
+		return nil, err
+	}
+	a := &api.Answer{
+		Fingerprint: o.Items.Fingerprint.String(), Items: len(all), Bits: o.Bits(),
+		Rank: cmp.Or(r.Rank, api.Hamming), Results: []api.Result{},
+	}
+	for i, asked := range r.All() {
+		q, err := o.read(all, &asked, i)
+		if err != nil {
+			return nil, err
+		}
+		result, err := o.answer(ctx, items, q, &r.Options)
+		if err != nil {
+			return nil, err
+		}
+		a.Results = append(a.Results, *result)
+	}
+	return a, nil
+}
+
+// check refuses what cannot be meant.
+func (o Oracle) check(r *api.Request) error {
+	known := func(text string, of ...string) bool { return text == "" || slices.Contains(of, text) }
+	switch {
+	case r.K != nil && *r.K < 1, r.Radius != nil && *r.Radius < 0, r.Prefix < 0, r.Prefix > o.Bits(), r.Shortlist < 0:
+		return api.Errorf(api.ErrInvalid, "a number is out of its bounds")
+	case !known(r.Rank, api.Hamming, api.Margins), !known(r.Ties, api.Margins),
+		!known(r.Rerank, api.Euclidean, api.Cosine), !known(r.Strategy, "auto", "scan", "tables", "list"):
+		return api.Errorf(api.ErrInvalid, "there is no such rank, order of ties, reranking or strategy")
+	case r.Queries != nil && targets(&r.Query) > 0:
+		return api.Errorf(api.ErrInvalid, "one query, and a list of them")
+	}
+	have := o.Items.Fingerprint
+	if f := strings.ToLower(r.Fingerprint); f != "" && f != have.String() && f != have.Full() {
+		return api.Errorf(api.ErrOtherModel, "the codes are of model %v", have)
+	}
+	return nil
+}
+
+// targets counts what a query looks for, which should be one thing.
+func targets(q *api.Query) (n int) {
+	for _, given := range []bool{q.Vector != nil, q.Picture != nil, q.Code != "", q.PackedCode != nil, q.ID != ""} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
+// read finds the code and the vector of query i.
+func (o Oracle) read(all []index.Item, asked *api.Query, i int) (*query, error) {
+	if n := targets(asked); n != 1 {
+		return nil, api.Errorf(api.ErrInvalid, "query %d looks for %d things", i, n)
+	}
+	q := &query{name: cmp.Or(asked.Name, string(asked.ID), strconv.Itoa(i)), label: asked.Label, vector: asked.Vector}
+	switch {
+	case asked.Vector != nil:
+		if len(asked.Vector) != Dimension {
+			return nil, api.Errorf(api.ErrDimension, "query %d has %d values", i, len(asked.Vector))
+		}
+		code, err := o.Model.EncodeRow(asked.Vector)
+		q.code = code
+		return q, err
+	case asked.Picture != nil:
+		return nil, api.Errorf(api.ErrUnsupported, "the model was not learned from pictures")
+	case asked.ID != "":
+		for _, it := range all {
+			if it.ID.String() == string(asked.ID) {
+				q.label, q.code, q.vector = cmp.Or(q.label, it.Label), it.Code, o.Vectors[asked.ID]
+				return q, nil
+			}
+		}
+		return nil, api.Errorf(api.ErrNotFound, "no item has the id %q", asked.ID)
+	}
+	packed, one := asked.PackedCode, hamming.NewCodes(1, o.Bits())
+	if packed == nil {
+		var err error
+		if packed, err = hex.DecodeString(asked.Code); err != nil {
+			return nil, api.Errorf(api.ErrInvalid, "query %d: %v", i, err)
+		}
+	}
+	if !one.SetBytes(0, packed) {
+		return nil, api.Errorf(api.ErrInvalid, "query %d is no code of %d bits", i, o.Bits())
+	}
+	q.code = one.Row(0)
+	return q, nil
+}
+
+// answer answers one query from the items that match.
+func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, options *api.Options) (*api.Result, error) {
+	asked := Question{
+		Code: q.code, Bits: o.Bits(), K: cmp.Or(options.Limit(), math.MaxInt), Radius: math.MaxInt,
+		ByMargins: options.Rank == api.Margins, Prefix: options.Prefix, Shortlist: options.Shortlist,
+	}
+	if options.Radius != nil {
+		asked.Radius = *options.Radius
+	}
+	if asked.ByMargins || options.Ties == api.Margins {
+		if q.vector == nil {
+			return nil, api.Errorf(api.ErrInvalid, "margins need a vector")
+		}
+		x := vectors.Matrix{Rows: 1, Cols: Dimension, Data: q.vector}
+		m, err := o.Model.Margins(ctx, x, 1)
+		if err != nil {
+			return nil, err
+		}
+		asked.Margins = m.Data
+	}
+	if options.Rerank != "" {
+		if q.vector == nil {
+			return nil, api.Errorf(api.ErrInvalid, "a reranking needs a vector")
+		}
+		asked.Score = func(id index.ID) float64 {
+			if y := o.Vectors[api.ID(id.String())]; y != nil {
+				return distances[options.Rerank](q.vector, y)
+			}
+			return math.Inf(1)
+		}
+	}
+	found := asked.Answer(items)
+	r := &api.Result{
+		Query: q.name, Label: q.label, Code: o.hex(q.code), Hits: []api.Hit{},
+		Tied: found.Tied, TiedHits: found.TiedHits, Compared: found.Compared,
+	}
+	byID := map[index.ID]index.Item{}
+	for _, it := range items {
+		byID[it.ID] = it
+	}
+	for _, h := range found.Hits {
+		r.Hits = append(r.Hits, hitOf(h, byID[h.ID], options))
+	}
+	if options.Explain && len(r.Hits) > 0 {
+		r.Why = o.why(q, byID[found.Hits[0].ID])
+	}
+	return r, nil
+}
+
+// hitOf is a hit with those fields of its item that are wanted.
+func hitOf(h index.Hit, it index.Item, o *api.Options) api.Hit {
+	hit := api.Hit{ID: api.ID(h.ID.String()), Distance: h.Distance}
+	if o.Rank == api.Margins {
+		hit.MarginDistance = &h.MarginDistance
+	}
+	if o.Rerank != "" && !math.IsInf(h.Score, 0) {
+		hit.Score = &h.Score
+	}
+	wanted := func(name string) bool { return o.Fields == nil || slices.Contains(o.Fields, name) }
+	if wanted("label") {
+		hit.Label = it.Label
+	}
+	if wanted("tags") {
+		hit.Tags = it.Tags
+	}
+	for name, v := range it.Attributes {
+		if !wanted("attributes") && !wanted(name) {
+			continue
+		}
+		if hit.Attributes == nil {
+			hit.Attributes = map[string]any{}
+		}
+		if text, ok := v.Text(); ok {
+			hit.Attributes[name] = text
+		} else {
+			hit.Attributes[name], _ = v.Number()
+		}
+	}
+	return hit
+}
+
+// why explains the distance of an item, by the bits of the codes alone.
+func (o Oracle) why(q *query, it index.Item) *api.Why {
+	w := &api.Why{Query: q.name, ID: api.ID(it.ID.String()), CodeQuery: o.hex(q.code), CodeItem: o.hex(it.Code)}
+	bit := func(code []uint64, b int) int { return int(code[b/64] >> (63 - b%64) & 1) }
+	for b := range o.Bits() {
+		x, y := bit(q.code, b), bit(it.Code, b)
+		w.Bits = append(w.Bits, api.Bit{Bit: b, Query: x, Item: y, Agree: x == y})
+		if x == y {
+			w.Agree = append(w.Agree, b)
+		} else {
+			w.Differ = append(w.Differ, b)
+		}
+	}
+	w.Distance = len(w.Differ)
+	return w
+}
+
+func (o Oracle) hex(code []uint64) string {
+	text := ""
+	for _, word := range code {
+		text += fmt.Sprintf("%016x", word)
+	}
+	return text[:(o.Bits()+7)/8*2]
+}

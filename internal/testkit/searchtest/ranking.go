@@ -1,0 +1,162 @@
+package searchtest
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"hashgrove/internal/index"
+)
+
+// Question is a search for one code, as the definitions have it.
+type Question struct {
+	Code      []uint64
+	Bits      int
+	K, Radius int // math.MaxInt means all, and any distance
+	Margins   []float32
+	ByMargins bool // rank by margins; else they order ties, where they are given
+	Prefix    int
+	Shortlist int
+
+	// Score of an item on the shortlist, by which they are ordered then; +Inf comes last. Nil means no reranking.
+	Score func(id index.ID) float64
+}
+
+// Found is the answer to a question.
+type Found struct {
+	Hits           []index.Hit
+	Tied, TiedHits int // items and hits at the distance of the last hit; 0 with a score
+	Compared       int // items on the shortlist, with a score
+}
+
+// ranked is an item with its distances: by the bits that are searched and by all, in units of the ranking, and in bits.
+type ranked struct {
+	id               index.ID
+	first, all, bits int
+	penalty          float64
+}
+
+// Answer measures the distance of every item. The items are in the order of their ids.
+func (q Question) Answer(items []index.Item) Found {
+	first, unit := cmp.Or(q.Prefix, q.Bits), 1
+	weights, weightsOfFirst := slices.Repeat([]int{1}, q.Bits), slices.Repeat([]int{1}, first)
+	if q.ByMargins {
+		weights, weightsOfFirst, unit = weightsOf(q.Margins), weightsOf(q.Margins[:first]), 16
+	}
+	penalise := q.Margins != nil && !q.ByMargins && q.Score == nil
+	list := make([]ranked, 0, len(items))
+	for _, it := range items {
+		x := ranked{id: it.ID}
+		for w, word := range it.Code {
+			for differ := word ^ q.Code[w]; differ != 0; differ &= differ - 1 {
+				b := 64*w + 63 - bits.TrailingZeros64(differ)
+				x.bits++
+				x.all += weights[b]
+				if b < first {
+					x.first += weightsOfFirst[b]
+				}
+				if penalise {
+					x.penalty += math.Abs(float64(q.Margins[b]))
+				}
+			}
+		}
+		if q.Radius == math.MaxInt || x.first <= unit*q.Radius {
+			list = append(list, x)
+		}
+	}
+	list = q.shorten(list)
+	slices.SortStableFunc(list, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.all, b.all), cmp.Compare(a.penalty, b.penalty))
+	})
+	return q.take(list)
+}
+
+// shorten keeps the items of the shortlist, by whole distances.
+func (q Question) shorten(list []ranked) []ranked {
+	n := max(q.K, q.Shortlist)
+	switch {
+	case q.Score != nil && q.Shortlist > 0:
+	case q.Score != nil || q.Prefix == 0 || q.Radius != math.MaxInt:
+		return list // a reranking looks at all of up to 65,536 items
+	case q.Shortlist == 0:
+		n = max(100, min(q.K, index.MaxItems)*10)
+	}
+	if n >= len(list) {
+		return list
+	}
+	distances := make([]int, len(list))
+	for i, x := range list {
+		distances[i] = x.first
+	}
+	slices.Sort(distances)
+	return slices.DeleteFunc(list, func(x ranked) bool { return x.first > distances[n-1] })
+}
+
+// take makes hits of the first items of a list.
+func (q Question) take(list []ranked) Found {
+	hits := make([]index.Hit, len(list))
+	for i, x := range list {
+		hits[i] = index.Hit{ID: x.id, Distance: x.bits}
+		if q.ByMargins {
+			hits[i].MarginDistance = x.all
+		}
+		if q.Score != nil {
+			hits[i].Score = q.Score(x.id)
+		}
+	}
+	n := min(q.K, len(hits))
+	if q.Score != nil {
+		slices.SortStableFunc(hits, func(a, b index.Hit) int { return cmp.Compare(a.Score, b.Score) })
+		return Found{Hits: hits[:n], Compared: len(list)}
+	}
+	a := Found{Hits: hits[:n]}
+	for i, x := range list {
+		if n > 0 && x.all == list[n-1].all {
+			a.Tied++
+			if i < n {
+				a.TiedHits++
+			}
+		}
+	}
+	return a
+}
+
+// weightsOf is what docs/promises/exactness.md says about the weights of bits.
+func weightsOf(margins []float32) []int {
+	sum := 0.0
+	for _, m := range margins {
+		sum += math.Abs(float64(m))
+	}
+	weights := make([]int, len(margins))
+	for b, m := range margins {
+		weights[b] = 16
+		if sum > 0 {
+			weights[b] = int(min(63, math.Floor(16*math.Abs(float64(m))/(sum/float64(len(margins)))+0.5)))
+		}
+	}
+	return weights
+}
+
+// distances of vectors, by their names.
+var distances = map[string]func(x, y []float32) float64{
+	"euclidean": func(x, y []float32) float64 {
+		sum := 0.0
+		for i := range x {
+			sum += (float64(x[i]) - float64(y[i])) * (float64(x[i]) - float64(y[i]))
+		}
+		return math.Sqrt(sum)
+	},
+	"cosine": func(x, y []float32) float64 {
+		xy, xx, yy := 0.0, 0.0, 0.0
+		for i := range x {
+			xy += float64(x[i]) * float64(y[i])
+			xx += float64(x[i]) * float64(x[i])
+			yy += float64(y[i]) * float64(y[i])
+		}
+		if xx == 0 || yy == 0 {
+			return 1
+		}
+		return max(0, 1-xy/(math.Sqrt(xx)*math.Sqrt(yy)))
+	},
+}

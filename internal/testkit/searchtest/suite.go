@@ -1,0 +1,171 @@
+// Package searchtest is the conformance suite of everything that searches. Run asks a searcher thousands of questions
+// about generated items and compares every answer with that of the Oracle, which is the definition written down: a
+// double loop and a sort.
+//
+//	world      items, vectors and a model, made from a seed
+//	oracle     an api.Searcher that goes through all items
+//	ranking    the definition of distances, ties, shortlists and reranking
+//	condition  the definition of filters
+//	request    random requests, as far as a searcher is able to answer them
+//	relation   answers of one searcher that must agree with each other
+//	refusal    requests that must be refused, with the code of the error
+package searchtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"hashgrove/api"
+	"hashgrove/internal/index"
+)
+
+// Abilities are what a searcher can do beyond the nearest codes, a radius, filters and fields. What it cannot do it
+// must refuse with ErrUnsupported.
+type Abilities struct {
+	Vectors    bool // encode the vectors of queries; else it has no model
+	Margins    bool // rank and order ties by margins
+	Prefix     bool // search by the leading bits
+	Rerank     bool // order by the vectors of the world
+	Explain    bool // say which bits agree
+	Strategies bool // take the name of a strategy
+	Ties       bool // count the items that tie with the last hit; else the counts are 0
+	Names      bool // refuse filters that name what no item has, or compare it with what it never is
+
+	// Refuses tells which comparisons of a filter the searcher refuses with ErrUnsupported. Nil means none.
+	Refuses func(c index.Condition) bool
+
+	// Approximate searchers may miss a few of the nearest items and order ties as they like.
+	Approximate bool
+
+	Brief bool // ask a slow searcher less
+}
+
+// Everything is what an index with a model and the vectors of its items can do.
+var Everything = Abilities{
+	Vectors: true, Margins: true, Prefix: true, Rerank: true, Explain: true, Strategies: true, Ties: true, Names: true,
+}
+
+// worlds are numbers of items and bits.
+var worlds = []struct{ items, bits int }{
+	{300, 64}, {0, 32}, {1, 8}, {40, 8}, {300, 13}, {200, 100}, {700, 128}, {300, 256},
+}
+
+// Run checks a searcher. The function makes one that holds just the items of the world.
+func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, can Abilities) {
+	for i, size := range worlds {
+		t.Run(fmt.Sprintf("%d items of %d bits", size.items, size.bits), func(t *testing.T) {
+			w := NewWorld(size.items, size.bits, uint64(i))
+			s := newSuite(t, w, can, uint64(i))
+			s.searcher = newSearcher(t, w)
+			s.run()
+			if s.exact > 0 && float64(s.found) < 0.95*float64(s.exact) {
+				t.Errorf("%d of %d hits were found", s.found, s.exact)
+			}
+			t.Logf("count: answers compared %d", s.compared)
+		})
+	}
+}
+
+// suite is the check of one searcher in one world.
+type suite struct {
+	testing.TB
+	world        *World
+	can          Abilities
+	searcher     api.Searcher
+	oracle       Oracle
+	rng          *rand.Rand
+	compared     int
+	exact, found int // hits of an approximate searcher
+}
+
+func newSuite(t testing.TB, w *World, can Abilities, seed uint64) *suite {
+	return &suite{TB: t, world: w, can: can, oracle: Oracle{w}, rng: rand.New(rand.NewPCG(seed, 3))}
+}
+
+func (s *suite) run() {
+	s.refusals()
+	s.filters()
+	s.random()
+	s.relations()
+}
+
+// filters searches with every filter of the lists.
+func (s *suite) filters() {
+	few := []api.Query{s.query(), s.query()}
+	for _, where := range slices.Concat([]string{""}, Filters, DateFilters, strangeFilters) {
+		for _, o := range []api.Options{{}, {K: new(1000)}, {Radius: new(3)}, {K: new(4), Radius: new(s.world.Bits())}} {
+			o.Where = where
+			s.compare(&api.Request{Queries: few, Options: o})
+			if s.can.Brief && where != "" {
+				break
+			}
+		}
+	}
+}
+
+// random asks random requests.
+func (s *suite) random() {
+	n := 300
+	if s.can.Brief {
+		n = 40
+	}
+	for range n {
+		s.compare(s.request())
+	}
+}
+
+// compare demands the oracle's answer to a request.
+func (s *suite) compare(r *api.Request) {
+	s.Helper()
+	want, wanted := s.oracle.Search(s.Context(), r)
+	got, err := s.searcher.Search(s.Context(), r)
+	s.compared++
+	switch {
+	case s.refuses(r.Where):
+		wanted = api.ErrUnsupported
+	case errors.Is(wanted, api.ErrFilter) && !s.can.Names:
+		if err != nil && !errors.Is(err, api.ErrFilter) && !errors.Is(err, api.ErrUnsupported) {
+			s.Fatalf("%s: %v", spelled(r), err)
+		}
+		return
+	}
+	if wanted != nil {
+		if !errors.Is(err, wanted) {
+			s.Fatalf("%s: %v, want an error like %v", spelled(r), err, wanted)
+		}
+		return
+	}
+	if err != nil {
+		s.Fatalf("%s: %v", spelled(r), err)
+	}
+	if err := s.same(got, want, &r.Options); err != nil {
+		s.Fatalf("%s: %v", spelled(r), err)
+	}
+}
+
+// refuses tells whether the searcher may refuse a filter.
+func (s *suite) refuses(where string) bool {
+	f, err := index.Parse(where)
+	c, filters := f.Condition()
+	return err == nil && filters && s.can.Refuses != nil && contains(c, s.can.Refuses)
+}
+
+func contains(c index.Condition, is func(index.Condition) bool) bool {
+	if len(c.Parts) == 0 {
+		return is(c)
+	}
+	return slices.ContainsFunc(c.Parts, func(part index.Condition) bool { return contains(part, is) })
+}
+
+// spelled is a request as a failure shows it.
+func spelled(r *api.Request) string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
