@@ -124,7 +124,7 @@ func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	if err != nil {
 		return search.Coded(err)
 	}
-	ix.vectors, err = search.ReadTable(ctx, src, func(id index.ID) (index.ID, bool) {
+	ix.vectors, err = search.ReadTable(ctx, src, ix.Len(), func(id index.ID) (index.ID, bool) {
 		_, known := ix.items.Snapshot().Get(id)
 		return id, known
 	})

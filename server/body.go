@@ -330,9 +330,9 @@ func (s *Server) filter(text string) (index.Filter, error) {
 	if len(text) > s.limits.FilterBytes {
 		return index.Filter{}, bad("a filter of %d bytes, and at most %d are allowed", len(text), s.limits.FilterBytes)
 	}
-	f, err := index.Parse(text)
+	f, err := search.ParseFilter(text)
 	if err != nil {
-		return f, bad("the filter: %v", err)
+		return f, fmt.Errorf("the filter: %w", err)
 	}
 	if d := f.Depth(); d > s.limits.FilterDepth {
 		return f, bad("a filter that is nested %d deep, and at most %d are allowed", d, s.limits.FilterDepth)

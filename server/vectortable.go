@@ -33,7 +33,7 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 	if err != nil {
 		return nil, err
 	}
-	t, err := search.ReadTable(ctx, src, func(id index.ID) (index.ID, bool) {
+	t, err := search.ReadTable(ctx, src, o.snapshot().Len(), func(id index.ID) (index.ID, bool) {
 		return knownID(o.snapshot(), id, options.Vectors)
 	})
 	if errors.Is(err, search.ErrNoVectors) {

@@ -118,7 +118,7 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 	}
 	tick, end := cli.Counting(c.progressWriter(), "comparing")
 	o.Progress = tick
-	r, err := engine.Check(ctx, e, s.Snapshot(), searcherOf(s.Snapshot()), o)
+	r, err := engine.Check(ctx, e, s.Snapshot(), &search.Items{Snapshot: s.Snapshot(), Threads: c.threads}, o)
 	end()
 	if err != nil {
 		return err
@@ -133,46 +133,6 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 		return err
 	}
 	return verdict(r, len(c.where) > 0)
-}
-
-// searcherOf answers the requests of a check from the index: codes, k, a radius and a filter.
-func searcherOf(x *index.Snapshot) api.Searcher { return snapshotSearcher{x} }
-
-type snapshotSearcher struct{ *index.Snapshot }
-
-// Search implements api.Searcher.
-func (s snapshotSearcher) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
-	f, err := index.Parse(r.Where)
-	if err != nil {
-		return nil, api.Errorf(api.ErrFilter, "%v", err)
-	}
-	codes, o := hamming.NewCodes(0, s.Bits()), index.Options{Filter: f, Limit: r.Limit(), Ties: true}
-	for _, q := range r.All() {
-		if q.PackedCode == nil || !codes.Append(q.PackedCode) {
-			return nil, api.Errorf(api.ErrInvalid, "a check asks for codes of %d bits", s.Bits())
-		}
-	}
-	var results []index.Result
-	if r.Radius != nil {
-		results, err = s.WithinBatch(ctx, codes, *r.Radius, o)
-	} else {
-		results, err = s.SearchBatch(ctx, codes, r.Limit(), o)
-	}
-	if refusal, ok := errors.AsType[*index.FilterError](err); ok {
-		return nil, api.Errorf(api.ErrFilter, "%v", refusal)
-	}
-	a := &api.Answer{Fingerprint: s.Fingerprint().String(), Items: s.Len(), Bits: s.Bits(), Rank: api.Hamming}
-	for _, result := range results {
-		answer := api.Result{Tied: result.Tied}
-		for _, h := range result.Hits {
-			answer.Hits = append(answer.Hits, api.Hit{ID: api.ID(h.ID.String()), Distance: h.Distance})
-			if h.Distance == result.Hits[len(result.Hits)-1].Distance {
-				answer.TiedHits++
-			}
-		}
-		a.Results = append(a.Results, answer)
-	}
-	return a, err
 }
 
 // verdict returns an error if the check failed. An engine may refuse filters that nobody asked for.

@@ -314,8 +314,11 @@ func (r *ranking) cut(k int, list *index.Shortlist) {
 
 func isNaN(v float32) bool { return v != v }
 
-// ReadTable reads the vectors of items. Known tells by which id an item of a row is known, and whether there is one.
-func ReadTable(ctx context.Context, src vectors.Source, known func(index.ID) (index.ID, bool)) (*Table, error) {
+// ReadTable reads the vectors of some items. Known tells by which id an item of a row is known, and whether there is
+// one. Where there are items, one of them must have a vector.
+func ReadTable(
+	ctx context.Context, src vectors.Source, items int, known func(index.ID) (index.ID, bool),
+) (*Table, error) {
 	t := &Table{Rows: vectors.Matrix{Cols: src.Dim()}, At: map[index.ID]int{}}
 	for chunk, err := range src.Chunks(ctx) {
 		if err != nil {
@@ -333,7 +336,7 @@ func ReadTable(ctx context.Context, src vectors.Source, known func(index.ID) (in
 			}
 		}
 	}
-	if t.Rows.Rows == 0 {
+	if t.Rows.Rows == 0 && items > 0 {
 		return nil, fmt.Errorf("%w: rows are matched by their ids, or by number where no column with ids is known",
 			ErrNoVectors)
 	}

@@ -137,7 +137,7 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 	}
 	if asked.ByMargins || options.Ties == api.Margins {
 		if q.vector == nil {
-			return nil, api.Errorf(api.ErrInvalid, "margins need a vector")
+			return nil, api.Errorf(api.ErrNoVector, "margins need a vector")
 		}
 		x := vectors.Matrix{Rows: 1, Cols: Dimension, Data: q.vector}
 		m, err := o.Model.Margins(ctx, x, 1)
@@ -148,7 +148,7 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 	}
 	if options.Rerank != "" {
 		if q.vector == nil {
-			return nil, api.Errorf(api.ErrInvalid, "a reranking needs a vector")
+			return nil, api.Errorf(api.ErrNoVector, "a reranking needs a vector")
 		}
 		asked.Score = func(id index.ID) float64 {
 			if y := o.Vectors[api.ID(id.String())]; y != nil {

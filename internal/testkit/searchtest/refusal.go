@@ -61,13 +61,13 @@ func (s *suite) lacks(refuse func(string, *api.Error, api.Query, api.Options), c
 		refuse("a vector without a model", api.ErrNoModel, vector, api.Options{})
 	}
 	if s.can.Margins && s.can.Vectors {
-		refuse("margins of a code", api.ErrInvalid, code, api.Options{Rank: api.Margins})
+		refuse("margins of a code", api.ErrNoVector, code, api.Options{Rank: api.Margins})
 	} else {
 		refuse("margins", api.ErrUnsupported, query, api.Options{Rank: api.Margins})
 		refuse("ties by margins", api.ErrUnsupported, query, api.Options{Ties: api.Margins})
 	}
 	if s.can.Rerank && s.can.Vectors {
-		refuse("reranking by a code", api.ErrInvalid, code, api.Options{Rerank: api.Euclidean})
+		refuse("reranking by a code", api.ErrNoVector, code, api.Options{Rerank: api.Euclidean})
 		refuse("a negative shortlist", api.ErrInvalid, query, api.Options{Rerank: api.Euclidean, Shortlist: -1})
 	} else {
 		refuse("reranking", api.ErrUnsupported, query, api.Options{Rerank: api.Euclidean})

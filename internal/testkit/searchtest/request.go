@@ -101,7 +101,7 @@ func (s *suite) options() api.Options {
 	case 1:
 		o.Fields = []string{"label", "attributes"}
 	case 2:
-		o.Fields = []string{"tags", "price"}
+		o.Fields = []string{"tags"}
 	}
 	if s.rng.IntN(8) == 0 {
 		o.Fingerprint = []string{s.world.Items.Fingerprint.String(), s.world.Items.Fingerprint.Full()}[s.rng.IntN(2)]

@@ -1,0 +1,150 @@
+package search_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"hashgrove/api"
+	"hashgrove/client"
+	"hashgrove/internal/index"
+	"hashgrove/internal/search"
+	"hashgrove/internal/store"
+	"hashgrove/internal/testkit/searchtest"
+	"hashgrove/internal/vectors"
+	"hashgrove/server"
+)
+
+// vectorTable is the vectors of a world, in memory.
+func vectorTable(w *searchtest.World) *search.Table {
+	t := &search.Table{Rows: vectors.Matrix{Cols: searchtest.Dimension}, At: map[index.ID]int{}}
+	for id, x := range w.Vectors {
+		t.At[index.Text(string(id))] = t.Rows.Rows
+		t.Rows.Data = append(t.Rows.Data, x...)
+		t.Rows.Rows++
+	}
+	return t
+}
+
+// vectorPass is the same in a source that is read from the first row to the last.
+func vectorPass(w *searchtest.World) *search.Pass {
+	t := vectorTable(w)
+	ids := make([]string, t.Rows.Rows)
+	for id, row := range t.At {
+		ids[row] = id.String()
+	}
+	return &search.Pass{Open: func(context.Context) (vectors.Source, error) {
+		return vectors.Table{X: t.Rows, IDs: ids}, nil
+	}}
+}
+
+// TestIndexInMemory runs the suite with many segments and with tables.
+func TestIndexInMemory(t *testing.T) {
+	for name, config := range map[string]index.Config{"planned": {}, "tables": {Tables: 2}} {
+		t.Run(name, func(t *testing.T) {
+			searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+				x := index.New(w.Bits(), w.Model.Fingerprint(), config)
+				if err := x.Add(t.Context(), w.Items); err != nil {
+					t.Fatal(err)
+				}
+				return &search.Items{Snapshot: x.Snapshot(), Model: w.Model, Vectors: vectorTable(w)}
+			}, searchtest.Everything)
+		})
+	}
+}
+
+// file writes the world to an index file.
+func file(t *testing.T, w *searchtest.World) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "items.hgi")
+	o := store.Options{Model: w.Model, Bits: w.Bits(), Fingerprint: w.Model.Fingerprint(), Items: w.Items}
+	s, err := store.Create(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestIndexOnDisk runs the suite with items that stay in their file, and with vectors that are read in one pass.
+func TestIndexOnDisk(t *testing.T) {
+	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+		s, err := store.Open(t.Context(), file(t, w), store.OpenOptions{ReadOnly: true, OnDisk: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return onDisk{s, w}
+	}, searchtest.Everything)
+}
+
+// onDisk selects the items that a filter needs for each request.
+type onDisk struct {
+	*store.Store
+	world *searchtest.World
+}
+
+func (x onDisk) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
+	f, err := search.ParseFilter(r.Where)
+	if err != nil {
+		return nil, err
+	}
+	selected, err := x.Select(ctx, f, nil)
+	if err != nil {
+		return nil, search.Coded(err)
+	}
+	items := &search.Items{
+		Snapshot: selected.Snapshot, Model: x.world.Model, Vectors: vectorPass(x.world), Find: selected.Items, Get: x.Get,
+	}
+	return items.Search(ctx, r)
+}
+
+// TestService runs the suite through HTTP and the client.
+func TestService(t *testing.T) {
+	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
+		o := server.CollectionOptions{Name: "items", Path: file(t, w), Vectors: vectorFile(t, w), IDColumn: "id"}
+		s, err := server.New(t.Context(), server.Options{
+			Collections: []server.CollectionOptions{o}, Limits: server.Limits{K: 1 << 20, Hits: 1 << 30},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := httptest.NewServer(s.Handler())
+		t.Cleanup(func() {
+			h.Close()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return (&client.Client{URL: h.URL}).Collection("items")
+	}, searchtest.Everything)
+}
+
+// vectorFile writes the vectors of the world, and one of an item that is not there, as CSV.
+func vectorFile(t *testing.T, w *searchtest.World) string {
+	t.Helper()
+	rows := [][]string{{"id", "a", "b", "c", "d", "e"}, {"elsewhere", "1", "2", "3", "4", "5"}}
+	for id, x := range w.Vectors {
+		row := []string{string(id)}
+		for _, v := range x {
+			row = append(row, strconv.FormatFloat(float64(v), 'g', -1, 32))
+		}
+		rows = append(rows, row)
+	}
+	var b bytes.Buffer
+	path := filepath.Join(t.TempDir(), "vectors.csv")
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
