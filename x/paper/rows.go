@@ -119,7 +119,7 @@ MAP divided by the number of hits in the list. Unmarked MAP and PR area are expe
 Test seconds are the time to encode all queries, including reading their vectors; training seconds do not include making
 the features. Memory is the peak of the process during training. The paper's times were measured on its authors'
 machine. In rows trained on all, the database is what the method learned from, so they show how well a query is
-classified, not how well new items are found ([new items](new-items.md)); rows trained on 5,000 search mostly new
+classified, not how well new items are found ([new items](../../bench/results/new-items.md)); rows trained on 5,000 search mostly new
 items.`
 
 // table runs the rows. A row that fails has no numbers, and the others continue.

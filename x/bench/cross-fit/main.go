@@ -2,7 +2,7 @@
 // half of the demo's training pictures, the second half as new items, and the demo's queries.
 //
 //	hashgrove demo --save shop
-//	go run -C bench ./cross-fit ../shop [FOLDS...]
+//	go run -C x/bench ./cross-fit ../../shop [FOLDS...]
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Figures draws the picture of the README: a query, its ten nearest codes, and the codes themselves.
 //
 //	hashgrove demo --save shop
-//	go run -C bench ./figures ../shop 379 > docs/images/search.svg
+//	go run -C x/bench ./figures ../../shop 379 > docs/images/search.svg
 //
 // It learns from the first half of the demo's training pictures and searches in the second half, new to the model.
 // How often the ten nearest are right, over all queries, goes to standard error.
