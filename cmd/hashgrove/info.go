@@ -46,8 +46,8 @@ func (a *app) verify() *cobra.Command {
 		Long: `Read the whole file, check every checksum, length and range, and print a line per intact file.
 A damaged file is an error that names the damaged section.
 
-Intact means undamaged, not genuine: whoever can write a file can write a valid one. To know that it is the file
-that somebody made, compare the SHA-256 that is printed with one from a place you trust.`,
+Intact means undamaged, not genuine: whoever can write a file can write a valid one. To make sure that it is the file
+somebody made, compare the printed SHA-256 with one from a place you trust.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
 		Args:    cli.AtLeast(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {

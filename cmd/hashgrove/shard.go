@@ -31,7 +31,8 @@ const shardMark = "{shard}"
 func (s *shardFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&s.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N; {shard} in the name of the "+
 		"output becomes 00003-of-00008")
-	f.BoolVar(&s.ifMissing, "if-missing", false, "leave an output alone that is whole and of the same model and shard")
+	f.BoolVar(&s.ifMissing, "if-missing", false,
+		"do nothing if the output exists, intact and of the same model and shard")
 	cli.Group(f, "Shards")
 }
 
