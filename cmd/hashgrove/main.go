@@ -1,5 +1,5 @@
-// Command hashgrove learns binary codes from labelled vectors or pictures, encodes and searches with them, and measures
-// them. "hashgrove help VERB" explains each verb with examples.
+// Command hashgrove learns binary codes from labelled vectors or pictures, encodes new ones, searches, and measures how
+// good the codes are. "hashgrove help VERB" explains each verb with examples.
 package main
 
 import (

@@ -229,7 +229,7 @@ func (q query) take(list []ranked) answer {
 	return a
 }
 
-// weightsOf is what docs/promises/exactness.md says about the weights of bits.
+// weightsOf is what docs/promises.md says about the weights of bits.
 func weightsOf(margins []float32) []int {
 	sum := 0.0
 	for _, m := range margins {

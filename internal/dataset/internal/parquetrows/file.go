@@ -1,6 +1,6 @@
-// Package parquetrows reads columns of a Parquet file row by row in bounded memory. It is the only package that
-// knows the Parquet library, and it trusts neither it nor the file: the sizes that footer and page headers claim
-// are checked before the library sees them (claims.go), and its panics become errors.
+// Package parquetrows reads columns of a Parquet file row by row in bounded memory. It is the only package that uses
+// the Parquet library, and trusts neither the library nor the file: sizes in footers and page headers are checked
+// before the library sees them (claims.go), and its panics become errors.
 package parquetrows
 
 import (
