@@ -139,13 +139,13 @@ func (d dataFlags) checkPreparation(p picture.Preparation) error {
 	const advice = "the model knows how to prepare pictures, so leave the flag out, or train another model with it"
 	switch {
 	case d.Size > 0 && (p.Width != d.Size || p.Height != d.Size):
-		return fault.New("other-preparation", "--size %d: the model was learned from pictures of %d x %d pixels; %s",
+		return fault.New("other-preparation", "--size %d: the model was trained on pictures of %d x %d pixels; %s",
 			d.Size, p.Width, p.Height, advice)
 	case d.flags.Changed("fit") && d.Fit != fit:
-		return fault.New("other-preparation", "--fit %s: the model was learned with --fit %s; %s", d.Fit, fit, advice)
+		return fault.New("other-preparation", "--fit %s: the model was trained with --fit %s; %s", d.Fit, fit, advice)
 	case d.flags.Changed("grey") && d.Grey != (p.Channels == 1):
 		return fault.New("other-preparation",
-			"--grey=%v: the model was learned from pictures of %d channels; %s", d.Grey, p.Channels, advice)
+			"--grey=%v: the model was trained on pictures of %d channels; %s", d.Grey, p.Channels, advice)
 	}
 	return nil
 }

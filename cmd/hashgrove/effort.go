@@ -58,7 +58,7 @@ func (c *trainCommand) chooseEffort(ctx context.Context, src vectors.Source, d *
 	if took > limit {
 		c.note("even --effort %s takes about %v, longer than %v; --time-limit stops with fewer bits", effort, about, limit)
 	} else {
-		c.note("--effort %s is chosen: it takes about %v", effort, about)
+		c.note("chose --effort %s, which takes about %v", effort, about)
 	}
 	return nil
 }

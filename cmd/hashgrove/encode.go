@@ -74,7 +74,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	if c.shard.ifMissing && (format != hamming.HGC || c.output == "-") {
 		return cli.Usage("needs-code-file",
-			"--if-missing needs a code file: only .hgc says which model and shard the codes are of")
+			"--if-missing needs a code file: only .hgc records the model and the shard")
 	}
 	if c.output, err = c.shard.parse(c.output, args); err != nil {
 		return err
@@ -117,8 +117,8 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	bad := c.noteBad(set)
 	if bad > 0 && !named && !c.shard.IsWhole() {
-		c.warn([]string{"the rows have no ids, and some were dropped, so that in other forms than .hgc their numbers are " +
-			"not those that encoding all rows at once gives"})
+		c.warn([]string{"the rows have no ids and some were dropped, so row numbers in other forms than .hgc differ from " +
+			"those of encoding all rows at once"})
 	} else {
 		c.noteNumbers(bad, named)
 	}
@@ -157,7 +157,7 @@ func (c *encodeCommand) leave(h hamming.Header, codes int) error {
 		Codes: c.output, Rows: codes, Bits: h.Bits, Fingerprint: h.Fingerprint.String(), There: true,
 		Shard: reportShard(c.shard.Shard),
 	}
-	return c.printLine(r, "%s: is there already, %d codes of %d bits, fingerprint %s",
+	return c.printLine(r, "%s: already exists, %d codes of %d bits, fingerprint %s",
 		r.Codes, r.Rows, r.Bits, r.Fingerprint)
 }
 

@@ -189,7 +189,7 @@ func integerIDs(names []string) ([]int64, error) {
 		}
 		n, ok := id.Integer()
 		if !ok {
-			return nil, fmt.Errorf("the id %.80q is no whole number", name)
+			return nil, fmt.Errorf("the id %.80q is not a whole number", name)
 		}
 		ids[i] = n
 	}

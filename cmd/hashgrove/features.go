@@ -134,7 +134,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if c.shard.ifMissing {
 		if r.Rows, err = c.checkOutput(set.Rows(), e.Dim()); err == nil {
 			r.There = true
-			return c.printLine(r, "%s: is there already, %d vectors of %d dimensions", r.Output, r.Rows, r.Dims)
+			return c.printLine(r, "%s: already exists, %d vectors of %d dimensions", r.Output, r.Rows, r.Dims)
 		} else if !errors.Is(err, fs.ErrNotExist) && !c.file.Force {
 			return err
 		}
@@ -174,24 +174,24 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 // checkShard reports what shards cannot do, and puts the shard into the name of the output.
 func (c *featuresCommand) checkShard(args []string) (err error) {
 	if c.shard.ifMissing && (c.output == "" || c.save != "") {
-		return cli.Usage("missing-flag", "--if-missing is for vectors: it needs -o OUT.npy and goes without --save")
+		return cli.Usage("missing-flag", "--if-missing is for vectors: it needs -o OUT.npy and cannot be used with --save")
 	}
 	if c.output, err = c.shard.parse(c.output, args); err != nil || c.shard.IsWhole() {
 		return err
 	}
 	switch {
 	case c.output == "" || c.save != "":
-		return cli.Usage("missing-flag", "--shard is for vectors: it needs -o OUT.npy and goes without --save")
+		return cli.Usage("missing-flag", "--shard is for vectors: it needs -o OUT.npy and cannot be used with --save")
 	case c.kind == "codebook":
 		return cli.Usage("words-per-shard",
-			"--shard: every shard would learn other words: learn them once with --save, from all pictures or "+
-				"some, and give them to all shards with --use")
+			"--shard: every shard would learn its own words: learn them once with --save, from all pictures or "+
+				"some, and pass them to all shards with --use")
 	case c.mirror:
 		return cli.Usage("conflicting-flags",
-			"--mirror puts the mirror images after all pictures, so it goes without --shard")
+			"--mirror puts the mirror images after all pictures, so it cannot be used with --shard")
 	case c.use == "" && c.typ == string(dataset.Uint8) && c.kind != "pixels":
 		return cli.Usage("ranges-per-shard",
-			"--shard: the bytes of every shard would have other ranges: make them once with --save, and give "+
+			"--shard: the bytes of every shard would have their own ranges: make them once with --save, and pass "+
 				"them to all shards with --use")
 	}
 	return nil

@@ -104,7 +104,7 @@ func (c *listCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	if left > 0 && !c.json {
-		c.note("%d of %d items; the next ones: --after %s, all of them: --limit 0",
+		c.note("%d of %d items; --after %s lists the next ones, --limit 0 all",
 			len(hits), r.Matching, cli.Printable(hits[len(hits)-1].ID.String()))
 	}
 	return nil

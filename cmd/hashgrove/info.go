@@ -206,7 +206,7 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 		return nil, err
 	}
 	if v.Recovered {
-		a.warn([]string{path + ": the last write was not finished and is left out"})
+		a.warn([]string{path + ": the last write was not finished and is ignored"})
 	}
 	return &fileReport{
 		File: path, Type: "index", Bits: v.Bits, Fingerprint: v.Fingerprint.String(),
@@ -324,7 +324,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	}
 	fmt.Fprint(a.out, heldOutText(f.Info), figuresText(f.Info))
 	if f.Sketched > 0 {
-		fmt.Fprintf(a.out, "a sketch of %d rows tells which rows it learned from\n", f.Sketched)
+		fmt.Fprintf(a.out, "a sketch of %d rows recognises its training rows\n", f.Sketched)
 	}
 	a.printBits(f)
 	a.printFeatures(f)
@@ -351,7 +351,7 @@ func (a *app) printIndex(f *fileReport) {
 		kind, more := f.functions()
 		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s%s)\n", f.Dims, kind, more)
 	default:
-		fmt.Fprintln(a.out, "it holds no model, so it is searched with codes")
+		fmt.Fprintln(a.out, "it has no model, so it can only be searched by code")
 	}
 	a.printPictures(f)
 	fields := []string{"id"}

@@ -57,7 +57,7 @@ func (i *itemFlags) readCrossFit(m *model.Model, in itemInput) (err error) {
 	switch {
 	case i.crossFit == "":
 	case in.set == nil:
-		return cli.Usage("needs-vectors", "--cross-fit needs vectors or pictures to tell which were learned from, not codes")
+		return cli.Usage("needs-vectors", "--cross-fit needs vectors or pictures, not codes, to recognise training rows")
 	default:
 		in.CrossFit, err = items.ReadCrossFit(i.crossFit, m)
 	}
@@ -71,7 +71,7 @@ func (a *app) crossFitted(in itemInput, all int) (used *int, text string) {
 		return nil, ""
 	}
 	if used = &in.CrossFit.Used; *used == 0 {
-		a.warn([]string{"none of the items has a cross-fitted code: the model was not learned from these values"})
+		a.warn([]string{"none of the items has a cross-fitted code: the model was not trained on these rows"})
 	}
 	return used, fmt.Sprintf(", %d cross-fitted and %d encoded", *used, all-*used)
 }
@@ -91,9 +91,9 @@ func (a *attributeFlags) check() error {
 	case a.by != "" && a.by != "id" && a.by != "row":
 		return cli.Usage("bad-flag-value", "--attributes-by %s: choose id or row", a.by)
 	case a.table == "" && (a.id != "" || a.by != ""):
-		return cli.Usage("missing-flag", "--attributes-id and --attributes-by are about a file that --attributes names")
+		return cli.Usage("missing-flag", "--attributes-id and --attributes-by need --attributes")
 	case a.id != "" && a.by == "row":
-		return cli.Usage("conflicting-flags", "--attributes-id and --attributes-by row exclude each other")
+		return cli.Usage("conflicting-flags", "--attributes-id and --attributes-by row contradict each other")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 		return nil, cli.Usagef("--attribute-columns: code files have no attributes: name a file with --attributes")
 	case a.table == "" && data.Once():
 		return nil, cli.Usage("read-once",
-			"--attribute-columns: what comes from standard input or a pipe can be read only once: "+
+			"--attribute-columns: standard input or a pipe can be read only once: "+
 				"save it to a file, or name a file with --attributes")
 	case a.table == "":
 		return data.Attributes(a.columns)

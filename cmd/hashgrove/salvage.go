@@ -78,6 +78,6 @@ func (a *app) printSalvaged(r salvageReport, modelGiven bool) {
 		fmt.Fprintln(a.out, "  the latest write cannot be read: this is the state before it")
 	}
 	if r.ModelLost && !modelGiven {
-		fmt.Fprintln(a.out, "  the copy of the model is lost: --model gives it to the new index")
+		fmt.Fprintln(a.out, "  the copy of the model is lost: add it to the new index with --model")
 	}
 }

@@ -188,7 +188,7 @@ func (c *serveCommand) readTokens() (host string, err error) {
 	}
 	switch {
 	case c.writeToken != "" && c.writeToken == c.readToken:
-		return "", cli.Usage("same-token", "--token-file and --read-token-file hold the same token")
+		return "", cli.Usage("same-token", "--token-file and --read-token-file have the same token")
 	case c.writeToken == "" && (c.readToken != "" || !isLoopback(host)):
 		b := make([]byte, 24)
 		_, _ = rand.Read(b) // never fails
@@ -263,7 +263,7 @@ func assign(
 		at := slices.IndexFunc(list, func(o server.CollectionOptions) bool { return o.Name == name })
 		if !ok || at < 0 {
 			if len(list) > 1 {
-				return cli.Usage("which-collection", "%s %s: there are several collections: say NAME=DATA", flag, v)
+				return cli.Usage("which-collection", "%s %s: there are several collections: write NAME=DATA", flag, v)
 			}
 			at, path = 0, v
 		}
