@@ -166,7 +166,7 @@ func TestEvalKnowsLearnedRows(t *testing.T) {
 		}
 		warnings := 0
 		for _, w := range r.Warnings {
-			if lacks(w, "training rows --queries 100 %") == "" || lacks(w, "training rows --base 83 %") == "" {
+			if lacks(w, "learned --queries 100 %") == "" || lacks(w, "learned --base 83 %") == "" {
 				warnings++
 			}
 		}

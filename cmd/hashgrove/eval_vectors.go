@@ -167,13 +167,13 @@ func (c *evalCommand) addLearned(r *eval.Report, learned *model.Sketch, queries,
 	}
 	r.LearnedShare, r.LearnedQueriesShare = share(base.Data), share(queries.Data)
 	if s := r.LearnedShare; s != nil && *s >= notable {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the base are training rows: items added later are "+
-			"usually found less well than these figures say; to measure them, give a --base and --queries that training "+
-			"has not seen, or let compare hold rows out", percent(*s)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the base was learned from: items that are added later are "+
+			"usually found less well than these figures say; to judge them, give a --base and --queries that training did "+
+			"not see, or let compare hold rows out", percent(*s)))
 	}
 	if s := r.LearnedQueriesShare; s != nil && *s >= notable {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the queries are training rows: new queries usually find less "+
-			"than these figures say; give --queries that training has not seen", percent(*s)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the queries were learned from: new queries usually find less "+
+			"than these figures say; give --queries that training did not see", percent(*s)))
 	}
 }
 
