@@ -184,7 +184,7 @@ func (f Fingerprint) Full() string { return hex.EncodeToString(f[:]) }
 func ParseFingerprint(text string) (f Fingerprint, err error) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != len(f) {
-		return f, fmt.Errorf("%q is no fingerprint of a model, which has %d hexadecimal digits", text, 2*len(f))
+		return f, fmt.Errorf("%q is not the fingerprint of a model, which has %d hexadecimal digits", text, 2*len(f))
 	}
 	return Fingerprint(b), nil
 }
@@ -194,6 +194,6 @@ func (f Fingerprint) Accept(codes Fingerprint) error {
 	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {
 		return nil
 	}
-	return fault.New("other-model", "codes of model %v do not belong into the index of model %v: "+
+	return fault.New("other-model", "codes of model %v do not belong in the index of model %v: "+
 		"encode with that model, or build another index", codes, f)
 }

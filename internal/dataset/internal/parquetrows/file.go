@@ -136,7 +136,7 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
 		// The library's decoder gives zeros for some pages and never ends on others (v0.32.0).
 		return 0, fault.New("unread-compression",
-			"it is compressed with LZ4, which is not read: write it with zstd or snappy")
+			"it is compressed with LZ4, which is not supported: write it with zstd or snappy")
 	}
 	at := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {
