@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hashgrove/internal/fault"
 )
 
 // report is what a night leaves behind.
@@ -87,11 +89,12 @@ func lastReport(folder string) (r report, err error) {
 	return r, nil
 }
 
-// text is the report in Markdown.
+// text is the report as a page.
 func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The last night\n\n")
-	fmt.Fprintf(&b, "`make nightly` on %s, commit %s, %s on %s with %d cores, %.0f minutes in all.\n",
+	fmt.Fprintf(&b, "`make nightly` on %s, commit %s, %s on %s with %d cores, %.0f minutes in all. The page is made by\n"+
+		"`go run ./x/nightly record`, from a night whose stages have all passed; no number is written by hand.\n",
 		r.Date.Format("2006-01-02 15:04 UTC"), r.Commit, r.Go, r.System, r.Cores, r.Seconds/60)
 	if slices.ContainsFunc(r.Stages, func(s stageResult) bool { return s.Commit != r.Commit }) {
 		fmt.Fprintf(&b, "Stages that failed at first were run again after a fix, at the commit that stands beside them.\n")
@@ -121,4 +124,65 @@ func grouped(n int64) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// row is a promise in docs/promises.md, whose last cell names what is counted for it, each with the number of the last
+// night: "kills 1,000, faults injected 20".
+var row = regexp.MustCompile(`(?m)^(\| \[[^|]*\| [^|]* \| )([^|]*?)( \|)$`)
+
+var number = regexp.MustCompile(` [\d,]+$`)
+
+// fill puts the counts of a night into the rows of the promises.
+func (r *report) fill(promises string) (string, error) {
+	var missing []string
+	filled := row.ReplaceAllStringFunc(promises, func(line string) string {
+		m := row.FindStringSubmatch(line)
+		names := strings.Split(m[2], ", ")
+		for i, name := range names {
+			name = number.ReplaceAllString(name, "")
+			if n, there := r.Counts[name]; there {
+				names[i] = name + " " + grouped(n)
+			} else if name != "" {
+				missing = append(missing, name)
+			}
+		}
+		return m[1] + strings.Join(names, ", ") + m[3]
+	})
+	if missing != nil {
+		return "", fault.New("not-counted", "the night did not count what a promise names: %s", strings.Join(missing, ", "))
+	}
+	return filled, nil
+}
+
+// record makes the page of the last night, if all of it passed, and puts its counts beside the promises.
+func record(folder, page, promises string) error {
+	r, err := lastReport(folder)
+	if err != nil {
+		return err
+	}
+	if failed := r.failed(); failed != nil {
+		return fault.New("failed", "the counts stay as they were, because these stages failed: %s",
+			strings.Join(failed, ", "))
+	}
+	if !r.Whole {
+		return fault.New("not-whole", "the counts stay as they were, because the last night was not a whole one: "+
+			"run it without -only and -scale")
+	}
+	for _, s := range r.Stages {
+		if strings.HasSuffix(s.Commit, "with changes") {
+			return fmt.Errorf("the counts stay as they were, because of the commit %s: commit the changes first", s.Commit)
+		}
+	}
+	b, err := os.ReadFile(promises)
+	if err != nil {
+		return err
+	}
+	filled, err := r.fill(string(b))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(promises, []byte(filled), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(page, []byte(r.text()), 0o666)
 }

@@ -1,16 +1,17 @@
 //go:build unix
 
 // Nightly runs what takes too long for make check: guided fuzzing of every parser, a thousand kills, faults, the race
-// detector, a ceiling on memory and a soak of the service. A failing stage does not stop the others; the report at the
-// end says which failed, and adds up what the tests counted.
+// detector, a ceiling on memory and a soak of the service. It goes on after a stage that fails, says at the end which
+// did, and adds up what the tests counted.
 //
 //	go run ./x/nightly              all stages, about an hour on two cores (make nightly)
 //	go run ./x/nightly -weekly      with those that take hours (make weekly)
 //	go run ./x/nightly -list        the stages and their shares of the hour
 //	go run ./x/nightly -only fuzz,soak -scale 0.05
 //	go run ./x/nightly -again       the stages that failed, once that is fixed
+//	go run ./x/nightly record       take the counts of the last night over into docs/promises
 //	go run ./x/nightly fuzz         every fuzz target for a second (make fuzz)
-//	go run ./x/nightly corpus       keep inputs that fuzzing found and that reach more code
+//	go run ./x/nightly corpus       keep those inputs that fuzzing found and that reach more code
 //
 // It is run from the root of the repository.
 package main
@@ -59,6 +60,12 @@ func run(ctx context.Context, args []string) error {
 			n.only = strings.Split(*only, ",")
 		}
 		return n.run(ctx)
+	case "record":
+		folder := flags.String("folder", "bin/nightly", "folder of the last night")
+		page := flags.String("page", "docs/promises/nightly.md", "page that gets its counts")
+		promises := flags.String("promises", "docs/promises.md", "page of the promises that they are counted for")
+		_ = flags.Parse(args)
+		return record(*folder, *page, *promises)
 	case "fuzz":
 		f := fuzzing{out: os.Stdout}
 		flags.DurationVar(&f.each, "time", time.Second, "time for each target")
@@ -78,5 +85,5 @@ func run(ctx context.Context, args []string) error {
 		_ = flags.Parse(args)
 		return c.run(ctx)
 	}
-	return fmt.Errorf("%q is none of night, fuzz and corpus", verb)
+	return fmt.Errorf("%q is none of night, record, fuzz and corpus", verb)
 }

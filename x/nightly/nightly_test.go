@@ -3,16 +3,19 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/testkit/needs"
 	"time"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/testkit/needs"
 )
 
 func TestCounted(t *testing.T) {
@@ -39,7 +42,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestNightGoesOn: a stage that fails or hangs does not keep the others from running, and all is in the report.
+// TestNightGoesOn: a stage that fails or hangs does not keep the others from running, all is in the report, and counts of
+// such a night are not recorded.
 func TestNightGoesOn(t *testing.T) {
 	defer func(before []stage) { stages = before }(stages)
 	t.Setenv(needs.Variable, "all")
@@ -50,9 +54,17 @@ func TestNightGoesOn(t *testing.T) {
 		{name: "later", weekly: true, commands: []string{"exit 1"}},
 	}
 	n := night{scale: 1, folder: filepath.Join(t.TempDir(), "nightly")}
-	err := n.run(t.Context())
+	page := filepath.Join(t.TempDir(), "page.md")
+	err := record(n.folder, page, page)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make nightly") {
+		t.Errorf("recorded without a night: %v", err)
+	}
+	err = n.run(t.Context())
 	if d := fault.Differs(err, "failed", "1 of 2", "bad", n.folder); d != "" || strings.Contains(err.Error(), "good") {
 		t.Errorf("the night ended with %v: %s", err, d)
+	}
+	if d := fault.Differs(record(n.folder, page, page), "failed", "bad"); d != "" {
+		t.Errorf("a night that failed was recorded: %s", d)
 	}
 	stages[0].commands[0] = "true"
 	stages[1].commands[0] = "exit 3" // must not run again
@@ -72,6 +84,9 @@ func TestNightGoesOn(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), `"inputs fuzzed": 7,`) || !strings.Contains(string(b), `"kills": 7`) {
 		t.Errorf("the report is %s, %v", b, err)
 	}
+	if d := fault.Differs(record(n.folder, page, page), "not-whole"); d != "" {
+		t.Errorf("half a night was recorded: %s", d)
+	}
 	n.only = []string{"nothing"}
 	if err := n.run(t.Context()); err == nil {
 		t.Error("a stage that is not there was run")
@@ -81,14 +96,39 @@ func TestNightGoesOn(t *testing.T) {
 func TestReport(t *testing.T) {
 	r := report{Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Commit: "abc", Go: "go1", System: "linux/amd64", Cores: 2,
 		Scale: 1, Whole: true, Seconds: 3600, Stages: []stageResult{{"kills", "kills", "abc", 90, true, map[string]int64{"kills": 1234}}}}
-	if err := r.save(t.TempDir()); err != nil {
+	folder := t.TempDir()
+	page := filepath.Join(folder, "page.md")
+	if err := r.save(folder); err != nil {
 		t.Fatal(err)
 	}
-	text := r.text()
+	promises := filepath.Join(folder, "promises.md")
+	const rows = "| [safe](#safe) | It is safe. | kills 3, kills |\n| [free](#free) | It is free. |  |\n"
+	if err := os.WriteFile(promises, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := record(folder, page, promises); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(promises)
+	if err != nil || string(b) != strings.ReplaceAll(rows, "kills 3, kills", "kills 1,234, kills 1,234") {
+		t.Errorf("the promises are now %s, %v", b, err)
+	}
+	_, err = r.fill("| [safe](#safe) | It is safe. | falls 3 |")
+	if d := fault.Differs(err, "not-counted", "falls"); d != "" {
+		t.Errorf("a promise that nobody counted for: %s", d)
+	}
+	b, err = os.ReadFile(page)
 	for _, want := range []string{"2026-01-02 03:04 UTC", "commit abc", "2 cores, 60 minutes", "| kills | 1,234 |", "| kills | kills | abc | 1.5 | passed |"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the report lacks %q:\n%s", want, text)
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("the page lacks %q: %v\n%s", want, err, b)
 		}
+	}
+	r.Stages[0].Commit = "abc with changes"
+	if err := r.save(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := record(folder, page, promises); err == nil {
+		t.Error("a night of changed files was recorded")
 	}
 }
 
@@ -103,12 +143,12 @@ func TestEveryTargetIsFound(t *testing.T) {
 	for _, x := range all {
 		names[x.String()] = true
 	}
-	for _, want := range []string{"hashgrove/internal/dataset FuzzCSV", "hashgrove/internal/store FuzzOpen", "hashgrove/x/stream FuzzParse"} {
+	for _, want := range []string{"hashgrove/dataset FuzzCSV", "hashgrove/store FuzzOpen", "hashgrove/connect/stream FuzzParse"} {
 		if !names[want] {
 			t.Errorf("%s is not among %v", want, slices.Sorted(maps.Keys(names)))
 		}
 	}
-	if names["hashgrove/x/nightly FuzzBad"] {
+	if names["hashgrove/internal/nightly FuzzBad"] {
 		t.Error("the text of a test in a string is taken for a fuzz target")
 	}
 	var sum int64
