@@ -11,33 +11,78 @@ import (
 	"hashgrove/x/paper"
 )
 
-// TestResultsIndexIsComplete checks that the index of docs/results lists every page and figure, and that the commands
-// it names exist.
+// TestResultsIndexIsComplete checks that docs/results/README.md links to every page of results, that every figure is on a
+// page beside it, and that the commands it names exist.
 func TestResultsIndexIsComplete(t *testing.T) {
 	index := readText(t, "docs/results/README.md")
-	files, err := filepath.Glob("docs/results/*")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d results: %v", len(files), err)
-	}
-	for _, file := range files {
-		name := filepath.Base(file)
-		if name != "README.md" && !strings.Contains(index, "]("+name+")") {
-			t.Errorf("the index does not list %s", name)
+	for _, folder := range []string{"docs/results", "x/paper/results", "x/bench/results"} {
+		pages, figures := glob(t, folder+"/*.md"), glob(t, folder+"/*.svg")
+		if len(pages) == 0 {
+			t.Errorf("%s has no pages", folder)
+		}
+		text := ""
+		for _, page := range pages {
+			text += readText(t, page)
+			link, err := filepath.Rel("docs/results", page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if link != "README.md" && !strings.Contains(index, "]("+filepath.ToSlash(link)+")") {
+				t.Errorf("the index does not link to %s", page)
+			}
+		}
+		for _, figure := range figures {
+			if !strings.Contains(text, "]("+filepath.Base(figure)+")") {
+				t.Errorf("no page shows %s", figure)
+			}
 		}
 	}
-	for _, command := range regexp.MustCompile("`hashgrove experiment ([a-z0-9-]+)`").FindAllStringSubmatch(index, -1) {
+	commands := regexp.MustCompile("`hashgrove experiment ([a-z0-9-]+)`").FindAllStringSubmatch(index, -1)
+	for _, command := range commands {
 		if _, err := paper.Find(command[1]); err != nil {
 			t.Error(err)
 		}
-		page := readText(t, filepath.Join("docs", "results", command[1]+".md"))
-		if !strings.Contains(page, command[0]) {
-			t.Errorf("the page %s.md does not name its command", command[1])
+		page := "x/paper/results/" + command[1] + ".md"
+		if !strings.Contains(readText(t, page), command[0]) {
+			t.Errorf("%s does not name its command", page)
 		}
 	}
-	for _, script := range regexp.MustCompile("`(x/bench/[a-z]+\\.sh)`").FindAllStringSubmatch(index, -1) {
-		if _, err := os.Stat(script[1]); err != nil {
-			t.Error(err)
+	if len(commands) < 15 {
+		t.Errorf("only %d experiments: is the pattern still right?", len(commands))
+	}
+}
+
+// TestReadmeFiguresAreResults checks that every figure of the README is on the page of results.
+func TestReadmeFiguresAreResults(t *testing.T) {
+	results := readText(t, "docs/results/README.md")
+	figures := regexp.MustCompile(`\b0\.\d{3}\b`).FindAllString(readText(t, "README.md"), -1)
+	for _, figure := range figures {
+		if !strings.Contains(results, figure) {
+			t.Errorf("docs/results/README.md does not have %s", figure)
 		}
+	}
+	if len(figures) < 20 {
+		t.Errorf("the README has %d figures", len(figures))
+	}
+}
+
+// TestDocsNameRealFiles checks that every file of this repository that a document names exists.
+func TestDocsNameRealFiles(t *testing.T) {
+	name := regexp.MustCompile(`(?:^|[^\w./-])((?:api|client|cmd|deploy|docs|examples|internal|method|server|x)/[\w./-]*\w\.(?:go|sh|py|md|s|svg))\b`)
+	seen := 0
+	for _, file := range documents(t) {
+		for _, found := range name.FindAllStringSubmatch(readText(t, file), -1) {
+			if found[1] == "x/paper/results/NAME.md" {
+				continue
+			}
+			if _, err := os.Stat(found[1]); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			seen++
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d names: is the pattern still right?", seen)
 	}
 }
 
@@ -104,23 +149,17 @@ func anchors(t *testing.T, path string) map[string]bool {
 	return found
 }
 
-// TestPromisesNameRealTests checks that every test in the tables of docs/promises.md and the pages below it is in the package named beside it.
+// TestPromisesNameRealTests checks that every test in the tables of docs/promises.md is in the package named beside it.
 func TestPromisesNameRealTests(t *testing.T) {
-	pages, err := filepath.Glob("docs/promises/*.md")
-	if pages = append(pages, "docs/promises.md"); err != nil || len(pages) < 6 {
-		t.Fatalf("%d pages: %v", len(pages), err)
-	}
 	row := regexp.MustCompile("(?m)^\\| (`(?:Test|Fuzz)[^|]*) \\| ([^|]*) \\|")
 	seen := 0
-	for _, page := range pages {
-		for _, found := range row.FindAllStringSubmatch(readText(t, page), -1) {
-			for name := range strings.SplitSeq(found[1], ", ") {
-				for folder := range strings.SplitSeq(found[2], ", ") {
-					if !hasTest(t, folder, strings.Trim(name, "`")) {
-						t.Errorf("%s: %s has no test %s", page, folder, name)
-					}
-					seen++
+	for _, found := range row.FindAllStringSubmatch(readText(t, "docs/promises.md"), -1) {
+		for name := range strings.SplitSeq(found[1], ", ") {
+			for folder := range strings.SplitSeq(found[2], ", ") {
+				if !hasTest(t, folder, strings.Trim(name, "`")) {
+					t.Errorf("%s has no test %s", folder, name)
 				}
+				seen++
 			}
 		}
 	}
@@ -129,37 +168,9 @@ func TestPromisesNameRealTests(t *testing.T) {
 	}
 }
 
-// TestPromisesNameRealCounts checks that what docs/promises.md says was tried is on the page of the last night.
-func TestPromisesNameRealCounts(t *testing.T) {
-	const last = "docs/promises/nightly.md"
-	night := readText(t, last)
-	rows := regexp.MustCompile(`(?m)^\| \[[^|]*\| [^|]* \| ([^|]*) \|$`).FindAllStringSubmatch(readText(t, "docs/promises.md"), -1)
-	counted := regexp.MustCompile(`^(.+) ([\d,]+)$`)
-	seen := 0
-	for _, row := range rows {
-		for cell := range strings.SplitSeq(row[1], ", ") {
-			if cell = strings.TrimSpace(cell); cell == "" {
-				continue
-			}
-			m := counted.FindStringSubmatch(cell)
-			if m == nil || !strings.Contains(night, "\n| "+m[1]+" | "+m[2]+" |") {
-				t.Errorf("%s does not say %q", last, cell)
-			}
-			seen++
-		}
-	}
-	if seen < 8 {
-		t.Fatalf("%d counts: is the pattern still right?", seen)
-	}
-}
-
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range glob(t, filepath.Join(folder, "*_test.go")) {
 		if strings.Contains(readText(t, file), "\nfunc "+name+"(") {
 			return true
 		}
@@ -191,14 +202,19 @@ func TestScaledNumbersSaySo(t *testing.T) {
 func documents(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, found...)
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "x/*/README.md", "x/*/results/*.md"} {
+		files = append(files, glob(t, pattern)...)
 	}
 	return files
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 func readText(t *testing.T, path string) string {

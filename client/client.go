@@ -1,8 +1,7 @@
-// Package client talks to a server that `hashgrove serve` runs.
+// Package client talks to a service started by "hashgrove serve".
 //
-// A Client holds the address and the token; its Collection methods search, encode and write. Requests and answers are
-// structs with the names that the server's description at /openapi.json has. Batches of vectors travel as packed
-// float32, not as JSON.
+// A Client holds the address and the token. A Collection searches, encodes and writes; it is an api.Searcher, so
+// programs can swap it for an index of their own. Batches of vectors travel as packed float32, not as JSON.
 package client
 
 import (

@@ -1,11 +1,11 @@
 // Package server answers searches over HTTP: one process, several collections, each an index file that is opened once.
 //
 //	Options, New      what to serve; New opens the collections
-//	Server.Handler    everything that is answered, from limits to the page (handler.go has the order)
+//	Server.Handler    answers every request, from limits to the page (handler.go has the order)
 //	Server.Serve      the same on a listener, until the context ends and the last request is answered
 //
-// openapi.json describes the requests; the same file is served at /openapi.json. The package links no trainer: package
-// workshop, which trains what people upload, is mounted from outside.
+// openapi.json describes the requests; the same file is served at /openapi.json. The package links no training code:
+// package workshop, which trains on uploaded data, is mounted from outside.
 package server
 
 import (

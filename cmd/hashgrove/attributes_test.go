@@ -272,7 +272,7 @@ func TestListingAndDryRun(t *testing.T) {
 	indexed(t)
 	before := read(t, "items.hgi")
 	o := try(t, shellWords("index list items.hgi --limit 3")...)
-	if o.code != 0 || !strings.Contains(o.out, "items-10 ") || lacks(o.err, "3 400 --after items-10, --limit 0") != "" {
+	if o.code != 0 || !strings.Contains(o.out, "items-10 ") || lacks(o.err, "3 400 --after items-10 --limit 0") != "" {
 		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
 	}
 	if out := succeed(t, shellWords("index list items.hgi --after items-10 --limit 2 --fields id --to csv")...); out != "id\nitems-100\nitems-101\n" {

@@ -26,8 +26,8 @@ func (a *app) backup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup INDEX -o FILE",
 		Short: "Copy an index to a file and check the copy",
-		Long: `Write a copy of an index as it is now, check it, and only then give it its name. A backup is itself an
-index: it can be searched, verified and restored. An existing file is left alone.`,
+		Long: `Copy an index, check the copy, and only then give it its name. A backup is itself an index: it can be
+searched, verified and restored. Existing files are never overwritten.`,
 		Example: `  hashgrove index backup items.hgi -o items.backup`,
 		Args:    cli.ExactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,8 +57,8 @@ func (a *app) restore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE -o INDEX",
 		Short: "Make an index from a backup",
-		Long: `Check a backup and copy it to a new index, all or nothing. An existing file is left alone: remove it, or
-restore under another name. Nothing but the new file is written.`,
+		Long: `Check a backup and copy it to a new index, all or nothing. Existing files are never overwritten: remove the
+old one, or restore under another name.`,
 		Example: `  hashgrove index restore items.backup -o again.hgi`,
 		Args:    cli.ExactlyOne("a backup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,10 +96,10 @@ func (a *app) migrate() *cobra.Command {
 	c := &migrateCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "migrate INDEX -m MODEL --vectors DATA",
-		Short: "Encode the items of an index again, with another model",
-		Long: `Encode the items of an index with another model from their vectors or pictures, by id, or by row where
-the data have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes stay.
-The new index takes the place of the old one in one step: after an error or a kill the old one is as it was.`,
+		Short: "Re-encode an index with another model",
+		Long: `Encode the items of an index again with another model, from their vectors or pictures, matched by id, or by
+row if the data have no ids. Every item needs its vector; vectors of other ids are ignored. Labels, tags and attributes
+stay. The new index replaces the old one in one step: after an error or a kill the old one is unchanged.`,
 		Example: "  hashgrove index migrate again.hgi -m longer.hgm --vectors items.csv --vectors new.csv " +
 			"--label category --id-column sku",
 		Args: cli.ExactlyOne("an index"),
@@ -140,8 +140,8 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 func (a *app) indexCompact() *cobra.Command {
 	return &cobra.Command{
 		Use:     "compact INDEX",
-		Short:   "Pack an index tightly after many changes",
-		Long:    `Write the items tightly into a new file, which takes the place of the old one in one step.`,
+		Short:   "Shrink an index after many changes",
+		Long:    `Write the items to a new, compact file that replaces the old one in one step. Deleted items are then gone.`,
 		Example: `  hashgrove index compact items.hgi`,
 		Args:    cli.ExactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {

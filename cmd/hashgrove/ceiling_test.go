@@ -81,7 +81,7 @@ func (b *lockedBuffer) String() string {
 const base = 60
 
 // TestMemoryCeiling runs the verbs as processes on data of some hundred megabytes and holds the most memory that each has
-// had to what docs/limits.md and docs/scale.md say.
+// had to what docs/promises.md and docs/scale.md say.
 func TestMemoryCeiling(t *testing.T) {
 	if os.Getenv("HASHGROVE_LONG") != "1" {
 		t.Skip("takes a minute: set HASHGROVE_LONG=1")

@@ -19,7 +19,7 @@ func (d dataFlags) forSimilarity() (dataFlags, error) {
 	labelled := d.Label != "" || len(d.LabelsFile) > 0
 	if labelled && d.Tags != "" {
 		return d, cli.Usage("conflicting-flags",
-			"labels and tags are both given, but only one of them can say which rows are similar: "+
+			"both labels and tags are given, but only one can say which rows are similar: "+
 				"leave out --tags %s, or --label and --labels", d.Tags)
 	}
 	d.similar, d.TagsAlone = true, d.Tags != ""

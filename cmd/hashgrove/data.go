@@ -57,18 +57,18 @@ func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) 
 		"; in a table without a header its number, counted from 1")
 	if files {
 		f.StringArrayVar(&d.LabelsFile, prefix+"labels", nil, "`FILE` with the classes"+what+
-			", one per row, or for pictures lines file,label; may be repeated")
+			", one per row; for pictures also lines file,label; may be repeated")
 		f.StringVar(&d.Tags, prefix+"tags", "", "`COLUMN`, key or file with the tags"+what+
 			"; for pictures also lines file,tag;tag")
 	}
 	f.StringVar(&d.ID, prefix+"id-column", "", "`COLUMN` or key with the ids"+what)
 	f.StringArrayVar(&d.IDsFile, prefix+"ids", nil, "`FILE` with the ids"+what+
-		", one per row; with names of pictures, it says which picture each line of the other files is about")
+		", one per row; with names of pictures, the order of the lines in the other files")
 	f.StringVar(&d.Vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what+", or columns of numbers: "+
 		"a list (a,b,c) of names, numbered ones (e0..e767), those from one to another (width..height) and patterns ('e*')")
 	f.StringVar(&d.Format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
 		"; default by content and name")
-	f.IntVar(&d.Dim, prefix+"dim", 0, "`NUMBER` of values in a row"+what+" of format raw, which is float32 values alone; "+
+	f.IntVar(&d.Dim, prefix+"dim", 0, "`NUMBER` of values in a row"+what+" of format raw, bare float32 values; "+
 		"default as the model says")
 }
 
@@ -80,7 +80,7 @@ func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
 		"and for CIFAR and IDX their own size")
 	f.StringVar(&d.Fit, "fit", "crop", "`HOW` pictures become squares: crop for the central square, squash for the "+
 		"whole picture, distorted; default as the model says")
-	f.BoolVar(&d.Grey, "grey", false, "make pictures grey; default as the model says")
+	f.BoolVar(&d.Grey, "grey", false, "convert pictures to grey; default as the model says")
 	cli.Group(f, "Pictures")
 }
 
@@ -139,13 +139,13 @@ func (d dataFlags) checkPreparation(p picture.Preparation) error {
 	const advice = "the model knows how to prepare pictures, so leave the flag out, or train another model with it"
 	switch {
 	case d.Size > 0 && (p.Width != d.Size || p.Height != d.Size):
-		return fault.New("other-preparation", "--size %d: the model was learned from pictures of %d x %d pixels; %s",
+		return fault.New("other-preparation", "--size %d: the model was trained on pictures of %d x %d pixels; %s",
 			d.Size, p.Width, p.Height, advice)
 	case d.flags.Changed("fit") && d.Fit != fit:
-		return fault.New("other-preparation", "--fit %s: the model was learned with --fit %s; %s", d.Fit, fit, advice)
+		return fault.New("other-preparation", "--fit %s: the model was trained with --fit %s; %s", d.Fit, fit, advice)
 	case d.flags.Changed("grey") && d.Grey != (p.Channels == 1):
 		return fault.New("other-preparation",
-			"--grey=%v: the model was learned from pictures of %d channels; %s", d.Grey, p.Channels, advice)
+			"--grey=%v: the model was trained on pictures of %d channels; %s", d.Grey, p.Channels, advice)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (s *similarity) check() error {
 }
 
 func (s *similarity) bind(flags *pflag.FlagSet) {
-	flags.IntVar(&s.minShared, "min-shared", 2, "`NUMBER` of common tags from which two rows are similar")
+	flags.IntVar(&s.minShared, "min-shared", 2, "`NUMBER` of common tags that make two rows similar")
 	flags.StringVar(&s.pairs, "pairs", "", "`FILE` of lines a,b,similar|dissimilar|unknown, by id or by row number from 0")
 	cli.Group(flags, "Similarity")
 }

@@ -62,11 +62,11 @@ func (a *app) demo() *cobra.Command {
 	c := &demoCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Learn codes for pictures of clothes and compare them, in under a minute",
-		Long: `Learn codes from 4,800 of 6,000 pictures of clothes that are inside this program (Fashion-MNIST), compare
-them with other codes, with a classifier and with the plain pixels, by the 1,200 pictures that nothing was learned
-from, search with one picture, and write the report of the comparison.
--o keeps pictures, model and report, to try the other verbs on.`,
+		Short: "Learn codes for pictures of clothes and compare methods, in under a minute",
+		Long: `Learn codes from 4,800 of the 6,000 pictures of clothes built into this program (Fashion-MNIST), compare them
+with other codes, a classifier and the plain pixels on the 1,200 pictures that training has not seen, search with one
+picture, and write a report.
+-o keeps pictures, model and report, so that you can try the other verbs on them.`,
 		Example: `  hashgrove demo --bits 4 -o shop`,
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },

@@ -23,8 +23,8 @@ type effortFlag struct {
 
 func (e *effortFlag) bind(f *pflag.FlagSet) {
 	f.StringVar(&e.text, "effort", string(fasthash.Normal), "`EFFORT` to spend: quick; normal, with logistic "+
-		"boosting, further columns where they help, and candidate bits; best, with more and deeper trees; or paper for the "+
-		"settings of the paper; or a time such as 10m, for the greatest effort that should fit in it")
+		"boosting, added columns where they help, and candidate bits; best, with more and deeper trees; paper, for the "+
+		"settings of the paper; or a time such as 10m, for the most thorough of these that should fit")
 }
 
 // parse sets the effort of the options, or the time limit.
@@ -58,7 +58,7 @@ func (c *trainCommand) chooseEffort(ctx context.Context, src vectors.Source, d *
 	if took > limit {
 		c.note("even --effort %s takes about %v, longer than %v; --time-limit stops with fewer bits", effort, about, limit)
 	} else {
-		c.note("--effort %s is chosen: it takes about %v", effort, about)
+		c.note("chose --effort %s, which takes about %v", effort, about)
 	}
 	return nil
 }

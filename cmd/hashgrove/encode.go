@@ -28,20 +28,20 @@ func (a *app) encode() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "encode DATA... -m MODEL -o CODES",
 		Short: "Turn vectors into codes",
-		Long: `Turn vectors into codes, row by row in bounded memory. The name of the output, or --to, decides its form:
+		Long: `Turn vectors into codes, row by row in bounded memory. The output's name, or --to, decides its form:
   hgc   code file with ids, checksums and the model's fingerprint
-  npy   uint8 matrix of packed bits, first bit in the highest place, as numpy.packbits
-  raw   the packed bytes alone (.bin)
+  npy   uint8 matrix of packed bits, the first bit highest, as in numpy.packbits
+  raw   just the packed bytes (.bin)
   hex   one line of hexadecimal digits per row (.hex, .txt)
   csv   lines id,code with hexadecimal codes
-  jsonl lines {"row": 0, "id": "a", "code": "0f"}, the id where the data have ids
+  jsonl lines {"row": 0, "id": "a", "code": "0f"}, with an id if the data have ids
 
-A pipe, or - for standard input, can be encoded too, except Parquet, npz and pictures, which are not read in
-order. Codes go to standard output with -o -. JSON lines are answered one by one as they come.
+Input can be a pipe, or - for standard input, except for Parquet, npz and pictures, which are not read in order.
+-o - writes codes to standard output. JSON lines are answered one by one.
 
---shard 3/8 encodes the third of eight equal runs of the rows, so that a scheduler can run one process for
-each; rows without ids keep their numbers. "hashgrove merge" puts the code files together. With --if-missing
-a process that has done its work before ends at once, with status 0.`,
+--shard 3/8 encodes the third of eight equal parts of the rows, so that a scheduler can run one process per part;
+rows without ids keep their numbers. "hashgrove merge" puts the code files together. With --if-missing, a process
+whose output already exists ends at once, with status 0.`,
 		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
   hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -
@@ -57,7 +57,7 @@ a process that has done its work before ends at once, with status 0.`,
 	c.file.Bind(f)
 	f.StringVar(&c.format, "to", "",
 		"`FORM` of the output: hgc, npy, raw, hex, csv or jsonl; default by the name of the output")
-	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of first bits of each code; 0 means all")
+	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of leading bits of each code; 0 means all")
 	cli.Group(f, "Output")
 	c.shard.bind(f)
 	c.data.bind(f, "")
@@ -74,7 +74,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	if c.shard.ifMissing && (format != hamming.HGC || c.output == "-") {
 		return cli.Usage("needs-code-file",
-			"--if-missing needs a code file: only .hgc says which model and shard the codes are of")
+			"--if-missing needs a code file: only .hgc records the model and the shard")
 	}
 	if c.output, err = c.shard.parse(c.output, args); err != nil {
 		return err
@@ -117,8 +117,8 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	bad := c.noteBad(set)
 	if bad > 0 && !named && !c.shard.IsWhole() {
-		c.warn([]string{"the rows have no ids, and some were dropped, so that in other forms than .hgc their numbers are " +
-			"not those that encoding all rows at once gives"})
+		c.warn([]string{"the rows have no ids and some were dropped, so row numbers in other forms than .hgc differ from " +
+			"those of encoding all rows at once"})
 	} else {
 		c.noteNumbers(bad, named)
 	}
@@ -157,7 +157,7 @@ func (c *encodeCommand) leave(h hamming.Header, codes int) error {
 		Codes: c.output, Rows: codes, Bits: h.Bits, Fingerprint: h.Fingerprint.String(), There: true,
 		Shard: reportShard(c.shard.Shard),
 	}
-	return c.printLine(r, "%s: is there already, %d codes of %d bits, fingerprint %s",
+	return c.printLine(r, "%s: already exists, %d codes of %d bits, fingerprint %s",
 		r.Codes, r.Rows, r.Bits, r.Fingerprint)
 }
 

@@ -40,24 +40,23 @@ func (a *app) eval() *cobra.Command {
 		Use:   "eval -m MODEL --base DATA --queries DATA",
 		Short: "Measure a model: MAP, precision and recall, with ties handled fairly",
 		Long: `Encode a base and queries, rank the base for every query, and measure the rankings: by Hamming distance, and by
-the margins of the query, which weigh each bit that differs by how certain the query is of it. Both search the same
-codes (search --rank margins); --ranking margins puts the second first.
+margins, which weigh each differing bit by how certain the query is of it (search --rank margins). Both use the same
+codes; --ranking margins makes the second the headline.
 
-Many base items have the same distance. All measures are averaged over all orders of tied items, and MAP is
-shown with the bounds of the worst and the best order. The paper's convention (ties in base order, lists cut at
-10,000, divided by the hits in the list) is printed as well.
+Many base items are tied. All measures are averaged over every order of tied items, and MAP is shown with its worst
+and best case. The paper's convention (ties in base order, lists cut at 10,000, divided by the hits in the list) is
+printed as well.
 
-Recall of neighbours says how many of the ten vectors nearest to a query are among the first 10 and the first 100
-codes. It needs no labels: without labels, tags and pairs it is all that is measured. With more than 1,000 queries,
-1,000 of them are taken, evenly spread.
+Recall of neighbours is the share of a query's ten nearest vectors that is among the first 10 and the first 100 codes.
+It needs no labels: without labels, tags or pairs it is all that is measured. Of more than 1,000 queries, 1,000 are
+used, evenly spread.
 
-A model knows the rows it was learned from. Codes of those flatter it, so eval says which share of the base they are:
-for items that will be added later, take a base and queries that training did not see.
+A model recognises its training rows. Their codes flatter it, so eval says what share of the base they are. To measure
+items added later, use a base and queries that training has not seen.
 
-Queries of classes that were held out of training are measured separately, against the whole base.
+Queries of classes held out of training are measured separately, against the whole base, by Hamming distance.
 
-Some methods weight the bits (MDSH): --ranking weighted ranks as their authors do. Classes held out of training are
-ranked by Hamming distance only.`,
+Some methods weight the bits (MDSH): --ranking weighted ranks as their authors do.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category`,
 		Args: cli.NoArguments,
@@ -67,11 +66,11 @@ ranked by Hamming distance only.`,
 	f.StringVarP(&c.model, "model", "m", "", "the `MODEL` to measure")
 	f.StringArrayVar(&c.basePaths, "base", nil, "`DATA` to search in; may be repeated")
 	f.StringArrayVar(&c.queryPaths, "queries", nil, "`DATA` to search with; may be repeated")
-	f.IntVar(&c.prefix, "prefix", 0, "use only this `NUMBER` of first bits of each code; 0 means all")
+	f.IntVar(&c.prefix, "prefix", 0, "use only this `NUMBER` of leading bits of each code; 0 means all")
 	f.StringVar((*string)(&c.ranking), "ranking", string(eval.ByHamming),
-		"`DISTANCE` that ranks the base: hamming, margins, or weighted where the model has weights for its bits")
+		"`DISTANCE` that ranks the base: hamming, margins, or weighted if the model has weights for its bits")
 	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
-		"`DISTANCE` of the nearest vectors that codes should find again: euclidean, cosine or none")
+		"`DISTANCE` for the nearest vectors that codes should find: euclidean, cosine or none")
 	cli.Group(f, "Evaluation")
 	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks `K` of precision@K; default 1,10,100,1000")
 	f.IntVar(&c.cut, "cut", 10000, "`LENGTH` of the lists in the paper's convention")

@@ -63,7 +63,7 @@ func (c *evalCommand) print(r *eval.Report) {
 		fmt.Sprintf("%.4f to %.4f depending on how ties are broken", r.MAPLow, r.MAPHigh))
 	if len(r.PerClass) > 1 && math.Abs(r.MacroMAP-r.MAP) >= visible {
 		t.row("MAP over classes", func(r *eval.Report) float64 { return r.MacroMAP },
-			"every class counts alike, however many queries it has")
+			"every class counts the same, however many queries it has")
 	}
 	t.row(fmt.Sprintf("MAP, first %d", c.cut), func(r *eval.Report) float64 { return r.MAP10000 },
 		"the paper's convention")
@@ -183,9 +183,9 @@ func (m measures) neighbours() {
 	m.single("distinct codes", strconv.Itoa(r.DistinctCodes),
 		fmt.Sprintf("of %d; the largest bucket holds %d", r.Base, r.LargestBucket))
 	if r.LearnedShare != nil {
-		m.single("learned share", percent(*r.LearnedShare), "of the base are rows that the model was learned from")
+		m.single("learned share", percent(*r.LearnedShare), "of the base are training rows of the model")
 	} else {
-		m.single("learned share", "unknown", "the model cannot tell which rows it was learned from")
+		m.single("learned share", "unknown", "the model does not know its training rows")
 	}
 }
 
@@ -194,7 +194,7 @@ func (c *evalCommand) printNeighboursAlone(r *eval.Report) {
 	t := c.newMeasures(r)
 	t.neighbours()
 	fmt.Fprintln(c.out, sizes(r))
-	fmt.Fprintln(c.out, "without labels, tags or pairs of both sides: how well the codes keep the nearest vectors")
+	fmt.Fprintln(c.out, "no labels, tags or pairs for both sides, so only how well the codes keep the nearest vectors")
 	t.Render()
 }
 

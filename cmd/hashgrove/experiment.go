@@ -30,23 +30,21 @@ func (a *app) experiment() *cobra.Command {
 	c := &experimentCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "experiment [NAME]",
-		Short: "Run a table or figure of the paper again",
-		Long: `Run a table or figure of the paper from the original files to the table. Without a name, list the
-experiments.
+		Short: "Reproduce a table or figure of the paper",
+		Long: `Reproduce a table or figure of the paper from the original files. Without a name, list the experiments.
 
-Data sets lie in the folder that --data names, as they are published:
+--data names a folder with the data sets as they are published:
   cifar10    data_batch_1.bin to 5, test_batch.bin (the binary version of CIFAR-10, from its home page)
   iaprtc12   pictures in any folder below, with the lists of TagProp (iaprtc12_train_list.txt and so on) or
              ids.txt, labels.txt, tags.txt and split.txt
-  espgame    likewise, with the lists of TagProp
+  espgame    the same, with the lists of TagProp
   mirflickr  mirflickr/im1.jpg and so on, with annotations/ of version 0.8 or the lists of TagProp
   sun397     SUN397/a/abbey/ and so on
 
-Every stage is kept in --cache under the digest of its inputs; an interrupted experiment resumes where it stopped,
-and a failing method does not affect the others. --methods runs only some methods; the table also shows what the
-cache has of the others, and --methods none shows only that. --rows does the same by the places of the rows in the
-table. --short runs a small version on built-in pictures.
-Figures are written as SVG files next to the file that --output names.`,
+Every stage is kept in --cache under the digest of its inputs, so an interrupted experiment resumes where it stopped,
+and a failing method does not affect the others. --methods runs only some methods; the table also shows what is cached
+for the others, and --methods none shows only that. --rows selects by position in the table. --short runs a
+small version on built-in pictures. Figures are written as SVG files beside the --output file.`,
 		Example: `  hashgrove experiment cifar10-features --short --cache lab`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -31,17 +31,16 @@ func (a *app) export() *cobra.Command {
 	c := &convertCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "export MODEL|CODES|INDEX -o FILE",
-		Short: "Write a model or codes in the form of another program",
-		Long: `Write a model, or the codes of a code file or of an index, for another program. The name of the output, or
---to, decides its form:
-  onnx   a model as a graph from float vectors to packed codes and margins; it needs a runtime that knows TreeEnsemble
+		Short: "Export a model or codes for another program",
+		Long: `Write a model, or the codes of a code file or an index, for another program. The output's name, or --to,
+decides its form:
+  onnx   a model as a graph from float vectors to packed codes and margins; it needs a runtime with TreeEnsemble
          (ai.onnx.ml 5), such as onnxruntime 1.22 or later
-  go, c  a model of trees as one file without dependencies, for devices
-  faiss  codes as an IndexBinaryFlat or, with ids, an IndexBinaryIDMap; FAISS knows whole numbers as ids only
+  go, c  a model of trees as one source file without dependencies
+  faiss  codes as an IndexBinaryFlat or, with ids, an IndexBinaryIDMap; FAISS allows only integer ids
 
-Trees give the same bits there for every vector. Columns that a model adds (--linear-columns), and methods other than
-trees, are sums of real numbers: in a runtime that adds them in another order, a bit may differ where its score is
-within rounding of a threshold.`,
+Trees give the same bits everywhere. Added columns (--linear-columns), and methods other than trees, are sums of real
+numbers: a runtime that adds them in another order may flip a bit whose score is within rounding of a threshold.`,
 		Example: `  hashgrove export items.hgm -o items.onnx
   hashgrove export items.hgc --no-ids -o items.faiss
   hashgrove export items.hgi --no-ids --to faiss -o items.index`,
@@ -52,7 +51,7 @@ within rounding of a threshold.`,
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` to write; - means standard output")
 	c.file.Bind(f)
 	f.StringVar(&c.to, "to", "", "`FORM` of the output: onnx, go, c or faiss; default by the name of the output")
-	f.BoolVar(&c.noIDs, "no-ids", false, "leave ids out: FAISS then numbers codes from 0, in the order of the file")
+	f.BoolVar(&c.noIDs, "no-ids", false, "leave ids out; FAISS then numbers codes from 0, in the order of the file")
 	cli.Group(f, "Output")
 	return cmd
 }
@@ -190,7 +189,7 @@ func integerIDs(names []string) ([]int64, error) {
 		}
 		n, ok := id.Integer()
 		if !ok {
-			return nil, fmt.Errorf("the id %.80q is no whole number", name)
+			return nil, fmt.Errorf("the id %.80q is not a whole number", name)
 		}
 		ids[i] = n
 	}

@@ -20,13 +20,13 @@ import (
 func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
 	switch coded, err := items.AreCodes([]string{path}); {
 	case c.target.url != "":
-		return cli.Usage("conflicting-flags", "pull reads a file or an engine (--engine), one of them at a time")
+		return cli.Usage("conflicting-flags", "pull reads either a file or an engine (--engine)")
 	case c.where != "":
 		return cli.Usage("conflicting-flags", "--where is for engines: the codes of a file have ids only")
 	case err != nil:
 		return err
 	case !coded:
-		return fault.New("wrong-kind", "%s: neither a binary index of FAISS nor a code file", path)
+		return fault.New("wrong-kind", "%s: neither a binary FAISS index nor a code file", path)
 	}
 	var m *model.Model
 	b, err := c.readCodeFile(ctx, path)

@@ -39,16 +39,16 @@ func (a *app) features() *cobra.Command {
 		Use:   "features DATA... --kind gist|codebook|pixels -o OUT.npy",
 		Short: "Turn pictures into vectors",
 		Long: `Turn pictures (a folder, a tar, CIFAR or IDX files) into vectors:
-  gist      energies of oriented filters in a grid of blocks; --orientations 8,8,4 gives 320 numbers,
+  gist      energies of oriented filters in a grid of blocks; --orientations 8,8,4 gives 320 values,
             8,8,8,8 gives 512
   codebook  responses of all patches to words learned from these pictures, pooled over a pyramid:
-            800 words give 11,200 numbers
+            800 words give 11,200 values
   pixels    the pixels themselves
-Classes, tags and ids go to text files beside the output. --save keeps the extractor, with a learned
-codebook in it, for --use on other pictures and for "hashgrove train --features".
+Classes, tags and ids go to text files beside the output. --save keeps the extractor, including a learned
+codebook, for --use on other pictures and for "hashgrove train --features".
 
---shard 3/8 takes the third of eight equal runs of the pictures. What is learned must be the same for all shards,
-so learn it before and give it with --use. Several NumPy files are one data set for all verbs: name them all.`,
+--shard 3/8 takes the third of eight equal parts of the pictures. What is learned must be the same for all shards, so
+learn it first and pass it with --use. Several NumPy files are one data set for all verbs: name them all.`,
 		Example: `  hashgrove features shop/train-images-idx3-ubyte.gz --size 32 --kind gist -o gist.npy
   hashgrove train gist.npy --labels gist.labels.txt --bits 4 --rounds 5 -o gist.hgm
   hashgrove features shop/query-images-idx3-ubyte.gz --kind codebook --words 20 --patches 2000 --save words.hgf
@@ -69,12 +69,12 @@ func (c *featuresCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.use, "use", "", "use the extractor in this `FILE`, which --save wrote, instead of --kind")
 	f.StringVar(&c.typ, "type", string(dataset.Float32), "`TYPE` of the values: float32, float16 or uint8 (256 bins)")
 	f.BoolVar(&c.mirror, "mirror", false,
-		"also write the vectors of all mirror images, after those of the pictures: twice the rows to learn from")
+		"also write the vectors of all mirror images, after those of the pictures: twice the rows to train on")
 	cli.Group(f, "Output")
 	c.shard.bind(f)
 	c.data.bind(f, "")
 	f.IntSliceVar(&c.orientations, "orientations", []int{8, 8, 4},
-		"`NUMBERS` of orientations of each scale, the finest first")
+		"`NUMBERS` of orientations per scale, finest first")
 	f.IntVar(&c.blocks, "blocks", 4, "`NUMBER` of blocks along each side")
 	cli.Group(f, "GIST")
 	l := &c.options
@@ -82,10 +82,10 @@ func (c *featuresCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&l.Patch, "patch", 8, "side of a patch in `PIXELS` (usual recipe: 6)")
 	f.IntVar(&l.Stride, "stride", 1, "distance between patches in `PIXELS`")
 	f.IntVar(&l.Levels, "levels", 3, "`NUMBER` of levels of the pooling pyramid")
-	f.Float64Var(&l.Threshold, "threshold", 0.25, "responses below this `VALUE` count as zero; negative means none does")
+	f.Float64Var(&l.Threshold, "threshold", 0.25, "responses below this `VALUE` count as zero; a negative value keeps all")
 	f.StringVar(&c.sides, "sides", "positive", "`RESPONSES` that count: positive, absolute or split")
 	f.StringVar(&c.pool, "pool", "sum", "`FUNCTION` that pools a cell: sum or max")
-	f.StringVar(&c.norm, "normalise", "l1", "`HOW` every vector is scaled: l1 to the sum 1, or none (usual recipe)")
+	f.StringVar(&c.norm, "normalise", "l1", "`HOW` vectors are scaled: l1, to sum to 1, or none (usual recipe)")
 	f.IntVar(&l.Patches, "patches", 0,
 		"`NUMBER` of random patches to learn from; 0 means 400,000, or 100,000 with --non-zeros")
 	f.IntVar(&l.Iterations, "iterations", 50, "`NUMBER` of learning iterations")
@@ -134,7 +134,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	if c.shard.ifMissing {
 		if r.Rows, err = c.checkOutput(set.Rows(), e.Dim()); err == nil {
 			r.There = true
-			return c.printLine(r, "%s: is there already, %d vectors of %d dimensions", r.Output, r.Rows, r.Dims)
+			return c.printLine(r, "%s: already exists, %d vectors of %d dimensions", r.Output, r.Rows, r.Dims)
 		} else if !errors.Is(err, fs.ErrNotExist) && !c.file.Force {
 			return err
 		}
@@ -174,24 +174,24 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 // checkShard reports what shards cannot do, and puts the shard into the name of the output.
 func (c *featuresCommand) checkShard(args []string) (err error) {
 	if c.shard.ifMissing && (c.output == "" || c.save != "") {
-		return cli.Usage("missing-flag", "--if-missing is for vectors: it needs -o OUT.npy and goes without --save")
+		return cli.Usage("missing-flag", "--if-missing is for vectors: it needs -o OUT.npy and cannot be used with --save")
 	}
 	if c.output, err = c.shard.parse(c.output, args); err != nil || c.shard.IsWhole() {
 		return err
 	}
 	switch {
 	case c.output == "" || c.save != "":
-		return cli.Usage("missing-flag", "--shard is for vectors: it needs -o OUT.npy and goes without --save")
+		return cli.Usage("missing-flag", "--shard is for vectors: it needs -o OUT.npy and cannot be used with --save")
 	case c.kind == "codebook":
 		return cli.Usage("words-per-shard",
-			"--shard: every shard would learn other words: learn them once with --save, from all pictures or "+
-				"some, and give them to all shards with --use")
+			"--shard: every shard would learn its own words: learn them once with --save, from all pictures or "+
+				"some, and pass them to all shards with --use")
 	case c.mirror:
 		return cli.Usage("conflicting-flags",
-			"--mirror puts the mirror images after all pictures, so it goes without --shard")
+			"--mirror puts the mirror images after all pictures, so it cannot be used with --shard")
 	case c.use == "" && c.typ == string(dataset.Uint8) && c.kind != "pixels":
 		return cli.Usage("ranges-per-shard",
-			"--shard: the bytes of every shard would have other ranges: make them once with --save, and give "+
+			"--shard: the bytes of every shard would have their own ranges: make them once with --save, and pass "+
 				"them to all shards with --use")
 	}
 	return nil

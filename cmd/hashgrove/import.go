@@ -26,25 +26,24 @@ func (a *app) imports() *cobra.Command {
 	c := &importCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "import BOOSTER... -o MODEL",
-		Short: "Make a model of boosters of XGBoost or LightGBM",
-		Long: `Make a model of boosters that XGBoost saved as JSON or LightGBM as text. Every output of a booster becomes a
+		Short: "Make a model from XGBoost or LightGBM boosters",
+		Long: `Make a model from boosters that XGBoost saved as JSON or LightGBM as text. Every output of a booster becomes a
 bit: one booster per bit, in the order of the files, or one booster with many outputs (classes, or several targets).
-A bit is 1 where the margin of its output is above 0, that is, where a classifier says yes:
+A bit is 1 if the margin of its output is above 0, that is, if a classifier says yes:
 
   XGBoost   Booster.predict(output_margin=True) > 0, saved with save_model("model.json")
   LightGBM  Booster.predict(raw_score=True) > 0, saved with save_model("model.txt")
 
-Margins are sums of the same numbers in the same order and precision, so that codes are those of the library for every
-vector, while encoding takes a fraction of the time. All trees count. Vectors must be complete: where the library
-would send missing values does not matter.
+Margins are sums of the same numbers in the same order and precision, so codes equal the library's for every vector,
+and encoding takes a fraction of the time. All trees count. Vectors must have no missing values.
 
---check ROWS and --margins FILE compare margins that the library predicted for some rows with those of the model, to the
-last digit, and write no model that differs. They also settle what a file cannot tell: XGBoost starts with the logit of
-base_score, whose last digit depends on the C library it runs with, and the model takes over the one that fits.
+--check ROWS and --margins FILE compare the library's margins for some rows with the model's, to the last digit; if they
+differ, no model is written. They also settle what a file cannot tell: XGBoost starts with the logit of base_score,
+whose last digit depends on its C library, and the model adopts the one that fits.
 
-Refused, because their margins cannot be the same: splits by category, zero_as_missing, dart and gblinear of XGBoost,
-leaves with several values (multi_output_tree), linear leaves of LightGBM, and objectives of XGBoost whose margin is
-no yes or no, such as count:poisson.`,
+Refused, because their margins cannot be reproduced: categorical splits, zero_as_missing, XGBoost's dart and gblinear,
+leaves with several values (multi_output_tree), LightGBM's linear leaves, and XGBoost objectives whose margin is not a
+yes or no, such as count:poisson.`,
 		Example: `  hashgrove import bit-0.json bit-1.json -o boosters.hgm
   hashgrove import bit-0.json bit-1.json --check rows.csv --margins margins.csv -o checked.hgm
   hashgrove import booster.txt -o booster.hgm`,

@@ -25,11 +25,11 @@ import (
 func (a *app) index() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index VERB",
-		Short: "Build an index of codes, change it, copy it",
+		Short: "Build, change and copy indexes",
 		Long: `An index is one file: the codes of items with their ids, labels, tags and attributes, and the model that
-made the codes, so that "hashgrove search" needs nothing else. What a command reports as written survives a
-kill and a power cut. One command may write at a time, and no search reads the file meanwhile; --wait says how long
-a command waits for others.`,
+made the codes, so "hashgrove search" needs nothing else. What a command reports as written survives a kill and a
+power cut. Only one command can write at a time, and no search can read the file meanwhile; --wait says how long to
+wait for others.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.UnknownVerb(cmd, args[0])
@@ -75,7 +75,7 @@ func (a *app) openAll(ctx context.Context, path string, o index.Config) (*store.
 
 // bindWait adds the flag for how long a command waits for others that use an index.
 func (a *app) bindWait(f *pflag.FlagSet) {
-	f.DurationVar(&a.wait, "wait", time.Second, "`TIME` to wait for other programs that use the index, such as 30s")
+	f.DurationVar(&a.wait, "wait", time.Second, "`TIME` to wait for other programs that have the index open, such as 30s")
 }
 
 // selectItems reads the items of an index for searches with a filter.
@@ -145,13 +145,13 @@ func (a *app) indexBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build DATA... -m MODEL -o INDEX",
 		Short: "Make an index from vectors, pictures or codes",
-		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one from a code file; then
---model is needed only to search by vectors later. Ids, labels and tags come from the data. Rows without ids are
-identified by their numbers, counted from 0, and pictures by their paths. An index that exists is replaced only
-with --force, once the new one is complete.
+		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one from a code file, in which
+case --model is needed only to search by vector later. Ids, labels and tags come from the data. Rows without ids are
+identified by their numbers, counted from 0, and pictures by their paths. Existing indexes are replaced only with
+--force, once the new one is complete.
 
-A model gives the rows it learned from cleaner codes than new ones, so searches prefer them. --cross-fit names
-the file that "hashgrove train --cross-fit" wrote beside the model: learned items get their codes from it.
+Training rows get cleaner codes than new ones, so searches prefer them. --cross-fit names the file that "hashgrove
+train --cross-fit" wrote beside the model: training rows get their codes from it.
 
 ` + attributesHelp,
 		Example: `  hashgrove index build items.csv --label category --id-column sku -m items.hgm -o items.hgi
@@ -188,8 +188,8 @@ func (a *app) indexAdd() *cobra.Command {
 		Use:   "add INDEX DATA...",
 		Short: "Add items to an index",
 		Long: `Encode vectors or pictures with the model in the index, or read a code file of that model, and add the
-items: all of them, or none if one of the ids is in the index already. --upsert gives such items the new code, and the
-label, tags and attributes that come with it; what does not come stays as it is.
+items: all of them, or none if an id is already in the index. --upsert replaces the code of such items, and their label,
+tags and attributes where the data have them.
 
 ` + attributesHelp,
 		Example: `  hashgrove index add items.hgi new.csv --label category --id-column sku
@@ -200,7 +200,7 @@ label, tags and attributes that come with it; what does not come stays as it is.
 			return c.add(cmd.Context(), args[1:])
 		},
 	}
-	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "change items whose ids are in the index")
+	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are already in the index")
 	cli.Group(cmd.Flags(), "Output")
 	c.items.bindCrossFit(cmd.Flags())
 	c.items.bind(cmd.Flags())

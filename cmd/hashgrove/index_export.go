@@ -32,14 +32,14 @@ func (a *app) indexExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export INDEX -o FILE",
 		Short: "Write the items of an index to a file",
-		Long: `Write all items of an index, or those that match a filter, in the order of their ids. The name of the output,
-or --to, decides its form:
+		Long: `Write all items of an index, or those that match a filter, in the order of their ids. The output's name, or
+--to, decides its form:
   jsonl    an object per line with id, code, label, tags and an object of attributes (.jsonl, .ndjson)
-  csv      columns id, code, label, tags and those of the attributes, with tags between semicolons
+  csv      columns id, code, label, tags and those of the attributes, with tags separated by semicolons
   parquet  the same columns, with types; tags are lists
-  hgc      a code file with ids and the fingerprint of the model
-Codes are hexadecimal digits. To make an index of an export, give its code file as the data and its JSON lines as
---attributes; --model adds the model, so that vectors can be searched for.`,
+  hgc      a code file with ids and the model's fingerprint
+Codes are hexadecimal. To rebuild an index from an export, give its code file as the data and its JSON lines as
+--attributes; --model adds the model, so that you can search by vector.`,
 		Example: `  hashgrove index export items.hgi -o all.jsonl
   hashgrove index export items.hgi -o all.hgc
   hashgrove index build all.hgc --attributes all.jsonl -m items.hgm -o rebuilt.hgi

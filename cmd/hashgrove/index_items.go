@@ -56,8 +56,8 @@ func (a *app) indexDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete INDEX --id A,B | --ids FILE | --where FILTER",
 		Short: "Delete items from an index",
-		Long: `Delete items by id, or all that match a filter; "hashgrove help search" explains filters. Ids that are not
-in the index are counted; they are not an error. --dry-run deletes nothing and shows what would be deleted.`,
+		Long: `Delete items by id, or all that match a filter ("hashgrove help search" explains filters). Ids that are not in
+the index are counted; they are not an error. --dry-run deletes nothing and shows what would go.`,
 		Example: `  hashgrove index delete items.hgi --id new-0,new-1
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5' --dry-run
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
@@ -67,7 +67,7 @@ in the index are counted; they are not an error. --dry-run deletes nothing and s
 	f := cmd.Flags()
 	c.items.bind(f)
 	f.StringVar(&c.where, "where", "", "`FILTER` that the items match")
-	f.BoolVar(&c.dryRun, "dry-run", false, "delete nothing, but say how many items and show the first of them")
+	f.BoolVar(&c.dryRun, "dry-run", false, "delete nothing, but say how many items match and show the first of them")
 	cli.Group(f, "Items")
 	f.StringVar(&c.idsFile, "ids-file", "", "") // an older name of --ids
 	_ = f.MarkHidden("ids-file")                // it exists
@@ -186,8 +186,8 @@ func (a *app) indexGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get INDEX --id A,B | --ids FILE",
 		Short: "Print items of an index",
-		Long: `Print label, tags, attributes and code of items. If ids are not in the index, the others are printed, and then
-they are named in an error.`,
+		Long: `Print label, tags, attributes and code of items. Ids that are not in the index are named in an error after the
+others have been printed.`,
 		Example: `  hashgrove index get items.hgi --id items-7,items-8`,
 		Args:    cli.ExactlyOne("one index, with --id or --ids,"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -32,8 +32,8 @@ func (a *app) indexList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list INDEX",
 		Short: "List the items of an index, or those that match a filter",
-		Long: `List items in the order of their ids: all of them, or those that match a filter; "hashgrove help search"
-explains filters. A table shows label, tags and attributes; --fields chooses among them and the code.`,
+		Long: `List items in the order of their ids: all of them, or those that match a filter ("hashgrove help search"
+explains filters). The table shows label, tags and attributes; --fields chooses among these and the code.`,
 		Example: `  hashgrove index list items.hgi --limit 5
   hashgrove index list items.hgi --where 'label = "boots" and f0 > 1' --fields id,label,f0
   hashgrove index list items.hgi --after items-7 --limit 0 --to jsonl`,
@@ -43,9 +43,9 @@ explains filters. A table shows label, tags and attributes; --fields chooses amo
 	f := cmd.Flags()
 	f.StringVar(&c.where, "where", "", "list only items that match this `FILTER`")
 	f.IntVar(&c.limit, "limit", 20, "`NUMBER` of items to list; 0 means all")
-	f.StringVar(&c.after, "after", "", "begin after the item with this `ID`, in the order of ids")
+	f.StringVar(&c.after, "after", "", "start after the item with this `ID`")
 	cli.Group(f, "Items")
-	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table, csv or jsonl; --json is another")
+	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table, csv or jsonl; see also --json")
 	f.StringSliceVar(&c.fields, "fields", nil,
 		"`FIELDS` of the items to print: id, code, label, tags or names of attributes")
 	cli.Group(f, "Output")
@@ -104,7 +104,7 @@ func (c *listCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	if left > 0 && !c.json {
-		c.note("%d of %d items; the next ones: --after %s, all of them: --limit 0",
+		c.note("%d of %d items; --after %s lists the next ones, --limit 0 all",
 			len(hits), r.Matching, cli.Printable(hits[len(hits)-1].ID.String()))
 	}
 	return nil

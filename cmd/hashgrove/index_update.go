@@ -24,13 +24,13 @@ func (a *app) indexUpdate() *cobra.Command {
 	c := &updateCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "update INDEX --attributes TABLE",
-		Short: "Change attributes of items, without their vectors",
-		Long: `Change attributes, labels and tags of items that are in the index, by id; codes stay as they are. An item keeps
-what the table does not have for it, unless --replace makes the attributes of the table all that it has. Records whose
-ids are not in the index are counted and change nothing.
+		Short: "Change attributes, labels and tags of items",
+		Long: `Change attributes, labels and tags of existing items, by id, without their vectors; codes stay as they are. An
+item keeps what the table does not mention, unless --replace removes all other attributes. Records whose ids are not in
+the index are counted and change nothing.
 
-The table has a header (CSV, TSV), or it is JSON lines or Parquet. --attributes-id names the column of its ids; the
-default is id. Columns label and tags change these.`,
+The table is CSV or TSV with a header, JSON lines or Parquet. --attributes-id names the column with the ids; the default
+is id. Columns called label and tags change those.`,
 		Example: `  hashgrove index update items.hgi --attributes items.csv --attributes-id sku --attribute-columns f0,f1
   hashgrove index update items.hgi --attributes new.csv --attributes-id sku --attribute-columns f0 --replace`,
 		Args: cli.ExactlyOne("one index, with --attributes,"),
@@ -40,7 +40,7 @@ default is id. Columns label and tags change these.`,
 	c.attributes.bind(f)
 	f.Lookup("attributes-id").Usage = "`COLUMN` or key of --attributes with the ids; default id"
 	f.Lookup("attribute-columns").Usage = "`COLUMNS` or keys to take from --attributes; default all"
-	f.BoolVar(&c.replace, "replace", false, "remove the attributes that the table does not have for an item")
+	f.BoolVar(&c.replace, "replace", false, "remove attributes that the table does not have for an item")
 	cli.Group(f, "Attributes")
 	return cmd
 }

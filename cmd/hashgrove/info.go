@@ -46,8 +46,8 @@ func (a *app) verify() *cobra.Command {
 		Long: `Read the whole file, check every checksum, length and range, and print a line per intact file.
 A damaged file is an error that names the damaged section.
 
-Intact means undamaged, not genuine: whoever can write a file can write a valid one. To know that it is the file
-that somebody made, compare the SHA-256 that is printed with one from a place you trust.`,
+Intact means undamaged, not genuine: whoever can write a file can write a valid one. To make sure that it is the file
+somebody made, compare the printed SHA-256 with one from a place you trust.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
 		Args:    cli.AtLeast(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -206,7 +206,7 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 		return nil, err
 	}
 	if v.Recovered {
-		a.warn([]string{path + ": the last write was not finished and is left out"})
+		a.warn([]string{path + ": the last write was not finished and is ignored"})
 	}
 	return &fileReport{
 		File: path, Type: "index", Bits: v.Bits, Fingerprint: v.Fingerprint.String(),
@@ -324,7 +324,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	}
 	fmt.Fprint(a.out, heldOutText(f.Info), figuresText(f.Info))
 	if f.Sketched > 0 {
-		fmt.Fprintf(a.out, "a sketch of %d rows tells which rows it learned from\n", f.Sketched)
+		fmt.Fprintf(a.out, "a sketch of %d rows recognises its training rows\n", f.Sketched)
 	}
 	a.printBits(f)
 	a.printFeatures(f)
@@ -351,7 +351,7 @@ func (a *app) printIndex(f *fileReport) {
 		kind, more := f.functions()
 		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s%s)\n", f.Dims, kind, more)
 	default:
-		fmt.Fprintln(a.out, "it holds no model, so it is searched with codes")
+		fmt.Fprintln(a.out, "it has no model, so it can only be searched by code")
 	}
 	a.printPictures(f)
 	fields := []string{"id"}

@@ -25,10 +25,10 @@ func (a *app) inspect() *cobra.Command {
 	c := &inspectCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "inspect DATA...",
-		Short: "Show what is in the data, what is wrong with them, and what training will cost",
-		Long: `Read the data once and print rows, dimensions, which columns of a table form the vector, classes or tags,
-bad values, the share of similar pairs, and an estimate of time and memory for training 64 bits with the default
-options. The time is measured on a few trees grown from the first rows.`,
+		Short: "Summarise a data set: contents, problems, training cost",
+		Long: `Read the data once and print rows, dimensions, the columns that form the vector, classes or tags, bad values,
+the share of similar pairs, and how much time and memory training 64 bits with default options should take. The
+estimate comes from growing a few trees on the first rows.`,
 		Example: `  hashgrove inspect items.csv --label category
   hashgrove inspect vectors.npy --labels classes.txt --json`,
 		Args: cli.AtLeast(1, "data to look at"),

@@ -31,24 +31,24 @@ type attributeFlags struct {
 }
 
 // attributesHelp is what every verb that takes attributes says about them.
-const attributesHelp = `--attributes names a table with a header (CSV, TSV), JSON lines or a Parquet file with more
-about the items, for filters and answers. A record belongs to the item with its id, which is in the column that
---attributes-id names, or in the one of --id-column, or in the column id. Where neither the table nor the items have
-ids, the table is joined row by row; --attributes-by row asks for that in any case. Its columns label and tags are
-used where the data have none. Text files may be compressed (gzip, zstd). --attribute-columns without --attributes
-takes columns of the data themselves (CSV, TSV, JSON lines, Parquet).`
+const attributesHelp = `--attributes names a CSV or TSV file with a header, JSON lines or a Parquet file with attributes
+of the items, for filters and answers. A record belongs to the item with its id, which is in the column named by
+--attributes-id, or by --id-column, or in the column id. If neither the table nor the items have ids, they are joined
+row by row; --attributes-by row asks for that in any case. Columns called label and tags are used if the data have
+none. Text files may be compressed (gzip, zstd). --attribute-columns without --attributes takes columns of the data
+files (CSV, TSV, JSON lines, Parquet).`
 
 func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.data.bind(f, "")
 	i.attributeFlags.bind(f)
-	f.StringVar(&i.by, "attributes-by", "", "`HOW` --attributes is joined: id or row; default id where there are ids")
+	f.StringVar(&i.by, "attributes-by", "", "`HOW` to join --attributes: id or row; default id if there are ids")
 	cli.Group(f, "Attributes")
 }
 
 // bindCrossFit adds the flag of codes that training made of its rows.
 func (i *itemFlags) bindCrossFit(f *pflag.FlagSet) {
-	f.StringVar(&i.crossFit, "cross-fit", "", "`FILE` that train --cross-fit wrote: its codes are used for items that "+
-		"the model was learned from, so that learned and new items are alike")
+	f.StringVar(&i.crossFit, "cross-fit", "", "`FILE` that train --cross-fit wrote: its codes are used for training "+
+		"rows, so that learned and new items are alike")
 	cli.Group(f, "Codes")
 }
 
@@ -57,7 +57,7 @@ func (i *itemFlags) readCrossFit(m *model.Model, in itemInput) (err error) {
 	switch {
 	case i.crossFit == "":
 	case in.set == nil:
-		return cli.Usage("needs-vectors", "--cross-fit needs vectors or pictures to tell which were learned from, not codes")
+		return cli.Usage("needs-vectors", "--cross-fit needs vectors or pictures, not codes, to recognise training rows")
 	default:
 		in.CrossFit, err = items.ReadCrossFit(i.crossFit, m)
 	}
@@ -71,7 +71,7 @@ func (a *app) crossFitted(in itemInput, all int) (used *int, text string) {
 		return nil, ""
 	}
 	if used = &in.CrossFit.Used; *used == 0 {
-		a.warn([]string{"none of the items has a cross-fitted code: the model was not learned from these values"})
+		a.warn([]string{"none of the items has a cross-fitted code: the model was not trained on these rows"})
 	}
 	return used, fmt.Sprintf(", %d cross-fitted and %d encoded", *used, all-*used)
 }
@@ -82,7 +82,7 @@ func (a *attributeFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&a.id, "attributes-id", "",
 		"`COLUMN` or key of --attributes with the ids; default that of --id-column, else id")
 	f.StringSliceVar(&a.columns, "attribute-columns", nil,
-		"`COLUMNS` or keys to take from --attributes, default all, or else from the data")
+		"`COLUMNS` or keys to take from --attributes, by default all; without it, from the data")
 }
 
 // check finds flags that contradict each other.
@@ -91,9 +91,9 @@ func (a *attributeFlags) check() error {
 	case a.by != "" && a.by != "id" && a.by != "row":
 		return cli.Usage("bad-flag-value", "--attributes-by %s: choose id or row", a.by)
 	case a.table == "" && (a.id != "" || a.by != ""):
-		return cli.Usage("missing-flag", "--attributes-id and --attributes-by are about a file that --attributes names")
+		return cli.Usage("missing-flag", "--attributes-id and --attributes-by need --attributes")
 	case a.id != "" && a.by == "row":
-		return cli.Usage("conflicting-flags", "--attributes-id and --attributes-by row exclude each other")
+		return cli.Usage("conflicting-flags", "--attributes-id and --attributes-by row contradict each other")
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 		return nil, cli.Usagef("--attribute-columns: code files have no attributes: name a file with --attributes")
 	case a.table == "" && data.Once():
 		return nil, cli.Usage("read-once",
-			"--attribute-columns: what comes from standard input or a pipe can be read only once: "+
+			"--attribute-columns: standard input or a pipe can be read only once: "+
 				"save it to a file, or name a file with --attributes")
 	case a.table == "":
 		return data.Attributes(a.columns)

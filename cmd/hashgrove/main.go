@@ -1,5 +1,5 @@
-// Command hashgrove learns binary codes from labelled vectors or pictures, encodes and searches with them, and measures
-// them. "hashgrove help VERB" explains each verb with examples.
+// Command hashgrove learns binary codes from labelled vectors or pictures, encodes new ones, searches, and measures how
+// good the codes are. "hashgrove help VERB" explains each verb with examples.
 package main
 
 import (
@@ -109,7 +109,7 @@ func (a *app) root() *cobra.Command {
 Results go to standard output, progress and messages to standard error. Every flag can also be
 set in the environment, for instance HASHGROVE_THREADS=1.
 Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C), 143 after SIGTERM,
-129 after a hangup. A second signal ends the program at once.`,
+129 after a hangup. A second signal stops the program at once.`,
 		Version:       hashgrove.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

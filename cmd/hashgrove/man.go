@@ -39,6 +39,6 @@ func (a *app) man() *cobra.Command {
 				"%s: %d pages", cli.Printable(args[0]), len(pages))
 		},
 	}
-	cmd.Flags().StringVar(&date, "date", "", "`DAY` on the pages, for instance 2026-11-16; default none")
+	cmd.Flags().StringVar(&date, "date", "", "`DAY` to print on the pages, such as 2026-11-16; default none")
 	return cmd
 }

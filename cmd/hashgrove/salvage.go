@@ -23,10 +23,10 @@ func (a *app) indexSalvage() *cobra.Command {
 	var output, modelFile string
 	cmd := &cobra.Command{
 		Use:   "salvage INDEX -o NEW",
-		Short: "Make a new index of what is intact in a damaged one",
-		Long: `Read a damaged index as far as it can be read, and make a new index of every record that matches its checksum.
-What cannot be read is listed with the ids concerned. Nothing that was deleted comes back, and the damaged file stays
-as it is. If there is a backup that is recent enough, restore that instead.`,
+		Short: "Rescue what is intact in a damaged index",
+		Long: `Read as much of a damaged index as possible and make a new one from every record that matches its checksum.
+What cannot be read is listed with the ids concerned. Nothing that was deleted comes back, and the damaged file stays as
+it is. If you have a recent backup, restore that instead.`,
 		Example: `  hashgrove index salvage items.hgi -o salvaged.hgi`,
 		Args:    cli.ExactlyOne("an index"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -50,7 +50,7 @@ as it is. If there is a backup that is recent enough, restore that instead.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&output, "output", "o", "", "the `INDEX` to make")
-	f.StringVarP(&modelFile, "model", "m", "", "`MODEL` for the new index where the copy in the old one is lost")
+	f.StringVarP(&modelFile, "model", "m", "", "`MODEL` for the new index if the copy in the old one is lost")
 	cli.Group(f, "Output")
 	return cmd
 }
@@ -78,6 +78,6 @@ func (a *app) printSalvaged(r salvageReport, modelGiven bool) {
 		fmt.Fprintln(a.out, "  the latest write cannot be read: this is the state before it")
 	}
 	if r.ModelLost && !modelGiven {
-		fmt.Fprintln(a.out, "  the copy of the model is lost: --model gives it to the new index")
+		fmt.Fprintln(a.out, "  the copy of the model is lost: add it to the new index with --model")
 	}
 }

@@ -42,23 +42,24 @@ func (a *app) serve() *cobra.Command {
 	c := &serveCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "serve [[NAME=]INDEX]...",
-		Short: "Answer searches over HTTP, with a page for people",
-		Long: `Open indexes once and answer searches over HTTP in microseconds, until interrupted. Every index is a
-collection, named after its file or as NAME=INDEX says. Without an index, the pictures of clothes of the demo are
-served; the first time, they are learned from, which takes less than a minute.
+		Short: "Answer searches over HTTP, with a web page",
+		Long: `Open indexes once and answer searches over HTTP until interrupted. Every index is a collection, named after
+its file, or by NAME=INDEX. Without an index, the demo's pictures of clothes are served; the first start trains on them,
+which takes less than a minute.
 
-The page at / searches, explains, shows a map of the items and how good the codes are. /openapi.json describes the
-requests; docs/serve.md explains them with examples. /healthz, /readyz and /metrics are for machines.
+The page at / searches, explains matches, maps the items and measures the codes. /openapi.json describes the requests;
+docs/serve.md explains them with examples. /healthz, /readyz and /metrics are for machines.
 
 The service listens on loopback, port 8080, and anyone on this machine may use it. Another address (--listen) needs a
-token: that in --token-file, or one that is made at the start and shown once. --read-token-file names a second one, that
-only reads. Clients send it as Authorization: Bearer TOKEN. Use TLS (--tls-cert, --tls-key) where others can listen.
+token: the one in --token-file, or one generated at the start and shown once. --read-token-file names a second token,
+for reading only. Clients send it as Authorization: Bearer TOKEN. Use TLS (--tls-cert, --tls-key) where others can
+listen in.
 
---pictures shows items as pictures, --vectors lets searches rerank and explain by the vectors of the items, and --report
-shows the report of compare; each takes NAME=DATA where there are several collections.
+--pictures shows items as pictures, --vectors lets searches rerank and explain by the items' vectors, and --report shows
+a report of compare; with several collections, each takes NAME=DATA.
 
 Writes are acknowledged when they are on disk. To replace an index while it is served, move the new file to its name and
-send POST /v1/collections/NAME/reload. SIGTERM and Ctrl-C end the service when requests that run are answered.`,
+send POST /v1/collections/NAME/reload. SIGTERM and Ctrl-C stop the service once running requests are answered.`,
 		Example: `  hashgrove serve
   hashgrove serve items.hgi --vectors items.csv --id-column sku
   hashgrove serve shop=items.hgi --listen :8080 --token-file token.txt --read-only`,
@@ -69,14 +70,14 @@ send POST /v1/collections/NAME/reload. SIGTERM and Ctrl-C end the service when r
 }
 
 func (c *serveCommand) bind(f *pflag.FlagSet) {
-	f.StringVarP(&c.model, "model", "m", "", "`MODEL` for indexes that were built from codes and hold none")
+	f.StringVarP(&c.model, "model", "m", "", "`MODEL` for indexes that were built from codes and have none")
 	f.StringArrayVar(&c.pictures, "pictures", nil,
 		"`[NAME=]DATA` with the pictures of the items: a folder, a tar, CIFAR or IDX files; may be repeated")
 	f.StringArrayVar(&c.vectors, "vectors", nil,
-		"`[NAME=]DATA` with the vectors of the items, to rerank and explain by; kept in memory; may be repeated")
+		"`[NAME=]DATA` with the vectors of the items, for reranking and explaining; kept in memory; may be repeated")
 	f.StringVar(&c.idColumn, "id-column", "", "`COLUMN` or key with the ids in the data of --vectors and --pictures")
 	f.StringArrayVar(&c.reports, "report", nil, "`[NAME=]FILE` with a report to show; may be repeated")
-	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes, and open the indexes for reading")
+	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes, and open the indexes for reading only")
 	cli.Group(f, "Collections")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on")
 	f.StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token that allows everything")
@@ -84,14 +85,15 @@ func (c *serveCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.certificate, "tls-cert", "", "`FILE` with the certificate, for HTTPS")
 	f.StringVar(&c.key, "tls-key", "", "`FILE` with its key")
 	f.StringArrayVar(&c.hosts, "host", nil,
-		"`NAME` that requests may be addressed to; default on loopback that of this machine, elsewhere all")
+		"host `NAME` that requests may use; default on loopback the names of this machine, elsewhere any")
 	f.StringArrayVar(&c.origins, "cors", nil, "web `SITE` whose pages may use the service, such as https://shop.example")
 	cli.Group(f, "Access")
 	f.StringVar(&c.logs, "log", "changes", "`WHICH` requests to log: all, changes (and errors), errors, or off")
-	f.IntVar(&c.limits.K, "max-k", 1000, "most `HITS` of a query")
-	f.IntVar(&c.limits.Batch, "max-batch", 10000, "most `ROWS` of a request")
-	f.Int64Var(&c.limits.Body, "max-body", 64<<20, "most `BYTES` of a request")
-	f.IntVar(&c.limits.Searches, "max-searches", 0, "most `SEARCHES` at a time; others wait; 0 means twice the cores")
+	f.IntVar(&c.limits.K, "max-k", 1000, "maximum number of `HITS` of a query")
+	f.IntVar(&c.limits.Batch, "max-batch", 10000, "maximum number of `ROWS` of a request")
+	f.Int64Var(&c.limits.Body, "max-body", 64<<20, "maximum number of `BYTES` of a request")
+	f.IntVar(&c.limits.Searches, "max-searches", 0,
+		"maximum number of `SEARCHES` at a time; others wait; 0 means twice the cores")
 	cli.Group(f, "Limits")
 	c.bindTraining(f)
 }
@@ -186,7 +188,7 @@ func (c *serveCommand) readTokens() (host string, err error) {
 	}
 	switch {
 	case c.writeToken != "" && c.writeToken == c.readToken:
-		return "", cli.Usage("same-token", "--token-file and --read-token-file hold the same token")
+		return "", cli.Usage("same-token", "--token-file and --read-token-file have the same token")
 	case c.writeToken == "" && (c.readToken != "" || !isLoopback(host)):
 		b := make([]byte, 24)
 		_, _ = rand.Read(b) // never fails
@@ -261,7 +263,7 @@ func assign(
 		at := slices.IndexFunc(list, func(o server.CollectionOptions) bool { return o.Name == name })
 		if !ok || at < 0 {
 			if len(list) > 1 {
-				return cli.Usage("which-collection", "%s %s: there are several collections: say NAME=DATA", flag, v)
+				return cli.Usage("which-collection", "%s %s: there are several collections: write NAME=DATA", flag, v)
 			}
 			at, path = 0, v
 		}

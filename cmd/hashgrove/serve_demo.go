@@ -27,7 +27,8 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 	if isThere(o.Path) {
 		return o, nil
 	}
-	c.note("first start: learning from 6,000 pictures of clothes, which takes less than a minute; they stay in %s", folder)
+	c.note("first start: training on 6,000 pictures of clothes, which takes less than a minute; "+
+		"pictures and model are kept in %s", folder)
 	for _, name := range fashion.Files {
 		if err := os.WriteFile(in(name), fashion.File(name), 0o666); err != nil {
 			return o, err

@@ -12,10 +12,10 @@ import (
 	"hashgrove/server"
 )
 
-// bindTraining adds the flags about what people upload to learn from.
+// bindTraining adds the flags for training on uploaded data.
 func (c *serveCommand) bindTraining(f *pflag.FlagSet) {
-	f.BoolVar(&c.noTrain, "no-train", false, "do not let people upload data and learn from them")
-	f.Int64Var(&c.tryLimit, "try-limit", 64<<20, "most `BYTES` of an upload to learn from")
+	f.BoolVar(&c.noTrain, "no-train", false, "do not let people upload data to train on")
+	f.Int64Var(&c.tryLimit, "try-limit", 64<<20, "maximum number of `BYTES` of an upload")
 	cli.Group(f, "Try your own")
 }
 

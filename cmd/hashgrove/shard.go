@@ -31,7 +31,8 @@ const shardMark = "{shard}"
 func (s *shardFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&s.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N; {shard} in the name of the "+
 		"output becomes 00003-of-00008")
-	f.BoolVar(&s.ifMissing, "if-missing", false, "leave an output alone that is whole and of the same model and shard")
+	f.BoolVar(&s.ifMissing, "if-missing", false,
+		"do nothing if the output exists, intact and of the same model and shard")
 	cli.Group(f, "Shards")
 }
 
@@ -96,7 +97,7 @@ func (a *app) there(path string, err error, force bool) (bool, error) {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, errOther) && force:
 		return false, nil
 	case errors.Is(err, hamming.ErrDamaged):
-		a.note("%s: is damaged and written again", path)
+		a.note("%s: damaged, so it is written again", path)
 		return false, nil
 	}
 	return err == nil, err
@@ -112,7 +113,7 @@ func checkCodes(ctx context.Context, path string, want hamming.Header, rows int)
 	defer f.Close()
 	r, err := hamming.NewReader(f)
 	if errors.Is(err, hamming.ErrKind) {
-		return 0, fault.New("not-codes", "%s: is no code file: %w", path, errOther)
+		return 0, fault.New("not-codes", "%s: not a code file: %w", path, errOther)
 	}
 	if err != nil {
 		return 0, err

@@ -1,13 +1,13 @@
-// Package atlas lays the distinct codes of an index out in the plane, so that codes at a small Hamming distance lie
-// close to each other: a map of the collection.
+// Package atlas draws a map of a collection: it lays the distinct codes of an index out in the plane so that codes at a
+// small Hamming distance are close to each other.
 //
 // Sources: the neighbour graph and its refinement follow UMAP (McInnes, Healy, Melville, "UMAP: Uniform Manifold
 // Approximation and Projection for Dimension Reduction", arXiv:1802.03426, 2018) with the kernel and the sampling of
 // LargeVis (Tang, Liu, Zhang, Mei, "Visualizing Large-scale and High-dimensional Data", WWW 2016). The start is
 // classical scaling (Torgerson, Psychometrika 1952).
 //
-// With codes c in {-1,+1}^bits, |c_i - c_j|² is four times the Hamming distance, so that the first two principal
-// components of the codes are the classical scaling of the distances. From there the positions y climb
+// With codes c in {-1,+1}^bits, |c_i - c_j|² is four times the Hamming distance, so the first two principal components
+// of the codes are the classical scaling of the distances. From there the positions y climb
 //
 //	sum over neighbours (i,j) of w_ij log q_ij + sum over others (i,l) of log(1 - q_il),   q_ij = 1/(1 + |y_i - y_j|²),
 //
@@ -18,8 +18,8 @@
 //	principal    two components                                       O(n bits²/64)
 //	refine       sampled gradient steps                               O(n k epochs)
 //
-// The result is a function of the codes alone: steps of one block of codes see the positions before it, and every code
-// draws from a random stream of its own, so that the number of threads does not matter.
+// The result depends on the codes alone, not on the number of threads: all codes of a block see the positions from
+// before the block, and every code has a random stream of its own.
 package atlas
 
 import (

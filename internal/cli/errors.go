@@ -1,5 +1,5 @@
-// Package cli is what a command line needs besides its verbs: flags in groups with older names, usage, suggestions,
-// plain messages, signals and progress.
+// Package cli has what a command line needs besides its verbs: groups of flags, usage, suggestions for typos, plain
+// messages, signals and progress.
 package cli
 
 import (

@@ -1,7 +1,7 @@
-// Package compare trains several methods on one data set, judges them side by side with floors and references, and
-// says in words what follows.
+// Package compare trains several methods on one data set, measures them side by side with floors and references, and
+// gives advice in words.
 //
-//	Read, Split   files -> Data: a base to learn from and to search in, new items to search in, and queries
+//	Read, Split   files -> Data: a base to train on and search, new items to search, and queries
 //	Run           Data, Options -> Result: a row for each method and code length, and advice in sentences
 //	Result.CSV, Markdown, Benchmark, Report: the same numbers in other forms
 //
@@ -11,8 +11,8 @@
 //		train        on the base                                       FastHash once, at the longest length: its
 //		                                                               bits are stage-wise, so prefixes are the rest
 //		encode       base and new items, and the queries on one core, timed
-//		judge        package eval, with ties counted fairly: new items first, then learned ones, then a mix
-//		again        without some classes, whose queries then search in all items
+//		measure      package eval, averaged over ties: new items first, then learned ones, then a mix
+//		again        without some classes, whose queries then search all items
 //		keep         the rows in the work folder
 //
 // A task that fails leaves its error in its row, and the others continue. Everything but seconds and microseconds is a

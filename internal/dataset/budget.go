@@ -8,7 +8,7 @@ import (
 
 // A file can claim anything, and a few bytes can stand for many: a compressed file for a thousand times its size, a
 // sparse row for millions of zeros. What a reader takes is therefore bounded by the bytes that are there;
-// docs/limits.md states it for every format.
+// docs/promises.md states it for every format.
 
 // heldBytes and heldFactor bound the memory of what is held of a file, such as labels, tags, ids, pairs and attributes:
 // so much, and so many times the bytes on disk. A plain text never needs more. Tests make do with less.

@@ -271,7 +271,7 @@ func checkEncoding(path string, head []byte) error {
 	}
 	for packing, beginning := range map[string]string{"xz": "\xfd7zXZ\x00", "bzip2": "BZh"} {
 		if magic(beginning)(s) {
-			return fault.New("unread-compression", "%s: is compressed with %s, which is not read: "+
+			return fault.New("unread-compression", "%s: is compressed with %s, which is not supported: "+
 				"decompress it, or pack it with gzip or zstd instead", path, packing)
 		}
 	}

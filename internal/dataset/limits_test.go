@@ -21,20 +21,15 @@ func TestDocsStateTheLimits(t *testing.T) {
 		return text
 	}
 	for file, lines := range map[string][][]string{ // what the rows of their tables must name
-		"../../docs/limits.md": {
+		"../../docs/promises.md": {
 			{"CSV", mib(maxLine), group(maxFields)},
 			{"fvecs", group(maxDim)},
 			{"labels", mib(heldBytes), fmt.Sprint(heldFactor, " ")},
 			{"LibSVM", group(madeValues), fmt.Sprint(madeFactor, " ")},
 			{"JSON", group(madeValues), fmt.Sprint(madeFactor, " ")},
 			{"gzip", fmt.Sprint(gzipFactor), "zstd", group(zstdFactor)},
+			{"code file", group(hamming.MaxBits)},
 			{"tar", mib(pictureBytes), fmt.Sprint(pictureFactor, " ")},
-		},
-		"../../SECURITY.md": {
-			{"fields", mib(maxLine), group(maxFields)},
-			{"dimensions", group(maxDim)},
-			{"bits", group(hamming.MaxBits)},
-			{"labels", mib(heldBytes), fmt.Sprint(heldFactor, " ")},
 		},
 	} {
 		b, err := os.ReadFile(file)

@@ -159,7 +159,8 @@ func (a *array) parseType() error {
 	}
 	sizes := map[byte][]int{'f': {2, 4, 8}, 'i': {1, 2, 4, 8}, 'u': {1, 2, 4, 8}, 'b': {1}}[a.kind]
 	if !slices.Contains(sizes, a.size) {
-		return fault.New("unread-type", "has the dtype %.40q, which is not read: save it with astype(np.float32)", a.descr)
+		return fault.New("unread-type",
+			"has the dtype %.40q, which is not supported: save it with astype(np.float32)", a.descr)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package dataset reads vectors and what is known about them (classes, tags, pairs, ids, attributes) from files. It
-// recognises the format, checks every value, and streams rows in bounded memory.
+// Package dataset reads vectors from files, with their classes, tags, pairs, ids and attributes. It recognises the
+// format, checks every value, and streams rows in bounded memory.
 //
 //	Open   files named by a Spec   -> Set, a source of rows
 package dataset

@@ -1,22 +1,22 @@
-// Package eval judges codes by the rankings that they produce: for every query, all base items ordered by distance.
+// Package eval measures codes by the rankings they produce: for every query, all base items ordered by distance.
 //
 //	Truth           which items are relevant to which queries, from classes, tags or pairs: TruthOf
 //	Retrieval       a ranking by Hamming distance       -> Report
-//	RankPart        a part of such a ranking, for a base in many places: Parts -> the same Report
-//	RetrievalMargins a ranking by the margins of the query: which bits it is sure of
+//	RankPart        part of such a ranking, for a base spread over machines: Parts -> the same Report
+//	RetrievalMargins a ranking by the margins of the query: how certain it is of each bit
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
 //	RetrievalInner  a ranking by the inner product, for probabilities of classes
 //	Unseen          Retrieval for queries of classes that training never saw
-//	Neighbours      the float neighbours of the queries, which rankings should find again: no labels are needed
+//	Neighbours      the queries' nearest vectors, which a ranking should find; needs no labels
 //
 // Codes put many items at the same distance, and the order among those is arbitrary. So every headline number is the
-// expectation over all orders of the ties, in closed form, with the worst and the best order beside it. The paper's own
-// convention (ties in base order, lists cut at 10,000, divided by the hits in the list) is reported separately, for
-// comparison with its tables. Doubts about a number are in Report.Warnings.
+// expectation over all orders of the ties, in closed form, with the worst and best case beside it. The paper's own
+// convention (ties in base order, lists cut at 10,000, divided by the hits in the list) is reported separately, to
+// compare with its tables. Doubts about a number are in Report.Warnings.
 //
-// A query without any relevant item has no recall and no average precision: it is left out of the MAPs over the
-// whole ranking and of every recall. It counts as 0 in every precision and in the paper's convention.
+// A query without relevant items has no recall and no average precision, so it is left out of those averages. It counts
+// as 0 in every precision and in the paper's convention.
 package eval
 
 import (

@@ -150,7 +150,7 @@ func (p *Parts) Report(ctx context.Context, o Options) (*Report, error) {
 	var all storedRanker
 	for _, part := range p.Queries {
 		if part.Bits != head.Bits || part.Cut != head.Cut || part.Base != head.Base {
-			return nil, fmt.Errorf("some queries ranked %d rows and others %d: parts of the base are missing or there twice",
+			return nil, fmt.Errorf("some queries ranked %d rows and others %d: parts of the base are missing or repeated",
 				head.Base, part.Base)
 		}
 		all = append(all, part.rankings...)

@@ -1,11 +1,10 @@
-// Package export writes codes and models in the forms of other programs.
+// Package export writes codes and models for other programs, and reads some of theirs.
 //
 //	WriteFAISS   codes -> an index file that FAISS reads; ReadFAISS reads one back
 //	WriteONNX    a model -> a graph from vectors to codes and margins, which ONNX runtimes run
 //	WriteSource  a model of trees -> one file of Go or C without dependencies
 //
-// What is written gives the bits of the model itself, for every vector: thresholds are the float32 values at which its
-// bins begin, not the middles of something.
+// Exported trees give the model's own bits for every vector: thresholds are the float32 values at which its bins begin.
 package export
 
 import (

@@ -238,7 +238,7 @@ func (f *xgbFile) setBases(b *booster) error {
 func logit(p float32) (margin float64, sure bool, err error) {
 	const least = 1e-6 // XGBoost cuts what is beyond, or refuses it, depending on the version
 	if !(p >= least && p <= 1-least) {
-		return 0, false, fmt.Errorf("%w: base_score %v is no probability from %v to %v", ErrBooster, p, least, 1-least)
+		return 0, false, fmt.Errorf("%w: base_score %v is not a probability from %v to %v", ErrBooster, p, least, 1-least)
 	}
 	odds := 1/p - 1
 	exact := -math.Log(float64(odds))

@@ -1,5 +1,5 @@
-// Package fashion holds the pictures of the demo inside the binary: 6,000 training and 1,000 query pictures of
-// Fashion-MNIST, 28 x 28 grey, in ten classes of equal size. NOTICE has their licence.
+// Package fashion embeds the demo's pictures in the binary: 6,000 training and 1,000 query pictures of Fashion-MNIST,
+// 28 x 28 grey, in ten classes of equal size. NOTICE has their licence.
 package fashion
 
 import (

@@ -5,9 +5,9 @@
 //	...
 //	if fault.Is(err, "duplicate-id") { ... }
 //
-// Codes are short words with hyphens that say what is wrong, not where: "empty-file", "no-such-column". Two places may
-// share one when a program would treat them alike. An error that callers outside the module should recognise is an
-// exported value or type instead.
+// Codes are short hyphenated words that say what is wrong, not where: "empty-file", "no-such-column". Two places may
+// share one if a program would treat them alike. Errors that callers outside the module should recognise are exported
+// values or types instead, most of them in package api.
 package fault
 
 import (

@@ -4,9 +4,9 @@
 //	GIST       energies of oriented filters in a grid of blocks (Oliva and Torralba, IJCV 2001)
 //	Codebook   patches against a learned dictionary, thresholded and pooled (Coates and Ng, ICML 2011)
 //
-// An extractor is a value with canonical bytes, so that a file can carry it and a fingerprint can cover it. Its
-// vectors are a function of the extractor and the picture, byte for byte: not of the other pictures, the number of
-// cores, or the kind of machine.
+// An extractor has canonical bytes, so that a file can carry it and a fingerprint can cover it. A picture's vector
+// depends on the extractor and the picture alone, byte for byte: not on other pictures, the number of cores, or the
+// processor.
 package feature
 
 import (

@@ -1,8 +1,8 @@
 // Package hamming holds packed binary codes and the distances between them.
 //
-// Bit 0 of a code is the most significant bit of its first byte: the order of numpy's packbits, PostgreSQL's
-// bit(n), Milvus and OpenSearch. In memory a code is a row of 64-bit words whose big-endian bytes are that
-// byte string; bits beyond the length are zero.
+// Bit 0 of a code is the most significant bit of its first byte, as in numpy's packbits, PostgreSQL's bit(n), Milvus
+// and OpenSearch. In memory a code is a row of 64-bit words whose big-endian bytes are that byte string; bits beyond
+// the length are zero.
 package hamming
 
 import (
@@ -184,7 +184,7 @@ func (f Fingerprint) Full() string { return hex.EncodeToString(f[:]) }
 func ParseFingerprint(text string) (f Fingerprint, err error) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != len(f) {
-		return f, fmt.Errorf("%q is no fingerprint of a model, which has %d hexadecimal digits", text, 2*len(f))
+		return f, fmt.Errorf("%q is not the fingerprint of a model, which has %d hexadecimal digits", text, 2*len(f))
 	}
 	return Fingerprint(b), nil
 }
@@ -194,6 +194,6 @@ func (f Fingerprint) Accept(codes Fingerprint) error {
 	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {
 		return nil
 	}
-	return fault.New("other-model", "codes of model %v do not belong into the index of model %v: "+
+	return fault.New("other-model", "codes of model %v do not belong in the index of model %v: "+
 		"encode with that model, or build another index", codes, f)
 }

@@ -219,7 +219,7 @@ func (p *part) each(ctx context.Context, take func(c Codes, ids []string) error)
 	}
 }
 
-// checkIDs reports an id that is there twice.
+// checkIDs reports an id that appears twice.
 func (m *merger) checkIDs(ctx context.Context) error {
 	doubtful, err := m.ids.doubtful()
 	if err != nil || len(doubtful) == 0 {
@@ -241,7 +241,7 @@ func (m *merger) checkIDs(ctx context.Context) error {
 			for _, id := range ids {
 				if wanted[row] {
 					if was, twice := seen[id]; twice {
-						return fault.New("duplicate-id", "the id %q is there twice: code %d of %s and code %d of %s",
+						return fault.New("duplicate-id", "the id %q appears twice: code %d of %s and code %d of %s",
 							id, was.row+1, was.path, at+1, p.path)
 					}
 					seen[id] = place{p.path, at}

@@ -3,8 +3,8 @@
 // An Index is a list of segments that never change; each holds items in the order of their ids, every distinct code
 // once (segment.go). Adding makes a new segment and merges small ones; deleting marks items as gone. A Snapshot is
 // the list at one moment: searches run on it without locks, and later changes of the index do not affect it.
-// A search scans the codes, or looks into the tables of multi-index hashing, or goes through the few items that a
-// filter matches (plan.go); the answer is the same, ordered by distance and then by id.
+// A search scans the codes, or looks into the tables of multi-index hashing, or goes through the few items that match
+// a filter (plan.go). The answer is always the same, ordered by distance and then by id.
 package index
 
 import (

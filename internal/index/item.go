@@ -199,7 +199,7 @@ func (b *Batch) Item(i int) Item {
 	return it
 }
 
-// Order returns the rows in ascending order of their ids. Of an id that is there twice the last row counts when items
+// Order returns the rows in ascending order of their ids. Of an id that appears twice the last row counts when items
 // are replaced; otherwise it is an error.
 func (b *Batch) Order(replace bool) ([]int, error) {
 	rows := make([]int, len(b.IDs))

@@ -18,7 +18,7 @@ const allItems = 1 << 16
 
 // RerankItems is the number of items that a reranking looks at, of n that match, unless Options.Shortlist says
 // otherwise: all up to 65,536, and of more the nearer two thirds. Learned codes tell classes apart, not neighbours
-// within a class, so a shorter list misses many of the nearest vectors (docs/results/rerank.md).
+// within a class, so a shorter list misses many of the nearest vectors (x/bench/results/rerank.md).
 func RerankItems(n int) int { return max(min(n, allItems), n-n/3) }
 
 // Shortlist is the items that are nearest to each of some queries by their codes, by whole distances: it holds no list

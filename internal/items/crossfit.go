@@ -70,7 +70,7 @@ func ReadCrossFit(path string, m *model.Model) (*CrossFit, error) {
 	for i, id := range t.IDs {
 		b, err := hex.DecodeString(id)
 		if err != nil || len(b) != len(vectors.RowHash{}) {
-			return nil, fmt.Errorf("%s: the id %q is no hash of a row: these are codes of items, not cross-fitted ones",
+			return nil, fmt.Errorf("%s: the id %q is not the hash of a row: these are codes of items, not cross-fitted ones",
 				path, id)
 		}
 		c.place[vectors.RowHash(b)] = i

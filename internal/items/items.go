@@ -1,4 +1,5 @@
-// Package items reads what goes into an index and what is searched for in it: rows that a model encodes, or code files.
+// Package items reads the items that go into an index and the queries that search it: rows for a model to encode, or
+// code files.
 package items
 
 import (

@@ -1,5 +1,5 @@
-// Package model holds the result of training: hash functions that turn vectors into codes, and their file. It does not
-// link any trainer, so programs that only encode do not either.
+// Package model holds the result of training: hash functions that turn vectors into codes, and their file. It links no
+// training code, so programs that only encode do not either.
 package model
 
 import (

@@ -38,7 +38,7 @@ func largeModels(rng *rand.Rand) map[string]Encoder {
 	return all
 }
 
-// TestEveryKindStaysWithinItsBudget reads and uses a large model of every kind: what docs/limits.md says of all.
+// TestEveryKindStaysWithinItsBudget reads and uses a large model of every kind: what docs/promises.md says of all.
 func TestEveryKindStaysWithinItsBudget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 17))
 	for name, e := range largeModels(rng) {

@@ -1,8 +1,8 @@
-// Package par is the only worker pool of the project: a loop whose turns run on several cores, and a team of workers
-// for many short loops in a row.
+// Package par runs loops on several cores: For for one long loop, Team for many short loops in a row. It is the only
+// worker pool of the project.
 //
-// Turns must write to disjoint places, so that the result does not depend on the number of cores or on
-// which worker takes which turn. Sums over turns are taken afterwards, in the order of the turns.
+// Iterations must write to disjoint places, so that the result does not depend on the number of cores or on which
+// worker runs which iteration. Sums are taken afterwards, in the order of the iterations.
 package par
 
 import (

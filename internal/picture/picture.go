@@ -3,7 +3,7 @@
 //
 //	Picture        pixels and their size
 //	Shape          the layout of rows that are pictures
-//	Preparation    everything that decides how a picture becomes a row: size, fit, grey, layout
+//	Preparation    how a picture becomes a row: size, fit, grey, layout
 //	Source, Chunk  pictures in order, any number of times, in bounded memory
 //
 // Package gallery decodes the files.

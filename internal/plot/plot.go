@@ -4,9 +4,8 @@
 //	Bars     one horizontal bar for each name, with bounds
 //	Figure   either of them, for a page (Inline) or as a file (WriteSVG)
 //
-// Series differ in colour, dash and marker at once, so that they can be told apart in print and by colour-blind
-// readers. Every figure carries its title and a description in words for screen readers. The layout measures text in
-// one fixed font, and the same figure gives the same bytes everywhere.
+// Series differ in colour, dash and marker, so that they can be told apart in print and by colour-blind readers. Every
+// figure has a title and a description for screen readers. The same figure gives the same bytes everywhere.
 package plot
 
 import (

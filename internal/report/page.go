@@ -1,12 +1,11 @@
-// Package report turns the evaluation of several hashing methods into one page for people to read: a single HTML
-// file with tables and plots, without scripts or links to the network, which opens from disk and prints well.
+// Package report turns an evaluation of several hashing methods into a single HTML file with tables and plots. It has
+// no scripts and loads nothing from the network, so it opens from disk and prints well.
 //
 //	Data       the content of the page, filled in by the caller
 //	Write      Data -> HTML
 //	WriteFile  Data -> HTML file
 //
-// The same data always give the same bytes. Sections that Data has nothing for are left out: without pictures, classes
-// or objectives the page is shorter.
+// The same data always give the same bytes. Sections without data are left out.
 package report
 
 import (

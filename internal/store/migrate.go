@@ -95,7 +95,7 @@ func (s *Store) encode(
 				continue
 			}
 			if seen[at] {
-				return fault.New("duplicate-id", "vector %d: the id %q is there twice: keep one of them", first+r, shortened(id))
+				return fault.New("duplicate-id", "vector %d: the id %q appears twice: keep one of them", first+r, shortened(id))
 			}
 			seen[at] = true
 			done++

@@ -122,7 +122,7 @@ func readMetas(r io.ReaderAt) (all []meta, err error) {
 			continue
 		}
 		if le.Uint32(b[8:]) != pageSize {
-			return nil, fault.New("foreign-database", "%w: a bbolt database with pages of %d bytes is no hashgrove index",
+			return nil, fault.New("foreign-database", "%w: a bbolt database with pages of %d bytes is not a hashgrove index",
 				hamming.ErrKind, le.Uint32(b[8:]))
 		}
 		all = append(all, meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false})

@@ -1,10 +1,9 @@
-// Package store keeps an index on disk: one file, in which acknowledged writes survive a kill and a power cut.
+// Package store keeps an index in a file, in which acknowledged writes survive a kill and a power cut.
 //
-// The file is a bbolt database; the items lie in it in the order of their ids, many to a block (block.go), every value
-// under a checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in
-// memory, which answers all searches. A write goes to disk first, in one transaction, and to memory when the disk has
-// it. A program that does one thing and ends leaves the items on disk instead, and reads what it needs
-// (selection.go). docs/formats.md draws the file.
+// The file is a bbolt database with the items in the order of their ids, many to a block (block.go), every value under
+// a checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in memory,
+// which answers all searches. A write goes to disk first, in one transaction, then to memory. A program that does one
+// thing and ends leaves the items on disk and reads only what it needs (selection.go). docs/formats.md draws the file.
 package store
 
 import (

@@ -1,5 +1,5 @@
-// Package supervision describes which rows are similar, by classes, tags or explicit pairs, and joins rows and their
-// supervision into data to learn from. Step 1 takes its affinity from it, and package eval its ground truth.
+// Package supervision says which rows are similar, by classes, tags or explicit pairs, and joins rows and their
+// supervision into training data. Step 1 takes its affinity from it, and package eval its ground truth.
 //
 //	Labels, Tags    one class, or a set of tags, per row
 //	Supervision     classes, tags or pairs     -> Affinity

@@ -1,10 +1,10 @@
-// Package trial is what comparisons and the paper's tables have in common: a method is trained, its codes are judged,
-// and the outcome is kept in a file.
+// Package trial trains a method, measures its codes and keeps the outcome in a file. Comparisons and the paper's tables
+// share it.
 //
 //	Train            a method on data -> Training: the model and the time to each code length
-//	Bench            base and queries: encodes both and judges the codes
+//	Bench            base and queries: encodes both and measures the codes
 //	Key, Load, Save  values in files that are named after the digest of their inputs
-//	Protect          a panic of one method -> an error, which costs only its own row
+//	Protect          a panic of one method -> an error in its own row
 package trial
 
 import (

@@ -1,11 +1,11 @@
 // Package vectors holds rows of float32 values and their quantised form, which all other packages build on.
 //
-//	Matrix, Table       rows in memory, alone or with what is known about them
+//	Matrix, Table       rows in memory, alone or with their labels, tags and ids
 //	Source, Chunk       rows in order, any number of times, in bounded memory
-//	Kept                rows that are made once and read from memory or disk after that
-//	Ranges, Quantizer   256 bins per column: linear, or at quantiles where a few far values would fill them
+//	Kept                rows that are computed once, then read from memory or disk
+//	Ranges, Quantizer   256 bins per column: linear, or at quantiles if outliers would waste them
 //	Columns             quantised rows, one byte per value, column by column
-//	RowHash             what tells a row from others by its values
+//	RowHash             identifies a row by its values
 package vectors
 
 import (

@@ -1,6 +1,6 @@
-// Package workshop lets people try codes on data of their own: they upload a table, an npy file or a zip of pictures,
-// choose the column of the labels, and get codes trained, compared with sign codes and float search, and an index of
-// their items to search in.
+// Package workshop lets people try codes on their own data: they upload a table, an npy file or a zip of pictures,
+// choose the label column, and get a trained model, a comparison with sign codes and float search, and an index to
+// search.
 //
 //	POST   /v1/try?name=shop.csv        upload.go    the file, checked and looked at        -> Job, "uploaded"
 //	POST   /v1/try/{job}/labels         upload.go    the labels of an npy file
@@ -10,9 +10,8 @@
 //	DELETE /v1/try/{job}                             the file and its collection go
 //	GET    /v1/try/samples/{name}       sample.go    files to try
 //
-// A Workshop is an http.Handler. It keeps a few jobs in a folder of its own; what does not fit any more makes room for
-// what is new, and Close removes everything. It knows nothing of the server behind it but two functions, which serve a
-// finished index and stop serving it.
+// A Workshop is an http.Handler. It keeps the newest few jobs in a folder of its own, which Close removes. All it
+// knows of the server are two functions: one serves a finished index, the other stops serving it.
 package workshop
 
 import (

@@ -1,5 +1,5 @@
 #!/bin/sh
-# All methods on every data set at hand, judged by new and by learned items: docs/results/datasets.md.
+# All methods on every data set at hand, judged by new and by learned items: x/bench/results/datasets.md.
 #
 #   x/bench/datasets.sh FOLDER [NAME...]     about an hour on two cores; NAME is a section, such as wine
 #   METHODS=fasthash,ksh x/bench/datasets.sh FOLDER     only these methods

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Push rates of docs/engines.md: 100,000 items with codes of 64 bits, a label, two tags and a price, into a new table of
+# Push rates of docs/results/search.md: 100,000 items with codes of 64 bits, a label, two tags and a price, into a new table of
 # each engine that is named by its URL, with the defaults of push. Passwords come from the environment. With CHECK=1 the
 # answers are compared with those of the index.
 #

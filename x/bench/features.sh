@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How fast features are made, beside their peers, in one run: what docs/results/features.md shows. Needs CIFAR-10 (binary
+# How fast features are made, beside their peers, in one run: what docs/results/speed.md shows. Needs CIFAR-10 (binary
 # version) in the folder CIFAR10, Debian's python3-scipy with libopenblas0 (installed when absent), and a quiet machine.
 #
 #	x/bench/features.sh [gemm|gist|codebook]...      default: all

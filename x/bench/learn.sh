@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what docs/results/learn.md shows. Needs Debian's dataset-fashion-mnist (installed when absent) and about
+# Measures what docs/results/speed.md shows. Needs Debian's dataset-fashion-mnist (installed when absent) and about
 # 10 GB of disk in the scratch folder for the large synthetic matrix.
 #
 #	x/bench/learn.sh [fashion|bytes|step1|memory]...      default: all
@@ -50,7 +50,7 @@ for part in $parts; do
 		go test ./internal/fasthash/inference -run '^$' -bench Step1/rows=2000 -benchtime 1x
 		;;
 	memory)
-		go run -C bench ./synthetic 100417 11200 397 "$scratch/sun.npy" "$scratch/sun.txt"
+		go run -C x/bench ./synthetic 100417 11200 397 "$scratch/sun.npy" "$scratch/sun.txt"
 		"$hashgrove" train --validation 0 "$scratch/sun.npy" --labels "$scratch/sun.txt" --bits 3 --depth 6 --force -o "$scratch/sun.hgm" --restart --json --quiet >"$scratch/sun.json"
 		summary "$scratch/sun.json"
 		rm -f "$scratch/sun.npy"

@@ -12,7 +12,7 @@ here=$PWD
 cd "$(dirname "$0")/../.."
 bench=$(mktemp)
 trap 'rm -f "$bench"' EXIT
-go build -C bench -o "$bench" ./margin-search
+go build -C x/bench -o "$bench" ./margin-search
 batch=${HASHGROVE_BATCH:-1000}
 if [ "${1-}" = model ]; then
 	cd "$here"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Figures of docs/scale.md: random codes of 64 bits in a file of FAISS, an index of them, and searches for the 10 nearest
+# Figures of docs/results/search.md: random codes of 64 bits in a file of FAISS, an index of them, and searches for the 10 nearest
 # of 1, 100 and 10,000 codes. Random codes are the worst case: none are equal and none are near.
 #
 #	x/bench/scale.sh FOLDER NUMBER...

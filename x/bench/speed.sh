@@ -27,7 +27,7 @@ parts=${*:-gist codebook train encode stream step1 rows bits limits}
 fashion=/usr/share/datasets/fashion-mnist
 mkdir -p "$scratch"
 make --silent build
-go build -C bench -o "$scratch/boosted-bit" ./boosted-bit
+go build -C x/bench -o "$scratch/boosted-bit" ./boosted-bit
 "$python" -c 'import xgboost' 2>/dev/null || { apt-get update -qq && apt-get install -y -qq python3-xgboost; } >&2
 
 # vectors KIND: the training pictures of CIFAR-10, as bytes
@@ -77,7 +77,7 @@ for part in $parts; do
 		learn gist "$scratch/gist.npy" "$scratch/gist.labels.txt"
 		;;
 	encode)
-		go build -C bench -o "$scratch/encoded-rows" ./encoded-rows
+		go build -C x/bench -o "$scratch/encoded-rows" ./encoded-rows
 		for name in gist-paper gist codebook-paper; do
 			kind=${name%-paper}
 			vectors $kind
@@ -103,7 +103,7 @@ for part in $parts; do
 		go test ./internal/fasthash/inference -run '^$' -bench Step1 -benchtime 1x | grep plain
 		;;
 	rows)
-		go build -C bench -o "$scratch/synthetic" ./synthetic
+		go build -C x/bench -o "$scratch/synthetic" ./synthetic
 		for rows in 10000 50000 100000 200000; do
 			"$scratch/synthetic" $rows 320 10 "$scratch/rows.npy" "$scratch/rows.txt"
 			learn "rows-$rows" "$scratch/rows.npy" "$scratch/rows.txt" --bits 8 --effort paper

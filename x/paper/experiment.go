@@ -1,8 +1,8 @@
 // Package paper reproduces the tables and figures of the FastHash paper. Each experiment is a small file that lists
-// what to run and what the paper reports; its result is docs/results/NAME.md, with date, machine and command.
+// what to run and what the paper reports; its result is x/paper/results/NAME.md, with date, machine and command.
 //
 // Every stage (features, model, row of the table) is kept in the cache under the digest of its inputs, so an
-// interrupted experiment resumes where it stopped, and a changed one repeats only the stages that the change affects.
+// interrupted experiment resumes where it stopped, and a changed one repeats only the stages that it affects.
 package paper
 
 import (

@@ -92,7 +92,7 @@ func (p *processor) parseJSON(it *item, row []float32, value []byte) ([]float32,
 			return row, err
 		}
 		if seen[name] {
-			return row, fault.New("duplicate-field", "the field %q is there twice", name)
+			return row, fault.New("duplicate-field", "the field %q appears twice", name)
 		}
 		seen[name] = true
 		switch name {

@@ -1,8 +1,8 @@
 // Package dictionary learns the codebooks that package feature uses.
 //
 // A codebook is a dictionary D of words (unit vectors) found by OMP-1, that is gain-shape vector quantisation, on
-// whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step in the
-// place of the singular value decomposition.
+// whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step instead of
+// the singular value decomposition.
 //
 //	D = random directions
 //	repeat 50 times

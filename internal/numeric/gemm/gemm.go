@@ -4,9 +4,8 @@
 //
 //	c_ij = fma(a_ik, b_kj, c_ij)   for k = 0, 1, 2, ...
 //
-// Nothing else is promised, and nothing else happens: blocks, threads and kernels change the speed and no bit of the
-// result, on any machine. Where the machine has no such instruction, Go computes the same value slowly (fma.go,
-// kernel.go).
+// Blocks, threads and kernels change the speed but not a bit of the result, on any machine. On machines without such an
+// instruction, Go computes the same value slowly (fma.go, kernel.go).
 //
 // The blocking is the one of Goto and van de Geijn (ACM TOMS 2008):
 //

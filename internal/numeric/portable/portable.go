@@ -1,8 +1,9 @@
-// Package portable is elementary functions that give the same bits on every machine. Those of package math do not: some
-// are in assembly, and the compiler fuses products with sums where it can. Here each product is rounded on its own, and
-// only square roots are left to the machine. All are series, good to a few units in the last place of float64.
+// Package portable has elementary functions that give the same bits on every machine. Those of package math do not:
+// some are in assembly, and the compiler fuses products with sums where it can. Here each product is rounded on its
+// own, and only square roots are left to the machine. All are series, accurate to a few units in the last place of
+// float64.
 //
-// Models and features are saved, so their bits stay what they were: hence two logarithms and two exponentials.
+// There are two logarithms and two exponentials because saved models and features must keep their bits.
 package portable
 
 import "math"

@@ -1,6 +1,6 @@
-// Package solve is what several methods solve on the way from labelled rows to an encoder.
+// Package solve has the steps that several methods share on the way from labelled rows to an encoder.
 //
-//	DrawLabelled, Targets                the rows that a supervised method learns from, and what they are
+//	DrawLabelled, Targets                the rows that a supervised method learns from, and their classes
 //	ReadRows, SampleRows, ReadThrough    rows of a source in memory
 //	Standardise, UnitColumns             means and variances
 //	GaussianKernel, Features             similarities with anchors, and products with them

@@ -115,7 +115,7 @@ func tarError(path string, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.New("cut-off", "%s: the archive is cut off", path)
 	case errors.Is(err, tar.ErrHeader):
-		return fault.New("damaged", "%s: is damaged, or no tar archive", path)
+		return fault.New("damaged", "%s: is damaged, or not a tar archive", path)
 	case strings.HasPrefix(err.Error(), path): // a decompressor's, which names the file
 		return err
 	}

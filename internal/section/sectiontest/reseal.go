@@ -1,4 +1,4 @@
-// Package sectiontest helps tests to reach behind the checksums of a file.
+// Package sectiontest lets tests change a file and fix its checksums.
 package sectiontest
 
 import (

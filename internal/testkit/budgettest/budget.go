@@ -1,5 +1,5 @@
-// Package budgettest holds what tests run to a budget of memory and time. A reader of a hostile file that gives the
-// right error after it took ten gigabytes, or an hour, has failed all the same.
+// Package budgettest holds code to a budget of memory and time. A reader that rejects a hostile file only after it took
+// ten gigabytes, or an hour, has failed all the same.
 package budgettest
 
 import (

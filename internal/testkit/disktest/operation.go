@@ -1,11 +1,11 @@
-// Package disktest is a disk that fails and forgets, for tests of programs that write files.
+// Package disktest simulates failing disks and power cuts, for tests of programs that write files.
 //
-// Follow runs a program and records every operation on files below one folder, as strace does; it can let one of them
-// fail. A Twin is a file system in memory that is strict: what was not synced, data and names alike, may be lost. It
-// replays the record and tells what a power cut after any operation may leave.
+// Follow runs a program and records every operation on files below one folder, as strace does; it can make operations
+// fail. A Twin is a strict file system in memory: anything that was not synced, data and names alike, may be lost. It
+// replays the record and lists what a power cut after any operation could leave behind.
 //
-// The index maps its file and writes through a library that wants a real one, so that no file system in Go can stand
-// below it. Watching the real program has a second advantage: nothing can be forgotten between the code and the disk.
+// The index maps its file and uses a library that needs a real one, so no file system written in Go could take its
+// place. Watching the real program also means that nothing between the code and the disk is missed.
 package disktest
 
 import (

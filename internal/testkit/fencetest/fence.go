@@ -1,5 +1,5 @@
-// Package fencetest holds memory for tests of kernels. A kernel in assembly reads and writes through pointers, and what
-// lies behind a slice usually belongs to the program too: one step too far goes unseen. Here it ends the test.
+// Package fencetest allocates memory for tests of kernels. Assembly reads and writes through pointers, and the memory
+// behind a slice usually belongs to the program too, so one step too far goes unnoticed. Here it ends the test.
 package fencetest
 
 import (

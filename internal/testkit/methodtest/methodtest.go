@@ -1,4 +1,4 @@
-// Package methodtest draws rows to test methods and solvers with.
+// Package methodtest makes random rows for tests of methods and solvers.
 package methodtest
 
 import (

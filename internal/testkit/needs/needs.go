@@ -1,6 +1,6 @@
-// Package needs ends tests on machines that lack what they need. Such a test is skipped, and fails instead where the
-// variable HASHGROVE_REQUIRED lists the thing: names with commas between them, "all" for all things, and a name with a
-// minus sign before it for one that "all" leaves out. CI requires all but those whose reason is in the table below.
+// Package needs skips tests on machines that lack what they need. Such a test fails instead if the variable
+// HASHGROVE_REQUIRED lists the thing: a comma-separated list of names, "all", or a name with a minus sign for one that
+// "all" leaves out. CI requires all but those with a reason in the table below.
 package needs
 
 import (

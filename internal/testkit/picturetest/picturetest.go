@@ -1,4 +1,4 @@
-// Package picturetest makes pictures for tests, and has the definition of how pictures are prepared as slow functions.
+// Package picturetest makes pictures for tests, and defines how pictures are prepared in slow functions.
 package picturetest
 
 import (

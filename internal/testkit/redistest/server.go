@@ -1,5 +1,5 @@
 // Package redistest starts a Redis 8 server for tests, in a temporary folder and on a Unix socket. install.sh fetches
-// one where the machine has none.
+// one if the machine has none.
 package redistest
 
 import (

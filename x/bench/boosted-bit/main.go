@@ -2,7 +2,7 @@
 // includes neither reading nor quantising. The bit is +1 for the first five classes in alphabetical order. Its peers
 // are xgboost_peer.py and lightgbm_peer.py.
 //
-//	go run -C bench ./boosted-bit vectors.npy labels.txt CANDIDATES [THREADS [BOOST]]
+//	go run -C x/bench ./boosted-bit vectors.npy labels.txt CANDIDATES [THREADS [BOOST]]
 //
 // CANDIDATES is the number of columns drawn per node; -1 means all columns. BOOST is adaboost or logistic, which has
 // the loss and the rate of the peers.

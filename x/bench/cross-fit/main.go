@@ -1,8 +1,8 @@
 // Cross-fit measures what cross-fitted codes do for an index that holds learned and new items: a model of the first
 // half of the demo's training pictures, the second half as new items, and the demo's queries.
 //
-//	hashgrove demo --save shop
-//	go run -C bench ./cross-fit ../shop [FOLDS...]
+//	hashgrove demo -o shop
+//	go run -C x/bench ./cross-fit ../../shop [FOLDS...]
 package main
 
 import (

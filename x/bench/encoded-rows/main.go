@@ -1,7 +1,7 @@
 // Encoded-rows encodes vectors from memory a number of times and prints the least time per row, quantising included,
 // that of all processors, and the median time of encoding a single row. Its peer is xgboost_predict.py.
 //
-//	go run -C bench ./encoded-rows model.hgm vectors.npy [THREADS [TURNS]]
+//	go run -C x/bench ./encoded-rows model.hgm vectors.npy [THREADS [TURNS]]
 package main
 
 import (

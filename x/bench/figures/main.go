@@ -1,9 +1,9 @@
-// Figures draws the picture of the README: a query, its ten nearest codes, and the codes themselves.
+// Figures draws the picture in docs/search.md: a query, its ten nearest codes, and the codes themselves.
 //
-//	hashgrove demo --save shop
-//	go run -C bench ./figures ../shop 379 > docs/images/search.svg
+//	hashgrove demo -o shop
+//	go run -C x/bench ./figures ../../shop 379 > docs/images/search.svg
 //
-// It learns from the first half of the demo's training pictures and searches in the second half, new to the model.
+// It trains on the first half of the demo's training pictures and searches the second half, new to the model.
 // How often the ten nearest are right, over all queries, goes to standard error.
 package main
 

@@ -1,8 +1,8 @@
 // Margin-search measures a ranking by margins beside one by Hamming distance: exact searches for the k nearest of many
 // codes, random ones or those of a model, in turns. Its peer is faiss_margins.py.
 //
-//	go run -C bench ./margin-search -bits 64 -codes 1000000
-//	go run -C bench ./margin-search -model m.hgm -base items.npy -new queries.npy
+//	go run -C x/bench ./margin-search -bits 64 -codes 1000000
+//	go run -C x/bench ./margin-search -model m.hgm -base items.npy -new queries.npy
 //
 // A model's codes are those of the base, again and again with every bit flipped once in 16 times, up to the number of
 // codes, and the queries are the new vectors with their own margins. The margins of random codes are normal.

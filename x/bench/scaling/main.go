@@ -2,7 +2,7 @@
 // linear speed-up, and whether models, codes and answers are the same. The data are made on the spot, so that the
 // program needs nothing beside itself.
 //
-//	go run -C bench ./scaling [-part NAME] [-rows 50000] [-bits 4] [-turns 2]
+//	go run -C x/bench ./scaling [-part NAME] [-rows 50000] [-bits 4] [-turns 2]
 package main
 
 import (

@@ -3,7 +3,7 @@
 // plain HTTP server in Python, through the same generator; the processor time of a search beyond the search itself;
 // memory; idle connections; and writes. It prints a table.
 //
-//	go build -o /tmp/hashgrove ./cmd/hashgrove && go run -C bench ./serve -program /tmp/hashgrove
+//	go build -o /tmp/hashgrove ./cmd/hashgrove && go run -C x/bench ./serve -program /tmp/hashgrove
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Synthetic writes labelled vectors of any size, to measure the time and memory of training where no real data are at
 // hand. Each class raises a tenth of the columns a little; the rest is noise.
 //
-//	go run -C bench ./synthetic ROWS COLUMNS CLASSES vectors.npy labels.txt [uint8]
+//	go run -C x/bench ./synthetic ROWS COLUMNS CLASSES vectors.npy labels.txt [uint8]
 //
 // Values are float32, or bytes.
 package main

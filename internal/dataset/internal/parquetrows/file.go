@@ -1,6 +1,6 @@
-// Package parquetrows reads columns of a Parquet file row by row in bounded memory. It is the only package that
-// knows the Parquet library, and it trusts neither it nor the file: the sizes that footer and page headers claim
-// are checked before the library sees them (claims.go), and its panics become errors.
+// Package parquetrows reads columns of a Parquet file row by row in bounded memory. It is the only package that uses
+// the Parquet library, and trusts neither the library nor the file: sizes in footers and page headers are checked
+// before the library sees them (claims.go), and its panics become errors.
 package parquetrows
 
 import (
@@ -136,7 +136,7 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
 		// The library's decoder gives zeros for some pages and never ends on others (v0.32.0).
 		return 0, fault.New("unread-compression",
-			"it is compressed with LZ4, which is not read: write it with zstd or snappy")
+			"it is compressed with LZ4, which is not supported: write it with zstd or snappy")
 	}
 	at := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {

@@ -1,5 +1,5 @@
-// Required prints the value of HASHGROVE_REQUIRED for CI, where setup.sh has listed what could not be installed; or a
-// message about something that is missing, and fails where the variable names it:
+// Required prints the value of HASHGROVE_REQUIRED for CI, less what setup.sh could not install. With a thing and a
+// message it prints the message, and fails if the variable names the thing:
 //
 //	go run ./internal/testkit/needs/required
 //	go run ./internal/testkit/needs/required THING MESSAGE
