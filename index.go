@@ -17,7 +17,7 @@ import (
 )
 
 // Index finds the items whose codes are nearest, exactly. It is an api.Searcher, and safe for concurrent use: searches
-// see the items as they were when they began. Its errors can be told apart with errors.Is and the errors of package api.
+// see the items as they were when they began. Its errors can be told apart with errors.Is and those of package api.
 type Index struct {
 	model   *model.Model // nil when the file holds none
 	items   itemStore

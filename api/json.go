@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// AppendJSON appends the answer as package json would write it. Answers are most of what a service writes, and this takes
-// a fraction of the time.
+// AppendJSON appends the answer as package json would write it. Answers are most of what a service writes, and this
+// takes a fraction of the time.
 func (a *Answer) AppendJSON(b []byte) (_ []byte, err error) {
 	b = append(b, '{')
 	if a.Collection != "" {

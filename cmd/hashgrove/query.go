@@ -17,7 +17,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// queryReader reads what the command line asks for: items of the index, codes in hexadecimal digits, code files, or data.
+// queryReader reads what the command line asks for: items of the index, codes in hexadecimal digits, code files or
+// data.
 type queryReader struct {
 	*app
 	data       dataFlags

@@ -150,7 +150,6 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 func TestDocsNameRealFlags(t *testing.T) {
 	known := map[string]bool{
 		"help": true, "pipe": true, // of redis-cli
-		"server": true, // of search, which is about to get it
 	}
 	for _, name := range []string{ // of hashgrove-beam and the runners of Beam
 		"shards", "runner", "endpoint", "environment_type", "environment_config", "project", "region", "staging_location",

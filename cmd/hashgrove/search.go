@@ -89,9 +89,9 @@ by --id. It is made an index anew for every search; "hashgrove pull" does so onc
 
 The index is opened for reading only: several searches may run at once, but not while a command writes.
 
---server URL searches a collection of a running service instead ("hashgrove serve"): INDEX is then its name, and queries
-are ids, codes, vectors or picture files. The answer is the same. The token comes from --token-file, or from HASHGROVE_TOKEN
-in the environment.`,
+--server URL searches a collection of a running service instead ("hashgrove serve"): INDEX is then its name, and
+queries are ids, codes, vectors or picture files. The answer is the same. The token comes from --token-file, or from
+HASHGROVE_TOKEN in the environment.`,
 		Example: `  hashgrove search items.hgi new.csv --row 0 -k 5
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
   hashgrove search items.hgi --code ffff --json
@@ -212,7 +212,8 @@ func (c *searchCommand) check(args []string) error {
 	case c.server == "" && c.tokenFile != "":
 		return cli.Usage("missing-flag", "--token-file is for --server URL")
 	case c.server != "" && len(c.rerank) > 0:
-		return cli.Usage("conflicting-flags", "--rerank names files, and a service has vectors of its own: give --rerank-by alone")
+		return cli.Usage("conflicting-flags",
+			"--rerank names files, and a service has vectors of its own: give --rerank-by alone")
 	}
 	return nil
 }

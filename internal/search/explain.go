@@ -144,8 +144,8 @@ func addMargins(ctx context.Context, w *api.Why, m *model.Model, query, hit []fl
 	return nil
 }
 
-// addReasons adds the columns that decided the bits. There are none for models without thresholds or weights of columns,
-// and where values are missing.
+// addReasons adds the columns that decided the bits. There are none for models without thresholds or weights of
+// columns, and where values are missing.
 func addReasons(w *api.Why, m *model.Model, query, hit []float32) error {
 	b, row, ok := model.Behind(m.Encoder)
 	if !ok || slices.ContainsFunc(query, isNaN) || slices.ContainsFunc(hit, isNaN) {

@@ -36,15 +36,15 @@ func (x *Items) rerank(
 	ctx context.Context, q *queries, k int, o *api.Options, io index.Options,
 ) ([]index.Result, error) {
 	if x.Vectors == nil {
-		return nil, api.Errorf(api.ErrUnsupported, "the vectors of the items are not known here, so nothing can be reranked by them")
+		return nil, api.Errorf(api.ErrUnsupported, "the vectors of the items are not known here, so they cannot be reranked")
 	}
 	m, err := x.matrix(q, "rerank", "a reranking needs the vectors of the queries, and this one has none")
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(m.Data, isNaN) {
-		return nil, invalid("queries", "a query has missing values, and distances of vectors need every value: compare codes "+
-			"alone, or fill the values in")
+		return nil, invalid("queries", "a query has missing values, and distances of vectors need every value: compare "+
+			"codes alone, or fill the values in")
 	}
 	c := cut{k: k, radius: math.MaxInt, options: io}
 	if c.k == 0 {
@@ -72,7 +72,8 @@ type unknown struct {
 
 // doubt says that items have no vectors, for the query that has the most of them.
 func (u unknown) doubt() string {
-	return fmt.Sprintf("%d of %d items that were compared have no vector, for instance %q, and come last", u.items, u.of, u.first)
+	return fmt.Sprintf("%d of %d items that were compared have no vector, for instance %q, and come last",
+		u.items, u.of, u.first)
 }
 
 // noteUnknown refuses a query whose hits all lack vectors.
