@@ -141,13 +141,11 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 			"all items up to 65,536, of more the nearer two thirds; for --prefix ten times k, at least 100")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of first bits and order the result by all bits; 0 means all")
 	c.items.bindRows(f, "rerank-", " of --rerank", false)
-	cli.AddAlias(f, "rerank-id-column", "rerank-id")
 	cli.Group(f, "Order of the hits")
 	c.data.bindRows(f, "", " of the queries", true)
 	c.data.bindPictures(f, "Queries")
 	f.StringVar(&c.strategy, "strategy", "auto",
 		"`WAY` to search: auto, scan, tables or list; it never changes the answer")
-	cli.AddAlias(f, "strategy", "method")
 	cli.Group(f, "Strategy")
 }
 

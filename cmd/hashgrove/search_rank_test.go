@@ -143,7 +143,7 @@ func TestRankIsShown(t *testing.T) {
 // TestRerankAfterMargins: the vectors decide, whichever codes chose the shortlist, when all items are on it.
 func TestRerankAfterMargins(t *testing.T) {
 	indexed(t)
-	line := "items.hgi new.csv --label category --id-column sku -k 6 --rerank items.csv --rerank-id sku"
+	line := "items.hgi new.csv --label category --id-column sku -k 6 --rerank items.csv --rerank-id-column sku"
 	plain, sure := searched(t, line), searched(t, line+" --rank margins")
 	for i, r := range plain.Results {
 		for j, h := range r.Hits {

@@ -1,4 +1,4 @@
-// Package cli is what a command line needs besides its verbs: flags in groups with older names, usage, suggestions,
+// Package cli is what a command line needs besides its verbs: flags in groups, usage, suggestions,
 // plain messages, signals and progress.
 package cli
 

@@ -30,25 +30,15 @@ func Group(f *pflag.FlagSet, title string) {
 // GroupOf is the title of a flag's group; "" for flags of all verbs.
 func GroupOf(f *pflag.Flag) string { return strings.Join(f.Annotations[groupAnnotation], "") }
 
-// AddAlias gives a flag an older name, which works as before and is not in the help.
-func AddAlias(f *pflag.FlagSet, name, old string) {
-	flag := *f.Lookup(name)
-	flag.Name, flag.Shorthand, flag.Hidden = old, "", true
-	f.AddFlag(&flag)
-}
-
 // SetFromEnvironment sets every flag that the command line does not name from HASHGROVE_NAME, if that is set.
 func SetFromEnvironment(flags *pflag.FlagSet) error {
-	given := map[pflag.Value]bool{} // by value: an alias shares that of its flag
-	flags.Visit(func(f *pflag.Flag) { given[f.Value] = true })
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "HASHGROVE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := os.LookupEnv(name)
-		if !ok || given[f.Value] || failed != nil || f.Name == "help" || f.Name == "version" {
+		if !ok || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
 			return
 		}
-		given[f.Value] = true
 		if err := flags.Set(f.Name, value); err != nil {
 			failed = Usage(FlagCode(err), "%s=%s in the environment: %s", name, value, FlagMessage(err, flags))
 		}

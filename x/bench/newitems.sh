@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -o "$work/hashgrove" ./cmd/hashgrove
 cd "$work"
-./hashgrove demo --bits 8 --save . --quiet >/dev/null
+./hashgrove demo --bits 8 -o . --quiet >/dev/null
 "${PYTHON:-python3}" - <<'PYTHON'
 import gzip, struct
 for name, head, size in (("images-idx3", 16, 784), ("labels-idx1", 8, 1)):

@@ -39,10 +39,10 @@ func newMachine(t *testing.T) *machine {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.write(filepath.Join(m.root, "internal/needs", name), string(b))
+		m.write(filepath.Join(m.root, "internal/testkit/needs", name), string(b))
 	}
 	for _, name := range []string{"pgtest", "redistest"} {
-		m.write(filepath.Join(m.root, "internal", name, "install.sh"), "echo no network; exit 1\n")
+		m.write(filepath.Join(m.root, "internal/testkit", name, "install.sh"), "echo no network; exit 1\n")
 	}
 	return m
 }

@@ -1,7 +1,7 @@
 // Cross-fit measures what cross-fitted codes do for an index that holds learned and new items: a model of the first
 // half of the demo's training pictures, the second half as new items, and the demo's queries.
 //
-//	hashgrove demo --save shop
+//	hashgrove demo -o shop
 //	go run -C bench ./cross-fit ../shop [FOLDS...]
 package main
 

@@ -1,6 +1,6 @@
 // Figures draws the picture of the README: a query, its ten nearest codes, and the codes themselves.
 //
-//	hashgrove demo --save shop
+//	hashgrove demo -o shop
 //	go run -C bench ./figures ../shop 379 > docs/images/search.svg
 //
 // It learns from the first half of the demo's training pictures and searches in the second half, new to the model.
