@@ -99,13 +99,11 @@ S390X = BackwardCompat|NPY|Npy|IDX|RoundTrip|OtherOrder|OnEveryMachine/^(fasthas
 EMULATED = $(GO) test -short -vet=off -timeout 30m $(TESTFLAGS)
 platforms:
 	GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
-	@echo "count: platforms 2" # this one, on which everything runs, and 386
 	@if command -v qemu-aarch64-static >/dev/null 2>&1 && command -v qemu-s390x-static >/dev/null 2>&1; then \
 		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
 		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/feature ./internal/index ./internal/method ./internal/model ./internal/store && \
 		GOARCH=s390x $(EMULATED) -exec qemu-s390x-static -run '$(S390X)' \
-			./internal/dataset ./internal/hamming ./internal/section ./internal/method ./internal/model ./internal/store && \
-		echo "count: platforms 2"; \
+			./internal/dataset ./internal/hamming ./internal/section ./internal/method ./internal/model ./internal/store; \
 	else \
 		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64 and s390x."; \
 	fi
@@ -129,7 +127,7 @@ lint:
 # look at what they reach, with the binaries of the tests; in nightly they are guided. What guided fuzzing found lies in
 # testdata/fuzz of each package.
 fuzz:
-	@$(GO) run ./x/nightly fuzz -time $(FUZZTIME) -floor $(FUZZFLOOR)
+	@GO=$(GO) sh x/nightly/fuzz.sh $(FUZZTIME) $(FUZZFLOOR)
 
 # The same bytes in any folder, for the same source, VERSION and toolchain.
 release:
@@ -149,13 +147,12 @@ fresh:
 conditions:
 	@GO=$(GO) sh x/fresh/conditions.sh
 
-# The stages are listed in x/nightly/stages.go; logs and counts go to bin/nightly. After a night in which all
-# passed, go run ./x/nightly record takes the counts over into the documents.
+# STAGES chooses some; logs go to bin/nightly.
 nightly:
-	$(GO) run ./x/nightly
+	@GO=$(GO) sh x/nightly/run.sh $(STAGES)
 
 weekly:
-	$(GO) run ./x/nightly -weekly
+	@GO=$(GO) WEEKLY=1 sh x/nightly/run.sh $(STAGES)
 
 modules:
 	@echo $(MODULES)

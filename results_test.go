@@ -129,30 +129,6 @@ func TestPromisesNameRealTests(t *testing.T) {
 	}
 }
 
-// TestPromisesNameRealCounts checks that what docs/promises.md says was tried is on the page of the last night.
-func TestPromisesNameRealCounts(t *testing.T) {
-	const last = "docs/promises/nightly.md"
-	night := readText(t, last)
-	rows := regexp.MustCompile(`(?m)^\| \[[^|]*\| [^|]* \| ([^|]*) \|$`).FindAllStringSubmatch(readText(t, "docs/promises.md"), -1)
-	counted := regexp.MustCompile(`^(.+) ([\d,]+)$`)
-	seen := 0
-	for _, row := range rows {
-		for cell := range strings.SplitSeq(row[1], ", ") {
-			if cell = strings.TrimSpace(cell); cell == "" {
-				continue
-			}
-			m := counted.FindStringSubmatch(cell)
-			if m == nil || !strings.Contains(night, "\n| "+m[1]+" | "+m[2]+" |") {
-				t.Errorf("%s does not say %q", last, cell)
-			}
-			seen++
-		}
-	}
-	if seen < 8 {
-		t.Fatalf("%d counts: is the pattern still right?", seen)
-	}
-}
-
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
