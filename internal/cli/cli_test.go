@@ -38,20 +38,6 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1},
-		{"lables", "labels", 1}, {"trian", "train", 1}, {"kitten", "sitting", 3},
-	} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 // TestSuggestion: a short or strange word means nothing, a mistyped or shortened one the nearest name.
 func TestSuggestion(t *testing.T) {
 	names := []string{"label", "labels", "bits", "backup", "k"}
