@@ -28,7 +28,7 @@ endif
 
 # Modules of their own, whose dependencies are none of the library's. Beam alone takes longer to compile than everything
 # else together, so make beam and make nightly test it.
-MODULES = $(filter-out x/beam x/tools %/_gen,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
+MODULES = $(filter-out x/beam x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 
 .PHONY: demo build setup test unit check checks slow race nested twins platforms types windows lint fuzz bench beam release fresh \
 	conditions nightly weekly modules clean
