@@ -53,8 +53,8 @@ var statusOf = map[string]int{
 	api.ErrInvalid.Code: http.StatusBadRequest, api.ErrUnsupported.Code: http.StatusBadRequest,
 	api.ErrFilter.Code: http.StatusBadRequest, api.ErrNoModel.Code: http.StatusBadRequest,
 	api.ErrDimension.Code: http.StatusBadRequest, api.ErrNoVector.Code: http.StatusBadRequest,
-	 api.ErrNotFound.Code: http.StatusNotFound,
-	api.ErrExists.Code: http.StatusConflict, api.ErrOtherModel.Code: http.StatusConflict,
+	api.ErrNotFound.Code: http.StatusNotFound,
+	api.ErrExists.Code:   http.StatusConflict, api.ErrOtherModel.Code: http.StatusConflict,
 	api.ErrTooLarge.Code: http.StatusRequestEntityTooLarge,
 }
 

@@ -42,8 +42,8 @@ func flagPattern() *regexp.Regexp {
 	return regexp.MustCompile(`--(` + strings.Join(slices.Compact(names), "|") + `)($|[^-\w:])`) // a colon follows properties of CSS
 }
 
-// TestLibraryNamesNoFlags: what the library says makes sense to programs without a command line. The program that makes
-// releases calls git and our command, as bench does.
+// TestLibraryNamesNoFlags: what the library says makes sense to programs without a command line. What is in x calls git
+// and our command.
 func TestLibraryNamesNoFlags(t *testing.T) {
 	flag := flagPattern()
 	if !flag.MatchString("use --skip-bad") || flag.MatchString("tar --dereference") {
@@ -55,7 +55,7 @@ func TestLibraryNamesNoFlags(t *testing.T) {
 		switch name = filepath.ToSlash(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "cmd" || name == "x/bench" || name == "x/release" ||
+		case d.IsDir() && (d.Name() == "cmd" || name == "x" ||
 			name != "." && strings.ContainsAny(d.Name()[:1], "_.")):
 			return fs.SkipDir
 		case d.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
@@ -115,7 +115,7 @@ func TestMessages(t *testing.T) {
 // TestAdvice: errors end with the flag that helps, and none shows how the program is made.
 func TestAdvice(t *testing.T) {
 	shop(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 5 -o m.hgm")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 4 --rounds 5 -o m.hgm")...)
 	write(t, "two.jsonl", `{"id": 1, "a": [1], "b": [2]}`+"\n")
 	write(t, "bad.csv", "a,b\n1,2\n1,x\n")
 	write(t, "about.jsonl", `{"id": "items-0", "v": [1]}`+"\n")
@@ -124,9 +124,9 @@ func TestAdvice(t *testing.T) {
 		{"train bad.csv --label a --bits 4 -o x.hgm", 1, setting("SkipBad"), `"x" 3 (--skip-bad)`},
 		{"train vectors.npy --bits 4 -o x.hgm", 1, supervision.ErrNone, "--label --labels --tags --pairs"},
 		{"train vectors.npy --label kind --bits 4 -o x.hgm", 1, setting("LabelsFile"), `"kind" (--labels)`},
-		{"index build x.hgi items.csv --model m.hgm --label category --id sku --attributes about.jsonl", 1, setting("Columns"),
+		{"index build -o x.hgi items.csv --model m.hgm --label category --id-column sku --attributes about.jsonl", 1, setting("Columns"),
 			`about.jsonl 1 "v" (--attribute-columns)`},
-		{"index build x.hgi items.csv --model m.hgm --id sku --attributes nowhere.csv", 1, fs.ErrNotExist, "nowhere.csv"},
+		{"index build -o x.hgi items.csv --model m.hgm --id-column sku --attributes nowhere.csv", 1, fs.ErrNotExist, "nowhere.csv"},
 		{"encode -m nowhere.hgm items.csv -o x.csv", 1, fs.ErrNotExist, "nowhere.hgm"},
 		{"search nowhere.hgi items.csv", 1, fs.ErrNotExist, "nowhere.hgi"},
 		{"train items.csv --bits x", 2, "bad-flag-value", `--bits "x" help train`},
@@ -145,7 +145,7 @@ func TestAdvice(t *testing.T) {
 // TestCompressedAttributes builds the same index from a table and from the same table compressed.
 func TestCompressedAttributes(t *testing.T) {
 	shop(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 5 -o m.hgm")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 4 --rounds 5 -o m.hgm")...)
 	f, err := os.Create("items.csv.gz")
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestCompressedAttributes(t *testing.T) {
 	}
 	var answers []string
 	for _, name := range []string{"items.csv", "items.csv.gz"} {
-		build := "index build " + name + ".hgi items.csv --label category --id sku --model m.hgm --attributes "
+		build := "index build -o " + name + ".hgi items.csv --label category --id-column sku --model m.hgm --attributes "
 		succeed(t, shellWords(build+name+" --attribute-columns f0,category")...)
 		answer := succeed(t, shellWords("search "+name+".hgi new.csv --json --where f0>0")...)
 		_, hits, _ := strings.Cut(answer, `"results"`)

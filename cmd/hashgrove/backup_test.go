@@ -23,7 +23,7 @@ func TestBackupAndRestore(t *testing.T) {
 		return succeed(t, shellWords("search "+index+" new.csv -k 30 --to csv --fields query,id,distance,label,f0")...)
 	}
 	want := ask("items.hgi")
-	if out := succeed(t, shellWords("backup items.hgi -o items.backup")...); lacks(out, "items.backup: 400 16 "+fingerprint(t, "m.hgm")) != "" {
+	if out := succeed(t, shellWords("index backup items.hgi -o items.backup")...); lacks(out, "items.backup: 400 16 "+fingerprint(t, "m.hgm")) != "" {
 		t.Errorf("backup says %s", out)
 	}
 	if ask("items.backup") != want {
@@ -34,23 +34,23 @@ func TestBackupAndRestore(t *testing.T) {
 	if ask("items.hgi") == want {
 		t.Error("deleting changed nothing")
 	}
-	succeed(t, shellWords("restore items.backup -o again.hgi")...)
+	succeed(t, shellWords("index restore items.backup -o again.hgi")...)
 	if ask("again.hgi") != want {
 		t.Error("the restored index answers otherwise")
 	}
 
 	write(t, "damaged.backup", string(damage(read(t, "items.backup"))))
 	for _, r := range []refusal{
-		{"backup items.hgi", 2, "missing-flag", "backup -o"},
-		{"backup -o x.hgi", 2, "wrong-arguments", "backup"},
-		{"backup nowhere.hgi -o x.hgi", 1, fs.ErrNotExist, "nowhere.hgi"},
-		{"backup items.hgi -o again.hgi", 1, fs.ErrExist, "again.hgi"},
-		{"backup m.hgm -o x.hgi", 1, hamming.ErrKind, "m.hgm"},
-		{"restore items.backup", 2, "missing-flag", "restore -o"},
-		{"restore items.backup -o again.hgi", 1, fs.ErrExist, "again.hgi"},
-		{"restore nowhere.backup -o x.hgi", 1, fs.ErrNotExist, "nowhere.backup"},
-		{"restore damaged.backup -o x.hgi", 1, store.ErrDamaged, "damaged.backup"},
-		{"restore items.csv -o x.hgi", 1, hamming.ErrKind, "items.csv"},
+		{"index backup items.hgi", 2, "missing-flag", "backup -o"},
+		{"index backup -o x.hgi", 2, "wrong-arguments", "backup"},
+		{"index backup nowhere.hgi -o x.hgi", 1, fs.ErrNotExist, "nowhere.hgi"},
+		{"index backup items.hgi -o again.hgi", 1, fs.ErrExist, "again.hgi"},
+		{"index backup m.hgm -o x.hgi", 1, hamming.ErrKind, "m.hgm"},
+		{"index restore items.backup", 2, "missing-flag", "restore -o"},
+		{"index restore items.backup -o again.hgi", 1, fs.ErrExist, "again.hgi"},
+		{"index restore nowhere.backup -o x.hgi", 1, fs.ErrNotExist, "nowhere.backup"},
+		{"index restore damaged.backup -o x.hgi", 1, store.ErrDamaged, "damaged.backup"},
+		{"index restore items.csv -o x.hgi", 1, hamming.ErrKind, "items.csv"},
 	} {
 		if o := r.try(t); strings.Count(o.err, "\n") != 1 {
 			t.Errorf("hashgrove %s: %s", r.line, o.err)
@@ -68,17 +68,17 @@ func TestBackupAndRestore(t *testing.T) {
 // TestMigrate: an index that moved to another model answers as one that was built with it.
 func TestMigrate(t *testing.T) {
 	indexed(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 24 --rounds 6 -o longer.hgm")...)
-	succeed(t, shellWords("index build want.hgi items.csv --label category --id sku --model longer.hgm --attributes items.csv --attribute-columns f0")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 24 --rounds 6 -o longer.hgm")...)
+	succeed(t, shellWords("index build -o want.hgi items.csv --label category --id-column sku --model longer.hgm --attributes items.csv --attribute-columns f0")...)
 	old := succeed(t, shellWords("search items.hgi new.csv -k 30 --to csv")...)
 	write(t, "half.csv", strings.Join(strings.Split(string(read(t, "items.csv")), "\n")[:200], "\n")+"\n")
 	for _, r := range []refusal{
-		{"migrate items.hgi --vectors items.csv", 2, "missing-flag", "migrate --model"},
-		{"migrate items.hgi --model longer.hgm", 2, "missing-flag", "migrate --vectors"},
-		{"migrate nowhere.hgi --model longer.hgm --vectors items.csv --id sku", 1, fs.ErrNotExist, "nowhere.hgi"},
-		{"migrate items.hgi --model longer.hgm --vectors nowhere.csv", 1, nil, "nowhere.csv"},
-		{"migrate items.hgi --model longer.hgm --vectors half.csv --id sku", 1, nil, "items-"},
-		{"migrate items.hgi --model items.csv --vectors items.csv --id sku", 1, hamming.ErrKind, "items.csv"},
+		{"index migrate items.hgi --vectors items.csv", 2, "missing-flag", "migrate --model"},
+		{"index migrate items.hgi --model longer.hgm", 2, "missing-flag", "migrate --vectors"},
+		{"index migrate nowhere.hgi --model longer.hgm --vectors items.csv --id-column sku", 1, fs.ErrNotExist, "nowhere.hgi"},
+		{"index migrate items.hgi --model longer.hgm --vectors nowhere.csv", 1, nil, "nowhere.csv"},
+		{"index migrate items.hgi --model longer.hgm --vectors half.csv --id-column sku", 1, nil, "items-"},
+		{"index migrate items.hgi --model items.csv --vectors items.csv --id-column sku", 1, hamming.ErrKind, "items.csv"},
 	} {
 		if o := r.try(t); strings.Count(o.err, "\n") != 1 {
 			t.Errorf("hashgrove %s: %s", r.line, o.err)
@@ -87,7 +87,7 @@ func TestMigrate(t *testing.T) {
 			t.Fatalf("hashgrove %s changed the index", r.line)
 		}
 	}
-	out := succeed(t, shellWords("migrate items.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id sku")...)
+	out := succeed(t, shellWords("index migrate items.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id-column sku")...)
 	if lacks(out, "items.hgi: 400 24 "+fingerprint(t, "longer.hgm")) != "" {
 		t.Errorf("migrate says %s", out)
 	}
@@ -111,7 +111,7 @@ func TestIndexInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	succeed(t, shellWords("search items.hgi --id items-3")...)
-	succeed(t, shellWords("backup items.hgi -o beside.backup")...)
+	succeed(t, shellWords("index backup items.hgi -o beside.backup")...)
 	refused := func(lines ...string) { // all at once, because each waits a second
 		var all sync.WaitGroup
 		for _, line := range lines {
@@ -124,7 +124,7 @@ func TestIndexInUse(t *testing.T) {
 		}
 		all.Wait()
 	}
-	refused("index delete items.hgi --ids items-3 --quiet")
+	refused("index delete items.hgi --id items-3 --quiet")
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +132,12 @@ func TestIndexInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused("search items.hgi --id items-3", "index add items.hgi new.csv --id sku --quiet", "info items.hgi", "verify items.hgi",
-		"migrate items.hgi --model m.hgm --vectors items.csv --id sku")
+	refused("search items.hgi --id items-3", "index add items.hgi new.csv --id-column sku --quiet", "info items.hgi", "verify items.hgi",
+		"index migrate items.hgi --model m.hgm --vectors items.csv --id-column sku")
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, shellWords("index delete items.hgi --ids items-3")...)
+	succeed(t, shellWords("index delete items.hgi --id items-3")...)
 }
 
 // TestSalvage: opening a damaged index says what can be done, and that recovers all that was not on the damaged page.

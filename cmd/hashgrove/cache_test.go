@@ -20,7 +20,7 @@ func TestWithoutACacheFolder(t *testing.T) {
 	t.Setenv("HOME", nowhere)
 	t.Setenv("XDG_CACHE_HOME", nowhere)
 	t.Setenv("TMPDIR", t.TempDir())
-	args := []string{"compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "lsh", "--bits", "8"}
+	args := []string{"compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "lsh", "--bits", "8"}
 	if o := try(t, args...); o.code != 0 || !strings.Contains(o.err, "--work") || !strings.Contains(o.out, "lsh") {
 		t.Errorf("compare: exit %d: %s", o.code, o.err)
 	}

@@ -132,7 +132,7 @@ func TestMemoryCeiling(t *testing.T) {
 	// command line holds 53 at most.
 	const items = 2_000_000
 	plainCodes(t, "items.hgc", items)
-	have, _ = peak(t, nil, "index", "build", "items.hgi", "items.hgc", "--quiet")
+	have, _ = peak(t, nil, "index", "build", "-o", "items.hgi", "items.hgc", "--quiet")
 	ceiling("index build of 2 million codes", have, base+items*118/1_000_000)
 	have, _ = peak(t, nil, "search", "items.hgi", "--code", "0123456789abcdef", "-k", "10", "--json")
 	ceiling("search of 2 million codes", have, base+items*53/1_000_000)

@@ -38,10 +38,10 @@ func TestClaimsOfFilesAreNotBelieved(t *testing.T) {
 		}
 	}
 	succeed(t, strings.Fields("train train.csv --bits 8 --rounds 5 -o m.hgm")...)
-	succeed(t, strings.Fields("index build i.hgi -m m.hgm good.csv")...)
+	succeed(t, strings.Fields("index build -o i.hgi -m m.hgm good.csv")...)
 	for _, r := range []refusal{
-		{"index build j.hgi -m m.hgm claim.npy.gz", 1, nil, "claim.npy.gz 562949953421311"},
-		{"index build j.hgi -m m.hgm claim-idx.gz --format idx", 1, nil, "claim-idx.gz 4294967295"},
+		{"index build -o j.hgi -m m.hgm claim.npy.gz", 1, nil, "claim.npy.gz 562949953421311"},
+		{"index build -o j.hgi -m m.hgm claim-idx.gz --format idx", 1, nil, "claim-idx.gz 4294967295"},
 		{"index add i.hgi claim.npy.gz", 1, nil, "claim.npy.gz 562949953421311"},
 		{"inspect wide.libsvm", 1, setting("Vector"), "wide.libsvm 16777216 (--vector)"},
 		{"encode -m m.hgm claim.npy.gz --to hex -o -", 1, nil, "claim.npy.gz 562949953421311"},

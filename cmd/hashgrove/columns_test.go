@@ -33,7 +33,7 @@ func TestTagsAreObeyed(t *testing.T) {
 	for args, want := range map[string]string{
 		"classes.libsvm": "classes", "classes.libsvm --tags tags.txt": "tags", "classes.libsvm --tags ./tags.txt": "tags",
 		"multi.libsvm": "tags", "multi.libsvm --tags ./tags.txt": "tags",
-		"items.csv --id sku --tags tags.txt": "tags", "items.csv --id sku --label category": "classes",
+		"items.csv --id-column sku --tags tags.txt": "tags", "items.csv --id-column sku --label category": "classes",
 	} {
 		if got := from(args); got != want {
 			t.Errorf("%s learns from %s, not %s", args, got, want)

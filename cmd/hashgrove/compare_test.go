@@ -16,7 +16,7 @@ import (
 
 // compareArgs is a comparison of a second on the shop's items.
 func compareArgs(more ...string) []string {
-	return append([]string{"compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "fasthash,lsh", "--bits", "8,16", "--rounds", "10", "--work", "lab"}, more...)
+	return append([]string{"compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "fasthash,lsh", "--bits", "8,16", "--rounds", "10", "--work", "lab"}, more...)
 }
 
 func TestCompareSaysTheSameInEveryForm(t *testing.T) {
@@ -130,7 +130,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --new-share 0.1 --new new.csv", 2, "conflicting-flags", "--new --new-share"},
 		{"compare vectors.npy --labels classes.txt --new vectors.npy --methods lsh", 1, supervision.ErrNone, "new"},
 		{"compare nowhere.csv", 1, nil, "nowhere.csv"},
-		{"compare items.csv --label category --id sku --methods lsh --bits 8 --unseen 3", 1, nil, "3 4 classes"},
+		{"compare items.csv --label category --id-column sku --methods lsh --bits 8 --unseen 3", 1, nil, "3 4 classes"},
 		{"compare items.csv --label category --pca -3", 2, nil, "-3 components"},
 		{"compare vectors.npy --labels classes.txt --queries vectors.npy --methods lsh", 1, supervision.ErrNone, "queries"},
 	} {
@@ -145,7 +145,7 @@ func TestCompareMistakes(t *testing.T) {
 func TestCompareWithNewItems(t *testing.T) {
 	shop(t)
 	read := func(args ...string) (r compare.Result) {
-		args = append([]string{"compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "lsh", "--bits", "8",
+		args = append([]string{"compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "lsh", "--bits", "8",
 			"--work", "lab", "--json"}, args...)
 		if err := json.Unmarshal([]byte(succeed(t, args...)), &r); err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestCompareWithoutLabels(t *testing.T) {
 // A method that cannot make as many bits makes as many as it can, and says so.
 func TestCompareCapsBits(t *testing.T) {
 	shop(t)
-	o := try(t, "compare", "items.csv", "--label", "category", "--id", "sku", "--methods", "pca-itq,lsh", "--bits", "8,16", "--unseen", "-1", "--work", "lab")
+	o := try(t, "compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "pca-itq,lsh", "--bits", "8,16", "--unseen", "-1", "--work", "lab")
 	if o.code != 0 || !strings.Contains(o.out, "12 (of 16)") || strings.Contains(o.out+o.err, "failed") {
 		t.Errorf("exit %d\n%s%s", o.code, o.out, o.err)
 	}
@@ -229,7 +229,7 @@ func TestDemoLeavesAReport(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	var r demoReport
-	if err := json.Unmarshal([]byte(succeed(t, "demo", "--bits", "4", "--save", "shop", "--json")), &r); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "demo", "--bits", "4", "-o", "shop", "--json")), &r); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]demoMethod{}

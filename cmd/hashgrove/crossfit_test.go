@@ -95,7 +95,7 @@ func TestCrossFitRefusals(t *testing.T) {
 	for _, r := range []refusal{
 		{trainShop + "--cross-fit 1 -o x.hgm", 2, "bad-flag-value", "--cross-fit 2 20"},
 		{trainShop + "--cross-fit 21 -o x.hgm", 2, "bad-flag-value", "--cross-fit 2 20"},
-		{"train items.csv --label category --id sku --cross-fit 2 --method lsh -o x.hgm", 2, "wrong-method", "--cross-fit lsh"},
+		{"train items.csv --label category --id-column sku --cross-fit 2 --method lsh -o x.hgm", 2, "wrong-method", "--cross-fit lsh"},
 		{trainShop + "--cross-fit 2 --grow m.hgm --bits 12 -o x.hgm", 2, "conflicting-flags", "--cross-fit --grow"},
 		{build + "other.crossfit.hgc", 1, nil, "other.crossfit.hgc " + model + " " + fingerprint(t, "other.hgm")},
 		{build + "items.hgc", 1, nil, `items.hgc "items-0"`},

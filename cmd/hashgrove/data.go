@@ -42,7 +42,6 @@ func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
 		what = " of the " + prefix[:len(prefix)-1]
 	}
 	d.bindRows(f, prefix, what, true)
-	cli.AddAlias(f, prefix+"id-column", prefix+"id")
 	if prefix == "" {
 		d.bindPictures(f, "Data")
 	}

@@ -73,7 +73,6 @@ picture, and write a report.
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.save, "output", "o", "", "`FOLDER` to write the pictures, the model and the report to")
-	cli.AddAlias(f, "output", "save")
 	c.file.Bind(f)
 	f.IntVar(&c.bits, "bits", 64, "code length in `BITS`")
 	cli.Group(f, "Demo")

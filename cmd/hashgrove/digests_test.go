@@ -485,7 +485,7 @@ func (l *ledger) pictureAnswers() {
 	for _, name := range []string{"plain", "size-squash-grey", "gist320", "mirror-pixels", "lsh-gist320", "words"} {
 		flags := map[string]string{"size-squash-grey": "--size 12 --fit squash --grey", "mirror-pixels": "--size 10 --grey", "lsh-gist320": "--fit squash", "words": "--size 16"}[name]
 		idx := name + ".hgi"
-		l.answer("answer/index/"+name, "index build "+idx+" photos "+flags+" -m "+modelFile(name))
+		l.answer("answer/index/"+name, "index build -o "+idx+" photos "+flags+" -m "+modelFile(name))
 		l.answer("answer/search/"+name+"/k", "search "+idx+" album "+flags)
 		l.answer("answer/search/"+name+"/one", "search "+idx+" album/dots/1.png -k 5 "+flags)
 		l.answer("answer/search/"+name+"/id", "search "+idx+" --id photos/dots/0.png -k 5")

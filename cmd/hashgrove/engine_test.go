@@ -137,7 +137,7 @@ func pushAndPull(t *testing.T, url, plan string, refused int) {
 	if r.Equal != 400 || r.RefusedSearches() != refused || r.Causes[engine.CauseFilter] != refused || r.Conforms() != (refused == 0) {
 		t.Errorf("check-engine says %s", out)
 	}
-	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
 	refusal{"push items.csv --label category --id-column sku -m other.hgm" + to, 1, nil, fingerprint(t, "m.hgm") + " " + fingerprint(t, "other.hgm")}.try(t)
 }
 
@@ -167,7 +167,7 @@ func checkReportPages(t *testing.T, to func(string) string) {
 func checkEngineRefusals(t *testing.T, to func(string) string) {
 	write(t, "empty.txt", "\n")
 	write(t, "wrong.txt", "a wrong secret\n")
-	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
 	model, other := fingerprint(t, "m.hgm"), fingerprint(t, "other.hgm")
 	for _, r := range []refusal{
 		{"push items.hgi", 2, "missing-flag", "--engine postgres://"},

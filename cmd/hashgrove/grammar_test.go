@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -20,66 +18,10 @@ import (
 	"hashgrove/internal/cli"
 )
 
-// timing matches what differs between two runs of one command.
-var timing = regexp.MustCompile(`("[a-z_]*(seconds|microseconds|rss)[a-z_]*": |, |about )[0-9.e+-]+( s|s|m\ds|,?)`)
-
-// TestOldSpellings: every older spelling does what the present one does, and says the same.
-func TestOldSpellings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
-	for _, c := range []struct{ before, old, now string }{
-		{"", "train items.csv --label category --id sku --bits 4 --rounds 5 -o x --json", "train items.csv --label category --id-column sku --bits 4 --rounds 5 -o x --json"},
-		{"", "inspect items.csv --label category --id sku", "inspect items.csv --label category --id-column sku"},
-		{"", "encode -m m.hgm items.csv --label category --id sku -o x.csv", "encode items.csv -m m.hgm --label category --id-column sku -o x.csv"},
-		{"", "eval -m m.hgm --base items.csv --base-id sku --queries new.csv --queries-id sku --label category", "eval -m m.hgm --base items.csv --base-id-column sku --queries new.csv --queries-id-column sku --label category"},
-		{"", "compare items.csv --label category --id sku --queries new.csv --queries-id sku --methods lsh --bits 8 --unseen -1 --work w --to markdown", "compare items.csv --label category --id-column sku --queries new.csv --queries-id-column sku --methods lsh --bits 8 --unseen -1 --work w --to markdown"},
-		{"", "index build x items.csv --label category --id sku --model m.hgm --json", "index build items.csv --label category --id-column sku -m m.hgm -o x --json"},
-		{"", "index add items.hgi new.csv --label category --id sku --json", "index add items.hgi new.csv --label category --id-column sku --json"},
-		{"", "index delete items.hgi --ids items-3,items-4,nobody --json", "index delete items.hgi --id items-3,items-4,nobody --json"},
-		{"", "index delete items.hgi --ids-file gone.txt --json", "index delete items.hgi --ids gone.txt --json"},
-		{"", "backup items.hgi -o x", "index backup items.hgi -o x"},
-		{"backup items.hgi -o b.hgi", "restore b.hgi -o x", "index restore b.hgi -o x"},
-		{"", "migrate items.hgi --model m.hgm --vectors items.csv --id sku", "index migrate items.hgi -m m.hgm --vectors items.csv --id-column sku"},
-		{"", "search items.hgi new.csv --method scan --to csv", "search items.hgi new.csv --strategy scan --to csv"},
-		{"", "search items.hgi --id items-3 --id items-4 --to csv", "search items.hgi --id items-3,items-4 --to csv"},
-		{"", "search items.hgi new.csv --rerank items.csv --rerank-id-column sku --to csv", "search items.hgi new.csv --rerank items.csv --rerank-id-column sku --to csv"},
-	} {
-		t.Run(c.old, func(t *testing.T) {
-			var said, left []string
-			for _, line := range []string{c.old, c.now} {
-				indexed(t)
-				write(t, "gone.txt", "items-8\nitems-9\n")
-				if c.before != "" {
-					succeed(t, shellWords(c.before)...)
-				}
-				out := timing.ReplaceAllString(succeed(t, shellWords(line)...), "$1")
-				if strings.HasPrefix(line, "compare") {
-					out, _, _ = strings.Cut(out, "|") // the table has times
-				}
-				said = append(said, out)
-				files := ""
-				for _, name := range []string{"x", "x.csv"} {
-					if _, err := os.Stat(name); err == nil && !strings.HasPrefix(line, "index") {
-						files += string(read(t, name))
-					}
-				}
-				left = append(left, files)
-			}
-			if said[0] != said[1] {
-				t.Errorf("%s says\n%s%s says\n%s", c.old, said[0], c.now, said[1])
-			}
-			if strings.HasPrefix(c.old, "train") && left[0] != left[1] {
-				t.Error("the files differ")
-			}
-		})
-	}
-}
-
-// TestOldSpellingsInTheEnvironment: a flag on the command line wins over the environment, by any of its names.
-func TestOldSpellingsInTheEnvironment(t *testing.T) {
+// TestEnvironment: a flag on the command line wins over the environment.
+func TestEnvironment(t *testing.T) {
 	indexed(t)
-	t.Setenv("HASHGROVE_METHOD", "nonsense")
+	t.Setenv("HASHGROVE_STRATEGY", "nonsense")
 	t.Setenv("HASHGROVE_VERSION", "of the container")
 	refusal{"search items.hgi new.csv", 2, "bad-flag-value", "--strategy nonsense"}.try(t)
 	succeed(t, shellWords("search items.hgi new.csv --strategy scan")...)
@@ -102,16 +44,6 @@ func TestHelpShowsOneSpelling(t *testing.T) {
 				t.Errorf("%s: --%s: %s", cli.Verb(cmd), f.Name, f.Usage)
 			}
 		})
-	}
-	for _, name := range []string{"backup", "restore", "migrate"} {
-		cmd, _, err := root.Find([]string{name})
-		if err != nil || !cmd.Hidden {
-			t.Errorf("%s: %v, hidden %v", name, err, cmd.Hidden)
-		}
-	}
-	demo, _, _ := root.Find([]string{"demo"})
-	if old := demo.Flags().Lookup("save"); old == nil || !old.Hidden || old.Value != demo.Flags().Lookup("output").Value {
-		t.Error("demo --save is not -o")
 	}
 	train, _, _ := root.Find([]string{"train"})
 	usage, last := train.UsageString(), 0

@@ -159,12 +159,6 @@ train --cross-fit" wrote beside the model: training rows get their codes from it
   hashgrove index build items.csv --label category --id-column sku -m fair.hgm --cross-fit fair.crossfit.hgc -o fair.hgi
   hashgrove index build items.hgc -o codes.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.output == "" && len(args) > 1 { // an older spelling: INDEX DATA...
-				if _, err := os.Lstat(args[0]); err == nil && c.file.Force {
-					return cli.Usagef("--force needs -o INDEX: without it %s would be replaced", args[0])
-				}
-				c.output, args = args[0], args[1:]
-			}
 			if c.output == "" || len(args) == 0 {
 				return cli.Usage("missing-flag",
 					"index build needs data, and -o INDEX, the index to make; see \"hashgrove help index build\"")

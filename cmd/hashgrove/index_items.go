@@ -3,10 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -40,9 +37,9 @@ func (i *idFlags) bind(f *pflag.FlagSet) {
 // deleteCommand is index delete.
 type deleteCommand struct {
 	*app
-	items          idFlags
-	idsFile, where string
-	dryRun         bool
+	items  idFlags
+	where  string
+	dryRun bool
 }
 
 // dryRun is what a deletion would do.
@@ -69,38 +66,11 @@ the index are counted; they are not an error. --dry-run deletes nothing and show
 	f.StringVar(&c.where, "where", "", "`FILTER` that the items match")
 	f.BoolVar(&c.dryRun, "dry-run", false, "delete nothing, but say how many items match and show the first of them")
 	cli.Group(f, "Items")
-	f.StringVar(&c.idsFile, "ids-file", "", "") // an older name of --ids
-	_ = f.MarkHidden("ids-file")                // it exists
 	return cmd
-}
-
-// resolveOldSpellings accepts --ids-file FILE, and --ids with a list of ids where there is no file of that name.
-func (c *deleteCommand) resolveOldSpellings() error {
-	given := c.items.files
-	c.items.files = nil
-	for _, text := range given {
-		if _, err := plain.Stat(text); !errors.Is(err, fs.ErrNotExist) {
-			c.items.files = append(c.items.files, text)
-			continue
-		}
-		list, err := csv.NewReader(strings.NewReader(text)).Read()
-		if err != nil {
-			return cli.Usage("no-such-file", "--ids %s: there is no file of that name", text)
-		}
-		c.note("there is no file %s, so --ids is read as a list of ids; --id is the flag for that", text)
-		c.items.ids = append(c.items.ids, list...)
-	}
-	if c.idsFile != "" {
-		c.items.files = append(c.items.files, c.idsFile)
-	}
-	return nil
 }
 
 func (c *deleteCommand) run(ctx context.Context, path string) error {
 	c.where = strings.TrimSpace(c.where) // an empty filter would let everything through
-	if err := c.resolveOldSpellings(); err != nil {
-		return err
-	}
 	if cli.CountTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
 		return cli.Usage("one-of-flags", "index delete needs one of --id, --ids and --where")
 	}

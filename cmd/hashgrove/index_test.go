@@ -34,7 +34,7 @@ func TestIndexSession(t *testing.T) {
 	if o.code != 0 || lacks(o.err, "400 16") != "" || lacks(o.out, "again.hgi: 400 16 "+fingerprint(t, "m.hgm")) != "" {
 		t.Errorf("index build: exit %d\n%s%s", o.code, o.err, o.out)
 	}
-	if r := indexReported(t, "index add items.hgi new.csv --label category --id sku"); r.Added != 80 || r.Replaced != 0 || r.Items != 480 {
+	if r := indexReported(t, "index add items.hgi new.csv --label category --id-column sku"); r.Added != 80 || r.Replaced != 0 || r.Items != 480 {
 		t.Errorf("index add: %+v", r)
 	}
 	if f := searched(t, "items.hgi --id new-3 -k 1"); f.Results[0].Hits[0].Distance != 0 {
@@ -42,9 +42,9 @@ func TestIndexSession(t *testing.T) {
 	}
 
 	// The same rows again are refused as a whole, or replace what is there.
-	refusal{"index add items.hgi new.csv --label category --id sku", 1, nil, `new.csv "new-0" upsert`}.try(t)
+	refusal{"index add items.hgi new.csv --label category --id-column sku", 1, nil, `new.csv "new-0" upsert`}.try(t)
 	write(t, "about.jsonl", `{"sku": "new-3", "colour": "red"}`+"\n"+`{"sku": "new-4", "colour": "blue"}`+"\n"+`{"sku": "elsewhere"}`+"\n")
-	if r := indexReported(t, "index add items.hgi new.csv --label category --id sku --upsert --attributes about.jsonl"); r.Added != 0 || r.Replaced != 80 || r.Items != 480 {
+	if r := indexReported(t, "index add items.hgi new.csv --label category --id-column sku --upsert --attributes about.jsonl"); r.Added != 0 || r.Replaced != 80 || r.Items != 480 {
 		t.Errorf("index add --upsert: %+v", r)
 	}
 	out := succeed(t, shellWords(`search items.hgi --id new-3 -k 500 --to csv --fields id,colour --where 'has colour'`)...)
@@ -61,7 +61,7 @@ func TestIndexSession(t *testing.T) {
 		{"index delete items.hgi --ids gone.txt", 2, 1, 477},
 		{`index delete items.hgi --where 'colour = "red" or id = "new-5"'`, 2, 0, 475},
 		{`index delete items.hgi --where 'colour = "red"'`, 0, 0, 475},
-		{"index delete items.hgi --ids nobody --where ' '", 0, 1, 475},
+		{"index delete items.hgi --id nobody --where ' '", 0, 1, 475},
 	} {
 		if r := indexReported(t, c.line); r.Deleted != c.deleted || r.Missing != c.missing || r.Items != c.now {
 			t.Errorf("%s: %+v", c.line, r)
@@ -93,10 +93,10 @@ func TestIndexSession(t *testing.T) {
 // TestIndexOfCodes: a code file makes the index that the vectors make, with the model or without.
 func TestIndexOfCodes(t *testing.T) {
 	indexed(t)
-	succeed(t, shellWords("encode -m m.hgm items.csv --label category --id sku -o items.hgc")...)
-	succeed(t, shellWords("index build bare.hgi items.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm items.csv --label category --id-column sku -o items.hgc")...)
+	succeed(t, shellWords("index build -o bare.hgi items.hgc")...)
 	write(t, "labels.csv", strings.ReplaceAll(string(read(t, "items.csv")), "sku,category", "id,label"))
-	succeed(t, shellWords("index build full.hgi items.hgc --model m.hgm --attributes labels.csv --attribute-columns label,f0")...)
+	succeed(t, shellWords("index build -o full.hgi items.hgc --model m.hgm --attributes labels.csv --attribute-columns label,f0")...)
 	ask := func(index, what string) string {
 		return succeed(t, shellWords("search "+index+" "+what+" -k 25 --to csv --fields query,id,distance")...)
 	}
@@ -124,11 +124,11 @@ func TestIndexOfCodes(t *testing.T) {
 
 func TestIndexMistakes(t *testing.T) {
 	indexed(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 16 --rounds 3 -o other.hgm")...)
-	succeed(t, shellWords("encode -m other.hgm new.csv --label category --id sku -o other.hgc")...)
-	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku -o new.hgc")...)
-	succeed(t, shellWords("index build codes.hgi new.hgc")...)
-	succeed(t, shellWords("index build rows.hgi vectors.npy --model m.hgm")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 16 --rounds 3 -o other.hgm")...)
+	succeed(t, shellWords("encode -m other.hgm new.csv --label category --id-column sku -o other.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id-column sku -o new.hgc")...)
+	succeed(t, shellWords("index build -o codes.hgi new.hgc")...)
+	succeed(t, shellWords("index build -o rows.hgi vectors.npy --model m.hgm")...)
 	lines := strings.Split(string(read(t, "new.csv")), "\n")
 	write(t, "narrow.csv", "1,2,3\n4,5,6\n")
 	write(t, "named.csv", "a,b,c\n1,2,3\n")
@@ -146,23 +146,23 @@ func TestIndexMistakes(t *testing.T) {
 		{"index paint", 2, "no-such-verb", `index "paint"`},
 		{"index build x.hgi", 2, "missing-flag", "-o help"},
 		{"index build -o x.hgi", 2, "missing-flag", "-o help"},
-		{"index build x.hgi new.csv", 2, "needs-model", "new.csv --model"},
-		{"index build items.hgi new.csv --model m.hgm", 1, fs.ErrExist, "items.hgi -o --force"},
-		{"index build x.hgi nowhere.csv --model m.hgm", 1, nil, "nowhere.csv"},
-		{"index build x.hgi new.csv --model nowhere.hgm", 1, fs.ErrNotExist, "nowhere.hgm"},
-		{"index build x.hgi new.csv --model items.csv", 1, hamming.ErrKind, "items.csv"},
-		{"index build x.hgi narrow.csv --model m.hgm", 1, "wrong-dimensions", "narrow.csv 3 12"},
-		{"index build x.hgi nan.csv --model m.hgm", 1, setting("Missing"), "nan.csv 2 f1 --skip-bad"},
-		{"index build x.hgi twice.csv --id sku --model m.hgm", 1, nil, `twice.csv "new-0"`},
-		{"index build x.hgi other.hgc --model m.hgm", 1, "model-mismatch", "other.hgc --model " + model + " " + other},
-		{"index build x.hgi new.hgc other.hgc", 1, nil, model + " " + other},
-		{"index build x.hgi new.hgc new.hgc", 1, nil, `new.hgc 80 "new-0"`},
-		{"index build x.hgi new.hgc new.csv --model m.hgm", 2, items.ErrMixed, ""},
-		{"index build folder/there/x.hgi new.hgc", 1, "no-such-folder", "folder/there"},
-		{"index build x.hgi new.csv --model m.hgm --attributes few.csv", 1, nil, "few.csv 1 80"},
-		{"index build x.hgi new.csv --model m.hgm --attributes others.csv", 1, nil, "others.csv 1 ids"},
-		{"index build x.hgi new.csv --model m.hgm --attributes new.csv --id sku --attribute-columns price", 1, nil, `new.csv "price"`},
-		{"index build x.hgi new.csv --model m.hgm --attribute-columns price", 1, nil, `new.csv "price"`},
+		{"index build -o x.hgi new.csv", 2, "needs-model", "new.csv --model"},
+		{"index build -o items.hgi new.csv --model m.hgm", 1, fs.ErrExist, "items.hgi -o --force"},
+		{"index build -o x.hgi nowhere.csv --model m.hgm", 1, nil, "nowhere.csv"},
+		{"index build -o x.hgi new.csv --model nowhere.hgm", 1, fs.ErrNotExist, "nowhere.hgm"},
+		{"index build -o x.hgi new.csv --model items.csv", 1, hamming.ErrKind, "items.csv"},
+		{"index build -o x.hgi narrow.csv --model m.hgm", 1, "wrong-dimensions", "narrow.csv 3 12"},
+		{"index build -o x.hgi nan.csv --model m.hgm", 1, setting("Missing"), "nan.csv 2 f1 --skip-bad"},
+		{"index build -o x.hgi twice.csv --id-column sku --model m.hgm", 1, nil, `twice.csv "new-0"`},
+		{"index build -o x.hgi other.hgc --model m.hgm", 1, "model-mismatch", "other.hgc --model " + model + " " + other},
+		{"index build -o x.hgi new.hgc other.hgc", 1, nil, model + " " + other},
+		{"index build -o x.hgi new.hgc new.hgc", 1, nil, `new.hgc 80 "new-0"`},
+		{"index build -o x.hgi new.hgc new.csv --model m.hgm", 2, items.ErrMixed, ""},
+		{"index build -o folder/there/x.hgi new.hgc", 1, "no-such-folder", "folder/there"},
+		{"index build -o x.hgi new.csv --model m.hgm --attributes few.csv", 1, nil, "few.csv 1 80"},
+		{"index build -o x.hgi new.csv --model m.hgm --attributes others.csv", 1, nil, "others.csv 1 ids"},
+		{"index build -o x.hgi new.csv --model m.hgm --attributes new.csv --id-column sku --attribute-columns price", 1, nil, `new.csv "price"`},
+		{"index build -o x.hgi new.csv --model m.hgm --attribute-columns price", 1, nil, `new.csv "price"`},
 		{"index add nowhere.hgi new.csv", 1, fs.ErrNotExist, "nowhere.hgi"},
 		{"index add damaged.hgi new.csv", 1, store.ErrDamaged, "damaged.hgi"},
 		{"index add items.hgi narrow.csv", 1, "wrong-dimensions", "narrow.csv 3 12"},
@@ -173,15 +173,14 @@ func TestIndexMistakes(t *testing.T) {
 		{"index delete items.hgi", 2, "one-of-flags", "--id, --ids --where"},
 		{"index delete items.hgi --id a --where 'has f0'", 2, "one-of-flags", "--id, --ids --where"},
 		{"index delete items.hgi a", 2, "wrong-arguments", "--ids"},
-		{"index delete items.hgi --ids 'a\"b'", 2, "no-such-file", `--ids a"b`},
 		{"index get items.hgi", 2, "missing-flag", "--id --ids"},
 		{"index get items.hgi --id nobody", 1, "no-such-item", `items.hgi "nobody"`},
 		{"index get items.hgi --ids nowhere.txt", 1, fs.ErrNotExist, "nowhere.txt"},
 		{"index get --id a", 2, "wrong-arguments", "index get"},
 		{"index delete items.hgi --where ' '", 2, "one-of-flags", "--id, --ids --where"},
 		{"index delete items.hgi --where 'f0 >'", 2, "bad-filter", "--where 5"},
-		{"index delete items.hgi --ids-file nowhere.txt", 1, fs.ErrNotExist, "nowhere.txt"},
-		{"index delete nowhere.hgi --ids a", 1, fs.ErrNotExist, "nowhere.hgi"},
+		{"index delete items.hgi --ids nowhere.txt", 1, fs.ErrNotExist, "nowhere.txt"},
+		{"index delete nowhere.hgi --id a", 1, fs.ErrNotExist, "nowhere.hgi"},
 		{"index compact nowhere.hgi", 1, fs.ErrNotExist, "nowhere.hgi"},
 		{"verify damaged.hgi", 1, store.ErrDamaged, "damaged.hgi"},
 		{"info damaged.hgi", 1, store.ErrDamaged, "damaged.hgi"},
@@ -208,10 +207,10 @@ func TestBadRowsOfAnIndex(t *testing.T) {
 	lines[2] = "bad,boots,NaN,1,1,1,1,1,1,1,1,1,1,1"
 	write(t, "bad.csv", strings.Join(lines, "\n"))
 	for line, want := range map[string]string{
-		"index build x.hgi bad.csv --label category --model m.hgm --skip-bad": "79 items",
-		"encode bad.csv -m m.hgm --skip-bad --to jsonl -o -":                  `{"row":78,`,
-		"search items.hgi bad.csv --skip-bad --to jsonl":                      `{"query":"78",`,
-		"search items.hgi bad.csv --skip-bad":                                 "\n78\n",
+		"index build -o x.hgi bad.csv --label category --model m.hgm --skip-bad": "79 items",
+		"encode bad.csv -m m.hgm --skip-bad --to jsonl -o -":                     `{"row":78,`,
+		"search items.hgi bad.csv --skip-bad --to jsonl":                         `{"query":"78",`,
+		"search items.hgi bad.csv --skip-bad":                                    "\n78\n",
 	} {
 		o := try(t, shellWords(line)...)
 		if o.code != 0 || lacks(o.err, "1 bad.csv 2 f0 warning: ids numbers") != "" || !strings.Contains(o.out, want) {

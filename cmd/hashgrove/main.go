@@ -154,10 +154,6 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	root.SetHelpCommand(cli.HelpVerb(groupFiles))
 	root.SetCompletionCommandGroupID(groupFiles)
 	root.AddCommand(a.man())
-	for _, old := range []*cobra.Command{a.backup(), a.restore(), a.migrate()} { // verbs of index, by their older names
-		old.Hidden = true
-		root.AddCommand(old)
-	}
 	return root
 }
 

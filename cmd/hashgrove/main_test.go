@@ -146,7 +146,7 @@ func shellWords(line string) []string {
 	return words
 }
 
-// verbs is all commands that do something, but not their older names.
+// verbs is all commands that do something, but for the hidden ones.
 func verbs(cmd *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, c := range cmd.Commands() {
@@ -245,7 +245,7 @@ func TestTrainIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 	shop(t)
 	var first []byte
 	for _, threads := range []string{"1", "2", "7"} {
-		succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "12", "--rounds", "30", "--threads", threads, "-o", "m.hgm", "--force")
+		succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "12", "--rounds", "30", "--threads", threads, "-o", "m.hgm", "--force")
 		b, err := os.ReadFile("m.hgm")
 		if err != nil {
 			t.Fatal(err)
@@ -267,7 +267,7 @@ func TestTrainIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 
 func TestGrowGivesTheModelTrainedAtOnce(t *testing.T) {
 	shop(t)
-	data := []string{"items.csv", "--label", "category", "--id", "sku", "--rounds", "20"}
+	data := []string{"items.csv", "--label", "category", "--id-column", "sku", "--rounds", "20"}
 	train := func(more ...string) { succeed(t, append(append([]string{"train"}, data...), more...)...) }
 	train("--bits", "10", "-o", "short.hgm")
 	train("--bits", "20", "-o", "long.hgm")
@@ -283,7 +283,7 @@ func TestGrowGivesTheModelTrainedAtOnce(t *testing.T) {
 	if !bytes.Equal(long, grown) {
 		t.Error("growing gave another model than training at once")
 	}
-	const again = "train items.csv --label category --id sku --grow long.hgm --bits 20 -o x.hgm"
+	const again = "train items.csv --label category --id-column sku --grow long.hgm --bits 20 -o x.hgm"
 	if d := try(t, shellWords(again)...).unlike("1 - 20"); d != "" {
 		t.Errorf("growing by nothing: %s", d)
 	}
@@ -291,7 +291,7 @@ func TestGrowGivesTheModelTrainedAtOnce(t *testing.T) {
 
 func TestTrainJSONKeepsItsContract(t *testing.T) {
 	shop(t)
-	out := succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4", "--rounds", "10", "-o", "m.hgm", "--json")
+	out := succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "4", "--rounds", "10", "-o", "m.hgm", "--json")
 	var r map[string]any
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %s", err, out)
@@ -310,7 +310,7 @@ func TestTrainJSONKeepsItsContract(t *testing.T) {
 			t.Errorf("a bit of train --json has no %q", key)
 		}
 	}
-	out = succeed(t, "eval", "-m", "m.hgm", "--base", "items.csv", "--queries", "new.csv", "--label", "category", "--id", "sku", "--json")
+	out = succeed(t, "eval", "-m", "m.hgm", "--base", "items.csv", "--queries", "new.csv", "--label", "category", "--id-column", "sku", "--json")
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
@@ -329,9 +329,9 @@ func TestTrainJSONKeepsItsContract(t *testing.T) {
 
 func TestEncodeWritesTheSameCodesInEveryForm(t *testing.T) {
 	shop(t)
-	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "19", "--rounds", "10", "-o", "m.hgm")
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "19", "--rounds", "10", "-o", "m.hgm")
 	encode := func(args ...string) string {
-		return succeed(t, append([]string{"encode", "-m", "m.hgm", "items.csv", "--label", "category", "--id", "sku"}, args...)...)
+		return succeed(t, append([]string{"encode", "-m", "m.hgm", "items.csv", "--label", "category", "--id-column", "sku"}, args...)...)
 	}
 	hex := encode("--to", "hex", "-o", "-")
 	for _, name := range []string{"c.hgc", "c.npy", "c.bin", "c.hex", "c.csv"} {
@@ -369,8 +369,8 @@ func TestEncodeWritesTheSameCodesInEveryForm(t *testing.T) {
 
 func TestUnseenClassesAreJudgedApart(t *testing.T) {
 	shop(t)
-	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "8", "--rounds", "10", "--hold-out", "hats,scarves", "-o", "m.hgm")
-	const judge = "eval -m m.hgm --base items.csv --queries new.csv --label category --id sku"
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "8", "--rounds", "10", "--hold-out", "hats,scarves", "-o", "m.hgm")
+	const judge = "eval -m m.hgm --base items.csv --queries new.csv --label category --id-column sku"
 	var r struct {
 		Unseen *struct {
 			MAP float64 `json:"map"`
@@ -386,7 +386,7 @@ func TestUnseenClassesAreJudgedApart(t *testing.T) {
 
 func TestPatienceStopsEarly(t *testing.T) {
 	shop(t)
-	const patient = "train items.csv --label category --id sku --bits 200 --rounds 5 --patience 3 -o m.hgm --json"
+	const patient = "train items.csv --label category --id-column sku --bits 200 --rounds 5 --patience 3 -o m.hgm --json"
 	o := try(t, shellWords(patient)...)
 	var r trainReport
 	err := json.Unmarshal([]byte(o.out), &r)
@@ -400,7 +400,7 @@ func TestPatienceStopsEarly(t *testing.T) {
 // TestMistakes checks how what goes wrong is told.
 func TestMistakes(t *testing.T) {
 	shop(t)
-	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4", "--rounds", "5", "-o", "m.hgm")
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "4", "--rounds", "5", "-o", "m.hgm")
 	write(t, "nan.csv", "a,b,c\n1,2,x\n3,NaN,y\n")
 	write(t, "one.csv", "1,2,x\n3,4,x\n")
 	damaged := read(t, "m.hgm")
@@ -451,11 +451,11 @@ func TestSkipBadSaysHowMany(t *testing.T) {
 	shop(t)
 	text := string(read(t, "items.csv"))
 	write(t, "bad.csv", text+"a,boots,NaN,1,1,1,1,1,1,1,1,1,1,1\nb,boots,1\n")
-	o := try(t, "train", "bad.csv", "--label", "category", "--id", "sku", "--bits", "4", "--rounds", "5", "--skip-bad", "-o", "m.hgm")
+	o := try(t, "train", "bad.csv", "--label", "category", "--id-column", "sku", "--bits", "4", "--rounds", "5", "--skip-bad", "-o", "m.hgm")
 	if o.code != 0 || !strings.Contains(o.err, "2 bad rows") {
 		t.Errorf("exit %d\n%s", o.code, o.err)
 	}
-	if out := succeed(t, "inspect", "bad.csv", "--label", "category", "--id", "sku", "--json"); !strings.Contains(out, `"bad_rows": 2`) {
+	if out := succeed(t, "inspect", "bad.csv", "--label", "category", "--id-column", "sku", "--json"); !strings.Contains(out, `"bad_rows": 2`) {
 		t.Errorf("inspect says %s", out)
 	}
 }
@@ -463,7 +463,7 @@ func TestSkipBadSaysHowMany(t *testing.T) {
 func TestEnvironmentSetsFlags(t *testing.T) {
 	shop(t)
 	t.Setenv("HASHGROVE_BITS", "6")
-	if out := succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--rounds", "5", "-o", "m.hgm"); !strings.Contains(out, "6 bits") {
+	if out := succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--rounds", "5", "-o", "m.hgm"); !strings.Contains(out, "6 bits") {
 		t.Errorf("train says %s", out)
 	}
 	t.Setenv("HASHGROVE_BITS", "six")

@@ -38,7 +38,7 @@ func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
 		if d.Name == method.FastHash {
 			continue // it prints another report, and has tests of its own
 		}
-		args := strings.Fields("train items.csv --label category --id sku --bits 8 --rows 300 --json -o m.hgm --method " + d.Name)
+		args := strings.Fields("train items.csv --label category --id-column sku --bits 8 --rows 300 --json -o m.hgm --method " + d.Name)
 		var r struct {
 			Method      string  `json:"method"`
 			Fingerprint string  `json:"fingerprint"`
@@ -60,11 +60,11 @@ func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
 		var judged struct {
 			MAP float64 `json:"map"`
 		}
-		out := succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label category --id sku --json")...)
+		out := succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label category --id-column sku --json")...)
 		if err := json.Unmarshal([]byte(out), &judged); err != nil || judged.MAP < 0.27 { // 0.25 by chance
 			t.Errorf("%s: MAP %v, %v", d.Name, judged.MAP, err)
 		}
-		succeed(t, strings.Fields("index build m.hgi items.csv --label category --id sku --model m.hgm")...)
+		succeed(t, strings.Fields("index build -o m.hgi items.csv --label category --id-column sku --model m.hgm")...)
 		if out := succeed(t, strings.Fields("search m.hgi new.csv --row 0 -k 3")...); !strings.Contains(out, "items-") {
 			t.Errorf("%s: search says\n%s", d.Name, out)
 		}
@@ -82,9 +82,9 @@ func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
 // TestWeightedRankingNeedsWeights judges MDSH both ways.
 func TestWeightedRankingNeedsWeights(t *testing.T) {
 	shop(t)
-	const data = " --base items.csv --queries new.csv --label category --id sku --json"
-	succeed(t, strings.Fields("train items.csv --label category --id sku --bits 16 --method mdsh --pca 6 -o mdsh.hgm")...)
-	succeed(t, strings.Fields("train items.csv --label category --id sku --bits 16 --method lsh -o lsh.hgm")...)
+	const data = " --base items.csv --queries new.csv --label category --id-column sku --json"
+	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 16 --method mdsh --pca 6 -o mdsh.hgm")...)
+	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 16 --method lsh -o lsh.hgm")...)
 	var plain, weighted struct {
 		MAP float64 `json:"map"`
 	}

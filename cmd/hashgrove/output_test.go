@@ -20,7 +20,7 @@ import (
 func TestInputsAreNotOverwritten(t *testing.T) {
 	shop(t)
 	photoFolder(t, "photos", 1)
-	const train = "train items.csv --label category --id sku --bits 4 --rounds 3 "
+	const train = "train items.csv --label category --id-column sku --bits 4 --rounds 3 "
 	succeed(t, shellWords(train+"-o m.hgm")...)
 	succeed(t, shellWords("index build items.csv -m m.hgm -o m.hgi")...)
 	succeed(t, shellWords("features photos --kind pixels --size 4 -o p.npy --save pix.hgf")...)
@@ -127,7 +127,7 @@ func TestFilesThatExist(t *testing.T) {
 // TestFilesOnly: a command that does not write to standard output made a file called -.
 func TestFilesOnly(t *testing.T) {
 	shop(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 3 -o m.hgm")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 4 --rounds 3 -o m.hgm")...)
 	succeed(t, shellWords("index build items.csv -m m.hgm -o m.hgi")...)
 	for _, line := range []string{
 		"train items.csv --label category --bits 4 --rounds 3 -o -", "index build items.csv -m m.hgm -o -",
@@ -143,7 +143,7 @@ func TestFilesOnly(t *testing.T) {
 // TestOutputsAreTriedFirst: a folder that is missing or a file that is a folder is told before anything is learned.
 func TestOutputsAreTriedFirst(t *testing.T) {
 	shop(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 4 --rounds 3 -o m.hgm")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 4 --rounds 3 -o m.hgm")...)
 	if err := os.Mkdir("folder", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 // TestIndexIsReplaced: --force makes a new index in the place of the old one, and nothing when the new one fails.
 func TestIndexIsReplaced(t *testing.T) {
 	shop(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 8 --rounds 5 -o m.hgm")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 8 --rounds 5 -o m.hgm")...)
 	const build = "index build new.csv --id-column sku -m m.hgm -o items.hgi"
 	succeed(t, shellWords("index build items.csv --id-column sku -m m.hgm -o items.hgi")...)
 	before := read(t, "items.hgi")
@@ -303,7 +303,7 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 	}
 	for _, form := range []string{"", " --json"} {
 		os.Remove("built.hgi")
-		line := shellWords("index build built.hgi items.csv --label category --id-column sku -m m.hgm" + form)
+		line := shellWords("index build -o built.hgi items.csv --label category --id-column sku -m m.hgm" + form)
 		if code := run(t.Context(), strings.NewReader(""), &fullDisk{}, io.Discard, line); code != 1 {
 			t.Errorf("index build%s: exit %d", form, code)
 		}
@@ -325,7 +325,7 @@ func TestNothingCommandsTheTerminal(t *testing.T) {
 	for _, line := range []string{
 		"inspect hostile.csv --label category",
 		"train hostile.csv --label category --id-column sku --bits 8 --rounds 3 -o h.hgm", "info h.hgm", "info h.hgm --json",
-		"verify h.hgm", "index build h.hgi hostile.csv --label category --id-column sku -m h.hgm", "index list h.hgi",
+		"verify h.hgm", "index build -o h.hgi hostile.csv --label category --id-column sku -m h.hgm", "index list h.hgi",
 		"info h.hgi", "search h.hgi hostile.csv --row 0", "search h.hgi hostile.csv --row 0 --json --explain",
 		"index list h.hgi --json", "eval -m h.hgm --base hostile.csv --queries hostile.csv --label category",
 		"search h.hgi --id items-0 --where 'x" + hostile + "'", "index get h.hgi --id '" + hostile + "'",

@@ -138,7 +138,7 @@ func TestPicturesArePreparedAsLearned(t *testing.T) {
 	}
 	// Everything that encodes takes the model's word: an index of the pictures finds each at distance 0.
 	succeed(t, shellWords("train photos --fit squash --size 7 "+few)...)
-	succeed(t, shellWords("index build p.hgi photos --model m.hgm")...)
+	succeed(t, shellWords("index build -o p.hgi photos --model m.hgm")...)
 	succeed(t, shellWords("index add p.hgi new")...)
 	f := searched(t, "p.hgi new/dark/0.png -k 40")
 	found := slices.ContainsFunc(f.Results[0].Hits, func(h hit) bool { return h.ID == "new/dark/0.png" && h.Distance == 0 })
@@ -146,7 +146,7 @@ func TestPicturesArePreparedAsLearned(t *testing.T) {
 		t.Errorf("a picture does not find itself: %+v", f.Results)
 	}
 	succeed(t, shellWords("train photos --fit squash --size 8 "+few+" --seed 3")...)
-	succeed(t, shellWords("migrate p.hgi --model m.hgm --vectors photos --vectors new")...)
+	succeed(t, shellWords("index migrate p.hgi --model m.hgm --vectors photos --vectors new")...)
 	if out := succeed(t, shellWords("eval -m m.hgm --base photos --queries new")...); !strings.Contains(out, "MAP") {
 		t.Errorf("eval says\n%s", out)
 	}
@@ -159,7 +159,7 @@ func TestPicturesArePreparedAsLearned(t *testing.T) {
 		"eval -m m.hgm --base photos --queries new --fit crop":         "other-preparation --fit crop squash",
 		"search p.hgi new/dark/0.png --size 32":                        "other-preparation --size 32 8 x 8",
 		"index add p.hgi new --grey":                                   "other-preparation --grey 3",
-		"migrate p.hgi --model m.hgm --vectors photos --size 3":        "other-preparation --size 3 8 x 8",
+		"index migrate p.hgi --model m.hgm --vectors photos --size 3":  "other-preparation --size 3 8 x 8",
 		"train photos --grow m.hgm --bits 14 --fit crop -o longer.hgm": "other-preparation --fit crop squash",
 		"encode -m m.hgm v.csv --size 8 -o x.csv":                      "not-pictures v.csv --size --fit --grey",
 	} {
@@ -269,7 +269,7 @@ func TestFeaturesAreExtractedOnce(t *testing.T) {
 		{"features photos --kind gist --mirror --type uint8 --force -o gist.npy", 80},
 		{"features photos --kind gist --force -o gist.npy", 40},
 		{"encode -m m.hgm new -o new.hgc", 40},
-		{"index build p.hgi photos --model m.hgm", 40},
+		{"index build -o p.hgi photos --model m.hgm", 40},
 		{"search p.hgi new/dark/0.png", 1},
 	} {
 		before := feature.Extracted()
@@ -310,7 +310,7 @@ func TestAveragedCodes(t *testing.T) {
 	if slices.Equal(plain, other) || slices.Equal(plain, codes) {
 		t.Error("without averaging mirror images have the same codes too, so this tests nothing")
 	}
-	succeed(t, shellWords("index build p.hgi new --model m.hgm")...)
+	succeed(t, shellWords("index build -o p.hgi new --model m.hgm")...)
 	for _, how := range []string{"", " --explain --rerank new"} { // margins, reasons and distances of vectors
 		f := searched(t, "p.hgi mirrored/dark/0.png -k 40"+how)
 		if !slices.ContainsFunc(f.Results[0].Hits, func(h hit) bool { return h.ID == "new/dark/0.png" && h.Distance == 0 }) {
@@ -334,7 +334,7 @@ func TestAveragedCodes(t *testing.T) {
 	if !bytes.Equal(read(t, "fair.hgm"), read(t, "m.hgm")) {
 		t.Error("cross-fitting changes the model")
 	}
-	report = succeed(t, shellWords("index build fair.hgi photos --model fair.hgm --cross-fit fair.crossfit.hgc --json")...)
+	report = succeed(t, shellWords("index build -o fair.hgi photos --model fair.hgm --cross-fit fair.crossfit.hgc --json")...)
 	if !strings.Contains(report, `"cross_fitted": 28`) { // of 40 photos, less those held out
 		t.Errorf("index build says\n%s", report)
 	}

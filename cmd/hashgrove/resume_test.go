@@ -50,7 +50,7 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Skip("kills processes for a few seconds")
 	}
 	shop(t)
-	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "40", "--rounds", "60", "--quiet", "-o"}
+	args := []string{"train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "40", "--rounds", "60", "--quiet", "-o"}
 	succeed(t, append(args, "whole.hgm")...)
 	whole := read(t, "whole.hgm")
 	t.Setenv("TMPDIR", t.TempDir())
@@ -134,12 +134,12 @@ func TestBuildAfterKill(t *testing.T) {
 	const items = 200_000
 	plainCodes(t, "codes.hgc", items)
 	began := time.Now()
-	succeed(t, "index", "build", "whole.hgi", "codes.hgc")
+	succeed(t, "index", "build", "-o", "whole.hgi", "codes.hgc")
 	took := time.Since(began)
 	rng := rand.New(rand.NewPCG(5, 1))
 	killed, whole := 0, 0
 	for try := range 20 {
-		cmd := command("index", "build", "killed.hgi", "codes.hgc", "--quiet")
+		cmd := command("index", "build", "-o", "killed.hgi", "codes.hgc", "--quiet")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestBuildAfterKill(t *testing.T) {
 // TestTwoTrainingsWithOneOutput: the second is refused, and the first ends as if nothing had happened.
 func TestTwoTrainingsWithOneOutput(t *testing.T) {
 	shop(t)
-	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "60", "--rounds", "20", "-o"}
+	args := []string{"train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "60", "--rounds", "20", "-o"}
 	succeed(t, append(args, "alone.hgm")...)
 	second := outcome{}
 	begin := sync.OnceFunc(func() { second = try(t, append(args, "m.hgm", "--seed", "2", "--restart")...) })
@@ -202,7 +202,7 @@ func TestTwoTrainingsWithOneOutput(t *testing.T) {
 // TestInterruptLeavesACheckpoint cancels as Ctrl-C does, and checks what stands in the way afterwards.
 func TestInterruptLeavesACheckpoint(t *testing.T) {
 	shop(t)
-	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "300", "--rounds", "20", "-o", "m.hgm"}
+	args := []string{"train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "300", "--rounds", "20", "-o", "m.hgm"}
 	ctx, cancel := context.WithCancel(context.Background())
 	var out bytes.Buffer
 	errOut := &watcher{when: "bit 3/300", then: cancel}
@@ -245,7 +245,7 @@ func (w *watcher) Write(b []byte) (int, error) {
 
 func TestTimeLimitEndsInTime(t *testing.T) {
 	shop(t)
-	args := []string{"train", "items.csv", "--label", "category", "--id", "sku", "--bits", "4000", "--rounds", "20",
+	args := []string{"train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "4000", "--rounds", "20",
 		"-o", "m.hgm", "--time-limit", "500ms", "--json"}
 	o := try(t, args...)
 	var r trainReport

@@ -26,9 +26,9 @@ import (
 func indexed(t *testing.T) {
 	t.Helper()
 	shop(t)
-	succeed(t, "train", "items.csv", "--label", "category", "--id", "sku", "--bits", "16", "--effort", "paper",
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "16", "--effort", "paper",
 		"--rounds", "2", "--depth", "1", "-o", "m.hgm")
-	succeed(t, shellWords("index build items.hgi items.csv --label category --id sku --model m.hgm --attributes items.csv --attribute-columns f0")...)
+	succeed(t, shellWords("index build -o items.hgi items.csv --label category --id-column sku --model m.hgm --attributes items.csv --attribute-columns f0")...)
 }
 
 // hit is one of search --json.
@@ -100,7 +100,7 @@ type item struct {
 // tableItems reads a table of the shop and its codes in the plainest way.
 func tableItems(t *testing.T, table string) []item {
 	t.Helper()
-	codes := strings.Fields(succeed(t, "encode", "-m", "m.hgm", table, "--label", "category", "--id", "sku", "--to", "hex", "-o", "-"))
+	codes := strings.Fields(succeed(t, "encode", "-m", "m.hgm", table, "--label", "category", "--id-column", "sku", "--to", "hex", "-o", "-"))
 	var list []item
 	for i, line := range strings.Split(strings.TrimSpace(string(read(t, table))), "\n")[1:] {
 		fields := strings.Split(line, ",")
@@ -121,7 +121,7 @@ func tableItems(t *testing.T, table string) []item {
 // TestManyQueriesAreOneByOne: from some number on queries are answered by an index in memory, like one on disk.
 func TestManyQueriesAreOneByOne(t *testing.T) {
 	indexed(t)
-	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku -o new.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id-column sku -o new.hgc")...)
 	once := searched(t, `items.hgi new.hgc -k 5 --where 'label != "boots"'`).Results
 	files := strings.Repeat(" new.hgc", manyQueries/len(once)+1)
 	many := searched(t, `items.hgi`+files+` -k 5 --where 'label != "boots"'`).Results
@@ -181,7 +181,7 @@ func TestSearchIsTheDefinition(t *testing.T) {
 			}
 		}
 	}
-	succeed(t, "encode", "-m", "m.hgm", "new.csv", "--label", "category", "--id", "sku", "-o", "new.hgc")
+	succeed(t, "encode", "-m", "m.hgm", "new.csv", "--label", "category", "--id-column", "sku", "-o", "new.hgc")
 	for _, method := range []string{"auto", "scan", "tables", "list"} {
 		f := searched(t, "items.hgi new.csv --label category --id-column sku -k 7 --strategy "+method)
 		if len(f.Results) != 80 || f.Items != 400 || f.Bits != 16 || f.Index != "items.hgi" || f.Fingerprint == "" {
@@ -273,7 +273,7 @@ func TestRerank(t *testing.T) {
 	}
 
 	// Rows without ids go by their numbers.
-	succeed(t, "index", "build", "rows.hgi", "vectors.npy", "--labels", "classes.txt", "--model", "m.hgm")
+	succeed(t, "index", "build", "-o", "rows.hgi", "vectors.npy", "--labels", "classes.txt", "--model", "m.hgm")
 	r := searchedNumbers(t, "rows.hgi --id 9 -k 3 --rerank vectors.npy")
 	if r[0] != 9 {
 		t.Errorf("row 9 is nearest to %v", r)
@@ -394,7 +394,7 @@ func TestSearchPrintsTablesAndCSV(t *testing.T) {
 	// A stored text cannot command the terminal.
 	write(t, "evil.csv", "id,label,a,b\nx,\"\x1b[31mred\",1,2\ny,ok,3,4\nz,ok,3,5\n")
 	succeed(t, shellWords("train evil.csv --bits 2 --rounds 2 -o evil.hgm")...)
-	succeed(t, shellWords("index build evil.hgi evil.csv --model evil.hgm")...)
+	succeed(t, shellWords("index build -o evil.hgi evil.csv --model evil.hgm")...)
 	if out := succeed(t, shellWords("search evil.hgi --id x")...); strings.Contains(out, "\x1b[31mred") || !strings.Contains(out, `\x1b[31mred`) {
 		t.Errorf("the terminal gets %q", out)
 	}
@@ -406,7 +406,7 @@ func TestSearchPictures(t *testing.T) {
 	photoFolder(t, "photos", 1)
 	photoFolder(t, "new", 2)
 	succeed(t, shellWords("train photos --size 16 --features gist320 --bits 6 --rounds 5 -o m.hgm")...)
-	succeed(t, shellWords("index build photos.hgi photos --size 16 --model m.hgm")...)
+	succeed(t, shellWords("index build -o photos.hgi photos --size 16 --model m.hgm")...)
 	f := searched(t, "photos.hgi new/dark/0.png --size 16 -k 3")
 	if len(f.Results) != 1 || !strings.Contains(f.Results[0].Query, "0.png") || !strings.HasPrefix(f.Results[0].Hits[0].ID, "photos/") || f.Results[0].Hits[0].Label == "" {
 		t.Errorf("a picture finds %+v", f.Results)
@@ -423,11 +423,11 @@ func TestSearchPictures(t *testing.T) {
 // TestSearchMistakes checks how what goes wrong is told.
 func TestSearchMistakes(t *testing.T) {
 	indexed(t)
-	succeed(t, shellWords("train items.csv --label category --id sku --bits 16 --rounds 3 -o other.hgm")...)
-	succeed(t, shellWords("encode -m other.hgm new.csv --label category --id sku -o other.hgc")...)
-	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku -o new.hgc")...)
-	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id sku --prefix 8 -o short.hgc")...)
-	succeed(t, shellWords("index build codes.hgi new.hgc")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 16 --rounds 3 -o other.hgm")...)
+	succeed(t, shellWords("encode -m other.hgm new.csv --label category --id-column sku -o other.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id-column sku -o new.hgc")...)
+	succeed(t, shellWords("encode -m m.hgm new.csv --label category --id-column sku --prefix 8 -o short.hgc")...)
+	succeed(t, shellWords("index build -o codes.hgi new.hgc")...)
 	write(t, "narrow.csv", "1,2,3\n4,5,6\n")
 	write(t, "named.csv", "a,b,c\n1,2,3\n")
 	write(t, "nan.csv", strings.Join(strings.Split(string(read(t, "new.csv")), "\n")[:2], "\n")+"\nz,hats,1,NaN,1,1,1,1,1,1,1,1,1,1\n")

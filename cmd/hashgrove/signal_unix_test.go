@@ -89,7 +89,7 @@ func TestSignalsWhileWaiting(t *testing.T) {
 		{line: "info pipe", signals: []syscall.Signal{term}, status: 143},
 		{line: "search items.hgi pipe", signals: []syscall.Signal{hup}, status: 129},
 		{line: "encode items.csv -m pipe -o x.hgc", signals: []syscall.Signal{interrupt}, status: 130},
-		{line: "index delete items.hgi --ids-file pipe", signals: []syscall.Signal{term}, status: 143},
+		{line: "index delete items.hgi --ids pipe", signals: []syscall.Signal{term}, status: 143},
 		{line: "verify pipe", signals: []syscall.Signal{interrupt, term}, status: 143},
 	}
 	if signal.Ignored(hup) { // the tests run under nohup, and so do their children

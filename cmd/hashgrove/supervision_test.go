@@ -50,7 +50,7 @@ func TestTagsAndPairs(t *testing.T) {
 	write(t, "pairs.csv", pairs.String())
 	write(t, "contradiction.csv", "s1,s2,similar\ns3,s4,unknown\ns2,s1,dissimilar\n")
 
-	data := []string{"--vector", "v", "--id", "sku"}
+	data := []string{"--vector", "v", "--id-column", "sku"}
 	for _, c := range []struct {
 		name        string
 		supervision []string
@@ -95,7 +95,7 @@ func TestTagsAndPairs(t *testing.T) {
 	if d := o.differs(1, "", "contradiction.csv", "line 3", "line 1"); d != "" {
 		t.Error(d)
 	}
-	if out := succeed(t, "inspect", "docs.jsonl", "--vector", "v", "--id", "sku", "--tags", "tags"); !strings.Contains(out, "tags         7") {
+	if out := succeed(t, "inspect", "docs.jsonl", "--vector", "v", "--id-column", "sku", "--tags", "tags"); !strings.Contains(out, "tags         7") {
 		t.Errorf("inspect says\n%s", out)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/model"
 )
 
-const trainShop = "train items.csv --label category --id sku --bits 8 --rounds 5 "
+const trainShop = "train items.csv --label category --id-column sku --bits 8 --rounds 5 "
 
 // heldOutReport is what train --json says of the rows held out.
 type heldOutReport struct {
@@ -85,9 +85,9 @@ func TestTrainSaysWhyThereAreNoFigures(t *testing.T) {
 	write(t, "bare.csv", "1,2\n2,1\n3,4\n4,5\n")
 	write(t, "pairs.csv", "items-0,items-1,similar\nitems-0,items-2,dissimilar\n")
 	for args, fact := range map[string]string{ // that is told
-		"train few.csv --label category --id sku --bits 4 --rounds 3 -o a.hgm":                     "200",
-		"train items.csv --label category --id sku --pairs pairs.csv --bits 4 --rounds 3 -o b.hgm": "pairs",
-		"train bare.csv --method lsh --bits 4 -o c.hgm":                                            "tags",
+		"train few.csv --label category --id-column sku --bits 4 --rounds 3 -o a.hgm":                     "200",
+		"train items.csv --label category --id-column sku --pairs pairs.csv --bits 4 --rounds 3 -o b.hgm": "pairs",
+		"train bare.csv --method lsh --bits 4 -o c.hgm":                                                   "tags",
 	} {
 		o := try(t, strings.Fields(args)...)
 		none := try(t, strings.Fields(args+" --validation 0 --force")...) // where nobody needs to be told
@@ -104,10 +104,10 @@ func TestTrainSaysWhyThereAreNoFigures(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		trainShop + "--validation 1 -o x.hgm":                                                   "2 bad-flag-value --validation 1",
-		trainShop + "--validation -0.1 -o x.hgm":                                                "2 bad-flag-value --validation -0.1",
-		trainShop + "--validation 0 --patience 2 -o x.hgm":                                      "2 conflicting-flags --patience --validation",
-		"train items.csv --id sku --label category --pairs pairs.csv --validation 0.1 -o x.hgm": "2 needs-classes --validation",
+		trainShop + "--validation 1 -o x.hgm":                                                          "2 bad-flag-value --validation 1",
+		trainShop + "--validation -0.1 -o x.hgm":                                                       "2 bad-flag-value --validation -0.1",
+		trainShop + "--validation 0 --patience 2 -o x.hgm":                                             "2 conflicting-flags --patience --validation",
+		"train items.csv --id-column sku --label category --pairs pairs.csv --validation 0.1 -o x.hgm": "2 needs-classes --validation",
 	} {
 		if d := try(t, strings.Fields(args)...).unlike(want); d != "" {
 			t.Errorf("%s: %s", args, d)

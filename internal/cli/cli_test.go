@@ -38,20 +38,6 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ab", 1},
-		{"lables", "labels", 1}, {"trian", "train", 1}, {"kitten", "sitting", 3},
-	} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 // TestSuggestion: a short or strange word means nothing, a mistyped or shortened one the nearest name.
 func TestSuggestion(t *testing.T) {
 	names := []string{"label", "labels", "bits", "backup", "k"}
@@ -65,33 +51,21 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-// TestAlias: an alias sets what its flag sets, by the command line and by the environment, and the flag goes first.
-func TestAlias(t *testing.T) {
-	parse := func(args ...string) ([]string, error) {
-		var list []string
-		f := pflag.NewFlagSet("", pflag.ContinueOnError)
-		f.StringSliceVarP(&list, "new", "n", nil, "")
-		AddAlias(f, "new", "old")
-		Group(f, "Group")
-		if !f.Lookup("old").Hidden || GroupOf(f.Lookup("new")) != "Group" {
-			t.Error("the alias is shown, or the flag is in no group")
-		}
-		err := f.Parse(args)
-		return list, errors.Join(err, SetFromEnvironment(f))
-	}
+// TestEnvironment: a flag on the command line wins over the environment.
+func TestEnvironment(t *testing.T) {
 	check := func(want []string, args ...string) {
 		t.Helper()
-		if got, err := parse(args...); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%v: %v, %v, want %v", args, got, err, want)
+		var list []string
+		f := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.StringSliceVarP(&list, "name", "n", nil, "")
+		if err := errors.Join(f.Parse(args), SetFromEnvironment(f)); err != nil || !slices.Equal(list, want) {
+			t.Errorf("%v: %v, %v, want %v", args, list, err, want)
 		}
 	}
-	check([]string{"a", "b"}, "--old", "a,b")
-	check([]string{"a", "b"}, "--old", "a", "--new", "b")
-	t.Setenv("HASHGROVE_OLD", "c")
-	check([]string{"c"})
+	check(nil)
+	t.Setenv("HASHGROVE_NAME", "c,d")
+	check([]string{"c", "d"})
 	check([]string{"a"}, "-n", "a")
-	t.Setenv("HASHGROVE_NEW", "d")
-	check([]string{"d"})
 }
 
 func TestReport(t *testing.T) {

@@ -450,30 +450,9 @@ func nearestName(path string) string {
 	}
 	best, near := 3, "" // two typing errors at most
 	for _, e := range entries {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
+		if d := plain.EditDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
 			best, near = d, dir+e.Name()
 		}
 	}
 	return near
-}
-
-// editDistance is the least number of insertions, deletions and changes of a byte that turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -38,17 +38,6 @@ func TestNaturalOrder(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "", 3}, {"abc", "axc", 1}, {"abc", "ac", 1}, {"abc", "bac", 2}, {"kitten", "sitting", 3}} {
-		if got := editDistance(c.a, c.b); got != c.want || editDistance(c.b, c.a) != c.want {
-			t.Errorf("%q, %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestPatternsAreFilesInNaturalOrder(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []int{1, 2, 10} {

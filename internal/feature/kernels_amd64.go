@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go -C _gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg feature
+//go:generate go -C ../../x/kernels run ./feature -out ../../internal/feature/kernels_amd64.s -stubs ../../internal/feature/stubs_amd64.go -pkg feature
 
 // hasKernels is whether this machine has the instructions of the kernels.
 var hasKernels = cpu.X86.HasAVX2

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate sh -c "cd _gen && go run . -out ../kernel_amd64.s -stubs ../kernel_amd64_stubs.go -pkg hamming"
+//go:generate go -C ../../x/kernels run ./hamming -out ../../internal/hamming/kernel_amd64.s -stubs ../../internal/hamming/kernel_amd64_stubs.go -pkg hamming
 
 // level is the instruction set in use.
 var level = bestLevel()

@@ -4,7 +4,7 @@ package hamming
 
 import "golang.org/x/sys/cpu"
 
-//go:generate sh -c "cd _gen && go run ./weighted -out ../weighted_amd64.s -stubs ../weighted_amd64_stubs.go -pkg hamming"
+//go:generate go -C ../../x/kernels run ./weighted -out ../../internal/hamming/weighted_amd64.s -stubs ../../internal/hamming/weighted_amd64_stubs.go -pkg hamming
 
 // groupBits is the number of bits that the kernels look up at a time, or 0 when there are none.
 func groupBits() int {

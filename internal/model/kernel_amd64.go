@@ -4,7 +4,7 @@ package model
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C _gen run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg model
+//go:generate go -C ../../x/kernels run ./model -out ../../internal/model/kernel_amd64.s -stubs ../../internal/model/stubs_amd64.go -pkg model
 
 // avx2 is whether the kernels are in use.
 var avx2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2

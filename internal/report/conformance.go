@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	_ "embed" // the page
 	"html/template"
 	"io"
@@ -27,9 +26,6 @@ type ConformancePage struct {
 	Answers  []ConformanceAnswer
 	Commands []NamedText // of the engine itself, with what each is for
 }
-
-// NamedText is a text and what it is.
-type NamedText struct{ Name, Text string }
 
 // ConformanceSearch is the outcome of one kind of search.
 type ConformanceSearch struct {
@@ -87,27 +83,17 @@ type ConformanceRank struct {
 //go:embed conformance.html
 var conformanceHTML string
 
-var conformancePage = template.Must(template.New("conformance").Funcs(template.FuncMap{
+var conformancePage = newPage(conformanceHTML, template.FuncMap{
 	"count": func(n int) string { return plot.Number(float64(n)) },
 	"next":  func(n int) int { return n + 1 },
-}).Parse(conformanceHTML))
+})
 
 // WriteConformance writes a page about an engine.
 func WriteConformance(w io.Writer, p ConformancePage) error {
-	v := struct {
-		ConformancePage
-		CSS  template.CSS
-		When string
-	}{p, template.CSS(plot.CSS() + pageCSS), ""} // both are ours
-	if !p.Date.IsZero() {
-		v.When = p.Date.Format("2 January 2006, 15:04 MST")
+	f := frame{
+		Title: p.Title, Command: p.Command, Version: p.Version, When: formatDate(p.Date), Long: true, Facts: p.Facts, Page: p,
 	}
-	var b bytes.Buffer // so that an error of the template leaves no partial page
-	if err := conformancePage.Execute(&b, v); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return f.write(w, conformancePage)
 }
 
 // WriteConformanceFile writes the page to a file, which is replaced only when the page is complete.

@@ -131,12 +131,7 @@ type Confusions struct {
 //go:embed page.html
 var pageHTML string
 
-//go:embed page.css
-var pageCSS string
-
-var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"url": pictureURL, "alt": pictureText, "right": countRight,
-}).Parse(pageHTML))
+var page = newPage(pageHTML, template.FuncMap{"url": pictureURL, "alt": pictureText, "right": countRight})
 
 // largestPNG limits the size of a picture: a page with hundreds of them must stay small enough to mail.
 const largestPNG = 256 << 10
@@ -144,9 +139,6 @@ const largestPNG = 256 << 10
 // view is Data prepared for the template, which only loops and prints.
 type view struct {
 	Data
-	CSS      template.CSS
-	When     string
-	Facts    []tile
 	Headline string
 	Advice   []string
 	Tiles    []tile
@@ -184,8 +176,7 @@ func Write(w io.Writer, d Data) error {
 	}
 	d.RecallRank = cmp.Or(d.RecallRank, 100)
 	v := view{
-		Data: d, CSS: template.CSS(plot.CSS() + pageCSS), // both are ours
-		Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(), Mixups: d.mixups(),
+		Data: d, Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(), Mixups: d.mixups(),
 	}
 	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
@@ -193,9 +184,6 @@ func Write(w io.Writer, d Data) error {
 	v.NewItems, v.LearnedItems = plot.Number(float64(d.Dataset.New)), plot.Number(float64(d.Dataset.Learned))
 	if i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.UnseenChance > 0 }); i >= 0 {
 		v.UnseenChance = formatShare(d.Rows[i].UnseenChance)
-	}
-	if !d.Date.IsZero() {
-		v.When = d.Date.Format("2 January 2006, 15:04 MST")
 	}
 	if len(d.Advice) > 0 {
 		v.Headline, v.Advice = d.Advice[0], d.Advice[1:]
@@ -221,13 +209,9 @@ func Write(w io.Writer, d Data) error {
 			v.Warnings = append(v.Warnings, w)
 		}
 	}
-
-	var b bytes.Buffer // so that an error of the template leaves no partial page
-	if err := page.Execute(&b, v); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	f := frame{Title: d.Title, Command: d.Command, Version: d.Version, Long: true, Facts: d.facts(), Page: v}
+	f.When = strings.Trim(formatDate(d.Date)+" · "+d.Machine, " ·")
+	return f.write(w, page)
 }
 
 // WriteFile writes the page to a file, which is replaced only when the page is complete.
@@ -323,7 +307,7 @@ func (p Picture) validate() error {
 	return nil
 }
 
-func (d Data) facts() []tile {
+func (d Data) facts() []NamedText {
 	s := d.Dataset
 	number := func(n int, what string) string {
 		if n == 0 {
@@ -335,16 +319,16 @@ func (d Data) facts() []tile {
 	if s.New > 0 { // else all are
 		learned = number(s.Learned, "")
 	}
-	return slices.DeleteFunc([]tile{
-		{Name: "Data", Value: s.Name},
-		{Name: "Items to find", Value: number(s.Base, "")},
-		{Name: "Learned", Value: learned},
-		{Name: "New", Value: number(s.New, "")},
-		{Name: "Queries", Value: number(s.Queries, "")},
-		{Name: "Vector", Value: number(s.Dim, " numbers")},
-		{Name: "Classes", Value: number(s.Classes, "")},
-		{Name: "Similar means", Value: s.Similar},
-	}, func(t tile) bool { return t.Value == "" })
+	return slices.DeleteFunc([]NamedText{
+		{Name: "Data", Text: s.Name},
+		{Name: "Items to find", Text: number(s.Base, "")},
+		{Name: "Learned", Text: learned},
+		{Name: "New", Text: number(s.New, "")},
+		{Name: "Queries", Text: number(s.Queries, "")},
+		{Name: "Vector", Text: number(s.Dim, " numbers")},
+		{Name: "Classes", Text: number(s.Classes, "")},
+		{Name: "Similar means", Text: s.Similar},
+	}, func(t NamedText) bool { return t.Text == "" })
 }
 
 // tiles returns the key numbers of the recommended result, compared with the best search without codes.

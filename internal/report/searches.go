@@ -1,14 +1,12 @@
 package report
 
 import (
-	"bytes"
 	_ "embed" // the page
 	"fmt"
 	"html/template"
 	"io"
 	"time"
 
-	"hashgrove/internal/plot"
 	"hashgrove/internal/section"
 )
 
@@ -38,9 +36,7 @@ type FoundItem struct {
 //go:embed searches.html
 var searchesHTML string
 
-var searchesPage = template.Must(template.New("searches").Funcs(template.FuncMap{
-	"url": pictureURL, "alt": pictureText,
-}).Parse(searchesHTML))
+var searchesPage = newPage(searchesHTML, template.FuncMap{"url": pictureURL, "alt": pictureText})
 
 // WriteSearches writes a page of answers.
 func WriteSearches(w io.Writer, s SearchPage) error {
@@ -58,19 +54,10 @@ func WriteSearches(w io.Writer, s SearchPage) error {
 	}
 	v := struct {
 		SearchPage
-		CSS      template.CSS
-		When     string
 		Labelled bool
-	}{s, template.CSS(plot.CSS() + pageCSS), "", labelled} // both are ours
-	if !s.Date.IsZero() {
-		v.When = s.Date.Format("2 January 2006, 15:04 MST")
-	}
-	var b bytes.Buffer // so that an error of the template leaves no partial page
-	if err := searchesPage.Execute(&b, v); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
+	}{s, labelled}
+	f := frame{Title: s.Title, Command: s.Command, Version: s.Version, When: formatDate(s.Date), Page: v}
+	return f.write(w, searchesPage)
 }
 
 // WriteSearchesFile writes the page to a file, which is replaced only when the page is complete.

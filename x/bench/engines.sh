@@ -15,7 +15,7 @@ awk 'BEGIN { srand(1); for (i = 0; i < 100000; i++) {
 	print "]}" } }' >"$work/items.jsonl"
 cd "$work"
 ./hashgrove train items.jsonl --label label --id-column id --vector vector --bits 64 --effort quick --quiet -o m.hgm >/dev/null
-./hashgrove index build items.hgi items.jsonl --label label --id-column id --tags tags --vector vector \
+./hashgrove index build -o items.hgi items.jsonl --label label --id-column id --tags tags --vector vector \
 	--attribute-columns price -m m.hgm --quiet
 for url in "$@"; do
 	case $url in *" "*) flags=${url#* } ;; *) flags= ;; esac # "URL --pgvector"

@@ -24,7 +24,7 @@ for n in "$@"; do
 	codes "codes.faiss" "$n"
 	rm -f items.hgi
 	echo "--- $n items"
-	./hashgrove index build items.hgi codes.faiss --quiet
+	./hashgrove index build -o items.hgi codes.faiss --quiet
 	for q in 1 100 10000; do
 		TIMEFORMAT="search for $q: %R s"
 		time ./hashgrove search items.hgi "queries-$q.faiss" --to jsonl --quiet >/dev/null

@@ -9,13 +9,12 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
@@ -89,7 +88,7 @@ func (lab *Lab) result(ctx context.Context, t *training) (result, error) {
 			if err != nil {
 				return learned{}, err
 			}
-			l := learned{took, peakMemory()}
+			l := learned{took, machine.PeakMemory()}
 			return l, model.WriteFile(path+".hgm", m)
 		})
 		if err != nil {
@@ -250,26 +249,9 @@ func (lab *Lab) train(
 	return made.Model, made.Seconds(o.Bits), nil
 }
 
-// The most memory that a stage held is the peak of the whole process since the stage began, which Linux reports
-// and resets. Elsewhere it is not known, and 0.
-
-// resetPeak starts a stage: what earlier stages held goes back first.
+// resetPeak starts a stage: what earlier stages held goes back first. Linux resets the peak of the process; elsewhere it
+// is that of all stages so far.
 func resetPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // an old kernel keeps the peak of the process
-}
-
-// peakMemory is the most memory held since resetPeak, in bytes.
-func peakMemory() int64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(b), "VmHWM:")
-	line, _, _ := strings.Cut(rest, "\n")
-	kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return kilobytes << 10
 }

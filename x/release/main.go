@@ -4,6 +4,10 @@
 // folders give the same bytes.
 //
 //	go run ./x/release [-version 0.1.0] [-out dist] [-maintainer 'NAME <ADDRESS>']
+//
+// It is our own because cyclonedx-gomod lists a third of the licences without a network, none of the standard library and
+// of embedded data, and hashes of its own binary; because nfpm would save the 50 lines that pack a .deb for a tree of 87
+// modules that compiles for 90 seconds; and because goreleaser, with 340 modules, does neither licences nor lists itself.
 package main
 
 import (

@@ -70,4 +70,3 @@ if [ "$(ls "$folder/linux")" != "$(ls "$folder/windows")" ]; then
 	echo "files were left behind:" && ls "$folder/windows"
 	exit 1
 fi
-echo "count: platforms 1"

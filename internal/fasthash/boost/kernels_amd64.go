@@ -4,7 +4,7 @@ package boost
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C _gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg boost
+//go:generate go -C ../../../x/kernels run ./boost -out ../../internal/fasthash/boost/kernels_amd64.s -stubs ../../internal/fasthash/boost/stubs_amd64.go -pkg boost
 
 var hasAVX2 = cpu.X86.HasAVX2
 

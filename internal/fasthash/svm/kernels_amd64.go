@@ -4,7 +4,7 @@ package svm
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C _gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg svm
+//go:generate go -C ../../../x/kernels run ./svm -out ../../internal/fasthash/svm/kernels_amd64.s -stubs ../../internal/fasthash/svm/stubs_amd64.go -pkg svm
 
 // hasKernels is whether this machine has the instructions of the kernels.
 var hasKernels = cpu.X86.HasAVX2

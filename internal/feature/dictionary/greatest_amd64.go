@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go -C ../_gen run . -out ../dictionary/greatest_amd64.s -stubs ../dictionary/stubs_amd64.go -pkg dictionary
+//go:generate go -C ../../../x/kernels run ./feature -out ../../internal/feature/dictionary/greatest_amd64.s -stubs ../../internal/feature/dictionary/stubs_amd64.go -pkg dictionary
 
 // hasKernels is whether this machine has the instructions of the kernel.
 var hasKernels = cpu.X86.HasAVX2

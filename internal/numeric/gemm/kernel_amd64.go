@@ -4,7 +4,7 @@ package gemm
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C _gen run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg gemm
+//go:generate go -C ../../../x/kernels run ./gemm -out ../../internal/numeric/gemm/kernel_amd64.s -stubs ../../internal/numeric/gemm/stubs_amd64.go -pkg gemm
 
 // hasKernel is whether this machine has the instructions of kernelAVX2.
 var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasFMA

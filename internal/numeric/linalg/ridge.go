@@ -248,10 +248,10 @@ type Gram struct {
 	part    []float32
 }
 
-const (
-	gramPanel = 1024
-	GramRows  = 1024 // to add at a time
-)
+const gramPanel = 1024
+
+// GramRows is the number of rows to add to a Gram at a time.
+const GramRows = 1024
 
 // NewGram is the sum of no products yet, of the given number of columns.
 func NewGram(side, threads int) *Gram {

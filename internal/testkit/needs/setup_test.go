@@ -42,7 +42,7 @@ func newMachine(t *testing.T) *machine {
 		m.write(filepath.Join(m.root, "internal/testkit/needs", name), string(b))
 	}
 	for _, name := range []string{"pgtest", "redistest"} {
-		m.write(filepath.Join(m.root, "internal", name, "install.sh"), "echo no network; exit 1\n")
+		m.write(filepath.Join(m.root, "internal/testkit", name, "install.sh"), "echo no network; exit 1\n")
 	}
 	return m
 }

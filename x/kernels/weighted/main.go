@@ -1,6 +1,6 @@
 // Command weighted writes the SIMD kernels of distances by margins with avo.
 //
-//	cd hamming/_gen && go run ./weighted -out ../weighted_amd64.s -stubs ../weighted_amd64_stubs.go -pkg hamming
+//	go generate ./internal/hamming
 //
 // Codes come in blocks of 64. Pack turns the words of a block into planes: byte i of plane g is group g of the bits of
 // code i. Bound then looks each plane up in the query's table of the group and adds the bytes with saturation, so that

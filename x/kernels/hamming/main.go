@@ -1,6 +1,6 @@
 // Command gen writes the SIMD kernels of package hamming with avo.
 //
-//	cd hamming/_gen && go run . -out ../kernel_amd64.s -stubs ../kernel_amd64_stubs.go -pkg hamming
+//	go generate ./internal/hamming
 //
 // Every kernel counts the bits of q XOR code for a group of codes at a time, so that the distances of the group end
 // up in the 64-bit lanes of a register, in the order of the codes. Then it either narrows and stores them all

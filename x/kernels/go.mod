@@ -1,4 +1,4 @@
-module hashgrove/internal/hamming/gen
+module hashgrove/x/kernels
 
 go 1.26.0
 

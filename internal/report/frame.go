@@ -1,0 +1,56 @@
+package report
+
+import (
+	"bytes"
+	_ "embed" // the frame
+	"html/template"
+	"io"
+	"time"
+
+	"hashgrove/internal/plot"
+)
+
+// NamedText is a text and what it is.
+type NamedText struct{ Name, Text string }
+
+// frame is what all pages have around their content: head, title, facts, and how the page was made.
+type frame struct {
+	Title, Command, Version string
+	When                    string // and on which machine
+	Long                    bool   // the page has a list of its sections, with a link over it
+	Facts                   []NamedText
+	Page                    any // for the templates of the content
+}
+
+//go:embed frame.html
+var frameHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// CSS is the style of all pages.
+func (frame) CSS() template.CSS { return template.CSS(plot.CSS() + pageCSS) } // both are ours
+
+// newPage reads the content of a page: a template main, and where there are any sections, notes and more.
+func newPage(content string, functions template.FuncMap) *template.Template {
+	t := template.Must(template.New("frame").Funcs(functions).Parse(frameHTML))
+	return template.Must(t.New("content").Parse(content))
+}
+
+// write writes the page, or nothing where a template fails.
+func (f frame) write(w io.Writer, page *template.Template) error {
+	var b bytes.Buffer
+	if err := page.ExecuteTemplate(&b, "frame", f); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// formatDate is a date as pages show it; "" for none.
+func formatDate(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("2 January 2006, 15:04 MST")
+}
