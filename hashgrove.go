@@ -99,9 +99,7 @@ func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
 	if m.Pictures != nil {
 		m.Pictures.Averaged = o.Pictures.Average
 	}
-	if named, ok := rows.(interface{ Names() []string }); ok {
-		m.Info.Features = named.Names()
-	}
+	m.Info.Features = rows.Schema().Names
 	return &Model{m}, nil
 }
 

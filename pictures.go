@@ -106,6 +106,9 @@ func (s images) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return picture.Pixels(ctx, s)
 }
 
+// Schema implements picture.Source.
+func (s images) Schema() vectors.Schema { return vectors.Schema{Pictures: &s.as} }
+
 // Preparation implements picture.Source.
 func (s images) Preparation() picture.Preparation { return s.as }
 

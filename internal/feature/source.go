@@ -47,14 +47,13 @@ type source struct {
 	threads  int
 }
 
-// Unwrap is the source of the pictures.
-func (v source) Unwrap() vectors.Source { return v.pictures }
-
-// Preparation is for picture.PreparationOf. An extractor sees the channels side by side, whatever the layout was.
-func (v source) Preparation() picture.Preparation {
-	p := v.pictures.Preparation()
+// Schema is that of the pictures. Features have no names, and an extractor sees the channels side by side, whatever the
+// layout was.
+func (v source) Schema() vectors.Schema {
+	s, p := v.pictures.Schema(), v.pictures.Preparation()
 	p.Planar = false
-	return p
+	s.Names, s.Vector, s.Label, s.Tags, s.Pictures = nil, "", "", "", &p
+	return s
 }
 
 // Chunks implements vectors.Source.
@@ -135,5 +134,5 @@ func Learnable(pictures picture.Source, name string, threads int) (*vectors.Kept
 	if err != nil {
 		return nil, nil, err
 	}
-	return vectors.Keep(src, keptBytes), e, nil
+	return vectors.Keep(src, keptBytes, ""), e, nil
 }

@@ -117,6 +117,9 @@ type standin struct {
 // Dim implements vectors.Source.
 func (s standin) Dim() int { return s.Cols }
 
+// Schema implements vectors.Source.
+func (s standin) Schema() vectors.Schema { return vectors.Schema{} }
+
 // Chunks implements vectors.Source.
 func (s standin) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
