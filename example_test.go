@@ -20,7 +20,7 @@ func Example() {
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
 	check(err)
 	check(m.Save(path))
-	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(items, names))
+	ix, err := hashgrove.NewIndex(ctx, m.Model, hashgrove.Rows(items, names))
 	check(err)
 	hits, err := ix.Search(ctx, query, 3)
 	check(err)
@@ -57,7 +57,7 @@ func ExampleOpenIndex() {
 	defer os.Remove(path)
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16})
 	check(err)
-	made, err := hashgrove.CreateIndex(ctx, path, m, nil)
+	made, err := hashgrove.CreateIndex(ctx, path, m.Model, nil)
 	check(err)
 	check(made.Close())
 

@@ -355,7 +355,7 @@ func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, e
 		copied := *d
 		d = copied.WithMissing()
 	}
-	rows, err := d.rows(Pictures{}, m.Pictures)
+	rows, err := d.rows(PictureOptions{}, m.Pictures)
 	if err != nil {
 		return nil, err
 	}

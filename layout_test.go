@@ -27,6 +27,7 @@ var pipeline = []string{
 	"hashgrove/internal/model", "hashgrove/internal/fasthash/boost", "hashgrove/internal/fasthash/svm", "hashgrove/internal/index", "hashgrove/internal/atlas", "hashgrove/internal/store",
 	"hashgrove/internal/engine", "hashgrove/internal/engine/enginetest", "hashgrove/internal/export", "hashgrove/internal/eval",
 	"hashgrove/internal/testkit/methodtest", "hashgrove/internal/fasthash", "hashgrove/internal/numeric/solve", "hashgrove/internal/method",
+	"hashgrove/internal/train", "hashgrove/method",
 	"hashgrove/internal/plot", "hashgrove/internal/report", "hashgrove/internal/trial", "hashgrove/internal/compare",
 	"hashgrove/internal/machine", "hashgrove/x/paper", "hashgrove/server", "hashgrove/internal/workshop",
 	"hashgrove", "hashgrove/cmd/hashgrove",

@@ -17,7 +17,7 @@ import (
 func TestFindByScore(t *testing.T) {
 	ctx := context.Background()
 	x, labels := clouds(1, 300)
-	ix := must[*Index](t)(NewIndex(ctx, must[*Model](t)(Train(ctx, Rows(x, labels), quick)), Rows(x, labels)))
+	ix := must[*Index](t)(NewIndex(ctx, trained(t)(Train(ctx, Rows(x, labels), quick)), Rows(x, labels)))
 	asked := 0
 	score := func(id string) (float64, error) {
 		row, err := strconv.Atoi(id)
@@ -71,7 +71,7 @@ func TestFindByScore(t *testing.T) {
 func TestFindByMargins(t *testing.T) {
 	ctx := context.Background()
 	x, labels := clouds(1, 300)
-	m := must[*Model](t)(Train(ctx, Rows(x, labels), quick))
+	m := trained(t)(Train(ctx, Rows(x, labels), quick))
 	ix := must[*Index](t)(NewIndex(ctx, m, Rows(x, labels)))
 	near := 1
 	for _, q := range []Query{

@@ -352,7 +352,7 @@ func TestQualityKnowsWhatWasLearned(t *testing.T) {
 	}
 	m.Expert().Info.NewItems = &model.Figures{Rows: 20, MAP: 0.25, MAPLow: 0.2, MAPHigh: 0.3, DistinctCodes: 5}
 	path := filepath.Join(folder, "items.hgi")
-	x, err := hashgrove.CreateIndex(context.Background(), path, m, data)
+	x, err := hashgrove.CreateIndex(context.Background(), path, m.Model, data)
 	if err == nil {
 		err = x.Close()
 	}

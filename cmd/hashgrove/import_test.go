@@ -20,7 +20,7 @@ func boosters(t *testing.T) {
 		"bit-0.json": "xgb-logistic.json", "bit-1.json": "xgb-raw.json", "booster.txt": "lgb-multiclass.txt",
 		"dart.json": "refused-xgb-dart.json", "unsure.json": "xgb-logistic-exact.json",
 	} {
-		write(t, to, string(read(t, filepath.Join(testFolder, "..", "..", "export", "testdata", "boosters", from))))
+		write(t, to, string(read(t, filepath.Join(testFolder, "..", "..", "internal", "export", "testdata", "boosters", from))))
 	}
 	write(t, "rows.csv", "0.1,0.5,0.9,0,1e6,0.2,0.3,0.4\n0,0,0,0,0,0,0,0\n1,1,1,1,1,1,1,1\n0.3,0.2,0.1,0,-5,1e-36,0,9\n")
 	write(t, "margins.csv", marginsOfRows)

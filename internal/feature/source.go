@@ -119,20 +119,3 @@ func Named(name string, shape picture.Shape) (Extractor, error) {
 	}
 	return e, err
 }
-
-// keptBytes is the memory that vectors of pictures take at most between passes; more of them wait in a temporary file.
-const keptBytes = 1 << 30
-
-// Learnable is the vectors that the named extractor makes of pictures, and the extractor. They are made once, however
-// often they are read.
-func Learnable(pictures picture.Source, name string, threads int) (*vectors.Kept, Extractor, error) {
-	e, err := Named(name, pictures.Preparation().Shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	src, err := Vectors(e, pictures, threads)
-	if err != nil {
-		return nil, nil, err
-	}
-	return vectors.Keep(src, keptBytes, ""), e, nil
-}

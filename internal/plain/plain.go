@@ -142,3 +142,18 @@ func follows(a, b string) bool {
 	m, err2 := strconv.Atoi(rest)
 	return err1 == nil && err2 == nil && m == n+1
 }
+
+// Size writes a number of bytes.
+func Size(bytes int64) string {
+	x := float64(bytes)
+	for _, unit := range []string{"bytes", "kB", "MB"} {
+		if x < 1000 {
+			if unit == "bytes" {
+				return fmt.Sprintf("%d bytes", bytes)
+			}
+			return fmt.Sprintf("%.3g %s", x, unit)
+		}
+		x /= 1000
+	}
+	return fmt.Sprintf("%.3g GB", x)
+}

@@ -22,6 +22,7 @@ import (
 // Data is rows to learn from or to judge by, and what one pass over them told: a few bytes per row besides the source.
 type Data struct {
 	vectors.Source // the rows, to be read again
+	schema         vectors.Schema
 	Supervision
 
 	Rows     int
@@ -71,7 +72,7 @@ func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err er
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
 	schema := src.Schema()
-	d := &Data{Source: src, Missing: o.Missing || schema.Missing, digested: o.Digest, Memory: o.Memory}
+	d := &Data{Source: src, schema: schema, Missing: o.Missing || schema.Missing, digested: o.Digest, Memory: o.Memory}
 	d.Ranges = d.NewRanges()
 	from := schema.Files
 	var (
@@ -177,6 +178,9 @@ func (d *Data) look(
 	return cmp.Or(err, unkept)
 }
 
+// Schema is what the source that was scanned knows, also where other sources have taken its place since.
+func (d *Data) Schema() vectors.Schema { return d.schema }
+
 // SetPairs makes pairs of the rows the supervision; the digest covers them.
 func (d *Data) SetPairs(pairs []Pair) error {
 	d.Pairs = pairs
@@ -195,7 +199,7 @@ func (d *Data) HexDigest() string { return hex.EncodeToString(d.Digest[:]) }
 // With is the same rows seen through another source, which must have as many.
 func (d *Data) With(src vectors.Source) *Data {
 	out := *d
-	out.Source, out.Ranges, out.Constant = src, nil, nil
+	out.Source, out.schema, out.Ranges, out.Constant = src, src.Schema(), nil, nil
 	return &out
 }
 
@@ -206,7 +210,7 @@ func (d *Data) Only(keep []bool) *Data {
 		panic("supervision: Data.Only with the wrong number of rows")
 	}
 	out := &Data{
-		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.without(keep), Memory: d.Memory,
+		Source: vectors.Select(d.Source, keep), schema: d.schema, Supervision: d.Supervision.without(keep), Memory: d.Memory,
 		Constant: d.Constant, Digest: d.Digest, digested: d.digested, Missing: d.Missing,
 	}
 	for _, k := range keep {
