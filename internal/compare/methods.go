@@ -164,8 +164,9 @@ func (s *stage) measureLengths(
 			return nil, err
 		}
 		if s.o.Each != nil {
-			whole := &model.Model{Encoder: model.Compose(short.Encoder, s.pca.maps...), Info: short.Info}
-			s.o.Each(t.method, short.Encoder.Bits(), whole)
+			whole := *short
+			whole.Encoder = model.Compose(short.Encoder, s.pca.maps...)
+			s.o.Each(t.method, short.Encoder.Bits(), &whole)
 		}
 		list = append(list, row)
 	}

@@ -284,8 +284,8 @@ func (r *run) remember(m *model.Model) {
 	m.Features = r.extractor
 	if grown != nil {
 		m.Pictures = grown.Pictures // as the bits it begins with
-	} else if m.Pictures, _ = r.schema.Pictures.(*picture.Preparation); m.Pictures != nil {
-		own := *m.Pictures
+	} else if p, ok := r.schema.Pictures.(*picture.Preparation); ok && (r.extractor != nil || p.Values() == m.Dim()) {
+		own := *p // else the vectors are features that somebody else has made
 		own.Averaged = r.o.Pictures.Average
 		m.Pictures = &own
 	}
