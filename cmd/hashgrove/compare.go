@@ -357,7 +357,7 @@ func (a *app) printAdvice(list []compare.Advice) {
 // flagsFor names the flags that help with an advice.
 func flagsFor(advice compare.Advice) string {
 	switch {
-	case advice.Rule == "mixed" && strings.Contains(advice.Text, "FastHash"):
+	case advice.Rule == "mixed" && advice.Method == method.FastHash:
 		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
 	case advice.Rule == "more-trees":
 		return " \"--rounds\" sets their number, and \"--effort best\" takes more of them."
