@@ -17,10 +17,10 @@ func Example() {
 	defer os.Remove(path)
 
 	ctx := context.Background()
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
+	t, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
 	check(err)
-	check(m.Save(path))
-	ix, err := hashgrove.NewIndex(ctx, m.Model, hashgrove.Rows(items, names))
+	check(t.Save(path))
+	ix, err := hashgrove.NewIndex(ctx, t.Model, hashgrove.Rows(items, names))
 	check(err)
 	hits, err := ix.Search(ctx, query, 3)
 	check(err)
