@@ -346,7 +346,9 @@ func TestQualityKnowsWhatWasLearned(t *testing.T) {
 	}
 	_, learned := open("learned.csv", lines[:201])
 	table, data := open("items.csv", lines)
-	m, err := hashgrove.Train(context.Background(), learned, hashgrove.Options{Bits: 8, Effort: fasthash.Quick, Rounds: 5})
+	m, err := hashgrove.Train(context.Background(), learned, hashgrove.Options{
+		Bits: 8, Effort: fasthash.Quick, Rounds: 5, Validation: new(0.0),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
