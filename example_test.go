@@ -19,10 +19,10 @@ func Example() {
 	defer os.Remove(path)
 
 	ctx := context.Background()
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
+	t, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
 	check(err)
-	check(m.Save(path))
-	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(items, names))
+	check(t.Save(path))
+	ix, err := hashgrove.NewIndex(ctx, t.Model, hashgrove.Rows(items, names))
 	check(err)
 	hits, err := api.Nearest(ctx, ix, query, 3)
 	check(err)
@@ -59,7 +59,7 @@ func ExampleOpenIndex() {
 	defer os.Remove(path)
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16})
 	check(err)
-	made, err := hashgrove.CreateIndex(ctx, path, m, nil)
+	made, err := hashgrove.CreateIndex(ctx, path, m.Model, nil)
 	check(err)
 	check(made.Close())
 

@@ -1,8 +1,8 @@
 // Package hashgrove learns short binary codes from labelled vectors or pictures, encodes new ones in microseconds, and
 // finds the nearest codes exactly. It is the front door: most programs need no other package.
 //
-//	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
-//	err = m.Save("shop.hgm")
+//	t, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
+//	err = t.Save("shop.hgm")
 //
 //	m, err = hashgrove.Load("shop.hgm")
 //	code, err := m.Encode(vector)
@@ -13,121 +13,75 @@
 // for High-Dimensional Data, CVPR 2014), which package fasthash implements; Options.Method names another. A model is a
 // function of data, options and seed, byte for byte, on any number of cores.
 //
-// The packages behind it, in the order in which data flows: vectors and supervision; dataset, picture and
-// feature; affinity, inference, boost, svm and fasthash; method; model; hamming, index and store; eval,
-// compare, report.
+// Package method has what a method of your own needs. The packages behind, in the order in which data flows: vectors
+// and supervision; dataset, picture and feature; affinity, inference, boost, svm and fasthash; method and train; model;
+// hamming, index and store; eval, compare, report.
 package hashgrove
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 
-	"hashgrove/internal/dataset"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/picture"
-	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
 )
 
 // Version is the release that a model names as its maker.
 const Version = model.Version
 
-// Options say what to learn. The zero value is FastHash with 64 bits and its documented defaults.
-type Options struct {
-	Method    string // one of Methods; "" means "fasthash"
-	Bits      int    // code length; 0 means 64
-	Seed      uint64 // of everything random; 0 means 1
-	MinShared int    // tags that similar rows have in common at least; 0 means 2
-	Threads   int    // 0 means all cores; never changes the model
+// Options say what to learn and how: method, bits, seed, effort, and everything else that the methods can be told; what
+// is held out; how pictures become vectors; where the model and its checkpoint go. The zero value is FastHash with its
+// documented defaults. A 5 % share of the rows is held out and judged unless Validation says otherwise. Options that do
+// not apply to the method are an error.
+type Options = train.Options
 
-	// Effort is the time that FastHash may take: fasthash.Quick, Normal, Best, or Paper for its authors' own settings; ""
-	// means Normal. What is not set below follows from it and from the size of the data.
-	Effort fasthash.Effort
-	Rounds int // boosted trees per bit; 0 means 400 with Normal, and 200 for up to 1,000 rows
-	Depth  int // depth of the trees; 0 means 4 with Normal
+// PictureOptions say how pictures become vectors. The model keeps it, so that later pictures are treated alike.
+type PictureOptions = train.PictureOptions
 
-	// LinearColumns offers scores of the classes or tags to the trees as further columns: fasthash.LinearOff,
-	// LinearScores, KernelScores, LinearAuto or KernelAuto; "" means with Normal those that help.
-	LinearColumns string
+// OptionError is an option that cannot be meant, for errors.As.
+type OptionError = train.OptionError
 
-	Pictures Pictures // how pictures become vectors
+// Progress is one step of a training: rows that were read, a bit that was learned, or a note.
+type Progress = train.Progress
 
-	// Progress is called after every bit of FastHash; it may be nil.
-	Progress func(bit, bits int)
+// Note is a choice that training made, with its reason, or a doubt.
+type Note = train.Note
 
-	// Expert holds everything else that the methods can be told. Fields above count where they are set.
-	Expert method.Options
+// Report tells how a training went: what was chosen and why, doubts, and times.
+type Report = train.Report
+
+// MemoryUse is what became of a limit on memory.
+type MemoryUse = train.MemoryUse
+
+// Figures say how well the codes of some rows find similar ones.
+type Figures = model.Figures
+
+// Training is a model and how it came about.
+type Training struct {
+	*Model
+	Report Report
 }
+
+// NewItems is how well rows that were held out find each other, and LearnedItems how well they find rows that were
+// learned from; nil where none were held out. Expect the figures for new items.
+func (t *Training) NewItems() *Figures { return t.model.Info.NewItems }
+
+// LearnedItems is described at NewItems.
+func (t *Training) LearnedItems() *Figures { return t.model.Info.LearnedItems }
 
 // Methods lists the methods by name, FastHash first.
 func Methods() []string { return method.Names() }
 
-// Train learns a model from the data.
-func Train(ctx context.Context, d *Data, o Options) (*Model, error) {
-	e := o.expert()
-	rows, extractor, err := d.learnable(o.Pictures, max(e.Seed, 1), e.Threads)
+// Train learns a model from the data, and writes it where the options name a file. The same data, options and seed give
+// the same model, byte for byte, here, in the command and in comparisons. Files are read once.
+func Train(ctx context.Context, d *Data, o Options) (*Training, error) {
+	rows, err := d.learnable(o)
 	if err != nil {
 		return nil, err
 	}
-	scanned, err := supervision.Scan(ctx, rows, supervision.ScanOptions{
-		Digest: true, Hashes: true, Missing: d.missing, Memory: e.Run.Memory,
-	})
+	made, err := train.Train(ctx, rows, o)
 	if err != nil {
 		return nil, err
 	}
-	scanned.MinShared = o.MinShared
-	switch {
-	case d.pairsFile != "":
-		err = dataset.ReadPairs(d.pairsFile, scanned)
-	case d.pairs != nil:
-		err = scanned.SetPairs(d.pairs)
-	}
-	if err != nil {
-		return nil, err
-	}
-	e.Run.Features = extractor
-	if copies, err := o.Pictures.augmentation(); err == nil { // it was checked
-		e.FastHash.Similar.SetCopies(copies, o.Pictures.Average)
-	}
-	m, err := method.Train(ctx, o.Method, scanned, e)
-	if err != nil {
-		return nil, fmt.Errorf("training: %w", err)
-	}
-	m.Pictures, m.Features = picture.PreparationOf(rows), extractor
-	if m.Pictures != nil {
-		m.Pictures.Averaged = o.Pictures.Average
-	}
-	if named, ok := rows.(interface{ Names() []string }); ok {
-		m.Info.Features = named.Names()
-	}
-	return &Model{m}, nil
-}
-
-// expert is all options as package method takes them.
-func (o Options) expert() method.Options {
-	e := o.Expert
-	set := func(to *int, value int) {
-		if value != 0 {
-			*to = value
-		}
-	}
-	set(&e.Bits, o.Bits)
-	set(&e.Threads, o.Threads)
-	set(&e.FastHash.Trees.Rounds, o.Rounds)
-	set(&e.FastHash.Trees.Depth, o.Depth)
-	if o.Seed != 0 {
-		e.Seed = o.Seed
-	}
-	e.FastHash.Effort = cmp.Or(o.Effort, e.FastHash.Effort)
-	e.FastHash.LinearColumns = cmp.Or(o.LinearColumns, e.FastHash.LinearColumns)
-	if o.Progress != nil {
-		bits := e.Bits
-		if bits == 0 {
-			bits = 64
-		}
-		e.Run.Progress = func(b fasthash.Bit) { o.Progress(b.Bit, bits) }
-	}
-	return e
+	return &Training{&Model{made.Model}, made.Report}, nil
 }

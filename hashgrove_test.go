@@ -20,7 +20,6 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/index"
-	"hashgrove/internal/method"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/picturetest"
 )
@@ -52,13 +51,23 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
+// trained is the model of a training that has no error.
+func trained(t *testing.T) func(*Training, error) *Model {
+	return func(made *Training, err error) *Model {
+		t.Helper()
+		return must[*Training](t)(made, err).Model
+	}
+}
+
 // quick is a training of a moment.
 var quick = Options{Bits: 16, Rounds: 10}
 
 func TestWholeJob(t *testing.T) {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "shop.hgm")
 	x, labels := clouds(1, 300)
-	m := must[*Model](t)(Train(ctx, Rows(x, labels), quick))
+	o := quick
+	o.Validation = new(0.0)
+	m := trained(t)(Train(ctx, Rows(x, labels), o))
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +128,9 @@ func TestSupervision(t *testing.T) {
 			pairs = append(pairs, Pair{A: int32(j), B: int32(i), Y: y})
 		}
 	}
-	want := must[*Model](t)(Train(ctx, Rows(x, labels), quick)).Fingerprint()
+	want := trained(t)(Train(ctx, Rows(x, labels), quick)).Fingerprint()
 	for name, d := range map[string]*Data{"numbers": Rows(x, numbers), "tags": Tagged(x, tags), "pairs": Paired(x, pairs)} {
-		m := must[*Model](t)(Train(ctx, d, quick))
+		m := trained(t)(Train(ctx, d, quick))
 		if name == "numbers" && m.Fingerprint() != want {
 			t.Error("numbers of classes give another model than their names")
 		}
@@ -132,17 +141,17 @@ func TestSupervision(t *testing.T) {
 		}
 	}
 	for _, name := range Methods() {
-		if m, err := Train(ctx, Rows(x, labels), Options{Method: name, Bits: 8, Rounds: 5}); err != nil || m.Expert().Info.Method != name {
+		o := Options{Bits: 8, Rounds: 5}.For(name)
+		if m, err := Train(ctx, Rows(x, labels), o); err != nil || m.Expert().Info.Method != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestEffortAndLinearColumns: both reach the model, count before those of Expert, and are the default where not set.
+// TestEffortAndLinearColumns: both reach the model, and are the default where not set.
 func TestEffortAndLinearColumns(t *testing.T) {
 	ctx := context.Background()
 	x, labels := clouds(1, 300)
-	expert := method.Options{FastHash: fasthash.Options{Effort: fasthash.Quick, LinearColumns: fasthash.KernelScores}}
 	for _, c := range []struct {
 		o      Options
 		effort fasthash.Effort
@@ -152,12 +161,10 @@ func TestEffortAndLinearColumns(t *testing.T) {
 		{Options{}, fasthash.Normal, 0, "%"},
 		{Options{Effort: fasthash.Paper}, fasthash.Paper, 0, ""},
 		{Options{Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4, fasthash.LinearScores},
-		{Options{Expert: expert}, fasthash.Quick, 8, fasthash.KernelScores},
-		{Options{Expert: expert, Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores}, fasthash.Paper, 4,
-			fasthash.LinearScores},
+		{Options{Effort: fasthash.Quick, LinearColumns: fasthash.KernelScores}, fasthash.Quick, 8, fasthash.KernelScores},
 	} {
 		c.o.Bits, c.o.Rounds = 4, 10
-		m := must[*Model](t)(Train(ctx, Rows(x, labels), c.o)).Expert()
+		m := trained(t)(Train(ctx, Rows(x, labels), c.o)).Expert()
 		var chosen fasthash.Options
 		if err := json.Unmarshal(m.Info.Runs[0].Options, &chosen); err != nil {
 			t.Fatal(err)
@@ -223,7 +230,7 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
-	m := must[*Model](t)(Train(ctx, Rows(x, labels), quick))
+	m := trained(t)(Train(ctx, Rows(x, labels), quick))
 	for _, bad := range [][]float32{nil, x[0][:7], nan[3]} {
 		if _, err := m.Encode(bad); err == nil {
 			t.Errorf("%v was encoded", bad)
@@ -247,7 +254,7 @@ func TestBadInput(t *testing.T) {
 func TestDurableIndex(t *testing.T) {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "shop.hgi")
 	x, labels := clouds(1, 100)
-	m := must[*Model](t)(Train(ctx, Rows(x, labels), quick))
+	m := trained(t)(Train(ctx, Rows(x, labels), quick))
 	var ids []string
 	var about []map[string]any
 	for i := range x {
@@ -328,8 +335,8 @@ func TestOpenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku"}))
-	m := must[*Model](t)(Train(ctx, d, quick))
-	if m.Fingerprint() != must[*Model](t)(Train(ctx, Rows(x, labels), quick)).Fingerprint() {
+	m := trained(t)(Train(ctx, d, quick))
+	if m.Fingerprint() != trained(t)(Train(ctx, Rows(x, labels), quick)).Fingerprint() {
 		t.Error("a file gives another model than memory")
 	}
 	if names := m.Expert().Info.Features; len(names) != 8 || names[0] != "a" {
@@ -355,12 +362,12 @@ func TestOpenFile(t *testing.T) {
 	if err := os.WriteFile(listed, lines.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d = must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku", PairsFile: listed}))
-	if must[*Model](t)(Train(ctx, d, quick)).Fingerprint() != must[*Model](t)(Train(ctx, Paired(x, pairs), quick)).Fingerprint() {
+	d = must[*Data](t)(OpenFiles(Files{Paths: []string{path}, Pairs: listed}, Columns{Label: "kind", ID: "sku"}))
+	if trained(t)(Train(ctx, d, quick)).Fingerprint() != trained(t)(Train(ctx, Paired(x, pairs), quick)).Fingerprint() {
 		t.Error("pairs in a file give another model than pairs in memory")
 	}
-	d = must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku", PairsFile: filepath.Join(dir, "none.csv")}))
-	if _, err := Train(ctx, d, quick); err == nil {
+	d = must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku"}))
+	if _, err := Train(ctx, d.WithPairsFile(filepath.Join(dir, "none.csv")), quick); err == nil {
 		t.Error("a file of pairs that is not there was accepted")
 	}
 	nowhere := filepath.Join(dir, "nowhere.csv")
@@ -391,7 +398,7 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	d := must[*Data](t)(Open(dir, Columns{}))
-	m := must[*Model](t)(Train(ctx, d, quick))
+	m := trained(t)(Train(ctx, d, quick))
 	ix := must[*Index](t)(NewIndex(ctx, m, d))
 	code := must[Code](t)(m.EncodeImage(first))
 	hits := find(t, ix, api.Query{PackedCode: code}, api.Options{K: new(24)})
@@ -399,7 +406,7 @@ func TestPictures(t *testing.T) {
 		t.Errorf("a picture finds %+v", hits[0])
 	}
 	x, labels := clouds(1, 20)
-	if _, err := must[*Model](t)(Train(ctx, Rows(x, labels), quick)).EncodeImage(first); err == nil {
+	if _, err := trained(t)(Train(ctx, Rows(x, labels), quick)).EncodeImage(first); err == nil {
 		t.Error("a model of vectors encodes a picture")
 	}
 }
@@ -433,14 +440,14 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		}
 	}
 	folder := must[*Data](t)(Open(dir, Columns{}))
-	for _, p := range []Pictures{
+	for _, p := range []PictureOptions{
 		{Size: 16}, {Size: 16, Squash: true, Grey: true}, {Features: "gist320"}, {Features: "gist320", Mirror: true},
 		{Features: "gist320", Mirror: true, Augment: []string{"shift"}, Average: true},
 	} {
 		o := quick
 		o.Pictures = p
-		m := must[*Model](t)(Train(ctx, Images(pictures, labels), o))
-		fromFolder := must[*Model](t)(Train(ctx, folder, o))
+		m := trained(t)(Train(ctx, Images(pictures, labels), o))
+		fromFolder := trained(t)(Train(ctx, folder, o))
 		if got, want := fromFolder.Expert().Pictures, m.Expert().Pictures; *got != *want || want.Mirrored != p.Mirror || want.Averaged != p.Average || want.Squash != p.Squash {
 			t.Errorf("%+v: prepared as %v in memory and %v in a folder", p, want, got)
 		}
@@ -468,18 +475,18 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		d *Data
-		p Pictures
+		p PictureOptions
 	}{
-		"mirror alone":   {Images(pictures, labels), Pictures{Mirror: true}},
-		"shift alone":    {Images(pictures, labels), Pictures{Augment: []string{"shift"}}},
-		"average alone":  {Images(pictures, labels), Pictures{Features: "gist320", Average: true}},
-		"other copies":   {Images(pictures, labels), Pictures{Features: "gist320", Augment: []string{"turn"}}},
-		"vectors":        {Rows([][]float32{{1}, {2}}, []int{1, 2}), Pictures{Features: "gist320"}},
-		"no features":    {Images(pictures, labels), Pictures{Features: "magic"}},
-		"nil":            {Images([]image.Image{nil, pictures[0]}, labels[:2]), Pictures{}},
-		"few labels":     {Images(pictures, labels[:3]), Pictures{}},
-		"enormous":       {Images(pictures, labels), Pictures{Size: 1 << 20}},
-		"empty pictures": {Images([]image.Image{image.NewGray(image.Rect(0, 0, 0, 0)), pictures[0]}, labels[:2]), Pictures{}},
+		"mirror alone":   {Images(pictures, labels), PictureOptions{Mirror: true}},
+		"shift alone":    {Images(pictures, labels), PictureOptions{Augment: []string{"shift"}}},
+		"average alone":  {Images(pictures, labels), PictureOptions{Features: "gist320", Average: true}},
+		"other copies":   {Images(pictures, labels), PictureOptions{Features: "gist320", Augment: []string{"turn"}}},
+		"vectors":        {Rows([][]float32{{1}, {2}}, []int{1, 2}), PictureOptions{Features: "gist320"}},
+		"no features":    {Images(pictures, labels), PictureOptions{Features: "magic"}},
+		"nil":            {Images([]image.Image{nil, pictures[0]}, labels[:2]), PictureOptions{}},
+		"few labels":     {Images(pictures, labels[:3]), PictureOptions{}},
+		"enormous":       {Images(pictures, labels), PictureOptions{Size: 1 << 20}},
+		"empty pictures": {Images([]image.Image{image.NewGray(image.Rect(0, 0, 0, 0)), pictures[0]}, labels[:2]), PictureOptions{}},
 	} {
 		o := quick
 		o.Pictures = c.p
@@ -510,7 +517,7 @@ func TestNamedTags(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := must[*Data](t)(Open(path, Columns{Tags: "tags"}))
-		return must[*Model](t)(Train(context.Background(), d, quick)).Fingerprint()
+		return trained(t)(Train(context.Background(), d, quick)).Fingerprint()
 	}
 	if a, b := fingerprint("", ""), fingerprint("label,", "label"); a != b {
 		t.Errorf("a model of tags is %s, and %s when the file has classes", a, b)

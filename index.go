@@ -235,7 +235,7 @@ func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
 		copied := *d
 		d = copied.WithMissing()
 	}
-	if given, err = d.rows(Pictures{}, m.Pictures); err != nil {
+	if given, err = d.rows(PictureOptions{}, m.Pictures); err != nil {
 		return nil, nil, err
 	}
 	seen, err = m.Source(given, 0)

@@ -28,7 +28,7 @@ func TestAttributesOfAnIndex(t *testing.T) {
 		ids = append(ids, fmt.Sprintf("item-%02d", i))
 		about = append(about, map[string]any{"price": i, "new": i%2 == 0, "added": day.AddDate(0, 0, i)})
 	}
-	m := must[*Model](t)(Train(ctx, Rows(x, labels), quick))
+	m := trained(t)(Train(ctx, Rows(x, labels), quick))
 	path := filepath.Join(t.TempDir(), "shop.hgi")
 	items := Rows(x, labels).WithIDs(ids).WithAttributes(about)
 	known := []index.Attribute{
@@ -132,20 +132,21 @@ func TestAttributesInFiles(t *testing.T) {
 		}
 	}
 	c := Columns{Vector: "a,b", Label: "kind", ID: "sku"}
-	m := must[*Model](t)(Train(ctx, must[*Data](t)(Open("rows.csv", c)), quick))
+	m := trained(t)(Train(ctx, must[*Data](t)(Open("rows.csv", c)), quick))
 	c.Attributes = []string{"price"}
 	ix := must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c))))
 	if h, _ := ix.Get("s7"); len(h.Attributes) != 1 || h.Attributes["price"] != 107.0 {
 		t.Errorf("%+v", h)
 	}
-	c.Attributes, c.AttributesFile = nil, "table.csv"
-	_, err := NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c)))
+	c.Attributes = nil
+	f := Files{Paths: []string{"rows.csv"}, Attributes: "table.csv"}
+	_, err := NewIndex(ctx, m, must[*Data](t)(OpenFiles(f, c)))
 	if refusal, ok := errors.AsType[*dataset.SpecError](err); !ok || refusal.Field != "AttributesID" ||
 		!strings.Contains(err.Error(), `"code"`) {
 		t.Errorf("a table in another order: %v", err)
 	}
-	c.AttributesID = "code"
-	ix = must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c))))
+	f.AttributesID = "code"
+	ix = must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(OpenFiles(f, c))))
 	if h, _ := ix.Get("s7"); len(h.Attributes) != 1 || h.Attributes["name"] != "n7" {
 		t.Errorf("%+v", h)
 	}
@@ -173,7 +174,7 @@ func listed(t *testing.T, ix *Index, where string) (items []api.Item) {
 func TestRerankByKnownVectors(t *testing.T) {
 	ctx := context.Background()
 	x, labels := clouds(1, 60)
-	ix := must[*Index](t)(NewIndex(ctx, must[*Model](t)(Train(ctx, Rows(x, labels), quick)), Rows(x, labels)))
+	ix := must[*Index](t)(NewIndex(ctx, trained(t)(Train(ctx, Rows(x, labels), quick)), Rows(x, labels)))
 	if err := ix.SetVectors(ctx, Vectors(x[:59])); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ var pipeline = strings.Fields(`
 	internal/picture internal/picture/gallery internal/dataset internal/numeric/linalg internal/fashion internal/feature
 	internal/feature/dictionary internal/fasthash/inference internal/model internal/fasthash/boost internal/fasthash/svm
 	internal/index internal/atlas internal/store internal/items internal/search internal/engine internal/engine/enginetest internal/export internal/eval
-	internal/testkit/methodtest internal/fasthash internal/numeric/solve internal/method internal/plot internal/report
+	internal/testkit/methodtest internal/fasthash internal/numeric/solve internal/method internal/train method internal/plot internal/report
 	internal/trial internal/compare internal/machine x/paper server internal/workshop . cmd/hashgrove`)
 
 func TestImportsRunDownThePipeline(t *testing.T) {

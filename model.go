@@ -3,13 +3,15 @@ package hashgrove
 import (
 	"context"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"image"
 	"math/bits"
 
-	"hashgrove/internal/export"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
+	"hashgrove/method"
 )
 
 // Model turns vectors into codes. It is safe for concurrent use.
@@ -24,25 +26,23 @@ func Load(path string) (*Model, error) {
 	return &Model{m}, nil
 }
 
-// LoadBoosters makes a model of boosters in files, JSON of XGBoost or text of LightGBM: every output is a bit, which is
-// 1 where the library's margin is above 0. Codes are those of the library for every vector; what cannot be the same is
-// an error. export.ReadBoosters says more.
-func LoadBoosters(paths ...string) (*Model, error) {
-	m, _, err := export.ReadBoosters(paths...)
-	if err != nil {
+// Save writes the model to a file, all or nothing. The file says what made it: method, options, data and seed.
+func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) }
+
+// Wrap is a model that was made by other means, such as an encoder of your own numbers. What is wrong with it is an
+// error. A method of your own needs no Wrap: Options.Custom trains it.
+func Wrap(m *method.Model) (*Model, error) {
+	if m == nil || m.Encoder == nil {
+		return nil, errors.New("there is no encoder in the model")
+	}
+	if err := m.Check(); err != nil {
 		return nil, err
 	}
 	return &Model{m}, nil
 }
 
-// Save writes the model to a file, all or nothing. The file says what made it: method, options, data and seed.
-func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) }
-
-// Wrap is a model that was made by other means, such as a method of your own.
-func Wrap(m *model.Model) (*Model, error) { return &Model{m}, m.Check() }
-
-// Expert is the model as package model has it: encoders, streams, how it came about.
-func (m *Model) Expert() *model.Model { return m.model }
+// Expert is the model as methods make it, with its encoder, and with what it says about its making.
+func (m *Model) Expert() *method.Model { return m.model }
 
 // Bits is the length of the codes, and Dim that of the vectors.
 func (m *Model) Bits() int { return m.model.Encoder.Bits() }
@@ -54,8 +54,13 @@ func (m *Model) Dim() int { return m.model.Encoder.Dim() }
 func (m *Model) Fingerprint() string { return m.model.Fingerprint().Full() }
 
 // Shorter is the model of the first bits. With FastHash a prefix of a code is a code, and nothing needs to be trained
-// again. It panics when the model has fewer bits.
-func (m *Model) Shorter(bits int) *Model { return &Model{m.model.Prefix(bits)} }
+// again. It panics unless there are as many bits, and at least one.
+func (m *Model) Shorter(bits int) *Model {
+	if bits < 1 || bits > m.Bits() {
+		panic(fmt.Sprintf("hashgrove: the first %d bits of a model of %d: give 1 to %d", bits, m.Bits(), m.Bits()))
+	}
+	return &Model{m.model.Prefix(bits)}
+}
 
 // Code is a packed binary code: the first bit is the highest bit of the first byte, as numpy.packbits and most
 // databases have it.
@@ -99,7 +104,7 @@ func (m *Model) EncodeImage(img image.Image) (Code, error) {
 func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 	d := Vectors(x)
 	d.missing = m.model.TakesMissing()
-	if _, err := d.rows(Pictures{}, nil); err != nil || len(x) == 0 {
+	if _, err := d.rows(PictureOptions{}, nil); err != nil || len(x) == 0 {
 		return nil, err
 	}
 	codes, err := m.model.Encode(ctx, d.table.X, 0)

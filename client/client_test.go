@@ -46,7 +46,7 @@ func start(dir, token string) (address string, stop func(), err error) {
 		return "", nil, err
 	}
 	path := filepath.Join(dir, "shop.hgi")
-	ix, err := hashgrove.CreateIndex(ctx, path, m, hashgrove.Rows(x, labels))
+	ix, err := hashgrove.CreateIndex(ctx, path, m.Model, hashgrove.Rows(x, labels))
 	if err != nil {
 		return "", nil, err
 	}

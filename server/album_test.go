@@ -52,13 +52,13 @@ func pictureWorld(t *testing.T) (w *world, folder string) {
 		t.Fatal(err)
 	}
 	m, err := hashgrove.Train(ctx, data, hashgrove.Options{
-		Bits: 8, Effort: "paper", Rounds: 5, Depth: 2, Pictures: hashgrove.Pictures{Size: 8},
+		Bits: 8, Effort: "paper", Rounds: 5, Depth: 2, Pictures: hashgrove.PictureOptions{Size: 8},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "pictures.hgi")
-	ix, err := hashgrove.CreateIndex(ctx, path, m, data)
+	ix, err := hashgrove.CreateIndex(ctx, path, m.Model, data)
 	if err != nil {
 		t.Fatal(err)
 	}

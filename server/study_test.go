@@ -346,13 +346,15 @@ func TestQualityKnowsWhatWasLearned(t *testing.T) {
 	}
 	_, learned := open("learned.csv", lines[:201])
 	table, data := open("items.csv", lines)
-	m, err := hashgrove.Train(context.Background(), learned, hashgrove.Options{Bits: 8, Effort: fasthash.Quick, Rounds: 5})
+	m, err := hashgrove.Train(context.Background(), learned, hashgrove.Options{
+		Bits: 8, Effort: fasthash.Quick, Rounds: 5, Validation: new(0.0),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Expert().Info.NewItems = &model.Figures{Rows: 20, MAP: 0.25, MAPLow: 0.2, MAPHigh: 0.3, DistinctCodes: 5}
 	path := filepath.Join(folder, "items.hgi")
-	x, err := hashgrove.CreateIndex(context.Background(), path, m, data)
+	x, err := hashgrove.CreateIndex(context.Background(), path, m.Model, data)
 	if err == nil {
 		err = x.Close()
 	}

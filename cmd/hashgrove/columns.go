@@ -38,19 +38,6 @@ func (d *dataFlags) asModel(m *model.Model) {
 	}
 }
 
-// remember notes the columns that a model was learned from, so that later commands need not name them again.
-func (d dataFlags) remember(f *model.Info, set *dataset.Set) {
-	c := set.Columns()
-	if f.Features = set.Names(); c.List && d.Vector != "" {
-		f.Vector = c.Vector[0]
-	}
-	if named := len(set.Names()) > 0 || c.List; named && d.Label != "" {
-		f.Label = c.Label
-	} else if named && d.Tags != "" {
-		f.Tags = c.Tags
-	}
-}
-
 // learnedColumns writes the columns that a model remembers for people, or "".
 func learnedColumns(f *model.Info) string {
 	text := cmp.Or(f.Vector, plain.Runs(f.Features))

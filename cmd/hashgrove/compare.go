@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/feature"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/picture"
@@ -125,13 +126,14 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries-")
 	c.added.bind(f, "new-")
-	f.StringVar((*string)(&o.FastHash.Effort), "effort", string(fasthash.Normal),
+	t := &o.Train
+	f.StringVar((*string)(&t.Effort), "effort", string(fasthash.Normal),
 		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the settings of the paper")
-	f.StringVar((*string)(&o.FastHash.Trees.Boost), "boost", "",
+	f.StringVar(&t.Boost, "boost", "",
 		"boosting `ALGORITHM` of FastHash: adaboost or logistic (default: by --effort)")
-	f.IntVar(&o.FastHash.Trees.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
-	f.IntVar(&o.FastHash.Trees.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
-	f.StringVar(&o.FastHash.LinearColumns, "linear-columns", "", "`COLUMNS` to offer to the trees of FastHash besides: "+
+	f.IntVar(&t.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
+	f.IntVar(&t.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
+	f.StringVar(&t.LinearColumns, "linear-columns", "", "`COLUMNS` to offer to the trees of FastHash besides: "+
 		"off, linear, kernel, auto or auto-kernel (default: by --effort)")
 	f.IntVar(&o.PCA, "pca", 0,
 		"`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
@@ -168,8 +170,8 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	}
 	c.options.Neighbours = eval.Metric(c.neighbours)
 	c.options.Seed, c.options.Threads = c.seed, c.threads
-	if err := c.options.Check(); err != nil {
-		return cli.UsageError(err)
+	if err := usage(c.options.Check()); err != nil {
+		return err
 	}
 	inputs := slices.Concat(c.data.inputs(args, c.features), c.queries.inputs(c.queryPaths), c.added.inputs(c.newPaths))
 	if err := c.file.Check([]string{c.reportFile}, inputs); err != nil {
@@ -231,12 +233,9 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		}
 		src := vectors.Source(set)
 		if c.features != "" {
-			kept, _, err := learnable(set, c.features, c.threads)
-			if err != nil {
+			if src, err = featuresOf(set, c.features, c.threads); err != nil {
 				return nil, nil, err
 			}
-			defer kept.Close()
-			src = kept
 		}
 		as = picture.PreparationOf(src)
 		p := c.startProgress("reading", 0, 0)
@@ -269,6 +268,19 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		return nil, fmt.Errorf("queries: %w", err)
 	}
 	return data, nil
+}
+
+// featuresOf is the vectors that --features makes of pictures.
+func featuresOf(set *dataset.Set, name string, threads int) (vectors.Source, error) {
+	pictures, ok := set.AsPictures()
+	if !ok {
+		return nil, cli.Usage("needs-pictures", "--features needs pictures: folders, tars, CIFAR or IDX files")
+	}
+	e, err := feature.Named(name, pictures.Preparation().Shape)
+	if err != nil {
+		return nil, fmt.Errorf("--features: %w", err)
+	}
+	return feature.Vectors(e, pictures, threads)
 }
 
 // runComparison compares with progress.
@@ -345,7 +357,7 @@ func (a *app) printAdvice(list []compare.Advice) {
 // flagsFor names the flags that help with an advice.
 func flagsFor(advice compare.Advice) string {
 	switch {
-	case advice.Rule == "mixed" && strings.Contains(advice.Text, "FastHash"):
+	case advice.Rule == "mixed" && advice.Method == method.FastHash:
 		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
 	case advice.Rule == "more-trees":
 		return " \"--rounds\" sets their number, and \"--effort best\" takes more of them."

@@ -256,16 +256,16 @@ func TestDemoLeavesAReport(t *testing.T) {
 
 // The library gives advice, and the command the flags that follow it.
 func TestAdviceNamesFlags(t *testing.T) {
-	for _, c := range []struct{ rule, text, want string }{
-		{"mixed", "FastHash, 64 bits", "--cross-fit"},
-		{"mixed", "SDH, 64 bits", ""},
-		{"more-trees", "more trees", "--rounds"},
-		{"recall-use", "Use LSH", "--rerank"},
-		{"use", "Use FastHash", ""},
+	for _, c := range []struct{ rule, method, want string }{
+		{"mixed", "fasthash", "--cross-fit"},
+		{"mixed", "sdh", ""},
+		{"more-trees", "fasthash", "--rounds"},
+		{"recall-use", "lsh", "--rerank"},
+		{"use", "fasthash", ""},
 	} {
-		got := flagsFor(compare.Advice{Rule: c.rule, Text: c.text})
+		got := flagsFor(compare.Advice{Rule: c.rule, Method: c.method})
 		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-			t.Errorf("%s of %q names %q, want %q", c.rule, c.text, got, c.want)
+			t.Errorf("%s of %q names %q, want %q", c.rule, c.method, got, c.want)
 		}
 	}
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"time"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/items"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -36,8 +35,8 @@ type trainReport struct {
 	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 
-	CrossFit *crossFitReport `json:"cross_fit,omitempty"`
-	Memory   *budgetReport   `json:"memory,omitempty"`
+	CrossFit *crossFitReport      `json:"cross_fit,omitempty"`
+	Memory   *hashgrove.MemoryUse `json:"memory,omitempty"`
 }
 
 // crossFitReport is what train --cross-fit says of the codes that it made.
@@ -66,13 +65,14 @@ type bitReport struct {
 	HeldOutError *float64 `json:"held_out_error,omitempty"`
 }
 
-func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took time.Duration) error {
+func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) error {
+	m, made := t.Expert(), t.Report.FastHash
 	r := trainReport{
-		Model: c.output, Fingerprint: m.Fingerprint().String(),
-		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: c.seed, TotalSeconds: took.Seconds(),
-		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: c.columns, Effort: made.Options.Effort,
+		Model: c.options.Output, Fingerprint: m.Fingerprint().String(),
+		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: t.Report.Seed, TotalSeconds: t.Report.Total.Seconds(),
+		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: columns, Effort: made.Options.Effort,
 		Linear: made.Linear, Added: m.Info.Added,
-		NewItems: m.Info.NewItems, LearnedItems: m.Info.LearnedItems, Memory: c.memory.finished(),
+		NewItems: t.NewItems(), LearnedItems: t.LearnedItems(), Memory: t.Report.Memory,
 	}
 	if made.Options.Learner == fasthash.Trees {
 		r.Trees = &made.Options.Trees
@@ -99,7 +99,7 @@ func (c *trainCommand) printReport(m *model.Model, made *fasthash.Report, took t
 		how = cli.Printable(r.Linear) + "\n"
 	}
 	if f := made.CrossFitted; f != nil {
-		r.CrossFit = &crossFitReport{Codes: items.CrossFitPath(c.output), Rows: len(f.Rows), Parts: c.options.Run.CrossFit}
+		r.CrossFit = &crossFitReport{Codes: t.Report.CrossFit, Rows: len(f.Rows), Parts: c.options.CrossFit}
 		for _, b := range made.Bits {
 			r.CrossFit.Seconds += b.Folds.Seconds()
 		}
@@ -156,14 +156,15 @@ type methodReport struct {
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 }
 
-func (c *trainCommand) printMethodReport(m *model.Model, learned, took time.Duration) error {
-	about, _ := method.Describe(c.method) // it was checked
+func (c *trainCommand) printMethodReport(t *hashgrove.Training, columns columnReport) error {
+	m := t.Expert()
+	about, _ := method.Describe(t.Report.Method) // it was checked
 	r := methodReport{
-		Model: c.output, Fingerprint: m.Fingerprint().String(), Method: c.method,
-		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: c.seed, Scale: m.Info.Scale,
-		TrainSeconds: learned.Seconds(), TotalSeconds: took.Seconds(), PeakRSS: machine.PeakMemory(),
-		columnReport: c.columns,
-		NewItems:     m.Info.NewItems, LearnedItems: m.Info.LearnedItems,
+		Model: c.options.Output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
+		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: t.Report.Seed, Scale: m.Info.Scale,
+		TrainSeconds: t.Report.Learning.Seconds(), TotalSeconds: t.Report.Total.Seconds(), PeakRSS: machine.PeakMemory(),
+		columnReport: columns,
+		NewItems:     t.NewItems(), LearnedItems: t.LearnedItems(),
 	}
 	scale := ""
 	if r.Scale != "" {

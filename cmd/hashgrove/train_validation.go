@@ -4,75 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/spf13/pflag"
-
-	"hashgrove/internal/cli"
+	"hashgrove/internal/fasthash"
 	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/internal/supervision"
 )
 
-// What train holds out unless told otherwise.
-const (
-	validationShare = 0.05
-	validationRows  = 1000 // at most
-	validationLeast = 200  // rows that there must be
-	validationRough = 100  // rows held out, below which figures are rough
-)
-
-// chooseValidation settles the share of the rows that is held out.
-func (c *trainCommand) chooseValidation(flags *pflag.FlagSet, d *supervision.Data) error {
-	o := &c.options
-	given, patient := flags.Changed("validation"), o.Run.Patience > 0
-	kind, rows := d.Kind(), d.Rows/o.FastHash.Similar.PerPicture()
-	switch before, known := earlierValidation(o.Run.Grow, d.HexDigest()); {
-	case given && c.validation > 0 && !patient && (kind == "" || kind == supervision.ByPairs):
-		return cli.Usage("needs-classes", "--validation needs classes or tags, to judge the rows held out")
-	case given:
-		o.Validation = c.validation
-	case patient: // the method has its own default
-	case known:
-		o.Validation = before
-	case kind == supervision.ByPairs:
-		c.note("no rows are held out for figures: they need classes or tags, not pairs")
-	case kind == "":
-		c.note("no rows are held out for figures: they need classes or tags")
-	case rows < validationLeast:
-		c.note("no rows are held out for figures: there are fewer than %d", validationLeast)
-	default:
-		o.Validation = min(validationShare, validationRows/float64(rows))
-	}
-	return nil
-}
-
-// earlierValidation is the share of the same data that was held out when the model to grow was trained.
-func earlierValidation(grown *model.Model, data string) (share float64, known bool) {
-	if grown == nil {
-		return 0, false
-	}
-	for _, r := range grown.Info.Runs {
-		var o struct {
-			Similarity struct {
-				Validation float64 `json:"validation"`
-			} `json:"similarity"`
-		}
-		if r.Data == data && json.Unmarshal(r.Options, &o) == nil {
-			return o.Similarity.Validation, true
-		}
-	}
-	return 0, false
-}
-
-// noteMissing says why rows that were held out give no figures.
-func (c *trainCommand) noteMissing(m *model.Model, d *supervision.Data) {
-	switch {
-	case c.options.Validation == 0 || m.Info.NewItems != nil || d.Kind() == supervision.ByPairs:
-	case c.options.Run.Grow != nil:
-		c.note("no figures for new items: the model to grow was learned from rows that are held out now")
-	default:
-		c.note("no figures for new items: no two of the rows held out are similar")
-	}
-}
+// validationRough is the number of rows held out, below which figures are rough.
+const validationRough = 100
 
 // figuresText is what train and info say of the rows held out: lines, or nothing when there were none.
 func figuresText(i *model.Info) string {
@@ -102,4 +40,14 @@ func expectation(i *model.Info) string {
 		return ""
 	}
 	return "An index gets new items, so expect their figures; --validation 0 learns from all rows\n"
+}
+
+// chosenOptions says what effort and defaults chose for a run of FastHash: a line, or nothing for models that do not
+// know.
+func chosenOptions(r model.Run) string {
+	var o fasthash.Options
+	if json.Unmarshal(r.Options, &o) != nil || o.Effort == "" {
+		return ""
+	}
+	return o.Summary() + "\n"
 }

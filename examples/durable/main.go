@@ -31,7 +31,7 @@ func main() {
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(shades, names), hashgrove.Options{Bits: 16, Rounds: 10})
 	check(err)
 
-	ix, err := hashgrove.CreateIndex(ctx, path, m, hashgrove.Rows(shades, names))
+	ix, err := hashgrove.CreateIndex(ctx, path, m.Model, hashgrove.Rows(shades, names))
 	check(err)
 	check(ix.Upsert(ctx, hashgrove.Rows([][]float32{{255, 60, 60}}, []string{"salmon"}).WithIDs([]string{"new"})))
 	deleted, err := ix.Delete(ctx, "0", "1")

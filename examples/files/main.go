@@ -27,7 +27,7 @@ func main() {
 	check(err)
 	m, err := hashgrove.Train(ctx, items, hashgrove.Options{Bits: 16, Rounds: 20})
 	check(err)
-	ix, err := hashgrove.NewIndex(ctx, m, items.WithAttributes(prices(300)))
+	ix, err := hashgrove.NewIndex(ctx, m.Model, items.WithAttributes(prices(300)))
 	check(err)
 
 	for _, where := range []string{``, `price < 20`, `label = "coats" and price < 20`} {

@@ -9,10 +9,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove"
-	"hashgrove/internal/method"
-	"hashgrove/internal/model"
-	"hashgrove/internal/supervision"
-	"hashgrove/internal/vectors"
+	"hashgrove/method"
 )
 
 // classMeans implements method.Method.
@@ -21,7 +18,7 @@ type classMeans struct{}
 var _ method.Method = classMeans{}
 
 // Train makes a linear projection with a row of weights for each class.
-func (classMeans) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
+func (classMeans) Train(ctx context.Context, d *method.Data) (*method.Model, error) {
 	if err := d.Trainable(); err != nil {
 		return nil, err
 	}
@@ -44,41 +41,35 @@ func (classMeans) Train(ctx context.Context, d *supervision.Data) (*model.Model,
 			sum[c*dim+j] = sum[c*dim+j]/float32(n) - mean[j]
 		}
 	}
-	e := &model.Projection{Mean: mean, Weight: sum, Threshold: make([]float32, classes)}
-	return &model.Model{Encoder: e, Info: model.Info{Method: "class-means"}}, nil
+	return &method.Model{Encoder: &method.Projection{Mean: mean, Weight: sum, Threshold: make([]float32, classes)}}, nil
 }
 
 func main() {
 	ctx := context.Background()
 	x, labels := animals(90)
-	data, err := supervision.Scan(ctx, vectors.WithLabels(x, labels), supervision.ScanOptions{})
-	check(err)
-	made, err := classMeans{}.Train(ctx, data)
-	check(err)
-	m, err := hashgrove.Wrap(made)
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels),
+		hashgrove.Options{Custom: classMeans{}, Method: "class-means"})
 	check(err)
 
 	for _, class := range []int{0, 1, 2} {
-		code, err := m.Encode(x.Row(class))
+		code, err := m.Encode(x[class])
 		check(err)
 		fmt.Printf("%-5s %d bits: %v\n", labels[class], m.Bits(), code)
 	}
 }
 
 // animals draws vectors of three classes in turn.
-func animals(n int) (vectors.Matrix, []string) {
+func animals(n int) (x [][]float32, labels []string) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x := vectors.Matrix{Rows: n, Cols: 6}
-	var labels []string
 	for i := range n {
-		labels = append(labels, []string{"bird", "cat", "dog"}[i%3])
-		for j := range x.Cols {
-			v := float32(rng.NormFloat64())
+		row := make([]float32, 6)
+		for j := range row {
+			row[j] = float32(rng.NormFloat64())
 			if j%3 == i%3 {
-				v += 6
+				row[j] += 6
 			}
-			x.Data = append(x.Data, v)
 		}
+		x, labels = append(x, row), append(labels, []string{"bird", "cat", "dog"}[i%3])
 	}
 	return x, labels
 }

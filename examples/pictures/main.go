@@ -20,11 +20,11 @@ func main() {
 	pictures, labels := patterns(1, 90)
 	options := hashgrove.Options{
 		Bits: 16, Rounds: 20,
-		Pictures: hashgrove.Pictures{Size: 32, Features: "gist320", Mirror: true},
+		Pictures: hashgrove.PictureOptions{Size: 32, Features: "gist320", Mirror: true},
 	}
 	m, err := hashgrove.Train(ctx, hashgrove.Images(pictures, labels), options)
 	check(err)
-	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Images(pictures, labels))
+	ix, err := hashgrove.NewIndex(ctx, m.Model, hashgrove.Images(pictures, labels))
 	check(err)
 
 	queries, wanted := patterns(2, 3)

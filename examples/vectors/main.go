@@ -18,13 +18,13 @@ func main() {
 	ctx := context.Background()
 	vectors, labels := products(1, 400)
 
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Rounds: 20})
+	made, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 16, Rounds: 20})
 	check(err)
 	path := filepath.Join(os.TempDir(), "products.hgm")
-	check(m.Save(path))
+	check(made.Save(path))
 	defer os.Remove(path)
 
-	m, err = hashgrove.Load(path)
+	m, err := hashgrove.Load(path)
 	check(err)
 	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
 	check(err)

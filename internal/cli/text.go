@@ -8,22 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hashgrove/internal/plain"
 )
 
 // Size writes a number of bytes for people.
-func Size[N int | int64](bytes N) string {
-	x := float64(bytes)
-	for _, unit := range []string{"bytes", "kB", "MB"} {
-		if x < 1000 {
-			if unit == "bytes" {
-				return fmt.Sprintf("%d bytes", bytes)
-			}
-			return fmt.Sprintf("%.3g %s", x, unit)
-		}
-		x /= 1000
-	}
-	return fmt.Sprintf("%.3g GB", x)
-}
+func Size[N int | int64](bytes N) string { return plain.Size(int64(bytes)) }
 
 // Printable keeps what a stored text could do to a terminal from doing it.
 func Printable(s string) string {

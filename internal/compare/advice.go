@@ -45,6 +45,8 @@ type Advice struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`
 
+	Method string `json:"-"` // that the sentence is about; "" where it is about several or none
+
 	way string // which of its sentences a rule said, where it has several
 }
 

@@ -16,11 +16,11 @@ import (
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -67,7 +67,7 @@ func clusterData() *Data {
 func small() Options {
 	return Options{
 		Methods: []string{"fasthash", "lsh"}, Bits: []int{8, 32}, Seed: 1,
-		FastHash: fasthash.Options{Effort: fasthash.Paper, Trees: boost.Options{Rounds: 8, Depth: 3}},
+		Train: train.Options{Effort: fasthash.Paper, Rounds: 8, Depth: 3},
 	}
 }
 
@@ -96,9 +96,9 @@ func TestOrder(t *testing.T) {
 		t.Skip("runs in full, without the race detector, with the documents")
 	}
 	byDefault := small()
-	byDefault.FastHash = fasthash.Options{}
+	byDefault.Train = train.Options{}
 	for _, o := range []Options{small(), byDefault} {
-		t.Run(string(o.FastHash.Effort), func(t *testing.T) { testOrder(t, o) })
+		t.Run(string(o.Train.Effort), func(t *testing.T) { testOrder(t, o) })
 	}
 }
 
@@ -329,7 +329,7 @@ func TestInterruptionAndResume(t *testing.T) {
 		t.Errorf("with one damaged file %d of %d rows were kept", r.Kept, len(r.Rows))
 	}
 	o.Progress = nil
-	o.FastHash.Trees.Depth = 2
+	o.Train.Depth = 2
 	if r = run(t, clusterData(), o); r.Kept != len(r.Rows)-2 {
 		t.Errorf("with other trees %d of %d rows were kept", r.Kept, len(r.Rows))
 	}
@@ -484,7 +484,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		}
 	}
 	deep := small()
-	deep.FastHash.Trees.Depth = 99
+	deep.Train.Depth = 99
 	if err := deep.Check(); err == nil || !strings.Contains(err.Error(), "depth") || !strings.Contains(err.Error(), "99") {
 		t.Errorf("trees of depth 99: %v", err)
 	}
@@ -527,7 +527,7 @@ func TestAllMethods(t *testing.T) {
 	}
 	o := small()
 	o.Methods, o.Bits = []string{"all"}, []int{8}
-	o.FastHash.Trees.Rounds = 5
+	o.Train.Rounds = 5
 	r := run(t, &Data{Name: "clusters", Base: clusters(1, 300, 6), Queries: clusters(2, 60, 6)}, o)
 	random := value(t, r, "random", 8)
 	for _, name := range Names() {

@@ -27,15 +27,14 @@ type Part struct {
 // Read reads a source, with its labels or tags if it has some. Progress is called with the rows read so far; it may be
 // nil.
 func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
-	d, err := supervision.Scan(ctx, src, supervision.ScanOptions{Digest: true, Hashes: true, Progress: progress})
+	kept := vectors.Keep(src, 1<<30, "") // so that the source is read once
+	defer kept.Close()
+	d, err := supervision.Scan(ctx, kept, supervision.ScanOptions{Digest: true, Hashes: true, Progress: progress})
 	if err != nil {
 		return nil, err
 	}
-	table, err := vectors.Read(ctx, src)
+	table, err := vectors.Read(ctx, kept)
 	if err != nil {
-		return nil, err
-	}
-	if err := vectors.CheckRows(table.X.Rows, d.Rows); err != nil {
 		return nil, err
 	}
 	if d.Labels != nil {

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/train"
 	"hashgrove/internal/trial"
 )
 
@@ -24,9 +24,6 @@ const (
 	euclidean = "float-euclidean"
 	cosine    = "float-cosine"
 )
-
-// twoStepTrees is the method that has the trees of FastHash.
-const twoStepTrees = "tsh-trees"
 
 // Quick are the methods of a comparison that names none: the strongest of those that take a small part of FastHash's
 // time, and the usual ones without labels.
@@ -64,10 +61,10 @@ func (s *stage) methodTasks(name string) []*task {
 		t := &task{method: name, kind: eval.KindMethod, supervised: d.Supervised, bits: bits, work: s.trainMethod}
 		t.steps = 1 + t.longest()/8*s.trainings()
 		if name == method.FastHash {
-			t.options, t.steps = s.o.FastHash, t.longest()*s.trainings()
+			t.steps = t.longest() * s.trainings()
 		}
-		if name == twoStepTrees { // the same trees
-			t.options = s.o.FastHash
+		if d.Trees {
+			t.options, _ = s.o.Train.FastHash() // they were checked
 		}
 		list = append(list, t)
 	}
@@ -100,21 +97,26 @@ var errCapped = errors.New("there is a row of as many bits as the method can mak
 // train trains the method of a task on a part of the base, resuming from a checkpoint where there is one. A method that
 // cannot make as many bits makes as many as it can.
 func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*trial.Training, error) {
-	o := method.Options{
-		Bits: t.longest(), Seed: s.o.Seed, Threads: s.o.Threads, FastHash: s.o.FastHash, Standardize: s.standardize(),
+	o := s.o.Train
+	o.Standardize = s.standardize()
+	o = o.For(t.method)
+	o.Bits, o.Seed, o.Threads = t.longest(), s.o.Seed, s.o.Threads
+	o.Checkpoint, o.Restart = s.checkpoint(t, part), s.o.Restart
+	o.Progress = func(p train.Progress) {
+		if p.Learned != nil {
+			s.finishStep()
+		}
+		if p.Note != nil && p.Note.Code == "method" {
+			s.notes = append(s.notes, fmt.Errorf("%s: %s", t.method, p.Note.Text))
+		}
 	}
-	o.Run = fasthash.Run{
-		Checkpoint: s.checkpoint(t, part), Restart: s.o.Restart,
-		Progress: func(fasthash.Bit) { s.finishStep() },
-	}
-	o.Doubt = func(text string) { s.notes = append(s.notes, fmt.Errorf("%s: %s", t.method, text)) }
-	made, err := trial.Train(ctx, t.method, p.Data, o)
+	made, err := trial.Train(ctx, p.Data, o)
 	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
 		if part == allRows && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
 			return nil, errCapped
 		}
 		o.Bits = e.Most
-		made, err = trial.Train(ctx, t.method, p.Data, o)
+		made, err = trial.Train(ctx, p.Data, o)
 	}
 	if err != nil {
 		return nil, err
@@ -162,8 +164,9 @@ func (s *stage) measureLengths(
 			return nil, err
 		}
 		if s.o.Each != nil {
-			whole := &model.Model{Encoder: model.Compose(short.Encoder, s.pca.maps...), Info: short.Info}
-			s.o.Each(t.method, short.Encoder.Bits(), whole)
+			whole := *short
+			whole.Encoder = model.Compose(short.Encoder, s.pca.maps...)
+			s.o.Each(t.method, short.Encoder.Bits(), &whole)
 		}
 		list = append(list, row)
 	}

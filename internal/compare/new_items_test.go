@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -221,7 +222,7 @@ func sums(seed uint64, n int) *Part {
 func TestAdviceFollowsNewItems(t *testing.T) {
 	d := &Data{Name: "sums", Base: sums(1, 400), Queries: sums(2, 200)}
 	o := Options{Methods: []string{"fasthash", "cca-itq"}, Bits: []int{8}, Seed: 1, NewShare: 0.4,
-		FastHash: fasthash.Options{Effort: fasthash.Paper, Trees: boost.Options{Rounds: 60, Depth: 5}}}
+		Train: train.Options{Effort: fasthash.Paper, Rounds: 60, Depth: 5}}
 	r := run(t, d, o)
 	fast, cca := value(t, r, "fasthash", 0), value(t, r, "cca-itq", 0)
 	if !(fast.LearnedItems.MAP > cca.LearnedItems.MAP+0.02 && fast.NewItems.MAP < cca.NewItems.MAP-0.02) {
@@ -398,21 +399,21 @@ func TestHalfOfTheTrees(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs in full, without the race detector, with the documents")
 	}
-	for name, o := range map[string]fasthash.Options{
+	for name, o := range map[string]train.Options{
 		"paper":           {Effort: fasthash.Paper},
 		"linear columns":  {Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores},
-		"logistic, added": {LinearColumns: fasthash.KernelScores, Trees: boost.Options{Boost: boost.Logistic, LeafBits: 2}},
+		"logistic, added": {LinearColumns: fasthash.KernelScores, Boost: string(boost.Logistic), LeafBits: 2},
 	} {
 		t.Run(name, func(t *testing.T) { testHalfOfTheTrees(t, o) })
 	}
 }
 
-func testHalfOfTheTrees(t *testing.T, fast fasthash.Options) {
+func testHalfOfTheTrees(t *testing.T, fast train.Options) {
 	d := &Data{Name: "clusters", Base: clusters(1, 300, 6), New: clusters(3, 120, 6), Queries: clusters(2, 60, 6)}
 	o := small()
-	fast.Trees.Rounds, fast.Trees.Depth = 20, 1
-	o.Methods, o.Bits, o.Unseen, o.FastHash = []string{"fasthash"}, []int{8}, -1, fast
-	perRound := max(1, fast.Trees.LeafBits)
+	fast.Rounds, fast.Depth = 20, 1
+	o.Methods, o.Bits, o.Unseen, o.Train = []string{"fasthash"}, []int{8}, -1, fast
+	perRound := max(1, fast.LeafBits)
 	var m *model.Model
 	o.Each = func(name string, _ int, made *model.Model) {
 		if name == "fasthash" {
@@ -459,7 +460,7 @@ func testHalfOfTheTrees(t *testing.T, fast fasthash.Options) {
 	if row.HalfTreesMAP != want.MAP || row.HalfTreesMAP == row.MAP {
 		t.Errorf("half of the trees have MAP %v, want %v; all have %v", row.HalfTreesMAP, want.MAP, row.MAP)
 	}
-	o.FastHash.Trees.Rounds = 19
+	o.Train.Rounds = 19
 	if row := run(t, d, o).Find("fasthash", 8); row.HalfTreesMAP != 0 {
 		t.Errorf("half of 19 trees have MAP %v", row.HalfTreesMAP)
 	}

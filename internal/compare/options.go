@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
 )
 
 // Options say what to compare. The zero value compares the quick methods at 16, 32, 64 and 128 bits.
@@ -35,7 +35,8 @@ type Options struct {
 	Unseen int // classes kept out of a second training; 0 means a quarter of them, negative none
 	Seed   uint64
 
-	FastHash fasthash.Options // options of FastHash; Bits, Seed and Threads come from above
+	// Train is the options of FastHash and its relatives; what is said above counts for all methods.
+	Train train.Options
 
 	Work    string // folder that keeps finished rows and unfinished trainings; "" keeps nothing
 	Restart bool   // do not use what the folder holds
@@ -135,6 +136,10 @@ func (o Options) withDefaults() (Options, error) {
 	if _, err := method.New("lsh", method.Options{Bits: o.Bits[0], Standardize: o.Standardize}); err != nil {
 		return o, err
 	}
-	_, err := o.FastHash.WithDefaults()
+	if err := o.Train.Check(); err != nil {
+		return o, err
+	}
+	trees, _ := o.Train.FastHash()
+	_, err := trees.WithDefaults() // a time is no effort here: how far it reaches differs from run to run
 	return o, err
 }

@@ -260,7 +260,8 @@ func (f *facts) remarkOnLearned() {
 	}
 	if c.MixedLearnedShare > preferred {
 		f.say("mixed", "In a base of as many learned as new items, %.0f %% of the first %d hits of %s are learned ones, "+
-			"not half of them: new items come too late.", 100*c.MixedLearnedShare, mixedHits(min(d.New, d.Learned)), rowName(c))
+			"not half of them: new items come too late.", 100*c.MixedLearnedShare, mixedHits(min(d.New, d.Learned)), rowName(c)).
+			Method = c.Method
 	}
 }
 

@@ -256,10 +256,11 @@ type entry struct {
 	Usage    []eval.Usage // of each row
 	AP       [][]float64  // of each row
 	MarginAP [][]float64  // of each row
+	Doubts   [][]fault.Code
 }
 
 // cacheVersion changes when the meaning of rows changes.
-const cacheVersion = 3
+const cacheVersion = 4
 
 // program names the program that computes the rows: its version and, where the build knows it, its revision. Programs
 // of one revision differ when files were changed after it: then the program itself is part of its name.
@@ -338,11 +339,12 @@ func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
 	}
 	e, ok := trial.Load[entry](s.path(t) + ".json")
 	n := len(e.Rows)
-	if !ok || n == 0 || len(e.Usage) != n || len(e.AP) != n || len(e.MarginAP) != n {
+	if !ok || n == 0 || len(e.Usage) != n || len(e.AP) != n || len(e.MarginAP) != n || len(e.Doubts) != n {
 		return nil, false
 	}
 	for i := range e.Rows {
-		e.Rows[i].Usage, e.Rows[i].AP, e.Rows[i].MarginAP = e.Usage[i], e.AP[i], e.MarginAP[i]
+		row := &e.Rows[i]
+		row.Usage, row.AP, row.MarginAP, row.Doubts = e.Usage[i], e.AP[i], e.MarginAP[i], e.Doubts[i]
 	}
 	return e.Rows, true
 }
@@ -355,6 +357,7 @@ func (s *stage) saveRows(t *task, rows []eval.Row) error {
 	e := entry{Rows: rows}
 	for _, r := range rows {
 		e.Usage, e.AP, e.MarginAP = append(e.Usage, r.Usage), append(e.AP, r.AP), append(e.MarginAP, r.MarginAP)
+		e.Doubts = append(e.Doubts, r.Doubts)
 	}
 	if err := trial.Save(s.path(t)+".json", e); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
-	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that call
@@ -99,7 +99,7 @@ func (p *pass) problem(column string, cause error) *RowError {
 }
 
 // sameID is the error of a row with the id of an earlier one.
-func (p *pass) sameID(r supervision.Repeat) *RowError {
+func (p *pass) sameID(r vectors.Repeat) *RowError {
 	path, at := p.place(r.Row)
 	firstPath, firstAt := p.place(r.First)
 	cause := fault.New("duplicate-id", "the id %q, which row %d already has", r.ID, firstAt+1)
@@ -118,7 +118,7 @@ func (p *pass) drop(problem *RowError) {
 }
 
 // Repeated returns the error of a row with the id of an earlier one, or nil when such rows are left out.
-func (s *Set) Repeated(r supervision.Repeat) error {
+func (s *Set) Repeated(r vectors.Repeat) error {
 	if s.spec.SkipBad {
 		return nil
 	}
@@ -127,9 +127,9 @@ func (s *Set) Repeated(r supervision.Repeat) error {
 
 // LeaveOut drops rows with the ids of earlier ones after the pass yielded them: the latest pass counts them as bad, and
 // later passes leave them out.
-func (s *Set) LeaveOut(found []supervision.Repeat) {
+func (s *Set) LeaveOut(found []vectors.Repeat) {
 	s.duplicates = append(s.duplicates, found...)
-	slices.SortFunc(s.duplicates, func(a, b supervision.Repeat) int { return a.Row - b.Row })
+	slices.SortFunc(s.duplicates, func(a, b vectors.Repeat) int { return a.Row - b.Row })
 	p := s.last
 	for i, d := range found {
 		p.dropped = append(p.dropped, d.Row)

@@ -223,7 +223,8 @@ func checkWarnings(t *testing.T, sum *supervision.Data, facts ...string) {
 // setTwice is a source that is no Set, with one id twice.
 type setTwice struct{}
 
-func (setTwice) Dim() int { return 1 }
+func (setTwice) Dim() int               { return 1 }
+func (setTwice) Schema() vectors.Schema { return vectors.Schema{} }
 
 func (setTwice) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {

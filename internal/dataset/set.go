@@ -42,10 +42,10 @@ type Set struct {
 	labels, ids entries[string]
 	tags        entries[[]string]
 
-	span       span                 // the rows that passes are restricted to
-	duplicates []supervision.Repeat // found by Scan, to be left out from then on; in order of row
-	last       *pass                // the latest pass, or an empty one
-	warnings   []string             // from opening
+	span       span             // the rows that passes are restricted to
+	duplicates []vectors.Repeat // found by Scan, to be left out from then on; in order of row
+	last       *pass            // the latest pass, or an empty one
+	warnings   []string         // from opening
 }
 
 type file struct {
@@ -78,12 +78,25 @@ func (s *Set) Names() []string { return s.names }
 // Columns says what the columns of the first file are taken for; it is empty where the data have no columns.
 func (s *Set) Columns() Columns { return s.columns }
 
-// LabelColumn is the column that the labels come from, or "".
-func (s *Set) LabelColumn() string {
-	if s.labels.given() {
-		return ""
+// Schema makes Set a Source.
+func (s *Set) Schema() vectors.Schema {
+	c := s.columns
+	schema := vectors.Schema{Names: s.names, Missing: s.spec.Missing, Files: s}
+	if !s.labels.given() {
+		schema.LabelColumn = c.Label
 	}
-	return s.columns.Label
+	if c.List && s.spec.Vector != "" {
+		schema.Vector = c.Vector[0]
+	}
+	if named := len(s.names) > 0 || c.List; named && s.spec.Label != "" {
+		schema.Label = c.Label
+	} else if named && s.spec.Tags != "" {
+		schema.Tags = c.Tags
+	}
+	if p := s.Preparation(); p.Shape != (picture.Shape{}) {
+		schema.Pictures = &p
+	}
+	return schema
 }
 
 // Files returns the files of vectors in the order they are read.
@@ -97,9 +110,6 @@ func (s *Set) Files() []string {
 
 // Once reports whether some of the data can be read only once, as from a pipe.
 func (s *Set) Once() bool { return len(s.spec.streams) > 0 }
-
-// Missing reports whether NaN stands for missing values.
-func (s *Set) Missing() bool { return s.spec.Missing }
 
 // Format is the format of the first file.
 func (s *Set) Format() string { return s.files[0].header.format }
@@ -210,7 +220,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 	}
 	full := vectors.ChunkRows(p.s.dim)
 	duplicates := p.s.duplicates
-	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d supervision.Repeat, row int) int { return d.Row - row })
+	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d vectors.Repeat, row int) int { return d.Row - row })
 	duplicates = duplicates[k:]
 	values, made := int64(0), func(int64) error { return nil }
 	if m, ok := r.(maker); ok {
@@ -245,7 +255,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 		}
 		if len(duplicates) > 0 && duplicates[0].Row == p.row {
 			if problem == nil {
-				problem = p.sameID(supervision.Repeat{Row: p.row, First: duplicates[0].First, ID: rec.id})
+				problem = p.sameID(vectors.Repeat{Row: p.row, First: duplicates[0].First, ID: rec.id})
 			}
 			duplicates = duplicates[1:]
 		}

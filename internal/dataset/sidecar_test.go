@@ -19,7 +19,8 @@ type labelled struct {
 	err         error // after the rows
 }
 
-func (l labelled) Dim() int { return 1 }
+func (l labelled) Dim() int               { return 1 }
+func (l labelled) Schema() vectors.Schema { return vectors.Schema{} }
 
 func (l labelled) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {

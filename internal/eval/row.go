@@ -3,6 +3,7 @@ package eval
 import (
 	"slices"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 )
 
@@ -106,6 +107,7 @@ type Row struct {
 	Searches       []Search     `json:"searches,omitempty"`
 	Confusions     []Confusion  `json:"confusions,omitempty"`
 	Warnings       []string     `json:"warnings,omitempty"`
+	Doubts         []fault.Code `json:"-"` // codes of the warnings that the measures themselves raise
 	Usage          Usage        `json:"-"`
 	AP             []float64    `json:"-"` // by query, as in Report
 	MarginAP       []float64    `json:"-"` // the same by margins
@@ -140,7 +142,10 @@ func (r *Report) Fill(row *Row) {
 	row.AP = r.AP
 	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
 	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
-	row.Warnings = r.Warnings
+	row.Warnings, row.Doubts = r.Warnings, make([]fault.Code, len(r.doubts))
+	for i, doubt := range r.doubts {
+		row.Doubts[i] = fault.Codes(doubt)[0]
+	}
 }
 
 // Usage describes how the codes of the base use their bits.

@@ -73,8 +73,7 @@ func inRuntime(t *testing.T, folder string, m *model.Model, x vectors.Matrix) (c
 func TestGraphsEncodeAsTheModel(t *testing.T) {
 	folder := onnxRuntime(t)
 	all := models(t)
-	svm := hashgrove.Options{Bits: 9, Effort: fasthash.Paper}
-	svm.Expert.FastHash.Learner = fasthash.Linear
+	svm := hashgrove.Options{Bits: 9, Effort: fasthash.Paper, Learner: "linear"}
 	all["hyperplanes"] = trained(t, false, svm)
 	for name, m := range all {
 		t.Run(name, func(t *testing.T) {

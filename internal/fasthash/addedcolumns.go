@@ -288,9 +288,6 @@ type beside struct {
 	values vectors.Matrix // of every row
 }
 
-// Unwrap lends the source without them, for whatever it knows besides rows.
-func (b beside) Unwrap() vectors.Source { return b.Source }
-
 func (b beside) Dim() int { return b.Source.Dim() + b.values.Cols }
 
 func (b beside) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {

@@ -31,11 +31,17 @@ import (
 	"hashgrove/internal/vectors"
 )
 
+// Defaults of every method.
+const (
+	DefaultBits        = 64
+	DefaultSeed uint64 = 1
+)
+
 // Options are the options of FastHash. The zero value means the documented defaults; together with the data they decide
 // every byte of the model, which keeps them.
 type Options struct {
-	Bits int    `json:"bits"` // code length m; 0 means 64
-	Seed uint64 `json:"seed"` // of everything random; 0 means 1
+	Bits int    `json:"bits"` // code length m; 0 means DefaultBits
+	Seed uint64 `json:"seed"` // of everything random; 0 means DefaultSeed
 
 	// Effort sets what is left at zero here, by the size of the data; "" means Normal: logistic boosting, columns where
 	// they help, and candidates. Paper means the paper's own settings. See effort.go.
@@ -173,7 +179,7 @@ func (t Options) ForData(rows int) (Options, error) { return t.fillIn(rows, 0) }
 
 // fillIn is ForData with the number of classes if they are few rows of unequal classes, else 0.
 func (t Options) fillIn(rows, unequal int) (Options, error) {
-	t.Bits, t.Seed = cmp.Or(t.Bits, 64), cmp.Or(t.Seed, 1)
+	t.Bits, t.Seed = cmp.Or(t.Bits, DefaultBits), cmp.Or(t.Seed, DefaultSeed)
 	t.Order = cmp.Or(t.Order, Stagewise)
 	t.Learner = cmp.Or(t.Learner, Trees)
 	if t.Bits < 1 || t.Bits > hamming.MaxBits {

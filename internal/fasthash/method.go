@@ -223,7 +223,7 @@ func (t *training) split(d *supervision.Data) (train, held *supervision.Data, er
 		return d, nil, nil
 	default:
 		t.Similar.Validation = cmp.Or(t.Similar.Validation, DefaultValidation)
-		learn, aside, err := d.Split(t.Similar.Validation, cmp.Or(t.Seed, 1), t.Similar.PerPicture())
+		learn, aside, err := d.Split(t.Similar.Validation, cmp.Or(t.Seed, DefaultSeed), t.Similar.PerPicture())
 		if err != nil {
 			return nil, nil, err
 		}

@@ -47,14 +47,13 @@ type source struct {
 	threads  int
 }
 
-// Unwrap is the source of the pictures.
-func (v source) Unwrap() vectors.Source { return v.pictures }
-
-// Preparation is for picture.PreparationOf. An extractor sees the channels side by side, whatever the layout was.
-func (v source) Preparation() picture.Preparation {
-	p := v.pictures.Preparation()
+// Schema is that of the pictures. Features have no names, and an extractor sees the channels side by side, whatever the
+// layout was.
+func (v source) Schema() vectors.Schema {
+	s, p := v.pictures.Schema(), v.pictures.Preparation()
 	p.Planar = false
-	return p
+	s.Names, s.Vector, s.Label, s.Tags, s.Pictures = nil, "", "", "", &p
+	return s
 }
 
 // Chunks implements vectors.Source.
@@ -119,21 +118,4 @@ func Named(name string, shape picture.Shape) (Extractor, error) {
 		err = fmt.Errorf("%q is neither gist320, gist512 or pixels, nor a file with saved features", name)
 	}
 	return e, err
-}
-
-// keptBytes is the memory that vectors of pictures take at most between passes; more of them wait in a temporary file.
-const keptBytes = 1 << 30
-
-// Learnable is the vectors that the named extractor makes of pictures, and the extractor. They are made once, however
-// often they are read.
-func Learnable(pictures picture.Source, name string, threads int) (*vectors.Kept, Extractor, error) {
-	e, err := Named(name, pictures.Preparation().Shape)
-	if err != nil {
-		return nil, nil, err
-	}
-	src, err := Vectors(e, pictures, threads)
-	if err != nil {
-		return nil, nil, err
-	}
-	return vectors.Keep(src, keptBytes), e, nil
 }

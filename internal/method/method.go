@@ -34,8 +34,8 @@ type Method interface {
 
 // Options are what the methods of the registry take. A zero value means the method's own default.
 type Options struct {
-	Bits    int    // code length; 0 means 64
-	Seed    uint64 // of everything random; 0 means 1
+	Bits    int    // code length; 0 means fasthash.DefaultBits
+	Seed    uint64 // of everything random; 0 means fasthash.DefaultSeed
 	Threads int    // 0 means all cores; never changes the model
 
 	PCA     int // dimensions that PCA leaves before the method sees the rows; 0 means no PCA; not for FastHash
@@ -52,6 +52,8 @@ type Options struct {
 	Run      fasthash.Run // checkpoints, growing, limits and progress of the method fasthash
 
 	HoldOut []string // classes that are kept out of training
+
+	Custom Method // learns in place of a method of the registry; nil means none
 
 	// Doubt is called with what casts doubt on a training that succeeds, in sentences; it may be nil.
 	Doubt func(text string)
@@ -77,7 +79,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
 			"memory holds")
 	}
-	if d.Missing && (name != FastHash || o.PCA != 0) {
+	if d.Missing && o.Custom == nil && (name != FastHash || o.PCA != 0) {
 		return nil, errors.New("values may be missing, which only FastHash can learn from, and without PCA before it: " +
 			"fill them in, or leave out their rows or columns")
 	}

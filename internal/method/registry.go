@@ -19,6 +19,7 @@ type Description struct {
 	Supervised bool   // learns from supervision
 	AnyBits    bool   // the data decide the number of bits
 	Prefix     bool   // fewer bits are the first of more, so one training serves all lengths
+	Trees      bool   // learns boosted trees, by the options that FastHash has for them
 	ScaleFree  bool   // the scales of the columns do not matter to it, or it takes care of them itself
 	Source     string // where it was published
 
@@ -27,7 +28,7 @@ type Description struct {
 
 // methods is all methods, in the order of tables: FastHash, without learning, unsupervised, supervised.
 var methods = []Description{
-	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true, ScaleFree: true,
+	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true, ScaleFree: true, Trees: true,
 		Source: "Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014",
 		make: func(o Options) Method {
 			o.FastHash.Bits, o.FastHash.Seed, o.FastHash.Threads = o.Bits, o.Seed, o.Threads
@@ -59,8 +60,9 @@ var methods = []Description{
 	{Name: "tsh-budgeted", Title: "TSH budgeted", Supervised: true,
 		Source: "TSH with kernel SVMs on a budget (Wang, Crammer and Vucetic, JMLR 2012)",
 		make:   func(o Options) Method { return plain{tsh{Options: o, Learner: tshBudgeted}} }},
-	{Name: "tsh-trees", Title: "TSH trees", Supervised: true, ScaleFree: true, Source: "TSH with boosted trees",
-		make: func(o Options) Method { return plain{tsh{Options: o, Learner: tshTrees}} }},
+	{Name: "tsh-trees", Title: "TSH trees", Supervised: true, ScaleFree: true, Trees: true,
+		Source: "TSH with boosted trees",
+		make:   func(o Options) Method { return plain{tsh{Options: o, Learner: tshTrees}} }},
 	{Name: "bre", Title: "BREs", Supervised: true, Source: "Kulis and Darrell, NIPS 2009",
 		make: func(o Options) Method { return plain{bre{Options: o}} }},
 	{Name: "splh", Title: "SPLH", Supervised: true, Prefix: true, ScaleFree: true,
@@ -102,8 +104,11 @@ func Describe(name string) (Description, bool) {
 	return methods[i], true
 }
 
-// New returns the method of a name.
+// New returns the method of a name, or that of the caller.
 func New(name string, o Options) (Method, error) {
+	if o.Custom != nil {
+		return o.Custom, nil
+	}
 	d, ok := Describe(name)
 	if !ok {
 		return nil, fmt.Errorf("there is no method %q; the methods are %s", name, strings.Join(Names(), ", "))
@@ -123,6 +128,6 @@ func New(name string, o Options) (Method, error) {
 }
 
 func (o Options) withDefaults() Options {
-	o.Bits, o.Seed = cmp.Or(o.Bits, 64), cmp.Or(o.Seed, 1)
+	o.Bits, o.Seed = cmp.Or(o.Bits, fasthash.DefaultBits), cmp.Or(o.Seed, fasthash.DefaultSeed)
 	return o
 }

@@ -66,9 +66,6 @@ type through struct {
 	maps    []Map
 }
 
-// Unwrap lends the source behind the maps, for whatever it knows besides rows.
-func (t through) Unwrap() vectors.Source { return t.Source }
-
 func (t through) Dim() int {
 	if len(t.maps) == 0 {
 		return t.Source.Dim()

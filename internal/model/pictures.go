@@ -77,12 +77,12 @@ func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) 
 // pickColumns finds the columns of the model in a source whose columns have names. Their order does not matter, and
 // neither do other columns; one that is missing is an error.
 func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
-	named, ok := src.(interface{ Names() []string })
-	if !ok || len(m.Info.Features) == 0 || len(named.Names()) == 0 || slices.Equal(named.Names(), m.Info.Features) {
+	names := src.Schema().Names
+	if len(m.Info.Features) == 0 || len(names) == 0 || slices.Equal(names, m.Info.Features) {
 		return src, nil
 	}
-	place := make(map[string]int, len(named.Names()))
-	for j, name := range named.Names() {
+	place := make(map[string]int, len(names))
+	for j, name := range names {
 		if _, twice := place[name]; twice && slices.Contains(m.Info.Features, name) {
 			return nil, fmt.Errorf("two columns are called %q, so those of the model cannot be found by name: rename one", name)
 		}
@@ -91,17 +91,18 @@ func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 	columns := make([]int, len(m.Info.Features))
 	var missing []string
 	for k, name := range m.Info.Features {
-		if columns[k], ok = place[name]; !ok {
+		at, ok := place[name]
+		if columns[k] = at; !ok {
 			missing = append(missing, name)
 		}
 	}
 	if len(missing) == 1 {
 		return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s: "+
-			"if it has another name there, rename it", missing[0], plain.Runs(named.Names()))
+			"if it has another name there, rename it", missing[0], plain.Runs(names))
 	} else if len(missing) > 1 {
 		return nil, fmt.Errorf("the model was learned from columns that the data lack: %s; they have only %s: "+
 			"if they have other names there, rename them",
-			plain.Runs(missing), plain.Runs(named.Names()))
+			plain.Runs(missing), plain.Runs(names))
 	}
 	return vectors.Pick(src, columns), nil
 }

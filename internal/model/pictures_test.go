@@ -24,6 +24,7 @@ type album struct {
 
 func (a album) Preparation() picture.Preparation       { return a.as }
 func (a album) Dim() int                               { return a.as.Values() }
+func (a album) Schema() vectors.Schema                 { return vectors.Schema{Pictures: &a.as} }
 func (a album) Chunks(ctx context.Context) vectorChunk { return picture.Pixels(ctx, a) }
 
 type vectorChunk = iter.Seq2[vectors.Chunk, error]

@@ -180,7 +180,7 @@ type augmented struct {
 	limit int
 }
 
-func (m augmented) Unwrap() vectors.Source { return m.Source }
+func (m augmented) Schema() vectors.Schema { return withPreparation(m.Source, m.Preparation()) }
 
 func (m augmented) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] { return Pixels(ctx, m) }
 

@@ -39,12 +39,19 @@ func Of(src vectors.Source) (Source, bool) {
 // PreparationOf is how the pictures were prepared that vectors, pixels or features, were made from; nil for vectors
 // that were not made from pictures. A model that is learned from such vectors keeps it.
 func PreparationOf(src vectors.Source) *Preparation {
-	if from, ok := vectors.Find[interface{ Preparation() Preparation }](src); ok {
-		if p := from.Preparation(); p.Shape != (Shape{}) {
-			return &p
-		}
+	p, _ := src.Schema().Pictures.(*Preparation)
+	if p == nil {
+		return nil
 	}
-	return nil
+	own := *p // a model may change it
+	return &own
+}
+
+// withPreparation is the schema of a source whose pictures are prepared in another way.
+func withPreparation(src vectors.Source, p Preparation) vectors.Schema {
+	s := src.Schema()
+	s.Pictures = &p
+	return s
 }
 
 // Pixels yields pictures as vectors, for the Chunks of a Source.
@@ -79,7 +86,7 @@ type fromVectors struct {
 
 func (v fromVectors) Preparation() Preparation { return Preparation{Shape: v.shape} }
 
-func (v fromVectors) Unwrap() vectors.Source { return v.Source }
+func (v fromVectors) Schema() vectors.Schema { return withPreparation(v.Source, v.Preparation()) }
 
 func (v fromVectors) Pictures(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {

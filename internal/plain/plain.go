@@ -164,3 +164,18 @@ func EditDistance(a, b string) int {
 	}
 	return d[len(a)][len(b)]
 }
+
+// Size writes a number of bytes.
+func Size(bytes int64) string {
+	x := float64(bytes)
+	for _, unit := range []string{"bytes", "kB", "MB"} {
+		if x < 1000 {
+			if unit == "bytes" {
+				return fmt.Sprintf("%d bytes", bytes)
+			}
+			return fmt.Sprintf("%.3g %s", x, unit)
+		}
+		x /= 1000
+	}
+	return fmt.Sprintf("%.3g GB", x)
+}

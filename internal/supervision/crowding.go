@@ -22,8 +22,8 @@ func (d *Data) Crowding(how vectors.Binning) string {
 		return ""
 	}
 	name := fmt.Sprintf("column %d", list[0]+1)
-	if named, ok := vectors.Find[interface{ Names() []string }](d.Source); ok && len(named.Names()) == d.Dim() {
-		name = named.Names()[list[0]]
+	if names := d.Schema().Names; len(names) == d.Dim() {
+		name = names[list[0]]
 	}
 	return fmt.Sprintf("%s extreme values that leave nearly all others in one of 256 steps, for instance %s, "+
 		"from %v to %v: trees cannot tell those others apart; remove or clip such values, or take logarithms",

@@ -22,6 +22,7 @@ import (
 // Data is rows to learn from or to judge by, and what one pass over them told: a few bytes per row besides the source.
 type Data struct {
 	vectors.Source // the rows, to be read again
+	schema         vectors.Schema
 	Supervision
 
 	Rows     int
@@ -61,24 +62,6 @@ type ScanOptions struct {
 	Memory *vectors.Memory
 }
 
-// Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
-type Repeat struct {
-	Row, First int
-	ID         string
-}
-
-// files is a source that reads files and may leave out bad rows.
-type files interface {
-	Bad() (rows int, examples []error)
-	Dropped() []int
-	Warnings() []string
-	Repeated(r Repeat) error // why the row ends the pass, or nil when it is to be left out
-	LeaveOut(rows []Repeat)  // from this pass's account and from every later pass
-}
-
-// labelColumn is a source whose labels come from a column, which has a name, or a number from 1.
-type labelColumn interface{ LabelColumn() string }
-
 // hashRows takes the hashes of rows, made of their first columns.
 func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err error) {
 	vectors.HashFirst(x, columns, func(_ int, h vectors.RowHash) { err = cmp.Or(err, list.Append(h.Short())) })
@@ -88,9 +71,10 @@ func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err er
 // Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
-	d := &Data{Source: src, Missing: o.Missing || mayLack(src), digested: o.Digest, Memory: o.Memory}
+	schema := src.Schema()
+	d := &Data{Source: src, schema: schema, Missing: o.Missing || schema.Missing, digested: o.Digest, Memory: o.Memory}
 	d.Ranges = d.NewRanges()
-	from, _ := vectors.Find[files](src)
+	from := schema.Files
 	var (
 		digest  = newDigest(src.Dim())
 		ids     = &identities{first: map[string]int{}}
@@ -160,8 +144,8 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 	if text := d.Crowding(vectors.Hybrid); text != "" {
 		d.Warnings, d.TrainingWarnings = append(d.Warnings, text), append(d.TrainingWarnings, text)
 	}
-	if column, ok := vectors.Find[labelColumn](src); ok && d.Labels != nil && column.LabelColumn() != "" {
-		d.doubtLabels(column.LabelColumn())
+	if d.Labels != nil && schema.LabelColumn != "" {
+		d.doubtLabels(schema.LabelColumn)
 	}
 	return d, nil
 }
@@ -194,14 +178,8 @@ func (d *Data) look(
 	return cmp.Or(err, unkept)
 }
 
-// mayLack reports whether a source was asked for missing values.
-func mayLack(src vectors.Source) bool {
-	asked, ok := vectors.Find[interface{ Missing() bool }](src)
-	return ok && asked.Missing()
-}
-
-// Unwrap lends the source of the rows.
-func (d *Data) Unwrap() vectors.Source { return d.Source }
+// Schema is what the source that was scanned knows, also where other sources have taken its place since.
+func (d *Data) Schema() vectors.Schema { return d.schema }
 
 // SetPairs makes pairs of the rows the supervision; the digest covers them.
 func (d *Data) SetPairs(pairs []Pair) error {
@@ -221,7 +199,7 @@ func (d *Data) HexDigest() string { return hex.EncodeToString(d.Digest[:]) }
 // With is the same rows seen through another source, which must have as many.
 func (d *Data) With(src vectors.Source) *Data {
 	out := *d
-	out.Source, out.Ranges, out.Constant = src, nil, nil
+	out.Source, out.schema, out.Ranges, out.Constant = src, src.Schema(), nil, nil
 	return &out
 }
 
@@ -232,7 +210,7 @@ func (d *Data) Only(keep []bool) *Data {
 		panic("supervision: Data.Only with the wrong number of rows")
 	}
 	out := &Data{
-		Source: vectors.Select(d.Source, keep), Supervision: d.Supervision.without(keep), Memory: d.Memory,
+		Source: vectors.Select(d.Source, keep), schema: d.schema, Supervision: d.Supervision.without(keep), Memory: d.Memory,
 		Constant: d.Constant, Digest: d.Digest, digested: d.digested, Missing: d.Missing,
 	}
 	for _, k := range keep {
@@ -378,11 +356,11 @@ func (d *Data) doubtLabels(column string) {
 type identities struct {
 	first   map[string]int // the row that has the id, as the files count
 	list    []string
-	repeats []Repeat
+	repeats []vectors.Repeat
 }
 
 // add takes the ids of a chunk. Where rows must be left out it says which to keep.
-func (d *identities) add(c vectors.Chunk, from files) (keep []bool, err error) {
+func (d *identities) add(c vectors.Chunk, from vectors.Files) (keep []bool, err error) {
 	slab := strings.Join(c.IDs, "") // one string instead of thousands; the chunk's own are lent
 	for i := range c.IDs {
 		id := slab[:len(c.IDs[i])]
@@ -400,7 +378,7 @@ func (d *identities) add(c vectors.Chunk, from files) (keep []bool, err error) {
 		if from == nil {
 			return nil, fault.New("duplicate-id", "rows %d and %d have the same id %q", first+1, row+1, id)
 		}
-		repeat := Repeat{row, first, id}
+		repeat := vectors.Repeat{Row: row, First: first, ID: id}
 		if err := from.Repeated(repeat); err != nil {
 			return nil, err
 		}

@@ -24,10 +24,10 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/section"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -40,29 +40,33 @@ type Training struct {
 	clock
 }
 
-// Train has a method learn from the data. With o.Run.Checkpoint it resumes an unfinished training, unless o.Run.Restart
-// is set.
-func Train(ctx context.Context, name string, d *supervision.Data, o method.Options) (*Training, error) {
-	t, report := &Training{clock: readClock(o.Run)}, new(fasthash.Report)
-	progress := o.Run.Progress
-	o.Run.Resume, o.Run.Report = o.Run.Checkpoint != "" && !o.Run.Restart, report
-	o.Run.Progress = func(b fasthash.Bit) {
-		t.record(b)
+// Train learns from all rows; other data than these judge the model. With a checkpoint it resumes an unfinished
+// training, unless it is to restart. The time is that of the method alone.
+func Train(ctx context.Context, src vectors.Source, o train.Options) (*Training, error) {
+	t := &Training{clock: readClock(o)}
+	progress := o.Progress
+	o.Validation, o.Resume = new(0.0), o.Checkpoint != "" && !o.Restart
+	o = o.For(o.Method)
+	o.Progress = func(p train.Progress) {
+		if p.Learned != nil {
+			t.record(*p.Learned)
+		}
 		if progress != nil {
-			progress(b)
+			progress(p)
 		}
 	}
-	began := time.Now()
-	var err error
-	if t.Model, err = method.Train(ctx, name, d, o); err != nil {
+	made, err := train.Train(ctx, train.Data{Source: src}, o)
+	if err != nil {
 		return nil, err
 	}
-	t.rest = time.Since(began).Seconds()
-	for _, b := range report.Bits {
-		t.rest -= bitSeconds(b)
+	t.Model, t.rest = made.Model, made.Learning.Seconds()
+	if r := made.FastHash; r != nil {
+		for _, b := range r.Bits {
+			t.rest -= bitSeconds(b)
+		}
+		t.Resumed = r.Resumed
 	}
 	t.rest = max(0, t.rest)
-	t.Resumed = report.Resumed
 	return t, nil
 }
 
@@ -88,12 +92,12 @@ type clock struct {
 
 func clockFile(checkpoint string) string { return checkpoint + ".json" }
 
-func readClock(run fasthash.Run) (c clock) {
-	if run.Checkpoint == "" {
+func readClock(o train.Options) (c clock) {
+	if o.Checkpoint == "" {
 		return c
 	}
-	c.path = clockFile(run.Checkpoint)
-	if b, err := os.ReadFile(c.path); err == nil && !run.Restart {
+	c.path = clockFile(o.Checkpoint)
+	if b, err := os.ReadFile(c.path); err == nil && !o.Restart {
 		_ = json.Unmarshal(b, &c.times) // damaged times are unknown times
 	}
 	return c

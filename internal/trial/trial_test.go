@@ -11,11 +11,10 @@ import (
 	"testing"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -92,9 +91,8 @@ func blobs(t *testing.T, seed uint64, rows int) *supervision.Data {
 // An interrupted training resumes to the same model, and its time counts.
 func TestInterruptedTrainingResumes(t *testing.T) {
 	d := blobs(t, 1, 90)
-	o := method.Options{Bits: 6, FastHash: fasthash.Options{}}
-	o.FastHash.Trees.Rounds = 5
-	whole, err := Train(context.Background(), method.FastHash, d, o)
+	o := train.Options{Bits: 6, Rounds: 5}
+	whole, err := Train(context.Background(), d, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,16 +101,17 @@ func TestInterruptedTrainingResumes(t *testing.T) {
 	}
 	checkpoint := filepath.Join(t.TempDir(), "model.ckpt")
 	ctx, cancel := context.WithCancel(context.Background())
-	o.Run = fasthash.Run{Checkpoint: checkpoint, Progress: func(b fasthash.Bit) {
-		if b.Bit == 4 {
+	o.Checkpoint = checkpoint
+	o.Progress = func(p train.Progress) {
+		if p.Bit == 4 {
 			cancel()
 		}
-	}}
-	if _, err := Train(ctx, method.FastHash, d, o); !errors.Is(err, context.Canceled) {
+	}
+	if _, err := Train(ctx, d, o); !errors.Is(err, context.Canceled) {
 		t.Fatalf("interrupted with %v", err)
 	}
-	o.Run.Progress = nil
-	resumed, err := Train(context.Background(), method.FastHash, d, o)
+	o.Progress = nil
+	resumed, err := Train(context.Background(), d, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +150,7 @@ func TestUnknownTimesAreTheMean(t *testing.T) {
 // Codes do not depend on whether the rows are in memory, and are judged as eval judges them.
 func TestBenchJudgesTheCodes(t *testing.T) {
 	base, queries := blobs(t, 1, 60), blobs(t, 2, 30)
-	lsh, err := Train(context.Background(), "lsh", base, method.Options{Bits: 16})
+	lsh, err := Train(context.Background(), base, train.Options{Method: "lsh", Bits: 16})
 	if err != nil {
 		t.Fatal(err)
 	}

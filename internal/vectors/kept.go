@@ -10,43 +10,57 @@ import (
 	"iter"
 	"os"
 	"slices"
-
-	"hashgrove/internal/fault"
 )
 
 // Kept is a source whose rows are made once: the first pass goes to the source behind and keeps what it yields, later
-// ones read what was kept. It is for rows that cost much more to make than to read, as the features of pictures do.
+// ones read what was kept. Reading a file or making features of pictures takes much longer than reading memory.
 //
 // Values stay in memory up to a limit and go to a temporary file beyond it; ids, labels and tags stay in memory. A pass
-// that ends early leaves nothing behind. Rows that the source drops after the first pass, because an earlier row has
-// the same id, are dropped from what was kept too.
+// that ends early leaves nothing behind. Where the file cannot be written nothing is kept, and every pass goes to the
+// source behind. Rows that the source drops after the first pass, because an earlier row has the same id, are dropped
+// from what was kept too.
 type Kept struct {
-	src   Source
-	limit int64 // bytes of values in memory
-	whole bool  // all rows were kept
-	rows  Chunk // all of them; without values when those are in the file
-	file  *os.File
+	src    Source
+	limit  int64  // bytes of values in memory
+	folder string // of the temporary file; "" means the system's own
+
+	whole  bool    // all rows were kept
+	failed bool    // they cannot be
+	blocks []Chunk // as the source yielded them; without values when those are in the file
+	bytes  int64   // of values
+	file   *os.File
+	out    *bufio.Writer
 
 	dropped []int // places of rows left out after the first pass, ascending; known from the second pass on
 }
 
 // Keep is the source of the rows of src, made once. Close removes the temporary file.
-func Keep(src Source, limit int64) *Kept { return &Kept{src: src, limit: limit} }
+func Keep(src Source, limit int64, folder string) *Kept {
+	return &Kept{src: src, limit: limit, folder: folder}
+}
 
 // Dim implements Source.
 func (k *Kept) Dim() int { return k.src.Dim() }
 
-// Unwrap is the source behind.
-func (k *Kept) Unwrap() Source { return k.src }
+// Schema implements Source.
+func (k *Kept) Schema() Schema { return k.src.Schema() }
+
+// InMemory is the number of bytes of values that are kept in memory.
+func (k *Kept) InMemory() int64 {
+	if k.file != nil {
+		return 0
+	}
+	return k.bytes
+}
 
 // Close lets go of what was kept.
 func (k *Kept) Close() error {
-	k.whole, k.rows, k.dropped = false, Chunk{}, nil
+	k.whole, k.blocks, k.bytes, k.dropped = false, nil, 0, nil
 	if k.file == nil {
 		return nil
 	}
 	file := k.file
-	k.file = nil
+	k.file, k.out = nil, nil
 	err := file.Close()
 	if gone := os.Remove(file.Name()); gone != nil && !errors.Is(gone, os.ErrNotExist) {
 		err = errors.Join(err, gone)
@@ -65,90 +79,83 @@ func (k *Kept) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 			yield(Chunk{}, err)
 			return
 		}
-		if err := k.first(ctx, yield); err != nil {
-			yield(Chunk{}, err)
+		for c, err := range k.src.Chunks(ctx) {
+			if err == nil && !k.failed && k.keep(c) != nil {
+				k.failed = true
+				err = k.Close()
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
 		}
+		if k.out != nil && !k.failed {
+			k.failed = k.out.Flush() != nil
+		}
+		k.whole = !k.failed
 	}
 }
 
-// first makes the rows.
-func (k *Kept) first(ctx context.Context, yield func(Chunk, error) bool) error {
-	var out *bufio.Writer
-	for c, err := range k.src.Chunks(ctx) {
-		if err != nil {
+// keep takes a copy of a chunk.
+func (k *Kept) keep(c Chunk) error {
+	own := Chunk{First: c.First}
+	values := c.X.Data
+	if k.bytes += 4 * int64(len(values)); k.bytes > k.limit {
+		if err := k.spill(); err != nil {
 			return err
 		}
-		values := c.X.Data
-		if out == nil && 4*int64(len(k.rows.X.Data)+len(values)) > k.limit {
-			if out, err = k.spill(); err != nil {
-				return err
-			}
+		if err := binary.Write(k.out, binary.LittleEndian, values); err != nil {
+			return err
 		}
-		if out != nil {
-			if err := binary.Write(out, binary.LittleEndian, values); err != nil {
-				return fmt.Errorf("keep vectors in %s: %w", k.file.Name(), err)
-			}
-			c.X.Data = nil
-		}
-		k.rows.Append(c)
-		c.X.Data = values
-		if !yield(c, nil) {
-			return nil
-		}
+		c.X.Data = nil
 	}
-	if out != nil {
-		if err := out.Flush(); err != nil {
-			return fmt.Errorf("keep vectors in %s: %w", k.file.Name(), err)
-		}
-	}
-	k.rows.X.Cols = k.src.Dim()
-	k.whole = true
+	own.Append(c)
+	k.blocks = append(k.blocks, own)
 	return nil
 }
 
-// spill moves the values from memory to a file. Where the system allows it, the file has no name from the beginning, so
-// that nothing is left behind however the program ends.
-func (k *Kept) spill() (*bufio.Writer, error) {
-	file, err := os.CreateTemp("", "hashgrove-*.vectors")
+// spill moves the values from memory to a file, once. Where the system allows it, the file has no name from the
+// beginning, so that nothing is left behind however the program ends.
+func (k *Kept) spill() error {
+	if k.file != nil {
+		return nil
+	}
+	file, err := os.CreateTemp(k.folder, "hashgrove-*.vectors")
 	if err != nil {
-		return nil, fault.New("no-room", "no room to keep vectors: %w", err)
+		return err
 	}
 	_ = os.Remove(file.Name()) // Close tries again
-	k.file = file
-	out := bufio.NewWriterSize(file, 1<<20)
-	values := k.rows.X.Data
-	k.rows.X.Data = nil
-	return out, binary.Write(out, binary.LittleEndian, values)
+	k.file, k.out = file, bufio.NewWriterSize(file, 1<<20)
+	for i := range k.blocks {
+		if err := binary.Write(k.out, binary.LittleEndian, k.blocks[i].X.Data); err != nil {
+			return err
+		}
+		k.blocks[i].X.Data = nil
+	}
+	return nil
 }
 
 // again yields what was kept.
 func (k *Kept) again(ctx context.Context, yield func(Chunk, error) bool) {
-	if from, ok := Find[interface{ Dropped() []int }](k.src); ok && k.dropped == nil {
-		k.dropped = append([]int{}, from.Dropped()...)
-	}
-	rows := k.rows
-	if k.file != nil {
-		rows.X.Cols = 0 // no values
+	if files := k.src.Schema().Files; files != nil && k.dropped == nil {
+		k.dropped = append([]int{}, files.Dropped()...)
 	}
 	var out Chunk
 	var values []float32 // from the file
-	step, at := ChunkRows(k.Dim()), 0
-	for lo := 0; lo < rows.X.Rows; lo += step {
+	offset, at := int64(0), 0
+	for _, c := range k.blocks {
 		if ctx.Err() != nil {
 			yield(Chunk{}, context.Cause(ctx))
 			return
 		}
-		hi := min(lo+step, rows.X.Rows)
-		c := rows.Slice(lo, hi)
 		if k.file != nil {
-			n := (hi - lo) * k.Dim()
+			n := c.X.Rows * c.X.Cols
 			values = slices.Grow(values[:0], n)[:n]
-			part := io.NewSectionReader(k.file, 4*int64(lo)*int64(k.Dim()), 4*int64(n))
-			if err := binary.Read(part, binary.LittleEndian, values); err != nil {
+			if err := binary.Read(io.NewSectionReader(k.file, offset, 4*int64(n)), binary.LittleEndian, values); err != nil {
 				yield(Chunk{}, fmt.Errorf("read vectors that were kept: %w", err))
 				return
 			}
-			c.X = Matrix{Rows: hi - lo, Cols: k.Dim(), Data: values}
+			c.X.Data = values
+			offset += 4 * int64(n)
 		}
 		if len(k.dropped) > 0 && c.Places != nil {
 			c.Only(present(c.Places, k.dropped), &out)

@@ -2,6 +2,7 @@
 //
 //	Matrix, Table       rows in memory, alone or with their labels, tags and ids
 //	Source, Chunk       rows in order, any number of times, in bounded memory
+//	Schema              what a source knows about its rows
 //	Kept                rows that are computed once, then read from memory or disk
 //	Ranges, Quantizer   256 bins per column: linear, or at quantiles if outliers would waste them
 //	Columns             quantised rows, one byte per value, column by column
@@ -86,6 +87,8 @@ type Chunk struct {
 type Source interface {
 	// Dim is the length of every vector.
 	Dim() int
+	// Schema is what is known about the rows; the zero value says nothing.
+	Schema() Schema
 	// Chunks yields all rows in order. After an error nothing more is yielded.
 	Chunks(ctx context.Context) iter.Seq2[Chunk, error]
 }
@@ -104,21 +107,6 @@ func CheckRows(rows, counted int) error {
 	return nil
 }
 
-// Find looks for a source of kind T behind sources that are made from others, which have an Unwrap method.
-func Find[T any](src Source) (found T, ok bool) {
-	for src != nil {
-		if found, ok = src.(T); ok {
-			return found, true
-		}
-		behind, wrapped := src.(interface{ Unwrap() Source })
-		if !wrapped {
-			break
-		}
-		src = behind.Unwrap()
-	}
-	return found, false
-}
-
 // ChunkRows is how many rows of the given width make a chunk of about a megabyte, or of 64 rows where they are wide,
 // but never of more than 64 megabytes or one row: rows of millions of values can come from a few bytes.
 func ChunkRows(cols int) int {
@@ -128,6 +116,9 @@ func ChunkRows(cols int) int {
 
 // Dim makes Matrix a Source.
 func (m Matrix) Dim() int { return m.Cols }
+
+// Schema makes Matrix a Source.
+func (m Matrix) Schema() Schema { return Schema{} }
 
 // Chunks makes Matrix a Source.
 func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] { return Table{X: m}.Chunks(ctx) }
@@ -140,8 +131,18 @@ type picked struct {
 	columns []int
 }
 
-// Unwrap lends the source with all columns.
-func (p picked) Unwrap() Source { return p.Source }
+// Schema has the names of the columns that were picked.
+func (p picked) Schema() Schema {
+	s := p.Source.Schema()
+	if s.Names != nil {
+		names := make([]string, len(p.columns))
+		for i, j := range p.columns {
+			names[i] = s.Names[j]
+		}
+		s.Names = names
+	}
+	return s
+}
 
 func (p picked) Dim() int { return len(p.columns) }
 
@@ -174,6 +175,8 @@ type selection struct {
 }
 
 func (s selection) Dim() int { return s.src.Dim() }
+
+func (s selection) Schema() Schema { return s.src.Schema() }
 
 func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
@@ -306,6 +309,9 @@ func Read(ctx context.Context, src Source) (Table, error) {
 
 // Dim makes Table a Source.
 func (t Table) Dim() int { return t.X.Cols }
+
+// Schema makes Table a Source.
+func (t Table) Schema() Schema { return Schema{} }
 
 // Chunks makes Table a Source.
 func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {

@@ -7,8 +7,6 @@ import (
 	"os"
 	"reflect"
 	"testing"
-
-	"hashgrove/internal/fault"
 )
 
 // counted is a source of rows in chunks of three, with everything a row can have, that counts its passes. It lends its
@@ -19,7 +17,16 @@ type counted struct {
 }
 
 func (c *counted) Dim() int       { return 2 }
-func (c *counted) Dropped() []int { return c.dropped }
+func (c *counted) Schema() Schema { return Schema{Names: []string{"a", "b"}, Files: account{c}} }
+
+// account says which rows were dropped.
+type account struct{ *counted }
+
+func (a account) Bad() (int, []error)   { return len(a.dropped), nil }
+func (a account) Dropped() []int        { return a.dropped }
+func (a account) Warnings() []string    { return nil }
+func (a account) Repeated(Repeat) error { return nil }
+func (a account) LeaveOut([]Repeat)     {}
 
 func (c *counted) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
@@ -88,7 +95,7 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 	for _, limit := range []int64{1 << 20, 0, 30} {
 		src := &counted{rows: 10}
 		want := src.want(t)
-		kept := Keep(src, limit)
+		kept := Keep(src, limit, "")
 		for c, err := range kept.Chunks(t.Context()) { // a pass that ends early keeps nothing
 			if err != nil || c.First != 0 {
 				t.Fatal(err)
@@ -105,7 +112,7 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 			t.Errorf("limit %d: the source was read %d times, file %v", limit, src.passes, kept.file)
 		}
 		src.dropped = []int{4, 5, 12} // places: rows 2 and 6
-		less := Keep(src, limit)
+		less := Keep(src, limit, "")
 		if got, err := Read(t.Context(), less); err != nil || got.X.Rows != 10 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -129,7 +136,12 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // the others are those of Windows
 		t.Setenv(name, "/nowhere/at/all")
 	}
-	if _, err := Read(t.Context(), Keep(&counted{rows: 10}, 0)); !fault.Is(err, "no-room") {
-		t.Errorf("without a folder for temporary files: %v", err)
+	src := &counted{rows: 10}
+	want, kept := src.want(t), Keep(src, 0, "")
+	for pass := range 2 { // every pass goes to the source
+		got, err := Read(t.Context(), kept)
+		if err != nil || !reflect.DeepEqual(got, want) || src.passes != pass+1 {
+			t.Errorf("without a folder for temporary files: %+v, %v after %d passes", got, err, src.passes)
+		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"hashgrove/internal/index"
 	"hashgrove/internal/items"
-	"hashgrove/internal/picture"
 	"hashgrove/internal/store"
 )
 
@@ -23,12 +22,8 @@ import (
 func (t *training) index() (Collection, error) {
 	j, m := t.job, t.model
 	c := Collection{Name: "try-" + strconv.Itoa(j.number), Path: j.indexFile(), Report: j.reportFile()}
-	m.Pictures, m.Info.Features = picture.PreparationOf(t.set), t.set.Names()
 	if columns := t.set.Columns(); columns.List && len(columns.Vector) == 1 {
 		m.Info.Vector = columns.Vector[0]
-	}
-	if m.Info.Label = t.ask.Label; j.survey == nil {
-		m.Info.Label = ""
 	}
 	in := items.FromRows(m, t.set, j.name)
 	if columns := t.attributeColumns(); len(columns) > 0 {

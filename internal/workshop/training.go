@@ -19,6 +19,7 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/report"
+	"hashgrove/internal/train"
 )
 
 // A training is a comparison (package compare) of FastHash, trained on about three quarters of the rows, with other
@@ -297,7 +298,7 @@ func (t *training) compare() (*Result, error) {
 	began := time.Now()
 	o := compare.Options{
 		Methods: compare.Quick, Bits: []int{t.ask.Bits}, Unseen: -1, Seed: seed, Threads: t.options.Threads,
-		FastHash: fasthash.Options{Effort: fasthash.Quick},
+		Train: train.Options{Effort: fasthash.Quick},
 		Each: func(name string, _ int, m *model.Model) {
 			if name == method.FastHash {
 				t.model = m

@@ -135,12 +135,12 @@ func makeShapes(dir string) error {
 	ctx := context.Background()
 	m, err := hashgrove.Train(ctx, data, hashgrove.Options{
 		Bits: 24, Effort: fasthash.Quick, Rounds: 12, LinearColumns: fasthash.LinearOff,
-		Pictures: hashgrove.Pictures{Size: 24, Grey: true},
+		Pictures: hashgrove.PictureOptions{Size: 24, Grey: true},
 	})
 	if err != nil {
 		return err
 	}
-	ix, err := hashgrove.CreateIndex(ctx, filepath.Join(dir, "shapes.hgi"), m, data)
+	ix, err := hashgrove.CreateIndex(ctx, filepath.Join(dir, "shapes.hgi"), m.Model, data)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func makeShop(dir string) error {
 		return err
 	}
 	data := hashgrove.Rows(x, labels).WithIDs(ids).WithTags(tags).WithAttributes(attributes)
-	ix, err := hashgrove.CreateIndex(ctx, filepath.Join(dir, "shop.hgi"), m, data)
+	ix, err := hashgrove.CreateIndex(ctx, filepath.Join(dir, "shop.hgi"), m.Model, data)
 	if err != nil {
 		return err
 	}

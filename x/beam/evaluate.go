@@ -190,6 +190,9 @@ type facts struct{ *Codes }
 // Dim implements vectors.Source.
 func (f facts) Dim() int { return 1 }
 
+// Schema implements vectors.Source.
+func (f facts) Schema() vectors.Schema { return vectors.Schema{} }
+
 // Chunks implements vectors.Source.
 func (f facts) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {

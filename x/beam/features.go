@@ -96,6 +96,9 @@ type runSource struct {
 // Dim implements vectors.Source.
 func (r *runSource) Dim() int { return r.extractor.Dim() }
 
+// Schema implements vectors.Source.
+func (r *runSource) Schema() vectors.Schema { return vectors.Schema{} }
+
 // Chunks implements vectors.Source: the pieces of the run, one after the other.
 func (r *runSource) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {

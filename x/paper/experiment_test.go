@@ -13,8 +13,8 @@ import (
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/machine"
-	"hashgrove/internal/method"
 	"hashgrove/internal/testkit/needs"
+	learn "hashgrove/internal/train"
 )
 
 // TestShortRuns runs every experiment in its short form, twice: the second time everything comes from the cache.
@@ -108,9 +108,9 @@ func TestNamesDiffer(t *testing.T) {
 
 // small is a table of three quick rows, one of which cannot be.
 func small(ctx context.Context, lab *Lab) (*Table, error) {
-	rows := []row{methodRow(codebook(800), 200, "lsh", method.Options{}, paperRow{}),
-		methodRow(codebook(800), 200, "nothing", method.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh",
-			method.Options{}, paperRow{})}
+	rows := []row{methodRow(codebook(800), 200, "lsh", learn.Options{}, paperRow{}),
+		methodRow(codebook(800), 200, "nothing", learn.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh",
+			learn.Options{}, paperRow{})}
 	return lab.table(ctx, cifar10, "Small", "", rows)
 }
 

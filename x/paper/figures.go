@@ -6,8 +6,8 @@ import (
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/inference"
-	"hashgrove/internal/method"
 	"hashgrove/internal/plot"
+	learn "hashgrove/internal/train"
 )
 
 // inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash
@@ -23,7 +23,7 @@ func inferenceFigure(c collection) Experiment {
 		for _, bits := range lengths {
 			t := paperTrees(64)
 			if learner == fasthash.Linear {
-				t.Learner = learner // trees are the default, and defaults keep the key
+				t.Learner = string(learner) // trees are the default, and defaults keep the key
 			}
 			r := fastHashRow(words, 5000, t, fmt.Sprintf("Block-GC, %s (FastHash)", learner), paperRow{})
 			if bits < 64 {
@@ -57,8 +57,8 @@ training time of their own.`
 
 // twoStep is a row of TSH with all pairs, trained as FastHash is: it can be interrupted.
 func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
-	t := fasthash.Options{Bits: bits, Effort: fasthash.Paper, Order: fasthash.TSH, Learner: learner,
-		Inference: inference.Options{Method: inference.Spectral}}
+	t := learn.Options{Bits: bits, Effort: fasthash.Paper, Order: string(fasthash.TSH), Learner: string(learner),
+		Inference: string(inference.Spectral)}
 	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }
 
@@ -211,7 +211,7 @@ func unsupervisedFigure(c collection) Experiment {
 	words := codebook(800)
 	rows := []row{fastHashRow(words, 0, paperTrees(64), "FastHash", paperRow{})}
 	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
-		rows = append(rows, methodRow(words, 0, name, method.Options{}, paperRow{}))
+		rows = append(rows, methodRow(words, 0, name, learn.Options{}, paperRow{}))
 	}
 	more := rows[:len(rows):len(rows)] // without curves
 	for _, r := range []recipe{words, c.gist} {
@@ -221,7 +221,7 @@ func unsupervisedFigure(c collection) Experiment {
 				more = append(more, d)
 			}
 		}
-		weighted := methodRow(r, 0, "mdsh", method.Options{}, paperRow{})
+		weighted := methodRow(r, 0, "mdsh", learn.Options{}, paperRow{})
 		weighted.weigh, weighted.label = true, "MDSH, its weighted ranking"
 		more = append(more, weighted)
 	}

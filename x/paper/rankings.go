@@ -10,6 +10,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	learn "hashgrove/internal/train"
 	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
@@ -29,9 +30,9 @@ func rankingsTable(c collection) Experiment {
 			if train < 0 {
 				paper = paperRow{}
 			}
-			normal := fasthash.Options{Bits: 64, Effort: fasthash.Normal}
+			normal := learn.Options{Bits: 64, Effort: fasthash.Normal}
 			rows = append(rows,
-				fastHashRow(kind.recipe, train, fasthash.Options{Bits: 64, Effort: fasthash.Paper}, "paper", paper),
+				fastHashRow(kind.recipe, train, learn.Options{Bits: 64, Effort: fasthash.Paper}, "paper", paper),
 				fastHashRow(kind.recipe, train, normal, "normal", paper),
 				fastHashRow(kind.recipe.mirrored().averaged(), train, normal, "normal, mirror images", paper))
 		}

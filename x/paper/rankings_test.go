@@ -10,6 +10,7 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/supervision"
+	learn "hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -93,7 +94,7 @@ func slowRankings(t *testing.T, lab *Lab, run *training, learned []bool) (whole,
 func TestRankingsEqualTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	lab := &Lab{Cache: t.TempDir(), Short: true, Seed: 1, Say: quiet}
-	o := fasthash.Options{Bits: 64, Effort: fasthash.Paper}
+	o := learn.Options{Bits: 64, Effort: fasthash.Paper}
 	for _, r := range lab.shortened([]row{
 		fastHashRow(gist320(), 150, o, "plain", paperRow{}),
 		fastHashRow(gist320().mirrored().averaged(), -5, o, "averaged", paperRow{}),

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/method"
+	learn "hashgrove/internal/train"
 	"hashgrove/internal/trial"
 )
 
@@ -20,49 +20,49 @@ type paperRow struct{ precision, mapping, area, train, test float64 }
 // row is one line of a table: what to run and what the paper got.
 type row struct {
 	recipe  recipe
-	train   int            // rows to learn from; 0 means all, -n all but an n-th
-	method  string         // as package method names it
-	label   string         // in the table; "" means the method's own
-	options method.Options // of the method
-	first   int            // judge this number of bits; 0 means all
-	weigh   bool           // rank by the weights of the bits
+	train   int           // rows to learn from; 0 means all, -n all but an n-th
+	method  string        // as package method names it
+	label   string        // in the table; "" means the method's own
+	options learn.Options // of the method
+	first   int           // judge this number of bits; 0 means all
+	weigh   bool          // rank by the weights of the bits
 	paper   paperRow
 }
 
 // paperTrees is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them
 // help always.
-func paperTrees(bits int) fasthash.Options {
-	return fasthash.Options{Bits: bits, Effort: fasthash.Paper}
+func paperTrees(bits int) learn.Options {
+	return learn.Options{Bits: bits, Effort: fasthash.Paper}
 }
-func trees(bits, rounds, depth int) fasthash.Options {
-	return fasthash.Options{Bits: bits, Effort: fasthash.Paper, Trees: boost.Options{Rounds: rounds, Depth: depth}}
+func trees(bits, rounds, depth int) learn.Options {
+	return learn.Options{Bits: bits, Effort: fasthash.Paper, Rounds: rounds, Depth: depth}
 }
 
 // fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images.
 // They were chosen on a validation part of CIFAR-10; tuning.md says how.
-func fewRows(bits int) fasthash.Options {
+func fewRows(bits int) learn.Options {
 	t := trees(bits, 800, 3)
-	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 50
+	t.Trim, t.NodeFeatures = 0.9, 50
 	return t
 }
 
-func manyRows(bits int) fasthash.Options {
+func manyRows(bits int) learn.Options {
 	t := trees(bits, 400, 6)
-	t.Trees.TrimMass, t.Trees.NodeFeatures = 0.9, 100
+	t.Trim, t.NodeFeatures = 0.9, 100
 	return t
 }
 
 // fastHashRow is a row of FastHash.
-func fastHashRow(r recipe, train int, t fasthash.Options, label string, paper paperRow) row {
+func fastHashRow(r recipe, train int, t learn.Options, label string, paper paperRow) row {
 	return row{
 		recipe: r, train: train, method: method.FastHash, label: label, paper: paper,
-		options: method.Options{Bits: t.Bits, FastHash: t},
+		options: t,
 	}
 }
 
 // methodRow is a row of another method, which learns from all rows of the sample.
-func methodRow(r recipe, train int, name string, o method.Options, paper paperRow) row {
-	o.Bits = cmp.Or(o.Bits, 64)
+func methodRow(r recipe, train int, name string, o learn.Options, paper paperRow) row {
+	o.Bits = cmp.Or(o.Bits, fasthash.DefaultBits)
 	o.Rows = cmp.Or(o.Rows, -1)
 	return row{recipe: r, train: train, method: name, options: o, paper: paper}
 }
@@ -93,9 +93,10 @@ func (r row) short() row {
 	r.options.Bits = 8
 	r.options.Anchors = 40
 	r.options.Rows = min(r.options.Rows, 150)
-	r.options.FastHash.Trees.Rounds = 10
-	r.options.FastHash.LinearColumns = fasthash.LinearOff // to try them takes longer than all else
-	r.options.FastHash.Trees.NodeRows = min(r.options.FastHash.Trees.NodeRows, 100)
+	r.options.Rounds = 10
+	r.options.LinearColumns = fasthash.LinearOff // to try them takes longer than all else
+	r.options.NodeRows = min(r.options.NodeRows, 100)
+	r.options = r.options.For(r.method)
 	r.train = min(r.train, 150)
 	r.paper = paperRow{}
 	return r

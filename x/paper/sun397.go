@@ -12,9 +12,8 @@ import (
 	"strings"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/method"
+	learn "hashgrove/internal/train"
 	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
@@ -73,13 +72,13 @@ var sun397Methods = Experiment{
 	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
 		words := codebook(800)
 		long := func(name string, bits int, p paperRow) row {
-			return methodRow(words, 0, name, method.Options{Bits: bits}, p)
+			return methodRow(words, 0, name, learn.Options{Bits: bits}, p)
 		}
 		short := func(name string, anchors int, p paperRow) row {
-			return methodRow(words, 10_000, name, method.Options{Anchors: anchors}, p)
+			return methodRow(words, 10_000, name, learn.Options{Anchors: anchors}, p)
 		}
 		sampled := trees(1024, 0, 6)
-		sampled.Trees = boost.Options{Depth: 6, NodeRows: 5000}
+		sampled.NodeRows = 5000
 		curves := []row{
 			fastHashRow(words, 0, trees(1024, 0, 6), "FastHash", paperRow{0.165, 0.163, 0, 62076, 536}),
 			fastHashRow(words, 0, sampled, "FastHash-N", paperRow{0.177, 0.184, 0, 71203, 749}),
@@ -116,6 +115,9 @@ type standin struct {
 
 // Dim implements vectors.Source.
 func (s standin) Dim() int { return s.Cols }
+
+// Schema implements vectors.Source.
+func (s standin) Schema() vectors.Schema { return vectors.Schema{} }
 
 // Chunks implements vectors.Source.
 func (s standin) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
@@ -174,13 +176,13 @@ var sun397Size = Experiment{
 			}}
 		made := recipe{Name: "made-up"}
 		sampled := trees(16, 0, 6)
-		sampled.Trees.NodeRows = 5000
+		sampled.NodeRows = 5000
 		rows := []row{
-			methodRow(made, 0, "lsh", method.Options{}, paperRow{}),
+			methodRow(made, 0, "lsh", learn.Options{}, paperRow{}),
 			fastHashRow(made, 0, trees(16, 0, 6), "FastHash", paperRow{}),
 			fastHashRow(made, 0, sampled, "FastHash-N", paperRow{}),
-			methodRow(made, 0, "pca-itq", method.Options{}, paperRow{}),
-			methodRow(made, 0, "cca-itq", method.Options{}, paperRow{}),
+			methodRow(made, 0, "pca-itq", learn.Options{}, paperRow{}),
+			methodRow(made, 0, "cca-itq", learn.Options{}, paperRow{}),
 		}
 		return lab.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database
 are 100,417 synthetic vectors of 11,200 values in 397 classes, 4.5 GB as float32 and 1.1 GB as the bytes that trees

@@ -13,11 +13,11 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	learn "hashgrove/internal/train"
 	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
@@ -47,14 +47,22 @@ func (lab *Lab) training(ctx context.Context, c collection, r row) (*training, e
 		base, copies = m.images, 2
 		t.name += "-mirrored"
 	}
+	trees, err := o.FastHash()
+	if err != nil {
+		return nil, err
+	}
+	if r.method == method.FastHash {
+		trees.Bits = o.Bits
+	}
 	t.key = trial.Key("trial 1", m.baseKey, m.queryKey, copies, r.train, r.method,
-		o.Bits, o.Seed, o.Anchors, o.Rows, o.FastHash)
+		o.Bits, o.Seed, o.Anchors, o.Rows, trees)
 	t.learn = func(ctx context.Context, checkpoint string) (*model.Model, float64, error) {
 		d, err := lab.data(ctx, base, copies, r.train)
 		if err != nil {
 			return nil, 0, err
 		}
-		return lab.train(ctx, r.method, d, o, checkpoint)
+		o.Method = r.method
+		return lab.train(ctx, d, o, checkpoint)
 	}
 	return t, nil
 }
@@ -213,7 +221,10 @@ func (lab *Lab) sample(rows, all int) []bool {
 
 // data is a sample of the rows, in memory, or all. The set holds a number of copies of the rows, one after the other:
 // the sample has all copies of a row or none.
-func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (*supervision.Data, error) {
+func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (vectors.Source, error) {
+	if rows == 0 {
+		return set, nil
+	}
 	d, err := supervision.Scan(ctx, set, supervision.ScanOptions{Digest: true})
 	if err != nil {
 		return nil, err
@@ -232,17 +243,17 @@ func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (*
 // train has a method learn, and returns the seconds that took: quantisation counts, the making of the features does
 // not.
 func (lab *Lab) train(
-	ctx context.Context, name string, d *supervision.Data, o method.Options, checkpoint string,
+	ctx context.Context, src vectors.Source, o learn.Options, checkpoint string,
 ) (*model.Model, float64, error) {
 	began := time.Now()
-	o.Threads = lab.Threads
-	o.Run = fasthash.Run{Checkpoint: checkpoint, Progress: func(bit fasthash.Bit) {
-		if bit.Bit%16 == 0 {
+	o.Threads, o.Checkpoint = lab.Threads, checkpoint
+	o.Progress = func(p learn.Progress) {
+		if p.Learned != nil && p.Bit%16 == 0 {
 			took := time.Since(began).Seconds()
-			lab.Say("bit %d of %d, objective %.4f, %.0f s", bit.Bit, o.Bits, bit.Stat.Objective, took)
+			lab.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Stat.Objective, took)
 		}
-	}}
-	made, err := trial.Train(ctx, name, d, o)
+	}
+	made, err := trial.Train(ctx, src, o)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -173,8 +173,9 @@ func vectorOf(id index.ID) []float32 {
 // imagined is the vectors of items, a few at a time.
 type imagined []index.ID
 
-func (ids imagined) Dim() int { return dimensions }
-func (ids imagined) Len() int { return len(ids) }
+func (ids imagined) Dim() int               { return dimensions }
+func (ids imagined) Schema() vectors.Schema { return vectors.Schema{} }
+func (ids imagined) Len() int               { return len(ids) }
 
 func (ids imagined) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {

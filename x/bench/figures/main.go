@@ -42,7 +42,7 @@ func main() {
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(pictures[:half], labels[:half]), hashgrove.Options{Bits: 64})
 	check(err)
 	base, baseLabels := pictures[half:], labels[half:]
-	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(base, baseLabels))
+	ix, err := hashgrove.NewIndex(ctx, m.Model, hashgrove.Rows(base, baseLabels))
 	check(err)
 
 	right := 0
@@ -55,7 +55,7 @@ func main() {
 			}
 		}
 		if i == number {
-			fmt.Print(draw(m, q, wanted[i], hits, base))
+			fmt.Print(draw(m.Model, q, wanted[i], hits, base))
 		}
 	}
 	log.Printf("%d learned, %d new items, %d queries: %.1f %% of the ten nearest are of the query's class",

@@ -29,7 +29,7 @@ func TestDraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix, err := hashgrove.NewIndex(t.Context(), m, hashgrove.Rows(pictures, labels))
+	ix, err := hashgrove.NewIndex(t.Context(), m.Model, hashgrove.Rows(pictures, labels))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestDraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figure := draw(m, pictures[0], 0, hits, pictures)
+	figure := draw(m.Model, pictures[0], 0, hits, pictures)
 	in := xml.NewDecoder(strings.NewReader(figure))
 	for err == nil {
 		_, err = in.Token()

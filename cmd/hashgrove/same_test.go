@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/internal/compare"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/model"
+	"hashgrove/internal/train"
+)
+
+// TestEveryWayTrainsTheSameModel: the same data, options and seed give the same bytes through the command, Go, and a
+// comparison. Packages paper and workshop have tests of their own ways.
+func TestEveryWayTrainsTheSameModel(t *testing.T) {
+	shop(t) // 400 rows
+	ctx := context.Background()
+	columns := hashgrove.Columns{Label: "category", ID: "sku"}
+	for name, c := range map[string]struct {
+		flags string
+		o     hashgrove.Options
+	}{
+		"defaults":    {"--bits 8", hashgrove.Options{Bits: 8}},
+		"all rows":    {"--bits 8 --rounds 5 --validation 0", hashgrove.Options{Bits: 8, Rounds: 5, Validation: new(0.0)}},
+		"another":     {"--bits 8 --method ksh --anchors 30", hashgrove.Options{Bits: 8, Method: "ksh", Anchors: 30}},
+		"seed, paper": {"--bits 8 --seed 7 --effort paper --validation 0.2", hashgrove.Options{Bits: 8, Seed: 7, Effort: "paper", Validation: new(0.2)}},
+	} {
+		file := strings.ReplaceAll(name, " ", "-")
+		succeed(t, strings.Fields("train items.csv --label category --id-column sku -o "+file+".hgm "+c.flags)...)
+		want := read(t, file+".hgm")
+		data, err := hashgrove.Open("items.csv", columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.o.Output = file + "-go.hgm"
+		made, err := hashgrove.Train(ctx, data, c.o)
+		if err != nil || !bytes.Equal(read(t, c.o.Output), want) {
+			t.Errorf("%s: Go trains another model: %v", name, err)
+		}
+		if err := made.Save("saved.hgm"); err != nil || !bytes.Equal(read(t, "saved.hgm"), want) {
+			t.Errorf("%s: what is returned is another model: %v", name, err)
+		}
+	}
+	want := read(t, "all-rows.hgm")
+	set := must(dataset.Open(dataset.Spec{Paths: []string{"items.csv"}, Label: "category", ID: "sku"}))(t)
+	part := must(compare.Read(ctx, set, nil))(t)
+	queries := must(compare.Read(ctx, set, nil))(t)
+	models := 0
+	_, err := compare.Run(ctx, &compare.Data{Base: part, Queries: queries}, compare.Options{
+		Methods: []string{"fasthash"}, Bits: []int{8}, NewShare: -1, Unseen: -1, Seed: 1, Train: train.Options{Rounds: 5},
+		Each: func(name string, bits int, m *model.Model) {
+			if name != "fasthash" {
+				return
+			}
+			models++
+			file := fmt.Sprint("compared", models, ".hgm")
+			if err := model.WriteFile(file, m); err != nil || !bytes.Equal(read(t, file), want) {
+				t.Errorf("a comparison trains another model: %v", err)
+			}
+		},
+	})
+	if err != nil || models != 1 {
+		t.Errorf("%d models of a comparison: %v", models, err)
+	}
+}
+
+// must fails the test when there is an error.
+func must[T any](v T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}

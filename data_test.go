@@ -1,0 +1,105 @@
+package hashgrove
+
+import (
+	"context"
+	"errors"
+	"image"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/vectors"
+	"hashgrove/method"
+)
+
+// TestDataNeverChanges: With* give changed copies, and what they are made of stays.
+func TestDataNeverChanges(t *testing.T) {
+	x, labels := clouds(1, 4)
+	base := Vectors(x)
+	a, b := base.WithIDs([]string{"a", "b", "c", "d"}), base.WithIDs([]string{"1", "2", "3", "4"})
+	if a.table.IDs[0] != "a" || b.table.IDs[0] != "1" || base.table.IDs != nil {
+		t.Errorf("ids %q, %q, %q", a.table.IDs, b.table.IDs, base.table.IDs)
+	}
+	full := base.WithLabels(labels).WithTags([][]string{{"x"}, nil, nil, nil}).WithPairs([]Pair{{A: 0, B: 1, Y: 1}}).
+		WithMissing().WithAttributes([]map[string]any{{"price": 1}, {}, {}, {}})
+	if full.table.Labels[3] != labels[3] || full.pairs == nil || !full.missing || full.Err() != nil {
+		t.Errorf("%+v, %v", full, full.Err())
+	}
+	if base.table.Labels != nil || base.table.Tags != nil || base.pairs != nil || base.missing || base.attributes != nil {
+		t.Errorf("the data changed: %+v", base)
+	}
+	few := base.WithLabels(labels[:2])
+	if err := few.Err(); err == nil || base.Err() != nil || !strings.Contains(err.Error(), "2 labels") {
+		t.Errorf("two labels of four rows: %v", err)
+	}
+	if err := From(nil).Err(); err == nil {
+		t.Error("no source was accepted")
+	}
+	pictures := []image.Image{image.NewGray(image.Rect(0, 0, 4, 4)), image.NewGray(image.Rect(0, 0, 4, 4))}
+	if d := Images(pictures, []int{7, 8}); d.Err() != nil || d.table.Labels[1] != "8" {
+		t.Errorf("pictures with numbers: %+v", d)
+	}
+	if d := Images[string](pictures, nil); d.Err() != nil || d.table.Labels != nil {
+		t.Errorf("pictures without labels: %+v", d)
+	}
+}
+
+// TestSourcesOfTheCaller: rows that a program yields itself give the model of the same rows in memory.
+func TestSourcesOfTheCaller(t *testing.T) {
+	ctx := context.Background()
+	x, labels := clouds(1, 60)
+	table := vectors.Table{X: vectors.Matrix{Cols: len(x[0])}, Labels: labels}
+	for _, row := range x {
+		table.X.Rows++
+		table.X.Data = append(table.X.Data, row...)
+	}
+	var src method.Source = vectors.Select(table, allTrue(60))
+	if a, b := trained(t)(Train(ctx, From(src), quick)), trained(t)(Train(ctx, Rows(x, labels), quick)); a.Fingerprint() !=
+		b.Fingerprint() {
+		t.Error("a source gives another model than memory")
+	}
+}
+
+func allTrue(n int) []bool {
+	list := make([]bool, n)
+	for i := range list {
+		list[i] = true
+	}
+	return list
+}
+
+// TestForeignOptionsAreErrors: an option that the method does not take is never ignored.
+func TestForeignOptionsAreErrors(t *testing.T) {
+	x, labels := clouds(1, 30)
+	for _, o := range []Options{
+		{Method: "lsh", Rounds: 5}, {Method: "ksh", Effort: "quick"}, {Anchors: 5}, {Method: "sdh", CrossFit: 2},
+	} {
+		_, err := Train(context.Background(), Rows(x, labels), o)
+		if e, ok := errors.AsType[*OptionError](err); !ok || e.Code != "wrong-method" {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestModelsOfOthers: what is no model is an error, and a length that a model does not have is named.
+func TestModelsOfOthers(t *testing.T) {
+	for _, m := range []*method.Model{nil, {}, {Encoder: &method.Projection{}}} {
+		if _, err := Wrap(m); err == nil {
+			t.Errorf("%+v was accepted", m)
+		}
+	}
+	x, labels := clouds(1, 30)
+	m := trained(t)(Train(context.Background(), Rows(x, labels), Options{Bits: 4, Rounds: 2}))
+	if again, err := Wrap(m.Expert()); err != nil || again.Fingerprint() != m.Fingerprint() {
+		t.Errorf("%v", err)
+	}
+	for bits, want := range map[int]string{0: "1 to 4", -1: "1 to 4", 5: "1 to 4"} {
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, want) {
+					t.Errorf("%d bits: %q", bits, text)
+				}
+			}()
+			m.Shorter(bits)
+		}()
+	}
+}

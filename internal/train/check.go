@@ -1,0 +1,263 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/method"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/vectors"
+)
+
+// OptionError is an option that cannot be meant, alone or beside another.
+type OptionError struct {
+	Code   fault.Code
+	format string
+	args   []any
+}
+
+// option is the name of an option within the message of an OptionError.
+type option string
+
+// Error implements error; options go by the names of the command's flags.
+func (e *OptionError) Error() string { return fmt.Sprintf(e.format, e.args...) }
+
+// Flags is the message for people who gave the options as flags.
+func (e *OptionError) Flags() string {
+	args := slices.Clone(e.args)
+	for i, a := range args {
+		if name, ok := a.(option); ok {
+			args[i] = "--" + name
+		}
+	}
+	return fmt.Sprintf(e.format, args...)
+}
+
+func wrong(code fault.Code, format string, args ...any) error {
+	return fault.With(code, &OptionError{code, format, args})
+}
+
+// leastMemory is the least that Memory may be: Go itself takes some.
+const leastMemory = 64 << 20
+
+// Check reports options that cannot be meant, before anything is read.
+func (o Options) Check() error {
+	if err := o.checkMethod(); err != nil {
+		return err
+	}
+	share := 0.0
+	if o.Validation != nil {
+		share = *o.Validation
+	}
+	switch {
+	case o.MinShared < 0 || o.MinShared > 255:
+		return wrong("bad-flag-value", "%s %d: give a number from 1 to 255", option("min-shared"), o.MinShared)
+	case o.Resume && o.Restart:
+		return wrong("conflicting-flags", "%s and %s cannot be combined", option("resume"), option("restart"))
+	case (o.SampleSimilar > 0) != (o.SampleDissimilar > 0) || o.SampleSimilar < 0 || o.SampleDissimilar < 0:
+		return wrong("conflicting-flags", "%s and %s go together, both positive", option("sample-similar"),
+			option("sample-dissimilar"))
+	case o.CrossFit != 0 && (o.CrossFit < 2 || o.CrossFit > 20):
+		return wrong("bad-flag-value", "%s %d: give a number of parts from 2 to 20", option("cross-fit"), o.CrossFit)
+	case o.CrossFit > 0 && o.Grow != nil:
+		return wrong("conflicting-flags", "%s and %s cannot be combined: what the first bits were to be is not known any "+
+			"more", option("cross-fit"), option("grow"))
+	case !(share >= 0 && share < 1):
+		return wrong("bad-flag-value", "%s %v is not a share between 0 and 1", option("validation"), share)
+	case o.Patience > 0 && o.Validation != nil && share == 0:
+		return wrong("conflicting-flags", "%s watches rows that are held out: %s must be above 0", option("patience"),
+			option("validation"))
+	case o.PCA < 0 || o.Anchors < 0:
+		return wrong("bad-flag-value", "%s %d and %s %d: give positive numbers", option("pca"), o.PCA, option("anchors"),
+			o.Anchors)
+	case o.Memory != 0 && o.Memory < leastMemory:
+		return wrong("too-small", "%s %s: nothing can be learned in less than %s", option("memory"),
+			plain.Size(o.Memory), plain.Size(leastMemory))
+	case o.Memory != 0 && o.Pictures.Features != "":
+		return wrong("conflicting-flags", "%s and %s cannot be combined: write the vectors first, with \"hashgrove "+
+			"features\"", option("memory"), option("features"))
+	}
+	if err := o.Pictures.check(o); err != nil {
+		return err
+	}
+	m, _, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	if o.isFastHash() {
+		m.FastHash.Bits = m.Bits
+		_, err = m.FastHash.WithDefaults()
+	} else if o.Custom == nil {
+		_, err = method.New(o.name(), m)
+	}
+	return err
+}
+
+// name is that of the method.
+func (o Options) name() string {
+	if o.Custom != nil {
+		return cmp.Or(o.Method, "custom")
+	}
+	return cmp.Or(o.Method, method.FastHash)
+}
+
+func (o Options) isFastHash() bool { return o.Custom == nil && o.name() == method.FastHash }
+
+// checkMethod reports a method that does not exist, and options that do not apply to it.
+func (o Options) checkMethod() error {
+	name := o.name()
+	if _, ok := method.Describe(name); !ok && o.Custom == nil {
+		return wrong("no-such-method", "there is no method %q; the methods are %s", name, strings.Join(method.Names(), ", "))
+	}
+	for f := range o.foreign() {
+		named, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		flag := cmp.Or(f.Tag.Get("name"), strings.ReplaceAll(named, "_", "-"))
+		return wrong("wrong-method", "%s does not apply to the method %s", option(flag), name)
+	}
+	return nil
+}
+
+// For is the options for another method of the registry, without those that do not apply to it.
+func (o Options) For(name string) Options {
+	o.Method, o.Custom = name, nil
+	for _, v := range (&o).foreign() {
+		v.SetZero()
+	}
+	return o
+}
+
+// foreign yields the fields that are set and do not apply to the method.
+func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
+	kinds := []string{"", "others"}
+	switch about, _ := method.Describe(o.name()); {
+	case o.Custom != nil:
+		kinds = []string{""}
+	case o.isFastHash():
+		kinds = []string{"", "fasthash", "trees"}
+	case about.Trees:
+		kinds = append(kinds, "trees")
+	}
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		for f, v := range reflect.ValueOf(o).Elem().Fields() {
+			if !v.IsZero() && !slices.Contains(kinds, f.Tag.Get("for")) && !yield(f, v) {
+				return
+			}
+		}
+	}
+}
+
+// resolve is the options as package method takes them, and the time that the effort is to fit, 0 where it has a name.
+func (o Options) resolve() (method.Options, time.Duration, error) {
+	m := method.Options{
+		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
+		Threads: o.Threads, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows, Standardize: o.Standardize, HoldOut: o.HoldOut,
+	}
+	limit := time.Duration(0)
+	if !slices.Contains(fasthash.Efforts(), cmp.Or(o.Effort, fasthash.Normal)) {
+		var err error
+		if limit, err = time.ParseDuration(string(o.Effort)); err != nil || limit <= 0 {
+			return m, 0, wrong("no-such-effort", "%s %q is neither quick, normal, best or paper, nor a time such as 10m",
+				option("effort"), o.Effort)
+		}
+		o.Effort = ""
+	}
+	var err error
+	if m.FastHash, err = o.FastHash(); err != nil {
+		return m, 0, err
+	}
+	copies, err := o.Pictures.augmentation()
+	m.FastHash.Similar.SetCopies(copies, o.Pictures.Average)
+	return m, limit, err
+}
+
+// FastHash is the options that FastHash itself takes, without those of every method and without defaults.
+func (o Options) FastHash() (fasthash.Options, error) {
+	f := fasthash.Options{
+		Effort: o.Effort, Order: fasthash.Order(o.Order), Learner: fasthash.Learner(o.Learner),
+		LinearColumns: o.LinearColumns, Candidates: o.Candidates, Bins: vectors.Binning(o.Bins),
+		EqualRowWeights: o.EqualRowWeights,
+		Inference: inference.Options{
+			Method: inference.Method(o.Inference), Loss: inference.Loss(o.Loss), Sweeps: o.Sweeps,
+		},
+		Trees: boost.Options{
+			Boost: boost.Algorithm(o.Boost), Rounds: o.Rounds, Rate: o.Rate, LeafBits: o.LeafBits, Depth: o.Depth,
+			NodeFeatures: o.NodeFeatures, TrimMass: o.Trim, MinNode: o.MinNode, NodeRows: o.NodeRows, RowShare: o.RowShare,
+			ColumnShare: o.ColumnShare, EarlyStop: o.EarlyStop,
+		},
+		Similar: fasthash.Similarity{SampleSimilar: o.SampleSimilar, SampleDissimilar: o.SampleDissimilar},
+	}
+	f.Linear.C = o.SVMCost
+	return f, o.balance(&f)
+}
+
+// balance sets the weights of similar and dissimilar pairs.
+func (o Options) balance(f *fasthash.Options) error {
+	switch o.Balance {
+	case "":
+		return nil
+	case "auto":
+		f.BalancePairs = true
+		return nil
+	case "classes":
+		f.Inference.BalanceClasses = true
+		return nil
+	}
+	s, d, ok := strings.Cut(o.Balance, ":")
+	similar, errS := strconv.Atoi(s)
+	dissimilar, errD := strconv.Atoi(d)
+	if !ok || errS != nil || errD != nil || similar < 1 || dissimilar < 1 {
+		return wrong("bad-flag-value", "%s %s is neither auto, nor classes, nor two whole numbers like 9:1",
+			option("balance"), o.Balance)
+	}
+	f.Inference.SimilarWeight, f.Inference.DissimilarWeight = similar, dissimilar
+	return nil
+}
+
+// augmentation is the copies of pictures to learn from.
+func (p PictureOptions) augmentation() (picture.Augmentation, error) {
+	a, err := picture.ParseAugmentation(p.Augment)
+	if err != nil {
+		return a, wrong("bad-flag-value", "%s: %v", option("augment"), err)
+	}
+	a.Mirror = a.Mirror || p.Mirror
+	return a, nil
+}
+
+// check reports copies that cannot be made, and a model to grow whose bits are made in another way.
+func (p PictureOptions) check(o Options) error {
+	a, err := p.augmentation()
+	if err != nil {
+		return err
+	}
+	asked := option("mirror")
+	if len(p.Augment) > 0 {
+		asked = "augment"
+	}
+	was := o.Grow != nil && o.Grow.Pictures != nil && o.Grow.Pictures.Averaged
+	switch {
+	case p.Average && !a.Mirror:
+		return wrong("missing-flag", "%s needs %s or %s mirror: a model that adds mirror images should learn from some",
+			option("mirror-average"), option("mirror"), option("augment"))
+	case p.Features == "" && a.PerPicture() > 1:
+		return wrong("missing-flag", "%s needs %s, to make vectors of the copies; the verb features also writes "+
+			"vectors of mirror images", asked, option("features"))
+	case was && !p.Average:
+		return wrong("model-averages", "the model to grow adds the scores of mirror images: repeat %s",
+			option("mirror-average"))
+	case o.Grow != nil && !was && p.Average:
+		return wrong("model-does-not-average", "the model to grow does not add the scores of mirror images: leave out %s",
+			option("mirror-average"))
+	}
+	return nil
+}

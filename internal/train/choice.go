@@ -1,0 +1,158 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// What is held out unless the options say otherwise.
+const (
+	validationShare = 0.05
+	validationRows  = 1000 // at most
+	validationLeast = 200  // rows that there must be
+)
+
+// choose settles what depends on the rows: how many are held out, the effort, and where they lie.
+func (r *run) choose(ctx context.Context) error {
+	if err := r.chooseValidation(); err != nil {
+		return err
+	}
+	if err := r.chooseEffort(ctx); err != nil {
+		return err
+	}
+	return r.planMemory()
+}
+
+// chooseValidation settles the share of the rows that is held out.
+func (r *run) chooseValidation() error {
+	o := &r.m
+	kind, rows := r.data.Kind(), r.data.Rows/o.FastHash.Similar.PerPicture()
+	judged := kind != "" && kind != supervision.ByPairs
+	switch before, known := earlierValidation(r.o.Grow, r.data.HexDigest()); {
+	case r.o.Validation != nil:
+		if o.Validation = *r.o.Validation; o.Validation > 0 && r.o.Patience == 0 && !judged {
+			return wrong("needs-classes", "%s needs classes or tags, to judge the rows held out", option("validation"))
+		}
+	case r.o.Patience > 0: // the method has its own default
+	case known:
+		o.Validation = before
+	case kind == supervision.ByPairs:
+		r.note("none-held-out", "no rows are held out for figures: they need classes or tags, not pairs")
+	case !judged:
+		r.note("none-held-out", "no rows are held out for figures: they need classes or tags")
+	case rows < validationLeast:
+		r.note("none-held-out", "no rows are held out for figures: there are fewer than %d", validationLeast)
+	default:
+		o.Validation = min(validationShare, validationRows/float64(rows))
+	}
+	r.report.HeldOut = o.Validation
+	return nil
+}
+
+// earlierValidation is the share of the same data that was held out when the model to grow was trained.
+func earlierValidation(grown *model.Model, data string) (share float64, known bool) {
+	if grown == nil {
+		return 0, false
+	}
+	for _, r := range grown.Info.Runs {
+		var o struct {
+			Similarity struct {
+				Validation float64 `json:"validation"`
+			} `json:"similarity"`
+		}
+		if r.Data == data && json.Unmarshal(r.Options, &o) == nil {
+			return o.Similarity.Validation, true
+		}
+	}
+	return 0, false
+}
+
+// chooseEffort settles the effort by the time that it is to fit.
+func (r *run) chooseEffort(ctx context.Context) error {
+	if r.limit == 0 {
+		return nil
+	}
+	check := r.m.FastHash
+	check.Bits, check.Threads = r.m.Bits, r.m.Threads
+	effort, took, err := check.EffortWithin(ctx, r.data, r.data, r.limit)
+	if err != nil {
+		return err
+	}
+	r.m.FastHash.Effort = effort
+	about := max(took.Round(time.Second), time.Second)
+	if took > r.limit {
+		r.note("effort-too-slow", "even the effort %s takes about %v, longer than %v", effort, about, r.limit)
+	} else {
+		r.note("effort-chosen", "the effort %s is chosen: it takes about %v", effort, about)
+	}
+	return nil
+}
+
+// folder is where temporary files lie.
+func (r *run) folder() string { return cmp.Or(os.Getenv("TMPDIR"), filepath.Dir(r.o.Output)) }
+
+// limitMemory keeps the program within the budget from now on. The function that it returns ends that, and lets go of
+// rows and files.
+func (r *run) limitMemory() (end func() error) {
+	before := int64(-1)
+	if r.o.Memory > 0 {
+		r.room = vectors.NewMemory(r.folder())
+		before = debug.SetMemoryLimit(r.o.Memory - r.o.Memory/10)
+	}
+	return func() (err error) {
+		if r.kept != nil {
+			err = r.kept.Close()
+		}
+		if before >= 0 {
+			debug.SetMemoryLimit(before)
+		}
+		return errors.Join(err, r.room.Close())
+	}
+}
+
+// planMemory decides where what grows with the rows lies.
+func (r *run) planMemory() error {
+	budget, d := r.o.Memory, r.data
+	if budget == 0 {
+		return nil
+	}
+	o := r.m.FastHash
+	o.Bits = r.m.Bits
+	need, err := o.Need(d, r.m.Validation > 0)
+	if err != nil {
+		return err
+	}
+	kept := int64(0)
+	if r.kept != nil {
+		kept = r.kept.InMemory()
+	}
+	r.report.Memory = &MemoryUse{Budget: budget, Estimate: need.Memory(), Least: need.Least()}
+	size := plain.Size
+	switch {
+	case need.Memory()+kept <= budget:
+		r.note("fits-memory", "all rows fit in memory: about %s of %s", size(need.Memory()), size(budget))
+		return nil
+	case need.Least() > budget:
+		return fault.New("not-enough-memory",
+			"%d rows of %d columns take about %s of memory, and with files for all that can be in files at "+
+				"least %s: %s is not enough", need.Rows, need.Columns, size(need.Memory()), need, size(budget))
+	}
+	r.note("mapped-files", "%d rows of %d columns would take about %s of memory: mapped files of up to %s keep it "+
+		"below %s", need.Rows, need.Columns, size(need.Memory()), size(need.Files()), size(budget))
+	r.report.Memory.Mapped = true
+	r.room.Allow((budget - need.Least() - kept) * 9 / 10)
+	r.m.Run.Memory = r.room
+	return nil
+}

@@ -1,0 +1,318 @@
+// Package train learns models: one way from a source of rows and options to a model with a report, for the library's
+// front door, the command, comparisons, the paper's tables and the service's page.
+//
+//	Options    what to learn and how, for every method; Check says what cannot be meant
+//	Train      source -> vectors of pictures -> one scan, kept -> what is held out, the effort, where rows lie ->
+//	           package method -> the model with what it remembers -> file
+//
+// The source is read once: what was read is kept in memory, or in a temporary file where it is much.
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/items"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/plain"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// Data is rows to learn from.
+type Data struct {
+	vectors.Source // *supervision.Data is not scanned again
+
+	Missing   bool               // NaN is a missing value
+	Pairs     []supervision.Pair // say which rows are similar, in place of labels and tags; nil means none
+	PairsFile string             // the same in a file; "" means none
+}
+
+// keptBytes is the memory that rows take at most between passes; more of them wait in a temporary file.
+const keptBytes = 1 << 30
+
+// run is one training at work.
+type run struct {
+	o         Options
+	m         method.Options
+	limit     time.Duration // that the effort is to fit; 0 means none
+	data      *supervision.Data
+	schema    vectors.Schema
+	extractor feature.Extractor // of pictures; nil means none
+	kept      *vectors.Kept     // nil where the rows were in memory before
+	room      *vectors.Memory   // nil without a limit
+	report    Report
+}
+
+// Train learns a model from the rows, and writes it where the options name a file. The model is a function of rows,
+// supervision, options and seed, byte for byte.
+func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
+	began := time.Now()
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	r := &run{o: o}
+	if r.m, r.limit, err = o.resolve(); err != nil {
+		return nil, err
+	}
+	r.report = Report{Method: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
+	end := r.limitMemory()
+	defer func() { err = errors.Join(err, end()) }()
+	if err := r.read(ctx, d); err != nil {
+		return nil, err
+	}
+	if err := r.choose(ctx); err != nil {
+		return nil, err
+	}
+	m, err := r.learn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.remember(m)
+	if err := r.save(m); err != nil {
+		return nil, err
+	}
+	r.report.Total = time.Since(began)
+	return &Training{m, r.report}, nil
+}
+
+// emit reports a step.
+func (r *run) emit(p Progress) {
+	if r.o.Progress != nil {
+		r.o.Progress(p)
+	}
+}
+
+// note keeps and reports a choice.
+func (r *run) note(code fault.Code, format string, args ...any) {
+	r.addNote(Note{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *run) addNote(n Note) {
+	r.report.Notes = append(r.report.Notes, n)
+	r.emit(Progress{Note: &n})
+}
+
+// read makes vectors of pictures, reads all rows once, and takes the supervision.
+func (r *run) read(ctx context.Context, d Data) error {
+	if len(r.o.HoldOut) > 0 && (d.Pairs != nil || d.PairsFile != "") {
+		return wrong("needs-classes", "%s needs classes, not %s", option("hold-out"), option("pairs"))
+	}
+	src, err := r.vectors(d)
+	if err != nil {
+		return err
+	}
+	r.schema = src.Schema()
+	if scanned, ok := src.(*supervision.Data); ok {
+		own := *scanned
+		r.data = &own
+	} else if r.data, err = r.scan(ctx, src, d.Missing); err != nil {
+		return err
+	}
+	r.report.Rows = r.data.Rows
+	if r.o.MinShared != 0 {
+		r.data.MinShared = r.o.MinShared
+	}
+	if err := r.readPairs(d); err != nil {
+		return err
+	}
+	for _, text := range r.data.Warnings {
+		r.addNote(Note{"data", text, true})
+	}
+	if f, err := r.m.FastHash.ForData(r.data.Rows); err == nil && r.o.isFastHash() && f.Bins == vectors.Linear {
+		if text := r.data.Crowding(f.Bins); text != "" {
+			r.addNote(Note{"crowded-bins", text, true})
+		}
+	}
+	if len(r.o.HoldOut) > 0 && r.data.Labels == nil {
+		return wrong("needs-classes", "%s needs classes", option("hold-out"))
+	}
+	return nil
+}
+
+// scan reads the source and keeps the rows, unless they are in memory anyway.
+func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supervision.Data, error) {
+	switch src.(type) {
+	case vectors.Table, vectors.Matrix:
+	default:
+		limit, folder := int64(keptBytes), ""
+		if r.o.Memory > 0 {
+			limit, folder = r.o.Memory/8, r.folder()
+		}
+		r.kept = vectors.Keep(src, limit, folder)
+		src = r.kept
+	}
+	return supervision.Scan(ctx, src, supervision.ScanOptions{
+		Digest: true, Hashes: true, Missing: missing, Memory: r.room,
+		Progress: func(rows int) { r.emit(Progress{Rows: rows}) },
+	})
+}
+
+// readPairs makes pairs the supervision, where there are some.
+func (r *run) readPairs(d Data) error {
+	if d.Pairs == nil && d.PairsFile == "" {
+		return nil
+	}
+	if r.data.Labels != nil || r.data.Tags != nil {
+		from := d.PairsFile
+		if from == "" {
+			from = "the pairs"
+		}
+		r.note("pairs-alone", "similarity comes from %s alone: labels and tags are not learned from", from)
+	}
+	if d.PairsFile != "" {
+		return dataset.ReadPairs(d.PairsFile, r.data)
+	}
+	return r.data.SetPairs(d.Pairs)
+}
+
+// vectors is what is learned from: the rows as they are, or the features of pictures and then those of their copies.
+func (r *run) vectors(d Data) (vectors.Source, error) {
+	p := r.o.Pictures
+	pictures, ok := picture.Of(d.Source)
+	copies, _ := p.augmentation() // it was checked
+	switch {
+	case p.Features == "" && !ok && r.o.Grow != nil:
+		return r.o.Grow.Source(d.Source, r.o.Threads) // in the order of its columns
+	case p.Features == "":
+		return d.Source, nil
+	case !ok:
+		return nil, wrong("needs-pictures", "%s needs pictures: folders, tars, CIFAR or IDX files", option("features"))
+	case copies.PerPicture() > 1 && (d.Pairs != nil || d.PairsFile != ""):
+		asked := option("mirror")
+		if len(p.Augment) > 0 {
+			asked = "augment"
+		}
+		return nil, wrong("conflicting-flags", "%s and %s cannot be combined: pairs say nothing about copies of pictures",
+			asked, option("pairs"))
+	case copies.PerPicture() > 1:
+		pictures = picture.Augmented(pictures, copies, r.m.Seed)
+	}
+	var err error
+	if r.extractor, err = feature.Named(p.Features, pictures.Preparation().Shape); err != nil {
+		return nil, fmt.Errorf("features: %w", err)
+	}
+	src, err := feature.Vectors(r.extractor, pictures, r.o.Threads)
+	if err != nil {
+		return nil, fmt.Errorf("features: %w", err)
+	}
+	return src, nil
+}
+
+// learn has the method learn.
+func (r *run) learn(ctx context.Context) (*model.Model, error) {
+	r.noteStart()
+	report := &fasthash.Report{Rows: r.data.Rows}
+	o := r.o
+	checkpoint := o.Checkpoint
+	if checkpoint == "" && o.Output != "" && o.isFastHash() {
+		checkpoint = o.Output + ".ckpt"
+	}
+	r.m.Run = fasthash.Run{
+		Checkpoint: checkpoint, Resume: o.Resume, Restart: o.Restart, Grow: o.Grow, Features: r.extractor,
+		TimeLimit: o.TimeLimit, Patience: o.Patience, CrossFit: o.CrossFit, Memory: r.m.Run.Memory, Report: report,
+		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
+	}
+	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
+	began := time.Now()
+	m, err := method.Train(ctx, o.name(), r.data, r.m)
+	r.report.Learning = time.Since(began)
+	if err != nil {
+		return nil, err
+	}
+	if o.isFastHash() {
+		r.report.FastHash = report
+	}
+	r.noteEnd(m, report)
+	return m, nil
+}
+
+// noteStart says what is learned from.
+func (r *run) noteStart() {
+	name := r.report.Method
+	if about, ok := method.Describe(name); ok {
+		name = about.Title
+	}
+	s, n := r.m.FastHash.Similar, r.data.Rows
+	pictures, what := n/s.PerPicture(), fmt.Sprintf("%d rows", n)
+	switch {
+	case s.PerPicture() == 2 && s.Mirrored:
+		what = fmt.Sprintf("%s and %s", plain.Count(pictures, "picture", "pictures"),
+			plain.Count(pictures, "mirror image", "mirror images"))
+	case s.PerPicture() > 1:
+		what = fmt.Sprintf("%s and %s of them", plain.Count(pictures, "picture", "pictures"),
+			plain.Count(n-pictures, "changed copy", "changed copies"))
+	}
+	aside := ""
+	if share := r.m.Validation; share > 0 {
+		aside = fmt.Sprintf(", %.3g %% of them held out", 100*share)
+	}
+	r.note("learning", "learning %d bits with %s from %s of %d dimensions%s", r.m.Bits, name, what, r.data.Dim(), aside)
+}
+
+// noteEnd says what became of bits, and why rows that were held out give no figures.
+func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
+	if made.Dropped > 0 {
+		r.note("damaged-bits", "%d bits of the checkpoint were damaged and were learned again", made.Dropped)
+	}
+	if made.Resumed > 0 {
+		r.note("resumed", "%d bits came from the checkpoint", made.Resumed)
+	}
+	if made.Stopped != "" {
+		r.note("stopped", "stopped at %d of %d bits: %s", m.Encoder.Bits(), r.m.Bits, made.Stopped)
+	}
+	switch {
+	case r.m.Validation == 0 || m.Info.NewItems != nil || r.data.Kind() == supervision.ByPairs:
+	case r.o.Grow != nil:
+		r.note("no-figures", "no figures for new items: the model to grow was learned from rows that are held out now")
+	default:
+		r.note("no-figures", "no figures for new items: no two of the rows held out are similar")
+	}
+}
+
+// remember adds to the model how to make its vectors of later data: of pictures, or of columns by their names.
+func (r *run) remember(m *model.Model) {
+	grown := r.o.Grow
+	m.Features = r.extractor
+	if grown != nil {
+		m.Pictures = grown.Pictures // as the bits it begins with
+	} else if p, ok := r.schema.Pictures.(*picture.Preparation); ok && (r.extractor != nil || p.Values() == m.Dim()) {
+		own := *p // else the vectors are features that somebody else has made
+		own.Averaged = r.o.Pictures.Average
+		m.Pictures = &own
+	}
+	m.Info.Features, m.Info.Vector = r.schema.Names, r.schema.Vector
+	m.Info.Label, m.Info.Tags = r.schema.Label, r.schema.Tags
+	if grown != nil && len(grown.Info.Features) > 0 {
+		m.Info.Features = grown.Info.Features
+	}
+}
+
+// save writes the model and what belongs to it; then the checkpoint is not needed any more. A run that a time limit
+// ended keeps it, so that it can still be resumed.
+func (r *run) save(m *model.Model) error {
+	if r.report.Memory != nil && r.report.Memory.Mapped {
+		r.report.Memory.InMemory, r.report.Memory.Files = r.room.Sizes()
+	}
+	if r.o.Output == "" {
+		return nil
+	}
+	if err := model.WriteFile(r.o.Output, m); err != nil {
+		return err
+	}
+	if made := r.m.Run.Report.CrossFitted; made != nil {
+		r.report.CrossFit = items.CrossFitPath(r.o.Output)
+		if err := items.WriteCrossFit(r.report.CrossFit, m, made.Rows, made.Codes); err != nil {
+			return err
+		}
+	}
+	return fasthash.Method{Run: r.m.Run}.Finish()
+}

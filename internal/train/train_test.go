@@ -1,0 +1,243 @@
+package train_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
+	"hashgrove/internal/vectors"
+)
+
+// shop writes a table of rows in three classes.
+func shop(t *testing.T, rows int) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	text := &strings.Builder{}
+	text.WriteString("sku,kind,a,b,c,d\n")
+	for i := range rows {
+		fmt.Fprintf(text, "s%d,k%d", i, i%3)
+		for j := range 4 {
+			fmt.Fprintf(text, ",%.4f", rng.NormFloat64()+float64(3*((i+j)%3)))
+		}
+		text.WriteString("\n")
+	}
+	path := filepath.Join(t.TempDir(), "shop.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func open(t *testing.T, spec dataset.Spec) *dataset.Set {
+	t.Helper()
+	set, err := dataset.Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// counted counts the passes over a source.
+type counted struct {
+	vectors.Source
+	passes *int
+}
+
+func (c counted) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		*c.passes++
+		c.Source.Chunks(ctx)(yield)
+	}
+}
+
+// countedPictures counts the passes over pictures.
+type countedPictures struct {
+	picture.Source
+	passes *int
+}
+
+func (c countedPictures) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return picture.Pixels(ctx, c)
+}
+
+func (c countedPictures) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
+	return func(yield func(picture.Chunk, error) bool) {
+		*c.passes++
+		c.Source.Pictures(ctx)(yield)
+	}
+}
+
+// TestSourcesAreReadOnce: with default effort, whatever is chosen, tried and judged, files are read once.
+func TestSourcesAreReadOnce(t *testing.T) {
+	table := open(t, dataset.Spec{Paths: []string{shop(t, 600)}, Label: "kind", ID: "sku"})
+	folder := t.TempDir()
+	for i := range 12 {
+		img := image.NewGray(image.Rect(0, 0, 8, 8))
+		for p := range img.Pix {
+			img.Pix[p] = uint8(40*(i%2)*(p%3) + 7*i + p)
+		}
+		path := filepath.Join(folder, []string{"dark", "light"}[i%2], fmt.Sprint(i, ".png"))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(png.Encode(f, img), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pictures, _ := open(t, dataset.Spec{Paths: []string{folder}, Size: 8}).AsPictures()
+	npy := filepath.Join(t.TempDir(), "x.npy")
+	if _, err := dataset.SaveNpy(t.Context(), table, npy, dataset.Float32, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	labels := filepath.Join(t.TempDir(), "y.txt")
+	if err := os.WriteFile(labels, []byte(strings.Repeat("a\nb\nc\n", 200)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	passes := 0
+	gist := train.Options{Bits: 4, Rounds: 5, Pictures: train.PictureOptions{Features: "pixels", Mirror: true}}
+	for name, c := range map[string]struct {
+		src vectors.Source
+		o   train.Options
+	}{
+		"csv":        {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5}},
+		"csv, ksh":   {counted{table, &passes}, train.Options{Bits: 4, Method: "ksh", Anchors: 20}},
+		"csv, files": {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5, LinearColumns: "off", Memory: 300e6}},
+		"csv, time":  {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5, Effort: "1h"}},
+		"npy": {counted{open(t, dataset.Spec{Paths: []string{npy}, LabelsFile: []string{labels}}), &passes},
+			train.Options{Bits: 4, Rounds: 5}},
+		"pixels":   {countedPictures{pictures, &passes}, train.Options{Bits: 4, Rounds: 5}},
+		"features": {countedPictures{pictures, &passes}, gist},
+	} {
+		passes = 0
+		if _, err := train.Train(t.Context(), train.Data{Source: c.src}, c.o); err != nil || passes != 1 {
+			t.Errorf("%s: %d passes, %v", name, passes, err)
+		}
+	}
+}
+
+// TestOptionsThatCannotBeMeant: every option is for some methods, and says so for the others.
+func TestOptionsThatCannotBeMeant(t *testing.T) {
+	share := func(v float64) *float64 { return &v }
+	for want, o := range map[string]train.Options{
+		"wrong-method rounds lsh":               {Method: "lsh", Rounds: 5},
+		"wrong-method effort ksh":               {Method: "ksh", Effort: fasthash.Quick},
+		"wrong-method time-limit sdh":           {Method: "sdh", TimeLimit: 1},
+		"wrong-method linear-columns tsh-trees": {Method: "tsh-trees", LinearColumns: "off", Rounds: 3},
+		"wrong-method anchors fasthash":         {Anchors: 5},
+		"wrong-method anchors mine":             {Custom: nothing{}, Method: "mine", Anchors: 5},
+		"no-such-method magic":                  {Method: "magic"},
+		"no-such-effort effort most":            {Effort: "most"},
+		"bad-flag-value validation 1":           {Validation: share(1)},
+		"bad-flag-value balance 9:x":            {Balance: "9:x"},
+		"bad-flag-value cross-fit 21":           {CrossFit: 21},
+		"conflicting-flags resume restart":      {Resume: true, Restart: true},
+		"conflicting-flags patience validation": {Patience: 2, Validation: share(0)},
+		"too-small memory":                      {Memory: 5},
+		"missing-flag mirror features":          {Pictures: train.PictureOptions{Mirror: true}},
+	} {
+		facts := strings.Fields(want)
+		err := o.Check()
+		if d := fault.Differs(err, fault.Code(facts[0]), facts[1:]...); d != "" {
+			t.Errorf("%s: %s", want, d)
+			continue
+		}
+		e, ok := errors.AsType[*train.OptionError](err)
+		if !ok || string(e.Code) != facts[0] || strings.Contains(e.Error(), "--") ||
+			facts[0] != "no-such-method" && !strings.Contains(e.Flags(), "--"+facts[1]) {
+			t.Errorf("%s: %v, with flags %q", want, err, e.Flags())
+		}
+	}
+	for _, name := range method.Names() {
+		o := train.Options{Rounds: 5, Anchors: 9, LinearColumns: "off"}.For(name)
+		if err := o.Check(); err != nil || (o.Rounds == 5) != (name == "fasthash" || name == "tsh-trees") {
+			t.Errorf("%s: %v of %+v", name, err, o)
+		}
+	}
+}
+
+// nothing is a method that learns nothing.
+type nothing struct{}
+
+func (nothing) Train(context.Context, *supervision.Data) (*model.Model, error) {
+	return nil, errors.New("nothing was learned")
+}
+
+// TestTrainingSaysWhatItChose: the report and the steps have the same notes, zero is not the default, and what was
+// written can be read.
+func TestTrainingSaysWhatItChose(t *testing.T) {
+	set := open(t, dataset.Spec{Paths: []string{shop(t, 400)}, Label: "kind", ID: "sku"})
+	output := filepath.Join(t.TempDir(), "m.hgm")
+	var rows, bits int
+	var notes []train.Note
+	o := train.Options{Bits: 6, Rounds: 5, Output: output, CrossFit: 2, Progress: func(p train.Progress) {
+		rows, bits = max(rows, p.Rows), max(bits, p.Bit)
+		if p.Note != nil {
+			notes = append(notes, *p.Note)
+		}
+	}}
+	made, err := train.Train(t.Context(), train.Data{Source: set}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows != 400 || bits != 6 || len(notes) == 0 || fmt.Sprint(notes) != fmt.Sprint(made.Notes) {
+		t.Errorf("%d rows, %d bits, notes %v, in the report %v", rows, bits, notes, made.Notes)
+	}
+	if made.HeldOut != 0.05 || made.NewItems() == nil || made.LearnedItems() == nil || made.FastHash.Rows != 380 ||
+		made.Rows != 400 || made.Total <= 0 || made.Learning <= 0 || made.Method != "fasthash" {
+		t.Errorf("%+v", made.Report)
+	}
+	saved, err := model.ReadFile(output)
+	if err != nil || saved.Fingerprint() != made.Model.Fingerprint() || saved.Info.Label != "kind" ||
+		strings.Join(saved.Info.Features, "") != "abcd" {
+		t.Errorf("%v, %+v", err, saved.Info)
+	}
+	for path, want := range map[string]bool{made.CrossFit: true, output + ".ckpt": false} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	all, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
+	if err != nil || all.FastHash.Rows != 400 || all.NewItems() != nil {
+		t.Errorf("from all rows: %v, %+v", err, all.Report)
+	}
+}
+
+// TestSelectionsKnowTheirSource: what a source knows is known of a part of its rows too.
+func TestSelectionsKnowTheirSource(t *testing.T) {
+	set := open(t, dataset.Spec{Paths: []string{shop(t, 30)}, Label: "kind", ID: "sku", Missing: true})
+	keep := make([]bool, 30)
+	for i := range keep {
+		keep[i] = i%2 == 0
+	}
+	for name, src := range map[string]vectors.Source{
+		"selection": vectors.Select(set, keep), "kept": vectors.Keep(set, 0, ""), "columns": vectors.Pick(set, []int{0, 1, 2, 3}),
+	} {
+		s := src.Schema()
+		if strings.Join(s.Names, "") != "abcd" || !s.Missing || s.LabelColumn != "kind" || s.Label != "kind" || s.Files == nil {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if names := vectors.Pick(set, []int{3, 1}).Schema().Names; strings.Join(names, "") != "db" {
+		t.Errorf("columns that were picked are called %q", names)
+	}
+}
