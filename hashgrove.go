@@ -7,7 +7,7 @@
 //	m, err = hashgrove.Load("shop.hgm")
 //	code, err := m.Encode(vector)
 //	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
-//	hits, err := ix.Search(ctx, vector, 10)
+//	hits, err := api.Nearest(ctx, ix, vector, 10)
 //
 // The default method is FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with Decision Trees
 // for High-Dimensional Data, CVPR 2014), which package fasthash implements; Options.Method names another. A model is a

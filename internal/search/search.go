@@ -127,7 +127,7 @@ func (x *Items) results(
 			Hits: make([]api.Hit, len(found[i].Hits)), Plan: found[i].Plan, Tied: found[i].Tied, Why: whys[i],
 		}
 		for j := range r.Hits {
-			fillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o)
+			FillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o)
 		}
 		items = items[len(r.Hits):]
 		if r.Tied > 0 && len(r.Hits) > 0 {
@@ -145,8 +145,8 @@ func (x *Items) results(
 	return results, nil
 }
 
-// fillHit makes the hit of an answer of what the index found.
-func fillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options) {
+// FillHit makes the hit of an answer of what the index found.
+func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options) {
 	to.ID, to.Distance = api.ID(h.ID.String()), h.Distance
 	if o.ByMargins() {
 		to.MarginDistance = &h.MarginDistance
