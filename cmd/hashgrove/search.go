@@ -226,10 +226,10 @@ func flagError(err error) error {
 		return err
 	case refused.Code == api.ErrNoVector.Code:
 		code = "needs-vectors"
-	case refused.Code != api.ErrInvalid.Code:
+	case refused.Code != api.ErrInvalid.Code || refused.Field == "queries": // the data are at fault
 		return err
 	}
-	name := map[string]string{"ties": "--margins", "rerank": "--rerank", "k": "-k", "queries": ""}[refused.Field]
+	name := map[string]string{"ties": "--margins", "rerank": "--rerank", "k": "-k"}[refused.Field]
 	if name == "" && refused.Field != "" {
 		name = "--" + refused.Field
 	}
