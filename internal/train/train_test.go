@@ -202,7 +202,7 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 	if rows != 400 || bits != 6 || len(notes) == 0 || fmt.Sprint(notes) != fmt.Sprint(made.Notes) {
 		t.Errorf("%d rows, %d bits, notes %v, in the report %v", rows, bits, notes, made.Notes)
 	}
-	if made.HeldOut != 0.05 || made.NewItems() == nil || made.LearnedItems() == nil || made.FastHash.Rows != 380 ||
+	if made.HeldOut != 0.05 || made.NewItems == nil || made.LearnedItems == nil || made.FastHash.Rows != 380 ||
 		made.Rows != 400 || made.Total <= 0 || made.Learning <= 0 || made.Method != "fasthash" {
 		t.Errorf("%+v", made.Report)
 	}
@@ -217,7 +217,7 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 		}
 	}
 	all, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
-	if err != nil || all.FastHash.Rows != 400 || all.NewItems() != nil {
+	if err != nil || all.FastHash.Rows != 400 || all.NewItems != nil {
 		t.Errorf("from all rows: %v, %+v", err, all.Report)
 	}
 }
