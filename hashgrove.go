@@ -4,7 +4,7 @@
 //	t, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
 //	err = t.Save("shop.hgm")
 //
-//	m, err = hashgrove.Load("shop.hgm")
+//	m, err := hashgrove.Load("shop.hgm")
 //	code, err := m.Encode(vector)
 //	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
 //	hits, err := ix.Search(ctx, vector, 10)

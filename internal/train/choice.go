@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,8 +99,13 @@ func (r *run) chooseEffort(ctx context.Context) error {
 	return nil
 }
 
-// folder is where temporary files lie.
-func (r *run) folder() string { return cmp.Or(os.Getenv("TMPDIR"), filepath.Dir(r.o.Output)) }
+// folder is where temporary files lie: beside the model, unless the user names another or there is no file.
+func (r *run) folder() string {
+	if named := os.Getenv("TMPDIR"); named != "" || r.o.Output == "" {
+		return named
+	}
+	return filepath.Dir(r.o.Output)
+}
 
 // limitMemory keeps the program within the budget from now on. The function that it returns ends that, and lets go of
 // rows and files.

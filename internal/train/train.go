@@ -9,8 +9,8 @@
 package train
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -62,7 +62,7 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 	}
 	r.report = Report{Method: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
 	end := r.limitMemory()
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() { err = cmp.Or(err, end()) }()
 	if err := r.read(ctx, d); err != nil {
 		return nil, err
 	}

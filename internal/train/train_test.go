@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -172,6 +173,21 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		if err := o.Check(); err != nil || (o.Rounds == 5) != (name == "fasthash" || name == "tsh-trees") {
 			t.Errorf("%s: %v of %+v", name, err, o)
 		}
+	}
+}
+
+// TestOptionsInJSON: the names are those of the flags, and zero is something else than nothing.
+func TestOptionsInJSON(t *testing.T) {
+	var o train.Options
+	text := `{"bits":8,"effort":"quick","validation":0,"candidate_bits":3,"pictures":{"features":"gist320"}}`
+	if err := json.Unmarshal([]byte(text), &o); err != nil || o.Check() != nil {
+		t.Fatal(err, o.Check())
+	}
+	if o.Bits != 8 || o.Validation == nil || *o.Validation != 0 || o.Candidates != 3 {
+		t.Errorf("%+v", o)
+	}
+	if again, err := json.Marshal(o); err != nil || len(again) != len(text) {
+		t.Errorf("%s, %v", again, err)
 	}
 }
 
