@@ -4,7 +4,7 @@
 //	t, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
 //	err = t.Save("shop.hgm")
 //
-//	m, err = hashgrove.Load("shop.hgm")
+//	m, err := hashgrove.Load("shop.hgm")
 //	code, err := m.Encode(vector)
 //	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
 //	hits, err := api.Nearest(ctx, ix, vector, 10)
@@ -47,7 +47,7 @@ type Progress = train.Progress
 // Note is a choice that training made, with its reason, or a doubt.
 type Note = train.Note
 
-// Report tells how a training went: what was chosen and why, doubts, and times.
+// Report tells how a training went: figures for new and learned items, what was chosen and why, doubts, and times.
 type Report = train.Report
 
 // MemoryUse is what became of a limit on memory.
@@ -61,13 +61,6 @@ type Training struct {
 	*Model
 	Report Report
 }
-
-// NewItems is how well rows that were held out find each other, and LearnedItems how well they find rows that were
-// learned from; nil where none were held out. Expect the figures for new items.
-func (t *Training) NewItems() *Figures { return t.model.Info.NewItems }
-
-// LearnedItems is described at NewItems.
-func (t *Training) LearnedItems() *Figures { return t.model.Info.LearnedItems }
 
 // Methods lists the methods by name, FastHash first.
 func Methods() []string { return method.Names() }

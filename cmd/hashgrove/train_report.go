@@ -72,7 +72,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: t.Report.Seed, TotalSeconds: t.Report.Total.Seconds(),
 		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: columns, Effort: made.Options.Effort,
 		Linear: made.Linear, Added: m.Info.Added,
-		NewItems: t.NewItems(), LearnedItems: t.LearnedItems(), Memory: t.Report.Memory,
+		NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems, Memory: t.Report.Memory,
 	}
 	if made.Options.Learner == fasthash.Trees {
 		r.Trees = &made.Options.Trees
@@ -164,7 +164,7 @@ func (c *trainCommand) printMethodReport(t *hashgrove.Training, columns columnRe
 		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: t.Report.Seed, Scale: m.Info.Scale,
 		TrainSeconds: t.Report.Learning.Seconds(), TotalSeconds: t.Report.Total.Seconds(), PeakRSS: machine.PeakMemory(),
 		columnReport: columns,
-		NewItems:     t.NewItems(), LearnedItems: t.LearnedItems(),
+		NewItems:     t.Report.NewItems, LearnedItems: t.Report.LearnedItems,
 	}
 	scale := ""
 	if r.Scale != "" {

@@ -11,11 +11,12 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// EstimateBytes estimates the memory of training 64 bits with the default options: a byte for each value, some for each
-// row, and the sums of products that further columns are fitted from.
+// EstimateBytes estimates the memory of training with the default options: the values that are kept between passes, a
+// byte for each, some for each row, and the sums of products that further columns are fitted from.
 func EstimateBytes(d *supervision.Data) int64 {
 	n, side := int64(d.Rows), int64(sumSide(d.Dim()))
-	return n*int64(d.Dim()) + 450*n + 40*(side*side+mostAnchors*mostAnchors) + 64<<20
+	kept := min(4*n*int64(d.Dim()), vectors.KeptBytes)
+	return kept + n*int64(d.Dim()) + 450*n + 40*(side*side+mostAnchors*mostAnchors) + 64<<20
 }
 
 // sumSide is the number of columns whose products are summed.
@@ -26,7 +27,7 @@ func sumSide(dim int) int {
 	return dim
 }
 
-// EstimateSeconds estimates the time of training 64 bits with the default options.
+// EstimateSeconds estimates the time of training with the default options.
 func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data, threads int) (float64, error) {
 	return Options{Threads: threads}.EstimateSeconds(ctx, src, d)
 }

@@ -151,6 +151,9 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 	if standardize == StandardizeAuto {
 		standardize = "" // the same
 	}
+	if o.Custom != nil {
+		o.Bits = m.Encoder.Bits() // the method decides
+	}
 	options, err := json.Marshal(struct { // 0 is the method's own default
 		Bits      int    `json:"bits"`
 		Seed      uint64 `json:"seed"`

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,8 +99,13 @@ func (r *run) chooseEffort(ctx context.Context) error {
 	return nil
 }
 
-// folder is where temporary files lie.
-func (r *run) folder() string { return cmp.Or(os.Getenv("TMPDIR"), filepath.Dir(r.o.Output)) }
+// folder is where temporary files lie: beside the model, unless the user names another or there is no file.
+func (r *run) folder() string {
+	if named := os.Getenv("TMPDIR"); named != "" || r.o.Output == "" {
+		return named
+	}
+	return filepath.Dir(r.o.Output)
+}
 
 // limitMemory keeps the program within the budget from now on. The function that it returns ends that, and lets go of
 // rows and files.
@@ -138,19 +142,19 @@ func (r *run) planMemory() error {
 	if r.kept != nil {
 		kept = r.kept.InMemory()
 	}
-	r.report.Memory = &MemoryUse{Budget: budget, Estimate: need.Memory(), Least: need.Least()}
+	r.report.Memory = &MemoryUse{Budget: budget, Estimate: need.Memory() + kept, Least: need.Least()}
 	size := plain.Size
 	switch {
 	case need.Memory()+kept <= budget:
-		r.note("fits-memory", "all rows fit in memory: about %s of %s", size(need.Memory()), size(budget))
+		r.note("fits-memory", "all rows fit in memory: about %s of %s", size(need.Memory()+kept), size(budget))
 		return nil
 	case need.Least() > budget:
 		return fault.New("not-enough-memory",
 			"%d rows of %d columns take about %s of memory, and with files for all that can be in files at "+
-				"least %s: %s is not enough", need.Rows, need.Columns, size(need.Memory()), need, size(budget))
+				"least %s: %s is not enough", need.Rows, need.Columns, size(need.Memory()+kept), need, size(budget))
 	}
 	r.note("mapped-files", "%d rows of %d columns would take about %s of memory: mapped files of up to %s keep it "+
-		"below %s", need.Rows, need.Columns, size(need.Memory()), size(need.Files()), size(budget))
+		"below %s", need.Rows, need.Columns, size(need.Memory()+kept), size(need.Files()), size(budget))
 	r.report.Memory.Mapped = true
 	r.room.Allow((budget - need.Least() - kept) * 9 / 10)
 	r.m.Run.Memory = r.room

@@ -16,9 +16,12 @@ type Training struct {
 	Report
 }
 
-// Report tells how a training went. What the model keeps of it, such as the figures for new and learned items, is in
-// Model.Info.
+// Report tells how a training went.
 type Report struct {
+	// How well rows that were held out find each other, and how well they find rows that were learned from; nil where none
+	// were held out. Expect the figures for new items.
+	NewItems, LearnedItems *model.Figures
+
 	Method   string
 	Bits     int // asked for; the model may have fewer
 	Seed     uint64
@@ -32,13 +35,6 @@ type Report struct {
 	Learning time.Duration // of the method alone
 	Total    time.Duration
 }
-
-// NewItems is how well rows that were held out find each other, and LearnedItems how well they find rows that were
-// learned from; nil where none were held out. Expect the figures for new items.
-func (t *Training) NewItems() *model.Figures { return t.Model.Info.NewItems }
-
-// LearnedItems is described at NewItems.
-func (t *Training) LearnedItems() *model.Figures { return t.Model.Info.LearnedItems }
 
 // Doubts lists the notes that cast doubt on the data or on the model.
 func (r *Report) Doubts() (texts []string) {

@@ -9,8 +9,8 @@
 package train
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,9 +35,6 @@ type Data struct {
 	Pairs     []supervision.Pair // say which rows are similar, in place of labels and tags; nil means none
 	PairsFile string             // the same in a file; "" means none
 }
-
-// keptBytes is the memory that rows take at most between passes; more of them wait in a temporary file.
-const keptBytes = 1 << 30
 
 // run is one training at work.
 type run struct {
@@ -65,7 +62,7 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 	}
 	r.report = Report{Method: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
 	end := r.limitMemory()
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() { err = cmp.Or(err, end()) }()
 	if err := r.read(ctx, d); err != nil {
 		return nil, err
 	}
@@ -80,7 +77,7 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 	if err := r.save(m); err != nil {
 		return nil, err
 	}
-	r.report.Total = time.Since(began)
+	r.report.NewItems, r.report.LearnedItems, r.report.Total = m.Info.NewItems, m.Info.LearnedItems, time.Since(began)
 	return &Training{m, r.report}, nil
 }
 
@@ -143,11 +140,11 @@ func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supe
 	switch src.(type) {
 	case vectors.Table, vectors.Matrix:
 	default:
-		limit, folder := int64(keptBytes), ""
+		limit, folder := int64(vectors.KeptBytes), ""
 		if r.o.Memory > 0 {
 			limit, folder = r.o.Memory/8, r.folder()
 		}
-		r.kept = vectors.Keep(src, limit, folder)
+		r.kept = vectors.KeepValues(src, limit, folder)
 		src = r.kept
 	}
 	return supervision.Scan(ctx, src, supervision.ScanOptions{

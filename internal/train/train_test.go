@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -175,6 +176,21 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 	}
 }
 
+// TestOptionsInJSON: the names are those of the flags, and zero is something else than nothing.
+func TestOptionsInJSON(t *testing.T) {
+	var o train.Options
+	text := `{"bits":8,"effort":"quick","validation":0,"candidate_bits":3,"pictures":{"features":"gist320"}}`
+	if err := json.Unmarshal([]byte(text), &o); err != nil || o.Check() != nil {
+		t.Fatal(err, o.Check())
+	}
+	if o.Bits != 8 || o.Validation == nil || *o.Validation != 0 || o.Candidates != 3 {
+		t.Errorf("%+v", o)
+	}
+	if again, err := json.Marshal(o); err != nil || len(again) != len(text) {
+		t.Errorf("%s, %v", again, err)
+	}
+}
+
 // nothing is a method that learns nothing.
 type nothing struct{}
 
@@ -202,7 +218,7 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 	if rows != 400 || bits != 6 || len(notes) == 0 || fmt.Sprint(notes) != fmt.Sprint(made.Notes) {
 		t.Errorf("%d rows, %d bits, notes %v, in the report %v", rows, bits, notes, made.Notes)
 	}
-	if made.HeldOut != 0.05 || made.NewItems() == nil || made.LearnedItems() == nil || made.FastHash.Rows != 380 ||
+	if made.HeldOut != 0.05 || made.NewItems == nil || made.LearnedItems == nil || made.FastHash.Rows != 380 ||
 		made.Rows != 400 || made.Total <= 0 || made.Learning <= 0 || made.Method != "fasthash" {
 		t.Errorf("%+v", made.Report)
 	}
@@ -217,7 +233,7 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 		}
 	}
 	all, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
-	if err != nil || all.FastHash.Rows != 400 || all.NewItems() != nil {
+	if err != nil || all.FastHash.Rows != 400 || all.NewItems != nil {
 		t.Errorf("from all rows: %v, %+v", err, all.Report)
 	}
 }

@@ -23,6 +23,7 @@ type Kept struct {
 	src    Source
 	limit  int64  // bytes of values in memory
 	folder string // of the temporary file; "" means the system's own
+	bare   bool   // ids, labels and tags are not kept
 
 	whole  bool    // all rows were kept
 	failed bool    // they cannot be
@@ -34,9 +35,17 @@ type Kept struct {
 	dropped []int // places of rows left out after the first pass, ascending; known from the second pass on
 }
 
+// KeptBytes is the memory that values usually take at most between passes.
+const KeptBytes = 1 << 30
+
 // Keep is the source of the rows of src, made once. Close removes the temporary file.
 func Keep(src Source, limit int64, folder string) *Kept {
 	return &Kept{src: src, limit: limit, folder: folder}
+}
+
+// KeepValues is Keep for rows whose ids, labels and tags are taken from the first pass: later ones have none.
+func KeepValues(src Source, limit int64, folder string) *Kept {
+	return &Kept{src: src, limit: limit, folder: folder, bare: true}
 }
 
 // Dim implements Source.
@@ -98,6 +107,9 @@ func (k *Kept) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 // keep takes a copy of a chunk.
 func (k *Kept) keep(c Chunk) error {
 	own := Chunk{First: c.First}
+	if k.bare {
+		c.IDs, c.Labels, c.Tags = nil, nil, nil
+	}
 	values := c.X.Data
 	if k.bytes += 4 * int64(len(values)); k.bytes > k.limit {
 		if err := k.spill(); err != nil {

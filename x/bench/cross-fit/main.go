@@ -18,9 +18,8 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/supervision"
+	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -56,17 +55,16 @@ func measure(folds int, learned, fresh, queries part) {
 	for i, c := range learned.class {
 		names[i] = strconv.Itoa(int(c))
 	}
-	d, err := supervision.Scan(ctx, vectors.WithLabels(learned.x, names), supervision.ScanOptions{Hashes: true})
+	rows := train.Data{Source: vectors.WithLabels(learned.x, names)}
+	trained, err := train.Train(ctx, rows, train.Options{CrossFit: folds, Validation: new(0.0)})
 	check(err)
-	report := new(fasthash.Report)
-	m, err := method.Train(ctx, method.FastHash, d, method.Options{Run: fasthash.Run{CrossFit: folds, Report: report}})
-	check(err)
-	train, extra := 0.0, 0.0
+	m, report := trained.Model, trained.FastHash
+	took, extra := 0.0, 0.0
 	for _, b := range report.Bits {
-		train += b.Inference.Seconds() + b.Boost.Seconds()
+		took += b.Inference.Seconds() + b.Boost.Seconds()
 		extra += b.Folds.Seconds()
 	}
-	fmt.Printf("%d folds: training %.0f s, cross-fitting %.0f s more\n", folds, train, extra)
+	fmt.Printf("%d folds: training %.0f s, cross-fitting %.0f s more\n", folds, took, extra)
 
 	own, others, asked := encode(m, learned.x), encode(m, fresh.x), encode(m, queries.x)
 	made := crossFitted(report.CrossFitted, learned.x)
