@@ -17,8 +17,8 @@ import (
 	"hashgrove/internal/store"
 )
 
-// The metrics, in the text form of Prometheus. They are few: VictoriaMetrics/metrics would make the program 100 kB larger,
-// bring three modules, and leave the texts after HELP empty.
+// The metrics, in the text form of Prometheus. They are few: with VictoriaMetrics/metrics the program is about 100 kB
+// larger, has three more modules, and the texts after HELP are empty.
 
 // latencies are the upper bounds of the histograms, in seconds.
 var latencies = [...]float64{

@@ -9,8 +9,8 @@ import (
 )
 
 // ManualPages are the pages of a command and of all its verbs in the language of man(7), by file name. They say what
-// the help says. The date may be empty. cobra/doc would make the program 590 kB larger (a reader of Markdown), take stars
-// and angle brackets in the help for Markdown, and lose the groups of flags.
+// the help says. The date may be empty. With cobra/doc the program is 586 kB larger, since it brings a reader of
+// Markdown, and the pages lose the groups of flags.
 func ManualPages(cmd *cobra.Command, version, date string) map[string]string {
 	pages := map[string]string{pageName(cmd) + ".1": manualPage(cmd, version, date)}
 	for _, verb := range cmd.Commands() {

@@ -12,7 +12,8 @@
 //	combine   other factors; the last stage computes only the outputs that are asked for
 //
 // A picture is padded to three times its side and cropped again, so two thirds of the last stage are saved on each
-// axis. Lanes are pictures, not columns: no transposition, no remainder.
+// axis. Lanes are pictures, not columns: no transposition, no remainder. gonum's transforms take one signal at
+// a time, compute all outputs, and promise no last bit, which GIST does.
 
 package feature
 

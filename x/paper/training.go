@@ -260,8 +260,8 @@ func (lab *Lab) train(
 	return made.Model, made.Seconds(o.Bits), nil
 }
 
-// resetPeak starts a stage: what earlier stages held goes back first. Linux resets the peak of the process; elsewhere it
-// is that of all stages so far.
+// resetPeak starts a stage: what earlier stages held goes back first. Linux resets the peak of the process; elsewhere
+// it is that of all stages so far.
 func resetPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // an old kernel keeps the peak of the process

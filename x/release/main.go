@@ -5,9 +5,10 @@
 //
 //	go run ./x/release [-version 0.1.0] [-out dist] [-maintainer 'NAME <ADDRESS>']
 //
-// It is our own because cyclonedx-gomod lists a third of the licences without a network, none of the standard library and
-// of embedded data, and hashes of its own binary; because nfpm would save the 50 lines that pack a .deb for a tree of 87
-// modules that compiles for 90 seconds; and because goreleaser, with 340 modules, does neither licences nor lists itself.
+// It is our own after trying others. cyclonedx-gomod v1.10.0 lists 30 of 31 licences, but not that of the standard
+// library, nor data that we embed, and puts the hash of its own binary into the list, so that the bytes follow from
+// whoever compiled it. nfpm v2.43.4 would replace about 60 lines, which pack a .deb, by a tool of 55 modules that
+// compiles for 87 s. goreleaser was not tried further than its tree, of more than 300 modules.
 package main
 
 import (

@@ -1,6 +1,7 @@
 // Eigenvectors of a symmetric matrix in memory, by Householder's reflections and the implicit QL method (Martin and
 // Wilkinson, Numer. Math. 1968; Golub and Van Loan, Matrix Computations, 8.3), with every operation rounded by
-// itself: the result is the same on every kind of machine.
+// itself: the result is the same on every kind of machine. With gonum's EigenSym the saved models of agh, agh2, mdsh
+// and sth have other bytes.
 //
 //	A = Q T Q'            T tridiagonal: n-2 reflections I - τ v v'                         O(4/3 n³)
 //	Q'                    a row per column of Q, the reflections in turn                    O(4/3 n³)
