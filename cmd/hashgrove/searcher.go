@@ -151,7 +151,7 @@ func (x *fileIndex) Search(ctx context.Context, r *api.Request) (*api.Answer, er
 	case errors.Is(err, search.ErrNoVectors) && x.c.numbered:
 		return nil, fmt.Errorf("--rerank: %w: its rows were matched by number, because they have no ids: "+
 			"name their column with --rerank-id-column, or a file with --rerank-ids", err)
-	case errors.Is(err, search.ErrNoVectors):
+	case r.Rerank != "" && (errors.Is(err, search.ErrNoVectors) || errors.Is(err, api.ErrInvalid)):
 		return nil, fmt.Errorf("--rerank: %w", err)
 	}
 	return a, err
