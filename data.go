@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/train"
@@ -172,23 +171,11 @@ func (d *Data) learnable(o Options) (train.Data, error) {
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
 	if o.Grow != nil {
-		learned.asModel(o.Grow)
-		as = o.Grow.Pictures
+		learned.spec.Follow(o.Grow.Schema(), true)
+		learned.missing, as = learned.spec.Missing, o.Grow.Pictures
 	}
 	rows, err := learned.rows(o.Pictures, as)
 	return train.Data{Source: rows, Missing: learned.missing, Pairs: d.pairs, PairsFile: d.pairsFile}, err
-}
-
-// asModel reads tables as the one that a model was learned from, by the names of its columns.
-func (d *Data) asModel(m *model.Model) {
-	d.missing, d.spec.Missing = m.TakesMissing(), m.TakesMissing()
-	d.spec.Known = &dataset.Columns{Vector: m.Info.Features}
-	if m.Info.Vector != "" {
-		d.spec.Known = &dataset.Columns{Vector: []string{m.Info.Vector}, List: true}
-	}
-	if d.spec.Label == "" && d.spec.Tags == "" && len(d.spec.LabelsFile) == 0 {
-		d.spec.Known.Label, d.spec.Known.Tags, d.spec.TagsAlone = m.Info.Label, m.Info.Tags, m.Info.Tags != ""
-	}
 }
 
 // rows is the source of the rows, or what is wrong with them. Pictures are prepared as a model says, or else as the

@@ -27,16 +27,7 @@ func (d dataFlags) forSimilarity() (dataFlags, error) {
 }
 
 // asModel reads tables as the one that a model was learned from, by the names of its columns.
-func (d *dataFlags) asModel(m *model.Model) {
-	d.Missing = m.TakesMissing()
-	d.Known = &dataset.Columns{Vector: m.Info.Features}
-	if m.Info.Vector != "" {
-		d.Known = &dataset.Columns{Vector: []string{m.Info.Vector}, List: true}
-	}
-	if d.similar && d.Label == "" && d.Tags == "" && len(d.LabelsFile) == 0 {
-		d.Known.Label, d.Known.Tags, d.TagsAlone = m.Info.Label, m.Info.Tags, m.Info.Tags != ""
-	}
-}
+func (d *dataFlags) asModel(m *model.Model) { d.Follow(m.Schema(), d.similar) }
 
 // learnedColumns writes the columns that a model remembers for people, or "".
 func learnedColumns(f *model.Info) string {

@@ -45,6 +45,13 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 			t.Errorf("%s: what is returned is another model: %v", name, err)
 		}
 	}
+	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 12 --grow defaults.hgm -o longer.hgm")...)
+	grown := must(hashgrove.Load("defaults.hgm"))(t)
+	data := must(hashgrove.Open("items.csv", columns))(t)
+	longer := must(hashgrove.Train(ctx, data, hashgrove.Options{Bits: 12, Grow: grown.Expert()}))(t)
+	if err := longer.Save("saved.hgm"); err != nil || !bytes.Equal(read(t, "saved.hgm"), read(t, "longer.hgm")) {
+		t.Errorf("Go grows another model: %v", err)
+	}
 	want := read(t, "all-rows.hgm")
 	set := must(dataset.Open(dataset.Spec{Paths: []string{"items.csv"}, Label: "category", ID: "sku"}))(t)
 	part := must(compare.Read(ctx, set, nil))(t)

@@ -9,6 +9,7 @@ import (
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
+	"hashgrove/internal/vectors"
 )
 
 // Columns of a vector are named between commas, each part in one of these ways, the first that fits:
@@ -29,6 +30,18 @@ type Columns struct {
 	List            bool     // Vector is one column, which holds lists
 	Label, Tags, ID string   // "" where there is none
 	Unused          []string // all others, in the order of the file
+}
+
+// Follow reads tables as the one that a model was learned from, by the names that its schema remembers. With similar,
+// its classes or tags count too, where the spec names none.
+func (spec *Spec) Follow(s vectors.Schema, similar bool) {
+	spec.Missing, spec.Known = s.Missing, &Columns{Vector: s.Names}
+	if s.Vector != "" {
+		spec.Known.Vector, spec.Known.List = []string{s.Vector}, true
+	}
+	if similar && spec.Label == "" && spec.Tags == "" && len(spec.LabelsFile) == 0 {
+		spec.Known.Label, spec.Known.Tags, spec.TagsAlone = s.Label, s.Tags, s.Tags != ""
+	}
 }
 
 // hasAll reports whether all names are among those of a file, each once: two columns of one name cannot be told apart.

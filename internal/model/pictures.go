@@ -41,6 +41,16 @@ func (m *Model) checkPictures() error {
 	return nil
 }
 
+// Schema is what the model remembers of the rows that it was learned from, to read later ones alike.
+func (m *Model) Schema() vectors.Schema {
+	s := vectors.Schema{Names: m.Info.Features, Vector: m.Info.Vector, Label: m.Info.Label, Tags: m.Info.Tags}
+	s.Missing = m.TakesMissing()
+	if m.Pictures != nil {
+		s.Pictures = m.Pictures
+	}
+	return s
+}
+
 // ErrPreparation is an error of pictures that were not prepared as the model says, for errors.Is.
 var ErrPreparation = errors.New("pictures are prepared in another way than those the model was learned from")
 

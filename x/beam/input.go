@@ -258,17 +258,11 @@ func (in Input) spec(paths []string, m *model.Model) dataset.Spec {
 		return spec
 	}
 	// The columns are those that the model was learned from, unless the input says otherwise.
-	spec.Dim, spec.Missing, spec.Pictures = m.Encoder.Dim(), m.TakesMissing(), m.Pictures
+	spec.Dim, spec.Pictures = m.Encoder.Dim(), m.Pictures
 	if m.Pictures != nil {
 		spec.Size, spec.Fit, spec.Grey = 0, "", false
 	}
-	spec.Known = &dataset.Columns{Vector: m.Info.Features}
-	if m.Info.Vector != "" {
-		spec.Known = &dataset.Columns{Vector: []string{m.Info.Vector}, List: true}
-	}
-	if in.Label == "" && in.Tags == "" && len(spec.LabelsFile) == 0 {
-		spec.Known.Label, spec.Known.Tags, spec.TagsAlone = m.Info.Label, m.Info.Tags, m.Info.Tags != ""
-	}
+	spec.Follow(m.Schema(), true)
 	return spec
 }
 
