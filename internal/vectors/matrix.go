@@ -3,7 +3,7 @@
 //	Matrix, Table       rows in memory, alone or with their labels, tags and ids
 //	Source, Chunk       rows in order, any number of times, in bounded memory
 //	Schema              what a source knows about its rows
-//	Kept                rows that are computed once, then read from memory or disk
+//	Cached                rows that are computed once, then read from memory or disk
 //	Ranges, Quantizer   256 bins per column: linear, or at quantiles if outliers would waste them
 //	Columns             quantised rows, one byte per value, column by column
 //	RowHash             identifies a row by its values

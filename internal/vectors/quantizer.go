@@ -227,9 +227,9 @@ func inOrder(i int64) float32 {
 // It is all that training keeps of the vectors.
 type Columns struct {
 	Quantizer
-	Rows   int
-	data   []uint8 // column j is data[j*Rows : (j+1)*Rows]
-	memory *Memory
+	Rows  int
+	data  []uint8 // column j is data[j*Rows : (j+1)*Rows]
+	spill *Spill
 }
 
 // NewColumns returns columns of the given number of rows, all values in bin 0.
@@ -237,8 +237,8 @@ func NewColumns(rows int, q Quantizer) *Columns {
 	return &Columns{q, rows, pages.Make[uint8](rows * q.Dim()), nil}
 }
 
-// newColumnsIn is NewColumns in a Memory, which may be nil.
-func newColumnsIn(m *Memory, rows int, q Quantizer) (*Columns, error) {
+// newColumnsIn is NewColumns in a spill, which may be nil.
+func newColumnsIn(m *Spill, rows int, q Quantizer) (*Columns, error) {
 	if m == nil {
 		return NewColumns(rows, q), nil
 	}
@@ -246,19 +246,19 @@ func newColumnsIn(m *Memory, rows int, q Quantizer) (*Columns, error) {
 		return nil, fault.New("too-many-values",
 			"%d rows of %d columns are more than a process of this machine can address", rows, d)
 	}
-	data, err := Room[uint8](m, rows*q.Dim())
+	data, err := Alloc[uint8](m, rows*q.Dim())
 	if err != nil {
 		return nil, err
 	}
 	return &Columns{q, rows, data, m}, nil
 }
 
-// Memory is where the columns lie, and what is computed with all rows of them should; nil means memory.
-func (c *Columns) Memory() *Memory { return c.memory }
+// Spill is where the columns lie, and what is computed with all rows of them should; nil means memory.
+func (c *Columns) Spill() *Spill { return c.spill }
 
 // Fetch begins to read rows lo to hi of a column that will be needed soon, where it lies in a file.
 func (c *Columns) Fetch(j, lo, hi int) {
-	if hi = min(hi, c.Rows); c.memory != nil && lo < hi {
+	if hi = min(hi, c.Rows); c.spill != nil && lo < hi {
 		pages.Fetch(c.Column(j)[lo:hi])
 	}
 }
@@ -349,9 +349,9 @@ func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads in
 	return QuantizeIn(ctx, nil, src, rows, q, threads)
 }
 
-// QuantizeIn is Quantize into a Memory.
+// QuantizeIn is Quantize into a Spill.
 func QuantizeIn(
-	ctx context.Context, m *Memory, src Source, rows int, q Quantizer, threads int,
+	ctx context.Context, m *Spill, src Source, rows int, q Quantizer, threads int,
 ) (*Columns, error) {
 	if src.Dim() != q.Dim() {
 		return nil, fmt.Errorf("vectors have %d dimensions, the quantiser %d", src.Dim(), q.Dim())

@@ -12,14 +12,14 @@ import (
 	"slices"
 )
 
-// Kept is a source whose rows are made once: the first pass goes to the source behind and keeps what it yields, later
+// Cached is a source whose rows are made once: the first pass goes to the source behind and keeps what it yields, later
 // ones read what was kept. Reading a file or making features of pictures takes much longer than reading memory.
 //
 // Values stay in memory up to a limit and go to a temporary file beyond it; ids, labels and tags stay in memory. A pass
 // that ends early leaves nothing behind. Where the file cannot be written nothing is kept, and every pass goes to the
 // source behind. Rows that the source drops after the first pass, because an earlier row has the same id, are dropped
 // from what was kept too.
-type Kept struct {
+type Cached struct {
 	src    Source
 	limit  int64  // bytes of values in memory
 	folder string // of the temporary file; "" means the system's own
@@ -34,19 +34,19 @@ type Kept struct {
 	dropped []int // places of rows left out after the first pass, ascending; known from the second pass on
 }
 
-// Keep is the source of the rows of src, made once. Close removes the temporary file.
-func Keep(src Source, limit int64, folder string) *Kept {
-	return &Kept{src: src, limit: limit, folder: folder}
+// Cache is the source of the rows of src, made once. Close removes the temporary file.
+func Cache(src Source, limit int64, folder string) *Cached {
+	return &Cached{src: src, limit: limit, folder: folder}
 }
 
 // Dim implements Source.
-func (k *Kept) Dim() int { return k.src.Dim() }
+func (k *Cached) Dim() int { return k.src.Dim() }
 
 // Schema implements Source.
-func (k *Kept) Schema() Schema { return k.src.Schema() }
+func (k *Cached) Schema() Schema { return k.src.Schema() }
 
 // InMemory is the number of bytes of values that are kept in memory.
-func (k *Kept) InMemory() int64 {
+func (k *Cached) InMemory() int64 {
 	if k.file != nil {
 		return 0
 	}
@@ -54,7 +54,7 @@ func (k *Kept) InMemory() int64 {
 }
 
 // Close lets go of what was kept.
-func (k *Kept) Close() error {
+func (k *Cached) Close() error {
 	k.whole, k.blocks, k.bytes, k.dropped = false, nil, 0, nil
 	if k.file == nil {
 		return nil
@@ -69,7 +69,7 @@ func (k *Kept) Close() error {
 }
 
 // Chunks implements Source.
-func (k *Kept) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+func (k *Cached) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		if k.whole {
 			k.again(ctx, yield)
@@ -96,7 +96,7 @@ func (k *Kept) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 }
 
 // keep takes a copy of a chunk.
-func (k *Kept) keep(c Chunk) error {
+func (k *Cached) keep(c Chunk) error {
 	own := Chunk{First: c.First}
 	values := c.X.Data
 	if k.bytes += 4 * int64(len(values)); k.bytes > k.limit {
@@ -115,7 +115,7 @@ func (k *Kept) keep(c Chunk) error {
 
 // spill moves the values from memory to a file, once. Where the system allows it, the file has no name from the
 // beginning, so that nothing is left behind however the program ends.
-func (k *Kept) spill() error {
+func (k *Cached) spill() error {
 	if k.file != nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (k *Kept) spill() error {
 }
 
 // again yields what was kept.
-func (k *Kept) again(ctx context.Context, yield func(Chunk, error) bool) {
+func (k *Cached) again(ctx context.Context, yield func(Chunk, error) bool) {
 	if files := k.src.Schema().Files; files != nil && k.dropped == nil {
 		k.dropped = append([]int{}, files.Dropped()...)
 	}

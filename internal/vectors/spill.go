@@ -10,13 +10,13 @@ import (
 	"hashgrove/internal/pages"
 )
 
-// Memory is where arrays lie that grow with the rows: in mapped temporary files, so that there may be more rows than
-// memory. A nil Memory means memory itself. What is computed never depends on it.
+// Spill is where arrays lie that grow with the rows: in mapped temporary files, so that there may be more rows than
+// memory. A nil Spill means memory itself. What is computed never depends on it.
 //
 // Arrays that are read and written from end to end all the time lie in memory as far as Allow has granted, as files
 // are several times slower for them; the others always lie in files. The files have no names, so nothing is left behind
 // however the program ends.
-type Memory struct {
+type Spill struct {
 	folder string
 
 	mu     sync.Mutex
@@ -27,27 +27,27 @@ type Memory struct {
 	unmap  map[unsafe.Pointer]func() error
 }
 
-// NewMemory returns a Memory whose files are in a folder; "" is the system's own for temporary files.
-func NewMemory(folder string) *Memory {
-	return &Memory{folder: folder, unmap: map[unsafe.Pointer]func() error{}}
+// NewSpill returns a Spill whose files are in a folder; "" is the system's own for temporary files.
+func NewSpill(folder string) *Spill {
+	return &Spill{folder: folder, unmap: map[unsafe.Pointer]func() error{}}
 }
 
 // Allow sets the bytes that arrays may take in memory from now on.
-func (m *Memory) Allow(bytes int64) {
+func (m *Spill) Allow(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.near = max(bytes, 0)
 }
 
 // Sizes tells how many bytes lie in memory and how many have been in files at most.
-func (m *Memory) Sizes() (inside, mapped int64) {
+func (m *Spill) Sizes() (inside, mapped int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.inside, m.most
 }
 
 // Close gives everything back. No array of it may be used after that.
-func (m *Memory) Close() error {
+func (m *Spill) Close() error {
 	if m == nil {
 		return nil
 	}
@@ -65,8 +65,8 @@ func (m *Memory) Close() error {
 // leastMapped is the size in bytes from which on an array has a file.
 const leastMapped = 1 << 12
 
-// Room returns n zeros: in a file, unless m is nil or they are few.
-func Room[T pages.Number](m *Memory, n int) ([]T, error) {
+// Alloc returns n zeros: in a file, unless m is nil or they are few.
+func Alloc[T pages.Number](m *Spill, n int) ([]T, error) {
 	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
 	if m == nil || size < leastMapped {
 		return make([]T, n), nil
@@ -78,16 +78,16 @@ func Room[T pages.Number](m *Memory, n int) ([]T, error) {
 	return s, err
 }
 
-// NearRoom is Room for an array that is used all the time: it lies in memory where that is granted.
-func NearRoom[T pages.Number](m *Memory, n int) ([]T, error) {
+// AllocHot is Alloc for an array that is used all the time: it lies in memory where that is granted.
+func AllocHot[T pages.Number](m *Spill, n int) ([]T, error) {
 	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
 	if m != nil && !m.grant(size) {
-		return Room[T](m, n)
+		return Alloc[T](m, n)
 	}
 	return make([]T, n), nil
 }
 
-func (m *Memory) grant(size int64) bool {
+func (m *Spill) grant(size int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if size > m.near {
@@ -98,7 +98,7 @@ func (m *Memory) grant(size int64) bool {
 	return true
 }
 
-func (m *Memory) keep(at unsafe.Pointer, size int64, unmap func() error) {
+func (m *Spill) keep(at unsafe.Pointer, size int64, unmap func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unmap[at] = unmap
@@ -106,8 +106,8 @@ func (m *Memory) keep(at unsafe.Pointer, size int64, unmap func() error) {
 	m.most = max(m.most, m.mapped)
 }
 
-// Release gives an array of Room back before the others; it must not be used after that. Others are left alone.
-func Release[T pages.Number](m *Memory, s []T) error {
+// Release gives an array of Alloc back before the others; it must not be used after that. Others are left alone.
+func Release[T pages.Number](m *Spill, s []T) error {
 	if m == nil || len(s) == 0 {
 		return nil
 	}
@@ -123,23 +123,23 @@ func Release[T pages.Number](m *Memory, s []T) error {
 	return unmap()
 }
 
-// List collects values whose number is not known before: in memory, or in a file where it has a Memory and they are
+// List collects values whose number is not known before: in memory, or in a file where it has a Spill and they are
 // many. The zero value is an empty list in memory.
 type List[T pages.Number] struct {
-	Memory *Memory
+	Spill *Spill
 
 	tail []T // what is not in the file
 	n    int // values in the file
 	file *os.File
 }
 
-// listTail is the number of values that a list with a Memory keeps there.
+// listTail is the number of values that a list with a Spill keeps there.
 const listTail = 1 << 16
 
 // Append adds values.
 func (l *List[T]) Append(values ...T) error {
 	l.tail = append(l.tail, values...)
-	if l.Memory == nil || len(l.tail) < listTail {
+	if l.Spill == nil || len(l.tail) < listTail {
 		return nil
 	}
 	return l.flush()
@@ -148,7 +148,7 @@ func (l *List[T]) Append(values ...T) error {
 // flush moves values to the file.
 func (l *List[T]) flush() (err error) {
 	if l.file == nil {
-		if l.file, err = pages.NewFile(l.Memory.folder); err != nil {
+		if l.file, err = pages.NewFile(l.Spill.folder); err != nil {
 			return err
 		}
 	}
@@ -182,6 +182,6 @@ func (l *List[T]) Slice() ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Memory.keep(unsafe.Pointer(&s[0]), int64(len(s))*int64(unsafe.Sizeof(s[0])), func() error { return pages.Unmap(s) })
+	l.Spill.keep(unsafe.Pointer(&s[0]), int64(len(s))*int64(unsafe.Sizeof(s[0])), func() error { return pages.Unmap(s) })
 	return s, nil
 }
