@@ -10,43 +10,43 @@ import (
 	"hashgrove/internal/pages"
 )
 
-// Spill is where arrays lie that grow with the rows: in mapped temporary files, so that there may be more rows than
-// memory. A nil Spill means memory itself. What is computed never depends on it.
+// Spill places arrays that grow with the number of rows in mapped temporary files, so that there can be more rows than
+// memory holds. A nil *Spill means plain memory. Results never depend on it.
 //
-// Arrays that are read and written from end to end all the time lie in memory as far as Allow has granted, as files
-// are several times slower for them; the others always lie in files. The files have no names, so nothing is left behind
+// Arrays that are constantly read and written from end to end stay in memory up to the size set by Allow, because files
+// are several times slower for them; all others are in files. The files are unlinked at once, so nothing is left behind
 // however the program ends.
 type Spill struct {
 	folder string
 
 	mu     sync.Mutex
 	near   int64 // bytes that arrays may still take in memory
-	inside int64 // bytes that they have taken
+	inside int64 // bytes they have taken
 	mapped int64 // bytes in files
-	most   int64 // the greatest that was
+	most   int64 // the maximum of mapped
 	unmap  map[unsafe.Pointer]func() error
 }
 
-// NewSpill returns a Spill whose files are in a folder; "" is the system's own for temporary files.
+// NewSpill returns a Spill with its files in a folder, or in the system's temporary folder if that is "".
 func NewSpill(folder string) *Spill {
 	return &Spill{folder: folder, unmap: map[unsafe.Pointer]func() error{}}
 }
 
-// Allow sets the bytes that arrays may take in memory from now on.
+// Allow sets how many bytes arrays may take in memory from now on.
 func (m *Spill) Allow(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.near = max(bytes, 0)
 }
 
-// Sizes tells how many bytes lie in memory and how many have been in files at most.
+// Sizes returns the bytes in memory and the largest number of bytes that were in files at once.
 func (m *Spill) Sizes() (inside, mapped int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.inside, m.most
 }
 
-// Close gives everything back. No array of it may be used after that.
+// Close frees all arrays, which must not be used afterwards.
 func (m *Spill) Close() error {
 	if m == nil {
 		return nil
@@ -62,10 +62,10 @@ func (m *Spill) Close() error {
 	return errors.Join(all...)
 }
 
-// leastMapped is the size in bytes from which on an array has a file.
+// leastMapped is the smallest array, in bytes, that gets a file.
 const leastMapped = 1 << 12
 
-// Alloc returns n zeros: in a file, unless m is nil or they are few.
+// Alloc returns n zeros: in a file, unless m is nil or n is small.
 func Alloc[T pages.Number](m *Spill, n int) ([]T, error) {
 	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
 	if m == nil || size < leastMapped {
@@ -78,7 +78,7 @@ func Alloc[T pages.Number](m *Spill, n int) ([]T, error) {
 	return s, err
 }
 
-// AllocHot is Alloc for an array that is used all the time: it lies in memory where that is granted.
+// AllocHot is Alloc for an array that is used all the time: it stays in memory while Allow permits.
 func AllocHot[T pages.Number](m *Spill, n int) ([]T, error) {
 	size := int64(n) * int64(unsafe.Sizeof(*new(T)))
 	if m != nil && !m.grant(size) {
@@ -106,7 +106,7 @@ func (m *Spill) keep(at unsafe.Pointer, size int64, unmap func() error) {
 	m.most = max(m.most, m.mapped)
 }
 
-// Release gives an array of Alloc back before the others; it must not be used after that. Others are left alone.
+// Release frees one array returned by Alloc, which must not be used afterwards. It ignores other arrays.
 func Release[T pages.Number](m *Spill, s []T) error {
 	if m == nil || len(s) == 0 {
 		return nil
@@ -123,17 +123,17 @@ func Release[T pages.Number](m *Spill, s []T) error {
 	return unmap()
 }
 
-// List collects values whose number is not known before: in memory, or in a file where it has a Spill and they are
-// many. The zero value is an empty list in memory.
+// List collects an unknown number of values: in memory, or in a file if there are many and it has a Spill. The zero
+// value is an empty list in memory.
 type List[T pages.Number] struct {
 	Spill *Spill
 
-	tail []T // what is not in the file
+	tail []T // not yet in the file
 	n    int // values in the file
 	file *os.File
 }
 
-// listTail is the number of values that a list with a Spill keeps there.
+// listTail is the number of values that a list with a Spill keeps in memory.
 const listTail = 1 << 16
 
 // Append adds values.
@@ -145,7 +145,7 @@ func (l *List[T]) Append(values ...T) error {
 	return l.flush()
 }
 
-// flush moves values to the file.
+// flush moves the tail to the file.
 func (l *List[T]) flush() (err error) {
 	if l.file == nil {
 		if l.file, err = pages.NewFile(l.Spill.folder); err != nil {
@@ -154,14 +154,14 @@ func (l *List[T]) flush() (err error) {
 	}
 	if _, err = l.file.Write(pages.Bytes(l.tail)); err != nil {
 		l.Close()
-		return fmt.Errorf("keep what is known of rows: %w", err)
+		return fmt.Errorf("spill row data: %w", err)
 	}
 	l.n += len(l.tail)
 	l.tail = l.tail[:0]
 	return nil
 }
 
-// Close gives back the file of a list that is not needed any more.
+// Close frees the file of a list that is no longer needed.
 func (l *List[T]) Close() {
 	if l.file != nil {
 		l.file.Close()
@@ -169,7 +169,7 @@ func (l *List[T]) Close() {
 	}
 }
 
-// Slice returns all values, nil if there are none. The list is used up.
+// Slice returns all values, or nil if there are none. The list cannot be used afterwards.
 func (l *List[T]) Slice() ([]T, error) {
 	if l.file == nil {
 		return l.tail, nil
