@@ -120,13 +120,13 @@ const writers, idsOfEach = 4, 60
 // state is what an item should be: the version of its code and label, and that of its price.
 type state struct{ version, price int }
 
-// ledger is what a writer knows: the items that were acknowledged, and a change that was not.
-type ledger struct {
+// writerLog is what a writer knows: the items that were acknowledged, and a change that was not.
+type writerLog struct {
 	items   map[int]state
 	pending func(items map[int]state)
 }
 
-func (l *ledger) settle() {
+func (l *writerLog) settle() {
 	if l.pending != nil {
 		l.pending(l.items)
 	}
@@ -142,7 +142,7 @@ func itemBody(id, version int) string {
 }
 
 // step makes one change and returns whether it was acknowledged.
-func (l *ledger) step(p *running, w, version int, rng *rand.Rand) (bool, error) {
+func (l *writerLog) step(p *running, w, version int, rng *rand.Rand) (bool, error) {
 	ids := make([]int, 1+rng.IntN(2)*rng.IntN(20))
 	for i := range ids {
 		ids[i] = rng.IntN(idsOfEach)*writers + w
@@ -229,8 +229,8 @@ func readItems(t *testing.T, s *service) map[int]storedItem {
 	}
 }
 
-// holds tells whether the items of a writer are as the ledger says.
-func (l *ledger) holds(items map[int]storedItem, w int) error {
+// holds tells whether the items of a writer are as its log says.
+func (l *writerLog) holds(items map[int]storedItem, w int) error {
 	for i := range idsOfEach {
 		id := i*writers + w
 		want, should := l.items[id]
@@ -250,12 +250,12 @@ func (l *ledger) holds(items map[int]storedItem, w int) error {
 	return nil
 }
 
-// audit compares the items with the books of all writers, and counts the changes that were not acknowledged and those
+// audit compares the items with the logs of all writers, and counts the changes that were not acknowledged and those
 // of them that are there.
-func audit(books []ledger, items map[int]storedItem) (unfinished, kept int, err error) {
+func audit(logs []writerLog, items map[int]storedItem) (unfinished, kept int, err error) {
 	total := 0
-	for w := range books {
-		l := &books[w]
+	for w := range logs {
+		l := &logs[w]
 		err := l.holds(items, w)
 		if l.pending != nil {
 			unfinished++
@@ -317,15 +317,15 @@ func TestKillUnderLoad(t *testing.T) {
 	ok(t, err)
 	ok(t, s.Close())
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	books := make([]ledger, writers)
-	for w := range books {
-		books[w].items = map[int]state{}
+	logs := make([]writerLog, writers)
+	for w := range logs {
+		logs[w].items = map[int]state{}
 	}
 	acknowledged, unfinished, kept, searched := 0, 0, 0, 0
 	n := killTimes(t)
 	for cycle := 1; cycle <= n+1; cycle++ {
 		p := run(t, path, "--log", "errors")
-		were, are, err := audit(books, readItems(t, p.service))
+		were, are, err := audit(logs, readItems(t, p.service))
 		if err != nil {
 			t.Fatalf("after %d kills: %v", cycle-1, err)
 		}
@@ -342,7 +342,7 @@ func TestKillUnderLoad(t *testing.T) {
 			own := rand.New(rand.NewPCG(rng.Uint64(), uint64(w)))
 			wg.Go(func() {
 				for i := 0; ; i++ {
-					acked, err := books[w].step(p, w, cycle*100_000+i, own)
+					acked, err := logs[w].step(p, w, cycle*100_000+i, own)
 					if errs[w] = err; err != nil || !acked {
 						return
 					}

@@ -42,7 +42,7 @@ func TestDigests(t *testing.T) {
 	}
 	t.Chdir(t.TempDir()) // paths are relative, so that nothing of the machine gets into a file
 	t.Setenv("HASHGROVE_FORCE", "true")
-	l := &ledger{t: t, digests: map[string]string{}, refused: map[string]string{}}
+	l := &digestList{t: t, digests: map[string]string{}, refused: map[string]string{}}
 	digestItems(t)
 	l.methods()
 	l.options()
@@ -85,8 +85,8 @@ func TestDigests(t *testing.T) {
 	l.compare(string(read(t, golden)))
 }
 
-// ledger collects digests by name.
-type ledger struct {
+// digestList collects digests by name.
+type digestList struct {
 	t       *testing.T
 	group   string // before every name
 	digests map[string]string
@@ -94,7 +94,7 @@ type ledger struct {
 }
 
 // compare reports every name whose digest is not that of the golden file.
-func (l *ledger) compare(golden string) {
+func (l *digestList) compare(golden string) {
 	want := map[string]string{}
 	for line := range strings.Lines(golden) {
 		name, digest, ok := strings.Cut(strings.TrimSpace(line), "  ")
@@ -126,20 +126,20 @@ func (l *ledger) compare(golden string) {
 	}
 }
 
-func (l *ledger) enter(name, value string) {
+func (l *digestList) enter(name, value string) {
 	if l.digests[name] != "" {
 		l.t.Errorf("two digests are called %s", name)
 	}
 	l.digests[name] = value
 }
 
-func (l *ledger) put(name string, b []byte) {
+func (l *digestList) put(name string, b []byte) {
 	sum := sha256.Sum256(b)
 	l.enter(l.group+name, hex.EncodeToString(sum[:]))
 }
 
 // execute runs a command line. Of one that fails the exit status is kept and no more, because messages may be reworded.
-func (l *ledger) execute(name, line string) (out string, ok bool) {
+func (l *digestList) execute(name, line string) (out string, ok bool) {
 	l.t.Helper()
 	o := try(l.t, append(shellWords(line), "--quiet")...)
 	if o.code != 0 {
@@ -151,21 +151,21 @@ func (l *ledger) execute(name, line string) (out string, ok bool) {
 }
 
 // text keeps what a command prints.
-func (l *ledger) text(name, line string) {
+func (l *digestList) text(name, line string) {
 	if out, ok := l.execute(name, line); ok {
 		l.put(name, []byte(out))
 	}
 }
 
 // file keeps a file that a command writes.
-func (l *ledger) file(name, line, path string) {
+func (l *digestList) file(name, line, path string) {
 	if _, ok := l.execute(name, line); ok {
 		l.put(name, read(l.t, path))
 	}
 }
 
 // answer keeps what a command prints as JSON, without times and sizes.
-func (l *ledger) answer(name, line string) {
+func (l *digestList) answer(name, line string) {
 	out, ok := l.execute(name, line+" --json")
 	if !ok {
 		return
@@ -216,7 +216,7 @@ func timeless(v any) any {
 func modelFile(name string) string { return strings.ReplaceAll(name, "/", "-") + ".hgm" }
 
 // model trains, and keeps the model, its fingerprint and the codes of the data.
-func (l *ledger) model(name, train, encode string) {
+func (l *digestList) model(name, train, encode string) {
 	path := modelFile(name)
 	if !strings.Contains(train, "--patience") && !strings.Contains(train, "--validation") {
 		train += " --validation 0" // what is learned from all rows
@@ -244,10 +244,10 @@ const (
 )
 
 // vectors trains on items and encodes new ones.
-func (l *ledger) vectors(name, train string) { l.model(name, train, "new.npy") }
+func (l *digestList) vectors(name, train string) { l.model(name, train, "new.npy") }
 
 // methods trains every method from every supervision; a method refuses what it cannot learn from.
-func (l *ledger) methods() {
+func (l *digestList) methods() {
 	l.vectors("classes/fasthash", fromClasses+fewTrees)
 	l.vectors("tags/fasthash", fromTags+fewTrees)
 	l.vectors("classes/held-out", fromClasses+fewTrees+" --validation 0.1")
@@ -268,7 +268,7 @@ func (l *ledger) methods() {
 }
 
 // options trains with the options of FastHash, then with those of the other methods.
-func (l *ledger) options() {
+func (l *digestList) options() {
 	for _, c := range [][2]string{
 		{"learner-linear", "--learner linear"}, {"svm-c", "--learner linear --svm-c 1"},
 		{"inference-icm", "--inference icm"}, {"inference-spectral", "--inference spectral"}, {"sweeps", "--sweeps 1"},
@@ -317,7 +317,7 @@ func (l *ledger) options() {
 var someModels = []string{"trees", "linear", "ksh", "agh2", "spherical", "mdsh", "classifier"}
 
 // forms writes codes of 19 bits in every form.
-func (l *ledger) forms() {
+func (l *digestList) forms() {
 	for _, name := range someModels {
 		method := " --method " + name
 		switch name {
@@ -336,7 +336,7 @@ func (l *ledger) forms() {
 	}
 }
 
-func (l *ledger) answers() {
+func (l *digestList) answers() {
 	for _, name := range someModels {
 		idx := name + ".hgi"
 		l.answer("answer/index/"+name, "index build -o "+idx+" "+fromClasses+" --tags items.tags.txt --attributes items.csv --attribute-columns f0,f1 -m "+modelFile("some/"+name))
@@ -381,7 +381,7 @@ func (l *ledger) answers() {
 }
 
 // search asks an index in many ways. Items names the vectors for --rerank; queries is the data to search for.
-func (l *ledger) search(name, idx, items, queries string) {
+func (l *digestList) search(name, idx, items, queries string) {
 	for _, c := range [][2]string{
 		{"k", "-k 12"}, {"radius", "--radius 4"}, {"radius-k", "--radius 6 -k 5"}, {"row", "--row 3,7"},
 		{"where", `-k 7 --where 'label in ("boots", "hats") and f0 < 1 and not tag = "sale"'`},
@@ -427,7 +427,7 @@ var pictureModels = []struct{ name, flags, train string }{
 	{"threads-2", "", "--features gist320 --threads 2"},
 }
 
-func (l *ledger) pictures() {
+func (l *digestList) pictures() {
 	for _, m := range pictureModels {
 		l.model(m.name, "photos"+fewTrees+" "+m.flags+" "+m.train, "photos album "+m.flags)
 	}
@@ -444,7 +444,7 @@ func (l *ledger) pictures() {
 	l.model("one-picture", "photos"+fewTrees+" --size 10", "photos/dots/0.png --size 10")
 }
 
-func (l *ledger) features() {
+func (l *digestList) features() {
 	const tiny = "--kind codebook --words 8 --patch 4 --stride 2 --levels 2 --patches 400 --iterations 3 "
 	for _, c := range [][2]string{
 		{"gist", "--kind gist"},
@@ -481,7 +481,7 @@ func (l *ledger) features() {
 	l.model("from-vectors", "gist.npy --labels gist.labels.txt"+fewTrees, "gist-float16.npy")
 }
 
-func (l *ledger) pictureAnswers() {
+func (l *digestList) pictureAnswers() {
 	for _, name := range []string{"plain", "size-squash-grey", "gist320", "mirror-pixels", "lsh-gist320", "words"} {
 		flags := map[string]string{"size-squash-grey": "--size 12 --fit squash --grey", "mirror-pixels": "--size 10 --grey", "lsh-gist320": "--fit squash", "words": "--size 16"}[name]
 		idx := name + ".hgi"

@@ -85,38 +85,38 @@ func (b *bench) leave(folder string) {
 	}
 }
 
-// trial is a deed with the states before and after it.
+// trial is a command with the states before and after it.
 type trial struct {
 	*bench
 	t        *testing.T
-	deed     *deed
+	command  *fileCommand
 	rng      *rand.Rand
 	before   disktest.Tree
 	after    disktest.Tree
-	twin     *disktest.Twin // of what was there before
+	disk     *disktest.Disk // of what was there before
 	ops      []disktest.Op
 	old, new string
 	judged   map[[32]byte]string
 }
 
-// follow does the deed as a process that is watched, in a new folder that it enters.
-func (b *bench) follow(t *testing.T, d *deed, before disktest.Tree, plan *disktest.Plan) (
-	folder string, twin *disktest.Twin, run *disktest.Run,
+// follow does the command as a process that is watched, in a new folder that it enters.
+func (b *bench) follow(t *testing.T, d *fileCommand, before disktest.Tree, plan *disktest.Plan) (
+	folder string, disk *disktest.Disk, run *disktest.Run,
 ) {
 	folder = b.enter(before)
-	twin, err := disktest.NewTwin(folder)
+	disk, err := disktest.NewDisk(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if run, err = disktest.Follow(d.process(), folder, plan); err != nil {
 		t.Fatal(err)
 	}
-	return folder, twin, run
+	return folder, disk, run
 }
 
-// newTrial runs a deed undisturbed.
-func (b *bench) newTrial(t *testing.T, d *deed) *trial {
-	r := &trial{bench: b, t: t, deed: d, judged: map[[32]byte]string{}}
+// newTrial runs a command undisturbed.
+func (b *bench) newTrial(t *testing.T, d *fileCommand) *trial {
+	r := &trial{bench: b, t: t, command: d, judged: map[[32]byte]string{}}
 	r.rng = rand.New(rand.NewPCG(b.seed, uint64(crc32.ChecksumIEEE([]byte(d.name)))))
 	folder := b.enter(nil)
 	var err error
@@ -128,14 +128,14 @@ func (b *bench) newTrial(t *testing.T, d *deed) *trial {
 	}
 	r.old = r.state("before")
 	b.leave(folder)
-	folder, twin, run := b.follow(t, d, r.before, nil)
+	folder, disk, run := b.follow(t, d, r.before, nil)
 	if (run.Status != 0) != d.refused {
 		t.Fatalf("status %d: %s", run.Status, run.Output)
 	}
 	if r.after, err = disktest.ReadTree(folder); err != nil {
 		t.Fatal(err)
 	}
-	r.new, r.twin, r.ops = r.state("after"), twin, run.Ops
+	r.new, r.disk, r.ops = r.state("after"), disk, run.Ops
 	b.leave(folder)
 	if (r.old == r.new) != d.refused {
 		t.Fatal("nothing has changed, or something has that must not")
@@ -150,17 +150,17 @@ func (b *bench) newTrial(t *testing.T, d *deed) *trial {
 
 // state is what is in the present folder.
 func (r *trial) state(when string) string {
-	s, err := r.deed.read()
+	s, err := r.command.read()
 	if err != nil {
 		r.t.Fatalf("%s: what is there is not whole: %v", when, err)
 	}
-	if r.new != "" && s != r.old && s != r.new && (s != r.deed.between || s == "") {
+	if r.new != "" && s != r.old && s != r.new && (s != r.command.between || s == "") {
 		r.t.Fatalf("%s: what is there is neither old nor new: %.300q", when, s)
 	}
 	return s
 }
 
-// judge checks a tree that is left, and that the deed can be done again.
+// judge checks a tree that is left, and that the command can be done again.
 func (r *trial) judge(tree disktest.Tree, done bool, when string) {
 	sum := tree.Sum()
 	state, known := r.judged[sum]
@@ -177,13 +177,13 @@ func (r *trial) judge(tree disktest.Tree, done bool, when string) {
 	}
 }
 
-// again does the deed once more in the present folder, undisturbed.
+// again does the command once more in the present folder, undisturbed.
 func (r *trial) again(state, when string) {
-	if r.deed.refused {
+	if r.command.refused {
 		return
 	}
 	// One that is done may be refused: the output exists.
-	if err := r.deed.here(r.t); err != nil && state != r.new {
+	if err := r.command.here(r.t); err != nil && state != r.new {
 		r.t.Fatalf("%s: it cannot be done any more: %v", when, err)
 	}
 	if r.state(when+", then again") != r.new {
@@ -212,7 +212,7 @@ func said(ops []disktest.Op) bool {
 // TestPowerCutInCommands cuts the power after every operation of every command.
 func TestPowerCutInCommands(t *testing.T) {
 	b := newBench(t)
-	for _, d := range deeds(t, b.in) {
+	for _, d := range fileCommands(t, b.in) {
 		if !d.refused {
 			t.Run(d.name, func(t *testing.T) { b.cut(b.newTrial(t, d)) })
 		}
@@ -233,7 +233,7 @@ func (b *bench) cut(r *trial) {
 		"all names": disktest.NamesFirst, "all data": disktest.DataFirst,
 	}
 	for i, o := range r.ops {
-		if err := r.twin.Apply(o, i); err != nil {
+		if err := r.disk.Apply(o, i); err != nil {
 			r.t.Fatal(err)
 		}
 		if !o.Changes() {
@@ -242,11 +242,11 @@ func (b *bench) cut(r *trial) {
 		done := said(r.ops[:i+1])
 		check := func(kept string, c disktest.Cut) {
 			b.cuts++
-			tree := r.twin.After(c)
+			tree := r.disk.After(c)
 			when := fmt.Sprintf("cut after %v, with %s on disk", o, kept)
 			r.judge(tree, done, when)
-			if r.deed.also != nil {
-				r.deed.also(r.ops[:i+1], tree)
+			if r.command.also != nil {
+				r.command.also(r.ops[:i+1], tree)
 			}
 		}
 		for _, kept := range slices.Sorted(maps.Keys(cuts)) {
@@ -256,7 +256,7 @@ func (b *bench) cut(r *trial) {
 			check("a part", disktest.RandomCut(r.rng))
 		}
 	}
-	if d := r.twin.After(disktest.Everything).Differences(r.after); len(d) > 0 {
+	if d := r.disk.After(disktest.Everything).Differences(r.after); len(d) > 0 {
 		r.t.Fatalf("the record leads to other files than the disk has: %v", d)
 	}
 	if !said(r.ops) {
@@ -267,7 +267,7 @@ func (b *bench) cut(r *trial) {
 // TestFaultsInCommands lets operations of every command fail, one or two in a run, or all from one on.
 func TestFaultsInCommands(t *testing.T) {
 	b := newBench(t)
-	for _, d := range deeds(t, b.in) {
+	for _, d := range fileCommands(t, b.in) {
 		t.Run(d.name, func(t *testing.T) {
 			r, before := b.newTrial(t, d), b.faults
 			for _, p := range b.plans(r) {
@@ -322,7 +322,7 @@ func (b *bench) plans(r *trial) []disktest.Plan {
 // fail lets an operation fail.
 func (b *bench) fail(r *trial, p disktest.Plan) {
 	t := r.t
-	folder, twin, run := b.follow(t, r.deed, r.before, &p)
+	folder, disk, run := b.follow(t, r.command, r.before, &p)
 	defer b.leave(folder)
 	if len(run.Injected) == 0 {
 		return // this run came to its end earlier
@@ -334,9 +334,9 @@ func (b *bench) fail(r *trial, p disktest.Plan) {
 		when += fmt.Sprintf(" and %s of %v", p.Then.Fault, run.Injected[1])
 	}
 	switch {
-	case run.Status > 2 || run.Status == 2 && !r.deed.refused || strings.Contains(run.Output, "panic:") || strings.Contains(run.Output, "goroutine "):
+	case run.Status > 2 || run.Status == 2 && !r.command.refused || strings.Contains(run.Output, "panic:") || strings.Contains(run.Output, "goroutine "):
 		t.Fatalf("%s: status %d: %s", when, run.Status, run.Output)
-	case run.Status == 0 && r.deed.refused:
+	case run.Status == 0 && r.command.refused:
 		t.Fatalf("%s: it was not refused", when)
 	case run.Status == 1 && strings.TrimSpace(run.Output) == "":
 		t.Fatalf("%s: it failed and said nothing", when)
@@ -345,12 +345,12 @@ func (b *bench) fail(r *trial, p disktest.Plan) {
 	var trees []disktest.Tree // to be judged when the folder is no longer needed
 	var promised []bool
 	for i, o := range run.Ops {
-		if err := twin.Apply(o, i); err != nil {
+		if err := disk.Apply(o, i); err != nil {
 			t.Fatal(err)
 		}
 		if b.long && o.Number >= run.Injected[0].Number && o.Changes() { // a cut while it is cleaning up
 			for _, c := range []disktest.Cut{disktest.Synced, disktest.RandomCut(r.rng)} {
-				trees = append(trees, twin.After(c))
+				trees = append(trees, disk.After(c))
 				promised = append(promised, said(run.Ops[:i+1]))
 			}
 		}
@@ -359,11 +359,11 @@ func (b *bench) fail(r *trial, p disktest.Plan) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := twin.After(disktest.Everything).Differences(there); len(d) > 0 && !lostData(run) {
+	if d := disk.After(disktest.Everything).Differences(there); len(d) > 0 && !lostData(run) {
 		t.Fatalf("%s: the record leads to other files than the disk has: %v", when, d)
 	}
 	for name := range there {
-		if info, err := os.Stat(name); err != nil || r.deed.private && info.Mode().Perm()&0o077 != 0 {
+		if info, err := os.Stat(name); err != nil || r.command.private && info.Mode().Perm()&0o077 != 0 {
 			t.Fatalf("%s: others may read %s: %v, %v", when, name, info.Mode(), err)
 		}
 	}
@@ -372,7 +372,7 @@ func (b *bench) fail(r *trial, p disktest.Plan) {
 		t.Fatalf("%s: it was reported as done, and the state is the old one: %s", when, run.Output)
 	}
 	r.again(state, when)
-	r.judge(twin.After(disktest.Synced), done, when+", then a power cut")
+	r.judge(disk.After(disktest.Synced), done, when+", then a power cut")
 	for i, tree := range trees {
 		r.judge(tree, promised[i], when+", then a power cut before the end")
 		b.cuts++

@@ -45,7 +45,7 @@ Every stage is kept in --cache under the digest of its inputs, so an interrupted
 and a failing method does not affect the others. --methods runs only some methods; the table also shows what is cached
 for the others, and --methods none shows only that. --rows selects by position in the table. --short runs a
 small version on built-in pictures. Figures are written as SVG files beside the --output file.`,
-		Example: `  hashgrove experiment cifar10-features --short --cache lab`,
+		Example: `  hashgrove experiment cifar10-features --short --cache runner`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.Usagef("experiment takes one name, but has %q; see \"hashgrove help experiment\"", args)
@@ -106,11 +106,11 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 	if err := c.file.Check([]string{c.output}, nil); err != nil {
 		return err
 	}
-	lab := &paper.Lab{
+	runner := &paper.Runner{
 		Data: c.data, Cache: c.cache, Short: c.short, Methods: c.methods, Rows: c.rows,
 		Threads: c.threads, Seed: c.seed, Say: c.note,
 	}
-	table, err := e.Run(ctx, lab)
+	table, err := e.Run(ctx, runner)
 	if errors.Is(err, paper.ErrMissing) {
 		return fmt.Errorf("%w; put it where --data says (see \"hashgrove help experiment\")", err)
 	}

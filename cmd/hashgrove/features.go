@@ -352,4 +352,6 @@ func (c *featuresCommand) write(
 }
 
 // keepFeatures makes features once, however often they are read, in memory up to a gigabyte, else in a temporary file.
-func keepFeatures(src vectors.Source) *vectors.Kept { return vectors.Keep(src, vectors.KeptBytes, "") }
+func keepFeatures(src vectors.Source) *vectors.Cached {
+	return vectors.Cache(src, vectors.CacheBytes, "")
+}

@@ -27,7 +27,7 @@ type Part struct {
 // Read reads a source, with its labels or tags if it has some. Progress is called with the rows read so far; it may be
 // nil.
 func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
-	kept := vectors.Keep(src, vectors.KeptBytes, "") // so that the source is read once
+	kept := vectors.Cache(src, vectors.CacheBytes, "") // so that the source is read once
 	defer kept.Close()
 	d, err := supervision.Scan(ctx, kept, supervision.ScanOptions{Digest: true, Hashes: true, Progress: progress})
 	if err != nil {

@@ -46,7 +46,7 @@ type chooser struct {
 	target, said  []int8
 	weight, field []float64
 	tried         [][]int8 // of all rows
-	memory        *vectors.Memory
+	memory        *vectors.Spill
 }
 
 // checkCandidates validates the number of candidates.
@@ -65,7 +65,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	if t.Candidates <= 1 || x.Rows < 2*fewestQuick {
 		return nil, nil
 	}
-	c := &chooser{Options: t, memory: x.Memory()}
+	c := &chooser{Options: t, memory: x.Spill()}
 	o := t.quickTrees()
 	affordable := x.Rows * t.Trees.Rounds / (candidatePart * t.Candidates * o.Rounds)
 	c.learned, c.judged = t.quickParts(x.Rows, max(fewestQuick, min(affordable, x.Rows/2, quickRows)))
@@ -81,7 +81,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	}
 	c.target, c.said = make([]int8, len(c.learned)), make([]int8, len(c.judged))
 	c.weight = make([]float64, len(c.learned))
-	c.field, err = vectors.Room[float64](c.memory, x.Rows)
+	c.field, err = vectors.Alloc[float64](c.memory, x.Rows)
 	return c, err
 }
 
@@ -138,7 +138,7 @@ func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight 
 			continue
 		}
 		if len(tried) == len(c.tried) {
-			room, err := vectors.Room[int8](c.memory, len(z))
+			room, err := vectors.Alloc[int8](c.memory, len(z))
 			if err != nil {
 				return nil, err
 			}

@@ -15,7 +15,7 @@ import (
 // byte for each, some for each row, and the sums of products that further columns are fitted from.
 func EstimateBytes(d *supervision.Data) int64 {
 	n, side := int64(d.Rows), int64(sumSide(d.Dim()))
-	kept := min(4*n*int64(d.Dim()), vectors.KeptBytes)
+	kept := min(4*n*int64(d.Dim()), vectors.CacheBytes)
 	return kept + n*int64(d.Dim()) + 450*n + 40*(side*side+mostAnchors*mostAnchors) + 64<<20
 }
 

@@ -227,9 +227,9 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if len(run.done) > t.Bits {
 		return nil, fmt.Errorf("%d bits are learned already, more than the %d asked for", len(run.done), t.Bits)
 	}
-	m := x.Memory()
+	m := x.Spill()
 	o := t.Inference
-	o.Threads, o.Memory = t.Threads, m
+	o.Threads, o.Spill = t.Threads, m
 	candidates, err := t.newChooser(ctx, x)
 	if err != nil {
 		return nil, err
@@ -345,12 +345,12 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 
 // startWeights makes room for the weights of the rows in Step 2: filled in with what the rows count, which is final
 // where the weights do not follow Step 1; nil where they are equal.
-func (t Options) startWeights(step1 *inference.Inference, m *vectors.Memory, rows int) ([]float64, error) {
+func (t Options) startWeights(step1 *inference.Inference, m *vectors.Spill, rows int) ([]float64, error) {
 	equal := t.EqualRowWeights || t.Order == TSH
 	if t.Learner != Trees || equal && !t.Inference.BalanceClasses {
 		return nil, nil
 	}
-	weight, err := vectors.Room[float64](m, rows)
+	weight, err := vectors.Alloc[float64](m, rows)
 	if err == nil {
 		step1.RowCounts(weight)
 	}
@@ -364,7 +364,7 @@ func (t Options) replay(
 	if len(functions) == 0 {
 		return nil
 	}
-	output, err := vectors.Room[int8](x.Memory(), x.Rows)
+	output, err := vectors.Alloc[int8](x.Spill(), x.Rows)
 	if err != nil {
 		return err
 	}
@@ -374,7 +374,7 @@ func (t Options) replay(
 		}
 		step1.Push(output)
 	}
-	return vectors.Release(x.Memory(), output)
+	return vectors.Release(x.Spill(), output)
 }
 
 // crossFit predicts the bit of the rows in each fold from the others, where that is asked for.

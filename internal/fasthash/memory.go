@@ -14,7 +14,7 @@ import (
 )
 
 // Training on more rows than memory. What grows with the rows is the quantised columns, a byte for each value, and some
-// thirty to a hundred bytes for each row. With Run.Memory all of it that is read and written in order lies in mapped
+// thirty to a hundred bytes for each row. With Run.Spill all of it that is read and written in order lies in mapped
 // files, trees are grown by sweeps over the rows (boost/stream.go), and the model is the same, byte for byte.
 
 // Need is what a training takes of memory.
@@ -27,32 +27,32 @@ type Need struct {
 type Part struct {
 	What  string
 	Bytes int64
-	In    Place
+	In    Location
 }
 
-// Place says where a part may lie.
-type Place int
+// Location says where a part may lie.
+type Location int
 
-// The places.
+// The locations.
 const (
-	Always Place = iota // in memory
-	Near                // in memory if there is room, else in a file
-	File                // in a file, or in memory if all is
-	Listed              // in memory if all is; not needed otherwise
+	InMemory     Location = iota // in memory
+	MemoryOrFile                 // in memory if there is room, else in a file
+	InFile                       // in a file, or in memory if all is
+	WithoutFiles                 // in memory if all is; not needed otherwise
 )
 
 // Memory is the bytes with everything in memory.
-func (n Need) Memory() int64 { return n.sum(Always, Near, File, Listed) }
+func (n Need) Memory() int64 { return n.sum(InMemory, MemoryOrFile, InFile, WithoutFiles) }
 
 // Least is the bytes of memory that are needed with files.
-func (n Need) Least() int64 { return n.sum(Always) }
+func (n Need) Least() int64 { return n.sum(InMemory) }
 
 // Files is the bytes on the disk, at most.
-func (n Need) Files() int64 { return n.sum(Near, File) }
+func (n Need) Files() int64 { return n.sum(MemoryOrFile, InFile) }
 
-func (n Need) sum(places ...Place) (bytes int64) {
+func (n Need) sum(locations ...Location) (bytes int64) {
 	for _, p := range n.Parts {
-		if slices.Contains(places, p.In) {
+		if slices.Contains(locations, p.In) {
 			bytes += p.Bytes
 		}
 	}
@@ -63,7 +63,7 @@ func (n Need) sum(places ...Place) (bytes int64) {
 func (n Need) String() string {
 	var terms []string
 	for _, p := range n.Parts {
-		if p.In == Always && p.Bytes > 0 {
+		if p.In == InMemory && p.Bytes > 0 {
 			terms = append(terms, fmt.Sprintf("%s %.0f MB", p.What, float64(p.Bytes)/1e6))
 		}
 	}
@@ -84,7 +84,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 		return Need{}, err
 	}
 	n := Need{Rows: d.Rows, Columns: d.Dim()}
-	put := func(what string, in Place, perRow float64) {
+	put := func(what string, in Location, perRow float64) {
 		n.Parts = append(n.Parts, Part{what, int64(perRow * float64(d.Rows)), in})
 	}
 	labels, validated := 4.0, 0.0
@@ -94,40 +94,40 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	if validation {
 		validated = 1
 	}
-	put("labels", Always, labels)
-	put("rows held out", Always, validated)
-	put("marks of rows", Always, 0.5)
+	put("labels", InMemory, labels)
+	put("rows held out", InMemory, validated)
+	put("marks of rows", InMemory, 0.5)
 	if d.IDs != nil {
-		put("ids", Always, idBytes)
+		put("ids", InMemory, idBytes)
 	}
 	if t.Candidates > 1 {
-		put("an order of the rows", Always, 4)
+		put("an order of the rows", InMemory, 4)
 	}
 	histograms := min(int64(d.Dim())<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20)
-	n.Parts = append(n.Parts, Part{"histograms", histograms, Always}, Part{"fixed", fixedBytes, Always},
-		Part{"cache", cacheBytes, Always})
+	n.Parts = append(n.Parts, Part{"histograms", histograms, InMemory}, Part{"fixed", fixedBytes, InMemory},
+		Part{"cache", cacheBytes, InMemory})
 
-	put("masses and nodes", Near, 5)
-	put("weights of trees", Near, 8)
-	put("columns", File, float64(d.Dim()))
-	put("classes, groups and bits of Step 1", File, 4+4+1+float64(float64(t.Bits)/8))
-	put("hashes of rows", File, 8)
-	put("weights of Step 1", File, 8)
-	put("outputs", File, 1)
+	put("masses and nodes", MemoryOrFile, 5)
+	put("weights of trees", MemoryOrFile, 8)
+	put("columns", InFile, float64(d.Dim()))
+	put("classes, groups and bits of Step 1", InFile, 4+4+1+float64(float64(t.Bits)/8))
+	put("hashes of rows", InFile, 8)
+	put("weights of Step 1", InFile, 8)
+	put("outputs", InFile, 1)
 	if t.Candidates > 1 {
-		put("candidates", File, 8+float64(t.Candidates))
+		put("candidates", InFile, 8+float64(t.Candidates))
 	}
 	if validation {
-		put("parts of rows", File, 3+4+8)
+		put("parts of rows", InFile, 3+4+8)
 	}
 	if t.Trees.Boost == boost.Logistic {
-		put("scores", Near, 4)
+		put("scores", MemoryOrFile, 4)
 	} else {
-		put("answers of trees", File, float64(t.Trees.Rounds)/8)
+		put("answers of trees", InFile, float64(t.Trees.Rounds)/8)
 	}
-	put("lists of rows by node", Listed, 16+12)
+	put("lists of rows by node", WithoutFiles, 16+12)
 	if t.wantsColumns() {
-		put("linear columns and their folds", Listed, 40+2*maxScores*5)
+		put("linear columns and their folds", WithoutFiles, 40+2*maxScores*5)
 	}
 	return n, nil
 }
@@ -137,7 +137,7 @@ var ErrNeedsMemory = errors.New("it needs all rows in memory")
 
 // checkMemory reports options, all filled in, for which what grows with the rows must be in memory.
 func (t *training) checkMemory(kind string) error {
-	if t.Memory == nil {
+	if t.Spill == nil {
 		return nil
 	}
 	refuse := func(code fault.Code, what string) error { return fault.New(code, "%s: %w", what, ErrNeedsMemory) }

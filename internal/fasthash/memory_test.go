@@ -19,16 +19,16 @@ import (
 )
 
 // mappedPictures is some of the demo's pictures, and where a training may keep them.
-func mappedPictures(t *testing.T, rows int, near int64) (*supervision.Data, *vectors.Memory) {
+func mappedPictures(t *testing.T, rows int, near int64) (*supervision.Data, *vectors.Spill) {
 	t.Helper()
 	folder := t.TempDir()
-	memory := vectors.NewMemory(folder)
-	if _, err := vectors.Room[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+	memory := vectors.NewSpill(folder)
+	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	memory.Allow(near)
 	d := pictures(t, 0, rows)
-	d.Memory = memory
+	d.Spill = memory
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 			t.Errorf("files are left: %v, %v", left, err)
@@ -61,7 +61,7 @@ func TestMappedTrainingGivesTheSameModel(t *testing.T) {
 				o.Bits, o.Threads = 2, threads
 				d, memory := mappedPictures(t, rowsOf(750), int64(threads/3*10_000))
 				want := bytesOf(t, mustTrain(t, Method{o, Run{}}, d))
-				got := bytesOf(t, mustTrain(t, Method{o, Run{Memory: memory}}, d))
+				got := bytesOf(t, mustTrain(t, Method{o, Run{Spill: memory}}, d))
 				if !bytes.Equal(got, want) {
 					t.Error("the models differ")
 				}
@@ -78,9 +78,9 @@ func TestMappedTrainingResumesAndGrows(t *testing.T) {
 	d, memory := mappedPictures(t, rowsOf(750), 0)
 	whole := quick(4)
 	want := bytesOf(t, mustTrain(t, whole, d))
-	for _, places := range [][2]*vectors.Memory{{nil, memory}, {memory, nil}, {memory, memory}} {
+	for _, places := range [][2]*vectors.Spill{{nil, memory}, {memory, nil}, {memory, memory}} {
 		half := quick(4)
-		half.Checkpoint, half.Memory = t.TempDir()+"/ckpt", places[0]
+		half.Checkpoint, half.Spill = t.TempDir()+"/ckpt", places[0]
 		ctx, stop := context.WithCancel(context.Background())
 		half.Progress = func(b Bit) {
 			if b.Bit == 2 {
@@ -90,14 +90,14 @@ func TestMappedTrainingResumesAndGrows(t *testing.T) {
 		if _, err := half.Train(ctx, d); !errors.Is(err, context.Canceled) {
 			t.Fatalf("not interrupted: %v", err)
 		}
-		half.Progress, half.Resume, half.Memory = nil, true, places[1]
+		half.Progress, half.Resume, half.Spill = nil, true, places[1]
 		if got := bytesOf(t, mustTrain(t, half, d)); !bytes.Equal(got, want) || half.Report.Resumed != 2 {
 			t.Errorf("the resumed model differs, or %d bits were resumed", half.Report.Resumed)
 		}
 		first := quick(2)
-		first.Memory = places[0]
+		first.Spill = places[0]
 		grown := quick(4)
-		grown.Grow, grown.Memory = mustTrain(t, first, d), places[1]
+		grown.Grow, grown.Spill = mustTrain(t, first, d), places[1]
 		if got := bytesOf(t, mustTrain(t, grown, d)); !bytes.Equal(got, want) {
 			t.Error("the grown model differs")
 		}
@@ -126,7 +126,7 @@ func TestMappedTrainingRefuses(t *testing.T) {
 		"supervision tags": nil,
 	} {
 		m, data := quick(2), d
-		if m.Memory = memory; change != nil {
+		if m.Spill = memory; change != nil {
 			change(&m)
 		} else {
 			data = &tags

@@ -44,9 +44,9 @@ type Run struct {
 	// CrossFit is the number of folds, 2 to 20, by which Report.CrossFitted is made; 0 means that it is not.
 	CrossFit int
 
-	// Memory is where lies what grows with the rows, if there are more than memory holds; nil means memory. It never
+	// Spill is where lies what grows with the rows, if there are more than memory holds; nil means memory. It never
 	// changes the model; some options need all rows in memory (ErrNeedsMemory).
-	Memory *vectors.Memory
+	Spill *vectors.Spill
 
 	Progress func(Bit) // called after every newly learned bit; may be nil
 	Report   *Report   // filled in when not nil
@@ -196,7 +196,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if err != nil {
 		return err
 	}
-	if t.x, err = vectors.QuantizeIn(ctx, t.Memory, train, train.Rows, quantizer, t.Threads); err != nil {
+	if t.x, err = vectors.QuantizeIn(ctx, t.Spill, train, train.Rows, quantizer, t.Threads); err != nil {
 		return err
 	}
 	t.report.Rows, t.report.Asked, t.report.Options = train.Rows, t.Bits, t.Options

@@ -12,7 +12,7 @@ import (
 )
 
 // Vectors is the Source of the vectors that e makes of pictures. Labels, tags and ids stay with their rows. Pictures
-// are worked on a chunk at a time, so memory stays bounded. Every pass extracts anew: vectors.Keep is for who needs
+// are worked on a chunk at a time, so memory stays bounded. Every pass extracts anew: vectors.Cache is for who needs
 // several.
 func Vectors(e Extractor, pictures picture.Source, threads int) (vectors.Source, error) {
 	if err := e.Check(); err != nil {

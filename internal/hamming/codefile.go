@@ -15,14 +15,13 @@ import (
 //	code, ids    packed codes and, if there are any, their ids; as many pairs as it takes
 //	tail         number of codes
 //
-// A section of codes is as long as codesPerSection allows, or shorter when the ids reach maxIDs first; only the last
-// may be shorter than that. So the same codes and ids always make the same file.
+// A section has as many codes as codesPerSection allows, or fewer if the ids reach maxIDs first; only the last may be
+// shorter. So the same codes and ids always make the same file.
 //
-// Version 1: without a shard; it is still written for codes of all rows.
-// Version 2: the codes of a shard.
+// Version 1 has no shard and is still written for codes of all rows. Version 2 holds the codes of a shard.
 const codeVersion = 2
 
-// codeVersionOf is the lowest version that can hold the codes.
+// codeVersionOf returns the lowest version that can hold the codes.
 func codeVersionOf(h Header) uint32 {
 	if h.Shard.IsWhole() {
 		return 1
@@ -30,15 +29,14 @@ func codeVersionOf(h Header) uint32 {
 	return 2
 }
 
-// Errors of code files, models, feature files and indexes, for errors.Is. An error of reading or writing itself is none
-// of them.
+// Errors of code files, models, feature files and indexes, for errors.Is. They do not include I/O errors.
 var (
-	ErrDamaged = section.ErrDamaged // a checksum, a size or the contents are wrong
+	ErrDamaged = section.ErrDamaged // wrong checksum, size or contents
 	ErrKind    = section.ErrKind    // another kind of file
 	ErrVersion = section.ErrVersion // written by a newer version
 )
 
-// MaxID is the greatest length of an id in bytes.
+// MaxID is the largest length of an id in bytes.
 const MaxID = 1 << 16
 
 const (
@@ -49,7 +47,7 @@ const (
 
 func codesPerSection(bits int) int { return maxCodes / ((bits + 7) / 8) }
 
-// codeFile is the format HGC.
+// codeFile implements the format HGC.
 type codeFile struct {
 	w     *section.Writer
 	ids   bool
@@ -114,16 +112,16 @@ func (f *codeFile) end(rows int) error {
 	return f.w.Close()
 }
 
-// codeSections reads the sections after the head.
+// codeSections reads the sections that follow the head.
 type codeSections struct {
 	in    *section.Reader
 	ids   bool
 	shard Shard
 	codes Codes
 	names []string
-	full  bool // the last section of codes ended where it had to
+	full  bool // the last section of codes was as long as it must be
 	rows  uint64
-	err   error // io.EOF once all is read
+	err   error // io.EOF after the end
 }
 
 func (s *codeSections) next() (Codes, []string, error) {
@@ -167,7 +165,7 @@ func (s *codeSections) read() error {
 	return s.in.Damaged("this section does not belong here")
 }
 
-// readSection reads one section of codes and that of their ids.
+// readSection reads a section of codes and the section of their ids.
 func (s *codeSections) readSection() error {
 	b, err := s.in.Payload(maxCodes)
 	if err != nil {
@@ -207,7 +205,7 @@ func (s *codeSections) readSection() error {
 	return nil
 }
 
-// newCodeFileReader reads a code file.
+// newCodeFileReader returns a Reader of a code file.
 func newCodeFileReader(r io.Reader) (*Reader, error) {
 	in, err := section.NewReader(r, section.Codes, codeVersion)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package hamming holds packed binary codes and the distances between them.
+// Package hamming holds packed binary codes and computes distances between them.
 //
 // Bit 0 of a code is the most significant bit of its first byte, as in numpy's packbits, PostgreSQL's bit(n), Milvus
 // and OpenSearch. In memory a code is a row of 64-bit words whose big-endian bytes are that byte string; bits beyond
@@ -16,17 +16,17 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// MaxBits is the greatest length of a code in a file.
+// MaxBits is the largest length of a code in a file.
 const MaxBits = 4096
 
-// Codes is a table of codes of one length.
+// Codes is a table of codes of the same length.
 type Codes struct {
 	Bits  int // length of every code
 	Words int // words per code: Bits/64, rounded up
 	Data  []uint64
 }
 
-// NewCodes returns n codes of zeros.
+// NewCodes returns n codes with all bits zero.
 func NewCodes(n, bits int) Codes {
 	if n < 0 || bits < 0 {
 		panic("hamming: negative size")
@@ -35,7 +35,7 @@ func NewCodes(n, bits int) Codes {
 	return Codes{bits, words, make([]uint64, n*words)}
 }
 
-// Len is the number of codes.
+// Len returns the number of codes.
 func (c Codes) Len() int {
 	if c.Words == 0 {
 		return 0
@@ -43,10 +43,10 @@ func (c Codes) Len() int {
 	return len(c.Data) / c.Words
 }
 
-// Row lends code i.
+// Row returns code i without copying it.
 func (c Codes) Row(i int) []uint64 { return c.Data[i*c.Words : (i+1)*c.Words : (i+1)*c.Words] }
 
-// Bit reports bit b of code i.
+// Bit returns bit b of code i.
 func (c Codes) Bit(i, b int) bool { return c.Data[i*c.Words+b>>6]>>(63-b&63)&1 != 0 }
 
 // SetBit sets bit b of code i to v.
@@ -59,7 +59,7 @@ func (c Codes) SetBit(i, b int, v bool) {
 	}
 }
 
-// Bytes is the length of a packed code in bytes.
+// Bytes returns the length of a packed code in bytes.
 func (c Codes) Bytes() int { return (c.Bits + 7) / 8 }
 
 // AppendBytes appends code i as packed bytes, bit 0 first.
@@ -70,13 +70,12 @@ func (c Codes) AppendBytes(dst []byte, i int) []byte {
 	return dst[:len(dst)-8*c.Words+c.Bytes()]
 }
 
-// SetBytes makes code i the packed bytes; it reports false when they are too few, too many, or have a bit set
-// beyond the length.
+// SetBytes sets code i from packed bytes. It returns false if their number is wrong or a bit beyond the length is set.
 func (c Codes) SetBytes(i int, packed []byte) bool {
 	return len(packed) == c.Bytes() && c.unpack(i, packed)
 }
 
-// Append adds packed codes; it reports false when they are not whole codes, or one has a bit set beyond the length.
+// Append appends packed codes. It returns false if they are not whole codes or a bit beyond the length is set.
 func (c *Codes) Append(packed []byte) bool {
 	n, first := len(packed)/c.Bytes(), c.Len()
 	c.Data = slices.Grow(c.Data, n*c.Words)[:(first+n)*c.Words]
@@ -108,7 +107,7 @@ func (c Codes) unpack(first int, packed []byte) bool {
 	return true
 }
 
-// Prefix returns a copy of the codes cut to their first bits.
+// Prefix returns a copy of the codes, cut to their first bits.
 func (c Codes) Prefix(bits int) Codes {
 	if bits < 0 || bits > c.Bits {
 		panic("hamming: prefix longer than the code")
@@ -124,7 +123,7 @@ func (c Codes) Prefix(bits int) Codes {
 	return p
 }
 
-// Distance is the number of bits in which two codes of the same length differ.
+// Distance returns the number of bits in which two codes of the same length differ.
 func Distance(a, b []uint64) int {
 	if len(a) != len(b) {
 		panic("hamming: codes of different lengths")
@@ -136,20 +135,20 @@ func Distance(a, b []uint64) int {
 	return d
 }
 
-// BitWeight is how a bit counts where bits do not count the same, beside the others of its group.
+// BitWeight is the weight of a bit within its group, for models whose bits count differently.
 type BitWeight struct {
 	Group  int     `json:"group"`
 	Weight float64 `json:"weight"` // from 0 to 1
 }
 
-// Match tells in which bits two codes agree and differ.
+// Match counts the bits in which two codes agree and differ.
 type Match struct {
 	Distance int   `json:"distance"`
 	Agree    []int `json:"agree"`
 	Differ   []int `json:"differ"`
 }
 
-// Compare explains the distance of two codes of the given length.
+// Compare explains the distance between two codes of the given length.
 func Compare(a, b []uint64, width int) Match {
 	if len(a) != len(b) || len(a) != (width+63)/64 {
 		panic("hamming: codes of different lengths")
@@ -166,21 +165,21 @@ func Compare(a, b []uint64, width int) Match {
 	return m
 }
 
-// Fingerprint tells which hash functions made a code. It is a chain over the bits,
+// Fingerprint identifies the hash functions that made a code. It is a chain over the bits,
 //
 //	F_0 = SHA-256(kind, dimension, what all bits share),   F_k = SHA-256(F_{k-1}, bit k),
 //
-// so the first N bits of a longer model have the fingerprint of the shorter one: prefixes of codes and models that
-// were grown stay compatible. Nothing but the functions enters it: not the seed, nor statistics, nor names.
+// so the first N bits of a longer model have the fingerprint of the shorter one: prefixes of codes and grown models
+// stay compatible. It covers only the functions, not the seed, statistics or names.
 type Fingerprint [sha256.Size]byte
 
-// String is the short form people see: 16 hex digits.
+// String returns the short form shown to people: 16 hex digits.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:8]) }
 
-// Full is all of it: 64 hex digits.
+// Full returns all 64 hex digits.
 func (f Fingerprint) Full() string { return hex.EncodeToString(f[:]) }
 
-// ParseFingerprint reads what Full writes.
+// ParseFingerprint parses the output of Full.
 func ParseFingerprint(text string) (f Fingerprint, err error) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != len(f) {
@@ -189,7 +188,7 @@ func ParseFingerprint(text string) (f Fingerprint, err error) {
 	return Fingerprint(b), nil
 }
 
-// Accept refuses codes of another model, naming both. Zeros mean that a model is not known, and are accepted.
+// Accept returns an error naming both models if the codes come from another one. Zeros mean unknown and are accepted.
 func (f Fingerprint) Accept(codes Fingerprint) error {
 	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {
 		return nil

@@ -25,13 +25,13 @@ import (
 
 const faissFlat, faissIDMap, faissIDMap2 = "IBxF", "IBMp", "IBM2"
 
-// faissOthers begins binary indexes of FAISS that do not hold their codes one after the other.
+// faissOthers are the first bytes of FAISS binary indexes that do not store their codes one after the other.
 var faissOthers = []string{"IBwF", "IBHf", "IBHc", "IBFf", "IBHh", "IBHm"}
 
-// ErrFAISS is the error of a file that is not a binary index of FAISS that can be read, for errors.Is.
+// ErrFAISS matches errors about files that are not FAISS binary indexes we can read.
 var ErrFAISS = errors.New("not an IndexBinaryFlat or IndexBinaryIDMap of FAISS")
 
-// IsFAISS reports whether the file at path begins as a binary index of FAISS does.
+// IsFAISS reports whether the file at path begins like a FAISS binary index.
 func IsFAISS(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,8 +50,8 @@ func isFAISS(b []byte) bool {
 	return mark == faissFlat || mark == faissIDMap || mark == faissIDMap2 || slices.Contains(faissOthers, mark)
 }
 
-// ReadFAISS reads all of an IndexBinaryFlat or an IndexBinaryIDMap; ids is nil where there are none. Memory grows with
-// the bytes that are there, whatever they claim.
+// ReadFAISS reads a whole IndexBinaryFlat or IndexBinaryIDMap; ids is nil if there are none. Memory grows with the
+// bytes actually read, whatever the header claims.
 func ReadFAISS(r io.Reader) (codes Codes, ids []int64, err error) {
 	f, err := openFAISS(bufio.NewReaderSize(r, 1<<16))
 	if err != nil {
@@ -60,12 +60,12 @@ func ReadFAISS(r io.Reader) (codes Codes, ids []int64, err error) {
 	return f.all()
 }
 
-// faissFile is a file of FAISS that is being read.
+// faissFile is a FAISS file being read.
 type faissFile struct {
 	in     *bufio.Reader
 	bits   int
 	total  int64
-	left   int64 // codes that were not read yet
+	left   int64 // codes not read yet
 	mapped bool  // ids follow
 	buf    []byte
 }
@@ -99,19 +99,19 @@ func openFAISS(in *bufio.Reader) (*faissFile, error) {
 	return f, f.length(head.Total * int64(head.CodeSize))
 }
 
-// more reads a part of the codes that are left. They are lent until the next call.
+// more reads some of the remaining codes. They are valid until the next call.
 func (f *faissFile) more() (Codes, error) {
 	codes := NewCodes(0, f.bits)
 	n := min(f.left, int64(codesPerSection(f.bits)))
 	f.left -= n
 	err := f.read(int(n) * codes.Bytes())
 	if err == nil {
-		codes.Append(f.buf) // whole bytes fit
+		codes.Append(f.buf) // always whole codes
 	}
 	return codes, err
 }
 
-// all reads the codes that are left, and the ids.
+// all reads the remaining codes and the ids.
 func (f *faissFile) all() (codes Codes, ids []int64, err error) {
 	codes = NewCodes(0, f.bits)
 	for f.left > 0 {
@@ -129,7 +129,7 @@ func (f *faissFile) all() (codes Codes, ids []int64, err error) {
 	return codes, ids, f.end()
 }
 
-// ids reads the ids, which follow the codes.
+// ids reads the ids that follow the codes.
 func (f *faissFile) ids() ([]int64, error) {
 	if err := f.length(f.total); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (f *faissFile) ids() ([]int64, error) {
 	return ids, nil
 }
 
-// end checks that nothing follows.
+// end checks that the file ends here.
 func (f *faissFile) end() error {
 	if _, err := f.in.ReadByte(); err == nil {
 		return fmt.Errorf("%w: there is more after its end", ErrFAISS)
@@ -169,7 +169,7 @@ func (f *faissFile) length(n int64) error {
 	return nil
 }
 
-// read fills the buffer with the next n bytes, a megabyte or little more.
+// read fills the buffer with the next n bytes, at most about a megabyte.
 func (f *faissFile) read(n int) error {
 	f.buf = slices.Grow(f.buf[:0], n)[:n]
 	return readFAISSPart(f.in, f.buf)
@@ -203,7 +203,7 @@ func readFAISSHead(in io.Reader) (mark string, head faissHead, err error) {
 	return mark, head, nil
 }
 
-// newFAISSReader reads codes with the ids of an IndexBinaryIDMap as texts.
+// newFAISSReader returns a Reader of a FAISS index, with ids of an IndexBinaryIDMap as text.
 func newFAISSReader(b *bufio.Reader) (*Reader, error) {
 	f, err := openFAISS(b)
 	if err != nil {
@@ -227,7 +227,7 @@ func newFAISSReader(b *bufio.Reader) (*Reader, error) {
 	return out, nil
 }
 
-// mappedParts reads all codes and ids on the first call and hands them on a part at a time.
+// mappedParts reads all codes and ids on the first call and returns them in parts.
 func (f *faissFile) mappedParts() func() (Codes, []string, error) {
 	var codes Codes
 	var ids []int64

@@ -21,14 +21,14 @@ import (
 	"hashgrove/internal/section"
 )
 
-// Format is a way to write codes to a file. Codes are packed bytes, bit 0 first, in all of them.
+// Format is a file format for codes. All formats store packed bytes, bit 0 first.
 type Format string
 
-// The formats. Only a code file keeps the fingerprint of the model; a code file, CSV and JSON lines keep ids.
+// The formats. Only HGC keeps the model's fingerprint; HGC, CSV and JSONLines keep ids.
 const (
 	HGC Format = "hgc" // Hashgrove's code file: checksums, fingerprint, ids
-	NPY Format = "npy" // NumPy array of uint8, one row per code, as packbits makes it
-	Raw Format = "raw" // the packed bytes, one code after the other
+	NPY Format = "npy" // NumPy array of uint8, one row per code, as from packbits
+	Raw Format = "raw" // the packed bytes of all codes
 	Hex Format = "hex" // one line of hex digits per code
 	CSV Format = "csv" // lines id,code after a header; the code in hex digits
 
@@ -40,7 +40,7 @@ var formatOf = map[string]Format{
 	".jsonl": JSONLines, ".ndjson": JSONLines,
 }
 
-// FormatOf tells the format from the end of a file name.
+// FormatOf returns the format for a file name's extension.
 func FormatOf(path string) (Format, error) {
 	if f, ok := formatOf[strings.ToLower(filepath.Ext(path))]; ok {
 		return f, nil
@@ -49,35 +49,35 @@ func FormatOf(path string) (Format, error) {
 		"end it with .hgc, .npy, .bin, .hex, .txt, .csv or .jsonl", path)
 }
 
-// Header is what a writer must know before the first code.
+// Header describes codes to a writer before the first one.
 type Header struct {
 	Bits        int         // length of every code
-	Rows        int         // number of codes; 0 when it is not known yet
-	Fingerprint Fingerprint // of the model's first Bits bits; zeros when it is not known
-	Shard       Shard       // which rows these are; zero for all. Rows without ids count from its first row on
+	Rows        int         // number of codes; 0 if unknown
+	Fingerprint Fingerprint // of the model's first Bits bits; zeros if unknown
+	Shard       Shard       // the rows in the file; zero for all. Rows without ids are numbered from its first row
 }
 
-// Writer writes codes in some format, a few at a time. What it writes does not depend on how they are grouped.
+// Writer writes codes a few at a time. The output does not depend on how they are grouped.
 type Writer struct {
 	header Header
 	out    format
-	file   *section.File // what Create started
+	file   *section.File // from Create; else nil
 	rows   int
 	ids    bool
 	buf    []byte
 }
 
-// format is what formats differ in. Rows are added one by one; id is empty when there are no ids.
+// format encodes rows one by one; id is empty if there are no ids.
 type format interface {
 	writeHead(h Header, ids bool) error
 	add(row int, packed []byte, id string) error
 	end(rows int) error
 }
 
-// flusher is a format whose rows can be sent off at any time.
+// flusher is a format that can flush its rows at any time.
 type flusher interface{ flush() error }
 
-// NewWriter starts codes on w. NumPy arrays need the number of rows in advance.
+// NewWriter starts writing codes to w. NumPy arrays need the number of rows in advance.
 func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	if h.Bits < 1 || h.Bits > MaxBits {
 		return nil, fmt.Errorf("codes of %d bits, outside of 1 to %d", h.Bits, MaxBits)
@@ -106,7 +106,7 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	return out, nil
 }
 
-// Create starts a file of codes, which takes its place on Close, all or nothing. Abort throws it away.
+// Create starts a file of codes, which Close puts in place atomically and Abort discards.
 func Create(path string, f Format, h Header) (*Writer, error) {
 	file, err := section.Create(path)
 	if err != nil {
@@ -161,8 +161,7 @@ func (w *Writer) Write(c Codes, ids []string) error {
 	return nil
 }
 
-// Flush sends off what was written so far, where the format has rows of their own: not a code file, which is written by
-// sections.
+// Flush flushes the rows written so far, except in a code file, which is written in sections.
 func (w *Writer) Flush() error {
 	if f, ok := w.out.(flusher); ok && w.rows > 0 {
 		return f.flush()
@@ -170,8 +169,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close finishes what was written. It commits a file that Create started, and does not close a writer that was
-// given to NewWriter.
+// Close finishes the output. It commits a file started by Create, but does not close a writer passed to NewWriter.
 func (w *Writer) Close() error {
 	if w.rows < w.header.Rows {
 		w.Abort()
@@ -195,14 +193,14 @@ func (w *Writer) Close() error {
 	return w.file.Commit()
 }
 
-// Abort throws away a file that Create started, unless Close was called before.
+// Abort discards a file started by Create. It does nothing after Close.
 func (w *Writer) Abort() {
 	if w.file != nil {
 		w.file.Abort()
 	}
 }
 
-// lines is the formats Raw and Hex: every row as it is encoded, one after the other.
+// lines implements Raw and Hex: encoded rows one after the other.
 type lines struct {
 	w      *bufio.Writer
 	encode func(dst, packed []byte) []byte
@@ -222,7 +220,7 @@ func (f *lines) add(_ int, packed []byte, _ string) error {
 func appendRaw(dst, packed []byte) []byte { return append(dst, packed...) }
 func appendHex(dst, packed []byte) []byte { return append(hex.AppendEncode(dst, packed), '\n') }
 
-// csvLines is the format CSV, quoted as RFC 4180 says. Without ids the id is the number of the row, from 0 on.
+// csvLines implements CSV, quoted as in RFC 4180. Without ids the id is the row number, from 0.
 type csvLines struct {
 	w   *csv.Writer
 	ids bool
@@ -247,7 +245,7 @@ func (f *csvLines) flush() error {
 
 func (f *csvLines) end(int) error { return f.flush() }
 
-// jsonLines is the format JSONLines. An id is there only where the rows have ids.
+// jsonLines implements JSONLines. Only rows with ids have an "id" field.
 type jsonLines struct{ w *bufio.Writer }
 
 func (f *jsonLines) writeHead(Header, bool) error { return nil }
@@ -265,10 +263,10 @@ func (f *jsonLines) add(row int, packed []byte, id string) error {
 	return e.Encode(line)
 }
 
-// npy is the format NPY: a header and the packed rows.
+// npy implements NPY: a header and the packed rows.
 type npy struct {
 	lines
-	patch *section.File // where the number of rows can be filled in later; nil elsewhere
+	patch *section.File // lets the number of rows be filled in later, if not nil
 	bytes int
 	rows  int // as announced
 }
@@ -296,18 +294,18 @@ func (f *npy) end(rows int) error {
 	return err
 }
 
-// Reader reads codes back from a code file, a NumPy array or a binary index of FAISS. Memory is bounded, but for an
-// IndexBinaryIDMap, whose codes are kept until their ids come.
+// Reader reads codes from a code file, a NumPy array or a FAISS binary index. Memory is bounded, except for an
+// IndexBinaryIDMap, whose ids follow all codes.
 type Reader struct {
-	Bits        int         // length of every code; of a NumPy array or an index of FAISS, all its bits
-	Fingerprint Fingerprint // of the model; zeros when it is not known
+	Bits        int         // length of every code; all bits of a NumPy array or FAISS index
+	Fingerprint Fingerprint // of the model; zeros if unknown
 	IDs         bool        // the codes have ids
-	Shard       Shard       // which rows these are; zero for all
+	Shard       Shard       // the rows in the file; zero for all
 
 	next func() (Codes, []string, error)
 }
 
-// NewReader tells the format from the first bytes and reads the header.
+// NewReader detects the format from the first bytes and reads the header.
 func NewReader(r io.Reader) (*Reader, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	if start, _ := b.Peek(len(npyMagic)); string(start) == npyMagic {
@@ -319,19 +317,19 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return newCodeFileReader(b)
 }
 
-// Next returns some more codes and their ids, nil without ids. Both are lent until the next call. At the end, once
-// the whole file was checked, it returns io.EOF.
+// Next returns more codes and their ids, or nil ids if there are none. Both are valid until the next call. After
+// checking the whole file it returns io.EOF.
 func (r *Reader) Next() (Codes, []string, error) { return r.next() }
 
-// Table is codes with what belongs to them.
+// Table is a file of codes in memory.
 type Table struct {
 	Codes       Codes
 	IDs         []string // one per code, or nil
 	Fingerprint Fingerprint
-	Shard       Shard // which rows these are; zero for all
+	Shard       Shard // the rows in the file; zero for all
 }
 
-// All reads the codes that are left.
+// All reads the remaining codes.
 func (r *Reader) All() (*Table, error) {
 	t := &Table{Codes: NewCodes(0, r.Bits), Fingerprint: r.Fingerprint, Shard: r.Shard}
 	for {
@@ -367,7 +365,7 @@ func ReadFile(path string) (*Table, error) {
 
 const npyMagic = "\x93NUMPY"
 
-// npyHeader is the header of an array of bytes, always 128 bytes long so that it can be written over.
+// npyHeader returns the header of an array of bytes. It always has 128 bytes so that it can be overwritten.
 func npyHeader(rows, bytes int) []byte {
 	h := append([]byte(npyMagic), 1, 0, 118, 0)
 	h = fmt.Appendf(h, "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, bytes)
@@ -383,7 +381,7 @@ var (
 	npyShape   = regexp.MustCompile(`'shape' *: *\( *(\d+) *, *(\d+) *,? *\)`)
 )
 
-// newNPYReader reads an array of uint8 with one row per code.
+// newNPYReader returns a Reader of an array of uint8 with one row per code.
 func newNPYReader(r *bufio.Reader) (*Reader, error) {
 	damaged := func(format string, args ...any) error {
 		return fmt.Errorf("%w: NumPy array: %s", ErrDamaged, fmt.Sprintf(format, args...))

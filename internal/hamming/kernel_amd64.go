@@ -33,10 +33,10 @@ func bestLevel() int {
 	return levelGo
 }
 
-// Kernel names the kernels in use.
+// Kernel returns the name of the kernels in use.
 func Kernel() string { return levelNames[level] }
 
-// unit is the number of codes the kernels of a width take per turn.
+// unit returns how many codes the kernels of a width process at a time.
 func unit(words int) int {
 	if words == 1 {
 		return 32
@@ -44,8 +44,8 @@ func unit(words int) int {
 	return 8
 }
 
-// padded is a query and the mask of its bits as the kernels for any length want them: zeros up to a whole vector,
-// and one more vector.
+// padded is a query and its bit mask, padded with zeros to a whole vector plus one more, as the kernels for any length
+// need them.
 type padded struct{ q, mask [MaxBits/64 + 8]uint64 }
 
 func (p *padded) set(q []uint64, last uint64) {

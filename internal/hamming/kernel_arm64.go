@@ -4,8 +4,7 @@ package hamming
 
 import "math/bits"
 
-// The kernels of arm64 use NEON, which every such processor has. They are checked under emulation, not timed on
-// hardware.
+// The arm64 kernels use NEON, which every such processor has. They are tested under emulation, not timed on hardware.
 
 // level is the instruction set in use; tests compare the two.
 var level = levelNEON
@@ -17,10 +16,10 @@ const (
 
 var levelNames = [...]string{"go", "neon"}
 
-// Kernel names the kernels in use.
+// Kernel returns the name of the kernels in use.
 func Kernel() string { return levelNames[level] }
 
-// unit is the number of codes the kernels of a width take per turn.
+// unit returns how many codes the kernels of a width process at a time.
 func unit(words int) int {
 	if words <= 2 {
 		return 16
@@ -100,7 +99,7 @@ var (
 	}
 )
 
-// ones is the mask of the bits that count: all of so many words but some of the last.
+// ones returns a mask with all bits set in words words, except for some in the last.
 func ones(words int, last uint64) (mask [MaxBits / 64]uint64) {
 	for i := range mask[:words] {
 		mask[i] = ^uint64(0)

@@ -2,7 +2,7 @@
 
 package hamming
 
-// Kernel names the kernels in use.
+// Kernel returns the name of the kernels in use.
 func Kernel() string { return "go" }
 
 func distances(dst []uint16, q, codes []uint64, stride int, last uint64) {

@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// Merged is what Merge wrote.
+// Merged describes the output of Merge.
 type Merged struct {
 	Codes       int
 	Bits        int
@@ -23,10 +23,10 @@ type Merged struct {
 	Shards      int
 }
 
-// Merge puts all shards of some data together in one code file, all or nothing and in bounded memory. It is the file
-// that encoding the data at once gives, byte for byte. Shards may come in any order. A shard that is missing or there
-// twice, shards of other data or of another model, and ids that are there twice are errors, which name the files.
-// Progress, which may be nil, is called with the codes so far and the rows of all shards.
+// Merge combines all shards of a data set into one code file, atomically and in bounded memory. The result is byte for
+// byte the file that encoding the data at once would give. Shards may come in any order. It is an error if a shard is
+// missing or repeated, comes from other data or another model, or if an id occurs twice; the error names the files.
+// progress, which may be nil, is called with the number of codes so far and in all.
 func Merge(ctx context.Context, paths []string, output string, progress func(done, total int)) (Merged, error) {
 	parts, err := arrange(paths)
 	if err != nil {
@@ -55,14 +55,14 @@ func Merge(ctx context.Context, paths []string, output string, progress func(don
 	return made, m.out.Close()
 }
 
-// part is a file with a shard.
+// part is a file that holds a shard.
 type part struct {
 	path string
 	Reader
-	codes int // known once it was read
+	codes int // set once it was read
 }
 
-// arrange reads the heads of the files, puts the shards in order, and checks that they are all there are.
+// arrange reads the heads of the files, sorts the shards, and checks that they are complete.
 func arrange(paths []string) ([]*part, error) {
 	var parts []*part
 	for _, path := range paths {
@@ -90,7 +90,7 @@ func arrange(paths []string) ([]*part, error) {
 	return parts, checkComplete(parts)
 }
 
-// checkLike reports a shard of another model or of other data.
+// checkLike returns an error if the shards come from different models or data.
 func (p *part) checkLike(q *part) error {
 	a, b := q.Shard, p.Shard
 	switch {
@@ -109,7 +109,7 @@ func (p *part) checkLike(q *part) error {
 	return nil
 }
 
-// checkComplete reports gaps and overlaps.
+// checkComplete returns an error for gaps and overlaps.
 func checkComplete(parts []*part) error {
 	of, next := parts[0].Shard.Of, 1
 	var missing []string
@@ -150,7 +150,7 @@ func checkComplete(parts []*part) error {
 	return nil
 }
 
-// openReader opens a code file; the caller closes the file.
+// openReader opens a code file, which the caller must close.
 func openReader(path string) (*Reader, *os.File, error) {
 	f, err := plain.Open(path)
 	if err != nil {
@@ -192,7 +192,7 @@ func (m *merger) add(ctx context.Context, i int) error {
 	})
 }
 
-// each reads the codes of a shard, which must be the file whose head was read before.
+// each reads the codes of a shard and checks that it is still the file whose head was read before.
 func (p *part) each(ctx context.Context, take func(c Codes, ids []string) error) error {
 	r, f, err := openReader(p.path)
 	if err != nil {
@@ -219,7 +219,7 @@ func (p *part) each(ctx context.Context, take func(c Codes, ids []string) error)
 	}
 }
 
-// checkIDs reports an id that appears twice.
+// checkIDs returns an error if an id occurs twice.
 func (m *merger) checkIDs(ctx context.Context) error {
 	doubtful, err := m.ids.doubtful()
 	if err != nil || len(doubtful) == 0 {
@@ -234,7 +234,7 @@ func (m *merger) checkIDs(ctx context.Context) error {
 		wanted[row] = true
 	}
 	seen := map[string]place{}
-	row := uint64(0) // of the merged file
+	row := uint64(0) // in the merged file
 	for _, p := range m.parts {
 		at := 0 // in the shard
 		err := p.each(ctx, func(_ Codes, ids []string) error {

@@ -11,18 +11,18 @@ import (
 	"slices"
 )
 
-// Ids that are there twice, among any number of them in bounded memory: an external sort of their hashes.
+// Finds repeated ids among any number of them in bounded memory, by an external sort of their hashes.
 //
 //	runs   of at most repeatsInMemory pairs (hash of the id, its place) are sorted in memory and written to one file
-//	merge  the runs by a heap; places whose hashes are equal are doubtful, and their ids are compared later
+//	merge  the runs with a heap; places with equal hashes are doubtful, and their ids are compared later
 //
 // Cost: n log n comparisons, 16 bytes per id on disk beyond the first run, 64 MiB of memory and a small buffer per run.
-// The hash has a random seed, so that nobody can make many ids doubtful that differ.
+// The hash has a random seed, so nobody can construct many different ids with equal hashes.
 
 // repeatsInMemory is the number of ids in a run.
 const repeatsInMemory = 1 << 22
 
-// maxDoubtful bounds the places that are compared: after the first few the answer is known.
+// maxDoubtful bounds the places to compare: the first few settle the answer.
 const maxDoubtful = 1 << 10
 
 // hashed is the hash of an id and its place.
@@ -32,19 +32,19 @@ func (a hashed) compare(b hashed) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.place, b.place))
 }
 
-// repeats finds ids that are there twice.
+// repeats finds ids that occur twice.
 type repeats struct {
 	folder string // for the file
-	most   int    // pairs of a run
+	most   int    // pairs per run
 
 	n    uint64 // ids so far
 	seed maphash.Seed
 	run  []hashed
-	file *os.File // the runs before
+	file *os.File // earlier runs
 	runs []int    // their lengths
 }
 
-// add takes the next id.
+// add adds the next id.
 func (r *repeats) add(id string) error {
 	if r.n == 0 {
 		r.seed = maphash.MakeSeed()
@@ -57,7 +57,7 @@ func (r *repeats) add(id string) error {
 	return r.spill()
 }
 
-// spill writes the run to the file.
+// spill writes the current run to the file.
 func (r *repeats) spill() (err error) {
 	if r.file == nil {
 		if r.file, err = os.CreateTemp(r.folder, "ids-*.tmp"); err != nil {
@@ -78,7 +78,7 @@ func (r *repeats) spill() (err error) {
 	return w.Flush()
 }
 
-// doubtful returns places whose ids may be those of others, in groups of two or more.
+// doubtful returns places that may share an id, in groups of two or more.
 func (r *repeats) doubtful() ([]uint64, error) {
 	slices.SortFunc(r.run, hashed.compare)
 	runs := runHeap{}
@@ -99,7 +99,7 @@ func (r *repeats) doubtful() ([]uint64, error) {
 	heap.Init(&runs)
 	var found []uint64
 	var last hashed
-	have, taken := false, false // last is there, and among those found
+	have, taken := false, false // last is set; last was added to the result
 	for len(runs) > 0 && len(found) < maxDoubtful {
 		h := runs[0].first
 		if have && h.hash == last.hash {
@@ -125,12 +125,12 @@ func (r *repeats) doubtful() ([]uint64, error) {
 // Close removes the file.
 func (r *repeats) Close() {
 	if r.file != nil {
-		_ = r.file.Close() // nothing in it is needed any more
+		_ = r.file.Close() // its contents are no longer needed
 		_ = os.Remove(r.file.Name())
 	}
 }
 
-// sortedRun is a run in memory or in the file.
+// sortedRun is a sorted run in memory or in the file.
 type sortedRun struct {
 	memory []hashed
 	in     *bufio.Reader
@@ -138,7 +138,7 @@ type sortedRun struct {
 	first  hashed
 }
 
-// advance takes the next pair; false means that there is none.
+// advance moves to the next pair. It returns false if there is none.
 func (s *sortedRun) advance() (bool, error) {
 	if s.left == 0 {
 		return false, nil
@@ -156,7 +156,7 @@ func (s *sortedRun) advance() (bool, error) {
 	return true, nil
 }
 
-// runHeap has the run with the least pair first.
+// runHeap is a heap of runs with the least pair first.
 type runHeap []*sortedRun
 
 func (h runHeap) Len() int           { return len(h) }

@@ -6,20 +6,20 @@ import (
 	"math"
 )
 
-// MaxShards is the greatest number of shards that data are divided into.
+// MaxShards is the largest number of shards of a data set.
 const MaxShards = 1 << 20
 
-// Shard is a run of the rows of some data, one of several that together have every row once. Whoever divides the same
-// number of rows into the same number of shards gets the same runs. The zero Shard stands for all rows.
+// Shard is one of several runs of rows that together cover a data set once. The same number of rows divided into the
+// same number of shards always gives the same runs. The zero Shard means all rows.
 type Shard struct {
 	Number int // from 1 to Of
 	Of     int // number of shards
-	First  int // its first row, counted from 0 over all data
-	Rows   int // in the shard, those that were left out included
+	First  int // its first row, from 0 over the whole data set
+	Rows   int // in the shard, including skipped ones
 	Total  int // rows of all shards
 }
 
-// NewShard is one of several shards of rows whose lengths differ by one at most. The numbers must be in range.
+// NewShard returns one of several shards whose lengths differ by at most one. The numbers must be in range.
 func NewShard(number, of, total int) Shard {
 	if of < 1 || of > MaxShards || number < 1 || number > of || total < 0 {
 		panic(fmt.Sprintf("hamming: shard %d of %d for %d rows", number, of, total))
@@ -32,10 +32,10 @@ func NewShard(number, of, total int) Shard {
 	return s
 }
 
-// IsWhole reports whether it is no shard: all rows.
+// IsWhole reports whether the shard means all rows.
 func (s Shard) IsWhole() bool { return s.Of == 0 }
 
-// Name is how files of the shard are told apart: 00003-of-00008. Names sort by number.
+// Name returns a name for files of the shard, such as 00003-of-00008. Names sort by number.
 func (s Shard) Name() string {
 	digits := max(5, len(fmt.Sprint(s.Of)))
 	return fmt.Sprintf("%0*d-of-%0*d", digits, s.Number, digits, s.Of)
@@ -48,13 +48,13 @@ func (s Shard) String() string {
 	return fmt.Sprintf("shard %d of %d, which is %d of %d rows from row %d on", s.Number, s.Of, s.Rows, s.Total, s.First)
 }
 
-// isPossible reports whether the numbers fit together.
+// isPossible reports whether the numbers are consistent.
 func (s Shard) isPossible() bool {
 	return s.Of >= 1 && s.Of <= MaxShards && s.Number >= 1 && s.Number <= s.Of && s.First >= 0 && s.Rows >= 0 &&
 		s.Total >= 0 && s.First <= s.Total && s.Rows <= s.Total-s.First
 }
 
-// shardSize is the length of a shard in a file.
+// shardSize is the encoded size of a shard.
 const shardSize = 4 + 4 + 8 + 8 + 8
 
 func (s Shard) appendBinary(dst []byte) []byte {
@@ -66,7 +66,7 @@ func (s Shard) appendBinary(dst []byte) []byte {
 	return dst
 }
 
-// parseShard reads what appendBinary wrote, and reports whether it can be true.
+// parseShard parses the output of appendBinary and reports whether it is valid.
 func parseShard(b []byte) (Shard, bool) {
 	if len(b) != shardSize {
 		return Shard{}, false

@@ -6,31 +6,31 @@ import (
 	"sync"
 )
 
-// Distances of many codes: a sweep reads the codes once per block of queries.
+// Computes distances of many codes. A sweep reads the codes once per block of queries:
 //
 //	sweep           for each tile of codes that fits the first cache
 //	                    for each query of the block
 //	                        below: the codes within the query's limit    all the time
-//	                        Sink.Take: count them, lower the limit       rare once a few tiles were seen
+//	                        Sink.Take: count them, lower the limit       rare after the first few tiles
 //
 // No distance is written to memory unless it is within the limit.
 
-// tile is the size in bytes of the codes that all queries of a block visit before the sweep continues. The first cache
-// holds 32 KiB or more; half of it leaves room for queries and hits.
+// tile is the size in bytes of the codes that all queries of a block visit before the sweep continues. First-level
+// caches hold at least 32 KiB; half of that leaves space for queries and hits.
 const tile = 16 << 10
 
-// Sink takes what a sweep finds for one query.
+// Sink receives the hits of one query.
 type Sink interface {
-	// Limit is the greatest distance that still matters; a negative one means that nothing does.
+	// Limit returns the largest distance that still matters; negative means none.
 	Limit() int
-	// Take gets codes within the limit, each as distance<<16 | i for the code first+i, in order of position.
+	// Take receives codes within the limit, each as distance<<16 | i for the code first+i, in order of position.
 	Take(first int, hits []uint32)
 }
 
 var hitBuffers = sync.Pool{New: func() any { return new([maxRun/8 + slack]uint32) }}
 
-// Sweep hands every code in [lo, hi) whose distance to a query is within the limit of the query's sink to that sink.
-// Only the first bits count; bits is c.Bits unless a prefix is searched. It uses one goroutine.
+// Sweep passes every code in [lo, hi) within the limit of a query's sink to that sink. Only the first bits count; bits
+// is c.Bits unless a prefix is searched. It uses one goroutine.
 func (c Codes) Sweep(lo, hi, bits int, queries [][]uint64, sinks []Sink) {
 	words, last := c.prefix(bits)
 	if len(queries) != len(sinks) {
@@ -40,10 +40,10 @@ func (c Codes) Sweep(lo, hi, bits int, queries [][]uint64, sinks []Sink) {
 	defer hitBuffers.Put(buf)
 	run := tile / 8 / c.Words
 	if len(queries) == 1 {
-		run *= 4 // nothing to keep in the cache, so fewer calls
+		run *= 4 // nothing to keep in the cache, so make fewer calls
 	}
 	most := min(max(run&^31, 32), len(buf)-slack)
-	// The first tiles are small, because all their codes are within a limit that nothing has lowered yet.
+	// The first tiles are small, because no limit has been lowered yet and all their codes are hits.
 	run = min(128, most)
 	for first, next := lo, lo; first < hi; first, run = next, min(2*run, most) {
 		next = min(first+run, hi)
@@ -56,7 +56,7 @@ func (c Codes) Sweep(lo, hi, bits int, queries [][]uint64, sinks []Sink) {
 	}
 }
 
-// prefix is the number of words that hold the first bits, and the bits that count in the last of them.
+// prefix returns the number of words that hold the first bits, and a mask of those that count in the last word.
 func (c Codes) prefix(bits int) (words int, last uint64) {
 	if bits < 1 || bits > c.Bits {
 		panic("hamming: prefix longer than the code")
@@ -67,7 +67,7 @@ func (c Codes) prefix(bits int) (words int, last uint64) {
 	return (bits + 63) / 64, math.MaxUint64 << (-bits & 63)
 }
 
-// Distances writes the distance of q to every code: dst[i] to code i.
+// Distances sets dst[i] to the distance from q to code i.
 func (c Codes) Distances(dst []uint16, q []uint64) {
 	if len(q) != c.Words || len(dst) != c.Len() {
 		panic("hamming: sizes of query, codes and distances differ")
@@ -75,20 +75,20 @@ func (c Codes) Distances(dst []uint16, q []uint64) {
 	distances(dst, q, c.Data, max(c.Words, 1), math.MaxUint64)
 }
 
-// The two kernels, as plain Go: this is what they mean. Each architecture may provide faster ones under the same
+// The two kernels in plain Go, which define their meaning. Each architecture may provide faster ones under the same
 // names without "Go", chosen once at start:
 //
 //	distances(dst, q, codes, stride, last)          dst[i] = distance of q to code i
 //	below(dst, q, codes, stride, last, limit) int   dst[:returned] = distance<<16 | i for the codes within limit
 //
-// Code i is the len(q) words from codes[i*stride] on, and of its last word only the bits of last count, so that a
-// prefix of longer codes can be searched where they lie. Below writes hits in order of i, takes at most 65,536 codes,
-// and may use the 16 places after the last hit: dst has at least 16 more places than there are codes.
+// Code i is the len(q) words starting at codes[i*stride], and only the bits of last count in its last word, so prefixes
+// of longer codes can be searched in place. below writes hits in order of i, takes at most 65,536 codes, and may
+// overwrite 16 elements after the last hit: dst has at least 16 more elements than there are codes.
 
-// slack is the number of places that below may use beyond its hits.
+// slack is the number of elements that below may overwrite beyond its hits.
 const slack = 16
 
-// maxRun is the greatest number of codes that below takes at a time.
+// maxRun is the largest number of codes that below takes at a time.
 const maxRun = 1 << 16
 
 func distancesGo(dst []uint16, q, codes []uint64, stride int, last uint64) {
@@ -125,7 +125,7 @@ func belowGo(dst []uint32, q, codes []uint64, stride int, last uint64, limit int
 	return n
 }
 
-// distanceGo is the distance of q to the code that begins v.
+// distanceGo returns the distance from q to the code at the start of v.
 func distanceGo(q, v []uint64, last uint64) int {
 	w := len(q) - 1
 	d := bits.OnesCount64((q[w] ^ v[w]) & last)

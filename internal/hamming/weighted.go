@@ -7,32 +7,32 @@ import (
 	"sync"
 )
 
-// Sweeps by margins. Codes lie in memory as words; the queries of a block share what it takes to turn a tile of them
-// into planes, byte i of plane g being group g of the bits of code i:
+// Sweeps by margins. The queries of a block share the work of turning a tile of codes into planes, where byte i of
+// plane g is group g of the bits of code i:
 //
 //	sweep           for each tile of codes
 //	                    pack: the planes of the tile                     once for all queries
 //	                    for each query of the block
 //	                        bound: look up and add a byte per group      64 codes at a time
-//	                        the codes within the limit: exact distance   rare once a few tiles were seen
+//	                        the codes within the limit: exact distance   rare after the first few tiles
 //
-// A query has a table per group, with the sum of the weights of the bits that differ for every value of the group
+// A query has a table per group, which holds the sum of the weights of the differing bits for every value of the group
 // (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance Nearest Neighbor Search with Product
-// Quantization Fast Scan", VLDB 2015, look such tables up in registers for product quantisers). Sums are bytes that
-// stay at 255 once they reach it. With a scale s a table holds
+// Quantization Fast Scan", VLDB 2015, look up such tables in registers for product quantisers). Sums are bytes that
+// saturate at 255. With a scale s a table holds
 //
 //	min(255, floor(sum of the weights / s)),
 //
 // and the bytes never add up to more than D/s for a code at distance D, so no code within the limit T has more than
-// floor(T/s). For T < 255 the scale is 1 and the bytes are the distance itself. Beyond that, bytes are only summed for
-// each word, or half of the only one, and these sums in 16 bits: the scale stays small, and few codes pass that are too
-// far. They are compared again. Cost: a look-up and an addition per group and 64 codes (or 32), 11 groups of 6 bits (or
-// 16 of 4) per word.
+// floor(T/s). For T < 255 the scale is 1 and the bytes are the distance itself. Beyond that, bytes are summed only
+// within each word (or half of it, if there is just one), and these sums in 16 bits: the scale stays small, and few
+// codes pass that are too far. Those are compared again. Cost: a look-up and an addition per group and 64 codes (or
+// 32), 11 groups of 6 bits (or 16 of 4) per word.
 //
-// A single query has nobody to share the planes with. Its codes go through the kernel of Hamming distances first, as
-// long as that leaves few: a code within T differs in no more bits than there are smallest weights that add up to T.
+// A single query cannot share planes. Its codes first go through the kernel of Hamming distances, as long as that
+// leaves few: a code within T differs in at most as many bits as there are smallest weights that add up to T.
 
-// perBlock is the number of codes whose planes lie together.
+// perBlock is the number of codes whose planes are stored together.
 const perBlock = 64
 
 // nearBlock is a block with codes within the limit, as the kernels write it.
@@ -42,24 +42,24 @@ type nearBlock struct {
 	number uint64
 }
 
-// WeightedQuery is a query and the weights of its first bits, which are those that count. It is for one goroutine at a
-// time: sweeps keep tables in it.
+// WeightedQuery is a query with weights for its first bits, which are the ones that count. Sweeps keep tables in it, so
+// only one goroutine at a time may use it.
 type WeightedQuery struct {
 	code     []uint64
 	weights  []uint8
-	last     uint64   // bits that count in the last word
+	last     uint64   // mask of the bits that count in the last word
 	smallest []int    // smallest[h] is the sum of the h smallest weights
 	bytes    []uint16 // sums of weights by byte of the code and its value
 
-	group  int      // bits of a group; 0 before the first table
+	group  int      // bits per group; 0 before the first table
 	exact  []uint16 // by group and value: the sum of the weights
 	tables []uint8  // the same, divided by scale and rounded down
 	scale  int
 
-	hopeless int // single queries: so many differing bits leave too many codes
+	hopeless int // for single queries: this many differing bits leave too many codes
 }
 
-// NewWeightedQuery is a query with weights for its first bits.
+// NewWeightedQuery returns a query with weights for its first bits.
 func NewWeightedQuery(code []uint64, weights []uint8) *WeightedQuery {
 	if len(weights) < 1 || len(weights) > MaxWeightedBits || len(weights) > 64*len(code) {
 		panic("hamming: sizes of query and weights differ")
@@ -83,22 +83,22 @@ func NewWeightedQuery(code []uint64, weights []uint8) *WeightedQuery {
 	return q
 }
 
-// Code is the query's code, as far as its bits count.
+// Code returns the words of the query's code that count.
 func (q *WeightedQuery) Code() []uint64 { return q.code }
 
-// Weights are those of the first bits.
+// Weights returns the weights of the first bits.
 func (q *WeightedQuery) Weights() []uint8 { return q.weights }
 
-// Most is the greatest distance: the sum of all weights.
+// Most returns the largest possible distance: the sum of all weights.
 func (q *WeightedQuery) Most() int { return q.smallest[len(q.smallest)-1] }
 
-// Distance is that to a code, as WeightedDistance defines it.
+// Distance returns the distance to a code, as defined by WeightedDistance.
 func (q *WeightedQuery) Distance(code []uint64) int {
 	return byteDistance(q.byteSums(), code[:len(q.code)])
 }
 
-// Reach is the greatest number of bits in which a code within a distance can differ: the distance is at least the sum
-// of as many of the smallest weights. It is negative when the distance is.
+// Reach returns the largest number of bits in which a code within a distance can differ, because the distance is at
+// least the sum of that many smallest weights. It is negative if the distance is.
 func (q *WeightedQuery) Reach(distance int) int {
 	h, exact := slices.BinarySearch(q.smallest, distance)
 	if !exact {
@@ -110,7 +110,7 @@ func (q *WeightedQuery) Reach(distance int) int {
 	return h
 }
 
-// byteSums makes the tables by bytes of the code.
+// byteSums returns the tables for each byte of the code.
 func (q *WeightedQuery) byteSums() []uint16 {
 	if q.bytes == nil {
 		q.bytes = q.sumsBy(8)
@@ -118,8 +118,8 @@ func (q *WeightedQuery) byteSums() []uint16 {
 	return q.bytes
 }
 
-// sumsBy is the sums of the weights for every value of every group of so many bits of a word, from the highest on. The
-// last group of a word has fewer bits, the lowest ones of the value, where the word does not divide.
+// sumsBy returns the sums of the weights for every value of every group of bits of a word, from the highest on. If the
+// word does not divide evenly, its last group has fewer bits, the lowest ones of the value.
 func (q *WeightedQuery) sumsBy(group int) []uint16 {
 	perWord, size := (63+group)/group, 1<<group
 	sums := make([]uint16, 0, len(q.code)*perWord*size)
@@ -130,7 +130,7 @@ func (q *WeightedQuery) sumsBy(group int) []uint16 {
 			sums = sums[:len(sums)+size]
 			own := int(x>>(64-first-n)) & (1<<n - 1)
 			table[own] = 0
-			for i := range n { // bit i from below doubles what is known, on the query's own side of the bit
+			for i := range n { // bit i, counted from the lowest, doubles the table, on the query's own side of the bit
 				weight := uint16(0)
 				if b := 64*w + first + n - 1 - i; b < len(q.weights) {
 					weight = uint16(q.weights[b])
@@ -150,7 +150,7 @@ func (q *WeightedQuery) sumsBy(group int) []uint16 {
 // usual is a sum of bytes that is large but seldom reaches 255.
 const usual = 160
 
-// prepare makes the tables for a limit, unless those that are there do. It returns the limit of the sums, and whether
+// prepare makes the tables for a limit unless the current ones will do. It returns the limit of the sums, and whether
 // they have 16 bits.
 func (q *WeightedQuery) prepare(group, limit int) (atMost int, wide bool) {
 	if q.group != group {
@@ -174,13 +174,13 @@ func (q *WeightedQuery) prepare(group, limit int) (atMost int, wide bool) {
 // planeBytes is the size of the planes of a tile: most of the first cache.
 const planeBytes = 24 << 10
 
-// weightedTile is a run of codes and its planes.
+// weightedTile is a run of codes and their planes.
 type weightedTile struct {
 	codes   Codes
-	words   int // that count
-	group   int // bits of a group; 0: there are no planes
+	words   int // words that count
+	group   int // bits per group; 0 if there are no planes
 	size    int // bytes of the planes of a block
-	first   int // code of the tile
+	first   int // first code of the tile
 	n       int // codes of the tile
 	planes  []uint8
 	padding []uint64
@@ -190,8 +190,8 @@ type weightedTile struct {
 
 var weightedTiles = sync.Pool{New: func() any { return new(weightedTile) }}
 
-// open prepares a tile for codes of which some bits count and returns the greatest number of codes that it holds, a
-// multiple of four blocks.
+// open prepares a tile for codes of the given width and returns the largest number of codes it holds, a multiple of
+// four blocks.
 func (t *weightedTile) open(c Codes, width int) int {
 	t.codes, t.words, t.group = c, (width+63)/64, groupBits()
 	if t.group == 0 {
@@ -207,7 +207,7 @@ func (t *weightedTile) open(c Codes, width int) int {
 	return blocks * perBlock
 }
 
-// load makes the planes of the codes of the tile.
+// load makes the planes of the tile's codes.
 func (t *weightedTile) load() {
 	if t.group == 0 {
 		return
@@ -269,8 +269,8 @@ func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
 	return hits
 }
 
-// SweepWeighted hands every code in [lo, hi) whose distance by margins to a query is within the limit of the query's
-// sink to that sink. All queries have weights for the same number of bits. It uses one goroutine.
+// SweepWeighted passes every code in [lo, hi) whose distance by margins is within the limit of a query's sink to that
+// sink. All queries have weights for the same number of bits. It uses one goroutine.
 func (c Codes) SweepWeighted(lo, hi int, queries []*WeightedQuery, sinks []Sink) {
 	if len(queries) != len(sinks) {
 		panic("hamming: numbers of queries and sinks differ")
@@ -287,7 +287,7 @@ func (c Codes) SweepWeighted(lo, hi int, queries []*WeightedQuery, sinks []Sink)
 	t := weightedTiles.Get().(*weightedTile)
 	defer weightedTiles.Put(t)
 	most := t.open(c, width)
-	// The first tiles are small, because all their codes are within a limit that nothing has lowered yet.
+	// The first tiles are small, because no limit has been lowered yet and all their codes are hits.
 	run := min(4*perBlock, most)
 	for first, next := lo, lo; first < hi; first, run = next, min(2*run, most) {
 		next = min(first+run, hi)
@@ -310,11 +310,11 @@ func (c Codes) SweepWeighted(lo, hi int, queries []*WeightedQuery, sinks []Sink)
 	t.codes = Codes{}
 }
 
-// few is the part of the codes, one in so many, that must differ in few enough bits to be compared one by one.
+// At most one in few codes may be left for an exact comparison one by one.
 const few = 32
 
-// belowFew is below by way of the Hamming distances. It reports false when that would leave too many codes; then it
-// tries again only with a smaller number of bits.
+// belowFew is below by way of Hamming distances. It returns false if that would leave too many codes; it then tries
+// again only with fewer bits.
 func (t *weightedTile) belowFew(q *WeightedQuery, limit int) (hits []uint32, ok bool) {
 	reach := q.Reach(limit)
 	if reach >= q.hopeless {
@@ -335,8 +335,7 @@ func (t *weightedTile) belowFew(q *WeightedQuery, limit int) (hits []uint32, ok 
 	return hits, true
 }
 
-// WeightedDistances writes the distance by margins of q to every code: dst[i] to code i, by the first len(weights)
-// bits.
+// WeightedDistances sets dst[i] to the distance by margins from q to code i, by the first len(weights) bits.
 func (c Codes) WeightedDistances(dst []uint16, q []uint64, weights []uint8) {
 	if len(q) != c.Words || len(dst) != c.Len() {
 		panic("hamming: sizes of query, codes and distances differ")
@@ -351,8 +350,8 @@ func (c Codes) WeightedDistances(dst []uint16, q []uint64, weights []uint8) {
 	}
 }
 
-// belowGo is plain Go: the number of bits that differ decides about most codes, and tables by bytes about the others.
-// It appends to hits.
+// belowGo is plain Go: the number of differing bits decides for most codes, and tables by bytes for the others. It
+// appends to hits.
 func (q *WeightedQuery) belowGo(hits []uint32, codes []uint64, n, stride, limit int) []uint32 {
 	sums, words, reach := q.byteSums(), len(q.code), q.Reach(limit)
 	for i := range n {
@@ -367,7 +366,7 @@ func (q *WeightedQuery) belowGo(hits []uint32, codes []uint64, n, stride, limit 
 	return hits
 }
 
-// byteDistance adds up what tables by bytes say of a code.
+// byteDistance adds up the table entries of a code's bytes.
 func byteDistance(sums []uint16, code []uint64) int {
 	d := 0
 	for _, x := range code {
@@ -379,7 +378,7 @@ func byteDistance(sums []uint16, code []uint64) int {
 	return d
 }
 
-// HalfDistance is what 32 bits of a code add to the distance: those from bit 32*half on.
+// HalfDistance returns the part of the distance that comes from 32 bits of a code, starting at bit 32*half.
 func (q *WeightedQuery) HalfDistance(half int, x uint32) int {
 	sums := q.byteSums()
 	if first := 4 * half * 256; first < len(sums) {

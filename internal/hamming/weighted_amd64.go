@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C ../../x/kernels run ./weighted -out ../../internal/hamming/weighted_amd64.s -stubs ../../internal/hamming/weighted_amd64_stubs.go -pkg hamming
 
-// groupBits is the number of bits that the kernels look up at a time, or 0 when there are none.
+// groupBits returns the number of bits that the kernels look up at a time, or 0 if there are no kernels.
 func groupBits() int {
 	switch {
 	case level == levelAVX512 && cpu.X86.HasAVX512VBMI:
@@ -17,8 +17,8 @@ func groupBits() int {
 	return 0
 }
 
-// packWord writes the planes of one word of the codes of whole blocks: codes begins with that word of the first code,
-// the next code's is stride words on, and the planes of the next block come after size bytes.
+// packWord writes the planes of one word of the codes of whole blocks. codes starts with that word of the first code;
+// the next code's word is stride words further, and the planes of the next block size bytes further.
 func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
 	_, _ = codes[(blocks*perBlock-1)*stride], dst[(blocks-1)*size+(63+groupBits())/groupBits()*perBlock-1]
 	switch {
@@ -33,8 +33,8 @@ func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
 	}
 }
 
-// boundBlocks finds the blocks with codes whose table entries add up to the limit or less, and returns their number.
-// There is room for each block in dst. Bytes are summed in 16 bits for each piece of so many groups, unless that is 0.
+// boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.
+// dst has space for every block. Bytes are summed in 16 bits after each piece groups, unless piece is 0.
 func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	blocks, groups := len(dst), len(tables)>>groupBits()
 	size := len(planes) / blocks

@@ -2,8 +2,8 @@
 
 package hamming
 
-// groupBits is the number of bits that the kernels look up at a time, or 0 when there are none. Tables of 64 bytes in
-// four registers exist too, but such a look-up costs several of one register.
+// groupBits returns the number of bits that the kernels look up at a time, or 0 if there are no kernels. NEON also has
+// tables of 64 bytes in four registers, but one such look-up costs several in one register.
 func groupBits() int {
 	if level == levelGo {
 		return 0
@@ -33,8 +33,8 @@ func boundNEON(dst, planes, tables *uint8, blocks, groups, size, limit int) int
 //go:noescape
 func boundWideNEON(dst, planes, tables *uint8, blocks, groups, size, limit, piece int) int
 
-// packWord writes the planes of one word of the codes of whole blocks: codes begins with that word of the first code,
-// the next code's is stride words on, and the planes of the next block come after size bytes.
+// packWord writes the planes of one word of the codes of whole blocks. codes starts with that word of the first code;
+// the next code's word is stride words further, and the planes of the next block size bytes further.
 func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
 	_, _ = codes[(blocks*perBlock-1)*stride], dst[(blocks-1)*size+16*perBlock-1]
 	if stride == 1 {
@@ -44,8 +44,8 @@ func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
 	packStridedNEON(&dst[0], &codes[0], blocks, size, 8*stride)
 }
 
-// boundBlocks finds the blocks with codes whose table entries add up to the limit or less, and returns their number.
-// There is room for each block in dst. Bytes are summed in 16 bits for each piece of so many groups, unless that is 0.
+// boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.
+// dst has space for every block. Bytes are summed in 16 bits after each piece groups, unless piece is 0.
 func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	blocks, groups := len(dst), len(tables)/16
 	size := len(planes) / blocks

@@ -2,7 +2,7 @@
 
 package hamming
 
-// groupBits is 0: there are no kernels that look groups of bits up.
+// groupBits returns 0, because there are no kernels.
 func groupBits() int { return 0 }
 
 func packWord(dst []uint8, codes []uint64, blocks, size, stride int) { panic("hamming: no kernel") }

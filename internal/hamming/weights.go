@@ -13,17 +13,17 @@ import (
 // and the distance to a code is the sum of the weights of the bits that differ. 16 units are one bit. Codes carry no
 // margins, only the query does. Integers make order and ties the same everywhere, however the sum is taken.
 
-// MaxWeight is the greatest weight of a bit, so that four of them fit a byte.
+// MaxWeight is the largest weight of a bit, so that four of them fit in a byte.
 const MaxWeight = 63
 
-// BitUnits is the weight of a bit of average margin: a distance by margins of BitUnits is "one bit".
+// BitUnits is the weight of a bit with an average margin: a distance by margins of BitUnits is "one bit".
 const BitUnits = 16
 
-// MaxWeightedBits is the greatest length of codes that are compared by margins: all distances fit 16 bits.
+// MaxWeightedBits is the largest length of codes compared by margins, so that all distances fit in 16 bits.
 const MaxWeightedBits = 1024
 
-// Weights turns the margins of one query, one for each bit, into weights. Margins must be numbers; infinite ones count
-// as the largest finite one.
+// Weights turns the margins of a query, one per bit, into weights. Margins must not be NaN; infinite ones count as the
+// largest finite one.
 func Weights(margins []float32) []uint8 {
 	weights, sum := make([]uint8, len(margins)), 0.0
 	for _, m := range margins {
@@ -33,18 +33,18 @@ func Weights(margins []float32) []uint8 {
 	for b, m := range margins {
 		weights[b] = BitUnits
 		if mean > 0 {
-			// 16 times a number is exact, so nothing is left that a fused multiply-add could round otherwise.
+			// 16 times a number is exact, so a fused multiply-add cannot round differently.
 			weights[b] = uint8(math.Min(MaxWeight, math.Round(BitUnits*certainty(m)/mean)))
 		}
 	}
 	return weights
 }
 
-// certainty is the finite amount of a margin.
+// certainty returns the magnitude of a margin, made finite.
 func certainty(m float32) float64 { return min(math.Abs(float64(m)), math.MaxFloat32) }
 
-// WeightedDistance is the sum of the weights of the bits in which two codes differ: the definition that all kernels
-// equal. The first len(weights) bits count.
+// WeightedDistance returns the sum of the weights of the bits in which two codes differ. It defines what all kernels
+// compute. The first len(weights) bits count.
 func WeightedDistance(a, b []uint64, weights []uint8) int {
 	if len(a) != len(b) || len(weights) > 64*len(a) {
 		panic("hamming: sizes of codes and weights differ")

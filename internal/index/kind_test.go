@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// shelf is an index of a few items with attributes of every kind.
-func shelf(t *testing.T, ids ...string) *Index {
+// smallIndex is an index of a few items with attributes of every kind.
+func smallIndex(t *testing.T, ids ...string) *Index {
 	t.Helper()
 	x := New(8, hamming.Fingerprint{}, Config{})
 	b := NewBatch(8)
@@ -59,7 +59,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 		`price between "1" and "2"`:       {"price", "text-for-number", `number "1" text`},
 		`id > "k"`:                        {"id", "text-for-number", `integers 1 "k"`},
 	} {
-		x := shelf(t, "1", "2", "3")
+		x := smallIndex(t, "1", "2", "3")
 		f, err := Parse(filter)
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestFiltersOfIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hits, err := shelf(t, "007", "008", "010", "18446744073709551615").Snapshot().Matches(f)
+		hits, err := smallIndex(t, "007", "008", "010", "18446744073709551615").Snapshot().Matches(f)
 		if _, refused := errors.AsType[*FilterError](err); refused != (want < 0) || !refused && (err != nil || len(hits) != want) {
 			t.Errorf("%s: %d items, %v, want %d", filter, len(hits), err, want)
 		}
@@ -144,7 +144,7 @@ func TestFiltersOfIDs(t *testing.T) {
 
 // TestKindsFollowWrites: what was deleted is no longer known, and values of another kind make other comparisons possible.
 func TestKindsFollowWrites(t *testing.T) {
-	x := shelf(t, "1", "2", "3")
+	x := smallIndex(t, "1", "2", "3")
 	more := &Batch{IDs: []ID{Int(2)}, Attributes: []map[string]Value{{"price": String("free"), "size": Number(4), "in_stock": String("perhaps")}}}
 	if n, err := x.Update(ctx, more, false); n != 1 || err != nil {
 		t.Fatal(n, err)

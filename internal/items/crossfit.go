@@ -12,23 +12,22 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// CrossFit is codes for rows that a model was learned from, made by trees that had not seen them: with these in place
-// of the model's own, learned and new items of an index are alike. The file is a code file with the hash of the row as
-// id.
+// CrossFit holds out-of-fold codes for the rows that a model was learned from. Using them instead of the model's own
+// codes makes learned and new items of an index comparable. The file is a code file with the hash of the row as id.
 type CrossFit struct {
-	Used int // rows that got such a code
+	Used int // rows that got an out-of-fold code
 
 	codes hamming.Codes
 	place map[vectors.RowHash]int
-	dim   int // of the vectors that are hashed: a row may have that of a mirror image behind it
+	dim   int // length of the hashed vectors: a row may be followed by that of its mirror image
 }
 
-// CrossFitPath is where the cross-fitted codes of a model file are written: beside it.
+// CrossFitPath returns the path of the out-of-fold codes of a model file, beside the model.
 func CrossFitPath(model string) string {
 	return strings.TrimSuffix(model, filepath.Ext(model)) + ".crossfit.hgc"
 }
 
-// WriteCrossFit writes codes of rows that the model was learned from to a file, all or nothing.
+// WriteCrossFit atomically writes out-of-fold codes of a model's training rows to a file.
 func WriteCrossFit(path string, m *model.Model, rows []vectors.RowHash, codes hamming.Codes) error {
 	w, err := hamming.Create(path, hamming.HGC, hamming.Header{
 		Bits: codes.Bits, Rows: codes.Len(), Fingerprint: m.Fingerprint(),
@@ -47,7 +46,7 @@ func WriteCrossFit(path string, m *model.Model, rows []vectors.RowHash, codes ha
 	return w.Close()
 }
 
-// ReadCrossFit reads such a file; it must be of the model.
+// ReadCrossFit reads a file written by WriteCrossFit for the same model.
 func ReadCrossFit(path string, m *model.Model) (*CrossFit, error) {
 	if kind, ok, err := section.FileKind(path); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func ReadCrossFit(path string, m *model.Model) (*CrossFit, error) {
 	return c, nil
 }
 
-// replace puts the cross-fitted codes of those rows that have one in the place of the model's.
+// replace substitutes out-of-fold codes for the rows that have one.
 func (c *CrossFit) replace(codes hamming.Codes, x vectors.Matrix) {
 	vectors.HashFirst(x, c.dim, func(i int, h vectors.RowHash) {
 		if k, ok := c.place[h]; ok {

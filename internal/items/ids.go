@@ -9,7 +9,7 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// ReadIDs returns the ids that texts and the lines of files spell, each once.
+// ReadIDs parses ids from texts and from the lines of files, without repetitions.
 func ReadIDs(texts, files []string) ([]index.ID, error) {
 	for _, path := range files {
 		lines, err := readLines(path)
@@ -33,7 +33,7 @@ func ReadIDs(texts, files []string) ([]index.ID, error) {
 	return ids, nil
 }
 
-// readLines reads the lines of a text file, but not empty ones.
+// readLines returns the lines of a text file, without empty ones.
 func readLines(path string) ([]string, error) {
 	f, err := plain.Open(path)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package items reads the items that go into an index and the queries that search it: rows for a model to encode, or
-// code files.
+// Package items reads the items of an index and the queries to it: rows for a model to encode, or code files.
 package items
 
 import (
@@ -19,17 +18,17 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// ErrMixed is the error about code files among other files.
+// ErrMixed is returned for code files mixed with other files.
 var ErrMixed = errors.New("code files and vectors cannot be mixed: give one or the other")
 
-// AreCodes reports whether the paths are code files or binary indexes of FAISS; all of them must be, or none.
+// AreCodes reports whether the paths are code files or FAISS binary indexes; either all must be or none.
 func AreCodes(paths []string) (bool, error) {
 	coded := 0
 	for _, path := range paths {
 		if dataset.IsStream(path) {
-			continue // looking would take the beginning away
+			continue // looking would consume its beginning
 		}
-		// An error is left to whoever reads the file: the path may be a pattern.
+		// Leave errors to whoever reads the file: the path may be a pattern.
 		if kind, ok, _ := section.FileKind(path); ok && kind == section.Codes {
 			coded++
 		} else if faiss, _ := hamming.IsFAISS(path); faiss {
@@ -42,34 +41,34 @@ func AreCodes(paths []string) (bool, error) {
 	return coded > 0, nil
 }
 
-// Input is items on their way into an index.
+// Input reads items for an index.
 type Input struct {
 	Bits        int
-	Fingerprint hamming.Fingerprint // of the model that made the codes; zeros when it is not known
-	Live        bool                // rows come bit by bit, as from a pipe
+	Fingerprint hamming.Fingerprint // of the model that made the codes; zeros if unknown
+	Live        bool                // rows arrive over time, as from a pipe
 
-	Attributes *dataset.Attributes // nil when there are none
-	CrossFit   *CrossFit           // codes for rows that the model was learned from; nil without
-	Named      bool                // the rows have ids; known after Read, like what follows
-	Join       dataset.Join        // of the attributes
+	Attributes *dataset.Attributes // nil if there are none
+	CrossFit   *CrossFit           // codes for the model's training rows; may be nil
+	Named      bool                // the rows have ids; set by Read, like the following fields
+	Join       dataset.Join        // how attributes were joined
 	Doubt      string              // about the attributes
 
 	name  string
 	codes []string // code files
-	shift int      // how far the numbers of rows are ahead, when they are those of a shard
+	shift int      // offset of row numbers, if the rows are a shard
 	only  hamming.Shard
 	rows  int      // so far
-	ids   []string // of all rows, where attributes are joined by row although there are ids
+	ids   []string // of all rows, if attributes are joined by row although there are ids
 	model *model.Model
 	src   vectors.Source
 }
 
-// FromRows is the rows of a source of the model's vectors; name is what errors call them.
+// FromRows returns the rows of a source of the model's vectors as items; errors call them name.
 func FromRows(m *model.Model, src vectors.Source, name string) *Input {
 	return &Input{Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint(), model: m, src: src, name: name}
 }
 
-// FromCodes is the codes in files.
+// FromCodes returns the codes in files as items.
 func FromCodes(paths []string) (*Input, error) {
 	in := &Input{codes: paths, name: paths[0]}
 	f, err := plain.Open(in.name)
@@ -85,8 +84,8 @@ func FromCodes(paths []string) (*Input, error) {
 	return in, nil
 }
 
-// TakeShard restricts the items to a shard of the codes, or says that the rows are those of a shard. Rows without ids
-// keep their numbers.
+// TakeShard restricts the items to a shard of the codes, or declares that the rows are a shard. Rows without ids keep
+// their numbers.
 func (in *Input) TakeShard(s hamming.Shard) {
 	if in.src != nil {
 		in.shift = s.First
@@ -95,7 +94,7 @@ func (in *Input) TakeShard(s hamming.Shard) {
 	}
 }
 
-// CountCodes is the number of codes in the files.
+// CountCodes returns the number of codes in the files.
 func (in *Input) CountCodes(ctx context.Context) (int, error) {
 	n := 0
 	return n, in.eachChunk(func(codes hamming.Codes, _ []string, _ *hamming.Reader) error {
@@ -141,8 +140,8 @@ func (in *Input) readCodes(path string, take func(hamming.Codes, []string, *hamm
 	}
 }
 
-// Read returns the items, about n of them, in one batch: it is added as a whole or not at all. The number may be what a
-// file claims.
+// Read returns all items, about n of them, in one batch, to be added as a whole or not at all. n may be what a file
+// claims.
 func (in *Input) Read(ctx context.Context, n, threads int, progress func(done int)) (*index.Batch, error) {
 	b := index.NewBatch(in.Bits)
 	b.Fingerprint = in.Fingerprint
@@ -157,7 +156,7 @@ func (in *Input) Read(ctx context.Context, n, threads int, progress func(done in
 	return b, err
 }
 
-// Each hands over the items in bounded memory, a part at a time, which belongs to whoever takes it.
+// Each passes the items to take in parts, in bounded memory. Each part belongs to take.
 func (in *Input) Each(ctx context.Context, threads int, take func(*index.Batch) error) error {
 	return in.read(ctx, threads, func(int) *index.Batch {
 		b := index.NewBatch(in.Bits)
@@ -166,7 +165,7 @@ func (in *Input) Each(ctx context.Context, threads int, take func(*index.Batch) 
 	}, take)
 }
 
-// read appends the items, chunk by chunk, to the batch that into returns for so many more, and calls done with it.
+// read appends the items chunk by chunk to the batch returned by into for that many more, and calls done with it.
 func (in *Input) read(
 	ctx context.Context, threads int, into func(more int) *index.Batch, done func(*index.Batch) error,
 ) error {
@@ -252,10 +251,10 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 	return nil
 }
 
-// Describe gives an item, which is row i of a chunk and the given row among all, what attributes say about it.
+// Describe adds the attributes of an item, which is row i of a chunk and the given row overall.
 func Describe(it *index.Item, from *dataset.Attributes, chunk vectors.Chunk, i, row int) {
 	if from.InData() && i < len(chunk.Places) {
-		row = chunk.Places[i] // bad rows count in the files
+		row = chunk.Places[i] // files count bad rows too
 	}
 	described := FromRecord(from.Find(it.ID.String(), row))
 	it.Label = cmp.Or(it.Label, described.Label)
@@ -265,12 +264,12 @@ func Describe(it *index.Item, from *dataset.Attributes, chunk vectors.Chunk, i, 
 	it.Attributes = described.Attributes
 }
 
-// FromRecord is what a record of a file of attributes says, without the id.
+// FromRecord returns the item that a record of an attribute file describes, without its id.
 func FromRecord(d dataset.Description) index.Item {
 	return index.Item{Label: d.Label, Tags: d.Tags, Attributes: attributeValues(d.Attributes)}
 }
 
-// Changes is the records of a file of attributes as changes of items by id.
+// Changes returns the records of an attribute file as changes of items by id.
 func Changes(a *dataset.Attributes) (*index.Batch, error) {
 	records, err := a.Records()
 	if err != nil {
@@ -289,7 +288,7 @@ func Changes(a *dataset.Attributes) (*index.Batch, error) {
 	return b, nil
 }
 
-// FromRow is what a chunk says about its row i, which has the given number among all rows and goes by it without an id.
+// FromRow returns row i of a chunk as an item. Without an id it is named by its number among all rows.
 func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
 	if it.ID, err = index.RowID(chunk.IDs, i, row); err != nil {
 		return it, err
@@ -298,12 +297,12 @@ func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
 		it.Label = chunk.Labels[i]
 	}
 	if chunk.Tags != nil {
-		it.Tags = slices.Clone(chunk.Tags[i]) // the list is lent
+		it.Tags = slices.Clone(chunk.Tags[i]) // the chunk is reused
 	}
 	return it, nil
 }
 
-// attributeValues makes values of an index from attributes of a file.
+// attributeValues converts attributes of a file to values of an index.
 func attributeValues(attributes []dataset.Attribute) map[string]index.Value {
 	if len(attributes) == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// CodeQueries reads the given rows of code files as queries, or all of them when rows is empty, and the fingerprint of
-// the model that made them. The codes must have a number of bits.
+// CodeQueries reads the given rows of code files as queries, or all if rows is empty, and the fingerprint of the model
+// that made them. The codes must have the given number of bits.
 func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made hamming.Fingerprint, err error) {
 	first := 0
 	for i, path := range paths {
@@ -44,7 +44,7 @@ func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made h
 	return list, made, checkRows(strings.Join(paths, " "), rows, first, len(list))
 }
 
-// IDQueries makes queries of ids. A text with commas is one id where an item has it, else a list of ids.
+// IDQueries returns queries by id. A text with commas is one id if an item has it, else a list of ids.
 func IDQueries(has func(id string) (bool, error), texts []string) (list []api.Query, err error) {
 	for _, text := range texts {
 		ok, err := has(text)
@@ -66,15 +66,15 @@ func IDQueries(has func(id string) (bool, error), texts []string) (list []api.Qu
 	return list, nil
 }
 
-// Reading says how rows are read.
+// Reading describes how rows are read.
 type Reading struct {
 	Name     string // of the rows, for errors
 	Rows     []int  // only these; empty means all
-	AtLeast  int    // rows of a batch, but for the last; 0 means as they come
+	AtLeast  int    // rows per batch, except the last; 0 means as they arrive
 	Progress func(done int)
 }
 
-// EachBatch reads rows as queries and hands them on batch by batch. It returns whether the rows have ids.
+// EachBatch reads rows as queries and passes them on in batches. It reports whether the rows have ids.
 func EachBatch(
 	ctx context.Context, src vectors.Source, o Reading, take func([]api.Query) error,
 ) (named bool, err error) {
@@ -122,7 +122,7 @@ func EachBatch(
 	return named, checkRows(o.Name, o.Rows, read, wanted)
 }
 
-// checkRows reports a row that was asked for and is not there, and data without rows.
+// checkRows returns an error if a requested row does not exist or there are no rows at all.
 func checkRows(name string, rows []int, read, wanted int) error {
 	if len(rows) > 0 && slices.Max(rows) >= read {
 		return fault.New("no-such-row", "%s: there is no row %d: the rows are 0 to %d", name, slices.Max(rows), read-1)

@@ -20,9 +20,9 @@ import (
 // TestMappedTrainingHoldsTheSameRowsOut trains with rows held out, classes left out, and everything in mapped files.
 func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 	src := methodtest.Classed(3, 700, 12, 5)
-	memory := vectors.NewMemory(t.TempDir())
+	memory := vectors.NewSpill(t.TempDir())
 	defer memory.Close()
-	if _, err := vectors.Room[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	o := few(3)
@@ -35,14 +35,14 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 		return b.Bytes()
 	}
 	mapped, err := supervision.Scan(context.Background(), src,
-		supervision.ScanOptions{Digest: true, Hashes: true, Memory: memory})
+		supervision.ScanOptions{Digest: true, Hashes: true, Spill: memory})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, left := range [][]string{nil, {mapped.Labels.Names[1]}} {
-		o.HoldOut, o.Run.Memory = left, nil
+		o.HoldOut, o.Run.Spill = left, nil
 		want := written(hashed(t, src), o)
-		o.Run.Memory = memory
+		o.Run.Spill = memory
 		if got := written(mapped, o); !bytes.Equal(got, want) {
 			t.Errorf("without the classes %v: the models differ", left)
 		}

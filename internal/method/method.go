@@ -75,7 +75,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if o.Run.CrossFit != 0 && (name != FastHash || o.PCA != 0) {
 		return nil, errors.New("only FastHash, and without PCA before it, can be cross-fitted")
 	}
-	if o.Run.Memory != nil && (name != FastHash || o.PCA != 0) {
+	if o.Run.Spill != nil && (name != FastHash || o.PCA != 0) {
 		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
 			"memory holds")
 	}

@@ -68,11 +68,11 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 		mirrored, each = pictures, 2
 	}
 	n := min(held.Rows, maxJudged)
-	inNew, err := drawn(d.Memory, d.Rows, aside, n)
+	inNew, err := drawn(d.Spill, d.Rows, aside, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	inLearned, err := drawn(d.Memory, d.Rows, keep[:pictures], n)
+	inLearned, err := drawn(d.Spill, d.Rows, keep[:pictures], n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,8 +118,8 @@ func (j *judged) add(c vectors.Chunk, chosen []bool, mirrored int) {
 }
 
 // drawn marks n rows, or all, of those in a part, at even distances; rows that the part has no entry for are not in it.
-func drawn(m *vectors.Memory, rows int, part []bool, n int) ([]bool, error) {
-	out, err := vectors.Room[bool](m, rows)
+func drawn(m *vectors.Spill, rows int, part []bool, n int) ([]bool, error) {
+	out, err := vectors.Alloc[bool](m, rows)
 	if err != nil {
 		return nil, err
 	}

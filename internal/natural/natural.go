@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Compare orders names as people count: batch_2 before batch_10.
+// Compare orders names by the numbers in them: batch_2 comes before batch_10.
 func Compare(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
@@ -27,7 +27,7 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// Digits is the number of digits s begins with.
+// Digits returns the number of leading digits of s.
 func Digits(s string) int {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -10,21 +10,20 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Mapped arrays lie in a temporary file that the system reads and writes as they are used, so that they may be greater
-// than memory: their pages are a cache, which the system takes back when it needs room.
+// Mapped arrays live in a temporary file that the system pages in and out, so they can be larger than memory.
 //
-// The file has no name from the beginning, so nothing is left behind however the program ends, and its room on the disk
-// is taken before the first use: a full disk is an error here, and not a crash later.
+// The file is unlinked at once, so nothing is left behind however the program ends. Its disk space is reserved before
+// the first use, so a full disk is an error here instead of a crash later.
 
-// ErrUnsupported is the error of systems whose files cannot be mapped here.
+// ErrUnsupported is returned on systems where this package cannot map files.
 var ErrUnsupported = errors.New("files cannot be mapped into memory on this system")
 
-// Number is the types that files hold as they are in memory.
+// Number lists the types that a file can hold exactly as memory does.
 type Number interface {
 	~bool | ~int8 | ~uint8 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// NewFile makes a temporary file without a name in a folder; "" is the system's own.
+// NewFile creates an unlinked temporary file in the folder, or in the system's default if that is "".
 func NewFile(folder string) (*os.File, error) {
 	if !canMap {
 		return nil, ErrUnsupported
@@ -40,7 +39,7 @@ func NewFile(folder string) (*os.File, error) {
 	return file, nil
 }
 
-// Map makes an array of n zeros in a temporary file of its own. Unmap gives it back.
+// Map returns an array of n zeros in a temporary file of its own. Free it with Unmap.
 func Map[T Number](folder string, n int) ([]T, error) {
 	size, err := bytesOf[T](n)
 	if err != nil || n == 0 {
@@ -50,14 +49,14 @@ func Map[T Number](folder string, n int) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() // the mapping stays
+	defer file.Close() // the mapping stays valid
 	if err := reserve(file, size); err != nil {
 		return nil, fault.New("no-room", "no room for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
 	}
 	return MapFile[T](file, n)
 }
 
-// MapFile maps the first n values of a file, which must be that long.
+// MapFile maps the first n values of a file, which must be long enough.
 func MapFile[T Number](file *os.File, n int) ([]T, error) {
 	size, err := bytesOf[T](n)
 	if err != nil || n == 0 {
@@ -70,7 +69,7 @@ func MapFile[T Number](file *os.File, n int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
 }
 
-// Unmap gives back an array of Map or MapFile, which must not be used any more.
+// Unmap frees an array returned by Map or MapFile, which must not be used afterwards.
 func Unmap[T Number](s []T) error {
 	if len(s) == 0 {
 		return nil
@@ -78,14 +77,14 @@ func Unmap[T Number](s []T) error {
 	return unmapBytes(Bytes(s))
 }
 
-// Fetch begins to read a part of a mapped array that will be needed soon.
+// Fetch starts reading part of a mapped array that will be needed soon.
 func Fetch[T Number](s []T) {
 	if len(s) == 0 {
 		return
 	}
 	b := Bytes(s)
 	page := uintptr(os.Getpagesize())
-	if before := uintptr(unsafe.Pointer(&b[0])) % page; before > 0 { // the part of the mapping begins earlier
+	if before := uintptr(unsafe.Pointer(&b[0])) % page; before > 0 { // extend to the start of the page
 		if uintptr(len(b)) <= page-before {
 			return
 		}
@@ -94,12 +93,12 @@ func Fetch[T Number](s []T) {
 	fetchBytes(b)
 }
 
-// Bytes lends the memory of an array.
+// Bytes returns the memory of an array without copying it.
 func Bytes[T Number](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
 }
 
-// bytesOf is the size of an array of n values.
+// bytesOf returns the size of an array of n values.
 func bytesOf[T Number](n int) (int64, error) {
 	each := int64(unsafe.Sizeof(*new(T)))
 	if n < 0 || int64(n) > math.MaxInt/each {
@@ -109,7 +108,7 @@ func bytesOf[T Number](n int) (int64, error) {
 	return int64(n) * each, nil
 }
 
-// folderOf is the folder that a temporary file was made in.
+// folderOf returns the folder that a temporary file was created in.
 func folderOf(file *os.File) string {
 	name := file.Name()
 	for i := len(name) - 1; i > 0; i-- {
@@ -120,7 +119,7 @@ func folderOf(file *os.File) string {
 	return "this folder"
 }
 
-// writeZeros takes the room of a file by writing it.
+// writeZeros reserves disk space by writing the whole file.
 func writeZeros(file *os.File, size int64) error {
 	zeros := make([]byte, min(size, 1<<20))
 	for at := int64(0); at < size; at += int64(len(zeros)) {

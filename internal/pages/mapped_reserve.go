@@ -4,5 +4,5 @@ package pages
 
 import "os"
 
-// reserve takes the room of a file on the disk.
+// reserve allocates disk space for a file.
 func reserve(file *os.File, size int64) error { return writeZeros(file, size) }

@@ -1,26 +1,26 @@
-// Package pages puts large arrays on large pages of memory where the system has them.
+// Package pages puts large arrays on huge pages where the system has them.
 //
 // Every page needs an entry in the address tables, and prefetching stops at its end. With pages of 2 MiB instead of 4
-// KiB, one core reads 32 MB of codes at 38 GB/s instead of 20 (AMD EPYC, Linux). Linux provides them always, on
-// request ("madvise", the usual setting) or never. Only speed depends on it, so there are no errors.
+// KiB, one core reads 32 MB of codes at 38 GB/s instead of 20 (AMD EPYC, Linux). Linux provides them always, on request
+// ("madvise", the usual setting) or never. This affects speed only, so there are no errors.
 package pages
 
 import "unsafe"
 
-// pageSize is the size of a large page.
+// pageSize is the size of a huge page.
 const pageSize = 2 << 20
 
-// Make returns n zero values on large pages.
+// Make returns n zero values on huge pages.
 func Make[T any](n int) []T {
 	s := make([]T, n)
 	advise(s, false)
 	return s
 }
 
-// Collect moves values that were written already to large pages. Their addresses stay the same.
+// Collect moves values that are already written to huge pages. Their addresses stay the same.
 func Collect[T any](s []T) { advise(s, true) }
 
-// advise asks for the whole pages within the memory of s.
+// advise requests huge pages for the whole pages within s.
 func advise[T any](s []T, collect bool) {
 	size := uintptr(cap(s)) * unsafe.Sizeof(*new(T))
 	if size < 2*pageSize {

@@ -1,8 +1,8 @@
-// Package par runs loops on several cores: For for one long loop, Team for many short loops in a row. It is the only
-// worker pool of the project.
+// Package par runs loops on several cores: For runs one long loop, Team many short ones in a row. It is the only worker
+// pool of the project.
 //
-// Iterations must write to disjoint places, so that the result does not depend on the number of cores or on which
-// worker runs which iteration. Sums are taken afterwards, in the order of the iterations.
+// Iterations must write to disjoint memory, so the result does not depend on the number of cores or on which worker
+// runs which iteration. Sums are added up afterwards, in iteration order.
 package par
 
 import (
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Threads returns the number of workers meant by n: n itself, or all cores when n is not positive. It is never far
-// beyond the cores: memory is taken for every worker.
+// Threads returns n, or the number of cores if n is not positive. It caps n not far above the number of cores, because
+// every worker takes memory.
 func Threads(n int) int {
 	cores := runtime.GOMAXPROCS(0)
 	if n <= 0 {
@@ -24,9 +24,9 @@ func Threads(n int) int {
 	return min(n, max(256, 4*cores))
 }
 
-// For calls f(i) once for every i in [0, n) on up to threads workers (all cores when threads <= 0) and
-// returns when all are done. It looks at ctx before every turn and returns its cause when it ended early;
-// turns that have begun are finished first. A panic in a turn is raised again in the caller.
+// For calls f(i) once for every i in [0, n) on up to threads workers (all cores if threads <= 0) and returns when all
+// calls are done. It checks ctx before every call and returns its cause if it ended early, after calls in progress have
+// finished. A panic in f is raised again in the caller.
 func For(ctx context.Context, threads, n int, f func(i int)) error {
 	threads = min(Threads(threads), n)
 	if threads <= 1 {
@@ -45,7 +45,7 @@ func For(ctx context.Context, threads, n int, f func(i int)) error {
 	offered.Store(l)
 	l.hire(int64(threads-1) - idle.Load())
 	for l.turn() {
-		if l.seats.Load() > 0 { // an idle worker was counted on that did not come
+		if l.seats.Load() > 0 { // an idle worker that we counted on did not come
 			l.hire(int64(threads))
 		}
 	}
@@ -60,44 +60,44 @@ func For(ctx context.Context, threads, n int, f func(i int)) error {
 	return nil
 }
 
-// loop is a call of For. The caller takes turns from the start and returns when all turns are done, whether the other
-// workers have come or not: a short loop does not wait for a worker to start.
+// loop is one call of For. The caller runs iterations from the start and returns when all are done, whether or not the
+// other workers have joined: a short loop does not wait for a worker to start.
 type loop struct {
 	ctx  context.Context
 	f    func(i int)
 	n    int64
 	many bool // workers
 
-	next  atomic.Int64  // turn
-	left  atomic.Int64  // turns neither done nor given up
+	next  atomic.Int64  // next iteration
+	left  atomic.Int64  // iterations neither done nor given up
 	seats atomic.Int64  // workers that may still join
-	done  chan struct{} // closed when none is left
+	done  chan struct{} // closed when none are left
 
-	ended    atomic.Bool // turns were given up
+	ended    atomic.Bool // iterations were given up
 	panicked atomic.Pointer[string]
 }
 
-// Where many short loops follow each other, to start many workers takes longer than some of them. So a worker that has
-// nothing to do looks for the next loop a little while before it ends; those of a Team look longer. With few workers
-// that gains little, and with fewer cores than workers it would only take time from others.
+// When many short loops follow each other, starting workers can take longer than a loop. So an idle worker looks for
+// the next loop for a short time before it exits; those of a Team look longer. With few workers this gains little, and
+// with more workers than cores it would only steal time from others.
 const (
 	patience = 50 * time.Microsecond
 	many     = 4 // workers
 )
 
 var (
-	idle    atomic.Int64         // workers that look for a loop
-	offered atomic.Pointer[loop] // the last loop that began
+	idle    atomic.Int64         // workers looking for a loop
+	offered atomic.Pointer[loop] // the latest loop
 )
 
-// hire starts up to n workers, as far as there are seats.
+// hire starts up to n workers while seats are free.
 func (l *loop) hire(n int64) {
 	for ; n > 0 && l.seats.Add(-1) >= 0; n-- {
 		go l.work()
 	}
 }
 
-// work takes turns of the loop, and then of others.
+// work runs iterations of the loop, then of other loops.
 func (l *loop) work() {
 	for l != nil {
 		for l.turn() {
@@ -109,7 +109,7 @@ func (l *loop) work() {
 	}
 }
 
-// nextLoop waits a while for a loop with a free seat.
+// nextLoop waits briefly for a loop with a free seat.
 func nextLoop() *loop {
 	idle.Add(1)
 	began := time.Now()
@@ -123,7 +123,7 @@ func nextLoop() *loop {
 		}
 		rest()
 	}
-	// Who counted on this worker has offered a loop before.
+	// A caller that counted on this worker has already offered its loop.
 	idle.Add(-1)
 	if l := offered.Load(); l != nil && l.seats.Add(-1) >= 0 {
 		return l
@@ -131,13 +131,13 @@ func nextLoop() *loop {
 	return nil
 }
 
-// rest lets a moment pass.
+// rest waits a moment.
 func rest() {
 	for range 32 {
 	}
 }
 
-// turn takes the next turn, and reports false when there is none.
+// turn runs the next iteration. It returns false if there is none.
 func (l *loop) turn() bool {
 	if l.ctx.Err() != nil {
 		if l.giveUp() {
@@ -161,7 +161,7 @@ func (l *loop) turn() bool {
 	return true
 }
 
-// giveUp leaves out the turns that have not begun, and reports whether there were any.
+// giveUp drops the iterations that have not begun and reports whether there were any.
 func (l *loop) giveUp() bool {
 	const beyond = 1 << 62
 	begun := l.next.Swap(beyond)
@@ -172,14 +172,14 @@ func (l *loop) giveUp() bool {
 	return true
 }
 
-// finish counts turns that are over.
+// finish counts iterations as done.
 func (l *loop) finish(turns int64) {
 	if l.left.Add(-turns) == 0 {
 		close(l.done)
 	}
 }
 
-// wait returns when all turns are over.
+// wait blocks until all iterations are done.
 func (l *loop) wait() {
 	began := time.Now()
 	for pause := 0; l.many && l.left.Load() > 0; pause++ {
@@ -191,8 +191,8 @@ func (l *loop) wait() {
 	<-l.done
 }
 
-// Blocks cuts [0, n) into blocks of the given size (the last may be shorter) and calls f(b, lo, hi) once
-// for each, as For does. The cut depends on n and size only, never on the number of workers.
+// Blocks splits [0, n) into blocks of the given size (the last may be shorter) and calls f(b, lo, hi) once for each,
+// like For. The split depends on n and size only, never on the number of workers.
 func Blocks(ctx context.Context, threads, n, size int, f func(b, lo, hi int)) error {
 	return For(ctx, threads, (n+size-1)/size, func(b int) {
 		f(b, b*size, min((b+1)*size, n))

@@ -8,51 +8,50 @@ import (
 	"time"
 )
 
-// Team is workers for many short loops in a row, such as the two dozen for each of thousands of trees. To start a
-// worker, or to wake one that sleeps, takes tens of microseconds: with 16 of them longer than some of the loops. So a
-// worker that is out of work looks for the next loop for a while, in its own core's cache, before it ends. A loop hands
-// over one pointer, and ends when all of its turns are done, whether all workers have come or not.
+// Team is a set of workers for many short loops in a row, such as the two dozen loops of each of thousands of trees.
+// Starting or waking a worker takes tens of microseconds: with 16 of them, longer than some of the loops. So an idle
+// worker spins for a while, in its own core's cache, before it exits. Starting a loop publishes one pointer, and the
+// loop ends when all its iterations are done, whether or not all workers have joined.
 //
-// One goroutine at a time may use a team. The zero value has one worker, the caller.
+// Only one goroutine at a time may use a team. The zero value has one worker, the caller.
 type Team struct {
 	threads int
-	calm    int          // loops to come without anybody looking for work
-	present atomic.Int64 // workers beside the caller
+	calm    int          // number of coming loops in which nobody spins
+	present atomic.Int64 // workers besides the caller
 	offered atomic.Pointer[round]
 }
 
-// NewTeam returns a team of this number of workers, the caller among them; all cores when threads <= 0.
+// NewTeam returns a team of the given number of workers, including the caller; all cores if threads <= 0.
 func NewTeam(threads int) *Team { return &Team{threads: Threads(threads)} }
 
-// Size is the number of workers, the caller among them.
+// Size returns the number of workers, including the caller.
 func (t *Team) Size() int { return max(t.threads, 1) }
 
-// round is a loop of a team. What workers write lies apart from what they only read, and from each other: a cache line
-// that two cores write goes to and fro between them.
+// round is one loop of a team. Fields that workers write are kept on separate cache lines, apart from those they only
+// read: a line written by two cores bounces between them.
 type round struct {
 	f        func(i int)
 	n        int64
-	patience time.Duration // of who waits for this loop to end, or for the next to begin
-	done     chan struct{} // closed when no turn is left
+	patience time.Duration // how long to spin until this loop ends or the next begins
+	done     chan struct{} // closed when no iteration is left
 	panicked atomic.Pointer[string]
 
 	_    [128]byte
-	next atomic.Int64 // turn
+	next atomic.Int64 // next iteration
 	_    [120]byte
-	left atomic.Int64 // turns neither done nor given up
+	left atomic.Int64 // iterations neither done nor given up
 	_    [120]byte
 }
 
-// A worker looks for the next loop longer than what the caller does alone between two loops takes, and the last turn of
-// a loop that the others wait for. If that is not long enough, turns are so long that starting workers does not matter,
-// or others use the cores, who would only lose by it: then nobody looks for work in the next loops. Nor do few workers,
-// who gain little.
+// A worker spins longer than the caller's own work between two loops usually takes, and longer than the last iteration
+// of a loop. If that is not enough, either iterations are so long that starting workers does not matter, or other
+// programs need the cores; then nobody spins during the next loops. Small teams never spin, because they gain little.
 const (
 	teamPatience = 300 * time.Microsecond
 	calmLoops    = 200
 )
 
-// patience is how long to wait in the next loop.
+// patience returns how long to spin in the next loop.
 func (t *Team) patience() time.Duration {
 	if t.calm > 0 {
 		t.calm--
@@ -64,7 +63,7 @@ func (t *Team) patience() time.Duration {
 	return teamPatience
 }
 
-// For calls f(i) once for every i in [0, n) and returns when all are done. A panic in a turn is raised again in the
+// For calls f(i) once for every i in [0, n) and returns when all calls are done. A panic in f is raised again in the
 // caller.
 func (t *Team) For(n int, f func(i int)) {
 	if t.threads <= 1 || n <= 1 {
@@ -90,20 +89,21 @@ func (t *Team) For(n int, f func(i int)) {
 	}
 }
 
-// Blocks cuts [0, n) into blocks of the given size (the last may be shorter) and calls f(b, lo, hi) once for each, as
-// For does.
+// Blocks splits [0, n) into blocks of the given size (the last may be shorter) and calls f(b, lo, hi) once for each,
+// like For.
 func (t *Team) Blocks(n, size int, f func(b, lo, hi int)) {
 	t.For((n+size-1)/size, func(b int) { f(b, b*size, min((b+1)*size, n)) })
 }
 
-// work takes turns of a loop, and then of those that follow.
+// work runs iterations of a loop, then of the loops that follow.
 func (t *Team) work(r *round) {
 	for {
 		r.run()
 		isNew := func() bool { return t.offered.Load() != r }
 		if !lookFor(r.patience, isNew) {
 			t.present.Add(-1)
-			// Who has counted on this worker has offered a loop before; who has not may have hired another.
+			// A caller that counted on this worker has already published a loop; one that did not may have hired
+			// another.
 			if !isNew() || t.present.Add(1) >= int64(t.threads) && t.present.Add(-1) >= 0 {
 				return
 			}
@@ -112,14 +112,14 @@ func (t *Team) work(r *round) {
 	}
 }
 
-// run takes turns until there are none.
+// run runs iterations until none are left.
 func (r *round) run() {
 	taken := int64(0)
 	defer func() {
 		if p := recover(); p != nil {
 			text := fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 			r.panicked.CompareAndSwap(nil, &text)
-			taken += max(r.n-r.next.Swap(r.n), 0) // the others are given up
+			taken += max(r.n-r.next.Swap(r.n), 0) // give up the others
 		}
 		if taken > 0 && r.left.Add(-taken) == 0 {
 			close(r.done)
@@ -135,8 +135,8 @@ func (r *round) run() {
 	}
 }
 
-// lookFor waits until something has come true, and returns false when patience ends first. Now and then it lets other
-// goroutines run.
+// lookFor spins until isTrue returns true, and returns false if patience ends first. Now and then it yields to other
+// goroutines.
 func lookFor(patience time.Duration, isTrue func() bool) bool {
 	if patience == 0 {
 		return isTrue()
@@ -161,8 +161,8 @@ func lookFor(patience time.Duration, isTrue func() bool) bool {
 	return true
 }
 
-// pause lets a moment pass: divisions that wait for each other, so that a core which shares its units with another
-// leaves them to that.
+// pause waits a moment with a chain of dependent divisions, which leaves the units of a shared core to its other
+// thread.
 func pause(v int) {
 	long := int64(v)
 	for i := range int64(4) {

@@ -26,8 +26,8 @@ func Stat(path string) (fs.FileInfo, error) {
 	return info, Error(err)
 }
 
-// Error returns the error in plain words, or the error itself where there is nothing to say better. What it wraps
-// stays the same.
+// Error rephrases an error in plain words, or returns it unchanged if there is nothing better to say. The result wraps
+// the same errors.
 func Error(err error) error {
 	if err == nil {
 		return nil
@@ -49,7 +49,7 @@ func Error(err error) error {
 	return &plainError{text, err}
 }
 
-// plainError is an error in other words.
+// plainError is a rephrased error.
 type plainError struct {
 	text string
 	err  error
@@ -58,7 +58,7 @@ type plainError struct {
 func (e *plainError) Error() string { return e.text }
 func (e *plainError) Unwrap() error { return e.err }
 
-// reason says what the system answered.
+// reason returns the system's answer in plain words.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -74,7 +74,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// number says what is wrong with a text that should be a number.
+// number explains why a text is not a number.
 func number(e *strconv.NumError) string {
 	switch {
 	case errors.Is(e.Err, strconv.ErrRange):
@@ -89,7 +89,7 @@ func number(e *strconv.NumError) string {
 	return fmt.Sprintf("%q is not a whole number", e.Num)
 }
 
-// Count is a number of things, named in singular or plural.
+// Count formats a number of things, with the noun in singular or plural.
 func Count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -97,7 +97,7 @@ func Count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// List joins names for a sentence, the first twenty of them.
+// List joins the first twenty names for use in a sentence.
 func List(names []string) string {
 	const most = 20
 	if len(names) <= most {
@@ -106,7 +106,7 @@ func List(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// Runs joins names for a sentence, numbered ones that follow one another as e0..e767, the first ten parts of them.
+// Runs joins names for use in a sentence, up to ten parts, and shortens consecutive numbered names to e0..e767.
 func Runs(names []string) string {
 	const most = 10
 	var parts []string
@@ -118,7 +118,7 @@ func Runs(names []string) string {
 		for j+1 < len(names) && follows(names[j], names[j+1]) {
 			j++
 		}
-		if j-i < 2 { // two names are as short as a run
+		if j-i < 2 { // two names are no longer than a run
 			j = i
 		}
 		part := names[i]
@@ -131,7 +131,7 @@ func Runs(names []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// follows reports whether two names differ in a number at the end that counts up by one.
+// follows reports whether b is a with the number at its end increased by one.
 func follows(a, b string) bool {
 	stem := strings.TrimRight(a, "0123456789")
 	rest, same := strings.CutPrefix(b, stem)
@@ -143,7 +143,7 @@ func follows(a, b string) bool {
 	return err1 == nil && err2 == nil && m == n+1
 }
 
-// EditDistance is the number of letters to insert, delete, change or swap with the next one that make b of a.
+// EditDistance returns the number of insertions, deletions, substitutions and swaps of neighbours that turn a into b.
 func EditDistance(a, b string) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {
@@ -165,7 +165,7 @@ func EditDistance(a, b string) int {
 	return d[len(a)][len(b)]
 }
 
-// Size writes a number of bytes.
+// Size formats a number of bytes.
 func Size(bytes int64) string {
 	x := float64(bytes)
 	for _, unit := range []string{"bytes", "kB", "MB"} {

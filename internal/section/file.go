@@ -10,22 +10,21 @@ import (
 	"runtime"
 )
 
-// File is a file in the making. What is written goes to a temporary file beside the path; Commit makes it durable
-// and puts it in the place of the path in one step. Until then a file that is there stays as it is.
+// File is a file being written. Its contents go to a temporary file beside the path; Commit makes them durable and puts
+// them in place in one step. Until then an existing file stays as it is.
 //
-// A path that is no regular file (a pipe, /dev/null) cannot be replaced, so it is written directly.
+// A path that is not a regular file (a pipe, /dev/null) cannot be replaced and is written directly.
 type File struct {
 	path string
 	f    *os.File
 	w    *bufio.Writer
-	tmp  string // name of the temporary file, empty when written directly
+	tmp  string // name of the temporary file, empty if written directly
 	done bool
 }
 
-// Target is the path that is written where path is a link: what the link names, which need not be there, and not the
-// link itself.
+// Target follows links and returns the path to write, which need not exist.
 func Target(path string) string {
-	for range 40 { // more is a circle, which nobody can open
+	for range 40 { // more is a cycle, which nobody can open
 		link, err := os.Readlink(path)
 		if err != nil {
 			break
@@ -38,12 +37,12 @@ func Target(path string) string {
 	return path
 }
 
-// Create starts a file that will stand at path, or where a link at path leads.
+// Create starts a file at path, or at the target of a link there.
 func Create(path string) (*File, error) {
 	path = Target(path)
 	old, err := os.Stat(path)
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist): // it may be a device, which a file would replace
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // it may be a device, which must not be replaced
 		return nil, err
 	case err == nil && old.IsDir():
 		return nil, &fs.PathError{Op: "create", Path: path, Err: errors.New("it is a folder")}
@@ -64,7 +63,7 @@ func Create(path string) (*File, error) {
 // Write appends to the file.
 func (f *File) Write(b []byte) (int, error) { return f.w.Write(b) }
 
-// WriteAt overwrites bytes that were written before.
+// WriteAt overwrites bytes that were already written.
 func (f *File) WriteAt(b []byte, at int64) (int, error) {
 	if err := f.w.Flush(); err != nil {
 		return 0, err
@@ -72,7 +71,7 @@ func (f *File) WriteAt(b []byte, at int64) (int, error) {
 	return f.f.WriteAt(b, at)
 }
 
-// Sync makes durable what was written so far, so that Commit has little left to do.
+// Sync makes the data written so far durable, so that Commit has little left to do.
 func (f *File) Sync() error {
 	if err := f.w.Flush(); err != nil || f.tmp == "" {
 		return err
@@ -80,8 +79,8 @@ func (f *File) Sync() error {
 	return f.f.Sync()
 }
 
-// Commit makes the file durable and moves it to its path. After an error the path is as it was before; only when
-// the folder cannot be synced the new file stands there, but may not survive a power cut.
+// Commit makes the file durable and moves it to its path. After an error the path is unchanged, unless only the sync of
+// the folder failed: then the new file is there but may not survive a power cut.
 func (f *File) Commit() error {
 	if f.done {
 		panic("section: File committed or aborted twice")
@@ -109,8 +108,8 @@ func (f *File) Commit() error {
 	return SyncFolder(filepath.Dir(f.path))
 }
 
-// Abort throws the file away, unless Commit was called before. An error while cleaning up would hide the one that
-// led here, so none is returned.
+// Abort discards the file. It does nothing after Commit. It returns no error, which would only hide the one that led
+// here.
 func (f *File) Abort() {
 	if f.done {
 		return
@@ -122,7 +121,7 @@ func (f *File) Abort() {
 	}
 }
 
-// SyncFolder makes new names in a folder durable. Windows cannot sync a folder and needs not.
+// SyncFolder makes new names in a folder durable. Windows cannot sync a folder and does not need to.
 func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -135,7 +134,7 @@ func SyncFolder(path string) error {
 	return d.Sync()
 }
 
-// WriteFile lets write make the contents of the file at path, all or nothing.
+// WriteFile atomically replaces the file at path with what write produces.
 func WriteFile(path string, write func(w io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the lock of a file, which ends when the file is closed or the process dies.
+// tryLock locks a file until it is closed or the process dies.
 func tryLock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == unix.EWOULDBLOCK {
@@ -19,14 +19,14 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// sameOwner tells whether two files have one owner and one group.
+// sameOwner reports whether two files have the same owner and group.
 func sameOwner(a, b fs.FileInfo) bool {
 	x, ok := a.Sys().(*syscall.Stat_t)
 	y, same := b.Sys().(*syscall.Stat_t)
 	return ok && same && x.Uid == y.Uid && x.Gid == y.Gid
 }
 
-// giveTo hands a file to the owner and the group of another, and tells whether it has their group then.
+// giveTo gives f the owner and group of another file, and reports whether it now has that group.
 func giveTo(f *os.File, like fs.FileInfo) (group bool) {
 	want, ok := like.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -42,5 +42,5 @@ func giveTo(f *os.File, like fs.FileInfo) (group bool) {
 	if f.Chown(int(want.Uid), int(want.Gid)) == nil {
 		return true
 	}
-	return f.Chown(-1, int(want.Gid)) == nil // only root may give files away, but groups of one's own are free
+	return f.Chown(-1, int(want.Gid)) == nil // only root can change owners, but users can set any group of theirs
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// tryLock takes no lock: there are none.
+// tryLock does nothing: this system has no file locks.
 func tryLock(*os.File) error { return nil }
 
 func giveTo(*os.File, fs.FileInfo) bool { return true }

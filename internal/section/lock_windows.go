@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock of a file, which ends when the file is closed or the process dies. Windows keeps others from
-// reading bytes that are locked, so it is one that lies behind the contents of any file.
+// tryLock locks a file until it is closed or the process dies. Windows prevents others from reading locked bytes, so
+// the locked byte lies beyond the contents of any file.
 func tryLock(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
@@ -18,7 +18,7 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// giveTo does nothing: a new file has the rights of its folder.
+// giveTo does nothing: a new file inherits the rights of its folder.
 func giveTo(*os.File, fs.FileInfo) bool { return true }
 
 func sameOwner(fs.FileInfo, fs.FileInfo) bool { return true }

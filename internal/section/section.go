@@ -1,7 +1,7 @@
-// Package section is the container of all files that Hashgrove writes, except the index: a header, sections with
-// checksums, and an end marker. docs/formats.md draws it.
+// Package section implements the container format of all files that Hashgrove writes, except the index: a header,
+// sections with checksums, and an end marker. docs/formats.md draws it.
 //
-// Reading trusts nothing: a length is bounded before memory is allocated, memory grows with the bytes that arrive, and
+// Reading trusts nothing: lengths are bounded before memory is allocated, memory grows with the bytes that arrive, and
 // every byte of the file is covered by a checksum.
 package section
 
@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// Kind says what a file holds. It is the fourth byte of the file.
+// Kind is the kind of a file, stored in its fourth byte.
 type Kind byte
 
 // The kinds of files.
@@ -41,7 +41,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("file of kind %q", byte(k))
 }
 
-// withArticle names a kind as one of its kind.
+// withArticle returns the name of a kind with its article.
 func withArticle(k Kind) string {
 	if name := k.String(); strings.ContainsRune("aeiou", rune(name[0])) {
 		return "an " + name
@@ -49,16 +49,16 @@ func withArticle(k Kind) string {
 	return "a " + k.String()
 }
 
-// What can be wrong with a file, for errors.Is. An error of reading itself (a disk that fails) is none of them.
+// Errors about the contents of a file, for errors.Is. They do not include I/O errors.
 var (
 	ErrDamaged = errors.New("the file is damaged")
 	ErrKind    = errors.New("not the expected kind of file")
 	ErrVersion = errors.New("the file was written by a newer version")
 )
 
-// Error says where a file is damaged. It matches ErrDamaged.
+// Error describes where a file is damaged. It matches ErrDamaged.
 type Error struct {
-	Section string // tag of the section, empty for what is around the sections
+	Section string // tag of the section, or empty
 	Offset  int64  // where the section begins
 	Reason  string
 }
@@ -79,11 +79,10 @@ const (
 	endTag     = "end."
 )
 
-// magic has a byte that is no text and both line ends, so that a copy made in text mode is noticed at once.
+// magic contains a non-text byte and both line endings, so that a copy made in text mode is noticed at once.
 func magic(k Kind) [8]byte { return [8]byte{0x89, 'H', 'G', byte(k), '\r', '\n', 0x1a, '\n'} }
 
-// kindOf tells the kind of a file from its first bytes. A file that is cut short within them is of the kind that they
-// can still tell.
+// kindOf returns the kind of a file from its first bytes, even if the file is cut short within them.
 func kindOf(head []byte) (k Kind, ok bool) {
 	if len(head) < 4 {
 		return 0, false
@@ -94,7 +93,7 @@ func kindOf(head []byte) (k Kind, ok bool) {
 	return k, bytes.Equal(head[:n], m[:n])
 }
 
-// FileKind is kindOf for the file at path.
+// FileKind returns the kind of the file at path.
 func FileKind(path string) (k Kind, ok bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -120,7 +119,7 @@ type Writer struct {
 	err   error
 }
 
-// NewWriter starts a file. Errors are kept for Section and Close.
+// NewWriter starts a file. Section and Close report errors.
 func NewWriter(w io.Writer, kind Kind, version uint32) *Writer {
 	out := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
 	m := magic(kind)
@@ -130,7 +129,7 @@ func NewWriter(w io.Writer, kind Kind, version uint32) *Writer {
 	return out
 }
 
-// Section writes one section. The tag has four bytes.
+// Section writes one section. The tag must have four bytes.
 func (w *Writer) Section(tag string, payload []byte) error {
 	if len(tag) != 4 || tag == endTag {
 		panic("section: bad tag " + tag)
@@ -155,7 +154,7 @@ func (w *Writer) section(tag string, payload []byte) error {
 	return nil
 }
 
-// Close writes the end marker and flushes. It does not close what lies below.
+// Close writes the end marker and flushes. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	end := binary.LittleEndian.AppendUint64(nil, w.n)
 	end = binary.LittleEndian.AppendUint32(end, w.chain)
@@ -171,7 +170,7 @@ type Reader struct {
 
 	r      *bufio.Reader
 	at     int64  // bytes read
-	tag    string // of the section begun last
+	tag    string // of the current section
 	start  int64  // where it begins
 	length uint64
 	sum    uint32 // checksum of its head
@@ -181,11 +180,11 @@ type Reader struct {
 	buf    []byte
 }
 
-// NewReader reads the header of a file that must be of the given kind and at most of the given version.
+// NewReader reads the header of a file, which must have the given kind and at most the given version.
 func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 	in := &Reader{r: bufio.NewReaderSize(r, 1<<16)}
 	h := make([]byte, headerSize)
-	// A file too short for a header may still be told from one that is something else.
+	// Even a file too short for a header may be recognisable as something else.
 	n, err := io.ReadFull(in.r, h)
 	in.at = int64(n)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -214,7 +213,7 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 	return in, nil
 }
 
-// Damaged returns an Error at the section begun last.
+// Damaged returns an Error at the current section.
 func (r *Reader) Damaged(format string, args ...any) error {
 	return &Error{r.tag, r.start, fmt.Sprintf(format, args...)}
 }
@@ -228,8 +227,8 @@ func (r *Reader) readFull(b []byte) error {
 	return err
 }
 
-// Next begins the next section and returns its tag and length. At the end marker, once it is checked and nothing
-// follows it, Next returns io.EOF.
+// Next starts the next section and returns its tag and length. It returns io.EOF after checking the end marker and that
+// nothing follows it.
 func (r *Reader) Next() (tag string, length uint64, err error) {
 	if r.open {
 		panic("section: Next before the last section was read")
@@ -267,15 +266,14 @@ func (r *Reader) end() error {
 	}
 }
 
-// Payload reads the rest of the section, which may have at most limit bytes. The bytes are lent until the next
-// call.
+// Payload reads the rest of the section, which may have at most limit bytes. They are valid until the next call.
 func (r *Reader) Payload(limit int) ([]byte, error) {
 	if r.length > uint64(max(limit, 0)) {
 		return nil, r.Damaged("it claims %d bytes, and at most %d are allowed", r.length, limit)
 	}
 	b := r.buf[:0]
 	for left := int(r.length); left > 0; {
-		step := min(left, max(len(b), 1<<16)) // never more than what has come already
+		step := min(left, max(len(b), 1<<16)) // never more than has already arrived
 		b = slices.Grow(b, step)
 		b = b[:len(b)+step]
 		if err := r.readFull(b[len(b)-step:]); err != nil {
@@ -297,7 +295,7 @@ func (r *Reader) Payload(limit int) ([]byte, error) {
 	return b, nil
 }
 
-// Expect reads the next section, which must have the given tag. The bytes are lent until the next call.
+// Expect reads the next section, which must have the given tag. The bytes are valid until the next call.
 func (r *Reader) Expect(tag string, limit int) ([]byte, error) {
 	found, _, err := r.Next()
 	if err == io.EOF {

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// ErrLocked is a file or a folder that another process works on.
+// ErrLocked is returned if another process is working on a file or folder.
 var ErrLocked = errors.New("another process is working on it")
 
-// NewTemporary makes an empty file of a new name beside path: path.xxxxxxxx.tmp. It has the owner, the group and the
-// mode of the file at path if there is one, and at no time may somebody read it who cannot read that. Temporary files
-// of processes that were killed are removed.
+// NewTemporary creates an empty file with a new name beside path: path.xxxxxxxx.tmp. It has the owner, group and mode
+// of the file at path if there is one, and at no time can anyone read it who cannot read that file. It removes
+// temporary files left behind by killed processes.
 func NewTemporary(path string) (*os.File, error) {
 	Sweep(path, sweepAge)
 	old, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return newTemporary(path, 0o666)
-	case err != nil: // who may read it is not known
+	case err != nil: // we cannot tell who may read it
 		return nil, err
 	case !old.Mode().IsRegular():
 		return newTemporary(path, 0o666)
@@ -39,8 +39,8 @@ func NewTemporary(path string) (*os.File, error) {
 	return f, err
 }
 
-// NewCopy is NewTemporary for a copy of another file, which has the rights of that file as far as the umask lets it.
-// What is made of several files may be read by those only who may read all of them.
+// NewCopy is NewTemporary for a copy of another file, with the permissions of that file as far as the umask allows. A
+// copy made from several files is readable only by those who can read all of them.
 func NewCopy(path string, of fs.FileInfo, more ...fs.FileInfo) (*os.File, error) {
 	Sweep(path, sweepAge)
 	mode, one := of.Mode().Perm(), true
@@ -58,12 +58,12 @@ func NewCopy(path string, of fs.FileInfo, more ...fs.FileInfo) (*os.File, error)
 	return f, err
 }
 
-// withoutGroup is the mode of a file whose group is another than it was: that may do no more than everybody.
+// withoutGroup returns the mode for a file whose group has changed: the group may do no more than everybody.
 func withoutGroup(mode fs.FileMode) fs.FileMode { return mode&^0o070 | mode&(mode<<3)&0o070 }
 
 func newTemporary(path string, mode fs.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
-		// The name is random so that two writers do not meet; it never reaches the contents.
+		// The name is random so that two writers do not collide; it never enters the contents.
 		f, err := os.OpenFile(fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32()), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) && try < 100 {
 			continue
@@ -73,17 +73,17 @@ func newTemporary(path string, mode fs.FileMode) (*os.File, error) {
 			pe.Path = path
 		}
 		if err == nil {
-			_ = tryLock(f) // nobody else has it, and Sweep leaves it alone
+			_ = tryLock(f) // nobody else can hold it; it keeps Sweep away
 		}
 		return f, err
 	}
 }
 
-// sweepAge is how old a temporary file is that may have been left behind: a new one may not have its lock yet.
+// sweepAge is the age from which a temporary file may be an orphan: a new one may not be locked yet.
 const sweepAge = time.Minute
 
-// Sweep removes temporary files of path of at least some age that were left behind because a process was killed. Those
-// of processes that live are locked.
+// Sweep removes temporary files of path of at least the given age that were left behind by killed processes. Those of
+// live processes are locked.
 func Sweep(path string, age time.Duration) {
 	others, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -103,15 +103,15 @@ func Sweep(path string, age time.Duration) {
 			continue
 		}
 		free := tryLock(f) == nil
-		_ = f.Close() // Windows removes no open files
+		_ = f.Close() // Windows does not remove open files
 		if free {
 			_ = os.Remove(tmp)
 		}
 	}
 }
 
-// Lock takes the lock named by a file, which it makes, until the returned function is called or the process dies. It
-// returns ErrLocked when another process has it, or this one has it already.
+// Lock takes the lock named by a file, which it creates, until the returned function is called or the process dies. It
+// returns ErrLocked if another process, or this one, already holds it.
 func Lock(path string) (release func(), err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
@@ -127,7 +127,7 @@ func Lock(path string) (release func(), err error) {
 		if err == nil && e == nil && os.SameFile(own, there) {
 			return func() { _ = f.Close() }, nil
 		}
-		_ = f.Close() // who had it before has removed it meanwhile
+		_ = f.Close() // the previous holder has removed it meanwhile
 		if err != nil {
 			return nil, err
 		}

@@ -142,13 +142,13 @@ type try struct {
 	ids     []index.ID
 }
 
-// ledger is what the parent knows of a writer: the version of each item that was acknowledged, and a write that was not.
-type ledger struct {
+// writerLog is what the parent knows of a writer: the version of each item that was acknowledged, and a write that was not.
+type writerLog struct {
 	version map[index.ID]int
 	pending *try
 }
 
-func (l *ledger) settle() {
+func (l *writerLog) settle() {
 	for _, id := range l.pending.ids {
 		if l.pending.put {
 			l.version[id] = l.pending.version
@@ -159,8 +159,8 @@ func (l *ledger) settle() {
 	l.pending = nil
 }
 
-// holds tells whether the items of a writer are as the ledger says.
-func (l *ledger) holds(x *index.Snapshot, w int) error {
+// holds tells whether the items of a writer are as its log says.
+func (l *writerLog) holds(x *index.Snapshot, w int) error {
 	for i := range idsOfEach {
 		id := index.Int(int64(i*writers + w))
 		have, there := x.Get(id)
@@ -175,12 +175,12 @@ func (l *ledger) holds(x *index.Snapshot, w int) error {
 	return nil
 }
 
-// audit compares the items with the books of all writers, and counts the writes that were not acknowledged and those
+// audit compares the items with the logs of all writers, and counts the writes that were not acknowledged and those
 // of them that are there.
-func audit(books []ledger, x *index.Snapshot) (unfinished, kept int, err error) {
+func audit(logs []writerLog, x *index.Snapshot) (unfinished, kept int, err error) {
 	total := 0
-	for w := range books {
-		l := &books[w]
+	for w := range logs {
+		l := &logs[w]
 		err := l.holds(x, w)
 		if l.pending != nil {
 			unfinished++
@@ -235,9 +235,9 @@ func TestKill(t *testing.T) {
 	s, path := create(t, Options{Bits: 128})
 	ok(t, s.Close())
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	books := make([]ledger, writers)
-	for w := range books {
-		books[w].version = map[index.ID]int{}
+	logs := make([]writerLog, writers)
+	for w := range logs {
+		logs[w].version = map[index.ID]int{}
 	}
 	acknowledged, unfinished, kept := 0, 0, 0
 	for cycle := 1; cycle <= n; cycle++ {
@@ -261,7 +261,7 @@ func TestKill(t *testing.T) {
 			}
 			fmt.Sscan(f[1], &w)
 			if f[0] == "ack" {
-				books[w].settle()
+				logs[w].settle()
 				acknowledged++
 				continue
 			}
@@ -270,13 +270,13 @@ func TestKill(t *testing.T) {
 			for _, name := range f[4:] {
 				x.ids = append(x.ids, index.Text(name))
 			}
-			books[w].pending = x
+			logs[w].pending = x
 		}
 		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Fatalf("cycle %d: the child ended by itself: %v", cycle, err)
 		}
 		s := open(t, path, OpenOptions{ReadOnly: cycle%2 == 0, Index: index.Config{Tables: -1}})
-		were, are, err := audit(books, s.Snapshot())
+		were, are, err := audit(logs, s.Snapshot())
 		if err != nil {
 			t.Fatalf("cycle %d: %v", cycle, err)
 		}

@@ -41,9 +41,9 @@ type Data struct {
 	Digest   [32]byte
 	digested bool
 
-	// Memory is where what is known of each row lies, and that of parts; nil means memory. Its files may be closed only
+	// Spill is where what is known of each row lies, and that of parts; nil means memory. Its files may be closed only
 	// when the data are not needed any more.
-	Memory *vectors.Memory
+	Spill *vectors.Spill
 
 	Warnings         []string // doubts in sentences
 	TrainingWarnings []string // those of Warnings that matter only to learning: constant columns, classes of one row
@@ -58,8 +58,8 @@ type ScanOptions struct {
 	Hashed   int            // number of first columns that hashes are made of; 0 means all
 	Missing  bool           // take NaN for missing values, instead of refusing it
 
-	// Memory is where classes and hashes of many rows lie; nil means memory.
-	Memory *vectors.Memory
+	// Spill is where classes and hashes of many rows lie; nil means memory.
+	Spill *vectors.Spill
 }
 
 // hashRows takes the hashes of rows, made of their first columns.
@@ -72,14 +72,14 @@ func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err er
 // is a bad row.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
 	schema := src.Schema()
-	d := &Data{Source: src, schema: schema, Missing: o.Missing || schema.Missing, digested: o.Digest, Memory: o.Memory}
+	d := &Data{Source: src, schema: schema, Missing: o.Missing || schema.Missing, digested: o.Digest, Spill: o.Spill}
 	d.Ranges = d.NewRanges()
 	from := schema.Files
 	var (
 		digest  = newDigest(src.Dim())
 		ids     = &identities{first: map[string]int{}}
-		hashes  = vectors.List[uint64]{Memory: o.Memory}
-		classes = labelling{list: vectors.List[int32]{Memory: o.Memory}}
+		hashes  = vectors.List[uint64]{Spill: o.Spill}
+		classes = labelling{list: vectors.List[int32]{Spill: o.Spill}}
 		tags    tagging
 		kept    vectors.Chunk
 	)
@@ -210,7 +210,7 @@ func (d *Data) Only(keep []bool) *Data {
 		panic("supervision: Data.Only with the wrong number of rows")
 	}
 	out := &Data{
-		Source: vectors.Select(d.Source, keep), schema: d.schema, Supervision: d.Supervision.without(keep), Memory: d.Memory,
+		Source: vectors.Select(d.Source, keep), schema: d.schema, Supervision: d.Supervision.without(keep), Spill: d.Spill,
 		Constant: d.Constant, Digest: d.Digest, digested: d.digested, Missing: d.Missing,
 	}
 	for _, k := range keep {
@@ -219,22 +219,22 @@ func (d *Data) Only(keep []bool) *Data {
 		}
 	}
 	if l := d.Labels; l != nil {
-		out.Labels = &Labels{keptIn(d.Memory, l.Class, keep, out.Rows), l.Names}
+		out.Labels = &Labels{keptIn(d.Spill, l.Class, keep, out.Rows), l.Names}
 	}
 	out.IDs = kept(d.IDs, keep)
 	if d.Hashes != nil {
-		out.Hashes = keptIn(d.Memory, d.Hashes, keep, out.Rows)
+		out.Hashes = keptIn(d.Spill, d.Hashes, keep, out.Rows)
 	}
 	return out
 }
 
-// keptIn is the n entries of a list whose place in keep is true, in a Memory. Where that has no room they are in
+// keptIn is the n entries of a list whose place in keep is true, in a Spill. Where that has no room they are in
 // memory: greater arrays follow, whose error says why.
-func keptIn[T int32 | uint64](m *vectors.Memory, list []T, keep []bool, n int) []T {
+func keptIn[T int32 | uint64](m *vectors.Spill, list []T, keep []bool, n int) []T {
 	if n == 0 {
 		return nil
 	}
-	out, err := vectors.Room[T](m, n)
+	out, err := vectors.Alloc[T](m, n)
 	if err != nil {
 		out = make([]T, n)
 	}

@@ -13,7 +13,7 @@ func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)
 	}
-	if held, err = vectors.Room[bool](d.Memory, d.Rows); err != nil {
+	if held, err = vectors.Alloc[bool](d.Spill, d.Rows); err != nil {
 		return nil, nil, err
 	}
 	pictures := d.Rows / copies

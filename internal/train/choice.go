@@ -112,7 +112,7 @@ func (r *run) folder() string {
 func (r *run) limitMemory() (end func() error) {
 	before := int64(-1)
 	if r.o.Memory > 0 {
-		r.room = vectors.NewMemory(r.folder())
+		r.room = vectors.NewSpill(r.folder())
 		before = debug.SetMemoryLimit(r.o.Memory - r.o.Memory/10)
 	}
 	return func() (err error) {
@@ -157,6 +157,6 @@ func (r *run) planMemory() error {
 		"below %s", need.Rows, need.Columns, size(need.Memory()+kept), size(need.Files()), size(budget))
 	r.report.Memory.Mapped = true
 	r.room.Allow((budget - need.Least() - kept) * 9 / 10)
-	r.m.Run.Memory = r.room
+	r.m.Run.Spill = r.room
 	return nil
 }

@@ -44,8 +44,8 @@ type run struct {
 	data      *supervision.Data
 	schema    vectors.Schema
 	extractor feature.Extractor // of pictures; nil means none
-	kept      *vectors.Kept     // nil where the rows were in memory before
-	room      *vectors.Memory   // nil without a limit
+	kept      *vectors.Cached   // nil where the rows were in memory before
+	room      *vectors.Spill    // nil without a limit
 	report    Report
 }
 
@@ -140,15 +140,15 @@ func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supe
 	switch src.(type) {
 	case vectors.Table, vectors.Matrix:
 	default:
-		limit, folder := int64(vectors.KeptBytes), ""
+		limit, folder := int64(vectors.CacheBytes), ""
 		if r.o.Memory > 0 {
 			limit, folder = r.o.Memory/8, r.folder()
 		}
-		r.kept = vectors.KeepValues(src, limit, folder)
+		r.kept = vectors.CacheValues(src, limit, folder)
 		src = r.kept
 	}
 	return supervision.Scan(ctx, src, supervision.ScanOptions{
-		Digest: true, Hashes: true, Missing: missing, Memory: r.room,
+		Digest: true, Hashes: true, Missing: missing, Spill: r.room,
 		Progress: func(rows int) { r.emit(Progress{Rows: rows}) },
 	})
 }
@@ -215,7 +215,7 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	}
 	r.m.Run = fasthash.Run{
 		Checkpoint: checkpoint, Resume: o.Resume, Restart: o.Restart, Grow: o.Grow, Features: r.extractor,
-		TimeLimit: o.TimeLimit, Patience: o.Patience, CrossFit: o.CrossFit, Memory: r.m.Run.Memory, Report: report,
+		TimeLimit: o.TimeLimit, Patience: o.Patience, CrossFit: o.CrossFit, Spill: r.m.Run.Spill, Report: report,
 		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }

@@ -246,7 +246,7 @@ func TestSelectionsKnowTheirSource(t *testing.T) {
 		keep[i] = i%2 == 0
 	}
 	for name, src := range map[string]vectors.Source{
-		"selection": vectors.Select(set, keep), "kept": vectors.Keep(set, 0, ""), "columns": vectors.Pick(set, []int{0, 1, 2, 3}),
+		"selection": vectors.Select(set, keep), "kept": vectors.Cache(set, 0, ""), "columns": vectors.Pick(set, []int{0, 1, 2, 3}),
 	} {
 		s := src.Schema()
 		if strings.Join(s.Names, "") != "abcd" || !s.Missing || s.LabelColumn != "kind" || s.Label != "kind" || s.Files == nil {

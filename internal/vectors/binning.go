@@ -10,37 +10,37 @@ import (
 	"hashgrove/internal/par"
 )
 
-// How the values of a column are cut into bins. Linear bins between the least and the greatest value, the paper's, lose
-// a column to a single value far away: all others share a bin, and no split can part them. Quantile bins never do, but
-// cost the encoder a search per value. Hybrid bins take for every column the first of
+// How column values are divided into bins. The paper's linear bins between the least and the greatest value lose a
+// column to a single outlier: all other values share a bin, and no split can separate them. Quantile bins never do, but
+// cost the encoder a search per value. Hybrid bins use, for every column, the first of
 //
 //	1. linear bins between the least and the greatest value,
-//	2. linear bins between ends that a few far values do not move; those values fall into the outer bins,
+//	2. linear bins between ends that ignore a few outliers, which fall into the outer bins,
 //	3. edges at quantiles
 //
-// that keeps the values of the column apart. With x and y two rows drawn at random, "apart" is
+// that keeps the values apart. With x and y two rows drawn at random, "apart" means
 //
 //	P(bin(x) = bin(y) | x != y) <= 1/16,
 //
-// as if the values were spread evenly over 16 bins or more. With linear bins and 50,000 rows it is about 1/100 for
-// normal values, 1/50 for exponential and 1/10 for log-normal ones of σ = 1. The ends of 2 are the 5 % and the 95 %
-// quantile moved outwards by their distance, or the least and greatest value where those are nearer.
+// as if the values were spread evenly over at least 16 bins. With linear bins and 50,000 rows this probability is about
+// 1/100 for normal, 1/50 for exponential and 1/10 for log-normal values with σ = 1. The ends of 2 are the 5 % and 95 %
+// quantiles moved outwards by their distance, or the least and greatest value if those are nearer.
 //
-// All of this is judged on a sample of the rows, 2,048 to 4,096 of them where there are as many (fewer of very wide
-// ones), chosen by their numbers. So it does not depend on chunks or threads, and one pass suffices.
+// All this is decided on a sample of 2,048 to 4,096 rows if there are as many (fewer very wide ones), chosen by row
+// number. So it does not depend on chunks or threads, and one pass is enough.
 
-// Binning says how columns are cut into bins; "" is Hybrid.
+// Binning selects how columns are divided into bins; "" means Hybrid.
 type Binning string
 
-// The ways to cut columns into bins.
+// The binnings.
 const (
-	Hybrid   Binning = "hybrid"   // linear where that keeps the values apart, else quantiles
-	Quantile Binning = "quantile" // as many rows in every bin, as far as equal values allow
+	Hybrid   Binning = "hybrid"   // linear if that keeps the values apart, else quantiles
+	Quantile Binning = "quantile" // equally many rows in every bin, except for equal values
 	Linear   Binning = "linear"   // bins of equal width from the least to the greatest value
-	Clipped  Binning = "clipped"  // bins of equal width, between nearer ends where that keeps more values apart
+	Clipped  Binning = "clipped"  // bins of equal width, between nearer ends if that keeps more values apart
 )
 
-// Check reports an unknown way.
+// Check returns an error if the binning is unknown.
 func (b Binning) Check() error {
 	switch b {
 	case "", Hybrid, Quantile, Linear, Clipped:
@@ -50,25 +50,25 @@ func (b Binning) Check() error {
 }
 
 const (
-	sampleValues = 1 << 23 // of a sample, at most, but for
+	sampleValues = 1 << 23 // the most values in a sample, except that it has at least
 	sampleLeast  = 256     // rows
 	sampleMost   = 4096    // rows
 
-	apart      = 1.0 / 16 // the greatest share of different values in one bin
-	tail       = 0.05     // beyond each of the quantiles that ends are taken from
+	apart      = 1.0 / 16 // the largest share of different values in one bin
+	tail       = 0.05     // beyond each of the quantiles that the ends are computed from
 	crowdShare = 0.99     // of the sample in one bin, and
 	crowdKinds = 10       // different values there, and
-	crowdLeast = 100      // rows in the sample: nothing can part nearly all rows
+	crowdLeast = 100      // rows in the sample: nothing can separate nearly all rows
 )
 
-// rowSample is the rows whose numbers, hashed, end in at least level zeros: all rows, then half of them, and so on.
+// rowSample holds the rows whose hashed number ends in at least level zeros: all rows, then half of them, and so on.
 type rowSample struct {
 	level int
 	x     Matrix
 	zeros []uint8 // of each row
 }
 
-// add takes rows into account, of which the first has the given number.
+// add adds rows; first is the number of the first one.
 func (s *rowSample) add(x Matrix, first int) {
 	s.x.Cols = x.Cols
 	most := min(max(sampleValues/max(x.Cols, 1), sampleLeast), sampleMost)
@@ -88,7 +88,7 @@ func (s *rowSample) add(x Matrix, first int) {
 	}
 }
 
-// trailingZeros is the number of zeros at the end of a row's hashed number (the finaliser of splitmix64).
+// trailingZeros returns the number of zeros at the end of a row's hashed number (the finaliser of splitmix64).
 func trailingZeros(row int) int {
 	h := uint64(row) + 0x9e3779b97f4a7c15
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
@@ -110,10 +110,10 @@ func (s *rowSample) thin() {
 	s.x.Rows, s.x.Data, s.zeros = n, s.x.Data[:n*s.x.Cols], s.zeros[:n]
 }
 
-// columns calls each with the numbers of every column, in the order of the rows; the list is lent. Columns are shared
-// between all cores.
+// columns calls each with the values of every column in row order, on all cores. The slice is valid only during the
+// call.
 func (s *rowSample) columns(each func(j int, values []float32)) {
-	const width, turn = 16, 128 // columns of a cache line, and of a turn
+	const width, turn = 16, 128 // columns per cache line and per iteration
 	_ = par.Blocks(context.Background(), 0, s.x.Cols, turn, func(_, first, end int) {
 		var lists [width][]float32
 		for lo := first; lo < end; lo += width {
@@ -135,7 +135,7 @@ func (s *rowSample) columns(each func(j int, values []float32)) {
 	})
 }
 
-// refine changes the linear bins of columns that need others.
+// refine replaces the linear bins of columns that need others.
 func (s *rowSample) refine(q *Quantizer, r *Ranges, how Binning) {
 	edgesOf := make([][]float32, q.Dim())
 	s.columns(func(j int, values []float32) {
@@ -144,7 +144,7 @@ func (s *rowSample) refine(q *Quantizer, r *Ranges, how Binning) {
 		}
 		slices.Sort(values)
 		if how != Quantile {
-			least, greatest := fences(values) // of values that are not all equal, since those are apart
+			least, greatest := fences(values) // the values are not all equal: those would be apart
 			q.setEnds(j, max(least, r.Min[j]), min(greatest, r.Max[j]))
 			if how == Clipped || q.keepsApart(j, values) {
 				return
@@ -160,7 +160,7 @@ func (s *rowSample) refine(q *Quantizer, r *Ranges, how Binning) {
 	}
 }
 
-// fences are the ends of linear bins for sorted values.
+// fences returns the ends of clipped linear bins for sorted values.
 func fences(sorted []float32) (least, greatest float32) {
 	at := int(tail * float64(len(sorted)-1))
 	lo, hi := float64(sorted[at]), float64(sorted[len(sorted)-1-at])
@@ -177,7 +177,7 @@ func (q Quantizer) keepsApart(j int, values []float32) bool {
 	together := pairs(counts[:])
 	all := len(values) * (len(values) - 1) / 2
 	if float64(together) <= apart*float64(all) {
-		return true // even if all of them are different
+		return true // even if all of them differ
 	}
 	if !slices.IsSorted(values) {
 		values = slices.Clone(values)
@@ -192,7 +192,7 @@ func (q Quantizer) keepsApart(j int, values []float32) bool {
 	return float64(together-equal) <= apart*float64(all-equal)
 }
 
-// pairs is the number of pairs within groups of these sizes.
+// pairs returns the number of pairs within groups of these sizes.
 func pairs(sizes []int) (n int) {
 	for _, c := range sizes {
 		n += c * (c - 1) / 2
@@ -200,8 +200,8 @@ func pairs(sizes []int) (n int) {
 	return n
 }
 
-// quantileEdges cuts sorted values into at most the given number of bins, of about as many values each. A value that
-// would fill a bin has one to itself, and where there are no more values than bins all have.
+// quantileEdges divides sorted values into at most the given number of bins with about equally many values each. A
+// value frequent enough to fill a bin gets its own, as do all values if there are enough bins.
 func quantileEdges(sorted []float32, bins int) []float32 {
 	distinct := 1
 	for i := 1; i < len(sorted); i++ {
@@ -210,7 +210,7 @@ func quantileEdges(sorted []float32, bins int) []float32 {
 		}
 	}
 	var edges []float32
-	left, open := len(sorted), 0 // values from the open bin on, and in it
+	left, open := len(sorted), 0 // values from the open bin on, and in the open bin
 	for lo, hi := 0, 0; lo < len(sorted); lo = hi {
 		for hi = lo + 1; hi < len(sorted) && sorted[hi] == sorted[lo]; hi++ {
 		}
@@ -225,7 +225,7 @@ func quantileEdges(sorted []float32, bins int) []float32 {
 	return edges
 }
 
-// halfway is a value above a and at most b, about halfway.
+// halfway returns a value above a and at most b, about halfway between them.
 func halfway(a, b float32) float32 {
 	if m := float32(float64(float64(a)/2) + float64(float64(b)/2)); m > a && m <= b {
 		return m
@@ -233,8 +233,8 @@ func halfway(a, b float32) float32 {
 	return b
 }
 
-// Crowded lists the columns with many different values of which the quantiser leaves nearly all in one bin, so that
-// trees cannot tell those apart.
+// Crowded returns the columns with many different values nearly all of which share a bin, so that trees cannot tell
+// them apart.
 func (r *Ranges) Crowded(q Quantizer) []int {
 	crowded := make([]bool, len(r.Min))
 	r.sample.columns(func(j int, values []float32) {

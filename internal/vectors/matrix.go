@@ -3,10 +3,11 @@
 //	Matrix, Table       rows in memory, alone or with their labels, tags and ids
 //	Source, Chunk       rows in order, any number of times, in bounded memory
 //	Schema              what a source knows about its rows
-//	Kept                rows that are computed once, then read from memory or disk
+//	Cached              rows that are computed once, then read from memory or disk
 //	Ranges, Quantizer   256 bins per column: linear, or at quantiles if outliers would waste them
 //	Columns             quantised rows, one byte per value, column by column
 //	RowHash             identifies a row by its values
+//	Spill, List         arrays that grow with the rows, in memory or in files
 package vectors
 
 import (
@@ -18,13 +19,13 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Matrix is a dense matrix in memory, row after row.
+// Matrix is a dense matrix in memory, stored row by row.
 type Matrix struct {
 	Rows, Cols int
 	Data       []float32 // len Rows*Cols
 }
 
-// Mean is the mean of every column, summed in the order of the rows.
+// Mean returns the mean of every column, summed in row order.
 func (m Matrix) Mean() []float32 {
 	sum := make([]float64, m.Cols)
 	for i := range m.Rows {
@@ -39,15 +40,15 @@ func (m Matrix) Mean() []float32 {
 	return mean
 }
 
-// Row lends row i.
+// Row returns row i without copying it.
 func (m Matrix) Row(i int) []float32 { return m.Data[i*m.Cols : (i+1)*m.Cols : (i+1)*m.Cols] }
 
-// Slice lends rows lo to hi.
+// Slice returns rows lo to hi without copying them.
 func (m Matrix) Slice(lo, hi int) Matrix {
 	return Matrix{Rows: hi - lo, Cols: m.Cols, Data: m.Data[lo*m.Cols : hi*m.Cols : hi*m.Cols]}
 }
 
-// checkLength reports a matrix with more or fewer values than its size says.
+// checkLength returns an error if the number of values does not match the size of the matrix.
 func (m Matrix) checkLength() error {
 	if n := len(m.Data); m.Rows < 0 || m.Cols < 0 || n != m.Rows*m.Cols {
 		return fmt.Errorf("a matrix of %d rows and %d columns has %d values instead of %d: the values end in row %d, "+
@@ -57,43 +58,43 @@ func (m Matrix) checkLength() error {
 	return nil
 }
 
-// CheckFinite reports the first value of the chunk that is NaN or infinite; it counts rows as the source does.
+// CheckFinite returns an error for the first value that is NaN or infinite, counting rows as the source does.
 func (c Chunk) CheckFinite() error { return c.CheckValues(false) }
 
-// CheckValues is CheckFinite where NaN may stand for missing values.
+// CheckValues is CheckFinite, except that NaN is allowed if values may be missing.
 func (c Chunk) CheckValues(missing bool) error {
 	for i, v := range c.X.Data {
-		if v-v != 0 && !(missing && v != v) { // only finite values give 0
+		if v-v != 0 && !(missing && v != v) { // 0 for finite values only
 			return fault.New("not-finite", "row %d, column %d: %v is not a finite number", c.First+i/c.X.Cols, i%c.X.Cols, v)
 		}
 	}
 	return nil
 }
 
-// Chunk is a run of consecutive rows of a Source. It is lent: everything in it is valid until the next chunk.
+// Chunk is a run of consecutive rows of a Source. It is valid only until the next chunk.
 type Chunk struct {
-	First int    // number of X's first row in the source, counted from 0
-	X     Matrix // the vectors, all finite, but for NaN where the source was asked for missing values
+	First int    // number of X's first row in the source, from 0
+	X     Matrix // the vectors: finite, or NaN if the source was asked for missing values
 
-	// One entry per row of X, or nil where the source has none of it.
+	// One entry per row of X, or nil if the source has none.
 	IDs    []string
 	Labels []string
 	Tags   [][]string
 
-	Places []int // of a Set: where each row is in the files, counted over all of them and over bad rows too
+	Places []int // of a Set: each row's number in the files, counting bad rows too
 }
 
 // Source yields vectors in order, any number of times, in bounded memory.
 type Source interface {
-	// Dim is the length of every vector.
+	// Dim returns the length of every vector.
 	Dim() int
-	// Schema is what is known about the rows; the zero value says nothing.
+	// Schema describes the rows; the zero value says nothing.
 	Schema() Schema
-	// Chunks yields all rows in order. After an error nothing more is yielded.
+	// Chunks yields all rows in order. It yields nothing after an error.
 	Chunks(ctx context.Context) iter.Seq2[Chunk, error]
 }
 
-// CheckRows reports a source that has not as many rows as it had when they were counted.
+// CheckRows returns an error if a source has a different number of rows than before.
 func CheckRows(rows, counted int) error {
 	switch {
 	case rows > counted:
@@ -107,23 +108,23 @@ func CheckRows(rows, counted int) error {
 	return nil
 }
 
-// ChunkRows is how many rows of the given width make a chunk of about a megabyte, or of 64 rows where they are wide,
-// but never of more than 64 megabytes or one row: rows of millions of values can come from a few bytes.
+// ChunkRows returns how many rows of the given width make a chunk of about a megabyte; for wide rows 64, but never more
+// than 64 megabytes or one row: rows of millions of values can come from a few bytes.
 func ChunkRows(cols int) int {
 	cols = max(cols, 1)
 	return min(max(1<<18/cols, 64), max(1<<24/cols, 1), 8192)
 }
 
-// Dim makes Matrix a Source.
+// Dim implements Source.
 func (m Matrix) Dim() int { return m.Cols }
 
-// Schema makes Matrix a Source.
+// Schema implements Source.
 func (m Matrix) Schema() Schema { return Schema{} }
 
-// Chunks makes Matrix a Source.
+// Chunks implements Source.
 func (m Matrix) Chunks(ctx context.Context) iter.Seq2[Chunk, error] { return Table{X: m}.Chunks(ctx) }
 
-// Pick is the Source of some columns of src, in the given order.
+// Pick returns a Source of some columns of src, in the given order.
 func Pick(src Source, columns []int) Source { return picked{src, columns} }
 
 type picked struct {
@@ -131,7 +132,7 @@ type picked struct {
 	columns []int
 }
 
-// Schema has the names of the columns that were picked.
+// Schema implements Source, with the names of the picked columns.
 func (p picked) Schema() Schema {
 	s := p.Source.Schema()
 	if s.Names != nil {
@@ -165,8 +166,8 @@ func (p picked) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	}
 }
 
-// Select is the Source of those rows of src whose entry in keep is true, numbered anew.
-// The source must have exactly len(keep) rows.
+// Select returns a Source of the rows of src whose entry in keep is true, renumbered. src must have exactly len(keep)
+// rows.
 func Select(src Source, keep []bool) Source { return selection{src, keep} }
 
 type selection struct {
@@ -202,7 +203,7 @@ func (s selection) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	}
 }
 
-// Only copies the kept rows of a lent chunk into out, whose memory it uses again.
+// Only copies the kept rows of a chunk into out, reusing its memory.
 func (c Chunk) Only(keep []bool, out *Chunk) {
 	out.X = Matrix{Cols: c.X.Cols, Data: out.X.Data[:0]}
 	for i, k := range keep {
@@ -226,7 +227,7 @@ func appendKept[T any](dst, list []T, keep []bool) []T {
 	return dst
 }
 
-// Slice lends rows lo to hi of the chunk.
+// Slice returns rows lo to hi of the chunk without copying them.
 func (c Chunk) Slice(lo, hi int) Chunk {
 	return Chunk{
 		First: c.First + lo, X: c.X.Slice(lo, hi),
@@ -235,7 +236,7 @@ func (c Chunk) Slice(lo, hi int) Chunk {
 	}
 }
 
-// between lends entries lo to hi of a list, which may be nil.
+// between returns entries lo to hi of a list, which may be nil.
 func between[T any](list []T, lo, hi int) []T {
 	if list == nil {
 		return nil
@@ -243,7 +244,7 @@ func between[T any](list []T, lo, hi int) []T {
 	return list[lo:hi]
 }
 
-// Append copies the rows of a lent chunk behind those of c.
+// Append copies the rows of another chunk to the end of c.
 func (c *Chunk) Append(lent Chunk) {
 	c.X.Cols = lent.X.Cols
 	c.X.Rows += lent.X.Rows
@@ -256,7 +257,7 @@ func (c *Chunk) Append(lent Chunk) {
 	c.Places = append(c.Places, lent.Places...)
 }
 
-// Table is rows in memory with what is known about each: a Source. Lists that are not nil have an entry for every row.
+// Table is a Source of rows in memory with their labels, tags and ids. Lists that are not nil have an entry per row.
 type Table struct {
 	X      Matrix
 	IDs    []string
@@ -264,10 +265,10 @@ type Table struct {
 	Tags   [][]string
 }
 
-// WithLabels is a matrix whose rows have labels.
+// WithLabels returns a table of rows with labels.
 func WithLabels(m Matrix, labels []string) Table { return Table{X: m, Labels: labels} }
 
-// Check reports values that are missing or not finite, and lists of another length than the rows.
+// Check returns an error for values that are missing or not finite, and for lists of the wrong length.
 func (t Table) Check() error {
 	if err := t.CheckLengths(); err != nil {
 		return err
@@ -275,7 +276,7 @@ func (t Table) Check() error {
 	return Chunk{X: t.X}.CheckFinite()
 }
 
-// CheckLengths reports what does not have an entry for every row.
+// CheckLengths returns an error for lists that do not have an entry per row.
 func (t Table) CheckLengths() error {
 	switch {
 	case t.IDs != nil && len(t.IDs) != t.X.Rows:
@@ -288,7 +289,7 @@ func (t Table) CheckLengths() error {
 	return t.X.checkLength()
 }
 
-// maxValues is the number of values that Read keeps in memory at most: 16 GB of float32.
+// maxValues is the most values that Read holds in memory: 16 GB of float32.
 const maxValues = 1 << 32
 
 // Read reads all of a source into memory.
@@ -307,13 +308,13 @@ func Read(ctx context.Context, src Source) (Table, error) {
 	return Table{all.X, all.IDs, all.Labels, all.Tags}, nil
 }
 
-// Dim makes Table a Source.
+// Dim implements Source.
 func (t Table) Dim() int { return t.X.Cols }
 
-// Schema makes Table a Source.
+// Schema implements Source.
 func (t Table) Schema() Schema { return Schema{} }
 
-// Chunks makes Table a Source.
+// Chunks implements Source.
 func (t Table) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	all := Chunk{X: t.X, IDs: t.IDs, Labels: t.Labels, Tags: t.Tags}
 	return func(yield func(Chunk, error) bool) {

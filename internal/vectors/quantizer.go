@@ -11,37 +11,37 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Linear quantisation of features into 256 bins (Lin et al., CVPR 2014, "feature quantization"; Appel et al.,
-// ICML 2013), as the released code does it.
+// Linear quantisation of features into 256 bins (Lin et al., CVPR 2014, "feature quantization"; Appel et al., ICML
+// 2013), as in the released code.
 //
 // For a column with training range [min, max], widened on both sides by a thousandth of its length,
 //
 //	bin(x) = round((x - lo) / step), saturated to 0..255,   step = (hi - lo) / 255.
 //
-// Values that are bytes already keep their value: lo = 0, hi = 255. A column may have edges of its own instead
-// (binning.go says when): its bin is the number of edges that are not above x. Where values may be missing, NaN has
-// bin 0 to itself, and numbers have the bins from 1 on.
+// Bytes keep their value: lo = 0, hi = 255. A column may have its own edges instead (see binning.go): its bin is then
+// the number of edges that are not above x. If values may be missing, NaN has bin 0 to itself, and numbers use bins 1
+// and up.
 //
-// A tree goes left iff bin(x) <= b. Every operation of bin rises with x, so there is one float32 for each bin, the
-// edge, such that bin(x) <= b iff x < edge(b): comparing raw floats and comparing bins agree on every number.
+// A tree goes left iff bin(x) <= b. Every step of bin is monotonic in x, so each bin has one float32 edge such that
+// bin(x) <= b iff x < edge(b): comparing raw floats and comparing bins agree for every number.
 
 // Bins is the number of bins of a column.
 const Bins = 256
 
-// Quantizer maps every column to bytes.
+// Quantizer maps the values of every column to bytes.
 type Quantizer struct {
 	Lo, Hi  []float32   // the widened range of each column; Lo < Hi, both finite
 	Edges   [][]float32 // nil, or for each column nil or its own edges, rising: at least one, at most MaxEdges
-	Missing bool        // NaN is a missing value, in bin 0, and numbers are in the bins from 1 on
+	Missing bool        // NaN means missing and has bin 0; numbers use bins 1 and up
 }
 
-// Dim is the number of columns.
+// Dim returns the number of columns.
 func (q Quantizer) Dim() int { return len(q.Lo) }
 
-// Plain reports whether all columns have linear bins and none may lack values, so that Lo and Hi say everything.
+// Plain reports whether all columns have linear bins and no missing values, so that Lo and Hi describe it completely.
 func (q Quantizer) Plain() bool { return q.Edges == nil && !q.Missing }
 
-// MaxEdges is the greatest number of edges of a column.
+// MaxEdges returns the largest number of edges of any column.
 func (q Quantizer) MaxEdges() int {
 	if q.Missing {
 		return Bins - 2
@@ -49,7 +49,7 @@ func (q Quantizer) MaxEdges() int {
 	return Bins - 1
 }
 
-// Scale returns the quantiser of column j.
+// Scale returns the scale of column j.
 func (q Quantizer) Scale(j int) Scale {
 	lo, hi := float64(q.Lo[j]), float64(q.Hi[j])
 	s := Scale{lo: lo, perUnit: (Bins - 1) / (hi - lo)}
@@ -66,7 +66,7 @@ func (q Quantizer) Scale(j int) Scale {
 	return s
 }
 
-// Check reports a quantiser that training could not have left.
+// Check returns an error if training could not have produced this quantiser.
 func (q Quantizer) Check() error {
 	if len(q.Lo) != len(q.Hi) {
 		return fmt.Errorf("quantiser with %d lower and %d upper bounds", len(q.Lo), len(q.Hi))
@@ -99,12 +99,12 @@ func (q Quantizer) Check() error {
 // Scale quantises one column.
 type Scale struct {
 	lo, perUnit float64
-	other       bool      // more than lo and perUnit counts
-	first       uint8     // bin of the least numbers; those below it are for NaN
+	other       bool      // lo and perUnit are not enough
+	first       uint8     // bin of the smallest numbers; lower ones are for NaN
 	edges       []float32 // nil for linear bins
 }
 
-// Bin returns the bin of x. NaN falls into bin 0; callers refuse it before, unless values may be missing.
+// Bin returns the bin of x. NaN falls into bin 0; callers reject it first unless values may be missing.
 func (s Scale) Bin(x float32) uint8 {
 	switch {
 	case !s.other:
@@ -123,13 +123,13 @@ func (s Scale) Bin(x float32) uint8 {
 	return s.first + uint8(at)
 }
 
-// Searcher is a Scale made ready for many values.
+// Searcher is a Scale prepared for many values.
 type Searcher struct {
 	Scale
-	keys *[Bins]int32 // of the edges, then the greatest int32; nil without edges
+	keys *[Bins]int32 // of the edges, padded with the greatest int32; nil without edges
 }
 
-// Searcher returns the scale made ready for many values, which takes a kilobyte for a column with edges.
+// Searcher prepares the scale for many values, which takes a kilobyte for a column with edges.
 func (s Scale) Searcher() Searcher {
 	if s.edges == nil {
 		return Searcher{Scale: s}
@@ -143,18 +143,18 @@ func (s Scale) Searcher() Searcher {
 	return Searcher{s, keys}
 }
 
-// key is an integer that orders as the float32 do: that of x, or of 0 for -0.
+// key returns an integer that orders like x, treating -0 as 0.
 func key(x float32) int32 {
 	b := int32(math.Float32bits(x + 0))
 	return b ^ b>>31&math.MaxInt32
 }
 
-// Bin is Scale.Bin: the number of edges up to x, found without a branch that a processor could guess wrong.
+// Bin returns the same as Scale.Bin: the number of edges up to x, found without unpredictable branches.
 func (s *Searcher) Bin(x float32) uint8 {
 	if s.keys == nil || x != x {
 		return s.Scale.Bin(x)
 	}
-	// A step counts where the key is not below the edge. At stays below 256, so no index is checked.
+	// Step forward if the key is not below the edge. at stays below 256, so no bounds are checked.
 	k, keys := int64(key(x)), s.keys
 	at := 128 &^ uint8((k-int64(keys[127]))>>63)
 	at += 64 &^ uint8((k-int64(keys[at+63]))>>63)
@@ -167,10 +167,9 @@ func (s *Searcher) Bin(x float32) uint8 {
 	return s.first + at
 }
 
-// linear is the linear bin of x.
+// linear returns the linear bin of x.
 func (s *Scale) linear(x float32) uint8 {
-	// The conversion keeps the compiler from fusing product and sum, which would round differently
-	// from machine to machine.
+	// The conversion prevents the compiler from fusing product and sum, which would round differently between machines.
 	t := float64((float64(x)-s.lo)*s.perUnit) + 0.5
 	if t >= Bins-1 {
 		return Bins - 1
@@ -181,8 +180,8 @@ func (s *Scale) linear(x float32) uint8 {
 	return 0
 }
 
-// Edge returns the least x whose bin is above b, and +Inf for the last bin: of numbers, Bin(x) <= b iff x < Edge(b).
-// Where values may be missing all numbers are above bin 0, and its edge is -Inf.
+// Edge returns the least x whose bin is above b, or +Inf for the last bin: for numbers, Bin(x) <= b iff x < Edge(b). If
+// values may be missing, all numbers are above bin 0, and its edge is -Inf.
 func (s Scale) Edge(b uint8) float32 {
 	if b < s.first {
 		return float32(math.Inf(-1))
@@ -193,7 +192,7 @@ func (s Scale) Edge(b uint8) float32 {
 	if s.edges != nil || b == Bins-1 {
 		return float32(math.Inf(1))
 	}
-	// Binary search over the float32 in their order: below stays at or under b, above stays over it.
+	// Binary search over all float32 in order: below stays at or under b, above stays over it.
 	below, above := order(-math.MaxFloat32), order(math.MaxFloat32)
 	for above-below > 1 {
 		middle := below + (above-below)/2
@@ -206,7 +205,7 @@ func (s Scale) Edge(b uint8) float32 {
 	return inOrder(above)
 }
 
-// order numbers the float32 from the least to the greatest.
+// order numbers the float32 values from least to greatest.
 func order(x float32) int64 {
 	if bits := math.Float32bits(x); bits>>31 == 0 {
 		return int64(bits)
@@ -223,22 +222,22 @@ func inOrder(i int64) float32 {
 	return math.Float32frombits(uint32(-1-i) | 1<<31)
 }
 
-// Columns holds the training vectors as the learners want them: one byte per value, column after column.
-// It is all that training keeps of the vectors.
+// Columns holds training vectors the way learners read them: one byte per value, column by column. Training keeps
+// nothing else of the vectors.
 type Columns struct {
 	Quantizer
-	Rows   int
-	data   []uint8 // column j is data[j*Rows : (j+1)*Rows]
-	memory *Memory
+	Rows  int
+	data  []uint8 // column j is data[j*Rows : (j+1)*Rows]
+	spill *Spill
 }
 
-// NewColumns returns columns of the given number of rows, all values in bin 0.
+// NewColumns returns columns with the given number of rows and all values in bin 0.
 func NewColumns(rows int, q Quantizer) *Columns {
 	return &Columns{q, rows, pages.Make[uint8](rows * q.Dim()), nil}
 }
 
-// newColumnsIn is NewColumns in a Memory, which may be nil.
-func newColumnsIn(m *Memory, rows int, q Quantizer) (*Columns, error) {
+// newColumnsIn is NewColumns with the data in a spill, which may be nil.
+func newColumnsIn(m *Spill, rows int, q Quantizer) (*Columns, error) {
 	if m == nil {
 		return NewColumns(rows, q), nil
 	}
@@ -246,27 +245,27 @@ func newColumnsIn(m *Memory, rows int, q Quantizer) (*Columns, error) {
 		return nil, fault.New("too-many-values",
 			"%d rows of %d columns are more than a process of this machine can address", rows, d)
 	}
-	data, err := Room[uint8](m, rows*q.Dim())
+	data, err := Alloc[uint8](m, rows*q.Dim())
 	if err != nil {
 		return nil, err
 	}
 	return &Columns{q, rows, data, m}, nil
 }
 
-// Memory is where the columns lie, and what is computed with all rows of them should; nil means memory.
-func (c *Columns) Memory() *Memory { return c.memory }
+// Spill returns the spill that holds the columns, which should also hold other arrays of all rows; nil means memory.
+func (c *Columns) Spill() *Spill { return c.spill }
 
-// Fetch begins to read rows lo to hi of a column that will be needed soon, where it lies in a file.
+// Fetch starts reading rows lo to hi of a column that will be needed soon, if it is in a file.
 func (c *Columns) Fetch(j, lo, hi int) {
-	if hi = min(hi, c.Rows); c.memory != nil && lo < hi {
+	if hi = min(hi, c.Rows); c.spill != nil && lo < hi {
 		pages.Fetch(c.Column(j)[lo:hi])
 	}
 }
 
-// Column lends the bins of column j, one per row.
+// Column returns the bins of column j, one per row, without copying them.
 func (c *Columns) Column(j int) []uint8 { return c.data[j*c.Rows : (j+1)*c.Rows : (j+1)*c.Rows] }
 
-// Set quantises x into the rows from first on.
+// Set quantises x into the rows starting at first.
 func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -279,7 +278,7 @@ func (c *Columns) Set(ctx context.Context, threads, first int, x Matrix) error {
 type setter struct {
 	*Columns
 	team   *par.Team
-	scales []Searcher // of all columns; nil where those are plain
+	scales []Searcher // of all columns; nil if they are plain
 }
 
 func newSetter(c *Columns, threads int) setter {
@@ -290,7 +289,7 @@ func newSetter(c *Columns, threads int) setter {
 	return s
 }
 
-// set quantises x into the rows from first on.
+// set quantises x into the rows starting at first.
 func (s setter) set(first int, x Matrix) {
 	if x.Cols != s.Dim() || first < 0 || first+x.Rows > s.Rows {
 		panic("vectors: Columns.Set outside of the columns")
@@ -303,15 +302,15 @@ func (s setter) set(first int, x Matrix) {
 	})
 }
 
-// A tile is some columns of some rows, which are quantised in one turn: four cache lines of a row are next to each
-// other, so that the machine fetches them ahead, and every write goes to one of few lines.
+// A tile is a block of columns and rows quantised in one go: four adjacent cache lines of a row, so that the processor
+// prefetches them, and few enough columns that every write goes to one of a few lines.
 const tileColumns, tileRows = 64, 128
 
-// setTile quantises the columns lo to hi of x into the rows from first on.
+// setTile quantises columns lo to hi of x into the rows starting at first.
 func (s setter) setTile(x Matrix, first, lo, hi int) {
-	plain := s.Plain() // then linear is inlined
+	plain := s.Plain() // lets linear be inlined
 	var scales [tileColumns]Searcher
-	if plain { // quicker made than fetched
+	if plain { // faster to compute than to load
 		for j := lo; j < hi; j++ {
 			scales[j-lo] = Searcher{Scale: s.Scale(j)}
 		}
@@ -333,7 +332,7 @@ func (s setter) setTile(x Matrix, first, lo, hi int) {
 	}
 }
 
-// Take copies the given rows.
+// Take returns a copy of the given rows.
 func (c *Columns) Take(ctx context.Context, threads int, rows []int32) (*Columns, error) {
 	out := NewColumns(len(rows), c.Quantizer)
 	return out, par.For(ctx, threads, c.Dim(), func(j int) {
@@ -344,14 +343,14 @@ func (c *Columns) Take(ctx context.Context, threads int, rows []int32) (*Columns
 	})
 }
 
-// Quantize reads a source of the given number of rows once, into columns.
+// Quantize reads a source with the given number of rows once and quantises it.
 func Quantize(ctx context.Context, src Source, rows int, q Quantizer, threads int) (*Columns, error) {
 	return QuantizeIn(ctx, nil, src, rows, q, threads)
 }
 
-// QuantizeIn is Quantize into a Memory.
+// QuantizeIn is Quantize with the columns in a spill.
 func QuantizeIn(
-	ctx context.Context, m *Memory, src Source, rows int, q Quantizer, threads int,
+	ctx context.Context, m *Spill, src Source, rows int, q Quantizer, threads int,
 ) (*Columns, error) {
 	if src.Dim() != q.Dim() {
 		return nil, fmt.Errorf("vectors have %d dimensions, the quantiser %d", src.Dim(), q.Dim())

@@ -9,21 +9,21 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Ranges is what a quantiser must know of the training data.
+// Ranges collects what a quantiser needs to know about the training data.
 type Ranges struct {
 	Rows     int
 	Min, Max []float32 // least and greatest value of each column
 	Bytes    bool      // every value is a whole number from 0 to 255
 
-	// Missing is the number of missing values, NaN, of each column; nil where no value may be missing. Who lets values
-	// be missing sets it to zeros before the first rows.
+	// Missing counts the missing values (NaN) of each column; nil if no value may be missing. To allow missing values,
+	// set it to zeros before adding rows.
 	Missing []int
 
 	sample rowSample
 	team   *par.Team
 }
 
-// NewRanges is the Ranges of no rows yet.
+// NewRanges returns the ranges of zero rows.
 func NewRanges(dim int) *Ranges {
 	r := &Ranges{Min: make([]float32, dim), Max: make([]float32, dim), Bytes: true}
 	for j := range dim {
@@ -32,11 +32,11 @@ func NewRanges(dim int) *Ranges {
 	return r
 }
 
-// Add takes rows into account, on all cores.
+// Add adds rows, on all cores.
 func (r *Ranges) Add(x Matrix) { r.add(x) }
 
-// AddChecked is Add for rows whose values were not checked: it reports those that are not finite, or missing where they
-// may not be.
+// AddChecked is Add for unchecked rows: it returns an error for values that are not finite, or that are missing but may
+// not be.
 func (r *Ranges) AddChecked(c Chunk) error {
 	if r.add(c.X) {
 		return nil
@@ -44,12 +44,12 @@ func (r *Ranges) AddChecked(c Chunk) error {
 	return c.CheckValues(r.Missing != nil)
 }
 
-// add takes rows into account and returns whether all values are finite.
+// add adds rows and reports whether all values are finite.
 func (r *Ranges) add(x Matrix) bool {
 	if r.team == nil {
 		r.team = par.NewTeam(0)
 	}
-	// Blocks of columns are whole cache lines, and so many that all cores have work.
+	// Blocks of columns are whole cache lines, and small enough to keep all cores busy.
 	const least, most = 16, 64
 	width := max((x.Cols/most+least-1)/least*least, least)
 	var fractions, infinite atomic.Bool
@@ -68,8 +68,8 @@ func (r *Ranges) add(x Matrix) bool {
 	return !infinite.Load()
 }
 
-// addColumns takes some columns into account. It returns whether all values are bytes, as far as that matters, and
-// whether all are finite.
+// addColumns adds some columns. It reports whether all values are bytes, if that still matters, and whether all are
+// finite.
 func (r *Ranges) addColumns(x Matrix, first, end int) (bytes, finite bool) {
 	lo, hi := r.Min[first:end], r.Max[first:end]
 	hi = hi[:len(lo)]
@@ -103,7 +103,7 @@ func (r *Ranges) addColumns(x Matrix, first, end int) (bytes, finite bool) {
 	return bytes, top <= math.Float32bits(math.MaxFloat32)
 }
 
-// Constant lists the columns with one value only. A value that is sometimes missing is not the only one.
+// Constant returns the columns with a single value. Being missing sometimes counts as another value.
 func (r *Ranges) Constant() []int {
 	var list []int
 	for j := range r.Min {
@@ -118,13 +118,13 @@ func (r *Ranges) Constant() []int {
 	return list
 }
 
-// RangesOf reads a source once.
+// RangesOf reads a source once and returns its ranges.
 func RangesOf(ctx context.Context, src Source) (*Ranges, error) {
 	r := NewRanges(src.Dim())
 	return r, r.Read(ctx, src)
 }
 
-// Read takes all rows of a source into account.
+// Read adds all rows of a source.
 func (r *Ranges) Read(ctx context.Context, src Source) error {
 	for c, err := range src.Chunks(ctx) {
 		if err != nil {
@@ -135,10 +135,10 @@ func (r *Ranges) Read(ctx context.Context, src Source) error {
 	return nil
 }
 
-// Quantizer returns the quantiser for data of these ranges: linear bins between the least and the greatest value.
+// Quantizer returns a quantiser with linear bins between the least and the greatest value of each column.
 func (r *Ranges) Quantizer() (Quantizer, error) { return r.QuantizerBy(Linear) }
 
-// QuantizerBy returns the quantiser for data of these ranges.
+// QuantizerBy returns a quantiser with the given binning.
 func (r *Ranges) QuantizerBy(how Binning) (Quantizer, error) {
 	if r.Rows == 0 {
 		return Quantizer{}, errors.New("no rows to take the range of")
@@ -162,8 +162,8 @@ func (r *Ranges) QuantizerBy(how Binning) (Quantizer, error) {
 	return q, q.Check()
 }
 
-// setEnds makes column j linear between two values, widened by a thousandth of their distance, and where values may be
-// missing by one more bin below.
+// setEnds gives column j linear bins between two values, widened by a thousandth of their distance, plus one bin below
+// if values may be missing.
 func (q *Quantizer) setEnds(j int, least, greatest float32) {
 	if !(least <= greatest) { // all values are missing
 		least, greatest = 0, 1
@@ -178,7 +178,7 @@ func (q *Quantizer) setEnds(j int, least, greatest float32) {
 	q.Hi[j] = widened(hi+widen, greatest, math.MaxFloat32)
 }
 
-// widened rounds to float32, at least one float32 beyond the value, at most the limit.
+// widened rounds to a float32 that lies beyond value, but not beyond the limit.
 func widened(to float64, value, limit float32) float32 {
 	w := float32(to)
 	if math.IsInf(float64(w), 0) {

@@ -7,21 +7,20 @@ import (
 	"math"
 )
 
-// RowHash tells a row from others by its values alone: the first 16 bytes of the SHA-256 of its float32 values,
-// little-endian, -0 as 0 and every NaN as one. Rows that compare equal have one hash, and for all practical purposes
-// only those.
+// RowHash identifies a row by its values: the first 16 bytes of the SHA-256 of its float32 values, little-endian, with
+// -0 as 0 and all NaNs alike. Rows that compare equal have the same hash; for all practical purposes no others do.
 type RowHash [16]byte
 
-// String is the hash in hexadecimal digits.
+// String returns the hash in hexadecimal.
 func (h RowHash) String() string { return hex.EncodeToString(h[:]) }
 
-// Short is the first 8 bytes of the hash as a number, highest first: evenly spread, and good enough for estimates.
+// Short returns the first 8 bytes as a big-endian number: evenly distributed, and good enough for estimates.
 func (h RowHash) Short() uint64 { return binary.BigEndian.Uint64(h[:]) }
 
 // HashRows calls each with the hash of every row, in order.
 func HashRows(x Matrix, each func(i int, h RowHash)) { HashFirst(x, x.Cols, each) }
 
-// HashFirst is HashRows for the first columns alone.
+// HashFirst is HashRows restricted to the first columns.
 func HashFirst(x Matrix, columns int, each func(i int, h RowHash)) {
 	buf := make([]byte, 0, 4*columns)
 	for i := range x.Rows {
@@ -31,7 +30,7 @@ func HashFirst(x Matrix, columns int, each func(i int, h RowHash)) {
 	}
 }
 
-// AppendValues appends the bytes of a row that hashes are made of.
+// AppendValues appends the bytes that a row's hash is computed from.
 func AppendValues(dst []byte, row []float32) []byte {
 	for _, v := range row {
 		if v != v {

@@ -1,35 +1,36 @@
 package vectors
 
-// Schema is what a source knows about its rows besides the rows themselves. Sources that are made from others hand it
-// on, with what they change, so that it reaches whoever learns from the rows.
+// Schema describes the rows of a source. Sources made from other sources pass it on, with their changes, so that it
+// reaches whatever learns from the rows.
 type Schema struct {
-	Names   []string // of the columns; nil where they have none
-	Missing bool     // NaN stands for a missing value
+	Names   []string // of the columns; nil if they have none
+	Missing bool     // NaN means a missing value
 
-	// Column that the classes come from, by name or by number from 1; "" where they come from elsewhere.
+	// LabelColumn is the column that the classes come from, by name or by number from 1; "" if they come from
+	// elsewhere.
 	LabelColumn string
 
-	// Columns that the user asked for by name: one that holds whole vectors, that of the classes, that of the tags. A
-	// model remembers them, to read later files alike.
+	// Vector, Label and Tags are the columns the user named: one that holds whole vectors, one for the classes, one for
+	// the tags. A model remembers them, to read later files the same way.
 	Vector, Label, Tags string
 
-	// Pictures is the *picture.Preparation of the pictures that the rows were made of, nil for other rows; see
-	// picture.PreparationOf. Package picture builds on this one, so its type cannot be named here.
+	// Pictures is the *picture.Preparation of the pictures that the rows were made from, or nil; see
+	// picture.PreparationOf. Package picture imports this one, so its type cannot be named here.
 	Pictures any
 
-	Files Files // account of the files that the rows are read from; nil where there are none
+	Files Files // the files that the rows are read from; nil if there are none
 }
 
-// Files is the account of a source that reads files and may leave out bad rows.
+// Files describes the files behind a source, which may skip bad rows.
 type Files interface {
-	Bad() (rows int, examples []error) // left out by the latest pass
-	Dropped() []int                    // the same, as the files count rows, ascending
+	Bad() (rows int, examples []error) // skipped by the latest pass
+	Dropped() []int                    // the same rows by their numbers in the files, ascending
 	Warnings() []string                // doubts about the files
-	Repeated(r Repeat) error           // why the row ends the pass, or nil when it is to be left out
-	LeaveOut(rows []Repeat)            // from the latest pass's account and from every later pass
+	Repeated(r Repeat) error           // returns nil if the row should be skipped, or the error that ends the pass
+	LeaveOut(rows []Repeat)            // skips rows in every later pass, and in the latest pass's counts
 }
 
-// Repeat is a row whose id an earlier row has; rows are counted as the files have them, from 0.
+// Repeat is a row whose id already occurred in an earlier row; rows are numbered as in the files, from 0.
 type Repeat struct {
 	Row, First int
 	ID         string

@@ -88,14 +88,14 @@ func TestTableIsWhatWasRead(t *testing.T) {
 	}
 }
 
-// TestKeptRowsAreMadeOnce reads rows several times, from memory, from a file, and from a file that memory spilled into.
-func TestKeptRowsAreMadeOnce(t *testing.T) {
+// TestCachedRowsAreMadeOnce reads rows several times, from memory, from a file, and from a file that memory spilled into.
+func TestCachedRowsAreMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	for _, limit := range []int64{1 << 20, 0, 30} {
 		src := &counted{rows: 10}
 		want := src.want(t)
-		kept := Keep(src, limit, "")
+		kept := Cache(src, limit, "")
 		for c, err := range kept.Chunks(t.Context()) { // a pass that ends early keeps nothing
 			if err != nil || c.First != 0 {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 			t.Errorf("limit %d: the source was read %d times, file %v", limit, src.passes, kept.file)
 		}
 		src.dropped = []int{4, 5, 12} // places: rows 2 and 6
-		less := Keep(src, limit, "")
+		less := Cache(src, limit, "")
 		if got, err := Read(t.Context(), less); err != nil || got.X.Rows != 10 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -124,7 +124,7 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 		if _, err := Read(stopped, kept); err != context.Canceled {
 			t.Errorf("a stopped pass: %v", err)
 		}
-		for _, k := range []*Kept{kept, less} {
+		for _, k := range []*Cached{kept, less} {
 			if err := k.Close(); err != nil {
 				t.Error(err)
 			}
@@ -137,7 +137,7 @@ func TestKeptRowsAreMadeOnce(t *testing.T) {
 		t.Setenv(name, "/nowhere/at/all")
 	}
 	src := &counted{rows: 10}
-	want, kept := src.want(t), Keep(src, 0, "")
+	want, kept := src.want(t), Cache(src, 0, "")
 	for pass := range 2 { // every pass goes to the source
 		got, err := Read(t.Context(), kept)
 		if err != nil || !reflect.DeepEqual(got, want) || src.passes != pass+1 {

@@ -25,9 +25,9 @@ type collection struct {
 	prefix      string // of its files in the cache
 	gist        recipe
 	tagged      bool // rows are similar when they share two tags; else those of a class are
-	open        func(lab *Lab) (base, queries split, err error)
+	open        func(runner *Runner) (base, queries split, err error)
 
-	vectors func(ctx context.Context, lab *Lab) (material, error) // in place of pictures; nil for all but a stand-in
+	vectors func(ctx context.Context, runner *Runner) (material, error) // in place of pictures; nil for all but a stand-in
 }
 
 // split is one part of a data set of pictures, read as often as needed.
@@ -43,11 +43,11 @@ type split struct {
 var cifar10 = collection{
 	name: "cifar10", title: "CIFAR-10", gist: gist320(),
 	parts: "The database is the whole training set of 50,000 pictures; the queries are the 10,000 test pictures.",
-	open: func(lab *Lab) (base, queries split, err error) {
+	open: func(runner *Runner) (base, queries split, err error) {
 		files := func(name string, paths ...string) (split, error) {
 			s := split{name: name, shape: picture.Shape{Width: 32, Height: 32, Channels: 3, Planar: true}}
 			for i := range paths {
-				paths[i] = filepath.Join(lab.Data, "cifar10", paths[i])
+				paths[i] = filepath.Join(runner.Data, "cifar10", paths[i])
 			}
 			var err error
 			s.digest, err = fileDigest(paths...)
@@ -67,20 +67,20 @@ var cifar10 = collection{
 }
 
 // open finds the parts of a collection. A short run uses the demo's pictures instead.
-func (lab *Lab) open(c collection) (base, queries split, err error) {
-	if parts, ok := lab.opened[c.name]; ok {
+func (runner *Runner) open(c collection) (base, queries split, err error) {
+	if parts, ok := runner.opened[c.name]; ok {
 		return parts[0], parts[1], nil
 	}
-	if !lab.Short {
-		base, queries, err = c.open(lab)
-		if err == nil && lab.opened != nil {
-			lab.opened[c.name] = [2]split{base, queries}
+	if !runner.Short {
+		base, queries, err = c.open(runner)
+		if err == nil && runner.opened != nil {
+			runner.opened[c.name] = [2]split{base, queries}
 		}
 		return base, queries, err
 	}
 	part := func(name, digest string, p func() fashion.Part, n int) split {
 		return split{
-			name: lab.filePrefix(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
+			name: runner.filePrefix(c) + name, digest: digest, shape: picture.Shape{Width: 28, Height: 28, Channels: 1},
 			open: func() (vectors.Source, error) { return demoSource(p(), n, c.tagged), nil },
 		}
 	}
@@ -92,8 +92,8 @@ func (lab *Lab) open(c collection) (base, queries split, err error) {
 }
 
 // filePrefix is how the names of a collection's files begin. Short runs share theirs.
-func (lab *Lab) filePrefix(c collection) string {
-	if !lab.Short {
+func (runner *Runner) filePrefix(c collection) string {
+	if !runner.Short {
 		return c.prefix
 	}
 	if c.tagged {

@@ -7,7 +7,7 @@ import (
 	"hashgrove/x/paper"
 )
 
-// Experiments go by name. Run takes a Lab: where the data sets and the cache lie, or Short for built-in pictures.
+// Experiments go by name. Run takes a Runner: where the data sets and the cache lie, or Short for built-in pictures.
 func ExampleFind() {
 	experiment, err := paper.Find("cifar10-features")
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 type Experiment struct {
 	Name  string // on the command line
 	About string // one sentence
-	Run   func(ctx context.Context, lab *Lab) (*Table, error)
+	Run   func(ctx context.Context, runner *Runner) (*Table, error)
 }
 
 // All are the experiments: those of each data set in the order of the paper, then what stands in for the largest.
@@ -60,8 +60,8 @@ func Find(name string) (Experiment, error) {
 		strings.Join(names, ", "))
 }
 
-// Lab is where an experiment runs.
-type Lab struct {
+// Runner is where an experiment runs.
+type Runner struct {
 	Data    string   // folder with the data sets
 	Cache   string   // folder for the stages
 	Short   bool     // a small version on built-in pictures, in seconds
@@ -75,24 +75,24 @@ type Lab struct {
 	opened map[string][2]split // the parts of collections opened before, by name
 }
 
-// errNotRun is the error of a stage that an idle lab would have to make.
+// errNotRun is the error of a stage that an idle runner would have to make.
 var errNotRun = errors.New("not run yet")
 
 // path is where a stage leaves its file, without the ending. The name is for people; the key tells stages apart.
-func (lab *Lab) path(name, key string) string { return filepath.Join(lab.Cache, name+"-"+key) }
+func (runner *Runner) path(name, key string) string { return filepath.Join(runner.Cache, name+"-"+key) }
 
 // file is a stage that leaves a file: it is made once for its key.
-func (lab *Lab) file(name, key, suffix string, make func(path string) error) (string, error) {
-	path := lab.path(name, key) + suffix
+func (runner *Runner) file(name, key, suffix string, make func(path string) error) (string, error) {
+	path := runner.path(name, key) + suffix
 	_, err := os.Stat(path)
-	return path, lab.stage(name, err == nil, func() error { return make(path) })
+	return path, runner.stage(name, err == nil, func() error { return make(path) })
 }
 
 // value is a stage that leaves a small value.
-func value[T any](lab *Lab, name, key string, make func() (T, error)) (T, error) {
-	path := lab.path(name, key) + ".json"
+func value[T any](runner *Runner, name, key string, make func() (T, error)) (T, error) {
+	path := runner.path(name, key) + ".json"
 	v, cached := trial.Load[T](path)
-	err := lab.stage(name, cached, func() (err error) {
+	err := runner.stage(name, cached, func() (err error) {
 		if v, err = make(); err != nil {
 			return err
 		}
@@ -105,22 +105,22 @@ func value[T any](lab *Lab, name, key string, make func() (T, error)) (T, error)
 const inCache = "%s: in the cache"
 
 // stage makes what is not in the cache, and reports it.
-func (lab *Lab) stage(name string, cached bool, make func() error) error {
+func (runner *Runner) stage(name string, cached bool, make func() error) error {
 	if cached {
-		lab.Say(inCache, name)
+		runner.Say(inCache, name)
 		return nil
 	}
-	if lab.idle {
+	if runner.idle {
 		return errNotRun
 	}
-	if err := os.MkdirAll(lab.Cache, 0o777); err != nil {
+	if err := os.MkdirAll(runner.Cache, 0o777); err != nil {
 		return err
 	}
 	began := time.Now()
 	if err := make(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	lab.Say("%s: %.1f s", name, time.Since(began).Seconds())
+	runner.Say("%s: %.1f s", name, time.Since(began).Seconds())
 	return nil
 }
 

@@ -28,12 +28,12 @@ func TestShortRuns(t *testing.T) {
 		var tables [2]*Table
 		for i := range tables {
 			made := 0
-			lab := &Lab{Cache: cache, Short: true, Seed: 1, Say: func(format string, _ ...any) {
+			runner := &Runner{Cache: cache, Short: true, Seed: 1, Say: func(format string, _ ...any) {
 				if format != inCache {
 					made++
 				}
 			}}
-			table, err := e.Run(context.Background(), lab)
+			table, err := e.Run(context.Background(), runner)
 			if err != nil {
 				t.Fatalf("%s: %v", e.Name, err)
 			}
@@ -77,7 +77,7 @@ func TestShortRuns(t *testing.T) {
 func quiet(string, ...any) {}
 
 func TestMissingDataIsSaid(t *testing.T) {
-	lab := &Lab{Data: filepath.Join(t.TempDir(), "nothing"), Cache: t.TempDir(), Say: quiet}
+	runner := &Runner{Data: filepath.Join(t.TempDir(), "nothing"), Cache: t.TempDir(), Say: quiet}
 	for name, want := range map[string]string{
 		"cifar10-features": "data_batch_1.bin", "iaprtc12-ksh": "iaprtc12_train_list.txt",
 		"espgame-curves": "espgame_train_list.txt", "mirflickr-step1": "mirflickr_train_list.txt",
@@ -87,7 +87,7 @@ func TestMissingDataIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Run(context.Background(), lab); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
+		if _, err := e.Run(context.Background(), runner); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -108,16 +108,16 @@ func TestNamesDiffer(t *testing.T) {
 }
 
 // small is a table of three quick rows, one of which cannot be.
-func small(ctx context.Context, lab *Lab) (*Table, error) {
+func small(ctx context.Context, runner *Runner) (*Table, error) {
 	rows := []row{methodRow(codebook(800), 200, "lsh", learn.Options{}, paperRow{}),
 		methodRow(codebook(800), 200, "nothing", learn.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh",
 			learn.Options{}, paperRow{})}
-	return lab.table(ctx, cifar10, "Small", "", rows)
+	return runner.table(ctx, cifar10, "Small", "", rows)
 }
 
 func TestAFailedRowLeavesTheOthers(t *testing.T) {
-	lab := &Lab{Cache: t.TempDir(), Short: true, Seed: 1, Say: quiet}
-	table, err := small(context.Background(), lab)
+	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Say: quiet}
+	table, err := small(context.Background(), runner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,21 +129,21 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 			t.Errorf("row %d: %v", i, table.Rows[i])
 		}
 	}
-	err = lab.attempt(context.Background(), "lsh", func(*Lab) error { panic("slip\nstack") })
+	err = runner.attempt(context.Background(), "lsh", func(*Runner) error { panic("slip\nstack") })
 	if d := fault.Differs(err, "internal-error", "lsh", "slip"); d != "" || strings.Contains(err.Error(), "stack") {
 		t.Errorf("a panic became %v: %s", err, d)
 	}
 }
 
 func TestMethodsRunAlone(t *testing.T) {
-	lab := &Lab{Cache: t.TempDir(), Short: true, Seed: 1, Methods: []string{"none"}, Say: quiet}
+	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Methods: []string{"none"}, Say: quiet}
 	for _, step := range []struct {
 		methods []string
 		want    []string // rows with numbers
 	}{{[]string{"none"}, nil}, {[]string{"splh"}, []string{"SPLH"}}, {[]string{"none"},
 		[]string{"SPLH"}}, {[]string{"lsh"}, []string{"LSH", "SPLH"}}} {
-		lab.Methods = step.methods
-		table, err := small(context.Background(), lab)
+		runner.Methods = step.methods
+		table, err := small(context.Background(), runner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestInterruptionKeepsRows(t *testing.T) {
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	made := map[string]int{}
-	lab := &Lab{Cache: t.TempDir(), Short: true, Seed: 1, Say: func(format string, args ...any) {
+	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Say: func(format string, args ...any) {
 		if strings.HasSuffix(format, ": %.1f s") {
 			made[args[0].(string)]++
 			if args[0] == "codebook11200-150-8-lsh" {
@@ -172,11 +172,11 @@ func TestInterruptionKeepsRows(t *testing.T) {
 			}
 		}
 	}}
-	if _, err := small(ctx, lab); !errors.Is(err, stop) {
+	if _, err := small(ctx, runner); !errors.Is(err, stop) {
 		t.Fatalf("interrupted with %v", err)
 	}
 	if table, err := small(context.Background(),
-		lab); err != nil || table.values[0].MAP == 0 || table.values[2].MAP == 0 {
+		runner); err != nil || table.values[0].MAP == 0 || table.values[2].MAP == 0 {
 		t.Fatalf("after the interruption: %v", err)
 	}
 	for name, n := range made {

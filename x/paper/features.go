@@ -81,13 +81,13 @@ func (r recipe) short() recipe {
 }
 
 // extractor makes or learns the extractor from the base.
-func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base split) (feature.Extractor, error) {
+func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, base split) (feature.Extractor, error) {
 	if r.Codebook == nil {
 		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	name, key := r.Name+"-"+lab.filePrefix(c)+"codebook", trial.Key("codebook 2", l.WithDefaults(), base.digest)
-	path, err := lab.file(name, key, ".hgf", func(path string) error {
+	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", trial.Key("codebook 2", l.WithDefaults(), base.digest)
+	path, err := runner.file(name, key, ".hgf", func(path string) error {
 		src, err := base.open()
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 				pictures = append(pictures, base.shape.Picture(slices.Clone(c.Slice(i, i+1).Pix), nil))
 			}
 		}
-		e, err := dictionary.Learn(ctx, l, pictures, lab.Threads, nil)
+		e, err := dictionary.Learn(ctx, l, pictures, runner.Threads, nil)
 		if err != nil {
 			return err
 		}
@@ -114,14 +114,14 @@ func (lab *Lab) extractor(ctx context.Context, c collection, r recipe, base spli
 }
 
 // vectors is the features of a split as a NumPy file with a file of labels or tags.
-func (lab *Lab) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
+func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
 	k = trial.Key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
-	path, err = lab.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
+	path, err = runner.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
 		pictures, err := s.open()
 		if err != nil {
 			return err
 		}
-		src, err := feature.Vectors(e, picture.FromVectors(pictures, s.shape), lab.Threads)
+		src, err := feature.Vectors(e, picture.FromVectors(pictures, s.shape), runner.Threads)
 		if err != nil {
 			return err
 		}
@@ -181,48 +181,48 @@ type material struct {
 }
 
 // material makes the vectors of a collection by a recipe.
-func (lab *Lab) material(ctx context.Context, c collection, r recipe) (m material, err error) {
+func (runner *Runner) material(ctx context.Context, c collection, r recipe) (m material, err error) {
 	if c.vectors != nil {
-		return c.vectors(ctx, lab)
+		return c.vectors(ctx, runner)
 	}
-	base, queries, err := lab.open(c)
+	base, queries, err := runner.open(c)
 	if err != nil {
 		return m, err
 	}
-	e, err := lab.extractor(ctx, c, r, base)
+	e, err := runner.extractor(ctx, c, r, base)
 	if err != nil {
 		return m, err
 	}
-	if m.baseKey, err = lab.load(ctx, r, e, &m.base, base); err != nil {
+	if m.baseKey, err = runner.load(ctx, r, e, &m.base, base); err != nil {
 		return m, err
 	}
 	if r.Mirror {
-		if _, err = lab.load(ctx, r, e, &m.images, base, base.mirrored()); err != nil {
+		if _, err = runner.load(ctx, r, e, &m.images, base, base.mirrored()); err != nil {
 			return m, err
 		}
 	}
 	if r.Average {
 		var mirrored [2]*dataset.Set
 		for i, s := range []split{base, queries} {
-			if _, err = lab.load(ctx, r, e, &mirrored[i], s.mirrored()); err != nil {
+			if _, err = runner.load(ctx, r, e, &mirrored[i], s.mirrored()); err != nil {
 				return m, err
 			}
 		}
 		m.baseImages, m.queryImages = mirrored[0], mirrored[1]
 	}
-	if m.queryKey, err = lab.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
+	if m.queryKey, err = runner.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
 		return m, err
 	}
-	return lab.reduce(ctx, m, r.Name+"-"+lab.filePrefix(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
+	return runner.reduce(ctx, m, r.Name+"-"+runner.filePrefix(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
 }
 
 // load makes the vectors of splits and opens them as one set.
-func (lab *Lab) load(
+func (runner *Runner) load(
 	ctx context.Context, r recipe, e feature.Extractor, to **dataset.Set, splits ...split,
 ) (k string, err error) {
 	paths := make([]string, len(splits))
 	for i, s := range splits {
-		if paths[i], k, err = lab.vectors(ctx, r, e, s); err != nil {
+		if paths[i], k, err = runner.vectors(ctx, r, e, s); err != nil {
 			return "", err
 		}
 	}
@@ -231,15 +231,15 @@ func (lab *Lab) load(
 }
 
 // reduce is the vectors behind principal components of the base, made once for all methods.
-func (lab *Lab) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
-	k := trial.Key("pca 1", m.baseKey, m.queryKey, dims, lab.Seed)
+func (runner *Runner) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
+	k := trial.Key("pca 1", m.baseKey, m.queryKey, dims, runner.Seed)
 	paths := [2]string{}
 	for i, part := range []string{"base", "queries"} {
-		paths[i] = filepath.Join(lab.Cache, name+"-"+part+"-"+k+".npy")
+		paths[i] = filepath.Join(runner.Cache, name+"-"+part+"-"+k+".npy")
 	}
-	took, err := value(lab, name, k, func() (seconds [2]float64, err error) {
+	took, err := value(runner, name, k, func() (seconds [2]float64, err error) {
 		began := time.Now()
-		front, reduced, err := method.Reduce(ctx, m.base, dims, lab.Seed, lab.Threads)
+		front, reduced, err := method.Reduce(ctx, m.base, dims, runner.Seed, runner.Threads)
 		if err != nil {
 			return seconds, err
 		}
@@ -248,7 +248,7 @@ func (lab *Lab) reduce(ctx context.Context, m material, name string, dims int) (
 			return seconds, err
 		}
 		began = time.Now()
-		_, err = dataset.SaveNpy(ctx, model.Through(m.queries, lab.Threads, front), paths[1], dataset.Float32, nil)
+		_, err = dataset.SaveNpy(ctx, model.Through(m.queries, runner.Threads, front), paths[1], dataset.Float32, nil)
 		seconds[1] = time.Since(began).Seconds()
 		return seconds, err
 	})

@@ -41,15 +41,15 @@ func inferenceFigure(c collection) Experiment {
 		Name: c.name + "-inference",
 		About: "Spectral or Block-GC inference with linear or tree hash functions on " + c.title +
 			": the paper's Figure 1",
-		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
 			note := `The paper does not say how many training pictures its figure is based on; here they are the 5,000 of its
 other tables. All pairs count. With Block-GC, codes of 16 and 32 bits are prefixes of those of 64 bits, so they have no
 training time of their own.`
-			t, err := lab.table(ctx, c, c.title+": inference and hash functions (Figure 1)", note, rows)
+			t, err := runner.table(ctx, c, c.title+": inference and hash functions (Figure 1)", note, rows)
 			if err != nil {
 				return nil, err
 			}
-			t.Figures = []figure{bitsFigure(c, lab.shortened(rows), t.values)}
+			t.Figures = []figure{bitsFigure(c, runner.shortened(rows), t.values)}
 			return t, nil
 		},
 	}
@@ -89,14 +89,14 @@ func curvesFigure(c collection) Experiment {
 	return Experiment{
 		Name:  c.name + "-curves",
 		About: "Precision-recall curves and precision of the first 2,000 on " + c.title + ": the paper's Figure 2",
-		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
 			t := &Table{
 				Title: c.title + ": curves of the supervised methods (Figure 2)", Head: []string{"precision at", ""},
 				Note: c.parts + ` Codes have 64 bits and are learned from codebook features. Precision of the first pictures is an
 expectation over ties. Precision at a given recall is read from the curve that pools all queries at every Hamming
 radius, interpolated linearly between radii.`,
 			}
-			drawn, err := lab.curves(ctx, c, t, rows)
+			drawn, err := runner.curves(ctx, c, t, rows)
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +109,7 @@ radius, interpolated linearly between radii.`,
 			for recall := 0.1; recall < 0.95; recall += 0.1 {
 				t.addCurveValues("recall", fmt.Sprintf("%.1f", recall), drawn, curve.byRecall, recall)
 			}
-			lab.labelShort(t, c)
+			runner.labelShort(t, c)
 			t.Figures = []figure{recallFigure(c.name+"-curves", c, drawn), precisionFigure(c.name+"-curves", c, drawn)}
 			return t, nil
 		},
@@ -136,10 +136,10 @@ type namedCurve struct {
 }
 
 // curves makes the curves of the rows; the table says which rows have none.
-func (lab *Lab) curves(ctx context.Context, c collection, t *Table, rows []row) ([]namedCurve, error) {
-	rows = lab.shortened(rows)
-	values, err := runRows(ctx, lab, c, t, rows, func(lab *Lab, run *training, _ row) (curve, error) {
-		return lab.curve(ctx, run)
+func (runner *Runner) curves(ctx context.Context, c collection, t *Table, rows []row) ([]namedCurve, error) {
+	rows = runner.shortened(rows)
+	values, err := runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, _ row) (curve, error) {
+		return runner.curve(ctx, run)
 	})
 	var list []namedCurve
 	for i, v := range values {
@@ -233,12 +233,12 @@ PCA-ITQ, with different queries.`
 	return Experiment{
 		Name:  c.name + "-unsupervised",
 		About: "Unsupervised methods against FastHash on " + c.title + ": the paper's Figure 3",
-		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			t, err := lab.table(ctx, c, c.title+": unsupervised methods (Figure 3)", note, more)
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
+			t, err := runner.table(ctx, c, c.title+": unsupervised methods (Figure 3)", note, more)
 			if err != nil {
 				return nil, err
 			}
-			drawn, err := lab.curves(ctx, c, new(Table), rows)
+			drawn, err := runner.curves(ctx, c, new(Table), rows)
 			t.Figures = append(t.Figures, precisionFigure(c.name+"-unsupervised", c, drawn))
 			return t, err
 		},

@@ -131,8 +131,8 @@ func TestTagsInEveryLayout(t *testing.T) {
 		if name == "mirflickr" {
 			c = mirFlickr
 		}
-		lab := &Lab{Data: data, Cache: t.TempDir(), Say: quiet}
-		base, queries, err := lab.open(c)
+		runner := &Runner{Data: data, Cache: t.TempDir(), Say: quiet}
+		base, queries, err := runner.open(c)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -152,7 +152,7 @@ func TestTagsInEveryLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		var set *dataset.Set
-		k, err := lab.load(context.Background(), recipe{Name: "tiny"}, e, &set, base)
+		k, err := runner.load(context.Background(), recipe{Name: "tiny"}, e, &set, base)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -169,11 +169,11 @@ func TestTagsInEveryLayout(t *testing.T) {
 // Another picture or another tag is another data set.
 func TestGalleryDigest(t *testing.T) {
 	data := layouts(t)["iaprtc12 a"]
-	lab := &Lab{Data: data}
+	runner := &Runner{Data: data}
 	digests := map[string]bool{}
 	look := func() {
 		t.Helper()
-		base, _, err := lab.open(iaprTC12)
+		base, _, err := runner.open(iaprTC12)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,8 +210,8 @@ func TestTagErrors(t *testing.T) {
 	} {
 		data := layouts(t)["iaprtc12 a"]
 		write(t, filepath.Join(data, "iaprtc12"), change)
-		lab := &Lab{Data: data}
-		_, _, err := lab.open(iaprTC12)
+		runner := &Runner{Data: data}
+		_, _, err := runner.open(iaprTC12)
 		differs(err, want)
 	}
 	for want, change := range map[string]map[string]string{
@@ -229,8 +229,8 @@ func TestTagErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		lab := &Lab{Data: data}
-		_, _, err := lab.open(iaprTC12)
+		runner := &Runner{Data: data}
+		_, _, err := runner.open(iaprTC12)
 		if change != nil {
 			differs(err, want)
 		} else if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
@@ -242,8 +242,8 @@ func TestTagErrors(t *testing.T) {
 	} {
 		data := layouts(t)["mirflickr"]
 		write(t, filepath.Join(data, "mirflickr"), map[string]string{"annotations/sea.txt": text})
-		lab := &Lab{Data: data}
-		_, _, err := lab.open(mirFlickr)
+		runner := &Runner{Data: data}
+		_, _, err := runner.open(mirFlickr)
 		differs(err, want)
 	}
 }

@@ -41,8 +41,8 @@ func rankingsTable(c collection) Experiment {
 		Name: c.name + "-rankings",
 		About: "FastHash on " + c.title + " with the paper's settings and the default, by Hamming distance and by " +
 			"margins, learned and new items apart",
-		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			return lab.rankingsTable(ctx, c, lab.shortened(rows))
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
+			return runner.rankingsTable(ctx, c, runner.shortened(rows))
 		},
 	}
 }
@@ -57,14 +57,14 @@ those of training: the paper's own settings and the default. "Mirror images" mea
 from too, and that the scores of a picture and of its mirror image are added before the sign.`
 
 // rankingsTable runs the rows.
-func (lab *Lab) rankingsTable(ctx context.Context, c collection, rows []row) (*Table, error) {
+func (runner *Runner) rankingsTable(ctx context.Context, c collection, rows []row) (*Table, error) {
 	t := &Table{Title: c.title + ": FastHash ranked by Hamming distance and by margins", Head: []string{
 		"row", "features", "trained on", "effort", "train s",
 		"precision@100", "by margins", "paper", "MAP*", "by margins", "paper", "PR area*", "by margins", "paper",
 		"new: precision@100", "by margins", "new: MAP", "by margins", "learned: MAP", "by margins",
 	}}
-	values, err := runRows(ctx, lab, c, t, rows, func(lab *Lab, run *training, r row) (rankings, error) {
-		return lab.rankings(ctx, run, r)
+	values, err := runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, r row) (rankings, error) {
+		return runner.rankings(ctx, run, r)
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (lab *Lab) rankingsTable(ctx context.Context, c collection, rows []row) (*T
 		t.Rows = append(t.Rows, r.rankingCells(i+1, values[i]))
 	}
 	t.Note = strings.TrimSpace(c.parts) + "\n" + rankingsNote
-	lab.labelShort(t, c)
+	runner.labelShort(t, c)
 	return t, nil
 }
 
@@ -107,41 +107,41 @@ type rankings struct {
 }
 
 // rankings trains a row and judges both rankings.
-func (lab *Lab) rankings(ctx context.Context, t *training, r row) (rankings, error) {
-	plain, err := lab.result(ctx, t)
+func (runner *Runner) rankings(ctx context.Context, t *training, r row) (rankings, error) {
+	plain, err := runner.result(ctx, t)
 	if err != nil {
 		return rankings{}, err
 	}
 	name, key := t.name+"-rankings", trial.Key("rankings 1", t.key, r.recipe.Average)
-	return value(lab, name, key, func() (rankings, error) {
+	return value(runner, name, key, func() (rankings, error) {
 		v := rankings{Train: plain.Train}
-		m, err := lab.readModel(t)
+		m, err := runner.readModel(t)
 		if err != nil {
 			return v, err
 		}
-		base, err := lab.encode(ctx, m, t.base, t.baseImages)
+		base, err := runner.encode(ctx, m, t.base, t.baseImages)
 		if err != nil {
 			return v, err
 		}
-		queries, err := lab.encode(ctx, m, t.queries, t.queryImages)
+		queries, err := runner.encode(ctx, m, t.queries, t.queryImages)
 		if err != nil {
 			return v, err
 		}
-		if v.Whole, err = lab.judge(ctx, queries, base, nil); err != nil {
+		if v.Whole, err = runner.judge(ctx, queries, base, nil); err != nil {
 			return v, err
 		}
-		learned := lab.sample(r.train, base.Rows)
+		learned := runner.sample(r.train, base.Rows)
 		if learned == nil {
 			v.Learned = v.Whole
 			return v, nil
 		}
-		if v.Learned, err = lab.judge(ctx, queries, base, learned); err != nil {
+		if v.Learned, err = runner.judge(ctx, queries, base, learned); err != nil {
 			return v, err
 		}
 		for i := range learned {
 			learned[i] = !learned[i]
 		}
-		v.New, err = lab.judge(ctx, queries, base, learned)
+		v.New, err = runner.judge(ctx, queries, base, learned)
 		return v, err
 	})
 }
@@ -154,11 +154,11 @@ type encoded struct {
 }
 
 // encode makes codes and margins. Where there are mirror images, their scores are added before the sign.
-func (lab *Lab) encode(ctx context.Context, m *model.Model, rows, images vectors.Source) (e encoded, err error) {
+func (runner *Runner) encode(ctx context.Context, m *model.Model, rows, images vectors.Source) (e encoded, err error) {
 	if e.Data, err = supervision.Scan(ctx, rows, supervision.ScanOptions{}); err != nil {
 		return e, err
 	}
-	if e.codes, e.margins, err = trial.CodesAndMargins(ctx, m, e.Data, lab.Threads); err != nil || images == nil {
+	if e.codes, e.margins, err = trial.CodesAndMargins(ctx, m, e.Data, runner.Threads); err != nil || images == nil {
 		return e, err
 	}
 	mirrored, err := supervision.Scan(ctx, images, supervision.ScanOptions{})
@@ -168,7 +168,7 @@ func (lab *Lab) encode(ctx context.Context, m *model.Model, rows, images vectors
 	if mirrored.Rows != e.Rows {
 		return e, fmt.Errorf("%d mirror images of %d pictures", mirrored.Rows, e.Rows)
 	}
-	_, others, err := trial.CodesAndMargins(ctx, m, mirrored, lab.Threads)
+	_, others, err := trial.CodesAndMargins(ctx, m, mirrored, runner.Threads)
 	if err != nil {
 		return e, err
 	}
@@ -180,7 +180,7 @@ func (lab *Lab) encode(ctx context.Context, m *model.Model, rows, images vectors
 }
 
 // judge ranks a part of the base, or all where part is nil, by Hamming distance and by margins.
-func (lab *Lab) judge(ctx context.Context, queries, base encoded, part []bool) (v [2]ranked, err error) {
+func (runner *Runner) judge(ctx context.Context, queries, base encoded, part []bool) (v [2]ranked, err error) {
 	if part != nil {
 		codes := hamming.NewCodes(0, base.codes.Bits)
 		for i, in := range part {
@@ -190,7 +190,7 @@ func (lab *Lab) judge(ctx context.Context, queries, base encoded, part []bool) (
 		}
 		base.Data, base.codes = base.Only(part), codes
 	}
-	bench, err := trial.NewBench(base.Data, queries.Data, eval.Options{Threads: lab.Threads})
+	bench, err := trial.NewBench(base.Data, queries.Data, eval.Options{Threads: runner.Threads})
 	if err != nil {
 		return v, err
 	}

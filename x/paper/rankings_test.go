@@ -29,10 +29,10 @@ func matrixOf(t *testing.T, src vectors.Source) (vectors.Matrix, *supervision.Da
 }
 
 // slowRankings is the definition: margins row by row, mirror images added, and each part of the base judged by itself.
-func slowRankings(t *testing.T, lab *Lab, run *training, learned []bool) (whole, added [2]float64) {
+func slowRankings(t *testing.T, runner *Runner, run *training, learned []bool) (whole, added [2]float64) {
 	t.Helper()
 	ctx := context.Background()
-	m, err := lab.readModel(run)
+	m, err := runner.readModel(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,21 +93,21 @@ func slowRankings(t *testing.T, lab *Lab, run *training, learned []bool) (whole,
 
 func TestRankingsEqualTheDefinition(t *testing.T) {
 	ctx := context.Background()
-	lab := &Lab{Cache: t.TempDir(), Short: true, Seed: 1, Say: quiet}
+	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Say: quiet}
 	o := learn.Options{Bits: 64, Effort: fasthash.Paper}
-	for _, r := range lab.shortened([]row{
+	for _, r := range runner.shortened([]row{
 		fastHashRow(gist320(), 150, o, "plain", paperRow{}),
 		fastHashRow(gist320().mirrored().averaged(), -5, o, "averaged", paperRow{}),
 	}) {
-		run, err := lab.training(ctx, cifar10, r)
+		run, err := runner.training(ctx, cifar10, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := lab.rankings(ctx, run, r)
+		got, err := runner.rankings(ctx, run, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		learned := lab.sample(r.train, 400)
+		learned := runner.sample(r.train, 400)
 		want := 320
 		if r.train > 0 {
 			want = r.train
@@ -121,7 +121,7 @@ func TestRankingsEqualTheDefinition(t *testing.T) {
 		if n != want {
 			t.Fatalf("%s: %d rows are learned from, want %d", r.title(), n, want)
 		}
-		whole, added := slowRankings(t, lab, run, learned)
+		whole, added := slowRankings(t, runner, run, learned)
 		for i := range whole {
 			if math.Abs(got.Whole[i].MAP-whole[i]) > 1e-12 || math.Abs(got.New[i].MAP-added[i]) > 1e-12 {
 				t.Errorf("%s: MAP %v and %v for new items, want %v and %v", r.title(), got.Whole[i].MAP, got.New[i].MAP,
@@ -135,8 +135,8 @@ func TestRankingsEqualTheDefinition(t *testing.T) {
 }
 
 func TestRowsRunAlone(t *testing.T) {
-	lab := &Lab{Cache: t.TempDir(), Short: true, Seed: 1, Rows: []int{3}, Say: quiet}
-	table, err := small(context.Background(), lab)
+	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Rows: []int{3}, Say: quiet}
+	table, err := small(context.Background(), runner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,8 +103,8 @@ func (r row) short() row {
 }
 
 // shortened returns the rows, small enough for a test in a short run.
-func (lab *Lab) shortened(rows []row) []row {
-	if !lab.Short {
+func (runner *Runner) shortened(rows []row) []row {
+	if !runner.Short {
 		return rows
 	}
 	out := make([]row, len(rows))
@@ -123,7 +123,7 @@ machine. In rows trained on all, the training rows are also the database, so the
 well new items are found ([new items](../../bench/results/new-items.md)); rows trained on 5,000 search mostly new items.`
 
 // table runs the rows. A row that fails has no numbers, and the others continue.
-func (lab *Lab) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {
+func (runner *Runner) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {
 	t := &Table{
 		Title: title,
 		Head: []string{
@@ -131,10 +131,10 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 			"MAP*", "paper", "PR area*", "paper", "MAP", "PR area", "distinct codes", "memory MB",
 		},
 	}
-	rows = lab.shortened(rows)
+	rows = runner.shortened(rows)
 	var err error
-	t.values, err = runRows(ctx, lab, c, t, rows, func(lab *Lab, run *training, r row) (result, error) {
-		return lab.rowResult(ctx, run, r)
+	t.values, err = runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, r row) (result, error) {
+		return runner.rowResult(ctx, run, r)
 	})
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (lab *Lab) table(ctx context.Context, c collection, title, note string, row
 	if prior > 0 {
 		t.Note += fmt.Sprintf(" Random codes would have a MAP of about %.3f.", prior)
 	}
-	lab.labelShort(t, c)
+	runner.labelShort(t, c)
 	return t, nil
 }
 
@@ -184,29 +184,29 @@ func (r row) trained() string {
 
 // runRows trains each row and makes a value of it. The table says of rows that have none why; their values are zero.
 func runRows[T any](
-	ctx context.Context, lab *Lab, c collection, t *Table, rows []row, make func(*Lab, *training, row) (T, error),
+	ctx context.Context, runner *Runner, c collection, t *Table, rows []row, make func(*Runner, *training, row) (T, error),
 ) ([]T, error) {
-	if err := lab.check(c); err != nil {
+	if err := runner.check(c); err != nil {
 		return nil, err
 	}
-	if lab.opened == nil {
-		lab.opened = map[string][2]split{}
+	if runner.opened == nil {
+		runner.opened = map[string][2]split{}
 	}
 	var values []T
 	for i, r := range rows {
 		var v T
-		one := *lab
-		if lab.Rows != nil && !slices.Contains(lab.Rows, i+1) {
+		one := *runner
+		if runner.Rows != nil && !slices.Contains(runner.Rows, i+1) {
 			one.Methods = []string{"none"}
 		}
-		err := one.attempt(ctx, r.method, func(lab *Lab) error {
-			run, err := lab.training(ctx, c, r)
+		err := one.attempt(ctx, r.method, func(runner *Runner) error {
+			run, err := runner.training(ctx, c, r)
 			if err == nil {
-				v, err = make(lab, run, r)
+				v, err = make(runner, run, r)
 			}
 			return err
 		})
-		if err := t.addFailure(ctx, lab, r.title()+" on "+r.recipe.title(), err); err != nil {
+		if err := t.addFailure(ctx, runner, r.title()+" on "+r.recipe.title(), err); err != nil {
 			return nil, err
 		}
 		values = append(values, v)
@@ -215,37 +215,37 @@ func runRows[T any](
 }
 
 // check reports a data set that is not there, before any row of it fails.
-func (lab *Lab) check(c collection) error {
+func (runner *Runner) check(c collection) error {
 	if c.vectors != nil {
 		return nil
 	}
-	_, _, err := lab.open(c)
+	_, _, err := runner.open(c)
 	return err
 }
 
 // labelShort says so in the table of a short run.
-func (lab *Lab) labelShort(t *Table, c collection) {
-	if lab.Short {
+func (runner *Runner) labelShort(t *Table, c collection) {
+	if runner.Short {
 		t.Title += ", short run on built-in pictures"
 		t.Note = "A short run shows that the experiment works; its numbers say nothing about " + c.title + "."
 	}
 }
 
 // attempt runs a method. Methods that were not chosen show what the cache has of them.
-func (lab *Lab) attempt(ctx context.Context, method string, f func(lab *Lab) error) error {
+func (runner *Runner) attempt(ctx context.Context, method string, f func(runner *Runner) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if lab.opened == nil {
-		lab.opened = map[string][2]split{}
+	if runner.opened == nil {
+		runner.opened = map[string][2]split{}
 	}
-	own := *lab
-	own.idle = lab.Methods != nil && !slices.Contains(lab.Methods, method)
+	own := *runner
+	own.idle = runner.Methods != nil && !slices.Contains(runner.Methods, method)
 	return trial.Protect(method, func() error { return f(&own) })
 }
 
 // addFailure notes why a row has no numbers. It returns an error only when the whole run is to end.
-func (t *Table) addFailure(ctx context.Context, lab *Lab, what string, err error) error {
+func (t *Table) addFailure(ctx context.Context, runner *Runner, what string, err error) error {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -253,11 +253,11 @@ func (t *Table) addFailure(ctx context.Context, lab *Lab, what string, err error
 	case errors.Is(err, errNotRun):
 		t.NotRun = append(t.NotRun, what)
 	default:
-		lab.Say("%s failed: %v", what, err)
+		runner.Say("%s failed: %v", what, err)
 		t.Failures = append(t.Failures, what+": "+err.Error())
 	}
 	return nil
 }
 
-// Methods lists the names for Lab.Methods.
+// Methods lists the names for Runner.Methods.
 func Methods() []string { return slices.Concat(step1Methods, method.Names()) }

@@ -31,13 +31,13 @@ func TestTablesTrainAsGoDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab := &Lab{Cache: dir, Seed: 1, Say: quiet}
-	d, err := lab.data(ctx, set, 1, 0)
+	runner := &Runner{Cache: dir, Seed: 1, Say: quiet}
+	d, err := runner.data(ctx, set, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := learn.Options{Bits: 8, Effort: "paper", Rounds: 20, Seed: lab.Seed}
-	m, _, err := lab.train(ctx, d, o, filepath.Join(dir, "t.ckpt"))
+	o := learn.Options{Bits: 8, Effort: "paper", Rounds: 20, Seed: runner.Seed}
+	m, _, err := runner.train(ctx, d, o, filepath.Join(dir, "t.ckpt"))
 	if err != nil {
 		t.Fatal(err)
 	}

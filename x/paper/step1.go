@@ -36,8 +36,8 @@ func step1Table(c collection) Experiment {
 		Name: c.name + "-step1",
 		About: "Step 1 alone on " + c.title + ", time and objective of spectral, Block-GC-1 and Block-GC:" +
 			" the paper's Table 2",
-		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			base, _, err := lab.open(c)
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
+			base, _, err := runner.open(c)
 			if err != nil {
 				return nil, err
 			}
@@ -57,12 +57,12 @@ sampling the pairs.`,
 			}
 			for _, pairs := range pairings {
 				for i, name := range step1Methods {
-					v, err := lab.inferred(ctx, base, inference.Method(name), pairs)
-					if err := t.addFailure(ctx, lab, labels[i]+", "+string(pairs)+" pairs", err); err != nil {
+					v, err := runner.inferred(ctx, base, inference.Method(name), pairs)
+					if err := t.addFailure(ctx, runner, labels[i]+", "+string(pairs)+" pairs", err); err != nil {
 						return nil, err
 					}
 					p := paper[i]
-					if lab.Short {
+					if runner.Short {
 						p.block, p.seconds, p.objective = 0, 0, 0
 					}
 					own := "-" // the paper's, of its own pairs
@@ -77,7 +77,7 @@ sampling the pairs.`,
 					})
 				}
 			}
-			lab.labelShort(t, c)
+			runner.labelShort(t, c)
 			return t, nil
 		},
 	}
@@ -104,22 +104,22 @@ type inferred struct {
 }
 
 // inferred runs Step 1 for all bits, each bit as it was inferred standing for the output of a hash function.
-func (lab *Lab) inferred(
+func (runner *Runner) inferred(
 	ctx context.Context, base split, method inference.Method, pairs pairing,
 ) (v inferred, err error) {
 	bits := 64
-	if lab.Short {
+	if runner.Short {
 		bits = 8
 	}
-	err = lab.attempt(ctx, string(method), func(lab *Lab) error {
+	err = runner.attempt(ctx, string(method), func(runner *Runner) error {
 		name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
-		key := trial.Key("step1 1", base.digest, bits, method, pairs, lab.Seed)
-		v, err = value(lab, name, key, func() (inferred, error) {
+		key := trial.Key("step1 1", base.digest, bits, method, pairs, runner.Seed)
+		v, err = value(runner, name, key, func() (inferred, error) {
 			all, err := splitAffinity(ctx, base)
 			if err != nil {
 				return inferred{}, err
 			}
-			return infer(ctx, all, bits, inference.Options{Method: method, Threads: lab.Threads}, pairs, lab.Seed)
+			return infer(ctx, all, bits, inference.Options{Method: method, Threads: runner.Threads}, pairs, runner.Seed)
 		})
 		return err
 	})

@@ -24,9 +24,9 @@ var sun397 = collection{
 	name: "sun397", title: "SUN397", prefix: "sun397-", gist: gist512(),
 	parts: fmt.Sprintf(`The queries are 8,000 pictures drawn at random; the database is all others, a few more than the
 paper's 100,417, which does not say what it left out. Pictures are reduced to %d x %d pixels.`, side, side),
-	open: func(lab *Lab) (base, queries split, err error) {
-		dir := filepath.Join(lab.Data, "sun397")
-		g, err := findScenes(dir, 8000, lab.Seed)
+	open: func(runner *Runner) (base, queries split, err error) {
+		dir := filepath.Join(runner.Data, "sun397")
+		g, err := findScenes(dir, 8000, runner.Seed)
 		if err != nil {
 			return base, queries, err
 		}
@@ -69,7 +69,7 @@ func findScenes(dir string, queries int, seed uint64) (gallery, error) {
 var sun397Methods = Experiment{
 	Name:  "sun397-methods",
 	About: "Supervised and unsupervised methods on SUN397: the paper's Table 6 and its curves of 1024 bits",
-	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
+	Run: func(ctx context.Context, runner *Runner) (*Table, error) {
 		words := codebook(800)
 		long := func(name string, bits int, p paperRow) row {
 			return methodRow(words, 0, name, learn.Options{Bits: bits}, p)
@@ -95,12 +95,12 @@ var sun397Methods = Experiment{
 			long("cca-itq", 512, paperRow{0.113, 0.076, 0, 7484, 66}),
 			fastHashRow(words, 0, trees(512, 0, 6), "FastHash", paperRow{0.149, 0.142, 0, 29624, 302}),
 		}, curves...)
-		t, err := lab.table(ctx, sun397, "SUN397: a large data set and long codes (Table 6)", "Trees have depth 6.",
+		t, err := runner.table(ctx, sun397, "SUN397: a large data set and long codes (Table 6)", "Trees have depth 6.",
 			rows)
 		if err != nil {
 			return nil, err
 		}
-		drawn, err := lab.curves(ctx, sun397, new(Table), curves)
+		drawn, err := runner.curves(ctx, sun397, new(Table), curves)
 		t.Figures = []figure{precisionFigure("sun397-methods", sun397, drawn)}
 		return t, err
 	},
@@ -160,18 +160,18 @@ func (s standin) row(x []float32, i int) int {
 var sun397Size = Experiment{
 	Name:  "sun397-size",
 	About: "Time and memory on synthetic vectors of the size of SUN397: 100,417 x 11,200 in 397 classes",
-	Run: func(ctx context.Context, lab *Lab) (*Table, error) {
+	Run: func(ctx context.Context, runner *Runner) (*Table, error) {
 		c := collection{name: "sun397-size", title: "SUN397", prefix: "standin-",
-			vectors: func(ctx context.Context, lab *Lab) (m material, err error) {
+			vectors: func(ctx context.Context, runner *Runner) (m material, err error) {
 				base := standin{100_417, 11_200, 397, 1}
 				queries := standin{8000, 11_200, 397, 2}
-				if lab.Short {
+				if runner.Short {
 					base, queries = standin{600, 120, 12, 1}, standin{100, 120, 12, 2}
 				}
-				if m.base, m.baseKey, err = base.vectors(ctx, lab, "base"); err != nil {
+				if m.base, m.baseKey, err = base.vectors(ctx, runner, "base"); err != nil {
 					return m, err
 				}
-				m.queries, m.queryKey, err = queries.vectors(ctx, lab, "queries")
+				m.queries, m.queryKey, err = queries.vectors(ctx, runner, "queries")
 				return m, err
 			}}
 		made := recipe{Name: "made-up"}
@@ -184,7 +184,7 @@ var sun397Size = Experiment{
 			methodRow(made, 0, "pca-itq", learn.Options{}, paperRow{}),
 			methodRow(made, 0, "cca-itq", learn.Options{}, paperRow{}),
 		}
-		return lab.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database
+		return runner.table(ctx, c, "Synthetic vectors of the size of SUN397: time and memory", `The training set and database
 are 100,417 synthetic vectors of 11,200 values in 397 classes, 4.5 GB as float32 and 1.1 GB as the bytes that trees
 learn from; there are 8,000 queries. The quality of the codes says nothing about real pictures. Trees have depth 6.
 The paper reports less than 7 GB for FastHash, and 61 s per bit (62,076 s for 1,024 bits).`, rows)
@@ -195,7 +195,7 @@ The paper reports less than 7 GB for FastHash, and 61 s per bit (62,076 s for 1,
 var sizes = collection{
 	name: "sun397-size", title: "labels of the size of SUN397", prefix: "standin-",
 	parts: "The 100,417 labels of 397 classes are drawn at random; those of SUN397 are less even.",
-	open: func(*Lab) (base, queries split, err error) {
+	open: func(*Runner) (base, queries split, err error) {
 		s := standin{100_417, 1, 397, 1}
 		base = split{name: "standin-base", digest: trial.Key("standin 1", s),
 			open: func() (vectors.Source, error) { return s, nil }}
@@ -204,9 +204,9 @@ var sizes = collection{
 }
 
 // vectors makes the file of a stand-in and opens it.
-func (s standin) vectors(ctx context.Context, lab *Lab, part string) (set *dataset.Set, key string, err error) {
+func (s standin) vectors(ctx context.Context, runner *Runner, part string) (set *dataset.Set, key string, err error) {
 	key = trial.Key("standin 1", s)
-	path, err := lab.file(fmt.Sprintf("standin%d-%s", s.Cols, part), key, ".npy", func(path string) error {
+	path, err := runner.file(fmt.Sprintf("standin%d-%s", s.Cols, part), key, ".npy", func(path string) error {
 		_, err := dataset.SaveNpy(ctx, s, path, dataset.Float32, nil)
 		return err
 	})

@@ -41,8 +41,8 @@ func reported(table, dataset string) (rows []paperRow) {
 func rowsExperiment(c collection, name, about, title, note string, rows []row) Experiment {
 	return Experiment{
 		Name: c.name + "-" + name, About: about,
-		Run: func(ctx context.Context, lab *Lab) (*Table, error) {
-			return lab.table(ctx, c, c.title+": "+title, note, rows)
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
+			return runner.table(ctx, c, c.title+": "+title, note, rows)
 		},
 	}
 }

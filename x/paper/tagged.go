@@ -42,8 +42,8 @@ func taggedCollection(name, title, parts string) collection {
 		name: name, title: title, prefix: name + "-", gist: gist512(), tagged: true,
 		parts: fmt.Sprintf("%s Pictures are reduced to %d x %d pixels and count as similar when they share at least "+
 			"two tags.", parts, side, side),
-		open: func(lab *Lab) (base, queries split, err error) {
-			dir := filepath.Join(lab.Data, name)
+		open: func(runner *Runner) (base, queries split, err error) {
+			dir := filepath.Join(runner.Data, name)
 			entries, err := readTags(dir, name)
 			if err != nil {
 				return base, queries, err

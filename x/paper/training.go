@@ -30,19 +30,19 @@ type training struct {
 }
 
 // training prepares the training of a row.
-func (lab *Lab) training(ctx context.Context, c collection, r row) (*training, error) {
-	m, err := lab.material(ctx, c, r.recipe)
+func (runner *Runner) training(ctx context.Context, c collection, r row) (*training, error) {
+	m, err := runner.material(ctx, c, r.recipe)
 	if err != nil {
 		return nil, err
 	}
 	o, base, copies := r.options, m.base, 1
-	o.Seed = lab.Seed
+	o.Seed = runner.Seed
 	front := r.recipe.Name
 	if r.recipe.PCA > 0 {
 		front += fmt.Sprintf("-pca%d", r.recipe.PCA)
 	}
 	t := &training{material: m}
-	t.name = fmt.Sprintf("%s-%s%d-%d-%s", front, lab.filePrefix(c), r.train, o.Bits, r.method)
+	t.name = fmt.Sprintf("%s-%s%d-%d-%s", front, runner.filePrefix(c), r.train, o.Bits, r.method)
 	if m.images != nil {
 		base, copies = m.images, 2
 		t.name += "-mirrored"
@@ -57,12 +57,12 @@ func (lab *Lab) training(ctx context.Context, c collection, r row) (*training, e
 	t.key = trial.Key("trial 1", m.baseKey, m.queryKey, copies, r.train, r.method,
 		o.Bits, o.Seed, o.Anchors, o.Rows, trees)
 	t.learn = func(ctx context.Context, checkpoint string) (*model.Model, float64, error) {
-		d, err := lab.data(ctx, base, copies, r.train)
+		d, err := runner.data(ctx, base, copies, r.train)
 		if err != nil {
 			return nil, 0, err
 		}
 		o.Method = r.method
-		return lab.train(ctx, d, o, checkpoint)
+		return runner.train(ctx, d, o, checkpoint)
 	}
 	return t, nil
 }
@@ -87,10 +87,10 @@ type learned struct {
 
 // result trains and judges with the whole base as the database. The model is a stage of its own: judging may be
 // interrupted too.
-func (lab *Lab) result(ctx context.Context, t *training) (result, error) {
-	return value(lab, t.name, t.key, func() (result, error) {
-		path := lab.path(t.name, t.key)
-		l, err := value(lab, t.name+"-training", t.key, func() (learned, error) {
+func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
+	return value(runner, t.name, t.key, func() (result, error) {
+		path := runner.path(t.name, t.key)
+		l, err := value(runner, t.name+"-training", t.key, func() (learned, error) {
 			resetPeak()
 			m, took, err := t.learn(ctx, path+".ckpt")
 			if err != nil {
@@ -105,7 +105,7 @@ func (lab *Lab) result(ctx context.Context, t *training) (result, error) {
 		if err := trial.Discard(path + ".ckpt"); err != nil { // it is not needed any more
 			return result{}, err
 		}
-		r, _, err := lab.measure(ctx, t, 0, false)
+		r, _, err := runner.measure(ctx, t, 0, false)
 		r.Train, r.Memory = l.Seconds+t.train, l.Memory
 		r.Test += t.test
 		return r, err
@@ -114,8 +114,8 @@ func (lab *Lab) result(ctx context.Context, t *training) (result, error) {
 
 // rowResult is the result of a row: of all bits, of the first ones of a stage-wise model, or of the ranking by the
 // weights of the bits.
-func (lab *Lab) rowResult(ctx context.Context, t *training, r row) (result, error) {
-	plain, err := lab.result(ctx, t)
+func (runner *Runner) rowResult(ctx context.Context, t *training, r row) (result, error) {
+	plain, err := runner.result(ctx, t)
 	if err != nil || r.first == 0 && !r.weigh {
 		return plain, err
 	}
@@ -123,8 +123,8 @@ func (lab *Lab) rowResult(ctx context.Context, t *training, r row) (result, erro
 	if r.first > 0 {
 		name, key = fmt.Sprintf("%s-first%d", t.name, r.first), trial.Key("prefix 1", t.key, r.first)
 	}
-	return value(lab, name, key, func() (result, error) {
-		v, _, err := lab.measure(ctx, t, r.first, r.weigh)
+	return value(runner, name, key, func() (result, error) {
+		v, _, err := runner.measure(ctx, t, r.first, r.weigh)
 		if r.weigh { // it is the same training; that of a prefix has no time of its own
 			v.Train, v.Memory = plain.Train, plain.Memory
 		}
@@ -139,12 +139,12 @@ type curve struct {
 }
 
 // curve makes the curves of a training.
-func (lab *Lab) curve(ctx context.Context, t *training) (curve, error) {
-	if _, err := lab.result(ctx, t); err != nil {
+func (runner *Runner) curve(ctx context.Context, t *training) (curve, error) {
+	if _, err := runner.result(ctx, t); err != nil {
 		return curve{}, err
 	}
-	return value(lab, t.name+"-curves", trial.Key("curves 1", t.key), func() (curve, error) {
-		_, r, err := lab.measure(ctx, t, 0, false)
+	return value(runner, t.name+"-curves", trial.Key("curves 1", t.key), func() (curve, error) {
+		_, r, err := runner.measure(ctx, t, 0, false)
 		if err != nil {
 			return curve{}, err
 		}
@@ -154,8 +154,8 @@ func (lab *Lab) curve(ctx context.Context, t *training) (curve, error) {
 
 // measure encodes database and queries with the first bits (0 means all) of the trained model and judges the ranking,
 // by the weights of the bits where weighted says so.
-func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted bool) (result, *eval.Report, error) {
-	m, err := lab.readModel(t)
+func (runner *Runner) measure(ctx context.Context, t *training, bits int, weighted bool) (result, *eval.Report, error) {
+	m, err := runner.readModel(t)
 	if err != nil {
 		return result{}, nil, err
 	}
@@ -170,7 +170,7 @@ func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted boo
 	if err != nil {
 		return result{}, nil, err
 	}
-	bench, err := trial.NewBench(base, queries, eval.Options{Threads: lab.Threads})
+	bench, err := trial.NewBench(base, queries, eval.Options{Threads: runner.Threads})
 	if err != nil {
 		return result{}, nil, err
 	}
@@ -194,8 +194,8 @@ func (lab *Lab) measure(ctx context.Context, t *training, bits int, weighted boo
 }
 
 // readModel reads the model of a finished training.
-func (lab *Lab) readModel(t *training) (*model.Model, error) {
-	path := lab.path(t.name, t.key) + ".hgm"
+func (runner *Runner) readModel(t *training) (*model.Model, error) {
+	path := runner.path(t.name, t.key) + ".hgm"
 	m, err := model.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s is gone from the cache: remove the .json files of that name too, to train again", path)
@@ -203,9 +203,9 @@ func (lab *Lab) readModel(t *training) (*model.Model, error) {
 	return m, err
 }
 
-// sample draws rows to learn from with the lab's seed, the same for every method; nil means all. A number of -n leaves
+// sample draws rows to learn from with the runner's seed, the same for every method; nil means all. A number of -n leaves
 // an n-th of the rows out.
-func (lab *Lab) sample(rows, all int) []bool {
+func (runner *Runner) sample(rows, all int) []bool {
 	if rows < 0 {
 		rows = all + all/rows
 	}
@@ -213,7 +213,7 @@ func (lab *Lab) sample(rows, all int) []bool {
 		return nil
 	}
 	keep := make([]bool, all)
-	for _, i := range rand.New(rand.NewPCG(lab.Seed, 5000)).Perm(all)[:rows] {
+	for _, i := range rand.New(rand.NewPCG(runner.Seed, 5000)).Perm(all)[:rows] {
 		keep[i] = true
 	}
 	return keep
@@ -221,7 +221,7 @@ func (lab *Lab) sample(rows, all int) []bool {
 
 // data is a sample of the rows, in memory, or all. The set holds a number of copies of the rows, one after the other:
 // the sample has all copies of a row or none.
-func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (vectors.Source, error) {
+func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows int) (vectors.Source, error) {
 	if rows == 0 {
 		return set, nil
 	}
@@ -229,7 +229,7 @@ func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (v
 	if err != nil {
 		return nil, err
 	}
-	if keep := slices.Repeat(lab.sample(rows, d.Rows/copies), copies); len(keep) > 0 {
+	if keep := slices.Repeat(runner.sample(rows, d.Rows/copies), copies); len(keep) > 0 {
 		d = d.Only(keep)
 		table, err := vectors.Read(ctx, d)
 		if err != nil {
@@ -242,15 +242,15 @@ func (lab *Lab) data(ctx context.Context, set *dataset.Set, copies, rows int) (v
 
 // train has a method learn, and returns the seconds that took: quantisation counts, the making of the features does
 // not.
-func (lab *Lab) train(
+func (runner *Runner) train(
 	ctx context.Context, src vectors.Source, o learn.Options, checkpoint string,
 ) (*model.Model, float64, error) {
 	began := time.Now()
-	o.Threads, o.Checkpoint = lab.Threads, checkpoint
+	o.Threads, o.Checkpoint = runner.Threads, checkpoint
 	o.Progress = func(p learn.Progress) {
 		if p.Learned != nil && p.Bit%16 == 0 {
 			took := time.Since(began).Seconds()
-			lab.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Stat.Objective, took)
+			runner.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Stat.Objective, took)
 		}
 	}
 	made, err := trial.Train(ctx, src, o)

@@ -172,8 +172,8 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	}
 	t.findUsable()
 	t.lot = newLot(n, o, t.usable)
-	m := x.Memory()
-	if t.mass, err = vectors.NearRoom[int32](m, n); err != nil {
+	m := x.Spill()
+	if t.mass, err = vectors.AllocHot[int32](m, n); err != nil {
 		return nil, err
 	}
 	listed, block := n, siftRows(n, t.team.Size())
@@ -191,10 +191,10 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 			return nil, err
 		}
 	}
-	if t.u, err = vectors.NearRoom[float64](m, n); err != nil {
+	if t.u, err = vectors.AllocHot[float64](m, n); err != nil {
 		return nil, err
 	}
-	t.output, err = vectors.Room[int8](m, n)
+	t.output, err = vectors.Alloc[int8](m, n)
 	return t, err
 }
 

@@ -64,7 +64,7 @@ func (t *Trainer) newScorer() (err error) {
 	if s.leaf == nil { // else the places of the nodes are not needed when leaves are
 		s.leaf = make([]uint8, t.n)
 	}
-	s.score, err = vectors.NearRoom[int32](t.x.Memory(), t.n)
+	s.score, err = vectors.AllocHot[int32](t.x.Spill(), t.n)
 	t.scorer = s
 	return err
 }

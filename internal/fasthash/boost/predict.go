@@ -18,8 +18,8 @@ func (t *Trainer) answersOf(q int) []uint64 {
 
 // makeRoom makes the memory for the answers of the q-th tree that is kept, where that may be in a file.
 func (t *Trainer) makeRoom(q int) error {
-	if m := t.x.Memory(); m != nil && q == len(t.said) {
-		said, err := vectors.Room[uint64](m, len(t.z))
+	if m := t.x.Spill(); m != nil && q == len(t.said) {
+		said, err := vectors.Alloc[uint64](m, len(t.z))
 		if err != nil {
 			return err
 		}

@@ -65,9 +65,9 @@ func (o Options) checkStream(n int) error {
 }
 
 func (t *Trainer) newStream() (err error) {
-	m := t.x.Memory()
+	m := t.x.Spill()
 	t.block = streamRows
-	if t.place, err = vectors.NearRoom[uint8](m, t.n); err != nil {
+	if t.place, err = vectors.AllocHot[uint8](m, t.n); err != nil {
 		return err
 	}
 	t.counters = make(chan *counter, t.team.Size())

@@ -18,7 +18,7 @@ import (
 // inFile is the same columns in mapped files.
 func inFile(t testing.TB, x *vectors.Columns, near int64) *vectors.Columns {
 	t.Helper()
-	memory := vectors.NewMemory(t.TempDir())
+	memory := vectors.NewSpill(t.TempDir())
 	memory.Allow(near)
 	t.Cleanup(func() {
 		if err := memory.Close(); err != nil {

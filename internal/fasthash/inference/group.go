@@ -35,7 +35,7 @@ type units interface {
 // grouped is the problem over classes or tags, where all pairs are defined.
 type grouped struct {
 	threads int
-	memory  *vectors.Memory
+	memory  *vectors.Spill
 	merge   bool
 	near    *neighbours
 	sets    [][]int32 // the blocks, as units
@@ -65,7 +65,7 @@ type grouped struct {
 }
 
 func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) (*grouped, error) {
-	q := &grouped{threads: o.Threads, memory: o.Memory, merge: !o.noMerge && o.Method != ICM,
+	q := &grouped{threads: o.Threads, memory: o.Spill, merge: !o.noMerge && o.Method != ICM,
 		near: newNeighbours(tags, o.Threads, maxStored)}
 	q.count = count
 	q.cut.most = maxflow.MaxNodes
@@ -111,7 +111,7 @@ func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uin
 
 // firstGroups makes a group of every unit, or of every row.
 func (q *grouped) firstGroups() (err error) {
-	if q.group, err = vectors.Room[int32](q.memory, len(q.unit)); err != nil {
+	if q.group, err = vectors.Alloc[int32](q.memory, len(q.unit)); err != nil {
 		return err
 	}
 	q.first = make([]int32, len(q.from))

@@ -66,8 +66,8 @@ type Options struct {
 
 	Threads int `json:"-"` // 0 means all cores
 
-	// Memory is where arrays lie that grow with the rows, for classes; nil means memory. It never changes the result.
-	Memory *vectors.Memory `json:"-"`
+	// Spill is where arrays lie that grow with the rows, for classes; nil means memory. It never changes the result.
+	Spill *vectors.Spill `json:"-"`
 
 	bits    int  // of the code
 	noMerge bool // every row its own variable: the same result, slower; for tests
@@ -195,7 +195,7 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 		return nil, err
 	}
 	p := &Inference{opt: o, bits: bits, seed: seed, n: y.Len()}
-	if p.z, err = vectors.Room[int8](o.Memory, y.Len()); err != nil {
+	if p.z, err = vectors.Alloc[int8](o.Spill, y.Len()); err != nil {
 		return nil, err
 	}
 	o.bits = bits

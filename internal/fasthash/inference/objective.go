@@ -45,7 +45,7 @@ func newGram(q *grouped, classes bool, bits int) (g *gram, err error) {
 		}
 	}
 	if q.memory != nil {
-		g.room, err = vectors.Room[uint64](q.memory, bits*((len(q.unit)+63)/64))
+		g.room, err = vectors.Alloc[uint64](q.memory, bits*((len(q.unit)+63)/64))
 	}
 	return g, err
 }

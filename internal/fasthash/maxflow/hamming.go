@@ -15,8 +15,8 @@ package maxflow
 //		discharge    push to the nodes one label lower; if excess is left, raise the label
 //	measure          who still reaches a sink
 //
-// Nodes of one label stand together on a shelf, so a push looks only at nodes it may push to, and a raise usually
-// ends at the first node it looks at. An empty shelf cuts off all above it (the gap heuristic). Labels are measured
+// Nodes of one label stand together in a bucket, so a push looks only at nodes it may push to, and a raise usually
+// ends at the first node it looks at. An empty bucket cuts off all above it (the gap heuristic). Labels are measured
 // anew after n raises. The second phase of push-relabel is not needed: a preflow gives the cut.
 //
 // Waves (first in, first out) and not the highest label first: every node has arcs to all others, so the latter spreads
@@ -43,9 +43,9 @@ type Hamming struct {
 	at     []int32  // while node g is open: 1 + the place in arcs[g] of the arc to each node, or 0
 
 	preflow
-	shelf  [][]int32 // the nodes of each label; shelf 0 holds the sinks, the nodes with negative excess
-	place  []int32   // of each node on its shelf
-	cursor []int32   // of each node: it can push to no node at a higher place of the shelf below its own
+	bucket [][]int32 // the nodes of each label; bucket 0 holds the sinks, the nodes with negative excess
+	place  []int32   // of each node in its bucket
+	cursor []int32   // of each node: it can push to no node at a higher place of the bucket below its own
 	unseen []uint64  // a set of nodes
 }
 
@@ -84,12 +84,12 @@ func (c *Hamming) Cut(ctx context.Context, g Coded, excess []int64, sink []bool)
 	return err
 }
 
-func (c *Hamming) sinks() int { return len(c.shelf[0]) }
+func (c *Hamming) sinks() int { return len(c.bucket[0]) }
 
 func (c *Hamming) reserve(n int) {
 	for len(c.arcs) < n {
 		c.arcs = append(c.arcs, nil)
-		c.shelf = append(c.shelf, nil)
+		c.bucket = append(c.bucket, nil)
 		c.at = append(c.at, 0)
 		c.place = append(c.place, 0)
 		c.cursor = append(c.cursor, 0)
@@ -142,12 +142,12 @@ func (c *Hamming) measure() {
 	c.raises, c.active = 0, c.active[:0]
 	c.queue = c.queue[:0]
 	for g := range int32(n) {
-		c.shelf[g] = c.shelf[g][:0]
+		c.bucket[g] = c.bucket[g][:0]
 	}
 	for g := range int32(n) {
 		c.label[g], c.cursor[g] = unreached, math.MaxInt32
 		if c.excess[g] < 0 {
-			c.putOnShelf(g, 0)
+			c.addToBucket(g, 0)
 			c.queue = append(c.queue, g)
 			c.unseen[g>>6] &^= 1 << (g & 63)
 		} else {
@@ -164,7 +164,7 @@ func (c *Hamming) measure() {
 					continue
 				}
 				c.unseen[w] &^= 1 << (h & 63)
-				c.putOnShelf(h, c.label[g]+1)
+				c.addToBucket(h, c.label[g]+1)
 				c.queue = append(c.queue, h)
 				if c.excess[h] > 0 {
 					c.active = append(c.active, h)
@@ -175,17 +175,17 @@ func (c *Hamming) measure() {
 	}
 }
 
-// putOnShelf puts node g on shelf l; takeOffShelf takes it off its shelf.
-func (c *Hamming) putOnShelf(g, l int32) {
-	c.label[g], c.place[g] = l, int32(len(c.shelf[l]))
-	c.shelf[l] = append(c.shelf[l], g)
+// addToBucket adds node g to bucket l; removeFromBucket removes it from its bucket.
+func (c *Hamming) addToBucket(g, l int32) {
+	c.label[g], c.place[g] = l, int32(len(c.bucket[l]))
+	c.bucket[l] = append(c.bucket[l], g)
 }
 
-func (c *Hamming) takeOffShelf(g int32) {
-	s := c.shelf[c.label[g]]
+func (c *Hamming) removeFromBucket(g int32) {
+	s := c.bucket[c.label[g]]
 	last := s[len(s)-1]
 	s[c.place[g]], c.place[last] = last, c.place[g]
-	c.shelf[c.label[g]] = s[:len(s)-1]
+	c.bucket[c.label[g]] = s[:len(s)-1]
 }
 
 // discharge pushes the excess of g down by one label and raises g when that is not enough.
@@ -194,10 +194,10 @@ func (c *Hamming) discharge(g int32) {
 	if l == unreached {
 		return
 	}
-	// Backwards, because a sink that is full leaves its shelf and the last one takes its place. A node that joins the
-	// shelf below g meanwhile gets nothing from g: the arc to it was saturated before, or g's label would be too high.
+	// Backwards, because a sink that is full leaves its bucket and the last one takes its place. A node that joins the
+	// bucket below g meanwhile gets nothing from g: the arc to it was saturated before, or g's label would be too high.
 	c.openArcs(g)
-	below := c.shelf[l-1]
+	below := c.bucket[l-1]
 	i := min(int(c.cursor[g]), len(below)-1)
 	for ; i >= 0; i-- {
 		c.push(g, below[i])
@@ -212,7 +212,7 @@ func (c *Hamming) discharge(g int32) {
 	c.closeArcs(g)
 }
 
-// push sends what it can from g, which is open, to h. A sink takes no more than it lacks, so that shelf 0 holds
+// push sends what it can from g, which is open, to h. A sink takes no more than it lacks, so that bucket 0 holds
 // sinks only.
 func (c *Hamming) push(g, h int32) {
 	out, in := c.row(c.out, g), c.row(c.in, g)
@@ -255,8 +255,8 @@ func (c *Hamming) push(g, h int32) {
 	}
 	c.excess[h] += x
 	if c.label[h] == 0 && c.excess[h] == 0 {
-		c.takeOffShelf(h)
-		c.putOnShelf(h, 1)
+		c.removeFromBucket(h)
+		c.addToBucket(h, 1)
 	}
 }
 
@@ -264,22 +264,22 @@ func (c *Hamming) push(g, h int32) {
 func (c *Hamming) raise(g int32) {
 	c.raises++
 	l := c.label[g]
-	c.takeOffShelf(g)
+	c.removeFromBucket(g)
 	c.label[g], c.cursor[g] = unreached, math.MaxInt32
-	if len(c.shelf[l]) == 0 { // the gap: nobody above has a way down
-		for l++; int(l) < len(c.label) && len(c.shelf[l]) > 0; l++ {
-			for _, h := range c.shelf[l] {
+	if len(c.bucket[l]) == 0 { // the gap: nobody above has a way down
+		for l++; int(l) < len(c.label) && len(c.bucket[l]) > 0; l++ {
+			for _, h := range c.bucket[l] {
 				c.label[h] = unreached
 			}
-			c.shelf[l] = c.shelf[l][:0]
+			c.bucket[l] = c.bucket[l][:0]
 		}
 		return
 	}
 	out := c.row(c.out, g)
 	for ; int(l) < len(c.label)-1; l++ {
-		for _, h := range c.shelf[l] {
+		for _, h := range c.bucket[l] {
 			if a := c.at[h]; a == 0 && !contains(out, h) || a != 0 && c.arcs[g][a-1].rest > 0 {
-				c.putOnShelf(g, l+1)
+				c.addToBucket(g, l+1)
 				c.active = append(c.active, g)
 				return
 			}

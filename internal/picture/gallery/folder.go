@@ -23,7 +23,7 @@ import (
 // Folder lists the pictures of a folder.
 func Folder(dir string, o Options) (*Gallery, error) {
 	g := &Gallery{path: filepath.ToSlash(dir), options: o}
-	g.shelf = func() (shelf, error) { return openShelf(g, dir) }
+	g.open = func() (fileSource, error) { return openFolder(g, dir) }
 	if err := g.list(dir); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Folder(dir string, o Options) (*Gallery, error) {
 func File(path string, o Options) (*Gallery, error) {
 	dir, name := filepath.Split(path)
 	g := &Gallery{path: filepath.ToSlash(dir), names: []string{name}, options: o}
-	g.shelf = func() (shelf, error) { return openShelf(g, cmp.Or(dir, ".")) }
+	g.open = func() (fileSource, error) { return openFolder(g, cmp.Or(dir, ".")) }
 	return g, g.settle()
 }
 
@@ -119,24 +119,24 @@ func comparePaths(a, b string) int {
 	}
 }
 
-// folderShelf reads files on the worker that decodes them.
-type folderShelf struct {
+// folderSource reads files on the worker that decodes them.
+type folderSource struct {
 	*Gallery
 	root  *os.Root
 	large sync.Mutex // held while a large file is in memory
 }
 
-func openShelf(g *Gallery, dir string) (shelf, error) {
+func openFolder(g *Gallery, dir string) (fileSource, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the folder: %w", err)
 	}
-	return &folderShelf{Gallery: g, root: root}, nil
+	return &folderSource{Gallery: g, root: root}, nil
 }
 
-func (s *folderShelf) load(_, n int) (int, error) { return n, nil }
+func (s *folderSource) load(_, n int) (int, error) { return n, nil }
 
-func (s *folderShelf) use(i int, f func(encoded []byte) error) error {
+func (s *folderSource) use(i int, f func(encoded []byte) error) error {
 	file, err := s.root.Open(filepath.FromSlash(s.names[i]))
 	if err != nil {
 		return unreadable(err)
@@ -184,4 +184,4 @@ func unreadable(err error) error {
 	return fmt.Errorf("cannot be read: %w", err)
 }
 
-func (s *folderShelf) Close() error { return s.root.Close() }
+func (s *folderSource) Close() error { return s.root.Close() }

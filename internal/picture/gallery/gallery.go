@@ -47,11 +47,11 @@ type Gallery struct {
 	top     int           // bytes of the names before the classes begin
 	classes bool          // the first folder of a name is the class
 	options Options
-	shelf   func() (shelf, error)
+	open    func() (fileSource, error)
 }
 
-// shelf is where the encoded pictures of a gallery are taken from in one pass.
-type shelf interface {
+// fileSource is where the encoded pictures of a gallery are taken from in one pass.
+type fileSource interface {
 	// load makes the next pictures ready, in order, at most n of them and at least one; an error ends the pass.
 	load(first, n int) (int, error)
 	// use lends the bytes of a picture that is ready. It is called by several workers at the same time.
@@ -120,11 +120,11 @@ func (g *Gallery) ID(i int) string {
 
 // Read begins a pass.
 func (g *Gallery) Read(ctx context.Context) (*Reader, error) {
-	s, err := g.shelf()
+	s, err := g.open()
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{ctx: ctx, Gallery: g, shelf: s, dim: g.options.Values()}
+	r := &Reader{ctx: ctx, Gallery: g, source: s, dim: g.options.Values()}
 	r.decoder = decoder{Preparation: g.options.Preparation, large: &r.alone}
 	threads := par.Threads(g.options.Threads)
 	r.most = min(max(aheadBytes/r.dim, threads), max(64, 8*threads))
@@ -138,7 +138,7 @@ const aheadBytes = 32 << 20
 type Reader struct {
 	ctx context.Context // of the pass, which is as long as the reader lives
 	*Gallery
-	shelf   shelf
+	source  fileSource
 	decoder decoder
 	alone   sync.Mutex
 	dim     int
@@ -190,7 +190,7 @@ func (r *Reader) Skip(n int) {
 // ahead decodes the next pictures: one at first, since the first is often all that is wanted, then more and more.
 func (r *Reader) ahead() error {
 	n := min(max(2*(r.hi-r.lo), 1), r.most, len(r.names)-r.hi)
-	n, err := r.shelf.load(r.hi, n)
+	n, err := r.source.load(r.hi, n)
 	if err != nil {
 		return err
 	}
@@ -204,11 +204,11 @@ func (r *Reader) ahead() error {
 			r.errs[k] = why
 			return
 		}
-		r.errs[k] = r.shelf.use(r.lo+k, func(encoded []byte) error {
+		r.errs[k] = r.source.use(r.lo+k, func(encoded []byte) error {
 			return r.decoder.decode(r.pixels[k*r.dim:(k+1)*r.dim], r.names[r.lo+k], encoded)
 		})
 	})
 }
 
 // Close ends the pass.
-func (r *Reader) Close() error { return r.shelf.Close() }
+func (r *Reader) Close() error { return r.source.Close() }

@@ -21,12 +21,12 @@ import (
 // for every pass. Content that can seek is listed without reading the pictures.
 func Archive(path string, content io.Reader, open func() (io.ReadCloser, error), o Options) (*Gallery, error) {
 	g := &Gallery{path: filepath.ToSlash(path), options: o}
-	g.shelf = func() (shelf, error) {
+	g.open = func() (fileSource, error) {
 		in, err := open()
 		if err != nil {
 			return nil, err
 		}
-		return &tarShelf{Gallery: g, file: path, in: in, entries: tar.NewReader(in)}, nil
+		return &tarSource{Gallery: g, file: path, in: in, entries: tar.NewReader(in)}, nil
 	}
 	if err := g.listTar(path, tar.NewReader(content)); err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func tarError(path string, err error) error {
 	return fmt.Errorf("%s: cannot read the archive: %w", path, err)
 }
 
-// tarShelf reads the pictures of a batch one after the other and keeps them for the workers.
-type tarShelf struct {
+// tarSource reads the pictures of a batch one after the other and keeps them for the workers.
+type tarSource struct {
 	*Gallery
 	file    string
 	in      io.Closer
@@ -137,7 +137,7 @@ type tarShelf struct {
 // batchBytes bounds the pictures in memory, but for one more.
 const batchBytes = 64 << 20
 
-func (s *tarShelf) load(first, n int) (int, error) {
+func (s *tarSource) load(first, n int) (int, error) {
 	s.first, s.batch, s.errs = first, s.batch[:0], s.errs[:0]
 	size := 0
 	for k := 0; k < n && size < batchBytes; k++ {
@@ -160,7 +160,7 @@ func (s *tarShelf) load(first, n int) (int, error) {
 }
 
 // checkSize reports an entry that would take too much memory. Compression and holes let a few bytes stand for many.
-func (s *tarShelf) checkSize(size int64) error {
+func (s *tarSource) checkSize(size int64) error {
 	if most := s.options.Most; most > 0 && size > most {
 		return fault.New("too-much-memory",
 			"has %d bytes, far more than the archive can be worth: unpack it first if that is meant", size)
@@ -169,7 +169,7 @@ func (s *tarShelf) checkSize(size int64) error {
 }
 
 // seek goes to the entry of picture i.
-func (s *tarShelf) seek(i int) (*tar.Header, error) {
+func (s *tarSource) seek(i int) (*tar.Header, error) {
 	for {
 		e, err := s.entries.Next()
 		if err != nil && err != io.EOF {
@@ -186,11 +186,11 @@ func (s *tarShelf) seek(i int) (*tar.Header, error) {
 	}
 }
 
-func (s *tarShelf) use(i int, f func(encoded []byte) error) error {
+func (s *tarSource) use(i int, f func(encoded []byte) error) error {
 	if err := s.errs[i-s.first]; err != nil {
 		return err
 	}
 	return f(s.batch[i-s.first])
 }
 
-func (s *tarShelf) Close() error { return s.in.Close() }
+func (s *tarSource) Close() error { return s.in.Close() }

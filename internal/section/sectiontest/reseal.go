@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Reseal returns the file with all checksums and the end marker made right, as far as its sections can be followed.
-// A fuzzer that changes bytes then meets the parser of the contents and not only the checksums.
+// Reseal corrects all checksums and the end marker of a file, as long as its sections can be followed. A fuzzer that
+// changes bytes then reaches the parser of the contents instead of failing at the checksums.
 func Reseal(file []byte) []byte {
 	b := slices.Clone(file)
 	if len(b) < 16 {

@@ -106,7 +106,7 @@ func (f *follower) onFile(r *syscall.PtraceRegs) (*step, error) {
 	return s, nil
 }
 
-// unmodelled reports calls that change files in ways that the twin does not know, and those that lead out of the
+// unmodelled reports calls that change files in ways that the disk does not know, and those that lead out of the
 // machine.
 func (f *follower) unmodelled(r *syscall.PtraceRegs) error {
 	switch r.Orig_rax {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// NewTwin is the twin of a folder, all of which is on disk.
-func NewTwin(folder string) (*Twin, error) {
-	t := &Twin{nodes: map[uint64]*node{}}
+// NewDisk is the disk of a folder, all of which is on disk.
+func NewDisk(folder string) (*Disk, error) {
+	t := &Disk{nodes: map[uint64]*node{}}
 	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func NewTwin(folder string) (*Twin, error) {
 
 // ReadTree reads a folder.
 func ReadTree(folder string) (Tree, error) {
-	t, err := NewTwin(folder)
+	t, err := NewDisk(folder)
 	if err != nil {
 		return nil, err
 	}

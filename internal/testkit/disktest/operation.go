@@ -1,7 +1,7 @@
 // Package disktest simulates failing disks and power cuts, for tests of programs that write files.
 //
 // Follow runs a program and records every operation on files below one folder, as strace does; it can make operations
-// fail. A Twin is a strict file system in memory: anything that was not synced, data and names alike, may be lost. It
+// fail. A Disk is a strict file system in memory: anything that was not synced, data and names alike, may be lost. It
 // replays the record and lists what a power cut after any operation could leave behind.
 //
 // The index maps its file and uses a library that needs a real one, so no file system written in Go could take its

@@ -37,7 +37,7 @@ type step struct {
 	fault  Fault
 }
 
-// Follow runs a command to its end and records what it does below the folder. An operation that the twin has no model
+// Follow runs a command to its end and records what it does below the folder. An operation that the disk has no model
 // of is an error.
 func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 	folder, err := filepath.EvalSymlinks(folder)

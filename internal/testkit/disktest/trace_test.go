@@ -97,14 +97,14 @@ func callOut() error {
 	return err
 }
 
-func follow(t *testing.T, child string, plan *Plan) (folder string, twin *Twin, run *Run, err error) {
+func follow(t *testing.T, child string, plan *Plan) (folder string, disk *Disk, run *Run, err error) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "watched")
 	tree := Tree{"old": []byte("it was there"), "emptied": []byte("not for long"), "sub": nil, "sub/file": []byte("x")}
 	if err := errors.Join(os.Mkdir(folder, 0o777), tree.WriteTo(folder)); err != nil {
 		t.Fatal(err)
 	}
-	if twin, err = NewTwin(folder); err != nil {
+	if disk, err = NewDisk(folder); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
@@ -113,18 +113,18 @@ func follow(t *testing.T, child string, plan *Plan) (folder string, twin *Twin, 
 	if run, err = Follow(cmd, folder, plan); errors.Is(err, ErrNotPermitted) {
 		needs.Skip(t, needs.Ptrace, err)
 	}
-	return folder, twin, run, err
+	return folder, disk, run, err
 }
 
 // TestFollowSeesEverything replays a record and compares what it leads to with what the disk has.
 func TestFollowSeesEverything(t *testing.T) {
-	folder, twin, run, err := follow(t, "all", nil)
+	folder, disk, run, err := follow(t, "all", nil)
 	if err != nil || run.Status != 0 || run.Output != "done" {
 		t.Fatalf("%v, %+v", err, run)
 	}
 	kinds := map[Kind]bool{}
 	for i, o := range run.Ops {
-		if err := twin.Apply(o, i); err != nil {
+		if err := disk.Apply(o, i); err != nil {
 			t.Fatal(err)
 		}
 		kinds[o.Kind] = true
@@ -133,8 +133,8 @@ func TestFollowSeesEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := twin.After(Everything).Differences(there); len(d) > 0 {
-		t.Errorf("the twin differs from the disk in %v", d)
+	if d := disk.After(Everything).Differences(there); len(d) > 0 {
+		t.Errorf("the model differs from the files in %v", d)
 	}
 	if len(there) != 9 || string(there["copy"]) != "it was there appended" {
 		t.Errorf("the folder has %d files: %q", len(there), there)
@@ -168,7 +168,7 @@ func TestFaultsReachTheProgram(t *testing.T) {
 		}
 		for _, fault := range o.Faults() {
 			plan := PlanFor(o, fault)
-			folder, twin, run, err := follow(t, "all", &plan)
+			folder, disk, run, err := follow(t, "all", &plan)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func TestFaultsReachTheProgram(t *testing.T) {
 			}
 			lost := slices.ContainsFunc(run.Injected, func(o Op) bool { return o.Kind == Sync && o.Err == syscall.EIO })
 			for i, o := range run.Ops {
-				if err := twin.Apply(o, i); err != nil {
+				if err := disk.Apply(o, i); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -188,8 +188,8 @@ func TestFaultsReachTheProgram(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := twin.After(Everything).Differences(there); len(d) > 0 && !lost {
-				t.Errorf("%s of %v: the twin differs from the disk in %v", fault, o, d)
+			if d := disk.After(Everything).Differences(there); len(d) > 0 && !lost {
+				t.Errorf("%s of %v: the model differs from the files in %v", fault, o, d)
 			}
 		}
 	}

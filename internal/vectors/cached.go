@@ -12,58 +12,57 @@ import (
 	"slices"
 )
 
-// Kept is a source whose rows are made once: the first pass goes to the source behind and keeps what it yields, later
-// ones read what was kept. Reading a file or making features of pictures takes much longer than reading memory.
+// Cached is a source that computes its rows once: the first pass reads the underlying source and stores its rows, later
+// passes read the stored ones. Reading files or extracting picture features takes much longer than reading memory.
 //
 // Values stay in memory up to a limit and go to a temporary file beyond it; ids, labels and tags stay in memory. A pass
-// that ends early leaves nothing behind. Where the file cannot be written nothing is kept, and every pass goes to the
-// source behind. Rows that the source drops after the first pass, because an earlier row has the same id, are dropped
-// from what was kept too.
-type Kept struct {
+// that ends early stores nothing. If the file cannot be written, every pass reads the underlying source. Rows that the
+// source drops after the first pass because of a repeated id are dropped here too.
+type Cached struct {
 	src    Source
 	limit  int64  // bytes of values in memory
-	folder string // of the temporary file; "" means the system's own
+	folder string // for the temporary file; "" means the system's default
 	bare   bool   // ids, labels and tags are not kept
 
-	whole  bool    // all rows were kept
-	failed bool    // they cannot be
-	blocks []Chunk // as the source yielded them; without values when those are in the file
+	whole  bool    // all rows are stored
+	failed bool    // they cannot be stored
+	blocks []Chunk // as the source yielded them; without values if those are in the file
 	bytes  int64   // of values
 	file   *os.File
 	out    *bufio.Writer
 
-	dropped []int // places of rows left out after the first pass, ascending; known from the second pass on
+	dropped []int // places of rows dropped after the first pass, ascending; set from the second pass on
 }
 
-// KeptBytes is the memory that values usually take at most between passes.
-const KeptBytes = 1 << 30
+// CacheBytes is the memory that cached values usually take at most.
+const CacheBytes = 1 << 30
 
-// Keep is the source of the rows of src, made once. Close removes the temporary file.
-func Keep(src Source, limit int64, folder string) *Kept {
-	return &Kept{src: src, limit: limit, folder: folder}
+// Cache returns a source that reads src only once. Close removes the temporary file.
+func Cache(src Source, limit int64, folder string) *Cached {
+	return &Cached{src: src, limit: limit, folder: folder}
 }
 
-// KeepValues is Keep for rows whose ids, labels and tags are taken from the first pass: later ones have none.
-func KeepValues(src Source, limit int64, folder string) *Kept {
-	return &Kept{src: src, limit: limit, folder: folder, bare: true}
+// CacheValues is Cache for rows whose ids, labels and tags are needed in the first pass alone: later ones have none.
+func CacheValues(src Source, limit int64, folder string) *Cached {
+	return &Cached{src: src, limit: limit, folder: folder, bare: true}
 }
 
 // Dim implements Source.
-func (k *Kept) Dim() int { return k.src.Dim() }
+func (k *Cached) Dim() int { return k.src.Dim() }
 
 // Schema implements Source.
-func (k *Kept) Schema() Schema { return k.src.Schema() }
+func (k *Cached) Schema() Schema { return k.src.Schema() }
 
-// InMemory is the number of bytes of values that are kept in memory.
-func (k *Kept) InMemory() int64 {
+// InMemory returns the number of bytes of values held in memory.
+func (k *Cached) InMemory() int64 {
 	if k.file != nil {
 		return 0
 	}
 	return k.bytes
 }
 
-// Close lets go of what was kept.
-func (k *Kept) Close() error {
+// Close discards the stored rows.
+func (k *Cached) Close() error {
 	k.whole, k.blocks, k.bytes, k.dropped = false, nil, 0, nil
 	if k.file == nil {
 		return nil
@@ -78,7 +77,7 @@ func (k *Kept) Close() error {
 }
 
 // Chunks implements Source.
-func (k *Kept) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+func (k *Cached) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		if k.whole {
 			k.again(ctx, yield)
@@ -104,8 +103,8 @@ func (k *Kept) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	}
 }
 
-// keep takes a copy of a chunk.
-func (k *Kept) keep(c Chunk) error {
+// keep stores a copy of a chunk.
+func (k *Cached) keep(c Chunk) error {
 	own := Chunk{First: c.First}
 	if k.bare {
 		c.IDs, c.Labels, c.Tags = nil, nil, nil
@@ -125,9 +124,9 @@ func (k *Kept) keep(c Chunk) error {
 	return nil
 }
 
-// spill moves the values from memory to a file, once. Where the system allows it, the file has no name from the
-// beginning, so that nothing is left behind however the program ends.
-func (k *Kept) spill() error {
+// spill moves the values from memory to a file, once. If the system allows, the file is unlinked at once, so nothing is
+// left behind however the program ends.
+func (k *Cached) spill() error {
 	if k.file != nil {
 		return nil
 	}
@@ -146,8 +145,8 @@ func (k *Kept) spill() error {
 	return nil
 }
 
-// again yields what was kept.
-func (k *Kept) again(ctx context.Context, yield func(Chunk, error) bool) {
+// again yields the stored rows.
+func (k *Cached) again(ctx context.Context, yield func(Chunk, error) bool) {
 	if files := k.src.Schema().Files; files != nil && k.dropped == nil {
 		k.dropped = append([]int{}, files.Dropped()...)
 	}
@@ -181,7 +180,7 @@ func (k *Kept) again(ctx context.Context, yield func(Chunk, error) bool) {
 	}
 }
 
-// present tells which places were not dropped.
+// present marks the places that were not dropped.
 func present(places, dropped []int) []bool {
 	keep := make([]bool, len(places))
 	for i, place := range places {

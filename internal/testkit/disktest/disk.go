@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Twin is a file system in memory that keeps after a power cut only what it must, as POSIX has it:
+// Disk is a file system in memory that keeps after a power cut only what it must, as POSIX has it:
 //
 //   - what was written to a file is on disk when the file was synced after it; before that any part of it may be, in
 //     any order, each write torn between sectors, the length of the file old or new;
@@ -23,7 +23,7 @@ import (
 //     again.
 //
 // Real file systems keep more. A program that survives this survives them.
-type Twin struct {
+type Disk struct {
 	root  *node
 	nodes map[uint64]*node // by number, of those that are open or have a name
 }
@@ -58,7 +58,7 @@ func newNode(folder bool) *node {
 }
 
 // parent finds the folder of a path.
-func (t *Twin) parent(path string) (*node, string, error) {
+func (t *Disk) parent(path string) (*node, string, error) {
 	n := t.root
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	for _, part := range parts[:len(parts)-1] {
@@ -70,14 +70,14 @@ func (t *Twin) parent(path string) (*node, string, error) {
 }
 
 // Apply makes the operation of a record that has this step.
-func (t *Twin) Apply(o Op, step int) error {
+func (t *Disk) Apply(o Op, step int) error {
 	if err := t.apply(o, step); err != nil {
 		return fmt.Errorf("%v: %w", o, err)
 	}
 	return nil
 }
 
-func (t *Twin) apply(o Op, step int) error {
+func (t *Disk) apply(o Op, step int) error {
 	if o.Err != 0 && o.Kind != Sync {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (t *Twin) apply(o Op, step int) error {
 }
 
 // rename makes a change of names.
-func (t *Twin) rename(o Op, step int) error {
+func (t *Disk) rename(o Op, step int) error {
 	folder, name, err := t.parent(o.Path)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func RandomCut(rng *rand.Rand) Cut {
 type Tree map[string][]byte
 
 // After is what is there after a power cut.
-func (t *Twin) After(c Cut) Tree {
+func (t *Disk) After(c Cut) Tree {
 	tree := Tree{}
 	t.root.collect("", c, tree, map[*node][]byte{})
 	return tree

@@ -19,8 +19,8 @@ import (
 	"hashgrove/internal/testkit/disktest"
 )
 
-// deed is a command that changes files, for the tests that let the disk fail or forget.
-type deed struct {
+// fileCommand is a command that changes files, for the tests that let the disk fail or forget.
+type fileCommand struct {
 	name    string
 	args    []string
 	env     string                             // makes the test binary something else than the command
@@ -35,7 +35,7 @@ type deed struct {
 func init() { asCommand["create"] = createChild }
 
 func createChild() {
-	if err := createDeed(); err != nil {
+	if err := createIndex(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -43,8 +43,8 @@ func createChild() {
 	os.Exit(0)
 }
 
-// createDeed makes an empty index, which only the library does.
-func createDeed() error {
+// createIndex makes an empty index, which only the library does.
+func createIndex() error {
 	s, err := store.Create(context.Background(), "items.hgi", store.Options{Bits: 4, Note: "new"})
 	if err != nil {
 		return err
@@ -52,8 +52,8 @@ func createDeed() error {
 	return s.Close()
 }
 
-// process is the deed as a process of its own, as small as it can be.
-func (d *deed) process() *exec.Cmd {
+// process is the command as a process of its own, as small as it can be.
+func (d *fileCommand) process() *exec.Cmd {
 	cmd := command(d.args...)
 	cmd.Env = append(cmd.Env, "GOMAXPROCS=1", "GOGC=off")
 	if d.env != "" {
@@ -62,10 +62,10 @@ func (d *deed) process() *exec.Cmd {
 	return cmd
 }
 
-// here does the deed in this process.
-func (d *deed) here(t *testing.T) error {
+// here does the command in this process.
+func (d *fileCommand) here(t *testing.T) error {
 	if d.env != "" {
-		return createDeed()
+		return createIndex()
 	}
 	if o := try(t, d.args...); o.code != 0 {
 		return fmt.Errorf("status %d: %s", o.code, o.err)
@@ -104,7 +104,7 @@ func indexState(t *testing.T, path string) func() (string, error) {
 	}
 }
 
-// inputs makes what the deeds read, in a folder of their own: operations on it do not count.
+// inputs makes what the commands read, in a folder of their own: operations on it do not count.
 func inputs(t *testing.T, folder string) {
 	table := func(name string, from, to int) {
 		var b strings.Builder
@@ -141,8 +141,8 @@ var (
 	trainFlags  = slices.Concat(columnFlags, []string{"--rounds", "2", "--validation", "0", "--quiet"})
 )
 
-// deeds are all commands of the promise of durability. Inputs are in the folder in.
-func deeds(t *testing.T, in string) []*deed {
+// fileCommands are all commands of the promise of durability. Inputs are in the folder in.
+func fileCommands(t *testing.T, in string) []*fileCommand {
 	input := func(name string) string { return filepath.Join(in, name) }
 	state := indexState(t, "items.hgi")
 	start := func(t *testing.T) {
@@ -165,7 +165,7 @@ func deeds(t *testing.T, in string) []*deed {
 		}
 		t.Fatal("deleted items leave no traces, so that there is nothing to compact")
 	}
-	return []*deed{
+	return []*fileCommand{
 		{name: "create", env: "create", read: state},
 		{name: "build", args: build, read: state},
 		{name: "build over another", args: build, read: state, old: start, private: true},
@@ -250,23 +250,23 @@ func half(t *testing.T, args []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin, err := disktest.NewTwin(folder)
+	disk, err := disktest.NewDisk(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := disktest.Follow((&deed{args: args}).process(), folder, nil)
+	run, err := disktest.Follow((&fileCommand{args: args}).process(), folder, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, o := range run.Ops {
-		if err := twin.Apply(o, i); err != nil {
+		if err := disk.Apply(o, i); err != nil {
 			t.Fatal(err)
 		}
 		if o.Kind == disktest.Write && strings.Contains(o.Path, "0003.bit.") {
 			break
 		}
 	}
-	if err := errors.Join(os.RemoveAll("m.hgm"), twin.After(disktest.Everything).WriteTo(folder)); err != nil {
+	if err := errors.Join(os.RemoveAll("m.hgm"), disk.After(disktest.Everything).WriteTo(folder)); err != nil {
 		t.Fatal(err)
 	}
 	if files, _ := filepath.Glob("m.hgm.ckpt/*"); len(files) != 4 { // with the lock

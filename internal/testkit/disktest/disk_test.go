@@ -9,25 +9,25 @@ import (
 	"testing"
 )
 
-// newTwin is an empty twin whose root has the number 1.
-func newTwin() *Twin {
+// newDisk is an empty disk whose root has the number 1.
+func newDisk() *Disk {
 	root := newNode(true)
-	return &Twin{root, map[uint64]*node{1: root}}
+	return &Disk{root, map[uint64]*node{1: root}}
 }
 
 // after lists what is there after operations and a cut, as name=contents.
 func after(t *testing.T, c Cut, ops ...Op) string {
 	t.Helper()
-	twin := newTwin()
+	disk := newDisk()
 	for i, o := range ops {
 		if o.Began == 0 {
 			o.Began = i
 		}
-		if err := twin.Apply(o, i); err != nil {
+		if err := disk.Apply(o, i); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return listed(twin.After(c))
+	return listed(disk.After(c))
 }
 
 func listed(tree Tree) string {
@@ -77,18 +77,18 @@ func TestTwinForgets(t *testing.T) {
 
 // TestTwinTears finds among random cuts of a write of sectors that some lack any part, and that no sector is torn.
 func TestTwinTears(t *testing.T) {
-	twin := newTwin()
+	disk := newDisk()
 	data := bytes.Repeat([]byte("x"), 3*sector)
 	for i, o := range []Op{{Kind: Create, Path: "f", Inode: 2}, {Kind: Sync, Inode: 1, Began: 1},
 		{Kind: Write, Inode: 2, At: 100, Data: data}} {
-		if err := twin.Apply(o, i); err != nil {
+		if err := disk.Apply(o, i); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	seen := map[string]bool{}
 	for range 300 {
-		b := twin.After(RandomCut(rng))["f"]
+		b := disk.After(RandomCut(rng))["f"]
 		var kept strings.Builder
 		for lo := 0; lo < len(b); lo += sector {
 			part := bytes.TrimLeft(b[lo:min(lo+sector, len(b))], "\x00")

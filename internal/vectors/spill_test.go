@@ -16,12 +16,12 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// newMemory is a Memory in a folder that must stay empty, as its files have no names.
-func newMemory(t *testing.T) *Memory {
+// newSpill is a Spill in a folder that must stay empty, as its files have no names.
+func newSpill(t *testing.T) *Spill {
 	t.Helper()
 	folder := t.TempDir()
-	m := NewMemory(folder)
-	if _, err := Room[uint8](m, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+	m := NewSpill(folder)
+	if _, err := Alloc[uint8](m, 1<<16); errors.Is(err, pages.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	t.Cleanup(func() {
@@ -35,15 +35,15 @@ func newMemory(t *testing.T) *Memory {
 	return m
 }
 
-func TestRoom(t *testing.T) {
-	m := newMemory(t)
+func TestAlloc(t *testing.T) {
+	m := newSpill(t)
 	_, before := m.Sizes()
 	const n = 100_003
-	a, err := Room[int32](m, n)
+	a, err := Alloc[int32](m, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Room[float64](m, n)
+	b, err := Alloc[float64](m, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,24 +65,24 @@ func TestRoom(t *testing.T) {
 	if err := Release(m, a); err != nil {
 		t.Error(err)
 	}
-	if err := Release(m, make([]int32, n)); err != nil { // not of this Memory
+	if err := Release(m, make([]int32, n)); err != nil { // not of this Spill
 		t.Error(err)
 	}
-	if c, err := Room[int32](m, 5); err != nil || len(c) != 5 {
+	if c, err := Alloc[int32](m, 5); err != nil || len(c) != 5 {
 		t.Errorf("a small array: %v, %v", c, err)
 	}
-	if c, err := Room[int32](nil, n); err != nil || len(c) != n {
+	if c, err := Alloc[int32](nil, n); err != nil || len(c) != n {
 		t.Errorf("an array in memory: %d, %v", len(c), err)
 	}
 }
 
-// TestNearRoom takes what is granted, and no more.
-func TestNearRoom(t *testing.T) {
-	m := newMemory(t)
+// TestAllocHot takes what is granted, and no more.
+func TestAllocHot(t *testing.T) {
+	m := newSpill(t)
 	_, before := m.Sizes()
 	m.Allow(100_000)
 	for range 3 {
-		if s, err := NearRoom[int32](m, 10_000); err != nil || len(s) != 10_000 {
+		if s, err := AllocHot[int32](m, 10_000); err != nil || len(s) != 10_000 {
 			t.Fatal(len(s), err)
 		}
 	}
@@ -91,13 +91,13 @@ func TestNearRoom(t *testing.T) {
 	}
 }
 
-func TestNoRoom(t *testing.T) {
-	newMemory(t)
-	missing := NewMemory(filepath.Join(t.TempDir(), "missing"))
-	if _, err := Room[uint8](missing, 1<<16); err == nil || !strings.Contains(err.Error(), "missing") {
+func TestAllocFails(t *testing.T) {
+	newSpill(t)
+	missing := NewSpill(filepath.Join(t.TempDir(), "missing"))
+	if _, err := Alloc[uint8](missing, 1<<16); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
-	list := List[int32]{Memory: missing}
+	list := List[int32]{Spill: missing}
 	if err := list.Append(make([]int32, listTail)...); err == nil || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("a list in a folder that is not there: %v", err)
 	}
@@ -106,22 +106,22 @@ func TestNoRoom(t *testing.T) {
 	}
 	folder := t.TempDir()
 	huge := uint64(1) << 55
-	_, err := Room[uint8](NewMemory(folder), int(huge))
+	_, err := Alloc[uint8](NewSpill(folder), int(huge))
 	if d := fault.Differs(err, "no-room", folder, fmt.Sprint(huge/1e6)); d != "" {
 		t.Errorf("more than any disk holds: %s", d)
 	}
 	q := Quantizer{Lo: make([]float32, 1<<20), Hi: slices.Repeat([]float32{1}, 1<<20)}
-	if _, err := newColumnsIn(NewMemory(folder), int(huge), q); !fault.Is(err, "too-many-values") {
+	if _, err := newColumnsIn(NewSpill(folder), int(huge), q); !fault.Is(err, "too-many-values") {
 		t.Errorf("more columns than addresses: %v", err)
 	}
 }
 
 // TestList compares lists in memory and in files.
 func TestList(t *testing.T) {
-	m := newMemory(t)
+	m := newSpill(t)
 	for _, n := range []int{0, 1, listTail - 1, listTail, listTail + 1, 3*listTail + 7} {
-		for _, memory := range []*Memory{nil, m} {
-			l := List[uint64]{Memory: memory}
+		for _, memory := range []*Spill{nil, m} {
+			l := List[uint64]{Spill: memory}
 			for i := 0; i < n; i += 5 {
 				var part []uint64
 				for k := i; k < min(i+5, n); k++ {
@@ -142,7 +142,7 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
-	given := List[uint64]{Memory: m}
+	given := List[uint64]{Spill: m}
 	if err := given.Append(make([]uint64, listTail)...); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestList(t *testing.T) {
 }
 
 func TestQuantizeIntoFiles(t *testing.T) {
-	m := newMemory(t)
+	m := newSpill(t)
 	x := Matrix{Rows: 5000, Cols: 70, Data: make([]float32, 5000*70)}
 	for i := range x.Data {
 		x.Data[i] = float32(i*7919%1009) / 7
@@ -176,7 +176,7 @@ func TestQuantizeIntoFiles(t *testing.T) {
 			t.Errorf("column %d differs", j)
 		}
 	}
-	if got.Memory() != m || want.Memory() != nil {
+	if got.Spill() != m || want.Spill() != nil {
 		t.Error("the columns do not know where they lie")
 	}
 	if _, err := QuantizeIn(ctx, m, x, x.Rows+1, q, 2); err == nil {
