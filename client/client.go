@@ -19,39 +19,39 @@ import (
 	"hashgrove/api"
 )
 
-// Client is a server and the right to use it. It is safe for concurrent use.
+// Client connects to one server with one token. It is safe for concurrent use.
 type Client struct {
 	URL   string       // such as http://127.0.0.1:8080
-	Token string       // empty where the server needs none
+	Token string       // empty if the server needs none
 	HTTP  *http.Client // nil means http.DefaultClient
 }
 
-// Collection is a collection of the server.
+// Collection is one collection on the server.
 type Collection struct {
 	Client *Client
 	Name   string
 
-	// Fingerprint of the model that the codes must be of; the server refuses requests when it has another. Empty means
-	// any.
+	// Fingerprint of the model the codes must come from; the server refuses requests if its model differs. Empty
+	// accepts any model.
 	Fingerprint string
 }
 
-// Error is a request that the server refused. It is also the error of package api that its code names:
+// Error is a refused request. It unwraps to the api error named by its code:
 //
 //	if errors.Is(err, api.ErrNotFound) { ... }
 type Error struct {
-	Status     int           `json:"status"`         // of HTTP
-	Code       string        `json:"code,omitempty"` // of package api, where it has one
+	Status     int           `json:"status"`         // HTTP status
+	Code       string        `json:"code,omitempty"` // of package api, or empty
 	Message    string        `json:"message"`
-	RequestID  string        `json:"request_id"` // names the request in the server's logs
-	RetryAfter time.Duration `json:"-"`          // how long to wait before the next try, when the server said so
+	RequestID  string        `json:"request_id"` // identifies the request in the server's log
+	RetryAfter time.Duration `json:"-"`          // the server's Retry-After, or 0
 }
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s (status %d, request %s)", e.Message, e.Status, e.RequestID)
 }
 
-// Unwrap returns the error of package api; nil where there is none.
+// Unwrap returns the matching error of package api, or nil.
 func (e *Error) Unwrap() error {
 	if e.Code == "" {
 		return nil
@@ -59,18 +59,18 @@ func (e *Error) Unwrap() error {
 	return &api.Error{Code: e.Code, Message: e.Message}
 }
 
-// Server is what the server is, and what requests with this token may do.
+// Server describes the server and what this token allows.
 type Server struct {
 	Version     string   `json:"version"`
 	ReadOnly    bool     `json:"read_only"`
 	Access      string   `json:"access"` // read or write
 	TokenNeeded bool     `json:"token_needed"`
-	Try         bool     `json:"try"` // own data can be uploaded and learned from
+	Try         bool     `json:"try"` // whether data can be uploaded for training
 	Limits      Limits   `json:"limits"`
 	Collections []string `json:"collections"`
 }
 
-// Limits is what requests may ask for.
+// Limits on requests.
 type Limits struct {
 	K             int   `json:"k"`
 	Batch         int   `json:"batch"`
@@ -83,7 +83,7 @@ type Limits struct {
 	TryBytes      int64 `json:"try_bytes"`
 }
 
-// Server asks what the server is.
+// Server returns the server's version, limits and permissions.
 func (c *Client) Server(ctx context.Context) (*Server, error) {
 	return ask[Server](ctx, c, request{method: http.MethodGet, path: "/v1/server"})
 }
@@ -99,37 +99,37 @@ func (c *Client) Collections(ctx context.Context) ([]Summary, error) {
 	return a.Collections, nil
 }
 
-// Collection is the collection of a name; nothing is asked yet.
+// Collection returns a handle to the named collection without contacting the server.
 func (c *Client) Collection(name string) *Collection { return &Collection{Client: c, Name: name} }
 
-// request is one request before it is sent.
+// request is an HTTP request before it is sent.
 type request struct {
 	method, path string
 	query        url.Values
-	contentType  string // of body; empty means none
+	contentType  string // empty means no body
 	accept       string // empty means JSON
 	body         io.Reader
 	fingerprint  string
 }
 
-// request begins a request about the collection; path follows its address and is escaped.
+// request starts a request under the collection's URL; path is appended escaped.
 func (c *Collection) request(method, path string) request {
 	return request{
 		method: method, path: "/v1/collections/" + url.PathEscape(c.Name) + path, fingerprint: c.Fingerprint,
 	}
 }
 
-// withJSON is the request with a value as its body.
+// withJSON encodes v as the body of the request.
 func (r request) withJSON(v any) (request, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return r, fmt.Errorf("the body of the request: %w", err)
+		return r, fmt.Errorf("request body: %w", err)
 	}
 	r.contentType, r.body = "application/json", bytes.NewReader(b)
 	return r, nil
 }
 
-// send sends a request. The answer is a good one, and its body must be closed.
+// send sends a request and turns every status other than 2xx into an error. The caller closes the body.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	address := strings.TrimRight(c.URL, "/") + r.path
 	if len(r.query) > 0 {
@@ -164,13 +164,13 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	return a, nil
 }
 
-// refusal is the error that an answer tells of.
+// refusal reads the error from a refused response.
 func refusal(a *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(a.Body, 1<<20)) // as far as it came
+	text, _ := io.ReadAll(io.LimitReader(a.Body, 1<<20)) // a partial body is good enough
 	var e struct {
 		Error Error `json:"error"`
 	}
-	if json.Unmarshal(text, &e) != nil || e.Error.Message == "" { // from a proxy, or before the server could think
+	if json.Unmarshal(text, &e) != nil || e.Error.Message == "" { // not from the service itself, for instance from a proxy
 		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 		e.Error = Error{Message: fmt.Sprintf("the server answered %s: %.200s", a.Status, first)}
 	}
@@ -184,7 +184,7 @@ func refusal(a *http.Response) error {
 	return &e.Error
 }
 
-// ask sends a request and reads an answer of JSON.
+// ask sends a request and decodes the JSON response.
 func ask[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
@@ -193,13 +193,13 @@ func ask[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	defer a.Body.Close()
 	v := new(T)
 	if err := json.NewDecoder(a.Body).Decode(v); err != nil {
-		return nil, fmt.Errorf("the answer to %s %s: %w", r.method, r.path, err)
+		return nil, fmt.Errorf("the response to %s %s: %w", r.method, r.path, err)
 	}
-	_, err = io.Copy(io.Discard, a.Body) // so that the connection is used again
+	_, err = io.Copy(io.Discard, a.Body) // lets the connection be reused
 	return v, err
 }
 
-// askWith sends a value as JSON and reads an answer of JSON.
+// askWith sends v as JSON and decodes the JSON response.
 func askWith[T any](ctx context.Context, c *Client, r request, v any) (*T, error) {
 	r, err := r.withJSON(v)
 	if err != nil {

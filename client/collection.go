@@ -9,46 +9,46 @@ import (
 	"time"
 )
 
-// Summary is a collection in brief.
+// Summary of a collection.
 type Summary struct {
 	Name          string `json:"name"`
 	Items         int    `json:"items"`
 	DistinctCodes int    `json:"distinct_codes"`
 	Bits          int    `json:"bits"`
 	Fingerprint   string `json:"fingerprint"`
-	Model         bool   `json:"model"` // it can encode
+	Model         bool   `json:"model"` // whether it can encode
 	Takes         string `json:"takes"` // vectors, pictures or codes
 	Dims          int    `json:"dims"`
-	Pictures      bool   `json:"pictures"` // thumbnails can be had
-	Vectors       bool   `json:"vectors"`  // vectors of items are known
+	Pictures      bool   `json:"pictures"` // whether there are thumbnails
+	Vectors       bool   `json:"vectors"`  // whether the items' vectors are known
 	Report        bool   `json:"report"`
 	ReadOnly      bool   `json:"read_only"`
-	Health        string `json:"health"` // ok, or degraded: and why
+	Health        string `json:"health"` // ok, or degraded with the reason
 }
 
-// Description is all that is known about a collection.
+// Description of a collection in detail.
 type Description struct {
 	Summary
 	File         File        `json:"file"`
 	Memory       Memory      `json:"memory"`
 	Attributes   []Attribute `json:"attributes"`
-	Labels       bool        `json:"labels"` // some items have one
+	Labels       bool        `json:"labels"` // whether any item has one
 	Tags         bool        `json:"tags"`
 	BitsState    []BitState  `json:"bits_state"`
 	Buckets      Buckets     `json:"buckets"`
 	RecentWrites []Write     `json:"recent_writes"`
 }
 
-// File is the file of an index.
+// File describes an index file.
 type File struct {
 	Bytes     int64     `json:"bytes"`
 	FreeBytes int64     `json:"free_bytes"`
-	Writes    uint64    `json:"writes"` // transactions since it was made
+	Writes    uint64    `json:"writes"` // transactions since the file was made
 	Created   time.Time `json:"created"`
 	Note      string    `json:"note"`
 }
 
-// Memory is bytes in memory.
+// Memory usage in bytes.
 type Memory struct {
 	Total    int `json:"total_bytes"`
 	Codes    int `json:"codes_bytes"`
@@ -58,13 +58,13 @@ type Memory struct {
 	Tables   int `json:"tables_bytes"`
 }
 
-// Attribute is the name of an attribute and what its values are.
+// Attribute is the name and type of an attribute.
 type Attribute struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 }
 
-// BitState is how much a bit tells.
+// BitState says how evenly a bit splits the items.
 type BitState struct {
 	Bit   int     `json:"bit"`
 	Share float64 `json:"share"`          // of the items whose bit is 1
@@ -72,14 +72,14 @@ type BitState struct {
 	Like  *int    `json:"like,omitempty"` // the earlier bit that a redundant one repeats
 }
 
-// Buckets is how items share codes.
+// Buckets summarises how many items share a code.
 type Buckets struct {
 	Largest int     `json:"largest"`
 	Mean    float64 `json:"mean"`
 	Single  int     `json:"single"` // codes of one item
 }
 
-// Write is a change of the collection.
+// Write is one recent write to the collection.
 type Write struct {
 	Time    time.Time `json:"time"`
 	Kind    string    `json:"kind"` // put, patch or delete
@@ -87,7 +87,7 @@ type Write struct {
 	Seconds float64   `json:"seconds"`
 }
 
-// Facets is labels, tags and attributes with counts, among the items that match a filter.
+// Facets counts labels, tags and attribute values among the items that match a filter.
 type Facets struct {
 	Collection  string           `json:"collection"`
 	Fingerprint string           `json:"fingerprint"`
@@ -97,31 +97,31 @@ type Facets struct {
 	Attributes  []AttributeFacet `json:"attributes"`
 }
 
-// Count is how many items have a value.
+// Count is the number of items with a value.
 type Count struct {
 	Value string `json:"value"`
 	Count int    `json:"count"`
 }
 
-// AttributeFacet is the values of an attribute.
+// AttributeFacet holds the values of one attribute.
 type AttributeFacet struct {
 	Name      string  `json:"name"`
 	Kind      string  `json:"kind"`
 	Count     int     `json:"count"`
-	Min       any     `json:"min,omitempty"` // of numbers float64, of dates string
+	Min       any     `json:"min,omitempty"` // float64 for numbers, string for dates
 	Max       any     `json:"max,omitempty"`
-	Histogram []int   `json:"histogram,omitempty"` // of numbers: twenty equal steps from Min to Max
-	Values    []Count `json:"values,omitempty"`    // of texts, the most frequent ones
+	Histogram []int   `json:"histogram,omitempty"` // numbers only: twenty equal bins from Min to Max
+	Values    []Count `json:"values,omitempty"`    // texts only: the most frequent values
 	Distinct  int     `json:"distinct,omitempty"`
 }
 
-// Describe tells all that is known about the collection.
+// Describe returns everything the server knows about the collection.
 func (c *Collection) Describe(ctx context.Context) (*Description, error) {
 	return ask[Description](ctx, c.Client, c.request(http.MethodGet, ""))
 }
 
-// Facets counts labels, tags and attributes among the items that a filter lets through, and returns the top most
-// frequent values of each; an empty filter means all items, and 0 the default of the server.
+// Facets counts labels, tags and attribute values among the items that match a filter, and returns the top most
+// frequent of each. An empty filter matches all items; a top of 0 uses the server's default.
 func (c *Collection) Facets(ctx context.Context, where string, top int) (*Facets, error) {
 	r := c.request(http.MethodGet, "/facets")
 	r.query = url.Values{}
@@ -134,7 +134,7 @@ func (c *Collection) Facets(ctx context.Context, where string, top int) (*Facets
 	return ask[Facets](ctx, c.Client, r)
 }
 
-// Backup writes a copy of the index file, as it is at one moment, and returns its size.
+// Backup writes a consistent copy of the index file to w and returns its size.
 func (c *Collection) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	a, err := c.Client.send(ctx, c.request(http.MethodGet, "/backup"))
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *Collection) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	return io.Copy(w, a.Body)
 }
 
-// Reload lets the server open the file again, after it was migrated or replaced.
+// Reload makes the server reopen the index file after it was migrated or replaced.
 func (c *Collection) Reload(ctx context.Context) (*Summary, error) {
 	return askWith[Summary](ctx, c.Client, c.request(http.MethodPost, "/reload"), struct{}{})
 }

@@ -10,7 +10,7 @@ import (
 	"hashgrove/api"
 )
 
-// Columns is many items to write by columns. Labels, Tags and Attributes are nil or as long as IDs.
+// Columns holds items column by column. Labels, Tags and Attributes are nil or as long as IDs.
 type Columns struct {
 	IDs        []api.ID
 	Vectors    [][]float32 // or
@@ -20,7 +20,7 @@ type Columns struct {
 	Attributes []map[string]any
 }
 
-// putManyRequest is the body that writes many items.
+// putManyRequest is the body of a request that writes many items.
 type putManyRequest struct {
 	Items         []api.NewItem    `json:"items,omitempty"`
 	IDs           []api.ID         `json:"ids,omitempty"`
@@ -34,14 +34,14 @@ type putManyRequest struct {
 	Fingerprint   string           `json:"fingerprint,omitempty"`
 }
 
-// patchManyRequest is the body that changes details of many items.
+// patchManyRequest is the body of a request that updates many items.
 type patchManyRequest struct {
 	Items       []api.Change `json:"items"`
 	Replace     bool         `json:"replace,omitempty"`
 	Fingerprint string       `json:"fingerprint,omitempty"`
 }
 
-// changes is what the answers to writes say, each some of it.
+// changes combines the responses to all kinds of writes; each fills in some of the fields.
 type changes struct {
 	Written int  `json:"written"`
 	Created bool `json:"created"`
@@ -63,8 +63,8 @@ func (c *Collection) Item(ctx context.Context, id api.ID) (*api.Item, error) {
 	return &a.Item, nil
 }
 
-// Items returns a page of the items that a filter lets through: at most limit of them, and only those after an id. An
-// empty filter means all, 0 the default of the server, and an empty id the first page.
+// Items returns one page of the items that match a filter: at most limit items, starting after the given id. An
+// empty filter matches all items, a limit of 0 uses the server's default, and an empty id starts at the first page.
 func (c *Collection) Items(ctx context.Context, where string, limit int, after api.ID) (*api.ItemsPage, error) {
 	r := c.request(http.MethodGet, "/items")
 	r.query = url.Values{}
@@ -79,7 +79,7 @@ func (c *Collection) Items(ctx context.Context, where string, limit int, after a
 	return ask[api.ItemsPage](ctx, c.Client, r)
 }
 
-// AllItems goes through all items that a filter lets through, page by page.
+// AllItems iterates over all items that match a filter, page by page.
 func (c *Collection) AllItems(ctx context.Context, where string) iter.Seq2[api.Item, error] {
 	return func(yield func(api.Item, error) bool) {
 		for after, first := api.ID(""), true; first || after != ""; first = false {
@@ -98,8 +98,8 @@ func (c *Collection) AllItems(ctx context.Context, where string) iter.Seq2[api.I
 	}
 }
 
-// Put writes one item and tells whether there was none with this id before. What is there already and does not come
-// again, of label, tags and attributes, stays. It returns when the item is on disk.
+// Put writes one item and reports whether it is new. Label, tags and attributes that are not given keep their
+// values. Put returns once the item is on disk.
 func (c *Collection) Put(ctx context.Context, it api.NewItem) (created bool, err error) {
 	a, err := askWith[changes](ctx, c.Client, c.request(http.MethodPut, itemPath(it.ID)), it)
 	if err != nil {
@@ -108,18 +108,17 @@ func (c *Collection) Put(ctx context.Context, it api.NewItem) (created bool, err
 	return a.Created, nil
 }
 
-// PutMany writes items, all or none, and replaces those that are there. It returns how many were written when they are
-// on disk.
+// PutMany writes all items or none, replacing existing ones. It returns the number written once they are on disk.
 func (c *Collection) PutMany(ctx context.Context, items []api.NewItem) (int, error) {
 	return c.putMany(ctx, putManyRequest{Items: items})
 }
 
-// AddMany writes items, all or none: it is an error (409) when one of the ids is there already.
+// AddMany writes all items or none. It fails with status 409 if any of the ids exists.
 func (c *Collection) AddMany(ctx context.Context, items []api.NewItem) (int, error) {
 	return c.putMany(ctx, putManyRequest{Items: items, Mode: "add"})
 }
 
-// PutColumns writes items as PutMany does; their vectors travel packed.
+// PutColumns is PutMany with packed vectors.
 func (c *Collection) PutColumns(ctx context.Context, x Columns) (int, error) {
 	rows, err := packRows(x.Vectors)
 	if err != nil {
@@ -138,8 +137,8 @@ func (c *Collection) putMany(ctx context.Context, r putManyRequest) (int, error)
 	return a.Written, nil
 }
 
-// Patch changes label, tags and attributes of items without their codes, and returns how many there are; ids that are
-// not there are left out. With replace, the attributes of an item are all that it has then.
+// Patch changes labels, tags and attributes of existing items without touching their codes, and returns how many it
+// found. Unknown ids are skipped. With replace, the given attributes replace all previous ones.
 func (c *Collection) Patch(ctx context.Context, replace bool, items ...api.Change) (int, error) {
 	r := c.request(http.MethodPatch, "/items")
 	a, err := askWith[changes](ctx, c.Client, r, patchManyRequest{Items: items, Replace: replace})
@@ -149,7 +148,7 @@ func (c *Collection) Patch(ctx context.Context, replace bool, items ...api.Chang
 	return a.Updated, nil
 }
 
-// Delete deletes items by id and returns how many were there.
+// Delete deletes items by id and returns how many existed.
 func (c *Collection) Delete(ctx context.Context, ids ...api.ID) (int, error) {
 	a, err := c.DeleteMany(ctx, api.DeleteRequest{IDs: ids})
 	if err != nil {
@@ -158,12 +157,12 @@ func (c *Collection) Delete(ctx context.Context, ids ...api.ID) (int, error) {
 	return a.Deleted, nil
 }
 
-// DeleteMany deletes items by id or by filter, or says which it would delete.
+// DeleteMany deletes items by id or by filter, or lists what it would delete.
 func (c *Collection) DeleteMany(ctx context.Context, r api.DeleteRequest) (*api.Deleted, error) {
 	return askWith[api.Deleted](ctx, c.Client, c.request(http.MethodPost, "/delete"), r)
 }
 
-// Vector returns the vector of an item, where the server knows it.
+// Vector returns an item's vector if the server has it.
 func (c *Collection) Vector(ctx context.Context, id api.ID) ([]float32, error) {
 	a, err := ask[struct {
 		Vector []float32 `json:"vector"`

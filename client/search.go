@@ -13,7 +13,7 @@ import (
 	"hashgrove/api"
 )
 
-// Search implements api.Searcher. Vectors of the same length without names travel packed, not as JSON.
+// Search implements api.Searcher. Unnamed vectors of equal length are sent packed rather than as JSON.
 func (c *Collection) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (c *Collection) Search(ctx context.Context, r *api.Request) (*api.Answer, e
 
 var _ api.Searcher = (*Collection)(nil)
 
-// plainRows are the vectors of queries; nil where they are something else, too.
+// plainRows returns the vectors of the queries, or nil if any query holds more than a vector.
 func plainRows(queries []api.Query) [][]float32 {
 	rows := make([][]float32, len(queries))
 	for i, q := range queries {
@@ -47,14 +47,14 @@ func plainRows(queries []api.Query) [][]float32 {
 	return rows
 }
 
-// withRows is the request with vectors as its body.
+// withRows sets packed vectors as the body of the request.
 func (r request) withRows(rows [][]float32) (request, error) {
 	b, err := packRows(rows)
 	r.contentType, r.body = "application/octet-stream", bytes.NewReader(b)
 	return r, err
 }
 
-// packRows are vectors as rows of float32, little endian.
+// packRows packs vectors as rows of little-endian float32.
 func packRows(rows [][]float32) ([]byte, error) {
 	var b []byte
 	for i, row := range rows {
@@ -69,15 +69,15 @@ func packRows(rows [][]float32) ([]byte, error) {
 	return b, nil
 }
 
-// Encode makes codes of vectors or pictures, with margins if wanted.
+// Encode turns vectors or pictures into codes, with margins on request.
 func (c *Collection) Encode(ctx context.Context, r api.EncodeRequest) (*api.EncodeAnswer, error) {
 	return askWith[api.EncodeAnswer](ctx, c.Client, c.request(http.MethodPost, "/encode"), r)
 }
 
-// longestCode is the greatest length of a code in bytes.
+// longestCode is the maximum length of a code in bytes.
 const longestCode = 512
 
-// EncodeVectors makes packed codes of many vectors of the same length, which travel packed, too.
+// EncodeVectors turns vectors of equal length into packed codes. Vectors and codes both travel packed.
 func (c *Collection) EncodeVectors(ctx context.Context, rows [][]float32) ([][]byte, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -107,7 +107,7 @@ func (c *Collection) EncodeVectors(ctx context.Context, rows [][]float32) ([][]b
 	return codes, nil
 }
 
-// Explain asks why an item is near a query.
+// Explain says why an item is close to a query.
 func (c *Collection) Explain(ctx context.Context, r api.ExplainRequest) (*api.Explanation, error) {
 	return askWith[api.Explanation](ctx, c.Client, c.request(http.MethodPost, "/explain"), r)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// access is what a request may do.
+// access is the level of access a request has.
 type access int
 
 const (
@@ -21,22 +21,22 @@ const (
 
 func (a access) String() string { return []string{"none", "read", "write"}[a] }
 
-// Loopback is the names of this machine for itself, for Options.Hosts.
+// Loopback lists the host names of the local machine, for Options.Hosts.
 var Loopback = []string{"localhost", "127.0.0.1", "::1"}
 
-// secure sets the headers that keep a browser from doing more than the page needs.
+// secure sets headers that restrict what a browser lets the page do.
 func secure(h http.Header) {
 	for i := range secureHeaders {
 		h[secureHeaders[i].name] = secureHeaders[i].value
 	}
 }
 
-// secureHeaders are set for every answer, so they share their values.
+// secureHeaders go out with every response, so the values are shared.
 var secureHeaders = []struct {
 	name  string
 	value []string
 }{
-	// The page may load what it is made of, and pictures that people drop on it, from nowhere else.
+	// The page may load only its own files and pictures dropped on it.
 	{"Content-Security-Policy", []string{
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -48,17 +48,17 @@ var secureHeaders = []struct {
 	{"Cache-Control", []string{"no-store"}},
 }
 
-// admit decides whether a request is answered.
+// admit checks host, origin and token before a request is handled.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) error {
 	if !s.isOurs(r.Host) {
-		return problem(http.StatusForbidden, "this service is not called %.80q: address it as %s, or let it be started "+
-			"with this host among its names", r.Host, s.options.Hosts[0])
+		return problem(http.StatusForbidden, "this service does not answer to the name %.80q: address it as %s, or start it "+
+			"with this host name allowed", r.Host, s.options.Hosts[0])
 	}
 	if err := s.checkOrigin(w, r); err != nil {
 		return err
 	}
 	if r.Header.Get("Content-Encoding") != "" && !strings.EqualFold(r.Header.Get("Content-Encoding"), "identity") {
-		return problem(http.StatusUnsupportedMediaType, "compressed requests are not accepted: send the body as it is")
+		return problem(http.StatusUnsupportedMediaType, "compressed requests are not accepted: send the body uncompressed")
 	}
 	needed := neededAccess(r)
 	switch given := s.accessOf(r); {
@@ -69,14 +69,14 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) error {
 		if r.Header.Get("Authorization") == "" {
 			return problem(http.StatusUnauthorized, "a token is needed: send the header Authorization: Bearer TOKEN")
 		}
-		return problem(http.StatusUnauthorized, "the token is not valid here")
+		return problem(http.StatusUnauthorized, "the token is not valid")
 	case s.options.ReadOnly:
 		return problem(http.StatusForbidden, "this service is read-only")
 	}
 	return problem(http.StatusForbidden, "this token allows reading only: changes need the write token")
 }
 
-// neededAccess is what a request needs. The page and its parts hold no data, and health is asked for by machines.
+// neededAccess returns the access level a request needs. The page holds no data, and monitors ask for health.
 func neededAccess(r *http.Request) access {
 	switch path := r.URL.Path; {
 	case path == "/" || path == "/healthz" || path == "/readyz" || path == "/openapi.json" ||
@@ -88,8 +88,8 @@ func neededAccess(r *http.Request) access {
 	return reading
 }
 
-// changes tells whether a request changes something: it does unless it only reads by its method, or asks for a search,
-// a code or a reason, which need a body.
+// changes reports whether a request modifies anything. Searches, encodings and explanations are POST requests that
+// do not.
 func changes(r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
 		return false
@@ -99,7 +99,7 @@ func changes(r *http.Request) bool {
 		slices.Contains([]string{"search", "explain", "encode"}, parts[4]))
 }
 
-// accessOf is what the token of a request allows.
+// accessOf returns what the token of a request allows.
 func (s *Server) accessOf(r *http.Request) access {
 	if s.options.WriteToken == "" && s.options.ReadToken == "" {
 		return writing
@@ -116,13 +116,13 @@ func (s *Server) accessOf(r *http.Request) access {
 	return none
 }
 
-// equalTokens compares in a time that depends neither on the tokens nor on their lengths.
+// equalTokens compares in time independent of the tokens and their lengths.
 func equalTokens(given, want string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && want != ""
 }
 
-// isOurs tells whether a request is addressed to this service.
+// isOurs reports whether host names this service.
 func (s *Server) isOurs(host string) bool {
 	if len(s.options.Hosts) == 0 {
 		return true
@@ -134,7 +134,7 @@ func (s *Server) isOurs(host string) bool {
 	return slices.Contains(s.options.Hosts, host)
 }
 
-// checkOrigin refuses requests from the pages of other web sites, unless those are named.
+// checkOrigin refuses requests from pages of other sites unless their origin is allowed.
 func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -147,8 +147,8 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !slices.Contains(s.options.Origins, origin) {
-		return problem(http.StatusForbidden, "pages of %.80q may not use this service: it must be started with this site "+
-			"among its origins", origin)
+		return problem(http.StatusForbidden, "pages of %.80q may not use this service: start it with this site "+
+			"as an allowed origin", origin)
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
@@ -158,7 +158,7 @@ func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// preflight answers a browser that asks what a page of another site may send.
+// preflight answers a CORS preflight request.
 func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != "" {
 		h := w.Header()

@@ -20,8 +20,8 @@ import (
 	"hashgrove/internal/picture/gallery"
 )
 
-// album is small pictures of the items, by id. They are made once, in one pass over the data, and lie in a file without
-// a name: memory holds where each one is, and no request ever names a file.
+// album holds thumbnails of the items by id. They are made once, in one pass over the data, and stored in an
+// unlinked temporary file. Memory holds only offsets, and no request ever names a file.
 type album struct {
 	data picture.Source
 	path string        // of the data
@@ -29,31 +29,31 @@ type album struct {
 
 	mu   sync.RWMutex
 	file *os.File
-	at   map[index.ID]place
+	at   map[index.ID]span
 	size int64
 }
 
-// place is where a picture lies in the file.
-type place struct {
+// span locates a picture in the file.
+type span struct {
 	from int64
 	len  int32
 }
 
-// The sides of small pictures, in pixels: those of photos, and those that a request may ask for.
+// Side lengths of thumbnails in pixels: of photos, and the range a request may ask for.
 const (
 	albumSize = 160
 	leastSize = 16
 	mostSize  = 512
 )
 
-// newAlbum opens data that hold pictures.
+// newAlbum opens a data set of pictures.
 func newAlbum(path, id string) (*album, error) {
 	set, err := dataset.Open(dataset.Spec{Paths: []string{path}, ID: id})
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := set.AsPictures(); ok && slices.Contains([]string{"folder", "tar", "picture"}, set.Format()) {
-		// Photos are shown larger than models see them; CIFAR and IDX files keep their size.
+		// Photos are kept larger than models see them; CIFAR and IDX pictures keep their size.
 		spec := dataset.Spec{Paths: []string{path}, ID: id, Size: albumSize, SkipBad: true}
 		if set, err = dataset.Open(spec); err != nil {
 			return nil, err
@@ -67,11 +67,11 @@ func newAlbum(path, id string) (*album, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // it lives for as long as it is open; where that cannot be, close removes it
-	return &album{data: src, path: path, done: make(chan struct{}), file: f, at: map[index.ID]place{}}, nil
+	_ = os.Remove(f.Name()) // the file lives while open; systems that refuse this remove it in close
+	return &album{data: src, path: path, done: make(chan struct{}), file: f, at: map[index.ID]span{}}, nil
 }
 
-// fill makes the pictures of the items.
+// fill makes the thumbnails of all items.
 func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 	defer close(a.done)
 	shape := a.data.Preparation().Shape
@@ -87,7 +87,7 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			}
 			id, known := knownID(x, it.ID, a.path)
 			if !known {
-				continue // of another collection, or added later: then it is shown as a card
+				continue // not in the index: the page shows a card instead
 			}
 			p := shape.Picture(chunk.Slice(i, i+1).Pix, room)
 			b, err := encodePicture(p)
@@ -100,12 +100,12 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 		}
 	}
 	if len(a.at) == 0 {
-		return fmt.Errorf("no picture of %s is one of an item: pictures are matched by their paths, or by number", a.path)
+		return fmt.Errorf("no picture in %s belongs to an item: pictures are matched by path or by number", a.path)
 	}
 	return nil
 }
 
-// encodePicture makes a PNG of a small picture and a JPEG of a larger one.
+// encodePicture encodes small pictures as PNG and larger ones as JPEG.
 func encodePicture(p picture.Picture) ([]byte, error) {
 	if p.Channels == 1 || p.Width*p.Height <= 64*64 {
 		return gallery.PNG(p)
@@ -129,12 +129,12 @@ func (a *album) add(id index.ID, b []byte) error {
 	if _, err := a.file.WriteAt(b, a.size); err != nil {
 		return err
 	}
-	a.at[id] = place{a.size, int32(len(b))}
+	a.at[id] = span{a.size, int32(len(b))}
 	a.size += int64(len(b))
 	return nil
 }
 
-// get returns the picture of an item, or nil.
+// get returns an item's thumbnail, or nil.
 func (a *album) get(id index.ID) ([]byte, error) {
 	if a == nil {
 		return nil, nil
@@ -150,8 +150,8 @@ func (a *album) get(id index.ID) ([]byte, error) {
 	return b, err
 }
 
-// wait returns the picture of an item, or nil. While pictures are still being made, it gives them a moment: people look
-// at a collection as soon as it is there.
+// wait returns an item's thumbnail, or nil. While thumbnails are still being made it waits a moment, because people
+// look at a collection as soon as it appears.
 func (a *album) wait(ctx context.Context, id index.ID) ([]byte, error) {
 	for range 100 {
 		if b, err := a.get(id); a == nil || b != nil || err != nil {
@@ -180,7 +180,7 @@ func (a *album) close() error {
 	return err
 }
 
-// picture sends the small picture of an item.
+// picture sends an item's thumbnail.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request, c *collection) error {
 	p := &parameters{Values: r.URL.Query()}
 	p.known("size")
@@ -215,7 +215,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request, c *collection) 
 	return nil
 }
 
-// shrink makes a picture smaller where it has more pixels on a side than wanted.
+// shrink scales a picture down to at most size pixels a side.
 func (s *Server) shrink(b []byte, size int) ([]byte, error) {
 	config, _, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"hashgrove/internal/search"
 )
 
-// backup sends a copy of the index as it is now, which is an index file. Writes go on meanwhile.
+// backup sends a consistent copy of the index file without blocking writes.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request, c *collection) error {
-	// A copy of many gigabytes takes longer than any answer may.
+	// Copying many gigabytes takes longer than the write timeout allows.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
@@ -19,7 +19,7 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request, c *collection) e
 	if err := c.open().store.Backup(r.Context(), out); err != nil {
 		if out.wrote {
 			s.log.Error("backup", "collection", c.name, "error", err.Error())
-			panic(http.ErrAbortHandler) // the client must not take half a file for a whole one
+			panic(http.ErrAbortHandler) // so that the client does not mistake half a file for a whole one
 		}
 		h.Del("Content-Disposition")
 		return err
@@ -27,7 +27,7 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request, c *collection) e
 	return nil
 }
 
-// deadlineWriter lets every piece of a long answer take some time, instead of the whole.
+// deadlineWriter applies a timeout to each chunk of a long response instead of to the whole.
 type deadlineWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -41,10 +41,10 @@ func (d *deadlineWriter) Write(b []byte) (int, error) {
 	return d.w.Write(b)
 }
 
-// reload opens the file of a collection again.
+// reload reopens the file of a collection.
 func (s *Server) reload(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request struct {
-		Fingerprint string `json:"fingerprint,omitempty"` // of the model that is served until now
+		Fingerprint string `json:"fingerprint,omitempty"` // of the model served so far
 	}
 	if r.ContentLength != 0 { // curl -X POST sends no body
 		release, err := s.readJSON(w, r, &request)
@@ -64,10 +64,10 @@ func (s *Server) reload(w http.ResponseWriter, r *http.Request, c *collection) e
 	return nil
 }
 
-// report sends the page about the quality of the model. It comes from a file, so it gets no rights at all.
+// report sends the HTML report on the model's quality. It comes from a file, so a sandbox denies it everything.
 func (s *Server) report(w http.ResponseWriter, _ *http.Request, c *collection) error {
 	if c.options.Report == "" {
-		return problem(http.StatusNotFound, "there is no report about this collection")
+		return problem(http.StatusNotFound, "this collection has no report")
 	}
 	b, err := os.ReadFile(c.options.Report)
 	if err != nil {

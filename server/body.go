@@ -24,17 +24,17 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// The kinds of bodies.
+// Media types of request bodies.
 const (
 	kindJSON   = "application/json"
 	kindFloats = "application/octet-stream"
 	kindNpy    = "application/x-npy"
 )
 
-// small is what a body may take without asking for room.
+// small is the largest body that is read without reserving memory.
 const small = 64 << 10
 
-// body reads a request within the limits: its own, and that of all requests together.
+// body reads the request body within its own limit and the shared memory budget.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release func(), err error) {
 	if r.ContentLength > s.limits.Body {
 		return nil, nil, &http.MaxBytesError{Limit: s.limits.Body}
@@ -73,19 +73,19 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release
 	}
 }
 
-// readError is that of a body which did not arrive.
+// readError converts an error from reading a request body.
 func readError(err error) error {
 	large, timeout := new(http.MaxBytesError), net.Error(nil)
 	switch {
 	case errors.As(err, &large), errors.As(err, &timeout) && timeout.Timeout():
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return bad("the request ended before all of it was there")
+		return bad("the request ended early")
 	}
-	return bad("the body of the request: %v", err)
+	return bad("request body: %v", err)
 }
 
-// kind is the type of a body, without parameters.
+// kind returns the media type of the body without parameters.
 func kind(r *http.Request) string {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -94,7 +94,7 @@ func kind(r *http.Request) string {
 	return t
 }
 
-// readJSON reads a request of one JSON value.
+// readJSON decodes a body holding one JSON value.
 func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) (release func(), err error) {
 	if k := kind(r); k != kindJSON {
 		return nil, problem(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: %s", kindJSON)
@@ -110,7 +110,7 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) (releas
 	return release, nil
 }
 
-// readAbout is readJSON for a request about a collection, which may name the model that it expects.
+// readAbout is readJSON plus a check of the model fingerprint that the request may name.
 func (s *Server) readAbout(
 	w http.ResponseWriter, r *http.Request, c *collection, v any, expected *string,
 ) (release func(), err error) {
@@ -124,11 +124,11 @@ func (s *Server) readAbout(
 	return release, nil
 }
 
-// maxNesting is how deep lists and objects of a request may be nested: an item's tags are five deep.
+// maxNesting limits how deep lists and objects may nest; the tags of an item are five deep.
 const maxNesting = 16
 
-// decode reads one JSON value; keys that are not known, and anything after it, are refused. Lists other than vectors
-// have at most so many entries.
+// decode decodes one JSON value. It rejects unknown keys, trailing data, and lists other than vectors with more than
+// most entries.
 func decode(b []byte, v any, most int) error {
 	if err := checkShape(b, most); err != nil {
 		return err
@@ -141,19 +141,19 @@ func decode(b []byte, v any, most int) error {
 		case errors.Is(err, io.EOF):
 			return bad("the request is empty: send a JSON object")
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return bad("the JSON of the request ends too early")
+			return bad("the JSON in the request ends early")
 		case errors.As(err, &at):
 			return bad("the value of %q cannot be a %.20s", jsonName(at.Field), at.Value)
 		}
 		return bad("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return bad("there is more than one JSON value in the request")
+		return bad("the request holds more than one JSON value")
 	}
 	return nil
 }
 
-// jsonName is the name of a key without those of structs that others are made of.
+// jsonName strips the names of embedded structs from a key.
 func jsonName(field string) string {
 	for _, part := range []string{"target.", "searchOptions.", "newItem.", "details."} {
 		field = strings.ReplaceAll(field, part, "")
@@ -161,8 +161,8 @@ func jsonName(field string) string {
 	return field
 }
 
-// checkShape looks at brackets and commas before anything is made of them, as far as the text is JSON: a list of a
-// million empty objects is short, and would become large. The numbers of a vector take no more than their digits.
+// checkShape checks nesting and list lengths before decoding: a list of a million empty objects is short as text but
+// large in memory. The numbers of a vector are exempt, since they take no more room than their digits.
 func checkShape(b []byte, most int) error {
 	var open [maxNesting]struct {
 		entries int
@@ -201,14 +201,14 @@ func checkShape(b []byte, most int) error {
 			o := &open[depth-1]
 			if o.entries++; o.entries > most && o.key != "vector" {
 				return problem(http.StatusRequestEntityTooLarge,
-					"a list of the request has more than the %d entries that are allowed", most)
+					"a list in the request has more than the allowed %d entries", most)
 			}
 		}
 	}
 	return nil
 }
 
-// rows reads a body of vectors: float32 in little-endian order, a NumPy array, or a picture.
+// rows reads vectors from the body: little-endian float32, a NumPy array, or a picture.
 func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (vectors.Matrix, func(), error) {
 	if m == nil {
 		return vectors.Matrix{}, nil, search.ErrNoModel
@@ -235,7 +235,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (v
 			kindJSON, kindFloats, kindNpy)
 	}
 	if err == nil && x.Rows > s.limits.Batch {
-		err = problem(http.StatusRequestEntityTooLarge, "%d rows in one request, and at most %d are allowed",
+		err = problem(http.StatusRequestEntityTooLarge, "%d rows in one request: at most %d are allowed",
 			x.Rows, s.limits.Batch)
 	}
 	if err == nil && x.Rows == 0 {
@@ -248,10 +248,10 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (v
 	return x, release, nil
 }
 
-// floatRows is rows of float32 in little-endian order.
+// floatRows decodes rows of little-endian float32.
 func floatRows(b []byte, dim int) (vectors.Matrix, error) {
 	if len(b)%(4*dim) != 0 {
-		return vectors.Matrix{}, bad("%d bytes are not whole rows of %d float32 values, %d bytes each", len(b), dim, 4*dim)
+		return vectors.Matrix{}, bad("%d bytes are not whole rows of %d float32 values (%d bytes each)", len(b), dim, 4*dim)
 	}
 	x := vectors.Matrix{Rows: len(b) / (4 * dim), Cols: dim, Data: make([]float32, len(b)/4)}
 	for i := range x.Data {
@@ -260,18 +260,18 @@ func floatRows(b []byte, dim int) (vectors.Matrix, error) {
 	return x, nil
 }
 
-// npyRows is the rows of a NumPy file.
+// npyRows decodes the rows of a NumPy file.
 func npyRows(ctx context.Context, b []byte, missing bool) (vectors.Matrix, error) {
 	set, err := dataset.Open(dataset.Spec{
 		Paths: []string{dataset.Standard}, Stdin: bytes.NewReader(b), Once: true, Format: "npy", Threads: 1, Missing: missing,
 	})
 	if err != nil {
-		return vectors.Matrix{}, bad("the NumPy array of the request: %v", err)
+		return vectors.Matrix{}, bad("the NumPy array in the request: %v", err)
 	}
 	x := vectors.Matrix{Cols: set.Dim()}
 	for chunk, err := range set.Chunks(ctx) {
 		if err != nil {
-			return vectors.Matrix{}, bad("the NumPy array of the request: %v", err)
+			return vectors.Matrix{}, bad("the NumPy array in the request: %v", err)
 		}
 		x.Rows += chunk.X.Rows
 		x.Data = append(x.Data, chunk.X.Data...)
@@ -279,13 +279,13 @@ func npyRows(ctx context.Context, b []byte, missing bool) (vectors.Matrix, error
 	return x, nil
 }
 
-// parameters reads the parameters of an address.
+// parameters parses query parameters and keeps the first error.
 type parameters struct {
 	url.Values
 	err error
 }
 
-// number is a whole number, or nil.
+// number returns a whole number, or nil if absent.
 func (p *parameters) number(name string) *int {
 	text := p.Get(name)
 	if text == "" {
@@ -298,7 +298,7 @@ func (p *parameters) number(name string) *int {
 	return &n
 }
 
-// truth is true or false; absent means false.
+// truth returns a boolean; absent means false.
 func (p *parameters) truth(name string) bool {
 	switch p.Get(name) {
 	case "", "false", "0":
@@ -312,7 +312,7 @@ func (p *parameters) truth(name string) bool {
 	return false
 }
 
-// known refuses parameters of other names.
+// known rejects parameters with other names.
 func (p *parameters) known(names ...string) {
 	for name := range p.Values {
 		found := name == "fingerprint"
@@ -320,36 +320,36 @@ func (p *parameters) known(names ...string) {
 			found = found || n == name
 		}
 		if !found && p.err == nil {
-			p.err = bad("there is no parameter %.40q here: there is %s", name, strings.Join(names, ", "))
+			p.err = bad("unknown parameter %.40q: known here are %s", name, strings.Join(names, ", "))
 		}
 	}
 }
 
-// filter reads a filter within the limits.
+// filter parses a filter within the limits.
 func (s *Server) filter(text string) (index.Filter, error) {
 	if len(text) > s.limits.FilterBytes {
-		return index.Filter{}, bad("a filter of %d bytes, and at most %d are allowed", len(text), s.limits.FilterBytes)
+		return index.Filter{}, bad("the filter has %d bytes: at most %d are allowed", len(text), s.limits.FilterBytes)
 	}
 	f, err := search.ParseFilter(text)
 	if err != nil {
-		return f, fmt.Errorf("the filter: %w", err)
+		return f, fmt.Errorf("filter: %w", err)
 	}
 	if d := f.Depth(); d > s.limits.FilterDepth {
-		return f, bad("a filter that is nested %d deep, and at most %d are allowed", d, s.limits.FilterDepth)
+		return f, bad("the filter is nested %d deep: at most %d are allowed", d, s.limits.FilterDepth)
 	}
 	return f, nil
 }
 
-// pathID is the id of an item in an address.
+// pathID returns the item id in the URL.
 func pathID(r *http.Request) (index.ID, error) {
 	id, err := index.ParseID(r.PathValue("id"))
 	if err != nil {
-		return id, bad("the id: %v", err)
+		return id, bad("id: %v", err)
 	}
 	return id, nil
 }
 
-// noItem is the error about an id.
+// noItem is the error for an unknown id.
 func noItem(id fmt.Stringer) error {
 	return api.Errorf(api.ErrNotFound, "no item has the id %.100q", id.String())
 }

@@ -8,14 +8,14 @@ import (
 	"hashgrove/internal/search"
 )
 
-// updated is the answer to a change of details.
+// updated is the response to an update.
 type updated struct {
 	about
 	Updated int `json:"updated"`
 	Missing int `json:"missing"`
 }
 
-// patchItem changes label, tags and attributes of one item.
+// patchItem updates label, tags and attributes of one item.
 func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection) error {
 	id, err := pathID(r)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection
 	}
 	defer release()
 	if request.ID != "" && string(request.ID) != id.String() {
-		return bad("the address names the id %.80q and the request %.80q", id, request.ID)
+		return bad("the URL has the id %.80q but the body %.80q", id, request.ID)
 	}
 	request.ID = api.ID(id.String())
 	n, err := s.patch(r, c, []api.Change{request.Change}, request.Replace)
@@ -46,7 +46,7 @@ func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection
 	return nil
 }
 
-// patchItems changes label, tags and attributes of many items.
+// patchItems updates labels, tags and attributes of many items.
 func (s *Server) patchItems(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request struct {
 		Items       []api.Change `json:"items"`
@@ -62,7 +62,7 @@ func (s *Server) patchItems(w http.ResponseWriter, r *http.Request, c *collectio
 	case len(request.Items) == 0:
 		return bad("give items to change")
 	case len(request.Items) > s.limits.Batch:
-		return problem(http.StatusRequestEntityTooLarge, "%d items in one request, and at most %d are allowed",
+		return problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
 			len(request.Items), s.limits.Batch)
 	}
 	n, err := s.patch(r, c, request.Items, request.Replace)
@@ -81,7 +81,7 @@ func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replac
 	return c.write("patch", func(o *opened) (int, error) { return o.store.Update(r.Context(), b, replace) })
 }
 
-// shownIDs is the number of ids that an answer to a deletion has.
+// shownIDs limits the ids listed in the response to a deletion.
 const shownIDs = 100
 
 func (s *Server) deleteItem(w http.ResponseWriter, r *http.Request, c *collection) error {
@@ -100,7 +100,7 @@ func (s *Server) deleteItem(w http.ResponseWriter, r *http.Request, c *collectio
 	return nil
 }
 
-// deleteItems removes items by id or by filter, or says which it would.
+// deleteItems deletes items by id or filter, or with dry_run lists what it would delete.
 func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request api.DeleteRequest
 	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
@@ -109,10 +109,10 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 	}
 	defer release()
 	if (request.Where == nil) == (request.IDs == nil) {
-		return bad("give ids or where, one of them")
+		return bad("give either ids or where")
 	}
 	if len(request.IDs) > s.limits.Batch {
-		return problem(http.StatusRequestEntityTooLarge, "%d ids in one request, and at most %d are allowed",
+		return problem(http.StatusRequestEntityTooLarge, "%d ids in one request: at most %d are allowed",
 			len(request.IDs), s.limits.Batch)
 	}
 	ids, err := parseIDs(request.IDs)
@@ -122,7 +122,7 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 	f := index.IDs(ids...)
 	if request.Where != nil {
 		if *request.Where == "" {
-			return bad("an empty filter would delete everything: to do that, use has id")
+			return bad("an empty filter would delete everything: to do so, use the filter \"has id\"")
 		}
 		if f, err = s.filter(*request.Where); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 	return nil
 }
 
-// deleted is the answer to a deletion.
+// deleted builds the response to a deletion.
 func (c *collection) deleted(n int, dryRun bool, ids ...index.ID) api.Deleted {
 	about := c.about()
 	a := api.Deleted{
@@ -164,7 +164,7 @@ func (c *collection) deleted(n int, dryRun bool, ids ...index.ID) api.Deleted {
 	return a
 }
 
-// parseIDs reads ids of a request.
+// parseIDs parses the ids of a request.
 func parseIDs(texts []api.ID) (ids []index.ID, err error) {
 	for _, text := range texts {
 		id, err := index.ParseID(string(text))

@@ -18,38 +18,38 @@ import (
 	"hashgrove/internal/store"
 )
 
-// collection is an index that is served. Its file can be replaced while requests run: those that began before the
-// replacement end with the old items, which stay in memory for as long as someone uses them.
+// collection is an index being served. Its file can be replaced while requests run: requests that started earlier
+// finish with the old items, which stay in memory until nobody uses them.
 type collection struct {
 	name    string
 	options CollectionOptions
 	current atomic.Pointer[opened]
-	vectors *search.Table // nil when no vectors are known
-	album   *album        // nil when there are no pictures
-	reload  sync.Mutex    // held while the file is opened again
+	vectors *search.Table // nil if unknown
+	album   *album        // nil without pictures
+	reload  sync.Mutex    // held while the file is reopened
 	recent  recentWrites  //
-	made    derived       // what is computed from the items now and then
-	atlas   study[drawnMap]
-	quality study[judged]
-	changed atomic.Int64 // items that were put, changed or deleted since the service began
+	made    derived       // cached results about the items
+	atlas   background[drawnMap]
+	quality background[judged]
+	changed atomic.Int64 // items put, changed or deleted since the service started
 	written func(items int, took time.Duration)
 }
 
-// opened is a file and what was in it when it was opened.
+// opened is an open index file with its model.
 type opened struct {
 	store *store.Store
-	model *model.Model // nil when there is none
-	file  fs.FileInfo  // to notice that another file has its place
+	model *model.Model // may be nil
+	file  fs.FileInfo  // to notice that the file was replaced
 }
 
 func (o *opened) snapshot() *index.Snapshot { return o.store.Snapshot() }
 
 func (o *opened) fingerprint() hamming.Fingerprint { return o.store.Snapshot().Fingerprint() }
 
-// open is the file that is served now.
+// open returns the file served now.
 func (c *collection) open() *opened { return c.current.Load() }
 
-// derived is what was computed from the items in the background, by name.
+// derived holds results computed from the items in the background, by name.
 type derived struct {
 	mu    sync.Mutex
 	known map[string]any
@@ -102,7 +102,7 @@ func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, er
 			return fail(fmt.Errorf("%s: %w", o.Path, err))
 		}
 		if bits := st.Info().Bits; o.Model.Encoder.Bits() != bits {
-			return fail(fmt.Errorf("%s has codes of %d bits, and the model makes %d", o.Path, bits, o.Model.Encoder.Bits()))
+			return fail(fmt.Errorf("%s has codes of %d bits, but the model makes %d", o.Path, bits, o.Model.Encoder.Bits()))
 		}
 		m = o.Model
 	}
@@ -113,21 +113,21 @@ func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, er
 	return &opened{st, m, file}, nil
 }
 
-// reopen opens the file of a collection again, if another has its place or the old one can no longer be written.
+// reopen opens the collection's file again if it was replaced or can no longer be written.
 func (s *Server) reopen(ctx context.Context, c *collection) error {
 	c.reload.Lock()
 	defer c.reload.Unlock()
 	old := c.open()
 	file, err := os.Stat(c.options.Path)
 	if err != nil {
-		return problem(http.StatusServiceUnavailable, "the file of the collection cannot be found, so the old one stays")
+		return problem(http.StatusServiceUnavailable, "the collection's file cannot be found; the old one stays in use")
 	}
 	info := old.store.Info()
 	if os.SameFile(file, old.file) {
 		if info.Degraded == "" {
 			return nil
 		}
-		// The lock of the file must be free before it can be opened. Searches go on with what is in memory.
+		// The file's lock must be released before it can be opened again. Searches continue on the items in memory.
 		if err := old.store.Close(); err != nil {
 			s.log.Warn("close", "collection", c.name, "error", err.Error())
 		}
@@ -136,13 +136,13 @@ func (s *Server) reopen(ctx context.Context, c *collection) error {
 	if err != nil {
 		s.log.Error("reload", "collection", c.name, "error", err.Error())
 		if errors.Is(err, store.ErrLocked) {
-			return problem(http.StatusConflict, "another program has the file open, so the old one stays")
+			return problem(http.StatusConflict, "another program has the file open; the old one stays in use")
 		}
 		return problem(http.StatusServiceUnavailable,
-			"the file cannot be opened, so the old items stay; the log of the service says why")
+			"the file cannot be opened; the old items stay in use; see the service's log")
 	}
 	c.current.Store(now)
-	c.changed.Add(int64(now.snapshot().Len())) // as far as anyone knows
+	c.changed.Add(int64(now.snapshot().Len())) // assume that every item changed
 	if err := old.store.Close(); err != nil {
 		s.log.Warn("close", "collection", c.name, "error", err.Error())
 	}
@@ -150,7 +150,6 @@ func (s *Server) reopen(ctx context.Context, c *collection) error {
 	return nil
 }
 
-// close closes the file.
 func (c *collection) close() error {
 	err := c.open().store.Close()
 	if c.album != nil {
@@ -159,7 +158,7 @@ func (c *collection) close() error {
 	return err
 }
 
-// write changes the items. A write that meets a file which has just been replaced is made on the new one.
+// write changes the items. If the file was just replaced, it retries on the new one.
 func (c *collection) write(kind string, change func(o *opened) (items int, err error)) (int, error) {
 	for {
 		o := c.open()
@@ -178,10 +177,10 @@ func (c *collection) write(kind string, change func(o *opened) (items int, err e
 	}
 }
 
-// recentWrites is the latest writes.
+// recentWrites is a ring of the latest writes.
 type recentWrites struct {
 	mu   sync.Mutex
-	list []recentWrite // the latest last
+	list []recentWrite // newest last
 }
 
 type recentWrite struct {
@@ -199,7 +198,7 @@ func (r *recentWrites) add(w recentWrite) {
 	}
 }
 
-// latest returns the latest writes, the last one first.
+// latest returns the latest writes, newest first.
 func (r *recentWrites) latest() []recentWrite {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"hashgrove/internal/search"
 )
 
-// serverAnswer is what a client should know before it asks.
+// serverAnswer tells clients about the server and its limits.
 type serverAnswer struct {
 	Version     string       `json:"version"`
 	ReadOnly    bool         `json:"read_only"`
 	Access      string       `json:"access"` // of this request: read or write
 	TokenNeeded bool         `json:"token_needed"`
-	Try         bool         `json:"try"` // data can be uploaded and learned from
+	Try         bool         `json:"try"` // whether data can be uploaded for training
 	Limits      limitsAnswer `json:"limits"`
 	Collections []string     `json:"collections"`
 }
@@ -62,8 +62,8 @@ type summary struct {
 	Model       bool   `json:"model"`
 	Takes       string `json:"takes"` // vectors, pictures or codes
 	Dims        int    `json:"dims,omitempty"`
-	Pictures    bool   `json:"pictures"` // thumbnails of items can be had
-	Vectors     bool   `json:"vectors"`  // vectors of items are known
+	Pictures    bool   `json:"pictures"` // whether there are thumbnails
+	Vectors     bool   `json:"vectors"`  // whether the items' vectors are known
 	Report      bool   `json:"report"`
 	ReadOnly    bool   `json:"read_only"`
 	Health      string `json:"health"`
@@ -98,7 +98,7 @@ func (s *Server) listCollections(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// collectionAnswer is all that is known about a collection without its model.
+// collectionAnswer is everything known about a collection except its model.
 type collectionAnswer struct {
 	summary
 	File         fileAnswer        `json:"file"`
@@ -148,12 +148,12 @@ func (s *Server) describeCollection(w http.ResponseWriter, r *http.Request, c *c
 	if x.Len() > 0 {
 		a.Labels, a.Tags = x.CheckFilter(index.Label()) == nil, x.CheckFilter(index.Tag()) == nil
 	}
-	a.BitsState, a.Buckets = c.census(x)
+	a.BitsState, a.Buckets = c.codeStats(x)
 	writeJSON(w, http.StatusOK, a)
 	return nil
 }
 
-// modelAnswer is what is known about a model, as the info verb of the command says it.
+// modelAnswer describes a model as "hashgrove info" does.
 type modelAnswer struct {
 	about
 	Kind       string       `json:"kind"`
@@ -166,7 +166,7 @@ type modelAnswer struct {
 	Importance []importance `json:"importance"`
 }
 
-// importance is how often the trees of all bits test a column.
+// importance counts how often the trees of all bits test a column.
 type importance struct {
 	Column int     `json:"column"`
 	Name   string  `json:"name"`
@@ -174,13 +174,13 @@ type importance struct {
 	Share  float64 `json:"share"`
 }
 
-// shownColumns is the number of columns whose importance an answer has.
+// shownColumns limits the columns whose importance is listed.
 const shownColumns = 100
 
 func (s *Server) describeModel(w http.ResponseWriter, _ *http.Request, c *collection) error {
 	m := c.open().model
 	if m == nil {
-		return problem(http.StatusNotFound, "the collection holds no model: it was built from codes")
+		return problem(http.StatusNotFound, "the collection has no model: it was built from codes")
 	}
 	a := modelAnswer{
 		about: c.about(), Kind: m.Encoder.Kind(), Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Info: m.Info,

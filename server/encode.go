@@ -52,7 +52,7 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 		defer release()
 	}
 	if margins && form != kindJSON {
-		return bad("margins are sent as JSON only")
+		return bad("margins are available as JSON only")
 	}
 	if err := s.gate.enter(r.Context()); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 	return nil
 }
 
-// encodeRows is the rows of a JSON request.
+// encodeRows returns the rows of a JSON request.
 func (s *Server) encodeRows(m *model.Model, r *api.EncodeRequest) (vectors.Matrix, error) {
 	rows := len(r.Vectors) + len(r.Pictures)
 	switch {
@@ -95,7 +95,7 @@ func (s *Server) encodeRows(m *model.Model, r *api.EncodeRequest) (vectors.Matri
 		return vectors.Matrix{}, bad("give vectors or pictures to encode")
 	case rows > s.limits.Batch:
 		return vectors.Matrix{}, problem(http.StatusRequestEntityTooLarge,
-			"%d rows in one request, and at most %d are allowed", rows, s.limits.Batch)
+			"%d rows in one request: at most %d are allowed", rows, s.limits.Batch)
 	}
 	for _, b := range r.Pictures {
 		v, err := search.PictureVector(m, b, s.limits.Pixels)
@@ -107,19 +107,19 @@ func (s *Server) encodeRows(m *model.Model, r *api.EncodeRequest) (vectors.Matri
 	return matrixOf(r.Vectors)
 }
 
-// matrixOf is rows of one length as a matrix.
+// matrixOf copies rows of equal length into a matrix.
 func matrixOf(rows [][]float32) (vectors.Matrix, error) {
 	x := vectors.Matrix{Rows: len(rows), Cols: len(rows[0]), Data: make([]float32, 0, len(rows)*len(rows[0]))}
 	for i, row := range rows {
 		if len(row) != x.Cols {
-			return x, bad("vector %d has %d values, and vector 0 has %d", i, len(row), x.Cols)
+			return x, bad("vector %d has %d values, but vector 0 has %d", i, len(row), x.Cols)
 		}
 		x.Data = append(x.Data, row...)
 	}
 	return x, nil
 }
 
-// acceptedForm is the type of answer that the client wants.
+// acceptedForm negotiates the media type of the response.
 func acceptedForm(r *http.Request) (string, error) {
 	wanted := r.Header.Get("Accept")
 	if wanted == "" {
@@ -138,7 +138,7 @@ func acceptedForm(r *http.Request) (string, error) {
 	return "", problem(http.StatusNotAcceptable, "codes are sent as %s, %s or %s", kindJSON, kindFloats, kindNpy)
 }
 
-// packCodes is codes as bytes, one after the other, behind the header of a NumPy array where one is wanted.
+// packCodes packs codes as bytes, with a NumPy header if form asks for one.
 func packCodes(codes hamming.Codes, form string) []byte {
 	var b []byte
 	if form == kindNpy {
@@ -150,7 +150,7 @@ func packCodes(codes hamming.Codes, form string) []byte {
 	return b
 }
 
-// npyHeader is that of a NumPy file, version 1.0, of rows of bytes.
+// npyHeader returns the header of a NumPy 1.0 file of byte rows.
 func npyHeader(rows, cols int) []byte {
 	text := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, cols)
 	const fixed = 10 // magic, version, length

@@ -35,7 +35,7 @@ const (
 	mostValues     = 1000
 )
 
-// facets counts labels, tags and attributes among the items that a filter lets through.
+// facets counts labels, tags and attributes among the items that match a filter.
 func (s *Server) facets(w http.ResponseWriter, r *http.Request, c *collection) error {
 	p := &parameters{Values: r.URL.Query()}
 	p.known("where", "top")

@@ -18,25 +18,25 @@ import (
 	"hashgrove/internal/store"
 )
 
-// failure is an error with the status of the answer.
+// failure is an error with an HTTP status.
 type failure struct {
 	status int
 	text   string
 	header http.Header
-	code   string // of package api; empty where it has none
+	code   string // of package api, or empty
 }
 
 func (f *failure) Error() string { return f.text }
 
-// problem is the error of a request with a status of its own.
+// problem returns an error with an HTTP status.
 func problem(status int, format string, args ...any) error {
 	return &failure{status: status, text: fmt.Sprintf(format, args...)}
 }
 
-// bad is the error of a request that cannot be understood.
+// bad returns an error with status 400.
 func bad(format string, args ...any) error { return problem(http.StatusBadRequest, format, args...) }
 
-// errorAnswer is the body of every answer that is an error.
+// errorAnswer is the body of every error response.
 type errorAnswer struct {
 	Error errorText `json:"error"`
 }
@@ -48,7 +48,7 @@ type errorText struct {
 	RequestID string `json:"request_id"`
 }
 
-// statusOf is the status of answers by the code of an error of package api.
+// statusOf maps the error codes of package api to HTTP statuses.
 var statusOf = map[string]int{
 	api.ErrInvalid.Code: http.StatusBadRequest, api.ErrUnsupported.Code: http.StatusBadRequest,
 	api.ErrFilter.Code: http.StatusBadRequest, api.ErrNoModel.Code: http.StatusBadRequest,
@@ -58,24 +58,24 @@ var statusOf = map[string]int{
 	api.ErrTooLarge.Code: http.StatusRequestEntityTooLarge,
 }
 
-// longestMessage is the most bytes of a message in answers and in the log.
+// longestMessage limits the length of messages in responses and logs, in bytes.
 const longestMessage = 500
 
-// writeError answers with an error.
+// writeError sends an error response.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	a := s.failureOf(r, err)
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
 	text := a.text
-	if len(text) > longestMessage { // it quotes something that is too long
+	if len(text) > longestMessage { // it quotes long input
 		text = strings.ToValidUTF8(text[:longestMessage], "") + "..."
 	}
 	noteError(w, text)
 	writeJSON(w, a.status, errorAnswer{errorText{a.status, a.code, text, requestID(w)}})
 }
 
-// failureOf finds the status of an error.
+// failureOf maps an error to an HTTP status.
 func (s *Server) failureOf(r *http.Request, err error) *failure {
 	f, large, refused := new(failure), new(http.MaxBytesError), new(api.Error)
 	var timeout net.Error
@@ -89,13 +89,13 @@ func (s *Server) failureOf(r *http.Request, err error) *failure {
 		return &failure{status: statusOf[refused.Code], text: err.Error(), code: refused.Code}
 	case errors.As(err, &large):
 		return &failure{status: http.StatusRequestEntityTooLarge,
-			text: fmt.Sprintf("the request is larger than the %d bytes that are allowed", large.Limit)}
+			text: fmt.Sprintf("the request exceeds the limit of %d bytes", large.Limit)}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return &failure{status: http.StatusRequestTimeout, text: "the request came too slowly",
+		return &failure{status: http.StatusRequestTimeout, text: "the request arrived too slowly",
 			header: http.Header{"Connection": {"close"}}}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return &failure{status: http.StatusInsufficientStorage,
-			text: "the disk is full: nothing was written, and searches go on; free some space and try again"}
+			text: "the disk is full: nothing was written, searches still work; free some space and try again"}
 	case errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrClosed), errors.Is(err, hamming.ErrDamaged):
 		return &failure{status: http.StatusServiceUnavailable, text: err.Error(), header: later}
 	case errors.Is(err, context.Canceled) && r.Context().Err() == nil, errors.Is(err, context.DeadlineExceeded):
@@ -103,23 +103,23 @@ func (s *Server) failureOf(r *http.Request, err error) *failure {
 	case errors.Is(err, context.Canceled): // the client has hung up, which is no fault of the service
 		status = http.StatusBadRequest
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		// Names of files are none of the client's business.
-		return &failure{status: status, text: "a file of the collection cannot be read: see the log of the service"}
+		// Do not leak file names to clients.
+		return &failure{status: status, text: "a file of the collection cannot be read: see the service's log"}
 	}
 	return &failure{status: status, text: err.Error()}
 }
 
-// writeJSON answers with a value.
+// writeJSON sends v as JSON.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
-	if err != nil { // a number that JSON has no digits for
+	if err != nil { // a NaN or infinity
 		status = http.StatusInternalServerError
 		b, _ = json.Marshal(errorAnswer{errorText{status, "", "the answer cannot be written: " + err.Error(), requestID(w)}})
 	}
 	writeBody(w, status, "application/json", append(b, '\n'))
 }
 
-// writeBody answers with bytes, when the handler has returned.
+// writeBody queues a body that is sent after the handler returns.
 func writeBody(w http.ResponseWriter, status int, kind string, b []byte) {
 	w.Header().Set("Content-Type", kind)
 	if a, ok := w.(*answer); ok {
@@ -127,5 +127,5 @@ func writeBody(w http.ResponseWriter, status int, kind string, b []byte) {
 		return
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client has gone, or not: either way there is nobody to tell
+	_, _ = w.Write(b) // if the client is gone there is nobody to tell
 }

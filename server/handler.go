@@ -13,14 +13,14 @@ import (
 	"hashgrove/internal/model"
 )
 
-// version is that of the program, as a header has it.
+// version is the program's version as a header value.
 var version = []string{model.Version}
 
-// slow is the time from which a request is worth a line in the log.
+// slow is the duration from which a request is logged.
 const slow = time.Second
 
-// Handler answers all requests. In order: a request id and the headers of every answer; who may ask (access.go); what
-// the request is about (the routes of server.go), and its body within the limits (body.go); then metrics and log.
+// Handler answers all requests. In order: request id and common headers, access control (access.go), routing
+// (server.go), the body within its limits (body.go), then metrics and log.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -31,10 +31,10 @@ func (s *Server) Handler() http.Handler {
 		s.metrics.running.Add(1)
 		defer func() {
 			if p := recover(); p != nil && p != http.ErrAbortHandler {
-				// One request must not end the others; what it met is a bug, and the log has its place.
+				// A panic is a bug, but one request must not take down the others; the log has the stack.
 				s.log.Error("panic", "request", a.id, "panic", p, "stack", string(debug.Stack()))
 				if a.status == 0 {
-					s.writeError(a, r, problem(http.StatusInternalServerError, "the service met a bug: its log says more"))
+					s.writeError(a, r, problem(http.StatusInternalServerError, "internal error: see the service's log"))
 				}
 			}
 			s.send(a, r)
@@ -53,19 +53,19 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// noRoute answers a request that nothing else answers.
+// noRoute answers requests that match no route.
 func (s *Server) noRoute(_ http.ResponseWriter, r *http.Request) error {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "/" && method != r.Method {
-			return problem(http.StatusMethodNotAllowed, "%.20s is not possible here: see /openapi.json", r.Method)
+			return problem(http.StatusMethodNotAllowed, "%.20s is not supported here: see /openapi.json", r.Method)
 		}
 	}
 	return problem(http.StatusNotFound, "there is nothing at %.100q: see /openapi.json", r.URL.Path)
 }
 
-// finish writes metrics and log of a request.
+// finish records metrics and logs the request.
 func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 	route := r.Pattern
 	if route == "" || route == "/" {
@@ -98,8 +98,8 @@ func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 	s.log.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
-// send sends the answer of a handler that has returned: a client that reads slowly holds no place among the searches,
-// and large answers that wait for such clients share the memory for bodies.
+// send sends the response after the handler has returned, so slow clients do not hold a search slot. Large responses
+// waiting for slow clients count against the shared memory budget.
 func (s *Server) send(a *answer, r *http.Request) {
 	if n := int64(len(a.waiting)); n > small {
 		if s.budget.take(n) {
@@ -110,13 +110,13 @@ func (s *Server) send(a *answer, r *http.Request) {
 	}
 	if b := a.waiting; b != nil {
 		a.waiting = nil
-		a.Header().Set("Content-Length", strconv.Itoa(len(b))) // no chunks
+		a.Header().Set("Content-Length", strconv.Itoa(len(b))) // avoids chunked encoding
 		a.ResponseWriter.WriteHeader(a.status)
-		_, _ = a.Write(b) // the client has gone, or not: either way there is nobody to tell
+		_, _ = a.Write(b) // if the client is gone there is nobody to tell
 	}
 }
 
-// answer is a response that knows what became of it.
+// answer is a ResponseWriter that records status and size.
 type answer struct {
 	http.ResponseWriter
 	id      string
@@ -158,7 +158,7 @@ func noteError(w http.ResponseWriter, text string) {
 	}
 }
 
-// requestIDs numbers requests: a part that is drawn at the start, and a count.
+// requestIDs generates request ids: a random prefix and a counter.
 type requestIDs struct {
 	start string
 	count *atomic.Uint64
@@ -170,7 +170,7 @@ func newRequestIDs() requestIDs {
 	return requestIDs{hex.EncodeToString(b[:]) + "-", new(atomic.Uint64)}
 }
 
-// next is the id that the client gave, if it can stand in a log, or a new one.
+// next returns the client's request id if it is safe to log, else a new one.
 func (n requestIDs) next(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); id != "" && validName.MatchString(id) {
 		return id

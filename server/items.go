@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// about is what every answer about a collection begins with.
+// about is the common head of responses about a collection.
 type about struct {
 	Collection  string `json:"collection"`
 	Fingerprint string `json:"fingerprint"`
@@ -37,7 +37,7 @@ func (s *Server) getItem(w http.ResponseWriter, r *http.Request, c *collection) 
 	return nil
 }
 
-// listItems answers with a page of items, in the order of ids.
+// listItems sends a page of items ordered by id.
 func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection) error {
 	p := &parameters{Values: r.URL.Query()}
 	p.known("where", "limit", "after")
@@ -90,7 +90,7 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 	return nil
 }
 
-// newItem is an item that a request writes.
+// newItem is an item to write.
 type newItem struct {
 	ID         *index.ID              `json:"id,omitempty"`
 	Vector     []float32              `json:"vector,omitempty"`
@@ -102,7 +102,7 @@ type newItem struct {
 	Attributes map[string]index.Value `json:"attributes,omitempty"`
 }
 
-// itemsRequest is items one by one, or by columns.
+// itemsRequest holds items one by one or by column.
 type itemsRequest struct {
 	Items []newItem `json:"items,omitempty"`
 
@@ -118,14 +118,14 @@ type itemsRequest struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// written is the answer to a write.
+// written is the response to a write.
 type written struct {
 	about
 	Written int   `json:"written"`
 	Created *bool `json:"created,omitempty"` // of one item
 }
 
-// putItem writes the item that the address names.
+// putItem writes the item named in the URL.
 func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) error {
 	id, err := pathID(r)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 	defer release()
 	it := request.newItem
 	if it.ID != nil && *it.ID != id {
-		return bad("the address names the id %.80q and the request %.80q", id, it.ID)
+		return bad("the URL has the id %.80q but the body %.80q", id, it.ID)
 	}
 	it.ID = &id
 	created := false
@@ -165,7 +165,7 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 	return nil
 }
 
-// putItems writes many items: all of them, or none.
+// putItems writes all items of the request or none.
 func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request itemsRequest
 	release, err := s.readJSON(w, r, &request)
@@ -190,7 +190,7 @@ func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection)
 		x := o.snapshot()
 		for _, id := range b.IDs {
 			if _, there := x.Get(id); there {
-				return 0, problem(http.StatusConflict, "the id %.80q is there already: use the mode upsert to replace it", id)
+				return 0, problem(http.StatusConflict, "the id %.80q already exists: use the mode upsert to replace it", id)
 			}
 		}
 		return len(b.IDs), o.store.Add(r.Context(), b)
@@ -202,7 +202,7 @@ func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection)
 	return nil
 }
 
-// batch encodes what a request writes.
+// batch encodes the items of a request.
 func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batch, error) {
 	bits := o.snapshot().Bits()
 	b := index.NewBatch(bits)
@@ -215,10 +215,10 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 		return nil, bad("give items to write")
 	}
 	if len(list) > s.limits.Batch {
-		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request, and at most %d are allowed",
+		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
 			len(list), s.limits.Batch)
 	}
-	x, rows := vectors.Matrix{}, make([]int, len(list)) // of the vectors, from 1
+	x, rows := vectors.Matrix{}, make([]int, len(list)) // row numbers from 1; 0 for items with codes
 	if q.VectorsBase64 != "" {
 		if x, err = packedRows(q.VectorsBase64, o, len(list)); err != nil {
 			return nil, err
@@ -245,7 +245,7 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 			continue
 		}
 		if x.Rows > 0 && len(vector) != x.Cols {
-			return nil, inItem(i, bad("a vector of %d values, and those before it have %d", len(vector), x.Cols))
+			return nil, inItem(i, bad("a vector of %d values, but earlier ones have %d", len(vector), x.Cols))
 		}
 		x.Cols, x.Data = len(vector), append(x.Data, vector...)
 		x.Rows++
@@ -271,10 +271,10 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 	return b, nil
 }
 
-// inItem says which item an error is about.
+// inItem adds the number of the item to an error.
 func inItem(i int, err error) error { return bad("item %d: %v", i, err) }
 
-// packedRows is vectors in base64.
+// packedRows decodes vectors from base64.
 func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
 	if o.model == nil {
 		return vectors.Matrix{}, search.ErrNoModel
@@ -290,7 +290,7 @@ func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
 	return x, err
 }
 
-// itemVector is the vector of an item, or nil where it has a code.
+// itemVector returns an item's vector, or nil if it comes with a code.
 func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	given := 0
 	for _, is := range []bool{it.Vector != nil, it.Code != "", it.CodeBase64 != nil, it.Picture != nil} {
@@ -300,9 +300,9 @@ func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	}
 	switch {
 	case it.ID == nil:
-		return nil, bad("it has no id")
+		return nil, bad("no id")
 	case given != 1:
-		return nil, bad("an item needs one of vector, code, code_base64 and picture, and has %d of them", given)
+		return nil, bad("an item needs exactly one of vector, code, code_base64 and picture, but has %d of them", given)
 	case it.Picture != nil:
 		return search.PictureVector(o.model, it.Picture, s.limits.Pixels)
 	case it.Vector != nil && o.model == nil:
@@ -311,7 +311,7 @@ func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	return it.Vector, nil
 }
 
-// list is the items of a request in one form.
+// list returns the items of a request in row form.
 func (q *itemsRequest) list() ([]newItem, error) {
 	if len(q.IDs) == 0 {
 		return q.Items, nil

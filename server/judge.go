@@ -10,28 +10,28 @@ import (
 	"hashgrove/internal/par"
 )
 
-// How the codes of a collection are judged by labels.
+// Parameters for judging codes by labels.
 const (
-	judgedItems   = 1 << 20 // items that are searched at most, a fair sample of more
-	judgedQueries = 1000    // items that are asked with at most, drawn from those
-	judgedNearest = 10      // items of an answer, where nothing else is said
-	shownPairs    = 20      // confusions of an answer at most
-	shownClasses  = 200     // classes of an answer at most
-	enoughQueries = 10      // of a class, to say what it is confused with
+	judgedItems   = 1 << 20 // items searched; more are sampled
+	judgedQueries = 1000    // items used as queries
+	judgedNearest = 10      // default length of an answer
+	shownPairs    = 20      // most confusions listed
+	shownClasses  = 200     // most classes listed
+	enoughQueries = 10      // least queries of a class for its confusions to be listed
 )
 
-// judgedRanks are those at which precision is measured.
+// judgedRanks are the ranks at which precision is measured.
 var judgedRanks = []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000}
 
-// liveQuality is how well items find others with their label.
+// liveQuality measures how well items find others with the same label.
 type liveQuality struct {
-	Items     int              `json:"items"`   // with labels that are searched
-	Queries   int              `json:"queries"` // items that are asked with; none is among its own answers
+	Items     int              `json:"items"`   // labelled items searched
+	Queries   int              `json:"queries"` // items used as queries; none is among its own answers
 	K         int              `json:"k"`
 	Note      string           `json:"note"` // which items these are
 	Precision float64          `json:"precision"`
 	MAP       float64          `json:"map"`
-	Chance    float64          `json:"chance"` // of an item drawn blindly to have the label, where any other has it
+	Chance    float64          `json:"chance"` // precision of a random order
 	At        []precisionAt    `json:"precision_at"`
 	Distances judgedDistances  `json:"distances"`
 	Classes   []judgedClass    `json:"classes"` // worst first
@@ -43,7 +43,7 @@ type precisionAt struct {
 	Precision float64 `json:"precision"`
 }
 
-// judgedDistances counts pairs of a query and an item by their distance in bits.
+// judgedDistances counts query-item pairs by Hamming distance.
 type judgedDistances struct {
 	Same  []int `json:"same"`
 	Other []int `json:"other"`
@@ -52,19 +52,20 @@ type judgedDistances struct {
 type judgedClass struct {
 	Label     string  `json:"label"`
 	Items     int     `json:"items"`     // of the collection
-	Queries   int     `json:"queries"`   // with the label: few of them say little
+	Queries   int     `json:"queries"`   // with the label; few queries say little
 	Precision float64 `json:"precision"` // of the first K
 }
 
-// judgedConfused is the share of a label among the first K answers to queries of another one.
+// judgedConfused is the share of one label among the first K answers to queries of another.
 type judgedConfused struct {
 	Label string  `json:"label"`
 	Found string  `json:"found"`
 	Share float64 `json:"share"`
 }
 
-// judge asks with some items for others with their label. Items at the same distance come in any order, so that every
-// figure is the mean over all orders, as package eval has it. It returns nil where there is nothing to judge, and why.
+// judge uses a sample of items as queries for others with the same label. Ties are broken in no particular order, so
+// every figure is the mean over all orders, as in package eval. If there is nothing to judge it returns nil and the
+// reason.
 func judge(
 	ctx context.Context, x *index.Snapshot, threads int, report func(share float64),
 ) (*liveQuality, string, error) {
@@ -106,19 +107,19 @@ func judge(
 	return q, "", q.addClasses(ctx, &l, threads)
 }
 
-// surroundings is what lies around one query.
-type surroundings struct {
+// neighbourhood counts what lies around one query.
+type neighbourhood struct {
 	same, other []int             // items by distance
-	found       map[int32]float64 // labels of the first K items, mean over the orders of ties
+	found       map[int32]float64 // labels of the first K items, averaged over the orders of ties
 }
 
-// addClasses adds what is known by label.
+// addClasses adds the figures per label.
 func (q *liveQuality) addClasses(ctx context.Context, l *index.Labelled, threads int) error {
-	around := make([]surroundings, q.Queries)
+	around := make([]neighbourhood, q.Queries)
 	err := par.Blocks(ctx, threads, q.Queries, 16, func(_, lo, hi int) {
 		distance := make([]uint16, len(l.Label))
 		for i := lo; i < hi; i++ {
-			around[i] = surroundingsOf(i, q.K, l, distance)
+			around[i] = neighbourhoodOf(i, q.K, l, distance)
 		}
 	})
 	if err != nil {
@@ -135,7 +136,7 @@ func (q *liveQuality) addClasses(ctx context.Context, l *index.Labelled, threads
 			q.Distances.Same[d] += a.same[d]
 			q.Distances.Other[d] += a.other[d]
 		}
-		for label, items := range a.found { // each adds to a place of its own, in the order of the queries
+		for label, items := range a.found { // iteration order does not matter: each label has its own sum
 			found[pair{own, label}] += items
 		}
 	}
@@ -163,10 +164,10 @@ func (q *liveQuality) addClasses(ctx context.Context, l *index.Labelled, threads
 	return nil
 }
 
-// surroundingsOf counts the items around query i. Those at the distance of the k-th share the places that are left.
-func surroundingsOf(i, k int, l *index.Labelled, distance []uint16) surroundings {
+// neighbourhoodOf counts the items around query i. Items tied at the k-th distance share the remaining ranks.
+func neighbourhoodOf(i, k int, l *index.Labelled, distance []uint16) neighbourhood {
 	bits := l.Codes.Bits
-	own, a := l.Label[i], surroundings{make([]int, bits+1), make([]int, bits+1), map[int32]float64{}}
+	own, a := l.Label[i], neighbourhood{make([]int, bits+1), make([]int, bits+1), map[int32]float64{}}
 	l.Codes.Distances(distance, l.Codes.Row(i))
 	for j, d := range distance {
 		if l.Label[j] == own {

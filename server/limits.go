@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// Limits bound what requests can take. Zero means the default.
+// Limits bound what requests can use. Zero means the default.
 type Limits struct {
-	Header int   // bytes of the headers of a request; 32 KiB
-	Body   int64 // bytes of a request; 64 MiB
-	Bodies int64 // bytes of all requests at a time; 256 MiB
-	Upload int64 // bytes of data to try; 64 MiB
+	Header int   // bytes of request headers; 32 KiB
+	Body   int64 // bytes of a request body; 64 MiB
+	Bodies int64 // bytes of all bodies at a time; 256 MiB
+	Upload int64 // bytes of an upload to train on; 64 MiB
 
 	Searches int           // at a time; twice the cores, at least 4
-	Waiting  int           // requests that may wait for one of those; 256
-	Wait     time.Duration // that they wait at most; 5 s
+	Waiting  int           // requests that may wait for a search slot; 256
+	Wait     time.Duration // longest wait for a slot; 5 s
 
-	K           int // hits of a query; 1,000
-	Batch       int // queries, vectors or items of a request; 10,000
-	Hits        int // hits of all queries of a request; 100,000
-	Page        int // items of a list; 1,000
+	K           int // hits per query; 1,000
+	Batch       int // queries, vectors or items per request; 10,000
+	Hits        int // hits per request, over all queries; 100,000
+	Page        int // items per page of a list; 1,000
 	FilterBytes int // length of a filter; 4,096
-	FilterDepth int // how deep its parts are nested; 32
+	FilterDepth int // nesting depth of a filter; 32
 	Pixels      int // of a picture; 40 million
 
 	ReadTime  time.Duration // for a whole request; 60 s
-	WriteTime time.Duration // for a whole answer; 60 s
-	IdleTime  time.Duration // between requests of a connection; 2 min
+	WriteTime time.Duration // for a whole response; 60 s
+	IdleTime  time.Duration // between requests on a connection; 2 min
 	StopTime  time.Duration // for requests to finish when the service stops; 20 s
 
 	Connections int // at a time; 20,000
@@ -60,7 +60,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// gate lets a number of searches through at a time, and a number of others wait for a while.
+// gate admits a number of searches at a time and lets some more wait briefly.
 type gate struct {
 	slots   chan struct{}
 	waiting chan struct{}
@@ -71,7 +71,7 @@ func newGate(slots, waiting int, wait time.Duration) *gate {
 	return &gate{make(chan struct{}, slots), make(chan struct{}, waiting), wait}
 }
 
-// enter waits for a place; leave gives it back.
+// enter waits for a free slot; leave frees it.
 func (g *gate) enter(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
@@ -98,7 +98,7 @@ func (g *gate) enter(ctx context.Context) error {
 
 func (g *gate) leave() { <-g.slots }
 
-// busy is the answer to a request that should come again later.
+// busy is the error that asks the client to retry later.
 func busy(why string, after time.Duration) error {
 	return &failure{
 		status: http.StatusTooManyRequests, text: why + ": try again in a moment",
@@ -106,13 +106,13 @@ func busy(why string, after time.Duration) error {
 	}
 }
 
-// budget is the memory for the bodies of all requests.
+// budget is the memory shared by the bodies of all requests.
 type budget struct {
 	mu   sync.Mutex
 	left int64
 }
 
-// take reserves bytes, or reports that there are none left.
+// take reserves n bytes and reports whether they were available.
 func (b *budget) take(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Serve answers requests on a listener until the context ends. Then readiness goes first, requests that run are
-// answered, and connections are closed. With a TLS configuration the listener speaks HTTPS, and HTTP/2.
+// Serve answers requests on a listener until the context ends. It then reports not ready, finishes running requests
+// and closes the connections. With a TLS configuration it speaks HTTPS and HTTP/2.
 func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	h := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: min(10*time.Second, s.limits.ReadTime),
 		ReadTimeout:       s.limits.ReadTime,
-		WriteTimeout:      s.limits.WriteTime + s.limits.ReadTime, // it starts with the request
+		WriteTimeout:      s.limits.WriteTime + s.limits.ReadTime, // the timer starts with the request
 		IdleTimeout:       s.limits.IdleTime,
 		MaxHeaderBytes:    s.limits.Header,
 		TLSConfig:         config,
@@ -42,7 +42,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 	}
 	s.ready.Store(false)
 	s.log.Info("stopping", "running", s.metrics.running.Load())
-	// Whoever spreads requests over services sees that this one is not ready before it closes the door.
+	// Give load balancers time to notice before the listener closes.
 	time.Sleep(min(drainTime, s.limits.StopTime/10))
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.StopTime)
 	defer cancel()
@@ -53,10 +53,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 	return nil
 }
 
-// drainTime is how long a service that stops answers on while it says that it is not ready.
+// drainTime is how long a stopping service keeps answering while it reports not ready.
 const drainTime = 500 * time.Millisecond
 
-// readiness says whether requests should be sent here.
+// readiness reports whether the service wants requests.
 func (s *Server) readiness(w http.ResponseWriter, _ *http.Request) {
 	if !s.ready.Load() {
 		w.Header().Set("Retry-After", "1")
@@ -66,8 +66,8 @@ func (s *Server) readiness(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]bool{"ready": true})
 }
 
-// connectionLog takes what net/http says about connections, such as handshakes that failed: anyone can cause it, so it
-// is worth no more than a line for those who look for it.
+// connectionLog demotes what net/http logs about connections, such as failed handshakes, to debug level: anyone can
+// cause those.
 type connectionLog struct{ log *slog.Logger }
 
 func (c connectionLog) Write(b []byte) (int, error) {
@@ -75,7 +75,7 @@ func (c connectionLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// bounded is a listener that leaves connections above a number waiting in the system's queue.
+// bounded is a listener that leaves excess connections in the system's queue.
 type bounded struct {
 	net.Listener
 	slots chan struct{}
@@ -91,7 +91,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 	return &countedConn{Conn: c, release: sync.OnceFunc(func() { <-b.slots })}, nil
 }
 
-// countedConn gives its place back when it is closed.
+// countedConn frees its slot when closed.
 type countedConn struct {
 	net.Conn
 	release func()

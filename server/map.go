@@ -19,31 +19,31 @@ import (
 	"hashgrove/internal/index"
 )
 
-// mapAnswer is a layout of the distinct codes. Lists of numbers are little-endian bytes in base64.
+// mapAnswer is a layout of the distinct codes. Lists of numbers are base64 of little-endian bytes.
 type mapAnswer struct {
 	about
 	Items   int        `json:"items"`
 	Points  int        `json:"points"`
-	Labels  []string   `json:"labels"` // by number, those of most items first
-	XY      []byte     `json:"xy"`     // of each point two uint16
-	Label   []byte     `json:"label"`  // of each point a uint16: most of its items have this label
-	Count   []byte     `json:"count"`  // of each point a uint32: its items
-	IDs     []index.ID `json:"ids"`    // of each point one item
+	Labels  []string   `json:"labels"` // most frequent first
+	XY      []byte     `json:"xy"`     // two uint16 per point
+	Label   []byte     `json:"label"`  // a uint16 per point: the label of most of its items
+	Count   []byte     `json:"count"`  // a uint32 per point: the number of items
+	IDs     []index.ID `json:"ids"`    // one item per point
 	Sampled bool       `json:"sampled"`
 	Seconds float64    `json:"seconds"` // that it took
 }
 
-// What a map may take in memory and on the wire: ids and labels can be long.
+// Limits on the size of a map, since ids and labels can be long.
 const (
-	noLabel       = math.MaxUint16 // of a point without one, or with one that has no number any more
+	noLabel       = math.MaxUint16 // for points without a label or with a rare one
 	mapIDBytes    = 16 << 20
 	mapLabelBytes = 4 << 20
 )
 
-// drawnMap is a map as it is sent: JSON, compressed.
+// drawnMap is a map ready to send: gzipped JSON.
 type drawnMap []byte
 
-// map_ answers with the map of a collection.
+// map_ sends the map of a collection.
 func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) error {
 	drawn, ok, err := await(s, w, r, c, &c.atlas, func(ctx context.Context, report func(float64)) (drawnMap, error) {
 		x := c.open().snapshot()
@@ -67,7 +67,7 @@ func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) err
 	return err
 }
 
-// acceptsGzip tells whether a client takes compressed answers.
+// acceptsGzip reports whether the client accepts gzip.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
@@ -82,7 +82,7 @@ func acceptsGzip(r *http.Request) bool {
 // drawMap lays out the codes of a snapshot.
 func drawMap(ctx context.Context, of about, x *index.Snapshot, report func(float64)) (drawnMap, error) {
 	began := time.Now()
-	o := atlas.Options{Threads: studyThreads(), Progress: report}
+	o := atlas.Options{Threads: backgroundThreads(), Progress: report}
 	if mean := x.Memory().IDs / max(x.Len(), 1); mean > mapIDBytes/atlas.MaxPoints {
 		o.Points = mapIDBytes / mean
 	}
@@ -113,8 +113,8 @@ func drawMap(ctx context.Context, of about, x *index.Snapshot, report func(float
 	return compressed(a)
 }
 
-// commonLabels are the labels of groups, those of most items first, and of equally many in the order of the alphabet:
-// as many as have numbers and fit.
+// commonLabels returns the most frequent labels of the groups, ties in alphabetical order, up to the limits on
+// number and size.
 func commonLabels(groups []index.Group) []string {
 	items := map[string]int{}
 	for _, g := range groups {

@@ -17,15 +17,15 @@ import (
 	"hashgrove/internal/store"
 )
 
-// The metrics, in the text form of Prometheus. They are few: with VictoriaMetrics/metrics the program is about 100 kB
-// larger, has three more modules, and the texts after HELP are empty.
+// Metrics in the Prometheus text format. They are few: VictoriaMetrics/metrics would add 100 kB and three modules
+// and leave the HELP texts empty.
 
-// latencies are the upper bounds of the histograms, in seconds.
+// latencies are the upper bounds of the histogram buckets, in seconds.
 var latencies = [...]float64{
 	0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
 }
 
-// histogram counts times.
+// histogram counts durations.
 type histogram struct {
 	counts  [len(latencies) + 1]atomic.Uint64
 	seconds atomic.Uint64 // bits of a float64
@@ -42,7 +42,7 @@ func (h *histogram) add(d time.Duration) {
 	}
 }
 
-// write writes the histogram under a name, with labels between the brackets.
+// write writes the histogram under a name with the given labels.
 func (h *histogram) write(b *strings.Builder, name, labels string) {
 	total := uint64(0)
 	for i := range h.counts {
@@ -57,7 +57,7 @@ func (h *histogram) write(b *strings.Builder, name, labels string) {
 	fmt.Fprintf(b, "%s_count{%s} %d\n", name, labels, total)
 }
 
-// answered is a route and the status of its answers.
+// answered is the key of the request counter: a route and a status.
 type answered struct {
 	route  string
 	status int
@@ -69,7 +69,7 @@ type metrics struct {
 	mu       sync.RWMutex
 	requests map[answered]*atomic.Uint64
 	times    map[string]*histogram // by route
-	writes   map[string]*histogram // by collection, until the disk has them
+	writes   map[string]*histogram // by collection, until the items are on disk
 	items    map[string]*atomic.Uint64
 }
 
@@ -80,7 +80,7 @@ func newMetrics() *metrics {
 	}
 }
 
-// entry finds the value of a key, or makes it.
+// entry returns the value for a key, creating it if needed.
 func entry[K comparable, V any](mu *sync.RWMutex, m map[K]*V, key K) *V {
 	mu.RLock()
 	v := m[key]
@@ -101,13 +101,13 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	entry(&m.mu, m.times, route).add(took)
 }
 
-// written counts a write of items.
+// written records a write of items.
 func (m *metrics) written(collection string, items int, took time.Duration) {
 	entry(&m.mu, m.writes, collection).add(took)
 	entry(&m.mu, m.items, collection).Add(uint64(items))
 }
 
-// writeMetrics answers with all metrics.
+// writeMetrics sends all metrics.
 func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var b strings.Builder
 	s.metrics.write(&b)
@@ -117,17 +117,17 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	}{
 		{"hashgrove_items", "gauge", "Items of a collection.",
 			func(x *index.Snapshot, _ store.Info) float64 { return float64(x.Len()) }},
-		{"hashgrove_codes", "gauge", "Distinct codes of a collection.",
+		{"hashgrove_codes", "gauge", "Distinct codes in a collection.",
 			func(x *index.Snapshot, _ store.Info) float64 { return float64(x.Codes()) }},
-		{"hashgrove_index_bytes", "gauge", "Memory of the index of a collection.",
+		{"hashgrove_index_bytes", "gauge", "Memory used by a collection's index.",
 			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.Memory.Total()) }},
-		{"hashgrove_file_bytes", "gauge", "Size of the file of a collection.",
+		{"hashgrove_file_bytes", "gauge", "Size of a collection's file.",
 			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.FileBytes) }},
 		{"hashgrove_syncs_total", "counter", "Transactions since a collection was opened.",
 			func(_ *index.Snapshot, i store.Info) float64 { return float64(i.Syncs) }},
-		{"hashgrove_sync_seconds_total", "counter", "Time that they took to reach the disk.",
+		{"hashgrove_sync_seconds_total", "counter", "Time spent syncing transactions to disk.",
 			func(_ *index.Snapshot, i store.Info) float64 { return i.SyncTime.Seconds() }},
-		{"hashgrove_healthy", "gauge", "1 while a collection can be written, or was opened for reading.",
+		{"hashgrove_healthy", "gauge", "1 unless a collection can no longer be written.",
 			func(_ *index.Snapshot, i store.Info) float64 { return float64(number(i.Degraded == "")) }},
 	}
 	for _, g := range gauges {
@@ -143,9 +143,9 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 		name, help string
 		value      float64
 	}{
-		{"hashgrove_searches_running", "Searches that run.", float64(len(s.gate.slots))},
-		{"hashgrove_searches_waiting", "Searches that wait for others.", float64(len(s.gate.waiting))},
-		{"hashgrove_requests_running", "Requests that are being answered.", float64(s.metrics.running.Load())},
+		{"hashgrove_searches_running", "Searches running.", float64(len(s.gate.slots))},
+		{"hashgrove_searches_waiting", "Searches waiting for a slot.", float64(len(s.gate.waiting))},
+		{"hashgrove_requests_running", "Requests being answered.", float64(s.metrics.running.Load())},
 		{"hashgrove_uptime_seconds", "Time since the start.", time.Since(s.began).Seconds()},
 		{"go_goroutines", "Goroutines.", float64(runtime.NumGoroutine())},
 		{"go_memstats_heap_inuse_bytes", "Heap in use.", float64(memory.HeapInuse)},
@@ -158,12 +158,12 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// writeHead writes what a metric is.
+// writeHead writes the HELP and TYPE lines of a metric.
 func writeHead(b *strings.Builder, name, kind, help string) {
 	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-// write writes what was counted.
+// write writes the counters.
 func (m *metrics) write(b *strings.Builder) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

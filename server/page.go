@@ -21,14 +21,14 @@ var pageFiles embed.FS
 //go:embed openapi.json
 var openAPI []byte
 
-// asset is a file of the page.
+// asset is a file of the web page.
 type asset struct {
 	kind         string
-	plain, small []byte // as it is, and compressed
+	plain, small []byte // uncompressed and gzipped
 	tag          string // changes with the content
 }
 
-// assets is the files of the page by name, compressed once.
+// assets holds the files of the page by name, compressed once.
 var assets = sync.OnceValue(func() map[string]asset {
 	all := map[string]asset{}
 	files, err := fs.ReadDir(pageFiles, "page")
@@ -46,7 +46,7 @@ var assets = sync.OnceValue(func() map[string]asset {
 	return all
 })
 
-// kinds are the types of the files; what the system says about endings does not matter.
+// kinds maps file extensions to media types, independent of the system's table.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".json": "application/json", ".png": "image/png",
@@ -79,7 +79,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	h := w.Header()
 	h.Set("ETag", a.tag)
-	h.Set("Cache-Control", "no-cache") // asks each time, and is told that nothing changed
+	h.Set("Cache-Control", "no-cache") // browsers revalidate every time
 	h.Set("Vary", "Accept-Encoding")
 	if r.Header.Get("If-None-Match") == a.tag {
 		w.WriteHeader(http.StatusNotModified)

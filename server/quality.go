@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// qualityAnswer is what is known about how good the codes of a collection are.
+// qualityAnswer says how good the codes of a collection are.
 type qualityAnswer struct {
 	about
 	Validation validation   `json:"validation"`
@@ -19,23 +19,23 @@ type qualityAnswer struct {
 	Report     bool         `json:"report"`
 }
 
-// validation is what training measured, on rows that were held out; null where none were.
+// validation is what training measured on held-out rows; null if none were held out.
 type validation struct {
 	NewItems     *model.Figures `json:"new_items"`
 	LearnedItems *model.Figures `json:"learned_items"`
 }
 
-// judged is a measurement, or why there is none, and what is known about the items.
+// judged is a measurement, or the reason there is none, and a note about the items.
 type judged struct {
 	live   *liveQuality
 	reason string
 }
 
-// quality answers with what training measured and with a measurement by the labels of the items.
+// quality sends what training measured and a measurement based on the items' labels.
 func (s *Server) quality(w http.ResponseWriter, r *http.Request, c *collection) error {
 	j, ok, err := await(s, w, r, c, &c.quality, func(ctx context.Context, report func(float64)) (judged, error) {
 		o := c.open()
-		live, reason, err := judge(ctx, o.snapshot(), studyThreads(), report)
+		live, reason, err := judge(ctx, o.snapshot(), backgroundThreads(), report)
 		if live != nil {
 			live.Note = qualityNote(o.model, c.vectors)
 		}
@@ -52,19 +52,19 @@ func (s *Server) quality(w http.ResponseWriter, r *http.Request, c *collection) 
 	return nil
 }
 
-// hashedRows is the number of vectors that are compared with those learned from.
+// hashedRows limits the vectors that are compared with the training rows.
 const hashedRows = 200_000
 
-// qualityNote says which items were measured: the model was learned from some of them, and their codes flatter it. The
-// vectors of the items tell how many, where they are known.
+// qualityNote warns that training items flatter the model. If the vectors of the items are known it says how many of
+// them the model was trained on.
 func qualityNote(m *model.Model, t *search.Table) string {
-	const flatter = "A model gives items that it was learned from cleaner codes than new ones. "
+	const flatter = "A model gives its training items cleaner codes than new ones. "
 	if m == nil {
-		return flatter + "The collection holds no model, so nothing says which items those are."
+		return flatter + "The collection has no model, so it is not known which items those are."
 	}
-	added := "items that are added will be found less well, and how much less was not measured."
+	added := "new items will be found less well; how much less was not measured."
 	if m.Info.NewItems != nil {
-		added = "for items that are added, expect the figures of new items from training."
+		added = "for new items, expect the new-item figures from training."
 	}
 	if t != nil {
 		var hashes []uint64
@@ -73,12 +73,12 @@ func qualityNote(m *model.Model, t *search.Table) string {
 		vectors.HashRows(rows, func(_ int, h vectors.RowHash) { hashes = append(hashes, h.Short()) })
 		if share, seen := m.Info.Sketch.Share(hashes); seen > 0 {
 			if share == 0 {
-				return "As far as can be told, the model was learned from none of the items whose vectors are known here: " +
-					"the figures are those of new items."
+				return "The model seems to have been trained on none of the items whose vectors are known here, " +
+					"so the figures are those of new items."
 			}
-			return fmt.Sprintf("%sIt was learned from about %.0f %% of the items whose vectors are known here, so the "+
+			return fmt.Sprintf("%sIt was trained on about %.0f %% of the items whose vectors are known here, so the "+
 				"figures flatter it; %s", flatter, max(1, 100*share), added)
 		}
 	}
-	return flatter + "Which of these items it was learned from is not known here, so the figures may flatter it; " + added
+	return flatter + "It is not known which of these items it was trained on, so the figures may flatter it; " + added
 }

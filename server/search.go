@@ -8,7 +8,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// items are those of a collection now, to be searched.
+// items returns a searcher over the current items of a collection.
 func (s *Server) items(c *collection) *search.Items {
 	now := c.open()
 	x := &search.Items{
@@ -21,7 +21,7 @@ func (s *Server) items(c *collection) *search.Items {
 	return x
 }
 
-// searchByAddress searches for an item or a code that the address names.
+// searchByAddress searches for the item or code named in the URL.
 func (s *Server) searchByAddress(w http.ResponseWriter, r *http.Request, c *collection) error {
 	p := r.URL.Query()
 	o, err := api.ParseOptions(p, "id", "code")
@@ -35,7 +35,7 @@ func (s *Server) searchByAddress(w http.ResponseWriter, r *http.Request, c *coll
 	return s.answerSearch(w, r, c, request)
 }
 
-// search searches for what the body of the request has.
+// search runs the search described by the request body.
 func (s *Server) search(w http.ResponseWriter, r *http.Request, c *collection) error {
 	if kind(r) == kindJSON {
 		request := new(api.Request)
@@ -58,7 +58,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, c *collection) e
 	return s.answerSearch(w, r, c, &api.Request{Queries: rowQueries(x), Options: o})
 }
 
-// rowQueries are the rows of a matrix as queries.
+// rowQueries turns the rows of a matrix into queries.
 func rowQueries(x vectors.Matrix) []api.Query {
 	list := make([]api.Query, x.Rows)
 	for i := range list {
@@ -67,7 +67,7 @@ func rowQueries(x vectors.Matrix) []api.Query {
 	return list
 }
 
-// answerSearch answers a search within the limits.
+// answerSearch checks limits, waits for a slot and sends the result of a search.
 func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, c *collection, request *api.Request) error {
 	if err := s.checkLimits(request); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, c *collect
 	}
 	a.Collection = c.name
 	size := 256
-	if len(a.Results) > 0 { // the first answer is a guess for the others
+	if len(a.Results) > 0 { // size the buffer by the first answer
 		size += len(a.Results) * (128 + 96*len(a.Results[0].Hits))
 	}
 	b, err := a.AppendJSON(make([]byte, 0, size))
@@ -93,7 +93,7 @@ func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, c *collect
 	return nil
 }
 
-// checkLimits refuses requests that are larger than the service allows.
+// checkLimits rejects requests larger than the service allows.
 func (s *Server) checkLimits(r *api.Request) error {
 	if _, err := s.filter(r.Where); err != nil {
 		return err
@@ -106,16 +106,16 @@ func (s *Server) checkLimits(r *api.Request) error {
 	case most > s.limits.K:
 		return bad("k = %d: ask for 1 to %d hits", most, s.limits.K)
 	case n > s.limits.Batch:
-		return problem(http.StatusRequestEntityTooLarge, "%d queries in one request, and at most %d are allowed",
+		return problem(http.StatusRequestEntityTooLarge, "%d queries in one request: at most %d are allowed",
 			n, s.limits.Batch)
 	case n*most > s.limits.Hits:
 		return problem(http.StatusRequestEntityTooLarge,
-			"%d queries of %d hits each, and at most %d hits are allowed in one answer", n, most, s.limits.Hits)
+			"%d queries of %d hits each: at most %d hits are allowed in one response", n, most, s.limits.Hits)
 	}
 	return nil
 }
 
-// explain explains the distance of a query and an item.
+// explain says why an item is at its distance from a query.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request api.ExplainRequest
 	release, err := s.readJSON(w, r, &request)

@@ -1,11 +1,11 @@
 // Package server answers searches over HTTP: one process, several collections, each an index file that is opened once.
 //
-//	Options, New      what to serve; New opens the collections
-//	Server.Handler    answers every request, from limits to the page (handler.go has the order)
-//	Server.Serve      the same on a listener, until the context ends and the last request is answered
+//	Options, New      choose what to serve; New opens the collections
+//	Server.Handler    answers every request, from access checks to the web page (see handler.go)
+//	Server.Serve      does so on a listener until the context ends, then finishes running requests
 //
-// openapi.json describes the requests; the same file is served at /openapi.json. The package links no training code:
-// package workshop, which trains on uploaded data, is mounted from outside.
+// openapi.json describes the API and is served at /openapi.json. The package does not link any training code: package
+// workshop, which trains on uploaded data, is mounted from outside.
 package server
 
 import (
@@ -26,71 +26,71 @@ import (
 	"hashgrove/internal/search"
 )
 
-// Options say what is served, to whom, and within which limits.
+// Options choose what to serve, to whom, and within which limits.
 type Options struct {
 	Collections []CollectionOptions
 
-	// WriteToken allows everything, ReadToken everything but changes. Without tokens everyone who can connect may do
-	// everything.
+	// WriteToken grants everything, ReadToken everything except changes. Without tokens, anyone who can connect may
+	// do everything.
 	ReadToken, WriteToken string
-	ReadOnly              bool // changes are refused, and files are opened for reading
+	ReadOnly              bool // refuse changes and open files for reading only
 
-	// Hosts are the names that a request may be addressed to; none means all. A service on loopback names loopback, so
+	// Hosts lists the host names requests may use; empty means any. A service on loopback should list Loopback, so
 	// that no web page can reach it under a name of its own (DNS rebinding).
 	Hosts []string
-	// Origins are the other web sites whose pages may send requests, such as https://shop.example; none by default.
+	// Origins lists other web sites whose pages may send requests, such as https://shop.example.
 	Origins []string
 
 	Limits  Limits
-	Threads int          // of a batch of searches; 0 means all cores
-	Log     *slog.Logger // nil is silent
+	Threads int          // per batch of searches; 0 means all cores
+	Log     *slog.Logger // nil logs nothing
 
-	// LogAll writes a line for every request, instead of one for changes, errors and slow requests.
+	// LogAll logs every request, not only changes, errors and slow requests.
 	LogAll bool
 }
 
-// CollectionOptions are those of one collection.
+// CollectionOptions describe one collection.
 type CollectionOptions struct {
-	Name string // in addresses: letters, digits, ".", "_" and "-"
+	Name string // used in URLs: letters, digits, ".", "_" and "-"
 	Path string // of the index file
 
-	Model    *model.Model // for an index that holds none; nil takes the one in the index
-	Vectors  string       // data with the vectors of the items, to rerank and explain by; "" for none
-	Pictures string       // data with the pictures of the items, to show; "" for none
-	IDColumn string       // of Vectors and Pictures, where their items are not simply rows
-	Report   string       // HTML file about the quality of the model; "" for none
+	Model    *model.Model // for an index without a model; nil uses the one in the index
+	Vectors  string       // data with the items' vectors, for reranking and explanations; optional
+	Pictures string       // data with the items' pictures; optional
+	IDColumn string       // id column of Vectors and Pictures; empty matches by row or path
+	Report   string       // HTML report on the model's quality; optional
 
-	// Progress gets the number of items read while the index is opened; nil for none.
+	// Progress, if set, is called with the number of items read while the index is opened.
 	Progress func(done, total int)
 }
 
-// Server is the service. It is safe for concurrent use.
+// Server is safe for concurrent use.
 type Server struct {
-	options Options
-	limits  Limits
-	log     *slog.Logger
-	began   time.Time
-	mux     *http.ServeMux
-	metrics *metrics
-	gate    *gate
-	budget  *budget
-	ids     requestIDs
-	ready   atomic.Bool
-	work    context.Context // of what goes on behind requests
-	stop    context.CancelFunc
-	behind  sync.WaitGroup
-	studies chan struct{} // held by the study that is being computed
+	options   Options
+	limits    Limits
+	log       *slog.Logger
+	began     time.Time
+	mux       *http.ServeMux
+	metrics   *metrics
+	gate      *gate
+	budget    *budget
+	ids       requestIDs
+	ready     atomic.Bool
+	work      context.Context // of background work
+	stop      context.CancelFunc
+	behind    sync.WaitGroup
+	computing chan struct{} // held by the background computation that runs
 
 	mu          sync.RWMutex
 	collections map[string]*collection
 	mounted     []string
 }
 
-// New opens the collections and returns the service for them.
+// New opens the collections and returns a server for them.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
 		options: o, limits: o.Limits.withDefaults(), log: o.Log, began: time.Now(), mux: http.NewServeMux(),
-		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(), studies: make(chan struct{}, 1),
+		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(), computing: make(chan struct{}, 1),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -108,7 +108,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// routes names every request that is answered; openapi.json describes them.
+// routes registers every route; openapi.json describes them.
 func (s *Server) routes() {
 	for pattern, h := range map[string]handler{
 		"GET /v1/server":      s.describeServer,
@@ -151,7 +151,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
 }
 
-// handler answers a request; its error becomes the answer.
+// handler answers a request; the server turns its error into a response.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // collectionHandler answers a request about a collection.
@@ -165,7 +165,7 @@ func (s *Server) handle(pattern string, h handler) {
 	})
 }
 
-// inCollection finds the collection that a request names, and refuses one that expects another model.
+// inCollection looks up the collection in the URL and rejects requests that expect another model.
 func (s *Server) inCollection(h collectionHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c, err := s.collection(r.PathValue("collection"))
@@ -185,8 +185,7 @@ func (s *Server) inCollection(h collectionHandler) handler {
 	}
 }
 
-// Mount lets a handler answer all requests at /v1/PREFIX and below. What it answers is subject to tokens, limits, logs
-// and metrics as everything else.
+// Mount lets h answer all requests at /v1/PREFIX and below, subject to the same tokens, limits, logs and metrics.
 func (s *Server) Mount(prefix string, h http.Handler) {
 	s.mu.Lock()
 	s.mounted = append(s.mounted, prefix)
@@ -195,10 +194,10 @@ func (s *Server) Mount(prefix string, h http.Handler) {
 	s.mux.Handle("/v1/"+prefix+"/", h)
 }
 
-// validName is what a collection may be called: it stands in addresses.
+// validName restricts collection names, because they appear in URLs.
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// AddCollection opens an index and serves it.
+// AddCollection opens an index and starts serving it.
 func (s *Server) AddCollection(ctx context.Context, o CollectionOptions) error {
 	if !validName.MatchString(o.Name) {
 		return fmt.Errorf("a collection cannot be called %q: use up to 64 letters, digits, '.', '_' and '-', "+
@@ -208,7 +207,7 @@ func (s *Server) AddCollection(ctx context.Context, o CollectionOptions) error {
 	_, there := s.collections[o.Name]
 	s.mu.RUnlock()
 	if there {
-		return fmt.Errorf("there are two collections called %q: give one of them another name", o.Name)
+		return fmt.Errorf("two collections are called %q: rename one of them", o.Name)
 	}
 	c, err := s.openCollection(ctx, o)
 	if err != nil {
@@ -217,13 +216,13 @@ func (s *Server) AddCollection(ctx context.Context, o CollectionOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, there := s.collections[o.Name]; there {
-		return errors.Join(fmt.Errorf("there are two collections called %q", o.Name), c.close())
+		return errors.Join(fmt.Errorf("two collections are called %q", o.Name), c.close())
 	}
 	s.collections[o.Name] = c
 	return nil
 }
 
-// RemoveCollection stops serving a collection and closes its file; searches that run are answered.
+// RemoveCollection stops serving a collection and closes its file after running searches have finished.
 func (s *Server) RemoveCollection(name string) error {
 	s.mu.Lock()
 	c, ok := s.collections[name]
@@ -235,18 +234,18 @@ func (s *Server) RemoveCollection(name string) error {
 	return c.close()
 }
 
-// collection is the one of that name.
+// collection returns the collection with the given name.
 func (s *Server) collection(name string) (*collection, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if c, ok := s.collections[name]; ok {
 		return c, nil
 	}
-	return nil, problem(http.StatusNotFound, "there is no collection %.80q: there is %s", name,
+	return nil, problem(http.StatusNotFound, "there is no collection %.80q: available are %s", name,
 		strings.Join(slices.Sorted(maps.Keys(s.collections)), ", "))
 }
 
-// all is the collections by name.
+// all returns the collections sorted by name.
 func (s *Server) all() []*collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -257,14 +256,14 @@ func (s *Server) all() []*collection {
 	return list
 }
 
-// hasMounted tells whether something is mounted under a prefix.
+// hasMounted reports whether a handler is mounted at a prefix.
 func (s *Server) hasMounted(prefix string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Contains(s.mounted, prefix)
 }
 
-// Close ends work behind requests and closes the files.
+// Close stops background work and closes the files.
 func (s *Server) Close() error {
 	s.ready.Store(false)
 	s.stop()

@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/search"
 )
 
-// readVectors reads vectors, or pictures whose vectors the model makes, and keeps those of the items.
+// readVectors reads the vectors of the items, or pictures that the model turns into vectors.
 func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*search.Table, error) {
 	m := o.model
 	if m == nil {
@@ -42,8 +42,8 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 	return t, err
 }
 
-// knownID is the id of a row among the items. Pictures go by their paths, and the items may have only the part below
-// the folder or archive: it may have been elsewhere when the index was made.
+// knownID finds the item for a row. Pictures are known by path; an item may have only the part below the folder or
+// archive, which may have been elsewhere when the index was made.
 func knownID(x *index.Snapshot, id index.ID, path string) (index.ID, bool) {
 	if _, known := x.Get(id); known {
 		return id, true

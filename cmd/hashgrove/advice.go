@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/supervision"
 )
 
-// settingFlags are the flags for the settings of package dataset.
+// settingFlags maps the settings of package dataset to flags.
 var settingFlags = map[string]string{
 	"AttributesByRow": "--attributes-id, --attributes-by row",
 	"AttributesID":    "--attributes-id",
@@ -31,7 +31,7 @@ var settingFlags = map[string]string{
 	"Vector":     "--vector",
 }
 
-// message is an error as the user reads it: the library's sentence in plain words, and the flags that help.
+// message formats an error for the user and names the flags that help.
 func message(err error) string {
 	text := plain.Error(err).Error()
 	if e, ok := errors.AsType[*dataset.SpecError](err); ok && settingFlags[e.Field] != "" {

@@ -15,9 +15,9 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// answer is what a search found and what is needed to print it.
+// answer holds the results of a search and where they came from.
 type answer struct {
-	place
+	target
 	path string
 	api.Answer
 }
@@ -29,7 +29,7 @@ func (a *answer) add(more *api.Answer) {
 	a.Results, a.Seconds = results, seconds
 }
 
-// searchReport is what search --json prints.
+// searchReport is the output of search --json.
 type searchReport struct {
 	Index string `json:"index"` // the file, or the collection of a service
 	api.Answer
@@ -55,7 +55,7 @@ func (m *memoryReport) String() string {
 		cli.Size(m.Total), cli.Size(m.Codes), cli.Size(m.Postings), cli.Size(m.IDs), cli.Size(m.Columns), cli.Size(m.Tables))
 }
 
-// tieText says how many items are at the distance of the last hit.
+// tieText says how many items tie with the last hit.
 func tieText(r *api.Result) string {
 	last := &r.Hits[len(r.Hits)-1]
 	if last.MarginDistance != nil {
@@ -64,7 +64,7 @@ func tieText(r *api.Result) string {
 	return fmt.Sprintf("%d items are at distance %d", r.Tied, last.Distance)
 }
 
-// printLines prints a line of JSON per query.
+// printLines prints one line of JSON per query.
 func (c *searchCommand) printLines(results []api.Result) error {
 	e := json.NewEncoder(c.out)
 	e.SetEscapeHTML(false)
@@ -139,7 +139,7 @@ func (c *searchCommand) printQuery(r *api.Result) {
 	}
 }
 
-// shownFields is the fields to print of these hits: those asked for, or those that at least one of them has.
+// shownFields returns the fields to print: those asked for, or those that at least one hit has.
 func (c *searchCommand) shownFields(hits []api.Hit) []string {
 	if len(c.fields) > 0 {
 		return c.fields
@@ -158,7 +158,7 @@ func (c *searchCommand) shownFields(hits []api.Hit) []string {
 	return append(fields, ownFields(items)...)
 }
 
-// fieldTexts is what the fields say of a hit.
+// fieldTexts formats the given fields of a hit.
 func fieldTexts(r *api.Result, fields []string, hit int) []string {
 	texts := make([]string, len(fields))
 	for j, f := range fields {
@@ -167,7 +167,7 @@ func fieldTexts(r *api.Result, fields []string, hit int) []string {
 	return texts
 }
 
-// fieldText is what a field says of a hit; "" when the item has nothing of that name.
+// fieldText formats one field of a hit; "" if the item does not have it.
 func fieldText(h *api.Hit, name, query string, rank int) string {
 	switch name {
 	case "query":
@@ -193,10 +193,10 @@ func fieldText(h *api.Hit, name, query string, rank int) string {
 	case "tags":
 		return strings.Join(h.Tags, ";")
 	}
-	return valueText(h.Attributes[name]) // of no attribute "", too
+	return valueText(h.Attributes[name]) // "" if there is no such attribute
 }
 
-// valueText is the value of an attribute as people write it; "" where there is none.
+// valueText formats the value of an attribute; "" if there is none.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -207,7 +207,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// noteTies says where items at the last distance were left out.
+// noteTies says for how many queries tied items were cut off.
 func (c *searchCommand) noteTies(results []api.Result) {
 	cut := 0
 	for _, r := range results {
@@ -221,7 +221,7 @@ func (c *searchCommand) noteTies(results []api.Result) {
 	}
 }
 
-// printCSV prints a line per hit, after the names of the fields when they are wanted.
+// printCSV prints one line per hit, after a header line if head is set.
 func (c *searchCommand) printCSV(results []api.Result, head bool) error {
 	w := csv.NewWriter(c.raw)
 	fields := c.fields
@@ -248,7 +248,7 @@ func (c *searchCommand) printCSV(results []api.Result, head bool) error {
 	return w.Error()
 }
 
-// printWhy prints the bits of the first hit, and the strongest reason of each, the bits that differ first.
+// printWhy prints the bits of the first hit with the strongest reason for each, differing bits first.
 func (c *searchCommand) printWhy(r *api.Result) {
 	w := r.Why
 	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n",

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// copyReport is what backup, restore and migrate print with --json.
+// copyReport is the output of backup, restore and migrate with --json.
 type copyReport struct {
 	File        string  `json:"file"`
 	Items       int     `json:"items"`
@@ -78,7 +78,7 @@ old one, or restore under another name.`,
 	return cmd
 }
 
-// printCopy tells what is in a file that was just written.
+// printCopy summarises a file that was just written.
 func (a *app) printCopy(what, path string, v store.Report, began time.Time) error {
 	r := copyReport{path, v.Items, v.Bits, v.Fingerprint.String(), v.FileBytes, time.Since(began).Seconds()}
 	return a.printLine(r, "%s: %s of %d items, %d bits, fingerprint %s, %s, %.1f s",

@@ -21,7 +21,6 @@ import (
 	"hashgrove/internal/store"
 )
 
-// checkCommand is check-engine.
 type checkCommand struct {
 	*app
 	target         engineFlags
@@ -135,7 +134,7 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 	return verdict(r, len(c.where) > 0)
 }
 
-// verdict returns an error if the check failed. An engine may refuse filters that nobody asked for.
+// verdict returns an error if the check failed. An engine may refuse filters that the user did not ask for.
 func verdict(r *engine.CheckReport, asked bool) error {
 	causes := maps.Clone(r.Causes)
 	if refused := r.RefusedSearches(); !asked && refused > 0 && causes[engine.CauseFilter] == refused {
@@ -153,7 +152,7 @@ func verdict(r *engine.CheckReport, asked bool) error {
 		r.Engine, r.Table, strings.Join(slices.Sorted(maps.Keys(causes)), ", "))
 }
 
-// queries reads the queries, or makes some.
+// queries reads the queries, or generates some from the index.
 func (c *checkCommand) queries(ctx context.Context, s *store.Store, args []string) (hamming.Codes, error) {
 	if len(args) > 0 {
 		x := &fileIndex{c: &searchCommand{app: c.app, data: c.data, path: s.Info().Path}, store: s}
@@ -191,8 +190,8 @@ func (c *checkCommand) queries(ctx context.Context, s *store.Store, args []strin
 	return codes, nil
 }
 
-// usualFilters are some filters that items of the index match: by the most frequent label and tag, by not having them,
-// and by the first few attributes.
+// usualFilters builds filters that match some items: by the most frequent label and tag, by their absence, and by
+// the first few attributes.
 func usualFilters(s *index.Snapshot) []index.Filter {
 	var list []index.Filter
 	add := func(format string, args ...any) {
@@ -227,7 +226,6 @@ func usualFilters(s *index.Snapshot) []index.Filter {
 	return list
 }
 
-// print prints the report for people.
 func (c *checkCommand) print(r *engine.CheckReport) {
 	c.printSummary(r)
 	if c.report != "" {
@@ -235,7 +233,7 @@ func (c *checkCommand) print(r *engine.CheckReport) {
 	}
 }
 
-// printSummary prints the searches, and the causes of differences.
+// printSummary prints the searches and the causes of differences.
 func (c *checkCommand) printSummary(r *engine.CheckReport) {
 	claim := "exact"
 	if !r.Exact {
@@ -269,7 +267,7 @@ func (c *checkCommand) printSummary(r *engine.CheckReport) {
 	}
 }
 
-// describe is a difference in words.
+// describe puts a difference into words.
 func describe(d engine.Difference) string {
 	var b strings.Builder
 	if d.Search != "" {

@@ -15,10 +15,10 @@ import (
 	"hashgrove/internal/report"
 )
 
-// reportAnswers is how many answers of every search the page shows.
+// reportAnswers is the number of answers shown per search.
 const reportAnswers = 3
 
-// causeMeanings explain the causes on the page.
+// causeMeanings explains each cause on the page.
 var causeMeanings = map[string]string{
 	engine.CauseMissing: "The index has these items and the engine has not: they were never pushed, or removed there.",
 	engine.CauseExtra: "The engine has these items and the index has not: they were pushed by others, or removed " +
@@ -38,7 +38,7 @@ var causeMeanings = map[string]string{
 	engine.CauseRefusal:  "The exact index refuses the filter, because no item can match it; nothing was compared.",
 }
 
-// writeReport writes the page of --report.
+// writeReport writes the HTML page of --report.
 func (c *checkCommand) writeReport(e engine.Engine, r *engine.CheckReport, space engine.Space) error {
 	asked, claim := len(c.where) > 0, "exact"
 	if !r.Exact {
@@ -85,7 +85,7 @@ func (c *checkCommand) writeReport(e engine.Engine, r *engine.CheckReport, space
 	return report.WriteConformanceFile(c.report, page)
 }
 
-// answerPair puts two answers side by side.
+// answerPair pairs the two answers for display side by side.
 func answerPair(a engine.Answer) report.ConformanceAnswer {
 	words := map[string]string{"same": "the same answer", "ties": "only ties differ", "differ": "the answers differ"}
 	shown := report.ConformanceAnswer{
@@ -107,7 +107,7 @@ func answerPair(a engine.Answer) report.ConformanceAnswer {
 	return shown
 }
 
-// checkSums are the outcomes of all searches together.
+// checkSums adds up the outcomes of all searches.
 func checkSums(r *engine.CheckReport) (recall float64, answers, same, refused int) {
 	hits, found := 0, 0.0
 	for _, s := range r.Searches {
@@ -124,7 +124,7 @@ func checkSums(r *engine.CheckReport) (recall float64, answers, same, refused in
 	return found / float64(hits), answers, same, refused
 }
 
-// verdictText is the outcome in a sentence, and in a second one where the engine refuses filters that nobody asked for.
+// verdictText sums up the outcome in a sentence, plus one about refused filters that the user did not ask for.
 func verdictText(r *engine.CheckReport, asked bool) string {
 	causes := maps.Clone(r.Causes)
 	delete(causes, engine.CauseRefusal)
@@ -156,7 +156,7 @@ func comparison(r *engine.CheckReport, causes map[string]int, differs bool) stri
 		r.Engine, 100*recall)
 }
 
-// checkNotes are what a reader should know besides.
+// checkNotes returns further remarks for the page.
 func checkNotes(r *engine.CheckReport) (notes []string) {
 	recall, answers, same, refused := checkSums(r)
 	notes = append(notes, fmt.Sprintf("%d of %d answers are the same; the recall over all of them is %.4f.",

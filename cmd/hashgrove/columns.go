@@ -13,8 +13,8 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// forSimilarity is the flags where labels or tags say which rows are similar, one of them. Tags that are asked for come
-// before classes that are in the data anyway.
+// forSimilarity returns the flags with either labels or tags as the source of similarity. Tags given as a flag take
+// precedence over classes that the data happen to have.
 func (d dataFlags) forSimilarity() (dataFlags, error) {
 	labelled := d.Label != "" || len(d.LabelsFile) > 0
 	if labelled && d.Tags != "" {
@@ -26,10 +26,10 @@ func (d dataFlags) forSimilarity() (dataFlags, error) {
 	return d, nil
 }
 
-// asModel reads tables as the one that a model was learned from, by the names of its columns.
+// asModel reads the columns, by name, that the model was trained on.
 func (d *dataFlags) asModel(m *model.Model) { d.Follow(m.Schema(), d.similar) }
 
-// learnedColumns writes the columns that a model remembers for people, or "".
+// learnedColumns formats the columns stored in a model, or returns "".
 func learnedColumns(f *model.Info) string {
 	text := cmp.Or(f.Vector, plain.Runs(f.Features))
 	for _, c := range [][2]string{{"label", f.Label}, {"tags", f.Tags}} {
@@ -40,7 +40,7 @@ func learnedColumns(f *model.Info) string {
 	return text
 }
 
-// columnReport says which columns form the vector, in inspect and train with --json.
+// columnReport says which columns form the vector, for inspect and train with --json.
 type columnReport struct {
 	Vector []string `json:"vector_columns,omitempty"`
 	Label  string   `json:"label_column,omitempty"`
@@ -54,7 +54,7 @@ func columnsOf(set *dataset.Set) columnReport {
 	return columnReport{c.Vector, c.Label, c.Tags, c.ID, c.Unused}
 }
 
-// vectorText writes the columns of the vector for people.
+// vectorText formats the columns of the vector.
 func (r columnReport) vectorText(dims int) string {
 	if len(r.Vector) == 1 && dims > 1 {
 		return fmt.Sprintf("%s (lists of %d numbers)", r.Vector[0], dims)
@@ -62,7 +62,7 @@ func (r columnReport) vectorText(dims int) string {
 	return fmt.Sprintf("%s (%s)", plain.Runs(r.Vector), plain.Count(len(r.Vector), "column", "columns"))
 }
 
-// noteColumns says which columns are learned from.
+// noteColumns says which columns are used for training.
 func (a *app) noteColumns(r columnReport, dims int) {
 	if len(r.Vector) == 0 {
 		return
@@ -74,13 +74,13 @@ func (a *app) noteColumns(r columnReport, dims int) {
 	a.note("%s", cli.Printable(text))
 }
 
-// openLike opens data that are to be compared with others, which may be nil: their columns are the same, by name.
+// openLike opens data with the same columns, by name, as other, which may be nil.
 func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Preparation) (*dataset.Set, error) {
 	if other == nil || len(other.Names()) == 0 {
 		return d.open(paths, as)
 	}
 	if !d.flags.Changed("queries-vector") {
-		d.Vector = "" // it chose the columns of the others
+		d.Vector = "" // it selected columns in the other data
 	}
 	c := other.Columns()
 	d.Known = &c

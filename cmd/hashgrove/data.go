@@ -19,11 +19,11 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// dataFlags is the one way to say which rows, and what is known about them, for every verb.
+// dataFlags are the flags, common to all verbs, that select rows and their labels, tags and ids.
 type dataFlags struct {
 	dataset.Spec
 	flags   *pflag.FlagSet // of the verb, with those of all verbs
-	similar bool           // labels and tags say which rows are similar: see forSimilarity
+	similar bool           // labels or tags define similarity: see forSimilarity
 }
 
 // readOnce allows standard input and pipes.
@@ -31,7 +31,7 @@ func (d *dataFlags) readOnce(ctx context.Context, stdin io.Reader) {
 	d.Once, d.Stdin = true, cli.Interruptible(ctx, stdin)
 }
 
-// bind adds the flags; prefix is "" or, where a verb takes several data sets, "base-", "queries-" or "new-".
+// bind adds the flags. prefix is "", or "base-", "queries-" or "new-" for verbs that take several data sets.
 func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
 	what := ""
 	switch prefix {
@@ -48,8 +48,7 @@ func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
 	cli.Group(f, "Data"+what)
 }
 
-// bindRows adds the flags that say where vectors, ids and classes are; files adds those for classes and tags that are
-// not columns.
+// bindRows adds the flags for vectors, ids and classes; with files also those for label and tag files.
 func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) {
 	d.flags = f
 	f.StringVar(&d.Label, prefix+"label", "", "`COLUMN` or key with the class"+what+
@@ -71,7 +70,7 @@ func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) 
 		"default as the model says")
 }
 
-// bindPictures adds the flags about bad rows, in a group of the help that begins before, and about pictures.
+// bindPictures adds the flags for bad rows, which end the given help group, and those for pictures.
 func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
 	f.BoolVar(&d.SkipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
 	cli.Group(f, group)
@@ -83,7 +82,7 @@ func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
 	cli.Group(f, "Pictures")
 }
 
-// withCommon fills in what d leaves open from the flags without a prefix.
+// withCommon fills in unset flags from those without a prefix.
 func (d dataFlags) withCommon(common dataFlags) dataFlags {
 	d.Format, d.Vector = cmp.Or(d.Format, common.Format), cmp.Or(d.Vector, common.Vector)
 	d.Dim = cmp.Or(d.Dim, common.Dim)
@@ -93,19 +92,17 @@ func (d dataFlags) withCommon(common dataFlags) dataFlags {
 	return d
 }
 
-// threads is the number of --threads.
 func (d dataFlags) threads() int {
 	n, _ := d.flags.GetInt("threads") // every verb has the flag
 	return n
 }
 
-// open opens the named files as one data set. Pictures are prepared as those that a model was learned from, where as is
-// given, else as the flags say.
+// open opens the named files as one data set. Pictures are prepared as as says, or as the flags say if as is nil.
 func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, error) {
 	spec := d.Spec
 	spec.Paths, spec.Threads = paths, d.threads()
 	if !d.flags.Changed("fit") {
-		spec.Fit = "" // flags about pictures are an error where the data are vectors
+		spec.Fit = "" // the default must not count as a picture flag for vectors
 	}
 	if d.Size < 0 || d.Size > picture.MaxSize {
 		return nil, cli.Usage("bad-flag-value",
@@ -132,7 +129,7 @@ func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, 
 	return set, nil
 }
 
-// checkPreparation reports flags that contradict how the pictures were prepared that a model was learned from.
+// checkPreparation rejects flags that contradict how the model's training pictures were prepared.
 func (d dataFlags) checkPreparation(p picture.Preparation) error {
 	fit := map[bool]string{false: "crop", true: "squash"}[p.Squash]
 	const advice = "the model knows how to prepare pictures, so leave the flag out, or train another model with it"
@@ -149,12 +146,12 @@ func (d dataFlags) checkPreparation(p picture.Preparation) error {
 	return nil
 }
 
-// inputs are the files that the flags name, with those of the data and others that the command reads.
+// inputs returns all files the command reads: the data, those named by the flags, and others.
 func (d dataFlags) inputs(paths []string, others ...string) []string {
 	return slices.Concat(paths, others, d.LabelsFile, d.IDsFile, d.TagsFile, []string{d.Tags})
 }
 
-// openFor opens data that a model is to encode: the set of rows, and the source of the model's vectors.
+// openFor opens data for a model to encode and returns the rows and the source of their vectors.
 func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vectors.Source, error) {
 	if d.Dim != 0 && d.Dim != m.Encoder.Dim() {
 		return nil, nil, cli.Usage("wrong-dimensions",
@@ -181,7 +178,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 	return set, src, nil
 }
 
-// noteBad says how many rows were dropped, and returns that.
+// noteBad says how many rows were dropped and returns that number.
 func (a *app) noteBad(set *dataset.Set) int {
 	bad, first := set.Bad()
 	if bad > 0 {
@@ -190,14 +187,14 @@ func (a *app) noteBad(set *dataset.Set) int {
 	return bad
 }
 
-// noteNumbers warns, after noteBad, that rows without ids have other numbers than in the file.
+// noteNumbers warns that the numbers of rows without ids differ from those in the file if rows were dropped.
 func (a *app) noteNumbers(bad int, named bool) {
 	if bad > 0 && !named {
 		a.warn([]string{"the rows have no ids, so they are identified by their numbers among the rows that were kept"})
 	}
 }
 
-// scan reads the data once.
+// scan makes one pass over the data.
 func (a *app) scan(ctx context.Context, src vectors.Source, o supervision.ScanOptions) (*supervision.Data, error) {
 	p := a.startProgress("reading", 0, 0)
 	defer p.End()
@@ -205,13 +202,13 @@ func (a *app) scan(ctx context.Context, src vectors.Source, o supervision.ScanOp
 	return supervision.Scan(ctx, src, o)
 }
 
-// similarity is what the supervision says about pairs of rows.
+// similarity holds the flags that define similar pairs of rows.
 type similarity struct {
 	minShared int
 	pairs     string
 }
 
-// check reports a number of common tags that is out of range.
+// check rejects a --min-shared that is out of range.
 func (s *similarity) check() error {
 	if s.minShared < 1 || s.minShared > 255 {
 		return cli.Usage("bad-flag-value", "--min-shared %d: give a number from 1 to 255", s.minShared)

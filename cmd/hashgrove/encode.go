@@ -137,7 +137,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 		r.Codes, r.Rows, r.Bits, r.Fingerprint, r.Microseconds)
 }
 
-// encodeReport is what encode --json prints.
+// encodeReport is the output of encode --json.
 type encodeReport struct {
 	Codes        string  `json:"codes"`
 	Rows         int     `json:"rows"`
@@ -148,10 +148,10 @@ type encodeReport struct {
 	Bad          int     `json:"bad_rows"`
 
 	Shard *shardReport `json:"shard,omitempty"`
-	There bool         `json:"already_there,omitempty"` // nothing was done
+	There bool         `json:"already_there,omitempty"` // the output existed, nothing was done
 }
 
-// leave reports codes that are there already.
+// leave reports codes that already exist.
 func (c *encodeCommand) leave(h hamming.Header, codes int) error {
 	r := encodeReport{
 		Codes: c.output, Rows: codes, Bits: h.Bits, Fingerprint: h.Fingerprint.String(), There: true,
@@ -181,7 +181,7 @@ func (c *encodeCommand) outputFormat() (hamming.Format, error) {
 	return f, nil
 }
 
-// create starts the output, which appears under its name only when it is complete.
+// create starts the output file, which appears under its name only once complete.
 func (c *encodeCommand) create(format hamming.Format, header hamming.Header) (*hamming.Writer, error) {
 	if c.output == "-" {
 		return hamming.NewWriter(c.raw, format, header)

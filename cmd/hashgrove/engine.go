@@ -17,13 +17,13 @@ import (
 	"hashgrove/internal/store"
 )
 
-// engineFlags names a table in an engine.
+// engineFlags name a table in an engine.
 type engineFlags struct {
 	url, table, passwordFile string
 	vector                   bool
 }
 
-// enginesHelp is what every verb about engines says about them.
+// enginesHelp is shared by the help of all verbs about engines.
 const enginesHelp = `--engine is a URL whose scheme names the engine: postgres://user@host:port/database for PostgreSQL
 14 or later, or postgres://user@/database?host=/folder for the socket in a folder. It must not hold a password: that
 is read from --password-file, from the environment (PGPASSWORD) or from ~/.pgpass, and is never printed.
@@ -46,7 +46,8 @@ func (e *engineFlags) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Engine")
 }
 
-// openUnconnected opens the table to ask what would be sent; the URL may be the scheme alone, such as postgres:.
+// openUnconnected opens the table without connecting, to plan statements; the URL may be just a scheme such as
+// postgres:.
 func (e *engineFlags) openUnconnected(ctx context.Context, a *app) (engine.Engine, error) {
 	if scheme, found := strings.CutSuffix(e.url, ":"); found && !strings.Contains(scheme, ":") {
 		e.url = scheme + "://localhost"
@@ -54,7 +55,7 @@ func (e *engineFlags) openUnconnected(ctx context.Context, a *app) (engine.Engin
 	return e.open(ctx, a, 1)
 }
 
-// open opens the table for work on so many connections, and says so where nobody has tried the engine yet.
+// open connects to the table and warns if the engine was never run against its real server.
 func (e *engineFlags) open(ctx context.Context, a *app, connections int) (engine.Engine, error) {
 	if e.url == "" {
 		return nil, cli.Usage("missing-flag",
@@ -98,7 +99,7 @@ func readPassword(path string) (string, error) {
 	return line, nil
 }
 
-// openIfIndex opens a file as an index whose items are read once; nil means that it is something else.
+// openIfIndex opens a file as an index for one pass over its items, or returns nil if it is not an index.
 func (a *app) openIfIndex(ctx context.Context, paths []string) (*store.Store, error) {
 	if len(paths) != 1 || dataset.IsStream(paths[0]) {
 		return nil, nil

@@ -85,8 +85,8 @@ Some methods weight the bits (MDSH): --ranking weighted ranks as their authors d
 	return cmd
 }
 
-// shortenHelp says of the flags of one side only what they differ in from those of both. Files belong to one side, so
-// those of both are refused, and explained with the base.
+// shortenHelp cuts the usage of the flags of one side down to how they differ from the common ones. Files belong to
+// one side, so they are explained with the base.
 func (c *evalCommand) shortenHelp(f *pflag.FlagSet) {
 	for _, side := range []string{"base", "queries"} {
 		f.VisitAll(func(flag *pflag.Flag) {
@@ -165,7 +165,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 	})
 }
 
-// check finds what is wrong with the command line before anything is opened.
+// check validates the command line before any file is opened.
 func (c *evalCommand) check() error {
 	if c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0 {
 		return cli.Usage("missing-flag", "eval needs -m MODEL, --base DATA and --queries DATA")
@@ -185,15 +185,15 @@ func (c *evalCommand) check() error {
 	return c.similar.check()
 }
 
-// encoded is one side: what is known about its rows, and their codes.
+// encoded is one side of an evaluation: its rows and their codes.
 type encoded struct {
 	*supervision.Data
 	codes   hamming.Codes
-	margins vectors.Matrix // of queries, where codes are short enough
-	close   func() error   // lets go of features that were kept
+	margins vectors.Matrix // of the queries, if codes are short enough
+	close   func() error   // frees cached features
 }
 
-// open reads one side for the first time; its codes come later.
+// open makes the first pass over one side; encode adds the codes.
 func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, paths []string) (*encoded, error) {
 	d, err := d.forSimilarity()
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, pat
 	return &encoded{Data: sum, codes: hamming.NewCodes(sum.Rows, m.Encoder.Bits()), close: done}, nil
 }
 
-// encode makes the codes of one side; look sees the vectors, run after run.
+// encode computes the codes of one side and passes every run of vectors to look.
 func (c *evalCommand) encode(
 	ctx context.Context, m *model.Model, e *encoded, look func(ctx context.Context, first int, x vectors.Matrix) error,
 ) error {
@@ -234,8 +234,8 @@ func (c *evalCommand) encode(
 	})
 }
 
-// truth says which base items are right answers; classes and tags get one numbering for both sides. Where nothing says
-// it, the truth has no marks, and neighbours alone are measured.
+// truth says which base items are relevant, numbering classes and tags the same for both sides. Without labels, tags
+// or pairs the truth has no marks, and only neighbours are measured.
 func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	base.MinShared = c.similar.minShared
 	queries.Supervision = queries.In(&base.Supervision)
@@ -257,7 +257,7 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 	return eval.Truth{}, nil
 }
 
-// saysRelevance reports whether the command line names labels or tags of one side at least.
+// saysRelevance reports whether the command line gives labels or tags for either side.
 func (c *evalCommand) saysRelevance() bool {
 	for _, d := range []dataFlags{c.both, c.base, c.queries} {
 		if d.Label != "" || d.Tags != "" || len(d.LabelsFile) > 0 {

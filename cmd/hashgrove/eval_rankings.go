@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// sides is what is measured: both sides, what is right, and what the vectors themselves find.
+// sides holds both sides of an evaluation, the truth, and what the vectors themselves find.
 type sides struct {
 	m             *model.Model
 	queries, base *encoded
@@ -19,7 +19,7 @@ type sides struct {
 	floats        *floatSearch
 }
 
-// checkRanking refuses a ranking that the model cannot have.
+// checkRanking rejects a ranking that the model does not support.
 func (c *evalCommand) checkRanking(m *model.Model) error {
 	switch bits := m.Encoder.Bits(); {
 	case c.ranking == eval.ByWeights && m.Info.Weights == nil:
@@ -32,7 +32,7 @@ func (c *evalCommand) checkRanking(m *model.Model) error {
 	return nil
 }
 
-// addMargins keeps the margins of queries.
+// addMargins stores the margins of queries.
 func (e *encoded) addMargins(ctx context.Context, m *model.Model, first int, x vectors.Matrix, threads int) error {
 	bits := m.Encoder.Bits()
 	if bits > hamming.MaxWeightedBits {
@@ -46,7 +46,7 @@ func (e *encoded) addMargins(ctx context.Context, m *model.Model, first int, x v
 	return err
 }
 
-// measure ranks and judges everything: by the ranking that was asked for, and by margins or Hamming distance beside it.
+// measure evaluates the requested ranking and, next to it, the one by margins or Hamming distance.
 func (c *evalCommand) measure(ctx context.Context, s *sides) (*eval.Report, error) {
 	report, err := c.measureRanking(ctx, s, c.ranking)
 	if err != nil || report == nil {
@@ -63,7 +63,7 @@ func (c *evalCommand) measure(ctx context.Context, s *sides) (*eval.Report, erro
 	return report, c.measureUnseen(ctx, s, report)
 }
 
-// measureBeside judges another ranking, and does not repeat warnings.
+// measureBeside evaluates a second ranking without repeating warnings.
 func (c *evalCommand) measureBeside(ctx context.Context, s *sides, ranking eval.Ranking, said []string) (
 	*eval.Report, error,
 ) {
@@ -74,7 +74,7 @@ func (c *evalCommand) measureBeside(ctx context.Context, s *sides, ranking eval.
 	return r, err
 }
 
-// measureRanking judges one ranking.
+// measureRanking evaluates one ranking.
 func (c *evalCommand) measureRanking(ctx context.Context, s *sides, ranking eval.Ranking) (*eval.Report, error) {
 	near, err := c.measureNeighbours(ctx, s, ranking)
 	if err != nil || s.truth.Mark == nil {
@@ -98,7 +98,7 @@ func (c *evalCommand) measureRanking(ctx context.Context, s *sides, ranking eval
 	return report, nil
 }
 
-// measureNeighbours is the report of the neighbours alone; nil when they were not asked for.
+// measureNeighbours measures only neighbours; it returns nil if they were not asked for.
 func (c *evalCommand) measureNeighbours(ctx context.Context, s *sides, ranking eval.Ranking) (*eval.Report, error) {
 	if s.floats.near == nil {
 		return nil, nil
@@ -121,7 +121,7 @@ func (c *evalCommand) measureNeighbours(ctx context.Context, s *sides, ranking e
 	return r, nil
 }
 
-// rank judges the codes and margins of queries by one ranking.
+// rank evaluates the queries by one ranking.
 func (s *sides) rank(
 	ctx context.Context, ranking eval.Ranking, queries hamming.Codes, margins vectors.Matrix, o eval.Options,
 ) (r *eval.Report, err error) {

@@ -14,10 +14,10 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// visible is the difference of two shares that is worth a line of its own.
+// visible is the smallest difference of two shares worth mentioning.
 const visible = 0.005
 
-// measures is the table of measures: a column for the ranking that leads, and one for the other where there is one.
+// measures is the table of measures, with a column for the main ranking and one for the other, if any.
 type measures struct {
 	table.Writer
 	first, other *eval.Report
@@ -39,7 +39,7 @@ func (c *evalCommand) newMeasures(r *eval.Report) measures {
 	return m
 }
 
-// row adds a measure of both rankings.
+// row adds a measure for both rankings.
 func (m measures) row(name string, value func(*eval.Report) float64, note string) {
 	cells := table.Row{name, fmt.Sprintf("%.4f", value(m.first))}
 	if m.other != nil {
@@ -48,7 +48,7 @@ func (m measures) row(name string, value func(*eval.Report) float64, note string
 	m.AppendRow(append(cells, note))
 }
 
-// single adds what does not depend on the ranking, or was measured by the first one only.
+// single adds a measure that is independent of the ranking or was taken for the first only.
 func (m measures) single(name, value, note string) {
 	cells := table.Row{name, value}
 	if m.other != nil {
@@ -102,7 +102,7 @@ func (c *evalCommand) print(r *eval.Report) {
 	}
 }
 
-// printGain says how to have the better ranking where margins are clearly better.
+// printGain recommends ranking by margins if it is clearly better.
 func (c *evalCommand) printGain(r *eval.Report) {
 	hamming, margins := r, r.Margins
 	if r.Hamming != nil {
@@ -114,7 +114,7 @@ func (c *evalCommand) printGain(r *eval.Report) {
 	}
 }
 
-// sizes says what was ranked.
+// sizes formats what was ranked.
 func sizes(r *eval.Report) string {
 	return fmt.Sprintf("%s against %s of %s", plain.Count(r.Queries, "query", "queries"),
 		plain.Count(r.Base, "code", "codes"), plain.Count(r.Bits, "bit", "bits"))
@@ -165,7 +165,7 @@ func (c *evalCommand) printCurves(r *eval.Report) {
 	}
 }
 
-// neighbours adds what is known without labels.
+// neighbours adds the measures that need no labels.
 func (m measures) neighbours() {
 	r := m.first
 	if r.Neighbours > 0 {
@@ -176,7 +176,7 @@ func (m measures) neighbours() {
 		metric := map[eval.Metric]string{eval.Euclidean: "Euclidean distance", eval.Cosine: "cosine"}[r.NeighbourMetric]
 		m.row("neighbours, first 10", func(r *eval.Report) float64 { return r.NeighbourRecall10 },
 			fmt.Sprintf("share of the %d nearest vectors by %s%s", r.Neighbours, metric, of))
-		if r.Base > 100 { // in a smaller base they are all there
+		if r.Base > 100 { // in a smaller base recall is 1
 			m.row("neighbours, first 100", func(r *eval.Report) float64 { return r.NeighbourRecall100 }, "of the same")
 		}
 	}
@@ -189,7 +189,7 @@ func (m measures) neighbours() {
 	}
 }
 
-// printNeighboursAlone prints what can be measured where nothing says which answers are right.
+// printNeighboursAlone prints what can be measured without labels.
 func (c *evalCommand) printNeighboursAlone(r *eval.Report) {
 	t := c.newMeasures(r)
 	t.neighbours()
@@ -198,7 +198,7 @@ func (c *evalCommand) printNeighboursAlone(r *eval.Report) {
 	t.Render()
 }
 
-// unlabelledReport is the report of neighbours alone as JSON.
+// unlabelledReport is the JSON output when only neighbours were measured.
 type unlabelledReport struct {
 	Queries            int               `json:"queries"`
 	Base               int               `json:"base"`
@@ -218,7 +218,7 @@ type unlabelledReport struct {
 	Warnings           []string          `json:"warnings"`
 }
 
-// unlabelled leaves out measures of relevance that nobody took.
+// unlabelled drops the measures of relevance, which were not taken.
 func unlabelled(r *eval.Report) *unlabelledReport {
 	if r == nil {
 		return nil

@@ -11,30 +11,30 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Bounds of what is done with vectors beside the codes.
+// Limits on the work done with vectors in addition to codes.
 const (
-	mostNeighbourQueries = 1000    // whose neighbours are looked for
-	mostFloatQueries     = 500     // of unseen classes that are ranked by vectors
-	mostFloatValues      = 1 << 28 // of base vectors that are kept for that: a gigabyte
+	mostNeighbourQueries = 1000    // with a search for neighbours
+	mostFloatQueries     = 500     // of unseen classes, ranked by vectors
+	mostFloatValues      = 1 << 28 // of base vectors kept for that: a gigabyte
 )
 
-// floatSearch is what a search among the vectors themselves finds, while they are read to be encoded.
+// floatSearch searches the vectors themselves while they are read for encoding.
 type floatSearch struct {
 	metric  eval.Metric // "" measures nothing
 	threads int
-	sample  sample // queries whose neighbours are looked for
+	sample  sample // queries for the recall of neighbours
 	near    *eval.Neighbours
 	unseen  sample // queries of held-out classes
 	base    vectors.Matrix
 }
 
-// sample is some rows of one side, in order, with their vectors.
+// sample holds some rows of one side, in order, with their vectors.
 type sample struct {
 	rows []int
 	x    vectors.Matrix
 }
 
-// add keeps the vectors of those rows that are in a run.
+// add keeps the vectors of the sampled rows in a run.
 func (s *sample) add(first int, x vectors.Matrix) {
 	for s.x.Rows < len(s.rows) && s.rows[s.x.Rows] < first+x.Rows {
 		s.x.Data = append(s.x.Data, x.Row(s.rows[s.x.Rows]-first)...)
@@ -43,7 +43,7 @@ func (s *sample) add(first int, x vectors.Matrix) {
 	s.x.Cols = x.Cols
 }
 
-// spread takes up to most of the rows, evenly spread.
+// spread picks up to most rows, evenly spaced.
 func spread(rows []int, most int) []int {
 	if len(rows) <= most {
 		return rows
@@ -103,7 +103,7 @@ func (f *floatSearch) addBase(ctx context.Context, _ int, x vectors.Matrix) erro
 	return f.near.Add(ctx, x, f.threads)
 }
 
-// heldOut numbers the classes that training did not see, where both sides have labels.
+// heldOut returns the numbers of the classes that training did not see, if both sides have labels.
 func heldOut(m *model.Model, queries, base *encoded) (held []int32) {
 	if queries.Labels == nil || base.Labels == nil {
 		return nil
@@ -116,7 +116,7 @@ func heldOut(m *model.Model, queries, base *encoded) (held []int32) {
 	return held
 }
 
-// measureUnseen measures queries of the classes that were held out of training, by codes and by vectors.
+// measureUnseen evaluates queries of classes held out of training, by codes and by vectors.
 func (c *evalCommand) measureUnseen(ctx context.Context, s *sides, report *eval.Report) error {
 	m, queries, base, f := s.m, s.queries, s.base, s.floats
 	if len(m.Info.HeldOut) == 0 || queries.Labels == nil || base.Labels == nil {
@@ -153,10 +153,10 @@ func (c *evalCommand) measureUnseen(ctx context.Context, s *sides, report *eval.
 	return nil
 }
 
-// notable is the share of learned rows from which figures are doubted.
+// notable is the share of training rows from which the figures are in doubt.
 const notable = 0.05
 
-// addLearned says which share of both sides the model was learned from, and what that means.
+// addLearned adds the share of training rows on both sides, and a warning if it is high.
 func (c *evalCommand) addLearned(r *eval.Report, learned *model.Sketch, queries, base *encoded) {
 	share := func(d *supervision.Data) *float64 {
 		part, looked := learned.Share(d.Hashes)
@@ -177,7 +177,7 @@ func (c *evalCommand) addLearned(r *eval.Report, learned *model.Sketch, queries,
 	}
 }
 
-// percent writes a share; only all of it is 100 %.
+// percent formats a share; only exactly 1 becomes 100 %.
 func percent(share float64) string {
 	if share >= 0.995 && share < 1 {
 		return "more than 99 %"

@@ -71,7 +71,6 @@ small version on built-in pictures. Figures are written as SVG files beside the 
 	return cmd
 }
 
-// printList prints the names of the experiments.
 func (c *experimentCommand) printList() error {
 	type line struct {
 		Name  string `json:"name"`

@@ -19,7 +19,7 @@ import (
 	"hashgrove/internal/section"
 )
 
-// convertCommand is export: files in the forms of other programs.
+// convertCommand is the verb export, which writes files for other programs.
 type convertCommand struct {
 	*app
 	output, to string
@@ -56,7 +56,7 @@ numbers: a runtime that adds them in another order may flip a bit whose score is
 	return cmd
 }
 
-// convertReport is what export --json prints.
+// convertReport is the output of export --json.
 type convertReport struct {
 	File        string `json:"file"`
 	Output      string `json:"output"`
@@ -105,7 +105,7 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 		c.output, form, report.Bits, report.Fingerprint, cli.Size(report.Bytes))
 }
 
-// convertModel writes a model.
+// convertModel returns a function that writes a model in the given form.
 func (c *convertCommand) convertModel(path, form string, report *convertReport) (func(io.Writer) error, error) {
 	m, err := model.ReadFile(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *convertCommand) convertModel(path, form string, report *convertReport) 
 	}, nil
 }
 
-// convertCodes writes the codes of a code file or of an index.
+// convertCodes writes the codes of a code file or an index.
 func (c *convertCommand) convertCodes(
 	ctx context.Context, path string, report *convertReport,
 ) (func(io.Writer) error, error) {
@@ -154,7 +154,7 @@ func (c *convertCommand) convertCodes(
 	return func(w io.Writer) error { return foreign.WriteFAISS(w, codes, ids) }, nil
 }
 
-// indexCodes reads the codes of an index, in the order of ids.
+// indexCodes reads the codes of an index, ordered by id.
 func (c *convertCommand) indexCodes(
 	ctx context.Context, path string, report *convertReport,
 ) (hamming.Codes, []string, error) {
@@ -176,7 +176,7 @@ func (c *convertCommand) indexCodes(
 	return codes, names, nil
 }
 
-// integerIDs is ids as whole numbers.
+// integerIDs parses ids as integers.
 func integerIDs(names []string) ([]int64, error) {
 	if names == nil {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// pullFile reads the codes of a binary index of FAISS, or of another code file, as pull does those of an engine.
+// pullFile reads codes from a binary FAISS index or a code file, as pull does from an engine.
 func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
 	switch coded, err := items.AreCodes([]string{path}); {
 	case c.target.url != "":
@@ -56,7 +56,7 @@ func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
 		r.Output, plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, path)
 }
 
-// readCodeFile reads all items of a file of codes.
+// readCodeFile reads all items of a code file.
 func (a *app) readCodeFile(ctx context.Context, path string) (*index.Batch, error) {
 	in, err := items.FromCodes([]string{path})
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *app) readCodeFile(ctx context.Context, path string) (*index.Batch, erro
 	return in.Read(ctx, 0, a.threads, p.Tick)
 }
 
-// fitModel gives codes without a fingerprint that of the model they are said to be of. FAISS fills codes up with zeros
-// to whole bytes, which are taken away.
+// fitModel gives codes without a fingerprint that of the given model, and removes the zero bits with which FAISS
+// pads codes to whole bytes.
 func fitModel(b *index.Batch, m *model.Model, path, name string) error {
 	bits := m.Encoder.Bits()
 	if b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
@@ -89,7 +89,7 @@ func fitModel(b *index.Batch, m *model.Model, path, name string) error {
 	return nil
 }
 
-// writeBatch writes codes and ids as a code file.
+// writeBatch writes codes and ids to a code file.
 func writeBatch(path string, b *index.Batch) error {
 	w, err := hamming.Create(path, hamming.HGC, hamming.Header{Bits: b.Codes.Bits, Fingerprint: b.Fingerprint})
 	if err != nil {
@@ -110,9 +110,9 @@ func idTexts(ids []index.ID) []string {
 	return texts
 }
 
-// replaceIndex makes an index of a batch, which takes its name when it is whole.
+// replaceIndex builds an index from a batch; it appears under its name only once complete.
 func replaceIndex(ctx context.Context, path string, o store.Options, b *index.Batch) error {
-	o.Items, o.Replace = b, true // where that is not wanted, the output was refused before
+	o.Items, o.Replace = b, true // without --force, an existing output was refused earlier
 	s, err := store.Create(ctx, path, o)
 	if err != nil {
 		return err
@@ -120,12 +120,12 @@ func replaceIndex(ctx context.Context, path string, o store.Options, b *index.Ba
 	return s.Close()
 }
 
-// indexOfFAISS returns a path at which there is an index, for a while: path itself, or an index of the codes of a file
-// of FAISS in a temporary folder. done removes that.
+// indexOfFAISS returns the path of an index: path itself, or a temporary index built from the codes of a FAISS file,
+// which done removes.
 func (a *app) indexOfFAISS(ctx context.Context, path string) (opened string, done func(), err error) {
 	done = func() {}
 	if faiss, err := hamming.IsFAISS(path); err != nil || !faiss {
-		return path, done, nil // whoever opens it says what is wrong
+		return path, done, nil // opening it will report the error
 	}
 	b, err := a.readCodeFile(ctx, path)
 	if err != nil {

@@ -60,7 +60,6 @@ learn it first and pass it with --use. Several NumPy files are one data set for 
 	return cmd
 }
 
-// bind adds the flags of features.
 func (c *featuresCommand) bind(f *pflag.FlagSet) {
 	f.StringVarP(&c.output, "output", "o", "", "the NumPy `FILE` to write")
 	c.file.Bind(f)
@@ -171,7 +170,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 	})
 }
 
-// checkShard reports what shards cannot do, and puts the shard into the name of the output.
+// checkShard validates --shard and puts the shard into the name of the output.
 func (c *featuresCommand) checkShard(args []string) (err error) {
 	if c.shard.ifMissing && (c.output == "" || c.save != "") {
 		return cli.Usage("missing-flag", "--if-missing is for vectors: it needs -o OUT.npy and cannot be used with --save")
@@ -211,7 +210,7 @@ func (c *featuresCommand) openPictures(ctx context.Context, args []string) (*dat
 	return set, pictures, c.shard.take(ctx, set)
 }
 
-// checkOutput reports vectors that are not there, or not what would be written.
+// checkOutput checks whether the output exists and is what would be written.
 func (c *featuresCommand) checkOutput(rows, dim int) (int, error) {
 	if c.mirror && rows > 0 {
 		rows *= 2
@@ -223,7 +222,7 @@ func (c *featuresCommand) checkOutput(rows, dim int) (int, error) {
 	return n, err
 }
 
-// featuresReport is what features --json prints.
+// featuresReport is the output of features --json.
 type featuresReport struct {
 	Output       string   `json:"output,omitempty"`
 	Extractor    string   `json:"extractor,omitempty"`
@@ -235,10 +234,10 @@ type featuresReport struct {
 	Beside       []string `json:"beside,omitempty"`
 
 	Shard *shardReport `json:"shard,omitempty"`
-	There bool         `json:"already_there,omitempty"` // nothing was done
+	There bool         `json:"already_there,omitempty"` // the output existed, nothing was done
 }
 
-// extractor makes, reads or learns the extractor.
+// extractor reads, makes or learns the extractor.
 func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source) (feature.Saved, error) {
 	if c.use != "" {
 		saved, err := feature.ReadSavedFile(c.use)
@@ -254,7 +253,7 @@ func (c *featuresCommand) extractor(ctx context.Context, pictures picture.Source
 	return feature.Saved{Extractor: e}, err
 }
 
-// needsRanges reports whether bytes are to be made, and what they mean must be found out first. Pixels are bytes.
+// needsRanges reports whether the value ranges must be measured first to write bytes. Pixels already are bytes.
 func (c *featuresCommand) needsRanges(saved feature.Saved) bool {
 	_, pixels := saved.Extractor.(*feature.Pixels)
 	return c.typ == string(dataset.Uint8) && !pixels && saved.Bins.Dim() == 0
@@ -277,7 +276,7 @@ func (c *featuresCommand) newExtractor(ctx context.Context, pictures picture.Sou
 	return nil, cli.Usagef("unknown kind of features %q; choose gist, codebook or pixels", c.kind)
 }
 
-// learn learns a codebook from the pictures, or from 50,000 of them drawn at random.
+// learn learns a codebook from the pictures, or from a random 50,000 of them.
 func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (feature.Extractor, error) {
 	sides, ok := map[string]feature.Sides{
 		"positive": feature.Positive, "absolute": feature.Absolute, "split": feature.Split,
@@ -304,8 +303,8 @@ func (c *featuresCommand) learn(ctx context.Context, pictures picture.Source) (f
 	return dictionary.Learn(ctx, o, sample, c.threads, func(done, _ int) { p.Tick(done) })
 }
 
-// write streams the vectors to the output, and what is known about the rows to files beside it. For bytes it finds the
-// ranges, which takes a pass of its own, and saves them with the extractor.
+// write streams the vectors to the output, and labels, tags and ids to files beside it. To write bytes it first
+// makes a pass to find the ranges, and saves them with the extractor.
 func (c *featuresCommand) write(
 	ctx context.Context, rows int, src vectors.Source, saved feature.Saved, r *featuresReport,
 ) error {
@@ -329,7 +328,7 @@ func (c *featuresCommand) write(
 		}
 	}
 	if !c.shard.IsWhole() && c.typ == string(dataset.Uint8) && saved.Bins.Dim() == 0 {
-		// These are pixels, which are bytes in every shard, even in one without pictures.
+		// Pixels are bytes in every shard, even in one without pictures.
 		saved.Bins = vectors.Quantizer{Lo: make([]float32, src.Dim()), Hi: slices.Repeat([]float32{255}, src.Dim())}
 	}
 	var wrote dataset.Saved
@@ -351,7 +350,8 @@ func (c *featuresCommand) write(
 	return nil
 }
 
-// keepFeatures makes features once, however often they are read, in memory up to a gigabyte, else in a temporary file.
+// keepFeatures computes features once and keeps them for later passes, in memory up to a gigabyte, else in a
+// temporary file.
 func keepFeatures(src vectors.Source) *vectors.Cached {
 	return vectors.Cache(src, vectors.CacheBytes, "")
 }

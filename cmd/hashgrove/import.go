@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// importCommand is import: models of other libraries.
+// importCommand is the verb import, which reads models of other libraries.
 type importCommand struct {
 	*app
 	output         string
@@ -61,7 +61,7 @@ yes or no, such as count:poisson.`,
 	return cmd
 }
 
-// importReport is what import --json prints.
+// importReport is the output of import --json.
 type importReport struct {
 	Model       string   `json:"model"`
 	Library     string   `json:"library"`
@@ -73,7 +73,7 @@ type importReport struct {
 	Fingerprint string   `json:"fingerprint"`
 	Doubts      []string `json:"doubts,omitempty"`
 	Checked     int      `json:"checked_rows,omitempty"`
-	Moved       int      `json:"moved_bases,omitempty"` // last digits that --margins settled
+	Moved       int      `json:"moved_bases,omitempty"` // bases rounded the other way to match --margins
 }
 
 func (c *importCommand) run(ctx context.Context, paths []string) error {
@@ -119,7 +119,7 @@ func (c *importCommand) run(ctx context.Context, paths []string) error {
 		r.Model, r.Bits, r.Dims, r.Trees, r.Library, r.Fingerprint, checked)
 }
 
-// compare compares margins of the model with those of the library.
+// compare compares the margins of the model with those of the original library.
 func (c *importCommand) compare(ctx context.Context, m *model.Model, r *importReport) error {
 	x, err := readMatrix(ctx, c.check)
 	if err != nil {

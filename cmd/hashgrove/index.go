@@ -44,7 +44,7 @@ wait for others.`,
 	return cmd
 }
 
-// openIndex opens an index for one job, which leaves the items on disk, or for many searches.
+// openIndex opens an index, either for one job that leaves the items on disk or for many searches.
 func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (*store.Store, error) {
 	tick, end := cli.Counting(a.progressWriter(), "opening")
 	defer end()
@@ -62,8 +62,8 @@ func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (
 	return s, nil
 }
 
-// openAll reads all of an index and its model into memory and lets go of the file, so that nobody who wants to write to
-// it has to wait until the work is done.
+// openAll reads an index and its model into memory and closes the file, so that writers need not wait for the work
+// to finish.
 func (a *app) openAll(ctx context.Context, path string, o index.Config) (*store.Store, error) {
 	s, err := a.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, Index: o})
 	if err != nil {
@@ -73,20 +73,20 @@ func (a *app) openAll(ctx context.Context, path string, o index.Config) (*store.
 	return s, closeStore(s, err)
 }
 
-// bindWait adds the flag for how long a command waits for others that use an index.
+// bindWait adds the flag for how long to wait while another process uses the index.
 func (a *app) bindWait(f *pflag.FlagSet) {
 	f.DurationVar(&a.wait, "wait", time.Second, "`TIME` to wait for other programs that have the index open, such as 30s")
 }
 
-// selectItems reads the items of an index for searches with a filter.
+// selectItems reads the items needed for searches with a filter.
 func (a *app) selectItems(ctx context.Context, s *store.Store, f index.Filter) (*store.Selection, error) {
 	tick, end := cli.Counting(a.progressWriter(), "reading")
 	defer end()
 	return s.Select(ctx, f, tick)
 }
 
-// selectFields is selectItems for answers that show fields: those that are common to all items, and attributes. It
-// warns of one that no item has, which may be a slip.
+// selectFields is selectItems for output that shows fields. It warns about a field that no item has, which may be a
+// typo.
 func (a *app) selectFields(
 	ctx context.Context, s *store.Store, f index.Filter, fields, common []string,
 ) (*store.Selection, error) {
@@ -110,10 +110,10 @@ func (a *app) selectFields(
 	return x, nil
 }
 
-// looked is a filter that looks at labels and tags. Items that are selected for it also tell their attributes.
+// looked is a filter on labels and tags, which makes a selection load attributes as well.
 var looked = index.And(index.Label(), index.Tag())
 
-// openToRead opens an index to read a part of it; others may read it at the same time.
+// openToRead opens an index to read part of it; others may read it at the same time.
 func (a *app) openToRead(ctx context.Context, path string) (*store.Store, error) {
 	return a.openIndex(ctx, path, store.OpenOptions{ReadOnly: true, OnDisk: true})
 }
@@ -123,7 +123,7 @@ func (a *app) openToWrite(ctx context.Context, path string) (*store.Store, error
 	return a.openIndex(ctx, path, store.OpenOptions{OnDisk: true})
 }
 
-// closeStore closes an index and returns the error of the work before, or that of closing.
+// closeStore closes an index and returns err, or the error from closing.
 func closeStore(s *store.Store, err error) error {
 	if e := s.Close(); err == nil {
 		err = e
@@ -201,7 +201,7 @@ tags and attributes where the data have them.
 	return cmd
 }
 
-// indexReport is what the verbs of index print with --json.
+// indexReport is the output of the index verbs with --json.
 type indexReport struct {
 	Index       string        `json:"index"`
 	Items       int           `json:"items"` // now
@@ -209,9 +209,9 @@ type indexReport struct {
 	Replaced    int           `json:"replaced"`
 	Updated     int           `json:"updated,omitempty"`
 	Deleted     int           `json:"deleted"`
-	Missing     int           `json:"missing_ids"` // that should be deleted or updated and were not there
+	Missing     int           `json:"missing_ids"` // ids to delete or update that do not exist
 	Bad         int           `json:"bad_rows"`
-	CrossFitted *int          `json:"cross_fitted,omitempty"` // items with a code of --cross-fit
+	CrossFitted *int          `json:"cross_fitted,omitempty"` // items with a code from --cross-fit
 	crossFit    string        // the same in words
 	Bits        int           `json:"bits"`
 	Codes       int           `json:"distinct_codes"`
@@ -221,11 +221,11 @@ type indexReport struct {
 	FileBytes   int64         `json:"file_bytes"`
 	Seconds     float64       `json:"seconds"`
 
-	Attributes *dataset.Join `json:"attributes,omitempty"` // how those of the items found them
+	Attributes *dataset.Join `json:"attributes,omitempty"` // how attributes were matched to items
 	DryRun     *dryRun       `json:"dry_run,omitempty"`    // what would have been deleted
 }
 
-// indexReport is what is known about an index. Counting distinct codes reads all of them, so only --json has that.
+// indexReport describes an index. Distinct codes are counted only for --json, because that reads all of them.
 func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) (*indexReport, error) {
 	i := s.Info()
 	r := &indexReport{
@@ -243,18 +243,18 @@ func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) 
 	return r, nil
 }
 
-// memoryNeeds is the number of distinct codes of an index, and the memory that it takes for many searches, without
-// labels, tags and attributes.
+// memoryNeeds returns the number of distinct codes and the memory that many searches need, without labels, tags and
+// attributes.
 func memoryNeeds(x *store.Selection) (int, *memoryReport) {
 	n, codes := x.Len(), x.Codes()
 	return codes, memoryOf(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1))))
 }
 
-// build makes the index. One that is replaced stays as it is until the new one is whole.
+// build makes the index. An existing one is replaced only once the new one is complete.
 func (c *addCommand) build(ctx context.Context, args []string) error {
 	path := c.output
 	inputs := c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)
-	tried := cli.Output{Force: true, FileOnly: true} // below is more to say about an index that exists
+	tried := cli.Output{Force: true, FileOnly: true} // an existing index gets a better message below
 	if err := tried.Check([]string{path}, inputs); err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 	}, nil
 }
 
-// changeIndex opens an index to write, changes it, and reports what it is then.
+// changeIndex opens an index for writing, changes it and reports its new state.
 func (a *app) changeIndex(
 	ctx context.Context, path string, change func(s *store.Store) error,
 ) (r *indexReport, err error) {
@@ -362,7 +362,7 @@ func (c *addCommand) add(ctx context.Context, args []string) error {
 		c.output, r.Added, r.Replaced, how, r.Items, r.Seconds)
 }
 
-// read reads items for an index, and returns the number of bad rows too.
+// read reads items for an index and returns the number of bad rows as well.
 func (c *addCommand) read(
 	ctx context.Context, s *store.Store, args []string,
 ) (b *index.Batch, in itemInput, bad int, err error) {

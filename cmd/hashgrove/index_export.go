@@ -20,7 +20,6 @@ import (
 	"hashgrove/internal/section"
 )
 
-// exportCommand is index export.
 type exportCommand struct {
 	*app
 	where, output, to string
@@ -57,12 +56,12 @@ Codes are hexadecimal. To rebuild an index from an export, give its code file as
 	return cmd
 }
 
-// exportForms are the forms by the ends of names.
+// exportForms maps file extensions to output forms.
 var exportForms = map[string]string{
 	".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".hgc": "hgc",
 }
 
-// form is the form of the output.
+// form returns the form of the output.
 func (c *exportCommand) form() (string, error) {
 	forms := []string{"jsonl", "csv", "parquet", "hgc"}
 	switch {
@@ -83,7 +82,7 @@ func (c *exportCommand) form() (string, error) {
 		c.output)
 }
 
-// exportReport is what index export --json prints.
+// exportReport is the output of index export --json.
 type exportReport struct {
 	Index  string `json:"index"`
 	Output string `json:"output"`
@@ -123,7 +122,7 @@ func (c *exportCommand) run(ctx context.Context, path string) (err error) {
 	return c.printLine(exportReport{path, c.output, form, len(e.hits)}, "%s: %d items of %s", c.output, len(e.hits), path)
 }
 
-// export is items on their way out.
+// export holds the items to write.
 type export struct {
 	*index.Snapshot
 	hits []index.Hit
@@ -138,7 +137,7 @@ func (e *export) reports(yield func(api.Item) bool) {
 	}
 }
 
-// writeLines writes JSON lines. Attributes are always there: by that the line is known when it is read again.
+// writeLines writes JSON lines. Attributes are always present, so that reading recognises the format.
 func (e *export) writeLines(to io.Writer) error {
 	w := json.NewEncoder(to)
 	w.SetEscapeHTML(false)
@@ -160,7 +159,7 @@ func (e *export) writeLines(to io.Writer) error {
 	return nil
 }
 
-// fields are the columns of a table, and the attributes among them.
+// fields returns the columns of a table and the attributes among them.
 func (e *export) fields() ([]string, []index.Attribute, error) {
 	fields := []string{"id", "code", "label", "tags"}
 	attributes := e.Attributes()
@@ -181,7 +180,7 @@ func (e *export) writeCSV(to io.Writer) error {
 	return writeCSV(to, fields, e.reports)
 }
 
-// writeParquet writes a table with types: ids that are all integers and attributes that are all numbers are no texts.
+// writeParquet writes a typed table: integer ids and numeric attributes are not written as text.
 func (e *export) writeParquet(to io.Writer) error {
 	fields, attributes, err := e.fields()
 	if err != nil {

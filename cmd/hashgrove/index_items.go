@@ -23,7 +23,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// idFlags names items of an index by their ids.
+// idFlags select items of an index by id.
 type idFlags struct {
 	ids   []string
 	files []string
@@ -34,7 +34,6 @@ func (i *idFlags) bind(f *pflag.FlagSet) {
 	f.StringArrayVar(&i.files, "ids", nil, "`FILE` with an id per line; may be repeated")
 }
 
-// deleteCommand is index delete.
 type deleteCommand struct {
 	*app
 	items  idFlags
@@ -70,7 +69,7 @@ the index are counted; they are not an error. --dry-run deletes nothing and show
 }
 
 func (c *deleteCommand) run(ctx context.Context, path string) error {
-	c.where = strings.TrimSpace(c.where) // an empty filter would let everything through
+	c.where = strings.TrimSpace(c.where) // an empty filter would match everything
 	if cli.CountTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
 		return cli.Usage("one-of-flags", "index delete needs one of --id, --ids and --where")
 	}
@@ -108,7 +107,7 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	return c.printLine(r, "%s: %s deleted, %d left", path, plain.Count(deleted, "item", "items"), r.Items)
 }
 
-// tryDeletion says what would be deleted; of so many ids, where there are any.
+// tryDeletion says what would be deleted; ids is the number of ids given, if any.
 func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Filter, ids int) error {
 	began := time.Now()
 	s, err := c.openToRead(ctx, path)
@@ -181,7 +180,7 @@ others have been printed.`,
 	return cmd
 }
 
-// printItems prints items of an index; ids that are not there are an error after that.
+// printItems prints items of an index, then returns an error if any id is missing.
 func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) error {
 	found, err := a.getItems(ctx, s, ids)
 	if err != nil {
@@ -211,8 +210,8 @@ func (a *app) printItems(ctx context.Context, s *store.Store, ids []index.ID) er
 		s.Info().Path, len(missing), len(ids), plain.List(missing))
 }
 
-// getItems gets items by id. Whether one is missing is known when all items were read, so after the first that is, the
-// others are looked up together.
+// getItems looks up items by id. Only a full pass can tell that an item is missing, so after the first miss the
+// remaining ids are looked up together.
 func (a *app) getItems(ctx context.Context, s *store.Store, ids []index.ID) (map[index.ID]index.Item, error) {
 	found := make(map[index.ID]index.Item, len(ids))
 	for i, id := range ids {
@@ -241,7 +240,7 @@ func (a *app) getItems(ctx context.Context, s *store.Store, ids []index.ID) (map
 	return found, nil
 }
 
-// printDetails prints everything about items.
+// printDetails prints everything about the items.
 func (a *app) printDetails(list []api.Item) {
 	for _, item := range list {
 		fmt.Fprintf(a.out, "%s\n", cli.Printable(string(item.ID)))

@@ -19,7 +19,6 @@ import (
 	"hashgrove/internal/store"
 )
 
-// listCommand is index list.
 type listCommand struct {
 	*app
 	where, after, to string
@@ -52,7 +51,7 @@ explains filters). The table shows label, tags and attributes; --fields chooses 
 	return cmd
 }
 
-// listReport is what index list --json prints.
+// listReport is the output of index list --json.
 type listReport struct {
 	Index    string     `json:"index"`
 	Items    int        `json:"items"`    // of the index
@@ -110,7 +109,7 @@ func (c *listCommand) run(ctx context.Context, path string) error {
 	return nil
 }
 
-// itemReports reads items that were found.
+// itemReports reads the items that were found.
 func itemReports(ctx context.Context, x *store.Selection, hits []index.Hit) ([]api.Item, error) {
 	found, err := x.Items(ctx, hits)
 	if err != nil {
@@ -153,7 +152,6 @@ func (c *listCommand) print(r listReport) error {
 	return nil
 }
 
-// printTable prints items as a table.
 func (a *app) printTable(list []api.Item, fields []string) {
 	t := a.table()
 	t.AppendHeader(tableRow(fields))
@@ -163,7 +161,7 @@ func (a *app) printTable(list []api.Item, fields []string) {
 	t.Render()
 }
 
-// writeCSV writes items as CSV, a column per field.
+// writeCSV writes items as CSV, one column per field.
 func writeCSV(to io.Writer, fields []string, list func(yield func(api.Item) bool)) error {
 	w := csv.NewWriter(to)
 	if err := w.Write(fields); err != nil {
@@ -178,10 +176,10 @@ func writeCSV(to io.Writer, fields []string, list func(yield func(api.Item) bool
 	return w.Error()
 }
 
-// itemFields is the fields that at least one of the items has, without the code.
+// itemFields returns the fields that at least one item has, without the code.
 func itemFields(list []api.Item) []string { return append([]string{"id"}, ownFields(list)...) }
 
-// ownFields is label, tags and the attributes, each if at least one of the items has it.
+// ownFields returns label, tags and attributes that at least one item has.
 func ownFields(list []api.Item) (fields []string) {
 	names := map[string]bool{}
 	label, tags := false, false
@@ -200,7 +198,7 @@ func ownFields(list []api.Item) (fields []string) {
 	return append(fields, slices.Sorted(maps.Keys(names))...)
 }
 
-// itemTexts is what the fields say of an item; "" where it has nothing of that name.
+// itemTexts formats the given fields of an item; "" for those it does not have.
 func itemTexts(it *api.Item, fields []string) []string {
 	texts := make([]string, len(fields))
 	for j, name := range fields {
@@ -214,7 +212,7 @@ func itemTexts(it *api.Item, fields []string) []string {
 		case "tags":
 			texts[j] = strings.Join(it.Tags, ";")
 		default:
-			texts[j] = valueText(it.Attributes[name]) // of no attribute "", too
+			texts[j] = valueText(it.Attributes[name]) // "" if there is no such attribute
 		}
 	}
 	return texts

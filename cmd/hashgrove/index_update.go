@@ -13,7 +13,6 @@ import (
 	"hashgrove/internal/store"
 )
 
-// updateCommand is index update.
 type updateCommand struct {
 	*app
 	attributes attributeFlags

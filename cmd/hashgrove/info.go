@@ -75,7 +75,7 @@ somebody made, compare the printed SHA-256 with one from a place you trust.`,
 	}
 }
 
-// fileReport is what info --json and verify --json print.
+// fileReport is the output of info --json and verify --json.
 type fileReport struct {
 	File        string `json:"file"`
 	Type        string `json:"type"` // model, codes, features or index
@@ -85,19 +85,19 @@ type fileReport struct {
 
 	Kind     string      `json:"kind,omitempty"`
 	Dims     int         `json:"dims,omitempty"`
-	Features string      `json:"features,omitempty"` // kind of the extractor that a model carries
+	Features string      `json:"features,omitempty"` // kind of the model's extractor
 	Pictures string      `json:"pictures,omitempty"` // how a model prepares them
-	Averaged bool        `json:"averaged,omitempty"` // a model adds the scores of mirror images
+	Averaged bool        `json:"averaged,omitempty"` // the model adds the scores of mirror images
 	Info     *model.Info `json:"info,omitempty"`     // without the sketch
 	Sketched int         `json:"sketched_rows,omitempty"`
 
 	Codes int          `json:"codes,omitempty"`
 	IDs   bool         `json:"ids,omitempty"`
-	Shard *shardReport `json:"shard,omitempty"` // that the codes are of
+	Shard *shardReport `json:"shard,omitempty"` // of the rows encoded
 
-	// Of an index; Kind, Dims, Features and Pictures are those of the model in it.
+	// For an index; Kind, Dims, Features and Pictures describe its model.
 	Items      *int              `json:"items,omitempty"`
-	Labels     bool              `json:"labels,omitempty"` // some items have one
+	Labels     bool              `json:"labels,omitempty"` // whether any item has one
 	Tags       bool              `json:"tags,omitempty"`
 	Attributes []index.Attribute `json:"attributes,omitempty"`
 	Distinct   int               `json:"distinct_codes,omitempty"`
@@ -110,7 +110,7 @@ type fileReport struct {
 	encoder model.Encoder
 }
 
-// digest is the SHA-256 for people, where there is one.
+// digest formats the SHA-256, if there is one.
 func (f *fileReport) digest() string {
 	if f.SHA256 == "" {
 		return ""
@@ -118,7 +118,7 @@ func (f *fileReport) digest() string {
 	return ", SHA-256 " + f.SHA256
 }
 
-// digestOf is the SHA-256 of a file, and "" of what can be read only once.
+// digestOf returns the SHA-256 of a file, or "" if it can be read only once.
 func digestOf(ctx context.Context, path string) (string, error) {
 	f, err := plain.Open(path)
 	if err != nil {
@@ -142,7 +142,7 @@ func digestOf(ctx context.Context, path string) (string, error) {
 	return "", context.Cause(ctx)
 }
 
-// readAny reads a whole file of any kind; readIndex reads an index.
+// readAny reads a whole file of any kind, using readIndex for an index.
 func (a *app) readAny(
 	ctx context.Context, path string, readIndex func(ctx context.Context, path string) (*fileReport, error),
 ) (*fileReport, error) {
@@ -163,7 +163,7 @@ func (a *app) readAny(
 			Kind: e.Kind(), Dims: e.Dim(),
 		}, nil
 	}
-	f, err := hamming.ReadFile(path) // a NumPy array, too
+	f, err := hamming.ReadFile(path) // also reads NumPy arrays
 	if errors.Is(err, hamming.ErrKind) {
 		r, err := readIndex(ctx, path)
 		if errors.Is(err, hamming.ErrKind) {
@@ -194,7 +194,7 @@ func readModel(path string) (*fileReport, error) {
 	return f, nil
 }
 
-// checkIndex checks all of an index. The first problem is the error; others are printed before it.
+// checkIndex checks a whole index. It returns the first problem and prints the others before it.
 func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) {
 	tick, end := cli.Counting(a.progressWriter(), "checking")
 	v, err := store.Verify(ctx, path, tick)
@@ -214,7 +214,7 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 	}, nil
 }
 
-// summarizeIndex opens an index and reports what is known about it.
+// summarizeIndex opens an index and describes it.
 func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, error) {
 	s, err := a.openToRead(ctx, path)
 	if err != nil {
@@ -245,7 +245,7 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 	return f, nil
 }
 
-// fillModel fills in what a model takes.
+// fillModel fills in what a model takes as input.
 func (f *fileReport) fillModel(m *model.Model) {
 	f.Kind, f.Dims, f.encoder = m.Encoder.Kind(), m.Encoder.Dim(), m.Encoder
 	if m.Features != nil {
@@ -256,7 +256,7 @@ func (f *fileReport) fillModel(m *model.Model) {
 	}
 }
 
-// functions names the hash functions of a model, and says which columns it adds to a vector for them.
+// functions names the hash functions of a model and the columns it adds to a vector for them.
 func (f *fileReport) functions() (kind, more string) {
 	if b, _, ok := model.Behind(f.encoder); ok && b.Dim() > f.Dims {
 		return b.Kind(), fmt.Sprintf(" and %s that it adds", plain.Count(b.Dim()-f.Dims, "column", "columns"))
@@ -341,7 +341,7 @@ func (a *app) printPictures(f *fileReport) {
 	}
 }
 
-// printIndex prints what an index contains, after its first line.
+// printIndex prints the contents of an index after its first line.
 func (a *app) printIndex(f *fileReport) {
 	fmt.Fprintf(a.out, "%d items with %d distinct codes\n", *f.Items, f.Distinct)
 	switch {
@@ -374,8 +374,8 @@ func (a *app) printIndex(f *fileReport) {
 	}
 }
 
-// printBits shows the statistics of the first, the last and some bits between. A tree of four leaf values is stored as
-// two of two values, which is what the last column counts.
+// printBits shows statistics of the first, the last and some bits in between. A tree of four leaf values is stored
+// as two trees of two values; the last column counts those.
 func (a *app) printBits(f *fileReport) {
 	stats := f.Info.Bits
 	if len(stats) == 0 {
@@ -401,7 +401,7 @@ func (a *app) printBits(f *fileReport) {
 	t.Render()
 }
 
-// printFeatures names the columns that the trees test most.
+// printFeatures prints the columns that the trees test most.
 func (a *app) printFeatures(f *fileReport) {
 	b, _, ok := model.Behind(f.encoder)
 	if !ok {

@@ -39,7 +39,7 @@ estimate comes from growing a few trees on the first rows.`,
 	return cmd
 }
 
-// inspectReport is what inspect --json prints.
+// inspectReport is the output of inspect --json.
 type inspectReport struct {
 	Files          []string            `json:"files"`
 	Rows           int                 `json:"rows"`
@@ -61,7 +61,7 @@ type inspectReport struct {
 }
 
 func (c *inspectCommand) run(ctx context.Context, args []string) error {
-	c.data.SkipBad = true // the first bad row must not end the inspection
+	c.data.SkipBad = true // inspect all rows, not only those up to the first bad one
 	data, err := c.data.forSimilarity()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	return c.printResult(r, func() { c.print(r) })
 }
 
-// fillSupervision fills in what the labels, tags or pairs say.
+// fillSupervision fills in the statistics of labels, tags or pairs.
 func (c *inspectCommand) fillSupervision(sum *supervision.Data, r *inspectReport) error {
 	switch {
 	case c.similar.pairs != "":

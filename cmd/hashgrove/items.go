@@ -16,21 +16,21 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// itemFlags says which items go into an index.
+// itemFlags select the items that go into an index.
 type itemFlags struct {
 	data     dataFlags
 	crossFit string
 	attributeFlags
 }
 
-// attributeFlags says which attributes items have.
+// attributeFlags select the attributes of items.
 type attributeFlags struct {
 	table   string
 	id, by  string
 	columns []string
 }
 
-// attributesHelp is what every verb that takes attributes says about them.
+// attributesHelp is shared by the help of all verbs that take attributes.
 const attributesHelp = `--attributes names a CSV or TSV file with a header, JSON lines or a Parquet file with attributes
 of the items, for filters and answers. A record belongs to the item with its id, which is in the column named by
 --attributes-id, or by --id-column, or in the column id. If neither the table nor the items have ids, they are joined
@@ -45,7 +45,7 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Attributes")
 }
 
-// bindCrossFit adds the flag of codes that training made of its rows.
+// bindCrossFit adds the flag for out-of-fold codes of the training rows.
 func (i *itemFlags) bindCrossFit(f *pflag.FlagSet) {
 	f.StringVar(&i.crossFit, "cross-fit", "", "`FILE` that train --cross-fit wrote: its codes are used for training "+
 		"rows, so that learned and new items are alike")
@@ -64,8 +64,8 @@ func (i *itemFlags) readCrossFit(m *model.Model, in itemInput) (err error) {
 	return err
 }
 
-// crossFitted is how many items got a code of --cross-fit and how many others were encoded, and the end of a sentence
-// about that; nothing without the flag.
+// crossFitted returns how many items got a code from --cross-fit, and a phrase with that and the number encoded;
+// without the flag it returns nothing.
 func (a *app) crossFitted(in itemInput, all int) (used *int, text string) {
 	if in.CrossFit == nil {
 		return nil, ""
@@ -85,7 +85,7 @@ func (a *attributeFlags) bind(f *pflag.FlagSet) {
 		"`COLUMNS` or keys to take from --attributes, by default all; without it, from the data")
 }
 
-// check finds flags that contradict each other.
+// check rejects flags that contradict each other.
 func (a *attributeFlags) check() error {
 	switch {
 	case a.by != "" && a.by != "id" && a.by != "row":
@@ -98,7 +98,7 @@ func (a *attributeFlags) check() error {
 	return nil
 }
 
-// open reads the attributes of items from data, which is nil for codes; nil means that there are none.
+// open opens the attributes of the items in data, which is nil for codes. It returns nil if there are none.
 func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attributes, error) {
 	switch {
 	case a.table == "" && len(a.columns) == 0:
@@ -121,13 +121,13 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 	return t, err
 }
 
-// itemInput is items on their way into an index.
+// itemInput reads items on their way into an index.
 type itemInput struct {
 	*items.Input
 	set *dataset.Set // nil for codes
 }
 
-// open opens the data; without is why there is no model, where one is needed and missing.
+// open opens the data. If a model is needed and m is nil, the error gives without as the reason.
 func (i *itemFlags) open(m *model.Model, paths []string, without string) (in itemInput, err error) {
 	if err := i.check(); err != nil {
 		return in, err
@@ -156,7 +156,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	return in, err
 }
 
-// openWith is open with the model of a file; path may be "", for codes.
+// openWith is open with the model from a file; path may be "" for codes.
 func (i *itemFlags) openWith(path string, data []string) (m *model.Model, in itemInput, err error) {
 	if path != "" {
 		if m, err = model.ReadFile(path); err != nil {
@@ -167,7 +167,7 @@ func (i *itemFlags) openWith(path string, data []string) (m *model.Model, in ite
 	return m, in, err
 }
 
-// count is the number of items. It reads all rows where nothing less tells; such a pass also finds what is wrong.
+// count returns the number of items. If nothing else tells, it reads all rows, which also finds bad ones.
 func (a *app) count(ctx context.Context, in itemInput) (int, error) {
 	if in.set == nil {
 		return in.CountCodes(ctx)
@@ -182,7 +182,7 @@ func (a *app) count(ctx context.Context, in itemInput) (int, error) {
 	return sum.Rows, nil
 }
 
-// readItems reads the n items with progress, and returns the number of bad rows that were dropped.
+// readItems reads the n items with progress, and returns the number of bad rows dropped.
 func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch, int, error) {
 	p := a.startProgress("encoding", n, 0)
 	defer p.End()
@@ -200,7 +200,7 @@ func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch,
 	return b, bad, nil
 }
 
-// noteJoin says how the attributes found their items.
+// noteJoin says how attributes were matched to items.
 func (a *app) noteJoin(in itemInput, n int) {
 	if in.Doubt != "" {
 		a.warn([]string{in.Doubt})
@@ -220,7 +220,7 @@ func (a *app) noteJoin(in itemInput, n int) {
 	}
 }
 
-// joinReport is how attributes found their items, for --json; nil when there are none.
+// joinReport says how attributes were matched to items, for --json; nil without attributes.
 func (in itemInput) joinReport() *dataset.Join {
 	if in.Attributes == nil {
 		return nil

@@ -31,31 +31,30 @@ func main() {
 	}))
 }
 
-// app is what all verbs share.
+// app holds what all verbs share.
 type app struct {
 	in  io.Reader
 	out io.Writer // for results as text or JSON
-	raw io.Writer // for those in other forms, which are written as they are; the same file
+	raw io.Writer // for binary results, unfiltered; the same file
 	err io.Writer
 
 	threads int
 	seed    uint64
 	json    bool
 	quiet   bool
-	wait    time.Duration // for others that use an index; 0 means the library's default
+	wait    time.Duration // for other users of an index; 0 means the library's default
 }
 
-// run executes one command line, reports what went wrong and returns the exit status.
+// run executes one command line, prints any error and returns the exit status.
 func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) int {
 	return cli.Report(ctx, errOut, "hashgrove", execute(ctx, in, out, errOut, args), message)
 }
 
-// execute executes one command line.
 func execute(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) error {
 	results := &cli.Results{W: out}
 	a := &app{in: in, out: &cli.Text{W: results}, raw: results, err: errOut}
 	root := a.root()
-	root.SetArgs(append([]string{}, args...)) // of nil cobra would make the arguments of this process
+	root.SetArgs(append([]string{}, args...)) // cobra takes nil for os.Args
 	root.SetIn(in)
 	root.SetOut(a.out)
 	root.SetErr(errOut)
@@ -74,10 +73,10 @@ const (
 	groupFiles  = "files"
 )
 
-// The most used verbs come first in the help. It is a setting of the whole program, made before anything runs.
+// List the most used verbs first in the help. This is a global setting of cobra.
 func init() { cobra.EnableCommandSorting = false }
 
-// checkZeros reports a 0 where it cannot be meant: the library would take it for the default.
+// checkZeros rejects an explicit 0 that the library would take for the default.
 func checkZeros(flags *pflag.FlagSet) error {
 	for _, f := range [][2]string{
 		{"bits", "1 or more"}, {"rounds", "1 or more"}, {"depth", "1 to 8"}, {"sweeps", "1 or more"}, {"seed", "1 or more"},
@@ -157,14 +156,14 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	return root
 }
 
-// note prints a message for a person, unless it should be quiet.
+// note prints a message for a person, unless --quiet is set.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintln(a.err, cli.Message(fmt.Sprintf(format, args...)))
 	}
 }
 
-// progressWriter is where progress is shown; nil with --quiet.
+// progressWriter returns where to show progress; nil with --quiet.
 func (a *app) progressWriter() io.Writer {
 	if a.quiet {
 		return nil
@@ -172,12 +171,12 @@ func (a *app) progressWriter() io.Writer {
 	return a.err
 }
 
-// startProgress shows work of the given number of steps; total 0 means that nobody knows.
+// startProgress shows the progress of total steps; 0 means unknown.
 func (a *app) startProgress(what string, total, done int) *cli.Progress {
 	return cli.Start(a.progressWriter(), what, total, done)
 }
 
-// warn prints doubts, quiet or not: they change how a result is read.
+// warn prints warnings even with --quiet, because they change how a result is read.
 func (a *app) warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintf(a.err, "hashgrove: warning: %s\n", cli.Message(w))
@@ -192,7 +191,7 @@ func (a *app) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// printResult prints a result as JSON with --json, else as text does.
+// printResult prints v as JSON with --json, else calls text.
 func (a *app) printResult(v any, text func()) error {
 	if a.json {
 		return a.printJSON(v)
@@ -201,7 +200,7 @@ func (a *app) printResult(v any, text func()) error {
 	return nil
 }
 
-// printLine prints a result as JSON with --json, else as a line.
+// printLine prints v as JSON with --json, else a formatted line.
 func (a *app) printLine(v any, format string, args ...any) error {
 	return a.printResult(v, func() { fmt.Fprintf(a.out, format+"\n", args...) })
 }
@@ -215,7 +214,7 @@ func (a *app) table() table.Writer {
 	return t
 }
 
-// cacheFolder is a folder of this program in the user's cache.
+// cacheFolder returns a folder of this program in the user's cache.
 func cacheFolder(names ...string) string {
 	home, err := os.UserCacheDir()
 	if err != nil {
@@ -224,7 +223,7 @@ func cacheFolder(names ...string) string {
 	return filepath.Join(append([]string{home, "hashgrove"}, names...)...)
 }
 
-// makeCacheFolder makes a folder in the cache, or a new one for temporary files where the cache cannot be written.
+// makeCacheFolder creates a folder in the cache, or a temporary one if the cache is not writable.
 func (a *app) makeCacheFolder(names ...string) (string, error) {
 	folder := cacheFolder(names...)
 	err := os.MkdirAll(folder, 0o777)
@@ -235,7 +234,7 @@ func (a *app) makeCacheFolder(names ...string) (string, error) {
 	return os.MkdirTemp("", "hashgrove-")
 }
 
-// readPrefix reads a model and keeps this number of its first bits; 0 means all.
+// readPrefix reads a model and keeps its first bits; 0 means all.
 func readPrefix(path string, bits int) (*model.Model, error) {
 	m, err := model.ReadFile(path)
 	if err != nil || bits == 0 {
@@ -247,7 +246,7 @@ func readPrefix(path string, bits int) (*model.Model, error) {
 	return m.Prefix(bits), nil
 }
 
-// tableRow is a row of a table whose cells are texts.
+// tableRow turns texts into a row of a table.
 func tableRow(texts []string) table.Row {
 	row := make(table.Row, len(texts))
 	for i, s := range texts {

@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/cli"
 )
 
-// man is hidden: archives and packages have the pages, and others read the help.
+// man is hidden: archives and packages ship the pages, everyone else reads the help.
 func (a *app) man() *cobra.Command {
 	var date string
 	cmd := &cobra.Command{

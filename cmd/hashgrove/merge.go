@@ -44,7 +44,7 @@ labels, tags and attributes, and the model.`,
 	return cmd
 }
 
-// mergeReport is what merge --json prints.
+// mergeReport is the output of merge --json.
 type mergeReport struct {
 	Codes       string  `json:"codes"`
 	Shards      int     `json:"shards"`
@@ -64,7 +64,7 @@ func (c *mergeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	began := time.Now()
-	// What is neither codes nor an index is told by who reads codes.
+	// Files that are neither codes nor an index get the error of the code reader.
 	if _, sections, err := section.FileKind(args[0]); err == nil && !sections && isIndex(ctx, args[0]) {
 		return c.mergeIndexes(ctx, args, began)
 	}
@@ -88,11 +88,11 @@ func isIndex(ctx context.Context, path string) bool {
 	if err != nil {
 		return !errors.Is(err, hamming.ErrKind)
 	}
-	_ = s.Close() // it was only read
+	_ = s.Close() // opened read-only
 	return true
 }
 
-// mergeIndexes makes an index of others. One that is replaced stays as it is until the new one is whole.
+// mergeIndexes combines indexes into one. An existing output is replaced only once the new one is complete.
 func (c *mergeCommand) mergeIndexes(ctx context.Context, args []string, began time.Time) error {
 	merge := store.Merge
 	if c.file.Force {

@@ -18,7 +18,6 @@ import (
 	"hashgrove/internal/store"
 )
 
-// pullCommand is pull.
 type pullCommand struct {
 	*app
 	target               engineFlags
@@ -62,7 +61,7 @@ zeros that fill up codes to whole bytes.
 	return cmd
 }
 
-// pullReport is what pull --json prints.
+// pullReport is the output of pull --json.
 type pullReport struct {
 	Engine      string `json:"engine"`
 	Table       string `json:"table"`
@@ -131,7 +130,7 @@ func (c *pullCommand) each(
 	return n, err
 }
 
-// writeCodes writes a code file, a part at a time.
+// writeCodes writes a code file, one part at a time.
 func (c *pullCommand) writeCodes(
 	ctx context.Context, e engine.Engine, info engine.Info, f index.Filter,
 ) (int, error) {
@@ -149,7 +148,7 @@ func (c *pullCommand) writeCodes(
 	return n, w.Close()
 }
 
-// writeIndex makes an index, which takes its name when it is whole.
+// writeIndex builds an index, which appears under its name only once complete.
 func (c *pullCommand) writeIndex(
 	ctx context.Context, e engine.Engine, info engine.Info, f index.Filter,
 ) (n int, err error) {

@@ -15,7 +15,6 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// pushCommand is push.
 type pushCommand struct {
 	*app
 	items          itemFlags
@@ -104,7 +103,7 @@ without ids keep their numbers.
 	return cmd
 }
 
-// pushReport is what push --json prints.
+// pushReport is the output of push --json.
 type pushReport struct {
 	Engine      string             `json:"engine"`
 	Table       string             `json:"table"`
@@ -163,7 +162,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	return c.push(ctx, e, src, r)
 }
 
-// nameJournal chooses the journal: that of a shard is named by it, and what cannot be read again has none.
+// nameJournal chooses the journal file. Each shard has its own; input that cannot be read again has none.
 func (c *pushCommand) nameJournal(args []string) (err error) {
 	if c.bulk.path != "" {
 		c.bulk.path, err = c.shard.parse(c.bulk.path, args)
@@ -184,7 +183,7 @@ func (c *pushCommand) nameJournal(args []string) (err error) {
 	return err
 }
 
-// push writes the items and reports.
+// push writes the items and prints a report.
 func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource, r pushReport) error {
 	p := c.startProgress("pushing", r.Items, 0)
 	defer p.End()
@@ -217,7 +216,7 @@ func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource
 		r.Checked)
 }
 
-// advice says how a push that ended early goes on; all is the number of items, where it is known.
+// advice says how to continue a push that ended early; all is the number of items, if known.
 func (c *pushCommand) advice(r pushReport, all int) string {
 	written := fmt.Sprintf("%d of %d items are written", r.Written+r.Before, r.Items)
 	if all < 0 {
@@ -232,7 +231,7 @@ func (c *pushCommand) advice(r pushReport, all int) string {
 	return written + "; the same command continues from there, by the journal " + c.o.Journal
 }
 
-// printPlan prints statements as a script, those that a push sends first.
+// printPlan prints the statements as a script, in the order in which a push sends them.
 func (c *pushCommand) printPlan(r pushReport, all int) {
 	count := "items"
 	if all >= 0 {
@@ -247,7 +246,7 @@ func (c *pushCommand) printPlan(r pushReport, all int) {
 			last = s.Purpose
 		}
 		text := s.Text
-		if sql && text[0] != '.' && text[len(text)-1] != ';' { // a line that begins with a point is for sqlite3
+		if sql && text[0] != '.' && text[len(text)-1] != ';' { // lines starting with a dot are sqlite3 commands
 			text += ";"
 		}
 		fmt.Fprintf(c.out, "%s\n", text)

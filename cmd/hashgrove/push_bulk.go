@@ -18,7 +18,7 @@ import (
 	"hashgrove/internal/section"
 )
 
-// bulkFlags name a file for the programs of an engine to load.
+// bulkFlags name a file for the engine's own tools to load.
 type bulkFlags struct {
 	path, form string
 	file       cli.Output
@@ -32,7 +32,7 @@ func (b *bulkFlags) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Bulk file")
 }
 
-// check reports flags that contradict each other, and a file that cannot be written.
+// check rejects flags that contradict each other and a file that cannot be written.
 func (b *bulkFlags) check(inputs []string) error {
 	if b.path == "" && (b.form != "" || b.file.Force) {
 		return cli.Usage("missing-flag", "--bulk-form and --force are about a file that --bulk names")
@@ -43,7 +43,7 @@ func (b *bulkFlags) check(inputs []string) error {
 	return b.file.Check([]string{b.path}, inputs)
 }
 
-// layout is the form of the file.
+// layout returns the form of the file.
 func (b *bulkFlags) layout(e engine.Engine, s engine.Space) (engine.Layout, error) {
 	loader, ok := e.(engine.Loader)
 	if !ok {
@@ -66,7 +66,7 @@ func (b *bulkFlags) layout(e engine.Engine, s engine.Space) (engine.Layout, erro
 	return layouts[i], nil
 }
 
-// bulkReport is what push --bulk --json prints.
+// bulkReport is the output of push --bulk --json.
 type bulkReport struct {
 	Output      string       `json:"output"`
 	Form        string       `json:"form"`
@@ -79,7 +79,7 @@ type bulkReport struct {
 	Shard       *shardReport `json:"shard,omitempty"`
 }
 
-// writeBulk writes the file, which appears under its name only when it is complete.
+// writeBulk writes the file, which appears under its name only once complete.
 func (c *pushCommand) writeBulk(ctx context.Context, e engine.Engine, src *pushSource, r pushReport) error {
 	layout, err := c.bulk.layout(e, src.Space)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"hashgrove/internal/store"
 )
 
-// pushSource is items on their way into an engine.
+// pushSource reads items on their way into an engine.
 type pushSource struct {
 	engine.Source
-	note  func(items int) // says, after all were read, what there is to say about them
+	note  func(items int) // prints remarks after all items were read
 	close func() error
 }
 
-// source opens the items to push: those of an index, codes, or rows that the model encodes.
+// source opens the items to push: those of an index, codes, or rows for the model to encode.
 func (c *pushCommand) source(ctx context.Context, args []string) (*pushSource, error) {
 	filter, err := index.Parse(c.where)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *pushCommand) source(ctx context.Context, args []string) (*pushSource, e
 	return c.fromInput(ctx, in)
 }
 
-// fromIndex is the items of an index, or of a shard of it.
+// fromIndex reads the items of an index, or of a shard of it.
 func (c *pushCommand) fromIndex(s *store.Store, f index.Filter) *pushSource {
 	info := s.Info()
 	p := store.Pass{Filter: f}
@@ -53,7 +53,7 @@ func (c *pushCommand) fromIndex(s *store.Store, f index.Filter) *pushSource {
 	src := engine.Source{Space: engine.Space{Bits: info.Bits, Fingerprint: info.Fingerprint}, Items: items, Unique: true}
 	src.Each = func(ctx context.Context, take func(*index.Batch) error) error {
 		if items == 0 {
-			return nil // a shard without items, for which Most would mean all
+			return nil // an empty shard; Most = 0 would mean all
 		}
 		return s.Each(ctx, p, take)
 	}
@@ -63,7 +63,7 @@ func (c *pushCommand) fromIndex(s *store.Store, f index.Filter) *pushSource {
 	return &pushSource{src, func(int) {}, s.Close}
 }
 
-// fromInput is codes, or rows that the model encodes.
+// fromInput reads codes, or rows for the model to encode.
 func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource, error) {
 	items, err := c.countInput(ctx, in)
 	if err != nil {
@@ -85,8 +85,8 @@ func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource,
 	return &pushSource{src, note, func() error { return nil }}, nil
 }
 
-// countInput is the number of rows, for the time that is left, and what the shard is of that. It is below 0 for what
-// can be read only once.
+// countInput returns the number of rows in the shard, for the remaining time; negative if the input can be read only
+// once.
 func (c *pushCommand) countInput(ctx context.Context, in itemInput) (int, error) {
 	if in.set == nil {
 		n, err := in.CountCodes(ctx)

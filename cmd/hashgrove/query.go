@@ -17,8 +17,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// queryReader reads what the command line asks for: items of the index, codes in hexadecimal digits, code files or
-// data.
+// queryReader reads the queries of a command line: item ids, hexadecimal codes, code files or data.
 type queryReader struct {
 	*app
 	data       dataFlags
@@ -27,13 +26,13 @@ type queryReader struct {
 	args       []string
 
 	index string                            // for messages
-	bits  int                               // of the codes; 0 where they are not known
-	has   func(id string) (bool, error)     // whether there is an item
-	model func() (*model.Model, error)      // that makes vectors of data; nil takes data as they are
+	bits  int                               // of the codes; 0 if unknown
+	has   func(id string) (bool, error)     // whether the item exists
+	model func() (*model.Model, error)      // turns data into vectors; nil takes data as they are
 	made  func(f hamming.Fingerprint) error // refuses codes of another model
 }
 
-// each hands on the queries in batches of at least some rows, or as they come for 0.
+// each passes on the queries in batches of at least atLeast rows, or as they arrive if it is 0.
 func (r *queryReader) each(ctx context.Context, atLeast int, take func([]api.Query) error) error {
 	switch {
 	case len(r.ids) > 0:
@@ -93,7 +92,7 @@ func (r *queryReader) eachRow(ctx context.Context, atLeast int, take func([]api.
 	return err
 }
 
-// source opens the data, as the model sees them where it is known.
+// source opens the data, prepared for the model if it is known.
 func (r *queryReader) source() (*dataset.Set, vectors.Source, error) {
 	if r.model == nil {
 		set, err := r.data.open(r.args, nil)
@@ -110,8 +109,8 @@ func (r *queryReader) source() (*dataset.Set, vectors.Source, error) {
 	return r.data.openFor(m, r.args)
 }
 
-// pictureQueries are picture files as they are, for a service whose model knows what to make of them. The list is empty
-// where the arguments are no picture files.
+// pictureQueries reads picture files as they are, for a service whose model prepares them. The list is empty if the
+// arguments are not picture files.
 func pictureQueries(paths []string, rows []int) (list []api.Query, err error) {
 	for i, path := range paths {
 		if !slices.Contains([]string{"jpg", "jpeg", "png", "gif", "webp", "bmp", "tif", "tiff"}, extension(path)) {
@@ -129,7 +128,7 @@ func pictureQueries(paths []string, rows []int) (list []api.Query, err error) {
 	return list, nil
 }
 
-// extension is the end of a file's name, in small letters.
+// extension returns the extension of a file name in lower case.
 func extension(path string) string {
 	return strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 }

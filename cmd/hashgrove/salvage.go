@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// salvageReport is what index salvage --json prints.
+// salvageReport is the output of index salvage --json.
 type salvageReport struct {
 	File string `json:"file"`
 	*store.Salvaged
@@ -55,7 +55,7 @@ it is. If you have a recent backup, restore that instead.`,
 	return cmd
 }
 
-// printSalvaged says what was recovered and what was not.
+// printSalvaged says what was recovered and what was lost.
 func (a *app) printSalvaged(r salvageReport, modelGiven bool) {
 	fmt.Fprintf(a.out, "%s: %s recovered, %s lost, %.1f s\n", r.File, plain.Count(r.Items, "item", "items"),
 		plain.Count(r.LostItems, "item is", "items are"), r.Seconds)

@@ -36,10 +36,10 @@ type searchCommand struct {
 	margins, explain              bool
 
 	within bool // a radius was given
-	limit  bool // so was k
+	limit  bool // k was given
 
-	path     string // of the index, as it was given, or the name of a collection
-	index    string // the file that is opened
+	path     string // of the index as given, or the name of a collection
+	index    string // the file to open
 	numbered bool   // the vectors of --rerank have no ids, only row numbers
 }
 
@@ -115,7 +115,6 @@ HASHGROVE_TOKEN in the environment.`,
 	return cmd
 }
 
-// bind adds the flags of search.
 func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.IntVarP(&c.k, "k", "k", 10, "`NUMBER` of items to find; with --radius the most to find, all by default")
 	f.IntVar(&c.radius, "radius", 0, "find all items at this `DISTANCE` or less")
@@ -160,7 +159,7 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Service")
 }
 
-// options are how to search.
+// options builds the search options from the flags.
 func (c *searchCommand) options() api.Options {
 	o := api.Options{
 		Where: c.where, Rank: c.rank, Prefix: c.prefix, Shortlist: c.shortlist, Strategy: c.strategy, Explain: c.explain,
@@ -184,7 +183,7 @@ func (c *searchCommand) isReranked() bool {
 	return (len(c.rerank) > 0 || c.server != "" && c.rerankBy != "") && c.rerankBy != "none"
 }
 
-// check finds what is wrong with the command line before anything is opened.
+// check validates the command line before any file is opened.
 func (c *searchCommand) check(args []string) error {
 	if !slices.Contains([]string{"", "euclidean", "cosine", "none"}, c.rerankBy) {
 		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
@@ -218,7 +217,7 @@ func (c *searchCommand) check(args []string) error {
 	return nil
 }
 
-// flagError is an error about a request as one about the flag that asked for it.
+// flagError rewords an error about a field of a request to name the flag.
 func flagError(err error) error {
 	refused, code := new(api.Error), fault.Code("bad-flag-value")
 	switch {
@@ -265,7 +264,7 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 		return err
 	}
 	defer done()
-	a := &answer{path: path, place: where}
+	a := &answer{path: path, target: where}
 	if err := c.searchAll(ctx, a, args); err != nil {
 		return flagError(err)
 	}
@@ -280,8 +279,8 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	return c.print(a)
 }
 
-// open opens the index, or finds the service.
-func (c *searchCommand) open(ctx context.Context, f index.Filter) (where place, done func(), err error) {
+// open opens the index or the collection of a service.
+func (c *searchCommand) open(ctx context.Context, f index.Filter) (where target, done func(), err error) {
 	if c.server != "" {
 		s, err := c.openService()
 		return s, func() {}, err
@@ -295,13 +294,13 @@ func (c *searchCommand) open(ctx context.Context, f index.Filter) (where place, 
 		remove()
 		return nil, nil, err
 	}
-	return x, func() { _ = x.close(); remove() }, nil // it was only read
+	return x, func() { _ = x.close(); remove() }, nil // opened read-only
 }
 
-// batchRows is the number of queries that are searched for together, unless vectors of items are read for all of them.
+// batchRows is the number of queries searched together, unless a rerank pass must see all of them.
 const batchRows = 4096
 
-// searchAll searches for all queries and collects the answers, or prints them as they come.
+// searchAll runs all queries and collects the answers, or prints them as they arrive.
 func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string) error {
 	live, head, first := c.isLive(args), true, true
 	atLeast := batchRows
@@ -311,7 +310,7 @@ func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string)
 	case len(c.rerank) > 0:
 		atLeast = math.MaxInt
 	}
-	if live { // the items are in memory before the first query comes
+	if live { // load the items before the first query arrives
 		if err := a.expect(ctx, 0, true); err != nil {
 			return err
 		}
@@ -340,15 +339,15 @@ func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string)
 	})
 }
 
-// isLive reports whether the queries come through a pipe and can be answered as they come: the form of the output does
-// not need all answers, and no file is read for each of them.
+// isLive reports whether queries come through a pipe and can be answered one by one: the output format does not need
+// all answers, and no file is read per query.
 func (c *searchCommand) isLive(args []string) bool {
 	whole := c.json && c.to != "jsonl" || c.to == "csv" && len(c.fields) == 0 || len(c.rerank) > 0 || c.explain ||
 		c.report != ""
 	return !whole && c.strategy == "auto" && slices.ContainsFunc(args, dataset.IsStream)
 }
 
-// printLive prints the answers to some queries of many; head is for the first of them.
+// printLive prints some of the answers; head is set for the first ones.
 func (c *searchCommand) printLive(results []api.Result, head bool) error {
 	switch c.to {
 	case "jsonl":

@@ -23,10 +23,10 @@ import (
 const (
 	reportQueries = 100 // on a page
 	reportHits    = 50  // of each
-	reportSize    = 96  // pixels of the side of photos
+	reportSize    = 96  // side of photos in pixels
 )
 
-// writeReport writes the page of --report: queries with what was found, as pictures where there are any.
+// writeReport writes the page of --report: queries and hits, as pictures if there are any.
 func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []string) error {
 	results := a.Results
 	page := report.SearchPage{
@@ -63,7 +63,7 @@ func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []strin
 	return report.WriteSearchesFile(c.report, page)
 }
 
-// foundItem is a hit as the page shows it.
+// foundItem converts a hit for the page.
 func foundItem(h api.Hit, label string, png []byte) report.FoundItem {
 	it := report.FoundItem{Hit: report.Hit{
 		Picture:  report.Picture{Name: string(h.ID), Label: h.Label, PNG: png},
@@ -81,7 +81,7 @@ func foundItem(h api.Hit, label string, png []byte) report.FoundItem {
 	return it
 }
 
-// itemPictures are the pictures of the hits, and of items that are queries, from --pictures or --rerank, by id.
+// itemPictures returns the pictures of the hits and of queries that are items, by id, from --pictures or --rerank.
 func (c *searchCommand) itemPictures(ctx context.Context, results []api.Result) (map[api.ID][]byte, error) {
 	paths := c.pictures
 	if len(paths) == 0 {
@@ -135,8 +135,8 @@ func (c *searchCommand) itemPictures(ctx context.Context, results []api.Result) 
 	return found, nil
 }
 
-// queryPictures are the pictures of the first n queries, by number; none where they are no pictures or came through a
-// pipe.
+// queryPictures returns the pictures of the first n queries, by number; none if they are not pictures or came
+// through a pipe.
 func (c *searchCommand) queryPictures(ctx context.Context, args []string, n int) (map[int][]byte, error) {
 	if len(args) == 0 || slices.ContainsFunc(args, dataset.IsStream) {
 		return nil, nil
@@ -163,7 +163,7 @@ func (c *searchCommand) queryPictures(ctx context.Context, args []string, n int)
 	return found, err
 }
 
-// openPictures opens data as pictures to be shown: photos larger than models see them. It is nil when they are vectors.
+// openPictures opens pictures for display, photos larger than models see them. It returns nil for vectors.
 func openPictures(d dataFlags, paths []string) (picture.Source, error) {
 	d.Size, d.Grey = 0, false
 	set, err := d.open(paths, nil)

@@ -19,20 +19,20 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// place is where the search verb searches: an index in a file, or a collection of a service.
-type place interface {
+// target is what the search verb searches: an index file, or a collection of a service.
+type target interface {
 	api.Searcher
 
-	// reader reads the queries of the command line for this place.
+	// reader returns a reader for the queries of the command line.
 	reader(args []string) *queryReader
-	// expect gets the first queries, and whether more follow, before the first search.
+	// expect announces the number of queries, and whether more follow, before the first search.
 	expect(ctx context.Context, queries int, more bool) error
-	// memory is what the items take; nil where it is not known.
+	// memory returns the memory used by the items; nil if unknown.
 	memory() *memoryReport
 	close() error
 }
 
-// fileIndex is an index in a file.
+// fileIndex searches an index file.
 type fileIndex struct {
 	c      *searchCommand
 	store  *store.Store
@@ -41,7 +41,7 @@ type fileIndex struct {
 	filter index.Filter
 }
 
-// openFile opens the index to read a part of it.
+// openFile opens the index to read part of it.
 func (c *searchCommand) openFile(ctx context.Context, f index.Filter) (*fileIndex, error) {
 	st, err := c.openToRead(ctx, c.index)
 	if err != nil {
@@ -86,11 +86,11 @@ func (x *fileIndex) reader(args []string) *queryReader {
 	}
 }
 
-// manyQueries is the number of queries from which building an index in memory costs less than it saves.
+// manyQueries is the number of queries from which building an index in memory pays off.
 const manyQueries = 1 << 10
 
-// expect reads the items. They stay on disk unless there are many queries, or the methods of an index in memory are
-// asked for.
+// expect reads the items. They stay on disk unless there are many queries or a strategy that needs an index in
+// memory.
 func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
 	c := x.c
 	if queries >= manyQueries || more || c.explain || c.strategy != "auto" {
@@ -127,7 +127,7 @@ func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
 	return nil
 }
 
-// itemVectors are the vectors of --rerank.
+// itemVectors returns the pass over the vectors of --rerank.
 func (x *fileIndex) itemVectors() *search.Pass {
 	var progress *cli.Progress
 	return &search.Pass{
@@ -159,13 +159,13 @@ func (x *fileIndex) Search(ctx context.Context, r *api.Request) (*api.Answer, er
 
 func (x *fileIndex) memory() *memoryReport { return memoryOf(x.items.Snapshot.Memory()) }
 
-// service is a collection of a running service.
+// service searches a collection of a running service.
 type service struct {
 	*client.Collection
 	c *searchCommand
 }
 
-// openService names the collection; its token comes from --token-file or the environment.
+// openService sets up the collection; the token comes from --token-file or the environment.
 func (c *searchCommand) openService() (*service, error) {
 	token := os.Getenv("HASHGROVE_TOKEN")
 	if c.tokenFile != "" {
@@ -201,7 +201,7 @@ func (s *service) expect(context.Context, int, bool) error { return nil }
 func (s *service) memory() *memoryReport                   { return nil }
 func (s *service) close() error                            { return nil }
 
-// itemSource opens the vectors of --rerank; rows is 0 where their number is not known.
+// itemSource opens the vectors of --rerank; rows is 0 if unknown.
 func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vectors.Source, rows int, err error) {
 	d := c.items
 	if len(c.ids) == 0 && !c.explain { // else there is a second pass

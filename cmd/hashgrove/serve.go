@@ -110,7 +110,7 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// The port is taken before indexes are opened, which may take a while.
+	// Take the port first, because opening indexes may take a while.
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", c.listen, err)
@@ -147,7 +147,7 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-// check finds what is wrong with the command line before anything is opened.
+// check validates the command line before any file is opened.
 func (c *serveCommand) check() error {
 	switch {
 	case (c.certificate == "") != (c.key == ""):
@@ -165,7 +165,8 @@ func (c *serveCommand) check() error {
 	return nil
 }
 
-// readTokens reads the tokens, or makes one for an address that others can reach. It returns the host to listen on.
+// readTokens reads the tokens, or generates one if the address is reachable from other machines. It returns the host
+// to listen on.
 func (c *serveCommand) readTokens() (host string, err error) {
 	if host, _, err = net.SplitHostPort(c.listen); err != nil {
 		return "", cli.Usage("bad-flag-value",
@@ -198,7 +199,7 @@ func (c *serveCommand) readTokens() (host string, err error) {
 	return host, nil
 }
 
-// isLoopback tells whether only this machine can reach a host.
+// isLoopback reports whether only this machine can reach host.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -215,7 +216,7 @@ func (c *serveCommand) tlsConfig() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// collections says what to serve.
+// collections builds the options of each collection to serve.
 func (c *serveCommand) collections(ctx context.Context, args []string) ([]server.CollectionOptions, error) {
 	if len(args) == 0 {
 		if len(c.pictures)+len(c.vectors)+len(c.reports) > 0 || c.model != "" {
@@ -254,7 +255,7 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 	return list, nil
 }
 
-// assign gives collections what the values of a flag say.
+// assign distributes the values of a flag to the collections.
 func assign(
 	list []server.CollectionOptions, flag string, values []string, to func(o *server.CollectionOptions) *string,
 ) error {
@@ -276,8 +277,8 @@ func assign(
 	return nil
 }
 
-// collectionArgument splits NAME=INDEX. A file whose path has an equals sign is an index without a name, if what stands
-// before the sign cannot be a name.
+// collectionArgument splits NAME=INDEX. If the part before an equals sign is not a valid name, the whole argument is
+// a path.
 func collectionArgument(arg string) (name, path string) {
 	name, path, ok := strings.Cut(arg, "=")
 	if ok && strings.ContainsAny(name, `/\:`) {
@@ -290,14 +291,14 @@ func collectionArgument(arg string) (name, path string) {
 	return name, path
 }
 
-// collectionName is the name of a file without its ending, as far as it can stand in an address.
+// collectionName derives a collection name from a file name, keeping only characters valid in a URL.
 func collectionName(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	name = regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(name, "-")
 	return cmp.Or(strings.Trim(name, "-._"), "items")
 }
 
-// logger writes to standard error what --log says.
+// logger logs to standard error at the level of --log.
 func (c *serveCommand) logger() *slog.Logger {
 	level := slog.LevelInfo
 	switch c.logs {
@@ -309,14 +310,14 @@ func (c *serveCommand) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: level}))
 }
 
-// welcome says where the service is, and how to ask it.
+// welcome prints the address of the service and an example request.
 func (c *serveCommand) welcome(at net.Addr, secure bool, collections []server.CollectionOptions) {
 	scheme, host := "http", at.String()
 	if secure {
 		scheme = "https"
 	}
 	if _, port, err := net.SplitHostPort(host); err == nil && strings.HasPrefix(host, "[::]:") {
-		host = "localhost:" + port // all addresses; the one by which others reach it is not known
+		host = "localhost:" + port // listening on all addresses: others must know the host name
 	}
 	token := ""
 	if c.writeToken != "" {

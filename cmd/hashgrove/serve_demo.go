@@ -11,8 +11,8 @@ import (
 	"hashgrove/server"
 )
 
-// demoCollection is the pictures of clothes of the demo, 6,000 that were learned from and 1,000 that are new. What it
-// needs is made at the first start, by the verbs that a user would run, and kept in the cache.
+// demoCollection serves the demo's pictures of clothes: 6,000 training pictures and 1,000 new ones. On first start
+// it runs the verbs a user would run and keeps the results in the cache.
 func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOptions, error) {
 	folder, err := c.makeCacheFolder("serve")
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 			return o, err
 		}
 	}
-	// The pattern finds the new ones first.
+	// The glob finds the new pictures first.
 	learned, added := fashion.Train().Labels(), fashion.Query().Labels()
 	var attributes strings.Builder
 	attributes.WriteString("part\n")
@@ -66,7 +66,7 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 	return o, nil
 }
 
-// runVerb runs another verb, whose result goes to standard error.
+// runVerb runs another verb with its output on standard error.
 func (c *serveCommand) runVerb(ctx context.Context, args []string) error {
 	a := &app{in: strings.NewReader(""), out: c.err, raw: c.err, err: c.err}
 	root := a.root()

@@ -8,10 +8,10 @@ import (
 	"hashgrove/server"
 )
 
-// bindTraining adds no flags: this build cannot learn from what people upload.
+// bindTraining adds no flags: this build cannot train on uploads.
 func (c *serveCommand) bindTraining(*pflag.FlagSet) {}
 
-// mountWorkshop mounts nothing.
+// mountWorkshop does nothing in this build.
 func (c *serveCommand) mountWorkshop(*server.Server) (stop func() error, err error) {
 	return func() error { return nil }, nil
 }

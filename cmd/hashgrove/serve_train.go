@@ -19,7 +19,7 @@ func (c *serveCommand) bindTraining(f *pflag.FlagSet) {
 	cli.Group(f, "Try your own")
 }
 
-// mountWorkshop lets people upload data, learn from them, and search in them.
+// mountWorkshop lets visitors upload data, train on it and search it.
 func (c *serveCommand) mountWorkshop(s *server.Server) (stop func() error, err error) {
 	if c.noTrain || c.readOnly {
 		return func() error { return nil }, nil

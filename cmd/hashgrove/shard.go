@@ -17,12 +17,12 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// shardFlags say which shard of the rows a command is about, for schedulers that run it once for every shard.
+// shardFlags select a shard of the rows, for schedulers that run one process per shard.
 type shardFlags struct {
 	text      string // i/n, or "" for all rows
 	ifMissing bool
 
-	hamming.Shard // of all rows until take has counted them
+	hamming.Shard // take fills in the number of rows
 }
 
 // shardMark stands for the shard in the name of an output.
@@ -36,7 +36,7 @@ func (s *shardFlags) bind(f *pflag.FlagSet) {
 	cli.Group(f, "Shards")
 }
 
-// parse reads --shard and returns the name of the output with the shard in it.
+// parse reads --shard and returns the output name with the shard filled in.
 func (s *shardFlags) parse(output string, data []string) (string, error) {
 	if s.text == "" {
 		if strings.Contains(output, shardMark) {
@@ -69,7 +69,7 @@ func (s *shardFlags) take(ctx context.Context, set *dataset.Set) (err error) {
 	return err
 }
 
-// shardReport is a shard in what a verb prints with --json.
+// shardReport describes a shard in --json output.
 type shardReport struct {
 	Number int `json:"number"`
 	Of     int `json:"of"`
@@ -78,7 +78,7 @@ type shardReport struct {
 	Total  int `json:"total_rows"`
 }
 
-// reportShard is nil for all rows.
+// reportShard returns nil if the shard is all rows.
 func reportShard(s hamming.Shard) *shardReport {
 	if s.IsWhole() {
 		return nil
@@ -87,11 +87,11 @@ func reportShard(s hamming.Shard) *shardReport {
 	return &r
 }
 
-// errOther is an output that is there and is not what the command would write.
+// errOther marks an existing output that differs from what the command would write.
 var errOther = errors.New("name another output, or overwrite it with --force")
 
-// there decides, from what looking at an output found, whether it is there and complete. One that is damaged, or other
-// and to be overwritten, is written again.
+// there decides from the error of checking an output whether it exists and is complete. A damaged output is written
+// again, as is a different one with force.
 func (a *app) there(path string, err error, force bool) (bool, error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, errOther) && force:
@@ -103,8 +103,8 @@ func (a *app) there(path string, err error, force bool) (bool, error) {
 	return err == nil, err
 }
 
-// checkCodes reports a code file that is not whole, or not what encoding would make: codes of the model m and the
-// shard, rows of them unless that is negative.
+// checkCodes checks that a code file is complete and what encoding would produce: the model and shard of want, and
+// rows codes unless rows is negative.
 func checkCodes(ctx context.Context, path string, want hamming.Header, rows int) (codes int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/machine"
 )
 
-// build names what was built, such as 0.1.0-rc.1; make release sets it when it links.
+// build names the build, such as 0.1.0-rc.1; make release sets it at link time.
 var build string
 
 func (a *app) version() *cobra.Command {

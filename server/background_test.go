@@ -233,10 +233,10 @@ func TestMapsFollowTheItems(t *testing.T) {
 	}
 }
 
-// TestStudiesTakeTheirTime: one at a time, and requests say how far they are.
-func TestStudiesTakeTheirTime(t *testing.T) {
+// TestBackgroundResultsTakeTheirTime: one at a time, and requests say how far they are.
+func TestBackgroundResultsTakeTheirTime(t *testing.T) {
 	s, url := serveBatch(t, clusters(0, 300, 32, 6, "a", "b"))
-	s.studies <- struct{}{} // another one runs
+	s.computing <- struct{}{} // another one runs
 	var p struct{ Progress *float64 }
 	for _, name := range []string{"map", "quality"} {
 		r := ask(t, url+name, &p)
@@ -244,7 +244,7 @@ func TestStudiesTakeTheirTime(t *testing.T) {
 			t.Errorf("%s: %v %v %v", name, r.Status, r.Header, p.Progress)
 		}
 	}
-	<-s.studies
+	<-s.computing
 	for _, name := range []string{"map", "quality"} {
 		if r := askUntilReady(t, url+name, &struct{}{}); r.StatusCode != 200 {
 			t.Errorf("%s: %v", name, r.Status)
@@ -252,9 +252,9 @@ func TestStudiesTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestStudiesEndWithTheService closes the service while a map is made: it is not made to the end first. A fast machine
+// TestBackgroundResultsEndWithTheService closes the service while a map is made: it is not made to the end first. A fast machine
 // may have made a small one before that, and a stalled one even a large one, so there are several tries.
-func TestStudiesEndWithTheService(t *testing.T) {
+func TestBackgroundResultsEndWithTheService(t *testing.T) {
 	for _, n := range []int{30_000, atlas.MaxPoints, atlas.MaxPoints} {
 		rng, b := rand.New(rand.NewPCG(1, 1)), index.NewBatch(64)
 		for i := range n {
@@ -276,11 +276,11 @@ func TestStudiesEndWithTheService(t *testing.T) {
 	t.Error("every map was made to the end before its service had ended")
 }
 
-// TestStudiesSurviveBugs: a study that fails is an error for those who asked, and can be asked for again.
-func TestStudiesSurviveBugs(t *testing.T) {
+// TestBackgroundResultsSurviveBugs: a computation that fails is an error for those who asked, and can be asked for again.
+func TestBackgroundResultsSurviveBugs(t *testing.T) {
 	s, _ := serveBatch(t, clusters(0, 10, 8, 2))
 	c, _ := s.collection("shop")
-	var y study[int]
+	var y background[int]
 	wait := func(compute func(context.Context, func(float64)) (int, error)) (int, bool, error) {
 		return await(s, httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), c, &y, compute)
 	}
@@ -361,7 +361,7 @@ func TestQualityKnowsWhatWasLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for vectors, note := range map[string]string{"": "is not known here", table: "It was learned from about 50 %"} {
+	for vectors, note := range map[string]string{"": "It is not known which", table: "It was trained on about 50 %"} {
 		s, url := serveOptions(t, CollectionOptions{Name: "items", Path: path, Vectors: vectors})
 		var q qualityAnswer
 		askUntilReady(t, url+"quality", &q)

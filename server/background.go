@@ -13,11 +13,11 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// basis is the state of a collection that something was computed from.
+// basis identifies the state of a collection that a result was computed from.
 type basis struct {
 	fingerprint hamming.Fingerprint
 	items       int
-	changed     int64 // items that were put, changed or deleted since the service began
+	changed     int64 // items put, changed or deleted since the service started
 }
 
 func (c *collection) basis() basis {
@@ -25,17 +25,17 @@ func (c *collection) basis() basis {
 	return basis{x.Fingerprint(), x.Len(), c.changed.Load()}
 }
 
-// stands tells whether what was computed still shows how things are: less than a hundredth of the items has changed.
+// stands reports whether the result is still current: less than 1 % of the items have changed.
 func (b basis) stands(now basis) bool {
 	return b.fingerprint == now.fingerprint && now.changed-b.changed <= int64(now.items)/100
 }
 
-// study is something that takes seconds to compute from all items of a collection: its map, its quality. It is computed
-// behind the requests, when somebody asks for it, and kept until more than a hundredth of the items has changed. Then
-// it is computed anew, but so that it takes no more than a tenth of the time: until then the old one is the answer.
+// background is a result that takes seconds to compute from all items of a collection, such as its map or quality.
+// It is computed in the background on first request and kept until more than 1 % of the items have changed.
+// Recomputing uses at most a tenth of the time; until it is done the old result is served.
 //
-// One study of the service is computed at a time, on half of the cores, so that searches are answered meanwhile.
-type study[T any] struct {
+// The service runs one of these at a time, on half of the cores, so that searches are still answered.
+type background[T any] struct {
 	mu      sync.Mutex
 	running *running // nil when nothing is being computed
 	known   bool     // there is a result
@@ -45,18 +45,18 @@ type study[T any] struct {
 	ended   time.Time
 }
 
-// running is a computation.
+// running is a computation in progress.
 type running struct {
 	progress atomic.Uint64 // a float64
 	done     chan struct{} // closed at the end
 	err      error         // then
 }
 
-// patience is the time for which a request waits for a study, so that the small ones are answered at once.
+// patience is how long a request waits for a background result, so that quick ones are answered at once.
 const patience = time.Second
 
-// answer returns the result and true, or what is being computed.
-func (t *study[T]) answer(
+// answer returns the result and true, or the running computation.
+func (t *background[T]) answer(
 	s *Server, c *collection, compute func(ctx context.Context, report func(share float64)) (T, error),
 ) (T, bool, *running) {
 	t.mu.Lock()
@@ -73,17 +73,17 @@ func (t *study[T]) answer(
 	return none, false, t.running
 }
 
-// compute makes the result when no other study is computed.
-func (t *study[T]) compute(s *Server, of basis, compute func(context.Context, func(float64)) (T, error)) {
+// compute computes the result once no other background computation runs.
+func (t *background[T]) compute(s *Server, of basis, compute func(context.Context, func(float64)) (T, error)) {
 	r := t.running
 	var result T
 	var err error
 	began := time.Now()
 	select {
-	case s.studies <- struct{}{}:
+	case s.computing <- struct{}{}:
 		began = time.Now()
 		result, err = t.guarded(s, r, compute)
-		<-s.studies
+		<-s.computing
 	case <-s.work.Done():
 		err = context.Cause(s.work)
 	}
@@ -96,25 +96,25 @@ func (t *study[T]) compute(s *Server, of basis, compute func(context.Context, fu
 	close(r.done)
 }
 
-// guarded makes an error of a panic: a study must not end the service.
-func (t *study[T]) guarded(
+// guarded turns a panic into an error: a background computation must not end the service.
+func (t *background[T]) guarded(
 	s *Server, r *running, compute func(context.Context, func(float64)) (T, error),
 ) (result T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("panic", "panic", p, "stack", string(debug.Stack()))
-			err = problem(http.StatusInternalServerError, "the service met a bug: its log says more")
+			err = problem(http.StatusInternalServerError, "internal error: see the service's log")
 		}
 	}()
 	return compute(s.work, func(share float64) { r.progress.Store(math.Float64bits(share)) })
 }
 
-// studyThreads is the number of cores for a study.
-func studyThreads() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+// backgroundThreads is the number of cores for a background computation.
+func backgroundThreads() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// await returns the result of a study; false says that it will take a while, and that the request was answered so.
+// await returns the result. If it takes too long, await answers the request with the progress and returns false.
 func await[T any](
-	s *Server, w http.ResponseWriter, r *http.Request, c *collection, t *study[T],
+	s *Server, w http.ResponseWriter, r *http.Request, c *collection, t *background[T],
 	compute func(ctx context.Context, report func(share float64)) (T, error),
 ) (T, bool, error) {
 	result, ok, run := t.answer(s, c, compute)

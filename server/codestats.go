@@ -8,7 +8,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// bitState is how one bit divides the items.
+// bitState describes how one bit splits the items.
 type bitState struct {
 	Bit   int     `json:"bit"`
 	Share float64 `json:"share"` // of items whose bit is 1
@@ -16,42 +16,42 @@ type bitState struct {
 	Like  *int    `json:"like,omitempty"`
 }
 
-// bucketState is how items share codes.
+// bucketState describes how items share codes.
 type bucketState struct {
 	Largest int     `json:"largest"`
-	Mean    float64 `json:"mean"`   // items of a code
+	Mean    float64 `json:"mean"`   // items per code
 	Single  int     `json:"single"` // codes of one item
 }
 
-// censused is a census and the items that it was taken of.
-type censused struct {
+// cachedStats are statistics and the snapshot they were computed from.
+type cachedStats struct {
 	of      *index.Snapshot
 	bits    []bitState
 	buckets bucketState
 }
 
-// census counts the bits and the codes of the items; the last one is kept until the items change. A bit is dead when
-// nearly all items have the same value, and redundant when it nearly always equals an earlier bit or its opposite:
-// neither tells items apart.
-func (c *collection) census(x *index.Snapshot) ([]bitState, bucketState) {
+// codeStats returns statistics of the bits and codes, cached until the items change. A bit is dead if nearly all
+// items have the same value, and redundant if it nearly always equals an earlier bit or its inverse: neither tells
+// items apart.
+func (c *collection) codeStats(x *index.Snapshot) ([]bitState, bucketState) {
 	c.made.mu.Lock()
 	defer c.made.mu.Unlock()
-	if known, ok := c.made.known["census"].(*censused); ok && known.of == x {
+	if known, ok := c.made.known["codeStats"].(*cachedStats); ok && known.of == x {
 		return known.bits, known.buckets
 	}
-	n := &censused{of: x}
-	n.bits, n.buckets = takeCensus(x)
+	n := &cachedStats{of: x}
+	n.bits, n.buckets = computeCodeStats(x)
 	if c.made.known == nil {
 		c.made.known = map[string]any{}
 	}
-	c.made.known["census"] = n
+	c.made.known["codeStats"] = n
 	return n.bits, n.buckets
 }
 
-// few is the share of items below which a bit says next to nothing.
+// few is the share of items below which a bit is as good as constant.
 const few = 0.005
 
-func takeCensus(x *index.Snapshot) ([]bitState, bucketState) {
+func computeCodeStats(x *index.Snapshot) ([]bitState, bucketState) {
 	width, n := x.Bits(), 0
 	ones, buckets := make([]int, width), bucketState{}
 	sample := hamming.NewCodes(0, width)
@@ -88,10 +88,10 @@ func takeCensus(x *index.Snapshot) ([]bitState, bucketState) {
 	return states, buckets
 }
 
-// sampledCodes is about the number of codes by which bits are compared with each other.
+// sampledCodes is the approximate number of codes used to compare bits.
 const sampledCodes = 1 << 14
 
-// markRedundant finds bits that repeat an earlier one, or its opposite.
+// markRedundant marks bits that repeat or invert an earlier one.
 func markRedundant(states []bitState, sample hamming.Codes) {
 	n := sample.Len()
 	if n < 100 {
