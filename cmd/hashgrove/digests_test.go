@@ -176,6 +176,9 @@ func (l *digestList) answer(name, line string) {
 	if err := d.Decode(&v); err != nil {
 		l.t.Fatalf("%s: %v in %s", name, err, out)
 	}
+	if m, ok := v.(map[string]any); ok && m["rank"] == "hamming" {
+		delete(m, "rank") // answers did not always say it
+	}
 	b, err := json.MarshalIndent(timeless(v), "", " ")
 	if err != nil {
 		l.t.Fatal(err)

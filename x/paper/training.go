@@ -203,8 +203,8 @@ func (runner *Runner) readModel(t *training) (*model.Model, error) {
 	return m, err
 }
 
-// sample draws rows to learn from with the runner's seed, the same for every method; nil means all. A number of -n leaves
-// an n-th of the rows out.
+// sample draws rows to learn from with the runner's seed, the same for every method; nil means all. A number of -n
+// leaves an n-th of the rows out.
 func (runner *Runner) sample(rows, all int) []bool {
 	if rows < 0 {
 		rows = all + all/rows
