@@ -22,16 +22,16 @@ import (
 //	date        = 2024-01-31 | 2024-01-31T09:30:00Z, with or without quotes
 //	name        = letters, digits, "_", "." and "-", not beginning with a digit or "-" | `any text`
 //
-// Words of the language may be written in capitals; a name that is such a word goes into back quotes. In quotes, \\ \"
-// \' \` \n \t and \r stand for themselves and for line feed, tab and carriage return. The names id, label and tag are
-// every item's; all others are attributes. Both ends of between count. A date is a text of ISO 8601 (date.go), and true
-// and false are texts too. Examples:
+// Keywords may be written in capitals; a name that is a keyword needs back quotes. Within quotes, \\ \" \' and \` are
+// literal, and \n \t and \r mean line feed, tab and carriage return. Every item has the names id, label and tag; all
+// others are attributes. between includes both ends. A date is an ISO 8601 text (date.go), and true and false are texts
+// too. Examples:
 //
 //	label = "boots" and price < 30 and not tag in ("sale", "old")
 //	in_stock = true and added between 2024-01-01 and 2024-03-31 and name starts with "rain"
 //
-// Ids that are whole numbers up to 2^63 - 1 compare as integers, also in quotes. All others are texts and compare by
-// their bytes with texts alone; among them are larger numbers and those with leading zeros, which have to be quoted.
+// Ids that are whole numbers up to 2^63 - 1 compare as integers, even in quotes. All others are texts and compare only
+// with texts, by their bytes; these include larger numbers and numbers with leading zeros, which must be quoted.
 //
 // A filter may be maxFilter bytes long and maxNesting deep.
 const (

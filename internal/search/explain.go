@@ -151,7 +151,7 @@ func addReasons(w *api.Why, m *model.Model, query, hit []float32) error {
 	if !ok || slices.ContainsFunc(query, isNaN) || slices.ContainsFunc(hit, isNaN) {
 		return nil
 	}
-	if n := m.Encoder.Dim(); m.Dim() != n && len(hit) == m.Dim() { // for rows with mirror images, compare the pictures themselves
+	if n := m.Encoder.Dim(); m.Dim() != n && len(hit) == m.Dim() { // rows with mirror images: compare the pictures
 		query, hit = query[:n], hit[:n]
 	}
 	query, hit = row(query), row(hit)
