@@ -86,7 +86,7 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	}()
 	o := w.options(false)
 	o.NoSync, o.NoGrowSync = true, true
-	o.OpenFile = func(string, int, os.FileMode) (*os.File, error) { // already open and locked, so that nobody sweeps it away
+	o.OpenFile = func(string, int, os.FileMode) (*os.File, error) { // open and locked, so that nobody sweeps it away
 		w.f = f
 		return f, nil
 	}

@@ -21,8 +21,8 @@ import (
 // goroutines of its own, follows cycles forever, or reads outside its mapping, which ends the process. So every page is
 // checked before bbolt uses the file. A file that passes is a forest of well-formed pages:
 //
-//  - each page below the high-water mark is in a tree once, or in the list of free pages once, never both;
-//  - elements lie inside their pages, keys ascend, and a branch leads to the keys it names.
+//   - each page below the high-water mark is in a tree once, or in the list of free pages once, never both;
+//   - elements lie inside their pages, keys ascend, and a branch leads to the keys it names.
 //
 // scan checks the values. Everything is read in key order, which is file order if items were added in bulk.
 type pages struct {

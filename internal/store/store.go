@@ -28,7 +28,7 @@ import (
 // read hamming.ErrDamaged, hamming.ErrKind or hamming.ErrVersion.
 var (
 	ErrLocked   = errors.New("the index is in use")        // by another process, or by another Store of this one
-	ErrReadOnly = errors.New("the index is read-only now") // opened that way, or after a failure that only reopening clears
+	ErrReadOnly = errors.New("the index is read-only now") // by request, or until reopened after a failure
 	ErrClosed   = errors.New("the index is closed")
 
 	// ErrDamaged is hamming.ErrDamaged for an index: Salvage recovers what is intact.
