@@ -31,24 +31,24 @@ import (
 	"hashgrove/internal/index"
 )
 
-// MaxPoints is the greatest number of points of a map, of codes of up to 128 bits.
+// MaxPoints is the largest number of points on a map, for codes of up to 128 bits.
 const MaxPoints = 100_000
 
-// Options of a map. The zero value is the default.
+// Options configure a map. The zero value is the default.
 type Options struct {
-	Points   int                 // at most; 0 means MaxPoints, and fewer where long codes would take much longer
+	Points   int                 // at most; 0 means MaxPoints, or fewer if long codes would take much longer
 	Threads  int                 // 0 means all cores; never changes the result
-	Progress func(share float64) // called now and then with the share that is done, by one goroutine at a time; may be nil
+	Progress func(share float64) // called now and then with the share done, by one goroutine at a time; may be nil
 }
 
 // Map is a layout of codes. Point i stands for the items of Groups[i].
 type Map struct {
 	Groups []index.Group
-	X, Y   []uint16 // the longer side of the layout runs from 0 to 65535, and the other is centred
-	All    bool     // there is a point for every distinct code; else the points are a fair sample
+	X, Y   []uint16 // the longer side runs from 0 to 65535, and the other is centred
+	All    bool     // every distinct code has a point; else the points are a fair sample
 }
 
-// Make lays out the codes of a snapshot. It looks at ctx many times in a second.
+// Make lays out the codes of a snapshot. It checks ctx many times per second.
 func Make(ctx context.Context, s *index.Snapshot, o Options) (*Map, error) {
 	most := o.Points
 	if most <= 0 {
@@ -65,7 +65,7 @@ func Make(ctx context.Context, s *index.Snapshot, o Options) (*Map, error) {
 	return m, nil
 }
 
-// pointsFor is the greatest number of points for codes of some bits. Comparing all with all takes n² words.
+// pointsFor returns the largest number of points for codes of some bits. Comparing all pairs takes n² words.
 func pointsFor(bits int) int {
 	words := (bits + 63) / 64
 	return int(MaxPoints * math.Sqrt(min(1, 2/float64(words))))
@@ -81,7 +81,7 @@ func layout(ctx context.Context, codes hamming.Codes, o Options) ([]float32, err
 	if n < 2 {
 		return make([]float32, 2*n), ctx.Err()
 	}
-	const scanned = 0.3 // share of the work, about, of all but the refinement
+	const scanned = 0.3 // approximate share of the work before the refinement
 	g, err := neighbourGraph(ctx, codes, o.Threads, func(share float64) { report(share * scanned) })
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func layout(ctx context.Context, codes hamming.Codes, o Options) ([]float32, err
 	return y, r.run(ctx, func(share float64) { report(scanned + float64(share*(1-scanned))) })
 }
 
-// layFlat turns positions so that they spread most from left to right, as screens do.
+// layFlat rotates positions so that they spread most horizontally, like screens.
 func layFlat(y []float32) {
 	n := float64(len(y) / 2)
 	var mean [2]float64
@@ -113,7 +113,7 @@ func layFlat(y []float32) {
 	}
 }
 
-// setPositions scales positions to 16 bits, both axes alike.
+// setPositions scales positions to 16 bits, with the same scale on both axes.
 func (m *Map) setPositions(y []float32) {
 	if len(y) == 0 {
 		return

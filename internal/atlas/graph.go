@@ -11,17 +11,17 @@ import (
 	"hashgrove/internal/par"
 )
 
-// neighbourCount is k, the number of nearest codes that each code is tied to.
+// neighbourCount is k, the number of nearest codes that each code is connected to.
 const neighbourCount = 15
 
-// graph ties codes to their neighbours, both ways: those of code i are at start[i] up to start[i+1].
+// graph connects codes to their neighbours in both directions: those of code i are at start[i] up to start[i+1].
 type graph struct {
 	start  []int32
 	to     []int32
 	weight []float32 // 0 to 1
 }
 
-// edge is a code and a neighbour of it.
+// edge connects a code to a neighbour.
 type edge struct {
 	from, to int32
 	weight   float32
@@ -31,8 +31,8 @@ type edge struct {
 //
 //	p_ij = exp(-(d_ij - d_i)/s_i),    sum over j of p_ij = log2 k,
 //
-// where d_i is the distance of the nearest one: how surely j belongs to the surroundings of i, however sparse these
-// are. It is enough when one of the two belongs to the other, so that the weight of a tie is
+// where d_i is the distance of the nearest one: how surely j is a neighbour of i, however sparse the region. One
+// direction is enough, so the weight of an edge is
 //
 //	w_ij = p_ij + p_ji - p_ij p_ji.
 func neighbourGraph(ctx context.Context, codes hamming.Codes, threads int, report func(float64)) (*graph, error) {
@@ -89,7 +89,7 @@ func nearestCodes(
 	return nil
 }
 
-// memberships are the p of neighbours in the order of their distances.
+// memberships returns p for neighbours sorted by distance.
 func memberships(near []neighbour) []float32 {
 	p := make([]float32, len(near))
 	if len(near) == 0 {
@@ -104,7 +104,7 @@ func memberships(near []neighbour) []float32 {
 		}
 		return total
 	}
-	// The sum grows with s, from the number of codes at the first distance. Distances are whole numbers: below 1/16
+	// The sum grows with s, starting at the number of codes at the first distance. Distances are integers: below 1/16
 	// nothing changes any more.
 	low, high := 1.0/16, float64(1<<20)
 	for range 40 {
@@ -119,8 +119,8 @@ func memberships(near []neighbour) []float32 {
 	return p
 }
 
-// joined makes the graph of edges, each of which is there both ways. Two codes that are neighbours of each other have
-// two edges each way, which become one.
+// joined makes a graph from edges, each of which is given in both directions. If two codes are neighbours of each
+// other, their two edges are merged.
 func joined(n int, edges []edge) *graph {
 	g := &graph{start: make([]int32, n+1)}
 	for _, e := range edges {

@@ -9,11 +9,11 @@ import (
 	"hashgrove/internal/par"
 )
 
-// covarianceRows is the number of codes, evenly spread, that the covariance of the bits is taken of.
+// covarianceRows is the number of evenly spaced codes used for the covariance of the bits.
 const covarianceRows = 1 << 15
 
-// principalPlane returns the projections of the codes, as rows of -1 and +1, to their first two principal components,
-// scaled so that the longer side is about ten: as far as codes without neighbours still notice each other.
+// principalPlane projects the codes, as rows of -1 and +1, onto their first two principal components, scaled so that
+// the longer side is about ten: the distance at which codes without neighbours still affect each other.
 func principalPlane(ctx context.Context, codes hamming.Codes, threads int) ([]float32, error) {
 	n, width := codes.Len(), codes.Bits
 	mean, covariance, err := bitMoments(ctx, codes, threads)
@@ -50,13 +50,13 @@ func principalPlane(ctx context.Context, codes hamming.Codes, threads int) ([]fl
 		if spread > 0 {
 			y[i] *= float32(5 / spread)
 		}
-		// Codes may have the same projections; refining needs them apart.
+		// Codes may have the same projection; refining needs them apart.
 		y[i] += float32(1e-3 * (float32(float32(mix(uint64(i))>>40)/(1<<24)) - 0.5))
 	}
 	return y, nil
 }
 
-// bitMoments returns the means and the covariances of the bits as -1 and +1, counted with bits as columns.
+// bitMoments returns the means and covariances of the bits as -1 and +1, counted with bits as columns.
 func bitMoments(ctx context.Context, codes hamming.Codes, threads int) (mean, covariance []float64, err error) {
 	n, width := codes.Len(), codes.Bits
 	rows := min(n, covarianceRows)
@@ -90,8 +90,8 @@ func bitMoments(ctx context.Context, codes hamming.Codes, threads int) (mean, co
 	return mean, covariance, err
 }
 
-// topTwo returns two orthogonal vectors of length 1 that span nearly the space of the two greatest eigenvalues of a
-// symmetric matrix with none below zero: orthogonal iteration.
+// topTwo returns two orthonormal vectors that nearly span the space of the two greatest eigenvalues of a positive
+// semidefinite matrix, by orthogonal iteration.
 func topTwo(ctx context.Context, m []float64, n, threads int) (u, v []float64, err error) {
 	u, v = make([]float64, n), make([]float64, n)
 	for i := range n {
@@ -118,7 +118,7 @@ func topTwo(ctx context.Context, m []float64, n, threads int) (u, v []float64, e
 	return u, v, nil
 }
 
-// orthogonalise makes u of length 1, and v of length 1 at right angles to it; vectors of zeros stay.
+// orthogonalise normalises u, and makes v a unit vector orthogonal to it; zero vectors stay.
 func orthogonalise(u, v []float64) {
 	unit := func(x []float64) {
 		sum := 0.0
@@ -142,7 +142,7 @@ func orthogonalise(u, v []float64) {
 	unit(v)
 }
 
-// mix scatters numbers over 64 bits (the finaliser of splitmix64).
+// mix hashes a number to 64 bits (the finaliser of splitmix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

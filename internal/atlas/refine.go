@@ -6,17 +6,17 @@ import (
 	"hashgrove/internal/par"
 )
 
-// How positions are refined. The figures were chosen by eye and by the share of neighbours in the plane with the same
+// Parameters of the refinement. They were chosen by eye and by the share of neighbours in the plane with the same
 // label, on codes of Fashion-MNIST and of package descriptions; the share hardly depends on them.
 const (
-	negatives = 5     // other codes that a code is driven away from, for each tie that pulls it
-	softness  = 0.1   // added to the squared distance of a code that drives away, so that no step is longer than a few
-	gravity   = 0.003 // share of its way to the centre that a code is pulled back, so that islands do not drift away
-	turns     = 8     // parts of an epoch; the codes of a part move at the same time
+	negatives = 5     // other codes that repel a code, for each edge that attracts it
+	softness  = 0.1   // added to the squared distance of a repelling code, so that no step is longer than a few
+	gravity   = 0.003 // share of the way to the centre that a code is pulled back, so that islands do not drift away
+	turns     = 8     // parts of an epoch; the codes of a part move simultaneously
 )
 
-// epochs is the number of passes over all ties. More of them change little: codes of 64 bits of package descriptions
-// had 0.385 of their neighbours in the plane with the same label after 100 and 0.380 after 300.
+// epochs returns the number of passes over all edges. More change little: with 64-bit codes of package descriptions,
+// 0.385 of the neighbours in the plane had the same label after 100 and 0.380 after 300.
 func epochs(n int) int {
 	switch {
 	case n <= 10_000:
@@ -32,9 +32,9 @@ func epochs(n int) int {
 //	epoch                                   the rate falls from 1 to 0
 //		turn                                codes t, t + turns, t + 2 turns, ...
 //			for each code, in parallel
-//				for each tie, with probability w: a step up log q, and a step up log(1 - q) for each of some codes
+//				for each edge, with probability w: a step up log q, and a step up log(1 - q) for each of some codes
 //
-// Within a turn a code sees others where they were before the turn.
+// Within a turn a code sees the others where they were before the turn.
 type refinement struct {
 	graph   *graph
 	y       []float32 // two for each code
@@ -67,7 +67,7 @@ func (r *refinement) run(ctx context.Context, report func(float64)) error {
 	return nil
 }
 
-// step returns where a code goes in an epoch. The random stream of a code in an epoch is a linear congruential one.
+// step returns the new position of a code in an epoch. Each code has its own linear congruential generator per epoch.
 func (r *refinement) step(i, epoch int, rate float32) (x, y float32) {
 	const factor, summand = 0x5851f42d4c957f2d, 0x14057b7ef767814f
 	g, n := r.graph, uint64(len(r.y)/2)

@@ -32,7 +32,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Sides says what a response of either sign counts as.
+// Sides selects how responses of either sign count.
 type Sides uint8
 
 // The sides of a response z with threshold alpha.
@@ -42,25 +42,25 @@ const (
 	Split                 // max(z - alpha, 0), and as a value of its own min(z + alpha, 0)
 )
 
-// Pool says how the responses in a cell become one value.
+// Pool selects how the responses in a cell become one value.
 type Pool uint8
 
-// The ways of pooling.
+// The kinds of pooling.
 const (
 	SumPool Pool = iota // their sum
-	MaxPool             // the one farthest from zero
+	MaxPool             // the one with the largest magnitude
 )
 
-// Norm says how a vector is scaled.
+// Norm selects how a vector is scaled.
 type Norm uint8
 
-// The ways of scaling.
+// The kinds of scaling.
 const (
-	SumNorm Norm = iota // divided by the sum of its values without their signs; zeros stay zeros
-	NoNorm              // left as it is
+	SumNorm Norm = iota // divided by the sum of its absolute values; zeros stay zeros
+	NoNorm              // unscaled
 )
 
-// The limits of a codebook bound what a hostile file can ask for.
+// Limits of a codebook, which bound what a hostile file can ask for.
 const (
 	MaxWords  = 1 << 16
 	maxSquare = 16 // side of a patch
@@ -68,8 +68,8 @@ const (
 	maxFactor = 1e15
 )
 
-// Codebook is the extractor that package dictionary learns. It may be used by several goroutines; its fields must not
-// be changed once it was used.
+// Codebook is the extractor learned by package dictionary. It is safe for concurrent use; its fields must not change
+// once it has been used.
 type Codebook struct {
 	Patch     int // side of a patch
 	Channels  int
@@ -84,7 +84,7 @@ type Codebook struct {
 	Filters []float32 // D P: a row of Patch*Patch*Channels values per word
 	Bias    []float32 // -D P M, one per word
 
-	// Made says how the codebook was learned. It does not enter the canonical bytes.
+	// Made records how the codebook was learned. It is not part of the canonical bytes.
 	Made CodebookOptions
 
 	once     sync.Once
@@ -96,12 +96,12 @@ type Codebook struct {
 // Kind implements Extractor.
 func (c *Codebook) Kind() string { return "codebook" }
 
-// Words is the number of words of the dictionary.
+// Words returns the number of words in the dictionary.
 func (c *Codebook) Words() int { return len(c.Bias) }
 
 func (c *Codebook) patchDim() int { return c.Patch * c.Patch * c.Channels }
 
-// perCell is the number of values of a cell.
+// perCell returns the number of values per cell.
 func (c *Codebook) perCell() int {
 	if c.Sides == Split {
 		return 2 * c.Words()
@@ -124,7 +124,7 @@ func (c *Codebook) Check() error {
 		return fmt.Errorf("codebook whose vectors have %d values, over %d", c.Dim(), MaxDim)
 	}
 	for i, v := range c.Filters {
-		// With the bounds on the other numbers this keeps all sums finite.
+		// Together with the bounds on the other numbers, this keeps all sums finite.
 		if !(math.Abs(float64(v)) < maxFactor) {
 			return fmt.Errorf("word %d of the codebook has the value %v", i/c.patchDim(), v)
 		}
@@ -160,7 +160,7 @@ func (c *Codebook) checkOptions() error {
 	return nil
 }
 
-// prepare lays the words out for the product.
+// prepare lays out the words for the matrix product.
 func (c *Codebook) prepare() {
 	c.right = gemm.PackRight(gemm.RowMajor(c.Words(), c.patchDim(), c.Filters).T())
 	c.up, c.down = make([][16]float32, c.right.Panels()), make([][16]float32, c.right.Panels())
@@ -169,7 +169,7 @@ func (c *Codebook) prepare() {
 	}
 }
 
-// codebookScratch is the memory of one worker.
+// codebookScratch is a worker's scratch memory.
 type codebookScratch struct {
 	windows patch.Windows
 	grid    *grid
@@ -206,7 +206,8 @@ func (c *Codebook) encode(dst []float32, p picture.Picture, s *codebookScratch) 
 	clear(s.pools.below)
 	s.windows.Set(p, c.Patch, float64(c.Contrast))
 	g := s.grid
-	// As many patches at a time as stay in the second cache: 768 for 6 x 6 colour patches, all of a 32 x 32 picture.
+	// As many patches at a time as fit in the second-level cache: 768 colour patches of 6 x 6, all of a 32 x 32
+	// picture.
 	step := max(48, 768*108/c.patchDim())
 	for first := 0; first < len(g.places); first += step {
 		count := min(step, len(g.places)-first)
@@ -230,7 +231,7 @@ func (c *Codebook) encode(dst []float32, p picture.Picture, s *codebookScratch) 
 	}
 }
 
-// scaleToSum divides values by the sum of what they are without their signs. Zeros stay zeros.
+// scaleToSum divides values by the sum of their absolute values. Zeros stay zeros.
 func scaleToSum(values []float32) {
 	sum := 0.0
 	for _, v := range values {
@@ -283,8 +284,8 @@ func parseCodebook(b []byte, norm Norm) (*Codebook, error) {
 	return c, nil
 }
 
-// CodebookOptions is how a codebook is learned. The zero value gives 11,200 values, with settings that a validation
-// part of CIFAR-10 chose; the usual recipe has patches of side 6 and NoNorm.
+// CodebookOptions configure how a codebook is learned. The zero value gives 11,200 values, with settings chosen on a
+// validation part of CIFAR-10; the usual recipe has patches of side 6 and NoNorm.
 type CodebookOptions struct {
 	Words     int     // of the dictionary; 800
 	Patch     int     // side of a patch; 8
@@ -303,7 +304,7 @@ type CodebookOptions struct {
 	Seed       uint64
 }
 
-// WithDefaults fills in what is 0.
+// WithDefaults returns the options with defaults in place of zeros.
 func (o CodebookOptions) WithDefaults() CodebookOptions {
 	o.Words = cmp.Or(o.Words, 800)
 	o.Patch = cmp.Or(o.Patch, 8)
@@ -323,10 +324,10 @@ func (o CodebookOptions) WithDefaults() CodebookOptions {
 	return o
 }
 
-// MaxSparsity bounds the words per patch.
+// MaxSparsity is the largest number of words per patch.
 const MaxSparsity = 16
 
-// Check reports options outside of the limits.
+// Check returns an error for options outside the limits.
 func (o CodebookOptions) Check() error {
 	switch {
 	case o.Words < 1 || o.Words > MaxWords:
@@ -343,7 +344,7 @@ func (o CodebookOptions) Check() error {
 	return o.codebook().checkOptions()
 }
 
-// codebook is the codebook of these options for grey pictures, without its words.
+// codebook returns a codebook with these options for grey pictures, without words.
 func (o CodebookOptions) codebook() *Codebook {
 	return &Codebook{
 		Patch: o.Patch, Stride: o.Stride, Levels: o.Levels, Channels: 1, Sides: o.Sides, Pool: o.Pool, Norm: o.Norm,
@@ -351,7 +352,7 @@ func (o CodebookOptions) codebook() *Codebook {
 	}
 }
 
-// Codebook is the codebook of these options, for pictures of a number of channels, with its words.
+// Codebook returns a codebook with these options, for pictures with the given number of channels, with its words.
 func (o CodebookOptions) Codebook(channels int, filters, bias []float32) (*Codebook, error) {
 	c := o.codebook()
 	c.Channels, c.Filters, c.Bias = channels, filters, bias

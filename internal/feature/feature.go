@@ -4,7 +4,7 @@
 //	GIST       energies of oriented filters in a grid of blocks (Oliva and Torralba, IJCV 2001)
 //	Codebook   patches against a learned dictionary, thresholded and pooled (Coates and Ng, ICML 2011)
 //
-// An extractor has canonical bytes, so that a file can carry it and a fingerprint can cover it. A picture's vector
+// An extractor has canonical bytes, so that a file can store it and a fingerprint can cover it. A picture's vector
 // depends on the extractor and the picture alone, byte for byte: not on other pictures, the number of cores, or the
 // processor.
 package feature
@@ -23,26 +23,26 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Extractor turns pictures into vectors. Kinds are few and live in this package.
+// Extractor turns pictures into vectors. All kinds are in this package.
 type Extractor interface {
-	// Kind is the name of the extractor in files and on the command line.
+	// Kind returns the name of the extractor in files and on the command line.
 	Kind() string
-	// Dim is the length of the vectors.
+	// Dim returns the length of the vectors.
 	Dim() int
-	// Check reports an extractor that is not whole. One that passes can be used and written.
+	// Check returns an error if the extractor is invalid. Otherwise it can be used and written.
 	Check() error
-	// Fits reports pictures that the extractor does not take.
+	// Fits returns an error if the extractor does not accept pictures of this shape.
 	Fits(s picture.Shape) error
 	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
-	// panics when dst has another size. The error names the first picture that does not fit.
+	// panics if dst has the wrong size. The error names the first picture that does not fit.
 	Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error
 
-	// tag is the first of the canonical bytes; appendBody appends the others.
+	// tag returns the first canonical byte; appendBody appends the others.
 	tag() byte
 	appendBody(dst []byte) []byte
 }
 
-// MaxDim is the greatest length of a vector.
+// MaxDim is the largest length of a vector.
 const MaxDim = 1 << 24
 
 // The first canonical byte of every kind.
@@ -54,10 +54,10 @@ const (
 	scaledCodebookTag = 4 // of a codebook with SumNorm
 )
 
-// Append appends the canonical bytes of e. An extractor has exactly one such string.
+// Append appends the canonical bytes of e, which are unique.
 func Append(dst []byte, e Extractor) []byte { return e.appendBody(append(dst, e.tag())) }
 
-// Parse is the inverse of Append: it takes all of b or returns an error. What it returns has passed Check.
+// Parse is the inverse of Append: it consumes all of b or returns an error. Its result has passed Check.
 func Parse(b []byte) (Extractor, error) {
 	if len(b) == 0 {
 		return nil, errors.New("a feature extractor of no bytes")
@@ -84,21 +84,21 @@ func Parse(b []byte) (Extractor, error) {
 	return e, e.Check()
 }
 
-// Fingerprint tells which extractor made a vector: the SHA-256 of its canonical bytes.
+// Fingerprint identifies an extractor: the SHA-256 of its canonical bytes.
 func Fingerprint(e Extractor) [sha256.Size]byte {
 	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
 }
 
-// Scaled reports whether e scales its vectors: programs that only know older files do not know such extractors.
+// Scaled reports whether e scales its vectors. Programs that only know older files cannot read such extractors.
 func Scaled(e Extractor) bool { return e.tag() == scaledCodebookTag }
 
 // extracted counts the pictures that this process has turned into vectors.
 var extracted atomic.Int64
 
-// Extracted is the number of pictures that this process has turned into vectors so far.
+// Extracted returns the number of pictures that this process has turned into vectors so far.
 func Extracted() int64 { return extracted.Load() }
 
-// checkExtract panics on slips of the caller of Extract and reports the first picture that does not fit.
+// checkExtract panics if Extract was called wrongly, and returns an error for the first picture that does not fit.
 func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) error {
 	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
 		panic(fmt.Sprintf("feature: %d x %d values for %d pictures and vectors of %d",
@@ -117,7 +117,7 @@ func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) e
 	return nil
 }
 
-// fitsSize reports pictures that are not of the given size.
+// fitsSize returns an error for pictures that do not have the given size.
 func fitsSize(s picture.Shape, width, height int) error {
 	if s.Width != width || s.Height != height {
 		return fmt.Errorf("%d x %d pixels, and the features were made for %d x %d: scale it first",
@@ -126,7 +126,7 @@ func fitsSize(s picture.Shape, width, height int) error {
 	return nil
 }
 
-// take reads n numbers of 32 bits from the front of b.
+// take reads n 32-bit numbers from the front of b.
 func take(b []byte, n int) (numbers []int, rest []byte, err error) {
 	if len(b) < 4*n {
 		return nil, nil, fmt.Errorf("a feature extractor cut short after %d bytes", len(b))
@@ -145,7 +145,7 @@ func put(dst []byte, numbers ...int) []byte {
 	return dst
 }
 
-// Pixels is the extractor that does nothing: the vector is the bytes of the picture, 0 to 255, in their order.
+// Pixels uses the bytes of the picture, 0 to 255, in order, as the vector.
 type Pixels struct {
 	Width, Height, Channels int
 }

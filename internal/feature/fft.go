@@ -19,14 +19,14 @@ package feature
 
 import "hashgrove/internal/numeric/portable"
 
-// fft is the plan of a transform: what to compute depends on n and the wanted outputs only.
+// fft is the plan of a transform, which depends only on n and the wanted outputs.
 type fft struct {
 	n      int
-	order  []int32 // place i of the input takes number order[i]
+	order  []int32 // position i of the input takes number order[i]
 	stages []stage
 }
 
-// stage joins p transforms of length m to one of length p*m, in every block of p*m numbers.
+// stage joins p transforms of length m into one of length p*m, in every block of p*m numbers.
 type stage struct {
 	p, m  int
 	turns []*[6]vector // radix 4: factors of the butterflies k = 0..m-1 of every block; the first is nil
@@ -34,7 +34,7 @@ type stage struct {
 	w     []float32    // combine: the p-1 complex factors of every output
 }
 
-// newFFT plans the transform of length n, of which only the given outputs (any integers, taken modulo n) are wanted.
+// newFFT plans a transform of length n that computes only the given outputs (any integers, modulo n).
 func newFFT(n int, outputs []int) *fft {
 	f := &fft{n: n}
 	m := 1
@@ -62,8 +62,8 @@ func newFFT(n int, outputs []int) *fft {
 	return f
 }
 
-// radices factors n: fours first, the other primes after them, and what makes the greatest saving last: with a
-// single 2, if there is one, so that it needs no stage of its own.
+// radices factors n: fours first, then the other primes, and last the factor that saves most: combined with a single 2,
+// if there is one, so that it needs no stage of its own.
 func radices(n int) []int {
 	var fours, others []int
 	for ; n%4 == 0; n /= 4 {
@@ -87,7 +87,7 @@ func radices(n int) []int {
 	return all
 }
 
-// plan fills in the outputs of a combining stage.
+// plan sets the outputs of a combining stage.
 func (s *stage) plan(n int, outputs []int) {
 	size := s.p * s.m
 	for _, o := range outputs {
@@ -100,7 +100,7 @@ func (s *stage) plan(n int, outputs []int) {
 	}
 }
 
-// addOrder appends the numbers start, start+step, ... in the order that the first stages want them.
+// addOrder appends the numbers start, start+step, ... in the order that the first stages need.
 func (f *fft) addOrder(start, step, stages int) {
 	if stages == 0 {
 		f.order = append(f.order, int32(start))
@@ -131,7 +131,7 @@ func (f *fft) run(dst, buf, spare []complex8) {
 	}
 }
 
-// turns is e^(2 pi i r k/n) for r = 1, 2, 3 in all lanes, or nil for ones.
+// turns returns e^(2 pi i r k/n) for r = 1, 2, 3 in all lanes, or nil if all are one.
 func turns(k, n int) *[6]vector {
 	if k == 0 {
 		return nil

@@ -17,26 +17,26 @@ import (
 //
 //	"feat"   canonical bytes
 //	"made"   how a codebook was learned: CodebookOptions as JSON; empty for other kinds
-//	"bins"   from version 2 on: the range of each value where bytes were made of vectors; else empty
+//	"bins"   from version 2 on: the range of each value if vectors were written as bytes; else empty
 //
-// version 1: pixels, GIST, codebook. It is still written for what it can hold.
-// version 2: scaled codebooks; the ranges of bytes.
+// Version 1 holds pixels, GIST and codebooks, and is still written for these. Version 2 adds scaled codebooks and the
+// ranges of bytes.
 const newestVersion = 2
 
-// What a file may hold: the greatest codebook, and a page of options.
+// Limits of a file: the largest codebook, and a page of options.
 const (
 	maxBytes = 64 + 4*MaxWords*(1+3*maxSquare*maxSquare)
 	maxMade  = 1 << 12
 )
 
-// Saved is what a file holds: an extractor and, where its vectors were written as bytes, what these bytes mean. Bytes
-// of other pictures can be compared with them only when they are made with the same bins.
+// Saved is the content of a file: an extractor and, if its vectors were written as bytes, the meaning of these bytes.
+// Bytes of other pictures are comparable only if they are made with the same bins.
 type Saved struct {
 	Extractor Extractor
-	Bins      vectors.Quantizer // of no columns where no bytes were made
+	Bins      vectors.Quantizer // without columns if no bytes were made
 }
 
-// version is that of the file.
+// version returns the version of the file.
 func (s Saved) version() uint32 {
 	if s.Bins.Dim() > 0 || Scaled(s.Extractor) {
 		return 2
@@ -44,7 +44,7 @@ func (s Saved) version() uint32 {
 	return 1
 }
 
-// check reports what cannot be written.
+// check returns an error if the content cannot be written.
 func (s Saved) check() error {
 	if err := s.Extractor.Check(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s Saved) check() error {
 	return s.Bins.Check()
 }
 
-// Write writes an extractor that passes Check, and its bins.
+// Write writes a valid extractor and its bins.
 func (s Saved) Write(w io.Writer) error {
 	if err := s.check(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s Saved) Write(w io.Writer) error {
 	var made []byte
 	if c, ok := s.Extractor.(*Codebook); ok {
 		options := c.Made
-		options.Norm = 0 // the extractor says it
+		options.Norm = 0 // implied by the extractor
 		b, err := json.Marshal(options)
 		if err != nil {
 			return fmt.Errorf("how the codebook was learned: %w", err)
@@ -71,7 +71,7 @@ func (s Saved) Write(w io.Writer) error {
 		made = b
 	}
 	out := section.NewWriter(w, section.Features, s.version())
-	// Errors of the first sections come back from the others.
+	// Later sections return the errors of earlier ones.
 	_ = out.Section("feat", Append(nil, s.Extractor))
 	_ = out.Section("made", made)
 	if s.version() > 1 {
@@ -126,7 +126,7 @@ func ReadSaved(r io.Reader) (Saved, error) {
 	return s, in.End()
 }
 
-// setMade tells a codebook how it was learned.
+// setMade records how a codebook was learned.
 func setMade(e Extractor, made []byte) error {
 	c, ok := e.(*Codebook)
 	switch {
@@ -138,7 +138,7 @@ func setMade(e Extractor, made []byte) error {
 	if err := json.Unmarshal(made, &c.Made); err != nil {
 		return fmt.Errorf("how the codebook was learned: %w", err)
 	}
-	// An extractor has one file, so nothing may be missing here, or stand here in other words.
+	// An extractor has exactly one file, so the JSON must be complete and in canonical form.
 	if again, err := json.Marshal(c.Made); err != nil || !bytes.Equal(again, made) || c.Made.Norm != 0 {
 		return errors.New("how the codebook was learned is not written as this version writes it")
 	}
@@ -149,13 +149,13 @@ func setMade(e Extractor, made []byte) error {
 // Write writes e, which must pass Check.
 func Write(w io.Writer, e Extractor) error { return Saved{Extractor: e}.Write(w) }
 
-// Read is the inverse of Write. What it returns has passed Check.
+// Read is the inverse of Write. Its result has passed Check.
 func Read(r io.Reader) (Extractor, error) {
 	s, err := ReadSaved(r)
 	return s.Extractor, err
 }
 
-// WriteFile writes to the file at path, all or nothing.
+// WriteFile writes to the file at path atomically.
 func (s Saved) WriteFile(path string) error {
 	if err := section.WriteFile(path, s.Write); err != nil {
 		return fmt.Errorf("write features to %s: %w", path, err)
@@ -163,7 +163,7 @@ func (s Saved) WriteFile(path string) error {
 	return nil
 }
 
-// WriteFile writes e to the file at path, all or nothing.
+// WriteFile writes e to the file at path atomically.
 func WriteFile(path string, e Extractor) error { return Saved{Extractor: e}.WriteFile(path) }
 
 // ReadSavedFile reads the file at path.

@@ -6,10 +6,10 @@ import (
 	"hashgrove/internal/numeric/portable"
 )
 
-// negligible is what of G counts as zero: below it a float32 sum does not notice.
+// Values of G below negligible count as zero: they do not affect a float32 sum.
 const negligible = 1e-8
 
-// gabor is the filter bank of GIST with everything that depends on the options only.
+// gabor is the filter bank of GIST with all tables that depend on the options only.
 type gabor struct {
 	size, n  int
 	blocks   int
@@ -26,7 +26,7 @@ type gabor struct {
 
 // filter is one transfer function, divided by n^2 for the two inverse transforms.
 type filter struct {
-	columns []int     // frequencies of x where it is not zero, modulo n
+	columns []int     // frequencies of x at which it is not zero, modulo n
 	gains   []float32 // n per column, in the order of the inverse transform
 }
 
@@ -61,7 +61,7 @@ func newGabor(o GISTOptions) *gabor {
 	return g
 }
 
-// newFilter tabulates G for scale i and orientation j, both counted from 0.
+// newFilter tabulates G for scale i and orientation j, both from 0.
 func newFilter(n, i, j, orientations int, order []int32) filter {
 	var f filter
 	column := make([]float32, n)
@@ -83,7 +83,7 @@ func newFilter(n, i, j, orientations int, order []int32) filter {
 	return f
 }
 
-// signed is the frequency in [-n/2, n/2) that k stands for.
+// signed returns the frequency in [-n/2, n/2) that k stands for.
 func signed(k, n int) float64 {
 	if k >= n/2 {
 		k -= n
@@ -91,7 +91,7 @@ func signed(k, n int) float64 {
 	return float64(k)
 }
 
-// transfer is G at a frequency.
+// transfer returns G at a frequency.
 func transfer(fx, fy float64, n, i, j, orientations int) float64 {
 	scale := 0.3
 	for range i {
@@ -122,8 +122,8 @@ func (g *gabor) scratch() *gistScratch {
 	}
 }
 
-// transform sets s.spectrum to the Fourier transform of the extended picture. Its mirrored rows need no transforms of
-// their own.
+// transform sets s.spectrum to the Fourier transform of the extended picture. Mirrored rows need no transforms of their
+// own.
 func (g *gabor) transform(s *gistScratch) {
 	for i, v := range s.picture {
 		s.real[i].re = v

@@ -33,24 +33,24 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// extension is the number of mirrored pixels around a picture before it is filtered.
+// extension is the number of mirrored pixels added around a picture before filtering.
 const extension = 32
 
-// The limits of GIST bound the tables that a hostile file can ask for to some hundred megabytes.
+// Limits of GIST, which bound the tables that a hostile file can ask for to some hundred megabytes.
 const (
 	maxGISTSize    = 512
 	maxGISTFilters = 64
 	maxGISTBlocks  = 16
 )
 
-// GISTOptions choose the variant. The zero value is GIST-320.
+// GISTOptions select the variant. The zero value is GIST-320.
 type GISTOptions struct {
 	Size         int   // side of the square pictures, even; 32
-	Orientations []int // filters per scale, the finest first; 8, 8, 4
+	Orientations []int // filters per scale, finest first; 8, 8, 4
 	Blocks       int   // blocks along a side; 4
 }
 
-// GIST is the extractor. It may be used by several goroutines.
+// GIST is the GIST extractor. It is safe for concurrent use.
 type GIST struct {
 	o GISTOptions
 
@@ -59,7 +59,7 @@ type GIST struct {
 	spare sync.Pool // of *gistScratch
 }
 
-// NewGIST returns the extractor with the given options.
+// NewGIST returns an extractor with the given options.
 func NewGIST(o GISTOptions) (*GIST, error) {
 	o.Size, o.Blocks = cmp.Or(o.Size, 32), cmp.Or(o.Blocks, 4)
 	if o.Orientations == nil {
@@ -122,7 +122,7 @@ func parseGIST(b []byte) (*GIST, error) {
 	return &GIST{o: GISTOptions{n[0], orientations, n[1]}}, err
 }
 
-// gistScratch is the memory of one worker.
+// gistScratch is a worker's scratch memory.
 type gistScratch struct {
 	picture    []vector // size x size
 	filter     *filterScratch
@@ -168,8 +168,8 @@ func (e *GIST) Extract(ctx context.Context, pictures []picture.Picture, dst vect
 	})
 }
 
-// logarithms writes ln(1 + v) for the pixels of p to one lane, where v is the mean of the channels, stretched so that
-// its range is 0 to 255. The stretched value depends on an integer, the sum of the channels: a table does it.
+// logarithms writes ln(1 + v) for the pixels of p to one lane, where v is the mean of the channels, stretched to the
+// range 0 to 255. v depends only on an integer, the sum of the channels, so a table holds the results.
 func logarithms(dst []vector, lane int, p picture.Picture) {
 	grey := func(i int) int {
 		if p.Channels == 1 {

@@ -4,16 +4,16 @@ import (
 	"math"
 )
 
-// Kernels: the inner loops of this package, as what they mean. kernels_amd64.go has the same with AVX2 and
-// kernels_arm64.go with NEON. None of them fuses a product with a sum, so all give the same bits everywhere.
+// The inner loops of this package in plain Go, which define their meaning. kernels_amd64.go has them with AVX2 and
+// kernels_arm64.go with NEON. None fuses a product with a sum, so all give the same bits everywhere.
 
-// lanes is the number of pictures that GIST handles at once.
+// lanes is the number of pictures that GIST processes at once.
 const lanes = 8
 
-// vector is one number of each of eight pictures.
+// vector holds one number of each of eight pictures.
 type vector [lanes]float32
 
-// complex8 is one complex number of each of eight pictures.
+// complex8 holds one complex number of each of eight pictures.
 type complex8 struct{ re, im vector }
 
 // gatherGo sets dst[i] = src[order[i]] * scale[i].
@@ -26,9 +26,9 @@ func gatherGo(dst, src []complex8, order []int32, scale []float32) {
 	}
 }
 
-// radix4Go does one butterfly in each of the blocks of 4m numbers: numbers 0, m, 2m and 3m become their discrete
-// Fourier transform of length 4 after the last three were multiplied by w (real and imaginary part of each, the same
-// in all lanes; nil for ones).
+// radix4Go does one butterfly in each of the blocks of 4m numbers: it multiplies numbers m, 2m and 3m by w (real and
+// imaginary part of each, the same in all lanes; nil for ones) and replaces numbers 0, m, 2m and 3m with their discrete
+// Fourier transform of length 4.
 func radix4Go(x []complex8, m, blocks int, w *[6]vector) {
 	for b := range blocks {
 		x := x[b*4*m:]
@@ -52,7 +52,7 @@ func radix4Go(x []complex8, m, blocks int, w *[6]vector) {
 	}
 }
 
-// combineGo sets dst[i] to the sum of p numbers, m apart from start[i] on, where all but the first are multiplied by
+// combineGo sets dst[i] to the sum of p numbers, m apart, starting at start[i], with all but the first multiplied by
 // the next p-1 complex factors of w.
 func combineGo(dst, src []complex8, start []int32, p, m int, w []float32) {
 	for i, from := range start {
@@ -80,17 +80,17 @@ func magnitudeGo(sum *vector, x []complex8) {
 	}
 }
 
-// fold is a way of folding values into one.
+// fold is a way to reduce values to one.
 type fold int
 
 const (
-	sumAbove fold = iota // add what is above zero
-	sumBelow             // add what is below zero
+	sumAbove fold = iota // add positive values
+	sumBelow             // add negative values
 	maxAbove             // keep the greatest
 	minBelow             // keep the least
 )
 
-// foldGo folds the rows of a strip of products z, 16 values each, after t was added, into acc.
+// foldGo adds t to the rows of a strip of products z, 16 values each, and folds them into acc.
 func foldGo(how fold, acc, t *[16]float32, z []float32) {
 	for ; len(z) > 0; z = z[16:] {
 		for j := range acc {

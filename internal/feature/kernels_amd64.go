@@ -8,7 +8,7 @@ import (
 
 //go:generate go -C ../../x/kernels run ./feature -out ../../internal/feature/kernels_amd64.s -stubs ../../internal/feature/stubs_amd64.go -pkg feature
 
-// hasKernels is whether this machine has the instructions of the kernels.
+// hasKernels reports whether this machine has the instructions of the kernels.
 var hasKernels = cpu.X86.HasAVX2
 
 func gather(dst, src []complex8, order []int32, scale []float32) {

@@ -2,7 +2,7 @@
 
 package feature
 
-// hasKernels is whether this machine has the instructions of the kernels: every arm64 has NEON.
+// hasKernels reports whether this machine has the instructions of the kernels: every arm64 has NEON.
 const hasKernels = true
 
 func gather(dst, src []complex8, order []int32, scale []float32) {

@@ -1,19 +1,19 @@
 package feature
 
-// Pooling: responses are summed (or their greatest is kept) over the cells of a pyramid. Level g has g x g cells; with
-// 3 levels there are 1 + 4 + 9. On each axis the places are cut at round(i places/g).
+// Responses are summed (or the largest kept) over the cells of a pyramid. Level g has g x g cells; with 3 levels there
+// are 1 + 4 + 9. Each axis is cut at round(i places/g).
 //
-// The cuts of all levels together make a finer grid, whose cells are pooled once; a cell of a level is made of whole
-// cells of that grid. The places are sorted by grid cell, so that each is a run of rows of the matrix product.
+// The cuts of all levels together form a finer grid, whose cells are pooled once; a cell of a level consists of whole
+// grid cells. The places are sorted by grid cell, so that each cell is a run of rows of the matrix product.
 
-// grid says where the patches of a picture of one size are and how they are pooled.
+// grid describes where the patches of a picture of one size are and how they are pooled.
 type grid struct {
 	width, height int
 	across, down  int    // places, at the stride of the codebook
 	xs, ys        []int  // cuts of all levels
 	places        []int  // y*across + x, sorted by cell
 	starts        []int  // first place of each cell, row by row, and the number of places
-	cells         []span // of the levels, in the order of the vector
+	cells         []span // of the levels, in vector order
 }
 
 // span is a rectangle of grid cells.
@@ -46,10 +46,10 @@ func newGrid(width, height, side, stride, levels int) *grid {
 	return g
 }
 
-// cut is round(i n/parts), halves up.
+// cut returns round(i n/parts), halves up.
 func cut(i, n, parts int) int { return (2*i*n + parts) / (2 * parts) }
 
-// allCuts are the cuts of all levels, each once, in order.
+// allCuts returns the cuts of all levels, sorted, without repetitions.
 func allCuts(n, levels int) []int {
 	is := make([]bool, n+1)
 	for level := 1; level <= levels; level++ {
@@ -66,7 +66,7 @@ func allCuts(n, levels int) []int {
 	return cuts
 }
 
-// index is the place of v among the cuts.
+// index returns the position of v among the cuts.
 func index(cuts []int, v int) int {
 	for i, at := range cuts {
 		if at == v {
@@ -76,7 +76,7 @@ func index(cuts []int, v int) int {
 	panic("feature: a cut that is none")
 }
 
-// cellsOf is the number of cells of all levels.
+// cellsOf returns the number of cells of all levels.
 func cellsOf(levels int) int {
 	n := 0
 	for level := 1; level <= levels; level++ {
@@ -85,12 +85,12 @@ func cellsOf(levels int) int {
 	return n
 }
 
-// poolScratch holds the pooled responses of one picture: for every grid cell one value per word.
+// poolScratch holds the pooled responses of one picture: one value per word for every grid cell.
 type poolScratch struct {
 	above, below [][16]float32 // cell, panel of 16 words
 }
 
-// add pools the strip of one panel, whose rows are the places from first on.
+// add pools the strip of one panel, whose rows are the places starting at first.
 func (c *Codebook) add(s *poolScratch, g *grid, panel int, strip []float32, first, count int) {
 	up, down := &c.up[panel], &c.down[panel]
 	above, below := sumAbove, sumBelow
@@ -110,7 +110,7 @@ func (c *Codebook) add(s *poolScratch, g *grid, panel int, strip []float32, firs
 	}
 }
 
-// collect writes the vector: cell by cell, in each the words, and with Split the negative sides after them.
+// collect writes the vector cell by cell: the words, and with Split the negative sides after them.
 func (c *Codebook) collect(dst []float32, s *poolScratch, g *grid) {
 	words := c.Words()
 	for _, cell := range g.cells {
@@ -147,7 +147,7 @@ func (c *Codebook) join(from [][16]float32, g *grid, at span, panel int) (total 
 				switch {
 				case c.Pool != MaxPool:
 					total[j] += v
-				case max(v, -v) > max(total[j], -total[j]): // all above zero, or all below
+				case max(v, -v) > max(total[j], -total[j]): // all positive, or all negative
 					total[j] = v
 				}
 			}

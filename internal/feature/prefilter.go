@@ -23,7 +23,7 @@ const (
 
 type prefilter struct {
 	size, n int   // side of the picture and of the extended one
-	from    []int // place of the extended picture -> place in the picture, on one axis
+	from    []int // position in the extended picture -> position in the picture, on one axis
 	a       gemm.Left
 }
 
@@ -51,8 +51,8 @@ func newPrefilter(size int) *prefilter {
 	return f
 }
 
-// mirror extends [0, size) by its mirror image, again and again, to margin more places on both sides. The pixel at the
-// edge is repeated.
+// mirror extends [0, size) by repeated mirror images to margin more positions on both sides. The pixel at the edge is
+// repeated.
 func mirror(size, margin int) []int {
 	from := make([]int, size+2*margin)
 	for i := range from {
@@ -62,7 +62,7 @@ func mirror(size, margin int) []int {
 	return from
 }
 
-// filterScratch is the memory of one worker.
+// filterScratch is a worker's scratch memory.
 type filterScratch struct {
 	image, low, work []vector // n x n
 	right            gemm.Right
@@ -106,7 +106,7 @@ func (f *prefilter) apply(pictures []vector, s *filterScratch) {
 	}
 }
 
-// lowpass sets dst = A src A', of n x n numbers each. Both may be the same.
+// lowpass sets dst = A src A', of n x n numbers each. dst and src may be the same.
 func (f *prefilter) lowpass(dst, src []vector, s *filterScratch) {
 	f.pass(s.work, src, s)
 	f.pass(dst, s.work, s)

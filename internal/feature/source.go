@@ -11,9 +11,9 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Vectors is the Source of the vectors that e makes of pictures. Labels, tags and ids stay with their rows. Pictures
-// are worked on a chunk at a time, so memory stays bounded. Every pass extracts anew: vectors.Cache is for who needs
-// several.
+// Vectors returns a Source of the vectors that e extracts from pictures, with their labels, tags and ids. It processes
+// a chunk at a time, so memory stays bounded. Every pass extracts again: wrap it in vectors.Cache to read it more than
+// once.
 func Vectors(e Extractor, pictures picture.Source, threads int) (vectors.Source, error) {
 	if err := e.Check(); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func Vectors(e Extractor, pictures picture.Source, threads int) (vectors.Source,
 	return source{e, pictures, threads}, nil
 }
 
-// Pairs is Vectors for rows of twice the length: the vector of a picture, and behind it that of its mirror image.
+// Pairs is Vectors with rows of twice the length: the vector of a picture followed by that of its mirror image.
 func Pairs(e Extractor, pictures picture.Source, threads int) (vectors.Source, error) {
 	src, err := Vectors(e, pictures, threads)
 	if err != nil {
@@ -47,8 +47,8 @@ type source struct {
 	threads  int
 }
 
-// Schema is that of the pictures. Features have no names, and an extractor sees the channels side by side, whatever the
-// layout was.
+// Schema implements vectors.Source. It is that of the pictures, but features have no names, and an extractor sees the
+// channels side by side, whatever the layout was.
 func (v source) Schema() vectors.Schema {
 	s, p := v.pictures.Schema(), v.pictures.Preparation()
 	p.Planar = false
@@ -64,9 +64,9 @@ func (v source) chunks(ctx context.Context, each int) iter.Seq2[vectors.Chunk, e
 	return func(yield func(vectors.Chunk, error) bool) {
 		shape, size := v.pictures.Preparation().Shape, v.pictures.Dim()
 		var pictures []picture.Picture
-		var room []uint8 // where channels are moved
+		var room []uint8 // for rearranging channels
 		var out []float32
-		// Chunks of vectors are cut so that they stay small although a vector may be longer than its picture.
+		// Split chunks of vectors, to keep them small although a vector may be longer than its picture.
 		dim := each * v.Dim()
 		step := min(max(1<<22/dim, 16), 1024)
 		for c, err := range v.pictures.Pictures(ctx) {
@@ -102,8 +102,8 @@ func (v source) chunks(ctx context.Context, each int) iter.Seq2[vectors.Chunk, e
 	}
 }
 
-// Named is the extractor of a name for pictures of a shape: gist320 and gist512, pixels, or the path of a file that
-// WriteFile wrote.
+// Named returns the extractor with a name for pictures of a shape: gist320, gist512, pixels, or the path of a file
+// written by WriteFile.
 func Named(name string, shape picture.Shape) (Extractor, error) {
 	switch name {
 	case "gist320":

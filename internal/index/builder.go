@@ -13,20 +13,20 @@ import (
 	"hashgrove/internal/pages"
 )
 
-// Part is some items that lie elsewhere.
+// Part is a group of items stored elsewhere.
 type Part struct {
 	IDs   []ID
 	Codes []byte // packed, one after the other
 
-	// Read fills in the label, the tags and the attributes of item i. It is called only where a filter looks at them.
+	// Read fills in the label, tags and attributes of item i. It is called only if a filter needs them.
 	Read func(i int, it *Item) error
 }
 
-// Collect makes a snapshot for a few searches, with a filter or with none, of about n items that lie elsewhere. It
-// keeps ids and codes as they come, and of labels, tags and attributes only what the filter looks at; nothing is
-// built that only many searches repay, so each of them scans the codes. Answers are those of an Index.
+// Collect makes a snapshot of about n items stored elsewhere, for a few searches with one filter or none. It keeps ids
+// and codes as they come, and of labels, tags and attributes only those the filter needs. It builds nothing that only
+// many searches would repay, so each search scans the codes. Answers equal those of an Index.
 //
-// Each calls take with all parts, in ascending order of ids.
+// each calls take with all parts, in ascending order of ids.
 func Collect(
 	n, bits int, fingerprint hamming.Fingerprint, f Filter, each func(take func(Part) error) error,
 ) (*Snapshot, error) {
@@ -61,8 +61,8 @@ func Collect(
 	return s, nil
 }
 
-// Matches returns the rows of a batch in ascending order of ids that match a filter. It may be one that CheckFilter
-// refuses: a part of the items cannot tell what all of them have.
+// Matches returns the rows of a batch, in ascending order of ids, that match a filter. It does not apply CheckFilter:
+// part of the items cannot tell what all of them have.
 func (b *Batch) Matches(f Filter) []int {
 	var rows []int
 	if f.node == nil {
@@ -85,7 +85,7 @@ func (b *Batch) Matches(f Filter) []int {
 	return rows
 }
 
-// FromCodes makes a snapshot of codes as they lie in memory, for a few searches: the id of a code is its position.
+// FromCodes makes a snapshot of codes in place, for a few searches: the id of a code is its position.
 func FromCodes(c hamming.Codes) *Snapshot {
 	s := &Snapshot{bits: c.Bits, size: c.Len()}
 	if n := c.Len(); n > 0 {
@@ -94,8 +94,8 @@ func FromCodes(c hamming.Codes) *Snapshot {
 	return s
 }
 
-// describe sets columns of an item, those that are named, or all when columns is nil. Of other attributes it notes the
-// kinds of values, for messages.
+// describe sets the named columns of an item, or all if columns is nil. For other attributes it records the kinds of
+// their values, for messages.
 func (b *builder) describe(pos uint32, it *Item, columns []string) {
 	wanted := func(name string) bool { return columns == nil || slices.Contains(columns, name) }
 	if it.Label != "" && wanted(labelName) {
@@ -106,7 +106,7 @@ func (b *builder) describe(pos uint32, it *Item, columns []string) {
 			b.set(pos, tagName, String(tag))
 		}
 	}
-	for name, v := range it.Attributes { // one value per name: the order does not matter
+	for name, v := range it.Attributes { // one value per name, so the order does not matter
 		if wanted(name) {
 			b.set(pos, name, v)
 		} else if c := b.column(name); c.kind != NumberKind|textKinds {
@@ -115,7 +115,7 @@ func (b *builder) describe(pos uint32, it *Item, columns []string) {
 	}
 }
 
-// builder collects items in ascending order of their ids.
+// builder collects items in ascending order of ids.
 type builder struct {
 	ids     idTable
 	codes   hamming.Codes // by position
@@ -128,7 +128,7 @@ func newBuilder(n, bits int) *builder {
 	return b
 }
 
-// reserve makes room for more items, of about n in all.
+// reserve allocates space for more items, of about n in all.
 func (b *builder) reserve(more, n int) {
 	at, words := b.ids.len(), b.codes.Words
 	room := roomFor(at+more, cap(b.codes.Data)/words, n)
@@ -157,7 +157,7 @@ func (b *builder) column(name string) *columnBuilder {
 	return c
 }
 
-// build makes the segment. Codes that repeat are merged into one, or left as they come where that does not pay.
+// build makes the segment. It merges repeated codes if that pays.
 func (b *builder) build(merge bool) *segment {
 	n := b.ids.len()
 	b.ids.clip()
@@ -178,8 +178,8 @@ func (b *builder) build(merge bool) *segment {
 	return s
 }
 
-// mergeCodes moves the distinct codes to the front, in the order in which they come first, notes which of them each
-// code is, and returns how many there are. Equal codes are found by open addressing: places by the hash of a code.
+// mergeCodes moves the distinct codes to the front, in order of first appearance, records which of them each code is,
+// and returns their number. It finds equal codes by open addressing.
 func mergeCodes(codes hamming.Codes, slot []uint32) int {
 	n, words, data := codes.Len(), codes.Words, codes.Data
 	const free = math.MaxUint32
@@ -205,11 +205,11 @@ func mergeCodes(codes hamming.Codes, slot []uint32) int {
 	return distinct
 }
 
-// seed is another one in every process. Without it anybody could choose codes that share their places, and finding them
-// would take time in the square of their number. No answer depends on it: slots are in the order of positions.
+// seed differs in every process. Otherwise anyone could choose codes that collide, and finding them would take
+// quadratic time. No answer depends on it: slots are in order of positions.
 var seed = maphash.MakeSeed()
 
-// hash mixes a code into 64 bits.
+// hash returns a 64-bit hash of a code.
 func hash(code []uint64) uint64 {
 	return maphash.Bytes(seed, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(code))), 8*len(code)))
 }

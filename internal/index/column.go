@@ -10,22 +10,22 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// column is what one name holds for the items of a segment: the label, the tags, or an attribute. It is kept both
-// ways: from items to values, to show and to merge, and from values to items, to filter.
+// column holds the values of one name for the items of a segment: the label, the tags, or an attribute. It maps items
+// to values, for display and merging, and values to items, for filtering.
 type column struct {
 	texts  stringTable // distinct, ascending
-	first  []uint32    // texts of item p: value[first[p]:first[p+1]]; nil when there are no texts
+	first  []uint32    // texts of item p: value[first[p]:first[p+1]]; nil if there are no texts
 	value  []uint32    // numbers of texts
 	having postings    // items of each text
 
-	number []float64 // of each item, NaN where there is none; nil when there are no numbers
+	number []float64 // of each item, NaN if it has none; nil if there are no numbers
 	order  []uint32  // the items with a number, by number, then by position
 
 	kind    Kind            // of all values
-	moments func() []moment // of the texts, read when dates are compared for the first time
+	moments func() []moment // of the texts, parsed when dates are first compared
 }
 
-// columnBuilder collects a column in order of position. Texts are numbered as they come.
+// columnBuilder collects a column in order of position. Texts are numbered in order of appearance.
 type columnBuilder struct {
 	textAt   []uint32
 	value    []uint32
@@ -57,7 +57,7 @@ func (b *columnBuilder) add(pos uint32, v Value) {
 	b.value = append(b.value, n)
 }
 
-// build makes the column of n items.
+// build makes a column of n items.
 func (b *columnBuilder) build(n int) *column {
 	c := &column{kind: b.kind}
 	c.moments = sync.OnceValue(c.readMoments)
@@ -81,14 +81,14 @@ func (b *columnBuilder) build(n int) *column {
 }
 
 func (c *column) buildTexts(b *columnBuilder, n int) {
-	place := make([]uint32, len(b.distinct)) // of each text in ascending order
+	place := make([]uint32, len(b.distinct)) // rank of each text in ascending order
 	slices.Sort(b.distinct)
 	for i, s := range b.distinct {
 		place[b.numberOf[s]] = uint32(i)
 		c.texts.add(s)
 	}
 	c.texts.clip()
-	// A text that an item has twice counts once; entries come in order of position.
+	// A text counts once per item; entries are in order of position.
 	type pair struct{ pos, value uint32 }
 	pairs := make([]pair, len(b.value))
 	for i, n := range b.value {
@@ -122,7 +122,7 @@ func (c *column) values(pos uint32, f func(Value)) {
 	}
 }
 
-// interval is the places [lo, hi) that compare as asked in a sorted list of n, of which [first, after) equal the value.
+// interval returns the range [lo, hi) that satisfies op in a sorted list of n, where [first, after) equals the value.
 func interval(op string, first, after, n int) (lo, hi int) {
 	switch op {
 	case "<":
@@ -152,7 +152,7 @@ func compares(op string, sign int) bool {
 	return sign == 0 // =, in
 }
 
-// readMoments reads the texts that are dates.
+// readMoments parses the texts that are dates.
 func (c *column) readMoments() []moment {
 	list := make([]moment, c.texts.len())
 	for i := range list {
@@ -161,9 +161,9 @@ func (c *column) readMoments() []moment {
 	return list
 }
 
-// addDates adds the items with a text that keep accepts; it gets the moment of each text.
+// addDates adds the items with a text for which keep returns true; keep gets the moment of each text.
 func (c *column) addDates(dst *roaring.Bitmap, keep func(m moment, text []byte) bool) {
-	lo := 0 // of the run of texts that ends here
+	lo := 0 // start of the current run of texts
 	for i, m := range c.moments() {
 		if !keep(m, c.texts.bytesOf(i)) {
 			if lo < i {
@@ -199,7 +199,7 @@ func (c *column) addBetween(dst *roaring.Bitmap, low, high Value) {
 	}
 }
 
-// compareTexts compares two texts: as moments when both are dates, and by their bytes otherwise.
+// compareTexts compares two texts: as moments if both are dates, else by their bytes.
 func compareTexts(a []byte, at moment, b string, bt moment) int {
 	if at != noMoment && bt != noMoment {
 		return at.compare(bt)
@@ -207,7 +207,7 @@ func compareTexts(a []byte, at moment, b string, bt moment) int {
 	return cmp.Compare(string(a), b)
 }
 
-// addPrefixed adds the items with a text that begins with another.
+// addPrefixed adds the items with a text that starts with prefix.
 func (c *column) addPrefixed(dst *roaring.Bitmap, prefix string) {
 	if c.texts.len() > 0 {
 		lo, hi := c.texts.prefixed(prefix)
@@ -215,7 +215,7 @@ func (c *column) addPrefixed(dst *roaring.Bitmap, prefix string) {
 	}
 }
 
-// addMatches adds the items with a value that compares as asked. Texts and numbers never compare.
+// addMatches adds the items with a value that satisfies op. Texts and numbers never compare.
 func (c *column) addMatches(dst *roaring.Bitmap, op string, v Value) {
 	if v.isNumber {
 		number := func(i int) float64 { return c.number[c.order[i]] }
@@ -235,7 +235,7 @@ func (c *column) addMatches(dst *roaring.Bitmap, op string, v Value) {
 	}
 }
 
-// addAll adds the items that have a value at all.
+// addAll adds the items that have any value.
 func (c *column) addAll(dst *roaring.Bitmap) {
 	dst.AddMany(c.order)
 	if n := c.texts.len(); n > 0 {
@@ -247,20 +247,20 @@ func (c *column) bytes() int {
 	return c.texts.bytes() + 4*cap(c.first) + 4*cap(c.value) + c.having.bytes() + 8*cap(c.number) + 4*cap(c.order)
 }
 
-// postings are lists of positions, each ascending: the items of every code, or of every label.
+// postings are ascending lists of positions: the items of every code, or of every label.
 //
-// Most lists are short and lie behind each other in one array, without a header of their own; a long one is a
-// Roaring bitmap (Lemire et al., 2018), which a run of ten million positions leaves at a few kilobytes.
+// Most lists are short and stored one after the other in one array, without headers; a long one is a Roaring bitmap
+// (Lemire et al., 2018), in which a run of ten million positions takes a few kilobytes.
 type postings struct {
 	start []uint32 // list i is pos[start[i]:start[i+1]]
 	pos   []uint32
-	long  map[uint32]*roaring.Bitmap // lists of longList positions or more, empty in pos
+	long  map[uint32]*roaring.Bitmap // lists of at least longList positions, empty in pos
 }
 
-// longList is the length from which a list is a bitmap: where an array of 16-bit values stops being smaller.
+// longList is the length from which a list is a bitmap: an array of 16-bit values is no longer smaller.
 const longList = 4096
 
-// newPostings sorts positions into lists: position p belongs to list of[p].
+// newPostings sorts positions into lists: position p goes to list of[p].
 func newPostings(of []uint32, lists int) postings {
 	at := make([]uint32, len(of))
 	for p := range at {
@@ -269,7 +269,7 @@ func newPostings(of []uint32, lists int) postings {
 	return newPostingsAt(of, at, lists)
 }
 
-// newPostingsAt is newPostings for pairs: at[i] belongs to list of[i]; at does not descend within a list.
+// newPostingsAt is newPostings for pairs: at[i] goes to list of[i]; at must not descend within a list.
 func newPostingsAt(of, at []uint32, lists int) postings {
 	count := make([]uint32, lists)
 	for _, l := range of {
@@ -302,7 +302,7 @@ func newPostingsAt(of, at []uint32, lists int) postings {
 	return p
 }
 
-// list returns list i: an array, or a bitmap when it is long.
+// list returns list i: an array, or a bitmap if it is long.
 func (p *postings) list(i uint32) ([]uint32, *roaring.Bitmap) {
 	lo, hi := p.start[i], p.start[i+1]
 	if lo == hi && p.long != nil {
@@ -311,7 +311,7 @@ func (p *postings) list(i uint32) ([]uint32, *roaring.Bitmap) {
 	return p.pos[lo:hi], nil
 }
 
-// first returns the first k positions of list i that are allowed (all of them when allowed is nil), appended to dst.
+// first appends the first k allowed positions of list i to dst; nil allows all.
 func (p *postings) first(dst []uint32, i uint32, k int, allowed *roaring.Bitmap) []uint32 {
 	list, set := p.list(i)
 	if set != nil {
@@ -336,7 +336,7 @@ func (p *postings) first(dst []uint32, i uint32, k int, allowed *roaring.Bitmap)
 	return dst
 }
 
-// count is the number of positions of list i that are allowed.
+// count returns the number of allowed positions of list i.
 func (p *postings) count(i uint32, allowed *roaring.Bitmap) int {
 	list, set := p.list(i)
 	switch {

@@ -2,15 +2,15 @@ package index
 
 import "time"
 
-// Condition is a part of a filter as others see it who translate it, for instance into SQL.
+// Condition is part of a filter in a form that others can translate, for instance into SQL.
 type Condition struct {
 	Op     string      // and, or, not, has, in, between, starts with, =, !=, <, <=, > or >=
-	Parts  []Condition // of and, or and not
-	Name   string      // of the others: id, label, tag or an attribute
-	Values []Value     // of the others but has
+	Parts  []Condition // for and, or and not
+	Name   string      // for the others: id, label, tag or an attribute
+	Values []Value     // for the others except has
 }
 
-// Condition returns the filter's outermost condition; false means that the filter lets everything through.
+// Condition returns the filter's outermost condition, or false if the filter lets everything through.
 func (f Filter) Condition() (Condition, bool) {
 	if f.node == nil {
 		return Condition{}, false
@@ -28,11 +28,11 @@ func (n *node) condition() Condition {
 	return c
 }
 
-// Kind tells what the value is. Filters compare two values of DateKind as moments, and not by their bytes.
+// Kind returns the kind of the value. Filters compare two values of DateKind as moments instead of by their bytes.
 func (v Value) Kind() Kind { return kindOf(v) }
 
-// Moment returns the point in time that a date names, and whether the value is a date. One without a zone is in UTC,
-// and digits beyond nanoseconds are left out.
+// Moment returns the point in time that a date names, and whether the value is a date. Dates without a zone are in UTC;
+// digits beyond nanoseconds are dropped.
 func (v Value) Moment() (time.Time, bool) {
 	if v.isNumber {
 		return time.Time{}, false

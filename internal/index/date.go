@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Dates are texts of ISO 8601: a day (2024-01-31), or a day and a time (2024-01-31T09:30, 2024-01-31 09:30:15.25Z,
-// 2024-01-31T09:30:15+02:00). A day is its first moment, and a time without a zone is in UTC. Filters compare two
+// Dates are ISO 8601 texts: a day (2024-01-31), or a day and a time (2024-01-31T09:30, 2024-01-31 09:30:15.25Z,
+// 2024-01-31T09:30:15+02:00). A day means its first moment, and a time without a zone is in UTC. Filters compare two
 // dates as moments, however they are written.
 
 // moment is a point in time.
 type moment struct {
 	seconds int64 // since 1970
-	nanos   int32 // -1 when the text is no date
+	nanos   int32 // -1 if the text is not a date
 }
 
 func (m moment) compare(n moment) int {
 	return cmp.Or(cmp.Compare(m.seconds, n.seconds), cmp.Compare(m.nanos, n.nanos))
 }
 
-// noMoment stands for a text that is no date.
+// noMoment means that a text is not a date.
 var noMoment = moment{nanos: -1}
 
 // parseDate returns the moment that a text names, or noMoment.
@@ -48,7 +48,7 @@ func parseDate[T string | []byte](s T) moment {
 	return m.withTime(string(s[11:]))
 }
 
-// withTime adds the time of a day: hh:mm[:ss[.fraction]][zone].
+// withTime adds a time of day: hh:mm[:ss[.fraction]][zone].
 func (m moment) withTime(s string) moment {
 	hour, ok1 := digits(cut(&s, 2))
 	colon := cut(&s, 1)
@@ -78,7 +78,7 @@ func (m moment) withTime(s string) moment {
 	if s == "" || s == "Z" || s == "z" {
 		return m
 	}
-	sign := int64(-1) // a clock that is ahead shows the moment later
+	sign := int64(-1) // a clock that is ahead shows a moment too late
 	if s[0] == '-' {
 		sign = 1
 	} else if s[0] != '+' {
@@ -97,7 +97,7 @@ func (m moment) withTime(s string) moment {
 	return m
 }
 
-// cut takes the first n bytes off a text, or what there is.
+// cut removes and returns the first n bytes of a text, or fewer if it is shorter.
 func cut(s *string, n int) string {
 	n = min(n, len(*s))
 	first := (*s)[:n]
@@ -105,7 +105,7 @@ func cut(s *string, n int) string {
 	return first
 }
 
-// digits reads a number of digits only.
+// digits parses a number made of digits only.
 func digits[T string | []byte](s T) (n int, ok bool) {
 	for i := range len(s) {
 		if !isDigit(s[i]) {

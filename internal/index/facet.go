@@ -8,22 +8,22 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// Facet is what the items that match a filter have under a name: the numbers that people build filters from.
+// Facet summarises the values that matching items have under a name, for people who build filters.
 type Facet struct {
 	Name  string
-	Kind  Kind    // of all values of the name, whether items with them match or not
+	Kind  Kind    // of all values of the name, even of items that do not match
 	Items int     // with a value
-	Texts []Count // the most frequent texts, those of equal count in ascending order
+	Texts []Count // the most frequent texts, alphabetically among equal counts
 
 	Distinct  int     // texts
-	Min, Max  float64 // of the numbers, where there are some
+	Min, Max  float64 // of the numbers, if there are any
 	Numbers   int     // items with a number
-	Histogram []int   // of the numbers between Min and Max, in parts of equal width; nil without numbers
+	Histogram []int   // of the numbers, in equal parts between Min and Max; nil without numbers
 
-	First, Last string // of the dates, where there are some; of several texts for one moment the first in the alphabet
+	First, Last string // of the dates, if there are any; the alphabetically first text for a moment
 }
 
-// Count is a text and how many items have it.
+// Count is a text and the number of items that have it.
 type Count struct {
 	Text  string
 	Items int
@@ -35,12 +35,12 @@ const (
 	TagName   = tagName
 )
 
-// Facet counts the values under a name, which is LabelName, TagName or that of an attribute, among the items that match
-// a filter; at most top texts, and a histogram of so many parts.
+// Facet summarises the values under a name, which is LabelName, TagName or an attribute, among the items that match a
+// filter. It returns at most top texts and a histogram with the given number of parts.
 func (s *Snapshot) Facet(name string, f Filter, top, parts int) Facet {
 	a := Facet{Name: name, Min: math.Inf(1), Max: math.Inf(-1)}
 	counts := map[string]int{}
-	sets := make([]*roaring.Bitmap, len(s.views)) // that match; nil means all
+	sets := make([]*roaring.Bitmap, len(s.views)) // matching items; nil means all
 	for i, v := range s.views {
 		a.Kind |= v.kind(name)
 		c := v.columns[name]
@@ -80,7 +80,7 @@ func (s *Snapshot) Facet(name string, f Filter, top, parts int) Facet {
 	return a
 }
 
-// findDates finds the first and the last date among the texts.
+// findDates sets the first and the last date among the texts.
 func (a *Facet) findDates() {
 	if a.Kind&DateKind == 0 {
 		return
@@ -89,7 +89,7 @@ func (a *Facet) findDates() {
 		if kindOfText(c.Text) != DateKind {
 			continue
 		}
-		// The texts are in no order yet.
+		// The texts are not sorted yet.
 		at, byText := parseDate(c.Text), func(other string) int { return cmp.Compare(c.Text, other) }
 		if a.First == "" || cmp.Or(at.compare(parseDate(a.First)), byText(a.First)) < 0 {
 			a.First = c.Text
@@ -100,17 +100,17 @@ func (a *Facet) findDates() {
 	}
 }
 
-// part is that of the histogram which a number belongs to.
+// part returns the part of the histogram that x falls into.
 func (a *Facet) part(x float64) int {
 	if a.Max == a.Min {
 		return 0
 	}
-	// Halves, because the difference of two large numbers may be infinite.
+	// Halves, because the difference of two large numbers may overflow.
 	share := (float64(x/2) - float64(a.Min/2)) / (float64(a.Max/2) - float64(a.Min/2))
 	return min(int(share*float64(len(a.Histogram))), len(a.Histogram)-1)
 }
 
-// countItems is the number of items with a value, of those that are allowed, or of all n.
+// countItems returns the number of items with a value, among the allowed ones or all n.
 func (c *column) countItems(n int, allowed *roaring.Bitmap) int {
 	items := 0
 	has := func(pos uint32) bool {
@@ -129,7 +129,7 @@ func (c *column) countItems(n int, allowed *roaring.Bitmap) int {
 	return items
 }
 
-// eachNumber calls f with the numbers of the items that are allowed.
+// eachNumber calls f with the numbers of the allowed items.
 func (c *column) eachNumber(allowed *roaring.Bitmap, f func(x float64)) {
 	for _, pos := range c.order {
 		if allowed == nil || allowed.Contains(pos) {

@@ -11,7 +11,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// The names that every item has, and no attribute may take.
+// Names that every item has and no attribute may use.
 const (
 	idName    = "id"
 	labelName = "label"
@@ -20,25 +20,25 @@ const (
 
 var reserved = []string{idName, labelName, tagName}
 
-// Filter tells which items a search may return. It is a tree of comparisons, evaluated per segment as bitmaps, so that
-// an answer is exact: a search returns k items whenever as many match. The zero Filter lets everything through.
+// Filter selects the items a search may return. It is a tree of comparisons, evaluated per segment as bitmaps, so
+// answers are exact: a search returns k items whenever that many match. The zero Filter lets everything through.
 //
-// A comparison holds when one of the item's values does: a tag is one of several. Numbers compare by value, texts by
-// their bytes, and dates (ISO 8601) as moments; texts and numbers never compare, and nothing compares with what an item
-// does not have; name != value means that the item has the name and no value of it is equal. A search with a filter
-// that no item can match because of a name or a kind of value returns a *FilterError. Parse reads filters, and
-// String writes them so that Parse gives the same filter back.
+// A comparison holds if it holds for one of the item's values: an item has several tags. Numbers compare by value,
+// texts by their bytes, and dates (ISO 8601) as moments. Texts and numbers never compare, and no comparison holds for a
+// name the item lacks; name != value means that the item has the name and none of its values is equal. If no item can
+// match because of a name or a kind of value, the search returns a *FilterError. Parse reads filters, and String writes
+// them so that Parse returns the same filter.
 type Filter struct{ *node }
 
-// node is a condition, or several that are joined.
+// node is a condition, or two joined ones.
 type node struct {
 	op     string // of the language: and, or, not, has, in, between, starts with, =, !=, <, <=, > or >=
-	a, b   *node  // of and and or; not has only a
-	name   string // of the others
+	a, b   *node  // for and and or; not has only a
+	name   string // for the others
 	values []Value
 }
 
-// Depth is how deep the parts of the filter are nested; a list of parts with the same word between them counts once.
+// Depth returns how deep the filter is nested; a chain of parts joined by the same word counts once.
 func (f Filter) Depth() int {
 	if f.node == nil {
 		return 0
@@ -61,15 +61,15 @@ func (n *node) depth() int {
 	return deepest + 1
 }
 
-// IDs is the filter for some items by id. Ids that are not there are ignored.
+// IDs returns a filter for items by id. Unknown ids are ignored.
 func IDs(ids ...ID) Filter {
 	return memberOf(idName, ids, func(id ID) Value { return String(id.String()) })
 }
 
-// Label is the filter for items with one of the labels.
+// Label returns a filter for items with one of the labels.
 func Label(labels ...string) Filter { return memberOf(labelName, labels, String) }
 
-// Tag is the filter for items with at least one of the tags.
+// Tag returns a filter for items with at least one of the tags.
 func Tag(tags ...string) Filter { return memberOf(tagName, tags, String) }
 
 func memberOf[T any](name string, list []T, value func(T) Value) Filter {
@@ -80,7 +80,7 @@ func memberOf[T any](name string, list []T, value func(T) Value) Filter {
 	return Filter{n}
 }
 
-// And is the filter for what all filters let through.
+// And returns a filter for items that pass all filters.
 func And(filters ...Filter) Filter {
 	var f Filter
 	for _, g := range filters {
@@ -94,7 +94,7 @@ func And(filters ...Filter) Filter {
 	return f
 }
 
-// String writes the filter; the zero Filter is empty.
+// String returns the filter as text; the zero Filter is empty.
 func (f Filter) String() string {
 	if f.node == nil {
 		return ""
@@ -104,7 +104,7 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// allowed returns the items of the view that are left and match the filter; nil means all of the segment.
+// allowed returns the live items of the view that match the filter; nil means all of the segment.
 func (f Filter) allowed(v view) *roaring.Bitmap {
 	if f.node == nil {
 		return v.live
@@ -116,7 +116,7 @@ func (f Filter) allowed(v view) *roaring.Bitmap {
 	return set
 }
 
-// columns are the names that the filter looks at besides the id, each once.
+// columns returns the names that the filter uses, besides the id, without repetitions.
 func (f Filter) columns() []string {
 	var names []string
 	if f.node != nil {
@@ -129,7 +129,7 @@ func (f Filter) columns() []string {
 	return names
 }
 
-// names calls yield with every name that the filter looks at.
+// names calls yield with every name that the filter uses.
 func (n *node) names(yield func(name string)) {
 	for _, part := range []*node{n.a, n.b} {
 		if part != nil {
@@ -141,7 +141,7 @@ func (n *node) names(yield func(name string)) {
 	}
 }
 
-// match returns the items of a view, deleted ones among them, that match the filter. The caller may change it.
+// match returns the items of a view that match the filter, including deleted ones. The caller may modify the result.
 func (n *node) match(v view) *roaring.Bitmap {
 	set := roaring.New()
 	switch n.op {
@@ -191,11 +191,11 @@ func (n *node) match(v view) *roaring.Bitmap {
 	return set
 }
 
-// addMatches adds the positions of ids that compare as asked. The order of ids is that of positions, so they are a
-// range; only integers compare with numbers, and only texts with texts.
+// addMatches adds the positions of ids that satisfy op. Ids and positions have the same order, so these are a range.
+// Integers compare only with numbers, and texts only with texts.
 func (t *idTable) addMatches(dst *roaring.Bitmap, op string, v Value) {
-	begin, end := 0, t.integers // what compares at all
-	first, after := 0, 0        // of that, what is equal
+	begin, end := 0, t.integers // the ids that compare at all
+	first, after := 0, 0        // among these, the equal ones
 	switch {
 	case v.isNumber:
 		first, after = t.searchNumber(v.number, false), t.searchNumber(v.number, true)
@@ -213,14 +213,14 @@ func (t *idTable) addMatches(dst *roaring.Bitmap, op string, v Value) {
 		}
 	}
 	lo, hi := interval(op, first, after, end-begin)
-	if hi == lo+1 { // a range takes longer
+	if hi == lo+1 { // a range is slower
 		dst.AddInt(begin + lo)
 		return
 	}
 	dst.AddRange(uint64(begin+lo), uint64(begin+hi))
 }
 
-// addPrefixed adds the positions of ids that begin with a text, integers as they are spelled.
+// addPrefixed adds the positions of ids that start with a text; integers count as spelled.
 func (t *idTable) addPrefixed(dst *roaring.Bitmap, prefix string) {
 	var digits []byte
 	for i := range t.integers {
@@ -233,7 +233,7 @@ func (t *idTable) addPrefixed(dst *roaring.Bitmap, prefix string) {
 	dst.AddRange(uint64(t.integers+lo), uint64(t.integers+hi))
 }
 
-// searchNumber returns the first integer that is at least x, or over it.
+// searchNumber returns the first integer that is at least x, or greater than x if over is set.
 func (t *idTable) searchNumber(x float64, over bool) int {
 	return sort.Search(t.integers, func(i int) bool {
 		c := compareInteger(t.get(uint32(i)).number, x)
@@ -241,7 +241,7 @@ func (t *idTable) searchNumber(x float64, over bool) int {
 	})
 }
 
-// compareInteger compares n with x exactly, also where a float64 cannot hold n.
+// compareInteger compares n with x exactly, even if a float64 cannot hold n.
 func compareInteger(n int64, x float64) int {
 	switch {
 	case x >= 1<<63:
@@ -249,6 +249,6 @@ func compareInteger(n int64, x float64) int {
 	case x < -1<<63:
 		return 1
 	}
-	whole := int64(x) // towards zero
+	whole := int64(x) // rounded towards zero
 	return cmp.Or(cmp.Compare(n, whole), cmp.Compare(0, x-float64(whole)))
 }

@@ -10,14 +10,14 @@ import (
 // Group is the items that share a code.
 type Group struct {
 	ID    ID     // the first of their ids
-	Items int    // how many there are
-	Label string // the one that most of them have, of equally many the first in the alphabet; empty: none has one
+	Items int    // number of items
+	Label string // the most frequent label, alphabetically first among equals; empty if none has one
 }
 
-// Groups returns the distinct codes with their items, in the order of the groups' ids, and whether these are all. When
-// there are more codes than most, they are a sample of that size in which every code has the same chance: the codes
-// with the least hashes. So the sample is a function of the items alone, and stays nearly the same when a few of them
-// come and go. Memory is bounded by most and the number of labels, not by the number of items.
+// Groups returns the distinct codes with their items, ordered by the groups' ids, and whether these are all. If there
+// are more codes than most, it returns a fair sample of that size: the codes with the least hashes. The sample depends
+// on the items alone, and changes little when a few of them come and go. Memory is bounded by most and the number of
+// labels, not by the number of items.
 func (s *Snapshot) Groups(most int) (codes hamming.Codes, groups []Group, all bool) {
 	if most < 1 {
 		panic("index: groups of less than one code")
@@ -39,12 +39,12 @@ func (s *Snapshot) Groups(most int) (codes hamming.Codes, groups []Group, all bo
 	return g.ordered(), g.groups, limit == math.MaxUint64
 }
 
-// hashLimit is the greatest hash of the codes that are in a sample: all of them when there are no more than most.
+// hashLimit returns the greatest hash of the sampled codes. It admits all codes if there are no more than most.
 func (s *Snapshot) hashLimit(most int) uint64 {
 	limit, least := uint64(math.MaxUint64), make([]uint64, 0, min(2*most, s.size))
 	cut := func() {
 		slices.Sort(least)
-		least = slices.Compact(least) // the same code in several segments
+		least = slices.Compact(least) // the same code may be in several segments
 		if len(least) > most {
 			least = least[:most]
 			limit = least[most-1]
@@ -82,15 +82,15 @@ func spread(code []uint64) uint64 {
 type grouping struct {
 	codes  hamming.Codes
 	groups []Group
-	place  map[string]uint32 // of a packed code among the groups
+	place  map[string]uint32 // packed code to group
 
 	labels []string          // by number
-	number map[string]uint32 // of a label
+	number map[string]uint32 // label to number
 	counts map[uint64]int    // items by group, in the high half, and label
-	pos    []uint32          // room
+	pos    []uint32          // scratch space
 }
 
-// labelsOf numbers the labels of a segment: by the number of a text in its column.
+// labelsOf maps the texts of a segment's label column to label numbers.
 func (g *grouping) labelsOf(v view) []uint32 {
 	c := v.columns[labelName]
 	if c == nil {
@@ -110,7 +110,7 @@ func (g *grouping) labelsOf(v view) []uint32 {
 	return numbers
 }
 
-// add takes the items of a segment that have the code in a slot.
+// add adds the items of a segment that have the code in a slot.
 func (g *grouping) add(v view, slot uint32, packed []byte, labels []uint32) {
 	at, ok := g.place[string(packed)]
 	if !ok {
@@ -150,7 +150,7 @@ func (g *grouping) chooseLabels() {
 	}
 }
 
-// ordered brings the groups into the order of their ids, and returns their codes in the same order.
+// ordered sorts the groups by id and returns their codes in the same order.
 func (g *grouping) ordered() hamming.Codes {
 	order := make([]int, len(g.groups))
 	for i := range order {

@@ -14,19 +14,19 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// ID names an item: an integer or a text. A text that is an integer in its shortest decimal form is that integer, so
-// 17 and "17" name the same item wherever they come from; "017" is a text. IDs are comparable with ==.
+// ID names an item: an integer or a text. A text that is an integer in its shortest decimal form is that integer, so 17
+// and "17" name the same item wherever they come from; "017" is a text. IDs are comparable with ==.
 //
-// The order of ids, by which ties of equal distance are broken: integers by value, then texts by their bytes.
+// Ids order integers by value, then texts by their bytes. Items at equal distance come in this order.
 type ID struct {
 	text   string
 	number int64
 }
 
-// Int is the id of an integer.
+// Int returns the id of an integer.
 func Int(n int64) ID { return ID{number: n} }
 
-// ParseID is the id that s spells.
+// ParseID returns the id that s spells.
 func ParseID(s string) (ID, error) {
 	switch {
 	case s == "":
@@ -37,7 +37,7 @@ func ParseID(s string) (ID, error) {
 	return Text(s), nil
 }
 
-// RowID returns the id of row i of a chunk, or the number of the row where rows have no ids.
+// RowID returns the id of row i of a chunk, or the row's number if rows have no ids.
 func RowID(ids []string, i, row int) (ID, error) {
 	if ids == nil {
 		return Int(int64(row)), nil
@@ -49,7 +49,7 @@ func RowID(ids []string, i, row int) (ID, error) {
 	return id, nil
 }
 
-// Text is ParseID for a text that is known not to be empty.
+// Text is ParseID for a text that is not empty.
 func Text(s string) ID {
 	if s == "" {
 		panic("index: empty id")
@@ -62,7 +62,7 @@ func Text(s string) ID {
 	return ID{text: s}
 }
 
-// String spells the id; ParseID reads it back.
+// String returns the id as text, which ParseID reads back.
 func (a ID) String() string {
 	if a.text != "" {
 		return a.text
@@ -73,7 +73,7 @@ func (a ID) String() string {
 // Integer returns the id as an integer, and whether it is one.
 func (a ID) Integer() (int64, bool) { return a.number, a.text == "" }
 
-// Compare is negative, zero or positive as a comes before b, is b, or comes after b.
+// Compare returns a negative number, zero or a positive number if a comes before, equals or comes after b.
 func (a ID) Compare(b ID) int {
 	switch {
 	case a.text == "" && b.text == "":
@@ -113,11 +113,11 @@ func (a *ID) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// idTable is ids in ascending order, without holes. Positions are places in it.
+// idTable holds ids in ascending order. Positions are indexes into it.
 type idTable struct {
-	integers int     // how many come first
+	integers int     // number of integers, which come first
 	first    int64   // the least integer
-	number   []int64 // the integers; nil when they follow each other without gaps
+	number   []int64 // the integers; nil if they are consecutive
 	text     stringTable
 	room     int // expected number of ids
 }
@@ -143,7 +143,7 @@ func (t *idTable) add(id ID) {
 	t.integers++
 }
 
-// clip gives back the memory that growing left over.
+// clip releases spare capacity.
 func (t *idTable) clip() {
 	t.number = slices.Clip(t.number)
 	t.text.clip()
@@ -183,7 +183,7 @@ func (t *idTable) find(id ID) (uint32, bool) {
 
 func (t *idTable) bytes() int { return 8*len(t.number) + t.text.bytes() }
 
-// stringTable is strings, one after the other.
+// stringTable holds strings one after the other.
 type stringTable struct {
 	all []byte
 	end []int // of each string
@@ -194,14 +194,14 @@ func (t *stringTable) add(s string) {
 	t.end = append(t.end, len(t.all))
 }
 
-// clip gives back the memory that growing left over.
+// clip releases spare capacity.
 func (t *stringTable) clip() { t.all, t.end = slices.Clip(t.all), slices.Clip(t.end) }
 
 func (t *stringTable) len() int { return len(t.end) }
 
 func (t *stringTable) get(i int) string { return string(t.bytesOf(i)) }
 
-// bytesOf lends string i.
+// bytesOf returns string i without copying it.
 func (t *stringTable) bytesOf(i int) []byte {
 	start := 0
 	if i > 0 {
@@ -210,13 +210,13 @@ func (t *stringTable) bytesOf(i int) []byte {
 	return t.all[start:t.end[i]]
 }
 
-// find is for tables in ascending order.
+// find looks up a string in a sorted table.
 func (t *stringTable) find(s string) (int, bool) {
 	i := t.search(s, false)
 	return i, i < t.len() && string(t.bytesOf(i)) == s
 }
 
-// search returns the first place whose string is at least s; after it with over.
+// search returns the first place whose string is at least s, or greater than s if over is set.
 func (t *stringTable) search(s string, over bool) int {
 	return sort.Search(t.len(), func(i int) bool {
 		v := t.bytesOf(i)
@@ -224,7 +224,7 @@ func (t *stringTable) search(s string, over bool) int {
 	})
 }
 
-// prefixed returns the places [lo, hi) of the strings that begin with a text.
+// prefixed returns the range [lo, hi) of the strings that start with prefix.
 func (t *stringTable) prefixed(prefix string) (lo, hi int) {
 	lo = t.search(prefix, false)
 	more := sort.Search(t.len()-lo, func(i int) bool { return !bytes.HasPrefix(t.bytesOf(lo+i), []byte(prefix)) })

@@ -1,10 +1,10 @@
 // Package index finds the nearest codes exactly, with filters, while items are added and deleted.
 //
-// An Index is a list of segments that never change; each holds items in the order of their ids, every distinct code
-// once (segment.go). Adding makes a new segment and merges small ones; deleting marks items as gone. A Snapshot is
-// the list at one moment: searches run on it without locks, and later changes of the index do not affect it.
-// A search scans the codes, or looks into the tables of multi-index hashing, or goes through the few items that match
-// a filter (plan.go). The answer is always the same, ordered by distance and then by id.
+// An Index is a list of immutable segments; each holds items in order of their ids and every distinct code once
+// (segment.go). Adding makes a new segment and merges small ones; deleting marks items as gone. A Snapshot is the list
+// at one moment: searches run on it without locks, unaffected by later changes. A search scans the codes, looks them up
+// by multi-index hashing, or visits the few items that match a filter (plan.go). The answer is always the same, ordered
+// by distance and then by id.
 package index
 
 import (
@@ -19,31 +19,31 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// MaxItems is the greatest number of items of an index.
+// MaxItems is the largest number of items in an index.
 const MaxItems = math.MaxInt32
 
-// Config is what may differ between indexes of the same items. Answers do not depend on it.
+// Config tunes an index. Answers do not depend on it.
 type Config struct {
-	Tables  int // parts of multi-index hashing; 0 lets the planner choose, a negative number means none
+	Tables  int // parts of multi-index hashing; 0 lets the planner choose, negative means none
 	Threads int // for building; 0 means all cores
 }
 
 // Index is a set of items with codes of one model. It is safe for concurrent use.
 type Index struct {
 	config  Config
-	write   sync.Mutex // held by whoever changes the index
+	write   sync.Mutex // held while the index changes
 	current atomic.Pointer[Snapshot]
 }
 
-// Snapshot is the items of an index at one moment.
+// Snapshot holds the items of an index at one moment.
 type Snapshot struct {
 	bits        int
 	fingerprint hamming.Fingerprint
-	views       []view // the largest segments first, or nearly so
+	views       []view // roughly largest first
 	size        int
 }
 
-// New returns an empty index for codes of the given length, made by the model with the fingerprint.
+// New returns an empty index for codes of the given length, made by the model with the given fingerprint.
 func New(bits int, fingerprint hamming.Fingerprint, c Config) *Index {
 	if bits < 1 || bits > hamming.MaxBits {
 		panic(fmt.Sprintf("index: codes of %d bits, outside of 1 to %d", bits, hamming.MaxBits))
@@ -53,20 +53,19 @@ func New(bits int, fingerprint hamming.Fingerprint, c Config) *Index {
 	return x
 }
 
-// Snapshot returns the items as they are now.
+// Snapshot returns the current items.
 func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 
-// Add adds items whose ids are new: all of them, or none and an error. It may merge segments, which takes a while
-// now and then; searches continue meanwhile.
+// Add adds items with new ids: all of them, or none and an error. Now and then it merges segments, which takes a while;
+// searches continue meanwhile.
 func (x *Index) Add(ctx context.Context, b *Batch) error {
 	x.write.Lock()
 	defer x.write.Unlock()
 	return x.put(ctx, b, false)
 }
 
-// Upsert adds items, and gives those whose ids are there a new code, and the label, the tags and the attributes that
-// the batch has for them; what it does not have for an item stays as it is. Of an id that is in the batch twice the
-// last item counts.
+// Upsert adds items. Those whose ids exist get a new code and the label, tags and attributes in the batch; what the
+// batch leaves out stays unchanged. If an id is in the batch twice, the last item counts.
 func (x *Index) Upsert(ctx context.Context, b *Batch) error {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -77,9 +76,9 @@ func (x *Index) Upsert(ctx context.Context, b *Batch) error {
 	return x.put(ctx, s.completed(b), true)
 }
 
-// Update changes the label, the tags and the attributes of items by id, and returns how many of them are there; others
-// are ignored. Codes stay, and those of the batch are not looked at. What the batch does not have for an item stays as
-// it is, but with replace the attributes of the batch are all that the item has then.
+// Update changes labels, tags and attributes of existing items and returns how many it found; unknown ids are ignored.
+// Codes stay the same. What the batch leaves out stays unchanged, but with replace an item keeps only the attributes in
+// the batch.
 func (x *Index) Update(ctx context.Context, b *Batch, replace bool) (int, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -103,7 +102,7 @@ func (x *Index) Update(ctx context.Context, b *Batch, replace bool) (int, error)
 	return len(changed.IDs), x.put(ctx, changed, true)
 }
 
-// completed is the batch in which items that are there keep what it does not have for them.
+// completed returns the batch with what it leaves out filled in from existing items.
 func (s *Snapshot) completed(b *Batch) *Batch {
 	n := len(b.IDs)
 	c := *b
@@ -125,7 +124,7 @@ func (s *Snapshot) completed(b *Batch) *Batch {
 	return &c
 }
 
-// put adds items, or replaces them by items of the batch. The caller holds the lock of writers.
+// put adds items, or replaces existing ones. The caller holds the write lock.
 func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	s := x.Snapshot()
 	if err := s.fingerprint.Accept(b.Fingerprint); err != nil {
@@ -145,7 +144,7 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 		}
 		least, greatest := b.IDs[rows[0]], b.IDs[rows[len(rows)-1]]
 		if v.ids.get(0).Compare(greatest) > 0 || v.ids.get(uint32(v.len()-1)).Compare(least) < 0 {
-			return nil // all ids are beyond those of the segment, as when items are appended
+			return nil // all ids come after those of the segment, as when items are appended
 		}
 		for _, r := range rows {
 			if pos, ok := v.find(b.IDs[r]); ok {
@@ -168,12 +167,12 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	return x.settle(ctx, views, b, rows)
 }
 
-// Delete removes items by id and returns how many were there.
+// Delete removes items by id and returns how many it found.
 func (x *Index) Delete(ctx context.Context, ids ...ID) (int, error) {
 	return x.DeleteWhere(ctx, IDs(ids...))
 }
 
-// DeleteWhere removes the items that match the filter and returns how many there were.
+// DeleteWhere removes the items that match the filter and returns their number.
 func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -193,7 +192,7 @@ func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	return gone, x.settle(ctx, views, nil, nil)
 }
 
-// remaining returns the views less the positions that are chosen in each, and how many those are.
+// remaining returns the views without the positions chosen in each, and the number of these.
 func (s *Snapshot) remaining(choose func(view) []uint32) (views []view, gone int) {
 	for _, v := range s.views {
 		if at := choose(v); len(at) > 0 {
@@ -205,10 +204,10 @@ func (s *Snapshot) remaining(choose func(view) []uint32) (views []view, gone int
 	return views, gone
 }
 
-// settle takes rows of a batch in, merges what should be one segment, and makes the result current. An item is
-// rewritten only when its segment at least doubles or half of it is gone: O(log n) times in all.
+// settle adds rows of a batch, merges segments, and publishes the result. An item is rewritten only if its segment at
+// least doubles or half of it is gone: O(log n) times in all.
 func (x *Index) settle(ctx context.Context, views []view, b *Batch, rows []int) error {
-	const small = 1024 // segments below this are merged whatever they are
+	const small = 1024 // smaller segments are always merged
 	var kept []view
 	for _, v := range views {
 		switch {
@@ -259,7 +258,7 @@ func (x *Index) publish(views []view) {
 	x.current.Store(s)
 }
 
-// Compact merges everything into one segment, which makes searches as fast as they get.
+// Compact merges everything into one segment, which makes searches fastest.
 func (x *Index) Compact(ctx context.Context) error {
 	x.write.Lock()
 	defer x.write.Unlock()
@@ -276,22 +275,22 @@ func (x *Index) Compact(ctx context.Context) error {
 	return err
 }
 
-// find returns the position of an item that is left.
+// find returns the position of a live item.
 func (v view) find(id ID) (uint32, bool) {
 	pos, ok := v.ids.find(id)
 	return pos, ok && (v.live == nil || v.live.Contains(pos))
 }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (s *Snapshot) Len() int { return s.size }
 
-// Bits is the length of the codes.
+// Bits returns the length of the codes.
 func (s *Snapshot) Bits() int { return s.bits }
 
-// Fingerprint tells which model made the codes.
+// Fingerprint identifies the model that made the codes.
 func (s *Snapshot) Fingerprint() hamming.Fingerprint { return s.fingerprint }
 
-// Codes is the number of distinct codes, counted per segment.
+// Codes returns the number of distinct codes, counted per segment.
 func (s *Snapshot) Codes() int {
 	n := 0
 	for _, v := range s.views {
@@ -301,7 +300,7 @@ func (s *Snapshot) Codes() int {
 }
 
 // EachCode calls f with every distinct code, counted per segment, and the number of items that have it. The code is
-// lent.
+// valid only during the call.
 func (s *Snapshot) EachCode(f func(code []uint64, items int)) {
 	for _, v := range s.views {
 		for slot := range v.codes.Len() {
@@ -312,7 +311,7 @@ func (s *Snapshot) EachCode(f func(code []uint64, items int)) {
 	}
 }
 
-// Memory is where the bytes go.
+// Memory returns the memory used, by purpose.
 func (s *Snapshot) Memory() Memory {
 	var m Memory
 	for _, v := range s.views {
@@ -331,10 +330,10 @@ func (s *Snapshot) Get(id ID) (Item, bool) {
 	return Item{}, false
 }
 
-// Item returns an item that was found in this snapshot.
+// Item returns the item of a hit in this snapshot.
 func (s *Snapshot) Item(h Hit) Item { return s.views[h.place.view].item(h.place.pos) }
 
-// Matches returns the items that match a filter, in the order of their ids.
+// Matches returns the items that match a filter, in order of their ids.
 func (s *Snapshot) Matches(f Filter) ([]Hit, error) {
 	if err := s.CheckFilter(f); err != nil {
 		return nil, err
@@ -359,7 +358,7 @@ func (s *Snapshot) Matches(f Filter) ([]Hit, error) {
 	return hits, nil
 }
 
-// Count is the number of items that match a filter, also one that CheckFilter refuses.
+// Count returns the number of items that match a filter. It does not apply CheckFilter.
 func (s *Snapshot) Count(f Filter) int {
 	n := 0
 	for _, v := range s.views {

@@ -14,14 +14,14 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// What one item may carry.
+// Limits of one item.
 const (
 	MaxTags       = 1 << 12 // of an item
 	MaxAttributes = 1 << 8  // of an item
 	MaxText       = 1 << 16 // bytes of a label, a tag, or an attribute's name or text
 )
 
-// Value is what an attribute holds: a number or a text. The zero value is the empty text. Numbers are float64, so
+// Value is the value of an attribute: a number or a text. The zero value is the empty text. Numbers are float64, so
 // integers beyond 2^53 lose their last digits.
 type Value struct {
 	text     string
@@ -29,10 +29,10 @@ type Value struct {
 	isNumber bool
 }
 
-// Number is a number as a value.
+// Number returns a number as a Value.
 func Number(x float64) Value { return Value{number: x, isNumber: true} }
 
-// String is a text as a value.
+// String returns a text as a Value.
 func String(s string) Value { return Value{text: s} }
 
 // Number returns the number, and whether the value is one.
@@ -41,7 +41,7 @@ func (v Value) Number() (float64, bool) { return v.number, v.isNumber }
 // Text returns the text, and whether the value is one.
 func (v Value) Text() (string, bool) { return v.text, !v.isNumber }
 
-// String writes the value as the filter language does.
+// String returns the value as the filter language spells it.
 func (v Value) String() string {
 	if v.isNumber {
 		return strconv.FormatFloat(v.number, 'g', -1, 64)
@@ -78,20 +78,20 @@ type Item struct {
 	Tags       []string         `json:"tags,omitempty"`
 	Attributes map[string]Value `json:"attributes,omitempty"`
 
-	Clear Clear `json:"-"` // what an update removes from the item that is there
+	Clear Clear `json:"-"` // what an update removes from the existing item
 }
 
-// Clear is what an update removes from an item.
+// Clear lists what an update removes from an item.
 type Clear uint8
 
-// What Clear can be, and both together.
+// Values of Clear, which can be combined.
 const (
 	ClearLabel Clear = 1 << iota
 	ClearTags
 )
 
-// Completed is the item with what it does not have itself from an older one: the code, the label, the tags and, unless
-// they are replaced, those attributes that the item has no value of.
+// Completed returns the item with missing parts taken from an older one: the code, the label, the tags and, unless
+// replace is set, attributes that the item has no value for.
 func (it Item) Completed(old Item, replace bool) Item {
 	if len(it.Code) == 0 {
 		it.Code = old.Code
@@ -114,39 +114,39 @@ func (it Item) Completed(old Item, replace bool) Item {
 	return it
 }
 
-// Batch is items by columns, which is how many of them are added quickly. Labels, Tags and Attributes are nil or as
-// long as IDs; a label "" and nil tags or attributes mean none.
+// Batch holds items by columns, to add many of them quickly. Labels, Tags and Attributes are nil or as long as IDs; an
+// empty label and nil tags or attributes mean none.
 type Batch struct {
 	IDs        []ID
 	Codes      hamming.Codes
 	Labels     []string
 	Tags       [][]string
 	Attributes []map[string]Value
-	Clear      []Clear // of an update; nil means nothing
+	Clear      []Clear // for updates; nil means nothing
 
-	// Fingerprint of the model that made the codes; zeros when it is not known.
+	// Fingerprint identifies the model that made the codes; zeros mean unknown.
 	Fingerprint hamming.Fingerprint
 }
 
-// Reserve makes room for more items where total are expected in all. The total may be what a file claims: room is made
-// for four times the items that are there, at most.
+// Reserve allocates space for more items of an expected total. The total may be what a file claims, so it allocates at
+// most four times the items that are there.
 func (b *Batch) Reserve(more, total int) {
 	room := roomFor(len(b.IDs)+more, cap(b.IDs), total)
 	b.IDs, b.Codes.Data = regrown(b.IDs, room), regrown(b.Codes.Data, room*b.Codes.Words)
 }
 
-// roomFor is the room to make for the needed items, where there is some and a number of them is claimed.
+// roomFor returns the capacity for needed items, given the current capacity and the claimed total.
 func roomFor(needed, room, claimed int) int {
 	switch {
 	case needed <= room:
 		return room
-	case claimed < needed: // by the claim nothing is missing
+	case claimed < needed: // the claim is too low
 		return 2 * needed
 	}
 	return min(claimed, max(4*needed, 1<<16))
 }
 
-// regrown is the list with room for n entries.
+// regrown returns the list with capacity for n entries.
 func regrown[T any](list []T, n int) []T {
 	if cap(list) >= n {
 		return list
@@ -154,12 +154,12 @@ func regrown[T any](list []T, n int) []T {
 	return append(make([]T, 0, n), list...)
 }
 
-// Details is the batch without its codes.
+// Details returns the batch without its codes.
 func (b *Batch) Details() *Batch {
 	return &Batch{IDs: b.IDs, Labels: b.Labels, Tags: b.Tags, Attributes: b.Attributes, Clear: b.Clear}
 }
 
-// NewBatch is no items yet, with codes of the given length.
+// NewBatch returns an empty batch for codes of the given length.
 func NewBatch(bits int) *Batch { return &Batch{Codes: hamming.NewCodes(0, bits)} }
 
 // Append adds an item, copying its code.
@@ -181,7 +181,7 @@ func (b *Batch) Append(it Item) {
 	}
 }
 
-// Item lends item i.
+// Item returns item i without copying it.
 func (b *Batch) Item(i int) Item {
 	it := Item{ID: b.IDs[i], Code: b.Codes.Row(i)}
 	if len(b.Labels) > 0 {
@@ -199,8 +199,8 @@ func (b *Batch) Item(i int) Item {
 	return it
 }
 
-// Order returns the rows in ascending order of their ids. Of an id that appears twice the last row counts when items
-// are replaced; otherwise it is an error.
+// Order returns the rows in ascending order of ids. If an id occurs twice, the last row counts if replace is set;
+// otherwise it is an error.
 func (b *Batch) Order(replace bool) ([]int, error) {
 	rows := make([]int, len(b.IDs))
 	for i := range rows {
@@ -223,7 +223,7 @@ func (b *Batch) Order(replace bool) ([]int, error) {
 	return kept, nil
 }
 
-// padTo is a column of n items at least, with zero values where there were none, and room for as many as given.
+// padTo extends a column with zero values to at least n items, with the given capacity.
 func padTo[T any](s []T, n, room int) []T {
 	if s == nil || len(s) < n {
 		s = append(slices.Grow(s, max(room, n)-len(s)), make([]T, n-len(s))...)
@@ -231,7 +231,7 @@ func padTo[T any](s []T, n, room int) []T {
 	return s
 }
 
-// Check reports an item that an index of codes of the given length cannot hold.
+// Check returns an error for items that an index of codes of the given length cannot hold.
 func (b *Batch) Check(bits int) error {
 	if b.Codes.Bits != bits {
 		return fault.New("bits-mismatch", "codes of %d bits for an index of %d: encode with the model of the index",
@@ -254,7 +254,7 @@ func (b *Batch) refusal(i int, code fault.Code, format string, args ...any) erro
 	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fault.New(code, format, args...))
 }
 
-// CheckDetails reports ids, labels, tags and attributes that no index can hold.
+// CheckDetails returns an error for ids, labels, tags and attributes that no index can hold.
 func (b *Batch) CheckDetails() error {
 	n := len(b.IDs)
 	if cmp.Or(len(b.Labels), n) != n || cmp.Or(len(b.Tags), n) != n || cmp.Or(len(b.Attributes), n) != n {
@@ -309,7 +309,7 @@ func checkAttributes(attributes map[string]Value) error {
 	return nil
 }
 
-// shortened cuts what a message quotes.
+// shortened shortens a text that a message quotes.
 func shortened(s string) string {
 	if len(s) > 60 {
 		return s[:60] + "..."

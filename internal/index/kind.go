@@ -9,20 +9,20 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Kind is what the values of an attribute are, over all items that have it.
+// Kind is the kind of an attribute's values, over all items that have it.
 type Kind uint8
 
-// The kinds of values. An attribute with values of several kinds has all their bits.
+// The kinds of values. An attribute with values of several kinds has all their bits set.
 const (
 	NumberKind  Kind = 1 << iota
-	TextKind         // a text that is neither of those below
-	DateKind         // a text of ISO 8601, such as 2024-01-31 or 2024-01-31T09:30:00Z
+	TextKind         // any other text
+	DateKind         // an ISO 8601 text, such as 2024-01-31 or 2024-01-31T09:30:00Z
 	BooleanKind      // the text true or false
 )
 
 const textKinds = TextKind | DateKind | BooleanKind
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	texts := "text"
 	switch k & textKinds {
@@ -39,10 +39,10 @@ func (k Kind) String() string {
 	return texts
 }
 
-// MarshalText names the kind, as String does.
+// MarshalText returns the name of the kind.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// kindOfText is the kind of a text.
+// kindOfText returns the kind of a text.
 func kindOfText[T string | []byte](s T) Kind {
 	switch {
 	case string(s) == "true" || string(s) == "false":
@@ -60,7 +60,7 @@ func kindOf(v Value) Kind {
 	return kindOfText(v.text)
 }
 
-// Attribute is the name of an attribute and what its values are.
+// Attribute is the name of an attribute and the kind of its values.
 type Attribute struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
@@ -68,8 +68,8 @@ type Attribute struct {
 
 func (a Attribute) String() string { return fmt.Sprintf("%s (%v)", field(a.Name), a.Kind) }
 
-// Attributes returns what the items have, by name. A snapshot that Collect made for a filter without attributes knows
-// none.
+// Attributes returns the attributes of all items by name. A snapshot made by Collect for a filter without attributes
+// has none.
 func (s *Snapshot) Attributes() []Attribute {
 	kinds := map[string]Kind{}
 	for _, v := range s.views {
@@ -86,8 +86,8 @@ func (s *Snapshot) Attributes() []Attribute {
 	return list
 }
 
-// kind is what the items that are left have under a name; 0 means that none of them has it. Deleted items can only
-// take kinds away, so looking ends when all kinds of the column were met, which is at once in most columns.
+// kind returns the kind of the values that live items have under a name, or 0 if none has it. Deleted items can only
+// take kinds away, so the search ends when all kinds of the column were found, in most columns at once.
 func (v view) kind(name string) Kind {
 	c := v.columns[name]
 	if c == nil || v.live == nil {
@@ -111,17 +111,16 @@ func (v view) kind(name string) Kind {
 	return met
 }
 
-// FilterError is the error of a filter that looks at an attribute, a label or a tag and no item has one, or that
-// compares what can never be equal, greater or less: it would let nothing through, or everything. An index without
-// items accepts every filter.
+// FilterError reports a filter on an attribute, a label or a tag that no item has, or one that compares values that
+// never compare: it would let through nothing, or everything. An index without items accepts every filter.
 type FilterError struct {
-	Name  string      // that the filter looks at
-	Known []Attribute // that there are
+	Name  string      // used by the filter
+	Known []Attribute // the existing ones
 
-	reason error // when items have the name
+	reason error // set if items have the name
 }
 
-// Unwrap returns the reason why values cannot be compared; nil where no item has the name.
+// Unwrap returns the reason why values cannot be compared, or nil if no item has the name.
 func (e *FilterError) Unwrap() error { return e.reason }
 
 func (e *FilterError) Error() string {
@@ -152,7 +151,7 @@ func (e *FilterError) Error() string {
 	return fmt.Sprintf("%v; %s", e.reason, list)
 }
 
-// CheckFilter returns a *FilterError when the filter cannot mean what it says: see there. Searches check it too.
+// CheckFilter returns a *FilterError if the filter cannot mean what it says. Searches call it too.
 func (s *Snapshot) CheckFilter(f Filter) error {
 	if f.node == nil || s.size == 0 {
 		return nil
@@ -181,7 +180,7 @@ func (s *Snapshot) checkNode(n *node) error {
 		return &FilterError{Name: n.name, Known: s.Attributes()}
 	}
 	if n.name == labelName || n.name == tagName {
-		return nil // any text may be asked for
+		return nil // any text is fine
 	}
 	for _, v := range n.values {
 		if reason := mismatch(n, kind, v); reason != nil {
@@ -191,7 +190,7 @@ func (s *Snapshot) checkNode(n *node) error {
 	return nil
 }
 
-// mismatch says why a value cannot be compared with an attribute of a kind, or nil.
+// mismatch explains why a value cannot be compared with an attribute of a kind, or returns nil.
 func mismatch(n *node, kind Kind, v Value) error {
 	name := field(shortened(n.name))
 	what, texts := "text", kind&textKinds
@@ -220,13 +219,13 @@ func mismatch(n *node, kind Kind, v Value) error {
 	case v.isNumber:
 		return fault.New("number-for-text", "%s is a text in every item, and %v is a number: texts are in quotes", name, v)
 	}
-	return nil // dates and truth values
+	return nil // dates and booleans
 }
 
-// checkID refuses an order between integers and texts, which are never compared, where all ids are of one kind.
+// checkID rejects order comparisons between integers and texts, which never compare, if all ids are of one kind.
 func (s *Snapshot) checkID(n *node) error {
 	if n.op == "=" || n.op == "!=" || n.op == "in" || n.op == "has" || n.op == prefixOp {
-		return nil // any id may be asked for
+		return nil // any id is fine
 	}
 	integers, first := 0, ID{}
 	for _, v := range s.views {

@@ -8,18 +8,18 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Labelled is items with labels, in an order that is random and yet a function of their ids alone: the first items
-// are a fair sample of all.
+// Labelled holds items with labels in an order that is random yet depends only on their ids: the first items are a fair
+// sample of all.
 type Labelled struct {
 	Codes  hamming.Codes
 	Label  []int32  // number of each item's label
-	Names  []string // labels by number, in the order of the alphabet
+	Names  []string // labels by number, in alphabetical order
 	Counts []int    // items of the snapshot with each label
 }
 
-// Labelled returns the items that have a label, or a fair sample of that size when there are more than most.
+// Labelled returns the items that have a label, or a fair sample of size most if there are more.
 func (s *Snapshot) Labelled(most int) Labelled {
-	g := grouping{number: map[string]uint32{}} // for its numbers of labels
+	g := grouping{number: map[string]uint32{}} // used to number labels
 	numbers := make([][]uint32, len(s.views))
 	for i, v := range s.views {
 		numbers[i] = g.labelsOf(v)
@@ -49,7 +49,7 @@ func (s *Snapshot) Labelled(most int) Labelled {
 	return l
 }
 
-// sortNames numbers the labels in the order of the alphabet; those that no item has any more are left out.
+// sortNames numbers the labels in alphabetical order and drops those that no live item has.
 func (l *Labelled) sortNames(names []string) {
 	var order []int
 	for n, items := range l.Counts {
@@ -69,11 +69,11 @@ func (l *Labelled) sortNames(names []string) {
 	}
 }
 
-// bottom keeps the values with the least hashes, in the order of these: a sample in which all values have the same
-// chance, whatever order they come in. It needs the memory of twice as many.
+// bottom keeps the values with the least hashes, sorted by hash: a fair sample, whatever the order they come in. It
+// uses memory for twice as many.
 type bottom[V any] struct {
 	most  int
-	limit uint64 // the greatest hash that may still be kept
+	limit uint64 // the greatest hash that can still be kept
 	kept  []hashed[V]
 }
 
@@ -91,7 +91,7 @@ func (b *bottom[V]) add(hash uint64, v V) {
 	}
 }
 
-// cut sorts what is kept and drops what is too much.
+// cut sorts the kept values and drops the surplus.
 func (b *bottom[V]) cut() {
 	slices.SortFunc(b.kept, func(x, y hashed[V]) int { return cmp.Compare(x.hash, y.hash) })
 	if len(b.kept) > b.most {
@@ -100,7 +100,7 @@ func (b *bottom[V]) cut() {
 	}
 }
 
-// hash spreads ids over 64 bits.
+// hash returns a 64-bit hash of the id.
 func (a ID) hash() uint64 {
 	if a.text == "" {
 		return spread([]uint64{uint64(a.number)})

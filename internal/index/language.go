@@ -22,16 +22,16 @@ import (
 //	date        = 2024-01-31 | 2024-01-31T09:30:00Z, with or without quotes
 //	name        = letters, digits, "_", "." and "-", not beginning with a digit or "-" | `any text`
 //
-// Words of the language may be written in capitals; a name that is such a word goes into back quotes. In quotes, \\ \"
-// \' \` \n \t and \r stand for themselves and for line feed, tab and carriage return. The names id, label and tag are
-// every item's; all others are attributes. Both ends of between count. A date is a text of ISO 8601 (date.go), and true
-// and false are texts too. Examples:
+// Keywords may be written in capitals; a name that is a keyword needs back quotes. Within quotes, \\ \" \' and \` are
+// literal, and \n \t and \r mean line feed, tab and carriage return. Every item has the names id, label and tag; all
+// others are attributes. between includes both ends. A date is an ISO 8601 text (date.go), and true and false are texts
+// too. Examples:
 //
 //	label = "boots" and price < 30 and not tag in ("sale", "old")
 //	in_stock = true and added between 2024-01-01 and 2024-03-31 and name starts with "rain"
 //
-// Ids that are whole numbers up to 2^63 - 1 compare as integers, also in quotes. All others are texts and compare by
-// their bytes with texts alone; among them are larger numbers and those with leading zeros, which have to be quoted.
+// Ids that are whole numbers up to 2^63 - 1 compare as integers, even in quotes. All others are texts and compare only
+// with texts, by their bytes; these include larger numbers and numbers with leading zeros, which must be quoted.
 //
 // A filter may be maxFilter bytes long and maxNesting deep.
 const (
@@ -39,18 +39,18 @@ const (
 	maxNesting = 500
 )
 
-// words may not be names. The others are recognised by their places, because an attribute may be called so.
+// words cannot be names. Other words are recognised by their position, because attributes may have those names.
 var words = []string{"and", "or", "not", "in", "has"}
 
-// prefixOp is how a node spells starts with.
+// prefixOp is the operator "starts with" in a node.
 const prefixOp = "starts with"
 
-// comparisons are the operators, and how they are spelled in a node.
+// comparisons maps operators to their spelling in a node.
 var comparisons = map[string]string{
 	"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
 }
 
-// Parse reads a filter. An empty text lets everything through.
+// Parse parses a filter. An empty text lets everything through.
 func Parse(text string) (Filter, error) {
 	if len(text) > maxFilter {
 		return Filter{}, fault.New("too-long", "a filter of %d bytes, and at most %d are allowed", len(text), maxFilter)
@@ -71,7 +71,7 @@ func Parse(text string) (Filter, error) {
 }
 
 // Chains of and and or lean to the left: a and b and c is (a and b) and c. Their length counts as depth, because
-// whoever walks the tree goes that deep.
+// walking the tree recurses that deep.
 func (p *parser) alternatives() *node { return p.chain("or", p.conjunction) }
 func (p *parser) conjunction() *node  { return p.chain("and", p.condition) }
 
@@ -125,7 +125,8 @@ func (p *parser) condition() *node {
 	return &node{op: op, name: field, values: []Value{p.literal(field, op)}}
 }
 
-// rangeOrList reads what comes behind a name: in (values), between values, or starts with a text; nil when it is none.
+// rangeOrList parses what can follow a name: in (values), between values, or starts with a text. It returns nil for
+// anything else.
 func (p *parser) rangeOrList(field string) *node {
 	switch {
 	case p.nextIs(word, "in"):
@@ -156,7 +157,7 @@ func (p *parser) rangeOrList(field string) *node {
 	return nil
 }
 
-// acceptPlain takes a word that is also a name elsewhere.
+// acceptPlain accepts a word that can be a name elsewhere.
 func (p *parser) acceptPlain(w string) bool {
 	if p.err != nil || p.kind != name || !strings.EqualFold(p.text[p.at:p.next], w) {
 		return false
@@ -165,7 +166,7 @@ func (p *parser) acceptPlain(w string) bool {
 	return true
 }
 
-// backwards says why nothing can lie between the values, or nil.
+// backwards explains why nothing can lie between the values, or returns nil.
 func (n *node) backwards() error {
 	a, b := n.values[0], n.values[1]
 	greater := false
@@ -200,8 +201,8 @@ func (p *parser) name() string {
 	return s
 }
 
-// literal reads what a name is compared with. Labels and tags are texts, also when they look like numbers, and whole
-// ids are compared as texts too, because a float64 does not hold them all.
+// literal parses the value that a name is compared with. Labels and tags are texts even if they look like numbers, and
+// whole-number ids are compared as texts too, because a float64 cannot hold all of them.
 func (p *parser) literal(field, op string) Value {
 	v := String(p.token)
 	switch {
@@ -234,7 +235,7 @@ func (p *parser) literal(field, op string) Value {
 	return v
 }
 
-// isWritten reports whether a number is digits that an integer id never has: too many of them, or needless zeros.
+// isWritten reports whether a number has digits that no integer id has: too many, or needless zeros.
 func isWritten(token string) bool {
 	if _, ok := digits(token); !ok {
 		return false
@@ -243,7 +244,7 @@ func isWritten(token string) bool {
 	return err != nil || len(token) > 1 && token[0] == '0'
 }
 
-// member reads in (values).
+// member parses in (values).
 func (p *parser) member(field string) *node {
 	p.advance()
 	p.expect("(")
@@ -258,7 +259,7 @@ func (p *parser) member(field string) *node {
 	return m
 }
 
-// quoteWith writes a text in quotes of a kind, so that the parser reads it back.
+// quoteWith quotes a text so that the parser can read it back.
 func quoteWith(s string, quote byte) string {
 	var b strings.Builder
 	b.WriteByte(quote)
@@ -281,7 +282,7 @@ func quoteWith(s string, quote byte) string {
 	return b.String()
 }
 
-// field writes a name, in back quotes where the parser would not read it as one.
+// field returns a name, in back quotes if the parser would not read it as one.
 func field(s string) string {
 	plain := s != "" && isLetter(s[0]) && !slices.Contains(words, strings.ToLower(s))
 	for i := range len(s) {
@@ -293,8 +294,8 @@ func field(s string) string {
 	return quoteWith(s, '`')
 }
 
-// write appends the filter as the language has it. Brackets are written only where the parser needs them, so that what
-// is read back is no deeper.
+// write appends the filter as text. It writes brackets only where the parser needs them, so that the parsed filter is
+// no deeper.
 func (n *node) write(b *strings.Builder) {
 	switch {
 	case n.op == "and" || n.op == "or":
@@ -310,7 +311,7 @@ func (n *node) write(b *strings.Builder) {
 		b.WriteString(field(n.name) + " between " + n.values[0].String() + " and " + n.values[1].String())
 	case n.op != "in":
 		b.WriteString(field(n.name) + " " + n.op + " " + n.values[0].String())
-	case len(n.values) == 0: // what nothing is
+	case len(n.values) == 0: // matches nothing
 		b.WriteString("not has " + idName)
 	default:
 		b.WriteString(field(n.name) + " in (")

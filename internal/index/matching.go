@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Matching returns the rows of the batch that match a filter, in ascending order, also one that CheckFilter refuses:
-// for those who read items from elsewhere and filter them as an index does. The ids of the batch differ.
+// Matching returns the rows of the batch that match a filter, ascending, for callers that read items from elsewhere and
+// filter them like an index. It does not apply CheckFilter. The ids of the batch must be distinct.
 func (b *Batch) Matching(f Filter) ([]int, error) {
 	rows := make([]int, 0, len(b.IDs))
 	if f.node == nil || len(b.IDs) == 0 {

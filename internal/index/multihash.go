@@ -11,34 +11,35 @@ import (
 
 // Multi-index hashing (Norouzi, Punjani, Fleet, "Fast Search in Hamming Space with Multi-Index Hashing", CVPR 2012).
 //
-// The bits of a code are cut into m parts, and each part has a table from its value to the codes that have it. When two
-// codes differ in at most r = m*a + t bits (0 <= t < m), then by the pigeonhole principle they differ in at most a
+// The bits of a code are divided into m parts, and each part has a table from its value to the codes that have it. If
+// two codes differ in at most r = m*a + t bits (0 <= t < m), then by the pigeonhole principle they differ in at most a
 // bits in one of the parts 0 to t, or in at most a-1 bits in one of the others. So step r of a search,
 //
 //	look up in table t = r mod m all values that differ from the query's in exactly a = r / m bits,
 //
-// completes the codes at distance r: after it every code at distance r or less was met. The steps continue until k
-// items within r are known, or r is the radius. Cost: C(s, a) look-ups for a part of s bits, and the codes they meet.
+// completes the codes at distance r: after it, every code at distance r or less has been found. The steps continue
+// until k items within r are known, or r is the radius. Cost: C(s, a) look-ups for a part of s bits, and the codes they
+// find.
 //
 // A table has about as many buckets as there are codes. The bucket of a value is the top of
 //
 //	h(x) = sum over words w of (x_w AND part_w) * c_w   mod 2^64,
 //
-// which is linear: flipping a bit adds or subtracts a constant, so a look-up costs an addition. Values that share a
-// bucket do no harm, because the distance to a code is always computed in full before it counts. Beside the slot of a
-// code a bucket has a sketch of it, 32 bits, mostly from outside of the part: most codes differ from the query in more
-// of them than matter, and are passed over without a visit to the code itself, which would miss the caches.
+// which is linear: flipping a bit adds or subtracts a constant, so a look-up costs an addition. Collisions are
+// harmless, because the full distance to a code is always computed before it counts. Besides the slot of a code, a
+// bucket holds a sketch of it: 32 bits, mostly from outside the part. Most codes differ from the query in too many of
+// these and are skipped without reading the code itself, which would miss the caches.
 type tables struct {
 	shift uint // h >> shift is the bucket
 	parts []part
 }
 
-// part is a table.
+// part is the table of one part.
 type part struct {
 	mask    []uint64 // the bits of the part
-	bit     []int    // the same as numbers
+	bit     []int    // their numbers
 	half    int      // which 32 bits of a code are its sketch
-	outside uint32   // the bits of the sketch that are not of the part
+	outside uint32   // the bits of the sketch that are outside the part
 	start   []uint32 // bucket b holds entries[start[b]:start[b+1]]
 	entries []entry
 }
@@ -48,7 +49,7 @@ type entry struct{ slot, sketch uint32 }
 
 func (p *part) sketch(code []uint64) uint32 { return uint32(code[p.half>>1] >> (32 &^ (p.half << 5))) }
 
-// multiplier is c_w, odd.
+// multiplier returns c_w, which is odd.
 func multiplier(w int) uint64 {
 	x := uint64(w+1) * 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -56,7 +57,7 @@ func multiplier(w int) uint64 {
 	return x ^ x>>31 | 1
 }
 
-// newPart is part i of m, without its table.
+// newPart returns part i of m, without its table.
 func newPart(width, m, i int) part {
 	words := (width + 63) / 64
 	p := part{mask: make([]uint64, words), half: ((i+1)*width/m + 31) / 32 % (2 * words)}
@@ -68,13 +69,13 @@ func newPart(width, m, i int) part {
 	return p
 }
 
-// bucketBits is the length of a bucket number for n codes.
+// bucketBits returns the number of bits of a bucket number for n codes.
 func bucketBits(n int) int { return max(bits.Len(uint(n))-1, 1) }
 
-// tableBytes is the size of m tables of n codes.
+// tableBytes returns the size of m tables of n codes.
 func tableBytes(n, m int) int { return m * (4*(1<<bucketBits(n)+1) + 8*n) }
 
-// newTables builds m tables, each on a core of its own.
+// newTables builds m tables in parallel.
 func newTables(ctx context.Context, codes hamming.Codes, m, threads int) (*tables, error) {
 	n := codes.Len()
 	t := &tables{shift: uint(64 - bucketBits(n)), parts: make([]part, m)}
@@ -89,7 +90,7 @@ func newTables(ctx context.Context, codes hamming.Codes, m, threads int) (*table
 			sum += count
 			p.start[b] = sum
 		}
-		// From the last code to the first, so that start ends up at the beginnings and buckets in ascending order.
+		// From the last code to the first, so that start ends at the beginnings and buckets are in ascending order.
 		for s := n - 1; s >= 0; s-- {
 			code := codes.Row(s)
 			b := p.hash(code) >> t.shift
@@ -117,7 +118,7 @@ func (p *part) hash(code []uint64) uint64 {
 	return h
 }
 
-// flips returns what h changes by when each of the part's bits of the query is flipped.
+// flips returns the change of h when each of the part's bits of the query is flipped.
 func (p *part) flips(q []uint64) []uint64 {
 	flip := make([]uint64, len(p.bit))
 	for i, b := range p.bit {
@@ -130,14 +131,14 @@ func (p *part) flips(q []uint64) []uint64 {
 	return flip
 }
 
-// effort is what a search in tables did.
+// effort counts the work of a search in tables.
 type effort struct {
 	LookUps int // buckets read
-	Met     int // codes in them, repeated ones too
+	Met     int // codes in them, including repeated ones
 }
 
-// A look-up and a code that it meets, in nanoseconds. A look-up misses the caches, but several run at a time; the
-// codes of a bucket lie behind each other.
+// Cost of a look-up and of a code it finds, in nanoseconds. A look-up misses the caches, but several run at a time; the
+// codes of a bucket are adjacent.
 const (
 	lookUpCost = 40
 	meetCost   = 3
@@ -147,17 +148,17 @@ func (e effort) cost() float64 {
 	return float64(lookUpCost*float64(e.LookUps)) + float64(meetCost*float64(e.Met))
 }
 
-// How many look-ups, and how many visits to codes, are done at a time.
+// Numbers of look-ups and of visits to codes that run at a time.
 const (
 	perLookUp = 64
 	perVisit  = 32
 )
 
-// metric is a distance to the query, as look-ups need it: by Hamming distance here, by margins in weightedhash.go.
+// metric is the distance that look-ups use: Hamming distance here, distance by margins in weightedhash.go.
 type metric interface {
-	// sift passes the codes of a bucket that may be within the limit on to be visited.
+	// sift queues the codes of a bucket that may be within the limit for a visit.
 	sift(p *probe, bucket []entry)
-	// measure sets the distances to the codes that are visited.
+	// measure sets the distances to the visited codes.
 	measure(p *probe)
 }
 
@@ -165,22 +166,22 @@ type metric interface {
 type probe struct {
 	effort
 	tables *tables
-	part   int // of this step
+	part   int // the part of this step
 	codes  hamming.Codes
 	into   *collector
 	seen   slotSet
 	budget float64
 	paid   float64  // for visits
-	limit  int      // of the collector when it was last asked
-	hashes []uint64 // to be looked up, perLookUp at most
-	visits []uint32 // slots to be visited, perVisit at most
-	opened uint32   // of no use, but it has to be read
+	limit  int      // of the collector when last asked
+	hashes []uint64 // to look up, at most perLookUp
+	visits []uint32 // slots to visit, at most perVisit
+	opened uint32   // never used, but keeps the reads alive
 
 	distance [perVisit]int // of the visits
 }
 
-// lookUp meets the codes of the collected hashes. Buckets are found, opened and read in loops of their own, and codes
-// are visited several at a time, so that the processor waits for many reads at once.
+// lookUp finds the codes of the collected hashes. Separate loops find, open and read buckets, and codes are visited
+// several at a time, so that the processor waits for many reads at once.
 func (p *probe) lookUp(by metric) bool {
 	table := &p.tables.parts[p.part]
 	p.LookUps += len(p.hashes)
@@ -209,7 +210,7 @@ func (p *probe) lookUp(by metric) bool {
 	return true
 }
 
-// visit takes the codes that are left and near enough.
+// visit takes the remaining codes that are near enough.
 func (p *probe) visit(by metric) {
 	by.measure(p)
 	for i, s := range p.visits {
@@ -221,15 +222,15 @@ func (p *probe) visit(by metric) {
 	p.limit = p.into.Limit()
 }
 
-// byBits is a search by Hamming distance.
+// byBits searches by Hamming distance.
 type byBits struct {
 	probe
 	q []uint64
 	a int // bits that this step flips
 }
 
-// search runs the steps until the collector has what it wants. It reports false when that would take more than the
-// budget, in nanoseconds; the collector is of no use then.
+// search runs the steps until the collector has what it wants. It returns false if that would take longer than the
+// budget in nanoseconds; the collector is then useless.
 func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget float64) (effort, bool) {
 	p := &byBits{probe: probe{tables: t, codes: codes, into: into, budget: budget}, q: q}
 	m := len(t.parts)
@@ -270,8 +271,8 @@ func (p *byBits) step(h uint64, flip []uint64, a int) bool {
 	return true
 }
 
-// A code that is here because of the value looked up, and not by chance, differs in a bits of the part and in those of
-// the sketch that show. One that is here by chance has its own look-up.
+// A code that is here because of its value, not by collision, differs in a bits of the part and in the visible bits of
+// the sketch. A code that collides has its own look-up.
 func (m *byBits) sift(p *probe, bucket []entry) {
 	table := &p.tables.parts[p.part]
 	sketch := table.sketch(m.q)
@@ -297,13 +298,13 @@ func (m *byBits) measure(p *probe) {
 	}
 }
 
-// slotSet is a set of slots: open addressing, at most half full, 0 for free and slot+1 otherwise.
+// slotSet is a set of slots with open addressing, at most half full; 0 is free, otherwise slot+1.
 type slotSet struct {
 	place []uint32
 	n     int
 }
 
-// insert reports whether the slot is new.
+// insert adds a slot and reports whether it is new.
 func (s *slotSet) insert(slot uint32) bool {
 	if 2*s.n >= len(s.place) {
 		old := s.place
@@ -327,7 +328,7 @@ func (s *slotSet) insert(slot uint32) bool {
 	return true
 }
 
-// binomial is the number of ways to choose k of n, as a float64 because it may be huge.
+// binomial returns the number of ways to choose k of n, as a float64 because it may be huge.
 func binomial(n, k int) float64 {
 	c := 1.0
 	for i := range k {

@@ -13,25 +13,25 @@ import (
 	"hashgrove/internal/par"
 )
 
-// queriesPerScan is the number of queries that share one reading of the codes.
+// queriesPerScan is the number of queries that share one scan of the codes.
 const queriesPerScan = 64
 
-// wordsPerPart is the least number of words that queries are compared with in a part, when few queries leave cores
-// idle: fewer are done before another core has started.
+// wordsPerPart is the least number of words that queries are compared with in a part, if few queries leave cores idle:
+// fewer are done before another core has started.
 const wordsPerPart = 1 << 19
 
-// pass is the search of one segment for all queries. Nothing in the answer depends on the method.
+// pass searches one segment for all queries. The answer does not depend on the method.
 type pass struct {
 	view
 	number  uint32 // of the view
 	queries hamming.Codes
-	weights weightTable // by query; nil: Hamming distance
+	weights weightTable // by query; nil means Hamming distance
 	want    want
 	options *Options
-	allowed *roaring.Bitmap // items that match the filter; nil: all
+	allowed *roaring.Bitmap // items that match the filter; nil means all
 
-	found   [][]found // by query; the pass appends to it, unless it is nil
-	counts  [][]int   // items by query and distance, up to the distance of the k-th; the pass adds to it, unless it is nil
+	found   [][]found // by query; the pass appends to it unless it is nil
+	counts  [][]int   // items by query and distance, up to the k-th; the pass adds to it unless it is nil
 	results []Result  // by query; the pass appends to their plans
 }
 
@@ -62,7 +62,7 @@ func (p *pass) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rest []int // queries that are to be scanned
+	var rest []int // queries left to scan
 	for q := range done {
 		if p.options.Explain {
 			p.results[q].Plan = append(p.results[q].Plan, steps[q])
@@ -74,7 +74,7 @@ func (p *pass) run(ctx context.Context) error {
 	return p.scan(ctx, rest)
 }
 
-// keep takes what was found for a query.
+// keep stores the items found for a query.
 func (p *pass) keep(q int, list []found) {
 	for i := range list {
 		list[i].view = p.number
@@ -82,7 +82,7 @@ func (p *pass) keep(q int, list []found) {
 	p.found[q] = append(p.found[q], list...)
 }
 
-// take takes what a collector has for a query.
+// take stores the result of a collector for a query.
 func (p *pass) take(q int, c *collector) {
 	p.addCounts(q, c)
 	if p.found != nil {
@@ -90,7 +90,7 @@ func (p *pass) take(q int, c *collector) {
 	}
 }
 
-// addCounts adds the counts of a collector up to its limit; the k-th item of all is no farther.
+// addCounts adds the counts of a collector up to its limit; the k-th item overall is no farther away.
 func (p *pass) addCounts(q int, c *collector) {
 	if p.counts == nil {
 		return
@@ -103,7 +103,7 @@ func (p *pass) addCounts(q int, c *collector) {
 	}
 }
 
-// penalties breaks ties of a query by its margins; nil when ids do.
+// penalties returns the function that breaks a query's ties by its margins, or nil if ids break them.
 func (p *pass) penalties(q int) func(slot uint32) float64 {
 	if !p.want.ties {
 		return nil
@@ -111,14 +111,14 @@ func (p *pass) penalties(q int) func(slot uint32) float64 {
 	return penalties(p.segment, p.queries.Row(q), p.options.margins(p.codes.Bits, q))
 }
 
-// lookUp searches the tables for a query. It reports false, and says so in the step, when that takes too long.
+// lookUp searches the tables for a query. It returns false, and records it in the step, if that takes too long.
 func (p *pass) lookUp(q int, step *Step) bool {
 	budget := p.scanCost(p.queries.Len() > 1)
 	if p.weights != nil {
 		budget = p.weightedScanCost(p.queries.Len() > 1)
 	}
 	if p.options.Method == Tables {
-		budget = float64(10*budget) + 1e6 // what was asked for may be slow, but it must end
+		budget = float64(10*budget) + 1e6 // an explicitly requested method may be slow, but it must end
 	}
 	for i, t := range p.tables {
 		c, share := newCollector(p.segment, p.allowed, p.want), budget*budgetShare(i, len(p.tables))
@@ -140,7 +140,7 @@ func (p *pass) lookUp(q int, step *Step) bool {
 	return false
 }
 
-// weighted is a query with its weights.
+// weighted returns a query with its weights.
 func (p *pass) weighted(q int) *hamming.WeightedQuery {
 	return hamming.NewWeightedQuery(p.queries.Row(q), p.weights[q])
 }
@@ -170,17 +170,17 @@ func (p *pass) list(q int) {
 	p.take(q, c)
 }
 
-// scan compares some queries with all codes: blocks of queries, and parts of the codes where queries are few.
+// scan compares some queries with all codes, in blocks of queries, and in parts of the codes if queries are few.
 func (p *pass) scan(ctx context.Context, which []int) error {
 	n, blocks := p.codes.Len(), (len(which)+queriesPerScan-1)/queriesPerScan
 	parts := 1
 	if threads := par.Threads(p.options.Threads); blocks < threads { // a few per thread
 		parts = max(min(4*threads, n*p.codes.Words*len(which)/wordsPerPart), 1)
 		if parts > threads {
-			parts -= parts % threads // so that no thread is left with one part more
+			parts -= parts % threads // so that every thread gets equally many parts
 		}
 	}
-	limits := make([]atomic.Int64, len(which)) // of a query in all parts
+	limits := make([]atomic.Int64, len(which)) // by query, shared by all parts
 	for i := range limits {
 		limits[i].Store(int64(p.want.radius))
 	}
@@ -232,7 +232,7 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 	return nil
 }
 
-// sweep reads the codes in [lo, hi) for some queries.
+// sweep scans the codes in [lo, hi) for some queries.
 func (p *pass) sweep(lo, hi int, which []int, sinks []hamming.Sink) {
 	if p.weights != nil {
 		queries := make([]*hamming.WeightedQuery, len(which))
@@ -249,17 +249,17 @@ func (p *pass) sweep(lo, hi int, which []int, sinks []hamming.Sink) {
 	p.codes.Sweep(lo, hi, p.want.bits, rows, sinks)
 }
 
-// want is what a search is for: the k nearest items within a radius, by the first bits of the codes.
+// want describes what to search for: the k nearest items within a radius, by the first bits of the codes.
 type want struct {
 	k, radius, bits int
 	most            int  // the greatest distance
-	unit            int  // of the distance of a bit: 1, or more when items are ranked by margins
-	ties            bool // keep all codes at the distance of the k-th item: something else than the id breaks ties
-	whole           bool // take all items at the distance of the k-th
+	unit            int  // distance of one bit: 1, or more if items are ranked by margins
+	ties            bool // keep all codes at the distance of the k-th item, because ids do not break ties
+	whole           bool // return all items at the distance of the k-th
 	counts          bool // only count them
 }
 
-// newWant wants the k nearest within a radius by some bits. By margins, most is the greatest distance; else it is 0.
+// newWant asks for the k nearest within a radius by some bits. most is the greatest distance by margins, otherwise 0.
 func newWant(k, radius, bits, most int) want {
 	w := want{k: k, bits: bits, most: bits, unit: 1}
 	if most > 0 {
@@ -269,7 +269,7 @@ func newWant(k, radius, bits, most int) want {
 	return w
 }
 
-// first keeps what is wanted of items in order.
+// first returns the wanted items of a sorted list.
 func (w want) first(list []found) []found {
 	n := min(w.k, len(list))
 	for w.whole && n > 0 && n < len(list) && list[n].distance == list[n-1].distance {
@@ -278,7 +278,7 @@ func (w want) first(list []found) []found {
 	return list[:n]
 }
 
-// found is an item of a segment.
+// found is an item found in a segment.
 type found struct {
 	distance, pos uint32
 	penalty       float64
@@ -292,27 +292,27 @@ func compareFound(a, b found) int {
 // near is a code and its distance.
 type near struct{ slot, distance uint32 }
 
-// collector keeps the nearest codes of one segment for one query, by counting: distances are small integers, so nothing
+// collector keeps the nearest codes of one segment for one query by counting: distances are small integers, so nothing
 // is sorted until the k nearest are known. With count[d] the number of allowed items seen at distance d, the limit is
 // the least d with
 //
 //	count[0] + ... + count[d] >= k.
 //
-// The limit only falls, and a code beyond it is never looked at again. A code stands for several items, so that a later
-// code at the limit may still hold a smaller id: it is kept too, unless codes are items and come in order.
+// The limit only falls, and a code beyond it is never looked at again. A code stands for several items, so a later code
+// at the limit may still have a smaller id: it is kept too, unless codes are items and come in order.
 type collector struct {
 	segment *segment
-	allowed *roaring.Bitmap // nil: all
+	allowed *roaring.Bitmap // nil means all
 	want    want
 	strict  bool // codes come in order and stand for one item each
-	full    bool // k items within the limit were seen
+	full    bool // k items within the limit have been seen
 	limit   int
 	within  int   // items seen within the limit
 	count   []int // by distance
 	near    []near
 
-	// The least limit of the collectors of all parts; nil for one part. Each limit is one that k items keep, so none of
-	// the k nearest is beyond the least of them.
+	// The least limit of the collectors of all parts; nil if there is one part. At least k items are within each limit,
+	// so none of the k nearest is beyond the least.
 	shared *atomic.Int64
 }
 
@@ -335,7 +335,7 @@ func (c *collector) Limit() int {
 	return limit
 }
 
-// share lets the other parts know the limit.
+// share publishes the limit to the other parts.
 func (c *collector) share() {
 	for {
 		old := c.shared.Load()
@@ -383,13 +383,12 @@ func (c *collector) add(slot uint32, distance int) {
 	}
 }
 
-// drop forgets the codes beyond the limit.
+// drop removes the codes beyond the limit.
 func (c *collector) drop() {
 	c.near = slices.DeleteFunc(c.near, func(n near) bool { return int(n.distance) > c.limit })
 }
 
-// byDistance orders codes by distance, keeping the order of codes at one distance: a counting sort. No distance may
-// be greater than most.
+// byDistance stably sorts codes by distance with a counting sort. No distance may exceed most.
 func byDistance(codes []near, most int) []near {
 	start := make([]int, most+2)
 	for _, n := range codes {
@@ -406,7 +405,7 @@ func byDistance(codes []near, most int) []near {
 	return out
 }
 
-// result returns the items in order. Those of one code share their penalty, so no more than k of each are needed.
+// result returns the items in order. Items of one code share their penalty, so at most k of each are needed.
 func (c *collector) result(penalty func(slot uint32) float64) []found {
 	c.drop()
 	codes := byDistance(c.near, c.want.most)
@@ -433,8 +432,8 @@ func (c *collector) result(penalty func(slot uint32) float64) []found {
 	return c.want.first(out)
 }
 
-// penalties returns the function that breaks ties by the query's margins (the scores before the sign): a code that
-// differs in bits of small margin comes first. The margins are added in order of the bits.
+// penalties returns a function that breaks ties by the query's margins (the scores before the sign): codes that differ
+// in bits with small margins come first. Margins are added in bit order.
 func penalties(s *segment, q []uint64, margins []float32) func(slot uint32) float64 {
 	if margins == nil {
 		return nil

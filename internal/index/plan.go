@@ -10,26 +10,26 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// The planner: how a segment is searched. All methods give the same answer; only time differs.
+// The planner decides how to search a segment. All methods give the same answer and differ only in time.
 //
 //	list     compare the query with each allowed item    few items are allowed
 //	tables   multi-index hashing                          near neighbours are dense, or the radius is small
-//	scan     compare the query with each code             everything else, and whenever tables run over their budget
+//	scan     compare the query with each code             everything else, and whenever tables exceed their budget
 //
-// Costs are estimates in nanoseconds of one core. They need not be right, only in proportion.
+// Costs are estimates in nanoseconds of one core. Only their proportions matter.
 
-// Method is a way to search.
+// Method is a search method.
 type Method string
 
-// The methods. None lets the planner choose; these ask for one, and a segment that cannot do it in any reasonable
-// time is scanned.
+// The methods. The empty one lets the planner choose; the others are requests, and a segment that cannot fulfil one in
+// reasonable time is scanned.
 const (
 	Scan   Method = "scan"
 	Tables Method = "tables"
 	List   Method = "list"
 )
 
-// perWord is the time to compare one word of a code that is in a near cache.
+// perWord is the time to compare one word of a cached code.
 var perWord = func() float64 {
 	switch hamming.Kernel() {
 	case "avx512":
@@ -45,7 +45,7 @@ var perWord = func() float64 {
 // readCost is the time to read a byte of a long array on one core.
 const readCost = 1.0 / 12
 
-// scanCost is the time of a query's share of a scan: alone it waits for memory, in a batch it does not.
+// scanCost returns the time of a query's share of a scan: a single query waits for memory, a batch does not.
 func (s *segment) scanCost(batch bool) float64 {
 	words := float64(s.codes.Len() * s.codes.Words)
 	if batch {
@@ -54,7 +54,7 @@ func (s *segment) scanCost(batch bool) float64 {
 	return words * max(perWord, 8*readCost)
 }
 
-// weightedScanCost is the same for a scan by margins.
+// weightedScanCost is scanCost by margins.
 func (s *segment) weightedScanCost(batch bool) float64 {
 	if batch {
 		return 1.2 * s.scanCost(true)
@@ -62,11 +62,11 @@ func (s *segment) weightedScanCost(batch bool) float64 {
 	return float64(1.2*s.scanCost(true)) + float64(0.3*float64(s.codes.Len()*s.codes.Words))
 }
 
-// listCost is the time to compare a query with n items one by one.
+// listCost returns the time to compare a query with n items one by one.
 func (s *segment) listCost(n int) float64 { return float64(n) * (8 + float64(s.codes.Words)) }
 
-// budgetShare is the part of the cost of a scan that each set of tables may use up before the next one is tried: little
-// for the first, because it answers dense queries at once or not at all.
+// budgetShare returns the share of the cost of a scan that each set of tables may use before the next one is tried:
+// little for the first, because it answers dense queries at once or not at all.
 func budgetShare(set, sets int) float64 {
 	if set < sets-1 {
 		return 1.0 / 32
@@ -77,21 +77,21 @@ func budgetShare(set, sets int) float64 {
 // tablesFrom is the number of codes from which tables are considered.
 const tablesFrom = 1 << 15
 
-// weightedTablesFrom is the number of codes from which a single query by margins is looked up: with 1 million codes, of
-// a model or random, scans took less time.
+// weightedTablesFrom is the number of codes from which a single query by margins uses tables: with 1 million codes,
+// learned or random, scans were faster.
 const weightedTablesFrom = 1 << 22
 
-// Choosing tables. Items of the segment itself stand for queries: for a few of them the distance of the tenth
-// neighbour is found by a scan, and how many codes each number m of parts would meet on the way there is counted on a
-// sample. Skew shows here: where many codes share the value of a part, few and long parts win. One set of m
-// tables and one more set of fewer tables before it are kept when they promise to be much faster than the scan.
+// Choosing tables. Items of the segment stand in for queries: for a few of them, a scan finds the distance of the tenth
+// neighbour, and a sample shows how many codes each number m of parts would meet on the way there. This reveals skew:
+// if many codes share the value of a part, few and long parts win. A set of m tables, and one more set of fewer tables
+// before it, are kept if they promise to be much faster than the scan.
 const (
 	planQueries = 64
 	planK       = 10
-	worthwhile  = 4 // times faster than the scan, or there are no tables
+	worthwhile  = 4 // times faster than the scan, otherwise no tables
 )
 
-// candidates are the numbers of parts that are considered.
+// candidates returns the numbers of parts to consider.
 func candidates(width int) []int {
 	var ms []int
 	for _, m := range []int{1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64} {
@@ -102,10 +102,10 @@ func candidates(width int) []int {
 	return ms
 }
 
-// outlook is what a query would cost with m parts: the cost of each step up to the tenth neighbour.
+// outlook is the cost of a query with m parts: of each step up to the tenth neighbour.
 type outlook []float64
 
-// chooseTables returns the numbers of parts of the sets to build, none when the scan is good enough.
+// chooseTables returns the numbers of parts of the sets to build, or none if the scan is good enough.
 func (s *segment) chooseTables() []int {
 	n := s.codes.Len()
 	if n < tablesFrom {
@@ -114,7 +114,7 @@ func (s *segment) chooseTables() []int {
 	scan := float64(s.scanCost(false))
 	ms := candidates(s.codes.Bits)
 	outlooks := s.outlooks(ms)
-	// expected is the mean cost when the sets are tried in turn.
+	// expected returns the mean cost of trying the sets in turn.
 	expected := func(sets ...int) float64 {
 		sum := 0.0
 		for q := range planQueries {
@@ -145,7 +145,7 @@ func (s *segment) chooseTables() []int {
 	}
 	for i := range ms {
 		for j := range i {
-			// A second set costs memory: it must buy a third of the time.
+			// A second set costs memory: it must save a third of the time.
 			if c := expected(j, i); c < lowest && (len(best) == 2 || c < lowest*2/3) {
 				best, lowest = []int{j, i}, c
 			}
@@ -158,7 +158,7 @@ func (s *segment) chooseTables() []int {
 	return sets
 }
 
-// outlooks returns, for each number of parts and each sampled query, the cost of the steps.
+// outlooks returns the cost of the steps for each number of parts and each sampled query.
 func (s *segment) outlooks(ms []int) [][]outlook {
 	n := s.codes.Len()
 	queries, sinks := make([][]uint64, planQueries), make([]hamming.Sink, planQueries)
@@ -208,7 +208,7 @@ func (s *segment) outlooks(ms []int) [][]outlook {
 	return out
 }
 
-// addTables gives the segment its tables: as many as asked for, or as the planner chooses.
+// addTables builds the segment's tables: as many as requested, or as the planner chooses.
 func (s *segment) addTables(ctx context.Context, c Config) error {
 	var sets []int
 	switch {
@@ -227,13 +227,13 @@ func (s *segment) addTables(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Step is how one segment was searched.
+// Step describes how one segment was searched.
 type Step = api.Step
 
-// Plan is how a search was done, segment by segment.
+// Plan describes a search, segment by segment.
 type Plan = api.Plan
 
-// chooseMethod decides between list, tables and scan for one segment, before anything was looked at.
+// chooseMethod chooses between list, tables and scan for one segment in advance.
 func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Method, string) {
 	scan := s.scanCost(queries > 1)
 	if w.unit > 1 {
@@ -282,7 +282,7 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 	return Tables, fmt.Sprintf("look-ups may end long before %d codes are read", s.codes.Len())
 }
 
-// lookUps is the number of look-ups for everything within a radius.
+// lookUps returns the number of look-ups needed for everything within a radius.
 func (t *tables) lookUps(radius int) float64 {
 	sum, m := 0.0, len(t.parts)
 	for r := 0; r <= radius && sum < math.MaxInt32; r++ {
@@ -291,9 +291,9 @@ func (t *tables) lookUps(radius int) float64 {
 	return sum
 }
 
-// Estimate tells the memory of an index of n items before it is built, when a share of distinct codes (1 when nothing
-// is known) and m tables (as Config.Tables; 0 means the three that suit evenly spread codes) are assumed. Labels, tags
-// and attributes come on top; so does as much again while two segments are merged.
+// Estimate returns the memory of an index of n items before it is built, given the share of distinct codes (1 if
+// unknown) and m tables (as Config.Tables; 0 means the three that suit evenly spread codes). Labels, tags and
+// attributes come on top, and as much again while two segments are merged.
 func Estimate(n, width, m int, distinct float64) Memory {
 	codes := int(math.Ceil(float64(n) * distinct))
 	words := (width + 63) / 64

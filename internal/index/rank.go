@@ -7,18 +7,18 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Rank is what the distance of a code from a query is.
+// Rank selects the distance between a query and a code.
 type Rank string
 
 // The rankings. ByHamming counts the bits that differ. ByMargins adds up their weights, which are the query's margins
-// in sixteenths of an average bit (hamming.Weights), so that a bit of which the query is not certain counts little; the
-// codes of the items have no margins. Both are exact, and items at the same distance come in the order of their ids.
+// in sixteenths of an average bit (hamming.Weights), so uncertain bits of the query count little; items' codes have no
+// margins. Both are exact, and items at the same distance come in order of their ids.
 const (
 	ByHamming Rank = "hamming"
 	ByMargins Rank = "margins"
 )
 
-// units is a number of bits in units of the ranking.
+// units converts a number of bits to units of the ranking.
 func (r Rank) units(bits int) int {
 	if r != ByMargins {
 		return bits
@@ -26,7 +26,7 @@ func (r Rank) units(bits int) int {
 	return hamming.BitUnits * min(bits, math.MaxInt32/hamming.BitUnits)
 }
 
-// check reports a ranking that there is not, or that lacks what it needs.
+// check returns an error for an unknown ranking, or one that lacks what it needs.
 func (r Rank) check(bits int, o Options) error {
 	switch {
 	case r == "" || r == ByHamming:
@@ -42,10 +42,10 @@ func (r Rank) check(bits int, o Options) error {
 	return nil
 }
 
-// weightTable is the weights of the bits of some queries; nil when items are ranked by Hamming distance.
+// weightTable holds the bit weights of queries; nil if items are ranked by Hamming distance.
 type weightTable [][]uint8
 
-// weights makes the weights of the first bits of all queries from their margins of all bits.
+// weights computes the weights of the first bits of all queries from their margins.
 func (o *Options) weights(queries, bits, first int) weightTable {
 	if o.Rank != ByMargins {
 		return nil
@@ -57,7 +57,7 @@ func (o *Options) weights(queries, bits, first int) weightTable {
 	return t
 }
 
-// row is the weights of a query; nil when there are none.
+// row returns the weights of a query, or nil if there are none.
 func (t weightTable) row(q int) []uint8 {
 	if t == nil {
 		return nil
@@ -65,7 +65,7 @@ func (t weightTable) row(q int) []uint8 {
 	return t[q]
 }
 
-// mostOf is the greatest distance that any query can have, and at least 1; 0 when there are no weights.
+// mostOf returns the largest possible distance of any query, at least 1, or 0 without weights.
 func mostOf(t weightTable) int {
 	most := 0
 	for _, weights := range t {

@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Options of a search. The zero value searches all items with all bits.
+// Options configure a search. The zero value searches all items with all bits.
 type Options struct {
 	Filter Filter
 
@@ -20,31 +20,31 @@ type Options struct {
 	// radius by the prefix, are then ordered by the distance of all bits. 0 means all bits.
 	Prefix int
 
-	// Rank is what the distance is; empty means ByHamming.
+	// Rank selects the distance; empty means ByHamming.
 	Rank Rank
 
-	// Margins are the scores of the query before the sign, one per bit, for all queries of a batch one after the
-	// other. ByMargins needs them. With ByHamming, items at the same distance come in the order of the margins' sum
-	// over the bits that differ, so that a doubtful bit weighs little; then by id. Which items a prefix puts on the
-	// shortlist does not depend on them then.
+	// Margins are the query's scores before the sign, one per bit, for all queries of a batch one after the other.
+	// ByMargins needs them. With ByHamming, items at the same distance are ordered by the sum of margins over the
+	// differing bits, so doubtful bits weigh little; then by id. In that case they do not affect which items a prefix
+	// shortlists.
 	Margins []float32
 
-	// Shortlist is the least number of items that Prefix or a reranking looks at. All items at the distance of the
-	// last one are looked at too, so that ids never decide. 0 means ten times k and at least 100 for Prefix, and
-	// RerankItems for a reranking.
+	// Shortlist is the least number of items that Prefix or a reranking looks at. All items as near as the last one are
+	// included, so that ids never decide. 0 means ten times k and at least 100 for Prefix, and RerankItems for a
+	// reranking.
 	Shortlist int
 
 	Ties    bool   // fill Result.Tied
-	Limit   int    // of hits within a radius, the nearest ones; 0 means all
+	Limit   int    // maximum number of hits within a radius, nearest first; 0 means all
 	Method  Method // empty lets the planner choose
 	Threads int    // 0 means all cores
 	Explain bool   // fill Result.Plan
 
-	// Fingerprint of the model that made the query; zeros when it is not known. Another model's are refused.
+	// Fingerprint identifies the model that made the query; zeros mean unknown. Queries of another model are rejected.
 	Fingerprint hamming.Fingerprint
 }
 
-// Hit is an item that was found.
+// Hit is a found item.
 type Hit struct {
 	ID             ID      `json:"id"`
 	Distance       int     `json:"distance"`                  // in bits
@@ -54,17 +54,17 @@ type Hit struct {
 	place place
 }
 
-// place is where an item lies in a snapshot.
+// place locates an item in a snapshot.
 type place struct{ view, pos uint32 }
 
-// Result is the answer to one query, ordered by distance, then by id, unless options say otherwise.
+// Result is the answer to one query, ordered by distance and id unless options say otherwise.
 type Result struct {
 	Hits []Hit
 	Plan Plan // with Options.Explain
-	Tied int  // with Options.Ties: items at the distance of the last hit, whether they are among the hits or not
+	Tied int  // with Options.Ties: number of items at the distance of the last hit, hits or not
 }
 
-// Rerank orders the hits by score, the smaller the nearer, then by distance and id, and keeps the first k.
+// Rerank orders the hits by score, smallest first, then by distance and id, and keeps the first k.
 func (r *Result) Rerank(k int, score func(Hit) (float64, error)) error {
 	for i, h := range r.Hits {
 		x, err := score(h)
@@ -76,23 +76,23 @@ func (r *Result) Rerank(k int, score func(Hit) (float64, error)) error {
 		}
 		r.Hits[i].Score = x
 	}
-	// The hits are in order of distance and id, which a stable sort keeps for equal scores.
+	// The hits are sorted by distance and id; a stable sort keeps that order for equal scores.
 	slices.SortStableFunc(r.Hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
 	r.Hits = r.Hits[:min(k, len(r.Hits))]
 	return nil
 }
 
-// Search returns the k nearest items, fewer only when fewer match.
+// Search returns the k nearest items, or fewer only if fewer match.
 func (s *Snapshot) Search(ctx context.Context, q []uint64, k int, o Options) (Result, error) {
 	return firstResult(s.SearchBatch(ctx, s.single(q), k, o))
 }
 
-// Within returns all items at distance r or less, in bits, or the nearest Options.Limit of them.
+// Within returns all items at a distance of at most r bits, or the nearest Options.Limit of them.
 func (s *Snapshot) Within(ctx context.Context, q []uint64, r int, o Options) (Result, error) {
 	return firstResult(s.WithinBatch(ctx, s.single(q), r, o))
 }
 
-// SearchBatch is Search for many queries, which share the reading of the codes.
+// SearchBatch is Search for many queries, which share scans of the codes.
 func (s *Snapshot) SearchBatch(ctx context.Context, queries hamming.Codes, k int, o Options) ([]Result, error) {
 	return s.answer(ctx, queries, k, math.MaxInt, o)
 }
@@ -149,8 +149,8 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	return s.fingerprint.Accept(o.Fingerprint)
 }
 
-// answer answers queries in two stages: the nearest by the bits that are searched, from all segments; then their order
-// by all bits, when only a prefix was searched. The radius is in units of the ranking.
+// answer works in two stages: it finds the nearest items in all segments by the searched bits, then orders them by all
+// bits if only a prefix was searched. The radius is in units of the ranking.
 func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
 	if err := s.check(queries, k, o); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, 
 	if o.Prefix == 0 {
 		return s.answerBlock(ctx, queries, k, r, o)
 	}
-	// The shortlists of a prefix may hold a large part of all items, so not those of all queries at a time.
+	// Shortlists by prefix may hold a large part of all items, so do not make those of all queries at once.
 	var results []Result
 	margins := o.Margins
 	block := max(1, min(queriesPerScan, 1<<24/max(s.size, 1)))
@@ -181,7 +181,7 @@ func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, 
 	return results, nil
 }
 
-// answerBlock answers queries at the same time.
+// answerBlock answers several queries at the same time.
 func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
 	weights := o.weights(queries.Len(), s.bits, cmp.Or(o.Prefix, s.bits))
 	w := s.wanted(k, r, o, mostOf(weights))
@@ -222,7 +222,7 @@ func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r 
 	return results, err
 }
 
-// hits are the items that were found for a query.
+// hits converts the items found for a query to hits.
 func (s *Snapshot) hits(list []found, q []uint64, byMargins bool) []Hit {
 	hits := make([]Hit, len(list))
 	for i, f := range list {
@@ -235,8 +235,8 @@ func (s *Snapshot) hits(list []found, q []uint64, byMargins bool) []Hit {
 	return hits
 }
 
-// wanted is what the segments are searched for, when the k nearest within a radius are asked for; most is the greatest
-// distance by margins, or 0.
+// wanted returns what to search the segments for to get the k nearest within a radius; most is the greatest distance by
+// margins, or 0.
 func (s *Snapshot) wanted(k, r int, o Options, most int) want {
 	w := newWant(k, r, cmp.Or(o.Prefix, s.bits), most)
 	w.ties = o.Margins != nil && o.Prefix == 0 && most == 0
@@ -254,7 +254,7 @@ func (s *Snapshot) wanted(k, r int, o Options, most int) want {
 	return w
 }
 
-// countAt is the number of items of a list at a distance.
+// countAt returns the number of items at a distance.
 func countAt(list []found, distance uint32) int {
 	n := 0
 	for _, f := range list {
@@ -265,7 +265,7 @@ func countAt(list []found, distance uint32) int {
 	return n
 }
 
-// margins are those of one query.
+// margins returns the margins of one query.
 func (o *Options) margins(bits, q int) []float32 {
 	if o.Margins == nil {
 		return nil
@@ -273,7 +273,7 @@ func (o *Options) margins(bits, q int) []float32 {
 	return o.Margins[q*bits : (q+1)*bits]
 }
 
-// nearest brings what the segments found, each in its own order, into the order of the index and keeps what is wanted.
+// nearest merges the sorted results of the segments and keeps what is wanted.
 func (s *Snapshot) nearest(list []found, w want) []found {
 	if len(s.views) > 1 {
 		slices.SortFunc(list, func(a, b found) int {

@@ -9,18 +9,18 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// segment is a set of items that never changes. A position is the place of an item's id in the order of ids, so
-// that breaking ties by position is breaking them by id. Each distinct code is there once, under a number called its
-// slot, in the order of the least position that has it; only Collect leaves codes as they come.
+// segment is an immutable set of items. A position is the rank of an item's id, so breaking ties by position means
+// breaking them by id. Each distinct code is stored once, in a slot; slots are in order of the least position that has
+// the code. Only Collect keeps codes as they come.
 type segment struct {
 	ids     idTable
 	codes   hamming.Codes // by slot
-	slot    []uint32      // slot of each position; nil when slots are positions
-	repeats bool          // slots are positions although codes may repeat, because nobody looked
-	items   postings      // positions of each slot; unused when slot is nil
+	slot    []uint32      // slot of each position; nil if slots are positions
+	repeats bool          // slots are positions although codes may repeat, because that was not checked
+	items   postings      // positions of each slot; unused if slot is nil
 	columns map[string]*column
-	ordered []string  // the names of the columns
-	tables  []*tables // for multi-index hashing, in the order they are tried; nil when they do not pay
+	ordered []string  // names of the columns
+	tables  []*tables // for multi-index hashing, in the order to try; nil if they do not pay
 }
 
 func (s *segment) len() int { return s.ids.len() }
@@ -34,7 +34,7 @@ func (s *segment) slotOf(pos uint32) uint32 {
 
 func (s *segment) code(pos uint32) []uint64 { return s.codes.Row(int(s.slotOf(pos))) }
 
-// distinct is the number of distinct codes.
+// distinct returns the number of distinct codes.
 func (s *segment) distinct() int {
 	if !s.repeats {
 		return s.codes.Len()
@@ -44,7 +44,7 @@ func (s *segment) distinct() int {
 	return mergeCodes(codes, make([]uint32, s.len()))
 }
 
-// count is the number of allowed items (all when allowed is nil) with the code in a slot.
+// count returns the number of allowed items with the code in a slot; nil allows all.
 func (s *segment) count(slot uint32, allowed *roaring.Bitmap) int {
 	if s.slot == nil {
 		if allowed == nil || allowed.Contains(slot) {
@@ -66,7 +66,7 @@ func (s *segment) first(dst []uint32, slot uint32, k int, allowed *roaring.Bitma
 	return s.items.first(dst, slot, k, allowed)
 }
 
-// item gathers what is known about a position.
+// item returns the item at a position.
 func (s *segment) item(pos uint32) Item {
 	it := Item{ID: s.ids.get(pos), Code: slices.Clone(s.code(pos))}
 	for _, name := range s.ordered {
@@ -87,7 +87,7 @@ func (s *segment) item(pos uint32) Item {
 	return it
 }
 
-// Memory is where the bytes of an index go.
+// Memory is the memory of an index in bytes, by purpose.
 type Memory struct {
 	Codes    int // distinct codes
 	Postings int // which items have which code
@@ -96,10 +96,10 @@ type Memory struct {
 	Tables   int // multi-index hashing
 }
 
-// Total is the sum.
+// Total returns the sum.
 func (m Memory) Total() int { return m.Codes + m.Postings + m.IDs + m.Columns + m.Tables }
 
-// addMemory adds what the segment takes.
+// addMemory adds the memory of the segment.
 func (s *segment) addMemory(m *Memory) {
 	m.Codes += 8 * cap(s.codes.Data)
 	m.Postings += 4*cap(s.slot) + s.items.bytes()
@@ -112,14 +112,14 @@ func (s *segment) addMemory(m *Memory) {
 	}
 }
 
-// view is a segment and which of its items are left.
+// view is a segment and its live items.
 type view struct {
 	*segment
-	live *roaring.Bitmap // nil means all; never changed
-	size int             // items left
+	live *roaring.Bitmap // immutable; nil means all
+	size int             // number of live items
 }
 
-// remaining returns the view less some positions, in ascending order.
+// remaining returns the view without some positions, which must be ascending.
 func (v view) remaining(gone []uint32) view {
 	live := roaring.New()
 	if v.live != nil {
@@ -133,8 +133,8 @@ func (v view) remaining(gone []uint32) view {
 	return view{v.segment, live, int(live.GetCardinality())}
 }
 
-// mergeSegments makes one segment of the items that are left in the views and of the rows of a batch, which are given
-// in ascending order of ids. No id is in two of them. It looks at ctx now and then.
+// mergeSegments makes one segment of the live items of the views and the rows of a batch, which must be in ascending
+// order of ids. No id may occur twice. It checks ctx now and then.
 func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, rows []int) (*segment, error) {
 	n := len(rows)
 	for _, v := range views {
@@ -150,7 +150,7 @@ func mergeSegments(ctx context.Context, width int, views []view, batch *Batch, r
 	for i, v := range views {
 		sources[i] = &source{v, v.ordered, -1}
 	}
-	// step moves a source to its next live item.
+	// step advances a source to its next live item.
 	step := func(s *source) bool {
 		s.next++
 		if s.live != nil {

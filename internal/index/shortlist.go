@@ -16,28 +16,27 @@ import (
 // allItems is the number of items up to which a reranking looks at all of them.
 const allItems = 1 << 16
 
-// RerankItems is the number of items that a reranking looks at, of n that match, unless Options.Shortlist says
-// otherwise: all up to 65,536, and of more the nearer two thirds. Learned codes tell classes apart, not neighbours
-// within a class, so a shorter list misses many of the nearest vectors (x/bench/results/rerank.md).
+// RerankItems returns how many of n matching items a reranking looks at, unless Options.Shortlist says otherwise: all
+// up to 65,536, and beyond that the nearer two thirds. Learned codes separate classes, not neighbours within a class,
+// so a shorter list misses many of the nearest vectors (x/bench/results/rerank.md).
 func RerankItems(n int) int { return max(min(n, allItems), n-n/3) }
 
-// Shortlist is the items that are nearest to each of some queries by their codes, by whole distances: it holds no list
-// but the distance of each query, so that its memory does not depend on the number of items on it. It is for one
-// reranking at a time.
+// Shortlist represents the items nearest to each of some queries by code, including all ties. It stores only a radius
+// per query, so its memory does not depend on the length of the lists. Use it for one reranking at a time.
 type Shortlist struct {
 	snapshot *Snapshot
 	queries  hamming.Codes
-	bits     int               // that are compared
-	weights  weightTable       // of these bits, by query; nil: Hamming distance
+	bits     int               // number of compared bits
+	weights  weightTable       // of these bits, by query; nil means Hamming distance
 	all      weightTable       // of all bits
-	allowed  []*roaring.Bitmap // by segment; nil: all
+	allowed  []*roaring.Bitmap // by segment; nil means all
 	met      [][]uint64        // by segment, a bit per item
 	radius   []int             // by query, in units of the ranking
 	size     []int             // by query
 	plans    []Result          // by query, with Options.Explain
 }
 
-// Shortlist finds the distance from each query within which Options.Shortlist items lie, or RerankItems, but at most r
+// Shortlist finds the radius around each query that contains Options.Shortlist items, or RerankItems, but at most r
 // bits.
 func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, o Options) (*Shortlist, error) {
 	if err := s.check(queries, 0, o); err != nil {
@@ -88,7 +87,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	return l, l.measure(ctx, w, o)
 }
 
-// measure counts the items by distance and finds the radius of each query.
+// measure counts the items by distance and sets the radius of each query.
 func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
 	counts := make([][]int, l.queries.Len())
 	for i, v := range l.snapshot.views {
@@ -112,17 +111,17 @@ func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
 	return nil
 }
 
-// Len is the number of items on the list of a query.
+// Len returns the number of items on the list of a query.
 func (l *Shortlist) Len(q int) int { return l.size[q] }
 
-// Plan is how the list of a query was found, with Options.Explain.
+// Plan returns how the list of a query was found, with Options.Explain.
 func (l *Shortlist) Plan(q int) Plan { return l.plans[q].Plan }
 
-// Radius is the greatest distance of an item on the list of a query, by the bits that are searched, in bits or, by
-// margins, in sixteenths of a bit.
+// Radius returns the greatest distance of an item on the list of a query, by the searched bits: in bits or, by margins,
+// in sixteenths of a bit.
 func (l *Shortlist) Radius(q int) int { return l.radius[q] }
 
-// Meet returns the item with an id when it is met for the first time and may be on a list: it is there and matches.
+// Meet returns the item with an id if it exists, matches, and was not met before.
 func (l *Shortlist) Meet(id ID) (Hit, bool) {
 	for i, v := range l.snapshot.views {
 		pos, ok := v.find(id)
@@ -139,10 +138,10 @@ func (l *Shortlist) Meet(id ID) (Hit, bool) {
 	return Hit{}, false
 }
 
-// ByMargins tells whether the items are ranked by margins.
+// ByMargins reports whether the items are ranked by margins.
 func (l *Shortlist) ByMargins() bool { return l.weights != nil }
 
-// Measured is an item with its distances from a query by all bits, and whether the item is on the query's list.
+// Measured returns an item with its distances from a query by all bits, and whether it is on the query's list.
 func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {
 	query, code := l.queries.Row(q), l.snapshot.views[h.place.view].code(h.place.pos)
 	h.Distance = hamming.Distance(query, code)
@@ -161,13 +160,13 @@ func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {
 	return h, searched <= l.radius[q]
 }
 
-// Distance is that of an item from a query by all bits, and whether the item is on the query's list.
+// Distance returns the distance of an item from a query by all bits, and whether it is on the query's list.
 func (l *Shortlist) Distance(q int, h Hit) (int, bool) {
 	h, on := l.Measured(q, h)
 	return h.Distance, on
 }
 
-// Unmet returns the items on the list of a query that were not met, at most n, by distance and id.
+// Unmet returns at most n items on the list of a query that were not met, by distance and id.
 func (l *Shortlist) Unmet(q, n int) []Hit {
 	var unmet []Hit
 	for i, v := range l.snapshot.views {
@@ -185,7 +184,7 @@ func (l *Shortlist) Unmet(q, n int) []Hit {
 	return unmet[:min(n, len(unmet))]
 }
 
-// Compare orders hits of a reranking: by score, by the distance that the codes are ranked by, then by id.
+// Compare orders hits of a reranking by score, then by the ranking's distance, then by id.
 func (l *Shortlist) Compare(a, b Hit) int {
 	c := cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.MarginDistance, b.MarginDistance))
 	if !l.ByMargins() {
@@ -197,7 +196,7 @@ func (l *Shortlist) Compare(a, b Hit) int {
 	return a.ID.Compare(b.ID)
 }
 
-// prefixDistance is the distance of two codes by their first n bits.
+// prefixDistance returns the distance of two codes by their first n bits.
 func prefixDistance(a, b []uint64, n int) int {
 	words, d := (n+63)/64, 0
 	for i := range words - 1 {
@@ -206,9 +205,9 @@ func prefixDistance(a, b []uint64, n int) int {
 	return d + bits.OnesCount64((a[words-1]^b[words-1])&(^uint64(0)<<(-n&63)))
 }
 
-// Rerank finds the items whose codes are nearest, by whole distances as Options.Shortlist says and at most at distance
-// r in bits, and returns the k of them with the least score. Equal scores come in the order of the codes' distances,
-// then of ids. Score is called once for every item on the list.
+// Rerank shortlists the items whose codes are nearest, as Options.Shortlist says and within r bits, and returns the k
+// of them with the least score. Equal scores are ordered by the codes' distance, then by id. score is called once for
+// every item on the list.
 func (s *Snapshot) Rerank(
 	ctx context.Context, q []uint64, k, r int, o Options, score func(Hit) (float64, error),
 ) (Result, error) {
@@ -219,7 +218,7 @@ func (s *Snapshot) Rerank(
 		o.Margins = nil // scores decide
 	}
 	if o.Shortlist > 0 {
-		o.Shortlist = max(o.Shortlist, k) // there are k hits whenever k items match
+		o.Shortlist = max(o.Shortlist, k) // so that there are k hits whenever k items match
 	}
 	l, err := s.Shortlist(ctx, s.single(q), r, o)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// The tokens of the filter language, which language.go describes.
+// The tokens of the filter language, described in language.go.
 
 type kind int
 
@@ -24,10 +24,10 @@ const (
 	number
 )
 
-// parser reads one token ahead: kind, token and at describe it.
+// parser reads one token ahead, described by kind, token and at.
 type parser struct {
 	text  string
-	next  int // where the token after this one begins
+	next  int // where the next token begins
 	at    int
 	kind  kind
 	token string
@@ -36,7 +36,7 @@ type parser struct {
 	err   error
 }
 
-// fail ends the parsing where something else was wanted; the code says what.
+// fail ends parsing because something else was expected; the code says what.
 func (p *parser) fail(code fault.Code, want string) {
 	if p.err == nil {
 		have := "the end"
@@ -48,7 +48,7 @@ func (p *parser) fail(code fault.Code, want string) {
 	p.kind = end
 }
 
-// refuse ends the parsing with a reason about the present token.
+// refuse ends parsing with an error about the current token.
 func (p *parser) refuse(reason error) {
 	if p.err == nil {
 		p.err = fmt.Errorf("filter, column %d: %w", utf8.RuneCountInString(p.text[:p.at])+1, reason)
@@ -118,7 +118,7 @@ func (p *parser) advance() {
 	p.next = i
 }
 
-// startsDate reports whether a text begins as a date does.
+// startsDate reports whether a text begins like a date.
 func startsDate(s string) bool {
 	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
 		return false
@@ -129,7 +129,7 @@ func startsDate(s string) bool {
 	return year && month && day
 }
 
-// quoted reads what is between quotes.
+// quoted reads a quoted text.
 func (p *parser) quoted(quote byte) {
 	var b strings.Builder
 	for i := p.at + 1; i < len(p.text); i++ {

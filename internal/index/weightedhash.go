@@ -8,41 +8,40 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Multi-index hashing by margins. The distance D of a code is the sum over the parts of the weights that differ there,
-// D = d_1 + ... + d_m. When all values of part i at most t_i from the query's were looked up, every code that was not
-// met has a larger d_i in each part: at least n_i, the least sum of weights of the part that is greater than t_i. So
+// Multi-index hashing by margins. The distance D of a code is the sum over the parts of the differing weights there, D
+// = d_1 + ... + d_m. Once all values of part i at most t_i from the query's have been looked up, every code not met has
+// a larger d_i in each part: at least n_i, the least sum of weights of the part greater than t_i. So
 //
 //	D >= n_1 + ... + n_m   for every code that was not met,
 //
-// and the search ends when that is beyond the limit. This is the argument of multihash.go with weights instead of
-// counts: flips of doubtful bits are tried first, because they cost little. The values at most t from the query's are
-// the subsets of the part's bits whose weights add up to t or less, which are gone through with the bits in ascending
-// order of weight:
+// and the search ends when that exceeds the limit. This is the argument of multihash.go with weights instead of counts:
+// flips of doubtful bits are tried first, because they cost little. The values at most t from the query's are the
+// subsets of the part's bits whose weights add up to at most t, enumerated with the bits in ascending order of weight:
 //
 //	repeat   raise t of the part with the fewest look-ups so far by a quarter of a bit
 //	         look up all values between the old t and the new one
 //
-// Cost: the look-ups and the codes they meet; the subsets below the old t are gone through again, without a look-up.
+// Cost: the look-ups and the codes they meet; subsets below the old t are enumerated again, without a look-up.
 
-// raise is how far t goes up in a step: a quarter of a bit.
+// raise is the increase of t in a step: a quarter of a bit.
 const raise = hamming.BitUnits / 4
 
-// flipped is a bit of a part: what the hash changes by when it is flipped, and its weight.
+// flipped is a bit of a part: the change of the hash when it is flipped, and its weight.
 type flipped struct {
 	flip   uint64
 	weight int
 }
 
-// weightedPart is what a search knows about a part.
+// weightedPart is the state of a search in one part.
 type weightedPart struct {
 	hash    uint64    // of the query's own value
 	bits    []flipped // in ascending order of weight
-	done    int       // t: all values up to it were looked up; -1 at first
+	done    int       // t: all values up to it have been looked up; -1 at first
 	next    int       // the least sum beyond t
 	lookUps int
 }
 
-// byMargins is a search by margins.
+// byMargins searches by margins.
 type byMargins struct {
 	probe
 	parts []weightedPart
@@ -80,7 +79,7 @@ func newWeightedPart(table *part, q *hamming.WeightedQuery) weightedPart {
 	return w
 }
 
-// bound is the least distance of a code that was not met; there is none once a part has looked everything up.
+// bound returns the least distance of a code not yet met; there is none once a part is exhausted.
 func (p *byMargins) bound() int {
 	sum := 0
 	for i := range p.parts {
@@ -104,8 +103,8 @@ func (p *byMargins) raise(w *weightedPart) bool {
 	return true
 }
 
-// subsets looks up what results from the hash and the flips of some of the bits, where the weights add up to more than
-// from and at most to w.done.
+// subsets looks up the hashes after flipping any subset of the bits whose weights add up to more than from and at most
+// w.done.
 func (p *byMargins) subsets(w *weightedPart, hash uint64, bits []flipped, sum, from int) bool {
 	if sum > from {
 		if p.hashes = append(p.hashes, hash); len(p.hashes) == perLookUp && !p.lookUp(p) {
@@ -115,7 +114,7 @@ func (p *byMargins) subsets(w *weightedPart, hash uint64, bits []flipped, sum, f
 	for i, b := range bits {
 		if sum+b.weight > w.done {
 			w.next = min(w.next, sum+b.weight)
-			break // the others weigh no less
+			break // the others weigh at least as much
 		}
 		if !p.subsets(w, hash+b.flip, bits[i+1:], sum+b.weight, from) {
 			return false
@@ -138,7 +137,7 @@ func (m *byMargins) sift(p *probe, bucket []entry) {
 }
 
 // visitCost is the time of a visit in nanoseconds. By margins more codes are visited than by Hamming distance, because
-// the sketch tells less of them apart.
+// sketches separate fewer of them.
 const visitCost = 25
 
 func (m *byMargins) measure(p *probe) {

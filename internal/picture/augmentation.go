@@ -12,23 +12,23 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Augmentation is changed copies of pictures to learn from besides the pictures themselves, with the same labels and
-// tags. What a picture shows rarely depends on the side it is seen from or on where exactly it was cut.
+// Augmentation selects modified copies of pictures to learn from, in addition to the pictures themselves, with the same
+// labels and tags. What a picture shows rarely depends on the side it is seen from or on where exactly it was cut.
 //
-//	mirror   left and right changed, of every picture and of every other copy
-//	shift    moved by up to a sixteenth of its size; what is missing is the pixels at the edge
-//	crop     seven eighths of width and height, from any place, enlarged
+//	mirror   flipped left to right: every picture and every other copy
+//	shift    moved by up to a sixteenth of its size, repeating the pixels at the edge
+//	crop     seven eighths of width and height, from anywhere, enlarged
 //
-// A copy is a function of the picture, its number among the pictures, and the seed.
+// A copy depends only on the picture, its number among the pictures, and the seed.
 type Augmentation struct {
 	Mirror        bool
-	Shifts, Crops int // copies of every picture, without those that are mirrored
+	Shifts, Crops int // copies of every picture, not counting mirrored ones
 }
 
-// maxCopies bounds the rows that are learned from for each picture.
+// maxCopies bounds the training rows per picture.
 const maxCopies = 32
 
-// ParseAugmentation reads a list of mirror, shift and crop; shift and crop may be repeated for more copies.
+// ParseAugmentation parses a list of mirror, shift and crop; shift and crop may be repeated for more copies.
 func ParseAugmentation(list []string) (Augmentation, error) {
 	var a Augmentation
 	for _, name := range list {
@@ -49,7 +49,7 @@ func ParseAugmentation(list []string) (Augmentation, error) {
 	return a, nil
 }
 
-// String is the list that ParseAugmentation reads.
+// String returns the list that ParseAugmentation parses.
 func (a Augmentation) String() string {
 	list := slices.Concat(slices.Repeat([]string{"shift"}, a.Shifts), slices.Repeat([]string{"crop"}, a.Crops))
 	if a.Mirror {
@@ -58,7 +58,7 @@ func (a Augmentation) String() string {
 	return strings.Join(list, ",")
 }
 
-// PerPicture is the number of rows for every picture, which is one of them.
+// PerPicture returns the number of rows per picture, including the picture itself.
 func (a Augmentation) PerPicture() int {
 	n := 1 + a.Shifts + a.Crops
 	if a.Mirror {
@@ -67,10 +67,10 @@ func (a Augmentation) PerPicture() int {
 	return n
 }
 
-// MirrorMark ends the id of a mirror image.
+// MirrorMark is the suffix of a mirror image's id.
 const MirrorMark = "#mirrored"
 
-// idMark ends the ids of a copy. With mirror images every second copy is the one before it mirrored.
+// idMark returns the suffix of a copy's ids. With mirror images, every second copy is the previous one mirrored.
 func (a Augmentation) idMark(copy int) string {
 	mirrored := ""
 	if a.Mirror {
@@ -94,7 +94,7 @@ func (a Augmentation) idMark(copy int) string {
 	return kind + mirrored
 }
 
-// change is a copy of pictures of one shape: its number and what is needed to make it.
+// change makes one copy of pictures of one shape.
 type change struct {
 	Augmentation
 	Shape
@@ -103,7 +103,7 @@ type change struct {
 	room, side []uint8
 }
 
-// append appends copy of a row, which is the one of that number in the source.
+// append appends the copy of a row, given its number in the source.
 func (c *change) append(dst, row []uint8, number int) []uint8 {
 	kind, mirrored := c.copy, false
 	if c.Mirror {
@@ -126,7 +126,7 @@ func (c *change) append(dst, row []uint8, number int) []uint8 {
 	return append(dst, row...)
 }
 
-// shift moves a picture into the room.
+// shift writes a shifted picture to the buffer.
 func (c *change) shift(p Picture, rng *rand.Rand) {
 	reach := func(side int) int { return max(side/16, 1) }
 	dx, dy := 0, 0
@@ -142,7 +142,7 @@ func (c *change) shift(p Picture, rng *rand.Rand) {
 	}
 }
 
-// crop enlarges a part of a picture into the room.
+// crop writes an enlarged part of a picture to the buffer.
 func (c *change) crop(p Picture, rng *rand.Rand) {
 	across, down := c.Width-max(c.Width/8, 1), c.Height-max(c.Height/8, 1)
 	if across < 1 || down < 1 { // nothing to cut off
@@ -161,16 +161,16 @@ func (c *change) crop(p Picture, rng *rand.Rand) {
 	}
 }
 
-// copyBytes bounds the pictures that wait in memory for their copies; of more, the source is read again.
+// copyBytes bounds the pictures held in memory for copying; beyond that, the source is read again.
 const copyBytes = 1 << 30
 
-// Augmented is the Source of pictures and, after all of them, of one copy of each after the other, in the order of the
-// pictures. Where there are mirror images, those of the pictures themselves come first.
+// Augmented returns a Source of pictures followed by their copies: one copy of each picture, in order, then the next.
+// If there are mirror images, those of the pictures themselves come first.
 func Augmented(pictures Source, a Augmentation, seed uint64) Source {
 	return augmented{pictures, a, seed, copyBytes}
 }
 
-// Mirrored is the Source of pictures and, after all of them, of their mirror images.
+// Mirrored returns a Source of pictures followed by their mirror images.
 func Mirrored(pictures Source) Source { return Augmented(pictures, Augmentation{Mirror: true}, 0) }
 
 type augmented struct {
@@ -225,7 +225,7 @@ func (m augmented) Pictures(ctx context.Context) iter.Seq2[Chunk, error] {
 	}
 }
 
-// copies yields the copies of one number, after those of lesser ones, and returns whether to go on.
+// copies yields the copies with number n, after those of smaller numbers, and reports whether to continue.
 func (m augmented) copies(pictures iter.Seq2[Chunk, error], n, rows int, yield func(Chunk, error) bool) bool {
 	change := change{Augmentation: m.Augmentation, Shape: m.Preparation().Shape, copy: n, seed: m.seed}
 	mark, size := m.idMark(n), change.Values()

@@ -13,23 +13,23 @@ import (
 	"fmt"
 )
 
-// Picture is a picture of eight bits per channel.
+// Picture is a picture with eight bits per channel.
 type Picture struct {
 	Width, Height int
 	Channels      int     // 1 for grey, 3 for red, green and blue
-	Pix           []uint8 // row after row, the channels of a pixel side by side
+	Pix           []uint8 // row by row, the channels of a pixel side by side
 }
 
-// The limits of pictures.
+// Limits of pictures.
 const (
 	MaxSide   = 1 << 16     // width and height, so that no product of sizes overflows
-	MaxPixels = 120_000_000 // of a picture that is resized; the largest cameras in use make 108 megapixels
+	MaxPixels = 120_000_000 // of a picture to be resized; the largest cameras in use make 108 megapixels
 	MaxSize   = 1024        // width and height that pictures are resized to: 3 million values
 
 	maxValues = 1 << 24 // of a row
 )
 
-// Check reports a picture whose sizes do not fit its pixels.
+// Check returns an error if the size of the picture does not match its pixels.
 func (p Picture) Check() error {
 	if err := checkSize(p.Width, p.Height, p.Channels); err != nil {
 		return err
@@ -50,14 +50,14 @@ func checkSize(width, height, channels int) error {
 	return nil
 }
 
-// Shape is the layout of rows that are pictures: every row is one picture's pixels, values from 0 to 255.
+// Shape is the layout of rows that are pictures: a row holds one picture's pixels, with values from 0 to 255.
 type Shape struct {
 	Width, Height int
 	Channels      int  // 1 for grey, 3 for red, green and blue
-	Planar        bool // channel after channel, as in CIFAR; else the channels of a pixel side by side
+	Planar        bool // channel by channel, as in CIFAR; else the channels of a pixel side by side
 }
 
-// Values is the length of a row.
+// Values returns the length of a row.
 func (s Shape) Values() int { return s.Width * s.Height * s.Channels }
 
 // String describes the layout.
@@ -72,7 +72,7 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%d x %d pixels, %s", s.Width, s.Height, kind)
 }
 
-// Check reports a layout that no pictures have.
+// Check returns an error for a layout that pictures cannot have.
 func (s Shape) Check() error {
 	if err := checkSize(s.Width, s.Height, s.Channels); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (s Shape) Check() error {
 	return nil
 }
 
-// Picture is the picture of a row. It shares the memory of the row, or uses room where channels must be moved.
+// Picture returns the picture of a row. It shares the row's memory, or uses room if channels must be moved.
 func (s Shape) Picture(row, room []uint8) Picture {
 	p := Picture{s.Width, s.Height, s.Channels, row}
 	if s.Planar {
@@ -101,15 +101,15 @@ func (s Shape) Picture(row, room []uint8) Picture {
 	return p
 }
 
-// Mirrored is the mirror image, left and right changed, in memory of its own.
+// Mirrored returns a new picture flipped left to right.
 func (p Picture) Mirrored() Picture {
 	p.Pix = Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}.appendMirrored(nil, p.Pix)
 	return p
 }
 
-// appendMirrored appends a row with the pixels of every line in opposite order.
+// appendMirrored appends a row with the pixels of every line reversed.
 func (s Shape) appendMirrored(dst, row []uint8) []uint8 {
-	planes, side := 1, s.Channels // a pixel is side values beside each other
+	planes, side := 1, s.Channels // a pixel is side adjacent values
 	if s.Planar {
 		planes, side = side, 1
 	}

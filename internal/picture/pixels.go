@@ -6,8 +6,8 @@ import (
 )
 
 // pixelRows returns a function that writes pixels x0 to x1 of row y as red, green and blue bytes. All kinds of images
-// give 8 bits per channel: 16 bits are rounded, palettes looked up, CMYK and YCbCr converted as the standard library
-// does, and what is transparent lies on white, as on a page.
+// become 8 bits per channel: 16 bits are rounded, palettes looked up, CMYK and YCbCr converted as in the standard
+// library, and transparent parts are put on white, as on a page.
 func pixelRows(img image.Image) func(dst []uint8, x0, x1, y int) {
 	switch m := img.(type) {
 	case *image.YCbCr:
@@ -42,7 +42,7 @@ func pixelRows(img image.Image) func(dst []uint8, x0, x1, y int) {
 			}
 		}
 	case *image.Paletted:
-		var table [256][3]uint8 // black where a broken file points beyond its palette
+		var table [256][3]uint8 // black if a broken file points beyond its palette
 		for i, c := range m.Palette[:min(len(m.Palette), 256)] {
 			table[i] = colourOnWhite(c)
 		}
@@ -60,7 +60,7 @@ func pixelRows(img image.Image) func(dst []uint8, x0, x1, y int) {
 		}
 	case *image.NRGBA64:
 		return eachPixel(func(x, y int) [3]uint8 { return nrgba64OnWhite(m.NRGBA64At(x, y)) })
-	case image.RGBA64Image: // Gray16, RGBA64 and whatever else there is, without an allocation per pixel
+	case image.RGBA64Image: // Gray16, RGBA64 and everything else, without an allocation per pixel
 		return eachPixel(func(x, y int) [3]uint8 {
 			c := m.RGBA64At(x, y)
 			return premultipliedOnWhite(uint32(c.R), uint32(c.G), uint32(c.B), uint32(c.A))
@@ -79,7 +79,7 @@ func eachPixel(at func(x, y int) [3]uint8) func(dst []uint8, x0, x1, y int) {
 	}
 }
 
-// yCbCrRow converts a row of a picture whose colours may be stored for pairs or fours of pixels.
+// yCbCrRow converts a row of a picture whose colours may be stored per two or four pixels.
 func yCbCrRow(m *image.YCbCr, dst []uint8, x0, x1, y int) {
 	shift := 0
 	switch m.SubsampleRatio {
@@ -97,12 +97,12 @@ func yCbCrRow(m *image.YCbCr, dst []uint8, x0, x1, y int) {
 	}
 }
 
-// onWhite lays a value of opacity a on white, rounded.
+// onWhite blends a value of opacity a with white, rounded.
 func onWhite(v, a uint8) uint8 {
 	return uint8((uint32(v)*uint32(a) + 255*(255-uint32(a)) + 127) / 255)
 }
 
-// colourOnWhite lays any colour on white.
+// colourOnWhite blends any colour with white.
 func colourOnWhite(c color.Color) [3]uint8 {
 	switch c := c.(type) {
 	case color.NRGBA:
@@ -114,7 +114,7 @@ func colourOnWhite(c color.Color) [3]uint8 {
 	return premultipliedOnWhite(r, g, b, a)
 }
 
-// premultipliedOnWhite takes 16 bits to 8: v/257, rounded, which is exact for what was 8 bits before.
+// premultipliedOnWhite converts 16 bits to 8: v/257, rounded, which is exact for what was 8 bits before.
 func premultipliedOnWhite(r, g, b, a uint32) [3]uint8 {
 	eight := func(v uint32) uint8 { return uint8((v + 0xffff - a + 128) / 257) }
 	return [3]uint8{eight(r), eight(g), eight(b)}
@@ -128,7 +128,7 @@ func nrgba64OnWhite(c color.NRGBA64) [3]uint8 {
 	return [3]uint8{eight(c.R), eight(c.G), eight(c.B)}
 }
 
-// luma is the grey of a colour: 0.299 red, 0.587 green and 0.114 blue (Rec. 601), rounded. Grey stays what it is.
+// luma returns the grey of a colour: 0.299 red, 0.587 green and 0.114 blue (Rec. 601), rounded. Grey stays unchanged.
 func luma(r, g, b uint8) uint8 {
 	return uint8((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 1<<15) >> 16)
 }

@@ -6,20 +6,20 @@ import (
 	"image"
 )
 
-// Preparation is everything that decides how a picture becomes a row of pixels. A model keeps the one it was learned
-// with, so that pictures that come later are prepared alike.
+// Preparation determines how a picture becomes a row of pixels. A model keeps the one it was trained with, so that
+// later pictures are prepared the same way.
 //
-// A picture of another size is cropped to the largest part in the middle that has the right aspect, and resized.
-// Cropping keeps shapes as they are: filters and patches measure directions and sizes, and what matters is mostly in
-// the middle. Squash takes the whole picture instead and changes its aspect.
+// A picture of another size is cropped to the largest central part with the right aspect ratio, and resized. Cropping
+// preserves shapes: filters and patches measure directions and sizes, and what matters is mostly in the middle. Squash
+// uses the whole picture instead and changes its aspect ratio.
 type Preparation struct {
 	Shape
 	Squash   bool
-	Mirrored bool // a model was learned from mirror images too
-	Averaged bool // a model adds the scores of a picture and of its mirror image before it takes their signs
+	Mirrored bool // the model was also trained on mirror images
+	Averaged bool // the model adds the scores of a picture and its mirror image before taking signs
 }
 
-// Check reports a preparation that cannot be used.
+// Check returns an error if the preparation cannot be used.
 func (p Preparation) Check() error { return p.Shape.Check() }
 
 // String describes the preparation.
@@ -30,7 +30,7 @@ func (p Preparation) String() string {
 	return p.Shape.String() + ", cropped"
 }
 
-// CanResize reports a size that pictures cannot be resized to.
+// CanResize returns an error if pictures cannot be resized to the size.
 func (p Preparation) CanResize() error {
 	if err := p.Check(); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (p Preparation) CanResize() error {
 	return nil
 }
 
-// FromImage writes the row of an image to dst. The image is stored as the EXIF orientation says, 1 for upright.
+// FromImage writes the row of an image to dst. orientation is the EXIF orientation of the stored image, 1 for upright.
 func (p Preparation) FromImage(dst []uint8, img image.Image, orientation int) error {
 	if err := p.CanResize(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p Preparation) FromImage(dst []uint8, img image.Image, orientation int) er
 	return nil
 }
 
-// FromRow writes a row of another layout to dst. Only a layout that CanResize allows may have another size.
+// FromRow writes a row of another layout to dst. The size may differ only if CanResize allows it.
 func (p Preparation) FromRow(dst, row []uint8, from Shape) {
 	side := from.Picture(row, nil) // the channels of a pixel side by side
 	if p.Width != from.Width || p.Height != from.Height {
@@ -77,7 +77,7 @@ func (p Preparation) FromRow(dst, row []uint8, from Shape) {
 	}
 }
 
-// put writes a pixel, of one channel or three, to its place in a row.
+// put writes a pixel of one or three channels to its position in a row.
 func (p Preparation) put(dst []uint8, x, y int, pixel []uint8) {
 	at, step := (y*p.Width+x)*p.Channels, 1
 	if p.Planar {
@@ -97,9 +97,9 @@ func (p Preparation) put(dst []uint8, x, y int, pixel []uint8) {
 	}
 }
 
-// fit turns, crops and resizes a picture of w x h pixels, whose rows the function writes, into dst. The picture is
-// resized as it is stored and then turned, which gives the same and moves fewer pixels; only the middle must be found
-// as it will be seen, because it is rounded down.
+// fit turns, crops and resizes a picture of w x h pixels, whose rows the function writes, into dst. It resizes the
+// picture as stored and turns it afterwards, which gives the same result and moves fewer pixels; only the centre must
+// be found in the upright picture, because it is rounded down.
 func (p Preparation) fit(dst []uint8, w, h, channels, orientation int, row func(dst []uint8, x0, x1, y int)) {
 	window := image.Rect(0, 0, w, h)
 	seen, small := image.Pt(w, h), image.Pt(p.Width, p.Height)
@@ -129,7 +129,7 @@ func (p Preparation) fit(dst []uint8, w, h, channels, orientation int, row func(
 	}
 }
 
-// turned tells where pixel (x, y) of the picture as it should be seen lies in the stored one of w x h pixels.
+// turned returns the position in the stored picture of w x h pixels of pixel (x, y) of the upright one.
 func turned(orientation, w, h, x, y int) (int, int) {
 	switch orientation {
 	case 2:

@@ -25,13 +25,13 @@ import (
 
 // axis holds the weights along one axis.
 type axis struct {
-	first  []int    // the source pixel of the first weight of each output
+	first  []int    // source pixel of each output's first weight
 	start  []int    // output i has weight[start[i]:start[i+1]]
-	weight []uint32 // of neighbouring source pixels
+	weight []uint32 // of adjacent source pixels
 	unit   uint64   // their sum, for every output
 }
 
-// newAxis makes the weights that turn from pixels into to.
+// newAxis returns the weights that resize an axis.
 func newAxis(from, to int) axis {
 	a := axis{first: make([]int, to), start: make([]int, to+1), weight: make([]uint32, 0, max(from+to, 2*to))}
 	for i := range to {
@@ -62,8 +62,8 @@ func newAxis(from, to int) axis {
 	return a
 }
 
-// resize writes the picture whose row k the function lends, the channels of a pixel side by side, to dst in the same
-// layout. Rows are asked for in order, once or twice in a row.
+// resize writes a resized picture to dst in the same layout, with the channels of a pixel side by side. row returns row
+// k of the source; rows are requested in order, each once or twice in succession.
 func resize(dst []uint8, channels int, x, y axis, row func(k int) []uint8) {
 	width := len(x.first) * channels
 	if x.same() && y.same() {
@@ -73,14 +73,14 @@ func resize(dst []uint8, channels int, x, y axis, row func(k int) []uint8) {
 		return
 	}
 	sum := make([]uint64, width)
-	// The weighted sums of the two latest source rows: neighbouring outputs share one or two.
+	// The weighted sums of the latest two source rows: adjacent outputs share one or two.
 	var held [2][]uint32
 	number := [2]int{-1, -1}
 	held[0], held[1] = make([]uint32, width), make([]uint32, width)
 	unit := x.unit * y.unit
-	// To divide by the unit is to multiply by over = (2^64 + e) / unit, 0 <= e < unit, and to drop 64 bits: that is
-	// s/unit + s e / (unit 2^64), with the same whole part as s/unit if s e < 2^64. It is: s < 256 unit, and unit <
-	// 2^28 because of MaxPixels, MaxSide and MaxSize. A unit of 1 has been dealt with: it changes nothing.
+	// Instead of dividing by unit, multiply by over = (2^64 + e) / unit, 0 <= e < unit, and drop 64 bits: that gives
+	// s/unit + s e / (unit 2^64), with the same whole part as s/unit if s e < 2^64. This holds: s < 256 unit, and unit
+	// < 2^28 because of MaxPixels, MaxSide and MaxSize. A unit of 1 was handled above: it changes nothing.
 	over := math.MaxUint64/unit + 1
 	for j, first := range y.first {
 		clear(sum)
@@ -103,7 +103,7 @@ func resize(dst []uint8, channels int, x, y axis, row func(k int) []uint8) {
 	}
 }
 
-// same reports an axis that changes nothing.
+// same reports whether the axis changes nothing.
 func (a *axis) same() bool { return a.unit == uint64(len(a.first)) && len(a.weight) == len(a.first) }
 
 // sums writes the weighted sum of source values for every output of a row. It is below 2^32: a unit is at most twice

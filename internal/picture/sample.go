@@ -16,7 +16,7 @@ func Sample(ctx context.Context, src Source, n int, seed uint64) ([]Picture, err
 			return nil, err
 		}
 		for i := range chunk.X.Rows {
-			at := chunk.First + i // a reservoir: every picture ends up in the sample with the same chance
+			at := chunk.First + i // reservoir sampling: every picture has the same chance
 			if at >= n {
 				if at = rng.IntN(at + 1); at >= n {
 					continue

@@ -8,13 +8,13 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Chunk is a run of consecutive pictures of a Source. It is lent: everything in it is valid until the next chunk.
+// Chunk is a run of consecutive pictures of a Source. It is valid only until the next chunk.
 type Chunk struct {
-	vectors.Chunk         // what is known about the pictures: X has their number and no values
-	Pix           []uint8 // a row of the source's Shape for each
+	vectors.Chunk         // ids, labels and tags; X has the number of rows but no values
+	Pix           []uint8 // one row of the source's Shape per picture
 }
 
-// Slice lends pictures lo to hi.
+// Slice returns pictures lo to hi without copying them.
 func (c Chunk) Slice(lo, hi int) Chunk {
 	size := len(c.Pix) / max(c.X.Rows, 1)
 	return Chunk{c.Chunk.Slice(lo, hi), c.Pix[lo*size : hi*size]}
@@ -24,37 +24,37 @@ func (c Chunk) Slice(lo, hi int) Chunk {
 // pixels.
 type Source interface {
 	vectors.Source
-	// Preparation is how every picture became a row. It has no shape when the rows are not pictures.
+	// Preparation describes how every picture became a row. It has no shape if the rows are not pictures.
 	Preparation() Preparation
-	// Pictures yields all pictures in order. After an error nothing more is yielded.
+	// Pictures yields all pictures in order. It yields nothing after an error.
 	Pictures(ctx context.Context) iter.Seq2[Chunk, error]
 }
 
-// Of is the source of the pictures whose pixels are the vectors of src, if they are: a data set of pictures has it.
+// Of returns the source of pictures whose pixels are the vectors of src, if src is a data set of pictures.
 func Of(src vectors.Source) (Source, bool) {
 	pictures, ok := src.(Source)
 	return pictures, ok && pictures.Preparation().Shape != Shape{}
 }
 
-// PreparationOf is how the pictures were prepared that vectors, pixels or features, were made from; nil for vectors
-// that were not made from pictures. A model that is learned from such vectors keeps it.
+// PreparationOf returns how the pictures were prepared that vectors, pixels or features, were made from, or nil if they
+// were not made from pictures. A model trained on the vectors keeps it.
 func PreparationOf(src vectors.Source) *Preparation {
 	p, _ := src.Schema().Pictures.(*Preparation)
 	if p == nil {
 		return nil
 	}
-	own := *p // a model may change it
+	own := *p // a copy, because a model may change it
 	return &own
 }
 
-// withPreparation is the schema of a source whose pictures are prepared in another way.
+// withPreparation returns the schema of a source whose pictures are prepared differently.
 func withPreparation(src vectors.Source, p Preparation) vectors.Schema {
 	s := src.Schema()
 	s.Pictures = &p
 	return s
 }
 
-// Pixels yields pictures as vectors, for the Chunks of a Source.
+// Pixels yields pictures as vectors, to implement Source.Chunks.
 func Pixels(ctx context.Context, pictures Source) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		var x []float32
@@ -71,7 +71,7 @@ func Pixels(ctx context.Context, pictures Source) iter.Seq2[vectors.Chunk, error
 	}
 }
 
-// FromVectors is the source of pictures whose pixels, whole numbers from 0 to 255, are the rows of a source of vectors.
+// FromVectors returns a source of pictures whose pixels, integers from 0 to 255, are the rows of a source of vectors.
 func FromVectors(src vectors.Source, shape Shape) Source {
 	if src.Dim() != shape.Values() {
 		panic("picture: rows of another length than the pictures")

@@ -7,10 +7,10 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// distance is that of a vector from query i; what is certain to be above the bound may come out as infinity.
+// distance returns the distance of a vector from query i, or possibly infinity if it exceeds the bound.
 type distance func(i int, y []float32, bound float64) float64
 
-// newDistance returns the distance of a name that was checked.
+// newDistance returns the distance with a name, which must be valid.
 func newDistance(name string, queries vectors.Matrix) distance {
 	if name == api.Cosine {
 		return func(i int, y []float32, _ float64) float64 { return cosine(queries.Row(i), y) }
@@ -18,12 +18,12 @@ func newDistance(name string, queries vectors.Matrix) distance {
 	return func(i int, y []float32, bound float64) float64 { return euclidean(queries.Row(i), y, bound) }
 }
 
-// euclidean is the distance of two vectors, or infinity where it is above the bound: most items are far away, and the
-// first values show it.
+// euclidean returns the Euclidean distance, or infinity if it exceeds the bound: most items are far away, and the first
+// values show it.
 func euclidean(x, y []float32, bound float64) float64 {
 	const step = 32
-	most := float64(bound*bound) * (1 + 1e-9) // no rounding may hide an item at the bound
-	var s0, s1, s2, s3 float64                // four sums, because each addition waits for the one before
+	most := float64(bound*bound) * (1 + 1e-9) // rounding must not hide an item at the bound
+	var s0, s1, s2, s3 float64                // four sums, because each addition depends on the previous one
 	for len(x) >= step && len(y) >= step {
 		a, b := x[:step], y[:step]
 		for j := 0; j < step; j += 4 {
@@ -44,7 +44,7 @@ func euclidean(x, y []float32, bound float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// cosine is 1 less the cosine of the angle; a vector of zeros is at a right angle to everything.
+// cosine returns 1 minus the cosine of the angle; a zero vector is orthogonal to everything.
 func cosine(x, y []float32) float64 {
 	xy, xx, yy := 0.0, 0.0, 0.0
 	for j := range x {

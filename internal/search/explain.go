@@ -15,7 +15,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Explain says why an item is as near to a query as it is.
+// Explain tells why an item is as near to a query as it is.
 func (x *Items) Explain(ctx context.Context, q api.Query, id api.ID, fingerprint string) (*api.Why, error) {
 	r := &api.Request{Query: q, Options: api.Options{Explain: true}}
 	if err := r.Check(); err != nil {
@@ -46,7 +46,7 @@ func (x *Items) Explain(ctx context.Context, q api.Query, id api.ID, fingerprint
 	return x.why(ctx, read, 0, it, known[key])
 }
 
-// vectorsOf returns the vectors of items, as far as they are known.
+// vectorsOf returns the known vectors of items.
 func (x *Items) vectorsOf(ctx context.Context, ids map[index.ID]bool) (map[index.ID][]float32, error) {
 	if x.Vectors == nil || len(ids) == 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func (x *Items) vectorsOf(ctx context.Context, ids map[index.ID]bool) (map[index
 	return x.Vectors.Of(ctx, ids)
 }
 
-// firstWhys explains the first hit of every query, where the options ask for it.
+// firstWhys explains the first hit of every query if the options ask for it.
 func (x *Items) firstWhys(
 	ctx context.Context, q *queries, found []index.Result, items []index.Item, o *api.Options,
 ) ([]*api.Why, error) {
@@ -84,8 +84,8 @@ func (x *Items) firstWhys(
 	return whys, nil
 }
 
-// why compares query i with an item: by bits, and by the columns that decided them where the model and the vectors of
-// both are known. The vector of the item may be nil.
+// why compares query i with an item: by bits and, if the model and both vectors are known, by the columns that decided
+// them. The vector of the item may be nil.
 func (x *Items) why(ctx context.Context, q *queries, i int, it index.Item, vector []float32) (*api.Why, error) {
 	code := q.codes.Row(i)
 	match := hamming.Compare(code, it.Code, q.codes.Bits)
@@ -118,7 +118,7 @@ func number(b bool) int {
 	return 0
 }
 
-// addMargins adds how certain the bits of both vectors are, as far as they are known.
+// addMargins adds how certain the bits of the known vectors are.
 func addMargins(ctx context.Context, w *api.Why, m *model.Model, query, hit []float32) error {
 	for _, side := range []struct {
 		x     []float32
@@ -144,14 +144,14 @@ func addMargins(ctx context.Context, w *api.Why, m *model.Model, query, hit []fl
 	return nil
 }
 
-// addReasons adds the columns that decided the bits. There are none for models without thresholds or weights of
-// columns, and where values are missing.
+// addReasons adds the columns that decided the bits. There are none for models without column thresholds or weights, or
+// if values are missing.
 func addReasons(w *api.Why, m *model.Model, query, hit []float32) error {
 	b, row, ok := model.Behind(m.Encoder)
 	if !ok || slices.ContainsFunc(query, isNaN) || slices.ContainsFunc(hit, isNaN) {
 		return nil
 	}
-	if n := m.Encoder.Dim(); m.Dim() != n && len(hit) == m.Dim() { // of rows with mirror images, compare the pictures
+	if n := m.Encoder.Dim(); m.Dim() != n && len(hit) == m.Dim() { // rows with mirror images: compare the pictures
 		query, hit = query[:n], hit[:n]
 	}
 	query, hit = row(query), row(hit)
@@ -181,7 +181,7 @@ func addReasons(w *api.Why, m *model.Model, query, hit []float32) error {
 	return nil
 }
 
-// addColumns adds the columns that decided most, and where they lie in a picture.
+// addColumns adds the most decisive columns, and their positions in a picture.
 func addColumns(w *api.Why, m *model.Model, weights map[int]float64) {
 	for _, column := range slices.Sorted(maps.Keys(weights)) {
 		w.Columns = append(w.Columns, api.ColumnWeight{Column: column, Name: ColumnName(m, column), Weight: weights[column]})
@@ -206,7 +206,7 @@ func addColumns(w *api.Why, m *model.Model, weights map[int]float64) {
 	}
 }
 
-// pixels is the shape of the pictures whose pixels are the columns of a model; nil where they are something else.
+// pixels returns the shape of the pictures whose pixels are the columns of a model, or nil if they are not pixels.
 func pixels(m *model.Model) *picture.Shape {
 	if m.Pictures == nil || m.Features != nil || m.Encoder.Dim() != m.Pictures.Values() {
 		return nil
@@ -214,7 +214,7 @@ func pixels(m *model.Model) *picture.Shape {
 	return &m.Pictures.Shape
 }
 
-// pixelOf is the pixel that a column belongs to.
+// pixelOf returns the pixel that a column belongs to.
 func pixelOf(s picture.Shape, column int) int {
 	if s.Planar {
 		return column % (s.Width * s.Height)
@@ -222,7 +222,7 @@ func pixelOf(s picture.Shape, column int) int {
 	return column / s.Channels
 }
 
-// ColumnName is what people call a column: its name, its place in a picture, or its number.
+// ColumnName returns a readable name of a column: its name, its position in a picture, or its number.
 func ColumnName(m *model.Model, column int) string {
 	if name := m.Info.ColumnName(column, m.Encoder.Dim()); name != "" {
 		return name
@@ -239,5 +239,5 @@ func ColumnName(m *model.Model, column int) string {
 		}
 		return name
 	}
-	return "column " + strconv.Itoa(column+1) // as the command counts
+	return "column " + strconv.Itoa(column+1) // the command counts from 1
 }

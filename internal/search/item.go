@@ -15,7 +15,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// Attributes are those of an item as package api has them: numbers are float64, texts are string.
+// Attributes converts attributes to those of package api: numbers become float64, texts string.
 func Attributes(values map[string]index.Value) map[string]any {
 	if len(values) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func Attributes(values map[string]index.Value) map[string]any {
 	return m
 }
 
-// Values makes values of an index of attributes.
+// Values converts attributes to values of an index.
 func Values(attributes map[string]any) (map[string]index.Value, error) {
 	values := make(map[string]index.Value, len(attributes))
 	for name, v := range attributes {
@@ -58,7 +58,7 @@ func Values(attributes map[string]any) (map[string]index.Value, error) {
 	return values, nil
 }
 
-// Changes makes a batch for an update.
+// Changes returns a batch for an update.
 func Changes(list []api.Change) (*index.Batch, error) {
 	b := &index.Batch{}
 	for i, c := range list {
@@ -85,7 +85,7 @@ func Changes(list []api.Change) (*index.Batch, error) {
 	return b, refused(api.ErrInvalid, b.CheckDetails())
 }
 
-// Item is an item of an index as package api has it; bits is the length of its code.
+// Item converts an item of an index to one of package api; bits is the length of its code.
 func Item(it index.Item, bits int) api.Item {
 	return api.Item{
 		ID: api.ID(it.ID.String()), Code: HexCode(it.Code, bits), Label: it.Label, Tags: it.Tags,
@@ -93,19 +93,19 @@ func Item(it index.Item, bits int) api.Item {
 	}
 }
 
-// HexCode writes a code in hexadecimal digits.
+// HexCode returns a code in hexadecimal.
 func HexCode(code []uint64, bits int) string {
 	one := hamming.Codes{Bits: bits, Words: len(code), Data: code}
 	return hex.EncodeToString(one.AppendBytes(nil, 0))
 }
 
-// ParseFilter reads a filter; an error is api.ErrFilter.
+// ParseFilter parses a filter; errors match api.ErrFilter.
 func ParseFilter(where string) (index.Filter, error) {
 	f, err := index.Parse(where)
 	return f, refused(api.ErrFilter, err)
 }
 
-// refused gives an error a code of package api and keeps what it is; nil stays nil.
+// refused wraps an error with a code of package api; nil stays nil.
 func refused(as *api.Error, err error) error {
 	if err == nil {
 		return nil
@@ -113,7 +113,7 @@ func refused(as *api.Error, err error) error {
 	return &coded{&api.Error{Code: as.Code, Message: err.Error()}, err}
 }
 
-// coded is an error of package api that is also another error.
+// coded is an error of package api that also wraps another error.
 type coded struct {
 	as    *api.Error
 	cause error
@@ -122,7 +122,7 @@ type coded struct {
 func (e *coded) Error() string   { return e.as.Message }
 func (e *coded) Unwrap() []error { return []error{e.as, e.cause} }
 
-// Coded gives errors of an index, of its file and of a model their codes of package api.
+// Coded wraps errors of an index, its file or a model with their codes of package api.
 func Coded(err error) error {
 	filter, refusal := new(index.FilterError), new(api.Error)
 	switch {
@@ -143,12 +143,12 @@ func Coded(err error) error {
 	return err
 }
 
-// invalid is the error about a field of a request that cannot be meant.
+// invalid returns an error about a field of a request.
 func invalid(field, format string, args ...any) error {
 	return &api.Error{Code: api.ErrInvalid.Code, Message: fmt.Sprintf(format, args...), Field: field}
 }
 
-// Accept refuses a request that expects another model; "" expects none.
+// Accept returns an error if a request expects another model; "" expects none.
 func Accept(f hamming.Fingerprint, expected string) error {
 	if expected = strings.ToLower(expected); expected == "" || expected == f.String() || expected == f.Full() {
 		return nil

@@ -14,18 +14,18 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// queries are those of a request, read.
+// queries are the parsed queries of a request.
 type queries struct {
 	names, labels []string
 	codes         hamming.Codes
-	vectors       [][]float32 // nil where one is not known
-	margins       []float32   // one per bit, query after query, where they decide about the order
+	vectors       [][]float32 // nil where unknown
+	margins       []float32   // one per bit, query after query, if they affect the order
 
-	compared []int // by query: items that a reranking looked at
+	compared []int // by query: number of items that a reranking compared
 	doubts   []string
 }
 
-// queries finds the codes of all queries, and their vectors and margins where the search needs them.
+// queries returns the codes of all queries, and their vectors and margins if the search needs them.
 func (x *Items) queries(ctx context.Context, r *api.Request) (*queries, error) {
 	all := r.All()
 	q := &queries{
@@ -50,7 +50,7 @@ func (x *Items) queries(ctx context.Context, r *api.Request) (*queries, error) {
 	return q, x.addMargins(ctx, q, &r.Options)
 }
 
-// Codes finds the codes of queries.
+// Codes returns the codes of queries.
 func (x *Items) Codes(ctx context.Context, list []api.Query) (hamming.Codes, error) {
 	r := &api.Request{Queries: list}
 	if err := r.Check(); err != nil {
@@ -63,7 +63,7 @@ func (x *Items) Codes(ctx context.Context, list []api.Query) (hamming.Codes, err
 	return q.codes, nil
 }
 
-// inQuery says which of several queries an error is about.
+// inQuery adds the number of the query to an error, if there are several.
 func inQuery(i, n int, err error) error {
 	if n == 1 {
 		return err
@@ -71,7 +71,7 @@ func inQuery(i, n int, err error) error {
 	return fmt.Errorf("query %d: %w", i, err)
 }
 
-// read finds the name, the label and the code or the vector of one query.
+// read finds the name, the label, and the code or vector of one query.
 func (x *Items) read(ctx context.Context, q *queries, i int, from *api.Query, ids map[index.ID]bool) (err error) {
 	q.names[i], q.labels[i] = from.Name, from.Label
 	switch {
@@ -114,7 +114,7 @@ func (x *Items) read(ctx context.Context, q *queries, i int, from *api.Query, id
 	return nil
 }
 
-// PictureVector makes the vector that a model takes of a picture file.
+// PictureVector returns the input vector of a model for a picture file.
 func PictureVector(m *model.Model, file []byte, pixels int) ([]float32, error) {
 	switch {
 	case m == nil:
@@ -133,10 +133,10 @@ func PictureVector(m *model.Model, file []byte, pixels int) ([]float32, error) {
 	return x, nil
 }
 
-// ErrNoModel refuses what only a model can do.
+// ErrNoModel is returned for requests that need a model.
 var ErrNoModel = api.Errorf(api.ErrNoModel, "there is no model to encode with here: search by code or by id")
 
-// SetCode sets a code to one in hexadecimal digits, or to its bytes where there are no digits.
+// SetCode sets a code from hexadecimal digits, or from bytes if there are no digits.
 func SetCode(to hamming.Codes, i int, digits string, packed []byte) (err error) {
 	if digits != "" {
 		packed, err = hex.DecodeString(digits)
@@ -148,13 +148,13 @@ func SetCode(to hamming.Codes, i int, digits string, packed []byte) (err error) 
 	return nil
 }
 
-// encode finds the codes of the queries that are vectors.
+// encode computes the codes of the queries that are vectors.
 func (x *Items) encode(ctx context.Context, q *queries, rows []int) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	dim := x.Model.Dim()
-	if len(q.names) == 1 && len(q.vectors[0]) == dim { // the quickest way for one vector
+	if len(q.names) == 1 && len(q.vectors[0]) == dim { // the fastest way for one vector
 		code, err := x.Model.EncodeRow(q.vectors[0])
 		copy(q.codes.Row(0), code)
 		return refused(api.ErrInvalid, err)
@@ -177,7 +177,7 @@ func (x *Items) encode(ctx context.Context, q *queries, rows []int) error {
 	return nil
 }
 
-// addItemVectors gives queries that are items their vectors, where they are known and decide about the answer.
+// addItemVectors adds the known vectors of queries that are items, if they affect the answer.
 func (x *Items) addItemVectors(
 	ctx context.Context, q *queries, all []api.Query, ids map[index.ID]bool, o *api.Options,
 ) error {
@@ -196,7 +196,7 @@ func (x *Items) addItemVectors(
 	return nil
 }
 
-// addMargins finds the margins of the queries when they decide about the order.
+// addMargins computes the margins of the queries if they affect the order.
 func (x *Items) addMargins(ctx context.Context, q *queries, o *api.Options) error {
 	if !o.NeedsMargins() {
 		return nil
@@ -221,7 +221,7 @@ func (x *Items) addMargins(ctx context.Context, q *queries, o *api.Options) erro
 	return nil
 }
 
-// matrix is the vectors of all queries; where one is not known, the text says why it must be.
+// matrix returns the vectors of all queries, or an error saying why they are needed if one is unknown.
 func (x *Items) matrix(q *queries, field, why string) (vectors.Matrix, error) {
 	var m vectors.Matrix
 	for i, v := range q.vectors {

@@ -1,9 +1,9 @@
-// Package search answers the requests of package api from an index: it is the one place where the rules of a search
-// stand, whether the command, the service or a Go program asks.
+// Package search answers the requests of package api from an index. The rules of a search are all here, whether the
+// command, the service or a Go program asks.
 //
 //	Items.Search    check the request, find the codes of its queries, search, collect the answer
 //	Items.Explain   why an item is near a query
-//	Table, Pass     the vectors of items, in memory or in files, by which hits are reranked
+//	Table, Pass     the vectors of items, in memory or in files, for reranking
 package search
 
 import (
@@ -17,23 +17,23 @@ import (
 	"hashgrove/internal/model"
 )
 
-// Items are what is searched. They implement api.Searcher. All queries of a request see the same items.
+// Items implements api.Searcher over an index. All queries of a request see the same items.
 type Items struct {
 	Snapshot *index.Snapshot
 	Model    *model.Model // nil means that queries cannot be vectors or pictures
-	Vectors  Vectors      // of the items; nil means that they are not known
+	Vectors  Vectors      // of the items; nil if unknown
 
-	// Find returns the items of hits; nil means from the snapshot.
+	// Find returns the items of hits; nil means to take them from the snapshot.
 	Find func(ctx context.Context, hits []index.Hit) ([]index.Item, error)
-	// Get returns an item by its id; nil means from the snapshot.
+	// Get returns an item by id; nil means to take it from the snapshot.
 	Get func(ctx context.Context, id index.ID) (index.Item, bool, error)
 
-	Threads int // for large requests; 0 means all cores. Small ones take one
-	MaxHits int // most hits of one query; 0 means any number
-	Pixels  int // most pixels of a picture; 0 means picture.MaxPixels
+	Threads int // for large requests; 0 means all cores. Small ones use one
+	MaxHits int // maximum hits per query; 0 means no limit
+	Pixels  int // maximum pixels of a picture; 0 means picture.MaxPixels
 }
 
-// Threads is the number of threads for some queries: many requests may run at a time, so a small one takes one.
+// Threads returns the number of threads for some queries. Small requests get one, because many may run at a time.
 func Threads(queries, most int) int {
 	if queries < 32 {
 		return 1
@@ -145,7 +145,7 @@ func (x *Items) results(
 	return results, nil
 }
 
-// FillHit makes the hit of an answer of what the index found.
+// FillHit fills in a hit of an answer from a hit of the index.
 func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options) {
 	to.ID, to.Distance = api.ID(h.ID.String()), h.Distance
 	if o.ByMargins() {
@@ -165,7 +165,7 @@ func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options) {
 	}
 }
 
-// itemsOf gets the items of all hits, one query after the other.
+// itemsOf returns the items of all hits, query by query.
 func (x *Items) itemsOf(ctx context.Context, found []index.Result) ([]index.Item, error) {
 	n := 0
 	for i := range found {
@@ -185,7 +185,7 @@ func (x *Items) itemsOf(ctx context.Context, found []index.Result) ([]index.Item
 	return items, nil
 }
 
-// get returns an item by its id.
+// get returns an item by id.
 func (x *Items) get(ctx context.Context, id index.ID) (index.Item, bool, error) {
 	if x.Get != nil {
 		return x.Get(ctx, id)

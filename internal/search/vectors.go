@@ -13,25 +13,25 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Vectors knows the vectors of items, as the model sees them: a Table or a Pass.
+// Vectors provides the vectors of items as the model sees them. It is a Table or a Pass.
 type Vectors interface {
-	// Of returns the vectors of some items; those that are not known are left out.
+	// Of returns the known vectors of some items.
 	Of(ctx context.Context, ids map[index.ID]bool) (map[index.ID][]float32, error)
 
 	rerank(ctx context.Context, x *Items, q *queries, d distance, c cut) ([]index.Result, error)
 }
 
-// cut is how many items a reranking keeps, and where it looks for them.
+// cut is how many items a reranking keeps, and how it finds them.
 type cut struct {
 	k, radius int
 	options   index.Options
 }
 
-// noVector is the score of an item whose vector is not known: it comes last.
+// noVector is the score of an item without a known vector: it comes last.
 var noVector = math.Inf(1)
 
-// rerank orders the items on the shortlist of every query by the distance of their vectors. Items without a vector come
-// last; a query none of whose items has one is refused.
+// rerank orders the shortlisted items of every query by the distance of their vectors. Items without a vector come
+// last; it is an error if none of a query's items has one.
 func (x *Items) rerank(
 	ctx context.Context, q *queries, k int, o *api.Options, io index.Options,
 ) ([]index.Result, error) {
@@ -54,7 +54,7 @@ func (x *Items) rerank(
 		c.radius = *o.Radius
 	}
 	if io.Shortlist > 0 {
-		c.options.Shortlist = max(io.Shortlist, c.k) // there are k hits whenever k items match
+		c.options.Shortlist = max(io.Shortlist, c.k) // so that there are k hits whenever k items match
 	}
 	q.compared = make([]int, len(q.names))
 	results, err := x.Vectors.rerank(ctx, x, q, newDistance(o.Rerank, m), c)
@@ -64,19 +64,19 @@ func (x *Items) rerank(
 	return results, q.noteUnknown(results)
 }
 
-// unknown is how many items of a shortlist have no vectors.
+// unknown counts the shortlisted items without vectors.
 type unknown struct {
 	items, of int
 	first     string
 }
 
-// doubt says that items have no vectors, for the query that has the most of them.
+// doubt returns a warning for the query with the most items without vectors.
 func (u unknown) doubt() string {
 	return fmt.Sprintf("%d of %d items that were compared have no vector, for instance %q, and come last",
 		u.items, u.of, u.first)
 }
 
-// noteUnknown refuses a query whose hits all lack vectors.
+// noteUnknown returns an error for a query whose hits all lack vectors.
 func (q *queries) noteUnknown(results []index.Result) error {
 	for i, r := range results {
 		if len(r.Hits) > 0 && math.IsInf(r.Hits[0].Score, 1) {
@@ -87,16 +87,16 @@ func (q *queries) noteUnknown(results []index.Result) error {
 	return nil
 }
 
-// ErrNoVectors is the error of a reranking that met no vector of an item.
+// ErrNoVectors is returned if a reranking finds no vector of any item.
 var ErrNoVectors = errors.New("a reranking needs vectors of the items, and there is none")
 
-// Table is vectors in memory.
+// Table holds vectors in memory.
 type Table struct {
 	Rows vectors.Matrix
-	At   map[index.ID]int // the row of an item
+	At   map[index.ID]int // item to row
 }
 
-// Vector returns the vector of an item, or nil where it is not known.
+// Vector returns the vector of an item, or nil if unknown.
 func (t *Table) Vector(id index.ID) []float32 {
 	if t == nil {
 		return nil
@@ -154,8 +154,8 @@ func (t *Table) rerank(
 	return results, nil
 }
 
-// Pass is vectors that may be too many for the memory: one pass over their source serves all queries of a request. Rows
-// are matched with items by id, or by the number of the row where they have no ids.
+// Pass reads vectors that may not fit in memory: one pass over their source serves all queries of a request. Rows are
+// matched with items by id, or by row number if they have no ids.
 type Pass struct {
 	Name string // for errors; empty means none
 	// Open opens the source; a request may need it several times.
@@ -216,11 +216,11 @@ func (p *Pass) Of(ctx context.Context, ids map[index.ID]bool) (map[index.ID][]fl
 	return found, err
 }
 
-// ranking is the nearest items of one query so far.
+// ranking holds the nearest items of one query so far.
 type ranking struct {
 	hits  []index.Hit
-	seen  int     // items of the shortlist that were compared
-	bound float64 // a score beyond it is not among the first k
+	seen  int     // compared items of the shortlist
+	bound float64 // higher scores are not among the first k
 }
 
 func (p *Pass) rerank(ctx context.Context, x *Items, q *queries, d distance, c cut) ([]index.Result, error) {
@@ -285,7 +285,7 @@ func (p *Pass) rerank(ctx context.Context, x *Items, q *queries, d distance, c c
 	return results, nil
 }
 
-// isComplete reports whether all items on all shortlists were compared.
+// isComplete reports whether all items on all shortlists have been compared.
 func isComplete(all []ranking, list *index.Shortlist) bool {
 	for i := range all {
 		if all[i].seen < list.Len(i) {
@@ -295,7 +295,7 @@ func isComplete(all []ranking, list *index.Shortlist) bool {
 	return true
 }
 
-// add takes an item of the shortlist. The hits are cut now and then, not each time.
+// add adds an item of the shortlist. It cuts the hits only now and then.
 func (r *ranking) add(h index.Hit, k int, list *index.Shortlist) {
 	r.seen++
 	if h.Score > r.bound {
@@ -307,7 +307,7 @@ func (r *ranking) add(h index.Hit, k int, list *index.Shortlist) {
 	}
 }
 
-// cut keeps the first k hits in order.
+// cut keeps the first k hits, sorted.
 func (r *ranking) cut(k int, list *index.Shortlist) {
 	slices.SortFunc(r.hits, list.Compare)
 	r.hits = r.hits[:min(k, len(r.hits))]
@@ -315,8 +315,8 @@ func (r *ranking) cut(k int, list *index.Shortlist) {
 
 func isNaN(v float32) bool { return v != v }
 
-// ReadTable reads the vectors of some items. Known tells by which id an item of a row is known, and whether there is
-// one. Where there are items, one of them must have a vector.
+// ReadTable reads the vectors of some items. known returns the id of a row's item, and whether there is one. If there
+// are items, at least one must have a vector.
 func ReadTable(
 	ctx context.Context, src vectors.Source, items int, known func(index.ID) (index.ID, bool),
 ) (*Table, error) {

@@ -11,19 +11,19 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Items lie in blocks, each one value of bbolt under the key of its first id, so that a file of codes is little more
-// than the codes and reads at the speed of memory. A block is at most blockLimit bytes, or one item: bbolt writes
-// whole pages anyway, and four blocks fit in one, so a write of one item costs what it would without blocks.
+// Items are stored in blocks, each one value of bbolt under the key of its first id, so that a file of codes is little
+// more than the codes and reads at the speed of memory. A block has at most blockLimit bytes, or one item: bbolt writes
+// whole pages anyway, and four blocks fit in one, so writing one item costs no more than without blocks.
 //
 //	block = number of items, ids but the first, codes, and labels, tags and attributes, if any (record.go)
 //
 // Integers and texts never share a block. docs/formats.md has the details.
 const blockLimit = 960
 
-// maxID is the greatest length of an id in an index file: bbolt's keys are no longer.
+// maxID is the largest length of an id in an index file, limited by bbolt's keys.
 const maxID = maxKey - 1
 
-// The first byte of a key. Keys are in the order of their ids.
+// The first byte of a key. Keys have the order of their ids.
 const (
 	integerKey = 1
 	textKey    = 2
@@ -48,7 +48,7 @@ func parseKey(key []byte) (index.ID, error) {
 	return index.ID{}, damaged("a key of %d bytes is no id", len(key))
 }
 
-// textID refuses texts that would be integers: they would be there twice.
+// textID rejects texts that spell an integer, which would be a second key for the same id.
 func textID(b []byte) (index.ID, error) {
 	if len(b) == 0 || len(b) > maxID {
 		return index.ID{}, damaged("an id of %d bytes", len(b))
@@ -62,14 +62,14 @@ func textID(b []byte) (index.ID, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal puts the checksum of the key and of all other bytes into the first four of a value. Every value is sealed.
+// seal stores the checksum of the key and the rest of the value in the value's first four bytes. Every value is sealed.
 func seal(key, value []byte) (sum uint32) {
 	sum = crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value[4:])
 	binary.LittleEndian.PutUint32(value, sum)
 	return sum
 }
 
-// unseal returns what is behind the checksum of a value, and the checksum.
+// unseal checks a value and returns what follows the checksum, and the checksum.
 func unseal(key, value []byte) (payload []byte, sum uint32, err error) {
 	if len(value) < 4 {
 		return nil, 0, damaged("a value has %d bytes", len(value))
@@ -81,12 +81,12 @@ func unseal(key, value []byte) (payload []byte, sum uint32, err error) {
 	return payload, sum, nil
 }
 
-// block is a block taken apart. It refers to the bytes it was parsed from.
+// block is a parsed block. It refers to the bytes it was parsed from.
 type block struct {
 	ids     []index.ID
 	size    int           // bytes of a code
 	codes   []byte        // packed
-	records [][]byte      // one per item, or nil when no item has any
+	records [][]byte      // one per item, or nil if no item has any
 	words   hamming.Codes // after unpack
 }
 
@@ -99,7 +99,7 @@ func (b *block) record(i int) []byte {
 	return b.records[i]
 }
 
-// unpack makes words of the codes.
+// unpack converts the codes to words.
 func (b *block) unpack() error {
 	if b.words.Data = b.words.Data[:0]; !b.words.Append(b.codes) {
 		return damaged("a code of the block of id %s has bits beyond %d", shortened(b.ids[0]), b.words.Bits)
@@ -122,7 +122,7 @@ func (b *block) appendTo(batch *index.Batch, texts *records) error {
 	return nil
 }
 
-// unseal checks a block against its checksum, which it returns, and takes it apart.
+// unseal checks and parses a block, and returns its checksum.
 func (b *block) unseal(key, value []byte) (sum uint32, err error) {
 	payload, sum, err := unseal(key, value)
 	if err != nil {
@@ -132,14 +132,14 @@ func (b *block) unseal(key, value []byte) (sum uint32, err error) {
 	return sum, b.parse(key, payload)
 }
 
-// parse takes a block apart, reusing the memory of the last one.
+// parse parses a block, reusing the memory of the last one.
 func (b *block) parse(key, payload []byte) error {
 	first, err := parseKey(key)
 	if err != nil {
 		return err
 	}
 	count, rest, ok := uvarint(payload)
-	if !ok || count == 0 || count > uint64(len(rest)) { // a code has a byte at least
+	if !ok || count == 0 || count > uint64(len(rest)) { // a code has at least one byte
 		return damaged("the block of id %s claims %d items", shortened(first), count)
 	}
 	n := int(count)
@@ -175,7 +175,7 @@ func (b *block) parse(key, payload []byte) error {
 	return nil
 }
 
-// parseIntegers reads the distances from one id to the next, less one.
+// parseIntegers reads the differences between consecutive ids, minus one.
 func (b *block) parseIntegers(n int, rest []byte) ([]byte, error) {
 	first, _ := b.ids[0].Integer()
 	at := uint64(first) ^ signBit
@@ -191,7 +191,7 @@ func (b *block) parseIntegers(n int, rest []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// parseTexts reads how many bytes an id shares with the one before, and the others.
+// parseTexts reads, for each id, the length of the prefix it shares with the previous one, and the rest.
 func (b *block) parseTexts(n int, first, rest []byte) ([]byte, error) {
 	last, next := bytes.Clone(first), []byte(nil)
 	for len(b.ids) < n {
@@ -215,7 +215,7 @@ func (b *block) parseTexts(n int, first, rest []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// uvarint reads a number of at most 64 bits, seven to a byte, in its shortest form.
+// uvarint reads a number of at most 64 bits, seven per byte, in its shortest form.
 func uvarint(b []byte) (uint64, []byte, bool) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), b[1:], true
@@ -227,21 +227,21 @@ func uvarint(b []byte) (uint64, []byte, bool) {
 	return x, b[n:], true
 }
 
-// packer makes blocks of items that come in the order of their ids.
+// packer packs items, in order of their ids, into blocks.
 type packer struct {
 	limit int
-	put   func(key, value []byte, sum uint32) error // may keep the value, not the key
+	put   func(key, value []byte, sum uint32) error // may keep the value but not the key
 
 	n          int
 	key        []byte // of the first id
-	last, next []byte // keys of the last one and of the one that comes
+	last, next []byte // keys of the last id and of the new one
 	ids        []byte // all but the first
 	codes      []byte
 	records    []byte
-	some       bool // there is a record that is not empty
+	some       bool // there is a non-empty record
 }
 
-// add takes an item, copying its code and its record.
+// add adds an item, copying its code and its record.
 func (p *packer) add(id index.ID, code, record []byte) error {
 	p.next = appendKey(p.next[:0], id)
 	next := p.next
@@ -265,7 +265,7 @@ func (p *packer) add(id index.ID, code, record []byte) error {
 		for share < min(len(next), len(p.last)) && next[share] == p.last[share] {
 			share++
 		}
-		p.ids = binary.AppendUvarint(p.ids, uint64(share-1)) // less the kind
+		p.ids = binary.AppendUvarint(p.ids, uint64(share-1)) // without the kind
 		p.ids = binary.AppendUvarint(p.ids, uint64(len(next)-share))
 		p.ids = append(p.ids, next[share:]...)
 	}
@@ -277,7 +277,7 @@ func (p *packer) add(id index.ID, code, record []byte) error {
 	return nil
 }
 
-// flush puts the items that were added into a block.
+// flush writes the added items as a block.
 func (p *packer) flush() error {
 	if p.n == 0 {
 		return nil
@@ -294,7 +294,7 @@ func (p *packer) flush() error {
 	return err
 }
 
-// shortened is an id for a message, cut when it is long.
+// shortened returns an id for a message, cut if it is long.
 func shortened(id index.ID) string {
 	if s := id.String(); len(s) > 60 {
 		return s[:60] + "..."

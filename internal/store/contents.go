@@ -18,23 +18,23 @@ import (
 	"hashgrove/internal/model"
 )
 
-// contents is what a file holds. Opening reads the head and the state; everything else is read and checked when it is
-// asked for.
+// contents gives access to what a file holds. Opening reads only the head and the state; everything else is read and
+// checked on demand.
 type contents struct {
 	head
 	state
 	pages   *pages
-	buckets map[string][]byte // where the trees of the file are
+	buckets map[string][]byte // where the file's trees are
 	size    int64             // of the file
 
-	modelFile []byte // after readModel; nil when there is none
+	modelFile []byte // after readModel; nil if there is none
 	model     *model.Model
 }
 
-// visitBlock gets the blocks of a file in the order of ids. The block is lent.
+// visitBlock receives the blocks of a file in order of ids. The block is valid only during the call.
 type visitBlock func(b *block) error
 
-// openContents reads what a file says about itself, which takes a few pages.
+// openContents reads the head and the state of a file, which takes a few pages.
 func openContents(r io.ReaderAt, size int64) (*contents, error) {
 	p, err := newPages(r, size)
 	if err != nil {
@@ -75,8 +75,8 @@ func readContents(p *pages, size int64) (*contents, error) {
 	return c, nil
 }
 
-// check reads and checks a whole file, and calls visit, which may be nil, with every block. A block that is damaged
-// goes to bad, which may be nil, and ends the check when bad returns an error.
+// check reads and checks a whole file, and calls visit, which may be nil, with every block. It passes errors about
+// damaged blocks to bad, which may be nil, and stops if bad returns an error.
 func (c *contents) check(ctx context.Context, visit visitBlock, bad func(error) error) error {
 	if err := c.readModel(); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (c *contents) readModel() error {
 	return err
 }
 
-// decodeModel returns the model of the bytes that were read, nil when there is none.
+// decodeModel decodes the model that was read, or returns nil if there is none.
 func (c *contents) decodeModel() (*model.Model, error) {
 	if c.model != nil || c.modelFile == nil {
 		return c.model, nil
@@ -155,7 +155,7 @@ func (c *contents) decodeModel() (*model.Model, error) {
 	return m, nil
 }
 
-// eachBlock calls visit with all blocks, their checksums, and what is wrong with them.
+// eachBlock calls visit with every block, its checksum, and any error about it.
 func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint32, err error) error) error {
 	b, n := &block{size: (c.bits + 7) / 8, words: hamming.NewCodes(0, c.bits)}, 0
 	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
@@ -170,7 +170,7 @@ func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint3
 	})
 }
 
-// readItems visits all blocks, and checks them one by one and together.
+// readItems visits all blocks and checks each of them and their totals.
 func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(error) error) error {
 	if bad == nil {
 		bad = func(err error) error { return err }
@@ -203,7 +203,7 @@ func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(err
 	return err
 }
 
-// report is what is known about a file that was checked.
+// report returns the report of a checked file.
 func (c *contents) report() Report {
 	return Report{
 		Items: int(c.items), Bits: c.bits, Fingerprint: c.fingerprint, HasModel: c.hasModel(), Writes: c.writes,
@@ -212,7 +212,7 @@ func (c *contents) report() Report {
 	}
 }
 
-// contents reads what the file says about itself now.
+// contents reads the file's current head and state.
 func (x *file) contents() (*contents, error) {
 	info, err := x.f.Stat()
 	if err != nil {
@@ -221,8 +221,8 @@ func (x *file) contents() (*contents, error) {
 	return openContents(x.f, info.Size())
 }
 
-// inspect opens the file at path when no one writes to it, lets read look at what it holds, and leaves it open to be
-// read.
+// inspect opens the file at path while no one writes to it, calls read with its contents, and leaves it open for
+// reading.
 func inspect(ctx context.Context, path string, until time.Time, read func(*contents) error) (*file, *contents, error) {
 	if err := checkHeader(path); err != nil {
 		return nil, nil, err
@@ -242,7 +242,7 @@ func inspect(ctx context.Context, path string, until time.Time, read func(*conte
 	return f, c, nil
 }
 
-// checkFile checks the file at path, which nobody else uses.
+// checkFile checks the file at path, which nobody else may use.
 func checkFile(ctx context.Context, path string) (Report, error) {
 	f, c, err := inspect(ctx, path, time.Now(), func(c *contents) error { return c.check(ctx, nil, nil) })
 	if err != nil {
@@ -251,13 +251,13 @@ func checkFile(ctx context.Context, path string) (Report, error) {
 	return c.report(), f.Close()
 }
 
-// checkHeader tells whether bbolt may have a look at a file, for which it needs one sound header.
+// checkHeader checks that a file has a valid header, without which bbolt cannot open it.
 func checkHeader(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for ever
+	if !info.Mode().IsRegular() { // opening a pipe would block
 		return &fs.PathError{Op: "open", Path: path, Err: fault.New("not-regular", "it is not a regular file")}
 	}
 	f, err := os.Open(path)
@@ -269,7 +269,7 @@ func checkHeader(path string) error {
 	return err
 }
 
-// Report is what checking a file has found.
+// Report is the result of checking a file.
 type Report struct {
 	Items       int                 `json:"items"`
 	Bits        int                 `json:"bits"`
@@ -280,15 +280,15 @@ type Report struct {
 	Pages       int                 `json:"pages"`
 	FileBytes   int64               `json:"file_bytes"`
 	FreeBytes   int64               `json:"free_bytes"`
-	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was incomplete and is left out
 	Problems    []string            `json:"problems,omitempty"`  // the first few
 }
 
-// maxProblems is how many problems a report names.
+// maxProblems is the most problems that a report lists.
 const maxProblems = 20
 
-// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and what bbolt checks
-// itself. What it finds is in the report; the first problem is also the error. Progress, which may be nil, gets the
+// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts, model, and bbolt's own consistency.
+// The report lists what it finds; the first problem is also the error. progress, which may be nil, gets the number of
 // items checked so far.
 func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
 	var r Report
@@ -330,9 +330,9 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 	defer f.Close()
 	met := r
 	r = c.report()
-	r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // as many as are sound
+	r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // the intact ones
 
-	if first == nil { // bbolt may look at all pages only when they are sound
+	if first == nil { // bbolt may look at all pages only if they are sound
 		err = guard(func() error {
 			return f.View(func(tx *bolt.Tx) error {
 				for err := range tx.Check() {

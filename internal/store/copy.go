@@ -17,16 +17,16 @@ import (
 	"hashgrove/internal/section"
 )
 
-// draft is a new file in the making.
+// draft describes a new file to be built.
 type draft struct {
-	path      string // that it will have
+	path      string // its final path
 	head      head
-	state     state // of which only the number of writes is kept
+	state     state // only the number of writes is used
 	modelFile []byte
-	of        []fs.FileInfo // the files that it is made of, whose rights it gets unless it replaces one
+	of        []fs.FileInfo // the files it is made from, whose permissions it gets unless it replaces one
 }
 
-// bulk writes a new file in large transactions. Nobody reads the file before it is finished, so they need no syncs.
+// bulk writes a new file in large transactions. Nobody reads it before it is finished, so they need no syncs.
 type bulk struct {
 	file
 	tx      *bolt.Tx
@@ -44,7 +44,7 @@ func (w *bulk) startTransaction() (err error) {
 
 // put writes a block.
 func (w *bulk) put(key, value []byte, sum uint32) error {
-	if w.pending += len(value); w.pending > 64<<20 { // it is kept in memory
+	if w.pending += len(value); w.pending > 64<<20 { // the transaction is held in memory
 		if err := w.tx.Commit(); err != nil {
 			return err
 		}
@@ -59,8 +59,8 @@ func (w *bulk) put(key, value []byte, sum uint32) error {
 	return b.Put(key, value)
 }
 
-// build makes a new file beside the path with the items that fill, which may be nil, puts in the order of their ids,
-// and returns its name. It is synced; giving it its place is left to the caller.
+// build makes a new file beside the path, with the items that fill puts in order of their ids (fill may be nil), and
+// returns its name. The file is synced; the caller puts it in place.
 func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	if err := checkOrder(); err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	}()
 	o := w.options(false)
 	o.NoSync, o.NoGrowSync = true, true
-	o.OpenFile = func(string, int, os.FileMode) (*os.File, error) { // it is open and locked, so that nobody sweeps it away
+	o.OpenFile = func(string, int, os.FileMode) (*os.File, error) { // open and locked, so that nobody sweeps it away
 		w.f = f
 		return f, nil
 	}
@@ -121,7 +121,7 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	return tmp, w.Sync()
 }
 
-// temporary makes the file itself.
+// temporary creates the file itself.
 func (d draft) temporary() (*os.File, error) {
 	if _, err := os.Stat(d.path); err == nil || len(d.of) == 0 {
 		return section.NewTemporary(d.path)
@@ -142,7 +142,7 @@ func (d draft) writeModel(tx *bolt.Tx) error {
 	return b.Put(modelKey, value)
 }
 
-// putItem takes an item.
+// putItem adds an item.
 type putItem func(id index.ID, code, record []byte) error
 
 // fill packs items into blocks.
@@ -158,8 +158,8 @@ func (w *bulk) fill(fill func(put putItem) error) error {
 	return p.flush()
 }
 
-// rewrite makes a new file of the items of an old one, each with the code that code returns for its number and its
-// code so far, and checks it.
+// rewrite makes a new file from the items of an old one, and checks it. code returns the new code of an item, given its
+// number and old code.
 func (d draft) rewrite(
 	ctx context.Context, old *contents, code func(i int, was []byte) []byte,
 ) (string, Report, error) {
@@ -188,8 +188,8 @@ func (d draft) rewrite(
 	return tmp, r, err
 }
 
-// swap puts a new file into the place of the old one, which is open. It returns the new one, open to be written:
-// whoever waits for the lock of the old one will see that it has lost its place.
+// swap replaces the open old file with the new one and returns that, open for writing: whoever waits for the lock of
+// the old file will notice that it was replaced.
 func swap(ctx context.Context, tmp, path string) (*file, error) {
 	f, err := lock(ctx, tmp, false, time.Now())
 	if err != nil {
@@ -202,7 +202,7 @@ func swap(ctx context.Context, tmp, path string) (*file, error) {
 	return f, settlePlace(path)
 }
 
-// settlePlace makes it durable that a new file has taken the place of another.
+// settlePlace makes the replacement of a file durable.
 func settlePlace(path string) error {
 	if err := section.SyncFolder(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("the new file is in its place, but a power cut may bring the old one back: %w", err)
@@ -210,8 +210,8 @@ func settlePlace(path string) error {
 	return nil
 }
 
-// Compact packs the items tightly into a new file, which takes the place of the old one, and into one segment in
-// memory. It needs room for both files. After an error the items are as they were.
+// Compact packs the items tightly into a new file, which replaces the old one, and into one segment in memory. It needs
+// disk space for both files. After an error the items are unchanged.
 func (s *Store) Compact(ctx context.Context) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -232,7 +232,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if f == nil {
 		return withPath(s.path, err)
 	}
-	// The new file counts its checksums anew.
+	// The new file has new checksums.
 	now, e := f.contents()
 	if e != nil {
 		s.degrade("the compacted file could not be read: "+e.Error(), false)
@@ -242,9 +242,9 @@ func (s *Store) Compact(ctx context.Context) error {
 	was := s.file
 	s.file, s.state, s.dirty = f, now.state, false
 	s.mu.Unlock()
-	_ = guard(was.Close) // nothing in it is needed any more
+	_ = guard(was.Close) // its contents are no longer needed
 	if err != nil {
-		// If the old file came back, all that was written to the new one would be lost.
+		// If the old file came back, everything written to the new one would be lost.
 		s.degrade(err.Error(), false)
 		return withPath(s.path, err)
 	}
@@ -254,7 +254,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	return s.index.Compact(ctx)
 }
 
-// Backup writes a copy of the index as it is now: an index file, which Open, Verify and Restore read. Writes continue
+// Backup writes a copy of the current index: an index file that Open, Verify and Restore can read. Writes continue
 // meanwhile.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	var tx *bolt.Tx
@@ -269,7 +269,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 		case stuck:
 			return fmt.Errorf("%w: %s", ErrReadOnly, why)
 		}
-		// Compact may have closed the file by now and opened another.
+		// Compact may have closed the file and opened another.
 		if tx, err = f.Begin(false); err != nil && !errors.Is(err, berrors.ErrDatabaseNotOpen) {
 			return err
 		}
@@ -277,20 +277,20 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return errors.Join(writeTo(ctx, w, tx), tx.Rollback())
 }
 
-// writeTo writes the pages of a transaction, until the context stops it.
+// writeTo writes the pages of a transaction until the context ends.
 func writeTo(ctx context.Context, w io.Writer, tx *bolt.Tx) error {
 	c := &cancellable{ctx, w, nil}
 	err := guard(func() error {
 		_, err := tx.WriteTo(c)
 		return err
 	})
-	if c.err != nil { // bbolt makes a text of it
+	if c.err != nil { // bbolt turns it into text
 		return c.err
 	}
 	return err
 }
 
-// cancellable is a writer that a context can stop. It keeps its error.
+// cancellable is a writer that stops when its context ends. It remembers its error.
 type cancellable struct {
 	ctx context.Context
 	w   io.Writer
@@ -304,8 +304,8 @@ func (c *cancellable) Write(b []byte) (n int, err error) {
 	return n, c.err
 }
 
-// BackupFile is Backup to a new file, which is checked before it takes its name; the report tells what is in it. A file
-// that is there is left alone.
+// BackupFile is Backup to a new file, which is checked before it gets its name. The report describes it. An existing
+// file is left alone.
 func (s *Store) BackupFile(ctx context.Context, path string) (Report, error) {
 	of, err := os.Stat(s.real)
 	if err != nil {
@@ -314,7 +314,7 @@ func (s *Store) BackupFile(ctx context.Context, path string) (Report, error) {
 	return newCopy(ctx, path, of, func(w io.Writer) error { return s.Backup(ctx, w) })
 }
 
-// newCopy makes a file at path of an index that write writes, with the rights of the file that it is a copy of.
+// newCopy makes a file at path from an index that write writes, with the permissions of the original.
 func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Writer) error) (Report, error) {
 	if err := checkVacant(path); err != nil {
 		return Report{}, withPath(path, err)
@@ -339,8 +339,8 @@ func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Wri
 	return r, withPath(path, err)
 }
 
-// Restore copies a backup to a new file, all or nothing: everything is checked before the file takes its name. The
-// report tells what is in it. An existing file is left alone. Nothing but the new file is written.
+// Restore copies a backup to a new file atomically: everything is checked before the file gets its name. The report
+// describes it. An existing file is left alone. Nothing but the new file is written.
 func Restore(ctx context.Context, from, to string) (Report, error) {
 	if err := checkVacant(to); err != nil {
 		return Report{}, err
@@ -359,10 +359,10 @@ func Restore(ctx context.Context, from, to string) (Report, error) {
 	})
 }
 
-// Replace puts a finished index into the place of the file at path, whatever that is, in one step. It waits for others
-// that use the old one if that is an index.
+// Replace atomically replaces the file at path, whatever it is, with a finished index. If the old file is an index, it
+// waits until nobody uses it.
 func Replace(ctx context.Context, from, path string) error {
-	// It is locked before the old one is opened, which sweeps new files away that nobody seems to work on.
+	// Lock it before opening the old one, which sweeps away new files that nobody seems to work on.
 	f, err := lock(ctx, from, false, time.Now())
 	if err != nil {
 		return withPath(from, err)
@@ -377,7 +377,7 @@ func Replace(ctx context.Context, from, path string) error {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil {
-		_ = os.Chmod(from, info.Mode().Perm()) // a private file stays private, where there are modes
+		_ = os.Chmod(from, info.Mode().Perm()) // a private file stays private, if there are modes
 	}
 	if closeToMove {
 		_ = f.Close()

@@ -21,25 +21,25 @@ import (
 	"hashgrove/internal/section"
 )
 
-// The file has three buckets, trees of keys and values. docs/formats.md draws them.
+// The file has three buckets, which are trees of keys and values. docs/formats.md draws them.
 //
-// Version 1: the first.
+// Version 1 is the first.
 const fileVersion = 1
 
 var (
 	infoBucket  = []byte("hashgrove index") // headKey, stateKey
 	itemBucket  = []byte("items")           // blocks
-	modelBucket = []byte("model")           // modelKey: a model file; the bucket is there only with a model
+	modelBucket = []byte("model")           // modelKey: a model file; the bucket exists only with a model
 
 	headKey  = []byte("head")
 	stateKey = []byte("state")
 	modelKey = []byte("model")
 )
 
-// maxNote is the greatest length of a note in bytes.
+// maxNote is the largest length of a note in bytes.
 const maxNote = 512
 
-// head is what never changes in an index.
+// head is the part of an index that never changes.
 type head struct {
 	bits        int
 	fingerprint hamming.Fingerprint
@@ -83,8 +83,8 @@ func parseHead(value []byte) (head, error) {
 	return h, nil
 }
 
-// state is what every write changes. With the sum of the blocks' checksums, a block that is missing, or is there in an
-// earlier state, is as visible as one with a changed byte.
+// state is the part that every write changes. Because it holds the sum of the blocks' checksums, a missing or outdated
+// block is detected just like one with a changed byte.
 type state struct {
 	items, blocks uint64
 	sum           uint64
@@ -116,7 +116,7 @@ func parseState(value []byte) (state, error) {
 	return s, nil
 }
 
-// checkOrder refuses to work with indexes where bbolt would read and write them in another order of bytes.
+// checkOrder returns an error on machines where bbolt would use another byte order.
 func checkOrder() error {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return nil
@@ -126,14 +126,13 @@ func checkOrder() error {
 		errors.ErrUnsupported)
 }
 
-// file is a bbolt database and the file it lies in.
+// file is a bbolt database and its underlying file.
 type file struct {
 	*bolt.DB
 	f *os.File
 }
 
-// lock opens a file that was checked, or one to read that is to be checked, and waits until no one else has it. A file
-// that is to be written must have been checked before.
+// lock opens a file and waits until no one else has it. A file to be written must have been checked before.
 func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*file, error) {
 	if err := checkOrder(); err != nil {
 		return nil, err
@@ -147,7 +146,7 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 		switch {
 		case err == nil && x.isAt(path):
 			return x, nil
-		case err == nil: // the one who had it put another file into its place
+		case err == nil: // the previous holder replaced the file
 			_ = x.Close()
 			continue
 		case !errors.Is(err, berrors.ErrTimeout):
@@ -166,8 +165,8 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 	}
 }
 
-// lockToWrite closes a file that was read up to a transaction, and opens it to be written. Nil without an error means
-// that someone wrote in between.
+// lockToWrite closes a file that was read up to a transaction, and opens it for writing. It returns nil without an
+// error if someone wrote in between.
 func (x *file) lockToWrite(ctx context.Context, path string, txid uint64, until time.Time) (*file, error) {
 	read, err := x.f.Stat()
 	if err != nil {
@@ -200,15 +199,15 @@ func (x *file) options(readOnly bool) *bolt.Options {
 		}
 		return f, err
 	}
-	// With room in the mapping a large write need not be copied whenever the mapping grows, and a backup keeps no
-	// write waiting. Windows would make the file that large.
+	// Spare room in the mapping means that large writes are not copied whenever the mapping grows, and that a backup
+	// blocks no writes. Windows would make the file that large.
 	if !readOnly && runtime.GOOS != "windows" && ^uint(0)>>32 != 0 {
 		o.InitialMmapSize = 1 << 30
 	}
 	return o
 }
 
-// isAt tells whether the path still names the file.
+// isAt reports whether the path still names the file.
 func (x *file) isAt(path string) bool {
 	own, err := x.f.Stat()
 	if err != nil {
@@ -218,14 +217,14 @@ func (x *file) isAt(path string) bool {
 	return err == nil && os.SameFile(own, there)
 }
 
-// allocate sets how far the file grows at once: a little for a small file, seldom for a large one.
+// allocate sets how much the file grows at once: little for a small file, rarely for a large one.
 func (x *file) allocate() {
 	if info, err := x.f.Stat(); err == nil {
 		x.AllocSize = int(min(max(info.Size()/16, 8*pageSize), 16<<20))
 	}
 }
 
-// txid is the number of the latest transaction in the file.
+// txid returns the number of the latest transaction in the file.
 func (x *file) txid() (id uint64, err error) {
 	err = guard(func() error {
 		tx, err := x.Begin(false)
@@ -238,14 +237,13 @@ func (x *file) txid() (id uint64, err error) {
 	return id, err
 }
 
-// settle commits nothing. Then both headers of the file lead to the same items, and damage to one of them cannot bring
-// back what the latest write changed. It may fail, for all that was acknowledged is on disk without it.
+// settle commits an empty transaction. Then both headers of the file lead to the same items, and damage to one of them
+// cannot bring back what the latest write changed. It may fail, because everything acknowledged is already on disk.
 func (x *file) settle() {
 	_ = guard(func() error { return x.Update(func(*bolt.Tx) error { return nil }) })
 }
 
-// guard turns a panic of bbolt, and a fault in its mapping (a file that someone cuts off, a disk that fails), into an
-// error.
+// guard turns a panic of bbolt, or a fault in its mapping (a truncated file, a failing disk), into an error.
 func guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -262,7 +260,7 @@ type panicError struct{ value any }
 func (e *panicError) Error() string { return fmt.Sprintf("%v: %v", hamming.ErrDamaged, e.value) }
 func (e *panicError) Unwrap() error { return ErrDamaged }
 
-// realPath follows links, so that a new file takes the place of the file and not of a link to it.
+// realPath resolves links, so that a new file replaces the file and not a link to it.
 func realPath(path string) (string, error) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -271,7 +269,7 @@ func realPath(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// moveInto gives a finished file its name, unless there is something of that name.
+// moveInto gives a finished file its name, unless that name exists.
 func moveInto(tmp, path string) error {
 	if err := checkVacant(path); err != nil {
 		return err
@@ -291,7 +289,7 @@ func moveInto(tmp, path string) error {
 	return section.SyncFolder(filepath.Dir(path))
 }
 
-// checkVacant reports something that is at the path already, a link to nowhere too.
+// checkVacant returns an error if the path exists, even as a dangling link.
 func checkVacant(path string) error {
 	switch _, err := os.Lstat(path); {
 	case err == nil:

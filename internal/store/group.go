@@ -12,31 +12,31 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Writes are acknowledged when the disk has them, and a sync of the disk takes far longer than the write itself. So
-// writes that arrive while another is being synced wait together, and one transaction with one sync takes all of them
-// (group commit, as databases have done since DeWitt et al.: Implementation Techniques for Main Memory Database
-// Systems, SIGMOD 1984):
+// Writes are acknowledged when they are on disk, and a sync takes far longer than the write itself. So writes that
+// arrive while another is being synced wait together, and one transaction with one sync takes all of them (group
+// commit, as in databases since DeWitt et al.: Implementation Techniques for Main Memory Database Systems, SIGMOD
+// 1984):
 //
 //	join      put the write into the queue; lock out other writers;
 //	          unless someone has done it meanwhile, take the queue, and commit all of it
 //
-// A write alone pays one sync, and n at once pay two: that of the one before them, and their own.
+// A single write pays for one sync, and n at once pay for two: the one before them, and their own.
 
-// maxGroup is the number of edits from which a transaction takes no further writes, so that none waits for long.
+// maxGroup is the number of edits after which a transaction takes no further writes, so that none waits for long.
 const maxGroup = 1 << 14
 
-// pending is a write that waits for its transaction.
+// pending is a write waiting for its transaction.
 type pending struct {
 	ctx     context.Context
 	edits   *edits
 	publish func(context.Context) error // to the index in memory
 
-	done    bool // what follows is known
-	changed int  // items that are gone or were replaced
+	done    bool // the fields below are set
+	changed int  // items removed or replaced
 	err     error
 }
 
-// queue is the writes that nobody has taken yet, in the order in which they came.
+// queue holds the waiting writes in order of arrival.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*pending
@@ -48,7 +48,7 @@ func (q *queue) add(w *pending) {
 	q.waiting = append(q.waiting, w)
 }
 
-// take returns the writes of the next transaction.
+// take removes and returns the writes of the next transaction.
 func (q *queue) take() []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,8 +62,8 @@ func (q *queue) take() []*pending {
 	return group
 }
 
-// join makes edits in one transaction with those that wait for the disk at the same time. It returns the number of
-// items that are gone or were replaced.
+// join commits edits in one transaction with others that wait for the disk. It returns the number of items removed or
+// replaced.
 func (s *Store) join(ctx context.Context, e *edits, publish func(context.Context) error) (int, error) {
 	w := &pending{ctx: ctx, edits: e, publish: publish}
 	s.queue.add(w)
@@ -75,8 +75,8 @@ func (s *Store) join(ctx context.Context, e *edits, publish func(context.Context
 	return w.changed, w.err
 }
 
-// commitGroup makes the writes in one transaction. Where one of them cannot be made, each is made on its own, so that
-// none fails because of another. The caller holds the lock of writers.
+// commitGroup commits the writes in one transaction. If one of them fails, it commits each on its own, so that none
+// fails because of another. The caller holds the write lock.
 func (s *Store) commitGroup(group []*pending) {
 	able := group[:0:0]
 	for _, w := range group {
@@ -101,14 +101,13 @@ func (s *Store) commitGroup(group []*pending) {
 	}
 }
 
-// update makes writes on disk, in one transaction, and then, where there is an index in memory, publishes them there.
-// It sets what they did. The caller holds the lock of writers. Of several writes, false says that one could not be made
-// and nothing has happened.
+// update commits writes to disk in one transaction, then publishes them to the index in memory, if there is one, and
+// sets their results. The caller holds the write lock. With several writes, false means that one failed and nothing
+// happened.
 //
-// A write that fails changes nothing, and the next one may succeed. There are exceptions, after which the index can be
-// read but not written until it is opened again: when bbolt wrote the header of a transaction but could not sync it,
-// nobody knows which of the two states the disk has; when bbolt panicked, nobody knows what it holds; and what is
-// written to a file that lost its name is lost with it.
+// A failed write changes nothing, and the next one may succeed. In three cases the index becomes read-only until it is
+// reopened: if bbolt wrote the header of a transaction but could not sync it, the disk may hold either state; if bbolt
+// panicked, its state is unknown; and writes to a file that lost its name would be lost with it.
 func (s *Store) update(ctx context.Context, group ...*pending) bool {
 	changed := make([]int, len(group))
 	refused, committed := false, false
@@ -143,7 +142,7 @@ func (s *Store) update(ctx context.Context, group ...*pending) bool {
 	return true
 }
 
-// transact changes the items on disk. It reports whether anything was changed.
+// transact changes the items on disk. It reports whether anything was committed.
 func (s *Store) transact(edit func(*change) error) (committed bool, err error) {
 	c := change{state: s.state, size: (s.opened.bits + 7) / 8}
 	before := uint64(0)
@@ -182,7 +181,7 @@ func (s *Store) transact(edit func(*change) error) (committed bool, err error) {
 	return committed, nil
 }
 
-// publish puts writes into memory, which must have what the disk has, even when the callers no longer wait.
+// publish applies writes to memory, which must match the disk even if the callers no longer wait.
 func (s *Store) publish(ctx context.Context, group []*pending) {
 	for _, w := range group {
 		if len(w.edits.ids) == 0 {

@@ -12,10 +12,10 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Merge makes a new index of the items of others, all or nothing and in bounded memory: their items are read in the
-// order of ids, side by side. They must have codes of one model and no id in common. The model is kept if one of them
-// has it, and the note if all have the same. Progress, which may be nil, gets the items written so far. A file that is
-// there is left alone. Those may read the new index who may read all the others.
+// Merge makes a new index from the items of others, atomically and in bounded memory: it reads them side by side in
+// order of ids. They must have codes of one model and no id in common. The new index keeps the model if one of them has
+// it, and the note if all have the same. progress, which may be nil, gets the number of items written so far. An
+// existing file is left alone. Only those who can read all the others can read the new index.
 func Merge(ctx context.Context, paths []string, to string, progress func(done, total int)) (Report, error) {
 	if err := checkVacant(to); err != nil {
 		return Report{}, err
@@ -23,17 +23,17 @@ func Merge(ctx context.Context, paths []string, to string, progress func(done, t
 	return merge(ctx, paths, to, moveInto, progress)
 }
 
-// MergeOver is Merge for a file that may be there: the new index takes its place and its rights in one step, once
-// others that use it have closed it.
+// MergeOver is Merge for a file that may exist: the new index replaces it in one step and takes over its permissions,
+// once nobody else uses it.
 func MergeOver(ctx context.Context, paths []string, to string, progress func(done, total int)) (Report, error) {
 	place := func(tmp, path string) error { return Replace(ctx, tmp, path) }
 	if real, err := realPath(to); err == nil {
-		to = real // the file, and not a link to it
+		to = real // the file, not a link to it
 	}
 	return merge(ctx, paths, to, place, progress)
 }
 
-// merge makes a new index and lets place give it its name.
+// merge makes a new index and calls place to give it its name.
 func merge(
 	ctx context.Context, paths []string, to string, place func(tmp, path string) error, progress func(done, total int),
 ) (_ Report, err error) {
@@ -77,11 +77,10 @@ func merge(
 	return r, withPath(to, err)
 }
 
-// mostMerged is index.MaxItems, but in tests.
+// mostMerged is index.MaxItems, except in tests.
 var mostMerged = index.MaxItems
 
-// merger reads several indexes side by side. It is a heap of those that have items left, the one with the least id
-// first.
+// merger reads several indexes side by side. It is a heap of those with items left, least id first.
 type merger struct {
 	sources  []*source
 	left     []*source
@@ -89,7 +88,7 @@ type merger struct {
 	progress func(done, total int)
 }
 
-// source is an index that is read in the order of ids.
+// source is an index being read in order of ids.
 type source struct {
 	path string
 	file *file
@@ -135,7 +134,7 @@ func (m *merger) open(ctx context.Context, path string) error {
 
 var errStopped = errors.New("enough blocks")
 
-// blocks yields the blocks of an index, and checks at the end that they were all.
+// blocks yields the blocks of an index, and checks at the end that they are complete.
 func (s *source) blocks(ctx context.Context) iter.Seq2[*block, error] {
 	return func(yield func(*block, error) bool) {
 		err := s.readItems(ctx, func(b *block) error {
@@ -153,7 +152,7 @@ func (s *source) blocks(ctx context.Context) iter.Seq2[*block, error] {
 	}
 }
 
-// advance goes to the next item; false means that there is none.
+// advance moves to the next item. It returns false if there is none.
 func (s *source) advance() (bool, error) {
 	if s.b != nil && s.at+1 < len(s.b.ids) {
 		s.at++
@@ -167,7 +166,7 @@ func (s *source) advance() (bool, error) {
 	return true, nil
 }
 
-// run puts all items in the order of ids.
+// run puts all items in order of ids.
 func (m *merger) run(ctx context.Context, put putItem) error {
 	for _, s := range m.sources {
 		if more, err := s.advance(); err != nil {
@@ -220,10 +219,10 @@ func (m *merger) Len() int           { return len(m.left) }
 func (m *merger) Less(i, j int) bool { return m.left[i].id().Compare(m.left[j].id()) < 0 }
 func (m *merger) Swap(i, j int)      { m.left[i], m.left[j] = m.left[j], m.left[i] }
 
-// Push is a part of heap.Interface that is not used: no index comes back.
+// Push is required by heap.Interface but never used.
 func (m *merger) Push(any) { panic("store: an index came back") }
 
-// Pop removes the last one.
+// Pop removes the last index.
 func (m *merger) Pop() any {
 	last := m.left[len(m.left)-1]
 	m.left = m.left[:len(m.left)-1]

@@ -15,10 +15,10 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Migrate encodes all items anew with another model. Vectors must have one for every id of the index (the row's number
-// where it has no ids); vectors of other ids are ignored. Labels, tags and attributes stay. The new file takes the
-// place of the old one in one step; after an error the old one is as it was. No one else may have the index open.
-// Progress, which may be nil, gets the number of items encoded so far. The report tells what is in the new file.
+// Migrate encodes all items again with another model. vectors must contain every id of the index (or row number, if it
+// has no ids); other rows are ignored. Labels, tags and attributes stay. The new file replaces the old one in one step;
+// after an error the old one is unchanged. No one else may have the index open. progress, which may be nil, gets the
+// number of items encoded so far. The report describes the new file.
 func Migrate(
 	ctx context.Context, path string, m *model.Model, x vectors.Source, progress func(done, total int),
 ) (_ Report, err error) {
@@ -59,7 +59,7 @@ func Migrate(
 	return r, err
 }
 
-// encode returns the codes that a model makes of the items' vectors, in the order of their ids.
+// encode returns the codes of the items' vectors, in order of their ids.
 func (s *Store) encode(
 	ctx context.Context, m *model.Model, x vectors.Source, progress func(done, total int),
 ) (hamming.Codes, error) {

@@ -15,34 +15,33 @@ import (
 	"hashgrove/internal/section"
 )
 
-// The pages of a bbolt file, read and checked without bbolt.
+// Reads and checks the pages of a bbolt file without bbolt.
 //
-// bbolt keeps a checksum of its two meta pages only and trusts all others: on a damaged file it panics, in goroutines
-// of its own too, follows cycles for ever, or reads outside of its mapping, which ends the process. So every page is
-// looked at before bbolt may use the file. A file that passes is a forest of well-formed pages:
+// bbolt has checksums for its two meta pages only and trusts all others: on a damaged file it panics, even in
+// goroutines of its own, follows cycles forever, or reads outside its mapping, which ends the process. So every page is
+// checked before bbolt uses the file. A file that passes is a forest of well-formed pages:
 //
 //   - each page below the high-water mark is in a tree once, or in the list of free pages once, never both;
 //   - elements lie inside their pages, keys ascend, and a branch leads to the keys it names.
 //
-// What the values hold is checked by scan. All is read in the order of the keys, which is the order of the file
-// where items were added in bulk.
+// scan checks the values. Everything is read in key order, which is file order if items were added in bulk.
 type pages struct {
 	r    io.ReaderAt
 	meta meta
-	free int // pages that wait to be used again
+	free int // pages waiting to be reused
 	used marks
 
 	window   []byte // bytes of the file from windowAt on
 	windowAt int64
-	ahead    int64 // bytes to read at once, more while reading is sequential
+	ahead    int64 // bytes to read at once, more while reading sequentially
 
-	only [][]byte // keys to look for, ascending; nil visits everything
+	only [][]byte // keys to look for, ascending; nil means all
 
 	last    []byte // greatest key of the tree so far
-	started bool   // whether there is one
+	started bool   // last is set
 }
 
-// The constants of the format: bbolt's version 2 with pages of one size, whatever the machine has.
+// Constants of the format: bbolt's version 2 with a fixed page size on every machine.
 const (
 	pageSize   = 4096
 	boltMagic  = 0xed0cdaed
@@ -62,19 +61,19 @@ const (
 	readMost = 1 << 20 // bytes at once
 )
 
-// meta is the part of a meta page that matters.
+// meta holds the relevant part of a meta page.
 type meta struct {
 	root, freelist, high, txid uint64
 
-	alone bool // the other meta page is not valid: the latest write was not finished, or it is damaged
+	alone bool // the other meta page is invalid: the latest write was incomplete, or it is damaged
 }
 
-// damaged is an error that matches ErrDamaged.
+// damaged returns an error that matches ErrDamaged.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// asDamage is an error of the index about items that the file holds.
+// asDamage wraps an error of the index about items in the file.
 func asDamage(err error) error {
 	if err == nil || errors.Is(err, hamming.ErrDamaged) {
 		return err
@@ -82,7 +81,7 @@ func asDamage(err error) error {
 	return damaged("%v", err)
 }
 
-// readMeta finds the meta page that bbolt would use: of those that are valid, the one of the latest transaction.
+// readMeta returns the meta page that bbolt would use: the valid one with the latest transaction.
 func readMeta(r io.ReaderAt, size int64) (meta, error) {
 	all, err := readMetas(r)
 	if err != nil {
@@ -99,7 +98,7 @@ func readMeta(r io.ReaderAt, size int64) (meta, error) {
 	return m, nil
 }
 
-// readMetas returns the meta pages that are valid, one or two, the latest first.
+// readMetas returns the valid meta pages, one or two, latest first.
 func readMetas(r io.ReaderAt) (all []meta, err error) {
 	bolt := false
 	for i := range int64(2) {
@@ -110,7 +109,7 @@ func readMetas(r io.ReaderAt) (all []meta, err error) {
 			}
 			continue
 		}
-		if i == 0 && string(b[1:3]) == "HG" { // another file of ours says so
+		if i == 0 && string(b[1:3]) == "HG" { // a file of another kind of ours
 			_, err := section.NewReader(bytes.NewReader(b), section.Index, 0)
 			return nil, err
 		}
@@ -147,18 +146,18 @@ func newPages(r io.ReaderAt, size int64) (*pages, error) {
 	return pagesFrom(r, m), nil
 }
 
-// pagesFrom reads the pages that a header leads to.
+// pagesFrom returns the pages that a header leads to.
 func pagesFrom(r io.ReaderAt, m meta) *pages { return &pages{r: r, meta: m, ahead: pageSize} }
 
-// marks is the set of the pages met so far: bitmaps of runs of 2^15 pages, made when a page of the run is met. The
-// number of pages that a file claims is not believed, because a hole in a file makes it long and costs nothing.
+// marks is a set of pages: bitmaps for runs of 2^15 pages, made when a page of the run is first met. The claimed number
+// of pages is not trusted, because a sparse file can be long at no cost.
 type marks struct {
 	runs map[uint64]*[512]uint64
 	last uint64 // the run met last
 	bits *[512]uint64
 }
 
-// set marks a page, and tells whether it was marked before.
+// set adds a page and reports whether it was already in the set.
 func (m *marks) set(id uint64) bool {
 	if run := id >> 15; m.bits == nil || run != m.last {
 		if m.runs == nil {
@@ -175,7 +174,7 @@ func (m *marks) set(id uint64) bool {
 	return was
 }
 
-// count is the number of pages.
+// count returns the number of pages.
 func (m *marks) count() uint64 {
 	n := 0
 	for _, run := range m.runs {
@@ -197,7 +196,7 @@ func (p *pages) take(id uint64) error {
 	return nil
 }
 
-// bytes lends n bytes of the file, until the next call.
+// bytes returns n bytes of the file, valid until the next call.
 func (p *pages) bytes(at, n int64) ([]byte, error) {
 	if lo := at - p.windowAt; lo >= 0 && lo+n <= int64(len(p.window)) {
 		return p.window[lo : lo+n], nil
@@ -222,7 +221,7 @@ func (p *pages) bytes(at, n int64) ([]byte, error) {
 	return p.window[:n], nil
 }
 
-// page takes a page and lends its bytes, those of the pages it continues in too.
+// page takes a page and returns its bytes, including its overflow pages, valid until the next call.
 func (p *pages) page(id uint64) ([]byte, error) {
 	if err := p.take(id); err != nil {
 		return nil, err
@@ -252,7 +251,7 @@ func (p *pages) page(id uint64) ([]byte, error) {
 func kindOf(page []byte) uint16  { return binary.LittleEndian.Uint16(page[8:]) }
 func countOf(page []byte) uint16 { return binary.LittleEndian.Uint16(page[10:]) }
 
-// element returns the key of an element and what is behind it, with the other two numbers of it.
+// element returns the key of an element, what follows it, and its other two numbers.
 func element(page []byte, i int) (a uint32, key, rest []byte, b uint32, err error) {
 	le := binary.LittleEndian
 	first, at := pageHeader+int(countOf(page))*pageElement, pageHeader+i*pageElement
@@ -277,7 +276,7 @@ func element(page []byte, i int) (a uint32, key, rest []byte, b uint32, err erro
 	return a, key, page[start+uint64(size):], b, nil
 }
 
-// visitor gets the entries of a tree in order. A bucket is a tree of its own, whose value tells where.
+// visitor receives the entries of a tree in order. A bucket is a tree of its own, located by its value.
 type visitor func(key, value []byte, isBucket bool) error
 
 // tree visits all entries below a page.
@@ -286,10 +285,10 @@ func (p *pages) tree(root uint64, visit visitor) error {
 	return p.branch(root, span{}, 0, visit)
 }
 
-// span is keys from low on, before high; nil means no bound.
+// span is the keys from low up to but excluding high; nil means unbounded.
 type span struct{ low, high []byte }
 
-// wanted tells whether one of the keys that are looked for is in a span.
+// wanted reports whether one of the sought keys is in a span.
 func (p *pages) wanted(s span) bool {
 	if p.only == nil {
 		return true
@@ -298,7 +297,7 @@ func (p *pages) wanted(s span) bool {
 	return i < len(p.only) && (s.high == nil || bytes.Compare(p.only[i], s.high) < 0)
 }
 
-// branch visits the entries below a page, whose keys are in a span.
+// branch visits the entries below a page whose keys must be in a span.
 func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
 	if depth > maxDepth {
 		return damaged("page %d is %d pages below the root", id, depth)
@@ -318,7 +317,7 @@ func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
 	if countOf(b) == 0 {
 		return damaged("page %d leads nowhere", id)
 	}
-	b = bytes.Clone(b) // lent only until the next page is read
+	b = bytes.Clone(b) // valid only until the next page is read
 	for i := range int(countOf(b)) {
 		_, key, _, _, err := element(b, i)
 		if err != nil {
@@ -342,7 +341,7 @@ func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
 	return nil
 }
 
-// keysOf is the span of element i of a page: from its key to the next, or to the end of the page.
+// keysOf returns the span of element i of a page: from its key to the next, or to the end of the page.
 func keysOf(page []byte, i int, end []byte) (s span, err error) {
 	if _, s.low, _, _, err = element(page, i); err != nil {
 		return s, err
@@ -354,7 +353,7 @@ func keysOf(page []byte, i int, end []byte) (s span, err error) {
 	return s, err
 }
 
-// leaf visits the entries of a page, whose keys are in a span.
+// leaf visits the entries of a page, whose keys must be in a span.
 func (p *pages) leaf(b []byte, keys span, visit visitor) error {
 	for i := range int(countOf(b)) {
 		flags, key, rest, size, err := element(b, i)
@@ -384,7 +383,7 @@ func (p *pages) leaf(b []byte, keys span, visit visitor) error {
 	return nil
 }
 
-// bucket visits the entries of a bucket, given the value that tells where it is.
+// bucket visits the entries of the bucket that a value locates.
 func (p *pages) bucket(value []byte, visit visitor) error {
 	if len(value) < bucketBytes {
 		return damaged("the place of a tree takes %d bytes", len(value))
@@ -425,7 +424,7 @@ func (p *pages) readFree() error {
 	return nil
 }
 
-// finish tells, when all trees were visited, whether all pages are accounted for.
+// finish checks, after all trees were visited, that all pages are accounted for.
 func (p *pages) finish() error {
 	if err := p.readFree(); err != nil {
 		return err

@@ -8,18 +8,18 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Pass is one reading of the items of a store, in the order of their ids.
+// Pass selects items of a store to read in order of their ids.
 type Pass struct {
 	Filter index.Filter
-	First  int // items to leave out at the start, counted over all
-	Most   int // items to look at from there on, whether they match or not; 0 means all
+	First  int // number of items to skip
+	Most   int // number of items to look at, matching or not; 0 means all
 }
 
-// passItems is how many items are handed over at a time.
+// passItems is the number of items passed on at a time.
 const passItems = 4096
 
-// Each hands over items, some at a time. Of a store whose items are on disk it holds no more of them in memory than
-// that. As in searches, a filter that cannot mean what it says is an *index.FilterError.
+// Each passes items to take, some at a time. If they are on disk, no more than these are held in memory. As in
+// searches, a filter that cannot mean what it says is an *index.FilterError.
 func (s *Store) Each(ctx context.Context, p Pass, take func(*index.Batch) error) error {
 	if s.index != nil {
 		return s.eachInMemory(ctx, p, take)
@@ -56,14 +56,14 @@ func (s *Store) Each(ctx context.Context, p Pass, take func(*index.Batch) error)
 	})
 }
 
-// newBatchLike is an empty batch for items of the same codes.
+// newBatchLike returns an empty batch for codes of the same length.
 func newBatchLike(b *index.Batch) *index.Batch {
 	like := index.NewBatch(b.Codes.Bits)
 	like.Fingerprint = b.Fingerprint
 	return like
 }
 
-// eachInMemory is Each for a store that has an index in memory.
+// eachInMemory is Each for a store with an index in memory.
 func (s *Store) eachInMemory(ctx context.Context, p Pass, take func(*index.Batch) error) error {
 	x := s.index.Snapshot()
 	hits, err := x.Matches(p.Filter)
@@ -109,7 +109,7 @@ func (s *Store) eachItem(ctx context.Context, take func(*index.Batch) error) err
 		return withPath(s.path, err)
 	}
 	var texts records
-	var taken error // is about the items' destination, and not about this file
+	var taken error // an error of take, not of this file
 	b := index.NewBatch(c.bits)
 	b.Fingerprint = c.fingerprint
 	send := func() error {
@@ -123,7 +123,7 @@ func (s *Store) eachItem(ctx context.Context, take func(*index.Batch) error) err
 		if err := read.appendTo(b, &texts); err != nil {
 			return err
 		}
-		for i := have; i < len(b.Tags); i++ { // as an index in memory has them
+		for i := have; i < len(b.Tags); i++ { // as in an index in memory
 			slices.Sort(b.Tags[i])
 			b.Tags[i] = slices.Compact(b.Tags[i])
 		}
@@ -141,8 +141,8 @@ func (s *Store) eachItem(ctx context.Context, take func(*index.Batch) error) err
 	return withPath(s.path, err)
 }
 
-// checkFilter is CheckFilter of all items. It keeps one item for every name and kind of value that there is: these
-// few are refused what all would be refused.
+// checkFilter checks a filter against all items. It keeps one item for every name and kind of value: these few reject
+// the same filters as all items.
 func (s *Store) checkFilter(ctx context.Context, f index.Filter) error {
 	seen := map[string]bool{}
 	var few *index.Batch

@@ -11,18 +11,18 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// closeToMove tells that the system moves no file that is open, nor into the place of one, as Windows. Files have to be
-// closed for that moment. Their locks end with it, so another program may come in between: it keeps the file that it
-// finds, and the move fails.
+// closeToMove is set on systems such as Windows that cannot move or replace open files. Files must be closed for the
+// move, which releases their locks, so another program may intervene: it keeps the file that it finds, and the move
+// fails.
 var closeToMove = runtime.GOOS == "windows"
 
-// reopenWait is how long an index is waited for that another program has taken in between.
+// reopenWait is how long to wait for an index that another program has taken in between.
 const reopenWait = 10 * time.Second
 
-// moveFile is os.Rename, but in tests.
+// moveFile is os.Rename, except in tests.
 var moveFile = os.Rename
 
-// rename moves a file and says what keeps another from being replaced.
+// rename moves a file, and explains why another cannot be replaced.
 func rename(from, to string) error {
 	err := moveFile(from, to)
 	if err != nil && closeToMove {
@@ -34,8 +34,8 @@ func rename(from, to string) error {
 	return err
 }
 
-// swap puts a new file into the place of the one of the store, and returns it, open to be written. Without it the old
-// one is in its place and in use. The caller holds the lock of writers.
+// swap replaces the store's file with a new one and returns that, open for writing. On failure the old file is in place
+// and in use. The caller holds the write lock.
 func (s *Store) swap(ctx context.Context, tmp string) (*file, error) {
 	if !closeToMove {
 		return swap(ctx, tmp, s.real)
@@ -72,7 +72,7 @@ func (s *Store) swap(ctx context.Context, tmp string) (*file, error) {
 	return f, settlePlace(s.real)
 }
 
-// reopen opens a file that was closed for a moment and in which the latest transaction has a number.
+// reopen opens a file that was closed for a moment, and checks the number of its latest transaction.
 func reopen(ctx context.Context, path string, txid uint64) (*file, error) {
 	f, err := lock(context.WithoutCancel(ctx), path, false, time.Now().Add(reopenWait))
 	if err != nil {

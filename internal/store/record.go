@@ -66,17 +66,17 @@ func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// records parses records. Equal texts are kept once: labels, tags and names come again and again.
+// records parses records. It stores equal texts once, because labels, tags and names repeat.
 type records struct {
 	texts map[string]string
 	rest  []byte
 	bad   bool
 }
 
-// maxTexts bounds the texts that are remembered.
+// maxTexts bounds the number of remembered texts.
 const maxTexts = 1 << 16
 
-// parse fills the label, the tags and the attributes of an item from its record, as they were given.
+// parse sets the label, tags and attributes of an item from its record.
 func (r *records) parse(b []byte, it *index.Item) error {
 	it.Label, it.Tags, it.Attributes = "", nil, nil
 	if len(b) == 0 {
@@ -109,7 +109,7 @@ func (r *records) parse(b []byte, it *index.Item) error {
 	return nil
 }
 
-// count reads how many there are: at least one, and no more than bytes are left.
+// count reads a count: at least one, and at most as many as bytes are left.
 func (r *records) count(most int) int {
 	n, rest, ok := uvarint(r.rest)
 	if !ok || n == 0 || n > uint64(min(most, len(rest))) {
@@ -160,5 +160,5 @@ func (r *records) value() index.Value {
 	return index.Value{}
 }
 
-// fail makes everything after a mistake empty.
+// fail marks the record as bad and makes the rest empty.
 func (r *records) fail() { r.rest, r.bad = nil, true }

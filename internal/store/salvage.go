@@ -16,35 +16,35 @@ import (
 	"hashgrove/internal/model"
 )
 
-// Salvage reads a damaged index without bbolt and as far as it can be read (docs/formats.md, index):
+// Salvage reads as much of a damaged index as possible, without bbolt (docs/formats.md, index):
 //
-//   - it follows the tree of items from the latest header that leads to a head, and where a page or a block cannot be
-//     read it notes which ids are concerned and goes on beside it;
-//   - if something was lost, it looks at all pages that are neither in a tree nor free: those below a damaged branch.
-//     Free pages hold what was deleted or replaced, so they are never read; when the list of them is damaged as well,
-//     pages outside of the tree are left alone.
+//  - it follows the tree of items from the latest header that leads to a head; if a page or a block is unreadable, it
+//    records which ids are affected and continues beside it;
+//  - if something was lost, it looks at all pages that are neither in a tree nor free: those below a damaged branch.
+//    Free pages hold what was deleted or replaced, so they are never read; if the list of them is damaged as well,
+//    pages outside the tree are left alone.
 //
-// A block counts only when it matches its checksum, so nothing that is recovered is wrong. It takes the memory of the
-// items and one pass over the file, or two.
+// A block counts only if it matches its checksum, so everything recovered is correct. It takes the memory of the items
+// and one or two passes over the file.
 
-// Salvaged is what Salvage found.
+// Salvaged is the result of Salvage.
 type Salvaged struct {
-	Items     int    `json:"items"`      // that were recovered
-	LostItems int    `json:"lost_items"` // that should be there as well
-	Lost      []Loss `json:"lost"`       // where
-	ModelLost bool   `json:"model_lost"` // the copy of the model cannot be read
-	Older     bool   `json:"older"`      // the latest write cannot be read, and this is the state before it
+	Items     int    `json:"items"`      // recovered
+	LostItems int    `json:"lost_items"` // missing
+	Lost      []Loss `json:"lost"`       // where items are missing
+	ModelLost bool   `json:"model_lost"` // the copy of the model is unreadable
+	Older     bool   `json:"older"`      // the latest write is unreadable; this is the state before it
 }
 
-// Loss is ids that cannot be read, from one on up to another that is not concerned.
+// Loss is a range of ids that cannot be read.
 type Loss struct {
 	From   string `json:"from"`   // "" for the beginning
 	Before string `json:"before"` // "" for the end
 	Cause  string `json:"cause"`
 }
 
-// Salvage makes a new index of all records of a damaged one that are intact. Where the copy of the model is lost, it
-// may be given anew; nil leaves the new index without one. A file that is there is left alone.
+// Salvage makes a new index from all intact records of a damaged one. m replaces the copy of the model if that is lost;
+// nil leaves the new index without one. An existing file is left alone.
 func Salvage(ctx context.Context, from, to string, m *model.Model) (*Salvaged, error) {
 	if err := checkVacant(to); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func Salvage(ctx context.Context, from, to string, m *model.Model) (*Salvaged, e
 	return &s.found, made.Close()
 }
 
-// salvage is an index that is being salvaged.
+// salvage is the state of a salvage.
 type salvage struct {
 	*contents
 	found Salvaged
@@ -114,7 +114,7 @@ func openSalvage(r io.ReaderAt, size int64) (*salvage, error) {
 	}
 	var first error
 	for i, m := range metas {
-		m.high = min(m.high, uint64(size/pageSize)) // it may have been cut off
+		m.high = min(m.high, uint64(size/pageSize)) // the file may have been truncated
 		c, err := readContents(pagesFrom(r, m), size)
 		if err == nil {
 			s := &salvage{contents: c, items: index.NewBatch(c.bits), known: map[index.ID]bool{}}
@@ -130,7 +130,7 @@ func openSalvage(r io.ReaderAt, size int64) (*salvage, error) {
 	return nil, fmt.Errorf("nothing can be recovered, because its head cannot be read: restore a backup: %w", first)
 }
 
-// readModel returns the model, or nil when there is none.
+// readModel returns the model, or nil if there is none.
 func (s *salvage) readModel() *model.Model {
 	if !s.hasModel() || s.found.ModelLost {
 		return nil
@@ -169,7 +169,7 @@ func (s *salvage) read(ctx context.Context) error {
 	return err
 }
 
-// branch recovers what is below a page.
+// branch recovers the items below a page.
 func (s *salvage) branch(ctx context.Context, id uint64, keys span, depth int) error {
 	if s.n++; s.n%256 == 0 && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -179,7 +179,7 @@ func (s *salvage) branch(ctx context.Context, id uint64, keys span, depth int) e
 		s.lose(keys, err)
 		return nil
 	}
-	b = bytes.Clone(b) // lent only until the next page is read
+	b = bytes.Clone(b) // valid only until the next page is read
 	switch kindOf(b) {
 	case leafPage:
 		return s.leaf(ctx, b, keys)
@@ -230,7 +230,7 @@ func (s *salvage) leaf(ctx context.Context, b []byte, keys span) error {
 	return nil
 }
 
-// take keeps the items of a block that is intact.
+// take keeps the items of an intact block.
 func (s *salvage) take(key, value []byte) error {
 	if _, err := s.block.unseal(key, value); err != nil {
 		return err
@@ -251,7 +251,7 @@ func (s *salvage) take(key, value []byte) error {
 	return nil
 }
 
-// lose notes ids that cannot be read.
+// lose records ids that cannot be read.
 func (s *salvage) lose(keys span, cause error) {
 	name := func(key []byte) string {
 		if id, err := parseKey(key); err == nil {
@@ -265,7 +265,7 @@ func (s *salvage) lose(keys span, cause error) {
 	s.found.Lost = append(s.found.Lost, Loss{name(keys.low), name(keys.high), cause.Error()})
 }
 
-// readOrphans recovers blocks in pages that no tree leads to any more, but that are not free.
+// readOrphans recovers blocks in pages that no tree leads to but that are not free.
 func (s *salvage) readOrphans(ctx context.Context) error {
 	if s.readModel(); s.pages.readFree() != nil {
 		return nil
@@ -274,7 +274,7 @@ func (s *salvage) readOrphans(ctx context.Context) error {
 		if id%256 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		b, err := s.pages.page(id) // an error for those that were met before, too
+		b, err := s.pages.page(id) // also an error for pages met before
 		if err != nil || kindOf(b) != leafPage {
 			continue
 		}

@@ -7,15 +7,15 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Selection is the items of an index for searches with one filter. Of a store whose items are on disk it has the ids
-// and codes, and of labels, tags and attributes only what the filter looks at.
+// Selection holds the items of an index for searches with one filter. If they are on disk, it has the ids and codes,
+// and only those labels, tags and attributes that the filter uses.
 type Selection struct {
 	*index.Snapshot
-	store *Store // nil when the snapshot has everything
+	store *Store // nil if the snapshot has everything
 }
 
-// Select returns the items as they are now, to be searched with the filter or with none. Progress, which may be nil,
-// gets the number of items read so far.
+// Select returns the current items, to be searched with the filter or with none. progress, which may be nil, gets the
+// number of items read so far.
 func (s *Store) Select(ctx context.Context, f index.Filter, progress func(done, total int)) (*Selection, error) {
 	if s.index != nil {
 		return &Selection{s.index.Snapshot(), nil}, nil
@@ -29,7 +29,7 @@ func (s *Store) Select(ctx context.Context, f index.Filter, progress func(done, 
 	return &Selection{x, s}, nil
 }
 
-// Items returns the items that were found, in the order of the hits.
+// Items returns the items of hits, in the same order.
 func (x *Selection) Items(ctx context.Context, hits []index.Hit) ([]index.Item, error) {
 	items := make([]index.Item, len(hits))
 	if x.store == nil {
@@ -56,7 +56,7 @@ func (x *Selection) Items(ctx context.Context, hits []index.Hit) ([]index.Item, 
 	return items, nil
 }
 
-// Get returns an item by id, and whether it is there.
+// Get returns an item by id, and whether it exists.
 func (s *Store) Get(ctx context.Context, id index.ID) (index.Item, bool, error) {
 	if s.index != nil {
 		it, ok := s.index.Snapshot().Get(id)
@@ -67,7 +67,7 @@ func (s *Store) Get(ctx context.Context, id index.ID) (index.Item, bool, error) 
 	return it, ok, err
 }
 
-// readSnapshot reads all items from disk. The caller holds the lock of writers.
+// readSnapshot reads all items from disk. The caller holds the write lock.
 func (s *Store) readSnapshot(
 	ctx context.Context, f index.Filter, progress func(done, total int),
 ) (*index.Snapshot, error) {
@@ -92,8 +92,8 @@ func (s *Store) readSnapshot(
 	})
 }
 
-// find reads items by id from disk. Whether one that is missing is not there, or only not found because a page of the
-// tree is damaged, is known when all items were read.
+// find reads items by id from disk. If one is missing, it reads all items, to know whether it does not exist or a
+// damaged page hides it.
 func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.Item, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -124,7 +124,7 @@ func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.It
 			if err := texts.parse(b.record(i), &it); err != nil {
 				return err
 			}
-			slices.Sort(it.Tags) // as an index in memory has them
+			slices.Sort(it.Tags) // as in an index in memory
 			it.Tags = slices.Compact(it.Tags)
 			found[id] = it
 		}
@@ -138,7 +138,7 @@ func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.It
 	return found, withPath(s.path, err)
 }
 
-// contents reads what the file says about itself now. The caller holds the lock of writers.
+// contents reads the file's current head and state. The caller holds the write lock.
 func (s *Store) contents() (*contents, error) {
 	if s.file == nil {
 		return nil, ErrClosed

@@ -1,9 +1,9 @@
 // Package store keeps an index in a file, in which acknowledged writes survive a kill and a power cut.
 //
-// The file is a bbolt database with the items in the order of their ids, many to a block (block.go), every value under
-// a checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in memory,
-// which answers all searches. A write goes to disk first, in one transaction, then to memory. A program that does one
-// thing and ends leaves the items on disk and reads only what it needs (selection.go). docs/formats.md draws the file.
+// The file is a bbolt database with the items in order of their ids, many to a block (block.go), every value under a
+// checksum. Opening reads the whole file once, checks it (pages.go, contents.go) and builds the index in memory, which
+// answers all searches. A write goes to disk first, in one transaction, then to memory. Short-lived programs can leave
+// the items on disk and read only what they need (selection.go). docs/formats.md draws the file.
 package store
 
 import (
@@ -24,23 +24,23 @@ import (
 	"hashgrove/internal/section"
 )
 
-// Errors, for errors.Is. A file that is there already matches fs.ErrExist, one that is not fs.ErrNotExist, and one that
-// cannot be read hamming.ErrDamaged, hamming.ErrKind or hamming.ErrVersion.
+// Errors, for errors.Is. An existing file matches fs.ErrExist, a missing one fs.ErrNotExist, and one that cannot be
+// read hamming.ErrDamaged, hamming.ErrKind or hamming.ErrVersion.
 var (
 	ErrLocked   = errors.New("the index is in use")        // by another process, or by another Store of this one
-	ErrReadOnly = errors.New("the index is read-only now") // opened so, or after a failure that only reopening clears
+	ErrReadOnly = errors.New("the index is read-only now") // by request, or until reopened after a failure
 	ErrClosed   = errors.New("the index is closed")
 
-	// ErrDamaged is hamming.ErrDamaged of an index: Salvage recovers what is intact.
+	// ErrDamaged is hamming.ErrDamaged for an index: Salvage recovers what is intact.
 	ErrDamaged = fmt.Errorf("%w", hamming.ErrDamaged)
 )
 
-// Options of a new index.
+// Options describe a new index.
 type Options struct {
-	// Model made the codes and is copied into the index, so that queries can be encoded. Nil when only codes are known.
+	// Model made the codes. It is copied into the index, so that queries can be encoded. Nil if only codes are known.
 	Model *model.Model
 
-	// Bits and Fingerprint of the codes; both are taken from Model when it is given. A fingerprint of zeros is an
+	// Bits and Fingerprint describe the codes; both are taken from Model if it is set. A zero fingerprint means an
 	// unknown model.
 	Bits        int
 	Fingerprint hamming.Fingerprint
@@ -48,55 +48,54 @@ type Options struct {
 	Note  string // for people; at most 512 bytes
 	Index index.Config
 
-	// Items are in the index from the start, which is there with all of them or not at all. Nil means none.
+	// Items are the initial items; the index is created with all of them or not at all. Nil means none.
 	Items *index.Batch
 
-	// Replace puts the index into the place of a file that is there, in one step. It waits for others that use it if that
-	// is an index.
+	// Replace atomically replaces an existing file. If that is an index, it waits until nobody uses it.
 	Replace bool
 
-	of fs.FileInfo // the damaged index that it is made of; nil when it is new
+	of fs.FileInfo // the damaged index it is made from; nil for a new one
 }
 
-// OpenOptions say how an index is opened.
+// OpenOptions configure Open.
 type OpenOptions struct {
-	ReadOnly bool // several programs may read an index at the same time, while none writes
+	ReadOnly bool // several programs may read an index at the same time while none writes
 
-	// OnDisk leaves the items on disk, for a program that does one thing and ends: no index is built in memory, Select
-	// and Get read what they need, and Snapshot cannot be used. With ReadOnly opening reads a few pages, and
-	// whatever is read later is checked then.
+	// OnDisk leaves the items on disk, for short-lived programs: no index is built in memory, Select and Get read what
+	// they need, and Snapshot cannot be used. With ReadOnly, opening reads a few pages, and everything else is checked
+	// when read.
 	OnDisk bool
 
 	Index    index.Config
-	Wait     time.Duration         // for other programs to let go of the file; 0 means a second, below 0 not at all
+	Wait     time.Duration         // for other programs to release the file; 0 means a second, negative not at all
 	Progress func(done, total int) // items read so far; may be nil
 }
 
-// Store is an index and its file. It is safe for concurrent use: writes come one after the other, searches continue
-// meanwhile on snapshots.
+// Store is an index and its file. It is safe for concurrent use: writes are serialised, and searches continue on
+// snapshots meanwhile.
 type Store struct {
 	path     string
 	real     string       // the same, absolute and without links
-	opened   *contents    // what the file held when it was opened; its head stays
-	index    *index.Index // nil when the items stay on disk
+	opened   *contents    // the contents when the file was opened; its head stays valid
+	index    *index.Index // nil if the items stay on disk
 	readOnly bool
 
-	write sync.Mutex // held by whoever changes the index or its file, or reads items from disk
-	queue queue      // of writes that wait for the lock
+	write sync.Mutex // held while the index or its file changes, or items are read from disk
+	queue queue      // writes waiting for the lock
 
-	mu       sync.Mutex // held briefly, for what follows
-	file     *file      // nil when closed
+	mu       sync.Mutex // held briefly; guards the fields below
+	file     *file      // nil if closed
 	state    state      // of the items in memory and on disk
 	degraded string     // why nothing can be written
-	stuck    bool       // bbolt panicked and may hold its locks for ever
+	stuck    bool       // bbolt panicked and may hold its locks forever
 	dirty    bool       // something was written since the file was opened
 	syncs    uint64     // transactions since then
 	syncTime time.Duration
 
-	commit func(*bolt.Tx) error // (*bolt.Tx).Commit; tests let it fail
+	commit func(*bolt.Tx) error // (*bolt.Tx).Commit; tests make it fail
 }
 
-// Info is what is known about an open index.
+// Info describes an open index.
 type Info struct {
 	Path        string              `json:"path"`
 	Items       int                 `json:"items"`
@@ -106,18 +105,17 @@ type Info struct {
 	Note        string              `json:"note,omitempty"`
 	Created     time.Time           `json:"created"`
 	Writes      uint64              `json:"writes"`     // since it was created
-	Syncs       uint64              `json:"syncs"`      // transactions since it was opened, of one write or of many
-	SyncTime    time.Duration       `json:"sync_time"`  // that they took to reach the disk
-	FileBytes   int64               `json:"file_bytes"` // of which FreeBytes wait to be used again
+	Syncs       uint64              `json:"syncs"`      // transactions since it was opened, of one or more writes
+	SyncTime    time.Duration       `json:"sync_time"`  // total time until they were on disk
+	FileBytes   int64               `json:"file_bytes"` // including FreeBytes waiting to be reused
 	FreeBytes   int64               `json:"free_bytes"`
-	Memory      index.Memory        `json:"memory"`              // nothing when the items are on disk
+	Memory      index.Memory        `json:"memory"`              // zero if the items are on disk
 	ReadOnly    bool                `json:"read_only"`           // nothing can be written
-	Degraded    string              `json:"degraded,omitempty"`  // why, when it was opened to be written
-	Recovered   bool                `json:"recovered,omitempty"` // the latest write was not finished, and is left out
+	Degraded    string              `json:"degraded,omitempty"`  // why, if it was opened for writing
+	Recovered   bool                `json:"recovered,omitempty"` // the latest write was incomplete and is left out
 }
 
-// Create makes a new index at path and opens it. An existing file is left alone, and an error, unless it is to be
-// replaced.
+// Create makes a new index at path and opens it. It is an error if the file exists, unless Options.Replace is set.
 func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	h := head{bits: o.Bits, fingerprint: o.Fingerprint, created: time.Now().UTC().Truncate(time.Second), note: o.Note}
 	var modelFile bytes.Buffer
@@ -145,7 +143,7 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	d := draft{path: path, head: h, modelFile: modelFile.Bytes()}
 	if real, err := realPath(path); err == nil && o.Replace {
-		d.path = real // the file, and not a link to it
+		d.path = real // the file, not a link to it
 	}
 	if o.of != nil {
 		d.of = []fs.FileInfo{o.of}
@@ -154,7 +152,8 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The file gets its name when it is whole: nobody sees it half made, a power cut or a kill leaves none or all of it.
+	// The file gets its name when it is complete: nobody sees it half made, and a power cut or kill leaves all of it or
+	// none.
 	tmp, err := d.build(fill)
 	if err != nil {
 		return nil, err
@@ -168,8 +167,8 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It is done now, and an interruption comes too late. The items are read once more from the disk and compared with
-	// their checksums; those in memory are already there.
+	// It is done now, so an interruption comes too late. The items are read once more from disk and compared with their
+	// checksums; those in memory are already there.
 	ctx = context.WithoutCancel(ctx)
 	s, err := Open(ctx, path, OpenOptions{OnDisk: true})
 	if err != nil {
@@ -184,7 +183,7 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// fillWith puts the items of a batch into the draft, or none.
+// fillWith returns a function that puts the items of a batch, which may be nil, into the draft.
 func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem) error, error) {
 	if b == nil {
 		return nil, nil
@@ -220,7 +219,7 @@ func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem)
 	}, nil
 }
 
-// Open opens an index. All of the file is read and checked, unless it stays on disk to be read only.
+// Open opens an index. It reads and checks the whole file, unless that is read-only and stays on disk.
 func Open(ctx context.Context, path string, o OpenOptions) (*Store, error) {
 	until := deadline(o.Wait)
 	for try := 1; ; try++ {
@@ -244,7 +243,7 @@ func deadline(wait time.Duration) time.Time {
 	return time.Now().Add(wait)
 }
 
-// withPath says which file an error is about, unless it does so already.
+// withPath adds the path to an error that does not have it yet.
 func withPath(path string, err error) error {
 	if pe := new(fs.PathError); err == nil || errors.As(err, &pe) {
 		return err
@@ -252,8 +251,8 @@ func withPath(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// load reads an index under the lock of a reader and takes that of a writer when the file is known to be sound. Nil
-// without an error means that someone wrote in between.
+// load reads an index under a read lock and takes the write lock once the file is known to be sound. It returns nil
+// without an error if someone wrote in between.
 func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error) {
 	var batch *index.Batch
 	f, c, err := inspect(ctx, path, deadline(o.Wait), func(c *contents) error {
@@ -288,13 +287,13 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 		return nil, err
 	}
 	if !o.ReadOnly {
-		// The time of waiting begins now: reading the file may have taken longer than that.
+		// The waiting time starts now: reading the file may have taken longer than that.
 		g, err := f.lockToWrite(ctx, path, c.pages.meta.txid, deadline(o.Wait))
 		if g == nil {
 			return nil, err
 		}
 		f = g
-		section.Sweep(real, 0) // whoever makes a new file for an index that is there has the lock that we have now
+		section.Sweep(real, 0) // anyone making a new file for an existing index would hold the lock that we have now
 	}
 	s = &Store{
 		path: path, real: real, opened: c, readOnly: o.ReadOnly,
@@ -313,7 +312,7 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 	return s, nil
 }
 
-// Snapshot returns the items as they are now. It panics when they are on disk.
+// Snapshot returns the current items. It panics if they are on disk.
 func (s *Store) Snapshot() *index.Snapshot {
 	if s.index == nil {
 		panic("store: Snapshot of items that are on disk")
@@ -321,7 +320,7 @@ func (s *Store) Snapshot() *index.Snapshot {
 	return s.index.Snapshot()
 }
 
-// Model returns the copy of the model in the index, or nil when it holds none.
+// Model returns the index's copy of the model, or nil if there is none.
 func (s *Store) Model() (*model.Model, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -338,7 +337,7 @@ func (s *Store) Model() (*model.Model, error) {
 	return m, withPath(s.path, err)
 }
 
-// Info tells what is known about the index.
+// Info describes the index.
 func (s *Store) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -367,7 +366,7 @@ func (s *Store) Info() Info {
 	return i
 }
 
-// Close lets go of the file. Snapshots stay usable. It waits for a write or a backup that is going on.
+// Close closes the file, after waiting for a write or backup in progress. Snapshots stay usable.
 func (s *Store) Close() error {
 	s.write.Lock()
 	defer s.write.Unlock()

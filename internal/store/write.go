@@ -17,18 +17,17 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Add adds items whose ids are new: all of them, or none and an error. When it returns nil they are on disk.
+// Add adds items with new ids: all of them, or none and an error. When it returns nil they are on disk.
 func (s *Store) Add(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, false) }
 
-// Upsert adds items, and gives those whose ids are there a new code, and the label, the tags and the attributes that
-// the batch has for them; what it does not have for an item stays as it is. Of an id that is in the batch twice the
-// last item counts. When it returns nil they are on disk.
+// Upsert adds items. Those whose ids exist get a new code and the label, tags and attributes in the batch; what the
+// batch leaves out stays unchanged. If an id is in the batch twice, the last item counts. When it returns nil they are
+// on disk.
 func (s *Store) Upsert(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, true) }
 
-// Update changes the label, the tags and the attributes of items by id, and returns how many of them are there; others
-// are ignored. Codes stay, and those of the batch are not looked at. What the batch does not have for an item stays as
-// it is, but with replace the attributes of the batch are all that the item has then. When it returns no error the
-// changes are on disk.
+// Update changes labels, tags and attributes of existing items and returns how many it found; unknown ids are ignored.
+// Codes stay the same. What the batch leaves out stays unchanged, but with replace an item keeps only the attributes in
+// the batch. When it returns no error the changes are on disk.
 func (s *Store) Update(ctx context.Context, b *index.Batch, replace bool) (int, error) {
 	b = b.Details()
 	if err := b.CheckDetails(); err != nil {
@@ -65,7 +64,7 @@ func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
 	return err
 }
 
-// Delete removes items by id and returns how many were there. When it returns no error they are gone from disk.
+// Delete removes items by id and returns how many it found. When it returns no error they are gone from disk.
 func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, index.ID.Compare)
@@ -73,7 +72,7 @@ func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
 	return s.join(ctx, &edits{ids: ids}, s.forget(ids))
 }
 
-// DeleteWhere removes the items that match the filter and returns how many there were.
+// DeleteWhere removes the items that match the filter and returns their number.
 func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -100,7 +99,7 @@ func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	return w.changed, w.err
 }
 
-// forget removes items from memory.
+// forget returns a function that removes items from memory.
 func (s *Store) forget(ids []index.ID) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := s.index.Delete(ctx, ids...)
@@ -108,7 +107,7 @@ func (s *Store) forget(ids []index.ID) func(context.Context) error {
 	}
 }
 
-// writable says why nothing can be written. The caller holds the lock of writers.
+// writable returns an error if nothing can be written. The caller holds the write lock.
 func (s *Store) writable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,10 +125,10 @@ func (s *Store) writable() error {
 	return nil
 }
 
-// afterFailure decides what a write that failed leaves behind.
+// afterFailure decides which state a failed write leaves the store in.
 func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uint64) error {
 	if p := new(panicError); errors.As(err, &p) {
-		// Rolling back opens bbolt's locks. When it fails too, closing the file would wait for them.
+		// Rolling back releases bbolt's locks. If that fails too, closing the file would wait for them.
 		stuck := tx == nil || guard(tx.Rollback) != nil
 		s.degrade("the file could not be used: "+err.Error(), stuck)
 		return fmt.Errorf("%w: the index can still be searched; "+
@@ -146,9 +145,9 @@ func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uin
 	return fmt.Errorf("nothing of this write was kept, and all before it is safe: %w", withRoom(err))
 }
 
-// withRoom says what helps when a disk is full: not what people try first.
+// withRoom explains what helps if the disk is full, which is not what people try first.
 func withRoom(err error) error {
-	full := func(e syscall.Errno) bool { // bbolt makes a text of some
+	full := func(e syscall.Errno) bool { // bbolt turns some into text
 		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())
 	}
 	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
@@ -165,14 +164,14 @@ func (s *Store) degrade(why string, stuck bool) {
 	s.degraded, s.stuck = why, stuck
 }
 
-// edits are items of a batch to put, or ids to remove, in ascending order of ids, no id twice.
+// edits are items of a batch to put, or ids to remove, ascending and without repetitions.
 type edits struct {
 	ids []index.ID
 
-	batch   *index.Batch // nil to remove
+	batch   *index.Batch // nil means remove
 	rows    []int        // of the batch, one per id
-	update  bool         // only items that are there, whose codes stay
-	replace bool         // items that are there; of an update, their attributes
+	update  bool         // only existing items, whose codes stay
+	replace bool         // replace existing items or, in an update, their attributes
 
 	texts        records
 	code, record []byte
@@ -181,8 +180,8 @@ type edits struct {
 // stored is an item on disk.
 type stored struct{ code, record []byte }
 
-// item lends the code and the record of an item to put, given the one of its id that is there, or nil. When put is
-// false that one is removed.
+// item returns the code and record to put, given the existing item with that id, or nil. If put is false, the existing
+// item is removed.
 func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err error) {
 	if e.batch == nil || e.update && old == nil {
 		return nil, nil, false, nil
@@ -211,7 +210,7 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 	return e.code, e.record, true, nil
 }
 
-// newEdits puts the items of a batch.
+// newEdits returns edits that put the items of a batch.
 func newEdits(b *index.Batch, replace bool) (*edits, error) {
 	rows, err := b.Order(replace)
 	if err != nil {
@@ -227,24 +226,24 @@ func newEdits(b *index.Batch, replace bool) (*edits, error) {
 	return e, nil
 }
 
-// change is a write in progress: the blocks of a transaction, and the state they are in.
+// change is a write in progress: the blocks of a transaction and its state.
 type change struct {
 	state
 	items   *bolt.Bucket
 	size    int // bytes of a code
 	added   int // items that were put
-	removed int // items that are gone, or were replaced
+	removed int // items removed or replaced
 }
 
-// group is edits that belong to one block.
+// group is the edits that belong to one block.
 type group struct {
-	key, value []byte // of the block, nil when there is none yet
+	key, value []byte // of the block, nil if it is new
 	lo, hi     int    // of the edits
-	last       bool   // nothing comes behind the block
+	last       bool   // no block follows
 }
 
-// apply makes the edits, block by block. Which edits belong to which block is settled before the first is changed, for
-// bbolt's cursors do not follow changes.
+// apply makes the edits block by block. It assigns edits to blocks before changing the first, because bbolt's cursors
+// do not follow changes.
 func (c *change) apply(ctx context.Context, e *edits) error {
 	groups, err := c.groups(e)
 	if err != nil {
@@ -255,7 +254,7 @@ func (c *change) apply(ctx context.Context, e *edits) error {
 			return context.Cause(ctx)
 		}
 		if g.hi-g.lo > 1<<10 {
-			c.items.FillPercent = 1 // many new blocks in a row, so pages need no room for more
+			c.items.FillPercent = 1 // many new blocks in a row, so leave no spare space in pages
 		}
 		if err := c.merge(ctx, e, g); err != nil {
 			return err
@@ -268,7 +267,7 @@ func (c *change) apply(ctx context.Context, e *edits) error {
 	return nil
 }
 
-// groups assigns edits to blocks: to the last one that begins at or before the id, or to the first.
+// groups assigns edits to blocks: the last one that begins at or before the id, or the first.
 func (c *change) groups(e *edits) ([]group, error) {
 	var groups []group
 	var key []byte
@@ -276,7 +275,7 @@ func (c *change) groups(e *edits) ([]group, error) {
 	for i := 0; i < len(e.ids); {
 		key = appendKey(key[:0], e.ids[i])
 		if len(key) > maxKey {
-			key = key[:maxKey] // too long to be there; newEdits says so
+			key = key[:maxKey] // too long to exist; newEdits reports it
 		}
 		k, v := cursor.Seek(key)
 		if k == nil {
@@ -306,7 +305,7 @@ func (c *change) groups(e *edits) ([]group, error) {
 	return groups, nil
 }
 
-// merge puts what a block holds and its edits into new blocks.
+// merge rewrites a block with its edits applied.
 func (c *change) merge(ctx context.Context, e *edits, g group) error {
 	old := block{size: c.size}
 	if g.key != nil {
@@ -369,8 +368,8 @@ func (c *change) merge(ctx context.Context, e *edits, g group) error {
 	return nil
 }
 
-// limit is the size of the new blocks. A block that a few items make too large is cut into halves, so that each has
-// room; but where items come behind all others, as they often do, the blocks they leave stay full.
+// limit returns the size of the new blocks. A block that a few items make too large is split in half, so that both have
+// room; but if items are appended at the end, as they often are, the blocks before them stay full.
 func (c *change) limit(e *edits, g group, old []index.ID, size int) int {
 	appends := g.last && len(old) > 0 && e.ids[g.lo].Compare(old[len(old)-1]) > 0
 	if len(old) == 0 || appends || g.hi-g.lo > blockLimit/c.size {
@@ -379,7 +378,7 @@ func (c *change) limit(e *edits, g group, old []index.ID, size int) int {
 	for i := g.lo; i < g.hi; i++ {
 		code, record, _, err := e.item(i, nil)
 		if err != nil {
-			return blockLimit // it comes up again
+			return blockLimit // it will be reported later
 		}
 		size += len(code) + len(record) + 2
 	}

@@ -18,16 +18,16 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// collection is a data set of the paper: where it is, how it is split, and which features the paper makes of it.
+// collection is a data set of the paper: where it is, how it is split, and which features the paper uses for it.
 type collection struct {
 	name, title string
-	parts       string // the split, for people
+	parts       string // describes the split to people
 	prefix      string // of its files in the cache
 	gist        recipe
-	tagged      bool // rows are similar when they share two tags; else those of a class are
+	tagged      bool // rows are similar if they share two tags; else if they share the class
 	open        func(runner *Runner) (base, queries split, err error)
 
-	vectors func(ctx context.Context, runner *Runner) (material, error) // in place of pictures; nil for all but a stand-in
+	vectors func(ctx context.Context, runner *Runner) (material, error) // used instead of pictures; set for stand-ins only
 }
 
 // split is one part of a data set of pictures, read as often as needed.
@@ -36,7 +36,7 @@ type split struct {
 	digest  string
 	open    func() (vectors.Source, error)
 	shape   picture.Shape
-	similar func() (affinity.Matrix, error) // nil where it takes reading the pictures
+	similar func() (affinity.Matrix, error) // nil if it takes reading the pictures
 }
 
 // cifar10 has the official split.
@@ -66,7 +66,7 @@ var cifar10 = collection{
 	},
 }
 
-// open finds the parts of a collection. A short run uses the demo's pictures instead.
+// open returns the parts of a collection. A short run uses the demo's pictures instead.
 func (runner *Runner) open(c collection) (base, queries split, err error) {
 	if parts, ok := runner.opened[c.name]; ok {
 		return parts[0], parts[1], nil
@@ -91,7 +91,7 @@ func (runner *Runner) open(c collection) (base, queries split, err error) {
 	return part("base", kind+" 400", fashion.Train, 400), part("queries", kind+" 100", fashion.Query, 100), nil
 }
 
-// filePrefix is how the names of a collection's files begin. Short runs share theirs.
+// filePrefix returns the prefix of a collection's files. Short runs share theirs.
 func (runner *Runner) filePrefix(c collection) string {
 	if !runner.Short {
 		return c.prefix
@@ -105,8 +105,8 @@ func (runner *Runner) filePrefix(c collection) string {
 // kinds groups the demo's classes, so that pictures can have tags.
 var kinds = []string{"top", "legs", "top", "long", "top", "shoe", "top", "shoe", "bag", "shoe"}
 
-// demoSource is the first pictures of a part of the demo's with their classes, or with three tags each: pictures of a
-// class share two at least, others may.
+// demoSource returns the first pictures of a part of the demo with their classes, or with three tags each: pictures of
+// a class share at least two, others may.
 func demoSource(p fashion.Part, n int, tagged bool) vectors.Source {
 	s := vectors.Table{X: p.X.Slice(0, n)}
 	for i, class := range p.Class[:n] {
@@ -127,14 +127,14 @@ func demoSource(p fashion.Part, n int, tagged bool) vectors.Source {
 	return s
 }
 
-// gallery is a folder of pictures, some of which belong to the data set, with what lists say about them.
+// gallery is a folder of pictures, some of which belong to the data set, with the facts from its lists.
 type gallery struct {
 	dir   string
 	items map[string]item // by path below the folder, with slashes
-	skip  bool            // leave out pictures that cannot be read
+	skip  bool            // skip unreadable pictures
 }
 
-// item is what is known of a picture.
+// item is what is known about a picture.
 type item struct {
 	Label string   // or
 	Tags  []string // of the picture
@@ -142,10 +142,10 @@ type item struct {
 	Size  int64    // of the file in bytes
 }
 
-// side is the size that pictures are reduced to, in pixels; those of CIFAR-10 are smaller by themselves.
+// side is the size that pictures are reduced to, in pixels; those of CIFAR-10 are already smaller.
 const side = 64
 
-// pictures lists the pictures in a folder by path, with their sizes.
+// pictures returns the pictures in a folder by path, with their sizes.
 func pictures(dir string) (map[string]int64, error) {
 	found := map[string]int64{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -171,7 +171,7 @@ func pictures(dir string) (map[string]int64, error) {
 	return found, err
 }
 
-// stem is the name of a picture without folders and ending.
+// stem returns the name of a picture without folders and extension.
 func stem(name string) string {
 	name = path.Base(filepath.ToSlash(name))
 	switch strings.ToLower(path.Ext(name)) {
@@ -181,7 +181,7 @@ func stem(name string) string {
 	return name
 }
 
-// split returns the two parts. Pictures are told apart by path, size and what the lists say, not by all their bytes.
+// split returns the two parts. Pictures are identified by path, size and lists, not by all their bytes.
 func (g gallery) split(prefix string) (base, queries split) {
 	part := func(name string, query bool) split {
 		names := g.part(query)
@@ -199,7 +199,7 @@ func (g gallery) split(prefix string) (base, queries split) {
 	return part("base", false), part("queries", true)
 }
 
-// part lists the pictures of a part in order.
+// part returns the pictures of a part in order.
 func (g gallery) part(query bool) []string {
 	var names []string
 	for n, it := range g.items {
@@ -211,7 +211,7 @@ func (g gallery) part(query bool) []string {
 	return names
 }
 
-// affinity says which of the named pictures are similar.
+// affinity returns which of the named pictures are similar.
 func (g gallery) affinity(names []string) (affinity.Matrix, error) {
 	number := map[string]int32{}
 	of := func(name string) int32 {

@@ -1,8 +1,8 @@
 // Package paper reproduces the tables and figures of the FastHash paper. Each experiment is a small file that lists
 // what to run and what the paper reports; its result is x/paper/results/NAME.md, with date, machine and command.
 //
-// Every stage (features, model, row of the table) is kept in the cache under the digest of its inputs, so an
-// interrupted experiment resumes where it stopped, and a changed one repeats only the stages that it affects.
+// Every stage (features, model, row of the table) is cached under the digest of its inputs, so an interrupted
+// experiment resumes where it stopped, and a changed one repeats only the affected stages.
 package paper
 
 import (
@@ -33,13 +33,13 @@ type Experiment struct {
 	Run   func(ctx context.Context, runner *Runner) (*Table, error)
 }
 
-// All are the experiments: those of each data set in the order of the paper, then what stands in for the largest.
+// All lists the experiments: those of each data set in the order of the paper, then the stand-in for the largest.
 var All = slices.Concat(
 	[]Experiment{cifar10Features()}, experimentsOn(cifar10), experimentsOn(iaprTC12), experimentsOn(espGame),
 	experimentsOn(mirFlickr), []Experiment{sun397Methods, step1Table(sun397), sun397Size, step1Table(sizes)},
 )
 
-// experimentsOn lists the experiments that the paper makes on a data set.
+// experimentsOn returns the experiments that the paper makes on a data set.
 func experimentsOn(c collection) []Experiment {
 	return []Experiment{
 		kshTable(c), step1Table(c), methodsTable(c), rankingsTable(c), pcaTable(c), bitsTable(c),
@@ -47,7 +47,7 @@ func experimentsOn(c collection) []Experiment {
 	}
 }
 
-// Find returns the experiment of the given name.
+// Find returns the experiment with the given name.
 func Find(name string) (Experiment, error) {
 	var names []string
 	for _, e := range All {
@@ -60,35 +60,35 @@ func Find(name string) (Experiment, error) {
 		strings.Join(names, ", "))
 }
 
-// Runner is where an experiment runs.
+// Runner runs experiments.
 type Runner struct {
 	Data    string   // folder with the data sets
 	Cache   string   // folder for the stages
 	Short   bool     // a small version on built-in pictures, in seconds
-	Methods []string // run these alone; rows of others show what the cache has; nil means all
-	Rows    []int    // of a table of methods: run these rows alone, counted from 1; nil means all
+	Methods []string // run only these; rows of others show cached results; nil means all
+	Rows    []int    // of a table of methods: run only these rows, counted from 1; nil means all
 	Threads int
 	Seed    uint64
 	Say     func(format string, args ...any) // progress; never nil
 
-	idle   bool                // make no stage: take what is in the cache
-	opened map[string][2]split // the parts of collections opened before, by name
+	idle   bool                // make no stages: use only the cache
+	opened map[string][2]split // the parts of opened collections by name
 }
 
-// errNotRun is the error of a stage that an idle runner would have to make.
+// errNotRun is returned for a stage that an idle runner would have to make.
 var errNotRun = errors.New("not run yet")
 
-// path is where a stage leaves its file, without the ending. The name is for people; the key tells stages apart.
+// path returns the path of a stage's file, without extension. The name is for people; the key identifies the stage.
 func (runner *Runner) path(name, key string) string { return filepath.Join(runner.Cache, name+"-"+key) }
 
-// file is a stage that leaves a file: it is made once for its key.
+// file makes a stage that leaves a file, once for each key.
 func (runner *Runner) file(name, key, suffix string, make func(path string) error) (string, error) {
 	path := runner.path(name, key) + suffix
 	_, err := os.Stat(path)
 	return path, runner.stage(name, err == nil, func() error { return make(path) })
 }
 
-// value is a stage that leaves a small value.
+// value makes a stage that leaves a small value.
 func value[T any](runner *Runner, name, key string, make func() (T, error)) (T, error) {
 	path := runner.path(name, key) + ".json"
 	v, cached := trial.Load[T](path)
@@ -101,10 +101,10 @@ func value[T any](runner *Runner, name, key string, make func() (T, error)) (T, 
 	return v, err
 }
 
-// inCache is what is said of a stage that need not be made.
+// inCache is the message about a cached stage.
 const inCache = "%s: in the cache"
 
-// stage makes what is not in the cache, and reports it.
+// stage makes a stage unless it is cached, and reports it.
 func (runner *Runner) stage(name string, cached bool, make func() error) error {
 	if cached {
 		runner.Say(inCache, name)
@@ -124,7 +124,7 @@ func (runner *Runner) stage(name string, cached bool, make func() error) error {
 	return nil
 }
 
-// fileDigest is the digest of the contents of files.
+// fileDigest returns a digest of the contents of files.
 func fileDigest(paths ...string) (string, error) {
 	h := sha256.New()
 	for _, path := range paths {
@@ -141,10 +141,10 @@ func fileDigest(paths ...string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// ErrMissing is the error of an experiment whose data set is not there.
+// ErrMissing is returned for an experiment whose data set is missing.
 var ErrMissing = errors.New("the data set is incomplete")
 
-// missing is ErrMissing with the file for an error that says that it does not exist; other errors stay as they are.
+// missing turns an error about a file that does not exist into ErrMissing; other errors stay as they are.
 func missing(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not there: %w", path, ErrMissing)
@@ -159,19 +159,19 @@ type Table struct {
 	Head     []string
 	Rows     [][]string
 	Failures []string // why each failed row failed
-	NotRun   []string // rows of methods that were not chosen and are not in the cache
+	NotRun   []string // rows of methods that were not selected and are not cached
 	Figures  []figure `json:"-"`
 
-	values []result // behind the rows, where they are of results
+	values []result // behind the rows, if they are results
 }
 
-// figure is a plot of what the table says.
+// figure is a plot of the table.
 type figure struct {
 	Name string // of its file, without an ending
 	Plot plot.Figure
 }
 
-// Markdown writes the table with how it came about. Links to figures are to files beside it; see WriteFigures.
+// Markdown writes the table and how it was made. Figures are links to files beside it; see WriteFigures.
 func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s, %s, `%s`\n\n", t.Title, now.Format("2006-01-02"), machine.Description(), command)
@@ -205,7 +205,7 @@ func (t *Table) WriteFigures(dir string) error {
 	return nil
 }
 
-// number prints a value, or a dash where there is none.
+// number formats a value, or a dash if there is none.
 func number(format string, v float64) string {
 	if v == 0 {
 		return "-"

@@ -22,19 +22,19 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// recipe is a kind of features by its options.
+// recipe describes a kind of features.
 type recipe struct {
 	Name     string
 	GIST     []int                    // orientations; nil for a codebook
 	Codebook *feature.CodebookOptions // nil for GIST
-	PCA      int                      // dimensions that principal components leave; 0 means no PCA
-	Mirror   bool                     // learn from mirror images too
-	Average  bool                     // add the scores of a picture and of its mirror image before the sign
+	PCA      int                      // dimensions left by principal components; 0 means no PCA
+	Mirror   bool                     // also learn from mirror images
+	Average  bool                     // add the scores of a picture and its mirror image before the sign
 }
 
-// The recipes of the features that the paper uses, and an earlier one of ours of the same length: half as many words,
-// the two signs of a response apart, not scaled. Patches of 8 x 8 and vectors scaled to sum 1, which the paper says
-// nothing of, were chosen on a validation part of CIFAR-10; tuning.md describes how.
+// Recipes of the features in the paper, and an earlier one of ours of the same length: half as many words, the two
+// signs of a response separate, unscaled. Patches of 8 x 8 and vectors scaled to sum 1, on which the paper is silent,
+// were chosen on a validation part of CIFAR-10; see tuning.md.
 func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
 func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
 func codebook(words int) recipe {
@@ -45,25 +45,25 @@ func signed(words int) recipe {
 	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: l}
 }
 
-// pca is the recipe with principal components behind it.
+// pca returns the recipe followed by principal components.
 func (r recipe) pca(dims int) recipe {
 	r.PCA = dims
 	return r
 }
 
-// mirrored is the recipe with mirror images of the pictures to learn from.
+// mirrored returns the recipe with mirror images to learn from.
 func (r recipe) mirrored() recipe {
 	r.Mirror = true
 	return r
 }
 
-// averaged is the recipe with codes of pictures and their mirror images together.
+// averaged returns the recipe with joint codes of pictures and their mirror images.
 func (r recipe) averaged() recipe {
 	r.Average = true
 	return r
 }
 
-// title is the name in tables.
+// title returns the name used in tables.
 func (r recipe) title() string {
 	if r.PCA > 0 {
 		return fmt.Sprintf("%s, PCA %d", r.Name, r.PCA)
@@ -71,7 +71,7 @@ func (r recipe) title() string {
 	return r.Name
 }
 
-// short makes features that take no time.
+// short returns features that take no time.
 func (r recipe) short() recipe {
 	if r.Codebook != nil {
 		r.Codebook = &feature.CodebookOptions{Words: 16, Sides: r.Codebook.Sides, Patches: 2000, Iterations: 3}
@@ -113,7 +113,7 @@ func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, bas
 	return feature.ReadFile(path)
 }
 
-// vectors is the features of a split as a NumPy file with a file of labels or tags.
+// vectors writes the features of a split to a NumPy file with a file of labels or tags.
 func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
 	k = trial.Key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
 	path, err = runner.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
@@ -145,7 +145,7 @@ func openVectors(paths ...string) (*dataset.Set, error) {
 	return dataset.Open(spec)
 }
 
-// mirrored is the mirror images of a split, without the pictures themselves.
+// mirrored returns the mirror images of a split, without the pictures themselves.
 func (s split) mirrored() split {
 	open := s.open
 	s.name, s.digest, s.similar = s.name+"-mirrored", trial.Key("mirrored 1", s.digest), nil
@@ -170,17 +170,17 @@ func (s split) mirrored() split {
 	return s
 }
 
-// material is the vectors of a data set, ready to learn from.
+// material holds the vectors of a data set, ready to learn from.
 type material struct {
 	base, queries *dataset.Set
-	images        *dataset.Set // the base and its mirror images; nil without the recipe's Mirror
-	// The mirror images of both, alone; nil without the recipe's Average.
+	images        *dataset.Set // the base and its mirror images; nil unless the recipe has Mirror
+	// The mirror images of both, alone; nil unless the recipe has Average.
 	baseImages, queryImages vectors.Source
 	baseKey, queryKey       string
-	train, test             float64 // seconds that principal components add to training and to encoding the queries
+	train, test             float64 // seconds that PCA adds to training and to encoding the queries
 }
 
-// material makes the vectors of a collection by a recipe.
+// material makes the vectors of a collection with a recipe.
 func (runner *Runner) material(ctx context.Context, c collection, r recipe) (m material, err error) {
 	if c.vectors != nil {
 		return c.vectors(ctx, runner)
@@ -230,7 +230,7 @@ func (runner *Runner) load(
 	return k, err
 }
 
-// reduce is the vectors behind principal components of the base, made once for all methods.
+// reduce applies principal components of the base to the vectors, once for all methods.
 func (runner *Runner) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
 	k := trial.Key("pca 1", m.baseKey, m.queryKey, dims, runner.Seed)
 	paths := [2]string{}

@@ -11,10 +11,10 @@ import (
 )
 
 // inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash
-// functions, by the number of bits, on codebook features. The paper shows curves without numbers.
+// functions, by number of bits, on codebook features. The paper shows curves without numbers.
 //
-// A model of FastHash is learned stage by stage, so that its first bits are the model of fewer bits. TSH infers with
-// the whole length in view: each length is trained by itself.
+// FastHash learns a model stage by stage, so its first bits are the model of fewer bits. TSH infers with the whole
+// length in view, so each length is trained separately.
 func inferenceFigure(c collection) Experiment {
 	words := codebook(800)
 	lengths := []int{16, 32, 64}
@@ -23,7 +23,7 @@ func inferenceFigure(c collection) Experiment {
 		for _, bits := range lengths {
 			t := paperTrees(64)
 			if learner == fasthash.Linear {
-				t.Learner = string(learner) // trees are the default, and defaults keep the key
+				t.Learner = string(learner) // trees are the default, which must not change the key
 			}
 			r := fastHashRow(words, 5000, t, fmt.Sprintf("Block-GC, %s (FastHash)", learner), paperRow{})
 			if bits < 64 {
@@ -55,14 +55,14 @@ training time of their own.`
 	}
 }
 
-// twoStep is a row of TSH with all pairs, trained as FastHash is: it can be interrupted.
+// twoStep returns a row of TSH with all pairs, trained like FastHash, so that it can be interrupted.
 func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
 	t := learn.Options{Bits: bits, Effort: fasthash.Paper, Order: string(fasthash.TSH), Learner: string(learner),
 		Inference: string(inference.Spectral)}
 	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }
 
-// bitsFigure draws precision@100 against bits, a line for each label.
+// bitsFigure plots precision@100 against bits, with a line for each label.
 func bitsFigure(c collection, rows []row, values []result) figure {
 	l := plot.Lines{
 		Title: c.title + ": precision@100 by bits",
@@ -116,7 +116,7 @@ radius, interpolated linearly between radii.`,
 	}
 }
 
-// points are the x and y of a curve.
+// points returns the x and y values of a curve.
 type points func(curve) (x, y []float64)
 
 // addCurveValues appends the heights of all curves at x.
@@ -129,13 +129,13 @@ func (t *Table) addCurveValues(what, at string, drawn []namedCurve, of points, x
 	t.Rows = append(t.Rows, cells)
 }
 
-// namedCurve is the curve of a row under its title.
+// namedCurve is the curve of a row and its title.
 type namedCurve struct {
 	name string
 	curve
 }
 
-// curves makes the curves of the rows; the table says which rows have none.
+// curves returns the curves of the rows; the table lists rows without one.
 func (runner *Runner) curves(ctx context.Context, c collection, t *Table, rows []row) ([]namedCurve, error) {
 	rows = runner.shortened(rows)
 	values, err := runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, _ row) (curve, error) {
@@ -150,7 +150,7 @@ func (runner *Runner) curves(ctx context.Context, c collection, t *Table, rows [
 	return list, err
 }
 
-// byRank is the precision of the first pictures by their number.
+// byRank returns precision by number of retrieved pictures.
 func (c curve) byRank() (x, y []float64) {
 	for _, p := range c.Rank {
 		x, y = append(x, float64(p.Rank)), append(y, p.Precision)
@@ -158,7 +158,7 @@ func (c curve) byRank() (x, y []float64) {
 	return x, y
 }
 
-// byRecall is the precision by recall.
+// byRecall returns precision by recall.
 func (c curve) byRecall() (x, y []float64) {
 	for _, p := range c.Reach {
 		x, y = append(x, p.Recall), append(y, p.Precision)
@@ -166,7 +166,7 @@ func (c curve) byRecall() (x, y []float64) {
 	return x, y
 }
 
-// heightAt is the height at x of the straight lines between points, level before the first and 0 beyond the last.
+// heightAt interpolates linearly at x, level before the first point and 0 beyond the last.
 func heightAt(xs, ys []float64, x float64) float64 {
 	for i := range xs {
 		switch {
@@ -180,7 +180,7 @@ func heightAt(xs, ys []float64, x float64) float64 {
 	return 0
 }
 
-// drawCurves adds a line for each curve.
+// drawCurves returns a figure with a line for each curve.
 func drawCurves(name string, l plot.Lines, drawn []namedCurve, of points) figure {
 	l.Y = plot.Axis{Label: "precision", Zero: true}
 	for i, d := range drawn {
@@ -206,7 +206,7 @@ func recallFigure(name string, c collection, drawn []namedCurve) figure {
 }
 
 // unsupervisedFigure is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows
-// curves without numbers. GIST is there too, because others have published numbers for it.
+// curves without numbers. GIST is included, because others have published numbers for it.
 func unsupervisedFigure(c collection) Experiment {
 	words := codebook(800)
 	rows := []row{fastHashRow(words, 0, paperTrees(64), "FastHash", paperRow{})}

@@ -15,10 +15,9 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// rankingsTable is the FastHash rows of Table 3 (tab:features) with the paper's settings and with the default, ranked
-// by Hamming distance and by the margins of the query: in the whole database, as the paper has it, and apart for the
-// items that were learned from and those that were not. Rows that learn from all have no new items, so others leave a
-// fifth out.
+// rankingsTable runs the FastHash rows of Table 3 (tab:features) with the paper's settings and with the default, ranked
+// by Hamming distance and by the margins of the query: in the whole database, like the paper, and separately for
+// training items and new items. Rows that learn from all pictures have no new items, so others leave out a fifth.
 func rankingsTable(c collection) Experiment {
 	var rows []row
 	for _, kind := range []struct {
@@ -26,7 +25,7 @@ func rankingsTable(c collection) Experiment {
 		table string
 	}{{c.gist, "gist"}, {codebook(800), "codebook"}} {
 		for i, train := range []int{5000, 0, -5} {
-			paper := reported(kind.table, c.name)[4+i%2] // 5,000 rows, all; of a part the paper says nothing
+			paper := reported(kind.table, c.name)[4+i%2] // 5,000 rows, all; the paper has no figures for a part
 			if train < 0 {
 				paper = paperRow{}
 			}
@@ -97,16 +96,16 @@ func (r row) rankingCells(place int, v rankings) []string {
 	return cells
 }
 
-// ranked is what one ranking is worth in one part of the items.
+// ranked measures one ranking in one part of the items.
 type ranked struct{ Precision, MAPPaper, AreaPaper, MAP, Area float64 }
 
-// rankings is what codes are worth by Hamming distance and by margins. Parts that do not exist are zeros.
+// rankings measures codes by Hamming distance and by margins. Parts that do not exist are zero.
 type rankings struct {
 	Train               float64 // seconds
 	Whole, New, Learned [2]ranked
 }
 
-// rankings trains a row and judges both rankings.
+// rankings trains a row and evaluates both rankings.
 func (runner *Runner) rankings(ctx context.Context, t *training, r row) (rankings, error) {
 	plain, err := runner.result(ctx, t)
 	if err != nil {
@@ -146,14 +145,14 @@ func (runner *Runner) rankings(ctx context.Context, t *training, r row) (ranking
 	})
 }
 
-// encoded is rows with their codes and margins.
+// encoded holds rows with their codes and margins.
 type encoded struct {
 	*supervision.Data
 	codes   hamming.Codes
 	margins vectors.Matrix
 }
 
-// encode makes codes and margins. Where there are mirror images, their scores are added before the sign.
+// encode computes codes and margins. If there are mirror images, it adds their scores before the sign.
 func (runner *Runner) encode(ctx context.Context, m *model.Model, rows, images vectors.Source) (e encoded, err error) {
 	if e.Data, err = supervision.Scan(ctx, rows, supervision.ScanOptions{}); err != nil {
 		return e, err
@@ -179,7 +178,7 @@ func (runner *Runner) encode(ctx context.Context, m *model.Model, rows, images v
 	return e, nil
 }
 
-// judge ranks a part of the base, or all where part is nil, by Hamming distance and by margins.
+// judge ranks a part of the base, or all if part is nil, by Hamming distance and by margins.
 func (runner *Runner) judge(ctx context.Context, queries, base encoded, part []bool) (v [2]ranked, err error) {
 	if part != nil {
 		codes := hamming.NewCodes(0, base.codes.Bits)

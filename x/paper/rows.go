@@ -14,23 +14,23 @@ import (
 	"hashgrove/internal/trial"
 )
 
-// paperRow is what the paper says: precision@100, MAP, PR area, training and test seconds; 0 where it says nothing.
+// paperRow is what the paper reports: precision@100, MAP, PR area, training and test seconds; 0 if it reports nothing.
 type paperRow struct{ precision, mapping, area, train, test float64 }
 
 // row is one line of a table: what to run and what the paper got.
 type row struct {
 	recipe  recipe
-	train   int           // rows to learn from; 0 means all, -n all but an n-th
-	method  string        // as package method names it
+	train   int           // rows to learn from; 0 means all, -n all but one in n
+	method  string        // name in package method
 	label   string        // in the table; "" means the method's own
 	options learn.Options // of the method
-	first   int           // judge this number of bits; 0 means all
+	first   int           // evaluate only this number of bits; 0 means all
 	weigh   bool          // rank by the weights of the bits
 	paper   paperRow
 }
 
-// paperTrees is the paper's setting, trees ours: deeper ones fit the codes of the database better, and more of them
-// help always.
+// paperTrees returns the paper's setting, trees ours: deeper trees fit the codes of the database better, and more of
+// them always help.
 func paperTrees(bits int) learn.Options {
 	return learn.Options{Bits: bits, Effort: fasthash.Paper}
 }
@@ -38,8 +38,8 @@ func trees(bits, rounds, depth int) learn.Options {
 	return learn.Options{Bits: bits, Effort: fasthash.Paper, Rounds: rounds, Depth: depth}
 }
 
-// fewRows and manyRows are our settings for few pictures to learn from and for all of them, with their mirror images.
-// They were chosen on a validation part of CIFAR-10; tuning.md says how.
+// fewRows and manyRows return our settings for few training pictures and for all of them with their mirror images. They
+// were chosen on a validation part of CIFAR-10; see tuning.md.
 func fewRows(bits int) learn.Options {
 	t := trees(bits, 800, 3)
 	t.Trim, t.NodeFeatures = 0.9, 50
@@ -52,7 +52,7 @@ func manyRows(bits int) learn.Options {
 	return t
 }
 
-// fastHashRow is a row of FastHash.
+// fastHashRow returns a row of FastHash.
 func fastHashRow(r recipe, train int, t learn.Options, label string, paper paperRow) row {
 	return row{
 		recipe: r, train: train, method: method.FastHash, label: label, paper: paper,
@@ -60,17 +60,17 @@ func fastHashRow(r recipe, train int, t learn.Options, label string, paper paper
 	}
 }
 
-// methodRow is a row of another method, which learns from all rows of the sample.
+// methodRow returns a row of another method, which learns from all rows of the sample.
 func methodRow(r recipe, train int, name string, o learn.Options, paper paperRow) row {
 	o.Bits = cmp.Or(o.Bits, fasthash.DefaultBits)
 	o.Rows = cmp.Or(o.Rows, -1)
 	return row{recipe: r, train: train, method: name, options: o, paper: paper}
 }
 
-// bits is the length of the codes.
+// bits returns the length of the codes.
 func (r row) bits() int { return cmp.Or(r.first, r.options.Bits) }
 
-// title is the method in tables.
+// title returns the name of the method in tables.
 func (r row) title() string {
 	if r.label != "" {
 		return r.label
@@ -85,7 +85,7 @@ func (r row) title() string {
 	return d.Title
 }
 
-// short makes a row small enough for a test.
+// short returns a row small enough for a test.
 func (r row) short() row {
 	r.label = r.title()
 	r.recipe = r.recipe.short()
@@ -94,7 +94,7 @@ func (r row) short() row {
 	r.options.Anchors = 40
 	r.options.Rows = min(r.options.Rows, 150)
 	r.options.Rounds = 10
-	r.options.LinearColumns = fasthash.LinearOff // to try them takes longer than all else
+	r.options.LinearColumns = fasthash.LinearOff // trying them takes longer than everything else
 	r.options.NodeRows = min(r.options.NodeRows, 100)
 	r.options = r.options.For(r.method)
 	r.train = min(r.train, 150)
@@ -102,7 +102,7 @@ func (r row) short() row {
 	return r
 }
 
-// shortened returns the rows, small enough for a test in a short run.
+// shortened returns the rows, made small enough for a test in a short run.
 func (runner *Runner) shortened(rows []row) []row {
 	if !runner.Short {
 		return rows
@@ -158,7 +158,7 @@ func (runner *Runner) table(ctx context.Context, c collection, title, note strin
 	return t, nil
 }
 
-// cells are the numbers of a row beside those of the paper.
+// cells returns the numbers of a row beside those of the paper.
 func (r row) cells(v result) []string {
 	p := r.paper
 	return []string{
@@ -170,7 +170,7 @@ func (r row) cells(v result) []string {
 	}
 }
 
-// trained is what the row learns from, in words.
+// trained describes what the row learns from.
 func (r row) trained() string {
 	switch {
 	case r.train == 0:
@@ -183,7 +183,7 @@ func (r row) trained() string {
 	return fmt.Sprint(r.train)
 }
 
-// runRows trains each row and makes a value of it. The table says of rows that have none why; their values are zero.
+// runRows trains each row and computes a value from it. Rows without one have a zero value, and the table says why.
 func runRows[T any](
 	ctx context.Context, runner *Runner, c collection, t *Table, rows []row, make func(*Runner, *training, row) (T, error),
 ) ([]T, error) {
@@ -215,7 +215,7 @@ func runRows[T any](
 	return values, nil
 }
 
-// check reports a data set that is not there, before any row of it fails.
+// check returns an error if a data set is missing, before any row of it fails.
 func (runner *Runner) check(c collection) error {
 	if c.vectors != nil {
 		return nil
@@ -224,7 +224,7 @@ func (runner *Runner) check(c collection) error {
 	return err
 }
 
-// labelShort says so in the table of a short run.
+// labelShort marks the table of a short run.
 func (runner *Runner) labelShort(t *Table, c collection) {
 	if runner.Short {
 		t.Title += ", short run on built-in pictures"
@@ -232,7 +232,7 @@ func (runner *Runner) labelShort(t *Table, c collection) {
 	}
 }
 
-// attempt runs a method. Methods that were not chosen show what the cache has of them.
+// attempt runs a method. Methods that were not selected show cached results.
 func (runner *Runner) attempt(ctx context.Context, method string, f func(runner *Runner) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -245,7 +245,7 @@ func (runner *Runner) attempt(ctx context.Context, method string, f func(runner 
 	return trial.Protect(method, func() error { return f(&own) })
 }
 
-// addFailure notes why a row has no numbers. It returns an error only when the whole run is to end.
+// addFailure records why a row has no numbers. It returns an error only if the whole run should end.
 func (t *Table) addFailure(ctx context.Context, runner *Runner, what string, err error) error {
 	switch {
 	case err == nil:
@@ -260,5 +260,5 @@ func (t *Table) addFailure(ctx context.Context, runner *Runner, what string, err
 	return nil
 }
 
-// Methods lists the names for Runner.Methods.
+// Methods returns the names for Runner.Methods.
 func Methods() []string { return slices.Concat(step1Methods, method.Names()) }

@@ -12,16 +12,16 @@ import (
 	"hashgrove/internal/trial"
 )
 
-// step1Methods are the ways of Step 1, in the order of the table.
+// step1Methods are the methods of Step 1, in table order.
 var step1Methods = []string{string(inference.Spectral), string(inference.ICM), string(inference.BlockGC)}
 
-// step1Table is Table 2 (tab:tsh_step1): Step 1 alone, all 64 bits, without hash functions: time and objective.
+// step1Table is Table 2 (tab:tsh_step1): time and objective of Step 1 alone, all 64 bits, without hash functions.
 //
 // The objective is the mean over defined pairs of (y - s/m)² with s the Hamming affinity of m bits: the sum of
-// eq:opt_step1 divided by m² and by the number of pairs, as the paper divides it. Its values fit 100 similar and 100
-// dissimilar rows drawn for each row, as its code draws them; all pairs are here too, as they are and balanced: with
-// weights that make similar and dissimilar ones count alike, as among the drawn. What was inferred from all pairs is
-// also judged on the drawn ones, which is what compares with the paper.
+// eq:opt_step1 divided by m² and by the number of pairs, as in the paper. Its values fit 100 similar and 100 dissimilar
+// rows drawn for each row, as in its code; all pairs are included too, unweighted and balanced: with weights that make
+// similar and dissimilar ones count alike, as among the drawn. Codes inferred from all pairs are also evaluated on the
+// drawn ones, which compares with the paper.
 func step1Table(c collection) Experiment {
 	scenes := [3]struct{ block, seconds, objective float64 }{{0, 5281, 0.7524}, {1, 298, 0.6341}, {253, 2239, 0.5608}}
 	paper := map[string][3]struct{ block, seconds, objective float64 }{ // spectral, Block-GC-1, Block-GC
@@ -65,7 +65,7 @@ sampling the pairs.`,
 					if runner.Short {
 						p.block, p.seconds, p.objective = 0, 0, 0
 					}
-					own := "-" // the paper's, of its own pairs
+					own := "-" // the paper's, on its own pairs
 					if pairs == pairsDrawn {
 						own = number("%.4f", p.objective)
 					}
@@ -83,7 +83,7 @@ sampling the pairs.`,
 	}
 }
 
-// pairing says which pairs count.
+// pairing selects which pairs count.
 type pairing string
 
 const (
@@ -97,13 +97,13 @@ var pairings = []pairing{pairsDrawn, pairsAll, pairsBalanced}
 // inferred is the outcome of Step 1.
 type inferred struct {
 	Rows      int
-	Block     float64 // mean rows of a block; 0 for the spectral method, which has none
+	Block     float64 // mean rows per block; 0 for the spectral method, which has none
 	Seconds   float64
 	Objective float64 // over the pairs that counted
 	Drawn     float64 // over the drawn pairs
 }
 
-// inferred runs Step 1 for all bits, each bit as it was inferred standing for the output of a hash function.
+// inferred runs Step 1 for all bits, using each inferred bit as the output of its hash function.
 func (runner *Runner) inferred(
 	ctx context.Context, base split, method inference.Method, pairs pairing,
 ) (v inferred, err error) {
@@ -178,7 +178,7 @@ func infer(
 	return v, err
 }
 
-// splitAffinity is who is like whom in a part.
+// splitAffinity returns which rows of a part are similar.
 func splitAffinity(ctx context.Context, s split) (affinity.Matrix, error) {
 	if s.similar != nil {
 		return s.similar()

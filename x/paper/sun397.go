@@ -18,8 +18,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// sun397 is the scenes of Xiao et al. (CVPR 2010) as published: SUN397/a/abbey/sun_....jpg, and classes in deeper
-// folders as SUN397/a/apse/indoor. 8,000 pictures drawn at random are the queries, as in the paper.
+// sun397 holds the scenes of Xiao et al. (CVPR 2010) as published: SUN397/a/abbey/sun_....jpg, with some classes in
+// deeper folders such as SUN397/a/apse/indoor. As in the paper, 8,000 pictures drawn at random are the queries.
 var sun397 = collection{
 	name: "sun397", title: "SUN397", prefix: "sun397-", gist: gist512(),
 	parts: fmt.Sprintf(`The queries are 8,000 pictures drawn at random; the database is all others, a few more than the
@@ -106,8 +106,8 @@ var sun397Methods = Experiment{
 	},
 }
 
-// standin is vectors of a chosen size that are made, not measured: every class raises a fifteenth of the columns a
-// little, the rest is noise. Row i depends on the seed and on i alone.
+// standin is a source of synthetic vectors of a chosen size: every class raises a fifteenth of the columns a little,
+// and the rest is noise. Row i depends only on the seed and on i.
 type standin struct {
 	Rows, Cols, Classes int
 	Seed                uint64
@@ -146,7 +146,7 @@ func (s standin) row(x []float32, i int) int {
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(i)))
 	class := rng.IntN(s.Classes)
 	for j := range x {
-		r := rng.Uint32() // the sum of four bytes is near enough to a bell
+		r := rng.Uint32() // the sum of four bytes is close enough to a bell curve
 		x[j] = float32(float32(r&255+r>>8&255+r>>16&255+r>>24) / 256)
 		if (j*31+class*17)%10 == 0 && (j/10+class)%3 != 0 {
 			x[j] += 0.3
@@ -155,8 +155,8 @@ func (s standin) row(x []float32, i int) int {
 	return class
 }
 
-// sun397Size trains on vectors of the size of SUN397, since its pictures are not at hand for everybody: time and memory
-// are what there is to see. The paper needs less than 7 GB for FastHash, and 62,076 s for 1024 bits: 61 s for a bit.
+// sun397Size trains on synthetic vectors of the size of SUN397, whose pictures not everyone has, to measure time and
+// memory. The paper needs less than 7 GB for FastHash, and 62,076 s for 1024 bits: 61 s per bit.
 var sun397Size = Experiment{
 	Name:  "sun397-size",
 	About: "Time and memory on synthetic vectors of the size of SUN397: 100,417 x 11,200 in 397 classes",
@@ -191,7 +191,7 @@ The paper reports less than 7 GB for FastHash, and 61 s per bit (62,076 s for 1,
 	},
 }
 
-// sizes is the labels of such vectors, for Step 1, which sees nothing else.
+// sizes provides the labels of such vectors for Step 1, which needs nothing else.
 var sizes = collection{
 	name: "sun397-size", title: "labels of the size of SUN397", prefix: "standin-",
 	parts: "The 100,417 labels of 397 classes are drawn at random; those of SUN397 are less even.",
@@ -203,7 +203,7 @@ var sizes = collection{
 	},
 }
 
-// vectors makes the file of a stand-in and opens it.
+// vectors writes the file of a stand-in and opens it.
 func (s standin) vectors(ctx context.Context, runner *Runner, part string) (set *dataset.Set, key string, err error) {
 	key = trial.Key("standin 1", s)
 	path, err := runner.file(fmt.Sprintf("standin%d-%s", s.Cols, part), key, ".npy", func(path string) error {

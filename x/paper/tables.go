@@ -11,12 +11,12 @@ import (
 	learn "hashgrove/internal/train"
 )
 
-// reportedText is what the paper reports, a row of a table on each line.
+// reportedText is what the paper reports, one table row per line.
 //
 //go:embed reported.txt
 var reportedText string
 
-// reported lists what a table of the paper says of a data set, in the order of reported.txt.
+// reported returns the paper's figures in a table for a data set, in the order of reported.txt.
 func reported(table, dataset string) (rows []paperRow) {
 	prefix := fmt.Sprintf("%-8s %-9s ", table, dataset) // the columns are aligned
 	for line := range strings.Lines(reportedText) {
@@ -36,8 +36,8 @@ func reported(table, dataset string) (rows []paperRow) {
 	return rows
 }
 
-// rowsExperiment is an experiment whose table has a line for each row. The name and the title follow those of the
-// data set.
+// rowsExperiment returns an experiment whose table has a line for each row. Its name and title follow those of the data
+// set.
 func rowsExperiment(c collection, name, about, title, note string, rows []row) Experiment {
 	return Experiment{
 		Name: c.name + "-" + name, About: about,
@@ -62,7 +62,7 @@ func kshTable(c collection) Experiment {
 		})
 }
 
-// cifar10Features is the FastHash rows of Table 3 (tab:features) on CIFAR-10, with our settings beside the paper's.
+// cifar10Features runs the FastHash rows of Table 3 (tab:features) on CIFAR-10, with our settings beside the paper's.
 func cifar10Features() Experiment {
 	gist, words := reported("gist", "cifar10"), reported("codebook", "cifar10")
 	rows := []row{
@@ -89,10 +89,10 @@ func cifar10Features() Experiment {
 		"FastHash on two kinds of features (Table 3)", "", rows)
 }
 
-// methodsTable is Table 3 (tab:features): the supervised methods on GIST and on codebook features. The methods that the
-// paper does not have come after its own; a classifier's output as a code is there to read all of them against.
+// methodsTable is Table 3 (tab:features): the supervised methods on GIST and on codebook features. Methods that are not
+// in the paper come after its own; a classifier's output as a code serves as the reference.
 func methodsTable(c collection) Experiment {
-	// ours is the kind of features that FastHash gets in our own settings.
+	// ours is the kind of features that FastHash gets with our own settings.
 	kind := func(r, ours recipe, table string) []row {
 		p := reported(table, c.name)
 		rows := append(supervised(r, p),
@@ -116,7 +116,7 @@ the paper are not in its table. Our settings, chosen on CIFAR-10 ([tuning](tunin
 		"supervised methods on two kinds of features (Table 3)", note, rows)
 }
 
-// supervised is the paper's supervised methods on 5,000 rows: KSH, BREs, SPLH, STHs, FastHash, and FastHash on all
+// supervised returns the paper's supervised methods on 5,000 rows: KSH, BREs, SPLH, STHs, FastHash, and FastHash on all
 // rows.
 func supervised(r recipe, p []paperRow) []row {
 	return []row{
@@ -129,17 +129,17 @@ func supervised(r recipe, p []paperRow) []row {
 	}
 }
 
-// pcaTable is Table 4 (tab:pca): methods that learn from all rows once principal components have left 500 dimensions of
-// the codebook features. CCA+ITQ and FastHash take the features as they are.
+// pcaTable is Table 4 (tab:pca): methods that learn from all rows after principal components have reduced the codebook
+// features to 500 dimensions. CCA+ITQ and FastHash use the features as they are.
 func pcaTable(c collection) Experiment {
 	paper := reported("pca", c.name)
 	words := codebook(800)
 	rows := []row{
 		methodRow(words, 0, "cca-itq", learn.Options{}, paper[3]),
-		// The pairs of all rows would not fit into memory.
+		// The pairs of all rows would not fit in memory.
 		methodRow(words.pca(500), 0, "splh", learn.Options{Rows: 10_000}, paper[1]),
 		methodRow(words.pca(500), 0, "sth", learn.Options{}, paper[2]),
-		// KSH reads a matrix of all its rows and anchors a thousand times for a bit.
+		// For each bit, KSH reads a matrix of all its rows and anchors a thousand times.
 		methodRow(words.pca(500), 0, "ksh", learn.Options{Anchors: 3000, Rows: 5_000}, paper[0]),
 		fastHashRow(words, 0, paperTrees(64), "FastHash", paper[4]),
 		fastHashRow(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),

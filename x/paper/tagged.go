@@ -60,12 +60,12 @@ func taggedCollection(name, title, parts string) collection {
 
 // entry is one picture of a list.
 type entry struct {
-	picture string // name, with or without folders and ending
+	picture string // name, with or without folders and extension
 	tags    []string
 	query   bool
 }
 
-// readTags reads the lists in whatever layout there is.
+// readTags reads the lists in whichever layout there is.
 func readTags(dir, name string) ([]entry, error) {
 	layouts := []struct {
 		file string
@@ -92,7 +92,7 @@ func tagGallery(dir string, entries []entry) (gallery, error) {
 	if err != nil {
 		return g, err
 	}
-	at := map[string]string{} // path by stem; "" when several pictures have it
+	at := map[string]string{} // path by stem; "" if several pictures have it
 	for name := range files {
 		if _, twice := at[stem(name)]; twice {
 			at[stem(name)] = ""
@@ -205,7 +205,7 @@ func readTagProp(dir, name string) ([]entry, error) {
 	return entries, nil
 }
 
-// parseTags reads rows of 0 and 1 in 16 bits each and returns where the ones are.
+// parseTags reads rows of 16-bit zeros and ones and returns the positions of the ones.
 func parseTags(b []byte, tags int) ([][]int, error) {
 	size := 2 * (tags + 1)
 	if len(b)%size != 0 {
@@ -230,8 +230,8 @@ func parseTags(b []byte, tags int) ([][]int, error) {
 	return rows, nil
 }
 
-// readConcepts reads the annotations of MIRFLICKR: a file for each concept. All pictures count, those without a concept
-// too.
+// readConcepts reads the annotations of MIRFLICKR: a file per concept. All pictures count, even those without a
+// concept.
 func readConcepts(dir, _ string) ([]entry, error) {
 	files, err := pictures(dir)
 	if err != nil {

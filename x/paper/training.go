@@ -22,7 +22,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// training is one training and what comes of it, stage by stage: the model, how it does, its curves.
+// training is one training and its results, stage by stage: the model, its evaluation, its curves.
 type training struct {
 	name, key string
 	material
@@ -67,7 +67,7 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 	return t, nil
 }
 
-// result is one row: a model and how it does.
+// result is one row: a model and its evaluation.
 type result struct {
 	Train, Test float64 // seconds: training, encoding the queries
 	Precision   float64 // at 100
@@ -76,17 +76,17 @@ type result struct {
 	MAP, Area   float64 // ours
 	Distinct    int
 	Prior       float64 `json:",omitempty"` // about the MAP of random codes
-	Memory      int64   `json:",omitempty"` // bytes held at most while training; 0 where it is not known
+	Memory      int64   `json:",omitempty"` // peak memory in bytes while training; 0 if unknown
 }
 
-// learned is what is known of a training besides the model.
+// learned describes a training besides the model.
 type learned struct {
 	Seconds float64
 	Memory  int64
 }
 
-// result trains and judges with the whole base as the database. The model is a stage of its own: judging may be
-// interrupted too.
+// result trains and evaluates with the whole base as the database. The model is a stage of its own, because the
+// evaluation may be interrupted too.
 func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 	return value(runner, t.name, t.key, func() (result, error) {
 		path := runner.path(t.name, t.key)
@@ -102,7 +102,7 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		if err := trial.Discard(path + ".ckpt"); err != nil { // it is not needed any more
+		if err := trial.Discard(path + ".ckpt"); err != nil { // no longer needed
 			return result{}, err
 		}
 		r, _, err := runner.measure(ctx, t, 0, false)
@@ -112,8 +112,8 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 	})
 }
 
-// rowResult is the result of a row: of all bits, of the first ones of a stage-wise model, or of the ranking by the
-// weights of the bits.
+// rowResult returns the result of a row: of all bits, of the first ones of a stage-wise model, or of the ranking by bit
+// weights.
 func (runner *Runner) rowResult(ctx context.Context, t *training, r row) (result, error) {
 	plain, err := runner.result(ctx, t)
 	if err != nil || r.first == 0 && !r.weigh {
@@ -125,20 +125,20 @@ func (runner *Runner) rowResult(ctx context.Context, t *training, r row) (result
 	}
 	return value(runner, name, key, func() (result, error) {
 		v, _, err := runner.measure(ctx, t, r.first, r.weigh)
-		if r.weigh { // it is the same training; that of a prefix has no time of its own
+		if r.weigh { // the same training; a prefix has no time of its own
 			v.Train, v.Memory = plain.Train, plain.Memory
 		}
 		return v, err
 	})
 }
 
-// curve is precision against what was retrieved and against recall.
+// curve holds precision by number retrieved and by recall.
 type curve struct {
 	Rank  []eval.CurvePoint
 	Reach []eval.PRPoint
 }
 
-// curve makes the curves of a training.
+// curve computes the curves of a training.
 func (runner *Runner) curve(ctx context.Context, t *training) (curve, error) {
 	if _, err := runner.result(ctx, t); err != nil {
 		return curve{}, err
@@ -152,8 +152,8 @@ func (runner *Runner) curve(ctx context.Context, t *training) (curve, error) {
 	})
 }
 
-// measure encodes database and queries with the first bits (0 means all) of the trained model and judges the ranking,
-// by the weights of the bits where weighted says so.
+// measure encodes database and queries with the first bits (0 means all) of the trained model and evaluates the
+// ranking, by bit weights if weighted is set.
 func (runner *Runner) measure(ctx context.Context, t *training, bits int, weighted bool) (result, *eval.Report, error) {
 	m, err := runner.readModel(t)
 	if err != nil {
@@ -203,8 +203,8 @@ func (runner *Runner) readModel(t *training) (*model.Model, error) {
 	return m, err
 }
 
-// sample draws rows to learn from with the runner's seed, the same for every method; nil means all. A number of -n
-// leaves an n-th of the rows out.
+// sample draws training rows with the runner's seed, the same for every method; nil means all. A number of -n leaves
+// out one row in n.
 func (runner *Runner) sample(rows, all int) []bool {
 	if rows < 0 {
 		rows = all + all/rows
@@ -219,7 +219,7 @@ func (runner *Runner) sample(rows, all int) []bool {
 	return keep
 }
 
-// data is a sample of the rows, in memory, or all. The set holds a number of copies of the rows, one after the other:
+// data returns a sample of the rows in memory, or all. The set holds several copies of the rows, one after the other;
 // the sample has all copies of a row or none.
 func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows int) (vectors.Source, error) {
 	if rows == 0 {
@@ -240,8 +240,7 @@ func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows i
 	return d, nil
 }
 
-// train has a method learn, and returns the seconds that took: quantisation counts, the making of the features does
-// not.
+// train trains a method and returns the seconds it took, including quantisation but not feature extraction.
 func (runner *Runner) train(
 	ctx context.Context, src vectors.Source, o learn.Options, checkpoint string,
 ) (*model.Model, float64, error) {
@@ -260,8 +259,8 @@ func (runner *Runner) train(
 	return made.Model, made.Seconds(o.Bits), nil
 }
 
-// resetPeak starts a stage: what earlier stages held goes back first. Linux resets the peak of the process; elsewhere
-// it is that of all stages so far.
+// resetPeak starts a stage by releasing the memory of earlier ones. Linux resets the peak of the process; elsewhere it
+// covers all stages so far.
 func resetPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // an old kernel keeps the peak of the process

@@ -7,10 +7,10 @@
 //	D = random directions
 //	repeat 50 times
 //		for each patch     i = argmax |d_i . x|,  z = d_i . x     a matrix product, and most of the time
-//		for each word      d_i = sum of z x over its patches, scaled to length 1; drawn anew where there are none
+//		for each word      d_i = sum of z x over its patches, scaled to length 1; redrawn if it has none
 //
-// 2 x patches x values x words operations per turn. Sums are taken over fixed blocks of patches in order, so the result
-// is the same on any number of threads.
+// This takes 2 x patches x values x words operations per iteration. Sums are taken over fixed blocks of patches in
+// order, so the result does not depend on the number of threads.
 package dictionary
 
 import (
@@ -33,14 +33,14 @@ const (
 	streamWords   = 2 << 32 // plus iteration << 20 plus word
 )
 
-// learner is the options while they are used.
+// learner holds the options during learning.
 type learner struct {
 	feature.CodebookOptions
 	progress func(done, total int)
 }
 
-// Learn learns a codebook from pictures of one number of channels, on the given number of threads (0 for all cores).
-// Progress, which may be nil, is called after every iteration.
+// Learn learns a codebook from pictures with the same number of channels, on the given number of threads (0 for all
+// cores). progress, which may be nil, is called after every iteration.
 func Learn(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture, threads int,
 	progress func(done, total int)) (*feature.Codebook, error) {
 
@@ -72,31 +72,31 @@ func Learn(ctx context.Context, o feature.CodebookOptions, pictures []picture.Pi
 	return o.Codebook(pictures[0].Channels, filters, bias)
 }
 
-// fold multiplies the dictionary with the whitening.
+// fold multiplies the dictionary by the whitening matrix.
 func fold(d, mean, p []float32) (filters, bias []float32) {
 	dim := len(mean)
 	words := len(d) / dim
 	filters, bias = make([]float32, words*dim), make([]float32, words)
-	// P is symmetric: rows serve as columns.
+	// P is symmetric, so its rows serve as columns.
 	product, left := gemm.RowMajor(words, dim, filters), gemm.RowMajor(words, dim, d)
 	_ = gemm.Mul(context.Background(), 1, product, left, gemm.RowMajor(dim, dim, p))
 	for i := range bias {
 		sum := 0.0
 		for k, v := range filters[i*dim:][:dim] {
-			sum += float64(float64(v) * float64(mean[k])) // exact products: nothing to fuse away
+			sum += float64(float64(v) * float64(mean[k])) // exact products: nothing to fuse
 		}
 		bias[i] = float32(-sum)
 	}
 	return filters, bias
 }
 
-// samples are whitened patches as the right factor of the product with the dictionary: panels of 16 patches.
+// samples holds whitened patches as the right factor of the product with the dictionary, in panels of 16 patches.
 type samples struct {
 	gemm.Right
 	n, dim int
 }
 
-// patchesPerBlock is how many patches make a block of sums, whatever the number of threads; a multiple of 16.
+// patchesPerBlock is the number of patches summed in a block, on any number of threads; a multiple of 16.
 const patchesPerBlock = 8192
 
 // whitened returns (x - M) P.
@@ -140,8 +140,8 @@ func (l learner) dictionary(ctx context.Context, x *samples, threads int) ([]flo
 	return d, nil
 }
 
-// draw sets a word to a random direction. The sum of twelve uniform numbers is as good as normal here, and needs no
-// logarithm.
+// draw sets a word to a random direction. The sum of twelve uniform numbers is close enough to normal here, and needs
+// no logarithm.
 func (l learner) draw(word []float32, i, iteration int) {
 	rng := rand.New(rand.NewPCG(l.Seed, streamWords+uint64(iteration)<<20+uint64(i)))
 	v := make([]float64, len(word))
@@ -152,11 +152,11 @@ func (l learner) draw(word []float32, i, iteration int) {
 		}
 	}
 	if !unit(word, v) {
-		word[0] = 1 // a vector of zeros: it will not happen
+		word[0] = 1 // a zero vector: practically impossible
 	}
 }
 
-// unit sets word to v scaled to length 1. It reports false, and changes nothing, where v is too short.
+// unit sets word to v scaled to length 1. It returns false and changes nothing if v is too short.
 func unit(word []float32, v []float64) bool {
 	squares := 0.0
 	for _, x := range v {
@@ -172,7 +172,7 @@ func unit(word []float32, v []float64) bool {
 	return true
 }
 
-// omp1 is one iteration.
+// omp1 runs one iteration.
 func (l learner) omp1(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
 	var words gemm.Left
 	pack(&words, d, x.dim)
@@ -215,7 +215,7 @@ func (l learner) omp1(ctx context.Context, d []float32, x *samples, iteration, t
 	return nil
 }
 
-// pack lays out the rows of d.
+// pack lays out the rows of d for the matrix product.
 func pack(left *gemm.Left, d []float32, dim int) {
 	left.Reset(len(d)/dim, dim)
 	for i := range len(d) / dim {
@@ -226,7 +226,7 @@ func pack(left *gemm.Left, d []float32, dim int) {
 	}
 }
 
-// drawPatches returns patches from random places of random pictures, one per row.
+// drawPatches returns patches from random positions of random pictures, one per row.
 func drawPatches(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture,
 	threads int) (vectors.Matrix, error) {
 
@@ -257,7 +257,7 @@ func drawPatches(ctx context.Context, o feature.CodebookOptions, pictures []pict
 	return m, err
 }
 
-// checkPictures reports pictures that no patches can be taken from.
+// checkPictures returns an error if no patches can be taken from the pictures.
 func checkPictures(pictures []picture.Picture, side int) error {
 	if len(pictures) == 0 {
 		return fmt.Errorf("no pictures to learn a codebook from")
@@ -274,10 +274,10 @@ func checkPictures(pictures []picture.Picture, side int) error {
 	return nil
 }
 
-// The kernel that most of the time of learning goes to, as what it means. greatest_amd64.go has the same with AVX2.
+// The kernel that takes most of the learning time, in plain Go. greatest_amd64.go has it with AVX2.
 
-// greatestGo finds in every column the value that is greatest without its sign, and its row: the first of equals. A
-// column of zeros gives 0 and row 0.
+// greatestGo finds the value with the largest magnitude in every column, and its row: the first of equals. A column of
+// zeros gives 0 and row 0.
 func greatestGo(value *[16]float32, index *[16]int32, z []float32) {
 	*value, *index = [16]float32{}, [16]int32{}
 	for i := 0; len(z) > 0; i, z = i+1, z[16:] {

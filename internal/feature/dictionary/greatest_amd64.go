@@ -8,7 +8,7 @@ import (
 
 //go:generate go -C ../../../x/kernels run ./feature -out ../../internal/feature/dictionary/greatest_amd64.s -stubs ../../internal/feature/dictionary/stubs_amd64.go -pkg dictionary
 
-// hasKernels is whether this machine has the instructions of the kernel.
+// hasKernels reports whether this machine has the instructions of the kernel.
 var hasKernels = cpu.X86.HasAVX2
 
 func greatest(value *[16]float32, index *[16]int32, z []float32) {

@@ -2,7 +2,7 @@
 
 package dictionary
 
-// hasKernels is whether this machine has the instructions of the kernel: every arm64 has NEON.
+// hasKernels reports whether this machine has the instructions of the kernel: every arm64 has NEON.
 const hasKernels = true
 
 func greatest(value *[16]float32, index *[16]int32, z []float32) {

@@ -24,7 +24,7 @@ import (
 type ksvd struct {
 	l        learner
 	residual []float32 // of every patch, row by row
-	word     []int32   // T per patch, -1 where there are fewer
+	word     []int32   // T per patch, -1 if there are fewer
 	gain     []float32
 }
 
@@ -32,7 +32,7 @@ func newKSVD(l learner, x *samples) *ksvd {
 	return &ksvd{l, make([]float32, x.n*x.dim), make([]int32, x.n*l.Sparsity), make([]float32, x.n*l.Sparsity)}
 }
 
-// step is one iteration.
+// step runs one iteration.
 func (s *ksvd) step(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
 	words, t := s.l.Words, s.l.Sparsity
 	var left gemm.Left
@@ -75,7 +75,7 @@ func (s *ksvd) step(ctx context.Context, d []float32, x *samples, iteration, thr
 
 // update changes every word in turn.
 func (s *ksvd) update(ctx context.Context, d []float32, x *samples, iteration int) error {
-	users := make([][]int32, s.l.Words) // places in word and gain
+	users := make([][]int32, s.l.Words) // indexes into word and gain
 	for i, w := range s.word {
 		if w >= 0 {
 			users[w] = append(users[w], int32(i))
@@ -119,7 +119,7 @@ func addTimes(y []float32, a float32, x []float32) {
 	}
 }
 
-// pursuit is orthogonal matching pursuit of one patch after another.
+// pursuit runs orthogonal matching pursuit for one patch at a time.
 type pursuit struct {
 	gram   []float32
 	words  int
@@ -159,8 +159,8 @@ func (p *pursuit) run(word []int32, gain []float32) {
 	}
 }
 
-// solve adds a word to the n that are chosen, by one more row of Cholesky's factor, and computes the gains. It reports
-// false for a word that depends on the others.
+// solve adds a word to the n chosen ones, as one more row of the Cholesky factor, and computes the gains. It returns
+// false if the word depends linearly on the others.
 func (p *pursuit) solve(word, n int) bool {
 	row := &p.root[n]
 	rest := float64(p.gram[word*p.words+word])

@@ -14,9 +14,9 @@ import (
 //
 //	x' = P (x - M),   P = V (D + epsilon)^(-1/2) V',
 //
-// has about the identity as covariance and is as near to x as such a vector can be.
+// has approximately the identity as covariance and is as close to x as such a vector can be.
 
-// rowsPerBlock is how many patches are summed in one block, whatever the number of threads.
+// rowsPerBlock is the number of patches summed in a block, on any number of threads.
 const rowsPerBlock = 4096
 
 // whitening returns M and P for the rows of x.
@@ -46,7 +46,7 @@ func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads i
 	products := make([]float32, blocks*d*d)
 	err = par.Blocks(ctx, threads, x.Rows, rowsPerBlock, func(b, lo, hi int) {
 		c := gemm.RowMajor(hi-lo, d, centred(x.Slice(lo, hi), mean))
-		// One thread, and a context that never ends: no error.
+		// One thread and a context that never ends cannot fail.
 		_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(d, d, products[b*d*d:]), c.T(), c)
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads i
 	return mean, p, nil
 }
 
-// centred is the rows of x less their mean.
+// centred returns the rows of x minus their mean.
 func centred(x vectors.Matrix, mean []float32) []float32 {
 	x.Data = slices.Clone(x.Data)
 	for i := range x.Rows {
@@ -89,12 +89,12 @@ func centred(x vectors.Matrix, mean []float32) []float32 {
 	return x.Data
 }
 
-// eigen returns the eigenvalues of a symmetric matrix and the eigenvectors, one per row, by Jacobi's rotations, sweep
-// after sweep, until nothing is left beside the diagonal. It overwrites a.
+// eigen returns the eigenvalues of a symmetric matrix and the eigenvectors, one per row, by sweeps of Jacobi rotations
+// until the matrix is diagonal. It overwrites a.
 //
-// Each rotation makes one pair a_pq zero: with t the tangent of its angle, the smaller root of t^2 + 2 t r = 1 for
-// r = (a_qq - a_pp) / (2 a_pq). O(n^3) per sweep, about eight sweeps. Library routines are faster and give other last
-// digits on other machines.
+// Each rotation makes one a_pq zero: with t the tangent of its angle, the smaller root of t^2 + 2 t r = 1 for r = (a_qq
+// - a_pp) / (2 a_pq). O(n^3) per sweep, about eight sweeps. Library routines are faster, but their last digits differ
+// between machines.
 func eigen(a []float64, n int) (values, vectors []float64) {
 	vectors = make([]float64, n*n)
 	scale := 0.0
@@ -102,7 +102,7 @@ func eigen(a []float64, n int) (values, vectors []float64) {
 		vectors[i*n+i] = 1
 		scale = max(scale, math.Abs(a[i*n+i]))
 	}
-	const sweeps = 60 // never reached; a bound all the same
+	const sweeps = 60 // a bound that is never reached
 	for range sweeps {
 		left := 0.0
 		for p := range n {
@@ -121,7 +121,7 @@ func eigen(a []float64, n int) (values, vectors []float64) {
 	return values, vectors
 }
 
-// rotate makes a_pq zero. Only rows p and q are rotated as rows; the columns are their mirror image.
+// rotate makes a_pq zero. It rotates only rows p and q; the columns mirror them.
 func rotate(a, vectors []float64, n, p, q int) {
 	apq := a[p*n+q]
 	if apq == 0 {

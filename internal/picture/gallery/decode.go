@@ -26,25 +26,25 @@ import (
 )
 
 const (
-	maxEncoded = 512 << 20 // bytes of a file, before memory is taken for it
+	maxEncoded = 512 << 20 // bytes of a file, checked before memory is allocated
 
-	// A picture with more is decoded alone, so that memory is bounded by one of them, not by one per core.
+	// Larger pictures are decoded alone, so that memory is bounded by one of them, not by one per core.
 	largePixels, largeEncoded = 1 << 24, 32 << 20
 )
 
-// codec is an encoding of pictures.
+// codec is a picture format.
 type codec struct {
 	name   string
-	looks  func(head []byte) bool // at the first sniffed bytes
+	looks  func(head []byte) bool // checks the first sniffed bytes
 	config func(r io.Reader) (image.Config, error)
 	decode func(r io.Reader) (image.Image, error)
 }
 
-// sniffed is how many bytes tell the encoding.
+// sniffed is the number of bytes that identify the format.
 const sniffed = 32
 
-// codecs are listed here and not registered with package image, so that a program that imports this package decides
-// for itself what image.Decode understands. TIFF is the last: raw files of cameras begin like it.
+// codecs are listed here instead of being registered with package image, so that programs importing this package decide
+// for themselves what image.Decode understands. TIFF comes last: raw camera files begin like it.
 var codecs = []codec{
 	{"JPEG", begins("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode},
 	{"PNG", begins("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode},
@@ -54,7 +54,7 @@ var codecs = []codec{
 	{"TIFF", begins("II*\x00", "MM\x00*"), tiff.DecodeConfig, tiff.Decode},
 }
 
-// codecNames is the encodings for a sentence.
+// codecNames lists the formats for messages.
 const codecNames = "JPEG, PNG, GIF, BMP, TIFF or WebP"
 
 func begins(with ...string) func(head []byte) bool {
@@ -67,8 +67,8 @@ func looksWebP(h []byte) bool {
 	return len(h) >= 12 && string(h[:4]) == "RIFF" && string(h[8:12]) == "WEBP"
 }
 
-// looksBMP asks for more than the two letters, with which a text may begin as well: zeros where they belong and a
-// length of the second head that was ever in use.
+// looksBMP checks more than the two letters, with which a text may begin as well: zeros where they belong and a known
+// length of the second header.
 func looksBMP(h []byte) bool {
 	if len(h) < 18 || string(h[:2]) != "BM" || binary.LittleEndian.Uint32(h[6:]) != 0 {
 		return false
@@ -76,8 +76,8 @@ func looksBMP(h []byte) bool {
 	return slices.Contains([]uint32{12, 16, 40, 52, 56, 64, 108, 124}, binary.LittleEndian.Uint32(h[14:]))
 }
 
-// decodeWebP mends what golang.org/issue/40173 is about: the decoder hands out brightness from 16 to 235 and colours
-// from 16 to 240, as video has them, in an image whose ranges are those of JPEG, 0 to 255.
+// decodeWebP works around golang.org/issue/40173: the decoder returns luma from 16 to 235 and chroma from 16 to 240, as
+// in video, in an image type with the ranges of JPEG, 0 to 255.
 func decodeWebP(r io.Reader) (image.Image, error) {
 	img, err := webp.Decode(r)
 	switch m := img.(type) {
@@ -106,7 +106,7 @@ func fullRange(m *image.YCbCr) {
 	}
 }
 
-// sniff finds the encoding, or returns nil.
+// sniff returns the format, or nil if it is unknown.
 func sniff(head []byte) *codec {
 	for i := range codecs {
 		if codecs[i].looks(head) {
@@ -116,20 +116,20 @@ func sniff(head []byte) *codec {
 	return nil
 }
 
-// Endings are those of picture files that can be read.
+// Endings are the extensions of supported picture files.
 var Endings = []string{".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff"}
 
-// foreignEndings are those of picture files that cannot be read and are not passed over in silence.
+// foreignEndings are the extensions of unsupported picture files, which are reported instead of skipped.
 var foreignEndings = []string{".heic", ".heif", ".avif", ".jxl", ".jp2", ".svg"}
 
-// Promises reports a name with the ending of a picture.
+// Promises reports whether a name has the extension of a picture.
 func Promises(name string) bool {
 	ending := strings.ToLower(path.Ext(name))
 	return slices.Contains(Endings, ending) || slices.Contains(foreignEndings, ending)
 }
 
-// isPicture decides whether a file is taken for a picture: by its name, or else by how it begins. A broken file with
-// the name of a picture is a broken picture; any other file that is none is no concern.
+// isPicture reports whether a file is a picture, by its name or else by its first bytes. A broken file with a picture's
+// name is a broken picture; other files are ignored.
 func isPicture(name string, head func() []byte) bool {
 	if Promises(name) {
 		return true
@@ -138,25 +138,25 @@ func isPicture(name string, head func() []byte) bool {
 	return c != nil && c.name != "TIFF"
 }
 
-// Looks reports a single picture, by its name and how it begins.
+// Looks reports whether a file is a single picture, by its name and first bytes.
 func Looks(name string, head []byte) bool {
 	return isPicture("", func() []byte { return head[:min(len(head), sniffed)] }) || Promises(name) && sniff(head) != nil
 }
 
-// Row decodes a picture of at most that many pixels and prepares it.
+// Row decodes a picture of at most the given number of pixels and prepares it.
 func Row(p picture.Preparation, encoded []byte, pixels int) ([]uint8, error) {
 	row := make([]uint8, p.Values())
 	return row, decoder{Preparation: p, limit: pixels}.decode(row, "", encoded)
 }
 
-// decoder makes rows of encoded pictures.
+// decoder turns encoded pictures into rows.
 type decoder struct {
 	picture.Preparation
 	limit int         // pixels; 0 means picture.MaxPixels
 	large *sync.Mutex // held while a large picture is decoded
 }
 
-// decode makes the row of an encoded picture. The name only serves the message.
+// decode writes the row of an encoded picture to dst. The name is used in messages only.
 func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	c := sniff(b[:min(len(b), sniffed)])
 	switch ending := strings.ToLower(path.Ext(name)); {
@@ -168,7 +168,7 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	case c == nil:
 		return fault.New("not-a-picture", "is not a picture: it does not begin like %s", codecNames)
 	}
-	// A slip of a decoder, met by a hostile file, must not end the reading of a million others.
+	// A decoder's bug, triggered by a hostile file, must not stop the reading of a million others.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("is a broken %s file (%v)", c.name, p)
@@ -204,7 +204,7 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	}
 	screen := image.Rect(0, 0, w, h)
 	if c.name == "GIF" && img.Bounds() != screen {
-		// The first picture of a GIF file may cover a part of the screen only; the rest is transparent.
+		// The first picture of a GIF file may cover only part of the screen; the rest is transparent.
 		all := image.NewRGBA(screen)
 		draw.Draw(all, img.Bounds(), img, img.Bounds().Min, draw.Src)
 		img = all
@@ -216,9 +216,9 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	return d.FromImage(dst, img, orientation(c.name, b))
 }
 
-// broken puts the error of a decoder into words.
+// broken rephrases the error of a decoder.
 func (c *codec) broken(err error) error {
-	// Package png tells the end of a file in words only.
+	// Package png reports the end of a file only as text.
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
 		strings.HasSuffix(err.Error(), io.ErrUnexpectedEOF.Error()) {
 		return fault.New("cut-off", "is cut off: the %s data end too early", c.name)

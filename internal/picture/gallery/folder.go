@@ -16,9 +16,9 @@ import (
 	"hashgrove/internal/natural"
 )
 
-// A folder of pictures: every sub-folder is a class and all that lies in it, however deep, belongs to the class; a
-// folder without sub-folders has no classes by itself. Pictures come in natural order of their paths. Hidden files
-// are not looked at, other files than pictures are passed over, and no link is followed out of the folder.
+// In a folder of pictures, every sub-folder is a class of everything below it, however deep; a folder without
+// sub-folders has no classes. Pictures come in natural order of their paths. Hidden files and files that are not
+// pictures are skipped, and no link is followed out of the folder.
 
 // Folder lists the pictures of a folder.
 func Folder(dir string, o Options) (*Gallery, error) {
@@ -35,7 +35,7 @@ func Folder(dir string, o Options) (*Gallery, error) {
 	return g, g.settle()
 }
 
-// File is the gallery of a single picture.
+// File returns a gallery of a single picture.
 func File(path string, o Options) (*Gallery, error) {
 	dir, name := filepath.Split(path)
 	g := &Gallery{path: filepath.ToSlash(dir), names: []string{name}, options: o}
@@ -92,7 +92,7 @@ func (g *Gallery) list(dir string) error {
 	return nil
 }
 
-// headOf reads how a file begins; of one that cannot be read, nothing.
+// headOf returns the first bytes of a file, or nothing if it cannot be read.
 func headOf(root *os.Root, name string) []byte {
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -104,7 +104,7 @@ func headOf(root *os.Root, name string) []byte {
 	return b[:n]
 }
 
-// comparePaths orders paths folder by folder, each in natural order, so that what is in one folder stays together.
+// comparePaths orders paths folder by folder, each in natural order, so that files of one folder stay together.
 func comparePaths(a, b string) int {
 	for {
 		x, restA, moreA := strings.Cut(a, "/")
@@ -157,7 +157,7 @@ func (s *folderSource) use(i int, f func(encoded []byte) error) error {
 	return f(b)
 }
 
-// readEncoded reads a picture whose file claims that size; memory grows with what arrives.
+// readEncoded reads a picture whose file claims that size; memory grows with the bytes that arrive.
 func readEncoded(r io.Reader, size int64) ([]byte, error) {
 	if err := checkEncoded(size); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func checkEncoded(size int64) error {
 	return nil
 }
 
-// unreadable leaves the path out of an error: the message has it already.
+// unreadable removes the path from an error whose message already has it.
 func unreadable(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err

@@ -17,49 +17,49 @@ import (
 	"hashgrove/internal/picture"
 )
 
-// Options is how pictures become rows.
+// Options configure how pictures become rows.
 type Options struct {
 	picture.Preparation
-	Threads    int  // that decode; 0 means all cores
+	Threads    int  // decoding threads; 0 means all cores
 	Unlabelled bool // folders are not classes
 
-	// Hold counts the memory that the names of an archive take, and says when that is too much; nil counts nothing.
+	// Hold is called with the memory that names in an archive take, and returns an error if that is too much; may be
+	// nil.
 	Hold func(bytes int) error
 
-	// Most is how many bytes a picture of an archive may have, because those of the archive are worth no more; 0 means
-	// as many as any picture.
+	// Most is the largest size in bytes of a picture in an archive; 0 means the limit of any picture.
 	Most int64
 }
 
-// nameBytes is the memory for a picture of a gallery, besides its name.
+// nameBytes is the memory per picture of a gallery, besides its name.
 const nameBytes = 64
 
 // maxPictures bounds the pictures of a gallery.
 const maxPictures = 1 << 28
 
-// Gallery is a place with pictures and what was found there. It is made once: all passes see the same pictures in the
-// same order.
+// Gallery is a list of the pictures found in one place. It is made once: all passes see the same pictures in the same
+// order.
 type Gallery struct {
-	path    string // as the user named it, in slashes
+	path    string // as given by the user, with slashes
 	names   []string
-	places  []int         // of a tar: the number of each entry
+	places  []int         // for a tar: the number of each entry
 	bad     map[int]error // pictures that cannot be read, and why
-	top     int           // bytes of the names before the classes begin
+	top     int           // length of the shared part of the names, before the classes
 	classes bool          // the first folder of a name is the class
 	options Options
 	open    func() (fileSource, error)
 }
 
-// fileSource is where the encoded pictures of a gallery are taken from in one pass.
+// fileSource provides the encoded pictures of a gallery in one pass.
 type fileSource interface {
-	// load makes the next pictures ready, in order, at most n of them and at least one; an error ends the pass.
+	// load prepares the next pictures, in order, at least one and at most n; an error ends the pass.
 	load(first, n int) (int, error)
-	// use lends the bytes of a picture that is ready. It is called by several workers at the same time.
+	// use calls f with the bytes of a prepared picture. Several workers call it at the same time.
 	use(i int, f func(encoded []byte) error) error
 	Close() error
 }
 
-// settle finds the classes, once all names are known, and checks the options.
+// settle finds the classes once all names are known, and checks the options.
 func (g *Gallery) settle() error {
 	if err := g.options.CanResize(); err != nil || g.options.Unlabelled {
 		return err
@@ -86,7 +86,7 @@ func (g *Gallery) spoil(i int, why error) {
 	g.bad[i] = why
 }
 
-// class is the first folder in a name, or "".
+// class returns the first folder in a name, or "".
 func (g *Gallery) class(name string) string {
 	class, _, found := strings.Cut(name[g.top:], "/")
 	if !found {
@@ -95,19 +95,19 @@ func (g *Gallery) class(name string) string {
 	return class
 }
 
-// Len is the number of pictures.
+// Len returns the number of pictures.
 func (g *Gallery) Len() int { return len(g.names) }
 
-// Shape is the layout of the rows.
+// Shape returns the layout of the rows.
 func (g *Gallery) Shape() picture.Shape { return g.options.Shape }
 
-// Sorted reports whether the pictures are in the order of their names as plain text.
+// Sorted reports whether the pictures are sorted by name as plain text.
 func (g *Gallery) Sorted() bool { return slices.IsSorted(g.names) }
 
-// Name is the path of a picture in the folder or archive, and that below a folder which all of an archive share.
+// Name returns the path of a picture in the folder or archive, with and without a folder that the whole archive shares.
 func (g *Gallery) Name(i int) (name, below string) { return g.names[i], g.names[i][g.top:] }
 
-// ID is the path of a picture, in slashes; one inside an archive follows the path of the archive.
+// ID returns the path of a picture, with slashes; inside an archive it follows the path of the archive.
 func (g *Gallery) ID(i int) string {
 	switch {
 	case g.path == "." || g.path == "":
@@ -118,7 +118,7 @@ func (g *Gallery) ID(i int) string {
 	return g.path + "/" + g.names[i]
 }
 
-// Read begins a pass.
+// Read starts a pass.
 func (g *Gallery) Read(ctx context.Context) (*Reader, error) {
 	s, err := g.open()
 	if err != nil {
@@ -131,34 +131,34 @@ func (g *Gallery) Read(ctx context.Context) (*Reader, error) {
 	return r, nil
 }
 
-// aheadBytes bounds the decoded pictures that wait to be handed out.
+// aheadBytes bounds the pictures decoded ahead.
 const aheadBytes = 32 << 20
 
-// Reader decodes pictures on all cores, some ahead, and hands them out in order.
+// Reader decodes pictures on all cores, some ahead, and returns them in order.
 type Reader struct {
-	ctx context.Context // of the pass, which is as long as the reader lives
+	ctx context.Context // of the pass, which lasts as long as the reader
 	*Gallery
 	source  fileSource
 	decoder decoder
 	alone   sync.Mutex
 	dim     int
-	most    int // pictures decoded together
-	row     int // the next one
-	lo, hi  int // those that are decoded
+	most    int // number of pictures decoded together
+	row     int // the next picture
+	lo, hi  int // the decoded pictures
 	pixels  []uint8
 	errs    []error
 }
 
-// Item is one picture. Its row is lent until the next.
+// Item is one picture. Its row is valid until the next.
 type Item struct {
 	ID       string
 	Label    string // its class
 	Labelled bool
-	Pix      []uint8 // as the Preparation says; nil when Err says why there is none
+	Pix      []uint8 // in the layout of the Preparation; nil if Err is set
 	Err      error
 }
 
-// Next returns the next picture, and io.EOF after the last. Every other error ends the pass.
+// Next returns the next picture, or io.EOF after the last. Any other error ends the pass.
 func (r *Reader) Next() (Item, error) {
 	if r.row == len(r.names) {
 		return Item{}, io.EOF
@@ -180,14 +180,14 @@ func (r *Reader) Next() (Item, error) {
 	return item, nil
 }
 
-// Skip leaves out the next n pictures, or all that are left when there are fewer, without reading them.
+// Skip skips the next n pictures, or all that are left, without reading them.
 func (r *Reader) Skip(n int) {
 	if r.row += min(n, len(r.names)-r.row); r.row > r.hi {
 		r.lo, r.hi = r.row, r.row
 	}
 }
 
-// ahead decodes the next pictures: one at first, since the first is often all that is wanted, then more and more.
+// ahead decodes the next pictures: one at first, because often no more are needed, then more and more.
 func (r *Reader) ahead() error {
 	n := min(max(2*(r.hi-r.lo), 1), r.most, len(r.names)-r.hi)
 	n, err := r.source.load(r.hi, n)

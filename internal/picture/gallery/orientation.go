@@ -5,17 +5,17 @@ import (
 	"encoding/binary"
 )
 
-// Cameras store the picture as the sensor lay and write into the EXIF data, which are a small TIFF file, how to turn
-// it: tag 0x0112 of the first directory holds
+// Cameras store the picture as the sensor saw it, and record how to turn it in the EXIF data, a small TIFF file: tag
+// 0x0112 of the first directory holds
 //
 //	1 as it is          2 mirrored left to right    3 turned by 180 degrees    4 mirrored top to bottom
 //	5 mirrored along the falling diagonal           6 to be turned clockwise
 //	7 mirrored along the rising diagonal            8 to be turned counter-clockwise
 //
-// JPEG has them in a segment APP1, PNG in a chunk eXIf, WebP in a chunk EXIF; TIFF is such a file itself. What cannot
-// be understood means 1: a picture is not refused for its notes.
+// JPEG stores it in an APP1 segment, PNG in an eXIf chunk, WebP in an EXIF chunk; TIFF is such a file itself. Anything
+// unintelligible means 1: a picture is not rejected for its metadata.
 
-// orientation is the EXIF orientation of an encoded picture, 1 to 8.
+// orientation returns the EXIF orientation of an encoded picture, 1 to 8.
 func orientation(kind string, b []byte) int {
 	switch kind {
 	case "JPEG":
@@ -30,7 +30,7 @@ func orientation(kind string, b []byte) int {
 	return 1
 }
 
-// jpegEXIF finds the TIFF data in the segments before the first scan, or returns nil.
+// jpegEXIF returns the TIFF data in the segments before the first scan, or nil.
 func jpegEXIF(b []byte) []byte {
 	for at := 2; at+4 <= len(b) && b[at] == 0xff; {
 		marker := b[at+1]
@@ -44,7 +44,7 @@ func jpegEXIF(b []byte) []byte {
 			at += 2
 			continue
 		}
-		n := int(binary.BigEndian.Uint16(b[at+2:])) // with the two bytes of itself
+		n := int(binary.BigEndian.Uint16(b[at+2:])) // including these two bytes
 		if n < 2 || n > len(b)-at-2 {
 			return nil
 		}
@@ -56,8 +56,8 @@ func jpegEXIF(b []byte) []byte {
 	return nil
 }
 
-// chunkEXIF finds the chunk of that name, the first one beginning at the given place, or returns nil. A chunk of PNG is
-// length, name, content and a checksum; one of WebP is name, length and content, filled up to an even length.
+// chunkEXIF returns the chunk with a name, or nil; the first chunk begins at the given offset. A PNG chunk is length,
+// name, content and checksum; a WebP chunk is name, length and content, padded to an even length.
 func chunkEXIF(b []byte, at int, name string, order binary.ByteOrder) []byte {
 	for at+8 <= len(b) {
 		own, size := string(b[at:at+4]), b[at+4:at+8]

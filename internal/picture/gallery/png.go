@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/picture"
 )
 
-// EncodePNG makes a PNG of each of the given rows of a source.
+// EncodePNG encodes the given rows of a source as PNGs.
 func EncodePNG(ctx context.Context, src picture.Source, rows []int) (map[int][]byte, error) {
 	found := map[int][]byte{}
 	left := slices.Clone(rows)
@@ -38,7 +38,7 @@ func EncodePNG(ctx context.Context, src picture.Source, rows []int) (map[int][]b
 	return found, nil
 }
 
-// PNG is a picture as a PNG.
+// PNG encodes a picture as PNG.
 func PNG(p picture.Picture) ([]byte, error) {
 	var img image.Image = &image.Gray{Pix: p.Pix, Stride: p.Width, Rect: image.Rect(0, 0, p.Width, p.Height)}
 	if p.Channels == 3 {

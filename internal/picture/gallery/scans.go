@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// A progressive JPEG comes in scans, each of which goes over all of the picture. A scan of a few bytes takes as long as
-// any, so a file of a megabyte could ask for tens of thousands. Encoders write about ten.
+// A progressive JPEG consists of scans, each covering the whole picture. A scan of a few bytes takes as long to decode
+// as any, so a file of a megabyte could contain tens of thousands. Encoders write about ten.
 const maxScans = 200
 
-// The markers of JPEG that matter here (ITU T.81, table B.1).
+// JPEG markers used here (ITU T.81, table B.1).
 const (
 	jpegEnd   = 0xd9
 	jpegScan  = 0xda
@@ -18,7 +18,7 @@ const (
 	temporary = 0x01
 )
 
-// jpegScans counts the scans of a JPEG file, up to one more than are allowed.
+// jpegScans counts the scans of a JPEG file, up to one more than allowed.
 func jpegScans(b []byte) int {
 	scans := 0
 	for at := 2; scans <= maxScans; {

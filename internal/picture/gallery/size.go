@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Size is the width and height that an encoded picture claims, read from its beginning. What is no picture is an error.
+// Size returns the width and height that an encoded picture claims, from its first bytes, or an error if it is no
+// picture.
 func Size(encoded []byte) (width, height int, err error) {
 	c := sniff(encoded[:min(len(encoded), sniffed)])
 	switch {

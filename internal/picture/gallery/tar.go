@@ -12,13 +12,12 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// A tar archive of pictures, plain or compressed with gzip or zstd: its entries are like the files of a folder, in the
-// order of the archive, and a folder that all of them share is left out before the classes are looked for. Nothing is
-// unpacked to disk, and the names of entries are names only: they lead nowhere. Opening reads the archive once for its
-// names, every pass once more.
+// The entries of a tar archive of pictures, plain or compressed with gzip or zstd, are treated like files of a folder,
+// in archive order; a folder that all of them share is removed before looking for classes. Nothing is unpacked to disk,
+// and entry names are never used as paths. Opening reads the archive once for its names, and every pass once more.
 
-// Archive lists the pictures of a tar archive: content is what it holds, decompressed, and open gives the same again
-// for every pass. Content that can seek is listed without reading the pictures.
+// Archive lists the pictures of a tar archive. content is the decompressed archive, and open returns it again for every
+// pass. Seekable content is listed without reading the pictures.
 func Archive(path string, content io.Reader, open func() (io.ReadCloser, error), o Options) (*Gallery, error) {
 	g := &Gallery{path: filepath.ToSlash(path), options: o}
 	g.open = func() (fileSource, error) {
@@ -83,10 +82,10 @@ func (g *Gallery) listTar(file string, entries *tar.Reader) error {
 	}
 }
 
-// cleanName is the name of an entry as a path below a folder, wherever it pretends to lead.
+// cleanName returns the name of an entry as a path below a folder, wherever it pretends to lead.
 func cleanName(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
-// hidden reports a path with a part that begins with a dot.
+// hidden reports whether a part of a path begins with a dot.
 func hidden(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") {
@@ -96,7 +95,7 @@ func hidden(name string) bool {
 	return name == ""
 }
 
-// sharedFolder is the length of the first folder, with its slash, if all names begin with it; else 0.
+// sharedFolder returns the length of the first folder, with its slash, if all names begin with it; else 0.
 func sharedFolder(names []string) int {
 	first, _, found := strings.Cut(names[0], "/")
 	if !found {
@@ -116,13 +115,13 @@ func tarError(path string, err error) error {
 		return fault.New("cut-off", "%s: the archive is cut off", path)
 	case errors.Is(err, tar.ErrHeader):
 		return fault.New("damaged", "%s: is damaged, or not a tar archive", path)
-	case strings.HasPrefix(err.Error(), path): // a decompressor's, which names the file
+	case strings.HasPrefix(err.Error(), path): // from a decompressor, which names the file
 		return err
 	}
 	return fmt.Errorf("%s: cannot read the archive: %w", path, err)
 }
 
-// tarSource reads the pictures of a batch one after the other and keeps them for the workers.
+// tarSource reads the pictures of a batch one by one and keeps them for the workers.
 type tarSource struct {
 	*Gallery
 	file    string
@@ -134,7 +133,7 @@ type tarSource struct {
 	errs    []error
 }
 
-// batchBytes bounds the pictures in memory, but for one more.
+// batchBytes bounds the pictures in memory, except for one more.
 const batchBytes = 64 << 20
 
 func (s *tarSource) load(first, n int) (int, error) {
@@ -148,7 +147,7 @@ func (s *tarSource) load(first, n int) (int, error) {
 		var b []byte
 		if s.bad[first+k] == nil {
 			if err = s.checkSize(e.Size); err != nil {
-				// It is passed over, like one that cannot be decoded.
+				// It is skipped, like one that cannot be decoded.
 			} else if b, err = io.ReadAll(s.entries); err != nil {
 				return 0, tarError(s.file, err)
 			}
@@ -159,7 +158,8 @@ func (s *tarSource) load(first, n int) (int, error) {
 	return len(s.batch), nil
 }
 
-// checkSize reports an entry that would take too much memory. Compression and holes let a few bytes stand for many.
+// checkSize returns an error for an entry that would take too much memory: with compression and holes, a few bytes can
+// stand for many.
 func (s *tarSource) checkSize(size int64) error {
 	if most := s.options.Most; most > 0 && size > most {
 		return fault.New("too-much-memory",
@@ -168,7 +168,7 @@ func (s *tarSource) checkSize(size int64) error {
 	return checkEncoded(size)
 }
 
-// seek goes to the entry of picture i.
+// seek moves to the entry of picture i.
 func (s *tarSource) seek(i int) (*tar.Header, error) {
 	for {
 		e, err := s.entries.Next()

@@ -1,5 +1,5 @@
-// Cross-fit measures what cross-fitted codes do for an index that holds learned and new items: a model of the first
-// half of the demo's training pictures, the second half as new items, and the demo's queries.
+// Cross-fit measures what out-of-fold codes do for an index with learned and new items: a model of the first half of
+// the demo's training pictures, the second half as new items, and the demo's queries.
 //
 //	hashgrove demo -o shop
 //	go run -C x/bench ./cross-fit ../../shop [FOLDS...]
@@ -23,7 +23,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// part is pictures and their classes.
+// part holds pictures and their classes.
 type part struct {
 	x     vectors.Matrix
 	class []int32
@@ -84,7 +84,7 @@ func measure(folds int, learned, fresh, queries part) {
 		name, mixed := c.name, c.codes
 		mixed.Data = slices.Concat(mixed.Data, others.Data)
 		print(name, mixed, both)
-		// Learned items are the relevant ones, so precision is their share, expected over ties.
+		// Learned items count as relevant, so precision is their expected share over ties.
 		origin := make([]int32, mixed.Len())
 		for i := range learned.class {
 			origin[i] = 1
@@ -96,7 +96,7 @@ func measure(folds int, learned, fresh, queries part) {
 	}
 }
 
-// crossFitted is the codes in the order of the rows.
+// crossFitted returns the codes in row order.
 func crossFitted(c *fasthash.CrossFitted, x vectors.Matrix) hamming.Codes {
 	place := map[vectors.RowHash]int{}
 	for i, h := range c.Rows {

@@ -1,5 +1,5 @@
-// Encoded-rows encodes vectors from memory a number of times and prints the least time per row, quantising included,
-// that of all processors, and the median time of encoding a single row. Its peer is xgboost_predict.py.
+// Encoded-rows encodes vectors from memory several times and prints the least time per row, including quantisation, the
+// time of all processors, and the median time to encode a single row. Its peer is xgboost_predict.py.
 //
 //	go run -C x/bench ./encoded-rows model.hgm vectors.npy [THREADS [TURNS]]
 package main
@@ -68,7 +68,7 @@ func main() {
 		best.Seconds()/float64(x.Rows)*1e6, spent.Seconds()/float64(x.Rows)*1e6, latency[len(latency)/2].Seconds()*1e6)
 }
 
-// processorTime is the time that all threads of this process have computed.
+// processorTime returns the CPU time of all threads of this process.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &u))

@@ -3,8 +3,8 @@
 //	hashgrove demo -o shop
 //	go run -C x/bench ./figures ../../shop 379 > docs/images/search.svg
 //
-// It trains on the first half of the demo's training pictures and searches the second half, new to the model.
-// How often the ten nearest are right, over all queries, goes to standard error.
+// It trains on the first half of the demo's training pictures and searches the second half, which is new to the model.
+// It prints how often the ten nearest are right, over all queries, to standard error.
 package main
 
 import (
@@ -98,7 +98,7 @@ const (
 	width  = left + 40 + 11*step + 8
 )
 
-// draw is the figure: the query at the left, the hits at the right, and under each its class, distance and code.
+// draw returns the figure: the query on the left, the hits on the right, each above its class, distance and code.
 func draw(m *hashgrove.Model, query []float32, class int, hits []api.Hit, base [][]float32) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`,
@@ -128,7 +128,7 @@ func draw(m *hashgrove.Model, query []float32, class int, hits []api.Hit, base [
 	return b.String()
 }
 
-// item is a picture in the figure, from column x on.
+// item is a picture in the figure, starting at column x.
 type item struct {
 	x               int
 	picture         []float32
@@ -168,7 +168,7 @@ func (it item) draw(b *strings.Builder, query hashgrove.Code) {
 	b.WriteString("</g></g></g>\n")
 }
 
-// path is the runs of a square's cells as strokes of width 1, half a cell too high.
+// path draws the runs of a square's cells as strokes of width 1, half a cell too high.
 func path(size int, in func(row, column int) bool) string {
 	var b strings.Builder
 	for row := range size {

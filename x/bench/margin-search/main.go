@@ -1,11 +1,11 @@
-// Margin-search measures a ranking by margins beside one by Hamming distance: exact searches for the k nearest of many
-// codes, random ones or those of a model, in turns. Its peer is faiss_margins.py.
+// Margin-search compares ranking by margins with ranking by Hamming distance: exact searches for the k nearest of many
+// codes, random ones or a model's, in turns. Its peer is faiss_margins.py.
 //
 //	go run -C x/bench ./margin-search -bits 64 -codes 1000000
 //	go run -C x/bench ./margin-search -model m.hgm -base items.npy -new queries.npy
 //
-// A model's codes are those of the base, again and again with every bit flipped once in 16 times, up to the number of
-// codes, and the queries are the new vectors with their own margins. The margins of random codes are normal.
+// With a model, the codes are those of the base, repeated with each bit flipped with probability 1/16 up to the number
+// of codes, and the queries are the new vectors with their own margins. The margins of random codes are normal.
 package main
 
 import (
@@ -79,7 +79,7 @@ func main() {
 	}
 }
 
-// some is what to search for, and how.
+// some describes what to search for, and how.
 type some struct {
 	name           string
 	queries        hamming.Codes
@@ -88,8 +88,8 @@ type some struct {
 	method         index.Method
 }
 
-// measure searches by both distances in turns and prints the shortest times. Single queries are several, one after the
-// other, because some take longer than others.
+// measure searches by both distances in turns and prints the shortest times. It runs several single queries in
+// sequence, because some take longer than others.
 func measure(ctx context.Context, s *index.Snapshot, w some) {
 	single := 1
 	if w.count == 1 {
@@ -125,7 +125,7 @@ func measure(ctx context.Context, s *index.Snapshot, w some) {
 		us(index.ByHamming), us(index.ByMargins), us(index.ByMargins)/us(index.ByHamming))
 }
 
-// encoded is the codes of a file's vectors and their margins.
+// encoded returns the codes and margins of a file's vectors.
 func encoded(ctx context.Context, m *model.Model, file string) (hamming.Codes, vectors.Matrix) {
 	set, err := dataset.Open(dataset.Spec{Paths: []string{file}})
 	check(err)
@@ -142,7 +142,7 @@ func encoded(ctx context.Context, m *model.Model, file string) (hamming.Codes, v
 	return codes, margins
 }
 
-// randomCodes is n codes of random bits.
+// randomCodes returns n random codes.
 func randomCodes(n int) hamming.Codes {
 	c := hamming.NewCodes(n, (*bits+63)/64*64)
 	for i := range c.Data {
@@ -151,7 +151,7 @@ func randomCodes(n int) hamming.Codes {
 	return c.Prefix(*bits)
 }
 
-// perturbed is n codes: the given ones first, then again and again with every bit flipped once in 16 times.
+// perturbed returns n codes: first the given ones, then repetitions with each bit flipped with probability 1/16.
 func perturbed(from hamming.Codes, n int) hamming.Codes {
 	c := hamming.NewCodes(n, from.Bits)
 	copy(c.Data, from.Data)

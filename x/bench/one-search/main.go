@@ -1,5 +1,5 @@
-// One-search measures one query by code from the command line: it makes an index of random 64-bit codes, each item with
-// a label, and runs the program a number of times.
+// One-search measures one query by code from the command line: it builds an index of random 64-bit codes, each item
+// with a label, and runs the program several times.
 //
 //	go run ./one-search -program ../../bin/hashgrove -items 500000
 package main

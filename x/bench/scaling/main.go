@@ -1,6 +1,5 @@
 // Scaling measures training, encoding and batch search on 1, 2, 4... threads, up to all cores: seconds, the share of
-// linear speed-up, and whether models, codes and answers are the same. The data are made on the spot, so that the
-// program needs nothing beside itself.
+// linear speed-up, and whether models, codes and answers are the same. It generates its own data.
 //
 //	go run -C x/bench ./scaling [-part NAME] [-rows 50000] [-bits 4] [-turns 2]
 package main
@@ -73,8 +72,8 @@ func main() {
 	fmt.Println("\nmodels, codes and answers are the same for all numbers of threads")
 }
 
-// measure runs f on each number of threads and prints a line for each of the times that it returns, beside what they
-// are times of. It returns whether the digest is always the same.
+// measure runs f on each number of threads and prints a line for each of the times it returns. It reports whether the
+// digest is always the same.
 func measure(what string, times []string, f func(threads int) (digest [32]byte, seconds []float64)) bool {
 	best := make([][]float64, len(times))
 	var first [32]byte
@@ -136,7 +135,7 @@ func labelled(columns int) (vectors.Matrix, []string) {
 	return x, class
 }
 
-// train measures the two steps of learning, and what comes before them.
+// train measures the two steps of learning and the preparation.
 func train(what string, columns, bits int, o boost.Options) bool {
 	x, class := labelled(columns)
 	what = fmt.Sprintf("%d bits of %d x %s", bits, x.Rows, what)
@@ -163,8 +162,8 @@ func train(what string, columns, bits int, o boost.Options) bool {
 	})
 }
 
-// machine measures what the cores themselves give together: each thread adds to a small table of its own, so that only
-// clocks and shared units can slow it.
+// machine measures the combined speed of the cores: each thread adds to a small table of its own, so only clocks and
+// shared units can slow it down.
 func machine() bool {
 	const additions = 1 << 30
 	return measure("2^30 additions to private tables", []string{""}, func(threads int) ([32]byte, []float64) {
@@ -208,7 +207,7 @@ func encode() bool {
 		e.Functions = append(e.Functions, f)
 	}
 	m := &model.Model{Encoder: e}
-	_, err := m.Encode(ctx, x, 0) // makes it ready
+	_, err := m.Encode(ctx, x, 0) // warm up
 	check(err)
 	return measure(fmt.Sprintf("encoding %d x 320, %d bits x %d trees", x.Rows, bits, trees), []string{""},
 		func(threads int) ([32]byte, []float64) {

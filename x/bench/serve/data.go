@@ -29,7 +29,7 @@ const (
 	k    = 10
 )
 
-// train learns a small model from vectors of ten classes, whose means are drawn once.
+// train trains a small model on vectors of ten classes, whose means are drawn once.
 func train(ctx context.Context, path string) (*model.Model, error) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	rows, labels := make([][]float32, 2000), make([]int, 2000)
@@ -56,7 +56,7 @@ func vector(rng *rand.Rand, class int) []float32 {
 	return x
 }
 
-// build writes an index of random codes under the name of the model, each item with a label, and returns the codes.
+// build writes an index of random codes with the model's fingerprint, each item with a label, and returns the codes.
 func build(ctx context.Context, path string, m *model.Model, items int) ([]uint64, error) {
 	s, err := store.Create(ctx, path, store.Options{Model: m, Bits: bits, Fingerprint: m.Fingerprint()})
 	if err != nil {
@@ -80,7 +80,7 @@ func build(ctx context.Context, path string, m *model.Model, items int) ([]uint6
 	return codes, s.Close()
 }
 
-// queries are what is searched for: codes of items with three bits changed, random codes, and vectors.
+// queries holds codes of items with three bits changed, random codes, and vectors.
 type queries struct {
 	near, random []uint64
 	vectors      [][]float32
@@ -100,7 +100,7 @@ func draw(codes []uint64, n int) queries {
 	return q
 }
 
-// codeBodies are searches by code, as JSON.
+// codeBodies returns searches by code as JSON.
 func codeBodies(codes []uint64) [][]byte {
 	var list [][]byte
 	for _, c := range codes {
@@ -109,12 +109,12 @@ func codeBodies(codes []uint64) [][]byte {
 	return list
 }
 
-// packed is the bytes of a code.
+// packed returns the bytes of a code.
 func packed(c uint64) []byte {
 	return hamming.Codes{Bits: bits, Words: 1, Data: []uint64{c}}.AppendBytes(nil, 0)
 }
 
-// vectorBodies are searches by vector, as JSON.
+// vectorBodies returns searches by vector as JSON.
 func vectorBodies(rows [][]float32) [][]byte {
 	var list [][]byte
 	for _, x := range rows {
@@ -125,7 +125,7 @@ func vectorBodies(rows [][]float32) [][]byte {
 	return list
 }
 
-// batchBodies are packed vectors, n in each.
+// batchBodies returns bodies of n packed vectors each.
 func batchBodies(rows [][]float32, n int) [][]byte {
 	var list [][]byte
 	for lo := 0; lo+n <= len(rows); lo += n {
@@ -140,8 +140,8 @@ func batchBodies(rows [][]float32, n int) [][]byte {
 	return list
 }
 
-// direct is the processor time of a search without HTTP: encoding, where there is something to encode, searching, and
-// looking up what the hits are, one query at a time on every core, as the service does it under load.
+// direct holds the processor time of a search without HTTP: encoding if needed, searching, and looking up the hits, one
+// query at a time on every core, like the service under load.
 type direct struct{ near, random, vector, batch time.Duration }
 
 func measureDirect(ctx context.Context, path string, m *model.Model, q queries, perBatch int) (direct, error) {

@@ -14,19 +14,18 @@ import (
 )
 
 // The load generator is a closed loop: each connection sends a request, reads the whole answer and sends the next. It
-// speaks HTTP/1.1 and RESP over plain sockets, with so little work of its own that it leaves the cores, which it shares
-// with the server, to the server.
+// speaks HTTP/1.1 and RESP over plain sockets and does so little work that it leaves the shared cores to the server.
 
-// load is what to send, and how long.
+// load describes what to send, and for how long.
 type load struct {
 	address     string
 	connections int
 	duration    time.Duration
-	requests    [][]byte                     // sent in turn, each connection from another place on
+	requests    [][]byte                     // sent in turn; connections start at different ones
 	read        func(in *bufio.Reader) error // reads one answer
 }
 
-// figures is what a load met.
+// figures are the measurements of a load.
 type figures struct {
 	requests int
 	took     time.Duration
@@ -64,7 +63,7 @@ func (l load) run(server *process) (figures, error) {
 	}, nil
 }
 
-// loop is one connection; it returns the times of the requests that were sent after from and answered before until.
+// loop runs one connection and returns the times of the requests sent after from and answered before until.
 func (l load) loop(c int, from, until time.Time) ([]time.Duration, error) {
 	conn, err := net.Dial("tcp", l.address)
 	if err != nil {
@@ -91,13 +90,13 @@ func (l load) loop(c int, from, until time.Time) ([]time.Duration, error) {
 	}
 }
 
-// httpRequest is the bytes of a request.
+// httpRequest returns the bytes of a request.
 func httpRequest(method, path, host, kind string, body []byte) []byte {
 	return append(fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
 		method, path, host, kind, len(body)), body...)
 }
 
-// readHTTP reads an answer, which must be a good one.
+// readHTTP reads an answer, which must be successful.
 func readHTTP(in *bufio.Reader) error {
 	line, err := in.ReadSlice('\n')
 	if err != nil {

@@ -1,7 +1,7 @@
-// Serve measures the HTTP service under load, with the load generator on the same machine: searches in an index of
-// random 64-bit codes by code, by vector and by batches of vectors, next to PING of redis-server and to FAISS behind a
-// plain HTTP server in Python, through the same generator; the processor time of a search beyond the search itself;
-// memory; idle connections; and writes. It prints a table.
+// Serve measures the HTTP service under load, with the load generator on the same machine: searches by code, by vector
+// and by batches of vectors in an index of random 64-bit codes, compared through the same generator with PING of
+// redis-server and with FAISS behind a plain HTTP server in Python; the processor time of a request beyond the search
+// itself; memory; idle connections; and writes. It prints a table.
 //
 //	go build -o /tmp/hashgrove ./cmd/hashgrove && go run -C x/bench ./serve -program /tmp/hashgrove
 package main
@@ -94,7 +94,7 @@ func (o settings) serve(path string) (*process, error) {
 	return p, o.untilReady(p)
 }
 
-// untilReady waits until the service says that it is ready.
+// untilReady waits until the service reports that it is ready.
 func (o settings) untilReady(p *process) error {
 	l := load{
 		address: p.address, connections: 1, duration: 10 * time.Millisecond, read: readHTTP,
@@ -113,7 +113,7 @@ func (o settings) untilReady(p *process) error {
 
 const collection = "/v1/collections/bench"
 
-// searches measures searches, and prints the first rows of the table.
+// searches measures searches and prints the first rows of the table.
 func (o settings) searches(path string, q queries, d direct) error {
 	p, err := o.serve(path)
 	if err != nil {
@@ -167,7 +167,7 @@ func (o settings) load(p *process, path, kind string, bodies [][]byte) (figures,
 	return l.run(p)
 }
 
-// peers measures Redis and FAISS, where they can be found.
+// peers measures Redis and FAISS if they are installed.
 func (o settings) peers(dir string, codes []uint64, q queries) error {
 	row := func(name string, f figures) {
 		cpu := f.cpu / time.Duration(f.requests)
@@ -209,7 +209,7 @@ func (o settings) peers(dir string, codes []uint64, q queries) error {
 	return nil
 }
 
-// holding measures memory: of the items, and of connections that do nothing.
+// holding measures the memory of the items and of idle connections.
 func (o settings) holding(path, empty string) error {
 	p, err := o.serve(empty)
 	if err != nil {
@@ -224,7 +224,7 @@ func (o settings) holding(path, empty string) error {
 		return err
 	}
 	defer p.stop()
-	time.Sleep(2 * time.Second) // freed memory goes back to the system
+	time.Sleep(2 * time.Second) // freed memory returns to the system
 	full, err := p.memory()
 	if err != nil {
 		return err
@@ -340,7 +340,7 @@ func (o settings) writes(ctx context.Context, dir string, m *model.Model) error 
 
 func mega(bytes int) float64 { return float64(bytes) / (1 << 20) }
 
-// short is a time with three digits or so.
+// short formats a time with about three digits.
 func short(d time.Duration) string {
 	switch {
 	case d > 100*time.Millisecond || d < -100*time.Millisecond:

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// process is a server that this program started.
+// process is a server started by this program.
 type process struct {
 	*exec.Cmd
 	address string
 	said    *bytes.Buffer
 }
 
-// start runs a server; PORT in its arguments stands for a free port, on which it must answer within the time.
+// start runs a server; PORT in its arguments stands for a free port, on which it must answer within the given time.
 func start(wait time.Duration, args ...string) (*process, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,8 +51,7 @@ func (p *process) stop() {
 	_ = p.Wait()
 }
 
-// cpu is the time that the process has run, with threads that have ended. The system counts it in hundredths of a
-// second.
+// cpu returns the CPU time of the process, including ended threads. The system counts it in hundredths of a second.
 func (p *process) cpu() time.Duration {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
 	check(err)
@@ -65,7 +64,7 @@ func (p *process) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// memory is the resident memory of the process in bytes.
+// memory returns the resident memory of the process in bytes.
 func (p *process) memory() (int, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	if err != nil {

@@ -1,9 +1,9 @@
-// Synthetic writes labelled vectors of any size, to measure the time and memory of training where no real data are at
-// hand. Each class raises a tenth of the columns a little; the rest is noise.
+// Synthetic writes labelled vectors of any size, to measure the time and memory of training without real data. Each
+// class raises a tenth of the columns a little; the rest is noise.
 //
 //	go run -C x/bench ./synthetic ROWS COLUMNS CLASSES vectors.npy labels.txt [uint8]
 //
-// Values are float32, or bytes.
+// Values are float32, or bytes with uint8.
 package main
 
 import (

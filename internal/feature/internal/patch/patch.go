@@ -1,4 +1,4 @@
-// Package patch cuts squares of pixels out of pictures, for learning codebooks and for using them.
+// Package patch cuts square patches out of pictures, for learning and using codebooks.
 package patch
 
 import (
@@ -8,13 +8,13 @@ import (
 	"hashgrove/internal/picture"
 )
 
-// Patches: squares of pixels, as vectors of their values row by row, the channels of a pixel side by side. Each is
-// brought to mean 0 and about variance 1,
+// A patch is a square of pixels as a vector of its values, row by row, the channels of a pixel side by side. It is
+// normalised to mean 0 and about variance 1,
 //
 //	x = (v - mean) / sqrt(var + contrast),
 //
-// where contrast (10 on the scale 0 to 255) keeps flat patches flat. The sums behind mean and var are integers, so
-// they are exact in any order; var divides by one less than the number of values.
+// where contrast (10 on the scale 0 to 255) keeps flat patches flat. The sums behind mean and var are integers, hence
+// exact in any order; var divides by one less than the number of values.
 
 // contrast returns the mean and the factor of a patch from the sums of its n values and of their squares.
 func contrast(sum, squares, n int, added float64) (mean, factor float32) {
@@ -22,17 +22,17 @@ func contrast(sum, squares, n int, added float64) (mean, factor float32) {
 	return float32(float64(sum) / float64(n)), float32(1 / math.Sqrt(variance+added))
 }
 
-// Windows are all patches of one picture. Its memory is used again for the next.
+// Windows holds all patches of one picture. Its memory is reused for the next.
 type Windows struct {
 	side, channels int
-	across, down   int       // places in a row and in a column, at stride 1
+	across, down   int       // positions in a row and in a column, at stride 1
 	width          int       // values in a row of the picture
 	values         []float32 // of the picture
-	mean, factor   []float32 // of every place
+	mean, factor   []float32 // at every position
 	sums, squares  []int     // over the patch's width, for all rows
 }
 
-// Set looks at a picture, which must be at least as large as a patch.
+// Set loads a picture, which must be at least as large as a patch.
 func (w *Windows) Set(p picture.Picture, side int, added float64) {
 	w.side, w.channels = side, p.Channels
 	w.across, w.down, w.width = p.Width-side+1, p.Height-side+1, p.Width*p.Channels
@@ -69,7 +69,7 @@ func (w *Windows) Set(p picture.Picture, side int, added float64) {
 	}
 }
 
-// Patch writes the patch at place (x, y), value k to dst[k*step].
+// Patch writes the patch at position (x, y), value k to dst[k*step].
 func (w *Windows) Patch(dst []float32, step, x, y int) {
 	at := y*w.across + x
 	mean, factor := w.mean[at], w.factor[at]
@@ -81,7 +81,7 @@ func (w *Windows) Patch(dst []float32, step, x, y int) {
 	}
 }
 
-// Fits reports a picture that has no patches of the given size.
+// Fits returns an error for pictures without patches of the given size.
 func Fits(s picture.Shape, side, channels int) error {
 	if s.Channels != channels {
 		return fmt.Errorf("%d channels, and the codebook is for %d", s.Channels, channels)
