@@ -31,25 +31,6 @@ type Result struct {
 	Compared int `json:"compared,omitempty"`  // vectors that a reranking compared
 }
 
-// Hit is an item that was found.
-type Hit struct {
-	ID             ID             `json:"id"`
-	Distance       int            `json:"distance"`                  // in bits
-	MarginDistance *int           `json:"margin_distance,omitempty"` // in sixteenths of a bit, when ranked by margins
-	Score          *float64       `json:"score,omitempty"`           // distance of the vectors, when reranked
-	Label          string         `json:"label,omitempty"`
-	Tags           []string       `json:"tags,omitempty"`
-	Attributes     map[string]any `json:"attributes,omitempty"` // numbers are float64, texts are string
-}
-
-// Ranked is the distance that hits are ordered by, before any reranking.
-func (h *Hit) Ranked() int {
-	if h.MarginDistance != nil {
-		return *h.MarginDistance
-	}
-	return h.Distance
-}
-
 // Plan is how a search was done, segment by segment.
 type Plan []Step
 

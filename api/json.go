@@ -74,43 +74,6 @@ func (a *Result) appendJSON(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-func (h *Hit) appendJSON(b []byte) (_ []byte, err error) {
-	b = append(b, `{"id":`...)
-	if _, ok := h.ID.Integer(); ok {
-		b = append(b, h.ID...)
-	} else {
-		b = appendText(b, string(h.ID))
-	}
-	b = strconv.AppendInt(append(b, `,"distance":`...), int64(h.Distance), 10)
-	if h.MarginDistance != nil {
-		b = strconv.AppendInt(append(b, `,"margin_distance":`...), int64(*h.MarginDistance), 10)
-	}
-	if h.Score != nil {
-		if b, err = appendValue(append(b, `,"score":`...), *h.Score); err != nil {
-			return nil, err
-		}
-	}
-	if h.Label != "" {
-		b = appendText(append(b, `,"label":`...), h.Label)
-	}
-	if len(h.Tags) > 0 {
-		b = append(b, `,"tags":[`...)
-		for i, tag := range h.Tags {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendText(b, tag)
-		}
-		b = append(b, ']')
-	}
-	if len(h.Attributes) > 0 {
-		if b, err = appendValue(append(b, `,"attributes":`...), h.Attributes); err != nil {
-			return nil, err
-		}
-	}
-	return append(b, '}'), nil
-}
-
 // appendValue appends anything as package json has it.
 func appendValue(b []byte, v any) ([]byte, error) {
 	text, err := json.Marshal(v)
