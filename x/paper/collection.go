@@ -27,7 +27,7 @@ type collection struct {
 	tagged      bool // rows are similar if they share two tags; else if they share the class
 	open        func(runner *Runner) (base, queries split, err error)
 
-	vectors func(ctx context.Context, runner *Runner) (material, error) // used instead of pictures; set for stand-ins only
+	vectors func(ctx context.Context, runner *Runner) (material, error) // instead of pictures, for stand-ins
 }
 
 // split is one part of a data set of pictures, read as often as needed.

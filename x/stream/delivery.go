@@ -11,14 +11,14 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// letter is a message to publish and the message that it was made from.
+// letter is a message to publish and the message it was made from.
 type letter struct {
 	Message
 	in    *Message
 	stage stage
 }
 
-// stage says how far a letter has come down.
+// stage is the form in which a letter is tried.
 type stage int
 
 const (
@@ -27,7 +27,7 @@ const (
 	reason       // only the reason and where the message is: the broker took nothing larger
 )
 
-// finish publishes a batch and has its messages done, in this order.
+// finish publishes a batch, then marks its messages as done.
 func (p *processor) finish(ctx context.Context, b batch) error {
 	start := time.Now()
 	for rest := b.out; len(rest) > 0; {
@@ -57,8 +57,8 @@ func (p *processor) finish(ctx context.Context, b batch) error {
 	return nil
 }
 
-// round is the number of letters before an id comes again: what is published again after an error comes late, and must
-// not come after a newer code of the same id.
+// round returns the number of letters before an id repeats: a letter published again after an error comes late, and
+// must not come after a newer code of the same id.
 func round(letters []letter) int {
 	type place struct{ topic, key string }
 	seen := make(map[place]bool, len(letters))
@@ -91,7 +91,7 @@ func (p *processor) publish(ctx context.Context, letters []letter) error {
 	return cmp.Or(hopeless, err)
 }
 
-// attempt publishes letters once and returns those that are left: with an error, or ready to go as dead letters.
+// attempt publishes letters once and returns the remaining ones: those with an error, or ready to go as dead letters.
 func (p *processor) attempt(ctx context.Context, letters []*letter) (left []*letter, failed, hopeless error) {
 	ctx, cancel := context.WithTimeout(ctx, p.o.Patience)
 	defer cancel()
@@ -114,7 +114,7 @@ func (p *processor) attempt(ctx context.Context, letters []*letter) (left []*let
 	return left, failed, nil
 }
 
-// lower makes a dead letter of a letter that the broker refused.
+// lower turns a letter that the broker refused into a dead letter.
 func (p *processor) lower(l *letter, err error) error {
 	switch l.stage {
 	case code:
@@ -130,7 +130,7 @@ func (p *processor) lower(l *letter, err error) error {
 	return nil
 }
 
-// persist calls f until it succeeds, the context ends or the patience is at an end.
+// persist calls f until it succeeds, the context ends or the patience runs out.
 func (p *processor) persist(ctx context.Context, doing string, f func() error) error {
 	start, pause := time.Now(), 20*time.Millisecond
 	for {

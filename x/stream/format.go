@@ -17,12 +17,12 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Format says what the value of a message is.
+// Format is the format of a message's value.
 type Format string
 
 const (
 	// JSON is {"id": ..., "vector": [...], ...} in, and {"id": ..., "code": "hex", "fingerprint": "hex", ...} out. The
-	// id is a text or a number; without one it is the key of the message. Other fields are passed on as they are.
+	// id is a string or a number; without one it is the key of the message. Other fields are passed on unchanged.
 	JSON Format = "json"
 	// Raw is float32 values in little-endian order; the id is the key of the message.
 	Raw Format = "raw"
@@ -30,14 +30,14 @@ const (
 	Packed Format = "packed"
 )
 
-// item is a message as far as it has been understood.
+// item is a parsed message.
 type item struct {
 	id     string
-	idJSON []byte // as it was written; nil when it was the key
-	others []byte // ,"name":value for each field that is passed on
+	idJSON []byte // as it was written; nil if it was the key
+	others []byte // ,"name":value for each field to pass on
 }
 
-// parse reads a message and appends its vector to row, or returns row as it was with an error.
+// parse parses a message and appends its vector to row. On error it returns row unchanged.
 func (p *processor) parse(m Message, row []float32) (item, []float32, error) {
 	if len(m.Value) > p.o.MaxMessage {
 		return item{}, row, fault.New("too-large", "the message has %d bytes, and %d are allowed",
@@ -76,7 +76,7 @@ func appendRaw(row []float32, value []byte, dim int) ([]float32, error) {
 	return row, nil
 }
 
-// parseJSON goes through the fields of an object once, in order.
+// parseJSON reads the fields of an object once, in order.
 func (p *processor) parseJSON(it *item, row []float32, value []byte) ([]float32, error) {
 	if !utf8.Valid(value) {
 		return row, fault.New("not-utf8", "the message is not valid UTF-8")
@@ -101,7 +101,7 @@ func (p *processor) parseJSON(it *item, row []float32, value []byte) ([]float32,
 			it.id, err = parseID(raw)
 		case "vector":
 			row, err = appendNumbers(row, raw, p.dim)
-		case "code", "fingerprint": // of a message that was encoded before
+		case "code", "fingerprint": // from an earlier encoding
 		default:
 			it.others = append(it.others, ',')
 			it.others = appendText(it.others, name)
@@ -136,7 +136,7 @@ func field(d *json.Decoder) (name string, raw json.RawMessage, err error) {
 	return name, raw, err
 }
 
-// parseID is the id as a text: that of a number is as it was written.
+// parseID returns the id as text; a number stays as it was written.
 func parseID(raw []byte) (string, error) {
 	if raw[0] == '"' {
 		var id string
@@ -181,7 +181,7 @@ func appendNumbers(row []float32, raw []byte, dim int) ([]float32, error) {
 	return row, nil
 }
 
-// write is the message with the code of an item.
+// write returns the message with the code of an item.
 func (p *processor) write(in Message, it item, code []byte) Message {
 	out := Message{
 		Topic: p.o.Output, Key: it.id, Unique: p.unique(in, p.o.Output), Headers: append(in.passedOn(), p.headers(in)...),
@@ -201,7 +201,7 @@ func (p *processor) write(in Message, it item, code []byte) Message {
 	return out
 }
 
-// bury is the dead letter of a message.
+// bury returns the dead letter of a message.
 func (p *processor) bury(in Message, reason error) Message {
 	headers := append(in.passedOn(), p.headers(in)...)
 	return Message{
@@ -216,21 +216,21 @@ func (p *processor) headers(in Message) []Header {
 	}
 }
 
-// unique names a message by what it was made from, with which model, and where it goes.
+// unique identifies a message by its source, the model and its destination.
 func (p *processor) unique(in Message, topic string) string {
 	return in.Source + " " + topic + " " + p.fingerprint
 }
 
-// appendText appends a JSON text.
+// appendText appends a JSON string.
 func appendText(dst []byte, s string) []byte {
 	quoted, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // no text fails
+		panic(err) // cannot happen
 	}
 	return append(dst, quoted...)
 }
 
-// shorten is a value for an error.
+// shorten shortens a value for an error.
 func shorten(raw []byte) string {
 	if len(raw) > 40 {
 		return strconv.QuoteToASCII(string(raw[:40])) + "..."
@@ -238,7 +238,7 @@ func shorten(raw []byte) string {
 	return strconv.QuoteToASCII(string(raw))
 }
 
-// oneLine is a text that every broker takes as a header.
+// oneLine returns a text that every broker accepts as a header.
 func oneLine(s string) string {
 	q := strconv.QuoteToASCII(s[:min(len(s), 500)])
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)

@@ -6,42 +6,42 @@ import (
 	"strings"
 )
 
-// Message is a message that a broker delivers or takes.
+// Message is a message that a broker delivers or accepts.
 type Message struct {
 	Topic   string // topic or subject: where it was found, or where it goes
 	Key     string // the id of the item
 	Value   []byte
 	Headers []Header
 
-	// Source is the place of a delivered message in its broker, the same whenever it is delivered again.
+	// Source identifies a delivered message within its broker, and stays the same when it is delivered again.
 	Source string
-	// Unique names a message that is published: a broker that can drop repeats goes by it.
+	// Unique identifies a published message, for brokers that can drop repeats.
 	Unique string
-	// Receipt is what the broker wants back in Done.
+	// Receipt is what the broker needs in Done.
 	Receipt any
 }
 
-// Header is a name and a value beside a message.
+// Header is a named value attached to a message.
 type Header struct{ Name, Value string }
 
 // Broker is what the processor needs from Kafka, NATS or another broker. Receive is called by one goroutine, Publish
 // and Done by another.
 type Broker interface {
-	// Receive waits for messages and returns those that are there, n at most. It returns none, without an error, when
-	// nothing came for some seconds. Messages that come with an error are good.
+	// Receive waits for messages and returns those available, at most n. It returns none, without an error, if nothing
+	// came for some seconds. Messages returned with an error are valid.
 	Receive(ctx context.Context, n int) ([]Message, error)
-	// Publish returns when the broker has stored every message or said why not: nil, or an error or nil for each. With
-	// ErrRefused it is of no use to try again.
+	// Publish returns when the broker has stored every message or said why not: nil, or an error or nil for each. After
+	// ErrRefused there is no point in trying again.
 	Publish(ctx context.Context, messages []Message) []error
-	// Done tells the broker not to deliver the messages again. Those of a Receive are done together, and in the order of
-	// the calls.
+	// Done tells the broker not to deliver the messages again. Messages of one Receive are done together, in the order
+	// of the calls.
 	Done(ctx context.Context, messages []Message) error
 }
 
-// ErrRefused is the error of a message that the broker will never take, as one that is too large.
+// ErrRefused is returned for a message that the broker will never accept, such as one that is too large.
 var ErrRefused = errors.New("the broker refuses the message")
 
-// The headers of published messages. All other headers of a message are passed on.
+// Headers of published messages. All other headers of a message are passed on.
 const (
 	HeaderPrefix      = "hashgrove-"
 	HeaderFingerprint = HeaderPrefix + "fingerprint" // of the model, all digits
@@ -51,7 +51,7 @@ const (
 	HeaderLeftOut     = HeaderPrefix + "left-out"    // bytes of a message that was too large for the dead letters
 )
 
-// Header returns the value of a header, or nothing. Case does not matter, as brokers differ in it.
+// Header returns the value of a header, or "". It ignores case, in which brokers differ.
 func (m Message) Header(name string) string {
 	for _, h := range m.Headers {
 		if strings.EqualFold(h.Name, name) {
@@ -61,7 +61,7 @@ func (m Message) Header(name string) string {
 	return ""
 }
 
-// passedOn is the headers of a message that are none of ours.
+// passedOn returns the headers of a message that are not ours.
 func (m Message) passedOn() []Header {
 	var kept []Header
 	for _, h := range m.Headers {

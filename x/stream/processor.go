@@ -1,9 +1,10 @@
-// Package stream encodes vectors that come as messages of a broker, and publishes their codes as messages.
+// Package stream encodes vectors that arrive as messages of a broker, and publishes their codes as messages.
 //
 //	Receive -> parse, encode in batches -> Publish, wait until the broker has all of it -> Done
 //
-// A message is acknowledged only after its code, or its dead letter, is stored by the broker: at least once. What is
-// published again after a crash has the same topic, key, value and source. Packages kafka and nats have brokers.
+// Delivery is at least once: a message is acknowledged only after the broker has stored its code or its dead letter. A
+// message published again after a crash has the same topic, key, value and source. Packages kafka and nats have
+// brokers.
 package stream
 
 import (
@@ -19,22 +20,22 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Options say what to read and write. Output and DeadLetters must be set; otherwise zero means the default.
+// Options configure Run. Output and DeadLetters must be set; elsewhere zero means the default.
 type Options struct {
 	Output      string // topic or subject of the codes
 	DeadLetters string // topic or subject of messages that cannot be encoded
 	From        Format // JSON (the default) or Raw
 	To          Format // JSON (the default) or Packed
 
-	Batch      int // messages that are encoded together at most; 256
-	InFlight   int // batches between Receive and Done at most; 4
-	MaxMessage int // bytes of a message at most, larger ones become dead letters; 1 MiB
-	Threads    int // threads that encode; all cores
+	Batch      int // maximum number of messages encoded together; 256
+	InFlight   int // maximum number of batches between Receive and Done; 4
+	MaxMessage int // maximum bytes of a message, larger ones become dead letters; 1 MiB
+	Threads    int // encoding threads; all cores
 
-	Patience time.Duration // how long a broker that fails is tried again before Run gives up; 2 minutes
-	Grace    time.Duration // how long Run goes on with what it has received after its context ended; 10 seconds
+	Patience time.Duration // how long to retry a failing broker before Run gives up; 2 minutes
+	Grace    time.Duration // how long Run may take to finish received messages after its context ended; 10 seconds
 
-	// Observe is told about every batch that is done and every error that is waited out, one at a time.
+	// Observe is called for every batch that is done and every error that is retried, one at a time.
 	Observe func(Event)
 }
 
@@ -45,10 +46,10 @@ type Event struct {
 	Err                  error
 }
 
-// errGrace is why work is abandoned.
+// errGrace is returned when work is abandoned.
 var errGrace = errors.New("not everything was published in the time given for that; the rest will be delivered again")
 
-// processor is a run.
+// processor is the state of Run.
 type processor struct {
 	b           Broker
 	m           *model.Model
@@ -58,11 +59,11 @@ type processor struct {
 	observing   sync.Mutex
 }
 
-// Run encodes messages until the context ends, then finishes what it has received and returns nil. A message that
-// cannot be encoded goes to the dead letters with the reason. Run returns an error when the broker fails for longer
-// than the patience, or when the grace was not enough; what it had received by then will be delivered again.
+// Run encodes messages until the context ends, then finishes the received ones and returns nil. A message that cannot
+// be encoded goes to the dead letters with the reason. Run returns an error if the broker fails for longer than the
+// patience, or if the grace period was not enough; messages received by then will be delivered again.
 //
-// The model must have passed Check, as one that was read has.
+// The model must have passed Check, as models read from files have.
 func Run(ctx context.Context, b Broker, m *model.Model, o Options) error {
 	p, err := newProcessor(b, m, o)
 	if err != nil {
@@ -123,14 +124,14 @@ func newProcessor(b Broker, m *model.Model, o Options) (*processor, error) {
 	return &processor{b: b, m: m, o: o, dim: m.Dim(), fingerprint: m.Fingerprint().Full()}, nil
 }
 
-// batch is messages with what will be published for them.
+// batch is messages and what to publish for them.
 type batch struct {
 	in       []Message
 	out      []letter
 	encoding time.Duration
 }
 
-// read receives and encodes until the context ends. Whoever finishes a batch frees a slot.
+// read receives and encodes until the context ends. Finishing a batch frees a slot.
 func (p *processor) read(reading, work context.Context, slots chan<- struct{}, batches chan<- batch) error {
 	for {
 		select {
@@ -163,7 +164,7 @@ func (p *processor) read(reading, work context.Context, slots chan<- struct{}, b
 	}
 }
 
-// encode makes the codes of a batch.
+// encode computes the codes of a batch.
 func (p *processor) encode(ctx context.Context, in []Message) (batch, error) {
 	start := time.Now()
 	b := batch{in: in, out: make([]letter, len(in))}
@@ -194,7 +195,7 @@ func (p *processor) encode(ctx context.Context, in []Message) (batch, error) {
 	return b, nil
 }
 
-// codes encodes all rows, or each alone when one of them cannot be encoded.
+// codes encodes all rows together, or each alone if one of them cannot be encoded.
 func (p *processor) codes(ctx context.Context, x vectors.Matrix) (codes hamming.Codes, errs []error, err error) {
 	if x.Rows == 0 {
 		return codes, nil, nil

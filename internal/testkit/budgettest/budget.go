@@ -1,4 +1,4 @@
-// Package budgettest holds code to a budget of memory and time. A reader that rejects a hostile file only after it took
+// Package budgettest holds code to a budget of memory and time. A reader that rejects a hostile file only after taking
 // ten gigabytes, or an hour, has failed all the same.
 package budgettest
 
@@ -13,13 +13,12 @@ import (
 // MiB is a mebibyte.
 const MiB = 1 << 20
 
-// Patience is the time that work of a second may take on a machine that is busy with other things. What the tests
-// guard against takes far longer: minutes, or more.
+// Patience is how long a second's work may take on a busy machine. The failures that tests guard against take far
+// longer: minutes or more.
 const Patience = 30 * time.Second
 
-// Within runs f and reports when it took more memory, all in all, or far more time than its input can be worth. All
-// that was ever taken is counted, whether it was given back or not: never less than the peak, and the same in every
-// run.
+// Within runs f and fails the test if it takes more memory in total, or far more time, than its input warrants. It
+// counts all allocations, whether freed or not: never less than the peak, and the same in every run.
 func Within(t testing.TB, memory uint64, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -36,11 +35,11 @@ func Within(t testing.TB, memory uint64, f func()) {
 	}
 }
 
-// Peak is Within for work that takes memory again and again and may do so: it counts what is in use at the same time,
-// which it looks at every millisecond. What is not in use is collected from half of the budget on.
+// Peak is Within for work that may allocate and free repeatedly: it counts the memory in use at the same time, sampled
+// every millisecond. Garbage is collected from half of the budget on.
 func Peak(t testing.TB, memory uint64, f func()) {
 	t.Helper()
-	runtime.GC() // or its garbage would count as room
+	runtime.GC() // or its garbage would count
 	before := inUse()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before + memory/2)))
 	peak, done, ended := before, make(chan struct{}), make(chan struct{})
@@ -68,7 +67,7 @@ func Peak(t testing.TB, memory uint64, f func()) {
 	}
 }
 
-// inUse is the memory of objects that were not found to be garbage.
+// inUse returns the memory of objects not yet found to be garbage.
 func inUse() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call reads the arguments of a system call that is about to begin.
+// call reads the arguments of a system call that is about to start.
 func (f *follower) call(r *syscall.PtraceRegs) (*step, error) {
 	switch r.Orig_rax {
 	case unix.SYS_OPEN:
@@ -106,8 +106,7 @@ func (f *follower) onFile(r *syscall.PtraceRegs) (*step, error) {
 	return s, nil
 }
 
-// unmodelled reports calls that change files in ways that the disk does not know, and those that lead out of the
-// machine.
+// unmodelled returns an error for calls that change files in ways the model does not know, and for network access.
 func (f *follower) unmodelled(r *syscall.PtraceRegs) error {
 	switch r.Orig_rax {
 	case unix.SYS_PWRITEV, unix.SYS_PWRITEV2, unix.SYS_SPLICE, unix.SYS_CREAT, unix.SYS_OPENAT2, unix.SYS_TRUNCATE,
@@ -115,7 +114,7 @@ func (f *follower) unmodelled(r *syscall.PtraceRegs) error {
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_SETUP, unix.SYS_EXECVE, unix.SYS_EXECVEAT:
 		return fmt.Errorf("system call %d is not modelled", r.Orig_rax)
 	case unix.SYS_SOCKET:
-		if r.Rdi != unix.AF_UNIX { // which is no network; asking who a user is may try it
+		if r.Rdi != unix.AF_UNIX { // not the network; looking up a user may try it
 			return fmt.Errorf("a socket of family %d was opened, and no command that is followed may use a network", r.Rdi)
 		}
 	case unix.SYS_IOCTL:
@@ -126,7 +125,7 @@ func (f *follower) unmodelled(r *syscall.PtraceRegs) error {
 	return nil
 }
 
-// open is an open, which may make a file or cut it off.
+// open handles an open, which may create or truncate a file.
 func (f *follower) open(folder int, name, flags uint64) (*step, error) {
 	s, err := f.name(Open, folder, name)
 	if err != nil || s.op == nil {
@@ -153,7 +152,7 @@ func (f *follower) open(folder int, name, flags uint64) (*step, error) {
 	return s, nil
 }
 
-// name is an operation on a name.
+// name handles an operation on a name.
 func (f *follower) name(kind Kind, folder int, name uint64) (*step, error) {
 	path, ok, err := f.path(folder, name)
 	if err != nil || !ok {
@@ -162,7 +161,7 @@ func (f *follower) name(kind Kind, folder int, name uint64) (*step, error) {
 	return &step{op: &Op{Kind: kind, Path: path}}, nil
 }
 
-// names is an operation on two names.
+// names handles an operation on two names.
 func (f *follower) names(kind Kind, folder int, name uint64, toFolder int, to uint64) (*step, error) {
 	path, ok, err := f.path(folder, name)
 	if err != nil {
@@ -194,7 +193,7 @@ func (f *follower) mkdir(folder int, name uint64) (*step, error) {
 	return s, err
 }
 
-// write is any call that writes to a file.
+// write handles any call that writes to a file.
 func (f *follower) write(s *step, descriptor uint64, r *syscall.PtraceRegs) error {
 	var err error
 	if s.op.At, err = f.position(descriptor); err != nil {
@@ -232,7 +231,7 @@ func (f *follower) write(s *step, descriptor uint64, r *syscall.PtraceRegs) erro
 	return err
 }
 
-// position is where the next write to a file goes.
+// position returns the offset of the next write to a file.
 func (f *follower) position(descriptor uint64) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", f.pid, descriptor))
 	if err != nil {
@@ -256,7 +255,7 @@ func (f *follower) position(descriptor uint64) (int64, error) {
 	return strconv.ParseInt(fields[1], 10, 64)
 }
 
-// file starts an operation on an open file; false when that is not below the folder.
+// file starts an operation on an open file. It returns false if that is not below the folder.
 func (f *follower) file(kind Kind, descriptor uint64) (*Op, bool) {
 	link := fmt.Sprintf("/proc/%d/fd/%d", f.pid, int32(descriptor))
 	name, err := os.Readlink(link)
@@ -274,7 +273,7 @@ func (f *follower) file(kind Kind, descriptor uint64) (*Op, bool) {
 	return &Op{Kind: kind, Path: path, Inode: there.Ino}, true
 }
 
-// path reads the name of a file; false when it is not below the folder.
+// path reads the name of a file. It returns false if that is not below the folder.
 func (f *follower) path(folder int, address uint64) (string, bool, error) {
 	name, err := f.text(address)
 	if err != nil {
@@ -333,7 +332,7 @@ func (f *follower) vector(address, parts uint64) ([]byte, error) {
 func (f *follower) text(address uint64) (string, error) {
 	var all []byte
 	for len(all) < 1<<16 {
-		b := make([]byte, 256-(address+uint64(len(all)))%256) // does not cross into a page that is not there
+		b := make([]byte, 256-(address+uint64(len(all)))%256) // stay within a page that exists
 		n, err := f.memory.ReadAt(b, int64(address)+int64(len(all)))
 		if i := bytes.IndexByte(b[:n], 0); i >= 0 {
 			return string(append(all, b[:i]...)), nil

@@ -13,14 +13,13 @@ import (
 	"syscall"
 )
 
-// Disk is a file system in memory that keeps after a power cut only what it must, as POSIX has it:
+// Disk models a file system that keeps only what POSIX guarantees after a power cut:
 //
-//   - what was written to a file is on disk when the file was synced after it; before that any part of it may be, in
-//     any order, each write torn between sectors, the length of the file old or new;
-//   - a name is on disk when the folder that has it was synced after it was made, removed or renamed; before that any
-//     of these changes may be on disk, a rename as a whole or not at all, whether the data of the file are or not;
-//   - what a sync was to write that failed with EIO is never written, as Linux has it: a second sync does not try it
-//     again.
+//   - data written to a file is on disk once the file has been synced; before that, any part of it may be, in any order,
+//     each write torn between sectors, the length of the file old or new;
+//   - a name is on disk once its folder has been synced after it was made, removed or renamed; before that, any of these
+//     changes may be on disk, a rename as a whole or not at all, whether or not the file's data are;
+//   - data whose sync failed with EIO is never written, as on Linux: a second sync does not try again.
 //
 // Real file systems keep more. A program that survives this survives them.
 type Disk struct {
@@ -33,14 +32,14 @@ type node struct {
 	folder  bool
 	data    []byte           // on disk
 	names   map[string]*node // on disk
-	now     map[string]*node // as programs see them
+	now     map[string]*node // as seen by programs
 	pending []change         // not yet on disk, in order
 }
 
-// change is a change of a file or of a folder.
+// change is a change to a file or folder.
 type change struct {
 	kind     Kind
-	step     int // of the record
+	step     int // in the record
 	at       int64
 	data     []byte
 	name, to string
@@ -57,7 +56,7 @@ func newNode(folder bool) *node {
 	return n
 }
 
-// parent finds the folder of a path.
+// parent returns the folder of a path.
 func (t *Disk) parent(path string) (*node, string, error) {
 	n := t.root
 	parts := strings.Split(filepath.ToSlash(path), "/")
@@ -69,7 +68,7 @@ func (t *Disk) parent(path string) (*node, string, error) {
 	return n, parts[len(parts)-1], nil
 }
 
-// Apply makes the operation of a record that has this step.
+// Apply applies an operation, given its step in the record.
 func (t *Disk) Apply(o Op, step int) error {
 	if err := t.apply(o, step); err != nil {
 		return fmt.Errorf("%v: %w", o, err)
@@ -99,7 +98,7 @@ func (t *Disk) apply(o Op, step int) error {
 	return nil
 }
 
-// rename makes a change of names.
+// rename applies a change of names.
 func (t *Disk) rename(o Op, step int) error {
 	folder, name, err := t.parent(o.Path)
 	if err != nil {
@@ -127,7 +126,7 @@ func (t *Disk) rename(o Op, step int) error {
 	return nil
 }
 
-// rename makes a change on the names of a folder.
+// rename applies a change to the names of a folder.
 func (c change) rename(names map[string]*node) {
 	switch c.kind {
 	case Create, Mkdir:
@@ -144,14 +143,14 @@ func (c change) rename(names map[string]*node) {
 	}
 }
 
-// sync brings to disk what was done before the sync began.
+// sync makes changes durable that were made before the sync began.
 func (n *node) sync(o Op) {
 	done := 0
 	for done < len(n.pending) && n.pending[done].step < o.Began {
 		done++
 	}
 	switch {
-	case o.Err == syscall.EIO && !n.folder: // it is lost
+	case o.Err == syscall.EIO && !n.folder: // the data are lost
 	case o.Err != 0:
 		return
 	case n.folder:
@@ -169,7 +168,7 @@ func (n *node) sync(o Op) {
 func always() bool { return true }
 func never() bool  { return false }
 
-// write makes a change on the contents of a file. Sectors of a write that keep refuses stay as they were.
+// write applies a change to the contents of a file. Sectors for which keep returns false stay unchanged.
 func (c change) write(data []byte, keep func() bool) []byte {
 	switch c.kind {
 	case Truncate:
@@ -195,15 +194,15 @@ func (c change) write(data []byte, keep func() bool) []byte {
 	return data
 }
 
-// Cut is what a power cut lets of the changes that are not synced reach the disk.
+// Cut decides which unsynced changes reach the disk in a power cut.
 type Cut struct {
 	names, data func() bool
 	whole       bool       // no write is torn
-	rng         *rand.Rand // changes the order of writes
+	rng         *rand.Rand // shuffles writes
 }
 
-// The cuts that need no dice: what was synced alone; everything; all names and nothing of the data, as if a rename
-// overtook what it was to publish; all data and no name.
+// The deterministic cuts: only what was synced; everything; all names and no data, as if a rename overtook the file it
+// publishes; all data and no names.
 var (
 	Synced     = Cut{names: never, data: never}
 	Everything = Cut{names: always, data: always}
@@ -220,17 +219,17 @@ func RandomCut(rng *rand.Rand) Cut {
 	return Cut{some(), some(), rng.IntN(2) == 0, rng}
 }
 
-// Tree is files by path, and folders, whose contents are nil.
+// Tree maps paths to contents of files; folders have nil contents.
 type Tree map[string][]byte
 
-// After is what is there after a power cut.
+// After returns the files that remain after a power cut.
 func (t *Disk) After(c Cut) Tree {
 	tree := Tree{}
 	t.root.collect("", c, tree, map[*node][]byte{})
 	return tree
 }
 
-// collect adds what is in a folder. A file of two names has the same contents under both.
+// collect adds the contents of a folder. A file with two names has the same contents under both.
 func (n *node) collect(prefix string, c Cut, tree Tree, seen map[*node][]byte) {
 	names := maps.Clone(n.names)
 	for _, p := range n.pending {
@@ -252,7 +251,7 @@ func (n *node) collect(prefix string, c Cut, tree Tree, seen map[*node][]byte) {
 	}
 }
 
-// contents is never nil.
+// contents returns the contents of a file, never nil.
 func (n *node) contents(c Cut) []byte {
 	data := append([]byte{}, n.data...)
 	order := slices.Clone(n.pending)
@@ -270,7 +269,7 @@ func (n *node) contents(c Cut) []byte {
 	return data
 }
 
-// Sum is a digest of a tree.
+// Sum returns a digest of a tree.
 func (t Tree) Sum() [32]byte {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(t)) {
@@ -280,7 +279,7 @@ func (t Tree) Sum() [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// WriteTo makes the tree in an empty folder, with files that only their owner may read.
+// WriteTo writes the tree to an empty folder, with files that only their owner can read.
 func (t Tree) WriteTo(folder string) error {
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		path := filepath.Join(folder, filepath.FromSlash(name))
@@ -297,7 +296,7 @@ func (t Tree) WriteTo(folder string) error {
 	return nil
 }
 
-// Differences names the paths in which two trees differ.
+// Differences returns the paths in which two trees differ.
 func (t Tree) Differences(o Tree) []string {
 	var names []string
 	for name := range maps.All(t) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// NewDisk is the disk of a folder, all of which is on disk.
+// NewDisk returns a disk with the contents of a folder, all of it synced.
 func NewDisk(folder string) (*Disk, error) {
 	t := &Disk{nodes: map[uint64]*node{}}
 	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {

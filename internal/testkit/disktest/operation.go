@@ -1,11 +1,11 @@
 // Package disktest simulates failing disks and power cuts, for tests of programs that write files.
 //
-// Follow runs a program and records every operation on files below one folder, as strace does; it can make operations
-// fail. A Disk is a strict file system in memory: anything that was not synced, data and names alike, may be lost. It
-// replays the record and lists what a power cut after any operation could leave behind.
+// Follow runs a program and records every operation on files below one folder, like strace; it can make operations
+// fail. A Disk is a strict file system in memory: anything unsynced, data and names alike, may be lost. It replays the
+// record and lists what a power cut after any operation could leave behind.
 //
-// The index maps its file and uses a library that needs a real one, so no file system written in Go could take its
-// place. Watching the real program also means that nothing between the code and the disk is missed.
+// The index maps its file and uses a library that needs a real one, so a file system written in Go could not replace
+// it. Tracing the real program also means that nothing between the code and the disk is missed.
 package disktest
 
 import (
@@ -15,14 +15,14 @@ import (
 	"syscall"
 )
 
-// Kind is what an operation does.
+// Kind is the kind of an operation.
 type Kind string
 
-// The kinds of operations. Said is no operation on a file but something that was written to standard output or to
-// standard error, so that a test knows what had been promised at that moment.
+// The kinds of operations. Said is not a file operation but output to standard output or standard error, so that a test
+// knows what had been promised by then.
 const (
 	Open     Kind = "open"
-	Create   Kind = "create" // an open that made the file
+	Create   Kind = "create" // an open that created the file
 	Write    Kind = "write"
 	Truncate Kind = "truncate"
 	Sync     Kind = "sync"
@@ -40,22 +40,22 @@ const (
 	Said     Kind = "said"
 )
 
-// Op is an operation that a program made.
+// Op is an operation made by a program.
 type Op struct {
 	Kind   Kind
-	Number int    // of the operation, from 0 and in the order in which they began; -1 for Said
+	Number int    // of the operation, from 0 in the order they began; -1 for Said
 	Path   string // below the folder, "." for the folder itself
-	Nth    int    // of those of this kind on this path, from 1, in the order in which they ended
-	To     string // of Rename and Link
-	Inode  uint64 // of the file, where it was open or was made
+	Nth    int    // among those of this kind on this path, from 1, in the order they ended
+	To     string // for Rename and Link
+	Inode  uint64 // of the file, if it was open or created
 	At     int64  // offset of Write, length of Truncate, descriptor of Said
-	Data   []byte // of Write and Said
-	Began  int    // how many operations of the record were done when it began
-	Parts  bool   // of Write: less can be written than was asked for
+	Data   []byte // for Write and Said
+	Began  int    // number of recorded operations completed when it began
+	Parts  bool   // for Write: a short write is possible
 	Err    syscall.Errno
 }
 
-// Changes tells whether another state may be on disk after the operation than before it, or more was promised.
+// Changes reports whether the disk may have another state after the operation, or whether more was promised.
 func (o Op) Changes() bool {
 	switch o.Kind {
 	case Open, Read, List, Stat, Chmod, Flock, Close:
@@ -87,8 +87,8 @@ func (o Op) String() string {
 // Fault is a way in which an operation can fail.
 type Fault string
 
-// The faults. Full is NoSpace for all later operations, too, that need room on the disk; Gone is BadDisk for all later
-// ones.
+// The faults. Full is NoSpace for this and all later operations that need disk space; Gone is BadDisk for this and all
+// later ones.
 const (
 	NoSpace   Fault = "ENOSPC"
 	BadDisk   Fault = "EIO"
@@ -98,7 +98,7 @@ const (
 	Gone      Fault = "gone"
 )
 
-// Faults are those that can befall an operation.
+// Faults returns the faults that can happen to an operation.
 func (o Op) Faults() []Fault {
 	switch o.Kind {
 	case Write:
@@ -118,40 +118,40 @@ func (o Op) Faults() []Fault {
 	return []Fault{BadDisk}
 }
 
-// Plan lets an operation fail, and perhaps a later one. It names the operation by what it does and to which file, and
-// not by its number: threads and signals add operations on other files, and repeat some, so that numbers move.
+// Plan makes an operation fail, and perhaps a later one. It identifies the operation by its kind and file, not by its
+// number: threads and signals add operations on other files, and repeat some, so numbers vary.
 type Plan struct {
 	Kind  Kind   // "" means any
-	Path  string // as Stable has it; "" means any
-	Nth   int    // which of those, from 1; of Then counted from the first fault on
+	Path  string // as returned by Stable; "" means any
+	Nth   int    // which of those, from 1; for Then counted from the first fault
 	Fault Fault
 	Then  *Plan // nil means none
 }
 
-// PlanFor is the plan that lets an operation of a record fail when the program runs again.
+// PlanFor returns a plan that makes a recorded operation fail when the program runs again.
 func PlanFor(o Op, f Fault) Plan {
 	return Plan{Kind: o.Kind, Path: Stable(o.Path), Nth: o.Nth, Fault: f}
 }
 
 var random = regexp.MustCompile(`[0-9a-f]{8,}\.tmp$|[0-9]{4,}\.`)
 
-// Stable is a path without what is random in the names of temporary files.
+// Stable returns a path without the random part of temporary names.
 func Stable(path string) string { return random.ReplaceAllString(path, "#.") }
 
-// planned is a plan at work.
+// planned is the state of a plan.
 type planned struct {
 	plan    *Plan // the next fault; nil means none
-	seen    int   // operations that it may mean
-	lasting Fault // befalls all from now on
+	seen    int   // matching operations so far
+	lasting Fault // happens to all operations from now on
 }
 
-// means tells whether an operation is one that the next fault counts.
+// means reports whether the next fault counts an operation.
 func (p *planned) means(o *Op) bool {
 	return p.plan != nil && (p.plan.Kind == "" || p.plan.Kind == o.Kind) &&
 		(p.plan.Path == "" || p.plan.Path == Stable(o.Path))
 }
 
-// strike tells whether an operation fails, and how.
+// strike reports whether an operation fails, and how.
 func (p *planned) strike(o *Op) (Fault, bool) {
 	can, f := o.Faults(), p.lasting
 	if p.means(o) {
@@ -171,17 +171,17 @@ func (p *planned) strike(o *Op) (Fault, bool) {
 	return f, f != "" && f != Full && f != Gone
 }
 
-// forget takes back an operation that did not fail and will be made again.
+// forget uncounts an operation that did not fail and will be repeated.
 func (p *planned) forget(o *Op) {
 	if p.means(o) && p.seen > 0 {
 		p.seen--
 	}
 }
 
-// Run is what a program did.
+// Run records what a program did.
 type Run struct {
 	Ops      []Op
-	Status   int    // of its end; 128 and the signal where one ended it
+	Status   int    // exit status; 128 plus the signal if one ended it
 	Output   string // standard output and standard error
 	Injected []Op   // the operations that failed as planned
 }

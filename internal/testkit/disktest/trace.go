@@ -13,32 +13,31 @@ import (
 	"syscall"
 )
 
-// ErrNotPermitted is a system on which processes cannot be followed.
+// ErrNotPermitted is returned on systems where processes cannot be traced.
 var ErrNotPermitted = errors.New("processes cannot be followed here")
 
-// follower follows a process and all its threads, with ptrace(2): every thread stops when a system call begins and
-// when it ends.
+// follower traces a process and all its threads with ptrace(2): every thread stops when a system call begins and ends.
 type follower struct {
 	pid    int
 	folder string
 	memory *os.File
 	plan   planned
-	count  int            // of operations that began
-	nth    map[string]int // how many operations ended, by kind and path
-	inside map[int]*step  // by thread, from the beginning of a call to its end
+	count  int            // number of operations that began
+	nth    map[string]int // number of operations that ended, by kind and path
+	inside map[int]*step  // calls in progress by thread
 	run    Run
 	err    error // an operation that is not modelled
 }
 
-// step is a system call that was begun.
+// step is a system call in progress.
 type step struct {
-	op     *Op // nil when it does not matter
+	op     *Op // nil if irrelevant
 	finish func(result int64) error
 	fault  Fault
 }
 
-// Follow runs a command to its end and records what it does below the folder. An operation that the disk has no model
-// of is an error.
+// Follow runs a command to its end and records its operations below the folder. It returns an error for an operation
+// that the model does not know.
 func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 	folder, err := filepath.EvalSymlinks(folder)
 	if err != nil {
@@ -51,7 +50,7 @@ func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 	defer output.Close()
 	defer os.Remove(output.Name())
 	cmd.Stdout, cmd.Stderr = output, output
-	runtime.LockOSThread() // only the thread that began may go on
+	runtime.LockOSThread() // only the thread that started tracing may continue
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {
@@ -74,7 +73,7 @@ func Follow(cmd *exec.Cmd, folder string, plan *Plan) (*Run, error) {
 	return &f.run, err
 }
 
-// load waits until the program was loaded.
+// load waits until the program is loaded.
 func (f *follower) load() (err error) {
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(f.pid, &status, 0, nil); err != nil || !status.Stopped() {
@@ -91,9 +90,9 @@ func (f *follower) load() (err error) {
 	return syscall.PtraceSyscall(f.pid, 0)
 }
 
-// follow lets the threads go on from stop to stop, until the process has ended.
+// follow runs the threads from stop to stop until the process has ended.
 func (f *follower) follow() error {
-	const noThread = 0x20000000 // __WNOTHREAD: children of other threads are none of ours
+	const noThread = 0x20000000 // __WNOTHREAD: ignore children of other threads
 	for {
 		var status syscall.WaitStatus
 		tid, err := syscall.Wait4(-1, &status, syscall.WALL|noThread, nil)
@@ -150,7 +149,7 @@ func (f *follower) stop(tid int) error {
 	s.op.Began = len(f.run.Ops)
 	if s.op.Kind == Said {
 		s.op.Number = -1
-		f.run.Ops = append(f.run.Ops, *s.op) // counted before it is seen
+		f.run.Ops = append(f.run.Ops, *s.op) // record it before it takes effect
 		s.op = nil
 		return nil
 	}
@@ -167,7 +166,7 @@ func (f *follower) stop(tid int) error {
 	case s.op.Kind == Close: // it closes all the same
 		return nil
 	default:
-		r.Orig_rax = ^uint64(0) // it is not made at all
+		r.Orig_rax = ^uint64(0) // skip the call
 	}
 	return syscall.PtraceSetRegs(tid, &r)
 }
@@ -189,7 +188,7 @@ func (f *follower) leave(tid int, s *step, r *syscall.PtraceRegs) error {
 	if s.fault != "" {
 		f.run.Injected = append(f.run.Injected, *o)
 	}
-	if result <= -512 && result > -4096 { // a signal came, and the call will be made again
+	if result <= -512 && result > -4096 { // interrupted by a signal, the call will be repeated
 		f.plan.forget(o)
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package fencetest allocates memory for tests of kernels. Assembly reads and writes through pointers, and the memory
-// behind a slice usually belongs to the program too, so one step too far goes unnoticed. Here it ends the test.
+// Package fencetest allocates memory for tests of kernels. Assembly accesses memory through pointers, and the memory
+// after a slice usually belongs to the program too, so overruns go unnoticed. Here they crash the test.
 package fencetest
 
 import (
@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Slice lends n zeros until the test ends. They end where memory ends, so that a read or write of even one byte more is
-// a fault. On systems where that cannot be had it is a slice like any other. T must hold no pointers.
+// Slice returns n zeros, valid until the test ends. They lie at the end of mapped memory, so accessing even one byte
+// more is a fault. On systems without this it returns an ordinary slice. T must not contain pointers.
 func Slice[T any](t testing.TB, n int) []T {
 	t.Helper()
 	if n == 0 {

@@ -4,7 +4,7 @@ package fencetest
 
 import "testing"
 
-// Fenced is whether memory ends behind a slice on this system.
+// Fenced reports whether slices lie at the end of mapped memory on this system.
 const Fenced = false
 
 func bytes(_ testing.TB, n int) []byte { return make([]byte, n) }

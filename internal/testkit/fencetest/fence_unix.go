@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Fenced is whether memory ends behind a slice on this system.
+// Fenced reports whether slices lie at the end of mapped memory on this system.
 const Fenced = true
 
-// bytes lends the last n bytes before a page that cannot be read.
+// bytes returns the last n bytes before an unreadable page.
 func bytes(t testing.TB, n int) []byte {
 	t.Helper()
 	page := syscall.Getpagesize()

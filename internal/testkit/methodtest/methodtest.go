@@ -28,13 +28,13 @@ func ClusterMatrix(seed uint64, rows, cols, classes int) (vectors.Matrix, []int3
 	return x, class
 }
 
-// Classed is clusters as a source with labels.
+// Classed returns clusters as a source with labels.
 func Classed(seed uint64, rows, cols, classes int) vectors.Source {
 	x, class := ClusterMatrix(seed, rows, cols, classes)
 	return vectors.WithLabels(x, ClassNames(class))
 }
 
-// ClassNames is the labels of numbered classes.
+// ClassNames returns labels for numbered classes.
 func ClassNames(class []int32) []string {
 	list := make([]string, len(class))
 	for i, c := range class {
@@ -43,7 +43,7 @@ func ClassNames(class []int32) []string {
 	return list
 }
 
-// Tagged is clusters where every row has the two tags of its class, and often another one or none.
+// Tagged returns clusters in which every row has the two tags of its class, and often one more, or none.
 func Tagged(seed uint64, rows, cols, classes int) vectors.Table {
 	x, class := ClusterMatrix(seed, rows, cols, classes)
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -63,7 +63,7 @@ func Tagged(seed uint64, rows, cols, classes int) vectors.Table {
 	return vectors.Table{X: x, Tags: tags}
 }
 
-// paired is rows with pairs of them.
+// paired adds pairs to rows.
 type paired struct {
 	vectors.Source
 	pairs []supervision.Pair
@@ -72,7 +72,7 @@ type paired struct {
 // WithPairs adds pairs to the rows of a source.
 func WithPairs(x vectors.Source, pairs []supervision.Pair) vectors.Source { return paired{x, pairs} }
 
-// Data is what methods learn from.
+// Data scans a source into data that methods learn from.
 func Data(src vectors.Source) (*supervision.Data, error) {
 	if m, ok := src.(vectors.Matrix); ok && m.Rows == 0 {
 		return &supervision.Data{Source: m}, nil
@@ -84,7 +84,7 @@ func Data(src vectors.Source) (*supervision.Data, error) {
 	return d, err
 }
 
-// RandomRows draws rows whose columns depend on each other: each is a mixture of few.
+// RandomRows draws rows with dependent columns: each is a mixture of a few.
 func RandomRows(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	few := min(cols, 20)
@@ -108,7 +108,7 @@ func RandomRows(seed uint64, rows, cols int) vectors.Matrix {
 	return x
 }
 
-// NormalRows draws rows of independent columns with falling spread, off the origin.
+// NormalRows draws rows of independent columns with decreasing spread, off the origin.
 func NormalRows(seed uint64, rows, cols int) vectors.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}

@@ -1,6 +1,6 @@
 // Package needs skips tests on machines that lack what they need. Such a test fails instead if the variable
-// HASHGROVE_REQUIRED lists the thing: a comma-separated list of names, "all", or a name with a minus sign for one that
-// "all" leaves out. CI requires all but those with a reason in the table below.
+// HASHGROVE_REQUIRED lists the thing: a comma-separated list of names, "all", or a name with a minus sign to exclude it
+// from "all". CI requires everything except what the table below gives a reason for.
 package needs
 
 import (
@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// Variable is the name of the variable of the environment that lists what is required.
+// Variable is the environment variable that lists what is required.
 const Variable = "HASHGROVE_REQUIRED"
 
-// Thing is something that a machine may lack, by the name that it has in the variable.
+// Thing is something that a machine may lack, named as in the variable.
 type Thing string
 
-// What tests need.
+// Things that tests need.
 const (
 	AVX2      Thing = "avx2"
 	Axe       Thing = "axe"
@@ -56,7 +56,7 @@ const (
 	Zsh       Thing = "zsh"
 )
 
-// fact is what there is to know of a thing.
+// fact describes a thing.
 type fact struct {
 	about     string
 	elsewhere string // why CI does not require it
@@ -99,8 +99,8 @@ var facts = map[Thing]fact{
 	Zsh:       {about: "the shell zsh"},
 }
 
-// Required tells whether a test has to fail where a thing is missing, rather than be skipped. A name in the variable
-// that is none is an error.
+// Required reports whether a test must fail instead of being skipped if a thing is missing. An unknown name in the
+// variable is an error.
 func Required(thing Thing) (bool, error) {
 	if _, ok := facts[thing]; !ok {
 		return true, fmt.Errorf("package needs knows nothing named %q", thing)
@@ -118,7 +118,7 @@ func Required(thing Thing) (bool, error) {
 	return required, nil
 }
 
-// Names lists the things.
+// Names returns the names of all things.
 func Names() (names []string) {
 	for thing := range facts {
 		names = append(names, string(thing))
@@ -127,7 +127,7 @@ func Names() (names []string) {
 	return names
 }
 
-// InCI is the value of the variable in CI: all but what says why not, and but for what could not be installed.
+// InCI returns the variable's value in CI: everything without a reason not to, except what could not be installed.
 func InCI(missing ...string) string {
 	list := "all"
 	for _, name := range Names() {
@@ -138,7 +138,7 @@ func InCI(missing ...string) string {
 	return list
 }
 
-// Skip skips a test because a thing is missing, or fails it where that is required.
+// Skip skips a test because a thing is missing, or fails it if that is required.
 func Skip(t testing.TB, thing Thing, why ...any) {
 	t.Helper()
 	required, err := Required(thing)
@@ -151,7 +151,7 @@ func Skip(t testing.TB, thing Thing, why ...any) {
 	t.Skipf("SKIPPED, as %s is missing (%s): %s", thing, facts[thing].about, strings.TrimSpace(fmt.Sprintln(why...)))
 }
 
-// Missing says in the log that a part of a test is left out because a thing is missing, or fails where it is required.
+// Missing logs that part of a test is left out because a thing is missing, or fails the test if that is required.
 func Missing(t testing.TB, thing Thing, why ...any) {
 	t.Helper()
 	if required, err := Required(thing); required || err != nil {
@@ -160,7 +160,7 @@ func Missing(t testing.TB, thing Thing, why ...any) {
 	t.Logf("left out, as %s is missing: %s", thing, strings.TrimSpace(fmt.Sprintln(why...)))
 }
 
-// Program is the path of a program. Where it is missing, the thing that it belongs to is.
+// Program returns the path of a program. If it is missing, so is the thing it belongs to.
 func Program(t testing.TB, thing Thing, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -173,7 +173,7 @@ func Program(t testing.TB, thing Thing, name string) string {
 //go:embed npm.txt
 var packages string
 
-// FindPackage returns the folder of a package of npm, which make setup puts into the user's cache folder.
+// FindPackage returns the folder of an npm package, which make setup puts into the user's cache folder.
 func FindPackage(thing Thing) (folder string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -191,7 +191,7 @@ func FindPackage(thing Thing) (folder string, err error) {
 	return "", fmt.Errorf("npm.txt has no package for %s", thing)
 }
 
-// Package returns the folder of a package of npm, or skips the test where it was not fetched.
+// Package returns the folder of an npm package, or skips the test if it was not fetched.
 func Package(t testing.TB, thing Thing) string {
 	t.Helper()
 	folder, err := FindPackage(thing)
@@ -201,8 +201,8 @@ func Package(t testing.TB, thing Thing) string {
 	return folder
 }
 
-// Kernels skips a test of assembly where a package has none: in a build or for a processor without it, or because the
-// processor is too old.
+// Kernels skips a test of assembly if a package has none: because of the build, or because the processor is of another
+// kind or too old.
 func Kernels(t testing.TB, has bool) {
 	t.Helper()
 	if !has && assembly {

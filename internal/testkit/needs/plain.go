@@ -2,5 +2,5 @@
 
 package needs
 
-// assembly is whether kernels in assembly are part of this build.
+// assembly reports whether this build includes kernels in assembly.
 const assembly = false

@@ -1,4 +1,4 @@
-// Package pgtest starts a PostgreSQL server for tests: a cluster of its own in a temporary folder, on a Unix socket.
+// Package pgtest starts a PostgreSQL server for tests: its own cluster in a temporary folder, on a Unix socket.
 package pgtest
 
 import (
@@ -26,15 +26,15 @@ type Server struct {
 	folder, programs, account string
 }
 
-// Start starts a server that asks for the password, and stops it when the test ends. Where there is no PostgreSQL the
-// test is skipped. It has the extension pgvector where that could be compiled.
+// Start starts a server that requires the password, and stops it when the test ends. It skips the test if there is no
+// PostgreSQL. The server has the extension pgvector if that could be compiled.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	programs := findPrograms()
 	if programs == "" {
 		needs.Skip(t, needs.Postgres, "\"make setup\" installs the package postgresql")
 	}
-	folder, err := os.MkdirTemp("", "hgpg") // short, because paths of sockets are
+	folder, err := os.MkdirTemp("", "hgpg") // short, because socket paths must be
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s.chooseAccount(t)
-	// A collation that is not that of bytes shows where a comparison forgets to ask for bytes.
+	// A collation other than bytes reveals comparisons that forget to ask for bytes.
 	create := []string{"initdb", "-D", filepath.Join(folder, "data"), "-U", "hashgrove", "-A", "scram-sha-256",
 		"--pwfile", words, "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"}
 	if s.run(t, append(slices.Clip(create), "--locale-provider=icu", "--icu-locale=en")...) != nil {
@@ -62,10 +62,10 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Available tells whether there is a PostgreSQL to start.
+// Available reports whether there is a PostgreSQL to start.
 func Available() bool { return findPrograms() != "" }
 
-// findPrograms is the folder of the server's programs; Debian keeps it out of the path.
+// findPrograms returns the folder of the server's programs, which Debian keeps out of the path.
 func findPrograms() string {
 	places, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if path, err := exec.LookPath("pg_ctl"); err == nil {
@@ -79,7 +79,7 @@ func findPrograms() string {
 	return ""
 }
 
-// chooseAccount gives the folder with all that is in it to another user when root runs the tests: PostgreSQL refuses to
+// chooseAccount gives the folder and its contents to another user if root runs the tests, because PostgreSQL refuses to
 // run as root.
 func (s *Server) chooseAccount(t testing.TB) {
 	if os.Geteuid() != 0 {
@@ -132,7 +132,7 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// Log is what the server has written about its statements.
+// Log returns what the server has logged about its statements.
 func (s *Server) Log(t testing.TB) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(s.folder, "log"))
@@ -142,7 +142,7 @@ func (s *Server) Log(t testing.TB) string {
 	return string(b)
 }
 
-// Stop ends the server at once, as a crash would; transactions that were not committed are lost.
+// Stop ends the server at once, like a crash; uncommitted transactions are lost.
 func (s *Server) Stop(t testing.TB) {
 	if _, err := os.Stat(filepath.Join(s.folder, "data", "postmaster.pid")); err == nil {
 		_ = s.run(t, "pg_ctl", "-D", filepath.Join(s.folder, "data"), "-m", "immediate", "-w", "-s", "stop")

@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// Debian keeps a version of PostgreSQL in two folders, and the server finds both by where it lies itself:
+// Debian keeps a version of PostgreSQL in two folders, and the server finds both relative to itself:
 //
 //	/usr/lib/postgresql/15/bin, lib    programs and modules
 //	/usr/share/postgresql/15           extensions, among others
 //
-// So a copy of the programs in another place, with links to everything else, has extensions of its own: in this way
-// the tests have pgvector, which install.sh compiles, and no folder of the system is touched.
+// So a copy of the programs elsewhere, with links to everything else, has its own extensions: this gives the tests
+// pgvector, which install.sh compiles, without touching system folders.
 
 // debianPrograms matches the folder of the programs.
 var debianPrograms = regexp.MustCompile(`^/usr/lib/postgresql/([0-9]+)/bin$`)
 
-// withVector makes a copy of the server in a folder, with pgvector, and returns where its programs are; or where they
-// were, when there is nothing to add.
+// withVector copies the server to a folder, adds pgvector, and returns the folder of its programs, or the original one
+// if there is nothing to add.
 func withVector(t testing.TB, programs, folder string) string {
 	real, err := filepath.EvalSymlinks(filepath.Join(programs, "initdb"))
 	found := debianPrograms.FindStringSubmatch(filepath.Dir(real))

@@ -1,4 +1,4 @@
-// Package picturetest makes pictures for tests, and defines how pictures are prepared in slow functions.
+// Package picturetest makes pictures for tests, and defines how pictures are prepared, in slow functions.
 package picturetest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"math/rand/v2"
 )
 
-// PNG is a file.
+// PNG encodes a picture as PNG.
 func PNG(img image.Image) string {
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
@@ -22,7 +22,7 @@ func PNG(img image.Image) string {
 	return b.String()
 }
 
-// JPEG is a file.
+// JPEG encodes a picture as JPEG.
 func JPEG(img image.Image) string {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, img, nil); err != nil {
@@ -31,7 +31,7 @@ func JPEG(img image.Image) string {
 	return b.String()
 }
 
-// Flat is a picture of one colour.
+// Flat returns a picture of one colour.
 func Flat(w, h int, c color.Color) image.Image {
 	m := image.NewNRGBA64(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -42,14 +42,14 @@ func Flat(w, h int, c color.Color) image.Image {
 	return m
 }
 
-// Chunk is a chunk with its checksum.
+// Chunk returns a PNG chunk with its checksum.
 func Chunk(name, data string) string {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	b = append(b, name+data...)
 	return string(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:])))
 }
 
-// weight is the definition: how much source pixel k counts for output i when from pixels become to.
+// weight defines how much source pixel k counts for output i when resizing.
 func weight(from, to, i, k int) int {
 	if to <= from {
 		return max(0, min((i+1)*from, (k+1)*to)-max(i*from, k*to))
@@ -58,7 +58,7 @@ func weight(from, to, i, k int) int {
 	return max(0, 2*to-max(centre-2*to*k, 2*to*k-centre))
 }
 
-// Resized takes every source pixel into account for every output.
+// Resized resizes by the definition: every source pixel counts for every output.
 func Resized(src []uint8, w, h, channels int, to image.Point) []uint8 {
 	dst := make([]uint8, to.X*to.Y*channels)
 	for j := range to.Y {
@@ -79,7 +79,7 @@ func Resized(src []uint8, w, h, channels int, to image.Point) []uint8 {
 	return dst
 }
 
-// Bytes are random.
+// Bytes returns random bytes.
 func Bytes(rng *rand.Rand, n int) []uint8 {
 	b := make([]uint8, n)
 	for i := range b {
@@ -88,7 +88,7 @@ func Bytes(rng *rand.Rand, n int) []uint8 {
 	return b
 }
 
-// colour is the definition of a pixel: its colour on white, in 8 bits, rounded once.
+// colour defines the colour of a pixel: on white, in 8 bits, rounded once.
 func colour(c color.Color) [3]uint8 {
 	var v [3]uint64
 	var a, full uint64
@@ -121,11 +121,11 @@ func colour(c color.Color) [3]uint8 {
 	return out
 }
 
-// sides are what the 0th row and the 0th column of the stored picture are as it is seen: the table of EXIF.
+// sides names the visible side of the stored picture's 0th row and 0th column: the table of EXIF.
 var sides = [9][2]string{1: {"top", "left"}, {"top", "right"}, {"bottom", "right"}, {"bottom", "left"},
 	{"left", "top"}, {"right", "top"}, {"right", "bottom"}, {"left", "bottom"}}
 
-// Seen is where stored pixel (x, y) is seen.
+// Seen returns where stored pixel (x, y) is seen.
 func Seen(orientation, w, h, x, y int) (int, int) {
 	seen := map[string]int{}
 	rowSide, columnSide := sides[orientation][0], sides[orientation][1]
@@ -143,7 +143,7 @@ func Seen(orientation, w, h, x, y int) (int, int) {
 	return seen["left"], seen["top"]
 }
 
-// Prepared turns, then crops, then resizes, then makes grey, each for the whole picture.
+// Prepared turns, crops, resizes and converts to grey, each for the whole picture.
 func Prepared(img image.Image, orientation int, to image.Point, squash, grey bool) []uint8 {
 	b := img.Bounds()
 	w, h := b.Dx(), b.Dy()
@@ -159,7 +159,7 @@ func Prepared(img image.Image, orientation int, to image.Point, squash, grey boo
 		}
 	}
 	x0, y0, x1, y1 := 0, 0, width, height
-	if !squash { // the largest part of the right aspect
+	if !squash { // the largest part with the right aspect ratio
 		across, down := width, height
 		for across > 1 && across*to.Y > height*to.X {
 			across--
@@ -188,7 +188,7 @@ func Prepared(img image.Image, orientation int, to image.Point, squash, grey boo
 	return out
 }
 
-// Images is a picture of every kind there is, of random pixels.
+// Images returns a picture of every image type, with random pixels.
 func Images(rng *rand.Rand, w, h int) []image.Image {
 	r := image.Rect(0, 0, w, h)
 	var list []image.Image
@@ -225,6 +225,6 @@ func Images(rng *rand.Rand, w, h int) []image.Image {
 			paletted.SetColorIndex(x, y, uint8(rng.IntN(len(palette))))
 		}
 	}
-	other := struct{ image.Image }{nrgba} // nothing is known of it
+	other := struct{ image.Image }{nrgba} // hides the image type
 	return append(list, gray, gray16, cmyk, nrgba, nrgba64, rgba, rgba64, alpha, paletted, other)
 }

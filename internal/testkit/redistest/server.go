@@ -20,7 +20,7 @@ import (
 // Password of the server.
 const Password = "a secret of the test"
 
-// Server is a Redis server that writes every command to a file before it answers, so that Stop loses nothing.
+// Server is a Redis server that writes every command to a file before answering, so that Stop loses nothing.
 type Server struct {
 	URL    string // without the password
 	Socket string
@@ -30,18 +30,18 @@ type Server struct {
 	ended           chan struct{}
 }
 
-// cache is where install.sh puts the server; a test may set another cache folder later.
+// cache is where install.sh puts the server; read early, because a test may set another cache folder.
 var cache, _ = os.UserCacheDir()
 
-// Start starts a server that asks for the password, and stops it when the test ends. Where there is no Redis 8 the test
-// is skipped.
+// Start starts a server that requires the password, and stops it when the test ends. It skips the test if there is no
+// Redis 8.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	program := findProgram()
 	if program == "" {
 		needs.Skip(t, needs.Redis, "\"make setup\" fetches one")
 	}
-	folder, err := os.MkdirTemp("", "hgredis") // short, because paths of sockets are
+	folder, err := os.MkdirTemp("", "hgredis") // short, because socket paths must be
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +53,12 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Available tells whether there is a Redis 8 to start.
+// Available reports whether there is a Redis 8 to start.
 func Available() bool { return findProgram() != "" }
 
 var version = regexp.MustCompile(`v=([89]|[1-9][0-9])\.`)
 
-// findProgram is the path of a server of version 8 or later, or "".
+// findProgram returns the path of a server of version 8 or later, or "".
 func findProgram() string {
 	places := []string{filepath.Join(cache, "hashgrove-test", "redis-8", "redis-server")}
 	if path, err := exec.LookPath("redis-server"); err == nil {
@@ -72,7 +72,7 @@ func findProgram() string {
 	return ""
 }
 
-// Restart starts the server again after Stop, with what it had.
+// Restart starts the server again after Stop, with its data.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
@@ -81,7 +81,7 @@ func (s *Server) Restart(t testing.TB) {
 	}
 	defer log.Close()
 	os.Remove(s.Socket)
-	s.cmd = exec.Command(s.program, "-") // what follows is its configuration
+	s.cmd = exec.Command(s.program, "-") // its configuration follows on standard input
 	s.cmd.Stdin = strings.NewReader(fmt.Sprintf("port 0\nunixsocket %s\ndir %s\nsave \"\"\nappendonly yes\n"+
 		"appendfsync no\nrequirepass \"%s\"\n", s.Socket, s.folder, Password))
 	s.cmd.Stdout, s.cmd.Stderr = log, log
@@ -106,13 +106,13 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// answers tells whether the server has read its file and is there.
+// answers reports whether the server has loaded its file and responds.
 func (s *Server) answers() bool {
 	line, err := s.send("PING")
 	return err == nil && line == "+PONG"
 }
 
-// Do sends a command, as words with spaces between them, and returns the first line of the answer.
+// Do sends a command, as words separated by spaces, and returns the first line of the answer.
 func (s *Server) Do(t testing.TB, command string) string {
 	t.Helper()
 	line, err := s.send(command)
@@ -137,7 +137,7 @@ func (s *Server) send(command string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// Pipe has the program redis-cli send a file of commands, and returns what it says.
+// Pipe sends a file of commands with redis-cli and returns its output.
 func (s *Server) Pipe(t testing.TB, path string) string {
 	t.Helper()
 	file, err := os.Open(path)
@@ -148,11 +148,11 @@ func (s *Server) Pipe(t testing.TB, path string) string {
 	words := append(client(), "-s", s.Socket, "--pipe")
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdin, cmd.Env = file, append(os.Environ(), "REDISCLI_AUTH="+Password)
-	out, _ := cmd.CombinedOutput() // it fails where the server answers with an error
+	out, _ := cmd.CombinedOutput() // it fails if the server answers with an error
 	return string(out)
 }
 
-// client is the command line of redis-cli: of the machine, or of those that install.sh unpacked.
+// client returns the command line of redis-cli: the machine's, or the one unpacked by install.sh.
 func client() []string {
 	if path, err := exec.LookPath("redis-cli"); err == nil {
 		return []string{path}
@@ -168,7 +168,7 @@ func client() []string {
 	return []string{"redis-cli"}
 }
 
-// Stop ends the server at once, as a crash would.
+// Stop ends the server at once, like a crash.
 func (s *Server) Stop(testing.TB) {
 	_ = s.cmd.Process.Kill()
 	<-s.ended

@@ -11,7 +11,7 @@ import (
 	"hashgrove/api"
 )
 
-// same tells where an answer differs from the one that is wanted.
+// same returns an error that tells how an answer differs from the wanted one.
 func (s *suite) same(got, want *api.Answer, o *api.Options) error {
 	full := s.world.Items.Fingerprint.Full()
 	switch {
@@ -60,7 +60,7 @@ func (s *suite) sameResult(got, want *api.Result, o *api.Options) error {
 	return nil
 }
 
-// near demands that no hit of an approximate answer is nearer than items are, and counts those that are near enough.
+// near checks that no hit of an approximate answer is nearer than the items are, and counts those that are near enough.
 func (s *suite) near(got, want []api.Hit) error {
 	if len(got) > len(want) {
 		return fmt.Errorf("%d hits, and there are %d", len(got), len(want))
@@ -77,7 +77,7 @@ func (s *suite) near(got, want []api.Hit) error {
 	return nil
 }
 
-// sameHits compares the items that were found, and what is known about them.
+// sameHits compares the found items and their fields.
 func sameHits(got, want []api.Hit) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d hits, want %d", len(got), len(want))
@@ -99,7 +99,7 @@ func sameHit(a, b *api.Hit) bool {
 
 func equal[T comparable](a, b *T) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 
-// shown is a hit as a failure shows it.
+// shown formats a hit for a failure message.
 func shown(h *api.Hit) string {
 	text := fmt.Sprintf("%q at %d", h.ID, h.Distance)
 	if h.MarginDistance != nil {
@@ -111,7 +111,7 @@ func shown(h *api.Hit) string {
 	return fmt.Sprintf("%s, label %q, tags %q, attributes %v", text, h.Label, h.Tags, h.Attributes)
 }
 
-// sameWhy compares explanations bit by bit. Margins and reasons need vectors, and are the matter of other tests.
+// sameWhy compares explanations bit by bit. Margins and reasons need vectors and are covered by other tests.
 func sameWhy(got, want *api.Why) error {
 	if got == nil || want == nil {
 		if got != want {

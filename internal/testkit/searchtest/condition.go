@@ -9,8 +9,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Matching returns the items that match a filter, by looking at each of them. The error is ErrFilter where the filter
-// names what no item has, or compares it with values of another kind.
+// Matching returns the items that match a filter, by checking each of them. It returns ErrFilter if the filter names
+// something that no item has, or compares it with values of another kind.
 func Matching(items []index.Item, f index.Filter) ([]index.Item, error) {
 	c, filters := f.Condition()
 	if !filters {
@@ -28,7 +28,7 @@ func Matching(items []index.Item, f index.Filter) ([]index.Item, error) {
 	return list, nil
 }
 
-// valuesOf returns what an item has under a name other than that of its id.
+// valuesOf returns the values of an item under a name other than id.
 func valuesOf(it index.Item, name string) []index.Value {
 	var list []index.Value
 	switch name {
@@ -48,7 +48,7 @@ func valuesOf(it index.Item, name string) []index.Value {
 	return list
 }
 
-// holds tells whether an item matches a condition.
+// holds reports whether an item matches a condition.
 func holds(c index.Condition, it index.Item) bool {
 	switch c.Op {
 	case "and":
@@ -82,7 +82,7 @@ func holds(c index.Condition, it index.Item) bool {
 	return false
 }
 
-// holdsOf tells whether a condition holds for one value, given how it compares with others and how it is spelled.
+// holdsOf reports whether a condition holds for one value, given its comparison function and its spelling.
 func holdsOf(c index.Condition, compare func(index.Value) (int, bool), text string) bool {
 	within := func(i, low, high int) bool {
 		order, comparable := compare(c.Values[i])
@@ -144,8 +144,8 @@ func compareID(id index.ID, v index.Value) (int, bool) {
 	return id.Compare(other), err == nil && isInteger == both
 }
 
-// refuses tells whether a filter cannot mean what it says: no item has a name of it, or a value of a kind it can be
-// compared with. Where there are no items, nothing is refused.
+// refuses reports whether a filter cannot mean what it says: no item has one of its names, or a comparable kind of
+// value. Without items, nothing is refused.
 func refuses(items []index.Item, c index.Condition) bool {
 	if len(items) == 0 {
 		return false
@@ -178,7 +178,7 @@ func refuses(items []index.Item, c index.Condition) bool {
 	return false
 }
 
-// fits tells whether a value can be compared with values of some kinds.
+// fits reports whether a value can be compared with values of some kinds.
 func fits(op string, kinds index.Kind, v index.Value) bool {
 	texts := kinds &^ index.NumberKind
 	_, isNumber := v.Number()
@@ -193,7 +193,7 @@ func fits(op string, kinds index.Kind, v index.Value) bool {
 	return texts != 0
 }
 
-// refusesOrder tells whether a condition orders ids of one kind by a value of the other.
+// refusesOrder reports whether a condition orders ids of one kind by a value of the other.
 func refusesOrder(items []index.Item, c index.Condition) bool {
 	if !slices.Contains([]string{"<", "<=", ">", ">=", "between"}, c.Op) {
 		return false

@@ -16,14 +16,14 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Oracle is the definition of a search: it goes through all items of a world for every query, and sorts.
+// Oracle defines a search: for every query it goes through all items of a world, and sorts.
 type Oracle struct{ *World }
 
-// query is what a query of a request looks for.
+// query is a parsed query of a request.
 type query struct {
 	name, label string
 	code        []uint64
-	vector      []float32 // nil where it is not known
+	vector      []float32 // nil if unknown
 }
 
 // Search implements api.Searcher.
@@ -58,7 +58,7 @@ func (o Oracle) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 	return a, nil
 }
 
-// check refuses what cannot be meant.
+// check rejects invalid requests.
 func (o Oracle) check(r *api.Request) error {
 	known := func(text string, of ...string) bool { return text == "" || slices.Contains(of, text) }
 	switch {
@@ -126,7 +126,7 @@ func (o Oracle) read(all []index.Item, asked *api.Query, i int) (*query, error) 
 	return q, nil
 }
 
-// answer answers one query from the items that match.
+// answer answers one query from the matching items.
 func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, options *api.Options) (*api.Result, error) {
 	asked := Question{
 		Code: q.code, Bits: o.Bits(), K: cmp.Or(options.Limit(), math.MaxInt), Radius: math.MaxInt,
@@ -175,7 +175,7 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 	return r, nil
 }
 
-// hitOf is a hit with those fields of its item that are wanted.
+// hitOf returns a hit with the wanted fields of its item.
 func hitOf(h index.Hit, it index.Item, o *api.Options) api.Hit {
 	hit := api.Hit{ID: api.ID(h.ID.String()), Distance: h.Distance}
 	if o.Rank == api.Margins {

@@ -9,17 +9,17 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Question is a search for one code, as the definitions have it.
+// Question is a search for one code.
 type Question struct {
 	Code      []uint64
 	Bits      int
 	K, Radius int // math.MaxInt means all, and any distance
 	Margins   []float32
-	ByMargins bool // rank by margins; else they order ties, where they are given
+	ByMargins bool // rank by margins; else margins, if given, order ties
 	Prefix    int
 	Shortlist int
 
-	// Score of an item on the shortlist, by which they are ordered then; +Inf comes last. Nil means no reranking.
+	// Score returns the score that orders items on the shortlist; +Inf comes last. Nil means no reranking.
 	Score func(id index.ID) float64
 }
 
@@ -30,14 +30,14 @@ type Found struct {
 	Compared       int // items on the shortlist, with a score
 }
 
-// ranked is an item with its distances: by the bits that are searched and by all, in units of the ranking, and in bits.
+// ranked is an item with its distances: by the searched bits and by all, in units of the ranking, and in bits.
 type ranked struct {
 	id               index.ID
 	first, all, bits int
 	penalty          float64
 }
 
-// Answer measures the distance of every item. The items are in the order of their ids.
+// Answer measures the distance of every item. The items must be in order of their ids.
 func (q Question) Answer(items []index.Item) Found {
 	first, unit := cmp.Or(q.Prefix, q.Bits), 1
 	weights, weightsOfFirst := slices.Repeat([]int{1}, q.Bits), slices.Repeat([]int{1}, first)
@@ -72,7 +72,7 @@ func (q Question) Answer(items []index.Item) Found {
 	return q.take(list)
 }
 
-// shorten keeps the items of the shortlist, by whole distances.
+// shorten keeps the items of the shortlist, including all ties.
 func (q Question) shorten(list []ranked) []ranked {
 	n := max(q.K, q.Shortlist)
 	switch {
@@ -122,7 +122,7 @@ func (q Question) take(list []ranked) Found {
 	return a
 }
 
-// weightsOf is what docs/promises/exactness.md says about the weights of bits.
+// weightsOf computes bit weights as docs/promises/exactness.md defines them.
 func weightsOf(margins []float32) []int {
 	sum := 0.0
 	for _, m := range margins {
@@ -138,7 +138,7 @@ func weightsOf(margins []float32) []int {
 	return weights
 }
 
-// distances of vectors, by their names.
+// distances maps names to distances of vectors.
 var distances = map[string]func(x, y []float32) float64{
 	"euclidean": func(x, y []float32) float64 {
 		sum := 0.0

@@ -8,7 +8,7 @@ import (
 	"hashgrove/api"
 )
 
-// refusals asks what must be refused, and looks at the codes of the errors.
+// refusals sends requests that must be refused, and checks the codes of the errors.
 func (s *suite) refusals() {
 	bits := s.world.Bits()
 	code := api.Query{Code: hex.EncodeToString(s.code())}
@@ -49,7 +49,7 @@ func (s *suite) refusals() {
 	s.lacks(refuse, code, vector)
 }
 
-// lacks asks for what needs an ability.
+// lacks sends requests that need an ability the searcher lacks.
 func (s *suite) lacks(refuse func(string, *api.Error, api.Query, api.Options), code, vector api.Query) {
 	query := code
 	if s.can.Vectors {

@@ -8,7 +8,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// relations compares answers of the searcher with one another, which needs no oracle.
+// relations compares answers of the searcher with each other, which needs no oracle.
 func (s *suite) relations() {
 	if s.can.Approximate {
 		return
@@ -34,7 +34,7 @@ func (s *suite) relations() {
 	}
 }
 
-// strange tells whether a filter names what no item has.
+// strange reports whether a filter names something that no item has.
 func (s *suite) strange(where string) bool {
 	r := &api.Request{Query: api.Query{PackedCode: s.code()}, Options: api.Options{Where: where}}
 	_, err := s.oracle.Search(s.Context(), r)
@@ -53,8 +53,8 @@ func (s *suite) find(q api.Query, o api.Options) []api.Hit {
 	return a.Results[0].Hits
 }
 
-// relateNear: the answers to more neighbours begin with those to fewer, a smaller radius takes the nearer ones of a
-// larger one, and a filter those of all that it lets through.
+// relateNear checks that the answer for more neighbours begins with that for fewer, that a smaller radius returns the
+// nearer hits of a larger one, and that a filter returns the hits it lets through.
 func (s *suite) relateNear(q api.Query, o api.Options) {
 	s.Helper()
 	k, radius := 1+s.rng.IntN(20), 1+s.rng.IntN(s.world.Bits()/2)
@@ -86,7 +86,7 @@ func (s *suite) relateNear(q api.Query, o api.Options) {
 	}
 }
 
-// relateSpellings: an item is found by its id, by its code in digits and by the bytes of it, at distance 0.
+// relateSpellings checks that an item is found by id, by its code in hex and by its bytes, at distance 0.
 func (s *suite) relateSpellings() {
 	n := len(s.world.Items.IDs)
 	if n == 0 {
@@ -112,7 +112,7 @@ func (s *suite) relateSpellings() {
 	}
 }
 
-// relateQueries: queries have the same answers together and alone, in any order, and again.
+// relateQueries checks that queries have the same answers together and alone, in any order, and when repeated.
 func (s *suite) relateQueries(o api.Options) {
 	list := []api.Query{s.query(), s.query(), s.query()}
 	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}} {

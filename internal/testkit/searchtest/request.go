@@ -9,7 +9,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// query draws a query: a code near one of the items, an id, or a vector where the searcher takes vectors.
+// query draws a query: a code near one of the items, an id, or a vector if the searcher takes vectors.
 func (s *suite) query() api.Query {
 	n := len(s.world.Items.IDs)
 	switch kind := s.rng.IntN(4); {
@@ -23,7 +23,7 @@ func (s *suite) query() api.Query {
 	return api.Query{Code: hex.EncodeToString(s.code())}
 }
 
-// code draws a code that is that of an item but for a few bits.
+// code draws the code of an item with a few bits changed.
 func (s *suite) code() []byte {
 	one := hamming.NewCodes(1, s.world.Bits())
 	if n := len(s.world.Items.IDs); n > 0 {
@@ -36,7 +36,7 @@ func (s *suite) code() []byte {
 	return one.AppendBytes(nil, 0)
 }
 
-// vector draws the vector of an item that has one, or another.
+// vectorQuery draws the vector of an item that has one, or another vector.
 func (s *suite) vectorQuery() api.Query {
 	if n := len(s.world.Items.IDs); n > 0 && s.rng.IntN(3) == 0 {
 		if id := api.ID(s.world.Items.IDs[s.rng.IntN(n)].String()); s.world.Vectors[id] != nil {
@@ -46,7 +46,7 @@ func (s *suite) vectorQuery() api.Query {
 	return api.Query{Vector: RandomVector(s.rng)}
 }
 
-// request draws a request that the searcher is able to answer.
+// request draws a request that the searcher can answer.
 func (s *suite) request() *api.Request {
 	r := &api.Request{Options: s.options()}
 	query := s.query
@@ -66,7 +66,7 @@ func (s *suite) request() *api.Request {
 	return r
 }
 
-// options draws how to search.
+// options draws search options.
 func (s *suite) options() api.Options {
 	bits, o := s.world.Bits(), api.Options{Where: s.where()}
 	if s.rng.IntN(3) > 0 {
@@ -109,7 +109,7 @@ func (s *suite) options() api.Options {
 	return o
 }
 
-// where draws a filter; often none.
+// where draws a filter, often none.
 func (s *suite) where() string {
 	condition := func() string {
 		all := [][]string{Filters, Filters, Filters, DateFilters, strangeFilters}[s.rng.IntN(5)]

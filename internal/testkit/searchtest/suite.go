@@ -1,12 +1,12 @@
 // Package searchtest is the conformance suite of everything that searches. Run asks a searcher thousands of questions
-// about generated items and compares every answer with that of the Oracle, which is the definition written down: a
-// double loop and a sort.
+// about generated items and compares every answer with that of the Oracle, the definition written down: a double loop
+// and a sort.
 //
 //	world      items, vectors and a model, made from a seed
 //	oracle     an api.Searcher that goes through all items
 //	ranking    the definition of distances, ties, shortlists and reranking
 //	condition  the definition of filters
-//	request    random requests, as far as a searcher is able to answer them
+//	request    random requests that a searcher can answer
 //	relation   answers of one searcher that must agree with each other
 //	refusal    requests that must be refused, with the code of the error
 package searchtest
@@ -23,8 +23,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Abilities are what a searcher can do beyond the nearest codes, a radius, filters and fields. What it cannot do it
-// must refuse with ErrUnsupported.
+// Abilities lists what a searcher can do beyond the nearest codes, a radius, filters and fields. It must refuse
+// everything else with ErrUnsupported.
 type Abilities struct {
 	Vectors    bool // encode the vectors of queries; else it has no model
 	Margins    bool // rank and order ties by margins
@@ -33,28 +33,28 @@ type Abilities struct {
 	Explain    bool // say which bits agree
 	Strategies bool // take the name of a strategy
 	Ties       bool // count the items that tie with the last hit; else the counts are 0
-	Names      bool // refuse filters that name what no item has, or compare it with what it never is
+	Names      bool // refuse filters that name what no item has, or compare values of different kinds
 
-	// Refuses tells which comparisons of a filter the searcher refuses with ErrUnsupported. Nil means none.
+	// Refuses reports whether the searcher refuses a comparison with ErrUnsupported. Nil means it refuses none.
 	Refuses func(c index.Condition) bool
 
 	// Approximate searchers may miss a few of the nearest items and order ties as they like.
 	Approximate bool
 
-	Brief bool // ask a slow searcher less
+	Brief bool // ask fewer questions, for slow searchers
 }
 
-// Everything is what an index with a model and the vectors of its items can do.
+// Everything lists the abilities of an index with a model and the vectors of its items.
 var Everything = Abilities{
 	Vectors: true, Margins: true, Prefix: true, Rerank: true, Explain: true, Strategies: true, Ties: true, Names: true,
 }
 
-// worlds are numbers of items and bits.
+// worlds lists numbers of items and bits.
 var worlds = []struct{ items, bits int }{
 	{300, 64}, {0, 32}, {1, 8}, {40, 8}, {300, 13}, {200, 100}, {700, 128}, {300, 256},
 }
 
-// Run checks a searcher. The function makes one that holds just the items of the world.
+// Run checks a searcher. newSearcher returns one that holds exactly the items of the world.
 func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, can Abilities) {
 	for i, size := range worlds {
 		t.Run(fmt.Sprintf("%d items of %d bits", size.items, size.bits), func(t *testing.T) {
@@ -70,7 +70,7 @@ func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, ca
 	}
 }
 
-// suite is the check of one searcher in one world.
+// suite checks one searcher in one world.
 type suite struct {
 	testing.TB
 	world        *World
@@ -107,7 +107,7 @@ func (s *suite) filters() {
 	}
 }
 
-// random asks random requests.
+// random sends random requests.
 func (s *suite) random() {
 	n := 300
 	if s.can.Brief {
@@ -118,7 +118,7 @@ func (s *suite) random() {
 	}
 }
 
-// compare demands the oracle's answer to a request.
+// compare checks that the searcher answers a request like the oracle.
 func (s *suite) compare(r *api.Request) {
 	s.Helper()
 	want, wanted := s.oracle.Search(s.Context(), r)
@@ -147,7 +147,7 @@ func (s *suite) compare(r *api.Request) {
 	}
 }
 
-// refuses tells whether the searcher may refuse a filter.
+// refuses reports whether the searcher may refuse a filter.
 func (s *suite) refuses(where string) bool {
 	f, err := index.Parse(where)
 	c, filters := f.Condition()
@@ -161,7 +161,7 @@ func contains(c index.Condition, is func(index.Condition) bool) bool {
 	return slices.ContainsFunc(c.Parts, func(part index.Condition) bool { return contains(part, is) })
 }
 
-// spelled is a request as a failure shows it.
+// spelled formats a request for a failure message.
 func spelled(r *api.Request) string {
 	text, err := json.Marshal(r)
 	if err != nil {

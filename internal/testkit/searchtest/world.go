@@ -11,17 +11,17 @@ import (
 	"hashgrove/internal/model"
 )
 
-// World is what a searcher is to search.
+// World holds what a searcher searches.
 type World struct {
 	Model   *model.Model         // encodes vectors of Dimension values
-	Items   *index.Batch         // in no order, every id once, with the fingerprint of the model
-	Vectors map[api.ID][]float32 // of most items; not every code is the one that the model makes of the vector
+	Items   *index.Batch         // unordered, with distinct ids and the model's fingerprint
+	Vectors map[api.ID][]float32 // of most items; not every code is the model's code of the vector
 }
 
-// Dimension is the number of values of the vectors of all worlds.
+// Dimension is the length of the vectors in all worlds.
 const Dimension = 5
 
-// Bits is the length of the codes.
+// Bits returns the length of the codes.
 func (w *World) Bits() int { return w.Items.Codes.Bits }
 
 // NewWorld makes n items with codes of the given length from a seed. Vectors and weights are small integers, so that
@@ -57,7 +57,7 @@ func NewWorld(n, bits int, seed uint64) *World {
 	return w
 }
 
-// RandomVector draws a vector of few different values.
+// RandomVector draws a vector with few different values.
 func RandomVector(rng *rand.Rand) []float32 {
 	x := make([]float32, Dimension)
 	for i := range x {
@@ -66,7 +66,7 @@ func RandomVector(rng *rand.Rand) []float32 {
 	return x
 }
 
-// sorted returns the items in the order of their ids.
+// sorted returns the items in order of their ids.
 func (w *World) sorted() []index.Item {
 	list := make([]index.Item, len(w.Items.IDs))
 	for i := range list {
@@ -76,11 +76,11 @@ func (w *World) sorted() []index.Item {
 	return list
 }
 
-// Fingerprint is that of the codes that Items makes.
+// Fingerprint is the fingerprint of the codes made by Items.
 var Fingerprint = hamming.Fingerprint{1, 2, 3}
 
-// Items makes n items with codes of the given length: many equal codes, ids of both kinds, labels, tags and attributes
-// with everything that a language of queries may stumble over.
+// Items makes n items with codes of the given length: many equal codes, ids of both kinds, and labels, tags and
+// attributes with everything that a query language may stumble over.
 func Items(n, bits int, seed uint64) *index.Batch {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	texts := []string{
@@ -125,7 +125,7 @@ func Items(n, bits int, seed uint64) *index.Batch {
 	return b
 }
 
-// dates are texts that are dates, many of them the same moments, and others that only look so.
+// dates are dates, many of them the same moments, and texts that only look like dates.
 var dates = []string{
 	"2024-01-31", "2024-01-31T00:00Z", "2024-01-31 02:00+02:00", "2024-01-30t23:30-0030", "2024-01-31T09:30:15.25",
 	"2024-01-31T09:30:15.2500000009z", "2024-01-31T11:30:15.25+02", "2024-02-29", "2023-02-29", "2024-02-30", "0000-02-29",
@@ -134,8 +134,8 @@ var dates = []string{
 	"2024-01-31T09:30:15Z",
 }
 
-// DateFilters compare dates, which are texts of ISO 8601 that compare as moments. Where a searcher refuses the first of
-// them with ErrUnsupported, it must refuse all.
+// DateFilters compare dates, which are ISO 8601 texts that compare as moments. A searcher that refuses the first of
+// them with ErrUnsupported must refuse all.
 var DateFilters = []string{
 	`added = 2024-01-31`, `added = "2024-01-31T03:00+03:00"`, `added != 2024-01-31`, `added < "2024-01-31T09:30:15.25Z"`,
 	`added <= "2024-01-31T09:30:15.25Z"`, `added > 2024-01-30`, `not added >= 2024-02-29`,
@@ -145,7 +145,7 @@ var DateFilters = []string{
 	`tag between 2024-01-31 and "z"`,
 }
 
-// Filters has one filter of every kind. Some of 300 items match each of them.
+// Filters has one filter of every kind. Each matches some of 300 items.
 var Filters = []string{
 	`label = "boots"`, `label != "boots"`, `label in ("häts", "z", "none")`, `label < "b"`, `label >= "a'b\"c"`,
 	`label starts with "a'"`, `has label`, `not has label`, `label between "a" and "h"`,
@@ -161,7 +161,7 @@ var Filters = []string{
 	`label = "boots" and (price < 10 or tag = "z")`, `not (label = "boots" or has tag)`, `not (not label = "z")`,
 }
 
-// strangeFilters name what no item has, or compare it with what it never is.
+// strangeFilters name something that no item has, or compare values of different kinds.
 var strangeFilters = []string{
 	`nothing = 3`, `has nothing`, `not nothing = 3`, `label = "boots" or nothing > 2`, `name = 3`, `name < 3.5`,
 	"`it's \"odd\"` = \"boots\"", "`it's \"odd\"` starts with \"b\"",

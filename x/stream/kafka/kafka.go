@@ -1,7 +1,7 @@
-// Package kafka is a broker for package stream: a topic of Kafka that is read by a consumer group.
+// Package kafka implements a broker for package stream on a Kafka topic read by a consumer group.
 //
-// The id of a message is its key. Offsets are committed after the codes of all messages before them are stored by all
-// replicas in sync. Within one run the producer is idempotent: no code is stored twice because a connection broke.
+// The id of a message is its key. Offsets are committed after the codes of all earlier messages are stored by all
+// in-sync replicas. Within one run the producer is idempotent: no code is stored twice because a connection broke.
 package kafka
 
 import (
@@ -23,12 +23,12 @@ const (
 	patience = 5 * time.Second
 )
 
-// Options name what to read, and where.
+// Options select what to read, and where.
 type Options struct {
 	Brokers []string  // host:port of some brokers
 	Topic   string    // the topic with the vectors
 	Group   string    // the consumer group; "hashgrove"
-	More    []kgo.Opt // what else the client needs, as TLS and SASL
+	More    []kgo.Opt // other client options, such as TLS and SASL
 }
 
 // Broker is a stream.Broker. It must be closed.
@@ -36,7 +36,7 @@ type Broker struct{ client *kgo.Client }
 
 var _ stream.Broker = (*Broker)(nil)
 
-// Open makes a client and asks the brokers whether they are there. A new group begins at the start of the topic.
+// Open makes a client and checks that the brokers respond. A new group begins at the start of the topic.
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	if o.Topic == "" {
 		return nil, errors.New("the vectors need a topic")
@@ -60,8 +60,8 @@ func Open(ctx context.Context, o Options) (*Broker, error) {
 // Close leaves the group.
 func (b *Broker) Close() { b.client.Close() }
 
-// Receive takes what is there, or waits. The client tries for ever in silence when brokers are away, so Receive asks
-// them when nothing comes.
+// Receive returns the available messages, or waits. The client silently retries forever if brokers are away, so Receive
+// pings them if nothing comes.
 func (b *Broker) Receive(ctx context.Context, n int) ([]stream.Message, error) {
 	waiting, cancel := context.WithTimeout(ctx, idle)
 	defer cancel()
@@ -78,7 +78,7 @@ func (b *Broker) Receive(ctx context.Context, n int) ([]stream.Message, error) {
 		messages = append(messages, m)
 	}
 	for _, e := range fetches.Errors() {
-		if !errors.Is(e.Err, waiting.Err()) { // the time to wait is no error
+		if !errors.Is(e.Err, waiting.Err()) { // a timeout is not an error
 			return messages, fmt.Errorf("reading %s, partition %d: %w", e.Topic, e.Partition, e.Err)
 		}
 	}
@@ -90,8 +90,8 @@ func (b *Broker) Receive(ctx context.Context, n int) ([]stream.Message, error) {
 	return nil, b.client.Ping(asking)
 }
 
-// Publish hands all records to the client, which tries until the context ends, and in order. Brokers refuse whole
-// batches of records, so a record that was refused is sent again alone.
+// Publish passes all records to the client, which tries in order until the context ends. Brokers refuse whole batches
+// of records, so a refused record is sent again alone.
 func (b *Broker) Publish(ctx context.Context, messages []stream.Message) []error {
 	errs := b.produce(ctx, messages)
 	for i, err := range errs {
@@ -131,7 +131,7 @@ func (b *Broker) produce(ctx context.Context, messages []stream.Message) []error
 	return errs
 }
 
-// classify marks errors that stay when a message is sent again.
+// classify marks permanent errors.
 func classify(err error) error {
 	for _, refused := range []error{kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidRecord} {
 		if errors.Is(err, refused) {
@@ -141,7 +141,7 @@ func classify(err error) error {
 	return err
 }
 
-// Done commits the offsets. When the group has given the partition to another member, that one gets the messages again.
+// Done commits the offsets. If the group has given the partition to another member, that one gets the messages again.
 func (b *Broker) Done(ctx context.Context, messages []stream.Message) error {
 	records := make([]*kgo.Record, len(messages))
 	for i, m := range messages {

@@ -1,9 +1,9 @@
-// Package nats is a broker for package stream: a stream of NATS JetStream that is read by a durable consumer.
+// Package nats implements a broker for package stream on a NATS JetStream stream read by a durable consumer.
 //
-// NATS has no keys. The id of a message is in the header hashgrove-id, percent-encoded, and takes the place of a star
-// in the subject: with the output codes.* each id has a subject of its own, so that a stream with one message per
-// subject keeps the newest code of each. A message that is published again within the duplicate window of the stream
-// has the same Nats-Msg-Id and is dropped by the server.
+// NATS has no keys. The id of a message is in the header hashgrove-id, percent-encoded, and replaces a star in the
+// subject: with the output codes.* each id has its own subject, so that a stream with one message per subject keeps the
+// newest code of each. A message published again within the stream's duplicate window has the same Nats-Msg-Id, and the
+// server drops it.
 package nats
 
 import (
@@ -27,20 +27,20 @@ import (
 // HeaderID is the header with the id of an item, percent-encoded.
 const HeaderID = stream.HeaderPrefix + "id"
 
-// idle is how long Receive waits, ackTimeout how long a server may take to store a message, and longest the length of a
-// subject: the server closes the connection when a line of the protocol is much longer.
+// idle is how long Receive waits, ackTimeout how long a server may take to store a message, and longest the maximum
+// length of a subject: the server closes the connection if a protocol line is much longer.
 const (
 	idle       = 5 * time.Second
 	ackTimeout = 5 * time.Second
 	longest    = 1000
 )
 
-// Options name what to read.
+// Options select what to read.
 type Options struct {
 	Stream   string        // the stream with the vectors
-	Subject  string        // those of its subjects to read, as vectors.>; all
-	Consumer string        // the durable consumer, made if it is not there; "hashgrove"
-	AckWait  time.Duration // of a consumer that is made: when a message that was not done is delivered again; 1 minute
+	Subject  string        // which of its subjects to read, such as vectors.>; all
+	Consumer string        // the durable consumer, created if it does not exist; "hashgrove"
+	AckWait  time.Duration // for a new consumer: when to redeliver a message that is not done; 1 minute
 }
 
 // Broker is a stream.Broker.
@@ -52,7 +52,7 @@ type Broker struct {
 
 var _ stream.Broker = (*Broker)(nil)
 
-// Open finds or makes the consumer. The connection stays the caller's; it should reconnect for ever
+// Open finds or creates the consumer. The caller keeps the connection, which should reconnect forever
 // (nats.MaxReconnects(-1)).
 func Open(ctx context.Context, conn *natsgo.Conn, o Options) (*Broker, error) {
 	js, err := jetstream.New(conn, jetstream.WithPublishAsyncTimeout(ackTimeout),
@@ -87,7 +87,7 @@ func Open(ctx context.Context, conn *natsgo.Conn, o Options) (*Broker, error) {
 	return &Broker{conn: conn, js: js, consumer: consumer}, nil
 }
 
-// Receive takes what is there, or waits for one message.
+// Receive returns the available messages, or waits for one.
 func (b *Broker) Receive(ctx context.Context, n int) ([]stream.Message, error) {
 	got, err := b.consumer.FetchNoWait(n)
 	if err != nil {
@@ -121,7 +121,7 @@ func collect(batch jetstream.MessageBatch) ([]stream.Message, error) {
 		}
 		got := stream.Message{
 			Topic: m.Subject(), Value: m.Data(), Receipt: m,
-			// The time tells a stream that was made anew from the one before.
+			// The timestamp distinguishes a recreated stream from the previous one.
 			Source: fmt.Sprintf("%s/%d/%d", at.Stream, at.Sequence.Stream, at.Timestamp.UnixNano()),
 		}
 		for _, name := range slices.Sorted(maps.Keys(m.Headers())) {
@@ -173,7 +173,7 @@ func (b *Broker) Publish(ctx context.Context, messages []stream.Message) []error
 	return errs
 }
 
-// classify marks errors that stay when a message is sent again.
+// classify marks permanent errors.
 func classify(err error) error {
 	const headerTooLarge = 10097
 	var api *jetstream.APIError
@@ -184,7 +184,7 @@ func classify(err error) error {
 	return err
 }
 
-// Done acknowledges the messages and waits until the server has read that.
+// Done acknowledges the messages and waits until the server confirms it.
 func (b *Broker) Done(ctx context.Context, messages []stream.Message) error {
 	for _, m := range messages {
 		err := m.Receipt.(jetstream.Msg).Ack()
@@ -195,17 +195,17 @@ func (b *Broker) Done(ctx context.Context, messages []stream.Message) error {
 	return b.conn.FlushWithContext(ctx)
 }
 
-// subjectOf is the topic with the id in place of a star.
+// subjectOf returns the topic with the id in place of a star.
 func subjectOf(m stream.Message) string {
 	return strings.Replace(m.Topic, "*", Token(m.Key), 1)
 }
 
-// Token is an id as part of a subject: percent-encoded, the dot too.
+// Token returns an id as part of a subject: percent-encoded, including dots.
 func Token(id string) string {
 	return cmp.Or(strings.ReplaceAll(url.PathEscape(id), ".", "%2E"), "_")
 }
 
-// unescape takes a text that was not percent-encoded as it is.
+// unescape decodes percent-encoding, or returns the text unchanged if it is not encoded.
 func unescape(s string) string {
 	if id, err := url.PathUnescape(s); err == nil {
 		return id

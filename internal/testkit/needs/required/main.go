@@ -1,5 +1,5 @@
-// Required prints the value of HASHGROVE_REQUIRED for CI, less what setup.sh could not install. With a thing and a
-// message it prints the message, and fails if the variable names the thing:
+// Required prints the value of HASHGROVE_REQUIRED for CI, without what setup.sh could not install. Given a thing and a
+// message, it prints the message, and fails if the variable names the thing:
 //
 //	go run ./internal/testkit/needs/required
 //	go run ./internal/testkit/needs/required THING MESSAGE

@@ -1,4 +1,4 @@
-// Hashgrove-stream encodes the vectors in a stream of NATS or a topic of Kafka.
+// Hashgrove-stream encodes the vectors in a NATS stream or a Kafka topic.
 package main
 
 import (
@@ -56,7 +56,7 @@ func main() {
 	os.Exit(run(ctx, os.Stderr, os.Args[1:]))
 }
 
-// run is the command: 0 after a signal, 1 for a failure, 2 for a command line that is wrong.
+// run runs the command. It returns 0 after a signal, 1 for a failure, and 2 for a wrong command line.
 func run(ctx context.Context, errOut io.Writer, args []string) int {
 	s, err := parse(errOut, args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -180,7 +180,7 @@ func (s *settings) openNATS(ctx context.Context) (stream.Broker, func(), error) 
 	return b, conn.Close, nil
 }
 
-// security is TLS and the log-in of Kafka.
+// security returns the options for TLS and the login to Kafka.
 func (s *settings) security() ([]kgo.Opt, error) {
 	var opts []kgo.Opt
 	if s.tls {

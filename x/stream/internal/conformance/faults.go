@@ -16,7 +16,7 @@ import (
 	"hashgrove/x/stream"
 )
 
-// witness watches a broker: nothing is done before it was published, and no more is held than allowed.
+// witness watches a broker: no message may be done before it was published, and no more held than allowed.
 type witness struct {
 	stream.Broker
 	mu        sync.Mutex
@@ -24,11 +24,11 @@ type witness struct {
 	received  int
 	done      int
 	sources   map[string]bool // of what is done
-	most      int             // received and not done
+	most      int             // received but not done
 	largest   int             // of one Receive
 	early     []string
 
-	left  int              // calls before the crash; below zero never
+	left  int              // calls before the crash; negative means never
 	late  bool             // crash between Publish and Done
 	flaky func(i int) bool // Publish reports message i as failed, though it may be stored
 }
@@ -39,7 +39,7 @@ func watch(b stream.Broker) *witness {
 	return &witness{Broker: b, published: map[string]bool{}, sources: map[string]bool{}, left: -1}
 }
 
-// finished is the number of different messages that are done.
+// finished returns the number of different messages that are done.
 func (w *witness) finished() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func testBounds(t *testing.T, s *suite) {
 	s.check(t, codes)
 }
 
-// testOrder has many versions of few ids, and a broker that loses messages: the codes of an id come in order.
+// testOrder sends many versions of few ids through a broker that loses messages: the codes of an id must come in order.
 func testOrder(t *testing.T, s *suite) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var messages []stream.Message
@@ -177,7 +177,7 @@ func testOrder(t *testing.T, s *suite) {
 	}
 }
 
-// testInterrupted ends the context at random moments: what was received is finished, so nothing comes again.
+// testInterrupted ends the context at random moments: received messages are finished, so none comes again.
 func testInterrupted(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 400)
 	s.Send(t, messages)
@@ -218,8 +218,8 @@ func testCrashed(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 300)
 	s.Send(t, messages)
 	rng := rand.New(rand.NewPCG(11, 12))
-	lost := 0                                               // published and not done
-	for try := 0; try < 4 || lost == 0 && try < 40; try++ { // one that is slow may give up before its crash
+	lost := 0                                               // published but not done
+	for try := 0; try < 4 || lost == 0 && try < 40; try++ { // a slow one may give up before its crash
 		b, end, err := s.dial(t.Context(), s.Address())
 		if err != nil {
 			t.Fatal(err)
@@ -243,7 +243,7 @@ func testCrashed(t *testing.T, s *suite) {
 	}
 }
 
-// drain runs processors until all ids are there: after a crash nobody knows how many messages will come again.
+// drain runs processors until all ids have arrived: after a crash nobody knows how many messages will come again.
 func (s *suite) drain(t *testing.T, codes map[string]string) (again int) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), Patience)
@@ -286,7 +286,7 @@ func (s *suite) until(t *testing.T, ctx context.Context, finished <-chan error, 
 	}
 }
 
-// testKilled kills processes, most often between Publish and Done: a child is slow there, and stays there at last, so
+// testKilled kills processes, most often between Publish and Done: a child is slow there, and finally stays there, so
 // that four of them leave something to do however late they are killed.
 func testKilled(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 1500)
@@ -321,10 +321,10 @@ func testKilled(t *testing.T, s *suite) {
 	}
 }
 
-// childBatches is how many batches a child has done before it waits to be killed.
+// childBatches is the number of batches that a child finishes before it waits to be killed.
 const childBatches = 20
 
-// slow waits before messages are done, and for ever where no batches are left.
+// slow waits before messages are done, and forever once no batches are left.
 type slow struct {
 	stream.Broker
 	left int

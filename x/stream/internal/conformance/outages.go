@@ -44,7 +44,8 @@ func testRestarted(t *testing.T, s *suite) {
 	s.check(t, codes)
 }
 
-// testGivesUp has a broker that takes nothing: an error says so, and the messages are there for the next run.
+// testGivesUp uses a broker that takes nothing: the processor returns an error, and the messages remain for the next
+// run.
 func testGivesUp(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 50)
 	s.Send(t, messages)
@@ -69,7 +70,7 @@ func testGivesUp(t *testing.T, s *suite) {
 	s.drain(t, codes)
 }
 
-// testShared has a processor that is joined by another, which goes on when the first one stops.
+// testShared adds a second processor, which continues when the first one stops.
 func testShared(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 600)
 	s.Send(t, messages[:300])
@@ -97,7 +98,7 @@ func testShared(t *testing.T, s *suite) {
 	w.verify(t, o)
 }
 
-// testAway has a server that stays away until the processor has given up, most often with messages on their way to it.
+// testAway stops the server until the processor has given up, most often with messages on their way to it.
 func testAway(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 600)
 	s.Send(t, messages)

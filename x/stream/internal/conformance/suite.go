@@ -1,4 +1,4 @@
-// Package conformance is the tests that every broker of package stream must pass, against a real server.
+// Package conformance tests brokers of package stream against a real server.
 package conformance
 
 import (
@@ -20,7 +20,7 @@ import (
 	"hashgrove/x/stream"
 )
 
-// The topics of the tests. A server has them with these settings: no message of Codes or Dead larger than MaxBytes.
+// Topics of the tests. The server must reject messages larger than MaxBytes in Codes and Dead.
 const (
 	Vectors  = "vectors"
 	Codes    = "codes"
@@ -30,23 +30,23 @@ const (
 
 // Server is a real broker with empty topics. One with a method DropsRepeats stores no code twice after a crash.
 type Server interface {
-	// Address is what Dial wants.
+	// Address returns the address for Dial.
 	Address() string
 	// Send stores messages in Vectors.
 	Send(t *testing.T, messages []stream.Message)
 	// Read returns all messages of a topic, those of one id in order.
 	Read(t *testing.T, topic string) []stream.Message
-	// Count is the number of messages of a topic.
+	// Count returns the number of messages in a topic.
 	Count(t *testing.T, topic string) int
-	// Restart stops the server, calls away, and starts the server again with what it had stored.
+	// Restart stops the server, calls away, and starts the server again with its data.
 	Restart(t *testing.T, away func())
 }
 
-// Patience is how long a test waits for anything. It is only there so that a test which waits in vain says what for: a
-// busy machine may need a hundred times as long as an idle one.
+// Patience is how long a test waits for anything, so that a test that waits in vain says what for. A busy machine may
+// need a hundred times as long as an idle one.
 const Patience = 3 * time.Minute
 
-// await returns what comes from a channel, within the patience.
+// await returns a value from a channel, or fails the test when the patience runs out.
 func await[T any](t *testing.T, what string, from <-chan T) T {
 	t.Helper()
 	select {
@@ -58,7 +58,7 @@ func await[T any](t *testing.T, what string, from <-chan T) T {
 	}
 }
 
-// Dial opens the end of a processor. Messages that were not done must come again within seconds after it was closed.
+// Dial connects a processor. Messages that were not done must come again within seconds after it is closed.
 type Dial func(ctx context.Context, address string) (b stream.Broker, end func(), err error)
 
 // Run runs the suite; each test starts a server of its own.
@@ -83,7 +83,7 @@ type suite struct {
 
 const dim = 6
 
-// smallModel has a length that is no multiple of 8.
+// smallModel returns a model whose code length is not a multiple of 8.
 func smallModel(t *testing.T) *model.Model {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -107,12 +107,12 @@ func vector(rng *rand.Rand) []float32 {
 	return x
 }
 
-// options are small batches, so that there are many.
+// options returns options with small batches, so that there are many.
 func options() stream.Options {
 	return stream.Options{Output: Codes, DeadLetters: Dead, Batch: 16, InFlight: 3, Patience: Patience, Grace: Patience}
 }
 
-// items is n messages in JSON, and the code that the model has for each id.
+// items returns n messages in JSON, and the model's code for each id.
 func (s *suite) items(t *testing.T, n int) (messages []stream.Message, codes map[string]string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -147,8 +147,8 @@ func object(t *testing.T, id string, x []float32) []byte {
 	return b
 }
 
-// process runs a processor with a broker of its own until so many messages are done; prepare may be nil. A message that
-// a slow machine had delivered again counts once.
+// process runs a processor with its own broker until enough messages are done; prepare may be nil. A message that a
+// slow machine delivered again counts once.
 func (s *suite) process(t *testing.T, o stream.Options, prepare func(*witness), enough int) *witness {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), Patience)
@@ -176,7 +176,7 @@ func (s *suite) process(t *testing.T, o stream.Options, prepare func(*witness), 
 	return w
 }
 
-// check wants each id at least once, with its code every time, and returns how often ids came again.
+// check checks that each id arrived at least once, always with its code, and returns how often ids were repeated.
 func (s *suite) check(t *testing.T, codes map[string]string) (again int) {
 	t.Helper()
 	seen := map[string]int{}
@@ -250,7 +250,7 @@ func testRaw(t *testing.T, s *suite) {
 	}
 }
 
-// testDeadLetters begins with bad messages: what comes first decides nothing.
+// testDeadLetters starts with bad messages: the first ones must not decide anything.
 func testDeadLetters(t *testing.T, s *suite) {
 	messages, codes := s.items(t, 60)
 	bad := map[string]string{ // message and what the reason names
@@ -311,7 +311,7 @@ func testDeadLetters(t *testing.T, s *suite) {
 	}
 }
 
-// Child is a processor in a process of its own, to be killed: TestMain calls it first. It does not return in one.
+// Child runs a processor in a child process, to be killed. TestMain calls it first; it returns only in the parent.
 func Child(dial Dial) {
 	address := os.Getenv("HASHGROVE_STREAM_CHILD")
 	if address == "" {
@@ -328,7 +328,7 @@ func Child(dial Dial) {
 	os.Exit(1)
 }
 
-// file is the model as a child reads it.
+// file writes the model for a child and returns its path.
 func (s *suite) file(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "small.hgm")
