@@ -48,7 +48,7 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 // bindCrossFit adds the flag for out-of-fold codes of the training rows.
 func (i *itemFlags) bindCrossFit(f *pflag.FlagSet) {
 	f.StringVar(&i.crossFit, "cross-fit", "", "`FILE` that train --cross-fit wrote: its codes are used for training "+
-		"rows, so that learned and new items are alike")
+		"rows, so that training rows and new items are comparable")
 	cli.Group(f, "Codes")
 }
 

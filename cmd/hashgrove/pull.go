@@ -31,12 +31,12 @@ func (a *app) pull() *cobra.Command {
 		Use:   "pull --engine URL | FAISS -o FILE",
 		Short: "Read codes back from a database or an index of FAISS",
 		Long: `Read the items of a table that "hashgrove push" made, or those that match a filter, into an index (.hgi) with
-labels, tags and attributes, or into a code file (.hgc) with ids. --model adds the model to the index, so that vectors
-can be searched for; it must be the one that made the codes.
+labels, tags and attributes, or into a code file (.hgc) with ids. --model adds the model to the index, so that you
+can search by vector; it must be the one that made the codes.
 
-Instead of an engine pull takes a file of FAISS, an IndexBinaryFlat or an IndexBinaryIDMap, whose ids become those of
-the items. FAISS does not know which model made its codes: --model says so, also for a code file, and takes away the
-zeros that fill up codes to whole bytes.
+Instead of an engine, pull can read a FAISS file, an IndexBinaryFlat or an IndexBinaryIDMap, with its ids. FAISS does
+not record which model made its codes: --model supplies that, for code files too, and removes the zeros that pad codes
+to whole bytes.
 
 ` + enginesHelp,
 		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi

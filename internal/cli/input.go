@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Interruptible reads from in until the context ends: a program that waits for its standard input can be stopped.
+// Interruptible returns a reader that fails once the context ends, so that a program waiting for standard input can
+// be stopped.
 func Interruptible(ctx context.Context, in io.Reader) io.Reader {
 	return &interruptible{ctx: ctx, in: in, done: make(chan error, 1)}
 }
@@ -21,7 +22,7 @@ type interruptible struct {
 	done    chan error
 }
 
-// Read makes interruptible an io.Reader.
+// Read implements io.Reader.
 func (r *interruptible) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 && r.err == nil {
 		if !r.reading {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// PeakMemory is the most memory the process has held, in bytes.
+// PeakMemory returns the peak memory of the process in bytes.
 func PeakMemory() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
