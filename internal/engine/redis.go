@@ -20,14 +20,14 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Redis 8 or later, whose vector sets hold codes as one bit for each dimension (BIN): +1 for a bit that is set and -1
-// for one that is not. The score of an element is 1 - distance/bits. With TRUTH a search compares all of them and is
-// exact; without it a search walks a graph, and is faster and misses some.
+// Redis 8 or later, whose vector sets store codes as one bit per dimension (BIN): +1 for a set bit and -1 for a clear
+// one. The score of an element is 1 - distance/bits. With TRUTH a search compares all elements and is exact; without
+// it a search walks a graph, which is faster but misses some.
 //
 //	items          the vector set: elements are ids, with attributes to filter by (redis_filter.go)
 //	items:details  a hash: every item in full, by id, and under "" which model made the codes
 //
-// A batch is one script, which Redis runs as a whole and repeats after a crash as a whole or not at all.
+// A batch is one script, which Redis runs as a whole and replays after a crash as a whole or not at all.
 
 // redis is the engine for Redis.
 type redis struct {
@@ -41,7 +41,7 @@ type redis struct {
 	bits  int
 }
 
-// redisMeta is what a table says about itself.
+// redisMeta is the note that a table keeps about itself.
 type redisMeta struct {
 	Bits        int    `json:"bits"`
 	Fingerprint string `json:"fingerprint"`
@@ -96,7 +96,7 @@ func openRedis(t Target) (Engine, error) {
 	return r, nil
 }
 
-// redisTLS trusts the certificates of a file, or else those of the machine.
+// redisTLS trusts the certificates in a file, or else the system's.
 func redisTLS(host, ca string) (*tls.Config, error) {
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if ca != "" {
@@ -112,7 +112,7 @@ func redisTLS(host, ca string) (*tls.Config, error) {
 	return config, nil
 }
 
-// details is the key of the hash beside the vector set.
+// details returns the key of the hash beside the vector set.
 func (r *redis) details() string { return r.table + ":details" }
 
 // Close implements Engine.
@@ -132,9 +132,8 @@ func (r *redis) dropIdle() {
 	}
 }
 
-// ask sends commands over a connection of its own and returns their answers. An answer that is an error is the error. A
-// connection that was open before may have ended unnoticed: then a new one is tried, because everything that is sent
-// may be repeated.
+// ask sends commands over a connection of its own and returns the replies; an error reply becomes the error. A
+// pooled connection may have ended unnoticed: then ask tries a new one, since everything it sends may be repeated.
 func (r *redis) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 	select {
 	case r.slots <- struct{}{}:
@@ -173,7 +172,7 @@ func (r *redis) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 	return answers, nil
 }
 
-// failure is an error of the server or the connection with what it means for us.
+// failure maps an error of the server or the connection to ours.
 func (r *redis) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -230,7 +229,7 @@ func (r *redis) Info(ctx context.Context) (Info, error) {
 	return r.read(info, state)
 }
 
-// read makes sense of what the keys hold: our note, the lengths of both, and the kind of the vector set.
+// read interprets what the keys hold: our note, the lengths of both, and the type of the vector set.
 func (r *redis) read(info Info, state []any) (Info, error) {
 	note, _ := state[0].(string)
 	items, _ := state[1].(int64)
@@ -267,10 +266,10 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 	return info, nil
 }
 
-// noteScript writes down which model makes the codes of a table, where there is none.
+// noteScript records the model of a table unless there is a record.
 const noteScript = `if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then redis.call('HSET', KEYS[2], '', ARGV[1]) end`
 
-// note is what a new table says about itself.
+// redisNote returns the note of a new table.
 func redisNote(s Space, identity string) string {
 	b, _ := json.Marshal(redisMeta{s.Bits, s.Fingerprint.Full(), identity}) // numbers and digits
 	return string(b)

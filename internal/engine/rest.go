@@ -20,15 +20,15 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine, and how to reach it:
+// Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine and how to reach it:
 //
 //	opensearch://host:9200        HTTPS, as does opensearch+https://
 //	opensearch+http://host:9200   plain HTTP
 //
-// A port that is left out is that of HTTPS or HTTP, as in any URL, and a path stands before every path of the engine.
-// The password, key or token comes with the target or from an environment variable.
+// The default port is that of HTTPS or HTTP, as in any URL, and a path is prepended to every path of the engine. The
+// password, key or token comes with the target or from an environment variable.
 
-// dialect is what differs between the services that the client talks to.
+// dialect is what differs between the services.
 type dialect struct {
 	name      string   // of the engine, for people
 	variables []string // of the environment, with the password; the first that is set counts
@@ -44,7 +44,7 @@ var restSchemes = map[string]func(t Target) (Engine, error){
 	"weaviate":      openWeaviate,
 }
 
-// rest is a client of one service. Its methods may be called concurrently.
+// rest is a client of one service. It is safe for concurrent use.
 type rest struct {
 	dialect
 	base   url.URL
@@ -58,7 +58,7 @@ const (
 	longestWait = 5 * time.Minute // for an answer to begin, where the context sets no earlier end
 )
 
-// openRest makes a client of a target.
+// openRest returns a client for a target.
 func openRest(t Target, d dialect) (*rest, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -101,21 +101,21 @@ func (r *rest) Close() error {
 	return nil
 }
 
-// bearer sends the secret as a token.
+// bearer authenticates with a bearer token.
 func bearer(h http.Header, _, secret string) {
 	if secret != "" {
 		h.Set("Authorization", "Bearer "+secret)
 	}
 }
 
-// request is something to send, as a plan shows it.
+// request is a request before it is sent, as a plan shows it.
 type request struct {
 	method, path string // the path may have a query; parts that users choose are escaped
 	body         []byte // nil means none
 	kind         string // of the body; "" means JSON
 }
 
-// newRequest makes a request with a value in JSON, or without a body for nil.
+// newRequest builds a request with value as its JSON body, or without a body for nil.
 func newRequest(method, path string, value any) request {
 	r := request{method: method, path: path}
 	if value != nil {
@@ -124,7 +124,7 @@ func newRequest(method, path string, value any) request {
 	return r
 }
 
-// marshal writes JSON without what browsers need. It panics for values that no engine makes, such as channels.
+// marshal encodes JSON without HTML escapes. It panics on values that no engine produces, such as channels.
 func marshal(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -135,7 +135,7 @@ func marshal(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// String is the request as a plan shows it.
+// String formats the request for a plan.
 func (q request) String() string {
 	if q.body == nil {
 		return q.method + " " + q.path
@@ -143,7 +143,7 @@ func (q request) String() string {
 	return q.method + " " + q.path + "\n" + string(q.body)
 }
 
-// StatusError is an answer of an engine that is no success.
+// StatusError is a response with an error status.
 type StatusError struct {
 	Engine string
 	Status int
@@ -162,22 +162,22 @@ func (e *StatusError) Error() string {
 		hint, e.Text), ": ")
 }
 
-// Is reports an answer that may be another one later as ErrTemporary.
+// Is makes an error that may pass match ErrTemporary.
 func (e *StatusError) Is(target error) bool { return target == ErrTemporary && isBusy(e.Status) }
 
-// isBusy tells whether a status may be another one later.
+// isBusy reports whether a status may be temporary.
 func isBusy(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500
 }
 
-// hasStatus tells whether an error is an answer with one of the codes.
+// hasStatus reports whether err is a response with one of the codes.
 func hasStatus(err error, codes ...int) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && slices.Contains(codes, e.Status)
 }
 
-// refusedItems marks the error of a write: where the request is at fault, it is because of an item or of their number,
-// so that smaller batches find the item.
+// refusedItems marks the error of a write as a refusal if the request is at fault: then some item, or their number,
+// is the cause, and smaller batches find the item.
 func refusedItems(err error) error {
 	if hasStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -185,8 +185,8 @@ func refusedItems(err error) error {
 	return err
 }
 
-// call sends a request and reads the answer into a value, or only its status for nil. Numbers of an answer that is read
-// into any are json.Number.
+// call sends a request and decodes the response into answer, or checks only its status for nil. Numbers decoded into
+// any are json.Number.
 func (r *rest) call(ctx context.Context, q request, answer any) error {
 	sent, err := http.NewRequestWithContext(ctx, q.method, r.base.String()+q.path, bytes.NewReader(q.body))
 	if err != nil {
@@ -227,7 +227,7 @@ func (r *rest) call(ctx context.Context, q request, answer any) error {
 		"It begins with %q", r.name, q.method, r.clean(string(text[:min(len(text), 100)])))
 }
 
-// lost is the error of a connection that fails.
+// lost maps an error of the connection to ours.
 func (r *rest) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -244,7 +244,7 @@ func (r *rest) lost(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %s: %s", ErrTemporary, r.name, r.clean(err.Error()))
 }
 
-// isUntrusted reports a server whose certificate does not hold, or that speaks no TLS that we accept.
+// isUntrusted reports whether a server has an invalid certificate, or no TLS that we accept.
 func isUntrusted(err error) bool {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
@@ -252,7 +252,7 @@ func isUntrusted(err error) bool {
 	return certificate || alert || other
 }
 
-// clean makes a text of a server fit for a message: one line, not long, without the password.
+// clean makes a server's text fit for a message: one short line without the password.
 func (r *rest) clean(text string) string {
 	for _, secret := range r.hidden {
 		text = strings.ReplaceAll(text, secret, "***")

@@ -1,12 +1,12 @@
-// Eigenvectors of a symmetric matrix in memory, by Householder's reflections and the implicit QL method (Martin and
-// Wilkinson, Numer. Math. 1968; Golub and Van Loan, Matrix Computations, 8.3), with every operation rounded by
-// itself: the result is the same on every kind of machine.
+// Eigenvectors of a symmetric matrix in memory, by Householder reflections and the implicit QL method (Martin and
+// Wilkinson, Numer. Math. 1968; Golub and Van Loan, Matrix Computations, 8.3), with every operation rounded separately:
+// the result is the same on every kind of machine.
 //
 //	A = Q T Q'            T tridiagonal: n-2 reflections I - τ v v'                         O(4/3 n³)
 //	Q'                    a row per column of Q, the reflections in turn                    O(4/3 n³)
 //	T = S Λ S'            rotations of neighbouring rows of T, and of the same rows of Q'   O(3 n³)
 //
-// A is divided by a power of two first, so that squares neither overflow nor vanish.
+// A is first divided by a power of two, so that squares neither overflow nor underflow.
 
 package linalg
 
@@ -19,8 +19,8 @@ import (
 
 var errNoEigenvectors = errors.New("the eigenvectors of a matrix were not found: are all its values finite?")
 
-// symmetricEigen returns the eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per
-// row. It takes the upper half of a, row after row, and overwrites it.
+// symmetricEigen returns the eigenvalues of a matrix, largest first, and the unit eigenvectors, one per row. It
+// reads the upper half of a, row by row, and overwrites it.
 func symmetricEigen(a []float64, n int) (values, vectors []float64, err error) {
 	scale, err := powerOfTwo(a)
 	if err != nil {
@@ -45,7 +45,7 @@ func symmetricEigen(a []float64, n int) (values, vectors []float64, err error) {
 	return values, vectors, nil
 }
 
-// powerOfTwo returns the power of two next to the greatest size of a value; 1 where all are zero.
+// powerOfTwo returns the power of two nearest to the largest magnitude; 1 if all values are zero.
 func powerOfTwo(a []float64) (float64, error) {
 	top := 0.0
 	for _, v := range a {
@@ -104,7 +104,7 @@ func tridiagonal(a []float64, n int) (d, e, tau []float64) {
 	return d, e, tau
 }
 
-// reflections returns Q', from what tridiagonal has left in a.
+// reflections returns Q' from what tridiagonal left in a.
 func reflections(a, tau []float64, n int) []float64 {
 	qt := make([]float64, n*n)
 	for i := range n {
@@ -123,7 +123,7 @@ func reflections(a, tau []float64, n int) []float64 {
 	return qt
 }
 
-// implicitQL makes d the eigenvalues of a tridiagonal matrix, and turns the rows of z with it. It overwrites e.
+// implicitQL turns d into the eigenvalues of a tridiagonal matrix and rotates the rows of z along. It overwrites e.
 func implicitQL(d, e, z []float64, n int) bool {
 	const most = 60 // steps for one value; two are usual
 	least := 0.0    // what is smaller beside the diagonal is as good as zero
@@ -143,7 +143,7 @@ func implicitQL(d, e, z []float64, n int) bool {
 			if step == most {
 				return false
 			}
-			// The shift is the eigenvalue of the first 2 x 2 block that is nearer to d_l (Wilkinson's).
+			// The shift is the eigenvalue of the first 2 x 2 block nearer to d_l (Wilkinson's).
 			g := (d[l+1] - d[l]) / (2 * e[l])
 			g = d[m] - d[l] + e[l]/(g+math.Copysign(length(g, 1), g))
 			s, c, p := 1.0, 1.0, 0.0
@@ -175,5 +175,5 @@ func implicitQL(d, e, z []float64, n int) bool {
 	return true
 }
 
-// length is that of the vector (x, y), neither of which is large.
+// length returns the length of the vector (x, y), neither of which is large.
 func length(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y)) }

@@ -6,9 +6,9 @@
 //	repeat until |g| is small
 //		direction   two loops over the pairs kept              O(kept · variables)
 //		line        halve the step until f falls enough        one value each, usually one in all
-//		gradient    at the new place
+//		gradient    at the new point
 //
-// Of a convex function s·y is never negative, so halving is enough: no search for a slope.
+// For a convex function s·y is never negative, so halving is enough and no slope condition is needed.
 
 package solve
 
@@ -18,8 +18,8 @@ import (
 	"hashgrove/internal/numeric/linalg"
 )
 
-// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes that of the place
-// moved to last.
+// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes the gradient at the
+// point last moved to.
 type smooth interface {
 	value(ctx context.Context, w []float64) (float64, error)
 	gradient(ctx context.Context, g []float64) error
@@ -27,13 +27,13 @@ type smooth interface {
 
 const keptSteps = 5 // pairs of the recursion: two vectors of the size of w each
 
-// descend minimises f from w, which it overwrites, until |g| has fallen to tolerance times what it was at first. It
+// descend minimises f from w, which it overwrites, until |g| has fallen to tolerance times its initial value. It
 // returns f and the number of steps.
 func descend(ctx context.Context, f smooth, w []float64, tolerance float64, steps int) (float64, int, error) {
 	return descendTo(ctx, f, w, func(first float64) float64 { return tolerance * first }, steps)
 }
 
-// descendTo is descend until |g| is at most what enough says, which is told what it was at first.
+// descendTo is descend until |g| is at most the value that enough returns for the initial |g|.
 func descendTo(
 	ctx context.Context, f smooth, w []float64, enough func(first float64) float64, steps int,
 ) (float64, int, error) {
