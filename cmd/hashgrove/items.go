@@ -139,7 +139,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	case coded:
 		in.Input, err = items.FromCodes(paths)
 	case m == nil:
-		err = cli.Usage("needs-model", "%s: vectors need a model to encode them, and %s", paths[0], without)
+		err = cli.Usage("needs-model", "%s: vectors need a model to encode them, but %s", paths[0], without)
 	default:
 		var src vectors.Source
 		if in.set, src, err = i.data.openFor(m, paths); err == nil {

@@ -77,7 +77,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) error {
 		return cli.Usage("missing-flag", "pull needs -o FILE, an index (.hgi) or a code file (.hgc)")
 	}
 	if c.model != "" && form == ".hgc" && len(args) == 0 {
-		return cli.Usagef("--model is for an index: a code file holds none")
+		return cli.Usagef("--model is for an index: a code file cannot hold a model")
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
@@ -158,12 +158,12 @@ func (c *pullCommand) writeIndex(
 			return 0, err
 		}
 		if o.Model.Encoder.Bits() != info.Bits {
-			return 0, fmt.Errorf("%s makes codes of %d bits, and the table %s holds codes of %d",
+			return 0, fmt.Errorf("%s makes codes of %d bits, but the table %s holds codes of %d",
 				c.model, o.Model.Encoder.Bits(), info.Table, info.Bits)
 		}
 		made := engine.Space{Bits: info.Bits, Fingerprint: o.Model.Fingerprint()}
 		if err := made.Accept(info.Space); err != nil {
-			return 0, fault.New("model-mismatch", "%s is not the model of the table %s: that has the fingerprint %v",
+			return 0, fault.New("model-mismatch", "%s did not make the codes of the table %s: its model has the fingerprint %v",
 				c.model, info.Table, info.Fingerprint)
 		}
 	}

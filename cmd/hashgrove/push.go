@@ -86,7 +86,7 @@ keep their numbers.
 		"`NUMBER` of times that a batch is sent again when the engine cannot be reached; -1 means none")
 	f.DurationVar(&c.o.Timeout, "timeout", engine.DefaultTimeout,
 		"`TIME` after which a batch without an answer is sent again")
-	f.StringVar(&c.journal, "journal", "", "`FILE` by which an interrupted push continues; default DATA.push, "+
+	f.StringVar(&c.journal, "journal", "", "`FILE` from which an interrupted push continues; default DATA.push, "+
 		"and with --shard DATA.00003-of-00008.push")
 	f.BoolVar(&c.dryRun, "dry-run", false, "do not connect, print what would be sent")
 	f.StringVar(&c.shard.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N")
@@ -120,10 +120,10 @@ type pushReport struct {
 
 func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if c.o.Timeout <= 0 {
-		return cli.Usagef("--timeout is more than nothing, such as 30s or 2m")
+		return cli.Usagef("--timeout must be positive, such as 30s or 2m")
 	}
 	if c.o.Batch < 1 || c.o.Batch > 1<<20 || c.o.InFlight < 1 || c.o.InFlight > 1000 {
-		return cli.Usage("bad-flag-value", "--batch is 1 to %d, and --in-flight 1 to 1000", 1<<20)
+		return cli.Usage("bad-flag-value", "--batch must be 1 to %d, and --in-flight 1 to 1000", 1<<20)
 	}
 	if err := c.nameJournal(args); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource
 	if r.Before > 0 {
 		before = fmt.Sprintf(", %d were there from before", r.Before)
 	}
-	return c.printLine(r, "%s: %s written%s, %d bits, fingerprint %s, %s, %.1f s, %.0f per second; %d read back and right",
+	return c.printLine(r, "%s: %s written%s, %d bits, fingerprint %s, %s, %.1f s, %.0f per second; %d verified",
 		r.Table, plain.Count(r.Written, "item", "items"), before, r.Bits, r.Fingerprint, r.Engine, r.Seconds, r.PerSecond,
 		r.Checked)
 }

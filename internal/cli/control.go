@@ -24,7 +24,7 @@ func visible(s string) string {
 	for i, r := range s {
 		switch {
 		case isControl(r):
-			fmt.Fprintf(&b, `\u%04x`, r) // as JSON has it, too
+			fmt.Fprintf(&b, `\u%04x`, r) // also valid in JSON
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		default:
@@ -38,7 +38,7 @@ func visible(s string) string {
 // strings, where the escaped form means the same.
 type Text struct {
 	W    io.Writer
-	rest []byte // of a character that is not complete yet
+	rest []byte // start of an incomplete character
 }
 
 // Write implements io.Writer.

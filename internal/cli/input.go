@@ -15,10 +15,10 @@ type interruptible struct {
 	ctx     context.Context
 	in      io.Reader
 	buf     [1 << 16]byte
-	rest    []byte // of buf, not yet handed on
-	err     error  // that comes after the rest
-	reading bool   // a reading goes on, and buf belongs to it
-	n       int    // bytes it got; to be looked at when it is done
+	rest    []byte // of buf, not yet returned
+	err     error  // to return after rest
+	reading bool   // a read is in progress and owns buf
+	n       int    // bytes read; valid once the read is done
 	done    chan error
 }
 

@@ -88,7 +88,7 @@ func roffFlag(b *strings.Builder, f *pflag.Flag) {
 
 // roffText writes paragraphs and keeps lines that start with a space as they are.
 func roffText(b *strings.Builder, text string) {
-	as := ".PP\n" // what stands before the next line
+	as := ".PP\n" // the prefix of the next line
 	for line := range strings.Lines(strings.Trim(text, "\n")) {
 		line = strings.TrimRight(line, " \n")
 		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")

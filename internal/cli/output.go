@@ -20,8 +20,8 @@ var ErrExists = fmt.Errorf("%w: name another output, or overwrite it", fs.ErrExi
 
 // Output checks the files that a command is going to write before its work begins.
 type Output struct {
-	Force    bool // files that exist are overwritten
-	FileOnly bool // the command does not write to standard output, so - is refused
+	Force    bool // overwrite existing files
+	FileOnly bool // refuse -, because the command cannot write to standard output
 }
 
 // Bind adds the --force flag.
@@ -115,7 +115,7 @@ func (o *Output) try(path string) error {
 		return nil
 	case err == nil && !o.Force:
 		return fmt.Errorf("%s: %w", path, ErrExists)
-	case err != nil && !errors.Is(err, fs.ErrNotExist): // perhaps it exists
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // it may exist
 		return err
 	}
 	// Only trying tells: permissions, a full disk, a read-only file system.

@@ -15,7 +15,7 @@ type Progress struct {
 	w     io.Writer // nil means nothing is shown
 	what  string
 	total int
-	first int // what was done before this run; it does not count for the time left
+	first int // steps done before this run, ignored in the estimate of the time left
 	began time.Time
 
 	bars *mpb.Progress

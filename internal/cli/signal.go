@@ -41,14 +41,14 @@ func UntilSignal(w io.Writer, name string, work func(ctx context.Context) int) i
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup leaves it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	done := make(chan int, 1)
 	go func() {
 		status := exitFailed
 		defer func() {
-			if trouble := recover(); trouble != nil { // by itself it would end with 2, the status of wrong usage
+			if trouble := recover(); trouble != nil { // Go would exit with 2, the status of wrong usage
 				fmt.Fprintf(w, "%s: this is a mistake in the program: %v\n\n%s", name, trouble, debug.Stack())
 			}
 			done <- status

@@ -51,7 +51,7 @@ func CommandLine(cmd *cobra.Command, args []string) string {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		list, ok := f.Value.(pflag.SliceValue)
 		switch {
-		case ok && f.Value.Type() == "stringArray": // given once for each value
+		case ok && f.Value.Type() == "stringArray": // repeated for each value
 			for _, value := range list.GetSlice() {
 				words = append(words, "--"+f.Name, value)
 			}

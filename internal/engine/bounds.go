@@ -18,7 +18,7 @@ func integers(op string, x float64) (low, high int64, some bool) {
 	if op == "<" || op == ">=" {
 		edge = math.Ceil(x)
 	}
-	upper, lower := edge >= 1<<63, edge < math.MinInt64 // beyond all integers
+	upper, lower := edge >= 1<<63, edge < math.MinInt64 // beyond all int64 values
 	switch {
 	case op == "=" && (upper || lower || edge != x), upper && op[0] == '>', lower && op[0] == '<':
 		return 0, 0, false
@@ -34,7 +34,7 @@ func integers(op string, x float64) (low, high int64, some bool) {
 		high = n - 1
 		return low, high, n > math.MinInt64
 	case ">":
-		low = n + 1 // a float64 below 2^63 is far below
+		low = n + 1 // cannot overflow: a float64 below 2^63 is well below it
 	case ">=":
 		low = n
 	}

@@ -19,8 +19,8 @@ type Loader interface {
 
 // Layout is one form of bulk file: text with a piece per item, or a table such as Parquet, which the caller writes.
 type Layout struct {
-	Name string // of the form, which is also how names of such files end
-	Load string // how the file is loaded, where FILE stands for its name
+	Name string // of the form, also the file extension
+	Load string // how to load the file; FILE stands for its name
 
 	// For text: what precedes and follows the items, and how to append one.
 	Head, Tail string
@@ -104,7 +104,7 @@ func (l Layout) each(
 		}
 		for i, id := range b.IDs {
 			if !s.Unique && !ids.add(id) {
-				return fault.New("duplicate-id", "item %d: the id %q is there twice", n, shortened(id))
+				return fault.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
 			}
 			if err := take(b, i); err != nil {
 				return fmt.Errorf("item %d (id %q): %w", n, shortened(id), err)

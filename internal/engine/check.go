@@ -21,27 +21,27 @@ import (
 // CheckOptions choose the searches of a check.
 type CheckOptions struct {
 	Queries  hamming.Codes
-	K        int // hits of a search; 0 means 10
-	Radius   int // of searches within a radius; below 0 means the middle of the queries' distances to their k-th hits
+	K        int // hits per search; 0 means 10
+	Radius   int // of searches within a radius; negative means the median distance of the k-th hits
 	Filters  []index.Filter
-	Answers  int                   // to keep in the report for every search: those that differ, and then one that does not
+	Answers  int                   // to keep in the report per search, differing ones first
 	Progress func(done, total int) // searches; may be nil
 }
 
 // Causes of differences.
 const (
-	CauseMissing  = "missing item"    // it is not in the engine
-	CauseExtra    = "unknown item"    // it is only in the engine
-	CauseCode     = "other code"      // of the item
-	CauseBitOrder = "bit order"       // the item's code has its bits in another order
+	CauseMissing  = "missing item"    // only in the index
+	CauseExtra    = "unknown item"    // only in the engine
+	CauseCode     = "other code"      // the codes differ
+	CauseBitOrder = "bit order"       // the codes have the same bits in another order
 	CauseDetails  = "other details"   // label, tags or attributes of the item differ
-	CauseTies     = "tie order"       // items at the same distance come in another order, or others of them are cut off
+	CauseTies     = "tie order"       // tied items come in another order, or different ones are cut off
 	CauseApprox   = "approximation"   // a nearer item was not found
-	CauseFilter   = "filter"          // the engine filters otherwise, or cannot
-	CauseDistance = "wrong distance"  // though the code is right
-	CauseOrder    = "order"           // not by distance
-	CauseRadius   = "radius"          // an item on the edge of the radius or beyond is treated otherwise
-	CauseRefusal  = "refused by ours" // our index refuses the filter, because no item can match
+	CauseFilter   = "filter"          // the engine filters differently, or cannot
+	CauseDistance = "wrong distance"  // although the code is right
+	CauseOrder    = "order"           // hits are not ordered by distance
+	CauseRadius   = "radius"          // an item at or beyond the edge of the radius is treated differently
+	CauseRefusal  = "refused by ours" // our index refuses the filter, because no item can match it
 )
 
 // Difference is a disagreement between the engine and the index.
@@ -58,12 +58,12 @@ type SearchReport struct {
 	Search  string  `json:"search"`
 	Queries int     `json:"queries"`
 	Hits    int     `json:"hits"`    // of the exact index
-	Recall  float64 `json:"recall"`  // share of hits that the engine has too, where one at the same distance is as good
+	Recall  float64 `json:"recall"`  // share of hits the engine also has; an item at the same distance counts
 	Same    int     `json:"same"`    // queries with the same hits in the same order
 	Ties    int     `json:"ties"`    // queries that differ only in the order or choice of ties
 	Differ  int     `json:"differ"`  // the others
-	Tied    int     `json:"tied"`    // queries where a tie is cut off at k, so that the order of ids decides
-	Refused string  `json:"refused"` // why there is no outcome, or ""
+	Tied    int     `json:"tied"`    // queries with a tie cut off at k, so that the order of ids decides
+	Refused string  `json:"refused"` // why there is no outcome, if so
 }
 
 // Answer holds both answers to one query, for display.
@@ -91,9 +91,9 @@ type CheckReport struct {
 	K           int            `json:"k"`
 	Radius      int            `json:"radius"`
 	Searches    []SearchReport `json:"searches"`
-	Causes      map[string]int `json:"causes"`      // how often each was met
+	Causes      map[string]int `json:"causes"`      // number of differences per cause
 	Differences []Difference   `json:"differences"` // the first of each cause
-	Answers     []Answer       `json:"-"`           // as many as were asked for
+	Answers     []Answer       `json:"-"`           // up to CheckOptions.Answers per search
 }
 
 // RefusedSearches returns the number of searches whose filters the engine refused.
@@ -335,7 +335,7 @@ func (c *check) keep(answers []Answer) {
 			if a.Outcome == outcome && kept < c.o.Answers {
 				c.r.Answers = append(c.r.Answers, a)
 				if kept++; outcome == outcomeSame {
-					break // one is like the other
+					break // one equal answer is enough
 				}
 			}
 		}

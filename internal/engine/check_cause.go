@@ -34,7 +34,7 @@ func (p *pair) compare(ctx context.Context) (found int, err error) {
 	for _, h := range p.ours.Hits {
 		mine[h.ID] = h.Distance
 	}
-	swapped := 0 // items of theirs at the last distance in place of ours
+	swapped := 0 // their items at the last distance instead of ours
 	for _, h := range p.theirs {
 		his[h.ID] = h.Distance
 		want, common := mine[h.ID]
@@ -157,7 +157,7 @@ func (p *pair) noteUnexpected(h api.Hit, last int, cut bool) bool {
 	case cut && distance == last:
 		return true
 	}
-	return false // farther than ours, in the place of one that was missed
+	return false // farther than ours, instead of one that was missed
 }
 
 // noteMissed records a hit of ours that the engine does not have.

@@ -35,7 +35,7 @@ type elastic struct {
 	*rest
 	table  string
 	open   bool        // is OpenSearch
-	bits   int         // of the table, once that is known
+	bits   int         // of the table, once known
 	behind atomic.Bool // searches may not see what was written
 }
 
@@ -49,7 +49,7 @@ var openSearchDialect = dialect{
 var elasticsearchDialect = dialect{
 	name: "Elasticsearch", variables: []string{"ELASTIC_API_KEY", "ELASTIC_PASSWORD"},
 	authorize: func(h http.Header, user, secret string) {
-		if user == "" { // a key stands for its user
+		if user == "" { // an API key needs no user
 			h.Set("Authorization", "ApiKey "+secret)
 			return
 		}

@@ -19,11 +19,11 @@ import (
 
 // Limits of the services.
 const (
-	mostElasticID   = 512   // bytes of an id
-	mostKeyword     = 32766 // bytes of a keyword
-	mostElasticHits = 10000 // hits of an answer
-	elasticPage     = 2000  // items that are read at a time
-	elasticQueries  = 32    // that are sent together
+	mostElasticID   = 512   // bytes per id
+	mostKeyword     = 32766 // bytes per keyword
+	mostElasticHits = 10000 // hits per response
+	elasticPage     = 2000  // items read at a time
+	elasticQueries  = 32    // sent together
 )
 
 // document is an item in the index.
@@ -270,7 +270,7 @@ func (e *elastic) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 		return nil, err
 	}
 	hits := make([][]index.Hit, q.Codes.Len())
-	pending := make([]dsl, len(hits)) // searches that have more pages
+	pending := make([]dsl, len(hits)) // searches with more pages
 	for i := range pending {
 		hits[i], pending[i] = []index.Hit{}, e.search(q, filter, numbers(q.Codes, i), e.bits)
 	}
@@ -348,7 +348,7 @@ func (e *elastic) hit(id string, sort []any) (index.Hit, error) {
 	score, err := digits.Float64()
 	distance := e.bits - int(score)
 	if err != nil || score != math.Trunc(score) || distance < 0 || distance > e.bits {
-		return index.Hit{}, fmt.Errorf("%s scores %q with %v, which is no distance of %d bits", e.name, id, sort[0], e.bits)
+		return index.Hit{}, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", e.name, id, sort[0], e.bits)
 	}
 	return index.Hit{ID: key, Distance: distance}, nil
 }

@@ -30,7 +30,7 @@ var (
 // Space describes what all codes of a table have in common.
 type Space struct {
 	Bits        int
-	Fingerprint hamming.Fingerprint // of the model; zeros when it is not known
+	Fingerprint hamming.Fingerprint // of the model; zero if unknown
 }
 
 // Accept rejects codes that do not belong in the same table.
@@ -51,8 +51,8 @@ type Info struct {
 	Space
 	Engine   string // with its version
 	Table    string
-	Identity string // differs when a table was removed and made anew
-	Exact    bool   // searches find the nearest items, and not nearly all of them
+	Identity string // changes if a table is dropped and recreated
+	Exact    bool   // searches are exact, not approximate
 }
 
 // Statement is something sent to an engine, and its purpose.
@@ -65,8 +65,8 @@ type Statement struct {
 // Query asks for the items nearest to each of some codes.
 type Query struct {
 	Codes  hamming.Codes
-	K      int // hits of a code; 0 means all, within the radius
-	Radius int // greatest distance in bits; below 0 means any
+	K      int // hits per code; 0 means all within the radius
+	Radius int // largest distance in bits; negative means any
 	Filter index.Filter
 }
 
@@ -112,9 +112,9 @@ type Engine interface {
 // Target names a table in an engine.
 type Target struct {
 	URL      string // its scheme chooses the engine, such as postgres, redis, sqlite or opensearch. It holds no password
-	Password string // or key; "" leaves it to what the engine's own programs use, such as PGPASSWORD and REDISCLI_AUTH
-	Table    string // PostgreSQL: also schema.table; "" means items
-	InFlight int    // connections at most; 0 means 2
+	Password string // or key; "" uses the engine's own sources, such as PGPASSWORD and REDISCLI_AUTH
+	Table    string // or, in PostgreSQL, schema.table; "" means items
+	InFlight int    // maximum number of connections; 0 means 2
 	Vector   bool   // PostgreSQL: use the extension pgvector, whose index is approximate
 }
 

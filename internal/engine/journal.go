@@ -52,7 +52,7 @@ type journal struct {
 	path string
 	file *os.File
 	mu   sync.Mutex
-	done map[int]string // digests by the numbers of batches
+	done map[int]string // digests by batch number
 }
 
 // openJournal opens the journal of a push and reads which batches are done. It rejects the journal of another push.
@@ -76,7 +76,7 @@ func openJournal(path string, head journalHead) (*journal, error) {
 	if j.file, err = os.OpenFile(path, flags, 0o666); err != nil {
 		return nil, err
 	}
-	text := []byte("\n") // ends a line that was cut off
+	text := []byte("\n") // ends an incomplete line
 	if !old {
 		text, err = json.Marshal(head)
 		text = append(text, '\n')
@@ -115,15 +115,15 @@ func (j *journal) read(b []byte, head journalHead) (bool, error) {
 	err := json.Unmarshal([]byte(first), &old)
 	switch {
 	case err != nil || !strings.HasPrefix(old.Format, journalName):
-		return false, fault.New("not-a-journal", "the file is no journal of a push: name another one")
+		return false, fault.New("not-a-journal", "the file is not the journal of a push: name another one")
 	case old.Table == head.Table && old.Format == journalName+"1":
 		return false, nil
 	case old.Format != journalFormat && old.Format != journalName+"1":
 		return false, errors.New("the journal was written by a newer version: continue with that, or name another journal")
 	case old.Table != head.Table || old.Batch == head.Batch && old.Digest != head.Digest:
-		return false, fault.New("other-push", "the journal is of another push, which was interrupted: finish that one, "+
+		return false, fault.New("other-push", "the journal belongs to another push, which was interrupted: finish that one, "+
 			"name another journal, or remove this one")
-	case old != head: // the table is new, or the batches have another size
+	case old != head: // the table is new, or the batch size changed
 		return false, nil
 	}
 	lines := bufio.NewScanner(strings.NewReader(rest))
@@ -154,7 +154,7 @@ func (j *journal) has(batch int) bool { return j != nil && j.done[batch] != "" }
 // check rejects a batch whose items differ from those recorded.
 func (j *journal) check(batch int, sum string) error {
 	if old := j.done[batch]; old != sum {
-		return fault.New("changed-data", "%s: batch %d has other items than when the push was interrupted: "+
+		return fault.New("changed-data", "%s: the items of batch %d have changed since the push was interrupted: "+
 			"the data have changed, so remove the journal to push all of them", j.path, batch)
 	}
 	return nil
@@ -180,7 +180,7 @@ func digest(b *index.Batch) (string, error) {
 	h := sha256.New()
 	var buf []byte
 	for i := range b.IDs {
-		text, err := json.Marshal(b.Item(i)) // all but the code, names in order
+		text, err := json.Marshal(b.Item(i)) // everything but the code, with sorted keys
 		if err != nil {
 			return "", err
 		}

@@ -30,12 +30,12 @@ type milvus struct {
 	*rest
 	database string // "" means the default
 	table    string
-	bits     int // of the collection, once that is known
+	bits     int // of the collection, once known
 }
 
 // Limits of Milvus.
 const (
-	milvusMost  = 16384 // hits of a search, and entities of a query
+	milvusMost  = 16384 // hits per search, or entities of a query
 	milvusText  = 65535 // bytes of a VarChar
 	milvusJSON  = 65536 // bytes of a JSON field
 	milvusTerms = 4096  // elements of an array
@@ -51,7 +51,7 @@ func openMilvus(t Target) (Engine, error) {
 		database, table = "", t.Table
 	}
 	if found && !simpleName.MatchString(database) || !simpleName.MatchString(table) || len(t.Table) > 255 {
-		return nil, fmt.Errorf("%q is no name of a collection of Milvus: use letters, digits and _, with a letter first; "+
+		return nil, fmt.Errorf("%q is not a valid collection name: use letters, digits and _, starting with a letter; "+
 			"a database may stand in front, with a point", t.Table)
 	}
 	m := &milvus{database: database, table: table}
@@ -182,11 +182,11 @@ func (m *milvus) check(it index.Item, terms int) error {
 		return err
 	}
 	if terms > milvusTerms {
-		return fmt.Errorf("%w: its label, tags and attributes make %d terms, and Milvus takes %d",
+		return fmt.Errorf("%w: its label, tags and attributes make %d terms, but Milvus allows %d",
 			ErrRefused, terms, milvusTerms)
 	}
 	if n := len(marshal(it.Attributes)); n > milvusJSON {
-		return fmt.Errorf("%w: its attributes have %d bytes in JSON, and Milvus takes %d", ErrRefused, n, milvusJSON)
+		return fmt.Errorf("%w: its attributes take %d bytes of JSON, but Milvus allows %d", ErrRefused, n, milvusJSON)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (m *milvus) send(ctx context.Context, q request, data any) (topks []int, er
 		return nil, nil
 	}
 	if err := json.Unmarshal(answer.Data, data); err != nil {
-		return nil, fmt.Errorf("an answer of Milvus cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot parse a response of Milvus: %w", err)
 	}
 	return answer.Topks, nil
 }
@@ -279,13 +279,13 @@ func (m *milvus) describe(ctx context.Context) (info Info, loaded bool, err erro
 	}
 	info = Info{Engine: "Milvus", Table: m.table, Identity: c.CollectionID.String()}
 	if info.Space, err = parseSpace(c.Description); err != nil {
-		return info, false, fmt.Errorf("the collection %s is there, and %w: name another table, or use Milvus 2.5.5 or later",
+		return info, false, fmt.Errorf("the collection %s exists, but %w: name another table, or use Milvus 2.5.5 or later",
 			m.table, err)
 	}
 	for _, f := range c.Fields {
 		for _, p := range f.Params {
 			if f.Name == "code" && p.Key == "dim" && p.Value != strconv.Itoa(milvusDim(info.Bits)) {
-				return info, false, fmt.Errorf("the field code of %s has %s bits and should have %d: was it changed?",
+				return info, false, fmt.Errorf("the field code of %s has %s bits instead of %d: was it changed?",
 					m.table, p.Value, milvusDim(info.Bits))
 			}
 		}
@@ -297,7 +297,7 @@ func (m *milvus) describe(ctx context.Context) (info Info, loaded bool, err erro
 	for _, x := range indexes {
 		info.Exact = x.IndexType == "BIN_FLAT"
 		if x.MetricType != "HAMMING" {
-			return info, false, fmt.Errorf("the index of %s has the metric %s and should have HAMMING: was it changed?",
+			return info, false, fmt.Errorf("the index of %s has the metric %s instead of HAMMING: was it changed?",
 				m.table, x.MetricType)
 		}
 	}
@@ -364,7 +364,7 @@ func (m *milvus) Write(ctx context.Context, b *index.Batch) error {
 	var written struct{ UpsertCount int }
 	if _, err := m.send(ctx, q, &written); err != nil {
 		said, ok := errors.AsType[*milvusError](err)
-		if ok && slices.Contains([]int{1100, 1101, 1102, 1801, 1802, 1804}, said.Code) { // the data are at fault
+		if ok && slices.Contains([]int{1100, 1101, 1102, 1801, 1802, 1804}, said.Code) { // the data are invalid
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		return refusedItems(err)

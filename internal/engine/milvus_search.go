@@ -70,7 +70,7 @@ func (m *milvus) ask(ctx context.Context, codes hamming.Codes, limit int, c clau
 	all := make([][]index.Hit, 0, codes.Len())
 	for _, n := range counts {
 		if n < 0 || n > len(rows) {
-			return nil, errors.New("the answer of Milvus has other numbers of hits than it says")
+			return nil, errors.New("the response of Milvus contradicts its own number of hits")
 		}
 		hits := make([]index.Hit, n)
 		for i, r := range rows[:n] {
@@ -106,7 +106,7 @@ func (m *milvus) count(ctx context.Context, filter string) (int, error) {
 		return 0, err
 	}
 	if len(rows) != 1 {
-		return 0, fmt.Errorf("%s counts in %d rows", m.name, len(rows))
+		return 0, fmt.Errorf("%s returned a count in %d rows", m.name, len(rows))
 	}
 	return strconv.Atoi(rows[0]["count(*)"].String())
 }

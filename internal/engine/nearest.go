@@ -28,8 +28,8 @@ type finder interface {
 
 // skill describes the abilities of a finder's engine.
 type skill struct {
-	most    int                    // hits of an answer
-	numbers func(name string) bool // attributes that it compares with numbers; nil means none
+	most    int                    // hits per response
+	numbers func(name string) bool // attributes it can compare with numbers; nil means none
 }
 
 // search answers a query through a finder.
@@ -39,7 +39,7 @@ func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]ind
 	}
 	c, exact := narrow(q.Filter, s.numbers)
 	all := make([][]index.Hit, q.Codes.Len())
-	open := make([]int, len(all)) // queries that are not settled
+	open := make([]int, len(all)) // unsettled queries
 	for i := range all {
 		all[i], open[i] = []index.Hit{}, i
 	}
@@ -70,7 +70,7 @@ type asking struct {
 
 // round asks for limit hits for the open queries and returns those that are still not settled.
 func (a asking) round(ctx context.Context, limit int, open []int) ([]int, error) {
-	const rows = 10000 // of an answer, about
+	const rows = 10000 // approximate size of a response
 	var left []int
 	for part := range slices.Chunk(open, min(max(rows/limit, 1), 50)) {
 		codes := hamming.NewCodes(0, a.query.Codes.Bits)
@@ -82,11 +82,11 @@ func (a asking) round(ctx context.Context, limit int, open []int) ([]int, error)
 			return nil, err
 		}
 		if len(answers) != len(part) {
-			return nil, fmt.Errorf("the engine answers %d of %d queries", len(answers), len(part))
+			return nil, fmt.Errorf("the engine answered %d of %d queries", len(answers), len(part))
 		}
 		for n, i := range part {
 			if len(answers[n]) > limit {
-				return nil, fmt.Errorf("the engine answers with %d hits when asked for %d", len(answers[n]), limit)
+				return nil, fmt.Errorf("the engine returned %d hits when asked for %d", len(answers[n]), limit)
 			}
 			if hits, certain := settled(a.query, answers[n], limit); certain {
 				a.all[i] = hits
@@ -117,7 +117,7 @@ func best(q Query, hits []index.Hit) []index.Hit {
 	slices.SortFunc(hits, func(a, b index.Hit) int {
 		return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
 	})
-	hits = slices.CompactFunc(hits, func(a, b index.Hit) bool { return a.ID == b.ID }) // a scan may meet an item twice
+	hits = slices.CompactFunc(hits, func(a, b index.Hit) bool { return a.ID == b.ID }) // a scan may return an item twice
 	if q.K > 0 {
 		hits = hits[:min(q.K, len(hits))]
 	}
@@ -160,7 +160,7 @@ func readOrdered(ctx context.Context, e finder, bits int, f index.Filter, take f
 	if err != nil {
 		return err
 	}
-	order, err := all.Order(true) // an item that changed meanwhile may have come twice
+	order, err := all.Order(true) // an item changed meanwhile may have come twice
 	if err != nil {
 		return err
 	}

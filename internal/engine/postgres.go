@@ -27,10 +27,10 @@ import (
 // postgres is the engine for PostgreSQL.
 type postgres struct {
 	pool   *pgxpool.Pool
-	schema string // "" means the one that comes first in the search path
+	schema string // "" means the first in the search path
 	table  string
 	vector bool
-	bits   int // of the table, once that is known
+	bits   int // of the table, once known
 }
 
 // leastPostgres is the first version that can count the bits of a bit string.
@@ -44,12 +44,12 @@ func openPostgres(ctx context.Context, t Target) (Engine, error) {
 	if schema, table, found := strings.Cut(t.Table, "."); found {
 		p.schema, p.table = schema, table
 		if schema == "" {
-			return nil, fmt.Errorf("%q is no name of a table: write schema.table", t.Table)
+			return nil, fmt.Errorf("%q is not a table name: write schema.table", t.Table)
 		}
 	}
 	for _, name := range []string{p.schema, p.table} {
 		if len(name) > 50 || strings.ContainsRune(name, 0) || strings.Contains(name, ".") {
-			return nil, fmt.Errorf("%q is no name of a table: at most 50 bytes, without points", name)
+			return nil, fmt.Errorf("%q is not a valid table name: use at most 50 bytes, without dots", name)
 		}
 	}
 	if p.table == "" || p.table == "hashgrove_tables" {
@@ -219,7 +219,7 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 		return info, err
 	}
 	if version < leastPostgres {
-		return info, fmt.Errorf("PostgreSQL %s cannot count the bits of a code: version 14 or later can", text)
+		return info, fmt.Errorf("PostgreSQL %s cannot count the bits of a code: version 14 or later is needed", text)
 	}
 	info.Engine = "PostgreSQL " + strings.Fields(text)[0]
 	if p.vector {
@@ -241,7 +241,7 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 	}
 	switch {
 	case there && !recorded:
-		return info, fault.New("foreign-table", "the table %s is there and holds no codes of ours: name another table",
+		return info, fault.New("foreign-table", "the table %s exists, but was not made by Hashgrove: name another table",
 			info.Table)
 	case !there:
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)
@@ -254,7 +254,7 @@ func (p *postgres) findVector(ctx context.Context, q querier, info *Info) error 
 	var version string
 	err := q.QueryRow(ctx, "SELECT extversion FROM pg_extension WHERE extname = 'vector'").Scan(&version)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return errors.New("the extension pgvector is not in the database: run CREATE EXTENSION vector there, " +
+		return errors.New("the database does not have the extension pgvector: run CREATE EXTENSION vector there, " +
 			"or search exactly without it")
 	}
 	var major, minor int
@@ -271,10 +271,10 @@ func (p *postgres) checkColumn(ctx context.Context, q querier, info Info) error 
 	err := q.QueryRow(ctx, `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
 WHERE attrelid = to_regclass($1) AND attname = 'code' AND NOT attisdropped`, p.items()).Scan(&kind)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("the table %s has no column code any more", info.Table)
+		return fmt.Errorf("the table %s no longer has a column code", info.Table)
 	}
 	if want := fmt.Sprintf("bit(%d)", info.Bits); err == nil && kind != want {
-		return fmt.Errorf("the column code of %s is %s and should be %s: was it changed?", info.Table, kind, want)
+		return fmt.Errorf("the column code of %s is %s instead of %s: was it changed?", info.Table, kind, want)
 	}
 	return err
 }

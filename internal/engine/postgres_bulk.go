@@ -22,7 +22,7 @@ import (
 //	parquet  the same columns, for programs that read Parquet; attributes are JSON
 func (p *postgres) Layouts(s Space) []Layout {
 	into := p.items() + " (" + strings.Join(columns, ", ") + ")"
-	var before, after []string // indexes are made when the items are there
+	var before, after []string // indexes are created after the items are loaded
 	for _, text := range p.creation(s) {
 		if strings.HasPrefix(text, "CREATE INDEX") {
 			after = append(after, text+";\n")

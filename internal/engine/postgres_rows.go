@@ -108,10 +108,10 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 		return nil, err
 	}
 	all := make([][]index.Hit, q.Codes.Len())
-	const pipeline = 64 // queries that are sent without waiting for answers
+	const pipeline = 64 // queries sent without waiting for replies
 	for first := 0; first < len(all); first += pipeline {
 		batch := &pgx.Batch{}
-		if p.vector && q.Radius < 0 { // look at enough of the graph, and go on where a filter leaves too few
+		if p.vector && q.Radius < 0 { // search enough of the graph, and continue if a filter leaves too few
 			batch.Queue("SELECT set_config('hnsw.ef_search', $1, false), "+
 				"set_config('hnsw.iterative_scan', 'strict_order', false)", strconv.Itoa(min(max(200, 4*q.K), 1000)))
 		}
@@ -216,7 +216,7 @@ func scanItem(rows pgx.Rows, code hamming.Codes) (index.Item, error) {
 		return it, err
 	}
 	if int(bits.Len) != code.Bits || !code.SetBytes(0, bits.Bytes) {
-		return it, fmt.Errorf("item %q has a code of %d bits, and %d are right", id, bits.Len, code.Bits)
+		return it, fmt.Errorf("item %q has a code of %d bits instead of %d", id, bits.Len, code.Bits)
 	}
 	if label != nil {
 		it.Label = *label

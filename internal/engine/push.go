@@ -24,12 +24,12 @@ const (
 
 // PushOptions control a push. The zero value means the defaults and no journal.
 type PushOptions struct {
-	Batch    int           // items of a batch
-	InFlight int           // batches under way at the same time
-	Retries  int           // of a batch, when the engine cannot be reached; below 0 means none
+	Batch    int           // items per batch
+	InFlight int           // batches in flight
+	Retries  int           // per batch, if the engine cannot be reached; negative means none
 	Wait     time.Duration // before the first retry; it doubles each time, up to 100 times. 0 means 200 ms
-	Timeout  time.Duration // of a batch, after which it counts as lost and is sent again; 0 means two minutes
-	Journal  string        // file by which a push that was interrupted continues; "" means none
+	Timeout  time.Duration // after which a batch is sent again; 0 means two minutes
+	Journal  string        // file from which an interrupted push continues; "" means none
 	Progress func(done int)
 }
 
@@ -53,11 +53,11 @@ const maxRefusals = 100
 // PushReport is the outcome of a push.
 type PushReport struct {
 	Info    Info
-	Items   int       // to push; of a source that does not know, those that were read
-	Written int       // now
-	Before  int       // by an earlier push that the journal knows
-	Retries int       // batches that were sent once more
-	Checked int       // items that were read back and are right
+	Items   int       // to push, or the number read if the source does not know
+	Written int       // by this push
+	Before  int       // by an earlier push, according to the journal
+	Retries int       // batches sent again
+	Checked int       // items read back and found correct
 	Refused []Refusal // in the order of their ids
 }
 
@@ -79,7 +79,7 @@ func PushFrom(ctx context.Context, e Engine, s Source, o PushOptions) (PushRepor
 	r := PushReport{Items: max(s.Items, 0)}
 	err := start(ctx, e, s, o.withDefaults(), &r)
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // a connection that is cut off because of that may look like any failure
+		err = ctx.Err() // cancelling may look like a failed connection
 	}
 	return r, err
 }
@@ -153,7 +153,7 @@ func (p *push) run(ctx context.Context) error {
 	})
 	close(batches)
 	workers.Wait()
-	if p.err == nil { // what stopped the reading is only a cancellation then
+	if p.err == nil { // otherwise reading was merely cancelled
 		p.err = cmp.Or(err, ctx.Err())
 	}
 	slices.SortFunc(p.report.Refused, func(a, b Refusal) int { return a.ID.Compare(b.ID) })
@@ -174,7 +174,7 @@ func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 		}
 		for i, id := range part.IDs {
 			if !p.source.Unique && !p.ids.add(id) {
-				return fault.New("duplicate-id", "item %d: the id %q is there twice", n, shortened(id))
+				return fault.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
 			}
 			it := part.Item(i)
 			p.sample.add(it)
@@ -252,7 +252,7 @@ func (p *push) advance(count func(), items int) {
 func (p *push) batch(ctx context.Context, b numbered) error {
 	sum, err := "", error(nil)
 	if p.journal != nil {
-		if sum, err = digest(b.Batch); err != nil { // before others have it in their hands
+		if sum, err = digest(b.Batch); err != nil { // before the batch is handed on
 			return err
 		}
 	}
@@ -279,7 +279,7 @@ func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err erro
 		many := len(p.report.Refused) > maxRefusals
 		p.mu.Unlock()
 		if many {
-			return 1, fmt.Errorf("more than %d items were refused, the last is %q: %w", maxRefusals, b.IDs[0].String(), err)
+			return 1, fmt.Errorf("more than %d items were refused, the last one %q: %w", maxRefusals, b.IDs[0].String(), err)
 		}
 		return 1, nil
 	}
@@ -349,10 +349,10 @@ func (p *push) readBack(ctx context.Context) error {
 		for i, id := range b.IDs {
 			it, asked := want[id]
 			if !asked {
-				return fmt.Errorf("the engine answers with the item %q, which nobody asked for", id.String())
+				return fmt.Errorf("the engine returned the item %q, which was not requested", id.String())
 			}
 			if what := difference(it, b.Item(i)); what != "" {
-				return fault.New("changed-item", "item %q came back with another %s than was written", id.String(), what)
+				return fault.New("changed-item", "item %q came back with a different %s than was written", id.String(), what)
 			}
 			delete(want, id)
 			p.report.Checked++
@@ -361,7 +361,7 @@ func (p *push) readBack(ctx context.Context) error {
 	})
 	for _, id := range ids {
 		if _, missing := want[id]; missing && err == nil {
-			err = fmt.Errorf("item %q was written and is not in the engine: did someone remove it? "+
+			err = fmt.Errorf("item %q was written but is not in the engine: did someone remove it? "+
 				"push again without the journal", id.String())
 		}
 	}

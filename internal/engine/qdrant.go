@@ -35,8 +35,8 @@ import (
 type qdrant struct {
 	*rest
 	table    string
-	identity string // of the collection, where we make it
-	bits     int    // of the table, once that is known
+	identity string // of a collection that we create
+	bits     int    // of the table, once known
 }
 
 var qdrantDialect = dialect{
@@ -46,7 +46,7 @@ var qdrantDialect = dialect{
 
 func openQdrant(t Target) (Engine, error) {
 	if strings.ContainsAny(t.Table, "<>:\"/\\|?*\x00\x1f") || len(t.Table) > 255 || strings.Trim(t.Table, ".") == "" {
-		return nil, fmt.Errorf("%q is no name of a collection: at most 255 bytes, without < > : \" / \\ | ? *", t.Table)
+		return nil, fmt.Errorf("%q is not a valid collection name: at most 255 bytes, without < > : \" / \\ | ? *", t.Table)
 	}
 	client, err := openRest(t, qdrantDialect)
 	if err != nil {
@@ -160,7 +160,7 @@ func (q *qdrant) info(ctx context.Context) (info Info, c qdrantCollection, err e
 	info.Engine = "Qdrant " + q.clean(root.Version)
 	var major, minor int
 	if n, _ := fmt.Sscanf(root.Version, "%d.%d", &major, &minor); n != 2 || major < 1 || major == 1 && minor < 16 {
-		return info, c, fmt.Errorf("%s is too old, or another service: version 1.16 or later is needed", info.Engine)
+		return info, c, fmt.Errorf("%s is too old, or not Qdrant: version 1.16 or later is needed", info.Engine)
 	}
 	err = q.call(ctx, newRequest("GET", q.path(""), nil), &c)
 	if hasStatus(err, http.StatusNotFound) {
@@ -171,11 +171,11 @@ func (q *qdrant) info(ctx context.Context) (info Info, c qdrantCollection, err e
 	}
 	meta, vectors := c.Result.Config.Metadata.Hashgrove, c.Result.Config.Params.Vectors
 	if meta == nil || meta.Bits <= 0 {
-		return info, c, fault.New("foreign-table", "the collection %s is there and holds no codes of ours: "+
+		return info, c, fault.New("foreign-table", "the collection %s exists, but was not made by Hashgrove: "+
 			"name another table", q.table)
 	}
 	if vectors.Size != meta.Bits || vectors.Distance != "Dot" {
-		return info, c, fmt.Errorf("the vectors of %s are %d numbers with the distance %s and should be %d with Dot",
+		return info, c, fmt.Errorf("the vectors of %s have %d numbers and the distance %s instead of %d and Dot",
 			q.table, vectors.Size, q.clean(vectors.Distance), meta.Bits)
 	}
 	info.Bits, info.Identity = meta.Bits, meta.Identity

@@ -139,7 +139,7 @@ func (f qdrantFilter) compare(name, key, op string, v index.Value) (dsl, error) 
 	var low, high int64
 	if name == "id" && isText && text != "" {
 		if low, isInteger = index.Text(text).Integer(); isInteger {
-			number = float64(low) // refused below where that is another
+			number = float64(low) // refused below if inexact
 		}
 	}
 	switch {
@@ -157,7 +157,7 @@ func (f qdrantFilter) compare(name, key, op string, v index.Value) (dsl, error) 
 	if !some {
 		return noPoint, nil
 	}
-	const exact = 1 << 53 // up to here a float64 holds every integer
+	const exact = 1 << 53 // float64 represents every integer up to this
 	limits := dsl{}
 	for word, n := range map[string]int64{"gte": low, "lte": high} {
 		switch {

@@ -12,9 +12,9 @@ import (
 
 // Page sizes.
 const (
-	mostQdrantHits = 1 << 20 // hits of a search
-	qdrantIDs      = 10000   // ids that are listed
-	qdrantPage     = 1000    // items that are read
+	mostQdrantHits = 1 << 20 // hits per search
+	qdrantIDs      = 10000   // ids listed at a time
+	qdrantPage     = 1000    // items read at a time
 )
 
 // qdrantPayload is the payload of a point.
@@ -99,7 +99,7 @@ func (q *qdrant) Write(ctx context.Context, b *index.Batch) error {
 		return refusedItems(err)
 	}
 	if answer.Result.Status != "completed" {
-		return fmt.Errorf("%w: %s says %q of a batch and not that it is there", ErrTemporary, q.name,
+		return fmt.Errorf("%w: %s reports %q for a batch instead of storing it", ErrTemporary, q.name,
 			q.clean(answer.Result.Status))
 	}
 	return nil
@@ -140,7 +140,7 @@ func (q *qdrant) hits(answer qdrantHits) ([]index.Hit, error) {
 		twice := float64(q.bits) - p.Score
 		distance := int(twice / 2)
 		if twice != 2*float64(distance) || distance < 0 || distance > q.bits {
-			return nil, fmt.Errorf("%s scores %q with %v, which is no distance of %d bits", q.name, id.String(), p.Score, q.bits)
+			return nil, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", q.name, id.String(), p.Score, q.bits)
 		}
 		list = append(list, index.Hit{ID: id, Distance: distance})
 	}
@@ -283,11 +283,11 @@ func (q *qdrant) batch(points []qdrantPoint) (*index.Batch, error) {
 		}
 		code := hamming.NewCodes(1, q.bits)
 		if len(p.Vector) != q.bits {
-			return nil, fmt.Errorf("item %q has %d numbers, and %d are right", id.String(), len(p.Vector), q.bits)
+			return nil, fmt.Errorf("item %q has %d numbers instead of %d", id.String(), len(p.Vector), q.bits)
 		}
 		for b, x := range p.Vector {
 			if x != 1 && x != -1 {
-				return nil, fmt.Errorf("item %q has a %v among its bits, which are +1 and -1", id.String(), x)
+				return nil, fmt.Errorf("item %q has a %v among its bits, which must be +1 or -1", id.String(), x)
 			}
 			code.SetBit(0, b, x > 0)
 		}

@@ -33,11 +33,11 @@ import (
 type redis struct {
 	redisAddress
 	table string
-	graph bool // search with it
+	graph bool // use the graph for searches
 
 	slots chan struct{}   // of connections
 	idle  chan *redisConn // that are open
-	meta  string          // what the table says about itself, once that is known
+	meta  string          // the table's note, once known
 	bits  int
 }
 
@@ -106,7 +106,7 @@ func redisTLS(host, ca string) (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s: there is no certificate in the file", ca)
+			return nil, fmt.Errorf("%s: the file has no certificate", ca)
 		}
 	}
 	return config, nil
@@ -163,7 +163,7 @@ func (r *redis) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 		c.Close()
 		return nil, r.failure(ctx, err)
 	}
-	r.idle <- c // there is room for as many as there are slots
+	r.idle <- c // never blocks: the buffer has one place per slot
 	for _, answer := range answers {
 		if refusal, ok := answer.(redisError); ok {
 			return nil, r.failure(ctx, refusal)
@@ -188,9 +188,9 @@ func (r *redis) failure(ctx context.Context, err error) error {
 	case "LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "NOREPLICAS":
 		return fmt.Errorf("%w: %w", ErrTemporary, err)
 	case "NOTABLE":
-		return fmt.Errorf("%w: %s was removed or made anew meanwhile", ErrNoTable, r.table)
+		return fmt.Errorf("%w: %s was dropped or recreated meanwhile", ErrNoTable, r.table)
 	case "WRONGTYPE":
-		return fault.New("foreign-table", "the keys %s and %s hold no codes of ours: name another table",
+		return fault.New("foreign-table", "the keys %s and %s were not made by Hashgrove: name another table",
 			r.table, r.details())
 	}
 	return err
@@ -208,7 +208,7 @@ func (r *redis) Info(ctx context.Context) (Info, error) {
 	version, _, _ = strings.Cut(version, "\r\n")
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < leastRedis {
-		return Info{}, fmt.Errorf("the server is Redis %s, which has no vector sets: version %d or later has",
+		return Info{}, fmt.Errorf("the server is Redis %s, which has no vector sets: version %d or later is needed",
 			version, leastRedis)
 	}
 	info.Engine = "Redis " + version
@@ -237,7 +237,7 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 	var m redisMeta
 	if note == "" {
 		if items > 0 || elements > 0 {
-			return Info{}, fault.New("foreign-table", "the keys %s and %s hold no codes of ours: name another table",
+			return Info{}, fault.New("foreign-table", "the keys %s and %s were not made by Hashgrove: name another table",
 				r.table, r.details())
 		}
 		return Info{}, fmt.Errorf("%w: %s", ErrNoTable, r.table)
@@ -247,17 +247,17 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 		info.Fingerprint, err = hamming.ParseFingerprint(m.Fingerprint)
 	}
 	if err != nil || m.Bits < 1 || m.Bits > hamming.MaxBits || m.Identity == "" {
-		return Info{}, fault.New("damaged-table", "the field \"\" of %s is damaged: it should tell the model of the codes",
+		return Info{}, fault.New("damaged-table", "the field \"\" of %s is damaged: it should record the model of the codes",
 			r.details())
 	}
 	if elements != items-1 {
-		return Info{}, fault.New("count-mismatch", "%s has %d elements and %s describes %d: "+
+		return Info{}, fault.New("count-mismatch", "%s has %d elements, but %s describes %d: "+
 			"was one of them changed or removed? Remove both, and push again", r.table, elements, r.details(), items-1)
 	}
 	list, _ := state[3].([]any)
 	for i := 0; i+1 < len(list); i += 2 {
 		if list[i] == "quant-type" && list[i+1] != "bin" || list[i] == "vector-dim" && list[i+1] != int64(m.Bits) {
-			return Info{}, fmt.Errorf("the %v of %s is %v, which is not that of codes of %d bits: was it changed?",
+			return Info{}, fmt.Errorf("the %v of %s is %v, which does not fit codes of %d bits: was it changed?",
 				list[i], r.table, list[i+1], m.Bits)
 		}
 	}

@@ -101,7 +101,7 @@ func (r redisFilter) translate(c index.Condition) (redisTruth, error) {
 	case "=", "in":
 		return r.member(c.Name, c.Values)
 	case "between":
-		if c.Name == index.TagName { // one tag has to be on both sides
+		if c.Name == index.TagName { // a single tag must be within both bounds
 			return r.comparison(c.Name, ">=", c.Values[0])
 		}
 		low, err := r.comparison(c.Name, ">=", c.Values[0])
@@ -201,7 +201,7 @@ func (r redisFilter) member(name string, values []index.Value) (redisTruth, erro
 		if len(texts) == 0 {
 			return redisNever, nil
 		}
-		if name == index.LabelName { // a label that is empty is none
+		if name == index.LabelName { // an empty label means no label
 			return always(`.label != "" and .label in [%s]`, strings.Join(texts, ", ")), nil
 		}
 		return always(`.id in [%s]`, strings.Join(texts, ", ")), nil

@@ -205,7 +205,7 @@ func compareHits(a, b index.Hit) int {
 // searchAll adds the answers of all queries with one filter. If a tie is cut off, or more items may lie within the
 // radius, it repeats the query for four times as many.
 func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]index.Hit) error {
-	const pipeline = 64 // queries that are sent without waiting for answers
+	const pipeline = 64 // queries sent without waiting for replies
 	open := make([]int, len(all))
 	for i := range open {
 		open[i] = i

@@ -88,7 +88,7 @@ func (r *redis) allIDs(ctx context.Context) ([]index.ID, error) {
 			return nil, errAnswer
 		}
 		for _, v := range list {
-			if name, _ := v.(string); name != "" { // that is what the table says about itself
+			if name, _ := v.(string); name != "" { // "" holds the table's note
 				id, err := index.ParseID(name)
 				if err != nil {
 					return nil, err
@@ -146,7 +146,7 @@ func matching(ctx context.Context, b *index.Batch, f index.Filter) (*index.Batch
 	}
 	kept, exact := index.NewBatch(b.Codes.Bits), x.Snapshot()
 	hits, err := exact.Matches(f)
-	if _, unknown := errors.AsType[*index.FilterError](err); unknown { // no item of the batch has the name or the kind
+	if _, unknown := errors.AsType[*index.FilterError](err); unknown { // no item of the batch has such an attribute
 		for i, id := range b.IDs {
 			if exact.Count(index.And(f, index.IDs(id))) > 0 {
 				kept.Append(b.Item(i))

@@ -24,7 +24,7 @@ import (
 const (
 	maxReply       = 1 << 29 // bytes
 	maxAnswerDepth = 8
-	answerPatience = 2 * time.Minute // without a single byte, where the caller sets no limit
+	answerPatience = 2 * time.Minute // without receiving a byte, if the caller sets no limit
 	dialPatience   = 10 * time.Second
 )
 
@@ -49,7 +49,7 @@ type redisConn struct {
 // redisAddress is the address of a server and the credentials for it.
 type redisAddress struct {
 	network, address string
-	secure           *tls.Config // nil means in the clear
+	secure           *tls.Config // nil means unencrypted
 	user, password   string
 	database         int
 }
@@ -145,14 +145,14 @@ func (c *redisConn) exchange(ctx context.Context, commands [][]string) ([]any, e
 func (c *redisConn) extend(ctx context.Context) {
 	if ctx.Err() == nil {
 		c.SetDeadline(time.Now().Add(answerPatience))
-		if ctx.Err() != nil { // just now, so that its deadline may have been overwritten
+		if ctx.Err() != nil { // it ended just now, and its deadline may have been overwritten
 			c.SetDeadline(time.Unix(1, 0))
 		}
 	}
 }
 
 // errAnswer reports a reply that violates the protocol.
-var errAnswer = errors.New("the server answers with something else than Redis would: is it one?")
+var errAnswer = errors.New("the server does not reply like Redis: is it a Redis server?")
 
 // read reads a reply of at most left bytes.
 func (c *redisConn) read(left *int, depth int) (any, error) {
@@ -187,7 +187,7 @@ func (c *redisConn) read(left *int, depth int) (any, error) {
 		*left -= int(n) + 2
 		return c.readText(int(n))
 	case kind == '*' && n >= 0 && 4*n <= int64(*left):
-		list := make([]any, 0, min(n, 1<<12)) // it may claim more than it sends
+		list := make([]any, 0, min(n, 1<<12)) // the server may claim more than it sends
 		for range n {
 			v, err := c.read(left, depth+1)
 			if err != nil {

@@ -30,8 +30,8 @@ import (
 
 // dialect is what differs between the services.
 type dialect struct {
-	name      string   // of the engine, for people
-	variables []string // of the environment, with the password; the first that is set counts
+	name      string   // of the engine, for messages
+	variables []string // environment variables for the password; the first one set counts
 	authorize func(h http.Header, user, secret string)
 }
 
@@ -48,14 +48,14 @@ var restSchemes = map[string]func(t Target) (Engine, error){
 type rest struct {
 	dialect
 	base   url.URL
-	header http.Header // of every request
-	hidden []string    // what no message may show: the password, and how headers carry it
+	header http.Header // sent with every request
+	hidden []string    // what messages must not show: the password, also as encoded in headers
 	client *http.Client
 }
 
 const (
-	maxAnswer   = 256 << 20       // bytes of an answer
-	longestWait = 5 * time.Minute // for an answer to begin, where the context sets no earlier end
+	maxAnswer   = 256 << 20       // bytes per response
+	longestWait = 5 * time.Minute // for a response to begin, unless the context ends earlier
 )
 
 // openRest returns a client for a target.
@@ -74,7 +74,7 @@ func openRest(t Target, d dialect) (*rest, error) {
 		secret = cmp.Or(secret, os.Getenv(name))
 	}
 	if strings.ContainsFunc(secret, unicode.IsControl) {
-		return nil, errors.New("the password has a control character, which no header of a request may hold")
+		return nil, errors.New("the password has a control character, which a request header cannot hold")
 	}
 	if secret != "" && d.authorize != nil {
 		d.authorize(r.header, u.User.Username(), secret)
@@ -90,7 +90,7 @@ func openRest(t Target, d dialect) (*rest, error) {
 	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = max(t.InFlight, 1), max(t.InFlight, 1)
 	transport.ResponseHeaderTimeout = longestWait
 	r.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // the password is for this server alone
+		return http.ErrUseLastResponse // the password is for this server only
 	}}
 	return r, nil
 }
@@ -110,7 +110,7 @@ func bearer(h http.Header, _, secret string) {
 
 // request is a request before it is sent, as a plan shows it.
 type request struct {
-	method, path string // the path may have a query; parts that users choose are escaped
+	method, path string // path may have a query; user-supplied parts are escaped
 	body         []byte // nil means none
 	kind         string // of the body; "" means JSON
 }
@@ -147,7 +147,7 @@ func (q request) String() string {
 type StatusError struct {
 	Engine string
 	Status int
-	Text   string // of the answer, shortened, without the password
+	Text   string // of the response, shortened, without the password
 }
 
 func (e *StatusError) Error() string {
@@ -206,10 +206,10 @@ func (r *rest) call(ctx context.Context, q request, answer any) error {
 	case err != nil:
 		return r.lost(ctx, err)
 	case len(text) > maxAnswer:
-		return fmt.Errorf("%s answers with more than %d MB: ask for less at a time", r.name, maxAnswer>>20)
+		return fmt.Errorf("%s sent more than %d MB: ask for less at a time", r.name, maxAnswer>>20)
 	case got.StatusCode/100 == 3:
 		to, _ := url.Parse(got.Header.Get("Location"))
-		return fault.New("redirected", "%s sends us on to %q, and we follow no such answers: "+
+		return fault.New("redirected", "%s redirects to %q, and redirects are not followed: "+
 			"name that address as the engine's", r.name, r.clean(cmp.Or(to, &url.URL{}).Host))
 	case got.StatusCode/100 != 2:
 		return &StatusError{r.name, got.StatusCode, r.clean(string(text[:min(len(text), 4<<10)]))}
@@ -223,7 +223,7 @@ func (r *rest) call(ctx context.Context, q request, answer any) error {
 			return nil
 		}
 	}
-	return fault.New("unreadable-answer", "the answer of %s to %s cannot be read: is it another service or version? "+
+	return fault.New("unreadable-answer", "the response of %s to %s cannot be parsed: is it another service or version? "+
 		"It begins with %q", r.name, q.method, r.clean(string(text[:min(len(text), 100)])))
 }
 
@@ -237,7 +237,7 @@ func (r *rest) lost(ctx context.Context, err error) error {
 	}
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%s speaks plain HTTP there: write +http behind its name in the URL", r.name)
+		return fmt.Errorf("%s speaks plain HTTP there: add +http to the scheme in the URL", r.name)
 	case isUntrusted(err):
 		return fmt.Errorf("%s cannot be trusted: %s", r.name, r.clean(err.Error()))
 	}

@@ -146,7 +146,7 @@ func (w *weaviate) Layouts(Space) []Layout {
 // milvusRow is an entity as Milvus's importer reads it, with the bytes of the code as numbers.
 type milvusRow struct {
 	milvusEntity
-	Code []int `json:"code"` // in the place of the entity's
+	Code []int `json:"code"` // replaces the entity's
 }
 
 // Layouts implements Loader.

@@ -13,8 +13,8 @@ import (
 // Source provides items to push, from memory or read a part at a time.
 type Source struct {
 	Space
-	Items  int  // how many there are; below 0 means that nobody knows before all are read
-	Unique bool // no id is there twice, so that nobody has to look for that
+	Items  int  // number of items; negative means unknown until all are read
+	Unique bool // ids are known to be unique, so duplicates need not be detected
 
 	// Each passes on all items, in the same order on every call. The receiver owns each part.
 	Each func(ctx context.Context, take func(*index.Batch) error) error
@@ -51,7 +51,7 @@ func FromBatch(b *index.Batch) (Source, error) {
 type identities struct {
 	seed        maphash.Seed
 	seen        map[uint64]struct{}
-	first, next int64 // the ids from first to next-1 were there, one after the other
+	first, next int64 // ids first to next-1 came in sequence
 }
 
 // add adds an id and reports whether it is new.

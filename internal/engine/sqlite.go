@@ -37,7 +37,7 @@ type sqlite struct {
 	extension   string // its file
 
 	writing  sync.Mutex // SQLite has one writer at a time
-	bits     int        // of the table, once that is known
+	bits     int        // of the table, once known
 	identity string
 }
 
@@ -53,7 +53,7 @@ func openSQLite(t Target) (Engine, error) {
 			"or sqlite://file.db in this folder")
 	}
 	if t.Password != "" {
-		return nil, errors.New("SQLite knows no passwords: leave it out")
+		return nil, errors.New("SQLite has no passwords: leave it out")
 	}
 	s := &sqlite{table: t.Table, extension: "vec0"}
 	if s.path, err = filepath.Abs(filepath.FromSlash(sqlitePath(u, runtime.GOOS == "windows"))); err != nil {
@@ -210,7 +210,7 @@ func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error)
 		return Info{}, false, err
 	}
 	if len(lines) != 4 || lines[1] != "UTF-8" {
-		return Info{}, false, fmt.Errorf("%s keeps texts as %s, and UTF-8 is needed: name another file", s.path, lines[1:2])
+		return Info{}, false, fmt.Errorf("%s stores text as %s, but UTF-8 is needed: name another file", s.path, lines[1:2])
 	}
 	info = Info{Table: s.table, Engine: "SQLite " + lines[0], Exact: true}
 	known, items := lines[3] == "1", lines[2] == "1"
@@ -224,7 +224,7 @@ func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error)
 	recorded = len(lines) == 1
 	switch {
 	case items && !recorded:
-		return Info{}, false, fault.New("foreign-table", "the table %s is there and holds no codes of ours: "+
+		return Info{}, false, fault.New("foreign-table", "the table %s exists, but was not made by Hashgrove: "+
 			"name another table", s.table)
 	case !items:
 		return Info{}, recorded, fmt.Errorf("%w: %s", ErrNoTable, s.table)
@@ -260,14 +260,14 @@ func (s *sqlite) Prepare(ctx context.Context, space Space) (Info, error) {
 	info, recorded, err := s.info(ctx)
 	if errors.Is(err, ErrNoTable) {
 		script := []string{"BEGIN IMMEDIATE"}
-		if recorded { // what is left of a table that was removed
+		if recorded { // the remains of a dropped table
 			for _, more := range []string{"_tags", "_attributes", "_codes"} {
 				script = append(script, "DROP TABLE IF EXISTS "+s.name(more))
 			}
 		}
 		script = append(append(script, s.creation(space)...), "COMMIT")
 		err = s.run(ctx, script, func(string) error { return nil })
-		if again, _, readErr := s.info(ctx); err == nil || readErr == nil { // or someone else made it meanwhile
+		if again, _, readErr := s.info(ctx); err == nil || readErr == nil { // or another process created it meanwhile
 			info, err = again, readErr
 		}
 	}

@@ -55,7 +55,7 @@ func (s *sqlite) run(ctx context.Context, statements []string, each func(line st
 		err = cmd.Start()
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return fault.New("no-program", "the program sqlite3 is needed and is not there: "+
+		return fault.New("no-program", "the program sqlite3 is needed but was not found: "+
 			"install it (on Debian, the package sqlite3)")
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func readLines(r io.Reader, each func(line string) error) (whole bool, err error
 		}
 		text := strings.TrimRight(string(line), "\r\n")
 		if line = line[:0]; whole {
-			return false, errors.New("the program sqlite3 writes more than it was asked for")
+			return false, errors.New("the program sqlite3 printed more than expected")
 		}
 		if whole = text == "."; !whole {
 			if err := each(text); err != nil {
@@ -131,7 +131,7 @@ const (
 func resultCode(line string) int {
 	_, end, _ := strings.Cut(line[max(0, strings.LastIndex(line, " (")):], "(")
 	code, _ := strconv.Atoi(strings.TrimSuffix(end, ")"))
-	return code & 0xff // without what a longer code adds
+	return code & 0xff // without the extended part
 }
 
 // failure maps an error of the program to ours. Only the first line counts: parts of the statement follow.
@@ -149,7 +149,7 @@ func (s *sqlite) failure(complaint string, err error) error {
 		return fmt.Errorf("%w: %w", ErrTemporary, text)
 	case sqliteConstraint, sqliteTooBig:
 		if strings.Contains(line, removedCheck) {
-			return fmt.Errorf("%w: %s was removed or made anew meanwhile", ErrNoTable, s.table)
+			return fmt.Errorf("%w: %s was dropped or recreated meanwhile", ErrNoTable, s.table)
 		}
 		return fmt.Errorf("%w: %w", ErrRefused, text)
 	}

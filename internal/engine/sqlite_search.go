@@ -55,7 +55,7 @@ func (s *sqlite) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 			return err
 		}
 		h := index.Hit{ID: id}
-		if h.Distance, err = strconv.Atoi(strings.TrimSuffix(distance, ".0")); err == nil { // sqlite-vec says 3.0
+		if h.Distance, err = strconv.Atoi(strings.TrimSuffix(distance, ".0")); err == nil { // sqlite-vec returns 3.0
 			all[query] = append(all[query], h)
 		}
 		return err
@@ -117,4 +117,4 @@ func unhexID(text string) (index.ID, error) {
 }
 
 // errOutput reports unexpected output of sqlite3.
-var errOutput = errors.New("the program sqlite3 writes something else than it was asked for")
+var errOutput = errors.New("the program sqlite3 printed something unexpected")

@@ -38,7 +38,7 @@ var className = regexp.MustCompile(`^[A-Z][_0-9A-Za-z]{0,200}$`)
 func openWeaviate(t Target) (Engine, error) {
 	class := strings.ToUpper(t.Table[:1]) + t.Table[1:]
 	if !className.MatchString(class) {
-		return nil, fmt.Errorf("%q is no name of a class of Weaviate: use letters, digits and _, with a letter first",
+		return nil, fmt.Errorf("%q is not a valid class name in Weaviate: use letters, digits and _, starting with a letter",
 			t.Table)
 	}
 	r, err := openRest(t, dialect{name: "Weaviate", variables: []string{"WEAVIATE_API_KEY"}, authorize: bearer})
@@ -57,7 +57,7 @@ func spaceText(s Space) string {
 func parseSpace(text string) (s Space, err error) {
 	var model string
 	if n, _ := fmt.Sscanf(text, "hashgrove: codes of %d bits, model %s", &s.Bits, &model); n != 2 || s.Bits < 1 {
-		return s, errors.New("it holds no codes of ours")
+		return s, errors.New("it was not made by Hashgrove")
 	}
 	s.Fingerprint, err = hamming.ParseFingerprint(model)
 	return s, err
@@ -139,7 +139,7 @@ func (v *zerosAndOnes) UnmarshalJSON(text []byte) error {
 	for number := range strings.SplitSeq(inner, ",") {
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if err != nil || x != 0 && x != 1 {
-			return fmt.Errorf("a vector holds %.20q, and only 0 and 1 are right", number)
+			return fmt.Errorf("a vector holds %.20q, but only 0 and 1 are valid", number)
 		}
 		*v = append(*v, byte(x))
 	}
@@ -239,11 +239,11 @@ func (w *weaviate) Info(ctx context.Context) (Info, error) {
 		return Info{}, err
 	}
 	if info.Space, err = parseSpace(class.Description); err != nil {
-		return Info{}, fmt.Errorf("the class %s is there, and %w: name another table", w.class, err)
+		return Info{}, fmt.Errorf("the class %s exists, but %w: name another table", w.class, err)
 	}
 	x := class.Index
 	if x.Distance != "hamming" {
-		return Info{}, fmt.Errorf("the class %s has the distance %s and should have hamming: was it changed?",
+		return Info{}, fmt.Errorf("the class %s has the distance %s instead of hamming: was it changed?",
 			w.class, x.Distance)
 	}
 	info.Exact = class.IndexType == "flat" && !x.PQ.Enabled && !x.BQ.Enabled && !x.SQ.Enabled && !x.RQ.Enabled
@@ -313,7 +313,7 @@ func (w *weaviate) Write(ctx context.Context, b *index.Batch) error {
 		}
 	}
 	if len(answers) != len(order) {
-		return fmt.Errorf("%s answers for %d of %d objects", w.name, len(answers), len(order))
+		return fmt.Errorf("%s reported on %d of %d objects", w.name, len(answers), len(order))
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (w *weaviate) deliver(rows []weaviateRow, take func(*index.Batch) error) er
 			return err
 		}
 		if len(r.Additional.Vector) != w.bits {
-			return fmt.Errorf("item %q has a vector of %d numbers, and %d are right", r.Key, len(r.Additional.Vector), w.bits)
+			return fmt.Errorf("item %q has a vector of %d numbers instead of %d", r.Key, len(r.Additional.Vector), w.bits)
 		}
 		for bit, x := range r.Additional.Vector {
 			code.SetBit(0, bit, x == 1)

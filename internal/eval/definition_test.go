@@ -16,7 +16,7 @@ import (
 type problem struct {
 	distance [][]int
 	mark     [][]uint8
-	unit     int // distance that a radius of 1 is
+	unit     int // the distance of a radius of 1
 }
 
 func newProblem(queries, base hamming.Codes, truth Truth) problem {

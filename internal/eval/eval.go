@@ -151,11 +151,11 @@ type list struct {
 type judgement struct {
 	queries, base, bits int
 	truth               Truth
-	radii               int    // number of radii from 0 on, where buckets are distances of codes; 0 for vectors
-	unit                int    // distance that a radius of 1 is
+	radii               int    // number of radii, from 0, if buckets are distances of codes; 0 for vectors
+	unit                int    // the distance of a radius of 1
 	same                bool   // queries and base are the same items
-	unjudged            bool   // nothing is known of relevance: only the recall of neighbours is measured
-	parts               *Parts // the rankings themselves, in place of truth and compare; else nil
+	unjudged            bool   // without relevance, only the recall of neighbours is measured
+	parts               *Parts // stored rankings, instead of truth and compare; or nil
 	ranker              func(lo, hi int, o *Options) ranker
 	compare             func(a, b int) int // order of base items, 0 iff equal
 }

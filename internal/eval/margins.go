@@ -78,8 +78,8 @@ type marginRanker struct {
 	queries  hamming.Codes
 	margins  vectors.Matrix
 	distinct distinct
-	table    [][256]uint16 // by byte of a code: distance by the bits that differ
-	near     []uint16      // distance of each different code
+	table    [][256]uint16 // by byte of a code: distance by differing bits
+	near     []uint16      // distance of each distinct code
 	counter
 }
 

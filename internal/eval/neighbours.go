@@ -24,7 +24,7 @@ type Metric string
 
 const (
 	Euclidean Metric = "euclidean"
-	Cosine    Metric = "cosine" // the angle, as RetrievalCosine measures it
+	Cosine    Metric = "cosine" // the angle, as in RetrievalCosine
 )
 
 // NeighbourCount is the number of float neighbours of each query, if the base is large enough.
@@ -159,7 +159,7 @@ func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 		for i, p := range product[(q-from)*rows:][:rows] {
 			sum := length + b.length[i]
 			bound := square + b.square[i] - float64(2*float64(p)) - float64(slack*(sum*sum))
-			if bound > last.distance && bound <= math.MaxFloat64 { // nothing is known of products that overflowed
+			if bound > last.distance && bound <= math.MaxFloat64 { // products that overflowed say nothing
 				continue
 			}
 			found := neighbour{squaredDistance(n.queries.x.Row(q), b.x.Row(i)), int32(b.first + i)}

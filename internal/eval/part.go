@@ -36,7 +36,7 @@ const (
 // Part holds the rankings of a part of the base for some queries.
 type Part struct {
 	Bits, Cut int
-	Base      int // rows, those that are ignored too
+	Base      int // rows, including ignored ones
 	rankings  []ranking
 }
 
@@ -131,7 +131,7 @@ func mergeFirst(a, b []uint64, most int) []uint64 {
 
 // Parts is a whole base that was ranked in parts.
 type Parts struct {
-	Queries []*Part // the queries in their order, in one run or several, all of them about the whole base
+	Queries []*Part // the queries in order, in one run or several, each about the whole base
 
 	// The number of distinct codes and the size of the largest bucket, if they were counted.
 	DistinctCodes, LargestBucket int

@@ -20,7 +20,7 @@ type counter struct {
 	cut      int
 	distance []uint16 // of every item
 	count    []uint64 // by distance: items in the low half, relevant items in the high half
-	next     []int    // by distance: place of the bucket's next item
+	next     []int    // by distance: position of the bucket's next item
 	list     list
 }
 
@@ -117,7 +117,7 @@ func RetrievalInner(ctx context.Context, queries, base vectors.Matrix, truth Tru
 
 // nearness is a way to rank vectors.
 type nearness struct {
-	mapped func(vectors.Matrix) vectors.Matrix                        // what queries and base become first
+	mapped func(vectors.Matrix) vectors.Matrix                        // applied to queries and base first
 	four   func(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) // compares a query with four items
 	key    func(float32) uint32                                       // the least key comes first
 }
@@ -159,7 +159,7 @@ func directions(x vectors.Matrix) vectors.Matrix {
 	for i := range x.Rows {
 		sum, unit := 0.0, d.Row(i)
 		for _, v := range x.Row(i) {
-			sum += float64(float64(v) * float64(v)) // of float32 values: neither overflows nor vanishes
+			sum += float64(float64(v) * float64(v)) // float32 squares neither overflow nor underflow in float64
 		}
 		if sum == 0 {
 			unit[x.Cols] = 1
@@ -179,8 +179,8 @@ type floatRanker struct {
 	queries  vectors.Matrix // the block's queries
 	first    int            // number of its first query
 	base     vectors.Matrix
-	from, to int       // the tile: rows of queries whose distances are at hand
-	distance []float32 // tile x base; or whatever nearness compares
+	from, to int       // the tile: rows of queries whose distances are computed
+	distance []float32 // tile x base, or what nearness compares
 	nearness
 	sorter
 }
@@ -260,7 +260,7 @@ func (r *floatRanker) measure() {
 // because |q|² - 2qb + |b|² cancels near 0 and overflows to NaN.
 func squared4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
 	n := len(q)
-	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n] // one check here instead of one at every element
+	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n] // one bounds check instead of one per element
 	for j, v := range q {
 		d0, d1, d2, d3 := v-b0[j], v-b1[j], v-b2[j], v-b3[j]
 		s0 += float32(d0 * d0)
@@ -291,7 +291,7 @@ func inner4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
 func descendingKey(v float32) uint32 {
 	b := math.Float32bits(v + 0) // -0 + 0 is 0
 	if b>>31 != 0 {
-		return b // the farther below 0 the greater
+		return b // larger the farther below 0
 	}
 	return 1<<31 - 1 - b
 }

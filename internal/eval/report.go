@@ -13,8 +13,8 @@ type Ranking string
 
 // Rankings of codes.
 const (
-	ByHamming Ranking = "hamming"  // the number of bits that differ
-	ByMargins Ranking = "margins"  // the query's weights of the bits that differ
+	ByHamming Ranking = "hamming"  // the number of differing bits
+	ByMargins Ranking = "margins"  // the query's weights of the differing bits
 	ByWeights Ranking = "weighted" // the weights of a model, see RetrievalWeighted
 )
 
@@ -85,7 +85,7 @@ type Report struct {
 	FloatMAP     float64 `json:"float_map,omitempty"`
 	FloatQueries int     `json:"float_queries,omitempty"`
 
-	Unseen *Report `json:"unseen,omitempty"` // room for the report of Unseen beside this one
+	Unseen *Report `json:"unseen,omitempty"` // set by callers: the report of Unseen
 
 	// Set by callers: how the base was ranked, and the report of the same queries by the other ranking.
 	Ranking Ranking `json:"ranking,omitempty"`

@@ -60,7 +60,7 @@ type Row struct {
 	Kind        Kind   `json:"kind"`
 	Supervised  bool   `json:"supervised"`
 	Bits        int    `json:"bits"`                  // of a code; of a float vector, 32 for each dimension
-	CappedFrom  int    `json:"capped_from,omitempty"` // bits that were asked for, where the method cannot make as many
+	CappedFrom  int    `json:"capped_from,omitempty"` // bits requested, if the method cannot make as many
 	Bytes       int    `json:"bytes_per_item"`
 	Error       string `json:"error,omitempty"` // why there are no numbers
 	Recommended bool   `json:"recommended"`     // at most one row of a comparison
@@ -82,7 +82,7 @@ type Row struct {
 	// Margins are the numbers at the top, ranked by the query's margins; zeros without margins.
 	Margins MarginItems `json:"margins,omitzero"`
 
-	NewItems     *Items `json:"new_items,omitempty"` // nil where there are none
+	NewItems     *Items `json:"new_items,omitempty"` // nil if there are none
 	LearnedItems *Items `json:"learned_items,omitempty"`
 	// MixedLearnedShare is the share of training items among the first 100 hits (fewer in a small base) if the base
 	// holds as many new ones. It is 0 if not measured.
@@ -156,7 +156,7 @@ type Usage struct {
 
 // Bucket counts the distinct codes shared by a given number of items.
 type Bucket struct {
-	Size  int // items with one and the same code
+	Size  int // items with the same code
 	Codes int // distinct codes with that number of items
 }
 

@@ -24,11 +24,11 @@ type tally struct {
 	near10, near100   float64   // recall of float neighbours
 
 	chance []float64 // by rank: chance that the item there is relevant
-	hits   []int     // by place of the cut list: relevant items there
-	recall []float64 // by place of the cut list: the same, each as a share of its query's relevant items
+	hits   []int     // by position in the cut list: relevant items there
+	recall []float64 // by position in the cut list: the same, as a share of the query's relevant items
 
 	radiusItems, radiusRelevant []int // by radius, pooled; nil for vectors
-	unit                        int   // distance that a radius of 1 is
+	unit                        int   // the distance of a radius of 1
 	lookup                      []lookup
 }
 

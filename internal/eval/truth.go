@@ -18,7 +18,7 @@ const (
 
 // Truth says which base items are relevant to which queries.
 type Truth struct {
-	Queries, Base int // how many there are
+	Queries, Base int // their numbers
 	// Mark writes Irrelevant, Relevant or Ignored for query q and every base item; mark has length Base. It must be
 	// safe for concurrent use.
 	Mark func(q int, mark []uint8)

@@ -21,7 +21,7 @@ import (
 
 const (
 	flatMark, idMapMark = "IBxF", "IBMp"
-	hammingMetric       = 1 // METRIC_L2, which binary indexes have for want of another
+	hammingMetric       = 1 // METRIC_L2, the placeholder in binary indexes
 )
 
 // WriteFAISS writes codes as an IndexBinaryFlat or, with ids, as an IndexBinaryIDMap around one.

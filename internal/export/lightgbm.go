@@ -153,7 +153,7 @@ func (b *booster) readLightGBMHead(s lgbSection) error {
 	b.encoder.Columns, b.encoder.Outputs = last+1, make([]model.Booster, outputs)
 	names := strings.Fields(s["feature_names"])
 	for i, name := range names {
-		if len(names) == last+1 && name != "Column_"+strconv.Itoa(i) { // what LightGBM says for want of names
+		if len(names) == last+1 && name != "Column_"+strconv.Itoa(i) { // LightGBM's default name
 			b.names = names
 		}
 	}

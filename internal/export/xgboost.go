@@ -184,7 +184,7 @@ func (f *xgbFile) sizes() (outputs, columns int, err error) {
 	outputs = 1
 	for _, n := range []xgbNumber{p.NumClass, p.NumTarget} {
 		if n == "" {
-			continue // older versions
+			continue // absent in older versions
 		}
 		v, err := n.int()
 		if err != nil {
@@ -237,7 +237,7 @@ func (f *xgbFile) setBases(b *booster) error {
 // may be off by one unit in the last place if the logarithm is close to the midpoint of two float32 values; sure
 // says that it is not. Of all 167 million probabilities, glibc 2.36 rounds 0.11% differently.
 func logit(p float32) (margin float64, sure bool, err error) {
-	const least = 1e-6 // XGBoost cuts what is beyond, or refuses it, depending on the version
+	const least = 1e-6 // beyond this XGBoost clips or refuses, depending on the version
 	if !(p >= least && p <= 1-least) {
 		return 0, false, fmt.Errorf("%w: base_score %v is not a probability from %v to %v", ErrBooster, p, least, 1-least)
 	}

@@ -33,7 +33,7 @@ const figureWidth = 440
 const (
 	small  = 12 // text size of ticks and legend
 	normal = 13
-	row    = 19 // height of a line of text with its air
+	row    = 19 // height of a line of text with spacing
 )
 
 // Series is one line, or one set of points.
@@ -260,7 +260,7 @@ func (l Lines) labelPoints(c canvas, f frame) {
 			inside := b.left >= f.left && b.right <= figureWidth-2 && b.top >= f.top-8 && b.bottom <= f.bottom
 			return inside && !slices.ContainsFunc(taken, b.meets)
 		})
-		at = max(at, 0) // no room anywhere: beside the point, over whatever is there
+		at = max(at, 0) // no free space: beside the point, on top of whatever is there
 		d := places[at]
 		to := point{min(p.x+d.x, figureWidth-2-w), p.y + d.y}
 		taken = append(taken, rect{to.x, to.y - 10, to.x + w, to.y + 3})
@@ -270,7 +270,7 @@ func (l Lines) labelPoints(c canvas, f frame) {
 				near.x = to.x + w + 2
 			}
 			c.line([]point{p, near}, inkMuted, 0.8, nil)
-			c.marker(Styles[s.Style%len(Styles)].Marker, p, 4, seriesInk(s.Style)) // back over its line
+			c.marker(Styles[s.Style%len(Styles)].Marker, p, 4, seriesInk(s.Style)) // redrawn on top of its line
 		}
 		c.text(to, s.Name, small, start, inkText, s.Strong)
 	}

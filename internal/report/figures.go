@@ -12,7 +12,7 @@ import (
 
 // figure is a plot with its caption.
 type figure struct {
-	name    string // of its place in the page
+	name    string // of its anchor in the page
 	caption string // how to read it
 	plot    plot.Figure
 }
@@ -55,7 +55,7 @@ func (d Data) compared() []eval.Row {
 	focus := d.focusBits()
 	var rows []eval.Row
 	for _, r := range d.Rows {
-		capped := r.CappedFrom > 0 && r.CappedFrom <= focus // more bits cannot be had
+		capped := r.CappedFrom > 0 && r.CappedFrom <= focus // the method cannot make more bits
 		if r.Bits == focus || r.Bits == 0 || capped || d.ownLength(r) {
 			rows = append(rows, r)
 		}
@@ -342,7 +342,7 @@ func (d Data) trainTime(suffix string) figure {
 		}
 		style, ok := styles[r.Method]
 		if !ok {
-			style = len(plot.Styles) - 1 // the rest share the last look; their names stand beside them
+			style = len(plot.Styles) - 1 // the rest share the last style and are labelled directly
 		}
 		l.Series = append(l.Series, plot.Series{
 			Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{d.quality(r)},
@@ -366,7 +366,7 @@ func codeUsage(shown []curve, suffix string) figure {
 		return most
 	})
 	if end <= 1 {
-		return figure{} // every code is its own in every method: nothing to see
+		return figure{} // every code is unique in every method
 	}
 	l := plot.Lines{
 		Title: "Items that share a code" + suffix,

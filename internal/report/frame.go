@@ -17,7 +17,7 @@ type NamedText struct{ Name, Text string }
 type frame struct {
 	Title, Command, Version string
 	When                    string // and on which machine
-	Long                    bool   // the page has a list of its sections, with a link over it
+	Long                    bool   // add a table of contents and a skip link
 	Facts                   []NamedText
 	Page                    any // for the templates of the content
 }

@@ -44,7 +44,7 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 				return nil, 0, err
 			}
 			diagonal = append(diagonal, Dot(v, y))
-			for range 2 { // once more, for what rounding has left
+			for range 2 { // twice, because of rounding
 				for _, b := range basis {
 					Axpy(-Dot(b, y), b, y)
 				}

@@ -65,7 +65,7 @@ func orthogonalRows(b, g *mat.Dense) bool {
 		top = max(top, square[i])
 	}
 	near := 0x1p-52 * float64(n)
-	least := top * near * near // what is shorter is rounding
+	least := top * near * near // anything shorter is rounding error
 	for sweep, turned := 0, true; turned; sweep++ {
 		if sweep == polarSweeps {
 			return false
@@ -112,7 +112,7 @@ func fillRows(b *mat.Dense, missing []int) {
 		for row := b.RawRowView(i); ; axis++ {
 			clear(row)
 			row[axis] = 1
-			for range 2 { // once more, for what rounding has left
+			for range 2 { // twice, because of rounding
 				for k := range n {
 					if k != i {
 						Axpy(-Dot(b.RawRowView(k), row), b.RawRowView(k), row)

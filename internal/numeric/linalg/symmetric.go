@@ -126,7 +126,7 @@ func reflections(a, tau []float64, n int) []float64 {
 // implicitQL turns d into the eigenvalues of a tridiagonal matrix and rotates the rows of z along. It overwrites e.
 func implicitQL(d, e, z []float64, n int) bool {
 	const most = 60 // steps for one value; two are usual
-	least := 0.0    // what is smaller beside the diagonal is as good as zero
+	least := 0.0    // smaller off-diagonal values count as zero
 	for i, v := range d {
 		least = max(least, 0x1p-53*(math.Abs(v)+math.Abs(e[i])))
 	}
@@ -152,7 +152,7 @@ func implicitQL(d, e, z []float64, n int) bool {
 				f, b := float64(s*e[i]), float64(c*e[i])
 				r := length(f, g)
 				e[i+1] = r
-				if r == 0 { // the matrix falls apart here
+				if r == 0 { // the matrix splits here
 					d[i+1] -= p
 					e[m] = 0
 					break

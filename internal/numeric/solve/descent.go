@@ -57,12 +57,12 @@ func descendTo(
 		promise := linalg.Dot(d, g)
 		size := 1.0
 		if len(pairs) == 0 {
-			size = 1 / length // nothing is known of the scale yet
+			size = 1 / length // the scale is still unknown
 		}
 		var value float64
 		for ; ; size /= 2 {
 			if size < 1e-12 {
-				return at, step, nil // the floats cannot tell a better place
+				return at, step, nil // no better point at this precision
 			}
 			for i := range next {
 				next[i] = w[i] + float64(size*d[i])
@@ -87,7 +87,7 @@ func descendTo(
 			p.s[i], p.y[i] = next[i]-w[i], slope[i]-g[i]
 		}
 		p.sy = linalg.Dot(p.s, p.y)
-		if p.sy > 1e-12*linalg.Dot(p.y, p.y) { // else rounding has eaten the curvature
+		if p.sy > 1e-12*linalg.Dot(p.y, p.y) { // otherwise the curvature is lost to rounding
 			pairs = append(pairs, p)
 		}
 		at = value

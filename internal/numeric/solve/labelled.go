@@ -54,7 +54,7 @@ type Targets struct {
 	Classes int
 	Start   []int // row i has Of[Start[i]:Start[i+1]]
 	Of      []int32
-	Several bool // any number of them: each is a question of its own
+	Several bool // any number per row, each predicted separately
 }
 
 // Row returns the classes or tags of row i, without copying.

@@ -41,7 +41,7 @@ func Mean(ctx context.Context, x vectors.Source) ([]float32, error) {
 // moments returns the mean and the variance of every column.
 func moments(ctx context.Context, x vectors.Source) (mean, variance []float64, err error) {
 	mean = make([]float64, x.Dim())
-	first, squares := make([]float64, x.Dim()), make([]float64, x.Dim()) // from the first row: less is lost
+	first, squares := make([]float64, x.Dim()), make([]float64, x.Dim()) // relative to the first row, to lose fewer digits
 	rows := 0
 	for c, err := range x.Chunks(ctx) {
 		if err != nil {
@@ -128,7 +128,7 @@ func UnitColumns(ctx context.Context, x vectors.Source) (m *model.Affine, factor
 	scale := make([]float32, len(variance))
 	for j, v := range variance {
 		s := 1 / math.Sqrt(v)
-		if !(s <= math.MaxFloat32) || v == 0 { // it never changes, or by less than float32 can tell
+		if !(s <= math.MaxFloat32) || v == 0 { // constant, up to the precision of float32
 			continue
 		}
 		scale[j] = float32(s)

@@ -107,7 +107,7 @@ func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticO
 type choice struct {
 	scale   Scaling
 	penalty float64 // λ times the rows
-	at      int     // its place among the penalties
+	at      int     // its index among the penalties
 	loss    float64 // mean, of the rows held out
 	w       []float64
 	enough  slope
@@ -197,7 +197,7 @@ func (f *logistic) choose(ctx context.Context, part []int8, parts, first int) (c
 				return float64(enough[k])
 			}, tuningSteps)
 			if err == nil {
-				_, err = f.value(ctx, w[k]) // the last place tried may be another
+				_, err = f.value(ctx, w[k]) // the last point tried may differ
 			}
 			if err != nil {
 				return best, err
