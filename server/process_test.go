@@ -120,13 +120,13 @@ const writers, idsOfEach = 4, 60
 // state is what an item should be: the version of its code and label, and that of its price.
 type state struct{ version, price int }
 
-// ledger is what a writer knows: the items that were acknowledged, and a change that was not.
-type ledger struct {
+// expected is the state a writer expects: the acknowledged items, and the one change that was not acknowledged.
+type expected struct {
 	items   map[int]state
 	pending func(items map[int]state)
 }
 
-func (l *ledger) settle() {
+func (l *expected) settle() {
 	if l.pending != nil {
 		l.pending(l.items)
 	}
@@ -142,7 +142,7 @@ func itemBody(id, version int) string {
 }
 
 // step makes one change and returns whether it was acknowledged.
-func (l *ledger) step(p *running, w, version int, rng *rand.Rand) (bool, error) {
+func (l *expected) step(p *running, w, version int, rng *rand.Rand) (bool, error) {
 	ids := make([]int, 1+rng.IntN(2)*rng.IntN(20))
 	for i := range ids {
 		ids[i] = rng.IntN(idsOfEach)*writers + w
@@ -197,7 +197,7 @@ func (l *ledger) step(p *running, w, version int, rng *rand.Rand) (bool, error) 
 	return false, fmt.Errorf("%s %s: status %d: %s", method, path, a.StatusCode, a.body)
 }
 
-// storedItem is an item as the service tells it.
+// storedItem is an item as the service returns it.
 type storedItem struct {
 	ID         int            `json:"id"`
 	Code       string         `json:"code"`
@@ -229,8 +229,8 @@ func readItems(t *testing.T, s *service) map[int]storedItem {
 	}
 }
 
-// holds tells whether the items of a writer are as the ledger says.
-func (l *ledger) holds(items map[int]storedItem, w int) error {
+// holds checks the items of a writer against what it expects.
+func (l *expected) holds(items map[int]storedItem, w int) error {
 	for i := range idsOfEach {
 		id := i*writers + w
 		want, should := l.items[id]
@@ -250,12 +250,12 @@ func (l *ledger) holds(items map[int]storedItem, w int) error {
 	return nil
 }
 
-// audit compares the items with the books of all writers, and counts the changes that were not acknowledged and those
+// audit compares the items with the states that all writers expect, and counts the changes that were not acknowledged and those
 // of them that are there.
-func audit(books []ledger, items map[int]storedItem) (unfinished, kept int, err error) {
+func audit(writerStates []expected, items map[int]storedItem) (unfinished, kept int, err error) {
 	total := 0
-	for w := range books {
-		l := &books[w]
+	for w := range writerStates {
+		l := &writerStates[w]
 		err := l.holds(items, w)
 		if l.pending != nil {
 			unfinished++
@@ -295,7 +295,7 @@ func (p *running) searchUntil(dead <-chan bool) (n int, err error) {
 	}
 }
 
-// killTimes is how often TestKill kills: a few times, or as often as HASHGROVE_KILLS says.
+// killTimes returns how often TestKill kills: a few times, or HASHGROVE_KILLS times.
 func killTimes(t *testing.T) int {
 	if text := os.Getenv("HASHGROVE_KILLS"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -317,15 +317,15 @@ func TestKillUnderLoad(t *testing.T) {
 	ok(t, err)
 	ok(t, s.Close())
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	books := make([]ledger, writers)
-	for w := range books {
-		books[w].items = map[int]state{}
+	writerStates := make([]expected, writers)
+	for w := range writerStates {
+		writerStates[w].items = map[int]state{}
 	}
 	acknowledged, unfinished, kept, searched := 0, 0, 0, 0
 	n := killTimes(t)
 	for cycle := 1; cycle <= n+1; cycle++ {
 		p := run(t, path, "--log", "errors")
-		were, are, err := audit(books, readItems(t, p.service))
+		were, are, err := audit(writerStates, readItems(t, p.service))
 		if err != nil {
 			t.Fatalf("after %d kills: %v", cycle-1, err)
 		}
@@ -342,7 +342,7 @@ func TestKillUnderLoad(t *testing.T) {
 			own := rand.New(rand.NewPCG(rng.Uint64(), uint64(w)))
 			wg.Go(func() {
 				for i := 0; ; i++ {
-					acked, err := books[w].step(p, w, cycle*100_000+i, own)
+					acked, err := writerStates[w].step(p, w, cycle*100_000+i, own)
 					if errs[w] = err; err != nil || !acked {
 						return
 					}
@@ -424,7 +424,7 @@ func TestStopFinishesRequests(t *testing.T) {
 	again.stop(t)
 }
 
-// TestFileReplacedUnderneath puts other files in the place of the one that is served.
+// TestFileReplacedUnderneath puts other files in place of the one that is served.
 func TestFileReplacedUnderneath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -491,7 +491,7 @@ func TestFileReplacedUnderneath(t *testing.T) {
 	p.kill(t)
 }
 
-// photoBatch is one item with a code of the other model.
+// photoBatch returns one item with a code of the other model.
 func photoBatch(t *testing.T) *index.Batch {
 	models, err := learned()
 	ok(t, err)
