@@ -23,7 +23,7 @@ import (
 	"hashgrove/server"
 )
 
-// rows are vectors around three points.
+// rows returns vectors around three points.
 func rows(n int) (x [][]float32, labels []string) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// pythonWithNumpy is a Python that has numpy, or nothing.
+// pythonWithNumpy returns a Python that has numpy, or nothing.
 func pythonWithNumpy() string {
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
 		if exec.Command(name, "-c", "import numpy").Run() == nil {

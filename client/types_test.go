@@ -71,7 +71,7 @@ type comparison struct {
 	done    map[string]bool
 }
 
-// names are the fields of a struct as JSON has them, and those of the structs in it.
+// names returns the JSON fields of a struct, including those of nested structs.
 func names(of reflect.Type) map[string]reflect.StructField {
 	all := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(of) {

@@ -116,7 +116,7 @@ func TestSlowBodies(t *testing.T) {
 	w.end(t, s, 60<<20)
 }
 
-// largeSearch is a request whose answer is far larger than the buffers of a socket.
+// largeSearch returns a request whose answer is far larger than the buffers of a socket.
 func largeSearch() string {
 	var b strings.Builder
 	b.WriteString(`{"k":250,"queries":[{"id":1}`)
@@ -143,7 +143,7 @@ func (s *service) readers(t *testing.T, n int, request string) []net.Conn {
 	return conns
 }
 
-// post is a search on the wire.
+// post returns the bytes of a search request.
 func post(body string) string {
 	return fmt.Sprintf("POST %s/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: %d\r\n\r\n%s", shop, len(body), body)

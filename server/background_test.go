@@ -28,7 +28,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// clusters is items around a centre for each label, from an id on.
+// clusters returns items around a centre for each label, from an id on.
 func clusters(from, n, bits, flips int, labels ...string) *index.Batch {
 	rng, b := rand.New(rand.NewPCG(uint64(from), 9)), index.NewBatch(bits)
 	for i := range n {

@@ -59,7 +59,7 @@ func TestWritesThatMeetAReload(t *testing.T) {
 	}
 }
 
-// replaceFile puts another index in the place of a file.
+// replaceFile puts another index in place of a file.
 func replaceFile(t *testing.T, path string, items int) {
 	t.Helper()
 	next := filepath.Join(filepath.Dir(path), "next.hgi")

@@ -32,7 +32,7 @@ type operation struct {
 	matches      *regexp.Regexp
 }
 
-// operations are all of the document, the paths without parameters first.
+// operations returns all operations of the document, paths without parameters first.
 func (d document) operations() []operation {
 	var list []operation
 	for path, methods := range d.root["paths"].(object) {

@@ -19,7 +19,7 @@ import (
 	"hashgrove/server"
 )
 
-// hostileBodies are JSON that is large, deep or odd, for every request that takes JSON.
+// hostileBodies returns JSON that is large, deep or odd, for every request that takes JSON.
 func hostileBodies() map[string]string {
 	n := 1_000_000
 	if testing.Short() {

@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// labelledSnapshot is n items around a centre for each label; one in a hundred has no label.
+// labelledSnapshot returns n items around a centre for each label; one in a hundred has no label.
 func labelledSnapshot(t testing.TB, n, bits int, labels []string, flips int) *index.Snapshot {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(bits)))

@@ -197,7 +197,7 @@ func (l *writerLog) step(p *running, w, version int, rng *rand.Rand) (bool, erro
 	return false, fmt.Errorf("%s %s: status %d: %s", method, path, a.StatusCode, a.body)
 }
 
-// storedItem is an item as the service tells it.
+// storedItem is an item as the service returns it.
 type storedItem struct {
 	ID         int            `json:"id"`
 	Code       string         `json:"code"`
@@ -295,7 +295,7 @@ func (p *running) searchUntil(dead <-chan bool) (n int, err error) {
 	}
 }
 
-// killTimes is how often TestKill kills: a few times, or as often as HASHGROVE_KILLS says.
+// killTimes returns how often TestKill kills: a few times, or HASHGROVE_KILLS times.
 func killTimes(t *testing.T) int {
 	if text := os.Getenv("HASHGROVE_KILLS"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -424,7 +424,7 @@ func TestStopFinishesRequests(t *testing.T) {
 	again.stop(t)
 }
 
-// TestFileReplacedUnderneath puts other files in the place of the one that is served.
+// TestFileReplacedUnderneath puts other files in place of the one that is served.
 func TestFileReplacedUnderneath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
@@ -491,7 +491,7 @@ func TestFileReplacedUnderneath(t *testing.T) {
 	p.kill(t)
 }
 
-// photoBatch is one item with a code of the other model.
+// photoBatch returns one item with a code of the other model.
 func photoBatch(t *testing.T) *index.Batch {
 	models, err := learned()
 	ok(t, err)

@@ -102,7 +102,7 @@ func TestSmuggling(t *testing.T) {
 
 func itoa(n int) string { return big.NewInt(int64(n)).String() }
 
-// selfSigned is a certificate for this machine.
+// selfSigned returns a certificate for this machine.
 func selfSigned(t *testing.T) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -113,7 +113,7 @@ func selfSigned(t *testing.T) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
 
-// frame is one of HTTP/2 (RFC 9113, 4.1).
+// frame returns an HTTP/2 frame (RFC 9113, 4.1).
 func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
@@ -124,7 +124,7 @@ const (
 	endStream, endHeaders                                                                = 1, 4
 )
 
-// requestHeaders is a GET in HPACK: indexed fields, and literals with indexed names.
+// requestHeaders returns a GET in HPACK: indexed fields, and literals with indexed names.
 func requestHeaders(host, path string) []byte {
 	b := []byte{0x82, 0x87, 0x04, byte(len(path))}
 	b = append(append(b, path...), 0x01, byte(len(host)))
@@ -220,7 +220,7 @@ func TestHTTP2Floods(t *testing.T) {
 	}
 }
 
-// continuation is one frame of a header list that goes on and on.
+// continuation returns one frame of a header list that goes on and on.
 func continuation(i uint32, headers []byte) []byte {
 	if i == 0 {
 		return frame(frameHeaders, 0, 1, headers)

@@ -19,7 +19,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// fuzzed is a service of forty items with codes of four numbers, which can be written.
+// fuzzed returns a writable service of forty items with codes made from four numbers.
 func fuzzed(f *testing.F) http.Handler {
 	f.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))

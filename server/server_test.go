@@ -25,7 +25,7 @@ import (
 
 func writeFile(path string, b []byte) error { return os.WriteFile(path, b, 0o666) }
 
-// npyOf is a NumPy file of float32.
+// npyOf returns a NumPy file of float32.
 func npyOf(x vectors.Matrix) []byte {
 	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", x.Rows, x.Cols)
 	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"

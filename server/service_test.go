@@ -53,7 +53,7 @@ var learned = sync.OnceValues(func() (map[string]*model.Model, error) {
 	return map[string]*model.Model{"shop": shop.Expert(), "photos": photos.Expert()}, nil
 })
 
-// shopRows are vectors around three points.
+// shopRows returns vectors around three points.
 func shopRows() (x [][]float32, labels []string) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for i := range shopItems {
@@ -66,7 +66,7 @@ func shopRows() (x [][]float32, labels []string) {
 	return x, labels
 }
 
-// photoPictures are pictures in which either the left or the upper half is bright.
+// photoPictures returns pictures in which either the left or the upper half is bright.
 func photoPictures() (pictures []image.Image, labels []string) {
 	for i := range 40 {
 		p := image.NewGray(image.Rect(0, 0, 8, 8))
@@ -92,7 +92,7 @@ func pngBytes(p image.Image) []byte {
 	return b.Bytes()
 }
 
-// shopBatch is the items of shop, with ids from 1 on.
+// shopBatch returns the items of shop, with ids from 1 on.
 func shopBatch(t testing.TB, m *model.Model) *index.Batch {
 	t.Helper()
 	b := index.NewBatch(64)
@@ -116,7 +116,7 @@ func shopBatch(t testing.TB, m *model.Model) *index.Batch {
 // files are what the services read.
 type files struct{ shop, vectors, photos, pictures, report string }
 
-// picture is the id of the item with that picture.
+// picture returns the id of the item with that picture.
 func (f files) picture(name string) string { return f.pictures + "/" + name }
 
 // makeFiles writes them into a folder.
@@ -180,7 +180,7 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// gauge is a number among the metrics of a service.
+// gauge returns a number among the metrics of a service.
 func (s *service) gauge(t testing.TB, name string) (value float64) {
 	t.Helper()
 	_, text, _ := strings.Cut(s.must(t, 200, "GET", "/metrics", ""), "\n"+name+" ")
@@ -253,7 +253,7 @@ func serveTLS(t testing.TB, change func(o *server.Options), config *tls.Config) 
 	return s
 }
 
-// closed tells whether the service takes no more connections.
+// closed reports whether the service takes no more connections.
 func (s *service) closed() bool {
 	c, err := net.DialTimeout("tcp", s.address, patience)
 	if err == nil {
@@ -332,7 +332,7 @@ func packFloats(x ...float32) string {
 	return string(b)
 }
 
-// npy is a NumPy array of float32.
+// npy returns a NumPy array of float32.
 func npy(shape string, x ...float32) string {
 	header := "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }"
 	header += strings.Repeat(" ", 128-10-len(header)-1) + "\n"

@@ -126,7 +126,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("count: connections broken off %d", broken.Load())
 }
 
-// errorsOf are those lines of a log that are about the service and not about what clients did wrong.
+// errorsOf returns those lines of a log that are about the service and not about what clients did wrong.
 func errorsOf(said string) (lines string) {
 	for line := range strings.Lines(said) {
 		refused := strings.Contains(line, "level=WARN msg=request ") || strings.Contains(line, "level=INFO")
@@ -228,7 +228,7 @@ func (c *soaker) want(status int, method, path, body string, v any) error {
 	return nil
 }
 
-// item is an item of this client, without its id.
+// item returns an item of this client, without its id.
 func (c *soaker) item(code uint64) string {
 	return fmt.Sprintf(`"code":"%016x","label":%q,"attributes":{"price":%d}`, code, c.label, code%2)
 }

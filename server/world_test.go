@@ -38,7 +38,7 @@ const worldRows, worldDim, worldBits = 240, 6, 16
 
 var ctx = context.Background()
 
-// worldData is vectors around three centres.
+// worldData returns vectors around three centres.
 func worldData() (vectors.Matrix, []string) {
 	r := rand.New(rand.NewPCG(7, 7))
 	x := vectors.Matrix{Rows: worldRows, Cols: worldDim}
@@ -183,7 +183,7 @@ func (w *world) call(method, path string, body any, header ...string) (int, http
 	return a.StatusCode, a.Header, b
 }
 
-// get is call for an answer of JSON with the status 200, read into v.
+// get calls and decodes a JSON response with status 200 into v.
 func (w *world) get(v any, method, path string, body any, header ...string) {
 	w.Helper()
 	status, _, b := w.call(method, path, body, header...)
@@ -195,7 +195,7 @@ func (w *world) get(v any, method, path string, body any, header ...string) {
 	}
 }
 
-// refused is call for an answer that is an error; it returns its message.
+// refused calls, expects an error and returns its message.
 func (w *world) refused(status int, method, path string, body any, header ...string) string {
 	w.Helper()
 	got, _, b := w.call(method, path, body, header...)

@@ -97,7 +97,7 @@ func (c *searchCommand) print(a *answer) error {
 			c.printQuery(&all.Results[i])
 		}
 		if c.report != "" {
-			fmt.Fprintf(c.out, "The page with these searches: %s\n", c.report)
+			fmt.Fprintf(c.out, "Report: %s\n", c.report)
 		}
 	})
 }
@@ -251,15 +251,15 @@ func (c *searchCommand) printCSV(results []api.Result, head bool) error {
 // printWhy prints the bits of the first hit with the strongest reason for each, differing bits first.
 func (c *searchCommand) printWhy(r *api.Result) {
 	w := r.Why
-	fmt.Fprintf(c.out, "%s and %s differ in the bits: %s\n",
+	fmt.Fprintf(c.out, "%s and %s differ in bits: %s\n",
 		cli.Printable(r.Query), cli.Printable(string(w.ID)), cli.Ranges(w.Differ))
-	fmt.Fprintf(c.out, "and agree in the bits: %s\n", cli.Ranges(w.Agree))
+	fmt.Fprintf(c.out, "and agree in bits: %s\n", cli.Ranges(w.Agree))
 	if c.rank == api.Margins && len(w.Differ) > 0 {
 		var weights []int
 		for _, bit := range w.Differ {
 			weights = append(weights, *w.Bits[bit].Weight)
 		}
-		fmt.Fprintf(c.out, "The bits that differ weigh, in sixteenths of an average bit: %s\n",
+		fmt.Fprintf(c.out, "Weights of the differing bits, in sixteenths of an average bit: %s\n",
 			strings.Trim(fmt.Sprint(weights), "[]"))
 	}
 	const most = 24

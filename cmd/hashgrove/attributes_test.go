@@ -25,7 +25,7 @@ func priced(t *testing.T, name, head string, last int) {
 	write(t, name, b.String())
 }
 
-// attributesOf is the attributes of an item by index get.
+// attributesOf returns the attributes of an item as index get prints them.
 func attributesOf(t *testing.T, index, id string) map[string]any {
 	t.Helper()
 	var list []struct {

@@ -90,7 +90,7 @@ func (o outcome) unlike(want string, is ...error) string {
 	return o.differs(status, strings.TrimPrefix(words[1], "-"), words[2:]...)
 }
 
-// badRow tells whether a command line failed because of a row, and says so. It is counted from 0; -1 is for a picture.
+// badRow reports whether a command line failed because of a row, and says so. It is counted from 0; -1 is for a picture.
 func (o outcome) badRow(file string, row int, column string) bool {
 	e, ok := errors.AsType[*dataset.RowError](o.cause)
 	return ok && o.differs(1, "", file, column) == "" && e.File == file && e.Row == row && e.Column == column &&

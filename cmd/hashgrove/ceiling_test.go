@@ -51,7 +51,7 @@ func peak(t *testing.T, use func(url string), args ...string) (megabytes int, ou
 	}
 }
 
-// resident is the most memory that a process has had, in MB; 0 if it has ended.
+// resident returns the peak memory of a process in MB; 0 if it has ended.
 func resident(pid int) (megabytes int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, text, _ := strings.Cut(string(status), "\nVmHWM:")
@@ -77,7 +77,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// base is what the program takes before it does anything, in MB, with room for the collector of garbage.
+// base is what the program takes before it does anything, in MB, with room for the garbage collector.
 const base = 60
 
 // TestMemoryCeiling runs the verbs as processes on data of some hundred megabytes and holds the most memory that each has

@@ -37,21 +37,21 @@ func (a *app) checkEngine() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-engine INDEX [QUERIES...] --engine URL",
 		Short: "Compare a database with the exact index",
-		Long: `Ask a database and the exact index that was pushed into it the same questions, and report every difference with
-its cause. First all items are read and compared: codes bit by bit, labels, tags and attributes. Then come searches
-for the k nearest items and for all within a radius, without a filter and with each of some filters: those of
---where, or else filters made from the labels, tags and attributes of the index.
+		Long: `Compare a database with the exact index that was pushed into it, and report every difference with its cause.
+First all items are compared: codes bit by bit, labels, tags and attributes. Then both run the same searches, for the k
+nearest items and for all within a radius, without a filter and with several: those of --where, or else filters made
+from the labels, tags and attributes of the index.
 
-Queries are a code file, or vectors or pictures that the model in the index encodes; without any, codes of the index
-with a bit or two changed. Recall is the share of our hits that the database has too, where an item at the same
-distance is as good. Causes are: tie order, approximation, bit order, filter, radius, wrong distance, order, items
+Queries are a code file, or vectors or pictures for the model in the index to encode; by default, codes of the index
+with a bit or two flipped. Recall is the share of the index's hits that the database also finds; an item at the same
+distance counts. Causes are: tie order, approximation, bit order, filter, radius, wrong distance, order, and items
 that are missing, unknown or different.
 
---report FILE writes a page with the verdict, all searches, every cause with its first differences, and answers of the
-index and the database side by side.
+--report FILE writes a page with the verdict, all searches, the first differences of every cause, and the answers of
+index and database side by side.
 
-The exit status is 1 where items differ, or where a database that should be exact differs in more than ties. A database
-that says that it cannot filter so does not differ, unless the filter is one of --where.
+The exit status is 1 if items differ, or if a database that should be exact differs in more than ties. A database that
+does not support a filter passes, unless the filter comes from --where.
 
 ` + enginesHelp,
 		Example: `  hashgrove check-engine items.hgi --engine postgres://shop@localhost/shop --table boots
@@ -67,11 +67,11 @@ that says that it cannot filter so does not differ, unless the filter is one of 
 	f := cmd.Flags()
 	c.target.bind(f)
 	f.IntVarP(&c.k, "k", "k", 10, "`NUMBER` of items to find")
-	f.IntVar(&c.radius, "radius", -1, "find all items at this `DISTANCE` or less; default what suits the queries")
+	f.IntVar(&c.radius, "radius", -1, "find all items at this `DISTANCE` or less; by default chosen to suit the queries")
 	f.StringArrayVar(&c.where, "where", nil, "search with this `FILTER`; may be repeated")
-	f.IntVar(&c.few, "queries", 100, "`NUMBER` of queries at most")
+	f.IntVar(&c.few, "queries", 100, "maximum `NUMBER` of queries")
 	cli.Group(f, "Searches")
-	f.StringVar(&c.report, "report", "", "HTML `FILE` to write: the same with answers side by side")
+	f.StringVar(&c.report, "report", "", "HTML `FILE` for a report with answers side by side")
 	c.file.Bind(f)
 	cli.Group(f, "Output")
 	c.data.bind(f, "")
@@ -80,7 +80,7 @@ that says that it cannot filter so does not differ, unless the filter is one of 
 
 func (c *checkCommand) run(ctx context.Context, path string, args []string) error {
 	if c.few < 1 || c.k < 1 {
-		return cli.Usagef("--queries and -k are 1 or more")
+		return cli.Usagef("--queries and -k must be at least 1")
 	}
 	o := engine.CheckOptions{K: c.k, Radius: c.radius}
 	for _, text := range c.where {
@@ -107,7 +107,7 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 		return err
 	}
 	if s.Snapshot().Len() == 0 {
-		return fmt.Errorf("%s: an index without items tells nothing about an engine", path)
+		return fmt.Errorf("%s: the index is empty, so there is nothing to compare", path)
 	}
 	if o.Queries, err = c.queries(ctx, s, args); err != nil {
 		return err
@@ -229,7 +229,7 @@ func usualFilters(s *index.Snapshot) []index.Filter {
 func (c *checkCommand) print(r *engine.CheckReport) {
 	c.printSummary(r)
 	if c.report != "" {
-		fmt.Fprintf(c.out, "\nThe page with this report: %s\n", c.report)
+		fmt.Fprintf(c.out, "\nReport: %s\n", c.report)
 	}
 }
 

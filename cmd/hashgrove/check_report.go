@@ -20,21 +20,21 @@ const reportAnswers = 3
 
 // causeMeanings explains each cause on the page.
 var causeMeanings = map[string]string{
-	engine.CauseMissing: "The index has these items and the engine has not: they were never pushed, or removed there.",
-	engine.CauseExtra: "The engine has these items and the index has not: they were pushed by others, or removed " +
+	engine.CauseMissing: "The index has these items but the engine does not: they were never pushed, or removed there.",
+	engine.CauseExtra: "The engine has these items but the index does not: others pushed them, or they were removed " +
 		"from the index.",
 	engine.CauseCode: "The codes of these items differ: they were changed, or encoded with another model.",
-	engine.CauseBitOrder: "The codes of these items have the same bits in another order: whoever wrote them packs bits " +
-		"otherwise.",
-	engine.CauseDetails: "Labels, tags or attributes of these items differ, so filters may choose others.",
-	engine.CauseTies: "Items at the same distance come in another order, or others of them are cut off. All of them are " +
+	engine.CauseBitOrder: "The codes of these items have the same bits in another order: the program that wrote them " +
+		"packs bits differently.",
+	engine.CauseDetails: "Labels, tags or attributes of these items differ, so filters may select other items.",
+	engine.CauseTies: "Items at the same distance come in another order, or different ones are cut off. All are " +
 		"equally near, so no better item was missed.",
-	engine.CauseApprox: "A nearer item was not found: the engine's index is approximate, and looking at more of it " +
+	engine.CauseApprox: "A nearer item was not found: the engine's index is approximate, and searching more of it " +
 		"finds more.",
-	engine.CauseFilter:   "The engine filters otherwise, or cannot have the filter at all.",
-	engine.CauseDistance: "The engine tells another distance, though the codes are right.",
-	engine.CauseOrder:    "Hits do not come by distance.",
-	engine.CauseRadius:   "Items on the edge of the radius or beyond are treated otherwise.",
+	engine.CauseFilter:   "The engine filters differently, or does not support the filter.",
+	engine.CauseDistance: "The engine reports another distance, although the codes are right.",
+	engine.CauseOrder:    "Hits are not ordered by distance.",
+	engine.CauseRadius:   "Items at or beyond the edge of the radius are treated differently.",
 	engine.CauseRefusal:  "The exact index refuses the filter, because no item can match it; nothing was compared.",
 }
 
@@ -52,7 +52,7 @@ func (c *checkCommand) writeReport(e engine.Engine, r *engine.CheckReport, space
 			{Name: "Bits", Text: strconv.Itoa(r.Bits)}, {Name: "Model", Text: r.Fingerprint},
 			{Name: "Items in the index", Text: strconv.Itoa(r.Ours)},
 			{Name: "Items in the engine", Text: strconv.Itoa(r.Theirs)}, {Name: "Equal items", Text: strconv.Itoa(r.Equal)},
-			{Name: "Hits of a search", Text: strconv.Itoa(r.K)},
+			{Name: "Hits per search", Text: strconv.Itoa(r.K)},
 			{Name: "Radius", Text: strconv.Itoa(r.Radius)},
 		},
 		Notes: checkNotes(r),
@@ -131,7 +131,7 @@ func verdictText(r *engine.CheckReport, asked bool) string {
 	more := ""
 	if refused := r.RefusedSearches(); !asked && refused > 0 && causes[engine.CauseFilter] == refused {
 		delete(causes, engine.CauseFilter)
-		more = fmt.Sprintf(" It says of %s that it cannot filter so.", plain.Count(refused, "search", "searches"))
+		more = fmt.Sprintf(" It does not support the filter of %s.", plain.Count(refused, "search", "searches"))
 	}
 	return comparison(r, causes, verdict(r, asked) != nil) + more
 }
@@ -149,7 +149,7 @@ func comparison(r *engine.CheckReport, causes map[string]int, differs bool) stri
 		return fmt.Sprintf("%s answers all %s as the exact index does, ties included.",
 			r.Engine, plain.Count(answers, "question", "questions"))
 	case causes[engine.CauseApprox] == 0:
-		return fmt.Sprintf("%s finds items at the same distances as the exact index in all %s; only ties are "+
+		return fmt.Sprintf("%s finds items at the same distances as the exact index in all %s; only ties come "+
 			"in another order, in %d of them.", r.Engine, plain.Count(answers, "answer", "answers"), answers-same)
 	}
 	return fmt.Sprintf("%s finds %.2f %% of the nearest items, as an approximate engine may, and differs in nothing else.",
@@ -165,7 +165,7 @@ func checkNotes(r *engine.CheckReport) (notes []string) {
 		notes = append(notes, fmt.Sprintf("All %s are in the engine as they are in the index, bit by bit.",
 			plain.Count(r.Ours, "item", "items")))
 	} else {
-		notes = append(notes, fmt.Sprintf("Of %d items in the index and %d in the engine %d are equal.",
+		notes = append(notes, fmt.Sprintf("Of %d items in the index and %d in the engine, %d are equal.",
 			r.Ours, r.Theirs, r.Equal))
 	}
 	if refused > 0 {

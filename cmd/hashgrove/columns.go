@@ -90,6 +90,6 @@ func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Prep
 	}
 	have := set.Names()
 	missing := slices.DeleteFunc(slices.Clone(other.Names()), func(s string) bool { return slices.Contains(have, s) })
-	return nil, fault.New("columns-mismatch", "%s: its columns are not those of %s; missing: %s",
-		paths[0], other.Files()[0], cmp.Or(plain.Runs(missing), "none, but there are others"))
+	return nil, fault.New("columns-mismatch", "%s: its columns differ from those of %s; missing: %s",
+		paths[0], other.Files()[0], cmp.Or(plain.Runs(missing), "none, but there are extra ones"))
 }

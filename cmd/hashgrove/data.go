@@ -61,24 +61,24 @@ func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) 
 	}
 	f.StringVar(&d.ID, prefix+"id-column", "", "`COLUMN` or key with the ids"+what)
 	f.StringArrayVar(&d.IDsFile, prefix+"ids", nil, "`FILE` with the ids"+what+
-		", one per row; with names of pictures, the order of the lines in the other files")
+		", one per row; names of pictures give the order of lines in the other files")
 	f.StringVar(&d.Vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what+", or columns of numbers: "+
-		"a list (a,b,c) of names, numbered ones (e0..e767), those from one to another (width..height) and patterns ('e*')")
+		"names (a,b,c), numbered names (e0..e767), a range of columns (width..height) or patterns ('e*')")
 	f.StringVar(&d.Format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
 		"; default by content and name")
 	f.IntVar(&d.Dim, prefix+"dim", 0, "`NUMBER` of values in a row"+what+" of format raw, bare float32 values; "+
-		"default as the model says")
+		"default that of the model")
 }
 
 // bindPictures adds the flags for bad rows, which end the given help group, and those for pictures.
 func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
-	f.BoolVar(&d.SkipBad, "skip-bad", false, "drop rows and pictures that cannot be used, and say how many")
+	f.BoolVar(&d.SkipBad, "skip-bad", false, "skip unusable rows and pictures, and say how many")
 	cli.Group(f, group)
-	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default as the model says, else 32, "+
-		"and for CIFAR and IDX their own size")
+	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default that of the model, else 32, "+
+		"or for CIFAR and IDX their own size")
 	f.StringVar(&d.Fit, "fit", "crop", "`HOW` pictures become squares: crop for the central square, squash for the "+
-		"whole picture, distorted; default as the model says")
-	f.BoolVar(&d.Grey, "grey", false, "convert pictures to grey; default as the model says")
+		"whole picture, distorted; default that of the model")
+	f.BoolVar(&d.Grey, "grey", false, "convert pictures to grey; default that of the model")
 	cli.Group(f, "Pictures")
 }
 
@@ -124,7 +124,7 @@ func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, 
 		return nil, err
 	}
 	if _, ok := set.AsPictures(); !ok && asked {
-		return nil, fault.New("not-pictures", "%s: holds vectors, not pictures: leave out --size, --fit and --grey", paths[0])
+		return nil, fault.New("not-pictures", "%s: has vectors, not pictures: leave out --size, --fit and --grey", paths[0])
 	}
 	return set, nil
 }
@@ -166,7 +166,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 	src, err := m.Source(set, d.threads())
 	if err != nil && d.Vector != "" && len(m.Info.Features) > 0 {
 		return nil, nil, fault.New("columns-mismatch",
-			"%s: %w; the model finds its columns without --vector, which chose these", paths[0], err)
+			"%s: %w; leave out --vector: the model knows its columns", paths[0], err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", paths[0], err)

@@ -194,7 +194,7 @@ func (c *evalCommand) printNeighboursAlone(r *eval.Report) {
 	t := c.newMeasures(r)
 	t.neighbours()
 	fmt.Fprintln(c.out, sizes(r))
-	fmt.Fprintln(c.out, "no labels, tags or pairs for both sides, so only how well the codes keep the nearest vectors")
+	fmt.Fprintln(c.out, "without labels, tags or pairs for both sides, only the recall of the nearest vectors is measured")
 	t.Render()
 }
 

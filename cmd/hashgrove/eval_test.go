@@ -63,7 +63,7 @@ func shopCodes(t *testing.T, name string) (codes []uint64) {
 	return codes
 }
 
-// definedRecall is the share of the ten nearest vectors among the first k codes, expected over ties.
+// definedRecall returns the share of the ten nearest vectors among the first k codes, expected over ties.
 func definedRecall(queries, base [][]float64, queryCodes, codes []uint64, k int) float64 {
 	sum := 0.0
 	for q, x := range queries {

@@ -135,7 +135,7 @@ func (c *experimentCommand) run(ctx context.Context, name string) error {
 		err = table.Markdown(c.out, command, time.Now())
 	}
 	if err == nil && len(table.Failures) > 0 {
-		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run tries them again",
+		err = fmt.Errorf("%d rows of %s failed; the table says why, and the next run will retry them",
 			len(table.Failures), name)
 	}
 	return err

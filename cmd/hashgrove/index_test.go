@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// indexReported is the report of a verb of index.
+// indexReported runs an index verb and returns its report.
 func indexReported(t *testing.T, line string) indexReport {
 	t.Helper()
 	var r indexReport
@@ -27,7 +27,7 @@ func indexReported(t *testing.T, line string) indexReport {
 	return r
 }
 
-// TestIndexSession goes through the life of an index; every command is a process of its own to the store.
+// TestIndexSession goes through the life of an index; every command is a process to the store.
 func TestIndexSession(t *testing.T) {
 	indexed(t)
 	o := try(t, shellWords("index build items.csv --label category --id-column sku -m m.hgm -o again.hgi")...)

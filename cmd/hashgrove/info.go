@@ -47,7 +47,7 @@ func (a *app) verify() *cobra.Command {
 A damaged file is an error that names the damaged section.
 
 Intact means undamaged, not genuine: whoever can write a file can write a valid one. To make sure that it is the file
-somebody made, compare the printed SHA-256 with one from a place you trust.`,
+its author made, compare the printed SHA-256 with one from a place you trust.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
 		Args:    cli.AtLeast(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -48,7 +48,7 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 // bindCrossFit adds the flag for out-of-fold codes of the training rows.
 func (i *itemFlags) bindCrossFit(f *pflag.FlagSet) {
 	f.StringVar(&i.crossFit, "cross-fit", "", "`FILE` that train --cross-fit wrote: its codes are used for training "+
-		"rows, so that learned and new items are alike")
+		"rows, so that training rows and new items are comparable")
 	cli.Group(f, "Codes")
 }
 
@@ -139,7 +139,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	case coded:
 		in.Input, err = items.FromCodes(paths)
 	case m == nil:
-		err = cli.Usage("needs-model", "%s: vectors need a model to encode them, and %s", paths[0], without)
+		err = cli.Usage("needs-model", "%s: vectors need a model to encode them, but %s", paths[0], without)
 	default:
 		var src vectors.Source
 		if in.set, src, err = i.data.openFor(m, paths); err == nil {

@@ -165,7 +165,7 @@ func restoreInputs(t *testing.T, inputs map[string]string) {
 	write(t, "items.hgi", inputs["items.hgi"])
 }
 
-// written is what a file holds: the items of an index, the bytes of others, and nothing if it is not there.
+// written returns what a file holds: the items of an index, the bytes of others, and nothing if it is not there.
 func written(t *testing.T, name string) string {
 	t.Helper()
 	if _, err := os.Stat(name); err != nil {

@@ -50,10 +50,10 @@ func succeed(t *testing.T, args ...string) string {
 	return o.out
 }
 
-// numbers are those in a text, in their order.
+// numbers returns the numbers in a text, in order.
 func numbers(text string) []string { return regexp.MustCompile(`[0-9]+`).FindAllString(text, -1) }
 
-// lastLine is the last one of a text.
+// lastLine returns the last line of a text.
 func lastLine(text string) string {
 	text = strings.TrimSuffix(text, "\n")
 	return text[strings.LastIndexByte(text, '\n')+1:]
@@ -146,7 +146,7 @@ func shellWords(line string) []string {
 	return words
 }
 
-// verbs is all commands that do something, but for the hidden ones.
+// verbs returns all runnable commands that are not hidden.
 func verbs(cmd *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, c := range cmd.Commands() {

@@ -178,7 +178,7 @@ func TestOutputsAreTriedFirst(t *testing.T) {
 	}
 }
 
-// TestIndexIsReplaced: --force makes a new index in the place of the old one, and nothing when the new one fails.
+// TestIndexIsReplaced: --force makes a new index in place of the old one, and nothing when the new one fails.
 func TestIndexIsReplaced(t *testing.T) {
 	shop(t)
 	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 8 --rounds 5 -o m.hgm")...)
@@ -222,7 +222,7 @@ func TestIndexIsReplaced(t *testing.T) {
 	}
 }
 
-// hitsOf is a result without what names the index or is measured.
+// hitsOf strips the name of the index and measurements from a result.
 func hitsOf(s string) string {
 	var kept []string
 	for line := range strings.Lines(s) {

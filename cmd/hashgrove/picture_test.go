@@ -90,7 +90,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// hexCodes is what encode gives, a line per picture.
+// hexCodes returns what encode gives, a line per picture.
 func hexCodes(t *testing.T, args string) []string {
 	t.Helper()
 	return strings.Fields(succeed(t, append(shellWords("encode "+args), "--to", "hex", "-o", "-")...))
@@ -230,7 +230,7 @@ func TestSameIDsOfPictures(t *testing.T) {
 	}
 }
 
-// decoded is the image in a PNG file.
+// decoded returns the image in a PNG file.
 func decoded(t *testing.T, path string) image.Image {
 	t.Helper()
 	f, err := os.Open(path)

@@ -31,12 +31,12 @@ func (a *app) pull() *cobra.Command {
 		Use:   "pull --engine URL | FAISS -o FILE",
 		Short: "Read codes back from a database or an index of FAISS",
 		Long: `Read the items of a table that "hashgrove push" made, or those that match a filter, into an index (.hgi) with
-labels, tags and attributes, or into a code file (.hgc) with ids. --model adds the model to the index, so that vectors
-can be searched for; it must be the one that made the codes.
+labels, tags and attributes, or into a code file (.hgc) with ids. --model adds the model to the index, so that you
+can search by vector; it must be the one that made the codes.
 
-Instead of an engine pull takes a file of FAISS, an IndexBinaryFlat or an IndexBinaryIDMap, whose ids become those of
-the items. FAISS does not know which model made its codes: --model says so, also for a code file, and takes away the
-zeros that fill up codes to whole bytes.
+Instead of an engine, pull can read a FAISS file, an IndexBinaryFlat or an IndexBinaryIDMap, with its ids. FAISS does
+not record which model made its codes: --model supplies that, for code files too, and removes the zeros that pad codes
+to whole bytes.
 
 ` + enginesHelp,
 		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi
@@ -77,7 +77,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) error {
 		return cli.Usage("missing-flag", "pull needs -o FILE, an index (.hgi) or a code file (.hgc)")
 	}
 	if c.model != "" && form == ".hgc" && len(args) == 0 {
-		return cli.Usagef("--model is for an index: a code file holds none")
+		return cli.Usagef("--model is for an index: a code file cannot hold a model")
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
@@ -158,12 +158,12 @@ func (c *pullCommand) writeIndex(
 			return 0, err
 		}
 		if o.Model.Encoder.Bits() != info.Bits {
-			return 0, fmt.Errorf("%s makes codes of %d bits, and the table %s holds codes of %d",
+			return 0, fmt.Errorf("%s makes codes of %d bits, but the table %s holds codes of %d",
 				c.model, o.Model.Encoder.Bits(), info.Table, info.Bits)
 		}
 		made := engine.Space{Bits: info.Bits, Fingerprint: o.Model.Fingerprint()}
 		if err := made.Accept(info.Space); err != nil {
-			return 0, fault.New("model-mismatch", "%s is not the model of the table %s: that has the fingerprint %v",
+			return 0, fault.New("model-mismatch", "%s did not make the codes of the table %s: its model has the fingerprint %v",
 				c.model, info.Table, info.Fingerprint)
 		}
 	}

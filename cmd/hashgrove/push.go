@@ -32,35 +32,32 @@ func (a *app) push() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push DATA... --engine URL",
 		Short: "Write codes into a database",
-		Long: `Write codes with ids, labels, tags and attributes into a table of a database: those of an index, those of code
-files, or those of vectors and pictures, which --model encodes. The table is made where there is none; items that
-are there already are replaced by id, so a push may be repeated. The fingerprint of the model is stored beside the
-table, and codes of another model are refused.
+		Long: `Write codes with ids, labels, tags and attributes into a database table: from an index, from code files, or
+from vectors and pictures, which --model encodes. The table is created if needed; existing items are replaced by id, so
+a push may be repeated. The fingerprint of the model is stored beside the table, and codes of another model are refused.
 
---dry-run connects to nothing: it prints what would be sent, and how to search there.
+--dry-run does not connect: it prints what would be sent, and how to search there.
 
-Items are read, encoded and sent batch by batch, so memory does not grow with their number, but for a hash of each
-id (8 bytes and some room) where the data have ids of their own, and for what --attributes, --attribute-columns and
---cross-fit read, which is held as a whole. Vectors also come from standard input (-), as they do for "hashgrove
-encode"; the items of a batch are sent when it is full.
+Items are read, encoded and sent batch by batch in bounded memory, except for a hash of each id (8 bytes plus overhead)
+if the data have ids, and for what --attributes, --attribute-columns and --cross-fit read, which is kept in memory.
+Vectors can also come from standard input (-), as with "hashgrove encode"; a batch is sent once it is full.
 
-A batch that fails because the engine cannot be reached is sent again, with longer and longer breaks. A push that
-ends early leaves a journal, by which the same command continues; one that is complete removes it. What comes from
-standard input is only journaled where --journal says so, and has to be sent again from the start. At the end some
-items are read back and compared.
+A batch that fails because the engine cannot be reached is retried with increasing delays. A push that ends early
+leaves a journal, from which the same command continues; a complete push removes it. Standard input is journaled
+only with --journal, and must be sent again from the start. At the end some items are read back and compared.
 
---bulk FILE connects to nothing either: it writes a file that the engine's own programs load, with what would have
-been sent, and says how it is loaded. --engine may be the scheme alone then, such as postgres:. The end of the file's
-name, or --bulk-form, tells the form. All engines have parquet, and besides:
-  PostgreSQL                 sql (a script that makes the table and fills it), copy, csv, jsonl
+--bulk FILE does not connect either: it writes a file for the engine's own tools to load, and says how to load it.
+--engine may then be just a scheme, such as postgres:. The file's extension, or --bulk-form, decides the form. All
+engines have parquet, and in addition:
+  PostgreSQL                 sql (a script that creates and fills the table), copy, csv, jsonl
   SQLite, Redis              sql (a script for sqlite3); resp (commands for redis-cli --pipe)
   OpenSearch, Elasticsearch  jsonl (lines of _bulk requests)
   Qdrant, Weaviate           jsonl (bodies of requests, each with up to 500 items)
   Milvus                     json (rows to import, as parquet is), jsonl (bodies of requests)
 
---shard 3/8 pushes the third of eight equal runs of the rows, those of "hashgrove encode", or of the items of the
-index in the order of their ids, so that a scheduler can run one process for each; each has a journal of its own. Rows
-without ids keep their numbers.
+--shard 3/8 pushes the third of eight equal parts of the rows, as in "hashgrove encode", or of the items of the index
+in the order of their ids, so that a scheduler can run one process per part; each has its own journal. Rows without ids
+keep their numbers.
 
 ` + enginesHelp + `
 
@@ -83,15 +80,15 @@ without ids keep their numbers.
 	}
 	f := cmd.Flags()
 	c.target.bind(f)
-	f.IntVar(&c.o.Batch, "batch", engine.DefaultBatch, "`NUMBER` of items in a batch")
-	f.IntVar(&c.o.InFlight, "in-flight", engine.DefaultInFlight, "`NUMBER` of batches under way at the same time")
+	f.IntVar(&c.o.Batch, "batch", engine.DefaultBatch, "`NUMBER` of items per batch")
+	f.IntVar(&c.o.InFlight, "in-flight", engine.DefaultInFlight, "`NUMBER` of batches in flight at a time")
 	f.IntVar(&c.o.Retries, "retries", engine.DefaultRetries,
 		"`NUMBER` of times that a batch is sent again when the engine cannot be reached; -1 means none")
 	f.DurationVar(&c.o.Timeout, "timeout", engine.DefaultTimeout,
 		"`TIME` after which a batch without an answer is sent again")
-	f.StringVar(&c.journal, "journal", "", "`FILE` by which an interrupted push continues; default DATA.push, "+
+	f.StringVar(&c.journal, "journal", "", "`FILE` from which an interrupted push continues; default DATA.push, "+
 		"and with --shard DATA.00003-of-00008.push")
-	f.BoolVar(&c.dryRun, "dry-run", false, "connect to nothing, and print what would be sent")
+	f.BoolVar(&c.dryRun, "dry-run", false, "do not connect, print what would be sent")
 	f.StringVar(&c.shard.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N")
 	cli.Group(f, "Push")
 	c.bulk.bind(f)
@@ -123,10 +120,10 @@ type pushReport struct {
 
 func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if c.o.Timeout <= 0 {
-		return cli.Usagef("--timeout is more than nothing, such as 30s or 2m")
+		return cli.Usagef("--timeout must be positive, such as 30s or 2m")
 	}
 	if c.o.Batch < 1 || c.o.Batch > 1<<20 || c.o.InFlight < 1 || c.o.InFlight > 1000 {
-		return cli.Usage("bad-flag-value", "--batch is 1 to %d, and --in-flight 1 to 1000", 1<<20)
+		return cli.Usage("bad-flag-value", "--batch must be 1 to %d, and --in-flight 1 to 1000", 1<<20)
 	}
 	if err := c.nameJournal(args); err != nil {
 		return err
@@ -211,7 +208,7 @@ func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource
 	if r.Before > 0 {
 		before = fmt.Sprintf(", %d were there from before", r.Before)
 	}
-	return c.printLine(r, "%s: %s written%s, %d bits, fingerprint %s, %s, %.1f s, %.0f per second; %d read back and right",
+	return c.printLine(r, "%s: %s written%s, %d bits, fingerprint %s, %s, %.1f s, %.0f per second; %d verified",
 		r.Table, plain.Count(r.Written, "item", "items"), before, r.Bits, r.Fingerprint, r.Engine, r.Seconds, r.PerSecond,
 		r.Checked)
 }

@@ -25,9 +25,9 @@ type bulkFlags struct {
 }
 
 func (b *bulkFlags) bind(f *pflag.FlagSet) {
-	f.StringVar(&b.path, "bulk", "", "write this `FILE` for the engine's own programs to load, and connect to nothing; "+
+	f.StringVar(&b.path, "bulk", "", "write this `FILE` for the engine's own tools to load, and do not connect; "+
 		"- means standard output")
-	f.StringVar(&b.form, "bulk-form", "", "`FORM` of that file; default by the end of its name")
+	f.StringVar(&b.form, "bulk-form", "", "`FORM` of that file; default by its extension")
 	b.file.Bind(f)
 	cli.Group(f, "Bulk file")
 }
@@ -35,7 +35,7 @@ func (b *bulkFlags) bind(f *pflag.FlagSet) {
 // check rejects flags that contradict each other and a file that cannot be written.
 func (b *bulkFlags) check(inputs []string) error {
 	if b.path == "" && (b.form != "" || b.file.Force) {
-		return cli.Usage("missing-flag", "--bulk-form and --force are about a file that --bulk names")
+		return cli.Usage("missing-flag", "--bulk-form and --force need --bulk FILE")
 	}
 	if b.path == "-" && b.form == "" {
 		return cli.Usage("missing-flag", "a bulk file on standard output needs --bulk-form")
@@ -47,7 +47,7 @@ func (b *bulkFlags) check(inputs []string) error {
 func (b *bulkFlags) layout(e engine.Engine, s engine.Space) (engine.Layout, error) {
 	loader, ok := e.(engine.Loader)
 	if !ok {
-		return engine.Layout{}, cli.Usagef("--bulk: there are no bulk files for this engine: push without it")
+		return engine.Layout{}, cli.Usagef("--bulk: this engine has no bulk files: push without it")
 	}
 	form := b.form
 	if form == "" {
@@ -60,8 +60,8 @@ func (b *bulkFlags) layout(e engine.Engine, s engine.Space) (engine.Layout, erro
 		for _, l := range layouts {
 			names = append(names, l.Name)
 		}
-		return engine.Layout{}, cli.Usage("unknown-form", "--bulk %s: name the file by its form or give --bulk-form: %s",
-			b.path, plain.List(names))
+		return engine.Layout{}, cli.Usage("unknown-form",
+			"--bulk %s: use an extension that names the form, or --bulk-form: %s", b.path, plain.List(names))
 	}
 	return layouts[i], nil
 }

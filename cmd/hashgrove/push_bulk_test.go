@@ -99,7 +99,7 @@ func checked(t *testing.T, url string, more ...string) (equal int, out string) {
 	return r.Equal, out
 }
 
-// rowStream is rows of bare float32 values without end until so many bytes; it looks at the heap now and then.
+// rowStream yields rows of raw float32 values up to a number of bytes, and checks the heap now and then.
 type rowStream struct {
 	left  int
 	reads int

@@ -31,7 +31,7 @@ func (c *pushCommand) source(ctx context.Context, args []string) (*pushSource, e
 		return c.fromIndex(s, filter), nil
 	}
 	if c.where != "" {
-		return nil, cli.Usage("needs-index", "--where chooses items of an index, and %s is none", args[0])
+		return nil, cli.Usage("needs-index", "--where selects items of an index, but %s is not one", args[0])
 	}
 	c.items.data.readOnce(ctx, c.in)
 	_, in, err := c.items.openWith(c.model, args)
@@ -100,7 +100,7 @@ func (c *pushCommand) countInput(ctx context.Context, in itemInput) (int, error)
 	}
 	if c.shard.text != "" {
 		if in.Attributes != nil && in.Attributes.Join().By == "row" {
-			return 0, cli.Usagef("--shard: join --attributes by id: the rows of a shard are not those of the file")
+			return 0, cli.Usagef("--shard: join --attributes by id, because a shard has only some of the file's rows")
 		}
 		return 0, c.shard.take(ctx, in.set)
 	}

@@ -100,7 +100,7 @@ func (r *queryReader) source() (*dataset.Set, vectors.Source, error) {
 	}
 	m, err := r.model()
 	if err == nil && m == nil {
-		err = fault.New("needs-model", "%s holds no model to encode %s with, because it was built from codes: "+
+		err = fault.New("needs-model", "%s has no model to encode %s with, because it was built from codes: "+
 			"search with a code file, --id or --code, or build it with --model", r.index, r.args[0])
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// asCommand is what the test binary can be instead of tests.
+// asCommand lists what the test binary can run instead of tests.
 var asCommand = map[string]func(){"1": main}
 
 // TestMain lets the test binary be the command, so that a test can kill a real process.
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command is a command line as a process of its own.
+// command returns a command line to run as a separate process.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "HASHGROVE_TEST_AS_COMMAND=1")

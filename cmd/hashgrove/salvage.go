@@ -62,7 +62,7 @@ func (a *app) printSalvaged(r salvageReport, modelGiven bool) {
 	const most = 20
 	for i, l := range r.Lost {
 		if i == most {
-			fmt.Fprintf(a.out, "  and %d more places: --json lists all\n", len(r.Lost)-most)
+			fmt.Fprintf(a.out, "  and %d more ranges: --json lists all\n", len(r.Lost)-most)
 			break
 		}
 		from, before := "the first id", "the end"
@@ -72,7 +72,7 @@ func (a *app) printSalvaged(r salvageReport, modelGiven bool) {
 		if l.Before != "" {
 			before = "id " + l.Before
 		}
-		fmt.Fprintf(a.out, "  from %s to before %s: %s\n", from, before, l.Cause)
+		fmt.Fprintf(a.out, "  from %s up to, but not including, %s: %s\n", from, before, l.Cause)
 	}
 	if r.Older {
 		fmt.Fprintln(a.out, "  the latest write cannot be read: this is the state before it")

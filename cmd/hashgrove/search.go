@@ -60,32 +60,32 @@ in (...), between A and B, and starts with "TEXT"; "has NAME"; and, or, not, and
 Texts are quoted; numbers, true, false and dates (ISO 8601) need no quotes. A name that no item has, or a value of
 another kind than the attribute has, is an error that lists the attributes.
 
-Learned codes tie: many items have the same code. When there are more items at the last distance than are shown,
+Learned codes tie: many items have the same code. If there are more items at the last distance than are shown,
 a line says how many; those shown are the first by id. --margins orders items at the same distance by how
 certain the query's bits are, which cannot separate equal codes.
 
---rank margins goes further: the distance is no longer the number of bits that differ, but how certain the query is
-of them. A bit of average certainty counts 16, a doubtful one little, and the sum is shown as margin_distance. The
-answer is as exact, and for new items it is mostly better. It needs vectors or pictures to search for, because codes
-do not say how certain they are. --radius stays a number of bits: within 2 means a margin distance of 32 or less.
+--rank margins goes further: each differing bit counts by how certain the query is of it, 16 for a bit of average
+certainty and less for a doubtful one. The sum is shown as margin_distance. The answer is just as exact, and for new
+items usually better. Queries must be vectors or pictures, because codes do not say how certain they are.
+--radius stays a number of bits: within 2 means a margin distance of 32 or less.
 
---rerank orders items by their float vectors, matched by id, or by row where they have no ids. It reads the
-vectors once for all queries and keeps only the hits in memory. By default it compares all items, and of more
-than 65,536 the nearer two thirds by code, to find nine in ten of the nearest vectors or more. --shortlist 1000
+--rerank orders items by their float vectors, matched by id, or by row if they have no ids. It reads the
+vectors once for all queries and keeps only the hits in memory. By default it compares all items or, of more
+than 65,536, the nearer two thirds by code, to find at least nine in ten of the nearest vectors. --shortlist 1000
 compares only the 1,000 nearest by code and those tied with the last: more hits are of the query's class, fewer
 are the nearest vectors.
 
---report FILE writes a page with the queries and their hits: pictures where the data are pictures, those of the
-items from --pictures or --rerank, and ids, labels and attributes.
+--report FILE writes a page with the queries and their hits: ids, labels, attributes and, if the data are pictures,
+the pictures; those of the items come from --pictures or --rerank.
 
 --explain shows how each query was searched and why the first hit was found: which bits agree and differ and,
 with --rerank, which features decided them.
 
-Queries can come through a pipe, or from standard input as -. They are answered as they come, unless --json,
+Queries can come through a pipe, or from standard input as -. They are answered as they arrive, unless --json,
 --to csv without --fields, --rerank or --explain needs all of them first.
 
-The index may be a file of FAISS, an IndexBinaryFlat or an IndexBinaryIDMap: its codes are then searched with codes, or
-by --id. It is made an index anew for every search; "hashgrove pull" does so once.
+The index may be a FAISS file, an IndexBinaryFlat or an IndexBinaryIDMap, searched with codes or by --id. It is
+converted for every search; "hashgrove pull" converts it once.
 
 The index is opened for reading only: several searches may run at once, but not while a command writes.
 
@@ -116,7 +116,7 @@ HASHGROVE_TOKEN in the environment.`,
 }
 
 func (c *searchCommand) bind(f *pflag.FlagSet) {
-	f.IntVarP(&c.k, "k", "k", 10, "`NUMBER` of items to find; with --radius the most to find, all by default")
+	f.IntVarP(&c.k, "k", "k", 10, "`NUMBER` of items to find; with --radius the maximum, by default unlimited")
 	f.IntVar(&c.radius, "radius", 0, "find all items at this `DISTANCE` or less")
 	f.StringVar(&c.where, "where", "", "find only items that match this `FILTER`")
 	f.IntSliceVar(&c.rows, "row", nil, "search only for these `ROWS`, counted from 0; default all")
@@ -131,9 +131,9 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 			"attributes")
 	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
 	f.StringVar(&c.report, "report", "",
-		"also write a page to this HTML `FILE` with the queries and their hits, as pictures where there are any")
+		"also write an HTML `FILE` with the queries and their hits, as pictures if there are any")
 	f.StringArrayVar(&c.pictures, "pictures", nil,
-		"`DATA` with the pictures of the items for --report, by id or by row; default those of --rerank; may be repeated")
+		"`DATA` with the pictures of the items for --report, by id or row; default as --rerank; may be repeated")
 	c.file.Bind(f)
 	cli.Group(f, "Output")
 	f.StringVar(&c.rank, "rank", "hamming",
@@ -144,9 +144,9 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.rerankBy, "rerank-by", "",
 		"`DISTANCE` for --rerank: euclidean, the default, or cosine, or none to use the vectors only for --explain")
 	f.IntVar(&c.shortlist, "shortlist", 0,
-		"least `NUMBER` of items that --rerank and --prefix look at, whole distances in any case; default for --rerank "+
-			"all items up to 65,536, of more the nearer two thirds; for --prefix ten times k, at least 100")
-	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of first bits and order the result by all bits; 0 means all")
+		"least `NUMBER` of items that --rerank and --prefix look at, plus ties with the last; default for --rerank "+
+			"all of up to 65,536 items, else the nearer two thirds; for --prefix ten times k, at least 100")
+	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of leading bits, order the hits by all bits; 0 means all")
 	c.items.bindRows(f, "rerank-", " of --rerank", false)
 	cli.Group(f, "Order of the hits")
 	c.data.bindRows(f, "", " of the queries", true)
@@ -195,24 +195,24 @@ func (c *searchCommand) check(args []string) error {
 	kinds := cli.CountTrue(len(args) > 0, len(c.ids) > 0, len(c.codes) > 0)
 	switch {
 	case kinds == 0:
-		return cli.Usage("missing-query", "search needs something to search for: files, --id or --code")
+		return cli.Usage("missing-query", "search needs a query: files, --id or --code")
 	case kinds > 1:
-		return cli.Usage("conflicting-flags", "search takes files, --id or --code, one of them at a time")
+		return cli.Usage("conflicting-flags", "search takes only one of files, --id and --code")
 	case len(c.rows) > 0 && (len(args) == 0 || slices.Min(c.rows) < 0):
-		return cli.Usage("bad-flag-value", "--row is the number of a row in the files to search for, counted from 0")
+		return cli.Usage("bad-flag-value", "--row is a row number in the query files, counted from 0")
 	case !slices.Contains([]string{"table", "csv", "json", "jsonl"}, c.to):
 		return cli.Usage("bad-flag-value", "--to %s: choose table, csv, json or jsonl", c.to)
 	case c.explain && c.to == "csv" && !c.json:
 		return cli.Usage("conflicting-flags", "--explain works with a table or --json, not with --to csv")
 	case slices.Contains(args, dataset.Standard) && slices.Contains(c.rerank, dataset.Standard):
-		return cli.Usage("input-taken", "--rerank -: standard input has the queries already; give the vectors as a file")
+		return cli.Usage("input-taken", "--rerank -: standard input already supplies the queries; give the vectors as a file")
 	case len(c.pictures) > 0 && c.report == "":
-		return cli.Usage("missing-flag", "--pictures is for --report FILE, the page that shows them")
+		return cli.Usage("missing-flag", "--pictures needs --report FILE, the page that shows them")
 	case c.server == "" && c.tokenFile != "":
-		return cli.Usage("missing-flag", "--token-file is for --server URL")
+		return cli.Usage("missing-flag", "--token-file needs --server URL")
 	case c.server != "" && len(c.rerank) > 0:
 		return cli.Usage("conflicting-flags",
-			"--rerank names files, and a service has vectors of its own: give --rerank-by alone")
+			"--rerank names files, but a service has its own vectors: give only --rerank-by")
 	}
 	return nil
 }

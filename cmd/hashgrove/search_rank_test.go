@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// weightsOf are the weights of a query's bits, computed as docs/promises.md says.
+// weightsOf returns the weights of a query's bits, computed as docs/promises.md says.
 func weightsOf(t *testing.T, m *model.Model, x []float64) []int {
 	t.Helper()
 	row := vectors.Matrix{Rows: 1, Cols: len(x), Data: make([]float32, len(x))}

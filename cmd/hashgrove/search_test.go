@@ -143,7 +143,7 @@ func (a item) distance(b item) int {
 	return n
 }
 
-// nearest is the definition of a search: all items that may be found, by distance, then by id.
+// nearest defines a search: all eligible items by distance, then by id.
 func nearest(base []item, q item, may func(item) bool) []item {
 	var list []item
 	for _, it := range base {
@@ -280,7 +280,7 @@ func TestRerank(t *testing.T) {
 	}
 }
 
-// searchedNumbers is the ids of the hits where they are numbers.
+// searchedNumbers returns the numeric ids of the hits.
 func searchedNumbers(t *testing.T, line string) (ids []int) {
 	t.Helper()
 	var f struct {
@@ -499,7 +499,7 @@ func TestSearchMistakes(t *testing.T) {
 	}
 }
 
-// fingerprint is what info says of a file.
+// fingerprint returns the fingerprint that info prints for a file.
 func fingerprint(t *testing.T, path string) string {
 	t.Helper()
 	return informed(t, path).Fingerprint

@@ -85,13 +85,13 @@ func (c *serveCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.certificate, "tls-cert", "", "`FILE` with the certificate, for HTTPS")
 	f.StringVar(&c.key, "tls-key", "", "`FILE` with its key")
 	f.StringArrayVar(&c.hosts, "host", nil,
-		"host `NAME` that requests may use; default on loopback the names of this machine, elsewhere any")
+		"host `NAME` that requests may use; by default any, or on loopback only the names of this machine")
 	f.StringArrayVar(&c.origins, "cors", nil, "web `SITE` whose pages may use the service, such as https://shop.example")
 	cli.Group(f, "Access")
 	f.StringVar(&c.logs, "log", "changes", "`WHICH` requests to log: all, changes (and errors), errors, or off")
-	f.IntVar(&c.limits.K, "max-k", 1000, "maximum number of `HITS` of a query")
-	f.IntVar(&c.limits.Batch, "max-batch", 10000, "maximum number of `ROWS` of a request")
-	f.Int64Var(&c.limits.Body, "max-body", 64<<20, "maximum number of `BYTES` of a request")
+	f.IntVar(&c.limits.K, "max-k", 1000, "maximum number of `HITS` per query")
+	f.IntVar(&c.limits.Batch, "max-batch", 10000, "maximum number of `ROWS` per request")
+	f.Int64Var(&c.limits.Body, "max-body", 64<<20, "maximum number of `BYTES` per request")
 	f.IntVar(&c.limits.Searches, "max-searches", 0,
 		"maximum number of `SEARCHES` at a time; others wait; 0 means twice the cores")
 	cli.Group(f, "Limits")
@@ -151,7 +151,7 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 func (c *serveCommand) check() error {
 	switch {
 	case (c.certificate == "") != (c.key == ""):
-		return cli.Usage("missing-flag", "--tls-cert and --tls-key belong together")
+		return cli.Usage("missing-flag", "--tls-cert and --tls-key must be given together")
 	case !slices.Contains([]string{"all", "changes", "errors", "off"}, c.logs):
 		return cli.Usage("bad-flag-value", "--log %s: choose all, changes, errors or off", c.logs)
 	case c.limits.K < 1 || c.limits.Batch < 1 || c.limits.Body < 1 || c.limits.Searches < 0:
@@ -264,13 +264,13 @@ func assign(
 		at := slices.IndexFunc(list, func(o server.CollectionOptions) bool { return o.Name == name })
 		if !ok || at < 0 {
 			if len(list) > 1 {
-				return cli.Usage("which-collection", "%s %s: there are several collections: write NAME=DATA", flag, v)
+				return cli.Usage("which-collection", "%s %s: with several collections, write NAME=DATA", flag, v)
 			}
 			at, path = 0, v
 		}
 		field := to(&list[at])
 		if *field != "" {
-			return cli.Usagef("%s: the collection %s has one already", flag, list[at].Name)
+			return cli.Usagef("%s: the collection %s already has one", flag, list[at].Name)
 		}
 		*field = path
 	}
@@ -324,7 +324,7 @@ func (c *serveCommand) welcome(at net.Addr, secure bool, collections []server.Co
 		token = ` -H "Authorization: Bearer $TOKEN"`
 	}
 	if c.shown != "" {
-		fmt.Fprintf(c.out, "The token, which is not shown again: %s\n", c.shown)
+		fmt.Fprintf(c.out, "Token (shown only once): %s\n", c.shown)
 	}
 	if listen, _, err := net.SplitHostPort(c.listen); err == nil && !secure && c.writeToken != "" && !isLoopback(listen) {
 		c.warn([]string{"without TLS, others on the network can read requests and the token: use --tls-cert and --tls-key"})

@@ -32,7 +32,7 @@ func (s *shardFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&s.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N; {shard} in the name of the "+
 		"output becomes 00003-of-00008")
 	f.BoolVar(&s.ifMissing, "if-missing", false,
-		"do nothing if the output exists, intact and of the same model and shard")
+		"do nothing if the output exists, is intact, and has the same model and shard")
 	cli.Group(f, "Shards")
 }
 
@@ -40,7 +40,7 @@ func (s *shardFlags) bind(f *pflag.FlagSet) {
 func (s *shardFlags) parse(output string, data []string) (string, error) {
 	if s.text == "" {
 		if strings.Contains(output, shardMark) {
-			return "", cli.Usage("no-shard", "%s: there is no shard to name it by: give --shard", output)
+			return "", cli.Usage("no-shard", "%s: {shard} in the name needs --shard", output)
 		}
 		return output, nil
 	}
@@ -97,7 +97,7 @@ func (a *app) there(path string, err error, force bool) (bool, error) {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, errOther) && force:
 		return false, nil
 	case errors.Is(err, hamming.ErrDamaged):
-		a.note("%s: damaged, so it is written again", path)
+		a.note("%s: damaged, writing it again", path)
 		return false, nil
 	}
 	return err == nil, err
@@ -121,9 +121,9 @@ func checkCodes(ctx context.Context, path string, want hamming.Header, rows int)
 	switch {
 	case r.Fingerprint != want.Fingerprint || r.Bits != want.Bits:
 		return 0, fault.New("model-mismatch",
-			"%s: has codes of model %v, not of %v: %w", path, r.Fingerprint, want.Fingerprint, errOther)
+			"%s: codes of model %v, not %v: %w", path, r.Fingerprint, want.Fingerprint, errOther)
 	case r.Shard != want.Shard:
-		return 0, fault.New("shard-mismatch", "%s: has %v, not %v: %w", path, r.Shard, want.Shard, errOther)
+		return 0, fault.New("shard-mismatch", "%s: holds %v, not %v: %w", path, r.Shard, want.Shard, errOther)
 	}
 	for {
 		c, _, err := r.Next()
@@ -139,7 +139,7 @@ func checkCodes(ctx context.Context, path string, want hamming.Header, rows int)
 		codes += c.Len()
 	}
 	if rows >= 0 && codes != rows {
-		return 0, fmt.Errorf("%s: has %d codes for %d rows: %w", path, codes, rows, errOther)
+		return 0, fmt.Errorf("%s: %d codes for %d rows: %w", path, codes, rows, errOther)
 	}
 	return codes, nil
 }

@@ -299,12 +299,12 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// float32At is a value of an array.
+// float32At returns a value of an array.
 func float32At(b []byte, i int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 }
 
-// endless is n bytes of float32 values.
+// endless yields n bytes of float32 values.
 type endless struct {
 	rng  *rand.Rand
 	left int

@@ -36,7 +36,7 @@ func init() {
 	}
 }
 
-// opening tells whether this process is in the middle of opening a file.
+// opening reports whether this process is in the middle of opening a file.
 func opening() bool {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

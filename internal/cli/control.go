@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// isControl tells whether a terminal may take a character for a command instead of showing it: those of ASCII but the
-// end of a line and the tabulator, and those from 128 to 159, which begin sequences in some terminals too.
+// isControl reports whether a terminal may interpret r instead of showing it: ASCII controls except newline and tab,
+// and U+0080 to U+009F, which start sequences in some terminals.
 func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 }
 
-// Message is a text for people with nothing in it that a terminal would obey, and with its further lines moved in: a
-// name in a file that ends a line must not pass for a message of ours.
+// Message makes a text safe to print on a terminal and indents its further lines, so that a name with a newline
+// cannot pass for a message of ours.
 func Message(s string) string { return strings.ReplaceAll(visible(s), "\n", "\n    ") }
 
-// visible escapes what a terminal would obey instead of showing it: names in files come from strangers.
+// visible escapes characters that a terminal would interpret, because names in files come from strangers.
 func visible(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == utf8.RuneError }) < 0 {
 		return s
@@ -24,7 +24,7 @@ func visible(s string) string {
 	for i, r := range s {
 		switch {
 		case isControl(r):
-			fmt.Fprintf(&b, `\u%04x`, r) // as JSON has it, too
+			fmt.Fprintf(&b, `\u%04x`, r) // also valid in JSON
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		default:
@@ -34,14 +34,14 @@ func visible(s string) string {
 	return b.String()
 }
 
-// Text is a writer for lines that people read, or for JSON, in which nothing is a command for a terminal. JSON may hold
-// such characters only in strings, where they mean the same when they are escaped.
+// Text is a writer for plain lines or JSON that escapes terminal control characters. In JSON these can occur only in
+// strings, where the escaped form means the same.
 type Text struct {
 	W    io.Writer
-	rest []byte // of a character that is not complete yet
+	rest []byte // start of an incomplete character
 }
 
-// Write makes Text an io.Writer.
+// Write implements io.Writer.
 func (t *Text) Write(p []byte) (int, error) {
 	b := append(t.rest, p...)
 	whole := len(b)

@@ -1,5 +1,5 @@
-// Package cli has what a command line needs besides its verbs: groups of flags, usage, suggestions for typos, plain
-// messages, signals and progress.
+// Package cli provides what a command line needs besides its verbs: flag groups, usage, suggestions for typos,
+// readable messages, signals and progress.
 package cli
 
 import (
@@ -11,23 +11,23 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// usageError is a mistake in the command line, as against a failure of the work.
+// usageError is a mistake in the command line, as opposed to a failure of the work.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// UsageError makes an error a mistake in the command line.
+// UsageError marks an error as a mistake in the command line.
 func UsageError(err error) error { return usageError{err} }
 
-// Usagef is a mistake in the command line.
+// Usagef formats an error about the command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Usage is a mistake in the command line, with a code.
+// Usage formats an error about the command line and gives it a code.
 func Usage(code fault.Code, format string, args ...any) error {
 	return usageError{fault.New(code, format, args...)}
 }
 
-// adviceError carries a sentence that says how to continue.
+// adviceError carries a sentence on how to continue.
 type adviceError struct {
 	error
 	advice string
@@ -35,17 +35,17 @@ type adviceError struct {
 
 func (e adviceError) Unwrap() error { return e.error }
 
-// WithAdvice adds a sentence to an interruption that says how to continue.
+// WithAdvice adds a sentence on how to continue after an interruption.
 func WithAdvice(err error, advice string) error { return adviceError{err, advice} }
 
-// Exit statuses; after a signal it is that of a shell, 128 and the number of the signal.
+// Exit statuses. After a signal it is 128 plus the number of the signal, as in a shell.
 const (
 	exitFailed = 1
 	exitUsage  = 2
 	exitSignal = 128
 )
 
-// Report prints what went wrong, if anything, in the words of message, and returns the exit status.
+// Report prints err, if any, as formatted by message, and returns the exit status.
 func Report(ctx context.Context, w io.Writer, name string, err error, message func(error) string) int {
 	if err == nil {
 		return 0

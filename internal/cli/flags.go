@@ -13,11 +13,11 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// groupAnnotation is the key under which a flag keeps the title of its group in the help.
+// groupAnnotation is the annotation that holds the title of a flag's help group.
 const groupAnnotation = "hashgrove_group"
 
-// Group puts the flags that were defined since the last call into a group of the help. The help shows groups and
-// flags in the order of their definition.
+// Group puts the flags defined since the last call into a help group. The help shows groups and flags in the order
+// of their definition.
 func Group(f *pflag.FlagSet, title string) {
 	f.SortFlags = false
 	f.VisitAll(func(flag *pflag.Flag) {
@@ -27,10 +27,10 @@ func Group(f *pflag.FlagSet, title string) {
 	})
 }
 
-// GroupOf is the title of a flag's group; "" for flags of all verbs.
+// GroupOf returns the title of a flag's group, or "" for global flags.
 func GroupOf(f *pflag.Flag) string { return strings.Join(f.Annotations[groupAnnotation], "") }
 
-// SetFromEnvironment sets every flag that the command line does not name from HASHGROVE_NAME, if that is set.
+// SetFromEnvironment sets every flag missing from the command line from HASHGROVE_NAME, if that is set.
 func SetFromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -46,7 +46,7 @@ func SetFromEnvironment(flags *pflag.FlagSet) error {
 	return failed
 }
 
-// CountTrue is the number of conditions that hold.
+// CountTrue returns the number of true conditions.
 func CountTrue(conditions ...bool) int {
 	n := 0
 	for _, c := range conditions {
@@ -57,7 +57,7 @@ func CountTrue(conditions ...bool) int {
 	return n
 }
 
-// suggestion asks whether another word was meant, or is "" when no name is like the word.
+// suggestion asks whether a similar name was meant; it returns "" if there is none.
 func suggestion(word, prefix string, names []string) string {
 	best, least := "", 1+min(2, len(word)/2)
 	for _, name := range names {
@@ -75,7 +75,7 @@ func suggestion(word, prefix string, names []string) string {
 	return fmt.Sprintf(": did you mean %s%s?", prefix, best)
 }
 
-// FlagCode is the code of an error about a flag.
+// FlagCode returns the code of an error about a flag.
 func FlagCode(err error) fault.Code {
 	if _, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return "no-such-flag"
@@ -92,7 +92,7 @@ func FlagCode(err error) fault.Code {
 	return "bad-flag-value"
 }
 
-// FlagMessage is an error about a flag as the user reads it.
+// FlagMessage rewords an error about a flag for the user.
 func FlagMessage(err error, flags *pflag.FlagSet) string {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if letters := e.GetSpecifiedShortnames(); letters != "" {

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// Interruptible reads from in until the context ends: a program that waits for its standard input can be stopped.
+// Interruptible returns a reader that fails once the context ends, so that a program waiting for standard input can
+// be stopped.
 func Interruptible(ctx context.Context, in io.Reader) io.Reader {
 	return &interruptible{ctx: ctx, in: in, done: make(chan error, 1)}
 }
@@ -14,14 +15,14 @@ type interruptible struct {
 	ctx     context.Context
 	in      io.Reader
 	buf     [1 << 16]byte
-	rest    []byte // of buf, not yet handed on
-	err     error  // that comes after the rest
-	reading bool   // a reading goes on, and buf belongs to it
-	n       int    // bytes it got; to be looked at when it is done
+	rest    []byte // of buf, not yet returned
+	err     error  // to return after rest
+	reading bool   // a read is in progress and owns buf
+	n       int    // bytes read; valid once the read is done
 	done    chan error
 }
 
-// Read makes interruptible an io.Reader.
+// Read implements io.Reader.
 func (r *interruptible) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 && r.err == nil {
 		if !r.reading {

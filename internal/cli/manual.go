@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ManualPages are the pages of a command and of all its verbs in the language of man(7), by file name. They say what
-// the help says. The date may be empty. With cobra/doc the program is 586 kB larger, since it brings a reader of
-// Markdown, and the pages lose the groups of flags.
+// ManualPages renders the help of a command and all its verbs as man(7) pages, by file name. The date may be empty.
+// cobra/doc would add 590 kB to the program (a Markdown parser), misread stars and angle brackets in the help as
+// Markdown, and lose the flag groups.
 func ManualPages(cmd *cobra.Command, version, date string) map[string]string {
 	pages := map[string]string{pageName(cmd) + ".1": manualPage(cmd, version, date)}
 	for _, verb := range cmd.Commands() {
@@ -23,7 +23,7 @@ func ManualPages(cmd *cobra.Command, version, date string) map[string]string {
 	return pages
 }
 
-// pageName is how man finds the page: words with dashes between them.
+// pageName returns the name under which man finds the page: the words of the command joined by dashes.
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 func manualPage(cmd *cobra.Command, version, date string) string {
@@ -32,7 +32,7 @@ func manualPage(cmd *cobra.Command, version, date string) string {
 	title := roff(strings.ToUpper(name))
 	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"%s\" \"%s\" \"Hashgrove\"\n", title, roff(date), roff(version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
-	// The words of the command are bold, what stands for something else is not.
+	// The words of the command are bold, placeholders are not.
 	rest := strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath())
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n\\fB%s\\fR%s\n.SH DESCRIPTION\n", roff(cmd.CommandPath()), roff(rest))
 	if cmd.Long != "" {
@@ -66,7 +66,7 @@ func manualPage(cmd *cobra.Command, version, date string) string {
 	return b.String()
 }
 
-// roffFlag writes a flag as the help does: its names and value, three spaces, what it means.
+// roffFlag writes a flag as the help does: names and value, three spaces, usage.
 func roffFlag(b *strings.Builder, f *pflag.Flag) {
 	one := pflag.NewFlagSet("", pflag.ContinueOnError)
 	one.AddFlag(f)
@@ -86,9 +86,9 @@ func roffFlag(b *strings.Builder, f *pflag.Flag) {
 	fmt.Fprintf(b, ".TP\n%s\n%s\n", strings.Join(words, " "), roff(strings.TrimSpace(meaning)))
 }
 
-// roffText writes paragraphs; lines that begin with a space stay lines.
+// roffText writes paragraphs and keeps lines that start with a space as they are.
 func roffText(b *strings.Builder, text string) {
-	as := ".PP\n" // what stands before the next line
+	as := ".PP\n" // the prefix of the next line
 	for line := range strings.Lines(strings.Trim(text, "\n")) {
 		line = strings.TrimRight(line, " \n")
 		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
@@ -116,7 +116,7 @@ func roffText(b *strings.Builder, text string) {
 	}
 }
 
-// roff keeps a text from being a command: a backslash anywhere, a dot or a quote at the start of a line.
+// roff escapes backslashes, and dots and quotes at the start of a line.
 func roff(text string) string {
 	text = strings.NewReplacer("\n", " ", "\\", "\\e", "-", "\\-", "\"", "\\(dq").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

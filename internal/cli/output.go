@@ -15,23 +15,23 @@ import (
 	"hashgrove/internal/section"
 )
 
-// ErrExists is an output that exists and may be overwritten only when that is asked for.
+// ErrExists means that an output exists and may not be overwritten.
 var ErrExists = fmt.Errorf("%w: name another output, or overwrite it", fs.ErrExist)
 
-// Output checks the files that a command is going to write, before its work begins.
+// Output checks the files that a command is going to write before its work begins.
 type Output struct {
-	Force    bool // files that exist are overwritten
-	FileOnly bool // the command does not write to standard output, so - is refused
+	Force    bool // overwrite existing files
+	FileOnly bool // refuse -, because the command cannot write to standard output
 }
 
-// Bind adds the flag that lets files be overwritten.
+// Bind adds the --force flag.
 func (o *Output) Bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.Force, "force", false, "overwrite files that exist; a file that is read is never overwritten")
 }
 
-// Check reports a file that must not or cannot be written: one of the inputs, by whatever path or link; one that
-// exists, unless Force is set; a folder; one in a folder that is missing or not writable. Inputs may be patterns. ""
-// and "-", which means standard output, are no files, and devices and pipes are written as they are.
+// Check returns an error for outputs that must not or cannot be written: an input, by any path or link; an existing
+// file, unless Force is set; a folder; a file in a missing or read-only folder. Inputs may be patterns. "" and "-"
+// (standard output) are skipped, as are devices and pipes.
 func (o *Output) Check(outputs, inputs []string) error {
 	if o.FileOnly && slices.Contains(outputs, "-") {
 		return Usage("no-standard-output", "-: this is not written to standard output: name a file")
@@ -56,14 +56,14 @@ func (o *Output) Check(outputs, inputs []string) error {
 	return nil
 }
 
-// input is a file that exists, or one that could not be looked at.
+// input is an existing input file, or the error from looking at it.
 type input struct {
 	path string
 	info fs.FileInfo
 	err  error
 }
 
-// existing looks at the inputs. Those that are missing are told by who reads them.
+// existing stats the inputs. Missing ones are left to the reader to report.
 func existing(inputs []string) []input {
 	var read []input
 	for _, pattern := range inputs {
@@ -80,7 +80,7 @@ func existing(inputs []string) []input {
 	return read
 }
 
-// checkInputs reports an output that is one of the inputs.
+// checkInputs rejects an output that is also an input.
 func checkInputs(path string, read []input) error {
 	old, err := os.Stat(path)
 	switch {
@@ -106,7 +106,7 @@ func checkInputs(path string, read []input) error {
 	return nil
 }
 
-// try finds out whether a file can be written.
+// try checks whether a file can be written.
 func (o *Output) try(path string) error {
 	switch old, err := os.Stat(path); {
 	case err == nil && old.IsDir():
@@ -115,10 +115,10 @@ func (o *Output) try(path string) error {
 		return nil
 	case err == nil && !o.Force:
 		return fmt.Errorf("%s: %w", path, ErrExists)
-	case err != nil && !errors.Is(err, fs.ErrNotExist): // perhaps it exists
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // it may exist
 		return err
 	}
-	// Trying is the only way to know: permissions, a full disk, a file system that is read-only.
+	// Only trying tells: permissions, a full disk, a read-only file system.
 	target := section.Target(path)
 	f, err := section.NewTemporary(target)
 	if errors.Is(err, fs.ErrNotExist) {

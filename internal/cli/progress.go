@@ -10,13 +10,12 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Progress shows how far a long piece of work is and how long it will still take: a bar on a terminal, else a
-// plain line now and then.
+// Progress shows how far a long task is and the time remaining: as a bar on a terminal, else as an occasional line.
 type Progress struct {
 	w     io.Writer // nil means nothing is shown
 	what  string
 	total int
-	first int // what was done before this run; it does not count for the time left
+	first int // steps done before this run, ignored in the estimate of the time left
 	began time.Time
 
 	bars *mpb.Progress
@@ -26,8 +25,8 @@ type Progress struct {
 	said time.Time
 }
 
-// Start shows work of the given number of steps, some of them done before; total 0 means that nobody knows. Where w is
-// nil, nothing is shown.
+// Start shows a task of total steps, done of them finished earlier; a total of 0 means unknown. A nil w shows
+// nothing.
 func Start(w io.Writer, what string, total, done int) *Progress {
 	p := &Progress{w: w, what: what, total: total, first: done, began: time.Now()}
 	p.said = p.began
@@ -41,10 +40,10 @@ func Start(w io.Writer, what string, total, done int) *Progress {
 	return p
 }
 
-// BeganEarlier counts work that was done before Start.
+// BeganEarlier adds time spent before Start.
 func (p *Progress) BeganEarlier(d time.Duration) { p.began = p.began.Add(-d) }
 
-// Counting shows work whose size is known only once it runs; end takes the bar away.
+// Counting shows a task whose size is known only once it runs; end removes the bar.
 func Counting(w io.Writer, what string) (tick func(done, total int), end func()) {
 	var p *Progress
 	tick = func(done, total int) {
@@ -66,8 +65,8 @@ func (p *Progress) printf(format string, args ...any) {
 	}
 }
 
-// Step reports that done steps are done; note is about the last of them. Every step prints a line where there is no
-// terminal, so callers of many small steps use Tick.
+// Step reports that done steps are finished; note is about the last one. Without a terminal every step prints a
+// line, so callers with many small steps use Tick.
 func (p *Progress) Step(done int, note string) {
 	left := p.left(done)
 	if p.bar != nil {
@@ -78,8 +77,8 @@ func (p *Progress) Step(done int, note string) {
 	p.printf("%s %d/%d  %s  %s left", p.what, done, p.total, note, left)
 }
 
-// Tick is Step for many small steps: the bar moves ten times a second, and where there is no terminal there is a line
-// every ten seconds.
+// Tick is Step for many small steps: it updates the bar ten times a second, or prints a line every ten seconds
+// without a terminal.
 func (p *Progress) Tick(done int) {
 	pause := 10 * time.Second
 	if p.bar != nil {
@@ -104,7 +103,7 @@ func (p *Progress) left(done int) time.Duration {
 	return (each * time.Duration(p.total-done)).Round(100 * time.Millisecond)
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (p *Progress) End() {
 	if p.bar != nil {
 		p.bar.Abort(true)

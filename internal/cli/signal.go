@@ -12,43 +12,43 @@ import (
 	"time"
 )
 
-// signalError is why a context ended that a signal ended.
+// signalError is the cause of a context ended by a signal.
 type signalError struct{ syscall.Signal }
 
 func (e signalError) Error() string { return e.Signal.String() }
 func (e signalError) Unwrap() error { return context.Canceled }
 
-// grace is how long work may take to end after the first signal. Work looks at its context often; what does not is
-// waiting, for instance for somebody to open the other end of a pipe, and has nothing to clean up.
+// grace is how long work may take to end after the first signal. Work checks its context often; code that does not
+// is blocked, for instance on opening a pipe, and has nothing to clean up.
 const grace = 5 * time.Second
 
-// unhurriedKey finds in a context whether its work ends in its own time.
+// unhurriedKey is the context key set by Unhurried.
 type unhurriedKey struct{}
 
-// Unhurried tells that the work of a context has a deadline of its own for ending after a signal, as a service has that
-// finishes requests.
+// Unhurried exempts the work of a context from the grace period, for a service that finishes requests under its own
+// deadline.
 func Unhurried(ctx context.Context) {
 	if mark, ok := ctx.Value(unhurriedKey{}).(*atomic.Bool); ok {
 		mark.Store(true)
 	}
 }
 
-// UntilSignal does work in a context that the first interrupt, SIGTERM or hangup ends, and returns its exit status. A
-// second signal ends the program at once, and so does work that is still there some seconds after the first.
+// UntilSignal runs work in a context that ends on the first interrupt, SIGTERM or hangup, and returns the exit
+// status. A second signal ends the program at once, as does work that continues beyond the grace period.
 func UntilSignal(w io.Writer, name string, work func(ctx context.Context) int) int {
 	unhurried := new(atomic.Bool)
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), unhurriedKey{}, unhurried))
 	defer cancel(nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup leaves it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	done := make(chan int, 1)
 	go func() {
 		status := exitFailed
 		defer func() {
-			if trouble := recover(); trouble != nil { // by itself it would end with 2, the status of wrong usage
+			if trouble := recover(); trouble != nil { // Go would exit with 2, the status of wrong usage
 				fmt.Fprintf(w, "%s: this is a mistake in the program: %v\n\n%s", name, trouble, debug.Stack())
 			}
 			done <- status
@@ -80,13 +80,13 @@ func UntilSignal(w io.Writer, name string, work func(ctx context.Context) int) i
 	}
 }
 
-// Results is a writer for results that keeps its first error, which lines printed one by one would lose.
+// Results is a writer that keeps its first error, which printing line by line would lose.
 type Results struct {
 	W   io.Writer
 	Err error
 }
 
-// Write makes Results an io.Writer. After an error nothing more is written.
+// Write implements io.Writer. After an error it writes nothing more.
 func (r *Results) Write(p []byte) (n int, err error) {
 	if r.Err != nil {
 		return 0, r.Err

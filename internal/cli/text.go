@@ -12,10 +12,10 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes.
 func Size[N int | int64](bytes N) string { return plain.Size(int64(bytes)) }
 
-// Printable keeps what a stored text could do to a terminal from doing it.
+// Printable escapes control characters in a stored text.
 func Printable(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return s
@@ -24,7 +24,7 @@ func Printable(s string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// Ranges writes ascending numbers as 0-5 7 9-12.
+// Ranges formats ascending numbers as 0-5 7 9-12.
 func Ranges(list []int) string {
 	if len(list) == 0 {
 		return "none"
@@ -45,13 +45,13 @@ func Ranges(list []int) string {
 	return strings.Join(parts, " ")
 }
 
-// CommandLine is the command as a person would type it again.
+// CommandLine formats the command as one would type it.
 func CommandLine(cmd *cobra.Command, args []string) string {
 	words := append([]string{cmd.CommandPath()}, args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		list, ok := f.Value.(pflag.SliceValue)
 		switch {
-		case ok && f.Value.Type() == "stringArray": // given once for each value
+		case ok && f.Value.Type() == "stringArray": // repeated for each value
 			for _, value := range list.GetSlice() {
 				words = append(words, "--"+f.Name, value)
 			}

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is the number of columns that the help takes.
+// helpWidth is the width of the help in columns.
 const helpWidth = 110
 
-// PrintUsage prints how a verb is called: its line, examples, and flags in groups.
+// PrintUsage prints the usage line, examples and grouped flags of a verb.
 func PrintUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStdout()
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
@@ -34,7 +34,7 @@ func PrintUsage(cmd *cobra.Command) error {
 	return nil
 }
 
-// flagGroups sorts the flags of a command into the groups of the help, without those that have nothing to show.
+// flagGroups sorts the visible flags of a command into help groups.
 func flagGroups(cmd *cobra.Command) (titles []string, groups map[string]*pflag.FlagSet) {
 	groups = map[string]*pflag.FlagSet{}
 	add := func(f *pflag.Flag) {
@@ -51,7 +51,7 @@ func flagGroups(cmd *cobra.Command) (titles []string, groups map[string]*pflag.F
 	return slices.DeleteFunc(titles, func(title string) bool { return !groups[title].HasAvailableFlags() }), groups
 }
 
-// printVerbs lists the verbs of a command in their groups.
+// printVerbs lists the verbs of a command by group.
 func printVerbs(w io.Writer, cmd *cobra.Command) {
 	list := func(title, group string) {
 		for _, c := range cmd.Commands() {
@@ -71,7 +71,7 @@ func printVerbs(w io.Writer, cmd *cobra.Command) {
 	list("Verbs", "")
 }
 
-// HelpVerb is the verb "help", in a group of the root command.
+// HelpVerb returns the verb "help", in a group of the root command.
 func HelpVerb(group string) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [VERB]",
@@ -90,7 +90,7 @@ func HelpVerb(group string) *cobra.Command {
 	}
 }
 
-// UnknownVerb is the error about a verb that does not exist, with the one that was meant.
+// UnknownVerb returns an error for a verb that does not exist, with a suggestion.
 func UnknownVerb(cmd *cobra.Command, word string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -108,7 +108,7 @@ func UnknownVerb(cmd *cobra.Command, word string) error {
 	return Usage("no-such-verb", "%s %q; %q lists the verbs", where, word, asked)
 }
 
-// AddVerbs adds verbs in a group of the help.
+// AddVerbs adds verbs to a group of the help.
 func AddVerbs(root *cobra.Command, group string, verbs ...*cobra.Command) {
 	for _, v := range verbs {
 		v.GroupID = group
@@ -116,12 +116,12 @@ func AddVerbs(root *cobra.Command, group string, verbs ...*cobra.Command) {
 	}
 }
 
-// Verb is what the user calls a command: its words after "hashgrove".
+// Verb returns the words of a command after "hashgrove".
 func Verb(cmd *cobra.Command) string {
 	return strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), "hashgrove"))
 }
 
-// AtLeast is the check of a verb that takes n arguments or more.
+// AtLeast checks that a verb has at least n arguments.
 func AtLeast(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
@@ -131,7 +131,7 @@ func AtLeast(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// ExactlyOne is the check of a verb that takes one argument.
+// ExactlyOne checks that a verb has one argument.
 func ExactlyOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -142,7 +142,7 @@ func ExactlyOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// NoArguments is the check of a verb that takes no arguments.
+// NoArguments checks that a verb has no arguments.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Usage("wrong-arguments", "%s takes no argument, but has %q; see \"hashgrove help %s\"",

@@ -10,15 +10,15 @@ import (
 	"hashgrove/internal/index"
 )
 
-// integers is the interval of integers that compare with a number as asked, exactly also where a float64 cannot hold
-// them; false means that there are none. The operators are =, <, <=, > and >=.
+// integers returns the interval of integers that satisfy op x, exact even where float64 cannot represent them; some
+// is false if there are none. The operators are =, <, <=, > and >=.
 func integers(op string, x float64) (low, high int64, some bool) {
 	low, high = math.MinInt64, math.MaxInt64
 	edge := math.Floor(x)
 	if op == "<" || op == ">=" {
 		edge = math.Ceil(x)
 	}
-	upper, lower := edge >= 1<<63, edge < math.MinInt64 // beyond all integers
+	upper, lower := edge >= 1<<63, edge < math.MinInt64 // beyond all int64 values
 	switch {
 	case op == "=" && (upper || lower || edge != x), upper && op[0] == '>', lower && op[0] == '<':
 		return 0, 0, false
@@ -34,14 +34,14 @@ func integers(op string, x float64) (low, high int64, some bool) {
 		high = n - 1
 		return low, high, n > math.MinInt64
 	case ">":
-		low = n + 1 // a float64 below 2^63 is far below
+		low = n + 1 // cannot overflow: a float64 below 2^63 is well below it
 	case ">=":
 		low = n
 	}
 	return low, high, true
 }
 
-// refuseDate refuses a comparison with a date: our filters compare those as moments, and the engine by their letters.
+// refuseDate rejects a comparison with a date: our filters compare dates as moments, the engine as text.
 func refuseDate(engine, op string, v index.Value) error {
 	if _, isText := v.Text(); isText && op != "starts with" && v.Kind() == index.DateKind {
 		return fault.New("no-dates", "%w: %v is a date, and %s does not compare texts as dates; "+
@@ -50,7 +50,7 @@ func refuseDate(engine, op string, v index.Value) error {
 	return nil
 }
 
-// eachText checks the texts of an item other than its id.
+// eachText checks the texts of an item except its id.
 func eachText(it index.Item, check func(what, text string) error) error {
 	err := check("label", it.Label)
 	for _, tag := range it.Tags {
@@ -63,7 +63,7 @@ func eachText(it index.Item, check func(what, text string) error) error {
 	return err
 }
 
-// checkUTF8 refuses a text that JSON cannot carry.
+// checkUTF8 rejects text that is not valid in JSON.
 func checkUTF8(engine, what, text string) error {
 	if !utf8.ValidString(text) {
 		return fault.New("not-utf8", "%w: its %s is not UTF-8, which %s cannot store", ErrRefused, what, engine)
@@ -71,10 +71,10 @@ func checkUTF8(engine, what, text string) error {
 	return nil
 }
 
-// inJSON is checkUTF8 where JSON is all that is in the way.
+// inJSON is checkUTF8 for engines limited only by JSON.
 func inJSON(what, text string) error { return checkUTF8("JSON", what, text) }
 
-// checkLength refuses a text that is longer than the engine takes.
+// checkLength rejects text longer than the engine accepts.
 func checkLength(engine, what, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%w: its %s has %d bytes, and %s takes %d at most", ErrRefused, what, len(text), engine, most)
@@ -82,8 +82,8 @@ func checkLength(engine, what, text string, most int) error {
 	return nil
 }
 
-// checkTexts refuses an item with a text that JSON cannot carry, or that is longer than the engine takes; the id has a
-// limit of its own.
+// checkTexts rejects an item with text that is not valid in JSON or longer than the engine accepts; ids have their
+// own limit.
 func checkTexts(engine string, it index.Item, most, mostID int) error {
 	id := it.ID.String()
 	return errors.Join(checkUTF8(engine, "id", id), checkLength(engine, "id", id, mostID),

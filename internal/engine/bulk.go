@@ -10,39 +10,38 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Loader is an engine whose own programs load items from files: for offline import, or where nobody may write from
-// outside. Such a file holds what a push would have sent.
+// Loader is an engine whose own tools can load items from files, for offline import or if direct writes are not
+// allowed. Such a file holds what a push would have sent.
 type Loader interface {
-	// Layouts tells which forms of files there are for codes of a space. It needs no connection.
+	// Layouts returns the file forms for codes of a space. It needs no connection.
 	Layouts(s Space) []Layout
 }
 
-// Layout is one form of such files: a text with a piece for every item, or a table that others write, as Parquet.
+// Layout is one form of bulk file: text with a piece per item, or a table such as Parquet, which the caller writes.
 type Layout struct {
-	Name string // of the form, which is also how names of such files end
-	Load string // how the file is loaded, where FILE stands for its name
+	Name string // of the form, also the file extension
+	Load string // how to load the file; FILE stands for its name
 
-	// Of a text: what comes before and after the items, and each of them.
+	// For text: what precedes and follows the items, and how to append one.
 	Head, Tail string
 	Append     func(dst []byte, b *index.Batch, i int) ([]byte, error)
 
-	// Of a text whose items stand in groups, as in the bodies of requests: how many a group has at most, 0 for one group
-	// of all, and what comes before, between and after those of a group.
+	// For text with items in groups, such as request bodies: the maximum size of a group (0 means a single group),
+	// and what comes before, between and after the items of a group.
 	Group                int
 	Open, Between, Close string
 
-	// Of a table: the names of the columns, a value of each one's type, and the values of an item, nil where it has
-	// none. The types are string, int64, float64, []string, []byte, []int8 and []float32.
+	// For a table: the column names, a value of each column's type, and the values of an item, nil if absent. The
+	// types are string, int64, float64, []string, []byte, []int8 and []float32.
 	Columns []string
 	Samples []any
 	Row     func(b *index.Batch, i int) ([]any, error)
 }
 
-// IsTable tells whether items are rows of a table.
+// IsTable reports whether items are rows of a table.
 func (l Layout) IsTable() bool { return l.Row != nil }
 
-// WriteText writes the items of a source in a layout that is a text, in bounded memory, and returns how many there are.
-// Progress may be nil.
+// WriteText writes the items of a source as text, in bounded memory, and returns their number. progress may be nil.
 func (l Layout) WriteText(ctx context.Context, w io.Writer, s Source, progress func(done int)) (int, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	if _, err := out.WriteString(l.Head); err != nil {
@@ -71,7 +70,7 @@ func (l Layout) WriteText(ctx context.Context, w io.Writer, s Source, progress f
 	return n, out.Flush()
 }
 
-// before is what comes before item n.
+// before returns what comes before item n.
 func (l Layout) before(n int) string {
 	switch {
 	case n == 0:
@@ -82,8 +81,8 @@ func (l Layout) before(n int) string {
 	return l.Between
 }
 
-// WriteRows hands over the items of a source in a layout that is a table, in bounded memory, and returns how many there
-// are. Progress may be nil.
+// WriteRows passes the items of a source as table rows to put, in bounded memory, and returns their number. progress
+// may be nil.
 func (l Layout) WriteRows(ctx context.Context, s Source, progress func(done int), put func([]any) error) (int, error) {
 	return l.each(ctx, s, progress, func(b *index.Batch, i int) error {
 		row, err := l.Row(b, i)
@@ -94,7 +93,7 @@ func (l Layout) WriteRows(ctx context.Context, s Source, progress func(done int)
 	})
 }
 
-// each checks and hands over the items of a source.
+// each validates the items of a source and passes them on.
 func (l Layout) each(
 	ctx context.Context, s Source, progress func(done int), take func(b *index.Batch, i int) error,
 ) (n int, err error) {
@@ -105,7 +104,7 @@ func (l Layout) each(
 		}
 		for i, id := range b.IDs {
 			if !s.Unique && !ids.add(id) {
-				return fault.New("duplicate-id", "item %d: the id %q is there twice", n, shortened(id))
+				return fault.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
 			}
 			if err := take(b, i); err != nil {
 				return fmt.Errorf("item %d (id %q): %w", n, shortened(id), err)

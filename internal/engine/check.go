@@ -12,39 +12,39 @@ import (
 	"hashgrove/internal/index"
 )
 
-// A check asks an engine and an exact index of the same items the same questions, each as an api.Searcher.
+// A check puts the same queries to an engine and to an exact index of the same items, each as an api.Searcher.
 //
-//	contents   read every item of the engine, compare it with the index
+//	contents   read every item from the engine, compare it with the index
 //	searches   k nearest; all within a radius; both with every filter
 //	           equal in full, or: what differs, and why (check_cause.go)
 
-// CheckOptions say what is asked.
+// CheckOptions choose the searches of a check.
 type CheckOptions struct {
 	Queries  hamming.Codes
-	K        int // hits of a search; 0 means 10
-	Radius   int // of searches within a radius; below 0 means the middle of the queries' distances to their k-th hits
+	K        int // hits per search; 0 means 10
+	Radius   int // of searches within a radius; negative means the median distance of the k-th hits
 	Filters  []index.Filter
-	Answers  int                   // to keep in the report for every search: those that differ, and then one that does not
+	Answers  int                   // to keep in the report per search, differing ones first
 	Progress func(done, total int) // searches; may be nil
 }
 
 // Causes of differences.
 const (
-	CauseMissing  = "missing item"    // it is not in the engine
-	CauseExtra    = "unknown item"    // it is only in the engine
-	CauseCode     = "other code"      // of the item
-	CauseBitOrder = "bit order"       // the item's code has its bits in another order
+	CauseMissing  = "missing item"    // only in the index
+	CauseExtra    = "unknown item"    // only in the engine
+	CauseCode     = "other code"      // the codes differ
+	CauseBitOrder = "bit order"       // the codes have the same bits in another order
 	CauseDetails  = "other details"   // label, tags or attributes of the item differ
-	CauseTies     = "tie order"       // items at the same distance come in another order, or others of them are cut off
+	CauseTies     = "tie order"       // tied items come in another order, or different ones are cut off
 	CauseApprox   = "approximation"   // a nearer item was not found
-	CauseFilter   = "filter"          // the engine filters otherwise, or cannot
-	CauseDistance = "wrong distance"  // though the code is right
-	CauseOrder    = "order"           // not by distance
-	CauseRadius   = "radius"          // an item on the edge of the radius or beyond is treated otherwise
-	CauseRefusal  = "refused by ours" // our index refuses the filter, because no item can match
+	CauseFilter   = "filter"          // the engine filters differently, or cannot
+	CauseDistance = "wrong distance"  // although the code is right
+	CauseOrder    = "order"           // hits are not ordered by distance
+	CauseRadius   = "radius"          // an item at or beyond the edge of the radius is treated differently
+	CauseRefusal  = "refused by ours" // our index refuses the filter, because no item can match it
 )
 
-// Difference is a place where the engine and the index do not agree.
+// Difference is a disagreement between the engine and the index.
 type Difference struct {
 	Cause  string `json:"cause"`
 	Search string `json:"search,omitempty"` // "" means the contents
@@ -58,15 +58,15 @@ type SearchReport struct {
 	Search  string  `json:"search"`
 	Queries int     `json:"queries"`
 	Hits    int     `json:"hits"`    // of the exact index
-	Recall  float64 `json:"recall"`  // share of hits that the engine has too, where one at the same distance is as good
+	Recall  float64 `json:"recall"`  // share of hits the engine also has; an item at the same distance counts
 	Same    int     `json:"same"`    // queries with the same hits in the same order
 	Ties    int     `json:"ties"`    // queries that differ only in the order or choice of ties
 	Differ  int     `json:"differ"`  // the others
-	Tied    int     `json:"tied"`    // queries where a tie is cut off at k, so that the order of ids decides
-	Refused string  `json:"refused"` // why there is no outcome, or ""
+	Tied    int     `json:"tied"`    // queries with a tie cut off at k, so that the order of ids decides
+	Refused string  `json:"refused"` // why there is no outcome, if so
 }
 
-// Answer is both answers to one query, to look at.
+// Answer holds both answers to one query, for display.
 type Answer struct {
 	Search  string
 	Query   int
@@ -75,7 +75,7 @@ type Answer struct {
 	Theirs  []api.Hit
 }
 
-// answerHits is how many hits of an answer are kept.
+// answerHits limits the hits kept per answer.
 const answerHits = 20
 
 // CheckReport is the outcome of a check.
@@ -91,12 +91,12 @@ type CheckReport struct {
 	K           int            `json:"k"`
 	Radius      int            `json:"radius"`
 	Searches    []SearchReport `json:"searches"`
-	Causes      map[string]int `json:"causes"`      // how often each was met
+	Causes      map[string]int `json:"causes"`      // number of differences per cause
 	Differences []Difference   `json:"differences"` // the first of each cause
-	Answers     []Answer       `json:"-"`           // as many as were asked for
+	Answers     []Answer       `json:"-"`           // up to CheckOptions.Answers per search
 }
 
-// RefusedSearches is the number of searches that the engine refused because of their filters.
+// RefusedSearches returns the number of searches whose filters the engine refused.
 func (r *CheckReport) RefusedSearches() (n int) {
 	for _, s := range r.Searches {
 		if s.Refused != "" {
@@ -106,13 +106,13 @@ func (r *CheckReport) RefusedSearches() (n int) {
 	return n - r.Causes[CauseRefusal]
 }
 
-// Conforms tells whether everything agrees.
+// Conforms reports whether everything agrees.
 func (r *CheckReport) Conforms() bool { return len(r.Causes) == 0 }
 
-// shownPerCause is how many differences of a cause a report lists.
+// shownPerCause limits the differences listed per cause.
 const shownPerCause = 10
 
-// check is a check under way.
+// check is a check in progress.
 type check struct {
 	engine       Engine
 	exact        *index.Snapshot
@@ -122,7 +122,7 @@ type check struct {
 	bad          map[index.ID]string // causes of items that differ
 }
 
-// Check compares an engine with an exact index that should hold the same items, and that ours searches.
+// Check compares an engine with an exact index of the same items, which ours searches.
 func Check(
 	ctx context.Context, e Engine, exact *index.Snapshot, ours api.Searcher, o CheckOptions,
 ) (*CheckReport, error) {
@@ -147,7 +147,7 @@ func Check(
 	return c.r, c.searches(ctx)
 }
 
-// add notes a difference.
+// add records a difference.
 func (c *check) add(d Difference) {
 	c.r.Causes[d.Cause]++
 	if c.r.Causes[d.Cause] <= shownPerCause {
@@ -198,7 +198,7 @@ func (c *check) addItem(id index.ID, cause, text string) {
 	c.add(Difference{Cause: cause, Query: -1, ID: id.String(), Text: text})
 }
 
-// reordered tells whether a code is another with the bits of every byte, or all bits, in reverse.
+// reordered reports whether a is b with the bits of every byte, or all bits, reversed.
 func reordered(a, b []uint64, width int) bool {
 	n := (width + 7) / 8
 	inBytes, whole := true, true
@@ -217,7 +217,7 @@ func ones(code []uint64) (n int) {
 	return n
 }
 
-// mostWithin is how many hits of a search within a radius are compared.
+// mostWithin limits the hits compared in a search within a radius.
 const mostWithin = 1000
 
 // searches runs all searches.
@@ -247,7 +247,7 @@ func (c *check) searches(ctx context.Context) error {
 	return nil
 }
 
-// request asks for all queries of the check; what is known about the hits is compared with the contents.
+// request builds a request for all queries of the check. Hits carry no fields, because contents compares those.
 func (c *check) request(o api.Options) *api.Request {
 	r := &api.Request{Options: o}
 	r.Fields = []string{}
@@ -257,7 +257,7 @@ func (c *check) request(o api.Options) *api.Request {
 	return r
 }
 
-// chooseRadius takes the middle of the distances of the queries to their k-th hits.
+// chooseRadius takes the median distance of the k-th hits.
 func (c *check) chooseRadius(ctx context.Context) error {
 	a, err := c.ours.Search(ctx, c.request(api.Options{K: &c.o.K}))
 	if err != nil {
@@ -327,7 +327,7 @@ func (c *check) search(ctx context.Context, r *api.Request, f index.Filter) (Sea
 	return s, nil
 }
 
-// keep chooses answers for the report.
+// keep selects answers for the report.
 func (c *check) keep(answers []Answer) {
 	kept := 0
 	for _, outcome := range []string{outcomeDiffer, outcomeTies, outcomeSame} {
@@ -335,7 +335,7 @@ func (c *check) keep(answers []Answer) {
 			if a.Outcome == outcome && kept < c.o.Answers {
 				c.r.Answers = append(c.r.Answers, a)
 				if kept++; outcome == outcomeSame {
-					break // one is like the other
+					break // one equal answer is enough
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// pair is two answers to one query.
+// pair holds two answers to one query.
 type pair struct {
 	*check
 	search *SearchReport
@@ -23,8 +23,8 @@ type pair struct {
 	foreign      int // hits that do not match the filter
 }
 
-// compare finds the differences of two answers and their causes, and returns how many of our hits the engine has, where
-// an item at the same distance is as good as another.
+// compare finds the differences between two answers and their causes. It returns how many of our hits the engine
+// also has; an item at the same distance counts.
 func (p *pair) compare(ctx context.Context) (found int, err error) {
 	last, cut := p.lastDistance()
 	if cut {
@@ -34,7 +34,7 @@ func (p *pair) compare(ctx context.Context) (found int, err error) {
 	for _, h := range p.ours.Hits {
 		mine[h.ID] = h.Distance
 	}
-	swapped := 0 // items of theirs at the last distance in place of ours
+	swapped := 0 // their items at the last distance instead of ours
 	for _, h := range p.theirs {
 		his[h.ID] = h.Distance
 		want, common := mine[h.ID]
@@ -79,14 +79,14 @@ func (p *pair) compare(ctx context.Context) (found int, err error) {
 	return min(found, len(p.ours.Hits)), nil
 }
 
-// How two answers compare.
+// Outcomes of comparing two answers.
 const (
 	outcomeSame   = "same"
 	outcomeTies   = "ties"
 	outcomeDiffer = "differ"
 )
 
-// outcome tells how the answers compare.
+// outcome says how the answers compare.
 func (p *pair) outcome() string {
 	switch {
 	case p.others > 0:
@@ -97,13 +97,13 @@ func (p *pair) outcome() string {
 	return outcomeSame
 }
 
-// answer is both answers, of which the first hits are kept.
+// answer returns both answers, cut to the first hits.
 func (p *pair) answer() Answer {
 	first := func(hits []api.Hit) []api.Hit { return hits[:min(len(hits), answerHits)] }
 	return Answer{p.search.Search, p.query, p.outcome(), first(p.ours.Hits), first(p.theirs)}
 }
 
-// lastDistance is the distance of our last hit, and whether items at that distance were cut off.
+// lastDistance returns the distance of our last hit, and whether items at that distance were cut off.
 func (p *pair) lastDistance() (last int, cut bool) {
 	n := len(p.ours.Hits)
 	if n == 0 {
@@ -112,7 +112,7 @@ func (p *pair) lastDistance() (last int, cut bool) {
 	return p.ours.Hits[n-1].Distance, p.ours.Tied > p.ours.TiedHits
 }
 
-// note adds a difference of this query.
+// note records a difference for this query.
 func (p *pair) note(cause string, id api.ID, text string) {
 	if cause == CauseTies {
 		p.ties++
@@ -122,7 +122,7 @@ func (p *pair) note(cause string, id api.ID, text string) {
 	p.add(Difference{cause, p.search.Search, p.query, string(id), text})
 }
 
-// causeOf is why an item differs: because of what it is in the engine, or else as given.
+// causeOf returns why an item differs: the difference found in its contents, or else otherwise.
 func (p *pair) causeOf(id api.ID, otherwise string) string {
 	if cause := p.bad[key(id)]; cause != "" {
 		return cause
@@ -130,10 +130,10 @@ func (p *pair) causeOf(id api.ID, otherwise string) string {
 	return otherwise
 }
 
-// key is an id as the index has it.
+// key converts an id to the index's form.
 func key(id api.ID) index.ID { return index.Text(string(id)) }
 
-// noteUnexpected is about a hit that we do not have; it reports whether it is as good as one of ours.
+// noteUnexpected records a hit that we do not have and reports whether it is as good as one of ours.
 func (p *pair) noteUnexpected(h api.Hit, last int, cut bool) bool {
 	it, there := p.exact.Get(key(h.ID))
 	if !there {
@@ -157,10 +157,10 @@ func (p *pair) noteUnexpected(h api.Hit, last int, cut bool) bool {
 	case cut && distance == last:
 		return true
 	}
-	return false // farther than ours, in the place of one that was missed
+	return false // farther than ours, instead of one that was missed
 }
 
-// noteMissed is about a hit of ours that the engine does not have.
+// noteMissed records a hit of ours that the engine does not have.
 func (p *pair) noteMissed(ctx context.Context, h api.Hit) error {
 	cause, text := p.bad[key(h.ID)], fmt.Sprintf("at distance %d, and the engine does not find it", h.Distance)
 	if cause == "" && p.filter.String() != "" {
@@ -189,7 +189,7 @@ func (p *pair) noteMissed(ctx context.Context, h api.Hit) error {
 	return nil
 }
 
-// compareOrder looks at answers with the same items at the same distances.
+// compareOrder compares the order of answers with the same items at the same distances.
 func (p *pair) compareOrder() {
 	for i := 1; i < len(p.theirs); i++ {
 		if before := p.theirs[i-1].Distance; p.theirs[i].Distance < before {

@@ -18,24 +18,24 @@ import (
 )
 
 // OpenSearch 2.16 and Elasticsearch 8.15, or later. A table is an index whose documents are items by id. A search
-// scores every document that matches the filter with bits - distance, a whole number that a float32 holds exactly, and
-// sorts by it and then by id_order, so it is exact. The graph that the mapping asks for is for searches of your own.
+// scores every document that matches the filter with bits - distance, an integer that a float32 represents exactly, and
+// sorts by it and then by id_order, so it is exact. The graph in the mapping is for searches of your own.
 //
-//	id, id_order   the id, and a text whose order by bytes is that of ids
-//	code, hex      bytes of the code as a vector, and in hex: newer versions leave vectors out of what they return
+//	id, id_order   the id, and a text that sorts bytewise like the ids
+//	code, hex      bytes of the code as a vector, and in hex: newer versions omit vectors from responses
 //	label, tags    keywords
 //	attributes     nested documents with a name and a number or a text
 //	_meta          of the mapping: bits and fingerprint
 //
-// A bulk request is no transaction: after an error some items of a batch may be there. Documents are replaced by id, so
-// sending the batch again is harmless and completes it.
+// A bulk request is not a transaction: after an error, some items of a batch may have been written. Documents are
+// replaced by id, so sending the batch again is harmless and completes it.
 
 // elastic is the engine for OpenSearch and Elasticsearch.
 type elastic struct {
 	*rest
 	table  string
 	open   bool        // is OpenSearch
-	bits   int         // of the table, once that is known
+	bits   int         // of the table, once known
 	behind atomic.Bool // searches may not see what was written
 }
 
@@ -49,7 +49,7 @@ var openSearchDialect = dialect{
 var elasticsearchDialect = dialect{
 	name: "Elasticsearch", variables: []string{"ELASTIC_API_KEY", "ELASTIC_PASSWORD"},
 	authorize: func(h http.Header, user, secret string) {
-		if user == "" { // a key stands for its user
+		if user == "" { // an API key needs no user
 			h.Set("Authorization", "ApiKey "+secret)
 			return
 		}
@@ -57,7 +57,7 @@ var elasticsearchDialect = dialect{
 	},
 }
 
-// basic sends a user and a password.
+// basic authenticates with user and password.
 func basic(h http.Header, user, secret string) {
 	r := http.Request{Header: h}
 	r.SetBasicAuth(user, secret)
@@ -78,13 +78,13 @@ func openElastic(t Target, d dialect) (Engine, error) {
 	return e, nil
 }
 
-// path is the path of something of the index.
+// path returns a path below the index.
 func (e *elastic) path(of string) string { return "/" + url.PathEscape(e.table) + of }
 
-// width is the number of bits of a vector, in whole bytes.
+// width rounds a number of bits up to whole bytes.
 func width(bits int) int { return (bits + 7) / 8 * 8 }
 
-// creation is the request that makes the index.
+// creation is the request that creates the index.
 func (e *elastic) creation(s Space) request {
 	keyword := dsl{"type": "keyword"}
 	code := dsl{"type": "dense_vector", "element_type": "bit", "dims": width(s.Bits), "index": true,
@@ -139,10 +139,10 @@ func (e *elastic) Plan(s Space) []Statement {
 	}
 }
 
-// bitsOf is the number of bits of the table, or of a space before that is known.
+// bitsOf returns the number of bits of the table, or of s before the table is known.
 func (e *elastic) bitsOf(s Space) int { return cmp.Or(e.bits, s.Bits) }
 
-// elasticIndex is an index as the service describes it.
+// elasticIndex is the service's description of an index.
 type elasticIndex struct {
 	Mappings struct {
 		Meta struct {
@@ -202,7 +202,7 @@ func (e *elastic) Info(ctx context.Context) (Info, error) {
 	return info, nil
 }
 
-// version asks the server which it is.
+// version asks the server for its version.
 func (e *elastic) version(ctx context.Context) (string, error) {
 	var root struct {
 		Version struct {

@@ -14,7 +14,7 @@ import (
 // The shapes follow the published descriptions of the REST interface: the API specification of OpenSearch 2.16 and that
 // of Elasticsearch 9. What the engine never sends is left out, so it is refused.
 
-// elasticQuery is the part of the language of queries that filters use.
+// elasticQuery returns the part of the query language that filters use.
 func elasticQuery() any { return elasticQueries }
 
 var elasticQueries either
@@ -61,7 +61,7 @@ var elasticCode = map[bool]object{
 		"similarity": one{"l2_norm"}, "index_options": object{"type": one{"hnsw", "flat"}}},
 }
 
-// elasticCreation is the body that makes an index.
+// elasticCreation returns the body that creates an index.
 func elasticCreation(open bool) object {
 	plain := object{
 		"type": one{"keyword", "double", "long"}, "index?": boolean, "doc_values?": boolean,
@@ -118,7 +118,7 @@ func newElasticFake(t *testing.T, open bool) *elasticFake {
 	return s
 }
 
-// failed is an error as the services write it.
+// failed returns an error as the services write it.
 func failed(status int, kind, reason string) (int, any) {
 	return status, map[string]any{"status": status, "error": map[string]any{"type": kind, "reason": reason}}
 }
@@ -442,7 +442,7 @@ type elasticHit struct {
 	Sort   []any          `json:"sort"`
 }
 
-// isAfter tells whether a hit comes after sort values.
+// isAfter reports whether a hit comes after sort values.
 func (h elasticHit) isAfter(values []any) bool {
 	if len(h.Sort) == 2 {
 		score, _ := values[0].(json.Number).Float64()
@@ -515,7 +515,7 @@ func (s *elasticFake) rank(x *elasticFakeIndex, search map[string]any, size int)
 	return hits, nil
 }
 
-// script is the one script that there is, in the words of the service.
+// script parses the only script in use, in the language of the service.
 func (s *elasticFake) script(x *elasticFakeIndex, script map[string]any) (func(*elasticDoc) (int, error), error) {
 	want := "params.bits - hamming(params.code, 'code')"
 	if s.open {

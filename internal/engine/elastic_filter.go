@@ -6,13 +6,13 @@ import (
 	"hashgrove/internal/index"
 )
 
-// elasticFilter translates filters into queries of OpenSearch and Elasticsearch. Keywords compare by their bytes and
-// doubles by value, as our filters do; a comparison of tags holds when one of them does. Dates are refused.
+// elasticFilter translates filters into OpenSearch and Elasticsearch queries. Keywords compare bytewise and doubles
+// by value, as in our filters; a comparison of tags holds if it holds for one of them. Dates are refused.
 type elasticFilter struct{ engine string }
 
 var matchNone = dsl{"match_none": dsl{}}
 
-// condition is the filter as a query.
+// condition translates a filter into a query.
 func (f elasticFilter) condition(filter index.Filter) (dsl, error) {
 	c, ok := filter.Condition()
 	if !ok {
@@ -59,7 +59,7 @@ func (f elasticFilter) write(c index.Condition) (dsl, error) {
 	return f.compare(c.Name, c.Op, c.Values[0])
 }
 
-// has is the query for items that have a name.
+// has matches items that have a name.
 func (f elasticFilter) has(name string) dsl {
 	switch name {
 	case "id":
@@ -72,15 +72,15 @@ func (f elasticFilter) has(name string) dsl {
 	return nested(dsl{"term": dsl{"attributes.name": name}})
 }
 
-// nested is the query for items with an attribute for which all of some queries hold.
+// nested matches items with an attribute for which all given queries hold.
 func nested(q ...dsl) dsl {
 	return dsl{"nested": dsl{"path": "attributes", "query": all(q...)}}
 }
 
-// mostTerms is how many values a query may list.
+// mostTerms limits the values listed in a query.
 const mostTerms = 1 << 16
 
-// member is name in (values).
+// member translates name in (values).
 func (f elasticFilter) member(c index.Condition) (dsl, error) {
 	if len(c.Values) > mostTerms {
 		return nil, fmt.Errorf("%w: a list of %d values, and %s takes %d", ErrFilter, len(c.Values), f.engine, mostTerms)
@@ -109,10 +109,10 @@ func (f elasticFilter) member(c index.Condition) (dsl, error) {
 		dsl{"terms": dsl{"attributes.text": texts}}, dsl{"terms": dsl{"attributes.number": numbers}})), nil
 }
 
-// bounds are the words for a comparison in a range.
+// bounds are the range operators of a comparison.
 var bounds = map[string]string{"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 
-// compareField compares a field with a value of its kind.
+// compareField compares a field with a value of its type.
 func compareField(field, op string, value any) dsl {
 	switch op {
 	case "=":
@@ -126,7 +126,7 @@ func compareField(field, op string, value any) dsl {
 	return dsl{"range": dsl{field: dsl{bounds[op]: value}}}
 }
 
-// compare is name op value; starts with is one of the operators.
+// compare translates name op value, where op may be "starts with".
 func (f elasticFilter) compare(name, op string, v index.Value) (dsl, error) {
 	text, isText := v.Text()
 	number, _ := v.Number()
@@ -145,7 +145,7 @@ func (f elasticFilter) compare(name, op string, v index.Value) (dsl, error) {
 	return nested(dsl{"term": dsl{"attributes.name": name}}, compareField("attributes.number", op, unsigned(number))), nil
 }
 
-// between is one range for tags, where one of them has to be on both sides.
+// between uses one range for tags, because a single tag must be within both bounds.
 func (f elasticFilter) between(c index.Condition) (dsl, error) {
 	low, err := f.compare(c.Name, ">=", c.Values[0])
 	if err != nil {
@@ -163,7 +163,7 @@ func (f elasticFilter) between(c index.Condition) (dsl, error) {
 	return dsl{"range": dsl{"tags": dsl{"gte": a, "lte": b}}}, nil
 }
 
-// orderKey is a text whose order by bytes is the order of ids.
+// orderKey returns a text that sorts bytewise like the ids.
 func orderKey(id index.ID) string {
 	if n, ok := id.Integer(); ok {
 		return fmt.Sprintf("0%016x", uint64(n)^1<<63)

@@ -17,13 +17,13 @@ import (
 	"hashgrove/internal/index"
 )
 
-// What the services take.
+// Limits of the services.
 const (
-	mostElasticID   = 512   // bytes of an id
-	mostKeyword     = 32766 // bytes of a keyword
-	mostElasticHits = 10000 // hits of an answer
-	elasticPage     = 2000  // items that are read at a time
-	elasticQueries  = 32    // that are sent together
+	mostElasticID   = 512   // bytes per id
+	mostKeyword     = 32766 // bytes per keyword
+	mostElasticHits = 10000 // hits per response
+	elasticPage     = 2000  // items read at a time
+	elasticQueries  = 32    // sent together
 )
 
 // document is an item in the index.
@@ -44,7 +44,7 @@ type elasticAttribute struct {
 	Number *float64 `json:"number,omitempty"`
 }
 
-// numbers is code i as a list of signed bytes.
+// numbers returns code i as a list of signed bytes.
 func numbers(c hamming.Codes, i int) []int {
 	list := make([]int, 0, c.Bytes())
 	for _, b := range c.AppendBytes(nil, i) {
@@ -53,7 +53,7 @@ func numbers(c hamming.Codes, i int) []int {
 	return list
 }
 
-// unsigned is a number without the sign of zero, which a comparison of doubles would see.
+// unsigned turns -0 into 0, since comparisons of doubles tell them apart.
 func unsigned(x float64) float64 {
 	if x == 0 {
 		return 0
@@ -61,7 +61,7 @@ func unsigned(x float64) float64 {
 	return x
 }
 
-// documents is a batch as the lines of a bulk request, with the ids in their order.
+// documents returns a batch as the lines of a bulk request, ordered by id.
 func (e *elastic) documents(b *index.Batch) ([]byte, error) {
 	order, err := b.Order(true)
 	if err != nil {
@@ -86,7 +86,7 @@ func (e *elastic) appendLines(dst []byte, b *index.Batch, i int) ([]byte, error)
 	return append(append(dst, marshal(d)...), '\n'), nil
 }
 
-// document is an item.
+// document converts an item.
 func (e *elastic) document(b *index.Batch, i int) (document, error) {
 	it := b.Item(i)
 	if err := checkTexts(e.name, it, mostKeyword, mostElasticID); err != nil {
@@ -115,7 +115,7 @@ func (e *elastic) bulk(lines []byte) request {
 	return request{method: "POST", path: e.path("/_bulk"), body: lines, kind: "application/x-ndjson"}
 }
 
-// bulkAnswer is what the service did with each item.
+// bulkAnswer reports the outcome for each item.
 type bulkAnswer struct {
 	Errors bool `json:"errors"`
 	Items  []struct {
@@ -127,7 +127,7 @@ type bulkAnswer struct {
 	} `json:"items"`
 }
 
-// Write implements Engine. After an error some of the items may be there; sending them again replaces them.
+// Write implements Engine. After an error some items may have been written; sending them again replaces them.
 func (e *elastic) Write(ctx context.Context, b *index.Batch) error {
 	if b.Codes.Bits != e.bits {
 		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, e.bits)
@@ -144,7 +144,7 @@ func (e *elastic) Write(ctx context.Context, b *index.Batch) error {
 	return e.checkBulk(answer, bytes.Count(lines, []byte("\n"))/2)
 }
 
-// checkBulk looks at the answer for every item.
+// checkBulk checks the outcome of every item.
 func (e *elastic) checkBulk(answer bulkAnswer, sent int) error {
 	if len(answer.Items) != sent {
 		return fmt.Errorf("%s answers for %d of %d items: is something between us and it?", e.name, len(answer.Items), sent)
@@ -173,7 +173,7 @@ func (e *elastic) checkBulk(answer bulkAnswer, sent int) error {
 	return nil
 }
 
-// reason is the cause that an error of an item names.
+// reason extracts the cause from the error of an item.
 func reason(raw json.RawMessage) string {
 	var detail struct {
 		Type   string `json:"type"`
@@ -188,7 +188,7 @@ func reason(raw json.RawMessage) string {
 	return strings.TrimSuffix(detail.Type+": "+detail.Reason+": "+detail.Caused.Reason, ": ")
 }
 
-// refresh lets searches see what was written. Who may only read need not be allowed to.
+// refresh makes writes visible to searches. Read-only users may not be allowed to do so.
 func (e *elastic) refresh(ctx context.Context) error {
 	if !e.behind.Swap(false) {
 		return nil
@@ -228,7 +228,7 @@ func (e *elastic) search(q Query, filter dsl, code []int, bits int) dsl {
 	}
 }
 
-// hitsAnswer is the answer to a search.
+// hitsAnswer is the response to a search.
 type hitsAnswer struct {
 	PIT    string          `json:"pit_id"`
 	Late   bool            `json:"timed_out"`
@@ -246,7 +246,7 @@ type hitsAnswer struct {
 	} `json:"hits"`
 }
 
-// check refuses an answer that is not complete.
+// check rejects incomplete responses.
 func (e *elastic) check(a *hitsAnswer) error {
 	switch {
 	case len(a.Error) > 0:
@@ -270,7 +270,7 @@ func (e *elastic) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 		return nil, err
 	}
 	hits := make([][]index.Hit, q.Codes.Len())
-	pending := make([]dsl, len(hits)) // searches that have more pages
+	pending := make([]dsl, len(hits)) // searches with more pages
 	for i := range pending {
 		hits[i], pending[i] = []index.Hit{}, e.search(q, filter, numbers(q.Codes, i), e.bits)
 	}
@@ -288,7 +288,7 @@ func (e *elastic) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	return hits, nil
 }
 
-// pages asks for a page of every search that is not complete, and adds it to the hits.
+// pages fetches the next page of every unfinished search and appends it to the hits.
 func (e *elastic) pages(ctx context.Context, k int, pending []dsl, hits [][]index.Hit) (more bool, err error) {
 	var lines bytes.Buffer
 	var asked []int
@@ -335,7 +335,7 @@ func (e *elastic) pages(ctx context.Context, k int, pending []dsl, hits [][]inde
 	return more, nil
 }
 
-// hit reads the distance from the score by which a hit was sorted.
+// hit derives the distance from the score by which a hit was sorted.
 func (e *elastic) hit(id string, sort []any) (index.Hit, error) {
 	key, err := index.ParseID(id)
 	if err != nil {
@@ -348,7 +348,7 @@ func (e *elastic) hit(id string, sort []any) (index.Hit, error) {
 	score, err := digits.Float64()
 	distance := e.bits - int(score)
 	if err != nil || score != math.Trunc(score) || distance < 0 || distance > e.bits {
-		return index.Hit{}, fmt.Errorf("%s scores %q with %v, which is no distance of %d bits", e.name, id, sort[0], e.bits)
+		return index.Hit{}, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", e.name, id, sort[0], e.bits)
 	}
 	return index.Hit{ID: key, Distance: distance}, nil
 }
@@ -371,7 +371,7 @@ func (e *elastic) Count(ctx context.Context) (int, error) {
 	return answer.Count, err
 }
 
-// Read implements Engine. It reads from a point in time, so that writes meanwhile do not show.
+// Read implements Engine. It reads from a point in time, so that concurrent writes do not show.
 func (e *elastic) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
 	filter, err := elasticFilter{e.name}.condition(f)
 	if err == nil {
@@ -401,10 +401,10 @@ func (e *elastic) Read(ctx context.Context, f index.Filter, take func(*index.Bat
 	return err
 }
 
-// keepAlive is how long a point in time may wait for the next page.
+// keepAlive is how long a point in time waits for the next page.
 const keepAlive = "5m"
 
-// readPages reads all pages from a point in time, and returns its latest id.
+// readPages reads all pages from a point in time and returns its latest id.
 func (e *elastic) readPages(ctx context.Context, pit string, query dsl, take func(*index.Batch) error) (string, error) {
 	search := dsl{
 		"size": elasticPage, "query": query, "track_total_hits": false, "sort": []dsl{{"id_order": dsl{"order": "asc"}}},
@@ -442,7 +442,7 @@ func (e *elastic) readPages(ctx context.Context, pit string, query dsl, take fun
 	}
 }
 
-// item is the item that a document holds; its code is the one given.
+// item converts a document to an item with the given code.
 func (d *document) item(code hamming.Codes) (index.Item, error) {
 	it := index.Item{Code: code.Row(0), Label: d.Label, Tags: d.Tags}
 	packed, err := hex.DecodeString(d.Hex)

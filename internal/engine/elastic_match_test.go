@@ -70,7 +70,7 @@ func (x *elasticFakeIndex) matchBool(body, doc map[string]any, prefix string) (b
 	return result, nil
 }
 
-// values are those of a field, and its type.
+// values returns the values of a field and its type.
 func (x *elasticFakeIndex) values(doc map[string]any, prefix, field string) ([]any, string, error) {
 	kind := x.fields[field]
 	name, inside := strings.CutPrefix(field, prefix)

@@ -1,9 +1,9 @@
-// Package engine keeps codes where people already keep their data: it writes items into a database, searches them
-// there, reads them back, and reports where the answers differ from those of an exact index.
+// Package engine stores codes in the databases people already use: it writes items, searches them there, reads them
+// back, and reports where the answers differ from those of an exact index.
 //
 // An Engine is one table of such a database. Push writes items in batches that may be repeated, so an interrupted push
 // continues without writing twice (push.go, journal.go). Check compares an engine with an index (check.go). Every
-// engine is one file, or a few with its name in front, and passes the suite in enginetest.
+// engine is one file, or several with the same prefix, and passes the suite in enginetest.
 package engine
 
 import (
@@ -19,7 +19,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Errors of engines, for errors.Is.
+// Errors for errors.Is.
 var (
 	ErrTemporary = errors.New("the engine cannot be reached or is busy") // trying again may help
 	ErrRefused   = errors.New("the engine refuses an item")              // and would refuse it again
@@ -27,13 +27,13 @@ var (
 	ErrNoTable   = errors.New("there is no such table of codes") // in the engine
 )
 
-// Space is what all codes of a table have in common.
+// Space describes what all codes of a table have in common.
 type Space struct {
 	Bits        int
-	Fingerprint hamming.Fingerprint // of the model; zeros when it is not known
+	Fingerprint hamming.Fingerprint // of the model; zero if unknown
 }
 
-// Accept refuses codes that do not belong beside those of the space.
+// Accept rejects codes that do not belong in the same table.
 func (s Space) Accept(codes Space) error {
 	if s.Bits != codes.Bits {
 		return fmt.Errorf("codes of %d bits for a table of codes of %d: push them into another table",
@@ -46,16 +46,16 @@ func (s Space) Accept(codes Space) error {
 	return nil
 }
 
-// Info is what an engine holds.
+// Info describes the contents of a table.
 type Info struct {
 	Space
 	Engine   string // with its version
 	Table    string
-	Identity string // differs when a table was removed and made anew
-	Exact    bool   // searches find the nearest items, and not nearly all of them
+	Identity string // changes if a table is dropped and recreated
+	Exact    bool   // searches are exact, not approximate
 }
 
-// Statement is something that is sent to an engine, with what it is for.
+// Statement is something sent to an engine, and its purpose.
 type Statement struct {
 	Purpose string `json:"purpose"`
 	Text    string `json:"text"`
@@ -65,12 +65,12 @@ type Statement struct {
 // Query asks for the items nearest to each of some codes.
 type Query struct {
 	Codes  hamming.Codes
-	K      int // hits of a code; 0 means all, within the radius
-	Radius int // greatest distance in bits; below 0 means any
+	K      int // hits per code; 0 means all within the radius
+	Radius int // largest distance in bits; negative means any
 	Filter index.Filter
 }
 
-// check refuses a query that a table of codes of so many bits cannot answer.
+// check rejects a query that a table of codes of the given length cannot answer.
 func (q *Query) check(bits int) error {
 	switch {
 	case q.Codes.Bits != bits:
@@ -81,29 +81,29 @@ func (q *Query) check(bits int) error {
 	return nil
 }
 
-// Engine is a table of items in a database. Its methods may be called concurrently, but Prepare or Info comes first.
+// Engine is a table of items in a database. Its methods may be called concurrently, but only after Prepare or Info.
 type Engine interface {
-	// Plan tells what Prepare and Write would send for codes of a space, word for word, and how to search. It needs no
+	// Plan returns what Prepare and Write would send for codes of a space, verbatim, and how to search. It needs no
 	// connection.
 	Plan(s Space) []Statement
 
-	// Info tells what the table holds, or ErrNoTable.
+	// Info describes the table, or returns ErrNoTable.
 	Info(ctx context.Context) (Info, error)
 
-	// Prepare makes the table where there is none, and otherwise checks that codes of the space belong in it.
+	// Prepare creates the table, or checks that codes of the space belong in the existing one.
 	Prepare(ctx context.Context, s Space) (Info, error)
 
-	// Write adds items, replacing those whose ids are there, and once however often it is called. Where the engine has
-	// transactions it writes all or none of them; elsewhere some may be there after an error, until it is called again.
+	// Write adds items, replacing those with the same ids; repeating a call changes nothing. With transactions it
+	// writes all items or none; otherwise some may have been written after an error, until it is called again.
 	Write(ctx context.Context, b *index.Batch) error
 
-	// Search returns hits by distance, then by id, for every code of the query.
+	// Search returns hits for every code of the query, by distance, then by id.
 	Search(ctx context.Context, q Query) ([][]index.Hit, error)
 
-	// Read hands over the items that match a filter in the order of their ids, some at a time.
+	// Read passes on the items that match a filter, ordered by id, some at a time.
 	Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error
 
-	// Count is the number of items.
+	// Count returns the number of items.
 	Count(ctx context.Context) (int, error)
 
 	Close() error
@@ -112,16 +112,16 @@ type Engine interface {
 // Target names a table in an engine.
 type Target struct {
 	URL      string // its scheme chooses the engine, such as postgres, redis, sqlite or opensearch. It holds no password
-	Password string // or key; "" leaves it to what the engine's own programs use, such as PGPASSWORD and REDISCLI_AUTH
-	Table    string // PostgreSQL: also schema.table; "" means items
-	InFlight int    // connections at most; 0 means 2
+	Password string // or key; "" uses the engine's own sources, such as PGPASSWORD and REDISCLI_AUTH
+	Table    string // or, in PostgreSQL, schema.table; "" means items
+	InFlight int    // maximum number of connections; 0 means 2
 	Vector   bool   // PostgreSQL: use the extension pgvector, whose index is approximate
 }
 
-// DefaultTable is the name of the table where no other is given.
+// DefaultTable is the default name of the table.
 const DefaultTable = "items"
 
-// Open makes an engine of a target. It may wait with the connection until that is needed.
+// Open returns an engine for a target. It may connect later, on first use.
 func Open(ctx context.Context, t Target) (Engine, error) {
 	if t.Table == "" {
 		t.Table = DefaultTable
@@ -154,8 +154,8 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 		strings.Join(append([]string{"postgres", "redis", "sqlite"}, slices.Sorted(maps.Keys(restSchemes))...), ", "))
 }
 
-// Untried names the engine of a URL that nobody has run against the real server yet, only against a stand-in that
-// follows its documentation; "" means that somebody has.
+// Untried returns the name of the engine in a URL if it was never run against the real server, only against a
+// stand-in that follows its documentation; otherwise "".
 func Untried(url string) string {
 	scheme, _, _ := strings.Cut(url, ":")
 	name, _, _ := strings.Cut(scheme, "+")
@@ -164,7 +164,7 @@ func Untried(url string) string {
 	}[name]
 }
 
-// checkSecrets refuses a URL with a password, which others could read in lists of processes and in logs. No error here
+// checkSecrets rejects a URL with a password, which others could read in process lists and logs. No error here
 // repeats the URL.
 func checkSecrets(text string) error {
 	u, err := url.Parse(text)

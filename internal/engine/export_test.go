@@ -19,7 +19,7 @@ func RedisDo(ctx context.Context, e Engine, words ...string) (any, error) {
 	return answers[0], nil
 }
 
-// RedisFloats is a code of zeros as Redis takes it.
+// RedisFloats returns a code of zeros as Redis expects it.
 func RedisFloats(bits int) string { return floats(hamming.NewCodes(1, bits), 0) }
 
 // SetTransport lets an engine that is reached over HTTP talk to something else.

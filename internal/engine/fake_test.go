@@ -30,7 +30,7 @@ const (
 	torn               // all is done, and the answer ends in the middle
 )
 
-// fake is a strict server in the place of an engine: it knows the requests of a published version, and whatever is not
+// fake is a strict server in place of an engine: it knows the requests of a published version, and whatever is not
 // one of them fails the test. Its state belongs to the handler, which runs under the lock.
 type fake struct {
 	*httptest.Server
@@ -54,7 +54,7 @@ type asked struct {
 	body         []byte
 }
 
-// String is the request as a plan shows it.
+// String returns the request as a plan shows it.
 func (q asked) String() string {
 	text := q.method + " " + q.path
 	for i, key := range slices.Sorted(maps.Keys(q.query)) {
@@ -74,7 +74,7 @@ func newFake(t *testing.T, handle func(q asked) (int, any)) *fake {
 	return f
 }
 
-// address is the server's URL for an engine's scheme.
+// address returns the server's URL for an engine's scheme.
 func (f *fake) address(scheme string) string {
 	return scheme + "+" + f.URL
 }
@@ -154,7 +154,7 @@ func (f *fake) wrong(q asked, format string, args ...any) (int, any) {
 	return 400, map[string]any{"error": text}
 }
 
-// The published schemas of requests, as far as engines use them, are written with these shapes: a kind of value, a list,
+// The published schemas of requests, to the extent engines use them, are written with these shapes: a kind of value, a list,
 // an object with the names it may have (a ? behind those that may be missing), or one of several shapes.
 type (
 	kind   string // text, integer, number, boolean
@@ -197,7 +197,7 @@ func fits(value, shape any) error {
 	return errors.New(strings.Join(why, "; "))
 }
 
-// conforms tells whether a value is of a shape, and says where it is not when someone wants to know.
+// conforms reports whether a value is of a shape, and says where it is not when someone wants to know.
 func conforms(value, shape any, say func(format string, args ...any)) bool {
 	ok := false
 	switch s := shape.(type) {
@@ -242,7 +242,7 @@ func conforms(value, shape any, say func(format string, args ...any)) bool {
 	return ok
 }
 
-// conforms is conforms for an object.
+// conforms checks a value against an object shape.
 func (s object) conforms(value any, say func(format string, args ...any)) bool {
 	if say == nil {
 		say = func(string, ...any) {}

@@ -31,7 +31,7 @@ type fakeItem struct {
 // fakeItems are items by key.
 type fakeItems map[string]fakeItem
 
-// ordered are the items by key, from one on.
+// ordered returns the items by key, from one on.
 func (f fakeItems) ordered(match func(fakeItem) bool) []fakeItem {
 	var list []fakeItem
 	for _, it := range f {
@@ -43,7 +43,7 @@ func (f fakeItems) ordered(match func(fakeItem) bool) []fakeItem {
 	return list
 }
 
-// fakeDistance is the number of bits in which two codes differ.
+// fakeDistance returns the number of bits in which two codes differ.
 func fakeDistance(a, b []byte) int {
 	d := 0
 	for i := range a {
@@ -52,7 +52,7 @@ func fakeDistance(a, b []byte) int {
 	return d
 }
 
-// nearest are the nearest items, those at the same distance in an order that has nothing to do with ours.
+// nearest returns the nearest items, those at the same distance in an order that has nothing to do with ours.
 func (f fakeItems) nearest(code []byte, limit int, match func(fakeItem) bool) []fakeItem {
 	type place struct {
 		distance int
@@ -75,7 +75,7 @@ func (f fakeItems) nearest(code []byte, limit int, match func(fakeItem) bool) []
 	return found
 }
 
-// hasAny tells whether the item has one of the terms.
+// hasAny reports whether the item has one of the terms.
 func (it fakeItem) hasAny(terms ...string) bool {
 	return slices.ContainsFunc(terms, func(t string) bool { return slices.Contains(it.terms, t) })
 }
@@ -133,7 +133,7 @@ func runFake(t *testing.T, refuses func(index.Condition) bool, open func(t *test
 	enginetest.Run(t, open, searchtest.Abilities{Refuses: refuses, Brief: os.Getenv("HASHGROVE_LONG") == ""})
 }
 
-// noDates is what engines refuse that do not compare texts as dates.
+// noDates reports conditions refused by engines that do not compare texts as dates.
 func noDates(c index.Condition) bool {
 	return c.Name != "id" && c.Op != "starts with" && slices.ContainsFunc(c.Values, func(v index.Value) bool {
 		_, isText := v.Text()
@@ -141,7 +141,7 @@ func noDates(c index.Condition) bool {
 	})
 }
 
-// noOrder is what Redis and Qdrant refuse: dates, an order of texts, and names that they cannot spell.
+// noOrder reports conditions that Redis and Qdrant refuse: dates, an order of texts, and names that they cannot spell.
 func noOrder(c index.Condition) bool {
 	isText := func(v index.Value) bool {
 		text, ok := v.Text()

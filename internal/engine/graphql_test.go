@@ -71,7 +71,7 @@ func (p *graphqlParser) selection() []graphqlField {
 	return fields
 }
 
-// members are names with values, up to a bracket.
+// members parses names with values, up to a bracket.
 func (p *graphqlParser) members(end string) map[string]any {
 	m := map[string]any{}
 	for p.failed == nil && !p.take(end) {

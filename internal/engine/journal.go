@@ -19,16 +19,16 @@ import (
 	"hashgrove/internal/index"
 )
 
-// The journal of a push is a text file: a line of JSON that says what is pushed where, and then the number of every
-// batch that the engine has acknowledged with a hash of its items, a line each. A line that was cut off does not count.
-// Losing lines costs only time, because a batch may be written again; so nothing is synced.
+// The journal of a push is a text file: a line of JSON that says what is pushed where, then one line for every batch
+// the engine has acknowledged, with its number and a hash of its items. An incomplete line does not count. Lost lines
+// only cost time, because a batch may be written again, so the file is not synced.
 //
-// A push that continues reads its items from the start and leaves out those batches that are in the journal and have
-// the same hash. The hash of the first batch is in the first line, so other items are refused before any is written.
+// A resumed push reads its items from the start and skips batches that are in the journal with the same hash. The hash
+// of the first batch is in the first line, so different items are rejected before any is written.
 //
-// Version 1 had a hash of all items, which takes all items to know; such a journal is begun anew.
+// Version 1 had a hash of all items, which could be known only after reading all of them; such a journal is restarted.
 //
-// The table's identity is in the first line: a table that was removed and made anew makes the journal start again.
+// The first line has the table's identity: if the table was dropped and recreated, the journal is restarted.
 
 // journalHead is the first line.
 type journalHead struct {
@@ -44,7 +44,7 @@ const (
 	journalFormat = journalName + "2"
 )
 
-// maxJournal is how much of a file is read: five million batches and more.
+// maxJournal limits how much of a file is read: more than five million batches.
 const maxJournal = 1 << 27
 
 // journal is an open journal; nil keeps none.
@@ -52,10 +52,10 @@ type journal struct {
 	path string
 	file *os.File
 	mu   sync.Mutex
-	done map[int]string // digests by the numbers of batches
+	done map[int]string // digests by batch number
 }
 
-// openJournal opens the journal of a push and reads which batches are done. A journal of another push is refused.
+// openJournal opens the journal of a push and reads which batches are done. It rejects the journal of another push.
 func openJournal(path string, head journalHead) (*journal, error) {
 	if path == "" {
 		return nil, nil
@@ -76,7 +76,7 @@ func openJournal(path string, head journalHead) (*journal, error) {
 	if j.file, err = os.OpenFile(path, flags, 0o666); err != nil {
 		return nil, err
 	}
-	text := []byte("\n") // ends a line that was cut off
+	text := []byte("\n") // ends an incomplete line
 	if !old {
 		text, err = json.Marshal(head)
 		text = append(text, '\n')
@@ -105,7 +105,7 @@ func readBounded(path string) ([]byte, error) {
 	return b, err
 }
 
-// read takes in an old journal, and reports whether it is of the push.
+// read loads an existing journal and reports whether it belongs to this push.
 func (j *journal) read(b []byte, head journalHead) (bool, error) {
 	first, rest, whole := strings.Cut(string(b), "\n")
 	if !whole && (len(b) == 0 || strings.HasPrefix(first, `{"format":"`+journalName)) {
@@ -115,15 +115,15 @@ func (j *journal) read(b []byte, head journalHead) (bool, error) {
 	err := json.Unmarshal([]byte(first), &old)
 	switch {
 	case err != nil || !strings.HasPrefix(old.Format, journalName):
-		return false, fault.New("not-a-journal", "the file is no journal of a push: name another one")
+		return false, fault.New("not-a-journal", "the file is not the journal of a push: name another one")
 	case old.Table == head.Table && old.Format == journalName+"1":
 		return false, nil
 	case old.Format != journalFormat && old.Format != journalName+"1":
 		return false, errors.New("the journal was written by a newer version: continue with that, or name another journal")
 	case old.Table != head.Table || old.Batch == head.Batch && old.Digest != head.Digest:
-		return false, fault.New("other-push", "the journal is of another push, which was interrupted: finish that one, "+
+		return false, fault.New("other-push", "the journal belongs to another push, which was interrupted: finish that one, "+
 			"name another journal, or remove this one")
-	case old != head: // the table is new, or the batches have another size
+	case old != head: // the table is new, or the batch size changed
 		return false, nil
 	}
 	lines := bufio.NewScanner(strings.NewReader(rest))
@@ -137,7 +137,7 @@ func (j *journal) read(b []byte, head journalHead) (bool, error) {
 	return true, lines.Err()
 }
 
-// add notes that a batch is done. The point at the end shows that the line is whole.
+// add records a finished batch. The dot at the end marks the line as complete.
 func (j *journal) add(batch int, sum string) error {
 	if j == nil {
 		return nil
@@ -148,19 +148,19 @@ func (j *journal) add(batch int, sum string) error {
 	return err
 }
 
-// has tells whether a batch was done before.
+// has reports whether a batch was done before.
 func (j *journal) has(batch int) bool { return j != nil && j.done[batch] != "" }
 
-// check reports a batch whose items are others than those that were done.
+// check rejects a batch whose items differ from those recorded.
 func (j *journal) check(batch int, sum string) error {
 	if old := j.done[batch]; old != sum {
-		return fault.New("changed-data", "%s: batch %d has other items than when the push was interrupted: "+
+		return fault.New("changed-data", "%s: the items of batch %d have changed since the push was interrupted: "+
 			"the data have changed, so remove the journal to push all of them", j.path, batch)
 	}
 	return nil
 }
 
-// end closes the journal, and removes it when the push is complete.
+// end closes the journal and removes it if the push is complete.
 func (j *journal) end(complete bool) error {
 	if j == nil {
 		return nil
@@ -172,15 +172,15 @@ func (j *journal) end(complete bool) error {
 	return err
 }
 
-// digestDigits is the length of a digest: 64 bits, against data that have changed and not against attackers.
+// digestDigits is the length of a digest: 64 bits, to detect changed data, not attacks.
 const digestDigits = 16
 
-// digest is a hash of the items of a batch.
+// digest hashes the items of a batch.
 func digest(b *index.Batch) (string, error) {
 	h := sha256.New()
 	var buf []byte
 	for i := range b.IDs {
-		text, err := json.Marshal(b.Item(i)) // all but the code, names in order
+		text, err := json.Marshal(b.Item(i)) // everything but the code, with sorted keys
 		if err != nil {
 			return "", err
 		}

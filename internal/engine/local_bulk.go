@@ -10,11 +10,11 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Bulk files of Redis and SQLite, which their own programs load without a connection of ours. Both make the table where
-// there is none, add to one of the same model, replacing items by id, and leave one of another model alone: so files of
-// shards may be loaded one after the other, and one may be loaded twice.
+// Bulk files for Redis and SQLite, loaded by their own tools without a connection. Both create the table if needed,
+// add to one of the same model, replacing items by id, and refuse one of another model. So the files of shards may
+// be loaded one after the other, and a file may be loaded twice.
 
-// bulkNoteScript is noteScript for a note that ends before the identity: a table that is made has one by the time.
+// bulkNoteScript is noteScript for a note without an identity: a new table gets one from the time.
 const bulkNoteScript = `if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then
   local time = redis.call('TIME')
   redis.call('HSET', KEYS[2], '', ARGV[1] .. redis.sha1hex(KEYS[2] .. ':' .. time[1] .. ':' .. time[2]) .. '"}')
@@ -72,10 +72,10 @@ func (s *sqlite) Layouts(space Space) []Layout {
 	}
 }
 
-// misfit is what SQLite names when a script ends early.
+// misfit is the constraint that SQLite names when a script is aborted.
 const misfit = "the table is of other codes, or none of ours"
 
-// scriptHead makes the table where there is none. A constraint ends the script where there is another one.
+// scriptHead creates the table if needed. A constraint aborts the script if there is a different one.
 func (s *sqlite) scriptHead(space Space) string {
 	creation, layout := s.creation(space), plainLayout
 	var b strings.Builder

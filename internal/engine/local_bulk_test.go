@@ -17,7 +17,7 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// oddItems is items, some with texts that need care.
+// oddItems returns items, some with texts that need escaping.
 func oddItems(t *testing.T, bits int) (*index.Batch, engine.Source) {
 	t.Helper()
 	b := searchtest.Items(1200, bits, 6)
@@ -32,7 +32,7 @@ func oddItems(t *testing.T, bits int) (*index.Batch, engine.Source) {
 	return b, source
 }
 
-// layoutOf is a form of files of an engine.
+// layoutOf returns an engine's layout by name.
 func layoutOf(t *testing.T, e engine.Engine, s engine.Space, name string) engine.Layout {
 	t.Helper()
 	for _, l := range e.(engine.Loader).Layouts(s) {
@@ -82,7 +82,7 @@ func checkHeld(t *testing.T, e engine.Engine, items *index.Batch) {
 	}
 }
 
-// other is a source of codes of another model.
+// other returns a source of codes of another model.
 func other(s engine.Source) engine.Source {
 	s.Fingerprint = hamming.Fingerprint{9, 9, 9}
 	return s

@@ -17,25 +17,25 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Milvus 2.5.5 or later, over version 2 of its REST interface. A code is a BinaryVector, whose length is the next
-// multiple of 8 bits; the index BIN_FLAT with the metric HAMMING reads every code, so that a search is exact.
+// Milvus 2.5.5 or later, over version 2 of its REST interface. A code is a BinaryVector, padded to a multiple of 8
+// bits; the index BIN_FLAT with the metric HAMMING reads every code, so searches are exact.
 //
 //	items   id, code, label, tags, attributes (JSON), terms (for our filters)
 //
 // The description of the collection records the model. An upsert replaces entities by id, so a batch may be sent again.
-// Milvus checks the whole of a batch before it writes any of it, but promises no more than that of one that fails.
+// Milvus validates a whole batch before writing any of it, but makes no further promises about one that fails.
 
 // milvus is the engine for Milvus.
 type milvus struct {
 	*rest
 	database string // "" means the default
 	table    string
-	bits     int // of the collection, once that is known
+	bits     int // of the collection, once known
 }
 
 // Limits of Milvus.
 const (
-	milvusMost  = 16384 // hits of a search, and entities of a query
+	milvusMost  = 16384 // hits per search, or entities of a query
 	milvusText  = 65535 // bytes of a VarChar
 	milvusJSON  = 65536 // bytes of a JSON field
 	milvusTerms = 4096  // elements of an array
@@ -51,7 +51,7 @@ func openMilvus(t Target) (Engine, error) {
 		database, table = "", t.Table
 	}
 	if found && !simpleName.MatchString(database) || !simpleName.MatchString(table) || len(t.Table) > 255 {
-		return nil, fmt.Errorf("%q is no name of a collection of Milvus: use letters, digits and _, with a letter first; "+
+		return nil, fmt.Errorf("%q is not a valid collection name: use letters, digits and _, starting with a letter; "+
 			"a database may stand in front, with a point", t.Table)
 	}
 	m := &milvus{database: database, table: table}
@@ -69,7 +69,7 @@ func openMilvus(t Target) (Engine, error) {
 	return m, nil
 }
 
-// post makes a request about the collection.
+// post builds a request about the collection.
 func (m *milvus) post(path string, body map[string]any) request {
 	body["collectionName"] = m.table
 	if m.database != "" {
@@ -78,7 +78,7 @@ func (m *milvus) post(path string, body map[string]any) request {
 	return newRequest(http.MethodPost, "/v2/vectordb/"+path, body)
 }
 
-// creation makes the collection.
+// creation is the request that creates the collection.
 func (m *milvus) creation(s Space) request {
 	type object = map[string]any
 	dim := strconv.Itoa(milvusDim(s.Bits))
@@ -105,10 +105,10 @@ func (m *milvus) creation(s Space) request {
 	})
 }
 
-// milvusDim is the length of a BinaryVector for codes of so many bits.
+// milvusDim returns the length of a BinaryVector for codes of the given length.
 func milvusDim(bits int) int { return (bits + 7) / 8 * 8 }
 
-// milvusEntity is an item as Milvus has it.
+// milvusEntity is an item as Milvus stores it.
 type milvusEntity struct {
 	ID         string      `json:"id"`
 	Code       []byte      `json:"code"` // base64 in JSON
@@ -123,7 +123,7 @@ type milvusEntity struct {
 // milvusTexts is an array of texts.
 type milvusTexts []string
 
-// UnmarshalJSON reads an array as Milvus writes it: since version 3 as a list, and before with the names of its types.
+// UnmarshalJSON reads an array as Milvus writes it: a list since version 3, before that an object keyed by type.
 func (t *milvusTexts) UnmarshalJSON(text []byte) error {
 	var typed struct {
 		Data struct{ StringData struct{ Data []string } }
@@ -136,10 +136,10 @@ func (t *milvusTexts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// milvusMap is attributes.
+// milvusMap holds attributes.
 type milvusMap map[string]index.Value
 
-// UnmarshalJSON reads a document as Milvus writes it: since version 3 as it is, and before as a text.
+// UnmarshalJSON reads a document as Milvus writes it: JSON since version 3, before that a string of JSON.
 func (a *milvusMap) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		var inner string
@@ -163,7 +163,7 @@ func (m *milvus) upsert(b *index.Batch, order []int) (request, error) {
 	return m.post("entities/upsert", map[string]any{"data": entities}), nil
 }
 
-// entity is an item as an entity.
+// entity converts an item to an entity.
 func (m *milvus) entity(b *index.Batch, i int) (milvusEntity, error) {
 	it := b.Item(i)
 	e := milvusEntity{
@@ -176,17 +176,17 @@ func (m *milvus) entity(b *index.Batch, i int) (milvusEntity, error) {
 	return e, m.check(it, len(e.Terms))
 }
 
-// check reports an item that Milvus cannot hold.
+// check rejects an item that Milvus cannot store.
 func (m *milvus) check(it index.Item, terms int) error {
 	if err := checkTexts(m.name, it, milvusText, milvusText); err != nil {
 		return err
 	}
 	if terms > milvusTerms {
-		return fmt.Errorf("%w: its label, tags and attributes make %d terms, and Milvus takes %d",
+		return fmt.Errorf("%w: its label, tags and attributes make %d terms, but Milvus allows %d",
 			ErrRefused, terms, milvusTerms)
 	}
 	if n := len(marshal(it.Attributes)); n > milvusJSON {
-		return fmt.Errorf("%w: its attributes have %d bytes in JSON, and Milvus takes %d", ErrRefused, n, milvusJSON)
+		return fmt.Errorf("%w: its attributes take %d bytes of JSON, but Milvus allows %d", ErrRefused, n, milvusJSON)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (m *milvus) Plan(s Space) []Statement {
 	}
 }
 
-// milvusError is an answer of Milvus that is no success, though its status is.
+// milvusError is a failure reported by Milvus with a success status.
 type milvusError struct {
 	Code int
 	Text string
@@ -226,7 +226,7 @@ type milvusError struct {
 
 func (e *milvusError) Error() string { return fmt.Sprintf("Milvus says: %s (%d)", e.Text, e.Code) }
 
-// Is sorts the codes as Milvus does.
+// Is maps Milvus's codes to our errors.
 func (e *milvusError) Is(target error) bool {
 	switch target {
 	case ErrTemporary: // not ready, too many requests, being loaded or recovered
@@ -237,7 +237,7 @@ func (e *milvusError) Is(target error) bool {
 	return false
 }
 
-// send sends a request and reads the data of the answer.
+// send sends a request and decodes the data of the response.
 func (m *milvus) send(ctx context.Context, q request, data any) (topks []int, err error) {
 	var answer struct {
 		Code    int
@@ -255,12 +255,12 @@ func (m *milvus) send(ctx context.Context, q request, data any) (topks []int, er
 		return nil, nil
 	}
 	if err := json.Unmarshal(answer.Data, data); err != nil {
-		return nil, fmt.Errorf("an answer of Milvus cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot parse a response of Milvus: %w", err)
 	}
 	return answer.Topks, nil
 }
 
-// milvusCollection is what Milvus tells of a collection.
+// milvusCollection is Milvus's description of a collection.
 type milvusCollection struct {
 	CollectionID json.Number
 	Description  string
@@ -271,7 +271,7 @@ type milvusCollection struct {
 	}
 }
 
-// describe reads what is known of the collection, and whether it is loaded.
+// describe returns what is known about the collection, and whether it is loaded.
 func (m *milvus) describe(ctx context.Context) (info Info, loaded bool, err error) {
 	var c milvusCollection
 	if _, err := m.send(ctx, m.post("collections/describe", map[string]any{}), &c); err != nil {
@@ -279,13 +279,13 @@ func (m *milvus) describe(ctx context.Context) (info Info, loaded bool, err erro
 	}
 	info = Info{Engine: "Milvus", Table: m.table, Identity: c.CollectionID.String()}
 	if info.Space, err = parseSpace(c.Description); err != nil {
-		return info, false, fmt.Errorf("the collection %s is there, and %w: name another table, or use Milvus 2.5.5 or later",
+		return info, false, fmt.Errorf("the collection %s exists, but %w: name another table, or use Milvus 2.5.5 or later",
 			m.table, err)
 	}
 	for _, f := range c.Fields {
 		for _, p := range f.Params {
 			if f.Name == "code" && p.Key == "dim" && p.Value != strconv.Itoa(milvusDim(info.Bits)) {
-				return info, false, fmt.Errorf("the field code of %s has %s bits and should have %d: was it changed?",
+				return info, false, fmt.Errorf("the field code of %s has %s bits instead of %d: was it changed?",
 					m.table, p.Value, milvusDim(info.Bits))
 			}
 		}
@@ -297,14 +297,14 @@ func (m *milvus) describe(ctx context.Context) (info Info, loaded bool, err erro
 	for _, x := range indexes {
 		info.Exact = x.IndexType == "BIN_FLAT"
 		if x.MetricType != "HAMMING" {
-			return info, false, fmt.Errorf("the index of %s has the metric %s and should have HAMMING: was it changed?",
+			return info, false, fmt.Errorf("the index of %s has the metric %s instead of HAMMING: was it changed?",
 				m.table, x.MetricType)
 		}
 	}
 	return info, c.Load == "LoadStateLoaded", nil
 }
 
-// Info implements Engine. It loads the collection where that was released, and waits until it is loaded.
+// Info implements Engine. It loads the collection if it was released, and waits until it is loaded.
 func (m *milvus) Info(ctx context.Context) (Info, error) {
 	asked, start := false, time.Now()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
@@ -350,8 +350,8 @@ func (m *milvus) Prepare(ctx context.Context, s Space) (Info, error) {
 	return info, nil
 }
 
-// Write implements Engine, but for all or none, which Milvus does not promise. Items are replaced by id, so calling it
-// again is harmless.
+// Write implements Engine, except that Milvus does not promise all or nothing. Items are replaced by id, so
+// repeating a call is harmless.
 func (m *milvus) Write(ctx context.Context, b *index.Batch) error {
 	order, err := orderOf(b, m.bits)
 	if err != nil {
@@ -364,7 +364,7 @@ func (m *milvus) Write(ctx context.Context, b *index.Batch) error {
 	var written struct{ UpsertCount int }
 	if _, err := m.send(ctx, q, &written); err != nil {
 		said, ok := errors.AsType[*milvusError](err)
-		if ok && slices.Contains([]int{1100, 1101, 1102, 1801, 1802, 1804}, said.Code) { // the data are at fault
+		if ok && slices.Contains([]int{1100, 1101, 1102, 1801, 1802, 1804}, said.Code) { // the data are invalid
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		return refusedItems(err)

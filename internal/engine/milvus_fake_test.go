@@ -12,7 +12,7 @@ import (
 )
 
 // fakeMilvus answers as Milvus 2.6 does, whose requests are in internal/distributed/proxy/httpserver of its repository
-// and whose filters are in internal/parser/planparserv2/Plan.g4, as far as the engine needs them.
+// and whose filters are in internal/parser/planparserv2/Plan.g4, to the extent the engine needs them.
 type fakeMilvus struct {
 	*fake
 	native  bool           // arrays and documents as version 3 writes them
@@ -60,7 +60,7 @@ func newFakeMilvus(t *testing.T) *fakeMilvus {
 	return m
 }
 
-// says is an answer that is no success, with status 200 as Milvus has it.
+// says returns a failure with status 200, as Milvus does.
 func (m *fakeMilvus) says(code int, message string) (int, any) {
 	return 200, map[string]any{"code": code, "message": message}
 }
@@ -161,7 +161,7 @@ func (m *fakeMilvus) describe() (int, any) {
 	}}
 }
 
-// dim is the length of a code.
+// dim returns the length of a code.
 func (m *fakeMilvus) dim() string {
 	field := m.created["schema"].(map[string]any)["fields"].([]any)[1].(map[string]any)
 	return field["elementTypeParams"].(map[string]any)["dim"].(string)

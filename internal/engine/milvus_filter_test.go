@@ -102,7 +102,7 @@ func (p *milvusParser) condition() (func(fakeItem) bool, error) {
 	}
 }
 
-// list is texts in square brackets.
+// list parses texts in square brackets.
 func (p *milvusParser) list() ([]string, error) {
 	var list []string
 	if !p.take("[") {

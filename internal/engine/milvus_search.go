@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// filter writes a clause in the language of Milvus.
+// filter writes a clause in Milvus's filter language.
 func (m *milvus) filter(c clause) string {
 	return c.write("and", "or", "not (%s)", func(c clause) string {
 		switch c.op {
@@ -30,7 +30,7 @@ func (m *milvus) filter(c clause) string {
 	})
 }
 
-// milvusLiteral writes a text between double quotes.
+// milvusLiteral quotes a text.
 func milvusLiteral(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -70,7 +70,7 @@ func (m *milvus) ask(ctx context.Context, codes hamming.Codes, limit int, c clau
 	all := make([][]index.Hit, 0, codes.Len())
 	for _, n := range counts {
 		if n < 0 || n > len(rows) {
-			return nil, errors.New("the answer of Milvus has other numbers of hits than it says")
+			return nil, errors.New("the response of Milvus contradicts its own number of hits")
 		}
 		hits := make([]index.Hit, n)
 		for i, r := range rows[:n] {
@@ -106,7 +106,7 @@ func (m *milvus) count(ctx context.Context, filter string) (int, error) {
 		return 0, err
 	}
 	if len(rows) != 1 {
-		return 0, fmt.Errorf("%s counts in %d rows", m.name, len(rows))
+		return 0, fmt.Errorf("%s returned a count in %d rows", m.name, len(rows))
 	}
 	return strconv.Atoi(rows[0]["count(*)"].String())
 }
@@ -116,12 +116,13 @@ func (m *milvus) scan(ctx context.Context, c clause, take func(*index.Batch) err
 	return m.span(ctx, m.filter(c), "", "", take)
 }
 
-// milvusPage is how many entities are read at a time.
+// milvusPage is the number of entities read at a time.
 const milvusPage = 1000
 
-// span hands over the entities that match and whose ids, as texts, lie after one and up to another; "" is no bound. A
-// query gives no more than a page, and which entities of all that match it does not promise. So we count how many there
-// are up to the last of the page; where others lie between we take half of the page, and go on from there.
+// span passes on the matching entities whose ids, as texts, are after one and up to another; "" means no bound. A
+// query returns at most a page, and does not promise which of the matching entities. So span counts the matches up
+// to the last id of the page. If the page lacks some, it reads the range up to the middle id by itself and continues
+// from there.
 func (m *milvus) span(ctx context.Context, filter, after, last string, take func(*index.Batch) error) error {
 	bounded := func(after, last string) string {
 		var parts []string
@@ -169,7 +170,7 @@ func (m *milvus) span(ctx context.Context, filter, after, last string, take func
 	}
 }
 
-// deliver hands over entities as items.
+// deliver passes on entities as items.
 func (m *milvus) deliver(rows []milvusEntity, take func(*index.Batch) error) error {
 	if len(rows) == 0 {
 		return nil

@@ -20,7 +20,7 @@ func TestMilvusServer(t *testing.T) {
 	})
 }
 
-// startMilvus is a fake server and a table there.
+// startMilvus starts a fake server and opens a table there.
 func startMilvus(t *testing.T) (*fakeMilvus, engine.Engine) {
 	m := newFakeMilvus(t)
 	return m, openTable(t, m.address("milvus"), "default.items")

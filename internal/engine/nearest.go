@@ -10,26 +10,26 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Some engines find the nearest items, but break ties in an order of their own, give only so many hits at a time, and
-// cannot filter as we do. They are searched in two ways, and the answers are exact in both.
+// Some engines find the nearest items, but break ties in their own order, limit the number of hits, and cannot evaluate
+// our filters. They are searched in two ways, both of them exact.
 //
-//	ask    for more hits than wanted, until one is farther than the last that is wanted, so that no tie is cut off
-//	scan   all items that may match, where asking does not settle it, and measure the distances on our side
+//	ask    for more hits than wanted, until one is farther than the last one wanted, so that no tie is cut off
+//	scan   all items that may match, if asking does not settle it, and compute the distances here
 
 // finder is what such an engine can do.
 type finder interface {
-	// ask returns the nearest items that a clause lets through, not more than a limit, for each of some codes.
+	// ask returns, for each code, the nearest items that match a clause, at most limit of them.
 	ask(ctx context.Context, codes hamming.Codes, limit int, c clause) ([][]index.Hit, error)
 
-	// scan hands over the items that a clause lets through, and maybe others, in any order. One that is
-	// moved meanwhile may come twice.
+	// scan passes on the items that match a clause, and maybe others, in any order. An item that is moved meanwhile
+	// may come twice.
 	scan(ctx context.Context, c clause, take func(*index.Batch) error) error
 }
 
-// skill tells what a finder's engine is able to do.
+// skill describes the abilities of a finder's engine.
 type skill struct {
-	most    int                    // hits of an answer
-	numbers func(name string) bool // attributes that it compares with numbers; nil means none
+	most    int                    // hits per response
+	numbers func(name string) bool // attributes it can compare with numbers; nil means none
 }
 
 // search answers a query through a finder.
@@ -39,7 +39,7 @@ func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]ind
 	}
 	c, exact := narrow(q.Filter, s.numbers)
 	all := make([][]index.Hit, q.Codes.Len())
-	open := make([]int, len(all)) // queries that are not settled
+	open := make([]int, len(all)) // unsettled queries
 	for i := range all {
 		all[i], open[i] = []index.Hit{}, i
 	}
@@ -60,7 +60,7 @@ func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]ind
 	return all, ask.measure(ctx, open)
 }
 
-// asking is a query under way.
+// asking is a query in progress.
 type asking struct {
 	engine finder
 	clause clause
@@ -68,9 +68,9 @@ type asking struct {
 	all    [][]index.Hit // of each code
 }
 
-// round asks for so many hits of the queries that are open, and returns those that are still not settled.
+// round asks for limit hits for the open queries and returns those that are still not settled.
 func (a asking) round(ctx context.Context, limit int, open []int) ([]int, error) {
-	const rows = 10000 // of an answer, about
+	const rows = 10000 // approximate size of a response
 	var left []int
 	for part := range slices.Chunk(open, min(max(rows/limit, 1), 50)) {
 		codes := hamming.NewCodes(0, a.query.Codes.Bits)
@@ -82,11 +82,11 @@ func (a asking) round(ctx context.Context, limit int, open []int) ([]int, error)
 			return nil, err
 		}
 		if len(answers) != len(part) {
-			return nil, fmt.Errorf("the engine answers %d of %d queries", len(answers), len(part))
+			return nil, fmt.Errorf("the engine answered %d of %d queries", len(answers), len(part))
 		}
 		for n, i := range part {
 			if len(answers[n]) > limit {
-				return nil, fmt.Errorf("the engine answers with %d hits when asked for %d", len(answers[n]), limit)
+				return nil, fmt.Errorf("the engine returned %d hits when asked for %d", len(answers[n]), limit)
 			}
 			if hits, certain := settled(a.query, answers[n], limit); certain {
 				a.all[i] = hits
@@ -98,7 +98,7 @@ func (a asking) round(ctx context.Context, limit int, open []int) ([]int, error)
 	return left, nil
 }
 
-// settled are the hits that a query asks for; false means that there may be others which the limit cut off.
+// settled returns the hits that a query asks for; false means that the limit may have cut some off.
 func settled(q Query, hits []index.Hit, limit int) ([]index.Hit, bool) {
 	cut, farthest := len(hits) == limit, -1
 	for _, h := range hits {
@@ -109,7 +109,7 @@ func settled(q Query, hits []index.Hit, limit int) ([]index.Hit, bool) {
 		q.K > 0 && len(hits) == q.K && hits[q.K-1].Distance < farthest
 }
 
-// best are the hits that a query asks for, in order. It changes the list.
+// best returns the hits that a query asks for, in order. It modifies the list.
 func best(q Query, hits []index.Hit) []index.Hit {
 	if q.Radius >= 0 {
 		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Distance > q.Radius })
@@ -117,14 +117,14 @@ func best(q Query, hits []index.Hit) []index.Hit {
 	slices.SortFunc(hits, func(a, b index.Hit) int {
 		return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
 	})
-	hits = slices.CompactFunc(hits, func(a, b index.Hit) bool { return a.ID == b.ID }) // a scan may meet an item twice
+	hits = slices.CompactFunc(hits, func(a, b index.Hit) bool { return a.ID == b.ID }) // a scan may return an item twice
 	if q.K > 0 {
 		hits = hits[:min(q.K, len(hits))]
 	}
 	return hits
 }
 
-// measure answers the queries that are open from a scan.
+// measure answers the open queries from a scan.
 func (a asking) measure(ctx context.Context, open []int) error {
 	q, all := a.query, a.all
 	return a.engine.scan(ctx, a.clause, func(b *index.Batch) error {
@@ -142,8 +142,8 @@ func (a asking) measure(ctx context.Context, open []int) error {
 	})
 }
 
-// readOrdered is Engine.Read for a finder. It holds all matching items in memory, because the engine hands them over in
-// an order of its own.
+// readOrdered is Engine.Read for a finder. It holds all matching items in memory, because the engine returns them in
+// its own order.
 func readOrdered(ctx context.Context, e finder, bits int, f index.Filter, take func(*index.Batch) error) error {
 	c, _ := narrow(f, nil)
 	if c.op == "none" {
@@ -160,7 +160,7 @@ func readOrdered(ctx context.Context, e finder, bits int, f index.Filter, take f
 	if err != nil {
 		return err
 	}
-	order, err := all.Order(true) // an item that changed meanwhile may have come twice
+	order, err := all.Order(true) // an item changed meanwhile may have come twice
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,11 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// PostgreSQL 14 or later. A code is a bit(n), whose first bit is ours, and bit_count(code # query) is the distance, so
-// a search reads every code and is exact. With the extension pgvector an HNSW index answers instead, nearly exactly.
+// PostgreSQL 14 or later. A code is a bit(n) with our first bit first, and bit_count(code # query) is the distance,
+// so a search reads every code and is exact. With the extension pgvector, an HNSW index answers instead, almost
+// exactly.
 //
-//	items             id, id_number (of an id that is an integer, for the order), code, label, tags, attributes
+//	items             id, id_number (of an integer id, for the order), code, label, tags, attributes
 //	hashgrove_tables  which model made the codes of each table of the schema
 //
 // A batch is copied into a temporary table and inserted from there in the same transaction, replacing items by id.
@@ -26,16 +27,16 @@ import (
 // postgres is the engine for PostgreSQL.
 type postgres struct {
 	pool   *pgxpool.Pool
-	schema string // "" means the one that comes first in the search path
+	schema string // "" means the first in the search path
 	table  string
 	vector bool
-	bits   int // of the table, once that is known
+	bits   int // of the table, once known
 }
 
 // leastPostgres is the first version that can count the bits of a bit string.
 const leastPostgres = 140000
 
-// schemaLock is the key of the advisory lock under which tables are made.
+// schemaLock is the key of the advisory lock held while tables are created.
 const schemaLock = 0x6861736867726f76
 
 func openPostgres(ctx context.Context, t Target) (Engine, error) {
@@ -43,12 +44,12 @@ func openPostgres(ctx context.Context, t Target) (Engine, error) {
 	if schema, table, found := strings.Cut(t.Table, "."); found {
 		p.schema, p.table = schema, table
 		if schema == "" {
-			return nil, fmt.Errorf("%q is no name of a table: write schema.table", t.Table)
+			return nil, fmt.Errorf("%q is not a table name: write schema.table", t.Table)
 		}
 	}
 	for _, name := range []string{p.schema, p.table} {
 		if len(name) > 50 || strings.ContainsRune(name, 0) || strings.Contains(name, ".") {
-			return nil, fmt.Errorf("%q is no name of a table: at most 50 bytes, without points", name)
+			return nil, fmt.Errorf("%q is not a valid table name: use at most 50 bytes, without dots", name)
 		}
 	}
 	if p.table == "" || p.table == "hashgrove_tables" {
@@ -79,7 +80,7 @@ func (p *postgres) Close() error {
 	return nil
 }
 
-// name writes the name of a table or function beside the items, quoted.
+// name returns the quoted name of a table or function in the schema of the items.
 func (p *postgres) name(table string) string {
 	if p.schema == "" {
 		return pgx.Identifier{table}.Sanitize()
@@ -87,13 +88,13 @@ func (p *postgres) name(table string) string {
 	return pgx.Identifier{p.schema, table}.Sanitize()
 }
 
-// items is the quoted name of the table.
+// items returns the quoted name of the table.
 func (p *postgres) items() string { return p.name(p.table) }
 
-// literal writes a text in SQL.
+// literal quotes a text for SQL.
 func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// creation is what makes the table.
+// creation returns the statements that create the table.
 func (p *postgres) creation(s Space) []string {
 	list := []string{
 		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (
@@ -121,14 +122,14 @@ func (p *postgres) creation(s Space) []string {
 		p.name("hashgrove_tables"), literal(p.table), s.Bits, s.Fingerprint.Full()))
 }
 
-// stagingSQL makes the temporary table that a batch is copied into.
+// stagingSQL creates the temporary table that a batch is copied into.
 func stagingSQL(bits int) string {
 	return fmt.Sprintf(`CREATE TEMPORARY TABLE IF NOT EXISTS hashgrove_batch (
   id text, id_number bigint, code bit(%d), label text, tags text[], attributes jsonb
 ) ON COMMIT DELETE ROWS`, bits)
 }
 
-// columns are those of a batch and of the table.
+// columns of a batch and of the table.
 var columns = []string{"id", "id_number", "code", "label", "tags", "attributes"}
 
 // copySQL is what pgx sends to copy rows into the temporary table.
@@ -143,7 +144,7 @@ ON CONFLICT (id) DO UPDATE SET id_number = excluded.id_number, code = excluded.c
 		p.items(), strings.Join(columns, ", "), strings.Join(columns, ", "))
 }
 
-// idOrder is the order of ids: integers by value, then texts by their bytes.
+// idOrder orders ids: integers by value, then texts bytewise.
 const idOrder = `id_number NULLS LAST, id COLLATE "C"`
 
 // Plan implements Engine.
@@ -171,7 +172,7 @@ LIMIT 10`, query, p.items(), idOrder)
 	return append(list, Statement{"a function to search with; it is yours to create", p.functionSQL(), false})
 }
 
-// functionSQL is a function that searches.
+// functionSQL creates a search function.
 func (p *postgres) functionSQL() string {
 	return fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s(query bit, most integer DEFAULT 10, radius integer DEFAULT NULL)
 RETURNS TABLE (id text, distance integer) LANGUAGE sql STABLE AS $function$
@@ -202,7 +203,7 @@ func (p *postgres) Info(ctx context.Context) (Info, error) {
 	return info, nil
 }
 
-// info reads what is known of the table.
+// info reads what is known about the table.
 func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 	info := Info{Table: p.table, Exact: !p.vector}
 	if p.schema != "" {
@@ -218,7 +219,7 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 		return info, err
 	}
 	if version < leastPostgres {
-		return info, fmt.Errorf("PostgreSQL %s cannot count the bits of a code: version 14 or later can", text)
+		return info, fmt.Errorf("PostgreSQL %s cannot count the bits of a code: version 14 or later is needed", text)
 	}
 	info.Engine = "PostgreSQL " + strings.Fields(text)[0]
 	if p.vector {
@@ -240,7 +241,7 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 	}
 	switch {
 	case there && !recorded:
-		return info, fault.New("foreign-table", "the table %s is there and holds no codes of ours: name another table",
+		return info, fault.New("foreign-table", "the table %s exists, but was not made by Hashgrove: name another table",
 			info.Table)
 	case !there:
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)
@@ -248,12 +249,12 @@ func (p *postgres) info(ctx context.Context, q querier) (Info, error) {
 	return info, p.checkColumn(ctx, q, info)
 }
 
-// findVector checks the extension pgvector. Before version 0.8 a search with a filter could end with too few hits.
+// findVector checks for the extension pgvector. Before version 0.8 a filtered search could return too few hits.
 func (p *postgres) findVector(ctx context.Context, q querier, info *Info) error {
 	var version string
 	err := q.QueryRow(ctx, "SELECT extversion FROM pg_extension WHERE extname = 'vector'").Scan(&version)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return errors.New("the extension pgvector is not in the database: run CREATE EXTENSION vector there, " +
+		return errors.New("the database does not have the extension pgvector: run CREATE EXTENSION vector there, " +
 			"or search exactly without it")
 	}
 	var major, minor int
@@ -264,16 +265,16 @@ func (p *postgres) findVector(ctx context.Context, q querier, info *Info) error 
 	return err
 }
 
-// checkColumn finds a table whose codes were changed into something else.
+// checkColumn detects a table whose code column was changed.
 func (p *postgres) checkColumn(ctx context.Context, q querier, info Info) error {
 	var kind string
 	err := q.QueryRow(ctx, `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
 WHERE attrelid = to_regclass($1) AND attname = 'code' AND NOT attisdropped`, p.items()).Scan(&kind)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("the table %s has no column code any more", info.Table)
+		return fmt.Errorf("the table %s no longer has a column code", info.Table)
 	}
 	if want := fmt.Sprintf("bit(%d)", info.Bits); err == nil && kind != want {
-		return fmt.Errorf("the column code of %s is %s and should be %s: was it changed?", info.Table, kind, want)
+		return fmt.Errorf("the column code of %s is %s instead of %s: was it changed?", info.Table, kind, want)
 	}
 	return err
 }
@@ -304,7 +305,7 @@ func (p *postgres) Prepare(ctx context.Context, s Space) (Info, error) {
 	return info, nil
 }
 
-// create makes the table; an old record of one that was removed goes first.
+// create creates the table after removing an old record of a dropped one.
 func (p *postgres) create(ctx context.Context, tx pgx.Tx, s Space, recorded bool) error {
 	if recorded {
 		_, err := tx.Exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE name = $1`, p.name("hashgrove_tables")), p.table)
@@ -320,7 +321,7 @@ func (p *postgres) create(ctx context.Context, tx pgx.Tx, s Space, recorded bool
 	return nil
 }
 
-// failure is an error of the database with what it means for us.
+// failure maps a database error to ours.
 func (p *postgres) failure(err error) error {
 	var refusal *pgconn.PgError
 	var connect *pgconn.ConnectError

@@ -13,16 +13,16 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Layouts implements Loader. Codes are bit strings, the first bit first.
+// Layouts implements Loader. Codes are bit strings, first bit first.
 //
-//	sql      a script for psql that makes the table, fills it and makes its indexes
-//	copy     the text of COPY
+//	sql      a script for psql that creates the table, fills it and creates its indexes
+//	copy     the text format of COPY
 //	csv      the same columns as CSV without a header
 //	jsonl    an object per line
 //	parquet  the same columns, for programs that read Parquet; attributes are JSON
 func (p *postgres) Layouts(s Space) []Layout {
 	into := p.items() + " (" + strings.Join(columns, ", ") + ")"
-	var before, after []string // indexes are made when the items are there
+	var before, after []string // indexes are created after the items are loaded
 	for _, text := range p.creation(s) {
 		if strings.HasPrefix(text, "CREATE INDEX") {
 			after = append(after, text+";\n")
@@ -67,7 +67,7 @@ func (p *postgres) Layouts(s Space) []Layout {
 	}
 }
 
-// textRow is a row of the table in texts.
+// textRow is a row of the table as text.
 type textRow struct {
 	ID         string          `json:"id"`
 	Number     *int64          `json:"id_number"`
@@ -93,7 +93,7 @@ func newTextRow(b *index.Batch, i int) (t textRow, err error) {
 	return t, nil
 }
 
-// fields are the columns as texts, nil where there is none.
+// fields returns the columns as text, nil if absent.
 func (t textRow) fields() []*string {
 	var number *string
 	if t.Number != nil {
@@ -108,7 +108,7 @@ func (t textRow) fields() []*string {
 	return []*string{&t.ID, number, &t.Code, t.Label, &tags, &attributes}
 }
 
-// copyEscapes are what COPY writes otherwise.
+// copyEscapes are the escapes of COPY.
 var copyEscapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`, "\b", `\b`, "\f", `\f`, "\v", `\v`)
 
 func appendCopy(dst []byte, b *index.Batch, i int) ([]byte, error) {
@@ -129,7 +129,7 @@ func appendCopy(dst []byte, b *index.Batch, i int) ([]byte, error) {
 	return append(dst, '\n'), nil
 }
 
-// appendCSV leaves a field empty where there is none; no text that is there is empty.
+// appendCSV leaves absent fields empty; no stored text is empty.
 func appendCSV(dst []byte, b *index.Batch, i int) ([]byte, error) {
 	t, err := newTextRow(b, i)
 	if err != nil {

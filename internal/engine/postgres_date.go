@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// Dates in our filters are texts of ISO 8601, and two of them compare as moments; a date and any other text compare by
-// their bytes. PostgreSQL has to tell which texts are dates exactly as our index does (index/date.go), and must not
-// fail where one is none, as its casts do. So a pattern decides, and the digits of a text that matches make seconds
-// since 1970.
+// Dates in our filters are ISO 8601 texts, and two of them compare as moments; a date and any other text compare
+// bytewise. PostgreSQL has to recognise exactly the dates that our index does (index/date.go), and must not fail on
+// other texts, as its casts do. So a pattern decides, and the digits of a matching text give seconds since 1970.
 //
-//	day    four digits, two, two; the day must be one of its month. Years begin with 0000, which PostgreSQL lacks, so
-//	       all are moved by 400 years, after which the calendar repeats
+//	day    four digits, two, two; the day must exist in its month. Years start at 0000, which PostgreSQL lacks, so all
+//	       are shifted by 400 years, after which the calendar repeats
 //	time   hh:mm, hh:mm:ss or hh:mm:ss.fraction, of which nine digits count. Minutes or seconds at the end of the text
 //	       may have one digit
 //	zone   none, Z, or +hhmm or +hh with a colon anywhere
@@ -29,8 +28,8 @@ const (
 	datePattern = `^` + day + `([Tt ]` + hour + `:([0-9]|` + sixty + `(:` + seconds + `|` + zone + `)))?$`
 )
 
-// secondsOf is the moment of a text TEXT that is a date, exact to the nanosecond. Up to the minutes everything has its
-// place.
+// secondsOf is the moment of a date TEXT, exact to the nanosecond. Everything up to the minutes is at a fixed
+// position.
 const secondsOf = `(make_date(left(TEXT, 4)::int + 400, substr(TEXT, 6, 2)::int, substr(TEXT, 9, 2)::int)
     - date '2370-01-01')::numeric * 86400
   + CASE WHEN length(TEXT) = 10 THEN 0 ELSE substr(TEXT, 12, 2)::int * 3600 + substr(TEXT, 15, 2)::int * 60 END
@@ -41,7 +40,7 @@ const secondsOf = `(make_date(left(TEXT, 4)::int + 400, substr(TEXT, 6, 2)::int,
     (rpad(replace(substring(substr(TEXT, 17), '[+-](.*)'), ':', ''), 4, '0')::int / 100 * 60 +
      rpad(replace(substring(substr(TEXT, 17), '[+-](.*)'), ':', ''), 4, '0')::int % 100) * 60 END`
 
-// compareDate compares a text with a date, whose own text is the parameter given.
+// compareDate compares a text with a date, given as a parameter.
 func compareDate(expression, op string, at time.Time, text string) string {
 	return fmt.Sprintf(`CASE WHEN %s COLLATE "C" ~ '%s' THEN %s %s (%d + 0.%09d) ELSE %s COLLATE "C" %s %s END`,
 		expression, datePattern, strings.ReplaceAll(secondsOf, "TEXT", expression), op, at.Unix(), at.Nanosecond(),

@@ -8,24 +8,24 @@ import (
 	"hashgrove/internal/index"
 )
 
-// pgFilter writes conditions of PostgreSQL. Names and texts are parameters, not part of the statement. Texts compare by
-// their bytes (COLLATE "C"), dates as moments (postgres_date.go), numbers as numeric, which holds every float64 in the
-// same order.
+// pgFilter writes conditions for PostgreSQL. Names and texts are parameters, not part of the statement. Texts
+// compare bytewise (COLLATE "C"), dates as moments (postgres_date.go), numbers as numeric, which represents every
+// float64 in the same order.
 type pgFilter struct{ args []any }
 
-// condition is the filter in SQL.
+// condition translates a filter into SQL.
 func (s *pgFilter) condition(f index.Filter) (string, error) { return sqlWriter{s}.filter(f) }
 
-// add makes a value a parameter of a type and returns how the text refers to it.
+// add adds a typed parameter and returns its placeholder.
 func (s *pgFilter) add(v any, kind string) string {
 	s.args = append(s.args, v)
 	return fmt.Sprintf("$%d::%s", len(s.args), kind)
 }
 
-// storable tells whether PostgreSQL can hold a text at all; what it cannot hold no item has.
+// storable reports whether PostgreSQL can store a text; no item has one that it cannot.
 func storable(text string) bool { return checkText("text", text) == nil }
 
-// errUnstorable refuses a comparison with a text that PostgreSQL cannot even be sent.
+// errUnstorable rejects a comparison with a text that cannot be sent to PostgreSQL.
 var errUnstorable = fault.New("unstorable",
 	"%w: PostgreSQL compares no text with a zero byte or one that is not UTF-8", ErrFilter)
 
@@ -77,7 +77,7 @@ func (s *pgFilter) date(expression, op string, v index.Value) (string, error) {
 	return compareDate(expression, op, at, s.add(text, "text")), nil
 }
 
-// number sends digits, which numeric reads exactly.
+// number passes digits, which numeric parses exactly.
 func (s *pgFilter) number(expression, op string, x float64) string {
 	return fmt.Sprintf("%s %s %s", expression, op, s.add(strconv.FormatFloat(x, 'g', -1, 64), "text::numeric"))
 }

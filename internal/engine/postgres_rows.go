@@ -19,17 +19,17 @@ import (
 	"hashgrove/internal/index"
 )
 
-// isBroken reports a connection that ended.
+// isBroken reports whether a connection ended.
 func isBroken(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, pgconn.ErrConnClosed)
 }
 
-// maxKey is the greatest length of an id: what an index of PostgreSQL takes is a little more.
+// maxKey is the longest id; an index of PostgreSQL allows slightly more.
 const maxKey = 2600
 
-// checkText refuses a text that PostgreSQL cannot hold.
+// checkText rejects a text that PostgreSQL cannot store.
 func checkText(what, text string) error {
 	if strings.ContainsRune(text, 0) {
 		return fault.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
@@ -37,7 +37,7 @@ func checkText(what, text string) error {
 	return checkUTF8("PostgreSQL", what, text)
 }
 
-// row is an item as the columns of the table.
+// row converts an item to the columns of the table.
 func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
 	id := it.ID.String()
 	err := errors.Join(checkText("id", id), checkLength("PostgreSQL", "id", id, maxKey), eachText(it, checkText))
@@ -64,7 +64,7 @@ func row(c hamming.Codes, i int, it index.Item) ([]any, error) {
 	return []any{id, number, bitString(c, i), label, tags, attributes}, nil
 }
 
-// bitString is code i as PostgreSQL has it.
+// bitString returns code i as a PostgreSQL bit string.
 func bitString(c hamming.Codes, i int) pgtype.Bits {
 	return pgtype.Bits{Bytes: c.AppendBytes(nil, i), Len: int32(c.Bits), Valid: true}
 }
@@ -108,10 +108,10 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 		return nil, err
 	}
 	all := make([][]index.Hit, q.Codes.Len())
-	const pipeline = 64 // queries that are sent without waiting for answers
+	const pipeline = 64 // queries sent without waiting for replies
 	for first := 0; first < len(all); first += pipeline {
 		batch := &pgx.Batch{}
-		if p.vector && q.Radius < 0 { // look at enough of the graph, and go on where a filter leaves too few
+		if p.vector && q.Radius < 0 { // search enough of the graph, and continue if a filter leaves too few
 			batch.Queue("SELECT set_config('hnsw.ef_search', $1, false), "+
 				"set_config('hnsw.iterative_scan', 'strict_order', false)", strconv.Itoa(min(max(200, 4*q.K), 1000)))
 		}
@@ -136,7 +136,7 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	return all, nil
 }
 
-// searchSQL is the statement of a search; $1 is the code.
+// searchSQL returns the statement of a search; $1 is the code.
 func (p *postgres) searchSQL(q Query, where *pgFilter) (string, error) {
 	condition, err := where.condition(q.Filter)
 	if err != nil {
@@ -201,7 +201,7 @@ func (p *postgres) Read(ctx context.Context, f index.Filter, take func(*index.Ba
 	return take(b)
 }
 
-// scanItem reads a row of the table; the item's code is the one given.
+// scanItem reads a row of the table as an item with the given code.
 func scanItem(rows pgx.Rows, code hamming.Codes) (index.Item, error) {
 	var id string
 	var bits pgtype.Bits
@@ -216,7 +216,7 @@ func scanItem(rows pgx.Rows, code hamming.Codes) (index.Item, error) {
 		return it, err
 	}
 	if int(bits.Len) != code.Bits || !code.SetBytes(0, bits.Bytes) {
-		return it, fmt.Errorf("item %q has a code of %d bits, and %d are right", id, bits.Len, code.Bits)
+		return it, fmt.Errorf("item %q has a code of %d bits instead of %d", id, bits.Len, code.Bits)
 	}
 	if label != nil {
 		it.Label = *label

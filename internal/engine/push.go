@@ -22,14 +22,14 @@ const (
 	DefaultTimeout  = 2 * time.Minute
 )
 
-// PushOptions say how items are pushed. The zero value means the defaults, and no journal.
+// PushOptions control a push. The zero value means the defaults and no journal.
 type PushOptions struct {
-	Batch    int           // items of a batch
-	InFlight int           // batches under way at the same time
-	Retries  int           // of a batch, when the engine cannot be reached; below 0 means none
+	Batch    int           // items per batch
+	InFlight int           // batches in flight
+	Retries  int           // per batch, if the engine cannot be reached; negative means none
 	Wait     time.Duration // before the first retry; it doubles each time, up to 100 times. 0 means 200 ms
-	Timeout  time.Duration // of a batch, after which it counts as lost and is sent again; 0 means two minutes
-	Journal  string        // file by which a push that was interrupted continues; "" means none
+	Timeout  time.Duration // after which a batch is sent again; 0 means two minutes
+	Journal  string        // file from which an interrupted push continues; "" means none
 	Progress func(done int)
 }
 
@@ -47,21 +47,21 @@ type Refusal struct {
 	Reason string   `json:"reason"`
 }
 
-// maxRefusals is how many items may be refused before a push gives up.
+// maxRefusals is the number of refused items after which a push gives up.
 const maxRefusals = 100
 
-// PushReport is what a push did.
+// PushReport is the outcome of a push.
 type PushReport struct {
 	Info    Info
-	Items   int       // to push; of a source that does not know, those that were read
-	Written int       // now
-	Before  int       // by an earlier push that the journal knows
-	Retries int       // batches that were sent once more
-	Checked int       // items that were read back and are right
+	Items   int       // to push, or the number read if the source does not know
+	Written int       // by this push
+	Before  int       // by an earlier push, according to the journal
+	Retries int       // batches sent again
+	Checked int       // items read back and found correct
 	Refused []Refusal // in the order of their ids
 }
 
-// Push writes items that are in memory to an engine, in the order of their ids: see PushFrom.
+// Push writes items in memory to an engine, ordered by id; see PushFrom.
 func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushReport, error) {
 	s, err := FromBatch(b)
 	if err != nil {
@@ -70,17 +70,16 @@ func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushRep
 	return PushFrom(ctx, e, s, o)
 }
 
-// PushFrom writes the items of a source to an engine: it makes the table or checks that the codes belong in it,
-// writes batches of items in the order of the source, and reads some of them back. It holds the batches in flight and
-// two more in memory, and of items whose ids may be there twice 64 bits of each id. A batch that fails because the
-// engine cannot be reached is sent again, which is harmless since items are replaced by id. When an item is refused the
-// others are written, and the error names it. After an error, or when the context ends, the same call continues with
-// what the journal lacks.
+// PushFrom writes the items of a source to an engine: it creates the table or checks that the codes belong in it,
+// writes batches in the order of the source, and reads some items back. In memory it holds the batches in flight,
+// two more, and 64 bits of each id that may occur twice. A batch that fails because the engine cannot be reached is
+// sent again, which is harmless since items are replaced by id. If an item is refused, the others are written and
+// the error names it. After an error or cancellation, the same call continues with what the journal lacks.
 func PushFrom(ctx context.Context, e Engine, s Source, o PushOptions) (PushReport, error) {
 	r := PushReport{Items: max(s.Items, 0)}
 	err := start(ctx, e, s, o.withDefaults(), &r)
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // a connection that is cut off because of that may look like any failure
+		err = ctx.Err() // cancelling may look like a failed connection
 	}
 	return r, err
 }
@@ -97,7 +96,7 @@ func start(ctx context.Context, e Engine, s Source, o PushOptions, r *PushReport
 	return cmp.Or(err, p.journal.end(err == nil))
 }
 
-// push is a push under way.
+// push is a push in progress.
 type push struct {
 	engine  Engine
 	source  Source
@@ -154,7 +153,7 @@ func (p *push) run(ctx context.Context) error {
 	})
 	close(batches)
 	workers.Wait()
-	if p.err == nil { // what stopped the reading is only a cancellation then
+	if p.err == nil { // otherwise reading was merely cancelled
 		p.err = cmp.Or(err, ctx.Err())
 	}
 	slices.SortFunc(p.report.Refused, func(a, b Refusal) int { return a.ID.Compare(b.ID) })
@@ -166,7 +165,7 @@ func (p *push) run(ctx context.Context) error {
 	return p.err
 }
 
-// read divides the items of the source into batches.
+// read splits the items of the source into batches.
 func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 	b, n := p.newBatch(), 0
 	err := p.source.Each(ctx, func(part *index.Batch) error {
@@ -175,7 +174,7 @@ func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 		}
 		for i, id := range part.IDs {
 			if !p.source.Unique && !p.ids.add(id) {
-				return fault.New("duplicate-id", "item %d: the id %q is there twice", n, shortened(id))
+				return fault.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
 			}
 			it := part.Item(i)
 			p.sample.add(it)
@@ -198,14 +197,15 @@ func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 	return err
 }
 
-// newBatch is a batch without items.
+// newBatch returns an empty batch.
 func (p *push) newBatch() *index.Batch {
 	b := index.NewBatch(p.source.Bits)
 	b.Fingerprint = p.source.Fingerprint
 	return b
 }
 
-// isDone tells whether batch n was written by an earlier push. The first batch tells which push a journal is of.
+// isDone reports whether batch n was written by an earlier push. The first batch tells which push a journal belongs
+// to.
 func (p *push) isDone(n int, b *index.Batch) (bool, error) {
 	if p.o.Journal == "" {
 		return false, nil
@@ -228,7 +228,7 @@ func (p *push) isDone(n int, b *index.Batch) (bool, error) {
 	return true, p.journal.check(n, sum)
 }
 
-// fail keeps the error that came first: those after it are often cancellations.
+// fail keeps the first error: later ones are often cancellations.
 func (p *push) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,7 +237,7 @@ func (p *push) fail(err error) {
 	}
 }
 
-// advance counts items that are done.
+// advance counts finished items.
 func (p *push) advance(count func(), items int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,7 +252,7 @@ func (p *push) advance(count func(), items int) {
 func (p *push) batch(ctx context.Context, b numbered) error {
 	sum, err := "", error(nil)
 	if p.journal != nil {
-		if sum, err = digest(b.Batch); err != nil { // before others have it in their hands
+		if sum, err = digest(b.Batch); err != nil { // before the batch is handed on
 			return err
 		}
 	}
@@ -267,7 +267,8 @@ func (p *push) batch(ctx context.Context, b numbered) error {
 	return err
 }
 
-// write writes items; where one is refused it writes each half alone, so that in the end only those are left out.
+// write writes items. If one is refused it writes each half separately, so that in the end only refused items are
+// left out.
 func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err error) {
 	if err = p.retry(ctx, b); !errors.Is(err, ErrRefused) {
 		return 0, err
@@ -278,7 +279,7 @@ func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err erro
 		many := len(p.report.Refused) > maxRefusals
 		p.mu.Unlock()
 		if many {
-			return 1, fmt.Errorf("more than %d items were refused, the last is %q: %w", maxRefusals, b.IDs[0].String(), err)
+			return 1, fmt.Errorf("more than %d items were refused, the last one %q: %w", maxRefusals, b.IDs[0].String(), err)
 		}
 		return 1, nil
 	}
@@ -291,7 +292,7 @@ func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err erro
 	return first + second, err
 }
 
-// part is some items of a batch as one of their own.
+// part returns some items of a batch as a batch of their own.
 func (p *push) part(b *index.Batch, from, to int) *index.Batch {
 	some := p.newBatch()
 	for i := from; i < to; i++ {
@@ -300,7 +301,7 @@ func (p *push) part(b *index.Batch, from, to int) *index.Batch {
 	return some
 }
 
-// retry writes a batch, and tries again for a while when the engine cannot be reached.
+// retry writes a batch, retrying for a while if the engine cannot be reached.
 func (p *push) retry(ctx context.Context, b *index.Batch) error {
 	wait := p.o.Wait
 	for try := 0; ; try++ {
@@ -323,7 +324,7 @@ func (p *push) retry(ctx context.Context, b *index.Batch) error {
 	}
 }
 
-// try writes a batch once, and does not wait for an answer for ever.
+// try writes a batch once, with a timeout.
 func (p *push) try(ctx context.Context, b *index.Batch) error {
 	limited, stop := context.WithTimeout(ctx, p.o.Timeout)
 	defer stop()
@@ -334,7 +335,7 @@ func (p *push) try(ctx context.Context, b *index.Batch) error {
 	return err
 }
 
-// readBack compares some items with what the engine holds now.
+// readBack compares some items with what the engine now holds.
 func (p *push) readBack(ctx context.Context) error {
 	if len(p.sample.items) == 0 {
 		return nil
@@ -348,10 +349,10 @@ func (p *push) readBack(ctx context.Context) error {
 		for i, id := range b.IDs {
 			it, asked := want[id]
 			if !asked {
-				return fmt.Errorf("the engine answers with the item %q, which nobody asked for", id.String())
+				return fmt.Errorf("the engine returned the item %q, which was not requested", id.String())
 			}
 			if what := difference(it, b.Item(i)); what != "" {
-				return fault.New("changed-item", "item %q came back with another %s than was written", id.String(), what)
+				return fault.New("changed-item", "item %q came back with a different %s than was written", id.String(), what)
 			}
 			delete(want, id)
 			p.report.Checked++
@@ -360,14 +361,14 @@ func (p *push) readBack(ctx context.Context) error {
 	})
 	for _, id := range ids {
 		if _, missing := want[id]; missing && err == nil {
-			err = fmt.Errorf("item %q was written and is not in the engine: did someone remove it? "+
+			err = fmt.Errorf("item %q was written but is not in the engine: did someone remove it? "+
 				"push again without the journal", id.String())
 		}
 	}
 	return err
 }
 
-// difference names what two items differ in, or "". The order of tags does not count, nor how often there is one.
+// difference names what two items differ in, or returns "". The order and repetition of tags do not matter.
 func difference(a, b index.Item) string {
 	tags := func(it index.Item) []string { return slices.Compact(slices.Sorted(slices.Values(it.Tags))) }
 	switch {

@@ -18,13 +18,13 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Qdrant 1.16 or later. A table is a collection whose vectors have +1 for a bit that is set and -1 for one that is not:
-// their dot product is bits - 2 distance, a whole number that a float32 holds exactly. Searches are exact, without the
-// graph and the quantized vectors; both are there for searches of your own. Binary quantization keeps one bit per
-// number in memory, which is the code itself, and the numbers stay on disk.
+// Qdrant 1.16 or later. A table is a collection whose vectors have +1 for a set bit and -1 for a clear one: their dot
+// product is bits - 2 distance, an integer that a float32 represents exactly. Searches are exact, without the graph
+// and the quantized vectors; both are there for searches of your own. Binary quantization keeps one bit per number in
+// memory, which is the code itself, and the numbers stay on disk.
 //
-//	point id            the id where that is an integer from 0, else a UUID made of its text
-//	id, id_number       in the payload: the id, and its value where that is an integer
+//	point id            the id if it is a non-negative integer, else a UUID made from its text
+//	id, id_number       in the payload: the id, and its value if it is an integer
 //	label, tags         keywords
 //	attributes          an object of numbers and texts
 //	metadata            of the collection: bits, fingerprint and a random identity
@@ -35,8 +35,8 @@ import (
 type qdrant struct {
 	*rest
 	table    string
-	identity string // of the collection, where we make it
-	bits     int    // of the table, once that is known
+	identity string // of a collection that we create
+	bits     int    // of the table, once known
 }
 
 var qdrantDialect = dialect{
@@ -46,7 +46,7 @@ var qdrantDialect = dialect{
 
 func openQdrant(t Target) (Engine, error) {
 	if strings.ContainsAny(t.Table, "<>:\"/\\|?*\x00\x1f") || len(t.Table) > 255 || strings.Trim(t.Table, ".") == "" {
-		return nil, fmt.Errorf("%q is no name of a collection: at most 255 bytes, without < > : \" / \\ | ? *", t.Table)
+		return nil, fmt.Errorf("%q is not a valid collection name: at most 255 bytes, without < > : \" / \\ | ? *", t.Table)
 	}
 	client, err := openRest(t, qdrantDialect)
 	if err != nil {
@@ -61,10 +61,10 @@ func openQdrant(t Target) (Engine, error) {
 	return q, nil
 }
 
-// path is the path of something of the collection.
+// path returns a path below the collection.
 func (q *qdrant) path(of string) string { return "/collections/" + url.PathEscape(q.table) + of }
 
-// creation is the request that makes the collection.
+// creation is the request that creates the collection.
 func (q *qdrant) creation(s Space) request {
 	r := newRequest("PUT", q.path(""), dsl{
 		"vectors":             dsl{"size": s.Bits, "distance": "Dot", "on_disk": true},
@@ -80,12 +80,12 @@ func (q *qdrant) creation(s Space) request {
 	return r
 }
 
-// qdrantFields are the fields of the payload that have an index.
+// qdrantFields are the indexed fields of the payload.
 var qdrantFields = []struct{ name, schema string }{
 	{"id_number", "integer"}, {"label", "keyword"}, {"tags", "keyword"},
 }
 
-// indexing is the request that makes an index on a field.
+// indexing is the request that creates an index on a field.
 func (q *qdrant) indexing(name, schema string) request {
 	return newRequest("PUT", q.path("/index?wait=true"), dsl{"field_name": name, "field_schema": schema})
 }
@@ -118,7 +118,7 @@ func (q *qdrant) Plan(s Space) []Statement {
 	)
 }
 
-// qdrantCollection is a collection as the service describes it.
+// qdrantCollection is the service's description of a collection.
 type qdrantCollection struct {
 	Result struct {
 		Config struct {
@@ -148,7 +148,7 @@ func (q *qdrant) Info(ctx context.Context) (Info, error) {
 	return info, err
 }
 
-// info is Info, with the collection.
+// info is Info, plus the collection.
 func (q *qdrant) info(ctx context.Context) (info Info, c qdrantCollection, err error) {
 	info = Info{Table: q.table, Exact: true}
 	var root struct {
@@ -160,7 +160,7 @@ func (q *qdrant) info(ctx context.Context) (info Info, c qdrantCollection, err e
 	info.Engine = "Qdrant " + q.clean(root.Version)
 	var major, minor int
 	if n, _ := fmt.Sscanf(root.Version, "%d.%d", &major, &minor); n != 2 || major < 1 || major == 1 && minor < 16 {
-		return info, c, fmt.Errorf("%s is too old, or another service: version 1.16 or later is needed", info.Engine)
+		return info, c, fmt.Errorf("%s is too old, or not Qdrant: version 1.16 or later is needed", info.Engine)
 	}
 	err = q.call(ctx, newRequest("GET", q.path(""), nil), &c)
 	if hasStatus(err, http.StatusNotFound) {
@@ -171,11 +171,11 @@ func (q *qdrant) info(ctx context.Context) (info Info, c qdrantCollection, err e
 	}
 	meta, vectors := c.Result.Config.Metadata.Hashgrove, c.Result.Config.Params.Vectors
 	if meta == nil || meta.Bits <= 0 {
-		return info, c, fault.New("foreign-table", "the collection %s is there and holds no codes of ours: "+
+		return info, c, fault.New("foreign-table", "the collection %s exists, but was not made by Hashgrove: "+
 			"name another table", q.table)
 	}
 	if vectors.Size != meta.Bits || vectors.Distance != "Dot" {
-		return info, c, fmt.Errorf("the vectors of %s are %d numbers with the distance %s and should be %d with Dot",
+		return info, c, fmt.Errorf("the vectors of %s have %d numbers and the distance %s instead of %d and Dot",
 			q.table, vectors.Size, q.clean(vectors.Distance), meta.Bits)
 	}
 	info.Bits, info.Identity = meta.Bits, meta.Identity
@@ -212,12 +212,13 @@ func (q *qdrant) Prepare(ctx context.Context, s Space) (Info, error) {
 	return info, nil
 }
 
-// qdrantSpace is the name space of the UUIDs that ids become.
+// qdrantSpace is the namespace of the UUIDs made from ids.
 var qdrantSpace = [16]byte{
 	0x2f, 0x0c, 0x6a, 0x3b, 0x5d, 0x1e, 0x5c, 0x52, 0x9e, 0x0b, 0x7a, 0x44, 0x86, 0x1d, 0x93, 0x70,
 }
 
-// pointID is the id of a point: integers from 0 stay, others become a UUID by their name (version 5, RFC 9562).
+// pointID returns the id of a point: non-negative integers stay, others become a name-based UUID (version 5, RFC
+// 9562).
 func pointID(id index.ID) any {
 	if n, ok := id.Integer(); ok && n >= 0 {
 		return n

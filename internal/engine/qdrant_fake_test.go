@@ -12,7 +12,7 @@ import (
 
 // The shapes follow the OpenAPI description of Qdrant 1.17. What the engine never sends is left out, so it is refused.
 
-// qdrantCondition is a condition, or a filter, which is one too.
+// qdrantCondition returns the shape of a condition, which may be a filter.
 func qdrantCondition() any { return qdrantConditions }
 
 var qdrantConditions either
@@ -87,12 +87,12 @@ func newQdrantFake(t *testing.T) *qdrantFake {
 	return s
 }
 
-// told is a success as Qdrant writes it.
+// told returns a success as Qdrant writes it.
 func told(result any) (int, any) {
 	return 200, map[string]any{"result": result, "status": "ok", "time": 0.001}
 }
 
-// failure is an error as Qdrant writes it.
+// failure returns an error as Qdrant writes it.
 func (s *qdrantFake) failure(status int, reason string) (int, any) {
 	return status, map[string]any{"status": map[string]any{"error": reason}, "time": 0.001}
 }
@@ -387,7 +387,7 @@ func (p *qdrantFakePoint) match(condition map[string]any) (bool, error) {
 // pathForm is how Qdrant reads the path of a key, for those that there are.
 var pathForm = regexp.MustCompile(`^([\pL\pN_-]+)(?:\.(?:([\pL\pN_-]+)|"([^"\\]*)"))?$`)
 
-// values are those under a key.
+// values returns the values under a key.
 func (p *qdrantFakePoint) values(key string) ([]any, error) {
 	parts := pathForm.FindStringSubmatch(key)
 	if parts == nil {

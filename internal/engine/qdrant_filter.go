@@ -8,12 +8,12 @@ import (
 	"hashgrove/internal/index"
 )
 
-// qdrantFilter translates filters into conditions of Qdrant, which compares texts only for equality and numbers as
-// float64. What needs an order or the beginning of texts is refused, and so is a comparison of ids with an integer that
-// a float64 cannot hold.
+// qdrantFilter translates filters into Qdrant conditions, which compare texts only for equality and numbers as
+// float64. It refuses filters that need the order or prefix of texts, and comparisons of ids with an integer that
+// float64 cannot represent.
 type qdrantFilter struct{}
 
-// condition is the filter; empty for all items.
+// condition translates a filter; empty for all items.
 func (f qdrantFilter) condition(filter index.Filter) (dsl, error) {
 	c, ok := filter.Condition()
 	if !ok {
@@ -78,7 +78,7 @@ func (f qdrantFilter) write(c index.Condition) (dsl, error) {
 	return f.compare(c.Name, key, c.Op, c.Values[0])
 }
 
-// key is the path of a name in the payload.
+// key returns the path of a name in the payload.
 func (f qdrantFilter) key(name string) (string, error) {
 	switch {
 	case name == "id", name == "label":
@@ -95,7 +95,7 @@ func (f qdrantFilter) key(name string) (string, error) {
 	return "attributes." + name, nil
 }
 
-// member is name in (values), and name = value.
+// member translates name in (values) and name = value.
 func (f qdrantFilter) member(name, key string, values []index.Value) (dsl, error) {
 	texts, numbers, points := []string{}, []dsl{}, []any{}
 	known := map[any]bool{}
@@ -131,7 +131,7 @@ func (f qdrantFilter) member(name, key string, values []index.Value) (dsl, error
 	return should(append(numbers, dsl{"key": key, "match": dsl{"any": texts}})...), nil
 }
 
-// compare is name op value, with an order.
+// compare translates name op value for ordering operators.
 func (f qdrantFilter) compare(name, key, op string, v index.Value) (dsl, error) {
 	text, isText := v.Text()
 	number, _ := v.Number()
@@ -139,7 +139,7 @@ func (f qdrantFilter) compare(name, key, op string, v index.Value) (dsl, error) 
 	var low, high int64
 	if name == "id" && isText && text != "" {
 		if low, isInteger = index.Text(text).Integer(); isInteger {
-			number = float64(low) // refused below where that is another
+			number = float64(low) // refused below if inexact
 		}
 	}
 	switch {
@@ -157,7 +157,7 @@ func (f qdrantFilter) compare(name, key, op string, v index.Value) (dsl, error) 
 	if !some {
 		return noPoint, nil
 	}
-	const exact = 1 << 53 // up to here a float64 holds every integer
+	const exact = 1 << 53 // float64 represents every integer up to this
 	limits := dsl{}
 	for word, n := range map[string]int64{"gte": low, "lte": high} {
 		switch {

@@ -10,14 +10,14 @@ import (
 	"hashgrove/internal/index"
 )
 
-// How much is asked for at a time.
+// Page sizes.
 const (
-	mostQdrantHits = 1 << 20 // hits of a search
-	qdrantIDs      = 10000   // ids that are listed
-	qdrantPage     = 1000    // items that are read
+	mostQdrantHits = 1 << 20 // hits per search
+	qdrantIDs      = 10000   // ids listed at a time
+	qdrantPage     = 1000    // items read at a time
 )
 
-// qdrantPayload is what a point carries.
+// qdrantPayload is the payload of a point.
 type qdrantPayload struct {
 	ID         string                 `json:"id"`
 	Number     *int64                 `json:"id_number,omitempty"`
@@ -33,7 +33,7 @@ type qdrantPoint struct {
 	Payload qdrantPayload `json:"payload"`
 }
 
-// signs is code i as +1 for bits that are set and -1 for others.
+// signs returns code i as +1 for set bits and -1 for others.
 func signs(c hamming.Codes, i int) []float64 {
 	list := make([]float64, c.Bits)
 	for b := range list {
@@ -44,7 +44,7 @@ func signs(c hamming.Codes, i int) []float64 {
 	return list
 }
 
-// points is a batch as points.
+// points converts a batch to points.
 func (q *qdrant) points(b *index.Batch) ([]qdrantPoint, error) {
 	order, err := b.Order(true)
 	if err != nil {
@@ -61,7 +61,7 @@ func (q *qdrant) points(b *index.Batch) ([]qdrantPoint, error) {
 	return list, nil
 }
 
-// point is an item as a point.
+// point converts an item to a point.
 func (q *qdrant) point(b *index.Batch, i int) (qdrantPoint, error) {
 	it := b.Item(i)
 	if err := checkTexts(q.name, it, math.MaxInt, math.MaxInt); err != nil {
@@ -76,12 +76,12 @@ func (q *qdrant) point(b *index.Batch, i int) (qdrantPoint, error) {
 	return p, nil
 }
 
-// upsert is the request that writes points and answers when they are there.
+// upsert is the request that writes points and waits until they are stored.
 func (q *qdrant) upsert(points []qdrantPoint) request {
 	return newRequest("PUT", q.path("/points?ordering=strong&wait=true"), dsl{"points": points})
 }
 
-// Write implements Engine. After an error some of the items may be there; sending them again replaces them.
+// Write implements Engine. After an error some items may have been written; sending them again replaces them.
 func (q *qdrant) Write(ctx context.Context, b *index.Batch) error {
 	if b.Codes.Bits != q.bits {
 		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, q.bits)
@@ -99,14 +99,14 @@ func (q *qdrant) Write(ctx context.Context, b *index.Batch) error {
 		return refusedItems(err)
 	}
 	if answer.Result.Status != "completed" {
-		return fmt.Errorf("%w: %s says %q of a batch and not that it is there", ErrTemporary, q.name,
+		return fmt.Errorf("%w: %s reports %q for a batch instead of storing it", ErrTemporary, q.name,
 			q.clean(answer.Result.Status))
 	}
 	return nil
 }
 
 // search is the body of a search for a code. The score of a hit is bits - 2 distance, and the threshold lies between
-// those of the radius and of the next distance.
+// the scores of the radius and of the next distance.
 func (q *qdrant) search(radius int, filter dsl, code []float64, limit int) dsl {
 	body := dsl{
 		"query": code, "limit": limit, "with_payload": []string{"id"},
@@ -121,7 +121,7 @@ func (q *qdrant) search(radius int, filter dsl, code []float64, limit int) dsl {
 	return body
 }
 
-// qdrantHits is the answer to a search.
+// qdrantHits is the response to a search.
 type qdrantHits struct {
 	Points []struct {
 		Score   float64       `json:"score"`
@@ -129,7 +129,7 @@ type qdrantHits struct {
 	} `json:"points"`
 }
 
-// hits reads the distances of an answer.
+// hits derives distances from the scores of a response.
 func (q *qdrant) hits(answer qdrantHits) ([]index.Hit, error) {
 	list := make([]index.Hit, 0, len(answer.Points))
 	for _, p := range answer.Points {
@@ -140,14 +140,14 @@ func (q *qdrant) hits(answer qdrantHits) ([]index.Hit, error) {
 		twice := float64(q.bits) - p.Score
 		distance := int(twice / 2)
 		if twice != 2*float64(distance) || distance < 0 || distance > q.bits {
-			return nil, fmt.Errorf("%s scores %q with %v, which is no distance of %d bits", q.name, id.String(), p.Score, q.bits)
+			return nil, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", q.name, id.String(), p.Score, q.bits)
 		}
 		list = append(list, index.Hit{ID: id, Distance: distance})
 	}
 	return list, nil
 }
 
-// Search implements Engine. The filter is Qdrant's own, so that what is asked and scanned matches already.
+// Search implements Engine. The filter is Qdrant's own, so what is asked or scanned already matches.
 func (q *qdrant) Search(ctx context.Context, query Query) ([][]index.Hit, error) {
 	filter, err := qdrantFilter{}.condition(query.Filter)
 	if err != nil {
@@ -165,7 +165,7 @@ type qdrantFinder struct {
 	radius int
 }
 
-// ask implements finder: the searches are sent together.
+// ask implements finder by sending all searches in one request.
 func (q qdrantFinder) ask(ctx context.Context, codes hamming.Codes, limit int, _ clause) ([][]index.Hit, error) {
 	searches := make([]dsl, codes.Len())
 	for i := range searches {
@@ -206,8 +206,8 @@ func (q *qdrant) Read(ctx context.Context, f index.Filter, take func(*index.Batc
 	return q.read(ctx, filter, take)
 }
 
-// read hands over items in the order of their ids. Points have another order, so it lists and sorts the ids first.
-// Items that are removed meanwhile are left out.
+// read passes on items ordered by id. Points have another order, so it lists and sorts the ids first. Items removed
+// meanwhile are left out.
 func (q *qdrant) read(ctx context.Context, filter dsl, take func(*index.Batch) error) error {
 	ids, err := q.list(ctx, filter)
 	if err != nil {
@@ -238,7 +238,7 @@ func (q *qdrant) read(ctx context.Context, filter dsl, take func(*index.Batch) e
 	return nil
 }
 
-// list returns the ids of the items that match a filter, in their order.
+// list returns the ids of the items that match a filter, in order.
 func (q *qdrant) list(ctx context.Context, filter dsl) ([]index.ID, error) {
 	body := dsl{"limit": qdrantIDs, "with_payload": []string{"id"}, "with_vector": false}
 	if len(filter) > 0 {
@@ -273,7 +273,7 @@ func (q *qdrant) list(ctx context.Context, filter dsl) ([]index.ID, error) {
 	return slices.Compact(ids), nil
 }
 
-// batch is points as items in the order of their ids.
+// batch converts points to items ordered by id.
 func (q *qdrant) batch(points []qdrantPoint) (*index.Batch, error) {
 	items := make([]index.Item, 0, len(points))
 	for _, p := range points {
@@ -283,11 +283,11 @@ func (q *qdrant) batch(points []qdrantPoint) (*index.Batch, error) {
 		}
 		code := hamming.NewCodes(1, q.bits)
 		if len(p.Vector) != q.bits {
-			return nil, fmt.Errorf("item %q has %d numbers, and %d are right", id.String(), len(p.Vector), q.bits)
+			return nil, fmt.Errorf("item %q has %d numbers instead of %d", id.String(), len(p.Vector), q.bits)
 		}
 		for b, x := range p.Vector {
 			if x != 1 && x != -1 {
-				return nil, fmt.Errorf("item %q has a %v among its bits, which are +1 and -1", id.String(), x)
+				return nil, fmt.Errorf("item %q has a %v among its bits, which must be +1 or -1", id.String(), x)
 			}
 			code.SetBit(0, b, x > 0)
 		}

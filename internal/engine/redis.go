@@ -20,28 +20,28 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Redis 8 or later, whose vector sets hold codes as one bit for each dimension (BIN): +1 for a bit that is set and -1
-// for one that is not. The score of an element is 1 - distance/bits. With TRUTH a search compares all of them and is
-// exact; without it a search walks a graph, and is faster and misses some.
+// Redis 8 or later, whose vector sets store codes as one bit per dimension (BIN): +1 for a set bit and -1 for a clear
+// one. The score of an element is 1 - distance/bits. With TRUTH a search compares all elements and is exact; without
+// it a search walks a graph, which is faster but misses some.
 //
 //	items          the vector set: elements are ids, with attributes to filter by (redis_filter.go)
 //	items:details  a hash: every item in full, by id, and under "" which model made the codes
 //
-// A batch is one script, which Redis runs as a whole and repeats after a crash as a whole or not at all.
+// A batch is one script, which Redis runs as a whole and replays after a crash as a whole or not at all.
 
 // redis is the engine for Redis.
 type redis struct {
 	redisAddress
 	table string
-	graph bool // search with it
+	graph bool // use the graph for searches
 
 	slots chan struct{}   // of connections
 	idle  chan *redisConn // that are open
-	meta  string          // what the table says about itself, once that is known
+	meta  string          // the table's note, once known
 	bits  int
 }
 
-// redisMeta is what a table says about itself.
+// redisMeta is the note that a table keeps about itself.
 type redisMeta struct {
 	Bits        int    `json:"bits"`
 	Fingerprint string `json:"fingerprint"`
@@ -96,7 +96,7 @@ func openRedis(t Target) (Engine, error) {
 	return r, nil
 }
 
-// redisTLS trusts the certificates of a file, or else those of the machine.
+// redisTLS trusts the certificates in a file, or else the system's.
 func redisTLS(host, ca string) (*tls.Config, error) {
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if ca != "" {
@@ -106,13 +106,13 @@ func redisTLS(host, ca string) (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s: there is no certificate in the file", ca)
+			return nil, fmt.Errorf("%s: the file has no certificate", ca)
 		}
 	}
 	return config, nil
 }
 
-// details is the key of the hash beside the vector set.
+// details returns the key of the hash beside the vector set.
 func (r *redis) details() string { return r.table + ":details" }
 
 // Close implements Engine.
@@ -132,9 +132,8 @@ func (r *redis) dropIdle() {
 	}
 }
 
-// ask sends commands over a connection of its own and returns their answers. An answer that is an error is the error. A
-// connection that was open before may have ended unnoticed: then a new one is tried, because everything that is sent
-// may be repeated.
+// ask sends commands over a connection of its own and returns the replies; an error reply becomes the error. A
+// pooled connection may have ended unnoticed: then ask tries a new one, since everything it sends may be repeated.
 func (r *redis) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 	select {
 	case r.slots <- struct{}{}:
@@ -164,7 +163,7 @@ func (r *redis) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 		c.Close()
 		return nil, r.failure(ctx, err)
 	}
-	r.idle <- c // there is room for as many as there are slots
+	r.idle <- c // never blocks: the buffer has one place per slot
 	for _, answer := range answers {
 		if refusal, ok := answer.(redisError); ok {
 			return nil, r.failure(ctx, refusal)
@@ -173,7 +172,7 @@ func (r *redis) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 	return answers, nil
 }
 
-// failure is an error of the server or the connection with what it means for us.
+// failure maps an error of the server or the connection to ours.
 func (r *redis) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -189,9 +188,9 @@ func (r *redis) failure(ctx context.Context, err error) error {
 	case "LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "NOREPLICAS":
 		return fmt.Errorf("%w: %w", ErrTemporary, err)
 	case "NOTABLE":
-		return fmt.Errorf("%w: %s was removed or made anew meanwhile", ErrNoTable, r.table)
+		return fmt.Errorf("%w: %s was dropped or recreated meanwhile", ErrNoTable, r.table)
 	case "WRONGTYPE":
-		return fault.New("foreign-table", "the keys %s and %s hold no codes of ours: name another table",
+		return fault.New("foreign-table", "the keys %s and %s were not made by Hashgrove: name another table",
 			r.table, r.details())
 	}
 	return err
@@ -209,7 +208,7 @@ func (r *redis) Info(ctx context.Context) (Info, error) {
 	version, _, _ = strings.Cut(version, "\r\n")
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < leastRedis {
-		return Info{}, fmt.Errorf("the server is Redis %s, which has no vector sets: version %d or later has",
+		return Info{}, fmt.Errorf("the server is Redis %s, which has no vector sets: version %d or later is needed",
 			version, leastRedis)
 	}
 	info.Engine = "Redis " + version
@@ -230,7 +229,7 @@ func (r *redis) Info(ctx context.Context) (Info, error) {
 	return r.read(info, state)
 }
 
-// read makes sense of what the keys hold: our note, the lengths of both, and the kind of the vector set.
+// read interprets what the keys hold: our note, the lengths of both, and the type of the vector set.
 func (r *redis) read(info Info, state []any) (Info, error) {
 	note, _ := state[0].(string)
 	items, _ := state[1].(int64)
@@ -238,7 +237,7 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 	var m redisMeta
 	if note == "" {
 		if items > 0 || elements > 0 {
-			return Info{}, fault.New("foreign-table", "the keys %s and %s hold no codes of ours: name another table",
+			return Info{}, fault.New("foreign-table", "the keys %s and %s were not made by Hashgrove: name another table",
 				r.table, r.details())
 		}
 		return Info{}, fmt.Errorf("%w: %s", ErrNoTable, r.table)
@@ -248,17 +247,17 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 		info.Fingerprint, err = hamming.ParseFingerprint(m.Fingerprint)
 	}
 	if err != nil || m.Bits < 1 || m.Bits > hamming.MaxBits || m.Identity == "" {
-		return Info{}, fault.New("damaged-table", "the field \"\" of %s is damaged: it should tell the model of the codes",
+		return Info{}, fault.New("damaged-table", "the field \"\" of %s is damaged: it should record the model of the codes",
 			r.details())
 	}
 	if elements != items-1 {
-		return Info{}, fault.New("count-mismatch", "%s has %d elements and %s describes %d: "+
+		return Info{}, fault.New("count-mismatch", "%s has %d elements, but %s describes %d: "+
 			"was one of them changed or removed? Remove both, and push again", r.table, elements, r.details(), items-1)
 	}
 	list, _ := state[3].([]any)
 	for i := 0; i+1 < len(list); i += 2 {
 		if list[i] == "quant-type" && list[i+1] != "bin" || list[i] == "vector-dim" && list[i+1] != int64(m.Bits) {
-			return Info{}, fmt.Errorf("the %v of %s is %v, which is not that of codes of %d bits: was it changed?",
+			return Info{}, fmt.Errorf("the %v of %s is %v, which does not fit codes of %d bits: was it changed?",
 				list[i], r.table, list[i+1], m.Bits)
 		}
 	}
@@ -267,10 +266,10 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 	return info, nil
 }
 
-// noteScript writes down which model makes the codes of a table, where there is none.
+// noteScript records the model of a table unless there is a record.
 const noteScript = `if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then redis.call('HSET', KEYS[2], '', ARGV[1]) end`
 
-// note is what a new table says about itself.
+// redisNote returns the note of a new table.
 func redisNote(s Space, identity string) string {
 	b, _ := json.Marshal(redisMeta{s.Bits, s.Fingerprint.Full(), identity}) // numbers and digits
 	return string(b)

@@ -12,33 +12,33 @@ import (
 
 // redisFilter translates a filter into the language of VSIM's FILTER, where
 //
-//	an element without a field that is asked for never matches, whatever else is said, under "not" too
-//	numbers and texts that are compared become numbers, so that "x" equals 0
+//	an element without a requested field never matches, whatever else is said, even under "not"
+//	comparing a number and a text converts both to numbers, so "x" equals 0
 //	texts compare only for equality, and no text can hold both kinds of quotes
 //
-// So a filter becomes a list of alternatives that are searched for one after the other, each a conjunction in which
-// every field that an item may lack is asked for first: then the missing field gives the right answer. The attributes
-// of an element say what is there in fields of ours, which every item has (see redisAttributes).
+// So a filter becomes a list of alternatives that are searched one after the other, each a conjunction that first
+// checks for every field an item may lack, so that a missing field gives the right answer. The attributes of an
+// element record which fields exist in extra fields that every item has (see redisAttributes).
 type redisFilter struct{}
 
-// redisAtom is a comparison. One that is total is about fields that every item has.
+// redisAtom is a comparison. It is total if it uses only fields that every item has.
 type redisAtom struct {
 	text  string
 	total bool
 }
 
-// alternatives is a list of conjunctions, one of which holds.
+// alternatives is a disjunction of conjunctions.
 type alternatives [][]redisAtom
 
-// redisTruth is when a condition holds and when it does not.
+// redisTruth says when a condition holds and when it does not.
 type redisTruth struct{ yes, no alternatives }
 
-// maxAlternatives is how many searches a filter may become.
+// maxAlternatives limits the number of searches a filter may become.
 const maxAlternatives = 32
 
 var redisNever, redisAlways = redisTruth{no: alternatives{{}}}, redisTruth{yes: alternatives{{}}}
 
-// expressions are the filters to search with, whose answers together are the answer; "" lets everything through.
+// expressions returns the filters to search with, whose answers are to be combined; "" matches everything.
 func (r redisFilter) expressions(f index.Filter) ([]string, error) {
 	c, ok := f.Condition()
 	if !ok {
@@ -101,7 +101,7 @@ func (r redisFilter) translate(c index.Condition) (redisTruth, error) {
 	case "=", "in":
 		return r.member(c.Name, c.Values)
 	case "between":
-		if c.Name == index.TagName { // one tag has to be on both sides
+		if c.Name == index.TagName { // a single tag must be within both bounds
 			return r.comparison(c.Name, ">=", c.Values[0])
 		}
 		low, err := r.comparison(c.Name, ">=", c.Values[0])
@@ -145,7 +145,7 @@ func always(format string, args ...any) redisTruth {
 	return redisTruth{alternatives{{{text, true}}}, alternatives{{{"!" + text, true}}}}
 }
 
-// guarded is a comparison of an attribute, of which a list of ours says whether an item has it.
+// guarded is a comparison of an attribute after checking in list that the item has it.
 func guarded(name, list, format string, args ...any) redisTruth {
 	there := redisAtom{fmt.Sprintf(`("%s" in .%s)`, name, list), true}
 	text := "(" + fmt.Sprintf(format, args...) + ")"
@@ -168,7 +168,7 @@ func (r redisFilter) has(name string) (redisTruth, error) {
 	return always(`"%s" in ._numbers or "%s" in ._texts`, name, name), checkSelector(name)
 }
 
-// member is name in (values).
+// member translates name in (values).
 func (r redisFilter) member(name string, values []index.Value) (redisTruth, error) {
 	var numbers, texts []string
 	for _, v := range values {
@@ -201,7 +201,7 @@ func (r redisFilter) member(name string, values []index.Value) (redisTruth, erro
 		if len(texts) == 0 {
 			return redisNever, nil
 		}
-		if name == index.LabelName { // a label that is empty is none
+		if name == index.LabelName { // an empty label means no label
 			return always(`.label != "" and .label in [%s]`, strings.Join(texts, ", ")), nil
 		}
 		return always(`.id in [%s]`, strings.Join(texts, ", ")), nil
@@ -230,7 +230,7 @@ func errDate(v index.Value) error {
 		"store dates as numbers to filter by them there", ErrFilter, v)
 }
 
-// comparison is name op value for the order of numbers; the order of texts Redis does not know.
+// comparison translates name op value for numbers; Redis cannot order texts.
 func (r redisFilter) comparison(name, op string, v index.Value) (redisTruth, error) {
 	number, isNumber := v.Number()
 	text, _ := v.Text()
@@ -255,7 +255,7 @@ func (r redisFilter) comparison(name, op string, v index.Value) (redisTruth, err
 	return guarded(name, "_numbers", ".%s %s %s", name, op, word), err
 }
 
-// compareRedisID compares ids that are integers with a number. Redis has them as float64, which is exact below 2^53.
+// compareRedisID compares integer ids with a number. Redis stores them as float64, which is exact below 2^53.
 func compareRedisID(op string, x float64) (redisTruth, error) {
 	switch {
 	case math.Abs(x) >= 1<<63:
@@ -270,7 +270,7 @@ func compareRedisID(op string, x float64) (redisTruth, error) {
 	return always("._int == 1 and ._id %s %s", op, word), err
 }
 
-// checkSelector refuses names that the language cannot ask for.
+// checkSelector rejects names that the filter language cannot express.
 func checkSelector(name string) error {
 	if !selectable(name) {
 		return fmt.Errorf("%w: Redis cannot ask for %q: it takes letters, digits, - and _, which does not come first",
@@ -279,7 +279,7 @@ func checkSelector(name string) error {
 	return nil
 }
 
-// selectable tells whether an attribute may have a name in a filter. Names of our own begin with a line.
+// selectable reports whether a filter can name an attribute. Our own fields start with an underscore.
 func selectable(name string) bool {
 	for _, c := range []byte(name) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
@@ -289,7 +289,7 @@ func selectable(name string) bool {
 	return name != "" && name[0] != '_'
 }
 
-// redisNumber writes a number. An exponent may have no sign, and a number no more than 255 bytes.
+// redisNumber formats a number. Exponents may not have a sign, and numbers at most 255 bytes.
 func redisNumber(x float64) (string, error) {
 	word := strconv.FormatFloat(x, 'f', -1, 64)
 	if len(word) > 200 && math.Abs(x) > 1 {
@@ -301,8 +301,7 @@ func redisNumber(x float64) (string, error) {
 	return word, nil
 }
 
-// redisText writes a text between quotes. A backslash only keeps the character after it from ending the text: both
-// stay.
+// redisText quotes a text. A backslash only keeps the next character from ending the text; both remain in it.
 func redisText(s string) (string, error) {
 	for _, quote := range []byte{'"', '\''} {
 		i := 0

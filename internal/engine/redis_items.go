@@ -16,9 +16,9 @@ import (
 	"hashgrove/internal/index"
 )
 
-// writeScript writes a batch: nothing when the table is not the one that it was, whose note begins as given, or else
-// every item as a whole. An element is removed first because Redis 8.0 does not pass on to its file and its replicas
-// that one is replaced.
+// writeScript writes every item of a batch, or nothing if the table is no longer the same, that is, its note does
+// not start as given. It removes elements first because Redis 8.0 does not propagate replacements to its file and
+// replicas.
 const writeScript = `local note = redis.call('HGET', KEYS[2], '') or ''
 if string.sub(note, 1, #ARGV[1]) ~= ARGV[1] then return redis.error_reply('NOTABLE removed') end
 local info = redis.call('VINFO', KEYS[1]) or {}
@@ -55,7 +55,7 @@ func (r *redis) Plan(s Space) []Statement {
 	}
 }
 
-// redisWord writes a word as redis-cli reads it.
+// redisWord quotes a word for redis-cli.
 func redisWord(s string) string {
 	special := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("'\"\\", c) }
 	if s != "" && !strings.ContainsFunc(s, special) {
@@ -64,7 +64,7 @@ func redisWord(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
 }
 
-// redisItem is an item as the hash has it.
+// redisItem is an item as stored in the hash.
 type redisItem struct {
 	Code       string                 `json:"code"` // hexadecimal
 	Label      string                 `json:"label,omitempty"`
@@ -72,9 +72,9 @@ type redisItem struct {
 	Attributes map[string]index.Value `json:"attributes,omitempty"`
 }
 
-// redisAttributes is what filters look at, as JSON: label, tag and id, the attributes that a filter may name, and in
-// fields that begin with a line how many tags there are, whether the id is an integer and which, and the names of the
-// attributes that are numbers and of those that are texts. Redis knows few escapes, so there are no others.
+// redisAttributes returns what filters look at, as JSON: label, tag and id, the attributes that a filter may name,
+// and in fields that start with an underscore the number of tags, whether the id is an integer and its value, and
+// the names of numeric and of text attributes. Redis understands few escapes, so no others are used.
 func redisAttributes(it index.Item) string {
 	var b, fields strings.Builder
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
@@ -110,7 +110,7 @@ func redisAttributes(it index.Item) string {
 	return b.String()
 }
 
-// floats is code i as Redis takes it.
+// floats returns code i as Redis expects it.
 func floats(c hamming.Codes, i int) string {
 	b := make([]byte, 0, 4*c.Bits)
 	for bit := range c.Bits {
@@ -123,7 +123,7 @@ func floats(c hamming.Codes, i int) string {
 	return string(b)
 }
 
-// redisWords is an item as writeScript takes it.
+// redisWords returns an item as arguments of writeScript.
 func redisWords(b *index.Batch, i int) ([]string, error) {
 	it := b.Item(i)
 	if err := eachText(it, inJSON); err != nil {
@@ -202,10 +202,10 @@ func compareHits(a, b index.Hit) int {
 	return a.ID.Compare(b.ID)
 }
 
-// searchAll adds the answers of all queries with one filter. Where a tie is cut off, or more items may lie within the
-// radius, the query is asked once more for four times as many.
+// searchAll adds the answers of all queries with one filter. If a tie is cut off, or more items may lie within the
+// radius, it repeats the query for four times as many.
 func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]index.Hit) error {
-	const pipeline = 64 // queries that are sent without waiting for answers
+	const pipeline = 64 // queries sent without waiting for replies
 	open := make([]int, len(all))
 	for i := range open {
 		open[i] = i
@@ -239,8 +239,8 @@ func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]i
 	return nil
 }
 
-// searchCommand asks for the nearest items, within the radius where there is one: half a bit more, because the
-// distances of Redis are float32.
+// searchCommand asks for the nearest items, within the radius if there is one, plus half a bit because Redis
+// computes distances in float32.
 func (r *redis) searchCommand(q Query, query int, filter string, count int) []string {
 	command := []string{"VSIM", r.table, "FP32", floats(q.Codes, query), "WITHSCORES", "COUNT", strconv.Itoa(count)}
 	if q.Radius >= 0 && q.Radius < r.bits {
@@ -256,10 +256,10 @@ func (r *redis) searchCommand(q Query, query int, filter string, count int) []st
 	return append(command, "EF", strconv.Itoa(max(200, 4*q.K)))
 }
 
-// near tells whether a search uses the graph: one within a radius never does.
+// near reports whether a search uses the graph; one within a radius never does.
 func (r *redis) near(q Query) bool { return r.graph && q.Radius < 0 }
 
-// hits reads ids and scores. The score is 1 - distance/bits, off by less than a millionth.
+// hits parses ids and scores. The score is 1 - distance/bits, off by less than a millionth.
 func (r *redis) hits(answer any) ([]index.Hit, error) {
 	list, ok := answer.([]any)
 	if !ok || len(list)%2 != 0 {

@@ -12,8 +12,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Read implements Engine. Redis filters only searches, so the items are read and filtered here, all of them unless the
-// filter names ids.
+// Read implements Engine. Redis filters only searches, so all items are read and filtered here, unless the filter
+// names ids.
 func (r *redis) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
 	ids, named := namedIDs(f)
 	if !named {
@@ -42,7 +42,7 @@ func (r *redis) Read(ctx context.Context, f index.Filter, take func(*index.Batch
 	return nil
 }
 
-// namedIDs is the ids that a filter is about, where it names them.
+// namedIDs returns the ids that a filter is limited to, if it names them.
 func namedIDs(f index.Filter) ([]index.ID, bool) {
 	c, _ := f.Condition()
 	return idsOf(c)
@@ -71,7 +71,7 @@ func idsOf(c index.Condition) ([]index.ID, bool) {
 	return ids, true
 }
 
-// allIDs is the ids of all items.
+// allIDs returns the ids of all items.
 func (r *redis) allIDs(ctx context.Context) ([]index.ID, error) {
 	var ids []index.ID
 	for cursor := "0"; ; {
@@ -88,7 +88,7 @@ func (r *redis) allIDs(ctx context.Context) ([]index.ID, error) {
 			return nil, errAnswer
 		}
 		for _, v := range list {
-			if name, _ := v.(string); name != "" { // that is what the table says about itself
+			if name, _ := v.(string); name != "" { // "" holds the table's note
 				id, err := index.ParseID(name)
 				if err != nil {
 					return nil, err
@@ -102,7 +102,7 @@ func (r *redis) allIDs(ctx context.Context) ([]index.ID, error) {
 	}
 }
 
-// readSome is the items with some ids, without those that are not there.
+// readSome returns the items with the given ids, skipping missing ones.
 func (r *redis) readSome(ctx context.Context, ids []index.ID) (*index.Batch, error) {
 	b, code := index.NewBatch(r.bits), hamming.NewCodes(1, r.bits)
 	command := []string{"HMGET", r.details()}
@@ -135,7 +135,7 @@ func (r *redis) readSome(ctx context.Context, ids []index.ID) (*index.Batch, err
 	return b, nil
 }
 
-// matching is the items of a batch that match a filter.
+// matching returns the items of a batch that match a filter.
 func matching(ctx context.Context, b *index.Batch, f index.Filter) (*index.Batch, error) {
 	if _, filtered := f.Condition(); !filtered {
 		return b, nil
@@ -146,7 +146,7 @@ func matching(ctx context.Context, b *index.Batch, f index.Filter) (*index.Batch
 	}
 	kept, exact := index.NewBatch(b.Codes.Bits), x.Snapshot()
 	hits, err := exact.Matches(f)
-	if _, unknown := errors.AsType[*index.FilterError](err); unknown { // no item of the batch has the name or the kind
+	if _, unknown := errors.AsType[*index.FilterError](err); unknown { // no item of the batch has such an attribute
 		for i, id := range b.IDs {
 			if exact.Count(index.And(f, index.IDs(id))) > 0 {
 				kept.Append(b.Item(i))

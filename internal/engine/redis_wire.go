@@ -13,48 +13,48 @@ import (
 	"time"
 )
 
-// The protocol of Redis (RESP 2): a command is an array of texts, an answer is one of
+// The Redis protocol (RESP 2): a command is an array of texts, a reply is one of
 //
-//	+OK   -ERR text   :17   $5 and five bytes   *2 and two answers   $-1 or *-1 for nothing
+//	+OK   -ERR text   :17   $5 and five bytes   *2 and two replies   $-1 or *-1 for nothing
 //
-// Commands are sent in one go and their answers read in the same order. What a server may answer is bounded before
-// memory is taken for it, which redigo does not do; go-redis would make the command larger by 2.2 MB, rueidis 9.8.
+// Commands are sent together and their replies read in the same order. Replies are bounded before memory is allocated
+// for them, which redigo does not do; go-redis would add 2.2 MB to the command, rueidis 9.8 MB.
 
-// Limits of what a server may answer to one command.
+// Limits on the reply to one command.
 const (
 	maxReply       = 1 << 29 // bytes
 	maxAnswerDepth = 8
-	answerPatience = 2 * time.Minute // without a single byte, where the caller sets no limit
+	answerPatience = 2 * time.Minute // without receiving a byte, if the caller sets no limit
 	dialPatience   = 10 * time.Second
 )
 
-// redisError is an error that the server answers with.
+// redisError is an error reply.
 type redisError string
 
 func (e redisError) Error() string { return "Redis says: " + string(e) }
 
-// code is the word that the error begins with.
+// code returns the first word of the error.
 func (e redisError) code() string {
 	word, _, _ := strings.Cut(string(e), " ")
 	return word
 }
 
-// redisConn is a connection. An error other than a redisError means that it cannot be used any more.
+// redisConn is a connection. After any error other than a redisError it cannot be used any more.
 type redisConn struct {
 	net.Conn
 	in  *bufio.Reader
 	out *bufio.Writer
 }
 
-// redisAddress is where a server is and how to introduce oneself.
+// redisAddress is the address of a server and the credentials for it.
 type redisAddress struct {
 	network, address string
-	secure           *tls.Config // nil means in the clear
+	secure           *tls.Config // nil means unencrypted
 	user, password   string
 	database         int
 }
 
-// dial opens a connection and introduces itself.
+// dial connects and authenticates.
 func (a *redisAddress) dial(ctx context.Context) (*redisConn, error) {
 	d := &net.Dialer{Timeout: dialPatience}
 	var raw net.Conn
@@ -91,7 +91,7 @@ func (a *redisAddress) dial(ctx context.Context) (*redisConn, error) {
 	return c, nil
 }
 
-// ask sends commands and returns their answers: nil, string, int64, redisError or []any. The error is that of the
+// ask sends commands and returns their replies: nil, string, int64, redisError or []any. The error is that of the
 // connection.
 func (c *redisConn) ask(ctx context.Context, commands ...[]string) ([]any, error) {
 	if err := ctx.Err(); err != nil {
@@ -108,7 +108,7 @@ func (c *redisConn) ask(ctx context.Context, commands ...[]string) ([]any, error
 	return answers, err
 }
 
-// appendCommand appends a command as it is sent.
+// appendCommand appends a command in wire format.
 func appendCommand(dst []byte, words ...string) []byte {
 	dst = fmt.Appendf(dst, "*%d\r\n", len(words))
 	for _, word := range words {
@@ -118,7 +118,7 @@ func appendCommand(dst []byte, words ...string) []byte {
 	return dst
 }
 
-// exchange is ask without the watch on the context, which sets a deadline that has passed.
+// exchange is ask without watching the context, which ask does by setting a deadline in the past.
 func (c *redisConn) exchange(ctx context.Context, commands [][]string) ([]any, error) {
 	c.extend(ctx)
 	for _, command := range commands {
@@ -141,20 +141,20 @@ func (c *redisConn) exchange(ctx context.Context, commands [][]string) ([]any, e
 	return answers, nil
 }
 
-// extend lets the connection wait for a while longer, unless the context has ended.
+// extend moves the deadline of the connection, unless the context has ended.
 func (c *redisConn) extend(ctx context.Context) {
 	if ctx.Err() == nil {
 		c.SetDeadline(time.Now().Add(answerPatience))
-		if ctx.Err() != nil { // just now, so that its deadline may have been overwritten
+		if ctx.Err() != nil { // it ended just now, and its deadline may have been overwritten
 			c.SetDeadline(time.Unix(1, 0))
 		}
 	}
 }
 
-// errAnswer is an answer that is not of the protocol.
-var errAnswer = errors.New("the server answers with something else than Redis would: is it one?")
+// errAnswer reports a reply that violates the protocol.
+var errAnswer = errors.New("the server does not reply like Redis: is it a Redis server?")
 
-// read reads an answer; left is how many bytes it may still have.
+// read reads a reply of at most left bytes.
 func (c *redisConn) read(left *int, depth int) (any, error) {
 	line, err := c.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -187,7 +187,7 @@ func (c *redisConn) read(left *int, depth int) (any, error) {
 		*left -= int(n) + 2
 		return c.readText(int(n))
 	case kind == '*' && n >= 0 && 4*n <= int64(*left):
-		list := make([]any, 0, min(n, 1<<12)) // it may claim more than it sends
+		list := make([]any, 0, min(n, 1<<12)) // the server may claim more than it sends
 		for range n {
 			v, err := c.read(left, depth+1)
 			if err != nil {
@@ -200,7 +200,7 @@ func (c *redisConn) read(left *int, depth int) (any, error) {
 	return nil, errAnswer
 }
 
-// readText reads a text of n bytes and the end of its line. Memory is taken as the bytes come.
+// readText reads a text of n bytes and the line end, allocating memory as bytes arrive.
 func (c *redisConn) readText(n int) (any, error) {
 	var b strings.Builder
 	b.Grow(min(n, 1<<16))

@@ -20,18 +20,18 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine, and how to reach it:
+// Engines that speak JSON over HTTP share this client. The scheme of the URL names the engine and how to reach it:
 //
 //	opensearch://host:9200        HTTPS, as does opensearch+https://
 //	opensearch+http://host:9200   plain HTTP
 //
-// A port that is left out is that of HTTPS or HTTP, as in any URL, and a path stands before every path of the engine.
-// The password, key or token comes with the target or from an environment variable.
+// The default port is that of HTTPS or HTTP, as in any URL, and a path is prepended to every path of the engine. The
+// password, key or token comes with the target or from an environment variable.
 
-// dialect is what differs between the services that the client talks to.
+// dialect is what differs between the services.
 type dialect struct {
-	name      string   // of the engine, for people
-	variables []string // of the environment, with the password; the first that is set counts
+	name      string   // of the engine, for messages
+	variables []string // environment variables for the password; the first one set counts
 	authorize func(h http.Header, user, secret string)
 }
 
@@ -44,21 +44,21 @@ var restSchemes = map[string]func(t Target) (Engine, error){
 	"weaviate":      openWeaviate,
 }
 
-// rest is a client of one service. Its methods may be called concurrently.
+// rest is a client of one service. It is safe for concurrent use.
 type rest struct {
 	dialect
 	base   url.URL
-	header http.Header // of every request
-	hidden []string    // what no message may show: the password, and how headers carry it
+	header http.Header // sent with every request
+	hidden []string    // what messages must not show: the password, also as encoded in headers
 	client *http.Client
 }
 
 const (
-	maxAnswer   = 256 << 20       // bytes of an answer
-	longestWait = 5 * time.Minute // for an answer to begin, where the context sets no earlier end
+	maxAnswer   = 256 << 20       // bytes per response
+	longestWait = 5 * time.Minute // for a response to begin, unless the context ends earlier
 )
 
-// openRest makes a client of a target.
+// openRest returns a client for a target.
 func openRest(t Target, d dialect) (*rest, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -74,7 +74,7 @@ func openRest(t Target, d dialect) (*rest, error) {
 		secret = cmp.Or(secret, os.Getenv(name))
 	}
 	if strings.ContainsFunc(secret, unicode.IsControl) {
-		return nil, errors.New("the password has a control character, which no header of a request may hold")
+		return nil, errors.New("the password has a control character, which a request header cannot hold")
 	}
 	if secret != "" && d.authorize != nil {
 		d.authorize(r.header, u.User.Username(), secret)
@@ -90,7 +90,7 @@ func openRest(t Target, d dialect) (*rest, error) {
 	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = max(t.InFlight, 1), max(t.InFlight, 1)
 	transport.ResponseHeaderTimeout = longestWait
 	r.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // the password is for this server alone
+		return http.ErrUseLastResponse // the password is for this server only
 	}}
 	return r, nil
 }
@@ -101,21 +101,21 @@ func (r *rest) Close() error {
 	return nil
 }
 
-// bearer sends the secret as a token.
+// bearer authenticates with a bearer token.
 func bearer(h http.Header, _, secret string) {
 	if secret != "" {
 		h.Set("Authorization", "Bearer "+secret)
 	}
 }
 
-// request is something to send, as a plan shows it.
+// request is a request before it is sent, as a plan shows it.
 type request struct {
-	method, path string // the path may have a query; parts that users choose are escaped
+	method, path string // path may have a query; user-supplied parts are escaped
 	body         []byte // nil means none
 	kind         string // of the body; "" means JSON
 }
 
-// newRequest makes a request with a value in JSON, or without a body for nil.
+// newRequest builds a request with value as its JSON body, or without a body for nil.
 func newRequest(method, path string, value any) request {
 	r := request{method: method, path: path}
 	if value != nil {
@@ -124,7 +124,7 @@ func newRequest(method, path string, value any) request {
 	return r
 }
 
-// marshal writes JSON without what browsers need. It panics for values that no engine makes, such as channels.
+// marshal encodes JSON without HTML escapes. It panics on values that no engine produces, such as channels.
 func marshal(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -135,7 +135,7 @@ func marshal(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// String is the request as a plan shows it.
+// String formats the request for a plan.
 func (q request) String() string {
 	if q.body == nil {
 		return q.method + " " + q.path
@@ -143,11 +143,11 @@ func (q request) String() string {
 	return q.method + " " + q.path + "\n" + string(q.body)
 }
 
-// StatusError is an answer of an engine that is no success.
+// StatusError is a response with an error status.
 type StatusError struct {
 	Engine string
 	Status int
-	Text   string // of the answer, shortened, without the password
+	Text   string // of the response, shortened, without the password
 }
 
 func (e *StatusError) Error() string {
@@ -162,22 +162,22 @@ func (e *StatusError) Error() string {
 		hint, e.Text), ": ")
 }
 
-// Is reports an answer that may be another one later as ErrTemporary.
+// Is makes an error that may pass match ErrTemporary.
 func (e *StatusError) Is(target error) bool { return target == ErrTemporary && isBusy(e.Status) }
 
-// isBusy tells whether a status may be another one later.
+// isBusy reports whether a status may be temporary.
 func isBusy(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500
 }
 
-// hasStatus tells whether an error is an answer with one of the codes.
+// hasStatus reports whether err is a response with one of the codes.
 func hasStatus(err error, codes ...int) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && slices.Contains(codes, e.Status)
 }
 
-// refusedItems marks the error of a write: where the request is at fault, it is because of an item or of their number,
-// so that smaller batches find the item.
+// refusedItems marks the error of a write as a refusal if the request is at fault: then some item, or their number,
+// is the cause, and smaller batches find the item.
 func refusedItems(err error) error {
 	if hasStatus(err, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -185,8 +185,8 @@ func refusedItems(err error) error {
 	return err
 }
 
-// call sends a request and reads the answer into a value, or only its status for nil. Numbers of an answer that is read
-// into any are json.Number.
+// call sends a request and decodes the response into answer, or checks only its status for nil. Numbers decoded into
+// any are json.Number.
 func (r *rest) call(ctx context.Context, q request, answer any) error {
 	sent, err := http.NewRequestWithContext(ctx, q.method, r.base.String()+q.path, bytes.NewReader(q.body))
 	if err != nil {
@@ -206,10 +206,10 @@ func (r *rest) call(ctx context.Context, q request, answer any) error {
 	case err != nil:
 		return r.lost(ctx, err)
 	case len(text) > maxAnswer:
-		return fmt.Errorf("%s answers with more than %d MB: ask for less at a time", r.name, maxAnswer>>20)
+		return fmt.Errorf("%s sent more than %d MB: ask for less at a time", r.name, maxAnswer>>20)
 	case got.StatusCode/100 == 3:
 		to, _ := url.Parse(got.Header.Get("Location"))
-		return fault.New("redirected", "%s sends us on to %q, and we follow no such answers: "+
+		return fault.New("redirected", "%s redirects to %q, and redirects are not followed: "+
 			"name that address as the engine's", r.name, r.clean(cmp.Or(to, &url.URL{}).Host))
 	case got.StatusCode/100 != 2:
 		return &StatusError{r.name, got.StatusCode, r.clean(string(text[:min(len(text), 4<<10)]))}
@@ -223,11 +223,11 @@ func (r *rest) call(ctx context.Context, q request, answer any) error {
 			return nil
 		}
 	}
-	return fault.New("unreadable-answer", "the answer of %s to %s cannot be read: is it another service or version? "+
+	return fault.New("unreadable-answer", "the response of %s to %s cannot be parsed: is it another service or version? "+
 		"It begins with %q", r.name, q.method, r.clean(string(text[:min(len(text), 100)])))
 }
 
-// lost is the error of a connection that fails.
+// lost maps an error of the connection to ours.
 func (r *rest) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -237,14 +237,14 @@ func (r *rest) lost(ctx context.Context, err error) error {
 	}
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%s speaks plain HTTP there: write +http behind its name in the URL", r.name)
+		return fmt.Errorf("%s speaks plain HTTP there: add +http to the scheme in the URL", r.name)
 	case isUntrusted(err):
 		return fmt.Errorf("%s cannot be trusted: %s", r.name, r.clean(err.Error()))
 	}
 	return fmt.Errorf("%w: %s: %s", ErrTemporary, r.name, r.clean(err.Error()))
 }
 
-// isUntrusted reports a server whose certificate does not hold, or that speaks no TLS that we accept.
+// isUntrusted reports whether a server has an invalid certificate, or no TLS that we accept.
 func isUntrusted(err error) bool {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
@@ -252,7 +252,7 @@ func isUntrusted(err error) bool {
 	return certificate || alert || other
 }
 
-// clean makes a text of a server fit for a message: one line, not long, without the password.
+// clean makes a server's text fit for a message: one short line without the password.
 func (r *rest) clean(text string) string {
 	for _, secret := range r.hidden {
 		text = strings.ReplaceAll(text, secret, "***")

@@ -9,13 +9,13 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Bulk files of the engines that are reached over HTTP. Their lines are bodies of the requests that a push sends, so
-// that curl can send them, and Milvus has an importer of its own, too.
+// Bulk files for engines reached over HTTP. Each line is the body of a request that a push would send, so that curl
+// can send it; Milvus also has its own importer.
 
-// bulkGroup is how many items the body of a request holds.
+// bulkGroup is the number of items per request body.
 const bulkGroup = 500
 
-// optional is a text of a column that may have none.
+// optional returns a text for a nullable column.
 func optional(s string) any {
 	if s == "" {
 		return nil
@@ -23,13 +23,13 @@ func optional(s string) any {
 	return s
 }
 
-// column is a column of a table, with a value of its type.
+// column is a table column with a value of its type.
 type column struct {
 	name   string
 	sample any
 }
 
-// tableLayout is items as rows, for programs that read Parquet.
+// tableLayout lays out items as rows, for programs that read Parquet.
 func tableLayout(columns []column, row func(b *index.Batch, i int) ([]any, error)) Layout {
 	l := Layout{Name: "parquet", Row: row}
 	for _, c := range columns {
@@ -39,7 +39,7 @@ func tableLayout(columns []column, row func(b *index.Batch, i int) ([]any, error
 	return l
 }
 
-// appendJSONOf appends the JSON of what an engine makes of an item.
+// appendJSONOf appends the JSON of an engine's representation of an item.
 func appendJSONOf[T any](of func(b *index.Batch, i int) (T, error)) func([]byte, *index.Batch, int) ([]byte, error) {
 	return func(dst []byte, b *index.Batch, i int) ([]byte, error) {
 		v, err := of(b, i)
@@ -50,8 +50,8 @@ func appendJSONOf[T any](of func(b *index.Batch, i int) (T, error)) func([]byte,
 	}
 }
 
-// bodies is a layout whose lines are bodies of a request that writes items; this one holds an empty list of them. What
-// has to be made before is named, and what answers say.
+// bodies is a layout whose lines are bodies of the write request q, given with an empty list of items. before says
+// what must be created first, answers what the responses mean.
 func (r *rest) bodies(q request, before, answers string) Layout {
 	open, end, _ := strings.Cut(string(q.body), "[]")
 	return Layout{
@@ -60,7 +60,7 @@ func (r *rest) bodies(q request, before, answers string) Layout {
 	}
 }
 
-// sending says how so many lines at a time are sent. What the shell would see in the address is escaped.
+// sending explains how to send the file, the given number of lines at a time. The URL is escaped for the shell.
 func (r *rest) sending(q request, lines int, before, answers string) string {
 	address := strings.NewReplacer("$", `\$`, "'", "%27").Replace(r.base.String() + q.path)
 	return fmt.Sprintf(`make the %s first, as a dry run shows; a password or key belongs into ~/.curlrc, and %s; then: `+
@@ -143,10 +143,10 @@ func (w *weaviate) Layouts(Space) []Layout {
 	})}
 }
 
-// milvusRow is an entity as the import of Milvus reads it, with the bytes of the code as numbers.
+// milvusRow is an entity as Milvus's importer reads it, with the bytes of the code as numbers.
 type milvusRow struct {
 	milvusEntity
-	Code []int `json:"code"` // in the place of the entity's
+	Code []int `json:"code"` // replaces the entity's
 }
 
 // Layouts implements Loader.
@@ -183,7 +183,7 @@ func (m *milvus) Layouts(Space) []Layout {
 	return []Layout{table, list, lines}
 }
 
-// plainTable is items as rows where an engine has no columns of its own: codes are hex digits, attributes JSON.
+// plainTable lays out items as rows for engines without columns of their own: codes are hex digits, attributes JSON.
 func plainTable() Layout {
 	columns := []column{{"id", ""}, {"code", ""}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""}}
 	return tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {

@@ -102,7 +102,7 @@ func filter(list []string, keep func(string) bool) (kept []string) {
 	return kept
 }
 
-// bulkObjects is what the lines of an engine say of each item.
+// bulkObjects returns the objects in the lines of a bulk file.
 func bulkObjects(t *testing.T, scheme string, text []byte) (objects []map[string]any) {
 	t.Helper()
 	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
@@ -136,7 +136,7 @@ func bulkObjects(t *testing.T, scheme string, text []byte) (objects []map[string
 	return objects
 }
 
-// isSame tells whether a value of a table is that of a document.
+// isSame reports whether a value of a table is that of a document.
 func isSame(value, document any) bool {
 	switch v := value.(type) {
 	case nil:

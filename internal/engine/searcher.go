@@ -15,15 +15,16 @@ import (
 	"hashgrove/internal/search"
 )
 
-// Searcher answers requests from the table of an engine: by code, by id and, with a model, by vector and picture. An
-// engine knows codes alone, so margins, prefixes, reranking and explanations are refused.
+// Searcher answers requests from an engine's table: by code, by id and, with a model, by vector and picture. An
+// engine knows only codes, so margins, prefixes, reranking and explanations are refused.
 type Searcher struct {
 	engine Engine
 	model  *model.Model // nil means none
 	info   Info
 }
 
-// NewSearcher makes an api.Searcher of an engine. The model may be nil; another than that of the codes is refused.
+// NewSearcher returns an api.Searcher for an engine. The model may be nil; one that did not make the codes is
+// refused.
 func NewSearcher(ctx context.Context, e Engine, m *model.Model) (*Searcher, error) {
 	info, err := e.Info(ctx)
 	if err == nil && m != nil {
@@ -67,7 +68,7 @@ func (s *Searcher) Search(ctx context.Context, r *api.Request) (*api.Answer, err
 	return a, nil
 }
 
-// check refuses what cannot be meant, and what an engine cannot do.
+// check rejects invalid requests and those an engine cannot answer.
 func (s *Searcher) check(r *api.Request) error {
 	if err := r.Check(); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (s *Searcher) check(r *api.Request) error {
 	return search.Accept(s.info.Fingerprint, r.Fingerprint)
 }
 
-// read finds the codes of queries, and begins their results.
+// read determines the codes of the queries and starts their results.
 func (s *Searcher) read(ctx context.Context, queries []api.Query, q *Query, a *api.Answer) error {
 	labels := map[api.ID]string{}
 	none := index.New(s.info.Bits, s.info.Fingerprint, index.Config{}).Snapshot()
@@ -107,7 +108,7 @@ func (s *Searcher) read(ctx context.Context, queries []api.Query, q *Query, a *a
 	return nil
 }
 
-// describe makes hits of what was found, with those fields of the items that are wanted.
+// describe converts hits, adding the requested fields of the items.
 func (s *Searcher) describe(ctx context.Context, a *api.Answer, found [][]index.Hit, o *api.Options) error {
 	items := map[index.ID]index.Item{}
 	if o.Fields == nil || len(o.Fields) > 0 {
@@ -130,7 +131,7 @@ func (s *Searcher) describe(ctx context.Context, a *api.Answer, found [][]index.
 	return nil
 }
 
-// fill reads items by their ids, some at a time.
+// fill reads items by id, some at a time.
 func (s *Searcher) fill(ctx context.Context, items map[index.ID]index.Item) error {
 	const some = 1000
 	for part := range slices.Chunk(slices.Collect(maps.Keys(items)), some) {

@@ -10,17 +10,17 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Source is items to push, in memory or read a part at a time.
+// Source provides items to push, from memory or read a part at a time.
 type Source struct {
 	Space
-	Items  int  // how many there are; below 0 means that nobody knows before all are read
-	Unique bool // no id is there twice, so that nobody has to look for that
+	Items  int  // number of items; negative means unknown until all are read
+	Unique bool // ids are known to be unique, so duplicates need not be detected
 
-	// Each hands over all items, in the same order whenever it is called. A part belongs to whoever takes it.
+	// Each passes on all items, in the same order on every call. The receiver owns each part.
 	Each func(ctx context.Context, take func(*index.Batch) error) error
 }
 
-// FromBatch is items in memory, in the order of their ids.
+// FromBatch provides items in memory, ordered by id.
 func FromBatch(b *index.Batch) (Source, error) {
 	if err := b.Check(b.Codes.Bits); err != nil {
 		return Source{}, err
@@ -45,16 +45,16 @@ func FromBatch(b *index.Batch) (Source, error) {
 	return Source{Space: Space{b.Codes.Bits, b.Fingerprint}, Items: len(rows), Unique: true, Each: each}, nil
 }
 
-// identities finds ids that are there twice. It keeps a hash of every id, but nothing of ids that count up: rows go by
-// their numbers where they have no ids. Two of n ids have the same hash by chance once in 2^65/n^2 pushes; the hash has
-// a random seed, so that nobody can make it happen, and another push will do.
+// identities detects duplicate ids. It keeps a hash of every id, but nothing for ids that count up, as row numbers
+// do. Among n ids, two collide by chance once in 2^65/n^2 pushes; the hash has a random seed, so nobody can provoke
+// it, and repeating the push helps.
 type identities struct {
 	seed        maphash.Seed
 	seen        map[uint64]struct{}
-	first, next int64 // the ids from first to next-1 were there, one after the other
+	first, next int64 // ids first to next-1 came in sequence
 }
 
-// add takes an id and reports whether it is new.
+// add adds an id and reports whether it is new.
 func (s *identities) add(id index.ID) bool {
 	if s.seen == nil {
 		s.seed, s.seen = maphash.MakeSeed(), map[uint64]struct{}{}
@@ -78,19 +78,19 @@ func (s *identities) add(id index.ID) bool {
 	return true
 }
 
-// sample is some items, each of all with the same probability, and the same ones in every push.
+// sample holds a uniform sample of the items, the same in every push.
 type sample struct {
 	rng   *rand.Rand
 	n     int // items so far
 	items []index.Item
 }
 
-// sampleSize is how many items are read back.
+// sampleSize is the number of items read back.
 const sampleSize = 100
 
 func newSample() *sample { return &sample{rng: rand.New(rand.NewPCG(1, 2))} }
 
-// add takes an item, which is lent.
+// add considers an item, which it does not keep.
 func (s *sample) add(it index.Item) {
 	s.n++
 	place := len(s.items)
@@ -107,7 +107,7 @@ func (s *sample) add(it index.Item) {
 	s.items[place] = it
 }
 
-// shortened is an id as a message quotes it.
+// shortened returns an id as quoted in messages.
 func shortened(id index.ID) string {
 	if text := id.String(); len(text) > 60 {
 		return text[:60] + "..."

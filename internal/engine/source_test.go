@@ -20,7 +20,7 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// made is item i of a source without end. Its id is a text where named, and then no number counts up.
+// made returns item i of an endless source. Its id is a text if named, so that ids do not count up.
 func made(i int, named bool) index.Item {
 	it := index.Item{
 		ID: index.Int(int64(i)), Code: []uint64{uint64(i) * 0x9e3779b97f4a7c15}, Label: fmt.Sprint("label ", i%100),
@@ -32,7 +32,7 @@ func made(i int, named bool) index.Item {
 	return it
 }
 
-// generated is a source of n items that exist only while they are on their way.
+// generated returns a source of n items that are generated on the fly.
 func generated(n, known int, named bool) engine.Source {
 	return engine.Source{
 		Space: engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}, Items: known,
@@ -87,7 +87,7 @@ func (f *forgetful) Read(_ context.Context, filter index.Filter, take func(*inde
 	return take(b)
 }
 
-// inUse is the size of what is on the heap and not garbage.
+// inUse returns the size of the live heap.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

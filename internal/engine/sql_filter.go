@@ -9,31 +9,31 @@ import (
 	"hashgrove/internal/index"
 )
 
-// PostgreSQL and SQLite get filters as conditions of SQL about the columns id, id_number and label, and about tags and
-// attributes, which each of them keeps in its own way. Every comparison is true or false, never null, so that NOT means
-// what it means in our filters. Texts compare by their bytes, integers among ids by value.
+// PostgreSQL and SQLite get filters as SQL conditions on the columns id, id_number and label, and on tags and
+// attributes, which each stores in its own way. Every comparison is true or false, never null, so that NOT means the
+// same as in our filters. Texts compare bytewise, integer ids by value.
 
 // sqlDialect is what differs between databases.
 type sqlDialect interface {
 	// has is the condition that an item has tags, or an attribute.
 	has(name string) string
 
-	// anyTag is the condition that one of the tags fulfils all of some tests.
+	// anyTag is the condition that one tag passes all tests.
 	anyTag(tests []sqlTest) (string, error)
 
-	// attribute is the condition that an attribute is a text, or a number, and fulfils all of some tests.
+	// attribute is the condition that an attribute is a text, or a number, and passes all tests.
 	attribute(name string, isText bool, tests []sqlTest) (string, error)
 
-	// bytes compares an expression with a text by their bytes; starts with is one of the operators.
+	// bytes compares an expression with a text bytewise; op may be "starts with".
 	bytes(expression, op, text string) (string, error)
 
-	// date compares an expression with a date: as moments where it is a date too, else by bytes.
+	// date compares an expression with a date: as moments if it is also a date, else bytewise.
 	date(expression, op string, v index.Value) (string, error)
 
 	// number compares an expression with a number.
 	number(expression, op string, x float64) string
 
-	// ids is the condition that an item has one of some ids.
+	// ids is the condition that an item has one of the ids.
 	ids(list []string) string
 }
 
@@ -46,7 +46,7 @@ type sqlTest struct {
 // sqlWriter writes filters in a dialect.
 type sqlWriter struct{ sqlDialect }
 
-// filter is a filter in SQL.
+// filter translates a filter into SQL.
 func (w sqlWriter) filter(f index.Filter) (string, error) {
 	c, ok := f.Condition()
 	if !ok {
@@ -84,7 +84,7 @@ func (w sqlWriter) condition(c index.Condition) (string, error) {
 	return w.comparison(c.Name, sqlTest{c.Op, c.Values[0]})
 }
 
-// idTexts lists the ids that some values are.
+// idTexts returns the ids among the values.
 func idTexts(values []index.Value) []string {
 	list := []string{}
 	for _, v := range values {

@@ -17,18 +17,18 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// SQLite, by the program sqlite3 (sqlite_program.go). A code is one integer for every 64 bits, the first bit highest,
-// and the distance is computed in SQL (sqlite_search.go), so a search reads every code and is exact.
+// SQLite, through the program sqlite3 (sqlite_program.go). A code is one integer per 64 bits, first bit highest, and
+// the distance is computed in SQL (sqlite_search.go), so a search reads every code and is exact.
 //
-//	items             item (a number), id, id_number (of an id that is an integer, for the order), label, w0, w1, ...
+//	items             item (a number), id, id_number (of an integer id, for the order), label, w0, w1, ...
 //	items_tags        item, tag
-//	items_attributes  item, name, number or text, number_key (an integer in the order of the numbers)
+//	items_attributes  item, name, number or text, number_key (an integer that sorts like the numbers)
 //	hashgrove_tables  which model made the codes of each table of the file
 //
 // In the layout vec0 the codes are in items_codes instead, a virtual table of the extension sqlite-vec with a column
 // code bit[n], whose first bit is the lowest of the first byte; its rowid is item.
 //
-// A batch is one transaction, which removes the items with the same ids and inserts all of them.
+// A batch is one transaction, which deletes the items with the same ids and inserts all of them.
 
 // sqlite is the engine for SQLite.
 type sqlite struct {
@@ -37,7 +37,7 @@ type sqlite struct {
 	extension   string // its file
 
 	writing  sync.Mutex // SQLite has one writer at a time
-	bits     int        // of the table, once that is known
+	bits     int        // of the table, once known
 	identity string
 }
 
@@ -53,7 +53,7 @@ func openSQLite(t Target) (Engine, error) {
 			"or sqlite://file.db in this folder")
 	}
 	if t.Password != "" {
-		return nil, errors.New("SQLite knows no passwords: leave it out")
+		return nil, errors.New("SQLite has no passwords: leave it out")
 	}
 	s := &sqlite{table: t.Table, extension: "vec0"}
 	if s.path, err = filepath.Abs(filepath.FromSlash(sqlitePath(u, runtime.GOOS == "windows"))); err != nil {
@@ -77,7 +77,7 @@ func openSQLite(t Target) (Engine, error) {
 	return s, nil
 }
 
-// sqlitePath is the file that a URL names. On Windows /C:/x is the file x of a drive.
+// sqlitePath returns the file named by a URL. On Windows /C:/x is the file x on drive C.
 func sqlitePath(u *url.URL, drives bool) string {
 	path := u.Host + u.Path
 	if drives && len(path) > 2 && path[0] == '/' && path[2] == ':' {
@@ -86,7 +86,7 @@ func sqlitePath(u *url.URL, drives bool) string {
 	return path
 }
 
-// checkWord refuses what a line of the program sqlite3 cannot hold.
+// checkWord rejects what a command line of sqlite3 cannot hold.
 func checkWord(s string) error {
 	if s == "" || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\ufffd' }) {
 		return fmt.Errorf("%q cannot be used as a name", s)
@@ -97,15 +97,15 @@ func checkWord(s string) error {
 // Close implements Engine.
 func (s *sqlite) Close() error { return nil }
 
-// name writes the name of a table that begins with that of ours.
+// name returns the quoted name of a table with the given suffix.
 func (s *sqlite) name(more string) string {
 	return `"` + strings.ReplaceAll(s.table+more, `"`, `""`) + `"`
 }
 
-// words is how many integers a code has.
+// words returns the number of integers per code.
 func words(bits int) int { return (bits + 63) / 64 }
 
-// eachWord writes something for every integer of a code.
+// eachWord formats something for every integer of a code.
 func eachWord(bits int, format string) string {
 	list := make([]string, words(bits))
 	for i := range list {
@@ -114,7 +114,7 @@ func eachWord(bits int, format string) string {
 	return strings.Join(list, ", ")
 }
 
-// creation is what makes the table.
+// creation returns the statements that create the table.
 func (s *sqlite) creation(space Space) []string {
 	columns, layout := eachWord(space.Bits, "w# INTEGER NOT NULL"), plainLayout
 	if s.vec {
@@ -190,7 +190,7 @@ func (s *sqlite) Info(ctx context.Context) (Info, error) {
 	return info, err
 }
 
-// info also tells whether there is a record of the table, which may have been removed.
+// info also reports whether there is a record of the table, which may have been dropped.
 func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return info, false, err
@@ -210,7 +210,7 @@ func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error)
 		return Info{}, false, err
 	}
 	if len(lines) != 4 || lines[1] != "UTF-8" {
-		return Info{}, false, fmt.Errorf("%s keeps texts as %s, and UTF-8 is needed: name another file", s.path, lines[1:2])
+		return Info{}, false, fmt.Errorf("%s stores text as %s, but UTF-8 is needed: name another file", s.path, lines[1:2])
 	}
 	info = Info{Table: s.table, Engine: "SQLite " + lines[0], Exact: true}
 	known, items := lines[3] == "1", lines[2] == "1"
@@ -224,7 +224,7 @@ func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error)
 	recorded = len(lines) == 1
 	switch {
 	case items && !recorded:
-		return Info{}, false, fault.New("foreign-table", "the table %s is there and holds no codes of ours: "+
+		return Info{}, false, fault.New("foreign-table", "the table %s exists, but was not made by Hashgrove: "+
 			"name another table", s.table)
 	case !items:
 		return Info{}, recorded, fmt.Errorf("%w: %s", ErrNoTable, s.table)
@@ -260,14 +260,14 @@ func (s *sqlite) Prepare(ctx context.Context, space Space) (Info, error) {
 	info, recorded, err := s.info(ctx)
 	if errors.Is(err, ErrNoTable) {
 		script := []string{"BEGIN IMMEDIATE"}
-		if recorded { // what is left of a table that was removed
+		if recorded { // the remains of a dropped table
 			for _, more := range []string{"_tags", "_attributes", "_codes"} {
 				script = append(script, "DROP TABLE IF EXISTS "+s.name(more))
 			}
 		}
 		script = append(append(script, s.creation(space)...), "COMMIT")
 		err = s.run(ctx, script, func(string) error { return nil })
-		if again, _, readErr := s.info(ctx); err == nil || readErr == nil { // or someone else made it meanwhile
+		if again, _, readErr := s.info(ctx); err == nil || readErr == nil { // or another process created it meanwhile
 			info, err = again, readErr
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"hashgrove/internal/index"
 )
 
-// sqliteFilter writes conditions of SQLite about the item i. Numbers compare by integers in the same order, because
-// SQLite may read the digits of a number as another one nearby.
+// sqliteFilter writes conditions for SQLite on the item i. Numbers compare by integers that sort the same, because
+// SQLite may parse the digits of a number as a different one nearby.
 //
-// Dates compare as moments in our filters, and SQLite has only some of our ways to write them: they are refused.
+// Dates compare as moments in our filters, but SQLite supports only some of our notations, so they are refused.
 type sqliteFilter struct{ *sqlite }
 
 func (s sqliteFilter) condition(f index.Filter) (string, error) { return sqlWriter{s}.filter(f) }
@@ -45,12 +45,12 @@ func (s sqliteFilter) attribute(name string, isText bool, tests []sqlTest) (stri
 	return s.attributed(name, condition), err
 }
 
-// tagged is the condition that one of the tags fulfils another.
+// tagged is the condition that one of the tags meets another condition.
 func (s sqliteFilter) tagged(condition string) string {
 	return fmt.Sprintf("EXISTS (SELECT 1 FROM %s AS t WHERE t.item = i.item AND %s)", s.name("_tags"), condition)
 }
 
-// attributed is the condition that an attribute is there and fulfils another.
+// attributed is the condition that an attribute exists and meets another condition.
 func (s sqliteFilter) attributed(name, condition string) string {
 	return fmt.Sprintf("EXISTS (SELECT 1 FROM %s AS a WHERE a.item = i.item AND a.name = %s AND %s)",
 		s.name("_attributes"), sqlText(name), condition)
@@ -71,7 +71,7 @@ func (s sqliteFilter) number(expression, op string, x float64) string {
 	return fmt.Sprintf("%s %s %d", expression, op, numberKey(x))
 }
 
-// numberKey is an integer for every number, in the order of the numbers.
+// numberKey maps numbers to integers that sort the same.
 func numberKey(x float64) int64 {
 	b := int64(math.Float64bits(x))
 	if b < 0 {
@@ -80,7 +80,7 @@ func numberKey(x float64) int64 {
 	return b
 }
 
-// keyNumber is the number of a key.
+// keyNumber is the inverse of numberKey.
 func keyNumber(key int64) float64 {
 	if key < 0 {
 		return -math.Float64frombits(uint64(-key))

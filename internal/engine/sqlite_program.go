@@ -17,22 +17,22 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// The program sqlite3 reads statements and writes a line for every row, values with a | between them. It ends at the
-// first error, and a transaction that was not committed by then is lost. Texts come out in hexadecimal, so no value
-// can be taken for something else; the last line is a point, so nothing that was cut off counts.
+// The program sqlite3 reads statements and writes a line per row, with values separated by |. It stops at the first
+// error, and an uncommitted transaction is then lost. Texts are printed in hexadecimal, so no value can be mistaken
+// for something else; the last line is a dot, so truncated output does not count.
 //
-// Drivers in Go would make the command larger by 3.6 MB (modernc.org/sqlite) or 4.8 MB (ncruces/go-sqlite3), and
-// neither loads sqlite-vec.
+// Drivers in Go would add 3.6 MB (modernc.org/sqlite) or 4.8 MB (ncruces/go-sqlite3) to the command, and neither loads
+// sqlite-vec.
 
-// maxLine is the length of the longest line that the program may write.
+// maxLine limits the length of an output line.
 const maxLine = 1 << 28
 
-// load is the line that loads sqlite-vec.
+// load is the command that loads sqlite-vec.
 func (s *sqlite) load() string {
 	return ".load " + `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s.extension) + `"`
 }
 
-// run runs statements and hands over every line of the answer.
+// run runs statements and passes on every line of output.
 func (s *sqlite) run(ctx context.Context, statements []string, each func(line string) error) error {
 	var script bytes.Buffer
 	script.WriteString(".timeout 60000\n") // milliseconds to wait for another writer
@@ -44,7 +44,7 @@ func (s *sqlite) run(ctx context.Context, statements []string, each func(line st
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// Whatever the user has set up for the program is left out.
+	// Ignore the user's own configuration of sqlite3.
 	cmd := exec.CommandContext(ctx, "sqlite3", "-batch", "-bail", "-init", os.DevNull, "-list", "-noheader",
 		"-separator", "|", "-nullvalue", "", s.path)
 	cmd.Stdin, cmd.WaitDelay = &script, 10*time.Second
@@ -55,7 +55,7 @@ func (s *sqlite) run(ctx context.Context, statements []string, each func(line st
 		err = cmd.Start()
 	}
 	if errors.Is(err, exec.ErrNotFound) {
-		return fault.New("no-program", "the program sqlite3 is needed and is not there: "+
+		return fault.New("no-program", "the program sqlite3 is needed but was not found: "+
 			"install it (on Debian, the package sqlite3)")
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *sqlite) run(ctx context.Context, statements []string, each func(line st
 	return nil
 }
 
-// readLines hands over lines but the last, and tells whether that was a point.
+// readLines passes on all lines but the last, and reports whether that was a dot.
 func readLines(r io.Reader, each func(line string) error) (whole bool, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	var line []byte
@@ -95,7 +95,7 @@ func readLines(r io.Reader, each func(line string) error) (whole bool, err error
 		}
 		text := strings.TrimRight(string(line), "\r\n")
 		if line = line[:0]; whole {
-			return false, errors.New("the program sqlite3 writes more than it was asked for")
+			return false, errors.New("the program sqlite3 printed more than expected")
 		}
 		if whole = text == "."; !whole {
 			if err := each(text); err != nil {
@@ -115,10 +115,10 @@ func (f *firstBytes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// removedCheck is the constraint that a batch breaks which finds another table than it was made for.
+// removedCheck is the constraint violated by a batch made for another table.
 const removedCheck = "hashgrove_removed"
 
-// Result codes of SQLite, of which the program writes one behind an error, as in "database is locked (5)".
+// Result codes of SQLite, which the program appends to errors, as in "database is locked (5)".
 const (
 	sqliteBusy       = 5
 	sqliteLocked     = 6
@@ -127,15 +127,14 @@ const (
 	sqliteConstraint = 19
 )
 
-// resultCode is the code behind an error; 0 means that there is none.
+// resultCode returns the code at the end of an error; 0 if there is none.
 func resultCode(line string) int {
 	_, end, _ := strings.Cut(line[max(0, strings.LastIndex(line, " (")):], "(")
 	code, _ := strconv.Atoi(strings.TrimSuffix(end, ")"))
-	return code & 0xff // without what a longer code adds
+	return code & 0xff // without the extended part
 }
 
-// failure is what the program complains about with what it means for us. Only the first line counts: after it come
-// parts of the statement.
+// failure maps an error of the program to ours. Only the first line counts: parts of the statement follow.
 func (s *sqlite) failure(complaint string, err error) error {
 	line, _, _ := strings.Cut(strings.TrimSpace(complaint), "\n")
 	if _, after, found := strings.Cut(line, "error near line "); found {
@@ -150,14 +149,14 @@ func (s *sqlite) failure(complaint string, err error) error {
 		return fmt.Errorf("%w: %w", ErrTemporary, text)
 	case sqliteConstraint, sqliteTooBig:
 		if strings.Contains(line, removedCheck) {
-			return fmt.Errorf("%w: %s was removed or made anew meanwhile", ErrNoTable, s.table)
+			return fmt.Errorf("%w: %s was dropped or recreated meanwhile", ErrNoTable, s.table)
 		}
 		return fmt.Errorf("%w: %w", ErrRefused, text)
 	}
 	return text
 }
 
-// sqlText writes a text: between quotes where it is plain, and else as bytes.
+// sqlText writes a text as a quoted literal if it is plain, else as bytes.
 func sqlText(s string) string {
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return fmt.Sprintf("CAST(x'%x' AS TEXT)", s)

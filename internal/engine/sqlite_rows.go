@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// sqlBatch is items as rows of the tables.
+// sqlBatch holds items as rows of the tables.
 type sqlBatch struct {
 	ids, items, codes, tags, attributes []string
 }
@@ -63,7 +63,7 @@ func (r *sqlBatch) example(width int, vec bool) {
 	}}, vec)
 }
 
-// writeSQL is the transaction that writes a batch. A constraint ends it where the table is not the one that it was.
+// writeSQL returns the transaction that writes a batch. A constraint aborts it if the table is no longer the same.
 func (s *sqlite) writeSQL(r *sqlBatch, width int, identity string) []string {
 	list := []string{
 		fmt.Sprintf(`CREATE TEMPORARY TABLE same (identity TEXT CONSTRAINT %s CHECK (identity IS %s))`,
@@ -74,7 +74,7 @@ func (s *sqlite) writeSQL(r *sqlBatch, width int, identity string) []string {
 	return append(append(list, s.insertSQL(r, width)...), "COMMIT")
 }
 
-// insertSQL writes items in the place of those with the same ids.
+// insertSQL inserts items, replacing those with the same ids.
 func (s *sqlite) insertSQL(r *sqlBatch, width int) (list []string) {
 	columns := ""
 	if !s.vec {
@@ -132,7 +132,7 @@ func (s *sqlite) Count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// readSQL is the statement that reads items: the id, the label, tags, attributes and the code.
+// readSQL returns the statement that reads items: id, label, tags, attributes and code.
 func (s *sqlite) readSQL(condition string) string {
 	code, from := "printf('"+strings.Repeat("%016x", words(s.bits))+"', "+eachWord(s.bits, "w#")+")", s.name("")+" AS i"
 	if s.vec {
@@ -172,7 +172,7 @@ func (s *sqlite) Read(ctx context.Context, f index.Filter, take func(*index.Batc
 	return take(b)
 }
 
-// item reads a line of readSQL; the item's code is the one given.
+// item parses a line of readSQL as an item with the given code.
 func (s *sqlite) item(line string, code hamming.Codes) (index.Item, error) {
 	fields := strings.Split(line, "|")
 	if len(fields) != 5 {

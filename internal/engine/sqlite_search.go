@@ -13,16 +13,15 @@ import (
 	"hashgrove/internal/index"
 )
 
-// SQLite cannot count bits. Its integers have 64 bits with a sign, and those that overflow become real numbers, so the
-// bits are counted in steps that stay below 2^63 (after HAKMEM, item 169):
+// SQLite cannot count bits. Its integers have 64 bits with a sign, and overflow turns them into reals, so bits are
+// counted in steps that stay below 2^63 (after HAKMEM, item 169):
 //
 //	x = (w | q) - (w & q)                       the bits that differ
 //	y = the lower 62 of them, t = the number of the other two
-//	z = y - (y>>1 & 0o333...) - (y>>2 & 0o111...)   the number in every three bits
-//	n = ((z + (z>>3)) & 0o0707...) % 63 + t     of six bits each, and their sum, which is 62 at most
+//	z = y - (y>>1 & 0o333...) - (y>>2 & 0o111...)   the count in every three bits
+//	n = ((z + (z>>3)) & 0o0707...) % 63 + t     counts of six bits each, and their sum, which is at most 62
 //
-// Each step is a query of its own. LIMIT -1 keeps SQLite from putting them into one another, which would compute x six
-// times for every code.
+// Each step is a subquery. LIMIT -1 keeps SQLite from flattening them, which would compute x six times for every code.
 const (
 	low62  = 1<<62 - 1
 	threes = 0o333333333333333333333 & low62
@@ -56,14 +55,14 @@ func (s *sqlite) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 			return err
 		}
 		h := index.Hit{ID: id}
-		if h.Distance, err = strconv.Atoi(strings.TrimSuffix(distance, ".0")); err == nil { // sqlite-vec says 3.0
+		if h.Distance, err = strconv.Atoi(strings.TrimSuffix(distance, ".0")); err == nil { // sqlite-vec returns 3.0
 			all[query] = append(all[query], h)
 		}
 		return err
 	})
 }
 
-// searchSQL is the statement that searches for code i of a query.
+// searchSQL returns the statement that searches for code i of a query.
 func (s *sqlite) searchSQL(q Query, i int, columns, condition string) string {
 	from := s.scanSQL(q.Codes, i, condition)
 	if q.Radius >= 0 {
@@ -76,7 +75,7 @@ func (s *sqlite) searchSQL(q Query, i int, columns, condition string) string {
 	return fmt.Sprintf("SELECT %s FROM %s\nORDER BY distance, id_number NULLS LAST, id%s", columns, from, limit)
 }
 
-// scanSQL is a query for the distances of all items that a condition lets through.
+// scanSQL returns a query for the distances of all items that meet a condition.
 func (s *sqlite) scanSQL(c hamming.Codes, i int, condition string) string {
 	if s.vec {
 		return fmt.Sprintf("(SELECT id, id_number, vec_distance_hamming(vec_bit(c.code), vec_bit(%s)) AS distance\n"+
@@ -99,7 +98,7 @@ func (s *sqlite) scanSQL(c hamming.Codes, i int, condition string) string {
 		strings.Join(n, "+"), strings.Join(z, ", "), strings.Join(y, ", "), strings.Join(x, ", "), s.name(""), condition)
 }
 
-// vecCode is code i as sqlite-vec has it, whose first bit is the lowest of the first byte.
+// vecCode returns code i for sqlite-vec, whose first bit is the lowest of the first byte.
 func vecCode(c hamming.Codes, i int) string {
 	packed := c.AppendBytes(nil, i)
 	for at, b := range packed {
@@ -108,7 +107,7 @@ func vecCode(c hamming.Codes, i int) string {
 	return fmt.Sprintf("x'%x'", packed)
 }
 
-// unhexID reads an id.
+// unhexID decodes an id.
 func unhexID(text string) (index.ID, error) {
 	b, err := hex.DecodeString(text)
 	if err != nil {
@@ -117,5 +116,5 @@ func unhexID(text string) (index.ID, error) {
 	return index.ParseID(string(b))
 }
 
-// errOutput is a line that nobody asked for.
-var errOutput = errors.New("the program sqlite3 writes something else than it was asked for")
+// errOutput reports unexpected output of sqlite3.
+var errOutput = errors.New("the program sqlite3 printed something unexpected")

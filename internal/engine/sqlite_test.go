@@ -70,7 +70,7 @@ func TestSQLite(t *testing.T) {
 	t.Run("program", func(t *testing.T) { checkSQLiteProgram(t, file) })
 }
 
-// sqliteVec is the file of the extension sqlite-vec, or skips the test.
+// sqliteVec returns the file of the extension sqlite-vec, or skips the test.
 func sqliteVec(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {

@@ -12,17 +12,17 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Engines whose own filters mean something else than ours get terms with every item: texts that say what it has, each
-// of which the item has or has not, so that and, or and not mean the same everywhere.
+// Engines whose filters mean something different from ours get terms with every item: texts that say what it has. An
+// item either has a term or not, so and, or and not mean the same everywhere.
 //
 //	"price"          it has a price
 //	"price"=12       which is the number 12
 //	"tag"="boots"    one of its tags is boots
 //
-// A clause is what such an engine can evaluate. Where a filter says more, as with an order of texts, the clause lets
-// through all that match and others too, and the filter itself is applied on our side (nearest.go).
+// A clause is what such an engine can evaluate. If a filter says more, such as an order of texts, the clause matches a
+// superset, and the filter itself is applied on our side (nearest.go).
 
-// longestTerm is the length of a term in bytes; of a longer one a hash stands for the end.
+// longestTerm limits the length of a term in bytes; the end of a longer one is replaced by a hash.
 const longestTerm = 200
 
 // hasTerm is the term of an item that has a name.
@@ -48,7 +48,7 @@ func shortTerm(term string) string {
 	return term[:end] + "#" + hex.EncodeToString(sum[:])
 }
 
-// terms are those of an item, each once and in order.
+// terms returns the terms of an item, sorted and without duplicates.
 func terms(it index.Item) []string {
 	list := []string{}
 	add := func(name string, v index.Value) { list = append(list, hasTerm(name), isTerm(name, v)) }
@@ -65,7 +65,7 @@ func terms(it index.Item) []string {
 	return slices.Compact(list)
 }
 
-// clause is a condition of terms and ids.
+// clause is a condition on terms and ids.
 type clause struct {
 	op    string   // all, none, and, or, not, terms, ids or number
 	parts []clause // of and, or and not
@@ -80,7 +80,7 @@ var (
 	noItems  = clause{op: "none"}
 )
 
-// withAny is the clause of items with one of some terms or ids.
+// withAny matches items with one of some terms or ids.
 func withAny(op string, texts ...string) clause {
 	if len(texts) == 0 {
 		return noItems
@@ -89,7 +89,7 @@ func withAny(op string, texts ...string) clause {
 	return clause{op: op, texts: slices.Compact(texts)}
 }
 
-// negation is the clause of the other items.
+// negation matches all other items.
 func negation(c clause) clause {
 	switch c.op {
 	case "all":
@@ -102,7 +102,7 @@ func negation(c clause) clause {
 	return clause{op: "not", parts: []clause{c}}
 }
 
-// joined puts clauses together with and, or or.
+// joined combines clauses with and or or.
 func joined(op string, parts ...clause) clause {
 	empty, full := "none", "all" // what decides, and what says nothing
 	if op == "or" {
@@ -127,8 +127,8 @@ func joined(op string, parts ...clause) clause {
 	return clause{op: op, parts: kept}
 }
 
-// narrow translates a filter into a clause. It is false where the clause lets more items through than the filter. The
-// engine compares those attributes with numbers itself for which numbers is true.
+// narrow translates a filter into a clause. It returns false if the clause matches more items than the filter.
+// numbers says which attributes the engine compares with numbers itself.
 func narrow(f index.Filter, numbers func(name string) bool) (clause, bool) {
 	c, ok := f.Condition()
 	if !ok {
@@ -179,7 +179,7 @@ func (n narrowing) has(name string) clause {
 	return withAny("terms", hasTerm(name))
 }
 
-// equal is the clause of items with one of the values under a name.
+// equal matches items with one of the values under a name.
 func (n narrowing) equal(name string, values []index.Value) (clause, bool) {
 	var texts []string
 	for _, v := range values {
@@ -203,7 +203,7 @@ func (n narrowing) equal(name string, values []index.Value) (clause, bool) {
 	return withAny("terms", texts...), true
 }
 
-// order is the clause of a comparison other than for being equal.
+// order translates a comparison other than equality.
 func (n narrowing) order(c index.Condition) (clause, bool) {
 	isText := func(v index.Value) bool { _, ok := v.Text(); return ok }
 	if slices.Contains([]string{"id", "label", "tag"}, c.Name) || slices.ContainsFunc(c.Values, isText) ||
@@ -220,8 +220,8 @@ func (n narrowing) order(c index.Condition) (clause, bool) {
 	return compare(c.Op, c.Values[0]), true
 }
 
-// write puts a clause into an engine's language: its words for and and or, the form of a negation with %s in it, and a
-// function for all, terms, ids and number.
+// write writes a clause in an engine's language, given its words for and and or, a negation format with %s, and a
+// function for the leaves all, terms, ids and number.
 func (c clause) write(and, or, not string, leaf func(clause) string) string {
 	if len(c.parts) == 0 {
 		return leaf(c)

@@ -15,13 +15,13 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Weaviate, over REST and GraphQL. A code is a vector of zeros and ones under the distance hamming, and the index flat
-// reads every vector, so that a search is exact.
+// Weaviate, over REST and GraphQL. A code is a vector of zeros and ones with the distance hamming, and the flat index
+// reads every vector, so searches are exact.
 //
 //	Items   key (the id), label, tags, attributes (as JSON), terms (for our filters), and the vector
 //
-// The description of the class records the model. An object's id is a UUID made of ours, so a batch replaces objects
-// and may be sent again; objects of a batch are written one by one, so that some may be there when it fails.
+// The description of the class records the model. An object's id is a UUID made from ours, so a batch replaces objects
+// and may be sent again; objects are written one by one, so some may have been written when a batch fails.
 
 // weaviate is the engine for Weaviate.
 type weaviate struct {
@@ -30,7 +30,7 @@ type weaviate struct {
 	bits  int // of the class, once that is known
 }
 
-// weaviateSkill is what Weaviate can do: its QUERY_MAXIMUM_RESULTS is 10,000 where nobody changed it.
+// weaviateSkill is what Weaviate can do: its QUERY_MAXIMUM_RESULTS is 10,000 by default.
 var weaviateSkill = skill{most: 10000}
 
 var className = regexp.MustCompile(`^[A-Z][_0-9A-Za-z]{0,200}$`)
@@ -38,7 +38,7 @@ var className = regexp.MustCompile(`^[A-Z][_0-9A-Za-z]{0,200}$`)
 func openWeaviate(t Target) (Engine, error) {
 	class := strings.ToUpper(t.Table[:1]) + t.Table[1:]
 	if !className.MatchString(class) {
-		return nil, fmt.Errorf("%q is no name of a class of Weaviate: use letters, digits and _, with a letter first",
+		return nil, fmt.Errorf("%q is not a valid class name in Weaviate: use letters, digits and _, starting with a letter",
 			t.Table)
 	}
 	r, err := openRest(t, dialect{name: "Weaviate", variables: []string{"WEAVIATE_API_KEY"}, authorize: bearer})
@@ -48,22 +48,22 @@ func openWeaviate(t Target) (Engine, error) {
 	return &weaviate{rest: r, class: class}, nil
 }
 
-// spaceText records the model in the description of a class or a collection.
+// spaceText records the model in the description of a class or collection.
 func spaceText(s Space) string {
 	return fmt.Sprintf("hashgrove: codes of %d bits, model %s", s.Bits, s.Fingerprint.Full())
 }
 
-// parseSpace reads what spaceText wrote.
+// parseSpace parses what spaceText wrote.
 func parseSpace(text string) (s Space, err error) {
 	var model string
 	if n, _ := fmt.Sscanf(text, "hashgrove: codes of %d bits, model %s", &s.Bits, &model); n != 2 || s.Bits < 1 {
-		return s, errors.New("it holds no codes of ours")
+		return s, errors.New("it was not made by Hashgrove")
 	}
 	s.Fingerprint, err = hamming.ParseFingerprint(model)
 	return s, err
 }
 
-// creation makes the class.
+// creation is the request that creates the class.
 func (w *weaviate) creation(s Space) request {
 	type properties map[string]any
 	text := func(name, kind string, filter bool) properties {
@@ -83,14 +83,14 @@ func (w *weaviate) creation(s Space) request {
 	})
 }
 
-// uuid is the id of an object: version 5, of our own namespace.
+// uuid returns the id of an object: version 5, in our own namespace.
 func (w *weaviate) uuid(id string) string {
 	sum := sha1.Sum([]byte("hashgrove\x00" + id))
 	sum[6], sum[8] = sum[6]&0x0f|0x50, sum[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// weaviateObject is an item as Weaviate has it.
+// weaviateObject is an item as Weaviate stores it.
 type weaviateObject struct {
 	Class      string             `json:"class"`
 	ID         string             `json:"id"`
@@ -106,10 +106,10 @@ type weaviateProperties struct {
 	Terms      []string `json:"terms,omitempty"`
 }
 
-// zerosAndOnes is a code as a vector: a byte 0 or 1 for each bit.
+// zerosAndOnes is a code as a vector: a byte 0 or 1 per bit.
 type zerosAndOnes []byte
 
-// vectorOf is code i as a vector.
+// vectorOf returns code i as a vector.
 func vectorOf(c hamming.Codes, i int) zerosAndOnes {
 	v := make(zerosAndOnes, c.Bits)
 	for b := range v {
@@ -132,14 +132,14 @@ func (v zerosAndOnes) MarshalJSON() ([]byte, error) {
 	return append(text, ']'), nil
 }
 
-// UnmarshalJSON reads a list of numbers, each of which is 0 or 1.
+// UnmarshalJSON reads a list of numbers, each 0 or 1.
 func (v *zerosAndOnes) UnmarshalJSON(text []byte) error {
 	inner := strings.Trim(string(text), "[]\n ")
 	*v = make(zerosAndOnes, 0, len(inner)/2+1)
 	for number := range strings.SplitSeq(inner, ",") {
 		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if err != nil || x != 0 && x != 1 {
-			return fmt.Errorf("a vector holds %.20q, and only 0 and 1 are right", number)
+			return fmt.Errorf("a vector holds %.20q, but only 0 and 1 are valid", number)
 		}
 		*v = append(*v, byte(x))
 	}
@@ -158,7 +158,7 @@ func (w *weaviate) batch(b *index.Batch, order []int) (request, error) {
 	return newRequest(http.MethodPost, "/v1/batch/objects", map[string]any{"objects": objects}), nil
 }
 
-// object is an item as an object.
+// object converts an item to an object.
 func (w *weaviate) object(b *index.Batch, i int) (weaviateObject, error) {
 	it := b.Item(i)
 	if err := checkTexts(w.name, it, index.MaxText, hamming.MaxID); err != nil {
@@ -171,12 +171,12 @@ func (w *weaviate) object(b *index.Batch, i int) (weaviateObject, error) {
 	return weaviateObject{w.class, w.uuid(p.Key), vectorOf(b.Codes, i), p}, nil
 }
 
-// graphql is a request in GraphQL.
+// graphql builds a GraphQL request.
 func (w *weaviate) graphql(format string, args ...any) request {
 	return newRequest(http.MethodPost, "/v1/graphql", map[string]string{"query": fmt.Sprintf(format, args...)})
 }
 
-// near is the request for the items nearest to each code; the answers are called q0, q1 and so on.
+// near is the request for the items nearest to each code; the answers are named q0, q1 and so on.
 func (w *weaviate) near(codes hamming.Codes, limit int, where string) request {
 	var list strings.Builder
 	for i := range codes.Len() {
@@ -201,7 +201,7 @@ func (w *weaviate) Plan(s Space) []Statement {
 	}
 }
 
-// sampleItem is an item for plans.
+// sampleItem returns an item for plans.
 func sampleItem(s Space) *index.Batch {
 	b := index.NewBatch(s.Bits)
 	b.Append(index.Item{
@@ -211,7 +211,7 @@ func sampleItem(s Space) *index.Batch {
 	return b
 }
 
-// weaviateClass is what Weaviate tells of a class.
+// weaviateClass is Weaviate's description of a class.
 type weaviateClass struct {
 	Class       string `json:"class"`
 	Description string `json:"description"`
@@ -239,11 +239,11 @@ func (w *weaviate) Info(ctx context.Context) (Info, error) {
 		return Info{}, err
 	}
 	if info.Space, err = parseSpace(class.Description); err != nil {
-		return Info{}, fmt.Errorf("the class %s is there, and %w: name another table", w.class, err)
+		return Info{}, fmt.Errorf("the class %s exists, but %w: name another table", w.class, err)
 	}
 	x := class.Index
 	if x.Distance != "hamming" {
-		return Info{}, fmt.Errorf("the class %s has the distance %s and should have hamming: was it changed?",
+		return Info{}, fmt.Errorf("the class %s has the distance %s instead of hamming: was it changed?",
 			w.class, x.Distance)
 	}
 	info.Exact = class.IndexType == "flat" && !x.PQ.Enabled && !x.BQ.Enabled && !x.SQ.Enabled && !x.RQ.Enabled
@@ -282,8 +282,8 @@ func (w *weaviate) Prepare(ctx context.Context, s Space) (Info, error) {
 	return info, nil
 }
 
-// Write implements Engine, but for all or none: when it fails, some items may be there. They are replaced by id, so
-// calling it again is harmless.
+// Write implements Engine, except for all or nothing: if it fails, some items may have been written. They are
+// replaced by id, so repeating a call is harmless.
 func (w *weaviate) Write(ctx context.Context, b *index.Batch) error {
 	order, err := orderOf(b, w.bits)
 	if err != nil {
@@ -313,7 +313,7 @@ func (w *weaviate) Write(ctx context.Context, b *index.Batch) error {
 		}
 	}
 	if len(answers) != len(order) {
-		return fmt.Errorf("%s answers for %d of %d objects", w.name, len(answers), len(order))
+		return fmt.Errorf("%s reported on %d of %d objects", w.name, len(answers), len(order))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // fakeWeaviate answers as Weaviate 1.35 does: openapi-specs/schema.json of its repository for REST, and the arguments of
-// Get for GraphQL, as far as the engine needs them.
+// Get for GraphQL, to the extent the engine needs them.
 type fakeWeaviate struct {
 	*fake
 	class   map[string]any // nil means none
@@ -147,7 +147,7 @@ func (w *fakeWeaviate) batch(q asked, objects []any) (int, any) {
 	return 200, results
 }
 
-// texts is a list of texts in JSON; nil is none.
+// texts returns a list of texts in JSON; nil is none.
 func texts(value any) []string {
 	var list []string
 	elements, _ := value.([]any)
@@ -157,7 +157,7 @@ func texts(value any) []string {
 	return list
 }
 
-// properties are those of an item.
+// properties returns the properties of an item.
 func (w *fakeWeaviate) properties(it fakeItem) map[string]any {
 	p := map[string]any{"key": it.key, "terms": it.terms}
 	if it.label != "" {
@@ -172,7 +172,7 @@ func (w *fakeWeaviate) properties(it fakeItem) map[string]any {
 	return p
 }
 
-// vector is the code as numbers.
+// vector returns the code as numbers.
 func (it fakeItem) vector() json.RawMessage {
 	text := []byte("[")
 	for i, b := range it.code {
@@ -279,7 +279,7 @@ func (w *fakeWeaviate) get(class graphqlField) ([]any, error) {
 	return rows, nil
 }
 
-// weaviateWhere is the shape of a filter.
+// weaviateWhere returns the shape of a filter.
 func weaviateWhere() any {
 	return either{
 		object{"operator": one{"And", "Or"}, "operands": list{func() any { return weaviateWhere() }}},

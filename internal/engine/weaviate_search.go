@@ -31,7 +31,7 @@ func (w *weaviate) ask(ctx context.Context, codes hamming.Codes, limit int, c cl
 	return all, nil
 }
 
-// weaviateRow is an object in an answer in GraphQL.
+// weaviateRow is an object in a GraphQL response.
 type weaviateRow struct {
 	weaviateProperties
 	Additional struct {
@@ -41,7 +41,7 @@ type weaviateRow struct {
 	} `json:"_additional"`
 }
 
-// get asks in GraphQL for objects, which come by the names of the answers.
+// get queries objects with GraphQL and returns them by answer name.
 func (w *weaviate) get(ctx context.Context, q request) (map[string][]weaviateRow, error) {
 	var answer struct {
 		Data   struct{ Get map[string][]weaviateRow }
@@ -56,7 +56,7 @@ func (w *weaviate) get(ctx context.Context, q request) (map[string][]weaviateRow
 	return answer.Data.Get, nil
 }
 
-// where writes a clause as an argument of GraphQL.
+// where writes a clause as a GraphQL argument.
 func (w *weaviate) where(c clause) string {
 	if c.op == "all" {
 		return ""
@@ -64,7 +64,7 @@ func (w *weaviate) where(c clause) string {
 	return "where:" + w.operand(c, false) + ","
 }
 
-// operand writes a clause, or its negation, which older versions of Weaviate know of comparisons alone.
+// operand writes a clause, or its negation, which older versions of Weaviate support only for comparisons.
 func (w *weaviate) operand(c clause, negated bool) string {
 	join := func(op string, parts []string) string {
 		return fmt.Sprintf("{operator:%s,operands:[%s]}", op, strings.Join(parts, ","))
@@ -127,7 +127,8 @@ func (w *weaviate) Count(ctx context.Context) (int, error) {
 	return 0, err
 }
 
-// scan implements finder: few objects come from one query, and many with a cursor, which takes no filter.
+// scan implements finder: it reads few objects with one query, and many with a cursor, which does not support
+// filters.
 func (w *weaviate) scan(ctx context.Context, c clause, take func(*index.Batch) error) error {
 	const page, few = 500, 2000
 	if c.op == "ids" {
@@ -163,14 +164,14 @@ func (w *weaviate) scan(ctx context.Context, c clause, take func(*index.Batch) e
 	}
 }
 
-// objects asks for whole objects; the arguments end with a comma.
+// objects queries whole objects; arguments ends with a comma.
 func (w *weaviate) objects(ctx context.Context, limit int, arguments string) ([]weaviateRow, error) {
 	rows, err := w.get(ctx, w.graphql(`{Get{%s(%slimit:%d){key label tags attributes _additional{id vector}}}}`,
 		w.class, arguments, limit))
 	return rows[w.class], err
 }
 
-// deliver hands over objects as items.
+// deliver passes on objects as items.
 func (w *weaviate) deliver(rows []weaviateRow, take func(*index.Batch) error) error {
 	if len(rows) == 0 {
 		return nil
@@ -186,7 +187,7 @@ func (w *weaviate) deliver(rows []weaviateRow, take func(*index.Batch) error) er
 			return err
 		}
 		if len(r.Additional.Vector) != w.bits {
-			return fmt.Errorf("item %q has a vector of %d numbers, and %d are right", r.Key, len(r.Additional.Vector), w.bits)
+			return fmt.Errorf("item %q has a vector of %d numbers instead of %d", r.Key, len(r.Additional.Vector), w.bits)
 		}
 		for bit, x := range r.Additional.Vector {
 			code.SetBit(0, bit, x == 1)

@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// liveServer is the address of a real server in an environment variable, as http://host:port; without it the test is
+// liveServer returns the address of a real server in an environment variable, as http://host:port; without it the test is
 // skipped.
 func liveServer(t *testing.T, variable string) string {
 	address := os.Getenv(variable)
@@ -59,7 +59,7 @@ func TestWeaviateServer(t *testing.T) {
 	})
 }
 
-// startWeaviate is a fake server and a table there.
+// startWeaviate starts a fake server and opens a table there.
 func startWeaviate(t *testing.T) (*fakeWeaviate, engine.Engine) {
 	w := newFakeWeaviate(t)
 	return w, openTable(t, w.address("weaviate"), "items")

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// cosine is the definition, with 0 for vectors without a direction and 1 for two of them.
+// cosine is the textbook formula, with 0 if one vector is zero and 1 if both are.
 func cosine(a, b []float32) float64 {
 	dot, aa, bb := 0.0, 0.0, 0.0
 	for j := range a {

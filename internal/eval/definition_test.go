@@ -16,14 +16,14 @@ import (
 type problem struct {
 	distance [][]int
 	mark     [][]uint8
-	unit     int // distance that a radius of 1 is
+	unit     int // the distance of a radius of 1
 }
 
 func newProblem(queries, base hamming.Codes, truth Truth) problem {
 	return problemOf(queries, base, truth, func(q, i int) int { return hamming.Distance(queries.Row(q), base.Row(i)) })
 }
 
-// problemOf is the task with distances of any kind.
+// problemOf returns the task with distances of any kind.
 func problemOf(queries, base hamming.Codes, truth Truth, between func(q, i int) int) problem {
 	p := problem{unit: 1}
 	for q := range queries.Len() {
@@ -37,7 +37,7 @@ func problemOf(queries, base hamming.Codes, truth Truth, between func(q, i int) 
 	return p
 }
 
-// stable is the ranking of query q with ties in base order.
+// stable returns the ranking of query q with ties in base order.
 func (p problem) stable(q int) []int {
 	var order []int
 	for i, m := range p.mark[q] {
@@ -49,7 +49,7 @@ func (p problem) stable(q int) []int {
 	return order
 }
 
-// rankings are all orders of the base that query q allows.
+// rankings returns all orders of the base that query q allows.
 func (p problem) rankings(q int) [][]int {
 	var all [][]int
 	var extend func(done, rest []int)
@@ -82,7 +82,7 @@ func (p problem) relevant(q int) int {
 	return n
 }
 
-// hitsIn is the number of relevant items among the first k of a ranking.
+// hitsIn returns the number of relevant items among the first k of a ranking.
 func (p problem) hitsIn(q int, order []int, k int) int {
 	n := 0
 	for _, i := range order[:min(k, len(order))] {
@@ -93,7 +93,7 @@ func (p problem) hitsIn(q int, order []int, k int) int {
 	return n
 }
 
-// sumOfPrecisions is the sum of the precisions at the relevant items of a ranking.
+// sumOfPrecisions returns the sum of the precisions at the relevant items of a ranking.
 func (p problem) sumOfPrecisions(q int, order []int) float64 {
 	sum := 0.0
 	for at, i := range order {
@@ -104,7 +104,7 @@ func (p problem) sumOfPrecisions(q int, order []int) float64 {
 	return sum
 }
 
-// report is the whole Report but for warnings, counts of codes and the table by class.
+// report computes a Report without warnings, counts of codes and the table by class.
 func (p problem) report(k, radii []int, cut, curveTo, bits int) *Report {
 	queries := len(p.mark)
 	base := len(p.mark[0])
@@ -209,7 +209,7 @@ func (p problem) report(k, radii []int, cut, curveTo, bits int) *Report {
 	return r
 }
 
-// trapezoids is the area under the curve, drawn point by point from recall 0.
+// trapezoids returns the area under the curve, drawn point by point from recall 0.
 func trapezoids(curve []PRPoint) float64 {
 	if len(curve) == 0 {
 		return 0

@@ -32,7 +32,7 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Options say what to measure. The zero value measures what the paper shows.
+// Options choose what to measure. The zero value measures what the paper shows.
 type Options struct {
 	K       []int // ranks of Precision; nil means those of 1, 10, 100, 1000 that the base has
 	Cut     int   // length of the lists of the paper's convention; 0 means 10,000
@@ -42,21 +42,21 @@ type Options struct {
 	Classes    []int32  // class of every query, for the table by class; nil leaves it out
 	ClassNames []string // names by class number; nil names them by number
 
-	// Neighbours are the float neighbours of the queries in the base, whose recall is measured; nil leaves that out.
-	// With them the truth may be left out: Truth{}.
+	// Neighbours are the queries' float neighbours in the base, to measure their recall; optional. With Neighbours
+	// the truth may be empty: Truth{}.
 	Neighbours *Neighbours
 
 	Threads  int                   // 0 means all cores; never changes the result
 	Progress func(done, total int) // called now and then, by one goroutine at a time; may be nil
 }
 
-// What callers must see to, and what is said to those who did not.
+// Panic messages for mismatched sizes.
 const (
 	truthMisfits  = "eval: sizes of truth and items differ"
 	marginsMisfit = "eval: margins are not one for each bit of each query"
 )
 
-// defaultCut is the length of the paper's lists, and maxCut the greatest length of those of a base in parts.
+// defaultCut is the length of the paper's lists, maxCut the longest list for a base in parts.
 const (
 	defaultCut = 10_000
 	maxCut     = 1 << 24
@@ -99,9 +99,9 @@ func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
 	return o, doubts, nil
 }
 
-// Retrieval ranks the base by Hamming distance to every query and judges the rankings.
+// Retrieval ranks the base by Hamming distance to every query and evaluates the rankings.
 //
-// It panics when truth or o.Classes are of other sizes than the codes.
+// It panics if truth or o.Classes do not match the codes in size.
 func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o Options) (*Report, error) {
 	j, err := codeJudgement(queries, base, truth)
 	if err != nil {
@@ -112,7 +112,7 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 	return j.run(ctx, o)
 }
 
-// codeJudgement is the judgement of codes; the caller adds the ranker.
+// codeJudgement sets up a judgement of codes; the caller adds the ranker.
 func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) {
 	if queries.Bits != base.Bits {
 		return judgement{}, fault.New("bits-mismatch", "the queries have codes of %d bits and the base has codes of %d: "+
@@ -132,40 +132,39 @@ func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) 
 	}, nil
 }
 
-// ranker ranks the base for a run of queries, one after the other.
+// ranker ranks the base for one query after another.
 type ranker interface {
-	// rank orders the base for query q. The list is lent until the next call.
+	// rank orders the base for query q. The list is valid until the next call.
 	rank(q int, mark []uint8) *list
 }
 
-// list is the ranking of one query, without the items that its truth ignores.
+// list is the ranking for one query, without items that its truth ignores.
 type list struct {
-	// Buckets of items at one distance, nearest first: items, and relevant ones among them.
-	// For codes the number of the bucket is the distance, so buckets may be empty.
+	// Buckets of items at the same distance, nearest first: all items, and the relevant ones. For codes the bucket
+	// number is the distance, so buckets may be empty.
 	items, relevant []int
-	// The first items with ties in base order, as bytes: 1 where the item is relevant. Zeros at the end may be
-	// padding; the length is a multiple of 8.
+	// The first items with ties in base order: 1 if relevant. The length is a multiple of 8, padded with zeros.
 	hits []byte
 }
 
-// judgement is one run: n queries against a base, with everything that differs between codes and vectors.
+// judgement is one evaluation: n queries against a base, with everything that differs between codes and vectors.
 type judgement struct {
 	queries, base, bits int
 	truth               Truth
-	radii               int    // number of radii from 0 on, where buckets are distances of codes; 0 for vectors
-	unit                int    // distance that a radius of 1 is
+	radii               int    // number of radii, from 0, if buckets are distances of codes; 0 for vectors
+	unit                int    // the distance of a radius of 1
 	same                bool   // queries and base are the same items
-	unjudged            bool   // nothing is known of relevance: only the recall of neighbours is measured
-	parts               *Parts // the rankings themselves, in place of truth and compare; else nil
+	unjudged            bool   // without relevance, only the recall of neighbours is measured
+	parts               *Parts // stored rankings, instead of truth and compare; or nil
 	ranker              func(lo, hi int, o *Options) ranker
 	compare             func(a, b int) int // order of base items, 0 iff equal
 }
 
-// blocks is the number of blocks that the queries are cut into. Sums are taken block by block, so it must not
-// depend on the number of threads. Every block has its own sums for each rank: 64 blocks take about 10 MB.
+// blocks is the number of blocks of queries. Sums are taken block by block, so it must not depend on the number of
+// threads. Each block has its own sums for every rank: 64 blocks take about 10 MB.
 const blocks = 64
 
-// check looks at what can be refused before anything is ranked. Sizes that differ are a mistake of the program.
+// check rejects bad options before anything is ranked. Mismatched sizes are programming errors.
 func (j judgement) check(o Options) error {
 	if j.queries == 0 {
 		return fault.New("no-queries", "there are no queries to judge")
@@ -269,7 +268,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	return report, nil
 }
 
-// copies counts the copies of each different item among n, in the order of the items.
+// copies counts how often each distinct item occurs among n, in the order of the items.
 func copies(n int, compare func(a, b int) int) (counts []int) {
 	order := make([]int, n)
 	for i := range order {

@@ -9,21 +9,21 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Ranking by margins. The query knows how certain each of its bits is, and the base keeps its codes: the distance is
-// the sum of the query's weights (hamming.Weights) over the bits that differ, an integer of sixteenths of a bit.
+// Ranking by margins. The query knows how certain each of its bits is, while the base has only codes: the distance is
+// the sum of the query's weights (hamming.Weights) over the differing bits, an integer in sixteenths of a bit.
 //
-//	weights    of the query, from its margins                                  O(bits)
-//	tables     of every byte of a code: the distance by the bits that differ   O(32 bits)
-//	distances  of the different codes, a look-up per byte                      O(codes x bytes)
-//	order      of all items, by counting (rankers.go)                          O(base)
+//	weights    of the query, from its margins                        O(bits)
+//	tables     for every byte of a code: distance by differing bits  O(32 bits)
+//	distances  of the distinct codes, one look-up per byte           O(codes x bytes)
+//	order      of all items, by counting (rankers.go)                O(base)
 //
-// Items with one code have one distance, so it is measured once: learned items often have few codes.
+// Items with the same code share one measurement: training items often have few distinct codes.
 
-// RetrievalMargins ranks the base by the margins of every query and judges the rankings as Retrieval does. The margins
-// have a row for each query and a column for each bit, see model.Model.Margins; only their amounts count. A radius of 1
-// is a distance of one bit of average margin.
+// RetrievalMargins ranks the base by the margins of every query and evaluates the rankings as Retrieval does. The
+// margins have a row for each query and a column for each bit, see model.Model.Margins; only their magnitudes count. A
+// radius of 1 is one bit of average margin.
 //
-// It panics when the margins are of another size than the codes, and where Retrieval does.
+// It panics if the margins do not match the codes in size, and where Retrieval does.
 func RetrievalMargins(
 	ctx context.Context, queries, base hamming.Codes, margins vectors.Matrix, truth Truth, o Options,
 ) (*Report, error) {
@@ -51,7 +51,7 @@ func RetrievalMargins(
 	return j.run(ctx, o)
 }
 
-// distinct is the different codes of some items, and which of them each item has.
+// distinct holds the distinct codes of some items, and which of them each item has.
 type distinct struct {
 	codes hamming.Codes
 	of    []int32 // by item
@@ -78,8 +78,8 @@ type marginRanker struct {
 	queries  hamming.Codes
 	margins  vectors.Matrix
 	distinct distinct
-	table    [][256]uint16 // by byte of a code: distance by the bits that differ
-	near     []uint16      // distance of each different code
+	table    [][256]uint16 // by byte of a code: distance by differing bits
+	near     []uint16      // distance of each distinct code
 	counter
 }
 
@@ -97,7 +97,7 @@ func (r *marginRanker) rank(q int, mark []uint8) *list {
 	return r.order(mark, farthest+1)
 }
 
-// fill makes the tables of weights. Bit 0 of a code is the highest bit of its first byte.
+// fill builds the lookup tables. Bit 0 of a code is the highest bit of its first byte.
 func (r *marginRanker) fill(weights []uint8) {
 	for b := range r.table {
 		t := &r.table[b]
@@ -113,7 +113,7 @@ func (r *marginRanker) fill(weights []uint8) {
 	}
 }
 
-// measure finds the distance of every different code.
+// measure computes the distance of every distinct code.
 func (r *marginRanker) measure(query []uint64) {
 	words := len(query)
 	for c := range r.near {

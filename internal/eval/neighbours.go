@@ -10,29 +10,28 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Float neighbours need no labels: codes that keep them find what a search among the vectors would find.
+// Float neighbours need no labels: codes that preserve them find what a search among the vectors would find.
 //
 //	q' = q - c, b' = b - c                                  c: mean of the queries, so that both are short
 //	|q - b|^2 > |q'|^2 - 2 q'b' + |b'|^2 - slack            q'b': float32 products of whole blocks
-//	slack = (columns/2 + 8) 2^-24 (|q'| + |b'|)^2           what rounding can amount to
+//	slack = (columns/2 + 8) 2^-24 (|q'| + |b'|)^2           bound on the rounding error
 //
-// Only items whose bound is within the distance of the farthest neighbour so far are measured, in float64 and as they
-// are: about k + k log(base/k) for each query. So the products decide how long it takes, and not one bit of the result.
+// Only items whose bound is within the distance of the farthest neighbour so far are measured exactly, in float64:
+// about k + k log(base/k) per query. So the products determine the time but not one bit of the result.
 
 // Metric is a way to compare vectors.
 type Metric string
 
-// The metrics.
 const (
 	Euclidean Metric = "euclidean"
-	Cosine    Metric = "cosine" // the angle, as RetrievalCosine measures it
+	Cosine    Metric = "cosine" // the angle, as in RetrievalCosine
 )
 
-// NeighbourCount is the number of float neighbours that each query has, in a base that is large enough.
+// NeighbourCount is the number of float neighbours of each query, if the base is large enough.
 const NeighbourCount = 10
 
-// Neighbours are the base vectors nearest to each of some queries: those at the smallest distances, and of equal ones
-// those of lower rows. Options.Neighbours measures how many of them a ranking finds.
+// Neighbours are the base vectors nearest to each of some queries, with ties going to lower rows. Options.Neighbours
+// measures how many of them a ranking finds.
 type Neighbours struct {
 	metric Metric
 	base   int         // rows so far
@@ -47,8 +46,8 @@ type neighbour struct {
 	row      int32
 }
 
-// FindNeighbours finds the neighbours of queries in a base that is in memory, on the given number of threads (0 means
-// all cores). Cost: queries x base x columns, as products of matrices.
+// FindNeighbours finds the neighbours of queries in a base in memory, on the given number of threads (0 means all
+// cores). Cost: queries x base x columns, as matrix products.
 func FindNeighbours(
 	ctx context.Context, queries, base vectors.Matrix, metric Metric, threads int,
 ) (*Neighbours, error) {
@@ -59,7 +58,7 @@ func FindNeighbours(
 	return n, n.Add(ctx, base, threads)
 }
 
-// NewNeighbours are the neighbours of queries in an empty base. The queries are kept, not copied.
+// NewNeighbours starts with an empty base. The queries are kept, not copied.
 func NewNeighbours(queries vectors.Matrix, metric Metric) (*Neighbours, error) {
 	if metric != Euclidean && metric != Cosine {
 		return nil, fmt.Errorf("the metric %q is not known: choose %s or %s", metric, Euclidean, Cosine)
@@ -75,7 +74,7 @@ func NewNeighbours(queries vectors.Matrix, metric Metric) (*Neighbours, error) {
 	return n, nil
 }
 
-// Add appends rows to the base, on the given number of threads. It is quickest with a few hundred rows or more at a
+// Add appends rows to the base, on the given number of threads. It is fastest with at least a few hundred rows at a
 // time.
 func (n *Neighbours) Add(ctx context.Context, base vectors.Matrix, threads int) error {
 	if n.metric == Cosine {
@@ -111,7 +110,7 @@ func (n *Neighbours) Add(ctx context.Context, base vectors.Matrix, threads int) 
 	return nil
 }
 
-// lengths are vectors, their centred copies, and the lengths of those.
+// lengths holds vectors, their centred copies, and the lengths of those.
 type lengths struct {
 	x, centred     vectors.Matrix
 	length, square []float64
@@ -131,7 +130,7 @@ func measured(x vectors.Matrix, centre []float32) lengths {
 	return l
 }
 
-// block is some rows of the base, laid out for products.
+// block is a block of base rows laid out for matrix products.
 type block struct {
 	lengths
 	first int // row of the first
@@ -145,11 +144,11 @@ func newBlock(x vectors.Matrix, first int, centre []float32) block {
 	return b
 }
 
-// addBlock looks for neighbours of the queries from to to in a block. The product is room for queries x rows.
+// addBlock searches a block for neighbours of queries from to to. product is scratch space for queries x rows.
 func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 	rows, cols := b.x.Rows, b.x.Cols
 	queries := gemm.RowMajor(to-from, cols, n.queries.centred.Slice(from, to).Data)
-	// One thread, and a context that never ends: no error.
+	// With one thread and a background context there is no error.
 	_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(to-from, rows, product), queries, b.right)
 	slack := float64(cols/2+8) * 0x1p-24
 	vanished := float64(float64(cols) * 0x1p-147) // products too small for float32
@@ -160,11 +159,11 @@ func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 		for i, p := range product[(q-from)*rows:][:rows] {
 			sum := length + b.length[i]
 			bound := square + b.square[i] - float64(2*float64(p)) - float64(slack*(sum*sum))
-			if bound > last.distance && bound <= math.MaxFloat64 { // nothing is known of products that overflowed
+			if bound > last.distance && bound <= math.MaxFloat64 { // products that overflowed say nothing
 				continue
 			}
 			found := neighbour{squaredDistance(n.queries.x.Row(q), b.x.Row(i)), int32(b.first + i)}
-			// Rows come in order, so an equal distance stays behind.
+			// Rows come in order, so a tie keeps the earlier row.
 			if !(found.distance < last.distance) {
 				continue
 			}
@@ -177,7 +176,7 @@ func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 	}
 }
 
-// squaredDistance is the sum of squares in float64, in the order of the columns.
+// squaredDistance sums squares in float64, in column order.
 func squaredDistance(a, b []float32) float64 {
 	sum := 0.0
 	for j, v := range a {
@@ -187,13 +186,14 @@ func squaredDistance(a, b []float32) float64 {
 	return sum
 }
 
-// Queries is the number of queries.
+// Queries returns the number of queries.
 func (n *Neighbours) Queries() int { return n.queries.x.Rows }
 
-// Base is the number of rows added.
+// Base returns the number of rows added.
 func (n *Neighbours) Base() int { return n.base }
 
-// Rows returns the rows of the neighbours of query q, nearest first: NeighbourCount, or as many as the base has.
+// Rows returns the rows of the neighbours of query q, nearest first: NeighbourCount of them, or the whole base if
+// smaller.
 func (n *Neighbours) Rows(q int) []int {
 	rows := make([]int, min(NeighbourCount, n.base))
 	for i := range rows {
@@ -202,8 +202,8 @@ func (n *Neighbours) Rows(q int) []int {
 	return rows
 }
 
-// recall is the share of the neighbours of query q among the first 10 and the first 100 items of a ranking, expected
-// over the orders of ties. The marks are room for the base, all 0 before and after.
+// recall returns the share of query q's neighbours among the first 10 and the first 100 items of a ranking, expected
+// over the orders of ties. mark is scratch space for the base, zero before and after.
 func (n *Neighbours) recall(q int, r ranker, mark []uint8) (first10, first100 float64) {
 	rows := n.Rows(q)
 	for _, i := range rows {

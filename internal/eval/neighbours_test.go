@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// nearestRows is the definition of neighbours: all distances, sorted, ties by row.
+// nearestRows finds neighbours by brute force: all distances, sorted, ties by row.
 func nearestRows(query []float32, base vectors.Matrix) []int {
 	distance, rows := make([]float64, base.Rows), make([]int, base.Rows)
 	for i := range rows {

@@ -13,41 +13,41 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Rankings of a base that lies in many places.
+// Rankings of a base that is spread over many machines.
 //
 // Everything in a report of Retrieval is a function of two things for each query q:
 //
 //	n_d, p_d     items and relevant items at distance d               added up over the parts of the base
 //	the list     the first Cut items by distance, then by base row    merged: the first Cut of both lists together
 //
-// Both are the same in whatever order the parts come together, and integers, so nothing is rounded before the end. The
-// end is the code that Retrieval runs, over the queries in their order: every number has the same digits.
+// Both are integers and independent of the order in which parts are merged, so nothing is rounded before the end. The
+// final step is the code that Retrieval runs, over the queries in order: every number has the same digits.
 //
 // An item of a list is one number: distance (16 bits), row (47 bits), relevance (1 bit). They sort as the list does.
 //
-// Cost: a part is ranked in O(queries x rows); its size is queries x (2 x bits + Cut) numbers at most.
+// Cost: ranking a part takes O(queries x rows); its size is at most queries x (2 x bits + Cut) numbers.
 
 const (
 	rowBits = 47
-	// MaxRow is the greatest number of a row of a base in parts.
+	// MaxRow is the highest row number of a base in parts.
 	MaxRow = 1<<rowBits - 1
 )
 
-// Part is how some queries rank a part of the base.
+// Part holds the rankings of a part of the base for some queries.
 type Part struct {
 	Bits, Cut int
-	Base      int // rows, those that are ignored too
+	Base      int // rows, including ignored ones
 	rankings  []ranking
 }
 
-// ranking is that of one query.
+// ranking is the ranking for one query.
 type ranking struct {
 	items, relevant []int    // by distance
 	first           []uint64 // the first Cut items, ascending
 }
 
-// RankPart ranks the rows of a part of the base, which stand in the whole base from row first on. The truth is about
-// the part. A cut of 0 means 10,000; all parts must have the same one.
+// RankPart ranks a part of the base that starts at row first of the whole base. The truth is about the part. A cut
+// of 0 means 10,000; all parts must use the same cut.
 func RankPart(queries, base hamming.Codes, truth Truth, first int64, cut int) (*Part, error) {
 	if _, err := codeJudgement(queries, base, truth); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func RankPart(queries, base hamming.Codes, truth Truth, first int64, cut int) (*
 	return p, nil
 }
 
-// list is the first items of a ranking; ignored ones have the distance bits+1.
+// list returns the first items of a ranking; ignored items have the distance bits+1.
 func (p *Part) list(distance []uint16, l *list, mark []uint8, next []int, first int64) []uint64 {
 	at := 0
 	for d, n := range l.items {
@@ -87,15 +87,15 @@ func (p *Part) list(distance []uint16, l *list, mark []uint8, next []int, first 
 	return list
 }
 
-// Queries is the number of queries.
+// Queries returns the number of queries.
 func (p *Part) Queries() int { return len(p.rankings) }
 
-// Slice is the part of queries lo to hi.
+// Slice returns the rankings of queries lo to hi.
 func (p *Part) Slice(lo, hi int) *Part {
 	return &Part{p.Bits, p.Cut, p.Base, p.rankings[lo:hi]}
 }
 
-// Add adds how the same queries rank another part of the base. Parts come together in any order.
+// Add merges in the rankings of another part of the base for the same queries. The order of merging does not matter.
 func (p *Part) Add(other *Part) error {
 	if p.Bits != other.Bits || p.Cut != other.Cut || len(p.rankings) != len(other.rankings) {
 		return fmt.Errorf("rankings of %d queries, codes of %d bits, lists cut at %d do not go with %d, %d and %d: "+
@@ -112,7 +112,7 @@ func (p *Part) Add(other *Part) error {
 	return nil
 }
 
-// mergeFirst is the least of two ascending lists.
+// mergeFirst merges two ascending lists and keeps the smallest entries.
 func mergeFirst(a, b []uint64, most int) []uint64 {
 	if len(b) == 0 {
 		return a
@@ -129,16 +129,17 @@ func mergeFirst(a, b []uint64, most int) []uint64 {
 	return out
 }
 
-// Parts is the whole base, ranked in parts.
+// Parts is a whole base that was ranked in parts.
 type Parts struct {
-	Queries []*Part // the queries in their order, in one run or several, all of them about the whole base
+	Queries []*Part // the queries in order, in one run or several, each about the whole base
 
-	// The number of different codes, and the copies of the most frequent one, where they were counted.
+	// The number of distinct codes and the size of the largest bucket, if they were counted.
 	DistinctCodes, LargestBucket int
 }
 
-// Report is the report that Retrieval makes of the whole base. Two of its warnings are left out, because they need the
-// rows side by side: that the base is ordered by class, and that it is the queries. Options have no neighbours.
+// Report returns the report that Retrieval makes for the whole base. Two warnings are missing, because they need the
+// rows side by side: that the base is ordered by class, and that it equals the queries. Options must have no
+// neighbours.
 func (p *Parts) Report(ctx context.Context, o Options) (*Report, error) {
 	if len(p.Queries) == 0 {
 		return nil, errors.New("there are no queries to judge")
@@ -164,7 +165,7 @@ func (p *Parts) Report(ctx context.Context, o Options) (*Report, error) {
 	}.run(ctx, o)
 }
 
-// storedRanker has the rankings of all queries.
+// storedRanker returns stored rankings.
 type storedRanker []ranking
 
 func (s storedRanker) rank(q int, _ []uint8) *list {
@@ -176,11 +177,11 @@ func (s storedRanker) rank(q int, _ []uint8) *list {
 	return l
 }
 
-// partVersion is the first byte of a part.
+// partVersion is the first byte of an encoded part.
 const partVersion = 1
 
-// AppendBinary implements encoding.BinaryAppender: the version, bits, cut, rows and queries, then for each query its
-// items and relevant items by distance and its list as differences, all as varints.
+// AppendBinary implements encoding.BinaryAppender. All numbers are varints: version, bits, cut, rows and queries,
+// then for each query its items and relevant items by distance and its list as differences.
 func (p *Part) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, partVersion)
 	for _, n := range []int{p.Bits, p.Cut, p.Base, len(p.rankings)} {
@@ -206,7 +207,7 @@ func (p *Part) AppendBinary(b []byte) ([]byte, error) {
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (p *Part) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// errPart is bytes that AppendBinary did not write.
+// errPart reports bytes that AppendBinary did not write.
 var errPart = errors.New("a part of a ranking is damaged")
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
@@ -231,7 +232,7 @@ func (p *Part) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// partReader reads numbers, or remembers that it could not.
+// partReader reads numbers and remembers whether one was bad.
 type partReader struct {
 	b   []byte
 	bad bool
@@ -256,7 +257,7 @@ func (r *partReader) number(most int) int {
 	return int(v)
 }
 
-// ranking reads that of one query, and checks that it can be one.
+// ranking reads and validates the ranking for one query.
 func (r *partReader) ranking(p *Part) ranking {
 	one := ranking{items: make([]int, p.Bits+1), relevant: make([]int, p.Bits+1)}
 	left := p.Base

@@ -19,7 +19,7 @@ func rows(c hamming.Codes, lo, hi int) hamming.Codes {
 	return out
 }
 
-// within is what a truth says about rows lo to hi of the base.
+// within returns what a truth says about rows lo to hi of the base.
 func within(truth Truth, lo, hi int) Truth {
 	return Truth{truth.Queries, hi - lo, func(q int, mark []uint8) {
 		whole := make([]uint8, truth.Base)
@@ -74,7 +74,7 @@ func rankInParts(t *testing.T, rng *rand.Rand, queries, base hamming.Codes, trut
 	return all
 }
 
-// needsTheWhole are the warnings that parts do not give.
+// needsTheWhole reports warnings that parts do not give.
 func needsTheWhole(doubt error) bool {
 	return fault.Is(doubt, "queries-are-base") || fault.Is(doubt, "ordered-base")
 }

@@ -10,21 +10,21 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// counter ranks items by small integers without sorting. Counting the items of every distance gives the place where its
-// bucket starts, and the place of an item is that plus the items of its bucket seen before it:
+// counter ranks items by small integers without sorting. Counting the items at every distance gives the position where
+// each bucket starts; an item's position is that plus the items of its bucket seen before it:
 //
-//	distances    to every base item                       O(base) words, by whoever has a counter
+//	distances    to every base item                       O(base) words, computed by the embedding type
 //	count        items and relevant items by distance     O(base)
-//	place        hits among the first cut places          O(base)
+//	place        hits among the first cut positions       O(base)
 type counter struct {
 	cut      int
 	distance []uint16 // of every item
 	count    []uint64 // by distance: items in the low half, relevant items in the high half
-	next     []int    // by distance: place of the bucket's next item
+	next     []int    // by distance: position of the bucket's next item
 	list     list
 }
 
-// newCounter makes room for distances below a number.
+// newCounter allocates a counter for the given number of distances.
 func newCounter(items, distances, cut int) counter {
 	cut = min(cut, items)
 	return counter{
@@ -40,7 +40,7 @@ func newCounter(items, distances, cut int) counter {
 	}
 }
 
-// order makes the list of the distances, all of which are below a number.
+// order builds the list from the distances, all of which are below the given number.
 func (r *counter) order(mark []uint8, below int) *list {
 	distance, count := r.distance, r.count[:below]
 	mark = mark[:len(distance)]
@@ -65,7 +65,7 @@ func (r *counter) order(mark []uint8, below int) *list {
 	}
 	r.next[ignored] = r.cut
 
-	// Places from cut on all write to the spare byte at cut: a store is cheaper than a branch nobody can predict.
+	// Positions from cut on all write to the spare byte at cut: a store is cheaper than an unpredictable branch.
 	hits := l.hits
 	clear(hits)
 	for i, d := range distance {
@@ -92,43 +92,43 @@ func (r *codeRanker) rank(q int, mark []uint8) *list {
 	return r.order(mark, r.base.Bits+1)
 }
 
-// RetrievalFloat ranks the base by Euclidean distance to every query and judges the rankings as Retrieval does: the
-// vectors themselves, as a reference for codes made from them without supervision. Squared distances are float32 sums
-// in the order of the columns; equal ones are ties. There is no lookup by radius, and the precision-recall curve
-// runs over ranks. Cost: queries x base x columns, then a sort for each query.
+// RetrievalFloat ranks the base by Euclidean distance to every query and evaluates the rankings as Retrieval does:
+// the vectors themselves, as a reference for codes made from them without supervision. Squared distances are float32
+// sums in column order; equal ones are ties. There is no lookup by radius, and the precision-recall curve runs over
+// ranks. Cost: queries x base x columns, then a sort per query.
 func RetrievalFloat(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
 	return judgeVectors(ctx, queries, base, euclidean, truth, o)
 }
 
-// RetrievalCosine ranks the base by the cosine of the angle to every query, the largest first, and judges the rankings
-// as RetrievalFloat does. For vectors of length 1 the squared distance is 2 - 2 cos, so it ranks scaled copies, rounded
-// to float32, by Euclidean distance. A vector of zeros has no direction: it counts as at right angles to all but other
-// zeros.
+// RetrievalCosine ranks the base by the cosine of the angle to every query, largest first, and evaluates the
+// rankings as RetrievalFloat does. For unit vectors the squared distance is 2 - 2 cos, so it ranks scaled copies,
+// rounded to float32, by Euclidean distance. A zero vector has no direction: it counts as orthogonal to all but
+// other zero vectors.
 func RetrievalCosine(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
 	return judgeVectors(ctx, queries, base, nearness{directions, squared4, math.Float32bits}, truth, o)
 }
 
-// RetrievalInner ranks the base by the inner product with every query, the largest first, and judges the rankings as
-// RetrievalFloat does: for vectors of probabilities, the chance that both are of one class. Products are summed in
-// float64 in the order of the columns and rounded to float32; equal ones are ties.
+// RetrievalInner ranks the base by the inner product with every query, largest first, and evaluates the rankings as
+// RetrievalFloat does: for vectors of probabilities, that is the chance that both are of one class. Products are
+// summed in float64 in column order and rounded to float32; equal ones are ties.
 func RetrievalInner(ctx context.Context, queries, base vectors.Matrix, truth Truth, o Options) (*Report, error) {
 	return judgeVectors(ctx, queries, base, nearness{asTheyAre, inner4, descendingKey}, truth, o)
 }
 
 // nearness is a way to rank vectors.
 type nearness struct {
-	mapped func(vectors.Matrix) vectors.Matrix                        // what queries and base become first
+	mapped func(vectors.Matrix) vectors.Matrix                        // applied to queries and base first
 	four   func(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) // compares a query with four items
 	key    func(float32) uint32                                       // the least key comes first
 }
 
-// euclidean ranks by squared distance. Distances are not negative, so their bits are in their order. (+0 and -0 are
-// one: a sum of squares is never -0.)
+// euclidean ranks by squared distance. Distances are not negative, so their bit patterns sort like the numbers. (A
+// sum of squares is never -0.)
 var euclidean = nearness{asTheyAre, squared4, math.Float32bits}
 
 func asTheyAre(x vectors.Matrix) vectors.Matrix { return x }
 
-// judgeVectors judges rankings of vectors.
+// judgeVectors evaluates rankings of vectors.
 func judgeVectors(
 	ctx context.Context, queries, base vectors.Matrix, n nearness, truth Truth, o Options,
 ) (*Report, error) {
@@ -152,14 +152,14 @@ func judgeVectors(
 	}.run(ctx, o)
 }
 
-// directions scales every row to length 1. One more column, which is 0 elsewhere, is 1 for rows of zeros: they are then
-// at the squared distance 2 from every direction, where the cosine is 0.
+// directions scales every row to length 1. An extra column is 1 for zero rows and 0 elsewhere, which puts them at
+// squared distance 2 from every direction, where the cosine is 0.
 func directions(x vectors.Matrix) vectors.Matrix {
 	d := vectors.Matrix{Rows: x.Rows, Cols: x.Cols + 1, Data: make([]float32, x.Rows*(x.Cols+1))}
 	for i := range x.Rows {
 		sum, unit := 0.0, d.Row(i)
 		for _, v := range x.Row(i) {
-			sum += float64(float64(v) * float64(v)) // of float32 values: neither overflows nor vanishes
+			sum += float64(float64(v) * float64(v)) // float32 squares neither overflow nor underflow in float64
 		}
 		if sum == 0 {
 			unit[x.Cols] = 1
@@ -173,14 +173,14 @@ func directions(x vectors.Matrix) vectors.Matrix {
 	return d
 }
 
-// floatRanker ranks vectors. Distances are computed for a tile of queries at a time, so that the base is read from
-// memory once for each tile.
+// floatRanker ranks vectors. It computes distances for a tile of queries at a time, so that the base is read from
+// memory once per tile.
 type floatRanker struct {
 	queries  vectors.Matrix // the block's queries
 	first    int            // number of its first query
 	base     vectors.Matrix
-	from, to int       // the tile: rows of queries whose distances are at hand
-	distance []float32 // tile x base; or whatever nearness compares
+	from, to int       // the tile: rows of queries whose distances are computed
+	distance []float32 // tile x base, or what nearness compares
 	nearness
 	sorter
 }
@@ -200,7 +200,7 @@ func (r *floatRanker) rank(q int, mark []uint8) *list {
 		r.from, r.to = q, min(q+tileQueries, r.queries.Rows)
 		r.measure()
 	}
-	// The number of the item below the key makes the sort stable.
+	// The item number in the low bits makes the sort stable.
 	r.keys = r.keys[:0]
 	for i, d := range r.distance[(q-r.from)*r.base.Rows : (q-r.from+1)*r.base.Rows] {
 		if mark[i] != Ignored {
@@ -210,7 +210,7 @@ func (r *floatRanker) rank(q int, mark []uint8) *list {
 	return r.sort(mark)
 }
 
-// sorter ranks items by keys: what to sort by in the high half, the number of the item in the low half.
+// sorter ranks items by keys: the sort key in the high half, the item number in the low half.
 type sorter struct {
 	keys []uint64
 	cut  int
@@ -222,7 +222,7 @@ func newSorter(items, cut int) sorter {
 	return sorter{make([]uint64, 0, items), cut, list{hits: make([]byte, (cut+7)&^7)}}
 }
 
-// sort makes the list of the keys.
+// sort builds the list from the keys.
 func (s *sorter) sort(mark []uint8) *list {
 	slices.Sort(s.keys)
 	l := &s.list
@@ -242,11 +242,11 @@ func (s *sorter) sort(mark []uint8) *list {
 	return l
 }
 
-// measure computes the distances of the tile. Four base rows at a time stay in the nearest cache for all its queries.
+// measure computes the distances of the tile. Four base rows at a time stay in the L1 cache for all its queries.
 func (r *floatRanker) measure() {
 	n := r.base.Rows
 	for i := 0; i < n; i += 4 {
-		// The last rows stand in for those beyond the end.
+		// Repeat the last row beyond the end.
 		i1, i2, i3 := min(i+1, n-1), min(i+2, n-1), min(i+3, n-1)
 		b0, b1, b2, b3 := r.base.Row(i), r.base.Row(i1), r.base.Row(i2), r.base.Row(i3)
 		for q := r.from; q < r.to; q++ {
@@ -256,11 +256,11 @@ func (r *floatRanker) measure() {
 	}
 }
 
-// squared4 returns the squared distances of q to four vectors: four sums that do not wait for each other. The
-// differences are squared as they are, not by |q|² - 2qb + |b|², which cancels near 0 and overflows to NaN.
+// squared4 returns the squared distances of q to four vectors as four independent sums. It squares the differences,
+// because |q|² - 2qb + |b|² cancels near 0 and overflows to NaN.
 func squared4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
 	n := len(q)
-	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n] // one check here instead of one at every element
+	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n] // one bounds check instead of one per element
 	for j, v := range q {
 		d0, d1, d2, d3 := v-b0[j], v-b1[j], v-b2[j], v-b3[j]
 		s0 += float32(d0 * d0)
@@ -271,8 +271,8 @@ func squared4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
 	return s0, s1, s2, s3
 }
 
-// inner4 returns the inner products of q with four vectors. Products of float32 values are exact in float64, and their
-// sums neither overflow nor cancel to no number.
+// inner4 returns the inner products of q with four vectors. Products of float32 values are exact in float64, and
+// their sums neither overflow nor cancel to NaN.
 func inner4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
 	n := len(q)
 	b0, b1, b2, b3 = b0[:n], b1[:n], b2[:n], b3[:n]
@@ -287,11 +287,11 @@ func inner4(q, b0, b1, b2, b3 []float32) (s0, s1, s2, s3 float32) {
 	return float32(t0), float32(t1), float32(t2), float32(t3)
 }
 
-// descendingKey maps floats to numbers in the opposite order; 0 and -0 are one.
+// descendingKey maps floats to integers in the opposite order; 0 and -0 are equal.
 func descendingKey(v float32) uint32 {
 	b := math.Float32bits(v + 0) // -0 + 0 is 0
 	if b>>31 != 0 {
-		return b // the farther below 0 the greater
+		return b // larger the farther below 0
 	}
 	return 1<<31 - 1 - b
 }

@@ -11,56 +11,56 @@ import (
 // Ranking is a way to order the base for a query.
 type Ranking string
 
-// The rankings of codes.
+// Rankings of codes.
 const (
-	ByHamming Ranking = "hamming"  // the number of bits that differ
-	ByMargins Ranking = "margins"  // the query's weights of the bits that differ
+	ByHamming Ranking = "hamming"  // the number of differing bits
+	ByMargins Ranking = "margins"  // the query's weights of the differing bits
 	ByWeights Ranking = "weighted" // the weights of a model, see RetrievalWeighted
 )
 
-// Report is how well rankings put relevant items first. All shares are from 0 to 1.
+// Report says how well rankings put relevant items first. All shares are from 0 to 1.
 type Report struct {
 	Queries int `json:"queries"`
 	Judged  int `json:"judged"` // queries with at least one relevant item
 	Base    int `json:"base"`
 	Bits    int `json:"bits"` // of a code; of a vector, 32 for each dimension
 
-	// Mean average precision of the whole ranking, divided by all relevant items: expected over the orders of
-	// ties, in the worst order and in the best.
+	// Mean average precision of the whole ranking, divided by all relevant items: expected over the orders of ties,
+	// in the worst order and in the best.
 	MAP     float64 `json:"map"`
 	MAPLow  float64 `json:"map_low"`
 	MAPHigh float64 `json:"map_high"`
-	// Prior is the mean share of relevant items: about the MAP of random codes.
+	// Prior is the mean share of relevant items, about the MAP of random codes.
 	Prior float64 `json:"prior"`
 	// Precision of the first K items, expected over the orders of ties.
 	Precision map[int]float64 `json:"precision"`
-	// ReachablePrecision is the precision of the first min(100, relevant items of the query), mean over the judged
-	// queries, expected over the orders of ties: perfect rankings have 1, however small the classes are.
+	// ReachablePrecision is the precision of the first min(100, relevant items of the query), averaged over the
+	// judged queries and expected over the orders of ties: 1 for perfect rankings, however small the classes.
 	ReachablePrecision float64 `json:"reachable_precision"`
-	// MacroMAP is the mean of the MAPs of the classes, each of which counts once, however many queries it has. It is 0
-	// without classes.
+	// MacroMAP is the mean of the classes' MAPs, each counting once however many queries it has. It is 0 without
+	// classes.
 	MacroMAP float64 `json:"macro_map"`
 
-	// The share of the float neighbours of a query among the first 10 and the first 100 items, expected over the orders
-	// of ties: what a search among codes keeps of a search among vectors. Neighbours is their number for each query; 0
-	// says that nothing was measured. NeighbourQueries is the number of queries it was measured with.
+	// The share of a query's float neighbours among the first 10 and the first 100 items, expected over the orders
+	// of ties: how much of a search among vectors a search among codes preserves. Neighbours is their number per
+	// query, 0 if not measured. NeighbourQueries is the number of queries measured.
 	Neighbours         int     `json:"neighbours"`
 	NeighbourQueries   int     `json:"neighbour_queries,omitempty"`
 	NeighbourMetric    Metric  `json:"neighbour_metric,omitempty"`
 	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
 	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
 
-	// AP is the average precision of each query, expected over the orders of ties; -1 where nothing is relevant.
+	// AP is the average precision of each query, expected over the orders of ties; -1 if nothing is relevant.
 	AP []float64 `json:"-"`
 
 	// PRArea is the area under PRCurve, which pools all queries at each Hamming radius, with the first point
-	// repeated at recall 0. Vectors have ranks in place of radii.
+	// repeated at recall 0. For vectors it runs over ranks instead of radii.
 	PRArea  float64   `json:"pr_area"`
 	PRCurve []PRPoint `json:"pr_curve"`
 
-	// The paper's convention: ties in base order, lists cut at Cut (10,000 unless told otherwise). MAP10000 divides
-	// by the hits in the list. PRArea10000 is the area under mean precision over mean recall at every place of the
-	// list, from recall 0, with the first precision, to the recall reached.
+	// The paper's convention: ties in base order, lists cut at Cut (10,000 by default). MAP10000 divides by the hits
+	// in the list. PRArea10000 is the area under mean precision over mean recall at every position of the list, from
+	// recall 0, with the first precision, to the recall reached.
 	Cut         int     `json:"cut"`
 	MAP10000    float64 `json:"map_10000"`
 	PRArea10000 float64 `json:"pr_area_10000"`
@@ -77,22 +77,22 @@ type Report struct {
 	PerClass    []Class  `json:"per_class,omitempty"`    // worst first
 	WeakClasses []string `json:"weak_classes,omitempty"` // names of those that WeakClasses finds in PerClass
 
-	// Of a report of Unseen: the classes it is about, and MAP and chance when the base has no other classes.
+	// Set by Unseen: the held-out classes, and MAP and chance if the base has no other classes.
 	HeldOut    []string `json:"held_out,omitempty"`
 	AmongMAP   float64  `json:"among_map,omitempty"`
 	AmongPrior float64  `json:"among_prior,omitempty"`
-	// Room for what the vectors themselves reach at the same task, and the number of queries that was measured with.
+	// Set by callers: what the vectors themselves reach at the same task, and the number of queries measured.
 	FloatMAP     float64 `json:"float_map,omitempty"`
 	FloatQueries int     `json:"float_queries,omitempty"`
 
-	Unseen *Report `json:"unseen,omitempty"` // room for the report of Unseen beside this one
+	Unseen *Report `json:"unseen,omitempty"` // set by callers: the report of Unseen
 
-	// Room for how the base was ranked, and for the report of the same queries by the other ranking.
+	// Set by callers: how the base was ranked, and the report of the same queries by the other ranking.
 	Ranking Ranking `json:"ranking,omitempty"`
 	Hamming *Report `json:"hamming,omitempty"`
 	Margins *Report `json:"margins,omitempty"`
 
-	// Room for the share of base and queries that the model was learned from; nil where nobody knows.
+	// Set by callers: the share of base and queries that the model was trained on; nil if unknown.
 	LearnedShare        *float64 `json:"learned_share,omitempty"`
 	LearnedQueriesShare *float64 `json:"learned_queries_share,omitempty"`
 
@@ -108,7 +108,7 @@ func (r *Report) doubt(doubts ...error) {
 	}
 }
 
-// PRPoint is precision and recall of all items within a radius.
+// PRPoint is the precision and recall of all items within a radius.
 type PRPoint struct {
 	Radius    int     `json:"radius"` // for vectors, the rank
 	Recall    float64 `json:"recall"`
@@ -130,7 +130,7 @@ type Lookup struct {
 	Empty     float64 `json:"empty"`     // share of queries that find nothing
 }
 
-// Class is a row of the table by class of the query.
+// Class is a row of the table by query class.
 type Class struct {
 	Name         string  `json:"name"`
 	Number       int32   `json:"number"`
@@ -160,7 +160,7 @@ func (t *tally) report(j judgement) *Report {
 	return r
 }
 
-// relevance is the part of the report that a truth is needed for.
+// relevance fills in the part of the report that needs a truth.
 func (t *tally) relevance(j judgement) *Report {
 	queries, judged := float64(t.queries), float64(max(1, t.judged))
 	r := &Report{
@@ -173,7 +173,7 @@ func (t *tally) relevance(j judgement) *Report {
 
 		ReachablePrecision: t.reachable / judged,
 	}
-	// Without ties the three are one number, up to rounding.
+	// Without ties the three are equal up to rounding.
 	r.MAPLow = min(t.worst/judged, r.MAP)
 	r.MAPHigh = max(t.best/judged, r.MAP)
 	for i, k := range t.o.K {
@@ -226,7 +226,7 @@ func (t *tally) relevance(j judgement) *Report {
 	return r
 }
 
-// byRadius is the precision-recall curve pooled over all queries; radii that find nothing are left out.
+// byRadius returns the precision-recall curve pooled over all queries, without radii that find nothing.
 func (t *tally) byRadius() []PRPoint {
 	curve := []PRPoint{}
 	items, relevant := 0, 0
@@ -241,7 +241,7 @@ func (t *tally) byRadius() []PRPoint {
 	return curve
 }
 
-// area is the area under a curve of rising recall by the trapezoid rule, the first point repeated at recall 0.
+// area integrates a curve of rising recall by the trapezoid rule, with the first point repeated at recall 0.
 func area(curve []PRPoint) float64 {
 	sum, before := 0.0, PRPoint{}
 	for i, p := range curve {
@@ -254,7 +254,7 @@ func area(curve []PRPoint) float64 {
 	return sum
 }
 
-// thinRanks picks a few dozen of the ranks 1 to n: close together at first, then an eighth apart.
+// thinRanks picks a few dozen of the ranks 1 to n: dense at first, then an eighth apart.
 func thinRanks(n int) []int {
 	var ranks []int
 	for k := 1; k < n; k += max(1, k/8) {
@@ -266,7 +266,7 @@ func thinRanks(n int) []int {
 	return ranks
 }
 
-// className is the name of a class in reports.
+// className returns the name of a class for reports.
 func (o Options) className(class int32) string {
 	if class >= 0 && int(class) < len(o.ClassNames) {
 		return o.ClassNames[class]
@@ -274,8 +274,8 @@ func (o Options) className(class int32) string {
 	return strconv.Itoa(int(class))
 }
 
-// perClass is the table by class of the query, and the mean of its MAPs. Queries without a class (negative numbers) are
-// in no row, and classes without a relevant item are not in the mean.
+// perClass returns the table by query class and the mean of its MAPs. Queries without a class (negative numbers) are
+// left out, and classes without a relevant item do not count in the mean.
 func perClass(o Options, singles []single) ([]Class, float64) {
 	at := map[int32]int{}
 	var rows []Class
@@ -319,14 +319,14 @@ func perClass(o Options, singles []single) ([]Class, float64) {
 	return rows, macro / float64(max(1, classes))
 }
 
-// What makes a class weak: a MAP of less than three quarters of the mean over classes, in at least five queries. A few
-// queries of a class may be bad by chance.
+// A class is weak if its MAP is below three quarters of the mean over classes, with at least five queries: fewer may
+// be bad by chance.
 const (
 	weakPart    = 0.75
 	weakQueries = 5
 )
 
-// WeakClasses are those rows of a table by class that fall far behind the mean over classes.
+// WeakClasses returns the rows that fall far behind the mean over classes.
 func WeakClasses(table []Class) []Class {
 	sum, n := 0.0, 0
 	for _, c := range table {
@@ -344,7 +344,7 @@ func WeakClasses(table []Class) []Class {
 	return weak
 }
 
-// addWarnings adds the doubts that the numbers themselves raise.
+// addWarnings adds warnings that follow from the numbers themselves.
 func (r *Report) addWarnings(j judgement, t *tally) {
 	say := func(code fault.Code, format string, args ...any) { r.doubt(fault.New(code, format, args...)) }
 	switch {
@@ -379,8 +379,8 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 	}
 }
 
-// baseIsOrdered reports whether relevant items are mostly neighbours in the base. A query with p relevant items among n
-// has p(p-1)/n neighbouring pairs of them in a shuffled base, up to p-1 in an ordered one; halfway is ordered.
+// baseIsOrdered reports whether relevant items are mostly adjacent in the base. For a query with p relevant items
+// among n, a shuffled base has p(p-1)/n adjacent pairs of them, an ordered one up to p-1; the threshold is halfway.
 // A sample of the queries is enough, and its truth costs little next to the rankings.
 func baseIsOrdered(truth Truth) bool {
 	const sample = 32

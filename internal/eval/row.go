@@ -7,18 +7,18 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Kind distinguishes methods from the reference points that they are measured against.
+// Kind distinguishes methods from the reference points they are measured against.
 type Kind string
 
-// The kinds of rows.
+// Kinds of rows.
 const (
 	KindMethod Kind = "method"
 	KindFloor  Kind = "floor" // what trivial codes reach: random codes, signs of the centred features
-	// KindReference is no code of the requested length: float search, the output of a classifier.
+	// KindReference is not a code of the requested length, for instance float search or the output of a classifier.
 	KindReference Kind = "reference"
 )
 
-// Items is what a row is worth in one part of the items that can be found.
+// Items holds the measures of a row for one part of the items that can be found.
 type Items struct {
 	MAP           float64 `json:"map"`
 	MAPLow        float64 `json:"map_low"`
@@ -30,7 +30,7 @@ type Items struct {
 	Margins MarginItems `json:"margins,omitzero"` // the same codes, ranked by the margins of the query
 }
 
-// MarginItems are those figures of Items that depend on the ranking; zeros where there are no margins.
+// MarginItems are the figures of Items that depend on the ranking; zeros without margins.
 type MarginItems struct {
 	MAP       float64 `json:"map"`
 	MAPLow    float64 `json:"map_low"`
@@ -39,7 +39,7 @@ type MarginItems struct {
 	PRArea    float64 `json:"pr_area"`
 }
 
-// Items is the part of the report that a row has for each part of the items.
+// Items returns the measures of the report that a row has for each part of the items.
 func (r *Report) Items() *Items {
 	return &Items{
 		MAP: r.MAP, MAPLow: r.MAPLow, MAPHigh: r.MAPHigh, Precision: r.ReachablePrecision, PRArea: r.PRArea,
@@ -47,20 +47,20 @@ func (r *Report) Items() *Items {
 	}
 }
 
-// MarginItems is the same of a report by margins.
+// MarginItems returns those measures of a report by margins.
 func (r *Report) MarginItems() MarginItems {
 	return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea}
 }
 
-// Row is one method at one code length in a comparison. The numbers at the top are about the new items, which training
-// did not see, or about the learned ones where there are no new ones. The recall of neighbours, UnseenMAP
-// and the numbers from TrainSeconds on are optional: 0 means that the number is missing.
+// Row is one method at one code length in a comparison. The numbers at the top are about new items, which training
+// did not see, or about training items if there are no new ones. The recall of neighbours, UnseenMAP and the numbers
+// from TrainSeconds on are optional: 0 means missing.
 type Row struct {
 	Method      string `json:"method"`
 	Kind        Kind   `json:"kind"`
 	Supervised  bool   `json:"supervised"`
 	Bits        int    `json:"bits"`                  // of a code; of a float vector, 32 for each dimension
-	CappedFrom  int    `json:"capped_from,omitempty"` // bits that were asked for, where the method cannot make as many
+	CappedFrom  int    `json:"capped_from,omitempty"` // bits requested, if the method cannot make as many
 	Bytes       int    `json:"bytes_per_item"`
 	Error       string `json:"error,omitempty"` // why there are no numbers
 	Recommended bool   `json:"recommended"`     // at most one row of a comparison
@@ -79,17 +79,17 @@ type Row struct {
 	MAP10000    float64 `json:"map_10000"` // the paper's convention
 	PRArea10000 float64 `json:"pr_area_10000"`
 
-	// Margins are the numbers at the top, ranked by the margins of the query; zeros where there are no margins.
+	// Margins are the numbers at the top, ranked by the query's margins; zeros without margins.
 	Margins MarginItems `json:"margins,omitzero"`
 
-	NewItems     *Items `json:"new_items,omitempty"` // nil where there are none
+	NewItems     *Items `json:"new_items,omitempty"` // nil if there are none
 	LearnedItems *Items `json:"learned_items,omitempty"`
-	// MixedLearnedShare is the share of learned items among the first hits in a base that holds as many new ones: the
-	// first 100, or fewer in a small base. It is 0 where it was not measured.
+	// MixedLearnedShare is the share of training items among the first 100 hits (fewer in a small base) if the base
+	// holds as many new ones. It is 0 if not measured.
 	MixedLearnedShare float64 `json:"mixed_learned_share,omitempty"`
 
-	// UnseenMAP is of queries of classes that training did not see, in all items; UnseenChance is what random codes
-	// reach there.
+	// UnseenMAP is for queries of classes that training did not see, among all items; UnseenChance is what random
+	// codes reach.
 	UnseenMAP    float64 `json:"unseen_map"`
 	UnseenChance float64 `json:"unseen_chance"`
 
@@ -120,7 +120,7 @@ type Search struct {
 	Distances []int `json:"distances"`
 }
 
-// Confusion is the share of a class among the nearest items of queries of another class, from 0 to 1.
+// Confusion is the share of one class among the nearest items of queries of another, from 0 to 1.
 type Confusion struct {
 	Query string  `json:"query"`
 	Found string  `json:"found"`
@@ -154,13 +154,13 @@ type Usage struct {
 	Ones    []float64 // by bit: share of items in which it is 1
 }
 
-// Bucket counts the distinct codes that are shared by a given number of items.
+// Bucket counts the distinct codes shared by a given number of items.
 type Bucket struct {
-	Size  int // items with one and the same code
+	Size  int // items with the same code
 	Codes int // distinct codes with that number of items
 }
 
-// UsageOf counts the items of each distinct code and the ones of each bit.
+// UsageOf counts the items of each distinct code and the ones in each bit.
 func UsageOf(codes hamming.Codes) Usage {
 	n := codes.Len()
 	if n == 0 {

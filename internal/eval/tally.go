@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// tally is the sums over a run of queries. Two runs are joined with merge, always in the order of the queries, so
-// that the report does not depend on who did which run.
+// tally holds the sums over a run of queries. Runs are merged in query order, so the report does not depend on which
+// thread did which run.
 type tally struct {
 	o      *Options
 	classK int // rank of the precision in the table by class
@@ -24,21 +24,21 @@ type tally struct {
 	near10, near100   float64   // recall of float neighbours
 
 	chance []float64 // by rank: chance that the item there is relevant
-	hits   []int     // by place of the cut list: relevant items there
-	recall []float64 // by place of the cut list: the same, each as a share of its query's relevant items
+	hits   []int     // by position in the cut list: relevant items there
+	recall []float64 // by position in the cut list: the same, as a share of the query's relevant items
 
 	radiusItems, radiusRelevant []int // by radius, pooled; nil for vectors
-	unit                        int   // distance that a radius of 1 is
+	unit                        int   // the distance of a radius of 1
 	lookup                      []lookup
 }
 
-// lookup is the sums for one radius.
+// lookup holds the sums for one radius.
 type lookup struct {
 	precision, recall float64
 	items, empty      int
 }
 
-// single is what one query leaves for the table by class.
+// single is what one query contributes to the table by class.
 type single struct {
 	ap, precision, reachable float64
 	relevant                 int
@@ -62,7 +62,7 @@ func (j judgement) newTally(o *Options) *tally {
 	return t
 }
 
-// add counts the ranking of one more query.
+// add adds the ranking of one query.
 func (t *tally) add(l *list, h harmonic) single {
 	t.queries++
 	var mean, worst, best float64
@@ -111,13 +111,13 @@ func (t *tally) add(l *list, h harmonic) single {
 	return one
 }
 
-// addNeighbours counts the recall of the float neighbours of one more query.
+// addNeighbours adds the recall of one query's float neighbours.
 func (t *tally) addNeighbours(first10, first100 float64) {
 	t.near10 += first10
 	t.near100 += first100
 }
 
-// precisionAt is the expected precision of the first k items; places beyond the end are misses.
+// precisionAt returns the expected precision of the first k items; positions beyond the end are misses.
 func (l *list) precisionAt(k int) float64 {
 	N, P := 0, 0
 	for d, n := range l.items {
@@ -129,7 +129,7 @@ func (l *list) precisionAt(k int) float64 {
 	return float64(P) / float64(k)
 }
 
-// addRadii counts what lies within each radius: the distances up to that many units.
+// addRadii adds what lies within each radius, counted in distance units.
 func (t *tally) addRadii(l *list, relevant int) {
 	for d, n := range l.items {
 		if n > 0 {
@@ -156,7 +156,7 @@ func (t *tally) addRadii(l *list, relevant int) {
 	}
 }
 
-// addCut counts the list with ties in base order.
+// addCut adds the list with ties in base order.
 func (t *tally) addCut(hits []byte, relevant int) {
 	share := 1 / float64(relevant)
 	sum, found := 0.0, 0
@@ -207,11 +207,11 @@ func addSlices[T int | float64](dst, src []T) {
 	}
 }
 
-// Average precision when items tie (McSherry and Najork, ECIR 2008; reference formulas as in tie-aware ranking
-// for hashing, He et al., CVPR 2018).
+// Average precision with ties (McSherry and Najork, ECIR 2008; formulas as in tie-aware ranking for hashing, He et al.,
+// CVPR 2018).
 //
 // A bucket holds n items at one distance, p of them relevant; N items with P relevant ones come before it. Its part
-// of the sum of precisions at relevant items depends on the order inside. At place t of the bucket
+// of the sum of precisions at relevant items depends on the order inside. At position t of the bucket
 //
 //	expected     p/n · (P + 1 + (t-1) c) / (N + t),   c = (p-1)/(n-1)       t = 1..n, mean over all orders
 //	best         (P + t) / (N + t)                    relevant items first  t = 1..p
@@ -221,15 +221,15 @@ func addSlices[T int | float64](dst, src []T) {
 //
 //	sum over t = 1..m of (a + b t)/(M + t) = b m + (a - b M) (H(M+m) - H(M)).
 //
-// AP is the sum over all buckets divided by the number of relevant items. Cost: O(buckets) for each query.
+// AP is the sum over all buckets divided by the number of relevant items. Cost: O(buckets) per query.
 
-// sumOver is the last formula above.
+// sumOver evaluates the last formula above.
 func (h harmonic) sumOver(a, b float64, M, m int) float64 {
 	return float64(b*float64(m)) + float64((a-float64(b*float64(M)))*h.between(M, M+m))
 }
 
-// bucketAP returns the sum of precisions at the relevant items of one bucket: expected, in the worst and in the
-// best order of its items.
+// bucketAP returns the sum of precisions at the relevant items of one bucket: expected, worst and best over the
+// orders of its items.
 func (h harmonic) bucketAP(n, p, N, P int) (mean, worst, best float64) {
 	if p == 0 {
 		return 0, 0, 0
@@ -244,20 +244,20 @@ func (h harmonic) bucketAP(n, p, N, P int) (mean, worst, best float64) {
 	return mean, worst, best
 }
 
-// harmonic is the table of H(0), H(step), H(2 step), ...: a step keeps it small next to the codes themselves. The terms
-// are always added in their order, so no number depends on the step.
+// harmonic is the table of H(0), H(step), H(2 step), ...; the step keeps it small next to the codes. Terms are
+// always added in the same order, so no result depends on the step.
 type harmonic struct {
 	table []float64
 	step  int
 }
 
-// harmonicStep is the least step, and harmonicTable the most numbers of a table: 32 MB.
+// harmonicStep is the smallest step, harmonicTable the maximum size of the table: 32 MB.
 const (
 	harmonicStep  = 16
 	harmonicTable = 1 << 22
 )
 
-// newHarmonic returns the numbers up to H(n).
+// newHarmonic returns a table up to H(n).
 func newHarmonic(n int) harmonic {
 	h := harmonic{[]float64{0}, max(harmonicStep, n/harmonicTable)}
 	sum := 0.0
@@ -279,7 +279,7 @@ func (h harmonic) number(n int) float64 {
 	return sum
 }
 
-// between returns H(hi) - H(lo). Short runs are summed term by term, where the difference would cancel.
+// between returns H(hi) - H(lo). Short runs are summed term by term, because the difference would cancel.
 func (h harmonic) between(lo, hi int) float64 {
 	if hi-lo > 2*harmonicStep {
 		return h.number(hi) - h.number(lo)

@@ -9,23 +9,23 @@ import (
 	"hashgrove/internal/supervision"
 )
 
-// What a Truth says about a base item.
+// Relevance of a base item to a query.
 const (
 	Irrelevant uint8 = iota
 	Relevant
 	Ignored // nothing is known: the item is left out of the query's ranking
 )
 
-// Truth is who is relevant to whom.
+// Truth says which base items are relevant to which queries.
 type Truth struct {
-	Queries, Base int // how many there are
-	// Mark writes Irrelevant, Relevant or Ignored for query q and every base item; mark has the length Base.
-	// Several goroutines may call it at the same time.
+	Queries, Base int // their numbers
+	// Mark writes Irrelevant, Relevant or Ignored for query q and every base item; mark has length Base. It must be
+	// safe for concurrent use.
 	Mark func(q int, mark []uint8)
 }
 
-// TruthOf is what the supervision of queries and base says: the pairs of a query and a base item that the queries have,
-// else classes, else tags. Classes and tags go by name, so the numberings may differ.
+// TruthOf derives the truth from the supervision of queries and base: from the queries' pairs of a query and a base
+// item, else from classes, else from tags. Classes and tags are matched by name, so their numbering may differ.
 func TruthOf(queries, base *supervision.Data) (Truth, error) {
 	q := queries.In(&base.Supervision)
 	switch {
@@ -39,8 +39,8 @@ func TruthOf(queries, base *supervision.Data) (Truth, error) {
 	return Truth{}, fmt.Errorf("nothing says which answers are right: queries and base need labels or tags, or pairs")
 }
 
-// ByClass is the truth of class numbers, one numbering for queries and base: an item is relevant to the queries of
-// its class. A negative number is a class not known: such items are ignored. The slices are kept, not copied.
+// ByClass makes an item relevant to the queries of its class, given class numbers shared by queries and base. Items
+// with a negative (unknown) class are ignored. The slices are kept, not copied.
 func ByClass(query, base []int32) Truth {
 	unknown := len(base) > 0 && slices.Min(base) < 0 // some base item has no class
 	return Truth{len(query), len(base), func(q int, mark []uint8) {
@@ -67,9 +67,9 @@ func ByClass(query, base []int32) Truth {
 	}}
 }
 
-// byTags is the truth of tag sets: an item is relevant to a query that shares at least minShared tags with it
-// (0 means affinity.DefaultShared; at most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 on,
-// one numbering for queries and base; a tag that a row has twice counts once.
+// byTags makes an item relevant to a query if they share at least minShared tags (0 means affinity.DefaultShared; at
+// most 255). Row i has the tags tag[start[i]:start[i+1]], small numbers from 0 shared by queries and base; a
+// repeated tag counts once.
 func byTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32, minShared int) Truth {
 	if minShared < 0 || minShared > 255 {
 		panic("eval: minShared outside of 0 to 255")
@@ -127,7 +127,7 @@ func byTags(queryStart []int, queryTag []int32, baseStart []int, baseTag []int32
 	}}
 }
 
-// withoutRepeats copies rows of tags; a tag stays in a row once.
+// withoutRepeats copies rows of tags without duplicates.
 func withoutRepeats(start []int, tag []int32, numbers int) ([]int, []int32) {
 	last := make([]int, numbers) // the row that had the tag last, counted from 1
 	outStart, out := make([]int, len(start)), make([]int32, 0, len(tag))
@@ -143,8 +143,9 @@ func withoutRepeats(start []int, tag []int32, numbers int) ([]int, []int32) {
 	return outStart, out
 }
 
-// byPairs is the truth of a list of pairs of a query, A, and a base item, B. Base items that are in no pair with a
-// query, or whose relevance is not known, are ignored for that query. Where a pair is named twice, the later one holds.
+// byPairs takes the truth from a list of pairs of a query, A, and a base item, B. Base items that are in no pair
+// with a query, or whose relevance is unknown, are ignored for that query. If a pair occurs twice, the later one
+// wins.
 func byPairs(queries, base int, list []affinity.Pair) Truth {
 	start, pair := make([]int, queries+1), slices.Clone(list) // pairs of query q: pair[start[q]:start[q+1]]
 	for _, p := range list {

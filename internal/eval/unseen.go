@@ -10,12 +10,11 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Unseen judges codes by classes that were held out of training (Sablayrolles et al., ICASSP 2017): supervised codes
-// that only repeat the class of the training items look perfect on known classes and fail here. Queries of the held-out
-// classes are ranked against the whole base, the items of known classes included, as a search would rank them; chance
-// is Report.Prior. AmongMAP says what is left when the base has only held-out classes: that is easier, and its chance,
-// AmongPrior, is higher. The table by class is always made. The classes of the queries are o.Classes; o.Neighbours is
-// not looked at.
+// Unseen evaluates codes on classes held out of training (Sablayrolles et al., ICASSP 2017): supervised codes that
+// merely repeat the class of the training items look perfect on known classes and fail here. Queries of the held-out
+// classes are ranked against the whole base, including known classes, as in a real search; chance is Report.Prior.
+// AmongMAP is the result when the base has only held-out classes: that is easier, and its chance, AmongPrior, is
+// higher. The table by class is always made. o.Classes are the classes of the queries; o.Neighbours is ignored.
 func Unseen(
 	ctx context.Context, queries, base hamming.Codes, baseClass, heldOut []int32, o Options,
 ) (*Report, error) {
@@ -53,7 +52,7 @@ func Unseen(
 	return r, nil
 }
 
-// selectClasses copies the codes whose class is among the given ones, which are sorted.
+// selectClasses copies the codes whose class is in the sorted list among.
 func selectClasses(codes hamming.Codes, class, among []int32) (hamming.Codes, []int32) {
 	kept := hamming.NewCodes(0, codes.Bits)
 	var keptClass []int32

@@ -7,20 +7,20 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Weighted ranking (Weiss, Fergus and Torralba, "Multidimensional spectral hashing", ECCV 2012). Bits come in groups g,
-// which look at one dimension each. The affinity of the codes b and b', of values -1 and 1, is
+// Weighted ranking (Weiss, Fergus and Torralba, "Multidimensional spectral hashing", ECCV 2012). Bits come in groups g
+// that look at one dimension each. The affinity of the codes b and b', with values -1 and 1, is
 //
 //	prod over g of (1 + sum over k in g of w_k b_k b'_k) - 1.
 //
-// Higher is nearer. Factors are divided by 1 + sum of w_k and the 1 is not taken off: the order stays, and nothing
-// overflows. Cost: queries x base x bits, then a sort for each query. The factors of a group of up to 8 bits are laid
-// out by the bits that differ.
+// Higher is nearer. Factors are divided by 1 + sum of w_k and the final 1 is not subtracted: the order is the same, and
+// nothing overflows. Cost: queries x base x bits, then a sort per query. The factors of a group of up to 8 bits are
+// tabulated by the differing bits.
 
-// RetrievalWeighted ranks the base by weighted affinity to every query and judges the rankings as Retrieval does.
+// RetrievalWeighted ranks the base by weighted affinity to every query and evaluates the rankings as Retrieval does.
 // Affinities are rounded to float32, and equal ones are ties. There is no lookup by radius, and the precision-recall
 // curve runs over ranks.
 //
-// It panics when there is not one weight for each bit, and where Retrieval does.
+// It panics unless there is one weight per bit, and where Retrieval does.
 func RetrievalWeighted(
 	ctx context.Context, queries, base hamming.Codes, weights []hamming.BitWeight, truth Truth, o Options,
 ) (*Report, error) {
@@ -43,7 +43,7 @@ func RetrievalWeighted(
 	return j.run(ctx, o)
 }
 
-// part is a group: its bits, and its factor by the bits that differ.
+// part is a group: its bits, and its factor by the differing bits.
 type part struct {
 	bits   []int
 	weight []float64
@@ -51,7 +51,7 @@ type part struct {
 	total  float64   // 1 + sum of w
 }
 
-// maxLooked is the greatest number of bits whose factors are laid out.
+// maxLooked is the largest group whose factors are tabulated.
 const maxLooked = 8
 
 func partsOf(weights []hamming.BitWeight) []part {
@@ -86,7 +86,7 @@ func partsOf(weights []hamming.BitWeight) []part {
 	return parts
 }
 
-// factorFor is the group's factor for codes that differ in the given bits.
+// factorFor returns the group's factor for codes that differ in the given bits.
 func (p *part) factorFor(difference []uint64) float64 {
 	if p.factor != nil {
 		at := 0

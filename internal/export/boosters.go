@@ -13,22 +13,22 @@ import (
 )
 
 // Boosters of other libraries become encoders (model.Boosted): every output of a booster is a bit, and several files
-// are put together bit after bit. Bit k of a vector is 1 iff the margin of output k is above 0, the margin being what
-// the library predicts before it turns it into a probability or a class:
+// are concatenated bit by bit. Bit k of a vector is 1 iff the margin of output k is above 0, where the margin is what
+// the library predicts before converting it to a probability or a class:
 //
-//	XGBoost    Booster.predict(output_margin=True), all trees, on the processor
+//	XGBoost    Booster.predict(output_margin=True), all trees, on the CPU
 //	LightGBM   Booster.predict(raw_score=True), all trees
 //
-// Margins are the same to the last digit for every vector of finite float32 values, because the sums are taken in the
-// same order and precision, and thresholds are float32 values that compare as those of the library do.
+// Margins are equal to the last digit for every vector of finite float32 values, because sums are taken in the same
+// order and precision, and thresholds are float32 values that compare like the library's.
 
-// ErrBooster is the error of a file that is not a booster that can become an encoder, for errors.Is.
+// ErrBooster reports a file that is not a booster, or not one that can become an encoder.
 var ErrBooster = errors.New("not a booster that can become an encoder")
 
-// maxBooster is the greatest length of a file.
+// maxBooster limits the length of a file.
 const maxBooster = 1 << 30
 
-// booster is what a file holds.
+// booster is the content of a file.
 type booster struct {
 	library string
 	names   []string // of the columns, or none
@@ -37,8 +37,8 @@ type booster struct {
 	unsure  int // outputs whose base may differ in the last digit
 }
 
-// ReadBoosters makes a model of the boosters in files, JSON of XGBoost or text of LightGBM, all of one library and for
-// vectors of one length. Doubts are sentences about what may not be as it was meant.
+// ReadBoosters makes a model from files saved by XGBoost (JSON) or LightGBM (text), all by the same library and for
+// vectors of the same length. doubts warns of what may not be as intended.
 func ReadBoosters(paths ...string) (m *model.Model, doubts []string, err error) {
 	var all *booster
 	for i, path := range paths {
@@ -64,7 +64,7 @@ func ReadBoosters(paths ...string) (m *model.Model, doubts []string, err error) 
 	return m, append(doubts, all.baseDoubts()...), err
 }
 
-// baseDoubts says whether the bases of all outputs are sure to be those of the library.
+// baseDoubts warns if the bases of some outputs may differ from the library's.
 func (b *booster) baseDoubts() []string {
 	if b.unsure == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (b *booster) baseDoubts() []string {
 		"another one there; base_score 0.5 is always the same", b.unsure, len(b.encoder.Outputs))}
 }
 
-// ReadBooster makes a model of one booster, as ReadBoosters does.
+// ReadBooster makes a model from one booster, as ReadBoosters does.
 func ReadBooster(r io.Reader) (m *model.Model, doubts []string, err error) {
 	b, err := readBooster(r)
 	if err != nil {
@@ -93,7 +93,7 @@ func readBoosterFile(path string) (*booster, error) {
 	return readBooster(f)
 }
 
-// readBooster tells the library from the first bytes.
+// readBooster recognises the library by the first bytes.
 func readBooster(r io.Reader) (*booster, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBooster+1))
 	if err != nil {
@@ -143,19 +143,18 @@ func (b *booster) model() (*model.Model, error) {
 	return m, nil
 }
 
-// wildTree is a tree as libraries keep it: nodes that point to each other.
-type wildTree interface {
-	// node returns a node; the children of a split are places, too.
-	node(place int) (n model.Node, left, right int, err error)
-	// size is the greatest number of nodes.
+// nodeTree is a tree as libraries store it: nodes that point to each other.
+type nodeTree interface {
+	// node returns the node at a position, with the positions of its children if it is a split.
+	node(at int) (n model.Node, left, right int, err error)
+	// size returns the maximum number of nodes.
 	size() int
 }
 
-// tame puts the nodes that can be reached from the root into pre-order. Places that lead in a circle, or twice to the
-// same node, are an error.
-func tame(t wildTree, root int) ([]model.Node, error) {
+// preorder lists the nodes reachable from the root in pre-order. Cycles and nodes reachable twice are an error.
+func preorder(t nodeTree, root int) ([]model.Node, error) {
 	var nodes []model.Node
-	type branch struct{ split, place int } // the split whose right child it is, or -1
+	type branch struct{ split, at int } // the split whose right child it is, or -1
 	todo := []branch{{-1, root}}
 	for len(todo) > 0 {
 		b := todo[len(todo)-1]
@@ -163,11 +162,11 @@ func tame(t wildTree, root int) ([]model.Node, error) {
 		if b.split >= 0 {
 			nodes[b.split].Right = int32(len(nodes))
 		}
-		for place := b.place; ; {
+		for at := b.at; ; {
 			if len(nodes) == t.size() {
 				return nil, fmt.Errorf("%w: nodes of a tree lead in a circle", ErrBooster)
 			}
-			n, left, right, err := t.node(place)
+			n, left, right, err := t.node(at)
 			if err != nil {
 				return nil, err
 			}
@@ -176,7 +175,7 @@ func tame(t wildTree, root int) ([]model.Node, error) {
 				break
 			}
 			todo = append(todo, branch{len(nodes) - 1, right})
-			place = left
+			at = left
 		}
 	}
 	return slices.Clip(nodes), nil

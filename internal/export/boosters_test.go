@@ -17,7 +17,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// boosterGolden is rows and the margins that a library gives them: random rows, real ones, those with a value at every
+// boosterGolden returns rows and the margins that a library gives them: random rows, real ones, those with a value at every
 // threshold and one step to either side, and those with zeros, tiny and huge values. XGBoost 3.5 and LightGBM 4.6 made
 // the files in testdata/boosters.
 func boosterGolden(t testing.TB, path string) (x vectors.Matrix, margins []float64) {
@@ -226,7 +226,7 @@ func FuzzReadBooster(f *testing.F) {
 	})
 }
 
-// manyLines is more lines than the head of a model has.
+// manyLines returns more lines than the head of a model has.
 func manyLines() string {
 	var b strings.Builder
 	for i := range 100 {

@@ -25,7 +25,7 @@ import (
 
 var ctx = context.Background()
 
-// trained is a small model with the given options, over columns of very different ranges.
+// trained returns a small model with the given options, over columns of very different ranges.
 func trained(t *testing.T, missing bool, o hashgrove.Options) *model.Model {
 	t.Helper()
 	r := rand.New(rand.NewPCG(9, 9))
@@ -51,7 +51,7 @@ func trained(t *testing.T, missing bool, o hashgrove.Options) *model.Model {
 	return m.Expert()
 }
 
-// hardRows is rows at random, and rows exactly at, one step below and one step above every threshold of the trees.
+// hardRows returns rows at random, and rows exactly at, one step below and one step above every threshold of the trees.
 func hardRows(t *testing.T, m *model.Model) vectors.Matrix {
 	t.Helper()
 	x := vectors.Matrix{Cols: m.Encoder.Dim()}
@@ -109,7 +109,7 @@ func hardRows(t *testing.T, m *model.Model) vectors.Matrix {
 	return x
 }
 
-// packed is the codes of the model itself.
+// packed returns the codes of the model itself.
 func packed(t *testing.T, m *model.Model, x vectors.Matrix) []byte {
 	t.Helper()
 	codes, err := m.Encode(ctx, x, 0)
@@ -131,7 +131,7 @@ func floatBytes(x vectors.Matrix) []byte {
 	return b
 }
 
-// models are those that every form must give the bits of.
+// models returns the models whose bits every form must reproduce.
 func models(t *testing.T) map[string]*model.Model {
 	plain := hashgrove.Options{Bits: 11, Effort: "paper", Rounds: 7, Depth: 3}
 	deep := hashgrove.Options{Bits: 5, Rounds: 9, Depth: 7, LinearColumns: "off"}
@@ -363,7 +363,7 @@ func FuzzReadFAISS(f *testing.F) {
 	})
 }
 
-// ordinaryRows is rows of values of one size.
+// ordinaryRows returns rows of values of similar size.
 func ordinaryRows(n int) vectors.Matrix {
 	r := rand.New(rand.NewPCG(8, uint64(n)))
 	x := vectors.Matrix{Rows: n, Cols: 10}
@@ -379,7 +379,7 @@ func ordinaryRows(n int) vectors.Matrix {
 	return x
 }
 
-// ordinary is a model of such rows.
+// ordinary returns a model of such rows.
 func ordinary(t *testing.T, o hashgrove.Options) *model.Model {
 	t.Helper()
 	x := ordinaryRows(600)

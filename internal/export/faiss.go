@@ -1,7 +1,7 @@
 // Package export writes codes and models for other programs, and reads some of theirs.
 //
 //	WriteFAISS   codes -> an index file that FAISS reads; ReadFAISS reads one back
-//	WriteONNX    a model -> a graph from vectors to codes and margins, which ONNX runtimes run
+//	WriteONNX    a model -> a graph from vectors to codes and margins for ONNX runtimes
 //	WriteSource  a model of trees -> one file of Go or C without dependencies
 //
 // Exported trees give the model's own bits for every vector: thresholds are the float32 values at which its bins begin.
@@ -16,12 +16,12 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// The layout of these files is drawn in hamming/faiss.go, which reads them. Codes whose length is no multiple of 8 are
-// filled up with zeros, which changes no distance.
+// hamming/faiss.go, which reads these files, describes their layout. Codes are padded with zeros to whole bytes,
+// which changes no distance.
 
 const (
 	flatMark, idMapMark = "IBxF", "IBMp"
-	hammingMetric       = 1 // METRIC_L2, which binary indexes have for want of another
+	hammingMetric       = 1 // METRIC_L2, the placeholder in binary indexes
 )
 
 // WriteFAISS writes codes as an IndexBinaryFlat or, with ids, as an IndexBinaryIDMap around one.
@@ -62,11 +62,12 @@ type faissHead struct {
 	Metric      int32
 }
 
-// ErrFAISS is the error of a file that is not a binary index of FAISS that can be read, for errors.Is.
+// ErrFAISS reports a file that is not a binary FAISS index, or not one that can be read.
 var ErrFAISS = hamming.ErrFAISS
 
-// ReadFAISS reads an IndexBinaryFlat or an IndexBinaryIDMap; ids is nil where there are none. Memory grows with the
-// bytes that are there, whatever they claim. (hamming.NewReader reads such files, too, and gives the ids as texts.)
+// ReadFAISS reads an IndexBinaryFlat or an IndexBinaryIDMap; ids is nil if there are none. Memory grows with the
+// bytes actually present, whatever the header claims. (hamming.NewReader also reads such files and returns the ids
+// as text.)
 func ReadFAISS(r io.Reader) (codes hamming.Codes, ids []int64, err error) {
 	return hamming.ReadFAISS(r)
 }

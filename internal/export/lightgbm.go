@@ -11,16 +11,16 @@ import (
 	"hashgrove/internal/model"
 )
 
-// Models of LightGBM as text (Booster.save_model; versions v2 to v4). Lines are "key=value"; those before the first
-// tree say num_tree_per_iteration, the number of outputs, and max_feature_idx; then each tree has the lists
+// LightGBM models as text (Booster.save_model; versions v2 to v4). Lines are "key=value"; those before the first tree
+// give num_tree_per_iteration, the number of outputs, and max_feature_idx; then each tree has the lists
 //
 //	split_feature, threshold, decision_type, left_child, right_child   one for each split; a child c < 0 is leaf -c-1
 //	leaf_value                                                         one for each leaf
 //
-// Tree i belongs to output i mod num_tree_per_iteration. Margins are sums of float64, from 0 on. A tree goes left iff
-// x <= threshold, both float64, after values of at most 1e-35 became 0; float32 values do so iff they are below
-// ceiling(threshold). Not taken: splits by category, linear leaves, and splits that send a zero where its value would
-// not go (zero_as_missing).
+// Tree i belongs to output i mod num_tree_per_iteration. Margins are sums of float64, starting at 0. A tree goes left
+// iff x <= threshold, both float64, after values of at most 1e-35 became 0; float32 values do so iff they are below
+// ceiling(threshold). Not supported: categorical splits, linear leaves, and splits that send a zero where its value
+// would not go (zero_as_missing).
 
 // Bits of decision_type.
 const (
@@ -30,7 +30,7 @@ const (
 	lgbZeroMissing = 1 << 2
 )
 
-// lgbTree is a tree whose lists have been read; split i is at place i, leaf i at place -i-1.
+// lgbTree is a parsed tree; split i is at position i, leaf i at position -i-1.
 type lgbTree struct {
 	columns, left, right, types []int
 	thresholds, leaves          []float64
@@ -65,16 +65,16 @@ func parseLightGBM(text []byte) (*booster, error) {
 	return b, nil
 }
 
-// lgbSection is the lines of the head or of a tree.
+// lgbSection holds the lines of the header or of a tree.
 type lgbSection map[string]string
 
-// lgbLines takes a text apart.
+// lgbLines splits a text into sections.
 type lgbLines struct {
 	text []byte
 	more bool // a tree follows
 }
 
-// section reads up to the next tree, or to the end of the trees.
+// section reads up to the next tree or the end of the trees.
 func (l *lgbLines) section() (lgbSection, error) {
 	s := lgbSection{}
 	for len(l.text) > 0 {
@@ -97,12 +97,12 @@ func (l *lgbLines) section() (lgbSection, error) {
 	return nil, fmt.Errorf(`%w: it ends before the line "end of trees"`, ErrBooster)
 }
 
-// integers reads a list of n integers.
+// integers parses a list of n integers.
 func (s lgbSection) integers(key string, n int) ([]int, error) {
 	return lgbList(s, key, n, strconv.Atoi)
 }
 
-// numbers reads a list of n finite numbers.
+// numbers parses a list of n finite numbers.
 func (s lgbSection) numbers(key string, n int) ([]float64, error) {
 	return lgbList(s, key, n, func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(text, 64)
@@ -153,7 +153,7 @@ func (b *booster) readLightGBMHead(s lgbSection) error {
 	b.encoder.Columns, b.encoder.Outputs = last+1, make([]model.Booster, outputs)
 	names := strings.Fields(s["feature_names"])
 	for i, name := range names {
-		if len(names) == last+1 && name != "Column_"+strconv.Itoa(i) { // what LightGBM says for want of names
+		if len(names) == last+1 && name != "Column_"+strconv.Itoa(i) { // LightGBM's default name
 			b.names = names
 		}
 	}
@@ -173,7 +173,7 @@ func (s lgbSection) tree() ([]model.Node, error) {
 		return nil, err
 	}
 	if leaves == 1 {
-		return tame(&t, -1)
+		return preorder(&t, -1)
 	}
 	if t.thresholds, err = s.numbers("threshold", leaves-1); err != nil {
 		return nil, err
@@ -186,36 +186,36 @@ func (s lgbSection) tree() ([]model.Node, error) {
 			return nil, err
 		}
 	}
-	return tame(&t, 0)
+	return preorder(&t, 0)
 }
 
 func (t *lgbTree) size() int { return len(t.leaves) + len(t.thresholds) }
 
-func (t *lgbTree) node(place int) (n model.Node, left, right int, err error) {
-	if place < 0 {
-		if -place-1 >= len(t.leaves) {
-			return n, 0, 0, fmt.Errorf("%w: a split leads to leaf %d of %d", ErrBooster, -place-1, len(t.leaves))
+func (t *lgbTree) node(at int) (n model.Node, left, right int, err error) {
+	if at < 0 {
+		if -at-1 >= len(t.leaves) {
+			return n, 0, 0, fmt.Errorf("%w: a split leads to leaf %d of %d", ErrBooster, -at-1, len(t.leaves))
 		}
-		return model.Node{Column: -1, Value: t.leaves[-place-1]}, 0, 0, nil
+		return model.Node{Column: -1, Value: t.leaves[-at-1]}, 0, 0, nil
 	}
-	if place >= len(t.thresholds) {
-		return n, 0, 0, fmt.Errorf("%w: a split leads to split %d of %d", ErrBooster, place, len(t.thresholds))
+	if at >= len(t.thresholds) {
+		return n, 0, 0, fmt.Errorf("%w: a split leads to split %d of %d", ErrBooster, at, len(t.thresholds))
 	}
-	kind, threshold := t.types[place], t.thresholds[place]
+	kind, threshold := t.types[at], t.thresholds[at]
 	zeroLeft := 0 <= threshold
 	switch {
 	case kind&lgbCategorical != 0:
 		return n, 0, 0, fmt.Errorf("%w: it splits by categories: train on numbers", ErrBooster)
 	case kind&lgbMissing == lgbZeroMissing && zeroLeft != (kind&lgbDefaultLeft != 0):
 		return n, 0, 0, fmt.Errorf("%w: it takes zeros for missing values: train without zero_as_missing", ErrBooster)
-	case t.columns[place] < 0 || t.columns[place] > math.MaxInt32:
-		return n, 0, 0, fmt.Errorf("%w: column %d", ErrBooster, t.columns[place])
+	case t.columns[at] < 0 || t.columns[at] > math.MaxInt32:
+		return n, 0, 0, fmt.Errorf("%w: column %d", ErrBooster, t.columns[at])
 	}
-	n = model.Node{Column: int32(t.columns[place]), Value: float64(ceiling(threshold))}
-	return n, t.left[place], t.right[place], nil
+	n = model.Node{Column: int32(t.columns[at]), Value: float64(ceiling(threshold))}
+	return n, t.left[at], t.right[at], nil
 }
 
-// ceiling is the float32 c for which every finite float32 x is below c iff LightGBM sends it left: x <= threshold,
+// ceiling returns the float32 c such that a finite float32 x is below c iff LightGBM sends it left: x <= threshold,
 // where x counts as 0 if it is at most zero, 1e-35 as a float32.
 func ceiling(threshold float64) float32 {
 	const zero float32 = 1e-35

@@ -11,14 +11,13 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// ErrMargins is the error of margins that are not those of the library, for errors.Is.
+// ErrMargins reports margins that differ from the library's.
 var ErrMargins = errors.New("the margins are not those of the library")
 
-// MatchMargins compares the margins of a model of boosters with those that the library itself predicts for the rows of
-// x, as float32 to the last digit: a row for each row of x, a column for each bit. Where those of a bit differ, and
-// agree once its base is the next float32 above or below, the C library of XGBoost rounds its logarithm in another
-// way: the model takes over that base, and moved counts such bits. Other differences are an error, and leave the model
-// as it was.
+// MatchMargins compares the margins of a model of boosters with those that the library predicts for the rows of x,
+// as float32 to the last digit: a row for each row of x, a column for each bit. If a bit differs but agrees once its
+// base is the next float32 up or down, XGBoost's C library rounds its logarithm differently: the model adopts that
+// base, and moved counts such bits. Any other difference is an error and leaves the model unchanged.
 func MatchMargins(ctx context.Context, m *model.Model, x, margins vectors.Matrix) (moved int, err error) {
 	e, ok := m.Encoder.(*model.Boosted)
 	if !ok {
@@ -63,7 +62,7 @@ func differs(a vectors.Matrix, column int, b vectors.Matrix, other int) int {
 	return -1
 }
 
-// moveBase makes the base of output k the next float32 above or below, if the margins agree then.
+// moveBase sets the base of output k to the next float32 up or down if the margins then agree.
 func moveBase(ctx context.Context, e *model.Boosted, out *model.Booster, x, margins vectors.Matrix, k int) error {
 	if e.Double {
 		return nil

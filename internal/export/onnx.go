@@ -14,14 +14,14 @@ import (
 // WriteONNX writes a model as one graph (onnx.ai, IR version 8):
 //
 //	x        float32 [n, dim]          the vectors
-//	codes    uint8 [n, bytes]          packed as everywhere here: the first bit is the highest of the first byte
+//	codes    uint8 [n, bytes]          packed with the first bit highest in the first byte
 //	margins  float32 [n, bits]         the scores before the sign
 //
 // Trees are one TreeEnsemble of ai.onnx.ml version 5, with a target for each bit. A row goes right iff x >= edge, where
 // the edge is the least float32 that falls into a bin above the split's, and the sums of weights are integers in
 // float64. So trees over the columns of a vector give the model's own bits for every vector of finite values. Columns
 // that a model adds, and encoders of hyperplanes, are sums of real numbers, whose last digit depends on the order in
-// which a runtime adds: there a bit may differ where its score is within rounding of a threshold.
+// which a runtime adds them: a bit may differ if its score is within rounding of a threshold.
 func WriteONNX(w io.Writer, m *model.Model) error {
 	if m.Features != nil {
 		return fmt.Errorf("%w: it is %s, and the graph begins with vectors", ErrEncoder, describe(m))
@@ -56,7 +56,7 @@ func WriteONNX(w io.Writer, m *model.Model) error {
 	return err
 }
 
-// The types of tensors.
+// Tensor types.
 const (
 	floatType  = 1
 	uint8Type  = 2
@@ -64,19 +64,19 @@ const (
 	doubleType = 11
 )
 
-// graph is nodes and constants in the making.
+// graph collects nodes and constants.
 type graph struct {
 	nodes, constants [][]byte
 	names            int
 }
 
-// name is one that is not taken yet.
+// name returns an unused name.
 func (g *graph) name() string {
 	g.names++
 	return "t" + strconv.Itoa(g.names)
 }
 
-// add appends a node and returns the name of its output; "" makes one.
+// add appends a node and returns the name of its output; "" generates one.
 func (g *graph) add(op, output string, inputs []string, attributes ...message) string {
 	if output == "" {
 		output = g.name()
@@ -122,7 +122,7 @@ func tensorAttribute(name string, t message) message {
 	return a
 }
 
-// tensor is values of a type, in raw bytes.
+// tensor encodes values of a type given as raw bytes.
 func tensor(kind int64, dims []int64, raw []byte) message {
 	var t message
 	t.numbers(1, dims)
@@ -131,7 +131,7 @@ func tensor(kind int64, dims []int64, raw []byte) message {
 	return t
 }
 
-// constant adds a tensor that is known and returns its name.
+// constant adds a constant tensor and returns its name.
 func (g *graph) constant(t message) string {
 	name := g.name()
 	t.text(8, name)
@@ -167,7 +167,7 @@ func (g *graph) integers(list ...int64) string {
 	return g.constant(tensor(int64Type, []int64{int64(len(list))}, raw))
 }
 
-// binned is the scores of trees or of hyperplanes over bins, in float64.
+// binned adds the scores of trees or hyperplanes over bins, in float64.
 func (g *graph) binned(from string, b *model.Binned) (string, error) {
 	double := g.add("Cast", "", []string{from}, numberAttribute("to", doubleType))
 	var linear []*model.Linear
@@ -185,8 +185,8 @@ func (g *graph) binned(from string, b *model.Binned) (string, error) {
 	return g.hyperplanes(double, b, linear)
 }
 
-// hyperplanes is score = bias + sum of w_j bin_j, where bin_j is (x - lo) 255 / (hi - lo) + 1/2, cut to a whole number
-// from 0 to 255: the model's own arithmetic in the same order.
+// hyperplanes adds score = bias + sum of w_j bin_j, where bin_j is (x - lo) 255 / (hi - lo) + 1/2, truncated to an
+// integer from 0 to 255: the model's own arithmetic in the same order.
 func (g *graph) hyperplanes(double string, b *model.Binned, functions []*model.Linear) (string, error) {
 	dim, bits := b.Dim(), len(functions)
 	lo, perUnit := make([]float64, dim), make([]float64, dim)
@@ -214,7 +214,7 @@ func (g *graph) hyperplanes(double string, b *model.Binned, functions []*model.L
 	return g.add("Add", "", []string{t, g.doubles(bias, int64(bits))}), nil
 }
 
-// projection is score = w (x - mean) - threshold in float64.
+// projection adds score = w (x - mean) - threshold in float64.
 func (g *graph) projection(from string, e *model.Projection) string {
 	dim, bits := e.Dim(), e.Bits()
 	t := g.add("Cast", "", []string{from}, numberAttribute("to", doubleType))
@@ -252,7 +252,7 @@ func (g *graph) codes(scores string, bits int) {
 	g.add("Cast", "codes", []string{t}, numberAttribute("to", uint8Type))
 }
 
-// file is the whole model.
+// file encodes the whole model.
 func (g *graph) file(m *model.Model, bits int) []byte {
 	var b message
 	for _, n := range g.nodes {
@@ -289,7 +289,7 @@ func (g *graph) file(m *model.Model, bits int) []byte {
 	return all
 }
 
-// value describes an input or an output: any number of rows of so many values.
+// value describes an input or output: any number of rows of cols values.
 func value(name string, kind int64, cols int) message {
 	var rows, values, shape, typed, of, v message
 	rows.text(2, "n")

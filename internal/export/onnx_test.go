@@ -21,7 +21,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// onnxRuntime is the folder of onnxruntime-node, or skips the test. Versions before 1.22 lack TreeEnsemble.
+// onnxRuntime returns the folder of onnxruntime-node, or skips the test. Versions before 1.22 lack TreeEnsemble.
 func onnxRuntime(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {

@@ -6,7 +6,7 @@ import (
 	"hashgrove/internal/model"
 )
 
-// mapped is what a map of the model makes of a tensor.
+// mapped applies a map of the model to a tensor.
 func (g *graph) mapped(from string, step model.Map) (string, error) {
 	switch m := step.(type) {
 	case *model.Affine:
@@ -22,7 +22,7 @@ func (g *graph) mapped(from string, step model.Map) (string, error) {
 	return "", fmt.Errorf("%w: it has a map of type %T", ErrEncoder, step)
 }
 
-// affine is y = W (scale (x - mean)) + bias, to unit length if wanted.
+// affine adds y = W (scale (x - mean)) + bias, scaled to unit length if wanted.
 func (g *graph) affine(x string, m *model.Affine) string {
 	dim, out := int64(m.Weight.Cols), int64(m.Out())
 	if m.Mean != nil {
@@ -46,7 +46,7 @@ func (g *graph) affine(x string, m *model.Affine) string {
 	return x
 }
 
-// times is the product of rows with the rows of a matrix.
+// times multiplies rows by the rows of a matrix.
 func (g *graph) times(x string, weight []float32, dim, out int64) string {
 	turned := make([]float32, len(weight))
 	for k := range out {
@@ -57,8 +57,8 @@ func (g *graph) times(x string, weight []float32, dim, out int64) string {
 	return g.add("MatMul", "", []string{x, g.floats(turned, dim, out)})
 }
 
-// kernel is y_q = exp(-|x - a_q|^2 / width) - mean_q, or the squared distances, with |x|^2 - 2 x a_q + |a_q|^2 of
-// values less the mean of the anchors, which loses least.
+// kernel adds y_q = exp(-|x - a_q|^2 / width) - mean_q, or the squared distances, as |x|^2 - 2 x a_q + |a_q|^2 after
+// subtracting the mean of the anchors, which loses the least precision.
 func (g *graph) kernel(x string, m *model.Kernel) string {
 	dim, out := int64(m.Anchors.Cols), int64(m.Out())
 	centre := make([]float32, dim)
@@ -95,7 +95,8 @@ func (g *graph) kernel(x string, m *model.Kernel) string {
 	return t
 }
 
-// extension is x, followed by the values of x under other maps, for which a missing value is the mean of its column.
+// extension adds x followed by the values of x under other maps, for which a missing value becomes its column's
+// mean.
 func (g *graph) extension(x string, m *model.Extension) (string, error) {
 	filler := []float32{0}
 	if first, ok := m.Maps[0].(*model.Affine); ok && first.Mean != nil {

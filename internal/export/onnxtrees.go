@@ -4,8 +4,8 @@ import (
 	"hashgrove/internal/model"
 )
 
-// forest is the attributes of a TreeEnsemble: nodes and leaves of all trees in flat lists. A branch leads to a node, or
-// to a leaf where the flag beside it says so.
+// forest holds the attributes of a TreeEnsemble: nodes and leaves of all trees in flat lists. A branch leads to a
+// node, or to a leaf if the flag beside it is set.
 type forest struct {
 	roots                 []int64
 	split                 []float64
@@ -16,10 +16,10 @@ type forest struct {
 	weight                []float64
 }
 
-// greaterOrEqual is the mode of all nodes: true, which is right, iff x >= split.
+// greaterOrEqual is the mode of all nodes: true, which means right, iff x >= split.
 const greaterOrEqual = 2
 
-// trees is the scores of all bits.
+// trees adds the scores of all bits.
 func (g *graph) trees(double string, b *model.Binned) string {
 	var f forest
 	for k, function := range b.Functions {
@@ -51,7 +51,7 @@ func (g *graph) trees(double string, b *model.Binned) string {
 	)
 }
 
-// grow adds a node of tree q of bit k and what is below it.
+// grow adds a node of tree q of bit k and everything below it.
 func (f *forest) grow(b *model.Binned, e *model.Ensemble, q, node, k int) {
 	at, splits := len(f.split), model.Splits(e.Depth)
 	split := q*splits + node

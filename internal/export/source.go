@@ -12,25 +12,24 @@ import (
 	"hashgrove/internal/model"
 )
 
-// Language is that of a generated file.
+// Language of a generated file.
 type Language string
 
-// The languages.
 const (
 	Go Language = "go"
 	C  Language = "c"
 )
 
-// ErrEncoder is the error of a model that cannot be exported in a form, for errors.Is.
+// ErrEncoder reports a model that cannot be exported in a form.
 var ErrEncoder = errors.New("this model cannot be exported in this form")
 
-// WriteSource writes a model of trees as one file that depends on nothing: tables of splits, leaves and weights, and a
+// WriteSource writes a model of trees as one file without dependencies: tables of splits, leaves and weights, and a
 // function that walks them,
 //
 //	go right iff x[feature] >= edge,    bit k = (sum of +-weight over the trees of bit k) >= 0,
 //
 // where the edge of a split is the least float32 that falls into a bin above it. So the bits are those of the model for
-// every vector of finite values, and for NaN where the model has a bin for missing values. The sums are integers.
+// every vector of finite values, and for NaN if the model has a bin for missing values. The sums are integers.
 func WriteSource(w io.Writer, m *model.Model, to Language) error {
 	trees, err := flatten(m)
 	if err != nil {
@@ -49,7 +48,7 @@ func WriteSource(w io.Writer, m *model.Model, to Language) error {
 	return out.Flush()
 }
 
-// flatTrees is the trees of all bits in flat tables, all of the depth that the deepest have.
+// flatTrees holds the trees of all bits in flat tables, padded to the depth of the deepest.
 type flatTrees struct {
 	dim, bits int
 	missing   bool
@@ -87,7 +86,7 @@ func flatten(m *model.Model) (*flatTrees, error) {
 	return t, nil
 }
 
-// describe names what a model is made of.
+// describe names what a model consists of.
 func describe(m *model.Model) string {
 	if m.Features != nil {
 		return "an encoder of " + m.Features.Kind() + " features of pictures"
@@ -98,7 +97,7 @@ func describe(m *model.Model) string {
 	return m.Encoder.Kind()
 }
 
-// edgeOf is the least value that goes right at a split.
+// edgeOf returns the least value that goes right at a split.
 func edgeOf(b *model.Binned, column int, bin uint8) float32 {
 	if bin == math.MaxUint8 {
 		return float32(math.Inf(1))
@@ -210,7 +209,7 @@ void hashgrove_encode(uint8_t code[HASHGROVE_BYTES], const float x[HASHGROVE_DIM
 `, t.missingNote())
 }
 
-// missingNote is what a comment adds about values.
+// missingNote returns a clause about missing values for a comment.
 func (t *flatTrees) missingNote() string {
 	if t.missing {
 		return ", or NaN where they are missing"
@@ -222,7 +221,7 @@ func decimal[T int32 | uint32](v T) string { return strconv.FormatInt(int64(v), 
 
 func hexadecimal(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }
 
-// float writes a value exactly: in hexadecimal digits, or by the name of the infinite one.
+// float formats a value exactly: in hexadecimal, or by the given name if infinite.
 func float(v float32, infinite, ending string) string {
 	switch {
 	case math.IsInf(float64(v), 1):
@@ -233,7 +232,7 @@ func float(v float32, infinite, ending string) string {
 	return strconv.FormatFloat(float64(v), 'x', -1, 32) + ending
 }
 
-// writeTable writes values between brackets, on lines that can be read.
+// writeTable writes values between brackets on readable lines.
 func writeTable[T any](out *bufio.Writer, open, end string, values []T, text func(T) string) {
 	var line strings.Builder
 	fmt.Fprintln(out, open)

@@ -13,17 +13,18 @@ import (
 	"hashgrove/internal/model"
 )
 
-// Models of XGBoost as JSON (its "Introduction to Model IO"; versions 1.0 to 3). What counts of them:
+// XGBoost models as JSON (its "Introduction to Model IO"; versions 1.0 to 3). The relevant parts:
 //
 //	learner.learner_model_param   base_score (a number, from version 3.1 on a list), num_class, num_target, num_feature
 //	learner.objective.name        says whether base_score is a probability: base = logit(base_score)
 //	learner.gradient_booster      trees, and in tree_info the output that each one belongs to
 //
-// A tree goes left iff x < split_condition, both float32; that of a leaf is its value. Margins are sums of float32:
-// base first, then the trees of the output in order. Not taken: boosters other than gbtree, weights of trees (dart),
-// leaves with a value per output (multi_output_tree), splits by category, and objectives whose margin is no yes or no.
+// A tree goes left iff x < split_condition, both float32; for a leaf that is its value. Margins are sums of float32:
+// base first, then the trees of the output in order. Not supported: boosters other than gbtree, tree weights (dart),
+// leaves with a value per output (multi_output_tree), categorical splits, and objectives whose margin is not a yes or
+// no.
 
-// xgbNumber is a number that is written as a text.
+// xgbNumber is a number written as text.
 type xgbNumber string
 
 func (n xgbNumber) int() (int, error) {
@@ -61,7 +62,7 @@ type xgbFile struct {
 	} `json:"learner"`
 }
 
-// xgbTrees is trees, each put in order as soon as it was read, so that a text takes memory in proportion to its length.
+// xgbTrees holds trees, each put in order as soon as it is read, so that memory stays proportional to the input.
 type xgbTrees [][]model.Node
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -114,23 +115,23 @@ func (t *xgbTree) nodes() ([]model.Node, error) {
 		return nil, fmt.Errorf("%w: %d left and %d right children, %d columns and %d conditions", ErrBooster,
 			n, len(t.Right), len(t.Columns), len(t.Conditions))
 	}
-	return tame(t, 0)
+	return preorder(t, 0)
 }
 
 func (t *xgbTree) size() int { return len(t.Left) }
 
-func (t *xgbTree) node(place int) (n model.Node, left, right int, err error) {
-	if place < 0 || place >= len(t.Left) {
-		return n, 0, 0, fmt.Errorf("%w: a split leads to node %d of %d", ErrBooster, place, len(t.Left))
+func (t *xgbTree) node(at int) (n model.Node, left, right int, err error) {
+	if at < 0 || at >= len(t.Left) {
+		return n, 0, 0, fmt.Errorf("%w: a split leads to node %d of %d", ErrBooster, at, len(t.Left))
 	}
-	v := float64(t.Conditions[place])
-	if t.Left[place] == -1 {
+	v := float64(t.Conditions[at])
+	if t.Left[at] == -1 {
 		return model.Node{Column: -1, Value: v}, 0, 0, nil
 	}
-	if t.Columns[place] > math.MaxInt32 {
-		return n, 0, 0, fmt.Errorf("%w: column %d", ErrBooster, t.Columns[place])
+	if t.Columns[at] > math.MaxInt32 {
+		return n, 0, 0, fmt.Errorf("%w: column %d", ErrBooster, t.Columns[at])
 	}
-	return model.Node{Column: int32(t.Columns[place]), Value: v + 0}, int(t.Left[place]), int(t.Right[place]), nil
+	return model.Node{Column: int32(t.Columns[at]), Value: v + 0}, int(t.Left[at]), int(t.Right[at]), nil
 }
 
 func parseXGBoost(text []byte) (*booster, error) {
@@ -177,13 +178,13 @@ func parseXGBoost(text []byte) (*booster, error) {
 	return b, nil
 }
 
-// sizes is the number of outputs and of columns.
+// sizes returns the number of outputs and columns.
 func (f *xgbFile) sizes() (outputs, columns int, err error) {
 	p := &f.Learner.Param
 	outputs = 1
 	for _, n := range []xgbNumber{p.NumClass, p.NumTarget} {
 		if n == "" {
-			continue // older versions
+			continue // absent in older versions
 		}
 		v, err := n.int()
 		if err != nil {
@@ -198,7 +199,7 @@ func (f *xgbFile) sizes() (outputs, columns int, err error) {
 	return outputs, columns, err
 }
 
-// setBases says what the sums begin with.
+// setBases sets the values at which the sums start.
 func (f *xgbFile) setBases(b *booster) error {
 	text := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(f.Learner.Param.BaseScore), "["), "]")
 	scores := strings.Split(text, ",")
@@ -232,28 +233,28 @@ func (f *xgbFile) setBases(b *booster) error {
 	return nil
 }
 
-// logit is the margin of a probability as XGBoost computes it in float32: -log(1/p - 1). The C library's logf may be
-// off by a unit in the last place where the logarithm is near the middle of two float32; sure says that it is not. Of
-// all 167 million probabilities, glibc 2.36 gives 0.11% another last digit.
+// logit returns the margin of a probability as XGBoost computes it in float32: -log(1/p - 1). The C library's logf
+// may be off by one unit in the last place if the logarithm is close to the midpoint of two float32 values; sure
+// says that it is not. Of all 167 million probabilities, glibc 2.36 rounds 0.11% differently.
 func logit(p float32) (margin float64, sure bool, err error) {
-	const least = 1e-6 // XGBoost cuts what is beyond, or refuses it, depending on the version
+	const least = 1e-6 // beyond this XGBoost clips or refuses, depending on the version
 	if !(p >= least && p <= 1-least) {
 		return 0, false, fmt.Errorf("%w: base_score %v is not a probability from %v to %v", ErrBooster, p, least, 1-least)
 	}
 	odds := 1/p - 1
 	exact := -math.Log(float64(odds))
 	near := float32(exact)
-	// How far the logarithm is from the nearer of the two middles beside near.
+	// The distance from the logarithm to the nearer of the two midpoints beside near.
 	up, down := math.Nextafter32(near, 2*near), math.Nextafter32(near, 0)
 	gap := min(math.Abs(float64((float64(up)+float64(near))/2)-exact),
 		math.Abs(float64((float64(down)+float64(near))/2)-exact))
 	return float64(near), near == 0 || gap > slack, nil
 }
 
-// slack is more than the error of logf in glibc 2.36 before rounding, for every probability that logit takes: 2.5e-9.
+// slack exceeds the error of logf in glibc 2.36 before rounding, for every probability that logit accepts: 2.5e-9.
 const slack = 3e-9
 
-// doubt says what may be other than meant.
+// doubt warns of what may not be as intended.
 func (f *xgbFile) doubt(b *booster, trees int) {
 	l := &f.Learner
 	text, stopped := l.Attributes["best_iteration"]

@@ -1,11 +1,11 @@
-// Package fault gives errors a code. The sentence of an error is for people and may be improved at any time; the code
-// is for programs and tests, and stays.
+// Package fault gives errors a code. An error's message is for people and may be improved at any time; the code is for
+// programs and tests, and stays.
 //
 //	return fault.New("duplicate-id", "%s: lines %d and %d have the same id %q", path, first, line, id)
 //	...
 //	if fault.Is(err, "duplicate-id") { ... }
 //
-// Codes are short hyphenated words that say what is wrong, not where: "empty-file", "no-such-column". Two places may
+// Codes are short hyphenated words that say what is wrong, not where: "empty-file", "no-such-column". Two errors may
 // share one if a program would treat them alike. Errors that callers outside the module should recognise are exported
 // values or types instead, most of them in package api.
 package fault
@@ -40,7 +40,7 @@ func With(code Code, err error) error {
 	return &coded{err, code}
 }
 
-// Is tells whether an error has a code, or wraps one that has it.
+// Is reports whether err or an error it wraps has the code.
 func Is(err error, code Code) bool {
 	for _, c := range Codes(err) {
 		if c == code {
@@ -50,7 +50,7 @@ func Is(err error, code Code) bool {
 	return false
 }
 
-// Codes lists the codes of an error and of those it wraps, the outermost first.
+// Codes lists the codes of an error and those it wraps, outermost first.
 func Codes(err error) (codes []Code) {
 	switch e := err.(type) {
 	case nil:
@@ -66,9 +66,9 @@ func Codes(err error) (codes []Code) {
 	return Codes(errors.Unwrap(err))
 }
 
-// Differs checks an error in a test: the code, and that the message names the facts a reader needs, such as a file, a
-// row, a flag or a value. It returns "" where both hold, and otherwise what is missing. Facts are names and numbers:
-// the words around them are free to change.
+// Differs checks an error in a test: its code, and that the message names facts such as a file, a row, a flag or a
+// value. It returns "" if both hold, otherwise what is missing. Facts are names and numbers; the words around them
+// are free to change.
 func Differs(err error, code Code, facts ...string) string {
 	if err == nil {
 		return fmt.Sprintf("no error, want %s", code)
@@ -84,7 +84,7 @@ func Differs(err error, code Code, facts ...string) string {
 	return ""
 }
 
-// Names tells whether a text has a fact in it; 2 is not in 12.
+// Names reports whether text contains fact as a whole word: 2 is not in 12.
 func Names(text, fact string) bool {
 	digit := func(s string, at int) bool { return at >= 0 && at < len(s) && s[at] >= '0' && s[at] <= '9' }
 	for at := 0; at+len(fact) <= len(text); at++ {
@@ -96,8 +96,7 @@ func Names(text, fact string) bool {
 	return false
 }
 
-// NamesInOrder tells whether a text has all facts, which "; " parts, in their order: numbers that changed places are
-// wrong.
+// NamesInOrder reports whether text contains all facts, separated by "; ", in order: swapped numbers are wrong.
 func NamesInOrder(text, facts string) bool {
 	found := true
 	for fact := range strings.SplitSeq(facts, "; ") {

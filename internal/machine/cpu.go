@@ -2,7 +2,7 @@ package machine
 
 import "golang.org/x/sys/cpu"
 
-// CPUFeatures lists the features of the processor that matter here.
+// CPUFeatures lists the processor features this program makes use of.
 func CPUFeatures() []string {
 	features := []string{}
 	for _, f := range []struct {

@@ -1,4 +1,4 @@
-// Package machine describes the computer that a measurement was taken on.
+// Package machine describes the computer on which a measurement was taken.
 package machine
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Description names the processor and the number of its cores, as in "2 cores of AMD EPYC".
+// Description names the processor and its number of cores, as in "2 cores of AMD EPYC".
 func Description() string {
 	name := runtime.GOARCH
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -4,7 +4,7 @@ package machine
 
 import "runtime"
 
-// PeakMemory is about the most memory the process has held: what the Go runtime asked the system for.
+// PeakMemory approximates the peak memory of the process by what the Go runtime obtained from the system.
 func PeakMemory() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -36,7 +36,7 @@ func (s scale) share(v float64) float64 {
 	return min(max((v-from)/(to-from), 0), 1)
 }
 
-// fit chooses the ends and the ticks. A fitted linear axis ends on ticks; a log axis ends a little beyond the data,
+// fit chooses the ends and the ticks. A fitted linear axis ends on ticks; a log axis ends slightly beyond the data,
 // because rounding to whole decades would waste space.
 func (a Axis) fit(values []float64) scale {
 	s := scale{from: a.From, to: a.To, log: a.Log, ticks: a.Ticks}
@@ -86,8 +86,8 @@ func niceStep(span float64) float64 {
 	return 20 * power
 }
 
-// logTicks returns the powers of ten between the ends, thinned to at most seven, or together with 2 and 5 times them
-// when there are few.
+// logTicks returns the powers of ten between the ends, thinned to at most seven, or with 2 and 5 times them if there
+// are few.
 func logTicks(from, to float64) []float64 {
 	low, high := int(math.Floor(math.Log10(from))), int(math.Ceil(math.Log10(to)))
 	between := func(multiples []float64, every int) []float64 {

@@ -30,7 +30,7 @@ type Bar struct {
 	Strong           bool
 }
 
-// Heading is the title.
+// Heading returns the title.
 func (b Bars) Heading() string { return b.Title }
 
 // Describe lists the bars.
@@ -60,19 +60,19 @@ func (b Bars) layout(c canvas, titled bool) float64 {
 	f.y = scale{from: 0, to: 1}
 
 	for _, t := range f.x.ticks {
-		p := f.place(t, 0)
+		p := f.at(t, 0)
 		c.line([]point{{p.x, f.top}, {p.x, f.bottom}}, inkGrid, 1, nil)
 		c.text(point{p.x, f.bottom + 15}, Number(t), small, centre, inkMuted, false)
 	}
 	for i, bar := range b.Bars {
 		g := b.Groups[bar.Group]
 		y := f.top + float64(pitch*float64(i)) + 5
-		p := f.place(bar.Value, 0)
+		p := f.at(bar.Value, 0)
 		c.text(point{f.left - 6, y + 11.5}, clip(bar.Name, names, normal, bar.Strong), normal, end, inkText, bar.Strong)
 		c.box(point{f.left, y}, point{p.x, y + thick}, seriesInk(g.Style), g.Hollow)
 		last := p.x
 		if bar.Low < bar.Value || bar.High > bar.Value {
-			low, high := f.place(bar.Low, 0).x, f.place(bar.High, 0).x
+			low, high := f.at(bar.Low, 0).x, f.at(bar.High, 0).x
 			middle := y + thick/2
 			// A pale line below the dark one keeps it visible both on the bar and beyond it.
 			whiskers := func(i ink, width, half float64) {
@@ -91,7 +91,7 @@ func (b Bars) layout(c canvas, titled bool) float64 {
 	return b.legend(c, f.bottom+40)
 }
 
-// legend names the groups that have bars, in rows as wide as they fit.
+// legend names the groups that have bars, in rows that fit the width.
 func (b Bars) legend(c canvas, y float64) float64 {
 	x := 4.0
 	y += 10

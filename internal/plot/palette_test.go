@@ -34,7 +34,7 @@ var eyes = map[string][3][3]float64{
 	"no blue":     {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// lab is the colour as an eye sees it, in CIE L*a*b*, where 2 is just about visible.
+// lab returns the colour as an eye sees it, in CIE L*a*b*, where 2 is just about visible.
 func lab(hex string, eye [3][3]float64) [3]float64 {
 	in := linear(hex)
 	var c [3]float64

@@ -19,7 +19,7 @@ import (
 
 // Figure is a plot that can be drawn.
 type Figure interface {
-	// Heading is the title.
+	// Heading returns the title.
 	Heading() string
 	// Describe describes the figure in words.
 	Describe() string
@@ -33,7 +33,7 @@ const figureWidth = 440
 const (
 	small  = 12 // text size of ticks and legend
 	normal = 13
-	row    = 19 // height of a line of text with its air
+	row    = 19 // height of a line of text with spacing
 )
 
 // Series is one line, or one set of points.
@@ -62,7 +62,7 @@ type Lines struct {
 	Direct bool // names beside the points instead of a legend; for series of single points
 }
 
-// Heading is the title.
+// Heading returns the title.
 func (l Lines) Heading() string { return l.Title }
 
 // Describe describes in words where every series starts and ends.
@@ -115,8 +115,8 @@ type frame struct {
 	x, y                     scale
 }
 
-// place returns where a pair of numbers is drawn.
-func (f frame) place(x, y float64) point {
+// at returns where a pair of numbers is drawn.
+func (f frame) at(x, y float64) point {
 	return point{f.left + float64(f.x.share(x)*(f.right-f.left)), f.bottom - float64(f.y.share(y)*(f.bottom-f.top))}
 }
 
@@ -151,13 +151,13 @@ func drawTitle(c canvas, title string) float64 {
 // drawAxes draws the grid, the ticks and the two labels. The label of the y axis is horizontal, above the axis.
 func drawAxes(c canvas, f frame, x, y string) {
 	for _, t := range f.y.ticks {
-		p := f.place(f.x.from, t)
+		p := f.at(f.x.from, t)
 		c.line([]point{{f.left, p.y}, {f.right, p.y}}, inkGrid, 1, nil)
 		c.text(point{f.left - 6, p.y + 4}, Number(t), small, end, inkMuted, false)
 	}
 	free := math.Inf(-1) // right end of the last label
 	for _, t := range f.x.ticks {
-		p := f.place(t, f.y.from)
+		p := f.at(t, f.y.from)
 		c.line([]point{{p.x, f.bottom}, {p.x, f.bottom + 4}}, inkMuted, 1, nil)
 		half := float64(measure(Number(t), small, false) / 2)
 		middle := min(p.x, figureWidth-half-1)
@@ -172,13 +172,14 @@ func drawAxes(c canvas, f frame, x, y string) {
 	c.text(point{f.right, f.bottom + 35}, clip(x, figureWidth-8, normal, false), normal, end, inkText, false)
 }
 
-// drawSeries draws one series. Lines of many points have a marker at a few of them, at other places for every series.
+// drawSeries draws one series. Lines of many points have markers at a few of them, at different points for every
+// series.
 func (l Lines) drawSeries(c canvas, f frame, number int, s Series) {
 	const few = 7
 	style := Styles[s.Style%len(Styles)]
 	var path []point
 	for _, k := range l.visible(s) {
-		path = append(path, f.place(s.X[k], s.Y[k]))
+		path = append(path, f.at(s.X[k], s.Y[k]))
 	}
 	width, radius := s.pen()
 	if !s.Points && len(path) > 1 {
@@ -224,16 +225,16 @@ func (l Lines) legend(c canvas, y float64) float64 {
 	return y + float64(float64(rows)*row) + 4
 }
 
-// rect is the space that an element occupies.
+// rect is the space an element occupies.
 type rect struct{ left, top, right, bottom float64 }
 
 func (r rect) meets(o rect) bool {
 	return r.left < o.right && o.left < r.right && r.top < o.bottom && o.top < r.bottom
 }
 
-// labelPoints writes the names beside the points. Each tries places to the right and left of its point, then over and
-// under it, then further and further up and down, and takes the first that neither leaves the frame nor meets a marker
-// or an earlier name; one further off has a thin line to its point.
+// labelPoints writes the names beside the points. It tries to the right and left of a point, then above and below,
+// then further and further up and down, and takes the first position within the frame that touches neither a marker
+// nor an earlier name. A thin line connects distant names to their points.
 func (l Lines) labelPoints(c canvas, f frame) {
 	const pitch, most = 14, 12
 	var taken []rect
@@ -241,7 +242,7 @@ func (l Lines) labelPoints(c canvas, f frame) {
 	var named []Series
 	for _, s := range l.Series {
 		for _, i := range l.visible(s) {
-			p := f.place(s.X[i], s.Y[i])
+			p := f.at(s.X[i], s.Y[i])
 			taken = append(taken, rect{p.x - 5, p.y - 5, p.x + 5, p.y + 5})
 			marks, named = append(marks, p), append(named, s)
 		}
@@ -259,7 +260,7 @@ func (l Lines) labelPoints(c canvas, f frame) {
 			inside := b.left >= f.left && b.right <= figureWidth-2 && b.top >= f.top-8 && b.bottom <= f.bottom
 			return inside && !slices.ContainsFunc(taken, b.meets)
 		})
-		at = max(at, 0) // no room anywhere: beside the point, over whatever is there
+		at = max(at, 0) // no free space: beside the point, on top of whatever is there
 		d := places[at]
 		to := point{min(p.x+d.x, figureWidth-2-w), p.y + d.y}
 		taken = append(taken, rect{to.x, to.y - 10, to.x + w, to.y + 3})
@@ -269,15 +270,15 @@ func (l Lines) labelPoints(c canvas, f frame) {
 				near.x = to.x + w + 2
 			}
 			c.line([]point{p, near}, inkMuted, 0.8, nil)
-			c.marker(Styles[s.Style%len(Styles)].Marker, p, 4, seriesInk(s.Style)) // back over its line
+			c.marker(Styles[s.Style%len(Styles)].Marker, p, 4, seriesInk(s.Style)) // redrawn on top of its line
 		}
 		c.text(to, s.Name, small, start, inkText, s.Strong)
 	}
 }
 
 // Numbers returns the plot as a table, for readers who cannot see it: a row for each tick of the x axis and a column
-// for each series. Values between two points are interpolated as the line is drawn; outside the range of a series
-// there is a dash.
+// for each series. Values between points are interpolated as the line is drawn; outside a series' range there is a
+// dash.
 func (l Lines) Numbers() (head []string, rows [][]string) {
 	head = []string{l.X.Label}
 	for _, s := range l.Series {
@@ -325,11 +326,11 @@ func (l Lines) value(s Series, x scale, t float64) (float64, bool) {
 	return 0, false
 }
 
-// WriteSVG writes the figure as a file of its own, in the colours of white paper.
+// WriteSVG writes the figure as a separate file, in colours for white paper.
 func WriteSVG(w io.Writer, f Figure) error {
 	_, err := io.WriteString(w, drawSVG(f, "", true))
 	return err
 }
 
-// Inline is the figure as an svg element of a page. Its ids begin with id; its colours are those of CSS.
+// Inline returns the figure as an svg element for a page. Its ids start with id; CSS sets its colours.
 func Inline(f Figure, id string) string { return drawSVG(f, id, false) }

@@ -89,7 +89,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// few is a plot with three lines.
+// few returns a plot with three lines.
 func few() Lines {
 	l := Lines{Title: "Title & <more>", Desc: "A first sentence.", X: Axis{Label: "x"}, Y: Axis{Label: "y"}}
 	for i, name := range []string{"one", "two <script>", "three"} {

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// svg is a canvas that writes elements. In a page the colours come from classes, which CSS defines; in a file of its
-// own they are attributes, since few programs other than browsers read style sheets.
+// svg is a canvas that writes elements. In a page, colours come from CSS classes; in a separate file they are
+// attributes, since few programs other than browsers read style sheets.
 type svg struct {
 	strings.Builder
 	page bool
@@ -66,7 +66,7 @@ func (c *svg) line(path []point, i ink, width float64, dash []float64) {
 	fmt.Fprintf(c, ` stroke-linejoin="round" d="%s"/>`+"\n", pathData(path, false))
 }
 
-// marker draws a thin rim in the colour of the surface, which sets the marker off from the lines below it.
+// marker draws a thin rim in the background colour to set the marker off from the lines below it.
 func (c *svg) marker(m outline, at point, radius float64, i ink) {
 	shape := make([]point, len(m))
 	for k, p := range m {
@@ -111,7 +111,7 @@ func (c *svg) text(at point, s string, size float64, a anchor, i ink, bold bool)
 	fmt.Fprintf(c, ">%s</text>\n", html.EscapeString(xmlText(s)))
 }
 
-// pathData returns the path in the notation of SVG.
+// pathData returns the path in SVG notation.
 func pathData(path []point, closed bool) string {
 	var b strings.Builder
 	for i, p := range path {
@@ -139,7 +139,7 @@ func xmlText(s string) string {
 	}, s)
 }
 
-// canvas is what a figure is drawn on: SVG, or a recorder in the tests.
+// canvas is drawn on by figures: SVG, or a recorder in tests.
 type canvas interface {
 	line(path []point, i ink, width float64, dash []float64)
 	marker(m outline, at point, radius float64, i ink)
@@ -149,7 +149,7 @@ type canvas interface {
 
 type point struct{ x, y float64 }
 
-// anchor is the part of a text that lies at its point.
+// anchor is the part of a text placed at its point.
 type anchor int
 
 const (
@@ -165,7 +165,7 @@ const (
 //go:embed widths.txt
 var widthTable string
 
-// widths are the widths of the table in ems, by weight and character.
+// widths returns the widths of the table in ems, by weight and character.
 var widths = sync.OnceValue(func() *[2][0x250]float64 {
 	w := new([2][0x250]float64)
 	for i, field := range strings.Fields(widthTable) {
@@ -178,8 +178,8 @@ var widths = sync.OnceValue(func() *[2][0x250]float64 {
 	return w
 })
 
-// measure returns the width that a text may take, allowing for the wider fonts of some browsers. Characters outside
-// the table count as one em.
+// measure returns an upper bound of a text's width, allowing for the wider fonts of some browsers. Characters
+// outside the table count as one em.
 func measure(s string, size float64, bold bool) float64 {
 	const room = 1.12
 	table := &widths()[0]
@@ -230,9 +230,10 @@ type Theme struct {
 	Series                     []string // one for each of Styles
 }
 
-// The colours of Okabe and Ito (Color Universal Design, 2008). On white, their orange, sky blue and yellow have less
-// than the contrast of 3:1 that thin lines need, so those are darkened; on black the blue, green and purple are
-// moved instead. A test computes every contrast, and every difference as seen with three kinds of colour blindness.
+// The colours of Okabe and Ito (Color Universal Design, 2008). On white, their orange, sky blue and yellow fall
+// short of the 3:1 contrast that thin lines need, so they are darkened; on black the blue, green and purple are
+// adjusted instead. A test computes every contrast, and every difference as seen with three kinds of colour
+// blindness.
 var (
 	Light = Theme{"#FFFFFF", "#1B1D1F", "#555C64", "#DFE3E6",
 		[]string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#735000", "#5097C8", "#9C942B", "#1B1D1F"}}
@@ -264,7 +265,7 @@ var Styles = []Style{
 // outline is the shape of a marker of radius 1, clockwise.
 type outline []point
 
-// polygon has n corners, the first at the given angle, at radii that repeat.
+// polygon returns a polygon of n corners, the first at the given angle, cycling through the radii.
 func polygon(n int, first float64, radii ...float64) outline {
 	ring := make(outline, n)
 	for i := range ring {

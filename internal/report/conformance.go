@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/section"
 )
 
-// ConformancePage is what a page about an engine shows: where its answers differ from those of an exact index, and why.
+// ConformancePage shows where an engine's answers differ from those of an exact index, and why.
 type ConformancePage struct {
 	Title    string
 	Date     time.Time // zero hides it
@@ -40,7 +40,7 @@ type ConformanceSearch struct {
 	Refused string // why there is no outcome, or ""
 }
 
-// Share is the recall as the page shows it: never 1 when something is missing.
+// Share formats the recall; it never shows 1 if something is missing.
 func (s ConformanceSearch) Share() string {
 	text := strconv.FormatFloat(s.Recall, 'f', 4, 64)
 	if text == "1.0000" && s.Recall < 1 {
@@ -49,23 +49,23 @@ func (s ConformanceSearch) Share() string {
 	return text
 }
 
-// Bar is the recall as the length of a bar.
+// Bar returns the recall as the length of a bar.
 func (s ConformanceSearch) Bar() template.CSS { return barLength(s.Recall) }
 
-// ConformanceCause is a cause of differences, with the first of them.
+// ConformanceCause is a cause of differences with its first examples.
 type ConformanceCause struct {
 	Cause, Meaning string
 	Count          int
 	Differences    []ConformanceDifference
 }
 
-// Left is how many differences are not shown.
+// Left returns the number of differences not shown.
 func (c ConformanceCause) Left() int { return c.Count - len(c.Differences) }
 
 // ConformanceDifference is one place where the answers differ; Search, Query and Item may be empty.
 type ConformanceDifference struct{ Search, Query, Item, Text string }
 
-// ConformanceAnswer is both answers to a query, side by side.
+// ConformanceAnswer holds both answers to a query, side by side.
 type ConformanceAnswer struct {
 	Search, Query string
 	Outcome       string // in words
@@ -73,7 +73,7 @@ type ConformanceAnswer struct {
 	Rows          []ConformanceRank
 }
 
-// ConformanceRank is what both answers have at one rank; "" where there is nothing.
+// ConformanceRank holds what both answers have at one rank; "" for nothing.
 type ConformanceRank struct {
 	Ours, OurDistance     string
 	Theirs, TheirDistance string
@@ -96,7 +96,7 @@ func WriteConformance(w io.Writer, p ConformancePage) error {
 	return f.write(w, conformancePage)
 }
 
-// WriteConformanceFile writes the page to a file, which is replaced only when the page is complete.
+// WriteConformanceFile writes the page to a file, replacing it only once the page is complete.
 func WriteConformanceFile(path string, p ConformancePage) error {
 	return section.WriteFile(path, func(w io.Writer) error { return WriteConformance(w, p) })
 }

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/report"
 )
 
-// conformance is a page about an engine with everything on it.
+// conformance returns a page about an engine with everything on it.
 func conformance() report.ConformancePage {
 	p := report.ConformancePage{
 		Title: "PostgreSQL 15.18 against the exact index", Command: "hashgrove check-engine items.hgi --engine postgres://localhost/shop",

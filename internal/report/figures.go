@@ -12,15 +12,15 @@ import (
 
 // figure is a plot with its caption.
 type figure struct {
-	name    string // of its place in the page
+	name    string // of its anchor in the page
 	caption string // how to read it
 	plot    plot.Figure
 }
 
-// mostCurves is the number of methods that a plot of curves shows; the overview and the table show all of them.
+// mostCurves limits the methods in a plot of curves; the overview and the table show all of them.
 const mostCurves = 8
 
-// curve is a method with the style of its line in the plots.
+// curve is a method with its line style in the plots.
 type curve struct {
 	eval.Row
 	style int
@@ -49,13 +49,13 @@ func (d Data) focusBits() int {
 	return best
 }
 
-// compared returns the results at the code length of the comparison, those without a code, and those with a length of
-// their own, best first, one for each name.
+// compared returns the results at the code length of the comparison, those without a code, and those with a length
+// of their own, best first, one per name.
 func (d Data) compared() []eval.Row {
 	focus := d.focusBits()
 	var rows []eval.Row
 	for _, r := range d.Rows {
-		capped := r.CappedFrom > 0 && r.CappedFrom <= focus // more bits cannot be had
+		capped := r.CappedFrom > 0 && r.CappedFrom <= focus // the method cannot make more bits
 		if r.Bits == focus || r.Bits == 0 || capped || d.ownLength(r) {
 			rows = append(rows, r)
 		}
@@ -70,22 +70,21 @@ func (d Data) compared() []eval.Row {
 	return kept
 }
 
-// ownLength reports whether a mark has one code length, which the methods do not have: the answer of a classifier has a
-// bit for each class.
+// ownLength reports whether a reference has a single code length that no method has: the output of a classifier has
+// a bit for each class.
 func (d Data) ownLength(r eval.Row) bool {
 	return r.Kind != eval.KindMethod && !slices.ContainsFunc(d.Rows, func(o eval.Row) bool {
 		return o.Method == r.Method && o.Bits != r.Bits || o.Kind == eval.KindMethod && o.Bits == r.Bits
 	})
 }
 
-// compare orders results by falling quality.
+// compare orders results by descending quality.
 func (d Data) compare(a, b eval.Row) int {
 	return cmp.Or(cmp.Compare(d.quality(b), d.quality(a)), cmp.Compare(a.Method, b.Method))
 }
 
-// curveResults returns the results that the curves show: the recommended one first, then the best, and beside them the
-// best reference with labels and the best without, preferably without codes, and the lowest floor, which is that of
-// random codes.
+// curveResults returns the results shown in the curves: the recommended one, then the best, the best reference with
+// labels and the best without, preferably without codes, and the lowest floor, which is random codes.
 func (d Data) curveResults() []curve {
 	var first, methods, floors, learned, plain []eval.Row
 	for _, r := range d.compared() {
@@ -121,7 +120,7 @@ func (d Data) curveResults() []curve {
 	return shown
 }
 
-// figures returns the plots that there are data for, in the order of the page.
+// figures returns the plots that have data, in the order of the page.
 func (d Data) figures() []figure {
 	shown := d.curveResults()
 	at := ""
@@ -177,7 +176,7 @@ func (d Data) figures() []figure {
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
 }
 
-// numbered returns the numbers of values, from 1.
+// numbered returns the positions of values, counted from 1.
 func numbered(values []float64) (x []float64) {
 	for i := range values {
 		x = append(x, float64(i+1))
@@ -185,10 +184,10 @@ func numbered(values []float64) (x []float64) {
 	return x
 }
 
-// mostRetrieved is the last rank that a plot shows.
+// mostRetrieved is the last rank shown in a plot.
 const mostRetrieved = 2000
 
-// lastRank is the last rank that the plot shows of a method.
+// lastRank returns the last rank shown for a method.
 func lastRank(r eval.Row) int {
 	if len(r.PrecisionCurve) == 0 {
 		return 0
@@ -196,7 +195,7 @@ func lastRank(r eval.Row) int {
 	return min(r.PrecisionCurve[len(r.PrecisionCurve)-1].Rank, mostRetrieved)
 }
 
-// newCurves returns a plot with one line for each method that has two points or more, or none when no method has.
+// newCurves returns a plot with one line for each method that has at least two points, or none if no method has.
 func newCurves(shown []curve, caption string, l plot.Lines, points func(eval.Row) (x, y []float64)) figure {
 	for _, m := range shown {
 		if x, y := points(m.Row); len(x) > 1 {
@@ -227,7 +226,7 @@ func bitAxis(label string, shown []curve, count func(eval.Row) int) plot.Axis {
 	return a
 }
 
-// The groups of the overview, by supervision and kind.
+// Groups of the overview, by supervision and kind.
 var groups = []plot.Group{
 	{Name: "supervised", Style: 0},
 	{Name: "unsupervised", Style: 1},
@@ -274,7 +273,7 @@ func (d Data) overview(suffix string) figure {
 		"The thin line across the end of a bar runs from the worst to the best order of ties."}
 }
 
-// ofNew says in a title that the numbers are about new items.
+// ofNew returns the part of a title that says the numbers are about new items.
 func (d Data) ofNew() string {
 	if d.Dataset.New > 0 {
 		return " for new items"
@@ -282,7 +281,7 @@ func (d Data) ofNew() string {
 	return ""
 }
 
-// mapBounds returns the bounds of MAP; a result without them has no ties.
+// mapBounds returns the bounds of MAP; without bounds a result has no ties.
 func mapBounds(r eval.Row) (low, high float64) {
 	if r.MAPLow == 0 && r.MAPHigh == 0 {
 		return r.MAP, r.MAP
@@ -343,7 +342,7 @@ func (d Data) trainTime(suffix string) figure {
 		}
 		style, ok := styles[r.Method]
 		if !ok {
-			style = len(plot.Styles) - 1 // the rest share the last look; their names stand beside them
+			style = len(plot.Styles) - 1 // the rest share the last style and are labelled directly
 		}
 		l.Series = append(l.Series, plot.Series{
 			Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{d.quality(r)},
@@ -356,8 +355,8 @@ func (d Data) trainTime(suffix string) figure {
 	return figure{plot: l, caption: "Up and to the left is better. Each step along the axis multiplies the time."}
 }
 
-// codeUsage is the cumulative form of a histogram of items per code: it needs no bins, and the curves of several
-// methods fit into one plot.
+// codeUsage plots the cumulative histogram of items per code: it needs no bins, and the curves of several methods
+// fit in one plot.
 func codeUsage(shown []curve, suffix string) figure {
 	end := largest(shown, func(r eval.Row) int {
 		most := 1
@@ -367,7 +366,7 @@ func codeUsage(shown []curve, suffix string) figure {
 		return most
 	})
 	if end <= 1 {
-		return figure{} // every code is its own in every method: nothing to see
+		return figure{} // every code is unique in every method
 	}
 	l := plot.Lines{
 		Title: "Items that share a code" + suffix,
@@ -384,7 +383,7 @@ func codeUsage(shown []curve, suffix string) figure {
 		if total == 0 {
 			return nil, nil
 		}
-		// A step before each rise, since between two sizes nothing is added.
+		// Step before each rise, since nothing is added between two sizes.
 		step := func(size float64) { x, y = append(x, size), append(y, float64(sum)/float64(total)) }
 		step(1)
 		for _, b := range r.Usage.Buckets {

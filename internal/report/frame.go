@@ -10,14 +10,14 @@ import (
 	"hashgrove/internal/plot"
 )
 
-// NamedText is a text and what it is.
+// NamedText is a text with a name.
 type NamedText struct{ Name, Text string }
 
-// frame is what all pages have around their content: head, title, facts, and how the page was made.
+// frame is what surrounds the content of every page: head, title, facts, and how the page was made.
 type frame struct {
 	Title, Command, Version string
 	When                    string // and on which machine
-	Long                    bool   // the page has a list of its sections, with a link over it
+	Long                    bool   // add a table of contents and a skip link
 	Facts                   []NamedText
 	Page                    any // for the templates of the content
 }
@@ -28,16 +28,16 @@ var frameHTML string
 //go:embed page.css
 var pageCSS string
 
-// CSS is the style of all pages.
+// CSS returns the style of all pages.
 func (frame) CSS() template.CSS { return template.CSS(plot.CSS() + pageCSS) } // both are ours
 
-// newPage reads the content of a page: a template main, and where there are any sections, notes and more.
+// newPage parses the content of a page: a template main and optionally sections, notes and more.
 func newPage(content string, functions template.FuncMap) *template.Template {
 	t := template.Must(template.New("frame").Funcs(functions).Parse(frameHTML))
 	return template.Must(t.New("content").Parse(content))
 }
 
-// write writes the page, or nothing where a template fails.
+// write writes the page, or nothing if a template fails.
 func (f frame) write(w io.Writer, page *template.Template) error {
 	var b bytes.Buffer
 	if err := page.ExecuteTemplate(&b, "frame", f); err != nil {
@@ -47,7 +47,7 @@ func (f frame) write(w io.Writer, page *template.Template) error {
 	return err
 }
 
-// formatDate is a date as pages show it; "" for none.
+// formatDate formats a date; "" for the zero time.
 func formatDate(t time.Time) string {
 	if t.IsZero() {
 		return ""

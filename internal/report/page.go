@@ -41,27 +41,27 @@ type Data struct {
 	// Warnings are reservations about the numbers, as in eval.Report.Warnings; duplicates are shown once.
 	Warnings []string
 
-	// Rows has one entry for each method and code length, in any order. Method is the name as the page shows it. Bits
-	// is 0 without a code, as for float search: such rows are compared with every length.
+	// Rows has one entry for each method and code length, in any order. Method is the name to show. Bits is 0
+	// without a code, as for float search: such rows are compared with every length.
 	Rows []eval.Row
 	// Bits is the code length at which methods are compared in curves, classes and the overview. 0 means that of the
-	// recommended row or, if there is none, the length with the most rows, and the longer one among equals.
+	// recommended row or, without one, the length with the most rows, preferring the longer one.
 	Bits int
 
-	// RecallRank is the number of nearest codes among which float neighbours are looked for: 10, or 100, which 0 means.
+	// RecallRank is the number of nearest codes searched for float neighbours: 10 or 100; 0 means 100.
 	RecallRank int
 
 	Searches   []Example // queries with their nearest items, best as pictures
 	Confusions Confusions
 }
 
-// unjudged reports whether no labels said what is right: then all there is, is the recall of float neighbours.
+// unjudged reports whether there were no labels, so that only the recall of float neighbours was measured.
 func (d Data) unjudged() bool {
 	return !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.MAP != 0 }) &&
 		slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 != 0 })
 }
 
-// recall is the recall of float neighbours.
+// recall returns the recall of float neighbours.
 func (d Data) recall(r eval.Row) float64 {
 	if d.RecallRank == 10 {
 		return r.NeighbourRecall10
@@ -69,7 +69,7 @@ func (d Data) recall(r eval.Row) float64 {
 	return r.NeighbourRecall100
 }
 
-// quality is the number that methods are ordered by.
+// quality returns the number by which methods are ordered.
 func (d Data) quality(r eval.Row) float64 {
 	if d.unjudged() {
 		return d.recall(r)
@@ -77,7 +77,7 @@ func (d Data) quality(r eval.Row) float64 {
 	return r.MAP
 }
 
-// measure names that number.
+// measure returns the name of that number.
 func (d Data) measure() string {
 	if d.unjudged() {
 		return fmt.Sprint("recall@", cmp.Or(d.RecallRank, 100))
@@ -100,14 +100,14 @@ type Dataset struct {
 	Notes   []string `json:"-"`        // anything else worth a line
 }
 
-// Example is one query and the items that a method found for it, nearest first.
+// Example is one query and the items a method found for it, nearest first.
 type Example struct {
 	Method string
 	Query  Picture
 	Hits   []Hit
 }
 
-// Picture is an item as shown on the page. Without a PNG only its name and label are shown.
+// Picture is an item on the page. Without a PNG only its name and label are shown.
 type Picture struct {
 	PNG   []byte // an encoded PNG of at most 256 KiB; small ones are enlarged without smoothing
 	Name  string // id or row number
@@ -214,7 +214,7 @@ func Write(w io.Writer, d Data) error {
 	return f.write(w, page)
 }
 
-// WriteFile writes the page to a file, which is replaced only when the page is complete.
+// WriteFile writes the page to a file, replacing it only once the page is complete.
 func WriteFile(path string, d Data) error {
 	return section.WriteFile(path, func(w io.Writer) error { return Write(w, d) })
 }
@@ -282,10 +282,10 @@ func (d Data) validate() error {
 	return nil
 }
 
-// marginsMAP is the MAP by the margins of the query, 0 where it was not measured.
+// marginsMAP returns the MAP ranked by margins, or 0 if not measured.
 func marginsMAP(r eval.Row) float64 { return r.Margins.MAP }
 
-// learnedMAP is the MAP among learned items, 0 where it was not measured.
+// learnedMAP returns the MAP among training items, or 0 if not measured.
 func learnedMAP(r eval.Row) float64 {
 	if r.LearnedItems == nil {
 		return 0
@@ -389,7 +389,7 @@ func newDrawing(f figure, id string) drawing {
 	return g
 }
 
-// pictureURL is the picture itself, empty without a PNG.
+// pictureURL returns the picture as a data URL, empty without a PNG.
 func pictureURL(p Picture) template.URL {
 	if len(p.PNG) == 0 {
 		return ""
@@ -397,7 +397,7 @@ func pictureURL(p Picture) template.URL {
 	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(p.PNG)) // checked to be a PNG
 }
 
-// pictureText stands for the picture where it cannot be seen.
+// pictureText returns the alternative text of a picture.
 func pictureText(p Picture) string {
 	text := strings.TrimSpace("picture " + p.Name)
 	if p.Label != "" {

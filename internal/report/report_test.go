@@ -31,7 +31,7 @@ func render(t *testing.T, d report.Data) []byte {
 	return b.Bytes()
 }
 
-// between is the part of a page from one text to another.
+// between returns the part of a page from one text to another.
 func between(t *testing.T, page, from, to string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, from)
@@ -42,13 +42,13 @@ func between(t *testing.T, page, from, to string) string {
 	return part
 }
 
-// drawn is a plot of a page up to the end of its drawing.
+// drawn returns a plot of a page up to the end of its drawing.
 func drawn(t *testing.T, page, name string) string {
 	t.Helper()
 	return between(t, page, `<figure id="plot-`+name+`">`, "</svg>")
 }
 
-// heading is the first heading of a plot.
+// heading returns the first heading of a plot.
 func heading(part string) string {
 	_, rest, _ := strings.Cut(part, "<h3>")
 	text, _, _ := strings.Cut(rest, "</h3>")
@@ -81,7 +81,7 @@ func TestGoldenPage(t *testing.T) {
 	}
 }
 
-// hostile is the small report with a break-out in every string.
+// hostile returns the small report with a break-out in every string.
 func hostile() report.Data {
 	d := small()
 	const evil = `</title></style></svg><script>document.title="owned"</script><img src=x onerror="alert(1)">'"`
@@ -376,7 +376,7 @@ func TestDoNotHash(t *testing.T) {
 	}
 }
 
-// withNew is the small report as a comparison with new items leaves it: learned items stand beside them.
+// withNew returns the small report with figures for both new and training items.
 func withNew() report.Data {
 	d := small()
 	d.Dataset.Learned, d.Dataset.New = 4800, 1200

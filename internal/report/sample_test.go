@@ -20,7 +20,7 @@ import (
 var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x00\x00\x00\x00:~\x9bU" +
 	"\x00\x00\x00\nIDATx\x9cch\x00\x00\x00\x82\x00\x81w\xcdr\xb6\x00\x00\x00\x00IEND\xaeB`\x82")
 
-// small is a report with one of everything.
+// small returns a report with one of everything.
 func small() report.Data {
 	return report.Data{
 		Title:   "Three ways to hash a shop",
@@ -100,7 +100,7 @@ func recommended(r eval.Row) eval.Row {
 	return r
 }
 
-// large is a report of the size that compare makes, with invented numbers and true pictures.
+// large returns a report of the size that compare makes, with invented numbers and real pictures.
 func large(t *testing.T) report.Data {
 	t.Helper()
 	d := small()

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/section"
 )
 
-// SearchPage is what a page of answers shows: queries and the items that were found for each.
+// SearchPage shows queries and the items found for each.
 type SearchPage struct {
 	Title    string
 	Date     time.Time // zero hides it
@@ -27,7 +27,7 @@ type Search struct {
 	Hits  []FoundItem
 }
 
-// FoundItem is a hit with whatever else is known about the item, such as "price 12".
+// FoundItem is a hit with other facts about the item, such as "price 12".
 type FoundItem struct {
 	Hit
 	Details []string
@@ -60,7 +60,7 @@ func WriteSearches(w io.Writer, s SearchPage) error {
 	return f.write(w, searchesPage)
 }
 
-// WriteSearchesFile writes the page to a file, which is replaced only when the page is complete.
+// WriteSearchesFile writes the page to a file, replacing it only once the page is complete.
 func WriteSearchesFile(path string, s SearchPage) error {
 	return section.WriteFile(path, func(w io.Writer) error { return WriteSearches(w, s) })
 }

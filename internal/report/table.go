@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/plot"
 )
 
-// group is the part of the table of results with one code length.
+// group is the part of the results table with one code length.
 type group struct {
 	Name string
 	Rows []tableRow
@@ -31,7 +31,7 @@ type cell struct {
 	Best bool   // among the methods of the group
 }
 
-// column is one measure of the table. Columns that no result fills are left out.
+// column is one measure in the table. Columns that no result fills are left out.
 type column struct {
 	Head, Unit string
 	value      func(eval.Row) float64
@@ -56,11 +56,11 @@ var columns = []column{
 
 const recallHead = "Recall of"
 
-// precision is that of the first items, as many as are right and 100 at most; or that of the first 100, where only that
-// is known.
+// precision returns the precision of the first items, as many as are relevant but at most 100, or of the first 100
+// if only that is known.
 func precision(r eval.Row) float64 { return cmp.Or(r.ReachablePrecision, r.Precision100) }
 
-// columns returns the columns that at least one result has a number for.
+// columns returns the columns for which at least one result has a number.
 func (d Data) columns() []column {
 	unjudged, hasNew := d.unjudged(), d.Dataset.New > 0
 	list := slices.Clone(columns)
@@ -73,8 +73,8 @@ func (d Data) columns() []column {
 	})
 }
 
-// groups returns the results by code length, shortest codes first and results without a code last; within each group
-// the best comes first.
+// groups returns the results by code length, shortest first and results without a code last; within each group the
+// best come first.
 func (d Data) groups(columns []column) []group {
 	rows := slices.Clone(d.Rows)
 	slices.SortStableFunc(rows, func(a, b eval.Row) int {
@@ -124,8 +124,8 @@ func newTableRow(r eval.Row, rivals []eval.Row, columns []column) tableRow {
 	return t
 }
 
-// isBest reports whether no other method of the group is better. Floors and references do not compete, and a column in
-// which all methods are equal has no best.
+// isBest reports whether no other method of the group is better. Floors and references do not compete, and a column
+// in which all methods are equal has no best.
 func isBest(r eval.Row, c column, rivals []eval.Row) bool {
 	own := c.value(r)
 	if r.Kind != eval.KindMethod || r.Bits == 0 {
@@ -163,7 +163,7 @@ func formatQuantity(v float64) string {
 	return plot.Number(v)
 }
 
-// classTable is MAP by class of the query, a column for each method.
+// classTable is MAP by query class, with a column for each method.
 type classTable struct {
 	Caption string
 	Methods []string
@@ -178,8 +178,8 @@ type classRow struct {
 	Bar           template.CSS // MAP of the first method as a length
 }
 
-// classes joins the tables of the methods in the curves, sorted by the first method with its worst class first: one
-// table for the worst classes and one, collapsed, for the rest.
+// classes joins the class tables of the methods in the curves, sorted by the first method, worst class first: one
+// table for the worst classes and a collapsed one for the rest.
 func (d Data) classes() []classTable {
 	const most, open = 6, 20
 	var methods []eval.Row
@@ -251,7 +251,7 @@ func (d Data) mixups() []mixup {
 	return shown
 }
 
-// barLength returns the style that sets the length of the bar behind a number.
+// barLength returns the style for the length of the bar behind a number.
 func barLength(share float64) template.CSS {
 	return template.CSS(fmt.Sprintf("--share:%.1f%%", 100*min(max(share, 0), 1)))
 }

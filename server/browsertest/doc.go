@@ -1,3 +1,3 @@
-// Package browsertest holds the tests that open the page of package server in a real browser and use it as a person
-// would. They are a module of their own, so that the browser's protocol is no dependency of the library.
+// Package browsertest opens the page of package server in a real browser and uses it as a person would. It is a
+// separate module, so that the library does not depend on the browser's protocol.
 package browsertest

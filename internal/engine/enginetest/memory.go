@@ -1,4 +1,4 @@
-// Package enginetest is for the tests of engines: a suite that every engine must pass, and an engine in memory that
+// Package enginetest supports tests of engines: a suite that every engine must pass, and an engine in memory that
 // fails on demand.
 package enginetest
 
@@ -11,13 +11,13 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Memory is an engine in memory, on an exact index.
+// Memory is an engine in memory, based on an exact index.
 type Memory struct {
-	// Fail, where it is set, is called before a batch is written and once more after that, and its error is that of
-	// Write: after means that the items are there and only the answer is lost.
+	// Fail, if set, is called before and after a batch is written; Write returns its error. After means that the
+	// items were written and only the reply is lost.
 	Fail func(b *index.Batch, after bool) error
 
-	// Answer, where it is set, may change the hits of a search.
+	// Answer, if set, may change the hits of a search.
 	Answer func(hits []index.Hit) []index.Hit
 
 	mu     sync.Mutex
@@ -26,7 +26,7 @@ type Memory struct {
 	Writes int // batches that were written
 }
 
-// NewMemory is an engine without a table.
+// NewMemory returns an engine without a table.
 func NewMemory() *Memory { return &Memory{} }
 
 // Plan implements engine.Engine.

@@ -15,8 +15,8 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// Run checks an engine, whose open makes one with an empty table: searching with the suite of all searchers, and what
-// is written, read back and refused.
+// Run tests an engine; open returns one with an empty table. It runs the suite of all searchers, then checks what is
+// written, read back and refused.
 func Run(t *testing.T, open func(t *testing.T) engine.Engine, can searchtest.Abilities) {
 	t.Run("search", func(t *testing.T) {
 		can.Vectors = true
@@ -136,7 +136,7 @@ func compareItems(t *testing.T, got, want index.Item) {
 	}
 }
 
-// checkSpaces mixes models and lengths, which must be refused with both names.
+// checkSpaces mixes models and lengths, which must be refused naming both.
 func checkSpaces(t *testing.T, e engine.Engine) {
 	ctx := t.Context()
 	if _, err := e.Info(ctx); !errors.Is(err, engine.ErrNoTable) {

@@ -6,8 +6,9 @@ import "math"
 
 // addTimes sets every c_j to a*b_j + c_j, rounded once to float32.
 //
-// The product of two float32 is exact in float64, so the sum s is rounded once, to 53 bits; rounding it again to 24
-// bits is right unless s lies exactly between two float32, or is below the normal range, where the border is elsewhere.
+// The product of two float32 values is exact in float64, so the sum s is rounded once, to 53 bits; rounding it again to
+// 24 bits is correct unless s lies exactly halfway between two float32 values, or is subnormal, where the midpoints are
+// elsewhere.
 func addTimes(c *[tileCols]float32, a float32, b *[tileCols]float32) {
 	const (
 		rest     = 1<<29 - 1 // bits that float32 has no room for

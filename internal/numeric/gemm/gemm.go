@@ -1,19 +1,19 @@
 // Package gemm multiplies single-precision matrices.
 //
-// The product is defined by one chain per value, in the order of k, rounded once per turn (a fused multiply-add):
+// The product is defined by one chain per value, in the order of k, rounded once per step (a fused multiply-add):
 //
 //	c_ij = fma(a_ik, b_kj, c_ij)   for k = 0, 1, 2, ...
 //
 // Blocks, threads and kernels change the speed but not a bit of the result, on any machine. On machines without such an
 // instruction, Go computes the same value slowly (fma.go, kernel.go).
 //
-// The blocking is the one of Goto and van de Geijn (ACM TOMS 2008):
+// The blocking follows Goto and van de Geijn (ACM TOMS 2008):
 //
 //	Right    columns of B in panels of 16, each laid out by k     once
 //	turn     a block of C, blockRows x blockCols                  on any core
 //		for each depth values of k
-//			Left     rows of A in panels of 6, laid out by k      stays in the second cache
-//			for each panel of B                                   stays in the first cache
+//			Left     rows of A in panels of 6, laid out by k      stays in the L2 cache
+//			for each panel of B                                   stays in the L1 cache
 //				for each panel of A
 //					kernel   6 x 16 values of C in registers
 package gemm
@@ -43,7 +43,7 @@ type View struct {
 	Data             []float32
 }
 
-// RowMajor is the view of a matrix stored row after row.
+// RowMajor returns a view of a matrix stored row by row.
 func RowMajor(rows, cols int, data []float32) View {
 	if len(data) < rows*cols {
 		panic(fmt.Sprintf("gemm: %d values for %d x %d", len(data), rows, cols))
@@ -51,11 +51,11 @@ func RowMajor(rows, cols int, data []float32) View {
 	return View{rows, cols, cols, 1, data}
 }
 
-// T is the transpose. It shares memory with v.
+// T returns the transpose. It shares memory with v.
 func (v View) T() View { return View{v.Cols, v.Rows, v.ColStep, v.RowStep, v.Data} }
 
-// Mul sets c = a*b on the given number of threads (0 for all cores). The columns of c must lie side by side
-// (ColStep 1), and c must not share memory with a or b.
+// Mul sets c = a*b on the given number of threads (0 for all cores). The columns of c must be adjacent (ColStep 1),
+// and c must not share memory with a or b.
 func Mul(ctx context.Context, threads int, c, a, b View) error {
 	if b.Rows != a.Cols {
 		panic(fmt.Sprintf("gemm: %d x %d times %d x %d", a.Rows, a.Cols, b.Rows, b.Cols))
@@ -84,10 +84,10 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 	})
 }
 
-// lefts holds blocks of A that are not in use.
+// lefts holds unused blocks of A.
 var lefts = sync.Pool{New: func() any { return new(Left) }}
 
-// block computes the block of c that begins at row i0 and column j0.
+// block computes the block of c that starts at row i0 and column j0.
 func block(c, a View, b *Right, i0, j0 int) {
 	i1, j1 := min(i0+blockRows, c.Rows), min(j0+blockCols, c.Cols)
 	left := lefts.Get().(*Left)
@@ -105,7 +105,7 @@ func block(c, a View, b *Right, i0, j0 int) {
 					kernel(k, &at[0], &panel[0], &corner[0], c.RowStep, k0 > 0)
 					continue
 				}
-				// A tile at the edge is computed aside: the kernel knows whole tiles only.
+				// A tile at the edge is computed separately, because the kernel handles only whole tiles.
 				for r := range rows {
 					copy(tile[r*tileCols:], corner[r*c.RowStep:][:cols])
 				}
@@ -118,7 +118,7 @@ func block(c, a View, b *Right, i0, j0 int) {
 	}
 }
 
-// Right is a right factor laid out for the kernel. The zero value is a factor of no values.
+// Right is a right factor laid out for the kernel. The zero value is an empty factor.
 type Right struct {
 	k, cols int
 	data    []float32 // panel of 16 columns, k, column; columns beyond the last are zero
@@ -147,13 +147,13 @@ func PackRight(b View) *Right {
 	return r
 }
 
-// Panels is the number of panels of 16 columns; the last is filled up with zeros.
+// Panels returns the number of panels of 16 columns; the last is padded with zeros.
 func (r *Right) Panels() int { return (r.cols + tileCols - 1) / tileCols }
 
-// Panel lends panel p: 16 values side by side for every k. Those of columns beyond the last must stay zero.
+// Panel returns panel p, without copying: 16 adjacent values for every k. Columns beyond the last must stay zero.
 func (r *Right) Panel(p int) []float32 { return r.data[p*r.k*tileCols:][:r.k*tileCols] }
 
-// Reset makes r a factor of the given size, of any values, and keeps its memory.
+// Reset gives r a new size, keeping its memory; the values are undefined.
 func (r *Right) Reset(k, cols int) {
 	r.k, r.cols = k, cols
 	n := r.Panels() * k * tileCols
@@ -169,7 +169,7 @@ type Left struct {
 	data    []float32 // panel of 6 rows, k, row; rows beyond the last are zero
 }
 
-// Reset makes l a factor of the given size, of any values, and keeps its memory.
+// Reset gives l a new size, keeping its memory; the values are undefined.
 func (l *Left) Reset(rows, k int) {
 	l.rows, l.k = rows, k
 	n := l.StripRows() * k
@@ -179,10 +179,10 @@ func (l *Left) Reset(rows, k int) {
 	}
 }
 
-// StripRows is the number of rows of a strip: those of the factor, rounded up to whole tiles.
+// StripRows returns the number of rows in a strip: those of the factor, rounded up to whole tiles.
 func (l *Left) StripRows() int { return (l.rows + tileRows - 1) / tileRows * tileRows }
 
-// Row lends row i: value k is at k*step.
+// Row returns row i, without copying: value k is at k*step.
 func (l *Left) Row(i int) (values []float32, step int) {
 	if l.k == 0 {
 		return nil, tileRows
@@ -190,7 +190,7 @@ func (l *Left) Row(i int) (values []float32, step int) {
 	return l.data[i/tileRows*tileRows*l.k+i%tileRows:], tileRows
 }
 
-// pack lays out rows i0 to i1 and k values from k0 on of a.
+// pack lays out rows i0 to i1 of a, k values from k0 on.
 func (l *Left) pack(a View, i0, i1, k0, k int) {
 	l.Reset(i1-i0, k)
 	for i := i0; i < i1; i++ {
@@ -202,11 +202,11 @@ func (l *Left) pack(a View, i0, i1, k0, k int) {
 	}
 }
 
-// StripCols is the number of columns of a strip.
+// StripCols is the number of columns in a strip.
 const StripCols = tileCols
 
-// Strip sets dst to the product of l and panel p of r: StripRows rows of StripCols values. Rows beyond those of l are
-// zero, and so are columns beyond those of r.
+// Strip sets dst to the product of l and panel p of r: StripRows rows of StripCols values. Rows beyond those of l
+// and columns beyond those of r are zero.
 func (l *Left) Strip(dst []float32, r *Right, p int) {
 	if l.k != r.k || len(dst) != l.StripRows()*tileCols {
 		panic("gemm: sizes of the strip and its factors differ")

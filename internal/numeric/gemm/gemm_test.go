@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// slow is the definition of the product: one chain per value, in the order of k.
+// slow multiplies by definition: one chain per value, in the order of k.
 func slow(a, b View) []float32 {
 	c := make([]float32, a.Rows*b.Cols)
 	for i := range a.Rows {

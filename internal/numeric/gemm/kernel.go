@@ -5,14 +5,14 @@ import (
 	"unsafe"
 )
 
-// The private interface of an architecture is one function:
+// Every architecture provides one function:
 //
 //	kernel(k, a, b, c, stride, load)
 //
-// computes a tile of 6 x 16 values of C, whose row i begins stride*i after c, from k values of a panel of A and of a
-// panel of B. The tile starts from what is in C (load) or from zero.
+// computes a tile of 6 x 16 values of C, whose row i starts at c + stride*i, from k values of a panel of A and a
+// panel of B. The tile starts from the values in C (load) or from zero.
 
-// kernelGo is what the word means.
+// kernelGo defines the result of a kernel.
 func kernelGo(k int, a, b []float32, c []float32, stride int, load bool) {
 	var tile [tileRows][tileCols]float32
 	if load {
@@ -31,7 +31,7 @@ func kernelGo(k int, a, b []float32, c []float32, stride int, load bool) {
 	}
 }
 
-// kernelPlain is kernelGo for the pointers that an assembly kernel takes.
+// kernelPlain is kernelGo with the pointer arguments of an assembly kernel.
 func kernelPlain(k int, a, b, c *float32, stride int, load bool) {
 	kernelGo(k, unsafe.Slice(a, k*tileRows), unsafe.Slice(b, k*tileCols),
 		unsafe.Slice(c, (tileRows-1)*stride+tileCols), stride, load)
@@ -39,12 +39,12 @@ func kernelPlain(k int, a, b, c *float32, stride int, load bool) {
 
 // fma returns a*b + c, rounded once to float32, for all values.
 //
-// The sum is rounded to odd first: where it is not exact, to that neighbour in float64 whose last bit is 1 (Boldo and
-// Melquiond, IEEE TC 2008). Such a value is never a border between two float32, so the second rounding is right.
+// The sum is first rounded to odd: if inexact, to the neighbour in float64 whose last bit is 1 (Boldo and Melquiond,
+// IEEE TC 2008). Such a value is never halfway between two float32 values, so the second rounding is correct.
 func fma(a, b, c float32) float32 {
 	p, q := float64(a)*float64(b), float64(c)
 	s := p + q
-	// What the sum lost, exactly (Knuth's two-sum).
+	// The rounding error of the sum, exactly (Knuth's two-sum).
 	r := s - p
 	lost := (p - (s - r)) + (q - r)
 	u := math.Float64bits(s)

@@ -6,10 +6,10 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C ../../../x/kernels run ./gemm -out ../../internal/numeric/gemm/kernel_amd64.s -stubs ../../internal/numeric/gemm/stubs_amd64.go -pkg gemm
 
-// hasKernel is whether this machine has the instructions of kernelAVX2.
+// hasKernel reports whether this machine has the instructions of kernelAVX2.
 var hasKernel = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// kernel is chosen once. The pointers must have room for a whole tile.
+// kernel picks the fastest kernel. The pointers must have room for a whole tile.
 func kernel(k int, a, b, c *float32, stride int, load bool) {
 	if hasKernel {
 		kernelAVX2(k, a, b, c, stride, load)

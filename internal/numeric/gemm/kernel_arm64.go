@@ -2,7 +2,7 @@
 
 package gemm
 
-// hasKernel is whether this machine has the instructions of kernelNEON: every arm64 has them.
+// hasKernel is true because every arm64 has the instructions of kernelNEON.
 const hasKernel = true
 
 // kernelNEON is kernelGo with NEON.
@@ -10,5 +10,5 @@ const hasKernel = true
 //go:noescape
 func kernelNEON(k int, a, b, c *float32, stride int, load bool)
 
-// kernel has no choice to make. The pointers must have room for a whole tile.
+// kernel calls kernelNEON. The pointers must have room for a whole tile.
 func kernel(k int, a, b, c *float32, stride int, load bool) { kernelNEON(k, a, b, c, stride, load) }

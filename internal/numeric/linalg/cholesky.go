@@ -1,5 +1,5 @@
-// Cholesky's factor of a symmetric positive matrix, A = L L', by blocks of columns so that all cores take part and a
-// factorisation of thousands of rows can be interrupted.
+// The Cholesky factor of a symmetric positive definite matrix, A = L L', by blocks of columns, so that all cores take
+// part and a factorisation of thousands of rows can be interrupted.
 //
 //	for each block of columns
 //		diagonal   L_kk of A_kk                     one core, O(side³)
@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Cholesky is L, row after row; what is above the diagonal is not used.
+// Cholesky holds L row by row; values above the diagonal are not used.
 type Cholesky struct {
 	n       int
 	l       []float64
@@ -25,12 +25,12 @@ type Cholesky struct {
 
 const choleskySide = 64
 
-// ErrNotPositive says that a matrix has no factor.
+// ErrNotPositive reports a matrix without a Cholesky factor.
 var ErrNotPositive = errors.New("a matrix is not positive definite: are columns copies of each other? " +
 	"a greater penalty helps")
 
-// NewCholesky factorises the n x n matrix a with a ridge added to its diagonal. It uses the lower half of a, and keeps
-// its memory.
+// NewCholesky factorises the n x n matrix a with a ridge added to its diagonal. It reads the lower half of a and
+// takes over its memory.
 func NewCholesky(ctx context.Context, a []float64, n int, ridge float64, threads int) (*Cholesky, error) {
 	if len(a) != n*n {
 		panic("linalg: a matrix that is not square")
@@ -81,7 +81,7 @@ func NewCholesky(ctx context.Context, a []float64, n int, ridge float64, threads
 	return c, nil
 }
 
-// Row is row i of L, up to the diagonal; what follows is not used.
+// Row returns row i of L; values beyond the diagonal are not used.
 func (c *Cholesky) Row(i int) []float64 { return c.l[i*c.n : (i+1)*c.n] }
 
 // Forward replaces x by L^-1 x.
@@ -101,7 +101,7 @@ func (c *Cholesky) Backward(x []float64) {
 	}
 }
 
-// Solve replaces the columns of b, which has n rows of the given number of values, by those of A^-1 b.
+// Solve replaces the columns of b, which has n rows of cols values, by those of A^-1 b.
 func (c *Cholesky) Solve(ctx context.Context, b []float64, cols int) error {
 	return par.For(ctx, c.threads, cols, func(k int) {
 		x := make([]float64, c.n)

@@ -1,18 +1,18 @@
 // Package linalg is the linear algebra of the trainers: eigenvectors, rotations, clusters, and products with the rows
-// of a source. Vectors are rows: k vectors of n values are a k x n matrix, which is also how encoders keep them.
+// of a source. Vectors are rows: k vectors of n values are a k x n matrix, which is also how encoders store them.
 //
-//	AllEigenvectors      those of a matrix in memory
-//	TopEigenvectors      the first few of an operator that is only known by its products
-//	TopEigenvector       the first alone
-//	Cholesky             the factor of a positive matrix, and solving with it
+//	AllEigenvectors      of a matrix in memory
+//	TopEigenvectors      the first few of an operator known only by its products
+//	TopEigenvector       only the first
+//	Cholesky             the factor of a positive definite matrix, and solving with it
 //	Gram                 X'X in single precision, and ridge systems with it
 //	TransposeProduct     X'Y, summed in double precision
 //	PolarFactor, RandomRotation
 //	Covariance, CovarianceProduct, Blocks   of the rows of a source
 //	KMeans, KthSmallest
 //
-// Results are functions of the arguments, for any number of threads and on any kind of machine: sums have a fixed
-// order, and no product is fused with one.
+// Results depend only on the arguments, for any number of threads and on any kind of machine: sums have a fixed order,
+// and products are never fused with sums.
 package linalg
 
 import (
@@ -31,11 +31,11 @@ import (
 )
 
 // Product sets every row of dst to A times that row of v, for a symmetric n x n matrix A. Both have n columns and
-// equally many rows; dst holds anything before.
+// the same number of rows; dst is overwritten.
 type Product func(ctx context.Context, dst, v *mat.Dense) error
 
-// MatrixProduct is the product with a matrix in memory, on the given number of threads (0 for all cores). It keeps a
-// copy.
+// MatrixProduct returns the product with a matrix in memory, on the given number of threads (0 for all cores). It
+// keeps a copy.
 func MatrixProduct(a *mat.SymDense, threads int) Product {
 	full := mat.DenseCopyOf(a)
 	n := a.SymmetricDim()
@@ -51,8 +51,8 @@ func MatrixProduct(a *mat.SymDense, threads int) Product {
 	}
 }
 
-// AllEigenvectors returns all eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per
-// row. The greatest value of each vector is positive.
+// AllEigenvectors returns all eigenvalues of a matrix, largest first, and the unit eigenvectors, one per row. The
+// largest component of each vector is positive.
 func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err error) {
 	n := a.SymmetricDim()
 	values, raw, err := symmetricEigen(mat.DenseCopyOf(a).RawMatrix().Data, n)
@@ -66,7 +66,7 @@ func AllEigenvectors(a *mat.SymDense) (values []float64, vectors *mat.Dense, err
 	return values, vectors, nil
 }
 
-// fixSign turns a vector so that its greatest value, the first of equal ones, is positive.
+// fixSign flips a vector so that its largest component, the first of equal ones, is positive.
 func fixSign(v []float64) {
 	at := 0
 	for i, x := range v {
@@ -98,19 +98,19 @@ type Eigen struct {
 	Products int        // vectors that were multiplied
 }
 
-// TopEigenvectors returns the k greatest eigenvalues of a symmetric n x n matrix, and their eigenvectors, from products
-// alone.
+// TopEigenvectors returns the k largest eigenvalues of a symmetric n x n matrix and their eigenvectors, using only
+// products.
 //
 // It is the block form of Lanczos' method with thick restarts (Wu and Simon, SIAM J. Matrix Anal. Appl. 2000), kept
-// simple as Davidson's: a basis V and its product A V are stored,
+// simple as in Davidson's: a basis V and its product A V are stored,
 //
 //	repeat
 //		add to V the residuals of the vectors that are not good enough, orthonormalised        one product
 //		when V is full: solve V'AV s = λ s, and keep the best of V s                           Rayleigh and Ritz
 //
-// The memory is that of 4 k vectors and 8 blocks, the time that of the products and O(n k^2) a restart. It ends when
-// all residuals are below the tolerance, or after as many products as allowed, which OnEarlyEnd hears of where the
-// residual is far off.
+// Memory is that of 4 k vectors and 8 blocks, time that of the products and O(n k^2) per restart. It ends when all
+// residuals are below the tolerance or the allowed number of products is used up; in that case OnEarlyEnd is told if
+// the residual is far off.
 func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOptions) (*Eigen, error) {
 	if k < 1 || k > n {
 		return nil, fmt.Errorf("%d eigenvectors of a matrix of %d rows", k, n)
@@ -155,27 +155,27 @@ func TopEigenvectors(ctx context.Context, n, k int, product Product, o TopOption
 	}
 }
 
-// farOff is the multiple of the tolerance beyond which a residual is worth a word.
+// farOff is the multiple of the tolerance beyond which a residual is reported.
 const farOff = 100
 
-// earlyEnd is the key of the function that a context carries.
+// earlyEnd is the context key of OnEarlyEnd.
 type earlyEnd struct{}
 
-// OnEarlyEnd returns a context for solvers that end early without having found what they look for: each of them calls f
-// once, with its residual and the tolerance that it was to reach. Calls may come from several goroutines.
+// OnEarlyEnd returns a context for solvers: each one that stops before reaching its tolerance calls f once, with its
+// residual and the tolerance. Calls may come from several goroutines.
 func OnEarlyEnd(ctx context.Context, f func(residual, tolerance float64)) context.Context {
 	return context.WithValue(ctx, earlyEnd{}, f)
 }
 
-// giveUp tells whoever wants to know that a solver has ended early.
+// giveUp calls the function of OnEarlyEnd, if any.
 func giveUp(ctx context.Context, residual, tolerance float64) {
 	if f, ok := ctx.Value(earlyEnd{}).(func(residual, tolerance float64)); ok {
 		f(residual, tolerance)
 	}
 }
 
-// topOfAll is TopEigenvectors for a matrix that is hardly larger than the basis would be: it is made by its products
-// with the axes.
+// topOfAll is TopEigenvectors for a matrix hardly larger than the basis would be: it forms the matrix from its
+// products with the axes.
 func topOfAll(ctx context.Context, n, k int, product Product) (*Eigen, error) {
 	axes, a := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
 	for i := range n {
@@ -206,7 +206,7 @@ type subspace struct {
 	threads       int
 }
 
-// expand orthonormalises vectors against the basis, adds them to it, and takes their products.
+// expand orthonormalises vectors against the basis, adds them to it, and computes their products.
 func (s *subspace) expand(ctx context.Context, next *mat.Dense, rng *rand.Rand) error {
 	rows, _ := next.Dims()
 	for r := range rows {
@@ -229,8 +229,8 @@ func (s *subspace) expand(ctx context.Context, next *mat.Dense, rng *rand.Rand) 
 	return nil
 }
 
-// orthonormalise makes row orthogonal to the first basis rows, twice because once loses digits, and of length 1. One
-// that lies among them is drawn anew.
+// orthonormalise makes row orthogonal to the first basis rows, twice because once loses digits, and scales it to
+// length 1. A row within their span is replaced by a random one.
 func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64, rng *rand.Rand) error {
 	f := make([]float64, basis)
 	for {
@@ -272,8 +272,8 @@ func (s *subspace) orthonormalise(ctx context.Context, basis int, row []float64,
 	}
 }
 
-// rayleighRitz makes the best vectors of the basis the new basis, and returns the first k, with the residuals of up to
-// b of them that are worst.
+// rayleighRitz replaces the basis by its best vectors and returns the first k, with the residuals of up to b of them
+// that are worst.
 func (s *subspace) rayleighRitz(ctx context.Context, k, b int) (*Eigen, *mat.Dense, error) {
 	h := mat.NewSymDense(s.size, nil)
 	err := par.For(ctx, s.threads, s.size, func(i int) {

@@ -1,5 +1,5 @@
-// Cross-fitted ridge regression of no more rows than columns (Saunders, Gammerman, Vovk: Ridge Regression Learning
-// Algorithm in Dual Variables, ICML 1998). Weights are sums of rows, W = Σ γ_i z_i, and only products of rows matter:
+// Cross-fitted ridge regression with no more rows than columns (Saunders, Gammerman, Vovk: Ridge Regression Learning
+// Algorithm in Dual Variables, ICML 1998). Weights are sums of rows, W = Σ γ_i z_i, so only products of rows matter:
 //
 //	k_ij = z_i · z_j                            of all rows, once
 //	m_i  = a_i / n                              for rows i of the folds of a fit; a_i the weight, n = Σ a_i
@@ -7,11 +7,11 @@
 //	(√m_i √m_j (k_ij - r_i - r_j + g) + λ s I) β = √m_i (y_i - ȳ)
 //	α_i  = √m_i β_i,   γ_i = α_i - m_i Σ α,   bias = ȳ - Σ γ_i r_i
 //
-// and the answer for row q is bias + Σ γ_i k_qi. As the matrix is that of foldsums.go with its factors the other way
-// round, both have the same trace, and s is the trace / d.
+// and the answer for row q is bias + Σ γ_i k_qi. The matrix is that of foldsums.go with its factors swapped, so both
+// have the same trace, and s is the trace / d.
 //
-// Rows are less their mean before they are multiplied, which the bias makes good: sums in single precision are of
-// small values.
+// The mean is subtracted from the rows before they are multiplied, which the bias compensates: that keeps the sums in
+// single precision small.
 
 package linalg
 
@@ -25,7 +25,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// foldKernel is the products of rows, which are in the order of their folds.
+// foldKernel holds the products of rows, which are ordered by fold.
 type foldKernel struct {
 	targets int
 	rows    []foldRow
@@ -76,7 +76,7 @@ func newFoldKernel(ctx context.Context, f *Folds) (*foldKernel, error) {
 	return k, nil
 }
 
-// kernelSystem is the ridge systems of some folds, for any penalty.
+// kernelSystem is the ridge system of some folds, for any penalty.
 type kernelSystem struct {
 	*foldKernel
 	list        []int // rows
@@ -87,7 +87,7 @@ type kernelSystem struct {
 	factor      *ridge  // nil before the first penalty
 }
 
-// system centres the products of all folds but two, which may be the same one, or -1.
+// system centres the products of all folds but two, which may be equal, or -1 for none.
 func (f *foldKernel) system(without, and int) *kernelSystem {
 	s := &kernelSystem{foldKernel: f, rate: make([]float64, f.targets)}
 	total := 0.0
@@ -135,7 +135,7 @@ func (f *foldKernel) system(without, and int) *kernelSystem {
 	return s
 }
 
-// solve returns γ with a row for each row there is, 0 where it is not of the folds, and the bias, for a penalty.
+// solve returns γ with a row for every row, 0 for those outside the folds, and the bias, for a penalty.
 func (s *kernelSystem) solve(ctx context.Context, penalty float64) (gamma vectors.Matrix, bias []float64, err error) {
 	if s.factor, err = factorFor(ctx, s.a, penalty*s.variance, s.factor); err != nil {
 		return gamma, nil, err
@@ -200,7 +200,7 @@ func (f *foldKernel) errors(ctx context.Context, penalties []float64, j, k int) 
 	return ofJ, ofK, nil
 }
 
-// error is the sum of the squared errors of a fit in a fold.
+// error returns the sum of the squared errors of a fit in a fold.
 func (f *foldKernel) error(ctx context.Context, gamma vectors.Matrix, bias []float64, fold int) (float64, error) {
 	lo, hi, c := f.start[fold], f.start[fold+1], f.targets
 	answers := make([]float32, (hi-lo)*c)

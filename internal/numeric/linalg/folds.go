@@ -6,10 +6,11 @@
 //
 //	(Σ zz'/n - μμ' + λ s I) W = Σ zy'/n - μȳ',   bias = ȳ - W'μ,   s the mean variance of a column of z.
 //
-// The penalty λ of fold k is the one of a few whose fits without k and j err least in j, summed over all j other than
-// k: nothing of fold k's own targets is in its answers, not even through λ. That of all rows is chosen by all folds.
+// The penalty λ of fold k is the candidate whose fits without k and j have the least error in j, summed over all j
+// other than k: nothing of fold k's own targets is in its answers, not even through λ. The penalty of the fit to all
+// rows is chosen by all folds.
 //
-// Up to d rows of d columns are kept, and the systems have an equation for each row (foldrows.go). Of more rows only
+// Up to d rows of d columns are kept, and the systems have an equation for each row (foldrows.go). With more rows only
 // sums are kept, and the systems have an equation for each column (foldsums.go).
 //
 //	sums     one pass             n d min(n, d) / 2 products
@@ -26,7 +27,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Folds is rows in folds, or the sums over them.
+// Folds holds rows in folds, or the sums over them.
 type Folds struct {
 	dim, targets, threads int
 
@@ -35,7 +36,7 @@ type Folds struct {
 	sums   *foldSums // nil until then
 }
 
-// foldRow is a row, with its fold and weight and the places of its targets.
+// foldRow is a row with its fold, weight and targets.
 type foldRow struct {
 	z       []float32
 	fold    int
@@ -45,7 +46,7 @@ type foldRow struct {
 
 // crossFitter is what both kinds of systems can do, on one thread.
 type crossFitter interface {
-	// fit fits all folds but one, which may be -1.
+	// fit fits all folds but one, which may be -1 for none.
 	fit(ctx context.Context, penalty float64, without int) (Regression, error)
 	// errors returns the squared errors in the folds j and k of the fits without both, for each penalty.
 	errors(ctx context.Context, penalties []float64, j, k int) (ofJ, ofK []float64, err error)
@@ -58,13 +59,12 @@ type Regression struct {
 	Ridge  float64 // λ
 }
 
-// NewFolds is folds without rows yet.
+// NewFolds returns folds without rows.
 func NewFolds(folds, dim, targets, threads int) *Folds {
 	return &Folds{dim: dim, targets: targets, threads: threads, weight: make([]float64, folds)}
 }
 
-// Add takes a row of a fold into account, whose targets are 1 at the given places and 0 elsewhere, as often as its
-// weight says.
+// Add adds a row with a weight to a fold. Its targets are 1 at the given indices and 0 elsewhere.
 func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32, weight float64) error {
 	f.weight[fold] += weight
 	row := foldRow{z, fold, targets, weight}
@@ -86,8 +86,8 @@ func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32,
 	return f.sums.add(ctx, row)
 }
 
-// CrossFit returns, for each fold, the fit to the others, and the fit to all. Every penalty is one of those given, for
-// all rows; fits to fewer rows take them as they are.
+// CrossFit returns, for each fold, the fit to the others, and the fit to all. Penalties are relative to all rows;
+// fits to fewer rows use them unchanged.
 func (f *Folds) CrossFit(ctx context.Context, penalties []float64) (each []Regression, all Regression, err error) {
 	folds := len(f.weight)
 	if folds < 3 || len(penalties) == 0 {
@@ -176,7 +176,7 @@ func scale(x []float64, factor float64) {
 	}
 }
 
-// least is the place of the least value, the first of equal ones.
+// least returns the index of the smallest value, the first of equal ones.
 func least(v []float64) int {
 	at := 0
 	for i := range v {

@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// foldedRows is rows of a few classes with their folds.
+// foldedRows returns rows of a few classes with their folds.
 func foldedRows(seed uint64, n, d, c, folds int) (x vectors.Matrix, class []int32, fold []int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	x = vectors.Matrix{Rows: n, Cols: d, Data: make([]float32, n*d)}
@@ -27,7 +27,7 @@ func foldedRows(seed uint64, n, d, c, folds int) (x vectors.Matrix, class []int3
 	return x, class, fold
 }
 
-// slowFit is the definition: the regression of the rows of all folds but two, by centred rows and a plain solver.
+// slowFit fits the rows of all folds but two by definition, with centred rows and a plain solver.
 func slowFit(x vectors.Matrix, class []int32, fold []int, c int, penalty float64, without, and int) (*mat.Dense, []float64) {
 	var rows []int
 	for i, f := range fold {
@@ -75,7 +75,7 @@ func slowFit(x vectors.Matrix, class []int32, fold []int, c int, penalty float64
 	return &w, rate
 }
 
-// slowError is the sum of the squared errors of a fit in a fold.
+// slowError returns the sum of the squared errors of a fit in a fold.
 func slowError(x vectors.Matrix, class []int32, fold []int, w *mat.Dense, bias []float64, in int) float64 {
 	sum := 0.0
 	for i, f := range fold {

@@ -1,5 +1,5 @@
-// Cross-fitted ridge regression of more rows than columns: all sums are kept by fold, so that any choice of folds is
-// fitted, and the error of a fit in any fold is known, without another pass over the rows:
+// Cross-fitted ridge regression with more rows than columns: all sums are kept by fold, so that any choice of folds can
+// be fitted, and the error of a fit in any fold computed, without another pass over the rows:
 //
 //	|y - W'z - bias|² over a fold = Σ|y|² - 2 Σ y(W'z + bias) + Σ|W'z + bias|²   in terms of Σzz', Σzy', Σz, Σy
 //
@@ -15,14 +15,14 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// foldSums is the sums over the rows of each fold.
+// foldSums holds the sums over the rows of each fold.
 type foldSums struct {
 	dim, targets int
 
 	parts []foldSum
 }
 
-// foldSum is the sums over the rows of one fold.
+// foldSum holds the sums over the rows of one fold.
 type foldSum struct {
 	rows  float64 // what they count
 	gram  *Gram
@@ -32,7 +32,7 @@ type foldSum struct {
 	wait  vectors.Matrix
 }
 
-// newFoldSums is the sums over no rows yet.
+// newFoldSums returns empty sums.
 func newFoldSums(folds, dim, targets, threads int) *foldSums {
 	f := &foldSums{dim: dim, targets: targets, parts: make([]foldSum, folds)}
 	for k := range f.parts {
@@ -44,7 +44,7 @@ func newFoldSums(folds, dim, targets, threads int) *foldSums {
 	return f
 }
 
-// add takes a row into account.
+// add adds a row.
 func (f *foldSums) add(ctx context.Context, r foldRow) error {
 	p := &f.parts[r.fold]
 	p.rows += r.weight
@@ -71,7 +71,7 @@ func (f *foldSums) add(ctx context.Context, r foldRow) error {
 	return nil
 }
 
-// flush adds the products of the rows that wait.
+// flush adds the products of the buffered rows.
 func (p *foldSum) flush(ctx context.Context) error {
 	if p.wait.Rows == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (p *foldSum) flush(ctx context.Context) error {
 	return err
 }
 
-// finish adds what waits, and clears what is above the diagonals.
+// finish flushes all folds and clears the values above the diagonals.
 func (f *foldSums) finish(ctx context.Context) error {
 	for k := range f.parts {
 		if err := f.parts[k].flush(ctx); err != nil {
@@ -95,7 +95,7 @@ func (f *foldSums) finish(ctx context.Context) error {
 	return nil
 }
 
-// foldSystem is the ridge systems of some folds, for any penalty.
+// foldSystem is the ridge system of some folds, for any penalty.
 type foldSystem struct {
 	a, b       vectors.Matrix
 	mean, rate []float64
@@ -103,7 +103,7 @@ type foldSystem struct {
 	factor     *ridge  // nil before the first penalty
 }
 
-// system adds up all folds but two, which may be the same one, or -1.
+// system adds up all folds but two, which may be equal, or -1 for none.
 func (f *foldSums) system(without, and int) *foldSystem {
 	d, c, n := f.dim, f.targets, 0.0
 	s := &foldSystem{mean: make([]float64, d), rate: make([]float64, c),
@@ -150,7 +150,7 @@ func (f *foldSums) system(without, and int) *foldSystem {
 	return s
 }
 
-// factorFor returns the factor of a matrix with a penalty added, which replaces that of another penalty, if any.
+// factorFor returns the factor of a matrix with a penalty added, reusing the memory of before, if any.
 func factorFor(ctx context.Context, a vectors.Matrix, lambda float64, before *ridge) (*ridge, error) {
 	lambda = max(lambda, 1e-30)
 	if before != nil {
@@ -166,7 +166,7 @@ func copied(x vectors.Matrix) vectors.Matrix {
 	return x
 }
 
-// solve is the fit with a penalty.
+// solve fits with a penalty.
 func (s *foldSystem) solve(ctx context.Context, penalty float64) (r Regression, err error) {
 	if s.factor, err = factorFor(ctx, s.a, penalty*s.variance, s.factor); err != nil {
 		return r, err
@@ -212,11 +212,11 @@ func (f *foldSums) errors(ctx context.Context, penalties []float64, j, k int) (o
 	return ofJ, ofK, nil
 }
 
-// error is the sum of the squared errors of a fit in the fold.
+// error returns the sum of the squared errors of a fit in the fold.
 func (p *foldSum) error(ctx context.Context, r Regression) (float64, error) {
 	c, d := r.Weight.Rows, r.Weight.Cols
 	g := p.gram.Lower()
-	// Of G, symmetric, only the lower triangle is there: w'Gw = 2 w'Lw - Σ w_j² G_jj.
+	// Only the lower triangle of the symmetric G is stored: w'Gw = 2 w'Lw - Σ w_j² G_jj.
 	product := make([]float32, d*c)
 	err := gemm.Mul(ctx, 1, gemm.RowMajor(d, c, product), MatrixView(g), MatrixView(r.Weight).T())
 	if err != nil {

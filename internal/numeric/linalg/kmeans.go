@@ -1,8 +1,8 @@
 // K-means (Lloyd, IEEE Trans. Information Theory 1982): centres c that make the sum of |x_i - c_a(i)|^2 small.
 //
-//	start      k different rows, drawn at random
+//	start      k distinct rows, drawn at random
 //	repeat     up to Steps times, or until nothing moves
-//		assign     a(i) = argmin_q |c_q|^2 - 2 x_i · c_q       O(n k d), a product of matrices
+//		assign     a(i) = argmin_q |c_q|^2 - 2 x_i · c_q       O(n k d), a matrix product
 //		update     c_q = the mean of its rows                  O(n d)
 //		empty      takes the row that is farthest from its centre
 
@@ -27,7 +27,7 @@ type KMeansOptions struct {
 	Threads int    // 0 means all cores; never changes the result
 }
 
-// KMeans returns k centres of the rows of x, and the centre of every row. Where rows are equal, so may be centres.
+// KMeans returns k centres of the rows of x, and the centre of every row. If rows are equal, centres may be as well.
 func KMeans(ctx context.Context, x vectors.Matrix, k int,
 	o KMeansOptions) (centres vectors.Matrix, assigned []int32, err error) {
 	if k < 1 || k > x.Rows {
@@ -59,8 +59,8 @@ func KMeans(ctx context.Context, x vectors.Matrix, k int,
 	return centres, assigned, nil
 }
 
-// assign finds the nearest centre of every row, the first of equal ones, and its distance, and returns whether any row
-// has another one than before.
+// assign finds the nearest centre of every row, the first of equal ones, and its distance, and reports whether any
+// row changed its centre.
 func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, distance []float64,
 	threads int) (moved bool, err error) {
 	const block = 240
@@ -73,7 +73,7 @@ func assign(ctx context.Context, x, centres vectors.Matrix, assigned []int32, di
 	changed := make([]bool, (x.Rows+block-1)/block)
 	err = par.Blocks(ctx, threads, x.Rows, block, func(b, lo, hi int) {
 		p := make([]float32, (hi-lo)*k)
-		// One thread, and a context that never ends: no error.
+		// With one thread and a background context there is no error.
 		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, k, p), gemm.RowMajor(hi-lo, d, x.Data[lo*d:hi*d]),
 			right)
 		for i := lo; i < hi; i++ {

@@ -1,8 +1,8 @@
-// Lanczos' method for the greatest eigenvalue of a symmetric operator (Lanczos, 1950), with full orthogonalisation.
+// Lanczos' method for the largest eigenvalue of a symmetric operator (Lanczos, 1950), with full orthogonalisation.
 //
-// The operator A is projected on the span of x, Ax, A²x, ..., where it is tridiagonal; the top eigenvector of that
-// small matrix, mapped back, nears the one of A. When the span is as large as allowed it is built again from the best
-// vector. Unlike the method for many eigenvectors (TopEigenvectors) all of the span serves the one that is wanted.
+// The operator A is projected onto the span of x, Ax, A²x, ..., where it is tridiagonal; the top eigenvector of that
+// small matrix, mapped back, approaches that of A. When the span reaches its limit it is rebuilt from the best vector.
+// Unlike in the method for many eigenvectors (TopEigenvectors), all of the span serves the single one wanted.
 //
 //	step    one product with A, and O(n · steps) to keep the basis orthogonal
 
@@ -20,9 +20,9 @@ const (
 	lanczosRounds = 5
 )
 
-// TopEigenvector returns the greatest eigenvalue and its eigenvector, of length 1. The residual |Ax - λx| is at most
-// tolerance times λ, unless eigenvalues are so close together that as many products as allowed cannot part them: then x
-// is a mixture, which is as good for all that is asked of it.
+// TopEigenvector returns the largest eigenvalue and its unit eigenvector. The residual |Ax - λx| is at most
+// tolerance times λ, unless eigenvalues are so close that the allowed number of products cannot separate them: then
+// x is a mixture, which serves just as well.
 func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 	apply func(x, y []float64) error) ([]float64, float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 'K'))
@@ -44,7 +44,7 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 				return nil, 0, err
 			}
 			diagonal = append(diagonal, Dot(v, y))
-			for range 2 { // once more, for what rounding has left
+			for range 2 { // twice, because of rounding
 				for _, b := range basis {
 					Axpy(-Dot(b, y), b, y)
 				}
@@ -83,8 +83,8 @@ func TopEigenvector(ctx context.Context, n int, seed uint64, tolerance float64,
 	return x, value, nil
 }
 
-// tridiagonalTop returns the greatest eigenvalue and its eigenvector, of the symmetric matrix with the given diagonal
-// and values beside it; the last of these is not used.
+// tridiagonalTop returns the largest eigenvalue and its eigenvector of the symmetric matrix with the given diagonal
+// and off-diagonal values; the last of these is not used.
 func tridiagonalTop(diagonal, beside []float64) (float64, []float64) {
 	n := len(diagonal)
 	t := make([]float64, n*n)

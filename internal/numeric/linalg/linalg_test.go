@@ -304,7 +304,7 @@ func TestCovariance(t *testing.T) {
 	}
 }
 
-// between is the squared distance of two vectors.
+// between returns the squared distance of two vectors.
 func between(a, b []float32) float64 {
 	d := 0.0
 	for j, v := range a {

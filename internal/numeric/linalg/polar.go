@@ -1,9 +1,9 @@
 // The orthogonal matrix nearest to a square one: U V' of A = U S V' (Schönemann, Psychometrika 1966), by the
-// singular value decomposition of Hestenes (J. SIAM 1958), with every operation rounded by itself.
+// singular value decomposition of Hestenes (J. SIAM 1958), with every operation rounded separately.
 //
-//	A A' = G' Λ G         its eigenvectors make the rows of B = G A orthogonal, but for rounding     O(8 n³)
-//	sweep                 turns pairs of rows of B and G, until all are orthogonal                   O(n³), few times
-//	B = S V'              rows over their lengths; rows of length zero are filled up
+//	A A' = G' Λ G         its eigenvectors make the rows of B = G A orthogonal, up to rounding       O(8 n³)
+//	sweep                 rotates pairs of rows of B and G until all are orthogonal                  O(n³), few times
+//	B = S V'              rows divided by their lengths; zero rows are filled in
 //	U V' = G' V'          O(2 n³)
 
 package linalg
@@ -17,7 +17,7 @@ import (
 
 const polarSweeps = 60 // at most; two or three are usual
 
-// PolarFactor returns the orthogonal matrix R that makes trace(R' A) greatest, for a square A.
+// PolarFactor returns the orthogonal matrix R that maximises trace(R' A), for a square A.
 func PolarFactor(a *mat.Dense) (*mat.Dense, error) {
 	errNone := errors.New("the rotation nearest to a matrix was not found: are all its values finite?")
 	n, _ := a.Dims()
@@ -55,7 +55,7 @@ func PolarFactor(a *mat.Dense) (*mat.Dense, error) {
 	return r, nil
 }
 
-// orthogonalRows turns rows of b, and with them those of g, until those of b are orthogonal, and makes them of
+// orthogonalRows rotates rows of b, and those of g with them, until the rows of b are orthogonal, and scales them to
 // length 1.
 func orthogonalRows(b, g *mat.Dense) bool {
 	n, _ := b.Dims()
@@ -65,7 +65,7 @@ func orthogonalRows(b, g *mat.Dense) bool {
 		top = max(top, square[i])
 	}
 	near := 0x1p-52 * float64(n)
-	least := top * near * near // what is shorter is rounding
+	least := top * near * near // anything shorter is rounding error
 	for sweep, turned := 0, true; turned; sweep++ {
 		if sweep == polarSweeps {
 			return false
@@ -104,7 +104,7 @@ func orthogonalRows(b, g *mat.Dense) bool {
 	return true
 }
 
-// fillRows makes rows that are zero orthogonal to all others and of length 1, from the axes in turn.
+// fillRows replaces zero rows by unit vectors orthogonal to all others, made from the axes in turn.
 func fillRows(b *mat.Dense, missing []int) {
 	n, _ := b.Dims()
 	axis := 0
@@ -112,14 +112,15 @@ func fillRows(b *mat.Dense, missing []int) {
 		for row := b.RawRowView(i); ; axis++ {
 			clear(row)
 			row[axis] = 1
-			for range 2 { // once more, for what rounding has left
+			for range 2 { // twice, because of rounding
 				for k := range n {
 					if k != i {
 						Axpy(-Dot(b.RawRowView(k), row), b.RawRowView(k), row)
 					}
 				}
 			}
-			// Some axis is as far from the rows as this: the squares of what is left of all of them sum up to the missing rows.
+			// Some axis is this far from the span of the rows: the squared remainders of all axes sum to the number
+			// of missing rows.
 			if size := Norm(row); size > 0.5/math.Sqrt(float64(n)) {
 				Scale(1/size, row)
 				axis++

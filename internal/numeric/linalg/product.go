@@ -1,13 +1,13 @@
-// Products of vectors, defined to the bit: no product is fused with a sum, and sums are taken in the order below on
-// every kind of machine. On amd64 Dot, Axpy and Axpy32 are gonum's kernels, which a test holds to these
+// Products of vectors, defined to the bit: products are never fused with sums, and sums are taken in the order below
+// on every kind of machine. On amd64 Dot, Axpy and Axpy32 use gonum's kernels, which a test compares with these
 // definitions.
 
 package linalg
 
 import "math"
 
-// dot is the definition of Dot: four chains, which keep the processor busy. What is left over goes to the first,
-// and the chains are added in pairs.
+// dot defines Dot: four independent chains keep the processor busy. The remainder goes to the first, and the chains
+// are added in pairs.
 func dot(a, b []float64) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -24,7 +24,7 @@ func dot(a, b []float64) float64 {
 	return (s0 + s2) + (s1 + s3)
 }
 
-// axpy is the definition of Axpy and Axpy32.
+// axpy defines Axpy and Axpy32.
 func axpy[T float32 | float64](f T, x, y []T) {
 	y = y[:len(x)]
 	for i, v := range x {
@@ -32,7 +32,7 @@ func axpy[T float32 | float64](f T, x, y []T) {
 	}
 }
 
-// Dot32 is the product of two vectors, summed in double precision in the order of Dot.
+// Dot32 returns the inner product of two vectors, summed in double precision in the order of Dot.
 func Dot32(a, b []float32) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -49,7 +49,7 @@ func Dot32(a, b []float32) float64 {
 	return (s0 + s2) + (s1 + s3)
 }
 
-// Norm is the length of a vector.
+// Norm returns the length of a vector.
 func Norm(x []float64) float64 { return math.Sqrt(Dot(x, x)) }
 
 // Scale multiplies x by f.
@@ -59,7 +59,7 @@ func Scale(f float64, x []float64) {
 	}
 }
 
-// rotate turns x and y: x becomes c x - s y, and y becomes s x + c y.
+// rotate sets x to c x - s y, and y to s x + c y.
 func rotate(x, y []float64, c, s float64) {
 	y = y[:len(x)]
 	for i, a := range x {

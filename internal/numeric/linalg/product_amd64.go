@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Dot is the product of two vectors of one length.
+// Dot returns the inner product of two vectors of equal length.
 func Dot(a, b []float64) float64 { return floats.Dot(a, b) }
 
 // Axpy adds f times x to y.

@@ -2,7 +2,7 @@
 
 package linalg
 
-// Dot is the product of two vectors of one length.
+// Dot returns the inner product of two vectors of equal length.
 func Dot(a, b []float64) float64 { return dot(a, b) }
 
 // Axpy adds f times x to y.

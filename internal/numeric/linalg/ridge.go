@@ -1,13 +1,13 @@
 // Ridge systems, (A + λI) Z = B, for a symmetric A in single precision that may be large: 11,200 columns are 500 MB.
-// Cholesky by panels of columns, so that nearly all work is matrix products:
+// Cholesky by panels of columns makes nearly all work matrix products:
 //
 //	for each panel J of columns, from the left
 //		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short
 //		L_JJ                      the small factor     in double precision
 //		L_J  = A_J L_JJ'^-1       rows below J
 //
-// A ridge below the error of single precision can leave a pivot that is not positive. Then the ridge is raised tenfold,
-// and all begins anew from a copy of A in the other triangle; so does the factor for another ridge.
+// A ridge below the error of single precision can lead to a pivot that is not positive. Then the ridge is raised
+// tenfold and everything starts again from a copy of A in the other triangle, as it does for another ridge.
 
 package linalg
 
@@ -36,8 +36,8 @@ type ridge struct {
 	threads  int
 }
 
-// newRidge factors A + λI, and returns the λ that it took. The lower triangle of A must be filled in. It keeps A and
-// overwrites it.
+// newRidge factorises A + λI and returns the λ it used. The lower triangle of A must be filled in. It takes over A
+// and overwrites it.
 func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
 	n := a.Rows
 	panels := (n + ridgePanel - 1) / ridgePanel
@@ -53,7 +53,7 @@ func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64
 	return r, lambda, err
 }
 
-// again factors A + λI for another λ, and returns the one that it took.
+// again factorises A + λI for another λ and returns the one it used.
 func (r *ridge) again(ctx context.Context, lambda float64) (float64, error) {
 	if err := r.mirror(ctx, false); err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func (r *ridge) again(ctx context.Context, lambda float64) (float64, error) {
 	return r.raise(ctx, lambda)
 }
 
-// raise factors A + λI, with a greater λ if need be. The lower triangle must be that of A.
+// raise factorises A + λI, with a greater λ if necessary. The lower triangle must be that of A.
 func (r *ridge) raise(ctx context.Context, lambda float64) (float64, error) {
 	n := r.a.Rows
 	for {
@@ -101,13 +101,13 @@ func (r *ridge) mirror(ctx context.Context, up bool) error {
 	})
 }
 
-// view is rows lo to hi and columns left to right of the matrix.
+// view returns rows lo to hi and columns left to right of the matrix.
 func (r *ridge) view(lo, hi, left, right int) gemm.View {
 	n := r.a.Rows
 	return gemm.View{Rows: hi - lo, Cols: right - left, RowStep: n, ColStep: 1, Data: r.a.Data[lo*n+left:]}
 }
 
-// factor overwrites the lower triangle by L. It is not ok when a pivot is not positive.
+// factor overwrites the lower triangle with L. ok is false if a pivot is not positive.
 func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 	n := r.a.Rows
 	for lo := 0; lo < n; lo += ridgePanel {
@@ -136,7 +136,7 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 	return true, nil
 }
 
-// inverseBlock is the inverse of the diagonal block from row lo on.
+// inverseBlock returns the inverse of the diagonal block that starts at row lo.
 func (r *ridge) inverseBlock(lo int) gemm.View {
 	w := min(ridgePanel, r.a.Rows-lo)
 	return gemm.RowMajor(w, w, r.inverse[lo*ridgePanel:])
@@ -165,7 +165,7 @@ func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) err
 	})
 }
 
-// factorBlock factors the diagonal block of rows lo to hi and inverts the factor.
+// factorBlock factorises the diagonal block of rows lo to hi and inverts the factor.
 func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
 	w := hi - lo
 	l := make([]float64, w*w)
@@ -205,7 +205,7 @@ func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
 	return true
 }
 
-// solve overwrites B by Z.
+// solve overwrites B with Z.
 func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	n := r.a.Rows
 	rows := func(lo, hi int) gemm.View { return MatrixView(b.Slice(lo, hi)) }
@@ -240,8 +240,8 @@ func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	return nil
 }
 
-// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, so that the other half of
-// the work is spared. With few hundred rows at a time the sums of the products are short, and so is their error.
+// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, which saves the other
+// half of the work. Adding a few hundred rows at a time keeps the sums of products short, and so their error small.
 type Gram struct {
 	sum     vectors.Matrix
 	threads int
@@ -253,7 +253,7 @@ const gramPanel = 1024
 // GramRows is the number of rows to add to a Gram at a time.
 const GramRows = 1024
 
-// NewGram is the sum of no products yet, of the given number of columns.
+// NewGram returns an empty sum with the given number of columns.
 func NewGram(side, threads int) *Gram {
 	return &Gram{sum: vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, threads: threads}
 }
@@ -286,10 +286,10 @@ func (g *Gram) Add(ctx context.Context, x gemm.View) error {
 	return nil
 }
 
-// Lower lends the sum, of which the lower triangle is filled in.
+// Lower returns the sum, without copying; its lower triangle is filled in.
 func (g *Gram) Lower() vectors.Matrix { return g.sum }
 
-// Solve overwrites b by (share G + ridge I)^-1 b, and G by anything.
+// Solve overwrites b with (share G + ridge I)^-1 b, and destroys G.
 func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matrix) error {
 	for i := range g.sum.Data {
 		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
@@ -298,7 +298,7 @@ func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matri
 	return SolveRidge(ctx, g.threads, g.sum, lambda, b)
 }
 
-// SolveRidge overwrites b by (a + ridge I)^-1 b, and a, of which the lower triangle must be filled in, by anything.
+// SolveRidge overwrites b with (a + ridge I)^-1 b, and destroys a, whose lower triangle must be filled in.
 func SolveRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64, b vectors.Matrix) error {
 	r, _, err := newRidge(ctx, threads, a, lambda)
 	if err != nil {

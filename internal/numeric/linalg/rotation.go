@@ -8,8 +8,8 @@ import (
 	"hashgrove/internal/numeric/portable"
 )
 
-// orthonormalise makes the rows of v orthogonal and of length 1, each from itself and those before it (Gram and
-// Schmidt, twice). It returns false, with v half done, when a row depends on those before it.
+// orthonormalise makes the rows of v orthonormal, each from itself and those before it (Gram and Schmidt, twice). It
+// returns false, with v half done, if a row depends on those before it.
 func orthonormalise(v *mat.Dense) bool {
 	rows, _ := v.Dims()
 	for i := range rows {

@@ -12,11 +12,11 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// crossRows is the number of rows whose products are summed in single precision. Longer sums would lose what the ridge
-// of a kernel method stands on: with 3,000 anchors 128 rows are too many.
+// crossRows is the number of rows whose products are summed in single precision. Longer sums would lose the digits
+// that the ridge of a kernel method relies on: with 3,000 anchors, 128 rows are too many.
 const crossRows = 32
 
-// TransposeProduct returns X'Y in double precision, row after row, for matrices with equally many rows.
+// TransposeProduct returns X'Y in double precision, row by row, for matrices with the same number of rows.
 func TransposeProduct(ctx context.Context, threads int, x, y vectors.Matrix) ([]float64, error) {
 	if x.Rows != y.Rows {
 		panic("linalg: the product of matrices with different numbers of rows")
@@ -29,7 +29,7 @@ func TransposeProduct(ctx context.Context, threads int, x, y vectors.Matrix) ([]
 		for lo := 0; lo < x.Rows && ctx.Err() == nil; lo += crossRows {
 			hi := min(lo+crossRows, x.Rows)
 			left := gemm.View{Rows: to - from, Cols: hi - lo, RowStep: 1, ColStep: x.Cols, Data: x.Data[lo*x.Cols+from:]}
-			// One thread, and a context that never ends: no error.
+			// With one thread and a background context there is no error.
 			_ = gemm.Mul(context.Background(), 1, part, left, MatrixView(y.Slice(lo, hi)))
 			for i, v := range part.Data {
 				sum[i] += float64(v)
@@ -61,10 +61,10 @@ func Single(m *mat.Dense) vectors.Matrix {
 	return x
 }
 
-// MatrixView is a matrix as package gemm takes it.
+// MatrixView returns a matrix as a view for package gemm.
 func MatrixView(x vectors.Matrix) gemm.View { return gemm.RowMajor(x.Rows, x.Cols, x.Data) }
 
-// KthSmallest returns the value at place k of the ascending order of v, and changes the order of v (Hoare's selection).
+// KthSmallest returns the value at index k of the ascending order of v, and reorders v (Hoare's selection).
 func KthSmallest(v []float32, k int) float32 {
 	lo, hi := 0, len(v)-1
 	for lo < hi {

@@ -12,13 +12,13 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Sums over the rows of a source: products are taken in single precision over few rows, and added in double.
+// Sums over the rows of a source: products are taken in single precision over few rows and added up in double.
 
 // blockRows is the number of rows whose products are summed in single precision.
 const blockRows = 1024
 
-// Blocks yields the rows of a source in matrices of the given number of rows, the last of fewer, with the number of
-// their first row. They are lent until the next.
+// Blocks yields the rows of a source in matrices of the given number of rows, fewer in the last, with the number of
+// the first row. Each matrix is valid until the next.
 func Blocks(ctx context.Context, src vectors.Source, rows int) iter.Seq2[vectors.Chunk, error] {
 	return func(yield func(vectors.Chunk, error) bool) {
 		if x, ok := src.(vectors.Matrix); ok { // no need to copy
@@ -59,7 +59,7 @@ func Blocks(ctx context.Context, src vectors.Source, rows int) iter.Seq2[vectors
 	}
 }
 
-// centred copies x less the mean, which may be nil, into buf, and returns it.
+// centred copies x minus the mean, which may be nil, into buf, and returns it.
 func centred(buf []float32, x vectors.Matrix, mean []float32) vectors.Matrix {
 	if mean == nil {
 		return x
@@ -74,11 +74,11 @@ func centred(buf []float32, x vectors.Matrix, mean []float32) vectors.Matrix {
 	return vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: buf}
 }
 
-// maxSide bounds the matrices that Covariance makes: 2 GB.
+// maxSide limits the matrices of Covariance: 2 GB.
 const maxSide = 1 << 14
 
-// Covariance returns the mean of (x - mean)(x - mean)' over all rows, and their number. The mean may be nil for zeros.
-// The matrix has d x d values: for wide vectors use CovarianceProduct.
+// Covariance returns the mean of (x - mean)(x - mean)' over all rows, and their number. A nil mean means zeros. The
+// matrix has d x d values: for wide vectors use CovarianceProduct.
 func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads int) (*mat.SymDense, int, error) {
 	d := src.Dim()
 	if d > maxSide {
@@ -103,7 +103,7 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 			}
 			left := v.T()
 			left.Rows, left.Data = hi-lo, left.Data[lo:]
-			// One thread, and a context that never ends: no error.
+			// With one thread and a background context there is no error.
 			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, d, parts[t]), left, right)
 			for i := lo; i < hi; i++ {
 				sum := raw.Data[i*raw.Stride : i*raw.Stride+d]
@@ -123,8 +123,8 @@ func Covariance(ctx context.Context, src vectors.Source, mean []float32, threads
 	return c, rows, nil
 }
 
-// CovarianceProduct is the product with the mean of (x - mean)(x - mean)' over the given number of rows of a source,
-// each of weight 1/rows. Every product reads the source once. The mean may be nil for zeros.
+// CovarianceProduct returns the product with the mean of (x - mean)(x - mean)' over the given number of rows of a
+// source, each of weight 1/rows. Every product reads the source once. A nil mean means zeros.
 func CovarianceProduct(src vectors.Source, mean []float32, rows, threads int) Product {
 	d := src.Dim()
 	return func(ctx context.Context, dst, v *mat.Dense) error {

@@ -1,13 +1,13 @@
-// Eigenvectors of a symmetric matrix in memory, by Householder's reflections and the implicit QL method (Martin and
-// Wilkinson, Numer. Math. 1968; Golub and Van Loan, Matrix Computations, 8.3), with every operation rounded by
-// itself: the result is the same on every kind of machine. With gonum's EigenSym the saved models of agh, agh2, mdsh
-// and sth have other bytes.
+// Eigenvectors of a symmetric matrix in memory, by Householder reflections and the implicit QL method (Martin and
+// Wilkinson, Numer. Math. 1968; Golub and Van Loan, Matrix Computations, 8.3), with every operation rounded separately:
+// the result is the same on every kind of machine. With
+// gonum's EigenSym the saved models of agh, agh2, mdsh and sth would have other bytes.
 //
 //	A = Q T Q'            T tridiagonal: n-2 reflections I - τ v v'                         O(4/3 n³)
 //	Q'                    a row per column of Q, the reflections in turn                    O(4/3 n³)
 //	T = S Λ S'            rotations of neighbouring rows of T, and of the same rows of Q'   O(3 n³)
 //
-// A is divided by a power of two first, so that squares neither overflow nor vanish.
+// A is first divided by a power of two, so that squares neither overflow nor underflow.
 
 package linalg
 
@@ -20,8 +20,8 @@ import (
 
 var errNoEigenvectors = errors.New("the eigenvectors of a matrix were not found: are all its values finite?")
 
-// symmetricEigen returns the eigenvalues of a matrix, the greatest first, and the eigenvectors of length 1, one per
-// row. It takes the upper half of a, row after row, and overwrites it.
+// symmetricEigen returns the eigenvalues of a matrix, largest first, and the unit eigenvectors, one per row. It
+// reads the upper half of a, row by row, and overwrites it.
 func symmetricEigen(a []float64, n int) (values, vectors []float64, err error) {
 	scale, err := powerOfTwo(a)
 	if err != nil {
@@ -46,7 +46,7 @@ func symmetricEigen(a []float64, n int) (values, vectors []float64, err error) {
 	return values, vectors, nil
 }
 
-// powerOfTwo returns the power of two next to the greatest size of a value; 1 where all are zero.
+// powerOfTwo returns the power of two nearest to the largest magnitude; 1 if all values are zero.
 func powerOfTwo(a []float64) (float64, error) {
 	top := 0.0
 	for _, v := range a {
@@ -105,7 +105,7 @@ func tridiagonal(a []float64, n int) (d, e, tau []float64) {
 	return d, e, tau
 }
 
-// reflections returns Q', from what tridiagonal has left in a.
+// reflections returns Q' from what tridiagonal left in a.
 func reflections(a, tau []float64, n int) []float64 {
 	qt := make([]float64, n*n)
 	for i := range n {
@@ -124,10 +124,10 @@ func reflections(a, tau []float64, n int) []float64 {
 	return qt
 }
 
-// implicitQL makes d the eigenvalues of a tridiagonal matrix, and turns the rows of z with it. It overwrites e.
+// implicitQL turns d into the eigenvalues of a tridiagonal matrix and rotates the rows of z along. It overwrites e.
 func implicitQL(d, e, z []float64, n int) bool {
 	const most = 60 // steps for one value; two are usual
-	least := 0.0    // what is smaller beside the diagonal is as good as zero
+	least := 0.0    // smaller off-diagonal values count as zero
 	for i, v := range d {
 		least = max(least, 0x1p-53*(math.Abs(v)+math.Abs(e[i])))
 	}
@@ -144,7 +144,7 @@ func implicitQL(d, e, z []float64, n int) bool {
 			if step == most {
 				return false
 			}
-			// The shift is the eigenvalue of the first 2 x 2 block that is nearer to d_l (Wilkinson's).
+			// The shift is the eigenvalue of the first 2 x 2 block nearer to d_l (Wilkinson's).
 			g := (d[l+1] - d[l]) / (2 * e[l])
 			g = d[m] - d[l] + e[l]/(g+math.Copysign(length(g, 1), g))
 			s, c, p := 1.0, 1.0, 0.0
@@ -153,7 +153,7 @@ func implicitQL(d, e, z []float64, n int) bool {
 				f, b := float64(s*e[i]), float64(c*e[i])
 				r := length(f, g)
 				e[i+1] = r
-				if r == 0 { // the matrix falls apart here
+				if r == 0 { // the matrix splits here
 					d[i+1] -= p
 					e[m] = 0
 					break
@@ -176,5 +176,5 @@ func implicitQL(d, e, z []float64, n int) bool {
 	return true
 }
 
-// length is that of the vector (x, y), neither of which is large.
+// length returns the length of the vector (x, y), neither of which is large.
 func length(x, y float64) float64 { return math.Sqrt(float64(x*x) + float64(y*y)) }

@@ -45,7 +45,7 @@ func double(x []float32) []float64 {
 	return out
 }
 
-// randomSymmetric is a matrix of the given rank with eigenvalues of both signs and of many sizes, times a factor.
+// randomSymmetric returns a matrix of the given rank with eigenvalues of both signs and of many sizes, times a factor.
 func randomSymmetric(rng *rand.Rand, n, rank int, factor float64) *mat.SymDense {
 	a := mat.NewSymDense(n, nil)
 	for k := range rank {

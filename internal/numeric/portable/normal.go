@@ -1,5 +1,5 @@
-// Normal deviates by the ziggurat (Marsaglia and Tsang, J. Statistical Software 2000), the method of math/rand,
-// with the exponentials and logarithms of this package: those of package math have other last bits on other
+// Normal deviates by the ziggurat method (Marsaglia and Tsang, J. Statistical Software 2000), as in math/rand, but
+// with the exponentials and logarithms of this package: those of package math have different last bits on different
 // machines.
 //
 //	128 strips of equal area v cover the density f(x) = exp(-x²/2): the lowest holds the tail beyond r
@@ -22,7 +22,8 @@ const (
 	stripArea = 9.91256303526217e-3 // v
 )
 
-// ziggurat is the strips: x = j · width[i] for a signed 32-bit j, sure when |j| < inside[i], and f at their edges.
+// ziggurat holds the strips: x = j · width[i] for a signed 32-bit j, accepted at once if |j| < inside[i], and f at
+// their edges.
 type ziggurat struct {
 	inside        [strips]uint32
 	width, height [strips]float32
@@ -45,8 +46,8 @@ var theZiggurat = sync.OnceValue(func() *ziggurat {
 	return z
 })
 
-// Normal draws from the normal distribution: the numbers of rng.NormFloat64, but for last bits of the rare ones in
-// the tail.
+// Normal draws from the normal distribution: the numbers of rng.NormFloat64, except for the last bits of the rare
+// ones in the tail.
 func Normal(rng *rand.Rand) float64 {
 	z := theZiggurat()
 	for {
@@ -70,7 +71,7 @@ func Normal(rng *rand.Rand) float64 {
 	}
 }
 
-// tail draws how far beyond its start the tail is.
+// tail draws the distance beyond the start of the tail.
 func tail(rng *rand.Rand) float64 {
 	for {
 		x, y := exponential(rng)*(1/tailStart), exponential(rng)

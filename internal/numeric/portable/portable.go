@@ -1,14 +1,14 @@
 // Package portable has elementary functions that give the same bits on every machine. Those of package math do not:
-// some are in assembly, and the compiler fuses products with sums where it can. Here each product is rounded on its
-// own, and only square roots are left to the machine. All are series, accurate to a few units in the last place of
-// float64.
+// some are in assembly, and the compiler fuses products with sums where it can. Here each product is rounded
+// separately, and only square roots are left to the machine. All are series, accurate to a few units in the last
+// place of float64.
 //
 // There are two logarithms and two exponentials because saved models and features must keep their bits.
 package portable
 
 import "math"
 
-// Ln is the natural logarithm of x > 0, for features. With s and e as in logParts,
+// Ln returns the natural logarithm of x > 0, for features. With s and e as in logParts,
 //
 //	ln x = e ln 2 + 2 (s + s^3/3 + s^5/5 + ...),   |s| < 0.172: ten terms leave less than 1e-16.
 func Ln(x float64) float64 {
@@ -30,8 +30,8 @@ func logParts(x float64) (s float64, e int) {
 	return (m - 1) / (m + 1), e
 }
 
-// PreciseLn is the natural logarithm of x > 0, for the weights of trees. It takes two terms more than Ln and adds s
-// last, which keeps the digits that x near 1 needs.
+// PreciseLn returns the natural logarithm of x > 0, for the weights of trees. It uses two more terms than Ln and
+// adds s last, which keeps the digits needed for x near 1.
 func PreciseLn(x float64) float64 {
 	s, e := logParts(x)
 	s2 := s * s
@@ -39,11 +39,11 @@ func PreciseLn(x float64) float64 {
 	for k := 23.0; k >= 3; k -= 2 {
 		sum = float64((sum + 1/k) * s2)
 	}
-	// s is added last and alone, so that the small sum does not cost it digits.
+	// s is added last and separately, so that the small sum does not cost it digits.
 	return float64(float64(e)*math.Ln2) + (2*s + float64(2*s*sum))
 }
 
-// Dot is the product of two vectors of one length, summed in order.
+// Dot returns the inner product of two vectors of equal length, summed in order.
 func Dot(x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -55,7 +55,7 @@ func Dot(x, y []float64) float64 {
 // ln 2 in two parts; a small integer times the first is exact.
 const ln2High, ln2Low = 0x1.62e42feep-1, 0x1.a39ef35793c76p-33
 
-// Exp is e^x for x of moderate size. With x = k ln 2 + r, |r| < 0.35, it is 2^k times the Taylor series of r.
+// Exp returns e^x for x of moderate size. With x = k ln 2 + r, |r| < 0.35, it is 2^k times the Taylor series of r.
 func Exp(x float64) float64 {
 	k := math.Round(x / math.Ln2)
 	r := x - float64(k*ln2High) - float64(k*ln2Low)
@@ -85,7 +85,7 @@ func ExpBelowZero(x float64) float64 {
 var expTerms = [...]float64{1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
 	1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1}
 
-// sincos is the Taylor series of both functions, for 0 <= x <= pi/4.
+// sincos evaluates the Taylor series of both functions, for 0 <= x <= pi/4.
 func sincos(x float64) (sin, cos float64) {
 	x2 := x * x
 	sin, cos = 1, 1
@@ -96,7 +96,7 @@ func sincos(x float64) (sin, cos float64) {
 	return float64(sin * x), cos
 }
 
-// Atan2 is the angle of the point (x, y), in (-pi, pi]; 0 for the origin.
+// Atan2 returns the angle of the point (x, y), in (-pi, pi]; 0 for the origin.
 func Atan2(y, x float64) float64 {
 	const eighth = math.Pi / 4
 	small, great := math.Abs(y), math.Abs(x)
@@ -129,8 +129,8 @@ func Atan2(y, x float64) float64 {
 	return t
 }
 
-// Cis is e^(2 pi i a/n). The angle is brought to the first eighth of the circle in integers, so that what should be
-// equal is equal, and zero is zero.
+// Cis returns e^(2 pi i a/n). Integer arithmetic reduces the angle to the first eighth of the circle, so that values
+// that should be equal or zero are.
 func Cis(a, n int) (re, im float64) {
 	a = (a%n + n) % n * 8
 	eighth, part := a/n, a%n
@@ -157,7 +157,7 @@ func Cis(a, n int) (re, im float64) {
 	return c, -s
 }
 
-// Tanh is the hyperbolic tangent of x, to a few units of 1e-16.
+// Tanh returns the hyperbolic tangent of x, to a few units of 1e-16.
 func Tanh(x float64) float64 {
 	e := ExpBelowZero(float64(-2 * math.Abs(x)))
 	return math.Copysign((1-e)/(1+e), x)

@@ -6,9 +6,9 @@
 //	repeat until |g| is small
 //		direction   two loops over the pairs kept              O(kept · variables)
 //		line        halve the step until f falls enough        one value each, usually one in all
-//		gradient    at the new place
+//		gradient    at the new point
 //
-// Of a convex function s·y is never negative, so halving is enough: no search for a slope.
+// For a convex function s·y is never negative, so halving is enough and no slope condition is needed.
 
 package solve
 
@@ -18,8 +18,8 @@ import (
 	"hashgrove/internal/numeric/linalg"
 )
 
-// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes that of the place
-// moved to last.
+// smooth is a convex function to minimise. value moves to w and returns f there; gradient writes the gradient at the
+// point last moved to.
 type smooth interface {
 	value(ctx context.Context, w []float64) (float64, error)
 	gradient(ctx context.Context, g []float64) error
@@ -27,13 +27,13 @@ type smooth interface {
 
 const keptSteps = 5 // pairs of the recursion: two vectors of the size of w each
 
-// descend minimises f from w, which it overwrites, until |g| has fallen to tolerance times what it was at first. It
+// descend minimises f from w, which it overwrites, until |g| has fallen to tolerance times its initial value. It
 // returns f and the number of steps.
 func descend(ctx context.Context, f smooth, w []float64, tolerance float64, steps int) (float64, int, error) {
 	return descendTo(ctx, f, w, func(first float64) float64 { return tolerance * first }, steps)
 }
 
-// descendTo is descend until |g| is at most what enough says, which is told what it was at first.
+// descendTo is descend until |g| is at most the value that enough returns for the initial |g|.
 func descendTo(
 	ctx context.Context, f smooth, w []float64, enough func(first float64) float64, steps int,
 ) (float64, int, error) {
@@ -57,12 +57,12 @@ func descendTo(
 		promise := linalg.Dot(d, g)
 		size := 1.0
 		if len(pairs) == 0 {
-			size = 1 / length // nothing is known of the scale yet
+			size = 1 / length // the scale is still unknown
 		}
 		var value float64
 		for ; ; size /= 2 {
 			if size < 1e-12 {
-				return at, step, nil // the floats cannot tell a better place
+				return at, step, nil // no better point at this precision
 			}
 			for i := range next {
 				next[i] = w[i] + float64(size*d[i])
@@ -87,7 +87,7 @@ func descendTo(
 			p.s[i], p.y[i] = next[i]-w[i], slope[i]-g[i]
 		}
 		p.sy = linalg.Dot(p.s, p.y)
-		if p.sy > 1e-12*linalg.Dot(p.y, p.y) { // else rounding has eaten the curvature
+		if p.sy > 1e-12*linalg.Dot(p.y, p.y) { // otherwise the curvature is lost to rounding
 			pairs = append(pairs, p)
 		}
 		at = value

@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// SmallSide is the greatest number of dimensions whose covariance is formed.
+// SmallSide is the largest number of dimensions whose covariance matrix is formed.
 const SmallSide = 512
 
 // PrincipalComponents returns the map to the first k principal components, and their variances.
@@ -43,7 +43,8 @@ func PrincipalComponents(ctx context.Context, x vectors.Source, k int, seed uint
 		if err != nil {
 			return nil, nil, err
 		}
-		// Single precision carries no finer tolerance, and components a little mixed with their neighbours serve as well.
+		// Single precision supports no finer tolerance, and components slightly mixed with their neighbours serve
+		// just as well.
 		e, err := linalg.TopEigenvectors(ctx, d, k, linalg.CovarianceProduct(x, centre, rows, threads),
 			linalg.TopOptions{Tolerance: 1e-4, Products: 8*k + 400, Seed: seed, Threads: threads})
 		if err != nil {
@@ -54,9 +55,8 @@ func PrincipalComponents(ctx context.Context, x vectors.Source, k int, seed uint
 	return &model.Affine{Weight: linalg.Single(basis).Slice(0, k), Mean: centre}, values[:k], nil
 }
 
-// RotateToCorners is ITQ of an embedding V, of at most as many columns as bits: it returns the first rows of R, as many
-// as V has columns, and the loss Q of every step. Where V has fewer columns than there are bits the missing ones are
-// zeros.
+// RotateToCorners applies ITQ to an embedding V with at most as many columns as bits: it returns the first rows of
+// R, as many as V has columns, and the loss Q of every step. Missing columns count as zeros.
 func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, seed uint64,
 	threads int) (*mat.Dense, []float64, error) {
 	if v.Cols > bits || steps < 1 {
@@ -73,7 +73,7 @@ func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 		err := par.Blocks(ctx, threads, v.Rows, block, func(n, lo, hi int) {
 			b := make([]float32, (hi-lo)*bits)
 			x := gemm.RowMajor(hi-lo, k, v.Slice(lo, hi).Data)
-			// One thread, and a context that never ends: no error.
+			// With one thread and a background context there is no error.
 			_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, bits, b), x, right)
 			loss := 0.0
 			for i, y := range b {
@@ -107,7 +107,7 @@ func RotateToCorners(ctx context.Context, v vectors.Matrix, bits, steps int, see
 	return mat.DenseCopyOf(r.Slice(0, k, 0, bits)), history, nil
 }
 
-// RotatedRows returns the rows of R' P: the weights of the bits when P maps to the embedding that R rotates.
+// RotatedRows returns the rows of R' P: the weights of the bits if P maps to the embedding that R rotates.
 func RotatedRows(r *mat.Dense, p vectors.Matrix) []float32 {
 	_, bits := r.Dims()
 	w := make([]float32, bits*p.Cols)

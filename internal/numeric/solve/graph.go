@@ -16,19 +16,18 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Graph is a symmetric matrix of weights, of which few are not zero: row i has weight[p] at to[p] for p from start[i]
-// to start[i+1].
+// Graph is a sparse symmetric matrix of weights: row i has weight[p] at to[p] for p from start[i] to start[i+1].
 type Graph struct {
 	start  []int
 	to     []int32
 	weight []float32
 }
 
-// leastWeight stands for smaller weights, and for the degree of a row without neighbours, so that no degree is zero.
+// leastWeight replaces smaller weights and the degree of a row without neighbours, so that no degree is zero.
 const leastWeight = 0.01
 
-// SimilarNeighbours links every row with the k rows most like it, by the cosine, among those similar to it, and they
-// with it. The rows must have length 1. Of equally near rows the first ones count.
+// SimilarNeighbours links every row with the k rows most like it, by cosine, among those similar to it, in both
+// directions. The rows must have length 1. Ties go to the first rows.
 //
 //	classes   the products of all rows of each class             n²d / classes
 //	tags      the products of all rows, those not similar unused  n²d
@@ -93,7 +92,7 @@ type link struct {
 	weight float32
 }
 
-// nearestLinks returns the k rows of greatest cosine, but not the own one.
+// nearestLinks returns the k rows with the largest cosine, except the row itself.
 func nearestLinks(own, k int, rows []int32, cosine []float32) []link {
 	var best []link // the greatest first
 	for p, j := range rows {
@@ -116,7 +115,7 @@ func nearestLinks(own, k int, rows []int32, cosine []float32) []link {
 	return best
 }
 
-// eachProduct calls use with the products of some of the given rows with all of them, for all of them in turn.
+// eachProduct calls use for one block of rows after another, with their products with all rows.
 func eachProduct(ctx context.Context, x vectors.Matrix, rows []int32, threads int,
 	use func(lo, hi int, product []float32)) error {
 	const block = 48
@@ -139,14 +138,14 @@ func eachProduct(ctx context.Context, x vectors.Matrix, rows []int32, threads in
 			left = append(left, x.Row(int(i))...)
 		}
 		out := make([]float32, (hi-lo)*len(rows))
-		// One thread, and a context that never ends: no error.
+		// With one thread and a background context there is no error.
 		_ = gemm.MulRight(context.Background(), 1, gemm.RowMajor(hi-lo, len(rows), out), gemm.RowMajor(hi-lo, x.Cols, left),
 			right)
 		use(lo, hi, out)
 	})
 }
 
-// newGraph makes links symmetric: both ends have them.
+// newGraph makes the links symmetric.
 func newGraph(near [][]link) *Graph {
 	all := make([][]link, len(near))
 	for i, list := range near {
@@ -168,7 +167,7 @@ func newGraph(near [][]link) *Graph {
 	return g
 }
 
-// degrees is the sum of the weights of every row.
+// degrees returns the sum of the weights of every row.
 func (g *Graph) degrees() []float64 {
 	sum := make([]float64, len(g.start)-1)
 	for i := range sum {
@@ -182,11 +181,11 @@ func (g *Graph) degrees() []float64 {
 	return sum
 }
 
-// SmoothestVectors returns the k vectors v, one per row, with the least λ in (D - W) v = λ D v, D being the degrees,
-// and λ, the least first; but for the vector of equal values, which always has λ = 0.
+// SmoothestVectors returns the k vectors v, one per row, with the smallest λ in (D - W) v = λ D v, where D are the
+// degrees, and λ in ascending order, except for the constant vector, which always has λ = 0.
 //
-// With u = D^1/2 v it is D^-1/2 W D^-1/2 u = (1 - λ) u. Taking the known u = D^1/2 1 out of that matrix leaves the
-// others as they are.
+// With u = D^1/2 v this is D^-1/2 W D^-1/2 u = (1 - λ) u. Removing the known u = D^1/2 1 from that matrix leaves the
+// others unchanged.
 func (g *Graph) SmoothestVectors(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	degree := g.degrees()
 	n := len(degree)
@@ -211,7 +210,7 @@ func (g *Graph) SmoothestVectors(ctx context.Context, k int, seed uint64, thread
 			from, to := v.RawRowView(r), dst.RawRowView(r)
 			c := linalg.Dot(from, known)
 			for i := range to {
-				// Plus the unit matrix: no eigenvalue is negative, and the known one becomes 0, the least.
+				// Adding the identity makes no eigenvalue negative, and the known one 0, the smallest.
 				sum := from[i] - float64(2*c*known[i])
 				for p := g.start[i]; p < g.start[i+1]; p++ {
 					sum += float64(a[p] * from[g.to[p]])

@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// neighboursByDefinition is the matrix W: for every row its k nearest similar rows, made symmetric by the maximum.
+// neighboursByDefinition returns the matrix W: for every row its k nearest similar rows, made symmetric by the maximum.
 func neighboursByDefinition(x vectors.Matrix, y affinity.Matrix, k int) *mat.SymDense {
 	w := mat.NewSymDense(x.Rows, nil)
 	for i := range x.Rows {

@@ -9,7 +9,7 @@
 //	width      one pass; the mean over all n·m pairs follows from means and squares:
 //	           E|x - a|² = E|x - E x|² + E|a - E a|² + |E x - E a|²
 //	means      one pass through the kernel                  O(n · m · dim)
-//	features   one pass through the kernel, of the rows to learn from
+//	features   one pass through the kernel, over the training rows
 
 package solve
 
@@ -28,7 +28,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// CheckAnchors reports a projection of similarities with anchors that cannot be made.
+// CheckAnchors rejects projections of anchor similarities that are too large.
 func CheckAnchors(bits, anchors int) error {
 	if anchors < 1 || anchors > MaxWeights {
 		return fault.New("wrong-count", "%d anchors: give a positive number up to %d", anchors, MaxWeights)
@@ -77,7 +77,7 @@ func GaussianKernel(ctx context.Context, x vectors.Source, rows int, o KernelOpt
 	return &model.Kernel{Anchors: a, Width: k.Width, Mean: linalg.Float32s(sum)}, err
 }
 
-// KernelFeatures makes a centred kernel from all the data, and the features of the rows to learn from.
+// KernelFeatures makes a centred kernel from all the data, and the features of the training rows.
 func KernelFeatures(
 	ctx context.Context, all, rows *supervision.Data, o KernelOptions,
 ) (*model.Kernel, Features, error) {
@@ -89,7 +89,7 @@ func KernelFeatures(
 	return kernel, Features{k, o.Threads}, err
 }
 
-// meanDistance is the mean squared distance of a row of x from a row of a.
+// meanDistance returns the mean squared distance between rows of x and rows of a.
 func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (float64, error) {
 	mx, vx, err := spread(ctx, x)
 	if err != nil {
@@ -106,13 +106,13 @@ func meanDistance(ctx context.Context, x vectors.Source, a vectors.Matrix) (floa
 	return d, nil
 }
 
-// Features is K, with products on several cores.
+// Features is K, with multi-threaded products.
 type Features struct {
 	K       vectors.Matrix
 	Threads int
 }
 
-// forwardRows is the number of rows of one turn. The sums of backward depend on it, so it is fixed.
+// forwardRows is the number of rows per turn. The sums of backward depend on it, so it is fixed.
 const forwardRows = 128
 
 // Times sets y = K a.
@@ -144,8 +144,8 @@ func (f Features) TransposeTimes(ctx context.Context, y, a []float64) error {
 	return err
 }
 
-// RidgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, or ten times as
-// much until single precision allows it.
+// RidgeFactor factorises K'K with a ridge on its diagonal: the given share of the mean diagonal value, raised
+// tenfold until single precision suffices.
 func (f Features) RidgeFactor(ctx context.Context, share float64) (*linalg.Cholesky, error) {
 	m := f.K.Cols
 	for {

@@ -1,4 +1,4 @@
-// What a supervised method learns from: some rows of the data, and which of them are similar.
+// The input of a supervised method: some rows of the data, and which of them are similar.
 
 package solve
 
@@ -10,14 +10,14 @@ import (
 	"hashgrove/internal/supervision"
 )
 
-// Labelled is the chosen rows of the data.
+// Labelled holds the chosen rows of the data.
 type Labelled struct {
 	*supervision.Data
 	Y affinity.Matrix // of the chosen rows
 }
 
-// DrawLabelled draws rows from the data: want of them, or all when want is negative or there are no more. Of data
-// with pairs only rows that are in a pair are drawn. It reads nothing.
+// DrawLabelled draws want rows from the data, or all if want is negative or there are no more. With pairs, only rows
+// that are in a pair are drawn. It reads nothing.
 func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error) {
 	if err := d.Trainable(); err != nil {
 		return nil, err
@@ -49,18 +49,18 @@ func DrawLabelled(d *supervision.Data, want int, seed uint64) (*Labelled, error)
 	return &Labelled{part, y}, err
 }
 
-// Targets is what rows are to be recognised as: a class, or any number of tags, for each.
+// Targets are what rows should be recognised as: each has a class, or any number of tags.
 type Targets struct {
 	Classes int
 	Start   []int // row i has Of[Start[i]:Start[i+1]]
 	Of      []int32
-	Several bool // any number of them: each is a question of its own
+	Several bool // any number per row, each predicted separately
 }
 
-// Row lends the classes or tags of row i.
+// Row returns the classes or tags of row i, without copying.
 func (t Targets) Row(i int) []int32 { return t.Of[t.Start[i]:t.Start[i+1]] }
 
-// Counts is the number of rows of each class or tag.
+// Counts returns the number of rows of each class or tag.
 func (t Targets) Counts() []float64 {
 	n := make([]float64, t.Classes)
 	for _, c := range t.Of {
@@ -69,10 +69,10 @@ func (t Targets) Counts() []float64 {
 	return n
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t Targets) Rows() int { return len(t.Start) - 1 }
 
-// Targets is what the labels or tags of the rows say; labels come first.
+// Targets returns the labels of the rows or, without labels, their tags.
 func (l *Labelled) Targets() (Targets, error) {
 	switch {
 	case l.Labels != nil:

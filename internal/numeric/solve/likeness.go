@@ -1,5 +1,5 @@
 // The similarity matrix of KSH as an operator: S_0 with +1 for similar rows and on the diagonal, -1 for dissimilar rows
-// and 0 where nothing is known. It is never formed.
+// and 0 for unknown. It is never formed.
 //
 //	classes   S_0 x = 2 (sum of x over the class) - (sum of x)                 O(n)
 //	tags      S_0 x = 2 (sum of x over all similar sets of tags) - (sum of x)  O(n + pairs of similar sets)
@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/par"
 )
 
-// Likeness is S_0. Rows of one unit are similar to the same rows, each other included.
+// Likeness is S_0. Rows of one unit are similar to the same rows, including each other.
 type Likeness struct {
 	unit    []int32 // of each row; nil for pairs
 	units   int
@@ -26,10 +26,10 @@ type Likeness struct {
 	threads int
 }
 
-// maxNear bounds the lists of similar units: 1 GB.
+// maxNear limits the lists of similar units: 1 GB.
 const maxNear = 1 << 28
 
-// NewLikeness prepares the products with an affinity.
+// NewLikeness prepares products with an affinity.
 func NewLikeness(ctx context.Context, y affinity.Matrix, threads int) (*Likeness, error) {
 	s := &Likeness{threads: threads}
 	switch y := y.(type) {

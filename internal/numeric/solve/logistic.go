@@ -11,8 +11,8 @@
 //	residues    R         row by row                     O(n · classes)
 //	gradient    R' X      a block of columns per turn    O(n · dim · classes)
 //
-// The columns stay bytes: 50,000 x 11,200 values take 560 MB. A turn standardises a few of them into the layout of the
-// single-precision kernel; its sums over 256 terms are added up in double precision, in a fixed order.
+// The columns stay bytes: 50,000 x 11,200 values take 560 MB. Each turn standardises a few of them into the layout of
+// the single-precision kernel; its sums over 256 terms are added up in double precision, in a fixed order.
 
 package solve
 
@@ -76,8 +76,8 @@ func newLogistic(ctx context.Context, x *vectors.Columns, y Targets, penalty flo
 	return f, err
 }
 
-// rescale scales every column to variance 1 by itself, or all by one factor so that they have it in the mean. It is
-// false where that cannot be: no column changes, or values are near the limits of float32.
+// rescale scales each column to variance 1, or all by one factor to a mean variance of 1. It returns false if that
+// is impossible: no column varies, or values are near the limits of float32.
 func (f *logistic) rescale(s Scaling) bool {
 	f.scale = make([]float64, len(f.spread))
 	sum, used := 0.0, 0.0
@@ -101,12 +101,12 @@ func (f *logistic) rescale(s Scaling) bool {
 	return s != ScaleAlike || sum > 0 && !math.IsInf(sum, 0)
 }
 
-// width is the width of a bin of column j in the units of its values.
+// width returns the width of a bin of column j in the units of its values.
 func (f *logistic) width(j int) float64 {
 	return (float64(f.x.Hi[j]) - float64(f.x.Lo[j])) / (vectors.Bins - 1)
 }
 
-// variables is the number of entries of W and b.
+// variables returns the number of entries of W and b.
 func (f *logistic) variables() int { return (f.x.Dim() + 1) * f.y.Classes }
 
 // value implements smooth.
@@ -249,7 +249,7 @@ func softmax(s []float32) float64 {
 	return float64(top) + portable.PreciseLn(sum)
 }
 
-// sigmoids turns scores into probabilities, each by itself, and returns the sum of log(1 + exp(s)).
+// sigmoids turns each score into a probability and returns the sum of log(1 + exp(s)).
 func sigmoids(s []float32) float64 {
 	sum, product := 0.0, 1.0
 	for c, v := range s {
@@ -302,8 +302,8 @@ func (f *logistic) gradient(ctx context.Context, g []float64) error {
 	return err
 }
 
-// affine is the scores at w as a map of raw values: a bin is nearly (x - lo) · perUnit, so
-// (bin - mean) scale = (x - (lo + mean / perUnit)) · perUnit · scale.
+// affine returns the scores at w as a map of raw values: a bin is nearly (x - lo) · perUnit, so (bin - mean) scale =
+// (x - (lo + mean / perUnit)) · perUnit · scale.
 func (f *logistic) affine(w []float64) *model.Affine {
 	dim, classes := f.x.Dim(), f.y.Classes
 	a := &model.Affine{

@@ -36,7 +36,7 @@ func mustLogistic(t *testing.T, src vectors.Source, penalty float64) *logistic {
 	return f
 }
 
-// definition is f(W, b) as it is written, in double precision.
+// definition returns f(W, b) as it is written, in double precision.
 func (f *logistic) definition(w []float64) float64 {
 	dim, classes := f.x.Dim(), f.y.Classes
 	loss := 0.0

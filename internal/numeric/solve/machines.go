@@ -1,14 +1,14 @@
 // Kernel SVMs on a budget of support vectors, all bits at once (Wang, Crammer and Vucetic: Breaking the Curse of
-// Kernelization, JMLR 2012, BSGD), the learner with which TSH fits kernel functions to more rows than an exact SVM can.
+// Kernelization, JMLR 2012, BSGD), with which TSH fits kernel functions to more rows than an exact SVM can.
 //
 // A bit is sign(Σ_s c_s k(x_s, x)). After t steps of size 1/λ, 1/2λ, ... 1/tλ Pegasos has the coefficients c/(λt), and
 // its next step, for a row i of sign z, is
 //
 //	if z Σ_s c_s k(x_s, x_i) < λt, or t = 0:   c_i += z
 //
-// The common factor is never needed. When a bit has more support vectors than its budget, the one with the smallest |c|
-// is projected on the one nearest to it: c_q += c_p k_pq. (The paper's projection is on all others, and its merging
-// makes new points; this keeps support vectors rows of the data, which bits can share.)
+// The common factor is never needed. When a bit exceeds its budget of support vectors, the one with the smallest |c|
+// is projected onto the one nearest to it: c_q += c_p k_pq. (The paper projects onto all others, or merges vectors
+// into new points; here support vectors stay rows of the data, which bits can share.)
 //
 //	epoch                          10
 //		shuffle the rows           the same order for all bits
@@ -33,8 +33,8 @@ import (
 // budgetEpochs is the number of passes over the rows.
 const budgetEpochs = 10
 
-// FitBudgeted learns the bits z of the anchors of the kernel, which are the rows to learn from. Each bit has at most
-// the given number of support vectors; the seed is of the order of the rows.
+// FitBudgeted learns the bits z of the kernel's anchors, which are the training rows. Each bit has at most budget
+// support vectors; the seed determines the order of the rows.
 func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, budget int, seed uint64,
 	threads int) (model.Encoder, error) {
 	x := kernel.Anchors
@@ -75,7 +75,7 @@ func FitBudgeted(ctx context.Context, kernel *model.Kernel, z [][]int8, budget i
 	return mergeMachines(machines, kernel)
 }
 
-// budgetSVM is one bit at work.
+// budgetSVM is the state of one bit.
 type budgetSVM struct {
 	z      []int8
 	budget int
@@ -88,7 +88,7 @@ type budgetSVM struct {
 	k    [][]float32 // k_pq of support vectors
 }
 
-// step takes row i, whose kernel with all rows is k.
+// step processes row i, whose kernel with all rows is k.
 func (s *budgetSVM) step(i int32, k []float32) {
 	z, sum := float64(s.z[i]), 0.0
 	for q, r := range s.row {
@@ -144,7 +144,7 @@ func (s *budgetSVM) setVector(p int, i int32, c float64, k []float32) {
 	}
 }
 
-// mergeMachines makes one encoder of all machines: the anchors are the rows that any of them uses.
+// mergeMachines combines all machines into one encoder, whose anchors are the rows that any of them uses.
 func mergeMachines(machines []*budgetSVM, kernel *model.Kernel) (model.Encoder, error) {
 	x := kernel.Anchors
 	at := make([]int, x.Rows)

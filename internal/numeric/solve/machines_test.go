@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// kernelOf is a Gaussian kernel of all rows with all rows.
+// kernelOf returns a Gaussian kernel of all rows with all rows.
 func kernelOf(x vectors.Matrix, width float64) vectors.Matrix {
 	k := vectors.Matrix{Rows: x.Rows, Cols: x.Rows, Data: make([]float32, x.Rows*x.Rows)}
 	for i := range x.Rows {
@@ -115,7 +115,7 @@ func TestBudgetHolds(t *testing.T) {
 		if after[p] != 0 {
 			p, q = q, p
 		}
-		// The best coefficient for φ_q in the place of c_p φ_p is c_p k_pq.
+		// The best coefficient for φ_q in place of c_p φ_p is c_p k_pq.
 		if want := before[q] + before[p]*float64(k.Row(p)[q]); after[p] != 0 || math.Abs(after[q]-want) > 1e-6 {
 			t.Fatalf("row %d has the coefficient %v after row %d went, want %v", q, after[q], p, want)
 		}

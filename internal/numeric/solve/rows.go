@@ -1,4 +1,4 @@
-// Rows of a source in memory: all of them, or some drawn at random; as they are, or through a map.
+// Rows of a source in memory: all of them or a random sample, unchanged or through a map.
 
 package solve
 
@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// MaxValues bounds the values that a method keeps in memory: 4 GB of float32.
+// MaxValues limits the values that a method keeps in memory: 4 GB of float32.
 const MaxValues = 1 << 30
 
 // ReadRows reads a source of the given number of rows into memory.
@@ -36,7 +36,7 @@ func ReadRows(ctx context.Context, x vectors.Source, rows int) (vectors.Matrix, 
 	return m, vectors.CheckRows(m.Rows, rows)
 }
 
-// DrawDistinct returns want different numbers below n, or all when there are no more, in the order they are drawn.
+// DrawDistinct returns want different numbers below n, or all if there are no more, in the order drawn.
 func DrawDistinct(n, want int, rng *rand.Rand) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -50,8 +50,8 @@ func DrawDistinct(n, want int, rng *rand.Rand) []int {
 	return list[:want]
 }
 
-// SampleRows reads want rows of a source, drawn at random but in order, or all when there are no more. It reads the
-// source once for their number and once for the rows.
+// SampleRows reads a random sample of want rows, in order, or all if there are no more. It reads the source once to
+// count rows and once for the rows.
 func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (vectors.Matrix, error) {
 	n, err := countRows(ctx, x)
 	if err != nil {
@@ -63,8 +63,8 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 	return DrawRows(ctx, x, n, want, rand.New(rand.NewPCG(seed, 'S')))
 }
 
-// DrawRows reads want rows of a source of the given number of rows, drawn at random but in order, or all when there are
-// no more.
+// DrawRows reads a random sample of want rows, in order, from a source of the given number of rows, or all if there
+// are no more.
 func DrawRows(ctx context.Context, x vectors.Source, rows, want int, rng *rand.Rand) (vectors.Matrix, error) {
 	keep := make([]bool, rows)
 	for _, i := range DrawDistinct(rows, want, rng) {
@@ -73,7 +73,7 @@ func DrawRows(ctx context.Context, x vectors.Source, rows, want int, rng *rand.R
 	return ReadRows(ctx, vectors.Select(x, keep), min(want, rows))
 }
 
-// countRows reads a source for the number of its rows.
+// countRows reads a source to count its rows.
 func countRows(ctx context.Context, x vectors.Source) (int, error) {
 	switch m := x.(type) {
 	case vectors.Matrix:
@@ -112,8 +112,8 @@ func ReadThrough(ctx context.Context, x vectors.Source, rows, threads int, m mod
 	return out, vectors.CheckRows(n, rows)
 }
 
-// eachThrough takes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows for
-// all cores.
+// eachThrough passes the rows of a source through a map, many at a time: chunks of wide vectors have too few rows
+// for all cores.
 func eachThrough(ctx context.Context, x vectors.Source, threads int, m model.Map,
 	f func(first int, y vectors.Matrix)) error {
 	for b, err := range linalg.Blocks(ctx, x, 1024) {

@@ -19,10 +19,10 @@ import (
 	"hashgrove/internal/model"
 )
 
-// MaxWeights bounds the weights of a projection: 1 GB of float32.
+// MaxWeights limits the weights of a projection: 1 GB of float32.
 const MaxWeights = 1 << 28
 
-// CheckSize reports a projection that is too large to make.
+// CheckSize rejects a projection that is too large.
 func CheckSize(bits, dim int) error {
 	if bits < 1 || bits > hamming.MaxBits {
 		return fault.New("bits-out-of-range", "codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
@@ -34,7 +34,7 @@ func CheckSize(bits, dim int) error {
 	return nil
 }
 
-// AxisSigns is the encoder of one bit per value, [x_k >= threshold_k].
+// AxisSigns returns the encoder of one bit per value, [x_k >= threshold_k].
 func AxisSigns(bits int, threshold []float32) *model.Projection {
 	p := &model.Projection{Weight: make([]float32, bits*bits), Threshold: threshold}
 	for k := range bits {
@@ -43,8 +43,7 @@ func AxisSigns(bits int, threshold []float32) *model.Projection {
 	return p
 }
 
-// Checked is an encoder and what is wrong with it: values near the limits of float32 can leave weights that are not
-// finite.
+// Checked validates an encoder: values near the limits of float32 can lead to weights that are not finite.
 func Checked(e model.Encoder) (model.Encoder, error) {
 	if err := e.Check(); err != nil {
 		return nil, fmt.Errorf("no model came of these vectors, are their values very large? %w", err)
@@ -52,9 +51,9 @@ func Checked(e model.Encoder) (model.Encoder, error) {
 	return e, nil
 }
 
-// Gaussian draws a number of mean 0 and variance 1 that is normal for all that hyperplanes need: the sum of twelve
-// uniform numbers less 6, of kurtosis 2.9 and never beyond 6. The usual exact methods take a logarithm, whose last
-// digit differs between machines; this is integer arithmetic and one rounding.
+// Gaussian draws a number of mean 0 and variance 1 that is normal enough for hyperplanes: the sum of twelve uniform
+// numbers minus 6, of kurtosis 2.9 and never beyond 6. The usual exact methods need a logarithm, whose last digit
+// differs between machines; this is integer arithmetic and one rounding.
 func Gaussian(rng *rand.Rand) float32 {
 	sum := int64(-6 << 32)
 	for range 12 {

@@ -41,7 +41,7 @@ func Mean(ctx context.Context, x vectors.Source) ([]float32, error) {
 // moments returns the mean and the variance of every column.
 func moments(ctx context.Context, x vectors.Source) (mean, variance []float64, err error) {
 	mean = make([]float64, x.Dim())
-	first, squares := make([]float64, x.Dim()), make([]float64, x.Dim()) // from the first row: less is lost
+	first, squares := make([]float64, x.Dim()), make([]float64, x.Dim()) // relative to the first row, to lose fewer digits
 	rows := 0
 	for c, err := range x.Chunks(ctx) {
 		if err != nil {
@@ -76,7 +76,7 @@ func spread(ctx context.Context, x vectors.Source) (mean []float64, square float
 	return mean, square, err
 }
 
-// Standardise is the map that subtracts the mean of the rows from each, and gives what is left the mean squared length.
+// Standardise returns the map that subtracts the mean row and scales the result to the given mean squared length.
 func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.Affine, error) {
 	mean, have, err := spread(ctx, x)
 	if err != nil {
@@ -92,8 +92,8 @@ func Standardise(ctx context.Context, x vectors.Source, square float64) (*model.
 	return scaleMap(mean, scale)
 }
 
-// StandardiseColumns is the map that subtracts the mean of the rows from each and gives all columns the same variance,
-// and the rows a mean squared length of 1. Columns that never change become 0.
+// StandardiseColumns returns the map that subtracts the mean row and gives all columns the same variance, and the
+// rows a mean squared length of 1. Constant columns become 0.
 func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, error) {
 	mean, variance, err := moments(ctx, x)
 	if err != nil {
@@ -117,8 +117,8 @@ func StandardiseColumns(ctx context.Context, x vectors.Source) (*model.Affine, e
 	return scaleMap(mean, scale)
 }
 
-// UnitColumns is the map that gives every column the mean 0 and the variance 1, and the factor between the greatest and
-// the least deviation of columns that change. Those that never change become 0.
+// UnitColumns returns the map that gives every column mean 0 and variance 1, and the ratio of the largest to the
+// smallest standard deviation of columns that vary. Constant columns become 0.
 func UnitColumns(ctx context.Context, x vectors.Source) (m *model.Affine, factor float64, err error) {
 	mean, variance, err := moments(ctx, x)
 	if err != nil {
@@ -128,7 +128,7 @@ func UnitColumns(ctx context.Context, x vectors.Source) (m *model.Affine, factor
 	scale := make([]float32, len(variance))
 	for j, v := range variance {
 		s := 1 / math.Sqrt(v)
-		if !(s <= math.MaxFloat32) || v == 0 { // it never changes, or by less than float32 can tell
+		if !(s <= math.MaxFloat32) || v == 0 { // constant, up to the precision of float32
 			continue
 		}
 		scale[j] = float32(s)
@@ -141,7 +141,7 @@ func UnitColumns(ctx context.Context, x vectors.Source) (m *model.Affine, factor
 	return m, factor, err
 }
 
-// scaleMap is the map (x - mean) scale, column by column.
+// scaleMap returns the map (x - mean) scale, column by column.
 func scaleMap(mean []float64, scale []float32) (*model.Affine, error) {
 	m := &model.Affine{Weight: vectors.Matrix{Rows: len(mean), Cols: len(mean)}, Mean: linalg.Float32s(mean), Scale: scale}
 	return m, m.Check()

@@ -1,15 +1,15 @@
-// The penalty and the scale of logistic regression, chosen on rows held out.
+// The penalty and the scale of logistic regression, chosen on held-out rows.
 //
-//	sample      rows to choose by: all of them, or some drawn at random where there are many
-//	folds       of five parts of the sample, each held out once where there are few rows, else the first alone
-//	for each scale of the columns: each by itself, all alike
-//		for each penalty, from strong to weak, from where the last one ended
+//	sample      rows to choose by: all of them, or a random sample if there are many
+//	folds       of five parts of the sample: each held out once if there are few rows, else only the first
+//	for each scale of the columns: separately, all alike
+//		for each penalty, from strong to weak, starting where the last one ended
 //			descend on the rows kept, add up the loss of those held out
 //		until the loss does not fall
 //	refit       on all rows with the best of both, from where it ended; the penalty of |W|² for the sum of the losses
-//	            stays what it was, so λ falls as the rows grow
+//	            stays the same, so λ falls as the rows grow
 //
-// Cost: the sample is bounded by its products, and a penalty takes few steps as it begins near its end.
+// Cost: the sample is bounded by its products, and a penalty takes few steps because it starts near its end.
 
 package solve
 
@@ -25,24 +25,23 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// LogisticOptions says how to fit. The zero value tries both scales.
+// LogisticOptions control a fit. The zero value tries both scales.
 type LogisticOptions struct {
 	Scale   Scaling
 	Seed    uint64 // of the rows held out
 	Threads int
 }
 
-// Scaling is how columns are scaled before the penalty weighs them.
+// Scaling says how columns are scaled before the penalty applies.
 type Scaling string
 
-// The ways to scale.
 const (
 	ScaleEither Scaling = ""      // whichever is better on rows held out
 	ScaleEach   Scaling = "each"  // every column to variance 1
 	ScaleAlike  Scaling = "alike" // all columns by one factor
 )
 
-// Logistic is scores that were fitted, and what was chosen for them.
+// Logistic holds fitted scores and what was chosen for them.
 type Logistic struct {
 	Scores  *model.Affine
 	Scale   Scaling // ScaleEach or ScaleAlike
@@ -104,23 +103,23 @@ func FitLogistic(ctx context.Context, x *vectors.Columns, y Targets, o LogisticO
 	return &Logistic{Scores: f.affine(best.w), Scale: best.scale, Penalty: f.penalty, Loss: best.loss}, nil
 }
 
-// choice is a scale and a penalty, and what they gave.
+// choice is a scale and a penalty, and their result.
 type choice struct {
 	scale   Scaling
 	penalty float64 // λ times the rows
-	at      int     // its place among the penalties
+	at      int     // its index among the penalties
 	loss    float64 // mean, of the rows held out
 	w       []float64
 	enough  slope
 }
 
-// slope is a length of the gradient at which a descent may end; 0 while it is not known.
+// slope is a length of the gradient at which a descent may end; 0 if unknown.
 type slope float64
 
-// limit is the slope, or the usual share of the first one where it is not known.
+// limit returns the slope or, if unknown, the usual share of the first one.
 func (s slope) limit(first float64) float64 { return cmp.Or(float64(s), logisticEnough*first) }
 
-// start is the place where descents begin: no weights, and the shares of the classes or tags.
+// start returns the starting point of descents: zero weights, and biases from the shares of the classes or tags.
 func (f *logistic) start() []float64 {
 	w := make([]float64, f.variables())
 	n := float64(f.y.Rows())
@@ -134,7 +133,7 @@ func (f *logistic) start() []float64 {
 	return w
 }
 
-// sample is f on rows drawn at random, with its means; f itself where there are no more.
+// sample returns f on a random sample of rows, with its means; f itself if there are no more.
 func (f *logistic) sample(seed uint64) *logistic {
 	rows := min(max(tuningProducts/f.variables(), tuningLeast), tuningRows, f.x.Rows)
 	part := *f
@@ -159,7 +158,7 @@ func (f *logistic) sample(seed uint64) *logistic {
 	return &part
 }
 
-// partsOf deals the rows out to the parts of the sample, those of a class evenly. Rows that are the only ones of their
+// partsOf distributes the rows over the parts of the sample, those of a class evenly. Rows that are alone in their
 // class are in no part.
 func partsOf(y Targets, seed uint64) []int8 {
 	part := make([]int8, y.Rows())
@@ -177,8 +176,8 @@ func partsOf(y Targets, seed uint64) []int8 {
 	return part
 }
 
-// choose finds the penalty with the least loss of the rows held out, at the scale that f has, from a place among the
-// penalties on.
+// choose finds the penalty with the least loss on held-out rows, at the scale of f, starting from index first of the
+// penalties.
 func (f *logistic) choose(ctx context.Context, part []int8, parts, first int) (choice, error) {
 	best := choice{loss: math.Inf(1)}
 	w, enough := make([][]float64, parts), make([]slope, parts)
@@ -198,7 +197,7 @@ func (f *logistic) choose(ctx context.Context, part []int8, parts, first int) (c
 				return float64(enough[k])
 			}, tuningSteps)
 			if err == nil {
-				_, err = f.value(ctx, w[k]) // the last place tried may be another
+				_, err = f.value(ctx, w[k]) // the last point tried may differ
 			}
 			if err != nil {
 				return best, err
@@ -215,7 +214,7 @@ func (f *logistic) choose(ctx context.Context, part []int8, parts, first int) (c
 	return best, nil
 }
 
-// holdOut holds a part of the rows out.
+// holdOut holds out a part of the rows.
 func (f *logistic) holdOut(part []int8, k int) {
 	f.out, f.kept = make([]bool, len(part)), 0
 	for i, p := range part {

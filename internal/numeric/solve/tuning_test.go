@@ -105,7 +105,7 @@ func TestPartsOfTheSample(t *testing.T) {
 	}
 }
 
-// noisyRows are rows of which two columns, on a scale of their own, say something about the class, and noise besides.
+// noisyRows returns rows of which two columns, on a scale of their own, say something about the class, and noise besides.
 func noisyRows(seed uint64, rows, cols int, unit float32) (vectors.Matrix, []int32) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	x := vectors.Matrix{Rows: rows, Cols: cols, Data: make([]float32, rows*cols)}
@@ -122,7 +122,7 @@ func noisyRows(seed uint64, rows, cols int, unit float32) (vectors.Matrix, []int
 	return x, class
 }
 
-// meanLoss is the definition of the mean loss of rows of classes, from raw values.
+// meanLoss computes the mean loss by definition, from raw values.
 func meanLoss(t *testing.T, scores *model.Affine, x vectors.Matrix, class []int32) float64 {
 	t.Helper()
 	s, err := model.Transform(context.Background(), 1, x, scores)

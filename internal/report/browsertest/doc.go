@@ -1,3 +1,3 @@
-// Package browsertest holds the tests that open the pages of package report in a real browser. They are a module of
-// their own, so that the browser's protocol is no dependency of the library.
+// Package browsertest opens the pages of package report in a real browser. It is a separate module, so that the
+// library does not depend on the browser's protocol.
 package browsertest

@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// AxeScript is axe-core, the checker of accessibility, as make setup has fetched it.
+// AxeScript returns axe-core, the accessibility checker, as fetched by make setup.
 var AxeScript = sync.OnceValues(func() (string, error) {
 	folder, err := needs.FindPackage(needs.Axe)
 	if err != nil {
@@ -22,8 +22,8 @@ var AxeScript = sync.OnceValues(func() (string, error) {
 	return string(script), err
 })
 
-// CheckAxe lets axe look at the page as it is. Only trifles are allowed. Where axe was not fetched nobody looks, unless
-// that is required.
+// CheckAxe runs axe on the page as it is and allows only minor findings. Without axe the check is skipped, unless it
+// is required.
 func (p *Page) CheckAxe(where string) {
 	p.Helper()
 	script, err := AxeScript()
@@ -38,13 +38,13 @@ func (p *Page) CheckAxe(where string) {
 	}
 }
 
-// Finding is a rule of axe that the page breaks, and where.
+// Finding is an axe rule that the page violates, and where.
 type Finding struct {
 	ID, Impact, Help string
 	Nodes            []string
 }
 
-// Axe is what axe finds.
+// Axe returns what axe finds.
 func (p *Page) Axe(script string) (found []Finding) {
 	p.Helper()
 	answer := ""

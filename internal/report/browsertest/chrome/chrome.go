@@ -1,5 +1,5 @@
-// Package chrome drives a headless browser in tests. Every complaint of the browser, and every request to a place that
-// a test has not named, is kept for the test to see.
+// Package chrome drives a headless browser in tests. It records every complaint of the browser, and every request to
+// an address that a test has not allowed.
 package chrome
 
 import (
@@ -42,10 +42,10 @@ type Browser struct {
 	folder  string // of the profile and all that the browser leaves behind
 }
 
-// errNone is what a machine without a browser answers.
+// errNone reports a machine without a browser.
 var errNone = errors.New("no chromium on this machine (make setup installs it on Debian; CHROME names another)")
 
-// program is the browser: the one that the environment names in CHROME, or one with a usual name.
+// program returns the browser: the one named by CHROME, or one with a usual name.
 func program() (string, error) {
 	if name := os.Getenv("CHROME"); name != "" {
 		path, err := exec.LookPath(name)
@@ -88,7 +88,8 @@ func Launch() (*Browser, error) {
 	return b, nil
 }
 
-// window opens a window that shares no storage with others. chromedp would open a tab, and there is no window for it.
+// window opens a window that shares no storage with others. chromedp would open a tab, which needs an existing
+// window.
 func (b *Browser) window() (target.ID, error) {
 	ctx := cdp.WithExecutor(b.context, chromedp.FromContext(b.context).Browser)
 	storage, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
@@ -110,7 +111,7 @@ func (b *Browser) Close() (err error) {
 	return err
 }
 
-// Start starts a browser and opens a page, or skips the test where there is no browser.
+// Start starts a browser and opens a page, or skips the test if there is no browser.
 func Start(t *testing.T, allowed ...string) *Page {
 	t.Helper()
 	return Open(t, func() (*Browser, error) {
@@ -126,8 +127,8 @@ func Start(t *testing.T, allowed ...string) *Page {
 	}, allowed...)
 }
 
-// Open opens a page that shares nothing with others, in the browser that launch returns, or skips the test where there
-// is none. Requests to addresses that begin with one of allowed are no trouble.
+// Open opens a page that shares nothing with others, in the browser that launch returns, or skips the test if there
+// is none. Requests to addresses that start with one of allowed are not recorded.
 func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Page {
 	t.Helper()
 	if testing.Short() {
@@ -153,7 +154,7 @@ func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Pag
 	return p
 }
 
-// hear keeps what the browser complains about.
+// hear records complaints of the browser.
 func (p *Page) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,14 +175,14 @@ func (p *Page) hear(event any) {
 	}
 }
 
-// Troubles is what the browser complained about so far.
+// Troubles returns the complaints recorded so far.
 func (p *Page) Troubles() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.seen...)
 }
 
-// Forgive forgets the complaints so far that contain a text, for trouble that a test has asked for.
+// Forgive drops recorded complaints that contain a text, for trouble that a test provokes.
 func (p *Page) Forgive(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +195,7 @@ func (p *Page) Forgive(text string) {
 	p.seen = kept
 }
 
-// Do runs commands of the protocol. An error ends the test.
+// Do runs commands of the protocol and fails the test on an error.
 func (p *Page) Do(actions ...chromedp.Action) {
 	p.Helper()
 	if err := chromedp.Run(p.Context, actions...); err != nil {
@@ -226,7 +227,7 @@ func (p *Page) Number(script string) float64 {
 	return v
 }
 
-// Shot keeps a screenshot of the whole page in the folder of HASHGROVE_SHOTS, for people to look at.
+// Shot saves a screenshot of the whole page in the folder HASHGROVE_SHOTS, for people to look at.
 func (p *Page) Shot(name string) {
 	p.Helper()
 	var png []byte
@@ -237,7 +238,7 @@ func (p *Page) Shot(name string) {
 	p.Keep(name+".png", png)
 }
 
-// Keep writes a file into the folder of HASHGROVE_SHOTS, or nowhere when there is none.
+// Keep writes a file into the folder HASHGROVE_SHOTS, if set.
 func (p *Page) Keep(name string, content []byte) {
 	p.Helper()
 	folder := os.Getenv("HASHGROVE_SHOTS")
@@ -249,7 +250,7 @@ func (p *Page) Keep(name string, content []byte) {
 	}
 }
 
-// Widest is a script for the elements that stick out of the screen, outside of parts that scroll by themselves.
+// Widest is a script that finds elements wider than the screen, outside parts that scroll on their own.
 const Widest = `[...document.querySelectorAll('body *')]
 	.filter(e => e.getBoundingClientRect().right > innerWidth+1 && !e.closest('.scroll'))
 	.slice(0, 3).map(e => e.outerHTML.slice(0, 80)).join(' ')`
