@@ -57,7 +57,7 @@ func Make(ctx context.Context, s *index.Snapshot, o Options) (*Map, error) {
 	codes, groups, all := s.Groups(most)
 	y, err := layout(ctx, codes, o)
 	if err != nil {
-		return nil, fmt.Errorf("the map was stopped: %w", err)
+		return nil, fmt.Errorf("drawing the map was stopped: %w", err)
 	}
 	m := &Map{Groups: groups, All: all, X: make([]uint16, len(groups)), Y: make([]uint16, len(groups))}
 	layFlat(y)

@@ -20,7 +20,7 @@ import (
 
 var ctx = context.Background()
 
-// clustered is n codes around some centres; the label of a code is the number of its centre.
+// clustered returns n codes around some centres; the label of a code is the number of its centre.
 func clustered(n, bits, centres, flips int, seed uint64) (hamming.Codes, []string) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	middle := hamming.NewCodes(centres, bits)
@@ -146,7 +146,7 @@ func TestMembershipsSumToTheLogarithm(t *testing.T) {
 	}
 }
 
-// TestPrincipalPlaneIsSpannedByEigenvectors checks C u = l u for the covariance of its definition.
+// TestPrincipalPlaneIsSpannedByEigenvectors checks C u = l u, with the covariance by its definition.
 func TestPrincipalPlaneIsSpannedByEigenvectors(t *testing.T) {
 	codes, _ := clustered(1000, 24, 3, 4, 3)
 	mean, covariance, err := bitMoments(ctx, codes, 2)
@@ -204,7 +204,7 @@ func TestPrincipalPlaneIsSpannedByEigenvectors(t *testing.T) {
 	}
 }
 
-// sameLabelShare is the share of the ten nearest points in the plane with the label of a point.
+// sameLabelShare returns the share of the ten nearest points in the plane that have a point's label.
 func sameLabelShare(x, y func(i int) float64, groups []index.Group) float64 {
 	n, sum, asked := len(groups), 0.0, 0
 	for q := 0; q < n; q += max(n/300, 1) {
@@ -226,7 +226,7 @@ func sameLabelShare(x, y func(i int) float64, groups []index.Group) float64 {
 	return sum / float64(asked)
 }
 
-// pixelSigns is 64 random projections of the pictures of the demo, as signs, with their classes.
+// pixelSigns returns the signs of 64 random projections of the demo's pictures, with their classes.
 func pixelSigns() (hamming.Codes, []string) {
 	part := fashion.Train()
 	const n, bits = 3000, 64
@@ -253,7 +253,7 @@ func pixelSigns() (hamming.Codes, []string) {
 	return codes, labels
 }
 
-// TestMapsKeepNeighboursTogether judges maps by labels, beside principal components alone.
+// TestMapsKeepNeighboursTogether judges maps by labels, compared with principal components alone.
 func TestMapsKeepNeighboursTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector makes seconds of it half a minute")
@@ -291,7 +291,7 @@ func TestMapsKeepNeighboursTogether(t *testing.T) {
 	}
 }
 
-// TestMapsAreFunctionsOfTheItems makes the same map with other threads, and from items that came in another way.
+// TestMapsAreFunctionsOfTheItems makes the same map with other threads, and from items added in another way.
 func TestMapsAreFunctionsOfTheItems(t *testing.T) {
 	codes, labels := clustered(2000, 48, 6, 9, 5)
 	first, err := Make(ctx, snapshot(t, codes, labels), Options{Threads: 1})
@@ -398,7 +398,7 @@ func TestMapsOfASample(t *testing.T) {
 	}
 }
 
-// TestMapsCanBeStopped: nothing more is done once the context has ended, whatever the map is at.
+// TestMapsCanBeStopped: work stops when the context ends, at any stage.
 func TestMapsCanBeStopped(t *testing.T) {
 	codes, labels := clustered(20_000, 64, 8, 20, 7)
 	s := snapshot(t, codes, labels)
@@ -428,8 +428,8 @@ func TestMapsCanBeStopped(t *testing.T) {
 	}
 }
 
-// TestMapsOfManyCodesTakeSeconds logs what the largest map costs: about 15 s on two cores. It may take as much longer
-// than one of a tenth of the codes as comparing all with all does, and a few times that on a machine that others use.
+// TestMapsOfManyCodesTakeSeconds logs the cost of the largest map: about 15 s on two cores. Compared with a tenth of
+// the codes it may take as much longer as comparing all pairs does, and a few times that on a shared machine.
 func TestMapsOfManyCodesTakeSeconds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes about ten seconds")

@@ -10,8 +10,7 @@ import (
 	"hashgrove/internal/testkit/budgettest"
 )
 
-// TestClaimsOfFeatureFiles: extractors of a few bytes that claim to be the largest there are, in files whose checksums
-// are right.
+// TestClaimsOfFeatureFiles: extractors of a few bytes that claim the largest sizes, in files with correct checksums.
 func TestClaimsOfFeatureFiles(t *testing.T) {
 	numbers := func(kind byte, values ...uint32) []byte {
 		b := []byte{kind}

@@ -143,13 +143,13 @@ func (c *Codebook) Fits(s picture.Shape) error { return patch.Fits(s, c.Patch, c
 func (c *Codebook) checkOptions() error {
 	switch {
 	case c.Patch < 1 || c.Patch > maxSquare:
-		return fmt.Errorf("codebook with patches of side %d, outside of 1 to %d", c.Patch, maxSquare)
+		return fmt.Errorf("codebook with patches of side %d, outside the range 1 to %d", c.Patch, maxSquare)
 	case c.Channels != 1 && c.Channels != 3:
-		return fmt.Errorf("codebook for %d channels, and 1 or 3 are allowed", c.Channels)
+		return fmt.Errorf("codebook for %d channels: 1 or 3 are allowed", c.Channels)
 	case c.Stride < 1 || c.Stride > picture.MaxSide:
-		return fmt.Errorf("codebook with a stride of %d, outside of 1 to %d", c.Stride, picture.MaxSide)
+		return fmt.Errorf("codebook with a stride of %d, outside the range 1 to %d", c.Stride, picture.MaxSide)
 	case c.Levels < 1 || c.Levels > maxLevels:
-		return fmt.Errorf("codebook with %d levels of pooling, outside of 1 to %d", c.Levels, maxLevels)
+		return fmt.Errorf("codebook with %d levels of pooling, outside the range 1 to %d", c.Levels, maxLevels)
 	case c.Sides > Split || c.Pool > MaxPool || c.Norm > NoNorm:
 		return fmt.Errorf("codebook with unknown sides %d, pooling %d or scaling %d", c.Sides, c.Pool, c.Norm)
 	case !(c.Threshold >= 0 && c.Threshold < maxFactor):
@@ -331,13 +331,13 @@ const MaxSparsity = 16
 func (o CodebookOptions) Check() error {
 	switch {
 	case o.Words < 1 || o.Words > MaxWords:
-		return fmt.Errorf("codebook of %d words, outside of 1 to %d", o.Words, MaxWords)
+		return fmt.Errorf("codebook of %d words, outside the range 1 to %d", o.Words, MaxWords)
 	case o.Patches < 1 || o.Patches > 1<<24:
-		return fmt.Errorf("codebook from %d patches, outside of 1 to %d", o.Patches, 1<<24)
+		return fmt.Errorf("codebook from %d patches, outside the range 1 to %d", o.Patches, 1<<24)
 	case o.Iterations < 1 || o.Iterations > 1<<11:
-		return fmt.Errorf("codebook in %d iterations, outside of 1 to %d", o.Iterations, 1<<11)
+		return fmt.Errorf("codebook in %d iterations, outside the range 1 to %d", o.Iterations, 1<<11)
 	case o.Sparsity < 1 || o.Sparsity > min(MaxSparsity, o.Words):
-		return fmt.Errorf("codebook with %d words per patch, outside of 1 to %d", o.Sparsity, min(MaxSparsity, o.Words))
+		return fmt.Errorf("codebook with %d words per patch, outside the range 1 to %d", o.Sparsity, min(MaxSparsity, o.Words))
 	case !(o.Whitening > 0) || math.IsInf(o.Whitening, 0):
 		return errors.New("whitening needs a positive constant")
 	}

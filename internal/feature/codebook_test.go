@@ -23,7 +23,7 @@ func randomBook(rng *rand.Rand, words, patch, channels int) *Codebook {
 	return c
 }
 
-// encodeSlowly is the definition of the features, in float64, word for word.
+// encodeSlowly is the definition of the features, in float64.
 func encodeSlowly(c *Codebook, p picture.Picture) []float64 {
 	across, down := (p.Width-c.Patch)/c.Stride+1, (p.Height-c.Patch)/c.Stride+1
 	words := c.Words()

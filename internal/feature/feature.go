@@ -120,7 +120,7 @@ func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) e
 // fitsSize returns an error for pictures that do not have the given size.
 func fitsSize(s picture.Shape, width, height int) error {
 	if s.Width != width || s.Height != height {
-		return fmt.Errorf("%d x %d pixels, and the features were made for %d x %d: scale it first",
+		return fmt.Errorf("%d x %d pixels, but the features were made for %d x %d: scale it first",
 			s.Width, s.Height, width, height)
 	}
 	return nil
@@ -169,7 +169,7 @@ func (e *Pixels) Check() error {
 // Fits implements Extractor.
 func (e *Pixels) Fits(s picture.Shape) error {
 	if s.Channels != e.Channels {
-		return fmt.Errorf("%d channels, and the features were made for %d", s.Channels, e.Channels)
+		return fmt.Errorf("%d channels, but the features were made for %d", s.Channels, e.Channels)
 	}
 	return fitsSize(s, e.Width, e.Height)
 }

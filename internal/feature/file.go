@@ -131,7 +131,7 @@ func setMade(e Extractor, made []byte) error {
 	c, ok := e.(*Codebook)
 	switch {
 	case !ok && len(made) > 0:
-		return errors.New("it says how a codebook was learned, and there is none")
+		return errors.New("it says how a codebook was learned, but there is none")
 	case !ok:
 		return nil
 	}
@@ -140,7 +140,7 @@ func setMade(e Extractor, made []byte) error {
 	}
 	// An extractor has exactly one file, so the JSON must be complete and in canonical form.
 	if again, err := json.Marshal(c.Made); err != nil || !bytes.Equal(again, made) || c.Made.Norm != 0 {
-		return errors.New("how the codebook was learned is not written as this version writes it")
+		return errors.New("the record of how the codebook was learned is not in canonical form")
 	}
 	c.Made.Norm = c.Norm
 	return nil

@@ -91,11 +91,11 @@ func (e *GIST) Check() error {
 		return fmt.Errorf("GIST of pictures of side %d: an even side from 2 to %d is allowed", o.Size, maxGISTSize)
 	}
 	if o.Blocks < 1 || o.Blocks > min(maxGISTBlocks, o.Size) {
-		return fmt.Errorf("GIST with %d blocks along a side, outside of 1 to %d", o.Blocks, min(maxGISTBlocks, o.Size))
+		return fmt.Errorf("GIST with %d blocks along a side, outside the range 1 to %d", o.Blocks, min(maxGISTBlocks, o.Size))
 	}
 	for i, n := range o.Orientations {
 		if n < 1 || n > maxGISTFilters {
-			return fmt.Errorf("GIST with %d orientations at scale %d, outside of 1 to %d", n, i+1, maxGISTFilters)
+			return fmt.Errorf("GIST with %d orientations at scale %d, outside the range 1 to %d", n, i+1, maxGISTFilters)
 		}
 	}
 	if len(o.Orientations) > maxGISTFilters || e.filters() < 1 || e.filters() > maxGISTFilters {

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// TestKernelsAgree compares every kernel with what it means, bit by bit.
+// TestKernelsAgree compares every kernel with plain Go, bit by bit.
 func TestKernelsAgree(t *testing.T) {
 	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -107,7 +107,7 @@ func anyFloats(rng *rand.Rand, v []float32) {
 	}
 }
 
-// anyNumbers lends n complex numbers of all sizes that end where memory ends.
+// anyNumbers returns n complex numbers of all sizes at the end of mapped memory.
 func anyNumbers(t *testing.T, rng *rand.Rand, n int) []complex8 {
 	v := fencetest.Slice[complex8](t, n)
 	for i := range v {
@@ -135,8 +135,8 @@ func sameNumbers(a, b []complex8) bool {
 	})
 }
 
-// TestTransformsStayInside compares the kernels of the Fourier transform with what they mean, bit by bit, where memory
-// ends behind all that they may touch.
+// TestTransformsStayInside compares the kernels of the Fourier transform with plain Go, bit by bit, with memory ending
+// right after everything they may touch.
 func TestTransformsStayInside(t *testing.T) {
 	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write golden files that are missing")
 
-// TestBackwardCompatibility opens code files of every version since the first. A file that is there is never written
-// again: -update only adds the one of this version when it is missing.
+// TestBackwardCompatibility opens code files of every version since the first. Existing files are never rewritten:
+// -update only adds the one of this version if it is missing.
 func TestBackwardCompatibility(t *testing.T) {
 	path := filepath.Join("testdata", "backcompat", "v1.hgc")
 	c, ids := random(9, 100, 1), someIDs(9)

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// randomWords is codes of random words, made quickly.
+// randomWords returns codes of random words, made quickly.
 func randomWords(n, bits int, seed uint64) hamming.Codes {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	c := hamming.NewCodes(n, bits)
@@ -24,7 +24,7 @@ func randomWords(n, bits int, seed uint64) hamming.Codes {
 	return c.Prefix(bits) // nothing beyond the length
 }
 
-// readLoop is the plain loop a scan is measured against: it looks at every word once.
+// readLoop is the plain loop that a scan is compared with: it reads every word once.
 func readLoop(data []uint64) uint64 {
 	var s [4]uint64
 	for ; len(data) >= 4; data = data[4:] {
@@ -38,7 +38,7 @@ func readLoop(data []uint64) uint64 {
 
 var sum uint64
 
-// fastest is the shortest of a few runs.
+// fastest returns the shortest of a few runs.
 func fastest(runs int, f func()) time.Duration {
 	best := time.Duration(1 << 62)
 	for range runs {
@@ -49,8 +49,8 @@ func fastest(runs int, f func()) time.Duration {
 	return best
 }
 
-// BenchmarkScan is one query over all codes on one thread, k = 10, next to a read loop and to plain Go: read% is the
-// share of the read loop's bandwidth, xgo how many times the scan is as fast as with the Go kernel.
+// BenchmarkScan measures one query over all codes on one thread, k = 10, next to a read loop and to plain Go: read% is
+// the share of the read loop's bandwidth, xgo the speed-up over the Go kernel.
 func BenchmarkScan(b *testing.B) {
 	for _, size := range []struct{ n, bits int }{{1_000_000, 64}, {1_000_000, 128}, {10_000_000, 64}, {10_000_000, 256}, {1_000_000, 512}, {1_000_000, 1024}, {1_000_000, 200}} {
 		b.Run(fmt.Sprintf("bits=%d/n=%d", size.bits, size.n), func(b *testing.B) {
@@ -75,7 +75,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch is 1,000 queries together, per query, with every kernel of the machine.
+// BenchmarkBatch measures 1,000 queries together, per query, with every kernel of the machine.
 func BenchmarkBatch(b *testing.B) {
 	defer hamming.Use(hamming.Kernel())
 	for _, size := range []struct{ n, bits, k int }{{1_000_000, 64, 10}, {1_000_000, 64, 100}, {1_000_000, 128, 100}, {1_000_000, 256, 10}, {1_000_000, 512, 10}, {1_000_000, 1024, 10}} {

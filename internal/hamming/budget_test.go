@@ -8,7 +8,7 @@ import (
 	"hashgrove/internal/testkit/budgettest"
 )
 
-// TestCodesStayWithinTheirBudget: codes of files are read by sections, of which one is in memory.
+// TestCodesStayWithinTheirBudget: code files are read in sections, one in memory at a time.
 func TestCodesStayWithinTheirBudget(t *testing.T) {
 	const n = 4 << 20 // of one byte
 	codes := NewCodes(n, 8)

@@ -75,7 +75,7 @@ func (f *codeFile) add(row int, packed []byte, id string) error {
 	f.codes = append(f.codes, packed...)
 	if f.ids {
 		if len(id) > MaxID {
-			return fmt.Errorf("row %d: an id of %d bytes, and at most %d are allowed", row, len(id), MaxID)
+			return fmt.Errorf("row %d: an id of %d bytes: at most %d are allowed", row, len(id), MaxID)
 		}
 		f.names = binary.LittleEndian.AppendUint32(f.names, uint32(len(id)))
 		f.names = append(f.names, id...)
@@ -174,7 +174,7 @@ func (s *codeSections) readSection() error {
 	width := s.codes.Bytes()
 	n := len(b) / width
 	if n == 0 || len(b)%width != 0 || !s.full {
-		return s.in.Damaged("%d bytes of codes, which is not as many as there must be", len(b))
+		return s.in.Damaged("%d bytes of codes, which is the wrong number", len(b))
 	}
 	if s.codes.Data = s.codes.Data[:0]; !s.codes.Append(b) {
 		return s.in.Damaged("a code has bits beyond its length")
@@ -220,7 +220,7 @@ func newCodeFileReader(r io.Reader) (*Reader, error) {
 	}
 	bits := binary.LittleEndian.Uint32(h)
 	if bits < 1 || bits > MaxBits {
-		return nil, in.Damaged("codes of %d bits, outside of 1 to %d", bits, MaxBits)
+		return nil, in.Damaged("codes of %d bits, outside the range 1 to %d", bits, MaxBits)
 	}
 	out := &Reader{Bits: int(bits), IDs: h[4] == 1}
 	copy(out.Fingerprint[:], h[5:])
@@ -231,7 +231,7 @@ func newCodeFileReader(r io.Reader) (*Reader, error) {
 		}
 		var ok bool
 		if out.Shard, ok = parseShard(part); !ok {
-			return nil, in.Damaged("a shard that cannot be")
+			return nil, in.Damaged("an impossible shard")
 		}
 	}
 	s := &codeSections{in: in, ids: out.IDs, shard: out.Shard, codes: NewCodes(0, out.Bits), full: true}

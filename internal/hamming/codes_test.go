@@ -82,8 +82,8 @@ func TestPrefixKeepsTheFirstBits(t *testing.T) {
 	}
 }
 
-// TestCodesOfAnotherModelAreRefused: an index takes codes of its own model and of one that is not known, and names both
-// models where they differ.
+// TestCodesOfAnotherModelAreRefused: an index accepts codes of its own model and of an unknown one, and names both
+// models if they differ.
 func TestCodesOfAnotherModelAreRefused(t *testing.T) {
 	unknown, one, other := Fingerprint{}, Fingerprint{1}, Fingerprint{31: 1}
 	third := Fingerprint{2}

@@ -1,6 +1,6 @@
 package hamming
 
-// What the benchmarks, which search with package index, switch between.
+// Switches for the benchmarks, which search with package index.
 var (
 	Kernels = kernels
 	Use     = use

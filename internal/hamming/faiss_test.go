@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// codesOfFAISS is what the files in testdata/faiss hold, which FAISS 1.15 wrote.
+// codesOfFAISS returns the contents of the files in testdata/faiss, written by FAISS 1.15.
 const codesOfFAISS = "ffe42279f3bd068366a852c1bb9651f3cd18ec08f6a4e724d26facd2aeb0daf2a972cd3f"
 
 func TestFilesOfFAISSAreRead(t *testing.T) {
@@ -44,7 +44,8 @@ func TestFilesOfFAISSAreRead(t *testing.T) {
 	}
 }
 
-// TestHostileFilesOfFAISS claims more than there is: memory must follow the bytes, and the error says what is wrong.
+// TestHostileFilesOfFAISS: files claim more than there is; memory must follow the bytes, and the error says what is
+// wrong.
 func TestHostileFilesOfFAISS(t *testing.T) {
 	for _, name := range []string{"flat", "idmap", "idmap2"} {
 		b, err := os.ReadFile(filepath.Join("testdata", "faiss", name+".faiss"))
@@ -78,7 +79,7 @@ func TestHostileFilesOfFAISS(t *testing.T) {
 	}
 }
 
-// TestLongestCodesOfFAISS: codes of MaxBits are read, and a file of longer ones, which is whole otherwise, is refused.
+// TestLongestCodesOfFAISS: codes of MaxBits are read, and an otherwise valid file of longer ones is rejected.
 func TestLongestCodesOfFAISS(t *testing.T) {
 	for _, bits := range []int{MaxBits, MaxBits + 8} {
 		var b bytes.Buffer

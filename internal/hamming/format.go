@@ -45,7 +45,7 @@ func FormatOf(path string) (Format, error) {
 	if f, ok := formatOf[strings.ToLower(filepath.Ext(path))]; ok {
 		return f, nil
 	}
-	return "", fmt.Errorf("%s: the name does not tell the format of codes: "+
+	return "", fmt.Errorf("%s: the name does not reveal the format of the codes: "+
 		"end it with .hgc, .npy, .bin, .hex, .txt, .csv or .jsonl", path)
 }
 
@@ -80,7 +80,7 @@ type flusher interface{ flush() error }
 // NewWriter starts writing codes to w. NumPy arrays need the number of rows in advance.
 func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	if h.Bits < 1 || h.Bits > MaxBits {
-		return nil, fmt.Errorf("codes of %d bits, outside of 1 to %d", h.Bits, MaxBits)
+		return nil, fmt.Errorf("codes of %d bits, outside the range 1 to %d", h.Bits, MaxBits)
 	}
 	if !h.Shard.IsWhole() && !h.Shard.isPossible() {
 		return nil, fmt.Errorf("%v: there is no such shard", h.Shard)
@@ -400,7 +400,7 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 	}
 	n := binary.LittleEndian.Uint32(length)
 	if n > 1<<16 {
-		return nil, damaged("a header of %d bytes, and at most %d are allowed", n, 1<<16)
+		return nil, damaged("a header of %d bytes: at most %d are allowed", n, 1<<16)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {

@@ -152,7 +152,7 @@ type piece struct {
 	payload string
 }
 
-// hostile are code files with right checksums and wrong contents.
+// hostile returns code files with correct checksums and wrong contents.
 func hostile() map[string][]piece {
 	head := func(bits, ids string) piece { return piece{"head", bits + ids + strings.Repeat("\x01", 32)} }
 	bits8, plain := "\x08\x00\x00\x00", "\x00"
@@ -266,7 +266,7 @@ func TestNPY(t *testing.T) {
 		if len(b) != 128+300*c.Bytes() || !strings.HasPrefix(string(b), want) || b[127] != '\n' {
 			t.Fatalf("header %q", b[:128])
 		}
-		// In a file the number of rows may come last.
+		// In a file the number of rows may be filled in last.
 		path := filepath.Join(t.TempDir(), "codes.npy")
 		w, err := Create(path, NPY, Header{Bits: bits})
 		if err != nil {
@@ -377,7 +377,7 @@ func TestCreateLeavesTheOldFile(t *testing.T) {
 	}
 }
 
-// TestJSONLines: a line per code, which is all there after Flush, and ids that need quotes.
+// TestJSONLines: a line per code, complete after Flush, and ids that need quotes.
 func TestJSONLines(t *testing.T) {
 	for _, c := range []struct {
 		ids  []string

@@ -8,8 +8,8 @@ import (
 	"hashgrove/internal/testkit/fencetest"
 )
 
-// TestKernelsKeepToTheirCodes has every number of codes up to 300, which end, like queries and distances, where memory
-// does: a kernel that reads or writes beyond them crashes.
+// TestKernelsKeepToTheirCodes tries up to 300 codes which, like queries and distances, end where mapped memory ends: a
+// kernel that reads or writes beyond them crashes.
 func TestKernelsKeepToTheirCodes(t *testing.T) {
 	const most = 300
 	dst, hits := fencetest.Slice[uint16](t, most), fencetest.Slice[uint32](t, most+slack)
@@ -53,7 +53,7 @@ func TestKernelsKeepToTheirCodes(t *testing.T) {
 	})
 }
 
-// TestPlanesKeepToTheirCodes has codes, planes, tables and blocks of a sweep by margins end where memory does.
+// TestPlanesKeepToTheirCodes does the same for codes, planes, tables and blocks of a sweep by margins.
 func TestPlanesKeepToTheirCodes(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		if groupBits() == 0 {

@@ -28,7 +28,7 @@ func distanceByBits(q, code []uint64, bits int) int {
 	return d
 }
 
-// crossCheck compares both kernels with plain Go on n codes that lie anywhere in memory.
+// crossCheck compares both kernels with plain Go on n codes at any place in memory.
 func crossCheck(t *testing.T, q, codes []uint64, n, words, stride int, last uint64, limit int) {
 	t.Helper()
 	q = q[:words]
@@ -75,7 +75,7 @@ func TestKernelsEqualGo(t *testing.T) {
 	})
 }
 
-// TestKernelsReachAllOnes would find a sum that does not fit the bytes or words it is kept in.
+// TestKernelsReachAllOnes finds sums that overflow their bytes or words.
 func TestKernelsReachAllOnes(t *testing.T) {
 	codes := make([]uint64, 64*40)
 	for i := range codes {

@@ -2,7 +2,7 @@
 
 package hamming
 
-// kernels are the names of what this machine can run.
+// kernels returns the names of the kernels that this machine can run.
 func kernels() []string { return levelNames[:] }
 
 // use switches to the named kernels; tests compare them.

@@ -200,7 +200,7 @@ func (p *part) each(ctx context.Context, take func(c Codes, ids []string) error)
 	}
 	defer f.Close()
 	if r.Shard != p.Shard || r.Bits != p.Bits || r.Fingerprint != p.Fingerprint {
-		return fmt.Errorf("%s: is another file now than a moment ago", p.path)
+		return fmt.Errorf("%s: the file was replaced while it was being read", p.path)
 	}
 	for {
 		c, ids, err := r.Next()

@@ -38,7 +38,7 @@ func saveShards(t *testing.T, h Header, c Codes, ids []string, of int) []string 
 	return paths
 }
 
-// TestMergeGivesTheWholeFile, byte for byte, whatever the number and the order of the shards.
+// TestMergeGivesTheWholeFile checks it byte for byte, for any number and order of shards.
 func TestMergeGivesTheWholeFile(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 700, codesPerSection(4096) + 300} {
 		c := random(n, 4096, 3)
@@ -65,7 +65,7 @@ func TestMergeGivesTheWholeFile(t *testing.T) {
 	}
 }
 
-// inOrder reports whether a text names facts, one after the other.
+// inOrder reports whether a text names facts in this order.
 func inOrder(text string, facts []string) bool {
 	found := true
 	for _, fact := range facts {
@@ -164,7 +164,7 @@ func TestMergeLeavesOutBadRows(t *testing.T) {
 	}
 }
 
-// TestRepeatsEqualAMap finds ids that are there twice in runs of a few and compares with a map.
+// TestRepeatsEqualAMap finds repeated ids in short runs and compares with a map.
 func TestRepeatsEqualAMap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for trial := range 50 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestShardsHaveEveryRowOnce divides many numbers of rows and compares with a count row by row.
+// TestShardsHaveEveryRowOnce divides many numbers of rows and counts row by row.
 func TestShardsHaveEveryRowOnce(t *testing.T) {
 	for _, total := range []int{0, 1, 2, 7, 64, 1000} {
 		for _, of := range []int{1, 2, 3, 7, 64, 65} {
@@ -43,7 +43,7 @@ func TestShardsHaveEveryRowOnce(t *testing.T) {
 	}
 }
 
-// TestShardInFile: a shard comes back, files of all rows stay files of version 1, and damage of any bit is noticed.
+// TestShardInFile: a shard survives writing, files of all rows stay version 1, and damage to any bit is noticed.
 func TestShardInFile(t *testing.T) {
 	c, ids := random(4, 13, 1), []string{"a", "b", "", "d"}
 	s := NewShard(2, 3, 12)

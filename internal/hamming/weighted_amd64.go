@@ -34,7 +34,7 @@ func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
 }
 
 // boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.
-// dst has space for every block. Bytes are summed in 16 bits after each piece groups, unless piece is 0.
+// dst has space for every block. If piece is not 0, bytes are summed over that many groups, and these sums in 16 bits.
 func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	blocks, groups := len(dst), len(tables)>>groupBits()
 	size := len(planes) / blocks

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// listSink keeps what a sweep finds, within a limit that may fall.
+// listSink keeps the hits of a sweep, within a limit that may fall.
 type listSink struct {
 	limit int
-	fall  int // by so much after every tile with hits
+	fall  int // by this much after every tile with hits
 	codes map[int]int
 	order []int
 }
@@ -27,7 +27,7 @@ func (s *listSink) Take(first int, hits []uint32) {
 	s.limit -= s.fall
 }
 
-// someWeights are weights of one of a few kinds: any, small, many zeros, the greatest.
+// someWeights returns weights of one of several kinds: any, small, many zeros, the greatest.
 func someWeights(rng *rand.Rand, bits int) []uint8 {
 	weights, kind := make([]uint8, bits), rng.IntN(5)
 	for b := range weights {
@@ -93,7 +93,7 @@ func TestSweepWeightedEqualsTheDefinition(t *testing.T) {
 	})
 }
 
-// TestSweepWeightedReachesAllOnes would find a sum that does not fit what it is kept in.
+// TestSweepWeightedReachesAllOnes finds sums that overflow.
 func TestSweepWeightedReachesAllOnes(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		for _, bits := range []int{64, 128, 1024} {
@@ -109,8 +109,8 @@ func TestSweepWeightedReachesAllOnes(t *testing.T) {
 	})
 }
 
-// TestBoundsAddUpTheTables compares the codes that a kernel lets through with the sums of what the tables say. Answers
-// would be right if it let more through, only late.
+// TestBoundsAddUpTheTables compares the codes that a kernel lets through with the sums of the table entries. If it let
+// more through, answers would still be right, only slow.
 func TestBoundsAddUpTheTables(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		group := groupBits()
@@ -158,7 +158,7 @@ func TestBoundsAddUpTheTables(t *testing.T) {
 	})
 }
 
-// TestSweepsFindTheOnlyCode has one code near the query, at every place among others that are far.
+// TestSweepsFindTheOnlyCode puts one code near the query at every place among others that are far.
 func TestSweepsFindTheOnlyCode(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		const n = 4 * perBlock

@@ -32,8 +32,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestWeightsFollowMargins checks what every use relies on: a scale and the signs change nothing, a larger margin never
-// weighs less, and the sum fits 16 bits.
+// TestWeightsFollowMargins checks what every use relies on: scale and signs change nothing, a larger margin never
+// weighs less, and the sum fits in 16 bits.
 func TestWeightsFollowMargins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for _, n := range []int{1, 8, 33, 64, MaxWeightedBits} {

@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// learned is codes of 64 bits to perturb: those of the code file HASHGROVE_CODES, or codes like those a model of ten
-// classes gives: six of ten are one of ten centres, the others lie up to 16 bits away from one.
+// learned returns 64-bit codes to perturb: those of the code file HASHGROVE_CODES, or codes like those of a model of
+// ten classes: six of ten are one of ten centres, the others are up to 16 bits away from one.
 func learned(b *testing.B) hamming.Codes {
 	if path := os.Getenv("HASHGROVE_CODES"); path != "" {
 		t, err := hamming.ReadFile(path)
@@ -34,7 +34,7 @@ func learned(b *testing.B) hamming.Codes {
 	return c
 }
 
-// perturbed is n codes, each a learned one with every bit flipped once in 16 times.
+// perturbed returns n codes, each a learned one with every bit flipped with probability 1/16.
 func perturbed(from hamming.Codes, n int, seed uint64) hamming.Codes {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	c := hamming.NewCodes(n, 64)
@@ -51,8 +51,8 @@ func size(def int) int {
 	return def
 }
 
-// BenchmarkTables searches the ten nearest of many clustered codes of 64 bits, one query at a time on one thread,
-// with the planner's choice and with a plain scan: xscan is how many times faster the choice is.
+// BenchmarkTables searches for the ten nearest of many clustered 64-bit codes, one query at a time on one thread, with
+// the planner's choice and with a plain scan: xscan is how many times faster the choice is.
 func BenchmarkTables(b *testing.B) {
 	n := size(10_000_000)
 	from := learned(b)

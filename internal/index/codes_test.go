@@ -23,7 +23,7 @@ func nearestBySorting(c hamming.Codes, q []uint64, k, r int) []Hit {
 	return all[:min(k, len(all))]
 }
 
-// clustered codes lie around a few centres, so that many distances are equal.
+// clustered returns codes around a few centres, so that many distances are equal.
 func clustered(n, bits, centres int, seed uint64) hamming.Codes {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	from, c := randomCodes(centres, bits, seed), hamming.NewCodes(n, bits)

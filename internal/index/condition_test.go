@@ -53,7 +53,7 @@ func TestConditionIsTheFilter(t *testing.T) {
 	}
 }
 
-// TestMoments are what dates name, however they are written.
+// TestMoments parses dates in all spellings.
 func TestMoments(t *testing.T) {
 	for text, want := range map[string]string{
 		"2024-01-31": "2024-01-31T00:00:00Z", "1969-12-31 23:59:59.25": "1969-12-31T23:59:59.25Z", "x": "",

@@ -144,7 +144,7 @@ func TestFacetsCountItems(t *testing.T) {
 	}
 }
 
-// TestFacetNamesAMomentInOneWay: of several texts for the first or the last moment it is always the same that is named.
+// TestFacetNamesAMomentInOneWay: if several texts name the first or last moment, the facet always names the same one.
 func TestFacetNamesAMomentInOneWay(t *testing.T) {
 	x := New(64, [32]byte{}, Config{})
 	b := NewBatch(64)

@@ -7,14 +7,14 @@ import (
 	"hashgrove/internal/testkit/budgettest"
 )
 
-// plainHash is a hash that everybody knows, as mergeCodes once had it.
+// plainHash is a known hash, as mergeCodes once used it.
 func plainHash(word uint64) uint64 {
 	h := word * 0x9e3779b97f4a7c15
 	h ^= h >> 29
 	return h * 0xbf58476d1ce4e5b9 >> 20
 }
 
-// inverse is the factor that undoes an odd one, modulo 2^64 (Newton's iteration doubles the bits that are right).
+// inverse returns the inverse of an odd factor modulo 2^64 (Newton's iteration doubles the correct bits).
 func inverse(odd uint64) uint64 {
 	x := odd
 	for range 6 {
@@ -23,8 +23,8 @@ func inverse(odd uint64) uint64 {
 	return x
 }
 
-// TestChosenCodesDoNotCollide: codes that share one place of a table of known hashes would make finding equal ones take
-// time in the square of their number, a minute for these, whenever the index is opened.
+// TestChosenCodesDoNotCollide: codes chosen to collide under a known hash would make finding equal ones take quadratic
+// time, a minute for these, whenever the index is opened.
 func TestChosenCodesDoNotCollide(t *testing.T) {
 	const n, shared = 400_000, 1<<20 - 1
 	codes := hamming.NewCodes(n, 64)

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// groups is the definition: a list that is gone through.
+// groups is the definition: a loop over a list.
 func (n naive) groups() (codes []string, groups []Group) {
 	byCode := map[string][]Item{}
 	for _, it := range n {
@@ -50,7 +50,7 @@ func rowsOf(c hamming.Codes) (rows []string) {
 	return rows
 }
 
-// TestGroupsEqualThePlainList changes indexes of several layouts at random; the groups must be those of the list.
+// TestGroupsEqualThePlainList changes indexes of several layouts at random and compares their groups with the list's.
 func TestGroupsEqualThePlainList(t *testing.T) {
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 15))
@@ -73,7 +73,7 @@ func TestGroupsEqualThePlainList(t *testing.T) {
 	}
 }
 
-// TestGroupsOfASample checks that a sample is of the size asked for, with whole groups, and that it hardly changes when
+// TestGroupsOfASample checks that a sample has the requested size, consists of whole groups, and hardly changes when
 // few items do.
 func TestGroupsOfASample(t *testing.T) {
 	x, rng := New(64, hamming.Fingerprint{}, Config{Tables: -1}), rand.New(rand.NewPCG(3, 4))
@@ -114,7 +114,7 @@ func TestGroupsOfASample(t *testing.T) {
 	if below < 430 || below > 570 {
 		t.Errorf("%d of 1000 codes are in the lower half", below)
 	}
-	add(20000, 200) // of which some segments overlap
+	add(20000, 200) // some segments overlap with these
 	again, _, _ := x.Snapshot().Groups(1000)
 	before, stayed := rowsOf(codes), 0
 	for _, row := range rowsOf(again) {
@@ -127,7 +127,7 @@ func TestGroupsOfASample(t *testing.T) {
 	}
 }
 
-// Codes that repeat in a snapshot that never merged them are one group all the same.
+// Repeated codes are one group, even in a snapshot that never merged them.
 func TestGroupsOfCodesAsTheyCome(t *testing.T) {
 	codes := hamming.NewCodes(0, 8)
 	codes.Append([]byte{3, 7, 3, 3, 9})

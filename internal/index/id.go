@@ -30,9 +30,9 @@ func Int(n int64) ID { return ID{number: n} }
 func ParseID(s string) (ID, error) {
 	switch {
 	case s == "":
-		return ID{}, errors.New("an id is empty: give every item a text or an integer of its own")
+		return ID{}, errors.New("an id is empty: give every item its own text or integer")
 	case len(s) > hamming.MaxID:
-		return ID{}, fmt.Errorf("an id of %d bytes, and at most %d are allowed", len(s), hamming.MaxID)
+		return ID{}, fmt.Errorf("an id of %d bytes: at most %d are allowed", len(s), hamming.MaxID)
 	}
 	return Text(s), nil
 }

@@ -121,7 +121,7 @@ func TestBadBatchesAreRefused(t *testing.T) {
 	}
 	foreign := item(func(*Item) {})
 	foreign.Fingerprint = other
-	for want, b := range map[string]*Batch{ // code and what the message has to name
+	for want, b := range map[string]*Batch{ // code and what the message must name
 		"stray-bits 1 12":                               item(func(it *Item) { it.Code[0] = 1 }),
 		"long-label 1 65537 65536":                      item(func(it *Item) { it.Label = long }),
 		"tag-length 1 0 65536":                          item(func(it *Item) { it.Tags = []string{""} }),
@@ -156,7 +156,7 @@ func TestBadBatchesAreRefused(t *testing.T) {
 	}
 }
 
-// TestCollectCountsCodes: what was left as it came is counted when someone asks, and codes that do not fit are refused.
+// TestCollectCountsCodes: codes left unmerged are counted on demand, and codes that do not fit are rejected.
 func TestCollectCountsCodes(t *testing.T) {
 	s, err := Collect(4, 12, hamming.Fingerprint{9}, Filter{}, func(take func(Part) error) error {
 		return errors.Join(
@@ -177,7 +177,7 @@ func TestCollectCountsCodes(t *testing.T) {
 	}
 }
 
-// FuzzItemJSON: any JSON is an error or an item, which is written and read again as the same.
+// FuzzItemJSON: any JSON is an error, or an item that survives writing and reading.
 func FuzzItemJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"id":17,"label":"boots","tags":["a","b"],"attributes":{"price":3.5,"maker":"Oak"}}`, `{"id":"17"}`, `{"id":"x/y"}`,

@@ -46,7 +46,7 @@ type Snapshot struct {
 // New returns an empty index for codes of the given length, made by the model with the given fingerprint.
 func New(bits int, fingerprint hamming.Fingerprint, c Config) *Index {
 	if bits < 1 || bits > hamming.MaxBits {
-		panic(fmt.Sprintf("index: codes of %d bits, outside of 1 to %d", bits, hamming.MaxBits))
+		panic(fmt.Sprintf("index: codes of %d bits, outside the range 1 to %d", bits, hamming.MaxBits))
 	}
 	x := &Index{config: c}
 	x.current.Store(&Snapshot{bits: bits, fingerprint: fingerprint})
@@ -156,13 +156,13 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	if gone > 0 && !replace {
 		for _, r := range rows {
 			if _, there := s.Get(b.IDs[r]); there {
-				return fault.New("duplicate-id", "item %d: the id %q is in the index already: upsert to replace it",
+				return fault.New("duplicate-id", "item %d: the id %q is already in the index: upsert to replace it",
 					r, shortened(b.IDs[r].String()))
 			}
 		}
 	}
 	if s.size-gone > MaxItems-len(rows) {
-		return fmt.Errorf("%d items in the index and %d more, and at most %d are allowed", s.size, len(rows), MaxItems)
+		return fmt.Errorf("%d items in the index and %d more: at most %d are allowed", s.size, len(rows), MaxItems)
 	}
 	return x.settle(ctx, views, b, rows)
 }

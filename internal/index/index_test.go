@@ -42,7 +42,7 @@ func TestEveryLayoutEqualsThePlainList(t *testing.T) {
 	}
 }
 
-// change does the same random thing to all indexes and to the list.
+// change applies the same random change to all indexes and to the list.
 func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Index, list *naive) {
 	t.Helper()
 	switch rng.IntN(9) {
@@ -239,7 +239,7 @@ func compareAnswers(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts
 	}
 }
 
-// compareMatches demands that a filter lets just these items through.
+// compareMatches checks that a filter lets through exactly these items.
 func compareMatches(t *testing.T, s *Snapshot, f Filter, list naive) {
 	t.Helper()
 	slices.SortFunc(list, func(a, b Item) int { return a.ID.Compare(b.ID) })
@@ -299,7 +299,7 @@ func TestBatchesEqualSingleQueries(t *testing.T) {
 	}
 }
 
-// TestManyCodes reaches what small indexes do not: parts of a scan and long postings.
+// TestManyCodes covers what small indexes do not reach: parts of a scan and long postings.
 func TestManyCodes(t *testing.T) {
 	n := 1<<17 + 5
 	rng := rand.New(rand.NewPCG(8, 8))
@@ -356,7 +356,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	centres := randomCodes(5, width, 1)
 	var wait sync.WaitGroup
 	stop := make(chan struct{})
-	for g := range 3 { // readers: one snapshot answers the same twice, and no id is there twice
+	for g := range 3 { // readers: one snapshot gives the same answer twice, without repeated ids
 		wait.Add(1)
 		go func() {
 			defer wait.Done()

@@ -263,17 +263,17 @@ func (b *Batch) CheckDetails() error {
 	refusal := b.refusal
 	for i, id := range b.IDs {
 		if n := len(id.text); n > hamming.MaxID {
-			return refusal(i, "long-id", "an id of %d bytes, and at most %d are allowed", n, hamming.MaxID)
+			return refusal(i, "long-id", "an id of %d bytes: at most %d are allowed", n, hamming.MaxID)
 		}
 	}
 	for i, label := range b.Labels {
 		if len(label) > MaxText {
-			return refusal(i, "long-label", "a label of %d bytes, and at most %d are allowed", len(label), MaxText)
+			return refusal(i, "long-label", "a label of %d bytes: at most %d are allowed", len(label), MaxText)
 		}
 	}
 	for i, tags := range b.Tags {
 		if len(tags) > MaxTags {
-			return refusal(i, "too-many-tags", "%d tags, and at most %d are allowed", len(tags), MaxTags)
+			return refusal(i, "too-many-tags", "%d tags: at most %d are allowed", len(tags), MaxTags)
 		}
 		for _, tag := range tags {
 			if tag == "" || len(tag) > MaxText {
@@ -291,14 +291,14 @@ func (b *Batch) CheckDetails() error {
 
 func checkAttributes(attributes map[string]Value) error {
 	if len(attributes) > MaxAttributes {
-		return fmt.Errorf("%d attributes, and at most %d are allowed", len(attributes), MaxAttributes)
+		return fmt.Errorf("%d attributes: at most %d are allowed", len(attributes), MaxAttributes)
 	}
 	for name, v := range attributes {
 		if slices.Contains(reserved, name) || name == "" || len(name) > MaxText {
 			return fault.New("reserved-name", "an attribute cannot be named %q", shortened(name))
 		}
 		if len(v.text) > MaxText {
-			return fmt.Errorf("attribute %q has %d bytes, and at most %d are allowed",
+			return fmt.Errorf("attribute %q has %d bytes: at most %d are allowed",
 				shortened(name), len(v.text), MaxText)
 		}
 		if v.isNumber && (math.IsNaN(v.number) || math.IsInf(v.number, 0)) {

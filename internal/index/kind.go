@@ -199,25 +199,25 @@ func mismatch(n *node, kind Kind, v Value) error {
 	}
 	switch {
 	case n.op == prefixOp && texts == 0:
-		return fault.New("prefix-of-number", "%s is a number in every item, and only texts start with a text", name)
+		return fault.New("prefix-of-number", "%s is a number in every item, but only texts start with a text", name)
 	case n.op == prefixOp, kind&NumberKind != 0 && (v.isNumber || texts != 0), texts&TextKind != 0 && !v.isNumber:
 		return nil
 	case texts == 0:
-		return fault.New("text-for-number", "%s is a number in every item, and %v is a %s: numbers have no quotes", name,
+		return fault.New("text-for-number", "%s is a number in every item, but %v is a %s: numbers have no quotes", name,
 			v, what)
 	case texts == DateKind:
 		if parseDate(v.text) != noMoment || isPartOfDate(v.text) {
 			return nil
 		}
-		return fault.New("not-a-date", "%s is a date in every item, and %v is a %s: write a date such as \"2024-01-31\"",
+		return fault.New("not-a-date", "%s is a date in every item, but %v is a %s: write a date such as \"2024-01-31\"",
 			name, v, what)
 	case texts == BooleanKind:
 		if v.text == "true" || v.text == "false" {
 			return nil
 		}
-		return fault.New("not-a-boolean", "%s is true or false in every item, and %v is a %s", name, v, what)
+		return fault.New("not-a-boolean", "%s is true or false in every item, but %v is a %s", name, v, what)
 	case v.isNumber:
-		return fault.New("number-for-text", "%s is a text in every item, and %v is a number: texts are in quotes", name, v)
+		return fault.New("number-for-text", "%s is a text in every item, but %v is a number: texts are in quotes", name, v)
 	}
 	return nil // dates and booleans
 }

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// smallIndex is an index of a few items with attributes of every kind.
+// smallIndex returns an index of a few items with attributes of every kind.
 func smallIndex(t *testing.T, ids ...string) *Index {
 	t.Helper()
 	x := New(8, hamming.Fingerprint{}, Config{})
@@ -41,7 +41,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 	known := []Attribute{{"added", DateKind}, {"in_stock", BooleanKind}, {"name", TextKind}, {"price", NumberKind}}
 	for filter, c := range map[string]struct {
 		name  string
-		code  fault.Code // "" where no item has the name
+		code  fault.Code // "" if no item has the name
 		facts string
 	}{
 		`prce > 100`:                      {"prce", "", ""},
@@ -92,7 +92,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 	}
 }
 
-// TestFiltersOfLabels: any label may be asked for where there are some, and none where no item has one.
+// TestFiltersOfLabels: filters may name any label if items have labels, and none if no item has one.
 func TestFiltersOfLabels(t *testing.T) {
 	x := New(8, hamming.Fingerprint{}, Config{})
 	b := NewBatch(8)
@@ -142,7 +142,7 @@ func TestFiltersOfIDs(t *testing.T) {
 	}
 }
 
-// TestKindsFollowWrites: what was deleted is no longer known, and values of another kind make other comparisons possible.
+// TestKindsFollowWrites: deleted attributes are forgotten, and values of another kind allow other comparisons.
 func TestKindsFollowWrites(t *testing.T) {
 	x := smallIndex(t, "1", "2", "3")
 	more := &Batch{IDs: []ID{Int(2)}, Attributes: []map[string]Value{{"price": String("free"), "size": Number(4), "in_stock": String("perhaps")}}}

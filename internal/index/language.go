@@ -53,7 +53,7 @@ var comparisons = map[string]string{
 // Parse parses a filter. An empty text lets everything through.
 func Parse(text string) (Filter, error) {
 	if len(text) > maxFilter {
-		return Filter{}, fault.New("too-long", "a filter of %d bytes, and at most %d are allowed", len(text), maxFilter)
+		return Filter{}, fault.New("too-long", "a filter of %d bytes: at most %d are allowed", len(text), maxFilter)
 	}
 	p := &parser{text: text}
 	p.advance()
@@ -210,7 +210,7 @@ func (p *parser) literal(field, op string) Value {
 	case p.kind == number && field == idName && isWritten(p.token):
 		if p.token[0] == '0' {
 			p.refuse(fault.New("leading-zeros", "ids with leading zeros, such as %s, are texts: write it in quotes, or without "+
-				"zeros", shortened(p.token)))
+				"the zeros", shortened(p.token)))
 		} else if op != "=" && op != "!=" && op != "in" {
 			p.refuse(fault.New("no-order", "ids beyond 2^63 - 1, such as %s, are texts and have no order by value",
 				shortened(p.token)))

@@ -60,7 +60,7 @@ func TestFiltersAreWrittenAsTheyAreRead(t *testing.T) {
 }
 
 func TestBadFiltersAreExplained(t *testing.T) {
-	for in, want := range map[string]string{ // code, column and what the message has to name
+	for in, want := range map[string]string{ // code, column and what the message must name
 		`label`:                     `want-operator 6 = != < <= > >= in between starts`,
 		`label = `:                  `want-value 9`,
 		`label = boots`:             `want-value 9 "boots"`,
@@ -141,7 +141,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// opposite is the filter for what the filter stops.
+// opposite returns the filter for everything that the filter rejects.
 func opposite(f Filter) Filter {
 	if f.node == nil {
 		return IDs()

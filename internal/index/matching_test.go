@@ -7,7 +7,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// TestMatching filters rows of a batch, also where no row has the name and a search would refuse the filter.
+// TestMatching filters rows of a batch, even if no row has the name and a search would refuse the filter.
 func TestMatching(t *testing.T) {
 	b := index.NewBatch(8)
 	for i, it := range []index.Item{

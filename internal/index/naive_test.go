@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// naive is the definition of an index: a list of items that is gone through.
+// naive is the definition of an index: a list of items, searched in full.
 type naive []Item
 
 func (n naive) put(it Item) naive {
@@ -21,7 +21,7 @@ func (n naive) put(it Item) naive {
 	return append(n, it)
 }
 
-// changed is an item of the list with what is said about it anew; what is not said stays.
+// changed returns an item with the given changes; everything else stays.
 func (n naive) changed(it Item, replace bool) (Item, bool) {
 	i := slices.IndexFunc(n, func(other Item) bool { return other.ID == it.ID })
 	if i < 0 {
@@ -50,9 +50,9 @@ func (n naive) drop(gone func(Item) bool) naive {
 	return slices.DeleteFunc(slices.Clone(n), gone)
 }
 
-// search orders all items that match by what the options say, by sorting, and counts those at the last distance.
+// search sorts all matching items as the options say, and counts those at the last distance.
 func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Options) (hits []Hit, tied int) {
-	// An item with its distance by the bits that are searched, by all bits, in bits, and its sum of margins.
+	// An item with its distance by the searched bits, by all bits, in bits, and its sum of margins.
 	type ranked struct {
 		Item
 		first, all, bits int
@@ -92,7 +92,7 @@ func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Option
 		slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.first, b.first), byID(a, b)) })
 		n := min(len(list), max(k, o.Shortlist))
 		for n > 0 && n < len(list) && list[n].first == list[n-1].first {
-			n++ // the shortlist takes whole distances
+			n++ // the shortlist includes all ties
 		}
 		list = list[:n]
 	}
@@ -111,7 +111,7 @@ func (n naive) search(q []uint64, k, r, bits int, keep func(Item) bool, o Option
 	return hits, tied
 }
 
-// scannable is the list as a snapshot that was built for the searches with one filter.
+// scannable returns the list as a snapshot built for searches with one filter.
 func (n naive) scannable(bits int, f Filter) *Snapshot {
 	s, err := Collect(len(n), bits, hamming.Fingerprint{}, f, func(take func(Part) error) error {
 		for _, it := range slices.SortedFunc(slices.Values(n), func(a, b Item) int { return a.ID.Compare(b.ID) }) {
@@ -132,7 +132,7 @@ func (n naive) scannable(bits int, f Filter) *Snapshot {
 // auto lets the planner choose.
 const auto = Method("")
 
-// placeless is hits without their places in a snapshot, which nobody compares.
+// placeless returns hits without their places in a snapshot, which are not compared.
 func placeless(hits []Hit) []Hit {
 	hits = slices.Clone(hits)
 	for i := range hits {
@@ -141,19 +141,19 @@ func placeless(hits []Hit) []Hit {
 	return hits
 }
 
-// condition is a filter in both worlds.
+// condition is a filter as text and as a Go function.
 type condition struct {
 	filter string
 	keep   func(Item) bool
-	fits   func(naive) bool // whether any item has what the filter compares; an empty list accepts all filters
+	fits   func(naive) bool // reports whether any item has what the filter compares; an empty list accepts all filters
 }
 
-// anyItem is a condition on a list: empty, or with an item of which something holds.
+// anyItem is a condition on a list: it is empty, or something holds for one of its items.
 func anyItem(holds func(Item) bool) func(naive) bool {
 	return func(n naive) bool { return len(n) == 0 || slices.ContainsFunc(n, holds) }
 }
 
-// slowDate reads a date as the standard library does.
+// slowDate parses a date with the standard library.
 func slowDate(s string) (time.Time, bool) {
 	for _, layout := range []string{
 		"2006-01-02", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05-0700",
@@ -246,8 +246,8 @@ func conditions(rng *rand.Rand) condition {
 	return a
 }
 
-// randomItem has a code near one of a few centres, so that codes repeat and distances tie; a single centre is far
-// away, so that hardly any code repeats.
+// randomItem returns an item with a code near one of a few centres, so that codes repeat and distances tie; one centre
+// is far away, so that its codes hardly repeat.
 func randomItem(rng *rand.Rand, centres hamming.Codes) Item {
 	it := Item{ID: Int(int64(rng.IntN(300))), Code: slices.Clone(centres.Row(rng.IntN(centres.Len())))}
 	if rng.IntN(3) == 0 {

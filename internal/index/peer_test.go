@@ -12,8 +12,8 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// BenchmarkPeer is our side of bench/search.sh, which runs FAISS beside it: scans of random codes, alone and in
-// batches, in microseconds per query. HASHGROVE_SIZES lists bits:items, HASHGROVE_BATCH the queries of a batch.
+// BenchmarkPeer is our side of bench/search.sh, which also runs FAISS: scans of random codes, alone and in batches, in
+// microseconds per query. HASHGROVE_SIZES lists bits:items, HASHGROVE_BATCH the queries of a batch.
 func BenchmarkPeer(b *testing.B) {
 	batch := 1000
 	if n, err := strconv.Atoi(os.Getenv("HASHGROVE_BATCH")); err == nil {

@@ -7,7 +7,7 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// TestPlannerChoosesByTheCodes: tables for clustered codes, none for random ones; and a radius decides.
+// TestPlannerChoosesByTheCodes: tables for clustered codes, none for random ones; a radius matters too.
 func TestPlannerChoosesByTheCodes(t *testing.T) {
 	n := 200_000
 	rng := rand.New(rand.NewPCG(1, 9))

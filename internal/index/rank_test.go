@@ -31,7 +31,7 @@ func rankedBySorting(c hamming.Codes, q []uint64, margins []float32, k, r int) [
 	return all[:min(k, len(all))]
 }
 
-// nearest is the first k of sorted hits, at most r bits away.
+// nearest returns the first k of sorted hits, at most r bits away.
 func nearest(all []Hit, k, r int) []Hit {
 	within := slices.IndexFunc(all, func(h Hit) bool { return h.MarginDistance > 16*r })
 	if within < 0 {
@@ -40,7 +40,7 @@ func nearest(all []Hit, k, r int) []Hit {
 	return all[:min(k, within)]
 }
 
-// someMargins are scores of one of a few kinds for all bits of some queries: any, mostly zeros, all zeros, of few sizes.
+// someMargins returns scores of one of several kinds for some queries: any, mostly zeros, all zeros, of few sizes.
 func someMargins(rng *rand.Rand, bits, queries int) []float32 {
 	all := make([]float32, bits*queries)
 	for q := range queries {
@@ -78,7 +78,7 @@ func worlds(n, bits, queries int) []world {
 	}
 }
 
-// indexed is the codes in an index with a number of tables, under their numbers as ids, with a label on each third.
+// indexed returns an index of the codes with the given number of tables, numbered, with a label on every third.
 func indexed(t *testing.T, c hamming.Codes, tables int) *Snapshot {
 	t.Helper()
 	x, b := New(c.Bits, hamming.Fingerprint{}, Config{Tables: tables}), NewBatch(c.Bits)
@@ -91,7 +91,7 @@ func indexed(t *testing.T, c hamming.Codes, tables int) *Snapshot {
 	return x.Snapshot()
 }
 
-// TestRankByMarginsEqualsSorting runs all ways to search over random, equal and clustered codes.
+// TestRankByMarginsEqualsSorting runs all search methods on random, equal and clustered codes.
 func TestRankByMarginsEqualsSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	widths := []int{1, 16, 32, 64, 100, 128, 256}
@@ -136,8 +136,8 @@ func TestRankByMarginsEqualsSorting(t *testing.T) {
 	}
 }
 
-// TestTablesAnswerByMargins makes sure that look-ups answer near queries by themselves: falling back to the scan, as many
-// bits of no weight make them do, would hide a wrong bound.
+// TestTablesAnswerByMargins checks that look-ups alone answer near queries: falling back to the scan, as many bits of
+// zero weight make them do, would hide a wrong bound.
 func TestTablesAnswerByMargins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, bits := range []int{32, 64, 128} {
@@ -172,7 +172,7 @@ func TestTablesAnswerByMargins(t *testing.T) {
 	}
 }
 
-// TestRankByMarginsInParts reaches what small indexes do not: parts of a scan, filters and prefixes over them, ties.
+// TestRankByMarginsInParts covers what small indexes do not reach: parts of a scan, with filters, prefixes and ties.
 func TestRankByMarginsInParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs in full, without the race detector, with the documents")

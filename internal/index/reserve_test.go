@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReserve: room is made for what is claimed, but only for four times what is there.
+// TestReserve: space is reserved for the claimed number, but at most for four times the actual one.
 func TestReserve(t *testing.T) {
 	for _, claimed := range []int{0, 10, 5000, math.MaxInt} {
 		b, made := NewBatch(64), 0

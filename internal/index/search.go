@@ -133,7 +133,7 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	case k < 0:
 		return fmt.Errorf("%d neighbours: ask for 0 or more", k)
 	case o.Prefix < 0 || o.Prefix > s.bits:
-		return fmt.Errorf("a prefix of %d bits, outside of 1 to %d", o.Prefix, s.bits)
+		return fmt.Errorf("a prefix of %d bits, outside the range 1 to %d", o.Prefix, s.bits)
 	case o.Margins != nil && len(o.Margins) != s.bits*queries.Len():
 		return fault.New("wrong-count", "%d margins for %d queries of %d bits: give one per bit",
 			len(o.Margins), queries.Len(), s.bits)

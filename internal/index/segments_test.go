@@ -10,8 +10,8 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// TestTiesAcrossSegments: items at one distance come in the order of their ids, whichever segments they are in. Fewer than
-// 1,024 items are always one segment, so the batches here are larger and fall in size.
+// TestTiesAcrossSegments: items at one distance come in order of their ids, whichever segments they are in. Fewer than
+// 1,024 items are always one segment, so the batches here are larger, in decreasing sizes.
 func TestTiesAcrossSegments(t *testing.T) {
 	const bits = 8
 	rng := rand.New(rand.NewPCG(28, 3))

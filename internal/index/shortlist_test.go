@@ -20,7 +20,7 @@ func TestRerankItems(t *testing.T) {
 	}
 }
 
-// TestRerankTakesWholeDistances compares rerankings of random indexes, whose codes tie, with their definition: the items
+// TestRerankTakesWholeDistances compares rerankings of random indexes with tied codes with their definition: the items
 // up to the distance of the last on the shortlist, by score.
 func TestRerankTakesWholeDistances(t *testing.T) {
 	for seed := range uint64(30) {
@@ -74,7 +74,7 @@ func TestRerankTakesWholeDistances(t *testing.T) {
 	}
 }
 
-// rerank is the items of the shortlist by distance and id, with the scores of the test.
+// rerank returns the items of the shortlist by distance and id, with the test's scores.
 func (n naive) rerank(q []uint64, bits, r int, keep func(Item) bool, o Options) []Hit {
 	first := func(it Item) int { return prefixDistance(q, it.Code, cmp.Or(o.Prefix, bits)) }
 	list := n.drop(func(it Item) bool { return !keep(it) || first(it) > r })
@@ -91,7 +91,7 @@ func (n naive) rerank(q []uint64, bits, r int, keep func(Item) bool, o Options) 
 	return hits
 }
 
-// meetAll goes through all items but one and compares what is on the list.
+// meetAll meets all items but one and compares those on the list.
 func meetAll(t *testing.T, l *Shortlist, list naive, want []Hit) {
 	t.Helper()
 	on := map[ID]int{}

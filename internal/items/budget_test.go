@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// TestClaimedRows: a file of a hundred bytes that claims 2^47 rows took memory for all of them.
+// TestClaimedRows: a file of a hundred bytes that claims 2^47 rows once took memory for all of them.
 func TestClaimedRows(t *testing.T) {
 	m := &model.Model{Encoder: &model.Projection{Weight: []float32{1}, Threshold: []float32{0}}}
 	x := vectors.Matrix{Rows: 3, Cols: 1, Data: []float32{-1, 0, 1}}

@@ -51,14 +51,14 @@ func ReadCrossFit(path string, m *model.Model) (*CrossFit, error) {
 	if kind, ok, err := section.FileKind(path); err != nil {
 		return nil, err
 	} else if !ok || kind != section.Codes {
-		return nil, fmt.Errorf("%s: not a file of cross-fitted codes, as training writes it", path)
+		return nil, fmt.Errorf("%s: not a file of cross-fitted codes written by training", path)
 	}
 	t, err := hamming.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	if own := m.Fingerprint(); t.Fingerprint != own {
-		return nil, fmt.Errorf("%s: cross-fitted codes of model %v, but this model is %v: give those that were written "+
+		return nil, fmt.Errorf("%s: cross-fitted codes of model %v, but this model is %v: use the file written "+
 			"beside it", path, t.Fingerprint, own)
 	}
 	if t.Codes.Bits != m.Encoder.Bits() {

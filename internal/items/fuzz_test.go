@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// FuzzCrossFit: any bytes are no cross-fitted codes of the model, or a code for each of some rows.
+// FuzzCrossFit: any bytes are an error, or a code for each of some rows.
 func FuzzCrossFit(f *testing.F) {
 	m := &model.Model{Encoder: &model.Projection{Weight: []float32{1, -1, 2, 0, 1, 1, -1, 3}, Threshold: make([]float32, 4)}}
 	path := filepath.Join(f.TempDir(), "codes.hgc")
@@ -56,7 +56,7 @@ func FuzzCrossFit(f *testing.F) {
 	})
 }
 
-// FuzzIDs: any text is an error or ids that differ, none of them empty.
+// FuzzIDs: any text is an error, or different ids, none of them empty.
 func FuzzIDs(f *testing.F) {
 	for _, text := range []string{"a\nb\na\n", "1\n01\r\n\r\n-3", "\xff\x00\n", ""} {
 		f.Add([]byte(text))

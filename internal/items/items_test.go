@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// codeFile writes codes of 8 bits, with ids where there are any.
+// codeFile writes 8-bit codes, with ids if there are any.
 func codeFile(t *testing.T, name string, ids []string, codes ...byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -71,7 +71,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestIDQueries: a text with commas is one id where there is such an item, else a list.
+// TestIDQueries: a text with commas is one id if there is such an item, else a list.
 func TestIDQueries(t *testing.T) {
 	has := func(id string) (bool, error) { return id == "a,b" || id == "c" || id == "7", nil }
 	list, err := IDQueries(has, []string{"a,b", "c,7", `"a,b",c`})

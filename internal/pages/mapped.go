@@ -30,11 +30,11 @@ func NewFile(folder string) (*os.File, error) {
 	}
 	file, err := os.CreateTemp(folder, "hashgrove-*.rows")
 	if err != nil {
-		return nil, fmt.Errorf("make a file for rows: %w", err)
+		return nil, fmt.Errorf("create a file for rows: %w", err)
 	}
 	if err := os.Remove(file.Name()); err != nil {
 		file.Close()
-		return nil, fmt.Errorf("make a file for rows: %w", err)
+		return nil, fmt.Errorf("create a file for rows: %w", err)
 	}
 	return file, nil
 }
@@ -51,7 +51,7 @@ func Map[T Number](folder string, n int) ([]T, error) {
 	}
 	defer file.Close() // the mapping stays valid
 	if err := reserve(file, size); err != nil {
-		return nil, fault.New("no-room", "no room for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
+		return nil, fault.New("no-room", "not enough space for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
 	}
 	return MapFile[T](file, n)
 }

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// largeBytes is the memory of this process on large pages.
+// largeBytes returns the memory of this process on huge pages.
 func largeBytes(t *testing.T) int {
 	b, err := os.ReadFile("/proc/self/smaps_rollup")
 	if err != nil {
@@ -29,7 +29,7 @@ func largeBytes(t *testing.T) int {
 	return 0
 }
 
-// mayAsk skips where the system has no large pages on request.
+// mayAsk skips the test if the system has no huge pages on request.
 func mayAsk(t *testing.T) {
 	b, _ := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
 	if !strings.Contains(string(b), "[madvise]") {
@@ -40,7 +40,7 @@ func mayAsk(t *testing.T) {
 func TestArraysLieOnLargePages(t *testing.T) {
 	mayAsk(t)
 	const size = 64 << 20
-	var keep [][]uint64 // no memory is used again
+	var keep [][]uint64 // keeps memory from being reused
 	for name, made := range map[string]func() []uint64{
 		"made": func() []uint64 {
 			s := Make[uint64](size / 8)

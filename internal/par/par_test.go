@@ -41,9 +41,9 @@ func TestBlocksCoverTheRange(t *testing.T) {
 	}
 }
 
-// TestForStopsWhenCancelled: of the turns that begin after the one that cancels, only those that a worker had taken
-// before run. Turns from the tenth on wait for the end of the context, so that it does not matter how long a worker is
-// kept from cancelling.
+// TestForStopsWhenCancelled: of the iterations after the one that cancels, only those that a worker had already taken
+// run. Iterations from the tenth on wait for the end of the context, so it does not matter how long a worker is kept
+// from cancelling.
 func TestForStopsWhenCancelled(t *testing.T) {
 	for _, threads := range []int{1, 2, 5} {
 		stop := errors.New("enough")
@@ -64,7 +64,7 @@ func TestForStopsWhenCancelled(t *testing.T) {
 	}
 }
 
-// TestLoopsInALoop has loops begin and end while others run, on more workers than cores.
+// TestLoopsInALoop starts and ends loops while others run, on more workers than cores.
 func TestLoopsInALoop(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
 	var sum atomic.Int64
@@ -78,13 +78,13 @@ func TestLoopsInALoop(t *testing.T) {
 	}
 }
 
-// TestWorkersEnd: those that find no other loop end soon, and are no longer counted on.
+// TestWorkersEnd: workers that find no other loop exit soon, and are no longer counted on.
 func TestWorkersEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	for range 50 {
 		_ = For(context.Background(), 8, 40, func(int) {})
 	}
-	// Those of other tests may still end too.
+	// Workers of other tests may still be exiting too.
 	for end := time.Now().Add(10 * time.Second); idle.Load() > 0 || runtime.NumGoroutine() > 3; {
 		if time.Now().After(end) {
 			t.Fatalf("%d idle workers are counted on, and there are %d goroutines", idle.Load(), runtime.NumGoroutine())

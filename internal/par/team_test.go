@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTeamVisitsEveryTurnOnce has teams run many loops in a row, with fewer and with more workers than cores, and rests
-// between loops that are longer than workers wait.
+// TestTeamVisitsEveryTurnOnce runs many loops in a row with teams of fewer and more workers than cores, with breaks
+// longer than workers wait.
 func TestTeamVisitsEveryTurnOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
 	for _, threads := range []int{0, 1, 2, 5, 6, 64} {
@@ -45,7 +45,7 @@ func TestTeamBlocksCoverTheRange(t *testing.T) {
 	}
 }
 
-// TestTeamEnds: workers that find no other loop end soon, and there are never more than asked for.
+// TestTeamEnds: workers that find no other loop exit soon, and there are never more than requested.
 func TestTeamEnds(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	before := runtime.NumGoroutine()

@@ -21,8 +21,8 @@ func noisy(shape Shape, rows int) pictureRows {
 	return pictureRows{m, new(int)}
 }
 
-// TestCopiesAreTheDefinition: a shift is some picture that was moved, a crop some window that was enlarged, and a mirror
-// image follows what it is one of.
+// TestCopiesAreTheDefinition: a shift is the moved picture, a crop an enlarged window of it, and a mirror image follows
+// its original.
 func TestCopiesAreTheDefinition(t *testing.T) {
 	for _, shape := range []Shape{
 		{Width: 32, Height: 16, Channels: 3}, {Width: 16, Height: 16, Channels: 3, Planar: true}, {Width: 9, Height: 7, Channels: 1},

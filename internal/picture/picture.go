@@ -42,10 +42,10 @@ func (p Picture) Check() error {
 
 func checkSize(width, height, channels int) error {
 	if width < 1 || height < 1 || width > MaxSide || height > MaxSide {
-		return fmt.Errorf("%d x %d pixels, outside of 1 to %d on a side", width, height, MaxSide)
+		return fmt.Errorf("%d x %d pixels, outside the range 1 to %d on a side", width, height, MaxSide)
 	}
 	if channels != 1 && channels != 3 {
-		return fmt.Errorf("%d channels, and 1 (grey) or 3 (colour) are allowed", channels)
+		return fmt.Errorf("%d channels: 1 (grey) or 3 (colour) are allowed", channels)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (s Shape) Check() error {
 		return fmt.Errorf("%v, more than %d values", s, maxValues)
 	}
 	if s.Planar && s.Channels == 1 {
-		return fmt.Errorf("one channel cannot be laid out channel after channel")
+		return fmt.Errorf("a single channel cannot be laid out channel by channel")
 	}
 	return nil
 }

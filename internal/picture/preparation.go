@@ -36,7 +36,7 @@ func (p Preparation) CanResize() error {
 		return err
 	}
 	if p.Width > MaxSize || p.Height > MaxSize {
-		return fmt.Errorf("pictures are not resized to %d x %d pixels: at most %d on a side", p.Width, p.Height, MaxSize)
+		return fmt.Errorf("pictures cannot be resized to %d x %d pixels: at most %d on a side", p.Width, p.Height, MaxSize)
 	}
 	return nil
 }

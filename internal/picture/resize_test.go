@@ -128,7 +128,7 @@ func TestPreparationsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestUnitsAreBounded is what the division in resize relies on.
+// TestUnitsAreBounded checks what the division in resize relies on.
 func TestUnitsAreBounded(t *testing.T) {
 	worst := uint64(0)
 	for _, w := range []int{1, 2, MaxSize - 1, MaxSize, MaxSize + 1, 10000, MaxSide - 1, MaxSide} {

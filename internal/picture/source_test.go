@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// pictureRows is pictures whose values are their own places, with ids and labels, in chunks of two.
+// pictureRows returns pictures whose values are their own places, with ids and labels, in chunks of two.
 type pictureRows struct {
 	vectors.Matrix
 	passes *int

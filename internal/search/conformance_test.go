@@ -31,7 +31,7 @@ func vectorTable(w *searchtest.World) *search.Table {
 	return t
 }
 
-// vectorPass is the same in a source that is read from the first row to the last.
+// vectorPass returns the same in a source that is read from start to end.
 func vectorPass(w *searchtest.World) *search.Pass {
 	t := vectorTable(w)
 	ids := make([]string, t.Rows.Rows)
@@ -127,7 +127,7 @@ func TestService(t *testing.T) {
 	}, searchtest.Everything)
 }
 
-// vectorFile writes the vectors of the world, and one of an item that is not there, as CSV.
+// vectorFile writes the vectors of the world, and one of an unknown item, as CSV.
 func vectorFile(t *testing.T, w *searchtest.World) string {
 	t.Helper()
 	rows := [][]string{{"id", "a", "b", "c", "d", "e"}, {"elsewhere", "1", "2", "3", "4", "5"}}

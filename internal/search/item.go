@@ -51,7 +51,7 @@ func Values(attributes map[string]any) (map[string]index.Value, error) {
 		case int64:
 			values[name] = index.Number(float64(v))
 		default:
-			return nil, api.Errorf(api.ErrInvalid, "the attribute %.80q is a %T: give numbers, texts, truth values or times",
+			return nil, api.Errorf(api.ErrInvalid, "the attribute %.80q is a %T: give numbers, texts, booleans or times",
 				name, v)
 		}
 	}
@@ -153,5 +153,5 @@ func Accept(f hamming.Fingerprint, expected string) error {
 	if expected = strings.ToLower(expected); expected == "" || expected == f.String() || expected == f.Full() {
 		return nil
 	}
-	return api.Errorf(api.ErrOtherModel, "the request expects codes of model %.64q, and these are of %v", expected, f)
+	return api.Errorf(api.ErrOtherModel, "the request expects codes of model %.64q, but these are of %v", expected, f)
 }

@@ -134,7 +134,7 @@ func PictureVector(m *model.Model, file []byte, pixels int) ([]float32, error) {
 }
 
 // ErrNoModel is returned for requests that need a model.
-var ErrNoModel = api.Errorf(api.ErrNoModel, "there is no model to encode with here: search by code or by id")
+var ErrNoModel = api.Errorf(api.ErrNoModel, "there is no model here to encode with: search by code or by id")
 
 // SetCode sets a code from hexadecimal digits, or from bytes if there are no digits.
 func SetCode(to hamming.Codes, i int, digits string, packed []byte) (err error) {

@@ -36,15 +36,15 @@ func (x *Items) rerank(
 	ctx context.Context, q *queries, k int, o *api.Options, io index.Options,
 ) ([]index.Result, error) {
 	if x.Vectors == nil {
-		return nil, api.Errorf(api.ErrUnsupported, "the vectors of the items are not known here, so they cannot be reranked")
+		return nil, api.Errorf(api.ErrUnsupported, "the items' vectors are not available here, so hits cannot be reranked")
 	}
-	m, err := x.matrix(q, "rerank", "a reranking needs the vectors of the queries, and this one has none")
+	m, err := x.matrix(q, "rerank", "a reranking needs the vectors of the queries, but this one has none")
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(m.Data, isNaN) {
-		return nil, invalid("queries", "a query has missing values, and distances of vectors need every value: compare "+
-			"codes alone, or fill the values in")
+		return nil, invalid("queries", "a query has missing values, but distances between vectors need all of them: "+
+			"compare codes alone, or fill in the values")
 	}
 	c := cut{k: k, radius: math.MaxInt, options: io}
 	if c.k == 0 {
@@ -72,7 +72,7 @@ type unknown struct {
 
 // doubt returns a warning for the query with the most items without vectors.
 func (u unknown) doubt() string {
-	return fmt.Sprintf("%d of %d items that were compared have no vector, for instance %q, and come last",
+	return fmt.Sprintf("%d of %d compared items have no vector, for instance %q, and come last",
 		u.items, u.of, u.first)
 }
 
@@ -80,7 +80,7 @@ func (u unknown) doubt() string {
 func (q *queries) noteUnknown(results []index.Result) error {
 	for i, r := range results {
 		if len(r.Hits) > 0 && math.IsInf(r.Hits[0].Score, 1) {
-			return inQuery(i, len(results), refused(api.ErrInvalid, fmt.Errorf("%w of the %d items that are nearest by code, "+
+			return inQuery(i, len(results), refused(api.ErrInvalid, fmt.Errorf("%w for the %d items nearest by code, "+
 				"for instance %q", ErrNoVectors, q.compared[i], r.Hits[0].ID.String())))
 		}
 	}
@@ -88,7 +88,7 @@ func (q *queries) noteUnknown(results []index.Result) error {
 }
 
 // ErrNoVectors is returned if a reranking finds no vector of any item.
-var ErrNoVectors = errors.New("a reranking needs vectors of the items, and there is none")
+var ErrNoVectors = errors.New("a reranking needs the items' vectors, but there are none")
 
 // Table holds vectors in memory.
 type Table struct {
@@ -338,7 +338,7 @@ func ReadTable(
 		}
 	}
 	if t.Rows.Rows == 0 && items > 0 {
-		return nil, fmt.Errorf("%w: rows are matched by their ids, or by number where no column with ids is known",
+		return nil, fmt.Errorf("%w: rows are matched by their ids, or by number if no id column is known",
 			ErrNoVectors)
 	}
 	return t, nil

@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// few is an index of n items with few distinct codes, so that most distances tie, and their vectors.
+// few returns an index of n items with few distinct codes, so that most distances tie, and their vectors.
 func few(t *testing.T, n int) (*index.Snapshot, vectors.Matrix) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -54,7 +54,7 @@ func bothVectors(m vectors.Matrix) map[string]Vectors {
 }
 
 // TestRerankIsTheDefinition compares with sorting everything: the items up to the distance of the last on the
-// shortlist, by distance of the vectors, then by distance of the codes, then by id.
+// shortlist, by distance of the vectors, then of the codes, then by id.
 func TestRerankIsTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	s, m := few(t, 500)
@@ -113,7 +113,7 @@ func TestRerankRefusals(t *testing.T) {
 	}
 }
 
-// TestItemsWithoutVectors come last, by code, and are told of; where none has one, that is an error.
+// TestItemsWithoutVectors: they come last, by code, with a warning; if no item has a vector, that is an error.
 func TestItemsWithoutVectors(t *testing.T) {
 	ctx := context.Background()
 	s, m := few(t, 50)

@@ -204,7 +204,7 @@ func NewReader(r io.Reader, kind Kind, newest uint32) (*Reader, error) {
 		return nil, in.Damaged("the header does not match its checksum")
 	}
 	if in.Version = binary.LittleEndian.Uint32(h[8:]); in.Version > newest {
-		return nil, fmt.Errorf("%w: %v format %d, and this program reads up to %d: use a newer hashgrove",
+		return nil, fmt.Errorf("%w: %v format %d, but this program reads up to %d: use a newer hashgrove",
 			ErrVersion, kind, in.Version, newest)
 	}
 	if in.Version == 0 {
@@ -269,7 +269,7 @@ func (r *Reader) end() error {
 // Payload reads the rest of the section, which may have at most limit bytes. They are valid until the next call.
 func (r *Reader) Payload(limit int) ([]byte, error) {
 	if r.length > uint64(max(limit, 0)) {
-		return nil, r.Damaged("it claims %d bytes, and at most %d are allowed", r.length, limit)
+		return nil, r.Damaged("it claims %d bytes: at most %d are allowed", r.length, limit)
 	}
 	b := r.buf[:0]
 	for left := int(r.length); left > 0; {
@@ -305,7 +305,7 @@ func (r *Reader) Expect(tag string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	if found != tag {
-		return nil, r.Damaged("section %q should stand here", tag)
+		return nil, r.Damaged("section %q should be here", tag)
 	}
 	return r.Payload(limit)
 }

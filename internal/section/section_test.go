@@ -98,7 +98,7 @@ func TestDamage(t *testing.T) {
 	t.Logf("count: damaged files opened %d", 9*len(b)+2)
 }
 
-// TestOrder moves, drops and repeats whole sections, which keeps every section's own checksum right.
+// TestOrder moves, drops and repeats whole sections, whose own checksums stay correct.
 func TestOrder(t *testing.T) {
 	b := written(t, 1, []piece{{"aaaa", []byte("1")}, {"aaaa", []byte("2")}})
 	head, one, two, end := b[:16], b[16:33], b[33:50], b[50:]
@@ -155,7 +155,7 @@ func TestKindAndVersion(t *testing.T) {
 	}
 }
 
-// TestClaims gives a short file whose sections claim to be huge, with checksums that are right as far as they go.
+// TestClaims reads short files whose sections claim to be huge, with correct checksums where possible.
 func TestClaims(t *testing.T) {
 	for _, claim := range []uint64{101, 4 << 30, 1 << 60, 1<<64 - 1} {
 		b := written(t, 1, nil)[:16]
@@ -251,7 +251,7 @@ func TestCreateWhereItCannot(t *testing.T) {
 	}
 }
 
-// TestLinksAreFollowed: what a link names is written, whether it is there or not, and the link stays.
+// TestLinksAreFollowed: the target of a link is written, whether it exists or not, and the link stays.
 func TestLinksAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	real, link, second := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "second")
@@ -300,7 +300,7 @@ func TestWriteAtAndAbort(t *testing.T) {
 	}
 }
 
-// FuzzSections: any bytes are an error, or sections that are written back as they were.
+// FuzzSections: any bytes are an error, or sections that are written back unchanged.
 func FuzzSections(f *testing.F) {
 	var b bytes.Buffer
 	for i, ps := range [][]piece{nil, pieces, pieces[:1], {{"info", []byte("{}")}, {"next", make([]byte, 900)}}} {

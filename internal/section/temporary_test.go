@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestRights: a file that takes the place of another has its mode from the first moment on, whatever the umask, and a
-// copy has that of the original.
+// TestRights: a replacement has the old file's mode from the start, whatever the umask, and a copy that of the
+// original.
 func TestRights(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no modes")
@@ -55,8 +55,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestSweep: temporary files that a killed process left are removed when the file is written again, but neither those of
-// a process that lives nor files of other names.
+// TestSweep: temporary files of a killed process are removed when the file is written again, but not those of a live
+// process or with other names.
 func TestSweep(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "codes.hgc")
 	old := time.Now().Add(-time.Hour)

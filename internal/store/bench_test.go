@@ -14,9 +14,9 @@ import (
 
 var size = flag.Int("size", 100_000, "items of the benchmark")
 
-// BenchmarkStore measures an index of -size items with 64-bit codes and integer ids: what it takes to fill it in one
-// write, to write one item or a thousand, to delete a tenth, to read and check the file, to open it with and without
-// the tables of multi-index hashing, to search it once on disk, to compact and to verify it.
+// BenchmarkStore measures an index of -size items with 64-bit codes and integer ids: filling it in one write, writing
+// one item or a thousand, deleting a tenth, reading and checking the file, opening it with and without the tables of
+// multi-index hashing, searching it once on disk, compacting and verifying it.
 func BenchmarkStore(b *testing.B) {
 	ctx := context.Background()
 	for b.Loop() {

@@ -45,7 +45,7 @@ func parseKey(key []byte) (index.ID, error) {
 	case len(key) > 1 && key[0] == textKey:
 		return textID(key[1:])
 	}
-	return index.ID{}, damaged("a key of %d bytes is no id", len(key))
+	return index.ID{}, damaged("a key of %d bytes is not an id", len(key))
 }
 
 // textID rejects texts that spell an integer, which would be a second key for the same id.
@@ -55,7 +55,7 @@ func textID(b []byte) (index.ID, error) {
 	}
 	id := index.Text(string(b))
 	if _, ok := id.Integer(); ok {
-		return id, damaged("the id %s is kept as a text", id)
+		return id, damaged("the id %s is stored as a text", id)
 	}
 	return id, nil
 }
@@ -182,7 +182,7 @@ func (b *block) parseIntegers(n int, rest []byte) ([]byte, error) {
 	for len(b.ids) < n {
 		step, more, ok := uvarint(rest)
 		if !ok || step >= math.MaxUint64-at {
-			return nil, damaged("an id of the block of id %d is no integer", first)
+			return nil, damaged("an id in the block of id %d is not an integer", first)
 		}
 		at += step + 1
 		b.ids = append(b.ids, index.Int(int64(at^signBit)))

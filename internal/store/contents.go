@@ -47,7 +47,7 @@ func readContents(p *pages, size int64) (*contents, error) {
 	c := &contents{pages: p, buckets: map[string][]byte{}, size: size}
 	err := p.tree(p.meta.root, func(key, value []byte, isBucket bool) error {
 		if !isBucket || len(value) > pageSize {
-			return damaged("%q is no bucket", key)
+			return damaged("%q is not a bucket", key)
 		}
 		c.buckets[string(key)] = bytes.Clone(value)
 		return nil
@@ -62,7 +62,7 @@ func readContents(p *pages, size int64) (*contents, error) {
 		return nil, err
 	}
 	if size := uint64((c.bits + 7) / 8); c.items > c.pages.meta.high*pageSize/size {
-		return nil, damaged("it claims %d items and is too small for them", c.items)
+		return nil, damaged("it claims %d items but is too small for them", c.items)
 	}
 	for name := range c.buckets {
 		if name != string(infoBucket) && name != string(itemBucket) && name != string(modelBucket) {
@@ -148,7 +148,7 @@ func (c *contents) decodeModel() (*model.Model, error) {
 		return nil, err
 	}
 	if f := m.Fingerprint(); f != c.fingerprint || m.Encoder.Bits() != c.bits {
-		return nil, damaged("it holds model %v of %d bits, and should hold model %v of %d",
+		return nil, damaged("it holds model %v of %d bits but should hold model %v of %d",
 			f, m.Encoder.Bits(), c.fingerprint, c.bits)
 	}
 	c.model = m
@@ -197,7 +197,7 @@ func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(err
 	})
 	if err == nil && have != c.state {
 		err = bad(fault.With("wrong-totals",
-			damaged("%d items in %d blocks were found, and there should be %d in %d with other checksums",
+			damaged("found %d items in %d blocks, but there should be %d in %d with other checksums",
 				have.items, have.blocks, c.items, c.blocks)))
 	}
 	return err

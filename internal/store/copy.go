@@ -180,7 +180,7 @@ func (d draft) rewrite(
 	}
 	r, err := checkFile(ctx, tmp)
 	if err == nil && r.Items != int(d.state.items) {
-		err = damaged("%d of %d items were there", r.Items, d.state.items)
+		err = damaged("only %d of %d items were there", r.Items, d.state.items)
 	}
 	if err != nil {
 		_ = os.Remove(tmp)
@@ -332,7 +332,7 @@ func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Wri
 	}
 	r, err := checkFile(ctx, f.Name())
 	if err != nil {
-		err = fmt.Errorf("the copy is not sound, and the index it was made of may not be: %w", err)
+		err = fmt.Errorf("the copy is damaged, and the index it was made from may be too: %w", err)
 	} else {
 		err = moveInto(f.Name(), path)
 	}

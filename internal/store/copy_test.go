@@ -23,7 +23,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// TestNothingIsOverwritten checks Create, BackupFile and Restore on names that are taken, by a link to nowhere too.
+// TestNothingIsOverwritten checks Create, BackupFile and Restore on existing names, including a dangling link.
 func TestNothingIsOverwritten(t *testing.T) {
 	s, path := create(t, Options{Bits: 8})
 	before, err := os.ReadFile(path)
@@ -53,7 +53,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 }
 
-// TestBadRestore checks that nothing is left when a backup is damaged.
+// TestBadRestore checks that nothing is left behind if a backup is damaged.
 func TestBadRestore(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	ok(t, s.Add(ctx, maker{rand.New(rand.NewPCG(1, 1)), 64}.batch(1)))
@@ -175,7 +175,7 @@ func TestMigrate(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// TestGoldenFile opens an index of the first version, which must be possible for ever.
+// TestGoldenFile opens an index of the first version, which must work forever.
 func TestGoldenFile(t *testing.T) {
 	const golden = "testdata/backcompat/v1.hgi"
 	m := maker{rand.New(rand.NewPCG(100, 1)), 100}
@@ -191,7 +191,7 @@ func TestGoldenFile(t *testing.T) {
 		_ = os.Remove(golden)
 		fine(t)(s.BackupFile(ctx, golden))
 	}
-	// Opening for reading locks the file, and only that.
+	// Opening for reading only locks the file.
 	s := open(t, golden, OpenOptions{ReadOnly: true})
 	w.has(t, s)
 	if i := s.Info(); i.Fingerprint != lsh.Fingerprint() || i.Note != "golden" || i.Writes != 1 {
@@ -203,8 +203,8 @@ func TestGoldenFile(t *testing.T) {
 	}
 }
 
-// TestCreateWithItems: an index that is made with its items holds what one holds to which they are added, and where
-// something goes wrong there is none, or the old one.
+// TestCreateWithItems: creating an index with items gives the same as adding them later, and after a failure there is
+// no index, or the old one.
 func TestCreateWithItems(t *testing.T) {
 	b := index.NewBatch(128)
 	for i := range 3000 {
@@ -256,7 +256,7 @@ func TestCreateWithItems(t *testing.T) {
 	}
 }
 
-// itemsOf is all that an index holds in memory.
+// itemsOf returns all items of an index in memory.
 func itemsOf(t *testing.T, s *Store) []index.Item { return snapshotItems(t, s.Snapshot()) }
 
 func snapshotItems(t *testing.T, x *index.Snapshot) (all []index.Item) {
@@ -274,7 +274,7 @@ func reopened(t *testing.T, s *Store, path string) string {
 	return path
 }
 
-// TestCopiesArePrivate: what is made of an index that others may not read, they may not read either.
+// TestCopiesArePrivate: those who cannot read an index cannot read what is made from it.
 func TestCopiesArePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no modes")

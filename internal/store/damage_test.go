@@ -26,7 +26,7 @@ import (
 	"hashgrove/internal/model"
 )
 
-// sample is the bytes of an index with a tree of several pages, free pages, a model, labels and texts.
+// sample returns an index file with a tree of several pages, free pages, a model, labels and texts.
 func sample(t testing.TB) []byte {
 	t.Helper()
 	s, path := create(t, Options{Model: projection(3, 8, 1), Note: "sample", Index: index.Config{Tables: -1}})
@@ -49,7 +49,7 @@ func sample(t testing.TB) []byte {
 	return live(t, path)
 }
 
-// live is the bytes of a file without what bbolt allocated in advance.
+// live returns the bytes of a file without what bbolt allocated in advance.
 func live(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -71,7 +71,7 @@ func scan(b []byte, visit visitBlock) (*contents, error) {
 	return c, c.check(ctx, visit, nil)
 }
 
-// answer is all that scan gives back of a file.
+// answer is everything that scan returns about a file.
 type answer struct {
 	Head  head
 	State state
@@ -133,7 +133,7 @@ func TestFlippedBytes(t *testing.T) {
 	t.Logf("count: damaged files opened %d", len(file)/step)
 }
 
-// TestStalePages puts pages of earlier states into a file: each is sound, and has the same ids, but they do not belong
+// TestStalePages puts pages of earlier states into a file: each is sound and has the same ids, but they do not belong
 // together.
 func TestStalePages(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
@@ -143,7 +143,7 @@ func TestStalePages(t *testing.T) {
 		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{m.Uint64()}})
 	}
 	var states [][]byte
-	for range 8 { // bbolt uses pages again that the write before last left
+	for range 8 { // bbolt reuses pages freed by the write before last
 		for i := range b.Codes.Data {
 			b.Codes.Data[i] = m.Uint64()
 		}
@@ -180,7 +180,7 @@ func TestStalePages(t *testing.T) {
 	}
 }
 
-// TestReplacedFile checks that a lock on a file that lost its place counts for nothing.
+// TestReplacedFile checks that a lock on a replaced file does not count.
 func TestReplacedFile(t *testing.T) {
 	s, path := create(t, Options{Bits: 8})
 	ok(t, s.Compact(ctx))
@@ -188,7 +188,7 @@ func TestReplacedFile(t *testing.T) {
 		t.Error("the file is not the one at its path")
 	}
 	if runtime.GOOS == "windows" {
-		return // no file takes the place of one that is open
+		return // open files cannot be replaced
 	}
 	fine(t)(s.BackupFile(ctx, path+"2"))
 	ok(t, os.Rename(path+"2", path))
@@ -206,7 +206,7 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestCutFiles cuts a file off.
+// TestCutFiles truncates a file.
 func TestCutFiles(t *testing.T) {
 	file := sample(t)
 	for n := 0; n < len(file); n += 512 {
@@ -217,7 +217,7 @@ func TestCutFiles(t *testing.T) {
 	t.Logf("count: damaged files opened %d", len(file)/512)
 }
 
-// TestOtherFiles opens what is no index, or is one from the future.
+// TestOtherFiles opens files that are not indexes, or come from the future.
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, b []byte) string {
@@ -299,7 +299,7 @@ func TestVerifyNamesEveryBlock(t *testing.T) {
 	}
 }
 
-// TestDamageWhileOpen changes a block behind the back of a store that is open.
+// TestDamageWhileOpen changes a block behind the back of an open store.
 func TestDamageWhileOpen(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	b := index.NewBatch(64)
@@ -331,9 +331,9 @@ func TestDamageWhileOpen(t *testing.T) {
 		t.Errorf("a backup of a damaged file: %v", err)
 	}
 	if runtime.GOOS == "windows" {
-		return // no file is cut off that is mapped into memory
+		return // mapped files cannot be truncated
 	}
-	// Cut off, the mapping has pages that nobody can read.
+	// After truncation, the mapping has unreadable pages.
 	ok(t, f.Truncate(2*pageSize))
 	if _, err := s.Delete(ctx, index.Int(5)); !errors.Is(err, hamming.ErrDamaged) {
 		t.Errorf("writing to a file that was cut off: %v", err)
@@ -343,7 +343,7 @@ func TestDamageWhileOpen(t *testing.T) {
 	}
 }
 
-// reseal makes the checksums of the headers right.
+// reseal corrects the checksums of the headers.
 func reseal(b []byte) {
 	for at := pageHeader; at+metaBytes <= min(len(b), 2*pageSize); at += pageSize {
 		h := fnv.New64a()
@@ -352,8 +352,8 @@ func reseal(b []byte) {
 	}
 }
 
-// ofHeaders is what bbolt alone says about a file: its check also minds the first bytes of its two headers, their number
-// and their kind, which nobody reads.
+// ofHeaders matches bbolt's own complaints: its check also covers the first bytes of the two headers, their number and
+// kind, which nobody reads.
 var ofHeaders = regexp.MustCompile(`Page expected to be: [01],|page [01]: has unexpected type/flags`)
 
 // FuzzOpen opens changed files, and writes to those that open. An error is right, a crash is not.
@@ -369,7 +369,7 @@ func FuzzOpen(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte, patch bool) {
-		if patch { // page, offset, value: changes of a sound file reach deeper than bytes at random
+		if patch { // page, offset, value: changes to a sound file reach deeper than random bytes
 			changed := slices.Clone(file)
 			for ; len(b) >= 5; b = b[5:] {
 				at := int(le.Uint16(b))%(len(changed)/pageSize)*pageSize + int(le.Uint16(b[2:]))%pageSize
@@ -450,7 +450,7 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-// FuzzRecord parses records, and makes those again that the index would take.
+// FuzzRecord parses records, and encodes again those that the index would accept.
 func FuzzRecord(f *testing.F) {
 	m := maker{rand.New(rand.NewPCG(4, 4)), 8}
 	b := m.batch(20)

@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// TestDeletedItemsAreGone: after Compact nothing of a deleted or replaced item is in the file, nor in a backup made then.
-// Before, it may be in free pages, and backups copy those.
+// TestDeletedItemsAreGone: after Compact, nothing of a deleted or replaced item is left in the file or in a new backup.
+// Before that, it may be in free pages, which backups copy.
 func TestDeletedItemsAreGone(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	const secret = "private-c0ffee"

@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// An index in a file: what was added is there when it is opened again.
+// An index in a file: added items are there when it is opened again.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "store")
@@ -50,7 +50,7 @@ func Example() {
 	// Output: boots-1 4 boots
 }
 
-// A program that searches once and ends leaves the items on disk and reads only what it needs.
+// A short-lived program leaves the items on disk and reads only what it needs.
 func ExampleStore_Select() {
 	ctx := context.Background()
 	s, err := store.Open(ctx, "testdata/backcompat/v1.hgi", store.OpenOptions{ReadOnly: true, OnDisk: true})

@@ -67,7 +67,7 @@ func parseHead(value []byte) (head, error) {
 	}
 	le := binary.LittleEndian
 	if v := le.Uint32(b); v > fileVersion {
-		return head{}, fmt.Errorf("%w: index format %d, and this program reads up to %d: use a newer hashgrove",
+		return head{}, fmt.Errorf("%w: index format %d, but this program reads up to %d: use a newer hashgrove",
 			hamming.ErrVersion, v, fileVersion)
 	}
 	if len(b) < 48 || len(b) > 48+maxNote || le.Uint32(b) == 0 {
@@ -78,7 +78,7 @@ func parseHead(value []byte) (head, error) {
 		created: time.Unix(int64(le.Uint64(b[40:])), 0).UTC(), note: string(b[48:]),
 	}
 	if h.bits < 1 || h.bits > hamming.MaxBits {
-		return head{}, damaged("codes of %d bits, outside of 1 to %d", h.bits, hamming.MaxBits)
+		return head{}, damaged("codes of %d bits, outside the range 1 to %d", h.bits, hamming.MaxBits)
 	}
 	return h, nil
 }
@@ -121,8 +121,8 @@ func checkOrder() error {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return nil
 	}
-	return fault.New("byte-order", "%w: the order of bytes in an index is that of amd64 and arm64, "+
-		"and this processor has the other: use the index on another machine, or search files of codes here",
+	return fault.New("byte-order", "%w: an index has the byte order of amd64 and arm64, "+
+		"but this processor has the other one: use the index on another machine, or search code files here",
 		errors.ErrUnsupported)
 }
 
@@ -155,7 +155,7 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 			}
 			return nil, err
 		case time.Now().After(until):
-			return nil, fmt.Errorf("%w: another program has it open: close that one, or wait for it", ErrLocked)
+			return nil, fmt.Errorf("%w: another program has it open: close that program, or wait for it", ErrLocked)
 		}
 		select {
 		case <-ctx.Done():

@@ -14,8 +14,7 @@ import (
 	"hashgrove/internal/testkit/budgettest"
 )
 
-// forged is an index of a few pages that claims 2^31 - 1 items and the pages for them, in a file that has the length for
-// it: all behind the few pages is a hole, which takes no place on disk.
+// forged returns an index of a few pages that claims 2^31 - 1 items and their pages, in a sparse file of that length.
 func forged(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "forged.hgi")
@@ -39,7 +38,7 @@ func forged(t *testing.T) string {
 	return path
 }
 
-// TestForgedClaims: memory for the items and the pages that a file claims was 48 GB for 36 kB on disk.
+// TestForgedClaims: memory for the claimed items and pages was once 48 GB for 36 kB on disk.
 func TestForgedClaims(t *testing.T) {
 	path := forged(t)
 	for name, open := range map[string]func() error{

@@ -22,8 +22,8 @@ import (
 
 func init() { children["fill"], children["read"] = fill, readOnlyChild }
 
-// overfill writes until the disk is full, and checks what must hold then: the write is refused, what was there stays,
-// searching goes on, and when there is room again so does writing.
+// overfill writes until the disk is full, and checks that the write is refused, existing items stay, searches continue,
+// and writing works again once there is space.
 func overfill(path string, isFull error, makeRoom func() error) error {
 	perFile := isFull == syscall.EFBIG
 	s, err := Open(ctx, path, OpenOptions{Index: index.Config{Tables: -1}})
@@ -121,7 +121,7 @@ func fill(path string, _ int) error {
 	return overfill(path, syscall.EFBIG, func() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit) })
 }
 
-// TestFileLimit lets files grow to 300,000 bytes only, which any user can.
+// TestFileLimit limits files to 300,000 bytes, which needs no special rights.
 func TestFileLimit(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	ok(t, s.Close())

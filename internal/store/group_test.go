@@ -23,7 +23,7 @@ func one(id string, code uint64, label string) *index.Batch {
 	return b
 }
 
-// TestWritesAreGrouped lets many write at once: few transactions take all writes, and each has its own outcome.
+// TestWritesAreGrouped makes many writes at once: few transactions take all of them, and each has its own outcome.
 func TestWritesAreGrouped(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	ok(t, s.Add(ctx, one("there", 1, "")))
@@ -44,7 +44,7 @@ func TestWritesAreGrouped(t *testing.T) {
 		case 0, 1:
 			errs[i] = s.Upsert(ctx, one(id, uint64(i), "put"))
 		case 2:
-			errs[i] = s.Add(ctx, one("there", uint64(i), "")) // is there already
+			errs[i] = s.Add(ctx, one("there", uint64(i), "")) // exists already
 		default:
 			counts[i], errs[i] = s.Delete(ctx, index.Text("there"), index.Text("nowhere"))
 		}
@@ -102,7 +102,7 @@ func waitingWrites(s *Store) int {
 	return len(s.queue.waiting)
 }
 
-// TestGroupsTakeFewSyncs counts transactions where no write refuses to go with the others.
+// TestGroupsTakeFewSyncs counts transactions if all writes can be grouped.
 func TestGroupsTakeFewSyncs(t *testing.T) {
 	s, _ := create(t, Options{Bits: 64})
 	var commits atomic.Int64

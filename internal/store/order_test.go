@@ -9,8 +9,8 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// TestOtherOrderOfBytes: where numbers have the other order of bytes there are no indexes, neither new ones nor old ones,
-// and the error says so. Elsewhere both work.
+// TestOtherOrderOfBytes: on machines with the other byte order, neither new nor old indexes work, and the error says
+// so. Elsewhere both work.
 func TestOtherOrderOfBytes(t *testing.T) {
 	other := binary.NativeEndian.Uint16([]byte{1, 0}) != 1
 	s, err := Create(ctx, filepath.Join(t.TempDir(), "x.hgi"), Options{Model: projection(4, 100, 1)})

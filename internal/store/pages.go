@@ -24,7 +24,7 @@ import (
 //   - each page below the high-water mark is in a tree once, or in the list of free pages once, never both;
 //   - elements lie inside their pages, keys ascend, and a branch leads to the keys it names.
 //
-// scan checks the values. Everything is read in key order, which is file order if items were added in bulk.
+// contents.go checks the values. Everything is read in key order, which is file order if items were added in bulk.
 type pages struct {
 	r    io.ReaderAt
 	meta meta
@@ -92,7 +92,7 @@ func readMeta(r io.ReaderAt, size int64) (meta, error) {
 	case m.txid > 1<<62:
 		return meta{}, damaged("it claims %d transactions", m.txid)
 	case m.high < 4 || m.high > uint64(size/pageSize):
-		return meta{}, damaged("it has %d bytes and should have %d pages of %d: it was cut off", size, m.high, pageSize)
+		return meta{}, damaged("it has %d bytes but should have %d pages of %d: it was cut off", size, m.high, pageSize)
 	}
 	m.alone = len(all) == 1
 	return m, nil
@@ -128,7 +128,7 @@ func readMetas(r io.ReaderAt) (all []meta, err error) {
 	}
 	switch {
 	case len(all) == 0 && bolt:
-		return nil, damaged("both of its headers are, so nothing in it can be found: restore a backup")
+		return nil, damaged("both of its headers are damaged, so nothing in it can be found: restore a backup")
 	case len(all) == 0:
 		return nil, fault.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)",
 			hamming.ErrKind)
@@ -188,7 +188,7 @@ func (m *marks) count() uint64 {
 // take marks a page as used.
 func (p *pages) take(id uint64) error {
 	if id < 2 || id >= p.meta.high {
-		return damaged("page %d is named, and there are pages 2 to %d", id, p.meta.high-1)
+		return damaged("page %d is referenced, but there are only pages 2 to %d", id, p.meta.high-1)
 	}
 	if p.used.set(id) {
 		return damaged("page %d is used twice", id)
@@ -238,7 +238,7 @@ func (p *pages) page(id uint64) ([]byte, error) {
 		return b, nil
 	}
 	if more >= p.meta.high-id || more > 1<<31/pageSize {
-		return nil, damaged("page %d continues for %d pages, and there are %d", id, more, p.meta.high)
+		return nil, damaged("page %d continues for %d pages, but there are only %d", id, more, p.meta.high)
 	}
 	for i := range more {
 		if err := p.take(id + 1 + i); err != nil {
@@ -267,7 +267,7 @@ func element(page []byte, i int) (a uint32, key, rest []byte, b uint32, err erro
 	}
 	start := uint64(at) + uint64(offset)
 	if start < uint64(first) || start+uint64(size) > uint64(len(page)) {
-		return 0, nil, nil, 0, damaged("an element lies outside of its page")
+		return 0, nil, nil, 0, damaged("an element lies outside its page")
 	}
 	key = page[start : start+uint64(size)]
 	if size == 0 || size > maxKey {
@@ -311,7 +311,7 @@ func (p *pages) branch(id uint64, keys span, depth int, visit visitor) error {
 		return p.leaf(b, keys, visit)
 	case branchPage:
 	default:
-		return damaged("page %d is of kind %d, and a tree has only kinds %d and %d",
+		return damaged("page %d is of kind %d, but a tree has only kinds %d and %d",
 			id, kindOf(b), branchPage, leafPage)
 	}
 	if countOf(b) == 0 {
@@ -361,7 +361,7 @@ func (p *pages) leaf(b []byte, keys span, visit visitor) error {
 			return err
 		}
 		if flags > 1 || uint64(size) > uint64(len(rest)) {
-			return damaged("an element lies outside of its page")
+			return damaged("an element lies outside its page")
 		}
 		if bytes.Compare(key, keys.low) < 0 || p.started && bytes.Compare(key, p.last) <= 0 {
 			return damaged("the keys of a page are not in order")
@@ -393,7 +393,7 @@ func (p *pages) bucket(value []byte, visit visitor) error {
 		return p.tree(root, visit)
 	}
 	if len(inline) < pageHeader || kindOf(inline) != leafPage {
-		return damaged("a small tree is no page")
+		return damaged("an inline tree is not a page")
 	}
 	p.last, p.started = p.last[:0], false
 	return p.leaf(inline, span{}, visit)
@@ -406,7 +406,7 @@ func (p *pages) readFree() error {
 		return fmt.Errorf("list of free pages: %w", err)
 	}
 	if kindOf(b) != freelistPage {
-		return damaged("page %d is of kind %d and should be the list of free pages", p.meta.freelist, kindOf(b))
+		return damaged("page %d is of kind %d but should be the list of free pages", p.meta.freelist, kindOf(b))
 	}
 	n, list := uint64(countOf(b)), b[pageHeader:]
 	if n == 0xffff {

@@ -10,8 +10,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// TestPassEqualsTheIndex reads items from disk, some at a time, and from memory: both must be what the snapshot says, with
-// the same refusals of filters, whatever the range.
+// TestPassEqualsTheIndex reads items from disk in parts, and from memory: both must equal the snapshot and refuse the
+// same filters, for any range.
 func TestPassEqualsTheIndex(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(3, 9)), 100}
 	s, path := create(t, Options{Bits: 100})

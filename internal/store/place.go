@@ -27,8 +27,8 @@ func rename(from, to string) error {
 	err := moveFile(from, to)
 	if err != nil && closeToMove {
 		if _, e := os.Stat(to); e == nil {
-			err = fault.New("in-use", "%w: it may be open in another program, and then no file can take its place: "+
-				"close that one and try again", err)
+			err = fault.New("in-use", "%w: it may be open in another program, and then it cannot be replaced: "+
+				"close that program and try again", err)
 		}
 	}
 	return err
@@ -79,7 +79,7 @@ func reopen(ctx context.Context, path string, txid uint64) (*file, error) {
 		return nil, err
 	}
 	if now, err := f.txid(); err != nil || now != txid {
-		return nil, errors.Join(errors.New("another program has changed it meanwhile"), err, f.Close())
+		return nil, errors.Join(errors.New("another program has changed it in the meantime"), err, f.Close())
 	}
 	return f, nil
 }

@@ -10,14 +10,14 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// closingToMove lets a test go the way of Windows on every system.
+// closingToMove makes a test behave as on Windows.
 func closingToMove(t *testing.T) {
 	was := closeToMove
 	closeToMove = true
 	t.Cleanup(func() { closeToMove = was })
 }
 
-// TestMovesOfClosedFiles compacts, replaces and goes on writing where files must be closed to be moved.
+// TestMovesOfClosedFiles compacts, replaces and continues writing where files must be closed to be moved.
 func TestMovesOfClosedFiles(t *testing.T) {
 	closingToMove(t)
 	s, path := create(t, Options{Bits: 64})
@@ -41,7 +41,7 @@ func TestMovesOfClosedFiles(t *testing.T) {
 	}
 }
 
-// TestFailedMove keeps an index as it was, and in use, when no file can take its place because some program has it open.
+// TestFailedMove: an index stays unchanged and in use if another program prevents its replacement.
 func TestFailedMove(t *testing.T) {
 	closingToMove(t)
 	s, path := create(t, Options{Bits: 64})
@@ -49,7 +49,7 @@ func TestFailedMove(t *testing.T) {
 	reader, err := os.Open(path)
 	ok(t, err)
 	defer reader.Close()
-	if runtime.GOOS != "windows" { // which does it by itself
+	if runtime.GOOS != "windows" { // which does so itself
 		moveFile = func(from, to string) error {
 			return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrPermission}
 		}

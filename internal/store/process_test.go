@@ -21,7 +21,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// The tests here need other processes: the test binary runs itself again as one of these children.
+// These tests need other processes: the test binary runs itself again as one of these children.
 var children = map[string]func(path string, arg int) error{"write": writeForEver, "hold": hold}
 
 const childVariable = "HASHGROVE_STORE_CHILD"
@@ -54,13 +54,13 @@ func child(t *testing.T, name string, arg int, path string) *exec.Cmd {
 	return cmd
 }
 
-// patience is how long a test waits for anything, only so that one that waits in vain comes to an end.
+// patience bounds how long a test waits for anything, so that waiting in vain comes to an end.
 const patience = 2 * time.Minute
 
 var cycles = flag.Int("cycles", 0, "how often TestKill kills a writer; 0 means a few times")
 
-// A writer of TestKill puts and deletes the items of its own ids. What an item holds is a function of its id and its
-// version, a number that never comes twice.
+// A writer of TestKill puts and deletes items with its own ids. The contents of an item depend on its id and version, a
+// number that never repeats.
 const (
 	writers   = 2
 	idsOfEach = 400
@@ -75,7 +75,7 @@ func versioned(id index.ID, version int) index.Item {
 	}
 }
 
-// writeForEver is the child of TestKill. It says what it will do and when it is done, in lines of
+// writeForEver is the child of TestKill. It announces what it will do and when it is done, in lines of
 //
 //	try writer version delete id ...      or      try writer version put id ...      and      ack writer
 func writeForEver(path string, cycle int) error {
@@ -142,7 +142,8 @@ type try struct {
 	ids     []index.ID
 }
 
-// writerLog is what the parent knows of a writer: the version of each item that was acknowledged, and a write that was not.
+// writerLog is what the parent knows about a writer: the acknowledged version of each item, and an unacknowledged
+// write.
 type writerLog struct {
 	version map[index.ID]int
 	pending *try
@@ -159,7 +160,7 @@ func (l *writerLog) settle() {
 	l.pending = nil
 }
 
-// holds tells whether the items of a writer are as its log says.
+// holds returns an error if the items of a writer differ from its log.
 func (l *writerLog) holds(x *index.Snapshot, w int) error {
 	for i := range idsOfEach {
 		id := index.Int(int64(i*writers + w))
@@ -175,8 +176,8 @@ func (l *writerLog) holds(x *index.Snapshot, w int) error {
 	return nil
 }
 
-// audit compares the items with the logs of all writers, and counts the writes that were not acknowledged and those
-// of them that are there.
+// audit compares the items with the logs of all writers, and counts the unacknowledged writes and those of them that
+// took effect.
 func audit(logs []writerLog, x *index.Snapshot) (unfinished, kept int, err error) {
 	total := 0
 	for w := range logs {
@@ -203,8 +204,8 @@ func audit(logs []writerLog, x *index.Snapshot) (unfinished, kept int, err error
 	return unfinished, kept, nil
 }
 
-// killSoon kills a process a while after its first write, which a busy machine may take long for, and in one of four
-// cycles after a time in which it may still open the index.
+// killSoon kills a process shortly after its first write, which may take long on a busy machine, and in one of four
+// cycles after a time in which it may still be opening the index.
 func killSoon(cmd *exec.Cmd, first <-chan bool, cycle int, while time.Duration) {
 	late := patience
 	if cycle%4 == 0 {
@@ -218,9 +219,8 @@ func killSoon(cmd *exec.Cmd, first <-chan bool, cycle int, while time.Duration) 
 	_ = cmd.Process.Kill()
 }
 
-// TestKill kills a process that writes, again and again, at any time. Every write that was acknowledged is there
-// afterwards, a write that was not is there as a whole or not at all, and nothing else is. With -cycles=1000 it takes
-// a few minutes.
+// TestKill repeatedly kills a writing process at any time. Afterwards every acknowledged write is there, an
+// unacknowledged one is there as a whole or not at all, and nothing else is. With -cycles=1000 it takes a few minutes.
 func TestKill(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("children do not die of signals")
@@ -301,7 +301,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// hold is the child of TestTwoProcesses: it has the index open until its input ends.
+// hold is the child of TestTwoProcesses: it keeps the index open until its input ends.
 func hold(path string, readOnly int) error {
 	s, err := Open(ctx, path, OpenOptions{ReadOnly: readOnly == 1})
 	if err != nil {
@@ -311,7 +311,7 @@ func hold(path string, readOnly int) error {
 	if _, err := io.ReadAll(os.Stdin); err != nil {
 		return err
 	}
-	if readOnly == 0 { // leave another file in the place of the one that is waited for
+	if readOnly == 0 { // replace the file that the parent waits for
 		b := index.NewBatch(8)
 		b.Append(index.Item{ID: index.Text("from the child"), Code: []uint64{0}})
 		if err := errors.Join(s.Upsert(ctx, b), s.Compact(ctx)); err != nil {
@@ -355,7 +355,7 @@ func TestTwoProcesses(t *testing.T) {
 			if r != nil {
 				ok(t, r.Close())
 			}
-			// One that waits gets the file that is there in the end, with what was written last.
+			// A waiting process gets the final file, with the latest writes.
 			waited := make(chan error, 1)
 			go func() {
 				s, err := Open(ctx, path, OpenOptions{Wait: patience})
@@ -366,7 +366,7 @@ func TestTwoProcesses(t *testing.T) {
 				}
 				waited <- err
 			}()
-			time.Sleep(100 * time.Millisecond) // most often it waits by then; the test holds anyway
+			time.Sleep(100 * time.Millisecond) // usually it is waiting by then; the test holds anyway
 			ok(t, in.Close())
 			ok(t, cmd.Wait())
 			ok(t, <-waited)
@@ -380,8 +380,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestWaitBeginsAfterReading: the time that reading the file takes does not count as waiting for its lock. The lock is
-// free a tenth of the wait after the file was read, which a busy machine may miss, so there are several tries.
+// TestWaitBeginsAfterReading: the time to read the file does not count as waiting for its lock. The lock is released a
+// tenth of the wait after the file was read, which a busy machine may miss, so there are several tries.
 func TestWaitBeginsAfterReading(t *testing.T) {
 	s, path := create(t, Options{Bits: 8})
 	b := index.NewBatch(8)

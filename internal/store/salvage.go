@@ -83,7 +83,7 @@ func Salvage(ctx context.Context, from, to string, m *model.Model) (*Salvaged, e
 	o := Options{Bits: s.bits, Fingerprint: s.fingerprint, Note: s.note, Items: s.items, of: info}
 	if o.Model = s.readModel(); o.Model == nil && m != nil {
 		if err := s.fingerprint.Accept(m.Fingerprint()); err != nil || m.Encoder.Bits() != s.bits {
-			return nil, fmt.Errorf("%s: holds codes of model %v of %d bits, and this is model %v of %d",
+			return nil, fmt.Errorf("%s: holds codes of model %v of %d bits, but this is model %v of %d",
 				from, s.fingerprint, s.bits, m.Fingerprint(), m.Encoder.Bits())
 		}
 		o.Model = m
@@ -157,7 +157,7 @@ func (s *salvage) read(ctx context.Context) error {
 	} else if root := binary.LittleEndian.Uint64(value); root != 0 {
 		err = s.branch(ctx, root, span{}, 0)
 	} else if inline := value[bucketBytes:]; len(inline) < pageHeader || kindOf(inline) != leafPage {
-		s.lose(span{}, damaged("a small tree is no page"))
+		s.lose(span{}, damaged("an inline tree is not a page"))
 	} else {
 		err = s.leaf(ctx, inline, span{})
 	}
@@ -210,7 +210,7 @@ func (s *salvage) leaf(ctx context.Context, b []byte, keys span) error {
 	for i := range int(countOf(b)) {
 		flags, key, rest, size, err := element(b, i)
 		if err == nil && (flags != 0 || uint64(size) > uint64(len(rest))) {
-			err = damaged("an element lies outside of its page")
+			err = damaged("an element lies outside its page")
 		}
 		if err != nil {
 			s.lose(keys, err)

@@ -18,7 +18,7 @@ import (
 	"hashgrove/internal/index"
 )
 
-// large is the bytes of an index whose tree has branches of its own, with deleted items, and its items.
+// large returns the bytes of an index whose tree has branches, with deleted items, and its items.
 func large(t *testing.T) ([]byte, map[index.ID]index.Item) {
 	s, path := create(t, Options{Model: projection(3, 8, 1), Index: index.Config{Tables: -1}})
 	m := maker{rand.New(rand.NewPCG(2, 3)), 8}
@@ -45,7 +45,7 @@ func large(t *testing.T) ([]byte, map[index.ID]index.Item) {
 	return image, items
 }
 
-// salvaged is what is recovered from an image.
+// salvaged returns what is recovered from an image.
 func salvaged(t *testing.T, image []byte) (*Salvaged, map[index.ID]index.Item, error) {
 	s, err := openSalvage(bytes.NewReader(image), int64(len(image)))
 	if err != nil {
@@ -88,8 +88,8 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSalvageEveryPage zeroes the pages of an index one after the other. What is lost is what was on the page: the items
-// of a leaf, and no items at all for a branch or the list of free pages. Nothing deleted comes back.
+// TestSalvageEveryPage zeroes the pages of an index one at a time. Only what was on the page is lost: the items of a
+// leaf, and nothing for a branch or the list of free pages. Nothing deleted comes back.
 func TestSalvageEveryPage(t *testing.T) {
 	image, want := large(t)
 	c, err := scan(image, nil)
@@ -159,7 +159,7 @@ func idsOn(c *contents, image []byte, id int) map[index.ID]bool {
 	return ids
 }
 
-// TestSalvageOfAnything flips bytes, cuts and zeroes at random: whatever comes out was there.
+// TestSalvageOfAnything flips bytes, truncates and zeroes at random: everything recovered was there before.
 func TestSalvageOfAnything(t *testing.T) {
 	image, want := large(t)
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -204,7 +204,7 @@ func TestSalvageOfAnything(t *testing.T) {
 	}
 }
 
-// TestSalvageMistakes: nothing is overwritten, no index in use is read, and another model is refused.
+// TestSalvageMistakes: nothing is overwritten, no index in use is read, and another model is rejected.
 func TestSalvageMistakes(t *testing.T) {
 	s, path := create(t, Options{Model: projection(3, 8, 1)})
 	to := filepath.Join(t.TempDir(), "new.hgi")
@@ -225,7 +225,7 @@ func TestSalvageMistakes(t *testing.T) {
 	}
 }
 
-// TestSalvageWithoutRoot: an index whose items no tree leads to any more has them all, in pages that are not free.
+// TestSalvageWithoutRoot: if no tree leads to the items any more, all are recovered from pages that are not free.
 func TestSalvageWithoutRoot(t *testing.T) {
 	image, want := large(t)
 	found := false

@@ -163,7 +163,7 @@ func TestWritesOnDisk(t *testing.T) {
 	s.Snapshot()
 }
 
-// TestSelectionNoticesDamage changes every byte of a file: a search on disk gives an error, or the right answer.
+// TestSelectionNoticesDamage changes every byte of a file: a search on disk returns an error, or the right answer.
 func TestSelectionNoticesDamage(t *testing.T) {
 	file := sample(t)
 	path := filepath.Join(t.TempDir(), "changed.hgi")
@@ -251,7 +251,7 @@ func TestMissingItemIsCertain(t *testing.T) {
 	}
 }
 
-// TestUnfinishedWriteIsTold: opening says so, however little it reads.
+// TestUnfinishedWriteIsTold: opening reports it, however little it reads.
 func TestUnfinishedWriteIsTold(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	ok(t, s.Upsert(ctx, maker{rand.New(rand.NewPCG(5, 5)), 64}.batch(50)))

@@ -131,10 +131,10 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 		}
 	}
 	if h.bits < 1 || h.bits > hamming.MaxBits {
-		return nil, fmt.Errorf("codes of %d bits, and 1 to %d are possible", h.bits, hamming.MaxBits)
+		return nil, fmt.Errorf("codes of %d bits: 1 to %d are possible", h.bits, hamming.MaxBits)
 	}
 	if len(h.note) > maxNote {
-		return nil, fmt.Errorf("a note of %d bytes, and at most %d are allowed", len(h.note), maxNote)
+		return nil, fmt.Errorf("a note of %d bytes: at most %d are allowed", len(h.note), maxNote)
 	}
 	if !o.Replace {
 		if err := checkVacant(path); err != nil {
@@ -199,7 +199,7 @@ func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem)
 		return nil, err
 	}
 	if len(e.ids) > index.MaxItems {
-		return nil, fmt.Errorf("%d items, and at most %d are allowed", len(e.ids), index.MaxItems)
+		return nil, fmt.Errorf("%d items: at most %d are allowed", len(e.ids), index.MaxItems)
 	}
 	d.state.writes = 1
 	return func(put putItem) error {
@@ -231,7 +231,7 @@ func Open(ctx context.Context, path string, o OpenOptions) (*Store, error) {
 			return s, nil
 		}
 		if try >= 3 && time.Now().After(until) {
-			return nil, fmt.Errorf("%s: %w: others write to it all the time", path, ErrLocked)
+			return nil, fmt.Errorf("%s: %w: other programs keep writing to it", path, ErrLocked)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// both is what an index in memory and one in a file have in common.
+// both is the common interface of an index in memory and one in a file.
 type both interface {
 	Add(ctx context.Context, b *index.Batch) error
 	Upsert(ctx context.Context, b *index.Batch) error
@@ -83,8 +83,8 @@ func modelOf(t testing.TB, s *Store) *model.Model {
 	return m
 }
 
-// TestRandomOperations compares the store with a plain map, over writes that succeed and fail, reopening, compaction,
-// backup and restoring.
+// TestRandomOperations compares the store with a plain map, over successful and failing writes, reopening, compaction,
+// backup and restore.
 func TestRandomOperations(t *testing.T) {
 	rounds, seed := 60, uint64(7)
 	if testing.Short() {
@@ -130,7 +130,7 @@ func TestRandomOperations(t *testing.T) {
 					if fresh {
 						w.put(b)
 					}
-				case 6, 7: // delete, ids that are not there too
+				case 6, 7: // delete, including unknown ids
 					ids := []index.ID{m.id()}
 					for id := range w {
 						if ids = append(ids, id, id); m.IntN(10) == 0 {
@@ -186,7 +186,7 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// TestAppending checks that items that come one by one, in order or not, do not leave blocks nearly empty.
+// TestAppending checks that items added one by one, in order or not, do not leave blocks nearly empty.
 func TestAppending(t *testing.T) {
 	n := 1000
 	for name, id := range map[string]func(i int) int64{
@@ -213,7 +213,7 @@ func TestAppending(t *testing.T) {
 	}
 }
 
-// TestRefused checks that what the index refuses is refused before it is on disk.
+// TestRefused checks that what the index rejects never reaches the disk.
 func TestRefused(t *testing.T) {
 	other := hamming.Fingerprint{1}
 	good := index.Item{ID: index.Int(2), Code: []uint64{1 << 63}}
@@ -269,7 +269,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLargeRecords stores what is far larger than a page.
+// TestLargeRecords stores records far larger than a page.
 func TestLargeRecords(t *testing.T) {
 	s, path := create(t, Options{Bits: 4096})
 	m := maker{rand.New(rand.NewPCG(1, 1)), 4096}
@@ -391,7 +391,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// TestFailedCommits lets bbolt fail before and after it wrote the header of a transaction.
+// TestFailedCommits makes bbolt fail before and after writing the header of a transaction.
 func TestFailedCommits(t *testing.T) {
 	broken := errors.New("the disk is on fire")
 	m := maker{rand.New(rand.NewPCG(5, 5)), 64}
@@ -430,7 +430,7 @@ func TestFailedCommits(t *testing.T) {
 	}
 }
 
-// TestMemoryRefuses has the disk take what the index then refuses.
+// TestMemoryRefuses: the disk accepts a write that the index in memory then refuses.
 func TestMemoryRefuses(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	b := index.NewBatch(64)
@@ -471,7 +471,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestTooManyAttributes: what an item has and what it is given must fit together, on disk and in memory.
+// TestTooManyAttributes: an item's existing and new attributes together must fit, on disk and in memory.
 func TestTooManyAttributes(t *testing.T) {
 	attributes := func(prefix string, n int) map[string]index.Value {
 		all := map[string]index.Value{}

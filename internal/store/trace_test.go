@@ -20,14 +20,14 @@ import (
 
 // A power cut, simulated from what the program really does.
 //
-// A child writes to an index while the parent follows its system calls (ptrace, as strace does) and records every
-// pwrite, ftruncate, fsync and fdatasync on the file, and every acknowledgement, in order. What a disk can hold when
-// the power fails after any one of these calls is then made up: what was synced is there; of what was not, any part
+// A child writes to an index while the parent traces its system calls (with ptrace, like strace) and records every
+// pwrite, ftruncate, fsync and fdatasync on the file, and every acknowledgement, in order. From this it constructs what
+// a disk can hold if the power fails after any one of these calls: everything synced is there; of the rest, any part
 // may be there, in any order, writes torn between sectors of 512 bytes, and the length of the file old or new. Each
 // such image must open and hold every acknowledged write, and the one in progress as a whole or not at all.
 //
-// This trusts the kernel and the disk to do what fdatasync promises. Many writes to one file are its subject; package
-// disktest has the same for names and for whole commands.
+// This trusts the kernel and the disk to do what fdatasync promises. It covers many writes to one file; package
+// disktest does the same for names and for whole commands.
 
 func init() { children["script"] = script }
 
@@ -38,7 +38,7 @@ type call struct {
 	data []byte
 }
 
-// scriptStep makes write n of the script on a store, or on a world.
+// scriptStep applies write n of the script to a store, or to a world.
 func scriptStep(n int, put, update func(*index.Batch), remove func([]index.ID)) {
 	rng := rand.New(rand.NewPCG(uint64(n), 77))
 	if n%4 == 2 {
@@ -65,7 +65,7 @@ func scriptStep(n int, put, update func(*index.Batch), remove func([]index.ID)) 
 	put(b)
 }
 
-// script is the child: it makes so many writes and acknowledges each on its output.
+// script is the child: it makes the given number of writes and acknowledges each on its output.
 func script(path string, n int) error {
 	s, err := Open(ctx, path, OpenOptions{Index: index.Config{Tables: -1}})
 	if err != nil {
@@ -198,7 +198,7 @@ func callOf(t *testing.T, pid int, path string, r *syscall.PtraceRegs, memory *o
 
 const sector = 512
 
-// apply makes a call on an image of the file. Sectors of a write that keep refuses stay as they were.
+// apply applies a call to an image of the file. Sectors of a write for which keep returns false stay unchanged.
 func (c call) apply(image []byte, keep func() bool) []byte {
 	switch c.kind {
 	case "truncate":
@@ -317,7 +317,7 @@ func TestPowerCut(t *testing.T) {
 	t.Logf("%d writes, %d calls, %d syncs: all of %d images hold what was acknowledged, %d of them the next write too", writes, len(calls), syncs, images, newer)
 }
 
-// print is all items of a world as a text.
+// print returns all items of a world as text.
 func (w world) print() string {
 	ids := slices.SortedFunc(maps.Keys(w), index.ID.Compare)
 	var b strings.Builder
@@ -327,7 +327,7 @@ func (w world) print() string {
 	return b.String()
 }
 
-// contentsOf is all items of a file as the same text.
+// contentsOf returns all items of a file as the same text.
 func contentsOf(image []byte) (string, error) {
 	a, err := answerOf(image)
 	if err != nil {

@@ -25,7 +25,7 @@ func (w world) put(b *index.Batch) {
 	}
 }
 
-// update is put for items that are there, without codes; it returns how many there are.
+// update is put for existing items, without codes; it returns how many exist.
 func (w world) update(b *index.Batch, replace bool) int {
 	n := 0
 	for i, id := range b.IDs {
@@ -40,7 +40,7 @@ func (w world) update(b *index.Batch, replace bool) int {
 // thing is an item of a world.
 type thing struct{ index.Item }
 
-// changed is the item with what row i of a batch says about it.
+// changed returns the item with the changes in row i of a batch.
 func (it thing) changed(b *index.Batch, i int, replace bool) thing {
 	if b.Labels != nil && b.Labels[i] != "" {
 		it.Label = b.Labels[i]
@@ -61,7 +61,7 @@ func (it thing) changed(b *index.Batch, i int, replace bool) thing {
 	return it
 }
 
-// has demands that the store holds the world, no more and no less.
+// has checks that the store holds exactly the items of the world.
 func (w world) has(t *testing.T, s *Store) {
 	t.Helper()
 	x := s.Snapshot()
@@ -111,7 +111,7 @@ func (m maker) item(id index.ID) index.Item {
 	return it
 }
 
-// details is what to change in items that are there, and in others.
+// details returns changes of existing items, and of others.
 func (m maker) details(w world, n int) *index.Batch {
 	b := m.batch(n)
 	for id := range w {

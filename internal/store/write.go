@@ -118,7 +118,7 @@ func (s *Store) writable() error {
 	case s.file == nil:
 		return ErrClosed
 	case s.readOnly:
-		return fmt.Errorf("%w: it was opened to be read", ErrReadOnly)
+		return fmt.Errorf("%w: it was opened read-only", ErrReadOnly)
 	case s.degraded != "":
 		return fmt.Errorf("%w: %s", ErrReadOnly, s.degraded)
 	}
@@ -142,7 +142,7 @@ func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uin
 		return fmt.Errorf("this write may or may not be on disk: %w: "+
 			"the index can still be searched; open it again to write", err)
 	}
-	return fmt.Errorf("nothing of this write was kept, and all before it is safe: %w", withRoom(err))
+	return fmt.Errorf("this write was not stored; everything before it is safe: %w", withRoom(err))
 }
 
 // withRoom explains what helps if the disk is full, which is not what people try first.
@@ -152,8 +152,8 @@ func withRoom(err error) error {
 	}
 	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
 	if full(syscall.ENOSPC) || full(syscall.EDQUOT) || runtime.GOOS == "windows" && full(diskFull) {
-		return fault.New("disk-full", "%w: make room on the disk first, because deleting items writes pages, too, "+
-			"and compacting needs room for a second file", err)
+		return fault.New("disk-full", "%w: free space on the disk first, because deleting items also writes pages "+
+			"and compacting needs space for a second file", err)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 	}
 	r := e.rows[i]
 	if old != nil && !e.replace && !e.update {
-		return nil, nil, false, fault.New("duplicate-id", "item %d: the id %q is in the index already: upsert to replace it",
+		return nil, nil, false, fault.New("duplicate-id", "item %d: the id %q is already in the index: upsert to replace it",
 			r, shortened(e.ids[i]))
 	}
 	it := e.batch.Item(r)
@@ -220,7 +220,7 @@ func newEdits(b *index.Batch, replace bool) (*edits, error) {
 	for i, r := range rows {
 		e.ids[i] = b.IDs[r]
 		if n := len(e.ids[i].String()); n > maxID { // integers are short
-			return nil, fmt.Errorf("item %d: an id of %d bytes, and at most %d are allowed", r, n, maxID)
+			return nil, fmt.Errorf("item %d: an id of %d bytes: at most %d are allowed", r, n, maxID)
 		}
 	}
 	return e, nil
@@ -261,7 +261,7 @@ func (c *change) apply(ctx context.Context, e *edits) error {
 		}
 	}
 	if c.state.items > index.MaxItems {
-		return fmt.Errorf("%d items, and at most %d are allowed", c.state.items, index.MaxItems)
+		return fmt.Errorf("%d items: at most %d are allowed", c.state.items, index.MaxItems)
 	}
 	c.writes++
 	return nil

@@ -46,7 +46,7 @@ func (b Binning) Check() error {
 	case "", Hybrid, Quantile, Linear, Clipped:
 		return nil
 	}
-	return fmt.Errorf("unknown bins %q; there are %q, %q, %q and %q", string(b), Hybrid, Quantile, Linear, Clipped)
+	return fmt.Errorf("unknown bins %q: choose %q, %q, %q and %q", string(b), Hybrid, Quantile, Linear, Clipped)
 }
 
 const (

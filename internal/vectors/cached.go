@@ -162,7 +162,7 @@ func (k *Cached) again(ctx context.Context, yield func(Chunk, error) bool) {
 			n := c.X.Rows * c.X.Cols
 			values = slices.Grow(values[:0], n)[:n]
 			if err := binary.Read(io.NewSectionReader(k.file, offset, 4*int64(n)), binary.LittleEndian, values); err != nil {
-				yield(Chunk{}, fmt.Errorf("read vectors that were kept: %w", err))
+				yield(Chunk{}, fmt.Errorf("read cached vectors: %w", err))
 				return
 			}
 			c.X.Data = values

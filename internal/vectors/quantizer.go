@@ -85,11 +85,11 @@ func (q Quantizer) Check() error {
 	}
 	for j, edges := range q.Edges {
 		if edges != nil && len(edges) == 0 || len(edges) > q.MaxEdges() {
-			return fmt.Errorf("quantiser of column %d has %d edges, outside of 1 to %d", j, len(edges), q.MaxEdges())
+			return fmt.Errorf("quantiser of column %d has %d edges, outside the range 1 to %d", j, len(edges), q.MaxEdges())
 		}
 		for i, e := range edges {
 			if e-e != 0 || i > 0 && !(edges[i-1] < e) {
-				return fmt.Errorf("quantiser of column %d has the edge %v at place %d: edges are finite and rise", j, e, i)
+				return fmt.Errorf("quantiser of column %d has the edge %v at place %d: edges must be finite and ascending", j, e, i)
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func (r *Ranges) Quantizer() (Quantizer, error) { return r.QuantizerBy(Linear) }
 // QuantizerBy returns a quantiser with the given binning.
 func (r *Ranges) QuantizerBy(how Binning) (Quantizer, error) {
 	if r.Rows == 0 {
-		return Quantizer{}, errors.New("no rows to take the range of")
+		return Quantizer{}, errors.New("no rows to compute ranges from")
 	}
 	if err := how.Check(); err != nil {
 		return Quantizer{}, err

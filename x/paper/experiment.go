@@ -147,7 +147,7 @@ var ErrMissing = errors.New("the data set is incomplete")
 // missing turns an error about a file that does not exist into ErrMissing; other errors stay as they are.
 func missing(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not there: %w", path, ErrMissing)
+		return fmt.Errorf("%s is missing: %w", path, ErrMissing)
 	}
 	return err
 }

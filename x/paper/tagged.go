@@ -192,7 +192,7 @@ func readTagProp(dir, name string) ([]entry, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if len(rows) != len(list) {
-			return nil, fault.New("wrong-count", "%s: tags of %d pictures, and the list has %d", path, len(rows), len(list))
+			return nil, fault.New("wrong-count", "%s: tags of %d pictures, but the list has %d", path, len(rows), len(list))
 		}
 		for i, picture := range list {
 			e := entry{picture: picture, query: part == "test"}
@@ -209,13 +209,13 @@ func readTagProp(dir, name string) ([]entry, error) {
 func parseTags(b []byte, tags int) ([][]int, error) {
 	size := 2 * (tags + 1)
 	if len(b)%size != 0 {
-		return nil, fault.New("odd-size", "%d bytes are no whole rows of %d tags", len(b), tags)
+		return nil, fault.New("odd-size", "%d bytes are not whole rows of %d tags", len(b), tags)
 	}
 	rows := make([][]int, len(b)/size)
 	for i := range rows {
 		row := b[i*size : (i+1)*size]
 		if n := binary.LittleEndian.Uint16(row); int(n) != tags {
-			return nil, fault.New("wrong-width", "row %d has %d tags, and the dictionary has %d", i, n, tags)
+			return nil, fault.New("wrong-width", "row %d has %d tags, but the dictionary has %d", i, n, tags)
 		}
 		for t := range tags {
 			switch v := binary.LittleEndian.Uint16(row[2*t+2:]); v {

@@ -40,7 +40,7 @@ type item struct {
 // parse parses a message and appends its vector to row. On error it returns row unchanged.
 func (p *processor) parse(m Message, row []float32) (item, []float32, error) {
 	if len(m.Value) > p.o.MaxMessage {
-		return item{}, row, fault.New("too-large", "the message has %d bytes, and %d are allowed",
+		return item{}, row, fault.New("too-large", "the message has %d bytes: %d are allowed",
 			len(m.Value), p.o.MaxMessage)
 	}
 	it, parsed, err := item{id: m.Key}, row, error(nil)
@@ -54,7 +54,7 @@ func (p *processor) parse(m Message, row []float32) (item, []float32, error) {
 	case it.id == "":
 		err = fault.New("no-id", "the message has no id and no key")
 	case len(it.id) > hamming.MaxID:
-		err = fmt.Errorf("the id has %d bytes, and %d are allowed", len(it.id), hamming.MaxID)
+		err = fmt.Errorf("the id has %d bytes: %d are allowed", len(it.id), hamming.MaxID)
 	case p.o.To == JSON && !utf8.ValidString(it.id):
 		err = errors.New("the id is not valid UTF-8, which JSON needs")
 	}
@@ -112,7 +112,7 @@ func (p *processor) parseJSON(it *item, row []float32, value []byte) ([]float32,
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return row, fault.New("bad-json", "the message is not whole JSON: %w", err)
+		return row, fault.New("bad-json", "the message is not complete JSON: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return row, fault.New("more-than-one", "something follows the JSON object")
@@ -131,7 +131,7 @@ func field(d *json.Decoder) (name string, raw json.RawMessage, err error) {
 		err = d.Decode(&raw)
 	}
 	if err != nil {
-		err = fault.New("bad-json", "the message is not whole JSON: %w", err)
+		err = fault.New("bad-json", "the message is not complete JSON: %w", err)
 	}
 	return name, raw, err
 }

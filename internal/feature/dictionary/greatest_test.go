@@ -9,7 +9,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// TestKernelAgrees compares the kernel with what it means, bit by bit.
+// TestKernelAgrees compares the kernel with plain Go, bit by bit.
 func TestKernelAgrees(t *testing.T) {
 	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -28,8 +28,8 @@ func TestKernelAgrees(t *testing.T) {
 	}
 }
 
-// TestKernelStaysInside does the same for up to 70 rows of values of all sizes, where memory ends behind all that the
-// kernel may touch.
+// TestKernelStaysInside does the same for up to 70 rows of values of all sizes, with memory ending right after
+// everything the kernel may touch.
 func TestKernelStaysInside(t *testing.T) {
 	needs.Kernels(t, hasKernels)
 	rng := rand.New(rand.NewPCG(3, 4))

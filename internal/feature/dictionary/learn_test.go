@@ -105,7 +105,7 @@ func TestWhitening(t *testing.T) {
 	}
 }
 
-// planted returns patches that are made of t words each, and the words.
+// planted returns patches made of t words each, and the words.
 func planted(rng *rand.Rand, n, words, dim, t int) (vectors.Matrix, [][]float64) {
 	d := make([][]float64, words)
 	for w := range d {
@@ -134,7 +134,7 @@ func planted(rng *rand.Rand, n, words, dim, t int) (vectors.Matrix, [][]float64)
 	return x, d
 }
 
-// found is the number of planted words that d has, up to their sign.
+// found returns the number of planted words that d contains, up to sign.
 func found(d []float32, words [][]float64) int {
 	dim, n := len(words[0]), 0
 	for _, w := range words {
@@ -177,7 +177,7 @@ func TestDictionariesFindPlantedWords(t *testing.T) {
 	}
 }
 
-// TestPursuitIsOrthogonal checks that the gains solve the least squares problem of the words that were chosen.
+// TestPursuitIsOrthogonal checks that the gains solve the least squares problem for the chosen words.
 func TestPursuitIsOrthogonal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const words, dim = 30, 12
@@ -295,7 +295,7 @@ func TestLearnerRefuses(t *testing.T) {
 	}
 }
 
-// TestFlatPictures have no structure to learn from; nothing may become NaN.
+// TestFlatPictures: without structure to learn from, nothing may become NaN.
 func TestFlatPictures(t *testing.T) {
 	flat := []picture.Picture{{Width: 8, Height: 8, Channels: 1, Pix: make([]uint8, 64)}}
 	c, err := Learn(context.Background(), options{Words: 4, Patch: 3, Patches: 100, Iterations: 3}, flat, 1, nil)

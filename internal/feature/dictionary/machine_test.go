@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/picture"
 )
 
-// TestEveryMachineAgrees holds digests of everything that features compute. They must be the same on all kinds of
+// TestEveryMachineAgrees checks digests of everything that features compute, which must be the same on all kinds of
 // machines, with and without assembly.
 func TestEveryMachineAgrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

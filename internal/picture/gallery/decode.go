@@ -210,7 +210,7 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 		img = all
 	}
 	if img.Bounds() != screen {
-		return fmt.Errorf("is a broken %s file: %d x %d pixels were promised, %d x %d are there",
+		return fmt.Errorf("is a broken %s file: it promises %d x %d pixels but has %d x %d",
 			c.name, w, h, img.Bounds().Dx(), img.Bounds().Dy())
 	}
 	return d.FromImage(dst, img, orientation(c.name, b))

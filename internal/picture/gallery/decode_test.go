@@ -247,7 +247,7 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
-// TestBrokenPictures: every way to be broken has its code, and the facts between spaces.
+// TestBrokenPictures: every kind of damage has its code, and the message contains the facts.
 func TestBrokenPictures(t *testing.T) {
 	img := picturetest.Flat(40, 40, color.White)
 	jpg, pic := picturetest.JPEG(img), picturetest.PNG(img)
@@ -311,7 +311,7 @@ func TestBombsAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 	}
 }
 
-// FuzzOrientation is the promise for any bytes: 1 to 8, and what was written is found again.
+// FuzzOrientation: any bytes give 1 to 8, and a written orientation is found again.
 func FuzzOrientation(f *testing.F) {
 	for o := 1; o <= 8; o++ {
 		exif := exifOf(binary.BigEndian, o)
@@ -334,7 +334,7 @@ func FuzzOrientation(f *testing.F) {
 	})
 }
 
-// FuzzDecode is the promise for any bytes: an error in one line, or the same picture twice.
+// FuzzDecode: any bytes give a one-line error, or the same picture twice.
 func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, img := range picturetest.Images(rng, 5, 3) {

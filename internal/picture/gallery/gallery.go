@@ -27,7 +27,8 @@ type Options struct {
 	// nil.
 	Hold func(bytes int) error
 
-	// Most is the largest size in bytes of a picture in an archive; 0 means the limit of any picture.
+	// Most is the largest size in bytes of a picture in an archive, so that a small archive cannot unpack to a huge
+	// picture; 0 means the limit of any picture.
 	Most int64
 }
 

@@ -30,7 +30,7 @@ func progressive(side, n int) []byte {
 	return b.Bytes()
 }
 
-// TestScansAreBounded: thousands of scans of a few bytes each, which go over a picture of 64 megapixels, took minutes.
+// TestScansAreBounded: thousands of tiny scans over a picture of 64 megapixels once took minutes.
 func TestScansAreBounded(t *testing.T) {
 	p := picture.Preparation{Shape: picture.Shape{Width: 8, Height: 8, Channels: 3}}
 	if _, err := Row(p, progressive(64, maxScans), picture.MaxPixels); err != nil {

@@ -163,7 +163,7 @@ func (s *tarSource) load(first, n int) (int, error) {
 func (s *tarSource) checkSize(size int64) error {
 	if most := s.options.Most; most > 0 && size > most {
 		return fault.New("too-much-memory",
-			"has %d bytes, far more than the archive can be worth: unpack it first if that is meant", size)
+			"has %d bytes, far more than this archive should contain: unpack it first if that is intended", size)
 	}
 	return checkEncoded(size)
 }

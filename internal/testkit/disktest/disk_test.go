@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// newDisk is an empty disk whose root has the number 1.
+// newDisk returns an empty disk whose root has the number 1.
 func newDisk() *Disk {
 	root := newNode(true)
 	return &Disk{root, map[uint64]*node{1: root}}
 }
 
-// after lists what is there after operations and a cut, as name=contents.
+// after lists the files after operations and a cut, as name=contents.
 func after(t *testing.T, c Cut, ops ...Op) string {
 	t.Helper()
 	disk := newDisk()
@@ -39,7 +39,7 @@ func listed(tree Tree) string {
 	return strings.Join(all, " ")
 }
 
-func TestTwinForgets(t *testing.T) {
+func TestDiskForgets(t *testing.T) {
 	create := Op{Kind: Create, Path: "tmp", Inode: 2}
 	write := Op{Kind: Write, Inode: 2, Data: []byte("data")}
 	sync := Op{Kind: Sync, Inode: 2}
@@ -75,8 +75,8 @@ func TestTwinForgets(t *testing.T) {
 	}
 }
 
-// TestTwinTears finds among random cuts of a write of sectors that some lack any part, and that no sector is torn.
-func TestTwinTears(t *testing.T) {
+// TestDiskTears checks that random cuts of a write lose any subset of its sectors and never tear a sector.
+func TestDiskTears(t *testing.T) {
 	disk := newDisk()
 	data := bytes.Repeat([]byte("x"), 3*sector)
 	for i, o := range []Op{{Kind: Create, Path: "f", Inode: 2}, {Kind: Sync, Inode: 1, Began: 1},

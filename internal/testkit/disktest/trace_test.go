@@ -18,7 +18,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// The test binary runs itself again as one of these children, in the folder that is watched.
+// The test binary runs itself again as one of these children, in the watched folder.
 var children = map[string]func() error{"all": doAll, "map": mapShared, "move": moveAway, "call": callOut}
 
 const childVariable = "HASHGROVE_DISKTEST_CHILD"
@@ -116,7 +116,7 @@ func follow(t *testing.T, child string, plan *Plan) (folder string, disk *Disk, 
 	return folder, disk, run, err
 }
 
-// TestFollowSeesEverything replays a record and compares what it leads to with what the disk has.
+// TestFollowSeesEverything replays a record and compares the result with the disk.
 func TestFollowSeesEverything(t *testing.T) {
 	folder, disk, run, err := follow(t, "all", nil)
 	if err != nil || run.Status != 0 || run.Output != "done" {
@@ -146,7 +146,7 @@ func TestFollowSeesEverything(t *testing.T) {
 	}
 }
 
-// TestFollowRefusesWhatItCannotModel sees that nothing goes by in silence.
+// TestFollowRefusesWhatItCannotModel checks that nothing is silently ignored.
 func TestFollowRefusesWhatItCannotModel(t *testing.T) {
 	for child, want := range map[string]string{"map": "mapped to be written", "move": "out of it", "call": "a network"} {
 		if _, _, _, err := follow(t, child, nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -155,7 +155,7 @@ func TestFollowRefusesWhatItCannotModel(t *testing.T) {
 	}
 }
 
-// TestFaultsReachTheProgram lets every operation of a program fail, of which each must be noticed.
+// TestFaultsReachTheProgram makes every operation of a program fail; each failure must be noticed.
 func TestFaultsReachTheProgram(t *testing.T) {
 	_, _, plain, err := follow(t, "all", nil)
 	if err != nil {
@@ -195,7 +195,7 @@ func TestFaultsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestPlansNameWhatTheyStrike: a plan counts the operations that it names and no others, whatever their numbers are.
+// TestPlansNameWhatTheyStrike: a plan counts exactly the operations it names, whatever their numbers.
 func TestPlansNameWhatTheyStrike(t *testing.T) {
 	write := func(path string) *Op { return &Op{Kind: Write, Path: path, Data: []byte("ab"), Parts: true} }
 	a, b := write("m.hgm.0a1b2c3d.tmp"), write("b")

@@ -9,8 +9,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// faults are layouts that do one thing wrong; searchtest has those of searches. TestFaultsAreFound shows that the sequences find them, and that the
-// shrinker leaves little of a sequence that did.
+// faults are layouts with one fault each; searchtest has the faults of searches. TestFaultsAreFound shows that
+// sequences find them, and that the shrinker leaves little of such a sequence.
 var faults = map[string]struct {
 	layout func(*memory) layout
 	steps  int // that are enough to show the fault
@@ -64,7 +64,7 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// forgetful forgets that items were deleted, when it is compacted.
+// forgetful forgets deletions when it is compacted.
 type forgetful struct {
 	*memory
 	deleted []index.Item
@@ -90,7 +90,7 @@ func (x *forgetful) Compact(ctx context.Context) error {
 	return cmp.Or(x.memory.Upsert(ctx, b), x.memory.Compact(ctx))
 }
 
-// untagged forgets tags when something else of an item is changed.
+// untagged loses tags when something else of an item changes.
 type untagged struct{ *memory }
 
 func (x untagged) Update(ctx context.Context, b *index.Batch, replace bool) (int, error) {

@@ -14,7 +14,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// file is an index in a file, in memory too or on disk alone.
+// file is an index in a file, also held in memory or left on disk.
 type file struct {
 	*store.Store
 	folder string
@@ -61,7 +61,7 @@ func (x *file) read(ctx context.Context, f index.Filter) (reader, error) {
 	return selection{s}, err
 }
 
-// moved goes on with the new file that is made of the old one, which is closed and removed.
+// moved switches to a new file made from the old one, which is closed and removed.
 func (x *file) moved(ctx context.Context, make func(from, to string) error) error {
 	from := x.path
 	if err := x.close(); err != nil {
@@ -73,7 +73,7 @@ func (x *file) moved(ctx context.Context, make func(from, to string) error) erro
 	return errors.Join(os.Remove(from), x.open(ctx))
 }
 
-// backup goes on with a backup of a backup that was restored.
+// backup switches to a restored backup of a backup.
 func (x *file) backup(ctx context.Context) error {
 	copied := filepath.Join(x.folder, "backup.hgi")
 	if _, err := x.BackupFile(ctx, copied); err != nil {
@@ -86,7 +86,7 @@ func (x *file) backup(ctx context.Context) error {
 	return errors.Join(err, os.Remove(copied))
 }
 
-// salvage goes on with what is salvaged of an intact file: everything.
+// salvage switches to what is salvaged from an intact file: everything.
 func (x *file) salvage(ctx context.Context) error {
 	return x.moved(ctx, func(from, to string) error {
 		saved, err := store.Salvage(ctx, from, to, nil)
@@ -97,7 +97,7 @@ func (x *file) salvage(ctx context.Context) error {
 	})
 }
 
-// merge divides the items among files and goes on with what they are merged to.
+// merge divides the items among files and switches to the merged file.
 func (x *file) merge(ctx context.Context, n int) error {
 	m, err := x.Model()
 	if err != nil {
@@ -141,7 +141,7 @@ func (x *file) merge(ctx context.Context, n int) error {
 	return err
 }
 
-// migrate encodes the vectors of all items anew, and of one that is not there.
+// migrate encodes the vectors of all items, and of one that does not exist, again.
 func (x *file) migrate(ctx context.Context, m *model.Model, items *index.Batch) error {
 	if err := x.close(); err != nil {
 		return err
@@ -154,10 +154,10 @@ func (x *file) migrate(ctx context.Context, m *model.Model, items *index.Batch) 
 	return x.open(ctx)
 }
 
-// dimensions of the vectors that items are imagined to have.
+// dimensions is the length of the imagined vectors of items.
 const dimensions = 3
 
-// vectorOf is the vector of an item: a function of its id, and the same for many.
+// vectorOf returns the vector of an item, which depends on its id and is shared by many.
 func vectorOf(id index.ID) []float32 {
 	h := uint64(14695981039346656037)
 	for _, c := range []byte(id.String()) {

@@ -11,13 +11,13 @@ import (
 // widths of codes: at, below and above the sizes of words, and those that models have.
 var widths = []int{1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 100, 128, 256, 300}
 
-// generator makes steps. Codes lie near a few centres, so that they repeat and distances tie.
+// generator makes steps. Codes are near a few centres, so that they repeat and distances tie.
 type generator struct {
 	*rand.Rand
 	bits    int
 	centres []code
 	flips   int
-	known   []item // some of those that were added, for queries near them and ids that are there
+	known   []item // some added items, for queries near them and existing ids
 }
 
 func newGenerator(seed uint64, bits int) *generator {
@@ -42,9 +42,9 @@ func (g *generator) setBits(bits int) {
 type size int
 
 const (
-	small size = iota // as many as can be read
-	usual             // above a thousand, so that there is more than one segment
-	large             // so many that tables are considered, and now and then that scans are cut into parts
+	small size = iota // few enough to read
+	usual             // above a thousand, so that there are several segments
+	large             // enough for tables, and sometimes for scans in parts
 )
 
 // generate makes a sequence from a seed.
@@ -183,7 +183,7 @@ func (g *generator) item() item {
 	return it
 }
 
-// filter is a condition, or several that are joined; often none.
+// filter returns a condition, or several joined ones; often none.
 func (g *generator) filter() string {
 	switch g.IntN(8) {
 	case 0, 1, 2:
@@ -211,7 +211,7 @@ func (g *generator) condition() string {
 	}[g.IntN(36)]
 }
 
-// question asks for something near an item, mostly.
+// question usually asks for something near an item.
 func (g *generator) question() *question {
 	q := &question{Where: g.filter(), K: []int{0, 1, 2, 3, 10, 100, 100_000}[g.IntN(7)], Keep: g.IntN(8) == 0}
 	queries := []int{1, 1, 1, 2, 3}[g.IntN(5)]
@@ -242,7 +242,7 @@ func (g *generator) question() *question {
 	return q
 }
 
-// margins are multiples of a quarter, so that sums are exact in any order. A few are large, so that weights are cut off.
+// margins are multiples of a quarter, so that sums are exact in any order. A few are large, so that weights saturate.
 func (g *generator) margins() []float32 {
 	m := make([]float32, g.bits)
 	if g.IntN(10) == 0 {

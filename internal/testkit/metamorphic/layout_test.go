@@ -22,18 +22,18 @@ type layout interface {
 	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
 	Compact(ctx context.Context) error
 
-	// read returns the items as they are now, to be asked with one filter.
+	// read returns the current items, to be searched with one filter.
 	read(ctx context.Context, f index.Filter) (reader, error)
 
-	// migrate moves to the codes of a model; the items have them already.
+	// migrate switches to the codes of a model; the items already have them.
 	migrate(ctx context.Context, m *model.Model, items *index.Batch) error
 
 	close() error
 }
 
-// reader is the items of a layout at one moment.
+// reader holds the items of a layout at one moment.
 type reader interface {
-	// find answers every query; items are those of the first answer, if they are wanted.
+	// find answers every query; items are those of the first answer, if wanted.
 	find(ctx context.Context, s search) (answers []answer, items []index.Item, err error)
 
 	matches(f index.Filter) ([]index.ID, error)
@@ -129,7 +129,7 @@ func (x *memory) read(context.Context, index.Filter) (reader, error) {
 	return selection{&store.Selection{Snapshot: x.Snapshot()}}, nil
 }
 
-// migrate builds the index anew, in two parts that begin with the last item: the order of writing does not matter.
+// migrate rebuilds the index in two parts that begin with the last item: the order of writing does not matter.
 func (x *memory) migrate(ctx context.Context, m *model.Model, items *index.Batch) error {
 	x.Index = index.New(m.Encoder.Bits(), m.Fingerprint(), x.config)
 	parts := []*index.Batch{index.NewBatch(m.Encoder.Bits()), index.NewBatch(m.Encoder.Bits())}
@@ -141,7 +141,7 @@ func (x *memory) migrate(ctx context.Context, m *model.Model, items *index.Batch
 
 func (x *memory) close() error { return nil }
 
-// complement holds every code with all its bits turned round, and turns those of queries round too: all distances stay.
+// complement inverts every code, and those of queries too, which preserves all distances.
 type complement struct{ layout }
 
 func turned(c hamming.Codes) hamming.Codes {
@@ -187,8 +187,8 @@ func (x complementReader) find(ctx context.Context, s search) ([]answer, []index
 	return answers, items, err
 }
 
-// scattered writes the items of a batch one by one, the last first, and adds and removes another item around every
-// write, which changes nothing.
+// scattered writes the items of a batch one by one, last first, and adds and removes another item around every write,
+// which changes nothing.
 type scattered struct {
 	*memory
 	mu *sync.Mutex // of writers: the other item is there once

@@ -19,9 +19,8 @@ var (
 	duration = flag.Duration("duration", 3*time.Minute, "how long TestMetamorphic runs with HASHGROVE_LONG=1")
 )
 
-// TestMetamorphic runs random sequences: those of fixed seeds and one of a new one, and with HASHGROVE_LONG=1 of new ones
-// until the time is over. A failure prints the seed, and the sequence as small as it gets. The sequences in testdata
-// failed once.
+// TestMetamorphic runs random sequences: fixed seeds and one new one, and with HASHGROVE_LONG=1 new ones until the time
+// is up. A failure prints the seed and the shrunk sequence. The sequences in testdata failed once.
 func TestMetamorphic(t *testing.T) {
 	ctx, done := t.Context(), counts{}
 	defer func() {
@@ -64,10 +63,10 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
-// fixedSeeds is how many sequences always run.
+// fixedSeeds is the number of sequences that always run.
 const fixedSeeds = 12
 
-// runSeed runs the sequence of a seed and shrinks it when it fails.
+// runSeed runs the sequence of a seed and shrinks it if it fails.
 func runSeed(ctx context.Context, t *testing.T, seed uint64, n size, done *counts) {
 	t.Helper()
 	s := generate(seed, n)
@@ -104,7 +103,7 @@ func runFile(ctx context.Context, t *testing.T, name string, done *counts) {
 	}
 }
 
-// report shrinks a sequence that failed and says how to run it again.
+// report shrinks a failing sequence and tells how to run it again.
 func report(ctx context.Context, t *testing.T, s sequence, n size, err error, again string) {
 	t.Helper()
 	least := smallest(ctx, t, s, n, every)
@@ -123,8 +122,8 @@ func smallest(ctx context.Context, t *testing.T, s sequence, n size, build build
 	})
 }
 
-// runIn runs a sequence in a folder of its own, in memory where that can be had and there are few items: what a disk has
-// kept is the matter of other tests.
+// runIn runs a sequence in a folder of its own, in memory if possible and there are few items: other tests cover what a
+// disk keeps.
 func runIn(ctx context.Context, t *testing.T, s sequence, n size, build builder) (counts, int, error) {
 	t.Helper()
 	parent := "/dev/shm"
@@ -142,7 +141,7 @@ func runIn(ctx context.Context, t *testing.T, s sequence, n size, build builder)
 	return run(ctx, s, folder, build)
 }
 
-// TestSequencesAreReadBack: what a failure prints can be run again.
+// TestSequencesAreReadBack: the output of a failure can be run again.
 func TestSequencesAreReadBack(t *testing.T) {
 	for seed := range uint64(50) {
 		s := generate(seed, usual)

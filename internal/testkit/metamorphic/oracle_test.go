@@ -9,7 +9,7 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// oracle is the definition of an index: a map of items, and every question goes through all of them.
+// oracle is the definition of an index: a map of items, searched in full for every question.
 type oracle struct {
 	bits   int
 	items  map[index.ID]index.Item
@@ -23,7 +23,7 @@ func (o *oracle) all() []index.Item {
 	return o.sorted
 }
 
-// changed is an item with what is said about it anew; what is not said stays.
+// changed returns an item with the given changes; everything else stays.
 func changed(old, it index.Item, replace bool) index.Item {
 	if it.Label == "" {
 		it.Label = old.Label
@@ -41,7 +41,7 @@ func changed(old, it index.Item, replace bool) index.Item {
 	return it
 }
 
-// add adds items whose ids are new, all or none.
+// add adds items with new ids, all or none.
 func (o *oracle) add(b *index.Batch) bool {
 	seen := map[index.ID]bool{}
 	for _, id := range b.IDs {
@@ -54,7 +54,7 @@ func (o *oracle) add(b *index.Batch) bool {
 	return true
 }
 
-// upsert adds or changes items; of an id that is there twice the last one counts.
+// upsert adds or changes items; if an id occurs twice, the last one counts.
 func (o *oracle) upsert(b *index.Batch) {
 	before := maps.Clone(o.items)
 	for i, id := range b.IDs {
@@ -65,7 +65,7 @@ func (o *oracle) upsert(b *index.Batch) {
 	o.sorted = nil
 }
 
-// update changes what is known about items that are there, and returns how many there are.
+// update changes existing items and returns how many there are.
 func (o *oracle) update(b *index.Batch, replace bool) int {
 	n := 0
 	for i, id := range b.IDs {

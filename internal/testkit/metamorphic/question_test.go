@@ -19,7 +19,7 @@ type keptAnswer struct {
 	want []answer
 }
 
-// searchOf is a question as a search, for codes of some bits.
+// searchOf returns a question as a search for codes of some bits.
 func searchOf(q *question, bits int) (search, error) {
 	f, err := index.Parse(q.Where)
 	s := search{queries: codesOf(q.Queries, bits), k: q.K, radius: math.MaxInt, score: q.Score}
@@ -35,7 +35,7 @@ func searchOf(q *question, bits int) (search, error) {
 	return s, err
 }
 
-// query is one of the queries of a search as the oracle takes it.
+// query returns one query of a search in the oracle's form.
 func (s search) query(i int) searchtest.Question {
 	one := s.part(i, i+1)
 	o := one.options
@@ -136,7 +136,7 @@ func (s search) String() string {
 	return text
 }
 
-// same demands equal answers.
+// same returns an error if answers differ.
 func same(how search, got, want []answer) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%s: %d answers to %d queries", how, len(got), len(want))
@@ -158,7 +158,7 @@ func same(how search, got, want []answer) error {
 // some is a few hits from one on.
 func some(hits []hit, from int) []hit { return hits[from:min(from+5, len(hits))] }
 
-// sameItems demands that the items of the first answer are those of the oracle.
+// sameItems checks that the items of the first answer are those of the oracle.
 func (r *runner) sameItems(items []index.Item, want []answer) error {
 	if len(want) == 0 {
 		return nil
@@ -180,7 +180,7 @@ func sameItem(a, b index.Item) bool {
 		(len(a.Attributes) == 0 || reflect.DeepEqual(a.Attributes, b.Attributes))
 }
 
-// sameMatches demands that a filter lets just these items through.
+// sameMatches checks that a filter lets through exactly these items.
 func sameMatches(from reader, f index.Filter, list []index.Item) error {
 	ids, err := from.matches(f)
 	if err == nil && !slices.EqualFunc(ids, list, func(id index.ID, it index.Item) bool { return id == it.ID }) {
@@ -189,7 +189,7 @@ func sameMatches(from reader, f index.Filter, list []index.Item) error {
 	return err
 }
 
-// askAgain asks readers that were kept.
+// askAgain asks kept readers again.
 func (r *runner) askAgain(ctx context.Context) error {
 	for _, k := range r.kept {
 		got, _, err := k.find(ctx, k.search)

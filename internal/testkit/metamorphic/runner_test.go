@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/model"
 )
 
-// counts is what was done.
+// counts counts what was done.
 type counts struct{ operations, questions int }
 
 // builder makes empty layouts for codes of some bits. Files go into the folder.
@@ -39,7 +39,7 @@ func every(ctx context.Context, folder string, bits int) ([]layout, error) {
 	}, nil
 }
 
-// runner does the steps with all layouts and with the oracle.
+// runner applies the steps to all layouts and to the oracle.
 type runner struct {
 	layouts []layout
 	oracle  *oracle
@@ -48,7 +48,7 @@ type runner struct {
 	counts
 }
 
-// run does all steps and returns what was done and, with an error, the number of the step that failed.
+// run applies all steps and returns what was done and, with an error, the number of the failed step.
 func run(ctx context.Context, s sequence, folder string, build builder) (done counts, failed int, err error) {
 	r := &runner{oracle: &oracle{bits: s.Bits, items: map[index.ID]index.Item{}}}
 	defer func() {
@@ -72,7 +72,7 @@ func run(ctx context.Context, s sequence, folder string, build builder) (done co
 	return done, 0, nil
 }
 
-// runStep does one step.
+// runStep applies one step.
 func (r *runner) runStep(ctx context.Context, s *step) error {
 	switch s.Op {
 	case askOp:
@@ -131,7 +131,7 @@ func (r *runner) change(ctx context.Context, s *step) error {
 	return r.each(func(x layout) error { return changeFile(ctx, x, s) })
 }
 
-// changeFile does a step that concerns files, and nothing with other layouts.
+// changeFile applies a step that concerns files, and ignores other layouts.
 func changeFile(ctx context.Context, x layout, s *step) error {
 	f, ok := x.(*file)
 	if !ok {
@@ -173,7 +173,7 @@ func (r *runner) deleteWhere(ctx context.Context, where string) error {
 	})
 }
 
-// migrate encodes all items anew.
+// migrate encodes all items again.
 func (r *runner) migrate(ctx context.Context, s *step) error {
 	r.model = projection(s.Bits, s.Seed)
 	b := index.NewBatch(s.Bits)
@@ -189,7 +189,7 @@ func (r *runner) migrate(ctx context.Context, s *step) error {
 	return r.each(func(x layout) error { return x.migrate(ctx, r.model, b) })
 }
 
-// each does something with all layouts and says with which it failed.
+// each calls a function for all layouts and says for which it failed.
 func (r *runner) each(do func(layout) error) error {
 	for i, x := range r.layouts {
 		if err := do(x); err != nil {
@@ -201,7 +201,7 @@ func (r *runner) each(do func(layout) error) error {
 
 func named(x layout, i int, err error) error { return fmt.Errorf("layout %d (%T): %w", i, x, err) }
 
-// together writes the rows of a batch by several writers at the same time, or all by one.
+// together writes the rows of a batch by several concurrent writers, or by one.
 func together(b *index.Batch, apart bool, write func(*index.Batch) error) error {
 	if !apart || len(b.IDs) < 2 {
 		return write(b)
@@ -220,7 +220,7 @@ func together(b *index.Batch, apart bool, write func(*index.Batch) error) error 
 	return errors.Join(errs...)
 }
 
-// wanted demands that as many items were concerned.
+// wanted checks how many items were affected.
 func wanted(want int) func(n int, err error) error {
 	return func(n int, err error) error {
 		if err == nil && n != want {
@@ -230,7 +230,7 @@ func wanted(want int) func(n int, err error) error {
 	}
 }
 
-// onlyIf lets an error pass when all should be fine.
+// onlyIf returns the error if all should be fine, and nil otherwise.
 func onlyIf(fine bool, err error) error {
 	if fine {
 		return err
@@ -238,13 +238,13 @@ func onlyIf(fine bool, err error) error {
 	return nil
 }
 
-// refused tells whether a filter was refused.
+// refused reports whether a filter was refused.
 func refused(err error) bool {
 	_, ok := errors.AsType[*index.FilterError](err)
 	return ok
 }
 
-// marginsOf is the margins of some queries one after the other; nil when there are none.
+// marginsOf returns the margins of queries one after the other, or nil if there are none.
 func marginsOf(list [][]float32, queries, bits int) []float32 {
 	if len(list) == 0 {
 		return nil

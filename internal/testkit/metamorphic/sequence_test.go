@@ -13,14 +13,14 @@ import (
 	"hashgrove/internal/index"
 )
 
-// sequence is what is done with all layouts. Whatever the steps are, they can be run: codes and margins of another
-// length are cut or filled with zeros, so that steps can be left out.
+// sequence is a list of steps for all layouts. Any list of steps can be run: codes and margins of another length are
+// cut or padded with zeros, so that steps can be left out.
 type sequence struct {
 	Bits  int
 	Steps []step
 }
 
-// The steps. Those from reopen on concern the files, and the others nothing but the time they take.
+// The steps. Those from reopen on concern only files.
 const (
 	addOp         = "add"
 	upsertOp      = "upsert"
@@ -28,11 +28,11 @@ const (
 	deleteOp      = "delete"
 	deleteWhereOp = "delete where"
 	compactOp     = "compact"
-	surveyOp      = "survey" // what is counted and listed, rather than searched
+	surveyOp      = "survey" // counts and lists instead of searches
 	askOp         = "ask"
 	reopenOp      = "reopen"
-	backupOp      = "backup" // and go on with what it is restored to
-	mergeOp       = "merge"  // of the parts that the items are divided into
+	backupOp      = "backup" // and continue with the restored one
+	mergeOp       = "merge"  // of parts of the items
 	salvageOp     = "salvage"
 	migrateOp     = "migrate" // to a model with codes of Bits
 )
@@ -63,7 +63,7 @@ type item struct {
 	Attributes map[string]index.Value `json:"attributes,omitempty"`
 }
 
-// bulk is so many items that nobody wants to read them.
+// bulk is items too many to read.
 type bulk struct {
 	Items int    `json:"items"`
 	Seed  uint64 `json:"seed"`
@@ -86,7 +86,7 @@ type question struct {
 // code is written as hexadecimal digits without the zeros at its end.
 type code []uint64
 
-// IsZero tells that all bits are 0.
+// IsZero reports whether all bits are 0.
 func (c code) IsZero() bool { return !slices.ContainsFunc(c, func(w uint64) bool { return w != 0 }) }
 
 func (c code) MarshalText() ([]byte, error) {
@@ -114,7 +114,7 @@ func (c *code) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// fit is the code with another number of bits.
+// fit returns the code with another number of bits.
 func (c code) fit(bits int) []uint64 {
 	words := make([]uint64, (bits+63)/64)
 	copy(words, c)
@@ -124,7 +124,7 @@ func (c code) fit(bits int) []uint64 {
 	return words
 }
 
-// codesOf is a table of codes with another number of bits.
+// codesOf returns a table of codes with another number of bits.
 func codesOf(list []code, bits int) hamming.Codes {
 	codes := hamming.NewCodes(len(list), bits)
 	for i, c := range list {
@@ -133,7 +133,7 @@ func codesOf(list []code, bits int) hamming.Codes {
 	return codes
 }
 
-// batch is the items of a step, of which no id is there twice if they must differ.
+// batch returns the items of a step, without repeated ids if they must differ.
 func (s *step) batch(bits int, differ bool) *index.Batch {
 	b := index.NewBatch(bits)
 	seen := map[index.ID]bool{}
@@ -176,7 +176,7 @@ func (s sequence) String() string {
 	return b.String()
 }
 
-// parse reads what String wrote. White space at the beginning of lines does not matter.
+// parse reads the output of String. White space at the beginning of lines does not matter.
 func parse(text []byte) (sequence, error) {
 	var s sequence
 	lines := json.NewDecoder(bytes.NewReader(text))

@@ -10,11 +10,11 @@ import (
 	"hashgrove/internal/index"
 )
 
-// shrinker makes a failing sequence as small as it gets: it leaves steps out (half of them, a quarter, ... one), then
-// simplifies the arguments of those that are left, and begins again while that helps.
+// shrinker makes a failing sequence as small as possible: it leaves out steps (half of them, a quarter, ... one), then
+// simplifies the arguments of the others, and starts again while that helps.
 type shrinker struct {
 	fails func(sequence) bool
-	until time.Time // the best so far is good enough then
+	until time.Time // then the best so far is good enough
 	best  sequence
 	runs  int
 }
@@ -30,7 +30,7 @@ func shrink(s sequence, limit time.Duration, fails func(sequence) bool) sequence
 	return x.best
 }
 
-// try tells whether a sequence fails too, which makes it the best.
+// try reports whether a sequence fails too, and if so makes it the best.
 func (x *shrinker) try(s sequence) bool {
 	if time.Now().After(x.until) {
 		return false
@@ -53,7 +53,7 @@ func (x *shrinker) narrow() bool {
 	return false
 }
 
-// simplify makes the arguments of steps simpler, as long as one of them can be.
+// simplify simplifies the arguments of steps while it can.
 func (x *shrinker) simplify() bool {
 	helped := false
 	for i := 0; i < len(x.best.Steps); i++ {
@@ -75,7 +75,7 @@ func (x *shrinker) simplify() bool {
 	return helped
 }
 
-// reduced leaves elements out of a list that fails, as long as the rest does.
+// reduced removes elements from a failing list while the rest still fails.
 func reduced[T any](list []T, fails func([]T) bool) []T {
 	for size := len(list); size > 0; size /= 2 {
 		for lo := 0; lo < len(list); {
@@ -90,7 +90,7 @@ func reduced[T any](list []T, fails func([]T) bool) []T {
 	return list
 }
 
-// shorter are the list without a half, a quarter or an eighth of it, and without single elements if they are few.
+// shorter returns the list without a half, a quarter or an eighth of it, and without single elements if they are few.
 func shorter[T any](list []T) [][]T {
 	n := len(list)
 	if n < 2 {
@@ -105,7 +105,7 @@ func shorter[T any](list []T) [][]T {
 	return all
 }
 
-// simplerSteps are steps that do a little less, those that do much less first.
+// simplerSteps returns steps that do less, the simplest first.
 func simplerSteps(s step, bits int) []step {
 	var list []step
 	with := func(change func(*step)) {
@@ -121,7 +121,7 @@ func simplerSteps(s step, bits int) []step {
 		if n := s.Bulk.Items; n > 1 {
 			with(func(s *step) { s.Bulk = &bulk{n - 1, s.Bulk.Seed} })
 		}
-		if s.Bulk.Items <= 40 { // few enough to be written out
+		if s.Bulk.Items <= 40 { // few enough to write out
 			with(func(s *step) { s.Items, s.Bulk = append(slices.Clip(s.Items), s.Bulk.items(bits)...), nil })
 		}
 	}
@@ -155,7 +155,7 @@ func simplerSteps(s step, bits int) []step {
 	return list
 }
 
-// simplerItems are items with less about them.
+// simplerItems returns items with fewer details.
 func simplerItems(it item) []item {
 	var list []item
 	if it.Label != "" || it.Tags != nil || it.Attributes != nil {
@@ -185,7 +185,7 @@ func simplerItems(it item) []item {
 	return list
 }
 
-// simplerCodes are zeros, and the code with fewer words or ones.
+// simplerCodes returns zeros, and the code with fewer words or ones.
 func simplerCodes(c code) []code {
 	last := len(c)
 	for last > 0 && c[last-1] == 0 {
@@ -208,7 +208,7 @@ func simplerCodes(c code) []code {
 	return list
 }
 
-// simplerFilters are no filter, and the parts of this one.
+// simplerFilters returns no filter, and the parts of this one.
 func simplerFilters(where string) []string {
 	f, err := index.Parse(where)
 	c, filters := f.Condition()
@@ -222,7 +222,7 @@ func simplerFilters(where string) []string {
 	return list
 }
 
-// simplerQuestions ask for less.
+// simplerQuestions returns questions that ask for less.
 func simplerQuestions(q question) []question {
 	var list []question
 	with := func(change func(*question)) {
@@ -282,7 +282,7 @@ func simplerQuestions(q question) []question {
 	return list
 }
 
-// written is a condition in the language of filters, so that a part of a filter can stand alone.
+// written returns a condition in the filter language, so that part of a filter can stand alone.
 func written(c index.Condition) string {
 	switch c.Op {
 	case "and", "or":

@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// survey compares what is counted and listed.
+// survey compares counts and lists.
 func (r *runner) survey(ctx context.Context, where string) error {
 	f, err := index.Parse(where)
 	if err != nil {
@@ -64,7 +64,7 @@ func sameSurvey(a, b *index.Snapshot, f index.Filter) error {
 	return nil
 }
 
-// listed demands that a file lists the items that match, in the order of their ids.
+// listed checks that a file lists the matching items in order of their ids.
 func listed(ctx context.Context, x *file, f index.Filter, want []index.Item, fine bool) error {
 	var got []index.Item
 	err := x.Each(ctx, store.Pass{Filter: f}, func(b *index.Batch) error {

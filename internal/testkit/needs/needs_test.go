@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// witness keeps what becomes of a test.
+// witness records the outcome of a test.
 type witness struct {
 	testing.TB
 	end, text string
@@ -28,7 +28,7 @@ func (w *witness) finish(end, text string) {
 	panic(w)
 }
 
-// watch is what becomes of a test.
+// watch returns the outcome of a test.
 func watch(test func(t testing.TB)) (w *witness) {
 	w = &witness{end: "pass"}
 	defer func() {
@@ -64,7 +64,7 @@ func TestSkip(t *testing.T) {
 		{Ptrace, "fail", []string{Variable + "=all"}},
 		{Ptrace, "skip", []string{Variable + "=all,-ptrace"}},
 		{Mount, "fail", []string{Variable + "=all,-ptrace"}},
-		{Ptrace, "fail", []string{Variable + "=mont"}}, // a slip must not make tests silent
+		{Ptrace, "fail", []string{Variable + "=mont"}}, // a typo must not silence tests
 		{Ptrace, "fail", []string{Variable + "=all,-ptrace,-mont"}},
 		{"ptrase", "fail", nil},
 	} {
@@ -103,7 +103,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestCIRequiresAll: CI leaves out those things only that say why, or that could not be installed.
+// TestCIRequiresAll: CI leaves out only things that say why, or that could not be installed.
 func TestCIRequiresAll(t *testing.T) {
 	for _, missing := range [][]string{nil, {"browser", "qemu"}} {
 		setOnly(t, Variable+"="+InCI(missing...))

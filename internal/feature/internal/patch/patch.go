@@ -84,7 +84,7 @@ func (w *Windows) Patch(dst []float32, step, x, y int) {
 // Fits returns an error for pictures without patches of the given size.
 func Fits(s picture.Shape, side, channels int) error {
 	if s.Channels != channels {
-		return fmt.Errorf("%d channels, and the codebook is for %d", s.Channels, channels)
+		return fmt.Errorf("%d channels, but the codebook is for %d", s.Channels, channels)
 	}
 	if s.Width < side || s.Height < side {
 		return fmt.Errorf("%d x %d pixels, smaller than a patch of %d x %d", s.Width, s.Height, side, side)

@@ -107,9 +107,9 @@ func parse(errOut io.Writer, args []string) (*settings, error) {
 	case err != nil:
 		return s, err
 	case f.NArg() > 0:
-		return s, fmt.Errorf("%q is one argument too many", f.Arg(0))
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case s.model == "" || s.input == "" || s.o.Output == "" || s.o.DeadLetters == "":
-		return s, errors.New("--model, --input, --output and --dead-letters are needed")
+		return s, errors.New("--model, --input, --output and --dead-letters are required")
 	case (s.kafka == "") == (s.nats == ""):
 		return s, errors.New("give either --kafka or --nats")
 	}
@@ -199,7 +199,7 @@ func (s *settings) security() ([]kgo.Opt, error) {
 	case "scram-sha-512":
 		opts = append(opts, kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha512Mechanism()))
 	default:
-		return nil, fmt.Errorf("--sasl %q is not known: choose plain, scram-sha-256 or scram-sha-512", s.mechanism)
+		return nil, fmt.Errorf("unknown --sasl %q: choose plain, scram-sha-256 or scram-sha-512", s.mechanism)
 	}
 	return opts, nil
 }
