@@ -77,7 +77,7 @@ func inJSON(what, text string) error { return checkUTF8("JSON", what, text) }
 // checkLength rejects text longer than the engine accepts.
 func checkLength(engine, what, text string, most int) error {
 	if len(text) > most {
-		return fmt.Errorf("%w: its %s has %d bytes, and %s takes %d at most", ErrRefused, what, len(text), engine, most)
+		return fmt.Errorf("%w: its %s has %d bytes, but %s allows at most %d", ErrRefused, what, len(text), engine, most)
 	}
 	return nil
 }

@@ -304,7 +304,7 @@ func (c *check) search(ctx context.Context, r *api.Request, f index.Filter) (Sea
 		return s, err
 	}
 	if len(theirs.Results) != len(ours.Results) {
-		return s, fmt.Errorf("the engine gave %d answers to %d queries", len(theirs.Results), len(ours.Results))
+		return s, fmt.Errorf("the engine returned %d answers to %d queries", len(theirs.Results), len(ours.Results))
 	}
 	found := 0
 	var answers []Answer

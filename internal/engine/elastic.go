@@ -66,7 +66,7 @@ func basic(h http.Header, user, secret string) {
 func openElastic(t Target, d dialect) (Engine, error) {
 	if strings.ToLower(t.Table) != t.Table || strings.ContainsAny(t.Table, "\\/*?\"<>| ,#:\x00") || len(t.Table) > 255 ||
 		strings.ContainsAny(t.Table[:1], "-_+.") {
-		return nil, fmt.Errorf("%q is no name of an index: small letters, without spaces and the signs \\ / * ? \" < > | , "+
+		return nil, fmt.Errorf("%q is not a valid index name: use lower case, without spaces and \\ / * ? \" < > | , "+
 			"# : and not with - _ + or . in front", t.Table)
 	}
 	client, err := openRest(t, d)
@@ -186,7 +186,7 @@ func (e *elastic) Info(ctx context.Context) (Info, error) {
 	for _, x := range found {
 		meta := x.Mappings.Meta.Hashgrove
 		if meta == nil || meta.Bits <= 0 {
-			return info, fault.New("foreign-table", "the index %s is there and holds no codes of ours: name another table",
+			return info, fault.New("foreign-table", "the index %s exists, but was not made by Hashgrove: name another table",
 				e.table)
 		}
 		info.Bits, info.Identity = meta.Bits, x.Settings.Index.UUID
@@ -194,7 +194,7 @@ func (e *elastic) Info(ctx context.Context) (Info, error) {
 			return info, err
 		}
 		if code := x.Mappings.Properties["code"]; max(code.Dims, code.Dimension) != width(meta.Bits) {
-			return info, fmt.Errorf("the field code of %s is %s of %d bits and should have %d: was it changed?",
+			return info, fmt.Errorf("the field code of %s is %s of %d bits instead of %d: was it changed?",
 				e.table, code.Type, max(code.Dims, code.Dimension), width(meta.Bits))
 		}
 	}
@@ -219,12 +219,12 @@ func (e *elastic) version(ctx context.Context) (string, error) {
 		if !e.open {
 			other, scheme = openSearchDialect.name, "opensearch"
 		}
-		return "", fault.New("wrong-service", "the server is %s and no %s: write %s in front of its URL",
+		return "", fault.New("wrong-service", "the server is %s, not %s: use the scheme %s in its URL",
 			other, e.name, scheme)
 	}
 	var major, minor int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n != 2 {
-		return "", fault.New("unknown-version", "%s tells no version that we know: %q", e.name, version)
+		return "", fault.New("unknown-version", "%s reports an unknown version: %q", e.name, version)
 	}
 	if e.open && (major < 2 || major == 2 && minor < 16) || !e.open && (major < 8 || major == 8 && minor < 15) {
 		return "", fault.New("old-version", "%s %s has no vectors of bits: "+

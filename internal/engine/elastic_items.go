@@ -147,7 +147,7 @@ func (e *elastic) Write(ctx context.Context, b *index.Batch) error {
 // checkBulk checks the outcome of every item.
 func (e *elastic) checkBulk(answer bulkAnswer, sent int) error {
 	if len(answer.Items) != sent {
-		return fmt.Errorf("%s answers for %d of %d items: is something between us and it?", e.name, len(answer.Items), sent)
+		return fmt.Errorf("%s reported on %d of %d items: is a proxy in between?", e.name, len(answer.Items), sent)
 	}
 	var refused, late []string
 	for _, item := range answer.Items {
@@ -162,13 +162,13 @@ func (e *elastic) checkBulk(answer bulkAnswer, sent int) error {
 	}
 	switch {
 	case len(late) > 0:
-		return fmt.Errorf("%w: %s left out %d of %d items, the first is %s", ErrTemporary, e.name, len(late), sent,
+		return fmt.Errorf("%w: %s skipped %d of %d items, the first one %s", ErrTemporary, e.name, len(late), sent,
 			e.clean(late[0]))
 	case len(refused) > 0:
-		return fmt.Errorf("%w: %s takes %d of %d items not: %s", ErrRefused, e.name, len(refused), sent,
+		return fmt.Errorf("%w: %s rejects %d of %d items: %s", ErrRefused, e.name, len(refused), sent,
 			e.clean(strings.Join(refused[:min(len(refused), 3)], "; ")))
 	case answer.Errors:
-		return fmt.Errorf("%s says that items failed, and not which", e.name)
+		return fmt.Errorf("%s reports failed items, but not which", e.name)
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (e *elastic) check(a *hitsAnswer) error {
 	case len(a.Error) > 0:
 		return &StatusError{e.name, a.Status, e.clean(reason(a.Error))}
 	case a.Late || a.Shards.Failed > 0:
-		return fmt.Errorf("%w: %s answers from some of its shards only", ErrTemporary, e.name)
+		return fmt.Errorf("%w: %s answered from only some of its shards", ErrTemporary, e.name)
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (e *elastic) pages(ctx context.Context, k int, pending []dsl, hits [][]inde
 		return false, err
 	}
 	if len(answers.Responses) != len(asked) {
-		return false, fmt.Errorf("%s answers %d of %d searches", e.name, len(answers.Responses), len(asked))
+		return false, fmt.Errorf("%s answered %d of %d searches", e.name, len(answers.Responses), len(asked))
 	}
 	for n, i := range asked {
 		a, search := &answers.Responses[n], pending[i]
@@ -342,7 +342,7 @@ func (e *elastic) hit(id string, sort []any) (index.Hit, error) {
 		return index.Hit{}, err
 	}
 	if len(sort) == 0 {
-		return index.Hit{}, fmt.Errorf("%s answers without the score of %q", e.name, id)
+		return index.Hit{}, fmt.Errorf("%s did not return the score of %q", e.name, id)
 	}
 	digits, _ := sort[0].(json.Number)
 	score, err := digits.Float64()
@@ -366,7 +366,7 @@ func (e *elastic) Count(ctx context.Context) (int, error) {
 	}
 	err := e.call(ctx, newRequest("GET", e.path("/_count"), nil), &answer)
 	if err == nil && answer.Shards.Failed > 0 {
-		err = fmt.Errorf("%w: %s counts in some of its shards only", ErrTemporary, e.name)
+		err = fmt.Errorf("%w: %s counted in only some of its shards", ErrTemporary, e.name)
 	}
 	return answer.Count, err
 }
@@ -426,7 +426,7 @@ func (e *elastic) readPages(ctx context.Context, pit string, query dsl, take fun
 		for _, h := range page.Hits.Hits {
 			it, err := h.Source.item(code)
 			if err != nil {
-				return pit, fmt.Errorf("the document %s: %w", strconv.Quote(h.ID), err)
+				return pit, fmt.Errorf("document %s: %w", strconv.Quote(h.ID), err)
 			}
 			b.Append(it)
 			search["search_after"] = h.Sort
@@ -447,7 +447,7 @@ func (d *document) item(code hamming.Codes) (index.Item, error) {
 	it := index.Item{Code: code.Row(0), Label: d.Label, Tags: d.Tags}
 	packed, err := hex.DecodeString(d.Hex)
 	if err != nil || !code.SetBytes(0, packed) {
-		return it, fmt.Errorf("its code %q is none of %d bits", d.Hex, code.Bits)
+		return it, fmt.Errorf("its code %q does not have %d bits", d.Hex, code.Bits)
 	}
 	if it.ID, err = index.ParseID(d.ID); err != nil {
 		return it, err

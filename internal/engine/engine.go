@@ -150,7 +150,7 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 	if open := restSchemes[strings.TrimSuffix(strings.TrimSuffix(scheme, "+http"), "+https")]; open != nil {
 		return open(t)
 	}
-	return nil, fmt.Errorf("%q is no engine: there is %s", scheme,
+	return nil, fmt.Errorf("unknown engine %q: available are %s", scheme,
 		strings.Join(append([]string{"postgres", "redis", "sqlite"}, slices.Sorted(maps.Keys(restSchemes))...), ", "))
 }
 
@@ -169,14 +169,14 @@ func Untried(url string) string {
 func checkSecrets(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {
-		return errors.New("the URL of the engine cannot be read: write special characters as %XX")
+		return errors.New("the URL of the engine cannot be parsed: write special characters as %XX")
 	}
 	_, secret := u.User.Password()
 	for name := range u.Query() {
 		secret = secret || slices.Contains([]string{"password", "sslpassword", "passwd", "token"}, strings.ToLower(name))
 	}
 	if secret {
-		return errors.New("the URL of the engine holds a password, which others can see: " +
+		return errors.New("the URL of the engine contains a password, which others can see: " +
 			"leave it out and give it in the environment or in a file")
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 // Metric is a way to compare vectors.
 type Metric string
 
+// Metrics.
 const (
 	Euclidean Metric = "euclidean"
 	Cosine    Metric = "cosine" // the angle, as in RetrievalCosine

@@ -15,6 +15,7 @@ import (
 // Language of a generated file.
 type Language string
 
+// Languages of WriteSource.
 const (
 	Go Language = "go"
 	C  Language = "c"

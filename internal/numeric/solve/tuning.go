@@ -35,6 +35,7 @@ type LogisticOptions struct {
 // Scaling says how columns are scaled before the penalty applies.
 type Scaling string
 
+// Scalings.
 const (
 	ScaleEither Scaling = ""      // whichever is better on rows held out
 	ScaleEach   Scaling = "each"  // every column to variance 1
