@@ -98,7 +98,7 @@ func From(source method.Source) *Data {
 // WithLabels gives each row a class.
 func (d *Data) WithLabels(labels []string) *Data { return withLabels(d, labels) }
 
-// withLabels is the data with classes by name or by number.
+// withLabels returns the data with classes by name or by number.
 func withLabels[L string | int](d *Data, labels []L) *Data {
 	names := make([]string, len(labels))
 	out := d.inMemory("labels", func(t *vectors.Table) { t.Labels = names })
@@ -148,7 +148,7 @@ func (d *Data) WithAttributes(attributes []map[string]any) *Data {
 	return &out
 }
 
-// inMemory is a copy of the data with a change to the rows, which must be in memory.
+// inMemory returns a copy of the data with a change to the rows, which must be in memory.
 func (d *Data) inMemory(what string, change func(t *vectors.Table)) *Data {
 	out := *d
 	if d.table == nil {
@@ -164,7 +164,7 @@ func (d *Data) inMemory(what string, change func(t *vectors.Table)) *Data {
 // fail keeps the first error.
 func (d *Data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
-// learnable is the rows to learn from.
+// learnable returns the rows to learn from.
 func (d *Data) learnable(o Options) (train.Data, error) {
 	learned := *d // classes that come with the files do not hide tags that are named
 	learned.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
@@ -178,8 +178,8 @@ func (d *Data) learnable(o Options) (train.Data, error) {
 	return train.Data{Source: rows, Missing: learned.missing, Pairs: d.pairs, PairsFile: d.pairsFile}, err
 }
 
-// rows is the source of the rows, or what is wrong with them. Pictures are prepared as a model says, or else as the
-// options do.
+// rows returns the source of the rows, or what is wrong with them. Pictures are prepared as a model says, or else as
+// the options do.
 func (d *Data) rows(p PictureOptions, as *picture.Preparation) (vectors.Source, error) {
 	if err := d.Err(); err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (ix *Index) Model() *Model {
 	return &Model{ix.model}
 }
 
-// searched is the items as they are now, to be searched.
+// searched returns the items as they are now, to be searched.
 func (ix *Index) searched() *search.Items {
 	x := &search.Items{Snapshot: ix.items.Snapshot(), Model: ix.model}
 	if ix.vectors != nil {

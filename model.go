@@ -29,8 +29,8 @@ func Load(path string) (*Model, error) {
 // Save writes the model to a file, all or nothing. The file says what made it: method, options, data and seed.
 func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) }
 
-// Wrap is a model that was made by other means, such as an encoder of your own numbers. What is wrong with it is an
-// error. A method of your own needs no Wrap: Options.Custom trains it.
+// Wrap returns a model that was made by other means, such as an encoder of your own numbers. What is wrong with it is
+// an error. A method of your own needs no Wrap: Options.Custom trains it.
 func Wrap(m *method.Model) (*Model, error) {
 	if m == nil || m.Encoder == nil {
 		return nil, errors.New("there is no encoder in the model")
@@ -41,20 +41,20 @@ func Wrap(m *method.Model) (*Model, error) {
 	return &Model{m}, nil
 }
 
-// Expert is the model as methods make it, with its encoder, and with what it says about its making.
+// Expert returns the model as methods make it, with its encoder, and with what it says about its making.
 func (m *Model) Expert() *method.Model { return m.model }
 
-// Bits is the length of the codes, and Dim that of the vectors.
+// Bits returns the length of the codes, and Dim that of the vectors.
 func (m *Model) Bits() int { return m.model.Encoder.Bits() }
 
-// Dim is the length of the vectors.
+// Dim returns the length of the vectors.
 func (m *Model) Dim() int { return m.model.Encoder.Dim() }
 
 // Fingerprint tells which hash functions make the codes. Codes of models with one fingerprint can be compared.
 func (m *Model) Fingerprint() string { return m.model.Fingerprint().Full() }
 
-// Shorter is the model of the first bits. With FastHash a prefix of a code is a code, and nothing needs to be trained
-// again. It panics unless there are as many bits, and at least one.
+// Shorter returns the model of the first bits. With FastHash a prefix of a code is a code, and nothing needs to be
+// trained again. It panics unless there are as many bits, and at least one.
 func (m *Model) Shorter(bits int) *Model {
 	if bits < 1 || bits > m.Bits() {
 		panic(fmt.Sprintf("hashgrove: the first %d bits of a model of %d: give 1 to %d", bits, m.Bits(), m.Bits()))
@@ -66,10 +66,10 @@ func (m *Model) Shorter(bits int) *Model {
 // databases have it.
 type Code []byte
 
-// String is the code in hexadecimal digits.
+// String returns the code in hexadecimal digits.
 func (c Code) String() string { return hex.EncodeToString(c) }
 
-// Distance is the number of bits in which two codes of one length differ.
+// Distance returns the number of bits in which two codes of one length differ.
 func (c Code) Distance(other Code) int {
 	if len(c) != len(other) {
 		panic("hashgrove: distance of codes of different lengths")
@@ -81,7 +81,7 @@ func (c Code) Distance(other Code) int {
 	return n
 }
 
-// Encode is the code of one vector.
+// Encode returns the code of one vector.
 func (m *Model) Encode(x []float32) (Code, error) {
 	words, err := m.model.EncodeRow(x)
 	if err != nil {
@@ -90,8 +90,8 @@ func (m *Model) Encode(x []float32) (Code, error) {
 	return pack(words, m.Bits()), nil
 }
 
-// EncodeImage is the code of a picture, for a model that was trained on pictures: it is resized and cropped as those
-// were. The image must be upright.
+// EncodeImage returns the code of a picture, for a model that was trained on pictures: it is resized and cropped as
+// those were. The image must be upright.
 func (m *Model) EncodeImage(img image.Image) (Code, error) {
 	words, err := m.model.EncodeImage(img)
 	if err != nil {
@@ -100,7 +100,7 @@ func (m *Model) EncodeImage(img image.Image) (Code, error) {
 	return pack(words, m.Bits()), nil
 }
 
-// EncodeAll is the codes of many vectors, made on all cores.
+// EncodeAll returns the codes of many vectors, made on all cores.
 func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 	d := Vectors(x)
 	d.missing = m.model.TakesMissing()

@@ -42,7 +42,7 @@ type Hit struct {
 	Attributes     map[string]any `json:"attributes,omitempty"` // numbers are float64, texts are string
 }
 
-// Ranked is the distance that hits are ordered by, before any reranking.
+// Ranked returns the distance that hits are ordered by, before any reranking.
 func (h *Hit) Ranked() int {
 	if h.MarginDistance != nil {
 		return *h.MarginDistance

@@ -90,7 +90,7 @@ func (r *Request) All() []Query {
 // DefaultK is the number of hits where a request says neither K nor Radius.
 const DefaultK = 10
 
-// Limit is the number of hits that the options ask for; 0 means all within the radius.
+// Limit returns the number of hits that the options ask for; 0 means all within the radius.
 func (o *Options) Limit() int {
 	switch {
 	case o.K != nil:

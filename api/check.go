@@ -78,13 +78,13 @@ func (o *Options) CheckBits(bits int) error {
 	return nil
 }
 
-// ByMargins tells whether margins are the distance.
+// ByMargins reports whether margins are the distance.
 func (o *Options) ByMargins() bool { return o.Rank == Margins }
 
-// NeedsMargins tells whether margins decide about the order in any way.
+// NeedsMargins reports whether margins decide about the order in any way.
 func (o *Options) NeedsMargins() bool { return o.Rank == Margins || o.Ties == Margins }
 
-// Wants tells whether a field of the hits is wanted.
+// Wants reports whether a field of the hits is wanted.
 func (o *Options) Wants(field string) bool {
 	return o.Fields == nil || slices.Contains(o.Fields, field)
 }

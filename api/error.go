@@ -13,7 +13,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Is tells whether the target is an Error with the same code.
+// Is reports whether the target is an Error with the same code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
@@ -41,7 +41,7 @@ func Errorf(as *Error, format string, args ...any) error {
 	return &Error{Code: as.Code, Message: fmt.Sprintf(format, args...)}
 }
 
-// invalid is the error about a field that cannot be meant.
+// invalid returns the error about a field that cannot be meant.
 func invalid(field, format string, args ...any) error {
 	return &Error{Code: ErrInvalid.Code, Message: fmt.Sprintf(format, args...), Field: field}
 }

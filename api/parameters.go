@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Values are the options as parameters of an address, with their JSON keys. Lists are separated by commas.
+// Values returns the options as parameters of an address, with their JSON keys. Lists are separated by commas.
 func (o Options) Values() url.Values {
 	values := url.Values{}
 	for name, field := range o.fields() {
@@ -49,7 +49,7 @@ func ParseOptions(values url.Values, more ...string) (Options, error) {
 	return o, nil
 }
 
-// fields are the fields of the options by their JSON keys.
+// fields returns the fields of the options by their JSON keys.
 func (o *Options) fields() map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	v := reflect.ValueOf(o).Elem()

@@ -270,7 +270,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 	return data, nil
 }
 
-// featuresOf is the vectors that --features makes of pictures.
+// featuresOf returns the vectors that --features makes of pictures.
 func featuresOf(set *dataset.Set, name string, threads int) (vectors.Source, error) {
 	pictures, ok := set.AsPictures()
 	if !ok {

@@ -128,7 +128,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 	return c.print(ctx)
 }
 
-// demoBits are the lengths that the report compares: shorter ones cost FastHash nothing.
+// demoBits returns the lengths that the report compares: shorter ones cost FastHash nothing.
 func demoBits(bits int) []int {
 	list := []int{bits}
 	for shorter := bits / 2; shorter >= 16; shorter /= 2 {
@@ -137,7 +137,7 @@ func demoBits(bits int) []int {
 	return list
 }
 
-// data is the pictures as a comparison takes them.
+// data returns the pictures as a comparison takes them.
 func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
 	base, err := compare.Read(ctx, vectors.WithLabels(c.train.X, c.train.Labels()), nil)
 	if err != nil {

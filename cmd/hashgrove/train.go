@@ -257,7 +257,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 	return usage(o.Check())
 }
 
-// usage is a mistake in the command line, where err is one about options.
+// usage returns a mistake in the command line, where err is one about options.
 func usage(err error) error {
 	if e, ok := errors.AsType[*hashgrove.OptionError](err); ok {
 		return cli.Usage(e.Code, "%s", e.Flags())

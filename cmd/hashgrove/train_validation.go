@@ -28,8 +28,8 @@ func figuresText(i *model.Info) string {
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
 }
 
-// expectation is a sentence for figures of new and learned items that differ, or that few rows were held out for; or
-// empty.
+// expectation returns a sentence for figures of new and learned items that differ, or that few rows were held out for;
+// or empty.
 func expectation(i *model.Info) string {
 	switch {
 	case i.NewItems == nil || i.LearnedItems == nil:

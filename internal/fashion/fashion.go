@@ -100,7 +100,7 @@ func Sketch(pixels []float32) []string {
 	return lines
 }
 
-// Labels are the names of the classes of all pictures.
+// Labels returns the names of the classes of all pictures.
 func (p Part) Labels() []string {
 	labels := make([]string, len(p.Class))
 	for i, k := range p.Class {

@@ -186,7 +186,7 @@ func (t *training) addAsNew(ctx context.Context, train *supervision.Data, maps [
 	return nil
 }
 
-// encoder is the trees with what adds columns in front of them.
+// encoder returns the trees with what adds columns in front of them.
 func (t *training) encoder(functions []model.Function) model.Encoder {
 	var maps []model.Map
 	for _, s := range t.added {
@@ -195,7 +195,7 @@ func (t *training) encoder(functions []model.Function) model.Encoder {
 	return model.Compose(&model.Binned{Quantizer: t.x.Quantizer, Functions: functions}, maps...)
 }
 
-// addedColumns is the number of all added columns.
+// addedColumns returns the number of all added columns.
 func (t *training) addedColumns() int {
 	n := 0
 	for _, s := range t.added {
@@ -204,7 +204,7 @@ func (t *training) addedColumns() int {
 	return n
 }
 
-// addedNames is the names of all added columns; nil where some have none.
+// addedNames returns the names of all added columns; nil where some have none.
 func (t *training) addedNames() []string {
 	var names []string
 	for _, s := range t.added {

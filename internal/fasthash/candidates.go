@@ -85,7 +85,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	return c, err
 }
 
-// quickTrees are the options of the trees that judge candidates: those of Step 2, but fewer and smaller.
+// quickTrees returns the options of the trees that judge candidates: those of Step 2, but fewer and smaller.
 func (t Options) quickTrees() boost.Options {
 	o := t.Trees
 	o.Rounds, o.Depth, o.EarlyStop = min(o.Rounds, quickRounds), min(o.Depth, quickDepth), 0
@@ -157,7 +157,7 @@ func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight 
 	return tried[best], nil
 }
 
-// isSameSplit tells whether two bits are equal, or equal with all signs turned.
+// isSameSplit reports whether two bits are equal, or equal with all signs turned.
 func isSameSplit(a, b []int8) bool {
 	for i, v := range a {
 		if v*b[i] != a[0]*b[0] {

@@ -225,7 +225,7 @@ func (c *crossFitter) fitOthers(
 	return h, err
 }
 
-// result is the codes of all rows, those of equal rows once.
+// result returns the codes of all rows, those of equal rows once.
 func (c *crossFitter) result(bits int) *CrossFitted {
 	out := &CrossFitted{Codes: hamming.NewCodes(0, bits)}
 	seen := make(map[vectors.RowHash]bool, len(c.hashes))

@@ -91,7 +91,7 @@ func unequalLine(classes int) effortLine {
 		NodeFeatures: max(classes, 10)}}
 }
 
-// unequalClasses is the number of classes if they are few rows of unequal classes, else 0.
+// unequalClasses returns the number of classes if they are few rows of unequal classes, else 0.
 func unequalClasses(d *supervision.Data) int {
 	if d.Rows > fewRows || d.Kind() != supervision.ByClasses {
 		return 0

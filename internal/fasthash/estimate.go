@@ -19,7 +19,7 @@ func EstimateBytes(d *supervision.Data) int64 {
 	return kept + n*int64(d.Dim()) + 450*n + 40*(side*side+mostAnchors*mostAnchors) + 64<<20
 }
 
-// sumSide is the number of columns whose products are summed.
+// sumSide returns the number of columns whose products are summed.
 func sumSide(dim int) int {
 	if dim > maxSumSide {
 		return sketchSide
@@ -122,7 +122,7 @@ func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree 
 	return tried, nil
 }
 
-// timeFit is the time of one ridge regression with so many columns.
+// timeFit returns the time of one ridge regression with so many columns.
 func timeFit(ctx context.Context, side, threads int) (float64, error) {
 	a, b := vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, vectors.Matrix{Rows: side, Cols: 1}
 	b.Data = make([]float32, side)

@@ -105,8 +105,8 @@ func (s *Similarity) SetCopies(a picture.Augmentation, averaged bool) {
 	}
 }
 
-// PerPicture is the number of rows for every picture: its copies follow all pictures, kind by kind. It is 1 where the
-// rows have no copies.
+// PerPicture returns the number of rows for every picture: its copies follow all pictures, kind by kind. It is 1 where
+// the rows have no copies.
 func (s Similarity) PerPicture() int {
 	switch {
 	case s.Copies > 1:
@@ -117,7 +117,7 @@ func (s Similarity) PerPicture() int {
 	return 1
 }
 
-// originals is the number of rows that are not copies of others; row i+originals is a copy of row i.
+// originals returns the number of rows that are not copies of others; row i+originals is a copy of row i.
 func (s Similarity) originals(rows int) int { return rows / s.PerPicture() }
 
 // Order says how Step 1 and Step 2 take turns.
@@ -294,8 +294,8 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	return functions, nil
 }
 
-// twoStep is the order of Two-Step Hashing: the bits are inferred from each other with the full loss length,
-// then every function is fitted to its bit, with equal row weights.
+// twoStep returns the order of Two-Step Hashing: the bits are inferred from each other with the full loss length, then
+// every function is fitted to its bit, with equal row weights.
 func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter,
 	run loop, candidates *chooser) ([]model.Function, error) {
 

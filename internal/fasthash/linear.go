@@ -82,7 +82,7 @@ type scores struct {
 	values vectors.Matrix
 }
 
-// extension is the map that adds the columns.
+// extension returns the map that adds the columns.
 func (s *scores) extension() *model.Extension { return &model.Extension{Maps: s.maps} }
 
 // scoreFit is one fit of scores at work.
@@ -353,7 +353,7 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 	return sums.CrossFit(ctx, scorePenalties[:])
 }
 
-// chain is the maps from vectors to the scores of regressions, one after the other.
+// chain returns the maps from vectors to the scores of regressions, one after the other.
 func (f *scoreFit) chain(ctx context.Context, fits ...linalg.Regression) ([]model.Map, error) {
 	out := &model.Affine{}
 	for _, r := range fits {
@@ -382,7 +382,7 @@ func (f *scoreFit) chain(ctx context.Context, fits ...linalg.Regression) ([]mode
 	return []model.Map{out}, nil
 }
 
-// product is a b.
+// product returns a b.
 func (f *scoreFit) product(ctx context.Context, a, b vectors.Matrix) (vectors.Matrix, error) {
 	across := vectors.Matrix{Rows: a.Cols, Cols: a.Rows, Data: make([]float32, len(a.Data))}
 	for i := range a.Rows {

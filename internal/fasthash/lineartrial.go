@@ -96,12 +96,12 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	return kind, fmt.Sprintf("%s, %.1f %% with those of a kernel too", why, percent(kernel)), nil
 }
 
-// trialTrees is the number of trees that predict a bit of so many rows.
+// trialTrees returns the number of trees that predict a bit of so many rows.
 func (t Options) trialTrees(rows int) int {
 	return min(t.Trees.Rounds, max(trialRounds, trialWork/rows))
 }
 
-// percent is the share of right bits.
+// percent returns the share of right bits.
 func percent(right []int) float64 {
 	sum := 0
 	for _, n := range right {

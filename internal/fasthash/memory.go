@@ -41,13 +41,13 @@ const (
 	WithoutFiles                 // in memory if all is; not needed otherwise
 )
 
-// Memory is the bytes with everything in memory.
+// Memory returns the bytes with everything in memory.
 func (n Need) Memory() int64 { return n.sum(InMemory, MemoryOrFile, InFile, WithoutFiles) }
 
-// Least is the bytes of memory that are needed with files.
+// Least returns the bytes of memory that are needed with files.
 func (n Need) Least() int64 { return n.sum(InMemory) }
 
-// Files is the bytes on the disk, at most.
+// Files returns the bytes on the disk, at most.
 func (n Need) Files() int64 { return n.sum(MemoryOrFile, InFile) }
 
 func (n Need) sum(locations ...Location) (bytes int64) {
@@ -59,7 +59,7 @@ func (n Need) sum(locations ...Location) (bytes int64) {
 	return bytes
 }
 
-// String is the sum of what must be in memory: "labels 50 MB + ... = 290 MB".
+// String returns the sum of what must be in memory: "labels 50 MB + ... = 290 MB".
 func (n Need) String() string {
 	var terms []string
 	for _, p := range n.Parts {

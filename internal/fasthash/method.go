@@ -239,7 +239,7 @@ func (t *training) split(d *supervision.Data) (train, held *supervision.Data, er
 	return train, held, err
 }
 
-// quantizer is that of the rows, or of the model to grow.
+// quantizer returns that of the rows, or of the model to grow.
 func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.Quantizer, error) {
 	if t.Missing = d.Missing; t.Missing && t.Learner == Linear {
 		return vectors.Quantizer{}, errors.New("hyperplanes need a value in every column: learn trees, or leave out " +

@@ -75,5 +75,5 @@ func (v *validator) remember(m float64) {
 	}
 }
 
-// stalled is the number of bits since the best one.
+// stalled returns the number of bits since the best one.
 func (v *validator) stalled() int { return v.bits - v.best }

@@ -150,7 +150,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 	return d, nil
 }
 
-// noRows is the error of data that no row is left of.
+// noRows returns the error of data that no row is left of.
 func (d *Data) noRows() error {
 	if d.Bad > 0 {
 		return fault.New("all-rows-bad",
@@ -193,18 +193,18 @@ func (d *Data) SetPairs(pairs []Pair) error {
 	return nil
 }
 
-// HexDigest is the digest as models store it.
+// HexDigest returns the digest as models store it.
 func (d *Data) HexDigest() string { return hex.EncodeToString(d.Digest[:]) }
 
-// With is the same rows seen through another source, which must have as many.
+// With returns the same rows seen through another source, which must have as many.
 func (d *Data) With(src vectors.Source) *Data {
 	out := *d
 	out.Source, out.schema, out.Ranges, out.Constant = src, src.Schema(), nil, nil
 	return &out
 }
 
-// Only is the part of the kept rows. Nothing is read: its ranges are not known, and its constant columns those of the
-// whole.
+// Only returns the part of the kept rows. Nothing is read: its ranges are not known, and its constant columns those of
+// the whole.
 func (d *Data) Only(keep []bool) *Data {
 	if len(keep) != d.Rows {
 		panic("supervision: Data.Only with the wrong number of rows")
@@ -228,7 +228,7 @@ func (d *Data) Only(keep []bool) *Data {
 	return out
 }
 
-// keptIn is the n entries of a list whose place in keep is true, in a Spill. Where that has no room they are in
+// keptIn returns the n entries of a list whose place in keep is true, in a Spill. Where that has no room they are in
 // memory: greater arrays follow, whose error says why.
 func keptIn[T int32 | uint64](m *vectors.Spill, list []T, keep []bool, n int) []T {
 	if n == 0 {
@@ -257,12 +257,12 @@ func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
 	return labels.HoldOut(share, seed)
 }
 
-// Quantizer is the quantiser of these rows with linear bins; it reads a part once for its ranges.
+// Quantizer returns the quantiser of these rows with linear bins; it reads a part once for its ranges.
 func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
 	return d.QuantizerBy(ctx, vectors.Linear)
 }
 
-// QuantizerBy is the quantiser of these rows; it reads a part once for its ranges.
+// QuantizerBy returns the quantiser of these rows; it reads a part once for its ranges.
 func (d *Data) QuantizerBy(ctx context.Context, how vectors.Binning) (vectors.Quantizer, error) {
 	ranges := d.Ranges
 	if ranges == nil {
@@ -274,7 +274,7 @@ func (d *Data) QuantizerBy(ctx context.Context, how vectors.Binning) (vectors.Qu
 	return ranges.QuantizerBy(how)
 }
 
-// NewRanges is the Ranges of none of the rows yet.
+// NewRanges returns the Ranges of none of the rows yet.
 func (d *Data) NewRanges() *vectors.Ranges {
 	r := vectors.NewRanges(d.Dim())
 	if d.Missing {
@@ -460,7 +460,7 @@ func (d *dataDigest) sum(rows int, l *Labels, t *Tags) [32]byte {
 	return [32]byte(d.h.Sum(nil))
 }
 
-// digestPairs is the digest of the data together with pairs.
+// digestPairs returns the digest of the data together with pairs.
 func digestPairs(data [32]byte, pairs []Pair) [32]byte {
 	d := &dataDigest{h: sha256.New()}
 	d.h.Write(data[:])

@@ -32,7 +32,7 @@ type Tags struct {
 	Names []string
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Tags) Rows() int { return len(t.Start) - 1 }
 
 // Row lends the tags of row i.
@@ -50,7 +50,7 @@ func (l *Labels) Histogram() []Count { return histogram(l.Names, l.Counts()) }
 // Histogram counts the rows of every tag, the most frequent first, ties by name.
 func (t *Tags) Histogram() []Count { return histogram(t.Names, tally(t.Tag, len(t.Names))) }
 
-// Counts is the number of rows of every class.
+// Counts returns the number of rows of every class.
 func (l *Labels) Counts() []int { return tally(l.Class, len(l.Names)) }
 
 func tally(numbers []int32, n int) []int {
@@ -151,7 +151,7 @@ type labelling struct {
 // Add takes the label of the next row.
 func (b *labelling) Add(label string) error { return b.list.Append(b.naming.number(label)) }
 
-// Labels is the labels of all rows, or nil when there were none. The builder is used up.
+// Labels returns the labels of all rows, or nil when there were none. The builder is used up.
 func (b *labelling) Labels() (*Labels, error) {
 	class, err := b.list.Slice()
 	if class == nil || err != nil {
@@ -181,7 +181,7 @@ func (b *tagging) Add(tags []string) {
 	b.start = append(b.start, len(b.tag))
 }
 
-// Tags is the tags of all rows, or nil when there were none. The builder is used up.
+// Tags returns the tags of all rows, or nil when there were none. The builder is used up.
 func (b *tagging) Tags() *Tags {
 	if b.start == nil {
 		return nil

@@ -36,7 +36,8 @@ func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool
 	return learn, held, nil
 }
 
-// Parts is the two parts of Split. Pairs of held are those of a row held back and a row to learn from, in this order.
+// Parts returns the two parts of Split. Pairs of held are those of a row held back and a row to learn from, in this
+// order.
 func (d *Data) Parts(learn, held []bool) (l, h *Data) {
 	l, h = d.Only(learn), d.Only(held)
 	if d.Pairs != nil {

@@ -61,7 +61,7 @@ func (s *Supervision) Affinity(rows int) (affinity.Matrix, error) {
 	return nil, ErrNone
 }
 
-// Only is the supervision of the kept rows. Pairs stay when both their rows do.
+// Only returns the supervision of the kept rows. Pairs stay when both their rows do.
 func (s *Supervision) Only(keep []bool) Supervision {
 	out := s.without(keep)
 	if s.Labels != nil {
@@ -82,7 +82,7 @@ func (s *Supervision) without(keep []bool) Supervision {
 	return out
 }
 
-// In is the supervision with the classes and tags numbered as the base does, so that rows of both can be compared.
+// In returns the supervision with the classes and tags numbered as the base does, so that rows of both can be compared.
 func (s Supervision) In(base *Supervision) Supervision {
 	if s.Labels != nil && base.Labels != nil {
 		s.Labels = s.Labels.In(base.Labels)
@@ -93,7 +93,7 @@ func (s Supervision) In(base *Supervision) Supervision {
 	return s
 }
 
-// PairsBetween is the pairs of a row of part a and a row of part b, numbered within their parts.
+// PairsBetween returns the pairs of a row of part a and a row of part b, numbered within their parts.
 func PairsBetween(pairs []Pair, a, b []bool) []Pair {
 	placeA, placeB := places(a), places(b)
 	same := slices.Equal(a, b)
@@ -227,7 +227,7 @@ func drawPlaces(rng *rand.Rand, n, some int) []int32 {
 	return drawn
 }
 
-// Only is the labels of the kept rows; classes keep their names and numbers.
+// Only returns the labels of the kept rows; classes keep their names and numbers.
 func (l *Labels) Only(keep []bool) *Labels {
 	if len(keep) != len(l.Class) {
 		panic("supervision: Labels.Only with the wrong number of rows")
@@ -235,7 +235,7 @@ func (l *Labels) Only(keep []bool) *Labels {
 	return &Labels{kept(l.Class, keep), l.Names}
 }
 
-// kept is the entries of a list, which may be nil, whose place in keep is true.
+// kept returns the entries of a list, which may be nil, whose place in keep is true.
 func kept[T any](list []T, keep []bool) (out []T) {
 	for i, v := range list {
 		if keep[i] {
@@ -245,7 +245,7 @@ func kept[T any](list []T, keep []bool) (out []T) {
 	return out
 }
 
-// Only is the tags of the kept rows; tags keep their names and numbers.
+// Only returns the tags of the kept rows; tags keep their names and numbers.
 func (t *Tags) Only(keep []bool) *Tags {
 	if len(keep) != t.Rows() {
 		panic("supervision: Tags.Only with the wrong number of rows")
@@ -289,8 +289,8 @@ func renumber(own, base []string) (names []string, lasting []int32) {
 	return known.names, lasting
 }
 
-// Used is the supervision without the classes and tags that no row has, as parts may have them; the others are numbered
-// anew in the same order.
+// Used returns the supervision without the classes and tags that no row has, as parts may have them; the others are
+// numbered anew in the same order.
 func (s Supervision) Used() Supervision {
 	if l := s.Labels; l != nil {
 		names, place := usedNames(l.Names, l.Class)
@@ -303,7 +303,7 @@ func (s Supervision) Used() Supervision {
 	return s
 }
 
-// renumbered is the numbers as a table says.
+// renumbered returns the numbers as a table says.
 func renumbered(numbers, table []int32) []int32 {
 	out := make([]int32, len(numbers))
 	for i, k := range numbers {

@@ -33,7 +33,7 @@ type option string
 // Error implements error; options go by the names of the command's flags.
 func (e *OptionError) Error() string { return fmt.Sprintf(e.format, e.args...) }
 
-// Flags is the message for people who gave the options as flags.
+// Flags returns the message for people who gave the options as flags.
 func (e *OptionError) Flags() string {
 	args := slices.Clone(e.args)
 	for i, a := range args {
@@ -104,7 +104,7 @@ func (o Options) Check() error {
 	return err
 }
 
-// name is that of the method.
+// name returns that of the method.
 func (o Options) name() string {
 	if o.Custom != nil {
 		return cmp.Or(o.Method, "custom")
@@ -128,7 +128,7 @@ func (o Options) checkMethod() error {
 	return nil
 }
 
-// For is the options for another method of the registry, without those that do not apply to it.
+// For returns the options for another method of the registry, without those that do not apply to it.
 func (o Options) For(name string) Options {
 	o.Method, o.Custom = name, nil
 	for _, v := range (&o).foreign() {
@@ -157,7 +157,8 @@ func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 	}
 }
 
-// resolve is the options as package method takes them, and the time that the effort is to fit, 0 where it has a name.
+// resolve returns the options as package method takes them, and the time that the effort is to fit, 0 where it has a
+// name.
 func (o Options) resolve() (method.Options, time.Duration, error) {
 	m := method.Options{
 		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
@@ -181,7 +182,7 @@ func (o Options) resolve() (method.Options, time.Duration, error) {
 	return m, limit, err
 }
 
-// FastHash is the options that FastHash itself takes, without those of every method and without defaults.
+// FastHash returns the options that FastHash itself takes, without those of every method and without defaults.
 func (o Options) FastHash() (fasthash.Options, error) {
 	f := fasthash.Options{
 		Effort: o.Effort, Order: fasthash.Order(o.Order), Learner: fasthash.Learner(o.Learner),
@@ -224,7 +225,7 @@ func (o Options) balance(f *fasthash.Options) error {
 	return nil
 }
 
-// augmentation is the copies of pictures to learn from.
+// augmentation returns the copies of pictures to learn from.
 func (p PictureOptions) augmentation() (picture.Augmentation, error) {
 	a, err := picture.ParseAugmentation(p.Augment)
 	if err != nil {

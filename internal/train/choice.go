@@ -60,7 +60,7 @@ func (r *run) chooseValidation() error {
 	return nil
 }
 
-// earlierValidation is the share of the same data that was held out when the model to grow was trained.
+// earlierValidation returns the share of the same data that was held out when the model to grow was trained.
 func earlierValidation(grown *model.Model, data string) (share float64, known bool) {
 	if grown == nil {
 		return 0, false
@@ -99,7 +99,7 @@ func (r *run) chooseEffort(ctx context.Context) error {
 	return nil
 }
 
-// folder is where temporary files lie: beside the model, unless the user names another or there is no file.
+// folder returns where temporary files lie: beside the model, unless the user names another or there is no file.
 func (r *run) folder() string {
 	if named := os.Getenv("TMPDIR"); named != "" || r.o.Output == "" {
 		return named

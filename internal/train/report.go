@@ -63,7 +63,7 @@ type MemoryUse struct {
 	Files    int64 `json:"file_bytes,omitempty"`      // in mapped files, at most
 }
 
-// String is a line about mapped files, or nothing where there are none.
+// String returns a line about mapped files, or nothing where there are none.
 func (m *MemoryUse) String() string {
 	if m == nil || !m.Mapped {
 		return ""

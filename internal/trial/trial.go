@@ -70,8 +70,8 @@ func Train(ctx context.Context, src vectors.Source, o train.Options) (*Training,
 	return t, nil
 }
 
-// Seconds is the time of training up to a number of bits, interrupted runs included. A prefix of FastHash took the time
-// of its bits; methods that do not learn bit by bit took the time of all.
+// Seconds returns the time of training up to a number of bits, interrupted runs included. A prefix of FastHash took the
+// time of its bits; methods that do not learn bit by bit took the time of all.
 func (t *Training) Seconds(bits int) float64 { return t.rest + t.until(bits) }
 
 // Discard removes the checkpoint of a finished training and the clock beside it; "" names none.
@@ -115,7 +115,7 @@ func (c *clock) record(b fasthash.Bit) {
 	}
 }
 
-// until is the seconds of the first bits; one whose time is not known took the mean of the others.
+// until returns the seconds of the first bits; one whose time is not known took the mean of the others.
 func (c *clock) until(bits int) float64 {
 	all, known := 0.0, 0
 	sum, missing := 0.0, bits
@@ -252,7 +252,7 @@ func Fastest(f func()) float64 {
 	return best
 }
 
-// Key is the digest of the inputs of a result, for the name of its file.
+// Key returns the digest of the inputs of a result, for the name of its file.
 func Key(inputs ...any) string {
 	b, err := json.Marshal(inputs)
 	if err != nil {

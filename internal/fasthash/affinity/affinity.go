@@ -63,10 +63,10 @@ func newUnits(unit []int32, count int) units {
 	})}
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (s *units) Len() int { return len(s.unit) }
 
-// Units is the number of units.
+// Units returns the number of units.
 func (s *units) Units() int { return len(s.first) - 1 }
 
 // RowUnits lends the unit of every row.
@@ -75,7 +75,7 @@ func (s *units) RowUnits() []int32 { return s.unit }
 // Rows lends the rows of unit u, ascending.
 func (s *units) Rows(u int32) []int32 { return s.rows()[s.first[u]:s.first[u+1]] }
 
-// Size is the number of rows of unit u.
+// Size returns the number of rows of unit u.
 func (s *units) Size(u int32) int { return int(s.first[u+1] - s.first[u]) }
 
 // Classes is the affinity of rows with one class each. Its units are the classes, in the order of their numbers.

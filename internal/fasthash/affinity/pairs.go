@@ -71,7 +71,7 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	return b.pairs()
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (p *Pairs) Len() int { return len(p.similar.start) - 1 }
 
 // At implements Matrix.

@@ -184,8 +184,8 @@ const (
 	sampledPairs = 200_000
 )
 
-// SimilarShare is the share of the defined pairs that are similar; 0 when there are none. It is exact, but for many
-// different sets of tags an estimate from 200,000 pairs, the same ones every time.
+// SimilarShare returns the share of the defined pairs that are similar; 0 when there are none. It is exact, but for
+// many different sets of tags an estimate from 200,000 pairs, the same ones every time.
 func SimilarShare(y Matrix) (share float64, exact bool) {
 	if t, ok := y.(*Tags); ok && t.pairsByTag() > exactWork {
 		n, hits := t.Len(), 0
@@ -205,7 +205,7 @@ func SimilarShare(y Matrix) (share float64, exact bool) {
 	return float64(similar) / float64(max(similar+dissimilar, 1)), true
 }
 
-// pairsByTag is the number of units that Counts meets: ordered pairs of units, once for each tag that both have.
+// pairsByTag returns the number of units that Counts meets: ordered pairs of units, once for each tag that both have.
 func (t *Tags) pairsByTag() (sum int) {
 	for k := range t.names {
 		sum += (t.from[k+1] - t.from[k]) * (t.from[k+1] - t.from[k])

@@ -46,7 +46,7 @@ type tree struct {
 	leaf    []uint64
 }
 
-// isSplit tells whether any node is split.
+// isSplit reports whether any node is split.
 func (t *tree) isSplit() bool { return t.bin[0] != noBin }
 
 // noBin sends every row left. No real split has it, as something lies to its right.
@@ -287,7 +287,7 @@ func (t *Trainer) cut(from int, last bool) {
 	}
 }
 
-// splitOf is the column and bin that cut a piece.
+// splitOf returns the column and bin that cut a piece.
 func (t *Trainer) splitOf(p *piece) ([]uint8, uint8) {
 	at := t.level[p.node].at
 	return t.x.Column(int(t.tree.feature[at])), t.tree.bin[at]
@@ -410,7 +410,7 @@ func (d *draws) sample(items, out []item) (sum int64) {
 	return sum
 }
 
-// absoluteMass is the mass of an item without its sign.
+// absoluteMass returns the mass of an item without its sign.
 func absoluteMass(v item) uint64 {
 	m := int64(v.mass())
 	return uint64(max(m, -m))

@@ -110,7 +110,7 @@ func (t *Trainer) setAside(bit int) {
 // leastGain is how much the error of the rows held out must fall in EarlyStop rounds for boosting to go on.
 const leastGain = 0.0002
 
-// stopsLogistic tells whether logistic boosting stops after a round that leaves this number of trees.
+// stopsLogistic reports whether logistic boosting stops after a round that leaves this number of trees.
 func (t *Trainer) stopsLogistic(round, trees int) bool {
 	if len(t.held) == 0 {
 		return false
@@ -122,7 +122,7 @@ func (t *Trainer) stopsLogistic(round, trees int) bool {
 	return t.stops(round, trees, sum/float64(len(t.held)))
 }
 
-// stopsAdaBoost tells whether AdaBoost stops after a round that leaves this number of trees, the last of which says
+// stopsAdaBoost reports whether AdaBoost stops after a round that leaves this number of trees, the last of which says
 // this of all rows and has the weight w. The exponential loss has p = 1 / (1 + exp(2 z F)).
 func (t *Trainer) stopsAdaBoost(round, trees int, said []uint64, w float64) bool {
 	if len(t.held) == 0 {

@@ -214,7 +214,7 @@ func (t *Trainer) roundLeaves(total [][2]int64) {
 	}
 }
 
-// oddMultiple is the odd number k, at most most in size, for which k*unit is nearest to v.
+// oddMultiple returns the odd number k, at most most in size, for which k*unit is nearest to v.
 func oddMultiple(v, unit, most int32) int32 {
 	size := max(v, -v)
 	k := min(size/unit/2*2+1, most)

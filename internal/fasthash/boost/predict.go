@@ -28,7 +28,7 @@ func (t *Trainer) makeRoom(q int) error {
 	return nil
 }
 
-// isConstant tells whether z has one value for all rows.
+// isConstant reports whether z has one value for all rows.
 func (t *Trainer) isConstant() bool {
 	ones := 0
 	for _, w := range t.z {
@@ -44,7 +44,7 @@ func (t *Trainer) setPaths() {
 	}
 }
 
-// leafOf is the leaf that a row comes to, given the columns and bins that the tree tests.
+// leafOf returns the leaf that a row comes to, given the columns and bins that the tree tests.
 func leafOf(row int, columns [][]uint8, bins []uint8) int {
 	at := 0
 	for at < len(bins) {
@@ -132,5 +132,5 @@ func (t *Trainer) countWrong() float64 {
 	return float64(wrong) / float64(t.n-len(t.held))
 }
 
-// isRight tells whether the output of a row is its z.
+// isRight reports whether the output of a row is its z.
 func (t *Trainer) isRight(row int) bool { return t.output[row] > 0 == (t.z[row/64]>>(row%64)&1 == 1) }

@@ -26,10 +26,10 @@ type lot struct {
 	columns []uint32
 }
 
-// isShare tells whether less than all is asked for.
+// isShare reports whether less than all is asked for.
 func isShare(share float64) bool { return share > 0 && share < 1 }
 
-// columnsPerTree is the number of usable columns that a tree may see.
+// columnsPerTree returns the number of usable columns that a tree may see.
 func (o Options) columnsPerTree(usable int) int {
 	if !isShare(o.ColumnShare) {
 		return usable
@@ -102,12 +102,12 @@ func mixed(v uint64) uint64 {
 	return v ^ v>>31
 }
 
-// sees tells whether the next tree sees a row, once trim has found the least key.
+// sees reports whether the next tree sees a row, once trim has found the least key.
 func (t *Trainer) sees(row int) bool {
 	return t.key(row) >= t.least && t.isOffered(row)
 }
 
-// isOffered tells whether the next tree sees a row unless it is trimmed.
+// isOffered reports whether the next tree sees a row unless it is trimmed.
 func (t *Trainer) isOffered(row int) bool {
 	return t.lot.rows == nil || t.lot.rows[row/64]>>(row%64)&1 == 1
 }

@@ -52,7 +52,7 @@ func (s *split) consider(h *histogram, v *node, feature uint32) {
 	*s = split{gain, feature, uint8(b), h[b+1] == 0}
 }
 
-// leads tells whether no group has had a greater gain so far. Which splits a group leaves out depends on the others'
+// leads reports whether no group has had a greater gain so far. Which splits a group leaves out depends on the others'
 // pace, but none of them can be the best.
 func (v *node) leads(gain int64) bool {
 	for {

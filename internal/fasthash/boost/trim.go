@@ -53,8 +53,8 @@ type sift struct {
 // siftBlock is the least number of rows in a block.
 const siftBlock = 1 << 10
 
-// siftRows is the number of rows in a block: there are as many blocks as many threads can share evenly, and no more, as
-// their sums must be added up. All sums are integers, so the cut changes nothing.
+// siftRows returns the number of rows in a block: there are as many blocks as many threads can share evenly, and no
+// more, as their sums must be added up. All sums are integers, so the cut changes nothing.
 func siftRows(n, threads int) int { return max(siftBlock, (n/(3*threads)+64)&^63) }
 
 func newSift(n, block int) sift {
