@@ -30,7 +30,7 @@ import (
 type compareCommand struct {
 	*app
 	data, queries  dataFlags
-	added          dataFlags // of the new items
+	added          dataFlags // for the new items
 	queryPaths     []string
 	newPaths       []string
 	flags          *pflag.FlagSet
@@ -41,7 +41,7 @@ type compareCommand struct {
 	neighbours     string
 	to, reportFile string
 	file           cli.Output
-	command        string // the command line, as the report shows it
+	command        string // the command line shown in the report
 
 	baseSet, querySet, newSet *dataset.Set
 }
@@ -166,7 +166,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !c.flags.Changed("methods") {
-		c.options.Methods = nil // as the data allow
+		c.options.Methods = nil // whatever the data allow
 	}
 	c.options.Neighbours = eval.Metric(c.neighbours)
 	c.options.Seed, c.options.Threads = c.seed, c.threads
@@ -207,7 +207,7 @@ func (c *compareCommand) checkNew() error {
 	share, given := &c.options.NewShare, c.flags.Changed("new-share")
 	switch {
 	case !given:
-		*share = 0 // the default, with its limit
+		*share = 0 // the default, with its cap
 	case len(c.newPaths) > 0:
 		return cli.Usage("conflicting-flags",
 			"--new and --new-share cannot be combined: new items are either named or set aside")
@@ -219,9 +219,9 @@ func (c *compareCommand) checkNew() error {
 	return nil
 }
 
-// read opens the data and splits them, or also reads the queries and the new items.
+// read opens the data and sets queries aside, or reads the queries and new items that flags name.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
-	var as *picture.Preparation // of the base, for the queries too
+	var as *picture.Preparation // of the base, and so of the queries
 	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
 		flags, err := flags.forSimilarity()
 		if err != nil {
@@ -270,7 +270,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 	return data, nil
 }
 
-// featuresOf returns the vectors that --features makes of pictures.
+// featuresOf computes the vectors that --features asks for.
 func featuresOf(set *dataset.Set, name string, threads int) (vectors.Source, error) {
 	pictures, ok := set.AsPictures()
 	if !ok {
@@ -283,7 +283,7 @@ func featuresOf(set *dataset.Set, name string, threads int) (vectors.Source, err
 	return feature.Vectors(e, pictures, threads)
 }
 
-// runComparison compares with progress.
+// runComparison runs a comparison and shows its progress.
 func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.Options) (*compare.Result, error) {
 	var p *cli.Progress
 	o.Progress = func(now compare.Progress) {
@@ -346,7 +346,7 @@ func (c *compareCommand) print(r *compare.Result) error {
 	return nil
 }
 
-// printAdvice prints what follows from the numbers, the verdict first.
+// printAdvice prints the advice, verdict first.
 func (a *app) printAdvice(list []compare.Advice) {
 	fmt.Fprintln(a.out, "\nAdvice")
 	for _, advice := range list {
@@ -354,7 +354,7 @@ func (a *app) printAdvice(list []compare.Advice) {
 	}
 }
 
-// flagsFor names the flags that help with an advice.
+// flagsFor names the flags that put advice into practice.
 func flagsFor(advice compare.Advice) string {
 	switch {
 	case advice.Rule == "mixed" && advice.Method == method.FastHash:
@@ -369,7 +369,7 @@ func flagsFor(advice compare.Advice) string {
 	return ""
 }
 
-// writeReport writes the page.
+// writeReport writes the HTML report.
 func (a *app) writeReport(r *compare.Result, data *compare.Data, page compare.Page, path string) error {
 	d, err := r.Report(data, page)
 	if err != nil {
@@ -378,7 +378,7 @@ func (a *app) writeReport(r *compare.Result, data *compare.Data, page compare.Pa
 	return report.WriteFile(path, d)
 }
 
-// pictures reads the pictures that the report shows again; nil when the data are vectors.
+// pictures rereads the pictures for the report. It returns nil if the data are vectors.
 func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compare.Pictures {
 	if _, ok := c.baseSet.AsPictures(); !ok {
 		return nil

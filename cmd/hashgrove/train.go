@@ -36,7 +36,7 @@ type trainCommand struct {
 	file         cli.Output
 }
 
-// Groups of flags of train that only some methods take.
+// Flag groups of train that only some methods use.
 const (
 	groupFastHash = "FastHash"
 	groupStep1    = "Step 1 of FastHash: choose the bits"
@@ -125,7 +125,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"the one that quick trees predict best for rows they did not learn from; 6 take up to a quarter longer; 1 takes the "+
 		"first (default: by --effort)")
 	f.StringVar(&o.Order, "order", "", "`ORDER`: stagewise, or tsh to infer all bits first")
-	step1, _ := inference.Options{}.WithDefaults() // they have no fault
+	step1, _ := inference.Options{}.WithDefaults() // the zero value is valid
 	for name, value := range map[string]any{
 		"inference": step1.Method, "loss": step1.Loss, "sweeps": step1.Sweeps, "order": fasthash.Stagewise,
 	} {
@@ -165,7 +165,7 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 		"(default: by --effort)")
 	f.IntVar(&o.MinNode, "min-node", 0,
 		"a node with this `NUMBER` of rows of one sign or fewer becomes a leaf; negative means none does")
-	trees, _ := boost.Options{}.WithDefaults() // they have no fault
+	trees, _ := boost.Options{}.WithDefaults() // the zero value is valid
 	showDefault(f, "min-node", strconv.Itoa(trees.MinNode))
 	f.IntVar(&o.NodeRows, "node-rows", 0,
 		"`NUMBER` of rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
@@ -184,7 +184,7 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 	cli.Group(f, groupStep2)
 }
 
-// showDefault has the help name the default that the library chooses where a flag is not given.
+// showDefault shows in the help the default that the library chooses if a flag is not given.
 func showDefault(f *pflag.FlagSet, name, value string) { f.Lookup(name).DefValue = value }
 
 func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {
@@ -210,7 +210,7 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	return c.print(made, columns)
 }
 
-// open opens the data, for a model that grows by the columns and pictures that it knows.
+// open opens the data. If a model is to grow, it selects that model's columns and picture preparation.
 func (c *trainCommand) open(args []string) (*dataset.Set, error) {
 	var as *picture.Preparation
 	if m := c.options.Grow; m != nil {
@@ -224,7 +224,7 @@ func (c *trainCommand) open(args []string) (*dataset.Set, error) {
 	return c.data.open(args, as)
 }
 
-// check finds what is wrong with the command line, before anything is read, and completes the options.
+// check validates the command line before anything is read, and completes the options.
 func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 	o := &c.options
 	if o.Output == "" {
@@ -237,10 +237,10 @@ func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 		return err
 	}
 	if flags.Changed("cross-fit") && o.CrossFit == 0 {
-		o.CrossFit = -1 // not a number of parts
+		o.CrossFit = -1 // not a valid number of parts
 	}
 	if flags.Changed("candidate-bits") && o.Candidates == 0 {
-		o.Candidates = 1 // not those of the effort
+		o.Candidates = 1 // not the number chosen by the effort
 	}
 	o.Seed, o.Threads, o.MinShared = c.seed, c.threads, c.similar.minShared
 	if c.memory != "" {
@@ -257,7 +257,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 	return usage(o.Check())
 }
 
-// usage returns a mistake in the command line, where err is one about options.
+// usage turns an error about options into a usage error.
 func usage(err error) error {
 	if e, ok := errors.AsType[*hashgrove.OptionError](err); ok {
 		return cli.Usage(e.Code, "%s", e.Flags())
@@ -268,8 +268,9 @@ func usage(err error) error {
 	return nil
 }
 
-// checkOutput tries the model's file. The model that grows is one that exists; an interrupted training has begun to
-// write its file.
+// checkOutput checks that the model file can be written. The model to grow may be overwritten with --force, and an
+//
+// interrupted training has already begun its file.
 func (c *trainCommand) checkOutput(args []string) error {
 	file, o := c.file, &c.options
 	file.FileOnly = true
@@ -283,7 +284,7 @@ func (c *trainCommand) checkOutput(args []string) error {
 	return file.Check(outputs, c.data.inputs(args, c.similar.pairs, o.Pictures.Features))
 }
 
-// explain adds the flags that help to errors of training.
+// explain adds helpful flags to training errors.
 func (c *trainCommand) explain(err error) error {
 	resumable := c.options.Method == method.FastHash
 	if _, ok := errors.AsType[*hashgrove.OptionError](err); ok {
@@ -308,7 +309,7 @@ func (c *trainCommand) explain(err error) error {
 	return err
 }
 
-// print prints how the training went.
+// print reports how training went.
 func (c *trainCommand) print(made *hashgrove.Training, columns columnReport) error {
 	if made.Report.FastHash == nil {
 		return c.printMethodReport(made, columns)

@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/cli"
 )
 
-// trainDisplay shows how far a training is.
+// trainDisplay shows the progress of training.
 type trainDisplay struct {
 	*app
 	reading, bits *cli.Progress
@@ -60,7 +60,7 @@ func (d *trainDisplay) show(p hashgrove.Progress) {
 	d.bits.Step(p.Bit, note)
 }
 
-// end ends what is shown.
+// end finishes the display.
 func (d *trainDisplay) end() {
 	for _, p := range []**cli.Progress{&d.reading, &d.bits} {
 		if *p != nil {
@@ -70,7 +70,7 @@ func (d *trainDisplay) end() {
 	}
 }
 
-// bindPictureTraining adds the flags about what makes vectors of pictures, and about copies to learn from.
+// bindPictureTraining adds the flags for turning pictures into vectors and for augmented copies.
 func bindPictureTraining(f *pflag.FlagSet, p *hashgrove.PictureOptions) {
 	f.StringVar(&p.Features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512, pixels, "+
 		"or a file that features --save wrote; the model keeps them")
@@ -81,7 +81,7 @@ func bindPictureTraining(f *pflag.FlagSet, p *hashgrove.PictureOptions) {
 		"mirror image; with --mirror")
 }
 
-// optionalNumber is a flag that may be left out, which is something else than 0.
+// optionalNumber is a flag whose absence differs from 0.
 type optionalNumber struct{ to **float64 }
 
 // String implements pflag.Value.
@@ -104,7 +104,7 @@ func (n *optionalNumber) Set(text string) error {
 // Type implements pflag.Value.
 func (n *optionalNumber) Type() string { return "float64" }
 
-// parseBytes reads a number of bytes: 800MB, 8GB, 1.5TB, or 512MiB, 8GiB in powers of 1024; a bare number is bytes.
+// parseBytes parses a size: 800MB, 8GB, 1.5TB, or 512MiB, 8GiB in powers of 1024; a bare number is bytes.
 func parseBytes(text string) (int64, error) {
 	units := []struct {
 		name  string
