@@ -17,11 +17,8 @@ import (
 )
 
 // Data holds rows to learn from, or items to put into an index. Make it with Rows, Tagged, Paired, Vectors, Images,
-// Open,
-//
-// OpenFiles or From. It is immutable: the With methods return changed copies. Mistakes are reported by Err and by the
-//
-// function that uses the data.
+// Open, OpenFiles or From. It is immutable: the With methods return changed copies. Mistakes are reported by Err and by
+// the function that uses the data.
 type Data struct {
 	spec       dataset.Spec   // the files, if the rows are in files
 	table      *vectors.Table // the rows, if they are in memory
@@ -51,7 +48,6 @@ func (d *Data) Err() error {
 }
 
 // WithMissing treats NaN as a missing value, and in files also empty fields, NA and null. A model trained on such data
-//
 // gives missing values a bin of their own and accepts them everywhere. Without it they are errors.
 func (d *Data) WithMissing() *Data {
 	out := *d
@@ -145,9 +141,7 @@ func (d *Data) WithPairsFile(path string) *Data {
 }
 
 // WithAttributes gives each row attributes to filter by and to return with hits: numbers (int, int64, float32,
-// float64),
-//
-// texts, bools (stored as the texts true and false) or times (time.Time, stored as ISO 8601 texts).
+// float64), texts, bools (stored as the texts true and false) or times (time.Time, stored as ISO 8601 texts).
 func (d *Data) WithAttributes(attributes []map[string]any) *Data {
 	out := *d
 	out.attributes = attributes

@@ -23,9 +23,7 @@ type Files struct {
 	Pairs  string // a file of lines a,b,similar|dissimilar|unknown
 
 	// Attributes is a file of records, matched to rows by id, or in order if neither records nor rows have ids.
-	// AttributesID
-	//
-	// names the id column; "" means the one in Columns.ID, or else id.
+	// AttributesID names the id column; "" means the one in Columns.ID, or else id.
 	Attributes   string
 	AttributesID string
 
@@ -33,9 +31,7 @@ type Files struct {
 }
 
 // Open reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, LibSVM, fvecs, bvecs, IDX or CIFAR, plain or
-//
 // compressed; or pictures in a tar or in a folder with a sub-folder per class. The path may be a pattern such as
-//
 // "part-*.npy".
 func Open(path string, c Columns) (*Data, error) { return OpenFiles(Files{Paths: []string{path}}, c) }
 

@@ -29,11 +29,8 @@ import (
 const Version = model.Version
 
 // Options say what to learn and how: method, bits, seed, effort and the settings of each method; how many rows to hold
-//
 // out; how pictures become vectors; where to write the model and its checkpoint. The zero value is FastHash with its
-//
 // documented defaults. Train holds out 5 % of the rows to measure the model unless Validation says otherwise, and
-//
 // rejects options that do not apply to the method.
 type Options = train.Options
 
@@ -68,7 +65,6 @@ type Training struct {
 func Methods() []string { return method.Names() }
 
 // Train learns a model from the data and saves it if Options.Output names a file. The same data, options and seed give
-//
 // the same model, byte for byte, whether trained here, by the command or in a comparison. Files are read once.
 func Train(ctx context.Context, d *Data, o Options) (*Training, error) {
 	rows, err := d.learnable(o)

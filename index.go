@@ -16,9 +16,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Index finds the items with the nearest codes, exactly. It implements api.Searcher and is safe for concurrent use:
-//
-// a search sees the items as they were when it began. Compare its errors with those of package api using errors.Is.
+// Index finds the items with the nearest codes, exactly. It implements api.Searcher and is safe for concurrent use: a
+// search sees the items as they were when it began. Compare its errors with those of package api using errors.Is.
 type Index struct {
 	model   *model.Model // nil if the file holds none
 	items   itemStore
@@ -51,7 +50,6 @@ func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 }
 
 // CreateIndex builds an index in a new file, all or nothing. Once Add, Upsert or Delete returns, its changes survive a
-//
 // crash or a power cut.
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
 	o := store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
@@ -117,7 +115,6 @@ func (ix *Index) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why,
 }
 
 // SetVectors keeps the items' vectors in memory, by id, so that searches can rerank and explain. Call it before several
-//
 // goroutines use the index. Items added later have no vectors until it is called again.
 func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	if ix.model == nil {
@@ -138,7 +135,6 @@ func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 func (ix *Index) Add(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Add) }
 
 // Upsert encodes items and adds or replaces them. An existing item gets the new code and any label, tags and attributes
-//
 // that come with it, and keeps the others.
 func (ix *Index) Upsert(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Upsert) }
 
@@ -247,7 +243,6 @@ func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
 }
 
 // encodedItems encodes rows and attaches their ids, labels, tags and attributes. Those set on the data take precedence
-//
 // over those in a file.
 func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
 	src, rows, err := itemRows(m, d)

@@ -30,9 +30,7 @@ func Load(path string) (*Model, error) {
 func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) }
 
 // Wrap checks and wraps a model made by other means, such as an encoder built from your own numbers. To train a method
-// of
-//
-// your own, use Options.Custom instead.
+// of your own, use Options.Custom instead.
 func Wrap(m *method.Model) (*Model, error) {
 	if m == nil || m.Encoder == nil {
 		return nil, errors.New("there is no encoder in the model")
@@ -56,7 +54,6 @@ func (m *Model) Dim() int { return m.model.Encoder.Dim() }
 func (m *Model) Fingerprint() string { return m.model.Fingerprint().Full() }
 
 // Shorter returns a model of the first bits, without training again: the leading bits of a FastHash code are a FastHash
-//
 // code. It panics unless 1 <= bits <= m.Bits().
 func (m *Model) Shorter(bits int) *Model {
 	if bits < 1 || bits > m.Bits() {
@@ -66,7 +63,6 @@ func (m *Model) Shorter(bits int) *Model {
 }
 
 // Code is a packed binary code. The first bit is the highest bit of the first byte, as in numpy.packbits and most
-//
 // databases.
 type Code []byte
 
@@ -124,11 +120,8 @@ func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 }
 
 // LearnedShare estimates what share of the vectors the model was trained on: codes of training vectors flatter every
-//
 // figure. For many vectors the estimate is good to about a hundredth, and it is exact if the model was trained on fewer
-//
 // than 1,024 different vectors. ok is false for models of older versions, and if none of the vectors falls into the
-//
 // sample the model keeps.
 func (m *Model) LearnedShare(x [][]float32) (share float64, ok bool) {
 	hashes := make([]uint64, 0, len(x))

@@ -11,7 +11,6 @@ import (
 )
 
 // Images returns decoded, upright pictures with one class each, by name or by number. For items of an index, labels may
-//
 // be nil.
 func Images[L string | int](images []image.Image, labels []L) *Data {
 	d := &Data{table: &vectors.Table{X: vectors.Matrix{Rows: len(images)}}, images: images}

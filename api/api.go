@@ -14,7 +14,6 @@ package api
 import "context"
 
 // Searcher finds the items whose codes are nearest to those of the queries. Answers are exact and ordered by distance,
-//
 // then by id. A searcher that cannot honour a request returns ErrUnsupported rather than answer a different question.
 type Searcher interface {
 	Search(ctx context.Context, r *Request) (*Answer, error)
@@ -50,18 +49,13 @@ type Options struct {
 	Ties string `json:"ties,omitempty"`
 
 	// Prefix is the number of leading bits to search by; 0 means all. The shortlist that is nearest by the prefix is
-	// then
-	//
-	// ordered by all bits.
+	// then ordered by all bits.
 	Prefix int `json:"prefix,omitempty"`
 	// Rerank orders the shortlist by the distance of vectors known to the searcher, Euclidean or Cosine; "" means no
-	//
 	// reranking. Items without a vector come last, without a score.
 	Rerank string `json:"rerank,omitempty"`
 	// Shortlist is the least number of items that Prefix and Rerank consider; ties with the last are included. 0 means
-	// ten
-	//
-	// times K, at least 100, for Prefix; for Rerank it means all of up to 65,536 items, or two thirds of more.
+	// ten times K, at least 100, for Prefix; for Rerank it means all of up to 65,536 items, or two thirds of more.
 	Shortlist int `json:"shortlist,omitempty"`
 
 	// Strategy is auto (the default), scan, tables or list. It never changes the answer.

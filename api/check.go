@@ -5,7 +5,6 @@ import (
 )
 
 // Check returns an error that is ErrInvalid if no searcher could answer the request. Every Searcher calls it first, so
-//
 // the same request is refused everywhere for the same reason.
 func (r *Request) Check() error {
 	if err := r.Options.Check(); err != nil {

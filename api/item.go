@@ -64,7 +64,6 @@ type NewItem struct {
 }
 
 // Change says what to change about an item other than its code. Nil fields stay as they are; an empty label or an empty
-//
 // list of tags removes the item's own.
 type Change struct {
 	ID         ID             `json:"id"`

@@ -6,7 +6,6 @@ import (
 )
 
 // AppendJSON appends the answer exactly as package json would write it, in a fraction of the time: answers are most of
-//
 // what a service writes.
 func (a *Answer) AppendJSON(b []byte) (_ []byte, err error) {
 	b = append(b, '{')

@@ -1,9 +1,6 @@
 // Package method holds what you need to plug in a method of your own: the interface that Hashgrove's other methods
-//
 // implement, the data they learn from and the models they produce. Pass the method to hashgrove.Options.Custom; its
-// model
-//
-// is measured on held-out rows, saved and searched like any other.
+// model is measured on held-out rows, saved and searched like any other.
 package method
 
 import (
@@ -14,15 +11,11 @@ import (
 )
 
 // Method learns a model from labelled rows: Train(ctx, *Data) (*Model, error). The model should depend only on the
-// rows,
-//
-// their supervision, and the method's parameters and seed.
+// rows, their supervision, and the method's parameters and seed.
 type Method = method.Method
 
 // Data holds the rows to learn from: a Source with the number of rows and their classes, tags or pairs. Trainable
-// returns
-//
-// an error if nothing can be learned from them.
+// returns an error if nothing can be learned from them.
 type Data = supervision.Data
 
 // Labels holds the class number of each row and the names of the classes.
@@ -44,7 +37,6 @@ type Matrix = vectors.Matrix
 type Model = model.Model
 
 // Info describes a model. Train fills it in, except for the statistics and weights of the bits, which only the method
-//
 // knows.
 type Info = model.Info
 

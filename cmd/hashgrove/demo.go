@@ -64,9 +64,9 @@ func (a *app) demo() *cobra.Command {
 		Use:   "demo",
 		Short: "Learn codes for pictures of clothes and compare methods, in under a minute",
 		Long: `Learn codes from 4,800 of the 6,000 pictures of clothes built into this program (Fashion-MNIST), compare them
-with other codes, a classifier and the plain pixels on the 1,200 pictures that training has not seen, search with one
+with other codes, a classifier and the plain pixels on the 1,200 pictures not used for training, search with one
 picture, and write a report.
--o keeps pictures, model and report, so that you can try the other verbs on them.`,
+-o keeps pictures, model and report, so you can try the other verbs on them.`,
 		Example: `  hashgrove demo --bits 4 -o shop`,
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
@@ -246,11 +246,11 @@ func (c *demoCommand) print(ctx context.Context) error {
 	}
 	t.Render()
 	fmt.Fprintf(c.out, `
-What happened: for each bit, a graph cut chose the value that best puts pictures of one class
-together and others apart, given the bits so far; 200 small trees learned to predict it from
-the pixels; what they actually predict went into the next bit. A picture is now %d bytes instead
-of %d. Of the 100 nearest among %d new pictures, which no tree has seen, %.0f %% show the same kind
-of clothes; among the %d that the trees learned from, and know by heart, it is %.0f %%.
+What happened: for each bit, a graph cut chose values that best bring pictures of one class
+together and keep others apart, given the bits so far; 200 small trees learned to predict them
+from the pixels; their actual predictions guided the next bit. A picture now takes %d bytes
+instead of %d. Of the 100 nearest among %d new pictures, which no tree has seen, %.0f %% show
+the same kind of clothes; among the %d training pictures, which the trees have memorised, %.0f %% do.
 
 `, base.Bytes(), fashion.Dim, c.train.X.Rows-c.learned, 100*fast.NewItems.Precision, c.learned,
 		100*fast.LearnedItems.Precision)
@@ -258,7 +258,7 @@ of clothes; among the %d that the trees learned from, and know by heart, it is %
 		return err
 	}
 	c.printAdvice(c.report.Advice)
-	fmt.Fprintf(c.out, "\nThe report, with plots, classes and more searches: %s\n", c.report.Report)
+	fmt.Fprintf(c.out, "\nReport with plots, classes and more searches: %s\n", c.report.Report)
 	keep, files := "  hashgrove demo -o shop                                        keep pictures and model\n", "shop"
 	if c.save != "" {
 		keep, files = "", c.save

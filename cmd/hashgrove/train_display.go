@@ -21,7 +21,7 @@ type trainDisplay struct {
 
 // noteFlags names the flags that help with a note, by its code.
 var noteFlags = map[string]string{
-	"crowded-bins":    "; or cut the columns with --bins hybrid",
+	"crowded-bins":    "; or use --bins hybrid",
 	"effort-too-slow": "; --time-limit stops with fewer bits",
 }
 
@@ -52,7 +52,7 @@ func (d *trainDisplay) show(p hashgrove.Progress) {
 	}
 	note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
 	if b.Stat.HeldOut > 0 {
-		note += fmt.Sprintf("  error of rows held out %.4f", b.Stat.HeldOutError)
+		note += fmt.Sprintf("  held-out error %.4f", b.Stat.HeldOutError)
 	}
 	if b.Stat.Validation > 0 {
 		note += fmt.Sprintf("  validation MAP %.4f", b.Stat.Validation)
@@ -76,8 +76,8 @@ func bindPictureTraining(f *pflag.FlagSet, p *hashgrove.PictureOptions) {
 		"or a file that features --save wrote; the model keeps them")
 	f.BoolVar(&p.Mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
 	f.StringSliceVar(&p.Augment, "augment", nil, "also learn from changed `COPIES` of the pictures: a list of mirror, "+
-		"shift and crop, where shift and crop may be repeated; with --features")
-	f.BoolVar(&p.Average, "mirror-average", false, "let every code of the model add the scores of a picture and of its "+
+		"shift and crop, of which shift and crop may be repeated; with --features")
+	f.BoolVar(&p.Average, "mirror-average", false, "make each code add the scores of a picture and its "+
 		"mirror image; with --mirror")
 }
 

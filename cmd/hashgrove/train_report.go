@@ -91,7 +91,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		}
 	}
 	if inParts > 0 {
-		c.note("%d bits had blocks with too many undecided rows for one cut: Step 1 minimised these in parts", inParts)
+		c.note("%d bits had blocks with too many undecided rows for one cut; Step 1 cut those in parts", inParts)
 	}
 	how := ""
 	if r.Linear != "" {
@@ -102,7 +102,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		for _, b := range made.Bits {
 			r.CrossFit.Seconds += b.Folds.Seconds()
 		}
-		how += fmt.Sprintf("%s: codes for the %d rows it learned from, made without them in %.1f s\n",
+		how += fmt.Sprintf("%s: out-of-fold codes of %d training rows, made in %.1f s\n",
 			r.CrossFit.Codes, r.CrossFit.Rows, r.CrossFit.Seconds)
 	}
 	how += r.Memory.String()
@@ -132,7 +132,7 @@ func heldOutText(i *model.Info) string {
 	if bits == 0 {
 		return ""
 	}
-	return fmt.Sprintf("early stopping: %d trees per bit on average, error of rows held out of a bit %.4f\n",
+	return fmt.Sprintf("early stopping: %d trees per bit on average, held-out error %.4f\n",
 		trees/bits, wrong/float64(bits))
 }
 

@@ -34,7 +34,7 @@ func expectation(i *model.Info) string {
 	case i.NewItems == nil || i.LearnedItems == nil:
 		return ""
 	case i.NewItems.Rows < validationRough:
-		return fmt.Sprintf("Only %d rows were held out: these figures are rough\n", i.NewItems.Rows)
+		return fmt.Sprintf("Only %d rows were held out, so these figures are rough\n", i.NewItems.Rows)
 	case i.LearnedItems.MAP-i.NewItems.MAP <= 0.05:
 		return ""
 	}
@@ -42,7 +42,6 @@ func expectation(i *model.Info) string {
 }
 
 // chosenOptions describes what effort and defaults chose for a FastHash run. It returns "" for models that do not
-//
 // record it.
 func chosenOptions(r model.Run) string {
 	var o fasthash.Options

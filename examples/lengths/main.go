@@ -1,5 +1,4 @@
 // Lengths trains once and uses several code lengths, since a prefix of a FastHash code is itself a code. It shows how
-//
 // well each length finds items that training never saw.
 package main
 

@@ -1,5 +1,4 @@
 // Ownmethod plugs in its own method: one bit for each direction from the mean of all rows to the mean of a class. The
-//
 // model is saved, encodes and searches like any other.
 package main
 

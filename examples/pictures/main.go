@@ -1,5 +1,4 @@
 // Pictures learns codes from decoded pictures. The model records how pictures become vectors, so encoding a new picture
-//
 // takes nothing but the model.
 package main
 

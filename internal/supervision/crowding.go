@@ -8,7 +8,6 @@ import (
 )
 
 // Crowding names the columns that lose their values because nearly all fall into one bin, or returns "". It needs rows
-//
 // that Scan has read.
 func (d *Data) Crowding(how vectors.Binning) string {
 	if d.Ranges == nil {

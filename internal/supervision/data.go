@@ -20,7 +20,6 @@ import (
 )
 
 // Data holds rows to learn from or to measure on, with what one pass over them found: a few bytes per row besides the
-//
 // source.
 type Data struct {
 	vectors.Source // the rows, which can be read again
@@ -39,16 +38,12 @@ type Data struct {
 	BadExamples []error
 
 	// Digest is the SHA-256 of the dimensions, all values and the supervision, in order. It does not depend on file
-	// formats,
-	//
-	// on how rows are spread over files, or on ids. Parts keep the digest of the whole.
+	// formats, on how rows are spread over files, or on ids. Parts keep the digest of the whole.
 	Digest   [32]byte
 	digested bool
 
 	// Spill holds the per-row data, also of parts; nil means memory. Its files may be closed only once the data are no
-	// longer
-	//
-	// needed.
+	// longer needed.
 	Spill *vectors.Spill
 
 	Warnings         []string // sentences
@@ -233,7 +228,6 @@ func (d *Data) Only(keep []bool) *Data {
 }
 
 // keptIn returns the n entries of a list for which keep is true, stored in the Spill, or in memory if that is full:
-//
 // larger arrays follow and will report why.
 func keptIn[T int32 | uint64](m *vectors.Spill, list []T, keep []bool, n int) []T {
 	if n == 0 {

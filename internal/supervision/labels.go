@@ -19,9 +19,7 @@ import (
 )
 
 // Labels holds one class per row. Classes are numbered in the order of their names: numerically if all are numbers,
-// else
-//
-// as strings.
+// else as strings.
 type Labels struct {
 	Class []int32 // of each row, an index into Names
 	Names []string
@@ -73,9 +71,7 @@ func histogram(names []string, counts []int) []Count {
 }
 
 // CanonicalLabel unifies labels that differ only in how a file writes a number: 3.0 and 3.000e+00 become 3. Labels
-//
 // without a decimal point stay as they are, since 007 and 7 may be different codes. The empty string and NaN, which
-//
 // arrays of numbers use instead, mean no label.
 func CanonicalLabel(s string) string {
 	s = strings.TrimSpace(s)

@@ -7,11 +7,8 @@ import (
 )
 
 // Split chooses a share of the rows to hold out: a model learns from the others and is measured on these. If pictures
-// have
-//
-// several copies, the rows are all pictures followed by their copies, kind by kind, and no copy of a held-out row is
-//
-// in either part.
+// have several copies, the rows are all pictures followed by their copies, kind by kind, and no copy of a held-out row
+// is in either part.
 func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool, err error) {
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)

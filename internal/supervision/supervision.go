@@ -150,7 +150,6 @@ func (s *Supervision) trainable() error {
 }
 
 // HoldOut sets aside a random share of the rows for validation; keep is false for those. Every class is divided in the
-//
 // same proportion, up to rounding, and keeps at least one row. The result depends only on the labels and the arguments.
 func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	if !(share >= 0 && share < 1) {
@@ -192,9 +191,7 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 }
 
 // drawPlaces draws some of n places by the first steps of a shuffle and returns them in order. If they are few, it
-// stores
-//
-// only the places that moved.
+// stores only the places that moved.
 func drawPlaces(rng *rand.Rand, n, some int) []int32 {
 	drawn := make([]int32, 0, some)
 	if some < n/32 {

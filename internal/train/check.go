@@ -158,9 +158,7 @@ func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 }
 
 // resolve translates the options for package method. It also returns the time that the effort must fit into, or 0 if
-// the
-//
-// effort has a name.
+// the effort has a name.
 func (o Options) resolve() (method.Options, time.Duration, error) {
 	m := method.Options{
 		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),

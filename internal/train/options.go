@@ -9,13 +9,9 @@ import (
 )
 
 // Options say what to learn and how. The zero value is FastHash with its defaults; a zero field leaves the choice to
-// the
-//
-// method or, for FastHash, to the effort. JSON names are the command's flags with underscores.
-//
-// Fields tagged for:"fasthash" are an error with other methods, those tagged for:"others" an error with FastHash, and
-//
-// those tagged for:"trees" apply to FastHash and its relative tsh-trees.
+// the method or, for FastHash, to the effort. JSON names are the command's flags with underscores. Fields tagged
+// for:"fasthash" are an error with other methods, those tagged for:"others" an error with FastHash, and those tagged
+// for:"trees" apply to FastHash and its relative tsh-trees.
 type Options struct {
 	Method    string `json:"method,omitempty"`     // one of the method names; "" means "fasthash"
 	Bits      int    `json:"bits,omitempty"`       // code length; 0 means fasthash.DefaultBits
@@ -29,20 +25,14 @@ type Options struct {
 	HoldOut []string `json:"hold_out,omitempty"` // classes to keep out of training
 
 	// Validation is the share of rows to hold out; the report measures the model on them. Nil means 0.05, at most 1,000
-	// rows,
-	//
-	// and none of fewer than 200 rows; new(0.0) learns from all rows.
+	// rows, and none of fewer than 200 rows; new(0.0) learns from all rows.
 	Validation *float64 `json:"validation,omitempty"`
 
 	Pictures PictureOptions `json:"pictures,omitzero"`
 
 	// Effort controls how long FastHash trains: quick, normal, best, or paper for the authors' own settings; or a time
-	// such as
-	//
-	// 10m, for the greatest effort that should fit. "" means normal. It sets the fields below that are zero, according
-	// to the
-	//
-	// size of the data.
+	// such as 10m, for the greatest effort that should fit. "" means normal. It sets the fields below that are zero,
+	// according to the size of the data.
 	Effort fasthash.Effort `json:"effort,omitempty" for:"trees"`
 
 	// Step 1 of FastHash: choose the bits.
@@ -81,12 +71,8 @@ type Options struct {
 	Standardize string `json:"standardize,omitempty" for:"others"`
 
 	// Output is the file to write the model to, all or nothing; "" writes none. While FastHash trains, finished bits
-	// are
-	//
-	// saved in the folder Checkpoint, which is removed once the model is written. Resume continues from there, byte for
-	// byte;
-	//
-	// Restart discards it; without either, an existing checkpoint is an error.
+	// are saved in the folder Checkpoint, which is removed once the model is written. Resume continues from there, byte
+	// for byte; Restart discards it; without either, an existing checkpoint is an error.
 	Output     string `json:"-"`
 	Checkpoint string `json:"-"` // "" means Output with .ckpt appended
 	Resume     bool   `json:"-" for:"fasthash" name:"resume"`
@@ -97,15 +83,11 @@ type Options struct {
 	Patience  int           `json:"-" for:"fasthash" name:"patience"`   // bits without improvement before stopping; 0 means no limit
 
 	// CrossFit also makes out-of-fold codes of the training rows, with this number of folds, 2 to 20, and writes them
-	// beside
-	//
-	// Output. 0 makes none.
+	// beside Output. 0 makes none.
 	CrossFit int `json:"-" for:"fasthash" name:"cross-fit"`
 
 	// Memory limits the bytes to use; what does not fit goes to mapped files. 0 means no limit. The limit applies to
-	// the whole
-	//
-	// process during training and does not change the model.
+	// the whole process during training and does not change the model.
 	Memory int64 `json:"-" for:"fasthash" name:"memory"`
 
 	// Progress is called during training, by one goroutine at a time; it may be nil.
@@ -119,20 +101,14 @@ type PictureOptions struct {
 	Grey   bool `json:"grey,omitempty"`   // one channel instead of three
 
 	// Features turns pixels into vectors: "gist320", "gist512", "pixels", or a file saved by the command's features
-	// verb. ""
-	//
-	// learns from the pixels themselves.
+	// verb. "" learns from the pixels themselves.
 	Features string `json:"features,omitempty"`
 	// Mirror also learns from mirror images; it needs Features.
 	Mirror bool `json:"mirror,omitempty"`
 	// Augment also learns from other changed copies: a list of "mirror", "shift" and "crop", where shift and crop may
-	// be
-	//
-	// repeated. It needs Features.
+	// be repeated. It needs Features.
 	Augment []string `json:"augment,omitempty"`
 	// Average makes each code add the scores of a picture and its mirror image before taking the sign; it needs Mirror.
-	// Such
-	//
-	// a model encodes only pictures.
+	// Such a model encodes only pictures.
 	Average bool `json:"mirror_average,omitempty"`
 }

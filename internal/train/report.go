@@ -19,9 +19,7 @@ type Training struct {
 // Report describes a training run.
 type Report struct {
 	// How well held-out rows find each other, and how well they find rows learned from; nil if none were held out.
-	// Expect
-	//
-	// the figures for new items.
+	// Expect the figures for new items.
 	NewItems, LearnedItems *model.Figures
 
 	Method   string

@@ -50,9 +50,7 @@ type run struct {
 }
 
 // Train learns a model from the rows and saves it if Options.Output names a file. The rows, supervision, options and
-// seed
-//
-// determine every byte of the model.
+// seed determine every byte of the model.
 func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 	began := time.Now()
 	if err := o.Check(); err != nil {
@@ -297,9 +295,7 @@ func (r *run) remember(m *model.Model) {
 }
 
 // save writes the model and its companions, then removes the checkpoint. A run ended by a time limit keeps it, so that
-// it
-//
-// can be resumed.
+// it can be resumed.
 func (r *run) save(m *model.Model) error {
 	if r.report.Memory != nil && r.report.Memory.Mapped {
 		r.report.Memory.InMemory, r.report.Memory.Files = r.room.Sizes()

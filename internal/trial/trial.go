@@ -41,7 +41,6 @@ type Training struct {
 }
 
 // Train learns from all rows, since other data measure the model. If there is a checkpoint it resumes, unless told to
-//
 // restart. Only the method itself is timed.
 func Train(ctx context.Context, src vectors.Source, o train.Options) (*Training, error) {
 	t := &Training{clock: readClock(o)}
@@ -72,9 +71,7 @@ func Train(ctx context.Context, src vectors.Source, o train.Options) (*Training,
 }
 
 // Seconds returns the time to train up to a number of bits, including interrupted runs. A FastHash prefix takes the
-// time
-//
-// of its bits; methods that do not learn bit by bit take the time of all.
+// time of its bits; methods that do not learn bit by bit take the time of all.
 func (t *Training) Seconds(bits int) float64 { return t.rest + t.until(bits) }
 
 // Discard removes the checkpoint of a finished training and its clock; "" does nothing.
@@ -244,9 +241,7 @@ func Seconds(f func()) float64 {
 }
 
 // Fastest runs f at least twice and for 20 ms, up to 20 times, and returns the seconds of the fastest run: the first
-// run
-//
-// warms up, and others may be disturbed.
+// run warms up, and others may be disturbed.
 func Fastest(f func()) float64 {
 	best, sum := Seconds(f), 0.0
 	for turn := 0; turn < 20 && (turn == 0 || sum < 0.02); turn++ {
