@@ -137,8 +137,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"off, linear, kernel, auto or auto-kernel (default: by --effort)")
 	f.IntVar(&o.PCA, "pca", 0,
 		"reduce vectors to this `NUMBER` of principal components for every method; 0 means no reduction")
-	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "`WHEN` to centre the columns and divide them by their "+
-		"standard deviation first, for all but FastHash: on, off, or auto, which means if it helps on a sample of rows")
+	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "`WHEN` to centre the columns and divide them by "+
+		"their standard deviation first, for all but FastHash: on, off, or auto, which means if it helps on a sample of rows")
 	f.IntVar(&o.Unseen, "unseen", 0,
 		"`NUMBER` of classes to exclude from a second training; 0 means a quarter of them, negative none")
 	cli.Group(f, "Training")
