@@ -16,30 +16,30 @@ import (
 	"hashgrove/method"
 )
 
-// Data is rows to learn from, or items to put into an index, with what is known about them. It comes from Rows, Tagged,
-// Paired, Vectors, Images, Open, OpenFiles or From, and never changes: With* return changed copies. What is wrong with
-// it is reported by the function that uses it, and by Err.
+// Data holds rows to learn from, or items to put into an index. Make it with Rows, Tagged, Paired, Vectors, Images,
+// Open, OpenFiles or From. It is immutable: the With methods return changed copies. Mistakes are reported by Err and by
+// the function that uses the data.
 type Data struct {
-	spec       dataset.Spec   // the files, where it is in files
-	table      *vectors.Table // the rows, where they are in memory
-	images     []image.Image  // of each row, where the rows are pictures in memory
+	spec       dataset.Spec   // the files, if the rows are in files
+	table      *vectors.Table // the rows, if they are in memory
+	images     []image.Image  // of each row, if the rows are pictures in memory
 	source     vectors.Source // of the caller; nil otherwise
 	pairs      []Pair
-	pairsFile  string // of rows in files
+	pairsFile  string // for rows in files
 	attributes []map[string]any
-	columns    attributeColumns // of rows in files
-	missing    bool             // NaN is a missing value
+	columns    attributeColumns // for rows in files
+	missing    bool             // treat NaN as a missing value
 	err        error
 }
 
-// attributeColumns says where the attributes of rows in files are.
+// attributeColumns locates the attributes of rows read from files.
 type attributeColumns struct {
 	ID                           string
 	Attributes                   []string
 	AttributesFile, AttributesID string
 }
 
-// Err is what is known to be wrong with the data, or nil. Files are looked at when they are used.
+// Err returns the first mistake made in building the data, or nil. Files are not checked until they are used.
 func (d *Data) Err() error {
 	if d.err != nil || d.table == nil {
 		return d.err
@@ -47,27 +47,27 @@ func (d *Data) Err() error {
 	return d.table.CheckLengths()
 }
 
-// WithMissing takes NaN for missing values, and in files also empty fields, NA and null: a model that learns from the
-// data has a bin of its own for them, and takes such values everywhere. Without it they are errors.
+// WithMissing treats NaN as a missing value, and in files also empty fields, NA and null. A model trained on such data
+// gives missing values a bin of their own and accepts them everywhere. Without it they are errors.
 func (d *Data) WithMissing() *Data {
 	out := *d
 	out.missing, out.spec.Missing = true, true
 	return &out
 }
 
-// Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or that nobody knows (0). Rows count from 0.
+// Pair says that rows A and B, counted from 0, are similar (Y = +1), dissimilar (-1) or of unknown similarity (0).
 type Pair = supervision.Pair
 
-// Rows is vectors with one class each, by name or by number: rows of a class are similar.
+// Rows returns vectors with one class each, by name or by number. Rows of the same class are similar.
 func Rows[L string | int](x [][]float32, labels []L) *Data { return withLabels(Vectors(x), labels) }
 
-// Tagged is vectors with a set of tags each: rows that share enough tags are similar.
+// Tagged returns vectors with a set of tags each. Rows that share enough tags are similar.
 func Tagged(x [][]float32, tags [][]string) *Data { return Vectors(x).WithTags(tags) }
 
-// Paired is vectors and pairs of them that are known to be similar or dissimilar.
+// Paired returns vectors with pairs known to be similar or dissimilar.
 func Paired(x [][]float32, pairs []Pair) *Data { return Vectors(x).WithPairs(pairs) }
 
-// Vectors is vectors that nothing is known about: items for an index, or rows for a method that learns without labels.
+// Vectors returns vectors without labels: items for an index, or rows for a method that learns without labels.
 func Vectors(x [][]float32) *Data {
 	d := &Data{table: &vectors.Table{X: vectors.Matrix{Rows: len(x)}}}
 	if len(x) > 0 {
@@ -86,7 +86,7 @@ func Vectors(x [][]float32) *Data {
 	return d
 }
 
-// From is rows of a source of your own, which may be more than memory holds. They are read once.
+// From reads rows from a source of your own, once. They need not fit in memory.
 func From(source method.Source) *Data {
 	d := &Data{source: source}
 	if source == nil {
@@ -98,7 +98,7 @@ func From(source method.Source) *Data {
 // WithLabels gives each row a class.
 func (d *Data) WithLabels(labels []string) *Data { return withLabels(d, labels) }
 
-// withLabels is the data with classes by name or by number.
+// withLabels returns the data with classes by name or by number.
 func withLabels[L string | int](d *Data, labels []L) *Data {
 	names := make([]string, len(labels))
 	out := d.inMemory("labels", func(t *vectors.Table) { t.Labels = names })
@@ -126,29 +126,29 @@ func (d *Data) WithTags(tags [][]string) *Data {
 	return d.inMemory("tags", func(t *vectors.Table) { t.Tags = slices.Concat([][]string{}, tags) })
 }
 
-// WithPairs says which rows are similar; labels and tags are not learned from then.
+// WithPairs says which rows are similar. Training then ignores labels and tags.
 func (d *Data) WithPairs(pairs []Pair) *Data {
 	out := *d
 	out.pairs, out.pairsFile = slices.Concat([]Pair{}, pairs), ""
 	return &out
 }
 
-// WithPairsFile is WithPairs for a file of lines a,b,similar|dissimilar|unknown, by id or by row number from 0.
+// WithPairsFile is like WithPairs but reads lines a,b,similar|dissimilar|unknown, by id or by row number from 0.
 func (d *Data) WithPairsFile(path string) *Data {
 	out := *d
 	out.pairs, out.pairsFile = nil, path
 	return &out
 }
 
-// WithAttributes gives each row attributes for filters and answers: numbers (int, int64, float32, float64), texts,
-// truth values (bool, which become the texts true and false) or times (time.Time, which become texts of ISO 8601).
+// WithAttributes gives each row attributes to filter by and to return with hits: numbers (int, int64, float32,
+// float64), texts, bools (stored as the texts true and false) or times (time.Time, stored as ISO 8601 texts).
 func (d *Data) WithAttributes(attributes []map[string]any) *Data {
 	out := *d
 	out.attributes = attributes
 	return &out
 }
 
-// inMemory is a copy of the data with a change to the rows, which must be in memory.
+// inMemory returns a copy of the data with its rows changed. The rows must be in memory.
 func (d *Data) inMemory(what string, change func(t *vectors.Table)) *Data {
 	out := *d
 	if d.table == nil {
@@ -161,12 +161,12 @@ func (d *Data) inMemory(what string, change func(t *vectors.Table)) *Data {
 	return &out
 }
 
-// fail keeps the first error.
+// fail records the first error.
 func (d *Data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
-// learnable is the rows to learn from.
+// learnable returns the rows to learn from.
 func (d *Data) learnable(o Options) (train.Data, error) {
-	learned := *d // classes that come with the files do not hide tags that are named
+	learned := *d // class labels in the files must not override the tags asked for
 	learned.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
@@ -178,8 +178,7 @@ func (d *Data) learnable(o Options) (train.Data, error) {
 	return train.Data{Source: rows, Missing: learned.missing, Pairs: d.pairs, PairsFile: d.pairsFile}, err
 }
 
-// rows is the source of the rows, or what is wrong with them. Pictures are prepared as a model says, or else as the
-// options do.
+// rows returns the source of the rows. Pictures are prepared as the model says or, without one, as the options say.
 func (d *Data) rows(p PictureOptions, as *picture.Preparation) (vectors.Source, error) {
 	if err := d.Err(); err != nil {
 		return nil, err

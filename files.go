@@ -2,40 +2,40 @@ package hashgrove
 
 import "hashgrove/internal/dataset"
 
-// Columns says which columns or keys of files hold what. The zero value takes what the format itself says.
+// Columns says what the columns or keys of a file hold. The zero value follows the conventions of the format.
 type Columns struct {
-	Vector string // the vectors, or their columns, as a,b or e0..e767 or e*; "" means all that are not named below
+	Vector string // the vectors, or their columns, as a,b or e0..e767 or e*; "" means all columns not named below
 	Label  string // the class of each row
-	Tags   string // the tags of each row: a column, or a file; if classes are named too, Train learns from those
+	Tags   string // the tags of each row: a column, or a file; Train prefers classes if both are named
 	ID     string // the id of each row
 
-	// Attributes of items of an index; nil means none, or all columns of Files.Attributes.
+	// Attributes to store with items of an index; nil means none, or all columns of Files.Attributes.
 	Attributes []string
 }
 
-// Files names files of rows, and other files that belong to them.
+// Files names the files with the rows and the files that go with them.
 type Files struct {
-	Paths  []string // files, patterns such as "part-*.npy", or folders of pictures; together they are one data set
-	Format string   // "" means by content and name
+	Paths  []string // files, patterns such as "part-*.npy", or picture folders, read as one data set
+	Format string   // "" means detect it from content and name
 
 	Labels string // a file with the class of each row
 	IDs    string // a file with the id of each row
 	Pairs  string // a file of lines a,b,similar|dissimilar|unknown
 
-	// Attributes is a file of records that belong to the rows with their ids (in AttributesID; "" means the name in
-	// Columns.ID, else id), or to rows in order where neither the records nor the rows have ids.
+	// Attributes is a file of records, matched to rows by id, or in order if neither records nor rows have ids.
+	// AttributesID names the id column; "" means the one in Columns.ID, or else id.
 	Attributes   string
 	AttributesID string
 
-	SkipBad bool // leave out rows that cannot be used instead of failing
+	SkipBad bool // skip unusable rows instead of failing
 }
 
-// Open is data in a file: npy, npz, CSV, TSV, JSON lines, Parquet, LibSVM, fvecs, bvecs, IDX or CIFAR, plain or
-// compressed, or pictures: a folder with a sub-folder per class, or a tar. The path may be a pattern such as
+// Open reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, LibSVM, fvecs, bvecs, IDX or CIFAR, plain or
+// compressed; or pictures in a tar or in a folder with a sub-folder per class. The path may be a pattern such as
 // "part-*.npy".
 func Open(path string, c Columns) (*Data, error) { return OpenFiles(Files{Paths: []string{path}}, c) }
 
-// OpenFiles is Open for data in several files.
+// OpenFiles is like Open for data spread over several files.
 func OpenFiles(f Files, c Columns) (*Data, error) {
 	spec := dataset.Spec{
 		Paths: f.Paths, Format: f.Format, Vector: c.Vector, Label: c.Label, Tags: c.Tags, ID: c.ID, SkipBad: f.SkipBad,

@@ -1,5 +1,5 @@
 // Package hashgrove learns short binary codes from labelled vectors or pictures, encodes new ones in microseconds, and
-// finds the nearest codes exactly. It is the front door: most programs need no other package.
+// finds the nearest codes exactly. Most programs need only this package and its vocabulary, package api:
 //
 //	t, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
 //	err = t.Save("shop.hgm")
@@ -9,13 +9,12 @@
 //	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
 //	hits, err := api.Nearest(ctx, ix, vector, 10)
 //
-// The default method is FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with Decision Trees
-// for High-Dimensional Data, CVPR 2014), which package fasthash implements; Options.Method names another. A model is a
-// function of data, options and seed, byte for byte, on any number of cores.
+// Train learns with FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing with Decision Trees for
+// High-Dimensional Data, CVPR 2014) unless Options.Method names another method. The same data, options and seed give
+// the same model, byte for byte, on any number of cores.
 //
-// Package method has what a method of your own needs. The packages behind, in the order in which data flows: vectors
-// and supervision; dataset, picture and feature; affinity, inference, boost, svm and fasthash; method and train; model;
-// hamming, index and store; eval, compare, report.
+// Open reads data from files, CreateIndex and OpenIndex keep an index in a file, and package method lets you plug in a
+// method of your own. Packages client and server put an index on the network.
 package hashgrove
 
 import (
@@ -26,47 +25,47 @@ import (
 	"hashgrove/internal/train"
 )
 
-// Version is the release that a model names as its maker.
+// Version is the release recorded in every model it trains.
 const Version = model.Version
 
-// Options say what to learn and how: method, bits, seed, effort, and everything else that the methods can be told; what
-// is held out; how pictures become vectors; where the model and its checkpoint go. The zero value is FastHash with its
-// documented defaults. A 5 % share of the rows is held out and judged unless Validation says otherwise. Options that do
-// not apply to the method are an error.
+// Options say what to learn and how: method, bits, seed, effort and the settings of each method; how many rows to hold
+// out; how pictures become vectors; where to write the model and its checkpoint. The zero value is FastHash with its
+// documented defaults. Train holds out 5 % of the rows to measure the model unless Validation says otherwise, and
+// rejects options that do not apply to the method.
 type Options = train.Options
 
-// PictureOptions say how pictures become vectors. The model keeps it, so that later pictures are treated alike.
+// PictureOptions say how pictures become vectors. The model stores them, so later pictures are treated the same way.
 type PictureOptions = train.PictureOptions
 
-// OptionError is an option that cannot be meant, for errors.As.
+// OptionError reports an invalid option; use errors.As to detect it.
 type OptionError = train.OptionError
 
-// Progress is one step of a training: rows that were read, a bit that was learned, or a note.
+// Progress reports one step of training: rows read, a bit learned, or a note.
 type Progress = train.Progress
 
-// Note is a choice that training made, with its reason, or a doubt.
+// Note is a choice made during training, with its reason, or a warning.
 type Note = train.Note
 
-// Report tells how a training went: figures for new and learned items, what was chosen and why, doubts, and times.
+// Report describes a training run: figures for new and learned items, choices and their reasons, warnings, and times.
 type Report = train.Report
 
-// MemoryUse is what became of a limit on memory.
+// MemoryUse says how a memory limit was met.
 type MemoryUse = train.MemoryUse
 
-// Figures say how well the codes of some rows find similar ones.
+// Figures measure how well codes find similar rows.
 type Figures = model.Figures
 
-// Training is a model and how it came about.
+// Training is a trained model with its report.
 type Training struct {
 	*Model
 	Report Report
 }
 
-// Methods lists the methods by name, FastHash first.
+// Methods returns the names of all methods, FastHash first.
 func Methods() []string { return method.Names() }
 
-// Train learns a model from the data, and writes it where the options name a file. The same data, options and seed give
-// the same model, byte for byte, here, in the command and in comparisons. Files are read once.
+// Train learns a model from the data and saves it if Options.Output names a file. The same data, options and seed give
+// the same model, byte for byte, whether trained here, by the command or in a comparison. Files are read once.
 func Train(ctx context.Context, d *Data, o Options) (*Training, error) {
 	rows, err := d.learnable(o)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Index finds the items whose codes are nearest, exactly. It is an api.Searcher, and safe for concurrent use: searches
-// see the items as they were when they began. Its errors can be told apart with errors.Is and those of package api.
+// Index finds the items with the nearest codes, exactly. It implements api.Searcher and is safe for concurrent use: a
+// search sees the items as they were when it began. Compare its errors with those of package api using errors.Is.
 type Index struct {
-	model   *model.Model // nil when the file holds none
+	model   *model.Model // nil if the file holds none
 	items   itemStore
-	vectors *search.Table // nil when they are not known
+	vectors *search.Table // nil before SetVectors
 	close   func() error
 }
 
@@ -37,7 +37,7 @@ type itemStore interface {
 	Snapshot() *index.Snapshot
 }
 
-// NewIndex returns an index in memory of the items, encoded by the model. Items may be nil.
+// NewIndex builds an index in memory from items, which may be nil, encoded by the model.
 func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 	x := index.New(m.Bits(), m.model.Fingerprint(), index.Config{})
 	ix := &Index{model: m.model, items: x, close: func() error { return nil }}
@@ -49,8 +49,8 @@ func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 	return ix, nil
 }
 
-// CreateIndex returns an index in a new file, which is there with all its items or not at all. What Add, Upsert and
-// Delete report as done survives a kill and a power cut.
+// CreateIndex builds an index in a new file, all or nothing. Once Add, Upsert or Delete returns, its changes survive a
+// crash or a power cut.
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
 	o := store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
 	if d != nil {
@@ -67,7 +67,7 @@ func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, e
 	return &Index{model: m.model, items: s, close: s.Close}, nil
 }
 
-// OpenIndex opens an index in a file, for searching and for changes.
+// OpenIndex opens an index file for searching and for changes.
 func OpenIndex(ctx context.Context, path string) (*Index, error) {
 	s, err := store.Open(ctx, path, store.OpenOptions{})
 	if err != nil {
@@ -80,13 +80,13 @@ func OpenIndex(ctx context.Context, path string) (*Index, error) {
 	return &Index{model: m, items: s, close: s.Close}, nil
 }
 
-// Close closes the file of an index; one in memory needs none.
+// Close closes the index file. An index in memory need not be closed.
 func (ix *Index) Close() error { return ix.close() }
 
 // Len returns the number of items.
 func (ix *Index) Len() int { return ix.items.Snapshot().Len() }
 
-// Model returns the model that encodes items and queries, or nil when the file was built from codes without one.
+// Model returns the model that encodes items and queries, or nil if the index was built from codes without a model.
 func (ix *Index) Model() *Model {
 	if ix.model == nil {
 		return nil
@@ -94,7 +94,7 @@ func (ix *Index) Model() *Model {
 	return &Model{ix.model}
 }
 
-// searched is the items as they are now, to be searched.
+// searched returns the current items, ready to be searched.
 func (ix *Index) searched() *search.Items {
 	x := &search.Items{Snapshot: ix.items.Snapshot(), Model: ix.model}
 	if ix.vectors != nil {
@@ -103,19 +103,19 @@ func (ix *Index) searched() *search.Items {
 	return x
 }
 
-// Search implements api.Searcher. Of options, Rerank needs SetVectors.
+// Search implements api.Searcher. Options.Rerank needs SetVectors.
 func (ix *Index) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
 	return ix.searched().Search(ctx, r)
 }
 
-// Explain says why an item is as near to a query as it is, bit by bit; with SetVectors, also which columns decided.
+// Explain says, bit by bit, how near an item is to a query; after SetVectors it also says which columns decided each
+// bit.
 func (ix *Index) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why, error) {
 	return ix.searched().Explain(ctx, q, id, "")
 }
 
-// SetVectors keeps the vectors of items in memory, by their ids, so that searches can rerank by them and explain hits.
-// Call it before the index is used by several goroutines; items that come later have no vectors until it is called
-// again.
+// SetVectors keeps the items' vectors in memory, by id, so that searches can rerank and explain. Call it before several
+// goroutines use the index. Items added later have no vectors until it is called again.
 func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	if ix.model == nil {
 		return api.Errorf(api.ErrNoModel, "the index holds no model, so it cannot know what vectors of items are")
@@ -131,11 +131,11 @@ func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	return search.Coded(err)
 }
 
-// Add encodes items and adds them: all of them, or none (ErrExists) when one of the ids is there already.
+// Add encodes items and adds them: all of them, or none (ErrExists) if any id is already in use.
 func (ix *Index) Add(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Add) }
 
-// Upsert encodes items and adds them. Those whose ids are there get the new code, and the label, the tags and the
-// attributes that come with it; what does not come stays as it is.
+// Upsert encodes items and adds or replaces them. An existing item gets the new code and any label, tags and attributes
+// that come with it, and keeps the others.
 func (ix *Index) Upsert(ctx context.Context, d *Data) error { return ix.write(ctx, d, ix.items.Upsert) }
 
 // Update changes labels, tags and attributes of existing items and returns how many it found.
@@ -143,7 +143,7 @@ func (ix *Index) Update(ctx context.Context, changes ...api.Change) (int, error)
 	return ix.update(ctx, changes, false)
 }
 
-// Replace is Update, but the attributes of a change are all that the item has then.
+// Replace is like Update, but a change's attributes replace all those of the item.
 func (ix *Index) Replace(ctx context.Context, changes ...api.Change) (int, error) {
 	return ix.update(ctx, changes, true)
 }
@@ -157,7 +157,7 @@ func (ix *Index) update(ctx context.Context, changes []api.Change, replace bool)
 	return n, search.Coded(err)
 }
 
-// List goes through the items that a filter lets through, all for "", in the order of their ids.
+// List iterates over the items that match a filter, or all items for "", in order of id.
 func (ix *Index) List(ctx context.Context, where string) iter.Seq2[api.Item, error] {
 	return func(yield func(api.Item, error) bool) {
 		snapshot := ix.items.Snapshot()
@@ -194,7 +194,7 @@ func (ix *Index) Get(id api.ID) (api.Item, error) {
 	return search.Item(it, snapshot.Bits()), nil
 }
 
-// Delete removes items by id and returns how many were there.
+// Delete removes items by id and returns how many it found.
 func (ix *Index) Delete(ctx context.Context, ids ...api.ID) (int, error) {
 	list := make([]index.ID, len(ids))
 	for i, text := range ids {
@@ -207,7 +207,7 @@ func (ix *Index) Delete(ctx context.Context, ids ...api.ID) (int, error) {
 	return n, search.Coded(err)
 }
 
-// DeleteWhere removes the items that a filter lets through and returns how many there were.
+// DeleteWhere removes the items that match a filter and returns how many there were.
 func (ix *Index) DeleteWhere(ctx context.Context, where string) (int, error) {
 	f, err := search.ParseFilter(where)
 	if err != nil {
@@ -229,7 +229,7 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	return search.Coded(err)
 }
 
-// itemRows opens rows as the model sees them, and as they are.
+// itemRows opens rows twice: as the model sees them, and as they were given.
 func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
 	if m.TakesMissing() {
 		copied := *d
@@ -242,8 +242,8 @@ func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
 	return seen, given, err
 }
 
-// encodedItems encodes rows and gives them their ids, labels, tags and attributes; those that come with the data win
-// over those of a file.
+// encodedItems encodes rows and attaches their ids, labels, tags and attributes. Those set on the data take precedence
+// over those in a file.
 func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
 	src, rows, err := itemRows(m, d)
 	if err != nil {
@@ -273,7 +273,7 @@ func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, e
 	return b, nil
 }
 
-// attributeTable reads the attributes of rows in files; nil when there are none.
+// attributeTable reads the attributes of rows in files. It returns nil if there are none.
 func (d *Data) attributeTable(rows vectors.Source) (*dataset.Attributes, error) {
 	set, inFiles := rows.(*dataset.Set)
 	switch {

@@ -17,7 +17,7 @@ import (
 // Model turns vectors into codes. It is safe for concurrent use.
 type Model struct{ model *model.Model }
 
-// Load reads a model from a file, and checks all of it.
+// Load reads and checks a model file.
 func Load(path string) (*Model, error) {
 	m, err := model.ReadFile(path)
 	if err != nil {
@@ -26,11 +26,11 @@ func Load(path string) (*Model, error) {
 	return &Model{m}, nil
 }
 
-// Save writes the model to a file, all or nothing. The file says what made it: method, options, data and seed.
+// Save writes the model to a file, all or nothing. The file records its method, options, data and seed.
 func (m *Model) Save(path string) error { return model.WriteFile(path, m.model) }
 
-// Wrap is a model that was made by other means, such as an encoder of your own numbers. What is wrong with it is an
-// error. A method of your own needs no Wrap: Options.Custom trains it.
+// Wrap checks and wraps a model made by other means, such as an encoder built from your own numbers. To train a method
+// of your own, use Options.Custom instead.
 func Wrap(m *method.Model) (*Model, error) {
 	if m == nil || m.Encoder == nil {
 		return nil, errors.New("there is no encoder in the model")
@@ -41,20 +41,20 @@ func Wrap(m *method.Model) (*Model, error) {
 	return &Model{m}, nil
 }
 
-// Expert is the model as methods make it, with its encoder, and with what it says about its making.
+// Expert returns the underlying model, with its encoder and the record of its training.
 func (m *Model) Expert() *method.Model { return m.model }
 
-// Bits is the length of the codes, and Dim that of the vectors.
+// Bits returns the length of the codes.
 func (m *Model) Bits() int { return m.model.Encoder.Bits() }
 
-// Dim is the length of the vectors.
+// Dim returns the length of the vectors.
 func (m *Model) Dim() int { return m.model.Encoder.Dim() }
 
-// Fingerprint tells which hash functions make the codes. Codes of models with one fingerprint can be compared.
+// Fingerprint identifies the hash functions. Codes are comparable if the fingerprints of their models are equal.
 func (m *Model) Fingerprint() string { return m.model.Fingerprint().Full() }
 
-// Shorter is the model of the first bits. With FastHash a prefix of a code is a code, and nothing needs to be trained
-// again. It panics unless there are as many bits, and at least one.
+// Shorter returns a model of the first bits, without training again: the leading bits of a FastHash code are a FastHash
+// code. It panics unless 1 <= bits <= m.Bits().
 func (m *Model) Shorter(bits int) *Model {
 	if bits < 1 || bits > m.Bits() {
 		panic(fmt.Sprintf("hashgrove: the first %d bits of a model of %d: give 1 to %d", bits, m.Bits(), m.Bits()))
@@ -62,14 +62,14 @@ func (m *Model) Shorter(bits int) *Model {
 	return &Model{m.model.Prefix(bits)}
 }
 
-// Code is a packed binary code: the first bit is the highest bit of the first byte, as numpy.packbits and most
-// databases have it.
+// Code is a packed binary code. The first bit is the highest bit of the first byte, as in numpy.packbits and most
+// databases.
 type Code []byte
 
-// String is the code in hexadecimal digits.
+// String returns the code in hexadecimal digits.
 func (c Code) String() string { return hex.EncodeToString(c) }
 
-// Distance is the number of bits in which two codes of one length differ.
+// Distance returns the number of bits in which two codes of the same length differ.
 func (c Code) Distance(other Code) int {
 	if len(c) != len(other) {
 		panic("hashgrove: distance of codes of different lengths")
@@ -81,7 +81,7 @@ func (c Code) Distance(other Code) int {
 	return n
 }
 
-// Encode is the code of one vector.
+// Encode returns the code of one vector.
 func (m *Model) Encode(x []float32) (Code, error) {
 	words, err := m.model.EncodeRow(x)
 	if err != nil {
@@ -90,8 +90,7 @@ func (m *Model) Encode(x []float32) (Code, error) {
 	return pack(words, m.Bits()), nil
 }
 
-// EncodeImage is the code of a picture, for a model that was trained on pictures: it is resized and cropped as those
-// were. The image must be upright.
+// EncodeImage returns the code of an upright picture, resized and cropped like the pictures the model was trained on.
 func (m *Model) EncodeImage(img image.Image) (Code, error) {
 	words, err := m.model.EncodeImage(img)
 	if err != nil {
@@ -100,7 +99,7 @@ func (m *Model) EncodeImage(img image.Image) (Code, error) {
 	return pack(words, m.Bits()), nil
 }
 
-// EncodeAll is the codes of many vectors, made on all cores.
+// EncodeAll returns the codes of many vectors, using all cores.
 func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 	d := Vectors(x)
 	d.missing = m.model.TakesMissing()
@@ -120,10 +119,10 @@ func (m *Model) EncodeAll(ctx context.Context, x [][]float32) ([]Code, error) {
 	return out, nil
 }
 
-// LearnedShare estimates which share of the vectors the model was learned from: codes of learned vectors flatter every
-// figure. It is known to about a hundredth for many vectors, and exactly where the model was learned from fewer than
-// 1,024 different ones. Models of older versions do not know; ok is false then, or when none of the vectors falls into
-// the sample that the model keeps.
+// LearnedShare estimates what share of the vectors the model was trained on: codes of training vectors flatter every
+// figure. For many vectors the estimate is good to about a hundredth, and it is exact if the model was trained on fewer
+// than 1,024 different vectors. ok is false for models of older versions, and if none of the vectors falls into the
+// sample the model keeps.
 func (m *Model) LearnedShare(x [][]float32) (share float64, ok bool) {
 	hashes := make([]uint64, 0, len(x))
 	for _, row := range x {

@@ -10,8 +10,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Images is decoded pictures with one class each, by name or by number; labels may be nil for items of an index. They
-// must be upright.
+// Images returns decoded, upright pictures with one class each, by name or by number. For items of an index, labels may
+// be nil.
 func Images[L string | int](images []image.Image, labels []L) *Data {
 	d := &Data{table: &vectors.Table{X: vectors.Matrix{Rows: len(images)}}, images: images}
 	if labels != nil {
@@ -25,7 +25,7 @@ func Images[L string | int](images []image.Image, labels []L) *Data {
 	return d
 }
 
-// preparation is what the options ask for.
+// preparation translates the options.
 func preparation(p PictureOptions) picture.Preparation {
 	side, channels := p.Size, 3
 	if side == 0 {

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Check refuses a request that no searcher can answer: it returns an error that is ErrInvalid. Every Searcher calls it
-// first, so that the same request is refused everywhere for the same reason.
+// Check returns an error that is ErrInvalid if no searcher could answer the request. Every Searcher calls it first, so
+// the same request is refused everywhere for the same reason.
 func (r *Request) Check() error {
 	if err := r.Options.Check(); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (r *Request) Check() error {
 	return nil
 }
 
-// targets counts what the query names.
+// targets counts the ways in which the query names its target.
 func (q *Query) targets() int {
 	n := 0
 	for _, given := range []bool{q.Vector != nil, q.Picture != nil, q.Code != "", q.PackedCode != nil, q.ID != ""} {
@@ -37,7 +37,7 @@ func (q *Query) targets() int {
 	return n
 }
 
-// Check refuses options that cannot be meant.
+// Check returns an error for options that make no sense.
 func (o *Options) Check() error {
 	switch {
 	case o.K != nil && *o.K < 1:
@@ -70,7 +70,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// CheckBits refuses options that codes of a length do not allow.
+// CheckBits returns an error for options that codes of this length do not allow.
 func (o *Options) CheckBits(bits int) error {
 	if o.Prefix > bits {
 		return invalid("prefix", "prefix = %d: the codes have %d bits", o.Prefix, bits)
@@ -78,13 +78,13 @@ func (o *Options) CheckBits(bits int) error {
 	return nil
 }
 
-// ByMargins tells whether margins are the distance.
+// ByMargins reports whether hits are ranked by margins.
 func (o *Options) ByMargins() bool { return o.Rank == Margins }
 
-// NeedsMargins tells whether margins decide about the order in any way.
+// NeedsMargins reports whether margins affect the order at all.
 func (o *Options) NeedsMargins() bool { return o.Rank == Margins || o.Ties == Margins }
 
-// Wants tells whether a field of the hits is wanted.
+// Wants reports whether a field of the hits is wanted.
 func (o *Options) Wants(field string) bool {
 	return o.Fields == nil || slices.Contains(o.Fields, field)
 }

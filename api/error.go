@@ -6,20 +6,20 @@ import "fmt"
 //
 //	if errors.Is(err, api.ErrNotFound) { ... }
 type Error struct {
-	Code    string // one of those below
-	Message string // what, where, and what to do
-	Field   string // of the request, by its JSON key; empty where the error is about no single field
+	Code    string // that of one of the errors below
+	Message string // what is wrong, where, and what to do
+	Field   string // JSON key of the field at fault; empty if it is not a single field
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Is tells whether the target is an Error with the same code.
+// Is reports whether the target is an Error with the same code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
 }
 
-// The errors that can be told apart, here and across the network.
+// The errors that can be told apart, in a program and across the network.
 var (
 	ErrInvalid     = &Error{Code: "invalid", Message: "the request cannot be meant so"}
 	ErrUnsupported = &Error{Code: "unsupported", Message: "this cannot be done here"}
@@ -36,12 +36,12 @@ var (
 	ErrDamaged     = &Error{Code: "damaged", Message: "the file is damaged"}
 )
 
-// Errorf returns an error with the code of another and a message of its own.
+// Errorf returns an error with the code of another error and its own message.
 func Errorf(as *Error, format string, args ...any) error {
 	return &Error{Code: as.Code, Message: fmt.Sprintf(format, args...)}
 }
 
-// invalid is the error about a field that cannot be meant.
+// invalid returns an error about a field with an invalid value.
 func invalid(field, format string, args ...any) error {
 	return &Error{Code: ErrInvalid.Code, Message: fmt.Sprintf(format, args...), Field: field}
 }

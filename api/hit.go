@@ -2,18 +2,18 @@ package api
 
 import "strconv"
 
-// Hit is an item that was found.
+// Hit is an item found by a search.
 type Hit struct {
 	ID             ID             `json:"id"`
 	Distance       int            `json:"distance"`                  // in bits
 	MarginDistance *int           `json:"margin_distance,omitempty"` // in sixteenths of a bit, when ranked by margins
-	Score          *float64       `json:"score,omitempty"`           // distance of the vectors, when reranked
+	Score          *float64       `json:"score,omitempty"`           // distance between the vectors, when reranked
 	Label          string         `json:"label,omitempty"`
 	Tags           []string       `json:"tags,omitempty"`
 	Attributes     map[string]any `json:"attributes,omitempty"` // numbers are float64, texts are string
 }
 
-// Ranked is the distance that hits are ordered by, before any reranking.
+// Ranked returns the distance that orders the hits, before any reranking.
 func (h *Hit) Ranked() int {
 	if h.MarginDistance != nil {
 		return *h.MarginDistance

@@ -63,8 +63,8 @@ type NewItem struct {
 	Attributes map[string]any `json:"attributes,omitempty"` // numbers and texts
 }
 
-// Change is what to change about an item without its code. What is nil stays as it is; an empty label and an empty list
-// of tags remove what the item has.
+// Change says what to change about an item other than its code. Nil fields stay as they are; an empty label or an empty
+// list of tags removes the item's own.
 type Change struct {
 	ID         ID             `json:"id"`
 	Label      *string        `json:"label,omitempty"`
@@ -72,24 +72,24 @@ type Change struct {
 	Attributes map[string]any `json:"attributes,omitempty"` // numbers and texts; the others stay
 }
 
-// ItemsPage is some items, in the order of ids.
+// ItemsPage is a page of items, in order of id.
 type ItemsPage struct {
 	Collection  string `json:"collection"`
 	Fingerprint string `json:"fingerprint"`
 	Items       []Item `json:"items"`
-	Total       int    `json:"total"`          // that match, on all pages
-	Next        ID     `json:"next,omitempty"` // to ask for the next page with; empty on the last
+	Total       int    `json:"total"`          // matches on all pages
+	Next        ID     `json:"next,omitempty"` // where the next page starts; empty on the last page
 }
 
-// DeleteRequest is what to delete: either ids or what a filter matches.
+// DeleteRequest says what to delete: either ids or the matches of a filter.
 type DeleteRequest struct {
 	IDs         []ID    `json:"ids,omitempty"`
 	Where       *string `json:"where,omitempty"`
 	DryRun      bool    `json:"dry_run,omitempty"`     // only say what would be deleted
-	Fingerprint string  `json:"fingerprint,omitempty"` // of the model that the collection must have; empty means any
+	Fingerprint string  `json:"fingerprint,omitempty"` // that the collection's model must have; empty means any
 }
 
-// Deleted is what was deleted, or would be.
+// Deleted lists what was deleted or, in a dry run, would be.
 type Deleted struct {
 	Collection  string `json:"collection"`
 	Fingerprint string `json:"fingerprint"`
@@ -98,15 +98,15 @@ type Deleted struct {
 	IDs         []ID   `json:"ids"` // the first 100
 }
 
-// EncodeRequest is what to encode: either vectors or picture files.
+// EncodeRequest holds what to encode: either vectors or picture files.
 type EncodeRequest struct {
 	Vectors     [][]float32 `json:"vectors,omitempty"`
 	Pictures    [][]byte    `json:"pictures,omitempty"`
 	Margins     bool        `json:"margins,omitempty"`     // say how certain each bit is
-	Fingerprint string      `json:"fingerprint,omitempty"` // of the model that must encode; empty means any
+	Fingerprint string      `json:"fingerprint,omitempty"` // that the encoding model must have; empty means any
 }
 
-// EncodeAnswer has a code for each vector or picture, in their order.
+// EncodeAnswer holds one code per vector or picture, in the same order.
 type EncodeAnswer struct {
 	Collection  string      `json:"collection"`
 	Fingerprint string      `json:"fingerprint"`
@@ -119,10 +119,10 @@ type EncodeAnswer struct {
 type ExplainRequest struct {
 	Query       Query  `json:"query"`
 	ID          ID     `json:"id"`                    // of the item
-	Fingerprint string `json:"fingerprint,omitempty"` // of the model that the collection must have; empty means any
+	Fingerprint string `json:"fingerprint,omitempty"` // that the collection's model must have; empty means any
 }
 
-// Explanation is the answer of a service to an ExplainRequest.
+// Explanation is a service's answer to an ExplainRequest.
 type Explanation struct {
 	Collection  string `json:"collection"`
 	Fingerprint string `json:"fingerprint"`

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Values are the options as parameters of an address, with their JSON keys. Lists are separated by commas.
+// Values returns the options as URL parameters named by their JSON keys. Lists are separated by commas.
 func (o Options) Values() url.Values {
 	values := url.Values{}
 	for name, field := range o.fields() {
@@ -32,7 +32,7 @@ func (o Options) Values() url.Values {
 	return values
 }
 
-// ParseOptions reads options from the parameters of an address; more are names of other parameters that it may have.
+// ParseOptions reads options from URL parameters; more names other parameters that may be present.
 func ParseOptions(values url.Values, more ...string) (Options, error) {
 	var o Options
 	fields := o.fields()
@@ -49,7 +49,7 @@ func ParseOptions(values url.Values, more ...string) (Options, error) {
 	return o, nil
 }
 
-// fields are the fields of the options by their JSON keys.
+// fields returns the fields of the options by JSON key.
 func (o *Options) fields() map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	v := reflect.ValueOf(o).Elem()
@@ -60,8 +60,7 @@ func (o *Options) fields() map[string]reflect.Value {
 	return fields
 }
 
-// set gives a field the value that a text spells, and returns whether it spells one. An empty text leaves numbers and
-// truths as they are.
+// set parses text into a field and reports whether it could. An empty text leaves numbers and bools unchanged.
 func set(field reflect.Value, text string) bool {
 	switch field.Interface().(type) {
 	case string:
@@ -88,7 +87,7 @@ func set(field reflect.Value, text string) bool {
 	return true
 }
 
-// kindOf says what a field takes.
+// kindOf describes the values a field takes.
 func kindOf(field reflect.Value) string {
 	if field.Kind() == reflect.Bool {
 		return "true or false"

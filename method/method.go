@@ -1,6 +1,6 @@
-// Package method is for methods of your own: what Hashgrove's other methods implement, and what they learn from and
-// leave behind. hashgrove.Options.Custom takes such a method; its model is judged by rows held out, saved, encodes and
-// searches like any other.
+// Package method holds what you need to plug in a method of your own: the interface that Hashgrove's other methods
+// implement, the data they learn from and the models they produce. Pass the method to hashgrove.Options.Custom; its
+// model is measured on held-out rows, saved and searched like any other.
 package method
 
 import (
@@ -10,38 +10,39 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Method learns a model from labelled rows: Train(ctx, *Data) (*Model, error). The model should be a function of the
-// rows, their supervision, and the parameters and seed of the method.
+// Method learns a model from labelled rows: Train(ctx, *Data) (*Model, error). The model should depend only on the
+// rows, their supervision, and the method's parameters and seed.
 type Method = method.Method
 
-// Data is the rows to learn from: a Source with the number of rows, and with classes, tags or pairs. Trainable says why
-// nothing can be learned from them.
+// Data holds the rows to learn from: a Source with the number of rows and their classes, tags or pairs. Trainable
+// returns an error if nothing can be learned from them.
 type Data = supervision.Data
 
-// Labels is the class of each row, by number, and the names of the classes.
+// Labels holds the class number of each row and the names of the classes.
 type Labels = supervision.Labels
 
 // Source yields vectors in order, any number of times, in bounded memory.
 type Source = vectors.Source
 
-// Schema is what a source knows about its rows; the zero value says nothing.
+// Schema describes the rows of a source; the zero value says nothing.
 type Schema = vectors.Schema
 
-// Chunk is a run of consecutive rows of a source. It is lent: everything in it is valid until the next chunk.
+// Chunk is a run of consecutive rows of a source, valid only until the next chunk.
 type Chunk = vectors.Chunk
 
-// Matrix is rows of values, one after the other.
+// Matrix holds rows of values, one after the other.
 type Matrix = vectors.Matrix
 
-// Model is an encoder with what is known about it.
+// Model is an encoder with the record of its training.
 type Model = model.Model
 
-// Info is what a model says about itself. Train fills it in, except for statistics and weights of the bits, which only
-// the method knows.
+// Info describes a model. Train fills it in, except for the statistics and weights of the bits, which only the method
+// knows.
 type Info = model.Info
 
-// Encoder turns vectors into codes: one of the kinds of this module, such as Projection, which a file can hold.
+// Encoder turns vectors into codes. It must be one of this module's kinds, such as Projection, so that a file can hold
+// it.
 type Encoder = model.Encoder
 
-// Projection is an encoder of hyperplanes: bit b of x is whether Weight_b · (x - Mean) is at least Threshold_b.
+// Projection encodes with hyperplanes: bit b of x is 1 if Weight_b · (x - Mean) is at least Threshold_b.
 type Projection = model.Projection

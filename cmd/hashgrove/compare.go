@@ -30,7 +30,7 @@ import (
 type compareCommand struct {
 	*app
 	data, queries  dataFlags
-	added          dataFlags // of the new items
+	added          dataFlags // for the new items
 	queryPaths     []string
 	newPaths       []string
 	flags          *pflag.FlagSet
@@ -41,7 +41,7 @@ type compareCommand struct {
 	neighbours     string
 	to, reportFile string
 	file           cli.Output
-	command        string // the command line, as the report shows it
+	command        string // the command line shown in the report
 
 	baseSet, querySet, newSet *dataset.Set
 }
@@ -55,31 +55,31 @@ func (a *app) compare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare DATA...",
 		Short: "Train several methods, measure them side by side and recommend one",
-		Long: `Train several methods on one data set at several code lengths, measure them side by side, and give advice in
-words: which method, how many bits, what they cost compared with float search, which classes suffer, and
-whether to hash at all.
+		Long: `Train several methods on one data set at several code lengths, measure them side by side, and recommend:
+which method, how many bits, what is lost compared with float search, which classes suffer, and whether to hash at
+all.
 
-A share of the rows is set aside as queries, or --queries names them. A fifth of the others is set aside as new
-items, or --new names them: no method learns from those, and the queries search in them. Codes of rows that a
-method learned from say how well it knows them by heart; an index exists for items that come later, so the
-figures for new items decide, and those for learned items stand beside them. Always in the table: random codes
-and the sign of the centred values as floors, a classifier's output and float search as references. A second
-training without a quarter of the classes shows what the codes are worth for classes that appear later: the
-queries of those classes search in all items (--unseen -1 skips it to save time).
+Some rows are set aside as queries, unless --queries names them. A fifth of the others is set aside as new items,
+unless --new names them: the queries search these, and no method learns from them. Codes of training rows mostly show
+how well a method memorised them; an index receives items later, so the figures for new items decide, and those for
+learned items are shown for comparison. The table always includes random codes and the signs of the centred values
+as floors, and a classifier's output and float search as references. A second training without a quarter of the
+classes shows how the codes cope with classes that appear later: queries of those classes search all items
+(--unseen -1 skips this to save time).
 
-Rows without labels are judged by the float neighbours that their codes keep, and only methods that learn without
-labels are compared.
+Rows without labels are measured by how well codes keep their float neighbours, and only methods that need no labels
+are compared.
 
-FastHash is trained once, at the longest length: its bits are learned one after the other, so that the
-shorter codes are prefixes. Other methods are trained again for each length. Vectors are kept in memory.
-Finished methods are kept in --work: an interrupted comparison resumes where it stopped.
+FastHash is trained once, at the longest length: it learns bit by bit, so shorter codes are prefixes. Other methods
+are trained again for each length. Vectors are kept in memory. Finished methods are kept in --work, and an
+interrupted comparison resumes where it stopped.
 
 The methods:
 ` + methods.String() + `
-The forms of the result, for --to:
+Output forms, for --to:
   text      a table and the advice
-  json      everything, as --json
-  csv       a line for each method and length
+  json      everything, like --json
+  csv       one line per method and length
   markdown  table and advice
   bench     Go benchmark lines, for benchstat`,
 		Example: `  hashgrove compare items.csv --label category --id-column sku --methods fasthash,lsh --bits 8,16` +
@@ -103,44 +103,44 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Methods, "methods", compare.Quick, "`METHODS` to compare, or all")
 	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "code lengths in `BITS`")
 	f.StringArrayVar(&c.queryPaths, "queries", nil,
-		"`DATA` to search with, instead of a share of the rows; may be repeated")
-	f.Float64Var(&c.share, "share", 0, "`SHARE` of the rows that become queries; 0 means a tenth, at most 2000 rows")
+		"`DATA` to search with, instead of rows set aside; may be repeated")
+	f.Float64Var(&c.share, "share", 0, "`SHARE` of the rows to set aside as queries; 0 means a tenth, at most 2000 rows")
 	f.StringArrayVar(&c.newPaths, "new", nil,
-		"`DATA` to search in that nothing is learned from, instead of a share of the rows; may be repeated")
+		"`DATA` to search that no method learns from, instead of rows set aside; may be repeated")
 	f.Float64Var(&o.NewShare, "new-share", 0.2,
-		"`SHARE` of the rows to search in that nothing is learned from; by default at most 10000 rows; 0 means none")
+		"`SHARE` of the rows to search that no method learns from; by default at most 10000 rows; 0 means none")
 	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
-		"`METRIC` of the float neighbours that codes should keep: euclidean, cosine or none")
+		"`METRIC` of the float neighbours to compare with: euclidean, cosine or none")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
 	cli.Group(f, "Comparison")
 	f.StringVar(&c.to, "to", "text", "`FORM` of the result: text, json, csv, markdown or bench")
-	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write: the same with plots, classes and searches")
+	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write, with plots, classes and searches")
 	c.file.FileOnly = true
 	c.file.Bind(f)
 	f.StringVar(&o.Work, "work", cacheFolder("compare"), "`FOLDER` that keeps finished methods")
-	f.BoolVar(&o.Restart, "restart", false, "measure again what that folder holds already")
+	f.BoolVar(&o.Restart, "restart", false, "ignore finished methods in that folder and measure again")
 	cli.Group(f, "Output")
 	c.data.bind(f, "")
-	f.IntVar(&c.minShared, "min-shared", 2, "`NUMBER` of common tags from which two rows are similar")
+	f.IntVar(&c.minShared, "min-shared", 2, "least `NUMBER` of tags that similar rows share")
 	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries-")
 	c.added.bind(f, "new-")
 	t := &o.Train
 	f.StringVar((*string)(&t.Effort), "effort", string(fasthash.Normal),
-		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the settings of the paper")
+		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the paper's settings")
 	f.StringVar(&t.Boost, "boost", "",
 		"boosting `ALGORITHM` of FastHash: adaboost or logistic (default: by --effort)")
 	f.IntVar(&t.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
 	f.IntVar(&t.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
-	f.StringVar(&t.LinearColumns, "linear-columns", "", "`COLUMNS` to offer to the trees of FastHash besides: "+
+	f.StringVar(&t.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees of FastHash: "+
 		"off, linear, kernel, auto or auto-kernel (default: by --effort)")
 	f.IntVar(&o.PCA, "pca", 0,
-		"`NUMBER` of principal components to reduce the vectors to for every method; 0 means no reduction")
-	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "centre the columns and divide them by their "+
-		"standard deviation first, for all but FastHash, `WHEN`: on, off, or auto: where it helps a sample of the rows")
+		"reduce vectors to this `NUMBER` of principal components for every method; 0 means no reduction")
+	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "`WHEN` to centre the columns and divide them by "+
+		"their standard deviation first, for all but FastHash: on, off, or auto, which means if it helps on a sample of rows")
 	f.IntVar(&o.Unseen, "unseen", 0,
-		"`NUMBER` of classes kept out of a second training; 0 means a quarter of them, negative none")
+		"`NUMBER` of classes to exclude from a second training; 0 means a quarter of them, negative none")
 	cli.Group(f, "Training")
 }
 
@@ -149,7 +149,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		c.to = "json"
 	}
 	if forms := []string{"text", "json", "csv", "markdown", "bench"}; !slices.Contains(forms, c.to) {
-		return cli.Usage("bad-flag-value", "--to %s is not a form of the result; the forms are %s", c.to,
+		return cli.Usage("bad-flag-value", "--to %s is not an output form; the forms are %s", c.to,
 			strings.Join(forms, ", "))
 	}
 	if err := (&similarity{minShared: c.minShared}).check(); err != nil {
@@ -160,13 +160,13 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 			"--queries and --share cannot be combined: queries are either named or set aside")
 	}
 	if c.share != 0 && !(c.share > 0 && c.share < 1) {
-		return cli.Usage("bad-flag-value", "--share %v is not a share between 0 and 1", c.share)
+		return cli.Usage("bad-flag-value", "--share %v is not between 0 and 1", c.share)
 	}
 	if err := c.checkNew(); err != nil {
 		return err
 	}
 	if !c.flags.Changed("methods") {
-		c.options.Methods = nil // as the data allow
+		c.options.Methods = nil // whatever the data allow
 	}
 	c.options.Neighbours = eval.Metric(c.neighbours)
 	c.options.Seed, c.options.Threads = c.seed, c.threads
@@ -183,7 +183,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	}
 	result, err := c.runComparison(ctx, data, c.options)
 	if fault.Is(err, "work-folder") && !c.flags.Changed("work") {
-		c.note("finished methods are not kept: %v; name another folder with --work", plain.Error(err))
+		c.note("finished methods are not saved: %v; name another folder with --work", plain.Error(err))
 		c.options.Work = ""
 		result, err = c.runComparison(ctx, data, c.options)
 	}
@@ -207,21 +207,21 @@ func (c *compareCommand) checkNew() error {
 	share, given := &c.options.NewShare, c.flags.Changed("new-share")
 	switch {
 	case !given:
-		*share = 0 // the default, with its limit
+		*share = 0 // the default, with its cap
 	case len(c.newPaths) > 0:
 		return cli.Usage("conflicting-flags",
 			"--new and --new-share cannot be combined: new items are either named or set aside")
 	case !(*share >= 0 && *share < 1):
-		return cli.Usage("bad-flag-value", "--new-share %v is not a share: give 0 or a number between 0 and 1", *share)
+		return cli.Usage("bad-flag-value", "--new-share %v is not 0 or a number between 0 and 1", *share)
 	case *share == 0:
 		*share = -1
 	}
 	return nil
 }
 
-// read opens the data and splits them, or also reads the queries and the new items.
+// read opens the data and sets queries aside, or reads the queries and new items that flags name.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
-	var as *picture.Preparation // of the base, for the queries too
+	var as *picture.Preparation // of the base, and so of the queries
 	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
 		flags, err := flags.forSimilarity()
 		if err != nil {
@@ -270,7 +270,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 	return data, nil
 }
 
-// featuresOf is the vectors that --features makes of pictures.
+// featuresOf computes the vectors that --features asks for.
 func featuresOf(set *dataset.Set, name string, threads int) (vectors.Source, error) {
 	pictures, ok := set.AsPictures()
 	if !ok {
@@ -283,7 +283,7 @@ func featuresOf(set *dataset.Set, name string, threads int) (vectors.Source, err
 	return feature.Vectors(e, pictures, threads)
 }
 
-// runComparison compares with progress.
+// runComparison runs a comparison and shows its progress.
 func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.Options) (*compare.Result, error) {
 	var p *cli.Progress
 	o.Progress = func(now compare.Progress) {
@@ -302,13 +302,13 @@ func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.O
 	}
 	if errors.Is(err, context.Canceled) && o.Work != "" {
 		return nil, cli.WithAdvice(err,
-			fmt.Sprintf("the finished methods are safe in %s; the same command continues from there", o.Work))
+			fmt.Sprintf("finished methods are saved in %s; run the same command to continue", o.Work))
 	}
 	if err != nil {
 		return nil, err
 	}
 	if result.Kept > 0 {
-		a.note("%d rows come from an earlier run, including their times; --restart measures them again", result.Kept)
+		a.note("%d rows and their times come from an earlier run; --restart measures them again", result.Kept)
 	}
 	return result, nil
 }
@@ -341,12 +341,12 @@ func (c *compareCommand) print(r *compare.Result) error {
 	}
 	c.printAdvice(r.Advice)
 	if c.reportFile != "" {
-		fmt.Fprintf(c.out, "\nThe report with plots: %s\n", c.reportFile)
+		fmt.Fprintf(c.out, "\nReport with plots: %s\n", c.reportFile)
 	}
 	return nil
 }
 
-// printAdvice prints what follows from the numbers, the verdict first.
+// printAdvice prints the advice, verdict first.
 func (a *app) printAdvice(list []compare.Advice) {
 	fmt.Fprintln(a.out, "\nAdvice")
 	for _, advice := range list {
@@ -354,7 +354,7 @@ func (a *app) printAdvice(list []compare.Advice) {
 	}
 }
 
-// flagsFor names the flags that help with an advice.
+// flagsFor names the flags that put advice into practice.
 func flagsFor(advice compare.Advice) string {
 	switch {
 	case advice.Rule == "mixed" && advice.Method == method.FastHash:
@@ -369,7 +369,7 @@ func flagsFor(advice compare.Advice) string {
 	return ""
 }
 
-// writeReport writes the page.
+// writeReport writes the HTML report.
 func (a *app) writeReport(r *compare.Result, data *compare.Data, page compare.Page, path string) error {
 	d, err := r.Report(data, page)
 	if err != nil {
@@ -378,7 +378,7 @@ func (a *app) writeReport(r *compare.Result, data *compare.Data, page compare.Pa
 	return report.WriteFile(path, d)
 }
 
-// pictures reads the pictures that the report shows again; nil when the data are vectors.
+// pictures rereads the pictures for the report. It returns nil if the data are vectors.
 func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compare.Pictures {
 	if _, ok := c.baseSet.AsPictures(); !ok {
 		return nil

@@ -33,12 +33,12 @@ type demoCommand struct {
 	file cli.Output
 
 	train, query fashion.Part
-	learned      int          // pictures of train that were learned from
+	learned      int          // training pictures that were learned from
 	model        *model.Model // FastHash with all bits
 	report       demoReport
 }
 
-// demoReport is what demo --json prints.
+// demoReport is the output of demo --json.
 type demoReport struct {
 	Methods []demoMethod     `json:"methods"`
 	Advice  []compare.Advice `json:"advice"`
@@ -46,7 +46,7 @@ type demoReport struct {
 	Seconds float64          `json:"seconds"`
 }
 
-// demoMethod is one row of the comparison. Its numbers are about new pictures, unless they say otherwise.
+// demoMethod is one row of the comparison. Figures are for new pictures unless named otherwise.
 type demoMethod struct {
 	Name         string      `json:"name"`
 	Bits         int         `json:"bits"`
@@ -55,7 +55,7 @@ type demoMethod struct {
 	NewItems     *eval.Items `json:"new_items"`
 	LearnedItems *eval.Items `json:"learned_items"`
 	Train        float64     `json:"train_seconds"`
-	Encode       float64     `json:"encode_microseconds"` // per picture and core
+	Encode       float64     `json:"encode_microseconds"` // per picture on one core
 }
 
 func (a *app) demo() *cobra.Command {
@@ -64,9 +64,9 @@ func (a *app) demo() *cobra.Command {
 		Use:   "demo",
 		Short: "Learn codes for pictures of clothes and compare methods, in under a minute",
 		Long: `Learn codes from 4,800 of the 6,000 pictures of clothes built into this program (Fashion-MNIST), compare them
-with other codes, a classifier and the plain pixels on the 1,200 pictures that training has not seen, search with one
+with other codes, a classifier and the plain pixels on the 1,200 pictures not used for training, search with one
 picture, and write a report.
--o keeps pictures, model and report, so that you can try the other verbs on them.`,
+-o keeps pictures, model and report, so you can try the other verbs on them.`,
 		Example: `  hashgrove demo --bits 4 -o shop`,
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
@@ -128,7 +128,7 @@ func (c *demoCommand) run(ctx context.Context) error {
 	return c.print(ctx)
 }
 
-// demoBits are the lengths that the report compares: shorter ones cost FastHash nothing.
+// demoBits returns the code lengths that the report compares. Shorter codes cost FastHash nothing.
 func demoBits(bits int) []int {
 	list := []int{bits}
 	for shorter := bits / 2; shorter >= 16; shorter /= 2 {
@@ -137,7 +137,7 @@ func demoBits(bits int) []int {
 	return list
 }
 
-// data is the pictures as a comparison takes them.
+// data returns the pictures ready for a comparison.
 func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
 	base, err := compare.Read(ctx, vectors.WithLabels(c.train.X, c.train.Labels()), nil)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *demoCommand) data(ctx context.Context) (*compare.Data, error) {
 	return &compare.Data{Name: "6,000 pictures of Fashion-MNIST", Base: base, Queries: queries}, err
 }
 
-// pictures gives those of queries and, for any other part, those of what it was set aside from.
+// pictures returns the query pictures, or those that the other parts were split from.
 func (c *demoCommand) pictures(ctx context.Context, data *compare.Data) compare.Pictures {
 	return func(part *compare.Part, rows []int) (map[int][]byte, error) {
 		x := c.train.X
@@ -158,12 +158,12 @@ func (c *demoCommand) pictures(ctx context.Context, data *compare.Data) compare.
 	}
 }
 
-// demoMarks are the floors and references that the demo shows, with its names for them.
+// demoMarks maps the baselines that the demo shows to their names in its table.
 var demoMarks = map[string]string{
 	"random": "random codes", "classifier-float": "classifier", "float-euclidean": "plain pixels",
 }
 
-// addMethods takes the rows that the demo shows, with names for people.
+// addMethods picks the rows that the demo shows and gives them readable names.
 func (c *demoCommand) addMethods(r *compare.Result) {
 	for _, row := range r.Rows {
 		name := demoMarks[row.Method]
@@ -184,7 +184,7 @@ func (c *demoCommand) addMethods(r *compare.Result) {
 	c.report.Advice, c.learned = r.Advice, r.Data.Learned
 }
 
-// prepareFiles chooses where the report goes, makes the folder, and tries the files that -o writes beside it.
+// prepareFiles chooses where the report goes, makes the folder, and checks that the files of -o can be written.
 func (c *demoCommand) prepareFiles() error {
 	folder, err := c.save, error(nil)
 	if folder == "" {
@@ -206,7 +206,7 @@ func (c *demoCommand) prepareFiles() error {
 	return c.file.Check(outputs, nil)
 }
 
-// saveFiles writes pictures and model with -o.
+// saveFiles writes the pictures and the model for -o.
 func (c *demoCommand) saveFiles() error {
 	if c.save == "" {
 		return nil
@@ -246,11 +246,11 @@ func (c *demoCommand) print(ctx context.Context) error {
 	}
 	t.Render()
 	fmt.Fprintf(c.out, `
-What happened: for each bit, a graph cut chose the value that best puts pictures of one class
-together and others apart, given the bits so far; 200 small trees learned to predict it from
-the pixels; what they actually predict went into the next bit. A picture is now %d bytes instead
-of %d. Of the 100 nearest among %d new pictures, which no tree has seen, %.0f %% show the same kind
-of clothes; among the %d that the trees learned from, and know by heart, it is %.0f %%.
+What happened: for each bit, a graph cut chose values that best bring pictures of one class
+together and keep others apart, given the bits so far; 200 small trees learned to predict them
+from the pixels; their actual predictions guided the next bit. A picture now takes %d bytes
+instead of %d. Of the 100 nearest among %d new pictures, which no tree has seen, %.0f %% show
+the same kind of clothes; among the %d training pictures, which the trees have memorised, %.0f %% do.
 
 `, base.Bytes(), fashion.Dim, c.train.X.Rows-c.learned, 100*fast.NewItems.Precision, c.learned,
 		100*fast.LearnedItems.Precision)
@@ -258,7 +258,7 @@ of clothes; among the %d that the trees learned from, and know by heart, it is %
 		return err
 	}
 	c.printAdvice(c.report.Advice)
-	fmt.Fprintf(c.out, "\nThe report, with plots, classes and more searches: %s\n", c.report.Report)
+	fmt.Fprintf(c.out, "\nReport with plots, classes and more searches: %s\n", c.report.Report)
 	keep, files := "  hashgrove demo -o shop                                        keep pictures and model\n", "shop"
 	if c.save != "" {
 		keep, files = "", c.save

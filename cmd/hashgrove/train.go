@@ -36,7 +36,7 @@ type trainCommand struct {
 	file         cli.Output
 }
 
-// Groups of flags of train that only some methods take.
+// Flag groups of train that only some methods use.
 const (
 	groupFastHash = "FastHash"
 	groupStep1    = "Step 1 of FastHash: choose the bits"
@@ -52,20 +52,20 @@ func (a *app) train() *cobra.Command {
 		Long: `Learn hash functions that give similar rows similar codes. Similarity comes from class labels
 (--labels FILE or --label COLUMN), tags (--tags) or explicit pairs (--pairs).
 
-The model remembers the names of its columns, so that later commands take them from a table by themselves. A
-model that exists is overwritten only with --force, also when it is the one that --grow names.
+The model stores the names of its columns, and later commands pick them from a table automatically. Existing
+models are overwritten only with --force, even with --grow.
 
-After every bit the state is saved in MODEL.ckpt until the model is written: --resume continues an
-interrupted training and gives the same model, byte for byte.
+Each finished bit is saved in MODEL.ckpt until the model is written. --resume continues an interrupted
+training and gives the same model, byte for byte.
 
-A part of the rows is held out of training and judged at the end: as new items, which is what an index gets, beside
-rows that were learned from. --validation 0 learns from all rows and judges none.
+Some rows are held out of training to measure the model at the end, on new items (which is what an index gets)
+and on training rows. --validation 0 learns from all rows and measures nothing.
 
---cross-fit also writes codes of the training rows that were made without them, to MODEL's name with the end
-.crossfit.hgc. With them, "hashgrove index build --cross-fit" makes learned and new items alike.
+--cross-fit also writes out-of-fold codes of the training rows, to a file named like MODEL but ending in
+.crossfit.hgc. "hashgrove index build --cross-fit" uses them so that learned and new items rank alike.
 
---method trains another method than FastHash, one of those that compare lists; its model encodes and
-searches like any other. Such a training cannot be resumed.`,
+--method trains a method other than FastHash; "hashgrove help compare" lists them. Its model encodes and searches
+like any other, but training cannot be resumed.`,
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
   hashgrove train items.csv --label category --bits 16 --cross-fit 5 -o fair.hgm
@@ -87,45 +87,45 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	showDefault(f, "bits", strconv.Itoa(fasthash.DefaultBits))
 	f.StringVar(&o.Method, "method", method.FastHash, "hash `METHOD`: "+strings.Join(method.Names(), ", "))
 	bindPictureTraining(f, &o.Pictures)
-	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to keep out of training; eval then measures them separately")
-	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out, for the figures at the end "+
-		"and for --patience; 0 learns from all rows (default 0.05 but at most 1000 rows; 0.1 for --patience)")
+	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to exclude from training; eval then measures them separately")
+	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out for the final figures "+
+		"and for --patience; 0 learns from all rows (default 0.05 but at most 1000 rows; 0.1 with --patience)")
 	cli.Group(f, "Training")
 	c.data.bind(f, "")
-	f.BoolVar(&c.data.Missing, "missing", false, "take NaN, empty fields, NA and null for missing values, which get a "+
-		"bin of their own; the model then takes such values everywhere")
+	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA and null as missing values, with a "+
+		"bin of their own; the model then accepts them everywhere")
 	cli.Group(f, "Data")
 	c.similar.bind(f)
 
 	f.StringVar((*string)(&o.Effort), "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+
-		"boosting, further columns where they help, and candidate bits; best, with more and deeper trees; or paper for the "+
-		"settings of the paper; or a time such as 10m, for the greatest effort that should fit in it")
+		"boosting, extra columns where they help, and candidate bits; best, with more and deeper trees; paper, with the "+
+		"paper's settings; or a time such as 10m, for the greatest effort that should fit")
 	showDefault(f, "effort", string(fasthash.Normal))
 	f.BoolVar(&o.Resume, "resume", false, "resume an interrupted training")
 	f.BoolVar(&o.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
-	f.DurationVar(&o.TimeLimit, "time-limit", 0, "stop after this `TIME`, with fewer bits; for instance 10m")
-	f.IntVar(&o.CrossFit, "cross-fit", 0, "also make codes for the training rows from trees that did not see them, "+
-		"in this `NUMBER` of parts, 2 to 20, for index build --cross-fit; takes about that many times as long")
-	f.IntVar(&o.Patience, "patience", 0, "stop after this `NUMBER` of bits without a better validation; 0 means never")
-	f.StringVar(&c.memory, "memory", "", "`SIZE` of memory to take at most, such as 8GB: what does not fit lies in "+
-		"mapped files in the folder of the model, or in TMPDIR; the model is the same, byte for byte (default no limit)")
+	f.DurationVar(&o.TimeLimit, "time-limit", 0, "stop after this `TIME`, such as 10m, with fewer bits")
+	f.IntVar(&o.CrossFit, "cross-fit", 0, "also make out-of-fold codes of the training rows, "+
+		"with this `NUMBER` of folds, 2 to 20, for index build --cross-fit; takes about that many times as long")
+	f.IntVar(&o.Patience, "patience", 0, "stop after this `NUMBER` of bits without better validation; 0 means never")
+	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
+		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
 	cli.Group(f, groupFastHash)
 
 	f.StringVar(&o.Inference, "inference", "", "`ALGORITHM`: blockgc, icm or spectral")
 	f.StringVar(&o.Loss, "loss", "", "pair `LOSS`: ksh, bre or hinge")
 	f.IntVar(&o.Sweeps, "sweeps", 0, "`NUMBER` of sweeps over the blocks per bit")
 	f.StringVar(&o.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares "+
-		"(default auto for tags, else 1:1), or classes to make all classes count alike, however many rows they have")
+		"(default auto for tags, else 1:1), or classes to give all classes equal weight, whatever their size")
 	f.IntVar(&o.SampleSimilar, "sample-similar", 0,
 		"`NUMBER` of similar rows to sample per row, instead of using all pairs (released code: 100)")
 	f.IntVar(&o.SampleDissimilar, "sample-dissimilar", 0,
 		"`NUMBER` of dissimilar rows to sample per row, instead of using all pairs (released code: 100)")
-	f.IntVar(&o.Candidates, "candidate-bits", 0, "infer this `NUMBER` of candidates for each bit, up to 64, and take "+
-		"the one that quick trees predict best for rows they did not learn from; 6 take up to a quarter longer; 1 takes the "+
+	f.IntVar(&o.Candidates, "candidate-bits", 0, "infer this `NUMBER` of candidates for each bit, up to 64, and keep "+
+		"the one that quick trees predict best on unseen rows; 6 take up to a quarter longer; 1 keeps the "+
 		"first (default: by --effort)")
 	f.StringVar(&o.Order, "order", "", "`ORDER`: stagewise, or tsh to infer all bits first")
-	step1, _ := inference.Options{}.WithDefaults() // they have no fault
+	step1, _ := inference.Options{}.WithDefaults() // the zero value is valid
 	for name, value := range map[string]any{
 		"inference": step1.Method, "loss": step1.Loss, "sweeps": step1.Sweeps, "order": fasthash.Stagewise,
 	} {
@@ -134,12 +134,12 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, groupStep1)
 	c.bindTrees(f)
 
-	f.IntVar(&o.PCA, "pca", 0, "`NUMBER` of principal components to reduce the vectors to first; 0 means no reduction")
+	f.IntVar(&o.PCA, "pca", 0, "reduce the vectors to this `NUMBER` of principal components first; 0 means no reduction")
 	f.IntVar(&o.Anchors, "anchors", 0,
-		"`NUMBER` of points that kernel methods and anchor graphs compare with; 0 means the method's own default")
-	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's own default, negative all")
-	f.StringVar(&o.Standardize, "standardize", "", "centre the columns and divide them by their "+
-		"standard deviation first, `WHEN`: on, off, or auto: where their scales differ and it helps a sample of the rows")
+		"`NUMBER` of anchors of kernel methods and anchor graphs; 0 means the method's default")
+	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's default, negative all")
+	f.StringVar(&o.Standardize, "standardize", "", "`WHEN` to centre the columns and divide them by their "+
+		"standard deviation first: on, off, or auto, which means if scales differ and it helps on a sample of rows")
 	showDefault(f, "standardize", method.StandardizeAuto)
 	cli.Group(f, groupOthers)
 }
@@ -160,31 +160,31 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 		"negative means all (default: by --effort, or 200, or all of up to 512)")
 	f.Float64Var(&o.Trim, "trim", 0, "`SHARE` of the weight that a tree sees; 1 means all; the paper says 0.9 "+
 		"(default: by --effort, or 0.99)")
-	f.StringVar(&o.LinearColumns, "linear-columns", "", "`COLUMNS` to offer to the trees besides: off; linear, a score "+
-		"for each class or frequent tag; kernel, also scores by Gaussians; auto or auto-kernel, if they help rows held out "+
-		"(default: by --effort)")
+	f.StringVar(&o.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees: off; linear, a score "+
+		"for each class or frequent tag; kernel, also scores from Gaussians; auto or auto-kernel, if they help on "+
+		"held-out rows (default: by --effort)")
 	f.IntVar(&o.MinNode, "min-node", 0,
-		"a node with this `NUMBER` of rows of one sign or fewer becomes a leaf; negative means none does")
-	trees, _ := boost.Options{}.WithDefaults() // they have no fault
+		"a node with at most this `NUMBER` of rows of one sign becomes a leaf; negative means never")
+	trees, _ := boost.Options{}.WithDefaults() // the zero value is valid
 	showDefault(f, "min-node", strconv.Itoa(trees.MinNode))
 	f.IntVar(&o.NodeRows, "node-rows", 0,
 		"`NUMBER` of rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
 	f.Float64Var(&o.RowShare, "row-share", 0,
-		"`SHARE` of the rows that each tree sees, drawn anew (default: by --effort, or all)")
+		"`SHARE` of the rows drawn for each tree (default: by --effort, or all)")
 	f.Float64Var(&o.ColumnShare, "column-share", 0,
-		"`SHARE` of the columns that each tree sees, drawn anew (default: by --effort, or all)")
-	f.IntVar(&o.EarlyStop, "early-stop", 0, "hold a tenth of the rows out of each bit, and end the bit when this "+
-		"`NUMBER` of trees more does not help them; --rounds is then the most; negative means never "+
+		"`SHARE` of the columns drawn for each tree (default: by --effort, or all)")
+	f.IntVar(&o.EarlyStop, "early-stop", 0, "hold a tenth of the rows out of each bit, and stop when this "+
+		"`NUMBER` of further trees does not help them; --rounds is then the maximum; negative means never "+
 		"(default: by --effort, or never)")
-	f.StringVar(&o.Bins, "bins", "", "how columns are cut into 256 `BINS`: linear from the least to the "+
-		"greatest value (the paper), quantile, or hybrid: linear unless a few far values leave the others too few bins "+
+	f.StringVar(&o.Bins, "bins", "", "how columns are cut into 256 `BINS`: linear, from the smallest to the "+
+		"largest value (the paper); quantile; or hybrid, linear unless outliers leave the other values too few bins "+
 		"(default hybrid; linear with --effort paper)")
 	f.BoolVar(&o.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
 	f.Float64Var(&o.SVMCost, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
 	cli.Group(f, groupStep2)
 }
 
-// showDefault has the help name the default that the library chooses where a flag is not given.
+// showDefault shows in the help the default that the library chooses if a flag is not given.
 func showDefault(f *pflag.FlagSet, name, value string) { f.Lookup(name).DefValue = value }
 
 func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {
@@ -210,13 +210,13 @@ func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []str
 	return c.print(made, columns)
 }
 
-// open opens the data, for a model that grows by the columns and pictures that it knows.
+// open opens the data. If a model is to grow, it selects that model's columns and picture preparation.
 func (c *trainCommand) open(args []string) (*dataset.Set, error) {
 	var as *picture.Preparation
 	if m := c.options.Grow; m != nil {
 		if c.data.Missing && !m.TakesMissing() {
 			return nil, cli.Usage("missing-values",
-				"--missing: the model to grow does not take missing values; train a new one")
+				"--missing: the model to grow does not accept missing values; train a new one")
 		}
 		c.data.asModel(m)
 		as = m.Pictures
@@ -224,7 +224,7 @@ func (c *trainCommand) open(args []string) (*dataset.Set, error) {
 	return c.data.open(args, as)
 }
 
-// check finds what is wrong with the command line, before anything is read, and completes the options.
+// check validates the command line before anything is read, and completes the options.
 func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 	o := &c.options
 	if o.Output == "" {
@@ -237,10 +237,10 @@ func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 		return err
 	}
 	if flags.Changed("cross-fit") && o.CrossFit == 0 {
-		o.CrossFit = -1 // not a number of parts
+		o.CrossFit = -1 // not a valid number of parts
 	}
 	if flags.Changed("candidate-bits") && o.Candidates == 0 {
-		o.Candidates = 1 // not those of the effort
+		o.Candidates = 1 // not the number chosen by the effort
 	}
 	o.Seed, o.Threads, o.MinShared = c.seed, c.threads, c.similar.minShared
 	if c.memory != "" {
@@ -257,7 +257,7 @@ func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 	return usage(o.Check())
 }
 
-// usage is a mistake in the command line, where err is one about options.
+// usage turns an error about options into a usage error.
 func usage(err error) error {
 	if e, ok := errors.AsType[*hashgrove.OptionError](err); ok {
 		return cli.Usage(e.Code, "%s", e.Flags())
@@ -268,8 +268,7 @@ func usage(err error) error {
 	return nil
 }
 
-// checkOutput tries the model's file. The model that grows is one that exists; an interrupted training has begun to
-// write its file.
+// checkOutput checks that the model file can be written. A resumed training may overwrite it.
 func (c *trainCommand) checkOutput(args []string) error {
 	file, o := c.file, &c.options
 	file.FileOnly = true
@@ -283,7 +282,7 @@ func (c *trainCommand) checkOutput(args []string) error {
 	return file.Check(outputs, c.data.inputs(args, c.similar.pairs, o.Pictures.Features))
 }
 
-// explain adds the flags that help to errors of training.
+// explain adds helpful flags to training errors.
 func (c *trainCommand) explain(err error) error {
 	resumable := c.options.Method == method.FastHash
 	if _, ok := errors.AsType[*hashgrove.OptionError](err); ok {
@@ -291,24 +290,24 @@ func (c *trainCommand) explain(err error) error {
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && resumable:
-		return cli.WithAdvice(err, "the finished bits are safe; the same command with --resume continues from there")
+		return cli.WithAdvice(err, "finished bits are saved; run the same command with --resume to continue")
 	case errors.Is(err, syscall.ENOSPC) && resumable:
-		return fmt.Errorf("%w; the finished bits are safe: make room, and --resume continues from there", err)
+		return fmt.Errorf("%w; finished bits are saved: free some space and continue with --resume", err)
 	case errors.Is(err, fasthash.ErrCheckpoint):
-		return fmt.Errorf("%w; --resume continues it, --restart discards it", err)
+		return fmt.Errorf("%w; continue it with --resume or discard it with --restart", err)
 	case errors.Is(err, fasthash.ErrOtherBits):
-		return fmt.Errorf("%w; a model grows with --grow MODEL, and --restart discards the bits", err)
+		return fmt.Errorf("%w; use --grow MODEL to add bits to a model, or --restart to discard the checkpoint", err)
 	case fault.Is(err, "not-enough-memory"):
-		return fmt.Errorf("%w: give a greater --memory than %s", err, c.memory)
+		return fmt.Errorf("%w: raise --memory above %s", err, c.memory)
 	case errors.Is(err, fasthash.ErrNeedsMemory) && fault.Is(err, "linear-columns"):
-		return fmt.Errorf("%w: give a greater --memory, or leave them out with --linear-columns off", err)
+		return fmt.Errorf("%w: raise --memory, or use --linear-columns off", err)
 	case errors.Is(err, fasthash.ErrNeedsMemory):
-		return fmt.Errorf("%w: give a greater --memory, or leave that out", err)
+		return fmt.Errorf("%w: raise --memory, or drop that option", err)
 	}
 	return err
 }
 
-// print prints how the training went.
+// print reports how training went.
 func (c *trainCommand) print(made *hashgrove.Training, columns columnReport) error {
 	if made.Report.FastHash == nil {
 		return c.printMethodReport(made, columns)

@@ -13,7 +13,7 @@ import (
 	"hashgrove/internal/cli"
 )
 
-// trainDisplay shows how far a training is.
+// trainDisplay shows the progress of training.
 type trainDisplay struct {
 	*app
 	reading, bits *cli.Progress
@@ -21,7 +21,7 @@ type trainDisplay struct {
 
 // noteFlags names the flags that help with a note, by its code.
 var noteFlags = map[string]string{
-	"crowded-bins":    "; or cut the columns with --bins hybrid",
+	"crowded-bins":    "; or use --bins hybrid",
 	"effort-too-slow": "; --time-limit stops with fewer bits",
 }
 
@@ -52,7 +52,7 @@ func (d *trainDisplay) show(p hashgrove.Progress) {
 	}
 	note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
 	if b.Stat.HeldOut > 0 {
-		note += fmt.Sprintf("  error of rows held out %.4f", b.Stat.HeldOutError)
+		note += fmt.Sprintf("  held-out error %.4f", b.Stat.HeldOutError)
 	}
 	if b.Stat.Validation > 0 {
 		note += fmt.Sprintf("  validation MAP %.4f", b.Stat.Validation)
@@ -60,7 +60,7 @@ func (d *trainDisplay) show(p hashgrove.Progress) {
 	d.bits.Step(p.Bit, note)
 }
 
-// end ends what is shown.
+// end finishes the display.
 func (d *trainDisplay) end() {
 	for _, p := range []**cli.Progress{&d.reading, &d.bits} {
 		if *p != nil {
@@ -70,18 +70,18 @@ func (d *trainDisplay) end() {
 	}
 }
 
-// bindPictureTraining adds the flags about what makes vectors of pictures, and about copies to learn from.
+// bindPictureTraining adds the flags for turning pictures into vectors and for augmented copies.
 func bindPictureTraining(f *pflag.FlagSet, p *hashgrove.PictureOptions) {
 	f.StringVar(&p.Features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512, pixels, "+
 		"or a file that features --save wrote; the model keeps them")
 	f.BoolVar(&p.Mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
 	f.StringSliceVar(&p.Augment, "augment", nil, "also learn from changed `COPIES` of the pictures: a list of mirror, "+
-		"shift and crop, where shift and crop may be repeated; with --features")
-	f.BoolVar(&p.Average, "mirror-average", false, "let every code of the model add the scores of a picture and of its "+
+		"shift and crop, of which shift and crop may be repeated; with --features")
+	f.BoolVar(&p.Average, "mirror-average", false, "make each code add the scores of a picture and its "+
 		"mirror image; with --mirror")
 }
 
-// optionalNumber is a flag that may be left out, which is something else than 0.
+// optionalNumber is a flag whose absence differs from 0.
 type optionalNumber struct{ to **float64 }
 
 // String implements pflag.Value.
@@ -104,7 +104,7 @@ func (n *optionalNumber) Set(text string) error {
 // Type implements pflag.Value.
 func (n *optionalNumber) Type() string { return "float64" }
 
-// parseBytes reads a number of bytes: 800MB, 8GB, 1.5TB, or 512MiB, 8GiB in powers of 1024; a bare number is bytes.
+// parseBytes parses a size: 800MB, 8GB, 1.5TB, or 512MiB, 8GiB in powers of 1024; a bare number is bytes.
 func parseBytes(text string) (int64, error) {
 	units := []struct {
 		name  string

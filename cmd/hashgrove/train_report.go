@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/model"
 )
 
-// trainReport is what train --json prints.
+// trainReport is the output of train --json.
 type trainReport struct {
 	Model            string      `json:"model"`
 	Fingerprint      string      `json:"fingerprint"`
@@ -27,27 +27,27 @@ type trainReport struct {
 	Stopped          string      `json:"stopped,omitempty"`
 
 	Effort fasthash.Effort `json:"effort"`
-	Trees  *boost.Options  `json:"trees,omitempty"`          // as chosen by the effort and by flags
-	Linear string          `json:"linear_columns,omitempty"` // which columns were added and why, or why not
+	Trees  *boost.Options  `json:"trees,omitempty"`          // as chosen by effort and flags
+	Linear string          `json:"linear_columns,omitempty"` // which columns were added, or why none were
 	Added  []string        `json:"added_columns,omitempty"`
 	columnReport
 
-	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
+	NewItems     *model.Figures `json:"new_items,omitempty"` // for rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 
 	CrossFit *crossFitReport      `json:"cross_fit,omitempty"`
 	Memory   *hashgrove.MemoryUse `json:"memory,omitempty"`
 }
 
-// crossFitReport is what train --cross-fit says of the codes that it made.
+// crossFitReport describes the codes that train --cross-fit made.
 type crossFitReport struct {
-	Codes   string  `json:"codes"` // the file
-	Rows    int     `json:"rows"`  // different ones
+	Codes   string  `json:"codes"` // file
+	Rows    int     `json:"rows"`  // distinct rows
 	Parts   int     `json:"parts"`
 	Seconds float64 `json:"seconds"`
 }
 
-// bitReport is one bit in trainReport. Bits that were resumed or grown from have no times.
+// bitReport describes one bit in trainReport. Resumed bits and bits of a model that grew have no times.
 type bitReport struct {
 	Bit              int     `json:"bit"`
 	Objective        float64 `json:"objective"`
@@ -55,11 +55,10 @@ type bitReport struct {
 	BoostSeconds     float64 `json:"boost_seconds"`
 	TrainError       float64 `json:"train_error"`
 	Validation       float64 `json:"validation_map,omitempty"`
-	CutParts         int     `json:"cut_parts,omitempty"` // more than 0: Step 1 had to cut large blocks in parts
+	CutParts         int     `json:"cut_parts,omitempty"` // more than 0 if Step 1 had to cut large blocks into parts
 
 	Trees int `json:"trees,omitempty"`
-	// Of early stopping: the rounds kept, the rows that the bit has not learned from, and the share of them that it gets
-	// wrong.
+	// With early stopping: the rounds kept, the rows held out of the bit, and the share of those that it gets wrong.
 	Rounds       int      `json:"rounds,omitempty"`
 	HeldOut      int      `json:"held_out,omitempty"`
 	HeldOutError *float64 `json:"held_out_error,omitempty"`
@@ -92,7 +91,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		}
 	}
 	if inParts > 0 {
-		c.note("%d bits had blocks with too many undecided rows for one cut: Step 1 minimised these in parts", inParts)
+		c.note("%d bits had blocks with too many undecided rows for one cut; Step 1 cut those in parts", inParts)
 	}
 	how := ""
 	if r.Linear != "" {
@@ -103,7 +102,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		for _, b := range made.Bits {
 			r.CrossFit.Seconds += b.Folds.Seconds()
 		}
-		how += fmt.Sprintf("%s: codes for the %d rows it learned from, made without them in %.1f s\n",
+		how += fmt.Sprintf("%s: out-of-fold codes of %d training rows, made in %.1f s\n",
 			r.CrossFit.Codes, r.CrossFit.Rows, r.CrossFit.Seconds)
 	}
 	how += r.Memory.String()
@@ -122,7 +121,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
 }
 
-// heldOutText is what early stopping says of the rows that it held out of each bit: a line, or nothing without it.
+// heldOutText describes, in a line, the rows that early stopping held out. It returns "" without early stopping.
 func heldOutText(i *model.Info) string {
 	bits, wrong, trees := 0, 0.0, 0
 	for _, s := range i.Bits {
@@ -133,11 +132,11 @@ func heldOutText(i *model.Info) string {
 	if bits == 0 {
 		return ""
 	}
-	return fmt.Sprintf("early stopping: %d trees per bit on average, error of rows held out of a bit %.4f\n",
+	return fmt.Sprintf("early stopping: %d trees per bit on average, held-out error %.4f\n",
 		trees/bits, wrong/float64(bits))
 }
 
-// methodReport is what train --method --json prints.
+// methodReport is the output of train --json for methods other than FastHash.
 type methodReport struct {
 	Model        string  `json:"model"`
 	Fingerprint  string  `json:"fingerprint"`
@@ -146,19 +145,19 @@ type methodReport struct {
 	Dims         int     `json:"dims"`
 	Bits         int     `json:"bits"`
 	Seed         uint64  `json:"seed"`
-	Scale        string  `json:"scale,omitempty"` // how columns were scaled, and why
+	Scale        string  `json:"scale,omitempty"` // how columns were scaled and why
 	TrainSeconds float64 `json:"train_seconds"`
 	TotalSeconds float64 `json:"total_seconds"`
 	PeakRSS      int64   `json:"peak_rss_bytes"`
 	columnReport
 
-	NewItems     *model.Figures `json:"new_items,omitempty"` // of rows held out of training
+	NewItems     *model.Figures `json:"new_items,omitempty"` // for rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 }
 
 func (c *trainCommand) printMethodReport(t *hashgrove.Training, columns columnReport) error {
 	m := t.Expert()
-	about, _ := method.Describe(t.Report.Method) // it was checked
+	about, _ := method.Describe(t.Report.Method) // the name is valid by now
 	r := methodReport{
 		Model: c.options.Output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
 		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: t.Report.Seed, Scale: m.Info.Scale,

@@ -9,10 +9,10 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// validationRough is the number of rows held out, below which figures are rough.
+// validationRough is the number of held-out rows below which figures are rough.
 const validationRough = 100
 
-// figuresText is what train and info say of the rows held out: lines, or nothing when there were none.
+// figuresText returns the lines of train and info about held-out rows, or "" if there were none.
 func figuresText(i *model.Info) string {
 	if i.NewItems == nil || i.LearnedItems == nil {
 		return ""
@@ -28,22 +28,21 @@ func figuresText(i *model.Info) string {
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
 }
 
-// expectation is a sentence for figures of new and learned items that differ, or that few rows were held out for; or
-// empty.
+// expectation returns a sentence if figures for new and learned items differ, or if few rows were held out; else "".
 func expectation(i *model.Info) string {
 	switch {
 	case i.NewItems == nil || i.LearnedItems == nil:
 		return ""
 	case i.NewItems.Rows < validationRough:
-		return fmt.Sprintf("Only %d rows were held out: these figures are rough\n", i.NewItems.Rows)
+		return fmt.Sprintf("Only %d rows were held out, so these figures are rough\n", i.NewItems.Rows)
 	case i.LearnedItems.MAP-i.NewItems.MAP <= 0.05:
 		return ""
 	}
 	return "An index gets new items, so expect their figures; --validation 0 learns from all rows\n"
 }
 
-// chosenOptions says what effort and defaults chose for a run of FastHash: a line, or nothing for models that do not
-// know.
+// chosenOptions describes what effort and defaults chose for a FastHash run. It returns "" for models that do not
+// record it.
 func chosenOptions(r model.Run) string {
 	var o fasthash.Options
 	if json.Unmarshal(r.Options, &o) != nil || o.Effort == "" {

@@ -1,4 +1,4 @@
-// Durable keeps an index in a file: what Add, Upsert and Delete report as done survives a kill and a power cut.
+// Durable keeps an index in a file: once Add, Upsert or Delete returns, its changes survive a crash or a power cut.
 package main
 
 import (

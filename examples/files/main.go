@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// table is a file as a shop might have it: id, category and an embedding.
+// table returns a CSV file such as a shop might have: id, category and an embedding.
 func table(rows int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder

@@ -1,5 +1,5 @@
-// Lengths trains once and uses several code lengths: a prefix of a FastHash code is a code. It shows what each length
-// is worth for items that training has not seen.
+// Lengths trains once and uses several code lengths, since a prefix of a FastHash code is itself a code. It shows how
+// well each length finds items that training never saw.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 func main() {
 	ctx := context.Background()
 	learned, labels := clouds(1, 400)
-	items, itemLabels := clouds(2, 400) // new items: training never sees them
+	items, itemLabels := clouds(2, 400) // new items, which training never sees
 	queries, wanted := clouds(3, 100)
 
 	m, err := hashgrove.Train(ctx, hashgrove.Rows(learned, labels), hashgrove.Options{Bits: 32, Rounds: 20})

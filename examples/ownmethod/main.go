@@ -1,5 +1,5 @@
-// Ownmethod plugs in a method of its own: one bit for each direction from the mean of all rows to the mean of a class.
-// Its model is saved, encodes and searches like any other.
+// Ownmethod plugs in its own method: one bit for each direction from the mean of all rows to the mean of a class. The
+// model is saved, encodes and searches like any other.
 package main
 
 import (
@@ -17,7 +17,7 @@ type classMeans struct{}
 
 var _ method.Method = classMeans{}
 
-// Train makes a linear projection with a row of weights for each class.
+// Train returns a linear projection with a row of weights for each class.
 func (classMeans) Train(ctx context.Context, d *method.Data) (*method.Model, error) {
 	if err := d.Trainable(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Pictures learns codes from decoded pictures. The model remembers how pictures become vectors, so that a new picture
-// needs nothing but the model.
+// Pictures learns codes from decoded pictures. The model records how pictures become vectors, so encoding a new picture
+// takes nothing but the model.
 package main
 
 import (

@@ -131,7 +131,7 @@ func factsOf(r *Result) *facts {
 	return f
 }
 
-// chance is how far apart the MAPs of two rows may be by the choice of the queries alone.
+// chance returns how far apart the MAPs of two rows may be by the choice of the queries alone.
 func chance(a, b *eval.Row) float64 { return chanceOf(a.AP, b.AP) }
 
 // chanceOf is two standard errors of the mean difference, query by query. It is 0 where the queries are not the same.
@@ -167,7 +167,7 @@ func byMargins(row *eval.Row) bool {
 	return row.Margins.MAP > row.MAP+max(costless, chanceOf(row.AP, row.MarginAP))
 }
 
-// reached is that in words.
+// reached returns that in words.
 func reached(row *eval.Row) string {
 	mean, _ := reach(row)
 	if byMargins(row) {
@@ -181,7 +181,7 @@ func unanswered(row *eval.Row) bool {
 	return len(row.AP) > 0 && slices.Max(row.AP) < 0
 }
 
-// rowName is the name of a row in sentences.
+// rowName returns the name of a row in sentences.
 func rowName(row *eval.Row) string {
 	switch {
 	case row.Method == euclidean:

@@ -170,8 +170,8 @@ func (r *Result) sortMethods() {
 	})
 }
 
-// quality is the number that decides about a row: MAP, or the recall of float neighbours where no labels say what is
-// right.
+// quality returns the number that decides about a row: MAP, or the recall of float neighbours where no labels say what
+// is right.
 func (r *Result) quality(row *eval.Row) float64 {
 	if r.unlabelled() {
 		return recallOf(row, r.recallRank())
@@ -179,7 +179,7 @@ func (r *Result) quality(row *eval.Row) float64 {
 	return row.MAP
 }
 
-// rank is 0 for methods and 1 for what they are measured against.
+// rank returns 0 for methods and 1 for what they are measured against.
 func rank(r eval.Row) int {
 	if r.Kind == eval.KindMethod {
 		return 0

@@ -79,7 +79,7 @@ func (p *Part) setAside(share float64, seed uint64, name string) (others, aside 
 	return p.subset(keep, how+" without "+name), p.subset(other, how+" "+name), nil
 }
 
-// subset is the kept rows, in memory of their own; how says which those are.
+// subset returns the kept rows, in memory of their own; how says which those are.
 func (p *Part) subset(keep []bool, how string) *Part {
 	d := p.Only(keep)
 	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + how))
@@ -96,7 +96,7 @@ func (p *Part) subset(keep []bool, how string) *Part {
 	return out
 }
 
-// copies is the number of rows whose vectors are among those of other parts too, where that is many.
+// copies returns the number of rows whose vectors are among those of other parts too, where that is many.
 func (p *Part) copies(others ...*Part) int {
 	known, n := map[uint64]bool{}, 0
 	for _, other := range others {
@@ -115,7 +115,7 @@ func (p *Part) copies(others ...*Part) int {
 	return n
 }
 
-// hashes are those of the vectors; none without a part.
+// hashes returns those of the vectors; none without a part.
 func (p *Part) hashes() (list []uint64) {
 	switch {
 	case p == nil:
@@ -130,7 +130,7 @@ func (p *Part) hashes() (list []uint64) {
 // manyCopies is the number of rows, one of which may be a copy of a row elsewhere, as happens in any data.
 const manyCopies = 20
 
-// withVectors is the part with its vectors mapped, by what the name says.
+// withVectors returns the part with its vectors mapped, by what the name says.
 func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
 	d := p.With(x)
 	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + name))
@@ -152,8 +152,8 @@ func (d *Data) labelled() bool { return d.Base.Labels != nil || d.Base.Tags != n
 // mostNew is the number of new items that are set aside unless a share is asked for.
 const mostNew = 10_000
 
-// parts is the data with the new items set apart; a negative share sets none apart, and 0 means a fifth, but at most
-// 10,000 rows. Where the base has too few rows for it, New stays nil.
+// parts returns the data with the new items set apart; a negative share sets none apart, and 0 means a fifth, but at
+// most 10,000 rows. Where the base has too few rows for it, New stays nil.
 func (d *Data) parts(share float64, seed uint64) (*Data, error) {
 	out := *d
 	if d.New != nil || share < 0 {
@@ -175,7 +175,7 @@ func (d *Data) searched() *Part {
 	return d.Base
 }
 
-// each is the data with every part mapped.
+// each returns the data with every part mapped.
 func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
 	out := &Data{Name: d.Name}
 	var err error
@@ -191,7 +191,7 @@ func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
 	return out, err
 }
 
-// digests are those of all parts.
+// digests returns those of all parts.
 func (d *Data) digests() []string {
 	list := []string{d.Base.HexDigest(), d.Queries.HexDigest()}
 	if d.New != nil {
@@ -200,7 +200,7 @@ func (d *Data) digests() []string {
 	return list
 }
 
-// items is the number of items that can be found.
+// items returns the number of items that can be found.
 func (d *Data) items() int {
 	if d.New != nil {
 		return d.Base.X.Rows + d.New.X.Rows

@@ -35,7 +35,7 @@ type coder struct {
 	margins trial.Marginer // may be nil
 }
 
-// modelCoder is the coder of a model.
+// modelCoder returns the coder of a model.
 func modelCoder(m *model.Model) coder {
 	if m == nil {
 		return coder{}
@@ -159,11 +159,11 @@ func (s *stage) fill(row *eval.Row, found, learned *eval.Report) {
 	}
 }
 
-// mixedHits is the number of hits of a mixed base that are looked at, given the items of each side: 100, or fewer where
-// those would be a good part of all items.
+// mixedHits returns the number of hits of a mixed base that are looked at, given the items of each side: 100, or fewer
+// where those would be a good part of all items.
 func mixedHits(side int) int { return min(100, max(10, side/10), side) }
 
-// mixedShare is the share of learned items among the first hits in a base that has as many learned as new items,
+// mixedShare returns the share of learned items among the first hits in a base that has as many learned as new items,
 // expected over the order of ties and mean over the queries: one half, unless learned items are preferred. The larger
 // side gives an evenly drawn part of its items.
 func mixedShare(ctx context.Context, queries, learned, added hamming.Codes, threads int) (float64, error) {
@@ -191,8 +191,8 @@ func mixedShare(ctx context.Context, queries, learned, added hamming.Codes, thre
 	return sum / float64(len(shares)), err
 }
 
-// firstShare is the share of one side among the first k items, given how many each side has at every distance. Of the
-// items at the last distance each is as likely as the other.
+// firstShare returns the share of one side among the first k items, given how many each side has at every distance. Of
+// the items at the last distance each is as likely as the other.
 func firstShare(own, other []int, k int) float64 {
 	sum, left := 0.0, k
 	for d, n := range own {
@@ -219,7 +219,7 @@ func evenly(c hamming.Codes, n int) hamming.Codes {
 	return out
 }
 
-// searchTime is the microseconds that one core needs for the distances of one query to all codes.
+// searchTime returns the microseconds that one core needs for the distances of one query to all codes.
 func searchTime(queries, base hamming.Codes) float64 {
 	n := min(64, queries.Len())
 	distance := make([]uint16, base.Len())
@@ -230,7 +230,7 @@ func searchTime(queries, base hamming.Codes) float64 {
 	}) * 1e6 / float64(n)
 }
 
-// joined is all items one below the other: the base, then the new ones.
+// joined returns all items one below the other: the base, then the new ones.
 func (d *Data) joined() vectors.Matrix {
 	if d.New == nil {
 		return d.Base.X

@@ -370,7 +370,7 @@ func isFloat(row *eval.Row) bool {
 	return row.Method == euclidean || row.Method == cosine || row.Method == probable
 }
 
-// title is the name of a method in print.
+// title returns the name of a method in print.
 func title(name string) string {
 	if d, ok := method.Describe(name); ok && name != hashed {
 		return d.Title

@@ -24,7 +24,7 @@ type Page struct {
 	Pictures Pictures // nil when the data are no pictures
 }
 
-// Report is the comparison as a page.
+// Report returns the comparison as a page.
 func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 	out := report.Data{
 		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
@@ -65,7 +65,7 @@ func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 	return out, err
 }
 
-// exampleRow is the row whose searches a page shows: the recommended one, or else the best codes.
+// exampleRow returns the row whose searches a page shows: the recommended one, or else the best codes.
 func (r *Result) exampleRow() *eval.Row {
 	for i := range r.Rows {
 		if r.Rows[i].Recommended && r.Rows[i].Searches != nil {
@@ -137,7 +137,7 @@ func (r *Result) rightAnswers(d *Data, queries []int) (eval.Truth, error) {
 	}}, err
 }
 
-// neighbours are those of the vectors as float search compared them.
+// neighbours returns those of the vectors as float search compared them.
 func (r *Result) neighbours(queries, items vectors.Matrix) (*eval.Neighbours, error) {
 	ctx := context.Background()
 	if r.scale != nil {

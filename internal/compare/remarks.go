@@ -89,7 +89,7 @@ func (f *facts) remarkOnLengths() {
 	}
 }
 
-// remarkOnTrees says whether the second half of the trees was worth learning, and so whether still more would be.
+// remarkOnTrees reports whether the second half of the trees was worth learning, and so whether still more would be.
 func (f *facts) remarkOnTrees() {
 	if half := f.choice.HalfTreesMAP; half > 0 && f.choice.MAP > half+near {
 		f.say("more-trees", "More trees still help: the second half of them raises MAP%s from %.3f to %.3f. Try twice as "+

@@ -31,7 +31,7 @@ func (s *stage) addSearches(ctx context.Context, row *eval.Row, c trial.Codes) e
 	return err
 }
 
-// search is one query with its nearest items, ties ordered by the vectors themselves and at last by row.
+// search returns one query with its nearest items, ties ordered by the vectors themselves and at last by row.
 func (s *stage) search(q int, c trial.Codes) eval.Search {
 	distance := make([]uint16, c.Base.Len())
 	c.Base.Distances(distance, c.Queries.Row(q))
@@ -64,8 +64,8 @@ func (s *stage) search(q int, c trial.Codes) eval.Search {
 	return search
 }
 
-// lastDistance is the distance of the k-th nearest item, and the share of the items at that distance which are among
-// the first k, whatever their order.
+// lastDistance returns the distance of the k-th nearest item, and the share of the items at that distance which are
+// among the first k, whatever their order.
 func lastDistance(distance []uint16, bits, k int) (last int, share float64) {
 	counts := make([]int, bits+1)
 	for _, d := range distance {

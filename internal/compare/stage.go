@@ -239,7 +239,7 @@ func (s *stage) dataset() report.Dataset {
 	return out
 }
 
-// trainings is the number of times that a method is trained.
+// trainings returns the number of times that a method is trained.
 func (s *stage) trainings() int {
 	if s.unseen != nil {
 		return 2
@@ -285,7 +285,7 @@ func programName(settings []debug.BuildSetting, digest func() string) string {
 	return name
 }
 
-// executable is the digest of the running program, or "modified" if its file cannot be read.
+// executable returns the digest of the running program, or "modified" if its file cannot be read.
 func executable() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -303,7 +303,7 @@ func executable() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// path is the file of a task, without its suffix. The name is for people; the digest tells tasks apart.
+// path returns the file of a task, without its suffix. The name is for people; the digest tells tasks apart.
 func (s *stage) path(t *task) string {
 	var held []int32
 	if s.unseen != nil {
@@ -318,7 +318,7 @@ func (s *stage) path(t *task) string {
 	return filepath.Join(s.o.Work, name+"-"+key)
 }
 
-// checkpoint is the folder of an unfinished training of a task, "" without a work folder.
+// checkpoint returns the folder of an unfinished training of a task, "" without a work folder.
 func (s *stage) checkpoint(t *task, part string) string {
 	if s.o.Work == "" {
 		return ""

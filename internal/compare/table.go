@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// Table is the comparison for people: a head and a row of cells for each row of the result. What was not measured is a
-// dash.
+// Table returns the comparison for people: a head and a row of cells for each row of the result. What was not measured
+// is a dash.
 func (r *Result) Table() (head []string, rows [][]string) {
 	for _, c := range r.columns() {
 		head = append(head, c.head)
@@ -38,7 +38,7 @@ type column struct {
 	cell func(*eval.Row) string
 }
 
-// columns are those that the data fill.
+// columns returns those that the data fill.
 func (r *Result) columns() []column {
 	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
 	list := []column{
@@ -92,11 +92,11 @@ var costs = []column{
 	{"codes", func(row *eval.Row) string { return countOrDash(row.DistinctCodes) }},
 }
 
-// searched is the number of items that decide: the new ones, or all where there are none.
+// searched returns the number of items that decide: the new ones, or all where there are none.
 func (r *Result) searched() int { return cmp.Or(r.Data.New, r.Data.Base) }
 
-// recallRank is the rank that decides about the recall of float neighbours: the first 100 items are worth comparing
-// once more by their vectors, but in a small base they hold most items anyway.
+// recallRank returns the rank that decides about the recall of float neighbours: the first 100 items are worth
+// comparing once more by their vectors, but in a small base they hold most items anyway.
 func (r *Result) recallRank() int {
 	if r.searched() < 1000 {
 		return 10
@@ -104,7 +104,7 @@ func (r *Result) recallRank() int {
 	return 100
 }
 
-// recallOf is the recall of float neighbours at a rank of 10 or 100.
+// recallOf returns the recall of float neighbours at a rank of 10 or 100.
 func recallOf(row *eval.Row, rank int) float64 {
 	if rank == 10 {
 		return row.NeighbourRecall10
@@ -198,7 +198,7 @@ func (r *Result) Notes() []string {
 	return notes
 }
 
-// metricName is a metric in words.
+// metricName returns a metric in words.
 func metricName(m eval.Metric) string {
 	if m == eval.Cosine {
 		return "cosine"

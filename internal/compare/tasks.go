@@ -26,7 +26,7 @@ type task struct {
 	work       func(ctx context.Context, t *task) ([]eval.Row, error)
 }
 
-// longest is the length of the longest code, 0 for a method with a length of its own.
+// longest returns the length of the longest code, 0 for a method with a length of its own.
 func (t *task) longest() int { return slices.Max(append([]int{0}, t.bits...)) }
 
 // title names a task for people.

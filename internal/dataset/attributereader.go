@@ -310,7 +310,7 @@ func (r *attributeReader) keyValues(b []byte) ([]keyValue, error) {
 	return pairs, err
 }
 
-// notAttribute is the error of a list or an object where an attribute is expected.
+// notAttribute returns the error of a list or an object where an attribute is expected.
 func notAttribute(what, name string) error {
 	return &SpecError{"Columns", fault.New("not-an-attribute",
 		"%s %q: an attribute is a number or a text, not a list or an object: choose the columns to take", what, name)}

@@ -140,8 +140,8 @@ func (a *Attributes) Match(ids []string) error {
 		"name its column of ids, or join it row by row", a.path)}
 }
 
-// columnOfIDs is the first column of attributes that holds ids of the items in at least half of the records that have
-// it, or as many as there are ids; "" when there is none.
+// columnOfIDs returns the first column of attributes that holds ids of the items in at least half of the records that
+// have it, or as many as there are ids; "" when there is none.
 func (a *Attributes) columnOfIDs(ids []string) string {
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -189,7 +189,7 @@ func (a *Attributes) Misplaced(ids []string) string {
 	return ""
 }
 
-// Path is the file.
+// Path returns the file.
 func (a *Attributes) Path() string { return a.path }
 
 // InData reports whether the attributes come from the files of the vectors, so that Find wants places in the files.

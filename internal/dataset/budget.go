@@ -43,7 +43,7 @@ func (in *input) hold(bytes int) error {
 		in.path, in.disk, advice)
 }
 
-// most is how many bytes the content can have at most, or -1 when that is not known.
+// most returns how many bytes the content can have at most, or -1 when that is not known.
 func (in *input) most() int64 {
 	switch {
 	case in.size >= 0:
@@ -56,7 +56,7 @@ func (in *input) most() int64 {
 	return in.disk * gzipFactor
 }
 
-// content is how many bytes of the content are known to be there.
+// content returns how many bytes of the content are known to be there.
 func (in *input) content() int64 { return max(in.size, in.came) }
 
 // tooMany reports whether rows of so many values in all are more than the content can be worth.

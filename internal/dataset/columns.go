@@ -68,8 +68,8 @@ func missing(names, wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return there[name] })
 }
 
-// knownVector is the vector's columns as the Spec knows them from elsewhere, if it names none itself and the file has
-// them.
+// knownVector returns the vector's columns as the Spec knows them from elsewhere, if it names none itself and the file
+// has them.
 func (spec *Spec) knownVector(names []string) []string {
 	if (spec.Vector == "" || spec.follows) && spec.Known != nil && hasAll(names, spec.Known.Vector) {
 		return spec.Known.Vector
@@ -102,7 +102,7 @@ type columnChoice struct {
 	may     func(j int) bool               // it holds numbers and means nothing else
 }
 
-// errorf is an error about the file, which its caller names where the path is "".
+// errorf returns an error about the file, which its caller names where the path is "".
 func (c *columnChoice) errorf(code fault.Code, format string, args ...any) error {
 	err := fault.New(code, format, args...)
 	if c.path == "" {
@@ -243,7 +243,7 @@ func numbered(first, last string) ([]string, bool) {
 	return names, true
 }
 
-// askedNames are the names that a text for the columns of a vector contains, for telling a head from a row.
+// askedNames returns the names that a text for the columns of a vector contains, for telling a head from a row.
 func askedNames(vector string) []string {
 	var names []string
 	for _, part := range strings.Split(vector, ",") {

@@ -129,7 +129,7 @@ func (in *input) countable(row int64) error {
 	return nil
 }
 
-// cutOff is the error of a file that ends before its last row.
+// cutOff returns the error of a file that ends before its last row.
 func cutOff(what string, have, rows int) error {
 	if rows < 0 {
 		return fault.New("cut-off", "%s: is cut off after row %d", what, have)
@@ -137,7 +137,7 @@ func cutOff(what string, have, rows int) error {
 	return fault.New("cut-off", "%s: is cut off: %d of %d rows are there", what, have, rows)
 }
 
-// tooLarge is the error of a value beyond float32; row and column count from 0.
+// tooLarge returns the error of a value beyond float32; row and column count from 0.
 func tooLarge(file string, row, column int) error {
 	return badRow(file, row, strconv.Itoa(column+1), fault.New("out-of-range", "a value beyond the range of float32"))
 }

@@ -48,7 +48,7 @@ type rowCounter struct {
 	seen interner
 }
 
-// bad is the error of the current row.
+// bad returns the error of the current row.
 func (c *rowCounter) bad(column string, cause error) error {
 	if c.line > 0 {
 		cause = fmt.Errorf("%w (line %d)", cause, c.line)
@@ -58,7 +58,7 @@ func (c *rowCounter) bad(column string, cause error) error {
 	return err
 }
 
-// lacks is the error of a value that is missing in the current row.
+// lacks returns the error of a value that is missing in the current row.
 func (c *rowCounter) lacks(column string, cause error) error {
 	err := c.bad(column, cause).(*RowError)
 	err.Missing = true
@@ -111,7 +111,7 @@ type RowError struct {
 	cause error // what Msg says
 }
 
-// badRow is the error of a row, counted from 0, for a reason.
+// badRow returns the error of a row, counted from 0, for a reason.
 func badRow(file string, row int, column string, cause error) *RowError {
 	return &RowError{File: file, Row: row, Column: column, Msg: cause.Error(), cause: cause}
 }
@@ -204,7 +204,7 @@ func openFile(path string, spec *Spec) (reader, header, error) {
 	return r, h, nil
 }
 
-// chosenName is the name asked for, or the first of the usual ones among names, or "".
+// chosenName returns the name asked for, or the first of the usual ones among names, or "".
 func chosenName(asked string, usual, names []string) string {
 	i := slices.IndexFunc(usual, func(name string) bool { return slices.Contains(names, name) })
 	if asked != "" || i < 0 {
@@ -278,7 +278,7 @@ func checkEncoding(path string, head []byte) error {
 	return nil
 }
 
-// fileNamed is the format that the ending of a name stands for, that of a compression set aside, or "".
+// fileNamed returns the format that the ending of a name stands for, that of a compression set aside, or "".
 func fileNamed(path string) string {
 	name := strings.ToLower(filepath.Base(path))
 	for _, packed := range []string{".gz", ".zst", ".zstd"} {

@@ -78,7 +78,7 @@ func openIDX(in *input, spec *Spec) (reader, header, error) {
 	return x, h, nil
 }
 
-// labelsBeside is the file with the labels of a file of pictures, or "".
+// labelsBeside returns the file with the labels of a file of pictures, or "".
 func labelsBeside(path string) string {
 	dir, name := filepath.Split(path)
 	if !strings.Contains(name, "images") || !strings.Contains(name, "idx3") {

@@ -48,7 +48,7 @@ func (s *jsonScanner) end() error {
 
 func (s *jsonScanner) rest() []byte { return s.b[min(s.i, len(s.b)):] }
 
-// excerpt is the value that comes next, as it is written, or the rest of the line where that is no value.
+// excerpt returns the value that comes next, as it is written, or the rest of the line where that is no value.
 func (s *jsonScanner) excerpt() string {
 	s.space()
 	from := s.i
@@ -70,7 +70,7 @@ func (s *jsonScanner) space() {
 	}
 }
 
-// peek is the next character that is not a space, or 0.
+// peek returns the next character that is not a space, or 0.
 func (s *jsonScanner) peek() byte {
 	if s.space(); s.i < len(s.b) {
 		return s.b[s.i]

@@ -338,7 +338,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	return nil
 }
 
-// jsonScalar is the text of a string, a number as it is written, true or false.
+// jsonScalar returns the text of a string, a number as it is written, true or false.
 func jsonScalar(raw []byte) (string, bool) {
 	if len(raw) == 0 {
 		return "", false

@@ -62,7 +62,7 @@ func createNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*npyWr
 // npyDescr is how NumPy calls the types.
 var npyDescr = map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}
 
-// header is that of the rows so far, padded so that it has the same length for any number of rows.
+// header returns that of the rows so far, padded so that it has the same length for any number of rows.
 func (w *npyWriter) header() []byte {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", npyDescr[w.kind], w.rows, w.cols)
 	text += strings.Repeat(" ", 117-len(text)) + "\n"
@@ -154,8 +154,8 @@ func CheckNpy(path string, kind NpyType, rows, cols int) (int, error) {
 	return a.rows, nil
 }
 
-// NpyFiles are the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids, and last
-// the names of labels and ids that a line of text cannot hold.
+// NpyFiles returns the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids, and
+// last the names of labels and ids that a line of text cannot hold.
 func NpyFiles(path string) []string {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	return []string{

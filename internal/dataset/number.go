@@ -65,7 +65,7 @@ func (t dtype) appendFloats(dst []float32, src []byte) ([]float32, int) {
 	return dst, bad
 }
 
-// bits is the first value of src, its bytes in order.
+// bits returns the first value of src, its bytes in order.
 func (t dtype) bits(src []byte) uint64 {
 	switch {
 	case t.size == 1:
@@ -101,7 +101,7 @@ func (t dtype) float(u uint64) float64 {
 	}
 }
 
-// text is the value src as a label: every digit of an integer, and a whole float without its point.
+// text returns the value src as a label: every digit of an integer, and a whole float without its point.
 func (t dtype) text(src []byte) string {
 	switch t.kind {
 	case 'S':
@@ -130,7 +130,7 @@ func (t dtype) text(src []byte) string {
 	return strconv.FormatFloat(v, 'g', -1, max(8*t.size, 32))
 }
 
-// half is the value of an IEEE 754 half.
+// half returns the value of an IEEE 754 half.
 func half(h uint16) float32 {
 	sign, exponent, mantissa := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch exponent {

@@ -98,7 +98,7 @@ func (p *parquetRows) openColumns(f *parquetrows.File, spec *Spec) error {
 	return err
 }
 
-// vector is the columns that make up the vector.
+// vector returns the columns that make up the vector.
 func (c *parquetColumns) vector(spec *Spec, taken map[int]bool) ([]int, error) {
 	choice := columnChoice{names: c.names, width: len(c.names), find: c.find, may: func(i int) bool {
 		return !taken[i] && c.fields[i].Number
@@ -131,7 +131,7 @@ type parquetColumns struct {
 	names  []string
 }
 
-// find is the column asked for.
+// find returns the column asked for.
 func (c *parquetColumns) find(asked string) (int, error) {
 	i := slices.Index(c.names, asked)
 	if i < 0 {
@@ -140,7 +140,7 @@ func (c *parquetColumns) find(asked string) (int, error) {
 	return i, nil
 }
 
-// side is the column of labels, ids or tags: the one asked for, or the first with a usual name, or -1.
+// side returns the column of labels, ids or tags: the one asked for, or the first with a usual name, or -1.
 func (c *parquetColumns) side(asked string, usual []string, mayBeList bool) (int, error) {
 	if asked == "" {
 		for _, name := range usual {
@@ -160,8 +160,8 @@ func (c *parquetColumns) side(asked string, usual []string, mayBeList bool) (int
 	return i, err
 }
 
-// usualVectors is the column of lists with a usual name, or the only one, or all columns of single numbers that are not
-// taken for anything else.
+// usualVectors returns the column of lists with a usual name, or the only one, or all columns of single numbers that
+// are not taken for anything else.
 func (c *parquetColumns) usualVectors(taken map[int]bool) ([]int, error) {
 	var lists, numbers []int
 	for i, field := range c.fields {

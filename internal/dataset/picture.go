@@ -37,7 +37,7 @@ func (spec *Spec) checkPictures() error {
 // asked reports whether pictures shall have another form than that of the format.
 func (spec *Spec) asked() bool { return spec.Size > 0 || spec.Fit != "" || spec.Grey }
 
-// preparation is how pictures of a shape become rows.
+// preparation returns how pictures of a shape become rows.
 func (spec *Spec) preparation(own picture.Shape) picture.Preparation {
 	if spec.Pictures != nil {
 		return *spec.Pictures
@@ -59,7 +59,7 @@ func (spec *Spec) gallery() gallery.Options {
 	return gallery.Options{Preparation: spec.preparation(own), Threads: spec.Threads, Unlabelled: supervised}
 }
 
-// AsPictures is the source of the pictures, if the rows are pictures.
+// AsPictures returns the source of the pictures, if the rows are pictures.
 func (s *Set) AsPictures() (picture.Source, bool) { return picture.Of(s) }
 
 // Preparation implements picture.Source.

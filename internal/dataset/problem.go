@@ -36,7 +36,7 @@ func advise(err error) error {
 	return &SpecError{"SkipBad", fmt.Errorf("%w; fix the row, or skip bad rows", err)}
 }
 
-// unequal is the error of files with one entry per row that have more or fewer entries than there are rows.
+// unequal returns the error of files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
 	return fault.New("wrong-count",
 		"%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
@@ -89,7 +89,7 @@ func (p *pass) place(row int) (path string, inFile int) {
 	return p.s.files[f].path, row - p.starts[f]
 }
 
-// problem is an error about the current row.
+// problem returns an error about the current row.
 func (p *pass) problem(column string, cause error) *RowError {
 	path, row := p.place(p.row)
 	if g := p.s.files[len(p.starts)-1].header.gallery; g != nil {
@@ -98,7 +98,7 @@ func (p *pass) problem(column string, cause error) *RowError {
 	return badRow(path, row, column, cause)
 }
 
-// sameID is the error of a row with the id of an earlier one.
+// sameID returns the error of a row with the id of an earlier one.
 func (p *pass) sameID(r vectors.Repeat) *RowError {
 	path, at := p.place(r.Row)
 	firstPath, firstAt := p.place(r.First)

@@ -62,7 +62,7 @@ func (s *Set) roster() *roster {
 	return r
 }
 
-// find is the row of a picture, or an error that names it.
+// find returns the row of a picture, or an error that names it.
 func (r *roster) find(name string, stems bool) (int, error) {
 	name = strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "./")
 	row, found := r.row[name]

@@ -57,7 +57,7 @@ type file struct {
 // Dim makes Set a Source.
 func (s *Set) Dim() int { return s.dim }
 
-// Rows is the number of rows, or -1 when it is unknown before reading.
+// Rows returns the number of rows, or -1 when it is unknown before reading.
 func (s *Set) Rows() int {
 	rows := 0
 	for _, f := range s.files {
@@ -111,7 +111,7 @@ func (s *Set) Files() []string {
 // Once reports whether some of the data can be read only once, as from a pipe.
 func (s *Set) Once() bool { return len(s.spec.streams) > 0 }
 
-// Format is the format of the first file.
+// Format returns the format of the first file.
 func (s *Set) Format() string { return s.files[0].header.format }
 
 // Bad returns the number of rows that the latest pass left out, and the first few of them.
@@ -341,7 +341,7 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 	return nil, nil
 }
 
-// unexpected is the error of a row with something that the first row has not.
+// unexpected returns the error of a row with something that the first row has not.
 func (p *pass) unexpected(field, has, things string) error {
 	return &SpecError{field, fault.New("first-row-has-none", "%w, but the first row has none: name the column of the %s",
 		p.problem("", errors.New(has)), things)}

@@ -25,7 +25,7 @@ type sidecar struct {
 	rows   int
 }
 
-// file is the name of the file, which tells how it is to be read. Tags may be JSON in a file of any name.
+// file returns the name of the file, which tells how it is to be read. Tags may be JSON in a file of any name.
 func (s *sidecar) file() string {
 	if s.quoted && !s.tags {
 		return strings.TrimSuffix(s.path, ".txt") + ".jsonl"

@@ -290,10 +290,10 @@ type entries[T any] struct {
 	packed *texts
 }
 
-// given tells whether there are files.
+// given reports whether there are files.
 func (e *entries[T]) given() bool { return e.list != nil || e.packed != nil }
 
-// len is the number of entries.
+// len returns the number of entries.
 func (e *entries[T]) len() int {
 	if e.packed != nil {
 		return e.packed.len()
@@ -441,7 +441,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 	return paths, nil
 }
 
-// nearestName is the file beside path whose name is one or two typing errors away from it, or "".
+// nearestName returns the file beside path whose name is one or two typing errors away from it, or "".
 func nearestName(path string) string {
 	dir, name := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))

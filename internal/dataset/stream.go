@@ -79,7 +79,7 @@ func (spec *Spec) openInput(path string) (*input, error) {
 	return openInput(path)
 }
 
-// input is the content from the start.
+// input returns the content from the start.
 func (s *stream) input() (*input, error) {
 	if !s.open {
 		return nil, fault.New("read-once", "%s: can be read only once, and is needed again: save it to a file first", s.path)
@@ -127,7 +127,7 @@ func (r *streamReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// again is the same content from the start, for a look at it.
+// again returns the same content from the start, for a look at it.
 func (in *input) again() (*input, error) {
 	if in.stream != nil {
 		return in.stream.input()
@@ -159,7 +159,7 @@ type noRows struct{ *input }
 
 func (noRows) next(*record) error { return io.EOF }
 
-// firstLine is the first line of a stream when it is JSON, which settles the format without waiting for more.
+// firstLine returns the first line of a stream when it is JSON, which settles the format without waiting for more.
 func (in *input) firstLine() ([]byte, bool) {
 	for n := 1; n <= maxTake; n = in.buf.Buffered() + 1 {
 		if _, err := in.buf.Peek(n); err != nil {

@@ -252,7 +252,7 @@ func (s *surveyor) finish() *Survey {
 	return &s.survey
 }
 
-// clip is a value for a sample: its beginning, as text.
+// clip returns a value for a sample: its beginning, as text.
 func clip(value []byte) string {
 	text := []rune(string(bytes.ToValidUTF8(value[:min(len(value), 4*longestSample)], []byte("\ufffd"))))
 	if len(text) > longestSample {

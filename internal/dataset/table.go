@@ -179,7 +179,7 @@ func (t *table) read() error {
 	}
 }
 
-// tooWide is the error of a row of too many fields.
+// tooWide returns the error of a row of too many fields.
 func (t *table) tooWide() error {
 	return fault.New("too-many-fields", "%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
 }
@@ -246,7 +246,7 @@ func (t *table) unquote(line []byte) ([]byte, error) {
 	}
 }
 
-// named is the first column with one of the names, or -1.
+// named returns the first column with one of the names, or -1.
 func (t *table) named(names []string) int {
 	for _, name := range names {
 		if j := slices.IndexFunc(t.names, func(s string) bool { return strings.EqualFold(s, name) }); j >= 0 {
@@ -256,7 +256,7 @@ func (t *table) named(names []string) int {
 	return -1
 }
 
-// find is the column asked for by name or by number, counted from 1.
+// find returns the column asked for by name or by number, counted from 1.
 func (t *table) find(asked string) (int, error) {
 	if j := slices.Index(t.names, asked); j >= 0 {
 		return j, nil

@@ -57,7 +57,7 @@ func (t *texts) widen() {
 	}
 }
 
-// numberOf is the number of text i.
+// numberOf returns the number of text i.
 func (t *texts) numberOf(i int) uint32 {
 	switch t.width {
 	case 1:

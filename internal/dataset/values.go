@@ -36,7 +36,7 @@ func (m interner) keepBytes(b []byte) string {
 	return m.keep(string(b))
 }
 
-// tagSeparator is the character between the tags in these texts: the first of tab, |, ; and comma that any of them
+// tagSeparator returns the character between the tags in these texts: the first of tab, |, ; and comma that any of them
 // has, or else a space. One rule for a whole file keeps "blue sky" together where other rows have commas.
 func tagSeparator(texts ...string) byte {
 	for _, sep := range []byte("\t|;,") {

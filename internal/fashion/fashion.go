@@ -1,5 +1,5 @@
 // Package fashion embeds the demo's pictures in the binary: 6,000 training and 1,000 query pictures of Fashion-MNIST,
-// 28 x 28 grey, in ten classes of equal size. NOTICE has their licence.
+// 28 x 28 grey, in ten classes of equal size. Their licence is in NOTICE.
 package fashion
 
 import (
@@ -25,18 +25,18 @@ const Dim = 28 * 28
 var Names = []string{"T-shirt", "trouser", "pullover", "dress", "coat", "sandal",
 	"shirt", "sneaker", "bag", "ankle boot"}
 
-// Files are the names of the embedded pictures and labels.
+// Files names the embedded picture and label files.
 var Files = []string{
 	"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "query-images-idx3-ubyte.gz", "query-labels-idx1-ubyte.gz",
 }
 
-// Part is the pictures of one part with their classes.
+// Part holds pictures with their classes.
 type Part struct {
 	X     vectors.Matrix
 	Class []int32
 }
 
-// Train returns the training pictures, which are the database as well.
+// Train returns the training pictures, which are also the database.
 func Train() Part { return part("train") }
 
 // Query returns the query pictures.
@@ -79,7 +79,7 @@ func unpack(name string) []byte {
 	panic("fashion: " + name + " inside the binary: " + err.Error())
 }
 
-// Sketch draws a 28 x 28 picture with characters.
+// Sketch draws a 28 x 28 picture in characters.
 func Sketch(pixels []float32) []string {
 	const wide, high, shades = 18, 9, " .:-=+*#%@"
 	lines := make([]string, high)
@@ -100,7 +100,7 @@ func Sketch(pixels []float32) []string {
 	return lines
 }
 
-// Labels are the names of the classes of all pictures.
+// Labels returns the class name of each picture.
 func (p Part) Labels() []string {
 	labels := make([]string, len(p.Class))
 	for i, k := range p.Class {

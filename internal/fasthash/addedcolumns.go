@@ -14,15 +14,15 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Which further columns a training offers to its trees, and for which rows they come from which fit:
+// Extra columns that training offers to its trees, and the fit that each row's values come from:
 //
 //	training rows      fits to the other folds
 //	validation rows    the fit to all training rows, as any new row
 //	cross-fitting      each fold of cross-fitting has scores of its own, of fits that know none of its rows
 //	growing            those of the model to grow; its training rows as before where they are the same rows
 
-// extend adds columns to the rows for training and those for validation, which may be nil, where options say so and it
-// can be done.
+// extend adds columns to the training rows and to the validation rows, which may be nil, if the options ask for it and
+// it is possible.
 func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a, b *supervision.Data, err error) {
 	if t.Grow != nil {
 		err = t.extendGrown(ctx, train)
@@ -42,10 +42,10 @@ func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a
 	return train, held, nil
 }
 
-// wantsColumns reports whether the options ask for further columns.
+// wantsColumns reports whether the options ask for extra columns.
 func (t Options) wantsColumns() bool { return t.LinearColumns != "" && t.LinearColumns != LinearOff }
 
-// extendNew decides on the columns and fits them.
+// extendNew chooses the columns and fits them.
 func (t *training) extendNew(ctx context.Context, train *supervision.Data) error {
 	if code, why := t.noScores(train); code != "" {
 		t.report.linear, t.report.Linear = code, "no linear columns: "+why
@@ -76,7 +76,7 @@ func (t *training) extendNew(ctx context.Context, train *supervision.Data) error
 	return nil
 }
 
-// noScores says why rows have no scores, as a code and in words, or "".
+// noScores returns, as a code and in words, why rows cannot have scores, or "".
 func (t Options) noScores(d *supervision.Data) (code fault.Code, why string) {
 	switch {
 	case t.Learner != Trees:
@@ -93,7 +93,7 @@ func (t Options) noScores(d *supervision.Data) (code fault.Code, why string) {
 	return "", ""
 }
 
-// fitKind fits linear scores, and those of a kernel after them if that is asked for.
+// fitKind fits linear scores and, if asked for, kernel scores after them.
 func (t *training) fitKind(ctx context.Context, d *supervision.Data, kind string, fold []uint8) ([]*scores, error) {
 	linear, err := t.fitScores(ctx, d, LinearScores, fold)
 	if err != nil || kind == LinearScores {
@@ -107,7 +107,7 @@ func (t *training) fitKind(ctx context.Context, d *supervision.Data, kind string
 	return []*scores{linear, kernel}, nil
 }
 
-// ignore makes the maps of a kernel take further columns, which make no difference.
+// ignore lets the maps of a kernel accept more columns, which they ignore.
 func (s *scores) ignore(more int) {
 	unit, kernel := s.maps[0].(*model.Affine), s.maps[1].(*model.Kernel)
 	d, anchors := unit.Weight.Cols, kernel.Anchors
@@ -123,7 +123,7 @@ func (s *scores) ignore(more int) {
 	}
 }
 
-// extendGrown takes the columns of the model to grow.
+// extendGrown reuses the columns of the model to grow.
 func (t *training) extendGrown(ctx context.Context, train *supervision.Data) error {
 	e, ok := t.Grow.Encoder.(*model.Mapped)
 	if !ok {
@@ -153,7 +153,7 @@ func (t *training) extendGrown(ctx context.Context, train *supervision.Data) err
 		for i, m := range e.Maps {
 			same = same && model.EqualMaps(again[i].extension(), m)
 		}
-		if same { // the very rows: all is as it was
+		if same { // the very same rows: everything is as before
 			t.added = again
 			return nil
 		}
@@ -161,7 +161,7 @@ func (t *training) extendGrown(ctx context.Context, train *supervision.Data) err
 	return t.addAsNew(ctx, train, e.Maps)
 }
 
-// addAsNew gives the rows the columns of maps, as any new row.
+// addAsNew computes the columns for the rows as for any new row.
 func (t *training) addAsNew(ctx context.Context, train *supervision.Data, maps []model.Map) error {
 	names := t.Grow.Info.Added
 	src := train.Source
@@ -186,7 +186,7 @@ func (t *training) addAsNew(ctx context.Context, train *supervision.Data, maps [
 	return nil
 }
 
-// encoder is the trees with what adds columns in front of them.
+// encoder returns the trees behind the maps that add columns.
 func (t *training) encoder(functions []model.Function) model.Encoder {
 	var maps []model.Map
 	for _, s := range t.added {
@@ -195,7 +195,7 @@ func (t *training) encoder(functions []model.Function) model.Encoder {
 	return model.Compose(&model.Binned{Quantizer: t.x.Quantizer, Functions: functions}, maps...)
 }
 
-// addedColumns is the number of all added columns.
+// addedColumns returns the number of all added columns.
 func (t *training) addedColumns() int {
 	n := 0
 	for _, s := range t.added {
@@ -204,7 +204,7 @@ func (t *training) addedColumns() int {
 	return n
 }
 
-// addedNames is the names of all added columns; nil where some have none.
+// addedNames returns the names of all added columns, or nil if some have none.
 func (t *training) addedNames() []string {
 	var names []string
 	for _, s := range t.added {
@@ -216,7 +216,7 @@ func (t *training) addedNames() []string {
 	return names
 }
 
-// scoreFolds puts rows into folds. Equal rows are in one fold, and so are a picture and its mirror image.
+// scoreFolds divides rows into folds. Equal rows share a fold, and so do a picture and its mirror image.
 func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds int) ([]uint8, error) {
 	short := d.Hashes
 	if short == nil {
@@ -241,8 +241,8 @@ func (t *training) scoreFolds(ctx context.Context, d *supervision.Data, folds in
 	return fold, nil
 }
 
-// rowFolds puts rows into folds of about one size by their hashes, and counts the different ones. The copies of a
-// picture are in the fold of the picture. With classes, those of each class are spread evenly.
+// rowFolds divides rows into folds of about equal size by their hashes, and counts the distinct ones. Copies of a
+// picture share its fold. With classes, the rows of each class are spread evenly.
 func rowFolds(
 	hashes []uint64, class []int32, folds int, seed uint64, copies int,
 ) (fold []uint8, different int) {
@@ -264,8 +264,8 @@ func rowFolds(
 	return fold, len(order)
 }
 
-// byClass returns the places in the order of keys, those of one class together: that of the first row with the key.
-// Without classes the order stays.
+// byClass sorts places by class, that of the first row with the key, keeping the order of keys within a class. Without
+// classes the order stays.
 func byClass(order, keys []uint64, class []int32) []int {
 	places, of := make([]int, len(order)), make([]int32, len(order))
 	for k := range places {
@@ -282,7 +282,7 @@ func byClass(order, keys []uint64, class []int32) []int {
 	return places
 }
 
-// beside is a source with further columns.
+// beside is a source with extra columns.
 type beside struct {
 	vectors.Source
 	values vectors.Matrix // of every row

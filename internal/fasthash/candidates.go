@@ -1,18 +1,18 @@
 package fasthash
 
-// Bits that can be learned. Step 1 has many bits that are about equally good, one for every order in which it goes
-// through its blocks, and trees predict some of them far better than others. So Step 1 infers several candidates for
-// each bit, which costs little, and the one is taken that serves new rows best. With z a candidate, f_i the sum over j
-// of w_ij z_j and E the sum of z_i f_i, twice what Step 1 minimises,
+// Candidates for each bit. Step 1 has many bits that are about equally good, one for every order in which it visits its
+// blocks, and trees predict some of them far better than others. So Step 1 infers several candidates for each bit,
+// which costs little, and the one that serves new rows best is kept. With z a candidate, f_i the sum over j of w_ij z_j
+// and E the sum of z_i f_i, twice what Step 1 minimises,
 //
 //	h = what quick trees that learned z on some of the rows say of the others
 //	a = (sum of h_i f_i) / (sum of z_i f_i), over these others
 //
-// the candidate of the least a² E is taken, the first of several. a is the share of right bits minus that of wrong
-// ones, each row by what it matters to the bit; a² E is the energy of new rows, if what goes wrong with one of a pair
-// does not depend on the other. So a bit that is easy to learn but repeats an earlier one does not win: its E is poor.
+// the candidate with the least a² E is kept, the first in case of a tie. a is the share of right bits minus that of
+// wrong ones, each row weighted by how much it matters to the bit; a² E is the energy of new rows if errors in the two
+// rows of a pair are independent. A bit that is easy to learn but repeats an earlier one does not win: its E is poor.
 //
-// Cost: the trees. Their rows are chosen so that all candidates together take about a quarter of Step 2.
+// Cost: the trees. They get so few rows that all candidates together take about a quarter of Step 2.
 
 import (
 	"context"
@@ -30,18 +30,18 @@ const (
 	maxCandidates = 64
 	quickRounds   = 30     // trees that judge a candidate, at most
 	quickDepth    = 3      // of these trees, at most
-	quickColumns  = 100    // that each of their nodes draws, at most
-	quickRows     = 20_000 // that they learn from at most, and are judged with at most
-	candidatePart = 4      // Step 2 takes so many times as long as all candidates together
-	fewestQuick   = 50     // rows of either part; where there are fewer, the first candidate is taken
+	quickColumns  = 100    // drawn by each of their nodes, at most
+	quickRows     = 20_000 // to learn from at most, and to judge on at most
+	candidatePart = 4      // Step 2 takes this many times as long as all candidates together
+	fewestQuick   = 50     // rows in either part; with fewer, the first candidate is kept
 )
 
-// chooser takes one of several candidates for each bit.
+// chooser keeps the best of several candidates for each bit.
 type chooser struct {
 	Options
 	learned, judged []int32 // the rows of the two parts
 	trees           *boost.Trainer
-	held            *vectors.Columns // the rows to be judged with
+	held            *vectors.Columns // the rows to judge on
 
 	target, said  []int8
 	weight, field []float64
@@ -60,7 +60,7 @@ func (t Options) checkCandidates() error {
 	return nil
 }
 
-// newChooser cuts the rows in two. It is nil where there is nothing to choose.
+// newChooser splits the rows in two. It returns nil if there is nothing to choose.
 func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, error) {
 	if t.Candidates <= 1 || x.Rows < 2*fewestQuick {
 		return nil, nil
@@ -85,7 +85,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	return c, err
 }
 
-// quickTrees are the options of the trees that judge candidates: those of Step 2, but fewer and smaller.
+// quickTrees returns the options of the trees that judge candidates: like those of Step 2, but fewer and smaller.
 func (t Options) quickTrees() boost.Options {
 	o := t.Trees
 	o.Rounds, o.Depth, o.EarlyStop = min(o.Rounds, quickRounds), min(o.Depth, quickDepth), 0
@@ -95,11 +95,11 @@ func (t Options) quickTrees() boost.Options {
 	return o
 }
 
-// quickParts draws the rows that quick trees learn from, about size of them, and those that they are judged with. A
-// picture and its copies are in the same part.
+// quickParts draws about size rows for quick trees to learn from, and the rows to judge them on. A picture and its
+// copies are in the same part.
 func (t Options) quickParts(rows, size int) (learned, judged []int32) {
 	originals := t.Similar.originals(rows)
-	order := make([]int32, originals) // of rand.Perm, in half the memory
+	order := make([]int32, originals) // like rand.Perm, in half the memory
 	for i := range order {
 		order[i] = int32(i)
 	}
@@ -122,7 +122,7 @@ func (t Options) quickParts(rows, size int) (learned, judged []int32) {
 	return learned, judged
 }
 
-// infer is Step 1 of bit k. The result is lent until the next call.
+// infer runs Step 1 for bit k. The result is valid until the next call.
 func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight []float64, k int) ([]int8, error) {
 	if c == nil {
 		return step1.Infer(ctx)
@@ -157,7 +157,7 @@ func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight 
 	return tried[best], nil
 }
 
-// isSameSplit tells whether two bits are equal, or equal with all signs turned.
+// isSameSplit reports whether two bits are equal, or equal after flipping all signs.
 func isSameSplit(a, b []int8) bool {
 	for i, v := range a {
 		if v*b[i] != a[0]*b[0] {
@@ -167,7 +167,7 @@ func isSameSplit(a, b []int8) bool {
 	return true
 }
 
-// judge is a² E.
+// judge returns a² E.
 func (c *chooser) judge(
 	ctx context.Context, step1 *inference.Inference, z []int8, weight []float64, k int,
 ) (float64, error) {
@@ -179,7 +179,7 @@ func (c *chooser) judge(
 	}
 	energy, right, all := 0.0, 0.0, 0.0
 	for i, f := range c.field {
-		energy += float64(f * float64(z[i])) // a sign: nothing to be rounded
+		energy += float64(f * float64(z[i])) // a sign: no rounding
 	}
 	for i, r := range c.judged {
 		right += float64(c.field[r] * float64(c.said[i]))
@@ -192,7 +192,7 @@ func (c *chooser) judge(
 	return float64(a*a) * energy, nil
 }
 
-// predict writes what quick trees, which learn z from one part of the rows, say of the other part.
+// predict fits quick trees to z on one part of the rows and writes what they predict for the other part.
 func (c *chooser) predict(ctx context.Context, z []int8, weight []float64, k int) error {
 	sum := 0.0
 	for i, r := range c.learned {
@@ -203,7 +203,7 @@ func (c *chooser) predict(ctx context.Context, z []int8, weight []float64, k int
 		}
 	}
 	heavy := c.weight
-	if sum == 0 { // equal weights, or no pair says anything about these rows
+	if sum == 0 { // equal weights, or no pair involves these rows
 		heavy = nil
 	}
 	h, _, _, err := c.trees.Fit(ctx, c.target, heavy, c.Seed, k)

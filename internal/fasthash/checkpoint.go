@@ -21,9 +21,9 @@ import (
 )
 
 // A checkpoint is a folder with one small file per finished bit (docs/formats.md). Every file is written under a
-// temporary name, synced and renamed, so a crash loses the bit in the making and no other. Each file carries the
-// identity of the run: options, data, version. Nothing else is needed to go on: the bits are replayed on the
-// training rows, and every bit draws its random numbers from its own stream.
+// temporary name, synced and renamed, so a crash loses only the bit in progress. Each file carries the identity of the
+// run: options, data, version. That is enough to continue: the bits are replayed on the training rows, and every bit
+// draws its random numbers from its own stream.
 
 const (
 	checkpointVersion = 2 // version 1: run, bit, function; version 2, only with cross-fitting: the bit of all rows
@@ -37,14 +37,14 @@ const (
 type checkpoint struct {
 	folder   string
 	identity []byte
-	folds    bool // there are cross-fitted bits as well; the identity says so, too
+	folds    bool // also holds cross-fitted bits; the identity says so, too
 	release  func()
 }
 
-// lockFile is in the folder of a checkpoint while a training works on it. What a killed one leaves of it harms nobody.
+// lockFile exists in a checkpoint's folder while a training uses it. One left behind by a killed process does no harm.
 const lockFile = "lock"
 
-// lockFolder makes the folder and takes its lock, so that two trainings with one output do not destroy each other's
+// lockFolder makes the folder and locks it, so that two trainings with the same output do not destroy each other's
 // bits.
 func lockFolder(folder string) (release func(), err error) {
 	for try := 0; ; try++ {
@@ -52,7 +52,7 @@ func lockFolder(folder string) (release func(), err error) {
 			return nil, err
 		}
 		release, err := section.Lock(filepath.Join(folder, lockFile))
-		if errors.Is(err, fs.ErrNotExist) && try < 100 { // another training has just ended and removed the folder
+		if errors.Is(err, fs.ErrNotExist) && try < 100 { // another training just ended and removed the folder
 			continue
 		}
 		if errors.Is(err, section.ErrLocked) {
@@ -61,7 +61,7 @@ func lockFolder(folder string) (release func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		// The name of the folder has to survive a power cut for the bits in it to do so.
+		// The folder's name must survive a power cut for the bits in it to do so.
 		if err := section.SyncFolder(filepath.Dir(folder)); err != nil {
 			release()
 			return nil, err
@@ -70,7 +70,7 @@ func lockFolder(folder string) (release func(), err error) {
 	}
 }
 
-// close lets others work on the checkpoint.
+// close releases the lock.
 func (c *checkpoint) close() {
 	if c != nil {
 		c.release()
@@ -106,7 +106,7 @@ func openCheckpoint(t *training) (_ *checkpoint, err error) {
 	return c, nil
 }
 
-// files lists the bit files in order, and those half written when a run was killed.
+// files lists the bit files in order, and the half-written ones of a killed run.
 func (c *checkpoint) files() (bits, half []string, err error) {
 	entries, err := os.ReadDir(c.folder)
 	for _, e := range entries {
@@ -134,7 +134,7 @@ func (c *checkpoint) remove(names []string) error {
 	return nil
 }
 
-// removeCheckpoint removes a folder that holds nothing but bit files. One that another training works on by now stays.
+// removeCheckpoint removes a folder that holds only bit files, unless another training is using it by now.
 func removeCheckpoint(folder string) error {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -156,14 +156,14 @@ func removeCheckpoint(folder string) error {
 	if err != nil {
 		return err
 	}
-	if os.Remove(lock) != nil { // Windows removes no open file
+	if os.Remove(lock) != nil { // Windows cannot remove open files
 		release()
 		_ = os.Remove(lock)
 	}
 	return os.Remove(folder)
 }
 
-// save keeps a finished bit.
+// save writes a finished bit.
 func (c *checkpoint) save(bit Bit) error {
 	text, err := json.Marshal(bit.Stat)
 	if err != nil {
@@ -185,8 +185,8 @@ func (c *checkpoint) save(bit Bit) error {
 	})
 }
 
-// load returns the bits from the given one on, up to the first that is missing or damaged. Damaged ones and those
-// after them are removed and counted: they are learned again. Bits of another run are an error.
+// load returns the bits from the given one up to the first that is missing or damaged. It removes and counts damaged
+// bits and those after them, which are learned again. Bits of another run are an error.
 func (c *checkpoint) load(x *vectors.Columns, from, to int) (done []Bit, dropped int, err error) {
 	for k := from; k <= to; k++ {
 		bit, err := c.read(k, x)
@@ -276,7 +276,7 @@ func (c *checkpoint) readBit(r *section.Reader, bit *Bit, x *vectors.Columns) er
 	return r.End()
 }
 
-// appendWords appends packed bits, and parseWords is its inverse.
+// appendWords appends packed bits; parseWords is its inverse.
 func appendWords(dst []byte, words []uint64) []byte {
 	for _, w := range words {
 		dst = binary.LittleEndian.AppendUint64(dst, w)

@@ -13,8 +13,8 @@ import (
 )
 
 // Cross-fitting gives the training rows codes like those of new items. The trees know the rows they were fitted to, so
-// a learned row gets the very bits that Step 1 asked for, a new row only what the trees make of it, and an index that
-// holds both prefers the learned ones. Here, as in stacking (Wolpert, Neural Networks 1992), the rows are cut into
+// a training row gets the very bits that Step 1 asked for, a new row only what the trees make of it, and an index that
+// holds both prefers the training rows. Here, as in stacking (Wolpert, Neural Networks 1992), the rows are cut into
 // folds, and
 //
 //	for each bit k, once Step 1 has inferred z_k and Step 2 has fitted h_k to all rows
@@ -22,33 +22,32 @@ import (
 //			h = what Step 2 fits to z_k, with the same options and weights, from the rows outside of F
 //			bit k of the rows in F is the output of h
 //
-// All folds predict one z_k, which is what h_k predicts for new items: so these codes can be compared with each other
-// and with those of the model. Models that were trained on the folds one by one could not do that, since each would
-// infer bits of its own. Nothing of this flows back into the model.
+// All folds predict the same z_k, which h_k predicts for new items, so these codes are comparable with each other and
+// with those of the model. Separate models for each fold would not be: each would infer bits of its own. Nothing flows
+// back into the model.
 //
-// Each fold costs as much as Step 2 of its share of the rows: K folds about K-1 times the training itself.
+// Each fold costs as much as Step 2 on its share of the rows: K folds cost about K-1 times the training itself.
 
 // The number of folds.
 const minFolds, maxFolds = 2, 20
 
-// CrossFitted is codes of the training rows that the trees did not see.
+// CrossFitted holds codes of the training rows, made by trees that did not see them.
 type CrossFitted struct {
-	Rows  []vectors.RowHash // of each code, all different: equal rows have one code
+	Rows  []vectors.RowHash // of each code, all distinct: equal rows share a code
 	Codes hamming.Codes
 }
 
-// crossFitter fits bits to the rows outside of each fold.
+// crossFitter fits bits to the rows outside each fold.
 type crossFitter struct {
 	*training
 	hashes []vectors.RowHash // of the training rows
 	fold   []uint8           // of the training rows
-	stop   []uint8           // the folds of early stopping; nil without
-	bits   [][]uint64        // a bit of all rows each, packed
-	added  [][][]uint8       // of each fold: the bins of all rows in the added columns, from fits without the fold
+	stop   []uint8           // folds of early stopping; nil without it
+	bits   [][]uint64        // one bit of all rows each, packed
+	added  [][][]uint8       // per fold, the bins of all rows in the added columns, from fits without that fold
 }
 
-// newCrossFitter reads the rows for their hashes. Equal rows are in one fold, and so are a picture and its
-// copies.
+// newCrossFitter reads the rows to hash them. Equal rows share a fold, and so do a picture and its copies.
 func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*crossFitter, error) {
 	if t.CrossFit < minFolds || t.CrossFit > maxFolds {
 		return nil, fault.New("wrong-count", "cross-fitting with %d folds: give %d to %d", t.CrossFit, minFolds, maxFolds)
@@ -82,7 +81,7 @@ func newCrossFitter(ctx context.Context, t *training, d *supervision.Data) (*cro
 	return c, nil
 }
 
-// fit returns the bit of all rows, packed: each as the rows outside of its fold predict it.
+// fit returns the packed bit of all rows, each predicted from the rows outside its fold.
 func (c *crossFitter) fit(ctx context.Context, z []int8, weight []float64, bit int) ([]uint64, error) {
 	out := make([]int8, len(z))
 	for f := range uint8(c.CrossFit) {
@@ -118,7 +117,7 @@ func (c *crossFitter) fit(ctx context.Context, z []int8, weight []float64, bit i
 	return pack(out), nil
 }
 
-// fitScores fits the added columns to the rows outside of each fold.
+// fitScores fits the added columns to the rows outside each fold.
 func (c *crossFitter) fitScores(ctx context.Context, d *supervision.Data) error {
 	own, err := c.scoreFolds(ctx, d, scoreFolds)
 	if err != nil {
@@ -152,8 +151,8 @@ func (c *crossFitter) fitScores(ctx context.Context, d *supervision.Data) error 
 	return nil
 }
 
-// average is Outputs for codes that add the scores of a picture and of its mirror image, which is in the same fold: the
-// copies of pictures come in pairs of two kinds. It adds what model.Model adds, margins as float32.
+// average is like Outputs, for codes that add the scores of a picture and its mirror image, which share a fold: copies
+// of pictures come in pairs of two kinds. Like model.Model it adds margins as float32.
 func (c *crossFitter) average(
 	ctx context.Context, h model.Function, part *vectors.Columns, rows []int32, said []int8,
 ) error {
@@ -175,7 +174,7 @@ func (c *crossFitter) average(
 	return nil
 }
 
-// take copies the given rows, with the added columns of a fold.
+// take copies the given rows with the columns added for a fold.
 func (c *crossFitter) take(ctx context.Context, fold uint8, rows []int32) (*vectors.Columns, error) {
 	x, err := c.x.Take(ctx, c.Threads, rows)
 	if err != nil || c.added == nil {
@@ -191,7 +190,7 @@ func (c *crossFitter) take(ctx context.Context, fold uint8, rows []int32) (*vect
 	return x, nil
 }
 
-// fitOthers fits the bit to the given rows, which are outside of the fold.
+// fitOthers fits the bit to the given rows, all outside the fold.
 func (c *crossFitter) fitOthers(
 	ctx context.Context, fold uint8, rows []int32, z []int8, weight []float64, bit int,
 ) (model.Function, error) {
@@ -218,14 +217,14 @@ func (c *crossFitter) fitOthers(
 			sum += weight[i]
 		}
 	}
-	if sum == 0 { // no pair says anything about these rows
+	if sum == 0 { // no pair involves these rows
 		heavy = nil
 	}
 	h, _, _, err := step2.Fit(ctx, target, heavy, c.Seed, bit)
 	return h, err
 }
 
-// result is the codes of all rows, those of equal rows once.
+// result returns the codes of all distinct rows.
 func (c *crossFitter) result(bits int) *CrossFitted {
 	out := &CrossFitted{Codes: hamming.NewCodes(0, bits)}
 	seen := make(map[vectors.RowHash]bool, len(c.hashes))

@@ -15,11 +15,11 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Effort is one dial for the time that training takes. It sets what the user has not set, by the size of the data; the
-// model keeps its name and all that it chose.
+// Effort is a single dial for training time. It sets what the user has not set, according to the size of the data; the
+// model records its name and all it chose.
 type Effort string
 
-// The efforts, from the least to the greatest, and the paper's own settings.
+// The efforts, from least to greatest, and the paper's own settings.
 const (
 	Quick  Effort = "quick"
 	Normal Effort = "normal" // the default
@@ -27,22 +27,22 @@ const (
 	Paper  Effort = "paper" // those of Lin et al., CVPR 2014, and of their released code
 )
 
-// Efforts lists the efforts, from the least to the greatest, then the paper's.
+// Efforts returns the efforts from least to greatest, then the paper's.
 func Efforts() []Effort { return []Effort{Quick, Normal, Best, Paper} }
 
-// anySize is the last line of an effort: data of any size.
+// anySize marks the last line of an effort, for data of any size.
 const anySize = math.MaxInt
 
 // paperTrees are the trees of the paper.
 var paperTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4}
 
-// Up to fewRows rows, trees see samples of the rows and columns, which helped on breast cancer and did no harm on wine
-// and iris: with two classes, bits that have the same target would get the same trees.
+// Up to fewRows rows, trees see samples of the rows and columns. That helped on breast cancer and did no harm on wine
+// and iris: with two classes, bits with the same target would otherwise get the same trees.
 const fewRows = 1000
 
 var fewRowsTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
 
-// effortLine is what an effort chooses for data of up to this size: trees, further columns, and for classes and pairs
+// effortLine holds the choices of an effort for data up to a size: trees, extra columns, and, for classes and pairs,
 // the candidates for each bit, which do not help with tags.
 type effortLine struct {
 	effort     Effort
@@ -52,18 +52,18 @@ type effortLine struct {
 	candidates int
 }
 
-// Beyond mediumRows rows, trees of depth 4 no longer follow the bits closely enough: on 40,000 rows of GIST deeper ones
-// help new and learned items alike.
+// Beyond mediumRows rows, trees of depth 4 no longer follow the bits closely enough: on 40,000 rows of GIST deeper
+// trees help new and learned items alike.
 const mediumRows = 15_000
 
-// logistic are trees at high rates: as many at lower ones make codes of one class so much alike that those nearest to a
-// query are no longer the best (docs/results/tuning.md).
+// logistic returns trees with a high rate. With lower rates, the same number of trees makes codes of one class so alike
+// that those nearest to a query are no longer the best (x/paper/results/tuning.md).
 func logistic(rounds, depth int, rate, columns float64) boost.Options {
 	return boost.Options{Boost: boost.Logistic, Rounds: rounds, Depth: depth, Rate: rate, ColumnShare: columns}
 }
 
-// efforts is what the efforts choose: of the lines of an effort the first that is large enough for the data. What a
-// line leaves at zero has the default of its own package.
+// efforts lists the choices of each effort; the first line that is large enough for the data counts. Fields left at
+// zero get the default of their package.
 var efforts = []effortLine{
 	{Quick, fewRows, fewRowsTrees, "", 0},
 	{Quick, anySize, logistic(100, 4, 0.7, 0.3), LinearAuto, 0},
@@ -79,10 +79,10 @@ var efforts = []effortLine{
 	{Paper, anySize, paperTrees, "", 0},
 }
 
-// A few rows of unequal classes, where at least half of the classes have less than a fifth of the rows of the largest:
-// all efforts but the paper's then let classes count alike (inference.Options.BalanceClasses) and choose this line, so
-// that rare classes are found as well as frequent ones. More or deeper trees fit the few rows too closely; with many
-// classes a bit depends on many scores, and takes more trees. docs/results/tuning.md has the figures.
+// Few rows of unequal classes: at least half of the classes have less than a fifth of the rows of the largest. All
+// efforts but the paper's then weight classes equally (inference.Options.BalanceClasses) and use this line, so that
+// rare classes are found as well as frequent ones. More or deeper trees overfit the few rows; with many classes a bit
+// depends on many scores and takes more trees. x/paper/results/tuning.md has the figures.
 const unequalRatio = 5
 
 func unequalLine(classes int) effortLine {
@@ -91,7 +91,7 @@ func unequalLine(classes int) effortLine {
 		NodeFeatures: max(classes, 10)}}
 }
 
-// unequalClasses is the number of classes if they are few rows of unequal classes, else 0.
+// unequalClasses returns the number of classes if the data are few rows of unequal classes, else 0.
 func unequalClasses(d *supervision.Data) int {
 	if d.Rows > fewRows || d.Kind() != supervision.ByClasses {
 		return 0
@@ -101,7 +101,7 @@ func unequalClasses(d *supervision.Data) int {
 		sizes[k]++
 	}
 	slices.Sort(sizes)
-	some, _ := slices.BinarySearch(sizes, 1) // rows that were set aside may have been all of their class
+	some, _ := slices.BinarySearch(sizes, 1) // all rows of a class may have been set aside
 	sizes = sizes[some:]
 	if n := len(sizes); n >= 2 && unequalRatio*sizes[(n-1)/2] < sizes[n-1] {
 		return n
@@ -109,9 +109,9 @@ func unequalClasses(d *supervision.Data) int {
 	return 0
 }
 
-// withEffort fills in what the effort chooses for data of this size, with this number of unequal classes or 0. What is
-// set stays, and a rate asks for logistic boosting. Trees of the algorithm that the effort does not use begin with the
-// paper's numbers, as those of the effort are not made for them.
+// withEffort fills in the choices of the effort for data of this size, with this number of unequal classes or 0. Fields
+// already set stay, and a rate implies logistic boosting. With the boosting algorithm that the effort does not use,
+// trees start from the paper's numbers, since those of the effort do not suit them.
 func (t Options) withEffort(rows, unequal int) (Options, error) {
 	t.Effort = cmp.Or(t.Effort, Normal)
 	for _, line := range efforts {
@@ -134,7 +134,7 @@ func (t Options) withEffort(rows, unequal int) (Options, error) {
 		}
 		t.Trees = filledIn(t.Trees, trees)
 		if t.Learner != Trees || t.Order == TSH {
-			return t, nil // Two-Step Hashing is for comparison, as its authors have it
+			return t, nil // Two-Step Hashing is for comparison, with its authors' settings
 		}
 		t.LinearColumns = cmp.Or(t.LinearColumns, line.linear)
 		if t.Similar.From != supervision.ByTags {
@@ -145,7 +145,7 @@ func (t Options) withEffort(rows, unequal int) (Options, error) {
 	return t, fault.New("no-such-effort", "there is no effort %q; the efforts are %s", t.Effort, effortNames())
 }
 
-// filledIn is trees with what is not set taken from another.
+// filledIn fills the unset fields of t from another set of options.
 func filledIn(t, from boost.Options) boost.Options {
 	t.Boost = cmp.Or(t.Boost, from.Boost)
 	t.Rounds, t.Depth = cmp.Or(t.Rounds, from.Rounds), cmp.Or(t.Depth, from.Depth)
@@ -165,7 +165,7 @@ func effortNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Summary says in a few words what options that are filled in have chosen: "effort paper: 200 trees of depth 4 per bit,
+// Summary describes in a few words what completed options have chosen: "effort paper: 200 trees of depth 4 per bit,
 // AdaBoost".
 func (t Options) Summary() string {
 	if t.Learner == Linear {
@@ -185,8 +185,8 @@ func (t Options) Summary() string {
 	return text
 }
 
-// EffortWithin returns the greatest effort whose estimated time on this machine is at most the limit, the least one if
-// none is, and that estimate. The options are those of the training, with its number of bits.
+// EffortWithin returns the greatest effort whose estimated time on this machine is within the limit, or else the least
+// effort, with the estimate. The options are those of the training, with its number of bits.
 func (t Options) EffortWithin(
 	ctx context.Context, src vectors.Source, d *supervision.Data, limit time.Duration,
 ) (Effort, time.Duration, error) {

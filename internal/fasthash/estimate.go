@@ -11,15 +11,15 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// EstimateBytes estimates the memory of training with the default options: the values that are kept between passes, a
-// byte for each, some for each row, and the sums of products that further columns are fitted from.
+// EstimateBytes estimates the memory of training with the default options: the values kept between passes, one byte
+// each, some bytes per row, and the sums of products that extra columns are fitted from.
 func EstimateBytes(d *supervision.Data) int64 {
 	n, side := int64(d.Rows), int64(sumSide(d.Dim()))
 	kept := min(4*n*int64(d.Dim()), vectors.CacheBytes)
 	return kept + n*int64(d.Dim()) + 450*n + 40*(side*side+mostAnchors*mostAnchors) + 64<<20
 }
 
-// sumSide is the number of columns whose products are summed.
+// sumSide returns the number of columns whose products are summed.
 func sumSide(dim int) int {
 	if dim > maxSumSide {
 		return sketchSide
@@ -32,8 +32,8 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 	return Options{Threads: threads}.EstimateSeconds(ctx, src, d)
 }
 
-// EstimateSeconds estimates the time of training with the options from a few trees on the first rows, where the cost is
-// linear in rows, trees and bits, and from one of the fits that further columns take.
+// EstimateSeconds estimates the time of training by timing a few trees on the first rows, since the cost is linear in
+// rows, trees and bits, and one of the fits of extra columns.
 func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data) (float64, error) {
 	const sample, rounds = 5000, 8
 	t, err := t.fillIn(d.Rows, unequalClasses(d))
@@ -59,7 +59,7 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 	}
 	z := make([]int8, x.Rows)
 	for i := range z {
-		z[i] = int8(i%2)*2 - 1 // nothing to learn, so nothing is trimmed: the estimate is on the safe side
+		z[i] = int8(i%2)*2 - 1 // nothing to learn, so nothing is trimmed and the estimate errs on the safe side
 		if d.Labels != nil {
 			z[i] = int8(d.Labels.Class[i]%2)*2 - 1
 		}
@@ -68,7 +68,7 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 	trees.Rounds = min(rounds, trees.Rounds)
 	fit, err := boost.New(x, trees, t.Threads)
 	if err != nil {
-		return 0, nil // constant columns: training says so itself
+		return 0, nil // constant columns: training reports them itself
 	}
 	once, err := timed(func() error {
 		_, _, _, err := fit.Fit(ctx, z, nil, 1, 1)
@@ -77,7 +77,7 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 	if err != nil {
 		return 0, err
 	}
-	tree := once / float64(x.Rows) / float64(trees.Rounds) // for each row
+	tree := once / float64(x.Rows) / float64(trees.Rounds) // per row
 	seconds := float64(tree * float64(d.Rows) * float64(t.Trees.Rounds) * float64(t.Bits))
 	if t.Candidates > 1 {
 		seconds += float64(seconds / candidatePart)
@@ -86,8 +86,8 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 	return seconds + columns, err
 }
 
-// estimateColumns estimates the time that further columns take, from that of a tree for each row: the trial, if there
-// is one, and the fits of the trial and of all rows.
+// estimateColumns estimates the time of extra columns, given the time of a tree per row: the trial, if there is one,
+// and the fits of the trial and of all rows.
 func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree float64) (float64, error) {
 	if none, _ := t.noScores(d); none != "" || !t.wantsColumns() {
 		return 0, nil
@@ -112,7 +112,7 @@ func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree 
 			return 0, err
 		}
 		for _, n := range rows {
-			products := float64(float64(n) * float64(side) * float64(width) / 2) // and side³/6 take the time that was measured
+			products := float64(float64(n) * float64(side) * float64(width) / 2) // these and side³/6 take the measured time
 			if i > 0 || d.Dim() > maxSumSide {
 				products += float64(float64(n) * float64(width) * float64(d.Dim()))
 			}
@@ -122,7 +122,7 @@ func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree 
 	return tried, nil
 }
 
-// timeFit is the time of one ridge regression with so many columns.
+// timeFit times one ridge regression with this many columns.
 func timeFit(ctx context.Context, side, threads int) (float64, error) {
 	a, b := vectors.Matrix{Rows: side, Cols: side, Data: make([]float32, side*side)}, vectors.Matrix{Rows: side, Cols: 1}
 	b.Data = make([]float32, side)
@@ -132,8 +132,8 @@ func timeFit(ctx context.Context, side, threads int) (float64, error) {
 	return timed(func() error { return linalg.SolveRidge(ctx, threads, a, 1, b) })
 }
 
-// timed returns how many seconds something takes. Where it is over before the clock ticks, as that of Windows does
-// every few milliseconds, it is repeated.
+// timed returns how many seconds f takes. It repeats f if that is over before the clock ticks, which on Windows happens
+// only every few milliseconds.
 func timed(f func() error) (float64, error) {
 	began := now()
 	for n := 1; ; n++ {
@@ -146,5 +146,5 @@ func timed(f func() error) (float64, error) {
 	}
 }
 
-// now is time.Now, but in tests.
+// now is time.Now, except in tests.
 var now = time.Now

@@ -1,16 +1,16 @@
 // Package fasthash learns binary codes with FastHash (Lin, Shen, Shi, van den Hengel, Suter: Fast Supervised Hashing
-// with Decision Trees for High-Dimensional Data, CVPR 2014). This file is its Algorithm 3 (alg:main):
+// with Decision Trees for High-Dimensional Data, CVPR 2014). This file is Algorithm 3 of the paper (alg:main):
 //
 //	for each bit k = 1..m
 //		Step 1   z_k = the bit that best respects Y, given the bits so far     package inference
 //		Step 2   h_k = boosted trees that predict z_k from the columns         package boost
 //		feed the output of h_k back as bit k
 //
-// Bit k is learned with loss length k and depends on earlier bits only, so a prefix of a code is itself a code
-// and a model can be grown by more bits. Step 2 takes nearly all of the time: O(rows * candidates * depth *
-// rounds) histogram updates per bit.
+// Bit k is learned with loss length k and depends only on earlier bits, so a prefix of a code is itself a code and a
+// model can grow by more bits. Step 2 takes nearly all of the time: O(rows * candidates * depth * rounds) histogram
+// updates per bit.
 //
-// Method takes labelled rows from a quantiser to a model: checkpoints, resuming, time limits, growing, validation.
+// Method trains a model from labelled rows, with checkpoints, resuming, time limits, growing and validation.
 // docs/paper.md maps the paper's symbols to identifiers.
 package fasthash
 
@@ -31,65 +31,64 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Defaults of every method.
+// Defaults shared by all methods.
 const (
 	DefaultBits        = 64
 	DefaultSeed uint64 = 1
 )
 
-// Options are the options of FastHash. The zero value means the documented defaults; together with the data they decide
-// every byte of the model, which keeps them.
+// Options are the options of FastHash. The zero value means the documented defaults. Options and data determine every
+// byte of the model, which stores them.
 type Options struct {
 	Bits int    `json:"bits"` // code length m; 0 means DefaultBits
 	Seed uint64 `json:"seed"` // of everything random; 0 means DefaultSeed
 
-	// Effort sets what is left at zero here, by the size of the data; "" means Normal: logistic boosting, columns where
-	// they help, and candidates. Paper means the paper's own settings. See effort.go.
+	// Effort sets the fields left at zero, according to the size of the data; "" means Normal: logistic boosting, extra
+	// columns where they help, and candidates. Paper means the paper's own settings. See effort.go.
 	Effort Effort `json:"effort,omitempty"`
 
-	Order     Order             `json:"order"`     // how Step 1 and Step 2 take turns; "" means Stagewise
+	Order     Order             `json:"order"`     // how Step 1 and Step 2 alternate; "" means Stagewise
 	Inference inference.Options `json:"inference"` // Step 1
 	Learner   Learner           `json:"learner"`   // what Step 2 fits; "" means Trees
 	Trees     boost.Options     `json:"trees"`     // Step 2 with trees
 	Linear    svm.Options       `json:"linear"`    // Step 2 with hyperplanes
 
-	// EqualRowWeights starts boosting from equal weights, as the paper's text has it, instead of the
-	// weights sum_j |w_ij| of the released code.
+	// EqualRowWeights starts boosting from equal weights, as in the paper's text, instead of the weights sum_j |w_ij|
+	// of the released code.
 	EqualRowWeights bool `json:"equal_row_weights"`
 
-	// LinearColumns offers trees scores of the classes or tags as further columns: LinearOff, LinearScores, KernelScores,
+	// LinearColumns offers trees scores of the classes or tags as extra columns: LinearOff, LinearScores, KernelScores,
 	// LinearAuto or KernelAuto; "" leaves it to the effort. The model computes them itself.
 	LinearColumns string `json:"linear_columns,omitempty"`
 
-	Similar Similarity `json:"similarity"` // how the affinity is made from the supervision
+	Similar Similarity `json:"similarity"` // how the affinity follows from the supervision
 
-	// Candidates is the number of candidates that Step 1 infers for each bit; the one is taken that quick trees predict
-	// best for rows they have not learned from. 1 means the first; 0 leaves it to the effort.
+	// Candidates is the number of candidates that Step 1 infers for each bit; the one that quick trees predict best on
+	// unseen rows is kept. 1 keeps the first; 0 leaves it to the effort.
 	Candidates int `json:"candidates,omitempty"`
 
-	// Bins says how columns are cut into bins; "" means vectors.Hybrid, with the effort Paper
-	// vectors.Linear, and with hyperplanes vectors.Clipped.
+	// Bins says how columns are cut into bins; "" means vectors.Hybrid, or vectors.Linear with the effort Paper, or
+	// vectors.Clipped with hyperplanes.
 	Bins vectors.Binning `json:"bins,omitempty"`
 
-	// Missing says that NaN stands for a missing value, which has a bin of its own: the model takes such values. It comes
+	// Missing says that NaN stands for a missing value, with a bin of its own, which the model then accepts. It comes
 	// from the data (supervision.ScanOptions). Hyperplanes cannot be learned from such data.
 	Missing bool `json:"missing,omitempty"`
 
-	// BalancePairs makes similar and dissimilar pairs count alike in Step 1 by the weights in Inference. Without weights
-	// there, it is done for tags, where few rows are similar, whether asked for or not.
+	// BalancePairs gives similar and dissimilar pairs equal total weight in Step 1 by setting the weights in Inference.
+	// For tags, where few rows are similar, this is the default unless weights are given.
 	BalancePairs bool `json:"-"`
 
 	Threads int `json:"-"` // workers; 0 means all cores; never changes the model
 }
 
-// Similarity tells how the affinity is made from the supervision. Sampling is chosen by the user, the rest is filled
-// in.
+// Similarity says how the affinity follows from the supervision. The user chooses sampling; the rest is filled in.
 type Similarity struct {
 	From             string   `json:"from"` // classes, tags or pairs
 	MinShared        int      `json:"min_shared,omitempty"`
 	SampleSimilar    int      `json:"sample_similar,omitempty"`    // similar rows drawn per row; 0: all pairs count
 	SampleDissimilar int      `json:"sample_dissimilar,omitempty"` // dissimilar rows drawn per row
-	HeldOut          []string `json:"held_out,omitempty"`          // classes that are kept out of training
+	HeldOut          []string `json:"held_out,omitempty"`          // classes excluded from training
 	Validation       float64  `json:"validation,omitempty"`        // share of rows held out
 	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
 	Augment          string   `json:"augment,omitempty"`           // more copies of the pictures follow them
@@ -97,7 +96,7 @@ type Similarity struct {
 	Averaged         bool     `json:"averaged,omitempty"`          // codes add the scores of mirror images
 }
 
-// SetCopies says which copies of pictures are among the rows, and whether codes add the scores of mirror images.
+// SetCopies records which copies of pictures are among the rows, and whether codes add the scores of mirror images.
 func (s *Similarity) SetCopies(a picture.Augmentation, averaged bool) {
 	s.Mirrored, s.Averaged = a.Mirror, averaged
 	if a.PerPicture() > 1 && a != (picture.Augmentation{Mirror: true}) {
@@ -105,8 +104,8 @@ func (s *Similarity) SetCopies(a picture.Augmentation, averaged bool) {
 	}
 }
 
-// PerPicture is the number of rows for every picture: its copies follow all pictures, kind by kind. It is 1 where the
-// rows have no copies.
+// PerPicture returns the number of rows per picture, 1 if there are no copies. Copies follow all pictures, kind by
+// kind.
 func (s Similarity) PerPicture() int {
 	switch {
 	case s.Copies > 1:
@@ -117,19 +116,19 @@ func (s Similarity) PerPicture() int {
 	return 1
 }
 
-// originals is the number of rows that are not copies of others; row i+originals is a copy of row i.
+// originals returns the number of rows that are not copies of others; row i+originals is a copy of row i.
 func (s Similarity) originals(rows int) int { return rows / s.PerPicture() }
 
-// Order says how Step 1 and Step 2 take turns.
+// Order says how Step 1 and Step 2 alternate.
 type Order string
 
 // The orders of the two steps.
 const (
-	Stagewise Order = "stagewise" // the paper's: the hash function's output feeds the next bit
-	TSH       Order = "tsh"       // Two-Step Hashing: all bits are inferred first, then all functions fitted
+	Stagewise Order = "stagewise" // as in the paper: the hash function's output feeds the next bit
+	TSH       Order = "tsh"       // Two-Step Hashing: infers all bits first, then fits all functions
 )
 
-// Learner names what Step 2 fits.
+// Learner names the hash functions that Step 2 fits.
 type Learner string
 
 // The learners of hash functions.
@@ -138,46 +137,46 @@ const (
 	Linear Learner = "linear"
 )
 
-// fitter is a learner of hash functions at work: it fits one function to the bit z (+1 or -1 per row) and
-// returns it with its output on the training rows, lent until the next call, and the share of rows it gets wrong.
+// fitter fits one hash function to the bit z (+1 or -1 per row). It returns the function, its output on the training
+// rows, valid until the next call, and the share of rows it gets wrong.
 type fitter interface {
 	Fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (model.Function, []int8, float64, error)
 }
 
-// Bit is what became of one bit.
+// Bit describes a learned bit.
 type Bit struct {
 	Bit       int // from 1
 	Function  model.Function
 	Stat      model.BitStat
-	Output    []int8 // of the function on the training rows; lent
+	Output    []int8 // of the function on the training rows; valid until the next bit
 	Inference time.Duration
 	Boost     time.Duration
 
-	// Of cross-fitting: the bit of all rows as the other folds predict it, packed, and the time that took.
+	// With cross-fitting: the packed bit of all rows as predicted from the other folds, and the time that took.
 	CrossFit []uint64
 	Folds    time.Duration
 }
 
-// errStop is returned by a loop's each to end learning after the bit it was called with.
+// errStop, returned by a loop's each, ends learning after the current bit.
 var errStop = errors.New("stop after this bit")
 
-// loop is one run of Algorithm 3: where to start, and what to do after each bit.
+// loop says where Algorithm 3 starts and what to do after each bit.
 type loop struct {
-	done []model.Function // bits that are learned already; they are replayed, not learned again
-	each func(Bit) error  // called after every newly learned bit; nil is fine
+	done []model.Function // bits already learned, which are only replayed
+	each func(Bit) error  // called after every newly learned bit; may be nil
 
 	folds *crossFitter // nil without cross-fitting
 }
 
-// WithDefaults returns the options with every default filled in, as for a few rows: what can be checked before the data
-// are known.
+// WithDefaults returns the options with every default filled in as for few rows: all that can be checked before the
+// data are known.
 func (t Options) WithDefaults() (Options, error) { return t.ForData(0) }
 
-// ForData returns the options with every default filled in for data of this size, as a model stores them. A few rows of
-// unequal classes have defaults of their own, which training fills in.
+// ForData returns the options with every default filled in for data of this size, as stored in a model. Few rows of
+// unequal classes have their own defaults, which training fills in.
 func (t Options) ForData(rows int) (Options, error) { return t.fillIn(rows, 0) }
 
-// fillIn is ForData with the number of classes if they are few rows of unequal classes, else 0.
+// fillIn is like ForData; unequal is the number of classes if the data are few rows of unequal classes, else 0.
 func (t Options) fillIn(rows, unequal int) (Options, error) {
 	t.Bits, t.Seed = cmp.Or(t.Bits, DefaultBits), cmp.Or(t.Seed, DefaultSeed)
 	t.Order = cmp.Or(t.Order, Stagewise)
@@ -218,8 +217,8 @@ func (t Options) fillIn(rows, unequal int) (Options, error) {
 	return t, nil
 }
 
-// learn runs Algorithm 3 with options that are filled in. It returns all functions, those of run.done first. When each
-// returns errStop the functions up to that bit are the result.
+// learn runs Algorithm 3 with completed options. It returns all functions, those of run.done first. If each returns
+// errStop, the result ends with that bit.
 func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {
 	if y.Len() != x.Rows {
 		return nil, fmt.Errorf("%d vectors, but supervision for %d", x.Rows, y.Len())
@@ -294,8 +293,8 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	return functions, nil
 }
 
-// twoStep is the order of Two-Step Hashing: the bits are inferred from each other with the full loss length,
-// then every function is fitted to its bit, with equal row weights.
+// twoStep runs in the order of Two-Step Hashing: it infers all bits from each other with the full loss length, then
+// fits every function to its bit, with equal row weights.
 func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inference.Inference, step2 fitter,
 	run loop, candidates *chooser) ([]model.Function, error) {
 
@@ -304,7 +303,7 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 		return nil, err
 	}
 	bits := make([]Bit, t.Bits)
-	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: a byte per row and bit would be too much
+	codes := make([][]uint64, t.Bits) // bit k of all rows, packed: one byte per row and bit would be too much
 	for k := range bits {
 		began := time.Now()
 		z, err := candidates.infer(ctx, step1, weight, k+1)
@@ -343,8 +342,8 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 	return functions, nil
 }
 
-// startWeights makes room for the weights of the rows in Step 2: filled in with what the rows count, which is final
-// where the weights do not follow Step 1; nil where they are equal.
+// startWeights allocates the weights of the rows in Step 2. It fills in the balancing weights, which are final if
+// weights do not follow Step 1, and returns nil if all weights are equal.
 func (t Options) startWeights(step1 *inference.Inference, m *vectors.Spill, rows int) ([]float64, error) {
 	equal := t.EqualRowWeights || t.Order == TSH
 	if t.Learner != Trees || equal && !t.Inference.BalanceClasses {
@@ -357,7 +356,7 @@ func (t Options) startWeights(step1 *inference.Inference, m *vectors.Spill, rows
 	return weight, err
 }
 
-// replay gives the bits that are learned already to Step 1.
+// replay passes the bits already learned to Step 1.
 func (t Options) replay(
 	ctx context.Context, x *vectors.Columns, step1 *inference.Inference, functions []model.Function,
 ) error {
@@ -377,7 +376,7 @@ func (t Options) replay(
 	return vectors.Release(x.Spill(), output)
 }
 
-// crossFit predicts the bit of the rows in each fold from the others, where that is asked for.
+// crossFit predicts the bit of the rows in each fold from the others, if asked for.
 func (r loop) crossFit(ctx context.Context, bit *Bit, z []int8, weight []float64) (err error) {
 	if r.folds == nil {
 		return nil
@@ -402,7 +401,7 @@ func (r loop) finish(bit Bit) (stop bool, err error) {
 	return false, err
 }
 
-// fitter returns the learner for the rows. The folds are those of early stopping.
+// fitter returns the learner for the rows, with the folds of early stopping.
 func (t Options) fitter(x *vectors.Columns, fold []uint8) (fitter, error) {
 	if t.Learner == Linear {
 		return svm.New(x, t.Linear, t.Threads)
@@ -414,7 +413,7 @@ func (t Options) fitter(x *vectors.Columns, fold []uint8) (fitter, error) {
 	return b, err
 }
 
-// foldsOf returns the folds of the rows where early stopping needs them.
+// foldsOf returns the folds of the rows if early stopping needs them.
 func (t Options) foldsOf(x *vectors.Columns) []uint8 {
 	if t.Learner == Linear || t.Trees.EarlyStop <= 0 {
 		return nil
@@ -422,7 +421,7 @@ func (t Options) foldsOf(x *vectors.Columns) []uint8 {
 	return boost.FoldsOf(x, t.Similar.originals(x.Rows))
 }
 
-// noteHeldOut takes over what early stopping found with the rows that it held out.
+// noteHeldOut copies the early-stopping figures of the held-out rows.
 func (b *Bit) noteHeldOut(step2 fitter) {
 	if trees, ok := step2.(*boost.Trainer); ok {
 		b.Stat.Rounds, b.Stat.HeldOut, b.Stat.HeldOutError = trees.HeldOut()

@@ -16,15 +16,15 @@ import (
 )
 
 // Linear columns. A tree compares one column at a time, so a direction across many columns takes it many splits. Here
-// the trees are offered such directions as further columns: for every class, or frequent tag, how much a row looks like
+// the trees are offered such directions as extra columns: for every class, or frequent tag, how much a row looks like
 // it.
 //
 //	score_t(x) = W_t · φ(x) + b_t      ridge regression on "the row is of class t" (internal/linalg/folds.go)
 //	φ(x) = (x - mean) / spread         linear;
 //	φ_q(x) = exp(-|x - a_q|² / width)  kernel: Gaussians around rows drawn at random, of the same standardised columns
 //
-// Where classes are balanced, rows count here as they do in Step 1, and every class is spread evenly over the folds: of
-// five rows, four would otherwise often be in one fold.
+// If classes are balanced, rows have the same weights here as in Step 1, and every class is spread evenly over the
+// folds: of five rows, four would otherwise often share a fold.
 //
 // Scores fit the rows they were learned from far better than new ones, and trees would trust them too much. So, as in
 // stacking (Wolpert, Neural Networks 1992), the training rows are cut into folds, and each gets the scores of the fit
@@ -36,36 +36,37 @@ import (
 //	fits      46 systems of d equations              d³/6 products each, or n³/6 where rows are fewer
 //	scores    of all rows                            one pass, d products for every score
 //
-// A spread below the median spread counts as the median: what hardly ever changes, as the border of pictures, is not
-// blown up, and a column in thousandths of its neighbours' units does not drown them.
+// A spread below the median counts as the median: columns that hardly ever change, such as the border of pictures, are
+// not blown up, and a column in thousandths of its neighbours' units does not drown them.
 
-// What Options.LinearColumns may be.
+// Values of Options.LinearColumns.
 const (
-	LinearOff    = "off"    // no further columns; "" means the same
+	LinearOff    = "off"    // no extra columns; "" means the same
 	LinearScores = "linear" // scores that are linear in the columns
 	KernelScores = "kernel" // those, and scores that are linear in Gaussians of the columns
-	LinearAuto   = "auto"   // linear scores, if they help quick trees to predict rows held out (lineartrial.go)
+	LinearAuto   = "auto"   // linear scores, if they help quick trees predict held-out rows (lineartrial.go)
 
-	KernelAuto = "auto-kernel" // those of a kernel too, if they help beyond; a code takes ten microseconds more
+	KernelAuto = "auto-kernel" // also kernel scores, if they help further; a code takes ten microseconds more
 )
 
 const (
 	scoreFolds  = 5
 	heldFold    = math.MaxUint8 // of rows that no fit may see
-	maxScores   = 32            // classes or tags with a score, the most frequent ones
-	maxSumSide  = 2048          // columns whose products are summed as they are
-	sketchSide  = 1024          // random directions of wider ones
+	maxScores   = 32            // classes or tags with a score, most frequent first
+	maxSumSide  = 2048          // most columns whose products are summed directly
+	sketchSide  = 1024          // random directions for more columns
 	mostAnchors = 500
 	kernelWidth = 0.6 // in mean squared distances of anchors
 	scoreRows   = 50  // fewer rows than this have no scores
 )
 
-// scorePenalties are those that a fit chooses from, in mean variances of a column: scoreFits systems of equations.
+// scorePenalties lists the penalties that a fit chooses from, in mean variances of a column: scoreFits systems of
+// equations.
 var scorePenalties = [...]float64{1, 0.1, 0.01, 0.001}
 
 const scoreFits = scoreFolds*(scoreFolds-1)/2*len(scorePenalties) + scoreFolds + 1
 
-// checkLinearColumns reports an unknown way.
+// checkLinearColumns reports an unknown value.
 func (t *Options) checkLinearColumns() error {
 	switch t.LinearColumns {
 	case "", LinearOff, LinearScores, KernelScores, LinearAuto, KernelAuto:
@@ -75,24 +76,24 @@ func (t *Options) checkLinearColumns() error {
 		LinearOff, LinearScores, KernelScores, LinearAuto, KernelAuto)
 }
 
-// scores is further columns: the map to them, their names, and their values for the rows they were learned with.
+// scores holds extra columns: the map to them, their names, and their values for the rows they were learned with.
 type scores struct {
 	maps   []model.Map
 	names  []string
 	values vectors.Matrix
 }
 
-// extension is the map that adds the columns.
+// extension returns the map that adds the columns.
 func (s *scores) extension() *model.Extension { return &model.Extension{Maps: s.maps} }
 
-// scoreFit is one fit of scores at work.
+// scoreFit is the state of one fit.
 type scoreFit struct {
 	*supervision.Data
 	kernel  bool
 	fold    []uint8 // of each row: below scoreFolds, or heldFold
 	seed    uint64
 	threads int
-	count   []float64 // what a row of each class counts; nil where all rows count alike
+	count   []float64 // weight of a row of each class; nil if all rows count equally
 
 	target map[int32]int32 // the place of a class or tag among those with a score
 	names  []string
@@ -100,7 +101,7 @@ type scoreFit struct {
 	basis  []model.Map   // from those to φ
 }
 
-// fitScores learns the scores of a kind from all rows but those in heldFold, which get the scores of new rows.
+// fitScores learns the scores of a kind from all rows but those in heldFold, which are scored as new rows.
 func (t *training) fitScores(ctx context.Context, d *supervision.Data, kind string, fold []uint8) (*scores, error) {
 	f := &scoreFit{Data: d, kernel: kind == KernelScores, fold: fold, seed: t.Seed, threads: t.Threads}
 	f.chooseTargets(t.Inference.BalanceClasses)
@@ -122,7 +123,7 @@ func (t *training) fitScores(ctx context.Context, d *supervision.Data, kind stri
 	return s, err
 }
 
-// chooseTargets numbers the most frequent classes or tags, and says what rows of a class count if they are balanced.
+// chooseTargets numbers the most frequent classes or tags and, if classes are balanced, finds their weights.
 func (f *scoreFit) chooseTargets(balanced bool) {
 	var names []string
 	var counts []int
@@ -132,7 +133,7 @@ func (f *scoreFit) chooseTargets(balanced bool) {
 	} else {
 		names, counts = f.Tags.Names, make([]int, len(f.Tags.Names))
 	}
-	for i := range f.fold { // of all rows, so that fits without some of them have the same columns
+	for i := range f.fold { // over all rows, so that fits without some of them have the same columns
 		f.each(i, count)
 	}
 	if f.Labels != nil && balanced {
@@ -172,7 +173,7 @@ func (f *scoreFit) each(row int, visit func(k int32)) {
 // standardise finds the means and spreads of the columns. Missing values are left out.
 func (f *scoreFit) standardise(ctx context.Context) error {
 	d := f.Dim()
-	var first []float32 // of each column, where sums begin: differences lose less
+	var first []float32 // of each column, subtracted from the sums to lose less precision
 	sum, square, count := make([]float64, d), make([]float64, d), make([]float64, d)
 	for c, err := range f.Chunks(ctx) {
 		if err != nil {
@@ -232,7 +233,7 @@ func filled(row []float32) []float32 {
 	return row
 }
 
-// chooseBasis chooses φ: anchors for a kernel, random directions of columns that are too many.
+// chooseBasis chooses φ: anchors for a kernel, random directions if there are too many columns.
 func (f *scoreFit) chooseBasis(ctx context.Context) error {
 	rng := rand.New(rand.NewPCG(f.seed, 'L'))
 	if f.kernel {
@@ -256,7 +257,7 @@ func (f *scoreFit) chooseBasis(ctx context.Context) error {
 	return nil
 }
 
-// chooseAnchors draws rows as anchors, and takes the width from their distances.
+// chooseAnchors draws rows as anchors and derives the width from their distances.
 func (f *scoreFit) chooseAnchors(ctx context.Context, rng *rand.Rand) error {
 	var learned []int
 	for i, fold := range f.fold {
@@ -301,7 +302,7 @@ func (f *scoreFit) chooseAnchors(ctx context.Context, rng *rand.Rand) error {
 
 var errSameRows = fmt.Errorf("rows drawn at random are all equal")
 
-// standard is rows in standardised columns; missing values count as the mean.
+// standard returns rows in standardised columns; missing values count as the mean.
 func (f *scoreFit) standard(ctx context.Context, x vectors.Matrix) (vectors.Matrix, error) {
 	z, err := model.Transform(ctx, f.threads, x, f.unit)
 	if err == nil {
@@ -353,7 +354,7 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 	return sums.CrossFit(ctx, scorePenalties[:])
 }
 
-// chain is the maps from vectors to the scores of regressions, one after the other.
+// chain returns the successive maps from vectors to the scores of regressions.
 func (f *scoreFit) chain(ctx context.Context, fits ...linalg.Regression) ([]model.Map, error) {
 	out := &model.Affine{}
 	for _, r := range fits {
@@ -371,7 +372,7 @@ func (f *scoreFit) chain(ctx context.Context, fits ...linalg.Regression) ([]mode
 			return nil, err
 		}
 	}
-	// One step instead of two: the scale goes into the weights.
+	// One step instead of two: fold the scale into the weights.
 	out.Mean = f.unit.Mean
 	for k := range out.Weight.Rows {
 		row := out.Weight.Row(k)
@@ -382,7 +383,7 @@ func (f *scoreFit) chain(ctx context.Context, fits ...linalg.Regression) ([]mode
 	return []model.Map{out}, nil
 }
 
-// product is a b.
+// product returns a b.
 func (f *scoreFit) product(ctx context.Context, a, b vectors.Matrix) (vectors.Matrix, error) {
 	across := vectors.Matrix{Rows: a.Cols, Cols: a.Rows, Data: make([]float32, len(a.Data))}
 	for i := range a.Rows {
@@ -394,7 +395,7 @@ func (f *scoreFit) product(ctx context.Context, a, b vectors.Matrix) (vectors.Ma
 	return vectors.Matrix{Rows: a.Rows, Cols: b.Cols, Data: linalg.Float32s(sum)}, err
 }
 
-// apply gives every row the scores of the fit to the folds other than its own; those in no fold the last fit's.
+// apply scores every row by the fit to the folds other than its own; rows in no fold use the last fit.
 func (f *scoreFit) apply(ctx context.Context, fits []linalg.Regression) (vectors.Matrix, error) {
 	n := len(f.names)
 	y := vectors.Matrix{Rows: f.Rows, Cols: n, Data: make([]float32, f.Rows*n)}

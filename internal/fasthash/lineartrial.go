@@ -27,16 +27,16 @@ import (
 const (
 	trialRows   = 10_000
 	trialBits   = 6
-	trialRounds = 50             // of as many rows, and more trees of fewer: few trees need scores more than many do
+	trialRounds = 50             // trees for trialRows rows, and more for fewer: few trees need scores more than many do
 	trialWork   = 500_000        // rows times trees of a bit
 	trialParts  = scoreFolds + 1 // the last is held out
 
-	leastGain  = 0.75 // of a hundred bits: less is not worth a column
+	leastGain  = 0.75 // percent of bits: less is not worth a column
 	linearGain = 1.0  // deviations by which linear scores must help: they cost little, and rarely do harm
-	kernelGain = 2.0  // and by which those of a kernel must help beyond: they cost microseconds to encode
+	kernelGain = 2.0  // deviations by which kernel scores must help further: they cost microseconds to encode
 )
 
-// tryScores says which columns help, and why, in words.
+// tryScores returns which columns help, and why, in words.
 func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind, why string, err error) {
 	d := train
 	if d.Rows > trialRows && t.Similar.PerPicture() == 1 {
@@ -96,12 +96,12 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	return kind, fmt.Sprintf("%s, %.1f %% with those of a kernel too", why, percent(kernel)), nil
 }
 
-// trialTrees is the number of trees that predict a bit of so many rows.
+// trialTrees returns how many trees predict a bit of this many rows.
 func (t Options) trialTrees(rows int) int {
 	return min(t.Trees.Rounds, max(trialRounds, trialWork/rows))
 }
 
-// percent is the share of right bits.
+// percent returns the share of right bits.
 func percent(right []int) float64 {
 	sum := 0
 	for _, n := range right {
@@ -110,8 +110,8 @@ func percent(right []int) float64 {
 	return 100 * float64(sum) / float64(max(trialBits*len(right), 1))
 }
 
-// beats reports whether rows have more right bits in a than in b, by more than some deviations of the sum and by the
-// least gain: the bits of a row are right or wrong together, so rows are what is counted.
+// beats reports whether rows have more right bits in a than in b, by more than the given deviations of the sum and by
+// the least gain. It counts rows because the bits of a row tend to be right or wrong together.
 func beats(a, b []int, deviations float64) bool {
 	sum, square := 0.0, 0.0
 	for i := range a {
@@ -122,7 +122,7 @@ func beats(a, b []int, deviations float64) bool {
 	return sum > deviations*math.Sqrt(square) && percent(a) > percent(b)+leastGain
 }
 
-// scoreTrial is rows on which columns are tried.
+// scoreTrial holds the rows on which columns are tried.
 type scoreTrial struct {
 	*training
 	data          *supervision.Data
@@ -130,7 +130,7 @@ type scoreTrial struct {
 	bits          [][]int8 // of all rows
 }
 
-// inferBits is Step 1 for a few bits, each given the ones before.
+// inferBits runs Step 1 for a few bits, each given the ones before.
 func (s *scoreTrial) inferBits(ctx context.Context) error {
 	y, err := s.data.Affinity(s.data.Rows)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *scoreTrial) inferBits(ctx context.Context) error {
 	return nil
 }
 
-// right tells how many bits of each row held out quick trees predict from the columns of d.
+// right counts, for each held-out row, the bits that quick trees predict correctly from the columns of d.
 func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, error) {
 	q, err := d.QuantizerBy(ctx, s.Bins)
 	if err != nil {

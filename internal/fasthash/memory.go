@@ -13,41 +13,41 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Training on more rows than memory. What grows with the rows is the quantised columns, a byte for each value, and some
-// thirty to a hundred bytes for each row. With Run.Spill all of it that is read and written in order lies in mapped
-// files, trees are grown by sweeps over the rows (boost/stream.go), and the model is the same, byte for byte.
+// Training on more rows than memory. What grows with the rows is the quantised columns, a byte per value, and some
+// thirty to a hundred bytes per row. With Run.Spill everything that is read and written in order goes to mapped files,
+// trees are grown by sweeps over the rows (boost/stream.go), and the model is the same, byte for byte.
 
-// Need is what a training takes of memory.
+// Need lists what a training needs in memory.
 type Need struct {
 	Rows, Columns int
 	Parts         []Part
 }
 
-// Part is something that takes memory.
+// Part is one item of a Need.
 type Part struct {
 	What  string
 	Bytes int64
 	In    Location
 }
 
-// Location says where a part may lie.
+// Location says where a part may be stored.
 type Location int
 
 // The locations.
 const (
 	InMemory     Location = iota // in memory
-	MemoryOrFile                 // in memory if there is room, else in a file
-	InFile                       // in a file, or in memory if all is
-	WithoutFiles                 // in memory if all is; not needed otherwise
+	MemoryOrFile                 // in memory if it fits, else in a file
+	InFile                       // in a file, or in memory if everything is
+	WithoutFiles                 // in memory if everything is; not needed otherwise
 )
 
-// Memory is the bytes with everything in memory.
+// Memory returns the bytes needed with everything in memory.
 func (n Need) Memory() int64 { return n.sum(InMemory, MemoryOrFile, InFile, WithoutFiles) }
 
-// Least is the bytes of memory that are needed with files.
+// Least returns the bytes of memory needed with files.
 func (n Need) Least() int64 { return n.sum(InMemory) }
 
-// Files is the bytes on the disk, at most.
+// Files returns the bytes on disk, at most.
 func (n Need) Files() int64 { return n.sum(MemoryOrFile, InFile) }
 
 func (n Need) sum(locations ...Location) (bytes int64) {
@@ -59,7 +59,7 @@ func (n Need) sum(locations ...Location) (bytes int64) {
 	return bytes
 }
 
-// String is the sum of what must be in memory: "labels 50 MB + ... = 290 MB".
+// String spells out what must be in memory: "labels 50 MB + ... = 290 MB".
 func (n Need) String() string {
 	var terms []string
 	for _, p := range n.Parts {
@@ -70,14 +70,14 @@ func (n Need) String() string {
 	return fmt.Sprintf("%s = %.0f MB", strings.Join(terms, " + "), float64(n.Least())/1e6)
 }
 
-// fixedBytes is for what does not grow with the rows: the program, what is read at a time, a sample of the rows; and
-// cacheBytes is for what the system keeps of files, without which all would stand still.
+// fixedBytes covers what does not grow with the rows: the program, the rows read at a time, a sample of the rows.
+// cacheBytes covers what the system caches of files, without which training would stall.
 const fixedBytes, cacheBytes = 96 << 20, 64 << 20
 
-// idBytes is what an id takes, roughly, with the table that finds ids that occur twice.
+// idBytes is the rough size of an id, with the table that finds repeated ids.
 const idBytes = 120
 
-// Need estimates what a training from these rows takes; the options have their effort and number of bits.
+// Need estimates what training on these rows needs; effort and number of bits must be set in the options.
 func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	t, err := t.ForData(d.Rows)
 	if err != nil {
@@ -132,10 +132,10 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	return n, nil
 }
 
-// ErrNeedsMemory is the error of options that a training on more rows than memory cannot have.
+// ErrNeedsMemory reports options that do not allow training on more rows than memory.
 var ErrNeedsMemory = errors.New("it needs all rows in memory")
 
-// checkMemory reports options, all filled in, for which what grows with the rows must be in memory.
+// checkMemory reports options, all filled in, that need everything that grows with the rows in memory.
 func (t *training) checkMemory(kind string) error {
 	if t.Spill == nil {
 		return nil

@@ -18,68 +18,66 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Method is FastHash as a method: from labelled rows to a model. Options and data decide the model, Run decides how to
-// get there.
+// Method trains a FastHash model from labelled rows. Options and data determine the model; Run says how to get there.
 type Method struct {
 	Options
 	Run
 }
 
-// Run says how a long training is kept safe, watched and ended. The zero value just trains.
+// Run says how a long training is saved, watched and ended. The zero value just trains.
 type Run struct {
-	Checkpoint string // folder for a file per bit; "" means none
+	Checkpoint string // folder with a file per bit; "" means none
 	Resume     bool   // continue from the checkpoint, if there is one
 	Restart    bool   // discard an existing checkpoint
 
 	Grow     *model.Model      // bits to start from
-	Features feature.Extractor // what makes the vectors of pictures, which must be that of Grow; nil for vectors
+	Features feature.Extractor // turns pictures into vectors, and must be that of Grow; nil for vectors
 
-	TimeLimit time.Duration // end before the bit that would not finish in time; 0 means no limit
-	Patience  int           // stop when the validation has not improved for this number of bits; 0 means never
+	TimeLimit time.Duration // stop before the bit that would not finish in time; 0 means no limit
+	Patience  int           // stop after this number of bits without better validation; 0 means never
 
-	// Held is the rows that patience validates with, where they were set aside already, by the share that the options
-	// name. Nil has Train set them aside.
+	// Held holds the validation rows for patience if they were set aside already, in the share that the options name.
+	// If nil, Train sets them aside.
 	Held *supervision.Data
 
-	// CrossFit is the number of folds, 2 to 20, by which Report.CrossFitted is made; 0 means that it is not.
+	// CrossFit is the number of folds, 2 to 20, for Report.CrossFitted; 0 makes none.
 	CrossFit int
 
-	// Spill is where lies what grows with the rows, if there are more than memory holds; nil means memory. It never
-	// changes the model; some options need all rows in memory (ErrNeedsMemory).
+	// Spill stores what grows with the rows if there are more than memory holds; nil means memory. It never changes the
+	// model; some options need all rows in memory (ErrNeedsMemory).
 	Spill *vectors.Spill
 
 	Progress func(Bit) // called after every newly learned bit; may be nil
 	Report   *Report   // filled in when not nil
 }
 
-// Report tells how a training went.
+// Report describes a training run.
 type Report struct {
 	Rows    int     // learned from
 	Asked   int     // bits asked for
-	Options Options // with all that was left to the effort and to defaults filled in
+	Options Options // with everything left to the effort and to defaults filled in
 	Bits    []Bit   // newly learned, with their times, without their outputs
 	Resumed int     // bits taken from the checkpoint
-	Dropped int     // bits of the checkpoint that were damaged and learned again
-	Stopped string  // why there are fewer bits than asked for; "" when there are not
-	Linear  string  // which columns were added and why, or why not; "" where it was no question
+	Dropped int     // damaged bits of the checkpoint that were learned again
+	Stopped string  // why there are fewer bits than asked for, or ""
+	Linear  string  // which columns were added and why, or why not; "" if none were asked for
 
-	linear fault.Code // what decided that
+	linear fault.Code // the reason behind Linear
 
 	CrossFitted *CrossFitted // codes of the training rows; nil when Run.CrossFit is 0
 }
 
-// ErrCheckpoint is returned when a checkpoint is in the way and neither Resume nor Restart was asked for.
+// ErrCheckpoint is returned if a checkpoint exists and neither Resume nor Restart was asked for.
 var ErrCheckpoint = errors.New("an unfinished training is in the way")
 
-// ErrOtherBits is returned when a checkpoint differs from what is asked for only in the number of bits.
+// ErrOtherBits is returned if a checkpoint differs from the request only in the number of bits.
 var ErrOtherBits = errors.New("the checkpoint is of another training (other bits): finish that one and let its model " +
 	"grow, or restart")
 
 // DefaultValidation is the share of rows that patience holds out.
 const DefaultValidation = 0.1
 
-// Train learns a model from the data. When ctx ends, the checkpoint holds every finished bit, and a later run can
-// resume.
+// Train learns a model from the data. If ctx ends, the checkpoint holds every finished bit, and a later run can resume.
 func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
 	t := &training{Method: m, began: time.Now()}
 	if err := t.prepare(ctx, d); err != nil {
@@ -92,7 +90,7 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	}
 	functions := done
 	if t.stalled() {
-		t.stop() // the run that made the checkpoint had come to this end
+		t.stop() // the run that made the checkpoint ended like this
 	} else {
 		run := loop{done: done, each: t.afterBit(ctx, &stats), folds: t.folds}
 		if functions, err = t.learn(ctx, t.x, t.y, run); err != nil {
@@ -108,7 +106,7 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	}
 	info.Added, info.Linear = t.addedNames(), t.report.Linear
 	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
-		info.Linear = t.Grow.Info.Linear // one run, so the reason is that of its beginning
+		info.Linear = t.Grow.Info.Linear // one run, so the reason is the original one
 	}
 	if t.folds != nil {
 		t.report.CrossFitted = t.folds.result(len(functions))
@@ -119,8 +117,8 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	return &model.Model{Encoder: t.encoder(functions), Info: info}, nil
 }
 
-// Finish removes the checkpoint once the model is safe on disk. A run that a time limit ended keeps it, so that
-// it can still be resumed.
+// Finish removes the checkpoint once the model is safely on disk. A run ended by a time limit keeps it, so that it can
+// be resumed.
 func (m Method) Finish() error {
 	if m.Checkpoint == "" || m.Report != nil && m.Report.Stopped != "" && m.TimeLimit > 0 {
 		return nil
@@ -128,7 +126,7 @@ func (m Method) Finish() error {
 	return removeCheckpoint(m.Checkpoint)
 }
 
-// methodName is what the model calls its method: with its own order and learners, FastHash is Two-Step Hashing.
+// methodName returns the method's name in the model: with its own order and learners, FastHash is Two-Step Hashing.
 func (m Method) methodName() string {
 	switch {
 	case m.Order != TSH:
@@ -139,14 +137,14 @@ func (m Method) methodName() string {
 	return "tsh-trees"
 }
 
-// training is one run of Method at work.
+// training is the state of one run of Method.
 type training struct {
 	Method
 	x      *vectors.Columns
 	y      affinity.Matrix
 	data   string // digest of data and supervision
 	held   *vectors.Columns
-	added  []*scores  // further columns
+	added  []*scores  // extra columns
 	kind   string     // of those
 	truth  eval.Truth // of the held-out rows against the training rows
 	began  time.Time
@@ -156,7 +154,7 @@ type training struct {
 	report Report
 }
 
-// prepare settles the options, sets rows aside for validation, and quantises.
+// prepare completes the options, sets rows aside for validation, and quantises.
 func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error) {
 	if err := d.Trainable(); err != nil {
 		return err
@@ -213,7 +211,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	return err
 }
 
-// split sets rows aside for validation where patience asks for it and the caller has not done so.
+// split sets rows aside for validation if patience needs them and the caller has not done so.
 func (t *training) split(d *supervision.Data) (train, held *supervision.Data, err error) {
 	switch {
 	case t.Held != nil:
@@ -239,14 +237,14 @@ func (t *training) split(d *supervision.Data) (train, held *supervision.Data, er
 	return train, held, err
 }
 
-// quantizer is that of the rows, or of the model to grow.
+// quantizer returns the quantiser of the rows, or that of the model to grow.
 func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.Quantizer, error) {
 	if t.Missing = d.Missing; t.Missing && t.Learner == Linear {
 		return vectors.Quantizer{}, errors.New("hyperplanes need a value in every column: learn trees, or leave out " +
 			"or fill in what is missing")
 	}
 	if t.Grow == nil && t.Learner == Linear && t.Bins == "" {
-		return d.QuantizerBy(ctx, vectors.Clipped) // hyperplanes count on bins of equal width
+		return d.QuantizerBy(ctx, vectors.Clipped) // hyperplanes rely on bins of equal width
 	}
 	if t.Grow == nil {
 		return d.QuantizerBy(ctx, t.Bins)
@@ -265,7 +263,7 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 	return old.Quantizer, nil
 }
 
-// doneBits collects the bits that are learned already, those of the model to grow and those of the checkpoint.
+// doneBits collects the bits already learned: those of the model to grow and those of the checkpoint.
 func (t *training) doneBits(ctx context.Context) (done []model.Function, stats []model.BitStat, err error) {
 	if done, stats, err = t.grownBits(); err != nil {
 		return nil, nil, err
@@ -292,7 +290,7 @@ func (t *training) doneBits(ctx context.Context) (done []model.Function, stats [
 	return done, stats, err
 }
 
-// afterBit is what happens after every bit: it is validated, kept and reported, and may be the last.
+// afterBit returns what to do after every bit: validate, save and report it, and decide whether it is the last.
 func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bit) error {
 	return func(bit Bit) (err error) {
 		if t.watch != nil {
@@ -327,10 +325,10 @@ func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bi
 	}
 }
 
-// stalled reports whether patience is at its end.
+// stalled reports whether patience has run out.
 func (t *training) stalled() bool { return t.watch != nil && t.watch.stalled() >= t.Patience }
 
-// stop ends the training because patience is at its end.
+// stop ends the training because patience has run out.
 func (t *training) stop() error {
 	t.report.Stopped = fmt.Sprintf("the validation has not improved since bit %d", t.watch.best)
 	return errStop
@@ -341,7 +339,7 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	if t.Grow == nil {
 		return nil, nil, nil
 	}
-	old, _, _ := model.Behind(t.Grow.Encoder) // as quantizer found
+	old, _, _ := model.Behind(t.Grow.Encoder) // quantizer has checked it
 	if (t.Grow.Features == nil) != (t.Features == nil) ||
 		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
 		return nil, nil, errors.New("the model to grow makes its vectors with other features")
@@ -357,8 +355,8 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	return append([]model.Function(nil), old.Functions...), append([]model.BitStat(nil), t.Grow.Info.Bits...), nil
 }
 
-// runs tells which options and data made which bits. Growing with the same options on the same data is one run,
-// so that the grown model is the very model that would have come out at once.
+// runs records which options and data made which bits. Growing with the same options on the same data counts as one
+// run, so the grown model equals one trained at once.
 func (t *training) runs(bits int) []model.Run {
 	run := model.Run{Bits: bits, Seed: t.Seed, Data: t.data, Rows: t.x.Rows, Options: t.storedOptions()}
 	if t.Grow == nil {
@@ -382,7 +380,7 @@ func withoutBits(options json.RawMessage) []byte {
 	return mustMarshal(fields)
 }
 
-// storedOptions is what the model keeps of the options.
+// storedOptions returns the options as stored in the model.
 func (t *training) storedOptions() json.RawMessage { return mustMarshal(t.Options) }
 
 func mustMarshal(v any) []byte {
@@ -393,7 +391,7 @@ func mustMarshal(v any) []byte {
 	return b
 }
 
-// identity is what must be equal for a checkpoint to be resumed.
+// identity returns what must match for a checkpoint to be resumed.
 func (t *training) identity() []byte {
 	id := struct {
 		Version string          `json:"version"`

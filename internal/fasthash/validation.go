@@ -8,8 +8,8 @@ import (
 	"hashgrove/internal/model"
 )
 
-// validator ranks the training rows for held-out rows after every bit: the tie-aware MAP tells whether the bit helped.
-// It keeps the codes so far of both sides.
+// validator ranks the training rows for held-out rows after every bit: the tie-aware MAP shows whether the bit helped.
+// It keeps the codes of both sides.
 type validator struct {
 	*training
 	base, queries hamming.Codes
@@ -18,7 +18,7 @@ type validator struct {
 	bestMAP       float64
 }
 
-// newValidator replays the bits that are done, whose MAP the statistics know.
+// newValidator replays the bits already learned, whose MAP is in their statistics.
 func newValidator(ctx context.Context, t *training, done []model.Function, stats []model.BitStat) (*validator, error) {
 	v := &validator{
 		training: t,
@@ -38,7 +38,7 @@ func newValidator(ctx context.Context, t *training, done []model.Function, stats
 	return v, nil
 }
 
-// add takes a new bit into both codes and returns the MAP with it.
+// add appends a new bit to both codes and returns the MAP with it.
 func (v *validator) add(ctx context.Context, bit Bit) (float64, error) {
 	if err := v.push(ctx, bit.Function, bit.Output); err != nil {
 		return 0, err
@@ -68,12 +68,12 @@ func (v *validator) push(ctx context.Context, f model.Function, output []int8) e
 	return nil
 }
 
-// remember takes note of the MAP with the bits so far.
+// remember records the MAP with the bits so far.
 func (v *validator) remember(m float64) {
 	if v.best == 0 || m > v.bestMAP {
 		v.best, v.bestMAP = v.bits, m
 	}
 }
 
-// stalled is the number of bits since the best one.
+// stalled returns the number of bits since the best one.
 func (v *validator) stalled() int { return v.bits - v.best }

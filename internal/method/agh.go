@@ -99,7 +99,7 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		curves), nil
 }
 
-// tooFew is the error of a graph with too few eigenvectors.
+// tooFew returns the error of a graph with too few eigenvectors.
 func (m agh) tooFew(anchors, found int) error {
 	if found == 0 {
 		return errors.New("the anchor graph has no eigenvectors to take bits from: use more anchors")
@@ -108,8 +108,8 @@ func (m agh) tooFew(anchors, found int) error {
 		"bits from", anchors, found)}
 }
 
-// fold is the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits nothing
-// off that side: all of it is beyond.
+// fold returns the curve |y - (b+ + b-)/2| - (b+ - b-)/2 of a column. A threshold on the wrong side of zero splits
+// nothing off that side: all of it is beyond.
 func fold(column int, above, below float64) model.Curve {
 	b, a := float32(min(below, 0)), float32(max(above, 0))
 	middle := float32(b/2) + float32(a/2)
@@ -181,7 +181,7 @@ func (z *shares) row(i int) ([]int32, []float32) {
 	return z.at[i*z.near : (i+1)*z.near], z.share[i*z.near : (i+1)*z.near]
 }
 
-// degrees is the diagonal of Λ.
+// degrees returns the diagonal of Λ.
 func (z *shares) degrees() []float64 {
 	d := make([]float64, z.cols)
 	for i, q := range z.at {

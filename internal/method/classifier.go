@@ -137,8 +137,8 @@ func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, thread
 	return p, err
 }
 
-// Known is the probabilities of rows whose classes or tags are known: 1 for those that a row has, 0 for all others,
-// also for names that the classifier never saw.
+// Known returns the probabilities of rows whose classes or tags are known: 1 for those that a row has, 0 for all
+// others, also for names that the classifier never saw.
 func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
 	p := vectors.Matrix{Rows: d.Rows, Cols: len(c.Names), Data: make([]float32, d.Rows*len(c.Names))}
 	place := func(names []string) []int {
@@ -170,7 +170,7 @@ func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
 	return p
 }
 
-// OneHot is the answer as a code: a bit for each class or tag.
+// OneHot returns the answer as a code: a bit for each class or tag.
 func (c *Classifier) OneHot() (model.Encoder, error) {
 	n := len(c.Names)
 	if err := solve.CheckSize(n, n); err != nil {
@@ -183,7 +183,7 @@ func (c *Classifier) OneHot() (model.Encoder, error) {
 	return model.Compose(solve.AxisSigns(n, half), c.fit.Scores, &model.Winner{Cols: n}), nil
 }
 
-// Hashed is the shares of the classes or tags as a code of o.Bits bits, by hyperplanes around the mean of x.
+// Hashed returns the shares of the classes or tags as a code of o.Bits bits, by hyperplanes around the mean of x.
 func (c *Classifier) Hashed(ctx context.Context, x *supervision.Data, o Options) (model.Encoder, error) {
 	maps := []model.Map{c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true}}
 	hashed, err := lsh{o.withDefaults()}.learn(ctx, x.With(model.Through(x, o.Threads, maps...)))

@@ -191,7 +191,7 @@ func cuts(all []mdshBit, bits int) []mdshBit {
 	}
 }
 
-// isReducible tells whether i/n can be written with smaller numbers.
+// isReducible reports whether i/n can be written with smaller numbers.
 func isReducible(i, n int) bool {
 	for n != 0 {
 		i, n = n, i%n
@@ -199,7 +199,7 @@ func isReducible(i, n int) bool {
 	return i > 1
 }
 
-// neighbourDistance is the mean distance of a row of x from the row of among that is at place k of the order by
+// neighbourDistance returns the mean distance of a row of x from the row of among that is at place k of the order by
 // distance from it.
 func neighbourDistance(ctx context.Context, x, among vectors.Matrix, k, threads int) (float64, error) {
 	d, err := model.Transform(ctx, threads, x, &model.Kernel{Anchors: among})

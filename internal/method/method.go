@@ -130,7 +130,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	return made, nil
 }
 
-// watched is a context whose solvers tell of an early end: once, since many bits may have the same trouble.
+// watched returns a context whose solvers tell of an early end: once, since many bits may have the same trouble.
 func (o Options) watched(ctx context.Context) context.Context {
 	if o.Doubt == nil {
 		return ctx

@@ -96,7 +96,7 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	return model.Compose(made.Encoder, maps...), nil
 }
 
-// neighbourWidth is the mean squared distance of a row from its 50 nearest, estimated for 1,000 rows among 5,000.
+// neighbourWidth returns the mean squared distance of a row from its 50 nearest, estimated for 1,000 rows among 5,000.
 func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
 	pool, err := solve.DrawRows(ctx, x, rows, among, rand.New(rand.NewPCG(seed, 'N')))

@@ -233,7 +233,7 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 	return f, nil
 }
 
-// withoutItself is the truth of queries that are the base.
+// withoutItself returns the truth of queries that are the base.
 func withoutItself(t eval.Truth) eval.Truth {
 	mark := t.Mark
 	t.Mark = func(q int, marks []uint8) {

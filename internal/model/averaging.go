@@ -25,7 +25,7 @@ var ErrMirror = errors.New("the codes of this model add the scores of a picture 
 // averaged reports whether the scores of mirror images are added.
 func (m *Model) averaged() bool { return m.Pictures != nil && m.Pictures.Averaged }
 
-// Averaging is the model for rows that are vectors of pictures and of their mirror images side by side. It shares
+// Averaging returns the model for rows that are vectors of pictures and of their mirror images side by side. It shares
 // memory with the model.
 func (m *Model) Averaging() *Model {
 	as := picture.Preparation{}
@@ -36,7 +36,7 @@ func (m *Model) Averaging() *Model {
 	return &Model{m.Encoder, m.Features, &as, m.Info}
 }
 
-// Dim is the length of the rows that the model encodes: that of its vectors, or twice as much where a row has the
+// Dim returns the length of the rows that the model encodes: that of its vectors, or twice as much where a row has the
 // vector of a picture and that of its mirror image.
 func (m *Model) Dim() int {
 	if m.averaged() {

@@ -86,7 +86,7 @@ func (e *Binned) appendBase(dst []byte) []byte { return appendQuantizer(dst, e.Q
 
 func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
 
-// parser is the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
+// parser returns the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
 func (e *Binned) parser(kind string, dim int) *parser {
 	p := &parser{maxBase: maxQuantizer(dim), maxBit: linearHead + 4*dim, encoder: func() Encoder { return e }}
 	if kind == kindTrees {

@@ -185,7 +185,7 @@ func (e *Boosted) appendValue(dst []byte, v float64) []byte {
 	return appendFloat(dst, float32(v))
 }
 
-// parser is the inverse of appendBase and appendBit.
+// parser returns the inverse of appendBase and appendBit.
 func (e *Boosted) parser(dim int) *parser {
 	e.Columns = dim
 	p := &parser{maxBase: 1, maxBit: maxBytes, encoder: func() Encoder { return e }}
@@ -273,7 +273,7 @@ func leaf(t []Node, x []float32) float64 {
 	}
 }
 
-// sum is the margin of a row as it is defined.
+// sum returns the margin of a row as it is defined.
 func (e *Boosted) sum(b *Booster, x []float32) float64 {
 	if e.Double {
 		s := b.Base

@@ -75,7 +75,7 @@ type boostedScratch struct {
 	single [block]float32
 }
 
-// orderedKey is an integer that orders as float32 do, with -0 as 0.
+// orderedKey returns an integer that orders as float32 do, with -0 as 0.
 func orderedKey(x float32) int32 {
 	b := int32(math.Float32bits(x + 0))
 	return b ^ b>>31&math.MaxInt32
@@ -158,7 +158,7 @@ func newPlannedTree(t []Node, keys []uint64, double bool) plannedTree {
 	return p
 }
 
-// treeDepth is the number of splits on the longest path.
+// treeDepth returns the number of splits on the longest path.
 func treeDepth(t []Node) int {
 	deepest := 0
 	var open []int32 // right children to come

@@ -22,10 +22,10 @@ const (
 
 const ensembleHead, linearHead = 6, 13 // tag, depth, number of trees; tag, dimension, bias
 
-// leafBytes is the number of bytes that hold the leaf signs of a tree: 1, 1, 1, 2, 4, 8, 16, 32.
+// leafBytes returns the number of bytes that hold the leaf signs of a tree: 1, 1, 1, 2, 4, 8, 16, 32.
 func leafBytes(depth int) int { return max(1, 1<<depth/8) }
 
-// treeBytes is the number of bytes of one tree: columns, bins, leaf signs, weight.
+// treeBytes returns the number of bytes of one tree: columns, bins, leaf signs, weight.
 func treeBytes(depth int) int { return 5*Splits(depth) + leafBytes(depth) + 4 }
 
 // AppendFunction appends the canonical bytes of f.
@@ -60,7 +60,7 @@ func AppendFunction(dst []byte, f Function) []byte {
 	return dst
 }
 
-// ParseFunction is the inverse of AppendFunction: it takes all of b or returns an error. Whether the function fits
+// ParseFunction returns the inverse of AppendFunction: it takes all of b or returns an error. Whether the function fits
 // vectors of some dimension is left to Check, everything else is checked here.
 func ParseFunction(b []byte) (Function, error) {
 	in := &reader{b: b}
@@ -132,10 +132,10 @@ func appendQuantizer(dst []byte, q vectors.Quantizer) []byte {
 	return dst
 }
 
-// maxQuantizer is the greatest number of bytes of a quantiser.
+// maxQuantizer returns the greatest number of bytes of a quantiser.
 func maxQuantizer(dim int) int { return 1 + dim*(9+4*(vectors.Bins-1)) }
 
-// parseQuantizer is the inverse of appendQuantizer.
+// parseQuantizer returns the inverse of appendQuantizer.
 func parseQuantizer(b []byte, dim int) (q vectors.Quantizer, err error) {
 	in := &reader{b: b}
 	v := in.floats(true, 2*int64(dim))
@@ -170,7 +170,7 @@ func appendFloats(dst []byte, v []float32) []byte {
 	return dst
 }
 
-// floats is the inverse of appendFloats for 4*n bytes.
+// floats returns the inverse of appendFloats for 4*n bytes.
 func floats(b []byte) []float32 {
 	v := make([]float32, len(b)/4)
 	for i := range v {

@@ -100,8 +100,8 @@ func (m *Model) Check() error {
 	return m.Info.check(m.Encoder)
 }
 
-// Fingerprint is the fingerprint of all bits; where the model takes pictures it covers their features and preparation
-// too.
+// Fingerprint returns the fingerprint of all bits; where the model takes pictures it covers their features and
+// preparation too.
 func (m *Model) Fingerprint() hamming.Fingerprint {
 	f := m.Encoder.Fingerprint(m.Encoder.Bits())
 	if m.Features != nil {
@@ -115,7 +115,7 @@ func (m *Model) Fingerprint() hamming.Fingerprint {
 	return f
 }
 
-// Prefix is the model of the first bits, with what is known about them. It shares memory with the model.
+// Prefix returns the model of the first bits, with what is known about them. It shares memory with the model.
 func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")

@@ -24,7 +24,7 @@ func (m *Extension) dim() int {
 	return m.Maps[0].dim()
 }
 
-// Added is the number of columns that it adds.
+// Added returns the number of columns that it adds.
 func (m *Extension) Added() int {
 	if len(m.Maps) == 0 || m.Maps[len(m.Maps)-1] == nil {
 		return 0
@@ -74,7 +74,7 @@ func (m *Extension) apply(dst, x vectors.Matrix) {
 	}
 }
 
-// filled is a copy of x without missing values.
+// filled returns a copy of x without missing values.
 func (m *Extension) filled(x vectors.Matrix) vectors.Matrix {
 	var mean []float32
 	if first, ok := m.Maps[0].(*Affine); ok {
@@ -112,7 +112,7 @@ func appendMaps(dst []byte, maps []Map) []byte {
 	return dst
 }
 
-// readMaps is the inverse of appendMaps. Within an extension there is no other one.
+// readMaps returns the inverse of appendMaps. Within an extension there is no other one.
 func readMaps(in *reader, within bool) ([]Map, error) {
 	n := int(in.u8())
 	if n < 1 || n > maxMaps {
@@ -170,7 +170,7 @@ func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
 	}, ok
 }
 
-// ColumnName is the name of a column as trees count them, the added ones after those of the vectors; "" for none.
+// ColumnName returns the name of a column as trees count them, the added ones after those of the vectors; "" for none.
 func (f *Info) ColumnName(column, dim int) string {
 	switch {
 	case column < dim && column < len(f.Features):
@@ -181,7 +181,7 @@ func (f *Info) ColumnName(column, dim int) string {
 	return ""
 }
 
-// extensions is the number of columns that an encoder adds to vectors.
+// extensions returns the number of columns that an encoder adds to vectors.
 func extensions(e Encoder) int {
 	n := 0
 	if m, ok := e.(*Mapped); ok {

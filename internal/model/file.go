@@ -34,7 +34,7 @@ import (
 // A file has the least version that can hold its model.
 const fileVersion = 6
 
-// versionOf is the version of the file of a model.
+// versionOf returns the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
 	case m.Encoder.Kind() == kindBoosted:
@@ -237,7 +237,7 @@ func parseHead(b []byte) (p *parser, bits int, err error) {
 	return p, int(size), err
 }
 
-// newParser is the list of all kinds.
+// newParser returns the list of all kinds.
 func newParser(kind string, dim int) (*parser, error) {
 	switch kind {
 	case kindTrees, kindLinear:

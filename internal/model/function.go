@@ -44,13 +44,13 @@ type Ensemble struct {
 	Weight  []int32  // w_q, scaled; positive, and their sum is below 2^31
 }
 
-// Splits is the number of splits of a complete tree of the given depth.
+// Splits returns the number of splits of a complete tree of the given depth.
 func Splits(depth int) int { return 1<<depth - 1 }
 
-// LeafWords is the number of words that hold the leaf signs of a tree of the given depth.
+// LeafWords returns the number of words that hold the leaf signs of a tree of the given depth.
 func LeafWords(depth int) int { return max(1, 1<<depth/64) }
 
-// Trees is the number of trees.
+// Trees returns the number of trees.
 func (e *Ensemble) Trees() int { return len(e.Weight) }
 
 // Prefix returns the ensemble of the first trees, which shares their memory.

@@ -203,7 +203,7 @@ func (f *Info) check(e Encoder) error {
 	return nil
 }
 
-// prefix is the Info of the first bits. Figures are those of all bits.
+// prefix returns the Info of the first bits. Figures are those of all bits.
 func (f Info) prefix(bits int) Info {
 	if len(f.Runs) > 0 && f.Runs[len(f.Runs)-1].Bits != bits {
 		f.NewItems, f.LearnedItems = nil, nil

@@ -16,7 +16,7 @@ func merge(l, r, m *set) set {
 	return set{l[0] ^ m[0]&(l[0]^r[0]), l[1] ^ m[1]&(l[1]^r[1]), l[2] ^ m[2]&(l[2]^r[2]), l[3] ^ m[3]&(l[3]^r[3])}
 }
 
-// finiteGo tells whether there is no NaN and no infinity.
+// finiteGo reports whether there is no NaN and no infinity.
 func finiteGo(x []float32) bool {
 	const exponent = 0x7f800000
 	for _, v := range x {
@@ -171,7 +171,7 @@ func sumsGo(say [][64]set, tables []table, least int32) set {
 	return rows
 }
 
-// sumOf is the weight of the trees that say +1 about row 64 l + i.
+// sumOf returns the weight of the trees that say +1 about row 64 l + i.
 func sumOf(say [][64]set, tables []table, i, l int) int32 {
 	sum := int32(0)
 	for g := range tables {
@@ -193,7 +193,7 @@ func totalsGo(dst *[block]int32, say [][64]set, tables []table) {
 	}
 }
 
-// totalPlace is the place of row 64 l + i among the sums: two rows i fill a register of eight.
+// totalPlace returns the place of row 64 l + i among the sums: two rows i fill a register of eight.
 func totalPlace(i, l int) int { return i/2*8 + l/2*4 + i%2*2 + l%2 }
 
 // walkGo returns the sum of the leaves that a row comes to. It may end early when the sum is at least plus, or is sure

@@ -144,7 +144,7 @@ func (l *layout) putBins(rows []float32, cols int) {
 	}
 }
 
-// encodable tells whether there is no infinity, and no NaN unless those are missing values.
+// encodable reports whether there is no infinity, and no NaN unless those are missing values.
 func encodable(x []float32, missing bool) bool {
 	return finite(x) || missing && !slices.ContainsFunc(x, isInf)
 }

@@ -55,7 +55,7 @@ func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) 
 	return y, err
 }
 
-// Through is the source of the values of all rows of src under the maps, with the names, classes and tags of src.
+// Through returns the source of the values of all rows of src under the maps, with the names, classes and tags of src.
 func Through(src vectors.Source, threads int, maps ...Map) vectors.Source {
 	return through{src, threads, maps}
 }
@@ -95,8 +95,8 @@ func (t through) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	}
 }
 
-// mapRows is how many rows go through maps at a time: a block, or fewer where the maps give more than 16,384 values,
-// since a map may take four times the memory of its values.
+// mapRows returns how many rows go through maps at a time: a block, or fewer where the maps give more than 16,384
+// values, since a map may take four times the memory of its values.
 func mapRows(maps []Map) int {
 	widest := 1
 	for _, m := range maps {
@@ -178,7 +178,7 @@ const (
 	extensionTag
 )
 
-// parseMap is the inverse of appendTo: it takes all of b or returns an error.
+// parseMap returns the inverse of appendTo: it takes all of b or returns an error.
 func parseMap(b []byte) (m Map, err error) {
 	if len(b) == 0 {
 		return nil, errors.New("a map of no bytes")
@@ -231,7 +231,7 @@ func (r *reader) u8() uint8 {
 	return 0
 }
 
-// flags is a byte of which only the given bits may be set.
+// flags returns a byte of which only the given bits may be set.
 func (r *reader) flags(known uint8) uint8 {
 	f := r.u8()
 	r.bad = r.bad || f&^known != 0
@@ -245,7 +245,7 @@ func (r *reader) u32() uint32 {
 	return 0
 }
 
-// size is a length or number of dimensions.
+// size returns a length or number of dimensions.
 func (r *reader) size() int {
 	n := r.u32()
 	if n < 1 || n > maxDim {
@@ -277,7 +277,7 @@ func appendFloat(dst []byte, v float32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
 }
 
-// bitIf is the flag if the condition holds.
+// bitIf returns the flag if the condition holds.
 func bitIf(flag uint8, condition bool) uint8 {
 	if condition {
 		return flag

@@ -89,7 +89,7 @@ func (m *Affine) apply(dst, x vectors.Matrix) {
 	}
 }
 
-// bias is the bias of value i of a matrix.
+// bias returns the bias of value i of a matrix.
 func (m *Affine) bias(i int) float64 {
 	if m.Bias == nil {
 		return 0
@@ -307,7 +307,7 @@ func (m *Curves) apply(dst, x vectors.Matrix) {
 	}
 }
 
-// value is the value of the curve, in float64 and without fused operations, rounded once.
+// value returns the value of the curve, in float64 and without fused operations, rounded once.
 func (c *Curve) value(v float32) float32 {
 	i, found := slices.BinarySearch(c.X, v)
 	if !found {

@@ -27,7 +27,7 @@ const (
 	fewValues = 1 << 16
 )
 
-// Compose is the encoder that takes vectors through the maps, in order, before e; e may have maps itself.
+// Compose returns the encoder that takes vectors through the maps, in order, before e; e may have maps itself.
 func Compose(e Encoder, maps ...Map) Encoder {
 	if len(maps) == 0 {
 		return e

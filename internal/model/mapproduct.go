@@ -76,7 +76,7 @@ func newAnchors(a vectors.Matrix) *anchors {
 	return n
 }
 
-// centred is a copy of x without the centre.
+// centred returns a copy of x without the centre.
 func (n *anchors) centred(x vectors.Matrix) vectors.Matrix {
 	c := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
 	for i := range x.Rows {

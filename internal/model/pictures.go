@@ -54,9 +54,9 @@ func (m *Model) Schema() vectors.Schema {
 // ErrPreparation is an error of pictures that were not prepared as the model says, for errors.Is.
 var ErrPreparation = errors.New("pictures are prepared in another way than those the model was learned from")
 
-// Source is the source of vectors to encode: the features of pictures when the model makes them, else the columns that
-// the model was learned from, by name where both have names. Pictures must have been prepared as the model says, where
-// it says so.
+// Source returns the source of vectors to encode: the features of pictures when the model makes them, else the columns
+// that the model was learned from, by name where both have names. Pictures must have been prepared as the model says,
+// where it says so.
 func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
 	pictures, ok := picture.Of(src)
 	if !ok && m.averaged() {

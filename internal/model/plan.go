@@ -172,7 +172,7 @@ func newPlanBit(f *Ensemble, keys []uint64) planBit {
 	return b
 }
 
-// leaf is 1 where leaf l of tree q says +1, else 0.
+// leaf returns 1 where leaf l of tree q says +1, else 0.
 func (e *Ensemble) leaf(q, l int) uint64 { return e.Leaf[q*LeafWords(e.Depth)+l/64] >> (l % 64) & 1 }
 
 // add gives the q-th tree of the table its weight.

@@ -75,7 +75,7 @@ func (e *Projection) appendBit(dst []byte, k int) []byte {
 	return appendFloats(dst, e.Weight[k*e.Dim():(k+1)*e.Dim()])
 }
 
-// parser is the inverse of appendBase and appendBit, for an encoder of some dimension.
+// parser returns the inverse of appendBase and appendBit, for an encoder of some dimension.
 func (e *Projection) parser(dim int) *parser {
 	p := &parser{maxBase: 4 * dim, maxBit: 4 + 4*dim, encoder: func() Encoder { return e }}
 	p.base = func(b []byte) error {

@@ -77,7 +77,7 @@ type path struct {
 	vote  bool
 }
 
-// signed is the weight of a tree with the sign of the vote.
+// signed returns the weight of a tree with the sign of the vote.
 func (p path) signed(w int32) int64 {
 	if p.vote {
 		return int64(w)

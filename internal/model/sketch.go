@@ -24,10 +24,10 @@ type Sketch struct {
 	hashes []uint64 // ascending, all different
 }
 
-// NewSketch is the sketch of rows with the given hashes, or nil when there are none. The hashes stay as they are.
+// NewSketch returns the sketch of rows with the given hashes, or nil when there are none. The hashes stay as they are.
 func NewSketch(hashes []uint64) *Sketch { return (*Sketch)(nil).With(hashes) }
 
-// With is the sketch of the rows of s, which may be nil, together with those of the given hashes.
+// With returns the sketch of the rows of s, which may be nil, together with those of the given hashes.
 func (s *Sketch) With(hashes []uint64) *Sketch {
 	var kept []uint64
 	if s != nil {
@@ -56,7 +56,7 @@ func (s *Sketch) With(hashes []uint64) *Sketch {
 	return &Sketch{slices.Clip(kept)}
 }
 
-// Len is the number of rows that are kept.
+// Len returns the number of rows that are kept.
 func (s *Sketch) Len() int {
 	if s == nil {
 		return 0
@@ -64,7 +64,7 @@ func (s *Sketch) Len() int {
 	return len(s.hashes)
 }
 
-// Merge is the sketch of the rows of both, either of which may be nil.
+// Merge returns the sketch of the rows of both, either of which may be nil.
 func (s *Sketch) Merge(other *Sketch) *Sketch {
 	if other == nil {
 		return s

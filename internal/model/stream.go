@@ -75,7 +75,7 @@ func (m *Model) EncodeLive(ctx context.Context, src vectors.Source, threads int,
 	return nil
 }
 
-// batchRows is how many rows are encoded in one go: whole blocks of together four megabytes, one block of up to
+// batchRows returns how many rows are encoded in one go: whole blocks of together four megabytes, one block of up to
 // sixteen, 64 rows of vectors that are wider still, and of the widest as many as make 64 megabytes.
 func batchRows(dim int) int {
 	if rows := 1 << 20 / dim; rows >= block {
@@ -87,7 +87,7 @@ func batchRows(dim int) int {
 // turnValues bounds the values of the batches of a turn: a gigabyte, or one batch.
 const turnValues = 1 << 28
 
-// turnBatches is how many batches are read in a turn: one for every thread, unless they are large.
+// turnBatches returns how many batches are read in a turn: one for every thread, unless they are large.
 func turnBatches(dim, threads int) int { return min(threads, max(turnValues/(batchRows(dim)*dim), 1)) }
 
 // batchReader copies the chunks of a source, which are lent, into batches.

@@ -73,7 +73,7 @@ func newWalkBit(f *Ensemble, columns, places []uint32) walkBit {
 	return b
 }
 
-// bit is 1 iff the score of a row with these bins is not negative: the sum is at least half.
+// bit returns 1 iff the score of a row with these bins is not negative: the sum is at least half.
 func (b *walkBit) bit(bins []uint64) uint64 {
 	half := b.total - b.total/2
 	if walk(bins, b, half, half) >= half {
@@ -82,7 +82,7 @@ func (b *walkBit) bit(bins []uint64) uint64 {
 	return 0
 }
 
-// score is the score of a row with these bins.
+// score returns the score of a row with these bins.
 func (b *walkBit) score(bins []uint64) int64 {
 	return 2*int64(walk(bins, b, math.MaxInt32, math.MinInt32)) - int64(b.total)
 }

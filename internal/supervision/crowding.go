@@ -7,8 +7,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Crowding says which columns lose their values to such bins, because nearly all of them fall into one, or "". It is
-// known of rows that Scan has read.
+// Crowding names the columns that lose their values because nearly all fall into one bin, or returns "". It needs rows
+// that Scan has read.
 func (d *Data) Crowding(how vectors.Binning) string {
 	if d.Ranges == nil {
 		return ""

@@ -19,57 +19,57 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Data is rows to learn from or to judge by, and what one pass over them told: a few bytes per row besides the source.
+// Data holds rows to learn from or to measure on, with what one pass over them found: a few bytes per row besides the
+// source.
 type Data struct {
-	vectors.Source // the rows, to be read again
+	vectors.Source // the rows, which can be read again
 	schema         vectors.Schema
 	Supervision
 
 	Rows     int
-	Missing  bool            // NaN is a missing value
+	Missing  bool            // NaN stands for a missing value
 	Ranges   *vectors.Ranges // nil for a part; see Quantizer
-	Constant []int           // columns with one value only, counted from 0
-	IDs      []string        // of each row, all different; nil when the data have none
+	Constant []int           // columns with a single value, counted from 0
+	IDs      []string        // of each row, all distinct; nil if the data have none
 	Hashes   []uint64        // vectors.RowHash.Short of each row; nil unless Scan was asked for them
 
-	// Bad counts the rows left out; BadExamples are the first few.
+	// Bad counts the rows left out; BadExamples shows the first few.
 	Bad         int
 	BadExamples []error
 
-	// Digest is the SHA-256 of the dimensions, all values and the supervision, in order. It does not depend
-	// on the format of the files, nor on how the rows are spread over them, nor on ids. Parts keep that of the whole.
+	// Digest is the SHA-256 of the dimensions, all values and the supervision, in order. It does not depend on file
+	// formats, on how rows are spread over files, or on ids. Parts keep the digest of the whole.
 	Digest   [32]byte
 	digested bool
 
-	// Spill is where what is known of each row lies, and that of parts; nil means memory. Its files may be closed only
-	// when the data are not needed any more.
+	// Spill holds the per-row data, also of parts; nil means memory. Its files may be closed only once the data are no
+	// longer needed.
 	Spill *vectors.Spill
 
-	Warnings         []string // doubts in sentences
-	TrainingWarnings []string // those of Warnings that matter only to learning: constant columns, classes of one row
+	Warnings         []string // sentences
+	TrainingWarnings []string // those of Warnings that matter only for training: constant columns, classes of one row
 	Dropped          []int    // rows left out, as the files count them, ascending
 }
 
-// ScanOptions says what Scan does besides. The zero value does nothing besides.
+// ScanOptions says what else Scan does. The zero value adds nothing.
 type ScanOptions struct {
 	Progress func(rows int) // called after every chunk with the rows read so far
 	Digest   bool           // fill in Data.Digest
 	Hashes   bool           // fill in Data.Hashes
-	Hashed   int            // number of first columns that hashes are made of; 0 means all
-	Missing  bool           // take NaN for missing values, instead of refusing it
+	Hashed   int            // number of leading columns to hash; 0 means all
+	Missing  bool           // treat NaN as missing instead of refusing it
 
-	// Spill is where classes and hashes of many rows lie; nil means memory.
+	// Spill holds the classes and hashes of many rows; nil means memory.
 	Spill *vectors.Spill
 }
 
-// hashRows takes the hashes of rows, made of their first columns.
+// hashRows appends the hashes of rows, computed from their first columns.
 func hashRows(list *vectors.List[uint64], x vectors.Matrix, columns int) (err error) {
 	vectors.HashFirst(x, columns, func(_ int, h vectors.RowHash) { err = cmp.Or(err, list.Append(h.Short())) })
 	return err
 }
 
-// Scan reads a source once. Two rows of one id are an error, unless the source leaves out bad rows: then the later one
-// is a bad row.
+// Scan reads a source once. A repeated id is an error, unless the source skips bad rows: then the later row is bad.
 func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error) {
 	schema := src.Schema()
 	d := &Data{Source: src, schema: schema, Missing: o.Missing || schema.Missing, digested: o.Digest, Spill: o.Spill}
@@ -150,7 +150,7 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 	return d, nil
 }
 
-// noRows is the error of data that no row is left of.
+// noRows returns the error for data without any usable row.
 func (d *Data) noRows() error {
 	if d.Bad > 0 {
 		return fault.New("all-rows-bad",
@@ -159,7 +159,7 @@ func (d *Data) noRows() error {
 	return fault.New("no-rows", "the data have no rows")
 }
 
-// look takes the values of a chunk into account, in several ways at once.
+// look digests the values of a chunk, running several tasks at once.
 func (d *Data) look(
 	ctx context.Context, c vectors.Chunk, digest *dataDigest, hashes *vectors.List[uint64], o ScanOptions,
 ) error {
@@ -171,17 +171,17 @@ func (d *Data) look(
 	if o.Hashes {
 		tasks = append(tasks, func() { unkept = hashRows(hashes, c.X, cmp.Or(o.Hashed, c.X.Cols)) })
 	}
-	slices.Reverse(tasks) // the first uses all cores that the others leave
+	slices.Reverse(tasks) // the first uses all cores that the others leave idle
 	if ended := par.For(ctx, 0, len(tasks), func(i int) { tasks[i]() }); ended != nil {
 		return ended
 	}
 	return cmp.Or(err, unkept)
 }
 
-// Schema is what the source that was scanned knows, also where other sources have taken its place since.
+// Schema returns the schema of the scanned source, even if another source has replaced it since.
 func (d *Data) Schema() vectors.Schema { return d.schema }
 
-// SetPairs makes pairs of the rows the supervision; the digest covers them.
+// SetPairs makes pairs the supervision and includes them in the digest.
 func (d *Data) SetPairs(pairs []Pair) error {
 	d.Pairs = pairs
 	if err := d.check(d.Rows); err != nil {
@@ -193,18 +193,17 @@ func (d *Data) SetPairs(pairs []Pair) error {
 	return nil
 }
 
-// HexDigest is the digest as models store it.
+// HexDigest returns the digest as stored in models.
 func (d *Data) HexDigest() string { return hex.EncodeToString(d.Digest[:]) }
 
-// With is the same rows seen through another source, which must have as many.
+// With returns the same rows read through another source with equally many rows.
 func (d *Data) With(src vectors.Source) *Data {
 	out := *d
 	out.Source, out.schema, out.Ranges, out.Constant = src, src.Schema(), nil, nil
 	return &out
 }
 
-// Only is the part of the kept rows. Nothing is read: its ranges are not known, and its constant columns those of the
-// whole.
+// Only returns the kept rows without reading them: ranges are unknown, and constant columns are those of the whole.
 func (d *Data) Only(keep []bool) *Data {
 	if len(keep) != d.Rows {
 		panic("supervision: Data.Only with the wrong number of rows")
@@ -228,8 +227,8 @@ func (d *Data) Only(keep []bool) *Data {
 	return out
 }
 
-// keptIn is the n entries of a list whose place in keep is true, in a Spill. Where that has no room they are in
-// memory: greater arrays follow, whose error says why.
+// keptIn returns the n entries of a list for which keep is true, stored in the Spill, or in memory if that is full:
+// larger arrays follow and will report why.
 func keptIn[T int32 | uint64](m *vectors.Spill, list []T, keep []bool, n int) []T {
 	if n == 0 {
 		return nil
@@ -248,7 +247,7 @@ func keptIn[T int32 | uint64](m *vectors.Spill, list []T, keep []bool, n int) []
 	return out
 }
 
-// HoldOut sets a share of the rows aside at random, of every class in proportion: keep is false for those.
+// HoldOut sets aside a random share of the rows, of every class in proportion; keep is false for those.
 func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
 	labels := d.Labels
 	if labels == nil { // all rows are one class
@@ -257,12 +256,12 @@ func (d *Data) HoldOut(share float64, seed uint64) (keep []bool) {
 	return labels.HoldOut(share, seed)
 }
 
-// Quantizer is the quantiser of these rows with linear bins; it reads a part once for its ranges.
+// Quantizer returns the quantiser of these rows with linear bins. For a part it reads the rows once to find the ranges.
 func (d *Data) Quantizer(ctx context.Context) (vectors.Quantizer, error) {
 	return d.QuantizerBy(ctx, vectors.Linear)
 }
 
-// QuantizerBy is the quantiser of these rows; it reads a part once for its ranges.
+// QuantizerBy returns the quantiser of these rows. For a part it reads the rows once to find the ranges.
 func (d *Data) QuantizerBy(ctx context.Context, how vectors.Binning) (vectors.Quantizer, error) {
 	ranges := d.Ranges
 	if ranges == nil {
@@ -274,7 +273,7 @@ func (d *Data) QuantizerBy(ctx context.Context, how vectors.Binning) (vectors.Qu
 	return ranges.QuantizerBy(how)
 }
 
-// NewRanges is the Ranges of none of the rows yet.
+// NewRanges returns empty Ranges for these rows.
 func (d *Data) NewRanges() *vectors.Ranges {
 	r := vectors.NewRanges(d.Dim())
 	if d.Missing {
@@ -283,7 +282,7 @@ func (d *Data) NewRanges() *vectors.Ranges {
 	return r
 }
 
-// Trainable says why no code can be learned from the data, or nil.
+// Trainable returns an error if no code can be learned from the data.
 func (d *Data) Trainable() error {
 	switch {
 	case d.Rows < 2:
@@ -294,7 +293,7 @@ func (d *Data) Trainable() error {
 	return d.Supervision.trainable()
 }
 
-// warn fills in what is no error but worth a sentence.
+// warn adds warnings about data that are usable but doubtful.
 func (d *Data) warn() {
 	say := func(format string, args ...any) { d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...)) }
 	if d.Bad > 0 {
@@ -334,7 +333,7 @@ func (d *Data) warn() {
 	}
 }
 
-// doubtLabels asks whether a column is the label if it looks like measurements: most of its classes are fractions.
+// doubtLabels warns if the label column looks like measurements: most of its classes are fractions.
 func (d *Data) doubtLabels(column string) {
 	fractions, example := 0, ""
 	for _, name := range d.Labels.Names {
@@ -352,14 +351,14 @@ func (d *Data) doubtLabels(column string) {
 	}
 }
 
-// identities collects ids and finds those that occur twice.
+// identities collects ids and detects repeated ones.
 type identities struct {
 	first   map[string]int // the row that has the id, as the files count
 	list    []string
 	repeats []vectors.Repeat
 }
 
-// add takes the ids of a chunk. Where rows must be left out it says which to keep.
+// add takes the ids of a chunk. If rows must be left out, keep says which ones to keep.
 func (d *identities) add(c vectors.Chunk, from vectors.Files) (keep []bool, err error) {
 	slab := strings.Join(c.IDs, "") // one string instead of thousands; the chunk's own are lent
 	for i := range c.IDs {
@@ -460,7 +459,7 @@ func (d *dataDigest) sum(rows int, l *Labels, t *Tags) [32]byte {
 	return [32]byte(d.h.Sum(nil))
 }
 
-// digestPairs is the digest of the data together with pairs.
+// digestPairs returns the digest of the data together with pairs.
 func digestPairs(data [32]byte, pairs []Pair) [32]byte {
 	d := &dataDigest{h: sha256.New()}
 	d.h.Write(data[:])

@@ -1,5 +1,5 @@
-// Package supervision says which rows are similar, by classes, tags or explicit pairs, and joins rows and their
-// supervision into training data. Step 1 takes its affinity from it, and package eval its ground truth.
+// Package supervision says which rows are similar, by classes, tags or explicit pairs, and joins rows and supervision
+// into training data. It provides the affinity for Step 1 and the ground truth for package eval.
 //
 //	Labels, Tags    one class, or a set of tags, per row
 //	Supervision     classes, tags or pairs     -> Affinity
@@ -18,24 +18,24 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Labels is one class per row. The classes are numbered in the order of their names: as numbers when all of
-// them are, else as strings.
+// Labels holds one class per row. Classes are numbered in the order of their names: numerically if all are numbers,
+// else as strings.
 type Labels struct {
 	Class []int32 // of each row, an index into Names
 	Names []string
 }
 
-// Tags is a set of tags per row, numbered in the order of their names as Labels does.
+// Tags holds a set of tags per row, numbered like Labels.
 type Tags struct {
-	Start []int   // row i has Tag[Start[i]:Start[i+1]]; one entry more than rows
+	Start []int   // row i has Tag[Start[i]:Start[i+1]]; one more entry than rows
 	Tag   []int32 // ascending within a row, an index into Names
 	Names []string
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Tags) Rows() int { return len(t.Start) - 1 }
 
-// Row lends the tags of row i.
+// Row returns the tags of row i, without copying.
 func (t *Tags) Row(i int) []int32 { return t.Tag[t.Start[i]:t.Start[i+1]:t.Start[i+1]] }
 
 // Count is a name and the number of rows that have it.
@@ -50,7 +50,7 @@ func (l *Labels) Histogram() []Count { return histogram(l.Names, l.Counts()) }
 // Histogram counts the rows of every tag, the most frequent first, ties by name.
 func (t *Tags) Histogram() []Count { return histogram(t.Names, tally(t.Tag, len(t.Names))) }
 
-// Counts is the number of rows of every class.
+// Counts returns the number of rows of every class.
 func (l *Labels) Counts() []int { return tally(l.Class, len(l.Names)) }
 
 func tally(numbers []int32, n int) []int {
@@ -70,9 +70,9 @@ func histogram(names []string, counts []int) []Count {
 	return list
 }
 
-// CanonicalLabel makes labels equal that differ only in the way a file writes a number: 3.0 and 3.000e+00 are
-// 3. Nothing without a decimal point is touched, since 007 and 7 may be two codes. The empty string is no
-// label, and so is NaN, which is how arrays of numbers say so.
+// CanonicalLabel unifies labels that differ only in how a file writes a number: 3.0 and 3.000e+00 become 3. Labels
+// without a decimal point stay as they are, since 007 and 7 may be different codes. The empty string and NaN, which
+// arrays of numbers use instead, mean no label.
 func CanonicalLabel(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.EqualFold(s, "nan") {
@@ -86,16 +86,16 @@ func CanonicalLabel(s string) string {
 	return s
 }
 
-// decimal reads a finite decimal number.
+// decimal parses a finite decimal number.
 func decimal(s string) (float64, bool) {
 	if strings.Trim(s, "+-.0123456789eE") != "" {
-		return 0, false // what only Go's syntax takes for a number
+		return 0, false // only Go's syntax calls this a number
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	return x, err == nil
 }
 
-// naming numbers names in the order they are met.
+// naming numbers names in order of appearance.
 type naming struct {
 	numbers map[string]int32
 	names   []string
@@ -107,7 +107,7 @@ func (n *naming) number(name string) int32 {
 		if n.numbers == nil {
 			n.numbers = map[string]int32{}
 		}
-		name = strings.Clone(name) // it was lent
+		name = strings.Clone(name) // the caller reuses its memory
 		k = int32(len(n.names))
 		n.numbers[name] = k
 		n.names = append(n.names, name)
@@ -115,7 +115,7 @@ func (n *naming) number(name string) int32 {
 	return k
 }
 
-// inOrder returns the names in their lasting order, and for each number met so far the lasting one.
+// inOrder returns the sorted names, and for each number assigned so far its final number.
 func (n *naming) inOrder() (names []string, lasting []int32) {
 	values := make([]float64, len(n.names))
 	numeric := true
@@ -148,10 +148,10 @@ type labelling struct {
 	list   vectors.List[int32]
 }
 
-// Add takes the label of the next row.
+// Add appends the label of the next row.
 func (b *labelling) Add(label string) error { return b.list.Append(b.naming.number(label)) }
 
-// Labels is the labels of all rows, or nil when there were none. The builder is used up.
+// Labels returns the labels of all rows, or nil if there were none. The builder cannot be used again.
 func (b *labelling) Labels() (*Labels, error) {
 	class, err := b.list.Slice()
 	if class == nil || err != nil {
@@ -171,7 +171,7 @@ type tagging struct {
 	tag    []int32
 }
 
-// Add takes the tags of the next row.
+// Add appends the tags of the next row.
 func (b *tagging) Add(tags []string) {
 	for _, name := range tags {
 		if name = strings.TrimSpace(name); name != "" {
@@ -181,7 +181,7 @@ func (b *tagging) Add(tags []string) {
 	b.start = append(b.start, len(b.tag))
 }
 
-// Tags is the tags of all rows, or nil when there were none. The builder is used up.
+// Tags returns the tags of all rows, or nil if there were none. The builder cannot be used again.
 func (b *tagging) Tags() *Tags {
 	if b.start == nil {
 		return nil
@@ -195,7 +195,7 @@ func (b *tagging) Tags() *Tags {
 			row[i] = lasting[k]
 		}
 		slices.Sort(row)
-		t.Tag = append(t.Tag, slices.Compact(row)...) // never beyond what is read already
+		t.Tag = append(t.Tag, slices.Compact(row)...) // never ahead of what is read
 		t.Start = append(t.Start, len(t.Tag))
 		from = to
 	}

@@ -6,9 +6,9 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Split chooses a share of the rows to be held back: a model learns from the others and is judged by those. Where every
-// picture has more than one copy, the rows are all pictures and then their copies, kind by kind, and neither part has
-// another copy of a row held back.
+// Split chooses a share of the rows to hold out: a model learns from the others and is measured on these. If pictures
+// have several copies, the rows are all pictures followed by their copies, kind by kind, and no copy of a held-out row
+// is in either part.
 func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool, err error) {
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)
@@ -36,7 +36,8 @@ func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool
 	return learn, held, nil
 }
 
-// Parts is the two parts of Split. Pairs of held are those of a row held back and a row to learn from, in this order.
+// Parts returns the two parts chosen by Split. The pairs of h join a held-out row and a row to learn from, in this
+// order.
 func (d *Data) Parts(learn, held []bool) (l, h *Data) {
 	l, h = d.Only(learn), d.Only(held)
 	if d.Pairs != nil {

@@ -12,17 +12,16 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or that nobody knows (0).
+// Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or of unknown similarity (0).
 type Pair = affinity.Pair
 
-// Supervision says which rows are similar. Where it has several answers, pairs come before classes and classes before
-// tags.
+// Supervision says which rows are similar. Pairs take precedence over classes, and classes over tags.
 type Supervision struct {
 	Labels *Labels // nil when the rows have none
 	Tags   *Tags   // nil when the rows have none
 	Pairs  []Pair  // nil when there are none
 
-	MinShared int // tags that similar rows have in common at least; 0 means 2
+	MinShared int // least number of tags that similar rows share; 0 means 2
 }
 
 // The kinds of supervision, as models record them.
@@ -32,7 +31,7 @@ const (
 	ByPairs   = "pairs"
 )
 
-// Kind tells what similarity comes from: ByClasses, ByTags, ByPairs, or "" when nothing is known.
+// Kind returns the origin of similarity: ByClasses, ByTags, ByPairs, or "" if nothing is known.
 func (s *Supervision) Kind() string {
 	switch {
 	case s.Pairs != nil:
@@ -45,10 +44,10 @@ func (s *Supervision) Kind() string {
 	return ""
 }
 
-// ErrNone is the error of data that nothing is known about.
+// ErrNone is returned for data without supervision.
 var ErrNone = errors.New("no labels, tags or pairs: nothing says which rows are similar")
 
-// Affinity is Y of the given number of rows.
+// Affinity returns Y for the given number of rows.
 func (s *Supervision) Affinity(rows int) (affinity.Matrix, error) {
 	switch s.Kind() {
 	case ByPairs:
@@ -61,7 +60,7 @@ func (s *Supervision) Affinity(rows int) (affinity.Matrix, error) {
 	return nil, ErrNone
 }
 
-// Only is the supervision of the kept rows. Pairs stay when both their rows do.
+// Only returns the supervision of the kept rows. Pairs stay if both their rows do.
 func (s *Supervision) Only(keep []bool) Supervision {
 	out := s.without(keep)
 	if s.Labels != nil {
@@ -70,7 +69,7 @@ func (s *Supervision) Only(keep []bool) Supervision {
 	return out
 }
 
-// without is Only without labels.
+// without is like Only but drops the labels.
 func (s *Supervision) without(keep []bool) Supervision {
 	out := Supervision{MinShared: s.MinShared}
 	if s.Tags != nil {
@@ -82,7 +81,7 @@ func (s *Supervision) without(keep []bool) Supervision {
 	return out
 }
 
-// In is the supervision with the classes and tags numbered as the base does, so that rows of both can be compared.
+// In returns the supervision with classes and tags numbered as in base, so that rows of both can be compared.
 func (s Supervision) In(base *Supervision) Supervision {
 	if s.Labels != nil && base.Labels != nil {
 		s.Labels = s.Labels.In(base.Labels)
@@ -93,7 +92,7 @@ func (s Supervision) In(base *Supervision) Supervision {
 	return s
 }
 
-// PairsBetween is the pairs of a row of part a and a row of part b, numbered within their parts.
+// PairsBetween returns the pairs between a row of part a and a row of part b, numbered within their parts.
 func PairsBetween(pairs []Pair, a, b []bool) []Pair {
 	placeA, placeB := places(a), places(b)
 	same := slices.Equal(a, b)
@@ -121,7 +120,7 @@ func places(part []bool) []int32 {
 	return place
 }
 
-// check reports pairs that name rows outside of the data.
+// check reports pairs that name rows outside the data.
 func (s *Supervision) check(rows int) error {
 	for k, p := range s.Pairs {
 		if p.A < 0 || p.B < 0 || int(p.A) >= rows || int(p.B) >= rows {
@@ -131,7 +130,7 @@ func (s *Supervision) check(rows int) error {
 	return nil
 }
 
-// trainable says why no code can be learned from this, or nil.
+// trainable returns an error if no code can be learned from this.
 func (s *Supervision) trainable() error {
 	switch s.Kind() {
 	case ByPairs:
@@ -150,17 +149,15 @@ func (s *Supervision) trainable() error {
 	return ErrNone
 }
 
-// HoldOut sets a share of the rows aside, at random, for validation: keep is false for those, true for the rows to
-// learn from. Every class is divided in the same proportion, as far as whole rows allow, and at least one row of it is
-// kept. The result depends on the labels and the arguments alone.
+// HoldOut sets aside a random share of the rows for validation; keep is false for those. Every class is divided in the
+// same proportion, up to rounding, and keeps at least one row. The result depends only on the labels and the arguments.
 func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	if !(share >= 0 && share < 1) {
 		panic("supervision: HoldOut of a share that is not in [0, 1)")
 	}
 	sizes := l.Counts()
 	keep = make([]bool, len(l.Class))
-	// The total is rounded once; each class gives its whole part, and the classes with the greatest
-	// remainders one row more.
+	// The total is rounded once. Each class gives its whole part, and those with the largest remainders one row more.
 	left := int(float64(share*float64(len(keep))) + 0.5)
 	take := make([]int, len(sizes))
 	order := make([]int, len(sizes))
@@ -179,7 +176,7 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 			left--
 		}
 	}
-	drawn := make([][]int32, len(sizes)) // the places of the rows that are set aside, among those of their class
+	drawn := make([][]int32, len(sizes)) // places of the rows set aside, within their class
 	for k, size := range sizes {
 		drawn[k] = drawPlaces(rand.New(rand.NewPCG(seed, uint64(k))), size, take[k])
 	}
@@ -193,12 +190,12 @@ func (l *Labels) HoldOut(share float64, seed uint64) (keep []bool) {
 	return keep
 }
 
-// drawPlaces draws some of n places by the first steps of a shuffle, and returns them in their order. Where they are
-// few, only those that were moved are remembered.
+// drawPlaces draws some of n places by the first steps of a shuffle and returns them in order. If they are few, it
+// stores only the places that moved.
 func drawPlaces(rng *rand.Rand, n, some int) []int32 {
 	drawn := make([]int32, 0, some)
 	if some < n/32 {
-		moved := map[int]int32{} // what lies at a place, other than its number
+		moved := map[int]int32{} // what lies at a place, if not its own number
 		for t := range some {
 			j := t + rng.IntN(n-t)
 			there, ok := moved[j]
@@ -227,7 +224,7 @@ func drawPlaces(rng *rand.Rand, n, some int) []int32 {
 	return drawn
 }
 
-// Only is the labels of the kept rows; classes keep their names and numbers.
+// Only returns the labels of the kept rows; classes keep their names and numbers.
 func (l *Labels) Only(keep []bool) *Labels {
 	if len(keep) != len(l.Class) {
 		panic("supervision: Labels.Only with the wrong number of rows")
@@ -235,7 +232,7 @@ func (l *Labels) Only(keep []bool) *Labels {
 	return &Labels{kept(l.Class, keep), l.Names}
 }
 
-// kept is the entries of a list, which may be nil, whose place in keep is true.
+// kept returns the entries of a list, which may be nil, for which keep is true.
 func kept[T any](list []T, keep []bool) (out []T) {
 	for i, v := range list {
 		if keep[i] {
@@ -245,7 +242,7 @@ func kept[T any](list []T, keep []bool) (out []T) {
 	return out
 }
 
-// Only is the tags of the kept rows; tags keep their names and numbers.
+// Only returns the tags of the kept rows; tags keep their names and numbers.
 func (t *Tags) Only(keep []bool) *Tags {
 	if len(keep) != t.Rows() {
 		panic("supervision: Tags.Only with the wrong number of rows")
@@ -260,14 +257,13 @@ func (t *Tags) Only(keep []bool) *Tags {
 	return out
 }
 
-// In numbers the classes as the base does, so that rows of both can be compared; classes that the base does not
-// have come after its own.
+// In numbers the classes as in base, so that rows of both can be compared; classes unknown to base come after its own.
 func (l *Labels) In(base *Labels) *Labels {
 	names, lasting := renumber(l.Names, base.Names)
 	return &Labels{renumbered(l.Class, lasting), names}
 }
 
-// In numbers the tags as the base does; tags that the base does not have come after its own.
+// In numbers the tags as in base; tags unknown to base come after its own.
 func (t *Tags) In(base *Tags) *Tags {
 	names, lasting := renumber(t.Names, base.Names)
 	out := &Tags{t.Start, renumbered(t.Tag, lasting), names}
@@ -289,8 +285,7 @@ func renumber(own, base []string) (names []string, lasting []int32) {
 	return known.names, lasting
 }
 
-// Used is the supervision without the classes and tags that no row has, as parts may have them; the others are numbered
-// anew in the same order.
+// Used drops the classes and tags that no row has, as parts may have them, and renumbers the others in the same order.
 func (s Supervision) Used() Supervision {
 	if l := s.Labels; l != nil {
 		names, place := usedNames(l.Names, l.Class)
@@ -303,7 +298,7 @@ func (s Supervision) Used() Supervision {
 	return s
 }
 
-// renumbered is the numbers as a table says.
+// renumbered maps numbers through a table.
 func renumbered(numbers, table []int32) []int32 {
 	out := make([]int32, len(numbers))
 	for i, k := range numbers {
@@ -324,8 +319,7 @@ func usedNames(names []string, numbers []int32) (used []string, place []int32) {
 	return used, place
 }
 
-// Without keeps the rows whose class is none of names: what may be learned from when the named classes are
-// to be unseen.
+// Without keeps the rows of all classes but the named ones, which training must not see.
 func (l *Labels) Without(names []string) (keep []bool, err error) {
 	hide := make([]bool, len(l.Names))
 	for _, name := range names {

@@ -20,20 +20,20 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// OptionError is an option that cannot be meant, alone or beside another.
+// OptionError reports an option that is invalid, alone or combined with another.
 type OptionError struct {
 	Code   fault.Code
 	format string
 	args   []any
 }
 
-// option is the name of an option within the message of an OptionError.
+// option is the name of an option in the message of an OptionError.
 type option string
 
-// Error implements error; options go by the names of the command's flags.
+// Error implements error, naming options like the flags of the command, without dashes.
 func (e *OptionError) Error() string { return fmt.Sprintf(e.format, e.args...) }
 
-// Flags is the message for people who gave the options as flags.
+// Flags returns the message with options named as flags of the command.
 func (e *OptionError) Flags() string {
 	args := slices.Clone(e.args)
 	for i, a := range args {
@@ -48,10 +48,10 @@ func wrong(code fault.Code, format string, args ...any) error {
 	return fault.With(code, &OptionError{code, format, args})
 }
 
-// leastMemory is the least that Memory may be: Go itself takes some.
+// leastMemory is the smallest limit for Memory: Go itself takes some.
 const leastMemory = 64 << 20
 
-// Check reports options that cannot be meant, before anything is read.
+// Check reports invalid options before anything is read.
 func (o Options) Check() error {
 	if err := o.checkMethod(); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (o Options) Check() error {
 	return err
 }
 
-// name is that of the method.
+// name returns the name of the method.
 func (o Options) name() string {
 	if o.Custom != nil {
 		return cmp.Or(o.Method, "custom")
@@ -114,7 +114,7 @@ func (o Options) name() string {
 
 func (o Options) isFastHash() bool { return o.Custom == nil && o.name() == method.FastHash }
 
-// checkMethod reports a method that does not exist, and options that do not apply to it.
+// checkMethod reports an unknown method, and options that do not apply to it.
 func (o Options) checkMethod() error {
 	name := o.name()
 	if _, ok := method.Describe(name); !ok && o.Custom == nil {
@@ -128,7 +128,7 @@ func (o Options) checkMethod() error {
 	return nil
 }
 
-// For is the options for another method of the registry, without those that do not apply to it.
+// For returns the options for another registered method, without those that do not apply to it.
 func (o Options) For(name string) Options {
 	o.Method, o.Custom = name, nil
 	for _, v := range (&o).foreign() {
@@ -137,7 +137,7 @@ func (o Options) For(name string) Options {
 	return o
 }
 
-// foreign yields the fields that are set and do not apply to the method.
+// foreign yields the options that are set but do not apply to the method.
 func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 	kinds := []string{"", "others"}
 	switch about, _ := method.Describe(o.name()); {
@@ -157,7 +157,8 @@ func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 	}
 }
 
-// resolve is the options as package method takes them, and the time that the effort is to fit, 0 where it has a name.
+// resolve translates the options for package method. It also returns the time that the effort must fit into, or 0 if
+// the effort has a name.
 func (o Options) resolve() (method.Options, time.Duration, error) {
 	m := method.Options{
 		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
@@ -181,7 +182,7 @@ func (o Options) resolve() (method.Options, time.Duration, error) {
 	return m, limit, err
 }
 
-// FastHash is the options that FastHash itself takes, without those of every method and without defaults.
+// FastHash returns the options specific to FastHash, before defaults.
 func (o Options) FastHash() (fasthash.Options, error) {
 	f := fasthash.Options{
 		Effort: o.Effort, Order: fasthash.Order(o.Order), Learner: fasthash.Learner(o.Learner),
@@ -224,7 +225,7 @@ func (o Options) balance(f *fasthash.Options) error {
 	return nil
 }
 
-// augmentation is the copies of pictures to learn from.
+// augmentation returns the augmented copies to learn from.
 func (p PictureOptions) augmentation() (picture.Augmentation, error) {
 	a, err := picture.ParseAugmentation(p.Augment)
 	if err != nil {
@@ -234,7 +235,7 @@ func (p PictureOptions) augmentation() (picture.Augmentation, error) {
 	return a, nil
 }
 
-// check reports copies that cannot be made, and a model to grow whose bits are made in another way.
+// check reports copies that cannot be made, and a model to grow whose bits were made differently.
 func (p PictureOptions) check(o Options) error {
 	a, err := p.augmentation()
 	if err != nil {

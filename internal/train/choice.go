@@ -16,14 +16,14 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// What is held out unless the options say otherwise.
+// Defaults for holding out rows.
 const (
 	validationShare = 0.05
 	validationRows  = 1000 // at most
-	validationLeast = 200  // rows that there must be
+	validationLeast = 200  // rows needed to hold any out
 )
 
-// choose settles what depends on the rows: how many are held out, the effort, and where they lie.
+// choose settles what depends on the rows: how many to hold out, the effort, and where to store them.
 func (r *run) choose(ctx context.Context) error {
 	if err := r.chooseValidation(); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (r *run) choose(ctx context.Context) error {
 	return r.planMemory()
 }
 
-// chooseValidation settles the share of the rows that is held out.
+// chooseValidation settles the share of rows to hold out.
 func (r *run) chooseValidation() error {
 	o := &r.m
 	kind, rows := r.data.Kind(), r.data.Rows/o.FastHash.Similar.PerPicture()
@@ -60,7 +60,7 @@ func (r *run) chooseValidation() error {
 	return nil
 }
 
-// earlierValidation is the share of the same data that was held out when the model to grow was trained.
+// earlierValidation returns the share of the same data that was held out when the model to grow was trained.
 func earlierValidation(grown *model.Model, data string) (share float64, known bool) {
 	if grown == nil {
 		return 0, false
@@ -78,7 +78,7 @@ func earlierValidation(grown *model.Model, data string) (share float64, known bo
 	return 0, false
 }
 
-// chooseEffort settles the effort by the time that it is to fit.
+// chooseEffort settles the effort if it is given as a time.
 func (r *run) chooseEffort(ctx context.Context) error {
 	if r.limit == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (r *run) chooseEffort(ctx context.Context) error {
 	return nil
 }
 
-// folder is where temporary files lie: beside the model, unless the user names another or there is no file.
+// folder returns the folder for temporary files: the model's, unless the user names another or no file is written.
 func (r *run) folder() string {
 	if named := os.Getenv("TMPDIR"); named != "" || r.o.Output == "" {
 		return named
@@ -107,8 +107,7 @@ func (r *run) folder() string {
 	return filepath.Dir(r.o.Output)
 }
 
-// limitMemory keeps the program within the budget from now on. The function that it returns ends that, and lets go of
-// rows and files.
+// limitMemory keeps the process within the memory limit until end is called, which also releases rows and files.
 func (r *run) limitMemory() (end func() error) {
 	before := int64(-1)
 	if r.o.Memory > 0 {
@@ -126,7 +125,7 @@ func (r *run) limitMemory() (end func() error) {
 	}
 }
 
-// planMemory decides where what grows with the rows lies.
+// planMemory decides which data that grow with the rows go to files.
 func (r *run) planMemory() error {
 	budget, d := r.o.Memory, r.data
 	if budget == 0 {

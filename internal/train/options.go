@@ -8,32 +8,31 @@ import (
 	"hashgrove/internal/model"
 )
 
-// Options say what to learn and how. The zero value is FastHash with its defaults; a field at zero leaves the choice to
-// the method, and for FastHash to its effort. The names in JSON are those of the command's flags, with underscores.
-//
-// Fields with the tag for:"fasthash" are an error with another method, and those with for:"others" an error with
-// FastHash; for:"trees" belongs to FastHash and to its relative tsh-trees.
+// Options say what to learn and how. The zero value is FastHash with its defaults; a zero field leaves the choice to
+// the method or, for FastHash, to the effort. JSON names are the command's flags with underscores. Fields tagged
+// for:"fasthash" are an error with other methods, those tagged for:"others" an error with FastHash, and those tagged
+// for:"trees" apply to FastHash and its relative tsh-trees.
 type Options struct {
 	Method    string `json:"method,omitempty"`     // one of the method names; "" means "fasthash"
 	Bits      int    `json:"bits,omitempty"`       // code length; 0 means fasthash.DefaultBits
 	Seed      uint64 `json:"seed,omitempty"`       // of everything random; 0 means fasthash.DefaultSeed
 	Threads   int    `json:"threads,omitempty"`    // 0 means all cores; never changes the model
-	MinShared int    `json:"min_shared,omitempty"` // tags that similar rows have in common at least; 0 means 2
+	MinShared int    `json:"min_shared,omitempty"` // least number of tags that similar rows share; 0 means 2
 
-	// Custom is a method of your own, which Method names if you like; the other options about methods do not apply then.
+	// Custom is a method of your own, optionally named by Method; other method options then do not apply.
 	Custom method.Method `json:"-"`
 
 	HoldOut []string `json:"hold_out,omitempty"` // classes to keep out of training
 
-	// Validation is the share of the rows that is not learned from: the report says how well those are found. Nil means
-	// 0.05, at most 1,000 rows, and none of fewer than 200 rows; new(0.0) learns from all rows.
+	// Validation is the share of rows to hold out; the report measures the model on them. Nil means 0.05, at most 1,000
+	// rows, and none of fewer than 200 rows; new(0.0) learns from all rows.
 	Validation *float64 `json:"validation,omitempty"`
 
 	Pictures PictureOptions `json:"pictures,omitzero"`
 
-	// Effort is the time that FastHash may take: quick, normal, best, or paper for its authors' own settings; or a time
-	// such as 10m, for the greatest effort that should fit in it. "" means normal. What is not set below follows from it
-	// and from the size of the data.
+	// Effort controls how long FastHash trains: quick, normal, best, or paper for the authors' own settings; or a time
+	// such as 10m, for the greatest effort that should fit. "" means normal. It sets the fields below that are zero,
+	// according to the size of the data.
 	Effort fasthash.Effort `json:"effort,omitempty" for:"trees"`
 
 	// Step 1 of FastHash: choose the bits.
@@ -42,7 +41,7 @@ type Options struct {
 	Sweeps           int    `json:"sweeps,omitempty" for:"fasthash"`    // over the blocks of each bit
 	Balance          string `json:"balance,omitempty" for:"fasthash"`   // of pairs: 9:1, auto, or classes
 	SampleSimilar    int    `json:"sample_similar,omitempty" for:"fasthash"`
-	SampleDissimilar int    `json:"sample_dissimilar,omitempty" for:"fasthash"` // both: rows per row; 0 means all pairs
+	SampleDissimilar int    `json:"sample_dissimilar,omitempty" for:"fasthash"` // rows drawn per row, for both; 0 means all pairs
 	Candidates       int    `json:"candidate_bits,omitempty" for:"fasthash"`    // tried for each bit; 1 takes the first
 	Order            string `json:"order,omitempty" for:"fasthash"`             // stagewise or tsh
 
@@ -59,11 +58,11 @@ type Options struct {
 	NodeRows        int     `json:"node_rows,omitempty" for:"trees"`     // rows drawn to split a node
 	RowShare        float64 `json:"row_share,omitempty" for:"trees"`     // of the rows that a tree sees; 1 means all
 	ColumnShare     float64 `json:"column_share,omitempty" for:"trees"`  // of the columns that a tree sees; 1 means all
-	EarlyStop       int     `json:"early_stop,omitempty" for:"trees"`    // rounds without gain; negative means never
+	EarlyStop       int     `json:"early_stop,omitempty" for:"trees"`    // rounds without improvement; negative means never
 	LinearColumns   string  `json:"linear_columns,omitempty" for:"fasthash"`
 	Bins            string  `json:"bins,omitempty" for:"fasthash"` // linear, quantile or hybrid
 	EqualRowWeights bool    `json:"equal_row_weights,omitempty" for:"fasthash"`
-	SVMCost         float64 `json:"svm_c,omitempty" for:"fasthash"` // of the learner linear
+	SVMCost         float64 `json:"svm_c,omitempty" for:"fasthash"` // for the linear learner
 
 	// Other methods.
 	PCA         int    `json:"pca,omitempty" for:"others"`     // principal components in front of the method; 0 means none
@@ -71,45 +70,45 @@ type Options struct {
 	Rows        int    `json:"rows,omitempty" for:"others"`    // to learn from, at most; negative means all
 	Standardize string `json:"standardize,omitempty" for:"others"`
 
-	// Output is the file that the model is written to, all or nothing; "" writes none. While FastHash learns, its
-	// finished bits are safe in Checkpoint, a folder that is removed once the model is written: Resume continues from
-	// there, byte for byte, Restart discards it, and without either a checkpoint in the way is an error.
+	// Output is the file to write the model to, all or nothing; "" writes none. While FastHash trains, finished bits
+	// are saved in the folder Checkpoint, which is removed once the model is written. Resume continues from there, byte
+	// for byte; Restart discards it; without either, an existing checkpoint is an error.
 	Output     string `json:"-"`
-	Checkpoint string `json:"-"` // "" means that of Output, with .ckpt behind its name
+	Checkpoint string `json:"-"` // "" means Output with .ckpt appended
 	Resume     bool   `json:"-" for:"fasthash" name:"resume"`
 	Restart    bool   `json:"-" for:"fasthash" name:"restart"`
 
 	Grow      *model.Model  `json:"-" for:"fasthash" name:"grow"`       // start from the bits of this model
-	TimeLimit time.Duration `json:"-" for:"fasthash" name:"time-limit"` // end with fewer bits; 0 means no limit
-	Patience  int           `json:"-" for:"fasthash" name:"patience"`   // bits without a better validation; 0: no limit
+	TimeLimit time.Duration `json:"-" for:"fasthash" name:"time-limit"` // stop with fewer bits; 0 means no limit
+	Patience  int           `json:"-" for:"fasthash" name:"patience"`   // bits without improvement before stopping; 0 means no limit
 
-	// CrossFit also makes codes of the training rows by trees that have not seen them, in this number of parts, 2 to 20;
-	// they are written beside Output. 0 makes none.
+	// CrossFit also makes out-of-fold codes of the training rows, with this number of folds, 2 to 20, and writes them
+	// beside Output. 0 makes none.
 	CrossFit int `json:"-" for:"fasthash" name:"cross-fit"`
 
-	// Memory is the number of bytes to take at most; what does not fit lies in mapped files. 0 means no limit. It is a
-	// setting of the whole process while training lasts. The model is the same, byte for byte.
+	// Memory limits the bytes to use; what does not fit goes to mapped files. 0 means no limit. The limit applies to
+	// the whole process during training and does not change the model.
 	Memory int64 `json:"-" for:"fasthash" name:"memory"`
 
-	// Progress is called as training goes on, by one goroutine at a time; it may be nil.
+	// Progress is called during training, by one goroutine at a time; it may be nil.
 	Progress func(Progress) `json:"-"`
 }
 
-// PictureOptions say how pictures become vectors. The model keeps it, so that later pictures are treated alike.
+// PictureOptions say how pictures become vectors. The model stores them, so later pictures are treated the same way.
 type PictureOptions struct {
-	Size   int  `json:"size,omitempty"`   // side in pixels; 0 means 32, or their own in CIFAR and IDX files
-	Squash bool `json:"squash,omitempty"` // take the whole picture and change its aspect, instead of the middle
-	Grey   bool `json:"grey,omitempty"`   // one channel of three
+	Size   int  `json:"size,omitempty"`   // side in pixels; 0 means 32, or the original size in CIFAR and IDX files
+	Squash bool `json:"squash,omitempty"` // distort the whole picture to a square instead of cropping it
+	Grey   bool `json:"grey,omitempty"`   // one channel instead of three
 
-	// Features makes vectors of the pixels: "gist320", "gist512", "pixels", or a file that the command's features verb
-	// saved. "" learns from the pixels themselves.
+	// Features turns pixels into vectors: "gist320", "gist512", "pixels", or a file saved by the command's features
+	// verb. "" learns from the pixels themselves.
 	Features string `json:"features,omitempty"`
-	// Mirror learns from mirror images too; it needs Features.
+	// Mirror also learns from mirror images; it needs Features.
 	Mirror bool `json:"mirror,omitempty"`
-	// Augment learns from other changed copies too: a list of "mirror", "shift" and "crop", where shift and crop may be
-	// repeated. It needs Features.
+	// Augment also learns from other changed copies: a list of "mirror", "shift" and "crop", where shift and crop may
+	// be repeated. It needs Features.
 	Augment []string `json:"augment,omitempty"`
-	// Average lets every code add the scores of a picture and of its mirror image before the sign; it needs Mirror. Such a
-	// model encodes pictures only.
+	// Average makes each code add the scores of a picture and its mirror image before taking the sign; it needs Mirror.
+	// Such a model encodes only pictures.
 	Average bool `json:"mirror_average,omitempty"`
 }

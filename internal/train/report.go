@@ -10,33 +10,33 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// Training is a model and how it came about.
+// Training is a trained model with its report.
 type Training struct {
 	Model *model.Model
 	Report
 }
 
-// Report tells how a training went.
+// Report describes a training run.
 type Report struct {
-	// How well rows that were held out find each other, and how well they find rows that were learned from; nil where none
-	// were held out. Expect the figures for new items.
+	// How well held-out rows find each other, and how well they find rows learned from; nil if none were held out.
+	// Expect the figures for new items.
 	NewItems, LearnedItems *model.Figures
 
 	Method   string
 	Bits     int // asked for; the model may have fewer
 	Seed     uint64
-	Rows     int // that were there, with those held out
+	Rows     int // in the data, including those held out
 	Notes    []Note
-	HeldOut  float64          // share of the rows held out for the figures
+	HeldOut  float64          // share of rows held out for the figures
 	FastHash *fasthash.Report // what FastHash chose, bit by bit; nil for other methods
-	CrossFit string           // file of the cross-fitted codes; "" where none was written
+	CrossFit string           // file of the cross-fitted codes; "" if none was written
 	Memory   *MemoryUse       // nil without a limit
 
 	Learning time.Duration // of the method alone
 	Total    time.Duration
 }
 
-// Doubts lists the notes that cast doubt on the data or on the model.
+// Doubts returns the texts of the notes that cast doubt on the data or the model.
 func (r *Report) Doubts() (texts []string) {
 	for _, n := range r.Notes {
 		if n.Doubt {
@@ -46,24 +46,24 @@ func (r *Report) Doubts() (texts []string) {
 	return texts
 }
 
-// Note is a choice that was made, with its reason, or a doubt. The code is for programs, the text for people.
+// Note is a choice made during training, with its reason, or a doubt. The code is for programs, the text for people.
 type Note struct {
 	Code  fault.Code
 	Text  string
 	Doubt bool
 }
 
-// MemoryUse is what became of a limit on memory, in bytes.
+// MemoryUse says how a memory limit was met, in bytes.
 type MemoryUse struct {
 	Budget   int64 `json:"budget_bytes"`
 	Estimate int64 `json:"estimate_bytes"` // with everything in memory
-	Least    int64 `json:"least_bytes"`    // with files
+	Least    int64 `json:"least_bytes"`    // with mapped files
 	Mapped   bool  `json:"mapped"`
-	InMemory int64 `json:"in_memory_bytes,omitempty"` // of arrays of rows that stayed there
-	Files    int64 `json:"file_bytes,omitempty"`      // in mapped files, at most
+	InMemory int64 `json:"in_memory_bytes,omitempty"` // arrays of rows that stayed there
+	Files    int64 `json:"file_bytes,omitempty"`      // mapped files, at most
 }
 
-// String is a line about mapped files, or nothing where there are none.
+// String describes the mapped files in a line, or returns "" if there are none.
 func (m *MemoryUse) String() string {
 	if m == nil || !m.Mapped {
 		return ""
@@ -71,12 +71,12 @@ func (m *MemoryUse) String() string {
 	return fmt.Sprintf("mapped files: %s; arrays of rows in memory: %s\n", plain.Size(m.Files), plain.Size(m.InMemory))
 }
 
-// Progress is one step of a training: rows that were read, a bit that was learned, or a note.
+// Progress reports one step of training: rows read, a bit learned, or a note.
 type Progress struct {
 	Rows int // read so far; 0 in later steps
 
-	Bit, Bits int           // the bit that was learned, from 1, and how many were asked for; 0 in other steps
-	Learned   *fasthash.Bit // what became of the bit; nil in other steps
+	Bit, Bits int           // the bit just learned, from 1, and the number asked for; 0 in other steps
+	Learned   *fasthash.Bit // details of that bit; nil in other steps
 
 	Note *Note // nil in other steps
 }

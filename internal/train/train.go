@@ -1,11 +1,11 @@
-// Package train learns models: one way from a source of rows and options to a model with a report, for the library's
-// front door, the command, comparisons, the paper's tables and the service's page.
+// Package train learns models. It is the one way from rows and options to a model with a report, shared by the library,
+// the command, comparisons, the paper's tables and the service's page.
 //
-//	Options    what to learn and how, for every method; Check says what cannot be meant
+//	Options    what to learn and how, for every method; Check rejects invalid ones
 //	Train      source -> vectors of pictures -> one scan, kept -> what is held out, the effort, where rows lie ->
 //	           package method -> the model with what it remembers -> file
 //
-// The source is read once: what was read is kept in memory, or in a temporary file where it is much.
+// The source is read once: its rows are kept in memory or, if they are many, in a temporary file.
 package train
 
 import (
@@ -27,30 +27,30 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Data is rows to learn from.
+// Data holds the rows to learn from.
 type Data struct {
 	vectors.Source // *supervision.Data is not scanned again
 
-	Missing   bool               // NaN is a missing value
-	Pairs     []supervision.Pair // say which rows are similar, in place of labels and tags; nil means none
+	Missing   bool               // NaN stands for a missing value
+	Pairs     []supervision.Pair // similar and dissimilar rows, instead of labels and tags; nil means none
 	PairsFile string             // the same in a file; "" means none
 }
 
-// run is one training at work.
+// run is the state of one training.
 type run struct {
 	o         Options
 	m         method.Options
-	limit     time.Duration // that the effort is to fit; 0 means none
+	limit     time.Duration // that the effort must fit into; 0 means none
 	data      *supervision.Data
 	schema    vectors.Schema
-	extractor feature.Extractor // of pictures; nil means none
-	kept      *vectors.Cached   // nil where the rows were in memory before
-	room      *vectors.Spill    // nil without a limit
+	extractor feature.Extractor // for pictures; nil means none
+	kept      *vectors.Cached   // nil if the rows were in memory already
+	room      *vectors.Spill    // nil without a memory limit
 	report    Report
 }
 
-// Train learns a model from the rows, and writes it where the options name a file. The model is a function of rows,
-// supervision, options and seed, byte for byte.
+// Train learns a model from the rows and saves it if Options.Output names a file. The rows, supervision, options and
+// seed determine every byte of the model.
 func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 	began := time.Now()
 	if err := o.Check(); err != nil {
@@ -88,7 +88,7 @@ func (r *run) emit(p Progress) {
 	}
 }
 
-// note keeps and reports a choice.
+// note records and reports a choice.
 func (r *run) note(code fault.Code, format string, args ...any) {
 	r.addNote(Note{Code: code, Text: fmt.Sprintf(format, args...)})
 }
@@ -98,7 +98,7 @@ func (r *run) addNote(n Note) {
 	r.emit(Progress{Note: &n})
 }
 
-// read makes vectors of pictures, reads all rows once, and takes the supervision.
+// read turns pictures into vectors, reads all rows once, and settles the supervision.
 func (r *run) read(ctx context.Context, d Data) error {
 	if len(r.o.HoldOut) > 0 && (d.Pairs != nil || d.PairsFile != "") {
 		return wrong("needs-classes", "%s needs classes, not %s", option("hold-out"), option("pairs"))
@@ -135,7 +135,7 @@ func (r *run) read(ctx context.Context, d Data) error {
 	return nil
 }
 
-// scan reads the source and keeps the rows, unless they are in memory anyway.
+// scan reads the source and keeps its rows, unless they are in memory already.
 func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supervision.Data, error) {
 	switch src.(type) {
 	case vectors.Table, vectors.Matrix:
@@ -153,7 +153,7 @@ func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supe
 	})
 }
 
-// readPairs makes pairs the supervision, where there are some.
+// readPairs makes pairs, if there are any, the supervision.
 func (r *run) readPairs(d Data) error {
 	if d.Pairs == nil && d.PairsFile == "" {
 		return nil
@@ -171,11 +171,12 @@ func (r *run) readPairs(d Data) error {
 	return r.data.SetPairs(d.Pairs)
 }
 
-// vectors is what is learned from: the rows as they are, or the features of pictures and then those of their copies.
+// vectors returns what to learn from: the rows themselves, or the features of pictures followed by those of their
+// copies.
 func (r *run) vectors(d Data) (vectors.Source, error) {
 	p := r.o.Pictures
 	pictures, ok := picture.Of(d.Source)
-	copies, _ := p.augmentation() // it was checked
+	copies, _ := p.augmentation() // valid by now
 	switch {
 	case p.Features == "" && !ok && r.o.Grow != nil:
 		return r.o.Grow.Source(d.Source, r.o.Threads) // in the order of its columns
@@ -204,7 +205,7 @@ func (r *run) vectors(d Data) (vectors.Source, error) {
 	return src, nil
 }
 
-// learn has the method learn.
+// learn runs the method.
 func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	r.noteStart()
 	report := &fasthash.Report{Rows: r.data.Rows}
@@ -232,7 +233,7 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	return m, nil
 }
 
-// noteStart says what is learned from.
+// noteStart reports what will be learned from what.
 func (r *run) noteStart() {
 	name := r.report.Method
 	if about, ok := method.Describe(name); ok {
@@ -255,7 +256,7 @@ func (r *run) noteStart() {
 	r.note("learning", "learning %d bits with %s from %s of %d dimensions%s", r.m.Bits, name, what, r.data.Dim(), aside)
 }
 
-// noteEnd says what became of bits, and why rows that were held out give no figures.
+// noteEnd reports damaged, resumed and missing bits, and why held-out rows give no figures.
 func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
 	if made.Dropped > 0 {
 		r.note("damaged-bits", "%d bits of the checkpoint were damaged and were learned again", made.Dropped)
@@ -275,14 +276,14 @@ func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
 	}
 }
 
-// remember adds to the model how to make its vectors of later data: of pictures, or of columns by their names.
+// remember stores in the model how to turn later data into vectors: from pictures, or from columns by name.
 func (r *run) remember(m *model.Model) {
 	grown := r.o.Grow
 	m.Features = r.extractor
 	if grown != nil {
-		m.Pictures = grown.Pictures // as the bits it begins with
+		m.Pictures = grown.Pictures // like the bits it starts from
 	} else if p, ok := r.schema.Pictures.(*picture.Preparation); ok && (r.extractor != nil || p.Values() == m.Dim()) {
-		own := *p // else the vectors are features that somebody else has made
+		own := *p // otherwise the vectors are features made elsewhere
 		own.Averaged = r.o.Pictures.Average
 		m.Pictures = &own
 	}
@@ -293,8 +294,8 @@ func (r *run) remember(m *model.Model) {
 	}
 }
 
-// save writes the model and what belongs to it; then the checkpoint is not needed any more. A run that a time limit
-// ended keeps it, so that it can still be resumed.
+// save writes the model and its companions, then removes the checkpoint. A run ended by a time limit keeps it, so that
+// it can be resumed.
 func (r *run) save(m *model.Model) error {
 	if r.report.Memory != nil && r.report.Memory.Mapped {
 		r.report.Memory.InMemory, r.report.Memory.Files = r.room.Sizes()

@@ -1,10 +1,10 @@
-// Package trial trains a method, measures its codes and keeps the outcome in a file. Comparisons and the paper's tables
-// share it.
+// Package trial trains a method, measures its codes and saves the outcome to a file, for comparisons and for the
+// paper's tables.
 //
 //	Train            a method on data -> Training: the model and the time to each code length
 //	Bench            base and queries: encodes both and measures the codes
-//	Key, Load, Save  values in files that are named after the digest of their inputs
-//	Protect          a panic of one method -> an error in its own row
+//	Key, Load, Save  values in files named after the digest of their inputs
+//	Protect          turns a panic of one method into an error in its own row
 package trial
 
 import (
@@ -36,12 +36,12 @@ type Training struct {
 	Model   *model.Model
 	Resumed int // bits taken from the checkpoint
 
-	rest float64 // seconds that belong to no bit
+	rest float64 // seconds outside any bit
 	clock
 }
 
-// Train learns from all rows; other data than these judge the model. With a checkpoint it resumes an unfinished
-// training, unless it is to restart. The time is that of the method alone.
+// Train learns from all rows, since other data measure the model. If there is a checkpoint it resumes, unless told to
+// restart. Only the method itself is timed.
 func Train(ctx context.Context, src vectors.Source, o train.Options) (*Training, error) {
 	t := &Training{clock: readClock(o)}
 	progress := o.Progress
@@ -70,11 +70,11 @@ func Train(ctx context.Context, src vectors.Source, o train.Options) (*Training,
 	return t, nil
 }
 
-// Seconds is the time of training up to a number of bits, interrupted runs included. A prefix of FastHash took the time
-// of its bits; methods that do not learn bit by bit took the time of all.
+// Seconds returns the time to train up to a number of bits, including interrupted runs. A FastHash prefix takes the
+// time of its bits; methods that do not learn bit by bit take the time of all.
 func (t *Training) Seconds(bits int) float64 { return t.rest + t.until(bits) }
 
-// Discard removes the checkpoint of a finished training and the clock beside it; "" names none.
+// Discard removes the checkpoint of a finished training and its clock; "" does nothing.
 func Discard(checkpoint string) error {
 	if checkpoint == "" {
 		return nil
@@ -82,11 +82,11 @@ func Discard(checkpoint string) error {
 	return errors.Join(os.RemoveAll(checkpoint), os.RemoveAll(clockFile(checkpoint)))
 }
 
-// clock keeps the seconds of every bit, in a file beside the checkpoint: an interrupted training took its time too.
+// clock records the seconds of every bit in a file beside the checkpoint, so that interrupted runs count too.
 type clock struct {
 	path  string
 	times struct {
-		Seconds []float64 `json:"seconds"` // by bit; 0 where it is not known
+		Seconds []float64 `json:"seconds"` // per bit; 0 if unknown
 	}
 }
 
@@ -98,24 +98,24 @@ func readClock(o train.Options) (c clock) {
 	}
 	c.path = clockFile(o.Checkpoint)
 	if b, err := os.ReadFile(c.path); err == nil && !o.Restart {
-		_ = json.Unmarshal(b, &c.times) // damaged times are unknown times
+		_ = json.Unmarshal(b, &c.times) // damaged times count as unknown
 	}
 	return c
 }
 
 func bitSeconds(b fasthash.Bit) float64 { return (b.Inference + b.Boost).Seconds() }
 
-// record keeps the time of a bit.
+// record stores the time of a bit.
 func (c *clock) record(b fasthash.Bit) {
 	s := &c.times.Seconds
 	*s = append(*s, make([]float64, max(0, b.Bit-len(*s)))...)
 	(*s)[b.Bit-1] = bitSeconds(b)
 	if text, err := json.Marshal(c.times); err == nil && c.path != "" {
-		_ = os.WriteFile(c.path, text, 0o666) // times that are lost are unknown times: not worth a sync, nor a failure
+		_ = os.WriteFile(c.path, text, 0o666) // lost times count as unknown: not worth a sync or a failure
 	}
 }
 
-// until is the seconds of the first bits; one whose time is not known took the mean of the others.
+// until returns the seconds of the first bits. Bits of unknown time count as the mean of the others.
 func (c *clock) until(bits int) float64 {
 	all, known := 0.0, 0
 	sum, missing := 0.0, bits
@@ -131,15 +131,15 @@ func (c *clock) until(bits int) float64 {
 	return sum + float64(missing)*all/float64(max(1, known))
 }
 
-// Bench is what codes are judged on: a base to search in, queries to search with, and which answers are right.
+// Bench holds what codes are measured on: a base to search, queries, and the right answers.
 type Bench struct {
 	Base, Queries *supervision.Data
 	Truth         eval.Truth
 	Options       eval.Options
-	OneCore       bool // time the queries on one core, several times over
+	OneCore       bool // time the queries on one core, repeatedly
 }
 
-// NewBench returns the bench of a base and its queries, whose supervision says which answers are right.
+// NewBench returns a bench whose right answers follow from the supervision of base and queries.
 func NewBench(base, queries *supervision.Data, o eval.Options) (*Bench, error) {
 	truth, err := eval.TruthOf(queries, base)
 	return &Bench{Base: base, Queries: queries, Truth: truth, Options: o}, err
@@ -148,14 +148,14 @@ func NewBench(base, queries *supervision.Data, o eval.Options) (*Bench, error) {
 // Codes are the codes of base and queries.
 type Codes struct {
 	Base, Queries hamming.Codes
-	Margins       vectors.Matrix // of the queries; empty where there are none
+	Margins       vectors.Matrix // of the queries; empty if there are none
 	Seconds       float64        // to encode all queries
 }
 
 // Coder turns rows into codes.
 type Coder func(ctx context.Context, d *supervision.Data, threads int) (hamming.Codes, error)
 
-// ModelCoder encodes with a model: in one piece where the vectors are in memory, else while they are read.
+// ModelCoder encodes with a model: all at once if the vectors are in memory, else while reading them.
 func ModelCoder(m *model.Model) Coder {
 	return func(ctx context.Context, d *supervision.Data, threads int) (hamming.Codes, error) {
 		if x, ok := Vectors(d); ok {
@@ -169,11 +169,10 @@ func ModelCoder(m *model.Model) Coder {
 	}
 }
 
-// Marginer gives the margins of rows that are in memory.
+// Marginer computes the margins of rows in memory.
 type Marginer func(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error)
 
-// AddMargins adds the margins of the queries, where those are in memory and the codes are short enough to be ranked by
-// them.
+// AddMargins adds the queries' margins if the queries are in memory and the codes are short enough to rank by margins.
 func (b *Bench) AddMargins(ctx context.Context, c *Codes, margins Marginer) (err error) {
 	if x, ok := Vectors(b.Queries); ok && c.Queries.Bits <= hamming.MaxWeightedBits {
 		c.Margins, err = margins(ctx, x, b.Options.Threads)
@@ -181,7 +180,7 @@ func (b *Bench) AddMargins(ctx context.Context, c *Codes, margins Marginer) (err
 	return err
 }
 
-// CodesAndMargins encodes rows with a model, while they are read, and keeps their margins too.
+// CodesAndMargins encodes rows with a model while reading them, and also keeps their margins.
 func CodesAndMargins(ctx context.Context, m *model.Model, d *supervision.Data, threads int) (
 	codes hamming.Codes, margins vectors.Matrix, err error,
 ) {
@@ -197,7 +196,7 @@ func CodesAndMargins(ctx context.Context, m *model.Model, d *supervision.Data, t
 	return codes, margins, m.EncodeSource(ctx, d, threads, sink)
 }
 
-// Vectors lends the vectors of rows that are in memory.
+// Vectors returns the vectors of rows in memory, without copying.
 func Vectors(d *supervision.Data) (x vectors.Matrix, ok bool) {
 	switch src := d.Source.(type) {
 	case vectors.Matrix:
@@ -208,7 +207,7 @@ func Vectors(d *supervision.Data) (x vectors.Matrix, ok bool) {
 	return x, false
 }
 
-// Encode encodes both sides.
+// Encode encodes base and queries.
 func (b *Bench) Encode(ctx context.Context, code Coder) (c Codes, err error) {
 	if c.Base, err = code(ctx, b.Base, b.Options.Threads); err != nil {
 		return c, err
@@ -226,7 +225,7 @@ func (b *Bench) Judge(ctx context.Context, c Codes) (*eval.Report, error) {
 	return eval.Retrieval(ctx, c.Queries, c.Base, b.Truth, b.Options)
 }
 
-// JudgeMargins ranks the base by the margins of every query. It is nil where there are none.
+// JudgeMargins ranks the base by the margins of every query. It returns nil if there are none.
 func (b *Bench) JudgeMargins(ctx context.Context, c Codes) (*eval.Report, error) {
 	if c.Margins.Rows == 0 {
 		return nil, nil
@@ -234,15 +233,15 @@ func (b *Bench) JudgeMargins(ctx context.Context, c Codes) (*eval.Report, error)
 	return eval.RetrievalMargins(ctx, c.Queries, c.Base, c.Margins, b.Truth, b.Options)
 }
 
-// Seconds times f.
+// Seconds returns how long f takes.
 func Seconds(f func()) float64 {
 	began := time.Now()
 	f()
 	return time.Since(began).Seconds()
 }
 
-// Fastest times f at least twice and for 20 ms, up to 20 times, and returns the seconds of the fastest run: the others
-// were disturbed, and the first prepares.
+// Fastest runs f at least twice and for 20 ms, up to 20 times, and returns the seconds of the fastest run: the first
+// run warms up, and others may be disturbed.
 func Fastest(f func()) float64 {
 	best, sum := Seconds(f), 0.0
 	for turn := 0; turn < 20 && (turn == 0 || sum < 0.02); turn++ {
@@ -252,7 +251,7 @@ func Fastest(f func()) float64 {
 	return best
 }
 
-// Key is the digest of the inputs of a result, for the name of its file.
+// Key returns a digest of the inputs of a result, used as its file name.
 func Key(inputs ...any) string {
 	b, err := json.Marshal(inputs)
 	if err != nil {
@@ -262,18 +261,18 @@ func Key(inputs ...any) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// Load reads a value that Save has written. A file that is missing or damaged counts as none.
+// Load reads a value written by Save. Missing and damaged files count as absent.
 func Load[T any](path string) (v T, ok bool) {
 	b, err := os.ReadFile(path)
 	text, sum, _ := bytes.Cut(b, []byte("\n"))
-	damaged := len(sum) > 0 && string(sum) != checksum(text) // files of older versions have none
+	damaged := len(sum) > 0 && string(sum) != checksum(text) // older versions wrote no checksum
 	if err != nil || damaged || json.Unmarshal(text, &v) != nil {
 		return *new(T), false
 	}
 	return v, true
 }
 
-// Save writes a value as a line of JSON and its checksum, all or nothing.
+// Save writes a value as a line of JSON with its checksum, all or nothing.
 func Save(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -287,7 +286,7 @@ func Save(path string, v any) error {
 
 func checksum(text []byte) string { return fmt.Sprintf("sha256 %x\n", sha256.Sum256(text)) }
 
-// Protect runs f for a method and turns a panic into an error, so that hours of work of other methods are not lost.
+// Protect runs f for a method and turns a panic into an error, so that hours of other methods' work are not lost.
 func Protect(method string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -178,7 +178,7 @@ func unpackArchive(ctx context.Context, list []entry, dir string, o Options) (na
 	return names, nil
 }
 
-// read is the bytes of a picture, once they look like one.
+// read returns the bytes of a picture, once they look like one.
 func (e *entry) read(limit int64, pixels int) ([]byte, error) {
 	r, err := e.file.Open()
 	if err != nil {
@@ -203,9 +203,9 @@ func (e *entry) read(limit int64, pixels int) ([]byte, error) {
 	return b, nil
 }
 
-// folderName is the name of a class as the name of a folder, another one for every class: labels are read from it, so
-// it stays as close to the original as file systems allow. Taken has the names that are in use, in lower case, and the
-// last number that was tried for each.
+// folderName returns the name of a class as the name of a folder, another one for every class: labels are read from it,
+// so it stays as close to the original as file systems allow. Taken has the names that are in use, in lower case, and
+// the last number that was tried for each.
 func folderName(class string, taken map[string]int) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || !unicode.IsPrint(r) {

@@ -95,7 +95,7 @@ const (
 	mostAttributeValues = 1_000_000 // of all rows, because they are kept in memory
 )
 
-// attributeColumns are the columns that become attributes.
+// attributeColumns returns the columns that become attributes.
 func (t *training) attributeColumns() []string {
 	s := t.job.survey
 	if s == nil || !s.Named {

@@ -150,9 +150,9 @@ var usualLabels = []string{
 	"label", "labels", "class", "target", "category", "species", "kind", "type", "genre", "group", "brand", "y",
 }
 
-// suggestLabel is the column that is most likely the class: one with a usual name; else a column of texts, the last one
-// of the table, the first, or that with the fewest different values; else one of few whole numbers, the last or the
-// first. It is "" where none fits.
+// suggestLabel returns the column that is most likely the class: one with a usual name; else a column of texts, the
+// last one of the table, the first, or that with the fewest different values; else one of few whole numbers, the last
+// or the first. It is "" where none fits.
 func suggestLabel(s *dataset.Survey) string {
 	fits := func(c dataset.SurveyColumn) bool {
 		return c.Kind != "list" && c.Distinct >= 2 && c.Distinct < dataset.MostDistinct && 2*c.Distinct <= s.Rows &&

@@ -86,7 +86,7 @@ type job struct {
 	result                *Result
 }
 
-// data is the file or folder of the vectors or pictures.
+// data returns the file or folder of the vectors or pictures.
 func (j *job) data() string {
 	if j.format == formatPictures {
 		return filepath.Join(j.dir, "pictures")
@@ -98,7 +98,7 @@ func (j *job) labelsFile() string { return filepath.Join(j.dir, "labels.txt") }
 func (j *job) indexFile() string  { return filepath.Join(j.dir, "index.hgi") }
 func (j *job) reportFile() string { return filepath.Join(j.dir, "report.html") }
 
-// view is the job as others see it.
+// view returns the job as others see it.
 func (j *job) view() Job {
 	v := j.about
 	v.ID, v.Name, v.Format, v.State = strconv.Itoa(j.number), j.name, j.format, j.state

@@ -31,7 +31,7 @@ func problem(status int, code fault.Code, format string, args ...any) error {
 	return &failure{status: status, err: fault.New(code, format, args...)}
 }
 
-// bad is the error of data or of a request that cannot be used.
+// bad returns the error of data or of a request that cannot be used.
 func bad(code fault.Code, format string, args ...any) error {
 	return problem(http.StatusBadRequest, code, format, args...)
 }
@@ -85,7 +85,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(b, '\n')) // the client has gone, or not: either way there is nobody to tell
 }
 
-// printable is a text from outside for a message: short, and without what does not print.
+// printable returns a text from outside for a message: short, and without what does not print.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -40,7 +40,7 @@ func (w *Workshop) sample(rw http.ResponseWriter, r *http.Request) (any, error) 
 	return nil, nil
 }
 
-// clothes is the query pictures of the demo, 100 of each class.
+// clothes returns the query pictures of the demo, 100 of each class.
 func clothes() []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
@@ -67,8 +67,8 @@ func clothes() []byte {
 	return out.Bytes()
 }
 
-// leaves is a table of measurements of leaves that never grew: six kinds, which differ by proportions more than by any
-// one measure.
+// leaves returns a table of measurements of leaves that never grew: six kinds, which differ by proportions more than by
+// any one measure.
 func leaves() []byte {
 	var out strings.Builder
 	out.WriteString("id,length,width,stem,teeth,lobes,veins,thickness,moisture,season,species\n")

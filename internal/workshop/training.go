@@ -176,7 +176,7 @@ func (w *Workshop) release(t *training, state, message string) {
 	close(j.ended)
 }
 
-// open is the data of a job.
+// open returns the data of a job.
 func (w *Workshop) open(j *job, q trainRequest) (*dataset.Set, error) {
 	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: q.SkipBad}
 	switch j.format {

@@ -85,7 +85,7 @@ func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error)
 	return w.viewOf(j), nil
 }
 
-// plain is an error about an upload without the paths of this machine.
+// plain returns an error about an upload without the paths of this machine.
 func (j *job) plain(err error) error {
 	f := failureOf(err)
 	return &failure{f.status, f.err, f.wait, j.say(f)}
@@ -126,7 +126,7 @@ func checkBits(bits int) error {
 	return nil
 }
 
-// uploadName is the name of a file for people: its last part, without what does not print. It is never a path.
+// uploadName returns the name of a file for people: its last part, without what does not print. It is never a path.
 func uploadName(name string) string {
 	name = printable(path.Base(strings.ReplaceAll(name, `\`, "/")))
 	if name == "." || name == "/" {
@@ -271,7 +271,7 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	return j.view(), nil
 }
 
-// headOf is how a file begins.
+// headOf returns how a file begins.
 func headOf(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package affinity says which rows are similar: the matrix Y of the paper, with y_ij = +1 for similar rows, -1 for
-// dissimilar ones and 0 where nothing is known.
+// dissimilar ones and 0 if nothing is known.
 //
 //	ByClass     rows of one class are similar, all others dissimilar
 //	ByTags      rows that share enough tags are similar, all others dissimilar
@@ -20,14 +20,14 @@ import (
 type Matrix interface {
 	Len() int
 	At(i, j int) int
-	// Counts is the number of unordered pairs of each kind.
+	// Counts returns the number of unordered pairs of each kind.
 	Counts() (similar, dissimilar int64)
 }
 
-// DefaultShared is the number of tags that similar rows share at least, where nobody says otherwise.
+// DefaultShared is the default for the least number of tags that similar rows share.
 const DefaultShared = 2
 
-// ListPairs lists all defined pairs of a matrix, by looking at each of the n² once.
+// ListPairs lists all defined pairs of a matrix by looking at each of the n² once.
 func ListPairs(m Matrix) (*Pairs, error) {
 	b := newBuilder(m.Len())
 	for i := range m.Len() {
@@ -38,11 +38,11 @@ func ListPairs(m Matrix) (*Pairs, error) {
 	return b.pairs()
 }
 
-// units is the rows in sets that are alike in Y: classes, or distinct sets of tags.
+// units groups the rows that are alike in Y: classes, or distinct sets of tags.
 type units struct {
 	unit  []int32        // of each row, numbered from 0 without gaps
 	first []int32        // rows of unit u: rows()[first[u]:first[u+1]], ascending
-	rows  func() []int32 // made when they are asked for, as many rows take much memory
+	rows  func() []int32 // built on demand, since many rows take much memory
 }
 
 func newUnits(unit []int32, count int) units {
@@ -63,26 +63,26 @@ func newUnits(unit []int32, count int) units {
 	})}
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (s *units) Len() int { return len(s.unit) }
 
-// Units is the number of units.
+// Units returns the number of units.
 func (s *units) Units() int { return len(s.first) - 1 }
 
-// RowUnits lends the unit of every row.
+// RowUnits returns the unit of every row, without copying.
 func (s *units) RowUnits() []int32 { return s.unit }
 
-// Rows lends the rows of unit u, ascending.
+// Rows returns the rows of unit u, ascending, without copying.
 func (s *units) Rows(u int32) []int32 { return s.rows()[s.first[u]:s.first[u+1]] }
 
-// Size is the number of rows of unit u.
+// Size returns the number of rows of unit u.
 func (s *units) Size(u int32) int { return int(s.first[u+1] - s.first[u]) }
 
 // Classes is the affinity of rows with one class each. Its units are the classes, in the order of their numbers.
 type Classes struct{ units }
 
-// ByClass makes rows of the same class similar and all others dissimilar. class[i] >= 0 is the class of row i; the list
-// is kept, and must not change.
+// ByClass makes rows of the same class similar and all others dissimilar. class[i] >= 0 is the class of row i; the
+// slice is kept and must not change.
 func ByClass(class []int32) (*Classes, error) {
 	if len(class) == 0 {
 		return nil, fault.New("no-rows", "there are no rows to learn from")
@@ -94,7 +94,7 @@ func ByClass(class []int32) (*Classes, error) {
 		}
 		most = max(most, c)
 	}
-	if int(most) < len(class) { // as nearly always
+	if int(most) < len(class) { // nearly always
 		seen := make([]bool, most+1)
 		for _, c := range class {
 			seen[c] = true

@@ -7,7 +7,7 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Pair says that rows A and B are similar (Y = +1) or dissimilar (-1). Y = 0 says that nothing is known.
+// Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or of unknown similarity (0).
 type Pair struct {
 	A, B int32
 	Y    int8
@@ -27,8 +27,8 @@ type lists struct {
 
 func (l lists) row(i int) []int32 { return l.to[l.start[i]:l.start[i+1]] }
 
-// FromPairs makes an affinity of n rows from a list of pairs; each holds in both directions, and may be repeated.
-// A pair that cannot be used is an error that says which.
+// FromPairs makes an affinity of n rows from pairs, each of which holds in both directions and may be repeated. The
+// error names a pair that cannot be used.
 func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	type entry struct {
 		a, b int32
@@ -71,7 +71,7 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	return b.pairs()
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (p *Pairs) Len() int { return len(p.similar.start) - 1 }
 
 // At implements Matrix.
@@ -85,10 +85,10 @@ func (p *Pairs) At(i, j int) int {
 	return 0
 }
 
-// Similar lends the rows known to be similar to row i, ascending.
+// Similar returns the rows known to be similar to row i, ascending, without copying.
 func (p *Pairs) Similar(i int) []int32 { return p.similar.row(i) }
 
-// Dissimilar lends the rows known to be dissimilar to row i, ascending.
+// Dissimilar returns the rows known to be dissimilar to row i, ascending, without copying.
 func (p *Pairs) Dissimilar(i int) []int32 { return p.dissimilar.row(i) }
 
 // Counts returns the number of unordered pairs of each kind.
@@ -148,7 +148,7 @@ func (b *builder) lists(kind int) lists {
 		row := l.row(i)
 		slices.Sort(row)
 		row = slices.Compact(row)
-		// Rows only get shorter, so the place to write is never ahead of the place to read. start[i+1] is still unread.
+		// Rows only get shorter, so writing never overtakes reading. start[i+1] is still unread.
 		l.start[i] = end
 		end += copy(l.to[end:], row)
 	}

@@ -1,6 +1,6 @@
 package affinity
 
-// Sampled affinity: what the released FastHash code learns from. For every row some similar and some dissimilar rows
+// Sampled affinity, from which the released FastHash code learns. For every row some similar and some dissimilar rows
 // are drawn without replacement; then the matrix is made symmetric, so a row ends up with about twice as many.
 
 import (
@@ -9,9 +9,9 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Sample draws for every row of m the given numbers of similar and dissimilar rows (all where there are fewer).
-// Classes, tags and pairs are read through their own structure, any other matrix at all n² places.
-// Pairs sampled from classes remember them.
+// Sample draws for every row of m the given numbers of similar and dissimilar rows, or all if there are fewer. Classes,
+// tags and pairs are read through their own structure, any other matrix at all n² places. Pairs sampled from classes
+// remember them.
 func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	if similar < 0 || dissimilar < 0 || similar+dissimilar == 0 {
 		return nil, fault.New("bad-number",
@@ -58,7 +58,7 @@ func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 type sampler struct {
 	*builder
 	rng   *rand.Rand
-	mark  []int32 // equal to stamp for what is taken
+	mark  []int32 // equal to stamp for rows already drawn
 	stamp int32
 }
 
@@ -82,13 +82,13 @@ func (s *sampler) draw(i int, list []int32, count, y int) {
 	}
 }
 
-// units draws for all rows, where rows of a unit are similar to the rows of the same units.
+// units draws for all rows of a matrix in which rows of a unit are similar to the rows of the same units.
 func (s *sampler) units(m *units, near func(u int32) []int32, similar, dissimilar int) {
 	isNear := make([]bool, s.n)
 	var list, far []int32
 	for u := range int32(m.Units()) {
 		list = list[:0]
-		own := 0 // where u's own rows begin in the list
+		own := 0 // where u's own rows start in the list
 		for _, o := range near(u) {
 			if o == u {
 				own = len(list)
@@ -117,7 +117,7 @@ func (s *sampler) units(m *units, near func(u int32) []int32, similar, dissimila
 				continue
 			}
 			s.stamp++
-			for left := dissimilar; left > 0; { // most rows will do: try at random
+			for left := dissimilar; left > 0; { // most rows will do, so try at random
 				if j := int32(s.rng.IntN(s.n)); !isNear[j] && s.mark[j] != s.stamp {
 					s.mark[j] = s.stamp
 					s.add(i, j, -1)

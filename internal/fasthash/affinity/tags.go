@@ -14,23 +14,23 @@ import (
 
 // Tags is the affinity of rows with sets of tags.
 //
-// Rows with the same tags are alike in every way, so everything is done with units: a unit is a distinct set
-// of at least MinShared tags, with all its rows. A row with fewer tags is similar to no row, not even to one with the
-// same tags, and is a unit of its own.
+// Rows with the same tags are alike in every way, so everything is done with units: a unit is a distinct set of at
+// least MinShared tags, with all its rows. A row with fewer tags is similar to no row, not even to one with the same
+// tags, and is a unit of its own.
 type Tags struct {
 	units     // in the order of their first rows
 	start     []int
 	tag       []int32
 	minShared int
 
-	// For every tag, in order of its number: the units that have it and are similar to somebody.
+	// For every tag, in order of its number: the units that have it and are similar to some unit.
 	names   []int32
 	from    []int
 	holders []int32
 }
 
-// ByTags makes rows similar when they share at least minShared tags (DefaultShared when it is 0), all others
-// dissimilar. Row i has the tags tag[start[i]:start[i+1]], ascending and without repetition.
+// ByTags makes rows similar if they share at least minShared tags (0 means DefaultShared), and all others dissimilar.
+// Row i has the tags tag[start[i]:start[i+1]], ascending and without repetition.
 func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	n := len(start) - 1
 	if n < 1 {
@@ -97,7 +97,7 @@ func (t *Tags) invertTags() {
 	}
 }
 
-// tags lends the tags of unit u when it can be similar to somebody, else nil.
+// tags returns the tags of unit u, or nil if it cannot be similar to any unit.
 func (t *Tags) tags(u int32) []int32 {
 	row := t.row(int(t.Rows(u)[0]))
 	if len(row) < t.minShared {
@@ -106,7 +106,7 @@ func (t *Tags) tags(u int32) []int32 {
 	return row
 }
 
-// row lends the tags of row i.
+// row returns the tags of row i, without copying.
 func (t *Tags) row(i int) []int32 { return t.tag[t.start[i]:t.start[i+1]] }
 
 // At implements Matrix.
@@ -136,14 +136,14 @@ func (t *Tags) At(i, j int) int {
 // finder finds similar units.
 type finder struct {
 	t      *Tags
-	shared []int32 // tags shared with the unit asked for
+	shared []int32 // number of tags shared with the unit asked for
 	found  []int32
 }
 
 func (t *Tags) finder() *finder { return &finder{t: t, shared: make([]int32, t.Units())} }
 
-// SimilarUnits returns a function for one goroutine that lends the units whose rows are similar to those of u,
-// ascending, u itself included, until the next call.
+// SimilarUnits returns a function, for one goroutine, that lists the units whose rows are similar to those of u,
+// ascending and including u. The list is valid until the next call.
 func (t *Tags) SimilarUnits() func(u int32) []int32 {
 	f := t.finder()
 	return func(u int32) []int32 {
@@ -153,7 +153,7 @@ func (t *Tags) SimilarUnits() func(u int32) []int32 {
 	}
 }
 
-// holdersOf lends the units that have the tag v and are similar to somebody.
+// holdersOf returns the units that have the tag v and are similar to some unit.
 func (t *Tags) holdersOf(v int32) []int32 {
 	k, _ := slices.BinarySearch(t.names, v)
 	return t.holders[t.from[k]:t.from[k+1]]
@@ -178,14 +178,14 @@ func (f *finder) find(u int32) []int32 {
 	return f.found
 }
 
-// Bounds of SimilarShare: the work of an exact answer, in units met for a tag, and the pairs that an estimate looks at.
+// Limits of SimilarShare: the work of an exact answer, in units met per tag, and the pairs sampled for an estimate.
 const (
 	exactWork    = 1 << 27
 	sampledPairs = 200_000
 )
 
-// SimilarShare is the share of the defined pairs that are similar; 0 when there are none. It is exact, but for many
-// different sets of tags an estimate from 200,000 pairs, the same ones every time.
+// SimilarShare returns the share of the defined pairs that are similar, or 0 if there are none. It is exact, except for
+// many distinct sets of tags, when it is estimated from 200,000 pairs, the same ones every time.
 func SimilarShare(y Matrix) (share float64, exact bool) {
 	if t, ok := y.(*Tags); ok && t.pairsByTag() > exactWork {
 		n, hits := t.Len(), 0
@@ -205,7 +205,7 @@ func SimilarShare(y Matrix) (share float64, exact bool) {
 	return float64(similar) / float64(max(similar+dissimilar, 1)), true
 }
 
-// pairsByTag is the number of units that Counts meets: ordered pairs of units, once for each tag that both have.
+// pairsByTag returns the number of units that Counts visits: ordered pairs of units, once for each tag they share.
 func (t *Tags) pairsByTag() (sum int) {
 	for k := range t.names {
 		sum += (t.from[k+1] - t.from[k]) * (t.from[k+1] - t.from[k])
@@ -213,7 +213,7 @@ func (t *Tags) pairsByTag() (sum int) {
 	return sum
 }
 
-// Counts returns the number of unordered pairs of each kind. It looks at all pairs of units that share a tag.
+// Counts returns the number of unordered pairs of each kind. It visits all pairs of units that share a tag.
 func (t *Tags) Counts() (similar, dissimilar int64) {
 	var ordered atomic.Int64 // pairs of units, each twice
 	_ = par.Blocks(context.Background(), 0, t.Units(), 256, func(_, lo, hi int) {

@@ -1,17 +1,17 @@
 // Package boost is Step 2 of FastHash: it learns one bit from quantised columns by boosting complete decision trees,
-// and leaves a model.Ensemble.
+// and returns a model.Ensemble.
 //
 //	adaboost.go   AdaBoost: the rounds, weights and tree weights
 //	logistic.go   the same for the logistic loss
 //	trim.go       weights become integers; the light rows are left out
-//	sample.go     the rows and columns that a tree may see, where it may not see all
+//	sample.go     the rows and columns that a tree may see, if not all
 //	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
 //	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
-//	kernels.go    sums and extremes of whole histograms, in assembly where there are the instructions
+//	kernels.go    sums and extremes of whole histograms, in assembly where available
 //	holdout.go    early stopping: rows held out of a bit tell when more trees do not help
-//	predict.go    what a tree and an ensemble say of the training rows
-//	stream.go     the same trees from columns in a file, where there are more rows than memory
+//	predict.go    the output of a tree and of an ensemble for the training rows
+//	stream.go     the same trees from columns in a file, for more rows than memory
 package boost
 
 import (
@@ -44,50 +44,48 @@ import (
 // A tree that is no better than chance (V+ <= V-) is dropped; the next round draws other columns. A tree without any
 // mistake has w_q = ln n + ln 1e8. A tree that needs no split to be right is the last: z is constant.
 
-// Options say how to learn. The zero value of a field means its default here; package fasthash fills in those of an
-// effort first.
+// Options say how to learn. A zero field means its default here; package fasthash fills in those of an effort first.
 type Options struct {
-	Rounds       int     `json:"rounds"`        // trees at most; 200
+	Rounds       int     `json:"rounds"`        // maximum number of trees; 200
 	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
 	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn per node; 0: see fewColumns; negative: all
 	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); < 0 or >= 1: all
-	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
-	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to find the split of a greater node; 0: all rows
+	MinNode      int     `json:"min_node"`      // a node with at most this many rows of one sign is not split; 5; negative: 0
+	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to split a larger node; 0: all rows
 
-	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or as many as half
-	// of its draw. It comes with the columns, so it is not stored.
+	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or up to half of
+	// its draw. It comes with the columns, so it is not stored.
 	Favoured    int     `json:"-"`
-	RowShare    float64 `json:"row_share,omitempty"`    // share of the rows that a tree sees; 0 or 1: all
-	ColumnShare float64 `json:"column_share,omitempty"` // share of the columns that a tree sees; 0 or 1: all
+	RowShare    float64 `json:"row_share,omitempty"`    // share of the rows drawn for a tree; 0 or 1: all
+	ColumnShare float64 `json:"column_share,omitempty"` // share of the columns drawn for a tree; 0 or 1: all
 
-	EarlyStop int `json:"early_stop,omitempty"` // rounds without gain for rows held out, then the end; <= 0: never
+	EarlyStop int `json:"early_stop,omitempty"` // stop after this many rounds without gain on held-out rows; <= 0: never
 
 	Boost Algorithm `json:"boost,omitempty"` // AdaBoost
-	// For Logistic alone.
-	Rate     float64 `json:"rate,omitempty"`      // share of a Newton step that a tree makes; 0.3
+	// For Logistic only.
+	Rate     float64 `json:"rate,omitempty"`      // share of a Newton step per tree; 0.3
 	Ridge    float64 `json:"ridge,omitempty"`     // added to the curvature of a leaf, in rows; 1
 	LeafBits int     `json:"leaf_bits,omitempty"` // a leaf has one of 2^LeafBits values, 1 to 4; 2
 }
 
-// Algorithm is a way of boosting.
+// Algorithm names a boosting algorithm.
 type Algorithm string
 
 // The algorithms.
 const (
-	AdaBoost Algorithm = "adaboost" // the paper's: exponential loss, trees that say -1 or +1 (adaboost.go)
+	AdaBoost Algorithm = "adaboost" // as in the paper: exponential loss, trees that say -1 or +1 (adaboost.go)
 	Logistic Algorithm = "logistic" // logistic loss, trees with several values at their leaves (logistic.go)
 )
 
-// Up to fewColumns usable columns all are candidates by default, and lazyColumns are drawn from more. When all are
-// candidates histograms are shared between nodes and trees, so that 500 cost no more than 200 that every node draws
-// anew.
+// With up to fewColumns usable columns all are candidates by default; with more, lazyColumns are drawn. If all are
+// candidates, histograms are shared between nodes and trees, so 500 cost no more than 200 drawn anew by every node.
 const fewColumns, lazyColumns = 512, 200
 
-// maxRounds bounds the memory that the outputs of all trees take: maxRounds/8 bytes for each row.
+// maxRounds bounds the memory for the outputs of all trees: maxRounds/8 bytes per row.
 const maxRounds = 10_000
 
-// maxRows bounds the rows, as they share a total mass of 2^31. A mean of 64 is as good as more; with less, from 33
-// million rows on (weightScale), fewer of the light rows are trimmed and splits are coarser.
+// maxRows bounds the rows, since they share a total mass of 2^31. A mean of 64 is as good as more; with less, from 33
+// million rows on (weightScale), fewer light rows are trimmed and splits are coarser.
 const maxRows = 1 << 28
 
 // WithDefaults fills in the defaults and validates the options.
@@ -126,8 +124,8 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// Trainer learns bits from the same columns, one after the other, in memory that it keeps. It is not safe for
-// concurrent use.
+// Trainer learns bits from the same columns, one after the other, reusing its memory. It is not safe for concurrent
+// use.
 type Trainer struct {
 	x      *vectors.Columns
 	o      Options
@@ -136,12 +134,12 @@ type Trainer struct {
 	usable []uint32 // columns with more than one bin
 
 	u      []float64    // weights, summing to n at first, to swell*n at most
-	total  float64      // of the weights, once they are multiplied with the factors of the last tree
+	total  float64      // of the weights, after multiplying by the factors of the last tree
 	mass   []int32      // the same as integers
 	z      []uint64     // bit i is 1 where z_i = +1; past the last row all bits are 0, here and in said
-	said   [][]uint64   // what each kept tree says, in the same form
+	said   [][]uint64   // output of each kept tree, in the same form
 	vs     [][2]float64 // V- and V+ of each block of rows
-	paths  [][]uint8    // the columns that the last tree tests
+	paths  [][]uint8    // the columns tested by the last tree
 	output []int8
 
 	lot lot
@@ -153,10 +151,10 @@ type Trainer struct {
 }
 
 // predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
-// such blocks, so it may not change with the number of threads.
+// such blocks, so it must not depend on the number of threads.
 const predictBlock = 4096
 
-// New prepares to learn from x, which it keeps and never changes.
+// New prepares to learn from x, which it keeps but never changes.
 func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
@@ -216,10 +214,10 @@ func (t *Trainer) findUsable() {
 	}
 }
 
-// Fit learns the bit z, one of -1 and +1 for each row. The weights are those of the rows before the first round, in
-// any scale; nil means equal ones. It returns the hash function, its output for every row (+1 or -1; lent until the
-// next call) and the share of rows where that is not z, of those learned from. Seed and bit choose the random draws,
-// and the bit the rows that early stopping holds out.
+// Fit learns the bit z, -1 or +1 for each row. The weights are those of the rows before the first round, in any scale;
+// nil means equal weights. It returns the hash function, its output for every row (+1 or -1, valid until the next call)
+// and the share of training rows where the output differs from z. Seed and bit choose the random draws, and bit also
+// the rows that early stopping holds out.
 func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
 	bit int) (model.Function, []int8, float64, error) {
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
@@ -241,7 +239,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 	return e, t.output, t.countWrong(), nil
 }
 
-// fitAdaBoost is Fit for AdaBoost, after setProblem.
+// fitAdaBoost implements Fit for AdaBoost, after setProblem.
 func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q int) uint64) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
 	var w []float64 // w_q of the trees in e
@@ -276,7 +274,7 @@ func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q in
 			break
 		}
 	}
-	if len(w) == 0 { // no round has changed the weights: the first tree grows again, and is kept
+	if len(w) == 0 { // no round changed the weights: the first tree grows again, and is kept
 		t.draw(seed, stream(0))
 		t.trim()
 		t.grow(seed, stream(0))
@@ -320,7 +318,7 @@ func (t *Trainer) setProblem(z []int8, weight []float64) error {
 	if top == 0 {
 		return errors.New("all rows have the weight 0: give at least one a positive weight, or none at all")
 	}
-	// Dividing by the greatest first keeps the sum finite.
+	// Dividing by the largest weight first keeps the sum finite.
 	sum := 0.0
 	for i, w := range weight {
 		t.u[i] = w / top
@@ -336,7 +334,7 @@ func (t *Trainer) setProblem(z []int8, weight []float64) error {
 // swell bounds the sum of the weights, in parts of n.
 const swell = 4
 
-// treeWeight returns the weight of a tree, and the factors for the weights of the n rows that it gets right and wrong.
+// treeWeight returns the weight of a tree, and the factors for the weights of the rows it gets right and wrong.
 func treeWeight(vRight, vWrong float64, n int) (w, right, wrong float64) {
 	const eps = 0x1p-52
 	switch {

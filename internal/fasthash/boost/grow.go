@@ -20,7 +20,7 @@ import (
 // each list rises or falls all along, and columns are read in one direction. A node that is not split becomes a subtree
 // of splits that send every row left, with the sign of the node at all leaves.
 
-// node is a node of the level that grows.
+// node is a node of the current level.
 type node struct {
 	at     int   // its number in heap order
 	lo, hi int   // its rows
@@ -29,11 +29,11 @@ type node struct {
 	slot   int   // of its histograms
 	open   bool  // whether it is to be split
 
-	// What it needs to be split.
+	// What a split needs.
 	columns []uint32    // candidates, rising
 	items   []item      // the rows that choose: all, or a sample
 	chosen  int64       // the signed mass of these
-	groups  []split     // the best of each group of columns, as far as it may be the best of all
+	groups  []split     // the best of each group of columns, if it may be the best of all
 	lead    int64       // the greatest gain so far, while all threads search
 	parent  []histogram // its parent's histograms; nil when not kept
 	kept    []histogram // its own, for its children; nil when not kept
@@ -46,19 +46,19 @@ type tree struct {
 	leaf    []uint64
 }
 
-// isSplit tells whether any node is split.
+// isSplit reports whether any node is split.
 func (t *tree) isSplit() bool { return t.bin[0] != noBin }
 
-// noBin sends every row left. No real split has it, as something lies to its right.
+// noBin sends every row left. No real split has it, since something lies to its right.
 const noBin = vectors.Bins - 1
 
-// grower is the memory for one tree. A level has at most 2^(Depth-1) open nodes, and no more rows than all.
+// grower holds the memory for one tree. A level has at most 2^(Depth-1) open nodes, and no more rows than all.
 type grower struct {
 	draws draws
 	root  node // set by trim
 	tree  tree
 
-	items       [2][]item // of this level and the next, or the other way round
+	items       [2][]item // of this level and the next, alternating
 	level, next []node
 	unsettled   []*node // whose split depends on their rows
 	pieces      []piece
@@ -103,7 +103,7 @@ func newGrower(n int, o Options, usable, threads int) grower {
 	return g
 }
 
-// grow grows the tree of the rows that trim has listed. Node i draws from the stream of seed and id + i.
+// grow grows a tree from the rows listed by trim. Node i draws from the stream of seed and id + i.
 func (t *Trainer) grow(seed, id uint64) {
 	for i := range t.tree.bin {
 		t.tree.bin[i] = noBin
@@ -121,7 +121,7 @@ func (t *Trainer) grow(seed, id uint64) {
 	for i := range t.level {
 		t.setLeaves(&t.level[i], t.o.Depth)
 	}
-	// Splits that do nothing test the root's column, so that they make the model read no other.
+	// Splits that do nothing test the root's column, so that the model reads no other because of them.
 	if !t.tree.isSplit() {
 		t.tree.feature[0] = 0
 	}
@@ -214,7 +214,7 @@ func (t *Trainer) divide(depth, from int) {
 	t.cut(from, depth == t.o.Depth-1)
 }
 
-// piece is a run of the rows of a node, which goes to its children in one turn.
+// piece is a run of rows of a node, moved to its children in one turn.
 type piece struct {
 	node   int
 	lo, hi int   // its rows
@@ -222,21 +222,21 @@ type piece struct {
 	before child // what goes left in the pieces before it
 }
 
-// child is the rows that go left: their number, signed mass, and number with z = +1.
+// child describes the rows that go left: their number, signed mass, and number with z = +1.
 type child struct {
 	rows int
 	sum  int64
 	plus int
 }
 
-// pieceRows is the number of rows in a piece, where there are many threads to share a node.
+// pieceRows is the number of rows in a piece if many threads share a node.
 const pieceRows = 1 << 11
 
-// manyThreads is the number of threads from which on nodes and groups of columns are shared.
+// manyThreads is the number of threads from which nodes and groups of columns are shared.
 const manyThreads = 4
 
-// cut writes the rows of all nodes for the next level: left from the front, right from the back. A node of several
-// pieces is read twice, first to know where each piece begins. Below the last level only the sums are of use.
+// cut writes the rows of all nodes for the next level: left from the front, right from the back. It reads a node of
+// several pieces twice, first to find where each piece begins. Below the last level only the sums matter.
 func (t *Trainer) cut(from int, last bool) {
 	t.pieces = t.pieces[:0]
 	for i := range t.level {
@@ -287,7 +287,7 @@ func (t *Trainer) cut(from int, last bool) {
 	}
 }
 
-// splitOf is the column and bin that cut a piece.
+// splitOf returns the column and bin that cut a piece.
 func (t *Trainer) splitOf(p *piece) ([]uint8, uint8) {
 	at := t.level[p.node].at
 	return t.x.Column(int(t.tree.feature[at])), t.tree.bin[at]
@@ -307,7 +307,7 @@ func countLeft(items []item, column []uint8, bin uint8) (c child) {
 	return c
 }
 
-// moveRows writes the rows that go left from the place front on, and the others from the place back down.
+// moveRows writes the rows that go left from front upwards, and the others from back downwards.
 func moveRows(out, items []item, front, back int, column []uint8, bin uint8) (c child) {
 	first := front
 	for _, w := range items {
@@ -325,8 +325,8 @@ func moveRows(out, items []item, front, back int, column []uint8, bin uint8) (c 
 	return c
 }
 
-// The random draws of a node. Every node of every tree of every bit has its own stream, so that no draw depends on
-// how another node turned out.
+// The random draws of a node. Every node of every tree of every bit has its own stream, so no draw depends on how
+// another node turned out.
 
 // draws is the source of all draws, set to a stream before each use.
 type draws struct {
@@ -334,7 +334,7 @@ type draws struct {
 	rng   *rand.Rand
 	drawn []uint64 // a bit for each column
 
-	favoured uint32 // columns from this one on are drawn before others
+	favoured uint32 // columns from this one on are drawn first
 }
 
 func newDraws(columns int) draws {
@@ -345,9 +345,9 @@ func newDraws(columns int) draws {
 // stream starts the stream of the numbers seed and id.
 func (d *draws) stream(seed, id uint64) { d.pcg.Seed(seed, id) }
 
-// columns fills out with different columns of from, in their order (LazyBoost: Escudero et al., 2000; Lin et al., CVPR
-// 2014). The favoured ones, which are the last, come first, up to half of all. Every other choice is equally likely
-// (Floyd's algorithm: Bentley, 1987). When all fit, nothing is drawn.
+// columns fills out with distinct columns of from, in their order (LazyBoost: Escudero et al., 2000; Lin et al., CVPR
+// 2014). Favoured columns, the last ones, are drawn first, up to half of all. All other choices are equally likely
+// (Floyd's algorithm: Bentley, 1987). If all fit, nothing is drawn.
 func (d *draws) columns(from, out []uint32) {
 	if len(out) == len(from) {
 		copy(out, from)
@@ -362,7 +362,7 @@ func (d *draws) columns(from, out []uint32) {
 	d.equally(from[others:], out[len(out)-first:])
 }
 
-// equally fills out with different columns of from, in their order, every choice being equally likely.
+// equally fills out with distinct columns of from, in their order, every choice being equally likely.
 func (d *draws) equally(from, out []uint32) {
 	if len(out) == len(from) {
 		copy(out, from)
@@ -386,15 +386,15 @@ func (d *draws) equally(from, out []uint32) {
 }
 
 // sample fills out with rows drawn with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014,
-// "weighted sampling"). It lays the masses end to end and picks at equal steps from a random start, so that a row with
-// k steps of mass is drawn k times or once more or less. A drawn row counts as one unit of mass. It returns the signed
-// sum of these units.
+// "weighted sampling"). It lays the masses end to end and picks at equal steps from a random start, so a row with k
+// steps of mass is drawn k times, give or take one. A drawn row counts as one unit of mass. It returns the signed sum
+// of these units.
 func (d *draws) sample(items, out []item) (sum int64) {
 	total := uint64(0)
 	for _, v := range items {
 		total += absoluteMass(v)
 	}
-	// In units of 1/k of a mass all picks are whole numbers. The greatest is below totalMass * maxRows.
+	// In units of 1/k of a mass all picks are whole numbers. The largest is below totalMass * maxRows.
 	k := uint64(len(out))
 	pick, end, i := d.rng.Uint64N(total), k*absoluteMass(items[0]), 0
 	for j := range out {
@@ -410,7 +410,7 @@ func (d *draws) sample(items, out []item) (sum int64) {
 	return sum
 }
 
-// absoluteMass is the mass of an item without its sign.
+// absoluteMass returns the mass of an item without its sign.
 func absoluteMass(v item) uint64 {
 	m := int64(v.mass())
 	return uint64(max(m, -m))

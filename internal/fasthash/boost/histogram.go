@@ -30,21 +30,21 @@ import (
 // histogram is the signed mass in each bin of a column.
 type histogram = [vectors.Bins]int32
 
-// kept is the memory for histograms that outlive a level.
+// kept holds the histograms that outlive a level.
 type kept struct {
 	root    []histogram // nil when nothing is kept
-	held    []int32     // the signed mass of each row in root
+	held    []int32     // signed mass of each row in root
 	changed []item      // the difference to the rows that the next tree sees, by block of rows
 	counts  []int       // of changes in each block
-	changes []item      // all of them, lent by the next level
+	changes []item      // all of them, in memory of the next level
 
-	// A slot holds the histograms of a node until its children are done. Where the greater child overwrites those of its
-	// parent, the smaller gets a slot that is free, as those in use at depth d are len(slots)/2^d apart. The last level
-	// keeps nothing.
+	// A slot holds the histograms of a node until its children are done. The larger child overwrites those of its
+	// parent; the smaller gets a free slot, as those in use at depth d are len(slots)/2^d apart. The last level keeps
+	// nothing.
 	slots [][]histogram
 }
 
-// keptBytes bounds the memory for the histograms that are kept.
+// keptBytes bounds the memory for kept histograms.
 const keptBytes = 64 << 20
 
 func newKept(n, blocks, depth, columns int) kept {
@@ -62,10 +62,10 @@ func newKept(n, blocks, depth, columns int) kept {
 	return k
 }
 
-// pass is one way through the rows of a node.
+// pass is one pass over the rows of a node.
 type pass struct {
 	node    *node
-	sibling *node  // the greater sibling that gets its histograms from this pass too, or nil
+	sibling *node  // the larger sibling, which also gets its histograms from this pass, or nil
 	items   []item // what is added
 }
 
@@ -87,7 +87,7 @@ func (t *Trainer) plan(depth int) {
 			t.passes[0].node.kept = t.kept.root
 		case len(t.passes) > 0: // a pass over the changes
 			t.passes[0].node.kept, t.passes[0].items = t.kept.root, t.kept.changes
-		default: // the changes are lost, so the next tree begins anew
+		default: // the changes are lost, so the next tree starts over
 			clear(t.kept.root)
 			clear(t.kept.held)
 		}
@@ -97,7 +97,7 @@ func (t *Trainer) plan(depth int) {
 	}
 }
 
-// listChanges lists how the masses of the rows lo to hi, in the histograms of the root, are to change.
+// listChanges lists how the masses of rows lo to hi change in the histograms of the root.
 func (t *Trainer) listChanges(lo, hi int) (count int) {
 	changed, held := t.kept.changed[lo:hi], t.kept.held[lo:hi]
 	for i := range changed {
@@ -114,7 +114,7 @@ func (t *Trainer) listChanges(lo, hi int) (count int) {
 	return count
 }
 
-// planPairs makes a pass for every two siblings.
+// planPairs plans one pass for every two siblings.
 func (t *Trainer) planPairs(depth int) {
 	apart := len(t.kept.slots) >> depth
 	for i := 0; i < len(t.level); i += 2 {
@@ -137,24 +137,24 @@ func (t *Trainer) planPairs(depth int) {
 	}
 }
 
-// groupColumns is the number of columns in one turn of the loop over columns and passes: those of countFour. Few, so
-// that many cores end at the same time.
+// groupColumns is the number of columns in one turn of the loop over columns and passes, those of countFour: few, so
+// that many cores finish at the same time.
 const groupColumns = 4
 
-// With many threads the last turns of a level are shared: each has up to maxShares of the rows, at least shareRows of
-// them, and who is last adds up. Otherwise most threads would wait for a few.
+// With many threads the last turns of a level are shared: each thread takes up to maxShares of the rows, at least
+// shareRows, and the last to finish adds up. Otherwise most threads would wait for a few.
 const (
 	maxShares = 4
 	shareRows = 1 << 13
 )
 
-// shared is a turn that several threads share.
+// shared is a turn shared by several threads.
 type shared struct {
 	done   atomic.Int32
 	counts [maxShares][groupColumns]histogram
 }
 
-// search finds the best split of each node of the level and leaves it in its groups[0].
+// search finds the best split of each node of the level and stores it in its groups[0].
 func (t *Trainer) search() {
 	if t.place != nil {
 		t.searchStream()
@@ -179,7 +179,7 @@ func (t *Trainer) search() {
 	}
 }
 
-// fillShare is one share of fillGroup.
+// fillShare does one share of fillGroup.
 func (t *Trainer) fillShare(s *shared, p pass, group, share int) {
 	n := len(p.items)
 	shares := min(max(n/shareRows, 1), maxShares)
@@ -203,7 +203,7 @@ func (t *Trainer) fillShare(s *shared, p pass, group, share int) {
 	t.splitGroup(h, p, group)
 }
 
-// fillGroup makes the histograms of one group of columns and searches them for splits.
+// fillGroup computes the histograms of one group of columns and searches them for splits.
 func (t *Trainer) fillGroup(p pass, group int) {
 	var h [groupColumns]histogram
 	t.countGroup(&h, p.node, group, p.items)
@@ -220,13 +220,13 @@ func (t *Trainer) countGroup(h *[groupColumns]histogram, v *node, group int, ite
 	columns := v.groupOf(group)
 	var c [groupColumns][]uint8
 	for i := range c {
-		// Where columns are missing the last stands in.
+		// The last column stands in for missing ones.
 		c[i] = t.x.Column(int(columns[min(i, len(columns)-1)]))
 	}
 	countFour(h, items, c[0], c[1], c[2], c[3])
 }
 
-// splitGroup searches the histograms of one group of columns for splits, those of the sibling too, and keeps them.
+// splitGroup searches the histograms of one group of columns, and the sibling's, for splits, and keeps them.
 func (t *Trainer) splitGroup(h *[groupColumns]histogram, p pass, group int) {
 	v, w := p.node, p.sibling
 	best := unsplit(v.chosen)
@@ -267,7 +267,7 @@ func (t *Trainer) splitGroup(h *[groupColumns]histogram, p pass, group int) {
 //
 //go:noinline
 func countFour(h *[4]histogram, items []item, c0, c1, c2, c3 []uint8) {
-	// One length for all spares three of the four bounds checks.
+	// Equal lengths save three of the four bounds checks.
 	c1, c2, c3 = c1[:len(c0)], c2[:len(c0)], c3[:len(c0)]
 	var sums [4]histogram
 	for _, v := range items {

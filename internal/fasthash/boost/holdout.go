@@ -7,23 +7,23 @@ import (
 )
 
 // Early stopping: a tenth of the rows is held out of a bit, and boosting ends once more trees do not help these. Which
-// tenth changes from bit to bit, so that every row is learned from by nine bits of ten. No tree sees a row that is held
-// out, and no leaf is set by it: its score alone is followed.
+// tenth changes from bit to bit, so nine bits of ten learn from every row. No tree sees a held-out row, and none
+// affects a leaf: only its score is tracked.
 //
 //	error    mean of p_i = 1 / (1 + exp(z_i F_i)) over the rows held out                O(n/10) a round
 //	stop     when EarlyStop rounds have lowered it by less than leastGain; the trees up to the least error stay
 //
-// The mean of p, and not the share of rows that are wrong, which is too rough a measure of few rows: on 5,000 rows of
-// CIFAR-10 it ends at 60 trees, though the error of new rows falls up to 800 trees and beyond. The logistic loss itself
-// rises long before, as boosting grows sure of its mistakes, too.
+// The share of wrong rows would be too rough a measure for few rows: on 5,000 rows of CIFAR-10 it stops at 60 trees,
+// though the error on new rows falls up to 800 trees and beyond. The logistic loss itself rises long before, because
+// boosting also grows sure of its mistakes.
 
-// Folds is the number of parts of the rows, one of which a bit holds out.
+// Folds is the number of folds of the rows, one of which a bit holds out.
 const Folds = 10
 
-// FoldsOf returns the fold of every row. Equal rows are in one fold, and so are row i and its copies i + originals, i +
-// 2*originals and so on: who has seen one has seen the others.
+// FoldsOf returns the fold of every row. Equal rows share a fold, and so do row i and its copies i + originals, i +
+// 2*originals and so on: having seen one is having seen the others.
 func FoldsOf(x *vectors.Columns, originals int) []uint8 {
-	// A few columns tell most rows apart, and rows that they do not tell apart may be in one fold as well.
+	// A few columns tell most rows apart, and rows that they do not tell apart may as well share a fold.
 	const some = 64
 	hashes := make([]uint64, originals)
 	step := max(1, x.Dim()/some)
@@ -39,22 +39,22 @@ func FoldsOf(x *vectors.Columns, originals int) []uint8 {
 	return fold
 }
 
-// watch follows the rows that are held out of a bit.
+// watch tracks the rows held out of a bit.
 type watch struct {
-	fold []uint8  // of every row; nil where nothing is held out
+	fold []uint8  // of every row; nil if nothing is held out
 	held []int32  // the rows held out of this bit
-	out  []uint64 // the same as a bit for each row; nil where nothing is held out
+	out  []uint64 // the same, one bit per row; nil if nothing is held out
 
 	sum   []float64 // scores of the rows held out, for AdaBoost
 	saved []int32   // scores of all rows after the best round, for logistic boosting
 	best  float64   // least error so far
 	trees int       // up to that round
-	mark  float64   // the error that is to be improved on, and the round that had it
+	mark  float64   // the error to improve on, and its round
 	round int
-	wrong int // rows held out that the ensemble gets wrong
+	wrong int // held-out rows that the ensemble gets wrong
 }
 
-// HoldOut sets the fold of every row, 0 to Folds-1, for early stopping. Without it they are those of FoldsOf.
+// HoldOut sets the fold of every row, 0 to Folds-1, for early stopping. The default is FoldsOf.
 func (t *Trainer) HoldOut(fold []uint8) {
 	if len(fold) != t.n {
 		panic("boost: HoldOut needs one fold for each row")
@@ -62,8 +62,8 @@ func (t *Trainer) HoldOut(fold []uint8) {
 	t.watch.fold, t.watch.out = fold, make([]uint64, len(t.z))
 }
 
-// HeldOut returns the number of rounds that the last bit has kept, the number of rows that it has held out, and the
-// share of these that its function gets wrong; zeros when it has held out none.
+// HeldOut returns the number of rounds that the last bit kept, the number of rows it held out, and the share of these
+// that its function gets wrong; zeros if it held out none.
 func (t *Trainer) HeldOut() (rounds, rows int, wrong float64) {
 	if len(t.held) == 0 {
 		return 0, 0, 0
@@ -71,7 +71,7 @@ func (t *Trainer) HeldOut() (rounds, rows int, wrong float64) {
 	return t.watch.trees / max(1, t.o.LeafBits), len(t.held), float64(t.watch.wrong) / float64(len(t.held))
 }
 
-// setAside takes the weight from the rows that the bit holds out. If they have all of it, none is held out.
+// setAside takes the weight from the rows that the bit holds out, unless they have all of it.
 func (t *Trainer) setAside(bit int) {
 	if t.o.EarlyStop <= 0 {
 		return
@@ -107,10 +107,10 @@ func (t *Trainer) setAside(bit int) {
 	t.offer()
 }
 
-// leastGain is how much the error of the rows held out must fall in EarlyStop rounds for boosting to go on.
+// leastGain is how much the held-out error must fall in EarlyStop rounds for boosting to go on.
 const leastGain = 0.0002
 
-// stopsLogistic tells whether logistic boosting stops after a round that leaves this number of trees.
+// stopsLogistic reports whether logistic boosting stops after a round that leaves this many trees.
 func (t *Trainer) stopsLogistic(round, trees int) bool {
 	if len(t.held) == 0 {
 		return false
@@ -122,8 +122,8 @@ func (t *Trainer) stopsLogistic(round, trees int) bool {
 	return t.stops(round, trees, sum/float64(len(t.held)))
 }
 
-// stopsAdaBoost tells whether AdaBoost stops after a round that leaves this number of trees, the last of which says
-// this of all rows and has the weight w. The exponential loss has p = 1 / (1 + exp(2 z F)).
+// stopsAdaBoost reports whether AdaBoost stops after a round that leaves this many trees, the last of which has output
+// said and weight w. The exponential loss has p = 1 / (1 + exp(2 z F)).
 func (t *Trainer) stopsAdaBoost(round, trees int, said []uint64, w float64) bool {
 	if len(t.held) == 0 {
 		return false
@@ -144,7 +144,7 @@ func (t *Trainer) stopsAdaBoost(round, trees int, said []uint64, w float64) bool
 	return t.stops(round, trees, sum/float64(len(t.held)))
 }
 
-// stops takes note of the error after a round and tells whether it has not fallen by leastGain for EarlyStop rounds.
+// stops records the error after a round and reports whether it has not fallen by leastGain for EarlyStop rounds.
 func (t *Trainer) stops(round, trees int, wrong float64) bool {
 	if w := &t.watch; wrong < w.best {
 		w.best, w.trees = wrong, trees

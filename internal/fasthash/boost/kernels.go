@@ -1,10 +1,9 @@
 package boost
 
-// What is done with whole histograms has AVX2 kernels where the machine has these instructions: the plain loops took a
-// sixth of the time of AdaBoost. On arm64 the kernels are NEON. All are sums of integers, so the results are the same.
-// kernels_amd64.go chooses.
+// Operations on whole histograms have AVX2 kernels where available, since the plain loops took a sixth of AdaBoost's
+// time, and NEON kernels on arm64. All are sums of integers, so the results are the same. kernels_amd64.go chooses.
 
-// extremesGo returns the least and the greatest of the sums of the first bins, from none of them to all.
+// extremesGo returns the least and the greatest prefix sum of the bins, including the empty one.
 func extremesGo(h *histogram) (low, high int32) {
 	sum := int32(0)
 	for _, m := range h {

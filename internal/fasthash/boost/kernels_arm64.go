@@ -2,8 +2,8 @@
 
 package boost
 
-// Every arm64 has NEON, so nothing is chosen. Filling a histogram is additions in scattered places, for which neither
-// NEON nor AVX2 has instructions: countFour is Go on all machines.
+// Every arm64 has NEON, so there is nothing to choose. Filling a histogram means additions in scattered places, for
+// which neither NEON nor AVX2 has instructions: countFour is Go on all machines.
 
 func extremes(h *histogram) (low, high int32) { return extremesNEON(h) }
 

@@ -31,14 +31,14 @@ import (
 //		trim, grow as in AdaBoost                               nearly all the time
 //		settle     leaf of every row, sums, values, scores      O(Depth * n)
 
-// Scores are integers in units of 1/scoreUnit. Margins beyond topMargin, 16, count as that.
+// Scores are integers in units of 1/scoreUnit. Margins are clipped at topMargin, 16.
 const (
 	scoreUnit = 1 << 12
 	topMargin = 1<<16 - 1
 	topLeaf   = 8 * scoreUnit // greatest value of a leaf
 )
 
-// scorer is the memory for logistic boosting; empty for AdaBoost.
+// scorer holds the memory for logistic boosting; empty for AdaBoost.
 type scorer struct {
 	score  []int32
 	leaf   []uint8      // of each row in the last tree
@@ -61,7 +61,7 @@ func (t *Trainer) newScorer() (err error) {
 	for b := range s.sums {
 		s.sums[b] = make([][2]int64, leaves)
 	}
-	if s.leaf == nil { // else the places of the nodes are not needed when leaves are
+	if s.leaf == nil { // otherwise nodes' places are free when leaves are needed
 		s.leaf = make([]uint8, t.n)
 	}
 	s.score, err = vectors.AllocHot[int32](t.x.Spill(), t.n)
@@ -69,7 +69,7 @@ func (t *Trainer) newScorer() (err error) {
 	return err
 }
 
-// chanceOf is p for a row whose target is z: 0 for -1, 1 for +1.
+// chanceOf returns p for a row whose target is z: 0 for -1, 1 for +1.
 func (s *scorer) chanceOf(row int, z uint64) float64 {
 	margin := int(s.score[row])
 	if z == 0 {
@@ -78,7 +78,7 @@ func (s *scorer) chanceOf(row int, z uint64) float64 {
 	return float64(s.chance[topMargin+max(-topMargin, min(margin, topMargin))])
 }
 
-// fitLogistic is Fit for the logistic loss, after setProblem.
+// fitLogistic implements Fit for the logistic loss, after setProblem.
 func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q int) uint64) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
 	clear(t.score)
@@ -92,14 +92,14 @@ func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q in
 		t.grow(seed, stream(q))
 		t.settle()
 		if t.unit == 0 {
-			continue // nothing to be gained from these columns
+			continue // nothing to gain from these columns
 		}
 		t.addTrees(e)
 		if !t.tree.isSplit() && (t.lot.rows == nil || t.isConstant()) || t.stopsLogistic(q, e.Trees()) {
 			break
 		}
 	}
-	if e.Trees() == 0 { // no round has found anything: the last tree stays, and says +1 to all
+	if e.Trees() == 0 { // no round found anything: keep the last tree, which says +1 to all
 		most := int32(1)<<t.o.LeafBits - 1
 		t.unit = 1
 		for l := range t.digits {
@@ -115,7 +115,7 @@ func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q in
 	return e, nil
 }
 
-// massScale turns weights that sum to n into masses that sum to less than totalMass.
+// massScale returns the factor that turns weights with sum n into masses with a sum below totalMass.
 func (t *Trainer) massScale() float64 { return float64(totalMass-1-t.n) / float64(t.n) }
 
 // weigh sets the masses to the gradients.
@@ -175,7 +175,7 @@ func (t *Trainer) settle() {
 	})
 }
 
-// newtonStep is rate/2^16 * g/h in units of the score, rounded, and at most topLeaf.
+// newtonStep returns rate/2^16 * g/h in score units, rounded and clipped at topLeaf.
 func newtonStep(g, h, rate int64) int32 {
 	if h <= 0 {
 		return 0
@@ -184,8 +184,8 @@ func newtonStep(g, h, rate int64) int32 {
 	return int32(max(-topLeaf, min(g*rate/(h*(1<<16/scoreUnit)), topLeaf)))
 }
 
-// roundLeaves replaces the values by odd multiples of one unit, of several units the one that costs least: the sum over
-// leaves of h times the squared change.
+// roundLeaves replaces the values by odd multiples of one unit. It tries several units and takes the one with the least
+// cost: the sum over leaves of h times the squared change.
 func (t *Trainer) roundLeaves(total [][2]int64) {
 	top := int32(0)
 	for _, v := range t.value {
@@ -214,7 +214,7 @@ func (t *Trainer) roundLeaves(total [][2]int64) {
 	}
 }
 
-// oddMultiple is the odd number k, at most most in size, for which k*unit is nearest to v.
+// oddMultiple returns the odd number k, of size at most most, for which k*unit is nearest to v.
 func oddMultiple(v, unit, most int32) int32 {
 	size := max(v, -v)
 	k := min(size/unit/2*2+1, most)
@@ -238,7 +238,7 @@ func (t *Trainer) addTrees(e *model.Ensemble) {
 	}
 }
 
-// signs writes the output of the ensemble by the scores.
+// signs derives the output of the ensemble from the scores.
 func (t *Trainer) signs() {
 	for r, f := range t.score {
 		t.output[r] = 1

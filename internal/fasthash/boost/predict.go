@@ -6,9 +6,9 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// What trees say of all training rows, also of those that were trimmed. An answer is one bit per row.
+// Outputs of trees for all training rows, including trimmed ones: one bit per row.
 
-// answersOf returns the memory for the answers of the q-th tree that is kept.
+// answersOf returns the memory for the output of the q-th kept tree.
 func (t *Trainer) answersOf(q int) []uint64 {
 	if q == len(t.said) {
 		t.said = append(t.said, make([]uint64, len(t.z)))
@@ -16,7 +16,7 @@ func (t *Trainer) answersOf(q int) []uint64 {
 	return t.said[q]
 }
 
-// makeRoom makes the memory for the answers of the q-th tree that is kept, where that may be in a file.
+// makeRoom allocates the memory for the output of the q-th kept tree, possibly in a file.
 func (t *Trainer) makeRoom(q int) error {
 	if m := t.x.Spill(); m != nil && q == len(t.said) {
 		said, err := vectors.Alloc[uint64](m, len(t.z))
@@ -28,7 +28,7 @@ func (t *Trainer) makeRoom(q int) error {
 	return nil
 }
 
-// isConstant tells whether z has one value for all rows.
+// isConstant reports whether z has one value for all rows.
 func (t *Trainer) isConstant() bool {
 	ones := 0
 	for _, w := range t.z {
@@ -44,7 +44,7 @@ func (t *Trainer) setPaths() {
 	}
 }
 
-// leafOf is the leaf that a row comes to, given the columns and bins that the tree tests.
+// leafOf returns the leaf that a row reaches, given the columns and bins that the tree tests.
 func leafOf(row int, columns [][]uint8, bins []uint8) int {
 	at := 0
 	for at < len(bins) {
@@ -57,7 +57,8 @@ func leafOf(row int, columns [][]uint8, bins []uint8) int {
 	return at - len(bins)
 }
 
-// predict writes what the tree says of every row. It returns the weight of the rows where that is z, and of the others.
+// predict writes the tree's output for every row. It returns the total weight of the rows it gets right, and of the
+// others.
 func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
 	leaves := t.tree.leaf
 	t.setPaths()
@@ -115,7 +116,7 @@ func (t *Trainer) vote(weight []int32) {
 	})
 }
 
-// countWrong returns the share of rows where the output is not z, of those learned from; it counts those held out, too.
+// countWrong returns the share of training rows where the output differs from z. It also counts wrong held-out rows.
 func (t *Trainer) countWrong() float64 {
 	t.watch.wrong = 0
 	for _, r := range t.held {
@@ -132,5 +133,5 @@ func (t *Trainer) countWrong() float64 {
 	return float64(wrong) / float64(t.n-len(t.held))
 }
 
-// isRight tells whether the output of a row is its z.
+// isRight reports whether the output of a row equals its z.
 func (t *Trainer) isRight(row int) bool { return t.output[row] > 0 == (t.z[row/64]>>(row%64)&1 == 1) }

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// Sampling per tree (Friedman: Stochastic gradient boosting, 2002): every tree sees a share of the rows and a share of
-// the columns, drawn anew. It makes trees differ and takes less time. Only splits are chosen by the sample: what a tree
-// is worth, and the values of its leaves, come from all rows that are learned from.
+// Sampling per tree (Friedman: Stochastic gradient boosting, 2002): every tree sees a freshly drawn share of the rows
+// and of the columns. It makes trees differ and saves time. The sample only chooses splits: tree weights and leaf
+// values come from all training rows.
 //
 //	drawRows      each row by itself, with the probability RowShare; rows that are held out never    O(n)
 //	drawColumns   ColumnShare of the usable columns, rounded up; the nodes draw from these           O(columns)
 //
-// Whether a row is drawn follows from a hash of the seed, the tree and the row. So threads do not matter.
+// Whether a row is drawn depends on a hash of the seed, the tree and the row, so threads do not matter.
 
 // Streams of a tree beside those of its nodes, which have the numbers below model.Splits(model.MaxDepth).
 const (
@@ -20,16 +20,16 @@ const (
 	columnStream = 1<<9 - 2
 )
 
-// lot is what the next tree may see.
+// lot holds what the next tree may see.
 type lot struct {
 	rows    []uint64 // a bit for each row; nil when all are seen
 	columns []uint32
 }
 
-// isShare tells whether less than all is asked for.
+// isShare reports whether less than all is asked for.
 func isShare(share float64) bool { return share > 0 && share < 1 }
 
-// columnsPerTree is the number of usable columns that a tree may see.
+// columnsPerTree returns the number of usable columns that a tree may see.
 func (o Options) columnsPerTree(usable int) int {
 	if !isShare(o.ColumnShare) {
 		return usable
@@ -57,7 +57,7 @@ func (t *Trainer) draw(seed, id uint64) {
 	if isShare(t.o.ColumnShare) {
 		t.draws.stream(seed, id|columnStream)
 		t.draws.columns(t.usable, t.lot.columns)
-		// The histograms of the root are those of other columns.
+		// The root's histograms are of other columns.
 		clear(t.kept.root)
 		clear(t.kept.held)
 	}
@@ -87,7 +87,7 @@ func (t *Trainer) offer() {
 	t.withoutHeld()
 }
 
-// withoutHeld takes the rows that are held out from those that the next tree may see.
+// withoutHeld hides held-out rows from the next tree.
 func (t *Trainer) withoutHeld() {
 	for w, out := range t.out {
 		t.lot.rows[w] &^= out
@@ -102,12 +102,12 @@ func mixed(v uint64) uint64 {
 	return v ^ v>>31
 }
 
-// sees tells whether the next tree sees a row, once trim has found the least key.
+// sees reports whether the next tree sees a row, once trim has found the least key.
 func (t *Trainer) sees(row int) bool {
 	return t.key(row) >= t.least && t.isOffered(row)
 }
 
-// isOffered tells whether the next tree sees a row unless it is trimmed.
+// isOffered reports whether the next tree sees a row unless it is trimmed.
 func (t *Trainer) isOffered(row int) bool {
 	return t.lot.rows == nil || t.lot.rows[row/64]>>(row%64)&1 == 1
 }

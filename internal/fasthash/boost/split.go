@@ -33,10 +33,10 @@ type split struct {
 	gap     bool // the bin after it may be empty
 }
 
-// unsplit leaves a node of this signed mass as it is: a split must gain more.
+// unsplit returns the baseline for a node of this signed mass: a split must gain more.
 func unsplit(sum int64) split { return split{gain: max(sum, -sum)} }
 
-// consider replaces s by the best split of a column of the node if that is better, and may be the best of all groups.
+// consider replaces s by the best split of a column of the node if that is better and may be the best of all groups.
 func (s *split) consider(h *histogram, v *node, feature uint32) {
 	low, high := extremes(h)
 	sum := v.chosen
@@ -52,8 +52,8 @@ func (s *split) consider(h *histogram, v *node, feature uint32) {
 	*s = split{gain, feature, uint8(b), h[b+1] == 0}
 }
 
-// leads tells whether no group has had a greater gain so far. Which splits a group leaves out depends on the others'
-// pace, but none of them can be the best.
+// leads reports whether no group has had a greater gain so far. Which splits a group skips depends on timing, but none
+// of them can be the best.
 func (v *node) leads(gain int64) bool {
 	for {
 		lead := atomic.LoadInt64(&v.lead)
@@ -66,7 +66,7 @@ func (v *node) leads(gain int64) bool {
 	}
 }
 
-// keepBest leaves the best split of all groups in groups[0].
+// keepBest moves the best split of all groups to groups[0].
 func (v *node) keepBest() {
 	for _, s := range v.groups[1:] {
 		if s.gain > v.groups[0].gain {
@@ -75,7 +75,7 @@ func (v *node) keepBest() {
 	}
 }
 
-// finalSplit returns the final split of a node for which search has found groups[0], and false if it cannot be split.
+// finalSplit returns the final split of a node after search, and false if it cannot be split.
 func (t *Trainer) finalSplit(v *node) (split, bool) {
 	s := v.groups[0]
 	if s.gain > unsplit(v.chosen).gain {

@@ -31,10 +31,10 @@ const streamRows = 1 << 17
 // streamBytes bounds the memory of the histograms of all threads.
 const streamBytes = 64 << 20
 
-// noNode is the number of rows that are in no open node.
+// noNode marks rows that are in no open node.
 const noNode = math.MaxUint8
 
-// stream is the memory for sweeps over the rows; its place is nil where rows are listed.
+// stream holds the memory for sweeps over the rows; place is nil if rows are listed instead.
 type stream struct {
 	place      []uint8         // of each row: its node in the level, or noNode
 	becomes    [noNode + 1]int // by node of the level: its number among the open ones, or -1
@@ -44,7 +44,7 @@ type stream struct {
 	sweepTotal []histogram     // of all passes and the columns of a sweep
 }
 
-// counter is what one thread counts with.
+// counter holds the histograms of one thread.
 type counter struct {
 	items [][]item    // of a block of rows, by pass
 	sums  []histogram // by pass and column
@@ -77,7 +77,7 @@ func (t *Trainer) newStream() (err error) {
 	return nil
 }
 
-// fetch begins to read the block of columns that a thread will need after this one.
+// fetch starts reading the block of columns that a thread will need after this one.
 func (t *Trainer) fetch(columns []uint32, lo, hi int) {
 	if t.place == nil {
 		return
@@ -91,7 +91,7 @@ func (t *Trainer) fetch(columns []uint32, lo, hi int) {
 	}
 }
 
-// trimStream is trim.
+// trimStream is the streaming version of trim.
 func (t *Trainer) trimStream() {
 	t.least = math.MinInt64
 	if isShare(t.o.TrimMass) {
@@ -118,8 +118,8 @@ func (t *Trainer) trimStream() {
 	}
 }
 
-// leastStreamKey is leastKey without a list of rows: the masses of the magnitude where the share is reached are summed
-// by ever narrower ranges, down to one mass; of the rows that have it the first are kept.
+// leastStreamKey is leastKey without a list of rows: it sums the masses of the magnitude where the share is reached by
+// ever narrower ranges, down to one mass; of the rows with that mass, the first are kept.
 func (t *Trainer) leastStreamKey() int64 {
 	at, limit := t.edgeMagnitude()
 	over := max(at>>6-1, 0)
@@ -151,7 +151,7 @@ func (t *Trainer) leastStreamKey() int64 {
 		}
 		lo, width = lo+int32(k)*share, share
 	}
-	wanted := int(limit/int64(max(lo, 1))) + 1 // rows of this mass, which together pass the limit
+	wanted := int(limit/int64(max(lo, 1))) + 1 // rows of this mass that together pass the limit
 	t.team.Blocks(t.n, t.block, func(b, first, end int) {
 		t.sift.counts[b] = 0
 		for _, m := range t.mass[first:end] {
@@ -176,7 +176,7 @@ func (t *Trainer) leastStreamKey() int64 {
 	return math.MinInt64
 }
 
-// searchStream is search.
+// searchStream is the streaming version of search.
 func (t *Trainer) searchStream() {
 	groups := len(t.groups) >> (t.o.Depth - 1)
 	if len(t.passes) == 0 {
@@ -205,7 +205,7 @@ func (t *Trainer) setPasses() {
 	}
 }
 
-// sweepGroups makes the histograms of some groups of columns and searches them for splits.
+// sweepGroups computes the histograms of some groups of columns and searches them for splits.
 func (t *Trainer) sweepGroups(first, end int) {
 	t.swept = t.swept[:0]
 	for _, p := range t.passes {
@@ -271,7 +271,7 @@ func (t *Trainer) countBlock(c *counter, first, end, lo, hi int) {
 	}
 }
 
-// binSet is the bins that some rows have in a column.
+// binSet is the set of bins that some rows have in a column.
 type binSet [vectors.Bins / 64]uint64
 
 // next returns the lowest bin after b, or vectors.Bins.
@@ -288,7 +288,7 @@ type question struct {
 	bins   binSet
 }
 
-// finalSplits sets the final splits of the nodes that are not settled, as finalSplit does for one.
+// finalSplits sets the final splits of the unsettled nodes, as finalSplit does for one.
 func (t *Trainer) finalSplits() {
 	for try := 0; ; try++ {
 		var asked []question
@@ -299,7 +299,7 @@ func (t *Trainer) finalSplits() {
 			case !slices.Contains(t.unsettled, v):
 			case try == 0 && s[0].gain > unsplit(v.chosen).gain: // its bin is in a gap
 				asked = append(asked, question{node: i, column: s[0].feature})
-			case s[0].gain > unsplit(v.chosen).gain: // it has got its bin
+			case s[0].gain > unsplit(v.chosen).gain: // its bin is found
 			case try >= len(v.columns):
 				v.open = false
 			default:
@@ -324,7 +324,7 @@ func (t *Trainer) finalSplits() {
 	}
 }
 
-// answer finds the bins that are asked for.
+// answer finds the bins asked for.
 func (t *Trainer) answer(asked []question) {
 	t.swept = t.swept[:0]
 	for i := range t.passOf {
@@ -338,7 +338,7 @@ func (t *Trainer) answer(asked []question) {
 	t.team.Blocks(t.n, streamRows, func(_, lo, hi int) {
 		t.fetch(t.swept, lo, hi)
 		columns, found := make([][]uint8, len(asked)), make([]binSet, len(asked))
-		for i := range asked { // but not their bins, which others may be adding to
+		for i := range asked { // but not their bins, which other threads may be adding to
 			columns[i] = t.x.Column(int(asked[i].column))
 		}
 		for r, v := range t.place[lo:hi] {
@@ -357,7 +357,7 @@ func (t *Trainer) answer(asked []question) {
 	})
 }
 
-// cutStream is cut: the nodes of the level are the open ones, which becomes has the numbers of.
+// cutStream is the streaming version of cut. The nodes of the level are the open ones, numbered by becomes.
 func (t *Trainer) cutStream(last bool) {
 	columns, bins := make([][]uint8, len(t.level)), make([]uint8, len(t.level))
 	t.swept = t.swept[:0]

@@ -21,7 +21,7 @@ import (
 const totalMass = math.MaxInt32
 
 // item is a row as a tree sees it: its number in the lower half, its signed mass in the upper half. The mass is not 0,
-// so its sign is that of z. One word is one load in the loop that counts.
+// so its sign is that of z. A single word takes a single load in the counting loop.
 type item uint64
 
 func newItem(row int, mass int32) item { return item(uint32(mass))<<32 | item(uint32(row)) }
@@ -37,7 +37,7 @@ func magnitude(mass int32) int {
 	return over<<6 + int(mass>>over)
 }
 
-// sift is the memory for trimming.
+// sift holds the memory for trimming.
 type sift struct {
 	block  int                 // rows whose masses are summed by magnitude in one turn
 	blocks [][magnitudes]int64 // the sums of each block
@@ -53,8 +53,8 @@ type sift struct {
 // siftBlock is the least number of rows in a block.
 const siftBlock = 1 << 10
 
-// siftRows is the number of rows in a block: there are as many blocks as many threads can share evenly, and no more, as
-// their sums must be added up. All sums are integers, so the cut changes nothing.
+// siftRows returns the number of rows in a block: as many blocks as many threads can share evenly, and no more, since
+// their sums must be added up. All sums are integers, so block boundaries change nothing.
 func siftRows(n, threads int) int { return max(siftBlock, (n/(3*threads)+64)&^63) }
 
 func newSift(n, block int) sift {
@@ -65,7 +65,7 @@ func newSift(n, block int) sift {
 	return s
 }
 
-// setPlaces lays what each block has one after the other, and returns the number in all.
+// setPlaces lays out the blocks' entries one after the other and returns their total number.
 func (s *sift) setPlaces(counts []int) int {
 	n := 0
 	for b, count := range counts {
@@ -75,11 +75,12 @@ func (s *sift) setPlaces(counts []int) int {
 	return n
 }
 
-// coarseRows is the number of rows from which on the masses of swell*n would have fewer than 64 units on average.
+// coarseRows is the number of rows from which the masses of swell*n would have fewer than 64 units on average.
 const coarseRows = totalMass / (64 * swell)
 
-// weightScale turns the weights of n rows, whose sum is known but for rounding and at most swell*n, into masses. With
-// very many rows it makes the most of the sum that there is, which is n after a while: up to swell times finer masses.
+// weightScale returns the factor that turns the weights of n rows into masses. Their sum is known up to rounding and at
+// most swell*n. With very many rows it makes the most of the actual sum, which is n after a while: up to swell times
+// finer masses.
 func weightScale(n int, sum float64) float64 {
 	room := float64(totalMass - 1 - n) // rounding adds at most 1 to each mass
 	if n <= coarseRows {
@@ -88,7 +89,7 @@ func weightScale(n int, sum float64) float64 {
 	return room / min(swell*float64(n), float64(sum*(1+1e-6)))
 }
 
-// updateMasses multiplies the weights of the rows that the last tree got right or wrong and sets the masses.
+// updateMasses scales the weights of the rows that the last tree got right or wrong, and sets the masses.
 func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
 	scale := weightScale(t.n, t.total)
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
@@ -121,8 +122,7 @@ func (t *Trainer) signed(i int) int32 {
 // key orders the rows by falling mass, then by rising number: the greatest key is first.
 func (t *Trainer) key(i int) int64 { return int64(t.mass[i])<<32 | int64(t.n-1-i) }
 
-// trim lists the rows that the next tree sees, and how they differ from those of the last tree where histograms of
-// those are kept.
+// trim lists the rows that the next tree sees and, if histograms are kept, how they differ from those of the last tree.
 func (t *Trainer) trim() {
 	if t.place != nil {
 		t.trimStream()
@@ -153,7 +153,7 @@ func (t *Trainer) trim() {
 	}
 }
 
-// listBlock lists rows that the next tree sees, from the row lo on, until the list is full.
+// listBlock lists rows that the next tree sees, starting at row lo, until the list is full.
 func (t *Trainer) listBlock(items []item, lo int) (part node) {
 	for r := lo; part.hi < len(items); r++ {
 		m := t.signed(r)
@@ -169,7 +169,7 @@ func (t *Trainer) listBlock(items []item, lo int) (part node) {
 	return part
 }
 
-// countOffered counts the rows of each block that the next tree sees, where none is trimmed.
+// countOffered counts the rows of each block that the next tree sees if none is trimmed.
 func (t *Trainer) countOffered() {
 	for b := range t.sift.counts {
 		lo, hi := b*t.block, min((b+1)*t.block, t.n)
@@ -183,8 +183,8 @@ func (t *Trainer) countOffered() {
 	}
 }
 
-// leastKey returns the key of the last row of the shortest run that holds more than TrimMass of the mass, and counts
-// the rows of that run in each block, as far as the next tree is offered them.
+// leastKey returns the key of the last row of the shortest run that holds more than TrimMass of the mass. It counts,
+// for each block, the rows of that run that are offered to the next tree.
 func (t *Trainer) leastKey() int64 {
 	at, limit := t.edgeMagnitude()
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
@@ -214,14 +214,13 @@ func (t *Trainer) leastKey() int64 {
 	return least
 }
 
-// edgeMagnitude returns the magnitude in which the share TrimMass is reached, and the part of the share that is not in
-// greater ones.
+// edgeMagnitude returns the magnitude in which the share TrimMass is reached, and how much of the share is left for it.
 func (t *Trainer) edgeMagnitude() (at int, limit int64) {
 	all := int64(0)
 	for _, v := range t.whole {
 		all += v
 	}
-	limit = int64(t.o.TrimMass * float64(all)) // of integers, more than the product is more than its floor
+	limit = int64(t.o.TrimMass * float64(all)) // an integer exceeds the product if it exceeds its floor
 	for at = magnitudes - 1; at > 0; at-- {
 		here := int64(0)
 		for b := range t.blocks {
@@ -235,9 +234,8 @@ func (t *Trainer) edgeMagnitude() (at int, limit int64) {
 	return at, limit
 }
 
-// passing returns the key with which the masses of the keys, all different, add up to more than the limit, from the
-// greatest key down; the least integer if they never do. It orders keys by parts, as far as it must (Hoare's
-// selection, 1961).
+// passing returns the key at which the masses of the distinct keys, from the greatest down, add up to more than the
+// limit, or the least integer if they never do. It sorts keys only partially (Hoare's selection, 1961).
 func passing(keys []int64, limit int64) int64 {
 	for len(keys) > 0 {
 		pivot := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])

@@ -185,7 +185,7 @@ func (q *grouped) counts() (similar, dissimilar int64) { return q.pairs[0], q.pa
 // bits lends the code of group g.
 func (q *grouped) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
 
-// distance is the Hamming distance of two codes.
+// distance returns the Hamming distance of two codes.
 func distance(a, b []uint64) int {
 	d := 0
 	b = b[:len(a)]

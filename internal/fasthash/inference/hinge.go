@@ -93,7 +93,7 @@ func tableProduct[T number](ctx context.Context, q *grouped, w weights, groups [
 	return nil
 }
 
-// tableSum is the sum of x by the table's value at the distance of each code from own.
+// tableSum returns the sum of x by the table's value at the distance of each code from own.
 func tableSum[T number](own, code []uint64, x, table []T) T {
 	var sum T
 	words := len(own)

@@ -220,7 +220,7 @@ func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error
 	return p, err
 }
 
-// length is the loss length of bit k.
+// length returns the loss length of bit k.
 func (p *Inference) length(k int) int {
 	if p.opt.Length > 0 {
 		return p.opt.Length
@@ -262,8 +262,8 @@ func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, err
 	return p.z, nil
 }
 
-// Parts is the number of parts in which blocks with too many undecided rows for one cut were minimised since the last
-// Push: 0 when every block had its minimum.
+// Parts returns the number of parts in which blocks with too many undecided rows for one cut were minimised since the
+// last Push: 0 when every block had its minimum.
 func (p *Inference) Parts() int {
 	if q, ok := p.p.(*grouped); ok {
 		return q.cut.parts
@@ -291,7 +291,7 @@ func (p *Inference) Push(h []int8) {
 	}
 }
 
-// Objective is the mean loss of the defined pairs over the bits pushed so far, weighted as the options say.
+// Objective returns the mean loss of the defined pairs over the bits pushed so far, weighted as the options say.
 func (p *Inference) Objective(ctx context.Context) (float64, error) {
 	if p.done == 0 {
 		return 0, errors.New("there is no bit yet to judge")

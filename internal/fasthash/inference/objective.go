@@ -124,7 +124,7 @@ func (m moments) ofPairs(squares int64, p int) moments {
 	return moments{float64((m.first - own) / 2), float64((m.second - float64(own*float64(p))) / 2)}
 }
 
-// quadratic is the sum of (a + s c.c)² over count pairs, with s = 1 or -1.
+// quadratic returns the sum of (a + s c.c)² over count pairs, with s = 1 or -1.
 func (m moments) quadratic(a, s, count float64) float64 {
 	return float64(float64(a*a)*count) + float64(2*float64(a*s)*m.first) + m.second
 }
@@ -159,7 +159,7 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 	return l.sum(near, length, true), whole - l.sum(near, length, false), err
 }
 
-// sum is the sum of the loss over a histogram of distances.
+// sum returns the sum of the loss over a histogram of distances.
 func (l Loss) sum(histogram []int64, length int, similar bool) float64 {
 	sum := 0.0
 	for d, c := range histogram {

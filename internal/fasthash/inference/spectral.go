@@ -77,7 +77,7 @@ func signs(x []float64, z []int8) {
 	}
 }
 
-// weightedDot is the sum of m x y.
+// weightedDot returns the sum of m x y.
 func weightedDot(mass []int64, x, y []float64) float64 {
 	sum := 0.0
 	for i, m := range mass {

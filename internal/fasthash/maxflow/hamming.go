@@ -28,8 +28,7 @@ import (
 	"math/bits"
 )
 
-// Hamming finds minimum cuts of complete graphs over codes. The zero value is ready; it keeps its memory for the next
-// cut.
+// Hamming finds minimum cuts of complete graphs over codes. The zero value is ready to use, and memory is reused.
 type Hamming struct {
 	code  []uint64 // words per node
 	words int
@@ -39,7 +38,7 @@ type Hamming struct {
 	stride int      // words of a row of out and in
 	out    []uint64 // bit h of row g: the arc from g to h is full, and not in arcs
 	in     []uint64 // bit h of row g: the arc from h to g is full, and not in arcs
-	arcs   [][]arc  // of each node: its arcs that were ever in between
+	arcs   [][]arc  // of each node: its arcs that were ever partly full
 	at     []int32  // while node g is open: 1 + the place in arcs[g] of the arc to each node, or 0
 
 	preflow
@@ -49,13 +48,13 @@ type Hamming struct {
 	unseen []uint64  // a set of nodes
 }
 
-// arc is an arc to a node: what it can still carry, and where the opposite arc stands in that node's list.
+// arc is an arc to a node: its residual capacity, and the place of the opposite arc in that node's list.
 type arc struct {
 	to, back int32
 	rest     int64
 }
 
-// MaxNodes is the most nodes of one cut. The two bit matrices then take 256 MB.
+// MaxNodes is the largest number of nodes in a cut. The two bit matrices then take 256 MB.
 const MaxNodes = 1 << 15
 
 // Coded is a complete graph over codes of at most MaxNodes nodes.
@@ -66,8 +65,8 @@ type Coded struct {
 	Scale int64
 }
 
-// Cut finds the smallest sink side of a minimum cut. A positive excess[g] is the capacity of an arc from the source
-// to g, a negative one that of an arc from g to the sink; the slice is used up. sink[g] tells afterwards whether g is
+// Cut finds the smallest sink side of a minimum cut. A positive excess[g] is the capacity of an arc from the source to
+// g, a negative one that of an arc from g to the sink; the slice is overwritten. Afterwards sink[g] says whether g is
 // on the sink side.
 func (c *Hamming) Cut(ctx context.Context, g Coded, excess []int64, sink []bool) error {
 	n := len(g.Mass)
@@ -123,7 +122,7 @@ func (c *Hamming) row(set []uint64, g int32) []uint64 { return set[int(g)*c.stri
 func contains(row []uint64, h int32) bool { return row[h>>6]>>(h&63)&1 != 0 }
 func toggle(row []uint64, h int32)        { row[h>>6] ^= 1 << (h & 63) }
 
-// openArcs makes the arcs of g easy to find; closeArcs undoes it.
+// openArcs indexes the arcs of g by node; closeArcs undoes it.
 func (c *Hamming) openArcs(g int32) {
 	for i, a := range c.arcs[g] {
 		c.at[a.to] = int32(i + 1)
@@ -188,14 +187,14 @@ func (c *Hamming) removeFromBucket(g int32) {
 	c.bucket[c.label[g]] = s[:len(s)-1]
 }
 
-// discharge pushes the excess of g down by one label and raises g when that is not enough.
+// discharge pushes the excess of g down by one label and raises g if that is not enough.
 func (c *Hamming) discharge(g int32) {
 	l := c.label[g]
 	if l == unreached {
 		return
 	}
-	// Backwards, because a sink that is full leaves its bucket and the last one takes its place. A node that joins the
-	// bucket below g meanwhile gets nothing from g: the arc to it was saturated before, or g's label would be too high.
+	// Backwards, because a full sink leaves its bucket and the last one takes its place. A node that joins the bucket
+	// below g meanwhile gets nothing from g: the arc to it was saturated before, or g's label would be too high.
 	c.openArcs(g)
 	below := c.bucket[l-1]
 	i := min(int(c.cursor[g]), len(below)-1)
@@ -212,8 +211,7 @@ func (c *Hamming) discharge(g int32) {
 	c.closeArcs(g)
 }
 
-// push sends what it can from g, which is open, to h. A sink takes no more than it lacks, so that bucket 0 holds
-// sinks only.
+// push sends what it can from g, which is open, to h. A sink takes no more than it lacks, so bucket 0 holds only sinks.
 func (c *Hamming) push(g, h int32) {
 	out, in := c.row(c.out, g), c.row(c.in, g)
 	if contains(out, h) {
@@ -233,7 +231,7 @@ func (c *Hamming) push(g, h int32) {
 	} else {
 		both := 2 * c.capacity(g, h)
 		rest := both / 2
-		if contains(in, h) { // what h sent can come back
+		if contains(in, h) { // what h sent can be returned
 			rest = both
 			toggle(in, h)
 			toggle(c.row(c.out, h), g)
@@ -266,7 +264,7 @@ func (c *Hamming) raise(g int32) {
 	l := c.label[g]
 	c.removeFromBucket(g)
 	c.label[g], c.cursor[g] = unreached, math.MaxInt32
-	if len(c.bucket[l]) == 0 { // the gap: nobody above has a way down
+	if len(c.bucket[l]) == 0 { // a gap: no node above has a way down
 		for l++; int(l) < len(c.label) && len(c.bucket[l]) > 0; l++ {
 			for _, h := range c.bucket[l] {
 				c.label[h] = unreached

@@ -16,7 +16,7 @@ import (
 // preflow is the state of push-relabel that does not depend on how the graph is stored.
 type preflow struct {
 	excess []int64
-	label  []int32 // lower bound of the distance to a sink; unreached where there is no way
+	label  []int32 // lower bound of the distance to a sink; unreached if there is no way
 	raises int     // since the labels were measured
 
 	wave, active []int32 // nodes with excess: of this wave, of the next one
@@ -28,11 +28,11 @@ const unreached = math.MaxInt32
 // network is a graph with a preflow.
 type network interface {
 	measure()          // sets every label to the distance to the nearest sink, and lists the active nodes
-	discharge(g int32) // pushes the excess of g down, and raises its label when that is not enough
+	discharge(g int32) // pushes the excess of g down, and raises its label if that is not enough
 	sinks() int        // the number of nodes that still lack flow
 }
 
-// cut discharges nodes in waves until no node has both excess and a way to a sink, and tells which nodes still reach
+// cut discharges nodes in waves until no node has both excess and a way to a sink, and finds which nodes still reach
 // one.
 func (p *preflow) cut(ctx context.Context, graph network, sink []bool) error {
 	graph.measure()

@@ -17,17 +17,17 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Sparse finds minimum cuts of graphs with explicit edges. The zero value is ready; it keeps its memory for the next
-// graph. Start, then for every node Add of all its arcs in ascending order and Close, then Cut.
+// Sparse finds minimum cuts of graphs with explicit edges. The zero value is ready to use, and memory is reused. Call
+// Start, then for every node Add for all its arcs in ascending order and Close, then Cut.
 type Sparse struct {
 	first []int   // arcs of node g: first[g] to first[g+1]
 	to    []int32 // ascending within a node
 	back  []int32 // the place of the opposite arc
-	rest  []int64 // what the arc can still carry
+	rest  []int64 // residual capacity
 
 	preflow
 	count  []int32 // nodes of each label
-	cursor []int   // of each node: the arcs before are done with
+	cursor []int   // of each node: earlier arcs are done
 
 	most int // arcs; 0 means maxArcs; for tests
 }
@@ -47,12 +47,12 @@ func (c *Sparse) Add(to int32, capacity int64) {
 	c.rest = append(c.rest, capacity)
 }
 
-// Close ends the arcs of the current node; the next node begins.
+// Close ends the arcs of the current node and moves to the next.
 func (c *Sparse) Close() { c.first = append(c.first, len(c.to)) }
 
-// Cut finds the smallest sink side of a minimum cut. A positive excess[g] is the capacity of an arc from the source
-// to g, a negative one that of an arc from g to the sink; the slice is used up, and so is the graph.
-// sink[g] tells afterwards whether g is on the sink side. More than 2^31 - 1 arcs are an error.
+// Cut finds the smallest sink side of a minimum cut. A positive excess[g] is the capacity of an arc from the source to
+// g, a negative one that of an arc from g to the sink; the slice and the graph are overwritten. Afterwards sink[g] says
+// whether g is on the sink side. More than 2^31 - 1 arcs are an error.
 func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 	n := len(c.first) - 1
 	if len(excess) != n || len(sink) != n {
@@ -72,8 +72,8 @@ func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 
 func (c *Sparse) sinks() int { return int(c.count[0]) }
 
-// pairArcs finds the opposite of every arc. Arcs are ascending, so the arcs into a node come up in the order in which
-// their opposites stand at it.
+// pairArcs finds the opposite of every arc. Arcs are ascending, so arcs into a node appear in the order in which their
+// opposites are stored there.
 func (c *Sparse) pairArcs() {
 	n := len(c.first) - 1
 	c.back = append(c.back[:0], make([]int32, len(c.to))...)
@@ -121,14 +121,14 @@ func (c *Sparse) measure() {
 	}
 }
 
-// discharge pushes the excess of g down by one label and raises g when that is not enough. A sink takes no more
-// than it lacks, so that label 0 means a sink.
+// discharge pushes the excess of g down by one label and raises g if that is not enough. A sink takes no more than it
+// lacks, so label 0 means a sink.
 func (c *Sparse) discharge(g int32) {
 	l := c.label[g]
 	if l == unreached {
 		return
 	}
-	if l > 0 && c.count[l-1] == 0 { // the gap: nobody one step nearer is left
+	if l > 0 && c.count[l-1] == 0 { // a gap: no node is one step nearer
 		c.count[l]--
 		c.label[g] = unreached
 		return

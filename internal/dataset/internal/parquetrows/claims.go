@@ -180,7 +180,7 @@ func (f *File) checkExpansion(codec format.CompressionCodec, header *format.Page
 	return nil
 }
 
-// zstdBound is how many bytes the frames of zstd can hold at most: the sum over their blocks (RFC 8878, 3.1.1).
+// zstdBound returns how many bytes the frames of zstd can hold at most: the sum over their blocks (RFC 8878, 3.1.1).
 func zstdBound(r io.ReaderAt, size int64) (bound int64) {
 	const block = 128 << 10 // the greatest
 	for at := int64(0); at < size; {
@@ -217,7 +217,7 @@ func zstdBound(r io.ReaderAt, size int64) (bound int64) {
 	return bound
 }
 
-// frameHeader is the length of the header of a frame with a descriptor.
+// frameHeader returns the length of the header of a frame with a descriptor.
 func frameHeader(descriptor byte) int64 {
 	n := 5 + [4]int64{0, 1, 2, 4}[descriptor&3] + [4]int64{0, 2, 4, 8}[descriptor>>6]
 	if single := descriptor&0x20 != 0; !single || descriptor>>6 == 0 {

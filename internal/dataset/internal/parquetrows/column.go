@@ -190,7 +190,7 @@ func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err erro
 	return dst, err
 }
 
-// float is the value as a number, or what is wrong with it.
+// float returns the value as a number, or what is wrong with it.
 func (c *Column) float(v *parquet.Value) (float32, error) {
 	if v.IsNull() {
 		return float32(math.NaN()), errNull
@@ -244,7 +244,7 @@ func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) 
 	return dst, err
 }
 
-// text is the value with all its digits; a whole float has no point.
+// text returns the value with all its digits; a whole float has no point.
 func (c *Column) text(v *parquet.Value) string {
 	if c.field.write != nil {
 		return c.field.write(v)

@@ -57,7 +57,7 @@ func (f *File) Names() []string {
 	return names
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (f *File) Rows() int { return int(f.file.NumRows()) }
 
 // catch turns a panic of the library into an error.
@@ -213,8 +213,8 @@ const (
 
 var errShort = fault.New("impossible-claim", "it ends too early, or claims too much")
 
-// structLength is the number of bytes of the struct, in Thrift's compact protocol, at the start of b. Lists of more
-// items than bytes are left, for which the library would allocate memory, are an error.
+// structLength returns the number of bytes of the struct, in Thrift's compact protocol, at the start of b. Lists of
+// more items than bytes are left, for which the library would allocate memory, are an error.
 func structLength(b []byte) (int, error) {
 	t := thriftBytes{rest: b}
 	t.skip(structType, 0)
@@ -312,7 +312,7 @@ func (t *thriftBytes) varint() uint64 {
 	return n
 }
 
-// length is a number of items that follow, each of a byte at least.
+// length returns a number of items that follow, each of a byte at least.
 func (t *thriftBytes) length() uint64 {
 	n := t.varint()
 	if n > uint64(len(t.rest)) {

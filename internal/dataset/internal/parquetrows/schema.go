@@ -227,7 +227,7 @@ func dateText(v *parquet.Value) string {
 	return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(dateLayout)
 }
 
-// wide is the value of a column of either size of integers.
+// wide returns the value of a column of either size of integers.
 func wide(v *parquet.Value) int64 {
 	if v.Kind() == parquet.Int32 {
 		return int64(v.Int32())
@@ -247,7 +247,7 @@ func timestampWriter(unit time.Duration, utc bool) func(*parquet.Value) string {
 	return func(v *parquet.Value) string { return instant(v.Int64(), unit).Format(layout) }
 }
 
-// instant is the time n units after the epoch.
+// instant returns the time n units after the epoch.
 func instant(n int64, unit time.Duration) time.Time {
 	perSecond := int64(time.Second / unit)
 	return time.Unix(n/perSecond, n%perSecond*int64(unit)).UTC()
