@@ -168,7 +168,7 @@ func TestMap(t *testing.T) {
 func TestQuality(t *testing.T) {
 	v := visit(t, serve(t, nil), "#/quality?c=shapes")
 	v.read("h2", "Measured on the items now")
-	v.read(".quality-note", "learned from")
+	v.read(".quality-note", "train")
 	v.see(`document.querySelectorAll('.chart > svg').length === 2`)
 	v.see(`[...document.querySelectorAll('.chart path')].every(p => !p.getAttribute('d').includes('NaN'))`)
 	if n := v.Number(`document.querySelectorAll('.share-cell').length`); n != 4 {
