@@ -36,15 +36,6 @@ type Report struct {
 	Total    time.Duration
 }
 
-// Doubts lists the notes that cast doubt on the data or on the model.
-func (r *Report) Doubts() (texts []string) {
-	for _, n := range r.Notes {
-		if n.Doubt {
-			texts = append(texts, n.Text)
-		}
-	}
-	return texts
-}
 
 // Note is a choice that was made, with its reason, or a doubt. The code is for programs, the text for people.
 type Note struct {
