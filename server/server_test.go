@@ -64,7 +64,6 @@ type hit struct {
 	Attributes     map[string]any
 }
 
-
 // TestFormsOfQueries sends the same query in every form that HTTP has; package search compares answers with the definition.
 func TestFormsOfQueries(t *testing.T) {
 	w := newWorld(t, nil)
