@@ -2,7 +2,6 @@ package hashgrove
 
 import (
 	"context"
-	"errors"
 	"image"
 	"strings"
 	"testing"
@@ -65,19 +64,6 @@ func allTrue(n int) []bool {
 		list[i] = true
 	}
 	return list
-}
-
-// TestForeignOptionsAreErrors: an option that the method does not take is never ignored.
-func TestForeignOptionsAreErrors(t *testing.T) {
-	x, labels := clouds(1, 30)
-	for _, o := range []Options{
-		{Method: "lsh", Rounds: 5}, {Method: "ksh", Effort: "quick"}, {Anchors: 5}, {Method: "sdh", CrossFit: 2},
-	} {
-		_, err := Train(context.Background(), Rows(x, labels), o)
-		if e, ok := errors.AsType[*OptionError](err); !ok || e.Code != "wrong-method" {
-			t.Errorf("%+v: %v", o, err)
-		}
-	}
 }
 
 // TestModelsOfOthers: what is no model is an error, and a length that a model does not have is named.

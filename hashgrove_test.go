@@ -21,7 +21,6 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/index"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/testkit/picturetest"
 )
 
 // clouds draws vectors around a centre for each of four classes.
@@ -107,6 +106,13 @@ func TestWholeJob(t *testing.T) {
 	}
 	if right < 36 {
 		t.Errorf("%d of 40 queries find their own class first", right)
+	}
+	why := must[*api.Why](t)(ix.Explain(ctx, api.Query{Vector: x[9]}, "17"))
+	if why.ID != "17" || len(why.Bits) != 16 || len(why.Agree)+len(why.Differ) != 16 {
+		t.Errorf("%+v", why)
+	}
+	if _, err := loaded.EncodeImage(image.NewGray(image.Rect(0, 0, 12, 8))); err == nil {
+		t.Error("a model of vectors encodes a picture")
 	}
 }
 
@@ -297,24 +303,6 @@ func TestDurableIndex(t *testing.T) {
 	if hits := find(t, ix, api.Query{ID: "item-7"}, api.Options{K: new(100)}); len(hits) != 96 || hits[0].Distance != 0 {
 		t.Errorf("%d hits by id", len(hits))
 	}
-	by := api.Query{Vector: x[0]}
-	for _, bad := range []struct {
-		request api.Request
-		is      error
-	}{
-		{api.Request{}, api.ErrInvalid}, {api.Request{Query: api.Query{ID: "nobody"}}, api.ErrNotFound},
-		{api.Request{Query: api.Query{PackedCode: Code{1}}}, api.ErrInvalid},
-		{api.Request{Query: by, Options: api.Options{K: new(0)}}, api.ErrInvalid},
-		{api.Request{Query: by, Options: api.Options{Where: "price <"}}, api.ErrFilter},
-		{api.Request{Query: api.Query{Vector: x[0], ID: "item-7"}}, api.ErrInvalid},
-		{api.Request{Query: api.Query{Vector: x[0][:3]}}, api.ErrDimension},
-		{api.Request{Query: by, Options: api.Options{Fingerprint: "00"}}, api.ErrOtherModel},
-		{api.Request{Query: by, Options: api.Options{Rerank: api.Cosine}}, api.ErrUnsupported},
-	} {
-		if _, err := ix.Search(ctx, &bad.request); !errors.Is(err, bad.is) {
-			t.Errorf("%+v: %v", bad.request, err)
-		}
-	}
 }
 
 // TestOpenFile learns the same from a file as from memory.
@@ -373,41 +361,6 @@ func TestOpenFile(t *testing.T) {
 	nowhere := filepath.Join(dir, "nowhere.csv")
 	if _, err := Open(nowhere, Columns{}); err == nil || !strings.HasPrefix(err.Error(), nowhere+": ") {
 		t.Error(err)
-	}
-}
-
-// TestPictures learns from a folder of pictures and encodes one of them from memory.
-func TestPictures(t *testing.T) {
-	ctx, dir := context.Background(), t.TempDir()
-	rng := rand.New(rand.NewPCG(1, 1))
-	var first image.Image
-	for i := range 24 {
-		img := image.NewGray(image.Rect(0, 0, 12, 8))
-		for k := range img.Pix {
-			img.Pix[k] = uint8(rng.IntN(150) + i%2*100)
-		}
-		if first == nil {
-			first = img
-		}
-		path := filepath.Join(dir, strconv.Itoa(i%2), strconv.Itoa(i)+".png")
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(picturetest.PNG(img)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d := must[*Data](t)(Open(dir, Columns{}))
-	m := trained(t)(Train(ctx, d, quick))
-	ix := must[*Index](t)(NewIndex(ctx, m, d))
-	code := must[Code](t)(m.EncodeImage(first))
-	hits := find(t, ix, api.Query{PackedCode: code}, api.Options{K: new(24)})
-	if hits[0].Distance != 0 || hits[0].Label != "0" {
-		t.Errorf("a picture finds %+v", hits[0])
-	}
-	x, labels := clouds(1, 20)
-	if _, err := trained(t)(Train(ctx, Rows(x, labels), quick)).EncodeImage(first); err == nil {
-		t.Error("a model of vectors encodes a picture")
 	}
 }
 
@@ -493,33 +446,5 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		if _, err := Train(ctx, c.d, o); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
-	}
-}
-
-// TestNamedTags: tags that are named are learned from, though the file has classes as well.
-func TestNamedTags(t *testing.T) {
-	x, labels := clouds(1, 200)
-	fingerprint := func(head, class string) string {
-		var b strings.Builder
-		b.WriteString(head + "tags,f0,f1,f2,f3,f4,f5,f6,f7\n")
-		for i, row := range x {
-			if class != "" {
-				b.WriteString(strconv.Itoa(i%2) + ",")
-			}
-			b.WriteString(labels[i] + "|" + labels[i] + labels[i])
-			for _, v := range row {
-				fmt.Fprintf(&b, ",%v", v)
-			}
-			b.WriteString("\n")
-		}
-		path := filepath.Join(t.TempDir(), "items.csv")
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		d := must[*Data](t)(Open(path, Columns{Tags: "tags"}))
-		return trained(t)(Train(context.Background(), d, quick)).Fingerprint()
-	}
-	if a, b := fingerprint("", ""), fingerprint("label,", "label"); a != b {
-		t.Errorf("a model of tags is %s, and %s when the file has classes", a, b)
 	}
 }

@@ -169,31 +169,3 @@ func listed(t *testing.T, ix *Index, where string) (items []api.Item) {
 	}
 	return items
 }
-
-// TestRerankByKnownVectors: the order is that of the vectors, and an item without one comes last.
-func TestRerankByKnownVectors(t *testing.T) {
-	ctx := context.Background()
-	x, labels := clouds(1, 60)
-	ix := must[*Index](t)(NewIndex(ctx, trained(t)(Train(ctx, Rows(x, labels), quick)), Rows(x, labels)))
-	if err := ix.SetVectors(ctx, Vectors(x[:59])); err != nil {
-		t.Fatal(err)
-	}
-	a := must[*api.Answer](t)(ix.Search(ctx, &api.Request{
-		Query: api.Query{ID: "9"}, Options: api.Options{K: new(60), Rerank: api.Euclidean, Rank: api.Margins, Explain: true},
-	}))
-	hits := a.Results[0].Hits
-	if len(hits) != 60 || hits[0].ID != "9" || *hits[0].Score != 0 || hits[0].MarginDistance == nil || len(a.Doubts) != 1 ||
-		hits[59].ID != "59" || hits[59].Score != nil {
-		t.Errorf("%+v, %q", hits, a.Doubts)
-	}
-	for i := 1; i < 59; i++ {
-		if *hits[i].Score < *hits[i-1].Score {
-			t.Errorf("hit %d: %v before %v", i, *hits[i-1].Score, *hits[i].Score)
-		}
-	}
-	why := must[*api.Why](t)(ix.Explain(ctx, api.Query{Vector: x[9]}, "17"))
-	if first := a.Results[0].Why; first.ID != "9" || len(first.Differ) != 0 || len(why.Bits) != ix.Model().Bits() ||
-		len(why.Agree)+len(why.Differ) != len(why.Bits) || len(why.Columns) == 0 {
-		t.Errorf("%+v\n%+v", first, why)
-	}
-}

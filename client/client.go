@@ -59,39 +59,15 @@ func (e *Error) Unwrap() error {
 	return &api.Error{Code: e.Code, Message: e.Message}
 }
 
-// Server describes the server and what this token allows.
-type Server struct {
-	Version     string   `json:"version"`
-	ReadOnly    bool     `json:"read_only"`
-	Access      string   `json:"access"` // read or write
-	TokenNeeded bool     `json:"token_needed"`
-	Try         bool     `json:"try"` // whether data can be uploaded for training
-	Limits      Limits   `json:"limits"`
-	Collections []string `json:"collections"`
-}
-
-// Limits on requests.
-type Limits struct {
-	K             int   `json:"k"`
-	Batch         int   `json:"batch"`
-	Hits          int   `json:"hits"` // of all queries of a request
-	BodyBytes     int64 `json:"body_bytes"`
-	FilterBytes   int   `json:"filter_bytes"`
-	FilterDepth   int   `json:"filter_depth"`
-	PicturePixels int   `json:"picture_pixels"`
-	Page          int   `json:"page"`
-	TryBytes      int64 `json:"try_bytes"`
-}
-
 // Server returns the server's version, limits and permissions.
-func (c *Client) Server(ctx context.Context) (*Server, error) {
-	return ask[Server](ctx, c, request{method: http.MethodGet, path: "/v1/server"})
+func (c *Client) Server(ctx context.Context) (*api.Server, error) {
+	return ask[api.Server](ctx, c, request{method: http.MethodGet, path: "/v1/server"})
 }
 
 // Collections lists the collections by name.
-func (c *Client) Collections(ctx context.Context) ([]Summary, error) {
+func (c *Client) Collections(ctx context.Context) ([]api.Summary, error) {
 	a, err := ask[struct {
-		Collections []Summary `json:"collections"`
+		Collections []api.Summary `json:"collections"`
 	}](ctx, c, request{method: http.MethodGet, path: "/v1/collections"})
 	if err != nil {
 		return nil, err
@@ -206,4 +182,38 @@ func askWith[T any](ctx context.Context, c *Client, r request, v any) (*T, error
 		return nil, err
 	}
 	return ask[T](ctx, c, r)
+}
+
+// Describe returns everything the server knows about the collection.
+func (c *Collection) Describe(ctx context.Context) (*api.Description, error) {
+	return ask[api.Description](ctx, c.Client, c.request(http.MethodGet, ""))
+}
+
+// Facets counts labels, tags and attribute values among the items that match a filter, and returns the top most
+// frequent of each. An empty filter matches all items; a top of 0 uses the server's default.
+func (c *Collection) Facets(ctx context.Context, where string, top int) (*api.Facets, error) {
+	r := c.request(http.MethodGet, "/facets")
+	r.query = url.Values{}
+	if where != "" {
+		r.query.Set("where", where)
+	}
+	if top != 0 {
+		r.query.Set("top", strconv.Itoa(top))
+	}
+	return ask[api.Facets](ctx, c.Client, r)
+}
+
+// Backup writes a consistent copy of the index file to w and returns its size.
+func (c *Collection) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	a, err := c.Client.send(ctx, c.request(http.MethodGet, "/backup"))
+	if err != nil {
+		return 0, err
+	}
+	defer a.Body.Close()
+	return io.Copy(w, a.Body)
+}
+
+// Reload makes the server reopen the index file after it was migrated or replaced.
+func (c *Collection) Reload(ctx context.Context) (*api.Summary, error) {
+	return askWith[api.Summary](ctx, c.Client, c.request(http.MethodPost, "/reload"), struct{}{})
 }

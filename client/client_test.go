@@ -119,10 +119,11 @@ func connect(t *testing.T) (*client.Client, *client.Collection) {
 	return c, c.Collection("shop")
 }
 
-func TestSearch(t *testing.T) {
+// TestRead asks for all that there is; package search runs the suite of all searchers over the client.
+func TestRead(t *testing.T) {
 	c, shop := connect(t)
 	ctx := t.Context()
-	x, labels := rows(60)
+	x, _ := rows(60)
 	s, err := c.Server(ctx)
 	if err != nil || s.Access != "write" || !s.TokenNeeded || !reflect.DeepEqual(s.Collections, []string{"shop"}) || s.Limits.K == 0 {
 		t.Fatalf("%+v, %v", s, err)
@@ -138,48 +139,12 @@ func TestSearch(t *testing.T) {
 	if len(codes) != 60 || len(encoded.Codes) != 60 || len(encoded.Margins[59]) != 16 {
 		t.Fatalf("%d, %d codes, margins %v", len(codes), len(encoded.Codes), encoded.Margins)
 	}
-	many, err := shop.Search(ctx, &api.Request{Queries: queriesOf(x), Options: api.Options{K: new(7), Fields: []string{"label"}}})
+	many, err := shop.Search(ctx, &api.Request{Queries: queriesOf(x)})
 	ok(t, err)
 	for i := range x {
 		if hex.EncodeToString(codes[i]) != encoded.Codes[i] || many.Results[i].Code != encoded.Codes[i] {
 			t.Errorf("row %d: codes %x, %s, %s", i, codes[i], encoded.Codes[i], many.Results[i].Code)
 		}
-		for _, q := range []api.Request{
-			{Query: api.Query{Vector: x[i]}}, {Query: api.Query{Code: encoded.Codes[i]}}, {Query: api.Query{PackedCode: codes[i]}},
-			{Query: api.Query{ID: api.Int(int64(i))}}, {Queries: []api.Query{{Vector: x[i], Name: "n"}}},
-		} {
-			q.Options = api.Options{K: new(7), Fields: []string{"label"}}
-			one, err := shop.Search(ctx, &q)
-			ok(t, err)
-			if !reflect.DeepEqual(one.Results[0].Hits, many.Results[i].Hits) {
-				t.Errorf("%+v: hits %v, want %v", q, one.Results[0].Hits, many.Results[i].Hits)
-			}
-			if q.ID != "" && one.Results[0].Label != labels[i] || q.Queries != nil && one.Results[0].Query != "n" {
-				t.Errorf("%+v: %+v", q, one.Results[0])
-			}
-		}
-	}
-	bare, err := shop.Search(ctx, &api.Request{Queries: queriesOf(x[:2]), Options: api.Options{
-		Radius: new(0), Where: `label = "hats"`, Prefix: 8, Explain: true, Fields: []string{},
-	}})
-	ok(t, err)
-	for _, r := range bare.Results {
-		for _, h := range r.Hits {
-			if h.Distance != 0 || h.Label != "" {
-				t.Errorf("%+v", h)
-			}
-		}
-		if len(r.Plan) == 0 {
-			t.Error("no plan")
-		}
-	}
-	ranked, err := shop.Search(ctx, &api.Request{Query: api.Query{Vector: x[0]}, Options: api.Options{Rank: "margins", K: new(1)}})
-	if err != nil || ranked.Rank != "margins" || len(ranked.Results[0].Hits) != 1 {
-		t.Errorf("%+v, %v", ranked, err)
-	}
-	again, err := shop.Search(ctx, &api.Request{Query: api.Query{Vector: x[5]}, Options: api.Options{Rerank: "euclidean", Shortlist: 60, K: new(2)}})
-	if err != nil || again.Results[0].Hits[0].ID != "5" || *again.Results[0].Hits[1].Score <= 0 {
-		t.Errorf("%+v, %v", again, err)
 	}
 	why, err := shop.Explain(ctx, api.ExplainRequest{Query: api.Query{Vector: x[0]}, ID: "1"})
 	if err != nil || len(why.Bits) != 16 || why.ID != "1" {

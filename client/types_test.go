@@ -29,10 +29,10 @@ func TestTypesMatchTheDocument(t *testing.T) {
 	}
 	c := &comparison{T: t, schemas: d.Components.Schemas, done: map[string]bool{}}
 	for name, v := range map[string]any{
-		"Server": Server{}, "Summary": Summary{}, "Collection": Description{}, "Query": api.Query{}, "SearchRequest": api.Request{},
+		"Server": api.Server{}, "Summary": api.Summary{}, "Collection": api.Description{}, "Query": api.Query{}, "SearchRequest": api.Request{},
 		"SearchAnswer": api.Answer{}, "ExplainRequest": api.ExplainRequest{}, "Explanation": api.Explanation{}, "EncodeRequest": api.EncodeRequest{},
 		"EncodeAnswer": api.EncodeAnswer{}, "Item": api.Item{}, "NewItem": api.NewItem{}, "ItemsPage": api.ItemsPage{}, "PutManyRequest": putManyRequest{},
-		"PatchManyRequest": patchManyRequest{}, "DeleteRequest": api.DeleteRequest{}, "DeleteAnswer": api.Deleted{}, "Facets": Facets{},
+		"PatchManyRequest": patchManyRequest{}, "DeleteRequest": api.DeleteRequest{}, "DeleteAnswer": api.Deleted{}, "Facets": api.Facets{},
 	} {
 		s, there := c.schemas[name]
 		if !there {

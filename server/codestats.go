@@ -4,36 +4,22 @@ import (
 	"math"
 	"math/bits"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
 
-// bitState describes how one bit splits the items.
-type bitState struct {
-	Bit   int     `json:"bit"`
-	Share float64 `json:"share"` // of items whose bit is 1
-	State string  `json:"state"` // ok, dead or redundant
-	Like  *int    `json:"like,omitempty"`
-}
-
-// bucketState describes how items share codes.
-type bucketState struct {
-	Largest int     `json:"largest"`
-	Mean    float64 `json:"mean"`   // items per code
-	Single  int     `json:"single"` // codes of one item
-}
-
 // cachedStats are statistics and the snapshot they were computed from.
 type cachedStats struct {
 	of      *index.Snapshot
-	bits    []bitState
-	buckets bucketState
+	bits    []api.BitState
+	buckets api.Buckets
 }
 
 // codeStats returns statistics of the bits and codes, cached until the items change. A bit is dead if nearly all
 // items have the same value, and redundant if it nearly always equals an earlier bit or its inverse: neither tells
 // items apart.
-func (c *collection) codeStats(x *index.Snapshot) ([]bitState, bucketState) {
+func (c *collection) codeStats(x *index.Snapshot) ([]api.BitState, api.Buckets) {
 	c.made.mu.Lock()
 	defer c.made.mu.Unlock()
 	if known, ok := c.made.known["codeStats"].(*cachedStats); ok && known.of == x {
@@ -51,9 +37,9 @@ func (c *collection) codeStats(x *index.Snapshot) ([]bitState, bucketState) {
 // few is the share of items below which a bit is as good as constant.
 const few = 0.005
 
-func computeCodeStats(x *index.Snapshot) ([]bitState, bucketState) {
+func computeCodeStats(x *index.Snapshot) ([]api.BitState, api.Buckets) {
 	width, n := x.Bits(), 0
-	ones, buckets := make([]int, width), bucketState{}
+	ones, buckets := make([]int, width), api.Buckets{}
 	sample := hamming.NewCodes(0, width)
 	codes, step := 0, max(1, x.Codes()/sampledCodes)
 	x.EachCode(func(code []uint64, items int) {
@@ -74,9 +60,9 @@ func computeCodeStats(x *index.Snapshot) ([]bitState, bucketState) {
 	if codes > 0 {
 		buckets.Mean = float64(n) / float64(codes)
 	}
-	states := make([]bitState, width)
+	states := make([]api.BitState, width)
 	for k := range states {
-		states[k] = bitState{Bit: k, State: "ok"}
+		states[k] = api.BitState{Bit: k, State: "ok"}
 		if n > 0 {
 			states[k].Share = float64(ones[k]) / float64(n)
 		}
@@ -92,7 +78,7 @@ func computeCodeStats(x *index.Snapshot) ([]bitState, bucketState) {
 const sampledCodes = 1 << 14
 
 // markRedundant marks bits that repeat or invert an earlier one.
-func markRedundant(states []bitState, sample hamming.Codes) {
+func markRedundant(states []api.BitState, sample hamming.Codes) {
 	n := sample.Len()
 	if n < 100 {
 		return // too few codes to tell

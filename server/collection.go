@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hashgrove/api"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
@@ -171,7 +172,7 @@ func (c *collection) write(kind string, change func(o *opened) (items int, err e
 			c.changed.Add(int64(n))
 			took := time.Since(began)
 			c.written(n, took)
-			c.recent.add(recentWrite{began.UTC(), kind, n, took.Seconds()})
+			c.recent.add(api.Write{Time: began.UTC(), Kind: kind, Items: n, Seconds: took.Seconds()})
 		}
 		return n, err
 	}
@@ -180,17 +181,10 @@ func (c *collection) write(kind string, change func(o *opened) (items int, err e
 // recentWrites is a ring of the latest writes.
 type recentWrites struct {
 	mu   sync.Mutex
-	list []recentWrite // newest last
+	list []api.Write // newest last
 }
 
-type recentWrite struct {
-	Time    time.Time `json:"time"`
-	Kind    string    `json:"kind"` // put, patch or delete
-	Items   int       `json:"items"`
-	Seconds float64   `json:"seconds"`
-}
-
-func (r *recentWrites) add(w recentWrite) {
+func (r *recentWrites) add(w api.Write) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.list = append(r.list, w); len(r.list) > 40 {
@@ -199,10 +193,10 @@ func (r *recentWrites) add(w recentWrite) {
 }
 
 // latest returns the latest writes, newest first.
-func (r *recentWrites) latest() []recentWrite {
+func (r *recentWrites) latest() []api.Write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := []recentWrite{}
+	list := []api.Write{}
 	for i := len(r.list) - 1; i >= 0 && len(list) < 20; i-- {
 		list = append(list, r.list[i])
 	}

@@ -2,46 +2,24 @@ package server
 
 import (
 	"net/http"
-	"time"
 
+	"hashgrove/api"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 )
-
-// serverAnswer tells clients about the server and its limits.
-type serverAnswer struct {
-	Version     string       `json:"version"`
-	ReadOnly    bool         `json:"read_only"`
-	Access      string       `json:"access"` // of this request: read or write
-	TokenNeeded bool         `json:"token_needed"`
-	Try         bool         `json:"try"` // whether data can be uploaded for training
-	Limits      limitsAnswer `json:"limits"`
-	Collections []string     `json:"collections"`
-}
-
-type limitsAnswer struct {
-	K             int   `json:"k"`
-	Batch         int   `json:"batch"`
-	Hits          int   `json:"hits"`
-	Page          int   `json:"page"`
-	BodyBytes     int64 `json:"body_bytes"`
-	FilterBytes   int   `json:"filter_bytes"`
-	FilterDepth   int   `json:"filter_depth"`
-	PicturePixels int   `json:"picture_pixels"`
-	TryBytes      int64 `json:"try_bytes"`
-}
 
 func (s *Server) describeServer(w http.ResponseWriter, r *http.Request) error {
 	l, may := s.limits, s.accessOf(r)
 	if s.options.ReadOnly {
 		may = min(may, reading)
 	}
-	a := serverAnswer{
+	a := api.Server{
 		Version: model.Version, ReadOnly: s.options.ReadOnly, Access: may.String(),
 		TokenNeeded: s.options.ReadToken != "" || s.options.WriteToken != "", Try: s.hasMounted("try"),
-		Limits: limitsAnswer{
-			l.K, l.Batch, l.Hits, l.Page, l.Body, l.FilterBytes, l.FilterDepth, l.Pixels, l.Upload,
+		Limits: api.Limits{
+			K: l.K, Batch: l.Batch, Hits: l.Hits, Page: l.Page, BodyBytes: l.Body, FilterBytes: l.FilterBytes,
+			FilterDepth: l.FilterDepth, PicturePixels: l.Pixels, TryBytes: l.Upload,
 		},
 		Collections: []string{},
 	}
@@ -52,28 +30,11 @@ func (s *Server) describeServer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// summary is a collection in a list.
-type summary struct {
-	Name        string `json:"name"`
-	Items       int    `json:"items"`
-	Distinct    int    `json:"distinct_codes"`
-	Bits        int    `json:"bits"`
-	Fingerprint string `json:"fingerprint"`
-	Model       bool   `json:"model"`
-	Takes       string `json:"takes"` // vectors, pictures or codes
-	Dims        int    `json:"dims,omitempty"`
-	Pictures    bool   `json:"pictures"` // whether there are thumbnails
-	Vectors     bool   `json:"vectors"`  // whether the items' vectors are known
-	Report      bool   `json:"report"`
-	ReadOnly    bool   `json:"read_only"`
-	Health      string `json:"health"`
-}
-
-func (c *collection) summary() summary {
+func (c *collection) summary() api.Summary {
 	o := c.open()
 	x, info := o.snapshot(), o.store.Info()
-	a := summary{
-		Name: c.name, Items: x.Len(), Distinct: x.Codes(), Bits: x.Bits(), Fingerprint: x.Fingerprint().String(),
+	a := api.Summary{
+		Name: c.name, Items: x.Len(), DistinctCodes: x.Codes(), Bits: x.Bits(), Fingerprint: x.Fingerprint().String(),
 		Model: o.model != nil, Takes: "codes", Pictures: c.album != nil, Vectors: c.vectors != nil,
 		Report: c.options.Report != "", ReadOnly: info.ReadOnly, Health: "ok",
 	}
@@ -90,42 +51,12 @@ func (c *collection) summary() summary {
 }
 
 func (s *Server) listCollections(w http.ResponseWriter, _ *http.Request) error {
-	list := []summary{}
+	list := []api.Summary{}
 	for _, c := range s.all() {
 		list = append(list, c.summary())
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"collections": list})
 	return nil
-}
-
-// collectionAnswer is everything known about a collection except its model.
-type collectionAnswer struct {
-	summary
-	File         fileAnswer        `json:"file"`
-	Memory       memoryAnswer      `json:"memory"`
-	Attributes   []index.Attribute `json:"attributes"`
-	Labels       bool              `json:"labels"`
-	Tags         bool              `json:"tags"`
-	BitsState    []bitState        `json:"bits_state"`
-	Buckets      bucketState       `json:"buckets"`
-	RecentWrites []recentWrite     `json:"recent_writes"`
-}
-
-type fileAnswer struct {
-	Bytes     int64     `json:"bytes"`
-	FreeBytes int64     `json:"free_bytes"`
-	Writes    uint64    `json:"writes"`
-	Created   time.Time `json:"created"`
-	Note      string    `json:"note,omitempty"`
-}
-
-type memoryAnswer struct {
-	Total    int `json:"total_bytes"`
-	Codes    int `json:"codes_bytes"`
-	Postings int `json:"postings_bytes"`
-	IDs      int `json:"ids_bytes"`
-	Columns  int `json:"columns_bytes"`
-	Tables   int `json:"tables_bytes"`
 }
 
 func (s *Server) describeCollection(w http.ResponseWriter, r *http.Request, c *collection) error {
@@ -135,16 +66,20 @@ func (s *Server) describeCollection(w http.ResponseWriter, r *http.Request, c *c
 	defer s.gate.leave()
 	o := c.open()
 	x, info := o.snapshot(), o.store.Info()
-	a := collectionAnswer{
-		summary:    c.summary(),
-		File:       fileAnswer{info.FileBytes, info.FreeBytes, info.Writes, info.Created, info.Note},
-		Attributes: x.Attributes(), RecentWrites: c.recent.latest(),
-	}
-	if a.Attributes == nil {
-		a.Attributes = []index.Attribute{}
-	}
 	m := x.Memory()
-	a.Memory = memoryAnswer{m.Total(), m.Codes, m.Postings, m.IDs, m.Columns, m.Tables}
+	a := api.Description{
+		Summary: c.summary(),
+		File: api.File{
+			Bytes: info.FileBytes, FreeBytes: info.FreeBytes, Writes: info.Writes, Created: info.Created, Note: info.Note,
+		},
+		Memory: api.Memory{
+			Total: m.Total(), Codes: m.Codes, Postings: m.Postings, IDs: m.IDs, Columns: m.Columns, Tables: m.Tables,
+		},
+		Attributes: []api.Attribute{}, RecentWrites: c.recent.latest(),
+	}
+	for _, known := range x.Attributes() {
+		a.Attributes = append(a.Attributes, api.Attribute{Name: known.Name, Kind: known.Kind.String()})
+	}
 	if x.Len() > 0 {
 		a.Labels, a.Tags = x.CheckFilter(index.Label()) == nil, x.CheckFilter(index.Tag()) == nil
 	}
@@ -212,4 +147,69 @@ func number(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+const (
+	histogramParts = 20
+	mostValues     = 1000
+)
+
+// facets counts labels, tags and attributes among the items that match a filter.
+func (s *Server) facets(w http.ResponseWriter, r *http.Request, c *collection) error {
+	p := &parameters{Values: r.URL.Query()}
+	p.known("where", "top")
+	top := 50
+	if n := p.number("top"); n != nil {
+		top = *n
+	}
+	switch {
+	case p.err != nil:
+		return p.err
+	case top < 1 || top > mostValues:
+		return bad("top=%d: ask for 1 to %d values", top, mostValues)
+	}
+	f, err := s.filter(p.Get("where"))
+	if err != nil {
+		return err
+	}
+	if err := s.gate.enter(r.Context()); err != nil {
+		return err
+	}
+	defer s.gate.leave()
+	x := c.open().snapshot()
+	if err := x.CheckFilter(f); err != nil {
+		return err
+	}
+	about := c.about()
+	a := api.Facets{
+		Collection: about.Collection, Fingerprint: about.Fingerprint, Items: x.Count(f), Attributes: []api.AttributeFacet{},
+	}
+	a.Labels = counts(x.Facet(index.LabelName, f, top, 0).Texts)
+	a.Tags = counts(x.Facet(index.TagName, f, top, 0).Texts)
+	for _, known := range x.Attributes() {
+		n := x.Facet(known.Name, f, top, histogramParts)
+		of := api.AttributeFacet{
+			Name: n.Name, Kind: known.Kind.String(), Count: n.Items, Histogram: n.Histogram, Distinct: n.Distinct,
+		}
+		switch {
+		case n.Numbers > 0:
+			of.Min, of.Max = n.Min, n.Max
+		case n.First != "":
+			of.Min, of.Max = n.First, n.Last
+		}
+		if len(n.Texts) > 0 {
+			of.Values = counts(n.Texts)
+		}
+		a.Attributes = append(a.Attributes, of)
+	}
+	writeJSON(w, http.StatusOK, a)
+	return nil
+}
+
+func counts(list []index.Count) []api.Count {
+	all := make([]api.Count, len(list))
+	for i, n := range list {
+		all[i] = api.Count{Value: n.Text, Count: n.Items}
+	}
+	return all
 }

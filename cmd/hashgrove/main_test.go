@@ -265,30 +265,6 @@ func TestTrainIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 	}
 }
 
-func TestGrowGivesTheModelTrainedAtOnce(t *testing.T) {
-	shop(t)
-	data := []string{"items.csv", "--label", "category", "--id-column", "sku", "--rounds", "20"}
-	train := func(more ...string) { succeed(t, append(append([]string{"train"}, data...), more...)...) }
-	train("--bits", "10", "-o", "short.hgm")
-	train("--bits", "20", "-o", "long.hgm")
-	train("--bits", "20", "--grow", "short.hgm", "-o", "grown.hgm")
-	long, err := os.ReadFile("long.hgm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	grown, err := os.ReadFile("grown.hgm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(long, grown) {
-		t.Error("growing gave another model than training at once")
-	}
-	const again = "train items.csv --label category --id-column sku --grow long.hgm --bits 20 -o x.hgm"
-	if d := try(t, shellWords(again)...).unlike("1 - 20"); d != "" {
-		t.Errorf("growing by nothing: %s", d)
-	}
-}
-
 func TestTrainJSONKeepsItsContract(t *testing.T) {
 	shop(t)
 	out := succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "4", "--rounds", "10", "-o", "m.hgm", "--json")
@@ -364,23 +340,6 @@ func TestEncodeWritesTheSameCodesInEveryForm(t *testing.T) {
 		if short[i] != lines[i][:2] {
 			t.Fatalf("row %d: prefix %s of %s", i, short[i], lines[i])
 		}
-	}
-}
-
-func TestUnseenClassesAreJudgedApart(t *testing.T) {
-	shop(t)
-	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "8", "--rounds", "10", "--hold-out", "hats,scarves", "-o", "m.hgm")
-	const judge = "eval -m m.hgm --base items.csv --queries new.csv --label category --id-column sku"
-	var r struct {
-		Unseen *struct {
-			MAP float64 `json:"map"`
-		} `json:"unseen"`
-	}
-	if err := json.Unmarshal([]byte(succeed(t, shellWords(judge+" --json")...)), &r); err != nil || r.Unseen == nil {
-		t.Fatalf("eval --json has %+v, %v", r, err)
-	}
-	if out := succeed(t, shellWords(judge)...); !strings.Contains(out, fmt.Sprintf("%.4f", r.Unseen.MAP)) {
-		t.Errorf("eval does not say %v:\n%s", r.Unseen.MAP, out)
 	}
 }
 

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"math"
-	"math/bits"
 	"reflect"
 	"slices"
 	"strconv"
@@ -135,144 +132,14 @@ func TestManyQueriesAreOneByOne(t *testing.T) {
 	}
 }
 
-func (a item) distance(b item) int {
-	n := 0
-	for i := range a.code {
-		n += bits.OnesCount8(a.code[i] ^ b.code[i])
-	}
-	return n
-}
-
-// nearest defines a search: all eligible items by distance, then by id.
-func nearest(base []item, q item, may func(item) bool) []item {
-	var list []item
-	for _, it := range base {
-		if may(it) {
-			list = append(list, it)
-		}
-	}
-	slices.SortFunc(list, func(a, b item) int { return cmp.Or(a.distance(q)-b.distance(q), strings.Compare(a.id, b.id)) })
-	return list
-}
-
-// TestSearchIsTheDefinition compares every way of searching with a plain one.
-func TestSearchIsTheDefinition(t *testing.T) {
+// TestRerankFlags: vectors may serve explanations alone, and rows without ids go by their numbers.
+func TestRerankFlags(t *testing.T) {
 	indexed(t)
-	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
-	all := func(item) bool { return true }
-	distinct := map[string]bool{}
-	for _, it := range base {
-		distinct[string(it.code)] = true
-	}
-	if len(distinct) < 20 {
-		t.Fatalf("only %d distinct codes", len(distinct))
-	}
-	same := func(what string, hits []hit, want []item, q item) {
-		t.Helper()
-		if len(hits) != len(want) {
-			t.Errorf("%s: %d hits, want %d", what, len(hits), len(want))
-			return
-		}
-		for i, h := range hits {
-			w := want[i]
-			if h.ID != w.id || h.Distance != w.distance(q) || h.Label != w.label || float32(h.Attributes["f0"]) != float32(w.vector[0]) {
-				t.Errorf("%s: hit %d is %v, want %s at %d", what, i, h, w.id, w.distance(q))
-				return
-			}
-		}
-	}
-	succeed(t, "encode", "-m", "m.hgm", "new.csv", "--label", "category", "--id-column", "sku", "-o", "new.hgc")
-	for _, method := range []string{"auto", "scan", "tables", "list"} {
-		f := searched(t, "items.hgi new.csv --label category --id-column sku -k 7 --strategy "+method)
-		if len(f.Results) != 80 || f.Items != 400 || f.Bits != 16 || f.Index != "items.hgi" || f.Fingerprint == "" {
-			t.Fatalf("%d results, %d items, %d bits", len(f.Results), f.Items, f.Bits)
-		}
-		for i, r := range f.Results {
-			if r.Query != queries[i].id || r.Label != queries[i].label || r.Code != hex.EncodeToString(queries[i].code) {
-				t.Fatalf("query %d is %s (%s) %s", i, r.Query, r.Label, r.Code)
-			}
-			same(method, r.Hits, nearest(base, queries[i], all)[:7], queries[i])
-		}
-	}
-	q := queries[3]
-	may := func(it item) bool { return (it.label == "boots" || it.label == "hats") && it.vector[0] < 1 }
-	where := `--where 'label in ("boots", "hats") and f0 < 1'`
-	list := nearest(base, q, may)
-	same("filter", searched(t, "items.hgi new.csv --id-column sku --row 3 -k 20 "+where).Results[0].Hits, list[:20], q)
-	within := slices.DeleteFunc(slices.Clone(list), func(it item) bool { return it.distance(q) > 5 })
-	same("radius", searched(t, "items.hgi new.csv --row 3 --radius 5 "+where).Results[0].Hits, within, q)
-	same("radius and k", searched(t, "items.hgi new.csv --row 3 --radius 5 -k 2 "+where).Results[0].Hits, within[:2], q)
-	same("codes", searched(t, "items.hgi new.hgc --row 3,4").Results[0].Hits, nearest(base, q, all)[:10], q)
-	same("hex", searched(t, "items.hgi --code "+hex.EncodeToString(q.code)).Results[0].Hits, nearest(base, q, all)[:10], q)
-	same("id", searched(t, "items.hgi --id items-17").Results[0].Hits, nearest(base, base[17], all)[:10], base[17])
-	same("more than there are", searched(t, "items.hgi --id items-17 -k 1000").Results[0].Hits, nearest(base, base[17], all), base[17])
-
-	// A prefix: the nearest by the first byte, as many as the shortlist and those tied with the last, then by all bits.
-	first := func(a, b item) int { return bits.OnesCount8(a.code[0] ^ b.code[0]) }
-	short := slices.Clone(base)
-	slices.SortFunc(short, func(a, b item) int { return cmp.Or(first(a, q)-first(b, q), strings.Compare(a.id, b.id)) })
-	last := first(short[29], q)
-	short = slices.DeleteFunc(short, func(it item) bool { return first(it, q) > last })
-	if len(short) == 30 {
-		t.Error("the shortlist does not end inside of a tie")
-	}
-	same("prefix", searched(t, "items.hgi new.csv --row 3 --prefix 8 --shortlist 30").Results[0].Hits, nearest(short, q, all)[:10], q)
-}
-
-// TestRerank orders the shortlist, which takes whole distances and by default is everything, by float vectors.
-func TestRerank(t *testing.T) {
-	indexed(t)
-	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
-	all := func(item) bool { return true }
-	check := func(line string, q item, score func(a, b []float64) float64) {
-		t.Helper()
-		short := nearest(base, q, all)
-		if _, n, ok := strings.Cut(line, "--shortlist "); ok {
-			least, err := strconv.Atoi(n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last := short[max(least, 10)-1].distance(q)
-			short = slices.DeleteFunc(short, func(it item) bool { return it.distance(q) > last })
-			if len(short) == least {
-				t.Errorf("%s: the shortlist does not end inside of a tie", line)
-			}
-		}
-		slices.SortStableFunc(short, func(a, b item) int { return cmp.Compare(score(q.vector, a.vector), score(q.vector, b.vector)) })
-		r := searched(t, "items.hgi "+line).Results[0]
-		if r.Compared != len(short) || r.Tied != 0 || len(r.Hits) != 10 {
-			t.Errorf("%s: %d items compared, %d tied, %d hits; want %d compared", line, r.Compared, r.Tied, len(r.Hits), len(short))
-		}
-		for i, h := range r.Hits {
-			if h.ID != short[i].id || h.Score == nil || !near(*h.Score, score(q.vector, short[i].vector)) {
-				t.Fatalf("%s: hit %d is %v, want %s", line, i, h, short[i].id)
-			}
-		}
-	}
-	squares := func(a, b []float64) (sum float64) {
-		for i := range a {
-			sum += (a[i] - b[i]) * (a[i] - b[i])
-		}
-		return sum
-	}
-	root := func(a, b []float64) float64 { return math.Sqrt(squares(a, b)) }
-	angle := func(a, b []float64) float64 {
-		zero := make([]float64, len(a))
-		dot := (squares(a, zero) + squares(b, zero) - squares(a, b)) / 2
-		return 1 - dot/math.Sqrt(squares(a, zero)*squares(b, zero))
-	}
-	check("new.csv --row 5 --rerank items.csv --rerank-id-column sku", queries[5], root)
-	check("new.csv --row 5 --rerank items.csv --rerank-id-column sku --rerank-by cosine", queries[5], angle)
-	check("--id items-9 --rerank items.csv --rerank-id-column sku", base[9], root)
-	check("new.csv --row 5 --rerank items.csv --rerank-id-column sku --shortlist 100", queries[5], root)
-	check("new.csv --row 8 --rerank items.csv --rerank-id-column sku --shortlist 3", queries[8], root)
 	plain := searched(t, "items.hgi new.csv --row 5")
 	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --rerank-id-column sku --rerank-by none")
 	if fmt.Sprint(plain.Results[0].Hits) != fmt.Sprint(none.Results[0].Hits) {
 		t.Error("vectors for --explain alone changed the answer")
 	}
-
-	// Rows without ids go by their numbers.
 	succeed(t, "index", "build", "-o", "rows.hgi", "vectors.npy", "--labels", "classes.txt", "--model", "m.hgm")
 	r := searchedNumbers(t, "rows.hgi --id 9 -k 3 --rerank vectors.npy")
 	if r[0] != 9 {
@@ -280,7 +147,7 @@ func TestRerank(t *testing.T) {
 	}
 }
 
-// searchedNumbers returns the numeric ids of the hits.
+// searchedNumbers is the ids of the hits where they are numbers.
 func searchedNumbers(t *testing.T, line string) (ids []int) {
 	t.Helper()
 	var f struct {
@@ -297,34 +164,6 @@ func searchedNumbers(t *testing.T, line string) (ids []int) {
 		ids = append(ids, h.ID)
 	}
 	return ids
-}
-
-// TestMarginsOnlyOrderTies: the distances stay, and so does the set of items within a radius.
-func TestMarginsOnlyOrderTies(t *testing.T) {
-	indexed(t)
-	plain := searched(t, "items.hgi new.csv --radius 3")
-	sure := searched(t, "items.hgi new.csv --radius 3 --margins")
-	moved := 0
-	for i, r := range plain.Results {
-		a, b := slices.Clone(r.Hits), slices.Clone(sure.Results[i].Hits)
-		for j := range a {
-			if a[j].Distance != b[j].Distance {
-				t.Fatalf("query %d: hit %d at %d and %d", i, j, a[j].Distance, b[j].Distance)
-			}
-			if a[j].ID != b[j].ID {
-				moved++
-			}
-		}
-		byID := func(x, y hit) int { return strings.Compare(x.ID, y.ID) }
-		slices.SortFunc(a, byID)
-		slices.SortFunc(b, byID)
-		if fmt.Sprint(a) != fmt.Sprint(b) {
-			t.Fatalf("query %d: other items", i)
-		}
-	}
-	if moved == 0 {
-		t.Error("margins changed nothing")
-	}
 }
 
 func TestExplain(t *testing.T) {
@@ -499,7 +338,7 @@ func TestSearchMistakes(t *testing.T) {
 	}
 }
 
-// fingerprint returns the fingerprint that info prints for a file.
+// fingerprint is what info says of a file.
 func fingerprint(t *testing.T, path string) string {
 	t.Helper()
 	return informed(t, path).Fingerprint

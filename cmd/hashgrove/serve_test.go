@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -287,30 +285,11 @@ func TestServeTokens(t *testing.T) {
 	succeed(t, "verify", "items.hgi")
 }
 
-// TestServeAnswersAsSearchDoes compares the service with the verb search.
-func TestServeAnswersAsSearchDoes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+// TestServedFileIsLocked: other programs do not write to the file of a running service.
+func TestServedFileIsLocked(t *testing.T) {
 	serveShop(t)
-	var want struct{ Results []map[string]any }
-	if err := json.Unmarshal([]byte(succeed(t, "search", "items.hgi", "--id", "items-7", "-k", "5", "--json")), &want); err != nil {
-		t.Fatal(err)
-	}
-	s, _ := startServe(t, "serve", "shop=items.hgi")
-	if s == nil {
+	if s, _ := startServe(t, "serve", "shop=items.hgi"); s == nil {
 		t.Fatal("it ended")
-	}
-	status, b := curl(t, s.url, []string{s.url + "/v1/collections/shop/search?id=items-7&k=5"})
-	var got struct{ Results []map[string]any }
-	if err := json.Unmarshal(b, &got); err != nil || status != 200 {
-		t.Fatalf("status %d, %v: %s", status, err, b)
-	}
-	for _, key := range []string{"query", "label", "code", "hits", "tied", "tied_hits"} {
-		a, _ := json.Marshal(got.Results[0][key])
-		if b, _ := json.Marshal(want.Results[0][key]); !slices.Equal(a, b) {
-			t.Errorf("%s: the service says %s, the verb %s", key, a, b)
-		}
 	}
 	o := try(t, "index", "delete", "items.hgi", "--id", "items-7")
 	if d := o.unlike("1 - items.hgi --wait", store.ErrLocked); d != "" {

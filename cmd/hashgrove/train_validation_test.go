@@ -128,6 +128,10 @@ func TestGrowHoldsTheSameRowsOut(t *testing.T) {
 			t.Errorf("%q: growing gives another model", flags)
 		}
 	}
+	const again = "train items.csv --label category --id-column sku --grow grown.hgm --bits 12 -o x.hgm"
+	if d := try(t, shellWords(again)...).unlike("1 - 12"); d != "" {
+		t.Errorf("growing by nothing: %s", d)
+	}
 	succeed(t, strings.Fields(trainShop+"--validation 0 --restart --force -o first.hgm")...)
 	o := try(t, strings.Fields(strings.Replace(trainShop, "--bits 8", "--bits 12", 1)+"--grow first.hgm --validation 0.1 -o x.hgm")...)
 	m, err := model.ReadFile("x.hgm")

@@ -1,11 +1,8 @@
 package engine_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +43,12 @@ func TestElastic(t *testing.T) {
 			if len(s.points) > 0 {
 				t.Errorf("%d points in time were left open", len(s.points))
 			}
-			t.Run("plan", func(t *testing.T) { checkElasticPlan(t, open) })
+			t.Run("plan", func(t *testing.T) {
+				s := newElasticFake(t, open)
+				checkRequests(t, s.fake, openTable(t, s.address(scheme), "items"), func(body, answer string) bool {
+					return !strings.Contains(body, "script") || strings.Contains(answer, `"17"`)
+				})
+			})
 			t.Run("items", func(t *testing.T) { checkElasticItems(t, open) })
 			t.Run("tables", func(t *testing.T) { checkElasticTables(t, open) })
 			t.Run("pages", func(t *testing.T) { checkElasticPages(t, open) })
@@ -57,60 +59,6 @@ func TestElastic(t *testing.T) {
 				}, func(q asked) bool { return strings.HasSuffix(q.path, "/_bulk") })
 			})
 		})
-	}
-}
-
-// checkElasticPlan: a push of the item of the plan sends the plan word for word, and the printed searches are valid.
-func checkElasticPlan(t *testing.T, open bool) {
-	s := newElasticFake(t, open)
-	e := openTable(t, s.address(elasticSchemes[open]), "items")
-	space := engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}
-	plan := e.Plan(space)
-	if log := s.log(); len(log) > 0 {
-		t.Errorf("the plan sends %v", log)
-	}
-	b := index.NewBatch(24)
-	b.Fingerprint = searchtest.Fingerprint
-	b.Append(index.Item{ID: index.Int(17), Code: []uint64{0}, Label: "boots", Tags: []string{"sale"},
-		Attributes: map[string]index.Value{"price": index.Number(30)}})
-	if _, err := e.Prepare(t.Context(), space); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Write(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
-	log := s.log()
-	for _, st := range plan {
-		if st.Sent {
-			at := slices.Index(log, st.Text)
-			if at < 0 {
-				t.Fatalf("not sent, or not in this order: %s\n%s", st.Text, strings.Join(log, "\n"))
-			}
-			log = log[at+1:]
-			continue
-		}
-		head, body, _ := strings.Cut(st.Text, "\n")
-		method, path, _ := strings.Cut(head, " ")
-		q, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Header.Set("Content-Type", "application/json")
-		if _, err := e.Count(t.Context()); err != nil { // refreshes
-			t.Fatal(err)
-		}
-		got, err := http.DefaultClient.Do(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, _ := io.ReadAll(got.Body)
-		got.Body.Close()
-		if got.StatusCode != 200 || strings.Contains(body, "script") && !bytes.Contains(answer, []byte(`"17"`)) {
-			t.Errorf("%s\nanswers %s", st.Text, answer)
-		}
-	}
-	if len(log) > 0 {
-		t.Errorf("sent besides the plan: %v", log)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"crypto/sha1"
 	"errors"
+	"io"
 	"math/bits"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -152,8 +154,9 @@ func noOrder(c index.Condition) bool {
 	return noDates(c) || ordered && slices.ContainsFunc(c.Values, isText) || strings.ContainsAny(c.Name, "'\"")
 }
 
-// checkRequests demands that what a plan calls sent is sent word for word, here for an item like the one in the plan.
-func checkRequests(t *testing.T, f *fake, e engine.Engine) {
+// checkRequests demands that what a plan calls sent is sent word for word and in order, here for an item like the one in the
+// plan. With found, nothing else may be sent, and the printed searches must have answers that please it.
+func checkRequests(t *testing.T, f *fake, e engine.Engine, found func(body, answer string) bool) {
 	t.Helper()
 	s := engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}
 	plan := e.Plan(s)
@@ -173,9 +176,36 @@ func checkRequests(t *testing.T, f *fake, e engine.Engine) {
 	}
 	sent := f.log()
 	for _, statement := range plan {
-		if statement.Sent != slices.Contains(sent, statement.Text) {
-			t.Errorf("%s: sent %v, and it should be %v\n%s\nThis was sent:\n%s", statement.Purpose, !statement.Sent,
+		at := slices.Index(sent, statement.Text)
+		if statement.Sent != (at >= 0) {
+			t.Fatalf("%s: sent %v, and it should be %v\n%s\nThis was sent:\n%s", statement.Purpose, !statement.Sent,
 				statement.Sent, statement.Text, strings.Join(sent, "\n"))
 		}
+		sent = sent[at+1:]
+		if statement.Sent || found == nil {
+			continue
+		}
+		if _, err := e.Count(t.Context()); err != nil { // which refreshes
+			t.Fatal(err)
+		}
+		head, body, _ := strings.Cut(statement.Text, "\n")
+		method, path, _ := strings.Cut(head, " ")
+		q, err := http.NewRequest(method, f.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header = http.Header{"Content-Type": {"application/json"}, "Api-Key": {"hunter2hunter2"}}
+		got, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(got.Body)
+		got.Body.Close()
+		if got.StatusCode != 200 || !found(body, string(answer)) {
+			t.Errorf("%s\nanswers %s", statement.Text, answer)
+		}
+	}
+	if found != nil && len(sent) > 0 {
+		t.Errorf("sent besides the plan: %v", sent)
 	}
 }

@@ -33,7 +33,7 @@ func TestMilvus(t *testing.T) {
 	})
 	t.Run("plan", func(t *testing.T) {
 		m, e := startMilvus(t)
-		checkRequests(t, m.fake, e)
+		checkRequests(t, m.fake, e, nil)
 	})
 	t.Run("refused", func(t *testing.T) {
 		m, e := startMilvus(t)

@@ -3,8 +3,6 @@ package engine_test
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +24,12 @@ func TestQdrant(t *testing.T) {
 			return openTable(t, s.address("qdrant"), fmt.Sprintf("odd name %d", n))
 		})
 	})
-	t.Run("plan", checkQdrantPlan)
+	t.Run("plan", func(t *testing.T) {
+		s := newQdrantFake(t)
+		checkRequests(t, s.fake, openTable(t, s.address("qdrant"), "items"), func(_, answer string) bool {
+			return strings.Contains(answer, `"score":64`)
+		})
+	})
 	t.Run("items", checkQdrantItems)
 	t.Run("tables", checkQdrantTables)
 	t.Run("pages", checkQdrantPages)
@@ -37,54 +40,6 @@ func TestQdrant(t *testing.T) {
 			return s.fake, openTable(t, s.address("qdrant"), "items")
 		}, func(q asked) bool { return q.method == "PUT" && strings.HasSuffix(q.path, "/points") })
 	})
-}
-
-// checkQdrantPlan: a push of the item of the plan sends the plan word for word, and the printed searches are valid.
-func checkQdrantPlan(t *testing.T) {
-	s := newQdrantFake(t)
-	e := openTable(t, s.address("qdrant"), "items")
-	space := engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}
-	plan := e.Plan(space)
-	b := index.NewBatch(24)
-	b.Append(index.Item{ID: index.Int(17), Code: []uint64{0}, Label: "boots", Tags: []string{"sale"},
-		Attributes: map[string]index.Value{"price": index.Number(30)}})
-	if _, err := e.Prepare(t.Context(), space); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Write(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
-	log := s.log()
-	for _, st := range plan {
-		if st.Sent {
-			at := slices.Index(log, st.Text)
-			if at < 0 {
-				t.Fatalf("not sent, or not in this order: %s\n%s", st.Text, strings.Join(log, "\n"))
-			}
-			log = log[at+1:]
-			continue
-		}
-		head, body, _ := strings.Cut(st.Text, "\n")
-		method, path, _ := strings.Cut(head, " ")
-		q, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Header.Set("Content-Type", "application/json")
-		q.Header.Set("Api-Key", "hunter2hunter2")
-		got, err := http.DefaultClient.Do(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, _ := io.ReadAll(got.Body)
-		got.Body.Close()
-		if got.StatusCode != 200 || !strings.Contains(string(answer), `"score":24`) {
-			t.Errorf("%s\nanswers %s", st.Text, answer)
-		}
-	}
-	if len(log) > 0 {
-		t.Errorf("sent besides the plan: %v", log)
-	}
 }
 
 // checkQdrantItems: items that the service refuses are named and the others are written; a batch that is accepted and not

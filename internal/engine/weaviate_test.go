@@ -72,7 +72,7 @@ func TestWeaviate(t *testing.T) {
 	})
 	t.Run("plan", func(t *testing.T) {
 		w, e := startWeaviate(t)
-		checkRequests(t, w.fake, e)
+		checkRequests(t, w.fake, e, nil)
 	})
 	t.Run("refused", func(t *testing.T) {
 		w, e := startWeaviate(t)

@@ -69,16 +69,3 @@ func TestNearestInParts(t *testing.T) {
 		t.Error("parts changed the answer")
 	}
 }
-
-func TestWithinIsInOrder(t *testing.T) {
-	c := clustered(5000, 64, 3, 5)
-	for _, r := range []int{-1, 0, 1, 5, 32, 64, 100} {
-		got, err := FromCodes(c).Within(ctx, c.Row(17), r, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := nearestBySorting(c, c.Row(17), c.Len(), r); !slices.Equal(placeless(got.Hits), want) {
-			t.Errorf("radius %d: %d codes, want %d", r, len(got.Hits), len(want))
-		}
-	}
-}

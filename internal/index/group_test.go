@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// groups is the definition: a loop over a list.
-func (n naive) groups() (codes []string, groups []Group) {
+// groupsOf is the definition: a list that is gone through.
+func groupsOf(n []Item) (codes []string, groups []Group) {
 	byCode := map[string][]Item{}
 	for _, it := range n {
 		key := fmt.Sprint(it.Code)
@@ -50,7 +50,7 @@ func rowsOf(c hamming.Codes) (rows []string) {
 	return rows
 }
 
-// TestGroupsEqualThePlainList changes indexes of several layouts at random and compares their groups with the list's.
+// TestGroupsEqualThePlainList changes indexes of several layouts at random; the groups must be those of the list.
 func TestGroupsEqualThePlainList(t *testing.T) {
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 15))
@@ -59,10 +59,9 @@ func TestGroupsEqualThePlainList(t *testing.T) {
 		layouts := []*Index{
 			New(width, hamming.Fingerprint{}, Config{Tables: -1}), New(width, hamming.Fingerprint{}, Config{Tables: 2}),
 		}
-		var list naive
 		for range 30 {
-			change(t, rng, centres, layouts, &list)
-			codes, groups := list.groups()
+			change(t, rng, centres, layouts)
+			codes, groups := groupsOf(itemsOf(t, layouts[0]))
 			for _, x := range layouts {
 				gotCodes, got, all := x.Snapshot().Groups(1 << 20)
 				if !all || !slices.Equal(rowsOf(gotCodes), codes) || !reflect.DeepEqual(got, append([]Group{}, groups...)) {
@@ -73,7 +72,7 @@ func TestGroupsEqualThePlainList(t *testing.T) {
 	}
 }
 
-// TestGroupsOfASample checks that a sample has the requested size, consists of whole groups, and hardly changes when
+// TestGroupsOfASample checks that a sample is of the size asked for, with whole groups, and that it hardly changes when
 // few items do.
 func TestGroupsOfASample(t *testing.T) {
 	x, rng := New(64, hamming.Fingerprint{}, Config{Tables: -1}), rand.New(rand.NewPCG(3, 4))
@@ -114,7 +113,7 @@ func TestGroupsOfASample(t *testing.T) {
 	if below < 430 || below > 570 {
 		t.Errorf("%d of 1000 codes are in the lower half", below)
 	}
-	add(20000, 200) // some segments overlap with these
+	add(20000, 200) // of which some segments overlap
 	again, _, _ := x.Snapshot().Groups(1000)
 	before, stayed := rowsOf(codes), 0
 	for _, row := range rowsOf(again) {
@@ -127,7 +126,7 @@ func TestGroupsOfASample(t *testing.T) {
 	}
 }
 
-// Repeated codes are one group, even in a snapshot that never merged them.
+// Codes that repeat in a snapshot that never merged them are one group all the same.
 func TestGroupsOfCodesAsTheyCome(t *testing.T) {
 	codes := hamming.NewCodes(0, 8)
 	codes.Append([]byte{3, 7, 3, 3, 9})

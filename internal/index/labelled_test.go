@@ -20,11 +20,10 @@ func TestLabelledEqualsThePlainList(t *testing.T) {
 		layouts := []*Index{
 			New(width, hamming.Fingerprint{}, Config{Tables: -1}), New(width, hamming.Fingerprint{}, Config{Tables: 2}),
 		}
-		var list naive
 		for range 30 {
-			change(t, rng, centres, layouts, &list)
+			change(t, rng, centres, layouts)
 			want, counts := []string{}, map[string]int{}
-			for _, it := range list {
+			for _, it := range itemsOf(t, layouts[0]) {
 				if it.Label != "" {
 					want = append(want, fmt.Sprint(it.Code, it.Label))
 					counts[it.Label]++

@@ -31,16 +31,7 @@ func rankedBySorting(c hamming.Codes, q []uint64, margins []float32, k, r int) [
 	return all[:min(k, len(all))]
 }
 
-// nearest returns the first k of sorted hits, at most r bits away.
-func nearest(all []Hit, k, r int) []Hit {
-	within := slices.IndexFunc(all, func(h Hit) bool { return h.MarginDistance > 16*r })
-	if within < 0 {
-		within = len(all)
-	}
-	return all[:min(k, within)]
-}
-
-// someMargins returns scores of one of several kinds for some queries: any, mostly zeros, all zeros, of few sizes.
+// someMargins are scores of one of a few kinds for all bits of some queries: any, mostly zeros, all zeros, of few sizes.
 func someMargins(rng *rand.Rand, bits, queries int) []float32 {
 	all := make([]float32, bits*queries)
 	for q := range queries {
@@ -60,25 +51,7 @@ func someMargins(rng *rand.Rand, bits, queries int) []float32 {
 	return all
 }
 
-// world is codes to search and queries.
-type world struct {
-	name           string
-	codes, queries hamming.Codes
-}
-
-func worlds(n, bits, queries int) []world {
-	equal := hamming.NewCodes(n, bits)
-	for i := range n {
-		copy(equal.Row(i), randomCodes(1, bits, 5).Row(0))
-	}
-	return []world{
-		{"random", randomCodes(n, bits, 3), randomCodes(queries, bits, 4)},
-		{"equal", equal, randomCodes(queries, bits, 5)},
-		{"clustered", clustered(n, bits, 9, 4), clustered(queries, bits, 9, 4)},
-	}
-}
-
-// indexed returns an index of the codes with the given number of tables, numbered, with a label on every third.
+// indexed is the codes in an index with a number of tables, under their numbers as ids, with a label on each third.
 func indexed(t *testing.T, c hamming.Codes, tables int) *Snapshot {
 	t.Helper()
 	x, b := New(c.Bits, hamming.Fingerprint{}, Config{Tables: tables}), NewBatch(c.Bits)
@@ -91,53 +64,8 @@ func indexed(t *testing.T, c hamming.Codes, tables int) *Snapshot {
 	return x.Snapshot()
 }
 
-// TestRankByMarginsEqualsSorting runs all search methods on random, equal and clustered codes.
-func TestRankByMarginsEqualsSorting(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 1))
-	widths := []int{1, 16, 32, 64, 100, 128, 256}
-	if testing.Short() {
-		widths = []int{1, 64, 100}
-	}
-	for _, bits := range widths {
-		for _, w := range worlds(800, bits, 3) {
-			snapshots := []*Snapshot{FromCodes(w.codes), indexed(t, w.codes, -1), indexed(t, w.codes, min(2, bits)), indexed(t, w.codes, min(4, bits))}
-			margins := someMargins(rng, bits, w.queries.Len())
-			all := make([][]Hit, w.queries.Len())
-			for q := range all {
-				all[q] = rankedBySorting(w.codes, w.queries.Row(q), margins[q*bits:(q+1)*bits], w.codes.Len(), 1<<20)
-			}
-			for _, k := range []int{1, 10, 100, 801} {
-				for _, r := range []int{math.MaxInt, 0, 1, bits / 5, bits} {
-					want := make([][]Hit, w.queries.Len())
-					for q := range want {
-						want[q] = nearest(all[q], k, min(r, 1<<20))
-					}
-					for i, s := range snapshots {
-						for _, method := range []Method{auto, Scan, Tables, List} {
-							o := Options{Rank: ByMargins, Margins: margins, Method: method, Threads: 1 + rng.IntN(3), Limit: k}
-							got, err := s.WithinBatch(ctx, w.queries, r, o)
-							if r == math.MaxInt {
-								got, err = s.SearchBatch(ctx, w.queries, k, o)
-							}
-							if err != nil {
-								t.Fatal(err)
-							}
-							for q := range got {
-								if !slices.Equal(placeless(got[q].Hits), want[q]) {
-									t.Fatalf("%s codes of %d bits, layout %d, method %q, k %d, radius %d, query %d:\n got %v\nwant %v",
-										w.name, bits, i, method, k, r, q, got[q].Hits, want[q])
-								}
-							}
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestTablesAnswerByMargins checks that look-ups alone answer near queries: falling back to the scan, as many bits of
-// zero weight make them do, would hide a wrong bound.
+// TestTablesAnswerByMargins makes sure that look-ups answer near queries by themselves: falling back to the scan, as many
+// bits of no weight make them do, would hide a wrong bound.
 func TestTablesAnswerByMargins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, bits := range []int{32, 64, 128} {
@@ -172,7 +100,7 @@ func TestTablesAnswerByMargins(t *testing.T) {
 	}
 }
 
-// TestRankByMarginsInParts covers what small indexes do not reach: parts of a scan, with filters, prefixes and ties.
+// TestRankByMarginsInParts reaches what small indexes do not: parts of a scan, filters and prefixes over them, ties.
 func TestRankByMarginsInParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs in full, without the race detector, with the documents")
@@ -218,50 +146,6 @@ func TestRankByMarginsInParts(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// TestRerankByMargins compares the shortlist by margins with its definition: all items up to the distance of the last.
-func TestRerankByMargins(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 2))
-	c := clustered(500, 64, 7, 1)
-	s, q := indexed(t, c, 2), clustered(1, 64, 7, 1).Row(0)
-	score := func(h Hit) (float64, error) { return float64(len(h.ID.String())*17%5) + 1, nil }
-	for range 30 {
-		margins := someMargins(rng, 64, 1)
-		o, k := Options{Rank: ByMargins, Margins: margins, Shortlist: 1 + rng.IntN(80)}, 1+rng.IntN(20)
-		want := rankedBySorting(c, q, margins, c.Len(), 64)
-		n := max(o.Shortlist, k)
-		for n < len(want) && want[n].MarginDistance == want[n-1].MarginDistance {
-			n++
-		}
-		want = want[:n]
-		for i := range want {
-			want[i].Score, _ = score(want[i])
-		}
-		slices.SortStableFunc(want, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
-		got, err := s.Rerank(ctx, q, k, math.MaxInt, o, score)
-		if err != nil || !slices.Equal(placeless(got.Hits), want[:k]) {
-			t.Fatalf("%v\n got %v\nwant %v", err, got.Hits, want[:k])
-		}
-		o.Shortlist = max(o.Shortlist, k)
-		l, err := s.Shortlist(ctx, s.single(q), math.MaxInt, o)
-		if err != nil || l.Len(0) != n || !l.ByMargins() {
-			t.Fatalf("%d on the list, want %d: %v", l.Len(0), n, err)
-		}
-		on := 0
-		for i := range c.Len() {
-			h, met := l.Meet(Int(int64(i)))
-			if h, ok := l.Measured(0, h); ok {
-				on++
-				if !met || h.MarginDistance != hamming.WeightedDistance(q, c.Row(i), hamming.Weights(margins)) {
-					t.Fatalf("item %d: %v", i, h)
-				}
-			}
-		}
-		if on != n {
-			t.Fatalf("%d items are on the list, want %d", on, n)
 		}
 	}
 }

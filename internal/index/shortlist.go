@@ -160,11 +160,6 @@ func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {
 	return h, searched <= l.radius[q]
 }
 
-// Distance returns the distance of an item from a query by all bits, and whether it is on the query's list.
-func (l *Shortlist) Distance(q int, h Hit) (int, bool) {
-	h, on := l.Measured(q, h)
-	return h.Distance, on
-}
 
 // Unmet returns at most n items on the list of a query that were not met, by distance and id.
 func (l *Shortlist) Unmet(q, n int) []Hit {

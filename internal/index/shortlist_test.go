@@ -1,14 +1,9 @@
 package index
 
 import (
-	"cmp"
-	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
-
-	"hashgrove/internal/hamming"
 )
 
 // TestRerankItems: all items of a small index, at least two thirds of a large one.
@@ -20,106 +15,46 @@ func TestRerankItems(t *testing.T) {
 	}
 }
 
-// TestRerankTakesWholeDistances compares rerankings of random indexes with tied codes with their definition: the items
-// up to the distance of the last on the shortlist, by score.
-func TestRerankTakesWholeDistances(t *testing.T) {
-	for seed := range uint64(30) {
-		rng := rand.New(rand.NewPCG(seed, 5))
-		centres := randomCodes(4, []int{8, 64, 100}[seed%3], seed)
-		layouts, list := []*Index{New(centres.Bits, hamming.Fingerprint{}, Config{})}, naive(nil)
-		for range 12 {
-			change(t, rng, centres, layouts, &list)
+// TestShortlistIsMetOnce goes through all items but one, as a pass over a file of vectors does: each item that is on the
+// list is met once, at its distance, and the one that was left out is known to be missing.
+func TestShortlistIsMetOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 2))
+	c := clustered(500, 64, 7, 1)
+	s, q := indexed(t, c, 2), clustered(1, 64, 7, 1).Row(0)
+	for range 30 {
+		o := Options{Shortlist: 1 + rng.IntN(80)}
+		if rng.IntN(2) == 0 {
+			o.Rank, o.Margins = ByMargins, someMargins(rng, 64, 1)
 		}
-		for range 10 {
-			c := conditions(rng)
-			f, err := Parse(c.filter)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := Options{Filter: f, Shortlist: rng.IntN(3) * rng.IntN(40)}
-			if rng.IntN(3) == 0 {
-				o.Prefix = 1 + rng.IntN(centres.Bits)
-			}
-			given := o.Shortlist
-			q, k, r := randomItem(rng, centres).Code, 1+rng.IntN(12), math.MaxInt
-			if rng.IntN(3) == 0 {
-				r = rng.IntN(centres.Bits + 1)
-			}
-			score := func(h Hit) (float64, error) { return float64(len(h.ID.String()) * 17 % 5), nil }
-			if o.Shortlist > 0 {
-				o.Shortlist = max(o.Shortlist, k) // which Rerank does by itself
-			}
-			want := list.rerank(q, centres.Bits, r, c.keep, o)
-			slices.SortStableFunc(want, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
-			s := layouts[0].Snapshot()
-			asked := o
-			asked.Shortlist = min(asked.Shortlist, given)
-			got, err := s.Rerank(ctx, q, k, r, asked, score)
-			if _, refused := errors.AsType[*FilterError](err); refused {
-				if c.fits(list) {
-					t.Fatalf("where %s: %v", c.filter, err)
-				}
-				continue
-			}
-			if err != nil || !c.fits(list) || !slices.Equal(placeless(got.Hits), want[:min(k, len(want))]) {
-				t.Fatalf("shortlist %d, prefix %d, radius %d, where %s: %v\n got %v\nwant %v",
-					o.Shortlist, o.Prefix, r, c.filter, err, got.Hits, want)
-			}
-			l, err := s.Shortlist(ctx, s.single(q), r, o)
-			if err != nil || l.Len(0) != len(want) {
-				t.Fatalf("%d on the list, %v; want %d", l.Len(0), err, len(want))
-			}
-			meetAll(t, l, list, want)
+		all, err := s.Search(ctx, q, c.Len(), o)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-}
-
-// rerank returns the items of the shortlist by distance and id, with the test's scores.
-func (n naive) rerank(q []uint64, bits, r int, keep func(Item) bool, o Options) []Hit {
-	first := func(it Item) int { return prefixDistance(q, it.Code, cmp.Or(o.Prefix, bits)) }
-	list := n.drop(func(it Item) bool { return !keep(it) || first(it) > r })
-	slices.SortFunc(list, func(a, b Item) int { return cmp.Compare(first(a), first(b)) })
-	if o.Shortlist > 0 && o.Shortlist < len(list) {
-		last := first(list[o.Shortlist-1])
-		list = list.drop(func(it Item) bool { return first(it) > last })
-	}
-	var hits []Hit
-	for _, it := range list {
-		hits = append(hits, Hit{ID: it.ID, Distance: hamming.Distance(q, it.Code), Score: float64(len(it.ID.String()) * 17 % 5)})
-	}
-	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(a.Distance-b.Distance, a.ID.Compare(b.ID)) })
-	return hits
-}
-
-// meetAll meets all items but one and compares those on the list.
-func meetAll(t *testing.T, l *Shortlist, list naive, want []Hit) {
-	t.Helper()
-	on := map[ID]int{}
-	for _, h := range want {
-		on[h.ID] = h.Distance
-	}
-	met := 0
-	for _, it := range list {
-		if len(want) > 0 && it.ID == want[0].ID {
-			continue
+		ranked := func(h Hit) int {
+			if o.Rank == ByMargins {
+				return h.MarginDistance
+			}
+			return h.Distance
 		}
-		h, may := l.Meet(it.ID)
-		if _, again := l.Meet(it.ID); again {
-			t.Fatalf("%v is met twice", it.ID)
+		n := o.Shortlist
+		for ranked(all.Hits[n]) == ranked(all.Hits[n-1]) {
+			n++ // the list takes whole distances
 		}
-		d, there := 0, false
-		if may {
-			d, there = l.Distance(0, h)
+		l, err := s.Shortlist(ctx, s.single(q), math.MaxInt, o)
+		if err != nil || l.Len(0) != n {
+			t.Fatalf("%d on the list, want %d: %v", l.Len(0), n, err)
 		}
-		if distance, ok := on[it.ID]; ok != there || ok && d != distance {
-			t.Fatalf("%v: on the list %v at %d, want %v at %d", it.ID, there, d, ok, distance)
+		for i, want := range all.Hits[1:] {
+			h, met := l.Meet(want.ID)
+			if _, again := l.Meet(want.ID); !met || again {
+				t.Fatalf("%v is met %v, and again %v", want.ID, met, again)
+			}
+			if got, on := l.Measured(0, h); on != (i+1 < n) || on && ranked(got) != ranked(want) {
+				t.Fatalf("hit %d of %d is on the list: %v, %v, want %v", i+1, n, on, got, want)
+			}
 		}
-		if there {
-			met++
+		if unmet := l.Unmet(0, 5); len(unmet) != 1 || unmet[0].ID != all.Hits[0].ID {
+			t.Fatalf("%v are missing, want %v", unmet, all.Hits[0])
 		}
-	}
-	unmet := l.Unmet(0, 5)
-	if is := len(unmet) > 0; is != (len(want) > 0) || is && (unmet[0].ID != want[0].ID || met != l.Len(0)-1) {
-		t.Fatalf("%v are missing and %d of %d were met; want %v", unmet, met, l.Len(0), want)
 	}
 }

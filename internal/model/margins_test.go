@@ -71,22 +71,6 @@ func TestMarginsFollowTheDefinition(t *testing.T) {
 	}
 }
 
-// Batches agree with the function for one vector that was there first.
-func TestMarginsOfOneVector(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 8))
-	e := randomTrees(rng, 9, 11, 4, 30)
-	x := randomRows(rng, e, 20)
-	all, err := (&Model{Encoder: e}).Margins(context.Background(), x, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range x.Rows {
-		if one, err := Margins(e, x.Row(i)); err != nil || !slices.Equal(one, all.Row(i)) {
-			t.Fatalf("row %d alone has %v (%v), among others %v", i, one, err, all.Row(i))
-		}
-	}
-}
-
 func TestMarginsOfBadVectorsAreRefused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 8))
 	for _, e := range []Encoder{

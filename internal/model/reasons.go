@@ -46,30 +46,6 @@ func Reasons(m *Binned, k int, a, b []float32, most int) ([]Reason, error) {
 	return reasons[:max(0, min(most, len(reasons)))], nil
 }
 
-// Margins returns the scores of a vector's bits before the sign, for a ranking by margins.
-func Margins(m *Binned, x []float32) ([]float32, error) {
-	if len(x) != m.Dim() {
-		return nil, fmt.Errorf("%w: the vector has %d, the model was trained on %d", ErrDim, len(x), m.Dim())
-	}
-	margins := make([]float32, m.Bits())
-	for k, f := range m.Functions {
-		score := int64(0)
-		switch f := f.(type) {
-		case *Ensemble:
-			for q, w := range f.Weight {
-				score += descend(m, f, q, x).signed(w)
-			}
-		case *Linear:
-			score = f.Bias
-			for j, w := range f.Weight {
-				score += int64(w) * int64(m.Quantizer.Scale(j).Bin(x[j]))
-			}
-		}
-		margins[k] = float32(score)
-	}
-	return margins, nil
-}
-
 // path is a vector's way through a tree: the nodes, the leaf, and its vote.
 type path struct {
 	nodes []int

@@ -44,15 +44,6 @@ func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 		if match.Distance+len(match.Agree) != 8 {
 			t.Fatalf("%+v", match)
 		}
-		scores, err := Margins(m, a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k, s := range scores {
-			if (s >= 0) != (codeA[0]>>(63-k)&1 == 1) {
-				t.Fatalf("bit %d has margin %v", k, s)
-			}
-		}
 		for _, k := range match.Differ {
 			differing++
 			reasons, err := Reasons(m, k, a, b, 5)

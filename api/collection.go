@@ -1,13 +1,30 @@
-package client
+package api
 
-import (
-	"context"
-	"io"
-	"net/http"
-	"net/url"
-	"strconv"
-	"time"
-)
+import "time"
+
+// Server describes the server and what this token allows.
+type Server struct {
+	Version     string   `json:"version"`
+	ReadOnly    bool     `json:"read_only"`
+	Access      string   `json:"access"` // read or write
+	TokenNeeded bool     `json:"token_needed"`
+	Try         bool     `json:"try"` // whether data can be uploaded for training
+	Limits      Limits   `json:"limits"`
+	Collections []string `json:"collections"`
+}
+
+// Limits on requests.
+type Limits struct {
+	K             int   `json:"k"`
+	Batch         int   `json:"batch"`
+	Hits          int   `json:"hits"` // of all queries of a request
+	Page          int   `json:"page"`
+	BodyBytes     int64 `json:"body_bytes"`
+	FilterBytes   int   `json:"filter_bytes"`
+	FilterDepth   int   `json:"filter_depth"`
+	PicturePixels int   `json:"picture_pixels"`
+	TryBytes      int64 `json:"try_bytes"`
+}
 
 // Summary of a collection.
 type Summary struct {
@@ -45,7 +62,7 @@ type File struct {
 	FreeBytes int64     `json:"free_bytes"`
 	Writes    uint64    `json:"writes"` // transactions since the file was made
 	Created   time.Time `json:"created"`
-	Note      string    `json:"note"`
+	Note      string    `json:"note,omitempty"`
 }
 
 // Memory usage in bytes.
@@ -113,38 +130,4 @@ type AttributeFacet struct {
 	Histogram []int   `json:"histogram,omitempty"` // numbers only: twenty equal bins from Min to Max
 	Values    []Count `json:"values,omitempty"`    // texts only: the most frequent values
 	Distinct  int     `json:"distinct,omitempty"`
-}
-
-// Describe returns everything the server knows about the collection.
-func (c *Collection) Describe(ctx context.Context) (*Description, error) {
-	return ask[Description](ctx, c.Client, c.request(http.MethodGet, ""))
-}
-
-// Facets counts labels, tags and attribute values among the items that match a filter, and returns the top most
-// frequent of each. An empty filter matches all items; a top of 0 uses the server's default.
-func (c *Collection) Facets(ctx context.Context, where string, top int) (*Facets, error) {
-	r := c.request(http.MethodGet, "/facets")
-	r.query = url.Values{}
-	if where != "" {
-		r.query.Set("where", where)
-	}
-	if top != 0 {
-		r.query.Set("top", strconv.Itoa(top))
-	}
-	return ask[Facets](ctx, c.Client, r)
-}
-
-// Backup writes a consistent copy of the index file to w and returns its size.
-func (c *Collection) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	a, err := c.Client.send(ctx, c.request(http.MethodGet, "/backup"))
-	if err != nil {
-		return 0, err
-	}
-	defer a.Body.Close()
-	return io.Copy(w, a.Body)
-}
-
-// Reload makes the server reopen the index file after it was migrated or replaced.
-func (c *Collection) Reload(ctx context.Context) (*Summary, error) {
-	return askWith[Summary](ctx, c.Client, c.request(http.MethodPost, "/reload"), struct{}{})
 }

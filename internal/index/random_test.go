@@ -1,0 +1,116 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"hashgrove/internal/hamming"
+)
+
+// auto lets the planner choose.
+const auto = Method("")
+
+// placeless is hits without their places in a snapshot, which nobody compares.
+func placeless(hits []Hit) []Hit {
+	hits = slices.Clone(hits)
+	for i := range hits {
+		hits[i].place = place{}
+	}
+	return hits
+}
+
+// randomItem has a code near one of a few centres, so that codes repeat and distances tie; a single centre is far
+// away, so that hardly any code repeats.
+func randomItem(rng *rand.Rand, centres hamming.Codes) Item {
+	it := Item{ID: Int(int64(rng.IntN(300))), Code: slices.Clone(centres.Row(rng.IntN(centres.Len())))}
+	if rng.IntN(3) == 0 {
+		it.ID = Text(fmt.Sprintf("k%d", rng.IntN(100)))
+	}
+	flips := 3
+	if centres.Len() == 1 {
+		flips = centres.Bits
+	}
+	for range rng.IntN(flips) {
+		b := rng.IntN(centres.Bits)
+		it.Code[b/64] ^= 1 << (63 - b%64)
+	}
+	it.Label = []string{"", "a", "b", "c"}[rng.IntN(4)]
+	for range rng.IntN(3) {
+		it.Tags = append(it.Tags, fmt.Sprintf("t%d", rng.IntN(4)))
+	}
+	it.Attributes = map[string]Value{}
+	if rng.IntN(2) == 0 {
+		it.Attributes["price"] = Number(float64(rng.IntN(20)))
+	}
+	if rng.IntN(3) == 0 {
+		it.Attributes["kind"] = String([]string{"new", "old", "used"}[rng.IntN(3)])
+	}
+	if rng.IntN(3) == 0 {
+		format := []string{
+			"2024-01-0%d", "2024-01-0%dT00:00", "2024-01-0%d 09:30:00", "2024-01-0%dT23:30:00Z", "2024-01-0%dT02:00:00+02:00",
+			"2024-01-0%dT23:30:00-0100",
+		}[rng.IntN(6)]
+		it.Attributes["added"] = String(fmt.Sprintf(format, 1+rng.IntN(9)))
+	}
+	if rng.IntN(3) == 0 {
+		it.Attributes["new"] = String([]string{"true", "false"}[rng.IntN(2)])
+	}
+	return it
+}
+
+func randomCodes(n, bits int, seed uint64) hamming.Codes {
+	rng := rand.New(rand.NewPCG(seed, 77))
+	c := hamming.NewCodes(n, bits)
+	for i := range n {
+		for b := range bits {
+			c.SetBit(i, b, rng.IntN(2) == 1)
+		}
+	}
+	return c
+}
+
+// change does the same random writes to all indexes. Package metamorphic compares what they answer afterwards.
+func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Index) {
+	t.Helper()
+	b, kind, from := NewBatch(centres.Bits), rng.IntN(6), rng.IntN(len(layouts))
+	for range rng.IntN(60) {
+		b.Append(randomItem(rng, centres))
+	}
+	for i, x := range layouts {
+		var err error
+		switch {
+		case kind < 3:
+			err = x.Upsert(ctx, b)
+		case kind == 3:
+			_, err = x.Delete(ctx, b.IDs...)
+		case kind == 4:
+			_, err = x.DeleteWhere(ctx, IDs(b.IDs...))
+		case i >= from:
+			err = x.Compact(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// itemsOf reads all items of an index one by one, in the order of their ids.
+func itemsOf(t *testing.T, x *Index) []Item {
+	t.Helper()
+	s := x.Snapshot()
+	hits, err := s.Matches(Filter{})
+	if err != nil || len(hits) != s.Len() {
+		t.Fatalf("%d of %d items: %v", len(hits), s.Len(), err)
+	}
+	list := make([]Item, len(hits))
+	for i, h := range hits {
+		it, there := s.Get(h.ID)
+		if !there || it.ID != h.ID {
+			t.Fatalf("%v is %v, %v", h.ID, it, there)
+		}
+		list[i] = it
+	}
+	return list
+}
