@@ -239,7 +239,7 @@ func (d *Data) check() error {
 func (p *Part) follow(base *Part, name string) error {
 	switch {
 	case base.X.Cols != p.X.Cols:
-		return fault.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must be alike", name,
+		return fault.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must match", name,
 			p.X.Cols, base.X.Cols)
 	case base.Labels != nil && p.Labels != nil:
 		if err := shareNames("class", p.Labels.Names, base.Labels.Names, name); err != nil {

@@ -104,7 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Neighbours = cmp.Or(o.Neighbours, eval.Euclidean)
 	if !slices.Contains([]eval.Metric{eval.Euclidean, eval.Cosine, NoNeighbours}, o.Neighbours) {
-		return o, fault.New("no-such-metric", "neighbours by %q are not known: choose %s, %s or %s", o.Neighbours,
+		return o, fault.New("no-such-metric", "unknown metric %q for neighbours: choose %s, %s or %s", o.Neighbours,
 			eval.Euclidean, eval.Cosine, NoNeighbours)
 	}
 	for i, name := range o.Methods {

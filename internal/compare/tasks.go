@@ -121,7 +121,7 @@ func (s *comparison) randomCodes(ctx context.Context, t *task) ([]eval.Row, erro
 func (s *comparison) signCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	base := s.mapped.Base.X
 	if base.Cols > 1<<16-2 {
-		return nil, fmt.Errorf("codes of %d bits are longer than can be judged", base.Cols)
+		return nil, fmt.Errorf("codes of %d bits are too long to measure", base.Cols)
 	}
 	row := t.row(base.Cols)
 	var mean []float32

@@ -211,7 +211,7 @@ func (a *Attributes) Find(id string, row int) Description {
 	return a.records[row]
 }
 
-// Check, called after Find for all rows, reports whether the file describes these items: records without ids must be as
+// Check reports, after Find for all rows, whether the file describes these items: records without ids must be as
 // many as the rows, and of records with ids at least one must have been found.
 func (a *Attributes) Check(rows int) error {
 	switch {
@@ -236,7 +236,7 @@ func (a *Attributes) Records() ([]Description, error) {
 	return a.records, nil
 }
 
-// Join, called after Find for all rows, says how records were matched to items.
+// Join says, after Find for all rows, how records were matched to items.
 func (a *Attributes) Join() Join {
 	j := Join{By: a.joinBy, Records: len(a.records), Found: a.found}
 	if a.joinBy == "id" {

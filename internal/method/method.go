@@ -73,14 +73,14 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	}
 	about, _ := Describe(name)
 	if o.Run.CrossFit != 0 && (name != FastHash || o.PCA != 0) {
-		return nil, errors.New("only FastHash, and without PCA before it, can be cross-fitted")
+		return nil, errors.New("only FastHash without PCA can be cross-fitted")
 	}
 	if o.Run.Spill != nil && (name != FastHash || o.PCA != 0) {
 		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
 			"memory holds")
 	}
 	if d.Missing && o.Custom == nil && (name != FastHash || o.PCA != 0) {
-		return nil, errors.New("values may be missing, which only FastHash can learn from, and without PCA before it: " +
+		return nil, errors.New("only FastHash without PCA can learn from missing values: " +
 			"fill them in, or leave out their rows or columns")
 	}
 	if err := d.Trainable(); err != nil && about.Supervised {

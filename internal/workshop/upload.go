@@ -105,7 +105,7 @@ func (w *Workshop) admit(j *job) error {
 			oldest = w.jobs[1]
 		}
 		w.mu.Unlock()
-		if err := w.discard(oldest); err != nil && failureOf(err).status != http.StatusConflict { // it has just started training
+		if err := w.discard(oldest); err != nil && failureOf(err).status != http.StatusConflict { // it just began
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	body := http.MaxBytesReader(rw, r.Body, most)
 	conn := http.NewResponseController(rw)
 	n, err := io.Copy(f, &patientReader{body: body, conn: conn, began: time.Now()})
-	_ = conn.SetReadDeadline(time.Now().Add(lookTime)) // nothing more is read, but an expired deadline would cancel the request
+	_ = conn.SetReadDeadline(time.Now().Add(lookTime)) // an expired deadline would cancel the request
 	_ = conn.SetWriteDeadline(time.Now().Add(lookTime))
 	switch {
 	case err != nil:
