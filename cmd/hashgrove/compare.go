@@ -83,9 +83,9 @@ Output forms, for --to:
   markdown  table and advice
   bench     Go benchmark lines, for benchstat`,
 		Example: `  hashgrove compare items.csv --label category --id-column sku --methods fasthash,lsh --bits 8,16` +
-			` --rounds 20 --work lab --report items.html
+			` --rounds 20 --work done --report items.html
   hashgrove compare items.csv --label category --id-column sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
-			` --rounds 20 --work lab --to markdown`,
+			` --rounds 20 --work done --to markdown`,
 		Args: cli.AtLeast(1, "data to compare on"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.command = cli.CommandLine(cmd, args)

@@ -1,14 +1,13 @@
 // Advice in words, drawn from the numbers of a comparison.
 //
-//	verdict    what to do: the first rule that fires speaks, and no other
-//	remarks    what else to know about the codes that the verdict names: every rule that fires speaks
+//	verdict    what to do: only the first rule that fires speaks
+//	remarks    what else to know about the recommended codes: every rule that fires speaks
 //
-// MAP decides, as the one number over the whole ranking, and always that of new items, where there are some: learned
-// items enter sentences, never a choice. Differences below near are treated as none, and so are those that the
-// queries at hand show by chance. Methods are compared by Hamming distance; where the margins of the query rank the
-// same codes clearly better, that is what codes can reach, and float search and a classifier are compared with that.
-// Seconds enter sentences and one remark, never a verdict, so that the same data lead to the same verdict on every
-// machine.
+// MAP decides, since it sums up the whole ranking, and always that of new items, if there are any: learned items appear
+// in sentences, never in a choice. Differences below near count as none, and so do those that the choice of queries
+// explains. Methods are compared by Hamming distance; if the queries' margins rank the same codes clearly better, that
+// is what codes can reach, and float search and a classifier are compared with that. Seconds appear in sentences and
+// one remark, never in a verdict, so the same data lead to the same verdict on every machine.
 
 package compare
 
@@ -21,23 +20,23 @@ import (
 	"hashgrove/internal/eval"
 )
 
-// What the rules take for little and for much.
+// Thresholds of the rules.
 const (
-	near      = 0.01     // a difference of MAP that nobody would notice
-	costless  = 0.005    // a gain of MAP that is worth having, as it costs nothing
-	much      = 0.05     // a difference of MAP that everybody would
+	near      = 0.01     // a MAP difference that nobody would notice
+	costless  = 0.005    // a MAP gain worth having because it is free
+	much      = 0.05     // a MAP difference that everybody would notice
 	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
-	fewBytes  = 256      // bytes of an item that are no reason to look for codes
-	fewCodes  = 100      // items for each distinct code on average, from which codes are little but classes
+	fewBytes  = 256      // bytes of an item that are small enough without codes
+	fewCodes  = 100      // items per distinct code on average, above which codes hardly say more than classes
 	fewAsked  = 200      // queries below which chance moves MAP noticeably
-	quicker   = 10       // how much less training a lesser method must take to be worth a word
-	noticed   = 5        // seconds of training that are worth a word
-	giveAway  = 0.03     // and what less training may cost
-	preferred = 0.55     // share of learned items among the first hits of a mixed base that is worth a word
-	scarce    = 10       // queries below which chance is all there is
-	unfelt    = 10       // microseconds of a search that nobody wants to be shorter
+	quicker   = 10       // how many times faster a weaker method must train to be worth mentioning
+	noticed   = 5        // seconds of training worth mentioning
+	giveAway  = 0.03     // MAP that faster training may cost
+	preferred = 0.55     // share of learned items among the first hits of a mixed base that is worth mentioning
+	scarce    = 10       // queries below which figures are mere chance
+	unfelt    = 10       // microseconds of a search that nobody needs to shorten
 	deviation = 2        // standard errors that chance explains
-	naming    = 3        // classes or methods named at most
+	naming    = 3        // most classes or methods to name
 )
 
 // Advice is one sentence or two.
@@ -45,12 +44,12 @@ type Advice struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`
 
-	Method string `json:"-"` // that the sentence is about; "" where it is about several or none
+	Method string `json:"-"` // the sentence is about; "" if several or none
 
-	way string // which of its sentences a rule said, where it has several
+	way string // which of several sentences a rule used
 }
 
-// facts is what the rules look at, and what they have said so far. Rows that do not exist are nil.
+// facts holds what the rules look at and what they have said so far. Rows that do not exist are nil.
 type facts struct {
 	r      *Result
 	best   *eval.Row // greatest MAP of all methods
@@ -64,13 +63,13 @@ type facts struct {
 	advice []Advice
 }
 
-// say adds the sentence of a rule that fires, and lends it until the next one.
+// say adds the sentence of a rule that fires and returns it, valid until the next one.
 func (f *facts) say(rule, format string, args ...any) *Advice {
 	f.advice = append(f.advice, Advice{Rule: rule, Text: fmt.Sprintf(format, args...)})
 	return &f.advice[len(f.advice)-1]
 }
 
-// advise says what follows from the numbers, the verdict first, and marks the recommended row.
+// advise returns the conclusions from the numbers, verdict first, and marks the recommended row.
 func advise(r *Result) []Advice {
 	f := factsOf(r)
 	recommended := f.verdict()
@@ -78,10 +77,10 @@ func advise(r *Result) []Advice {
 		r.Rows[i].Recommended = &r.Rows[i] == recommended
 	}
 	scarcely := r.Data.Queries < scarce
-	if scarcely { // all else depends on that
+	if scarcely { // everything else depends on it
 		f.remarkOnQueries()
 	}
-	if recommended != nil && recommended != f.float { // whoever should not hash need not know more about codes
+	if recommended != nil && recommended != f.float { // those who should not hash need no details about codes
 		f.remark()
 	}
 	if !scarcely {
@@ -131,10 +130,10 @@ func factsOf(r *Result) *facts {
 	return f
 }
 
-// chance returns how far apart the MAPs of two rows may be by the choice of the queries alone.
+// chance returns how far the choice of queries alone may move the MAPs of two rows apart.
 func chance(a, b *eval.Row) float64 { return chanceOf(a.AP, b.AP) }
 
-// chanceOf is two standard errors of the mean difference, query by query. It is 0 where the queries are not the same.
+// chanceOf returns two standard errors of the mean difference, query by query. It returns 0 if the queries differ.
 func chanceOf(a, b []float64) float64 {
 	if len(a) != len(b) {
 		return 0
@@ -153,8 +152,8 @@ func chanceOf(a, b []float64) float64 {
 	return deviation * math.Sqrt(variance/n)
 }
 
-// reach is what the codes of a row reach by the better of both rankings: by margins only where those are clearly
-// better. It comes with the average precision of the queries.
+// reach returns the MAP of a row under the better of both rankings, margins only if they are clearly better, with the
+// average precision of each query.
 func reach(row *eval.Row) (mean float64, ap []float64) {
 	if byMargins(row) {
 		return row.Margins.MAP, row.MarginAP
@@ -162,12 +161,12 @@ func reach(row *eval.Row) (mean float64, ap []float64) {
 	return row.MAP, row.AP
 }
 
-// byMargins reports whether margins rank the codes of a row better, by more than chance explains.
+// byMargins reports whether margins rank the codes of a row better than chance explains.
 func byMargins(row *eval.Row) bool {
 	return row.Margins.MAP > row.MAP+max(costless, chanceOf(row.AP, row.MarginAP))
 }
 
-// reached returns that in words.
+// reached puts the result of reach into words.
 func reached(row *eval.Row) string {
 	mean, _ := reach(row)
 	if byMargins(row) {
@@ -176,7 +175,7 @@ func reached(row *eval.Row) string {
 	return fmt.Sprintf("%.3f", mean)
 }
 
-// unanswered reports whether there was nothing to find for any query.
+// unanswered reports whether no query had anything to find.
 func unanswered(row *eval.Row) bool {
 	return len(row.AP) > 0 && slices.Max(row.AP) < 0
 }
@@ -194,7 +193,7 @@ func rowName(row *eval.Row) string {
 	return fmt.Sprintf("%s with %d bits", title(row.Method), row.Bits)
 }
 
-// verdict says what to do and returns the row that it recommends, or nil.
+// verdict says what to do and returns the recommended row, or nil.
 func (f *facts) verdict() *eval.Row {
 	best, float, class, choice := f.best, f.float, f.class, f.choice
 	if best == nil {
@@ -239,8 +238,7 @@ func (f *facts) verdict() *eval.Row {
 	return choice
 }
 
-// classifierSuffices reports whether a classifier is better than the best codes, or as good without taking much more
-// room.
+// classifierSuffices reports whether a classifier beats the best codes, or matches them in not much more space.
 func (f *facts) classifierSuffices() bool {
 	if f.class == nil {
 		return false
@@ -250,7 +248,7 @@ func (f *facts) classifierSuffices() bool {
 	return f.class.MAP > most+tolerance || f.class.MAP >= most-tolerance && f.class.Bytes <= fewBytes
 }
 
-// sayClassifier is the verdict that a classifier is as good as the best codes, or better.
+// sayClassifier adds the verdict that a classifier is as good as the best codes, or better.
 func (f *facts) sayClassifier() {
 	class, way, how := f.class, "as-well", "as well"
 	most, ap := reach(f.best)
@@ -286,7 +284,7 @@ func (f *facts) forNew() string {
 	return ""
 }
 
-// precisionOf says how many of the nearest items are right: of 100, or of as many as there are.
+// precisionOf says how many of the nearest items are right: of 100, or of all if there are fewer.
 func precisionOf(row *eval.Row) (way, text string) {
 	if math.Abs(row.ReachablePrecision-row.Precision100) < 0.0005 {
 		return "of-100", fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.ReachablePrecision)

@@ -34,11 +34,11 @@ import (
 	"hashgrove/internal/trial"
 )
 
-// Progress says how far a run is, in steps of roughly equal length.
+// Progress reports how far a run is, in steps of roughly equal length.
 type Progress struct {
 	Done, Total int
-	Kept        int    // steps that an earlier run did; they are within Done
-	Note        string // what was finished just now; "" between the ends of tasks
+	Kept        int    // steps done by an earlier run, included in Done
+	Note        string // what was just finished; "" while a task runs
 }
 
 // Result is a finished comparison.
@@ -48,12 +48,12 @@ type Result struct {
 	Bits     []int          `json:"bits"`
 	PCA      int            `json:"pca,omitempty"`
 	Seed     uint64         `json:"seed"`
-	NewShare float64        `json:"new_share"` // share of the items that are new, which nothing was learned from
-	// Standardized says that float search and all methods but FastHash saw standardised columns, and Scale says why, or
-	// why not; "" where there was nothing to decide.
+	NewShare float64        `json:"new_share"` // share of items that no method learned from
+	// Standardized says whether float search and all methods but FastHash saw standardised columns; Scale says why or
+	// why not, or "" if there was nothing to decide.
 	Standardized bool   `json:"standardized"`
 	Scale        string `json:"scale,omitempty"`
-	// Neighbours is how the float neighbours were found; "" where they were not.
+	// Neighbours is how the float neighbours were found; "" if they were not.
 	Neighbours eval.Metric `json:"neighbours,omitempty"`
 	Rows       []eval.Row  `json:"rows"`
 	Advice     []Advice    `json:"advice"`
@@ -63,11 +63,11 @@ type Result struct {
 
 	notes []error       // the warnings that the comparison itself adds, with their codes
 	asked float64       // Options.NewShare
-	scale *model.Affine // of the vectors that float search compared; nil where they stayed as they are
+	scale *model.Affine // applied to the vectors for float search; nil if they were left alone
 }
 
-// Run compares. When ctx ends, the work folder holds every finished task and the bits of an unfinished FastHash; the
-// same call resumes from there.
+// Run compares the methods. If ctx ends, the work folder holds every finished task and the bits of an unfinished
+// FastHash, and the same call resumes from there.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
 	o, err := o.suit(data)
@@ -88,7 +88,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 		return nil, err
 	}
 	if o.Work != "" {
-		if err := os.MkdirAll(o.Work, 0o777); err != nil { // now, not after the first hour
+		if err := os.MkdirAll(o.Work, 0o777); err != nil { // now rather than after the first hour
 			return nil, fault.New("work-folder", "the folder for finished methods: %w", err)
 		}
 	}
@@ -113,8 +113,8 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	return result, nil
 }
 
-// runTasks fills in the rows: those that an earlier run has kept, and the others by running their tasks.
-func (s *stage) runTasks(ctx context.Context, result *Result) error {
+// runTasks fills in the rows, from an earlier run if it kept them, else by running their tasks.
+func (s *comparison) runTasks(ctx context.Context, result *Result) error {
 	tasks, rows := s.tasks(), map[int][]eval.Row{}
 	for i, t := range tasks {
 		s.progress.Total += t.steps
@@ -151,8 +151,8 @@ func (s *stage) runTasks(ctx context.Context, result *Result) error {
 	return nil
 }
 
-// sortMethods puts the methods in front, by the best that they reach at any length; the rows of a method stay together,
-// and the order of all else stays.
+// sortMethods moves the methods to the front, ordered by their best result at any length. The rows of a method stay
+// together, and everything else stays in order.
 func (r *Result) sortMethods() {
 	best := map[string]float64{}
 	for i := range r.Rows {
@@ -170,8 +170,7 @@ func (r *Result) sortMethods() {
 	})
 }
 
-// quality returns the number that decides about a row: MAP, or the recall of float neighbours where no labels say what
-// is right.
+// quality returns the figure that decides about a row: MAP, or without labels the recall of float neighbours.
 func (r *Result) quality(row *eval.Row) float64 {
 	if r.unlabelled() {
 		return recallOf(row, r.recallRank())
@@ -179,7 +178,7 @@ func (r *Result) quality(row *eval.Row) float64 {
 	return row.MAP
 }
 
-// rank returns 0 for methods and 1 for what they are measured against.
+// rank returns 0 for methods and 1 for baselines.
 func rank(r eval.Row) int {
 	if r.Kind == eval.KindMethod {
 		return 0
@@ -187,8 +186,8 @@ func rank(r eval.Row) int {
 	return 1
 }
 
-// noteCaps remembers how many bits a method can make at most.
-func (s *stage) noteCaps(rows []eval.Row) {
+// noteCaps remembers the largest number of bits that a method can make.
+func (s *comparison) noteCaps(rows []eval.Row) {
 	for _, r := range rows {
 		if r.CappedFrom > 0 {
 			s.most[r.Method] = r.Bits
@@ -197,7 +196,7 @@ func (s *stage) noteCaps(rows []eval.Row) {
 }
 
 // reportProgress calls Options.Progress.
-func (s *stage) reportProgress(note string) {
+func (s *comparison) reportProgress(note string) {
 	if s.o.Progress != nil {
 		p := s.progress
 		p.Note = note
@@ -206,13 +205,13 @@ func (s *stage) reportProgress(note string) {
 }
 
 // finishStep counts one step within a task.
-func (s *stage) finishStep() {
+func (s *comparison) finishStep() {
 	s.progress.Done++
 	s.reportProgress("")
 }
 
-// warnings collects the doubts about the data: those that came with them, and those that most rows share.
-func (s *stage) warnings(rows []eval.Row) []string {
+// warnings collects the doubts about the data: those that came with them, and those shared by most rows.
+func (s *comparison) warnings(rows []eval.Row) []string {
 	list := append([]string{}, s.data.Base.Warnings...)
 	for _, note := range s.notes {
 		list = append(list, note.Error())
@@ -233,7 +232,7 @@ func (s *stage) warnings(rows []eval.Row) []string {
 	for _, r := range rows {
 		for i, w := range r.Warnings {
 			if i < len(r.Doubts) && r.Doubts[i] == "ordered-base" {
-				continue // numbers that only the rows themselves have
+				continue // figures that only the rows themselves have
 			}
 			if count[w]++; count[w] == len(rows)/2+1 {
 				list = append(list, w)
@@ -243,7 +242,7 @@ func (s *stage) warnings(rows []eval.Row) []string {
 	return list
 }
 
-// Find lends the row of a method at a code length, or nil. Bits 0 finds the method's first row.
+// Find returns the row of a method at a code length, or nil. Bits 0 finds the method's first row.
 func (r *Result) Find(method string, bits int) *eval.Row {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Method == method && (bits == 0 || row.Bits == bits) {

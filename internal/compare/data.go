@@ -16,16 +16,15 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Part is rows in memory with what is known about them: comparing needs the vectors themselves, again and again. Its
-// digest also covers how the part was chosen.
+// Part holds rows in memory, since comparing needs the vectors again and again. Its digest also covers how the part was
+// chosen.
 type Part struct {
 	*supervision.Data
 	X   vectors.Matrix
 	Row []int // number of each row in the source that was read, from 0
 }
 
-// Read reads a source, with its labels or tags if it has some. Progress is called with the rows read so far; it may be
-// nil.
+// Read reads a source with its labels or tags, if any. Progress, which may be nil, is called with the rows read so far.
 func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
 	kept := vectors.Cache(src, vectors.CacheBytes, "") // so that the source is read once
 	defer kept.Close()
@@ -61,8 +60,7 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 	return base, queries, err
 }
 
-// setAside parts a share of the rows from the others, every class in proportion. Rows that are too few for it stay
-// together, and aside is nil.
+// setAside splits off a share of the rows, every class in proportion. If there are too few rows, aside is nil.
 func (p *Part) setAside(share float64, seed uint64, name string) (others, aside *Part, err error) {
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("%v is not a share of the rows: give a number between 0 and 1", share)
@@ -79,7 +77,7 @@ func (p *Part) setAside(share float64, seed uint64, name string) (others, aside 
 	return p.subset(keep, how+" without "+name), p.subset(other, how+" "+name), nil
 }
 
-// subset returns the kept rows, in memory of their own; how says which those are.
+// subset returns a copy of the kept rows; how describes the choice.
 func (p *Part) subset(keep []bool, how string) *Part {
 	d := p.Only(keep)
 	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + how))
@@ -96,7 +94,7 @@ func (p *Part) subset(keep []bool, how string) *Part {
 	return out
 }
 
-// copies returns the number of rows whose vectors are among those of other parts too, where that is many.
+// copies returns the number of rows whose vectors also occur in other parts, if there are many.
 func (p *Part) copies(others ...*Part) int {
 	known, n := map[uint64]bool{}, 0
 	for _, other := range others {
@@ -115,7 +113,7 @@ func (p *Part) copies(others ...*Part) int {
 	return n
 }
 
-// hashes returns those of the vectors; none without a part.
+// hashes returns the hashes of the vectors, or nil for a nil part.
 func (p *Part) hashes() (list []uint64) {
 	switch {
 	case p == nil:
@@ -127,33 +125,33 @@ func (p *Part) hashes() (list []uint64) {
 	return list
 }
 
-// manyCopies is the number of rows, one of which may be a copy of a row elsewhere, as happens in any data.
+// manyCopies: up to one in this many rows may be a copy of a row elsewhere, as in any data.
 const manyCopies = 20
 
-// withVectors returns the part with its vectors mapped, by what the name says.
+// withVectors returns the part with other vectors; name says how they were made.
 func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
 	d := p.With(x)
 	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + name))
 	return &Part{Data: d, X: x, Row: p.Row}
 }
 
-// Data is what methods are compared on. They learn from the base; the queries search in the new items, which nothing is
-// learned from, and in the base.
+// Data is what methods are compared on. They learn from the base; queries search the new items, which no method learns
+// from, and the base.
 type Data struct {
 	Name    string // for people
-	Base    *Part  // its MinShared counts
-	New     *Part  // nil sets a share of the base aside, as Options.NewShare says
+	Base    *Part  // its MinShared applies
+	New     *Part  // nil sets aside a share of the base, given by Options.NewShare
 	Queries *Part
 }
 
-// labelled reports whether classes or tags say what is similar; else the nearness of the vectors does.
+// labelled reports whether classes or tags define similarity; otherwise the nearness of the vectors does.
 func (d *Data) labelled() bool { return d.Base.Labels != nil || d.Base.Tags != nil }
 
-// mostNew is the number of new items that are set aside unless a share is asked for.
+// mostNew is the largest number of new items to set aside unless a share is given.
 const mostNew = 10_000
 
-// parts returns the data with the new items set apart; a negative share sets none apart, and 0 means a fifth, but at
-// most 10,000 rows. Where the base has too few rows for it, New stays nil.
+// parts returns the data with the new items set aside. A negative share sets none aside; 0 means a fifth, at most
+// 10,000 rows. If the base has too few rows, New stays nil.
 func (d *Data) parts(share float64, seed uint64) (*Data, error) {
 	out := *d
 	if d.New != nil || share < 0 {
@@ -163,11 +161,11 @@ func (d *Data) parts(share float64, seed uint64) (*Data, error) {
 		share = min(0.2, mostNew/float64(max(1, d.Base.X.Rows)))
 	}
 	var err error
-	out.Base, out.New, err = d.Base.setAside(share, seed^0x6e6577, "new items") // not as the queries were drawn
+	out.Base, out.New, err = d.Base.setAside(share, seed^0x6e6577, "new items") // drawn differently from the queries
 	return &out, err
 }
 
-// searched lends the items that decide: the new ones, or the base where there are none.
+// searched returns the items that decide: the new ones, or the base if there are none.
 func (d *Data) searched() *Part {
 	if d.New != nil {
 		return d.New
@@ -175,7 +173,7 @@ func (d *Data) searched() *Part {
 	return d.Base
 }
 
-// each returns the data with every part mapped.
+// each returns the data with every part changed.
 func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
 	out := &Data{Name: d.Name}
 	var err error
@@ -191,7 +189,7 @@ func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
 	return out, err
 }
 
-// digests returns those of all parts.
+// digests returns the digests of all parts.
 func (d *Data) digests() []string {
 	list := []string{d.Base.HexDigest(), d.Queries.HexDigest()}
 	if d.New != nil {
@@ -208,7 +206,7 @@ func (d *Data) items() int {
 	return d.Base.X.Rows
 }
 
-// check validates the data and gives all parts one numbering.
+// check validates the data and gives all parts the same numbering.
 func (d *Data) check() error {
 	b, q := d.Base, d.Queries
 	if b.X.Rows < 2 || q.X.Rows < 1 {
@@ -237,11 +235,11 @@ func (d *Data) check() error {
 	return nil
 }
 
-// follow checks that a part is like the base, and numbers its classes or tags as the base does.
+// follow checks that a part matches the base, and numbers its classes or tags as the base does.
 func (p *Part) follow(base *Part, name string) error {
 	switch {
 	case base.X.Cols != p.X.Cols:
-		return fault.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must be alike", name,
+		return fault.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must match", name,
 			p.X.Cols, base.X.Cols)
 	case base.Labels != nil && p.Labels != nil:
 		if err := shareNames("class", p.Labels.Names, base.Labels.Names, name); err != nil {
@@ -263,8 +261,8 @@ func (p *Part) follow(base *Part, name string) error {
 	return nil
 }
 
-// shareNames refuses a part whose classes or tags have other names than those of the base: one has names and the other
-// numbers, for instance, and nothing would be right.
+// shareNames rejects a part whose class or tag names do not occur in the base: if one has names and the other numbers,
+// for instance, no answer could be right.
 func shareNames(kind string, own, base []string, part string) error {
 	for _, name := range own {
 		if slices.Contains(base, name) {
@@ -299,8 +297,8 @@ func (d *Data) similarity() string {
 	return fmt.Sprintf("%d or more shared tags", d.Base.MinShared)
 }
 
-// chooseUnseen draws classes to keep out of training: want, or for 0 a quarter of them, at least two and leaving at
-// least two. It draws none when want is negative, without classes, and where there are too few.
+// chooseUnseen draws classes to exclude from training: want of them, or for 0 a quarter, at least two and leaving at
+// least two. It draws none if want is negative, without classes, or if there are too few.
 func (d *Data) chooseUnseen(want int, seed uint64) ([]int32, error) {
 	classes := d.classes()
 	if want > 0 && (classes == nil || want < 2 || want > len(classes)-2) {
@@ -310,7 +308,7 @@ func (d *Data) chooseUnseen(want int, seed uint64) ([]int32, error) {
 	if want < 0 || len(classes) < 4 {
 		return nil, nil
 	}
-	// Only classes that can be judged: with queries and with something to find.
+	// Only classes that can be measured: with queries and with something to find.
 	judged := slices.DeleteFunc(slices.Clone(classes), func(c int32) bool {
 		return !slices.Contains(d.Queries.Labels.Class, c)
 	})

@@ -9,7 +9,7 @@ import (
 	"hashgrove/internal/eval"
 )
 
-// Markdown writes table, notes and advice.
+// Markdown writes the table, notes and advice.
 func (r *Result) Markdown(w io.Writer) error {
 	var b strings.Builder
 	head, rows := r.Table()
@@ -35,7 +35,7 @@ func (r *Result) Markdown(w io.Writer) error {
 // escapeCell keeps text from breaking a table.
 func escapeCell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
 
-// csvColumns are the values of a row that the CSV form has, under the keys of the JSON form.
+// csvColumns lists the values of a row in the CSV form, under the keys of the JSON form.
 var csvColumns = []struct {
 	key   string
 	value func(*eval.Row) any
@@ -81,8 +81,8 @@ var csvColumns = []struct {
 	{"learned_items.margins.precision", func(r *eval.Row) any { return itemsOf(r.LearnedItems).Margins.Precision }},
 }
 
-// CSV writes a line for each row, with the keys of the JSON form that hold one value. Numbers of a row that failed, and
-// those that were not measured, are empty.
+// CSV writes a line per row, with the JSON keys that hold one value. Figures that failed or were not measured are
+// empty.
 func (r *Result) CSV(w io.Writer) error {
 	lines := [][]string{{}}
 	for _, c := range csvColumns {

@@ -341,7 +341,7 @@ func TestWarningsAboutQueries(t *testing.T) {
 			t.Errorf("the queries have the warnings %q", queries.Warnings)
 		}
 		queries.Warnings = append(queries.Warnings, "a page is missing")
-		s := &stage{data: &Data{Base: base, Queries: queries}}
+		s := &comparison{data: &Data{Base: base, Queries: queries}}
 		got, want := s.warnings(nil), append(slices.Clone(base.Warnings), "queries: a page is missing")
 		if !slices.Equal(got, want) || len(base.Warnings) != c.warnings {
 			t.Errorf("warnings %q, want %q", got, want)

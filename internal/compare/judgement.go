@@ -23,13 +23,13 @@ import (
 //
 // The codes of a second training, without some classes, are judged by the queries of those classes in all items.
 
-// codes are those of all parts.
+// codes holds the codes of all parts.
 type codes struct {
 	trial.Codes               // of the queries, and of the items that decide
 	learned     hamming.Codes // of the base
 }
 
-// coder is how a method encodes: its codes and, where it has them, its margins.
+// coder encodes for a method: its codes and, if it has them, its margins.
 type coder struct {
 	code    trial.Coder
 	margins trial.Marginer // may be nil
@@ -44,7 +44,7 @@ func modelCoder(m *model.Model) coder {
 }
 
 // encode encodes all parts.
-func (s *stage) encode(ctx context.Context, by coder) (c codes, err error) {
+func (s *comparison) encode(ctx context.Context, by coder) (c codes, err error) {
 	code := by.code
 	if c.Codes, err = s.bench.Encode(ctx, code); err != nil {
 		return c, err
@@ -62,7 +62,7 @@ func (s *stage) encode(ctx context.Context, by coder) (c codes, err error) {
 }
 
 // encodeUnseen encodes the queries of the held-out classes and all items.
-func (s *stage) encodeUnseen(ctx context.Context, by coder) (c trial.Codes, err error) {
+func (s *comparison) encodeUnseen(ctx context.Context, by coder) (c trial.Codes, err error) {
 	code := by.code
 	if c.Queries, err = code(ctx, s.unseen.queries.Data, s.o.Threads); err != nil {
 		return c, err
@@ -75,9 +75,9 @@ func (s *stage) encodeUnseen(ctx context.Context, by coder) (c trial.Codes, err 
 	return c, err
 }
 
-// measure fills in a row: codes of all parts, their encoding time, and what they are worth. The coder later, which was
-// trained without the held-out classes, is not called where there are none.
-func (s *stage) measure(ctx context.Context, row *eval.Row, by, later coder) error {
+// measure fills in a row: codes of all parts, their encoding time and their quality. The coder later, trained without
+// the held-out classes, is not called if there are none.
+func (s *comparison) measure(ctx context.Context, row *eval.Row, by, later coder) error {
 	c, err := s.encode(ctx, by)
 	if err != nil {
 		return err
@@ -92,8 +92,8 @@ func (s *stage) measure(ctx context.Context, row *eval.Row, by, later coder) err
 	return s.judge(ctx, row, c, ofLater)
 }
 
-// judge fills in what codes are worth, and what those of the second training are worth to the held-out classes.
-func (s *stage) judge(ctx context.Context, row *eval.Row, c codes, later trial.Codes) error {
+// judge fills in the quality of the codes, and that of the second training for the held-out classes.
+func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later trial.Codes) error {
 	found, err := s.bench.Judge(ctx, c.Codes)
 	if err != nil {
 		return err
@@ -126,8 +126,8 @@ func (s *stage) judge(ctx context.Context, row *eval.Row, c codes, later trial.C
 	return s.addSearches(ctx, row, c.Codes)
 }
 
-// judgeMargins fills in what the codes are worth by the margins of the queries.
-func (s *stage) judgeMargins(ctx context.Context, row *eval.Row, c codes) error {
+// judgeMargins fills in the quality of the codes when ranked by the queries' margins.
+func (s *comparison) judgeMargins(ctx context.Context, row *eval.Row, c codes) error {
 	bench := *s.bench
 	bench.Options.Neighbours = nil // they are about the codes
 	found, err := bench.JudgeMargins(ctx, c.Codes)
@@ -147,8 +147,8 @@ func (s *stage) judgeMargins(ctx context.Context, row *eval.Row, c codes) error 
 	return nil
 }
 
-// fill copies what was found in the items that decide, and in the learned ones.
-func (s *stage) fill(row *eval.Row, found, learned *eval.Report) {
+// fill copies the figures for the items that decide, and for the learned ones.
+func (s *comparison) fill(row *eval.Row, found, learned *eval.Report) {
 	found.Fill(row)
 	if !s.data.labelled() {
 		return
@@ -159,13 +159,13 @@ func (s *stage) fill(row *eval.Row, found, learned *eval.Report) {
 	}
 }
 
-// mixedHits returns the number of hits of a mixed base that are looked at, given the items of each side: 100, or fewer
-// where those would be a good part of all items.
+// mixedHits returns how many hits of a mixed base to look at, given the items of each side: 100, or fewer if those
+// would be a large part of all items.
 func mixedHits(side int) int { return min(100, max(10, side/10), side) }
 
-// mixedShare returns the share of learned items among the first hits in a base that has as many learned as new items,
-// expected over the order of ties and mean over the queries: one half, unless learned items are preferred. The larger
-// side gives an evenly drawn part of its items.
+// mixedShare returns the share of learned items among the first hits in a base of equally many learned and new items,
+// in expectation over ties and averaged over the queries: one half, unless learned items are preferred. The larger side
+// contributes an evenly drawn part of its items.
 func mixedShare(ctx context.Context, queries, learned, added hamming.Codes, threads int) (float64, error) {
 	n := min(learned.Len(), added.Len())
 	learned, added = evenly(learned, n), evenly(added, n)
@@ -191,8 +191,8 @@ func mixedShare(ctx context.Context, queries, learned, added hamming.Codes, thre
 	return sum / float64(len(shares)), err
 }
 
-// firstShare returns the share of one side among the first k items, given how many each side has at every distance. Of
-// the items at the last distance each is as likely as the other.
+// firstShare returns the share of one side among the first k items, given how many each side has at every distance.
+// Items at the last distance are equally likely.
 func firstShare(own, other []int, k int) float64 {
 	sum, left := 0.0, k
 	for d, n := range own {
@@ -206,7 +206,7 @@ func firstShare(own, other []int, k int) float64 {
 	return sum / float64(k)
 }
 
-// evenly draws n of the codes, from end to end.
+// evenly draws n of the codes at equal steps.
 func evenly(c hamming.Codes, n int) hamming.Codes {
 	all := c.Len()
 	if n == all {
@@ -230,7 +230,7 @@ func searchTime(queries, base hamming.Codes) float64 {
 	}) * 1e6 / float64(n)
 }
 
-// joined returns all items one below the other: the base, then the new ones.
+// joined returns all items: the base, then the new ones.
 func (d *Data) joined() vectors.Matrix {
 	if d.New == nil {
 		return d.Base.X
@@ -238,7 +238,7 @@ func (d *Data) joined() vectors.Matrix {
 	return below(d.Base.X, d.New.X)
 }
 
-// below is two matrices one below the other.
+// below stacks two matrices.
 func below(a, b vectors.Matrix) vectors.Matrix {
 	return vectors.Matrix{Rows: a.Rows + b.Rows, Cols: a.Cols, Data: slices.Concat(a.Data, b.Data)}
 }

@@ -25,8 +25,8 @@ const (
 	cosine    = "float-cosine"
 )
 
-// Quick are the methods of a comparison that names none: the strongest of those that take a small part of FastHash's
-// time, and the usual ones without labels.
+// Quick lists the default methods: the strongest of those that take a small part of FastHash's time, and the usual ones
+// without labels.
 var Quick = []string{method.FastHash, "sdh", "cca-itq", "pca-itq", "lsh"}
 
 // Names lists the methods that can be compared, FastHash first.
@@ -36,7 +36,7 @@ func Names() []string {
 	})
 }
 
-// About says in a line where a method comes from.
+// About describes in a line where a method comes from.
 func About(name string) string {
 	d, _ := method.Describe(name)
 	if name == method.FastHash {
@@ -45,10 +45,10 @@ func About(name string) string {
 	return d.Title + ": " + d.Source
 }
 
-// methodTasks lists the tasks of a method: one in all where shorter codes are prefixes of longer ones or the data
-// decide the length, else one for each length.
-func (s *stage) methodTasks(name string) []*task {
-	d, _ := method.Describe(name) // it was checked
+// methodTasks lists the tasks of a method: a single one if shorter codes are prefixes of longer ones or the data decide
+// the length, else one per length.
+func (s *comparison) methodTasks(name string) []*task {
+	d, _ := method.Describe(name) // the name is valid by now
 	lengths := [][]int{s.o.Bits}
 	switch {
 	case d.AnyBits:
@@ -64,15 +64,15 @@ func (s *stage) methodTasks(name string) []*task {
 			t.steps = t.longest() * s.trainings()
 		}
 		if d.Trees {
-			t.options, _ = s.o.Train.FastHash() // they were checked
+			t.options, _ = s.o.Train.FastHash() // valid by now
 		}
 		list = append(list, t)
 	}
 	return list
 }
 
-// trainMethod trains a method once, and once more without the held-out classes.
-func (s *stage) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
+// trainMethod trains a method, and a second time without the held-out classes.
+func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
 	all, err := s.train(ctx, t, s.mapped.Base, allRows)
 	if err == errCapped {
 		return []eval.Row{}, nil
@@ -91,12 +91,12 @@ func (s *stage) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
 	return s.measureLengths(ctx, t, all.Model, unseen, all.Seconds)
 }
 
-// errCapped says that a length is more than a method can make, and that what it can make has a row already.
+// errCapped says that a method cannot make this many bits, and that its longest code already has a row.
 var errCapped = errors.New("there is a row of as many bits as the method can make")
 
-// train trains the method of a task on a part of the base, resuming from a checkpoint where there is one. A method that
-// cannot make as many bits makes as many as it can.
-func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*trial.Training, error) {
+// train trains the method of a task on a part of the base, resuming from a checkpoint if there is one. A method that
+// cannot make that many bits makes as many as it can.
+func (s *comparison) train(ctx context.Context, t *task, p *Part, part string) (*trial.Training, error) {
 	o := s.o.Train
 	o.Standardize = s.standardize()
 	o = o.For(t.method)
@@ -127,10 +127,9 @@ func (s *stage) train(ctx context.Context, t *task, p *Part, part string) (*tria
 	return made, nil
 }
 
-// measureLengths measures prefixes of a code: those of the task's lengths, or all of it where the data decide the
-// length. Unseen is the model that was trained without the held-out classes, or nil; seconds is the time of training to
-// a length.
-func (s *stage) measureLengths(
+// measureLengths measures prefixes of a code: those of the task's lengths, or all of it if the data decide the length.
+// Unseen is the model trained without the held-out classes, or nil; seconds returns the training time up to a length.
+func (s *comparison) measureLengths(
 	ctx context.Context, t *task, m, unseen *model.Model, seconds func(bits int) float64,
 ) ([]eval.Row, error) {
 	lengths := t.bits
@@ -173,15 +172,15 @@ func (s *stage) measureLengths(
 	return list, nil
 }
 
-// fewTrees is the number of rounds of a bit, each a tree of as many leaf values as it has, from which half of them are
-// judged too.
+// fewTrees is the number of rounds per bit from which half of them are also measured. A round makes one tree, with all
+// its leaf values.
 const fewTrees = 20
 
-// treeCount is what decided how many trees the bits have, from the options that a model keeps.
+// treeCount holds what decided the number of trees per bit, from the options stored in a model.
 type treeCount struct {
 	Rounds    int `json:"rounds"`
 	EarlyStop int `json:"early_stop"`
-	LeafBits  int `json:"leaf_bits"` // trees of one round, which differ in their leaves alone
+	LeafBits  int `json:"leaf_bits"` // trees per round, which differ only in their leaves
 }
 
 func treeCountOf(m *model.Model) treeCount {
@@ -189,7 +188,7 @@ func treeCountOf(m *model.Model) treeCount {
 		Trees treeCount `json:"trees"`
 	}
 	if runs := m.Info.Runs; len(runs) > 0 {
-		_ = json.Unmarshal(runs[len(runs)-1].Options, &o) // options that say nothing of trees leave zeros
+		_ = json.Unmarshal(runs[len(runs)-1].Options, &o) // options without trees leave zeros
 	}
 	o.Trees.LeafBits = max(1, o.Trees.LeafBits)
 	return o.Trees
@@ -206,9 +205,9 @@ func (c treeCount) settled(bits []*model.Ensemble) bool {
 	return c.EarlyStop > 0 && 2*ended > len(bits)
 }
 
-// measureHalf judges the same code with the first half of the trees of every bit: boosting is stage-wise too, so what
-// the second half has added tells whether more trees would help. Where training stopped early that is known already.
-func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) error {
+// measureHalf measures the same code with the first half of every bit's trees: boosting is stage-wise too, so the gain
+// of the second half shows whether more trees would help. After early stopping that is already known.
+func (s *comparison) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) error {
 	e, _, ok := model.Behind(m.Encoder)
 	if !ok || !s.data.labelled() || row.Method != method.FastHash {
 		return nil
@@ -246,9 +245,9 @@ func (s *stage) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) 
 	return err
 }
 
-// classifier judges what a classifier's output is worth (Sablayrolles et al., ICASSP 2017): its probabilities as
-// vectors, its answer as a one-hot code, and its probabilities hashed. One training serves all three.
-func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
+// classifier measures a classifier's output (Sablayrolles et al., ICASSP 2017): its probabilities as vectors, its
+// answer as a one-hot code, and its probabilities hashed. One training serves all three.
+func (s *comparison) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
 	all, err := s.trainClassifier(ctx, s.mapped.Base)
 	if err != nil {
 		return nil, err
@@ -272,16 +271,15 @@ func (s *stage) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
 	return slices.Concat([]eval.Row{first}, list, more), err
 }
 
-// classifierCodes are a classifier, its two codes, and the seconds that training them took.
+// classifierCodes holds a classifier, its two codes, and the seconds it took to train them.
 type classifierCodes struct {
 	*method.Classifier
 	answer, scores            *model.Model
 	fitSeconds, scoresSeconds float64
 }
 
-// trainClassifier trains a classifier on a part of the base: its one-hot code, and its hashed code of the longest
-// length.
-func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
+// trainClassifier trains a classifier on a part of the base: its one-hot code, and its longest hashed code.
+func (s *comparison) trainClassifier(ctx context.Context, p *Part) (c classifierCodes, err error) {
 	o := method.Options{
 		Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.o.Standardize,
 	}
@@ -297,9 +295,9 @@ func (s *stage) trainClassifier(ctx context.Context, p *Part) (c classifierCodes
 	return c, err
 }
 
-// rankProbabilities judges the probabilities of the classes or tags as vectors: items are ranked by their inner product
-// with those of the query. Of items that were learned from, the classes are known.
-func (s *stage) rankProbabilities(ctx context.Context, all, seen classifierCodes) (eval.Row, error) {
+// rankProbabilities measures class or tag probabilities as vectors: items are ranked by inner product with the query's.
+// The classes of learned items are known.
+func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifierCodes) (eval.Row, error) {
 	n := len(all.Names)
 	t := task{method: probable, kind: eval.KindReference, supervised: true}
 	row, data := t.row(32*n), s.mapped
@@ -340,9 +338,9 @@ func (s *stage) rankProbabilities(ctx context.Context, all, seen classifierCodes
 	return row, s.rankUnseenProbabilities(ctx, &row, seen)
 }
 
-// rankUnseenProbabilities does the same for the held-out classes, by the classifier that has not seen them: of the rows
-// that it learned from, the classes are known.
-func (s *stage) rankUnseenProbabilities(ctx context.Context, row *eval.Row, seen classifierCodes) error {
+// rankUnseenProbabilities does the same for the held-out classes, with the classifier that has not seen them; the
+// classes of the rows it learned from are known.
+func (s *comparison) rankUnseenProbabilities(ctx context.Context, row *eval.Row, seen classifierCodes) error {
 	u, data := s.unseen, s.mapped
 	queries, err := seen.Probabilities(ctx, u.queries.X, s.o.Threads)
 	if err != nil {
@@ -365,12 +363,12 @@ func (s *stage) rankUnseenProbabilities(ctx context.Context, row *eval.Row, seen
 	return err
 }
 
-// isFloat reports whether a row is about vectors instead of codes.
+// isFloat reports whether a row is about vectors rather than codes.
 func isFloat(row *eval.Row) bool {
 	return row.Method == euclidean || row.Method == cosine || row.Method == probable
 }
 
-// title returns the name of a method in print.
+// title returns the printed name of a method.
 func title(name string) string {
 	if d, ok := method.Describe(name); ok && name != hashed {
 		return d.Title

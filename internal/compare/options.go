@@ -17,37 +17,37 @@ import (
 
 // Options say what to compare. The zero value compares the quick methods at 16, 32, 64 and 128 bits.
 type Options struct {
-	// Methods are names as Names lists them; nil means Quick, "all" means all. Rows without labels have only those that
-	// learn without them.
+	// Methods to compare, as listed by Names; nil means Quick, "all" means all. Without labels, only methods that need
+	// none are compared.
 	Methods []string
 	Bits    []int // code lengths; nil means 16, 32, 64 and 128
-	// NewShare is the share of the base that becomes new items, which nothing is learned from, where Data.New is nil: 0
-	// means a fifth, but at most 10,000 rows, and a negative share means none.
+	// NewShare is the share of the base to set aside as new items, which no method learns from, if Data.New is nil. 0
+	// means a fifth, at most 10,000 rows; negative means none.
 	NewShare float64
-	PCA      int // dimensions that principal components reduce the vectors to before any method; 0 means none
-	// Neighbours is how vectors are compared, to measure how many float neighbours the codes keep: "" means
-	// eval.Euclidean, and NoNeighbours leaves it out. Rows without labels are judged by nothing else.
+	PCA      int // dimensions to reduce the vectors to before any method; 0 means none
+	// Neighbours is the metric for measuring how many float neighbours the codes keep: "" means eval.Euclidean, and
+	// NoNeighbours skips it. Rows without labels are measured by nothing else.
 	Neighbours eval.Metric
 
 	// Standardize says whether float search and all methods but FastHash see standardised columns, as in method.Options.
 	Standardize string
 
-	Unseen int // classes kept out of a second training; 0 means a quarter of them, negative none
+	Unseen int // classes to exclude from a second training; 0 means a quarter of them, negative none
 	Seed   uint64
 
-	// Train is the options of FastHash and its relatives; what is said above counts for all methods.
+	// Train holds the options of FastHash and its relatives; the options above apply to all methods.
 	Train train.Options
 
-	Work    string // folder that keeps finished rows and unfinished trainings; "" keeps nothing
-	Restart bool   // do not use what the folder holds
+	Work    string // folder for finished rows and unfinished trainings; "" keeps nothing
+	Restart bool   // ignore what the folder holds
 
-	Threads  int            // 0 means all cores; changes times, nothing else
+	Threads  int            // 0 means all cores; changes only times
 	Progress func(Progress) // called by one goroutine; may be nil
-	// Each is called with every model that was trained on the whole base; may be nil.
+	// Each is called with every model trained on the whole base; may be nil.
 	Each func(method string, bits int, m *model.Model)
 }
 
-// NoNeighbours says that float neighbours are not looked for.
+// NoNeighbours skips the search for float neighbours.
 const NoNeighbours eval.Metric = "none"
 
 // Check validates the options before any data are read.
@@ -56,8 +56,7 @@ func (o Options) Check() error {
 	return err
 }
 
-// suit leaves out what cannot be had of the data: without labels, methods that learn from them. Those that were named
-// are an error.
+// suit drops methods that need labels if the data have none. If they were named, it returns an error.
 func (o Options) suit(d *Data) (Options, error) {
 	if d.labelled() {
 		return o, nil
@@ -81,7 +80,7 @@ func (o Options) suit(d *Data) (Options, error) {
 	return o, nil
 }
 
-// LabelsError says that methods learn from labels, and that the rows have none.
+// LabelsError says that these methods need labels, which the rows lack.
 type LabelsError struct{ Methods []string }
 
 // Error implements error.
@@ -105,7 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Neighbours = cmp.Or(o.Neighbours, eval.Euclidean)
 	if !slices.Contains([]eval.Metric{eval.Euclidean, eval.Cosine, NoNeighbours}, o.Neighbours) {
-		return o, fault.New("no-such-metric", "neighbours by %q are not known: choose %s, %s or %s", o.Neighbours,
+		return o, fault.New("no-such-metric", "unknown metric %q for neighbours: choose %s, %s or %s", o.Neighbours,
 			eval.Euclidean, eval.Cosine, NoNeighbours)
 	}
 	for i, name := range o.Methods {
@@ -140,6 +139,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	trees, _ := o.Train.FastHash()
-	_, err := trees.WithDefaults() // a time is no effort here: how far it reaches differs from run to run
+	_, err := trees.WithDefaults() // a time is not a valid effort here: its result differs from run to run
 	return o, err
 }

@@ -12,19 +12,19 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Pictures gives the PNG of rows of a part, by their number in its source; it may leave some out.
+// Pictures returns PNGs of rows of a part, by their number in its source; it may omit some.
 type Pictures func(part *Part, rows []int) (map[int][]byte, error)
 
-// Page is what only the caller knows of a report.
+// Page holds what only the caller knows about a report.
 type Page struct {
 	Title    string
 	Date     time.Time
 	Machine  string
 	Command  string
-	Pictures Pictures // nil when the data are no pictures
+	Pictures Pictures // nil if the data are not pictures
 }
 
-// Report returns the comparison as a page.
+// Report returns the comparison as a report page.
 func (r *Result) Report(d *Data, page Page) (report.Data, error) {
 	out := report.Data{
 		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
@@ -115,7 +115,7 @@ func (r *Result) examples(
 	return out, nil
 }
 
-// rightAnswers is what is right for some queries: what labels say or, without them, their float neighbours.
+// rightAnswers returns the right answers to some queries: by labels or, without them, by float neighbours.
 func (r *Result) rightAnswers(d *Data, queries []int) (eval.Truth, error) {
 	found := d.searched()
 	if d.labelled() {
@@ -137,7 +137,7 @@ func (r *Result) rightAnswers(d *Data, queries []int) (eval.Truth, error) {
 	}}, err
 }
 
-// neighbours returns those of the vectors as float search compared them.
+// neighbours finds the neighbours of vectors in the form that float search compared.
 func (r *Result) neighbours(queries, items vectors.Matrix) (*eval.Neighbours, error) {
 	ctx := context.Background()
 	if r.scale != nil {
@@ -152,7 +152,7 @@ func (r *Result) neighbours(queries, items vectors.Matrix) (*eval.Neighbours, er
 	return eval.FindNeighbours(ctx, queries, items, r.Neighbours, 0)
 }
 
-// load gives the pictures of rows of a part; none without Pictures.
+// load returns the pictures of rows of a part, or none if p is nil.
 func (p Pictures) load(part *Part, rows []int) (map[int][]byte, error) {
 	if p == nil || len(rows) == 0 {
 		return nil, nil
@@ -164,7 +164,7 @@ func (p Pictures) load(part *Part, rows []int) (map[int][]byte, error) {
 	return p(part, list)
 }
 
-// picture is row i as a page shows it.
+// picture returns row i as a page shows it.
 func (p *Part) picture(i int, png map[int][]byte) report.Picture {
 	out := report.Picture{PNG: png[p.Row[i]], Name: fmt.Sprintf("row %d", p.Row[i]+1)}
 	if p.IDs != nil {

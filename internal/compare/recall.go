@@ -6,14 +6,13 @@ import (
 	"hashgrove/internal/eval"
 )
 
-// Advice where no labels say what is right: codes are worth as much as they keep of a search among the vectors. The
-// share of the float neighbours of a query among the first 100 items decides, since a search that compares those once
-// more by their vectors finds all of these; in a small base, that among the first 10.
+// Advice without labels: codes are worth what they keep of a search among the vectors. The share of a query's float
+// neighbours among the first 100 items decides, since comparing those again by their vectors finds all of these; in a
+// small base, the first 10 decide.
 
-// What the rules take for little.
 const lowRecall = 0.5 // share of the float neighbours, below which codes lose too much
 
-// adviseByRecall says what follows from the recall of float neighbours, and marks the recommended row.
+// adviseByRecall returns the conclusions from the recall of float neighbours, and marks the recommended row.
 func adviseByRecall(r *Result) []Advice {
 	f := &facts{r: r}
 	recall := func(row *eval.Row) float64 { return recallOf(row, r.recallRank()) }
@@ -50,7 +49,7 @@ func adviseByRecall(r *Result) []Advice {
 	return f.advice
 }
 
-// recallVerdict says what to do and returns the row that it recommends, or nil.
+// recallVerdict says what to do and returns the recommended row, or nil.
 func (f *facts) recallVerdict() *eval.Row {
 	c, float, d := f.choice, f.float, f.r.Data
 	if c == nil {

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/eval"
 )
 
-// remark says what else there is to know about the choice among the codes.
+// remark adds what else there is to know about the recommended codes.
 func (f *facts) remark() {
 	f.remarkOnMargins()
 	f.remarkOnLearned()
@@ -23,7 +23,7 @@ func (f *facts) remark() {
 	f.remarkOnCodes()
 }
 
-// remarkOnMargins says where the same codes find more by the margins of the query, and where that decides.
+// remarkOnMargins says whether ranking the same codes by the query's margins finds more, and whether that decides.
 func (f *facts) remarkOnMargins() {
 	c := f.choice
 	if byMargins(c) {
@@ -70,7 +70,7 @@ func (f *facts) remarkOnCost() {
 		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times).way = gain
 }
 
-// remarkOnLengths compares the rows of the choice's method, which are by rising length.
+// remarkOnLengths compares the rows of the recommended method, which are in order of length.
 func (f *facts) remarkOnLengths() {
 	var before, last *eval.Row
 	for i := range f.r.Rows {
@@ -89,7 +89,7 @@ func (f *facts) remarkOnLengths() {
 	}
 }
 
-// remarkOnTrees reports whether the second half of the trees was worth learning, and so whether still more would be.
+// remarkOnTrees says whether the second half of the trees was worth learning, and so whether more would be.
 func (f *facts) remarkOnTrees() {
 	if half := f.choice.HalfTreesMAP; half > 0 && f.choice.MAP > half+near {
 		f.say("more-trees", "More trees still help: the second half of them raises MAP%s from %.3f to %.3f. Try twice as "+
@@ -105,7 +105,7 @@ func asWell(own, other float64) (way, text string) {
 	return "as-well", "as well"
 }
 
-// longer says how little a longer code is better than a shorter one.
+// longer says how little is gained by a longer code.
 func longer(method string, bits int, measure string, long, short float64) (way, text string) {
 	if long < short+0.0005 {
 		return "no-better", fmt.Sprintf("with more bits %s is no better", method)
@@ -114,7 +114,7 @@ func longer(method string, bits int, measure string, long, short float64) (way, 
 		long-short)
 }
 
-// remarkOnOthers names what is as good as the choice and differs in room or learning.
+// remarkOnOthers names methods that match the recommended one but differ in size or training.
 func (f *facts) remarkOnOthers() {
 	most, _ := reach(f.best)
 	if c := f.class; c != nil && c.Bytes > fewBytes && c.MAP >= most-near && !f.classifierSuffices() {
@@ -160,8 +160,8 @@ func (f *facts) remarkOnUnseen() {
 	}
 }
 
-// remarkOnClasses names the classes that codes serve worse than float search does, the greatest loss first, and those
-// that they serve badly.
+// remarkOnClasses names the classes that codes serve worse than float search does, largest loss first, and those that
+// they serve badly.
 func (f *facts) remarkOnClasses() {
 	if f.float != nil {
 		before := map[string]float64{}
@@ -220,7 +220,7 @@ func (f *facts) remarkOnCodes() {
 	}
 }
 
-// remedy is what helps against ties: longer codes only where they do.
+// remedy says what helps against ties; longer codes only if they do.
 func (f *facts) remedy() (way, text string) {
 	for i := range f.r.Rows {
 		row := &f.r.Rows[i]
@@ -265,7 +265,7 @@ func (f *facts) remarkOnLearned() {
 	}
 }
 
-// remarkOnQueries says what so few queries cannot tell.
+// remarkOnQueries says what so few queries cannot show.
 func (f *facts) remarkOnQueries() {
 	if f.r.Data.Queries >= fewAsked || f.best != nil && unanswered(f.best) {
 		return

@@ -10,15 +10,15 @@ import (
 	"hashgrove/internal/trial"
 )
 
-// What a row shows of single searches, in the items that decide.
+// Limits for the searches that a row shows.
 const (
 	sampleSearches = 8  // queries whose nearest items are kept
 	nearestItems   = 10 // of each query, for Searches and Confusions
 	mostConfusions = 20 // pairs of classes at most
 )
 
-// addSearches keeps the nearest items of a few queries, and the classes that the nearest items of all queries mix up.
-func (s *stage) addSearches(ctx context.Context, row *eval.Row, c trial.Codes) error {
+// addSearches stores the nearest items of a few queries, and the classes that searches confuse most.
+func (s *comparison) addSearches(ctx context.Context, row *eval.Row, c trial.Codes) error {
 	n := c.Queries.Len()
 	for i := range min(sampleSearches, n) {
 		row.Searches = append(row.Searches, s.search(i*n/min(sampleSearches, n), c))
@@ -31,8 +31,8 @@ func (s *stage) addSearches(ctx context.Context, row *eval.Row, c trial.Codes) e
 	return err
 }
 
-// search returns one query with its nearest items, ties ordered by the vectors themselves and at last by row.
-func (s *stage) search(q int, c trial.Codes) eval.Search {
+// search returns one query with its nearest items; ties are ordered by the vectors, then by row.
+func (s *comparison) search(q int, c trial.Codes) eval.Search {
 	distance := make([]uint16, c.Base.Len())
 	c.Base.Distances(distance, c.Queries.Row(q))
 	last, _ := lastDistance(distance, c.Base.Bits, nearestItems)
@@ -64,8 +64,8 @@ func (s *stage) search(q int, c trial.Codes) eval.Search {
 	return search
 }
 
-// lastDistance returns the distance of the k-th nearest item, and the share of the items at that distance which are
-// among the first k, whatever their order.
+// lastDistance returns the distance of the k-th nearest item, and the share of the items at that distance that belong
+// to the first k, in whatever order.
 func lastDistance(distance []uint16, bits, k int) (last int, share float64) {
 	counts := make([]int, bits+1)
 	for _, d := range distance {
@@ -85,7 +85,7 @@ func lastDistance(distance []uint16, bits, k int) (last int, share float64) {
 type mixup struct{ asked, found int32 }
 
 // confusions lists the classes that are found most often for queries of other classes, expected over the order of ties.
-func (s *stage) confusions(ctx context.Context, c trial.Codes) ([]eval.Confusion, error) {
+func (s *comparison) confusions(ctx context.Context, c trial.Codes) ([]eval.Confusion, error) {
 	classes, asked := s.data.searched().Labels.Class, s.data.Queries.Labels.Class
 	names := s.data.Queries.Labels.Names // those of the base first
 	if more := s.data.searched().Labels.Names; len(more) > len(names) {

@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// Table returns the comparison for people: a head and a row of cells for each row of the result. What was not measured
-// is a dash.
+// Table returns the comparison in readable form: a head and a row of cells for each row of the result. A dash means not
+// measured.
 func (r *Result) Table() (head []string, rows [][]string) {
 	for _, c := range r.columns() {
 		head = append(head, c.head)
@@ -38,7 +38,7 @@ type column struct {
 	cell func(*eval.Row) string
 }
 
-// columns returns those that the data fill.
+// columns returns the columns that the data fill.
 func (r *Result) columns() []column {
 	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
 	list := []column{
@@ -83,7 +83,7 @@ func (r *Result) columns() []column {
 	return append(list, costs...)
 }
 
-// costs are the columns about time and room.
+// costs lists the columns about time and size.
 var costs = []column{
 	{"train s", func(row *eval.Row) string { return numberOrDash("%.2f", row.TrainSeconds) }},
 	{"encode us", func(row *eval.Row) string { return numberOrDash("%.1f", row.EncodeMicroseconds) }},
@@ -92,11 +92,11 @@ var costs = []column{
 	{"codes", func(row *eval.Row) string { return countOrDash(row.DistinctCodes) }},
 }
 
-// searched returns the number of items that decide: the new ones, or all where there are none.
+// searched returns the number of items that decide: the new ones, or all if there are none.
 func (r *Result) searched() int { return cmp.Or(r.Data.New, r.Data.Base) }
 
 // recallRank returns the rank that decides about the recall of float neighbours: the first 100 items are worth
-// comparing once more by their vectors, but in a small base they hold most items anyway.
+// comparing again by their vectors, but in a small base they are most items anyway.
 func (r *Result) recallRank() int {
 	if r.searched() < 1000 {
 		return 10
@@ -112,7 +112,7 @@ func recallOf(row *eval.Row, rank int) float64 {
 	return row.NeighbourRecall100
 }
 
-// unlabelled reports whether no labels said what is right.
+// unlabelled reports whether there were no labels to say what is right.
 func (r *Result) unlabelled() bool {
 	return !slices.ContainsFunc(r.Rows, func(row eval.Row) bool { return row.LearnedItems != nil }) && r.Neighbours != ""
 }
@@ -206,7 +206,7 @@ func metricName(m eval.Metric) string {
 	return "Euclidean distance"
 }
 
-// itemsOf is what a row has of a part of the items: zeros where it has nothing.
+// itemsOf returns the figures of a row for a part of the items, or zeros.
 func itemsOf(part *eval.Items) eval.Items {
 	if part == nil {
 		return eval.Items{}
@@ -214,7 +214,7 @@ func itemsOf(part *eval.Items) eval.Items {
 	return *part
 }
 
-// unseenChance is what random rankings reach for the held-out classes, 0 where it was not measured.
+// unseenChance returns what random rankings reach for the held-out classes, or 0 if it was not measured.
 func (r *Result) unseenChance() float64 {
 	for _, row := range r.Rows {
 		if row.UnseenChance > 0 {

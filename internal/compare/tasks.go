@@ -15,18 +15,18 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// task is one training and the rows that come of it.
+// task is one training and the rows that result.
 type task struct {
 	method     string
 	kind       eval.Kind
 	supervised bool
-	bits       []int // lengths of the rows; nil for a method with one length of its own
+	bits       []int // lengths of the rows; nil for a method that decides its own length
 	steps      int   // of progress
-	options    any   // what else decides the rows, for the key of the work folder
+	options    any   // what else determines the rows, for the key of the work folder
 	work       func(ctx context.Context, t *task) ([]eval.Row, error)
 }
 
-// longest returns the length of the longest code, 0 for a method with a length of its own.
+// longest returns the length of the longest code, or 0 for a method that decides its own length.
 func (t *task) longest() int { return slices.Max(append([]int{0}, t.bits...)) }
 
 // title names a task for people.
@@ -68,8 +68,8 @@ func (t *task) outcome(rows []eval.Row) string {
 	return fmt.Sprintf("%s: MAP %.3f", t.title(), last.MAP)
 }
 
-// tasks lists what is to be done, in the order of the rows: methods, floors, references.
-func (s *stage) tasks() []*task {
+// tasks lists the work in the order of the rows: methods, floors, references.
+func (s *comparison) tasks() []*task {
 	var list []*task
 	for _, name := range s.o.Methods {
 		list = append(list, s.methodTasks(name)...)
@@ -94,8 +94,8 @@ func (s *stage) tasks() []*task {
 	return append(list, classifier, float[eval.Euclidean], float[eval.Cosine])
 }
 
-// randomCodes judges codes that know nothing.
-func (s *stage) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
+// randomCodes measures random codes.
+func (s *comparison) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	row := t.row(t.bits[0])
 	part := -1
 	draw := coder{code: func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
@@ -116,12 +116,12 @@ func (s *stage) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	return []eval.Row{row}, err
 }
 
-// signCodes judges one bit for each column: whether it is over its mean. It works on the columns themselves, as engines
-// do; the projection of method.Sign would take dim² products for it.
-func (s *stage) signCodes(ctx context.Context, t *task) ([]eval.Row, error) {
+// signCodes measures one bit per column: whether it exceeds its mean. It works on the columns directly, as engines do;
+// the projection of method.Sign would take dim² products.
+func (s *comparison) signCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	base := s.mapped.Base.X
 	if base.Cols > 1<<16-2 {
-		return nil, fmt.Errorf("codes of %d bits are longer than can be judged", base.Cols)
+		return nil, fmt.Errorf("codes of %d bits are too long to measure", base.Cols)
 	}
 	row := t.row(base.Cols)
 	var mean []float32
@@ -169,9 +169,9 @@ func signCodes(mean []float32) trial.Coder {
 type floatRetrieval func(context.Context, vectors.Matrix, vectors.Matrix, eval.Truth, eval.Options) (*eval.Report,
 	error)
 
-// floatSearch judges the vectors themselves, before PCA: they are what a user searches today, who would not leave
-// columns at scales that differ.
-func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
+// floatSearch measures the vectors themselves, before PCA: a user searches them today, and would not leave columns on
+// different scales.
+func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context, *task) ([]eval.Row, error) {
 	return func(ctx context.Context, t *task) ([]eval.Row, error) {
 		queries, items := s.floats.Queries.X, s.floats.searched().X
 		row := t.row(32 * items.Cols)
@@ -210,8 +210,8 @@ func (s *stage) floatSearch(retrieval floatRetrieval) func(context.Context, *tas
 	}
 }
 
-// floatSearchTime is what searchTime is, for float vectors: products with 16 queries at a time, which give cosine or
-// Euclidean distance alike. A search with one query at a time takes longer.
+// floatSearchTime is searchTime for float vectors: products with 16 queries at a time, which give cosine and Euclidean
+// distance alike. A search with one query at a time takes longer.
 func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64, error) {
 	n := min(16, queries.Rows)
 	q := gemm.RowMajor(n, queries.Cols, queries.Data[:n*queries.Cols])

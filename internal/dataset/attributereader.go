@@ -25,15 +25,15 @@ type attributeReader struct {
 	found   []bool   // which of them the file has
 	format  string   // of the file; "" means by name and content
 
-	mustHaveID bool // the file must have the column of ids
+	mustHaveID bool // the file must have a column of ids
 	own        bool // the file is one of vectors, whose ids are known
-	skipBad    bool // a line that cannot be read is a record without anything
+	skipBad    bool // an unreadable line counts as an empty record
 
 	unit    string
 	hasIDs  bool
 	records []Description
 	seen    interner
-	keys    map[string]bool // of the present JSON object
+	keys    map[string]bool // of the current JSON object
 	texts   map[string]bool // columns of tables with anything but numbers
 }
 
@@ -44,7 +44,7 @@ func newAttributeReader(columns []string) *attributeReader {
 	}
 }
 
-// readFile reads the records of a file behind those that were read before.
+// readFile appends the records of a file to those read before.
 func (r *attributeReader) readFile(path string) error {
 	in, err := openInput(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *attributeReader) readFile(path string) error {
 	return r.checkColumns()
 }
 
-// checkColumns reports a column that the file does not have.
+// checkColumns reports a column that the file lacks.
 func (r *attributeReader) checkColumns() error {
 	for i, name := range r.columns {
 		if !r.found[i] {
@@ -68,7 +68,7 @@ func (r *attributeReader) checkColumns() error {
 	return nil
 }
 
-// settle makes texts of the numbers in columns that hold texts, too.
+// settle turns numbers into texts in columns that also hold texts.
 func (r *attributeReader) settle() {
 	for _, d := range r.records {
 		for i, v := range d.Attributes {
@@ -79,7 +79,7 @@ func (r *attributeReader) settle() {
 	}
 }
 
-// read reads the file. A name that promises a format is believed; otherwise the content tells.
+// read reads the file. The name decides the format if it indicates one; otherwise the content does.
 func (r *attributeReader) read() error {
 	head, err := r.in.head()
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *attributeReader) read() error {
 	return r.readTable("csv")
 }
 
-// What a record and an attribute take in memory, besides texts.
+// Memory of a record and of an attribute, besides texts.
 const recordBytes, attributeBytes = 128, 64
 
 // add appends a record.
@@ -129,7 +129,7 @@ func (r *attributeReader) add(d Description, place int) error {
 	return r.in.hold(held)
 }
 
-// readTable reads CSV or TSV. Whether a column holds numbers is known at its end.
+// readTable reads CSV or TSV. Whether a column holds numbers is known only at its end.
 func (r *attributeReader) readTable(format string) error {
 	t, rows, err := sampleTable(r.in, format)
 	if err != nil {
@@ -188,7 +188,7 @@ type keyValue struct {
 	inner bool // of the object of attributes of an exported item
 }
 
-// exportedKey is the key of the attributes of an item that an index exports; its code is under exportedCode.
+// exportedKey is the key of the attributes in an item exported from an index; its code is under exportedCode.
 const (
 	exportedKey  = "attributes"
 	exportedCode = "code"
@@ -237,7 +237,7 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 		}
 		r.id = ""
 	}
-	if len(r.keys) > len(pairs)+1024 { // clearing what a long line left behind would take as long for every short one
+	if len(r.keys) > len(pairs)+1024 { // otherwise every short line would pay for clearing what a long one left
 		r.keys = map[string]bool{}
 	}
 	clear(r.keys)
@@ -278,8 +278,8 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 	return d, hasID, nil
 }
 
-// keyValues lists the keys of an object. Those inside of objects that are not themselves asked for are written with
-// dots, but attributes of an exported item by their names alone.
+// keyValues lists the keys of an object. Keys inside objects are written with dots unless the object itself is asked
+// for; attributes of an exported item go by their names alone.
 func (r *attributeReader) keyValues(b []byte) ([]keyValue, error) {
 	s := &jsonScanner{b: b}
 	var pairs []keyValue
@@ -310,13 +310,13 @@ func (r *attributeReader) keyValues(b []byte) ([]keyValue, error) {
 	return pairs, err
 }
 
-// notAttribute returns the error of a list or an object where an attribute is expected.
+// notAttribute returns the error for a list or object in place of an attribute.
 func notAttribute(what, name string) error {
 	return &SpecError{"Columns", fault.New("not-an-attribute",
 		"%s %q: an attribute is a number or a text, not a list or an object: choose the columns to take", what, name)}
 }
 
-// parquetAttribute is a column of a Parquet file that is read.
+// parquetAttribute is a Parquet column to read.
 type parquetAttribute struct {
 	parquetrows.Field
 	column *parquetrows.Column
@@ -370,7 +370,7 @@ func (r *attributeReader) readParquet() error {
 	return nil
 }
 
-// take puts the values of one column into a record. A NaN is how data frames write that there is no number.
+// take stores the values of one column in a record. Data frames write NaN for a missing number.
 func (r *attributeReader) take(d *Description, c parquetAttribute, texts []string) error {
 	if c.role == roleTags {
 		for _, text := range texts {

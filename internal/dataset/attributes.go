@@ -12,23 +12,23 @@ import (
 )
 
 // Attributes are what filters compare and answers show: prices, dates, names. They come from a table with a header
-// (CSV, TSV), from JSON lines or from Parquet, compressed or not, one record per item, or from the files of the vectors
-// themselves. A record belongs to the item with its id; only where neither the records nor the items have ids, or where
-// that is asked for, record i belongs to row i. The columns label and tags fill in for items whose data have none.
+// (CSV, TSV), from JSON lines or from Parquet, compressed or not, one record per item, or from the files of the
+// vectors. Records are matched to items by id; only if neither has ids, or on request, record i belongs to row i. The
+// columns label and tags fill in for items whose data have none.
 //
 // A column of a text table holds numbers if all its fields are numbers, and texts otherwise. A number with needless
 // leading zeros is a text, because it is a name. An empty field is no attribute. In JSON and Parquet every value has
-// the type that the file gives it: true and false become texts, dates and times texts of ISO 8601, and null is no
-// attribute. A JSON line as an index exports it, with the attributes in an object of that name, is read as it was.
+// the type that the file gives it: true and false become texts, dates and times ISO 8601 texts, and null is no
+// attribute. A JSON line exported from an index, with the attributes in an object of that name, is read back unchanged.
 
-// Attributes is a file of attributes in memory.
+// Attributes holds a file of attributes in memory.
 type Attributes struct {
 	path    string
 	unit    string // what places count: "line" or "row"
 	records []Description
-	byID    map[string]int // nil when records have no ids
+	byID    map[string]int // nil if records have no ids
 	joinBy  string         // "id", "row" or "data"
-	asked   bool           // by row, whatever ids there are
+	asked   bool           // by row, even if there are ids
 	found   int            // records that found their item
 }
 
@@ -36,12 +36,12 @@ type Attributes struct {
 type AttributeSpec struct {
 	Path    string
 	ID      string   // the column or key of the ids; "" means that of the items if the file has it, else id or ids
-	ItemID  string   // what the column of ids is called where the items come from
+	ItemID  string   // name of the id column in the data of the items
 	Columns []string // to take; nil means all
-	ByRow   bool     // record i belongs to row i, whatever ids there are
+	ByRow   bool     // record i belongs to row i, even if there are ids
 }
 
-// Description is what a file of attributes says about one item.
+// Description is one record of a file of attributes.
 type Description struct {
 	ID         string
 	Label      string
@@ -59,7 +59,7 @@ type Attribute struct {
 	IsNumber bool
 }
 
-// Join is how attributes found their items.
+// Join says how records were matched to items.
 type Join struct {
 	By        string `json:"joined_by"`               // "id", "row", or "data": from the files of the vectors
 	Records   int    `json:"records"`                 // of the file
@@ -67,8 +67,8 @@ type Join struct {
 	Unmatched int    `json:"records_without_an_item"` // records that no item has
 }
 
-// ReadAttributes reads a file. The column id holds the ids if the file has it; otherwise, or for "", the column id or
-// ids does. Columns are those to take, nil for all.
+// ReadAttributes reads a file. The column named id holds the ids if the file has it; otherwise, or for "", the column
+// id or ids does. Columns are those to take, nil for all.
 func ReadAttributes(path, id string, columns []string) (*Attributes, error) {
 	return OpenAttributes(AttributeSpec{Path: path, ItemID: id, Columns: columns})
 }
@@ -103,8 +103,8 @@ func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 	return a, nil
 }
 
-// Attributes reads columns or keys of the files of vectors as attributes of their rows. Find takes the place of a row
-// in the files, bad rows counted.
+// Attributes reads columns or keys of the vector files as attributes of their rows. Find then takes the place of a row
+// in the files, counting bad rows.
 func (s *Set) Attributes(columns []string) (*Attributes, error) {
 	r := newAttributeReader(columns)
 	r.own, r.skipBad = true, s.spec.SkipBad
@@ -125,8 +125,8 @@ func (s *Set) Attributes(columns []string) (*Attributes, error) {
 	return &Attributes{path: s.files[0].path, unit: "row", records: r.records, joinBy: "data"}, nil
 }
 
-// Match decides, given the ids of the first rows, or nil when rows have none, how records belong to rows. Joining by
-// row what has ids has to be asked for, because another order would go unnoticed.
+// Match decides how records belong to rows, given the ids of the first rows, or nil if rows have none. Joining records
+// with ids by row must be requested, because a different order would go unnoticed.
 func (a *Attributes) Match(ids []string) error {
 	if a.joinBy != "row" || a.asked || ids == nil {
 		return nil
@@ -140,8 +140,8 @@ func (a *Attributes) Match(ids []string) error {
 		"name its column of ids, or join it row by row", a.path)}
 }
 
-// columnOfIDs returns the first column of attributes that holds ids of the items in at least half of the records that
-// have it, or as many as there are ids; "" when there is none.
+// columnOfIDs returns the first column of attributes in which at least half of the records, or as many as there are
+// ids, hold ids of the items, or "".
 func (a *Attributes) columnOfIDs(ids []string) string {
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -168,8 +168,8 @@ func (a *Attributes) columnOfIDs(ids []string) string {
 	return ""
 }
 
-// Misplaced returns a doubt about records that were joined by row: "", or that a column holds the ids of the items in
-// another order. The ids are those of all rows.
+// Misplaced returns a warning if records were joined by row although a column holds the ids of the items in another
+// order, or "". The ids are those of all rows.
 func (a *Attributes) Misplaced(ids []string) string {
 	if a.joinBy != "row" || len(ids) == 0 {
 		return ""
@@ -189,13 +189,13 @@ func (a *Attributes) Misplaced(ids []string) string {
 	return ""
 }
 
-// Path returns the file.
+// Path returns the path of the file.
 func (a *Attributes) Path() string { return a.path }
 
-// InData reports whether the attributes come from the files of the vectors, so that Find wants places in the files.
+// InData reports whether the attributes come from the vector files, so that Find takes places in the files.
 func (a *Attributes) InData() bool { return a.joinBy == "data" }
 
-// Find returns what is known about an item: the record with its id, or the one of its row where records have no ids.
+// Find returns the record of an item: the one with its id, or that of its row if records have no ids.
 func (a *Attributes) Find(id string, row int) Description {
 	if a.byID != nil {
 		i, ok := a.byID[id]
@@ -211,8 +211,8 @@ func (a *Attributes) Find(id string, row int) Description {
 	return a.records[row]
 }
 
-// Check says, after Find was called for all rows, whether the file describes these items: records without ids must be
-// as many as the rows, and of records with ids at least one must have been found.
+// Check reports, after Find for all rows, whether the file describes these items: records without ids must be as
+// many as the rows, and of records with ids at least one must have been found.
 func (a *Attributes) Check(rows int) error {
 	switch {
 	case a.joinBy == "data" && a.found < rows:
@@ -228,7 +228,7 @@ func (a *Attributes) Check(rows int) error {
 	return nil
 }
 
-// Records returns the records with their ids, or an error when they have none.
+// Records returns the records with their ids, or an error if they have none.
 func (a *Attributes) Records() ([]Description, error) {
 	if a.byID == nil {
 		return nil, &SpecError{"AttributesID", fmt.Errorf("%s: it has no column id: name its column of ids", a.path)}
@@ -236,7 +236,7 @@ func (a *Attributes) Records() ([]Description, error) {
 	return a.records, nil
 }
 
-// Join tells, after Find was called for all rows, how records found their items.
+// Join says, after Find for all rows, how records were matched to items.
 func (a *Attributes) Join() Join {
 	j := Join{By: a.joinBy, Records: len(a.records), Found: a.found}
 	if a.joinBy == "id" {
@@ -245,7 +245,7 @@ func (a *Attributes) Join() Join {
 	return j
 }
 
-// attributeRole is what a column or key is for.
+// attributeRole says what a column or key is for.
 type attributeRole byte
 
 const (
@@ -256,7 +256,7 @@ const (
 	roleValue
 )
 
-// put takes the value of a column or key into the record.
+// put stores the value of a column or key in the record.
 func (d *Description) put(role attributeRole, v Attribute) {
 	switch role {
 	case roleID:
@@ -270,7 +270,7 @@ func (d *Description) put(role attributeRole, v Attribute) {
 	}
 }
 
-// role tells what a column or key is for, and notes that it was found.
+// role returns what a column or key is for, and records that it was found.
 func (r *attributeReader) role(name string) attributeRole {
 	i := slices.Index(r.columns, name)
 	if i >= 0 {
@@ -291,8 +291,8 @@ func (r *attributeReader) role(name string) attributeRole {
 	return roleValue
 }
 
-// roles tells what the columns of a table are for. Where the column of ids has another name here than in the data, the
-// usual ones count, and last the unnamed first column that pandas writes.
+// roles returns what the columns of a table are for. If the column of ids is called differently here than in the data,
+// the usual names count, and last the unnamed first column that pandas writes.
 func (r *attributeReader) roles(names []string) ([]attributeRole, error) {
 	if !slices.Contains(names, r.id) {
 		if r.mustHaveID {
@@ -327,7 +327,7 @@ func (r *attributeReader) splitTags(field string) []string {
 	return tags
 }
 
-// plainNumber reads a number as people write quantities: decimal, finite and without needless leading zeros.
+// plainNumber parses a number as people write quantities: decimal, finite and without needless leading zeros.
 func plainNumber(s string) (float64, bool) {
 	digits := strings.TrimLeft(s, "+-")
 	if digits == "" || strings.ContainsAny(s, "xXpP_nNiI") {

@@ -7,30 +7,31 @@ import (
 )
 
 // A file can claim anything, and a few bytes can stand for many: a compressed file for a thousand times its size, a
-// sparse row for millions of zeros. What a reader takes is therefore bounded by the bytes that are there;
-// docs/promises.md states it for every format.
+// sparse row for millions of zeros. What a reader allocates is therefore bounded by the actual bytes; docs/promises.md
+// states the bounds for every format.
 
-// heldBytes and heldFactor bound the memory of what is held of a file, such as labels, tags, ids, pairs and attributes:
-// so much, and so many times the bytes on disk. A plain text never needs more. Tests make do with less.
+// heldBytes and heldFactor bound the memory for what is kept of a file, such as labels, tags, ids, pairs and
+// attributes: a number of bytes, and a multiple of the bytes on disk. Plain text never needs more. Tests use less.
 var heldBytes int64 = 256 << 20
 
 const heldFactor = 256
 
 const (
-	// madeValues and madeFactor bound the values that rows are made of: so many, and so many times the bytes of the
+	// madeValues and madeFactor bound the number of values in rows: a number, and a multiple of the bytes of the
 	// content.
 	madeValues, madeFactor = 1 << 28, 4096
 
-	// pictureBytes and pictureFactor bound a picture in an archive: so much, and so many times the bytes on disk.
+	// pictureBytes and pictureFactor bound a picture in an archive: a number of bytes, and a multiple of the bytes on
+	// disk.
 	pictureBytes, pictureFactor = 64 << 20, 64
 
-	// Greatest factors by which the formats of compression can shrink content.
+	// Largest factors by which compression formats can shrink content.
 	gzipFactor, zstdFactor = 1032, 1 << 15
 
 	entryBytes = 32 // bytes of an entry of a list besides its text
 )
 
-// hold counts memory that stays taken as long as what was read of the file.
+// hold counts memory that is kept as long as what was read of the file.
 func (in *input) hold(bytes int) error {
 	if in.held += int64(bytes); in.held <= heldBytes+heldFactor*in.disk {
 		return nil
@@ -43,7 +44,7 @@ func (in *input) hold(bytes int) error {
 		in.path, in.disk, advice)
 }
 
-// most returns how many bytes the content can have at most, or -1 when that is not known.
+// most returns the largest possible size of the content in bytes, or -1 if unknown.
 func (in *input) most() int64 {
 	switch {
 	case in.size >= 0:
@@ -56,10 +57,10 @@ func (in *input) most() int64 {
 	return in.disk * gzipFactor
 }
 
-// content returns how many bytes of the content are known to be there.
+// content returns how many bytes of content are known to exist.
 func (in *input) content() int64 { return max(in.size, in.came) }
 
-// tooMany reports whether rows of so many values in all are more than the content can be worth.
+// tooMany reports whether rows with this many values in all are more than the content justifies.
 func (in *input) tooMany(values int64) bool {
 	return values > madeValues && values-madeValues > madeFactor*in.content()
 }
@@ -67,7 +68,7 @@ func (in *input) tooMany(values int64) bool {
 // maker is a reader of a format in which a few bytes can make many values.
 type maker interface{ makes(values int64) error }
 
-// makes reports rows of more values than the content can be worth.
+// makes returns an error if rows have more values than the content justifies.
 func (c *rowCounter) makes(values int64) error {
 	if c.in.tooMany(values) {
 		return fmt.Errorf("%s: %d values in %d rows, far more than its %d bytes can be worth",

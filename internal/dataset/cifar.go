@@ -20,7 +20,7 @@ import (
 
 const cifarPixels = 3 * 32 * 32
 
-// cifarFormat is what CIFAR-10 and CIFAR-100 do not share.
+// cifarFormat holds what differs between CIFAR-10 and CIFAR-100.
 type cifarFormat struct {
 	name    string
 	classes []byte // of each label byte
@@ -38,7 +38,7 @@ func (c *cifarFormat) record() int { return len(c.classes) + cifarPixels }
 type cifar struct {
 	in *input
 	*cifarFormat
-	label  int // which label byte is meant
+	label  int // which label byte to use
 	labels []string
 	row    int
 }

@@ -23,8 +23,8 @@ import (
 // Patterns, and parts in the order of the file, leave out columns that hold no numbers and those taken for labels, tags
 // or ids. A column that is named twice counts once.
 
-// Columns says what the columns of a table or of a Parquet file, or the keys of JSON lines, are taken for. Columns
-// without names are called by number, counted from 1.
+// Columns says what the columns of a table or Parquet file, or the keys of JSON lines, are used for. Columns without
+// names go by number, counted from 1.
 type Columns struct {
 	Vector          []string // in order
 	List            bool     // Vector is one column, which holds lists
@@ -32,8 +32,8 @@ type Columns struct {
 	Unused          []string // all others, in the order of the file
 }
 
-// Follow reads tables as the one that a model was learned from, by the names that its schema remembers. With similar,
-// its classes or tags count too, where the spec names none.
+// Follow makes the spec read tables like the one that a model was trained on, by the names in its schema. With similar,
+// its classes or tags count too, if the spec names none.
 func (spec *Spec) Follow(s vectors.Schema, similar bool) {
 	spec.Missing, spec.Known = s.Missing, &Columns{Vector: s.Names}
 	if s.Vector != "" {
@@ -44,7 +44,7 @@ func (spec *Spec) Follow(s vectors.Schema, similar bool) {
 	}
 }
 
-// hasAll reports whether all names are among those of a file, each once: two columns of one name cannot be told apart.
+// hasAll reports whether a file has each of the names exactly once: two columns of one name cannot be told apart.
 func hasAll(names, wanted []string) bool {
 	there := make(map[string]int, len(names))
 	for _, name := range names {
@@ -59,7 +59,7 @@ func hasAll(names, wanted []string) bool {
 	return len(wanted) > 0
 }
 
-// missing lists the names that are not among those of a file.
+// missing lists the names that a file lacks.
 func missing(names, wanted []string) []string {
 	there := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -68,8 +68,8 @@ func missing(names, wanted []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return there[name] })
 }
 
-// knownVector returns the vector's columns as the Spec knows them from elsewhere, if it names none itself and the file
-// has them.
+// knownVector returns the vector's columns as known from elsewhere, if the Spec names none itself and the file has
+// them.
 func (spec *Spec) knownVector(names []string) []string {
 	if (spec.Vector == "" || spec.follows) && spec.Known != nil && hasAll(names, spec.Known.Vector) {
 		return spec.Known.Vector
@@ -77,7 +77,7 @@ func (spec *Spec) knownVector(names []string) []string {
 	return nil
 }
 
-// labelName and tagsName are the columns asked for, or those that are known from elsewhere, if the file has them.
+// labelName and tagsName return the columns asked for, or those known from elsewhere, if the file has them.
 func (spec *Spec) labelName(names []string) string {
 	if spec.Label == "" && spec.Known != nil && len(spec.LabelsFile) == 0 && slices.Contains(names, spec.Known.Label) {
 		return spec.Known.Label
@@ -99,10 +99,10 @@ type columnChoice struct {
 	width   int                            // number of columns
 	counted bool                           // columns have numbers too, from 1
 	find    func(name string) (int, error) // of one column, by name or by number
-	may     func(j int) bool               // it holds numbers and means nothing else
+	may     func(j int) bool               // it holds numbers and is used for nothing else
 }
 
-// errorf returns an error about the file, which its caller names where the path is "".
+// errorf returns an error about the file; if the path is "" the caller adds it.
 func (c *columnChoice) errorf(code fault.Code, format string, args ...any) error {
 	err := fault.New(code, format, args...)
 	if c.path == "" {
@@ -161,7 +161,7 @@ func (c *columnChoice) part(part string) ([]int, error) {
 // list finds columns one by one.
 func (c *columnChoice) list(names []string) ([]int, error) {
 	var chosen []int
-	place := map[string]int{} // looking through all names for each of them would take long
+	place := map[string]int{} // searching all names for each would take long
 	for j, name := range c.names {
 		if _, twice := place[name]; !twice && len(names) > 1 {
 			place[name] = j
@@ -208,7 +208,7 @@ func (c *columnChoice) matching(pattern string) ([]int, error) {
 	return chosen, nil
 }
 
-// usable returns the columns that may be part of a vector and that a condition holds for.
+// usable returns the columns that may be part of a vector and satisfy a condition.
 func (c *columnChoice) usable(holds func(j int) bool) []int {
 	var chosen []int
 	for j := range c.width {
@@ -222,7 +222,7 @@ func (c *columnChoice) usable(holds func(j int) bool) []int {
 // maxNumbered bounds a range of numbered names.
 const maxNumbered = 1 << 20
 
-// numbered lists the names from e0 to e767: the same text with ascending numbers at the end, as wide as the first where
+// numbered lists the names from e0 to e767: the same text with ascending numbers at the end, as wide as the first if
 // that begins with a zero.
 func numbered(first, last string) ([]string, bool) {
 	stem := strings.TrimRight(first, "0123456789")
@@ -243,7 +243,7 @@ func numbered(first, last string) ([]string, bool) {
 	return names, true
 }
 
-// askedNames returns the names that a text for the columns of a vector contains, for telling a head from a row.
+// askedNames returns the names in a description of vector columns, for telling a head from a row.
 func askedNames(vector string) []string {
 	var names []string
 	for _, part := range strings.Split(vector, ",") {

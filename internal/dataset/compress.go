@@ -29,24 +29,24 @@ type input struct {
 	size   int64       // bytes of the content, or -1 when unknown before reading
 	disk   int64       // bytes on disk; those of a stream are not known
 	held   int64       // memory taken for what was read, see hold
-	came   int64       // bytes of the content that were read or decompressed so far
+	came   int64       // bytes of content read or decompressed so far
 	packed string      // "gzip", "zstd" or ""
 	at     io.ReaderAt // the content in any order; nil when packed or a stream
 	seek   *os.File    // what buf reads, where bytes can be skipped in place; else nil
-	stream *stream     // where the content comes from when it can be read only once, else nil
+	stream *stream     // the source of content that can be read only once, else nil
 	buf    *bufio.Reader
 	lines  int    // read so far
 	long   []byte // a line longer than the buffer
 	close  []func() error
 }
 
-// openInput opens a regular file. Compression is recognised by content, whatever the name says.
+// openInput opens a regular file. Compression is recognised by content, whatever the name.
 func openInput(path string) (*input, error) {
 	info, err := plain.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	// A second pass over a pipe would find nothing, and opening one can wait for ever.
+	// A second pass over a pipe would find nothing, and opening one can block forever.
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a file: data are read more than once, so folders and pipes cannot be used", path)
 	}
@@ -70,7 +70,7 @@ func openInput(path string) (*input, error) {
 	return in, nil
 }
 
-// unpack reads f, which begins with head, through a decompressor where it needs one.
+// unpack reads f, which begins with head, through a decompressor if it needs one.
 func (in *input) unpack(f io.Reader, head []byte) error {
 	r := f
 	switch {
@@ -102,7 +102,7 @@ func (in *input) unpack(f io.Reader, head []byte) error {
 	return nil
 }
 
-// checkPlain reports a compressed file where one is needed that can be read in any order.
+// checkPlain reports a compressed file where random access is needed.
 func (in *input) checkPlain(what string) error {
 	if in.at != nil {
 		return nil
@@ -119,7 +119,7 @@ func (in *input) damaged(err error) error {
 	return fmt.Errorf("%s: the %s data are damaged: %w", in.path, in.packed, err)
 }
 
-// unpacked counts the bytes of content of unknown length, and gives the errors of a decompressor the name of the file.
+// unpacked counts the bytes of content of unknown length, and adds the name of the file to a decompressor's errors.
 type unpacked struct {
 	in *input
 	r  io.Reader
@@ -143,8 +143,8 @@ func (in *input) Close() error {
 	return errors.Join(errs...)
 }
 
-// head returns the first bytes, at most maxTake, before anything is taken. They are valid until the next call. Of a
-// stream of JSON lines it is the first line, so that nobody waits for more.
+// head returns the first bytes, at most maxTake, without consuming them. They are valid until the next call. For a
+// stream of JSON lines it returns the first line, so that nobody waits for more.
 func (in *input) head() ([]byte, error) {
 	if in.stream != nil {
 		if line, ok := in.firstLine(); ok {
@@ -158,8 +158,8 @@ func (in *input) head() ([]byte, error) {
 	return b, err
 }
 
-// take returns the next n bytes, at most maxTake, valid until the next call. At the end it returns io.EOF, and
-// io.ErrUnexpectedEOF when fewer than n are left.
+// take returns the next n bytes, at most maxTake, valid until the next call. At the end it returns io.EOF, or
+// io.ErrUnexpectedEOF if fewer than n are left.
 func (in *input) take(n int) ([]byte, error) {
 	b, err := in.buf.Peek(n)
 	if err != nil {
@@ -207,7 +207,7 @@ func (in *input) text() ([]byte, error) {
 	}
 }
 
-// skipMark drops the byte order mark some programs put before UTF-8 text.
+// skipMark drops the byte order mark that some programs put before UTF-8 text.
 func (in *input) skipMark() {
 	if b, _ := in.buf.Peek(3); string(b) == "\ufeff" {
 		_, _ = in.buf.Discard(3) // cannot fail: the bytes are in the buffer

@@ -8,10 +8,10 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Tables in text: CSV (commas, or semicolons where there are none) and TSV. The vector is made of the columns
-// named by the caller, or of every column of numbers without another meaning. A column may hold a whole vector, as
-// "[0.1, 0.2]" or with spaces or semicolons between the numbers. The first rows decide what a column holds, so that a
-// single bad field makes a bad row and does not change the meaning of its column.
+// Text tables: CSV (commas, or semicolons if there are none) and TSV. The vector consists of the columns named by the
+// caller, or of every column of numbers without another use. A column may hold a whole vector, as "[0.1, 0.2]" or with
+// spaces or semicolons between the numbers. The first rows decide what a column holds, so a single bad field makes a
+// bad row and does not change the meaning of its column.
 
 // csv reads vectors and what comes with them from a table.
 type csv struct {
@@ -60,7 +60,7 @@ func openCSV(format string) func(in *input, spec *Spec) (reader, header, error) 
 	}
 }
 
-// columns says what the columns are taken for.
+// columns returns what the columns are used for.
 func (c *csv) columns() Columns {
 	var out Columns
 	used := make([]bool, c.table.width)
@@ -97,7 +97,7 @@ func holdsLists(rows [][]string, vector []int) bool {
 	return false
 }
 
-// chooseColumns decides which columns mean what.
+// chooseColumns decides what each column is used for.
 func (c *csv) chooseColumns(spec *Spec, rows [][]string) (err error) {
 	pick := func(asked string, usual []string) int {
 		if asked == "" {
@@ -184,9 +184,9 @@ func (c *csv) next(rec *record) error {
 	return nil
 }
 
-// appendList appends the numbers of a list in one field: between spaces or semicolons, or in brackets of any kind,
-// where commas work too. Elsewhere "1,5" may be a number with a decimal comma, so it is an error. With an
-// error it returns the text that is not a number.
+// appendList appends the numbers of a list in one field: separated by spaces or semicolons, or in brackets of any kind,
+// where commas work too. Elsewhere "1,5" may be a number with a decimal comma, so it is an error. With an error it
+// returns the text that is not a number.
 func appendList(dst []float32, b []byte) ([]float32, []byte, error) {
 	whole, ends := bytes.TrimSpace(b), "; \t\n"
 	b = whole

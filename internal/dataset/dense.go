@@ -12,10 +12,10 @@ import (
 	"hashgrove/internal/par"
 )
 
-// dense reads rows of equally many values of one type, one after the other: npy and IDX.
+// dense reads consecutive rows of equally many values of one type: npy and IDX.
 type dense struct {
 	in   *input
-	what string // how errors call it
+	what string // name in errors
 	dtype
 	rows, dim int   // rows is -1 when unknown
 	head      int64 // bytes before the first row
@@ -23,8 +23,7 @@ type dense struct {
 	pixels    bool // rows are pictures: bytes that stay bytes
 }
 
-// checkSize compares the number of rows with the bytes after the header, or where their number is not known with how
-// many there can be.
+// checkSize compares the number of rows with the bytes after the header or, if unknown, with how many there can be.
 func (d *dense) checkSize(head int64) error {
 	d.head = head
 	most, row := d.in.most(), int64(d.dim)*int64(d.size)
@@ -32,7 +31,7 @@ func (d *dense) checkSize(head int64) error {
 		return nil
 	}
 	have := most - head
-	// Division, because the product of hostile numbers overflows.
+	// Divide, because the product of hostile numbers overflows.
 	whole := max(have, 0) / row
 	if d.in.size < 0 && whole < int64(d.rows) {
 		return fault.New("impossible-claim",
@@ -83,7 +82,7 @@ func (d *dense) next(rec *record) error {
 	return nil
 }
 
-// openTexts reads an array of one value per row as text, with nextText.
+// openTexts reads an array of one value per row as text, through nextText.
 func openTexts(in *input, what string, a array) (*dense, error) {
 	if a.dim != 1 {
 		return nil, fault.New("not-one-value", "%s: has %d values per row, but should have one", what, a.dim)
@@ -92,7 +91,7 @@ func openTexts(in *input, what string, a array) (*dense, error) {
 	return d, d.checkSize(a.head)
 }
 
-// nextText returns the value of the next row, io.EOF after the last.
+// nextText returns the value of the next row, or io.EOF after the last.
 func (d *dense) nextText() (string, error) {
 	if d.row == d.rows {
 		return "", d.atEnd()
@@ -119,7 +118,7 @@ func (d *dense) take(n int) ([]byte, error) {
 
 func (d *dense) Close() error { return d.in.Close() }
 
-// countable refuses a file of more rows than an int can count, which has 32 bits on some systems.
+// countable rejects a file of more rows than an int can count, which has 32 bits on some systems.
 func (in *input) countable(row int64) error {
 	if rows := in.size / row; rows > math.MaxInt {
 		return fault.New("needs-64-bits",
@@ -129,7 +128,7 @@ func (in *input) countable(row int64) error {
 	return nil
 }
 
-// cutOff returns the error of a file that ends before its last row.
+// cutOff returns the error for a file that ends before its last row.
 func cutOff(what string, have, rows int) error {
 	if rows < 0 {
 		return fault.New("cut-off", "%s: is cut off after row %d", what, have)
@@ -137,12 +136,12 @@ func cutOff(what string, have, rows int) error {
 	return fault.New("cut-off", "%s: is cut off: %d of %d rows are there", what, have, rows)
 }
 
-// tooLarge returns the error of a value beyond float32; row and column count from 0.
+// tooLarge returns the error for a value beyond float32; row and column count from 0.
 func tooLarge(file string, row, column int) error {
 	return badRow(file, row, strconv.Itoa(column+1), fault.New("out-of-range", "a value beyond the range of float32"))
 }
 
-// atEnd is io.EOF if the input is at its end.
+// atEnd returns io.EOF if the input is at its end.
 func (d *dense) atEnd() error {
 	_, err := d.in.take(1)
 	if err == nil {
@@ -165,7 +164,7 @@ type strided struct {
 }
 
 // stridedBlock is the memory for a block. A column is read in runs of stridedBlock/dim bytes, long enough for a disk
-// up to tens of thousands of columns.
+// with up to tens of thousands of columns.
 const stridedBlock = 32 << 20
 
 func newStrided(d *dense, a array) *strided {
@@ -210,7 +209,7 @@ func (s *strided) next(rec *record) error {
 	return nil
 }
 
-// load reads the block of rows that begins with the current one.
+// load reads the block of rows that starts with the current one.
 func (s *strided) load() error {
 	n := min(max(s.memory/(s.dim*s.size), 1), s.rows-s.row)
 	s.first, s.column = s.row, n*s.size
@@ -300,8 +299,8 @@ func looksVecs(format string) func(s *sample) bool {
 	}
 }
 
-// blocks reads the rows of a dense file by blocks, several at the same time: one core turns bytes into numbers more
-// slowly than a disk delivers them. It needs a file that can be read in any order, so not a compressed one.
+// blocks reads the rows of a dense file in blocks, several at a time: one core turns bytes into numbers more slowly
+// than a disk delivers them. It needs random access, so the file must not be compressed.
 type blocks struct {
 	*dense
 	threads int
@@ -320,10 +319,10 @@ type rowBlock struct {
 	err    error
 }
 
-// blockValues is the number of values in a block, and groupBlocks the number of blocks that a thread reads in a row.
+// blockValues is the number of values in a block, and groupBlocks the number of consecutive blocks that a thread reads.
 const blockValues, groupBlocks = 1 << 18, 4
 
-// newBlocks returns the reader for the rest of d, or d itself where blocks do not help.
+// newBlocks returns the reader for the rest of d, or d itself if blocks do not help.
 func newBlocks(d *dense, threads int) reader {
 	total := int64(d.rows) * int64(d.dim)
 	if d.in.at == nil || d.in.size < 0 || d.dim > blockValues || total < 4*blockValues {
@@ -396,8 +395,8 @@ func (b *rowBlock) read(d *dense, first, rows int) {
 	b.clean = bad < 0 && (d.kind != 'f' || finite(b.values))
 }
 
-// finite reports whether no value is a NaN or an infinity, which are those whose exponent is all ones: one more carries
-// over into the sign.
+// finite reports whether no value is NaN or infinite. Those have an exponent of all ones: adding one carries into the
+// sign.
 func finite(values []float32) bool {
 	carry := uint32(0)
 	for _, v := range values {

@@ -18,7 +18,7 @@ import (
 	"hashgrove/internal/picture/gallery"
 )
 
-// record is one row as a file has it. Its memory is used again for the next row.
+// record is one row of a file. Its memory is reused for the next row.
 type record struct {
 	vector   []float32 // values as read; NaN and infinities are checked by the caller
 	pixels   []uint8   // of a picture, in place of the vector
@@ -38,7 +38,7 @@ type reader interface {
 	Close() error
 }
 
-// rowCounter is what readers of text and of Parquet have in common.
+// rowCounter is shared by the readers of text and of Parquet.
 type rowCounter struct {
 	in   *input
 	row  int  // rows read
@@ -48,7 +48,7 @@ type rowCounter struct {
 	seen interner
 }
 
-// bad returns the error of the current row.
+// bad returns an error about the current row.
 func (c *rowCounter) bad(column string, cause error) error {
 	if c.line > 0 {
 		cause = fmt.Errorf("%w (line %d)", cause, c.line)
@@ -58,7 +58,7 @@ func (c *rowCounter) bad(column string, cause error) error {
 	return err
 }
 
-// lacks returns the error of a value that is missing in the current row.
+// lacks returns the error for a missing value in the current row.
 func (c *rowCounter) lacks(column string, cause error) error {
 	err := c.bad(column, cause).(*RowError)
 	err.Missing = true
@@ -87,18 +87,18 @@ func (c *rowCounter) checkValues(n int, column string) error {
 
 func (c *rowCounter) Close() error { return c.in.Close() }
 
-// header is what is known about a file before its rows are read.
+// header holds what is known about a file before its rows are read.
 type header struct {
 	format    string
 	rows, dim int              // -1 where unknown before reading
 	names     []string         // names of the features, where the file has them
 	columns   Columns          // of a table
-	labels    string           // the file the labels come from, when it is another one found beside it
+	labels    string           // file of the labels, if found beside this one
 	shape     picture.Shape    // of rows that are pictures
 	gallery   *gallery.Gallery // the pictures of a folder or an archive
 }
 
-// RowError is a row that cannot be used.
+// RowError reports a row that cannot be used.
 type RowError struct {
 	File   string
 	Row    int    // counted from 0; messages count from 1; -1 when File is a picture, which is the row
@@ -111,7 +111,7 @@ type RowError struct {
 	cause error // what Msg says
 }
 
-// badRow returns the error of a row, counted from 0, for a reason.
+// badRow returns the error for a row, counted from 0.
 func badRow(file string, row int, column string, cause error) *RowError {
 	return &RowError{File: file, Row: row, Column: column, Msg: cause.Error(), cause: cause}
 }
@@ -129,7 +129,7 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("%s: row %d, column %s: %s", e.File, e.Row+1, e.Column, e.Msg)
 }
 
-// format is one file format: how to recognise it and how to read it.
+// format is a file format: how to recognise it and how to read it.
 type format struct {
 	name   string
 	suffix []string
@@ -137,7 +137,7 @@ type format struct {
 	open   func(in *input, spec *Spec) (reader, header, error)
 }
 
-// formats are tried in this order. Text that looks like JSON or LibSVM is not taken for CSV.
+// formats lists the formats in the order in which they are tried. Text that looks like JSON or LibSVM is not CSV.
 var formats = []format{
 	{"npy", []string{".npy"}, isNpy, openNpy},
 	{"npz", []string{".npz"}, magic("PK\x03\x04", "PK\x05\x06"), openNpz},
@@ -157,7 +157,7 @@ var formats = []format{
 	{"raw", []string{".f32"}, looksRaw, openRaw},
 }
 
-// FormatNames lists the file formats for a sentence.
+// FormatNames lists the file formats for use in a sentence.
 func FormatNames() string {
 	var names []string
 	for _, f := range formats {
@@ -166,8 +166,8 @@ func FormatNames() string {
 	return strings.Join(names, ", ")
 }
 
-// openFile recognises the format of path by its content, then its name, or takes that of the spec, and opens it for
-// reading from the start. A folder is one of pictures.
+// openFile opens path for reading from the start. It takes the format from the spec, or recognises it by content, then
+// by name. A folder holds pictures.
 func openFile(path string, spec *Spec) (reader, header, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() && path != Standard {
 		if spec.Format != "" {
@@ -198,7 +198,7 @@ func openFile(path string, spec *Spec) (reader, header, error) {
 		r, h, err = spec.refit(path, r, h)
 	}
 	if err != nil {
-		_ = opened.Close() // the first error tells more
+		_ = opened.Close() // the first error says more
 		return nil, header{}, err
 	}
 	return r, h, nil
@@ -263,7 +263,7 @@ func recognise(in *input, formatName string) (format, error) {
 		in.path, FormatNames())}
 }
 
-// checkEncoding reports a compression or a kind of text that is not read.
+// checkEncoding reports unsupported compression or text encoding.
 func checkEncoding(path string, head []byte) error {
 	s := &sample{head: head}
 	if magic("\xff\xfe", "\xfe\xff")(s) {
@@ -278,7 +278,7 @@ func checkEncoding(path string, head []byte) error {
 	return nil
 }
 
-// fileNamed returns the format that the ending of a name stands for, that of a compression set aside, or "".
+// fileNamed returns the format that a file extension stands for, ignoring that of a compression, or "".
 func fileNamed(path string) string {
 	name := strings.ToLower(filepath.Base(path))
 	for _, packed := range []string{".gz", ".zst", ".zstd"} {

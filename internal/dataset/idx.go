@@ -23,7 +23,7 @@ var idxTypes = map[byte]dtype{
 	0x0c: {'i', 4, true}, 0x0d: {'f', 4, true}, 0x0e: {'f', 8, true},
 }
 
-// idx reads pictures and, if they lie beside them, their labels.
+// idx reads pictures and, if they are beside them, their labels.
 type idx struct {
 	*dense
 	labels *dense

@@ -15,13 +15,13 @@ const maxDepth = 64 // of nested JSON
 
 var errTooDeep = fault.New("nested-too-deep", "the JSON is nested deeper than %d", maxDepth)
 
-// longPaths bounds what the names of objects add to the paths of their keys, so many bytes and a 1024th of that for
-// every byte of the line: an object with a name of a megabyte and a million keys would take days.
+// longPaths bounds what the names of objects add to the paths of their keys: this many bytes, and a 1024th of that for
+// every byte of the line. An object with a name of a megabyte and a million keys would otherwise take days.
 const longPaths = 1 << 16
 
 var errLongPaths = fault.New("long-paths", "the JSON has objects of long names with too many keys in them")
 
-// jsonScanner walks over one line of JSON. It accepts nothing that is not JSON, apart from what strings hold.
+// jsonScanner scans one line of JSON. It accepts nothing but JSON, except inside strings.
 type jsonScanner struct {
 	b    []byte
 	i    int
@@ -48,7 +48,7 @@ func (s *jsonScanner) end() error {
 
 func (s *jsonScanner) rest() []byte { return s.b[min(s.i, len(s.b)):] }
 
-// excerpt returns the value that comes next, as it is written, or the rest of the line where that is no value.
+// excerpt returns the next value as written, or the rest of the line if that is not a value.
 func (s *jsonScanner) excerpt() string {
 	s.space()
 	from := s.i
@@ -79,7 +79,7 @@ func (s *jsonScanner) peek() byte {
 }
 
 // atEnd skips the comma before the next item of a list or object, or its closing bracket, which it reports. An error,
-// kept in err, is an end too.
+// kept in err, also counts as an end.
 func (s *jsonScanner) atEnd(end byte, first *bool) bool {
 	c := s.peek()
 	switch {
@@ -99,8 +99,8 @@ func (s *jsonScanner) atEnd(end byte, first *bool) bool {
 	return true
 }
 
-// object reads an object. For every key take gets its path, with dots, and either reads the value or leaves it.
-// A value that is left is searched if it is an object, and skipped otherwise.
+// object reads an object. It calls take with the path of every key, with dots; take either reads the value or leaves
+// it. A value that is left is searched if it is an object, and skipped otherwise.
 func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) error {
 	if depth == maxDepth {
 		return errTooDeep
@@ -140,7 +140,7 @@ func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) er
 	return s.err
 }
 
-// text reads a string. It returns the bytes between the quotes themselves, or a copy where they hold escapes.
+// text reads a string. It returns the bytes between the quotes, or a copy if they hold escapes.
 func (s *jsonScanner) text() ([]byte, error) {
 	if s.peek() != '"' {
 		return nil, s.fail()
@@ -206,10 +206,10 @@ func (s *jsonScanner) number() ([]byte, bool) {
 	return b, true
 }
 
-// errNull is null in place of a number.
+// errNull reports null in place of a number.
 var errNull = errors.New("null")
 
-// null takes null, if that is what comes next.
+// null consumes null, if it comes next.
 func (s *jsonScanner) null() bool {
 	if !bytes.HasPrefix(s.b[min(s.i, len(s.b)):], []byte("null")) {
 		return false

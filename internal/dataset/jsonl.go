@@ -13,9 +13,9 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// JSON Lines: every line is an object with a list of numbers under one key, or only the list, or an object with a
-// number under each of the keys that are named. Keys inside of objects are written with dots. Only the keys that matter
-// are kept, and integers keep all their digits. The first row says which keys there are.
+// JSON Lines: every line is an object with a list of numbers under one key, or just the list, or an object with a
+// number under each of the named keys. Keys inside objects are written with dots. Only the keys that matter are kept,
+// and integers keep all their digits. The first row determines the keys.
 
 var usualKeys = []string{"vector", "embedding", "values", "x"}
 
@@ -78,7 +78,7 @@ type jsonKey struct {
 
 func (k jsonKey) isNumber() bool { return k.begins == '-' || k.begins >= '0' && k.begins <= '9' }
 
-// firstKeys reads the first row through an input of its own: whether it is only a list, or else its keys.
+// firstKeys reads the first row through an input of its own and returns whether it is just a list, or else its keys.
 func firstKeys(in *input) (list bool, keys []jsonKey, err error) {
 	look, err := in.again()
 	if err != nil {
@@ -109,7 +109,7 @@ func firstKeys(in *input) (list bool, keys []jsonKey, err error) {
 	return false, keys, nil
 }
 
-// chooseKeys decides which keys of the first row are meant.
+// chooseKeys decides which keys of the first row to use.
 func (j *jsonLines) chooseKeys(spec *Spec, keys []jsonKey) error {
 	names := make([]string, len(keys))
 	for i, k := range keys {
@@ -182,7 +182,7 @@ func (j *jsonLines) chooseSingle(vector string, keys []jsonKey, names []string) 
 	return nil
 }
 
-// setSingle makes the vector of the single numbers under these keys.
+// setSingle makes the vector from the single numbers under these keys.
 func (j *jsonLines) setSingle(keys []string) {
 	j.single, j.place, j.keys[keyVector] = keys, make(map[string]int, len(keys)), ""
 	for i, key := range keys {
@@ -338,7 +338,7 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 	return nil
 }
 
-// jsonScalar returns the text of a string, a number as it is written, true or false.
+// jsonScalar returns the text of a string, a number as written, true or false.
 func jsonScalar(raw []byte) (string, bool) {
 	if len(raw) == 0 {
 		return "", false

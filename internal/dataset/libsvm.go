@@ -39,7 +39,7 @@ func openLibSVM(in *input, spec *Spec) (reader, header, error) {
 	look.skipMark()
 	in.skipMark()
 	greatest, least := 0, 1
-	for in.stream == nil || h.rows == 0 { // of a stream the first row must tell
+	for in.stream == nil || h.rows == 0 { // in a stream the first row must tell
 		line, err := nextSVM(look)
 		if err == io.EOF {
 			break
@@ -113,13 +113,13 @@ func nextSVM(in *input) ([]byte, error) {
 func cutSpace(b []byte) (word, rest []byte) {
 	b = bytes.TrimLeft(b, " \t")
 	end := 0
-	for end < len(b) && b[end] != ' ' && b[end] != '\t' { // words are short: a search for either costs more
+	for end < len(b) && b[end] != ' ' && b[end] != '\t' { // words are short, so searching for either costs more
 		end++
 	}
 	return b[:end], bytes.TrimLeft(b[end:], " \t")
 }
 
-// makes takes the number of dimensions as settled when the file was opened.
+// makes does nothing: the number of dimensions was checked when the file was opened.
 func (s *libSVM) makes(int64) error { return nil }
 
 func (s *libSVM) next(rec *record) error {
@@ -173,7 +173,7 @@ func (s *libSVM) next(rec *record) error {
 }
 
 // looksLibSVM reports whether the first lines hold a label and pairs index:value. Labels that are not numbers need
-// pairs behind them and no comma, since other texts have such words too, unless the name of the file says what it is.
+// pairs after them and no comma, since other texts have such words too, unless the name of the file says what it is.
 func looksLibSVM(s *sample) bool {
 	if !isText(s.head) {
 		return false

@@ -34,7 +34,7 @@ type array struct {
 	head    int64 // bytes before the values
 }
 
-// readArray reads the head. what names the array in errors.
+// readArray reads the header. what names the array in errors.
 func readArray(in *input, what string) (a array, err error) {
 	lead, err := in.take(8)
 	if err != nil || string(lead[:6]) != "\x93NUMPY" {
@@ -129,7 +129,7 @@ func (a *array) measure() error {
 	return nil
 }
 
-// parseType reads what numpy calls the type string: order, kind, bytes.
+// parseType parses numpy's type string: order, kind, bytes.
 func (a *array) parseType() error {
 	order, rest := a.descr[:1], a.descr[1:]
 	if strings.HasPrefix(rest, "O") {
@@ -168,7 +168,7 @@ func (a *array) parseType() error {
 // isText reports an array of strings.
 func (a *array) isText() bool { return a.kind == 'U' || a.kind == 'S' }
 
-// literal reads the few Python literals of an npy header. After an error it reads nothing more.
+// literal parses the few Python literals of an npy header. After an error it reads nothing more.
 type literal struct {
 	rest string
 	err  error
@@ -221,9 +221,9 @@ func (p *literal) shape() []int {
 			p.fail()
 			break
 		}
-		shape = append(shape, int(min(v, math.MaxInt))) // where int has 32 bits, more rows cannot be there
+		shape = append(shape, int(min(v, math.MaxInt))) // if int has 32 bits, there cannot be more rows
 		p.rest = p.rest[n:]
-		p.skip("L") // Python 2 wrote long integers so
+		p.skip("L") // Python 2 wrote long integers this way
 		if !p.skip(",") {
 			p.want(")")
 			break
@@ -241,7 +241,7 @@ func openNpy(in *input, _ *Spec) (reader, header, error) {
 	return openArray(in, in.path, a)
 }
 
-// openArray reads the rows of a numeric array whose head has been read.
+// openArray reads the rows of a numeric array whose header has been read.
 func openArray(in *input, what string, a array) (reader, header, error) {
 	h := header{format: "npy", rows: a.rows, dim: a.dim}
 	switch {

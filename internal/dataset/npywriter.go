@@ -13,14 +13,14 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// NpyType is the type of the values in a NumPy file that is written.
+// NpyType is the type of the values in a NumPy file to write.
 type NpyType string
 
 // The types of written values.
 const (
 	Float32 NpyType = "float32"
 	Float16 NpyType = "float16" // half the size; values beyond 65504 are an error
-	Uint8   NpyType = "uint8"   // bins of a quantiser: what training makes of the values anyway
+	Uint8   NpyType = "uint8"   // bins of a quantiser, which training makes of the values anyway
 )
 
 // npyWriter writes rows of vectors to a NumPy file, all or nothing. The number of rows need not be known in advance.
@@ -59,10 +59,10 @@ func createNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*npyWr
 	return w, nil
 }
 
-// npyDescr is how NumPy calls the types.
+// npyDescr maps the types to NumPy's names.
 var npyDescr = map[NpyType]string{Float32: "<f4", Float16: "<f2", Uint8: "|u1"}
 
-// header returns that of the rows so far, padded so that it has the same length for any number of rows.
+// header returns the header for the rows so far, padded to the same length for any number of rows.
 func (w *npyWriter) header() []byte {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", npyDescr[w.kind], w.rows, w.cols)
 	text += strings.Repeat(" ", 117-len(text)) + "\n"
@@ -101,16 +101,16 @@ func (w *npyWriter) Write(x vectors.Matrix) error {
 	return err
 }
 
-// finish puts the number of rows into the header. The file is complete then, but not in its place.
+// finish puts the number of rows into the header. The file is then complete, but not yet in its place.
 func (w *npyWriter) finish() error {
 	_, err := w.file.WriteAt(w.header(), 0)
 	return err
 }
 
-// Abort throws the file away.
+// Abort discards the file.
 func (w *npyWriter) Abort() { w.file.Abort() }
 
-// toHalf rounds to the nearest float16, ties to even; what is too large becomes infinite.
+// toHalf rounds to the nearest float16, ties to even; too large values become infinite.
 func toHalf(x float32) uint16 {
 	bits := math.Float32bits(x)
 	sign, magnitude := uint16(bits>>16&0x8000), bits&0x7fffffff
@@ -125,7 +125,7 @@ func toHalf(x float32) uint16 {
 	return sign | uint16((magnitude-0x38000000)>>13)
 }
 
-// Saved is what SaveNpy wrote.
+// Saved describes what SaveNpy wrote.
 type Saved struct {
 	Rows   int
 	Labels string // file with one label per row, "" when the source has none
@@ -133,8 +133,8 @@ type Saved struct {
 	IDs    string // likewise
 }
 
-// CheckNpy reports a file that cannot be what SaveNpy wrote: one that is cut short, or has other values, or another
-// number of rows, unless that is negative, or of columns. It returns the number of rows.
+// CheckNpy reports a file that SaveNpy cannot have written: one that is cut short, or has other values, or another
+// number of columns or, unless rows is negative, of rows. It returns the number of rows.
 func CheckNpy(path string, kind NpyType, rows, cols int) (int, error) {
 	in, err := openInput(path)
 	if err != nil {
@@ -154,8 +154,8 @@ func CheckNpy(path string, kind NpyType, rows, cols int) (int, error) {
 	return a.rows, nil
 }
 
-// NpyFiles returns the files that SaveNpy may write: the one of vectors first, then those of labels, tags and ids, and
-// last the names of labels and ids that a line of text cannot hold.
+// NpyFiles returns the files that SaveNpy may write: the vectors first, then labels, tags and ids, and last the labels
+// and ids that a line of text cannot hold.
 func NpyFiles(path string) []string {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	return []string{
@@ -163,10 +163,10 @@ func NpyFiles(path string) []string {
 	}
 }
 
-// SaveNpy writes the vectors of a source to a NumPy file and what is known about their rows to text files beside it:
-// out.npy has out.labels.txt, out.tags.txt and out.ids.txt, or out.labels.jsonl and out.ids.jsonl where a text has the
-// end of a line in it. For Uint8 the source is read twice, since bins need the
-// ranges. Progress, which may be nil, is called after every chunk with the rows so far.
+// SaveNpy writes the vectors of a source to a NumPy file, and labels, tags and ids to text files beside it: out.npy has
+// out.labels.txt, out.tags.txt and out.ids.txt, or out.labels.jsonl and out.ids.jsonl if a text contains a line break.
+// For Uint8 the source is read twice, since bins need the ranges. Progress, which may be nil, is called after every
+// chunk with the rows so far.
 func SaveNpy(
 	ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int),
 ) (Saved, error) {
@@ -184,8 +184,8 @@ func SaveNpy(
 	return SaveBins(ctx, src, path, q, progress)
 }
 
-// SaveBins is SaveNpy for bytes whose bins are known, so that the source is read once. Bytes of several files mean the
-// same only if their bins are the same.
+// SaveBins is SaveNpy for bytes whose bins are known, so the source is read once. Bytes of several files mean the same
+// only if their bins are the same.
 func SaveBins(
 	ctx context.Context, src vectors.Source, path string, bins vectors.Quantizer, progress func(rows int),
 ) (Saved, error) {

@@ -12,9 +12,8 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// The .npz format of NumPy: a zip file of npy files, one per array. The vectors are the array named by
-// the caller, or the only one of two or more axes, or the one with a usual name; labels, tags and ids are arrays beside
-// it.
+// The .npz format of NumPy: a zip file of npy files, one per array. The vectors are the array named by the caller, or
+// the only one of two or more axes, or the one with a usual name; labels, tags and ids are other arrays.
 
 var (
 	usualVectors = []string{"X", "x", "data", "features", "embeddings", "vectors", "arr_0"}
@@ -33,7 +32,7 @@ type archive struct {
 	arrays  map[string]array
 }
 
-// npz reads the rows of the vectors, and of what lies beside them.
+// npz reads the rows of the vectors and of the arrays beside them.
 type npz struct {
 	a       *archive
 	vectors reader
@@ -54,7 +53,7 @@ func openNpz(in *input, spec *Spec) (reader, header, error) {
 	z := &npz{a: a, seen: interner{}}
 	h, err := z.openArrays(spec)
 	if err != nil {
-		_ = z.closeArrays() // the first error tells more
+		_ = z.closeArrays() // the first error says more
 		return nil, header{}, err
 	}
 	h.format = "npz"
@@ -87,7 +86,7 @@ func openArchive(in *input) (*archive, error) {
 // what names an array in errors.
 func (a *archive) what(name string) string { return fmt.Sprintf("%s, array %s", a.in.path, name) }
 
-// array opens one array and reads its head.
+// array opens one array and reads its header.
 func (a *archive) array(name string) (*input, array, error) {
 	f := a.members[name]
 	if f == nil {
@@ -100,7 +99,7 @@ func (a *archive) array(name string) (*input, array, error) {
 	}
 	m := &input{path: a.what(name), size: -1, disk: a.in.disk, packed: "zip", close: []func() error{r.Close}}
 	if f.Method == zip.Store {
-		// What lies in the file as it is can be read in any order.
+		// Uncompressed content can be read in any order.
 		offset, err := f.DataOffset()
 		if err == nil && (offset > a.in.size || f.UncompressedSize64 > uint64(a.in.size-offset)) {
 			r.Close()
@@ -166,7 +165,7 @@ func (z *npz) openArrays(spec *Spec) (header, error) {
 	return h, nil
 }
 
-// vectorArray chooses the array of the vectors; the taken ones mean something else.
+// vectorArray chooses the array of the vectors; the taken ones have another use.
 func (a *archive) vectorArray(asked string, taken []string) (string, error) {
 	if asked != "" {
 		return asked, nil
@@ -207,7 +206,7 @@ func (z *npz) next(rec *record) error {
 	if _, bad := errors.AsType[*RowError](err); err != nil && !bad {
 		return err
 	}
-	// The arrays beside it move on even when the vector is bad.
+	// The other arrays advance even if the vector is bad.
 	var more error
 	if z.labels != nil {
 		if rec.label, more = z.labels.nextText(); more != nil {

@@ -148,9 +148,9 @@ var (
 	errTooLarge  = fault.New("out-of-range", "is beyond the range of float32")
 )
 
-// parseFloat reads a decimal number. "nan" and "inf" are numbers too: the caller decides whether they are allowed.
+// parseFloat parses a decimal number. "nan" and "inf" are numbers too: the caller decides whether they are allowed.
 func parseFloat(b []byte) (float32, error) {
-	// ParseFloat also reads hexadecimal and underscores, which in data are ids or typing errors.
+	// ParseFloat also accepts hexadecimal and underscores, which in data are ids or typing errors.
 	if len(b) == 0 || len(b) > 2 && (b[1]|0x20 == 'x' || b[2]|0x20 == 'x') || bytes.IndexByte(b, '_') >= 0 {
 		return 0, errNotNumber
 	}

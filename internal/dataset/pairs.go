@@ -27,14 +27,14 @@ import (
 // a header. Or as JSON lines: {"a": 1, "b": 2, "y": "similar"}. The rows are named by id when the data have
 // ids, else by their number in the data, from 0. The file may be compressed.
 
-// ReadPairsBetween reads pairs of a row of a, the queries, and a row of b, the base. Each pair comes once, in order of
-// A, then B. Numbers count the rows that were kept.
+// ReadPairsBetween reads pairs of a row of a, the queries, and a row of b, the base. Each pair is returned once, in
+// order of A, then B. Numbers count the rows that were kept.
 func ReadPairsBetween(path string, a, b *supervision.Data) ([]supervision.Pair, error) {
 	pairs, _, err := readPairs(path, newRowNames(a.IDs, a.Rows, nil), newRowNames(b.IDs, b.Rows, nil), false)
 	return pairs, err
 }
 
-// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows of the files. Where bad rows
+// ReadPairs makes the pairs in a file the supervision of the data. Numbers count the rows of the files. If bad rows
 // were left out, pairs that name an unknown row are left out too, with a warning.
 func ReadPairs(path string, d *supervision.Data) error {
 	names := newRowNames(d.IDs, d.Rows, d.Dropped)
@@ -52,7 +52,7 @@ func ReadPairs(path string, d *supervision.Data) error {
 	return d.SetPairs(pairs)
 }
 
-// rowNames finds rows by what a file of pairs calls them.
+// rowNames finds rows by their names in a file of pairs.
 type rowNames struct {
 	rows    int
 	dropped []int            // rows of the files that were left out, ascending
@@ -168,9 +168,9 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 	return pairs, leftOut, nil
 }
 
-// parsePair makes a pair of the three fields of a line.
+// parsePair parses the three fields of a line.
 func parsePair(field [3]string, a, b *rowNames) (p supervision.Pair, err error) {
-	// The verdict first: a line that is wrong stays wrong when its rows were left out.
+	// The verdict first: a bad line stays bad even if its rows were left out.
 	if p.Y, err = verdict(field[2]); err != nil {
 		return p, err
 	}
@@ -189,7 +189,7 @@ func isHeader(field [3]string, a, b *rowNames) bool {
 	return errA != nil && errB != nil && errY != nil
 }
 
-// verdict reads the third field: a number, or the beginning of a word.
+// verdict parses the third field: a number, or the beginning of a word.
 func verdict(s string) (int8, error) {
 	switch supervision.CanonicalLabel(s) {
 	case "1", "+1":
@@ -255,7 +255,7 @@ func pairFields(in *input) (func() (field [3]string, line int, err error), error
 	}, nil
 }
 
-// splitJSON takes a, b and y out of an object. Strings and numbers are the same to it.
+// splitJSON takes a, b and y from an object. It treats strings and numbers alike.
 func splitJSON(line []byte) (field [3]string, err error) {
 	var object struct{ A, B, Y json.RawMessage }
 	if err := json.Unmarshal(line, &object); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Parquet: the vector is the column of lists named by the caller, or the one with a usual name, or the only one.
-// Without lists it is made of the columns named by the caller, or of every column of numbers without another meaning.
+// Without lists it consists of the columns named by the caller, or of every column of numbers without another use.
 
 type parquetRows struct {
 	rowCounter
@@ -64,7 +64,7 @@ func openParquet(in *input, spec *Spec) (reader, header, error) {
 	return p, h, nil
 }
 
-// openColumns decides which columns mean what, and opens them.
+// openColumns decides what each column is used for, and opens them.
 func (p *parquetRows) openColumns(f *parquetrows.File, spec *Spec) error {
 	c := parquetColumns{f.Fields(), f.Names()}
 	taken := map[int]bool{}
@@ -161,7 +161,7 @@ func (c *parquetColumns) side(asked string, usual []string, mayBeList bool) (int
 }
 
 // usualVectors returns the column of lists with a usual name, or the only one, or all columns of single numbers that
-// are not taken for anything else.
+// have no other use.
 func (c *parquetColumns) usualVectors(taken map[int]bool) ([]int, error) {
 	var lists, numbers []int
 	for i, field := range c.fields {
@@ -197,7 +197,7 @@ func (p *parquetRows) next(rec *record) error {
 		return io.EOF
 	}
 	p.row++
-	// All columns move on, even when one value is bad.
+	// All columns advance, even if one value is bad.
 	var bad error
 	for k, c := range p.vector {
 		before := len(rec.vector)
@@ -252,7 +252,7 @@ func (p *parquetRows) failed(err error) error {
 	return fmt.Errorf("%s: row %d: %w", p.in.path, p.row, parquetError(err))
 }
 
-// parquetError says what the end of a column before the last row means.
+// parquetError explains a column that ends before the last row.
 func parquetError(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errors.New("a column ends too early: the file is damaged")

@@ -11,12 +11,13 @@ import (
 	"hashgrove/internal/picture/gallery"
 )
 
-// Pictures are rows: the vector of a picture is its pixels, values from 0 to 255, all pictures of a set having one
-// shape. CIFAR and IDX files have theirs; pictures from folders, archives and single files get a square of Spec.Size
-// pixels, red, green and blue side by side. They have three channels even if all of them are grey: the shape must be
-// known before the pictures are read, and one coloured picture among thousands must not change the layout of all.
+// Pictures are rows: the vector of a picture is its pixels, values from 0 to 255, and all pictures of a set have the
+// same shape. CIFAR and IDX files have their own; pictures from folders, archives and single files become squares of
+// Spec.Size pixels, red, green and blue side by side. They have three channels even if all of them are grey: the shape
+// must be known before the pictures are read, and one coloured picture among thousands must not change the layout of
+// all.
 
-// defaultSize is as CIFAR and the tiny images: a few thousand values, and the kind of scene is still seen.
+// defaultSize is that of CIFAR and the tiny images: a few thousand values, and the kind of scene is still recognisable.
 const defaultSize = 32
 
 // checkPictures reports a form of pictures that cannot be made.
@@ -34,7 +35,7 @@ func (spec *Spec) checkPictures() error {
 	return nil
 }
 
-// asked reports whether pictures shall have another form than that of the format.
+// asked reports whether pictures should have another form than that of the format.
 func (spec *Spec) asked() bool { return spec.Size > 0 || spec.Fit != "" || spec.Grey }
 
 // preparation returns how pictures of a shape become rows.
@@ -52,9 +53,9 @@ func (spec *Spec) preparation(own picture.Shape) picture.Preparation {
 	return p
 }
 
-// gallery is what pictures without a shape of their own are read with.
+// gallery returns the options for reading pictures that have no shape of their own.
 func (spec *Spec) gallery() gallery.Options {
-	supervised := len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0 // then folders are no classes
+	supervised := len(spec.LabelsFile) > 0 || len(spec.TagsFile) > 0 // then folders are not classes
 	own := picture.Shape{Width: defaultSize, Height: defaultSize, Channels: 3}
 	return gallery.Options{Preparation: spec.preparation(own), Threads: spec.Threads, Unlabelled: supervised}
 }
@@ -79,7 +80,7 @@ func (s *Set) Pictures(ctx context.Context) iter.Seq2[picture.Chunk, error] {
 	}
 }
 
-// checkShape refuses pictures of different layouts in one set, although their rows may be of one length.
+// checkShape rejects pictures of different layouts in one set, even if their rows are of one length.
 func (s *Set) checkShape(path string, shape picture.Shape) error {
 	first := len(s.files) == 1
 	switch {
@@ -94,7 +95,7 @@ func (s *Set) checkShape(path string, shape picture.Shape) error {
 	return nil
 }
 
-// refit changes the pictures of a file that has a shape of its own to what is asked for.
+// refit converts the pictures of a file with its own shape to the form asked for.
 func (spec *Spec) refit(path string, r reader, h header) (reader, header, error) {
 	if h.gallery != nil {
 		return r, h, nil
@@ -189,7 +190,7 @@ func openTar(in *input, spec *Spec) (reader, header, error) {
 	return openGallery("tar", g, in.Close())
 }
 
-// openGallery begins a pass over pictures.
+// openGallery starts a pass over pictures.
 func openGallery(format string, g *gallery.Gallery, err error) (reader, header, error) {
 	if err != nil {
 		return nil, header{}, err
@@ -204,7 +205,7 @@ func readGallery(ctx context.Context, g *gallery.Gallery) (reader, error) {
 	return galleryReader{r}, err
 }
 
-// galleryReader makes records of pictures.
+// galleryReader turns pictures into records.
 type galleryReader struct{ *gallery.Reader }
 
 func (r galleryReader) next(rec *record) error {

@@ -12,8 +12,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that call
-// the setting by a name of their own.
+// SpecError is an error that another setting would avoid. The message says so in words; Field is for programs that have
+// their own name for the setting.
 type SpecError struct {
 	Field string // of Spec, or of AttributeSpec: AttributesID, AttributesByRow, or Columns
 	Err   error
@@ -24,7 +24,7 @@ func (e *SpecError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *SpecError) Unwrap() error { return e.Err }
 
-// advise adds what can be done to the error of a row that ends a pass.
+// advise adds advice to the error of a row that ends a pass.
 func advise(err error) error {
 	if e, ok := errors.AsType[*RowError](err); ok && e.Row < 0 {
 		return &SpecError{"SkipBad", fmt.Errorf("%w; fix or remove the picture, or skip bad ones", err)}
@@ -36,13 +36,13 @@ func advise(err error) error {
 	return &SpecError{"SkipBad", fmt.Errorf("%w; fix the row, or skip bad rows", err)}
 }
 
-// unequal returns the error of files with one entry per row that have more or fewer entries than there are rows.
+// unequal returns the error for files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
 	return fault.New("wrong-count",
 		"%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
 }
 
-// inFiles names the files that something was expected in.
+// inFiles names the files in which something was expected.
 func inFiles(paths []string) string {
 	if len(paths) == 0 {
 		return ""
@@ -50,7 +50,7 @@ func inFiles(paths []string) string {
 	return " in " + strings.Join(paths, ", ")
 }
 
-// checkNames reports names of columns where the format has none.
+// checkNames reports column names if the format has none.
 func (spec *Spec) checkNames(path, format string) error {
 	var vector, label bool // the format takes a name for it
 	switch format {
@@ -98,7 +98,7 @@ func (p *pass) problem(column string, cause error) *RowError {
 	return badRow(path, row, column, cause)
 }
 
-// sameID returns the error of a row with the id of an earlier one.
+// sameID returns the error for a row with the id of an earlier one.
 func (p *pass) sameID(r vectors.Repeat) *RowError {
 	path, at := p.place(r.Row)
 	firstPath, firstAt := p.place(r.First)
@@ -117,7 +117,7 @@ func (p *pass) drop(problem *RowError) {
 	}
 }
 
-// Repeated returns the error of a row with the id of an earlier one, or nil when such rows are left out.
+// Repeated returns the error for a row with the id of an earlier one, or nil if such rows are left out.
 func (s *Set) Repeated(r vectors.Repeat) error {
 	if s.spec.SkipBad {
 		return nil
@@ -125,8 +125,8 @@ func (s *Set) Repeated(r vectors.Repeat) error {
 	return advise(s.last.sameID(r))
 }
 
-// LeaveOut drops rows with the ids of earlier ones after the pass yielded them: the latest pass counts them as bad, and
-// later passes leave them out.
+// LeaveOut drops rows with the ids of earlier ones after a pass has yielded them: the latest pass counts them as bad,
+// and later passes leave them out.
 func (s *Set) LeaveOut(found []vectors.Repeat) {
 	s.duplicates = append(s.duplicates, found...)
 	slices.SortFunc(s.duplicates, func(a, b vectors.Repeat) int { return a.Row - b.Row })

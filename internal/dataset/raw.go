@@ -8,9 +8,9 @@ import (
 )
 
 // Raw float32: the values of one row after the other, little-endian, and nothing else. Only the caller knows how many
-// make a row, Spec.Dim. Nothing in the content tells it from other formats, so it is known by name: .f32, or Format.
+// make a row, Spec.Dim. Nothing in the content identifies it, so the name must: .f32, or Format.
 
-// raw is for content of unknown length, which ends after any row.
+// raw reads content of unknown length, which may end after any row.
 type raw struct{ dense }
 
 func openRaw(in *input, spec *Spec) (reader, header, error) {
@@ -42,7 +42,7 @@ func (r *raw) next(rec *record) error {
 	return r.dense.next(rec)
 }
 
-// looksRaw goes by the name.
+// looksRaw decides by the name.
 func looksRaw(s *sample) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(s.name, ".gz"), ".zst"), ".zstd")
 	return strings.HasSuffix(name, ".f32")

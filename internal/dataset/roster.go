@@ -26,16 +26,16 @@ import (
 // roster knows the pictures of a set by name.
 type roster struct {
 	names []string       // of every row, below its folder
-	row   map[string]int // by name and by path; -1 when two pictures are called so
+	row   map[string]int // by name and by path; -1 if two pictures share it
 	stem  map[string]int // by name without its ending
-	order []int          // of every line of the lists, its picture; nil for one after the other
+	order []int          // the picture of every line of the lists; nil if they are in order
 }
 
 // usualFiles are names of a column that holds names of pictures.
 var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img",
 	"picture", "photo", "path", "name"}
 
-// roster returns nil if some of the files are not pictures.
+// roster returns the names of the pictures, or nil if some of the files are not pictures.
 func (s *Set) roster() *roster {
 	r := &roster{row: map[string]int{}, stem: map[string]int{}}
 	put := func(m map[string]int, name string) {
@@ -78,7 +78,7 @@ func (r *roster) find(name string, stems bool) (int, error) {
 	return row, nil
 }
 
-// warnOrder says in which order lines were taken, where another order is as natural.
+// warnOrder warns about the order in which lines were taken if another is as natural.
 func (s *Set) warnOrder(path string, what noun) {
 	for _, f := range s.files {
 		if f.header.format == "folder" && !f.header.gallery.Sorted() {
@@ -90,7 +90,7 @@ func (s *Set) warnOrder(path string, what noun) {
 	}
 }
 
-// setOrder finds the picture of every line of a list of ids, if these are the names of the pictures.
+// setOrder finds the picture for every line of a list of ids, if these are the names of the pictures.
 func (r *roster) setOrder(ids []string, paths []string) error {
 	order := make([]int, len(ids))
 	seen := make([]bool, len(ids))
@@ -118,7 +118,7 @@ func (r *roster) setOrder(ids []string, paths []string) error {
 	return unknown
 }
 
-// texts reads tables that name pictures: one text per picture. It reports false if the first file is no such table.
+// texts reads tables that name pictures: one text per picture. It returns false if the first file is not such a table.
 func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 	texts := make([]string, len(r.names))
 	line := make([]int, len(r.names)) // where each came from
@@ -174,7 +174,7 @@ type namedTable struct {
 	stems       bool   // names may lack their endings
 }
 
-// openNamed opens a table that names pictures, or returns nil for a file that does not.
+// openNamed opens a table that names pictures, or returns nil for any other file.
 func (r *roster) openNamed(file string, what noun) (*namedTable, error) {
 	in, err := openInput(file)
 	if err != nil {
@@ -213,7 +213,7 @@ func (r *roster) lookNamed(in *input, what noun) (*namedTable, error) {
 	}
 	t, rows, err := openTable(in, format, usualFiles...)
 	if err != nil || t.width < 2 {
-		return nil, nil // a bad table is told by who reads it otherwise
+		return nil, nil // others will report a bad table
 	}
 	usual := usualFiles
 	if what != idNoun {
@@ -230,7 +230,7 @@ func (r *roster) lookNamed(in *input, what noun) (*namedTable, error) {
 		return nil, nil
 	}
 	if t.names == nil && len(rows) > 1 && !r.isName(field(rows[0], n.name)) && r.isName(field(rows[1], n.name)) {
-		if err := t.takeHead(rows[0]); err != nil { // a line of names that is none by the general rules
+		if err := t.takeHead(rows[0]); err != nil { // a line of names that the general rules do not recognise
 			return nil, err
 		}
 	}
@@ -244,7 +244,7 @@ func field(row []string, j int) string {
 	return ""
 }
 
-// isName reports a text that is the name of a picture, or means to be one.
+// isName reports whether a text is the name of a picture, or seems meant to be.
 func (r *roster) isName(text string) bool {
 	_, err := r.find(text, false)
 	return err == nil || gallery.Promises(text)

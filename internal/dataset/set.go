@@ -19,10 +19,10 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Set is a data set in files: a Source that checks every row on the way.
+// Set is a data set in files: a Source that checks every row.
 //
-// A bad row ends the pass with an error, or is left out, in every pass alike, when Spec.SkipBad is set. Passes
-// over one Set run one after the other, never at the same time.
+// A bad row ends the pass with an error or, with Spec.SkipBad, is left out, in every pass alike. Passes over one Set
+// must not run at the same time.
 type Set struct {
 	spec    Spec
 	files   []file
@@ -38,11 +38,11 @@ type Set struct {
 	// What comes with the vectors, according to the first row and the Spec.
 	labelled, tagged, identified bool
 
-	// From files of their own.
+	// From separate files.
 	labels, ids entries[string]
 	tags        entries[[]string]
 
-	span       span             // the rows that passes are restricted to
+	span       span             // the rows that passes are limited to
 	duplicates []vectors.Repeat // found by Scan, to be left out from then on; in order of row
 	last       *pass            // the latest pass, or an empty one
 	warnings   []string         // from opening
@@ -51,13 +51,13 @@ type Set struct {
 type file struct {
 	path   string
 	header header
-	spec   *Spec // what it was opened by
+	spec   *Spec // how it was opened
 }
 
-// Dim makes Set a Source.
+// Dim implements Source.
 func (s *Set) Dim() int { return s.dim }
 
-// Rows returns the number of rows, or -1 when it is unknown before reading.
+// Rows returns the number of rows, or -1 if it is unknown before reading.
 func (s *Set) Rows() int {
 	rows := 0
 	for _, f := range s.files {
@@ -72,13 +72,13 @@ func (s *Set) Rows() int {
 	return rows
 }
 
-// Names returns the names of the features, or nil where the files have none.
+// Names returns the names of the features, or nil if the files have none.
 func (s *Set) Names() []string { return s.names }
 
-// Columns says what the columns of the first file are taken for; it is empty where the data have no columns.
+// Columns returns what the columns of the first file are used for; it is empty if the data have no columns.
 func (s *Set) Columns() Columns { return s.columns }
 
-// Schema makes Set a Source.
+// Schema implements Source.
 func (s *Set) Schema() vectors.Schema {
 	c := s.columns
 	schema := vectors.Schema{Names: s.names, Missing: s.spec.Missing, Files: s}
@@ -126,10 +126,10 @@ func (s *Set) Bad() (rows int, first []error) {
 // Dropped returns the rows that the latest pass left out, counted as in the files, ascending.
 func (s *Set) Dropped() []int { return s.last.dropped }
 
-// Warnings returns what looked doubtful when the files were opened.
+// Warnings returns the doubts that opening the files raised.
 func (s *Set) Warnings() []string { return s.warnings }
 
-// badExamples is the number of bad rows that are reported one by one.
+// badExamples is the number of bad rows reported individually.
 const badExamples = 10
 
 // pass is one reading of all files.
@@ -144,7 +144,7 @@ type pass struct {
 	bad     map[int]*RowError // why, for the first of them at least
 }
 
-// Chunks makes Set a Source.
+// Chunks implements Source.
 func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	if p, ok := s.AsPictures(); ok {
 		return picture.Pixels(ctx, p)
@@ -156,13 +156,13 @@ func (s *Set) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	}
 }
 
-// run reads all files and lends their rows by chunks; false ends the pass.
+// run reads all files and yields their rows in chunks until yield returns false.
 func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
 	p := &pass{s: s, bad: map[int]*RowError{}}
 	s.last = p
 	p.clearChunk()
 	for i, f := range s.files {
-		if s.span.set && (p.row >= s.span.end || p.row+f.header.rows <= s.span.first) { // nothing of it is in the shard
+		if s.span.set && (p.row >= s.span.end || p.row+f.header.rows <= s.span.first) { // outside the shard
 			p.starts = append(p.starts, p.row)
 			p.row += f.header.rows
 			continue
@@ -172,7 +172,7 @@ func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
 		}
 	}
 	if !s.span.set {
-		// All rows are read: now the files of labels, tags and ids must be at their ends.
+		// All rows are read, so the files of labels, tags and ids must be at their ends.
 		err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row))
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
 	return nil
 }
 
-// read opens a file once more.
+// read reopens a file.
 func (s *Set) read(ctx context.Context, f file) (reader, error) {
 	if f.header.gallery != nil {
 		return readGallery(ctx, f.header.gallery)
@@ -199,7 +199,7 @@ func (s *Set) read(ctx context.Context, f file) (reader, error) {
 	return r, err
 }
 
-// readFile streams one file into chunks; false means that the caller has seen enough.
+// readFile reads one file into chunks. It returns false if the caller has seen enough.
 func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) bool) (bool, error) {
 	f := p.s.files[i]
 	r, err := p.s.read(ctx, f)
@@ -268,7 +268,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 		}
 		p.add(&rec)
 		live, ok := r.(waiter)
-		if p.chunk.X.Rows == full || ok && live.waits() { // whoever waits for answers gets them
+		if p.chunk.X.Rows == full || ok && live.waits() { // do not keep anyone waiting for answers
 			if !yield(p.chunk) {
 				return false, nil
 			}
@@ -279,7 +279,7 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 	return true, nil
 }
 
-// attach adds what the files of labels, tags and ids say about the row.
+// attach adds the row's entries in the files of labels, tags and ids.
 func (p *pass) attach(rec *record) error {
 	hasID := rec.id != ""
 	err := p.s.labels.get(p.row, &rec.label, &rec.hasLabel)
@@ -292,7 +292,7 @@ func (p *pass) attach(rec *record) error {
 	return err
 }
 
-// checkRow says what is wrong with a row. An error concerns all rows, so that leaving out this one would not help.
+// checkRow returns what is wrong with a row. An error concerns all rows, so leaving out this one would not help.
 func (p *pass) checkRow(rec *record) (*RowError, error) {
 	s := p.s
 	if n := len(rec.vector) + len(rec.pixels); n != s.dim {
@@ -341,7 +341,7 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 	return nil, nil
 }
 
-// unexpected returns the error of a row with something that the first row has not.
+// unexpected returns the error for a row with something that the first row lacks.
 func (p *pass) unexpected(field, has, things string) error {
 	return &SpecError{field, fault.New("first-row-has-none", "%w, but the first row has none: name the column of the %s",
 		p.problem("", errors.New(has)), things)}

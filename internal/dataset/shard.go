@@ -12,18 +12,18 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// A shard is a run of the rows of a set, bad ones counted. Formats with rows of one length are read from the first row
-// of the shard on; of others the rows before it are skipped without making numbers or pictures of them. Files before
-// and after the shard are not read, once their rows are counted.
+// A shard is a run of the rows of a set, including bad ones. Formats with rows of fixed length are read from the first
+// row of the shard; in others the rows before it are skipped without decoding them. Files before and after the shard
+// are not read, once their rows are counted.
 
-// span is the rows that a set is restricted to, counted over all files; none when it is not.
+// span holds the rows that a set is limited to, counted over all files, if it is.
 type span struct {
 	first, end int
 	set        bool
 }
 
-// TakeShard restricts all passes that follow to one of several shards of the rows. Where a file does not say how many
-// rows it has, they are counted first. Data that can be read only once cannot be divided.
+// TakeShard limits all later passes to one of several shards of the rows. If a file does not say how many rows it has,
+// they are counted first. Data that can be read only once cannot be divided.
 func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, error) {
 	if of < 1 || of > hamming.MaxShards || number < 1 || number > of {
 		return hamming.Shard{}, fault.New("no-such-shard",
@@ -55,8 +55,8 @@ func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, err
 	return shard, nil
 }
 
-// TakeRows restricts all passes that follow to a run of rows of a set of one file. Who divides the rows of many files
-// has counted them before, with TakeShard: the file has total rows, which is checked as far as it is read.
+// TakeRows limits all later passes to a run of rows of a set of one file. The caller has counted the rows before, with
+// TakeShard: the file must have total rows, which is checked while reading.
 func (s *Set) TakeRows(total, first, rows int) error {
 	if len(s.files) != 1 || s.Once() {
 		return errors.New("rows are taken from one file, which can be read more than once")
@@ -97,13 +97,13 @@ func (s *Set) countRows(ctx context.Context, f file) (int, error) {
 	}
 }
 
-// skipper is a reader that can leave out rows faster than it reads them. After fewer than n rows it returns io.EOF.
+// skipper is a reader that can skip rows faster than it reads them. After fewer than n rows it returns io.EOF.
 type skipper interface{ skip(n int) error }
 
-// skipRows leaves out the next n rows.
+// skipRows skips the next n rows.
 func skipRows(ctx context.Context, r reader, n int) error {
 	if fast, ok := r.(skipper); ok {
-		const step = 8192 // rows between looks at the context
+		const step = 8192 // rows between checks of the context
 		for ; n > 0; n -= step {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -127,7 +127,7 @@ func skipRows(ctx context.Context, r reader, n int) error {
 	return nil
 }
 
-// skip leaves out bytes: in place where the content can be read in any order.
+// skip skips bytes, by seeking if the content allows it.
 func (in *input) skip(n int64) error {
 	if have := int64(in.buf.Buffered()); in.seek != nil && n > have {
 		_, err := in.buf.Discard(int(have))
@@ -146,7 +146,7 @@ func (in *input) skip(n int64) error {
 	return err
 }
 
-// skipFixed leaves out rows of a length in bytes, and says where a file ends among them.
+// skipFixed skips rows of a fixed length in bytes, and reports where a file ends among them.
 func (in *input) skipFixed(n int, length int64, row *int, rows int) error {
 	if in.seek == nil && rows < 0 { // the end is found row by row
 		for range n {
@@ -186,7 +186,7 @@ func (x *idx) skip(n int) error {
 	return err
 }
 
-// skip of strided and blocks is for before the first row: both read at the place of the row.
+// skip of strided and blocks must come before the first row: both read at the place of the row.
 func (s *strided) skip(n int) error {
 	s.row += n
 	return nil
@@ -220,7 +220,7 @@ func (s *libSVM) skip(n int) error {
 	})
 }
 
-// skipLines leaves out rows of a text.
+// skipLines skips rows of a text.
 func (c *rowCounter) skipLines(n int, next func() error) error {
 	for range n {
 		if err := next(); err != nil {

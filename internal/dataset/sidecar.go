@@ -15,7 +15,7 @@ import (
 	"hashgrove/internal/section"
 )
 
-// sidecar is a text file with a line for every row of a file of vectors. Lines are plain until a text comes that a line
+// sidecar is a text file with a line per row of a file of vectors. Lines are plain until a text comes that a line
 // cannot hold; then all of them become JSON.
 type sidecar struct {
 	path   string // of plain lines
@@ -25,7 +25,7 @@ type sidecar struct {
 	rows   int
 }
 
-// file returns the name of the file, which tells how it is to be read. Tags may be JSON in a file of any name.
+// file returns the name of the file, which says how to read it. Tags may be JSON in a file of any name.
 func (s *sidecar) file() string {
 	if s.quoted && !s.tags {
 		return strings.TrimSuffix(s.path, ".txt") + ".jsonl"
@@ -45,7 +45,7 @@ func (s *sidecar) add(text string) error {
 
 // addTags appends the line of a set of tags.
 func (s *sidecar) addTags(tags []string) error {
-	odd := func(tag string) bool { // what a reader would take for something else
+	odd := func(tag string) bool { // what a reader would misread
 		return tag == "" || strings.TrimSpace(tag) != tag || strings.ContainsAny(tag, "\t|;,[") ||
 			strings.ContainsFunc(tag, unicode.IsControl)
 	}
@@ -86,7 +86,7 @@ func (s *sidecar) line(texts ...string) error {
 	return nil
 }
 
-// quote makes JSON of the lines so far.
+// quote converts the lines so far to JSON.
 func (s *sidecar) quote() error {
 	plain := s.lines.String()
 	s.quoted, s.rows = true, 0
@@ -107,14 +107,14 @@ func (s *sidecar) quote() error {
 	return nil
 }
 
-// saveBeside puts a file of vectors and its sidecars into their places, so that vectors never stand beside the labels,
-// tags or ids of others: everything is on disk before the first takes its place, an old file of vectors goes before the
-// old sidecars do, and the new one comes last.
+// saveBeside moves a file of vectors and its sidecars into place, so that vectors are never beside the labels, tags or
+// ids of others: everything is on disk before the first move, an old file of vectors goes before the old sidecars do,
+// and the new one comes last.
 func saveBeside(vectors *section.File, path string, sides []*sidecar) (err error) {
 	var files []*section.File
 	defer func() {
 		for _, f := range files {
-			f.Abort() // does nothing to those that have their place
+			f.Abort() // does nothing once in place
 		}
 	}()
 	defer vectors.Abort()
@@ -151,7 +151,7 @@ func saveBeside(vectors *section.File, path string, sides []*sidecar) (err error
 	return vectors.Commit()
 }
 
-// removeRegular removes files of one folder for good, those that are there; devices and pipes stay.
+// removeRegular durably removes those of the files of one folder that exist; devices and pipes stay.
 func removeRegular(paths ...string) error {
 	removed := false
 	for _, path := range paths {

@@ -25,59 +25,59 @@ import (
 //	Spec{Paths: []string{"cifar10/data_batch_*.bin"}}
 //	Spec{Paths: []string{"photos/"}, Size: 64}
 type Spec struct {
-	Paths  []string // files, patterns as of filepath.Match, or folders of pictures; together they are one data set
-	Format string   // "" recognises it file by file
+	Paths  []string // files, patterns as in filepath.Match, or folders of pictures; together they are one data set
+	Format string   // "" recognises it for each file
 
 	// Names of columns or keys inside the files; "" is the default of the format. Vector may name several columns
-	// between commas, numbered ones as e0..e767 and patterns as e*. If Tags names an existing file, that file is meant.
+	// between commas, numbered ones as e0..e767 and patterns as e*. If Tags names an existing file, that file is used.
 	Vector, Label, Tags, ID string
 
-	// Known is what the columns of other data are taken for, those a model was learned from: a table with columns of the
-	// same names is read in the same way where nothing above says otherwise. Other tables are read as without it.
+	// Known says what the columns were used for in other data, those a model was trained on: a table with columns of
+	// the same names is read the same way unless something above says otherwise. Other tables are unaffected.
 	Known *Columns
 
 	follows bool // Known comes before Vector, which chose it
 
-	// TagsAlone leaves out classes that come with the files, so that only the tags say which rows are similar.
+	// TagsAlone ignores classes that come with the files, so that only the tags define similarity.
 	TagsAlone bool
 
-	// Files with one entry per row of the data, several of them read as one. Those of pictures may also be
-	// tables in any order that name the pictures, as file,label. A list of ids whose lines name all the pictures says
-	// which picture every line of the other files is of.
+	// Files with one entry per row of the data; several are read as one. Those of pictures may also be tables in any
+	// order that name the pictures, as file,label. A list of ids whose lines name all the pictures gives the order of
+	// the other files.
 	LabelsFile, TagsFile, IDsFile []string
 
-	// Pictures from folders, archives and picture files become squares of Size x Size pixels; 0 means 32. CIFAR and
-	// IDX files keep theirs at 0. Fit is "crop", the default, for the largest square in the middle, which keeps shapes
-	// as they are: filters and patches measure directions and sizes, and what matters is mostly in the middle. "squash"
-	// takes the whole picture and changes its aspect. Grey makes one channel of three.
+	// Pictures from folders, archives and picture files become squares of Size x Size pixels; 0 means 32. CIFAR and IDX
+	// files keep their own size at 0. Fit is "crop", the default, for the largest square in the middle, which keeps
+	// shapes as they are: filters and patches measure directions and sizes, and what matters is mostly in the middle.
+	// "squash" takes the whole picture and changes its aspect. Grey makes one channel of three.
 	Size int
 	Fit  string
 	Grey bool
 
-	// Pictures prepares pictures as a model says, in place of the three above. Vectors stay as they are.
+	// Pictures prepares pictures as a model says, instead of the three fields above. Vectors are unaffected.
 	Pictures *picture.Preparation
 
-	// Once says that there will be one pass over the rows, so that paths may be pipes, or Standard for Stdin. LibSVM rows
-	// from there have Dim values where it is not 0, because the greatest index is known only at the end. Raw values are
-	// rows of Dim, wherever they come from.
+	// Once promises a single pass over the rows, so paths may be pipes, or Standard for Stdin. LibSVM rows from there
+	// have Dim values if it is not 0, because the largest index is known only at the end. Raw values are always rows of
+	// Dim.
 	Once  bool
 	Stdin io.Reader
 	Dim   int
 
-	Threads int // that decode pictures and numbers; 0 means all cores
+	Threads int // for decoding pictures and numbers; 0 means all cores
 
 	SkipBad bool // leave out bad rows instead of stopping at the first one
 
-	// Missing lets values be missing: NaN, an empty field, NA and null become NaN instead of making a bad row. Infinite
-	// values are bad all the same.
+	// Missing allows missing values: NaN, an empty field, NA and null become NaN instead of making a bad row. Infinite
+	// values are still bad.
 	Missing bool
 
 	streams map[string]*stream // by path
 }
 
-// Open looks at the files, not at all their rows: it finds out names and formats, checks that all files have
-// vectors of one length, reads the small files of labels, tags and ids, and checks their lengths where the
-// number of rows is known already.
+// Open examines the files without reading all their rows: it determines names and formats, checks that all files have
+// vectors of one length, reads the small files of labels, tags and ids, and checks their lengths if the number of rows
+// is known already.
 func Open(spec Spec) (*Set, error) {
 	if len(spec.Paths) == 0 {
 		return nil, fault.New("no-files", "no data: name at least one file")
@@ -125,7 +125,7 @@ func Open(spec Spec) (*Set, error) {
 		return nil, fault.New("all-rows-bad",
 			"all %s bad; the first: %w", plain.Count(s.badRows, "row is", "rows are"), s.firstBad)
 	case s.dim < 0 && s.Once() && spec.Format != "" && spec.Dim > 0:
-		s.dim = spec.Dim // what feeds a pipe may have nothing to send
+		s.dim = spec.Dim // a pipe may have nothing to send
 	case s.dim < 0:
 		return nil, fault.New("no-rows", "%s: no rows", strings.Join(s.Files(), ", "))
 	}
@@ -139,7 +139,7 @@ func (spec *Spec) settleTags(first string) error {
 	}
 	files, err := expand([]string{spec.Tags}, false)
 	if err != nil {
-		return nil // no such file: a column, then
+		return nil // no such file, so it is a column
 	}
 	if spec.tagsColumn(first) {
 		return fault.New("column-and-file", "tags: %s is a file and also a column of %s: "+
@@ -166,7 +166,7 @@ func (spec *Spec) tagsColumn(path string) bool {
 	return r.next(&rec) == nil && rec.hasTags
 }
 
-// addFile takes the next file of vectors into the set.
+// addFile adds the next file of vectors to the set.
 func (s *Set) addFile(path string) error {
 	spec := &s.spec
 	if len(s.names) > 0 { // further files have the columns of the first, in any order
@@ -192,7 +192,7 @@ func (s *Set) addFile(path string) error {
 	if s.dim >= 0 && h.dim >= 0 {
 		return s.checkDim(path, h.dim)
 	}
-	// The first row shows what comes with the vectors, and their length where the header has none.
+	// The first row shows what comes with the vectors, and their length if the header does not.
 	var rec record
 	for {
 		err := r.next(&rec)
@@ -263,7 +263,7 @@ func (s *Set) readSupervision() error {
 	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, read: readTagLines, parse: tagSets}
 	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
 		r := s.roster()
-		// Ids first: they may tell the order of the others.
+		// Ids first: they may determine the order of the others.
 		for _, load := range []func(*Set, *roster) error{s.ids.load, s.labels.load, s.tags.load} {
 			if err := load(s, r); err != nil {
 				return err
@@ -276,7 +276,7 @@ func (s *Set) readSupervision() error {
 	return nil
 }
 
-// entries is labels, tags or ids from files of their own, several as one.
+// entries holds labels, tags or ids from separate files, several read as one.
 type entries[T any] struct {
 	patterns []string
 	what     noun
@@ -284,7 +284,7 @@ type entries[T any] struct {
 	parse    func(texts []string) []T       // the texts of a table that names pictures
 	list     []T                            // one per row in the files of vectors; nil when there are no files
 
-	// Where few are different and the rows are not pictures, in place of the list.
+	// Used instead of the list if few are distinct and the rows are not pictures.
 	pack   func(path string, list *texts) error
 	unpack func(list *texts, row int) T
 	packed *texts
@@ -363,10 +363,10 @@ func (e *entries[T]) load(s *Set, r *roster) error {
 	return nil
 }
 
-// readLists reads files with one entry per row and checks their lengths as far as the numbers of rows are known: file
-// by file when there are as many as files of vectors, and in all.
+// readLists reads files with one entry per row and checks their lengths if the numbers of rows are known: file by file
+// if there are as many as files of vectors, and in total.
 func (e *entries[T]) readLists(s *Set, paths []string) error {
-	rows := 0 // -1 when the end of the first pass will show it
+	rows := 0 // -1 if only the end of the first pass will show it
 	for _, f := range s.files {
 		if rows += f.header.rows; f.header.rows < 0 {
 			rows = -1
@@ -400,8 +400,8 @@ func (e *entries[T]) readList(path string) error {
 	return err
 }
 
-// expand turns patterns into the files they stand for, those of one pattern in natural order. Folders are
-// allowed where they may hold pictures.
+// expand turns patterns into the files they match, those of one pattern in natural order. Folders are allowed where
+// they may hold pictures.
 func expand(patterns []string, folders bool) ([]string, error) {
 	var paths []string
 	for _, p := range patterns {
@@ -441,7 +441,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 	return paths, nil
 }
 
-// nearestName returns the file beside path whose name is one or two typing errors away from it, or "".
+// nearestName returns the file beside path whose name is at most two typing errors away from it, or "".
 func nearestName(path string) string {
 	dir, name := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))

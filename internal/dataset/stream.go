@@ -14,17 +14,17 @@ import (
 // Standard is the path that stands for standard input, Spec.Stdin.
 const Standard = "-"
 
-// streamed are the formats that can be read from beginning to end in one go.
+// streamed lists the formats that can be read sequentially in one pass.
 var streamed = []string{
 	"npy", "idx", "cifar10", "cifar100", "fvecs", "bvecs", "ivecs", "jsonl", "libsvm", "tsv", "csv",
 	"raw",
 }
 
-// headless are formats that begin with the first row, so that there may be nothing at all.
+// headless lists the formats that begin with the first row, so there may be nothing at all.
 var headless = []string{"fvecs", "bvecs", "ivecs", "jsonl", "libsvm", "raw"}
 
-// stream is data that can be read only once: standard input or a pipe. Opening looks at the beginning several times, so
-// what is read until the pass over the rows begins is kept in memory.
+// stream is data that can be read only once: standard input or a pipe. Opening examines the beginning several times, so
+// what is read before the pass over the rows begins is kept in memory.
 type stream struct {
 	path  string
 	in    io.Reader
@@ -99,10 +99,10 @@ func (s *stream) input() (*input, error) {
 	return in, nil
 }
 
-// startPass ends the looking: from now on nothing is kept.
+// startPass ends the examination: from now on nothing is kept.
 func (s *stream) startPass() { s.open = false }
 
-// streamReader reads a stream from the start, what was kept first.
+// streamReader reads a stream from the start, beginning with what was kept.
 type streamReader struct {
 	*stream
 	at int
@@ -127,7 +127,7 @@ func (r *streamReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// again returns the same content from the start, for a look at it.
+// again returns the same content from the start, for another look.
 func (in *input) again() (*input, error) {
 	if in.stream != nil {
 		return in.stream.input()
@@ -144,8 +144,8 @@ func (in *input) checkStream(format string) error {
 		"save them to a file first", in.path, format)
 }
 
-// isEmptyStream reports a pipe without rows, whose format and length of rows are known all the same: what feeds it may
-// have nothing to send.
+// isEmptyStream reports a pipe without rows whose format and row length are nevertheless known: it may have nothing to
+// send.
 func (in *input) isEmptyStream(format string, spec *Spec) bool {
 	if in.stream == nil || spec.Format == "" || spec.Dim < 1 || !slices.Contains(headless, format) {
 		return false
@@ -159,7 +159,7 @@ type noRows struct{ *input }
 
 func (noRows) next(*record) error { return io.EOF }
 
-// firstLine returns the first line of a stream when it is JSON, which settles the format without waiting for more.
+// firstLine returns the first line of a stream if it is JSON, which determines the format without waiting for more.
 func (in *input) firstLine() ([]byte, bool) {
 	for n := 1; n <= maxTake; n = in.buf.Buffered() + 1 {
 		if _, err := in.buf.Peek(n); err != nil {
@@ -176,8 +176,8 @@ func (in *input) firstLine() ([]byte, bool) {
 	return nil, false
 }
 
-// waits reports whether the next row may have to be waited for: less of a stream is here than its bytes, or than a line
-// when bytes is 0.
+// waits reports whether reading the next row may block: less of a stream is buffered than its bytes, or than a line if
+// bytesOfRow is 0.
 func (in *input) waits(bytesOfRow int) bool {
 	if in.stream == nil {
 		return false
@@ -190,7 +190,7 @@ func (in *input) waits(bytesOfRow int) bool {
 	return bytes.IndexByte(b, '\n') < 0
 }
 
-// waiter is a reader that knows when it has to wait.
+// waiter is a reader that knows when it would block.
 type waiter interface{ waits() bool }
 
 func (c *rowCounter) waits() bool { return c.in.waits(0) }

@@ -13,24 +13,24 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// A survey reads a table or JSON lines once and tells what every column or key holds, before anybody has said what the
-// columns mean: a person who is to choose the column of the labels wants to see them. Memory is bounded by the number
-// of columns, whatever the number of rows.
+// A survey reads a table or JSON lines once and describes every column or key before anyone has said what the columns
+// mean: somebody choosing the label column wants to see them. Memory is bounded by the number of columns, whatever the
+// number of rows.
 
-// Survey is what a table or JSON lines hold.
+// Survey describes a table or JSON lines.
 type Survey struct {
 	Rows    int
 	Columns []SurveyColumn
-	Named   bool       // the columns have names of their own, each another
+	Named   bool       // the columns have distinct names of their own
 	Sample  [][]string // the first rows, a text for each column
 }
 
-// SurveyColumn is what one column or key holds.
+// SurveyColumn describes one column or key.
 type SurveyColumn struct {
 	Name     string // or its number, counted from 1
 	Kind     string // "number", "text", or "list" of numbers
 	Integers bool   // numbers without fractions
-	Distinct int    // different values; MostDistinct means that many or more
+	Distinct int    // distinct values; MostDistinct means that many or more
 	Empty    int    // rows without a value
 }
 
@@ -40,14 +40,14 @@ type SurveyLimits struct {
 	Sample        int // rows to keep as they are
 }
 
-// MostDistinct is how far a survey counts different values.
+// MostDistinct is the number up to which a survey counts distinct values.
 const MostDistinct = 500
 
-// longestSample is the characters of a value that a sample keeps.
+// longestSample is the number of characters of a value that a sample keeps.
 const longestSample = 60
 
-// Look surveys a file of the format csv, tsv or jsonl. Rows that cannot be read count, and nothing else is said of
-// them: whoever reads the rows will hear of them.
+// Look surveys a file of the format csv, tsv or jsonl. Unreadable rows are only counted: reading the rows will report
+// them.
 func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Survey, error) {
 	in, err := openInput(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *surveyor) column(name string) (*columnTally, error) {
 	return c, nil
 }
 
-// row counts a row, and says every few rows whether to go on.
+// row counts a row, and checks every few rows whether to go on.
 func (s *surveyor) row(ctx context.Context) error {
 	if s.survey.Rows++; s.survey.Rows > s.limits.Rows {
 		return fmt.Errorf("%s: has more than %s", s.in.path, plain.Count(s.limits.Rows, "row", "rows"))
@@ -231,7 +231,7 @@ func (c *columnTally) add(value []byte, seed maphash.Seed) {
 	}
 }
 
-// finish says what the counts mean: as in reading, most values decide what a column holds.
+// finish interprets the counts: as in reading, most values decide what a column holds.
 func (s *surveyor) finish() *Survey {
 	for _, c := range s.columns {
 		given := c.numbers + c.lists + c.others
@@ -252,7 +252,7 @@ func (s *surveyor) finish() *Survey {
 	return &s.survey
 }
 
-// clip returns a value for a sample: its beginning, as text.
+// clip shortens a value for a sample.
 func clip(value []byte) string {
 	text := []rune(string(bytes.ToValidUTF8(value[:min(len(value), 4*longestSample)], []byte("\ufffd"))))
 	if len(text) > longestSample {

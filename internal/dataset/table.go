@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/plain"
 )
 
-// Names that mean something in the head of a table. y is not among them: it may be a coordinate.
+// Column names with a meaning. y is not among them: it may be a coordinate.
 var tableLabels = []string{"label", "labels", "class", "target"}
 
 const (
@@ -19,7 +19,7 @@ const (
 	sampleBytes = 1 << 20
 )
 
-// maxFields is the most fields of a row. Tests make do with less.
+// maxFields is the largest number of fields in a row. Tests use less.
 var maxFields = 1 << 22
 
 // table splits a text file into rows of fields, with quotes as in RFC 4180.
@@ -33,8 +33,8 @@ type table struct {
 	plain  []byte   // the fields of a row with quotes, without them
 }
 
-// openTable opens a table that may have a head and leaves it before the first row of data, some of which it returns.
-// A first row with one of the names asked for is a head.
+// openTable opens a table that may have a head, and leaves it before the first row of data, returning some rows. A
+// first row with one of the names asked for is a head.
 func openTable(in *input, format string, asked ...string) (*table, [][]string, error) {
 	t, rows, err := sampleTable(in, format)
 	if err != nil {
@@ -52,7 +52,7 @@ func (t *table) takeHead(names []string) error {
 	return t.read()
 }
 
-// sampleTable looks at the first rows through an input of its own, which settle the separator, and returns them.
+// sampleTable examines the first rows through an input of its own to determine the separator, and returns them.
 func sampleTable(in *input, format string) (*table, [][]string, error) {
 	look, err := in.again()
 	if err != nil {
@@ -131,7 +131,7 @@ func isHead(rows [][]string, asked []string) bool {
 		fractions && counted == len(head) && counted > 2
 }
 
-// mostlyNumeric reports whether column j holds numbers, or lists of them, in most rows that have anything there.
+// mostlyNumeric reports whether column j holds numbers, or lists of them, in most rows that have a value there.
 func mostlyNumeric(rows [][]string, j int) bool {
 	yes, no := 0, 0
 	for _, row := range rows {
@@ -179,12 +179,12 @@ func (t *table) read() error {
 	}
 }
 
-// tooWide returns the error of a row of too many fields.
+// tooWide returns the error for a row with too many fields.
 func (t *table) tooWide() error {
 	return fault.New("too-many-fields", "%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
 }
 
-// readRow is read for a file in which every row must have all columns.
+// readRow is like read, but every row must have all columns.
 func (t *table) readRow() error {
 	if err := t.read(); err != nil || len(t.fields) == t.width {
 		return err
@@ -193,7 +193,7 @@ func (t *table) readRow() error {
 		"%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
 
-// trimSpaces is bytes.TrimSpace for the common case of nothing to trim.
+// trimSpaces is bytes.TrimSpace, faster in the common case of nothing to trim.
 func trimSpaces(b []byte) []byte {
 	if len(b) == 0 || b[0] > ' ' && b[len(b)-1] > ' ' {
 		return b
@@ -201,8 +201,8 @@ func trimSpaces(b []byte) []byte {
 	return bytes.TrimSpace(b)
 }
 
-// readQuoted splits a row with quoted fields, which may hold separators, doubled quotes and ends of lines. All fields
-// are copied: the line is gone when the next is read.
+// readQuoted splits a row with quoted fields, which may hold separators, doubled quotes and line breaks. All fields are
+// copied, since reading the next line overwrites this one.
 func (t *table) readQuoted(line []byte) (err error) {
 	t.plain = t.plain[:0]
 	for more := true; more; {
@@ -223,7 +223,7 @@ func (t *table) readQuoted(line []byte) (err error) {
 	return nil
 }
 
-// unquote appends what is inside of quotes to plain and returns what follows the closing one.
+// unquote appends what is inside quotes to plain and returns what follows the closing one.
 func (t *table) unquote(line []byte) ([]byte, error) {
 	for {
 		inside, rest, closed := bytes.Cut(line, []byte{'"'})

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// texts is a list of many texts of which few are different, as labels are: one to four bytes each, instead of the 16 of
+// texts is a list of many texts of which few are distinct, such as labels: one to four bytes each, instead of the 16 of
 // a string. The zero value is an empty list.
 type texts struct {
 	names  []string
@@ -14,7 +14,7 @@ type texts struct {
 	width  int    // bytes of a number: 1, 2 or 4
 }
 
-// add appends a text, which may be lent, and returns the bytes of memory that it takes.
+// add appends a copy of a text and returns the bytes of memory that it takes.
 func (t *texts) add(text string) (bytes int) {
 	k, found := t.number[text]
 	bytes = 4
@@ -42,7 +42,7 @@ func (t *texts) add(text string) (bytes int) {
 	return bytes
 }
 
-// widen doubles the bytes of a number.
+// widen doubles the width of the numbers.
 func (t *texts) widen() {
 	old, n := *t, t.len()
 	t.width *= 2
@@ -68,7 +68,7 @@ func (t *texts) numberOf(i int) uint32 {
 	return binary.LittleEndian.Uint32(t.packed[4*i:])
 }
 
-// text lends text i.
+// text returns text i.
 func (t *texts) text(i int) string { return t.names[t.numberOf(i)] }
 
 func (t *texts) len() int {
@@ -78,7 +78,7 @@ func (t *texts) len() int {
 	return len(t.packed) / t.width
 }
 
-// trim leaves out empty texts at the end, from the given number on.
+// trim drops empty texts at the end, down to the given number.
 func (t *texts) trim(from int) {
 	for n := t.len(); n > from && t.text(n-1) == ""; n-- {
 		t.packed = t.packed[:(n-1)*t.width]

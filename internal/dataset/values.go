@@ -37,7 +37,7 @@ func (m interner) keepBytes(b []byte) string {
 }
 
 // tagSeparator returns the character between the tags in these texts: the first of tab, |, ; and comma that any of them
-// has, or else a space. One rule for a whole file keeps "blue sky" together where other rows have commas.
+// has, or else a space. One rule for a whole file keeps "blue sky" together if other rows have commas.
 func tagSeparator(texts ...string) byte {
 	for _, sep := range []byte("\t|;,") {
 		if slices.ContainsFunc(texts, func(s string) bool { return strings.IndexByte(s, sep) >= 0 }) {
@@ -47,7 +47,7 @@ func tagSeparator(texts ...string) byte {
 	return ' '
 }
 
-// appendTags appends the tags in text. Spaces around a tag, and empty tags, do not count.
+// appendTags appends the tags in text, trimmed, without empty ones.
 func (m interner) appendTags(tags []string, text string, sep byte) []string {
 	for text != "" {
 		var tag string
@@ -73,9 +73,9 @@ func appendMatrixTags(tags []string, row []float32) ([]string, error) {
 	return tags, nil
 }
 
-// readValues reads a file of one value per row: labels or ids. It may be npy or IDX (one axis), CSV or TSV (one
-// column, or one of a usual name), JSON Lines (a string or number per line), or text with a value per line.
-// Integers lose no digit.
+// readValues reads a file of one value per row: labels or ids. It may be npy or IDX (one axis), CSV or TSV (one column,
+// or one of a usual name), JSON Lines (a string or number per line), or text with a value per line. Integers keep all
+// digits.
 func readValues(path string) ([]string, error) {
 	in, err := openInput(path)
 	if err != nil {
@@ -94,7 +94,7 @@ func readValues(path string) ([]string, error) {
 	return values, err
 }
 
-// packValues is readValues behind the end of a list.
+// packValues is like readValues but appends to a list.
 func packValues(path string, list *texts) error {
 	in, err := openInput(path)
 	if err != nil {
@@ -270,7 +270,7 @@ func readTagLines(path string) ([][]string, error) {
 	return tags, nil
 }
 
-// tagSets cuts texts into tags.
+// tagSets splits texts into tags.
 func tagSets(texts []string) [][]string {
 	tags := make([][]string, len(texts))
 	seen, sep := interner{}, tagSeparator(texts...)
@@ -280,7 +280,7 @@ func tagSets(texts []string) [][]string {
 	return tags
 }
 
-// heldTags is tagSets of the lines of a file.
+// heldTags splits the lines of a file into tags, counting their memory.
 func heldTags(in *input, lines []string) ([][]string, error) {
 	sep := tagSeparator(lines...)
 	for _, line := range lines {

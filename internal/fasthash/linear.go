@@ -19,7 +19,7 @@ import (
 // the trees are offered such directions as extra columns: for every class, or frequent tag, how much a row looks like
 // it.
 //
-//	score_t(x) = W_t · φ(x) + b_t      ridge regression on "the row is of class t" (internal/linalg/folds.go)
+//	score_t(x) = W_t · φ(x) + b_t      ridge regression on "the row is of class t" (linalg/folds.go)
 //	φ(x) = (x - mean) / spread         linear;
 //	φ_q(x) = exp(-|x - a_q|² / width)  kernel: Gaussians around rows drawn at random, of the same standardised columns
 //

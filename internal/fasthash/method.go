@@ -258,7 +258,7 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 			"data have %d", t.Grow.Encoder.Dim(), have)
 	}
 	if old.Quantizer.Missing != d.Missing {
-		return vectors.Quantizer{}, errors.New("either both the model to grow and the data may lack values or neither")
+		return vectors.Quantizer{}, errors.New("the model to grow and the data must either both allow missing values or neither")
 	}
 	return old.Quantizer, nil
 }
@@ -342,7 +342,7 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	old, _, _ := model.Behind(t.Grow.Encoder) // quantizer has checked it
 	if (t.Grow.Features == nil) != (t.Features == nil) ||
 		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
-		return nil, nil, errors.New("the model to grow makes its vectors with other features")
+		return nil, nil, errors.New("the model to grow uses other features")
 	}
 	switch {
 	case t.Order == TSH:

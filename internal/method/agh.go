@@ -99,7 +99,7 @@ func (m agh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		curves), nil
 }
 
-// tooFew returns the error of a graph with too few eigenvectors.
+// tooFew returns the error for a graph with too few eigenvectors.
 func (m agh) tooFew(anchors, found int) error {
 	if found == 0 {
 		return errors.New("the anchor graph has no eigenvectors to take bits from: use more anchors")
@@ -142,7 +142,7 @@ func (m agh) graph(ctx context.Context, x vectors.Source) (*model.Kernel, error)
 	return g, g.Check()
 }
 
-// shares is Z, of which only the values above zero are kept.
+// shares holds the positive values of Z.
 type shares struct {
 	rows, cols int
 	near       int // values of a row
@@ -150,7 +150,7 @@ type shares struct {
 	share      []float32 // zero beyond the last of a row
 }
 
-// sharesOf reads Z from the anchor graph of all rows.
+// sharesOf computes Z from the anchor graph of all rows.
 func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error) {
 	z := &shares{cols: src.Dim(), near: near}
 	for c, err := range src.Chunks(ctx) {
@@ -176,7 +176,7 @@ func sharesOf(ctx context.Context, src vectors.Source, near int) (*shares, error
 	return z, nil
 }
 
-// row lends the anchors and shares of row i.
+// row returns the anchors and shares of row i, without copying.
 func (z *shares) row(i int) ([]int32, []float32) {
 	return z.at[i*z.near : (i+1)*z.near], z.share[i*z.near : (i+1)*z.near]
 }
@@ -190,11 +190,10 @@ func (z *shares) degrees() []float64 {
 	return d
 }
 
-// The eigenvalues that count: those above say only which part of the graph a row is in, those below nothing.
+// The range of useful eigenvalues: those above only tell which component of the graph a row is in, those below nothing.
 const mostSigma, leastSigma = 1 - 1e-3, 1e-9
 
-// eigenvectors returns the first k vectors w, one per row, and their eigenvalues σ: fewer of those where there are no
-// more.
+// eigenvectors returns the first k vectors w, one per row, and their eigenvalues σ, or fewer if there are no more.
 func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads int) (*mat.Dense, []float64, error) {
 	root := z.degrees()
 	for q, d := range root {
@@ -236,8 +235,8 @@ func (z *shares) eigenvectors(ctx context.Context, k int, seed uint64, threads i
 	return w, sigma, nil
 }
 
-// topBelowOne returns at least the first k eigenvectors below mostSigma of a matrix, if there are as many: as those
-// above are not known in number, all of a small matrix, and twice as many each time of a large one.
+// topBelowOne returns at least the first k eigenvectors below mostSigma of a matrix, if it has as many. Since the
+// number above is unknown, it computes all for a small matrix, and twice as many each time for a large one.
 func topBelowOne(ctx context.Context, m *mat.SymDense, k int, seed uint64, threads int) ([]float64, *mat.Dense, error) {
 	n := m.SymmetricDim()
 	if n <= solve.SmallSide {

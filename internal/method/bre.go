@@ -43,8 +43,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps the rows it learns from in memory,
-// with 4 bytes for each row and point and 28 for each pair.
+// bre learns binary reconstructive embeddings from classes, tags or pairs. It keeps its training rows in memory, with 4
+// bytes per row and point and 28 per pair.
 type bre struct {
 	Options         // Rows: to learn from, at most, drawn at random; 0 means 5000, negative all
 	Points  int     // s, of each bit; 0 means 50
@@ -68,7 +68,7 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	if err != nil {
 		return nil, err
 	}
-	// The points are drawn from a pool, so that the kernel values of one that several bits have are kept once.
+	// Points are drawn from a pool, so that kernel values of a point shared by several bits are stored once.
 	pool := min(l.Rows, m.Bits*m.Points)
 	if n := float64(l.Rows); n*float64(pool) > solve.MaxWeights || n*n*m.Share > solve.MaxWeights/4 {
 		return nil, fmt.Errorf("%d rows, each paired with a share of %v, with %d points for each of %d bits do not fit in "+
@@ -108,8 +108,8 @@ func (m bre) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	return solve.Checked(p)
 }
 
-// weights returns W, a row for each bit and a column for each of k, the greatest of each row 1: its scale does not
-// matter.
+// weights returns W, a row per bit and a column for each of k, scaled to a largest entry of 1 per row: the scale does
+// not matter.
 func (m bre) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pair) (vectors.Matrix, error) {
 	w := vectors.Matrix{Rows: m.Bits, Cols: k.Cols, Data: make([]float32, m.Bits*k.Cols)}
 	r, err := newReconstruction(ctx, m, k, pairs)
@@ -134,7 +134,7 @@ func (m bre) weights(ctx context.Context, k vectors.Matrix, pairs []affinity.Pai
 	return w, nil
 }
 
-// pairs draws N. Of a list of known pairs all are taken, once.
+// pairs draws N. It takes all pairs of a known list, once.
 func (m bre) pairs(ctx context.Context, y affinity.Matrix) ([]affinity.Pair, error) {
 	var list []affinity.Pair
 	n := y.Len()
@@ -167,7 +167,7 @@ func (m bre) pairs(ctx context.Context, y affinity.Matrix) ([]affinity.Pair, err
 	return list, nil
 }
 
-// reconstruction is a state of the descent.
+// reconstruction is the state of the descent.
 type reconstruction struct {
 	n, bits, points int
 	threads         int
@@ -185,7 +185,7 @@ type reconstruction struct {
 	e     []int32 // H_ij - r d_ij
 	f     int64   // 2 r^2 f
 
-	// Of the step at hand.
+	// For the current step.
 	t      []float64 // where each row flips
 	order  []int32   // the rows that flip, in their order
 	rank   []int32   // place of each row in the order
@@ -278,7 +278,7 @@ func (r *reconstruction) descend(ctx context.Context, sweeps int) error {
 	return nil
 }
 
-// step moves weight q of bit b to the middle of the interval with the least f, if that is below the present one.
+// step moves weight q of bit b to the middle of the interval with the least f, if that is below the current one.
 func (r *reconstruction) step(ctx context.Context, b, q int) error {
 	score, z := r.score[b*r.n:(b+1)*r.n], r.z[b*r.n:(b+1)*r.n]
 	q += b * r.points
@@ -331,7 +331,7 @@ func (r *reconstruction) findFlips(score []float64, z []int8, col int) {
 	}
 }
 
-// findChanges finds what each flip does to 2 r^2 f, those before it being done.
+// findChanges computes the effect of each flip on 2 r^2 f, after those before it.
 func (r *reconstruction) findChanges(ctx context.Context, z []int8) error {
 	return par.Blocks(ctx, r.threads, r.n, rowBlock, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -348,10 +348,10 @@ func (r *reconstruction) findChanges(ctx context.Context, z []int8) error {
 	})
 }
 
-// narrow is the width, as a share of its ends and the weight, up to which an interval may be the error of floats.
+// narrow is the relative width, compared with its ends and the weight, up to which an interval may be a rounding error.
 const narrow = 1e-9
 
-// bestInterval returns the middle of the interval of t with the least f, and whether that is below the present one. The
+// bestInterval returns the middle of the interval of t with the least f, and whether that is below the current one. The
 // weight is w at t = 0.
 func (r *reconstruction) bestInterval(w float64) (t float64, found bool) {
 	now, f := int64(0), int64(0) // f less that before all flips

@@ -13,7 +13,7 @@
 //
 // The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000
 // need to what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and
-// without μ the rare ones count as much. Both were chosen on validation parts (docs/results/tuning.md).
+// without μ the rare ones count as much. Both were chosen on validation parts (x/paper/results/tuning.md).
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products
@@ -96,7 +96,7 @@ func (m ccaITQ) learn(ctx context.Context, src *supervision.Data) (model.Encoder
 	if err != nil {
 		return nil, err
 	}
-	// The scale of the rows is the same for all columns: without it the signs are the same.
+	// The rows' scale is the same for all columns, so the signs do not depend on it.
 	return solve.Checked(&model.Projection{Mean: standard.Mean, Weight: solve.RotatedRows(r, directions),
 		Threshold: make([]float32, m.Bits)})
 }
@@ -165,7 +165,7 @@ func (m ccaITQ) correlations(ctx context.Context, x vectors.Source,
 	})
 }
 
-// covariance is Cyy without its ridge, row after row.
+// covariance returns Cyy without its ridge, row by row.
 func covariance(t solve.Targets) []float64 {
 	c, n := t.Classes, float64(t.Rows())
 	cov, count := make([]float64, c*c), t.Counts()
@@ -184,7 +184,7 @@ func covariance(t solve.Targets) []float64 {
 	return cov
 }
 
-// solveByColumns returns Z = Cxx^-1 Cxy and Cxy, both with a row for each class or tag, from the d x d matrix Cxx.
+// solveByColumns returns Z = Cxx^-1 Cxy and Cxy, both with a row per class or tag, from the d x d matrix Cxx.
 func (m ccaITQ) solveByColumns(ctx context.Context, x vectors.Source,
 	y solve.Targets) (z, cross *mat.Dense, err error) {
 	d, c := x.Dim(), y.Classes
@@ -219,7 +219,7 @@ func (m ccaITQ) solveByColumns(ctx context.Context, x vectors.Source,
 	return z, cross, nil
 }
 
-// solveByRows is columns from the n x n matrix XX'.
+// solveByRows is like solveByColumns, using the n x n matrix XX'.
 func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y solve.Targets) (z, cross *mat.Dense, err error) {
 	n, d, c := y.Rows(), src.Dim(), y.Classes
 	x, err := solve.ReadRows(ctx, src, n)
@@ -242,7 +242,7 @@ func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y solve.Tar
 	}
 	share := 1 / float64(max(n-1, 1))
 	cross.Scale(share, cross)
-	// X' takes equal values to 0, so Y need not be centred but for the digits: the solution would hold its mean over λ.
+	// X' maps equal values to 0, so Y is centred only for precision: the solution would hold its mean over λ.
 	count := y.Counts()
 	right := vectors.Matrix{Rows: n, Cols: c, Data: make([]float32, n*c)}
 	for i := range n {
@@ -269,7 +269,7 @@ func (m ccaITQ) solveByRows(ctx context.Context, src vectors.Source, y solve.Tar
 	return z, cross, nil
 }
 
-// addByTarget adds every row of a chunk to the rows of sum that belong to its classes or tags.
+// addByTarget adds every row of a chunk to the rows of sum for its classes or tags.
 func addByTarget(sum *mat.Dense, t solve.Targets, c vectors.Chunk) {
 	for i := range c.X.Rows {
 		for _, k := range t.Row(c.First + i) {

@@ -72,9 +72,9 @@ type Classifier struct {
 	fit *solve.Logistic
 }
 
-// FitClassifier learns to tell the classes or tags of the data apart: multinomial logistic regression, or one logistic
-// question for each tag, with a penalty that was chosen on rows held out. Of the options it takes the scale of the
-// columns, the seed and the threads.
+// FitClassifier learns to tell the classes or tags of the data apart: by multinomial logistic regression, or by one
+// logistic regression per tag, with a penalty chosen on held-out rows. Of the options it uses the scale of the columns,
+// the seed and the threads.
 func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classifier, error) {
 	if err := o.checkStandardize(); err != nil {
 		return nil, err
@@ -121,8 +121,8 @@ func FitClassifier(ctx context.Context, d *supervision.Data, o Options) (*Classi
 	return c, nil
 }
 
-// Probabilities returns the probability of every class or tag for each row of x, a column for each name. Those of
-// classes sum to one. It panics when the rows are of another width than those it learned from.
+// Probabilities returns the probability of every class or tag for each row of x, one column per name. Those of classes
+// sum to one. It panics if the rows have a different width from the training rows.
 func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) {
 	if !c.Several {
 		return model.Transform(ctx, threads, x, c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true})
@@ -138,7 +138,7 @@ func (c *Classifier) Probabilities(ctx context.Context, x vectors.Matrix, thread
 }
 
 // Known returns the probabilities of rows whose classes or tags are known: 1 for those that a row has, 0 for all
-// others, also for names that the classifier never saw.
+// others, including names that the classifier never saw.
 func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
 	p := vectors.Matrix{Rows: d.Rows, Cols: len(c.Names), Data: make([]float32, d.Rows*len(c.Names))}
 	place := func(names []string) []int {
@@ -170,7 +170,7 @@ func (c *Classifier) Known(d *supervision.Data) vectors.Matrix {
 	return p
 }
 
-// OneHot returns the answer as a code: a bit for each class or tag.
+// OneHot returns the answer as a code: one bit per class or tag.
 func (c *Classifier) OneHot() (model.Encoder, error) {
 	n := len(c.Names)
 	if err := solve.CheckSize(n, n); err != nil {
@@ -183,7 +183,7 @@ func (c *Classifier) OneHot() (model.Encoder, error) {
 	return model.Compose(solve.AxisSigns(n, half), c.fit.Scores, &model.Winner{Cols: n}), nil
 }
 
-// Hashed returns the shares of the classes or tags as a code of o.Bits bits, by hyperplanes around the mean of x.
+// Hashed returns the class or tag shares as a code of o.Bits bits, by hyperplanes around the mean of x.
 func (c *Classifier) Hashed(ctx context.Context, x *supervision.Data, o Options) (model.Encoder, error) {
 	maps := []model.Map{c.fit.Scores, &model.Winner{Cols: len(c.Names), Soft: true}}
 	hashed, err := lsh{o.withDefaults()}.learn(ctx, x.With(model.Through(x, o.Threads, maps...)))

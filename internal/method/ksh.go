@@ -36,15 +36,15 @@ import (
 	"hashgrove/internal/supervision"
 )
 
-// ksh learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes for each row to learn
-// from and anchor, and 8 for each pair of anchors.
+// ksh learns hash functions of Gaussian features from classes, tags or pairs. It keeps 4 bytes per training row and
+// anchor, and 8 per pair of anchors.
 type ksh struct {
-	// Anchors are m, drawn from all rows: 0 means 300 (the paper of FastHash: 3000).
-	// Rows are l, to learn from, at most, drawn at random: 0 means 5000, negative all.
+	// Anchors is m, drawn from all rows: 0 means 300 (the FastHash paper: 3000). Rows is l, the largest number of
+	// training rows, drawn at random: 0 means 5000, negative all.
 	Options
 }
 
-// kshSteps is the most steps of the polish of a bit.
+// kshSteps bounds the steps of polishing a bit.
 const kshSteps = 500
 
 func (m ksh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
@@ -124,7 +124,7 @@ func (f *kshFit) startVector(ctx context.Context, seed uint64) ([]float64, error
 	return a, nil
 }
 
-// nextBit finds a for the next bit and takes its output into the residue.
+// nextBit finds a for the next bit and updates the residue with its output.
 func (f *kshFit) nextBit(ctx context.Context, steps int, seed uint64) ([]float64, error) {
 	a, err := f.startVector(ctx, seed)
 	if err != nil {
@@ -167,7 +167,7 @@ func (f *kshFit) nextBit(ctx context.Context, steps int, seed uint64) ([]float64
 	return a, nil
 }
 
-// polish goes down from a along the gradient of g, with momentum, until the change of g is small.
+// polish descends from a along the gradient of g, with momentum, until g hardly changes.
 func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64, error) {
 	n, m := f.K.Rows, f.K.Cols
 	last, now, v, d := slices.Clone(a), slices.Clone(a), make([]float64, m), make([]float64, m)
@@ -177,7 +177,7 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 		return nil, err
 	}
 	copy(kLast, kNow)
-	// cost is g where K times the place is kv - kd/b.
+	// cost returns g where K times the place is kv - kd/b.
 	cost := func(b float64) (float64, error) {
 		for i := range y {
 			y[i] = kv[i] - kd[i]/b
@@ -209,7 +209,7 @@ func (f *kshFit) polish(ctx context.Context, a []float64, steps int) ([]float64,
 		if err := f.Times(ctx, d, kd); err != nil {
 			return nil, err
 		}
-		// The step 1/beta is halved until g falls as much as the slope at v promises at least.
+		// Halve the step 1/beta until g falls at least as much as the slope at v promises.
 		slope, there, found := linalg.Dot(d, d), 0.0, false
 		for range 51 {
 			if there, err = cost(beta); err != nil {
@@ -249,7 +249,7 @@ func (f *kshFit) cost(ctx context.Context, y, sy []float64) (float64, error) {
 	return -linalg.Dot(y, sy), err
 }
 
-// gradient sets d to the gradient of g, -K'(Sφ ∘ (1 - φ²)), from what cost has left. It overwrites sy.
+// gradient sets d to the gradient of g, -K'(Sφ ∘ (1 - φ²)), from the results of cost. It overwrites sy.
 func (f *kshFit) gradient(ctx context.Context, y, sy, d []float64) error {
 	for i, v := range y {
 		sy[i] *= float64(v*v) - 1

@@ -46,7 +46,7 @@ type mdsh struct {
 	Sigma float64 // σ; 0 means the mean distance of a row from its 50th neighbour, among 1,000
 }
 
-// mdshBit is what a bit looks at.
+// mdshBit says what a bit depends on.
 type mdshBit struct {
 	dim    int     // principal component, the first being 0
 	order  int     // of its eigenfunction, the first that is not constant being 1
@@ -79,7 +79,7 @@ func (m mdsh) Train(ctx context.Context, d *supervision.Data) (*model.Model, err
 	return made, nil
 }
 
-// fit is Train that returns what each bit looks at.
+// fit is like Train, but also returns what each bit depends on.
 func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshBit, error) {
 	components := min(mdshComponents, x.Dim())
 	if err := solve.CheckSize(m.Bits, x.Dim()); err != nil {
@@ -129,7 +129,7 @@ func (m mdsh) fit(ctx context.Context, x vectors.Source) (model.Encoder, []mdshB
 	slices.SortStableFunc(all, func(a, b mdshBit) int { return cmp.Compare(b.weight, a.weight) })
 	chosen := cuts(all, m.Bits)
 
-	// Only the components in use stay in the map.
+	// The map keeps only the components in use.
 	place := map[int]int{}
 	used := &model.Affine{Mean: front.Mean, Weight: vectors.Matrix{Cols: x.Dim()}}
 	curves := &model.Curves{}
@@ -167,8 +167,8 @@ func column(x vectors.Matrix, j int) []float32 {
 	return c
 }
 
-// cuts chooses the bits from functions in falling order of weight: at medians, and again at thirds, quarters and so on
-// when too few have a weight that counts. A cut at the same share is not made twice.
+// cuts chooses the bits from functions in descending order of weight: at medians, and again at thirds, quarters and so
+// on if too few have a weight that counts. It never cuts twice at the same share.
 func cuts(all []mdshBit, bits int) []mdshBit {
 	n := 1 // the first has the greatest weight, whatever it is
 	for n < len(all) && n < bits && all[n].weight >= mdshLeast {
@@ -199,8 +199,7 @@ func isReducible(i, n int) bool {
 	return i > 1
 }
 
-// neighbourDistance returns the mean distance of a row of x from the row of among that is at place k of the order by
-// distance from it.
+// neighbourDistance returns the mean distance from a row of x to its k-th nearest row of among.
 func neighbourDistance(ctx context.Context, x, among vectors.Matrix, k, threads int) (float64, error) {
 	d, err := model.Transform(ctx, threads, x, &model.Kernel{Anchors: among})
 	if err != nil {
@@ -216,14 +215,14 @@ func neighbourDistance(ctx context.Context, x, among vectors.Matrix, k, threads 
 	return sum / float64(d.Rows), nil
 }
 
-// eigenfunction is g, as a curve of its dimension, and λ.
+// eigenfunction holds g, as a curve of its dimension, and λ.
 type eigenfunction struct {
 	curve  model.Curve
 	lambda float64
 }
 
-// eigenfunctions solves for the functions of one dimension, the least λ first, without the constant one. It returns
-// none for a dimension that is flat or too wide for its bins. It changes the order of v.
+// eigenfunctions solves for the functions of one dimension, least λ first, without the constant one. It returns none
+// for a dimension that is flat or too wide for its bins. It reorders v.
 func eigenfunctions(v []float32, sigma float64) ([]eigenfunction, error) {
 	n := len(v)
 	bins := min(n/10, mdshBins)

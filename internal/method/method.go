@@ -26,13 +26,13 @@ import (
 	"hashgrove/internal/supervision"
 )
 
-// Method learns a model from labelled rows. The model is a function of the rows, their supervision, the parameters and
-// the seed. Of its Info a method fills in what only it knows: statistics and weights of its bits.
+// Method learns a model from labelled rows. The model depends only on the rows, their supervision, the parameters and
+// the seed. A method fills in only the part of Info that it alone knows: statistics and weights of its bits.
 type Method interface {
 	Train(ctx context.Context, d *supervision.Data) (*model.Model, error)
 }
 
-// Options are what the methods of the registry take. A zero value means the method's own default.
+// Options are the options of all registered methods. A zero field means the method's default.
 type Options struct {
 	Bits    int    // code length; 0 means fasthash.DefaultBits
 	Seed    uint64 // of everything random; 0 means fasthash.DefaultSeed
@@ -42,12 +42,12 @@ type Options struct {
 	Anchors int // points that kernel methods and anchor graphs compare with; not for FastHash
 	Rows    int // to learn from, at most; negative means all; not for FastHash
 
-	// Standardize says whether columns are centred and divided by their deviation first: StandardizeAuto, which ""
-	// means, StandardizeOn or StandardizeOff. It does not matter to FastHash, whose trees are free of scale.
+	// Standardize says whether to centre columns and divide them by their deviation first: StandardizeAuto (the
+	// default), StandardizeOn or StandardizeOff. It does not matter to FastHash, whose trees are free of scale.
 	Standardize string
 
-	// FastHash is the options of the method fasthash; Bits, Seed and Threads come from above. TSH with trees has the same
-	// trees.
+	// FastHash holds the options of the method fasthash; Bits, Seed and Threads come from above. TSH with trees uses
+	// the same trees.
 	FastHash fasthash.Options
 	Run      fasthash.Run // checkpoints, growing, limits and progress of the method fasthash
 
@@ -55,15 +55,15 @@ type Options struct {
 
 	Custom Method // learns in place of a method of the registry; nil means none
 
-	// Doubt is called with what casts doubt on a training that succeeds, in sentences; it may be nil.
+	// Doubt, which may be nil, is called with sentences that cast doubt on a training that succeeds.
 	Doubt func(text string)
 
-	// Validation is the share of the rows that is not learned from: the model says how well it finds those and how well
-	// it finds learned ones (Info.NewItems, Info.LearnedItems), and Run.Patience watches them. 0 means none.
+	// Validation is the share of rows to hold out: the model records how well it finds those and how well it finds
+	// training rows (Info.NewItems, Info.LearnedItems), and Run.Patience watches them. 0 means none.
 	Validation float64
 }
 
-// Train has the named method ("" means fasthash) learn from the data, and says in the model what made it.
+// Train trains the named method ("" means fasthash) on the data, and records in the model how it was made.
 func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*model.Model, error) {
 	if name == "" {
 		name = FastHash
@@ -73,14 +73,14 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	}
 	about, _ := Describe(name)
 	if o.Run.CrossFit != 0 && (name != FastHash || o.PCA != 0) {
-		return nil, errors.New("only FastHash, and without PCA before it, can be cross-fitted")
+		return nil, errors.New("only FastHash without PCA can be cross-fitted")
 	}
 	if o.Run.Spill != nil && (name != FastHash || o.PCA != 0) {
 		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
 			"memory holds")
 	}
 	if d.Missing && o.Custom == nil && (name != FastHash || o.PCA != 0) {
-		return nil, errors.New("values may be missing, which only FastHash can learn from, and without PCA before it: " +
+		return nil, errors.New("only FastHash without PCA can learn from missing values: " +
 			"fill them in, or leave out their rows or columns")
 	}
 	if err := d.Trainable(); err != nil && about.Supervised {
@@ -130,7 +130,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	return made, nil
 }
 
-// watched returns a context whose solvers tell of an early end: once, since many bits may have the same trouble.
+// watched returns a context whose solvers report an early end, once, since many bits may have the same trouble.
 func (o Options) watched(ctx context.Context) context.Context {
 	if o.Doubt == nil {
 		return ctx
@@ -145,7 +145,7 @@ func (o Options) watched(ctx context.Context) context.Context {
 	})
 }
 
-// describe fills in what the model says of its making. FastHash does so itself, since it may have grown the model.
+// describe records in the model how it was made. FastHash does so itself, since it may have grown the model.
 func (o Options) describe(name string, m *model.Model, d *supervision.Data) error {
 	seed, standardize := o.withDefaults().Seed, o.Standardize
 	if standardize == StandardizeAuto {
@@ -178,8 +178,7 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 	return nil
 }
 
-// BitsError is the error of a training that was asked for more bits than the method can make of the data. With Most
-// bits it succeeds.
+// BitsError is returned if the method cannot make that many bits of the data. With Most bits it succeeds.
 type BitsError struct {
 	Asked, Most int
 	Why         string // a sentence about the method and the data
@@ -190,12 +189,12 @@ func (e *BitsError) Error() string {
 	return fmt.Sprintf("%d bits are too many: %s, so at most %d are possible", e.Asked, e.Why, e.Most)
 }
 
-// learner is a method of which the model keeps the encoder alone.
+// learner is a method whose model consists of the encoder alone.
 type learner interface {
 	learn(ctx context.Context, d *supervision.Data) (model.Encoder, error)
 }
 
-// plain makes a Method of a learner.
+// plain adapts a learner to Method.
 type plain struct{ learner }
 
 // Train implements Method.

@@ -41,9 +41,9 @@ func (m pca) Train(ctx context.Context, d *supervision.Data) (*model.Model, erro
 	return made, nil
 }
 
-// Reduce returns the map to the given number of principal components (no more than there are dimensions), and the
-// reduced rows in memory with all that the source says of them. An encoder of the reduced rows becomes one of the rows
-// themselves by model.Compose.
+// Reduce returns the map to the given number of principal components (at most the number of dimensions), and the
+// reduced rows in memory with all that the source says of them. model.Compose turns an encoder of the reduced rows into
+// one of the rows themselves.
 func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64,
 	threads int) (*model.Affine, vectors.Table, error) {
 	if dims < 1 {
@@ -53,8 +53,8 @@ func Reduce(ctx context.Context, x vectors.Source, dims int, seed uint64,
 	if err != nil {
 		return nil, vectors.Table{}, err
 	}
-	// Where the rows do not span all components, the rest hold the rounding of single precision: methods that scale
-	// columns must not take it for something to learn from.
+	// If the rows do not span all components, the rest hold single-precision rounding errors, which methods that scale
+	// columns must not learn from.
 	for i := range front.Weight.Rows {
 		if variances[i] <= 1e-7*variances[0] {
 			clear(front.Weight.Row(i))

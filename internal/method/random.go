@@ -6,9 +6,9 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// RandomCodes returns n codes of independent fair bits, drawn by row number and not from any vector: the floor that
-// every method must beat. It is no Method, as there is nothing to encode another vector with. Fewer rows with the
-// same bits and seed are the first rows of more; give queries and base different seeds.
+// RandomCodes returns n codes of independent fair bits, which depend on the row number and not on any vector: the floor
+// that every method must beat. It is not a Method, since it cannot encode another vector. Fewer rows with the same bits
+// and seed are a prefix of more; give queries and base different seeds.
 func RandomCodes(n, bits int, seed uint64) hamming.Codes {
 	c := hamming.NewCodes(n, bits)
 	rng := rand.New(rand.NewPCG(seed, 0))

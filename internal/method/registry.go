@@ -9,10 +9,10 @@ import (
 	"hashgrove/internal/fasthash"
 )
 
-// FastHash is the name of the method that this module is about.
+// FastHash is the name of the default method.
 const FastHash = "fasthash"
 
-// Description is a method by name.
+// Description describes a method.
 type Description struct {
 	Name       string // as people type it
 	Title      string // as tables print it
@@ -26,7 +26,7 @@ type Description struct {
 	make func(o Options) Method
 }
 
-// methods is all methods, in the order of tables: FastHash, without learning, unsupervised, supervised.
+// methods lists all methods, in the order of tables: FastHash, without learning, unsupervised, supervised.
 var methods = []Description{
 	{Name: FastHash, Title: "FastHash", Supervised: true, Prefix: true, ScaleFree: true, Trees: true,
 		Source: "Lin, Shen, Shi, van den Hengel and Suter, CVPR 2014",
@@ -86,7 +86,7 @@ var methods = []Description{
 		make:   func(o Options) Method { return classifier{Options: o, OneHot: true} }},
 }
 
-// Names lists the names of all methods.
+// Names returns the names of all methods.
 func Names() []string {
 	names := make([]string, len(methods))
 	for i, d := range methods {
@@ -104,7 +104,7 @@ func Describe(name string) (Description, bool) {
 	return methods[i], true
 }
 
-// New returns the method of a name, or that of the caller.
+// New returns the named method, or the caller's own.
 func New(name string, o Options) (Method, error) {
 	if o.Custom != nil {
 		return o.Custom, nil

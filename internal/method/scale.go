@@ -27,7 +27,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// What Options.Standardize may be.
+// Values of Options.Standardize.
 const (
 	StandardizeAuto = "auto" // where the scales differ and it is better for a sample of the rows; "" means the same
 	StandardizeOn   = "on"   // always
@@ -53,8 +53,8 @@ const (
 	scaleWork    = 1 << 29 // most differences of values
 )
 
-// ScaleOf decides whether to standardise the columns of rows: StandardizeOn, StandardizeOff, or, for StandardizeAuto,
-// as a sample of the rows says. Without supervision they stay as they are.
+// ScaleOf decides whether to standardise the columns of rows: StandardizeOn, StandardizeOff or, for StandardizeAuto, by
+// trying it on a sample of the rows. Without supervision they stay as they are.
 func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error) {
 	if err := o.checkStandardize(); err != nil {
 		return Scale{}, err
@@ -87,7 +87,7 @@ func ScaleOf(ctx context.Context, d *supervision.Data, o Options) (Scale, error)
 		"instead of %.3f", why, after, before), "gain"}, nil
 }
 
-// checkStandardize reports a word that is none of those above.
+// checkStandardize reports an unknown value.
 func (o Options) checkStandardize() error {
 	switch o.Standardize {
 	case "", StandardizeAuto, StandardizeOn, StandardizeOff:
@@ -97,8 +97,8 @@ func (o Options) checkStandardize() error {
 		StandardizeOff, o.Standardize)
 }
 
-// tryScale returns the MAP of search in a sample of the rows, by distance or by angle, whichever is better, as they are
-// and through the map. Both are 0 where too few rows can be judged.
+// tryScale returns the MAP of search in a sample of the rows, by distance or by angle, whichever is better, without and
+// with the map. Both are 0 if too few rows can be measured.
 func (o Options) tryScale(
 	ctx context.Context, d *supervision.Data, m *model.Affine,
 ) (before, after float64, err error) {
@@ -165,7 +165,7 @@ func split(x vectors.Matrix, asked, either []bool) (left, right vectors.Matrix) 
 	return left, right
 }
 
-// scaled standardises columns, where that is wanted, before another method learns from them.
+// scaled standardises columns, if asked for, before another method learns from them.
 type scaled struct {
 	Options
 	then Method

@@ -32,8 +32,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// sdh learns supervised discrete codes from classes or tags, and those of FSDH. It keeps 4 bytes for each row and
-// anchor.
+// sdh learns supervised discrete codes, also those of FSDH, from classes or tags. It keeps 4 bytes per row and anchor.
 type sdh struct {
 	Options         // Anchors: m; 0 means 1000. Rows: to learn from, at most, drawn at random; 0 means all
 	Nu      float64 // ν, weight of the features; 0 means 1e-5
@@ -146,7 +145,7 @@ func (d *discrete) regress(ctx context.Context) error {
 	return nil
 }
 
-// projection is F as an encoder of features.
+// projection returns F as an encoder of features.
 func (d *discrete) projection() *model.Projection {
 	m, r := d.p.Rows, d.p.Cols
 	p := &model.Projection{Weight: make([]float32, r*m), Threshold: make([]float32, r)}
@@ -159,7 +158,7 @@ func (d *discrete) projection() *model.Projection {
 	return p
 }
 
-// sums is Y'B: of each class or tag the sum of the codes that have it, one row each.
+// sums returns Y'B: for each class or tag the sum of its codes, one row each.
 func (d *discrete) sums() []float64 {
 	r := d.b.Cols
 	s := make([]float64, d.y.Classes*r)
@@ -223,7 +222,7 @@ func (d *discrete) classify(ctx context.Context, passes int) error {
 			for range passes {
 				flips := 0
 				for l, v := range b {
-					// The best sign given the others; nothing changes where both are as good.
+					// The best sign given the others; keep the current one if both are equally good.
 					if s := q[l] - (t[l] - float64(float64(v)*m[l*r+l])); s*float64(v) < 0 {
 						b[l] = -v
 						linalg.Axpy(float64(-2*v), m[l*r:(l+1)*r], t)

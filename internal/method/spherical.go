@@ -40,7 +40,7 @@ const (
 	sphereTurns  = 100    // at most
 )
 
-// When the overlaps are good: their mean distance from N/4 and their standard deviation, as shares of N/4.
+// Targets for the overlaps: their mean distance from N/4 and their standard deviation, as shares of N/4.
 const overlapMean, overlapSpread = 0.10, 0.15
 
 func (m spherical) learn(ctx context.Context, x *supervision.Data) (model.Encoder, error) {
@@ -98,7 +98,7 @@ func newSpheres(x vectors.Matrix, r int, seed uint64, threads int) *spheres {
 	return s
 }
 
-// measure sets radii and overlaps. The distances are those that the encoder will find.
+// measure sets radii and overlaps, with the same distances that the encoder computes.
 func (s *spheres) measure(ctx context.Context) error {
 	n, r := s.x.Rows, s.pivots.Rows
 	d, err := model.Transform(ctx, s.threads, s.x, &model.Kernel{Anchors: s.pivots})

@@ -15,7 +15,7 @@
 // X_l is not deflated. In the paper D = p p': it has the scale of squared values, which S has not, and that scale falls
 // from bit to bit, so late bits would teach the next ones nothing. Here every bit counts alike. The columns get one
 // variance, so that codes do not depend on the units of measurement. Both were chosen on a validation part, as the step
-// was (docs/results/tuning.md). Up to 1024 dimensions M is formed, beyond that it is only multiplied with.
+// was (x/paper/results/tuning.md). Up to 1024 dimensions M is formed, beyond that it is only multiplied with.
 
 package method
 
@@ -37,8 +37,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// splh learns sequential projections from all rows, and classes, tags or pairs of some. It keeps the labelled rows in
-// memory with 4 bytes for each two of them; of vectors with more than 1024 dimensions also all rows, or 1 GB of them
+// splh learns sequential projections from all rows, and from classes, tags or pairs of some. It keeps the labelled rows
+// in memory with 4 bytes per pair of them; for vectors with more than 1024 dimensions also all rows, or 1 GB of them
 // drawn at random.
 type splh struct {
 	Options // Rows: L, at most, drawn at random; 0 means 2000, negative all
@@ -49,7 +49,7 @@ const (
 	splhStep = 0.05 // α
 )
 
-// splhSide is the number of dimensions up to which M is formed.
+// splhSide is the largest number of dimensions for which M is formed.
 const splhSide = 1024
 
 // maxLabelled bounds S: 1 GB.
@@ -96,8 +96,8 @@ func (m splh) learn(ctx context.Context, src *supervision.Data) (model.Encoder, 
 	return solve.Checked(p)
 }
 
-// splhFit is the state of the loop over bits. Where the rows have few dimensions M is formed, else only multiplied
-// with.
+// splhFit is the state of the loop over bits. M is formed if the rows have few dimensions, and otherwise only
+// multiplied with.
 type splhFit struct {
 	eta, step float64
 	threads   int
@@ -133,7 +133,7 @@ func (f *splhFit) setLabelled(ctx context.Context, xl vectors.Matrix, y affinity
 	})
 }
 
-// nextBit finds the next w, and takes it into X and its mistakes into S.
+// nextBit finds the next w, and updates X with it and S with its mistakes.
 func (f *splhFit) nextBit(ctx context.Context, seed uint64) ([]float64, error) {
 	times := f.times
 	if f.c != nil {
@@ -143,7 +143,7 @@ func (f *splhFit) nextBit(ctx context.Context, seed uint64) ([]float64, error) {
 		}
 		times = linalg.MatrixProduct(m, f.threads)
 	}
-	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision carries no finer
+	// Sixteen vectors at a time cost the matrix product hardly more than one, and single precision allows no finer
 	// tolerance.
 	d := f.xl.Cols
 	e, err := linalg.TopEigenvectors(ctx, d, 1, times,

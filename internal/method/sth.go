@@ -32,11 +32,11 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// sth learns self-taught codes from classes, tags or pairs. It keeps the rows it learns from in memory, twice in single
+// sth learns self-taught codes from classes, tags or pairs. It keeps its training rows in memory, twice in single
 // precision while it looks for neighbours, and then as bytes.
 type sth struct {
-	// Rows to learn from, at most, drawn at random: 0 means 5000, negative all.
-	// Anchors of the Gaussian features: 0 means 1000.
+	// Rows is the largest number of training rows, drawn at random: 0 means 5000, negative all. Anchors of the Gaussian
+	// features: 0 means 1000.
 	Options
 
 	Kernel     bool // machines of Gaussian features, not of the vectors
@@ -96,7 +96,7 @@ func (m sth) learn(ctx context.Context, src *supervision.Data) (model.Encoder, e
 	return model.Compose(e, maps...), nil
 }
 
-// bits returns z, a row for each bit.
+// bits returns z, a row per bit.
 func (m sth) bits(ctx context.Context, l *solve.Labelled) ([][]int8, error) {
 	x, err := solve.ReadRows(ctx, l.Source, l.Rows)
 	if err != nil {
@@ -120,8 +120,8 @@ func (m sth) bits(ctx context.Context, l *solve.Labelled) ([][]int8, error) {
 	return z, nil
 }
 
-// aboveMedian returns +1 where v is above its median and else -1. Values that differ by rounding alone are equal, and
-// go to the side that leaves the two more equal.
+// aboveMedian returns +1 where v is above its median and -1 elsewhere. Values that differ only by rounding count as
+// equal, and go to the side that balances the two better.
 func aboveMedian(v []float64) []int8 {
 	sorted := slices.Clone(v)
 	slices.Sort(sorted)

@@ -14,7 +14,7 @@
 //
 // All pairs count, where the released code draws some: with classes and tags that is faster, and it is what FastHash
 // does here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it
-// (docs/results/tuning.md). The width of the kernels is the mean squared distance of a row from its 50 nearest among
+// (x/paper/results/tuning.md). The width of the kernels is the mean squared distance of a row from its 50 nearest among
 // 5,000.
 
 package method
@@ -34,17 +34,17 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// tsh learns in two steps from classes, tags or pairs. It keeps a byte for each value of the rows; with kernels also 4
-// bytes for each row and anchor.
+// tsh learns in two steps from classes, tags or pairs. It keeps a byte per value of the rows; with kernels also 4 bytes
+// per row and anchor.
 type tsh struct {
-	// Rows to learn from, at most, drawn at random: 0 means all, or 5000 if budgeted; negative all.
+	// Rows is the largest number of training rows, drawn at random: 0 means all, or 5000 if budgeted; negative all.
 	// Anchors of the kernel, or support vectors of a bit: 0 means 500.
 	Options
 
 	Learner tshLearner // of Step 2
 }
 
-// tshLearner is what Step 2 fits.
+// tshLearner names what Step 2 fits.
 type tshLearner int
 
 // The learners of TSH.
@@ -96,14 +96,14 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 	return model.Compose(made.Encoder, maps...), nil
 }
 
-// neighbourWidth returns the mean squared distance of a row from its 50 nearest, estimated for 1,000 rows among 5,000.
+// neighbourWidth returns the mean squared distance from a row to its 50 nearest, estimated for 1,000 rows among 5,000.
 func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64, threads int) (float64, error) {
 	const among, some, near = 5000, 1000, 50
 	pool, err := solve.DrawRows(ctx, x, rows, among, rand.New(rand.NewPCG(seed, 'N')))
 	if err != nil {
 		return 0, err
 	}
-	// Rows of a file may be sorted: those asked for are spread over the pool.
+	// Rows of a file may be sorted, so queries are spread over the pool.
 	step := (pool.Rows + some - 1) / some
 	asked := vectors.Matrix{Cols: pool.Cols}
 	for i := 0; i < pool.Rows; i += step {
@@ -130,7 +130,7 @@ func neighbourWidth(ctx context.Context, x vectors.Source, rows int, seed uint64
 	return max(sum/float64(max(count, 1)), math.SmallestNonzeroFloat32), nil
 }
 
-// budgeted is learn with the budgeted learner.
+// budgeted implements learn with the budgeted learner.
 func (m tsh) budgeted(ctx context.Context, l *solve.Labelled) (model.Encoder, error) {
 	width, err := neighbourWidth(ctx, l.Source, l.Rows, m.Seed, m.Threads)
 	if err != nil {

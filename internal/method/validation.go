@@ -13,32 +13,32 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// maxJudged is the number of rows that are judged at most, of those set aside and of those learned from.
+// maxJudged bounds the number of held-out rows, and of training rows, that are measured.
 const maxJudged = 1000
 
-// validation is rows that were set aside before training, and as many that were not.
+// validation holds rows set aside before training, and as many training rows.
 type validation struct {
 	held         *supervision.Data // all that were set aside
 	new, learned judged            // evenly drawn
 }
 
-// judged is rows to judge a model by. Where scores of mirror images are added, a row has the vector of its picture and
-// behind it that of the mirror image.
+// judged holds rows to measure a model on. If scores of mirror images are added, a row holds the vector of its picture
+// followed by that of the mirror image.
 type judged struct {
 	*supervision.Data
 	x     vectors.Matrix
 	taken [2]int // rows whose first and second half is there
 }
 
-// newJudged has room for the chosen rows, of so many vectors each.
+// newJudged allocates space for the chosen rows, with each vectors per row.
 func newJudged(d *supervision.Data, chosen []bool, each int) judged {
 	part := d.Only(chosen)
 	x := vectors.Matrix{Rows: part.Rows, Cols: each * d.Dim(), Data: make([]float32, part.Rows*each*d.Dim())}
 	return judged{Data: part, x: x}
 }
 
-// setAside sets rows aside when the options ask for it, and returns the others. The one pass over the rows that it
-// takes tells the ranges of those others, which training would else take a pass for.
+// setAside sets rows aside if the options ask for it, and returns the others. Its single pass over the rows also finds
+// the ranges of the others, which would otherwise take training another pass.
 func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data) (
 	*supervision.Data, *validation, error,
 ) {
@@ -87,7 +87,7 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 	return learn, v, err
 }
 
-// eachChunk reads the data once; kept is room that stays from chunk to chunk.
+// eachChunk reads the data once; kept is memory reused from chunk to chunk.
 func eachChunk(ctx context.Context, d *supervision.Data, each func(c vectors.Chunk, kept *vectors.Chunk)) error {
 	var kept vectors.Chunk
 	rows := 0
@@ -117,7 +117,7 @@ func (j *judged) add(c vectors.Chunk, chosen []bool, mirrored int) {
 	}
 }
 
-// drawn marks n rows, or all, of those in a part, at even distances; rows that the part has no entry for are not in it.
+// drawn marks n rows of a part, or all, at even distances; rows without an entry in the part are not in it.
 func drawn(m *vectors.Spill, rows int, part []bool, n int) ([]bool, error) {
 	out, err := vectors.Alloc[bool](m, rows)
 	if err != nil {
@@ -144,9 +144,9 @@ func drawn(m *vectors.Spill, rows int, part []bool, n int) ([]bool, error) {
 	return out, nil
 }
 
-// judge fills in how well the model finds new items and learned ones. Rows that were set aside are the queries; among
-// themselves each is left out of its own ranking. Nothing is said where nothing tells which answers are right, or where
-// the model had bits that had learned from these rows.
+// judge records how well the model finds new and learned items. Held-out rows are the queries, and each is left out of
+// its own ranking. Nothing is recorded if no supervision tells which answers are right, or if the model grew from bits
+// that had learned from these rows.
 func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error {
 	kind := v.held.Kind()
 	if kind == "" || kind == supervision.ByPairs || grewFrom(o.Run.Grow, v.held) {
@@ -181,14 +181,14 @@ func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error
 	return err
 }
 
-// asked is what searches: the codes of the queries and, where those are short enough, their margins.
+// asked holds the queries' codes and, if those are short enough, their margins.
 type asked struct {
 	queries hamming.Codes
 	margins vectors.Matrix
 	threads int
 }
 
-// grewFrom reports whether the bits that a model was grown from may have been learned from the rows.
+// grewFrom reports whether the bits that a model grew from may have been learned from the rows.
 func grewFrom(grown *model.Model, d *supervision.Data) bool {
 	if grown == nil {
 		return false
@@ -197,7 +197,7 @@ func grewFrom(grown *model.Model, d *supervision.Data) bool {
 	return rows == 0 || share > 0.5 // less are copies of other rows
 }
 
-// figures judges one base by the new items, by Hamming distance and by margins.
+// figures measures one base with the new items as queries, by Hamming distance and by margins.
 func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamming.Codes, a asked) (
 	*model.Figures, error,
 ) {
@@ -233,7 +233,7 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 	return f, nil
 }
 
-// withoutItself returns the truth of queries that are the base.
+// withoutItself returns the truth for queries that are also the base.
 func withoutItself(t eval.Truth) eval.Truth {
 	mark := t.Mark
 	t.Mark = func(q int, marks []uint8) {

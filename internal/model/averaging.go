@@ -18,15 +18,15 @@ import (
 // image. All pictures are encoded in this way, items and queries, so that their codes stay comparable; the fingerprint
 // tells these codes from those without mirror images. Cost: two extractions and two encodings for each picture.
 
-// ErrMirror is an error of vectors that a model with averaging cannot encode, for errors.Is.
+// ErrMirror reports vectors that a model with averaging cannot encode.
 var ErrMirror = errors.New("the codes of this model add the scores of a picture and of its mirror image, and a " +
 	"vector has no mirror image: give the pictures, or use a model that was trained without averaging")
 
 // averaged reports whether the scores of mirror images are added.
 func (m *Model) averaged() bool { return m.Pictures != nil && m.Pictures.Averaged }
 
-// Averaging returns the model for rows that are vectors of pictures and of their mirror images side by side. It shares
-// memory with the model.
+// Averaging returns the model for rows that hold the vectors of a picture and of its mirror image side by side. It
+// shares memory with the model.
 func (m *Model) Averaging() *Model {
 	as := picture.Preparation{}
 	if m.Pictures != nil {
@@ -36,8 +36,8 @@ func (m *Model) Averaging() *Model {
 	return &Model{m.Encoder, m.Features, &as, m.Info}
 }
 
-// Dim returns the length of the rows that the model encodes: that of its vectors, or twice as much where a row has the
-// vector of a picture and that of its mirror image.
+// Dim returns the length of the rows that the model encodes: that of its vectors, or twice that if a row also holds the
+// vector of the mirror image.
 func (m *Model) Dim() int {
 	if m.averaged() {
 		return 2 * m.Encoder.Dim()
@@ -45,7 +45,7 @@ func (m *Model) Dim() int {
 	return m.Encoder.Dim()
 }
 
-// encodeRows writes the codes of rows, and returns whether all values are finite.
+// encodeRows writes the codes of rows and reports whether all values are finite.
 func (m *Model) encodeRows(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	if !m.averaged() {
 		return m.Encoder.encode(dst, first, x)
@@ -60,7 +60,7 @@ func (m *Model) encodeRows(dst hamming.Codes, first int, x vectors.Matrix) bool 
 	return ok
 }
 
-// marginsOf writes the margins of rows, and returns whether all values are finite.
+// marginsOf writes the margins of rows and reports whether all values are finite.
 func (m *Model) marginsOf(dst, x vectors.Matrix) bool {
 	if !m.averaged() {
 		return m.Encoder.margins(dst, x)

@@ -8,14 +8,14 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Binned is an encoder over quantised columns: trees or hyperplanes, all functions of one type. It must not be
-// changed once it was used.
+// Binned is an encoder over quantised columns: trees or hyperplanes, all functions of one type. Do not change it once
+// it has been used.
 type Binned struct {
 	Quantizer vectors.Quantizer
 	Functions []Function // one per bit
 
 	prints chain
-	// What follows is made when it is first needed: the columns, then what batches or single rows need.
+	// The rest is built when first needed: the columns, then what batches or single rows need.
 	columns, batches, rows sync.Once
 	scales                 []vectors.Scale // hyperplanes: of all columns
 	layout                 layout          // trees: of the columns in use
@@ -39,11 +39,11 @@ func (e *Binned) Dim() int { return e.Quantizer.Dim() }
 // Bits implements Encoder.
 func (e *Binned) Bits() int { return len(e.Functions) }
 
-// maxSplits bounds the splits of all trees: four times the number of a test is an uint32 (plan.go), and there is a test
-// more than there are splits.
+// maxSplits bounds the splits of all trees: four times the number of a test must fit a uint32 (plan.go), and there is
+// one more test than splits.
 const maxSplits = 1<<30 - 1
 
-const _ = uint32(4 * maxSplits) // does not compile if it were too great
+const _ = uint32(4 * maxSplits) // does not compile if too large
 
 // Check implements Encoder.
 func (e *Binned) Check() error {
@@ -86,7 +86,7 @@ func (e *Binned) appendBase(dst []byte) []byte { return appendQuantizer(dst, e.Q
 
 func (e *Binned) appendBit(dst []byte, k int) []byte { return AppendFunction(dst, e.Functions[k]) }
 
-// parser returns the inverse of appendBase and appendBit, for an encoder of some kind and dimension.
+// parser returns the inverse of appendBase and appendBit, for an encoder of this kind and dimension.
 func (e *Binned) parser(kind string, dim int) *parser {
 	p := &parser{maxBase: maxQuantizer(dim), maxBit: linearHead + 4*dim, encoder: func() Encoder { return e }}
 	if kind == kindTrees {
@@ -119,7 +119,7 @@ func (e *Binned) trees() []*Ensemble {
 	return fs
 }
 
-// prepare makes ready what batches and single rows need, once.
+// prepare builds what batches and single rows need, once.
 func (e *Binned) prepare() {
 	e.columns.Do(func() {
 		if e.Kind() == kindTrees {
@@ -145,10 +145,10 @@ func (e *Binned) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	return ok
 }
 
-// fewRows is the number of rows below which trees take less time row by row than for a block.
+// fewRows is the number of rows below which trees are faster row by row than in a block.
 const fewRows = 8
 
-// encodeTrees encodes up to a block of rows, and returns whether all values can be encoded.
+// encodeTrees encodes up to a block of rows and reports whether all values can be encoded.
 func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	if x.Rows < fewRows {
 		for r := range x.Rows {
@@ -170,8 +170,8 @@ func (e *Binned) encodeTrees(dst hamming.Codes, first int, x vectors.Matrix) boo
 	return ok
 }
 
-// scoreLinear hands on the score of every row and bit. Few rows are taken at a time, whose bins are kept; the weights
-// of a bit stay in the cache until it is done with all of them.
+// scoreLinear calls put with the score of every row and bit. It takes a few rows at a time and keeps their bins; the
+// weights of a bit stay in the cache until all of them are done.
 func (e *Binned) scoreLinear(x vectors.Matrix, put func(r, k int, score int64)) {
 	const step = 16
 	bins := make([]uint8, min(step, x.Rows)*x.Cols)

@@ -12,15 +12,15 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Boosted is an encoder of regression trees with real leaves, as libraries of gradient boosting train them, one output
-// for each bit (package export reads their files):
+// Boosted is an encoder of regression trees with real leaves, as gradient boosting libraries train them, one output per
+// bit (package export reads their files):
 //
 //	margin_k(x) = ((base_k + T_1(x)) + T_2(x)) + ...,   bit k is 1 iff margin_k(x) > 0
 //
-// T_q(x) is the leaf that x comes to in tree q: it goes left iff x[column] < threshold, compared as float32. The sum is
-// taken in the order of the trees, and rounded after every addition to float32, or to float64 if Double is set: only in
-// this way are the bits those of the library that made the trees. Additions alone have one result on every machine.
-// An encoder must not be changed once it was used.
+// T_q(x) is the leaf that x reaches in tree q: it goes left iff x[column] < threshold, compared as float32. The sum is
+// taken in the order of the trees and rounded after every addition to float32, or to float64 if Double is set: only
+// then do the bits match those of the library that made the trees. Additions alone have one result on every machine. Do
+// not change an encoder once it has been used.
 type Boosted struct {
 	Columns int  // dimensions of the vectors
 	Double  bool // sums are float64
@@ -28,26 +28,26 @@ type Boosted struct {
 
 	prints  chain
 	batches sync.Once
-	plan    *boostedPlan // for batches, made when it is first needed
+	plan    *boostedPlan // for batches, built when first needed
 }
 
-// Booster is the sum that makes one bit.
+// Booster is the sum of trees behind one bit.
 type Booster struct {
-	Base  float64 // what the sum starts with
+	Base  float64 // initial value of the sum
 	Trees [][]Node
 }
 
-// Node is a split or a leaf of a tree. The nodes of a tree stand in pre-order: the root first, and behind a split its
-// left subtree, then its right one. So a tree has one way to be written down.
+// Node is a split or a leaf of a tree. The nodes of a tree are in pre-order: the root first, and after a split its left
+// subtree, then its right one. So a tree can be written in only one way.
 type Node struct {
-	Column int32   // that a split compares; -1 for a leaf
+	Column int32   // compared by a split; -1 for a leaf
 	Right  int32   // place of the right child of a split; the left one is the next node
 	Value  float64 // threshold of a split, a float32 or +Inf; value of a leaf, a float32 unless sums are float64
 }
 
 const kindBoosted = "boosted"
 
-// What a tree may be.
+// Limits of a tree.
 const (
 	maxNodes = 1 << 24             // of one tree
 	maxPath  = 1 << 10             // splits from the root to a leaf
@@ -110,17 +110,17 @@ func (e *Boosted) isValue(v float64) bool {
 	return v-v == 0 && (e.Double || float64(float32(v)) == v)
 }
 
-// checkTree checks a tree and returns the greatest absolute value of its leaves.
+// checkTree checks a tree and returns the largest absolute value of its leaves.
 func (e *Boosted) checkTree(t []Node) (most float64, err error) {
 	if len(t) < 1 || len(t) > maxNodes {
 		return 0, fault.New("node-count", "%d nodes, outside of 1 to %d", len(t), maxNodes)
 	}
-	open := make([]int32, 0, 64) // the splits whose right subtrees are still to come
+	open := make([]int32, 0, 64) // splits whose right subtrees are still to come
 	for i, n := range t {
 		if i > 0 && len(open) == 0 {
 			return 0, fault.New("node-unreached", "it ends before node %d of %d", i, len(t))
 		}
-		if i > 0 && t[i-1].Column < 0 { // a leaf was the end of a left subtree
+		if i > 0 && t[i-1].Column < 0 { // a leaf ended a left subtree
 			last := open[len(open)-1]
 			open = open[:len(open)-1]
 			if int(t[last].Right) != i {
@@ -230,7 +230,7 @@ func (e *Boosted) readValue(in *reader) float64 {
 	return 0
 }
 
-// readTree reads the nodes of one tree. No more memory is taken than the bytes that are there ask for.
+// readTree reads the nodes of one tree. It allocates no more than the available bytes justify.
 func (e *Boosted) readTree(in *reader) ([]Node, error) {
 	var t []Node
 	var open []int32
@@ -273,7 +273,7 @@ func leaf(t []Node, x []float32) float64 {
 	}
 }
 
-// sum returns the margin of a row as it is defined.
+// sum returns the margin of a row by definition.
 func (e *Boosted) sum(b *Booster, x []float32) float64 {
 	if e.Double {
 		s := b.Base
@@ -307,7 +307,7 @@ func (e *Boosted) margins(dst, x vectors.Matrix) bool {
 	return finite(x.Data)
 }
 
-// sums hands on the margins of bit k of the rows from lo on.
+// sums calls put with the margins of bit k for the rows from lo on.
 func (e *Boosted) sums(x vectors.Matrix, put func(lo, k int, sums []float64)) {
 	for lo := 0; lo < x.Rows; lo += block {
 		rows := x.Slice(lo, min(lo+block, x.Rows))
@@ -320,10 +320,10 @@ func (e *Boosted) sums(x vectors.Matrix, put func(lo, k int, sums []float64)) {
 	}
 }
 
-// fewBoosted is the number of rows below which walking down the trees row by row takes less time than a block.
+// fewBoosted is the number of rows below which walking the trees row by row is faster than a block.
 const fewBoosted = 4
 
-// rowSums is sums by the definition.
+// rowSums computes sums by definition.
 func (e *Boosted) rowSums(x vectors.Matrix, put func(lo, k int, sums []float64)) {
 	var sums [1]float64
 	for r := range x.Rows {

@@ -1,6 +1,6 @@
 package model
 
-// The kernels of boosters as plain Go: this is what they mean. boostedplan.go says what they are for.
+// The kernels of boosters in plain Go, which define what they compute. boostedplan.go explains their use.
 
 // completePlanesGo finds the planes of a complete tree: the top level is the highest bit. Tests are 4 times the place
 // of their set, in heap order.
@@ -32,7 +32,7 @@ var spread = func() (table [256]uint64) {
 	return table
 }()
 
-// addLeavesGo adds to each sum the leaf whose number the first n planes have for the row. There are 2^n leaves.
+// addLeavesGo adds to each row's sum the leaf whose number is in the first n planes. There are 2^n leaves.
 func addLeavesGo[T float32 | float64](sums *[block]T, planes *[8]set, leaves []T, n int) {
 	mask := uint8(len(leaves) - 1)
 	for g := 0; g < block; g += 8 {

@@ -36,15 +36,15 @@ const (
 	maxNumbered = 256 // leaves of a tree whose leaves are numbered
 )
 
-// boostedPlan is boosters made ready for blocks. It does not change once made.
+// boostedPlan holds boosters prepared for blocks. It does not change once built.
 type boostedPlan struct {
 	columns []boostedColumn
-	tests   int // and test 0, which sends nobody right
+	tests   int // including test 0, which sends no row right
 	outputs []plannedBooster
 	scratch sync.Pool // of *boostedScratch
 }
 
-// boostedColumn is a column that tests compare.
+// boostedColumn is a column used by tests.
 type boostedColumn struct {
 	column int
 	keys   []int32 // of the thresholds, rising (orderedKey)
@@ -75,7 +75,7 @@ type boostedScratch struct {
 	single [block]float32
 }
 
-// orderedKey returns an integer that orders as float32 do, with -0 as 0.
+// orderedKey returns an integer that orders like float32, with -0 as 0.
 func orderedKey(x float32) int32 {
 	b := int32(math.Float32bits(x + 0))
 	return b ^ b>>31&math.MaxInt32
@@ -178,8 +178,8 @@ func treeDepth(t []Node) int {
 	return deepest
 }
 
-// fillComplete puts the subtree at node i of t at place h, from 1 on, of the heap. A leaf above the lowest level is a
-// split that sends nobody right.
+// fillComplete puts the subtree at node i of t at place h, from 1, of the heap. A leaf above the lowest level becomes a
+// split that sends no row right.
 func fillComplete(p *plannedTree, t []Node, i int32, h int, test func(Node) uint32) {
 	n := t[i]
 	if h >= 1<<p.depth {
@@ -211,7 +211,7 @@ func (p *boostedPlan) ready(s *boostedScratch, x vectors.Matrix) {
 			}
 			search(c.keys, &keys, &ranks)
 			for i, rank := range ranks {
-				bucket[rank][lo/64] |= 1 << (lo%64 + i) // beyond the last row, whatever
+				bucket[rank][lo/64] |= 1 << (lo%64 + i) // beyond the last row, any value
 			}
 		}
 		right := s.right[c.first : c.first+n]
@@ -227,10 +227,10 @@ func (p *boostedPlan) ready(s *boostedScratch, x vectors.Matrix) {
 	}
 }
 
-// searched is the number of values that are searched for side by side: their steps do not wait for each other.
+// searched is the number of values searched for side by side, so that their steps do not wait for each other.
 const searched = 8
 
-// search writes, for each key, the number of sorted keys that are not above it. Its steps do not depend on the keys.
+// search writes, for each key, the number of sorted keys not above it. Its steps do not depend on the keys.
 func search(sorted []int32, keys *[searched]int64, ranks *[searched]int) {
 	for n := len(sorted); n > 0; {
 		half := (n + 1) / 2
@@ -241,7 +241,7 @@ func search(sorted []int32, keys *[searched]int64, ranks *[searched]int) {
 	}
 }
 
-// blockSums hands on the margins of all outputs of up to a block of rows.
+// blockSums calls put with the margins of all outputs for up to a block of rows.
 func (p *boostedPlan) blockSums(x vectors.Matrix, double bool, put func(k int, sums []float64)) {
 	s := p.scratch.Get().(*boostedScratch)
 	defer p.scratch.Put(s)
@@ -291,7 +291,7 @@ func (t *plannedTree) add(s *boostedScratch, x vectors.Matrix) {
 	}
 }
 
-// nodePlanes finds the planes of another tree.
+// nodePlanes finds the planes of a tree that is not complete.
 func (t *plannedTree) nodePlanes(s *boostedScratch) {
 	for j := range t.planes {
 		s.planes[j] = set{}

@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// The canonical bytes of a hash function: what stands in files and enters the fingerprint. A function has exactly
-// one such string. All numbers are little-endian; docs/formats.md draws both kinds.
+// The canonical bytes of a hash function, as stored in files and hashed into the fingerprint. A function has exactly
+// one such string. All numbers are little-endian; docs/formats.md shows both kinds.
 
 // The first byte of a function.
 const (
@@ -60,8 +60,8 @@ func AppendFunction(dst []byte, f Function) []byte {
 	return dst
 }
 
-// ParseFunction returns the inverse of AppendFunction: it takes all of b or returns an error. Whether the function fits
-// vectors of some dimension is left to Check, everything else is checked here.
+// ParseFunction is the inverse of AppendFunction: it takes all of b or returns an error. It checks everything except
+// whether the function fits vectors of some dimension, which is left to Check.
 func ParseFunction(b []byte) (Function, error) {
 	in := &reader{b: b}
 	switch tag := in.u8(); {
@@ -69,7 +69,7 @@ func ParseFunction(b []byte) (Function, error) {
 		return nil, errors.New("a hash function of no bytes")
 	case tag == ensembleTag:
 		depth, n := int(in.u8()), int64(in.u32())
-		// Sizes come from the bytes that are there, not from the claim.
+		// Sizes follow from the actual bytes, not from the claim.
 		if in.bad || depth < 1 || depth > MaxDepth || n > maxTrees || int64(len(in.b)) != n*int64(treeBytes(depth)) {
 			return nil, fmt.Errorf("%d trees of depth %d in %d bytes: at most %d trees of depth 1 to %d, in as many "+
 				"bytes as they need", n, depth, len(b), maxTrees, MaxDepth)
@@ -112,14 +112,14 @@ func parseEnsemble(in *reader, depth, trees int) *Ensemble {
 	return e
 }
 
-// Flags of the columns that are more than linear bins.
+// Flags for columns with more than linear bins.
 const (
 	missingFlag = 1 << iota // values may be missing
 	edgesFlag               // some columns have edges of their own
 )
 
-// appendQuantizer appends the canonical bytes of a quantiser: all Lo, all Hi, and where that is not all of it a byte of
-// flags, then with edgesFlag for every column the number of its edges, a byte, and the edges.
+// appendQuantizer appends the canonical bytes of a quantiser: all Lo, all Hi, and if there is more a byte of flags,
+// then with edgesFlag for every column the number of its edges, a byte, and the edges.
 func appendQuantizer(dst []byte, q vectors.Quantizer) []byte {
 	dst = appendFloats(appendFloats(dst, q.Lo), q.Hi)
 	if q.Plain() {
@@ -132,7 +132,7 @@ func appendQuantizer(dst []byte, q vectors.Quantizer) []byte {
 	return dst
 }
 
-// maxQuantizer returns the greatest number of bytes of a quantiser.
+// maxQuantizer returns the largest number of bytes of a quantiser.
 func maxQuantizer(dim int) int { return 1 + dim*(9+4*(vectors.Bins-1)) }
 
 // parseQuantizer returns the inverse of appendQuantizer.

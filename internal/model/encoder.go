@@ -17,27 +17,27 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Encoder turns vectors into codes. Methods are many, encoders are few; each is a kind of the model file, which is
-// why only this package can add one: a type, a case in newParser, and a line in docs/formats.md.
+// Encoder turns vectors into codes. Methods are many, encoders are few. Each is a kind of the model file, so only this
+// package can add one: a type, a case in newParser, and a line in docs/formats.md.
 type Encoder interface {
-	// Kind is the name of the encoder in files.
+	// Kind returns the name of the encoder in files.
 	Kind() string
-	// Dim is the length of the vectors.
+	// Dim returns the length of the vectors.
 	Dim() int
-	// Bits is the length of the codes.
+	// Bits returns the length of the codes.
 	Bits() int
-	// Check reports an encoder that is not whole. One that passes can encode all finite vectors of its dimension, and
-	// those with missing values, NaN, where the quantiser of its trees says so.
+	// Check reports an incomplete encoder. One that passes can encode all finite vectors of its dimension, and those
+	// with missing values, NaN, if the quantiser of its trees says so.
 	Check() error
-	// Fingerprint is the fingerprint of the first bits.
+	// Fingerprint returns the fingerprint of the first bits.
 	Fingerprint(bits int) hamming.Fingerprint
 
-	// encode writes the codes of the rows of x to dst, from code first on, and returns whether all values can be
-	// encoded: those of columns that do not matter too. It uses one goroutine; several may use one encoder.
+	// encode writes the codes of the rows of x to dst, starting at code first, and reports whether all values can be
+	// encoded, including those of columns that do not matter. It uses one goroutine; several may share an encoder.
 	encode(dst hamming.Codes, first int, x vectors.Matrix) bool
-	// margins writes the scores of the rows of x before the sign to the rows of dst, and returns what encode does.
+	// margins writes the scores of the rows of x before the sign to the rows of dst, and returns the same as encode.
 	margins(dst, x vectors.Matrix) bool
-	// prefix is the encoder of the first bits. It shares memory with the encoder.
+	// prefix returns the encoder of the first bits. It shares memory with the encoder.
 	prefix(bits int) Encoder
 	// appendBase and appendBit append the canonical bytes of what all bits share, and of bit k.
 	appendBase(dst []byte) []byte
@@ -51,7 +51,7 @@ const (
 	kindProjection = "projection"
 )
 
-// checkSize reports an encoder outside of the limits.
+// checkSize reports an encoder that exceeds the limits.
 func checkSize(e Encoder) error {
 	if e.Dim() < 1 || e.Dim() > maxDim {
 		return fault.New("dimensions-out-of-range", "vectors of %d dimensions, outside of 1 to %d", e.Dim(), maxDim)
@@ -62,17 +62,17 @@ func checkSize(e Encoder) error {
 	return nil
 }
 
-// Errors of vectors that cannot be encoded, for errors.Is.
+// Errors for vectors that cannot be encoded.
 var (
 	ErrDim   = errors.New("wrong number of dimensions")
 	ErrValue = errors.New("value is not finite")
 )
 
-// Model is an encoder and what is known about how it came about.
+// Model is an encoder with the record of its training.
 type Model struct {
 	Encoder  Encoder
-	Features feature.Extractor    // makes the vectors of pictures; nil when the vectors are pixels, or not pictures at all
-	Pictures *picture.Preparation // how pictures become rows of pixels; nil when the model was learned from vectors
+	Features feature.Extractor    // turns pictures into vectors; nil if the vectors are pixels, or not pictures at all
+	Pictures *picture.Preparation // how pictures become rows of pixels; nil if the model was trained on vectors
 	Info     Info
 }
 
@@ -100,8 +100,8 @@ func (m *Model) Check() error {
 	return m.Info.check(m.Encoder)
 }
 
-// Fingerprint returns the fingerprint of all bits; where the model takes pictures it covers their features and
-// preparation too.
+// Fingerprint returns the fingerprint of all bits. If the model takes pictures it covers their features and
+// preparation.
 func (m *Model) Fingerprint() hamming.Fingerprint {
 	f := m.Encoder.Fingerprint(m.Encoder.Bits())
 	if m.Features != nil {
@@ -115,7 +115,7 @@ func (m *Model) Fingerprint() hamming.Fingerprint {
 	return f
 }
 
-// Prefix returns the model of the first bits, with what is known about them. It shares memory with the model.
+// Prefix returns the model of the first bits, with their record. It shares memory with the model.
 func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")
@@ -123,8 +123,8 @@ func (m *Model) Prefix(bits int) *Model {
 	return &Model{m.Encoder.prefix(bits), m.Features, m.Pictures, m.Info.prefix(bits)}
 }
 
-// Encode returns the codes of all rows of x, made on the given number of threads (0 for all cores). The model must
-// have passed Check, as one that was read has.
+// Encode returns the codes of all rows of x, computed on the given number of threads (0 for all cores). The model must
+// have passed Check, as every model read from a file has.
 func (m *Model) Encode(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error) {
 	if err := m.checkDim(x.Cols); err != nil {
 		return hamming.Codes{}, err
@@ -158,7 +158,7 @@ func (m *Model) checkDim(have int) error {
 
 func (m *Model) valueError(column int, x float32) error {
 	name := ""
-	column %= m.Encoder.Dim() // that of the mirror image is the same
+	column %= m.Encoder.Dim() // the same as in the mirror image
 	if column < len(m.Info.Features) {
 		name = fmt.Sprintf(" (%q)", m.Info.Features[column])
 	}
@@ -169,10 +169,10 @@ func (m *Model) valueError(column int, x float32) error {
 	return fmt.Errorf("column %d%s: %w: %v; %s", column, name, ErrValue, x, advice)
 }
 
-// TakesMissing reports whether NaN is a missing value that the model can encode.
+// TakesMissing reports whether the model can encode missing values, NaN.
 func (m *Model) TakesMissing() bool { return takesMissing(m.Encoder) }
 
-// takesMissing is TakesMissing of an encoder: columns that it adds take a missing value for the mean of its column.
+// takesMissing is TakesMissing for an encoder. Columns that it adds replace a missing value by the mean of its column.
 func takesMissing(e Encoder) bool {
 	b, _, ok := Behind(e)
 	return ok && b.Quantizer.Missing
@@ -186,13 +186,13 @@ func (m *Model) notEncodable(x []float32) int {
 	return notFinite(x)
 }
 
-// batch is a run of rows with room for their codes.
+// batch is a run of rows with space for their codes.
 type batch struct {
 	chunk vectors.Chunk
 	codes hamming.Codes
 }
 
-// encode checks and encodes batches, a block of rows of one batch per turn. The first bad row is reported.
+// encode checks and encodes batches, a block of rows of one batch per turn. It reports the first bad row.
 func (m *Model) encode(ctx context.Context, threads int, batches []batch) error {
 	type turn struct{ b, lo, hi int }
 	var turns []turn
@@ -223,7 +223,7 @@ func (m *Model) encode(ctx context.Context, threads int, batches []batch) error 
 	return nil
 }
 
-// chain holds F_0 to F_bits of an encoder once they were asked for.
+// chain caches F_0 to F_bits of an encoder.
 type chain struct {
 	once sync.Once
 	f    []hamming.Fingerprint

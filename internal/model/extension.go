@@ -10,9 +10,9 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Extension is the map that keeps all columns and adds others: y is x, followed by the values of x under Maps, one
-// after the other. It offers trees, which compare single columns, sums over columns as well. A missing value, NaN,
-// counts as the mean of its column where the first map is an Affine with means, and as zero elsewhere.
+// Extension keeps all columns and adds others: y is x, followed by the values of x under Maps, one after the other. So
+// trees, which compare single columns, can also compare sums over columns. A missing value, NaN, counts as the mean of
+// its column if the first map is an Affine with means, and as zero otherwise.
 type Extension struct {
 	Maps []Map // none of them an Extension
 }
@@ -112,7 +112,7 @@ func appendMaps(dst []byte, maps []Map) []byte {
 	return dst
 }
 
-// readMaps returns the inverse of appendMaps. Within an extension there is no other one.
+// readMaps is the inverse of appendMaps. An extension cannot contain another.
 func readMaps(in *reader, within bool) ([]Map, error) {
 	n := int(in.u8())
 	if n < 1 || n > maxMaps {
@@ -143,8 +143,9 @@ func readMaps(in *reader, within bool) ([]Map, error) {
 // EqualMaps reports whether two maps have the same bytes.
 func EqualMaps(a, b Map) bool { return bytes.Equal(a.appendTo(nil), b.appendTo(nil)) }
 
-// Behind returns the trees or hyperplanes of an encoder, and the vector that they take for x: an encoder may add
-// columns to it first. It is not ok for other encoders, nor for those behind maps that keep no column as it is.
+// Behind returns the trees or hyperplanes of an encoder, and a function that returns the vector they take for x, to
+// which an encoder may first add columns. ok is false for other encoders, and for those behind maps that keep no column
+// as is.
 func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
 	row = func(x []float32) []float32 { return x }
 	if b, ok = e.(*Binned); ok {
@@ -162,7 +163,7 @@ func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
 	b, ok = m.Encoder.(*Binned)
 	return b, func(x []float32) []float32 {
 		if len(x) != m.Dim() {
-			return x // of the wrong length, which whoever takes it will say
+			return x // the wrong length, which the caller will report
 		}
 		y := vectors.Matrix{Rows: 1, Cols: b.Dim(), Data: make([]float32, b.Dim())}
 		apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, m.Maps)
@@ -170,7 +171,7 @@ func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
 	}, ok
 }
 
-// ColumnName returns the name of a column as trees count them, the added ones after those of the vectors; "" for none.
+// ColumnName returns the name of a column as trees count them, added columns after those of the vectors, or "".
 func (f *Info) ColumnName(column, dim int) string {
 	switch {
 	case column < dim && column < len(f.Features):

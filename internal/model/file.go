@@ -52,7 +52,7 @@ func versionOf(m *Model) uint32 {
 	return 1
 }
 
-// plainBins reports whether an encoder has linear bins alone, or none.
+// plainBins reports whether an encoder has only linear bins, or none.
 func plainBins(e Encoder) bool {
 	switch e := e.(type) {
 	case *Binned:
@@ -69,7 +69,7 @@ const maxFeatures = 1 << 28
 // maxInfo bounds the JSON of Info, which takes several times its length in memory.
 const maxInfo = 4 << 20
 
-// Write writes a model. The bytes are a function of the model.
+// Write writes a model. The bytes depend only on the model.
 func Write(w io.Writer, m *Model) error {
 	if err := m.Check(); err != nil {
 		return err
@@ -125,8 +125,8 @@ func WriteFile(path string, m *Model) error {
 	return nil
 }
 
-// Read reads a model and checks all of it. The reader must end where the model does. Memory stays within a small
-// multiple of the bytes that are there, whatever they claim.
+// Read reads and checks a model. The reader must end where the model does. Memory stays within a small multiple of the
+// actual bytes, whatever they claim.
 func Read(r io.Reader) (*Model, error) {
 	in, err := section.NewReader(r, section.Model, fileVersion)
 	if err != nil {
@@ -237,7 +237,7 @@ func parseHead(b []byte) (p *parser, bits int, err error) {
 	return p, int(size), err
 }
 
-// newParser returns the list of all kinds.
+// newParser returns the parser for a kind of encoder. It lists all kinds.
 func newParser(kind string, dim int) (*parser, error) {
 	switch kind {
 	case kindTrees, kindLinear:

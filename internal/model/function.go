@@ -1,5 +1,5 @@
-// Package model holds the result of training: hash functions that turn vectors into codes, and their file. It links no
-// training code, so programs that only encode do not either.
+// Package model holds the result of training: hash functions that turn vectors into codes, and their file format. It
+// imports no training code, so programs that only encode do not link any.
 package model
 
 import (
@@ -19,10 +19,10 @@ type Function interface {
 	Check(dim int) error
 }
 
-// Version is the release of Hashgrove, which a model names as its maker.
+// Version is the release of Hashgrove recorded in models.
 const Version = "0.1.0"
 
-// What a model may hold. The limits bound what a hostile file can ask for; docs/formats.md lists them.
+// Limits of a model, which bound what a hostile file can ask for; docs/formats.md lists them.
 const (
 	MaxDepth = 8       // of a tree
 	maxTrees = 1 << 16 // of one bit
@@ -108,7 +108,7 @@ func (l *Linear) Check(dim int) error {
 	if len(l.Weight) != dim {
 		return fmt.Errorf("hyperplane of %d weights for vectors of %d dimensions", len(l.Weight), dim)
 	}
-	// The score stays within 2^62, so that no sum on the way to it can wrap around.
+	// The score stays within 2^62, so no partial sum can overflow.
 	const limit = 1 << 62
 	bound := uint64(l.Bias)
 	if l.Bias < 0 {
@@ -130,8 +130,8 @@ func (l *Linear) Check(dim int) error {
 	return nil
 }
 
-// Outputs writes h(x), +1 or -1, for every row of the columns: the bit as training sees it. The function must fit
-// the columns.
+// Outputs writes h(x), +1 or -1, for every row of the columns: the bit as training sees it. The function must fit the
+// columns.
 func Outputs(ctx context.Context, f Function, x *vectors.Columns, threads int, dst []int8) error {
 	if len(dst) != x.Rows {
 		panic("model: Outputs for another number of rows")
@@ -155,7 +155,7 @@ func Outputs(ctx context.Context, f Function, x *vectors.Columns, threads int, d
 	})
 }
 
-// Scores writes the score of f, whose sign Outputs has, for every row of the columns.
+// Scores writes the score of f for every row of the columns; Outputs has its sign.
 func Scores(ctx context.Context, f Function, x *vectors.Columns, threads int, dst []int64) error {
 	if len(dst) != x.Rows {
 		panic("model: Scores for another number of rows")
@@ -190,7 +190,7 @@ func (l *Linear) blocks(
 	})
 }
 
-// blocks calls each for blocks of rows, with the plan of the ensemble alone and the planes of the rows.
+// blocks calls each for blocks of rows, with a plan for this ensemble and the planes of the rows.
 func (e *Ensemble) blocks(
 	ctx context.Context, x *vectors.Columns, threads int, each func(p *plan, s *scratch, lo, hi int),
 ) error {
@@ -216,7 +216,7 @@ func (e *Ensemble) blocks(
 	})
 }
 
-// gather puts the bins of each row, one from each of eight columns, into a word: it transposes 8 x 8 bytes at a time,
+// gather puts the bins of each row, one from each of eight columns, into a word. It transposes 8 x 8 bytes at a time,
 // as transposeGo does with bits.
 func gather(dst *[64]set, bins *[8][block]uint8) {
 	for r := 0; r < block; r += 8 {

@@ -13,8 +13,8 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Info is what a model file says about how the model came about. It holds no time and no machine, so that the file
-// is a function of data, options and seed. It does not enter the fingerprint.
+// Info records in a model file how the model was made. It holds no time and no machine, so the file depends only on
+// data, options and seed. It does not enter the fingerprint.
 type Info struct {
 	Method  string    `json:"method"`            // "fasthash", "lsh", ...
 	Version string    `json:"version,omitempty"` // of the software that trained it
@@ -37,14 +37,12 @@ type Info struct {
 
 	Sketch *Sketch `json:"sketch,omitempty"` // of the rows learned from; nil where nobody took it
 
-	// How well rows that were not learned from find each other, and how well they find learned ones; nil where no rows
-	// were held out.
+	// How well held-out rows find each other, and how well they find training rows; nil if no rows were held out.
 	NewItems     *Figures `json:"new_items,omitempty"`
 	LearnedItems *Figures `json:"learned_items,omitempty"`
 }
 
-// Figures is how well the codes of some items are found by queries that were not learned from. All but Rows and
-// DistinctCodes are from 0 to 1.
+// Figures measure how well held-out queries find some items. All but Rows and DistinctCodes are between 0 and 1.
 type Figures struct {
 	Rows          int     `json:"rows"` // of the items
 	MAP           float64 `json:"map"`  // expected over the order of ties, and in the worst and the best order
@@ -57,7 +55,7 @@ type Figures struct {
 	Margins MarginFigures `json:"margins,omitzero"` // the same codes, ranked by the margins of the query
 }
 
-// MarginFigures are those of Figures that depend on the ranking; zeros where there are no margins.
+// MarginFigures are the Figures that depend on the ranking; zeros if there are no margins.
 type MarginFigures struct {
 	MAP       float64 `json:"map"`
 	MAPLow    float64 `json:"map_low"`
@@ -84,7 +82,7 @@ func (f *Figures) check() error {
 	return nil
 }
 
-// Run is one run of training.
+// Run describes one training run.
 type Run struct {
 	Bits    int             `json:"bits"` // the model had so many bits after it
 	Seed    uint64          `json:"seed"`
@@ -93,14 +91,14 @@ type Run struct {
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
-// BitStat is what training found for one bit.
+// BitStat holds the training statistics of one bit.
 type BitStat struct {
 	Objective  float64 `json:"objective"`   // of Step 1
 	TrainError float64 `json:"train_error"` // of Step 2: share of rows whose bit the function misses
 	Trees      int     `json:"trees,omitempty"`
 
-	// Of early stopping: the rounds of boosting that were kept, the rows that the bit has not learned from, and the share
-	// of them whose bit the function misses.
+	// With early stopping: the rounds of boosting kept, the rows held out of the bit, and the share of those that the
+	// function gets wrong.
 	Rounds       int     `json:"rounds,omitempty"`
 	HeldOut      int     `json:"held_out,omitempty"`
 	HeldOutError float64 `json:"held_out_error,omitempty"`
@@ -109,8 +107,8 @@ type BitStat struct {
 	CutParts   int     `json:"cut_parts,omitempty"` // of Step 1: parts of blocks that were too large to be cut at once
 }
 
-// parseInfo reads the JSON of an Info. Lists of runs and statistics end at the first entry that is wrong or too many:
-// a text like [0,0,0...] would take a hundred times its length in memory otherwise.
+// parseInfo reads the JSON of an Info. It rejects lists of runs and statistics at the first entry that is wrong or too
+// many: a text like [0,0,0...] would otherwise take a hundred times its length in memory.
 func parseInfo(b []byte) (Info, error) {
 	var f struct {
 		Info
@@ -148,7 +146,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// check reports what cannot belong to the encoder or cannot be written as JSON.
+// check reports contents that do not belong to the encoder or cannot be written as JSON.
 func (f *Info) check(e Encoder) error {
 	if n := len(f.Bits); n != 0 && n != e.Bits() {
 		return fmt.Errorf("statistics of %d bits in a model of %d", n, e.Bits())
@@ -203,7 +201,7 @@ func (f *Info) check(e Encoder) error {
 	return nil
 }
 
-// prefix returns the Info of the first bits. Figures are those of all bits.
+// prefix returns the Info of the first bits. Figures remain those of all bits.
 func (f Info) prefix(bits int) Info {
 	if len(f.Runs) > 0 && f.Runs[len(f.Runs)-1].Bits != bits {
 		f.NewItems, f.LearnedItems = nil, nil

@@ -2,10 +2,10 @@ package model
 
 import "math"
 
-// The kernels, as plain Go: this is what they mean. plan.go, layout.go and walk.go say what they are for. An
-// architecture may provide faster ones, under the same names without "Go"; amd64 does, with AVX2, and arm64, with NEON.
+// The kernels in plain Go, which define what they compute. plan.go, layout.go and walk.go explain their use. An
+// architecture may provide faster ones, under the same names without "Go": amd64 does, with AVX2, and arm64, with NEON.
 
-// block is the number of rows that are encoded together: the bits of an AVX2 register, or of two NEON registers.
+// block is the number of rows encoded together: the bits of an AVX2 register, or of two NEON registers.
 const block = 256
 
 // set is a set of rows of a block: row r is bit r%64 of word r/64.
@@ -27,13 +27,13 @@ func finiteGo(x []float32) bool {
 	return true
 }
 
-// window is eight neighbouring columns, from at on, and how they are quantised.
+// window is eight neighbouring columns, starting at at, and how they are quantised.
 type window struct {
 	lo, perUnit [8]float64
 	at          int
 }
 
-// bins returns the bins of a row in the window, as dataset.Scale.Bin has them: that of column at+i in byte i, from the
+// bins returns the bins of a row in the window, as in vectors.Scale.Bin: that of column at+i in byte i, from the
 // lowest.
 func (w *window) bins(x []float32) uint64 {
 	word := uint64(0)
@@ -81,8 +81,9 @@ func transposeGo(a *[64]set) {
 	}
 }
 
-// ladder is all a block must know of a column: for both hexadecimal digits of the bin, the rows whose digit is above v.
-// Rung 1+v is that of the high digit, from all rows (v = -1) to none (v = 15); rung 31-v that of the low one.
+// ladder holds everything a block needs to know of a column: for both hexadecimal digits of the bin, the rows whose
+// digit is above v. Rung 1+v is that of the high digit, from all rows (v = -1) to none (v = 15); rung 31-v that of the
+// low one.
 type ladder [32]set
 
 // laddersGo makes the ladders of the columns at some places: bit i of the bin of place 8 w + c is plane 8 c + i of
@@ -92,7 +93,8 @@ func laddersGo(dst []ladder, planes [][64]set, places []uint32) {
 		for l := range dst[c][0] {
 			var above [2][16]uint64
 			for digit := range above {
-				// Of v's bits from the lowest up: a 1 keeps those that have it too, a 0 adds those that have a 1.
+				// Take v's bits from the lowest up: a 1 keeps the rows that also have it, a 0 adds the rows that have a
+				// 1.
 				gt := above[digit][:1]
 				for _, p := range planes[at/8][at%8*8+4*uint32(digit):][:4] {
 					for _, g := range gt {
@@ -111,7 +113,8 @@ func laddersGo(dst []ladder, planes [][64]set, places []uint32) {
 	}
 }
 
-// test is a comparison with a bin: 4 times the rungs of its digits, low and high, from the first of some ladders on.
+// test is a comparison with a bin: 4 times the rungs of its digits, low and high, counted from the first of some
+// ladders.
 type test struct{ low, high uint16 }
 
 // testsGo writes the rows that each test sends right: those whose high digit is above the test's, or is not below it
@@ -124,12 +127,11 @@ func testsGo(right []set, l []ladder, t []test) {
 	}
 }
 
-// unit is the greatest depth of a tree that the kernel takes.
+// unit is the largest depth of a tree that the kernel takes.
 const unit = 4
 
-// treesGo writes, for trees of a depth of at most unit, the rows that each one says +1 to. Splits are 4 times the test,
-// in heap order; invert, one for each of the lowest splits, is all ones where its left leaf says +1 and the right one
-// -1.
+// treesGo writes, for trees of depth at most unit, the rows for which each says +1. Splits are 4 times the test, in
+// heap order; invert, one for each of the lowest splits, is all ones if its left leaf says +1 and the right one -1.
 func treesGo(depth int, say, right []set, splits, invert []uint32) {
 	var v [1 << (unit - 1)]set
 	half := 1 << (depth - 1)
@@ -157,8 +159,8 @@ const (
 // table holds, for the trees of one word, the sum of the weights for every choice of the trees of a fold.
 type table [2 * foldsPerHalf][1 << fold]int32
 
-// sumsGo returns the rows for which the weights of the trees that say +1 make at least the least. Word l of say[g][i]
-// is what the trees of table g say about row 64 l + i.
+// sumsGo returns the rows for which the weights of the trees that say +1 add up to at least the least. Word l of
+// say[g][i] is the output of the trees of table g for row 64 l + i.
 func sumsGo(say [][64]set, tables []table, least int32) set {
 	var rows set
 	for i := range 64 {
@@ -171,7 +173,7 @@ func sumsGo(say [][64]set, tables []table, least int32) set {
 	return rows
 }
 
-// sumOf returns the weight of the trees that say +1 about row 64 l + i.
+// sumOf returns the weight of the trees that say +1 for row 64 l + i.
 func sumOf(say [][64]set, tables []table, i, l int) int32 {
 	sum := int32(0)
 	for g := range tables {
@@ -196,8 +198,8 @@ func totalsGo(dst *[block]int32, say [][64]set, tables []table) {
 // totalPlace returns the place of row 64 l + i among the sums: two rows i fill a register of eight.
 func totalPlace(i, l int) int { return i/2*8 + l/2*4 + i%2*2 + l%2 }
 
-// walkGo returns the sum of the leaves that a row comes to. It may end early when the sum is at least plus, or is sure
-// to stay below minus. A split is the place times 256 plus the bin.
+// walkGo returns the sum of the leaves that a row reaches. It may end early if the sum is at least plus, or is sure to
+// stay below minus. A split is the place times 256 plus the bin.
 func walkGo(bins []uint64, b *walkBit, plus, minus int32) int32 {
 	sum := int32(0)
 	for trees := b.trees; len(trees) > 0; trees = trees[2<<b.depth:] {

@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C ../../x/kernels run ./model -out ../../internal/model/kernel_amd64.s -stubs ../../internal/model/stubs_amd64.go -pkg model
 
-// avx2 is whether the kernels are in use.
+// avx2 reports whether the kernels are used.
 var avx2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 func finite(x []float32) bool {

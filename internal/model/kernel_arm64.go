@@ -5,7 +5,7 @@ package model
 // The kernels of arm64 use NEON, which every such processor has. They are checked under emulation, not timed on
 // hardware. A set of rows is two registers here.
 
-// neon is whether the kernels are in use; tests compare them with plain Go.
+// neon reports whether the kernels are used; tests compare them with plain Go.
 var neon = true
 
 func finite(x []float32) bool {

@@ -2,7 +2,7 @@
 
 package model
 
-// There are no kernels here but those in Go.
+// This architecture has only the Go kernels.
 func finite(x []float32) bool { return finiteGo(x) }
 
 func quantize(dst []uint64, x []float32, windows []window) { quantizeGo(dst, x, windows) }

@@ -39,7 +39,7 @@ func randomBlocks(rng *rand.Rand, n int) [][64]set {
 	return s
 }
 
-// same compares what a kernel and its twin made, and whether both kept to their place.
+// same compares what a kernel and its sameSplits made, and whether both kept to their place.
 func same[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	for i := range want {
@@ -49,7 +49,7 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 	}
 }
 
-// TestKernelsEqualGo compares every kernel with its twin in Go. What they write to has room that must stay as it is.
+// TestKernelsEqualGo compares every kernel with its sameSplits in Go. What they write to has room that must stay as it is.
 func TestKernelsEqualGo(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))

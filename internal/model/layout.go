@@ -7,21 +7,21 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// layout is where the columns that trees use are kept: eight neighbours make a window, so that a row is read and
-// quantised eight values at a time; the values of other columns between them cost less than to look for those in use.
+// layout arranges the columns that trees use: eight neighbours make a window, so that a row is read and quantised eight
+// values at a time. Reading unused columns in between costs less than picking out the used ones.
 //
-// The kernels know linear bins alone. A column with edges of its own, and every column where values may be missing, is
-// replaced by its bins before they see it: they take those as bytes.
+// The kernels handle only linear bins. A column with its own edges, and every column that may have missing values, is
+// replaced by its bins first, which the kernels take as bytes.
 type layout struct {
 	columns []uint32 // in use, rising
 	places  []uint32 // of each: place c of window w is 8 w + c
 	windows []window
 
-	missing bool // NaN is a value
+	missing bool // NaN stands for a missing value
 	binned  []binnedColumn
 }
 
-// binnedColumn is a column whose bins the kernels do not find by themselves.
+// binnedColumn is a column whose bins the kernels cannot find themselves.
 type binnedColumn struct {
 	column int
 	scale  vectors.Searcher
@@ -52,7 +52,7 @@ func newLayout(fs []*Ensemble, q vectors.Quantizer) layout {
 	return l
 }
 
-// columnsOf returns the columns that decide a split, rising.
+// columnsOf returns the columns used by splits, ascending.
 func columnsOf(fs []*Ensemble) []uint32 {
 	var columns []uint32
 	for _, f := range fs {
@@ -67,7 +67,7 @@ func columnsOf(fs []*Ensemble) []uint32 {
 	return slices.Clip(columns)
 }
 
-// cover puts rising columns into as few windows as it can, all within dim columns, and returns where those start.
+// cover puts ascending columns into as few windows as possible, all within dim columns, and returns where those start.
 func cover(columns []uint32, dim int) (starts []int, places []uint32) {
 	places = make([]uint32, len(columns))
 	for c, j := range columns {
@@ -81,15 +81,15 @@ func cover(columns []uint32, dim int) (starts []int, places []uint32) {
 	return starts, places
 }
 
-// planes lays out up to a block of rows by bit: plane 8 c + i of a window is the rows that have bit i of column c. It
-// returns whether all values can be encoded, those of the other columns too.
+// planes lays out up to a block of rows by bit: plane 8 c + i of a window holds the rows that have bit i of column c.
+// It reports whether all values can be encoded, including those of the other columns.
 func (l *layout) planes(dst [][64]set, x vectors.Matrix) bool {
 	ok := true
 	x = padded(x)
-	// Eight rows at a time, which stay near while they are checked and quantised and fill whole cache lines of dst; of
-	// them a few windows at a time, whose scales stay near.
+	// Eight rows at a time, which stay in the cache while they are checked and quantised, and fill whole cache lines of
+	// dst; of them a few windows at a time, whose scales stay in the cache.
 	const few = 8
-	var own []float32 // room for eight rows with bins in them
+	var own []float32 // space for eight rows with bins
 	if len(l.binned) > 0 {
 		own = make([]float32, 8*x.Cols)
 	}
@@ -134,24 +134,24 @@ func (l *layout) bins(x []float32) []uint64 {
 	return bins
 }
 
-// putBins puts bins in place of the values that the kernels cannot quantise, in rows of this number of columns.
+// putBins replaces the values that the kernels cannot quantise by their bins, in rows of this many columns.
 func (l *layout) putBins(rows []float32, cols int) {
 	for i := range l.binned {
-		c := &l.binned[i] // for all rows, while its edges are near
+		c := &l.binned[i] // for all rows, while its edges are in the cache
 		for at := c.column; at < len(rows); at += cols {
 			rows[at] = float32(c.scale.Bin(rows[at]))
 		}
 	}
 }
 
-// encodable reports whether there is no infinity, and no NaN unless those are missing values.
+// encodable reports whether there is no infinity, and no NaN unless it stands for a missing value.
 func encodable(x []float32, missing bool) bool {
 	return finite(x) || missing && !slices.ContainsFunc(x, isInf)
 }
 
 func isInf(v float32) bool { return math.Float32bits(v)<<1 == 0xff<<24 }
 
-// padded returns rows of at least the columns of a window.
+// padded returns rows with at least the columns of a window.
 func padded(x vectors.Matrix) vectors.Matrix {
 	if x.Cols >= 8 {
 		return x

@@ -14,9 +14,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Map is a step in front of an encoder: a function from vectors to vectors. Methods are many, maps are few; each is a
-// type of the model file, which is why only this package can add one: a type, a case in parseMap, and a line in
-// docs/formats.md.
+// Map is a step before an encoder: a function from vectors to vectors. Methods are many, maps are few. Each is a type
+// in the model file, so only this package can add one: a type, a case in parseMap, and a line in docs/formats.md.
 //
 //	Affine       y = W (scale (x - mean)) + bias, to unit length if wanted    PCA, CCA, standardised columns
 //	Kernel       y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres;
@@ -25,24 +24,24 @@ import (
 //	Winner       one for the greatest value, zero for the others              a classifier's answer
 //	Extension    x, followed by other maps of x                               linear columns of FastHash
 //
-// Every machine finds the same values, and a row has the same values alone as among others.
+// Every machine computes the same values, and a row has the same values alone as among others.
 type Map interface {
-	// Out is the length of the vectors it gives.
+	// Out returns the length of the resulting vectors.
 	Out() int
-	// Check reports a map that is not whole. One that passes gives finite values for all finite vectors.
+	// Check reports an incomplete map. One that passes gives finite values for all finite vectors.
 	Check() error
 
-	// dim is the length of the vectors it takes.
+	// dim returns the length of the vectors it takes.
 	dim() int
 	// apply writes the values of the rows of x to the rows of dst. It uses one goroutine and memory in proportion to
-	// the rows; several may use one map.
+	// the rows; several goroutines may share a map.
 	apply(dst, x vectors.Matrix)
 	// appendTo appends the canonical bytes.
 	appendTo(dst []byte) []byte
 }
 
-// Transform returns the values of all rows of x under the maps, one after the other, made on the given number of
-// threads (0 for all cores). It panics when the sizes of the maps do not fit.
+// Transform returns the values of all rows of x under the maps, one after the other, computed on the given number of
+// threads (0 for all cores). It panics if the sizes of the maps do not fit.
 func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) (vectors.Matrix, error) {
 	if len(maps) == 0 {
 		return x, nil
@@ -55,7 +54,7 @@ func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) 
 	return y, err
 }
 
-// Through returns the source of the values of all rows of src under the maps, with the names, classes and tags of src.
+// Through returns a source of the values of src under the maps, with the names, classes and tags of src.
 func Through(src vectors.Source, threads int, maps ...Map) vectors.Source {
 	return through{src, threads, maps}
 }
@@ -95,8 +94,8 @@ func (t through) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	}
 }
 
-// mapRows returns how many rows go through maps at a time: a block, or fewer where the maps give more than 16,384
-// values, since a map may take four times the memory of its values.
+// mapRows returns how many rows go through maps at a time: a block, or fewer if the maps give more than 16,384 values,
+// since a map may take four times the memory of its values.
 func mapRows(maps []Map) int {
 	widest := 1
 	for _, m := range maps {
@@ -123,7 +122,7 @@ func apply(dst, x vectors.Matrix, maps []Map) {
 // scratchFloats keeps memory between the blocks of a batch: a fresh block of wide rows would cost more than its map.
 var scratchFloats = sync.Pool{New: func() any { return new([]float32) }}
 
-// borrow lends n values, whatever they are.
+// borrow returns n values of undefined content.
 func borrow(n int) *[]float32 {
 	b := scratchFloats.Get().(*[]float32)
 	if cap(*b) < n {
@@ -135,7 +134,7 @@ func borrow(n int) *[]float32 {
 
 func giveBack(b *[]float32) { scratchFloats.Put(b) }
 
-// checkMapSize reports a map outside of the limits.
+// checkMapSize reports a map that exceeds the limits.
 func checkMapSize(m Map) error {
 	if m.dim() < 1 || m.dim() > maxDim || m.Out() < 1 || m.Out() > maxDim {
 		return fmt.Errorf("a map of %d to %d values, outside of 1 to %d", m.dim(), m.Out(), maxDim)
@@ -143,7 +142,7 @@ func checkMapSize(m Map) error {
 	return nil
 }
 
-// checkValues reports a list that is neither absent nor of n finite values.
+// checkValues reports a list that is neither absent nor n finite values.
 func checkValues(what string, v []float32, n int) error {
 	if v != nil && len(v) != n {
 		return fmt.Errorf("%s of %d values instead of %d", what, len(v), n)
@@ -154,8 +153,8 @@ func checkValues(what string, v []float32, n int) error {
 	return nil
 }
 
-// settle rounds to float32 and keeps to finite values: what is too great becomes the greatest, and what is no number,
-// which only sums beyond the range of float32 can be, becomes zero.
+// settle rounds to float32 and keeps values finite: too large values become the largest, and NaN, which only sums
+// beyond the range of float32 can be, becomes zero.
 func settle(v float64) float32 {
 	switch {
 	case v >= math.MaxFloat32:
@@ -208,7 +207,7 @@ func parseMap(b []byte) (m Map, err error) {
 	return m, m.Check()
 }
 
-// reader takes numbers from canonical bytes. What it gives once they are used up is zero, and bad says so.
+// reader takes numbers from canonical bytes. Past their end it returns zeros and sets bad.
 type reader struct {
 	b   []byte
 	bad bool
@@ -231,7 +230,7 @@ func (r *reader) u8() uint8 {
 	return 0
 }
 
-// flags returns a byte of which only the given bits may be set.
+// flags reads a byte in which only the given bits may be set.
 func (r *reader) flags(known uint8) uint8 {
 	f := r.u8()
 	r.bad = r.bad || f&^known != 0
@@ -245,7 +244,7 @@ func (r *reader) u32() uint32 {
 	return 0
 }
 
-// size returns a length or number of dimensions.
+// size reads a length or number of dimensions.
 func (r *reader) size() int {
 	n := r.u32()
 	if n < 1 || n > maxDim {
@@ -255,7 +254,7 @@ func (r *reader) size() int {
 	return int(n)
 }
 
-// floats reads n values if they are present. Nothing is allocated beyond the bytes that are there.
+// floats reads n values if they are present. It allocates no more than the available bytes justify.
 func (r *reader) floats(present bool, n int64) []float32 {
 	if !present {
 		return nil

@@ -15,7 +15,7 @@ import (
 //
 //	y = W (scale (x - mean)) + bias,
 //
-// scaled to length 1 if Unit is set. It must not be changed once it was used.
+// scaled to length 1 if Unit is set. Do not change it once it has been used.
 type Affine struct {
 	Weight vectors.Matrix // a row for each value of y; Rows equal to Cols and no Data for the identity
 	Mean   []float32      // of every column of x; nil for zeros
@@ -130,12 +130,12 @@ func readAffine(in *reader) *Affine {
 //
 //	y_q = exp(-|x - a_q|^2 / width) - mean_q,
 //
-// or, where the width is zero, to the squared distances |x - a_q|^2 - mean_q. With Nearest it is the anchor graph (Liu,
+// or, if the width is zero, to the squared distances |x - a_q|^2 - mean_q. With Nearest it is the anchor graph (Liu,
 // Wang, Kumar, Chang: Hashing with Graphs, ICML 2011), the shares of the s nearest anchors,
 //
 //	y_q = exp(-|x - a_q|^2 / width) / (sum of the same over the s nearest anchors)   for the s nearest,
 //
-// and 0 for the others. Of anchors equally near the first ones count. It must not be changed once it was used.
+// and 0 for the others. Of equally near anchors the first count. Do not change it once it has been used.
 type Kernel struct {
 	Anchors vectors.Matrix // a row for each value of y
 	Width   float32        // 2 sigma^2 of the Gaussian; 0 for squared distances, which an anchor graph cannot have
@@ -192,7 +192,7 @@ func (m *Kernel) shares(dst vectors.Matrix, d []float64) {
 	for i := range dst.Rows {
 		row := d[i*m.Out() : (i+1)*m.Out()]
 		near = nearest(near, row, m.Nearest)
-		// The nearest has the share 1 before they are made to sum to one, so the sum is never zero.
+		// The nearest has the share 1 before normalisation, so the sum is never zero.
 		sum := 0.0
 		for k, q := range near {
 			share[k] = portable.ExpBelowZero((row[near[0]] - row[q]) / float64(m.Width))
@@ -206,10 +206,10 @@ func (m *Kernel) shares(dst vectors.Matrix, d []float64) {
 	}
 }
 
-// fewNearest is up to how many places are found by putting each where it belongs; more are sorted.
+// fewNearest is the number of places up to which insertion is used; more are sorted.
 const fewNearest = 32
 
-// nearest puts the places of the s least values into near, the least first, and of equal ones the first first.
+// nearest puts the places of the s smallest values into near, smallest first, ties by place.
 func nearest(near []int, d []float64, s int) []int {
 	near = near[:0]
 	if s > fewNearest {
@@ -262,7 +262,7 @@ func readKernel(in *reader, graph bool) *Kernel {
 	return m
 }
 
-// Curves is the map to functions of single columns, which are linear between knots and go on as they end.
+// Curves maps single columns through functions that are linear between knots and extrapolate beyond them.
 type Curves struct {
 	Cols   int     // of the vectors it takes
 	Curves []Curve // one for each value of y
@@ -339,8 +339,8 @@ func readCurves(in *reader) *Curves {
 	return m
 }
 
-// Winner is the map to one for the greatest value, the first of equal ones, and zero for the others; or, with Soft, to
-// the shares exp(x_k) / (sum of the same over all).
+// Winner maps the largest value, the first in case of ties, to one and the others to zero; or, with Soft, to the shares
+// exp(x_k) / (sum of the same over all).
 type Winner struct {
 	Cols int
 	Soft bool

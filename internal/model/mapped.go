@@ -8,8 +8,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Mapped is an encoder behind maps: the vectors go through all maps, in order, and the encoder takes what comes out. It
-// must not be changed once it was used.
+// Mapped is an encoder behind maps: vectors go through all maps, in order, and the encoder takes the result. Do not
+// change it once it has been used.
 type Mapped struct {
 	Maps    []Map
 	Encoder Encoder // a *Projection or a *Binned
@@ -23,11 +23,11 @@ const (
 	maxMaps     = 16      // in front of one encoder
 	maxMapBytes = 1 << 30 // of all maps, and what the bits behind them share
 
-	// What a map of a file may give, beyond the values that the first one takes and the bytes of all.
+	// Limits of a map in a file, beyond the values that the first one takes and the bytes of all.
 	fewValues = 1 << 16
 )
 
-// Compose returns the encoder that takes vectors through the maps, in order, before e; e may have maps itself.
+// Compose returns an encoder that applies the maps, in order, before e, which may have maps itself.
 func Compose(e Encoder, maps ...Map) Encoder {
 	if len(maps) == 0 {
 		return e
@@ -110,7 +110,7 @@ func (e *Mapped) encode(dst hamming.Codes, first int, x vectors.Matrix) bool {
 	return encodable(x.Data, takesMissing(e))
 }
 
-// through hands on the values of the rows of x behind all maps, from row lo on, a block at a time.
+// through calls put with the values of the rows of x behind all maps, a block at a time; lo is the first row.
 func (e *Mapped) through(x vectors.Matrix, put func(lo int, y vectors.Matrix)) {
 	y := vectors.Matrix{Cols: e.Encoder.Dim()}
 	step := mapRows(e.Maps)
@@ -151,7 +151,7 @@ func (e *Mapped) parseMaps(b []byte, dim int) (*parser, error) {
 		if m.dim() != dim {
 			return nil, fmt.Errorf("map %d takes %d values of %d", i, m.dim(), dim)
 		}
-		if m.Out() > fewValues+first+len(b) { // a few bytes of maps in a row could ask for years
+		if m.Out() > fewValues+first+len(b) { // a few bytes of chained maps could ask for years
 			return nil, fmt.Errorf("map %d makes %d values of %d, in %d bytes", i, m.Out(), dim, len(b))
 		}
 		e.Maps, dim = append(e.Maps, m), m.Out()

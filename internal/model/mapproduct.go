@@ -52,8 +52,8 @@ func (f *factor) times(x vectors.Matrix) []float64 {
 	return sums
 }
 
-// anchors is a set of points, ready for distances. They are centred first: |x|^2 - 2 x · a + |a|^2 loses least when
-// both are small.
+// anchors is a set of points prepared for distances. They are centred first: |x|^2 - 2 x · a + |a|^2 loses least
+// precision if both are small.
 type anchors struct {
 	centre  []float32
 	factor  *factor
@@ -76,7 +76,7 @@ func newAnchors(a vectors.Matrix) *anchors {
 	return n
 }
 
-// centred returns a copy of x without the centre.
+// centred returns a copy of x minus the centre.
 func (n *anchors) centred(x vectors.Matrix) vectors.Matrix {
 	c := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
 	for i := range x.Rows {
@@ -99,7 +99,7 @@ func squares(x vectors.Matrix) []float64 {
 	return s
 }
 
-// far is the distance of points whose distance is beyond float32.
+// far stands for distances beyond float32.
 const far = math.MaxFloat64
 
 // distances returns the squared distance of every row of x to every anchor.

@@ -18,9 +18,9 @@ import (
 // A margin is negative only if its bit is 0. (A negative score too small for float32 has the margin -0.) Batches of
 // trees take the way of encode (plan.go), and keep the sums of the weights that it compares.
 
-// Margins returns the scores of all rows of x before the sign, a row for each row of x and a column for each bit, made
-// on the given number of threads (0 for all cores). The model must have passed Check. Bits and margins belong together:
-// see hamming.Weights for the distance that they make.
+// Margins returns the scores of all rows of x before the sign, one row per row of x and one column per bit, computed on
+// the given number of threads (0 for all cores). The model must have passed Check. hamming.Weights defines the distance
+// that bits and margins make together.
 func (m *Model) Margins(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) {
 	if err := m.checkDim(x.Cols); err != nil {
 		return vectors.Matrix{}, err
@@ -60,7 +60,7 @@ func (e *Binned) margins(dst, x vectors.Matrix) bool {
 	return ok
 }
 
-// treeMargins writes the margins of up to a block of rows, and returns whether all values can be encoded.
+// treeMargins writes the margins of up to a block of rows and reports whether all values can be encoded.
 func (e *Binned) treeMargins(dst, x vectors.Matrix) bool {
 	if x.Rows < fewRows {
 		e.rows.Do(func() { e.walks = newWalk(e.trees(), e.layout.columns, e.layout.places) })

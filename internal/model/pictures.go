@@ -14,12 +14,11 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Pictures: a model that was learned from pictures knows how they became vectors. First they are prepared, all to the
-// same size and layout (Model.Pictures); then the extractor makes vectors of the pixels (Model.Features), or the pixels
-// are the vectors. Both are covered by the fingerprint: codes of pictures that were prepared in another way do not
-// belong together.
+// Pictures: a model trained on pictures knows how they became vectors. First they are prepared, all to the same size
+// and layout (Model.Pictures); then the extractor turns the pixels into vectors (Model.Features), or the pixels are the
+// vectors. The fingerprint covers both: codes of pictures that were prepared differently cannot be compared.
 //
-// A model that averages adds the scores of a picture and of its mirror image before it takes the sign (averaging.go).
+// A model that averages adds the scores of a picture and its mirror image before taking the sign (averaging.go).
 
 // checkPictures reports a preparation that does not fit the rest of the model.
 func (m *Model) checkPictures() error {
@@ -41,7 +40,7 @@ func (m *Model) checkPictures() error {
 	return nil
 }
 
-// Schema is what the model remembers of the rows that it was learned from, to read later ones alike.
+// Schema describes the training rows, so that later rows can be read the same way.
 func (m *Model) Schema() vectors.Schema {
 	s := vectors.Schema{Names: m.Info.Features, Vector: m.Info.Vector, Label: m.Info.Label, Tags: m.Info.Tags}
 	s.Missing = m.TakesMissing()
@@ -51,12 +50,12 @@ func (m *Model) Schema() vectors.Schema {
 	return s
 }
 
-// ErrPreparation is an error of pictures that were not prepared as the model says, for errors.Is.
+// ErrPreparation reports pictures that were not prepared as the model says.
 var ErrPreparation = errors.New("pictures are prepared in another way than those the model was learned from")
 
-// Source returns the source of vectors to encode: the features of pictures when the model makes them, else the columns
-// that the model was learned from, by name where both have names. Pictures must have been prepared as the model says,
-// where it says so.
+// Source returns a source of vectors to encode: the features of pictures if the model computes them, else the columns
+// that the model was trained on, by name if both have names. Pictures must have been prepared as the model says, if it
+// does.
 func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) {
 	pictures, ok := picture.Of(src)
 	if !ok && m.averaged() {
@@ -84,8 +83,8 @@ func (m *Model) Source(src vectors.Source, threads int) (vectors.Source, error) 
 	return feature.Vectors(m.Features, pictures, threads)
 }
 
-// pickColumns finds the columns of the model in a source whose columns have names. Their order does not matter, and
-// neither do other columns; one that is missing is an error.
+// pickColumns selects the columns of the model by name. Their order and other columns do not matter; a missing column
+// is an error.
 func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 	names := src.Schema().Names
 	if len(m.Info.Features) == 0 || len(names) == 0 || slices.Equal(names, m.Info.Features) {
@@ -117,8 +116,8 @@ func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 	return vectors.Pick(src, columns), nil
 }
 
-// EncodeImage returns the code of a picture: prepared, and turned into features, as those the model was learned from.
-// The image must be upright; package image leaves out what a camera noted about that.
+// EncodeImage returns the code of a picture, prepared and turned into features like those the model was trained on. The
+// image must be upright: package image ignores the camera's orientation tag.
 func (m *Model) EncodeImage(img image.Image) ([]uint64, error) {
 	x, err := m.ImageVector(img)
 	if err != nil {

@@ -45,13 +45,13 @@ const (
 	perWord  = 2 * perHalf
 )
 
-// plan is a set of ensembles made ready for blocks. It does not change once made.
+// plan holds ensembles prepared for blocks. It does not change once built.
 type plan struct {
 	parts   []part
 	scratch sync.Pool // of *scratch
 }
 
-// part is up to 64 ensembles. Test 0 is the one that sends nobody right; the others are in the order of their columns.
+// part holds up to 64 ensembles. Test 0 sends no row right; the others are in the order of their columns.
 type part struct {
 	places []uint32 // of the planes of the part's columns
 	tests  []test
@@ -59,8 +59,8 @@ type part struct {
 	bits   []planBit
 }
 
-// planBit is one ensemble. A tree deeper than the kernel's unit is cut: its lower part is trees of that unit, the
-// upper one is left to merge.
+// planBit is one ensemble. A tree deeper than the kernel's unit is cut: its lower part becomes trees of that unit, the
+// upper part is left to merge.
 type planBit struct {
 	depth  int
 	splits []uint32 // 4 times the test, in heap order, tree after tree
@@ -71,7 +71,7 @@ type planBit struct {
 	least  int32 // weight that makes at least half
 }
 
-// scratch is the memory that one block needs.
+// scratch holds the memory that one block needs.
 type scratch struct {
 	planes  [][64]set // of a window: plane 8 c + i is bit i of its column c
 	ladders []ladder
@@ -81,7 +81,7 @@ type scratch struct {
 	plus    [block]int32 // of one bit: the weights of the trees that say +1, see totalPlace
 }
 
-// newPlan makes ensembles ready that have passed Check and use these columns, whose planes are at these places.
+// newPlan prepares ensembles that have passed Check and use these columns, whose planes are at these places.
 func newPlan(fs []*Ensemble, columns, places []uint32) *plan {
 	p := &plan{}
 	windows, tests, words := 0, 0, 0
@@ -148,7 +148,7 @@ func newPlanBit(f *Ensemble, keys []uint64) planBit {
 	for q, w := range f.Weight {
 		tree := test[q*splits : (q+1)*splits]
 		// A lowest split with leaves -1, +1 gives right itself; with +1, -1 its inverse; with equal leaves the test
-		// does not matter: nobody goes right, inverted where both say +1.
+		// does not matter: no row goes right, inverted if both say +1.
 		for i := range half {
 			left, right := f.leaf(q, 2*i), f.leaf(q, 2*i+1)
 			if left == right {
@@ -172,7 +172,7 @@ func newPlanBit(f *Ensemble, keys []uint64) planBit {
 	return b
 }
 
-// leaf returns 1 where leaf l of tree q says +1, else 0.
+// leaf returns 1 if leaf l of tree q says +1, else 0.
 func (e *Ensemble) leaf(q, l int) uint64 { return e.Leaf[q*LeafWords(e.Depth)+l/64] >> (l % 64) & 1 }
 
 // add gives the q-th tree of the table its weight.
@@ -182,7 +182,7 @@ func (t *table) add(q int, w int32) {
 	}
 }
 
-// encode leaves the word of part i of every row in the sets of code: that of row 64 l + r in word l of code[r]. The
+// encode stores the word of part i of every row in the sets of code: that of row 64 l + r in word l of code[r]. The
 // bins of the rows are in s.
 func (p *plan) encode(i int, s *scratch, code *[64]set) {
 	part := &p.parts[i]
@@ -203,11 +203,11 @@ func (p *part) ready(s *scratch) {
 	}
 }
 
-// rows returns the rows for which the ensemble says +1: those whose weights of such trees make at least half.
+// rows returns the rows for which the ensemble says +1: trees with at least half of the weight do.
 func (b *planBit) rows(s *scratch) set { return sums(b.votes(s), b.tables, b.least) }
 
-// votes returns what the trees say: word l of set i of the g-th part has a bit for each of the trees of table g, about
-// row 64 l + i.
+// votes returns the outputs of the trees: word l of set i of the g-th part has a bit for each tree of table g, for row
+// 64 l + i.
 func (b *planBit) votes(s *scratch) [][64]set {
 	for q := 0; q < b.trees; q += perHalf {
 		half := q / perHalf

@@ -11,11 +11,11 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Projection is an encoder of hyperplanes over raw values: LSH, ITQ and others leave one.
+// Projection is an encoder of hyperplanes over raw values, as learned by LSH, ITQ and others.
 //
 //	bit b = [sum over j of w_bj (x_j - mean_j) >= threshold_b]
 //
-// The sum is taken in float64 in the order of j, and no product is fused with a sum, so every machine finds the same
+// The sum is taken in float64 in the order of j, and no product is fused with a sum, so every machine computes the same
 // bit. No sum can overflow: 2^24 products of values below 2^128 stay far below 2^1023.
 type Projection struct {
 	Mean      []float32 // nil for none
@@ -104,7 +104,7 @@ func (e *Projection) encode(dst hamming.Codes, first int, x vectors.Matrix) bool
 	return finite(x.Data)
 }
 
-// scores hands on the product of every row with the weights of every bit.
+// scores calls put with the product of every row with the weights of every bit.
 func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64)) {
 	e.once.Do(func() {
 		e.mean = make([]float64, e.Dim())
@@ -112,7 +112,7 @@ func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64))
 			e.mean[j] = float64(m)
 		}
 	})
-	// Four rows at a time: their sums do not wait for each other. Rows beyond the last are zeros.
+	// Four rows at a time, whose sums do not wait for each other. Rows beyond the last are zeros.
 	const few = 4
 	d := x.Cols
 	row := make([]float64, few*d)

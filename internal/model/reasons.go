@@ -16,13 +16,13 @@ type Reason struct {
 	Weight    int64   `json:"weight"`    // of the trees, or of the change, that hang on it
 }
 
-// Reasons explains bit k of two vectors: the causes of the largest weight, at most so many.
+// Reasons explains bit k of two vectors by its causes of largest weight, at most most of them.
 //
-// Trees: when the bits differ, a tree counts if it votes for both, and its cause is the split where the paths of the
-// two vectors part. When they agree, a tree counts if both vectors get its vote for the bit, and its causes are the
-// splits on their common path. Splits on one feature at one threshold are added up; Weight is the sum of the weights
-// of their trees. Hyperplanes: the causes of different bits are the features whose bins differ, weighed by what they
-// move the score from a to b in the direction of b's bit; there are no thresholds.
+// Trees: if the bits differ, a tree counts if it votes for both, and its cause is the split where the paths of the two
+// vectors part. If they agree, a tree counts if both vectors get its vote for the bit, and its causes are the splits on
+// their common path. Splits on one feature at one threshold are added up; Weight is the sum of the weights of their
+// trees. Hyperplanes: the causes of different bits are the features whose bins differ, weighted by how far they move
+// the score from a to b in the direction of b's bit; there are no thresholds.
 func Reasons(m *Binned, k int, a, b []float32, most int) ([]Reason, error) {
 	if k < 0 || k >= m.Bits() {
 		return nil, fmt.Errorf("bit %d of a model with %d", k, m.Bits())
@@ -46,7 +46,7 @@ func Reasons(m *Binned, k int, a, b []float32, most int) ([]Reason, error) {
 	return reasons[:max(0, min(most, len(reasons)))], nil
 }
 
-// path is a vector's way through a tree: the nodes, the leaf, and its vote.
+// path is a vector's path through a tree: the nodes, the leaf, and its vote.
 type path struct {
 	nodes []int
 	leaf  int
@@ -107,7 +107,7 @@ func treeReasons(m *Binned, e *Ensemble, a, b []float32) []Reason {
 		case bitA != bitB:
 			nodes = nodes[common-1:]
 		case pathA[q].leaf != pathB[q].leaf:
-			nodes = nodes[:common-1] // where they part is no cause to agree
+			nodes = nodes[:common-1] // where they part is no reason to agree
 		}
 		for _, node := range nodes {
 			at := q*Splits(e.Depth) + node
@@ -124,7 +124,7 @@ func treeReasons(m *Binned, e *Ensemble, a, b []float32) []Reason {
 	reasons := make([]Reason, len(order))
 	for i, s := range order {
 		j := int(s.feature)
-		edge := m.Quantizer.Scale(j).Edge(s.bin) // of the bin of missing values -Inf, which JSON does not know
+		edge := m.Quantizer.Scale(j).Edge(s.bin) // -Inf for the bin of missing values, which JSON cannot express
 		edge = max(-math.MaxFloat32, min(edge, math.MaxFloat32))
 		reasons[i] = Reason{j, edge, a[j], b[j], weight[s]}
 	}
@@ -150,10 +150,10 @@ func linearReasons(m *Binned, l *Linear, a, b []float32) []Reason {
 	return reasons
 }
 
-// ColumnTests is how often trees test a column.
+// ColumnTests says how often trees test a column.
 type ColumnTests struct{ Column, Tests int }
 
-// ColumnTests counts how often the trees of all bits test each column that they test, the most tested first.
+// ColumnTests counts how often the trees of all bits test each column, most tested first.
 func (m *Binned) ColumnTests() []ColumnTests {
 	counts := make([]ColumnTests, m.Dim())
 	for j := range counts {

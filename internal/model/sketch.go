@@ -12,19 +12,19 @@ import (
 // sketchSize is the number of hashes that a sketch keeps.
 const sketchSize = 1024
 
-// Sketch remembers which rows a model was learned from, in a few kilobytes: the 1,024 smallest of their hashes
-// (vectors.RowHash.Short), each once. The hashes are spread evenly, so those that are kept are a random sample of the
-// distinct rows, and any other set of rows can be compared with it: of two rows with one hash, both are in the range
-// of the sketch or neither is. This is the bottom-k sketch of Cohen and Kaplan (PODC 2007).
+// Sketch remembers in a few kilobytes which rows a model was trained on: the 1,024 smallest of their hashes
+// (vectors.RowHash.Short), each once. Hashes are uniform, so these are a random sample of the distinct rows, and any
+// other set of rows can be compared with it: of two rows with one hash, both are in the range of the sketch or neither
+// is. This is the bottom-k sketch of Cohen and Kaplan (PODC 2007).
 //
 // The rows are those that enter the encoder: features of pictures rather than pixels, and vectors before the encoder
-// scales or reduces them. Mirror images are rows as well. A method may have drawn a sample from the rows it was given;
-// the sketch is of all of them.
+// scales or reduces them. Mirror images are rows too. A method may have sampled the rows it was given; the sketch
+// covers all of them.
 type Sketch struct {
 	hashes []uint64 // ascending, all different
 }
 
-// NewSketch returns the sketch of rows with the given hashes, or nil when there are none. The hashes stay as they are.
+// NewSketch returns the sketch of rows with the given hashes, or nil if there are none. It does not change the hashes.
 func NewSketch(hashes []uint64) *Sketch { return (*Sketch)(nil).With(hashes) }
 
 // With returns the sketch of the rows of s, which may be nil, together with those of the given hashes.
@@ -72,9 +72,9 @@ func (s *Sketch) Merge(other *Sketch) *Sketch {
 	return s.With(other.hashes)
 }
 
-// Share estimates which share of the rows with the given hashes was learned from, repeated rows counting as often as
-// they are there. It looks at those in the range of the sketch, and says how many that were: with 0 of them nothing is
-// known. The estimate is exact where the model was learned from fewer than 1,024 different rows.
+// Share estimates what share of the rows with the given hashes the model was trained on, counting repeated rows every
+// time. It looks at those in the range of the sketch and returns how many those were: if 0, nothing is known. The
+// estimate is exact if the model was trained on fewer than 1,024 distinct rows.
 func (s *Sketch) Share(hashes []uint64) (share float64, rows int) {
 	if s.Len() == 0 {
 		return 0, 0

@@ -9,10 +9,10 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// EncodeSource encodes all rows of a source in bounded memory and hands the codes, run after run in order, to sink;
-// first is the number of the run's first row. The runs are not the chunks of the source: those of wide vectors have too
-// few rows to be encoded fast. Codes and chunk are lent until sink returns. Sink is called by one goroutine at a time,
-// not always the caller's. After an error sink may have seen some of the rows.
+// EncodeSource encodes all rows of a source in bounded memory and passes the codes to sink in runs, in order; first is
+// the number of the run's first row. The runs are not the chunks of the source, which for wide vectors have too few
+// rows to be encoded fast. Codes and chunk are valid until sink returns. Sink is called by one goroutine at a time, not
+// always the caller's. After an error sink may have seen some of the rows.
 //
 // Reading and encoding overlap: one turn reads a batch for every thread while the other encodes the batches read
 // before, on all threads.
@@ -56,8 +56,8 @@ func (m *Model) EncodeSource(ctx context.Context, src vectors.Source, threads in
 	return nil
 }
 
-// EncodeLive is EncodeSource for rows that come bit by bit, as from a pipe: every chunk is encoded and handed on before
-// the next one is read.
+// EncodeLive is EncodeSource for rows that arrive little by little, as from a pipe: every chunk is encoded and passed
+// on before the next one is read.
 func (m *Model) EncodeLive(ctx context.Context, src vectors.Source, threads int,
 	sink func(first int, codes hamming.Codes, chunk vectors.Chunk) error) error {
 
@@ -75,8 +75,8 @@ func (m *Model) EncodeLive(ctx context.Context, src vectors.Source, threads int,
 	return nil
 }
 
-// batchRows returns how many rows are encoded in one go: whole blocks of together four megabytes, one block of up to
-// sixteen, 64 rows of vectors that are wider still, and of the widest as many as make 64 megabytes.
+// batchRows returns how many rows are encoded at once: whole blocks of together four megabytes, one block of up to
+// sixteen, 64 rows of still wider vectors, and of the widest as many as make 64 megabytes.
 func batchRows(dim int) int {
 	if rows := 1 << 20 / dim; rows >= block {
 		return min(rows, 8192) &^ (block - 1)
@@ -90,7 +90,7 @@ const turnValues = 1 << 28
 // turnBatches returns how many batches are read in a turn: one for every thread, unless they are large.
 func turnBatches(dim, threads int) int { return min(threads, max(turnValues/(batchRows(dim)*dim), 1)) }
 
-// batchReader copies the chunks of a source, which are lent, into batches.
+// batchReader copies the chunks of a source into batches, since chunks are reused.
 type batchReader struct {
 	rows  int // of a batch
 	next  func() (vectors.Chunk, error, bool)
@@ -99,7 +99,7 @@ type batchReader struct {
 	done  bool          // nothing is left
 }
 
-// fill fills batches, as far as there are rows.
+// fill fills batches while there are rows.
 func (r *batchReader) fill(group []batch) error {
 	for i := range group {
 		b := &group[i]
@@ -126,7 +126,7 @@ func (r *batchReader) fill(group []batch) error {
 	return nil
 }
 
-// encodeBatches encodes what was read and hands it on.
+// encodeBatches encodes the batches read and passes the codes on.
 func (m *Model) encodeBatches(ctx context.Context, threads int, group []batch,
 	sink func(first int, codes hamming.Codes, chunk vectors.Chunk) error) error {
 

@@ -45,7 +45,7 @@ func TestEqualSplits(t *testing.T) {
 	})
 }
 
-// TestWalkEqualsGo compares the kernels of single rows with their twin: sums that end early on either side or never,
+// TestWalkEqualsGo compares the kernels of single rows with their sameSplits: sums that end early on either side or never,
 // places below 2^16 and beyond.
 func TestWalkEqualsGo(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestTwinsHaveTheSameSplits(t *testing.T) {
 		Depth: 1, Feature: []uint32{1, 1, 1, 2, 2, 1}, Bin: []uint8{7, 7, 8, 8, 8, 8},
 		Leaf: make([]uint64, 6), Weight: []int32{1, 2, 3, 4, 5, 6},
 	}
-	got, want := twins(f), []twin{{0, 2}, {2, 3}, {3, 5}, {5, 6}}
+	got, want := bySplits(f), []sameSplits{{0, 2}, {2, 3}, {3, 5}, {5, 6}}
 	same(t, "twins", got, want)
 	if len(got) != len(want) {
 		t.Errorf("%v, want %v", got, want)

@@ -11,7 +11,7 @@ import (
 // is in either part.
 func (d *Data) Split(share float64, seed uint64, copies int) (learn, held []bool, err error) {
 	if !(share > 0 && share < 1) {
-		return nil, nil, fmt.Errorf("a validation part of %v is not a share between 0 and 1", share)
+		return nil, nil, fmt.Errorf("a validation share of %v is not between 0 and 1", share)
 	}
 	if held, err = vectors.Alloc[bool](d.Spill, d.Rows); err != nil {
 		return nil, nil, err

@@ -66,17 +66,17 @@ func (o Options) Check() error {
 	case o.Resume && o.Restart:
 		return wrong("conflicting-flags", "%s and %s cannot be combined", option("resume"), option("restart"))
 	case (o.SampleSimilar > 0) != (o.SampleDissimilar > 0) || o.SampleSimilar < 0 || o.SampleDissimilar < 0:
-		return wrong("conflicting-flags", "%s and %s go together, both positive", option("sample-similar"),
+		return wrong("conflicting-flags", "%s and %s must be given together, both positive", option("sample-similar"),
 			option("sample-dissimilar"))
 	case o.CrossFit != 0 && (o.CrossFit < 2 || o.CrossFit > 20):
 		return wrong("bad-flag-value", "%s %d: give a number of parts from 2 to 20", option("cross-fit"), o.CrossFit)
 	case o.CrossFit > 0 && o.Grow != nil:
-		return wrong("conflicting-flags", "%s and %s cannot be combined: what the first bits were to be is not known any "+
-			"more", option("cross-fit"), option("grow"))
+		return wrong("conflicting-flags", "%s and %s cannot be combined: the targets of the first bits are no longer "+
+			"known", option("cross-fit"), option("grow"))
 	case !(share >= 0 && share < 1):
-		return wrong("bad-flag-value", "%s %v is not a share between 0 and 1", option("validation"), share)
+		return wrong("bad-flag-value", "%s %v is not between 0 and 1", option("validation"), share)
 	case o.Patience > 0 && o.Validation != nil && share == 0:
-		return wrong("conflicting-flags", "%s watches rows that are held out: %s must be above 0", option("patience"),
+		return wrong("conflicting-flags", "%s needs held-out rows: %s must be above 0", option("patience"),
 			option("validation"))
 	case o.PCA < 0 || o.Anchors < 0:
 		return wrong("bad-flag-value", "%s %d and %s %d: give positive numbers", option("pca"), o.PCA, option("anchors"),
@@ -168,7 +168,7 @@ func (o Options) resolve() (method.Options, time.Duration, error) {
 	if !slices.Contains(fasthash.Efforts(), cmp.Or(o.Effort, fasthash.Normal)) {
 		var err error
 		if limit, err = time.ParseDuration(string(o.Effort)); err != nil || limit <= 0 {
-			return m, 0, wrong("no-such-effort", "%s %q is neither quick, normal, best or paper, nor a time such as 10m",
+			return m, 0, wrong("no-such-effort", "%s %q is not quick, normal, best, paper or a time such as 10m",
 				option("effort"), o.Effort)
 		}
 		o.Effort = ""
@@ -218,7 +218,7 @@ func (o Options) balance(f *fasthash.Options) error {
 	similar, errS := strconv.Atoi(s)
 	dissimilar, errD := strconv.Atoi(d)
 	if !ok || errS != nil || errD != nil || similar < 1 || dissimilar < 1 {
-		return wrong("bad-flag-value", "%s %s is neither auto, nor classes, nor two whole numbers like 9:1",
+		return wrong("bad-flag-value", "%s %s is not auto, classes or two whole numbers like 9:1",
 			option("balance"), o.Balance)
 	}
 	f.Inference.SimilarWeight, f.Inference.DissimilarWeight = similar, dissimilar
@@ -251,8 +251,8 @@ func (p PictureOptions) check(o Options) error {
 		return wrong("missing-flag", "%s needs %s or %s mirror: a model that adds mirror images should learn from some",
 			option("mirror-average"), option("mirror"), option("augment"))
 	case p.Features == "" && a.PerPicture() > 1:
-		return wrong("missing-flag", "%s needs %s, to make vectors of the copies; the verb features also writes "+
-			"vectors of mirror images", asked, option("features"))
+		return wrong("missing-flag", "%s needs %s, to turn the copies into vectors; the verb features also "+
+			"writes vectors of mirror images", asked, option("features"))
 	case was && !p.Average:
 		return wrong("model-averages", "the model to grow adds the scores of mirror images: repeat %s",
 			option("mirror-average"))

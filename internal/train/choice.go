@@ -42,7 +42,7 @@ func (r *run) chooseValidation() error {
 	switch before, known := earlierValidation(r.o.Grow, r.data.HexDigest()); {
 	case r.o.Validation != nil:
 		if o.Validation = *r.o.Validation; o.Validation > 0 && r.o.Patience == 0 && !judged {
-			return wrong("needs-classes", "%s needs classes or tags, to judge the rows held out", option("validation"))
+			return wrong("needs-classes", "%s needs classes or tags to measure held-out rows", option("validation"))
 		}
 	case r.o.Patience > 0: // the method has its own default
 	case known:
@@ -111,7 +111,7 @@ func (r *run) folder() string {
 func (r *run) limitMemory() (end func() error) {
 	before := int64(-1)
 	if r.o.Memory > 0 {
-		r.room = vectors.NewSpill(r.folder())
+		r.spill = vectors.NewSpill(r.folder())
 		before = debug.SetMemoryLimit(r.o.Memory - r.o.Memory/10)
 	}
 	return func() (err error) {
@@ -121,7 +121,7 @@ func (r *run) limitMemory() (end func() error) {
 		if before >= 0 {
 			debug.SetMemoryLimit(before)
 		}
-		return errors.Join(err, r.room.Close())
+		return errors.Join(err, r.spill.Close())
 	}
 }
 
@@ -155,7 +155,7 @@ func (r *run) planMemory() error {
 	r.note("mapped-files", "%d rows of %d columns would take about %s of memory: mapped files of up to %s keep it "+
 		"below %s", need.Rows, need.Columns, size(need.Memory()+kept), size(need.Files()), size(budget))
 	r.report.Memory.Mapped = true
-	r.room.Allow((budget - need.Least() - kept) * 9 / 10)
-	r.m.Run.Spill = r.room
+	r.spill.Allow((budget - need.Least() - kept) * 9 / 10)
+	r.m.Run.Spill = r.spill
 	return nil
 }

@@ -41,7 +41,7 @@ type Options struct {
 	Sweeps           int    `json:"sweeps,omitempty" for:"fasthash"`    // over the blocks of each bit
 	Balance          string `json:"balance,omitempty" for:"fasthash"`   // of pairs: 9:1, auto, or classes
 	SampleSimilar    int    `json:"sample_similar,omitempty" for:"fasthash"`
-	SampleDissimilar int    `json:"sample_dissimilar,omitempty" for:"fasthash"` // rows drawn per row, for both; 0 means all pairs
+	SampleDissimilar int    `json:"sample_dissimilar,omitempty" for:"fasthash"` // rows drawn per row, in both; 0: all pairs
 	Candidates       int    `json:"candidate_bits,omitempty" for:"fasthash"`    // tried for each bit; 1 takes the first
 	Order            string `json:"order,omitempty" for:"fasthash"`             // stagewise or tsh
 
@@ -58,7 +58,7 @@ type Options struct {
 	NodeRows        int     `json:"node_rows,omitempty" for:"trees"`     // rows drawn to split a node
 	RowShare        float64 `json:"row_share,omitempty" for:"trees"`     // of the rows that a tree sees; 1 means all
 	ColumnShare     float64 `json:"column_share,omitempty" for:"trees"`  // of the columns that a tree sees; 1 means all
-	EarlyStop       int     `json:"early_stop,omitempty" for:"trees"`    // rounds without improvement; negative means never
+	EarlyStop       int     `json:"early_stop,omitempty" for:"trees"`    // rounds without gain; negative means never
 	LinearColumns   string  `json:"linear_columns,omitempty" for:"fasthash"`
 	Bins            string  `json:"bins,omitempty" for:"fasthash"` // linear, quantile or hybrid
 	EqualRowWeights bool    `json:"equal_row_weights,omitempty" for:"fasthash"`
@@ -80,7 +80,7 @@ type Options struct {
 
 	Grow      *model.Model  `json:"-" for:"fasthash" name:"grow"`       // start from the bits of this model
 	TimeLimit time.Duration `json:"-" for:"fasthash" name:"time-limit"` // stop with fewer bits; 0 means no limit
-	Patience  int           `json:"-" for:"fasthash" name:"patience"`   // bits without improvement before stopping; 0 means no limit
+	Patience  int           `json:"-" for:"fasthash" name:"patience"`   // bits without better validation; 0: no limit
 
 	// CrossFit also makes out-of-fold codes of the training rows, with this number of folds, 2 to 20, and writes them
 	// beside Output. 0 makes none.

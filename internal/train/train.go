@@ -45,7 +45,7 @@ type run struct {
 	schema    vectors.Schema
 	extractor feature.Extractor // for pictures; nil means none
 	kept      *vectors.Cached   // nil if the rows were in memory already
-	room      *vectors.Spill    // nil without a memory limit
+	spill     *vectors.Spill    // nil without a memory limit
 	report    Report
 }
 
@@ -148,7 +148,7 @@ func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supe
 		src = r.kept
 	}
 	return supervision.Scan(ctx, src, supervision.ScanOptions{
-		Digest: true, Hashes: true, Missing: missing, Spill: r.room,
+		Digest: true, Hashes: true, Missing: missing, Spill: r.spill,
 		Progress: func(rows int) { r.emit(Progress{Rows: rows}) },
 	})
 }
@@ -298,7 +298,7 @@ func (r *run) remember(m *model.Model) {
 // it can be resumed.
 func (r *run) save(m *model.Model) error {
 	if r.report.Memory != nil && r.report.Memory.Mapped {
-		r.report.Memory.InMemory, r.report.Memory.Files = r.room.Sizes()
+		r.report.Memory.InMemory, r.report.Memory.Files = r.spill.Sizes()
 	}
 	if r.o.Output == "" {
 		return nil

@@ -17,13 +17,13 @@ import (
 	"hashgrove/internal/picture/gallery"
 )
 
-// A zip of pictures comes from anybody, so nothing in it is believed. The names of its entries become labels and texts,
-// never paths: pictures are unpacked under names of our own, into a folder for each class. Every length is bounded
+// A zip of pictures may come from anyone, so nothing in it is trusted. The names of its entries become labels and
+// texts, never paths: pictures are unpacked under generated names, into a folder per class. Every length is bounded
 // before memory or disk is taken for it, and again while it is read, because the list of a zip may lie.
 
 const (
 	largestPicture = 32 << 20 // bytes of one file in a zip
-	largestRatio   = 200      // of unpacked to packed bytes, from which an entry of more than a megabyte is a bomb
+	largestRatio   = 200      // ratio of unpacked to packed bytes above which an entry of more than a megabyte is a bomb
 	longestClass   = 80       // characters of the name of a class
 )
 
@@ -34,9 +34,9 @@ type entry struct {
 	name  string // its path in the zip, in slashes
 }
 
-// listArchive lists the pictures of a zip. What is no picture by its name is passed over.
+// listArchive lists the pictures of a zip, skipping entries whose names are not those of pictures.
 func listArchive(r io.ReaderAt, size int64, o Options) ([]entry, error) {
-	budget := int64(1<<20 + 512*o.MaxPictures) // for the list, which Go reads as a whole
+	budget := int64(1<<20 + 512*o.MaxPictures) // for the list, which Go reads in one go
 	limited := &limitedReaderAt{r: r, left: budget}
 	z, err := zip.NewReader(limited, size)
 	switch {
@@ -45,7 +45,7 @@ func listArchive(r io.ReaderAt, size int64, o Options) ([]entry, error) {
 	case err != nil && !errors.Is(err, zip.ErrInsecurePath):
 		return nil, fault.New("unreadable-zip", "the zip cannot be read (%w): pack the pictures again", err)
 	}
-	limited.left = -1 // the list is read: what follows is bounded entry by entry
+	limited.left = -1 // the list is read: from here on each entry is bounded
 	var list []entry
 	total := uint64(0)
 	for _, f := range z.File {
@@ -81,8 +81,8 @@ func noPictures(z *zip.Reader) error {
 			"class")
 }
 
-// pictureEntry looks at one entry. It reports false for one that is passed over, and an error for one that makes the
-// whole zip suspect.
+// pictureEntry examines one entry. It returns false for an entry to skip, and an error for one that makes the whole zip
+// suspect.
 func pictureEntry(f *zip.File) (entry, bool, error) {
 	name := strings.ReplaceAll(f.Name, `\`, "/")
 	parts := strings.Split(name, "/")
@@ -122,10 +122,10 @@ func pictureEntry(f *zip.File) (entry, bool, error) {
 	return entry{f, parts[len(parts)-2], path.Join(parts...)}, true, nil
 }
 
-// errLongList ends the reading of a list.
+// errLongList stops reading the list of a zip.
 var errLongList = errors.New("the list is too long")
 
-// limitedReaderAt reads a number of bytes; a negative number is no limit.
+// limitedReaderAt reads at most a number of bytes; negative means no limit.
 type limitedReaderAt struct {
 	r    io.ReaderAt
 	left int64
@@ -141,8 +141,8 @@ func (l *limitedReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return l.r.ReadAt(p, off)
 }
 
-// unpackArchive writes the pictures below a folder that exists, one folder for each class, and returns the path of each
-// below it, in slashes, and the original name of each, by that path.
+// unpackArchive writes the pictures into an existing folder, one sub-folder per class. It returns the original name of
+// each by its path below the folder, with slashes.
 func unpackArchive(ctx context.Context, list []entry, dir string, o Options) (names map[string]string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -178,7 +178,7 @@ func unpackArchive(ctx context.Context, list []entry, dir string, o Options) (na
 	return names, nil
 }
 
-// read returns the bytes of a picture, once they look like one.
+// read returns the bytes of a picture after checking that they look like one.
 func (e *entry) read(limit int64, pixels int) ([]byte, error) {
 	r, err := e.file.Open()
 	if err != nil {
@@ -203,9 +203,8 @@ func (e *entry) read(limit int64, pixels int) ([]byte, error) {
 	return b, nil
 }
 
-// folderName returns the name of a class as the name of a folder, another one for every class: labels are read from it,
-// so it stays as close to the original as file systems allow. Taken has the names that are in use, in lower case, and
-// the last number that was tried for each.
+// folderName turns the name of a class into a unique folder name. Labels are read from it, so it stays as close to the
+// original as file systems allow. Taken holds the names in use, in lower case, and the last number tried for each.
 func folderName(class string, taken map[string]int) string {
 	clean := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) || !unicode.IsPrint(r) {

@@ -16,7 +16,7 @@ import (
 	"hashgrove/internal/store"
 )
 
-// What a training leaves behind: an index of all rows, their vectors, and attributes to filter by.
+// What training leaves behind: an index of all rows, their vectors, and attributes to filter by.
 
 // index encodes all rows and writes the index.
 func (t *training) index() (Collection, error) {
@@ -52,8 +52,8 @@ func (t *training) index() (Collection, error) {
 	return c, s.Close()
 }
 
-// saveVectors writes the vectors that were learned from, with their ids, for explanations and for reranking: the upload
-// itself may have columns and rows that do not belong to them.
+// saveVectors writes the vectors that were learned from, with their ids, for explanations and reranking: the upload
+// itself may have other columns and rows.
 func (t *training) saveVectors() (path string, err error) {
 	path = filepath.Join(t.job.dir, "vectors.jsonl")
 	f, err := os.Create(path)
@@ -87,8 +87,8 @@ func (t *training) saveVectors() (path string, err error) {
 }
 
 const (
-	// mostNumbers is how many columns of the vector also become attributes, to filter by: of a table that people read, not
-	// of one with hundreds of columns.
+	// mostNumbers is the largest number of vector columns that also become attributes: enough for a table that people
+	// read, not for one with hundreds of columns.
 	mostNumbers = 16
 
 	mostAttributes      = 64        // columns that become attributes
@@ -119,7 +119,7 @@ func (t *training) attributeColumns() []string {
 	return list
 }
 
-// nameItems gives pictures the paths below their folder as ids, and what they were called in the zip as an attribute.
+// nameItems uses the paths of pictures below their folder as ids, and adds their names in the zip as an attribute.
 func nameItems(b *index.Batch, folder string, files map[string]string) {
 	b.Attributes = make([]map[string]index.Value, len(b.IDs))
 	for i, id := range b.IDs {

@@ -16,7 +16,7 @@ import (
 
 const (
 	sampleRows    = 5
-	sampleColumns = 12 // columns of a sample: more do not fit a page
+	sampleColumns = 12 // columns of a sample that fit on a page
 	fewestRows    = 40 // to learn from, to search in and to search with
 )
 
@@ -52,7 +52,7 @@ func (w *Workshop) inspectPictures(ctx context.Context, j *job, upload string) e
 	if err := checkAmount(j.about.Rows, len(count)); err != nil {
 		return err
 	}
-	return os.Remove(upload) // unpacked, it is not needed any more
+	return os.Remove(upload) // no longer needed once unpacked
 }
 
 // inspectNpy looks at the shape of an npy file.
@@ -68,7 +68,7 @@ func (w *Workshop) inspectNpy(j *job) error {
 	return w.checkSize(set.Rows(), set.Dim())
 }
 
-// inspectTable looks at the columns of a table and says what each is best taken for.
+// inspectTable examines the columns of a table and suggests a use for each.
 func (w *Workshop) inspectTable(ctx context.Context, j *job) error {
 	if err := checkLines(j.data()); err != nil {
 		return err
@@ -114,10 +114,10 @@ func (w *Workshop) inspectTable(ctx context.Context, j *job) error {
 	return nil
 }
 
-// longestLine is the bytes of a line of a table: one of thousands of columns has a tenth of it.
+// longestLine bounds the bytes of a line of a table: ten times what thousands of columns take.
 const longestLine = 1 << 20
 
-// checkLines refuses a text with a line that would take much memory to be split.
+// checkLines rejects a text with a line that would take too much memory to split.
 func checkLines(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -145,14 +145,14 @@ func checkLines(name string) error {
 	}
 }
 
-// usualLabels are names of columns that hold classes, the surest first.
+// usualLabels lists usual names of label columns, most likely first.
 var usualLabels = []string{
 	"label", "labels", "class", "target", "category", "species", "kind", "type", "genre", "group", "brand", "y",
 }
 
-// suggestLabel returns the column that is most likely the class: one with a usual name; else a column of texts, the
-// last one of the table, the first, or that with the fewest different values; else one of few whole numbers, the last
-// or the first. It is "" where none fits.
+// suggestLabel returns the most likely label column: one with a usual name; else a text column, the last of the table,
+// the first, or that with the fewest values; else one of few whole numbers, the last or the first. It returns "" if
+// none fits.
 func suggestLabel(s *dataset.Survey) string {
 	fits := func(c dataset.SurveyColumn) bool {
 		return c.Kind != "list" && c.Distinct >= 2 && c.Distinct < dataset.MostDistinct && 2*c.Distinct <= s.Rows &&
@@ -185,7 +185,7 @@ func suggestLabel(s *dataset.Survey) string {
 	return ""
 }
 
-// checkAmount refuses what is too little to learn from; classes below 0 are not known yet.
+// checkAmount rejects data that are too few to learn from; negative classes are not known yet.
 func checkAmount(rows, classes int) error {
 	switch {
 	case rows < fewestRows:
@@ -203,7 +203,7 @@ func checkAmount(rows, classes int) error {
 	return nil
 }
 
-// checkSize refuses what would take too much memory.
+// checkSize rejects data that would take too much memory.
 func (w *Workshop) checkSize(rows, dims int) error {
 	o := w.options
 	switch {
@@ -223,7 +223,7 @@ func (w *Workshop) checkSize(rows, dims int) error {
 	return nil
 }
 
-// asBad makes errors about data those of a request, and leaves others as they are.
+// asBad turns errors about data into errors of the request, and leaves others alone.
 func asBad(err error) error {
 	if f := failureOf(err); f.status != 500 {
 		return err

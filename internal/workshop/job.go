@@ -21,7 +21,7 @@ const (
 	stateCancelled = "cancelled"
 )
 
-// Job is an upload and what has become of it, as the API tells it.
+// Job is an upload and its state, as the API shows it.
 type Job struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`   // of the file
@@ -33,13 +33,13 @@ type Job struct {
 	Columns []Column   `json:"columns,omitempty"`
 	Sample  [][]string `json:"sample,omitempty"` // the first rows, a text for each column
 	Classes []Class    `json:"classes,omitempty"`
-	// LabelsNeeded says that POST /v1/try/{job}/labels must come before the training.
+	// LabelsNeeded says that POST /v1/try/{job}/labels must come before training.
 	LabelsNeeded bool `json:"labels_needed,omitempty"`
 
 	Label string `json:"label,omitempty"` // the column that was chosen, or is suggested
 	Bits  int    `json:"bits"`
 
-	Message     string   `json:"message,omitempty"` // why it failed, or what to know
+	Message     string   `json:"message,omitempty"` // why it failed, or a remark
 	Stage       string   `json:"stage,omitempty"`   // what is being done
 	Progress    float64  `json:"progress"`
 	SecondsLeft *float64 `json:"seconds_left"`
@@ -47,12 +47,12 @@ type Job struct {
 	Result      *Result  `json:"result,omitempty"`
 }
 
-// Column is a column of an upload, and what it is best taken for.
+// Column is a column of an upload, with a suggested use.
 type Column struct {
 	Name     string `json:"name"`
 	Kind     string `json:"kind"` // "number", "text" or "list"
 	Distinct int    `json:"distinct"`
-	More     bool   `json:"more,omitempty"`  // there are more different values than were counted
+	More     bool   `json:"more,omitempty"`  // there are more distinct values than were counted
 	Empty    int    `json:"empty,omitempty"` // rows without a value
 	Suggest  string `json:"suggest"`         // "label", "id", "vector" or "ignore"
 }
@@ -63,7 +63,7 @@ type Class struct {
 	Count int    `json:"count"`
 }
 
-// job is an upload. What changes after the upload is guarded by the mutex of the workshop.
+// job is an upload. The workshop's mutex guards what changes after the upload.
 type job struct {
 	number int
 	name   string // of the file, for people
@@ -73,7 +73,7 @@ type job struct {
 	survey *dataset.Survey   // of a table
 	files  map[string]string // of pictures: by id, the path in the zip
 
-	labels bool // a file of labels has come
+	labels bool // a file of labels has arrived
 	label  string
 	bits   int
 
@@ -98,7 +98,7 @@ func (j *job) labelsFile() string { return filepath.Join(j.dir, "labels.txt") }
 func (j *job) indexFile() string  { return filepath.Join(j.dir, "index.hgi") }
 func (j *job) reportFile() string { return filepath.Join(j.dir, "report.html") }
 
-// view returns the job as others see it.
+// view returns the job as the API shows it.
 func (j *job) view() Job {
 	v := j.about
 	v.ID, v.Name, v.Format, v.State = strconv.Itoa(j.number), j.name, j.format, j.state
@@ -111,7 +111,7 @@ func (j *job) view() Job {
 	return v
 }
 
-// say makes a message of an error for the person at the other end, who knows the name of the file and no paths.
+// say turns an error into a message for the user, who knows the name of the file but no paths.
 func (j *job) say(err error) string {
 	text := err.Error()
 	for _, r := range [][2]string{
@@ -119,7 +119,7 @@ func (j *job) say(err error) string {
 	} {
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}
-	for own, original := range j.files { // pictures by the names that people know
+	for own, original := range j.files { // show pictures under the names that users know
 		if strings.HasPrefix(text, own) {
 			return printable(original) + strings.TrimPrefix(text, own)
 		}

@@ -16,12 +16,12 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// failure is an error with the status of the answer.
+// failure is an error with the HTTP status of its answer.
 type failure struct {
 	status int
 	err    error
 	wait   string // seconds until it makes sense to try again, or ""
-	text   string // for people, where it is not that of the error
+	text   string // for people, if it differs from the error's
 }
 
 func (f *failure) Error() string { return cmp.Or(f.text, f.err.Error()) }
@@ -31,12 +31,12 @@ func problem(status int, code fault.Code, format string, args ...any) error {
 	return &failure{status: status, err: fault.New(code, format, args...)}
 }
 
-// bad returns the error of data or of a request that cannot be used.
+// bad returns an error for unusable data or an invalid request.
 func bad(code fault.Code, format string, args ...any) error {
 	return problem(http.StatusBadRequest, code, format, args...)
 }
 
-// failureOf finds the status of an error.
+// failureOf returns the HTTP status of an error.
 func failureOf(err error) *failure {
 	f, large := new(failure), new(http.MaxBytesError)
 	var slow net.Error
@@ -57,7 +57,7 @@ func failureOf(err error) *failure {
 	return &failure{status: http.StatusInternalServerError, err: err}
 }
 
-// noteFailure shows an error to the test that runs, if one does.
+// noteFailure passes an error to the running test, if any.
 func (w *Workshop) noteFailure(err error) {
 	if w.failed != nil {
 		w.failed(err)
@@ -82,10 +82,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // the client has gone, or not: either way there is nobody to tell
+	_, _ = w.Write(append(b, '\n')) // if the client has gone, there is nobody to tell
 }
 
-// printable returns a text from outside for a message: short, and without what does not print.
+// printable shortens a text from outside for a message and removes what does not print.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

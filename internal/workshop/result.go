@@ -11,7 +11,7 @@ import (
 	"hashgrove/internal/model"
 )
 
-// Result is a comparison for people. Its figures are about new items, which nothing was learned from, unless they say
+// Result is a comparison for people. Its figures are for new items, which nothing was learned from, unless named
 // otherwise.
 type Result struct {
 	NewItems     *model.Figures `json:"new_items"` // of FastHash
@@ -25,13 +25,13 @@ type Result struct {
 	Seconds  float64  `json:"seconds"`
 }
 
-// Amounts says what the figures are about.
+// Amounts says how much data the figures are based on.
 type Amounts struct {
 	Queries int `json:"queries"`
 	New     int `json:"new"`     // items to search in that nothing was learned from
 	Learned int `json:"learned"` // items that were learned from
 	Classes int `json:"classes"`
-	Depth   int `json:"depth"` // precision is that of so many answers, or of as many as there are right ones
+	Depth   int `json:"depth"` // precision is among this many answers, or as many as there are right ones
 }
 
 // Row is one way to search.
@@ -43,7 +43,7 @@ type Row struct {
 	MAP       float64 `json:"map"`
 	Precision float64 `json:"precision"`
 
-	LearnedMAP       float64 `json:"learned_map"` // the same where the items were learned from
+	LearnedMAP       float64 `json:"learned_map"` // the same for items that were learned from
 	LearnedPrecision float64 `json:"learned_precision"`
 
 	TrainSeconds       float64 `json:"train_seconds"`
@@ -51,7 +51,7 @@ type Row struct {
 	SearchMicroseconds float64 `json:"search_microseconds"`
 }
 
-// resultOf takes from a comparison what people see first.
+// resultOf extracts from a comparison what people see first.
 func resultOf(r *compare.Result) *Result {
 	out := &Result{Warnings: append([]string{}, r.Warnings...), Advice: []string{}, Seconds: r.Seconds}
 	out.Data = Amounts{r.Data.Queries, r.Data.New, r.Data.Learned, r.Data.Classes, min(100, r.Data.New)}
@@ -136,7 +136,7 @@ func bytesText(n int) string {
 	return fmt.Sprintf("%d,%03d bytes", n/1000, n%1000)
 }
 
-// figuresOf is what a model remembers about its quality.
+// figuresOf returns the figures as a model stores them.
 func figuresOf(rows int, i *eval.Items) *model.Figures {
 	if i == nil || rows == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"hashgrove/internal/fashion"
 )
 
-// Samples are files to try for those who have none at hand: pictures of clothes that are in this program for the demo,
-// and a table of made-up measurements.
+// Samples are files for people without data at hand: the demo's pictures of clothes, and a table of made-up
+// measurements.
 
 var samples = map[string]struct {
 	kind string
@@ -67,8 +67,8 @@ func clothes() []byte {
 	return out.Bytes()
 }
 
-// leaves returns a table of measurements of leaves that never grew: six kinds, which differ by proportions more than by
-// any one measure.
+// leaves returns a table of made-up measurements of leaves: six kinds, which differ more by proportions than by any one
+// measure.
 func leaves() []byte {
 	var out strings.Builder
 	out.WriteString("id,length,width,stem,teeth,lobes,veins,thickness,moisture,season,species\n")

@@ -23,8 +23,8 @@ import (
 )
 
 // A training is a comparison (package compare) of FastHash, trained on about three quarters of the rows, with other
-// codes and with float search, in rows that nothing was learned from. The model of the comparison then encodes all rows
-// for the index, so that the figures are those of the index that people search in.
+// codes and with float search, on rows that nothing was learned from. Its model then encodes all rows for the index, so
+// the figures apply to the index that people search.
 
 // seed of everything random: the same file gives the same codes.
 const seed = 1
@@ -48,8 +48,8 @@ func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, 
 	return w.viewOf(j), nil
 }
 
-// start checks what is asked for and begins the training. Whatever a person can do better is an error here, not later;
-// only pictures are decoded in the background, which takes its time.
+// start checks the request and starts training. Anything the user can fix is an error here, not later; only pictures
+// are decoded in the background, since that takes time.
 func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 	w.mu.Lock()
 	if q.Label == "" {
@@ -87,7 +87,7 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 	return nil
 }
 
-// checkLabel refuses a choice of columns that cannot be learned from.
+// checkLabel rejects a choice of columns that cannot be learned from.
 func (j *job) checkLabel(q trainRequest) error {
 	if j.survey == nil {
 		if j.format == formatNpy && !j.labels {
@@ -124,7 +124,7 @@ func (j *job) checkLabel(q trainRequest) error {
 	return nil
 }
 
-// training is a job that is in training.
+// training is a job in training.
 type training struct {
 	*Workshop
 	job   *job
@@ -137,7 +137,7 @@ type training struct {
 	notes []string // for the person
 }
 
-// reserve makes a job the one that is in training.
+// reserve makes a job the one in training.
 func (w *Workshop) reserve(j *job) (*training, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,7 +225,7 @@ func (t *training) read(ctx context.Context) (err error) {
 	return checkAmount(t.part.X.Rows, classes)
 }
 
-// run trains, compares and indexes, and notes how it ended.
+// run trains, compares and indexes, and records how it ended.
 func (t *training) run() {
 	err := t.work()
 	switch j := t.job; {
@@ -245,7 +245,7 @@ func (t *training) run() {
 	}
 }
 
-// remark is what to know about rows and columns that were left out, or "".
+// remark says which rows and columns were left out, or returns "".
 func (t *training) remark() string {
 	n, first := t.set.Bad()
 	if n == 0 {
@@ -260,7 +260,7 @@ func (t *training) remark() string {
 }
 
 func (t *training) work() (err error) {
-	defer func() { // a bug met by one file must not end the service
+	defer func() { // a bug triggered by one file must not end the service
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the training met a bug (%v): please report it", p)
 		}
@@ -337,7 +337,7 @@ func (t *training) compare() (*Result, error) {
 	return result, err
 }
 
-// step notes how far the training is; left is 0 where nobody knows.
+// step records the progress of training; left is 0 if unknown.
 func (t *training) step(state, stage string, progress float64, left time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -28,15 +28,15 @@ const (
 
 const (
 	mostLabels  = 8 << 20          // bytes of a file of labels
-	grace       = 30 * time.Second // that an upload may take whatever its size
-	slowest     = 64 << 10         // bytes that have to come in every second after that, on average
+	grace       = 30 * time.Second // allowed for an upload of any size
+	slowest     = 64 << 10         // bytes per second required after that, on average
 	lookTime    = 5 * time.Minute  // for looking at an upload
 	defaultBits = 32
 	fewestBits  = 4
 	mostBits    = 256
 )
 
-// receive takes an upload: one at a time, because each may take as much disk as is allowed.
+// receive takes an upload, one at a time, because each may take as much disk as is allowed.
 func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error) {
 	if w.dirErr != nil {
 		return nil, fault.New("no-storage", "there is no folder for uploads: %w", w.dirErr)
@@ -91,7 +91,7 @@ func (j *job) plain(err error) error {
 	return &failure{f.status, f.err, f.wait, j.say(f)}
 }
 
-// admit takes a job among the others, and makes room for it: the oldest that is not in training goes.
+// admit adds a job and makes room for it by discarding the oldest that is not in training.
 func (w *Workshop) admit(j *job) error {
 	for {
 		w.mu.Lock()
@@ -105,7 +105,7 @@ func (w *Workshop) admit(j *job) error {
 			oldest = w.jobs[1]
 		}
 		w.mu.Unlock()
-		if err := w.discard(oldest); err != nil && failureOf(err).status != http.StatusConflict { // it began just now
+		if err := w.discard(oldest); err != nil && failureOf(err).status != http.StatusConflict { // it just began
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func checkBits(bits int) error {
 	return nil
 }
 
-// uploadName returns the name of a file for people: its last part, without what does not print. It is never a path.
+// uploadName returns the readable name of a file: its last part, without what does not print. It is never a path.
 func uploadName(name string) string {
 	name = printable(path.Base(strings.ReplaceAll(name, `\`, "/")))
 	if name == "." || name == "/" {
@@ -145,7 +145,7 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	body := http.MaxBytesReader(rw, r.Body, most)
 	conn := http.NewResponseController(rw)
 	n, err := io.Copy(f, &patientReader{body: body, conn: conn, began: time.Now()})
-	_ = conn.SetReadDeadline(time.Now().Add(lookTime)) // nothing more is read, but the end would cancel the request
+	_ = conn.SetReadDeadline(time.Now().Add(lookTime)) // an expired deadline would cancel the request
 	_ = conn.SetWriteDeadline(time.Now().Add(lookTime))
 	switch {
 	case err != nil:
@@ -156,7 +156,7 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	return nil
 }
 
-// patientReader gives a body as much time as a slow line needs, and no more to those who only hold the place of others.
+// patientReader gives a body the time that a slow connection needs, but no more to clients that only occupy a slot.
 type patientReader struct {
 	body  io.Reader
 	conn  *http.ResponseController
@@ -169,14 +169,14 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	if time.Now().After(until) {
 		return 0, os.ErrDeadlineExceeded
 	}
-	_ = p.conn.SetReadDeadline(until) // where the connection can; else its own deadline counts
+	_ = p.conn.SetReadDeadline(until) // if the connection allows; otherwise its own deadline applies
 	_ = p.conn.SetWriteDeadline(until.Add(grace))
 	n, err := p.body.Read(b)
 	p.read += int64(n)
 	return n, err
 }
 
-// recognise tells the format of an upload by how it begins, and by its name where that could be several.
+// recognise detects the format of an upload by its first bytes, and by its name if those are ambiguous.
 func recognise(head []byte, name string) (string, error) {
 	starts := func(with ...string) bool {
 		for _, s := range with {
@@ -219,7 +219,7 @@ func recognise(head []byte, name string) (string, error) {
 	return "csv", nil
 }
 
-// isText reports whether a beginning of a file is text in UTF-8; its last character may be cut off.
+// isText reports whether the start of a file is UTF-8 text; its last character may be cut off.
 func isText(head []byte) bool {
 	for cut := 0; cut < utf8.UTFMax && cut <= len(head); cut++ {
 		if utf8.Valid(head[:len(head)-cut]) {
@@ -229,7 +229,7 @@ func isText(head []byte) bool {
 	return false
 }
 
-// receiveLabels takes the labels of an npy file: a line for each row.
+// receiveLabels takes the labels of an npy file, one line per row.
 func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	if j.format != formatNpy {
 		return nil, problem(http.StatusConflict, "own-labels",
@@ -244,7 +244,7 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	}
 	draft := filepath.Join(j.dir, "labels.new")
 	defer os.Remove(draft)
-	_ = os.Remove(draft) // of an upload that was interrupted
+	_ = os.Remove(draft) // from an interrupted upload
 	if err := save(rw, r, draft, mostLabels); err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	return j.view(), nil
 }
 
-// headOf returns how a file begins.
+// headOf returns the start of a file.
 func headOf(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -286,7 +286,7 @@ func headOf(name string) ([]byte, error) {
 	return head[:n], err
 }
 
-// inspect recognises an upload and looks at what is in it.
+// inspect recognises an upload and examines its content.
 func (w *Workshop) inspect(ctx context.Context, j *job) error {
 	upload := filepath.Join(j.dir, "data")
 	head, err := headOf(upload)

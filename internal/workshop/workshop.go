@@ -32,7 +32,7 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Options say where a workshop works and what it may take. Zero means the default.
+// Options say where a workshop works and how much it may use. Zero means the default.
 type Options struct {
 	Dir string // folder for uploads and indexes, made if need be; "" means a temporary one
 
@@ -98,11 +98,11 @@ type Workshop struct {
 	busy *job   // the one that is in training
 }
 
-// folderPattern is the names of the folders of jobs, which a workshop that was killed leaves behind.
+// folderPattern matches the folders of jobs, which a killed workshop leaves behind.
 var folderPattern = regexp.MustCompile(`^hashgrove-job-[0-9]+$`)
 
-// New makes a workshop. What an earlier one left in the folder is removed. A folder that cannot be used is reported to
-// whoever uploads something.
+// New makes a workshop and removes what an earlier one left in the folder. If the folder cannot be used, uploads report
+// it.
 func New(o Options) *Workshop {
 	w := &Workshop{options: o.withDefaults(), mux: http.NewServeMux(), upload: make(chan struct{}, 1)}
 	w.work, w.stop = context.WithCancel(context.Background())
@@ -214,7 +214,7 @@ func (w *Workshop) cancel(_ http.ResponseWriter, r *http.Request, j *job) (any, 
 	return w.viewOf(j), r.Context().Err()
 }
 
-// end cancels the training of a job and waits for its end. It reports false where there is none.
+// end cancels the training of a job and waits for it to end. It returns false if there is none.
 func (w *Workshop) end(ctx context.Context, j *job) bool {
 	w.mu.Lock()
 	cancel, ended := j.cancel, j.ended
@@ -238,7 +238,7 @@ func (w *Workshop) remove(_ http.ResponseWriter, r *http.Request, j *job) (any, 
 	return last, w.discard(j)
 }
 
-// discard forgets a job that is not in training and removes its collection and its files.
+// discard forgets a job that is not in training and removes its collection and files.
 func (w *Workshop) discard(j *job) error {
 	w.mu.Lock()
 	if j.cancel != nil {
@@ -271,7 +271,7 @@ func (w *Workshop) detach(j *job) error {
 	return w.options.Detach(name)
 }
 
-// Close cancels what is in training, waits for it, and removes all uploads and their collections.
+// Close cancels any training, waits for it, and removes all uploads and their collections.
 func (w *Workshop) Close() error {
 	w.stop()
 	w.upload <- struct{}{} // the last one
@@ -294,7 +294,7 @@ func (w *Workshop) Close() error {
 	return errors.Join(errs...)
 }
 
-// readJSON reads a small JSON body; keys that are not known are an error.
+// readJSON reads a small JSON body; unknown keys are an error.
 func readJSON(rw http.ResponseWriter, r *http.Request, v any) error {
 	d := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20))
 	d.DisallowUnknownFields()

@@ -50,7 +50,7 @@ type Options struct {
 	Depth        int     `json:"depth"`         // levels of splits, 1 to 8; 4
 	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn per node; 0: see fewColumns; negative: all
 	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); < 0 or >= 1: all
-	MinNode      int     `json:"min_node"`      // a node with at most this many rows of one sign is not split; 5; negative: 0
+	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
 	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to split a larger node; 0: all rows
 
 	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or up to half of
@@ -142,9 +142,9 @@ type Trainer struct {
 	paths  [][]uint8    // the columns tested by the last tree
 	output []int8
 
-	lot lot
+	drawn drawn
 	watch
-	sift
+	trimmer
 	grower
 	scorer
 	stream
@@ -169,19 +169,19 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 		vs: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
 	}
 	t.findUsable()
-	t.lot = newLot(n, o, t.usable)
+	t.drawn = newDrawn(n, o, t.usable)
 	m := x.Spill()
 	if t.mass, err = vectors.AllocHot[int32](m, n); err != nil {
 		return nil, err
 	}
-	listed, block := n, siftRows(n, t.team.Size())
+	listed, block := n, trimRows(n, t.team.Size())
 	if m != nil {
 		if err := cmp.Or(o.checkStream(n), t.newStream()); err != nil {
 			return nil, err
 		}
 		listed, block = 0, streamRows
 	}
-	t.sift = newSift(n, block)
+	t.trimmer = newTrimmer(n, block)
 	t.grower = newGrower(listed, o, len(t.usable), t.team.Size())
 	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
 	if o.Boost == Logistic {

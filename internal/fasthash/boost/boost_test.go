@@ -100,7 +100,7 @@ func TestEveryDepthLearns(t *testing.T) {
 
 func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	x, z, weight := hills(rng, predictBlock+siftBlock+77, 11)
+	x, z, weight := hills(rng, predictBlock+trimBlock+77, 11)
 	for _, o := range []Options{{Rounds: 6, NodeFeatures: 5},
 		{Rounds: 6, NodeFeatures: -1, NodeRows: 500, Depth: 6, TrimMass: 0.9},
 		{Rounds: 6, NodeFeatures: 5, Boost: Logistic}, {Rounds: 6, NodeFeatures: -1}} {
@@ -134,7 +134,7 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 // TestSharedTurns: where threads share the rows of a group of columns, trees are those of one thread.
 func TestSharedTurns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 2))
-	x, z, weight := hills(rng, maxShares*shareRows+siftBlock+77, 9)
+	x, z, weight := hills(rng, maxShares*shareRows+trimBlock+77, 9)
 	for _, o := range []Options{{Rounds: 3, NodeFeatures: 5}, {Rounds: 4, NodeFeatures: -1, Boost: Logistic},
 		{Rounds: 4, NodeFeatures: -1, RowShare: 0.9, TrimMass: -1}, {Rounds: 3, NodeFeatures: -1, EarlyStop: 9}} {
 		alone, _, _ := fit(t, newTrainer(t, x, o, 1), z, weight, 3, 4)

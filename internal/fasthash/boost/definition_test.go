@@ -118,7 +118,7 @@ func (s *slowTree) grow(at, depth int, rows []row) {
 	}
 	least := max(s.o.MinNode, 0)
 	if depth < s.o.Depth && plus > least && len(rows)-plus > least {
-		columns := slices.Clone(s.lot.columns)
+		columns := slices.Clone(s.drawn.columns)
 		k := s.o.NodeFeatures
 		if k == 0 && len(columns) > 512 { // the default
 			k = 200
@@ -127,7 +127,7 @@ func (s *slowTree) grow(at, depth int, rows []row) {
 			d := newDraws(len(s.usable))
 			d.stream(s.seed, s.id+uint64(at))
 			columns = make([]uint32, k)
-			d.columns(s.lot.columns, columns)
+			d.columns(s.drawn.columns, columns)
 		}
 		if f, b, ok := slowSplit(s.x, rows, columns); ok {
 			s.feature[at], s.bin[at] = f, b
@@ -236,7 +236,7 @@ func TestSplitIsTheBestOfAll(t *testing.T) {
 
 func TestTrimEqualsSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	for turn, n := range []int{1, 2, 63, 64, 64, 64, 65, 1000, siftBlock + 100} {
+	for turn, n := range []int{1, 2, 63, 64, 64, 64, 65, 1000, trimBlock + 100} {
 		for _, share := range []float64{0.01, 0.5, 0.9, 0.99, 0.999999} {
 			x, z, weight := problem(rng, n, 2)
 			// Half of the mass, exactly, in the first half of the rows, or in the rows of one weight.

@@ -95,7 +95,7 @@ func newGrower(n int, o Options, usable, threads int) grower {
 	case o.NodeRows > 0 && o.NodeRows < n:
 		g.sampled = make([]item, n)
 	case drawn == offered:
-		g.kept = newKept(n, (n+siftRows(n, threads)-1)/siftRows(n, threads), o.Depth, offered)
+		g.kept = newKept(n, (n+trimRows(n, threads)-1)/trimRows(n, threads), o.Depth, offered)
 	}
 	if threads >= manyThreads {
 		g.shared = make([]shared, threads)
@@ -161,7 +161,7 @@ func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
 		}
 		t.draws.stream(seed, id+uint64(v.at))
 		v.columns = t.columns[open*drawn:][:drawn]
-		t.draws.columns(t.lot.columns, v.columns)
+		t.draws.columns(t.drawn.columns, v.columns)
 		v.groups = t.groups[open*groups:][:groups]
 		if k := t.o.NodeRows; k > 0 && k < len(v.items) {
 			items := t.sampled[sampled:][:k]

@@ -95,7 +95,7 @@ func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q in
 			continue // nothing to gain from these columns
 		}
 		t.addTrees(e)
-		if !t.tree.isSplit() && (t.lot.rows == nil || t.isConstant()) || t.stopsLogistic(q, e.Trees()) {
+		if !t.tree.isSplit() && (t.drawn.rows == nil || t.isConstant()) || t.stopsLogistic(q, e.Trees()) {
 			break
 		}
 	}

@@ -20,8 +20,8 @@ const (
 	columnStream = 1<<9 - 2
 )
 
-// lot holds what the next tree may see.
-type lot struct {
+// drawn holds what the next tree may see.
+type drawn struct {
 	rows    []uint64 // a bit for each row; nil when all are seen
 	columns []uint32
 }
@@ -37,8 +37,8 @@ func (o Options) columnsPerTree(usable int) int {
 	return int(math.Ceil(o.ColumnShare * float64(usable)))
 }
 
-func newLot(n int, o Options, usable []uint32) lot {
-	l := lot{columns: usable}
+func newDrawn(n int, o Options, usable []uint32) drawn {
+	l := drawn{columns: usable}
 	if isShare(o.RowShare) || o.EarlyStop > 0 {
 		l.rows = make([]uint64, (n+63)/64)
 	}
@@ -56,7 +56,7 @@ func (t *Trainer) draw(seed, id uint64) {
 	}
 	if isShare(t.o.ColumnShare) {
 		t.draws.stream(seed, id|columnStream)
-		t.draws.columns(t.usable, t.lot.columns)
+		t.draws.columns(t.usable, t.drawn.columns)
 		// The root's histograms are of other columns.
 		clear(t.kept.root)
 		clear(t.kept.held)
@@ -66,7 +66,7 @@ func (t *Trainer) draw(seed, id uint64) {
 // drawRows draws the rows by a key.
 func (t *Trainer) drawRows(key uint64) {
 	limit := uint64(t.o.RowShare * (1 << 32))
-	t.team.Blocks(t.n, siftBlock, func(_, lo, hi int) {
+	t.team.Blocks(t.n, trimBlock, func(_, lo, hi int) {
 		for first := lo; first < hi; first += 64 {
 			word := uint64(0)
 			for r := first; r < min(first+64, hi); r++ {
@@ -74,15 +74,15 @@ func (t *Trainer) drawRows(key uint64) {
 					word |= 1 << (r % 64)
 				}
 			}
-			t.lot.rows[first/64] = word
+			t.drawn.rows[first/64] = word
 		}
 	})
 }
 
 // offer lets trees see all rows that are not held out.
 func (t *Trainer) offer() {
-	for w := range t.lot.rows {
-		t.lot.rows[w] = math.MaxUint64
+	for w := range t.drawn.rows {
+		t.drawn.rows[w] = math.MaxUint64
 	}
 	t.withoutHeld()
 }
@@ -90,7 +90,7 @@ func (t *Trainer) offer() {
 // withoutHeld hides held-out rows from the next tree.
 func (t *Trainer) withoutHeld() {
 	for w, out := range t.out {
-		t.lot.rows[w] &^= out
+		t.drawn.rows[w] &^= out
 	}
 }
 
@@ -109,5 +109,5 @@ func (t *Trainer) sees(row int) bool {
 
 // isOffered reports whether the next tree sees a row unless it is trimmed.
 func (t *Trainer) isOffered(row int) bool {
-	return t.lot.rows == nil || t.lot.rows[row/64]>>(row%64)&1 == 1
+	return t.drawn.rows == nil || t.drawn.rows[row/64]>>(row%64)&1 == 1
 }

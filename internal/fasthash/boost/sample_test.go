@@ -68,13 +68,13 @@ func TestShares(t *testing.T) {
 	for q := range uint64(trees) {
 		b.draw(1, q<<9)
 		for i := range times {
-			times[i] += int(b.lot.rows[i/64] >> (i % 64) & 1)
+			times[i] += int(b.drawn.rows[i/64] >> (i % 64) & 1)
 		}
-		if len(b.lot.columns) != int(math.Ceil(0.26*float64(len(b.usable)))) || !slices.IsSorted(b.lot.columns) ||
-			len(slices.Compact(slices.Clone(b.lot.columns))) != len(b.lot.columns) {
-			t.Fatalf("columns %v of %d", b.lot.columns, len(b.usable))
+		if len(b.drawn.columns) != int(math.Ceil(0.26*float64(len(b.usable)))) || !slices.IsSorted(b.drawn.columns) ||
+			len(slices.Compact(slices.Clone(b.drawn.columns))) != len(b.drawn.columns) {
+			t.Fatalf("columns %v of %d", b.drawn.columns, len(b.usable))
 		}
-		for _, c := range b.lot.columns {
+		for _, c := range b.drawn.columns {
 			seen[c]++
 		}
 	}
@@ -96,7 +96,7 @@ func TestShares(t *testing.T) {
 
 func TestSamplingIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 3))
-	x, z, weight := hills(rng, 3*siftBlock/2, 12)
+	x, z, weight := hills(rng, 3*trimBlock/2, 12)
 	for _, o := range []Options{
 		{Rounds: 6, RowShare: 0.5}, {Rounds: 6, ColumnShare: 0.5}, {Rounds: 6, RowShare: 0.5, ColumnShare: 0.5, Boost: Logistic},
 	} {

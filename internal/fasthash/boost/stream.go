@@ -55,11 +55,11 @@ func (o Options) checkStream(n int) error {
 	switch {
 	case o.NodeRows > 0 && o.NodeRows < n:
 		return fault.New("drawn-rows",
-			"rows cannot be drawn to split a node where there are more rows than memory: use all rows, "+
+			"with more rows than memory, rows cannot be drawn to split a node: use all rows, "+
 				"or let each tree see a share of them")
 	case o.EarlyStop > 0:
 		return fault.New("early-stopping",
-			"early stopping is not possible where there are more rows than memory: give the number of trees")
+			"with more rows than memory, early stopping is not possible: give the number of trees")
 	}
 	return nil
 }
@@ -153,14 +153,14 @@ func (t *Trainer) leastStreamKey() int64 {
 	}
 	wanted := int(limit/int64(max(lo, 1))) + 1 // rows of this mass that together pass the limit
 	t.team.Blocks(t.n, t.block, func(b, first, end int) {
-		t.sift.counts[b] = 0
+		t.trimmer.counts[b] = 0
 		for _, m := range t.mass[first:end] {
 			if m == lo {
-				t.sift.counts[b]++
+				t.trimmer.counts[b]++
 			}
 		}
 	})
-	for b, count := range t.sift.counts {
+	for b, count := range t.trimmer.counts {
 		if wanted > count {
 			wanted -= count
 			continue

@@ -37,8 +37,8 @@ func magnitude(mass int32) int {
 	return over<<6 + int(mass>>over)
 }
 
-// sift holds the memory for trimming.
-type sift struct {
+// trimmer holds the memory for trimming.
+type trimmer struct {
 	block  int                 // rows whose masses are summed by magnitude in one turn
 	blocks [][magnitudes]int64 // the sums of each block
 	whole  []int64             // all masses of each block
@@ -50,15 +50,15 @@ type sift struct {
 	places []int               // where these items, or changes, begin
 }
 
-// siftBlock is the least number of rows in a block.
-const siftBlock = 1 << 10
+// trimBlock is the least number of rows in a block.
+const trimBlock = 1 << 10
 
-// siftRows returns the number of rows in a block: as many blocks as many threads can share evenly, and no more, since
+// trimRows returns the number of rows in a block: as many blocks as many threads can share evenly, and no more, since
 // their sums must be added up. All sums are integers, so block boundaries change nothing.
-func siftRows(n, threads int) int { return max(siftBlock, (n/(3*threads)+64)&^63) }
+func trimRows(n, threads int) int { return max(trimBlock, (n/(3*threads)+64)&^63) }
 
-func newSift(n, block int) sift {
-	s := sift{block: block}
+func newTrimmer(n, block int) trimmer {
+	s := trimmer{block: block}
 	blocks := (n + s.block - 1) / s.block
 	s.blocks, s.parts, s.edges = make([][magnitudes]int64, blocks), make([]node, blocks), make([][]int64, blocks)
 	s.counts, s.places, s.whole = make([]int, blocks), make([]int, blocks), make([]int64, blocks)
@@ -66,7 +66,7 @@ func newSift(n, block int) sift {
 }
 
 // setPlaces lays out the blocks' entries one after the other and returns their total number.
-func (s *sift) setPlaces(counts []int) int {
+func (s *trimmer) setPlaces(counts []int) int {
 	n := 0
 	for b, count := range counts {
 		s.places[b] = n
@@ -134,9 +134,9 @@ func (t *Trainer) trim() {
 	} else {
 		t.countOffered()
 	}
-	t.root = node{hi: t.setPlaces(t.sift.counts)}
+	t.root = node{hi: t.setPlaces(t.trimmer.counts)}
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
-		t.parts[b] = t.listBlock(t.items[0][t.places[b]:][:t.sift.counts[b]], lo)
+		t.parts[b] = t.listBlock(t.items[0][t.places[b]:][:t.trimmer.counts[b]], lo)
 		if t.kept.root != nil {
 			t.kept.counts[b] = t.listChanges(lo, hi)
 		}
@@ -171,14 +171,14 @@ func (t *Trainer) listBlock(items []item, lo int) (part node) {
 
 // countOffered counts the rows of each block that the next tree sees if none is trimmed.
 func (t *Trainer) countOffered() {
-	for b := range t.sift.counts {
+	for b := range t.trimmer.counts {
 		lo, hi := b*t.block, min((b+1)*t.block, t.n)
-		if t.sift.counts[b] = hi - lo; t.lot.rows == nil {
+		if t.trimmer.counts[b] = hi - lo; t.drawn.rows == nil {
 			continue
 		}
 		for r := lo; r < hi; r += 64 {
-			hidden := ^t.lot.rows[r/64] << max(0, 64-(hi-r)) // of rows up to hi
-			t.sift.counts[b] -= bits.OnesCount64(hidden)
+			hidden := ^t.drawn.rows[r/64] << max(0, 64-(hi-r)) // of rows up to hi
+			t.trimmer.counts[b] -= bits.OnesCount64(hidden)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (t *Trainer) leastKey() int64 {
 				edge = append(edge, t.key(lo+i))
 			}
 		}
-		t.edges[b], t.sift.counts[b] = edge, count
+		t.edges[b], t.trimmer.counts[b] = edge, count
 	})
 	t.edge = t.edge[:0]
 	for _, edge := range t.edges {
@@ -207,7 +207,7 @@ func (t *Trainer) leastKey() int64 {
 	for b, edge := range t.edges {
 		for _, key := range edge {
 			if key >= least && t.isOffered(t.n-1-int(uint32(key))) {
-				t.sift.counts[b]++
+				t.trimmer.counts[b]++
 			}
 		}
 	}

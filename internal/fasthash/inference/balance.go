@@ -1,6 +1,6 @@
 package inference
 
-// Balance of classes. With c_i the number of rows in the class of row i and c the greatest of these, a row counts as
+// Balanced classes. With c_i the number of rows in the class of row i and c the largest of these, a row counts as
 //
 //	a_i = (c + 10) / (c_i + 10)
 //
@@ -21,13 +21,13 @@ import (
 const (
 	countUnit = 16
 	maxCount  = 1000 * countUnit // of a row
-	fewRows   = 10               // a class of this size counts half of what it would otherwise
+	fewRows   = 10               // a class of this size counts half of what it otherwise would
 )
 
-// BalancedCount is what a row of a class of some rows counts where the greatest class has so many.
+// BalancedCount returns the weight of a row in a class of this many rows if the largest class has most.
 func BalancedCount(rows, most int) float64 { return float64(most+fewRows) / float64(rows+fewRows) }
 
-// rowCounts tells what each row counts, for classes and tags by unit.
+// rowCounts returns the weight of each row or, for classes and tags, of each unit's rows.
 func (o Options) rowCounts(y affinity.Matrix, bits int) ([]int64, error) {
 	var classes *affinity.Classes
 	n := y.Len()
@@ -59,7 +59,7 @@ func (o Options) rowCounts(y affinity.Matrix, bits int) ([]int64, error) {
 	return count, nil
 }
 
-// classCounts tells what a row of each class counts, in the smallest whole numbers, and what all rows count.
+// classCounts returns the weight of a row of each class, in the smallest whole numbers, and the total over all rows.
 func classCounts(y *affinity.Classes) (count []int64, total int) {
 	_, most := y.Sizes()
 	divisor := int64(0)

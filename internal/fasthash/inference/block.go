@@ -17,8 +17,8 @@ import (
 	"hashgrove/internal/fasthash/affinity"
 )
 
-// Blocks returns blocks of rows for Algorithm 2: no block has a dissimilar pair, and every row is in some block.
-// Blocks may overlap.
+// Blocks returns blocks of rows for Algorithm 2. No block has a dissimilar pair, every row is in some block, and blocks
+// may overlap.
 func Blocks(y affinity.Matrix, seed uint64) [][]int32 {
 	switch y := y.(type) {
 	case *affinity.Classes:
@@ -37,7 +37,7 @@ func Blocks(y affinity.Matrix, seed uint64) [][]int32 {
 		return pairBlocks(y, seed)
 	}
 	pairs, err := affinity.ListPairs(y)
-	if err != nil { // no pair is defined: everybody fits with everybody
+	if err != nil { // no pair is defined: all rows fit together
 		all := make([]int32, y.Len())
 		for i := range all {
 			all[i] = int32(i)
@@ -60,7 +60,7 @@ func tagBlocks(similar *neighbours, units int, seed uint64) [][]int32 {
 	rng := rand.New(rand.NewPCG(seed, stream))
 	near := similar.reader()
 	placed := make([]bool, units)
-	fits := make([]int32, units)    // members to which the unit is similar, of the last block that has touched it
+	fits := make([]int32, units)    // members to which the unit is similar, of the last block that touched it
 	toucher := make([]int32, units) // 1 + the number of that block
 	var blocks [][]int32
 	var candidates []int32

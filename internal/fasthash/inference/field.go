@@ -21,15 +21,15 @@ import (
 	"hashgrove/internal/par"
 )
 
-// field keeps the fields of all groups while signs change.
+// field maintains the fields of all groups while signs change.
 type field interface {
-	// start is called when all signs are +1.
+	// reset is called when all signs are +1.
 	reset(ctx context.Context) error
-	// at is the field of a group of one row, without its own term.
+	// value returns the field of a group of one row, without its own term.
 	value(g int32) int64
 	// outsideFields writes the fields from outside a block of the given groups; own holds the sums over the block.
 	outsideFields(groups []int32, own *sums[int64], u []int64)
-	// noteFlips is called when the signs of these groups, ascending, have been turned.
+	// noteFlips is called after the signs of these groups, ascending, have flipped.
 	noteFlips(groups []int32)
 }
 
@@ -195,11 +195,11 @@ func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
 // when all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
 // distances.
 type rowDots struct {
-	bits int     // that are in
+	bits int     // pushed so far
 	sum  []int64 // by group
 }
 
-// split hands the sums on to new groups, each of which is half of an old one.
+// split passes the sums on to new groups, each of which is half of an old one.
 func (r *rowDots) split(halves []int32) {
 	if r.sum == nil {
 		return
@@ -261,8 +261,8 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 	return err
 }
 
-// fields implements problem. The rows of a group have the same weights, so only the mean of h over them counts, but for
-// what each row must not count of itself.
+// fields implements problem. The rows of a group have the same weights, so only the mean of h over them matters, except
+// that each row must exclude itself.
 func (q *grouped) fields(ctx context.Context, w weights, h []int8, rows []float64) error {
 	x, y := make([]float64, len(q.size)), make([]float64, len(q.size))
 	for i, g := range q.group {
@@ -307,7 +307,7 @@ func (q *grouped) allGroups() []int32 {
 	return all
 }
 
-// linearTerms is what fields with linear weights are made of: x summed over the rows of each group, T and Q.
+// linearTerms holds the terms of fields with linear weights: x summed over the rows of each group, T and Q.
 type linearTerms[T number] struct{ x, t, dots []T }
 
 // linearProduct writes the fields y for linear weights.

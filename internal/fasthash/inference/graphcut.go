@@ -37,7 +37,7 @@ func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error 
 		return err
 	}
 	changes := 0
-	solved := make([]int, p.blocks()) // 1 + changes so far, when the block was solved
+	solved := make([]int, p.blocks()) // 1 + the number of changes when the block was last solved
 	for range sweeps {
 		for _, b := range rng.Perm(p.blocks()) {
 			if ctx.Err() != nil {
@@ -59,7 +59,7 @@ func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error 
 	return nil
 }
 
-// cutter is the memory that solving blocks of groups uses again and again.
+// cutter holds the memory for solving blocks of groups.
 type cutter struct {
 	groups  []int32
 	u       []int64
@@ -70,7 +70,7 @@ type cutter struct {
 	sign    []int8
 
 	most   int // groups in one cut
-	parts  int // cuts of undecided groups that did not fit into one, since the bit began
+	parts  int // cuts of undecided groups that were too many for one, since the bit began
 	flow   maxflow.Hamming
 	code   []uint64
 	mass   []int64
@@ -108,7 +108,7 @@ func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 	return len(c.moved) > 0, nil
 }
 
-// minimise finds the smallest minimiser of a block of similar groups, given u, as c.sign.
+// minimise finds the smallest minimiser of a block of similar groups, given u, and stores it in c.sign.
 func (q *grouped) minimise(ctx context.Context) error {
 	c := &q.cut
 	c.sign = append(c.sign[:0], make([]int8, len(c.groups))...)
@@ -124,7 +124,7 @@ func (q *grouped) minimise(ctx context.Context) error {
 	if len(c.open) == 0 {
 		return nil
 	}
-	// The rest, under the field of what is decided: cuts in which the sink side is +1.
+	// The rest, under the field of the decided groups: cuts in which the sink side is +1.
 	c.changeSums(q, -1)
 	if len(c.open) <= c.most {
 		return c.cutPart(ctx, q, c.open)
@@ -169,7 +169,7 @@ func (c *cutter) cutPart(ctx context.Context, q *grouped, part []int32) error {
 	return nil
 }
 
-// addSigns adds some groups with their signs to the sums, or takes them out.
+// addSigns adds some groups with their signs to the sums, or removes them.
 func (c *cutter) addSigns(q *grouped, part []int32, by int64) {
 	for _, i := range part {
 		g := c.groups[i]
@@ -185,8 +185,8 @@ func (c *cutter) changeSums(q *grouped, by int64) {
 	}
 }
 
-// decide decides what goes to the given sign, while all undecided groups have the opposite one: +1 is the rise, -1 the
-// fall.
+// decide fixes the groups that take the given sign while all undecided groups have the opposite one: +1 is the rise, -1
+// the fall.
 func (c *cutter) decide(q *grouped, sign int64) {
 	w := &q.w
 	for moved := true; moved && len(c.open) > 0; {
@@ -196,7 +196,7 @@ func (c *cutter) decide(q *grouped, sign int64) {
 		left := c.open[:0]
 		for _, i := range c.open {
 			g := c.groups[i]
-			// The group's own term, -near m z with z = -sign, does not count.
+			// Exclude the group's own term, -near m z with z = -sign.
 			e := c.u[i] + shift + c.product.dot(q.bits(g)) - w.near*q.size[g]*sign
 			if sign > 0 && e >= 0 || sign < 0 && e < 0 {
 				left = append(left, i)
@@ -210,7 +210,7 @@ func (c *cutter) decide(q *grouped, sign int64) {
 	}
 }
 
-// icm is Block GraphCut with blocks of one row, iterated conditional modes (Besag 1986). The best sign of a row is
+// icm is Block GraphCut with blocks of one row: iterated conditional modes (Besag 1986). The best sign of a row is
 // opposite to its field; a field of 0 gives -1, as in a block.
 func icm(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error {
 	if err := p.reset(ctx); err != nil {

@@ -5,11 +5,11 @@ package inference
 // A unit is a set of rows that are alike in Y and similar to each other: a class, or the rows with the same tags. Rows
 // of a unit with the same bits so far have the same pair weights, to all others and among themselves. The function that
 // a block minimises is submodular and so has one smallest minimiser; swapping two such rows leaves the function as it
-// is, hence also this minimiser: it gives them the same sign. A group is a unit's rows with one code; its mass is their
-// number. Merging is exact.
+// is, hence also this minimiser, which gives them the same sign. A group holds a unit's rows with one code; its mass is
+// their number. Merging is exact.
 //
-// Groups stand in the order of their units, so a unit has a run of them. A new bit splits groups, in O(n). All that has
-// an entry for every row is read and written from the first row to the last, as it may lie in a file.
+// Groups are stored in the order of their units, so a unit has a run of them. A new bit splits groups, in O(n). Arrays
+// with an entry per row are read and written from the first row to the last, since they may be in a file.
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// units is what classes and tags have in common.
+// units is the interface that classes and tags share.
 type units interface {
 	affinity.Matrix
 	Units() int
@@ -41,13 +41,13 @@ type grouped struct {
 	sets    [][]int32 // the blocks, as units
 
 	unit  []int32 // of each row
-	from  []int32 // places of the rows of unit u, where rows stand in the order of their units: from[u] to from[u+1]
-	count []int64 // what a row of unit u counts: 1, or more to balance classes
+	from  []int32 // places of the rows of unit u, with rows in the order of their units: from[u] to from[u+1]
+	count []int64 // weight of a row of unit u: 1, or more to balance classes
 
 	group []int32  // of each row
 	first []int32  // groups of unit u: first[u] to first[u+1]
 	owner []int32  // unit of each group
-	size  []int64  // rows of each group, by what they count
+	size  []int64  // rows of each group, by weight
 	code  []uint64 // words per group; bit b of the code is bit b%64 of word b/64
 	words int
 	p     int // bits so far
@@ -57,8 +57,8 @@ type grouped struct {
 	f field
 
 	pairs   [2]int64 // similar, dissimilar
-	squares int64    // sum of the squares of what rows count
-	alike   []int64  // of each unit: the rows similar to one of its rows, that row included
+	squares int64    // sum of the squared weights of rows
+	alike   []int64  // of each unit: the rows similar to one of its rows, including that row
 	inner   rowDots
 	gram    *gram // for linear losses
 	cut     cutter
@@ -182,7 +182,7 @@ func (q *grouped) scaleRows(rows []float64) {
 
 func (q *grouped) counts() (similar, dissimilar int64) { return q.pairs[0], q.pairs[1] }
 
-// bits lends the code of group g.
+// bits returns the code of group g, without copying.
 func (q *grouped) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
 
 // distance returns the Hamming distance of two codes.
@@ -235,7 +235,7 @@ func (q *grouped) push(h []int8) {
 	q.p++
 }
 
-// eachRun runs f over runs of groups on several cores, or at once when the work is small. work is in steps of about a
+// eachRun calls f for runs of groups, on several cores or, if the work is small, directly. work is in steps of about a
 // nanosecond.
 func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {
 	const size = 512
@@ -246,15 +246,15 @@ func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) err
 	return par.Blocks(ctx, threads, len(q.size), size, func(_, lo, hi int) { f(lo, hi) })
 }
 
-// neighbours tells which units are similar to a unit: only itself when there are no tags. The lists of tags are stored
-// when they are not too long, else found again whenever they are needed.
+// neighbours finds the units similar to a unit: only itself if there are no tags. Lists of tags are stored if they are
+// not too long, and otherwise recomputed.
 type neighbours struct {
 	tags  *affinity.Tags
 	first []int
 	list  []int32
 }
 
-// maxStored is the most list entries that an Inference stores: a quarter of a gigabyte.
+// maxStored is the largest number of list entries that an Inference stores: a quarter of a gigabyte.
 const maxStored = 64 << 20
 
 func newNeighbours(tags *affinity.Tags, threads int, most int64) *neighbours {
@@ -286,7 +286,7 @@ func newNeighbours(tags *affinity.Tags, threads int, most int64) *neighbours {
 	return s
 }
 
-// reader returns a function for one goroutine that lends the units similar to u, u included, ascending.
+// reader returns a function, for one goroutine, that lists the units similar to u, including u, ascending.
 func (s *neighbours) reader() func(u int32) []int32 {
 	switch {
 	case s.list != nil:

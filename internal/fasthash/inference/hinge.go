@@ -1,8 +1,8 @@
 package inference
 
-// Fields of the hinge, for classes and tags. Its dissimilar weights are not linear in the distance, so there are no
-// sums to use: the fields of all groups are kept, and a flip costs one popcount and one look-up for each group. All
-// groups count as dissimilar first, those of the own unit as similar; then those of other similar units are put right.
+// Fields of the hinge, for classes and tags. Its dissimilar weights are not linear in the distance, so sums do not
+// help: the fields of all groups are kept, and a flip costs one popcount and one look-up for each group. All groups
+// count as dissimilar at first, those of the same unit as similar; then other similar units are corrected.
 //
 // Cost of a bit: G² popcounts for G groups, and G for each flip.
 
@@ -48,8 +48,8 @@ func (f *tableField) noteFlips(groups []int32) {
 	_ = tableProduct(context.Background(), q, q.w, groups, f.x, f.f)
 }
 
-// tableProduct adds to the fields y of all groups what the given groups, ascending, bring: w x, with x by place in the
-// list.
+// tableProduct adds to the fields y of all groups the contribution w x of the given groups, ascending, with x by place
+// in the list.
 func tableProduct[T number](ctx context.Context, q *grouped, w weights, groups []int32, x, y []T) error {
 	sim, dis := make([]T, len(w.sim)), make([]T, len(w.dis))
 	for d := range sim {
@@ -59,7 +59,7 @@ func tableProduct[T number](ctx context.Context, q *grouped, w weights, groups [
 	for _, g := range groups {
 		code = append(code, q.bits(g)...)
 	}
-	// All groups as dissimilar, but those of the own unit as similar.
+	// All groups as dissimilar, except those of the same unit.
 	err := q.eachRun(ctx, len(q.size)*len(groups)*max(q.words, 1), func(lo, hi int) {
 		for g := lo; g < hi; g++ {
 			own := q.bits(int32(g))

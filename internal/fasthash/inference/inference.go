@@ -37,17 +37,17 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Method names a way to minimise.
+// Method names a minimisation method.
 type Method string
 
-// The methods. BlockGC is the default and the paper's.
+// The methods. BlockGC, the paper's, is the default.
 const (
 	BlockGC  Method = "blockgc"
 	ICM      Method = "icm"
 	Spectral Method = "spectral"
 )
 
-// Options are the choices of Step 1. The zero value is the paper's.
+// Options configure Step 1. The zero value is the paper's choice.
 type Options struct {
 	Method Method `json:"method,omitempty"` // "" means BlockGC
 	Loss   Loss   `json:"loss,omitempty"`   // "" means KSH
@@ -57,24 +57,24 @@ type Options struct {
 	SimilarWeight    int `json:"similar_weight,omitempty"`
 	DissimilarWeight int `json:"dissimilar_weight,omitempty"`
 
-	// BalanceClasses makes classes count about alike, in Step 1 and in the row weights: a row of a small class counts as
-	// several rows (balance.go).
+	// BalanceClasses gives classes about equal weight, in Step 1 and in the row weights: a row of a small class counts
+	// as several rows (balance.go).
 	BalanceClasses bool `json:"balance_classes,omitempty"`
 
-	// Length is the loss length of every bit, as in TSH. 0 means that bit k has the loss length k.
+	// Length is the loss length of every bit, as in TSH. 0 gives bit k the loss length k.
 	Length int `json:"length,omitempty"`
 
 	Threads int `json:"-"` // 0 means all cores
 
-	// Spill is where arrays lie that grow with the rows, for classes; nil means memory. It never changes the result.
+	// Spill holds arrays that grow with the rows, for classes; nil means memory. It never changes the result.
 	Spill *vectors.Spill `json:"-"`
 
 	bits    int  // of the code
-	noMerge bool // every row its own variable: the same result, slower; for tests
+	noMerge bool // every row its own variable: the same result, but slower; for tests
 }
 
-// Balanced returns the options with weights that make the similar and the dissimilar pairs of y count alike: whole
-// numbers up to 1000. The released code draws as many of either instead.
+// Balanced returns the options with weights, whole numbers up to 1000, that give the similar and the dissimilar pairs
+// of y equal total weight. The released code samples equally many of both instead.
 func (o Options) Balanced(y affinity.Matrix) Options {
 	similar, dissimilar := y.Counts()
 	o.SimilarWeight, o.DissimilarWeight = 1, 1
@@ -119,7 +119,7 @@ func (o Options) check(n, codeBits int) error {
 	case o.Length > 1<<20:
 		return fmt.Errorf("loss length %d is too long; give at most %d", o.Length, 1<<20)
 	}
-	// No sum of pair weights may pass 2^62: n² pairs of at most 2 bits (times 4 for the hinge) times the weight.
+	// No sum of pair weights may exceed 2^62: n² pairs of at most 2 bits (times 4 for the hinge) times the weight.
 	limit := uint64(1<<62 - 1)
 	factors := []int{n, n, 2 * max(codeBits, o.Length), max(o.SimilarWeight, o.DissimilarWeight)}
 	if o.Loss == Hinge {
@@ -148,26 +148,27 @@ type Inference struct {
 	done int // bits pushed
 }
 
-// problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the number
-// of its rows by what they count, and a sign.
+// problem is the minimisation of one bit over a set of variables: groups of rows, or rows. Each has a mass, the
+// weighted number of its rows, and a sign.
 type problem interface {
-	// mass lends the number of rows of every variable, signs their z.
+	// mass returns the mass of every variable, signs its z.
 	mass() []int64
 	signs() []int8
-	// rowSigns writes the sign of every row, rowValues the value that its variable has in y, rowCounts what it counts, and
-	// scaleRows multiplies by that.
+	// rowSigns writes the sign of every row, rowValues the value of its variable in y, rowCounts its weight; scaleRows
+	// multiplies by that.
 	rowSigns(z []int8)
 	rowValues(y, rows []float64)
 	rowCounts(rows []float64)
 	scaleRows(rows []float64)
 
-	// setWeights sets the pair weights. reset makes all signs +1 and the fields right.
+	// setWeights sets the pair weights. reset makes all signs +1 and updates the fields.
 	setWeights(w weights)
 	reset(ctx context.Context) error
-	// field is the sum of w z over all rows but one of variable v, as that one sees them. flip turns the sign of v.
+	// field returns the sum of w z over all rows but one of variable v, as seen by that one. flip changes the sign of
+	// v.
 	field(v int) int64
 	flip(v int)
-	// blocks is the number of blocks; solve minimises over block b and reports whether a sign has changed.
+	// blocks returns the number of blocks; solve minimises over block b and reports whether a sign changed.
 	blocks() int
 	solve(ctx context.Context, b int) (bool, error)
 
@@ -180,12 +181,12 @@ type problem interface {
 	// push appends a bit, given by row. losses sums L over similar and over dissimilar pairs.
 	push(h []int8)
 	losses(ctx context.Context, l Loss, length int) (similar, dissimilar float64, err error)
-	// counts is the number of similar and dissimilar pairs.
+	// counts returns the number of similar and dissimilar pairs.
 	counts() (similar, dissimilar int64)
 }
 
-// New prepares Step 1 for codes of the given number of bits. A matrix that is not of package affinity is read once at
-// all its n² places.
+// New prepares Step 1 for codes of the given number of bits. Of a matrix from outside package affinity it reads all n²
+// entries once.
 func New(y affinity.Matrix, bits int, o Options, seed uint64) (*Inference, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
@@ -228,17 +229,17 @@ func (p *Inference) length(k int) int {
 	return k
 }
 
-// weights tells the pair weights of the next bit; sign turns those of similar pairs.
+// weights returns the pair weights of the next bit; sign multiplies those of similar pairs.
 func (p *Inference) weights(sign int64) weights {
 	return p.opt.Loss.weights(p.done, p.length(p.done+1), sign*int64(p.opt.SimilarWeight), int64(p.opt.DissimilarWeight))
 }
 
-// Infer finds the next bit: +1 or -1 for every row. The result is lent until the next call. It depends on the affinity,
-// the options, the seed and the bits pushed, not on earlier calls.
+// Infer finds the next bit: +1 or -1 for every row, valid until the next call. It depends on the affinity, the options,
+// the seed and the bits pushed, not on earlier calls.
 func (p *Inference) Infer(ctx context.Context) ([]int8, error) { return p.InferCandidate(ctx, 0) }
 
-// InferCandidate is Infer with random numbers of its own for each number from 0 on: Infer is candidate 0. The others
-// are bits about as good, and often very different.
+// InferCandidate is like Infer with different random numbers for each candidate number; Infer is candidate 0. The
+// candidates are about equally good, and often very different.
 func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, error) {
 	k := p.done + 1
 	if k > p.bits {
@@ -263,7 +264,7 @@ func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, err
 }
 
 // Parts returns the number of parts in which blocks with too many undecided rows for one cut were minimised since the
-// last Push: 0 when every block had its minimum.
+// last Push: 0 if every block reached its minimum.
 func (p *Inference) Parts() int {
 	if q, ok := p.p.(*grouped); ok {
 		return q.cut.parts
@@ -271,7 +272,7 @@ func (p *Inference) Parts() int {
 	return 0
 }
 
-// stream sets the random numbers of Step 1 apart from others drawn from the same seed.
+// stream separates the random numbers of Step 1 from others drawn from the same seed.
 const stream = 1 << 63
 
 // Push appends the output of a hash function, +1 or -1 for every row, to the codes.
@@ -305,8 +306,8 @@ func (p *Inference) Objective(ctx context.Context) (float64, error) {
 	return (float64(ws*near) + float64(wd*far)) / (float64(ws*float64(s)) + float64(wd*float64(d))), nil
 }
 
-// Fields writes for every row the sum over its pairs of w_ij h_j, with the weights of the next bit and by what the rows
-// count, for any h of +1 and -1 for every row. Step 1 minimises half the sum of h_i times the field of row i.
+// Fields writes for every row the weighted sum over its pairs of w_ij h_j, with the weights of the next bit, for any h
+// of +1 and -1. Step 1 minimises half the sum of h_i times the field of row i.
 func (p *Inference) Fields(ctx context.Context, h []int8, dst []float64) error {
 	if len(h) != p.n || len(dst) != p.n {
 		panic("inference: fields of a bit of the wrong length")
@@ -318,16 +319,17 @@ func (p *Inference) Fields(ctx context.Context, h []int8, dst []float64) error {
 	return nil
 }
 
-// RowCounts writes what each row counts: 1, but for the balance of classes.
+// RowCounts writes the weight of each row: 1, unless classes are balanced.
 func (p *Inference) RowCounts(dst []float64) { p.p.rowCounts(dst) }
 
-// RowWeights writes how much the next bit matters to each row: the sum over its pairs of |w_ij|, by what the rows
-// count, scaled to mean 1. A row without pairs gets 0.
+// RowWeights writes how much the next bit matters to each row: the weighted sum over its pairs of |w_ij|, scaled to
+// mean
+// 1. A row without pairs gets 0.
 func (p *Inference) RowWeights(ctx context.Context, dst []float64) error {
 	if len(dst) != p.n {
 		panic("inference: row weights of the wrong length")
 	}
-	// Similar weights are negative, dissimilar ones are not: with the former turned, sums are sums of |w|.
+	// Similar weights are negative, dissimilar ones are not: with the former negated, sums are sums of |w|.
 	y := make([]float64, len(p.p.mass()))
 	if err := p.p.totals(ctx, p.weights(-1), y); err != nil {
 		return err

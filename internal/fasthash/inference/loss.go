@@ -24,7 +24,7 @@ package inference
 // Loss names a pair loss.
 type Loss string
 
-// The losses. KSH is the default and the paper's; Hinge is the default of the released code.
+// The losses. KSH, the paper's, is the default; Hinge is the default of the released code.
 const (
 	KSH   Loss = "ksh"
 	BRE   Loss = "bre"
@@ -34,7 +34,7 @@ const (
 // isLinear reports whether the dissimilar weights are linear in d.
 func (l Loss) isLinear() bool { return l != Hinge }
 
-// value is L(d) with loss length length.
+// value returns L(d) for a loss length.
 func (l Loss) value(d, length int, similar bool) float64 {
 	x, k := float64(d), float64(length)
 	switch {
@@ -62,7 +62,7 @@ type weights struct {
 	far, farShift   int64
 }
 
-// weights tells the pair weights after p bits, with loss length length; similar and dissimilar are factors.
+// weights returns the pair weights after p bits; similar and dissimilar are factors.
 func (l Loss) weights(p, length int, similar, dissimilar int64) weights {
 	w := weights{p: p, sim: make([]int64, p+1), dis: make([]int64, p+1)}
 	w.near, w.nearShift = similar, -int64(p+1)

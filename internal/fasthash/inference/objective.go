@@ -26,16 +26,16 @@ import (
 // gram keeps the two sums over ordered pairs, each row also with itself.
 type gram struct {
 	spans     []int32    // runs of rows that are similar to each other, or one of all rows
-	count     []int      // what a row of each run counts
+	count     []int      // weight of a row of each run
 	columns   [][]uint64 // the bits so far, over the rows in the order of their units
-	room      []uint64   // for all of them, where that is in a file
+	room      []uint64   // for all of them, if stored in a file
 	all, same moments
 }
 
 // moments are sums of c.c and of (c.c)² over pairs.
 type moments struct{ first, second float64 }
 
-// newGram prepares for the bits of a code.
+// newGram allocates the sums for codes of this many bits.
 func newGram(q *grouped, classes bool, bits int) (g *gram, err error) {
 	g = &gram{spans: []int32{0, int32(len(q.unit))}, count: []int{1}}
 	if classes {
@@ -117,8 +117,8 @@ func countDifferent(a, b []uint64, from, to int) int {
 	return d
 }
 
-// ofPairs takes each row with itself out of the sums over rows and p bits, given the sum of the squares of what the
-// rows count, and counts every other pair once.
+// ofPairs removes the pairs of a row with itself from the sums over rows and p bits, given the sum of the squared
+// weights of the rows, and counts every other pair once.
 func (m moments) ofPairs(squares int64, p int) moments {
 	own := float64(float64(squares) * float64(p))
 	return moments{float64((m.first - own) / 2), float64((m.second - float64(own*float64(p))) / 2)}

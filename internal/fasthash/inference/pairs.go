@@ -2,10 +2,10 @@ package inference
 
 // Step 1 over explicit pairs: lists of neighbours with their distances.
 //
-// Every row is a variable. For each neighbour in the list of a row the distance over the bits so far is kept, two
-// bytes, and brought up to date by a new bit. Fields are sums over lists. A block is solved as in graphcut.go: the two
-// monotone passes, here with a list of rows whose field has changed, then a sparse cut over what is left. Pairs about
-// which nothing is known have no weight and no arc.
+// Every row is a variable. Each entry in a row's list of neighbours keeps its distance over the bits so far, two bytes,
+// updated by every new bit. Fields are sums over lists. A block is solved as in graphcut.go: the two monotone passes,
+// here with a list of rows whose field has changed, then a sparse cut over what is left. Unknown pairs have no weight
+// and no arc.
 //
 // Cost of a bit: a few steps per list entry and sweep, plus the cuts.
 
@@ -25,7 +25,7 @@ type listed struct {
 	sets    [][]int32
 	near    adjacency
 	far     adjacency
-	count   []int64 // what each row counts: 1, or more to balance classes
+	count   []int64 // weight of each row: 1, or more to balance classes
 	p       int
 
 	z []int8
@@ -160,7 +160,7 @@ func (q *listed) changeFields(block []int32, by int64) {
 	}
 }
 
-// updateFields adds to the fields of the rows of the block what they get when z of row i grows.
+// updateFields updates the fields of the rows of the block after z of row i changes.
 func (q *listed) updateFields(i int32, by int64) {
 	d := q.near.distances(int(i))
 	by *= q.count[i]
@@ -171,7 +171,7 @@ func (q *listed) updateFields(i int32, by int64) {
 	}
 }
 
-// decide decides what goes to the given sign, while all undecided rows have the opposite one: +1 is the rise, -1 the
+// decide fixes the rows that take the given sign while all undecided rows have the opposite one: +1 is the rise, -1 the
 // fall. The order does not matter: what can move once can always move.
 func (q *listed) decide(block []int32, sign int64) {
 	moves := func(k int32) bool {
@@ -199,7 +199,7 @@ func (q *listed) decide(block []int32, sign int64) {
 	}
 }
 
-// cut decides the undecided rows, which do not see each other in their fields: the sink side is +1.
+// cut decides the undecided rows, whose fields exclude each other: the sink side is +1.
 func (q *listed) cut(ctx context.Context, block []int32) error {
 	q.node, q.excess = q.node[:0], q.excess[:0]
 	nodes := int32(0)
@@ -291,7 +291,7 @@ func (q *listed) counts() (similar, dissimilar int64) {
 	return similar, dissimilar
 }
 
-// histogram counts the distances of the pairs, each of which stands in two lists.
+// histogram counts the distances of the pairs, each of which is in two lists.
 func (q *listed) histogram(a *adjacency) []int64 {
 	h := make([]int64, q.p+1)
 	for i, c := range q.count {

@@ -86,7 +86,7 @@ func weightedDot(mass []int64, x, y []float64) float64 {
 	return sum
 }
 
-// refine goes down from the signs z within the box [-1, 1] and leaves the point it reaches in x. low is the smallest
+// refine descends from the signs z within the box [-1, 1] and leaves the point it reaches in x. low is the smallest
 // eigenvalue, the scale of the gradient. It returns the energy of z.
 func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x []float64) (float64, error) {
 	mass := p.mass()
@@ -127,7 +127,7 @@ func refine(ctx context.Context, p problem, w weights, z []int8, low float64, x 
 }
 
 // smallestEigenvector finds the smallest eigenvalue of a symmetric operator and its eigenvector, by Lanczos with full
-// orthogonalisation, started again from the best vector so far.
+// orthogonalisation, restarted from the best vector so far.
 func smallestEigenvector(n int, rng *rand.Rand,
 	apply func(x, y []float64) error) (x []float64, low float64, err error) {
 	const steps, rounds, tolerance = 30, 10, 1e-6
@@ -147,7 +147,7 @@ func smallestEigenvector(n int, rng *rand.Rand,
 				return nil, 0, err
 			}
 			diagonal = append(diagonal, portable.Dot(v, y))
-			for range 2 { // once more, for what rounding has left
+			for range 2 { // twice, because of rounding
 				for _, b := range basis {
 					subtractScaled(y, b, portable.Dot(b, y))
 				}
@@ -171,14 +171,14 @@ func smallestEigenvector(n int, rng *rand.Rand,
 			break
 		}
 	}
-	if x[0] < 0 { // both x and -x will do
+	if x[0] < 0 { // x and -x are equally good
 		scaleBy(x, -1)
 	}
 	return x, low, nil
 }
 
 // tridiagonal finds the smallest eigenvalue and its eigenvector of the symmetric matrix with the given diagonal and
-// entries beside it (the last of which is not used), by Jacobi rotations.
+// off-diagonal (whose last entry is not used), by Jacobi rotations.
 func tridiagonal(diagonal, beside []float64) (low float64, vector []float64) {
 	n := len(diagonal)
 	a, v := make([][]float64, n), make([][]float64, n)
@@ -250,7 +250,7 @@ func scaleBy(x []float64, by float64) {
 	}
 }
 
-// subtractScaled takes by times b from x.
+// subtractScaled subtracts by times b from x.
 func subtractScaled(x, b []float64, by float64) {
 	for i, v := range b {
 		x[i] -= float64(by * v)

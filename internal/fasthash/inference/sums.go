@@ -2,7 +2,7 @@ package inference
 
 import "math/bits"
 
-// number is what fields are made of: integers where they decide a sign, floats for the spectral relaxation.
+// number is the type of fields: integers where they decide a sign, floats for the spectral relaxation.
 type number interface{ int64 | float64 }
 
 // sums holds the sum S of some x_g, and for every bit the sum of those x_g whose code has the bit: with codes c in
@@ -44,7 +44,7 @@ type dotter[T number] struct {
 	table []T // for every byte of the code 256 values, if in use
 }
 
-// load takes X = scale V for the sums a, over p bits; many tells how many codes will be asked for.
+// load sets X = scale V for the sums a, over p bits; many is the number of codes that will follow.
 func (d *dotter[T]) load(a *sums[T], p int, scale T, many int) {
 	d.x = d.x[:0]
 	d.total = 0
@@ -76,7 +76,7 @@ func (d *dotter[T]) load(a *sums[T], p int, scale T, many int) {
 	}
 }
 
-// dot is c.X.
+// dot returns c.X.
 func (d *dotter[T]) dot(code []uint64) T {
 	var sum T
 	if len(d.table) == 0 {

@@ -1,7 +1,7 @@
 package svm
 
-// Kernels: the inner loops of the conjugate gradients, as what they mean. kernels_amd64.go has the same with AVX2,
-// kernels_arm64.go with NEON. None of them fuses a product with a sum, so all give the same bits everywhere.
+// The inner loops of the conjugate gradients, in plain Go. kernels_amd64.go has the same with AVX2, kernels_arm64.go
+// with NEON. None of them fuses a product with a sum, so all give the same bits everywhere.
 
 // turn is the number of values that kernels handle at once; rows are padded to a multiple of it.
 const turn = 32

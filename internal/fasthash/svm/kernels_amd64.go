@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go -C ../../../x/kernels run ./svm -out ../../internal/fasthash/svm/kernels_amd64.s -stubs ../../internal/fasthash/svm/stubs_amd64.go -pkg svm
 
-// hasKernels is whether this machine has the instructions of the kernels.
+// hasKernels reports whether this machine has the instructions of the kernels.
 var hasKernels = cpu.X86.HasAVX2
 
 func dotBytes(sum *[turn]float32, x []uint8, v []float32) {

@@ -2,7 +2,7 @@
 
 package svm
 
-// hasKernels is whether this machine has the instructions of the kernels: every arm64 has NEON.
+// hasKernels is true, since every arm64 has NEON.
 const hasKernels = true
 
 func dotBytes(sum *[turn]float32, x []uint8, v []float32) {

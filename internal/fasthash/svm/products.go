@@ -7,7 +7,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Products of the matrix X, whose rows are x_i = (bins / 255, 1), with vectors, for a list of rows. X is never made:
+// Products of the matrix X, whose rows are x_i = (bins / 255, 1), with vectors, for a list of rows. X is never built:
 // four columns of bytes are read at a time. Every entry of a result is one sum, in the order of columns or rows.
 
 // rowBlock is the number of rows in one turn.
@@ -89,27 +89,27 @@ func (p products) combine(ctx context.Context, rows []uint32, v, out, squares []
 	})
 }
 
-// fourColumns lends column j and the next three. Where there are no more the last stands in: its factor is 0, or its
-// sum unused.
+// fourColumns returns column j and the next three. The last stands in for missing ones: its factor is 0, or its sum
+// unused.
 func (p products) fourColumns(j int) (c0, c1, c2, c3 []uint8) {
 	last := p.x.Dim() - 1
 	c0, c1, c2, c3 = p.x.Column(j), p.x.Column(min(j+1, last)), p.x.Column(min(j+2, last)), p.x.Column(min(j+3, last))
-	// One length for all spares three of four bounds checks.
+	// Equal lengths save three of four bounds checks.
 	return c0, c1[:len(c0)], c2[:len(c0)], c3[:len(c0)]
 }
 
-// The conjugate gradients take hundreds of products with H for a bit, and a direction need not be exact. So they have a
-// copy of the bins row by row, and single precision: a product is one pass over the rows of I that runs as fast as
-// bytes become floats. Sums of sums are in double precision. Results do not depend on the number of threads.
+// The conjugate gradients take hundreds of products with H per bit, and a direction need not be exact. So they use a
+// row-by-row copy of the bins, and single precision: a product is one pass over the rows of I, as fast as bytes convert
+// to floats. Sums of sums are in double precision. Results do not depend on the number of threads.
 
-// packed is the bins, row by row.
+// packed holds the bins row by row.
 type packed struct {
-	dim, width int // width is dim, filled up with zeros
+	dim, width int // width is dim, padded with zeros
 	data       []uint8
 	threads    int
 
 	v    []float32
-	sums []float32 // a copy of the part of the sums that is in single precision, for each block of columns
+	sums []float32 // copies of the single-precision sums, for each block of columns
 }
 
 // Columns of a block, and rows that are summed in single precision before double takes over.
@@ -137,7 +137,7 @@ func pack(ctx context.Context, x *vectors.Columns, threads int) (*packed, error)
 
 func (p *packed) row(i uint32) []uint8 { return p.data[int(i)*p.width:][:p.width] }
 
-// multiply sets out[k] = x_i . v for the k-th row i, about.
+// multiply approximates out[k] = x_i . v for the k-th row i.
 func (p *packed) multiply(ctx context.Context, rows []uint32, v, out []float64) error {
 	for j, a := range v[:p.dim] {
 		p.v[j] = float32(a * unit)
@@ -155,7 +155,7 @@ func (p *packed) multiply(ctx context.Context, rows []uint32, v, out []float64) 
 	})
 }
 
-// combine sets out to the sum of v[k] x_i over the k-th row i, about.
+// combine approximates the sum of v[k] x_i over the k-th row i.
 func (p *packed) combine(ctx context.Context, rows []uint32, v, out []float64) error {
 	out[p.dim] = 0
 	for _, a := range v[:len(rows)] {

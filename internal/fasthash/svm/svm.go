@@ -31,11 +31,11 @@ import (
 // No matrix of floats is made: gradient and line read the columns as they are, the conjugate gradients a copy row by
 // row (products.go). Each product sums in a fixed order, so the number of threads does not matter.
 
-// Options say how to learn. The zero value of a field means its default.
+// Options say how to learn. A zero field means its default.
 type Options struct {
 	C          float64 `json:"c"`          // cost of a loss against the length of w; 1e6 / rows
 	Tolerance  float64 `json:"tolerance"`  // share of |g| to stop at, times the share of the rarer sign; 0.01
-	Iterations int     `json:"iterations"` // Newton steps at most; 50
+	Iterations int     `json:"iterations"` // maximum number of Newton steps; 50
 }
 
 // withDefaults fills in the defaults for the given number of rows and validates the options.
@@ -57,8 +57,8 @@ func (o Options) withDefaults(rows int) (Options, error) {
 // conjugateSteps bounds the conjugate gradient steps of one direction. A direction that is cut short is still downhill.
 const conjugateSteps = 100
 
-// Trainer learns bits from the same columns, one after the other, in memory that it keeps. It is not safe for
-// concurrent use.
+// Trainer learns bits from the same columns, one after the other, reusing its memory. It is not safe for concurrent
+// use.
 type Trainer struct {
 	products
 	rows *packed // made by the first Fit
@@ -75,7 +75,7 @@ type Trainer struct {
 	output        []int8
 }
 
-// New prepares to learn from x, which it keeps and never changes.
+// New prepares to learn from x, which it keeps but never changes.
 func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	o, err := o.withDefaults(x.Rows)
 	if err != nil {
@@ -99,9 +99,9 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	return t, nil
 }
 
-// Fit learns the bit z, one of -1 and +1 for each row. It returns the hash function, its output for every row (+1 or
-// -1; lent until the next call) and the share of rows where that is not z. Weights, seed and bit are ignored: the
-// released code gives weights to trees only, and nothing is random here.
+// Fit learns the bit z, -1 or +1 for each row. It returns the hash function, its output for every row (+1 or -1, valid
+// until the next call) and the share of rows where the output differs from z. Weights, seed and bit are ignored: the
+// released code weights only trees, and nothing is random here.
 func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
 	_ int) (model.Function, []int8, float64, error) {
 	if len(z) != len(t.z) {
@@ -145,7 +145,7 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, _ []float64, _ uint64,
 			return nil, nil, 0, fmt.Errorf("step %d of Newton's method: %w", step+1, err)
 		}
 		next, ok := t.lineSearch(f)
-		if !ok { // the floats cannot tell a better place
+		if !ok { // floats cannot find a better point
 			break
 		}
 		f = next
@@ -223,8 +223,7 @@ func (t *Trainer) direction(ctx context.Context) error {
 	return nil
 }
 
-// lineSearch goes from w along s as far as f falls by a hundredth of what the slope promises, halving from the whole
-// step.
+// lineSearch halves the step from w along s until f falls by a hundredth of what the slope promises.
 func (t *Trainer) lineSearch(f float64) (float64, bool) {
 	promise := portable.Dot(t.g, t.s)
 	for a := 1.0; a > 1e-10; a /= 2 {
@@ -269,7 +268,7 @@ func roundedPlane(w []float64) (*model.Linear, error) {
 	return h, nil
 }
 
-// classify writes the output of h by the integer rule of model.Function, and counts where it is not z.
+// classify writes the output of h by the integer rule of model.Function, and counts where it differs from z.
 func (t *Trainer) classify(ctx context.Context, h *model.Linear, z []int8) (mistakes int, err error) {
 	wrong := make([]int, (len(z)+rowBlock-1)/rowBlock)
 	err = par.Blocks(ctx, t.threads, len(z), rowBlock, func(b, lo, hi int) {

@@ -14,8 +14,8 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// What a file claims, compared with its bytes. The library takes memory for footers, pages and values as they claim,
-// and for what compressed pages hold without a look at their claims.
+// Checks of a file's claims against its bytes. The library allocates memory for footers, pages and values as they
+// claim, and for compressed pages without looking at their claims.
 
 const (
 	leastChunk = 16        // bytes of the footer for a column of a row group or for a row group; sound ones have more
@@ -25,7 +25,7 @@ const (
 	valueBytes = 16 // of a value of a page in memory, and its levels
 )
 
-// checkFooter compares the numbers of row groups and columns with the bytes of the footer, which is sound otherwise.
+// checkFooter compares the numbers of row groups and columns with the bytes of an otherwise sound footer.
 func checkFooter(footer []byte) error {
 	t := &thriftBytes{rest: footer}
 	chunks := 0
@@ -71,7 +71,7 @@ func checkFooter(footer []byte) error {
 	return t.err
 }
 
-// fields calls take with the number and the kind of every field of a struct; what it does not take is skipped.
+// fields calls take with the number and kind of every field of a struct, and skips what it does not take.
 func (t *thriftBytes) fields(take func(field int, kind byte) bool) {
 	field := 0
 	for head := t.byte(); head != 0 && t.err == nil; head = t.byte() {
@@ -97,7 +97,7 @@ func (t *thriftBytes) list() (n uint64, kind byte) {
 	return n, head & 15
 }
 
-// checkExtent compares what all column chunks claim with the size of the file: they cannot share bytes.
+// checkExtent compares what all column chunks claim with the size of the file, since they cannot share bytes.
 func checkExtent(meta *format.FileMetaData, size int64) error {
 	total := int64(0)
 	for _, g := range meta.RowGroups {
@@ -112,7 +112,7 @@ func checkExtent(meta *format.FileMetaData, size int64) error {
 	return nil
 }
 
-// factors are by how much the formats of compression can shrink a page at most.
+// factors lists by how much compression formats can shrink a page at most.
 var factors = map[format.CompressionCodec]int64{
 	format.Uncompressed: 1, format.Snappy: 64, format.Gzip: 1032, format.Zstd: 1 << 15, format.Brotli: 1 << 20,
 }
@@ -180,12 +180,12 @@ func (f *File) checkExpansion(codec format.CompressionCodec, header *format.Page
 	return nil
 }
 
-// zstdBound returns how many bytes the frames of zstd can hold at most: the sum over their blocks (RFC 8878, 3.1.1).
+// zstdBound returns the largest number of bytes that zstd frames can hold: the sum over their blocks (RFC 8878, 3.1.1).
 func zstdBound(r io.ReaderAt, size int64) (bound int64) {
 	const block = 128 << 10 // the greatest
 	for at := int64(0); at < size; {
 		var b [18]byte
-		n, _ := r.ReadAt(b[:], at) // the decoder will say what is missing
+		n, _ := r.ReadAt(b[:], at) // the decoder will report what is missing
 		if b[0]&0xf0 == 0x50 && string(b[1:4]) == "\x2a\x4d\x18" {
 			// A frame without content.
 			at += 8 + int64(binary.LittleEndian.Uint32(b[4:]))

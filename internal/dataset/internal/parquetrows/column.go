@@ -29,11 +29,11 @@ type Column struct {
 	memory int64 // for its pages
 }
 
-// BadValue is a value of a row that cannot be used. The row has been read.
+// BadValue reports a value of a row that cannot be used. The row has been read.
 type BadValue struct {
 	Index int // in the list, from 0
 	Err   error
-	Null  bool // it is null, and NaN in its place
+	Null  bool // it is null, with NaN in its place
 }
 
 func (e *BadValue) Error() string { return e.Err.Error() }
@@ -45,7 +45,7 @@ var (
 	errNoNumber = errors.New("no number")
 )
 
-// Column returns a reader of a field. Half is the value of a float16.
+// Column returns a reader of a field. Half converts a float16.
 func (f *File) Column(field Field, half func(uint16) float32) *Column {
 	return &Column{f: f, field: field, floats: half}
 }
@@ -85,7 +85,7 @@ func (c *Column) peek() (*parquet.Value, error) {
 		}
 		n, err := c.values.ReadValues(c.buffer[:])
 		if err == io.EOF || err == nil && n == 0 {
-			// The values in the buffer may lie in the page: it goes when all of them are used.
+			// Values in the buffer may point into the page, which is released once all are used.
 			if n == 0 {
 				parquet.Release(c.page)
 				c.page, c.values = nil, nil
@@ -138,8 +138,8 @@ func (c *Column) firstValue() (*parquet.Value, error) {
 	}
 }
 
-// each calls do for every value of the next row: for the one value, or for the items of the list. It returns
-// io.EOF after the last row.
+// each calls do for every value of the next row: the single value, or the items of the list. It returns io.EOF after
+// the last row.
 func (c *Column) each(do func(v *parquet.Value) error) error {
 	v, err := c.firstValue()
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *Column) AppendFloats(dst []float32, limit int) (out []float32, err erro
 		x, wrong := c.float(v)
 		if wrong != nil && bad == nil {
 			bad = &BadValue{len(dst) - from, wrong, v.IsNull()}
-		} else if wrong != nil && !v.IsNull() && bad.Null { // nulls may be allowed, others never are
+		} else if wrong != nil && !v.IsNull() && bad.Null { // nulls may be allowed, other bad values never are
 			bad = &BadValue{len(dst) - from, wrong, false}
 		}
 		if len(dst)-from == limit {
@@ -227,7 +227,7 @@ func (c *Column) float(v *parquet.Value) (float32, error) {
 	return 0, errNoNumber
 }
 
-// AppendTexts appends the values of the next row as text, at most limit of them. Nulls are left out.
+// AppendTexts appends the values of the next row as text, at most limit of them, without nulls.
 func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) {
 	defer catch(&err)
 	from := len(dst)
@@ -244,7 +244,7 @@ func (c *Column) AppendTexts(dst []string, limit int) (out []string, err error) 
 	return dst, err
 }
 
-// text returns the value with all its digits; a whole float has no point.
+// text returns the value with all its digits; a whole float has no decimal point.
 func (c *Column) text(v *parquet.Value) string {
 	if c.field.write != nil {
 		return c.field.write(v)

@@ -129,12 +129,12 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	return meta, checkExtent(meta, size)
 }
 
-// checkPages walks over the headers of the pages of a column chunk before the library allocates memory for them. It
-// returns how much that can be at the same time.
+// checkPages checks the page headers of a column chunk before the library allocates memory for them, and returns how
+// much that can be at a time.
 func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 	meta := f.file.Metadata().RowGroups[group].Columns[leaf].MetaData
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
-		// The library's decoder gives zeros for some pages and never ends on others (v0.32.0).
+		// The library's decoder returns zeros for some pages and never ends on others (v0.32.0).
 		return 0, fault.New("unread-compression",
 			"it is compressed with LZ4, which is not supported: write it with zstd or snappy")
 	}
@@ -164,7 +164,7 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 		if err := f.checkExpansion(meta.Codec, header, at); err != nil {
 			return 0, err
 		}
-		// A dictionary stays, and one page of values is read after the other.
+		// A dictionary stays in memory; pages of values are read one after the other.
 		page := 2*int64(header.UncompressedPageSize) + valueBytes*int64(values)
 		if header.Type == format.DictionaryPage {
 			dictionary += page
@@ -213,8 +213,8 @@ const (
 
 var errShort = fault.New("impossible-claim", "it ends too early, or claims too much")
 
-// structLength returns the number of bytes of the struct, in Thrift's compact protocol, at the start of b. Lists of
-// more items than bytes are left, for which the library would allocate memory, are an error.
+// structLength returns the number of bytes of the struct, in Thrift's compact protocol, at the start of b. A list that
+// claims more items than there are bytes left, for which the library would allocate memory, is an error.
 func structLength(b []byte) (int, error) {
 	t := thriftBytes{rest: b}
 	t.skip(structType, 0)
@@ -277,13 +277,13 @@ func (t *thriftBytes) skip(kind byte, depth int) {
 	}
 }
 
-// fail notes that bytes are missing, unless there was an error before.
+// fail records that bytes are missing, unless there was an error before.
 func (t *thriftBytes) fail() uint64 {
 	t.err = cmp.Or(t.err, errShort)
 	return 0
 }
 
-// take returns the next n bytes, or nil where there are fewer.
+// take returns the next n bytes, or nil if there are fewer.
 func (t *thriftBytes) take(n uint64) []byte {
 	if n > uint64(len(t.rest)) {
 		t.fail()
@@ -312,7 +312,7 @@ func (t *thriftBytes) varint() uint64 {
 	return n
 }
 
-// length returns a number of items that follow, each of a byte at least.
+// length returns the number of items that follow, each of at least one byte.
 func (t *thriftBytes) length() uint64 {
 	n := t.varint()
 	if n > uint64(len(t.rest)) {

@@ -61,7 +61,7 @@ type walk struct {
 	lists    map[string]bool // names of fields that hold lists
 }
 
-// level is what lies above an element.
+// level describes what is above an element.
 type level struct {
 	repetition, definition int
 	listed                 int    // definition level of the list, when inside of one
@@ -131,7 +131,7 @@ func (w *walk) leaf(e *format.SchemaElement, path []string, up level) {
 		f.Name = up.list
 		w.lists[f.Name] = true
 	}
-	number, decimal := true, false // as far as the annotation goes
+	number, decimal := true, false // according to the annotation
 	switch t := annotation(e).(type) {
 	case nil:
 	case *format.IntType:
@@ -166,7 +166,7 @@ const (
 	timestampLayout = dateLayout + "T" + clockLayout
 )
 
-// annotation is what the values of a column mean beyond their type, or nil. Older files say it in another way.
+// annotation returns what the values of a column mean beyond their type, or nil. Older files encode it differently.
 func annotation(e *format.SchemaElement) format.LogicalTypeValue {
 	if e.LogicalType.Value != nil || !e.ConvertedType.Valid {
 		return e.LogicalType.Value
@@ -190,10 +190,10 @@ func annotation(e *format.SchemaElement) format.LogicalTypeValue {
 	case deprecated.Decimal:
 		return &format.DecimalType{Scale: e.Scale.V}
 	}
-	return new(format.NullType) // nothing that is read
+	return new(format.NullType) // an unsupported annotation
 }
 
-// textWriter returns how the values of an annotated column are written, or nil where that is not known.
+// textWriter returns a function that formats the values of an annotated column, or nil if unknown.
 func textWriter(e *format.SchemaElement) func(*parquet.Value) string {
 	integer := e.Type.V == format.Int32 || e.Type.V == format.Int64
 	switch t := annotation(e).(type) {
@@ -227,7 +227,7 @@ func dateText(v *parquet.Value) string {
 	return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(dateLayout)
 }
 
-// wide returns the value of a column of either size of integers.
+// wide returns an integer of either size.
 func wide(v *parquet.Value) int64 {
 	if v.Kind() == parquet.Int32 {
 		return int64(v.Int32())
@@ -253,7 +253,7 @@ func instant(n int64, unit time.Duration) time.Time {
 	return time.Unix(n/perSecond, n%perSecond*int64(unit)).UTC()
 }
 
-// int96Text writes the timestamps of older programs: nanoseconds of the day, and the Julian day.
+// int96Text formats the timestamps of older programs: nanoseconds of the day, and the Julian day.
 func int96Text(v *parquet.Value) string {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	i := v.Int96()
@@ -261,8 +261,7 @@ func int96Text(v *parquet.Value) string {
 	return time.Unix((int64(i[2])-epoch)*86400, nanoseconds).UTC().Format(timestampLayout)
 }
 
-// decimalWriter writes an integer, as such or in bytes with the most significant first, with scale digits after the
-// point.
+// decimalWriter formats an integer, as such or in big-endian bytes, with scale digits after the point.
 func decimalWriter(kind format.Type, scale int32) func(*parquet.Value) string {
 	if scale < 0 || scale > 1<<10 {
 		return nil

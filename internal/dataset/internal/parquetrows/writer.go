@@ -19,14 +19,14 @@ type Writer struct {
 	rows, values int // collected so far
 }
 
-// So many rows, or fewer with long lists, are collected before they are written.
+// This many rows, or fewer with long lists, are collected before they are written.
 const (
 	rowsInMemory   = 1 << 17
 	valuesInMemory = 1 << 22
 )
 
-// NewWriter starts a file whose columns have names and hold what the samples are: string, float64 or int64, of which
-// rows may have none, or []string, []byte, []int8 or []float32.
+// NewWriter starts a file with named columns of the types of the samples: string, float64 or int64, which may be absent
+// in a row, or []string, []byte, []int8 or []float32.
 func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error) {
 	defer catch(&err)
 	group := parquet.Group{}
@@ -62,7 +62,7 @@ func NewWriter(w io.Writer, names []string, samples []any) (x *Writer, err error
 	return x, nil
 }
 
-// Write appends a row: a value per column, nil for none.
+// Write appends a row: one value per column, nil for none.
 func (x *Writer) Write(values []any) (err error) {
 	defer catch(&err)
 	if len(values) != len(x.place) {

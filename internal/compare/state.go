@@ -22,18 +22,18 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// stage is where the tasks of one run work: the data as the methods see them, and how far the run is.
-type stage struct {
+// comparison is the state of one run: the data as the methods see them, and the progress so far.
+type comparison struct {
 	data    *Data // with the new items set apart
-	mapped  *Data // the same after PCA, if there is one
-	floats  *Data // the same as float search sees it: standardised, if that was chosen
+	mapped  *Data // the same after PCA, if any
+	floats  *Data // the same as float search sees it: standardised, if so chosen
 	o       Options
 	bench   *trial.Bench // the queries and the items that decide
-	learned *trial.Bench // the queries and the base; nil where there are no new items, or no labels
+	learned *trial.Bench // the queries and the base; nil without new items or labels
 	pca     projection
 	scale   method.Scale
-	most    map[string]int // by method: bits that it can make, where that is known to be fewer than asked for
-	unseen  *unseen        // nil where no class is kept out
+	most    map[string]int // by method: bits it can make, if known to be fewer than asked for
+	unseen  *unseen        // nil if no class is excluded
 
 	notes    []error // doubts about the data and about trainings
 	progress Progress
@@ -49,15 +49,15 @@ type unseen struct {
 	options eval.Options
 }
 
-// projection is the principal components in front of every method, and what they add to its times.
+// projection holds the principal components applied before every method, and what they add to its times.
 type projection struct {
 	maps   []model.Map
 	train  float64 // seconds
 	encode float64 // microseconds for a vector
 }
 
-func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
-	s := &stage{data: data, mapped: data, floats: data, o: o, most: map[string]int{}}
+func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
+	s := &comparison{data: data, mapped: data, floats: data, o: o, most: map[string]int{}}
 	held, err := data.chooseUnseen(o.Unseen, o.Seed)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func newStage(ctx context.Context, data *Data, o Options) (*stage, error) {
 	return s, nil
 }
 
-// setBenches says what codes are judged on.
-func (s *stage) setBenches(ctx context.Context) error {
+// setBenches sets up what codes are measured on.
+func (s *comparison) setBenches(ctx context.Context) error {
 	items, queries := s.mapped.searched(), s.mapped.Queries
 	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: s.o.Threads}
 	s.bench = &trial.Bench{Base: items.Data, Queries: queries.Data, Options: judging, OneCore: true}
@@ -107,7 +107,7 @@ func (s *stage) setBenches(ctx context.Context) error {
 }
 
 // note collects doubts about the data.
-func (s *stage) note(noneHeld bool) {
+func (s *comparison) note(noneHeld bool) {
 	say := func(code fault.Code, format string, args ...any) {
 		s.notes = append(s.notes, fault.New(code, format, args...))
 	}
@@ -136,9 +136,9 @@ func (s *stage) note(noneHeld bool) {
 	}
 }
 
-// applyScale decides about the scale of the columns, once for all: for float search here, for methods with their
-// options.
-func (s *stage) applyScale(ctx context.Context) (err error) {
+// applyScale decides, once for all, whether to standardise the columns: for float search here, for methods through
+// their options.
+func (s *comparison) applyScale(ctx context.Context) (err error) {
 	o := method.Options{Standardize: s.o.Standardize, Seed: s.o.Seed, Threads: s.o.Threads}
 	if s.scale, err = method.ScaleOf(ctx, s.data.Base.Data, o); err != nil || s.scale.Map == nil {
 		return err
@@ -153,17 +153,17 @@ func (s *stage) applyScale(ctx context.Context) (err error) {
 	return err
 }
 
-// standardize is what methods are told about the scale of the columns.
-func (s *stage) standardize() string {
-	if s.scale.Map != nil && s.o.PCA == 0 { // else components of standardised columns stand in front of them
+// standardize returns the setting passed to methods.
+func (s *comparison) standardize() string {
+	if s.scale.Map != nil && s.o.PCA == 0 { // otherwise components of standardised columns come first
 		return method.StandardizeOn
 	}
 	return method.StandardizeOff
 }
 
-// applyPCA puts principal components in front of every method (the paper's Table 4, tab:pca): all methods see base and
-// queries as their projections, and the cost of it counts in their times.
-func (s *stage) applyPCA(ctx context.Context) error {
+// applyPCA applies principal components before every method (the paper's Table 4, tab:pca): all methods see projections
+// of base and queries, and the cost is included in their times.
+func (s *comparison) applyPCA(ctx context.Context) error {
 	if d := s.data.Base.X.Cols; s.o.PCA >= d {
 		s.notes = append(s.notes,
 			fmt.Errorf("the vectors have only %d dimensions: PCA to %d turns them and leaves out nothing", d, s.o.PCA))
@@ -195,8 +195,8 @@ func (s *stage) applyPCA(ctx context.Context) error {
 	return err
 }
 
-// holdOut parts the rows of the held-out classes from the others.
-func (s *stage) holdOut(held []int32) {
+// holdOut separates the rows of the held-out classes.
+func (s *comparison) holdOut(held []int32) {
 	split := func(p *Part, want bool) []bool {
 		keep := make([]bool, p.X.Rows)
 		for i, c := range p.Labels.Class {
@@ -223,8 +223,8 @@ func (s *stage) holdOut(held []int32) {
 	s.unseen = u
 }
 
-// dataset says what the comparison is made on.
-func (s *stage) dataset() report.Dataset {
+// dataset describes the data of the comparison.
+func (s *comparison) dataset() report.Dataset {
 	d := s.data
 	out := report.Dataset{
 		Name: d.Name, Base: d.items(), Learned: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
@@ -239,18 +239,18 @@ func (s *stage) dataset() report.Dataset {
 	return out
 }
 
-// trainings returns the number of times that a method is trained.
-func (s *stage) trainings() int {
+// trainings returns how many times each method is trained.
+func (s *comparison) trainings() int {
 	if s.unseen != nil {
 		return 2
 	}
 	return 1
 }
 
-// The work folder holds one file for each finished task, under the digest of everything that decides its rows, and the
-// checkpoint of an unfinished FastHash.
+// The work folder holds one file per finished task, named after a digest of everything that determines its rows, and
+// the checkpoint of an unfinished FastHash.
 
-// entry is the contents of such a file.
+// entry is the content of such a file.
 type entry struct {
 	Rows     []eval.Row
 	Usage    []eval.Usage // of each row
@@ -262,8 +262,8 @@ type entry struct {
 // cacheVersion changes when the meaning of rows changes.
 const cacheVersion = 4
 
-// program names the program that computes the rows: its version and, where the build knows it, its revision. Programs
-// of one revision differ when files were changed after it: then the program itself is part of its name.
+// program identifies the program that computes the rows: its version and, if known, its revision. If files were changed
+// after that revision, a digest of the program is added.
 var program = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -304,7 +304,7 @@ func executable() string {
 }
 
 // path returns the file of a task, without its suffix. The name is for people; the digest tells tasks apart.
-func (s *stage) path(t *task) string {
+func (s *comparison) path(t *task) string {
 	var held []int32
 	if s.unseen != nil {
 		held = s.unseen.held
@@ -318,8 +318,8 @@ func (s *stage) path(t *task) string {
 	return filepath.Join(s.o.Work, name+"-"+key)
 }
 
-// checkpoint returns the folder of an unfinished training of a task, "" without a work folder.
-func (s *stage) checkpoint(t *task, part string) string {
+// checkpoint returns the folder of a task's unfinished training, or "" without a work folder.
+func (s *comparison) checkpoint(t *task, part string) string {
 	if s.o.Work == "" {
 		return ""
 	}
@@ -332,8 +332,8 @@ const (
 	seenRows = "unseen" // without the held-out classes
 )
 
-// loadRows returns the rows that an earlier run has kept.
-func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
+// loadRows returns the rows kept by an earlier run.
+func (s *comparison) loadRows(t *task) ([]eval.Row, bool) {
 	if s.o.Work == "" || s.o.Restart {
 		return nil, false
 	}
@@ -349,8 +349,8 @@ func (s *stage) loadRows(t *task) ([]eval.Row, bool) {
 	return e.Rows, true
 }
 
-// saveRows keeps the rows of a finished task, whose checkpoints are not needed any more.
-func (s *stage) saveRows(t *task, rows []eval.Row) error {
+// saveRows stores the rows of a finished task, whose checkpoints are then removed.
+func (s *comparison) saveRows(t *task, rows []eval.Row) error {
 	if s.o.Work == "" {
 		return nil
 	}
