@@ -76,7 +76,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return nil, errors.New("only FastHash without PCA can be cross-fitted")
 	}
 	if o.Run.Spill != nil && (name != FastHash || o.PCA != 0) {
-		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
+		return nil, fault.New("needs-memory", "only FastHash without PCA can learn from more rows than "+
 			"memory holds")
 	}
 	if d.Missing && o.Custom == nil && (name != FastHash || o.PCA != 0) {
