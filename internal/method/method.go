@@ -1,5 +1,5 @@
-// Package method is the methods that learn binary codes, FastHash and those that the paper compares it with: one
-// interface, one registry, and one way from labelled rows to a model that says what made it.
+// Package method holds the methods that learn binary codes, FastHash and those that the paper compares it with: one
+// interface, one registry, and one way from labelled rows to a model that records how it was made.
 //
 //	Names, Describe, New   the methods by name
 //	Train                  the named method on labelled rows -> model; BitsError where it cannot make as many bits
@@ -7,7 +7,7 @@
 //	FitClassifier          a classifier of rows, with the probabilities of their classes and the codes made of them
 //
 // Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
-// leaves one of the encoders of package model. What several of them solve on the way is in internal/solve.
+// returns one of the encoders of package model. Numerical problems that several of them share are in package solve.
 package method
 
 import (
