@@ -15,8 +15,8 @@
 //		again        without some classes, whose queries then search all items
 //		keep         the rows in the work folder
 //
-// A task that fails leaves its error in its row, and the others continue. Everything but seconds and microseconds is a
-// function of data, options and seed.
+// If a task fails, its row holds the error and the others continue. Everything but seconds and microseconds depends
+// only on data, options and seed.
 package compare
 
 import (

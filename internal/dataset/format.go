@@ -292,7 +292,7 @@ func fileNamed(path string) string {
 	return ""
 }
 
-// sample is what a format is recognised by.
+// sample is the evidence by which a format is recognised.
 type sample struct {
 	head []byte // the first bytes, all if there are fewer than maxTake
 	size int64  // of the content, -1 when that is not known

@@ -1,20 +1,20 @@
 // Anchor graph hashing (Liu, Wang, Kumar and Chang: Hashing with Graphs, ICML 2011).
 //
-// Neighbours are near through anchors: with Z the shares of the s nearest of m anchors, a row for each vector, the
+// Rows are neighbours through anchors: with Z the shares of the s nearest of m anchors, a row for each vector, the
 // graph is A = Z Λ^-1 Z', Λ = diag(Z'1), and its eigenvectors follow from a small matrix:
 //
 //	M = Λ^-1/2 Z'Z Λ^-1/2,   M v = σ v,   y = √n Z Λ^-1/2 v σ^-1/2 = Z w,   A y = σ y
 //
-// One layer:  bit k = [y_k >= 0], for the r greatest σ below 1: those at 1 tell only which part of the graph a row is
-// in.
+// One layer:  bit k = [y_k >= 0], for the r greatest σ below 1: those at 1 only tell which component of the graph a row
+// is in.
 //
-// Two layers: r/2 eigenvectors, each with a second bit that parts both of its sides again, at b+ and b-:
+// Two layers: r/2 eigenvectors, each with a second bit that splits both of its sides again, at b+ and b-:
 //
 //	bit = [y >= b+] where y > 0,   [y <= b-] elsewhere
 //	b+ + b- = c = e'L|y| / e'Le,   n+ b+ - n- b- = sum of |y|,    L = I - A, e = the rows with y > 0:
 //
-// of all thresholds that halve the rows those that cut the graph least. Together the two conditions are a curve of y:
-// |y - (b+ + b-)/2| >= (b+ - b-)/2.
+// of all thresholds that halve the rows, these cut the graph least. Together the two conditions are a curve of y: |y -
+// (b+ + b-)/2| >= (b+ - b-)/2.
 //
 //	anchors      k-means of a sample                               O(rows · m · dim) a step
 //	Z            one pass over all rows, s values each             O(n · m · dim)

@@ -5,8 +5,8 @@
 //	f      = Σ over the pairs (i, j) of N of (d_ij - H_ij / r)^2 / 2
 //
 // with d_ij = 0 for similar and 1 for dissimilar rows and H the Hamming distance of r bits; N pairs every row with a
-// random share of the others. All is done with 2 r^2 f = Σ e_ij^2, e_ij = H_ij - r d_ij, which is an integer, so no sum
-// drifts.
+// random share of the others. All computations use 2 r^2 f = Σ e_ij^2, e_ij = H_ij - r d_ij, which is an integer, so no
+// sum drifts.
 //
 //	sweep                                                    until f stands still
 //		for each bit b                                       step
@@ -17,11 +17,11 @@
 //			W_bq to the middle of the best interval          |N|
 //
 // With e_ij counted without bit b, the term of a pair where bit b differs is (e + 1)^2 instead of e^2: as a function of
-// bit b, f is a constant plus 2e + 1 for each such pair. What a flip changes depends on the order of the flips only, so
-// all cores take part.
+// bit b, f is a constant plus 2e + 1 for each such pair. The effect of a flip depends only on the order of the flips,
+// so all cores can share the work.
 //
 // The kernel is the product of centred rows of length 1. The sum collapses to one vector, w_b = Σ_q W_bq x_bq, and the
-// length of a row does not change the sign of w_b · x: a projection of the centred row is left.
+// length of a row does not change the sign of w_b · x: what remains is a projection of the centred row.
 
 package method
 

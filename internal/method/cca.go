@@ -1,19 +1,19 @@
 // Canonical correlation analysis with iterative quantisation (Gong and Lazebnik: Iterative Quantization: A Procrustean
 // Approach to Learning Binary Codes, CVPR 2011, section 4; "CCA-ITQ").
 //
-// With X the centred vectors, scaled so that their columns have variance 1 in the mean, and Y the centred classes or
-// tags (1 where a row has one), the directions w and u that make the correlation ρ of Xw and Yu greatest are those of
+// With X the centred vectors, scaled to a mean column variance of 1, and Y the centred classes or tags (1 where a row
+// has one), the directions w and u that make the correlation ρ of Xw and Yu greatest are those of
 //
 //	Cxy Cyy^-1 Cyx w = ρ² Cxx w,      Cxx = X'X / (n-1) + λI,  Cxy = X'Y / (n-1),  Cyy = Y'Y / (n-1) + μI.
 //
 // The embedding is Xw ρ for the greatest ρ, and the code is the sign of its ITQ rotation. There are no more
-// correlations than classes or tags, c, so with Cyy = L L' it is all in the c x c matrix T = L^-1 Cyx Cxx^-1 Cxy L'^-1:
-// its eigenvectors v have the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. Where there are more bits
-// than correlations, the rotation spreads them over all bits; the directions that are left have ρ = 0 and add nothing.
+// correlations than classes or tags, c, so with Cyy = L L' everything follows from the c x c matrix T = L^-1 Cyx Cxx^-1
+// Cxy L'^-1: its eigenvectors v have the values ρ², and wρ = Cxx^-1 Cxy L'^-1 v, without a division. If there are more
+// bits than correlations, the rotation spreads them over all bits; the remaining directions have ρ = 0 and add nothing.
 //
 // The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000
-// need to what 50,000 do, and μ is 1 for tags: where rows are similar when they share some, frequent tags decide, and
-// without μ the rare ones count as much. Both were chosen on validation parts (x/paper/results/tuning.md).
+// need to what 50,000 do, and μ is 1 for tags: if rows are similar when they share some tags, frequent tags decide, and
+// without μ rare ones would count as much. Both were chosen on validation parts (x/paper/results/tuning.md).
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products
@@ -21,8 +21,8 @@
 //	embedding    one more pass                    n d r
 //
 // With fewer rows than columns the n x n matrix XX' takes the place of Cxx: Cxx^-1 X' = X' (XX' / (n-1) + λI)^-1.
-// Conjugate gradients would need no matrix but hundreds of passes over the rows, for the ridge is far below the
-// greatest variances.
+// Conjugate gradients would need no matrix but hundreds of passes over the rows, since the ridge is far below the
+// largest variances.
 
 package method
 

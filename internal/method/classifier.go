@@ -1,14 +1,14 @@
 // A classifier's answer as a code (Sablayrolles, Douze, Usunier and Jegou: How should we evaluate supervised hashing?,
-// ICASSP 2017): what every supervised method must be compared with, because where the classes of the queries are those
-// of the training rows, a good classifier is a good code.
+// ICASSP 2017): the baseline for every supervised method, because if queries and training rows have the same classes, a
+// good classifier is a good code.
 //
 //	scores    s(x) = W x + b, by logistic regression tuned on rows held out (solve.FitLogistic); for tags one question
 //	          each
 //	one-hot   bit c = [c is the greatest score]; for tags bit c = [s_c >= 0]
 //	hashed    bit k = [w_k · (p(x) - mean) >= 0],   p_c = exp(s_c) / Σ exp(s), w_k ~ N(0, I) as in lsh.go
 //
-// Hashing the shares p instead of the scores matters: scores differ most where a class is far off anyway. Of tags the
-// shares are those of the odds.
+// Hashing the shares p instead of the scores matters: scores differ most for classes that are far off anyway. For tags
+// the shares are those of the odds.
 //
 //	columns   two passes over the rows, a byte for each value kept
 //	tune      on a sample of the rows, for the penalty and the scale of the columns

@@ -2,8 +2,8 @@
 //
 //	minimise |B - Y W|² + λ|W|² + ν (|B - F(X)|² + δ|P|²)    over B in {-1, +1}^(n x r), W, P
 //
-// SDH (sdh.go) with the classes regressed onto the codes instead of the codes onto the classes: the best B is then
-// known at once, B = sign(Y W + ν F(X)), instead of bit by bit.
+// SDH (sdh.go) with the classes regressed onto the codes instead of the codes onto the classes: the best B then follows
+// directly, B = sign(Y W + ν F(X)), instead of bit by bit.
 //
 //	round                                       5
 //		P, bias   as in SDH                     O(n·m·r)

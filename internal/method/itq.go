@@ -9,7 +9,7 @@
 //		R = polar factor of V'B       the best R                 O(n r^2 + r^3)
 //	bit b = [column b of V R >= 0], one hyperplane over x each
 //
-// Both steps lower Q or leave it. There can be no more bits than dimensions.
+// Neither step raises Q. There can be no more bits than dimensions.
 
 package method
 

@@ -15,10 +15,10 @@
 //
 // Neither S nor K'SK is formed. S costs O(l) for classes and O(b·l) for the bits so far. Lanczos works on L^-1 K'SK
 // L^-T, whose rank is at most that of S: with C classes it ends after C + b steps. A step of either loop reads K once
-// or twice, which is all the time there is.
+// or twice, which takes nearly all of the time.
 //
-// The ridge, 1e-6 of the mean diagonal or as much as single precision needs, is there because centred features of
-// nearly as many anchors as rows have nearly dependent columns.
+// The ridge, 1e-6 of the mean diagonal or as much as single precision needs, is necessary because centred features have
+// nearly dependent columns if there are nearly as many anchors as rows.
 
 package method
 

@@ -2,8 +2,8 @@
 //
 //	bit b = [w_b · (x - mean) >= 0],   w_b ~ N(0, I)
 //
-// Two vectors at angle θ differ in a bit with probability θ/π. Nothing is learned but the mean: without it non-negative
-// vectors all lie in a narrow cone, and most planes through the origin do not part them.
+// Two vectors at angle θ differ in a bit with probability θ/π. Only the mean is learned: without it non-negative
+// vectors all lie in a narrow cone, and most planes through the origin do not separate them.
 //
 //	mean       one pass over the rows     O(n · dim)
 //	weights    drawn bit by bit           O(bits · dim)

@@ -1,8 +1,7 @@
 // Multidimensional spectral hashing (Weiss, Fergus and Torralba, ECCV 2012).
 //
 // The affinity exp(-|x - y|^2 / 2σ²) is a product over dimensions, so on independent dimensions its eigenfunctions are
-// products of functions of single ones, and those of single dimensions, ordered by eigenvalue, are enough. On principal
-// components:
+// products of functions of single dimensions, and these, ordered by eigenvalue, are enough. On principal components:
 //
 //	for each dimension
 //		histogram   p, of up to 50 bins between the percentiles 2.5 and 97.5, plus 0.1, to sum one
@@ -16,7 +15,7 @@
 // weight of at least 0.1, they are cut again at the thirds of their values, then at the quarters, and so on.
 //
 // Plain Hamming distance ranks the codes. The paper ranks by a weighted one, prod over dimensions of (1 + sum over its
-// bits of weight · agreement) - 1: Fit tells the weights, a group being a dimension, and eval.RetrievalWeighted ranks
+// bits of weight · agreement) - 1: fit returns the weights, a group being a dimension, and eval.RetrievalWeighted ranks
 // by them.
 
 package method

@@ -1,5 +1,5 @@
-// Package method is the methods that learn binary codes, FastHash and those that the paper compares it with: one
-// interface, one registry, and one way from labelled rows to a model that says what made it.
+// Package method holds the methods that learn binary codes, FastHash and those that the paper compares it with: one
+// interface, one registry, and one way from labelled rows to a model that records how it was made.
 //
 //	Names, Describe, New   the methods by name
 //	Train                  the named method on labelled rows -> model; BitsError where it cannot make as many bits
@@ -7,7 +7,7 @@
 //	FitClassifier          a classifier of rows, with the probabilities of their classes and the codes made of them
 //
 // Each method is one file: a struct of parameters whose zero values are the documented defaults, and Train, which
-// leaves one of the encoders of package model. What several of them solve on the way is in internal/solve.
+// returns one of the encoders of package model. Numerical problems that several of them share are in package solve.
 package method
 
 import (
@@ -76,7 +76,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return nil, errors.New("only FastHash without PCA can be cross-fitted")
 	}
 	if o.Run.Spill != nil && (name != FastHash || o.PCA != 0) {
-		return nil, fault.New("needs-memory", "only FastHash, and without PCA before it, can learn from more rows than "+
+		return nil, fault.New("needs-memory", "only FastHash without PCA can learn from more rows than "+
 			"memory holds")
 	}
 	if d.Missing && o.Custom == nil && (name != FastHash || o.PCA != 0) {

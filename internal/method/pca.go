@@ -1,4 +1,4 @@
-// Principal components (Pearson 1901; Hotelling 1933) in front of another method, as in Table 4 of the FastHash paper.
+// Principal components (Pearson 1901; Hotelling 1933) before another method, as in Table 4 of the FastHash paper.
 //
 //	y = P (x - mean),   rows of P: the eigenvectors of the covariance C = mean of (x - mean)(x - mean)'
 //

@@ -1,16 +1,16 @@
 // The scale of the columns. Distances and directions of variance are in the units of the columns, so a column in
-// thousandths counts for nothing beside one in thousands. Standardised, all count alike:
+// thousandths counts for nothing beside one in thousands. Standardised, all count equally:
 //
 //	y_j = (x_j - mean_j) / deviation_j,   0 where a column never changes
 //
-// That is not always better: the border of pictures hardly ever changes, and its noise would count as much as what is
-// shown. So the rows decide, by what is known of them:
+// That is not always better: the border of pictures hardly ever changes, and its noise would count as much as the
+// content. So the labelled rows decide:
 //
 //	spreads    one pass; nothing to decide where they are within a factor of 100        O(n · dim)
 //	sample     up to 400 rows are looked for among 1,500 others, by distance and by angle, with the columns as they
 //	           are and standardised; the best ranking wins                              O(400 · 1,500 · dim)
 //
-// The choice is a function of the rows and the seed, and the map is part of the model.
+// The choice depends only on the rows and the seed, and the map is part of the model.
 
 package method
 

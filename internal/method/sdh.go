@@ -3,7 +3,7 @@
 //	minimise |Y - B W|² + λ|W|² + ν (|B - F(X)|² + δ|P|²)    over B in {-1, +1}^(n x r), W, P
 //
 // with Y the classes or tags of the rows as zeros and ones, and F(x) = P k(x) + bias of Gaussian features
-// (solve.GaussianKernel): the codes must be good for a linear classifier and near to what the features can say.
+// (solve.GaussianKernel): the codes must suit a linear classifier and be close to what the features can express.
 //
 //	round                                              5
 //		W   = (B'B + λ)^-1 B'Y                         O(n·r²)
@@ -13,7 +13,7 @@
 //
 // Each step minimises over its variables, so the objective never rises. Only P is kept: bit = [F(x) >= 0].
 //
-// The features are centred over the rows, so that the bias is a problem of its own.
+// The features are centred over the rows, so the bias can be found separately.
 
 package method
 

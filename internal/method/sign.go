@@ -1,5 +1,5 @@
-// The sign of every centred column: bit j = [x_j >= mean_j]. One bit for each dimension, the simplest thing that
-// engines do ("binary quantisation"), and often hard to beat for its length.
+// The sign of every centred column: bit j = [x_j >= mean_j]. One bit per dimension, the simplest thing that engines do
+// ("binary quantisation"), and often hard to beat for its length.
 //
 // It is stored as a projection on the axes, so training and model file are O(dim²): 64 MB for 4096 dimensions.
 

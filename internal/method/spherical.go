@@ -2,8 +2,8 @@
 //
 //	bit k = [|x - p_k| <= r_k]
 //
-// Every sphere holds half of the rows, and every two share a quarter, as nearly as can be: then bits are balanced, and
-// two of them independent.
+// Every sphere holds half of the rows, and every two share a quarter, as nearly as possible: then bits are balanced and
+// pairwise independent.
 //
 //	sample      up to 20,000 rows, N in all
 //	start       p_k = the mean of five rows drawn at random
@@ -13,8 +13,8 @@
 //		stop        if mean |O_ij - N/4| <= 0.10 N/4 and std O_ij <= 0.15 N/4
 //		forces      p_i += (1/r) sum over j of 1/2 (O_ij - N/4)/(N/4) (p_i - p_j)        O(r^2 dim)
 //
-// Spheres that share too much push each other away, others attract each other. The authors' code has no bound on the
-// turns.
+// Spheres that share too much repel each other, others attract each other. The authors' code does not bound the number
+// of iterations.
 
 package method
 

@@ -12,10 +12,10 @@
 //		                                 p = X_l w
 //		X       -= X w w'                                       as projections in front of X'X
 //
-// X_l is not deflated. In the paper D = p p': it has the scale of squared values, which S has not, and that scale falls
-// from bit to bit, so late bits would teach the next ones nothing. Here every bit counts alike. The columns get one
-// variance, so that codes do not depend on the units of measurement. Both were chosen on a validation part, as the step
-// was (x/paper/results/tuning.md). Up to 1024 dimensions M is formed, beyond that it is only multiplied with.
+// X_l is not deflated. In the paper D = p p': it has the scale of squared values, unlike S, and that scale falls from
+// bit to bit, so late bits would teach the next ones nothing. Here every bit counts equally. The columns are scaled to
+// equal variance, so codes do not depend on the units of measurement. Both were chosen on a validation part, as the
+// step was (x/paper/results/tuning.md). Up to 1024 dimensions M is formed; beyond that it is only multiplied with.
 
 package method
 

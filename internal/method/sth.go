@@ -7,8 +7,8 @@
 //	bit     a linear support vector machine that learns z                                    package svm
 //
 // Rows of different classes are never linked, so the first vectors are mixtures of the classes, drawn at random by the
-// first vectors of the iteration: they part classes, whole ones, as equal values go to one side of the median together.
-// All later bits only part the rows within a class, which is why the method is weak with few classes.
+// first vectors of the iteration: they separate whole classes, since equal values go to the same side of the median.
+// All later bits only separate rows within a class, so the method is weak with few classes.
 //
 // With Kernel the support vector machines see Gaussian features (solve.GaussianKernel) instead of the vectors.
 //

@@ -12,9 +12,9 @@
 //	budgeted   a kernel SVM with at most 500 support vectors for each bit      solve
 //	trees      boosted trees: TSH with the functions of FastHash
 //
-// All pairs count, where the released code draws some: with classes and tags that is faster, and it is what FastHash
-// does here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it
-// (x/paper/results/tuning.md). The width of the kernels is the mean squared distance of a row from its 50 nearest among
+// All pairs count, whereas the released code samples them: with classes and tags that is faster, and FastHash does the
+// same here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it
+// (x/paper/results/tuning.md). The width of the kernels is the mean squared distance from a row to its 50 nearest among
 // 5,000.
 
 package method

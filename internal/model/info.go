@@ -35,7 +35,7 @@ type Info struct {
 
 	Weights []hamming.BitWeight `json:"weights,omitempty"` // of a weighted ranking: one per bit, or none
 
-	Sketch *Sketch `json:"sketch,omitempty"` // of the rows learned from; nil where nobody took it
+	Sketch *Sketch `json:"sketch,omitempty"` // of the rows learned from; nil if not recorded
 
 	// How well held-out rows find each other, and how well they find training rows; nil if no rows were held out.
 	NewItems     *Figures `json:"new_items,omitempty"`
@@ -84,7 +84,7 @@ func (f *Figures) check() error {
 
 // Run describes one training run.
 type Run struct {
-	Bits    int             `json:"bits"` // the model had so many bits after it
+	Bits    int             `json:"bits"` // of the model after this run
 	Seed    uint64          `json:"seed"`
 	Data    string          `json:"data,omitempty"` // digest of the data
 	Rows    int             `json:"rows,omitempty"`

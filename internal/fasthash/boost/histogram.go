@@ -6,8 +6,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Histograms: the signed mass of a node's rows in each bin of a column. Filling them is nearly all the time of
-// training.
+// Histograms: the signed mass of a node's rows in each bin of a column. Filling them takes nearly all of the training
+// time.
 //
 //	for each group of candidate columns
 //		for each pass                        over the rows of a node, for itself and perhaps its sibling
@@ -20,7 +20,7 @@ import (
 // fetched for a few bytes of each, and memory sets the pace. So the candidates of a node are in rising order and all
 // nodes go over the columns together: a column that several nodes have drawn is still near.
 //
-// When all columns are candidates, much of this is spared, and as sums are exact, the trees do not change:
+// If all columns are candidates, much of this is avoided, and since sums are exact, the trees do not change:
 //
 //   - The histograms of the root are kept from tree to tree. Only rows whose mass has changed are added, with the
 //     difference: those that the last tree got wrong, about half, and a few at the limit of trimming.

@@ -9,8 +9,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Trees from columns that lie in a file, as there are more rows than memory. They are the same trees, to the last bit:
-// all that a tree is made of is sums of integers, whose order is free.
+// Trees from columns in a file, for more rows than memory. They are the same trees, to the last bit: a tree depends
+// only on sums of integers, whose order does not matter.
 //
 // The lists of rows by node, 16 bytes for every row, and the histograms that are kept from tree to tree, 12 bytes, are
 // left out. In their place every row has the number of its node in the level that grows, one byte, and every step is a

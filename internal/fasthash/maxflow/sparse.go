@@ -7,7 +7,7 @@ package maxflow
 //		discharge    push along arcs to the next lower label, from the cursor on; if excess is left, raise the label
 //	measure          who still reaches a sink
 //
-// Labels are measured anew after n raises; a label that nobody has cuts off all labels above it (the gap heuristic).
+// Labels are measured anew after n raises; a label that no node has cuts off all labels above it (the gap heuristic).
 
 import (
 	"cmp"

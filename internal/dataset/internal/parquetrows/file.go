@@ -75,7 +75,7 @@ const (
 	maxPage     = 1 << 29 // bytes of a page
 	maxValues   = 1 << 26 // values of a page
 
-	fewRows, rowFactor = 1 << 26, 1 << 16 // rows of a file: so many, and so many times its bytes
+	fewRows, rowFactor = 1 << 26, 1 << 16 // rows of a file: a number, and a multiple of its bytes
 )
 
 // readMeta reads the footer and checks what could make the library allocate too much memory.
