@@ -44,11 +44,12 @@ func TestSearchInAService(t *testing.T) {
 	}
 }
 
-// serveItems serves items.hgi under a name and returns the address.
+// serveItems serves a copy of items.hgi under a name, so that the file itself stays free, and returns the address.
 func serveItems(t *testing.T, name string) string {
 	t.Helper()
+	write(t, "served.hgi", string(read(t, "items.hgi")))
 	s, err := server.New(t.Context(), server.Options{
-		Collections: []server.CollectionOptions{{Name: name, Path: "items.hgi"}}, ReadOnly: true,
+		Collections: []server.CollectionOptions{{Name: name, Path: "served.hgi"}}, ReadOnly: true,
 	})
 	if err != nil {
 		t.Fatal(err)

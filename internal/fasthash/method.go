@@ -258,7 +258,8 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 			"data have %d", t.Grow.Encoder.Dim(), have)
 	}
 	if old.Quantizer.Missing != d.Missing {
-		return vectors.Quantizer{}, errors.New("the model to grow and the data must either both allow missing values or neither")
+		return vectors.Quantizer{}, errors.New("either both the model to grow and the data allow missing values, or " +
+			"neither does")
 	}
 	return old.Quantizer, nil
 }

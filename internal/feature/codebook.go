@@ -337,7 +337,8 @@ func (o CodebookOptions) Check() error {
 	case o.Iterations < 1 || o.Iterations > 1<<11:
 		return fmt.Errorf("codebook in %d iterations, outside the range 1 to %d", o.Iterations, 1<<11)
 	case o.Sparsity < 1 || o.Sparsity > min(MaxSparsity, o.Words):
-		return fmt.Errorf("codebook with %d words per patch, outside the range 1 to %d", o.Sparsity, min(MaxSparsity, o.Words))
+		return fmt.Errorf("codebook with %d words per patch, outside the range 1 to %d", o.Sparsity,
+			min(MaxSparsity, o.Words))
 	case !(o.Whitening > 0) || math.IsInf(o.Whitening, 0):
 		return errors.New("whitening needs a positive constant")
 	}

@@ -41,7 +41,7 @@ type Options struct {
 	Sweeps           int    `json:"sweeps,omitempty" for:"fasthash"`    // over the blocks of each bit
 	Balance          string `json:"balance,omitempty" for:"fasthash"`   // of pairs: 9:1, auto, or classes
 	SampleSimilar    int    `json:"sample_similar,omitempty" for:"fasthash"`
-	SampleDissimilar int    `json:"sample_dissimilar,omitempty" for:"fasthash"` // rows drawn per row, in both; 0: all pairs
+	SampleDissimilar int    `json:"sample_dissimilar,omitempty" for:"fasthash"` // rows drawn per row, both; 0: all pairs
 	Candidates       int    `json:"candidate_bits,omitempty" for:"fasthash"`    // tried for each bit; 1 takes the first
 	Order            string `json:"order,omitempty" for:"fasthash"`             // stagewise or tsh
 

@@ -15,10 +15,10 @@ import (
 
 // Disk models a file system that keeps only what POSIX guarantees after a power cut:
 //
-//   - data written to a file is on disk once the file has been synced; before that, any part of it may be, in any order,
-//     each write torn between sectors, the length of the file old or new;
-//   - a name is on disk once its folder has been synced after it was made, removed or renamed; before that, any of these
-//     changes may be on disk, a rename as a whole or not at all, whether or not the file's data are;
+//   - data written to a file is on disk once the file has been synced; before that, any part of it may be, in any
+//     order, each write torn between sectors, the length of the file old or new;
+//   - a name is on disk once its folder has been synced after it was made, removed or renamed; before that, any of
+//     these changes may be on disk, a rename as a whole or not at all, whether or not the file's data are;
 //   - data whose sync failed with EIO is never written, as on Linux: a second sync does not try again.
 //
 // Real file systems keep more. A program that survives this survives them.
