@@ -335,7 +335,6 @@ func (t *weightedTile) belowFew(q *WeightedQuery, limit int) (hits []uint32, ok 
 	return hits, true
 }
 
-
 // belowGo is plain Go: the number of differing bits decides for most codes, and tables by bytes for the others. It
 // appends to hits.
 func (q *WeightedQuery) belowGo(hits []uint32, codes []uint64, n, stride, limit int) []uint32 {

@@ -160,7 +160,6 @@ func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {
 	return h, searched <= l.radius[q]
 }
 
-
 // Unmet returns at most n items on the list of a query that were not met, by distance and id.
 func (l *Shortlist) Unmet(q, n int) []Hit {
 	var unmet []Hit

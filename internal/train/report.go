@@ -36,7 +36,6 @@ type Report struct {
 	Total    time.Duration
 }
 
-
 // Note is a choice that was made, with its reason, or a doubt. The code is for programs, the text for people.
 type Note struct {
 	Code  fault.Code
