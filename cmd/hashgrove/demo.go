@@ -280,16 +280,7 @@ Done in %.1f s.
 // printSearch shows one query and the pictures nearest to it.
 func (c *demoCommand) printSearch(ctx context.Context, base, queries hamming.Codes) error {
 	const query, show, list = 3, 3, 10
-	x := index.New(base.Bits, c.model.Fingerprint(), index.Config{})
-	batch := index.NewBatch(base.Bits)
-	batch.Fingerprint = c.model.Fingerprint()
-	for i := range base.Len() {
-		batch.Append(index.Item{ID: index.Int(int64(i)), Label: fashion.Names[c.train.Class[i]], Code: base.Row(i)})
-	}
-	if err := x.Add(ctx, batch); err != nil {
-		return err
-	}
-	snapshot := x.Snapshot()
+	snapshot := index.FromCodes(base)
 	found, err := snapshot.Search(ctx, queries.Row(query), list, index.Options{Threads: c.threads})
 	if err != nil {
 		return err
@@ -297,8 +288,9 @@ func (c *demoCommand) printSearch(ctx context.Context, base, queries hamming.Cod
 	names := make([]string, list)
 	pictures := [][]string{fashion.Sketch(c.query.X.Row(query))}
 	for i, h := range found.Hits {
-		names[i] = fmt.Sprintf("%s (%d)", snapshot.Item(h).Label, h.Distance)
-		if row, _ := h.ID.Integer(); i < show {
+		row, _ := h.ID.Integer()
+		names[i] = fmt.Sprintf("%s (%d)", fashion.Names[c.train.Class[row]], h.Distance)
+		if i < show {
 			pictures = append(pictures, fashion.Sketch(c.train.X.Row(int(row))))
 		}
 	}

@@ -335,21 +335,6 @@ func (t *weightedTile) belowFew(q *WeightedQuery, limit int) (hits []uint32, ok 
 	return hits, true
 }
 
-// WeightedDistances sets dst[i] to the distance by margins from q to code i, by the first len(weights) bits.
-func (c Codes) WeightedDistances(dst []uint16, q []uint64, weights []uint8) {
-	if len(q) != c.Words || len(dst) != c.Len() {
-		panic("hamming: sizes of query, codes and distances differ")
-	}
-	if len(dst) == 0 {
-		return
-	}
-	w := NewWeightedQuery(q, weights)
-	sums := w.byteSums()
-	for i := range dst {
-		dst[i] = uint16(byteDistance(sums, c.Row(i)[:len(w.code)]))
-	}
-}
-
 // belowGo is plain Go: the number of differing bits decides for most codes, and tables by bytes for the others. It
 // appends to hits.
 func (q *WeightedQuery) belowGo(hits []uint32, codes []uint64, n, stride, limit int) []uint32 {

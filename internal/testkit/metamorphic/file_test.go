@@ -51,9 +51,18 @@ func (x *file) open(ctx context.Context) (err error) {
 	return err
 }
 
+// reopen checks every page of the file on the way.
 func (x *file) reopen(ctx context.Context, tables int) error {
 	x.tables = tables
-	return errors.Join(x.close(), x.open(ctx))
+	items := x.Info().Items
+	if err := x.close(); err != nil {
+		return err
+	}
+	r, err := store.Verify(ctx, x.path, nil)
+	if err == nil && r.Items != items {
+		err = fmt.Errorf("%d items were verified, want %d", r.Items, items)
+	}
+	return errors.Join(err, x.open(ctx))
 }
 
 func (x *file) read(ctx context.Context, f index.Filter) (reader, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // widths of codes: at, below and above the sizes of words, and those that models have.
-var widths = []int{1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 100, 128, 256, 300}
+var widths = []int{1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 100, 128, 256, 300, 1024}
 
 // generator makes steps. Codes are near a few centres, so that they repeat and distances tie.
 type generator struct {
