@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
+	"hashgrove/internal/method"
 	"hashgrove/internal/supervision"
 )
 
@@ -23,6 +25,58 @@ type figures struct {
 func (f figures) complete(rows int) bool {
 	return f.Rows == rows && f.Codes > 0 && f.Codes <= rows && 0 < f.Low && f.Low <= f.MAP && f.MAP <= f.High && f.High <= 1 &&
 		f.Precision > 0 && f.Area > 0
+}
+
+// TestEveryMethodTrainsEncodesAndSearches takes each method through the verbs of FastHash.
+func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs in full, without the race detector, with the documents")
+	}
+	shop(t)
+	for _, name := range method.Names() {
+		d, _ := method.Describe(name)
+		if d.Name == method.FastHash {
+			continue // it prints another report, and has tests of its own
+		}
+		args := strings.Fields("train items.csv --label category --id-column sku --bits 8 --rows 300 --json -o m.hgm --method " + d.Name)
+		var r struct {
+			Method      string  `json:"method"`
+			Fingerprint string  `json:"fingerprint"`
+			Bits        int     `json:"bits"`
+			Rows        int     `json:"rows"`
+			Seconds     float64 `json:"train_seconds"`
+			New         figures `json:"new_items"`
+			Learned     figures `json:"learned_items"`
+		}
+		if err := json.Unmarshal([]byte(succeed(t, args...)), &r); err != nil {
+			t.Fatalf("%s: %v", d.Name, err)
+		}
+		if r.Method != d.Name || r.Fingerprint == "" || r.Bits != 8 && !d.AnyBits || r.Rows != 380 || r.Seconds <= 0 {
+			t.Errorf("%s: %+v", d.Name, r)
+		}
+		if !r.New.complete(20) || !r.Learned.complete(20) { // of the 400 rows, a twentieth is held out
+			t.Errorf("%s: new items %+v, learned items %+v", d.Name, r.New, r.Learned)
+		}
+		var judged struct {
+			MAP float64 `json:"map"`
+		}
+		out := succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label category --id-column sku --json")...)
+		if err := json.Unmarshal([]byte(out), &judged); err != nil || judged.MAP < 0.27 { // 0.25 by chance
+			t.Errorf("%s: MAP %v, %v", d.Name, judged.MAP, err)
+		}
+		succeed(t, strings.Fields("index build -o m.hgi items.csv --label category --id-column sku --model m.hgm")...)
+		if out := succeed(t, strings.Fields("search m.hgi new.csv --row 0 -k 3")...); !strings.Contains(out, "items-") {
+			t.Errorf("%s: search says\n%s", d.Name, out)
+		}
+		if out := succeed(t, "info", "m.hgm"); !strings.Contains(out, d.Name) {
+			t.Errorf("%s: info says\n%s", d.Name, out)
+		}
+		for _, name := range []string{"m.hgm", "m.hgi"} {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // TestWeightedRankingNeedsWeights judges MDSH both ways.
