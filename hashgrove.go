@@ -34,6 +34,9 @@ const Version = model.Version
 // rejects options that do not apply to the method.
 type Options = train.Options
 
+// Defaults returns the options that zero values mean, as far as they do not depend on the effort and the data.
+func Defaults() Options { return train.Defaults() }
+
 // PictureOptions say how pictures become vectors. The model stores them, so later pictures are treated the same way.
 type PictureOptions = train.PictureOptions
 

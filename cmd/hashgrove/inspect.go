@@ -10,7 +10,6 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
 )
@@ -111,11 +110,10 @@ func (c *inspectCommand) fillSupervision(sum *supervision.Data, r *inspectReport
 		sum.MinShared = c.similar.minShared
 	}
 	if sum.Kind() != "" {
-		y, err := sum.Affinity(sum.Rows)
+		share, exact, err := sum.SimilarShare()
 		if err != nil {
 			return err
 		}
-		share, exact := affinity.SimilarShare(y)
 		r.SimilarShare, r.ShareEstimated = &share, !exact
 	}
 	r.Warnings = append(r.Warnings, sum.Warnings...)

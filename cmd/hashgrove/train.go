@@ -16,11 +16,8 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/items"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 )
@@ -84,8 +81,9 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVarP(&o.Output, "output", "o", "", "the `MODEL` file to write")
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 0, "code length in `BITS`")
-	showDefault(f, "bits", strconv.Itoa(fasthash.DefaultBits))
-	f.StringVar(&o.Method, "method", method.FastHash, "hash `METHOD`: "+strings.Join(method.Names(), ", "))
+	showDefault(f, "bits", strconv.Itoa(hashgrove.Defaults().Bits))
+	f.StringVar(&o.Method, "method", hashgrove.Defaults().Method,
+		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)
 	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to exclude from training; eval then measures them separately")
 	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out for the final figures "+
@@ -100,7 +98,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar((*string)(&o.Effort), "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+
 		"boosting, extra columns where they help, and candidate bits; best, with more and deeper trees; paper, with the "+
 		"paper's settings; or a time such as 10m, for the greatest effort that should fit")
-	showDefault(f, "effort", string(fasthash.Normal))
+	showDefault(f, "effort", string(hashgrove.Defaults().Effort))
 	f.BoolVar(&o.Resume, "resume", false, "resume an interrupted training")
 	f.BoolVar(&o.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
@@ -125,11 +123,11 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"the one that quick trees predict best on unseen rows; 6 take up to a quarter longer; 1 keeps the "+
 		"first (default: by --effort)")
 	f.StringVar(&o.Order, "order", "", "`ORDER`: stagewise, or tsh to infer all bits first")
-	step1, _ := inference.Options{}.WithDefaults() // the zero value is valid
-	for name, value := range map[string]any{
-		"inference": step1.Method, "loss": step1.Loss, "sweeps": step1.Sweeps, "order": fasthash.Stagewise,
+	d := hashgrove.Defaults()
+	for name, value := range map[string]string{
+		"inference": d.Inference, "loss": d.Loss, "sweeps": strconv.Itoa(d.Sweeps), "order": d.Order,
 	} {
-		showDefault(f, name, fmt.Sprint(value))
+		showDefault(f, name, value)
 	}
 	cli.Group(f, groupStep1)
 	c.bindTrees(f)
@@ -140,7 +138,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's default, negative all")
 	f.StringVar(&o.Standardize, "standardize", "", "`WHEN` to centre the columns and divide them by their "+
 		"standard deviation first: on, off, or auto, which means if scales differ and it helps on a sample of rows")
-	showDefault(f, "standardize", method.StandardizeAuto)
+	showDefault(f, "standardize", d.Standardize)
 	cli.Group(f, groupOthers)
 }
 
@@ -148,7 +146,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 	o := &c.options
 	f.StringVar(&o.Learner, "learner", "", "`LEARNER`: trees or linear (SVM)")
-	showDefault(f, "learner", string(fasthash.Trees))
+	showDefault(f, "learner", hashgrove.Defaults().Learner)
 	f.StringVar(&o.Boost, "boost", "",
 		"boosting `ALGORITHM`: adaboost or logistic (default: by --effort)")
 	f.IntVar(&o.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit (default: by --effort)")
@@ -165,8 +163,7 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 		"held-out rows (default: by --effort)")
 	f.IntVar(&o.MinNode, "min-node", 0,
 		"a node with at most this `NUMBER` of rows of one sign becomes a leaf; negative means never")
-	trees, _ := boost.Options{}.WithDefaults() // the zero value is valid
-	showDefault(f, "min-node", strconv.Itoa(trees.MinNode))
+	showDefault(f, "min-node", strconv.Itoa(hashgrove.Defaults().MinNode))
 	f.IntVar(&o.NodeRows, "node-rows", 0,
 		"`NUMBER` of rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
 	f.Float64Var(&o.RowShare, "row-share", 0,
@@ -284,7 +281,7 @@ func (c *trainCommand) checkOutput(args []string) error {
 
 // explain adds helpful flags to training errors.
 func (c *trainCommand) explain(err error) error {
-	resumable := c.options.Method == method.FastHash
+	resumable := c.options.Method == hashgrove.Defaults().Method
 	if _, ok := errors.AsType[*hashgrove.OptionError](err); ok {
 		return usage(err)
 	}

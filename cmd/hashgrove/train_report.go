@@ -6,7 +6,6 @@ import (
 	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -26,10 +25,10 @@ type trainReport struct {
 	PeakRSS          int64       `json:"peak_rss_bytes"`
 	Stopped          string      `json:"stopped,omitempty"`
 
-	Effort fasthash.Effort `json:"effort"`
-	Trees  *boost.Options  `json:"trees,omitempty"`          // as chosen by effort and flags
-	Linear string          `json:"linear_columns,omitempty"` // which columns were added, or why none were
-	Added  []string        `json:"added_columns,omitempty"`
+	Effort fasthash.Effort       `json:"effort"`
+	Trees  *fasthash.TreeOptions `json:"trees,omitempty"`          // as chosen by effort and flags
+	Linear string                `json:"linear_columns,omitempty"` // which columns were added, or why none were
+	Added  []string              `json:"added_columns,omitempty"`
 	columnReport
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // for rows held out of training

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 )
@@ -111,4 +113,16 @@ type PictureOptions struct {
 	// Average makes each code add the scores of a picture and its mirror image before taking the sign; it needs Mirror.
 	// Such a model encodes only pictures.
 	Average bool `json:"mirror_average,omitempty"`
+}
+
+// Defaults returns the options that zero values mean, as far as they do not depend on the effort and the data.
+func Defaults() Options {
+	step1, _ := inference.Options{}.WithDefaults() // the zero value is valid
+	trees, _ := boost.Options{}.WithDefaults()
+	return Options{
+		Method: method.FastHash, Bits: fasthash.DefaultBits, Seed: fasthash.DefaultSeed, MinShared: 2,
+		Effort: fasthash.Normal, Inference: string(step1.Method), Loss: string(step1.Loss), Sweeps: step1.Sweeps,
+		Order: string(fasthash.Stagewise), Learner: string(fasthash.Trees), MinNode: trees.MinNode,
+		Standardize: method.StandardizeAuto,
+	}
 }
