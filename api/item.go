@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // ID is the id of an item. A text that spells an integer is that integer.
@@ -14,8 +15,12 @@ func Int(n int64) ID { return ID(strconv.FormatInt(n, 10)) }
 
 // Integer returns the integer that the id spells, and whether it does.
 func (id ID) Integer() (int64, bool) {
+	digits := strings.TrimPrefix(string(id), "-")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' || digits[0] == '0' && id != "0" {
+		return 0, false // not the shortest spelling, which "007", "-0" and "+7" are not
+	}
 	n, err := strconv.ParseInt(string(id), 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == string(id)
+	return n, err == nil
 }
 
 // MarshalJSON writes integers as numbers and other ids as texts.

@@ -111,7 +111,7 @@ func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Opt
 func (x *Items) results(
 	ctx context.Context, q *queries, found []index.Result, o *api.Options,
 ) ([]api.Result, error) {
-	items, err := x.itemsOf(ctx, found)
+	items, err := x.itemsOf(ctx, found, o)
 	if err != nil {
 		return nil, err
 	}
@@ -165,22 +165,27 @@ func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options) {
 	}
 }
 
-// itemsOf returns the items of all hits, query by query.
-func (x *Items) itemsOf(ctx context.Context, found []index.Result) ([]index.Item, error) {
+// itemsOf returns the items of all hits, query by query; empty ones where nothing is wanted of them.
+func (x *Items) itemsOf(ctx context.Context, found []index.Result, o *api.Options) ([]index.Item, error) {
 	n := 0
 	for i := range found {
 		n += len(found[i].Hits)
 	}
-	hits := make([]index.Hit, 0, n)
-	for i := range found {
-		hits = append(hits, found[i].Hits...)
+	if o.Fields != nil && len(o.Fields) == 0 && !o.Explain {
+		return make([]index.Item, n), nil
 	}
 	if x.Find != nil {
+		hits := make([]index.Hit, 0, n)
+		for i := range found {
+			hits = append(hits, found[i].Hits...)
+		}
 		return x.Find(ctx, hits)
 	}
-	items := make([]index.Item, len(hits))
-	for i, h := range hits {
-		items[i] = x.Snapshot.Item(h)
+	items := make([]index.Item, 0, n)
+	for i := range found {
+		for _, h := range found[i].Hits {
+			items = append(items, x.Snapshot.Item(h))
+		}
 	}
 	return items, nil
 }
