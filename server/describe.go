@@ -66,16 +66,12 @@ func (s *Server) describeCollection(w http.ResponseWriter, r *http.Request, c *c
 	defer s.gate.leave()
 	o := c.open()
 	x, info := o.snapshot(), o.store.Info()
-	m := x.Memory()
 	a := api.Description{
 		Summary: c.summary(),
 		File: api.File{
 			Bytes: info.FileBytes, FreeBytes: info.FreeBytes, Writes: info.Writes, Created: info.Created, Note: info.Note,
 		},
-		Memory: api.Memory{
-			Total: m.Total(), Codes: m.Codes, Postings: m.Postings, IDs: m.IDs, Columns: m.Columns, Tables: m.Tables,
-		},
-		Attributes: []api.Attribute{}, RecentWrites: c.recent.latest(),
+		Memory: *search.Memory(x.Memory()), Attributes: []api.Attribute{}, RecentWrites: c.recent.latest(),
 	}
 	for _, known := range x.Attributes() {
 		a.Attributes = append(a.Attributes, api.Attribute{Name: known.Name, Kind: known.Kind.String()})

@@ -33,24 +33,12 @@ func (a *answer) add(more *api.Answer) {
 type searchReport struct {
 	Index string `json:"index"` // the file, or the collection of a service
 	api.Answer
-	Memory *memoryReport `json:"memory,omitempty"`
-	Report string        `json:"report,omitempty"`
+	Memory *api.Memory `json:"memory,omitempty"`
+	Report string      `json:"report,omitempty"`
 }
 
-type memoryReport struct {
-	Total    int `json:"total_bytes"`
-	Codes    int `json:"codes_bytes"`
-	Postings int `json:"postings_bytes"`
-	IDs      int `json:"ids_bytes"`
-	Columns  int `json:"columns_bytes"`
-	Tables   int `json:"tables_bytes"`
-}
-
-func memoryOf(m index.Memory) *memoryReport {
-	return &memoryReport{m.Total(), m.Codes, m.Postings, m.IDs, m.Columns, m.Tables}
-}
-
-func (m *memoryReport) String() string {
+// memoryText writes what an index takes.
+func memoryText(m *api.Memory) string {
 	return fmt.Sprintf("%s: %s codes, %s postings, %s ids, %s labels, tags and attributes, %s tables",
 		cli.Size(m.Total), cli.Size(m.Codes), cli.Size(m.Postings), cli.Size(m.IDs), cli.Size(m.Columns), cli.Size(m.Tables))
 }
@@ -91,7 +79,7 @@ func (c *searchCommand) print(a *answer) error {
 	}
 	return c.printResult(all, func() {
 		if all.Memory != nil {
-			fmt.Fprintf(c.out, "%s: %d items in %v\n", a.path, all.Items, all.Memory)
+			fmt.Fprintf(c.out, "%s: %d items in %s\n", a.path, all.Items, memoryText(all.Memory))
 		}
 		for i := range all.Results {
 			c.printQuery(&all.Results[i])

@@ -13,12 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/plain"
+	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
 
@@ -203,23 +205,23 @@ tags and attributes where the data have them.
 
 // indexReport is the output of the index verbs with --json.
 type indexReport struct {
-	Index       string        `json:"index"`
-	Items       int           `json:"items"` // now
-	Added       int           `json:"added"`
-	Replaced    int           `json:"replaced"`
-	Updated     int           `json:"updated,omitempty"`
-	Deleted     int           `json:"deleted"`
-	Missing     int           `json:"missing_ids"` // ids to delete or update that do not exist
-	Bad         int           `json:"bad_rows"`
-	CrossFitted *int          `json:"cross_fitted,omitempty"` // items with a code from --cross-fit
-	crossFit    string        // the same in words
-	Bits        int           `json:"bits"`
-	Codes       int           `json:"distinct_codes"`
-	Fingerprint string        `json:"fingerprint"`
-	Estimate    int           `json:"estimated_bytes,omitempty"` // of memory, before building
-	Memory      *memoryReport `json:"memory"`
-	FileBytes   int64         `json:"file_bytes"`
-	Seconds     float64       `json:"seconds"`
+	Index       string      `json:"index"`
+	Items       int         `json:"items"` // now
+	Added       int         `json:"added"`
+	Replaced    int         `json:"replaced"`
+	Updated     int         `json:"updated,omitempty"`
+	Deleted     int         `json:"deleted"`
+	Missing     int         `json:"missing_ids"` // ids to delete or update that do not exist
+	Bad         int         `json:"bad_rows"`
+	CrossFitted *int        `json:"cross_fitted,omitempty"` // items with a code from --cross-fit
+	crossFit    string      // the same in words
+	Bits        int         `json:"bits"`
+	Codes       int         `json:"distinct_codes"`
+	Fingerprint string      `json:"fingerprint"`
+	Estimate    int         `json:"estimated_bytes,omitempty"` // of memory, before building
+	Memory      *api.Memory `json:"memory"`
+	FileBytes   int64       `json:"file_bytes"`
+	Seconds     float64     `json:"seconds"`
 
 	Attributes *dataset.Join `json:"attributes,omitempty"` // how attributes were matched to items
 	DryRun     *dryRun       `json:"dry_run,omitempty"`    // what would have been deleted
@@ -245,9 +247,9 @@ func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) 
 
 // memoryNeeds returns the number of distinct codes and the memory that many searches need, without labels, tags and
 // attributes.
-func memoryNeeds(x *store.Selection) (int, *memoryReport) {
+func memoryNeeds(x *store.Selection) (int, *api.Memory) {
 	n, codes := x.Len(), x.Codes()
-	return codes, memoryOf(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1))))
+	return codes, search.Memory(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1))))
 }
 
 // build makes the index. An existing one is replaced only once the new one is complete.
@@ -311,7 +313,7 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 	used, how := c.crossFitted(in, len(b.IDs))
 	return &indexReport{
 		Items: x.Len(), Added: x.Len(), Bad: bad, CrossFitted: used, crossFit: how, Bits: x.Bits(), Codes: x.Codes(),
-		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: memoryOf(x.Memory()),
+		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: search.Memory(x.Memory()),
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(), Attributes: in.joinReport(),
 	}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
@@ -101,7 +102,7 @@ type fileReport struct {
 	Tags       bool              `json:"tags,omitempty"`
 	Attributes []index.Attribute `json:"attributes,omitempty"`
 	Distinct   int               `json:"distinct_codes,omitempty"`
-	Memory     *memoryReport     `json:"memory,omitempty"`
+	Memory     *api.Memory       `json:"memory,omitempty"`
 	FileBytes  int64             `json:"file_bytes,omitempty"`
 	FreeBytes  int64             `json:"free_bytes,omitempty"`
 	Writes     uint64            `json:"writes,omitempty"`

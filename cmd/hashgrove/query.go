@@ -14,6 +14,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/items"
 	"hashgrove/internal/model"
+	"hashgrove/internal/picture/gallery"
 	"hashgrove/internal/vectors"
 )
 
@@ -113,7 +114,7 @@ func (r *queryReader) source() (*dataset.Set, vectors.Source, error) {
 // arguments are not picture files.
 func pictureQueries(paths []string, rows []int) (list []api.Query, err error) {
 	for i, path := range paths {
-		if !slices.Contains([]string{"jpg", "jpeg", "png", "gif", "webp", "bmp", "tif", "tiff"}, extension(path)) {
+		if !gallery.Promises(path) {
 			return nil, nil
 		}
 		if len(rows) > 0 && !slices.Contains(rows, i) {
@@ -126,9 +127,4 @@ func pictureQueries(paths []string, rows []int) (list []api.Query, err error) {
 		list = append(list, api.Query{Name: path, Picture: b})
 	}
 	return list, nil
-}
-
-// extension returns the extension of a file name in lower case.
-func extension(path string) string {
-	return strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 }

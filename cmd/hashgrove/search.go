@@ -116,7 +116,7 @@ HASHGROVE_TOKEN in the environment.`,
 }
 
 func (c *searchCommand) bind(f *pflag.FlagSet) {
-	f.IntVarP(&c.k, "k", "k", 10, "`NUMBER` of items to find; with --radius the maximum, by default unlimited")
+	f.IntVarP(&c.k, "k", "k", api.DefaultK, "`NUMBER` of items to find; with --radius the maximum, by default unlimited")
 	f.IntVar(&c.radius, "radius", 0, "find all items at this `DISTANCE` or less")
 	f.StringVar(&c.where, "where", "", "find only items that match this `FILTER`")
 	f.IntSliceVar(&c.rows, "row", nil, "search only for these `ROWS`, counted from 0; default all")

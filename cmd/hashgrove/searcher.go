@@ -28,7 +28,7 @@ type target interface {
 	// expect announces the number of queries, and whether more follow, before the first search.
 	expect(ctx context.Context, queries int, more bool) error
 	// memory returns the memory used by the items; nil if unknown.
-	memory() *memoryReport
+	memory() *api.Memory
 	close() error
 }
 
@@ -157,7 +157,7 @@ func (x *fileIndex) Search(ctx context.Context, r *api.Request) (*api.Answer, er
 	return a, err
 }
 
-func (x *fileIndex) memory() *memoryReport { return memoryOf(x.items.Snapshot.Memory()) }
+func (x *fileIndex) memory() *api.Memory { return search.Memory(x.items.Snapshot.Memory()) }
 
 // service searches a collection of a running service.
 type service struct {
@@ -198,7 +198,7 @@ func (s *service) reader(args []string) *queryReader {
 }
 
 func (s *service) expect(context.Context, int, bool) error { return nil }
-func (s *service) memory() *memoryReport                   { return nil }
+func (s *service) memory() *api.Memory                     { return nil }
 func (s *service) close() error                            { return nil }
 
 // itemSource opens the vectors of --rerank; rows is 0 if unknown.

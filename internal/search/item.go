@@ -155,3 +155,10 @@ func Accept(f hamming.Fingerprint, expected string) error {
 	}
 	return api.Errorf(api.ErrOtherModel, "the request expects codes of model %.64q, but these are of %v", expected, f)
 }
+
+// Memory is what an index takes, as package api has it.
+func Memory(m index.Memory) *api.Memory {
+	return &api.Memory{
+		Total: m.Total(), Codes: m.Codes, Postings: m.Postings, IDs: m.IDs, Columns: m.Columns, Tables: m.Tables,
+	}
+}
