@@ -12,7 +12,7 @@ type Answer struct {
 	Items       int      `json:"items"`                // searched
 	Bits        int      `json:"bits"`                 // per code
 	Seconds     float64  `json:"seconds"`
-	Rank        string   `json:"rank"` // order of the hits: Hamming or Margins
+	Rank        string   `json:"rank"` // order of the hits: Hamming, Margins or Expected
 	Results     []Result `json:"results"`
 	Doubts      []string `json:"doubts,omitempty"` // what the answer lacks, in sentences
 }
@@ -61,7 +61,8 @@ func (p Plan) String() string {
 type Why struct {
 	Query     string         `json:"query"`
 	ID        ID             `json:"id"`
-	Distance  int            `json:"distance"`
+	Distance  int            `json:"distance"`                  // in bits of the class
+	Detail    int            `json:"detail_distance,omitempty"` // in bits of detail
 	CodeQuery string         `json:"code_query"`
 	CodeItem  string         `json:"code_item"`
 	Agree     []int          `json:"agree"`             // bits that are equal
@@ -77,6 +78,7 @@ type Bit struct {
 	Bit         int      `json:"bit"`
 	Query       int      `json:"query"` // 0 or 1
 	Item        int      `json:"item"`
+	Detail      bool     `json:"detail,omitempty"` // it keeps the vector, not the class
 	Agree       bool     `json:"agree"`
 	MarginQuery *float32 `json:"margin_query,omitempty"` // how certain the query is of the bit
 	MarginItem  *float32 `json:"margin_item,omitempty"`

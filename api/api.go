@@ -37,13 +37,14 @@ type Request struct {
 	Options
 }
 
-// Options say how to search. The zero value asks for the ten nearest items by Hamming distance.
+// Options say how to search. The zero value asks for the ten nearest items.
 type Options struct {
 	K      *int   `json:"k,omitempty"`      // number of hits, at least 1; nil means 10, or all within Radius
 	Radius *int   `json:"radius,omitempty"` // only items within this distance, in bits
 	Where  string `json:"where,omitempty"`  // a filter, such as `label = "boots" and price < 30`
 
-	// Rank orders items by Hamming, the default, or by Margins, which needs vectors or pictures.
+	// Rank orders items by Hamming, by Margins, which needs vectors or pictures, by Expected, or as the model chose
+	// when it was trained: Auto, the default. With Radius or Ties, Auto means Hamming.
 	Rank string `json:"rank,omitempty"`
 	// Ties orders items at the same distance: "" by id; Margins by how certain the query's bits are, then by id.
 	Ties string `json:"ties,omitempty"`
@@ -71,8 +72,10 @@ type Options struct {
 
 // Values of Options.Rank, Options.Ties and Options.Rerank.
 const (
-	Hamming   = "hamming"   // the number of bits that differ
+	Auto      = "auto"      // the ranking that the model chose in training, or Hamming
+	Hamming   = "hamming"   // the number of bits that differ; bits of detail count an eighth
 	Margins   = "margins"   // the bits that differ, weighted by how certain the query is of them
+	Expected  = "expected"  // the code that the query most likely has, judging by those of training rows
 	Euclidean = "euclidean" // the distance between vectors
 	Cosine    = "cosine"    // one minus the cosine of the angle between vectors
 )

@@ -53,7 +53,7 @@ func (o *Options) Check() error {
 		name, value string
 		from        []string
 	}{
-		{"rank", o.Rank, []string{Hamming, Margins}},
+		{"rank", o.Rank, []string{Auto, Hamming, Margins, Expected}},
 		{"ties", o.Ties, []string{Margins}},
 		{"rerank", o.Rerank, []string{Euclidean, Cosine}},
 		{"strategy", o.Strategy, []string{"auto", "scan", "tables", "list"}},
@@ -78,10 +78,7 @@ func (o *Options) CheckBits(bits int) error {
 	return nil
 }
 
-// ByMargins reports whether hits are ranked by margins.
-func (o *Options) ByMargins() bool { return o.Rank == Margins }
-
-// NeedsMargins reports whether margins affect the order at all.
+// NeedsMargins reports whether the order needs the margins of the queries.
 func (o *Options) NeedsMargins() bool { return o.Rank == Margins || o.Ties == Margins }
 
 // Wants reports whether a field of the hits is wanted.

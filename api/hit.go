@@ -5,8 +5,9 @@ import "strconv"
 // Hit is an item found by a search.
 type Hit struct {
 	ID             ID             `json:"id"`
-	Distance       int            `json:"distance"`                  // in bits
-	MarginDistance *int           `json:"margin_distance,omitempty"` // in sixteenths of a bit, when ranked by margins
+	Distance       int            `json:"distance"`                  // in bits of the class
+	DetailDistance *int           `json:"detail_distance,omitempty"` // in bits of detail, if codes have them
+	MarginDistance *int           `json:"margin_distance,omitempty"` // in sixteenths of a bit, when bits have weights
 	Score          *float64       `json:"score,omitempty"`           // distance between the vectors, when reranked
 	Label          string         `json:"label,omitempty"`
 	Tags           []string       `json:"tags,omitempty"`
@@ -30,6 +31,9 @@ func (h *Hit) appendJSON(b []byte) (_ []byte, err error) {
 		b = appendText(b, string(h.ID))
 	}
 	b = strconv.AppendInt(append(b, `,"distance":`...), int64(h.Distance), 10)
+	if h.DetailDistance != nil {
+		b = strconv.AppendInt(append(b, `,"detail_distance":`...), int64(*h.DetailDistance), 10)
+	}
 	if h.MarginDistance != nil {
 		b = strconv.AppendInt(append(b, `,"margin_distance":`...), int64(*h.MarginDistance), 10)
 	}

@@ -73,7 +73,7 @@ func (s *Searcher) check(r *api.Request) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	if r.NeedsMargins() || r.Prefix != 0 || r.Rerank != "" || r.Shortlist != 0 || r.Strategy != "" || r.Explain {
+	if r.NeedsMargins() || r.Rank == api.Expected || r.Prefix != 0 || r.Rerank != "" || r.Shortlist != 0 || r.Strategy != "" || r.Explain {
 		return api.Errorf(api.ErrUnsupported, "%s ranks by Hamming distance alone, without margins, prefix, rerank, "+
 			"strategy and explain: search an index for those", s.info.Engine)
 	}
@@ -125,7 +125,7 @@ func (s *Searcher) describe(ctx context.Context, a *api.Answer, found [][]index.
 		a.Results[i].Hits = make([]api.Hit, len(hits))
 		for j, h := range hits {
 			it := items[h.ID]
-			search.FillHit(&a.Results[i].Hits[j], &h, &it, o)
+			search.FillHit(&a.Results[i].Hits[j], &h, &it, o, search.Distances{})
 		}
 	}
 	return nil

@@ -39,6 +39,8 @@ type Options struct {
 	CurveTo int   // last rank of the precision curve; 0 means 2000
 	Radii   []int // Hamming radii of Lookup; nil means 0, 1, 2
 
+	Detail int // number of bits, the last ones of the codes, that are detail and weigh less (hamming.EqualWeights)
+
 	Classes    []int32  // class of every query, for the table by class; nil leaves it out
 	ClassNames []string // names by class number; nil names them by number
 
@@ -106,6 +108,10 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 	j, err := codeJudgement(queries, base, truth)
 	if err != nil {
 		return nil, err
+	}
+	if o.Detail > 0 {
+		equal := hamming.EqualWeights(base.Bits, o.Detail)
+		return j.weighted(ctx, base, func(q int, _ []uint64) ([]uint64, []uint8) { return queries.Row(q), equal }, o)
 	}
 	j.radii, j.unit = base.Bits+1, 1
 	j.ranker = func(_, _ int, o *Options) ranker { return newCodeRanker(queries, base, o.Cut) }

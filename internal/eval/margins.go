@@ -10,7 +10,8 @@ import (
 )
 
 // Ranking by margins. The query knows how certain each of its bits is, while the base has only codes: the distance is
-// the sum of the query's weights (hamming.Weights) over the differing bits, an integer in sixteenths of a bit.
+// the sum of the query's weights (hamming.Weights) over the bits that differ from the signs of its margins, an integer
+// in sixteenths of a bit. An expected code in place of the margins ranks by that (model.Model.Expect).
 //
 //	weights    of the query, from its margins                        O(bits)
 //	tables     for every byte of a code: distance by differing bits  O(32 bits)
@@ -20,8 +21,8 @@ import (
 // Items with the same code share one measurement: training items often have few distinct codes.
 
 // RetrievalMargins ranks the base by the margins of every query and evaluates the rankings as Retrieval does. The
-// margins have a row for each query and a column for each bit, see model.Model.Margins; only their magnitudes count. A
-// radius of 1 is one bit of average margin.
+// margins have a row for each query and a column for each bit, see model.Model.Margins. A radius of 1 is one bit of
+// average margin.
 //
 // It panics if the margins do not match the codes in size, and where Retrieval does.
 func RetrievalMargins(
@@ -34,6 +35,17 @@ func RetrievalMargins(
 	if err != nil {
 		return nil, err
 	}
+	return j.weighted(ctx, base, func(q int, code []uint64) ([]uint64, []uint8) {
+		hamming.SetSigns(code, margins.Row(q))
+		return code, hamming.Weights(margins.Row(q), o.Detail)
+	}, o)
+}
+
+// weighted judges rankings by weights. look returns the code to look for and the weights of its bits for a query; it may
+// use the given memory.
+func (j judgement) weighted(
+	ctx context.Context, base hamming.Codes, look func(q int, code []uint64) ([]uint64, []uint8), o Options,
+) (*Report, error) {
 	if base.Bits > hamming.MaxWeightedBits {
 		return nil, fault.New("too-many-bits", "codes of %d bits are longer than the %d that can be ranked by margins",
 			base.Bits, hamming.MaxWeightedBits)
@@ -43,7 +55,7 @@ func RetrievalMargins(
 	j.radii, j.unit = (most+hamming.BitUnits-1)/hamming.BitUnits+1, hamming.BitUnits
 	j.ranker = func(_, _ int, o *Options) ranker {
 		return &marginRanker{
-			queries: queries, margins: margins, distinct: distinct,
+			look: look, code: make([]uint64, base.Words), distinct: distinct,
 			table: make([][256]uint16, 8*base.Words), near: make([]uint16, distinct.codes.Len()),
 			counter: newCounter(base.Len(), most+1, o.Cut),
 		}
@@ -75,8 +87,8 @@ func distinctOf(base hamming.Codes) distinct {
 }
 
 type marginRanker struct {
-	queries  hamming.Codes
-	margins  vectors.Matrix
+	look     func(q int, code []uint64) ([]uint64, []uint8)
+	code     []uint64
 	distinct distinct
 	table    [][256]uint16 // by byte of a code: distance by differing bits
 	near     []uint16      // distance of each distinct code
@@ -84,9 +96,9 @@ type marginRanker struct {
 }
 
 func (r *marginRanker) rank(q int, mark []uint8) *list {
-	weights := hamming.Weights(r.margins.Row(q))
+	code, weights := r.look(q, r.code)
 	r.fill(weights)
-	r.measure(r.queries.Row(q))
+	r.measure(code)
 	for i, c := range r.distinct.of {
 		r.distance[i] = r.near[c]
 	}

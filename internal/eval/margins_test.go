@@ -39,7 +39,9 @@ func TestRetrievalMarginsEqualsTheDefinition(t *testing.T) {
 		}
 		slices.Sort(k)
 		p := problemOf(queries, base, truth, func(q, i int) int {
-			return hamming.WeightedDistance(queries.Row(q), base.Row(i), hamming.Weights(margins.Row(q)))
+			look := make([]uint64, base.Words)
+			hamming.SetSigns(look, margins.Row(q))
+			return hamming.WeightedDistance(look, base.Row(i), hamming.Weights(margins.Row(q), 0))
 		})
 		p.unit = hamming.BitUnits
 		want := p.report(slices.Compact(k), radii, cut, curve, bits)
@@ -57,7 +59,9 @@ func TestEqualMarginsRankByHammingDistance(t *testing.T) {
 	truth := ByClass(randomClasses(rng, 40, 4), randomClasses(rng, 300, 4))
 	margins := vectors.Matrix{Rows: 40, Cols: 70, Data: make([]float32, 40*70)}
 	for i := range margins.Data {
-		margins.Data[i] = []float32{3, -3}[rng.IntN(2)]
+		if margins.Data[i] = 3; !queries.Bit(i/70, i%70) {
+			margins.Data[i] = -3
+		}
 	}
 	want, err := Retrieval(context.Background(), queries, base, truth, Options{Threads: 1})
 	if err != nil {

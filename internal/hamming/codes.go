@@ -171,7 +171,30 @@ func Compare(a, b []uint64, width int) Match {
 //
 // so the first N bits of a longer model have the fingerprint of the shorter one: prefixes of codes and grown models
 // stay compatible. It covers only the functions, not the seed, statistics or names.
+//
+// The fingerprint of codes with detail says so in its last bytes, "detail" and the number of these bits: wherever codes
+// go, their fingerprint goes too, and nobody can search them as if all bits weighed the same.
 type Fingerprint [sha256.Size]byte
+
+const detailMark = "detail"
+
+// WithDetail returns the fingerprint of codes whose last bits, at least one, are detail.
+func (f Fingerprint) WithDetail(bits int) Fingerprint {
+	at := len(f) - len(detailMark) - 2
+	copy(f[at:], detailMark)
+	binary.BigEndian.PutUint16(f[len(f)-2:], uint16(bits))
+	return f
+}
+
+// Detail returns how many of the bits of a code, the last ones, are detail: fewer than all.
+func (f Fingerprint) Detail(bits int) int {
+	at := len(f) - len(detailMark) - 2
+	n := int(binary.BigEndian.Uint16(f[len(f)-2:]))
+	if string(f[at:len(f)-2]) != detailMark || n >= bits || bits > MaxWeightedBits {
+		return 0
+	}
+	return n
+}
 
 // String returns the short form shown to people: 16 hex digits.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:8]) }

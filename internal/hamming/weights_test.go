@@ -26,7 +26,7 @@ func TestWeights(t *testing.T) {
 		{[]float32{math.MaxFloat32, math.MaxFloat32}, []uint8{16, 16}},
 		{[]float32{inf, -inf, 1, 0}, []uint8{32, 32, 0, 0}},
 	} {
-		if got := Weights(c.margins); !slices.Equal(got, c.want) {
+		if got := Weights(c.margins, 0); !slices.Equal(got, c.want) {
 			t.Errorf("margins %v: weights %v, want %v", c.margins, got, c.want)
 		}
 	}
@@ -42,8 +42,8 @@ func TestWeightsFollowMargins(t *testing.T) {
 			margins[b] = float32(math.Exp(3*rng.NormFloat64()) * rng.NormFloat64())
 			scaled[b] = -4 * margins[b]
 		}
-		weights := Weights(margins)
-		if again := Weights(scaled); !slices.Equal(weights, again) {
+		weights := Weights(margins, 0)
+		if again := Weights(scaled, 0); !slices.Equal(weights, again) {
 			t.Fatalf("%v and, scaled, %v", weights, again)
 		}
 		sum := 0

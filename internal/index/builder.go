@@ -54,7 +54,7 @@ func Collect(
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{bits: bits, fingerprint: fingerprint}
+	s := &Snapshot{bits: bits, detail: fingerprint.Detail(bits), fingerprint: fingerprint}
 	if x := b.build(false); x.len() > 0 {
 		s.views, s.size = []view{{x, nil, x.len()}}, x.len()
 	}

@@ -38,6 +38,7 @@ type Index struct {
 // Snapshot holds the items of an index at one moment.
 type Snapshot struct {
 	bits        int
+	detail      int // of the bits, the last ones
 	fingerprint hamming.Fingerprint
 	views       []view // roughly largest first
 	size        int
@@ -49,7 +50,7 @@ func New(bits int, fingerprint hamming.Fingerprint, c Config) *Index {
 		panic(fmt.Sprintf("index: codes of %d bits, outside the range 1 to %d", bits, hamming.MaxBits))
 	}
 	x := &Index{config: c}
-	x.current.Store(&Snapshot{bits: bits, fingerprint: fingerprint})
+	x.current.Store(&Snapshot{bits: bits, detail: fingerprint.Detail(bits), fingerprint: fingerprint})
 	return x
 }
 
@@ -251,7 +252,7 @@ func (x *Index) merge(ctx context.Context, views []view, b *Batch, rows []int) (
 
 func (x *Index) publish(views []view) {
 	old := x.Snapshot()
-	s := &Snapshot{bits: old.bits, fingerprint: old.fingerprint, views: views}
+	s := &Snapshot{bits: old.bits, detail: old.detail, fingerprint: old.fingerprint, views: views}
 	for _, v := range views {
 		s.size += v.size
 	}
@@ -286,6 +287,16 @@ func (s *Snapshot) Len() int { return s.size }
 
 // Bits returns the length of the codes.
 func (s *Snapshot) Bits() int { return s.bits }
+
+// Detail returns how many bits of a code, the last ones, are detail.
+func (s *Snapshot) Detail() int { return s.detail }
+
+// Detailed returns the snapshot with its last bits taken as detail.
+func (s *Snapshot) Detailed(detail int) *Snapshot {
+	own := *s
+	own.detail = detail
+	return &own
+}
 
 // Fingerprint identifies the model that made the codes.
 func (s *Snapshot) Fingerprint() hamming.Fingerprint { return s.fingerprint }

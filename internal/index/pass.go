@@ -25,7 +25,7 @@ type pass struct {
 	view
 	number  uint32 // of the view
 	queries hamming.Codes
-	weights weightTable // by query; nil means Hamming distance
+	by      weighting
 	want    want
 	options *Options
 	allowed *roaring.Bitmap // items that match the filter; nil means all
@@ -114,7 +114,7 @@ func (p *pass) penalties(q int) func(slot uint32) float64 {
 // lookUp searches the tables for a query. It returns false, and records it in the step, if that takes too long.
 func (p *pass) lookUp(q int, step *Step) bool {
 	budget := p.scanCost(p.queries.Len() > 1)
-	if p.weights != nil {
+	if p.by.weights != nil {
 		budget = p.weightedScanCost(p.queries.Len() > 1)
 	}
 	if p.options.Method == Tables {
@@ -124,7 +124,7 @@ func (p *pass) lookUp(q int, step *Step) bool {
 		c, share := newCollector(p.segment, p.allowed, p.want), budget*budgetShare(i, len(p.tables))
 		var effort effort
 		var ok bool
-		if p.weights == nil {
+		if p.by.weights == nil {
 			effort, ok = t.search(p.codes, p.queries.Row(q), c, share)
 		} else {
 			effort, ok = t.searchWeighted(p.codes, p.weighted(q), c, share)
@@ -142,14 +142,14 @@ func (p *pass) lookUp(q int, step *Step) bool {
 
 // weighted returns a query with its weights.
 func (p *pass) weighted(q int) *hamming.WeightedQuery {
-	return hamming.NewWeightedQuery(p.queries.Row(q), p.weights[q])
+	return hamming.NewWeightedQuery(p.by.codes.Row(q), p.by.weights[q])
 }
 
 // list compares a query with the allowed items one by one.
 func (p *pass) list(q int) {
 	c, query := newCollector(p.segment, p.allowed, p.want), p.queries.Row(q)
 	compare := func(slot uint32) { c.add(slot, prefixDistance(query, p.codes.Row(int(slot)), p.want.bits)) }
-	if p.weights != nil {
+	if p.by.weights != nil {
 		weighted := p.weighted(q)
 		compare = func(slot uint32) { c.add(slot, weighted.Distance(p.codes.Row(int(slot)))) }
 	}
@@ -234,7 +234,7 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 
 // sweep scans the codes in [lo, hi) for some queries.
 func (p *pass) sweep(lo, hi int, which []int, sinks []hamming.Sink) {
-	if p.weights != nil {
+	if p.by.weights != nil {
 		queries := make([]*hamming.WeightedQuery, len(which))
 		for i, q := range which {
 			queries[i] = p.weighted(q)

@@ -10,17 +10,18 @@ import (
 // Rank selects the distance between a query and a code.
 type Rank string
 
-// The rankings. ByHamming counts the bits that differ. ByMargins adds up their weights, which are the query's margins
-// in sixteenths of an average bit (hamming.Weights), so uncertain bits of the query count little; items' codes have no
-// margins. Both are exact, and items at the same distance come in order of their ids.
+// The rankings. ByHamming counts the bits that differ; bits of detail count an eighth (hamming.EqualWeights). ByMargins
+// adds up their weights, which are the query's margins in sixteenths of an average bit (hamming.Weights), so uncertain
+// bits of the query count little; items' codes have no margins. The signs of the margins are the bits to look for. Both
+// are exact, and items at the same distance come in order of their ids.
 const (
 	ByHamming Rank = "hamming"
 	ByMargins Rank = "margins"
 )
 
 // units converts a number of bits to units of the ranking.
-func (r Rank) units(bits int) int {
-	if r != ByMargins {
+func (s *Snapshot) units(r Rank, bits int) int {
+	if r != ByMargins && s.detail == 0 {
 		return bits
 	}
 	return hamming.BitUnits * min(bits, math.MaxInt32/hamming.BitUnits)
@@ -42,33 +43,46 @@ func (r Rank) check(bits int, o Options) error {
 	return nil
 }
 
-// weightTable holds the bit weights of queries; nil if items are ranked by Hamming distance.
-type weightTable [][]uint8
-
-// weights computes the weights of the first bits of all queries from their margins.
-func (o *Options) weights(queries, bits, first int) weightTable {
-	if o.Rank != ByMargins {
-		return nil
-	}
-	t := make(weightTable, queries)
-	for q := range t {
-		t[q] = hamming.Weights(o.margins(bits, q)[:first])
-	}
-	return t
+// weighting holds, for every query, the code to look for and the weights of its bits; no weights mean that items are
+// ranked by Hamming distance.
+type weighting struct {
+	codes   hamming.Codes
+	weights [][]uint8
 }
 
-// row returns the weights of a query, or nil if there are none.
-func (t weightTable) row(q int) []uint8 {
-	if t == nil {
-		return nil
+// weigh returns the weighting of the first bits of queries.
+func (s *Snapshot) weigh(queries hamming.Codes, o *Options, first int) weighting {
+	w := weighting{codes: queries}
+	detail := max(0, first-(s.bits-s.detail))
+	switch {
+	case o.Rank == ByMargins:
+		w.codes, w.weights = hamming.NewCodes(queries.Len(), s.bits), make([][]uint8, queries.Len())
+		for q := range w.weights {
+			margins := o.margins(s.bits, q)
+			hamming.SetSigns(w.codes.Row(q), margins)
+			w.weights[q] = hamming.Weights(margins[:first], detail)
+		}
+	case detail > 0:
+		equal := hamming.EqualWeights(first, detail)
+		for range queries.Len() {
+			w.weights = append(w.weights, equal)
+		}
 	}
-	return t[q]
+	return w
 }
 
-// mostOf returns the largest possible distance of any query, at least 1, or 0 without weights.
-func mostOf(t weightTable) int {
+// distance returns the distance of a code from a query by all bits.
+func (w weighting) distance(q int, code []uint64) int {
+	if w.weights == nil {
+		return hamming.Distance(w.codes.Row(q), code)
+	}
+	return hamming.WeightedDistance(w.codes.Row(q), code, w.weights[q])
+}
+
+// most returns the largest possible distance of any query, at least 1, or 0 without weights.
+func (w weighting) most() int {
 	most := 0
-	for _, weights := range t {
+	for _, weights := range w.weights {
 		sum := 1
 		for _, w := range weights {
 			sum += int(w)

@@ -15,11 +15,13 @@ import (
 // rankedBySorting is the definition of a ranking by margins: all distances, sorted by (distance, position), cut. The
 // radius is in bits.
 func rankedBySorting(c hamming.Codes, q []uint64, margins []float32, k, r int) []Hit {
-	weights, all := hamming.Weights(margins), []Hit{}
+	weights, all := hamming.Weights(margins, 0), []Hit{}
+	look := make([]uint64, len(q))
+	hamming.SetSigns(look, margins)
 	for i := range c.Len() {
 		d := 0
 		for b, w := range weights {
-			if (q[b/64]^c.Row(i)[b/64])>>(63-b%64)&1 != 0 {
+			if (look[b/64]^c.Row(i)[b/64])>>(63-b%64)&1 != 0 {
 				d += int(w)
 			}
 		}
@@ -51,6 +53,17 @@ func someMargins(rng *rand.Rand, bits, queries int) []float32 {
 	return all
 }
 
+// signed gives margins the signs of a code, but for a few.
+func signed(margins []float32, code []uint64) {
+	for b, m := range margins {
+		m = float32(math.Abs(float64(m)))
+		if (code[b/64]>>(63-b%64)&1 == 0) != (b%31 == 30) {
+			m = float32(math.Copysign(float64(m), -1))
+		}
+		margins[b] = m
+	}
+}
+
 // indexed is the codes in an index with a number of tables, under their numbers as ids, with a label on each third.
 func indexed(t *testing.T, c hamming.Codes, tables int) *Snapshot {
 	t.Helper()
@@ -75,6 +88,7 @@ func TestTablesAnswerByMargins(t *testing.T) {
 		var wants [20][]Hit
 		for i := range queries {
 			queries[i], margins[i] = c.Row(rng.IntN(c.Len())), someMargins(rng, bits, 1)
+			signed(margins[i], queries[i])
 			wants[i] = rankedBySorting(c, queries[i], margins[i], []int{1, 5, 30}[i%3], bits)
 		}
 		for _, tables := range []int{bits / 32, bits/32 + 1, bits / 16} {
@@ -109,6 +123,9 @@ func TestRankByMarginsInParts(t *testing.T) {
 	c, rng := clustered(n, bits, 50, 9), rand.New(rand.NewPCG(9, 9))
 	s, q := indexed(t, c, -1), clustered(2, bits, 50, 9)
 	margins := someMargins(rng, bits, 2)
+	for i := range 2 {
+		signed(margins[i*bits:(i+1)*bits], q.Row(i))
+	}
 	thirds := hamming.NewCodes(0, bits)
 	for i := 1; i < n; i += 3 {
 		thirds.Data = append(thirds.Data, c.Row(i)...)

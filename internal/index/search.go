@@ -23,8 +23,8 @@ type Options struct {
 	// Rank selects the distance; empty means ByHamming.
 	Rank Rank
 
-	// Margins are the query's scores before the sign, one per bit, for all queries of a batch one after the other.
-	// ByMargins needs them. With ByHamming, items at the same distance are ordered by the sum of margins over the
+	// Margins are the query's scores before the sign, or the code that it expects, one per bit, for all queries of a
+	// batch one after the other. ByMargins needs them. With ByHamming, items at the same distance are ordered by the sum of margins over the
 	// differing bits, so doubtful bits weigh little; then by id. In that case they do not affect which items a prefix
 	// shortlists.
 	Margins []float32
@@ -47,8 +47,9 @@ type Options struct {
 // Hit is a found item.
 type Hit struct {
 	ID             ID      `json:"id"`
-	Distance       int     `json:"distance"`                  // in bits
-	MarginDistance int     `json:"margin_distance,omitempty"` // ByMargins: in sixteenths of a bit
+	Distance       int     `json:"distance"`                  // in bits of the class
+	DetailDistance int     `json:"detail_distance,omitempty"` // in bits of detail
+	MarginDistance int     `json:"margin_distance,omitempty"` // with weights: in sixteenths of a bit
 	Score          float64 `json:"score,omitempty"`           // set by Result.Rerank
 
 	place place
@@ -103,7 +104,7 @@ func (s *Snapshot) WithinBatch(ctx context.Context, queries hamming.Codes, r int
 	if o.Limit > 0 {
 		limit = o.Limit
 	}
-	return s.answer(ctx, queries, limit, o.Rank.units(r), o)
+	return s.answer(ctx, queries, limit, s.units(o.Rank, r), o)
 }
 
 func (s *Snapshot) single(q []uint64) hamming.Codes {
@@ -183,8 +184,8 @@ func (s *Snapshot) answer(ctx context.Context, queries hamming.Codes, k, r int, 
 
 // answerBlock answers several queries at the same time.
 func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r int, o Options) ([]Result, error) {
-	weights := o.weights(queries.Len(), s.bits, cmp.Or(o.Prefix, s.bits))
-	w := s.wanted(k, r, o, mostOf(weights))
+	weights := s.weigh(queries, &o, cmp.Or(o.Prefix, s.bits))
+	w := s.wanted(k, r, o, weights.most())
 	results := make([]Result, queries.Len())
 	all := make([][]found, queries.Len())
 	var counts [][]int
@@ -193,7 +194,7 @@ func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r 
 	}
 	for i, v := range s.views {
 		p := pass{
-			view: v, number: uint32(i), queries: queries, weights: weights, want: w, options: &o, found: all,
+			view: v, number: uint32(i), queries: queries, by: weights, want: w, options: &o, found: all,
 			results: results, counts: counts,
 		}
 		if err := p.run(ctx); err != nil {
@@ -201,12 +202,16 @@ func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r 
 		}
 	}
 	if o.Prefix > 0 {
-		weights = o.weights(queries.Len(), s.bits, s.bits)
+		weights = s.weigh(queries, &o, s.bits)
 	}
 	err := par.For(ctx, o.Threads, queries.Len(), func(q int) {
 		list := s.nearest(all[q], w)
 		if o.Prefix > 0 {
-			list = s.refine(list, queries.Row(q), o.margins(s.bits, q), weights.row(q))
+			margins := o.margins(s.bits, q)
+			if o.Rank == ByMargins {
+				margins = nil // they make the distance
+			}
+			list = s.refine(list, q, queries.Row(q), margins, weights)
 		}
 		n := min(k, len(list))
 		if o.Ties && n > 0 {
@@ -217,29 +222,40 @@ func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r 
 				results[q].Tied = counts[q][last]
 			}
 		}
-		results[q].Hits = s.hits(list[:n], queries.Row(q), weights != nil)
+		results[q].Hits = s.hits(list[:n], queries.Row(q), weights.weights != nil)
 	})
 	return results, err
 }
 
 // hits converts the items found for a query to hits.
-func (s *Snapshot) hits(list []found, q []uint64, byMargins bool) []Hit {
+func (s *Snapshot) hits(list []found, q []uint64, weighted bool) []Hit {
 	hits := make([]Hit, len(list))
 	for i, f := range list {
 		v := s.views[f.view]
 		hits[i] = Hit{ID: v.ids.get(f.pos), Distance: int(f.distance), place: place{f.view, f.pos}}
-		if byMargins {
-			hits[i].Distance, hits[i].MarginDistance = hamming.Distance(q, v.code(f.pos)), int(f.distance)
+		if weighted {
+			hits[i].Distance, hits[i].DetailDistance = s.bitsApart(q, v.code(f.pos))
+			hits[i].MarginDistance = int(f.distance)
 		}
 	}
 	return hits
+}
+
+// bitsApart returns the numbers of bits of the class and of detail in which two codes differ.
+func (s *Snapshot) bitsApart(a, b []uint64) (class, detail int) {
+	all := hamming.Distance(a, b)
+	if s.detail == 0 {
+		return all, 0
+	}
+	class = prefixDistance(a, b, s.bits-s.detail)
+	return class, all - class
 }
 
 // wanted returns what to search the segments for to get the k nearest within a radius; most is the greatest distance by
 // margins, or 0.
 func (s *Snapshot) wanted(k, r int, o Options, most int) want {
 	w := newWant(k, r, cmp.Or(o.Prefix, s.bits), most)
-	w.ties = o.Margins != nil && o.Prefix == 0 && most == 0
+	w.ties = o.Margins != nil && o.Prefix == 0 && o.Rank != ByMargins
 	if o.Prefix > 0 {
 		w.whole = true
 		switch {
@@ -286,18 +302,14 @@ func (s *Snapshot) nearest(list []found, w want) []found {
 	return w.first(list)
 }
 
-// refine orders items by all bits; weights are nil unless items are ranked by margins.
-func (s *Snapshot) refine(list []found, q []uint64, margins []float32, weights []uint8) []found {
+// refine orders items by all bits; margins are nil unless they break ties.
+func (s *Snapshot) refine(list []found, q int, code []uint64, margins []float32, w weighting) []found {
 	for i := range list {
 		f := &list[i]
 		v := s.views[f.view]
-		if weights != nil {
-			f.distance = uint32(hamming.WeightedDistance(q, v.code(f.pos), weights))
-			continue
-		}
-		f.distance = uint32(hamming.Distance(q, v.code(f.pos)))
+		f.distance = uint32(w.distance(q, v.code(f.pos)))
 		if margins != nil {
-			f.penalty = penalties(v.segment, q, margins)(v.slotOf(f.pos))
+			f.penalty = penalties(v.segment, code, margins)(v.slotOf(f.pos))
 		}
 	}
 	if len(s.views) == 1 {

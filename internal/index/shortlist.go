@@ -27,8 +27,9 @@ type Shortlist struct {
 	snapshot *Snapshot
 	queries  hamming.Codes
 	bits     int               // number of compared bits
-	weights  weightTable       // of these bits, by query; nil means Hamming distance
-	all      weightTable       // of all bits
+	weights  weighting         // of these bits
+	all      weighting         // of all bits
+	margins  bool              // whether the ranking is by margins
 	allowed  []*roaring.Bitmap // by segment; nil means all
 	met      [][]uint64        // by segment, a bit per item
 	radius   []int             // by query, in units of the ranking
@@ -49,7 +50,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if o.Prefix > 0 {
 		l.bits = o.Prefix
 	}
-	l.weights, l.all = o.weights(queries.Len(), s.bits, l.bits), o.weights(queries.Len(), s.bits, s.bits)
+	l.weights, l.all, l.margins = s.weigh(queries, &o, l.bits), s.weigh(queries, &o, s.bits), o.Rank == ByMargins
 	matching := 0
 	for _, v := range s.views {
 		allowed := o.Filter.allowed(v)
@@ -64,7 +65,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if n == 0 {
 		n = RerankItems(matching)
 	}
-	w := newWant(min(n, MaxItems), o.Rank.units(r), l.bits, mostOf(l.weights))
+	w := newWant(min(n, MaxItems), s.units(o.Rank, r), l.bits, l.weights.most())
 	w.counts = true
 	if n >= matching && w.radius == w.most {
 		var plan Plan
@@ -92,7 +93,7 @@ func (l *Shortlist) measure(ctx context.Context, w want, o Options) error {
 	counts := make([][]int, l.queries.Len())
 	for i, v := range l.snapshot.views {
 		p := pass{
-			view: v, number: uint32(i), queries: l.queries, weights: l.weights, want: w, options: &o, results: l.plans,
+			view: v, number: uint32(i), queries: l.queries, by: l.weights, want: w, options: &o, results: l.plans,
 			counts: counts,
 		}
 		if err := p.run(ctx); err != nil {
@@ -139,21 +140,21 @@ func (l *Shortlist) Meet(id ID) (Hit, bool) {
 }
 
 // ByMargins reports whether the items are ranked by margins.
-func (l *Shortlist) ByMargins() bool { return l.weights != nil }
+func (l *Shortlist) ByMargins() bool { return l.margins }
 
 // Measured returns an item with its distances from a query by all bits, and whether it is on the query's list.
 func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {
 	query, code := l.queries.Row(q), l.snapshot.views[h.place.view].code(h.place.pos)
-	h.Distance = hamming.Distance(query, code)
+	h.Distance, h.DetailDistance = l.snapshot.bitsApart(query, code)
 	searched := h.Distance
-	if l.weights != nil {
-		h.MarginDistance = hamming.WeightedDistance(query, code, l.all[q])
+	if l.all.weights != nil {
+		h.MarginDistance = l.all.distance(q, code)
 		searched = h.MarginDistance
 	}
 	switch {
 	case l.bits == l.snapshot.bits:
-	case l.weights != nil:
-		searched = hamming.WeightedDistance(query, code, l.weights[q])
+	case l.weights.weights != nil:
+		searched = l.weights.distance(q, code)
 	default:
 		searched = prefixDistance(query, code, l.bits)
 	}
@@ -181,7 +182,7 @@ func (l *Shortlist) Unmet(q, n int) []Hit {
 // Compare orders hits of a reranking by score, then by the ranking's distance, then by id.
 func (l *Shortlist) Compare(a, b Hit) int {
 	c := cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.MarginDistance, b.MarginDistance))
-	if !l.ByMargins() {
+	if l.all.weights == nil {
 		c = cmp.Or(c, cmp.Compare(a.Distance, b.Distance))
 	}
 	if c != 0 {

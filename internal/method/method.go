@@ -38,6 +38,7 @@ type Options struct {
 	Seed    uint64 // of everything random; 0 means fasthash.DefaultSeed
 	Threads int    // 0 means all cores; never changes the model
 
+	Detail  int // bits of detail behind those of the class; 0 means none, or those of the model to grow
 	PCA     int // dimensions that PCA leaves before the method sees the rows; 0 means no PCA; not for FastHash
 	Anchors int // points that kernel methods and anchor graphs compare with; not for FastHash
 	Rows    int // to learn from, at most; negative means all; not for FastHash
@@ -119,6 +120,12 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if grown := o.Run.Grow; grown != nil && made.Info.Sketch != nil {
 		made.Info.Sketch = made.Info.Sketch.Merge(grown.Info.Sketch)
 	}
+	if err := o.addDetail(ctx, made, d); err != nil {
+		return nil, err
+	}
+	if err := o.addRanking(ctx, made, d, held); err != nil {
+		return nil, err
+	}
 	if held != nil {
 		if err := held.judge(ctx, made, o); err != nil {
 			return nil, err
@@ -152,7 +159,7 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 		standardize = "" // the same
 	}
 	if o.Custom != nil {
-		o.Bits = m.Encoder.Bits() // the method decides
+		o.Bits = m.ClassBits() // the method decides
 	}
 	options, err := json.Marshal(struct { // 0 is the method's own default
 		Bits      int    `json:"bits"`
@@ -174,7 +181,7 @@ func (o Options) describe(name string, m *model.Model, d *supervision.Data) erro
 	if d.Labels != nil {
 		m.Info.Classes = d.Labels.Names
 	}
-	m.Info.Runs = []model.Run{{Bits: m.Encoder.Bits(), Seed: seed, Data: d.HexDigest(), Rows: d.Rows, Options: options}}
+	m.Info.Runs = []model.Run{{Bits: m.ClassBits(), Seed: seed, Data: d.HexDigest(), Rows: d.Rows, Options: options}}
 	return nil
 }
 

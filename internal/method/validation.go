@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
@@ -164,9 +165,14 @@ func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error
 	if err != nil {
 		return err
 	}
-	asked := asked{queries: queries, threads: o.Threads}
+	asked := asked{queries: queries, options: eval.Options{Threads: o.Threads, Detail: m.DetailBits()}}
 	if queries.Bits <= hamming.MaxWeightedBits {
 		if asked.margins, err = as.Margins(ctx, v.new.x, o.Threads); err != nil {
+			return err
+		}
+		asked.expected = asked.margins
+		asked.expected.Data = slices.Clone(asked.margins.Data)
+		if err := m.Expect(ctx, asked.expected); err != nil {
 			return err
 		}
 	}
@@ -181,11 +187,11 @@ func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error
 	return err
 }
 
-// asked holds the queries' codes and, if those are short enough, their margins.
+// asked holds the queries' codes and, if those are short enough, their margins and expected codes.
 type asked struct {
-	queries hamming.Codes
-	margins vectors.Matrix
-	threads int
+	queries           hamming.Codes
+	margins, expected vectors.Matrix
+	options           eval.Options
 }
 
 // grewFrom reports whether the bits that a model grew from may have been learned from the rows.
@@ -208,7 +214,7 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 	if d == v.new.Data {
 		truth = withoutItself(truth)
 	}
-	r, err := eval.Retrieval(ctx, a.queries, base, truth, eval.Options{Threads: a.threads})
+	r, err := eval.Retrieval(ctx, a.queries, base, truth, a.options)
 	if err != nil {
 		return nil, fmt.Errorf("judging the rows held out: %w", err)
 	}
@@ -222,13 +228,15 @@ func (v *validation) figures(ctx context.Context, d *supervision.Data, base hamm
 	if a.margins.Rows == 0 {
 		return f, nil
 	}
-	r, err = eval.RetrievalMargins(ctx, a.queries, base, a.margins, truth, eval.Options{Threads: a.threads})
-	if err != nil {
-		return nil, fmt.Errorf("judging the rows held out by margins: %w", err)
-	}
-	f.Margins = model.MarginFigures{
-		MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1),
-		Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1),
+	for to, scores := range map[*model.MarginFigures]vectors.Matrix{&f.Margins: a.margins, &f.Expected: a.expected} {
+		r, err = eval.RetrievalMargins(ctx, a.queries, base, scores, truth, a.options)
+		if err != nil {
+			return nil, fmt.Errorf("judging the rows held out by margins: %w", err)
+		}
+		*to = model.MarginFigures{
+			MAP: min(r.MAP, 1), MAPLow: min(r.MAPLow, 1), MAPHigh: min(r.MAPHigh, 1),
+			Precision: min(r.ReachablePrecision, 1), PRArea: min(r.PRArea, 1),
+		}
 	}
 	return f, nil
 }

@@ -33,7 +33,7 @@ func (m *Model) Averaging() *Model {
 		as = *m.Pictures
 	}
 	as.Averaged = true
-	return &Model{m.Encoder, m.Features, &as, m.Info}
+	return &Model{m.Encoder, m.Features, &as, m.Ranking, m.Info}
 }
 
 // Dim returns the length of the rows that the model encodes: that of its vectors, or twice that if a row also holds the

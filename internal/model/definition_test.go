@@ -34,6 +34,11 @@ func slowMargin(e Encoder, k int, x []float32) float64 {
 			s += float64(product)
 		}
 		return s - float64(e.Threshold[k])
+	case *Detailed:
+		if class := e.Class.Bits(); k >= class {
+			return slowMargin(e.Detail, k-class, x)
+		}
+		return slowMargin(e.Class, k, x)
 	case *Mapped:
 		for _, m := range e.Maps {
 			x = slowMap(m, x)

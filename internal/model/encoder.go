@@ -73,6 +73,7 @@ type Model struct {
 	Encoder  Encoder
 	Features feature.Extractor    // turns pictures into vectors; nil if the vectors are pixels, or not pictures at all
 	Pictures *picture.Preparation // how pictures become rows of pixels; nil if the model was trained on vectors
+	Ranking  *Ranking             // of items by the scores of a query; nil if none was chosen
 	Info     Info
 }
 
@@ -97,6 +98,9 @@ func (m *Model) Check() error {
 			return err
 		}
 	}
+	if err := m.Ranking.check(m.ClassBits()); err != nil {
+		return err
+	}
 	return m.Info.check(m.Encoder)
 }
 
@@ -112,6 +116,9 @@ func (m *Model) Fingerprint() hamming.Fingerprint {
 		b := appendPreparation([]byte("hashgrove pictures 1\n"), *m.Pictures)
 		f = sha256.Sum256(append(b, f[:]...))
 	}
+	if detail := m.DetailBits(); detail > 0 {
+		f = f.WithDetail(detail)
+	}
 	return f
 }
 
@@ -120,7 +127,7 @@ func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")
 	}
-	return &Model{m.Encoder.prefix(bits), m.Features, m.Pictures, m.Info.prefix(bits)}
+	return &Model{m.Encoder.prefix(bits), m.Features, m.Pictures, m.Ranking.prefix(bits), m.Info.prefix(min(bits, m.ClassBits()))}
 }
 
 // Encode returns the codes of all rows of x, computed on the given number of threads (0 for all cores). The model must

@@ -76,10 +76,14 @@ func (m *Extension) apply(dst, x vectors.Matrix) {
 
 // filled returns a copy of x without missing values.
 func (m *Extension) filled(x vectors.Matrix) vectors.Matrix {
-	var mean []float32
 	if first, ok := m.Maps[0].(*Affine); ok {
-		mean = first.Mean
+		return filledIn(x, first.Mean)
 	}
+	return filledIn(x, nil)
+}
+
+// filledIn returns a copy of x in which the mean of the column, or zero without means, stands for a missing value.
+func filledIn(x vectors.Matrix, mean []float32) vectors.Matrix {
 	x.Data = append([]float32(nil), x.Data...)
 	for i, v := range x.Data {
 		if !math.IsNaN(float64(v)) {
@@ -147,7 +151,7 @@ func EqualMaps(a, b Map) bool { return bytes.Equal(a.appendTo(nil), b.appendTo(n
 // which an encoder may first add columns. ok is false for other encoders, and for those behind maps that keep no column
 // as is.
 func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
-	row = func(x []float32) []float32 { return x }
+	row, e = func(x []float32) []float32 { return x }, ClassPart(e)
 	if b, ok = e.(*Binned); ok {
 		return b, row, true
 	}
@@ -185,7 +189,7 @@ func (f *Info) ColumnName(column, dim int) string {
 // extensions returns the number of columns that an encoder adds to vectors.
 func extensions(e Encoder) int {
 	n := 0
-	if m, ok := e.(*Mapped); ok {
+	if m, ok := ClassPart(e).(*Mapped); ok {
 		for _, step := range m.Maps {
 			if x, ok := step.(*Extension); ok {
 				n += x.Added()

@@ -21,6 +21,7 @@ import (
 //	pict   how pictures are prepared, in canonical bytes; from version 4 on
 //	base   what all bits share, in canonical bytes
 //	bit    one section per bit, in canonical bytes
+//	rank   how to rank, with the codes of training rows; from version 7 on
 //	mark   the fingerprint
 //
 // Version 1: trees, linear, projection. It is still written for models without a feature extractor.
@@ -30,13 +31,16 @@ import (
 // Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of
 // columns, missing values; "pict" is empty where there are no pictures.
 // Version 6: boosted.
+// Version 7: detailed, and the ranking, which is empty where none was chosen.
 //
 // A file has the least version that can hold its model.
-const fileVersion = 6
+const fileVersion = 7
 
 // versionOf returns the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
+	case m.Encoder.Kind() == kindDetailed || m.Ranking != nil:
+		return 7
 	case m.Encoder.Kind() == kindBoosted:
 		return 6
 	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features) ||
@@ -111,6 +115,9 @@ func Write(w io.Writer, m *Model) error {
 		b = e.appendBit(b[:0], k)
 		put("bit ", b)
 	}
+	if version > 6 {
+		put("rank", m.Ranking.appendTo(nil))
+	}
 	mark := m.Fingerprint()
 	put("mark", mark[:])
 	return out.Close()
@@ -182,6 +189,14 @@ func Read(r io.Reader) (*Model, error) {
 		}
 	}
 	m.Encoder = p.encoder()
+	if in.Version > 6 {
+		if b, err = in.Expect("rank", maxRanking); err != nil {
+			return nil, err
+		}
+		if m.Ranking, err = parseRanking(b, m.ClassBits()); err != nil {
+			return nil, in.Damaged("%v", err)
+		}
+	}
 	if v := versionOf(m); v != in.Version {
 		return nil, in.Damaged("version %d of a model that makes a file of version %d", in.Version, v)
 	}
@@ -246,6 +261,8 @@ func newParser(kind string, dim int) (*parser, error) {
 		return new(Projection).parser(dim), nil
 	case kindMapped:
 		return new(Mapped).parser(dim), nil
+	case kindDetailed:
+		return new(Detailed).parser(dim), nil
 	case kindBoosted:
 		return new(Boosted).parser(dim), nil
 	}

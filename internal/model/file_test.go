@@ -70,6 +70,14 @@ func samples() map[string]*Model {
 	rng = rand.New(rand.NewPCG(12, 12))
 	all["boosted"] = &Model{Encoder: randomBoosted(rng, 3, 4, 3, 3, false), Info: info}
 	all["boosted-double"] = &Model{Encoder: randomBoosted(rng, 3, 4, 9, 2, true), Info: info}
+	rng = rand.New(rand.NewPCG(13, 13))
+	all["detailed"] = &Model{Encoder: &Detailed{
+		Class: randomTrees(rng, 3, 4, 2, 3), Detail: randomProjection(rng, 2, 4, true),
+	}, Info: info, Ranking: randomRanking(rng, 3, 20)}
+	all["detailed-mapped"] = &Model{Encoder: &Detailed{
+		Class: sampleMapped(rng)["kernel"], Detail: Compose(randomProjection(rng, 2, 4, false), &Affine{Weight: randomMatrix(rng, 4, 4), Unit: true}),
+	}, Info: info}
+	all["ranking"] = &Model{Encoder: randomTrees(rng, 3, 4, 2, 3), Info: info, Ranking: randomRanking(rng, 3, 5)}
 	return all
 }
 
@@ -317,6 +325,24 @@ func hostile() map[string][]piece {
 		"sketch out of order":      told(`{"sketch":"AAAAAAAAAAEAAAAAAAAAAQ=="}`),
 		"sketch too large":         told(`{"sketch":"` + strings.Repeat("A", 10928) + `"}`),
 	}
+	detailed := func(base []byte) []piece {
+		return []piece{head(kindDetailed, 2, 2), info, {"feat", nil}, {"pict", nil}, {"base", base}, {"bit ", stump(1, 3, 1, 5)},
+			{"bit ", f32(0, 1, 1)}, {"rank", nil}, mark}
+	}
+	part := func(kind string, base []byte) []byte {
+		size := u32(uint32(len(base)), 0)
+		return join([]byte{uint8(len(kind))}, []byte(kind), size, base)
+	}
+	class, detail := part(kindTrees, f32(0, 0, 1, 1)), part(kindProjection, nil)
+	all["detail: wrong fingerprint"] = detailed(join(u32(1), class, detail))
+	all["detail: none"] = detailed(nil)
+	all["detail: cut short"] = detailed(join(u32(1), class))
+	all["detail: too long"] = detailed(join(u32(1), class, detail, []byte{0}))
+	all["detail: no class bits"] = detailed(join(u32(0), class, detail))
+	all["detail: 2^32-1 class bits"] = detailed(join(u32(1<<32-1), class, detail))
+	all["detail: within detail"] = detailed(join(u32(1), part(kindDetailed, join(u32(1), class, detail)), detail))
+	all["detail: trees"] = detailed(join(u32(1), class, class))
+	all["detail: a base of 2^62 bytes"] = detailed(join(u32(1), []byte{5}, []byte(kindTrees), u32(0, 1<<30)))
 	for name, base := range hostileMaps() {
 		all["map: "+name] = []piece{head(kindMapped, 2, 1), info, {"feat", nil}, {"base", base}, {"bit ", f32(0, 1, 1)}, mark}
 	}

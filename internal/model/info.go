@@ -52,7 +52,8 @@ type Figures struct {
 	PRArea        float64 `json:"pr_area"`
 	DistinctCodes int     `json:"distinct_codes"`
 
-	Margins MarginFigures `json:"margins,omitzero"` // the same codes, ranked by the margins of the query
+	Margins  MarginFigures `json:"margins,omitzero"`  // the same codes, ranked by the margins of the query
+	Expected MarginFigures `json:"expected,omitzero"` // and by its expected code
 }
 
 // MarginFigures are the Figures that depend on the ranking; zeros if there are no margins.
@@ -68,9 +69,10 @@ func (f *Figures) check() error {
 	if f == nil {
 		return nil
 	}
-	m := f.Margins
+	m, e := f.Margins, f.Expected
 	for _, v := range []float64{
 		f.MAP, f.MAPLow, f.MAPHigh, f.Precision, f.PRArea, m.MAP, m.MAPLow, m.MAPHigh, m.Precision, m.PRArea,
+		e.MAP, e.MAPLow, e.MAPHigh, e.Precision, e.PRArea,
 	} {
 		if !(v >= 0 && v <= 1) {
 			return fmt.Errorf("a figure of new or learned items is %v, outside of 0 to 1", v)
@@ -148,8 +150,9 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 
 // check reports contents that do not belong to the encoder or cannot be written as JSON.
 func (f *Info) check(e Encoder) error {
-	if n := len(f.Bits); n != 0 && n != e.Bits() {
-		return fmt.Errorf("statistics of %d bits in a model of %d", n, e.Bits())
+	bits := ClassPart(e).Bits() // bits of detail have no statistics
+	if n := len(f.Bits); n != 0 && n != bits {
+		return fmt.Errorf("statistics of %d bits in a model of %d", n, bits)
 	}
 	for k, s := range f.Bits {
 		for _, v := range []float64{s.Objective, s.TrainError, s.Validation} {
@@ -158,8 +161,8 @@ func (f *Info) check(e Encoder) error {
 			}
 		}
 	}
-	if n := len(f.Weights); n != 0 && n != e.Bits() {
-		return fmt.Errorf("weights of %d bits in a model of %d", n, e.Bits())
+	if n := len(f.Weights); n != 0 && n != bits {
+		return fmt.Errorf("weights of %d bits in a model of %d", n, bits)
 	}
 	for k, w := range f.Weights {
 		if !(w.Weight >= 0 && w.Weight <= 1) || w.Group < 0 {
@@ -171,9 +174,9 @@ func (f *Info) check(e Encoder) error {
 	}
 	last := 0
 	for i, r := range f.Runs {
-		if r.Bits <= last || r.Bits > e.Bits() || i == len(f.Runs)-1 && r.Bits != e.Bits() {
+		if r.Bits <= last || r.Bits > bits || i == len(f.Runs)-1 && r.Bits != bits {
 			return fmt.Errorf("run %d of training ends with bit %d, after bit %d and in a model of %d",
-				i, r.Bits, last, e.Bits())
+				i, r.Bits, last, bits)
 		}
 		if r.Options != nil && !json.Valid(r.Options) {
 			return fmt.Errorf("options of run %d are not JSON", i)

@@ -24,6 +24,7 @@ func largeModels(rng *rand.Rand) map[string]Encoder {
 		"trees": randomTrees(rng, 64, dim, 4, 200), "linear": randomHyperplanes(rng, bits, 1<<15),
 		"projection": randomProjection(rng, bits, 1<<15, true), "boosted": randomBoosted(rng, bits, dim, 8, 20, false),
 	}
+	all["detailed"] = &Detailed{Class: randomTrees(rng, 64, dim, 4, 200), Detail: randomProjection(rng, 64, dim, true)}
 	curves := &Curves{Cols: dim}
 	for i := range anchors {
 		curves.Curves = append(curves.Curves, Curve{i % dim, []float32{-1, 0.5, 2}, []float32{3, -1, 4}})

@@ -32,6 +32,9 @@ func Compose(e Encoder, maps ...Map) Encoder {
 	if len(maps) == 0 {
 		return e
 	}
+	if d, ok := e.(*Detailed); ok {
+		return &Detailed{Class: Compose(d.Class, maps...), Detail: Compose(d.Detail, maps...)}
+	}
 	all := append([]Map(nil), maps...)
 	if inner, ok := e.(*Mapped); ok {
 		all, e = append(all, inner.Maps...), inner.Encoder

@@ -89,6 +89,7 @@ func (x *Items) firstWhys(
 func (x *Items) why(ctx context.Context, q *queries, i int, it index.Item, vector []float32) (*api.Why, error) {
 	code := q.codes.Row(i)
 	match := hamming.Compare(code, it.Code, q.codes.Bits)
+	class := q.codes.Bits - x.Snapshot.Detail()
 	w := &api.Why{
 		Query: q.names[i], ID: api.ID(it.ID.String()), Distance: match.Distance, Agree: match.Agree, Differ: match.Differ,
 		CodeQuery: HexCode(code, q.codes.Bits), CodeItem: HexCode(it.Code, q.codes.Bits),
@@ -97,13 +98,22 @@ func (x *Items) why(ctx context.Context, q *queries, i int, it index.Item, vecto
 	both := hamming.Codes{Bits: q.codes.Bits, Words: len(it.Code), Data: slices.Concat(code, it.Code)}
 	for k := range w.Bits {
 		a, b := both.Bit(0, k), both.Bit(1, k)
-		w.Bits[k] = api.Bit{Bit: k, Query: number(a), Item: number(b), Agree: a == b}
+		w.Bits[k] = api.Bit{Bit: k, Query: number(a), Item: number(b), Agree: a == b, Detail: k >= class}
+		if k >= class && a != b {
+			w.Distance, w.Detail = w.Distance-1, w.Detail+1
+		}
 	}
 	if x.Model == nil {
 		return w, nil
 	}
 	if err := addMargins(ctx, w, x.Model, q.vectors[i], vector); err != nil {
 		return nil, err
+	}
+	if q.rank == api.Expected {
+		bits := q.codes.Bits
+		for k, weight := range hamming.Weights(q.scores[i*bits:(i+1)*bits], bits-class) {
+			w.Bits[k].Weight = new(int(weight))
+		}
 	}
 	if q.vectors[i] == nil || vector == nil {
 		return w, nil
@@ -131,7 +141,7 @@ func addMargins(ctx context.Context, w *api.Why, m *model.Model, query, hit []fl
 		if err != nil {
 			return err
 		}
-		weights := hamming.Weights(margins.Data)
+		weights := hamming.Weights(margins.Data, m.DetailBits())
 		for k := range w.Bits {
 			if side.isHit {
 				w.Bits[k].MarginItem = &margins.Data[k]

@@ -19,7 +19,8 @@ type queries struct {
 	names, labels []string
 	codes         hamming.Codes
 	vectors       [][]float32 // nil where unknown
-	margins       []float32   // one per bit, query after query, if they affect the order
+	rank          string      // how the hits are ordered
+	scores        []float32   // one per bit, query after query, if they affect the order
 
 	compared []int // by query: number of items that a reranking compared
 	doubts   []string
@@ -28,8 +29,12 @@ type queries struct {
 // queries returns the codes of all queries, and their vectors and margins if the search needs them.
 func (x *Items) queries(ctx context.Context, r *api.Request) (*queries, error) {
 	all := r.All()
+	rank, err := x.rank(&r.Options)
+	if err != nil {
+		return nil, err
+	}
 	q := &queries{
-		names: make([]string, len(all)), labels: make([]string, len(all)), vectors: make([][]float32, len(all)),
+		rank: rank, names: make([]string, len(all)), labels: make([]string, len(all)), vectors: make([][]float32, len(all)),
 		codes: hamming.NewCodes(len(all), x.Snapshot.Bits()),
 	}
 	rows, ids := []int(nil), map[index.ID]bool{}
@@ -47,12 +52,12 @@ func (x *Items) queries(ctx context.Context, r *api.Request) (*queries, error) {
 	if err := x.addItemVectors(ctx, q, all, ids, &r.Options); err != nil {
 		return nil, err
 	}
-	return q, x.addMargins(ctx, q, &r.Options)
+	return q, x.addScores(ctx, q, &r.Options)
 }
 
 // Codes returns the codes of queries.
 func (x *Items) Codes(ctx context.Context, list []api.Query) (hamming.Codes, error) {
-	r := &api.Request{Queries: list}
+	r := &api.Request{Queries: list, Options: api.Options{Rank: api.Hamming}}
 	if err := r.Check(); err != nil {
 		return hamming.Codes{}, err
 	}
@@ -181,7 +186,7 @@ func (x *Items) encode(ctx context.Context, q *queries, rows []int) error {
 func (x *Items) addItemVectors(
 	ctx context.Context, q *queries, all []api.Query, ids map[index.ID]bool, o *api.Options,
 ) error {
-	if len(ids) == 0 || x.Vectors == nil || o.Rerank == "" && !o.NeedsMargins() && !o.Explain {
+	if len(ids) == 0 || x.Vectors == nil || o.Rerank == "" && !q.needsScores(o) && !o.Explain {
 		return nil
 	}
 	found, err := x.Vectors.Of(ctx, ids)
@@ -196,13 +201,73 @@ func (x *Items) addItemVectors(
 	return nil
 }
 
-// addMargins computes the margins of the queries if they affect the order.
-func (x *Items) addMargins(ctx context.Context, q *queries, o *api.Options) error {
-	if !o.NeedsMargins() {
+// rank returns how to order the hits: as asked, or as the model chose. A radius counts bits, and ties are those of bits.
+func (x *Items) rank(o *api.Options) (string, error) {
+	switch {
+	case o.Rank == api.Expected && x.Model == nil:
+		return "", ErrNoModel
+	case o.Rank == api.Expected && x.Model.Ranking == nil:
+		return "", invalid("rank", "the model knows no codes of training rows, which the expected code needs: "+
+			"choose another ranking, or train it again")
+	case o.Rank != "" && o.Rank != api.Auto:
+		return o.Rank, nil
+	case o.Radius != nil || o.Ties != "":
+		return api.Hamming, nil
+	}
+	return x.Model.Rank(), nil
+}
+
+// needsScores reports whether the order needs scores of the queries.
+func (q *queries) needsScores(o *api.Options) bool {
+	return q.rank != api.Hamming || o.Ties == api.Margins
+}
+
+// addScores computes the scores of the queries if they affect the order. Where margins are not asked for explicitly, a
+// query without a vector has its bits as scores.
+func (x *Items) addScores(ctx context.Context, q *queries, o *api.Options) error {
+	if !q.needsScores(o) {
 		return nil
 	}
+	if o.NeedsMargins() {
+		return x.addMargins(ctx, q, o)
+	}
+	bits := q.codes.Bits
+	scores := vectors.Matrix{Rows: len(q.names), Cols: bits, Data: make([]float32, len(q.names)*bits)}
+	known := vectors.Matrix{Cols: x.Model.Dim()}
+	var rows []int
+	for i, v := range q.vectors {
+		if v != nil {
+			rows, known.Data = append(rows, i), append(known.Data, v...)
+			continue
+		}
+		for b := range bits {
+			scores.Row(i)[b] = 1
+			if !q.codes.Bit(i, b) {
+				scores.Row(i)[b] = -1
+			}
+		}
+	}
+	known.Rows = len(rows)
+	margins, err := x.Model.Margins(ctx, known, x.threads(known.Rows))
+	if err != nil {
+		return refused(api.ErrInvalid, err)
+	}
+	for k, i := range rows {
+		copy(scores.Row(i), margins.Row(k))
+	}
+	if q.rank == api.Expected {
+		if err := x.Model.Expect(ctx, scores); err != nil {
+			return err
+		}
+	}
+	q.scores = scores.Data
+	return nil
+}
+
+// addMargins computes the margins of the queries, all of which must be vectors.
+func (x *Items) addMargins(ctx context.Context, q *queries, o *api.Options) error {
 	field := "rank"
-	if !o.ByMargins() {
+	if o.Rank != api.Margins {
 		field = "ties"
 	}
 	m, err := x.matrix(q, field,
@@ -217,7 +282,7 @@ func (x *Items) addMargins(ctx context.Context, q *queries, o *api.Options) erro
 	if err != nil {
 		return refused(api.ErrInvalid, err)
 	}
-	q.margins = margins.Data
+	q.scores = margins.Data
 	return nil
 }
 

@@ -69,10 +69,7 @@ func (x *Items) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 	}
 	a := &api.Answer{
 		Fingerprint: x.Snapshot.Fingerprint().String(), Items: x.Snapshot.Len(), Bits: x.Snapshot.Bits(),
-		Rank: api.Hamming, Doubts: q.doubts,
-	}
-	if r.ByMargins() {
-		a.Rank = api.Margins
+		Rank: q.rank, Doubts: q.doubts,
 	}
 	if a.Results, err = x.results(ctx, q, results, &r.Options); err != nil {
 		return nil, err
@@ -84,10 +81,10 @@ func (x *Items) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 // find searches for all queries.
 func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Options) ([]index.Result, error) {
 	io := index.Options{
-		Filter: f, Prefix: o.Prefix, Rank: index.ByHamming, Margins: q.margins, Shortlist: o.Shortlist, Ties: true,
+		Filter: f, Prefix: o.Prefix, Rank: index.ByHamming, Margins: q.scores, Shortlist: o.Shortlist, Ties: true,
 		Threads: x.threads(len(q.names)), Explain: o.Explain,
 	}
-	if o.ByMargins() {
+	if q.rank != api.Hamming {
 		io.Rank = index.ByMargins
 	}
 	if o.Strategy != "" && o.Strategy != "auto" {
@@ -127,7 +124,7 @@ func (x *Items) results(
 			Hits: make([]api.Hit, len(found[i].Hits)), Plan: found[i].Plan, Tied: found[i].Tied, Why: whys[i],
 		}
 		for j := range r.Hits {
-			FillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o)
+			FillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o, x.shown(q))
 		}
 		items = items[len(r.Hits):]
 		if r.Tied > 0 && len(r.Hits) > 0 {
@@ -145,10 +142,21 @@ func (x *Items) results(
 	return results, nil
 }
 
+// Distances says which distances a hit has beside that of its bits.
+type Distances struct{ Detail, Weighted bool }
+
+func (x *Items) shown(q *queries) Distances {
+	detail := x.Snapshot.Detail() > 0
+	return Distances{Detail: detail, Weighted: detail || q.rank != api.Hamming}
+}
+
 // FillHit fills in a hit of an answer from a hit of the index.
-func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options) {
+func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options, d Distances) {
 	to.ID, to.Distance = api.ID(h.ID.String()), h.Distance
-	if o.ByMargins() {
+	if d.Detail {
+		to.DetailDistance = &h.DetailDistance
+	}
+	if d.Weighted {
 		to.MarginDistance = &h.MarginDistance
 	}
 	if o.Rerank != "" && !math.IsInf(h.Score, 0) {

@@ -162,7 +162,7 @@ func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 func (o Options) resolve() (method.Options, time.Duration, error) {
 	m := method.Options{
 		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
-		Threads: o.Threads, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows, Standardize: o.Standardize, HoldOut: o.HoldOut,
+		Threads: o.Threads, Detail: o.DetailBits, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows, Standardize: o.Standardize, HoldOut: o.HoldOut,
 	}
 	limit := time.Duration(0)
 	if !slices.Contains(fasthash.Efforts(), cmp.Or(o.Effort, fasthash.Normal)) {

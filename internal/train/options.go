@@ -15,8 +15,12 @@ import (
 // for:"fasthash" are an error with other methods, those tagged for:"others" an error with FastHash, and those tagged
 // for:"trees" apply to FastHash and its relative tsh-trees.
 type Options struct {
-	Method    string `json:"method,omitempty"`     // one of the method names; "" means "fasthash"
-	Bits      int    `json:"bits,omitempty"`       // code length; 0 means fasthash.DefaultBits
+	Method string `json:"method,omitempty"` // one of the method names; "" means "fasthash"
+	Bits   int    `json:"bits,omitempty"`   // code length; 0 means fasthash.DefaultBits
+	// DetailBits adds bits behind the Bits of the class that keep the vector itself, so that items of one class are
+	// ordered by how much they look like the query. 0 means none.
+	DetailBits int `json:"detail_bits,omitempty"`
+
 	Seed      uint64 `json:"seed,omitempty"`       // of everything random; 0 means fasthash.DefaultSeed
 	Threads   int    `json:"threads,omitempty"`    // 0 means all cores; never changes the model
 	MinShared int    `json:"min_shared,omitempty"` // least number of tags that similar rows share; 0 means 2

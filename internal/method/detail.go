@@ -1,0 +1,122 @@
+// Bits of detail behind the bits of the class, for a model of any method. Supervised codes give all items of a class the
+// same bits, so the order within the class is chance; these bits keep what the vector looks like (model.Detailed).
+//
+//	u = x / |x|                                    after standardising the columns where ScaleOf says so
+//	P = first r principal components of u - mean of its class        where the rows have classes, else of u
+//	R = the rotation of ITQ for P u (itq.go)
+//	bit b = [column b of R P (u - mean) >= 0],   and as a query's margin the projection itself
+//
+// Directions in which the classes differ are left out of the components, since the class bits know those already: this
+// finds 5 to 20 % more of the nearest items of the class (x/paper/results/detail.md). Cost: that of PCA and ITQ on up to
+// detailRows rows, and one projection for each bit to encode.
+
+package method
+
+import (
+	"context"
+	"fmt"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/solve"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+const (
+	detailRows   = 20_000
+	detailValues = 1 << 26 // most values of these rows
+)
+
+// addDetail learns the bits of detail that the options ask for and puts them behind those of the model. A model that
+// grew keeps the bits of detail it had.
+func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.Data) error {
+	if grown := o.Run.Grow; grown != nil && o.Detail == 0 {
+		if e, ok := grown.Encoder.(*model.Detailed); ok {
+			m.Encoder = &model.Detailed{Class: m.Encoder, Detail: e.Detail}
+		}
+		return nil
+	}
+	if o.Detail == 0 {
+		return nil
+	}
+	bits := min(o.Detail, d.Dim())
+	if bits < o.Detail && o.Doubt != nil {
+		o.Doubt(fmt.Sprintf("%d bits of detail instead of %d: there is one for each dimension at most", bits, o.Detail))
+	}
+	e, err := o.withDefaults().learnDetail(ctx, d, bits)
+	if err != nil {
+		return fmt.Errorf("bits of detail: %w", err)
+	}
+	made := &model.Detailed{Class: m.Encoder, Detail: e}
+	m.Encoder = made
+	return made.Check()
+}
+
+// learnDetail learns an encoder of detail from some of the rows.
+func (o Options) learnDetail(ctx context.Context, d *supervision.Data, bits int) (model.Encoder, error) {
+	front := &model.Affine{Weight: vectors.Matrix{Rows: d.Dim(), Cols: d.Dim()}, Unit: true}
+	if !d.Missing {
+		s, err := ScaleOf(ctx, d, o)
+		if err != nil {
+			return nil, err
+		}
+		if s.Map != nil {
+			front.Mean, front.Scale = s.Map.Mean, s.Map.Scale
+		}
+	}
+	all := make([]bool, d.Rows)
+	for i := range all {
+		all[i] = true
+	}
+	some, err := drawn(nil, d.Rows, all, min(detailRows, max(detailValues/d.Dim(), 1000)))
+	if err != nil {
+		return nil, err
+	}
+	part := d.Only(some)
+	x, err := solve.ReadRows(ctx, vectors.Select(d.Source, some), part.Rows)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x.Data {
+		if v != v {
+			x.Data[i] = 0
+			if front.Mean != nil {
+				x.Data[i] = front.Mean[i%x.Cols]
+			}
+		}
+	}
+	if x, err = model.Transform(ctx, o.Threads, x, front); err != nil {
+		return nil, err
+	}
+	mean := x.Mean()
+	if part.Labels != nil {
+		x = withoutClassMeans(x, part.Labels)
+	}
+	o.Bits = bits
+	e, err := pcaITQ{o}.learn(ctx, &supervision.Data{Source: x, Rows: x.Rows})
+	if err != nil {
+		return nil, err
+	}
+	p := e.(*model.Projection)
+	p.Mean = mean
+	return model.Compose(p, front), nil
+}
+
+// withoutClassMeans returns rows from which the mean of their class is subtracted.
+func withoutClassMeans(x vectors.Matrix, l *supervision.Labels) vectors.Matrix {
+	sums, counts := make([]float64, len(l.Names)*x.Cols), make([]float64, len(l.Names))
+	for i, k := range l.Class {
+		counts[k]++
+		for j, v := range x.Row(i) {
+			sums[int(k)*x.Cols+j] += float64(v)
+		}
+	}
+	out := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
+	for i, k := range l.Class {
+		row, from := out.Row(i), x.Row(i)
+		for j := range row {
+			row[j] = float32(float64(from[j]) - sums[int(k)*x.Cols+j]/counts[k])
+		}
+	}
+	return out
+}

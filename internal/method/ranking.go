@@ -1,0 +1,167 @@
+// Which ranking suits the codes of a model: Hamming distance, the query's margins, or the expected code (model.Ranking).
+// The rows held out search in each other, and the ranking with the best MAP wins, if it beats the usual one by more than
+// the standard error of the difference; else the usual one stays:
+//
+//	classes    the expected code, which was best on all sets with classes; tau and mix hardly matter
+//	tags       margins
+//	otherwise  Hamming distance
+//
+// The codes of training rows that the expected code needs are those of up to rankingRows rows.
+
+package method
+
+import (
+	"context"
+	"math"
+
+	"hashgrove/internal/eval"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+const (
+	rankingRows  = 100_000
+	usualTau     = 0.3
+	usualMix     = 0.25
+	rankingLeast = 30 // queries: fewer cannot choose
+)
+
+// Values of tau and mix that are tried.
+var (
+	rankingTaus  = [...]float64{0.1, 0.3, 1}
+	rankingMixes = [...]float64{0, usualMix, 0.5}
+)
+
+// addRanking chooses the ranking of a model; v holds the rows held out and may be nil.
+func (o Options) addRanking(ctx context.Context, m *model.Model, d *supervision.Data, v *validation) error {
+	if m.Encoder.Bits() > hamming.MaxWeightedBits {
+		return nil
+	}
+	codes, err := o.learnedCodes(ctx, m, d)
+	if err != nil || codes.Len() == 0 {
+		return err
+	}
+	usual := model.ByHamming
+	switch d.Kind() {
+	case supervision.ByClasses:
+		usual = model.ByExpected
+	case supervision.ByTags:
+		usual = model.ByMargins
+	}
+	m.Ranking = model.NewRanking(usual, usualTau, usualMix, codes)
+	if v == nil || grewFrom(o.Run.Grow, v.held) || v.held.Kind() == "" || v.held.Kind() == supervision.ByPairs {
+		return nil
+	}
+	return v.chooseRanking(ctx, m, o)
+}
+
+// learnedCodes returns the class bits of rows that the model has learned from.
+func (o Options) learnedCodes(ctx context.Context, m *model.Model, d *supervision.Data) (hamming.Codes, error) {
+	class := &model.Model{Encoder: model.ClassPart(m.Encoder)}
+	codes, step := hamming.NewCodes(0, class.Encoder.Bits()), max(d.Rows/rankingRows, 1)
+	some := make([]bool, d.Rows)
+	for i := 0; i < d.Rows; i += step {
+		some[i] = true
+	}
+	err := class.EncodeSource(ctx, vectors.Select(d.Source, some), o.Threads,
+		func(_ int, made hamming.Codes, _ vectors.Chunk) error {
+			codes.Data = append(codes.Data, made.Data...)
+			return nil
+		})
+	return codes, err
+}
+
+// chooseRanking tries the rankings on the rows held out.
+func (v *validation) chooseRanking(ctx context.Context, m *model.Model, o Options) error {
+	as := m
+	if o.FastHash.Similar.Averaged {
+		as = m.Averaging()
+	}
+	codes, err := as.Encode(ctx, v.new.x, o.Threads)
+	if err != nil {
+		return err
+	}
+	margins, err := as.Margins(ctx, v.new.x, o.Threads)
+	if err != nil {
+		return err
+	}
+	truth, err := eval.TruthOf(v.new.Data, v.new.Data)
+	if err != nil {
+		return err
+	}
+	t := rankingTrial{codes: codes, margins: margins, truth: withoutItself(truth),
+		options: eval.Options{K: []int{1}, CurveTo: 1, Threads: o.Threads, Detail: m.DetailBits()}}
+	chosen := *m.Ranking
+	best, err := t.judge(ctx, m, chosen)
+	if err != nil || best == nil || best.Judged < rankingLeast {
+		return err
+	}
+	usual := best.AP
+	for _, r := range rankingsToTry(*m.Ranking) {
+		found, err := t.judge(ctx, m, r)
+		if err != nil {
+			return err
+		}
+		if found.MAP > best.MAP && clearly(found.AP, usual) {
+			best, chosen = found, r
+		}
+	}
+	m.Ranking = &chosen
+	return nil
+}
+
+// rankingsToTry lists all rankings by the same codes.
+func rankingsToTry(r model.Ranking) []model.Ranking {
+	var list []model.Ranking
+	for _, rank := range []string{model.ByHamming, model.ByMargins} {
+		r.Rank = rank
+		list = append(list, r)
+	}
+	r.Rank = model.ByExpected
+	for _, r.Tau = range rankingTaus {
+		for _, r.Mix = range rankingMixes {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// rankingTrial holds rows that search in each other.
+type rankingTrial struct {
+	codes   hamming.Codes
+	margins vectors.Matrix
+	truth   eval.Truth
+	options eval.Options
+}
+
+// judge measures one ranking of a model.
+func (t *rankingTrial) judge(ctx context.Context, m *model.Model, r model.Ranking) (*eval.Report, error) {
+	if r.Rank == model.ByHamming {
+		return eval.Retrieval(ctx, t.codes, t.codes, t.truth, t.options)
+	}
+	scores := t.margins
+	if r.Rank == model.ByExpected {
+		scores.Data = append([]float32(nil), scores.Data...)
+		if err := (&model.Model{Encoder: m.Encoder, Ranking: &r}).Expect(ctx, scores); err != nil {
+			return nil, err
+		}
+	}
+	return eval.RetrievalMargins(ctx, t.codes, t.codes, scores, t.truth, t.options)
+}
+
+// clearly reports whether a beats b by more than the standard error of their mean difference. Queries without a
+// right answer do not count.
+func clearly(a, b []float64) bool {
+	n, sum, square := 0.0, 0.0, 0.0
+	for i := range a {
+		if a[i] < 0 {
+			continue
+		}
+		e := a[i] - b[i]
+		n, sum, square = n+1, sum+e, square+float64(e*e)
+	}
+	mean := sum / n
+	return mean > math.Sqrt(max(square/n-float64(mean*mean), 0)/n)
+}

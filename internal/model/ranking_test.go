@@ -1,0 +1,166 @@
+package model
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/numeric/portable"
+	"hashgrove/internal/vectors"
+)
+
+// expectedBySums is the definition: the mean of all codes under their odds.
+func expectedBySums(r *Ranking, s []float32) []float64 {
+	size := certainty(s)
+	if size == 0 {
+		w := make([]float64, len(s))
+		for k, v := range s {
+			w[k] = float64(v)
+		}
+		return w
+	}
+	product := make([]float64, r.Codes.Len())
+	sign := func(c, k int) float64 { return 2*float64(map[bool]int{true: 1}[r.Codes.Bit(c, k)]) - 1 }
+	for c := range product {
+		for k, v := range s {
+			product[c] += float64(v) * sign(c, k)
+		}
+	}
+	w, total := make([]float64, len(s)), 0.0
+	for c, p := range product {
+		x := r.Tau / size * (p - slices.Max(product))
+		if x < -expectedReach {
+			continue
+		}
+		odds := float64(r.Counts[c]) * portable.ExpBelowZero(x)
+		total += odds
+		for k := range w {
+			w[k] += odds * sign(c, k)
+		}
+	}
+	mean := 0.0
+	for k := range w {
+		w[k] /= total
+		mean += math.Abs(w[k]) / float64(len(w))
+	}
+	for k := range w {
+		if r.Mix > 0 {
+			w[k] = (1-r.Mix)*w[k]/mean + r.Mix*float64(s[k])/size
+		}
+	}
+	return w
+}
+
+func randomRanking(rng *rand.Rand, bits, rows int) *Ranking {
+	codes := hamming.NewCodes(rows, bits)
+	for i := range rows {
+		kind := rand.New(rand.NewPCG(uint64(rng.IntN(rows)), 3))
+		for b := range bits {
+			codes.SetBit(i, b, kind.IntN(2) == 1)
+		}
+	}
+	return NewRanking(ByExpected, rng.Float64(), float64(rng.IntN(3))/4, codes)
+}
+
+func TestExpectedCodeEqualsTheDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 1))
+	for range 200 {
+		bits := []int{1, 7, 8, 31, 64, 65, 100}[rng.IntN(7)]
+		r := randomRanking(rng, bits, 1+rng.IntN(60))
+		if err := r.check(bits); err != nil {
+			t.Fatal(err)
+		}
+		s := make([]float32, bits)
+		for k := range s {
+			s[k] = float32(rng.NormFloat64()) * float32(rng.IntN(3))
+		}
+		want := expectedBySums(r, s)
+		r.newExpectation().replace(s)
+		for k, v := range want {
+			if math.Abs(float64(s[k])-v) > 1e-5 {
+				t.Fatalf("%d bits, %d codes, tau %v, mix %v: bit %d is %v, by definition %v", bits, r.Codes.Len(), r.Tau, r.Mix, k, s[k], v)
+			}
+		}
+	}
+}
+
+// A query with some wrong bits looks for the code that it must have meant.
+func TestExpectedCodeMendsAQuery(t *testing.T) {
+	codes := hamming.NewCodes(6, 16)
+	for i := range 6 {
+		codes.Data[i] = []uint64{0xffff, 0x0000, 0xff00}[i%3] << 48
+	}
+	m := &Model{Encoder: randomProjection(rand.New(rand.NewPCG(1, 1)), 16, 3, false), Ranking: NewRanking(ByExpected, 0.3, 0, codes)}
+	scores := vectors.Matrix{Rows: 1, Cols: 16, Data: slices.Repeat([]float32{1}, 16)}
+	scores.Data[3], scores.Data[9], scores.Data[12] = -1, -1, -0.5
+	if err := m.Expect(context.Background(), scores); err != nil {
+		t.Fatal(err)
+	}
+	for b, v := range scores.Data {
+		if v <= 0 {
+			t.Errorf("bit %d is %v", b, v)
+		}
+	}
+}
+
+func TestRankingOfAPrefix(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 2))
+	for range 50 {
+		codes := hamming.NewCodes(40, 70)
+		for i := range codes.Data {
+			codes.Data[i] = uint64(rng.IntN(3))<<62 | uint64(rng.IntN(2))<<58
+		}
+		bits := 1 + rng.IntN(70)
+		got, want := NewRanking(ByMargins, 1, 0, codes).prefix(bits), NewRanking(ByMargins, 1, 0, codes.Prefix(bits))
+		if err := got.check(bits); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Counts, want.Counts) || !slices.Equal(got.Codes.Data, want.Codes.Data) {
+			t.Fatalf("%d bits: %v of %v, want %v of %v", bits, got.Counts, got.Codes.Data, want.Counts, want.Codes.Data)
+		}
+	}
+}
+
+func TestRankingKeepsTheMostFrequentCodes(t *testing.T) {
+	codes := hamming.NewCodes(2*MaxRankingCodes, 32)
+	for i := range codes.Data {
+		codes.Data[i] = uint64(i*i%(MaxRankingCodes+77)) << 32
+	}
+	r := NewRanking(ByExpected, 1, 0, codes)
+	if err := r.check(32); err != nil {
+		t.Error(err)
+	}
+	if r.Codes.Len() > MaxRankingCodes || !slices.IsSortedFunc(r.Counts, func(a, b uint32) int { return int(b) - int(a) }) {
+		t.Errorf("%d codes with the counts %v", r.Codes.Len(), r.Counts[:10])
+	}
+}
+
+func TestBadRankings(t *testing.T) {
+	good := randomRanking(rand.New(rand.NewPCG(1, 9)), 16, 30)
+	for name, spoil := range map[string]func(r *Ranking){
+		"unknown": func(r *Ranking) { r.Rank = "best" }, "tau": func(r *Ranking) { r.Tau = math.NaN() },
+		"mix": func(r *Ranking) { r.Mix = 2 }, "count": func(r *Ranking) { r.Counts = r.Counts[1:] },
+		"zero": func(r *Ranking) { r.Counts = slices.Clone(r.Counts); r.Counts[len(r.Counts)-1] = 0 },
+		"twice": func(r *Ranking) {
+			r.Codes.Data, r.Counts = slices.Clone(r.Codes.Data), slices.Repeat([]uint32{1}, len(r.Counts))
+			r.Codes.Data[1] = r.Codes.Data[0]
+		},
+	} {
+		r := *good
+		if spoil(&r); r.check(16) == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if good.check(17) == nil {
+		t.Error("codes of another length: no error")
+	}
+	b := good.appendTo(nil)
+	for n := 1; n < len(b); n++ {
+		if _, err := parseRanking(b[:n], 16); err == nil {
+			t.Fatalf("%d of %d bytes: no error", n, len(b))
+		}
+	}
+}
