@@ -80,3 +80,13 @@ func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limi
 	}
 	return scanWide256AVX512(to, from, entries, blocks, limit)
 }
+
+// refine is refineGo.
+func refine(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
+	if level != levelAVX512 || len(hits) == 0 {
+		return refineGo(hits, q, codes, stride, limit)
+	}
+	weights := q.byBits()
+	_ = codes[int(hits[len(hits)-1]&0xffff)*stride+len(q.code)-1] // hits are in order
+	return refineAVX512(&hits[0], len(hits), &q.code[0], &codes[0], &weights[0], len(q.code), 8*stride, limit)
+}

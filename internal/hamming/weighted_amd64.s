@@ -1575,6 +1575,66 @@ done:
 	VZEROUPPER
 	RET
 
+// func refineAVX512(hits *uint32, n int, q *uint64, codes *uint64, weights *uint8, words int, stride int, limit int) int
+// Requires: AVX, AVX2, AVX512BW, AVX512F, SSE2
+TEXT ·refineAVX512(SB), NOSPLIT, $8-72
+	MOVQ   hits+0(FP), AX
+	MOVQ   n+8(FP), CX
+	MOVQ   q+16(FP), DX
+	MOVQ   codes+24(FP), BX
+	MOVQ   weights+32(FP), SI
+	MOVQ   words+40(FP), DI
+	MOVQ   stride+48(FP), R8
+	MOVQ   limit+56(FP), R9
+	XORQ   R10, R10
+	XORQ   R11, R11
+	VPXORQ Z0, Z0, Z0
+
+loop:
+	CMPQ    R10, CX
+	JGE     done
+	MOVWLZX (AX)(R10*4), R12
+	MOVQ    R8, R13
+	IMULQ   R12, R13
+	ADDQ    BX, R13
+	XORQ    R14, R14
+	MOVQ    SI, R15
+	VPXORQ  Z1, Z1, Z1
+
+word:
+	MOVQ          (R13)(R14*8), BP
+	XORQ          (DX)(R14*8), BP
+	KMOVQ         BP, K1
+	VMOVDQU8.Z    (R15), K1, Z2
+	VPSADBW       Z0, Z2, Z2
+	VPADDQ        Z2, Z1, Z1
+	ADDQ          $0x40, R15
+	INCQ          R14
+	CMPQ          R14, DI
+	JL            word
+	VEXTRACTI64X4 $0x01, Z1, Y2
+	VPADDQ        Y1, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X3
+	VPADDQ        X2, X3, X3
+	VPSRLDQ       $0x08, X3, X2
+	VPADDQ        X2, X3, X3
+	MOVQ          X3, R13
+	MOVQ          R13, R14
+	SHLQ          $0x10, R14
+	ORQ           R12, R14
+	MOVL          R14, (AX)(R11*4)
+	XORQ          R12, R12
+	CMPQ          R13, R9
+	SETLE         R12
+	ADDQ          R12, R11
+	INCQ          R10
+	JMP           loop
+
+done:
+	VZEROUPPER
+	MOVQ R11, ret+64(FP)
+	RET
+
 // func scan64AVX512(dst *uint8, codes *uint64, tables *uint8, blocks int, limit int) int
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
 TEXT ·scan64AVX512(SB), NOSPLIT, $0-48

@@ -63,6 +63,13 @@ func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, group
 //go:noescape
 func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, blocks int, groups int, size int)
 
+// refineAVX512 keeps those of n hits, whose lower halves are numbers of codes, that are within the limit, with
+// the distance in the upper half, and returns their number. A code has so many words, which are stride bytes
+// after those of the one before. The weights start with that of the lowest bit of the first word.
+//
+//go:noescape
+func refineAVX512(hits *uint32, n int, q *uint64, codes *uint64, weights *uint8, words int, stride int, limit int) int
+
 // scan64AVX512 writes the blocks of codes of 64 bits that have codes whose sum of table entries,
 // at most 255, is within the limit, and returns their number.
 //

@@ -22,3 +22,7 @@ func boundFour(dst []nearBlock, f *fourQueries, planes []uint8) { panic("hamming
 func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
 	panic("hamming: no kernel")
 }
+
+func refine(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
+	return refineGo(hits, q, codes, stride, limit)
+}

@@ -177,25 +177,37 @@ func (t *weightedTile) blocks() int { return (t.n + 4*perBlock - 1) / (4 * perBl
 
 // collect returns the codes of some blocks within the limit, each as distance<<16 | i.
 func (t *weightedTile) collect(q *WeightedQuery, near []nearBlock, limit int) []uint32 {
-	hits, exact := t.hits[:0], q.scale == 1 && limit < math.MaxUint8 && t.layout.words != scanWide
+	n, hits := 0, t.hits
 	for i := range near {
 		b := &near[i]
+		first := uint32(b.number) * perBlock
+		if rest := t.n - int(first); rest < perBlock { // beyond the last code of the tile
+			b.mask &= 1<<max(rest, 0) - 1
+		}
 		for mask := b.mask; mask != 0; mask &= mask - 1 {
 			at := bits.TrailingZeros64(mask)
-			code := int(b.number)*perBlock + at
-			if code >= t.n {
-				break
-			}
-			d := int(b.sums[at])
-			if !exact {
-				if d = q.Distance(t.codes.Row(t.first + code)); d > limit {
-					continue
-				}
-			}
-			hits = append(hits, uint32(d)<<16|uint32(code))
+			hits[n] = uint32(b.sums[at&63])<<16 | (first + uint32(at))
+			n++
 		}
 	}
-	return hits
+	if q.scale == 1 && limit < math.MaxUint8 && t.layout.words != scanWide { // the sums are the distances
+		return hits[:n]
+	}
+	return hits[:refine(hits[:n], q, t.codes.Data[t.first*t.codes.Words:], t.codes.Words, limit)]
+}
+
+// refineGo keeps those of some hits that are within the limit and returns their number. It sets their distances; what
+// they have instead is ignored. Each architecture may provide a faster one under the name refine.
+func refineGo(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
+	n, sums, words := 0, q.byteSums(), len(q.code)
+	for _, h := range hits {
+		i := int(h & 0xffff)
+		if d := byteDistance(sums, codes[i*stride:i*stride+words]); d <= limit {
+			hits[n] = uint32(d)<<16 | uint32(i)
+			n++
+		}
+	}
+	return n
 }
 
 // together is the number of queries that may share the loading of planes.

@@ -28,6 +28,7 @@ func main() {
 	boundWideAVX2()
 	boundWideAVX512()
 	boundFourAVX512()
+	refineAVX512()
 	scan(1, false)
 	scan(2, false)
 	scan(4, true)
