@@ -17,6 +17,14 @@ func groupBits() int {
 	return 0
 }
 
+// canScan says whether there is a kernel that looks up codes of the given words without planes.
+func canScan(words int) bool {
+	return groupBits() == 6 && cpu.X86.HasAVX512GFNI && (words == 1 || words == 2 || words == scanWide)
+}
+
+// canBoundFour says whether there is a kernel for four queries.
+func canBoundFour() bool { return groupBits() == 6 }
+
 // packWord writes the planes of one word of the codes of whole blocks. codes starts with that word of the first code;
 // the next code's word is stride words further, and the planes of the next block size bytes further.
 func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
@@ -49,4 +57,36 @@ func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int 
 		return boundWideAVX2(to, from, entries, blocks, groups, size, limit, piece)
 	}
 	return boundAVX2(to, from, entries, blocks, groups, size, limit)
+}
+
+// boundFour is boundBlocks for four queries, without pieces. Each has a quarter of dst.
+func boundFour(dst []nearBlock, f *fourQueries, planes []uint8) {
+	blocks, groups := len(dst)/together, len(f.tables)/together>>6
+	size := len(planes) / blocks
+	_ = planes[(blocks-1)*size+groups*perBlock-1]
+	clear(f.found[:])
+	boundFourAVX512(&dst[0].sums[0], &f.found[0], &planes[0], &f.tables[0], &f.atMost[0], blocks, groups, size)
+}
+
+// scanBlocks is boundBlocks for codes of some words, which lie one after the other.
+func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
+	to, from, entries, blocks := &dst[0].sums[0], &codes[0], &tables[0], len(dst)
+	_, _ = codes[blocks*perBlock*words-1], tables[words*scanEntries-1]
+	switch words {
+	case 1:
+		return scan64AVX512(to, from, entries, blocks, limit)
+	case 2:
+		return scan128AVX512(to, from, entries, blocks, limit)
+	}
+	return scanWide256AVX512(to, from, entries, blocks, limit)
+}
+
+// refine is refineGo.
+func refine(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
+	if level != levelAVX512 || len(hits) == 0 {
+		return refineGo(hits, q, codes, stride, limit)
+	}
+	weights := q.byBits()
+	_ = codes[int(hits[len(hits)-1]&0xffff)*stride+len(q.code)-1] // hits are in order
+	return refineAVX512(&hits[0], len(hits), &q.code[0], &codes[0], &weights[0], len(q.code), 8*stride, limit)
 }

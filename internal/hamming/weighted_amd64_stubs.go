@@ -55,3 +55,35 @@ func boundWideAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups 
 //
 //go:noescape
 func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, piece int) int
+
+// boundFourAVX512 is boundAVX512 for four queries, whose tables of a group lie together. Query j has the j-th of
+// four equal parts of dst, of as many records as there are blocks, and its number of records in found[j], which
+// is 0 at first. The number of blocks is even.
+//
+//go:noescape
+func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, blocks int, groups int, size int)
+
+// refineAVX512 keeps those of n hits, whose lower halves are numbers of codes, that are within the limit, with
+// the distance in the upper half, and returns their number. A code has so many words, which are stride bytes
+// after those of the one before. The weights start with that of the lowest bit of the first word.
+//
+//go:noescape
+func refineAVX512(hits *uint32, n int, q *uint64, codes *uint64, weights *uint8, words int, stride int, limit int) int
+
+// scan64AVX512 writes the blocks of codes of 64 bits that have codes whose sum of table entries,
+// at most 255, is within the limit, and returns their number.
+//
+//go:noescape
+func scan64AVX512(dst *uint8, codes *uint64, tables *uint8, blocks int, limit int) int
+
+// scan128AVX512 writes the blocks of codes of 128 bits that have codes whose sum of table entries,
+// at most 255, is within the limit, and returns their number.
+//
+//go:noescape
+func scan128AVX512(dst *uint8, codes *uint64, tables *uint8, blocks int, limit int) int
+
+// scanWide256AVX512 writes the blocks of codes of 256 bits that have codes whose sum of table entries,
+// at most 255 per lane, is within the limit, and returns their number.
+//
+//go:noescape
+func scanWide256AVX512(dst *uint8, codes *uint64, tables *uint8, blocks int, limit int) int

@@ -27,6 +27,11 @@ func main() {
 	boundAVX512()
 	boundWideAVX2()
 	boundWideAVX512()
+	boundFourAVX512()
+	refineAVX512()
+	scan(1, false)
+	scan(2, false)
+	scan(4, true)
 	Generate()
 }
 
