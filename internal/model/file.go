@@ -30,13 +30,16 @@ import (
 // Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of
 // columns, missing values; "pict" is empty where there are no pictures.
 // Version 6: boosted.
+// Version 7: kernels of bytes (ByteKernel).
 //
 // A file has the least version that can hold its model.
-const fileVersion = 6
+const fileVersion = 7
 
 // versionOf returns the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
+	case hasBytes(m.Encoder):
+		return 7
 	case m.Encoder.Kind() == kindBoosted:
 		return 6
 	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features) ||
