@@ -114,7 +114,13 @@ func (m *ByteKernel) Check() error {
 }
 
 func (m *ByteKernel) apply(dst, x vectors.Matrix) {
-	m.once.Do(func() { m.ready = newByteAnchors(m) })
+	m.once.Do(func() {
+		var fastest *byteTiling
+		if all := byteTilings(); len(all) > 0 {
+			fastest = all[len(all)-1]
+		}
+		m.ready = newByteAnchors(m, fastest)
+	})
 	m.ready.gaussians(dst, x)
 }
 

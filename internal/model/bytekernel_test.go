@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/section"
@@ -23,6 +27,9 @@ func slowBytes(m *ByteKernel, x []float32) []float32 {
 		d := int64(0)
 		for j, v := range x {
 			q := math.RoundToEven(max(-127, min(127, float64(float32(float64(v)*float64(perStep))))))
+			if math.IsNaN(q) {
+				q = -127
+			}
 			e := int64(q) - int64(m.Anchors[k*m.Cols+j])
 			d += e * e
 		}
@@ -145,6 +152,130 @@ func TestByteKernelChecks(t *testing.T) {
 		spoil(m)
 		if err := m.Check(); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// allTilings are the kernels of this machine, and plain Go.
+func allTilings() map[string]*byteTiling {
+	all := map[string]*byteTiling{"go": nil}
+	for _, t := range byteTilings() {
+		all[t.name] = t
+	}
+	return all
+}
+
+// extremeBytes are rows of which some hold only the greatest and least values, and some what is no number.
+func extremeBytes(rng *rand.Rand, rows, cols int) vectors.Matrix {
+	x := hardRows(rng, cols, rows)
+	special := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0.5, 1.5, -0.5, -2.5, 126.5, 127.5, -127.5}
+	for i := range rows {
+		row := x.Row(i)
+		for j := range row {
+			switch {
+			case i%7 == 1:
+				row[j] = 1e9
+			case i%7 == 2:
+				row[j] = -1e9
+			case i%7 == 3:
+				row[j] = float32(1e9 * (1 - 2*float64(j%2)))
+			case i%7 == 4:
+				row[j] = special[rng.IntN(len(special))]
+			case i%7 == 5:
+				row[j] *= 40
+			}
+		}
+	}
+	return x
+}
+
+// TestByteKernelsEqualGo compares every kernel with the definition, at all sizes that tiles and groups divide or not.
+func TestByteKernelsEqualGo(t *testing.T) {
+	for name, tiling := range allTilings() {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(6, 8))
+			for n := range 60 {
+				anchors, cols, rows := 1+rng.IntN(150), 1+rng.IntN(90), 1+rng.IntN(14)
+				if n%10 == 0 {
+					cols = 300 + rng.IntN(2000)
+				}
+				step, width := float32(1), float32(cols)*float32(math.Exp(4*rng.NormFloat64()))
+				m := NewByteKernel(extremeBytes(rng, anchors, cols), width, step)
+				if err := m.Check(); err != nil {
+					t.Fatal(err)
+				}
+				compareBytes(t, m, tiling, extremeBytes(rng, rows, cols))
+			}
+		})
+	}
+}
+
+// compareBytes compares a kernel with the definition, in memory whose neighbours must stay as they are.
+func compareBytes(t *testing.T, m *ByteKernel, tiling *byteTiling, x vectors.Matrix) {
+	t.Helper()
+	const room, mark = 70, 77
+	all := slices.Repeat([]float32{mark}, x.Rows*m.Rows+2*room)
+	got := vectors.Matrix{Rows: x.Rows, Cols: m.Rows, Data: all[room : len(all)-room]}
+	newByteAnchors(m, tiling).gaussians(got, x)
+	for i := range x.Rows {
+		same(t, "row", got.Row(i), slowBytes(m, x.Row(i)))
+	}
+	for i := range room {
+		if all[i] != mark || all[len(all)-1-i] != mark {
+			t.Fatal("wrote beyond its memory")
+		}
+	}
+}
+
+// TestByteKernelsAtTheLimit: the greatest distance there is, of as many columns as there may be, fits into 31 bits.
+func TestByteKernelsAtTheLimit(t *testing.T) {
+	for name, tiling := range allTilings() {
+		m := &ByteKernel{Rows: 3, Cols: maxByteCols, Step: 1, Width: 1e8, Anchors: make([]int8, 3*maxByteCols)}
+		x := vectors.Matrix{Rows: 3, Cols: maxByteCols, Data: make([]float32, 3*maxByteCols)}
+		for j := range maxByteCols {
+			m.Anchors[j], m.Anchors[maxByteCols+j] = 127, -127
+			x.Data[j], x.Data[maxByteCols+j] = 127, -127
+		}
+		if compareBytes(t, m, tiling, x); t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+// BenchmarkByteKernel is the time of a row in batches, and against that of a Kernel in the same run.
+func BenchmarkByteKernel(b *testing.B) {
+	for _, cols := range []int{320, 256} {
+		for _, anchors := range []int{500, 2000, 8000} {
+			rng := rand.New(rand.NewPCG(1, 2))
+			a, x := randomMatrix(rng, anchors, cols), randomMatrix(rng, block, cols)
+			y := vectors.Matrix{Rows: block, Cols: anchors, Data: make([]float32, block*anchors)}
+			m, plain := NewByteKernel(a, 600, ByteStep(a)), &Kernel{Anchors: a, Width: 600}
+			took := map[string]time.Duration{}
+			measure := func(name string, f func()) {
+				began := time.Now()
+				f()
+				if d := time.Since(began); took[name] == 0 || d < took[name] {
+					took[name] = d
+				}
+			}
+			b.Run(fmt.Sprintf("%dx%d", anchors, cols), func(b *testing.B) {
+				for range max(b.N, 5) {
+					for _, tiling := range byteTilings() {
+						ready := newByteAnchors(m, tiling)
+						measure(tiling.name, func() { ready.gaussians(y, x) })
+						measure(tiling.name+"-one", func() { ready.gaussians(y.Slice(0, 1), x.Slice(0, 1)) })
+					}
+					measure("kernel", func() { plain.apply(y, x) })
+				}
+				for name, d := range took {
+					rows := 256.0
+					if strings.HasSuffix(name, "-one") {
+						rows = 1
+					}
+					b.ReportMetric(float64(d.Nanoseconds())/1000/rows, name+"-us/row")
+				}
+				b.ReportMetric(0, "ns/op")
+			})
 		}
 	}
 }
