@@ -25,10 +25,11 @@ const byteRows = 4
 
 // byteTiling is a kernel and how it wants the values.
 type byteTiling struct {
-	name  string
-	width int   // anchors of a tile, at most mostTiled
-	size  int   // bytes of a value: 1 or 2
-	added int32 // to every value of the anchors: 0 or 128
+	name     string
+	width    int   // anchors of a tile, at most mostTiled
+	size     int   // bytes of a value: 1 or 2
+	together int   // groups of which it takes a multiple
+	added    int32 // to every value of the anchors: 0 or 128
 
 	// values writes the values of a row, which begin at x, and returns their sum and that of their squares.
 	values func(dst []byte, x []float32, perStep float32) (sum, squares int32)
@@ -56,8 +57,8 @@ func newByteAnchors(m *ByteKernel, t *byteTiling) *byteAnchors {
 	if t == nil {
 		return b
 	}
-	b.groups = (m.Cols*t.size + 3) / 4
-	wide := (m.Rows + t.width - 1) / t.width * t.width
+	b.groups = upTo(m.Cols*t.size, 4*t.together) / 4
+	wide := upTo(m.Rows, t.width)
 	b.panels, b.squares = make([]byte, wide*4*b.groups), make([]int32, wide)
 	for k := range m.Rows {
 		panel := b.panels[k/t.width*t.width*4*b.groups:]
@@ -69,6 +70,9 @@ func newByteAnchors(m *ByteKernel, t *byteTiling) *byteAnchors {
 	}
 	return b
 }
+
+// upTo returns the next multiple of a unit.
+func upTo(n, unit int) int { return (n + unit - 1) / unit * unit }
 
 // put writes a value.
 func (t *byteTiling) put(dst []byte, v int32) {
@@ -99,7 +103,7 @@ var byteBlocks = sync.Pool{New: func() any { return new(byteBlock) }}
 
 // round writes the bytes of all rows, and fills up the last tile with rows that nobody reads.
 func (c *byteBlock) round(b *byteAnchors, x vectors.Matrix) {
-	rows, step := (x.Rows+byteRows-1)/byteRows*byteRows, 4*b.groups
+	rows, step := upTo(x.Rows, byteRows), 4*b.groups
 	if cap(c.q) < rows*step {
 		c.q = make([]byte, rows*step)
 	}
