@@ -279,3 +279,19 @@ func BenchmarkByteKernel(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkByteExtension is what ten scores by 2,000 Gaussians of whitened columns cost a row of the size of GIST.
+func BenchmarkByteExtension(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	a := randomMatrix(rng, 2000, 320)
+	whiten, scores := &Affine{Weight: randomMatrix(rng, 320, 320)}, &Affine{Weight: randomMatrix(rng, 10, 2000)}
+	x := randomMatrix(rng, 1024, 320)
+	for name, m := range map[string]*Extension{
+		"bytes":  {Maps: []Map{whiten, NewByteKernel(a, 600, 0.5), scores}},
+		"floats": {Maps: []Map{whiten, &Kernel{Anchors: a, Width: 600}, scores}},
+	} {
+		y := vectors.Matrix{Rows: block, Cols: m.Out(), Data: make([]float32, block*m.Out())}
+		b.Run(name+"/batch", func(b *testing.B) { least(b, x, block, func(x vectors.Matrix) { m.apply(y, x) }) })
+		b.Run(name+"/row", func(b *testing.B) { least(b, x, 1, func(x vectors.Matrix) { m.apply(y.Slice(0, 1), x) }) })
+	}
+}
