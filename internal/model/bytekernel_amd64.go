@@ -9,10 +9,14 @@ func byteTilings() []*byteTiling {
 	var all []*byteTiling
 	if cpu.X86.HasAVX2 {
 		// Words, because AVX2 adds products of bytes in 16 bits, where they do not fit.
-		all = append(all, &byteTiling{name: "avx2", width: 16, size: 2, together: 1, values: toWords, tile: byteTileAVX2})
+		all = append(all, &byteTiling{
+			name: "avx2", width: 16, size: 2, together: 1, values: toWords, tile: byteTileAVX2,
+		})
 	}
 	if cpu.X86.HasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI {
-		all = append(all, &byteTiling{name: "vnni", width: 64, size: 1, together: 1, added: 128, values: toBytes, tile: byteTileVNNI})
+		all = append(all, &byteTiling{
+			name: "vnni", width: 64, size: 1, together: 1, added: 128, values: toBytes, tile: byteTileVNNI,
+		})
 	}
 	return all
 }

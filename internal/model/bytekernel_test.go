@@ -68,7 +68,7 @@ func TestGaussianIsAccurate(t *testing.T) {
 func TestByteKernelIsNearTheKernel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 8))
 	a, x := randomMatrix(rng, 40, 320), randomMatrix(rng, 30, 320)
-	bytes := NewByteKernel(a, 640, ByteStep(a))
+	bytes := NewByteKernel(a, 640, ByteStep(a, 640))
 	if err := bytes.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,30 +87,30 @@ func TestByteKernelIsNearTheKernel(t *testing.T) {
 	}
 }
 
-// TestByteStep: a single wide column must not be cut off, and a single far value must not decide alone.
+// TestByteStep: a single wide column must not be cut off, and a single far row must not blur all others.
 func TestByteStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 8))
 	x := randomMatrix(rng, 2000, 100)
-	if s := ByteStep(x); s < 3.5/127 || s > 5.5/127 {
-		t.Errorf("a step of 1/%g for deviations of 1", 1/s)
+	if s := ByteStep(x, 100); s < 2.5/127 || s > 5.5/127 {
+		t.Errorf("a step of %g/127 for deviations of 1", s*127)
 	}
 	x.Data[77] = 60
-	if s := ByteStep(x); s > 40.0/127 {
-		t.Errorf("a step of 1/%g because of one value", 1/s)
+	if s := ByteStep(x, 100); s > 25.0/127 { // where its Gaussians are nothing
+		t.Errorf("a step of %g/127 because of one value", s*127)
 	}
 	for i := range x.Rows {
 		x.Row(i)[3] *= 20
 	}
-	if s := ByteStep(x); s < 40.0/127 {
-		t.Errorf("a step of 1/%g, and one column reaches 80", 1/s)
+	if s := ByteStep(x, 1000); s < 40.0/127 {
+		t.Errorf("a step of %g/127, and one column reaches 70", s*127)
 	}
 	for name, v := range map[string]float32{"zero": 0, "tiny": math.SmallestNonzeroFloat32, "huge": math.MaxFloat32, "one": 1} {
 		x := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{v, v, v, -v, -v, v}}
-		if s := ByteStep(x); !(s >= leastStep && s <= math.MaxFloat32/maxByte) {
+		if s := ByteStep(x, 1); !(s >= leastStep && s <= math.MaxFloat32/maxByte) {
 			t.Errorf("%s: a step of %g", name, s)
 		}
 	}
-	if s := ByteStep(vectors.Matrix{Cols: 3}); s != 1 {
+	if s := ByteStep(vectors.Matrix{Cols: 3}, 1); s != 1 {
 		t.Errorf("a step of %g for no rows", s)
 	}
 }
@@ -249,7 +249,7 @@ func BenchmarkByteKernel(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			a, x := randomMatrix(rng, anchors, cols), randomMatrix(rng, block, cols)
 			y := vectors.Matrix{Rows: block, Cols: anchors, Data: make([]float32, block*anchors)}
-			m, plain := NewByteKernel(a, 600, ByteStep(a)), &Kernel{Anchors: a, Width: 600}
+			m, plain := NewByteKernel(a, 600, ByteStep(a, 600)), &Kernel{Anchors: a, Width: 600}
 			took := map[string]time.Duration{}
 			measure := func(name string, f func()) {
 				began := time.Now()
@@ -277,5 +277,21 @@ func BenchmarkByteKernel(b *testing.B) {
 				b.ReportMetric(0, "ns/op")
 			})
 		}
+	}
+}
+
+// BenchmarkByteExtension is what ten scores by 2,000 Gaussians of whitened columns cost a row of the size of GIST.
+func BenchmarkByteExtension(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	a := randomMatrix(rng, 2000, 320)
+	whiten, scores := &Affine{Weight: randomMatrix(rng, 320, 320)}, &Affine{Weight: randomMatrix(rng, 10, 2000)}
+	x := randomMatrix(rng, 1024, 320)
+	for name, m := range map[string]*Extension{
+		"bytes":  {Maps: []Map{whiten, NewByteKernel(a, 600, 0.5), scores}},
+		"floats": {Maps: []Map{whiten, &Kernel{Anchors: a, Width: 600}, scores}},
+	} {
+		y := vectors.Matrix{Rows: block, Cols: m.Out(), Data: make([]float32, block*m.Out())}
+		b.Run(name+"/batch", func(b *testing.B) { least(b, x, block, func(x vectors.Matrix) { m.apply(y, x) }) })
+		b.Run(name+"/row", func(b *testing.B) { least(b, x, 1, func(x vectors.Matrix) { m.apply(y.Slice(0, 1), x) }) })
 	}
 }

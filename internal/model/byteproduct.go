@@ -16,9 +16,9 @@ import (
 //		for every four rows
 //			tile     4 rows x 16 or 64 anchors: q · a in registers, and the Gaussians of them
 //
-// Sums wrap around at 2^32 and end below 2^31, so their order is free, and so are the terms that a kernel adds and takes
-// away again: VNNI multiplies bytes without a sign by bytes with one, so its anchors have 128 added, and q · a is less by
-// 128 times the sum of q.
+// Sums wrap around at 2^32 and end below 2^31, so their order is free, and so are terms that are added and taken away
+// again: VNNI multiplies bytes without a sign by bytes with one, so its anchors have 128 added, and q · a is less by 128
+// times the sum of q.
 
 // byteRows is the number of rows of a tile.
 const byteRows = 4
@@ -33,8 +33,8 @@ type byteTiling struct {
 
 	// values writes the values of a row, which begin at x, and returns their sum and that of their squares.
 	values func(dst []byte, x []float32, perStep float32) (sum, squares int32)
-	// tile writes the Gaussians of four rows, step bytes apart, and the anchors of a panel, both in groups of four bytes:
-	// 2^-(scale (own + squares - 2 product)). Rows of dst are stride values apart.
+	// tile writes the Gaussians of four rows, step bytes apart, and the anchors of a panel, both in groups of four
+	// bytes: 2^-(scale (own + squares - 2 product)). Rows of dst are stride values apart.
 	tile func(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
 }
 
@@ -53,7 +53,8 @@ type byteAnchors struct {
 }
 
 func newByteAnchors(m *ByteKernel, t *byteTiling) *byteAnchors {
-	b := &byteAnchors{byteTiling: t, rows: m.Rows, cols: m.Cols, perStep: 1 / m.Step, scale: m.scale(), plain: m.Anchors}
+	b := &byteAnchors{byteTiling: t, rows: m.Rows, cols: m.Cols, plain: m.Anchors}
+	b.perStep, b.scale = 1/m.Step, m.scale()
 	if t == nil {
 		return b
 	}
@@ -137,12 +138,16 @@ func (b *byteAnchors) gaussians(dst, x vectors.Matrix) {
 		panel, wide := &b.panels[k*step], min(b.width, b.rows-k)
 		for i := 0; i < x.Rows; i += byteRows {
 			high := min(byteRows, x.Rows-i)
-			if high == byteRows && wide == b.width {
-				b.tile(&dst.Data[i*dst.Cols+k], dst.Cols, &c.q[i*step], step, panel, b.groups, &c.own[i], &b.squares[k], b.scale)
+			whole := high == byteRows && wide == b.width
+			to, stride := &c.edge[0], b.width
+			if whole {
+				to, stride = &dst.Data[i*dst.Cols+k], dst.Cols
+			}
+			b.tile(to, stride, &c.q[i*step], step, panel, b.groups, &c.own[i], &b.squares[k], b.scale)
+			if whole {
 				continue
 			}
-			// A tile at the edge is computed separately, because the kernel handles only whole tiles.
-			b.tile(&c.edge[0], b.width, &c.q[i*step], step, panel, b.groups, &c.own[i], &b.squares[k], b.scale)
+			// A tile at the edge goes to a place of its own first, because the kernel handles only whole tiles.
 			for r := range high {
 				copy(dst.Row(i + r)[k:k+wide], c.edge[r*b.width:])
 			}

@@ -83,7 +83,8 @@ func toValues(name string, size int) {
 
 // byteTile is four rows of Gaussians around as many registers of anchors.
 func byteTile(name string, registers, bytes int, vec func() VecVirtual, step func(a, q, sum VecVirtual)) {
-	begin(name, "func(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)",
+	begin(name, "func(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, "+
+		"scale float32)",
 		fmt.Sprintf("gaussiansGo for %d rows and %d anchors", byteRows, registers*bytes/4),
 		"for r, k { dst[r*stride+k] = gaussian(own[r] + squares[k] - 2*product of row r and anchor k, scale) }")
 	q, panel, groups, rowStep := pointer("q"), pointer("panel"), pointer("groups"), pointer("step")
@@ -175,7 +176,9 @@ func zero(v VecVirtual) {
 func byteKernels() {
 	toValues("toBytesAVX2", 1)
 	toValues("toWordsAVX2", 2)
-	byteTile("byteTileVNNI", 4, 64, func() VecVirtual { return ZMM() }, func(a, q, sum VecVirtual) { VPDPBUSD(q, a, sum) })
+	byteTile("byteTileVNNI", 4, 64, func() VecVirtual { return ZMM() }, func(a, q, sum VecVirtual) {
+		VPDPBUSD(q, a, sum) // q has a sign, a has none
+	})
 	byteTile("byteTileAVX2", 2, 32, func() VecVirtual { return YMM() }, func(a, q, sum VecVirtual) {
 		t := YMM()
 		VPMADDWD(a, q, t)
