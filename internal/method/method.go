@@ -123,7 +123,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if err := o.addDetail(ctx, made, d); err != nil {
 		return nil, err
 	}
-	if err := o.addRanking(ctx, made, d, held); err != nil {
+	if err := o.addRanking(ctx, made, d, about.Supervised, held); err != nil {
 		return nil, err
 	}
 	if held != nil {
