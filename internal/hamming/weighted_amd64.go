@@ -25,21 +25,30 @@ func canScan(words int) bool {
 // canBoundFour says whether there is a kernel for four queries.
 func canBoundFour() bool { return groupBits() == 6 }
 
-// packWord writes the planes of one word of the codes of whole blocks. codes starts with that word of the first code;
-// the next code's word is stride words further, and the planes of the next block size bytes further.
-func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
-	_, _ = codes[(blocks*perBlock-1)*stride], dst[(blocks-1)*size+(63+groupBits())/groupBits()*perBlock-1]
-	switch {
-	case groupBits() == 6 && stride == 1:
-		packAVX512(&dst[0], &codes[0], blocks, size)
-	case groupBits() == 6:
-		packStridedAVX512(&dst[0], &codes[0], blocks, size, 8*stride)
-	case stride == 1:
-		packAVX2(&dst[0], &codes[0], blocks, size)
-	default:
-		packStridedAVX2(&dst[0], &codes[0], blocks, size, 8*stride)
+// packBlocks writes the planes of the first words of the codes of whole blocks, size bytes a block. The next code is
+// stride words further.
+func packBlocks(dst []uint8, codes []uint64, blocks, size, words, stride int) {
+	_, _ = codes[(blocks*perBlock-1)*stride+words-1], dst[blocks*size-1]
+	perWord := size / words
+	if groupBits() == 6 && words == stride && words <= len(packAVX512) && packAVX512[words-1] != nil {
+		packAVX512[words-1](&dst[0], &codes[0], blocks)
+		return
+	}
+	for w := range words {
+		to, from := &dst[w*perWord], &codes[w]
+		switch {
+		case groupBits() == 6:
+			packStridedAVX512(to, from, blocks, size, 8*stride)
+		case stride == 1:
+			packAVX2(to, from, blocks, size)
+		default:
+			packStridedAVX2(to, from, blocks, size, 8*stride)
+		}
 	}
 }
+
+// The kernels for codes of so many words; others are read word by word.
+var packAVX512 = [4]func(dst *uint8, codes *uint64, blocks int){pack64AVX512, pack128AVX512, nil, pack256AVX512}
 
 // boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.
 // dst has space for every block. If piece is not 0, bytes are summed over that many groups, and these sums in 16 bits.

@@ -10,12 +10,6 @@ package hamming
 //go:noescape
 func packAVX2(dst *uint8, codes *uint64, blocks int, size int)
 
-// packAVX512 writes the planes of 6 bits of one word of the codes of some blocks.
-// The words are one after the other, the planes of one block size bytes after those of the one before.
-//
-//go:noescape
-func packAVX512(dst *uint8, codes *uint64, blocks int, size int)
-
 // packStridedAVX2 writes the planes of 4 bits of one word of the codes of some blocks.
 // The words are stride bytes apart, the planes of one block size bytes after those of the one before.
 //
@@ -27,6 +21,21 @@ func packStridedAVX2(dst *uint8, codes *uint64, blocks int, size int, stride int
 //
 //go:noescape
 func packStridedAVX512(dst *uint8, codes *uint64, blocks int, size int, stride int)
+
+// pack64AVX512 writes the planes of 6 bits of blocks of codes of 64 bits, one block after the other.
+//
+//go:noescape
+func pack64AVX512(dst *uint8, codes *uint64, blocks int)
+
+// pack128AVX512 writes the planes of 6 bits of blocks of codes of 128 bits, one block after the other.
+//
+//go:noescape
+func pack128AVX512(dst *uint8, codes *uint64, blocks int)
+
+// pack256AVX512 writes the planes of 6 bits of blocks of codes of 256 bits, one block after the other.
+//
+//go:noescape
+func pack256AVX512(dst *uint8, codes *uint64, blocks int)
 
 // boundAVX2 writes the blocks that have codes whose sum of table entries, at most 255, is within the limit,
 // and returns their number. The planes of one block come size bytes after those of the one before; the

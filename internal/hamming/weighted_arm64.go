@@ -33,15 +33,17 @@ func boundNEON(dst, planes, tables *uint8, blocks, groups, size, limit int) int
 //go:noescape
 func boundWideNEON(dst, planes, tables *uint8, blocks, groups, size, limit, piece int) int
 
-// packWord writes the planes of one word of the codes of whole blocks. codes starts with that word of the first code;
-// the next code's word is stride words further, and the planes of the next block size bytes further.
-func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
-	_, _ = codes[(blocks*perBlock-1)*stride], dst[(blocks-1)*size+16*perBlock-1]
+// packBlocks writes the planes of the first words of the codes of whole blocks, size bytes a block. The next code is
+// stride words further.
+func packBlocks(dst []uint8, codes []uint64, blocks, size, words, stride int) {
+	_, _ = codes[(blocks*perBlock-1)*stride+words-1], dst[blocks*size-1]
 	if stride == 1 {
 		packNEON(&dst[0], &codes[0], blocks, size)
 		return
 	}
-	packStridedNEON(&dst[0], &codes[0], blocks, size, 8*stride)
+	for w := range words {
+		packStridedNEON(&dst[w*size/words], &codes[w], blocks, size, 8*stride)
+	}
 }
 
 // boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.

@@ -106,9 +106,11 @@ func (t *weightedTile) load() {
 	}
 	whole := t.n / perBlock
 	codes := t.codes.Data[t.first*t.codes.Words : (t.first+t.n)*t.codes.Words]
-	t.pack(t.planes, codes, whole)
+	if whole > 0 {
+		packBlocks(t.planes, codes, whole, t.size, t.words, t.codes.Words)
+	}
 	if rest := codes[whole*perBlock*t.codes.Words:]; len(rest) > 0 {
-		t.pack(t.planes[whole*t.size:], t.pad(rest), 1)
+		packBlocks(t.planes[whole*t.size:], t.pad(rest), 1, t.size, t.words, t.codes.Words)
 	}
 }
 
@@ -116,16 +118,6 @@ func (t *weightedTile) load() {
 func (t *weightedTile) pad(codes []uint64) []uint64 {
 	clear(t.padding[copy(t.padding, codes):])
 	return t.padding
-}
-
-// pack makes the planes of whole blocks.
-func (t *weightedTile) pack(dst []uint8, codes []uint64, blocks int) {
-	if blocks == 0 {
-		return
-	}
-	for w := range t.words {
-		packWord(dst[w*t.size/t.words:], codes[w:], blocks, t.size, t.codes.Words)
-	}
 }
 
 // below returns the codes of the tile within the limit, each as distance<<16 | i.

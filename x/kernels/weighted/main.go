@@ -21,7 +21,10 @@ func main() {
 	ConstraintExpr("amd64,!purego")
 	for _, strided := range []bool{false, true} {
 		packAVX2(strided)
-		packAVX512(strided)
+	}
+	packAnyAVX512()
+	for _, words := range []int{1, 2, 4} {
+		packAVX512(words)
 	}
 	boundAVX2()
 	boundAVX512()
