@@ -32,6 +32,7 @@ type Summary struct {
 	Items         int    `json:"items"`
 	DistinctCodes int    `json:"distinct_codes"`
 	Bits          int    `json:"bits"`
+	DetailBits    int    `json:"detail_bits,omitempty"` // how many of the bits, the last ones, are detail
 	Fingerprint   string `json:"fingerprint"`
 	Model         bool   `json:"model"` // whether it can encode
 	Takes         string `json:"takes"` // vectors, pictures or codes
@@ -41,6 +42,9 @@ type Summary struct {
 	Report        bool   `json:"report"`
 	ReadOnly      bool   `json:"read_only"`
 	Health        string `json:"health"` // ok, or degraded with the reason
+
+	// Rankings lists those that searches can ask for. The first is what auto means.
+	Rankings []string `json:"rankings,omitempty"`
 }
 
 // Description of a collection in detail.

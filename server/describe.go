@@ -34,7 +34,8 @@ func (c *collection) summary() api.Summary {
 	o := c.open()
 	x, info := o.snapshot(), o.store.Info()
 	a := api.Summary{
-		Name: c.name, Items: x.Len(), DistinctCodes: x.Codes(), Bits: x.Bits(), Fingerprint: x.Fingerprint().String(),
+		Name: c.name, Items: x.Len(), DistinctCodes: x.Codes(), Bits: x.Bits(), DetailBits: x.Detail(),
+		Fingerprint: x.Fingerprint().String(), Rankings: rankings(o.model),
 		Model: o.model != nil, Takes: "codes", Pictures: c.album != nil, Vectors: c.vectors != nil,
 		Report: c.options.Report != "", ReadOnly: info.ReadOnly, Health: "ok",
 	}
@@ -48,6 +49,20 @@ func (c *collection) summary() api.Summary {
 		a.Health = "degraded: " + info.Degraded
 	}
 	return a
+}
+
+// rankings lists the rankings that a model can answer with, the one that it chose first.
+func rankings(m *model.Model) []string {
+	if m == nil {
+		return nil
+	}
+	list := []string{m.Rank()}
+	for _, rank := range model.Rankings() {
+		if rank != list[0] && (rank != model.ByExpected || m.Ranking != nil) {
+			list = append(list, rank)
+		}
+	}
+	return list
 }
 
 func (s *Server) listCollections(w http.ResponseWriter, _ *http.Request) error {

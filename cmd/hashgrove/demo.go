@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ type demoCommand struct {
 
 	train, query fashion.Part
 	learned      int          // training pictures that were learned from
-	model        *model.Model // FastHash with all bits
+	model        *model.Model // FastHash with all bits, and bits of detail behind them
 	report       demoReport
 }
 
@@ -42,6 +43,7 @@ type demoCommand struct {
 type demoReport struct {
 	Methods []demoMethod     `json:"methods"`
 	Advice  []compare.Advice `json:"advice"`
+	Look    demoLook         `json:"look"`
 	Report  string           `json:"report"` // the HTML file
 	Seconds float64          `json:"seconds"`
 }
@@ -109,6 +111,9 @@ func (c *demoCommand) run(ctx context.Context) error {
 	}
 	for _, text := range result.Failures() {
 		return errors.New(text)
+	}
+	if err := c.addDetail(ctx, data, o); err != nil {
+		return err
 	}
 	if err := c.saveFiles(); err != nil {
 		return err
@@ -224,10 +229,6 @@ func (c *demoCommand) print(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	queries, err := c.model.Encode(ctx, c.query.X, c.threads)
-	if err != nil {
-		return err
-	}
 	t := c.table()
 	t.AppendHeader(table.Row{"method", "bits", "MAP, new", "precision, new", "MAP, learned", "train s", "encode us"})
 	number := func(format string, v float64) string {
@@ -248,13 +249,18 @@ func (c *demoCommand) print(ctx context.Context) error {
 	fmt.Fprintf(c.out, `
 What happened: for each bit, a graph cut chose values that best bring pictures of one class
 together and keep others apart, given the bits so far; 200 small trees learned to predict them
-from the pixels; their actual predictions guided the next bit. A picture now takes %d bytes
-instead of %d. Of the 100 nearest among %d new pictures, which no tree has seen, %.0f %% show
-the same kind of clothes; among the %d training pictures, which the trees have memorised, %.0f %% do.
+from the pixels; their actual predictions guided the next bit. Of the 100 nearest among %d new
+pictures, which no tree has seen, %.0f %% show the same kind of clothes; among the %d training
+pictures, which the trees have memorised, %.0f %% do.
 
-`, base.Bytes(), fashion.Dim, c.train.X.Rows-c.learned, 100*fast.NewItems.Precision, c.learned,
-		100*fast.LearnedItems.Precision)
-	if err := c.printSearch(ctx, base, queries); err != nil {
+Behind these %d bits of the class come %d bits of detail, which keep what a picture looks like and
+weigh an eighth of a bit: the class first, then the look. Of the ten nearest items of a query's class,
+%.0f %% are in the first ten hits; %.0f %% without detail. A picture now takes %d bytes instead of %d.
+
+`, c.train.X.Rows-c.learned, 100*fast.NewItems.Precision, c.learned, 100*fast.LearnedItems.Precision,
+		c.model.ClassBits(), c.report.Look.DetailBits, 100*c.report.Look.NearestOfClass, 100*c.report.Look.WithoutDetail,
+		base.Bytes(), fashion.Dim)
+	if err := c.printSearch(ctx, base); err != nil {
 		return err
 	}
 	c.printAdvice(c.report.Advice)
@@ -278,10 +284,15 @@ Done in %.1f s.
 }
 
 // printSearch shows one query and the pictures nearest to it.
-func (c *demoCommand) printSearch(ctx context.Context, base, queries hamming.Codes) error {
-	const query, show, list = 3, 3, 10
-	snapshot := index.FromCodes(base)
-	found, err := snapshot.Search(ctx, queries.Row(query), list, index.Options{Threads: c.threads})
+func (c *demoCommand) printSearch(ctx context.Context, base hamming.Codes) error {
+	const show, list = 3, 10
+	query := slices.Index(c.query.Labels(), "shirt") // the class that most resembles others
+	codes, o, err := c.asked(ctx, c.model, c.query.X.Slice(query, query+1))
+	if err != nil {
+		return err
+	}
+	snapshot := index.FromCodes(base).Detailed(c.model.DetailBits())
+	found, err := snapshot.Search(ctx, codes.Row(0), list, o)
 	if err != nil {
 		return err
 	}
@@ -289,12 +300,12 @@ func (c *demoCommand) printSearch(ctx context.Context, base, queries hamming.Cod
 	pictures := [][]string{fashion.Sketch(c.query.X.Row(query))}
 	for i, h := range found.Hits {
 		row, _ := h.ID.Integer()
-		names[i] = fmt.Sprintf("%s (%d)", fashion.Names[c.train.Class[row]], h.Distance)
+		names[i] = fmt.Sprintf("%s (%d, %d)", fashion.Names[c.train.Class[row]], h.Distance, h.DetailDistance)
 		if i < show {
 			pictures = append(pictures, fashion.Sketch(c.train.X.Row(int(row))))
 		}
 	}
-	fmt.Fprintf(c.out, "A query, %s, and its nearest codes (distance in bits):\n  %s\n\n",
+	fmt.Fprintf(c.out, "A query, %s, and its nearest codes (bits of the class, and of detail, that differ):\n  %s\n\n",
 		fashion.Names[c.query.Class[query]], strings.Join(names, ", "))
 	for line := range pictures[0] {
 		for _, p := range pictures {

@@ -133,7 +133,7 @@ func TestServeSession(t *testing.T) {
 		t.Errorf("exit %d: %s", code, s.err)
 	}
 	learned := func() fs.FileInfo {
-		info, err := os.Stat(cacheFolder("serve", "clothes.hgm"))
+		info, err := os.Stat(cacheFolder("serve", "clothes-look.hgm"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -165,6 +165,15 @@ func (d *Data) parts(share float64, seed uint64) (*Data, error) {
 	return &out, err
 }
 
+// Parts returns the data as Run splits them: the base that methods learn from, the new items and the queries.
+func (d *Data) Parts(o Options) (*Data, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return d.parts(o.NewShare, o.Seed)
+}
+
 // searched returns the items that decide: the new ones, or the base if there are none.
 func (d *Data) searched() *Part {
 	if d.New != nil {
