@@ -103,7 +103,8 @@ func TestSweepWeightedReachesAllOnes(t *testing.T) {
 			}
 			for _, count := range []int{1, 4} {
 				q := NewWeightedQuery(make([]uint64, c.Words), slices.Repeat([]uint8{MaxWeight}, bits))
-				for _, limit := range []int{q.Most() - 1, q.Most(), 254, 255, q.Most() - 1} { // the limits of a query used again may rise
+				// The limits of a query that is used again may rise.
+				for _, limit := range []int{q.Most() - 1, q.Most(), 254, 255, q.Most() - 1} {
 					sinks := make([]Sink, count)
 					for i := range sinks {
 						sinks[i] = &listSink{limit: limit, codes: map[int]int{}}
