@@ -61,10 +61,15 @@ and on training rows. --validation 0 learns from all rows and measures nothing.
 --cross-fit also writes out-of-fold codes of the training rows, to a file named like MODEL but ending in
 .crossfit.hgc. "hashgrove index build --cross-fit" uses them so that learned and new items rank alike.
 
+--detail-bits 64 adds 64 bits of detail behind those of the class, with every method. Codes of one class are nearly
+alike, so its items tie; the bits of detail keep what the vector looks like. They weigh an eighth of a bit each: the
+class still comes first, and within it the items most like the query.
+
 --method trains a method other than FastHash; "hashgrove help compare" lists them. Its model encodes and searches
 like any other, but training cannot be resumed.`,
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
+  hashgrove train items.csv --label category --bits 16 --detail-bits 4 -o detailed.hgm
   hashgrove train items.csv --label category --bits 16 --cross-fit 5 -o fair.hgm
   hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
   hashgrove train vectors.npy --labels classes.txt --method ksh --anchors 100 --pca 4 --bits 8 -o ksh.hgm`,
@@ -82,6 +87,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 0, "code length in `BITS`")
 	showDefault(f, "bits", strconv.Itoa(hashgrove.Defaults().Bits))
+	f.IntVar(&o.DetailBits, "detail-bits", 0, "add this `NUMBER` of bits that keep the vector itself, such as 64, so that "+
+		"items of one class are found in the order of their likeness; 0 means none, or with --grow those of the model")
 	f.StringVar(&o.Method, "method", hashgrove.Defaults().Method,
 		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)

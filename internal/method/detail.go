@@ -52,6 +52,16 @@ func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.D
 	return made.Check()
 }
 
+// withoutDetail returns the model of the class bits alone, which FastHash can grow; nil stays nil.
+func withoutDetail(m *model.Model) *model.Model {
+	if m == nil || m.DetailBits() == 0 {
+		return m
+	}
+	class := *m
+	class.Encoder = model.ClassPart(m.Encoder)
+	return &class
+}
+
 // learnDetail learns an encoder of detail from some of the rows.
 func (o Options) learnDetail(ctx context.Context, d *supervision.Data, bits int) (model.Encoder, error) {
 	front := &model.Affine{Weight: vectors.Matrix{Rows: d.Dim(), Cols: d.Dim()}, Unit: true}

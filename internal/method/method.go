@@ -107,7 +107,9 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if err := d.Trainable(); err != nil && about.Supervised {
 		return nil, fmt.Errorf("after setting the validation part aside: %w", err)
 	}
-	m, err := New(name, o)
+	class := o
+	class.Run.Grow = withoutDetail(o.Run.Grow)
+	m, err := New(name, class)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/plain"
@@ -88,6 +89,9 @@ func (o Options) Check() error {
 		return wrong("conflicting-flags", "%s and %s cannot be combined: write the vectors first, with \"hashgrove "+
 			"features\"", option("memory"), option("features"))
 	}
+	if err := o.checkDetail(); err != nil {
+		return err
+	}
 	if err := o.Pictures.check(o); err != nil {
 		return err
 	}
@@ -102,6 +106,26 @@ func (o Options) Check() error {
 		_, err = method.New(o.name(), m)
 	}
 	return err
+}
+
+// checkDetail reports bits of detail that no code can have.
+func (o Options) checkDetail() error {
+	kept := o.DetailBits
+	if kept == 0 && o.Grow != nil {
+		kept = o.Grow.DetailBits()
+	}
+	most := hamming.MaxWeightedBits - cmp.Or(o.Bits, fasthash.DefaultBits)
+	switch {
+	case o.DetailBits < 0:
+		return wrong("bad-flag-value", "%s %d: give a positive number, or 0 for none", option("detail-bits"), o.DetailBits)
+	case kept > 0 && kept > most:
+		return wrong("bad-flag-value", "%s %d: codes with bits of detail have %d bits at most, so there is room for %d",
+			option("detail-bits"), kept, hamming.MaxWeightedBits, max(most, 0))
+	case kept > 0 && o.CrossFit > 0:
+		return wrong("conflicting-flags", "%s and %s cannot be combined: codes made out of fold have no bits of detail",
+			option("cross-fit"), option("detail-bits"))
+	}
+	return nil
 }
 
 // name returns the name of the method.
@@ -162,7 +186,8 @@ func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 func (o Options) resolve() (method.Options, time.Duration, error) {
 	m := method.Options{
 		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
-		Threads: o.Threads, Detail: o.DetailBits, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows, Standardize: o.Standardize, HoldOut: o.HoldOut,
+		Threads: o.Threads, Detail: o.DetailBits, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows,
+		Standardize: o.Standardize, HoldOut: o.HoldOut,
 	}
 	limit := time.Duration(0)
 	if !slices.Contains(fasthash.Efforts(), cmp.Or(o.Effort, fasthash.Normal)) {
