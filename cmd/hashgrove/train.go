@@ -152,7 +152,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 // bindTrees adds the flags of Step 2.
 func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 	o := &c.options
-	f.StringVar(&o.Learner, "learner", "", "`LEARNER`: trees or linear (SVM)")
+	f.StringVar(&o.Learner, "learner", "", "what predicts bits, `LEARNER`: trees; scores, how much a row "+
+		"looks like each class or tag; auto, whichever of these finds held-out rows better; or linear (SVM)")
 	showDefault(f, "learner", hashgrove.Defaults().Learner)
 	f.StringVar(&o.Boost, "boost", "",
 		"boosting `ALGORITHM`: adaboost or logistic (default: by --effort)")
@@ -168,6 +169,8 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 	f.StringVar(&o.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees: off; linear, a score "+
 		"for each class or frequent tag; kernel, also scores from Gaussians; auto or auto-kernel, if they help on "+
 		"held-out rows (default: by --effort)")
+	f.IntVar(&o.CodeMicroseconds, "code-microseconds", 0, "about how many `MICROSECONDS` a code may take on one core, "+
+		"which decides the number of Gaussians (default: by --effort)")
 	f.IntVar(&o.MinNode, "min-node", 0,
 		"a node with at most this `NUMBER` of rows of one sign becomes a leaf; negative means never")
 	showDefault(f, "min-node", strconv.Itoa(hashgrove.Defaults().MinNode))

@@ -79,6 +79,8 @@ func (o Options) Check() error {
 	case o.Patience > 0 && o.Validation != nil && share == 0:
 		return wrong("conflicting-flags", "%s needs held-out rows: %s must be above 0", option("patience"),
 			option("validation"))
+	case o.CodeMicroseconds < 0:
+		return wrong("bad-flag-value", "%s %d: give a positive number", option("code-microseconds"), o.CodeMicroseconds)
 	case o.PCA < 0 || o.Anchors < 0:
 		return wrong("bad-flag-value", "%s %d and %s %d: give positive numbers", option("pca"), o.PCA, option("anchors"),
 			o.Anchors)
@@ -212,7 +214,7 @@ func (o Options) FastHash() (fasthash.Options, error) {
 	f := fasthash.Options{
 		Effort: o.Effort, Order: fasthash.Order(o.Order), Learner: fasthash.Learner(o.Learner),
 		LinearColumns: o.LinearColumns, Candidates: o.Candidates, Bins: vectors.Binning(o.Bins),
-		EqualRowWeights: o.EqualRowWeights,
+		EqualRowWeights: o.EqualRowWeights, CodeMicroseconds: o.CodeMicroseconds,
 		Inference: inference.Options{
 			Method: inference.Method(o.Inference), Loss: inference.Loss(o.Loss), Sweeps: o.Sweeps,
 		},
