@@ -103,6 +103,21 @@ func TestDetailFindsTheLook(t *testing.T) {
 	}
 }
 
+// Class bits grow in front of the bits of detail, which stay.
+func TestDetailOfAGrownModel(t *testing.T) {
+	d := hashed(t, shapes(3, 400, 12))
+	o := few(8)
+	o.Detail = 10
+	short := trained(t, "fasthash", d, o)
+	o.Bits = 12
+	long := trained(t, "fasthash", d, o)
+	o.Detail, o.Run.Grow = 0, short
+	grown := trained(t, "fasthash", d, o)
+	if grown.ClassBits() != 12 || grown.DetailBits() != 10 || grown.Fingerprint() != long.Fingerprint() {
+		t.Errorf("%d class bits and %d of detail, or other ones than when learned at once", grown.ClassBits(), grown.DetailBits())
+	}
+}
+
 // No more bits of detail than dimensions, and missing values count as the mean.
 func TestDetailOfFewColumns(t *testing.T) {
 	x := shapes(2, 200, 6)
