@@ -68,13 +68,18 @@ func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int 
 	return boundAVX2(to, from, entries, blocks, groups, size, limit)
 }
 
-// boundFour is boundBlocks for four queries, without pieces. Each has a quarter of dst.
-func boundFour(dst []nearBlock, f *fourQueries, planes []uint8) {
+// boundFour is boundBlocks for four queries, without pieces. Each has a quarter of dst. The codes of next are brought
+// nearer in the meantime.
+func boundFour(dst []nearBlock, f *fourQueries, planes []uint8, next []uint64) {
 	blocks, groups := len(dst)/together, len(f.tables)/together>>6
 	size := len(planes) / blocks
 	_ = planes[(blocks-1)*size+groups*perBlock-1]
 	clear(f.found[:])
-	boundFourAVX512(&dst[0].sums[0], &f.found[0], &planes[0], &f.tables[0], &f.atMost[0], blocks, groups, size)
+	ahead := &f.atMost[0]
+	if len(next) > 0 {
+		ahead = &next[0]
+	}
+	boundFourAVX512(&dst[0].sums[0], &f.found[0], &planes[0], &f.tables[0], &f.atMost[0], ahead, blocks, groups, size)
 }
 
 // scanBlocks is boundBlocks for codes of some words, which lie one after the other.

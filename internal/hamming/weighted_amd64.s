@@ -2243,15 +2243,15 @@ done:
 	MOVQ R9, ret+64(FP)
 	RET
 
-// func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, blocks int, groups int, size int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·boundFourAVX512(SB), NOSPLIT, $0-64
+// func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, ahead *uint64, blocks int, groups int, size int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, MMX+
+TEXT ·boundFourAVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         planes+16(FP), CX
 	MOVQ         tables+24(FP), DX
-	MOVQ         groups+48(FP), BX
-	MOVQ         size+56(FP), SI
-	MOVQ         blocks+40(FP), DI
+	MOVQ         groups+56(FP), BX
+	MOVQ         size+64(FP), SI
+	MOVQ         blocks+48(FP), DI
 	SHLQ         $0x06, BX
 	MOVQ         limits+32(FP), R8
 	VPBROADCASTB (R8), Z0
@@ -2261,6 +2261,7 @@ TEXT ·boundFourAVX512(SB), NOSPLIT, $0-64
 	LEAQ         (CX)(SI*1), R8
 	LEAQ         (SI)(SI*1), R9
 	XORQ         SI, SI
+	MOVQ         ahead+40(FP), R10
 
 loop:
 	CMPQ   SI, DI
@@ -2273,35 +2274,35 @@ loop:
 	VPXORQ Z9, Z9, Z9
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
-	XORQ   R10, R10
-	MOVQ   DX, R11
+	XORQ   R11, R11
+	MOVQ   DX, R12
 
 group:
-	VMOVDQU64 (CX)(R10*1), Z12
-	VMOVDQU64 (R8)(R10*1), Z13
-	VMOVDQU64 (R11), Z14
+	VMOVDQU64 (CX)(R11*1), Z12
+	VMOVDQU64 (R8)(R11*1), Z13
+	VMOVDQU64 (R12), Z14
 	VPERMB    Z14, Z12, Z15
 	VPADDUSB  Z15, Z4, Z4
 	VPERMB    Z14, Z13, Z14
 	VPADDUSB  Z14, Z5, Z5
-	VMOVDQU64 64(R11), Z14
+	VMOVDQU64 64(R12), Z14
 	VPERMB    Z14, Z12, Z15
 	VPADDUSB  Z15, Z6, Z6
 	VPERMB    Z14, Z13, Z14
 	VPADDUSB  Z14, Z7, Z7
-	VMOVDQU64 128(R11), Z14
+	VMOVDQU64 128(R12), Z14
 	VPERMB    Z14, Z12, Z15
 	VPADDUSB  Z15, Z8, Z8
 	VPERMB    Z14, Z13, Z14
 	VPADDUSB  Z14, Z9, Z9
-	VMOVDQU64 192(R11), Z14
+	VMOVDQU64 192(R12), Z14
 	VPERMB    Z14, Z12, Z12
 	VPADDUSB  Z12, Z10, Z10
 	VPERMB    Z14, Z13, Z12
 	VPADDUSB  Z12, Z11, Z11
-	ADDQ      $0x00000100, R11
-	ADDQ      $0x40, R10
-	CMPQ      R10, BX
+	ADDQ      $0x00000100, R12
+	ADDQ      $0x40, R11
+	CMPQ      R11, BX
 	JL        group
 	VPCMPUB   $0x02, Z0, Z4, K1
 	VPCMPUB   $0x02, Z0, Z5, K2
@@ -2311,64 +2312,64 @@ group:
 	KORQ      K3, K4, K6
 	KORTESTQ  K5, K6
 	JZ        next0
-	KMOVQ     K1, R10
-	TESTQ     R10, R10
+	KMOVQ     K1, R11
+	TESTQ     R11, R11
 	JZ        skip0
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x00, DI, R12
-	ADDQ      (R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      (R11)
-	VMOVDQU64 Z4, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      (SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x00, DI, R13
+	ADDQ      (R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      (R12)
+	VMOVDQU64 Z4, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      (SI), R11
+	MOVQ      R11, 72(R13)
 
 skip0:
-	KMOVQ     K2, R10
-	TESTQ     R10, R10
+	KMOVQ     K2, R11
+	TESTQ     R11, R11
 	JZ        skip1
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x00, DI, R12
-	ADDQ      (R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      (R11)
-	VMOVDQU64 Z5, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      1(SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x00, DI, R13
+	ADDQ      (R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      (R12)
+	VMOVDQU64 Z5, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      1(SI), R11
+	MOVQ      R11, 72(R13)
 
 skip1:
-	KMOVQ     K3, R10
-	TESTQ     R10, R10
+	KMOVQ     K3, R11
+	TESTQ     R11, R11
 	JZ        skip2
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x01, DI, R12
-	ADDQ      8(R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      8(R11)
-	VMOVDQU64 Z6, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      (SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x01, DI, R13
+	ADDQ      8(R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      8(R12)
+	VMOVDQU64 Z6, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      (SI), R11
+	MOVQ      R11, 72(R13)
 
 skip2:
-	KMOVQ     K4, R10
-	TESTQ     R10, R10
+	KMOVQ     K4, R11
+	TESTQ     R11, R11
 	JZ        skip3
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x01, DI, R12
-	ADDQ      8(R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      8(R11)
-	VMOVDQU64 Z7, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      1(SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x01, DI, R13
+	ADDQ      8(R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      8(R12)
+	VMOVDQU64 Z7, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      1(SI), R11
+	MOVQ      R11, 72(R13)
 
 skip3:
 next0:
@@ -2380,71 +2381,73 @@ next0:
 	KORQ      K3, K4, K6
 	KORTESTQ  K5, K6
 	JZ        next4
-	KMOVQ     K1, R10
-	TESTQ     R10, R10
+	KMOVQ     K1, R11
+	TESTQ     R11, R11
 	JZ        skip4
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x02, DI, R12
-	ADDQ      16(R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      16(R11)
-	VMOVDQU64 Z8, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      (SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x02, DI, R13
+	ADDQ      16(R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      16(R12)
+	VMOVDQU64 Z8, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      (SI), R11
+	MOVQ      R11, 72(R13)
 
 skip4:
-	KMOVQ     K2, R10
-	TESTQ     R10, R10
+	KMOVQ     K2, R11
+	TESTQ     R11, R11
 	JZ        skip5
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x02, DI, R12
-	ADDQ      16(R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      16(R11)
-	VMOVDQU64 Z9, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      1(SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x02, DI, R13
+	ADDQ      16(R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      16(R12)
+	VMOVDQU64 Z9, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      1(SI), R11
+	MOVQ      R11, 72(R13)
 
 skip5:
-	KMOVQ     K3, R10
-	TESTQ     R10, R10
+	KMOVQ     K3, R11
+	TESTQ     R11, R11
 	JZ        skip6
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x03, DI, R12
-	ADDQ      24(R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      24(R11)
-	VMOVDQU64 Z10, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      (SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x03, DI, R13
+	ADDQ      24(R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      24(R12)
+	VMOVDQU64 Z10, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      (SI), R11
+	MOVQ      R11, 72(R13)
 
 skip6:
-	KMOVQ     K4, R10
-	TESTQ     R10, R10
+	KMOVQ     K4, R11
+	TESTQ     R11, R11
 	JZ        skip7
-	MOVQ      found+8(FP), R11
-	IMUL3Q    $0x03, DI, R12
-	ADDQ      24(R11), R12
-	IMUL3Q    $0x50, R12, R12
-	ADDQ      AX, R12
-	INCQ      24(R11)
-	VMOVDQU64 Z11, (R12)
-	MOVQ      R10, 64(R12)
-	LEAQ      1(SI), R10
-	MOVQ      R10, 72(R12)
+	MOVQ      found+8(FP), R12
+	IMUL3Q    $0x03, DI, R13
+	ADDQ      24(R12), R13
+	IMUL3Q    $0x50, R13, R13
+	ADDQ      AX, R13
+	INCQ      24(R12)
+	VMOVDQU64 Z11, (R13)
+	MOVQ      R11, 64(R13)
+	LEAQ      1(SI), R11
+	MOVQ      R11, 72(R13)
 
 skip7:
 next4:
-	ADDQ R9, CX
-	ADDQ R9, R8
-	ADDQ $0x02, SI
-	JMP  loop
+	PREFETCHT1 (R10)
+	ADDQ       $0x40, R10
+	ADDQ       R9, CX
+	ADDQ       R9, R8
+	ADDQ       $0x02, SI
+	JMP        loop
 
 done:
 	VZEROUPPER

@@ -67,10 +67,11 @@ func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, group
 
 // boundFourAVX512 is boundAVX512 for four queries, whose tables of a group lie together. Query j has the j-th of
 // four equal parts of dst, of as many records as there are blocks, and its number of records in found[j], which
-// is 0 at first. The number of blocks is even.
+// is 0 at first. The number of blocks is even. Every two blocks another 64 bytes are fetched from ahead, which
+// will be needed next.
 //
 //go:noescape
-func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, blocks int, groups int, size int)
+func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, ahead *uint64, blocks int, groups int, size int)
 
 // refineAVX512 keeps those of n hits, whose lower halves are numbers of codes, that are within the limit, with
 // the distance in the upper half, and returns their number. A code has so many words, which are stride bytes

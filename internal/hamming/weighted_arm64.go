@@ -65,7 +65,9 @@ func canScan(words int) bool { return false }
 // canBoundFour says that there is no kernel for four queries.
 func canBoundFour() bool { return false }
 
-func boundFour(dst []nearBlock, f *fourQueries, planes []uint8) { panic("hamming: no kernel") }
+func boundFour(dst []nearBlock, f *fourQueries, planes []uint8, next []uint64) {
+	panic("hamming: no kernel")
+}
 
 func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
 	panic("hamming: no kernel")

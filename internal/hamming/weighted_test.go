@@ -116,6 +116,23 @@ func TestSweepWeightedReachesAllOnes(t *testing.T) {
 	})
 }
 
+// TestSweepWeightedTakesAQueryTwice gives a query several sinks, whose limits need different tables.
+func TestSweepWeightedTakesAQueryTwice(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		for _, bits := range []int{64, 128, 256} {
+			c := random(700, bits, 5)
+			q := NewWeightedQuery(random(1, bits, 6).Row(0), slices.Repeat([]uint8{17, 9}, bits/2))
+			for count := 1; count <= 8; count++ {
+				var sinks []Sink
+				for i := range count {
+					sinks = append(sinks, &listSink{limit: []int{q.Most() / 2, 254, q.Most(), 255}[i%4], codes: map[int]int{}})
+				}
+				checkSweep(t, c, 0, c.Len(), slices.Repeat([]*WeightedQuery{q}, count), sinks)
+			}
+		}
+	})
+}
+
 // TestBoundsAddUpTheTables compares the codes that a kernel lets through with the sums of the table entries. If it let
 // more through, answers would still be right, only slow.
 func TestBoundsAddUpTheTables(t *testing.T) {

@@ -208,6 +208,7 @@ const together = 4
 // fourQueries is some queries that go through the planes together.
 type fourQueries struct {
 	n      int
+	turn   int // fours before these
 	which  [together]int
 	limits [together]int
 	atMost [together]uint64
@@ -215,10 +216,22 @@ type fourQueries struct {
 	tables []uint8
 }
 
+// copyTables puts the tables of the n-th query between those of the others. They are copied at once, because the same
+// query may be there twice, with another limit and other tables.
+func (f *fourQueries) copyTables(q *WeightedQuery) {
+	all, size := len(q.tables), 1<<q.layout.group
+	if f.n == 0 {
+		f.tables = slices.Grow(f.tables[:0], together*all)[:together*all]
+	}
+	for from := 0; from < all; from += size {
+		copy(f.tables[together*from+size*f.n:][:size], q.tables[from:])
+	}
+}
+
 // belowAll passes the codes of the tile within the limits of all queries to their sinks.
 func (t *weightedTile) belowAll(queries []*WeightedQuery, sinks []Sink) {
 	f, share := &t.four, t.size > 0 && len(queries) >= together && canBoundFour()
-	f.n = 0
+	f.n, f.turn = 0, 0
 	for i, q := range queries {
 		limit := sinks[i].Limit()
 		if !share {
@@ -234,6 +247,7 @@ func (t *weightedTile) belowAll(queries []*WeightedQuery, sinks []Sink) {
 			continue
 		}
 		f.which[f.n], f.limits[f.n], f.atMost[f.n] = i, limit, uint64(atMost)
+		f.copyTables(q)
 		if f.n++; f.n == together {
 			t.belowFour(queries, sinks)
 			f.n = 0
@@ -253,16 +267,11 @@ func (t *weightedTile) pass(sink Sink, hits []uint32) {
 
 // belowFour is below for four queries.
 func (t *weightedTile) belowFour(queries []*WeightedQuery, sinks []Sink) {
-	f, size := &t.four, 1<<t.layout.group
-	all := len(queries[f.which[0]].tables)
-	f.tables = slices.Grow(f.tables[:0], together*all)[:together*all]
-	for j, i := range f.which {
-		for from, tables := 0, queries[i].tables; from < all; from += size {
-			copy(f.tables[together*from+size*j:][:size], tables[from:])
-		}
-	}
-	blocks := t.blocks()
-	boundFour(t.near[:together*blocks], f, t.planes[:blocks*t.size])
+	f, blocks := &t.four, t.blocks()
+	// Sixteen fours of queries fetch all codes of the next tile, if a code is a word.
+	next := min((t.first+t.n)*t.codes.Words+f.turn*blocks*4, len(t.codes.Data))
+	f.turn++
+	boundFour(t.near[:together*blocks], f, t.planes[:blocks*t.size], t.codes.Data[next:])
 	for j, i := range f.which {
 		t.pass(sinks[i], t.collect(queries[i], t.near[j*blocks:][:f.found[j]], f.limits[j]))
 	}

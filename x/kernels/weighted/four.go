@@ -13,10 +13,12 @@ const together = 4
 
 // boundFourAVX512 is boundAVX512 for four queries, so that the planes may lie in the second cache. Two blocks a turn.
 func boundFourAVX512() {
-	TEXT("boundFourAVX512", NOSPLIT, "func(dst *uint8, found *uint64, planes, tables *uint8, limits *uint64, blocks, groups, size int)")
+	TEXT("boundFourAVX512", NOSPLIT,
+		"func(dst *uint8, found *uint64, planes, tables *uint8, limits, ahead *uint64, blocks, groups, size int)")
 	Doc("boundFourAVX512 is boundAVX512 for four queries, whose tables of a group lie together. Query j has the j-th of",
 		"four equal parts of dst, of as many records as there are blocks, and its number of records in found[j], which",
-		"is 0 at first. The number of blocks is even.")
+		"is 0 at first. The number of blocks is even. Every two blocks another 64 bytes are fetched from ahead, which",
+		"will be needed next.")
 	Pragma("noescape")
 	dst, planes, tables := param("dst"), param("planes"), param("tables")
 	groups, size, blocks := param("groups"), param("size"), param("blocks")
@@ -30,7 +32,7 @@ func boundFourAVX512() {
 	LEAQ(Mem{Base: planes, Index: size, Scale: 1}, second)
 	LEAQ(Mem{Base: size, Index: size, Scale: 1}, step)
 	XORQ(number, number)
-	at := []Register{planes, second}
+	at, ahead := []Register{planes, second}, param("ahead")
 
 	Label("loop")
 	CMPQ(number, blocks)
@@ -71,6 +73,8 @@ func boundFourAVX512() {
 			boundFourAny(masks[i-3:i+1], sums[i-3:i+1], i-3, dst, number, blocks)
 		}
 	}
+	PREFETCHT1(Mem{Base: ahead})
+	ADDQ(Imm(64), ahead)
 	for _, p := range at {
 		ADDQ(step, p)
 	}
