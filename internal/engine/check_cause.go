@@ -185,7 +185,7 @@ func (p *pair) noteMissed(ctx context.Context, h api.Hit) error {
 	case cause != "":
 	case p.foreign > 0:
 		cause, text = CauseFilter, "an item that does not match the filter takes its place"
-	case p.radius != nil && h.Ranked() == p.units()**p.radius:
+	case p.radius != nil && h.Ranked() > p.units()*(*p.radius-1): // at the edge
 		cause = CauseRadius
 	default:
 		cause = CauseApprox
