@@ -133,10 +133,10 @@ func (o Oracle) rank(options *api.Options) string {
 	switch {
 	case options.Rank != "" && options.Rank != api.Auto:
 		return options.Rank
-	case options.Radius != nil || options.Ties != "" || o.Model.Ranking == nil:
+	case options.Radius != nil || options.Ties != "":
 		return api.Hamming
 	}
-	return o.Model.Ranking.Rank
+	return o.Model.Rank()
 }
 
 // scores returns the scores of the bits of a query: its margins or, unless those were asked for, its bits, turned into
