@@ -63,13 +63,16 @@ type judgedConfused struct {
 	Share float64 `json:"share"`
 }
 
-// judge uses a sample of items as queries for others with the same label. Ties are broken in no particular order, so
+// judge uses a sample of items as queries for others with the same label, by the bits of the class. Ties are broken in no particular order, so
 // every figure is the mean over all orders, as in package eval. If there is nothing to judge it returns nil and the
 // reason.
 func judge(
 	ctx context.Context, x *index.Snapshot, threads int, report func(share float64),
 ) (*liveQuality, string, error) {
 	l := x.Labelled(judgedItems)
+	if detail := x.Detail(); detail > 0 { // labels say nothing about it
+		l.Codes = l.Codes.Prefix(x.Bits() - detail)
+	}
 	n := len(l.Label)
 	switch {
 	case n == 0:

@@ -55,7 +55,7 @@ func Make(ctx context.Context, s *index.Snapshot, o Options) (*Map, error) {
 		most = pointsFor(s.Bits())
 	}
 	codes, groups, all := s.Groups(most)
-	y, err := layout(ctx, codes, o)
+	y, err := layout(ctx, codes, s.Detail(), o)
 	if err != nil {
 		return nil, fmt.Errorf("drawing the map was stopped: %w", err)
 	}
@@ -71,8 +71,9 @@ func pointsFor(bits int) int {
 	return int(MaxPoints * math.Sqrt(min(1, 2/float64(words))))
 }
 
-// layout returns the positions of distinct codes, two numbers each.
-func layout(ctx context.Context, codes hamming.Codes, o Options) ([]float32, error) {
+// layout returns the positions of distinct codes, two numbers each. The last bits, detail of them, are detail: they
+// weigh as little as in a search, and the start leaves them out.
+func layout(ctx context.Context, codes hamming.Codes, detail int, o Options) ([]float32, error) {
 	report := o.Progress
 	if report == nil {
 		report = func(float64) {}
@@ -82,11 +83,11 @@ func layout(ctx context.Context, codes hamming.Codes, o Options) ([]float32, err
 		return make([]float32, 2*n), ctx.Err()
 	}
 	const scanned = 0.3 // approximate share of the work before the refinement
-	g, err := neighbourGraph(ctx, codes, o.Threads, func(share float64) { report(share * scanned) })
+	g, err := neighbourGraph(ctx, codes, detail, o.Threads, func(share float64) { report(share * scanned) })
 	if err != nil {
 		return nil, err
 	}
-	y, err := principalPlane(ctx, codes, o.Threads)
+	y, err := principalPlane(ctx, codes.Prefix(codes.Bits-detail), o.Threads)
 	if err != nil {
 		return nil, err
 	}

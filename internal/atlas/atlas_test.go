@@ -65,20 +65,28 @@ func TestNearestCodesEqualTheDefinition(t *testing.T) {
 	all, labels := clustered(2500, 70, 5, 12, 1)
 	codes, _, _ := snapshot(t, all, labels).Groups(MaxPoints)
 	n := codes.Len()
-	got := make([][]neighbour, n)
-	if err := nearestCodes(ctx, codes, 7, 2, func(float64) {}, func(i int, near []neighbour) { got[i] = near }); err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		var want []neighbour
-		for j := range n {
-			if j != i {
-				want = append(want, neighbour{int32(j), hamming.Distance(codes.Row(i), codes.Row(j))})
-			}
+	for _, detail := range []int{0, 30} {
+		got := make([][]neighbour, n)
+		f := func(i int, near []neighbour) { got[i] = near }
+		if err := nearestCodes(ctx, codes, detail, 7, 2, func(float64) {}, f); err != nil {
+			t.Fatal(err)
 		}
-		slices.SortStableFunc(want, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
-		if !slices.Equal(got[i], want[:7]) {
-			t.Fatalf("code %d: %v, want %v", i, got[i], want[:7])
+		weights := hamming.EqualWeights(codes.Bits, detail)
+		for i := range n {
+			var want []neighbour
+			for j := range n {
+				distance := hamming.Distance(codes.Row(i), codes.Row(j))
+				if detail > 0 {
+					distance = hamming.WeightedDistance(codes.Row(i), codes.Row(j), weights)
+				}
+				if j != i {
+					want = append(want, neighbour{int32(j), distance})
+				}
+			}
+			slices.SortStableFunc(want, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
+			if !slices.Equal(got[i], want[:7]) {
+				t.Fatalf("code %d with %d bits of detail: %v, want %v", i, detail, got[i], want[:7])
+			}
 		}
 	}
 }
@@ -90,7 +98,7 @@ func TestGraphEqualsTheDefinition(t *testing.T) {
 	n := codes.Len()
 	p := make([][]float64, n)
 	var mu sync.Mutex
-	err := nearestCodes(ctx, codes, neighbourCount, 2, func(float64) {}, func(i int, near []neighbour) {
+	err := nearestCodes(ctx, codes, 0, neighbourCount, 2, func(float64) {}, func(i int, near []neighbour) {
 		row := make([]float64, n)
 		for r, m := range memberships(near) {
 			row[near[r].code] = float64(m)
@@ -102,7 +110,7 @@ func TestGraphEqualsTheDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := neighbourGraph(ctx, codes, 2, func(float64) {})
+	g, err := neighbourGraph(ctx, codes, 0, 2, func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,11 +35,13 @@ type edge struct {
 // direction is enough, so the weight of an edge is
 //
 //	w_ij = p_ij + p_ji - p_ij p_ji.
-func neighbourGraph(ctx context.Context, codes hamming.Codes, threads int, report func(float64)) (*graph, error) {
+func neighbourGraph(
+	ctx context.Context, codes hamming.Codes, detail, threads int, report func(float64),
+) (*graph, error) {
 	n := codes.Len()
 	k := min(neighbourCount, n-1)
 	edges := make([]edge, 2*n*k)
-	err := nearestCodes(ctx, codes, k, threads, report, func(i int, near []neighbour) {
+	err := nearestCodes(ctx, codes, detail, k, threads, report, func(i int, near []neighbour) {
 		p := memberships(near)
 		for r, m := range near {
 			e := edge{int32(i), m.code, p[r]}
@@ -55,15 +57,16 @@ func neighbourGraph(ctx context.Context, codes hamming.Codes, threads int, repor
 // neighbour is a code near another one.
 type neighbour struct {
 	code     int32
-	distance int
+	distance int // in bits, or with bits of detail in sixteenths of a bit
 }
 
 // nearestCodes calls f with the k nearest codes of each of n distinct codes, on several goroutines.
 func nearestCodes(
-	ctx context.Context, codes hamming.Codes, k, threads int, report func(float64), f func(i int, near []neighbour),
+	ctx context.Context, codes hamming.Codes, detail, k, threads int, report func(float64),
+	f func(i int, near []neighbour),
 ) error {
 	const batch = 2048 // queries
-	n, words, s := codes.Len(), codes.Words, index.FromCodes(codes)
+	n, words, s := codes.Len(), codes.Words, index.FromCodes(codes).Detailed(detail)
 	for lo := 0; lo < n; lo += batch {
 		hi := min(lo+batch, n)
 		queries := hamming.Codes{Bits: codes.Bits, Words: words, Data: codes.Data[lo*words : hi*words]}
@@ -74,8 +77,12 @@ func nearestCodes(
 		err = par.For(ctx, threads, hi-lo, func(q int) {
 			near := make([]neighbour, 0, k)
 			for _, h := range found[q].Hits {
-				if h.Distance > 0 { // not the code itself
-					code, _ := h.ID.Integer()
+				code, _ := h.ID.Integer()
+				switch {
+				case int(code) == lo+q:
+				case detail > 0:
+					near = append(near, neighbour{int32(code), h.MarginDistance})
+				default:
 					near = append(near, neighbour{int32(code), h.Distance})
 				}
 			}

@@ -2,6 +2,7 @@
 
 import { el, fill, bytes, count, figure, percent, plural, seconds } from './dom.js';
 import { editor } from './edit.js';
+import { rankings } from './results.js';
 
 export function mount(root, app) {
   const about = el('div', { class: 'stack' });
@@ -43,7 +44,7 @@ export function mount(root, app) {
         el('div', { class: 'stack' }, buckets(c), space(c)),
         el('div', { class: 'stack' }, bitStates(c), writes(c)),
       ),
-      m && model(m),
+      m && model(m, c),
     );
     root.removeAttribute('aria-busy');
   }
@@ -58,7 +59,8 @@ function overview(c) {
     { class: 'tiles' },
     tile('items', count(c.items)),
     tile('distinct codes', count(c.distinct_codes)),
-    tile('bits', c.bits),
+    tile('bits', c.bits - (c.detail_bits || 0)),
+    c.detail_bits > 0 && tile('bits of detail', c.detail_bits),
     c.dims > 0 && tile(c.takes === 'pictures' ? 'features' : 'dimensions', count(c.dims)),
     c.file && tile('on disk', bytes(c.file.bytes)),
     c.memory && tile('in memory', bytes(c.memory.total_bytes)),
@@ -117,6 +119,7 @@ function bitStates(c) {
   const bits = c.bits_state || [];
   if (!bits.length || !c.items) return null;
   const bad = bits.filter((b) => b.state !== 'ok');
+  const detail = (b) => b.bit >= c.bits - (c.detail_bits || 0);
   const say = (b) =>
     b.state === 'dead'
       ? `bit ${b.bit} is dead: ${percent(b.share)} of the items have 1`
@@ -137,7 +140,7 @@ function bitStates(c) {
         el(
           'li',
           {
-            class: `bit-share ${b.state}`,
+            class: `bit-share ${b.state}${detail(b) ? ' detail' : ''}`,
             style: { '--share': b.share },
             title: b.state === 'ok' ? `bit ${b.bit}: ${percent(b.share)} of the items have 1` : say(b),
           },
@@ -151,6 +154,7 @@ function bitStates(c) {
       'p',
       { class: 'muted small' },
       'The height is the share of items that have 1 in the bit; the line is one half.',
+      c.detail_bits > 0 && ` The last ${c.detail_bits}, hatched, are bits of detail, which keep the look of an item.`,
     ),
     bad.length > 0 &&
       el(
@@ -161,7 +165,7 @@ function bitStates(c) {
   );
 }
 
-function model(m) {
+function model(m, c) {
   const info = m.info || {},
     run = info.runs?.at(-1) || {};
   const options = Object.entries(run.options || {}).filter(([, v]) => v === null || typeof v !== 'object');
@@ -180,7 +184,8 @@ function model(m) {
       rows([
         ['method', info.method || m.kind],
         ['takes', m.pictures ? 'pictures' : `vectors of ${plural(m.dims, 'number')}`],
-        ['bits', m.bits],
+        ['bits', c.detail_bits ? `${m.bits - c.detail_bits} of the class, ${c.detail_bits} of detail` : m.bits],
+        ['ranks by', c.rankings?.[0] && rankings[c.rankings[0]]],
         ['trained on', run.rows ? plural(run.rows, 'row') : ''],
         ['seed', run.seed],
         ['classes', info.classes?.length ? count(info.classes.length) : ''],

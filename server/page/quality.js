@@ -64,6 +64,7 @@ function trained(q) {
   const rows = [
     ['Mean average precision', (f) => three(f.map), 'how far right items come before wrong ones in the whole order; 1 is perfect'],
     ['Mean average precision by margins', (f) => (f.margins ? three(f.margins.map) : '–'), 'the same when bits of which the query is not sure count little'],
+    ['Mean average precision by the expected code', (f) => (f.expected ? three(f.expected.map) : '–'), 'the same when items are compared with the code that the query most likely has'],
     ['Precision of the first 100', (f) => three(f.precision), 'share of right ones among the first 100, or among as many as there are right ones'],
     ['Area under precision and recall', (f) => three(f.pr_area), 'over all distances and queries; 1 is perfect'],
     ['Different codes', (f) => `${count(f.distinct_codes)} of ${count(f.rows)}`, 'few codes for many items mean many ties'],

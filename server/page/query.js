@@ -6,8 +6,8 @@ import { el, fill } from './dom.js';
 // has as many numbers as the model takes; 0x and the right number of digits are a code; all else is an id.
 export function read(text, collection) {
   text = text.trim();
-  const hex = /^0x([0-9a-f]+)$/i.exec(text);
-  if (hex && hex[1].length === 2 * Math.ceil(collection.bits / 8)) return { code: hex[1].toLowerCase() };
+  const hex = /^0x([0-9a-f\s]+)$/i.exec(text)?.[1].replace(/\s/g, ''); // the page writes codes in two parts
+  if (hex?.length === 2 * Math.ceil(collection.bits / 8)) return { code: hex.toLowerCase() };
   if (collection.takes === 'vectors') {
     const list = /^\[.*\]$/s.test(text);
     const numbers = text

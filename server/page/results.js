@@ -6,10 +6,11 @@ const averageBit = 16; // what a bit of average certainty counts in a ranking by
 const size = 112; // of a thumbnail, in pixels
 
 // What a card has a place for; whatever else a hit says is written beside its distance.
-const shown = new Set(['id', 'distance', 'margin_distance', 'score', 'label', 'tags', 'attributes']);
+const shown = new Set(['id', 'distance', 'detail_distance', 'margin_distance', 'score', 'label', 'tags', 'attributes']);
 
-// card shows an item. options: href (a click goes there), distance, bits, same (it has the label of the query), why (an
-// address), self (it is the query).
+// card shows an item. options: href (a click goes there), distance, parts (bits of class and of detail in a code),
+// weighted (the weights of the bits were asked for), same (it has the label of the query), why (an address), self (it
+// is the query).
 export function card(app, item, options) {
   const picture = app.thumb(item.id, size);
   picture?.addEventListener('load', () => {
@@ -46,7 +47,7 @@ export function card(app, item, options) {
       options.distance !== undefined &&
         el(
           'span',
-          { class: 'distance number', title: `${options.distance} of ${options.bits} bits differ` },
+          { class: 'distance number', title: distanceTitle(item, options.parts) },
           distanceText(item, options),
         ),
     ),
@@ -62,9 +63,18 @@ function tail(id) {
   return characters.length > 16 ? `…${characters.slice(-14).join('')}` : String(id);
 }
 
+// distanceTitle says in words what a distance counts.
+function distanceTitle(item, { classBits, detailBits }) {
+  if (item.detail_distance === undefined) return `${item.distance} of ${classBits} bits differ`;
+  const look = `${item.detail_distance} of ${detailBits} bits of detail (look)`;
+  return `${item.distance} of ${classBits} bits of the class and ${look} differ`;
+}
+
+// distanceText is short: "2 bits, look 7" are bits of the class and bits of detail.
 function distanceText(item, options) {
-  const parts = [plural(options.distance, 'bit')];
-  if (item.margin_distance !== undefined) parts.push(`${figure(item.margin_distance / averageBit)} weighted`);
+  const look = item.detail_distance === undefined ? '' : `, look ${item.detail_distance}`;
+  const parts = [plural(options.distance, 'bit') + look];
+  if (options.weighted && item.margin_distance !== undefined) parts.push(`${figure(item.margin_distance / averageBit)} weighted`);
   if (item.score !== undefined) parts.push(`score ${figure(item.score)}`);
   for (const [name, value] of Object.entries(item)) {
     if (!shown.has(name)) parts.push(`${name} ${value}`);
@@ -95,22 +105,29 @@ export function details(item) {
   ];
 }
 
-// summary says in a sentence or two what was found.
-export function summary(answer, result, { radius, rank, rerank }) {
+// rankings are the names of the rankings, as a sentence uses them.
+export const rankings = { hamming: 'Hamming distance', margins: 'margins', expected: 'the expected code' };
+
+// summary says in a sentence or two what was found, and what ranked it.
+export function summary(answer, result, { radius, rerank }) {
   const { hits } = result;
   const time = `${seconds(answer.seconds)} of search among ${plural(answer.items, 'item')}`;
   if (hits.length === 0) return `Nothing was found${radius ? ` within ${plural(radius, 'bit')}` : ''}, in ${time}.`;
-  let text = `${plural(hits.length, 'result')} in ${time}.`;
-  const last = hits.at(-1).distance;
-  if (rank || rerank || !result.tied) return text; // the order is not that of the bits
-  if (result.tied > result.tied_hits) {
-    const other = last === 0 ? 'have exactly the same code' : `are tied at ${plural(last, 'bit')}`;
-    const are = result.tied_hits === 1 ? 'is' : 'are';
-    text += ` ${plural(result.tied, 'item')} ${other}; ${result.tied_hits} of them ${are} shown.`;
-  } else if (result.tied > 1) {
-    text += ` The last ${result.tied} are tied at ${plural(last, 'bit')}.`;
+  const by = rerank ? '' : `, ranked by ${rankings[answer.rank] ?? answer.rank}`;
+  return `${plural(hits.length, 'result')} in ${time}${by}.${rerank ? '' : ties(result)}`;
+}
+
+// ties says how many items are as near as the last result. Where bits have weights, as bits of detail do, that is no
+// number of bits.
+function ties({ hits, tied, tied_hits: shownOnes }) {
+  const last = hits.at(-1);
+  const weighted = last.margin_distance !== undefined;
+  if (tied > shownOnes) {
+    if (weighted) return ` ${plural(tied, 'item')} are tied for the last place.`;
+    const other = last.distance === 0 ? 'have exactly the same code' : `are tied at ${plural(last.distance, 'bit')}`;
+    return ` ${plural(tied, 'item')} ${other}; ${shownOnes} of them ${shownOnes === 1 ? 'is' : 'are'} shown.`;
   }
-  return text;
+  return tied > 1 && !weighted ? ` The last ${tied} are tied at ${plural(last.distance, 'bit')}.` : '';
 }
 
 // placeholders keep the place of results that are on their way.

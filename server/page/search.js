@@ -5,6 +5,7 @@
 import { el, fill, plural } from './dom.js';
 import { bar, base64, catchPictures } from './query.js';
 import { panel } from './facets.js';
+import { codeText, parts } from './code.js';
 import { card, placeholders, summary } from './results.js';
 
 const longest = 1500; // characters of a vector in an address
@@ -20,12 +21,15 @@ export function queryOf(params) {
   return vector ? { vector } : picture ? { picture } : { code: params.code };
 }
 
-// ordersOf lists how the results of a query can be ordered: all but the bits alone need the vector of the query.
+// ordersOf lists how the results of a query can be ordered. Margins and distances of vectors need the vector of the query.
 function ordersOf(params, collection) {
   const known =
     params.vector !== undefined || remembered.has(params.code) || (params.id !== undefined && collection.vectors);
-  const orders = [['', 'bits that differ']];
-  if (known && collection.model) orders.push(['margins', 'bits, sure ones first']);
+  const can = collection.rankings || [];
+  const orders = [['', 'auto: what suits the model']];
+  if (can.length > 0) orders.push(['hamming', 'Hamming distance']);
+  if (known && can.includes('margins')) orders.push(['margins', 'margins: sure bits first']);
+  if (can.includes('expected')) orders.push(['expected', 'expected code']);
   if (known && collection.vectors) orders.push(['euclidean', 'distance of vectors'], ['cosine', 'angle of vectors']);
   return orders;
 }
@@ -37,7 +41,8 @@ export function mount(root, app) {
   let params = {},
     request = null,
     visible = false;
-  const { bits, model } = app.collection;
+  const { model } = app.collection;
+  const bits = app.collection.bits - (app.collection.detail_bits || 0); // of the class
 
   const go = (changes, options) => app.go('search', { ...params, ...changes }, options);
   const askFor = (query, changes = {}) => go({ id: '', vector: '', code: '', ...query, ...changes });
@@ -76,7 +81,7 @@ export function mount(root, app) {
     (value) => (value === bits ? 'any' : String(value)),
   );
   const rank = el('select', { id: 'rank', onchange: () => go({ rank: rank.value }) });
-  const order = el('label', { class: 'field' }, 'Order by', rank);
+  const order = el('label', { class: 'field' }, 'Rank by', rank);
   const about = el('div', { class: 'about-query' });
   const headline = el('h2', { class: 'found', tabindex: -1 });
   const said = el('p', { class: 'muted said', role: 'status' });
@@ -104,7 +109,7 @@ export function mount(root, app) {
     k: within(params.k, 1, app.server.limits.k) ?? defaults.k,
     radius: within(params.radius, 0, bits),
     where: params.where,
-    rank: params.rank === 'margins' ? 'margins' : undefined,
+    rank: ['hamming', 'margins', 'expected'].includes(params.rank) ? params.rank : undefined,
     rerank: ['euclidean', 'cosine'].includes(params.rank) ? params.rank : undefined,
   });
 
@@ -123,7 +128,7 @@ export function mount(root, app) {
       rank,
       orders.map(([value, text]) => el('option', { value }, text)),
     );
-    rank.value = params.rank || '';
+    rank.value = orders.some(([value]) => value === params.rank) ? params.rank : '';
     root.classList.toggle('browsing', !queryOf(params));
     root.setAttribute('aria-busy', 'true');
     const counted = filter.set(params.where || '', signal);
@@ -152,7 +157,8 @@ export function mount(root, app) {
       result.hits.map((hit) =>
         card(app, hit, {
           distance: hit.distance,
-          bits: answer.bits,
+          parts: parts(app.collection),
+          weighted: options().rank !== undefined && options().rank !== 'hamming',
           self: id !== undefined && String(hit.id) === id,
           same: result.label !== undefined && hit.label === result.label,
           href: app.link('search', { ...rest, id: hit.id }),
@@ -176,7 +182,7 @@ export function mount(root, app) {
         'p',
         {},
         result.label !== undefined && el('strong', { dir: 'auto' }, result.label, ' '),
-        el('span', { class: 'muted mono code' }, result.code),
+        codeText(result.code, app.collection),
       ),
     );
   }

@@ -108,7 +108,6 @@ export function mount(root, app) {
   }
 
   function draw(params, why, [left, right], labels) {
-    const differ = why.bits.filter((b) => !b.agree).length;
     const reasons = el('div', { class: 'reasons', 'aria-live': 'polite' });
     const code = picture(why.bits, (bit) => fill(reasons, bitReasons(bit, why.bits)));
     const toggle =
@@ -135,7 +134,7 @@ export function mount(root, app) {
         el(
           'div',
           { class: 'card' },
-          el('h2', {}, headline(differ, why.bits.length)),
+          el('h2', {}, headline(why)),
           el(
             'div',
             { class: 'pair' },
@@ -161,6 +160,8 @@ export function mount(root, app) {
           { class: 'muted' },
           'Above: the query. Below: the item. A filled square is 1, an empty one 0; the paler, the less sure. ',
           'A frame and ≠ mark the bits that differ. Press a bit to see what decided it.',
+          why.bits.some((b) => b.detail) &&
+            ' Bits of the class tell what it is; bits of detail, which are round and weigh less, what it looks like.',
         ),
         code.root,
         reasons,
@@ -178,9 +179,14 @@ export function mount(root, app) {
   };
 }
 
-function headline(differ, bits) {
+function headline(why) {
+  const detail = why.bits.filter((b) => b.detail).length;
+  const look = why.detail_distance ?? 0;
+  const differ = why.distance + look;
   if (differ === 0) return 'No bit differs';
-  return `${plural(differ, 'bit')} of ${bits} ${differ === 1 ? 'differs' : 'differ'}`;
+  const verb = differ === 1 ? 'differs' : 'differ';
+  const one = `${plural(why.distance, 'bit')} of ${why.bits.length - detail}`;
+  return detail ? `${one} of the class and ${look} of ${detail} of the look ${verb}` : `${one} ${verb}`;
 }
 
 const one = (title, id, label, picture) =>
@@ -199,7 +205,8 @@ const one = (title, id, label, picture) =>
 
 // sureness says how sure two bits were, beside the surest bit of their codes: margins have no unit of their own.
 function sureness(bit, bits) {
-  const share = (key) => Math.abs(bit[key]) / Math.max(...bits.map((b) => Math.abs(b[key])), 1e-12);
+  const alike = bits.filter((b) => Boolean(b.detail) === Boolean(bit.detail)); // the two kinds have different units
+  const share = (key) => Math.abs(bit[key]) / Math.max(...alike.map((b) => Math.abs(b[key])), 1e-12);
   const sides = [
     ['query', 'margin_query'],
     ['item', 'margin_item'],
@@ -211,12 +218,17 @@ function sureness(bit, bits) {
 
 // bitReasons says what decided one bit.
 function bitReasons(bit, bits) {
+  const name = `${bit.detail ? 'Detail bit' : 'Bit'} ${bit.bit}`;
   const what = bit.agree
-    ? `Bit ${bit.bit}: both are ${bit.query}`
-    : `Bit ${bit.bit}: the query has ${bit.query}, the item ${bit.item}`;
+    ? `${name}: both are ${bit.query}`
+    : `${name}: the query has ${bit.query}, the item ${bit.item}`;
   const margins = [sureness(bit, bits)];
   if (bit.weight !== null && bit.weight !== undefined)
-    margins.push(`In a ranking by margins it counts ${(bit.weight / 16).toFixed(1)} times an average bit.`);
+    margins.push(`In the ranking it counts as ${(bit.weight / 16).toFixed(1)} of an average bit of the class.`);
+  if (bit.detail) {
+    margins.push('It says on which side of a plane through all items the vector lies, so every feature has a part in it.');
+    return [el('h3', {}, what), el('p', { class: 'muted' }, margins.join(' '))];
+  }
   if (!bit.reasons?.length) {
     return [
       el('h3', {}, what),
