@@ -105,7 +105,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if d.Labels != nil {
 		info.Classes = d.Labels.Names
 	}
-	info.Added, info.Linear = t.addedNames(), t.report.Linear
+	if info.Linear = t.report.Linear; t.Learner != Scores { // scores take the place of the columns
+		info.Added = t.addedNames()
+	}
 	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
 		info.Linear = t.Grow.Info.Linear // one run, so the reason is the original one
 	}
