@@ -3,8 +3,7 @@
 Both rank by a distance that only the query knows in full: the items are compressed, the query is not. IndexPQ has 8 bits
 for each part of a vector, IndexPQFastScan 4, both as many bytes in all as a code. Vectors are normal, of 64 columns or
 as many as there are parts; what they hold does not change the time. Ours and theirs run in turns, and the shortest time
-of each counts. HASHGROVE_MARGINS=even or detail takes other margins than normal ones, HASHGROVE_ROUNDS=10 more turns.
-HASHGROVE_PROCESSOR=1 measures processor time with one thread, for machines that are not quiet.
+of each counts.
 """
 
 import os
