@@ -130,7 +130,7 @@ func TestRead(t *testing.T) {
 	ctx := t.Context()
 	x, _ := rows(60)
 	s, err := c.Server(ctx)
-	if err != nil || s.Access != "write" || !s.TokenNeeded || !reflect.DeepEqual(s.Collections, []string{"shop"}) || s.Limits.K == 0 {
+	if err != nil || s.Access != "write" || !s.TokenNeeded || !reflect.DeepEqual(s.Collections, []string{"shop", "style"}) || s.Limits.K == 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	list, err := c.Collections(ctx)
