@@ -134,7 +134,7 @@ func TestRead(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	list, err := c.Collections(ctx)
-	if err != nil || len(list) != 1 || list[0].Items != 60 || list[0].Dims != 4 || list[0].Health != "ok" {
+	if err != nil || len(list) != 2 || list[0].Items != 60 || list[0].Dims != 4 || list[0].Health != "ok" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	codes, err := shop.EncodeVectors(ctx, x)
