@@ -93,7 +93,7 @@ func (x selection) find(ctx context.Context, s search) (answers []answer, items 
 			a.tied = -1
 		}
 		for _, h := range r.Hits {
-			a.hits = append(a.hits, hit{h.ID, h.Distance, h.MarginDistance, h.Score})
+			a.hits = append(a.hits, hit{h.ID, h.Distance, h.DetailDistance, h.MarginDistance, h.Score})
 		}
 		answers = append(answers, a)
 	}
