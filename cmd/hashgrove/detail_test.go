@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -117,6 +118,19 @@ func TestDetailSurvives(t *testing.T) {
 			searchesByDetail(t, step.index, codes)
 		}
 	}
+	// A file of FAISS has no fingerprint, which the model gives, and this one has no ids either.
+	numbered := *codes
+	numbered.IDs = slices.Clone(codes.IDs)
+	for i := range numbered.IDs {
+		numbered.IDs[i] = strconv.Itoa(i)
+	}
+	var faiss bytes.Buffer
+	if err := foreign.WriteFAISS(&faiss, codes.Codes, nil); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "foreign.faiss", faiss.String())
+	succeed(t, "pull", "foreign.faiss", "-m", "detail.hgm", "-o", "foreign.hgi")
+	searchesByDetail(t, "foreign.hgi", &numbered)
 }
 
 // TestDetailInEngines pushes codes with detail into SQLite, checks and pulls them.

@@ -44,9 +44,9 @@ decides its form:
 Trees give the same bits everywhere. Added columns (--linear-columns), and methods other than trees, are sums of real
 numbers: a runtime that adds them in another order may flip a bit whose score is within rounding of a threshold.
 
-Bits of detail (train --detail-bits) weigh an eighth of a bit, and FAISS counts all bits alike. So codes with detail need
---prefix, which leaves it out, or --spread, which repeats the bits of the class eight times: then FAISS ranks as we do,
-with distances in eighths of a bit, if the codes of the queries are exported with --spread too.`,
+Bits of detail weigh an eighth of a bit, and FAISS counts all bits alike. So codes with detail need --prefix, which
+leaves it out, or --spread, which repeats the bits of the class eight times: then FAISS ranks as we do, with distances
+in eighths of a bit, if the codes of the queries are exported with --spread too.`,
 		Example: `  hashgrove export items.hgm -o items.onnx
   hashgrove export items.hgc --no-ids -o items.faiss
   hashgrove export items.hgi --no-ids --to faiss -o items.index
