@@ -40,18 +40,21 @@ func rows(n int) (x [][]float32, labels []string) {
 func start(dir, token string) (address string, stop func(), err error) {
 	ctx := context.Background()
 	x, labels := rows(60)
-	options := hashgrove.Options{Bits: 16, Rounds: 3, LinearColumns: "off"}
-	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), options)
-	if err != nil {
-		return "", nil, err
-	}
-	path := filepath.Join(dir, "shop.hgi")
-	ix, err := hashgrove.CreateIndex(ctx, path, m.Model, hashgrove.Rows(x, labels))
-	if err != nil {
-		return "", nil, err
-	}
-	if err := ix.Close(); err != nil {
-		return "", nil, err
+	paths := map[string]string{}
+	for name, detail := range map[string]int{"shop": 0, "style": 3} {
+		options := hashgrove.Options{Bits: 16, DetailBits: detail, Rounds: 3, LinearColumns: "off"}
+		m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), options)
+		if err != nil {
+			return "", nil, err
+		}
+		paths[name] = filepath.Join(dir, name+".hgi")
+		ix, err := hashgrove.CreateIndex(ctx, paths[name], m.Model, hashgrove.Rows(x, labels))
+		if err != nil {
+			return "", nil, err
+		}
+		if err := ix.Close(); err != nil {
+			return "", nil, err
+		}
 	}
 	table := "a,b,c,d\n"
 	for _, row := range x {
@@ -62,7 +65,9 @@ func start(dir, token string) (address string, stop func(), err error) {
 		return "", nil, err
 	}
 	s, err := server.New(ctx, server.Options{
-		Collections: []server.CollectionOptions{{Name: "shop", Path: path, Vectors: vectors}}, WriteToken: token,
+		Collections: []server.CollectionOptions{
+			{Name: "shop", Path: paths["shop"], Vectors: vectors}, {Name: "style", Path: paths["style"]},
+		}, WriteToken: token,
 	})
 	if err != nil {
 		return "", nil, err
@@ -125,11 +130,11 @@ func TestRead(t *testing.T) {
 	ctx := t.Context()
 	x, _ := rows(60)
 	s, err := c.Server(ctx)
-	if err != nil || s.Access != "write" || !s.TokenNeeded || !reflect.DeepEqual(s.Collections, []string{"shop"}) || s.Limits.K == 0 {
+	if err != nil || s.Access != "write" || !s.TokenNeeded || !reflect.DeepEqual(s.Collections, []string{"shop", "style"}) || s.Limits.K == 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	list, err := c.Collections(ctx)
-	if err != nil || len(list) != 1 || list[0].Items != 60 || list[0].Dims != 4 || list[0].Health != "ok" {
+	if err != nil || len(list) != 2 || list[0].Items != 60 || list[0].Dims != 4 || list[0].Health != "ok" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	codes, err := shop.EncodeVectors(ctx, x)

@@ -66,8 +66,10 @@ _kinds = {401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 41
 
 class Found:
     """What a search found. ids and distances are arrays with a row for each query, or with one dimension for one query.
-    Rows with fewer hits than others end with distance -1 and an id of 0 or None. hits has everything about them: a
-    list of dicts for each query. answer is the whole answer of the server."""
+    Rows with fewer hits than others end with distance -1 and an id of 0 or None. Distances are in bits; where codes have
+    bits of detail, these are in detail_distances, which is None otherwise. hits has everything about them: a list of
+    dicts for each query. rank is what ordered them: hamming, margins or expected. answer is the whole answer of the
+    server."""
 
     def __init__(self, answer, one):
         results = answer["results"]
@@ -76,12 +78,16 @@ class Found:
         whole = all(isinstance(h["id"], int) for row in hits for h in row)
         ids = np.zeros(shape, dtype=np.int64) if whole else np.full(shape, None, dtype=object)
         distances = np.full(shape, -1, dtype=np.int32)
+        detail = np.full(shape, -1, dtype=np.int32) if any("detail_distance" in h for row in hits for h in row) else None
         for i, row in enumerate(hits):
             for j, h in enumerate(row):
                 ids[i, j], distances[i, j] = h["id"], h["distance"]
+                if detail is not None:
+                    detail[i, j] = h["detail_distance"]
         if one:
             ids, distances, hits = ids[0], distances[0], hits[0]
-        self.ids, self.distances, self.hits = ids, distances, hits
+            detail = None if detail is None else detail[0]
+        self.ids, self.distances, self.detail_distances, self.hits, self.rank = ids, distances, detail, hits, answer["rank"]
         self.answer, self.fingerprint, self.seconds = answer, answer["fingerprint"], answer["seconds"]
 
     def __repr__(self):
@@ -117,7 +123,8 @@ class Client:
     def search(self, collection, vectors=None, *, codes=None, ids=None, picture=None, k=10, radius=None, where=None,
                rank=None, ties=None, prefix=None, shortlist=None, rerank=None, explain=None, fields=None):
         """Search for vectors (array of one row or of many), or for codes (array of uint8: packed bits), or for the ids of
-        items (one or a list), or for a picture (the bytes of a file). fields is a list of label, tags and attributes;
+        items (one or a list), or for a picture (the bytes of a file). rank is hamming, margins (of vectors and pictures),
+        expected, or auto, the default: what the model chose, and hamming with radius or ties. fields is a list of label, tags and attributes;
         None means all, and an empty list none. Returns Found."""
         options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix, "shortlist": shortlist,
                    "rerank": rerank, "explain": explain, "fields": fields}

@@ -27,7 +27,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(self.c.collection("shop")["bits"], shop["bits"])
 
     def test_search(self):
-        found = self.c.search("shop", vectors, k=5)
+        found = self.c.search("shop", vectors, k=5, rank="hamming")
         self.assertEqual((found.ids.shape, found.distances.shape), ((len(vectors), 5), (len(vectors), 5)))
         self.assertEqual((found.ids.dtype, found.distances.dtype), (np.int64, np.int32))
         self.assertTrue((found.distances[:, 0] == 0).all())
@@ -36,23 +36,37 @@ class ClientTest(unittest.TestCase):
         codes = self.c.encode("shop", vectors)
         for i in (0, 7):
             for other in (
-                self.c.search("shop", vectors[i], k=5),
-                self.c.search("shop", vectors[i].astype(np.float64), k=5),
-                self.c.search("shop", list(map(float, vectors[i])), k=5, fields=[]),
-                self.c.search("shop", codes=codes[i], k=5),
-                self.c.search("shop", ids=i, k=5),
-                self.c.search("shop", ids=np.int64(i), k=5, fields=["label"]),
+                self.c.search("shop", vectors[i], k=5, rank="hamming"),
+                self.c.search("shop", vectors[i].astype(np.float64), k=5, rank="hamming"),
+                self.c.search("shop", list(map(float, vectors[i])), k=5, rank="hamming", fields=[]),
+                self.c.search("shop", codes=codes[i], k=5, rank="hamming"),
+                self.c.search("shop", ids=i, k=5, rank="hamming"),
+                self.c.search("shop", ids=np.int64(i), k=5, rank="hamming", fields=["label"]),
             ):
                 np.testing.assert_array_equal(other.ids, found.ids[i])
                 np.testing.assert_array_equal(other.distances, found.distances[i])
-        np.testing.assert_array_equal(self.c.search("shop", codes=codes, k=5).ids, found.ids)
-        np.testing.assert_array_equal(self.c.search("shop", ids=[0, 7], k=5).ids, found.ids[[0, 7]])
-        np.testing.assert_array_equal(self.c.search("shop", np.asfortranarray(vectors), k=5).ids, found.ids)
+        np.testing.assert_array_equal(self.c.search("shop", codes=codes, k=5, rank="hamming").ids, found.ids)
+        np.testing.assert_array_equal(self.c.search("shop", ids=[0, 7], k=5, rank="hamming").ids, found.ids[[0, 7]])
+        np.testing.assert_array_equal(self.c.search("shop", np.asfortranarray(vectors), k=5, rank="hamming").ids, found.ids)
         self.assertEqual(self.c.search("shop", vectors[:2], k=1, explain=True).answer["results"][0]["plan"][0]["items"] > 0, True)
         near = self.c.search("shop", vectors[5], k=2, rerank="euclidean", shortlist=len(vectors))
         self.assertEqual(near.ids[0], 5)
         self.assertEqual(self.c.explain("shop", 1, vector=vectors[0])["id"], 1)
         np.testing.assert_array_equal(self.c.vector("shop", 5), vectors[5])
+
+    def test_rankings_and_detail(self):
+        found = self.c.search("shop", vectors, k=5, rank="expected")
+        self.assertEqual((found.rank, found.detail_distances), ("expected", None))
+        self.assertEqual(self.c.search("shop", vectors, k=5, rank="margins").rank, "margins")
+        self.assertEqual(self.c.search("shop", vectors, radius=5).rank, "hamming")
+        found = self.c.search("style", vectors, k=5, rank="hamming")
+        self.assertEqual((found.detail_distances.shape, found.detail_distances.dtype), ((len(vectors), 5), np.int32))
+        for i, hits in enumerate(found.hits):
+            weighted = [h["margin_distance"] for h in hits]
+            self.assertEqual(weighted, sorted(weighted))
+            np.testing.assert_array_equal(weighted, 16 * found.distances[i] + 2 * found.detail_distances[i])
+        one = self.c.search("style", vectors[7], k=5, rank="hamming")
+        np.testing.assert_array_equal(one.detail_distances, found.detail_distances[7])
 
     def test_rows_of_different_length(self):
         found = self.c.search("shop", vectors[:20], radius=0, k=1000, where='label = "boots"')

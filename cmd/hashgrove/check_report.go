@@ -95,7 +95,10 @@ func answerPair(a engine.Answer) report.ConformanceAnswer {
 		if i >= len(hits) {
 			return "", ""
 		}
-		return string(hits[i].ID), strconv.Itoa(hits[i].Distance)
+		if distance = strconv.Itoa(hits[i].Distance); hits[i].DetailDistance != nil {
+			distance += " + " + strconv.Itoa(*hits[i].DetailDistance) + " of detail"
+		}
+		return string(hits[i].ID), distance
 	}
 	for i := range max(len(a.Ours), len(a.Theirs)) {
 		var row report.ConformanceRank

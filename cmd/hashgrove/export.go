@@ -23,7 +23,9 @@ import (
 type convertCommand struct {
 	*app
 	output, to string
+	prefix     int
 	noIDs      bool
+	spread     bool
 	file       cli.Output
 }
 
@@ -40,10 +42,15 @@ decides its form:
   faiss  codes as an IndexBinaryFlat or, with ids, an IndexBinaryIDMap; FAISS allows only integer ids
 
 Trees give the same bits everywhere. Added columns (--linear-columns), and methods other than trees, are sums of real
-numbers: a runtime that adds them in another order may flip a bit whose score is within rounding of a threshold.`,
+numbers: a runtime that adds them in another order may flip a bit whose score is within rounding of a threshold.
+
+Bits of detail weigh an eighth of a bit, and FAISS counts all bits alike. So codes with detail need --prefix, which
+leaves it out, or --spread, which repeats the bits of the class eight times: then FAISS ranks as we do, with distances
+in eighths of a bit, if the codes of the queries are exported with --spread too.`,
 		Example: `  hashgrove export items.hgm -o items.onnx
   hashgrove export items.hgc --no-ids -o items.faiss
-  hashgrove export items.hgi --no-ids --to faiss -o items.index`,
+  hashgrove export items.hgi --no-ids --to faiss -o items.index
+  hashgrove export items.hgm --prefix 8 -o short.onnx`,
 		Args: cli.ExactlyOne("one file, with -o,"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
@@ -51,6 +58,8 @@ numbers: a runtime that adds them in another order may flip a bit whose score is
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` to write; - means standard output")
 	c.file.Bind(f)
 	f.StringVar(&c.to, "to", "", "`FORM` of the output: onnx, go, c or faiss; default by the name of the output")
+	f.IntVar(&c.prefix, "prefix", 0, "export only this `NUMBER` of leading bits; 0 means all")
+	f.BoolVar(&c.spread, "spread", false, "repeat the bits of the class in codes with detail, so that FAISS ranks them right")
 	f.BoolVar(&c.noIDs, "no-ids", false, "leave ids out; FAISS then numbers codes from 0, in the order of the file")
 	cli.Group(f, "Output")
 	return cmd
@@ -62,6 +71,8 @@ type convertReport struct {
 	Output      string `json:"output"`
 	Form        string `json:"form"`
 	Bits        int    `json:"bits"`
+	Detail      int    `json:"detail_bits,omitempty"` // of the bits, the last ones
+	Spread      bool   `json:"spread,omitempty"`
 	Codes       int    `json:"codes,omitempty"`
 	Fingerprint string `json:"fingerprint"`
 	Bytes       int64  `json:"bytes,omitempty"`
@@ -111,7 +122,16 @@ func (c *convertCommand) convertModel(path, form string, report *convertReport) 
 	if err != nil {
 		return nil, err
 	}
-	report.Bits, report.Fingerprint = m.Encoder.Bits(), m.Fingerprint().String()
+	if n := m.Encoder.Bits(); c.prefix < 0 || c.prefix > n {
+		return nil, cli.Usage("bad-flag-value", "--prefix %d: the model has %d bits", c.prefix, n)
+	}
+	if c.spread {
+		return nil, cli.Usage("conflicting-flags", "--spread is for codes, not for models")
+	}
+	if c.prefix > 0 {
+		m = m.Prefix(c.prefix)
+	}
+	report.Bits, report.Detail, report.Fingerprint = m.Encoder.Bits(), m.DetailBits(), m.Fingerprint().String()
 	return func(w io.Writer) error {
 		var err error
 		switch form {
@@ -121,6 +141,9 @@ func (c *convertCommand) convertModel(path, form string, report *convertReport) 
 			err = foreign.WriteSource(w, m, foreign.Go)
 		default:
 			err = foreign.WriteSource(w, m, foreign.C)
+		}
+		if n := m.DetailBits(); n > 0 && errors.Is(err, foreign.ErrEncoder) {
+			return fmt.Errorf("%s: %w; --prefix %d exports those of the class", path, err, m.ClassBits())
 		}
 		if _, imported := m.Encoder.(*model.Boosted); !imported && errors.Is(err, foreign.ErrEncoder) && form != "onnx" {
 			return fmt.Errorf("%s: %w; try --to onnx, or train with --linear-columns off", path, err)
@@ -135,15 +158,19 @@ func (c *convertCommand) convertCodes(
 ) (func(io.Writer) error, error) {
 	var codes hamming.Codes
 	var names []string
+	var print hamming.Fingerprint
 	if f, err := hamming.ReadFile(path); err == nil {
-		codes, names = f.Codes, f.IDs
-		report.Fingerprint = f.Fingerprint.String()
+		codes, names, print = f.Codes, f.IDs, f.Fingerprint
 	} else if !errors.Is(err, hamming.ErrKind) {
 		return nil, err
-	} else if codes, names, err = c.indexCodes(ctx, path, report); err != nil {
+	} else if codes, names, print, err = c.indexCodes(ctx, path); err != nil {
 		return nil, err
 	}
-	report.Bits, report.Codes = codes.Bits, codes.Len()
+	codes, err := c.comparable(path, codes, print.Detail(codes.Bits))
+	if err != nil {
+		return nil, err
+	}
+	report.Bits, report.Codes, report.Spread, report.Fingerprint = codes.Bits, codes.Len(), c.spread, print.String()
 	if c.noIDs {
 		names = nil
 	}
@@ -154,26 +181,48 @@ func (c *convertCommand) convertCodes(
 	return func(w io.Writer) error { return foreign.WriteFAISS(w, codes, ids) }, nil
 }
 
+// comparable returns codes whose bits all count the same.
+func (c *convertCommand) comparable(path string, codes hamming.Codes, detail int) (hamming.Codes, error) {
+	class := codes.Bits - detail
+	switch {
+	case c.prefix < 0 || c.prefix > codes.Bits:
+		return codes, cli.Usage("bad-flag-value", "--prefix %d: the codes have %d bits", c.prefix, codes.Bits)
+	case c.spread && c.prefix > 0:
+		return codes, cli.Usage("conflicting-flags", "--spread exports all bits, and --prefix some")
+	case c.spread && detail == 0:
+		return codes, cli.Usage("conflicting-flags", "--spread: the codes of %s have no bits of detail, "+
+			"and FAISS ranks them as we do", path)
+	case c.spread:
+		return hamming.Spread(codes, detail), nil
+	case c.prefix > 0 && c.prefix <= class:
+		return codes.Prefix(c.prefix), nil
+	case detail > 0:
+		return codes, cli.Usage("detail", "%s: the last %d of %d bits are detail, and FAISS would count them like the "+
+			"others: --prefix %d exports those of the class alone, and --spread repeats them, so that distances are right",
+			path, detail, codes.Bits, class)
+	}
+	return codes, nil
+}
+
 // indexCodes reads the codes of an index, ordered by id.
 func (c *convertCommand) indexCodes(
-	ctx context.Context, path string, report *convertReport,
-) (hamming.Codes, []string, error) {
+	ctx context.Context, path string,
+) (hamming.Codes, []string, hamming.Fingerprint, error) {
 	s, err := c.openAll(ctx, path, index.Config{Tables: -1})
 	if err != nil {
-		return hamming.Codes{}, nil, err
+		return hamming.Codes{}, nil, hamming.Fingerprint{}, err
 	}
 	x := s.Snapshot()
-	report.Fingerprint = x.Fingerprint().String()
 	hits, err := x.Matches(index.Filter{})
 	if err != nil {
-		return hamming.Codes{}, nil, err
+		return hamming.Codes{}, nil, hamming.Fingerprint{}, err
 	}
 	codes, names := hamming.NewCodes(len(hits), x.Bits()), make([]string, len(hits))
 	for i, h := range hits {
 		copy(codes.Row(i), x.Item(h).Code)
 		names[i] = h.ID.String()
 	}
-	return codes, names, nil
+	return codes, names, x.Fingerprint(), nil
 }
 
 // integerIDs parses ids as integers.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,7 +17,8 @@ import (
 )
 
 // Searcher answers requests from an engine's table: by code, by id and, with a model, by vector and picture. An
-// engine knows only codes, so margins, prefixes, reranking and explanations are refused.
+// engine knows only codes, so margins, expected codes, prefixes, reranking and explanations are refused, and hits are
+// ranked by Hamming distance even if the model chose otherwise.
 type Searcher struct {
 	engine Engine
 	model  *model.Model // nil means none
@@ -48,6 +50,10 @@ func (s *Searcher) Search(ctx context.Context, r *api.Request) (*api.Answer, err
 		return nil, err
 	}
 	a := &api.Answer{Fingerprint: s.info.Fingerprint.String(), Bits: s.info.Bits, Rank: api.Hamming}
+	if chosen := s.model.Rank(); r.Rank != api.Hamming && r.Radius == nil && chosen != api.Hamming {
+		a.Doubts = append(a.Doubts, fmt.Sprintf("The model would rank by %s, which %s cannot: search an index for that.",
+			map[string]string{api.Margins: "margins", api.Expected: "the expected code"}[chosen], s.info.Engine))
+	}
 	if err := s.read(ctx, r.All(), &q, a); err != nil {
 		return nil, err
 	}

@@ -13,19 +13,12 @@ import (
 
 // Codes with bits of detail are ranked by D = 16 x the bits of the class that differ + 2 x those of detail, as an index
 // ranks them. Databases that can compute do so in their query language (PostgreSQL, SQLite), or by the numbers of the
-// query (Qdrant). The others only know how many bits of two vectors differ, so the vector that they search repeats
-// the class:
-//
-//	code    class detail                    bits
-//	spread  class class ... class detail    8 x class + detail: two of them differ in D/2 bits
-//
+// query (Qdrant). The others only know how many bits of two vectors differ, so the vector that they search is the
+// spread code (hamming/spread.go), in which the bits of the class come eight times: two of them differ in D/2 bits.
 // Ranking is then the database's own, so that its graph and its filters work as for any code, and ties among the class
 // bits, which are many, do not have to be fetched. The code itself comes back from the first and the last bits.
 
-// repeats is how often a spread code has the bits of the class. The remainder must be 0.
-const repeats = hamming.BitUnits / hamming.DetailUnits
-
-const _ = -uint(hamming.BitUnits % hamming.DetailUnits)
+const repeats = hamming.Repeats
 
 // shape is the shape of the codes of a table.
 type shape struct {
@@ -40,12 +33,7 @@ func (s Space) shape() shape { return shape{s.Bits, s.Fingerprint.Detail(s.Bits)
 func (s shape) class() int { return s.bits - s.detail }
 
 // wide returns the number of bits of a spread code.
-func (s shape) wide() int {
-	if s.detail == 0 {
-		return s.bits
-	}
-	return repeats*s.class() + s.detail
-}
+func (s shape) wide() int { return hamming.SpreadBits(s.bits, s.detail) }
 
 // advice says how to spread a code, after what is said about searching with one.
 func (s shape) advice() string {
@@ -66,37 +54,11 @@ func (s shape) radius(r int) int {
 
 // spread returns code i of a list as a spread code.
 func (s shape) spread(c hamming.Codes, i int) hamming.Codes {
-	one := hamming.NewCodes(1, s.wide())
-	if s.detail == 0 {
-		copy(one.Row(0), c.Row(i))
-		return one
-	}
-	for b := range s.bits {
-		if !c.Bit(i, b) {
-			continue
-		}
-		if b >= s.class() {
-			one.SetBit(0, b+(repeats-1)*s.class(), true)
-			continue
-		}
-		for r := range repeats {
-			one.SetBit(0, b+r*s.class(), true)
-		}
-	}
-	return one
+	return hamming.Spread(hamming.Codes{Bits: c.Bits, Words: c.Words, Data: c.Row(i)}, s.detail)
 }
 
 // spreadAll spreads all codes of a list.
-func (s shape) spreadAll(c hamming.Codes) hamming.Codes {
-	if s.detail == 0 {
-		return c
-	}
-	all := hamming.NewCodes(0, s.wide())
-	for i := range c.Len() {
-		all.Data = append(all.Data, s.spread(c, i).Data...)
-	}
-	return all
-}
+func (s shape) spreadAll(c hamming.Codes) hamming.Codes { return hamming.Spread(c, s.detail) }
 
 // gather sets a code from spread code i of a list. It returns false if that is none.
 func (s shape) gather(code hamming.Codes, wide hamming.Codes, i int) bool {

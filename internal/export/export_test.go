@@ -256,6 +256,13 @@ func TestOtherModelsAreRefused(t *testing.T) {
 	if err := export.WriteSource(&bytes.Buffer{}, m, export.C); !errors.Is(err, export.ErrEncoder) {
 		t.Errorf("the source of trees with added columns: %v", err)
 	}
+	m = trained(t, false, hashgrove.Options{Bits: 5, Rounds: 3, DetailBits: 2, LinearColumns: "off"})
+	if err := export.WriteSource(&bytes.Buffer{}, m, export.C); !errors.Is(err, export.ErrEncoder) {
+		t.Errorf("the source of trees with detail: %v", err)
+	}
+	if err := export.WriteSource(&bytes.Buffer{}, m.Prefix(m.ClassBits()), export.C); err != nil {
+		t.Errorf("the source of its class bits: %v", err)
+	}
 }
 
 func randomCodes(n, bits int) hamming.Codes {

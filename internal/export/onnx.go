@@ -22,38 +22,63 @@ import (
 // float64. So trees over the columns of a vector give the model's own bits for every vector of finite values. Columns
 // that a model adds, and encoders of hyperplanes, are sums of real numbers, whose last digit depends on the order in
 // which a runtime adds them: a bit may differ if its score is within rounding of a threshold.
+//
+// The metadata has the fingerprint, the number of bits and, if the last ones are detail, which weigh less in a search,
+// how many of them are.
 func WriteONNX(w io.Writer, m *model.Model) error {
 	if m.Features != nil {
 		return fmt.Errorf("%w: it is %s, and the graph begins with vectors", ErrEncoder, describe(m))
 	}
 	g := &graph{}
-	from, inner := "x", m.Encoder
-	if e, ok := inner.(*model.Mapped); ok {
-		for _, step := range e.Maps {
-			var err error
-			if from, err = g.mapped(from, step); err != nil {
-				return err
-			}
-		}
-		inner = e.Encoder
-	}
-	var scores string
-	switch e := inner.(type) {
-	case *model.Binned:
-		var err error
-		if scores, err = g.binned(from, e); err != nil {
-			return err
-		}
-	case *model.Projection:
-		scores = g.projection(from, e)
-	default:
-		return fmt.Errorf("%w: it is %s", ErrEncoder, describe(m))
+	scores, err := g.encoder("x", m.Encoder)
+	if err != nil {
+		return fmt.Errorf("%w: it is %s", err, describe(m))
 	}
 	bits := m.Encoder.Bits()
 	g.codes(scores, bits)
 	g.add("Cast", "margins", []string{scores}, numberAttribute("to", floatType))
-	_, err := w.Write(g.file(m, bits))
+	_, err = w.Write(g.file(m, bits))
 	return err
+}
+
+// encoder adds the scores of an encoder, in float64.
+func (g *graph) encoder(from string, e model.Encoder) (string, error) {
+	switch e := e.(type) {
+	case *model.Mapped:
+		var err error
+		for _, step := range e.Maps {
+			if from, err = g.mapped(from, step); err != nil {
+				return "", err
+			}
+		}
+		return g.encoder(from, e.Encoder)
+	case *model.Binned:
+		return g.binned(from, e)
+	case *model.Projection:
+		return g.projection(from, e), nil
+	case *model.Detailed:
+		return g.detailed(from, e)
+	}
+	return "", ErrEncoder
+}
+
+// detailed adds the scores of the class, then those of detail, for which a missing value becomes its column's mean.
+func (g *graph) detailed(from string, e *model.Detailed) (string, error) {
+	class, err := g.encoder(from, e.Class)
+	if err != nil {
+		return "", err
+	}
+	filler := []float32{0}
+	if mean := e.Mean(); mean != nil {
+		filler = mean
+	}
+	isMissing := g.add("IsNaN", "", []string{from})
+	filled := g.add("Where", "", []string{isMissing, g.floats(filler, int64(len(filler))), from})
+	detail, err := g.encoder(filled, e.Detail)
+	if err != nil {
+		return "", err
+	}
+	return g.add("Concat", "", []string{class, detail}, numberAttribute("axis", 1)), nil
 }
 
 // Tensor types.
@@ -280,7 +305,11 @@ func (g *graph) file(m *model.Model, bits int) []byte {
 		m.number(2, set.version)
 		all.bytes(8, m)
 	}
-	for _, p := range [][2]string{{"fingerprint", m.Fingerprint().Full()}, {"bits", strconv.Itoa(bits)}} {
+	properties := [][2]string{{"fingerprint", m.Fingerprint().Full()}, {"bits", strconv.Itoa(bits)}}
+	if n := m.DetailBits(); n > 0 {
+		properties = append(properties, [2]string{"detail_bits", strconv.Itoa(n)})
+	}
+	for _, p := range properties {
 		var entry message
 		entry.text(1, p[0])
 		entry.text(2, p[1])

@@ -101,6 +101,7 @@ func TestGraphsOfSumsAgreeNearly(t *testing.T) {
 		"kernel columns": {Bits: 16, Rounds: 20, LinearColumns: "kernel"},
 		"itq":            {Bits: 4, Method: "pca-itq"},
 		"ksh":            {Bits: 16, Method: "ksh"},
+		"detail":         {Bits: 13, Rounds: 20, DetailBits: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := ordinary(t, o)

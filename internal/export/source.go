@@ -65,6 +65,10 @@ type flatTrees struct {
 
 // flatten collects the trees of a model.
 func flatten(m *model.Model) (*flatTrees, error) {
+	if n := m.DetailBits(); n > 0 {
+		return nil, fmt.Errorf("%w: %d of its %d bits are detail, which no trees give: the first %d can be exported alone",
+			ErrEncoder, n, m.Encoder.Bits(), m.ClassBits())
+	}
 	b, ok := m.Encoder.(*model.Binned)
 	if !ok || m.Features != nil {
 		return nil, fmt.Errorf("%w: it is not plain trees over the columns of vectors, but %s", ErrEncoder, describe(m))
@@ -92,10 +96,11 @@ func describe(m *model.Model) string {
 	if m.Features != nil {
 		return "an encoder of " + m.Features.Kind() + " features of pictures"
 	}
-	if e, ok := m.Encoder.(*model.Mapped); ok {
+	class := model.ClassPart(m.Encoder)
+	if e, ok := class.(*model.Mapped); ok {
 		return "an encoder of " + e.Encoder.Kind() + " behind maps"
 	}
-	return m.Encoder.Kind()
+	return class.Kind()
 }
 
 // edgeOf returns the least value that goes right at a split.

@@ -137,15 +137,19 @@ func (e *Detailed) known(x vectors.Matrix) vectors.Matrix {
 	if finite(x.Data) {
 		return x
 	}
-	var mean []float32
-	if m, ok := e.Detail.(*Mapped); ok {
-		if first, ok := m.Maps[0].(*Affine); ok {
-			mean = first.Mean
-		}
-	} else {
-		mean = e.Detail.(*Projection).Mean
+	return filledIn(x, e.Mean())
+}
+
+// Mean returns the means of the columns, which stand for missing values in bits of detail; nil means zeros.
+func (e *Detailed) Mean() []float32 {
+	m, mapped := e.Detail.(*Mapped)
+	if !mapped {
+		return e.Detail.(*Projection).Mean
 	}
-	return filledIn(x, mean)
+	if first, ok := m.Maps[0].(*Affine); ok {
+		return first.Mean
+	}
+	return nil
 }
 
 // appendBase holds the kinds and bases of both parts, each after its length, and the number of class bits.

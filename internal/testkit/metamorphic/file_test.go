@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/store"
@@ -202,12 +203,20 @@ func (ids imagined) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
 	}
 }
 
-// projection is a model that encodes imagined vectors.
+// projection is a model that encodes imagined vectors, in half of the cases with bits of detail.
 func projection(bits int, seed uint64) *model.Model {
 	rng := newRand(seed, 2)
-	p := &model.Projection{Weight: make([]float32, dimensions*bits), Threshold: make([]float32, bits)}
-	for i := range p.Weight {
-		p.Weight[i] = float32(rng.NormFloat64())
+	part := func(bits int) *model.Projection {
+		p := &model.Projection{Weight: make([]float32, dimensions*bits), Threshold: make([]float32, bits)}
+		for i := range p.Weight {
+			p.Weight[i] = float32(rng.NormFloat64())
+		}
+		return p
 	}
-	return &model.Model{Encoder: p, Info: model.Info{Method: "lsh"}}
+	m := &model.Model{Encoder: part(bits), Info: model.Info{Method: "lsh"}}
+	if seed%2 == 1 && bits > 1 && bits <= hamming.MaxWeightedBits {
+		detail := 1 + int(seed/2)%(bits-1)
+		m.Encoder = &model.Detailed{Class: part(bits - detail), Detail: part(detail)}
+	}
+	return m
 }

@@ -93,7 +93,7 @@ func (x selection) find(ctx context.Context, s search) (answers []answer, items 
 			a.tied = -1
 		}
 		for _, h := range r.Hits {
-			a.hits = append(a.hits, hit{h.ID, h.Distance, h.MarginDistance, h.Score})
+			a.hits = append(a.hits, hit{h.ID, h.Distance, h.DetailDistance, h.MarginDistance, h.Score})
 		}
 		answers = append(answers, a)
 	}
@@ -141,7 +141,8 @@ func (x *memory) migrate(ctx context.Context, m *model.Model, items *index.Batch
 
 func (x *memory) close() error { return nil }
 
-// complement inverts every code, and those of queries too, which preserves all distances.
+// complement inverts every code, and those of queries too, whose margins change their signs, which preserves all
+// distances.
 type complement struct{ layout }
 
 func turned(c hamming.Codes) hamming.Codes {
@@ -180,6 +181,12 @@ type complementReader struct{ reader }
 func (x complementReader) find(ctx context.Context, s search) ([]answer, []index.Item, error) {
 	bits := s.queries.Bits
 	s.queries = turned(s.queries)
+	if s.options.Margins != nil {
+		s.options.Margins = slices.Clone(s.options.Margins)
+		for i, m := range s.options.Margins {
+			s.options.Margins[i] = math.Float32frombits(math.Float32bits(m) ^ 1<<31)
+		}
+	}
 	answers, items, err := x.reader.find(ctx, s)
 	for i, it := range items {
 		items[i].Code = turned(hamming.Codes{Bits: bits, Words: len(it.Code), Data: it.Code}).Data

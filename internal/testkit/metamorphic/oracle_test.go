@@ -12,6 +12,7 @@ import (
 // oracle is the definition of an index: a map of items, searched in full for every question.
 type oracle struct {
 	bits   int
+	detail int // of the bits, the last ones
 	items  map[index.ID]index.Item
 	sorted []index.Item // by id; nil after a change
 }
@@ -98,27 +99,27 @@ func (o *oracle) matching(f index.Filter) ([]index.Item, bool) {
 
 // answer is what the definition of a search finds.
 func (o *oracle) answer(q searchtest.Question, items []index.Item) answer {
-	q.Bits = o.bits
+	q.Bits, q.Detail = o.bits, o.detail
 	found := q.Answer(items)
 	a := answer{tied: found.Tied}
 	if q.Score != nil {
 		a.tied = -1
 	}
 	for _, h := range found.Hits {
-		a.hits = append(a.hits, hit{h.ID, h.Distance, h.MarginDistance, h.Score})
+		a.hits = append(a.hits, hit{h.ID, h.Distance, h.DetailDistance, h.MarginDistance, h.Score})
 	}
 	return a
 }
 
 // hit is an item that was found, and answer is all of them.
 type hit struct {
-	id                index.ID
-	distance, margins int
-	score             float64
+	id                        index.ID
+	distance, detail, margins int
+	score                     float64
 }
 
 func (h hit) String() string {
-	return fmt.Sprintf("%v at %d, %d by margins, score %v", h.id, h.distance, h.margins, h.score)
+	return fmt.Sprintf("%v at %d and %d of detail, %d by weights, score %v", h.id, h.distance, h.detail, h.margins, h.score)
 }
 
 type answer struct {

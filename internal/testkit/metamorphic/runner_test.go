@@ -184,7 +184,7 @@ func (r *runner) migrate(ctx context.Context, s *step) error {
 		}
 		b.Append(it)
 	}
-	r.oracle = &oracle{bits: s.Bits, items: map[index.ID]index.Item{}}
+	r.oracle = &oracle{bits: s.Bits, detail: r.model.DetailBits(), items: map[index.ID]index.Item{}}
 	r.oracle.upsert(b)
 	return r.each(func(x layout) error { return x.migrate(ctx, r.model, b) })
 }
