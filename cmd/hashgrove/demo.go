@@ -66,8 +66,8 @@ func (a *app) demo() *cobra.Command {
 		Use:   "demo",
 		Short: "Learn codes for pictures of clothes and compare methods, in under a minute",
 		Long: `Learn codes from 4,800 of the 6,000 pictures of clothes built into this program (Fashion-MNIST), compare them
-with other codes, a classifier and the plain pixels on the 1,200 pictures not used for training, search with one
-picture, and write a report.
+with other codes, a classifier and the plain pixels on the 1,200 pictures not used for training, add bits of detail
+that put the pictures of a class in the order of their likeness, search with one picture, and write a report.
 -o keeps pictures, model and report, so you can try the other verbs on them.`,
 		Example: `  hashgrove demo --bits 4 -o shop`,
 		Args:    cli.NoArguments,
