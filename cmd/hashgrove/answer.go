@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,7 +111,7 @@ func (c *searchCommand) printQuery(r *api.Result) {
 	}
 	if r.Tied > r.TiedHits {
 		order := "by id"
-		if c.margins && c.rank != api.Margins {
+		if c.margins && c.ranked == api.Hamming {
 			order = "by margins, then by id"
 		}
 		fmt.Fprintf(c.out, "%s; %s shown, the first %s\n",
@@ -133,7 +134,10 @@ func (c *searchCommand) shownFields(hits []api.Hit) []string {
 		return c.fields
 	}
 	fields := []string{"id", "distance"}
-	if c.rank == api.Margins {
+	if slices.ContainsFunc(hits, func(h api.Hit) bool { return h.DetailDistance != nil }) {
+		fields = append(fields, "detail_distance")
+	}
+	if slices.ContainsFunc(hits, func(h api.Hit) bool { return h.MarginDistance != nil }) {
 		fields = append(fields, "margin_distance")
 	}
 	if c.isReranked() {
@@ -166,11 +170,10 @@ func fieldText(h *api.Hit, name, query string, rank int) string {
 		return string(h.ID)
 	case "distance":
 		return strconv.Itoa(h.Distance)
+	case "detail_distance":
+		return optionalText(h.DetailDistance)
 	case "margin_distance":
-		if h.MarginDistance == nil {
-			return ""
-		}
-		return strconv.Itoa(*h.MarginDistance)
+		return optionalText(h.MarginDistance)
 	case "score":
 		if h.Score == nil {
 			return ""
@@ -182,6 +185,14 @@ func fieldText(h *api.Hit, name, query string, rank int) string {
 		return strings.Join(h.Tags, ";")
 	}
 	return valueText(h.Attributes[name]) // "" if there is no such attribute
+}
+
+// optionalText formats a number; "" if there is none.
+func optionalText(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
 }
 
 // valueText formats the value of an attribute; "" if there is none.
@@ -197,16 +208,21 @@ func valueText(v any) string {
 
 // noteTies says for how many queries tied items were cut off.
 func (c *searchCommand) noteTies(results []api.Result) {
-	cut := 0
+	cut, detail := 0, false
 	for _, r := range results {
 		if r.Tied > r.TiedHits {
-			cut++
+			cut, detail = cut+1, r.Hits[0].DetailDistance != nil
 		}
 	}
-	if cut > 0 {
-		c.note("for %d of %s some items at the last distance are not shown, the later ones by id; --rerank orders by vectors",
-			cut, plain.Count(len(results), "query", "queries"))
+	if cut == 0 {
+		return
 	}
+	advice := "--rerank orders by vectors"
+	if !detail {
+		advice += ", and train --detail-bits makes codes that tell items of a class apart"
+	}
+	c.note("for %d of %s some items at the last distance are not shown, the later ones by id; %s",
+		cut, plain.Count(len(results), "query", "queries"), advice)
 }
 
 // printCSV prints one line per hit, after a header line if head is set.
@@ -239,12 +255,19 @@ func (c *searchCommand) printCSV(results []api.Result, head bool) error {
 // printWhy prints the bits of the first hit with the strongest reason for each, differing bits first.
 func (c *searchCommand) printWhy(r *api.Result) {
 	w := r.Why
+	ofClass := func(bits []int) []int {
+		return slices.DeleteFunc(slices.Clone(bits), func(bit int) bool { return w.Bits[bit].Detail })
+	}
+	differ, agree := ofClass(w.Differ), ofClass(w.Agree)
 	fmt.Fprintf(c.out, "%s and %s differ in bits: %s\n",
-		cli.Printable(r.Query), cli.Printable(string(w.ID)), cli.Ranges(w.Differ))
-	fmt.Fprintf(c.out, "and agree in bits: %s\n", cli.Ranges(w.Agree))
-	if c.rank == api.Margins && len(w.Differ) > 0 {
+		cli.Printable(r.Query), cli.Printable(string(w.ID)), cli.Ranges(differ))
+	fmt.Fprintf(c.out, "and agree in bits: %s\n", cli.Ranges(agree))
+	if detail := len(w.Bits) - len(differ) - len(agree); detail > 0 {
+		fmt.Fprintf(c.out, "and differ in %d of %s of detail\n", w.Detail, plain.Count(detail, "bit", "bits"))
+	}
+	if c.ranked == api.Margins && len(differ) > 0 {
 		var weights []int
-		for _, bit := range w.Differ {
+		for _, bit := range differ {
 			weights = append(weights, *w.Bits[bit].Weight)
 		}
 		fmt.Fprintf(c.out, "Weights of the differing bits, in sixteenths of an average bit: %s\n",

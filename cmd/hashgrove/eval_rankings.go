@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
@@ -21,15 +22,29 @@ type sides struct {
 
 // checkRanking rejects a ranking that the model does not support.
 func (c *evalCommand) checkRanking(m *model.Model) error {
-	switch bits := m.Encoder.Bits(); {
-	case c.ranking == eval.ByWeights && m.Info.Weights == nil:
+	bits := m.Encoder.Bits()
+	switch {
+	case c.rank == string(eval.ByWeights) && m.Info.Weights == nil:
 		return cli.Usage("no-weights",
-			"--ranking weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
-	case c.ranking == eval.ByMargins && bits > hamming.MaxWeightedBits:
-		return cli.Usage("too-many-bits", "--ranking margins: codes of %d bits are longer than the %d that can be ranked "+
-			"by margins; --prefix takes the first bits", bits, hamming.MaxWeightedBits)
+			"--rank weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
+	case c.rank == string(eval.ByWeights) && m.DetailBits() > 0:
+		return cli.Usage("no-weights", "--rank weighted: the bits of detail of %s have no weights; --prefix %d leaves them out",
+			c.model, m.ClassBits())
+	case (c.rank == api.Margins || c.rank == api.Expected) && bits > hamming.MaxWeightedBits:
+		return cli.Usage("too-many-bits", "--rank %s: codes of %d bits are longer than the %d that can be ranked "+
+			"by margins; --prefix takes the first bits", c.rank, bits, hamming.MaxWeightedBits)
+	case c.rank == api.Expected && m.Ranking == nil:
+		return cli.Usage("bad-flag-value", "--rank expected: %s knows no codes of training rows; train it again", c.model)
 	}
 	return nil
+}
+
+// headline returns the ranking that comes first.
+func (c *evalCommand) headline(m *model.Model) eval.Ranking {
+	if c.rank == api.Auto {
+		return eval.Ranking(m.Rank())
+	}
+	return eval.Ranking(c.rank)
 }
 
 // addMargins stores the margins of queries.
@@ -46,19 +61,50 @@ func (e *encoded) addMargins(ctx context.Context, m *model.Model, first int, x v
 	return err
 }
 
-// measure evaluates the requested ranking and, next to it, the one by margins or Hamming distance.
+// expect adds the expected codes of queries.
+func (e *encoded) expect(ctx context.Context, m *model.Model) error {
+	if m.Ranking == nil || e.margins.Rows == 0 {
+		return nil
+	}
+	e.expected = e.margins
+	e.expected.Data = slices.Clone(e.margins.Data)
+	return m.Expect(ctx, e.expected)
+}
+
+// scores returns what a ranking needs to know of the queries beside their codes; empty if it needs nothing, or if it
+// cannot be had.
+func (e *encoded) scores(ranking eval.Ranking) vectors.Matrix {
+	switch ranking {
+	case eval.ByMargins:
+		return e.margins
+	case eval.ByExpected:
+		return e.expected
+	}
+	return vectors.Matrix{}
+}
+
+// measure evaluates the first ranking and the others beside it.
 func (c *evalCommand) measure(ctx context.Context, s *sides) (*eval.Report, error) {
-	report, err := c.measureRanking(ctx, s, c.ranking)
+	first := c.headline(s.m)
+	report, err := c.measureRanking(ctx, s, first)
 	if err != nil || report == nil {
 		return nil, err
 	}
-	if c.ranking == eval.ByMargins {
-		report.Hamming, err = c.measureBeside(ctx, s, eval.ByHamming, report.Warnings)
-	} else if s.queries.margins.Rows > 0 {
-		report.Margins, err = c.measureBeside(ctx, s, eval.ByMargins, report.Warnings)
+	for _, other := range []struct {
+		ranking eval.Ranking
+		to      **eval.Report
+	}{
+		{eval.ByHamming, &report.Hamming}, {eval.ByMargins, &report.Margins}, {eval.ByExpected, &report.Expected},
+	} {
+		if other.ranking == first || other.ranking != eval.ByHamming && s.queries.scores(other.ranking).Rows == 0 {
+			continue
+		}
+		if *other.to, err = c.measureBeside(ctx, s, other.ranking, report.Warnings); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil || s.truth.Mark == nil {
-		return report, err
+	if s.truth.Mark == nil {
+		return report, nil
 	}
 	return report, c.measureUnseen(ctx, s, report)
 }
@@ -81,11 +127,14 @@ func (c *evalCommand) measureRanking(ctx context.Context, s *sides, ranking eval
 		return near, err
 	}
 	p := c.startProgress("measuring", s.queries.Rows, 0)
-	o := eval.Options{K: c.precisionAt, Cut: c.cut, Threads: c.threads, Progress: func(done, _ int) { p.Tick(done) }}
+	o := eval.Options{
+		K: c.precisionAt, Cut: c.cut, OfClass: s.floats.ofClass, Threads: c.threads,
+		Progress: func(done, _ int) { p.Tick(done) },
+	}
 	if l := s.queries.Labels; l != nil {
 		o.Classes, o.ClassNames = l.Class, l.Names
 	}
-	report, err := s.rank(ctx, ranking, s.queries.codes, s.queries.margins, o)
+	report, err := s.rank(ctx, ranking, s.queries.codes, s.queries.scores(ranking), o)
 	p.End()
 	if err != nil {
 		return nil, err
@@ -104,16 +153,17 @@ func (c *evalCommand) measureNeighbours(ctx context.Context, s *sides, ranking e
 		return nil, nil
 	}
 	codes := hamming.NewCodes(0, s.queries.codes.Bits)
-	margins := vectors.Matrix{Rows: len(s.floats.sample.rows), Cols: s.queries.margins.Cols}
+	all := s.queries.scores(ranking)
+	scores := vectors.Matrix{Rows: len(s.floats.sample.rows), Cols: all.Cols}
 	for _, i := range s.floats.sample.rows {
 		codes.Data = append(codes.Data, s.queries.codes.Row(i)...)
-		if s.queries.margins.Rows > 0 {
-			margins.Data = append(margins.Data, s.queries.margins.Row(i)...)
+		if all.Rows > 0 {
+			scores.Data = append(scores.Data, all.Row(i)...)
 		}
 	}
 	alone := *s
 	alone.truth = eval.Truth{}
-	r, err := alone.rank(ctx, ranking, codes, margins, eval.Options{Neighbours: s.floats.near, Threads: c.threads})
+	r, err := alone.rank(ctx, ranking, codes, scores, eval.Options{Neighbours: s.floats.near, Threads: c.threads})
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +173,14 @@ func (c *evalCommand) measureNeighbours(ctx context.Context, s *sides, ranking e
 
 // rank evaluates the queries by one ranking.
 func (s *sides) rank(
-	ctx context.Context, ranking eval.Ranking, queries hamming.Codes, margins vectors.Matrix, o eval.Options,
+	ctx context.Context, ranking eval.Ranking, queries hamming.Codes, scores vectors.Matrix, o eval.Options,
 ) (r *eval.Report, err error) {
+	o.Detail = s.m.DetailBits()
 	switch ranking {
 	case eval.ByWeights:
 		r, err = eval.RetrievalWeighted(ctx, queries, s.base.codes, s.m.Info.Weights, s.truth, o)
-	case eval.ByMargins:
-		r, err = eval.RetrievalMargins(ctx, queries, s.base.codes, margins, s.truth, o)
+	case eval.ByMargins, eval.ByExpected:
+		r, err = eval.RetrievalMargins(ctx, queries, s.base.codes, scores, s.truth, o)
 	default:
 		r, err = eval.Retrieval(ctx, queries, s.base.codes, s.truth, o)
 	}

@@ -17,33 +17,54 @@ import (
 // visible is the smallest difference of two shares worth mentioning.
 const visible = 0.005
 
-// measures is the table of measures, with a column for the main ranking and one for the other, if any.
+// measures is the table of measures, with a column for each ranking, the first one being the headline.
 type measures struct {
 	table.Writer
-	first, other *eval.Report
+	rankings []*eval.Report
 }
 
 func (c *evalCommand) newMeasures(r *eval.Report) measures {
-	m := measures{c.table(), r, r.Margins}
+	m := measures{c.table(), rankingsOf(r)}
 	head := table.Row{"measure", "value"}
-	if r.Hamming != nil {
-		m.other = r.Hamming
-		head = table.Row{"measure", "by margins", "by Hamming"}
-	} else if m.other != nil {
-		head = table.Row{"measure", "by Hamming", "by margins"}
-		if r.Ranking == eval.ByWeights {
-			head[1] = "weighted"
+	if len(m.rankings) > 1 {
+		head = table.Row{"measure"}
+		for _, one := range m.rankings {
+			head = append(head, rankingHead(one.Ranking))
 		}
 	}
 	m.AppendHeader(append(head, ""))
 	return m
 }
 
-// row adds a measure for both rankings.
+// rankingsOf lists the reports of all rankings, the first one first.
+func rankingsOf(r *eval.Report) []*eval.Report {
+	list := []*eval.Report{r}
+	for _, other := range []*eval.Report{r.Hamming, r.Margins, r.Expected} {
+		if other != nil {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// rankingHead is the head of the column of a ranking.
+func rankingHead(r eval.Ranking) string {
+	switch r {
+	case eval.ByMargins:
+		return "by margins"
+	case eval.ByExpected:
+		return "expected code"
+	case eval.ByWeights:
+		return "weighted"
+	}
+	return "by Hamming"
+}
+
+// row adds a measure for all rankings.
 func (m measures) row(name string, value func(*eval.Report) float64, note string) {
-	cells := table.Row{name, fmt.Sprintf("%.4f", value(m.first))}
-	if m.other != nil {
-		cells = append(cells, fmt.Sprintf("%.4f", value(m.other)))
+	cells := table.Row{name}
+	for _, r := range m.rankings {
+		cells = append(cells, fmt.Sprintf("%.4f", value(r)))
 	}
 	m.AppendRow(append(cells, note))
 }
@@ -51,7 +72,7 @@ func (m measures) row(name string, value func(*eval.Report) float64, note string
 // single adds a measure that is independent of the ranking or was taken for the first only.
 func (m measures) single(name, value, note string) {
 	cells := table.Row{name, value}
-	if m.other != nil {
+	for range m.rankings[1:] {
 		cells = append(cells, "")
 	}
 	m.AppendRow(append(cells, note))
@@ -81,6 +102,14 @@ func (c *evalCommand) print(r *eval.Report) {
 		t.row("lookup, radius "+strconv.Itoa(l.Radius), func(r *eval.Report) float64 { return r.Lookup[i].Precision },
 			fmt.Sprintf("precision; recall %.4f, %.1f %% of queries find nothing", l.Recall, 100*l.Empty))
 	}
+	if n := r.NearestOfClassQueries; n > 0 {
+		of := ""
+		if n < r.Judged {
+			of = fmt.Sprintf(", for %d of the queries", n)
+		}
+		t.row("nearest of its class", func(r *eval.Report) float64 { return r.NearestOfClass10 },
+			"in the first ten: share of the ten nearest by cosine"+of)
+	}
 	t.neighbours()
 	if u := r.Unseen; u != nil {
 		t.single("MAP, unseen classes", fmt.Sprintf("%.4f", u.MAP),
@@ -93,7 +122,7 @@ func (c *evalCommand) print(r *eval.Report) {
 		t.single("  among themselves", fmt.Sprintf("%.4f", u.AmongMAP),
 			fmt.Sprintf("base items of held-out classes only; chance %.4f", u.AmongPrior))
 	}
-	fmt.Fprintln(c.out, sizes(r))
+	fmt.Fprintln(c.out, c.sizes(r))
 	t.Render()
 	c.printGain(r)
 	c.printClasses(r)
@@ -102,22 +131,24 @@ func (c *evalCommand) print(r *eval.Report) {
 	}
 }
 
-// printGain recommends ranking by margins if it is clearly better.
+// printGain names the ranking that is clearly better than the first one, if any.
 func (c *evalCommand) printGain(r *eval.Report) {
-	hamming, margins := r, r.Margins
-	if r.Hamming != nil {
-		hamming, margins = r.Hamming, r
+	best := r
+	for _, other := range rankingsOf(r)[1:] {
+		if other.MAP > best.MAP {
+			best = other
+		}
 	}
-	if margins != nil && hamming.Ranking == eval.ByHamming && margins.MAP-hamming.MAP >= visible {
-		fmt.Fprintf(c.out, "ranking by margins raises MAP by %.4f and keeps the codes: search --rank margins\n",
-			margins.MAP-hamming.MAP)
+	if best.MAP-r.MAP >= visible {
+		fmt.Fprintf(c.out, "ranking by %s raises MAP by %.4f and keeps the codes: search --rank %s\n",
+			rankName(string(best.Ranking)), best.MAP-r.MAP, best.Ranking)
 	}
 }
 
 // sizes formats what was ranked.
-func sizes(r *eval.Report) string {
+func (c *evalCommand) sizes(r *eval.Report) string {
 	return fmt.Sprintf("%s against %s of %s", plain.Count(r.Queries, "query", "queries"),
-		plain.Count(r.Base, "code", "codes"), plain.Count(r.Bits, "bit", "bits"))
+		plain.Count(r.Base, "code", "codes"), bitsText(r.Bits-c.detail, c.detail))
 }
 
 // printClasses prints the table by class: all of up to 20 classes, else the ten worst.
@@ -167,7 +198,7 @@ func (c *evalCommand) printCurves(r *eval.Report) {
 
 // neighbours adds the measures that need no labels.
 func (m measures) neighbours() {
-	r := m.first
+	r := m.rankings[0]
 	if r.Neighbours > 0 {
 		of := ""
 		if r.NeighbourQueries < r.Queries {
@@ -193,7 +224,7 @@ func (m measures) neighbours() {
 func (c *evalCommand) printNeighboursAlone(r *eval.Report) {
 	t := c.newMeasures(r)
 	t.neighbours()
-	fmt.Fprintln(c.out, sizes(r))
+	fmt.Fprintln(c.out, c.sizes(r))
 	fmt.Fprintln(c.out, "without labels, tags or pairs for both sides, only the recall of the nearest vectors is measured")
 	t.Render()
 }
@@ -215,6 +246,7 @@ type unlabelledReport struct {
 	Ranking            eval.Ranking      `json:"ranking"`
 	Hamming            *unlabelledReport `json:"hamming,omitempty"`
 	Margins            *unlabelledReport `json:"margins,omitempty"`
+	Expected           *unlabelledReport `json:"expected,omitempty"`
 	Warnings           []string          `json:"warnings"`
 }
 
@@ -226,6 +258,6 @@ func unlabelled(r *eval.Report) *unlabelledReport {
 	return &unlabelledReport{
 		r.Queries, r.Base, r.Bits, r.Neighbours, r.NeighbourQueries, r.NeighbourMetric, r.NeighbourRecall10,
 		r.NeighbourRecall100, r.DistinctCodes, r.LargestBucket, r.LearnedShare, r.LearnedQueriesShare, r.Ranking,
-		unlabelled(r.Hamming), unlabelled(r.Margins), r.Warnings,
+		unlabelled(r.Hamming), unlabelled(r.Margins), unlabelled(r.Expected), r.Warnings,
 	}
 }

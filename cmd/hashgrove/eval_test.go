@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/eval"
+	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
 
@@ -161,32 +162,55 @@ func TestSampleOfRows(t *testing.T) {
 	}
 }
 
-// Both rankings are measured, and either can lead.
-func TestEvalByBothRankings(t *testing.T) {
+// All rankings are measured, any of them can lead, and the model's choice does by default.
+func TestEvalByAllRankings(t *testing.T) {
 	shop(t)
-	succeed(t, shellWords("train items.csv --id-column sku --label category --bits 12 --rounds 20 -o m.hgm")...)
+	succeed(t, shellWords("train items.csv --id-column sku --label category --bits 12 --detail-bits 4 --rounds 20 -o m.hgm")...)
+	m, err := model.ReadFile("m.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
 	const data = "-m m.hgm --base items.csv --queries new.csv --id-column sku --label category"
-	r, _ := evaluate(t, data)
-	byMargins, _ := evaluate(t, data+" --ranking margins")
-	switch {
-	case r.Margins == nil || r.Hamming != nil || byMargins.Hamming == nil || byMargins.Margins != nil:
-		t.Fatal("a ranking is missing, or there twice")
-	case r.Ranking != eval.ByHamming || r.Margins.Ranking != eval.ByMargins || byMargins.Ranking != eval.ByMargins:
-		t.Errorf("rankings %q and %q, then %q", r.Ranking, r.Margins.Ranking, byMargins.Ranking)
-	case r.MAP == r.Margins.MAP:
-		t.Error("both rankings have one MAP: this test cannot fail")
-	case r.MAP != byMargins.Hamming.MAP || r.Margins.MAP != byMargins.MAP || r.Margins.PRArea != byMargins.PRArea ||
-		r.Margins.NeighbourRecall10 != byMargins.NeighbourRecall10:
-		t.Errorf("%+v\nis not the same as\n%+v", r, byMargins)
+	usual, _ := evaluate(t, data)
+	if usual.Ranking != eval.Ranking(m.Rank()) {
+		t.Errorf("ranked by %s, and the model chose %s", usual.Ranking, m.Rank())
+	}
+	figures := map[eval.Ranking]*eval.Report{}
+	for i, rank := range []eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByExpected} {
+		r, _ := evaluate(t, data+[]string{" --rank ", " --ranking "}[i%2]+string(rank))
+		list := rankingsOf(&r)
+		if len(list) != 3 || list[0].Ranking != rank {
+			t.Fatalf("%s: %d rankings, the first by %s", rank, len(list), list[0].Ranking)
+		}
+		for _, one := range list {
+			known := figures[one.Ranking]
+			if known == nil {
+				known, figures[one.Ranking] = one, one
+			}
+			if one.MAP != known.MAP || one.PRArea != known.PRArea || one.NeighbourRecall10 != known.NeighbourRecall10 ||
+				one.NearestOfClass10 != known.NearestOfClass10 || one.NearestOfClass10 == 0 {
+				t.Errorf("by %s: %+v is not the same as %+v", one.Ranking, one, known)
+			}
+		}
+	}
+	if len(figures) != 3 || figures[eval.ByHamming].MAP == figures[eval.ByMargins].MAP {
+		t.Error("rankings have one MAP: this test cannot fail")
+	}
+	short, _ := evaluate(t, data+" --prefix 12")
+	if short.NearestOfClass10 >= usual.NearestOfClass10 {
+		t.Errorf("bits of detail find %.3f of the nearest of the class, and %.3f without", usual.NearestOfClass10,
+			short.NearestOfClass10)
 	}
 	out := succeed(t, shellWords("eval "+data)...)
-	if !strings.Contains(out, fmt.Sprintf("%.4f     │ %.4f", r.MAP, r.Margins.MAP)) {
-		t.Errorf("eval says\n%s", out)
+	for _, want := range []string{"nearest of its class", bitsText(12, 4), fmt.Sprintf("%.4f", figures[eval.ByExpected].MAP)} {
+		if !strings.Contains(out, want) {
+			t.Errorf("eval does not say %q:\n%s", want, out)
+		}
 	}
 	succeed(t, shellWords("train items.csv --id-column sku --label category --method lsh --bits 2048 -o long.hgm")...)
 	long, _ := evaluate(t, strings.Replace(data, "m.hgm", "long.hgm", 1))
-	if long.Margins != nil || long.MAP == 0 {
+	if len(rankingsOf(&long)) != 1 || long.MAP == 0 {
 		t.Error("codes of 2,048 bits are ranked by margins, or not at all")
 	}
-	refusal{"eval " + strings.Replace(data, "m.hgm", "long.hgm", 1) + " --ranking margins", 2, "too-many-bits", "--ranking 2048 1024 --prefix"}.try(t)
+	refusal{"eval " + strings.Replace(data, "m.hgm", "long.hgm", 1) + " --ranking margins", 2, "too-many-bits", "--rank 2048 1024 --prefix"}.try(t)
 }

@@ -16,6 +16,7 @@ const (
 	mostNeighbourQueries = 1000    // with a search for neighbours
 	mostFloatQueries     = 500     // of unseen classes, ranked by vectors
 	mostFloatValues      = 1 << 28 // of base vectors kept for that: a gigabyte
+	mostPairs            = 1 << 31 // of queries and items that may be of one class
 )
 
 // floatSearch searches the vectors themselves while they are read for encoding.
@@ -24,6 +25,9 @@ type floatSearch struct {
 	threads int
 	sample  sample // queries for the recall of neighbours
 	near    *eval.Neighbours
+	looked  sample // queries for the nearest of their class
+	truth   eval.Truth
+	ofClass *eval.OfClass
 	unseen  sample // queries of held-out classes
 	base    vectors.Matrix
 }
@@ -68,6 +72,9 @@ func (c *evalCommand) newFloatSearch(s *sides) *floatSearch {
 		all[i] = i
 	}
 	f.sample.rows = spread(all, mostNeighbourQueries)
+	if f.truth = s.truth; f.truth.Mark != nil {
+		f.looked.rows = spread(all, min(mostNeighbourQueries, max(1, mostPairs/base.Rows)))
+	}
 	if held := heldOut(m, queries, base); held != nil && int64(base.Rows)*int64(base.Dim()) <= mostFloatValues {
 		var unseen []int
 		for i, class := range queries.Labels.Class {
@@ -82,6 +89,7 @@ func (c *evalCommand) newFloatSearch(s *sides) *floatSearch {
 
 func (f *floatSearch) addQueries(_ context.Context, first int, x vectors.Matrix) error {
 	f.sample.add(first, x)
+	f.looked.add(first, x)
 	f.unseen.add(first, x)
 	return nil
 }
@@ -93,6 +101,16 @@ func (f *floatSearch) addBase(ctx context.Context, _ int, x vectors.Matrix) erro
 	if f.near == nil {
 		var err error
 		if f.near, err = eval.NewNeighbours(f.sample.x, f.metric); err != nil {
+			return err
+		}
+		if len(f.looked.rows) > 0 {
+			if f.ofClass, err = eval.NewOfClass(ctx, f.looked.x, f.looked.rows, f.truth, f.threads); err != nil {
+				return err
+			}
+		}
+	}
+	if f.ofClass != nil {
+		if err := f.ofClass.Add(ctx, x, f.threads); err != nil {
 			return err
 		}
 	}
@@ -125,7 +143,7 @@ func (c *evalCommand) measureUnseen(ctx context.Context, s *sides, report *eval.
 	held := heldOut(m, queries, base)
 	o := eval.Options{
 		K: c.precisionAt, Cut: c.cut, Classes: queries.Labels.Class, ClassNames: queries.Labels.Names,
-		Threads: c.threads,
+		Threads: c.threads, Detail: m.DetailBits(),
 	}
 	r, err := eval.Unseen(ctx, queries.codes, base.codes, base.Labels.Class, held, o)
 	if err != nil {

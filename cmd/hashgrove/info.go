@@ -79,8 +79,9 @@ its author made, compare the printed SHA-256 with one from a place you trust.`,
 // fileReport is the output of info --json and verify --json.
 type fileReport struct {
 	File        string `json:"file"`
-	Type        string `json:"type"` // model, codes, features or index
-	Bits        int    `json:"bits,omitempty"`
+	Type        string `json:"type"`                  // model, codes, features or index
+	Bits        int    `json:"bits,omitempty"`        // all of a code
+	DetailBits  int    `json:"detail_bits,omitempty"` // the last ones of them
 	Fingerprint string `json:"fingerprint"`
 	SHA256      string `json:"sha256,omitempty"` // of the file; only verify reads all of it
 
@@ -91,6 +92,8 @@ type fileReport struct {
 	Averaged bool        `json:"averaged,omitempty"` // the model adds the scores of mirror images
 	Info     *model.Info `json:"info,omitempty"`     // without the sketch
 	Sketched int         `json:"sketched_rows,omitempty"`
+
+	Ranking *rankingReport `json:"ranking,omitempty"` // how searches rank by default
 
 	Codes int          `json:"codes,omitempty"`
 	IDs   bool         `json:"ids,omitempty"`
@@ -176,8 +179,9 @@ func (a *app) readAny(
 		return nil, err
 	}
 	return &fileReport{
-		File: path, Type: "codes", Bits: f.Codes.Bits, Fingerprint: f.Fingerprint.String(),
-		Codes: f.Codes.Len(), IDs: f.IDs != nil, Shard: reportShard(f.Shard),
+		File: path, Type: "codes", Bits: f.Codes.Bits, DetailBits: f.Fingerprint.Detail(f.Codes.Bits),
+		Fingerprint: f.Fingerprint.String(),
+		Codes:       f.Codes.Len(), IDs: f.IDs != nil, Shard: reportShard(f.Shard),
 	}, nil
 }
 
@@ -187,7 +191,7 @@ func readModel(path string) (*fileReport, error) {
 		return nil, err
 	}
 	f := &fileReport{
-		File: path, Type: "model", Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
+		File: path, Type: "model", Bits: m.Encoder.Bits(), DetailBits: m.DetailBits(), Fingerprint: m.Fingerprint().String(),
 		Info: &m.Info, Sketched: m.Info.Sketch.Len(),
 	}
 	f.fillModel(m)
@@ -210,7 +214,7 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 		a.warn([]string{path + ": the last write was not finished and is ignored"})
 	}
 	return &fileReport{
-		File: path, Type: "index", Bits: v.Bits, Fingerprint: v.Fingerprint.String(),
+		File: path, Type: "index", Bits: v.Bits, DetailBits: v.Fingerprint.Detail(v.Bits), Fingerprint: v.Fingerprint.String(),
 		Items: &v.Items, FileBytes: v.FileBytes, FreeBytes: v.FreeBytes, Writes: v.Writes,
 	}, nil
 }
@@ -224,7 +228,7 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 	defer s.Close()
 	i := s.Info()
 	f := &fileReport{
-		File: path, Type: "index", Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
+		File: path, Type: "index", Bits: i.Bits, DetailBits: i.Fingerprint.Detail(i.Bits), Fingerprint: i.Fingerprint.String(),
 		Items: &i.Items, FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
 	}
 	x, err := a.selectItems(ctx, s, looked)
@@ -248,7 +252,8 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 
 // fillModel fills in what a model takes as input.
 func (f *fileReport) fillModel(m *model.Model) {
-	f.Kind, f.Dims, f.encoder = m.Encoder.Kind(), m.Encoder.Dim(), m.Encoder
+	f.Kind, f.Dims, f.encoder = model.ClassPart(m.Encoder).Kind(), m.Encoder.Dim(), m.Encoder
+	f.Ranking = rankingOf(m)
 	if m.Features != nil {
 		f.Features = m.Features.Kind()
 	}
@@ -279,7 +284,8 @@ func (a *app) printFile(ctx context.Context, path string) error {
 			path, f.Kind, f.Dims, f.Fingerprint)
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s: %s of %d bits, fingerprint %s\n", path, f.Type, f.Bits, f.Fingerprint)
+	fmt.Fprintf(a.out, "%s: %s of %s, fingerprint %s\n",
+		path, f.Type, bitsText(f.Bits-f.DetailBits, f.DetailBits), f.Fingerprint)
 	if f.Type == "codes" {
 		ids := "no ids"
 		if f.IDs {
@@ -323,7 +329,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if len(f.Info.HeldOut) > 0 {
 		fmt.Fprintf(a.out, "classes held out of training: %q\n", f.Info.HeldOut)
 	}
-	fmt.Fprint(a.out, heldOutText(f.Info), figuresText(f.Info))
+	fmt.Fprint(a.out, heldOutText(f.Info), figuresText(f.Info), f.Ranking)
 	if f.Sketched > 0 {
 		fmt.Fprintf(a.out, "a sketch of %d rows recognises its training rows\n", f.Sketched)
 	}
@@ -355,6 +361,7 @@ func (a *app) printIndex(f *fileReport) {
 		fmt.Fprintln(a.out, "it has no model, so it can only be searched by code")
 	}
 	a.printPictures(f)
+	fmt.Fprint(a.out, f.Ranking)
 	fields := []string{"id"}
 	if f.Labels {
 		fields = append(fields, "label")

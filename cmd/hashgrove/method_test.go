@@ -98,8 +98,8 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 	}
 	succeed(t, strings.Fields("eval -m mdsh.hgm --prefix 5 --ranking weighted"+data)...)
 	for args, want := range map[string]string{
-		"eval -m lsh.hgm --ranking weighted" + data:                                  "2 no-weights --ranking weighted lsh.hgm mdsh",
-		"eval -m mdsh.hgm --ranking best" + data:                                     "2 bad-flag-value --ranking best hamming margins weighted",
+		"eval -m lsh.hgm --rank weighted" + data:                                     "2 no-weights --rank weighted lsh.hgm mdsh",
+		"eval -m mdsh.hgm --ranking best" + data:                                     "2 bad-flag-value --rank best hamming margins expected weighted",
 		"train items.csv --label category -o x.hgm --method paint":                   `2 no-such-method "paint" fasthash`,
 		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "2 wrong-method --rounds lsh",
 		"train items.csv --label category -o x.hgm --anchors 9":                      "2 wrong-method --anchors fasthash",

@@ -28,7 +28,7 @@ type searchCommand struct {
 
 	k, radius, prefix, shortlist  int
 	where, strategy, rerankBy, to string
-	rank                          string
+	rank, ranked                  string // as asked for, and as answered
 	server, tokenFile             string
 	report, command               string
 	file                          cli.Output
@@ -60,14 +60,24 @@ in (...), between A and B, and starts with "TEXT"; "has NAME"; and, or, not, and
 Texts are quoted; numbers, true, false and dates (ISO 8601) need no quotes. A name that no item has, or a value of
 another kind than the attribute has, is an error that lists the attributes.
 
-Learned codes tie: many items have the same code. If there are more items at the last distance than are shown,
-a line says how many; those shown are the first by id. --margins orders items at the same distance by how
-certain the query's bits are, which cannot separate equal codes.
+--rank says what "near" means. All rankings are exact, and all use the same codes:
+  hamming    the number of bits that differ
+  margins    each differing bit counts by how certain the query is of it, 16 for a bit of average certainty and less
+             for a doubtful one; for new items usually better. Queries must be vectors or pictures, because codes do
+             not say how certain they are
+  expected   as margins, but for the code that the query most likely has, given the codes that training saw; a query
+             with a few wrong bits still finds its class. A query that is a code or an id counts all its bits alike
+  auto       what training found to be best for the model ("hashgrove info" says what), the default; with --radius or
+             --margins, hamming
+The sum is shown as margin_distance, in sixteenths of a bit. --radius stays a number of bits: within 2 means a margin
+distance of 32 or less.
 
---rank margins goes further: each differing bit counts by how certain the query is of it, 16 for a bit of average
-certainty and less for a doubtful one. The sum is shown as margin_distance. The answer is just as exact, and for new
-items usually better. Queries must be vectors or pictures, because codes do not say how certain they are.
---radius stays a number of bits: within 2 means a margin distance of 32 or less.
+A model of train --detail-bits has codes of two parts. The distance counts the bits of the class, detail_distance those
+of detail, which weigh an eighth of a bit: the class decides, and within it the items most like the query come first.
+
+Without them learned codes tie: many items have the same code. If there are more items at the last distance than are
+shown, a line says how many; those shown are the first by id. --margins orders items at the same Hamming distance by
+how certain the query's bits are, which cannot separate equal codes.
 
 --rerank orders items by their float vectors, matched by id, or by row if they have no ids. It reads the
 vectors once for all queries and keeps only the hits in memory. By default it compares all items or, of more
@@ -96,7 +106,7 @@ HASHGROVE_TOKEN in the environment.`,
   hashgrove search items.hgi --id items-7 --radius 2 --where 'label = "boots" and f0 > 1'
   hashgrove search items.hgi --code ffff --json
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
-  hashgrove search items.hgi new.csv --row 0 --rank margins -k 5
+  hashgrove search items.hgi new.csv --row 0 --rank expected -k 5
   hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain
   hashgrove search items.hgi new.csv --row 0,1,2 -k 5 --report found.html
   hashgrove search items.faiss items.hgc --row 3 -k 5
@@ -127,8 +137,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.to, "to", "table",
 		"`FORM` of the output: table, csv, json (as --json) or jsonl, a line of JSON per query")
 	f.StringSliceVar(&c.fields, "fields", nil,
-		"`FIELDS` of the hits to print: query, rank, id, distance, margin_distance, score, label, tags or names of "+
-			"attributes")
+		"`FIELDS` of the hits to print: query, rank, id, distance, detail_distance, margin_distance, score, label, tags "+
+			"or names of attributes")
 	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
 	f.StringVar(&c.report, "report", "",
 		"also write an HTML `FILE` with the queries and their hits, as pictures if there are any")
@@ -136,8 +146,9 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"`DATA` with the pictures of the items for --report, by id or row; default as --rerank; may be repeated")
 	c.file.Bind(f)
 	cli.Group(f, "Output")
-	f.StringVar(&c.rank, "rank", "hamming",
-		"`DISTANCE` to order by: hamming, the number of bits that differ, or margins, how certain the query is of them")
+	f.StringVar(&c.rank, "rank", api.Auto,
+		"`DISTANCE` to order by: hamming, the number of bits that differ; margins, how certain the query is of them; "+
+			"expected, the code that it most likely has; or auto, what training found to be best")
 	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
 	f.StringArrayVar(&c.rerank, "rerank", nil,
 		"`DATA` with vectors of the items to order them by; may be repeated")
@@ -330,6 +341,7 @@ func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string)
 		for _, doubt := range found.Doubts {
 			c.warn([]string{"--rerank " + strings.Join(c.rerank, " ") + ": " + doubt})
 		}
+		c.ranked = found.Rank
 		if live {
 			err, head = c.printLive(found.Results, head), false
 			return err

@@ -32,8 +32,14 @@ func (c *searchCommand) writeReport(ctx context.Context, a *answer, args []strin
 	page := report.SearchPage{
 		Title: "Searches in " + a.path, Date: time.Now(), Command: c.command, Version: hashgrove.Version,
 	}
-	if c.rank == api.Margins {
-		page.Notes = append(page.Notes, "Ranked by margins: distances are in sixteenths of a bit of average certainty.")
+	switch detail := slices.ContainsFunc(results, func(r api.Result) bool {
+		return len(r.Hits) > 0 && r.Hits[0].DetailDistance != nil
+	}); {
+	case a.Rank != api.Hamming && a.Rank != "":
+		page.Notes = append(page.Notes, "Ranked by "+rankName(a.Rank)+
+			": distances are in sixteenths of a bit of average certainty.")
+	case detail:
+		page.Notes = append(page.Notes, "Distances are in sixteenths of a bit of the class; a bit of detail counts two.")
 	}
 	if len(results) > reportQueries {
 		page.Notes = append(page.Notes, fmt.Sprintf("The first %d of %d queries.", reportQueries, len(results)))

@@ -137,7 +137,7 @@ func TestRerankFlags(t *testing.T) {
 	indexed(t)
 	plain := searched(t, "items.hgi new.csv --row 5")
 	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --rerank-id-column sku --rerank-by none")
-	if fmt.Sprint(plain.Results[0].Hits) != fmt.Sprint(none.Results[0].Hits) {
+	if !reflect.DeepEqual(plain.Results[0].Hits, none.Results[0].Hits) {
 		t.Error("vectors for --explain alone changed the answer")
 	}
 	succeed(t, "index", "build", "-o", "rows.hgi", "vectors.npy", "--labels", "classes.txt", "--model", "m.hgm")
@@ -212,13 +212,13 @@ func TestExplain(t *testing.T) {
 func TestSearchPrintsTablesAndCSV(t *testing.T) {
 	indexed(t)
 	out := succeed(t, shellWords("search items.hgi new.csv --label category --id-column sku --row 0 -k 3")...)
-	for _, want := range []string{"new-0 (", "│ id", "│ distance │ label", "│ f0", "items-"} {
+	for _, want := range []string{"new-0 (", "│ id", "│ distance │ margin_distance │ label", "│ f0", "items-"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("search does not print %q:\n%s", want, out)
 		}
 	}
 	out = succeed(t, shellWords("search items.hgi --id items-3 -k 2 --to csv")...)
-	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 3 || lines[0] != "query,rank,id,distance,label,f0" || !strings.HasPrefix(lines[1], "items-3,1,items-") {
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 3 || lines[0] != "query,rank,id,distance,margin_distance,label,f0" || !strings.HasPrefix(lines[1], "items-3,1,items-") {
 		t.Errorf("the table is\n%s", out)
 	}
 	out = succeed(t, shellWords("search items.hgi --id items-3 -k 1 --to csv --fields label,rank,nothing")...)

@@ -108,7 +108,7 @@ func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
 		x.loaded = nil
 	}
 	selected, err := c.selectFields(ctx, x.store, x.filter, c.fields,
-		[]string{"query", "rank", "id", "distance", "margin_distance", "score", "label", "tags"})
+		[]string{"query", "rank", "id", "distance", "detail_distance", "margin_distance", "score", "label", "tags"})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
 		Snapshot: selected.Snapshot, Find: selected.Items, Threads: c.threads,
 		Get: func(ctx context.Context, id index.ID) (index.Item, bool, error) { return x.store.Get(ctx, id) },
 	}
-	if len(c.ids)+len(c.codes) == 0 || c.explain || len(c.rerank) > 0 {
+	if len(c.ids)+len(c.codes) == 0 || c.explain || len(c.rerank) > 0 || c.rank != api.Hamming && !c.within { // it may rank
 		if x.items.Model, err = x.model(); err != nil {
 			return err
 		}

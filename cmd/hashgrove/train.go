@@ -61,10 +61,15 @@ and on training rows. --validation 0 learns from all rows and measures nothing.
 --cross-fit also writes out-of-fold codes of the training rows, to a file named like MODEL but ending in
 .crossfit.hgc. "hashgrove index build --cross-fit" uses them so that learned and new items rank alike.
 
+--detail-bits 64 adds 64 bits of detail behind those of the class, with every method. Codes of one class are nearly
+alike, so its items tie; the bits of detail keep what the vector looks like. They weigh an eighth of a bit each: the
+class still comes first, and within it the items most like the query.
+
 --method trains a method other than FastHash; "hashgrove help compare" lists them. Its model encodes and searches
 like any other, but training cannot be resumed.`,
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
+  hashgrove train items.csv --label category --bits 16 --detail-bits 4 -o detailed.hgm
   hashgrove train items.csv --label category --bits 16 --cross-fit 5 -o fair.hgm
   hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
   hashgrove train vectors.npy --labels classes.txt --method ksh --anchors 100 --pca 4 --bits 8 -o ksh.hgm`,
@@ -82,6 +87,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 0, "code length in `BITS`")
 	showDefault(f, "bits", strconv.Itoa(hashgrove.Defaults().Bits))
+	f.IntVar(&o.DetailBits, "detail-bits", 0, "add this `NUMBER` of bits that keep the vector itself, such as 64, so that "+
+		"items of one class are found in the order of their likeness; 0 means none, or with --grow those of the model")
 	f.StringVar(&o.Method, "method", hashgrove.Defaults().Method,
 		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)
@@ -145,7 +152,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 // bindTrees adds the flags of Step 2.
 func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 	o := &c.options
-	f.StringVar(&o.Learner, "learner", "", "`LEARNER`: trees or linear (SVM)")
+	f.StringVar(&o.Learner, "learner", "", "what predicts bits, `LEARNER`: trees; scores, how much a row "+
+		"looks like each class or tag; auto, whichever of these finds held-out rows better; or linear (SVM)")
 	showDefault(f, "learner", hashgrove.Defaults().Learner)
 	f.StringVar(&o.Boost, "boost", "",
 		"boosting `ALGORITHM`: adaboost or logistic (default: by --effort)")
@@ -161,6 +169,8 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 	f.StringVar(&o.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees: off; linear, a score "+
 		"for each class or frequent tag; kernel, also scores from Gaussians; auto or auto-kernel, if they help on "+
 		"held-out rows (default: by --effort)")
+	f.IntVar(&o.CodeMicroseconds, "code-microseconds", 0, "about how many `MICROSECONDS` a code may take on one core, "+
+		"which decides the number of Gaussians (default: by --effort)")
 	f.IntVar(&o.MinNode, "min-node", 0,
 		"a node with at most this `NUMBER` of rows of one sign becomes a leaf; negative means never")
 	showDefault(f, "min-node", strconv.Itoa(hashgrove.Defaults().MinNode))

@@ -18,7 +18,8 @@ type trainReport struct {
 	Rows             int         `json:"rows"`
 	Dims             int         `json:"dims"`
 	Seed             uint64      `json:"seed"`
-	Bits             []bitReport `json:"bits"`
+	Bits             []bitReport `json:"bits"` // of the class
+	DetailBits       int         `json:"detail_bits,omitempty"`
 	InferenceSeconds float64     `json:"inference_seconds"`
 	BoostSeconds     float64     `json:"boost_seconds"`
 	TotalSeconds     float64     `json:"total_seconds"`
@@ -33,6 +34,7 @@ type trainReport struct {
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // for rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
+	Ranking      *rankingReport `json:"ranking,omitempty"` // how searches rank by default
 
 	CrossFit *crossFitReport      `json:"cross_fit,omitempty"`
 	Memory   *hashgrove.MemoryUse `json:"memory,omitempty"`
@@ -71,6 +73,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: columns, Effort: made.Options.Effort,
 		Linear: made.Linear, Added: m.Info.Added,
 		NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems, Memory: t.Report.Memory,
+		DetailBits: m.DetailBits(), Ranking: rankingOf(m),
 	}
 	if made.Options.Learner == fasthash.Trees {
 		r.Trees = &made.Options.Trees
@@ -113,10 +116,10 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		}
 	}
 	last := r.Bits[len(r.Bits)-1]
-	return c.printLine(r, "%s: %d bits, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s%s"+
+	return c.printLine(r, "%s: %s, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s%s%s"+
 		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
-		r.Model, len(r.Bits), r.Fingerprint, made.Options.Summary(), last.Objective, last.TrainError,
-		heldOutText(&m.Info), figuresText(&m.Info), expectation(&m.Info), how,
+		r.Model, bitsText(len(r.Bits), r.DetailBits), r.Fingerprint, made.Options.Summary(), last.Objective, last.TrainError,
+		heldOutText(&m.Info), figuresText(&m.Info), expectation(&m.Info), r.Ranking, how,
 		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
 }
 
@@ -142,7 +145,8 @@ type methodReport struct {
 	Method       string  `json:"method"`
 	Rows         int     `json:"rows"`
 	Dims         int     `json:"dims"`
-	Bits         int     `json:"bits"`
+	Bits         int     `json:"bits"` // of the class
+	DetailBits   int     `json:"detail_bits,omitempty"`
 	Seed         uint64  `json:"seed"`
 	Scale        string  `json:"scale,omitempty"` // how columns were scaled and why
 	TrainSeconds float64 `json:"train_seconds"`
@@ -152,6 +156,7 @@ type methodReport struct {
 
 	NewItems     *model.Figures `json:"new_items,omitempty"` // for rows held out of training
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
+	Ranking      *rankingReport `json:"ranking,omitempty"`
 }
 
 func (c *trainCommand) printMethodReport(t *hashgrove.Training, columns columnReport) error {
@@ -159,16 +164,18 @@ func (c *trainCommand) printMethodReport(t *hashgrove.Training, columns columnRe
 	about, _ := method.Describe(t.Report.Method) // the name is valid by now
 	r := methodReport{
 		Model: c.options.Output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
-		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Seed: t.Report.Seed, Scale: m.Info.Scale,
+		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.ClassBits(), Seed: t.Report.Seed, Scale: m.Info.Scale,
 		TrainSeconds: t.Report.Learning.Seconds(), TotalSeconds: t.Report.Total.Seconds(), PeakRSS: machine.PeakMemory(),
 		columnReport: columns,
 		NewItems:     t.Report.NewItems, LearnedItems: t.Report.LearnedItems,
+		DetailBits: m.DetailBits(), Ranking: rankingOf(m),
 	}
 	scale := ""
 	if r.Scale != "" {
 		scale = r.Scale + "\n"
 	}
-	return c.printLine(r, "%s: %d bits of %s, fingerprint %s\n%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
-		r.Model, r.Bits, about.Title, r.Fingerprint, scale, figuresText(&m.Info), expectation(&m.Info),
+	return c.printLine(r, "%s: %s by %s, fingerprint %s\n%s%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
+		r.Model, bitsText(r.Bits, r.DetailBits), about.Title, r.Fingerprint, scale, figuresText(&m.Info),
+		expectation(&m.Info), r.Ranking,
 		r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 }

@@ -18,11 +18,14 @@ func figuresText(i *model.Info) string {
 		return ""
 	}
 	line := func(name string, f *model.Figures) string {
-		margins := ""
+		others := ""
 		if m := f.Margins; m.MAP > 0 {
-			margins = fmt.Sprintf("; by margins %.4f, %.4f", m.MAP, m.Precision)
+			others = fmt.Sprintf("; by margins %.4f, %.4f", m.MAP, m.Precision)
 		}
-		return fmt.Sprintf("%s MAP %.4f, precision %.4f%s; %s in %d rows\n", name, f.MAP, f.Precision, margins,
+		if e := f.Expected; e.MAP > 0 {
+			others += fmt.Sprintf("; by the expected code %.4f, %.4f", e.MAP, e.Precision)
+		}
+		return fmt.Sprintf("%s MAP %.4f, precision %.4f by Hamming%s; %s in %d rows\n", name, f.MAP, f.Precision, others,
 			plain.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
 	}
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)

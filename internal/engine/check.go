@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 
 	"hashgrove/api"
 	"hashgrove/internal/hamming"
@@ -247,14 +248,27 @@ func (c *check) searches(ctx context.Context) error {
 	return nil
 }
 
-// request builds a request for all queries of the check. Hits carry no fields, because contents compares those.
+// request builds a request for all queries of the check, ranked as engines rank. Hits carry no fields, because contents compares those.
 func (c *check) request(o api.Options) *api.Request {
 	r := &api.Request{Options: o}
-	r.Fields = []string{}
+	r.Rank, r.Fields = api.Hamming, []string{}
 	for i := range c.o.Queries.Len() {
 		r.Queries = append(r.Queries, api.Query{PackedCode: c.o.Queries.AppendBytes(nil, i)})
 	}
 	return r
+}
+
+// units returns the number of units of distances, as hits are ranked, in a bit.
+func (c *check) units() int {
+	if c.exact.Detail() > 0 {
+		return hamming.BitUnits
+	}
+	return 1
+}
+
+// spelled formats a distance in bits.
+func (c *check) spelled(distance int) string {
+	return strconv.FormatFloat(float64(distance)/float64(c.units()), 'f', -1, 64)
 }
 
 // chooseRadius takes the median distance of the k-th hits.
@@ -266,7 +280,7 @@ func (c *check) chooseRadius(ctx context.Context) error {
 	var distances []int
 	for _, r := range a.Results {
 		if n := len(r.Hits); n > 0 {
-			distances = append(distances, r.Hits[n-1].Distance)
+			distances = append(distances, (r.Hits[n-1].Ranked()+c.units()-1)/c.units())
 		}
 	}
 	if c.r.Radius = 0; len(distances) > 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"hashgrove/api"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
 
@@ -32,16 +31,16 @@ func (p *pair) compare(ctx context.Context) (found int, err error) {
 	}
 	mine, his := map[api.ID]int{}, map[api.ID]int{}
 	for _, h := range p.ours.Hits {
-		mine[h.ID] = h.Distance
+		mine[h.ID] = h.Ranked()
 	}
 	swapped := 0 // their items at the last distance instead of ours
 	for _, h := range p.theirs {
-		his[h.ID] = h.Distance
+		his[h.ID] = h.Ranked()
 		want, common := mine[h.ID]
 		switch {
-		case common && want != h.Distance:
+		case common && want != h.Ranked():
 			p.note(p.causeOf(h.ID, CauseDistance), h.ID,
-				fmt.Sprintf("the engine says distance %d, and it is %d", h.Distance, want))
+				fmt.Sprintf("the engine says distance %s, and it is %s", p.spelled(h.Ranked()), p.spelled(want)))
 			found++
 		case common:
 			found++
@@ -56,9 +55,9 @@ func (p *pair) compare(ctx context.Context) (found int, err error) {
 		if _, common := his[h.ID]; common {
 			continue
 		}
-		if cut && h.Distance == last && swapped > 0 {
+		if cut && h.Ranked() == last && swapped > 0 {
 			swapped--
-			p.note(CauseTies, h.ID, fmt.Sprintf("another item at distance %d takes its place", last))
+			p.note(CauseTies, h.ID, fmt.Sprintf("another item at distance %s takes its place", p.spelled(last)))
 			continue
 		}
 		if err := p.noteMissed(ctx, h); err != nil {
@@ -109,7 +108,7 @@ func (p *pair) lastDistance() (last int, cut bool) {
 	if n == 0 {
 		return -1, false
 	}
-	return p.ours.Hits[n-1].Distance, p.ours.Tied > p.ours.TiedHits
+	return p.ours.Hits[n-1].Ranked(), p.ours.Tied > p.ours.TiedHits
 }
 
 // note records a difference for this query.
@@ -140,7 +139,12 @@ func (p *pair) noteUnexpected(h api.Hit, last int, cut bool) bool {
 		p.note(CauseExtra, h.ID, "the engine finds an item that the index does not have")
 		return false
 	}
-	distance := hamming.Distance(p.o.Queries.Row(p.query), it.Code)
+	of := shape{p.exact.Bits(), p.exact.Detail()}
+	measured := of.hit(key(h.ID), p.o.Queries.Row(p.query), it.Code)
+	distance := measured.Distance
+	if of.detail > 0 {
+		distance = measured.MarginDistance
+	}
 	matches := p.exact.Count(index.And(p.filter, index.IDs(key(h.ID)))) > 0
 	switch cause := p.bad[key(h.ID)]; {
 	case cause == CauseDetails && matches || cause != "" && cause != CauseDetails:
@@ -150,10 +154,11 @@ func (p *pair) noteUnexpected(h api.Hit, last int, cut bool) bool {
 	case !matches:
 		p.foreign++
 		p.note(CauseFilter, h.ID, "the engine finds it, and it does not match the filter")
-	case distance != h.Distance:
-		p.note(CauseDistance, h.ID, fmt.Sprintf("the engine says distance %d, and it is %d", h.Distance, distance))
-	case p.radius != nil && distance > *p.radius:
-		p.note(CauseRadius, h.ID, fmt.Sprintf("the engine finds it at distance %d", distance))
+	case distance != h.Ranked():
+		p.note(CauseDistance, h.ID,
+			fmt.Sprintf("the engine says distance %s, and it is %s", p.spelled(h.Ranked()), p.spelled(distance)))
+	case p.radius != nil && distance > p.units()**p.radius:
+		p.note(CauseRadius, h.ID, fmt.Sprintf("the engine finds it at distance %s", p.spelled(distance)))
 	case cut && distance == last:
 		return true
 	}
@@ -162,7 +167,7 @@ func (p *pair) noteUnexpected(h api.Hit, last int, cut bool) bool {
 
 // noteMissed records a hit of ours that the engine does not have.
 func (p *pair) noteMissed(ctx context.Context, h api.Hit) error {
-	cause, text := p.bad[key(h.ID)], fmt.Sprintf("at distance %d, and the engine does not find it", h.Distance)
+	cause, text := p.bad[key(h.ID)], fmt.Sprintf("at distance %s, and the engine does not find it", p.spelled(h.Ranked()))
 	if cause == "" && p.filter.String() != "" {
 		matches := false
 		err := p.engine.Read(ctx, index.And(p.filter, index.IDs(key(h.ID))), func(*index.Batch) error {
@@ -180,7 +185,7 @@ func (p *pair) noteMissed(ctx context.Context, h api.Hit) error {
 	case cause != "":
 	case p.foreign > 0:
 		cause, text = CauseFilter, "an item that does not match the filter takes its place"
-	case p.radius != nil && h.Distance == *p.radius:
+	case p.radius != nil && h.Ranked() > p.units()*(*p.radius-1): // at the edge
 		cause = CauseRadius
 	default:
 		cause = CauseApprox
@@ -192,8 +197,8 @@ func (p *pair) noteMissed(ctx context.Context, h api.Hit) error {
 // compareOrder compares the order of answers with the same items at the same distances.
 func (p *pair) compareOrder() {
 	for i := 1; i < len(p.theirs); i++ {
-		if before := p.theirs[i-1].Distance; p.theirs[i].Distance < before {
-			p.note(CauseOrder, p.theirs[i].ID, fmt.Sprintf("comes after an item at distance %d", before))
+		if before := p.theirs[i-1].Ranked(); p.theirs[i].Ranked() < before {
+			p.note(CauseOrder, p.theirs[i].ID, fmt.Sprintf("comes after an item at distance %s", p.spelled(before)))
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"math/bits"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/engine"
 	"hashgrove/internal/engine/enginetest"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/testkit/searchtest"
 )
@@ -44,8 +46,8 @@ func TestCheckFindsCauses(t *testing.T) {
 		{"ties", func(m *enginetest.Memory, _ *index.Batch) engine.Engine {
 			m.Answer = func(hits []index.Hit) []index.Hit {
 				slices.SortStableFunc(hits, func(a, b index.Hit) int {
-					if a.Distance != b.Distance {
-						return a.Distance - b.Distance
+					if ranked(a) != ranked(b) {
+						return ranked(a) - ranked(b)
 					}
 					return b.ID.Compare(a.ID)
 				})
@@ -61,6 +63,7 @@ func TestCheckFindsCauses(t *testing.T) {
 			m.Answer = func(hits []index.Hit) []index.Hit {
 				for i := range hits {
 					hits[i].Distance++
+					hits[i].MarginDistance++
 				}
 				return hits
 			}
@@ -92,47 +95,58 @@ func TestCheckFindsCauses(t *testing.T) {
 			return m
 		}, []string{engine.CauseDetails}, 1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := searchtest.Items(300, 64, 3)
-			m := enginetest.NewMemory()
-			e := c.break_(m, b)
-			if _, err := m.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Write(ctx, b); err != nil {
-				t.Fatal(err)
-			}
-			f, err := index.Parse(`price < 20`)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := compared(t, e, searchtest.Items(300, 64, 3), engine.CheckOptions{
-				Queries: searchtest.Items(30, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f}, Answers: 2,
+		for _, f := range []hamming.Fingerprint{searchtest.Fingerprint, searchtest.Fingerprint.WithDetail(5)} {
+			t.Run(fmt.Sprint(c.name, " ", f.Detail(64)), func(t *testing.T) {
+				b, exact, m := searchtest.Items(300, 64, 3), searchtest.Items(300, 64, 3), enginetest.NewMemory()
+				b.Fingerprint, exact.Fingerprint = f, f
+				e := c.break_(m, b)
+				if _, err := m.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: f}); err != nil {
+					t.Fatal(err)
+				}
+				if err := m.Write(ctx, b); err != nil {
+					t.Fatal(err)
+				}
+				r := causesOf(t, e, exact, c.want)
+				if r.Conforms() != (c.want == nil) || len(r.Searches) != 4 || r.Searches[0].Recall > c.recall {
+					t.Errorf("%+v", r)
+				}
+				for _, s := range r.Searches {
+					if s.Same+s.Ties+s.Differ != 30 || c.name == "ties" && (s.Recall != 1 || s.Differ > 0) {
+						t.Errorf("%+v", s)
+					}
+				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, want := range c.want[:min(1, len(c.want))] {
-				if r.Causes[want] == 0 {
-					t.Errorf("%s was not found: %v", want, r.Causes)
-				}
-			}
-			for cause := range r.Causes {
-				if !slices.Contains(c.want, cause) {
-					t.Errorf("%s was found: %v", cause, r.Differences)
-				}
-			}
-			checkAnswersShown(t, r)
-			if r.Conforms() != (c.want == nil) || len(r.Searches) != 4 || r.Searches[0].Recall > c.recall {
-				t.Errorf("%+v", r)
-			}
-			for _, s := range r.Searches {
-				if s.Same+s.Ties+s.Differ != 30 || c.name == "ties" && (s.Recall != 1 || s.Differ > 0) {
-					t.Errorf("%+v", s)
-				}
-			}
-		})
+		}
 	}
+}
+
+// ranked returns the distance by which a hit is ranked.
+func ranked(h index.Hit) int { return max(h.Distance, h.MarginDistance) }
+
+// causesOf checks an engine, and the causes of what it finds.
+func causesOf(t *testing.T, e engine.Engine, exact *index.Batch, causes []string) *engine.CheckReport {
+	f, err := index.Parse(`price < 20`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := compared(t, e, exact, engine.CheckOptions{
+		Queries: searchtest.Items(30, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f}, Answers: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range causes[:min(1, len(causes))] {
+		if r.Causes[want] == 0 {
+			t.Errorf("%s was not found: %v", want, r.Causes)
+		}
+	}
+	for cause := range r.Causes {
+		if !slices.Contains(causes, cause) {
+			t.Errorf("%s was found: %v", cause, r.Differences)
+		}
+	}
+	checkAnswersShown(t, r)
+	return r
 }
 
 func sameHit(a, b api.Hit) bool { return a.ID == b.ID && a.Distance == b.Distance }

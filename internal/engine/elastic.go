@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +21,8 @@ import (
 // sorts by it and then by id_order, so it is exact. The graph in the mapping is for searches of your own.
 //
 //	id, id_order   the id, and a text that sorts bytewise like the ids
-//	code, hex      bytes of the code as a vector, and in hex: newer versions omit vectors from responses
+//	code, hex      bytes of the code, spread (shape.go) if it has detail, as a vector, and of the code itself in hex:
+//	               newer versions omit vectors from responses
 //	label, tags    keywords
 //	attributes     nested documents with a name and a number or a text
 //	_meta          of the mapping: bits and fingerprint
@@ -33,9 +33,9 @@ import (
 // elastic is the engine for OpenSearch and Elasticsearch.
 type elastic struct {
 	*rest
-	table  string
-	open   bool        // is OpenSearch
-	bits   int         // of the table, once known
+	table string
+	open  bool // is OpenSearch
+	shape
 	behind atomic.Bool // searches may not see what was written
 }
 
@@ -87,11 +87,11 @@ func width(bits int) int { return (bits + 7) / 8 * 8 }
 // creation is the request that creates the index.
 func (e *elastic) creation(s Space) request {
 	keyword := dsl{"type": "keyword"}
-	code := dsl{"type": "dense_vector", "element_type": "bit", "dims": width(s.Bits), "index": true,
+	code := dsl{"type": "dense_vector", "element_type": "bit", "dims": width(s.shape().wide()), "index": true,
 		"similarity": "l2_norm", "index_options": dsl{"type": "hnsw"}}
 	body := dsl{}
 	if e.open {
-		code = dsl{"type": "knn_vector", "data_type": "binary", "dimension": width(s.Bits),
+		code = dsl{"type": "knn_vector", "data_type": "binary", "dimension": width(s.shape().wide()),
 			"method": dsl{"name": "hnsw", "engine": "faiss", "space_type": "hamming"}}
 		body["settings"] = dsl{"index": dsl{"knn": true}}
 	}
@@ -121,10 +121,11 @@ func (e *elastic) Plan(s Space) []Statement {
 		ID: index.Int(17), Code: make([]uint64, (s.Bits+63)/64), Label: "boots", Tags: []string{"sale"},
 		Attributes: map[string]index.Value{"price": index.Number(30)},
 	})
-	lines, _ := e.documents(example)
-	code := numbers(example.Codes, 0)
+	of := s.shape()
+	lines, _ := e.documents(of, example)
+	code := numbers(of.spread(example.Codes, 0), 0)
 	filter, _ := elasticFilter{e.name}.condition(index.And(index.Label("boots"), index.Tag("sale")))
-	search := e.search(Query{K: 10, Radius: -1}, filter, code, e.bitsOf(s))
+	search := e.search(Query{K: 10, Radius: -1}, filter, code, of)
 	knn := dsl{"knn": dsl{"field": "code", "query_vector": code, "k": 10, "num_candidates": 100}}
 	if e.open {
 		knn = dsl{"query": dsl{"knn": dsl{"code": dsl{"vector": code, "k": 10}}}}
@@ -134,13 +135,10 @@ func (e *elastic) Plan(s Space) []Statement {
 		{"look at the index", newRequest("GET", e.path(""), nil).String(), true},
 		{"make the index, where there is none", e.creation(s).String(), true},
 		{"write a batch, two lines for each item", e.bulk(lines).String(), true},
-		{"search exactly, with the code of your query", newRequest("POST", e.path("/_search"), search).String(), false},
+		{"search exactly, with the code of your query" + of.advice(), newRequest("POST", e.path("/_search"), search).String(), false},
 		{"search with the graph, nearly exactly", newRequest("POST", e.path("/_search"), knn).String(), false},
 	}
 }
-
-// bitsOf returns the number of bits of the table, or of s before the table is known.
-func (e *elastic) bitsOf(s Space) int { return cmp.Or(e.bits, s.Bits) }
 
 // elasticIndex is the service's description of an index.
 type elasticIndex struct {
@@ -193,12 +191,12 @@ func (e *elastic) Info(ctx context.Context) (Info, error) {
 		if info.Fingerprint, err = hamming.ParseFingerprint(meta.Fingerprint); err != nil {
 			return info, err
 		}
-		if code := x.Mappings.Properties["code"]; max(code.Dims, code.Dimension) != width(meta.Bits) {
+		if code := x.Mappings.Properties["code"]; max(code.Dims, code.Dimension) != width(info.shape().wide()) {
 			return info, fmt.Errorf("the field code of %s is %s of %d bits instead of %d: was it changed?",
-				e.table, code.Type, max(code.Dims, code.Dimension), width(meta.Bits))
+				e.table, code.Type, max(code.Dims, code.Dimension), width(info.shape().wide()))
 		}
 	}
-	e.bits = info.Bits
+	e.shape = info.shape()
 	return info, nil
 }
 

@@ -62,14 +62,14 @@ func unsigned(x float64) float64 {
 }
 
 // documents returns a batch as the lines of a bulk request, ordered by id.
-func (e *elastic) documents(b *index.Batch) ([]byte, error) {
+func (e *elastic) documents(of shape, b *index.Batch) ([]byte, error) {
 	order, err := b.Order(true)
 	if err != nil {
 		return nil, err
 	}
 	var lines []byte
 	for _, r := range order {
-		if lines, err = e.appendLines(lines, b, r); err != nil {
+		if lines, err = e.appendLines(of, lines, b, r); err != nil {
 			return nil, err
 		}
 	}
@@ -77,8 +77,8 @@ func (e *elastic) documents(b *index.Batch) ([]byte, error) {
 }
 
 // appendLines appends the two lines of an item.
-func (e *elastic) appendLines(dst []byte, b *index.Batch, i int) ([]byte, error) {
-	d, err := e.document(b, i)
+func (e *elastic) appendLines(of shape, dst []byte, b *index.Batch, i int) ([]byte, error) {
+	d, err := e.document(of, b, i)
 	if err != nil {
 		return dst, err
 	}
@@ -87,13 +87,13 @@ func (e *elastic) appendLines(dst []byte, b *index.Batch, i int) ([]byte, error)
 }
 
 // document converts an item.
-func (e *elastic) document(b *index.Batch, i int) (document, error) {
+func (e *elastic) document(of shape, b *index.Batch, i int) (document, error) {
 	it := b.Item(i)
 	if err := checkTexts(e.name, it, mostKeyword, mostElasticID); err != nil {
 		return document{}, err
 	}
 	d := document{
-		ID: it.ID.String(), Order: orderKey(it.ID), Code: numbers(b.Codes, i),
+		ID: it.ID.String(), Order: orderKey(it.ID), Code: numbers(of.spread(b.Codes, i), 0),
 		Hex: hex.EncodeToString(b.Codes.AppendBytes(nil, i)), Label: it.Label, Tags: it.Tags,
 	}
 	for _, name := range slices.Sorted(maps.Keys(it.Attributes)) {
@@ -132,7 +132,7 @@ func (e *elastic) Write(ctx context.Context, b *index.Batch) error {
 	if b.Codes.Bits != e.bits {
 		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, e.bits)
 	}
-	lines, err := e.documents(b)
+	lines, err := e.documents(e.shape, b)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -203,8 +203,9 @@ func (e *elastic) refresh(ctx context.Context) error {
 	return err
 }
 
-// search is the body of a search for a code. The score is bits - distance.
-func (e *elastic) search(q Query, filter dsl, code []int, bits int) dsl {
+// search is the body of a search for a spread code. The score is bits - distance.
+func (e *elastic) search(q Query, filter dsl, code []int, of shape) dsl {
+	bits := of.wide()
 	field := "'code'"
 	if e.open {
 		field = "doc['code']"
@@ -216,7 +217,7 @@ func (e *elastic) search(q Query, filter dsl, code []int, bits int) dsl {
 		},
 	}
 	if q.Radius >= 0 {
-		score["min_score"] = max(bits-q.Radius, 0)
+		score["min_score"] = max(bits-of.radius(q.Radius), 0)
 	}
 	size := mostElasticHits
 	if q.K > 0 {
@@ -272,7 +273,7 @@ func (e *elastic) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	hits := make([][]index.Hit, q.Codes.Len())
 	pending := make([]dsl, len(hits)) // searches with more pages
 	for i := range pending {
-		hits[i], pending[i] = []index.Hit{}, e.search(q, filter, numbers(q.Codes, i), e.bits)
+		hits[i], pending[i] = []index.Hit{}, e.search(q, filter, numbers(e.spread(q.Codes, i), 0), e.shape)
 	}
 	for first := 0; first < len(hits); first += elasticQueries {
 		for {
@@ -285,7 +286,7 @@ func (e *elastic) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 			}
 		}
 	}
-	return hits, nil
+	return e.apart(ctx, e, q, hits)
 }
 
 // pages fetches the next page of every unfinished search and appends it to the hits.
@@ -346,9 +347,9 @@ func (e *elastic) hit(id string, sort []any) (index.Hit, error) {
 	}
 	digits, _ := sort[0].(json.Number)
 	score, err := digits.Float64()
-	distance := e.bits - int(score)
-	if err != nil || score != math.Trunc(score) || distance < 0 || distance > e.bits {
-		return index.Hit{}, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", e.name, id, sort[0], e.bits)
+	distance := e.wide() - int(score)
+	if err != nil || score != math.Trunc(score) || distance < 0 || distance > e.wide() {
+		return index.Hit{}, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", e.name, id, sort[0], e.wide())
 	}
 	return index.Hit{ID: key, Distance: distance}, nil
 }

@@ -30,7 +30,7 @@ func (r *redis) Layouts(s Space) []Layout {
 	head := appendCommand(nil, "EVAL", bulkNoteScript, "2", r.table, r.details(), note)
 	head = appendCommand(head, "SCRIPT", "LOAD", writeScript)
 	write := []string{
-		"EVALSHA", hex.EncodeToString(sum[:]), "2", r.table, r.details(), note, strconv.Itoa(s.Bits),
+		"EVALSHA", hex.EncodeToString(sum[:]), "2", r.table, r.details(), note, strconv.Itoa(s.shape().wide()),
 	}
 	return []Layout{
 		{
@@ -38,7 +38,7 @@ func (r *redis) Layouts(s Space) []Layout {
 				"errors: 0 is what it says at the end",
 			Head: string(head),
 			Append: func(dst []byte, b *index.Batch, i int) ([]byte, error) {
-				words, err := redisWords(b, i)
+				words, err := redisWords(s.shape(), b, i)
 				if err != nil {
 					return dst, err
 				}
@@ -61,7 +61,7 @@ func (s *sqlite) Layouts(space Space) []Layout {
 			Head: s.scriptHead(space), Tail: "COMMIT;\n",
 			Append: func(dst []byte, b *index.Batch, i int) ([]byte, error) {
 				var rows sqlBatch
-				rows.add(b.Codes, i, b.Item(i), s.vec)
+				rows.add(space.shape(), b.Codes, i, b.Item(i), s.vec)
 				for _, text := range s.insertSQL(&rows, space.Bits) {
 					dst = append(append(dst, text...), ";\n"...)
 				}

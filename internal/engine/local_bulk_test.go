@@ -17,13 +17,16 @@ import (
 	"hashgrove/internal/testkit/searchtest"
 )
 
-// oddItems returns items, some with texts that need escaping.
-func oddItems(t *testing.T, bits int) (*index.Batch, engine.Source) {
+// oddItems returns items, some with texts that need escaping, and codes with some bits of detail.
+func oddItems(t *testing.T, bits, detail int) (*index.Batch, engine.Source) {
 	t.Helper()
 	b := searchtest.Items(1200, bits, 6)
 	for i, text := range []string{"tab\there", "line\nbreak", "cr\r\n", `\N`, `"';--`, "\x01\x02", "<&>\u2028", "héé", "$HOME `x`"} {
 		b.Labels[i], b.Tags[i] = text, []string{text, "x" + text}
 		b.Attributes[i] = map[string]index.Value{"n": index.String(text), text: index.Number(0.1)}
+	}
+	if detail > 0 {
+		b.Fingerprint = b.Fingerprint.WithDetail(detail)
 	}
 	source, err := engine.FromBatch(b)
 	if err != nil {
@@ -89,9 +92,9 @@ func other(s engine.Source) engine.Source {
 }
 
 // checkRedisBulk: redis-cli makes of a file the table of a push, twice too, and leaves one of another model alone.
-func checkRedisBulk(t *testing.T, s *redistest.Server) {
-	const table = "loaded 'odd'"
-	b, source := oddItems(t, 64)
+func checkRedisBulk(t *testing.T, s *redistest.Server, detail int) {
+	table := fmt.Sprintf("loaded 'odd' %d", detail)
+	b, source := oddItems(t, 64, detail)
 	e := openRedis(t, s, table, "")
 	path, load := writeBulk(t, e, source, "resp")
 	if !strings.HasPrefix(load, "redis-cli --pipe <"+path) {
@@ -118,9 +121,9 @@ func checkRedisBulk(t *testing.T, s *redistest.Server) {
 }
 
 // checkSQLiteBulk: sqlite3 makes of a script the file that a push makes, twice too, and leaves other tables alone.
-func checkSQLiteBulk(t *testing.T, more string) {
+func checkSQLiteBulk(t *testing.T, more string, detail int) {
 	const table = `it's "odd"`
-	b, source := oddItems(t, 70)
+	b, source := oddItems(t, 70, detail)
 	folder := t.TempDir()
 	loaded, pushed := filepath.Join(folder, "loaded.db"), filepath.Join(folder, "pushed.db")
 	e, p := openSQLite(t, loaded, table, more), openSQLite(t, pushed, table, more)
@@ -166,7 +169,7 @@ func checkSQLiteBulk(t *testing.T, more string) {
 
 // TestPlainTables: the tables of Redis and SQLite have the items.
 func TestPlainTables(t *testing.T) {
-	b, source := oddItems(t, 13)
+	b, source := oddItems(t, 13, 0)
 	b.Tags[20], b.Labels[20], b.Attributes[20] = nil, "", nil
 	rows := map[string]int{}
 	for i, id := range b.IDs {

@@ -18,7 +18,7 @@ import (
 )
 
 // Milvus 2.5.5 or later, over version 2 of its REST interface. A code is a BinaryVector, padded to a multiple of 8
-// bits; the index BIN_FLAT with the metric HAMMING reads every code, so searches are exact.
+// bits, and spread (shape.go) if it has detail; the index BIN_FLAT with the metric HAMMING reads every code, so searches are exact.
 //
 //	items   id, code, label, tags, attributes (JSON), terms (for our filters)
 //
@@ -30,7 +30,7 @@ type milvus struct {
 	*rest
 	database string // "" means the default
 	table    string
-	bits     int // of the collection, once known
+	shape
 }
 
 // Limits of Milvus.
@@ -81,7 +81,7 @@ func (m *milvus) post(path string, body map[string]any) request {
 // creation is the request that creates the collection.
 func (m *milvus) creation(s Space) request {
 	type object = map[string]any
-	dim := strconv.Itoa(milvusDim(s.Bits))
+	dim := strconv.Itoa(milvusDim(s.shape().wide()))
 	length := func(n int) object { return object{"max_length": strconv.Itoa(n)} }
 	texts := func(name string, n int) object {
 		return object{"fieldName": name, "dataType": "Array", "elementDataType": "VarChar", "elementTypeParams": object{
@@ -152,11 +152,11 @@ func (a *milvusMap) UnmarshalJSON(text []byte) error {
 }
 
 // upsert is the request that writes items.
-func (m *milvus) upsert(b *index.Batch, order []int) (request, error) {
+func (m *milvus) upsert(of shape, b *index.Batch, order []int) (request, error) {
 	entities := make([]milvusEntity, len(order))
 	for i, r := range order {
 		var err error
-		if entities[i], err = m.entity(b, r); err != nil {
+		if entities[i], err = m.entity(of, b, r); err != nil {
 			return request{}, err
 		}
 	}
@@ -164,10 +164,10 @@ func (m *milvus) upsert(b *index.Batch, order []int) (request, error) {
 }
 
 // entity converts an item to an entity.
-func (m *milvus) entity(b *index.Batch, i int) (milvusEntity, error) {
+func (m *milvus) entity(of shape, b *index.Batch, i int) (milvusEntity, error) {
 	it := b.Item(i)
 	e := milvusEntity{
-		ID: it.ID.String(), Code: b.Codes.AppendBytes(nil, i), Label: it.Label,
+		ID: it.ID.String(), Code: of.spread(b.Codes, i).AppendBytes(nil, 0), Label: it.Label,
 		Tags: append(milvusTexts{}, it.Tags...), Attributes: it.Attributes, Terms: terms(it),
 	}
 	if e.Attributes == nil {
@@ -191,7 +191,7 @@ func (m *milvus) check(it index.Item, terms int) error {
 	return nil
 }
 
-// near is the request for the entities nearest to each code.
+// near is the request for the entities nearest to each spread code.
 func (m *milvus) near(codes hamming.Codes, limit int, filter string) request {
 	data := make([]string, codes.Len())
 	for i := range data {
@@ -205,16 +205,16 @@ func (m *milvus) near(codes hamming.Codes, limit int, filter string) request {
 
 // Plan implements Engine.
 func (m *milvus) Plan(s Space) []Statement {
-	sample := sampleItem(s)
-	write, err := m.upsert(sample, []int{0})
+	sample, of := sampleItem(s), s.shape()
+	write, err := m.upsert(of, sample, []int{0})
 	if err != nil {
 		panic(err)
 	}
 	return []Statement{
 		{"make the collection, where there is none", m.creation(s).String(), true},
 		{"write a batch, here of one item", write.String(), true},
-		{"search with the code of your query in base64, its first bit the highest of the first byte",
-			m.near(sample.Codes, 10, `label == "boots" and attributes["price"] < 40`).String(), false},
+		{"search with the code of your query in base64, its first bit the highest of the first byte" + of.advice(),
+			m.near(of.spreadAll(sample.Codes), 10, `label == "boots" and attributes["price"] < 40`).String(), false},
 	}
 }
 
@@ -284,9 +284,9 @@ func (m *milvus) describe(ctx context.Context) (info Info, loaded bool, err erro
 	}
 	for _, f := range c.Fields {
 		for _, p := range f.Params {
-			if f.Name == "code" && p.Key == "dim" && p.Value != strconv.Itoa(milvusDim(info.Bits)) {
+			if f.Name == "code" && p.Key == "dim" && p.Value != strconv.Itoa(milvusDim(info.shape().wide())) {
 				return info, false, fmt.Errorf("the field code of %s has %s bits instead of %d: was it changed?",
-					m.table, p.Value, milvusDim(info.Bits))
+					m.table, p.Value, milvusDim(info.shape().wide()))
 			}
 		}
 	}
@@ -313,7 +313,7 @@ func (m *milvus) Info(ctx context.Context) (Info, error) {
 			return Info{}, err
 		}
 		if loaded {
-			m.bits = info.Bits
+			m.shape = info.shape()
 			return info, nil
 		}
 		if !asked {
@@ -357,7 +357,7 @@ func (m *milvus) Write(ctx context.Context, b *index.Batch) error {
 	if err != nil {
 		return err
 	}
-	q, err := m.upsert(b, order)
+	q, err := m.upsert(m.shape, b, order)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,11 @@ func (m *milvus) ask(ctx context.Context, codes hamming.Codes, limit int, c clau
 
 // Search implements Engine.
 func (m *milvus) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	return milvusSkill.search(ctx, m, m.bits, q)
+	found, err := milvusSkill.search(ctx, m, m.shape, q)
+	if err != nil {
+		return nil, err
+	}
+	return m.apart(ctx, m, q, found)
 }
 
 // Read implements Engine. It holds all matching items in memory.
@@ -188,8 +192,8 @@ func (m *milvus) deliver(rows []milvusEntity, take func(*index.Batch) error) err
 		if it.ID, err = index.ParseID(r.ID); err != nil {
 			return err
 		}
-		if !code.SetBytes(0, r.Code) {
-			return fmt.Errorf("item %q has a code of %d bytes, or with bits beyond %d", r.ID, len(r.Code), m.bits)
+		if !m.setBytes(code, r.Code) {
+			return fmt.Errorf("item %q has %d bytes that are no code of %d bits", r.ID, len(r.Code), m.bits)
 		}
 		b.Append(it)
 	}

@@ -18,7 +18,7 @@ import (
 
 // finder is what such an engine can do.
 type finder interface {
-	// ask returns, for each code, the nearest items that match a clause, at most limit of them.
+	// ask returns, for each spread code, the nearest items that match a clause, at most limit of them.
 	ask(ctx context.Context, codes hamming.Codes, limit int, c clause) ([][]index.Hit, error)
 
 	// scan passes on the items that match a clause, and maybe others, in any order. An item that is moved meanwhile
@@ -32,11 +32,12 @@ type skill struct {
 	numbers func(name string) bool // attributes it can compare with numbers; nil means none
 }
 
-// search answers a query through a finder.
-func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]index.Hit, error) {
-	if err := q.check(bits); err != nil {
+// search answers a query through a finder. Distances are those of spread codes (shape.go).
+func (s skill) search(ctx context.Context, e finder, of shape, q Query) ([][]index.Hit, error) {
+	if err := q.check(of.bits); err != nil {
 		return nil, err
 	}
+	q.Codes, q.Radius = of.spreadAll(q.Codes), of.radius(q.Radius)
 	c, exact := narrow(q.Filter, s.numbers)
 	all := make([][]index.Hit, q.Codes.Len())
 	open := make([]int, len(all)) // unsettled queries
@@ -46,7 +47,7 @@ func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]ind
 	if c.op == "none" || len(all) == 0 {
 		return all, nil
 	}
-	ask := asking{e, c, q, all}
+	ask := asking{e, of, c, q, all}
 	for limit, more := min(2*q.K+100, s.most), exact; more && len(open) > 0; limit = min(8*limit, s.most) {
 		more = limit < s.most
 		var err error
@@ -63,8 +64,9 @@ func (s skill) search(ctx context.Context, e finder, bits int, q Query) ([][]ind
 // asking is a query in progress.
 type asking struct {
 	engine finder
+	shape  shape
 	clause clause
-	query  Query
+	query  Query         // of spread codes
 	all    [][]index.Hit // of each code
 }
 
@@ -114,9 +116,7 @@ func best(q Query, hits []index.Hit) []index.Hit {
 	if q.Radius >= 0 {
 		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Distance > q.Radius })
 	}
-	slices.SortFunc(hits, func(a, b index.Hit) int {
-		return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
-	})
+	slices.SortFunc(hits, compareHits)
 	hits = slices.CompactFunc(hits, func(a, b index.Hit) bool { return a.ID == b.ID }) // a scan may return an item twice
 	if q.K > 0 {
 		hits = hits[:min(q.K, len(hits))]
@@ -132,9 +132,10 @@ func (a asking) measure(ctx context.Context, open []int) error {
 		if err != nil {
 			return err
 		}
+		codes := a.shape.spreadAll(b.Codes)
 		for _, i := range open {
 			for _, r := range rows {
-				all[i] = append(all[i], index.Hit{ID: b.IDs[r], Distance: hamming.Distance(q.Codes.Row(i), b.Codes.Row(r))})
+				all[i] = append(all[i], index.Hit{ID: b.IDs[r], Distance: hamming.Distance(q.Codes.Row(i), codes.Row(r))})
 			}
 			all[i] = best(q, all[i])
 		}

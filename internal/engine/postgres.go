@@ -30,7 +30,7 @@ type postgres struct {
 	schema string // "" means the first in the search path
 	table  string
 	vector bool
-	bits   int // of the table, once known
+	shape
 }
 
 // leastPostgres is the first version that can count the bits of a bit string.
@@ -116,7 +116,8 @@ func (p *postgres) creation(s Space) []string {
 		fmt.Sprintf(`CREATE INDEX ON %s USING gin (tags)`, p.items()),
 	}
 	if p.vector {
-		list = append(list, fmt.Sprintf(`CREATE INDEX ON %s USING hnsw (code bit_hamming_ops)`, p.items()))
+		list = append(list, fmt.Sprintf(`CREATE INDEX ON %s USING hnsw (%s bit_hamming_ops)`, p.items(),
+			s.shape().spreadSQL("code")))
 	}
 	return append(list, fmt.Sprintf(`INSERT INTO %s (name, bits, fingerprint) VALUES (%s, %d, '%s')`,
 		p.name("hashgrove_tables"), literal(p.table), s.Bits, s.Fingerprint.Full()))
@@ -159,29 +160,38 @@ func (p *postgres) Plan(s Space) []Statement {
 		Statement{"write a batch, in one transaction", p.upsertSQL(), true},
 	)
 	query := "B'" + strings.Repeat("0", s.Bits) + "'"
-	search := fmt.Sprintf(`SELECT id, bit_count(code # %s) AS distance
+	what, of := "search exactly, with the code of your query", s.shape()
+	if of.detail > 0 {
+		what += fmt.Sprintf("; the distance is in sixteenths of a bit: the first %d bits tell the class and count 16, "+
+			"the others are detail and count 2", of.class())
+	}
+	search := fmt.Sprintf(`SELECT id, %s AS distance
 FROM %s
 -- WHERE label = 'boots' AND tags && ARRAY['sale'] AND (attributes->>'price')::numeric < 30
 ORDER BY distance, %s
-LIMIT 10`, query, p.items(), idOrder)
-	list = append(list, Statement{"search exactly, with the code of your query", search, false})
+LIMIT 10`, of.distanceSQL("code", query), p.items(), idOrder)
+	list = append(list, Statement{what, search, false})
 	if p.vector {
 		list = append(list, Statement{"search with the index of pgvector, nearly exactly", fmt.Sprintf(
-			"SELECT id, code <~> %s AS distance FROM %s ORDER BY code <~> %s LIMIT 10", query, p.items(), query), false})
+			"SELECT id, %s AS distance FROM %s ORDER BY %s LIMIT 10", of.nearSQL(query), p.items(), of.nearSQL(query)), false})
 	}
-	return append(list, Statement{"a function to search with; it is yours to create", p.functionSQL(), false})
+	return append(list, Statement{"a function to search with; it is yours to create", p.functionSQL(of), false})
 }
 
-// functionSQL creates a search function.
-func (p *postgres) functionSQL() string {
+// functionSQL creates a search function. The radius is in bits.
+func (p *postgres) functionSQL(of shape) string {
+	distance, radius := of.distanceSQL("i.code", "query"), "radius"
+	if of.detail > 0 {
+		radius = fmt.Sprintf("%d * radius", hamming.BitUnits)
+	}
 	return fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s(query bit, most integer DEFAULT 10, radius integer DEFAULT NULL)
 RETURNS TABLE (id text, distance integer) LANGUAGE sql STABLE AS $function$
-  SELECT i.id, bit_count(i.code # query)::integer AS distance
+  SELECT i.id, (%s)::integer AS distance
   FROM %s i
-  WHERE radius IS NULL OR bit_count(i.code # query) <= radius
-  ORDER BY bit_count(i.code # query), i.id_number NULLS LAST, i.id COLLATE "C"
+  WHERE radius IS NULL OR %s <= %s
+  ORDER BY %s, i.id_number NULLS LAST, i.id COLLATE "C"
   LIMIT most
-$function$`, p.name(p.table+"_search"), p.items())
+$function$`, p.name(p.table+"_search"), distance, p.items(), distance, radius, distance)
 }
 
 func (p *postgres) lockSQL() string {
@@ -199,7 +209,7 @@ func (p *postgres) Info(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, p.failure(err)
 	}
-	p.bits = info.Bits
+	p.shape = info.shape()
 	return info, nil
 }
 
@@ -301,7 +311,7 @@ func (p *postgres) Prepare(ctx context.Context, s Space) (Info, error) {
 	if err != nil {
 		return Info{}, p.failure(err)
 	}
-	p.bits = info.Bits
+	p.shape = info.shape()
 	return info, nil
 }
 

@@ -119,11 +119,15 @@ func (p *postgres) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 			args := append([]any{bitString(q.Codes, i)}, where.args[1:]...)
 			batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
 				var id string
-				var distance int
+				var distance, class int
 				all[i] = []index.Hit{}
-				_, err := pgx.ForEachRow(rows, []any{&id, &distance}, func() error {
+				_, err := pgx.ForEachRow(rows, []any{&id, &distance, &class}, func() error {
 					key, err := index.ParseID(id)
-					all[i] = append(all[i], index.Hit{ID: key, Distance: distance})
+					hit := index.Hit{ID: key, Distance: distance}
+					if p.detail > 0 {
+						hit = rankedHit(key, distance, class)
+					}
+					all[i] = append(all[i], hit)
 					return err
 				})
 				return err
@@ -146,17 +150,23 @@ func (p *postgres) searchSQL(q Query, where *pgFilter) (string, error) {
 	if q.K > 0 {
 		limit = fmt.Sprintf(" LIMIT %d", q.K)
 	}
-	distance := fmt.Sprintf("bit_count(code # $1::bit(%d))::integer", p.bits)
+	query := fmt.Sprintf("$1::bit(%d)", p.bits)
+	distance := fmt.Sprintf("(%s)::integer", p.distanceSQL("code", query))
+	class := fmt.Sprintf("%s::integer AS class", p.classSQL("code", query))
 	if q.Radius >= 0 {
-		condition += fmt.Sprintf(" AND %s <= %d", distance, q.Radius)
+		radius := q.Radius
+		if p.detail > 0 {
+			radius = hamming.DetailUnits * p.radius(q.Radius)
+		}
+		condition += fmt.Sprintf(" AND %s <= %d", distance, radius)
 	}
 	if p.vector && q.Radius < 0 { // only this order uses the index
-		near := fmt.Sprintf("code <~> $1::bit(%d)", p.bits)
-		return fmt.Sprintf("SELECT id, distance FROM (SELECT id, id_number, (%s)::integer AS distance FROM %s WHERE %s "+
-			"ORDER BY %s%s) AS nearest ORDER BY distance, %s", near, p.items(), condition, near, limit, idOrder), nil
+		return fmt.Sprintf("SELECT id, distance, class FROM (SELECT id, id_number, %s AS distance, %s FROM %s WHERE %s "+
+			"ORDER BY %s%s) AS nearest ORDER BY distance, %s", distance, class, p.items(), condition, p.nearSQL(query), limit,
+			idOrder), nil
 	}
-	return fmt.Sprintf("SELECT id, %s AS distance FROM %s WHERE %s ORDER BY distance, %s%s",
-		distance, p.items(), condition, idOrder, limit), nil
+	return fmt.Sprintf("SELECT id, %s AS distance, %s FROM %s WHERE %s ORDER BY distance, %s%s",
+		distance, class, p.items(), condition, idOrder, limit), nil
 }
 
 // Count implements Engine.

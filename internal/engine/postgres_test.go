@@ -58,7 +58,8 @@ func TestPostgres(t *testing.T) {
 			return open(t, s, fmt.Sprintf(`odd "name" %d`, n))
 		}, searchtest.Abilities{})
 	})
-	t.Run("plan", func(t *testing.T) { checkPlan(t, s) })
+	t.Run("plan", func(t *testing.T) { checkPlan(t, s, 0) })
+	t.Run("plan with detail", func(t *testing.T) { checkPlan(t, s, 20) })
 	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
 	t.Run("refusals", func(t *testing.T) { checkRefusals(t, s) })
 	t.Run("dates", func(t *testing.T) { checkDates(t, s) })
@@ -74,10 +75,14 @@ func TestPostgres(t *testing.T) {
 
 // checkPlan runs the printed statements by hand: the table must be the one that a push makes, and the printed searches
 // must answer as ours.
-func checkPlan(t *testing.T, s *pgtest.Server) {
-	ctx, c, e := t.Context(), connect(t, s), open(t, s, "public.planned")
+func checkPlan(t *testing.T, s *pgtest.Server, detail int) {
+	table := fmt.Sprint("planned", detail)
+	ctx, c, e := t.Context(), connect(t, s), open(t, s, "public."+table)
 	b := searchtest.Items(200, 64, 1)
-	space := engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}
+	if detail > 0 {
+		b.Fingerprint = b.Fingerprint.WithDetail(detail)
+	}
+	space := engine.Space{Bits: 64, Fingerprint: b.Fingerprint}
 	for _, st := range e.Plan(space) {
 		if st.Sent && strings.HasPrefix(st.Text, "CREATE") || strings.Contains(st.Text, "VALUES") {
 			if _, err := c.Exec(ctx, st.Text); err != nil {
@@ -92,6 +97,11 @@ func checkPlan(t *testing.T, s *pgtest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i, h := range want[0] {
+		if want[0][i] = (index.Hit{ID: h.ID, Distance: h.Distance}); detail > 0 {
+			want[0][i].Distance = h.MarginDistance
+		}
+	}
 	searches := 0
 	for _, st := range e.Plan(space) {
 		if st.Sent {
@@ -102,7 +112,7 @@ func checkPlan(t *testing.T, s *pgtest.Server) {
 			if _, err := c.Exec(ctx, text); err != nil {
 				t.Fatal(err)
 			}
-			text = "SELECT id, distance FROM public.planned_search(0::bit(64))"
+			text = fmt.Sprintf("SELECT id, distance FROM public.%s_search(0::bit(64))", table)
 		}
 		rows, err := c.Query(ctx, text)
 		if err != nil {

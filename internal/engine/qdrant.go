@@ -19,7 +19,8 @@ import (
 )
 
 // Qdrant 1.16 or later. A table is a collection whose vectors have +1 for a set bit and -1 for a clear one: their dot
-// product is bits - 2 distance, an integer that a float32 represents exactly. Searches are exact, without the graph
+// product is bits - 2 distance, an integer that a float32 represents exactly. For codes with detail, queries have +8 and
+// -8 for bits of the class, so that the product tells the weighted distance. Searches are exact, without the graph
 // and the quantized vectors; both are there for searches of your own. Binary quantization keeps one bit per number in
 // memory, which is the code itself, and the numbers stay on disk.
 //
@@ -36,7 +37,7 @@ type qdrant struct {
 	*rest
 	table    string
 	identity string // of a collection that we create
-	bits     int    // of the table, once known
+	shape
 }
 
 var qdrantDialect = dialect{
@@ -97,10 +98,16 @@ func (q *qdrant) Plan(s Space) []Statement {
 		ID: index.Int(17), Code: make([]uint64, (s.Bits+63)/64), Label: "boots", Tags: []string{"sale"},
 		Attributes: map[string]index.Value{"price": index.Number(30)},
 	})
-	points, _ := q.points(example)
+	of := s.shape()
+	points, _ := q.points(of, example)
 	filter, _ := qdrantFilter{}.condition(index.And(index.Label("boots"), index.Tag("sale")))
-	search := q.search(-1, filter, signs(example.Codes, 0), 10)
-	quick := dsl{"query": signs(example.Codes, 0), "limit": 10, "with_payload": true}
+	search := q.search(of, -1, filter, of.weightedSigns(example.Codes, 0), 10)
+	how := "distance = (bits - score) / 2"
+	if of.detail > 0 {
+		how = fmt.Sprintf("the first %d numbers are +%d or -%d, the others +1 or -1; distance = (%d - score) / %d bits",
+			of.class(), repeats, repeats, of.wide(), 2*repeats)
+	}
+	quick := dsl{"query": of.weightedSigns(example.Codes, 0), "limit": 10, "with_payload": true}
 	list := []Statement{
 		{"look at the server", newRequest("GET", "/", nil).String(), true},
 		{"look at the collection", newRequest("GET", q.path(""), nil).String(), true},
@@ -111,7 +118,7 @@ func (q *qdrant) Plan(s Space) []Statement {
 	}
 	return append(list,
 		Statement{"write a batch; this one has one item", q.upsert(points).String(), true},
-		Statement{"search exactly, with the code of your query; distance = (bits - score) / 2",
+		Statement{"search exactly, with the code of your query; " + how,
 			newRequest("POST", q.path("/points/query"), search).String(), false},
 		Statement{"search with the graph, nearly exactly",
 			newRequest("POST", q.path("/points/query"), quick).String(), false},
@@ -182,7 +189,7 @@ func (q *qdrant) info(ctx context.Context) (info Info, c qdrantCollection, err e
 	if info.Fingerprint, err = hamming.ParseFingerprint(meta.Fingerprint); err != nil {
 		return info, c, err
 	}
-	q.bits = info.Bits
+	q.shape = info.shape()
 	return info, c, nil
 }
 

@@ -44,15 +44,26 @@ func signs(c hamming.Codes, i int) []float64 {
 	return list
 }
 
+// weightedSigns is signs for queries: bits of the class count more where codes have detail.
+func (s shape) weightedSigns(c hamming.Codes, i int) []float64 {
+	list := signs(c, i)
+	if s.detail > 0 {
+		for b := range s.class() {
+			list[b] *= repeats
+		}
+	}
+	return list
+}
+
 // points converts a batch to points.
-func (q *qdrant) points(b *index.Batch) ([]qdrantPoint, error) {
+func (q *qdrant) points(of shape, b *index.Batch) ([]qdrantPoint, error) {
 	order, err := b.Order(true)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]qdrantPoint, 0, len(order))
 	for _, r := range order {
-		p, err := q.point(b, r)
+		p, err := q.point(of, b, r)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +73,7 @@ func (q *qdrant) points(b *index.Batch) ([]qdrantPoint, error) {
 }
 
 // point converts an item to a point.
-func (q *qdrant) point(b *index.Batch, i int) (qdrantPoint, error) {
+func (q *qdrant) point(_ shape, b *index.Batch, i int) (qdrantPoint, error) {
 	it := b.Item(i)
 	if err := checkTexts(q.name, it, math.MaxInt, math.MaxInt); err != nil {
 		return qdrantPoint{}, err
@@ -86,7 +97,7 @@ func (q *qdrant) Write(ctx context.Context, b *index.Batch) error {
 	if b.Codes.Bits != q.bits {
 		return fmt.Errorf("codes of %d bits for a table of codes of %d", b.Codes.Bits, q.bits)
 	}
-	points, err := q.points(b)
+	points, err := q.points(q.shape, b)
 	if err != nil || len(points) == 0 {
 		return err
 	}
@@ -105,9 +116,9 @@ func (q *qdrant) Write(ctx context.Context, b *index.Batch) error {
 	return nil
 }
 
-// search is the body of a search for a code. The score of a hit is bits - 2 distance, and the threshold lies between
-// the scores of the radius and of the next distance.
-func (q *qdrant) search(radius int, filter dsl, code []float64, limit int) dsl {
+// search is the body of a search for a code. The score of a hit is bits - 2 distance, both of spread codes (shape.go),
+// and the threshold lies between the scores of the radius and of the next distance.
+func (q *qdrant) search(of shape, radius int, filter dsl, code []float64, limit int) dsl {
 	body := dsl{
 		"query": code, "limit": limit, "with_payload": []string{"id"},
 		"params": dsl{"exact": true, "quantization": dsl{"ignore": true}},
@@ -116,7 +127,7 @@ func (q *qdrant) search(radius int, filter dsl, code []float64, limit int) dsl {
 		body["filter"] = filter
 	}
 	if radius >= 0 {
-		body["score_threshold"] = len(code) - 2*min(radius, len(code)) - 1
+		body["score_threshold"] = of.wide() - 2*min(radius, of.wide()) - 1
 	}
 	return body
 }
@@ -137,10 +148,10 @@ func (q *qdrant) hits(answer qdrantHits) ([]index.Hit, error) {
 		if err != nil {
 			return nil, err
 		}
-		twice := float64(q.bits) - p.Score
+		twice := float64(q.wide()) - p.Score
 		distance := int(twice / 2)
-		if twice != 2*float64(distance) || distance < 0 || distance > q.bits {
-			return nil, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", q.name, id.String(), p.Score, q.bits)
+		if twice != 2*float64(distance) || distance < 0 || distance > q.wide() {
+			return nil, fmt.Errorf("%s scores %q with %v, not a distance of %d bits", q.name, id.String(), p.Score, q.wide())
 		}
 		list = append(list, index.Hit{ID: id, Distance: distance})
 	}
@@ -153,23 +164,28 @@ func (q *qdrant) Search(ctx context.Context, query Query) ([][]index.Hit, error)
 	if err != nil {
 		return nil, err
 	}
-	radius := query.Radius
 	query.Filter = index.Filter{}
-	return skill{most: mostQdrantHits}.search(ctx, qdrantFinder{q, filter, radius}, q.bits, query)
+	finder := qdrantFinder{q, filter, q.radius(query.Radius)}
+	found, err := skill{most: mostQdrantHits}.search(ctx, finder, q.shape, query)
+	if err != nil {
+		return nil, err
+	}
+	return q.apart(ctx, q, query, found)
 }
 
 // qdrantFinder searches with a filter and a radius.
 type qdrantFinder struct {
 	*qdrant
 	filter dsl
-	radius int
+	within int // the radius, of spread codes
 }
 
 // ask implements finder by sending all searches in one request.
 func (q qdrantFinder) ask(ctx context.Context, codes hamming.Codes, limit int, _ clause) ([][]index.Hit, error) {
-	searches := make([]dsl, codes.Len())
+	searches, code := make([]dsl, codes.Len()), hamming.NewCodes(1, q.bits)
 	for i := range searches {
-		searches[i] = q.search(q.radius, q.filter, signs(codes, i), limit)
+		q.gather(code, codes, i)
+		searches[i] = q.search(q.shape, q.within, q.filter, q.weightedSigns(code, 0), limit)
 	}
 	var answer struct {
 		Result []qdrantHits `json:"result"`

@@ -21,7 +21,7 @@ import (
 )
 
 // Redis 8 or later, whose vector sets store codes as one bit per dimension (BIN): +1 for a set bit and -1 for a clear
-// one. The score of an element is 1 - distance/bits. With TRUTH a search compares all elements and is exact; without
+// one; those with detail are spread (shape.go). The score of an element is 1 - distance/bits. With TRUTH a search compares all elements and is exact; without
 // it a search walks a graph, which is faster but misses some.
 //
 //	items          the vector set: elements are ids, with attributes to filter by (redis_filter.go)
@@ -38,7 +38,7 @@ type redis struct {
 	slots chan struct{}   // of connections
 	idle  chan *redisConn // that are open
 	meta  string          // the table's note, once known
-	bits  int
+	shape
 }
 
 // redisMeta is the note that a table keeps about itself.
@@ -254,15 +254,16 @@ func (r *redis) read(info Info, state []any) (Info, error) {
 		return Info{}, fault.New("count-mismatch", "%s has %d elements, but %s describes %d: "+
 			"was one of them changed or removed? Remove both, and push again", r.table, elements, r.details(), items-1)
 	}
+	info.Bits, info.Identity = m.Bits, m.Identity
+	of := info.shape()
 	list, _ := state[3].([]any)
 	for i := 0; i+1 < len(list); i += 2 {
-		if list[i] == "quant-type" && list[i+1] != "bin" || list[i] == "vector-dim" && list[i+1] != int64(m.Bits) {
+		if list[i] == "quant-type" && list[i+1] != "bin" || list[i] == "vector-dim" && list[i+1] != int64(of.wide()) {
 			return Info{}, fmt.Errorf("the %v of %s is %v, which does not fit codes of %d bits: was it changed?",
 				list[i], r.table, list[i+1], m.Bits)
 		}
 	}
-	info.Bits, info.Identity = m.Bits, m.Identity
-	r.bits, r.meta = m.Bits, note
+	r.shape, r.meta = of, note
 	return info, nil
 }
 

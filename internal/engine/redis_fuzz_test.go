@@ -26,7 +26,7 @@ func FuzzRedisAnswer(f *testing.F) {
 			if n := size(v); n > len(b) {
 				t.Errorf("%d bytes became %d", len(b), n)
 			}
-			r := &redis{bits: 64}
+			r := &redis{shape: shape{bits: 64}}
 			_, _ = r.hits(v)
 		}
 	})
@@ -51,7 +51,7 @@ func FuzzSQLiteLine(f *testing.F) {
 	f.Add("3137|626F6F7473|73616C65,78|7072696365:=4629418941960159232,6E:78|8000000000000000", false)
 	f.Add("31|||"+"|00", true)
 	f.Fuzz(func(t *testing.T, line string, vec bool) {
-		s := &sqlite{bits: 13, vec: vec}
+		s := &sqlite{shape: shape{bits: 13}, vec: vec}
 		code := hamming.NewCodes(1, s.bits)
 		if it, err := s.item(line, code); err == nil && it.Code[0]<<13 != 0 {
 			t.Errorf("%q gives bits beyond the code", line)

@@ -38,14 +38,21 @@ return (#ARGV - 2) / 4`
 // Plan implements Engine.
 func (r *redis) Plan(s Space) []Statement {
 	key, details := redisWord(r.table), redisWord(r.details())
-	vector := fmt.Sprintf("FP32 <%d floats, +1 for a bit that is set and -1 for one that is not>", s.Bits)
+	of := s.shape()
+	floats, distance := fmt.Sprintf("%d floats", of.wide()), "(1 - score) * "+strconv.Itoa(of.wide())
+	what := ", +1 for a bit that is set and -1 for one that is not"
+	if of.detail > 0 {
+		what += fmt.Sprintf("; the first %d bits of a code come %d times, the others once", of.class(), repeats)
+		distance += fmt.Sprintf(" / %d", repeats)
+	}
+	vector := fmt.Sprintf("FP32 <%s%s>", floats, what)
 	note := redisNote(s, "<32 random digits>")
 	return []Statement{
 		{"make the table, where there is none", fmt.Sprintf("EVAL %s 2 %s %s %s", redisWord(noteScript), key, details,
 			redisWord(note)), true},
-		{"write a batch", fmt.Sprintf("EVAL %s 2 %s %s %s %d <id> <%d floats> <attributes to filter by> <item> ...",
-			redisWord(writeScript), key, details, redisWord(note), s.Bits, s.Bits), true},
-		{"search exactly; the distance is (1 - score) * " + strconv.Itoa(s.Bits),
+		{"write a batch", fmt.Sprintf("EVAL %s 2 %s %s %s %d <id> <%s> <attributes to filter by> <item> ...",
+			redisWord(writeScript), key, details, redisWord(note), of.wide(), floats), true},
+		{"search exactly; the distance in bits is " + distance,
 			fmt.Sprintf(`VSIM %s %s WITHSCORES COUNT 10 TRUTH`, key, vector), false},
 		{"search with the graph, nearly exactly, and with a filter",
 			fmt.Sprintf(`VSIM %s %s WITHSCORES COUNT 10 EF 200 FILTER '.label == "boots" and "sale" in .tag and .price < 30'`,
@@ -124,7 +131,7 @@ func floats(c hamming.Codes, i int) string {
 }
 
 // redisWords returns an item as arguments of writeScript.
-func redisWords(b *index.Batch, i int) ([]string, error) {
+func redisWords(of shape, b *index.Batch, i int) ([]string, error) {
 	it := b.Item(i)
 	if err := eachText(it, inJSON); err != nil {
 		return nil, err
@@ -132,7 +139,7 @@ func redisWords(b *index.Batch, i int) ([]string, error) {
 	full, err := json.Marshal(redisItem{
 		hex.EncodeToString(b.Codes.AppendBytes(nil, i)), it.Label, it.Tags, it.Attributes,
 	})
-	return []string{it.ID.String(), floats(b.Codes, i), redisAttributes(it), string(full)}, err
+	return []string{it.ID.String(), floats(of.spread(b.Codes, i), 0), redisAttributes(it), string(full)}, err
 }
 
 // Write implements Engine.
@@ -141,9 +148,9 @@ func (r *redis) Write(ctx context.Context, b *index.Batch) error {
 	if err != nil {
 		return err
 	}
-	command := []string{"EVAL", writeScript, "2", r.table, r.details(), r.meta, strconv.Itoa(r.bits)}
+	command := []string{"EVAL", writeScript, "2", r.table, r.details(), r.meta, strconv.Itoa(r.wide())}
 	for _, row := range order {
-		words, err := redisWords(b, row)
+		words, err := redisWords(r.shape, b, row)
 		if err != nil {
 			return err
 		}
@@ -192,14 +199,7 @@ func (r *redis) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 		}
 		all[i] = hits
 	}
-	return all, nil
-}
-
-func compareHits(a, b index.Hit) int {
-	if a.Distance != b.Distance {
-		return a.Distance - b.Distance
-	}
-	return a.ID.Compare(b.ID)
+	return r.apart(ctx, r, q, all)
 }
 
 // searchAll adds the answers of all queries with one filter. If a tie is cut off, or more items may lie within the
@@ -242,9 +242,9 @@ func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]i
 // searchCommand asks for the nearest items, within the radius if there is one, plus half a bit because Redis
 // computes distances in float32.
 func (r *redis) searchCommand(q Query, query int, filter string, count int) []string {
-	command := []string{"VSIM", r.table, "FP32", floats(q.Codes, query), "WITHSCORES", "COUNT", strconv.Itoa(count)}
-	if q.Radius >= 0 && q.Radius < r.bits {
-		epsilon := float64(2*q.Radius+1) / float64(r.bits)
+	command := []string{"VSIM", r.table, "FP32", floats(r.spread(q.Codes, query), 0), "WITHSCORES", "COUNT", strconv.Itoa(count)}
+	if radius := r.radius(q.Radius); radius >= 0 && radius < r.wide() {
+		epsilon := float64(2*radius+1) / float64(r.wide())
 		command = append(command, "EPSILON", strconv.FormatFloat(epsilon, 'g', -1, 64))
 	}
 	if filter != "" {
@@ -277,7 +277,7 @@ func (r *redis) hits(answer any) ([]index.Hit, error) {
 		if err != nil {
 			return nil, err
 		}
-		hits = append(hits, index.Hit{ID: id, Distance: int(math.Round((1 - score) * float64(r.bits)))})
+		hits = append(hits, index.Hit{ID: id, Distance: int(math.Round((1 - score) * float64(r.wide())))})
 	}
 	return hits, nil
 }

@@ -50,10 +50,12 @@ func TestRedis(t *testing.T) {
 		}, searchtest.Abilities{Refuses: noOrder})
 	})
 	t.Run("graph", func(t *testing.T) { checkRedisGraph(t, s) })
-	t.Run("plan", func(t *testing.T) { checkRedisPlan(t, s) })
+	t.Run("plan", func(t *testing.T) { checkRedisPlan(t, s, 0) })
+	t.Run("plan with detail", func(t *testing.T) { checkRedisPlan(t, s, 10) })
 	t.Run("refusals", func(t *testing.T) { checkRedisRefusals(t, s) })
 	t.Run("filters", func(t *testing.T) { checkRedisFilters(t, s) })
-	t.Run("bulk", func(t *testing.T) { checkRedisBulk(t, s) })
+	t.Run("bulk", func(t *testing.T) { checkRedisBulk(t, s, 0) })
+	t.Run("bulk with detail", func(t *testing.T) { checkRedisBulk(t, s, 20) })
 	t.Run("tables", func(t *testing.T) { checkRedisTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkRedisPasswords(t, s) })
 	t.Run("secure", func(t *testing.T) { checkRedisSecure(t, s) })
@@ -115,8 +117,8 @@ func redisWords(t *testing.T, line string) []string {
 
 // checkRedisPlan: a push sends what the plan says, as the server itself tells, and the searches that are printed answer
 // as ours.
-func checkRedisPlan(t *testing.T, s *redistest.Server) {
-	ctx, e := t.Context(), openRedis(t, s, "planned table", "")
+func checkRedisPlan(t *testing.T, s *redistest.Server, detail int) {
+	ctx, e := t.Context(), openRedis(t, s, fmt.Sprint("planned table ", detail), "")
 	watch, err := net.Dial("unix", s.Socket)
 	if err != nil {
 		t.Fatal(err)
@@ -129,8 +131,12 @@ func checkRedisPlan(t *testing.T, s *redistest.Server) {
 			t.Fatal(line, err)
 		}
 	}
-	space := engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}
-	if _, err := engine.Push(ctx, e, searchtest.Items(100, 24, 1), engine.PushOptions{}); err != nil {
+	b, wide := searchtest.Items(100, 24, 1), 24
+	if detail > 0 {
+		b.Fingerprint, wide = b.Fingerprint.WithDetail(detail), 8*(24-detail)+detail
+	}
+	space := engine.Space{Bits: 24, Fingerprint: b.Fingerprint}
+	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.RedisDo(ctx, e, "ECHO", "the end"); err != nil {
@@ -154,7 +160,7 @@ func checkRedisPlan(t *testing.T, s *redistest.Server) {
 	for _, st := range e.Plan(space) {
 		want := redisWords(t, st.Text)
 		if !st.Sent {
-			checkRedisSearch(t, e, want)
+			checkRedisSearch(t, e, want, wide)
 			continue
 		}
 		at := slices.IndexFunc(sent, func(words []string) bool {
@@ -168,15 +174,15 @@ func checkRedisPlan(t *testing.T, s *redistest.Server) {
 }
 
 // checkRedisSearch runs a command that the plan prints.
-func checkRedisSearch(t *testing.T, e engine.Engine, words []string) {
+func checkRedisSearch(t *testing.T, e engine.Engine, words []string, wide int) {
 	t.Helper()
 	if words[0] == "UNLINK" {
 		return
 	}
 	for i, word := range words {
 		switch {
-		case strings.HasPrefix(word, "<24 floats"):
-			words[i] = engine.RedisFloats(24)
+		case strings.HasPrefix(word, fmt.Sprintf("<%d floats", wide)):
+			words[i] = engine.RedisFloats(wide)
 		case word == "<id>":
 			words[i] = "0"
 		}
@@ -195,8 +201,12 @@ func checkRedisSearch(t *testing.T, e engine.Engine, words []string) {
 	}
 	for i, h := range want[0] {
 		score, err := strconv.ParseFloat(list[2*i+1].(string), 64)
-		if got := (1 - score) * 24; err != nil || got < float64(h.Distance)-0.01 || got > float64(h.Distance)+0.01 {
-			t.Errorf("hit %d is at distance %v, want %d", i, got, h.Distance)
+		want := h.Distance
+		if wide > 24 {
+			want = h.MarginDistance / hamming.DetailUnits
+		}
+		if got := (1 - score) * float64(wide); err != nil || got < float64(want)-0.01 || got > float64(want)+0.01 {
+			t.Errorf("hit %d is at distance %v, want %d", i, got, want)
 		}
 	}
 }

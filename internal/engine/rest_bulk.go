@@ -40,9 +40,12 @@ func tableLayout(columns []column, row func(b *index.Batch, i int) ([]any, error
 }
 
 // appendJSONOf appends the JSON of an engine's representation of an item.
-func appendJSONOf[T any](of func(b *index.Batch, i int) (T, error)) func([]byte, *index.Batch, int) ([]byte, error) {
+func appendJSONOf[T any](
+	s Space, item func(of shape, b *index.Batch, i int) (T, error),
+) func([]byte, *index.Batch, int) ([]byte, error) {
+	of := s.shape()
 	return func(dst []byte, b *index.Batch, i int) ([]byte, error) {
-		v, err := of(b, i)
+		v, err := item(of, b, i)
 		if err != nil {
 			return dst, err
 		}
@@ -72,15 +75,18 @@ func (r *rest) sending(q request, lines int, before, answers string) string {
 //
 //	jsonl    the lines of _bulk requests
 //	parquet  the fields of documents; the nested attributes are JSON
-func (e *elastic) Layouts(Space) []Layout {
-	lines := Layout{Name: "jsonl", Append: e.appendLines}
+func (e *elastic) Layouts(s Space) []Layout {
+	of := s.shape()
+	lines := Layout{Name: "jsonl", Append: func(dst []byte, b *index.Batch, i int) ([]byte, error) {
+		return e.appendLines(of, dst, b, i)
+	}}
 	lines.Load = e.sending(e.bulk(nil), 2*bulkGroup, "index", `every answer should say "errors":false`)
 	columns := []column{
 		{"id", ""}, {"id_order", ""}, {"code", []int8(nil)}, {"hex", ""}, {"label", ""}, {"tags", []string(nil)},
 		{"attributes", ""},
 	}
 	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
-		d, err := e.document(b, i)
+		d, err := e.document(of, b, i)
 		if err != nil {
 			return nil, err
 		}
@@ -100,12 +106,12 @@ func (e *elastic) Layouts(Space) []Layout {
 //
 //	jsonl    bodies of requests that upsert points
 //	parquet  points; the payload is JSON
-func (q *qdrant) Layouts(Space) []Layout {
+func (q *qdrant) Layouts(s Space) []Layout {
 	lines := q.bodies(q.upsert([]qdrantPoint{}), "collection and its indexes", `every answer should say "completed"`)
-	lines.Append = appendJSONOf(q.point)
+	lines.Append = appendJSONOf(s, q.point)
 	columns := []column{{"id", ""}, {"vector", []float32(nil)}, {"payload", ""}}
 	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
-		p, err := q.point(b, i)
+		p, err := q.point(s.shape(), b, i)
 		if err != nil {
 			return nil, err
 		}
@@ -121,16 +127,16 @@ func (q *qdrant) Layouts(Space) []Layout {
 //
 //	jsonl    bodies of requests that write batches of objects
 //	parquet  objects with their properties; the attributes are JSON
-func (w *weaviate) Layouts(Space) []Layout {
-	write, _ := w.batch(nil, nil) // no item, so nothing to refuse
+func (w *weaviate) Layouts(s Space) []Layout {
+	write, _ := w.batch(s.shape(), nil, nil) // no item, so nothing to refuse
 	lines := w.bodies(write, "class", `no answer should say "FAILED"`)
-	lines.Append = appendJSONOf(w.object)
+	lines.Append = appendJSONOf(s, w.object)
 	columns := []column{
 		{"id", ""}, {"vector", []float32(nil)}, {"key", ""}, {"label", ""}, {"tags", []string(nil)}, {"attributes", ""},
 		{"terms", []string(nil)},
 	}
 	return []Layout{lines, tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
-		o, err := w.object(b, i)
+		o, err := w.object(s.shape(), b, i)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +160,7 @@ type milvusRow struct {
 //	parquet  rows for an import; codes are lists of bytes, attributes JSON
 //	json     the same as a list of objects
 //	jsonl    bodies of requests that upsert entities
-func (m *milvus) Layouts(Space) []Layout {
+func (m *milvus) Layouts(s Space) []Layout {
 	create := m.post("jobs/import/create", map[string]any{"files": [][]string{{"FILE"}}})
 	load := "make the collection first, as a dry run shows; an import adds and does not replace, so it is for items " +
 		"that are not there; put the file into the storage of Milvus and send: " +
@@ -164,22 +170,22 @@ func (m *milvus) Layouts(Space) []Layout {
 		{"terms", []string(nil)},
 	}
 	table := tableLayout(columns, func(b *index.Batch, i int) ([]any, error) {
-		e, err := m.entity(b, i)
+		e, err := m.entity(s.shape(), b, i)
 		return []any{e.ID, e.Code, e.Label, []string(e.Tags), string(marshal(e.Attributes)), e.Terms}, err
 	})
 	table.Load = load
 	list := Layout{Name: "json", Load: load, Head: "[\n", Between: ",\n", Tail: "\n]\n"}
-	list.Append = appendJSONOf(func(b *index.Batch, i int) (milvusRow, error) {
-		e, err := m.entity(b, i)
+	list.Append = appendJSONOf(s, func(of shape, b *index.Batch, i int) (milvusRow, error) {
+		e, err := m.entity(of, b, i)
 		row := milvusRow{milvusEntity: e}
 		for _, x := range e.Code {
 			row.Code = append(row.Code, int(x))
 		}
 		return row, err
 	})
-	write, _ := m.upsert(nil, nil) // no item, so nothing to refuse
+	write, _ := m.upsert(s.shape(), nil, nil) // no item, so nothing to refuse
 	lines := m.bodies(write, "collection", `every answer should say "code":0`)
-	lines.Append = appendJSONOf(m.entity)
+	lines.Append = appendJSONOf(s, m.entity)
 	return []Layout{table, list, lines}
 }
 

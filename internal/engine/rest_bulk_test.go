@@ -62,35 +62,39 @@ func TestBulkLines(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(header), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, source := oddItems(t, 64)
 	for scheme, start := range startOf {
-		t.Run(scheme, func(t *testing.T) {
-			f, pushed := start(t)
-			if _, err := engine.Push(t.Context(), pushed, b, engine.PushOptions{Batch: 500, InFlight: 1}); err != nil {
-				t.Fatal(err)
-			}
-			want := f.log()
-			f, e := start(t)
-			path, load := writeBulk(t, e, source, "jsonl")
-			if _, err := e.Prepare(t.Context(), source.Space); err != nil {
-				t.Fatal(err)
-			}
-			f.log()
-			_, command, _ := strings.Cut(load, "then: ")
-			command, _, _ = strings.Cut(command, path)
-			if out, err := bash(t, command+path); err != nil {
-				t.Fatalf("%s: %v: %s", command, err, out)
-			}
-			got := f.log()
-			first, _, _ := strings.Cut(got[len(got)-1], "\n")
-			written := func(q string) bool { return strings.HasPrefix(q, first) }
-			got, want = filter(got, written), filter(want, written)
-			if len(got) < 3 || !slices.Equal(got, want) {
-				t.Errorf("%d requests, where a push sends %d: %.1000s\n%.1000s", len(got), len(want), got[0], want[0])
-			}
-			checkHeld(t, e, b)
-		})
+		for _, detail := range []int{0, 20} {
+			t.Run(fmt.Sprint(scheme, " ", detail), func(t *testing.T) { checkBulkLines(t, start, detail) })
+		}
 	}
+}
+
+func checkBulkLines(t *testing.T, start func(t *testing.T) (*fake, engine.Engine), detail int) {
+	b, source := oddItems(t, 64, detail)
+	f, pushed := start(t)
+	if _, err := engine.Push(t.Context(), pushed, b, engine.PushOptions{Batch: 500, InFlight: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := f.log()
+	f, e := start(t)
+	path, load := writeBulk(t, e, source, "jsonl")
+	if _, err := e.Prepare(t.Context(), source.Space); err != nil {
+		t.Fatal(err)
+	}
+	f.log()
+	_, command, _ := strings.Cut(load, "then: ")
+	command, _, _ = strings.Cut(command, path)
+	if out, err := bash(t, command+path); err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	got := f.log()
+	first, _, _ := strings.Cut(got[len(got)-1], "\n")
+	written := func(q string) bool { return strings.HasPrefix(q, first) }
+	got, want = filter(got, written), filter(want, written)
+	if len(got) < 3 || !slices.Equal(got, want) {
+		t.Errorf("%d requests, where a push sends %d: %.1000s\n%.1000s", len(got), len(want), got[0], want[0])
+	}
+	checkHeld(t, e, b)
 }
 
 func filter(list []string, keep func(string) bool) (kept []string) {
@@ -157,7 +161,7 @@ func isSame(value, document any) bool {
 
 // TestBulkTables: a table has the values of the lines, in columns of the types that it tells.
 func TestBulkTables(t *testing.T) {
-	_, source := oddItems(t, 64)
+	_, source := oddItems(t, 64, 20)
 	for scheme, start := range startOf {
 		t.Run(scheme, func(t *testing.T) {
 			_, e := start(t)
@@ -185,7 +189,7 @@ func TestBulkTables(t *testing.T) {
 // TestMilvusImport: the list of objects has what an upsert has, with the bytes of codes as numbers.
 func TestMilvusImport(t *testing.T) {
 	_, e := startMilvus(t)
-	_, source := oddItems(t, 13)
+	_, source := oddItems(t, 13, 0)
 	var lines, list bytes.Buffer
 	if _, err := layoutOf(t, e, source.Space, "jsonl").WriteText(t.Context(), &lines, source, nil); err != nil {
 		t.Fatal(err)
@@ -218,7 +222,7 @@ func TestMilvusImport(t *testing.T) {
 
 // TestBulkOfNothing: a source without items gives a file that is whole.
 func TestBulkOfNothing(t *testing.T) {
-	_, source := oddItems(t, 64)
+	_, source := oddItems(t, 64, 0)
 	_, e := startMilvus(t)
 	source.Items = 0
 	source.Each = func(context.Context, func(*index.Batch) error) error { return nil }
@@ -232,7 +236,7 @@ func TestBulkOfNothing(t *testing.T) {
 
 // TestBulkRefusesTexts: an item with a text that an engine cannot hold ends each of its files with the id.
 func TestBulkRefusesTexts(t *testing.T) {
-	b, _ := oddItems(t, 64)
+	b, _ := oddItems(t, 64, 0)
 	b.Labels[3], b.IDs[3] = "no \xff text", index.Text("culprit")
 	source, err := engine.FromBatch(b)
 	if err != nil {

@@ -73,8 +73,9 @@ func (s *Searcher) check(r *api.Request) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	if r.NeedsMargins() || r.Rank == api.Expected || r.Prefix != 0 || r.Rerank != "" || r.Shortlist != 0 || r.Strategy != "" || r.Explain {
-		return api.Errorf(api.ErrUnsupported, "%s ranks by Hamming distance alone, without margins, prefix, rerank, "+
+	if r.NeedsMargins() || r.Rank == api.Expected || r.Prefix != 0 || r.Rerank != "" || r.Shortlist != 0 ||
+		r.Strategy != "" || r.Explain {
+		return api.Errorf(api.ErrUnsupported, "%s ranks by Hamming distance alone, without margins, expected codes, prefix, rerank, "+
 			"strategy and explain: search an index for those", s.info.Engine)
 	}
 	return search.Accept(s.info.Fingerprint, r.Fingerprint)
@@ -121,11 +122,12 @@ func (s *Searcher) describe(ctx context.Context, a *api.Answer, found [][]index.
 			return err
 		}
 	}
+	detail := s.info.shape().detail > 0
 	for i, hits := range found {
 		a.Results[i].Hits = make([]api.Hit, len(hits))
 		for j, h := range hits {
 			it := items[h.ID]
-			search.FillHit(&a.Results[i].Hits[j], &h, &it, o, search.Distances{})
+			search.FillHit(&a.Results[i].Hits[j], &h, &it, o, search.Distances{Detail: detail, Weighted: detail})
 		}
 	}
 	return nil

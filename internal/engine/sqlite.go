@@ -26,7 +26,8 @@ import (
 //	hashgrove_tables  which model made the codes of each table of the file
 //
 // In the layout vec0 the codes are in items_codes instead, a virtual table of the extension sqlite-vec with a column
-// code bit[n], whose first bit is the lowest of the first byte; its rowid is item.
+// code bit[n], whose first bit is the lowest of the first byte; its rowid is item. Codes with detail are spread there
+// (shape.go).
 //
 // A batch is one transaction, which deletes the items with the same ids and inserts all of them.
 
@@ -37,8 +38,8 @@ type sqlite struct {
 	extension   string // its file
 
 	writing  sync.Mutex // SQLite has one writer at a time
-	bits     int        // of the table, once known
 	identity string
+	shape
 }
 
 const (
@@ -149,7 +150,7 @@ END`, s.name("_removed"), s.name(""), s.name("_tags"), s.name("_attributes")),
 	}
 	if s.vec {
 		list = append(list, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING vec0(code bit[%d])",
-			s.name("_codes"), (space.Bits+7)/8*8)) // whole bytes
+			s.name("_codes"), width(space.shape().wide()))) // whole bytes
 	}
 	return append(list, fmt.Sprintf("INSERT OR REPLACE INTO hashgrove_tables (name, bits, fingerprint, layout) "+
 		"VALUES (%s, %d, '%s', '%s')", sqlText(s.table), space.Bits, space.Fingerprint.Full(), layout))
@@ -168,18 +169,26 @@ func (s *sqlite) Plan(space Space) []Statement {
 	}
 	add("make the table, where there is none", true, s.creation(space)...)
 	var rows sqlBatch
-	rows.example(space.Bits, s.vec)
+	rows.example(space.shape(), s.vec)
 	add("write a batch, in one transaction; this one has two items", true, s.writeSQL(&rows, space.Bits, "...")...)
 	zero := hamming.NewCodes(1, space.Bits)
 	where := fmt.Sprintf("label = 'boots' AND EXISTS (SELECT 1 FROM %s AS t WHERE t.item = i.item AND t.tag = 'sale')\n"+
 		"  AND EXISTS (SELECT 1 FROM %s AS a WHERE a.item = i.item AND a.name = 'price' AND a.number < 30)",
 		s.name("_tags"), s.name("_attributes"))
-	search := s.searchSQL(Query{Codes: zero, K: 10, Radius: -1}, 0, "id, distance", "true")
-	add("search exactly, with the code of your query in the place of zeros", false, search)
+	of := space.shape()
+	search := s.searchSQL(of, Query{Codes: zero, K: 10, Radius: -1}, 0, "id, distance", "true")
+	how := ""
+	switch {
+	case s.vec:
+		how = of.advice()
+	case of.detail > 0:
+		how = "; the distance is in sixteenths of a bit"
+	}
+	add("search exactly, with the code of your query in the place of zeros"+how, false, search)
 	add("a condition to search with, in the place of true", false, "-- "+strings.ReplaceAll(where, "\n", "\n-- "))
 	if s.vec {
 		add("search with sqlite-vec alone", false, fmt.Sprintf("SELECT id, distance FROM %s JOIN %s ON item = rowid\n"+
-			"WHERE code MATCH vec_bit(%s) AND k = 10 ORDER BY distance", s.name("_codes"), s.name(""), vecCode(zero, 0)))
+			"WHERE code MATCH vec_bit(%s) AND k = 10 ORDER BY distance", s.name("_codes"), s.name(""), vecCode(of.spread(zero, 0), 0)))
 	}
 	return list
 }
@@ -249,7 +258,7 @@ func (s *sqlite) info(ctx context.Context) (info Info, recorded bool, err error)
 		info.Engine += " with sqlite-vec"
 	}
 	info.Identity = fields[3]
-	s.bits, s.identity = info.Bits, info.Identity
+	s.shape, s.identity = info.shape(), info.Identity
 	return info, true, nil
 }
 

@@ -20,7 +20,7 @@ type sqlBatch struct {
 }
 
 // add adds an item, whose code is row i.
-func (r *sqlBatch) add(c hamming.Codes, i int, it index.Item, vec bool) {
+func (r *sqlBatch) add(of shape, c hamming.Codes, i int, it index.Item, vec bool) {
 	id, label, number := sqlText(it.ID.String()), "NULL", "NULL"
 	if it.Label != "" {
 		label = sqlText(it.Label)
@@ -31,7 +31,7 @@ func (r *sqlBatch) add(c hamming.Codes, i int, it index.Item, vec bool) {
 	var item strings.Builder
 	fmt.Fprintf(&item, "(%s, %s, %s", id, number, label)
 	if vec {
-		r.codes = append(r.codes, fmt.Sprintf("(%s, %s)", id, vecCode(c, i)))
+		r.codes = append(r.codes, fmt.Sprintf("(%s, %s)", id, vecCode(of.spread(c, i), 0)))
 	} else {
 		for _, word := range c.Row(i) {
 			fmt.Fprintf(&item, ", %d", int64(word))
@@ -54,11 +54,11 @@ func (r *sqlBatch) add(c hamming.Codes, i int, it index.Item, vec bool) {
 }
 
 // example adds two items that show what a batch looks like.
-func (r *sqlBatch) example(width int, vec bool) {
-	c := hamming.NewCodes(2, width)
+func (r *sqlBatch) example(of shape, vec bool) {
+	c := hamming.NewCodes(2, of.bits)
 	c.SetBit(1, 0, true)
-	r.add(c, 0, index.Item{ID: index.Int(17), Label: "boots", Tags: []string{"sale"}}, vec)
-	r.add(c, 1, index.Item{ID: index.Text("sku-9"), Attributes: map[string]index.Value{
+	r.add(of, c, 0, index.Item{ID: index.Int(17), Label: "boots", Tags: []string{"sale"}}, vec)
+	r.add(of, c, 1, index.Item{ID: index.Text("sku-9"), Attributes: map[string]index.Value{
 		"price": index.Number(29.5), "colour": index.String("red"),
 	}}, vec)
 }
@@ -113,7 +113,7 @@ func (s *sqlite) Write(ctx context.Context, b *index.Batch) error {
 	}
 	var rows sqlBatch
 	for _, row := range order {
-		rows.add(b.Codes, row, b.Item(row), s.vec)
+		rows.add(s.shape, b.Codes, row, b.Item(row), s.vec)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -213,7 +213,12 @@ func (s *sqlite) item(line string, code hamming.Codes) (index.Item, error) {
 			packed[i] = bits.Reverse8(b)
 		}
 	}
-	for _, b := range packed[min(code.Bytes(), len(packed)):] {
+	of := s.shape
+	if !s.vec {
+		of.detail = 0 // plain columns hold the code itself
+	}
+	bytes := (of.wide() + 7) / 8
+	for _, b := range packed[min(bytes, len(packed)):] {
 		if b != 0 {
 			failed = errOutput
 		}
@@ -222,7 +227,7 @@ func (s *sqlite) item(line string, code hamming.Codes) (index.Item, error) {
 	if it.ID = id; failed == nil {
 		failed = err
 	}
-	if failed == nil && (len(packed) < code.Bytes() || !code.SetBytes(0, packed[:code.Bytes()])) {
+	if failed == nil && (len(packed) < bytes || !of.setBytes(code, packed[:bytes])) {
 		failed = fmt.Errorf("item %q has a code that is not one of %d bits", id.String(), code.Bits)
 	}
 	return it, failed

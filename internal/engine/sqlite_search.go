@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -38,13 +39,17 @@ func (s *sqlite) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([][]index.Hit, q.Codes.Len())
+	all, columns := make([][]index.Hit, q.Codes.Len()), "hex(CAST(id AS BLOB)), distance"
+	weighted := s.detail > 0 && !s.vec
+	if weighted {
+		columns += ", class"
+	}
 	var script []string
 	for i := range all {
-		script = append(script, fmt.Sprintf("SELECT %d", i), s.searchSQL(q, i, "hex(CAST(id AS BLOB)), distance", condition))
+		script = append(script, fmt.Sprintf("SELECT %d", i), s.searchSQL(s.shape, q, i, columns, condition))
 	}
 	query := -1
-	return all, s.run(ctx, script, func(line string) error {
+	err = s.run(ctx, script, func(line string) error {
 		name, distance, hit := strings.Cut(line, "|")
 		if !hit { // the next query
 			query++
@@ -55,18 +60,30 @@ func (s *sqlite) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
 			return err
 		}
 		h := index.Hit{ID: id}
-		if h.Distance, err = strconv.Atoi(strings.TrimSuffix(distance, ".0")); err == nil { // sqlite-vec returns 3.0
-			all[query] = append(all[query], h)
+		if weighted {
+			var n, class int
+			_, err = fmt.Sscanf(distance, "%d|%d", &n, &class)
+			h = rankedHit(id, n, class)
+		} else {
+			h.Distance, err = strconv.Atoi(strings.TrimSuffix(distance, ".0")) // sqlite-vec returns 3.0
 		}
+		all[query] = append(all[query], h)
 		return err
 	})
+	if err != nil || weighted {
+		return all, err
+	}
+	return s.apart(ctx, s, q, all)
 }
 
 // searchSQL returns the statement that searches for code i of a query.
-func (s *sqlite) searchSQL(q Query, i int, columns, condition string) string {
-	from := s.scanSQL(q.Codes, i, condition)
-	if q.Radius >= 0 {
-		from += fmt.Sprintf("\nWHERE distance <= %d", q.Radius)
+func (s *sqlite) searchSQL(of shape, q Query, i int, columns, condition string) string {
+	from, radius := s.scanSQL(of, q.Codes, i, condition), of.radius(q.Radius)
+	if of.detail > 0 && !s.vec {
+		radius *= hamming.DetailUnits
+	}
+	if radius >= 0 {
+		from += fmt.Sprintf("\nWHERE distance <= %d", radius)
 	}
 	limit := ""
 	if q.K > 0 {
@@ -76,26 +93,65 @@ func (s *sqlite) searchSQL(q Query, i int, columns, condition string) string {
 }
 
 // scanSQL returns a query for the distances of all items that meet a condition.
-func (s *sqlite) scanSQL(c hamming.Codes, i int, condition string) string {
+func (s *sqlite) scanSQL(of shape, c hamming.Codes, i int, condition string) string {
 	if s.vec {
 		return fmt.Sprintf("(SELECT id, id_number, vec_distance_hamming(vec_bit(c.code), vec_bit(%s)) AS distance\n"+
 			"  FROM %s AS c CROSS JOIN %s AS i ON i.item = c.rowid WHERE %s LIMIT -1)",
-			vecCode(c, i), s.name("_codes"), s.name(""), condition)
+			vecCode(of.spread(c, i), 0), s.name("_codes"), s.name(""), condition)
 	}
-	var x, y, z, n []string
-	for w, word := range c.Row(i) {
-		x = append(x, fmt.Sprintf("(w%d|%d)-(w%d&%d) AS x%d", w, int64(word), w, int64(word), w))
-		y = append(y, fmt.Sprintf("x%d&%d AS y%d, (x%d<0)+(x%d>>62&1) AS t%d", w, int64(low62), w, w, w, w))
-		z = append(z, fmt.Sprintf("y%d-(y%d>>1&%d)-(y%d>>2&%d) AS z%d, t%d", w, w, int64(threes), w, int64(ones3), w, w))
-		n = append(n, fmt.Sprintf("(z%d+(z%d>>3)&%d)%%63+t%d", w, w, int64(sixes), w))
+	var x, y, z, class, detail []string
+	for j, part := range of.parts() {
+		w, word := part.word, int64(c.Row(i)[part.word])
+		differ := fmt.Sprintf("(w%d|%d)-(w%d&%d)", w, word, w, word)
+		if part.mask != 0 {
+			differ = fmt.Sprintf("(%s)&%d", differ, int64(part.mask))
+		}
+		x = append(x, fmt.Sprintf("%s AS x%d", differ, j))
+		y = append(y, fmt.Sprintf("x%d&%d AS y%d, (x%d<0)+(x%d>>62&1) AS t%d", j, int64(low62), j, j, j, j))
+		z = append(z, fmt.Sprintf("y%d-(y%d>>1&%d)-(y%d>>2&%d) AS z%d, t%d", j, j, int64(threes), j, int64(ones3), j, j))
+		n := fmt.Sprintf("(z%d+(z%d>>3)&%d)%%63+t%d", j, j, int64(sixes), j)
+		if part.detail {
+			detail = append(detail, n)
+		} else {
+			class = append(class, n)
+		}
 	}
-	return fmt.Sprintf(`(SELECT id, id_number, %s AS distance
+	distance := strings.Join(class, "+") + " AS distance"
+	if of.detail > 0 {
+		sum := strings.Join(class, "+")
+		distance = fmt.Sprintf("%d*(%s)+%d*(%s) AS distance, %s AS class",
+			hamming.BitUnits, sum, hamming.DetailUnits, strings.Join(detail, "+"), sum)
+	}
+	return fmt.Sprintf(`(SELECT id, id_number, %s
   FROM (SELECT id, id_number, %s
     FROM (SELECT id, id_number, %s
       FROM (SELECT id, id_number, %s
         FROM %s AS i WHERE %s
       LIMIT -1) LIMIT -1) LIMIT -1) LIMIT -1)`,
-		strings.Join(n, "+"), strings.Join(z, ", "), strings.Join(y, ", "), strings.Join(x, ", "), s.name(""), condition)
+		distance, strings.Join(z, ", "), strings.Join(y, ", "), strings.Join(x, ", "), s.name(""), condition)
+}
+
+// wordPart is some bits of a word of a code, all of the class or all of detail.
+type wordPart struct {
+	word   int
+	mask   uint64 // 0 means all bits
+	detail bool
+}
+
+// parts returns the words of a code; the one that ends the class comes twice.
+func (s shape) parts() (list []wordPart) {
+	for w := range words(s.bits) {
+		switch first, class := 64*w, s.class(); {
+		case s.detail == 0 || class >= first+64:
+			list = append(list, wordPart{word: w})
+		case class <= first:
+			list = append(list, wordPart{word: w, detail: true})
+		default:
+			rest := uint64(math.MaxUint64) >> (class - first)
+			list = append(list, wordPart{w, ^rest, false}, wordPart{w, rest, true})
+		}
+	}
+	return list
 }
 
 // vecCode returns code i for sqlite-vec, whose first bit is the lowest of the first byte.

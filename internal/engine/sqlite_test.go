@@ -59,13 +59,15 @@ func TestSQLite(t *testing.T) {
 			return openSQLite(t, file, fmt.Sprintf(`odd "name" %d`, n), "")
 		}, searchtest.Abilities{Refuses: noDates, Brief: true})
 	})
-	t.Run("plan", func(t *testing.T) { checkSQLitePlan(t, "") })
+	t.Run("plan", func(t *testing.T) { checkSQLitePlan(t, "", 0) })
+	t.Run("plan with detail", func(t *testing.T) { checkSQLitePlan(t, "", 27) })
 	t.Run("codes", func(t *testing.T) { checkSQLiteCodes(t, openSQLite(t, file, "codes", "")) })
 	t.Run("bytes", func(t *testing.T) { checkSQLiteBytes(t, openSQLite(t, file, "bytes", "")) })
 	t.Run("refusals", func(t *testing.T) { checkSQLiteRefusals(t, file) })
 	t.Run("tables", func(t *testing.T) { checkSQLiteTables(t, file) })
 	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, openSQLite(t, file, "interrupted", ""), 1200) })
-	t.Run("bulk", func(t *testing.T) { checkSQLiteBulk(t, "") })
+	t.Run("bulk", func(t *testing.T) { checkSQLiteBulk(t, "", 0) })
+	t.Run("bulk with detail", func(t *testing.T) { checkSQLiteBulk(t, "", 27) })
 	t.Run("locked", func(t *testing.T) { checkSQLiteLocked(t) })
 	t.Run("program", func(t *testing.T) { checkSQLiteProgram(t, file) })
 }
@@ -84,11 +86,13 @@ func TestSQLiteVec(t *testing.T) {
 	needs.Program(t, needs.SQLite, "sqlite3")
 	more := "?layout=vec0&extension=" + sqliteVec(t)
 	file := filepath.Join(t.TempDir(), "vec.db")
-	t.Run("plan", func(t *testing.T) { checkSQLitePlan(t, more) })
+	t.Run("plan", func(t *testing.T) { checkSQLitePlan(t, more, 0) })
+	t.Run("plan with detail", func(t *testing.T) { checkSQLitePlan(t, more, 27) })
 	t.Run("codes", func(t *testing.T) { checkSQLiteCodes(t, openSQLite(t, file, "codes", more)) })
 	t.Run("bytes", func(t *testing.T) { checkSQLiteBytes(t, openSQLite(t, file, "bytes", more)) })
 	t.Run("bits", func(t *testing.T) { checkSQLiteVecBits(t, file, more) })
-	t.Run("bulk", func(t *testing.T) { checkSQLiteBulk(t, more) })
+	t.Run("bulk", func(t *testing.T) { checkSQLiteBulk(t, more, 0) })
+	t.Run("bulk with detail", func(t *testing.T) { checkSQLiteBulk(t, more, 27) })
 	t.Run("without", func(t *testing.T) {
 		e := openSQLite(t, file, "codes", "?layout=vec0&extension=/nowhere")
 		if _, err := e.Info(t.Context()); err == nil || !strings.Contains(err.Error(), "nowhere") {
@@ -125,10 +129,14 @@ func checkSQLiteVecBits(t *testing.T, file, more string) {
 
 // checkSQLitePlan runs what is printed by hand: a table and two items must be there as a push makes them, and the
 // printed searches must answer as ours.
-func checkSQLitePlan(t *testing.T, more string) {
+func checkSQLitePlan(t *testing.T, more string, detail int) {
 	ctx, file := t.Context(), filepath.Join(t.TempDir(), "planned.db")
 	e := openSQLite(t, file, "planned", more)
-	space := engine.Space{Bits: 70, Fingerprint: searchtest.Fingerprint}
+	items := searchtest.Items(200, 70, 1)
+	if detail > 0 {
+		items.Fingerprint = items.Fingerprint.WithDetail(detail)
+	}
+	space := engine.Space{Bits: 70, Fingerprint: items.Fingerprint}
 	var sent, searches []string
 	for _, st := range e.Plan(space) {
 		switch {
@@ -166,7 +174,7 @@ func checkSQLitePlan(t *testing.T, more string) {
 	if err != nil || len(want) > 0 {
 		t.Errorf("%v, %v is missing", err, want)
 	}
-	if _, err := engine.Push(ctx, e, searchtest.Items(200, 70, 1), engine.PushOptions{}); err != nil {
+	if _, err := engine.Push(ctx, e, items, engine.PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	hits, err := e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 70), K: 10, Radius: -1})
@@ -180,8 +188,14 @@ func checkSQLitePlan(t *testing.T, more string) {
 		lines := strings.Split(strings.TrimSpace(sqlite(t, file, text+";")), "\n")
 		for at, h := range hits[0] {
 			id, distance, _ := strings.Cut(lines[at], "|")
+			want := h.Distance
+			if detail > 0 {
+				if want = h.MarginDistance; more != "" {
+					want /= hamming.DetailUnits // sqlite-vec counts bits
+				}
+			}
 			same := i > 0 || id == h.ID.String() // sqlite-vec alone does not know our order of ties
-			if !same || strings.TrimSuffix(distance, ".0") != fmt.Sprint(h.Distance) {
+			if !same || strings.TrimSuffix(distance, ".0") != fmt.Sprint(want) {
 				t.Errorf("%s\nanswers %v, want %v", text, lines, hits[0])
 				break
 			}

@@ -146,7 +146,7 @@ func TestSearchSettlesTies(t *testing.T) {
 	} {
 		l.asked, l.scans = nil, 0
 		q := Query{Codes: hamming.NewCodes(2, 64), K: c.k, Radius: c.radius, Filter: c.filter}
-		all, err := skill{most: c.most}.search(t.Context(), l, 64, q)
+		all, err := skill{most: c.most}.search(t.Context(), l, shape{bits: 64}, q)
 		if err != nil || len(all) != 2 || len(all[0]) != c.want || !slices.Equal(all[0], all[1]) ||
 			len(l.asked) != c.asks || l.scans != c.scans {
 			t.Errorf("%s: %d hits, asked %v, %d scans, %v", c.name, len(all[0]), l.asked, l.scans, err)

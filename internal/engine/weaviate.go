@@ -15,8 +15,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// Weaviate, over REST and GraphQL. A code is a vector of zeros and ones with the distance hamming, and the flat index
-// reads every vector, so searches are exact.
+// Weaviate, over REST and GraphQL. A code is a vector of zeros and ones with the distance hamming, spread (shape.go) if
+// it has detail, and the flat index reads every vector, so searches are exact.
 //
 //	Items   key (the id), label, tags, attributes (as JSON), terms (for our filters), and the vector
 //
@@ -27,7 +27,7 @@ import (
 type weaviate struct {
 	*rest
 	class string
-	bits  int // of the class, once that is known
+	shape shape // of its codes, once that is known
 }
 
 // weaviateSkill is what Weaviate can do: its QUERY_MAXIMUM_RESULTS is 10,000 by default.
@@ -147,11 +147,11 @@ func (v *zerosAndOnes) UnmarshalJSON(text []byte) error {
 }
 
 // batch is the request that writes items.
-func (w *weaviate) batch(b *index.Batch, order []int) (request, error) {
+func (w *weaviate) batch(of shape, b *index.Batch, order []int) (request, error) {
 	objects := make([]weaviateObject, len(order))
 	for i, r := range order {
 		var err error
-		if objects[i], err = w.object(b, r); err != nil {
+		if objects[i], err = w.object(of, b, r); err != nil {
 			return request{}, err
 		}
 	}
@@ -159,7 +159,7 @@ func (w *weaviate) batch(b *index.Batch, order []int) (request, error) {
 }
 
 // object converts an item to an object.
-func (w *weaviate) object(b *index.Batch, i int) (weaviateObject, error) {
+func (w *weaviate) object(of shape, b *index.Batch, i int) (weaviateObject, error) {
 	it := b.Item(i)
 	if err := checkTexts(w.name, it, index.MaxText, hamming.MaxID); err != nil {
 		return weaviateObject{}, err
@@ -168,7 +168,7 @@ func (w *weaviate) object(b *index.Batch, i int) (weaviateObject, error) {
 	if len(it.Attributes) > 0 {
 		p.Attributes = string(marshal(it.Attributes))
 	}
-	return weaviateObject{w.class, w.uuid(p.Key), vectorOf(b.Codes, i), p}, nil
+	return weaviateObject{w.class, w.uuid(p.Key), vectorOf(of.spread(b.Codes, i), 0), p}, nil
 }
 
 // graphql builds a GraphQL request.
@@ -176,7 +176,7 @@ func (w *weaviate) graphql(format string, args ...any) request {
 	return newRequest(http.MethodPost, "/v1/graphql", map[string]string{"query": fmt.Sprintf(format, args...)})
 }
 
-// near is the request for the items nearest to each code; the answers are named q0, q1 and so on.
+// near is the request for the items nearest to each spread code; the answers are named q0, q1 and so on.
 func (w *weaviate) near(codes hamming.Codes, limit int, where string) request {
 	var list strings.Builder
 	for i := range codes.Len() {
@@ -188,15 +188,15 @@ func (w *weaviate) near(codes hamming.Codes, limit int, where string) request {
 
 // Plan implements Engine.
 func (w *weaviate) Plan(s Space) []Statement {
-	sample := sampleItem(s)
-	write, err := w.batch(sample, []int{0})
+	sample, of := sampleItem(s), s.shape()
+	write, err := w.batch(of, sample, []int{0})
 	if err != nil {
 		panic(err)
 	}
 	return []Statement{
 		{"make the class, where there is none", w.creation(s).String(), true},
 		{"write a batch, here of one item", write.String(), true},
-		{"search with the code of your query as a list of zeros and ones", w.near(sample.Codes, 10,
+		{"search with the code of your query as a list of zeros and ones" + of.advice(), w.near(of.spreadAll(sample.Codes), 10,
 			`where:{path:["label"],operator:Equal,valueText:"boots"},`).String(), false},
 	}
 }
@@ -257,7 +257,7 @@ func (w *weaviate) Info(ctx context.Context) (Info, error) {
 	}
 	slices.Sort(names)
 	info.Identity = strings.Join(names, " ") // Weaviate chooses them anew for every class
-	w.bits = info.Bits
+	w.shape = info.shape()
 	return info, nil
 }
 
@@ -285,11 +285,11 @@ func (w *weaviate) Prepare(ctx context.Context, s Space) (Info, error) {
 // Write implements Engine, except for all or nothing: if it fails, some items may have been written. They are
 // replaced by id, so repeating a call is harmless.
 func (w *weaviate) Write(ctx context.Context, b *index.Batch) error {
-	order, err := orderOf(b, w.bits)
+	order, err := orderOf(b, w.shape.bits)
 	if err != nil {
 		return err
 	}
-	q, err := w.batch(b, order)
+	q, err := w.batch(w.shape, b, order)
 	if err != nil {
 		return err
 	}

@@ -101,12 +101,16 @@ func (w *weaviate) operand(c clause, negated bool) string {
 
 // Search implements Engine.
 func (w *weaviate) Search(ctx context.Context, q Query) ([][]index.Hit, error) {
-	return weaviateSkill.search(ctx, w, w.bits, q)
+	found, err := weaviateSkill.search(ctx, w, w.shape, q)
+	if err != nil {
+		return nil, err
+	}
+	return w.shape.apart(ctx, w, q, found)
 }
 
 // Read implements Engine. It holds all matching items in memory.
 func (w *weaviate) Read(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
-	return readOrdered(ctx, w, w.bits, f, take)
+	return readOrdered(ctx, w, w.shape.bits, f, take)
 }
 
 // Count implements Engine.
@@ -176,7 +180,8 @@ func (w *weaviate) deliver(rows []weaviateRow, take func(*index.Batch) error) er
 	if len(rows) == 0 {
 		return nil
 	}
-	b, code := index.NewBatch(w.bits), hamming.NewCodes(1, w.bits)
+	of := w.shape
+	b, code, wide := index.NewBatch(of.bits), hamming.NewCodes(1, of.bits), hamming.NewCodes(1, of.wide())
 	for _, r := range rows {
 		it := index.Item{Code: code.Row(0), Label: r.Label}
 		if len(r.Tags) > 0 {
@@ -186,11 +191,14 @@ func (w *weaviate) deliver(rows []weaviateRow, take func(*index.Batch) error) er
 		if it.ID, err = index.ParseID(r.Key); err != nil {
 			return err
 		}
-		if len(r.Additional.Vector) != w.bits {
-			return fmt.Errorf("item %q has a vector of %d numbers instead of %d", r.Key, len(r.Additional.Vector), w.bits)
+		if len(r.Additional.Vector) != of.wide() {
+			return fmt.Errorf("item %q has a vector of %d numbers instead of %d", r.Key, len(r.Additional.Vector), of.wide())
 		}
 		for bit, x := range r.Additional.Vector {
-			code.SetBit(0, bit, x == 1)
+			wide.SetBit(0, bit, x == 1)
+		}
+		if !of.gather(code, wide, 0) {
+			return fmt.Errorf("item %q has a vector that is no code of %d bits", r.Key, of.bits)
 		}
 		if r.Attributes != "" {
 			if err := json.Unmarshal([]byte(r.Attributes), &it.Attributes); err != nil {

@@ -9,6 +9,7 @@
 //	RetrievalInner  a ranking by the inner product, for probabilities of classes
 //	Unseen          Retrieval for queries of classes that training never saw
 //	Neighbours      the queries' nearest vectors, which a ranking should find; needs no labels
+//	OfClass         the nearest of their relevant items, which should come first among those
 //
 // Codes put many items at the same distance, and the order among those is arbitrary. So every headline number is the
 // expectation over all orders of the ties, in closed form, with the worst and best case beside it. The paper's own
@@ -47,6 +48,8 @@ type Options struct {
 	// Neighbours are the queries' float neighbours in the base, to measure their recall; optional. With Neighbours
 	// the truth may be empty: Truth{}.
 	Neighbours *Neighbours
+	// OfClass holds the nearest relevant items of some queries, to measure how many come first; optional.
+	OfClass *OfClass
 
 	Threads  int                   // 0 means all cores; never changes the result
 	Progress func(done, total int) // called now and then, by one goroutine at a time; may be nil
@@ -185,6 +188,9 @@ func (j judgement) check(o Options) error {
 	if n := o.Neighbours; n != nil && (n.Queries() != j.queries || n.Base() != j.base) {
 		panic("eval: sizes of neighbours and items differ")
 	}
+	if n := o.OfClass; n != nil && n.near.Base() != j.base {
+		panic("eval: sizes of the nearest of a class and items differ")
+	}
 	if !j.unjudged && j.parts == nil && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
 		panic(truthMisfits)
 	}
@@ -228,6 +234,9 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 			}
 			if o.Neighbours != nil {
 				t.addNeighbours(o.Neighbours.recall(q, r, near))
+			}
+			if o.OfClass != nil && !j.unjudged {
+				t.addOfClass(o.OfClass.share(q, r, mark))
 			}
 			if o.Progress != nil {
 				mu.Lock()

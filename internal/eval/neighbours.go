@@ -40,6 +40,7 @@ type Neighbours struct {
 
 	queries lengths
 	centre  []float32
+	among   *relevantItems // the only items that count; nil means all
 }
 
 type neighbour struct {
@@ -154,14 +155,15 @@ func (n *Neighbours) addBlock(from, to int, b block, product []float32) {
 	slack := float64(cols/2+8) * 0x1p-24
 	vanished := float64(float64(cols) * 0x1p-147) // products too small for float32
 	for q := from; q < to; q++ {
+		only := n.among.of(q)
 		near := n.near[q*NeighbourCount:][:NeighbourCount]
 		last := &near[NeighbourCount-1]
 		square, length := n.queries.square[q]-vanished, n.queries.length[q]
 		for i, p := range product[(q-from)*rows:][:rows] {
 			sum := length + b.length[i]
 			bound := square + b.square[i] - float64(2*float64(p)) - float64(slack*(sum*sum))
-			if bound > last.distance && bound <= math.MaxFloat64 { // products that overflowed say nothing
-				continue
+			if bound > last.distance && bound <= math.MaxFloat64 || only.lacks(b.first+i) {
+				continue // but products that overflowed say nothing
 			}
 			found := neighbour{squaredDistance(n.queries.x.Row(q), b.x.Row(i)), int32(b.first + i)}
 			// Rows come in order, so a tie keeps the earlier row.
@@ -194,11 +196,13 @@ func (n *Neighbours) Queries() int { return n.queries.x.Rows }
 func (n *Neighbours) Base() int { return n.base }
 
 // Rows returns the rows of the neighbours of query q, nearest first: NeighbourCount of them, or the whole base if
-// smaller.
+// smaller, or all that count.
 func (n *Neighbours) Rows(q int) []int {
-	rows := make([]int, min(NeighbourCount, n.base))
-	for i := range rows {
-		rows[i] = int(n.near[q*NeighbourCount+i].row)
+	rows := make([]int, 0, NeighbourCount)
+	for _, near := range n.near[q*NeighbourCount:][:NeighbourCount] {
+		if !math.IsInf(near.distance, 1) {
+			rows = append(rows, int(near.row))
+		}
 	}
 	return rows
 }

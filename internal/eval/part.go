@@ -144,7 +144,7 @@ func (p *Parts) Report(ctx context.Context, o Options) (*Report, error) {
 	if len(p.Queries) == 0 {
 		return nil, errors.New("there are no queries to judge")
 	}
-	if o.Neighbours != nil {
+	if o.Neighbours != nil || o.OfClass != nil {
 		panic("eval: neighbours of a base in parts")
 	}
 	head := p.Queries[0]

@@ -13,9 +13,10 @@ type Ranking string
 
 // Rankings of codes.
 const (
-	ByHamming Ranking = "hamming"  // the number of differing bits
-	ByMargins Ranking = "margins"  // the query's weights of the differing bits
-	ByWeights Ranking = "weighted" // the weights of a model, see RetrievalWeighted
+	ByHamming  Ranking = "hamming"  // the number of differing bits
+	ByMargins  Ranking = "margins"  // the query's weights of the differing bits
+	ByExpected Ranking = "expected" // the same for the code that the query most likely has, see model.Ranking
+	ByWeights  Ranking = "weighted" // the weights of a model, see RetrievalWeighted
 )
 
 // Report says how well rankings put relevant items first. All shares are from 0 to 1.
@@ -49,6 +50,11 @@ type Report struct {
 	NeighbourMetric    Metric  `json:"neighbour_metric,omitempty"`
 	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
 	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
+
+	// NearestOfClass10 is the share of the ten relevant items nearest to a query by cosine (fewer if there are fewer) that
+	// are among the first ten, expected over the orders of ties; see OfClass. It is 0 if no query was measured.
+	NearestOfClass10      float64 `json:"nearest_of_class_10,omitempty"`
+	NearestOfClassQueries int     `json:"nearest_of_class_queries,omitempty"`
 
 	// AP is the average precision of each query, expected over the orders of ties; -1 if nothing is relevant.
 	AP []float64 `json:"-"`
@@ -87,10 +93,11 @@ type Report struct {
 
 	Unseen *Report `json:"unseen,omitempty"` // set by callers: the report of Unseen
 
-	// Set by callers: how the base was ranked, and the report of the same queries by the other ranking.
-	Ranking Ranking `json:"ranking,omitempty"`
-	Hamming *Report `json:"hamming,omitempty"`
-	Margins *Report `json:"margins,omitempty"`
+	// Set by callers: how the base was ranked, and reports of the same queries by other rankings.
+	Ranking  Ranking `json:"ranking,omitempty"`
+	Hamming  *Report `json:"hamming,omitempty"`
+	Margins  *Report `json:"margins,omitempty"`
+	Expected *Report `json:"expected,omitempty"`
 
 	// Set by callers: the share of base and queries that the model was trained on; nil if unknown.
 	LearnedShare        *float64 `json:"learned_share,omitempty"`
@@ -156,6 +163,9 @@ func (t *tally) report(j judgement) *Report {
 		r.NeighbourMetric = t.o.Neighbours.metric
 		r.NeighbourRecall10 = t.near10 / float64(j.queries)
 		r.NeighbourRecall100 = t.near100 / float64(j.queries)
+	}
+	if t.ofClassQueries > 0 {
+		r.NearestOfClass10, r.NearestOfClassQueries = t.ofClass/float64(t.ofClassQueries), t.ofClassQueries
 	}
 	return r
 }

@@ -22,6 +22,8 @@ type tally struct {
 	precision         []float64 // by entry of K
 	reachable         float64   // precision of the first min(100, relevant items)
 	near10, near100   float64   // recall of float neighbours
+	ofClass           float64   // share of the nearest of the class in the first ten
+	ofClassQueries    int
 
 	chance []float64 // by rank: chance that the item there is relevant
 	hits   []int     // by position in the cut list: relevant items there
@@ -117,6 +119,14 @@ func (t *tally) addNeighbours(first10, first100 float64) {
 	t.near100 += first100
 }
 
+// addOfClass adds the share of the nearest of its class that a query finds, if it has any.
+func (t *tally) addOfClass(share float64, ok bool) {
+	if ok {
+		t.ofClass += share
+		t.ofClassQueries++
+	}
+}
+
 // precisionAt returns the expected precision of the first k items; positions beyond the end are misses.
 func (l *list) precisionAt(k int) float64 {
 	N, P := 0, 0
@@ -186,6 +196,8 @@ func (t *tally) merge(u *tally) {
 	t.prior += u.prior
 	t.reachable += u.reachable
 	t.addNeighbours(u.near10, u.near100)
+	t.ofClass += u.ofClass
+	t.ofClassQueries += u.ofClassQueries
 	addSlices(t.precision, u.precision)
 	addSlices(t.chance, u.chance)
 	addSlices(t.hits, u.hits)

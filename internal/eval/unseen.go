@@ -14,7 +14,8 @@ import (
 // merely repeat the class of the training items look perfect on known classes and fail here. Queries of the held-out
 // classes are ranked against the whole base, including known classes, as in a real search; chance is Report.Prior.
 // AmongMAP is the result when the base has only held-out classes: that is easier, and its chance, AmongPrior, is
-// higher. The table by class is always made. o.Classes are the classes of the queries; o.Neighbours is ignored.
+// higher. The table by class is always made. o.Classes are the classes of the queries; o.Neighbours and o.OfClass
+// are ignored.
 func Unseen(
 	ctx context.Context, queries, base hamming.Codes, baseClass, heldOut []int32, o Options,
 ) (*Report, error) {
@@ -33,12 +34,12 @@ func Unseen(
 		return nil, fmt.Errorf("the held-out classes have %d queries and %d base items: both are needed to judge them",
 			len(qc), len(bc))
 	}
-	o.Classes, o.Neighbours = qc, nil
+	o.Classes, o.Neighbours, o.OfClass = qc, nil, nil
 	r, err := Retrieval(ctx, q, base, ByClass(qc, baseClass), o)
 	if err != nil {
 		return nil, err
 	}
-	among, err := Retrieval(ctx, q, b, ByClass(qc, bc), Options{K: []int{}, Threads: o.Threads})
+	among, err := Retrieval(ctx, q, b, ByClass(qc, bc), Options{K: []int{}, Threads: o.Threads, Detail: o.Detail})
 	if err != nil {
 		return nil, err
 	}

@@ -118,6 +118,36 @@ func TestGraphsOfSumsAgreeNearly(t *testing.T) {
 	}
 }
 
+// TestGraphsOfBytesAgreeNearly: the distances of a kernel of bytes are exact, also far off and between two steps, and the
+// Gaussians agree up to their last digits.
+func TestGraphsOfBytesAgreeNearly(t *testing.T) {
+	folder := onnxRuntime(t)
+	a, x := ordinaryRows(50), ordinaryRows(400)
+	for i := range x.Data {
+		switch i % 7 {
+		case 0:
+			x.Data[i] *= 100
+		case 1:
+			x.Data[i] = (float32(i%200) - 99.5) / 16
+		}
+	}
+	identity := &model.Projection{Weight: make([]float32, a.Rows*a.Rows), Threshold: make([]float32, a.Rows)}
+	for k := range a.Rows {
+		identity.Weight[k*a.Rows+k] = 1
+	}
+	m := &model.Model{Encoder: model.Compose(identity, model.NewByteKernel(a, 2000, 1.0/16))}
+	_, got := inRuntime(t, folder, m, x)
+	want, err := m.Margins(ctx, x, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range want.Data {
+		if d := math.Abs(float64(got[i]) - float64(v)); d > 1e-5 {
+			t.Fatalf("value %d is %g, want %g", i, got[i], v)
+		}
+	}
+}
+
 const timeScript = `const ort = require(process.argv[1]), fs = require("fs");
 (async () => {
   const [model, rows, dim] = process.argv.slice(2);

@@ -16,6 +16,8 @@ func (g *graph) mapped(from string, step model.Map) (string, error) {
 			return "", fmt.Errorf("%w: it has an anchor graph", ErrEncoder)
 		}
 		return g.kernel(from, m), nil
+	case *model.ByteKernel:
+		return g.byteKernel(from, m), nil
 	case *model.Extension:
 		return g.extension(from, m)
 	}
@@ -79,12 +81,7 @@ func (g *graph) kernel(x string, m *model.Kernel) string {
 		}
 		squares[q] = float32(sum)
 	}
-	x = g.add("Sub", "", []string{x, g.floats(centre, dim)})
-	own := g.add("ReduceSumSquare", "", []string{x}, numbersAttribute("axes", []int64{1}))
-	product := g.add("Mul", "", []string{g.times(x, anchors, dim, out), g.floats([]float32{-2})})
-	t := g.add("Add", "", []string{own, product})
-	t = g.add("Add", "", []string{t, g.floats(squares, out)})
-	t = g.add("Max", "", []string{t, g.floats([]float32{0})})
+	t := g.distances(g.add("Sub", "", []string{x, g.floats(centre, dim)}), anchors, squares)
 	if m.Width > 0 {
 		t = g.add("Div", "", []string{t, g.floats([]float32{-m.Width})})
 		t = g.add("Exp", "", []string{t})
@@ -93,6 +90,33 @@ func (g *graph) kernel(x string, m *model.Kernel) string {
 		t = g.add("Sub", "", []string{t, g.floats(m.Mean, out)})
 	}
 	return t
+}
+
+// distances adds |x|^2 - 2 x a_q + |a_q|^2, at least 0.
+func (g *graph) distances(x string, anchors, squares []float32) string {
+	out := int64(len(squares))
+	own := g.add("ReduceSumSquare", "", []string{x}, numbersAttribute("axes", []int64{1}))
+	product := g.add("Mul", "", []string{g.times(x, anchors, int64(len(anchors))/out, out), g.floats([]float32{-2})})
+	t := g.add("Add", "", []string{own, product})
+	t = g.add("Add", "", []string{t, g.floats(squares, out)})
+	return g.add("Max", "", []string{t, g.floats([]float32{0})})
+}
+
+// byteKernel adds the Gaussian of columns in whole steps. Up to 1,040 columns the distances are exact, as integers in
+// float32.
+func (g *graph) byteKernel(x string, m *model.ByteKernel) string {
+	x = g.add("Mul", "", []string{x, g.floats([]float32{1 / m.Step})})
+	x = g.add("Clip", "", []string{x, g.floats([]float32{-127}), g.floats([]float32{127})})
+	x = g.add("Round", "", []string{x}) // ties to even, as the model does
+	anchors, squares := make([]float32, len(m.Anchors)), make([]float32, m.Rows)
+	for i, a := range m.Anchors {
+		anchors[i] = float32(a)
+		squares[i/m.Cols] += float32(float32(a) * float32(a))
+	}
+	step := float64(m.Step)
+	t := g.distances(x, anchors, squares)
+	t = g.add("Mul", "", []string{t, g.floats([]float32{float32(-step * step / float64(m.Width))})})
+	return g.add("Exp", "", []string{t})
 }
 
 // extension adds x followed by the values of x under other maps, for which a missing value becomes its column's

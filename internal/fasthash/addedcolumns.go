@@ -32,6 +32,13 @@ func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a
 	if err != nil || len(t.added) == 0 {
 		return train, held, err
 	}
+	if t.Learner == Scores {
+		s := t.added[0]
+		if held != nil {
+			held = held.With(model.Through(held.Source, t.Threads, s.maps...))
+		}
+		return train.With(s.values), held, nil
+	}
 	t.Trees.Favoured = t.addedColumns()
 	for _, s := range t.added {
 		train = train.With(beside{train.Source, s.values})
@@ -47,6 +54,9 @@ func (t Options) wantsColumns() bool { return t.LinearColumns != "" && t.LinearC
 
 // extendNew chooses the columns and fits them.
 func (t *training) extendNew(ctx context.Context, train *supervision.Data) error {
+	if t.Learner == Scores {
+		return t.extendScores(ctx, train)
+	}
 	if code, why := t.noScores(train); code != "" {
 		t.report.linear, t.report.Linear = code, "no linear columns: "+why
 		return nil
@@ -76,10 +86,25 @@ func (t *training) extendNew(ctx context.Context, train *supervision.Data) error
 	return nil
 }
 
+// extendScores fits the columns of the learner Scores.
+func (t *training) extendScores(ctx context.Context, train *supervision.Data) error {
+	fold, err := t.scoreFolds(ctx, train, scoreFolds)
+	if err != nil {
+		return err
+	}
+	s, why, err := t.fitClassScores(ctx, train, t.LinearColumns, fold)
+	if err != nil {
+		return err
+	}
+	t.added = []*scores{s}
+	t.report.linear, t.report.Linear = "scores", why
+	return nil
+}
+
 // noScores returns, as a code and in words, why rows cannot have scores, or "".
 func (t Options) noScores(d *supervision.Data) (code fault.Code, why string) {
 	switch {
-	case t.Learner != Trees:
+	case t.Learner == Linear:
 		return "hyperplanes", "hyperplanes are linear already"
 	case d.Kind() == supervision.ByPairs:
 		return "only-pairs", "pairs of rows name no classes or tags"
@@ -107,24 +132,23 @@ func (t *training) fitKind(ctx context.Context, d *supervision.Data, kind string
 	return []*scores{linear, kernel}, nil
 }
 
-// ignore lets the maps of a kernel accept more columns, which they ignore.
+// ignore lets the first map accept more columns, which it ignores.
 func (s *scores) ignore(more int) {
-	unit, kernel := s.maps[0].(*model.Affine), s.maps[1].(*model.Kernel)
-	d, anchors := unit.Weight.Cols, kernel.Anchors
+	unit := s.maps[0].(*model.Affine)
+	wide := vectors.Matrix{Rows: unit.Weight.Rows, Cols: unit.Weight.Cols + more}
 	zeros := make([]float32, more)
-	wide := vectors.Matrix{Rows: anchors.Rows, Cols: d + more}
-	for i := range anchors.Rows {
-		wide.Data = append(append(wide.Data, anchors.Row(i)...), zeros...)
+	for k := range wide.Rows {
+		wide.Data = append(append(wide.Data, unit.Weight.Row(k)...), zeros...)
 	}
-	s.maps = []model.Map{
-		&model.Affine{Weight: vectors.Matrix{Rows: d + more, Cols: d + more},
-			Mean: append(slices.Clone(unit.Mean), zeros...), Scale: append(slices.Clone(unit.Scale), zeros...)},
-		&model.Kernel{Anchors: wide, Width: kernel.Width}, s.maps[2],
-	}
+	s.maps = append([]model.Map{&model.Affine{Weight: wide, Bias: unit.Bias,
+		Mean: append(slices.Clone(unit.Mean), zeros...), Scale: append(slices.Clone(unit.Scale), zeros...)}}, s.maps[1:]...)
 }
 
 // extendGrown reuses the columns of the model to grow.
 func (t *training) extendGrown(ctx context.Context, train *supervision.Data) error {
+	if t.Learner == Scores {
+		return t.extendGrownScores(ctx, train)
+	}
 	e, ok := t.Grow.Encoder.(*model.Mapped)
 	if !ok {
 		if t.wantsColumns() {
@@ -161,6 +185,47 @@ func (t *training) extendGrown(ctx context.Context, train *supervision.Data) err
 	return t.addAsNew(ctx, train, e.Maps)
 }
 
+// extendGrownScores is extendGrown for the learner Scores: if the very same rows give the same scores, they have those
+// of fits that did not see them, else those of new rows.
+func (t *training) extendGrownScores(ctx context.Context, train *supervision.Data) error {
+	e := t.Grow.Encoder.(*model.Mapped)
+	if e.Dim() != train.Dim() {
+		return fault.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the data have %d", e.Dim(),
+			train.Dim())
+	}
+	if t.needsScores(train) == nil {
+		if err := t.extendScores(ctx, train); err != nil {
+			return err
+		}
+		if slices.EqualFunc(t.added[0].maps, e.Maps, model.EqualMaps) {
+			return nil
+		}
+	}
+	s := &scores{maps: e.Maps, names: t.Grow.Info.Added, values: vectors.Matrix{Cols: e.Maps[len(e.Maps)-1].Out()}}
+	for c, err := range model.Through(train.Source, t.Threads, e.Maps...).Chunks(ctx) {
+		if err != nil {
+			return err
+		}
+		s.values.Rows, s.values.Data = s.values.Rows+c.X.Rows, append(s.values.Data, c.X.Data...)
+	}
+	t.added, t.kind = []*scores{s}, KernelScores
+	t.report.linear, t.report.Linear = "grown", "the scores of the model to grow"
+	return nil
+}
+
+// scoresBehind returns the hyperplanes of a model of the learner Scores.
+func scoresBehind(e model.Encoder) (*model.Binned, bool) {
+	m, ok := e.(*model.Mapped)
+	if !ok {
+		return nil, false
+	}
+	b, ok := m.Encoder.(*model.Binned)
+	if _, keeps := m.Maps[0].(*model.Extension); !ok || keeps {
+		return nil, false
+	}
+	return b, true
+}
+
 // addAsNew computes the columns for the rows as for any new row.
 func (t *training) addAsNew(ctx context.Context, train *supervision.Data, maps []model.Map) error {
 	names := t.Grow.Info.Added
@@ -190,6 +255,10 @@ func (t *training) addAsNew(ctx context.Context, train *supervision.Data, maps [
 func (t *training) encoder(functions []model.Function) model.Encoder {
 	var maps []model.Map
 	for _, s := range t.added {
+		if t.Learner == Scores {
+			maps = append(maps, s.maps...)
+			continue
+		}
 		maps = append(maps, s.extension())
 	}
 	return model.Compose(&model.Binned{Quantizer: t.x.Quantizer, Functions: functions}, maps...)

@@ -54,7 +54,7 @@ func (t Options) checkCandidates() error {
 	switch {
 	case t.Candidates < 0 || t.Candidates > maxCandidates:
 		return fmt.Errorf("%d candidates for each bit; give 1 to %d", t.Candidates, maxCandidates)
-	case t.Candidates > 1 && t.Learner != Trees:
+	case t.Candidates > 1 && !t.mayGrowTrees():
 		return fmt.Errorf("candidates for each bit are judged by trees, so they need the learner %q", Trees)
 	}
 	return nil

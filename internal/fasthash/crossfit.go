@@ -130,7 +130,14 @@ func (c *crossFitter) fitScores(ctx context.Context, d *supervision.Data) error 
 				fold[i] = heldFold
 			}
 		}
-		added, err := c.fitKind(ctx, d, c.kind, fold)
+		var added []*scores
+		if c.Learner == Scores {
+			var s *scores
+			s, _, err = c.fitClassScores(ctx, d, c.kind, fold)
+			added = []*scores{s}
+		} else {
+			added, err = c.fitKind(ctx, d, c.kind, fold)
+		}
 		if err != nil {
 			return fmt.Errorf("fold %d: %w", f+1, err)
 		}
@@ -204,7 +211,13 @@ func (c *crossFitter) fitOthers(
 			stop = append(stop, c.stop[i])
 		}
 	}
-	step2, err := c.fitter(x, stop)
+	var class []int32
+	if c.class != nil {
+		for _, i := range rows {
+			class = append(class, c.class[i])
+		}
+	}
+	step2, err := c.fitter(ctx, x, stop, class)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func crossFitByDefinition(t *testing.T, m Method, x vectors.Matrix, y affinity.M
 			if err != nil {
 				t.Fatal(err)
 			}
-			step2, err := o.fitter(others, nil)
+			step2, err := o.fitter(ctx, others, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

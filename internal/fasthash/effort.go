@@ -36,17 +36,24 @@ const anySize = math.MaxInt
 // paperTrees are the trees of the paper.
 var paperTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4}
 
-// Up to fewRows rows, trees see samples of the rows and columns. That helped on breast cancer and did no harm on wine
-// and iris: with two classes, bits with the same target would otherwise get the same trees.
-const fewRows = 1000
+// Up to fewRows rows of up to fewClasses classes, trees see samples of the rows and columns. That helped on breast
+// cancer and did no harm on wine and iris: with two classes, bits with the same target would otherwise get the same
+// trees. With many classes it does harm.
+const (
+	fewRows    = 1000
+	fewClasses = 5
+)
 
-var fewRowsTrees = boost.Options{Boost: boost.AdaBoost, Rounds: 200, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
+func fewRowsTrees(rounds int) boost.Options {
+	return boost.Options{Boost: boost.AdaBoost, Rounds: rounds, Depth: 4, RowShare: 0.5, ColumnShare: 0.5}
+}
 
 // effortLine holds the choices of an effort for data up to a size: trees, extra columns, and, for classes and pairs,
 // the candidates for each bit, which do not help with tags.
 type effortLine struct {
 	effort     Effort
 	rows       int
+	classes    int
 	trees      boost.Options
 	linear     string
 	candidates int
@@ -65,18 +72,18 @@ func logistic(rounds, depth int, rate, columns float64) boost.Options {
 // efforts lists the choices of each effort; the first line that is large enough for the data counts. Fields left at
 // zero get the default of their package.
 var efforts = []effortLine{
-	{Quick, fewRows, fewRowsTrees, "", 0},
-	{Quick, anySize, logistic(100, 4, 0.7, 0.3), LinearAuto, 0},
+	{Quick, fewRows, fewClasses, fewRowsTrees(200), "", 0},
+	{Quick, anySize, anySize, logistic(100, 4, 0.7, 0.3), LinearAuto, 0},
 
-	{Normal, fewRows, fewRowsTrees, LinearAuto, 6},
-	{Normal, mediumRows, logistic(200, 4, 0.5, 0.5), KernelAuto, 6},
-	{Normal, anySize, logistic(200, 6, 0.5, 0.5), KernelAuto, 6},
+	{Normal, fewRows, fewClasses, fewRowsTrees(200), LinearAuto, 6},
+	{Normal, mediumRows, anySize, logistic(200, 4, 0.5, 0.5), KernelAuto, 6},
+	{Normal, anySize, anySize, logistic(200, 6, 0.5, 0.5), KernelAuto, 6},
 
-	{Best, fewRows, fewRowsTrees, LinearAuto, 6},
-	{Best, mediumRows, logistic(600, 5, 0.7, 0.3), KernelAuto, 6},
-	{Best, anySize, logistic(400, 7, 0.5, 0.3), KernelAuto, 6},
+	{Best, fewRows, fewClasses, fewRowsTrees(600), KernelAuto, 6},
+	{Best, mediumRows, anySize, logistic(600, 5, 0.7, 0.3), KernelAuto, 6},
+	{Best, anySize, anySize, logistic(400, 7, 0.5, 0.3), KernelAuto, 6},
 
-	{Paper, anySize, paperTrees, "", 0},
+	{Paper, anySize, anySize, paperTrees, "", 0},
 }
 
 // Few rows of unequal classes: at least half of the classes have less than a fifth of the rows of the largest. All
@@ -109,17 +116,29 @@ func unequalClasses(d *supervision.Data) int {
 	return 0
 }
 
-// withEffort fills in the choices of the effort for data of this size, with this number of unequal classes or 0. Fields
+// about is what options depend on in the data.
+type about struct {
+	rows    int
+	classes int // or tags; 0 if unknown
+	unequal int // number of classes, if the data are few rows of unequal classes, else 0
+}
+
+// aboutOf describes data.
+func aboutOf(d *supervision.Data) about {
+	return about{d.Rows, max(labelCount(d), tagCount(d)), unequalClasses(d)}
+}
+
+// withEffort fills in the choices of the effort for such data. Fields
 // already set stay, and a rate implies logistic boosting. With the boosting algorithm that the effort does not use,
 // trees start from the paper's numbers, since those of the effort do not suit them.
-func (t Options) withEffort(rows, unequal int) (Options, error) {
+func (t Options) withEffort(d about) (Options, error) {
 	t.Effort = cmp.Or(t.Effort, Normal)
 	for _, line := range efforts {
-		if line.effort != t.Effort || rows > line.rows {
+		if line.effort != t.Effort || d.rows > line.rows || d.classes > line.classes {
 			continue
 		}
-		if unequal > 0 && t.Effort != Paper && t.Learner == Trees && t.Order != TSH {
-			line = unequalLine(unequal)
+		if d.unequal > 0 && t.Effort != Paper && t.mayGrowTrees() && t.Order != TSH {
+			line = unequalLine(d.unequal)
 			weighted := t.BalancePairs || t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
 			t.Inference.BalanceClasses = t.Inference.BalanceClasses || !weighted
 		}
@@ -133,7 +152,11 @@ func (t Options) withEffort(rows, unequal int) (Options, error) {
 			trees.Boost = t.Trees.Boost
 		}
 		t.Trees = filledIn(t.Trees, trees)
-		if t.Learner != Trees || t.Order == TSH {
+		if t.Learner == Scores {
+			t.LinearColumns = cmp.Or(t.LinearColumns, KernelAuto)
+			return t, nil
+		}
+		if !t.mayGrowTrees() || t.Order == TSH {
 			return t, nil // Two-Step Hashing is for comparison, with its authors' settings
 		}
 		t.LinearColumns = cmp.Or(t.LinearColumns, line.linear)
@@ -168,8 +191,11 @@ func effortNames() string {
 // Summary describes in a few words what completed options have chosen: "effort paper: 200 trees of depth 4 per bit,
 // AdaBoost".
 func (t Options) Summary() string {
-	if t.Learner == Linear {
+	switch t.Learner {
+	case Linear:
 		return "linear hash functions"
+	case Scores:
+		return fmt.Sprintf("effort %s: bits from scores of the classes or tags", t.Effort)
 	}
 	how := "AdaBoost"
 	if t.Trees.Boost == boost.Logistic {

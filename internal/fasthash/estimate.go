@@ -15,8 +15,9 @@ import (
 // each, some bytes per row, and the sums of products that extra columns are fitted from.
 func EstimateBytes(d *supervision.Data) int64 {
 	n, side := int64(d.Rows), int64(sumSide(d.Dim()))
+	anchors := min(n, int64(Options{Effort: Normal}.anchors(d.Dim())))
 	kept := min(4*n*int64(d.Dim()), vectors.CacheBytes)
-	return kept + n*int64(d.Dim()) + 450*n + 40*(side*side+mostAnchors*mostAnchors) + 64<<20
+	return kept + n*int64(d.Dim()) + 450*n + 40*(side*side+anchors*anchors) + 64<<20
 }
 
 // sumSide returns the number of columns whose products are summed.
@@ -36,7 +37,7 @@ func EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Dat
 // rows, trees and bits, and one of the fits of extra columns.
 func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *supervision.Data) (float64, error) {
 	const sample, rounds = 5000, 8
-	t, err := t.fillIn(d.Rows, unequalClasses(d))
+	t, err := t.fillIn(aboutOf(d))
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +104,7 @@ func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree 
 	}
 	widths := []int{sumSide(d.Dim())}
 	if most == KernelScores {
-		widths = append(widths, min(mostAnchors, d.Rows))
+		widths = append(widths, min(t.anchors(d.Dim()), d.Rows))
 	}
 	for i, width := range widths {
 		side := min(width, d.Rows) // of the systems
@@ -116,10 +117,18 @@ func (t Options) estimateColumns(ctx context.Context, d *supervision.Data, tree 
 			if i > 0 || d.Dim() > maxSumSide {
 				products += float64(float64(n) * float64(width) * float64(d.Dim()))
 			}
-			tried += float64(solved * (float64(scoreFits) + float64(products/math.Pow(float64(side), 3)*6)))
+			tried += float64(solved * (float64(fits(side)) + float64(products/math.Pow(float64(side), 3)*6)))
 		}
 	}
 	return tried, nil
+}
+
+// fits returns the number of systems that a fit with this many equations solves.
+func fits(side int) int {
+	if side > linalg.ManyColumns {
+		return (scoreFolds+1)/2*len(kernelPenalties) + scoreFolds + 1
+	}
+	return scoreFolds*(scoreFolds-1)/2*len(scorePenalties) + scoreFolds + 1
 }
 
 // timeFit times one ridge regression with this many columns.

@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"hashgrove/internal/fasthash/affinity"
@@ -52,7 +53,7 @@ type Options struct {
 
 	Order     Order             `json:"order"`     // how Step 1 and Step 2 alternate; "" means Stagewise
 	Inference inference.Options `json:"inference"` // Step 1
-	Learner   Learner           `json:"learner"`   // what Step 2 fits; "" means Trees
+	Learner   Learner           `json:"learner"`   // what Step 2 fits; "" means Auto, or Trees if options need those
 	Trees     boost.Options     `json:"trees"`     // Step 2 with trees
 	Linear    svm.Options       `json:"linear"`    // Step 2 with hyperplanes
 
@@ -63,6 +64,10 @@ type Options struct {
 	// LinearColumns offers trees scores of the classes or tags as extra columns: LinearOff, LinearScores, KernelScores,
 	// LinearAuto or KernelAuto; "" leaves it to the effort. The model computes them itself.
 	LinearColumns string `json:"linear_columns,omitempty"`
+
+	// CodeMicroseconds is about how long a code may take to compute on one core, which decides the number of anchors of
+	// kernel scores, by a fixed formula; 0 leaves it to the effort.
+	CodeMicroseconds int `json:"code_microseconds,omitempty"`
 
 	Similar Similarity `json:"similarity"` // how the affinity follows from the supervision
 
@@ -136,7 +141,9 @@ type Learner string
 
 // The learners of hash functions.
 const (
+	Auto   Learner = "auto" // trees or scores, whichever predict bits better (learnertrial.go)
 	Trees  Learner = "trees"
+	Scores Learner = "scores" // how much a row looks like each class (scorebits.go)
 	Linear Learner = "linear"
 )
 
@@ -169,6 +176,7 @@ type loop struct {
 	each func(Bit) error  // called after every newly learned bit; may be nil
 
 	folds *crossFitter // nil without cross-fitting
+	class []int32      // of each row, for the learner Scores; nil for tags
 }
 
 // WithDefaults returns the options with every default filled in as for few rows: all that can be checked before the
@@ -177,21 +185,25 @@ func (t Options) WithDefaults() (Options, error) { return t.ForData(0) }
 
 // ForData returns the options with every default filled in for data of this size, as stored in a model. Few rows of
 // unequal classes have their own defaults, which training fills in.
-func (t Options) ForData(rows int) (Options, error) { return t.fillIn(rows, 0) }
+func (t Options) ForData(rows int) (Options, error) { return t.fillIn(about{rows: rows}) }
 
-// fillIn is like ForData; unequal is the number of classes if the data are few rows of unequal classes, else 0.
-func (t Options) fillIn(rows, unequal int) (Options, error) {
+// fillIn is like ForData, for data of which more is known.
+func (t Options) fillIn(d about) (Options, error) {
 	t.Bits, t.Seed = cmp.Or(t.Bits, DefaultBits), cmp.Or(t.Seed, DefaultSeed)
 	t.Order = cmp.Or(t.Order, Stagewise)
-	t.Learner = cmp.Or(t.Learner, Trees)
+	if t.Learner == "" {
+		if t.Learner = Auto; t.wantsTrees() {
+			t.Learner = Trees
+		}
+	}
 	if t.Bits < 1 || t.Bits > hamming.MaxBits {
 		return t, fmt.Errorf("%d bits asked for; a code has 1 to %d", t.Bits, hamming.MaxBits)
 	}
 	if t.Order != Stagewise && t.Order != TSH {
 		return t, fmt.Errorf("unknown order %q; the orders are %q and %q", t.Order, Stagewise, TSH)
 	}
-	if t.Learner != Trees && t.Learner != Linear {
-		return t, fmt.Errorf("unknown learner %q; the learners are %q and %q", t.Learner, Trees, Linear)
+	if err := t.checkLearner(); err != nil {
+		return t, err
 	}
 	if err := cmp.Or(t.checkLinearColumns(), t.checkCandidates()); err != nil {
 		return t, err
@@ -202,7 +214,7 @@ func (t Options) fillIn(rows, unequal int) (Options, error) {
 	if t.Inference.Length = 0; t.Order == TSH {
 		t.Inference.Length = t.Bits
 	}
-	t, err := t.withEffort(rows, unequal)
+	t, err := t.withEffort(d)
 	if err != nil {
 		return t, err
 	}
@@ -219,6 +231,22 @@ func (t Options) fillIn(rows, unequal int) (Options, error) {
 	}
 	return t, nil
 }
+
+// checkLearner reports an unknown learner, and one without what it learns from.
+func (t Options) checkLearner() error {
+	switch {
+	case !slices.Contains([]Learner{Auto, Trees, Scores, Linear}, t.Learner):
+		return fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", t.Learner, Auto, Trees, Scores, Linear)
+	case t.Learner == Scores && t.LinearColumns == LinearOff:
+		return fmt.Errorf("the learner %q predicts bits from linear columns, so they cannot be %q", Scores, LinearOff)
+	case t.CodeMicroseconds < 0:
+		return fmt.Errorf("a code in %d microseconds; give a positive number", t.CodeMicroseconds)
+	}
+	return nil
+}
+
+// mayGrowTrees reports whether trees may be what Step 2 fits.
+func (t Options) mayGrowTrees() bool { return t.Learner == Trees || t.Learner == Auto }
 
 // learn runs Algorithm 3 with completed options. It returns all functions, those of run.done first. If each returns
 // errStop, the result ends with that bit.
@@ -240,7 +268,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
-	step2, err := t.fitter(x, t.foldsOf(x))
+	step2, err := t.fitter(ctx, x, t.foldsOf(x), run.class)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +377,7 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 // weights do not follow Step 1, and returns nil if all weights are equal.
 func (t Options) startWeights(step1 *inference.Inference, m *vectors.Spill, rows int) ([]float64, error) {
 	equal := t.EqualRowWeights || t.Order == TSH
-	if t.Learner != Trees || equal && !t.Inference.BalanceClasses {
+	if !t.mayGrowTrees() || equal && !t.Inference.BalanceClasses {
 		return nil, nil
 	}
 	weight, err := vectors.Alloc[float64](m, rows)
@@ -404,10 +432,14 @@ func (r loop) finish(bit Bit) (stop bool, err error) {
 	return false, err
 }
 
-// fitter returns the learner for the rows, with the folds of early stopping.
-func (t Options) fitter(x *vectors.Columns, fold []uint8) (fitter, error) {
-	if t.Learner == Linear {
+// fitter returns the learner for the rows, with the folds of early stopping and the classes of the rows, either of
+// which may be nil.
+func (t Options) fitter(ctx context.Context, x *vectors.Columns, fold []uint8, class []int32) (fitter, error) {
+	switch t.Learner {
+	case Linear:
 		return svm.New(x, t.Linear, t.Threads)
+	case Scores:
+		return newScoreFitter(ctx, x, class, t.Threads)
 	}
 	b, err := boost.New(x, t.Trees, t.Threads)
 	if err == nil && fold != nil {
@@ -418,7 +450,7 @@ func (t Options) fitter(x *vectors.Columns, fold []uint8) (fitter, error) {
 
 // foldsOf returns the folds of the rows if early stopping needs them.
 func (t Options) foldsOf(x *vectors.Columns) []uint8 {
-	if t.Learner == Linear || t.Trees.EarlyStop <= 0 {
+	if t.Learner != Trees || t.Trees.EarlyStop <= 0 {
 		return nil
 	}
 	return boost.FoldsOf(x, t.Similar.originals(x.Rows))

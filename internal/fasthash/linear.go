@@ -21,7 +21,8 @@ import (
 //
 //	score_t(x) = W_t · φ(x) + b_t      ridge regression on "the row is of class t" (linalg/folds.go)
 //	φ(x) = (x - mean) / spread         linear;
-//	φ_q(x) = exp(-|x - a_q|² / width)  kernel: Gaussians around rows drawn at random, of the same standardised columns
+//	φ_q(x) = exp(-|v - a_q|² / width)  kernel: Gaussians around rows drawn at random, of partly whitened columns v
+//	                                   (kernelcolumns.go)
 //
 // If classes are balanced, rows have the same weights here as in Step 1, and every class is spread evenly over the
 // folds: of five rows, four would otherwise often share a fold.
@@ -33,7 +34,7 @@ import (
 //	moments   means and spreads of the columns       one pass
 //	sums      products of the columns, by fold       one pass, n d² / 2 products; d at most 2,048, or
 //	                                                 projected to 1,024 at random: n d · 1,024
-//	fits      46 systems of d equations              d³/6 products each, or n³/6 where rows are fewer
+//	fits      76 systems of d equations, 21 of many  d³/6 products each, or n³/6 where rows are fewer
 //	scores    of all rows                            one pass, d products for every score
 //
 // A spread below the median counts as the median: columns that hardly ever change, such as the border of pictures, are
@@ -50,21 +51,16 @@ const (
 )
 
 const (
-	scoreFolds  = 5
-	heldFold    = math.MaxUint8 // of rows that no fit may see
-	maxScores   = 32            // classes or tags with a score, most frequent first
-	maxSumSide  = 2048          // most columns whose products are summed directly
-	sketchSide  = 1024          // random directions for more columns
-	mostAnchors = 500
-	kernelWidth = 0.6 // in mean squared distances of anchors
-	scoreRows   = 50  // fewer rows than this have no scores
+	scoreFolds = 5
+	heldFold   = math.MaxUint8 // of rows that no fit may see
+	maxScores  = 32            // classes or tags with a score, most frequent first
+	maxSumSide = 2048          // most columns whose products are summed directly
+	sketchSide = 1024          // random directions for more columns
+	scoreRows  = 50            // fewer rows than this have no scores
 )
 
-// scorePenalties lists the penalties that a fit chooses from, in mean variances of a column: scoreFits systems of
-// equations.
-var scorePenalties = [...]float64{1, 0.1, 0.01, 0.001}
-
-const scoreFits = scoreFolds*(scoreFolds-1)/2*len(scorePenalties) + scoreFolds + 1
+// scorePenalties lists the penalties that a fit chooses from, in mean variances of a column.
+var scorePenalties = [...]float64{3, 1, 0.3, 0.1, 0.03, 0.01, 0.001}
 
 // checkLinearColumns reports an unknown value.
 func (t *Options) checkLinearColumns() error {
@@ -81,10 +77,19 @@ type scores struct {
 	maps   []model.Map
 	names  []string
 	values vectors.Matrix
+	shape  shape
 }
 
 // extension returns the map that adds the columns.
 func (s *scores) extension() *model.Extension { return &model.Extension{Maps: s.maps} }
+
+// shape is what the distances or products of a fit are made of, which it chooses on a sample of all its rows. It is
+// all that rows in one fold tell the fits without them.
+type shape struct {
+	known  bool
+	alike  bool // all columns are divided by one number
+	kernel kernelShape
+}
 
 // scoreFit is the state of one fit.
 type scoreFit struct {
@@ -93,29 +98,49 @@ type scoreFit struct {
 	fold    []uint8 // of each row: below scoreFolds, or heldFold
 	seed    uint64
 	threads int
+	anchors int       // of a kernel, at most
+	shape   shape     // chosen already, or to be chosen
+	most    int       // classes or tags with a score
 	count   []float64 // weight of a row of each class; nil if all rows count equally
 
+	list   []int32         // targets of a row
 	target map[int32]int32 // the place of a class or tag among those with a score
 	names  []string
-	unit   *model.Affine // to standardised columns
+	spread []float64     // of each column
+	unit   *model.Affine // to standardised columns, or the principal axes of a kernel
 	basis  []model.Map   // from those to φ
 }
 
 // fitScores learns the scores of a kind from all rows but those in heldFold, which are scored as new rows.
 func (t *training) fitScores(ctx context.Context, d *supervision.Data, kind string, fold []uint8) (*scores, error) {
-	f := &scoreFit{Data: d, kernel: kind == KernelScores, fold: fold, seed: t.Seed, threads: t.Threads}
-	f.chooseTargets(t.Inference.BalanceClasses)
+	return t.fitTargets(ctx, d, kind, fold, maxScores)
+}
+
+// fitTargets is like fitScores, for the given number of classes or tags at most.
+func (t *training) fitTargets(
+	ctx context.Context, d *supervision.Data, kind string, fold []uint8, most int,
+) (*scores, error) {
+	return t.fitShape(ctx, d, kind, fold, most, shape{})
+}
+
+// fitShape is like fitTargets, with a shape that is known, or to be chosen.
+func (t *training) fitShape(
+	ctx context.Context, d *supervision.Data, kind string, fold []uint8, most int, of shape,
+) (*scores, error) {
+	f := &scoreFit{Data: d, kernel: kind == KernelScores, fold: fold, seed: t.Seed, threads: t.Threads,
+		anchors: t.anchors(d.Dim()), most: most, shape: of}
+	f.chooseTargets(t.Inference.BalanceClasses && t.Learner != Scores) // which has its own weights
 	if err := f.standardise(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.chooseBasis(ctx); err != nil {
+	if err := f.chooseBasis(ctx, rand.New(rand.NewPCG(f.seed, 'L'))); err != nil {
 		return nil, err
 	}
 	each, all, err := f.regress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &scores{names: f.names}
+	s := &scores{names: f.names, shape: f.shape}
 	if s.maps, err = f.chain(ctx, all); err != nil {
 		return nil, err
 	}
@@ -146,7 +171,7 @@ func (f *scoreFit) chooseTargets(balanced bool) {
 		order[k] = int32(k)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(counts[b], counts[a]) })
-	order = order[:min(len(order), maxScores)]
+	order = order[:min(len(order), f.most)]
 	slices.Sort(order)
 	f.target = map[int32]int32{}
 	kind := LinearScores
@@ -197,15 +222,26 @@ func (f *scoreFit) standardise(ctx context.Context) error {
 			}
 		}
 	}
-	mean, spread := make([]float32, d), make([]float64, d)
-	var positive []float64
+	mean := make([]float32, d)
+	f.spread = make([]float64, d)
 	for j := range d {
 		n := max(count[j], 1)
 		m := sum[j] / n
 		mean[j] = float32(float64(first[j]) + m)
-		spread[j] = math.Sqrt(max(square[j]/n-float64(m*m), 0))
-		if spread[j] > 0 {
-			positive = append(positive, spread[j])
+		f.spread[j] = math.Sqrt(max(square[j]/n-float64(m*m), 0))
+	}
+	f.unit = &model.Affine{Weight: vectors.Matrix{Rows: d, Cols: d}, Mean: mean, Scale: f.scale(false)}
+	return f.unit.Check()
+}
+
+// scale returns the factors of the columns: one over their spreads, or one factor for all.
+func (f *scoreFit) scale(alike bool) []float32 {
+	var positive []float64
+	square := 0.0
+	for _, s := range f.spread {
+		if s > 0 {
+			positive = append(positive, s)
+			square += float64(s * s)
 		}
 	}
 	slices.Sort(positive)
@@ -213,14 +249,17 @@ func (f *scoreFit) standardise(ctx context.Context) error {
 	if len(positive) > 0 {
 		least = positive[len(positive)/2]
 	}
-	scale := make([]float32, d)
-	for j, s := range spread {
-		if r := 1 / max(s, least); s > 0 && r < math.MaxFloat32 {
+	scale := make([]float32, len(f.spread))
+	for j, s := range f.spread {
+		r := 1 / max(s, least)
+		if alike {
+			r = math.Sqrt(float64(len(positive)) / square)
+		}
+		if s > 0 && r < math.MaxFloat32 {
 			scale[j] = float32(r)
 		}
 	}
-	f.unit = &model.Affine{Weight: vectors.Matrix{Rows: d, Cols: d}, Mean: mean, Scale: scale}
-	return f.unit.Check()
+	return scale
 }
 
 // filled replaces missing values by zeros.
@@ -234,13 +273,12 @@ func filled(row []float32) []float32 {
 }
 
 // chooseBasis chooses φ: anchors for a kernel, random directions if there are too many columns.
-func (f *scoreFit) chooseBasis(ctx context.Context) error {
-	rng := rand.New(rand.NewPCG(f.seed, 'L'))
+func (f *scoreFit) chooseBasis(ctx context.Context, rng *rand.Rand) error {
 	if f.kernel {
-		return f.chooseAnchors(ctx, rng)
+		return f.chooseKernel(ctx, rng)
 	}
 	if f.Dim() <= maxSumSide {
-		return nil
+		return f.chooseScale(ctx, rng)
 	}
 	w := vectors.Matrix{Rows: sketchSide, Cols: f.Dim(), Data: make([]float32, sketchSide*f.Dim())}
 	size := float32(1 / math.Sqrt(float64(f.Dim())))
@@ -257,58 +295,49 @@ func (f *scoreFit) chooseBasis(ctx context.Context) error {
 	return nil
 }
 
-// chooseAnchors draws rows as anchors and derives the width from their distances.
-func (f *scoreFit) chooseAnchors(ctx context.Context, rng *rand.Rand) error {
-	var learned []int
-	for i, fold := range f.fold {
-		if fold != heldFold {
-			learned = append(learned, i)
-		}
+// chooseScale divides columns by their spreads or all by one number, whichever predicts rows of a sample better.
+func (f *scoreFit) chooseScale(ctx context.Context, rng *rand.Rand) error {
+	if f.shape.known {
+		f.unit = &model.Affine{Weight: f.unit.Weight, Mean: f.unit.Mean, Scale: f.scale(f.shape.alike)}
+		return f.unit.Check()
 	}
-	wanted := make([]bool, f.Rows)
-	n := min(mostAnchors, len(learned))
-	for k := range n {
-		other := k + rng.IntN(len(learned)-k)
-		learned[k], learned[other] = learned[other], learned[k]
-		wanted[learned[k]] = true
-	}
-	a := vectors.Matrix{Cols: f.Dim()}
-	for c, err := range vectors.Select(f.Source, wanted).Chunks(ctx) {
-		if err != nil {
-			return err
-		}
-		z, err := f.standard(ctx, c.X)
-		if err != nil {
-			return err
-		}
-		a.Rows, a.Data = a.Rows+z.Rows, append(a.Data, z.Data...)
-	}
-	kernel := &model.Kernel{Anchors: a}
-	far, err := model.Transform(ctx, f.threads, a, kernel)
+	drawn, rows, err := f.draw(ctx, shapeRows, rng)
 	if err != nil {
 		return err
 	}
-	sum := 0.0
-	for _, v := range far.Data {
-		sum += float64(v)
+	best, least := f.unit, math.Inf(1)
+	for _, alike := range []bool{false, true} {
+		to := &model.Affine{Weight: f.unit.Weight, Mean: f.unit.Mean, Scale: f.scale(alike)}
+		z, err := model.Transform(ctx, f.threads, drawn, to)
+		if err != nil {
+			return err
+		}
+		e, err := f.sampleError(ctx, z, rows, scorePenalties[:])
+		if err != nil {
+			return err
+		}
+		if e < least {
+			best, least = to, e
+			f.shape = shape{known: true, alike: alike}
+		}
 	}
-	kernel = &model.Kernel{Anchors: a, Width: float32(kernelWidth * sum / float64(len(far.Data)))}
-	if !(kernel.Width > 0) {
-		return errSameRows
-	}
-	f.basis = []model.Map{kernel}
-	return nil
+	f.unit = best
+	return f.unit.Check()
 }
 
 var errSameRows = fmt.Errorf("rows drawn at random are all equal")
 
-// standard returns rows in standardised columns; missing values count as the mean.
+// standard returns rows in standardised columns, or along the axes of a kernel; missing values count as the mean.
 func (f *scoreFit) standard(ctx context.Context, x vectors.Matrix) (vectors.Matrix, error) {
-	z, err := model.Transform(ctx, f.threads, x, f.unit)
-	if err == nil {
-		filled(z.Data)
+	if f.Missing {
+		x.Data = slices.Clone(x.Data)
+		for i, v := range x.Data {
+			if v != v {
+				x.Data[i] = f.unit.Mean[i%len(f.unit.Mean)]
+			}
+		}
 	}
-	return z, err
+	return model.Transform(ctx, f.threads, x, f.unit)
 }
 
 // regress takes the sums over all rows and returns the fit without each fold, and the fit to all.
@@ -318,40 +347,50 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 		side = f.basis[0].Out()
 	}
 	sums := linalg.NewFolds(scoreFolds, side, len(f.names), f.threads)
-	var list []int32
-	note := func(k int32) {
-		if place, ok := f.target[k]; ok {
-			list = append(list, place)
-		}
-	}
 	for c, err := range f.Chunks(ctx) {
 		if err != nil {
 			return nil, linalg.Regression{}, err
 		}
-		z, err := f.standard(ctx, c.X)
-		if err == nil {
-			z, err = model.Transform(ctx, f.threads, z, f.basis...)
-		}
-		if err != nil {
-			return nil, linalg.Regression{}, err
-		}
-		for i := range z.Rows {
-			row := c.First + i
-			if f.fold[row] == heldFold {
-				continue
+		for lo := 0; lo < c.X.Rows; lo += regressRows {
+			z, err := f.standard(ctx, c.X.Slice(lo, min(lo+regressRows, c.X.Rows)))
+			if err == nil {
+				z, err = model.Transform(ctx, f.threads, z, f.basis...)
 			}
-			list = list[:0]
-			f.each(row, note)
-			weight := 1.0
-			if f.count != nil {
-				weight = f.count[f.Labels.Class[row]]
-			}
-			if err := sums.Add(ctx, int(f.fold[row]), z.Row(i), list, weight); err != nil {
+			if err != nil {
 				return nil, linalg.Regression{}, err
+			}
+			for i := range z.Rows {
+				if err := f.addRow(ctx, sums, c.First+lo+i, z.Row(i)); err != nil {
+					return nil, linalg.Regression{}, err
+				}
 			}
 		}
 	}
+	if f.kernel {
+		return sums.CrossFit(ctx, kernelPenalties[:])
+	}
 	return sums.CrossFit(ctx, scorePenalties[:])
+}
+
+// regressRows is the number of rows whose φ is in memory at a time.
+const regressRows = 8192
+
+// addRow adds φ of a row to the sums, unless no fit may see it.
+func (f *scoreFit) addRow(ctx context.Context, sums *linalg.Folds, row int, z []float32) error {
+	if f.fold[row] == heldFold {
+		return nil
+	}
+	f.list = f.list[:0]
+	f.each(row, func(k int32) {
+		if place, ok := f.target[k]; ok {
+			f.list = append(f.list, place)
+		}
+	})
+	weight := 1.0
+	if f.count != nil {
+		weight = f.count[f.Labels.Class[row]]
+	}
+	return sums.Add(ctx, int(f.fold[row]), z, f.list, weight)
 }
 
 // chain returns the successive maps from vectors to the scores of regressions.

@@ -225,7 +225,8 @@ func TestScoresDoNotKnowTheirRows(t *testing.T) {
 			}
 		}
 		fit := func() *scores {
-			s, err := tr.fitScores(ctx, d, kind, fold)
+			known := shape{known: true, kernel: kernelShape{width: 1}}
+			s, err := tr.fitShape(ctx, d, kind, fold, maxScores, known)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -136,17 +136,18 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 var ErrNeedsMemory = errors.New("it needs all rows in memory")
 
 // checkMemory reports options, all filled in, that need everything that grows with the rows in memory.
-func (t *training) checkMemory(kind string) error {
+func (t *training) checkMemory(d *supervision.Data) error {
 	if t.Spill == nil {
 		return nil
 	}
+	kind := d.Kind()
 	refuse := func(code fault.Code, what string) error { return fault.New(code, "%s: %w", what, ErrNeedsMemory) }
 	switch {
 	case kind != supervision.ByClasses:
 		return refuse("supervision", "learning from "+kind)
 	case t.Similar.SampleSimilar > 0 || t.Similar.SampleDissimilar > 0:
 		return refuse("sample", "a sample of pairs")
-	case t.Learner != Trees:
+	case !t.mayGrowTrees():
 		return refuse("learner", "the learner "+string(t.Learner))
 	case t.Order == TSH:
 		return refuse("order", "the order "+string(t.Order))
@@ -154,7 +155,9 @@ func (t *training) checkMemory(kind string) error {
 		return refuse("inference", "inference by "+string(inference.ICM))
 	case t.wantsColumns():
 		return refuse("linear-columns", "linear columns")
-	case t.Grow != nil && t.Grow.Encoder.Kind() != string(t.Learner):
+	case t.Learner == Auto && t.worthTrying(d):
+		return refuse("learner", "trying learners")
+	case t.Grow != nil && t.Grow.Encoder.Kind() != string(Trees):
 		return refuse("growing", "growing a model with linear columns")
 	case t.CrossFit != 0:
 		return refuse("cross-fit", "cross-fitting")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"hashgrove/internal/eval"
@@ -92,7 +93,7 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if t.stalled() {
 		t.stop() // the run that made the checkpoint ended like this
 	} else {
-		run := loop{done: done, each: t.afterBit(ctx, &stats), folds: t.folds}
+		run := loop{done: done, each: t.afterBit(ctx, &stats), folds: t.folds, class: t.class}
 		if functions, err = t.learn(ctx, t.x, t.y, run); err != nil {
 			return nil, err
 		}
@@ -104,7 +105,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if d.Labels != nil {
 		info.Classes = d.Labels.Names
 	}
-	info.Added, info.Linear = t.addedNames(), t.report.Linear
+	if info.Linear = t.report.Linear; t.Learner != Scores { // scores take the place of the columns
+		info.Added = t.addedNames()
+	}
 	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
 		info.Linear = t.Grow.Info.Linear // one run, so the reason is the original one
 	}
@@ -130,7 +133,7 @@ func (m Method) Finish() error {
 func (m Method) methodName() string {
 	switch {
 	case m.Order != TSH:
-		return "fasthash"
+		return "fasthash" // whatever the learner
 	case m.Learner == Linear:
 		return "tsh"
 	}
@@ -140,18 +143,21 @@ func (m Method) methodName() string {
 // training is the state of one run of Method.
 type training struct {
 	Method
-	x      *vectors.Columns
-	y      affinity.Matrix
-	data   string // digest of data and supervision
-	held   *vectors.Columns
-	added  []*scores  // extra columns
-	kind   string     // of those
-	truth  eval.Truth // of the held-out rows against the training rows
-	began  time.Time
-	ckpt   *checkpoint
-	watch  *validator   // nil without patience
-	folds  *crossFitter // nil without cross-fitting
-	report Report
+	x        *vectors.Columns
+	y        affinity.Matrix
+	data     string // digest of data and supervision
+	held     *vectors.Columns
+	added    []*scores  // extra columns
+	kind     string     // of those
+	tried    string     // what learners were tried, in words
+	weighted bool       // pairs have weights of their own
+	class    []int32    // of each training row, for the learner Scores; nil for tags
+	truth    eval.Truth // of the held-out rows against the training rows
+	began    time.Time
+	ckpt     *checkpoint
+	watch    *validator   // nil without patience
+	folds    *crossFitter // nil without cross-fitting
+	report   Report
 }
 
 // prepare completes the options, sets rows aside for validation, and quantises.
@@ -160,7 +166,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 		return err
 	}
 	t.data = d.HexDigest()
-	weighted := t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
+	t.weighted = t.BalancePairs || t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
 	t.Similar.From = d.Kind()
 	if t.Similar.From == supervision.ByTags {
 		t.Similar.MinShared = cmp.Or(d.MinShared, affinity.DefaultShared)
@@ -169,11 +175,17 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if err != nil {
 		return err
 	}
-	if t.Options, err = t.Options.fillIn(train.Rows, unequalClasses(train)); err != nil {
+	if t.Options, err = t.Options.fillIn(aboutOf(train)); err != nil {
 		return err
 	}
-	if err := t.checkMemory(d.Kind()); err != nil {
+	if err := t.checkMemory(train); err != nil {
 		return err
+	}
+	if err := t.resolveLearner(ctx, train); err != nil {
+		return err
+	}
+	if t.Learner == Scores && train.Labels != nil {
+		t.class = train.Labels.Class
 	}
 	if t.y, err = train.Affinity(train.Rows); err != nil {
 		return err
@@ -183,12 +195,16 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 			return err
 		}
 	}
-	if t.BalancePairs || !weighted && t.Similar.From == supervision.ByTags {
+	if t.BalancePairs || !t.weighted && t.Similar.From == supervision.ByTags {
 		t.Inference = t.Inference.Balanced(t.y)
 	}
 	plain := train
 	if train, held, err = t.extend(ctx, train, held); err != nil {
 		return err
+	}
+	t.noteBest(train)
+	if t.tried != "" {
+		t.report.Linear = strings.TrimSuffix(t.tried+"; "+t.report.Linear, "; ")
 	}
 	quantizer, err := t.quantizer(ctx, train)
 	if err != nil {
@@ -246,8 +262,15 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 	if t.Grow == nil && t.Learner == Linear && t.Bins == "" {
 		return d.QuantizerBy(ctx, vectors.Clipped) // hyperplanes rely on bins of equal width
 	}
+	if t.Grow == nil && t.Learner == Scores {
+		return d.QuantizerBy(ctx, vectors.Linear)
+	}
 	if t.Grow == nil {
 		return d.QuantizerBy(ctx, t.Bins)
+	}
+	if t.Learner == Scores {
+		old, _ := scoresBehind(t.Grow.Encoder)
+		return old.Quantizer, nil
 	}
 	old, _, ok := model.Behind(t.Grow.Encoder)
 	if !ok {
@@ -341,6 +364,11 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 		return nil, nil, nil
 	}
 	old, _, _ := model.Behind(t.Grow.Encoder) // quantizer has checked it
+	kind := t.Learner
+	if t.Learner == Scores {
+		old, _ = scoresBehind(t.Grow.Encoder)
+		kind = Linear
+	}
 	if (t.Grow.Features == nil) != (t.Features == nil) ||
 		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
 		return nil, nil, errors.New("the model to grow uses other features")
@@ -348,7 +376,7 @@ func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
 	switch {
 	case t.Order == TSH:
 		return nil, nil, errors.New("the TSH order infers all bits at once, so its models cannot be grown")
-	case old.Kind() != string(t.Learner):
+	case old.Kind() != string(kind):
 		return nil, nil, fmt.Errorf("a model of kind %s cannot be grown by the learner %s", old.Kind(), t.Learner)
 	case old.Bits() >= t.Bits:
 		return nil, nil, fmt.Errorf("the model has %d bits already; ask for more than that", old.Bits())

@@ -58,7 +58,7 @@ func TestUnequalClassesHaveTheirOwnDefaults(t *testing.T) {
 		{"weights", Options{Inference: inference.Options{SimilarWeight: 1, DissimilarWeight: 1}}, 2, KernelScores, false},
 		{"pairs", Options{BalancePairs: true}, 2, KernelScores, false},
 	} {
-		o, err := c.given.fillIn(700, 10)
+		o, err := c.given.fillIn(about{rows: 700, classes: 10, unequal: 10})
 		if err != nil || o.Trees.Depth != c.depth || o.LinearColumns != c.columns || o.Inference.BalanceClasses != c.balance {
 			t.Errorf("%s: %+v, %v", c.name, o, err)
 		}

@@ -60,14 +60,18 @@ func TestPlanesKeepToTheirCodes(t *testing.T) {
 			return // plain Go has no planes
 		}
 		rng := rand.New(rand.NewPCG(6, 2))
-		for words := 1; words <= 4; words++ {
+		for turn := range 8 {
+			words, queries := turn/2+1, 1+8*(turn%2) // one query may scan without planes
 			c := Codes{Bits: 64 * words, Words: words, Data: fencetest.Slice[uint64](t, 4*perBlock*words)}
 			for i := range c.Data {
 				c.Data[i] = rng.Uint64()
 			}
 			var tile weightedTile
-			tile.open(c, c.Bits)
-			tile.planes, tile.near = fencetest.Slice[uint8](t, 4*tile.size), fencetest.Slice[nearBlock](t, 4)
+			tile.open(c, c.Bits, queries)
+			tile.near = fencetest.Slice[nearBlock](t, 4)
+			if tile.size > 0 {
+				tile.planes = fencetest.Slice[uint8](t, 4*tile.size)
+			}
 			tile.n = c.Len()
 			tile.load()
 			q := NewWeightedQuery(c.Row(7), someWeights(rng, c.Bits))
@@ -76,6 +80,10 @@ func TestPlanesKeepToTheirCodes(t *testing.T) {
 				tables := fencetest.Slice[uint8](t, len(q.tables))
 				copy(tables, q.tables)
 				q.tables = tables
+				q.reversed = fencetest.Slice[uint8](t, 64*words)
+				for b, w := range q.weights {
+					q.reversed[b^63] = w
+				}
 				hits := tile.below(q, limit)
 				for i := range c.Len() {
 					d := q.Distance(c.Row(i))
@@ -89,6 +97,39 @@ func TestPlanesKeepToTheirCodes(t *testing.T) {
 				}
 				if len(hits) > 0 {
 					t.Fatalf("%d words, limit %d: %d hits beyond the limit", words, limit, len(hits))
+				}
+			}
+		}
+	})
+}
+
+// TestFourQueriesKeepToTheirPlanes does the same for queries that go through the planes together.
+func TestFourQueriesKeepToTheirPlanes(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		if !canBoundFour() {
+			return
+		}
+		rng := rand.New(rand.NewPCG(7, 2))
+		for words := 1; words <= 4; words++ {
+			c := random(4*perBlock, 64*words, rng.Uint64())
+			var tile weightedTile
+			tile.open(c, c.Bits, together)
+			tile.planes, tile.near = fencetest.Slice[uint8](t, 4*tile.size), fencetest.Slice[nearBlock](t, 4*together)
+			tile.four.tables = fencetest.Slice[uint8](t, together*tile.size)
+			tile.n = c.Len()
+			tile.load()
+			queries, sinks := make([]*WeightedQuery, together), make([]Sink, together)
+			for i := range queries {
+				queries[i] = NewWeightedQuery(c.Row(7), someWeights(rng, c.Bits))
+				sinks[i] = &listSink{limit: 254, codes: map[int]int{}}
+			}
+			tile.belowAll(queries, sinks)
+			for i, q := range queries {
+				for code := range c.Len() {
+					if got, found := sinks[i].(*listSink).codes[code]; found != (q.Distance(c.Row(code)) <= 254) ||
+						found && got != q.Distance(c.Row(code)) {
+						t.Fatalf("%d words, query %d: code %d at %d, found %v", words, i, code, got, found)
+					}
 				}
 			}
 		}

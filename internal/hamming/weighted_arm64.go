@@ -33,15 +33,17 @@ func boundNEON(dst, planes, tables *uint8, blocks, groups, size, limit int) int
 //go:noescape
 func boundWideNEON(dst, planes, tables *uint8, blocks, groups, size, limit, piece int) int
 
-// packWord writes the planes of one word of the codes of whole blocks. codes starts with that word of the first code;
-// the next code's word is stride words further, and the planes of the next block size bytes further.
-func packWord(dst []uint8, codes []uint64, blocks, size, stride int) {
-	_, _ = codes[(blocks*perBlock-1)*stride], dst[(blocks-1)*size+16*perBlock-1]
+// packBlocks writes the planes of the first words of the codes of whole blocks, size bytes a block. The next code is
+// stride words further.
+func packBlocks(dst []uint8, codes []uint64, blocks, size, words, stride int) {
+	_, _ = codes[(blocks*perBlock-1)*stride+words-1], dst[blocks*size-1]
 	if stride == 1 {
 		packNEON(&dst[0], &codes[0], blocks, size)
 		return
 	}
-	packStridedNEON(&dst[0], &codes[0], blocks, size, 8*stride)
+	for w := range words {
+		packStridedNEON(&dst[w*size/words], &codes[w], blocks, size, 8*stride)
+	}
 }
 
 // boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.
@@ -55,4 +57,22 @@ func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int 
 		return boundWideNEON(to, from, entries, blocks, groups, size, limit, piece)
 	}
 	return boundNEON(to, from, entries, blocks, groups, size, limit)
+}
+
+// canScan says that there is no kernel that looks up codes without planes.
+func canScan(words int) bool { return false }
+
+// canBoundFour says that there is no kernel for four queries.
+func canBoundFour() bool { return false }
+
+func boundFour(dst []nearBlock, f *fourQueries, planes []uint8, next []uint64) {
+	panic("hamming: no kernel")
+}
+
+func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
+	panic("hamming: no kernel")
+}
+
+func refine(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
+	return refineGo(hits, q, codes, stride, limit)
 }

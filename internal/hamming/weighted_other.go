@@ -5,8 +5,28 @@ package hamming
 // groupBits returns 0, because there are no kernels.
 func groupBits() int { return 0 }
 
-func packWord(dst []uint8, codes []uint64, blocks, size, stride int) { panic("hamming: no kernel") }
+func packBlocks(dst []uint8, codes []uint64, blocks, size, words, stride int) {
+	panic("hamming: no kernel")
+}
 
 func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	panic("hamming: no kernel")
+}
+
+// canScan says that there is no kernel that looks up codes without planes.
+func canScan(words int) bool { return false }
+
+// canBoundFour says that there is no kernel for four queries.
+func canBoundFour() bool { return false }
+
+func boundFour(dst []nearBlock, f *fourQueries, planes []uint8, next []uint64) {
+	panic("hamming: no kernel")
+}
+
+func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
+	panic("hamming: no kernel")
+}
+
+func refine(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
+	return refineGo(hits, q, codes, stride, limit)
 }

@@ -77,9 +77,9 @@ func TestSweepWeightedEqualsTheDefinition(t *testing.T) {
 		for _, bits := range []int{1, 7, 32, 48, 64, 65, 100, 128, 192, 256, 300, 1024} {
 			for _, n := range []int{1, 63, 64, 65, 300, 1500} {
 				c := random(n, bits, uint64(n))
-				for range 3 {
+				for _, count := range []int{1, 3, 6} { // single ones, and four that share planes
 					prefix := []int{bits, bits, 1 + rng.IntN(bits)}[rng.IntN(3)]
-					queries, sinks := make([]*WeightedQuery, 3), make([]Sink, 3)
+					queries, sinks := make([]*WeightedQuery, count), make([]Sink, count)
 					for i := range queries {
 						queries[i] = NewWeightedQuery(random(1, bits, rng.Uint64()).Row(0), someWeights(rng, prefix))
 						limit := []int{-1, 0, rng.IntN(256), 254, 255, 256, queries[i].Most() / 2, queries[i].Most()}[rng.IntN(8)]
@@ -101,9 +101,33 @@ func TestSweepWeightedReachesAllOnes(t *testing.T) {
 			for i := range c.Data {
 				c.Data[i] = math.MaxUint64
 			}
-			q := NewWeightedQuery(make([]uint64, c.Words), slices.Repeat([]uint8{MaxWeight}, bits))
-			for _, limit := range []int{q.Most() - 1, q.Most()} {
-				checkSweep(t, c, 0, 70, []*WeightedQuery{q}, []Sink{&listSink{limit: limit, codes: map[int]int{}}})
+			for _, count := range []int{1, 4} {
+				q := NewWeightedQuery(make([]uint64, c.Words), slices.Repeat([]uint8{MaxWeight}, bits))
+				// The limits of a query that is used again may rise.
+				for _, limit := range []int{q.Most() - 1, q.Most(), 254, 255, q.Most() - 1} {
+					sinks := make([]Sink, count)
+					for i := range sinks {
+						sinks[i] = &listSink{limit: limit, codes: map[int]int{}}
+					}
+					checkSweep(t, c, 0, 70, slices.Repeat([]*WeightedQuery{q}, count), sinks)
+				}
+			}
+		}
+	})
+}
+
+// TestSweepWeightedTakesAQueryTwice gives a query several sinks, whose limits need different tables.
+func TestSweepWeightedTakesAQueryTwice(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		for _, bits := range []int{64, 128, 256} {
+			c := random(700, bits, 5)
+			q := NewWeightedQuery(random(1, bits, 6).Row(0), slices.Repeat([]uint8{17, 9}, bits/2))
+			for count := 1; count <= 8; count++ {
+				var sinks []Sink
+				for i := range count {
+					sinks = append(sinks, &listSink{limit: []int{q.Most() / 2, 254, q.Most(), 255}[i%4], codes: map[int]int{}})
+				}
+				checkSweep(t, c, 0, c.Len(), slices.Repeat([]*WeightedQuery{q}, count), sinks)
 			}
 		}
 	})
@@ -122,11 +146,11 @@ func TestBoundsAddUpTheTables(t *testing.T) {
 			c := random(4*perBlock, 64*(1+turn%4), rng.Uint64())
 			q := NewWeightedQuery(random(1, c.Bits, rng.Uint64()).Row(0), someWeights(rng, c.Bits))
 			var tile weightedTile
-			tile.open(c, c.Bits)
+			tile.open(c, c.Bits, 9)
 			tile.n = c.Len()
 			tile.load()
 			limit := []int{rng.IntN(255), 255 + rng.IntN(1+q.Most()/2)}[turn/4%2]
-			atMost, wide := q.prepare(group, limit)
+			atMost, wide := q.prepare(tile.layout, limit)
 			groups, piece := tile.size/perBlock, 0
 			if wide {
 				piece = (groups + 1) / 2
@@ -158,6 +182,45 @@ func TestBoundsAddUpTheTables(t *testing.T) {
 	})
 }
 
+// TestScansAddUpTheTables does the same for kernels that need no planes.
+func TestScansAddUpTheTables(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 9))
+		for turn := range 60 {
+			c := random(100, []int{64, 128, 256}[turn%3], rng.Uint64())
+			if !canScan(c.Words) {
+				continue
+			}
+			q := NewWeightedQuery(random(1, c.Bits, rng.Uint64()).Row(0), someWeights(rng, c.Bits))
+			var tile weightedTile
+			tile.open(c, c.Bits, 1)
+			tile.n = c.Len()
+			atMost, wide := q.prepare(tile.layout, []int{rng.IntN(255), 255 + rng.IntN(1+q.Most()/2)}[turn/3%2])
+			masks := [2]uint64{}
+			for _, b := range tile.near[:tile.scan(q, atMost)] {
+				masks[b.number] = b.mask
+			}
+			for i := range c.Len() {
+				var lanes [4]int
+				for w, x := range c.Row(i) {
+					for half := range 16 {
+						odd, upper, lane := half/2%2, half%2, half/4
+						entry := w*scanEntries + 128*odd + 64*upper + 16*lane + int(x>>(4*half)&15)
+						lanes[lane] = min(lanes[lane]+int(q.tables[entry]), math.MaxUint8)
+					}
+				}
+				sum := lanes[0] + lanes[1] + lanes[2] + lanes[3]
+				if !wide {
+					sum = min(sum, math.MaxUint8)
+				}
+				if got := masks[i/perBlock]>>(i%perBlock)&1 == 1; got != (sum <= atMost) {
+					t.Fatalf("%d bits: code %d is let through: %v; its sum is %d, the limit %d", c.Bits, i, got, sum, atMost)
+				}
+			}
+		}
+	})
+}
+
 // TestSweepsFindTheOnlyCode puts one code near the query at every place among others that are far.
 func TestSweepsFindTheOnlyCode(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
@@ -171,15 +234,18 @@ func TestSweepsFindTheOnlyCode(t *testing.T) {
 			for at := range n {
 				copy(c.Row(at), q)
 				for _, limit := range []int{0, 254, 300} { // sums of bytes, and of 16 bits
-					sinks := make([]*listSink, 3)
+					sinks := make([]*listSink, 7)
 					for i := range sinks {
 						sinks[i] = &listSink{limit: limit, codes: map[int]int{}}
 					}
-					c.SweepWeighted(0, n, []*WeightedQuery{weighted, weighted}, []Sink{sinks[0], sinks[1]})
-					sinks[2].limit = min(limit, 64*words-1)
-					c.Sweep(0, n, 64*words, [][]uint64{q}, []Sink{sinks[2]})
+					// Single, shared by four, shared by the one that is left.
+					c.SweepWeighted(0, n, []*WeightedQuery{weighted}, []Sink{sinks[0]})
+					c.SweepWeighted(0, n, slices.Repeat([]*WeightedQuery{weighted}, 5),
+						[]Sink{sinks[1], sinks[2], sinks[3], sinks[4], sinks[5]})
+					sinks[6].limit = min(limit, 64*words-1)
+					c.Sweep(0, n, 64*words, [][]uint64{q}, []Sink{sinks[6]})
 					for i, s := range sinks {
-						if !slices.Contains(s.order, at) || i < 2 && len(s.order) > 1 {
+						if !slices.Contains(s.order, at) || i < 6 && len(s.order) > 1 {
 							t.Fatalf("sweep %d, %d words, limit %d: found %v, want %d", i, words, limit, s.order, at)
 						}
 					}

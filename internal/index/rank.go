@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"math"
 
 	"hashgrove/internal/fault"
@@ -19,9 +20,9 @@ const (
 	ByMargins Rank = "margins"
 )
 
-// units converts a number of bits to units of the ranking.
-func (s *Snapshot) units(r Rank, bits int) int {
-	if r != ByMargins && s.detail == 0 {
+// units converts a number of bits to units of the ranking by the searched bits.
+func (s *Snapshot) units(o *Options, bits int) int {
+	if o.Rank != ByMargins && cmp.Or(o.Prefix, s.bits) <= s.bits-s.detail {
 		return bits
 	}
 	return hamming.BitUnits * min(bits, math.MaxInt32/hamming.BitUnits)

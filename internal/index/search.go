@@ -104,7 +104,7 @@ func (s *Snapshot) WithinBatch(ctx context.Context, queries hamming.Codes, r int
 	if o.Limit > 0 {
 		limit = o.Limit
 	}
-	return s.answer(ctx, queries, limit, s.units(o.Rank, r), o)
+	return s.answer(ctx, queries, limit, s.units(&o, r), o)
 }
 
 func (s *Snapshot) single(q []uint64) hamming.Codes {

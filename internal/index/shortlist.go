@@ -65,7 +65,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if n == 0 {
 		n = RerankItems(matching)
 	}
-	w := newWant(min(n, MaxItems), s.units(o.Rank, r), l.bits, l.weights.most())
+	w := newWant(min(n, MaxItems), s.units(&o, r), l.bits, l.weights.most())
 	w.counts = true
 	if n >= matching && w.radius == w.most {
 		var plan Plan

@@ -27,14 +27,32 @@ const (
 	detailValues = 1 << 26 // most values of these rows
 )
 
-// addDetail learns the bits of detail that the options ask for and puts them behind those of the model. A model that
-// grew keeps the bits of detail it had.
-func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.Data) error {
-	if grown := o.Run.Grow; grown != nil && o.Detail == 0 {
-		if e, ok := grown.Encoder.(*model.Detailed); ok {
-			m.Encoder = &model.Detailed{Class: m.Encoder, Detail: e.Detail}
-		}
+// takeDetail removes the bits of detail from the model to grow, since it is the class bits that grow, and returns them
+// if there are any.
+func (o *Options) takeDetail() model.Encoder {
+	grown := o.Run.Grow
+	if grown == nil {
 		return nil
+	}
+	e, ok := grown.Encoder.(*model.Detailed)
+	if !ok {
+		return nil
+	}
+	o.Run.Grow = grown.Prefix(grown.ClassBits())
+	return e.Detail
+}
+
+// AddDetail puts Options.Detail bits of detail behind the bits of a model that was trained without them, and changes
+// nothing else: the codes of the class and their ranking stay as they are. The data are the rows that it learned from.
+func AddDetail(ctx context.Context, m *model.Model, d *supervision.Data, o Options) error {
+	return o.addDetail(ctx, m, d, nil)
+}
+
+// addDetail learns the bits of detail that the options ask for and puts them behind those of the model. A model that
+// grew keeps those it had, unless others are asked for.
+func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.Data, kept model.Encoder) error {
+	if o.Detail == 0 && kept != nil {
+		m.Encoder = &model.Detailed{Class: m.Encoder, Detail: kept}
 	}
 	if o.Detail == 0 {
 		return nil
@@ -50,6 +68,16 @@ func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.D
 	made := &model.Detailed{Class: m.Encoder, Detail: e}
 	m.Encoder = made
 	return made.Check()
+}
+
+// withoutDetail returns the model of the class bits alone, which FastHash can grow; nil stays nil.
+func withoutDetail(m *model.Model) *model.Model {
+	if m == nil || m.DetailBits() == 0 {
+		return m
+	}
+	class := *m
+	class.Encoder = model.ClassPart(m.Encoder)
+	return &class
 }
 
 // learnDetail learns an encoder of detail from some of the rows.

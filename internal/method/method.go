@@ -69,6 +69,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if name == "" {
 		name = FastHash
 	}
+	kept := o.takeDetail()
 	if _, err := New(name, o); err != nil { // before any row is read
 		return nil, err
 	}
@@ -107,7 +108,9 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if err := d.Trainable(); err != nil && about.Supervised {
 		return nil, fmt.Errorf("after setting the validation part aside: %w", err)
 	}
-	m, err := New(name, o)
+	class := o
+	class.Run.Grow = withoutDetail(o.Run.Grow)
+	m, err := New(name, class)
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +123,10 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	if grown := o.Run.Grow; grown != nil && made.Info.Sketch != nil {
 		made.Info.Sketch = made.Info.Sketch.Merge(grown.Info.Sketch)
 	}
-	if err := o.addDetail(ctx, made, d); err != nil {
+	if err := o.addDetail(ctx, made, d, kept); err != nil {
 		return nil, err
 	}
-	if err := o.addRanking(ctx, made, d, held); err != nil {
+	if err := o.addRanking(ctx, made, d, about.Supervised, held); err != nil {
 		return nil, err
 	}
 	if held != nil {

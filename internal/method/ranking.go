@@ -4,7 +4,7 @@
 //
 //	classes    the expected code, which was best on all sets with classes; tau and mix hardly matter
 //	tags       margins
-//	otherwise  Hamming distance
+//	otherwise  Hamming distance, and for methods that do not learn from classes or tags
 //
 // The codes of training rows that the expected code needs are those of up to rankingRows rows.
 
@@ -35,7 +35,9 @@ var (
 )
 
 // addRanking chooses the ranking of a model; v holds the rows held out and may be nil.
-func (o Options) addRanking(ctx context.Context, m *model.Model, d *supervision.Data, v *validation) error {
+func (o Options) addRanking(
+	ctx context.Context, m *model.Model, d *supervision.Data, supervised bool, v *validation,
+) error {
 	if m.Encoder.Bits() > hamming.MaxWeightedBits {
 		return nil
 	}
@@ -44,10 +46,10 @@ func (o Options) addRanking(ctx context.Context, m *model.Model, d *supervision.
 		return err
 	}
 	usual := model.ByHamming
-	switch d.Kind() {
-	case supervision.ByClasses:
+	switch kind := d.Kind(); {
+	case supervised && kind == supervision.ByClasses:
 		usual = model.ByExpected
-	case supervision.ByTags:
+	case supervised && kind == supervision.ByTags:
 		usual = model.ByMargins
 	}
 	m.Ranking = model.NewRanking(usual, usualTau, usualMix, codes)

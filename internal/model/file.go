@@ -31,7 +31,7 @@ import (
 // Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of
 // columns, missing values; "pict" is empty where there are no pictures.
 // Version 6: boosted.
-// Version 7: detailed, and the ranking, which is empty where none was chosen.
+// Version 7: detailed, kernels of bytes (ByteKernel), and the ranking, which is empty where none was chosen.
 //
 // A file has the least version that can hold its model.
 const fileVersion = 7
@@ -39,7 +39,7 @@ const fileVersion = 7
 // versionOf returns the version of the file of a model.
 func versionOf(m *Model) uint32 {
 	switch {
-	case m.Encoder.Kind() == kindDetailed || m.Ranking != nil:
+	case m.Encoder.Kind() == kindDetailed || m.Ranking != nil || hasBytes(m.Encoder):
 		return 7
 	case m.Encoder.Kind() == kindBoosted:
 		return 6

@@ -2388,3 +2388,895 @@ numbered:
 	JNZ        groups
 	VZEROUPPER
 	RET
+
+// func toBytesAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
+// Requires: AVX, AVX2
+TEXT ·toBytesAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS perStep+24(FP), Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	SHRQ         $0x04, DX
+
+loop:
+	VMULPS       (CX), Y0, Y3
+	VMAXPS       leastByte<>+0(SB), Y3, Y3
+	VMINPS       mostByte<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VMULPS       32(CX), Y0, Y4
+	VMAXPS       leastByte<>+0(SB), Y4, Y4
+	VMINPS       mostByte<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPACKSSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPMADDWD     ones<>+0(SB), Y3, Y4
+	VPADDD       Y4, Y1, Y1
+	VPMADDWD     Y3, Y3, Y4
+	VPADDD       Y4, Y2, Y2
+	VPACKSSWB    Y3, Y3, Y3
+	VPERMQ       $0x08, Y3, Y3
+	VMOVDQU      X3, (AX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x10, AX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         sums+32(FP), AX
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, (AX)
+	VEXTRACTI128 $0x01, Y2, X0
+	VPADDD       X2, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, 4(AX)
+	VZEROUPPER
+	RET
+
+DATA leastByte<>+0(SB)/4, $(-127.0)
+DATA leastByte<>+4(SB)/4, $(-127.0)
+DATA leastByte<>+8(SB)/4, $(-127.0)
+DATA leastByte<>+12(SB)/4, $(-127.0)
+DATA leastByte<>+16(SB)/4, $(-127.0)
+DATA leastByte<>+20(SB)/4, $(-127.0)
+DATA leastByte<>+24(SB)/4, $(-127.0)
+DATA leastByte<>+28(SB)/4, $(-127.0)
+DATA leastByte<>+32(SB)/4, $(-127.0)
+DATA leastByte<>+36(SB)/4, $(-127.0)
+DATA leastByte<>+40(SB)/4, $(-127.0)
+DATA leastByte<>+44(SB)/4, $(-127.0)
+DATA leastByte<>+48(SB)/4, $(-127.0)
+DATA leastByte<>+52(SB)/4, $(-127.0)
+DATA leastByte<>+56(SB)/4, $(-127.0)
+DATA leastByte<>+60(SB)/4, $(-127.0)
+GLOBL leastByte<>(SB), RODATA|NOPTR, $64
+
+DATA mostByte<>+0(SB)/4, $(127.0)
+DATA mostByte<>+4(SB)/4, $(127.0)
+DATA mostByte<>+8(SB)/4, $(127.0)
+DATA mostByte<>+12(SB)/4, $(127.0)
+DATA mostByte<>+16(SB)/4, $(127.0)
+DATA mostByte<>+20(SB)/4, $(127.0)
+DATA mostByte<>+24(SB)/4, $(127.0)
+DATA mostByte<>+28(SB)/4, $(127.0)
+DATA mostByte<>+32(SB)/4, $(127.0)
+DATA mostByte<>+36(SB)/4, $(127.0)
+DATA mostByte<>+40(SB)/4, $(127.0)
+DATA mostByte<>+44(SB)/4, $(127.0)
+DATA mostByte<>+48(SB)/4, $(127.0)
+DATA mostByte<>+52(SB)/4, $(127.0)
+DATA mostByte<>+56(SB)/4, $(127.0)
+DATA mostByte<>+60(SB)/4, $(127.0)
+GLOBL mostByte<>(SB), RODATA|NOPTR, $64
+
+DATA ones<>+0(SB)/2, $0x0001
+DATA ones<>+2(SB)/2, $0x0001
+DATA ones<>+4(SB)/2, $0x0001
+DATA ones<>+6(SB)/2, $0x0001
+DATA ones<>+8(SB)/2, $0x0001
+DATA ones<>+10(SB)/2, $0x0001
+DATA ones<>+12(SB)/2, $0x0001
+DATA ones<>+14(SB)/2, $0x0001
+DATA ones<>+16(SB)/2, $0x0001
+DATA ones<>+18(SB)/2, $0x0001
+DATA ones<>+20(SB)/2, $0x0001
+DATA ones<>+22(SB)/2, $0x0001
+DATA ones<>+24(SB)/2, $0x0001
+DATA ones<>+26(SB)/2, $0x0001
+DATA ones<>+28(SB)/2, $0x0001
+DATA ones<>+30(SB)/2, $0x0001
+DATA ones<>+32(SB)/2, $0x0001
+DATA ones<>+34(SB)/2, $0x0001
+DATA ones<>+36(SB)/2, $0x0001
+DATA ones<>+38(SB)/2, $0x0001
+DATA ones<>+40(SB)/2, $0x0001
+DATA ones<>+42(SB)/2, $0x0001
+DATA ones<>+44(SB)/2, $0x0001
+DATA ones<>+46(SB)/2, $0x0001
+DATA ones<>+48(SB)/2, $0x0001
+DATA ones<>+50(SB)/2, $0x0001
+DATA ones<>+52(SB)/2, $0x0001
+DATA ones<>+54(SB)/2, $0x0001
+DATA ones<>+56(SB)/2, $0x0001
+DATA ones<>+58(SB)/2, $0x0001
+DATA ones<>+60(SB)/2, $0x0001
+DATA ones<>+62(SB)/2, $0x0001
+GLOBL ones<>(SB), RODATA|NOPTR, $64
+
+// func toWordsAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
+// Requires: AVX, AVX2
+TEXT ·toWordsAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS perStep+24(FP), Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	SHRQ         $0x04, DX
+
+loop:
+	VMULPS       (CX), Y0, Y3
+	VMAXPS       leastByte<>+0(SB), Y3, Y3
+	VMINPS       mostByte<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VMULPS       32(CX), Y0, Y4
+	VMAXPS       leastByte<>+0(SB), Y4, Y4
+	VMINPS       mostByte<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VPACKSSDW    Y4, Y3, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VPMADDWD     ones<>+0(SB), Y3, Y4
+	VPADDD       Y4, Y1, Y1
+	VPMADDWD     Y3, Y3, Y4
+	VPADDD       Y4, Y2, Y2
+	VMOVDQU      Y3, (AX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x20, AX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         sums+32(FP), AX
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, (AX)
+	VEXTRACTI128 $0x01, Y2, X0
+	VPADDD       X2, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, 4(AX)
+	VZEROUPPER
+	RET
+
+// func byteTileVNNI(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own *int32, squares *int32, scale float32)
+// Requires: AVX, AVX512F, AVX512VNNI
+TEXT ·byteTileVNNI(SB), NOSPLIT, $0-68
+	MOVQ   q+16(FP), AX
+	MOVQ   panel+32(FP), CX
+	MOVQ   groups+40(FP), DX
+	MOVQ   step+24(FP), BX
+	LEAQ   (AX)(BX*2), SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+loop:
+	VMOVUPS      (CX), Z16
+	VMOVUPS      64(CX), Z17
+	VMOVUPS      128(CX), Z18
+	VMOVUPS      192(CX), Z19
+	VPBROADCASTD (AX), Z20
+	VPDPBUSD     Z20, Z16, Z0
+	VPDPBUSD     Z20, Z17, Z1
+	VPDPBUSD     Z20, Z18, Z2
+	VPDPBUSD     Z20, Z19, Z3
+	VPBROADCASTD (AX)(BX*1), Z20
+	VPDPBUSD     Z20, Z16, Z4
+	VPDPBUSD     Z20, Z17, Z5
+	VPDPBUSD     Z20, Z18, Z6
+	VPDPBUSD     Z20, Z19, Z7
+	VPBROADCASTD (SI), Z20
+	VPDPBUSD     Z20, Z16, Z8
+	VPDPBUSD     Z20, Z17, Z9
+	VPDPBUSD     Z20, Z18, Z10
+	VPDPBUSD     Z20, Z19, Z11
+	VPBROADCASTD (SI)(BX*1), Z20
+	VPDPBUSD     Z20, Z16, Z12
+	VPDPBUSD     Z20, Z17, Z13
+	VPDPBUSD     Z20, Z18, Z14
+	VPDPBUSD     Z20, Z19, Z15
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         own+48(FP), DX
+	MOVQ         squares+56(FP), BX
+	SHLQ         $0x02, CX
+	VBROADCASTSS scale+64(FP), Z16
+	VPBROADCASTD (DX), Z17
+	VPADDD       Z0, Z0, Z0
+	VPSUBD       Z0, Z17, Z0
+	VPADDD       (BX), Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMULPS       Z16, Z0, Z0
+	VMINPS       mostHalvings<>+0(SB), Z0, Z0
+	VCVTTPS2DQ   Z0, Z18
+	VCVTDQ2PS    Z18, Z19
+	VSUBPS       Z19, Z0, Z0
+	VMULPS       gauss4<>+0(SB), Z0, Z19
+	VADDPS       gauss3<>+0(SB), Z19, Z19
+	VMULPS       Z0, Z19, Z19
+	VADDPS       gauss2<>+0(SB), Z19, Z19
+	VMULPS       Z0, Z19, Z19
+	VADDPS       gauss1<>+0(SB), Z19, Z19
+	VMULPS       Z0, Z19, Z19
+	VADDPS       gauss0<>+0(SB), Z19, Z19
+	VPSLLD       $0x17, Z18, Z18
+	VPSUBD       Z18, Z19, Z0
+	VMOVUPS      Z0, (AX)
+	VPADDD       Z1, Z1, Z1
+	VPSUBD       Z1, Z17, Z1
+	VPADDD       64(BX), Z1, Z1
+	VCVTDQ2PS    Z1, Z1
+	VMULPS       Z16, Z1, Z1
+	VMINPS       mostHalvings<>+0(SB), Z1, Z1
+	VCVTTPS2DQ   Z1, Z0
+	VCVTDQ2PS    Z0, Z18
+	VSUBPS       Z18, Z1, Z1
+	VMULPS       gauss4<>+0(SB), Z1, Z18
+	VADDPS       gauss3<>+0(SB), Z18, Z18
+	VMULPS       Z1, Z18, Z18
+	VADDPS       gauss2<>+0(SB), Z18, Z18
+	VMULPS       Z1, Z18, Z18
+	VADDPS       gauss1<>+0(SB), Z18, Z18
+	VMULPS       Z1, Z18, Z18
+	VADDPS       gauss0<>+0(SB), Z18, Z18
+	VPSLLD       $0x17, Z0, Z0
+	VPSUBD       Z0, Z18, Z1
+	VMOVUPS      Z1, 64(AX)
+	VPADDD       Z2, Z2, Z2
+	VPSUBD       Z2, Z17, Z2
+	VPADDD       128(BX), Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VMULPS       Z16, Z2, Z2
+	VMINPS       mostHalvings<>+0(SB), Z2, Z2
+	VCVTTPS2DQ   Z2, Z0
+	VCVTDQ2PS    Z0, Z1
+	VSUBPS       Z1, Z2, Z2
+	VMULPS       gauss4<>+0(SB), Z2, Z1
+	VADDPS       gauss3<>+0(SB), Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       gauss2<>+0(SB), Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       gauss1<>+0(SB), Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       gauss0<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z0, Z0
+	VPSUBD       Z0, Z1, Z2
+	VMOVUPS      Z2, 128(AX)
+	VPADDD       Z3, Z3, Z3
+	VPSUBD       Z3, Z17, Z3
+	VPADDD       192(BX), Z3, Z3
+	VCVTDQ2PS    Z3, Z3
+	VMULPS       Z16, Z3, Z3
+	VMINPS       mostHalvings<>+0(SB), Z3, Z3
+	VCVTTPS2DQ   Z3, Z0
+	VCVTDQ2PS    Z0, Z1
+	VSUBPS       Z1, Z3, Z3
+	VMULPS       gauss4<>+0(SB), Z3, Z1
+	VADDPS       gauss3<>+0(SB), Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       gauss2<>+0(SB), Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       gauss1<>+0(SB), Z1, Z1
+	VMULPS       Z3, Z1, Z1
+	VADDPS       gauss0<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z0, Z0
+	VPSUBD       Z0, Z1, Z3
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VPBROADCASTD 4(DX), Z0
+	VPADDD       Z4, Z4, Z4
+	VPSUBD       Z4, Z0, Z4
+	VPADDD       (BX), Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VMULPS       Z16, Z4, Z4
+	VMINPS       mostHalvings<>+0(SB), Z4, Z4
+	VCVTTPS2DQ   Z4, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z4, Z4
+	VMULPS       gauss4<>+0(SB), Z4, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z4
+	VMOVUPS      Z4, (AX)
+	VPADDD       Z5, Z5, Z5
+	VPSUBD       Z5, Z0, Z5
+	VPADDD       64(BX), Z5, Z5
+	VCVTDQ2PS    Z5, Z5
+	VMULPS       Z16, Z5, Z5
+	VMINPS       mostHalvings<>+0(SB), Z5, Z5
+	VCVTTPS2DQ   Z5, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z5, Z5
+	VMULPS       gauss4<>+0(SB), Z5, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z5
+	VMOVUPS      Z5, 64(AX)
+	VPADDD       Z6, Z6, Z6
+	VPSUBD       Z6, Z0, Z6
+	VPADDD       128(BX), Z6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       Z16, Z6, Z6
+	VMINPS       mostHalvings<>+0(SB), Z6, Z6
+	VCVTTPS2DQ   Z6, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z6, Z6
+	VMULPS       gauss4<>+0(SB), Z6, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z6, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z6
+	VMOVUPS      Z6, 128(AX)
+	VPADDD       Z7, Z7, Z7
+	VPSUBD       Z7, Z0, Z7
+	VPADDD       192(BX), Z7, Z7
+	VCVTDQ2PS    Z7, Z7
+	VMULPS       Z16, Z7, Z7
+	VMINPS       mostHalvings<>+0(SB), Z7, Z7
+	VCVTTPS2DQ   Z7, Z0
+	VCVTDQ2PS    Z0, Z1
+	VSUBPS       Z1, Z7, Z7
+	VMULPS       gauss4<>+0(SB), Z7, Z1
+	VADDPS       gauss3<>+0(SB), Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VADDPS       gauss2<>+0(SB), Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VADDPS       gauss1<>+0(SB), Z1, Z1
+	VMULPS       Z7, Z1, Z1
+	VADDPS       gauss0<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z0, Z0
+	VPSUBD       Z0, Z1, Z7
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VPBROADCASTD 8(DX), Z0
+	VPADDD       Z8, Z8, Z8
+	VPSUBD       Z8, Z0, Z8
+	VPADDD       (BX), Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VMULPS       Z16, Z8, Z8
+	VMINPS       mostHalvings<>+0(SB), Z8, Z8
+	VCVTTPS2DQ   Z8, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z8, Z8
+	VMULPS       gauss4<>+0(SB), Z8, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z8, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z8
+	VMOVUPS      Z8, (AX)
+	VPADDD       Z9, Z9, Z9
+	VPSUBD       Z9, Z0, Z9
+	VPADDD       64(BX), Z9, Z9
+	VCVTDQ2PS    Z9, Z9
+	VMULPS       Z16, Z9, Z9
+	VMINPS       mostHalvings<>+0(SB), Z9, Z9
+	VCVTTPS2DQ   Z9, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z9, Z9
+	VMULPS       gauss4<>+0(SB), Z9, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z9, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z9, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z9, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z9
+	VMOVUPS      Z9, 64(AX)
+	VPADDD       Z10, Z10, Z10
+	VPSUBD       Z10, Z0, Z10
+	VPADDD       128(BX), Z10, Z10
+	VCVTDQ2PS    Z10, Z10
+	VMULPS       Z16, Z10, Z10
+	VMINPS       mostHalvings<>+0(SB), Z10, Z10
+	VCVTTPS2DQ   Z10, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z10, Z10
+	VMULPS       gauss4<>+0(SB), Z10, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z10, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z10
+	VMOVUPS      Z10, 128(AX)
+	VPADDD       Z11, Z11, Z11
+	VPSUBD       Z11, Z0, Z11
+	VPADDD       192(BX), Z11, Z11
+	VCVTDQ2PS    Z11, Z11
+	VMULPS       Z16, Z11, Z11
+	VMINPS       mostHalvings<>+0(SB), Z11, Z11
+	VCVTTPS2DQ   Z11, Z0
+	VCVTDQ2PS    Z0, Z1
+	VSUBPS       Z1, Z11, Z11
+	VMULPS       gauss4<>+0(SB), Z11, Z1
+	VADDPS       gauss3<>+0(SB), Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VADDPS       gauss2<>+0(SB), Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VADDPS       gauss1<>+0(SB), Z1, Z1
+	VMULPS       Z11, Z1, Z1
+	VADDPS       gauss0<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z0, Z0
+	VPSUBD       Z0, Z1, Z11
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VPBROADCASTD 12(DX), Z0
+	VPADDD       Z12, Z12, Z12
+	VPSUBD       Z12, Z0, Z12
+	VPADDD       (BX), Z12, Z12
+	VCVTDQ2PS    Z12, Z12
+	VMULPS       Z16, Z12, Z12
+	VMINPS       mostHalvings<>+0(SB), Z12, Z12
+	VCVTTPS2DQ   Z12, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z12, Z12
+	VMULPS       gauss4<>+0(SB), Z12, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z12, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z12
+	VMOVUPS      Z12, (AX)
+	VPADDD       Z13, Z13, Z13
+	VPSUBD       Z13, Z0, Z13
+	VPADDD       64(BX), Z13, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z16, Z13, Z13
+	VMINPS       mostHalvings<>+0(SB), Z13, Z13
+	VCVTTPS2DQ   Z13, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z13, Z13
+	VMULPS       gauss4<>+0(SB), Z13, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z13, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z13
+	VMOVUPS      Z13, 64(AX)
+	VPADDD       Z14, Z14, Z14
+	VPSUBD       Z14, Z0, Z14
+	VPADDD       128(BX), Z14, Z14
+	VCVTDQ2PS    Z14, Z14
+	VMULPS       Z16, Z14, Z14
+	VMINPS       mostHalvings<>+0(SB), Z14, Z14
+	VCVTTPS2DQ   Z14, Z1
+	VCVTDQ2PS    Z1, Z2
+	VSUBPS       Z2, Z14, Z14
+	VMULPS       gauss4<>+0(SB), Z14, Z2
+	VADDPS       gauss3<>+0(SB), Z2, Z2
+	VMULPS       Z14, Z2, Z2
+	VADDPS       gauss2<>+0(SB), Z2, Z2
+	VMULPS       Z14, Z2, Z2
+	VADDPS       gauss1<>+0(SB), Z2, Z2
+	VMULPS       Z14, Z2, Z2
+	VADDPS       gauss0<>+0(SB), Z2, Z2
+	VPSLLD       $0x17, Z1, Z1
+	VPSUBD       Z1, Z2, Z14
+	VMOVUPS      Z14, 128(AX)
+	VPADDD       Z15, Z15, Z15
+	VPSUBD       Z15, Z0, Z15
+	VPADDD       192(BX), Z15, Z15
+	VCVTDQ2PS    Z15, Z15
+	VMULPS       Z16, Z15, Z15
+	VMINPS       mostHalvings<>+0(SB), Z15, Z15
+	VCVTTPS2DQ   Z15, Z0
+	VCVTDQ2PS    Z0, Z1
+	VSUBPS       Z1, Z15, Z15
+	VMULPS       gauss4<>+0(SB), Z15, Z1
+	VADDPS       gauss3<>+0(SB), Z1, Z1
+	VMULPS       Z15, Z1, Z1
+	VADDPS       gauss2<>+0(SB), Z1, Z1
+	VMULPS       Z15, Z1, Z1
+	VADDPS       gauss1<>+0(SB), Z1, Z1
+	VMULPS       Z15, Z1, Z1
+	VADDPS       gauss0<>+0(SB), Z1, Z1
+	VPSLLD       $0x17, Z0, Z0
+	VPSUBD       Z0, Z1, Z15
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+DATA mostHalvings<>+0(SB)/4, $(100.0)
+DATA mostHalvings<>+4(SB)/4, $(100.0)
+DATA mostHalvings<>+8(SB)/4, $(100.0)
+DATA mostHalvings<>+12(SB)/4, $(100.0)
+DATA mostHalvings<>+16(SB)/4, $(100.0)
+DATA mostHalvings<>+20(SB)/4, $(100.0)
+DATA mostHalvings<>+24(SB)/4, $(100.0)
+DATA mostHalvings<>+28(SB)/4, $(100.0)
+DATA mostHalvings<>+32(SB)/4, $(100.0)
+DATA mostHalvings<>+36(SB)/4, $(100.0)
+DATA mostHalvings<>+40(SB)/4, $(100.0)
+DATA mostHalvings<>+44(SB)/4, $(100.0)
+DATA mostHalvings<>+48(SB)/4, $(100.0)
+DATA mostHalvings<>+52(SB)/4, $(100.0)
+DATA mostHalvings<>+56(SB)/4, $(100.0)
+DATA mostHalvings<>+60(SB)/4, $(100.0)
+GLOBL mostHalvings<>(SB), RODATA|NOPTR, $64
+
+DATA gauss4<>+0(SB)/4, $(0.0067778737)
+DATA gauss4<>+4(SB)/4, $(0.0067778737)
+DATA gauss4<>+8(SB)/4, $(0.0067778737)
+DATA gauss4<>+12(SB)/4, $(0.0067778737)
+DATA gauss4<>+16(SB)/4, $(0.0067778737)
+DATA gauss4<>+20(SB)/4, $(0.0067778737)
+DATA gauss4<>+24(SB)/4, $(0.0067778737)
+DATA gauss4<>+28(SB)/4, $(0.0067778737)
+DATA gauss4<>+32(SB)/4, $(0.0067778737)
+DATA gauss4<>+36(SB)/4, $(0.0067778737)
+DATA gauss4<>+40(SB)/4, $(0.0067778737)
+DATA gauss4<>+44(SB)/4, $(0.0067778737)
+DATA gauss4<>+48(SB)/4, $(0.0067778737)
+DATA gauss4<>+52(SB)/4, $(0.0067778737)
+DATA gauss4<>+56(SB)/4, $(0.0067778737)
+DATA gauss4<>+60(SB)/4, $(0.0067778737)
+GLOBL gauss4<>(SB), RODATA|NOPTR, $64
+
+DATA gauss3<>+0(SB)/4, $(-0.05312768)
+DATA gauss3<>+4(SB)/4, $(-0.05312768)
+DATA gauss3<>+8(SB)/4, $(-0.05312768)
+DATA gauss3<>+12(SB)/4, $(-0.05312768)
+DATA gauss3<>+16(SB)/4, $(-0.05312768)
+DATA gauss3<>+20(SB)/4, $(-0.05312768)
+DATA gauss3<>+24(SB)/4, $(-0.05312768)
+DATA gauss3<>+28(SB)/4, $(-0.05312768)
+DATA gauss3<>+32(SB)/4, $(-0.05312768)
+DATA gauss3<>+36(SB)/4, $(-0.05312768)
+DATA gauss3<>+40(SB)/4, $(-0.05312768)
+DATA gauss3<>+44(SB)/4, $(-0.05312768)
+DATA gauss3<>+48(SB)/4, $(-0.05312768)
+DATA gauss3<>+52(SB)/4, $(-0.05312768)
+DATA gauss3<>+56(SB)/4, $(-0.05312768)
+DATA gauss3<>+60(SB)/4, $(-0.05312768)
+GLOBL gauss3<>(SB), RODATA|NOPTR, $64
+
+DATA gauss2<>+0(SB)/4, $(0.23940568)
+DATA gauss2<>+4(SB)/4, $(0.23940568)
+DATA gauss2<>+8(SB)/4, $(0.23940568)
+DATA gauss2<>+12(SB)/4, $(0.23940568)
+DATA gauss2<>+16(SB)/4, $(0.23940568)
+DATA gauss2<>+20(SB)/4, $(0.23940568)
+DATA gauss2<>+24(SB)/4, $(0.23940568)
+DATA gauss2<>+28(SB)/4, $(0.23940568)
+DATA gauss2<>+32(SB)/4, $(0.23940568)
+DATA gauss2<>+36(SB)/4, $(0.23940568)
+DATA gauss2<>+40(SB)/4, $(0.23940568)
+DATA gauss2<>+44(SB)/4, $(0.23940568)
+DATA gauss2<>+48(SB)/4, $(0.23940568)
+DATA gauss2<>+52(SB)/4, $(0.23940568)
+DATA gauss2<>+56(SB)/4, $(0.23940568)
+DATA gauss2<>+60(SB)/4, $(0.23940568)
+GLOBL gauss2<>(SB), RODATA|NOPTR, $64
+
+DATA gauss1<>+0(SB)/4, $(-0.69305587)
+DATA gauss1<>+4(SB)/4, $(-0.69305587)
+DATA gauss1<>+8(SB)/4, $(-0.69305587)
+DATA gauss1<>+12(SB)/4, $(-0.69305587)
+DATA gauss1<>+16(SB)/4, $(-0.69305587)
+DATA gauss1<>+20(SB)/4, $(-0.69305587)
+DATA gauss1<>+24(SB)/4, $(-0.69305587)
+DATA gauss1<>+28(SB)/4, $(-0.69305587)
+DATA gauss1<>+32(SB)/4, $(-0.69305587)
+DATA gauss1<>+36(SB)/4, $(-0.69305587)
+DATA gauss1<>+40(SB)/4, $(-0.69305587)
+DATA gauss1<>+44(SB)/4, $(-0.69305587)
+DATA gauss1<>+48(SB)/4, $(-0.69305587)
+DATA gauss1<>+52(SB)/4, $(-0.69305587)
+DATA gauss1<>+56(SB)/4, $(-0.69305587)
+DATA gauss1<>+60(SB)/4, $(-0.69305587)
+GLOBL gauss1<>(SB), RODATA|NOPTR, $64
+
+DATA gauss0<>+0(SB)/4, $(1.0)
+DATA gauss0<>+4(SB)/4, $(1.0)
+DATA gauss0<>+8(SB)/4, $(1.0)
+DATA gauss0<>+12(SB)/4, $(1.0)
+DATA gauss0<>+16(SB)/4, $(1.0)
+DATA gauss0<>+20(SB)/4, $(1.0)
+DATA gauss0<>+24(SB)/4, $(1.0)
+DATA gauss0<>+28(SB)/4, $(1.0)
+DATA gauss0<>+32(SB)/4, $(1.0)
+DATA gauss0<>+36(SB)/4, $(1.0)
+DATA gauss0<>+40(SB)/4, $(1.0)
+DATA gauss0<>+44(SB)/4, $(1.0)
+DATA gauss0<>+48(SB)/4, $(1.0)
+DATA gauss0<>+52(SB)/4, $(1.0)
+DATA gauss0<>+56(SB)/4, $(1.0)
+DATA gauss0<>+60(SB)/4, $(1.0)
+GLOBL gauss0<>(SB), RODATA|NOPTR, $64
+
+// func byteTileAVX2(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own *int32, squares *int32, scale float32)
+// Requires: AVX, AVX2
+TEXT ·byteTileAVX2(SB), NOSPLIT, $0-68
+	MOVQ  q+16(FP), AX
+	MOVQ  panel+32(FP), CX
+	MOVQ  groups+40(FP), DX
+	MOVQ  step+24(FP), BX
+	LEAQ  (AX)(BX*2), SI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+
+loop:
+	VMOVUPS      (CX), Y8
+	VMOVUPS      32(CX), Y9
+	VPBROADCASTD (AX), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y0, Y0
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y1, Y1
+	VPBROADCASTD (AX)(BX*1), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y2, Y2
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPBROADCASTD (SI), Y10
+	VPMADDWD     Y8, Y10, Y11
+	VPADDD       Y11, Y4, Y4
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPBROADCASTD (SI)(BX*1), Y10
+	VPMADDWD     Y8, Y10, Y8
+	VPADDD       Y8, Y6, Y6
+	VPMADDWD     Y9, Y10, Y8
+	VPADDD       Y8, Y7, Y7
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x04, AX
+	ADDQ         $0x04, SI
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst+0(FP), AX
+	MOVQ         stride+8(FP), CX
+	MOVQ         own+48(FP), DX
+	MOVQ         squares+56(FP), BX
+	SHLQ         $0x02, CX
+	VBROADCASTSS scale+64(FP), Y8
+	VPBROADCASTD (DX), Y9
+	VPADDD       Y0, Y0, Y0
+	VPSUBD       Y0, Y9, Y0
+	VPADDD       (BX), Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y8, Y0, Y0
+	VMINPS       mostHalvings<>+0(SB), Y0, Y0
+	VCVTTPS2DQ   Y0, Y10
+	VCVTDQ2PS    Y10, Y11
+	VSUBPS       Y11, Y0, Y0
+	VMULPS       gauss4<>+0(SB), Y0, Y11
+	VADDPS       gauss3<>+0(SB), Y11, Y11
+	VMULPS       Y0, Y11, Y11
+	VADDPS       gauss2<>+0(SB), Y11, Y11
+	VMULPS       Y0, Y11, Y11
+	VADDPS       gauss1<>+0(SB), Y11, Y11
+	VMULPS       Y0, Y11, Y11
+	VADDPS       gauss0<>+0(SB), Y11, Y11
+	VPSLLD       $0x17, Y10, Y10
+	VPSUBD       Y10, Y11, Y0
+	VMOVUPS      Y0, (AX)
+	VPADDD       Y1, Y1, Y1
+	VPSUBD       Y1, Y9, Y1
+	VPADDD       32(BX), Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y8, Y1, Y1
+	VMINPS       mostHalvings<>+0(SB), Y1, Y1
+	VCVTTPS2DQ   Y1, Y0
+	VCVTDQ2PS    Y0, Y9
+	VSUBPS       Y9, Y1, Y1
+	VMULPS       gauss4<>+0(SB), Y1, Y9
+	VADDPS       gauss3<>+0(SB), Y9, Y9
+	VMULPS       Y1, Y9, Y9
+	VADDPS       gauss2<>+0(SB), Y9, Y9
+	VMULPS       Y1, Y9, Y9
+	VADDPS       gauss1<>+0(SB), Y9, Y9
+	VMULPS       Y1, Y9, Y9
+	VADDPS       gauss0<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y0, Y0
+	VPSUBD       Y0, Y9, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VPBROADCASTD 4(DX), Y0
+	VPADDD       Y2, Y2, Y2
+	VPSUBD       Y2, Y0, Y2
+	VPADDD       (BX), Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y8, Y2, Y2
+	VMINPS       mostHalvings<>+0(SB), Y2, Y2
+	VCVTTPS2DQ   Y2, Y1
+	VCVTDQ2PS    Y1, Y9
+	VSUBPS       Y9, Y2, Y2
+	VMULPS       gauss4<>+0(SB), Y2, Y9
+	VADDPS       gauss3<>+0(SB), Y9, Y9
+	VMULPS       Y2, Y9, Y9
+	VADDPS       gauss2<>+0(SB), Y9, Y9
+	VMULPS       Y2, Y9, Y9
+	VADDPS       gauss1<>+0(SB), Y9, Y9
+	VMULPS       Y2, Y9, Y9
+	VADDPS       gauss0<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y1, Y1
+	VPSUBD       Y1, Y9, Y2
+	VMOVUPS      Y2, (AX)
+	VPADDD       Y3, Y3, Y3
+	VPSUBD       Y3, Y0, Y3
+	VPADDD       32(BX), Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y8, Y3, Y3
+	VMINPS       mostHalvings<>+0(SB), Y3, Y3
+	VCVTTPS2DQ   Y3, Y0
+	VCVTDQ2PS    Y0, Y1
+	VSUBPS       Y1, Y3, Y3
+	VMULPS       gauss4<>+0(SB), Y3, Y1
+	VADDPS       gauss3<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VADDPS       gauss2<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VADDPS       gauss1<>+0(SB), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VADDPS       gauss0<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPSUBD       Y0, Y1, Y3
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VPBROADCASTD 8(DX), Y0
+	VPADDD       Y4, Y4, Y4
+	VPSUBD       Y4, Y0, Y4
+	VPADDD       (BX), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y8, Y4, Y4
+	VMINPS       mostHalvings<>+0(SB), Y4, Y4
+	VCVTTPS2DQ   Y4, Y1
+	VCVTDQ2PS    Y1, Y2
+	VSUBPS       Y2, Y4, Y4
+	VMULPS       gauss4<>+0(SB), Y4, Y2
+	VADDPS       gauss3<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VADDPS       gauss2<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VADDPS       gauss1<>+0(SB), Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VADDPS       gauss0<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPSUBD       Y1, Y2, Y4
+	VMOVUPS      Y4, (AX)
+	VPADDD       Y5, Y5, Y5
+	VPSUBD       Y5, Y0, Y5
+	VPADDD       32(BX), Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMINPS       mostHalvings<>+0(SB), Y5, Y5
+	VCVTTPS2DQ   Y5, Y0
+	VCVTDQ2PS    Y0, Y1
+	VSUBPS       Y1, Y5, Y5
+	VMULPS       gauss4<>+0(SB), Y5, Y1
+	VADDPS       gauss3<>+0(SB), Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VADDPS       gauss2<>+0(SB), Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VADDPS       gauss1<>+0(SB), Y1, Y1
+	VMULPS       Y5, Y1, Y1
+	VADDPS       gauss0<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPSUBD       Y0, Y1, Y5
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VPBROADCASTD 12(DX), Y0
+	VPADDD       Y6, Y6, Y6
+	VPSUBD       Y6, Y0, Y6
+	VPADDD       (BX), Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VMINPS       mostHalvings<>+0(SB), Y6, Y6
+	VCVTTPS2DQ   Y6, Y1
+	VCVTDQ2PS    Y1, Y2
+	VSUBPS       Y2, Y6, Y6
+	VMULPS       gauss4<>+0(SB), Y6, Y2
+	VADDPS       gauss3<>+0(SB), Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VADDPS       gauss2<>+0(SB), Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VADDPS       gauss1<>+0(SB), Y2, Y2
+	VMULPS       Y6, Y2, Y2
+	VADDPS       gauss0<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y1, Y1
+	VPSUBD       Y1, Y2, Y6
+	VMOVUPS      Y6, (AX)
+	VPADDD       Y7, Y7, Y7
+	VPSUBD       Y7, Y0, Y7
+	VPADDD       32(BX), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y8, Y7, Y7
+	VMINPS       mostHalvings<>+0(SB), Y7, Y7
+	VCVTTPS2DQ   Y7, Y0
+	VCVTDQ2PS    Y0, Y1
+	VSUBPS       Y1, Y7, Y7
+	VMULPS       gauss4<>+0(SB), Y7, Y1
+	VADDPS       gauss3<>+0(SB), Y1, Y1
+	VMULPS       Y7, Y1, Y1
+	VADDPS       gauss2<>+0(SB), Y1, Y1
+	VMULPS       Y7, Y1, Y1
+	VADDPS       gauss1<>+0(SB), Y1, Y1
+	VMULPS       Y7, Y1, Y1
+	VADDPS       gauss0<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPSUBD       Y0, Y1, Y7
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET

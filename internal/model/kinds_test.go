@@ -32,6 +32,7 @@ func largeModels(rng *rand.Rand) map[string]Encoder {
 	for name, m := range map[string]Map{
 		"affine": &Affine{Weight: randomMatrix(rng, anchors, dim)}, "kernel": &Kernel{Anchors: randomMatrix(rng, anchors, dim), Width: 4},
 		"anchors": &Kernel{Anchors: randomMatrix(rng, anchors, dim), Nearest: anchors, Width: 3}, "curves": curves,
+		"bytes":  NewByteKernel(randomMatrix(rng, anchors, dim), 4, 0.03),
 		"winner": &Winner{Cols: anchors, Soft: true}, "extension": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, anchors, dim)}}},
 	} {
 		all["mapped: "+name] = Compose(randomProjection(rng, bits, m.Out(), false), m)

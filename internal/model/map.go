@@ -20,6 +20,7 @@ import (
 //	Affine       y = W (scale (x - mean)) + bias, to unit length if wanted    PCA, CCA, standardised columns
 //	Kernel       y_q = exp(-|x - a_q|^2 / width) - mean_q                     KSH, SDH; squared distances for spheres;
 //	             or the shares of the nearest anchors                         AGH
+//	ByteKernel   the same Gaussian, with columns rounded to bytes             kernel columns of FastHash
 //	Curves       piecewise linear functions of single columns                 MDSH, the second layer of AGH
 //	Winner       one for the greatest value, zero for the others              a classifier's answer
 //	Extension    x, followed by other maps of x                               linear columns of FastHash
@@ -175,6 +176,7 @@ const (
 	curvesTag
 	winnerTag
 	extensionTag
+	byteKernelTag
 )
 
 // parseMap returns the inverse of appendTo: it takes all of b or returns an error.
@@ -198,6 +200,8 @@ func parseMap(b []byte) (m Map, err error) {
 		if m, err = readExtension(in); err != nil {
 			return nil, err
 		}
+	case byteKernelTag:
+		m = readByteKernel(in)
 	default:
 		return nil, fault.New("unknown-type", "a map of unknown type %d", b[0])
 	}

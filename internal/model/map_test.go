@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
+	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -114,6 +115,8 @@ func slowMap(m Map, x []float32) []float32 {
 			}
 			y = append(y, settle(d))
 		}
+	case *ByteKernel:
+		y = slowBytes(m, x)
 	case *Curves:
 		for _, c := range m.Curves {
 			v, i := x[c.Column], 0
@@ -188,7 +191,7 @@ func randomMatrix(rng *rand.Rand, rows, cols int) vectors.Matrix {
 
 // sampleMaps are maps of every type, of 4 to 3 values or of 4 to 4.
 func sampleMaps(rng *rand.Rand) map[string]Map {
-	return map[string]Map{
+	all := map[string]Map{
 		"affine":   &Affine{Weight: randomMatrix(rng, 3, 4), Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4), Bias: randomFloats(rng, 3), Unit: true},
 		"weights":  &Affine{Weight: randomMatrix(rng, 3, 4)},
 		"standard": &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4)},
@@ -203,6 +206,18 @@ func sampleMaps(rng *rand.Rand) map[string]Map {
 		"extension": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, 2, 4), Mean: randomFloats(rng, 4), Scale: randomFloats(rng, 4),
 			Bias: randomFloats(rng, 2)}}},
 		"extension by several": &Extension{Maps: []Map{&Kernel{Anchors: randomMatrix(rng, 3, 4), Width: 4}, &Affine{Weight: randomMatrix(rng, 1, 3)}}},
+	}
+	maps.Copy(all, byteSamples())
+	return all
+}
+
+// byteSamples are kernels of bytes, of 4 to 3 values, alone and within an extension. They have random numbers of their
+// own, because older samples must stay as they are.
+func byteSamples() map[string]Map {
+	rng := rand.New(rand.NewPCG(13, 13))
+	return map[string]Map{
+		"bytes":              NewByteKernel(randomMatrix(rng, 3, 4), 4, 0.03),
+		"extension by bytes": &Extension{Maps: []Map{&Affine{Weight: randomMatrix(rng, 2, 4)}, NewByteKernel(randomMatrix(rng, 3, 2), 3, 0.1)}},
 	}
 }
 
@@ -221,6 +236,9 @@ func sampleMapped(rng *rand.Rand) map[string]*Mapped {
 		m := samples[name]
 		all[name] = &Mapped{Maps: []Map{m}, Encoder: randomTrees(rng, 3, m.Out(), 2, 3)}
 	}
+	rng = rand.New(rand.NewPCG(14, 14))
+	all["bytes"] = &Mapped{Maps: []Map{samples["bytes"]}, Encoder: randomProjection(rng, 3, 3, true)}
+	all["extension by bytes"] = &Mapped{Maps: []Map{samples["extension by bytes"]}, Encoder: randomTrees(rng, 3, 7, 2, 3)}
 	return all
 }
 
@@ -249,13 +267,14 @@ func TestMapsFollowTheDefinition(t *testing.T) {
 		&Affine{Weight: randomMatrix(rng, 7, 1100), Mean: randomFloats(rng, 1100)},
 		&Kernel{Anchors: randomMatrix(rng, 19, 1100), Width: 2000},
 		&Kernel{Anchors: randomMatrix(rng, 17, 1100), Nearest: 5, Width: 100},
+		NewByteKernel(randomMatrix(rng, 150, 1101), 2000, 0.03),
 	}
 	same := wide[2].(*Kernel).Anchors
 	for q := range 9 {
 		copy(same.Row(2*q), same.Row(0)) // equally near
 	}
 	for _, m := range wide {
-		x := randomMatrix(rng, 300, 1100)
+		x := randomMatrix(rng, 300, m.dim())
 		y, err := Transform(context.Background(), 2, x, m)
 		if err != nil {
 			t.Fatal(err)
@@ -344,6 +363,9 @@ func hostileMaps() map[string][]byte {
 		}
 		return b
 	}
+	byteKernel := func(in, out uint32, step, width float64, anchors ...byte) []byte {
+		return join([]byte{byteKernelTag}, u32(in, out), f32(step, width), anchors)
+	}
 	identity := affine(0, 2, 2)
 	deep := identity
 	for range 1000 {
@@ -396,6 +418,22 @@ func hostileMaps() map[string][]byte {
 		"curve NaN":                 one(curve(2, 1, 0, 2, 0, nan, 0, 1)),
 		"2^24 curves":               one(curve(2, 1<<24, 0, 2, 0, 1, 0, 1)),
 		"curve of 2^24 knots":       one(curve(2, 2, 0, 1<<24, 0, 1, 0, 1)),
+		"bytes no step":             one(byteKernel(2, 2, 0, 1, 0, 0, 0, 0)),
+		"bytes step NaN":            one(byteKernel(2, 2, nan, 1, 0, 0, 0, 0)),
+		"bytes step infinite":       one(byteKernel(2, 2, inf, 1, 0, 0, 0, 0)),
+		"bytes step tiny":           one(byteKernel(2, 2, 1e-40, 1, 0, 0, 0, 0)),
+		"bytes width 0":             one(byteKernel(2, 2, 1, 0, 0, 0, 0, 0)),
+		"bytes width NaN":           one(byteKernel(2, 2, 1, nan, 0, 0, 0, 0)),
+		"bytes width negative":      one(byteKernel(2, 2, 1, -1, 0, 0, 0, 0)),
+		"bytes width infinite":      one(byteKernel(2, 2, 1, inf, 0, 0, 0, 0)),
+		"bytes width too small":     one(byteKernel(2, 2, 1, 1e-38, 0, 0, 0, 0)),
+		"bytes anchor of -128":      one(byteKernel(2, 2, 1, 1, 0, 0, 0x80, 0)),
+		"bytes cut short":           one(byteKernel(2, 2, 1, 1, 0, 0, 0)),
+		"bytes too long":            one(byteKernel(2, 2, 1, 1, 0, 0, 0, 0, 0)),
+		"bytes of no columns":       one(byteKernel(0, 2, 1, 1)),
+		"bytes of 2^48":             one(byteKernel(1<<24, 1<<24, 1, 1)),
+		"bytes of version 3":        one(byteKernel(2, 2, 1, 1, 0, 0, 0, 0)),
+		"bytes behind too many":     with(kindProjection, nil, affine(affineWeight, 2, maxByteCols+1, make([]float64, 2*(maxByteCols+1))...), byteKernel(maxByteCols+1, 2, 1, 1, make([]byte, 2*(maxByteCols+1))...)),
 		"winner unknown flag":       one(join([]byte{winnerTag, 2}, u32(2))),
 		"winner of another width":   one(join([]byte{winnerTag, 0}, u32(3))),
 		"extension by none":         one([]byte{extensionTag, 0}),

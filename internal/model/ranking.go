@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/numeric/portable"
@@ -17,17 +18,21 @@ import (
 // codes exist: the distinct codes c of the rows it learned from, and how many rows have each. The scores say how likely
 // the query's own code is each of those, and the mean of the codes under these odds is what to look for:
 //
-//	p(c) = count(c) exp(tau <s, c> / mean |s|) / (the same over all codes)      c of -1 and +1
-//	w    = sum over c of p(c) c                                                 the expected code
-//	item = <w, its code>                                                        greatest first
+//	p(c) ~ count(c) exp(tau <s, c> / mean |s|)        c of -1 and +1
+//	w    = sum over c of p(c) c                       the expected code
+//	item = <w, its code>                              greatest first
 //
 // The sign of w_b is the bit to look for, which need not be the query's own, and |w_b| is its weight, rounded as those of
 // margins are (hamming.Weights). So a query with some wrong bits finds the code that it must have meant. A query without
-// scores has its bits as scores. Terms below exp(-expectedReach) of the greatest count as zero.
+// scores has its bits as scores.
 //
-//	products    <s, c> of all codes, a look-up for each byte     O(codes · B/8)
-//	odds        of the codes within reach                        an exponential each
-//	mean        sums by value of each byte, then by bit          O(codes · B/8 + 256 · B/8)
+// The scores are rounded to the weights of margins first. Then <s, c> / mean |s| is a constant minus D(c) / 8, with D(c)
+// the distance by margins in sixteenths of a bit, and the kernel of searches finds the codes that matter:
+//
+//	sweep   D(c) of the codes, and the least of them         a scan of the table
+//	odds    count(c) exp(-tau (D(c) - least) / 8),           one exponential for each distance
+//	        zero below exp(-expectedReach)
+//	mean    sums by value of each byte, then by bit          O(codes within reach · B/8 + 256 · B/8)
 
 // The rankings, as requests name them.
 const (
@@ -53,7 +58,7 @@ type Ranking struct {
 const MaxRankingCodes = 4096
 
 const (
-	expectedReach = 12.0
+	expectedReach = 8.0
 	maxTau        = 1000
 
 	maxRanking = 64 + MaxRankingCodes*(4+hamming.MaxBits/8) // bytes
@@ -207,117 +212,164 @@ func (m *Model) Expect(ctx context.Context, scores vectors.Matrix) error {
 	if m.Ranking == nil {
 		return nil
 	}
-	e := m.Ranking.newExpectation()
+	e := expectations.Get().(*expectation)
+	defer expectations.Put(e)
 	for i := range scores.Rows {
 		if i%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		e.replace(scores.Row(i)[:e.Codes.Bits])
+		e.replace(m.Ranking, scores.Row(i)[:m.Ranking.Codes.Bits])
 	}
 	return nil
 }
 
-// expectation has the memory to compute expected codes, one at a time.
+var expectations = sync.Pool{New: func() any { return new(expectation) }}
+
+// expectation has the memory to compute expected codes, one at a time. It is the sink of a sweep.
 type expectation struct {
-	*Ranking
-	sums    [][256]float64 // by byte of a code and its value: the product with the scores
-	odds    [][256]float64 // the same: the sum of the odds of the codes with this value
-	product []float64      // of every code
-	codes   []byte         // packed
+	tau   float64
+	terms []float64 // exp(-tau d / 8) by d, as far as needed; 0 if not computed
+
+	least, reach int
+	near         []nearCode
+	code         []uint64
+	odds         [][256]float64 // by byte of a code and its value: the sum of the odds of the codes with this value
+	mean         []float64
 }
 
-func (r *Ranking) newExpectation() *expectation {
-	e := &expectation{Ranking: r, product: make([]float64, r.Codes.Len())}
-	for i := range e.product {
-		e.codes = r.Codes.AppendBytes(e.codes, i)
+// nearCode is a code of the table and its distance from the query.
+type nearCode struct{ code, distance int }
+
+// Limit implements hamming.Sink.
+func (e *expectation) Limit() int { return e.least + e.reach }
+
+// Take implements hamming.Sink.
+func (e *expectation) Take(first int, hits []uint32) {
+	for _, h := range hits {
+		d := int(h >> 16)
+		e.least = min(e.least, d)
+		e.near = append(e.near, nearCode{first + int(h&0xffff), d})
 	}
-	e.sums, e.odds = make([][256]float64, r.Codes.Bytes()), make([][256]float64, r.Codes.Bytes())
-	return e
 }
 
 // replace replaces the scores of the class bits by the expected code.
-func (e *expectation) replace(s []float32) {
-	size := certainty(s)
-	if size == 0 {
-		return // nothing is known, and every bit counts the same
+func (e *expectation) replace(r *Ranking, s []float32) {
+	weights := hamming.Weights(s, 0)
+	e.code = slices.Grow(e.code[:0], r.Codes.Words)[:r.Codes.Words]
+	hamming.SetSigns(e.code, s)
+	e.prepare(r.Tau, hamming.MaxWeight*len(s))
+	r.Codes.SweepWeighted(0, r.Codes.Len(), []*hamming.WeightedQuery{hamming.NewWeightedQuery(e.code, weights)},
+		[]hamming.Sink{e})
+	total := 0.0
+	if len(e.near) <= fewCodes {
+		total = e.addBits(r, len(s))
+	} else {
+		total = e.addBytes(r)
+		e.fold(len(s))
 	}
-	e.multiply(s)
-	total := e.weigh(e.Tau / size)
-	w := make([]float64, len(s))
-	for b := range e.odds {
-		half := e.odds[b][:]
-		for k := 8 * b; k < min(8*b+8, len(s)); k++ { // the highest bit first: the upper half has it
-			n := len(half) / 2
-			for v := range n {
-				w[k] += half[n+v] - half[v]
-				half[v] += half[n+v]
+	size := 0.0
+	for k := range e.mean {
+		e.mean[k] /= total
+		size += math.Abs(e.mean[k])
+	}
+	if size /= float64(len(s)); size == 0 {
+		size = 1
+	}
+	for k, w := range e.mean {
+		if r.Mix > 0 {
+			own := float64(weights[k]) / hamming.BitUnits
+			if math.Signbit(float64(s[k])) {
+				own = -own
 			}
-			half = half[:n]
+			w = float64((1-r.Mix)*(w/size)) + float64(r.Mix*own)
 		}
-	}
-	mean := 0.0
-	for k := range w {
-		w[k] /= total
-		mean += math.Abs(w[k])
-	}
-	mean /= float64(len(w))
-	for k, v := range w {
-		if e.Mix > 0 {
-			v = float64((1-e.Mix)*(v/mean)) + float64(e.Mix*(float64(s[k])/size))
-		}
-		s[k] = float32(v)
+		s[k] = float32(w)
 	}
 }
 
-// certainty returns the mean magnitude of scores.
-func certainty(s []float32) float64 {
-	sum := 0.0
-	for _, v := range s {
-		sum += math.Abs(float64(v))
+// prepare makes room for a query whose distances are at most this far.
+func (e *expectation) prepare(tau float64, most int) {
+	e.near, e.least, e.reach = e.near[:0], most, most
+	if tau > 0 {
+		e.reach = int(min(float64(most), 8*expectedReach/tau))
 	}
-	return sum / float64(len(s))
-}
-
-// multiply computes the products of the scores with all codes.
-func (e *expectation) multiply(s []float32) {
-	for b := range e.sums {
-		t := &e.sums[b]
-		t[0] = 0
-		for k := range 8 { // from the lowest bit
-			v, bit := 0.0, 8*b+7-k
-			if bit < len(s) {
-				v = float64(s[bit])
-			}
-			for i := range 1 << k {
-				t[1<<k|i] = t[i] + v
-				t[i] -= v
-			}
-		}
+	if e.tau != tau {
+		e.tau, e.terms = tau, e.terms[:0]
 	}
-	bytes := len(e.sums)
-	for c := range e.product {
-		p := 0.0
-		for b, v := range e.codes[c*bytes : (c+1)*bytes] {
-			p += e.sums[b][v]
-		}
-		e.product[c] = p
+	for len(e.terms) <= e.reach {
+		e.terms = append(e.terms, 0)
 	}
 }
 
-// weigh adds up the odds of the codes by the values of their bytes, and returns the sum of all.
-func (e *expectation) weigh(tau float64) float64 {
-	clear(e.odds)
-	most, total, bytes := slices.Max(e.product), 0.0, len(e.odds)
-	for c, p := range e.product {
-		x := tau * (p - most)
-		if x < -expectedReach {
-			continue
-		}
-		odds := float64(e.Counts[c]) * portable.ExpBelowZero(x)
+// oddsOf returns the odds of a code, relative to those of the nearest one.
+func (e *expectation) oddsOf(r *Ranking, c nearCode) float64 {
+	d := c.distance - e.least
+	if d > e.reach {
+		return 0
+	}
+	if e.terms[d] == 0 {
+		e.terms[d] = portable.ExpBelowZero(-e.tau * float64(d) / 8)
+	}
+	return float64(r.Counts[c.code]) * e.terms[d]
+}
+
+// fewCodes is the number of codes up to which their bits are added one by one.
+const fewCodes = 16
+
+// addBits adds up the codes within reach bit by bit, and returns the sum of their odds.
+func (e *expectation) addBits(r *Ranking, bits int) float64 {
+	e.mean = slices.Grow(e.mean[:0], bits)[:bits]
+	clear(e.mean)
+	total := 0.0
+	for _, c := range e.near {
+		odds := e.oddsOf(r, c)
 		total += odds
-		for b, v := range e.codes[c*bytes : (c+1)*bytes] {
-			e.odds[b][v] += odds
+		code := r.Codes.Row(c.code)
+		for k := range e.mean {
+			if code[k>>6]>>(63-k&63)&1 != 0 {
+				e.mean[k] += odds
+			} else {
+				e.mean[k] -= odds
+			}
 		}
 	}
 	return total
+}
+
+// addBytes adds up the odds of the codes within reach by the values of their bytes, and returns the sum of all.
+func (e *expectation) addBytes(r *Ranking) float64 {
+	e.odds = slices.Grow(e.odds[:0], r.Codes.Bytes())[:r.Codes.Bytes()]
+	clear(e.odds)
+	total := 0.0
+	for _, c := range e.near {
+		odds := e.oddsOf(r, c)
+		if odds == 0 {
+			continue
+		}
+		total += odds
+		for w, v := range r.Codes.Row(c.code) {
+			for b := range e.odds[8*w : min(8*w+8, len(e.odds))] {
+				e.odds[8*w+b][v>>56] += odds
+				v <<= 8
+			}
+		}
+	}
+	return total
+}
+
+// fold turns the sums by value into sums by bit: those of codes that have it minus those of the others.
+func (e *expectation) fold(bits int) {
+	e.mean = e.mean[:0]
+	for b := range e.odds {
+		half := e.odds[b][:]
+		for k := 8 * b; k < min(8*b+8, bits); k++ { // the highest bit first: the upper half of the values has it
+			n, sum := len(half)/2, 0.0
+			for v := range n {
+				sum += half[n+v] - half[v]
+				half[v] += half[n+v]
+			}
+			half = half[:n]
+			e.mean = append(e.mean, sum)
+		}
+	}
 }

@@ -5,40 +5,35 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/numeric/portable"
 	"hashgrove/internal/vectors"
 )
 
 // expectedBySums is the definition: the mean of all codes under their odds.
 func expectedBySums(r *Ranking, s []float32) []float64 {
-	size := certainty(s)
-	if size == 0 {
-		w := make([]float64, len(s))
-		for k, v := range s {
-			w[k] = float64(v)
-		}
-		return w
-	}
-	product := make([]float64, r.Codes.Len())
-	sign := func(c, k int) float64 { return 2*float64(map[bool]int{true: 1}[r.Codes.Bit(c, k)]) - 1 }
-	for c := range product {
-		for k, v := range s {
-			product[c] += float64(v) * sign(c, k)
-		}
+	weights, look := hamming.Weights(s, 0), make([]uint64, r.Codes.Words)
+	hamming.SetSigns(look, s)
+	distance := make([]int, r.Codes.Len())
+	for c := range distance {
+		distance[c] = hamming.WeightedDistance(look, r.Codes.Row(c), weights)
 	}
 	w, total := make([]float64, len(s)), 0.0
-	for c, p := range product {
-		x := r.Tau / size * (p - slices.Max(product))
+	for c, d := range distance {
+		x := -r.Tau * float64(d-slices.Min(distance)) / 8
 		if x < -expectedReach {
 			continue
 		}
-		odds := float64(r.Counts[c]) * portable.ExpBelowZero(x)
+		odds := float64(r.Counts[c]) * math.Exp(x)
 		total += odds
 		for k := range w {
-			w[k] += odds * sign(c, k)
+			if r.Codes.Bit(c, k) {
+				w[k] += odds
+			} else {
+				w[k] -= odds
+			}
 		}
 	}
 	mean := 0.0
@@ -48,7 +43,8 @@ func expectedBySums(r *Ranking, s []float32) []float64 {
 	}
 	for k := range w {
 		if r.Mix > 0 {
-			w[k] = (1-r.Mix)*w[k]/mean + r.Mix*float64(s[k])/size
+			own := math.Copysign(float64(weights[k])/16, float64(s[k]))
+			w[k] = (1-r.Mix)*w[k]/max(mean, 1e-300) + r.Mix*own
 		}
 	}
 	return w
@@ -78,7 +74,7 @@ func TestExpectedCodeEqualsTheDefinition(t *testing.T) {
 			s[k] = float32(rng.NormFloat64()) * float32(rng.IntN(3))
 		}
 		want := expectedBySums(r, s)
-		r.newExpectation().replace(s)
+		expectations.Get().(*expectation).replace(r, s)
 		for k, v := range want {
 			if math.Abs(float64(s[k])-v) > 1e-5 {
 				t.Fatalf("%d bits, %d codes, tau %v, mix %v: bit %d is %v, by definition %v", bits, r.Codes.Len(), r.Tau, r.Mix, k, s[k], v)
@@ -162,5 +158,25 @@ func TestBadRankings(t *testing.T) {
 		if _, err := parseRanking(b[:n], 16); err == nil {
 			t.Fatalf("%d of %d bytes: no error", n, len(b))
 		}
+	}
+}
+
+// BenchmarkExpect measures what the expected code adds to a query, with as many codes as a model may keep.
+func BenchmarkExpect(b *testing.B) {
+	rng := rand.New(rand.NewPCG(27, 5))
+	for _, n := range []int{10, 500, MaxRankingCodes} {
+		codes := hamming.NewCodes(n, 64)
+		for i := range codes.Data {
+			codes.Data[i] = rng.Uint64()
+		}
+		r, e, s := NewRanking(ByExpected, 0.3, 0.25, codes), new(expectation), make([]float32, 64)
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for range b.N {
+				for k := range s {
+					s[k] = float32(k%7) - 3.5
+				}
+				e.replace(r, s)
+			}
+		})
 	}
 }

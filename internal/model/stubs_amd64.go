@@ -148,3 +148,31 @@ func addLeaves32AVX2(sums *float32, planes *uint64, leaves *float32, n int)
 //
 //go:noescape
 func addLeaves64AVX2(sums *float64, planes *uint64, leaves *float64, n int)
+
+// toBytesAVX2 is toBytesGo for a multiple of 16 values, of 1 bytes each, and their sums:
+//
+//	for i := range n { dst[i] = toByte(x[i], perStep); sums[0] += dst[i]; sums[1] += dst[i] * dst[i] }
+//
+//go:noescape
+func toBytesAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
+
+// toWordsAVX2 is toBytesGo for a multiple of 16 values, of 2 bytes each, and their sums:
+//
+//	for i := range n { dst[i] = toByte(x[i], perStep); sums[0] += dst[i]; sums[1] += dst[i] * dst[i] }
+//
+//go:noescape
+func toWordsAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
+
+// byteTileVNNI is gaussiansGo for 4 rows and 64 anchors:
+//
+//	for r, k { dst[r*stride+k] = gaussian(own[r] + squares[k] - 2*product of row r and anchor k, scale) }
+//
+//go:noescape
+func byteTileVNNI(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own *int32, squares *int32, scale float32)
+
+// byteTileAVX2 is gaussiansGo for 4 rows and 16 anchors:
+//
+//	for r, k { dst[r*stride+k] = gaussian(own[r] + squares[k] - 2*product of row r and anchor k, scale) }
+//
+//go:noescape
+func byteTileAVX2(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own *int32, squares *int32, scale float32)

@@ -126,3 +126,22 @@ func addLeaves32NEON(sums *float32, planes *uint64, leaves *float32, n int)
 //
 //go:noescape
 func addLeaves64NEON(sums *float64, planes *uint64, leaves *float64, n int)
+
+// toBytesNEON is toBytesGo for a multiple of 16 values, and the sum of their squares:
+//
+//	for i := range n { dst[i] = toByte(x[i], perStep); squares += dst[i] * dst[i] }
+//
+//go:noescape
+func toBytesNEON(dst *byte, x *float32, n int, perStep float32) (squares int32)
+
+// byteTileNEON is gaussiansGo for 4 rows and 16 anchors, and groups a multiple of 4:
+//
+//	for r, k { dst[r*stride+k] = gaussian(own[r] + squares[k] - 2*product of row r and anchor k, scale) }
+//
+//go:noescape
+func byteTileNEON(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
+
+// byteTileSDOT is byteTileNEON with products of four bytes in one instruction.
+//
+//go:noescape
+func byteTileSDOT(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)

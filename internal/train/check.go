@@ -14,6 +14,7 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/plain"
@@ -78,6 +79,8 @@ func (o Options) Check() error {
 	case o.Patience > 0 && o.Validation != nil && share == 0:
 		return wrong("conflicting-flags", "%s needs held-out rows: %s must be above 0", option("patience"),
 			option("validation"))
+	case o.CodeMicroseconds < 0:
+		return wrong("bad-flag-value", "%s %d: give a positive number", option("code-microseconds"), o.CodeMicroseconds)
 	case o.PCA < 0 || o.Anchors < 0:
 		return wrong("bad-flag-value", "%s %d and %s %d: give positive numbers", option("pca"), o.PCA, option("anchors"),
 			o.Anchors)
@@ -87,6 +90,9 @@ func (o Options) Check() error {
 	case o.Memory != 0 && o.Pictures.Features != "":
 		return wrong("conflicting-flags", "%s and %s cannot be combined: write the vectors first, with \"hashgrove "+
 			"features\"", option("memory"), option("features"))
+	}
+	if err := o.checkDetail(); err != nil {
+		return err
 	}
 	if err := o.Pictures.check(o); err != nil {
 		return err
@@ -102,6 +108,26 @@ func (o Options) Check() error {
 		_, err = method.New(o.name(), m)
 	}
 	return err
+}
+
+// checkDetail reports bits of detail that no code can have.
+func (o Options) checkDetail() error {
+	kept := o.DetailBits
+	if kept == 0 && o.Grow != nil {
+		kept = o.Grow.DetailBits()
+	}
+	most := hamming.MaxWeightedBits - cmp.Or(o.Bits, fasthash.DefaultBits)
+	switch {
+	case o.DetailBits < 0:
+		return wrong("bad-flag-value", "%s %d: give a positive number, or 0 for none", option("detail-bits"), o.DetailBits)
+	case kept > 0 && kept > most:
+		return wrong("bad-flag-value", "%s %d: codes with bits of detail have %d bits at most, so there is room for %d",
+			option("detail-bits"), kept, hamming.MaxWeightedBits, max(most, 0))
+	case kept > 0 && o.CrossFit > 0:
+		return wrong("conflicting-flags", "%s and %s cannot be combined: codes made out of fold have no bits of detail",
+			option("cross-fit"), option("detail-bits"))
+	}
+	return nil
 }
 
 // name returns the name of the method.
@@ -162,7 +188,8 @@ func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 func (o Options) resolve() (method.Options, time.Duration, error) {
 	m := method.Options{
 		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
-		Threads: o.Threads, Detail: o.DetailBits, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows, Standardize: o.Standardize, HoldOut: o.HoldOut,
+		Threads: o.Threads, Detail: o.DetailBits, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows,
+		Standardize: o.Standardize, HoldOut: o.HoldOut,
 	}
 	limit := time.Duration(0)
 	if !slices.Contains(fasthash.Efforts(), cmp.Or(o.Effort, fasthash.Normal)) {
@@ -187,7 +214,7 @@ func (o Options) FastHash() (fasthash.Options, error) {
 	f := fasthash.Options{
 		Effort: o.Effort, Order: fasthash.Order(o.Order), Learner: fasthash.Learner(o.Learner),
 		LinearColumns: o.LinearColumns, Candidates: o.Candidates, Bins: vectors.Binning(o.Bins),
-		EqualRowWeights: o.EqualRowWeights,
+		EqualRowWeights: o.EqualRowWeights, CodeMicroseconds: o.CodeMicroseconds,
 		Inference: inference.Options{
 			Method: inference.Method(o.Inference), Loss: inference.Loss(o.Loss), Sweeps: o.Sweeps,
 		},

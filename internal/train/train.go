@@ -265,7 +265,7 @@ func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
 		r.note("resumed", "%d bits came from the checkpoint", made.Resumed)
 	}
 	if made.Stopped != "" {
-		r.note("stopped", "stopped at %d of %d bits: %s", m.Encoder.Bits(), r.m.Bits, made.Stopped)
+		r.note("stopped", "stopped at %d of %d bits: %s", m.ClassBits(), r.m.Bits, made.Stopped)
 	}
 	switch {
 	case r.m.Validation == 0 || m.Info.NewItems != nil || r.data.Kind() == supervision.ByPairs:

@@ -67,7 +67,7 @@ func decodePart(b []byte) *eval.Part {
 }
 
 // Evaluate judges how queries, which are one run of codes, rank a base of codes by Hamming distance. It returns a
-// collection of one text, the report of hashgrove eval as JSON. What needs vectors (neighbours, learned shares) or
+// collection of one text, the report of hashgrove eval --rank hamming as JSON. What needs vectors (neighbours, learned shares) or
 // needs the rows side by side (two warnings) is not in it; every number that is there has the same digits.
 func Evaluate(s beam.Scope, queries, base beam.PCollection, o EvalOptions) beam.PCollection {
 	s = s.Scope("Evaluate")
@@ -88,6 +88,10 @@ func (f *rankFn) ProcessElement(
 	if base.Fingerprint != queries.Fingerprint || base.Bits != queries.Bits {
 		return fmt.Errorf("the base has codes of model %.16s, and the queries of %.16s: encode both with one model",
 			base.Fingerprint, queries.Fingerprint)
+	}
+	if print, err := hamming.ParseFingerprint(base.Fingerprint); err == nil && print.Detail(base.Bits) > 0 {
+		return fmt.Errorf("the last %d of %d bits are detail, and a base in parts is ranked by plain Hamming distance: "+
+			"encode the first %d bits alone", print.Detail(base.Bits), base.Bits, base.Bits-print.Detail(base.Bits))
 	}
 	if len(base.IDs) == 0 {
 		return nil

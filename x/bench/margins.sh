@@ -6,6 +6,9 @@
 #   x/bench/margins.sh 64:1000000               one size, bits:codes
 #   x/bench/margins.sh model m.hgm ITEMS QUERIES   codes of a model, without FAISS: random codes have no clusters
 #   HASHGROVE_BATCH=100 x/bench/margins.sh      smaller batches, quicker; at most 1,000
+#   HASHGROVE_MARGINS=even x/bench/margins.sh   nearly equal margins; detail: small ones from bit 64 on
+#   HASHGROVE_PROCESSOR=1 x/bench/margins.sh    processor time, one thread, for a machine that is not quiet
+#   HASHGROVE_ROUNDS=10 x/bench/margins.sh      more turns than 3
 #   PYTHON=... x/bench/margins.sh               another build of FAISS than Debian's, which is a generic one
 set -eu
 here=$PWD

@@ -107,7 +107,9 @@ func Exact(ctx context.Context, s *index.Snapshot, q engine.Query) ([][]index.Hi
 	hits := make([][]index.Hit, len(results))
 	for i, r := range results {
 		for _, h := range r.Hits {
-			hits[i] = append(hits[i], index.Hit{ID: h.ID, Distance: h.Distance})
+			hits[i] = append(hits[i], index.Hit{
+				ID: h.ID, Distance: h.Distance, DetailDistance: h.DetailDistance, MarginDistance: h.MarginDistance,
+			})
 		}
 	}
 	return hits, err

@@ -33,7 +33,8 @@ func Run(t *testing.T, open func(t *testing.T) engine.Engine, can searchtest.Abi
 		}, can)
 	})
 	t.Run("read", func(t *testing.T) { checkRead(t, open(t)) })
-	t.Run("items", func(t *testing.T) { checkItems(t, open(t)) })
+	t.Run("items", func(t *testing.T) { checkItems(t, open(t), searchtest.Fingerprint) })
+	t.Run("items with detail", func(t *testing.T) { checkItems(t, open(t), searchtest.Fingerprint.WithDetail(21)) })
 	t.Run("spaces", func(t *testing.T) { checkSpaces(t, open(t)) })
 	t.Run("cancelled", func(t *testing.T) {
 		e, b := open(t), searchtest.Items(10, 64, 1)
@@ -84,9 +85,10 @@ func checkRead(t *testing.T, e engine.Engine) {
 }
 
 // checkItems writes items twice, changes some, and reads all back.
-func checkItems(t *testing.T, e engine.Engine) {
+func checkItems(t *testing.T, e engine.Engine, f hamming.Fingerprint) {
 	ctx, b := t.Context(), searchtest.Items(300, 64, 5)
-	if _, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: searchtest.Fingerprint}); err != nil {
+	b.Fingerprint = f
+	if _, err := e.Prepare(ctx, engine.Space{Bits: 64, Fingerprint: f}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

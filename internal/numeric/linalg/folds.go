@@ -8,13 +8,14 @@
 //
 // The penalty λ of fold k is the candidate whose fits without k and j have the least error in j, summed over all j
 // other than k: nothing of fold k's own targets is in its answers, not even through λ. The penalty of the fit to all
-// rows is chosen by all folds.
+// rows is chosen by all folds. With more than ManyColumns columns, where a fit takes a second, j is only the fold that
+// is paired with k: 0 and 1, 2 and 3, ..., and the last with 0 if their number is odd.
 //
 // Up to d rows of d columns are kept, and the systems have an equation for each row (foldrows.go). With more rows only
 // sums are kept, and the systems have an equation for each column (foldsums.go).
 //
 //	sums     one pass             n d min(n, d) / 2 products
-//	fits     K(K-1)/2 pairs of folds for each λ, then K + 1      min(n, d)³/6 products each
+//	fits     K(K-1)/2 pairs of folds for each λ, or about K/2, then K + 1      min(n, d)³/6 products each
 //	memory   4 d² bytes for each fold, or of the rows; as much for each thread while it fits
 
 package linalg
@@ -89,21 +90,11 @@ func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32,
 // CrossFit returns, for each fold, the fit to the others, and the fit to all. Penalties are relative to all rows;
 // fits to fewer rows use them unchanged.
 func (f *Folds) CrossFit(ctx context.Context, penalties []float64) (each []Regression, all Regression, err error) {
+	if len(penalties) == 0 {
+		return nil, all, errors.New("cross-fitting needs a penalty")
+	}
 	folds := len(f.weight)
-	if folds < 3 || len(penalties) == 0 {
-		return nil, all, errors.New("cross-fitting needs three folds and a penalty")
-	}
-	for _, w := range f.weight {
-		if w == 0 {
-			return nil, all, errors.New("a fold without rows")
-		}
-	}
-	var by crossFitter = f.sums
-	if f.sums == nil {
-		by, err = newFoldKernel(ctx, f)
-	} else {
-		err = f.sums.finish(ctx)
-	}
+	by, err := f.fitter(ctx)
 	if err != nil {
 		return nil, all, err
 	}
@@ -130,6 +121,22 @@ func (f *Folds) CrossFit(ctx context.Context, penalties []float64) (each []Regre
 	return each[:folds], each[folds], nil
 }
 
+// fitter returns the systems of the rows added so far, which must be all.
+func (f *Folds) fitter(ctx context.Context) (crossFitter, error) {
+	if len(f.weight) < 3 {
+		return nil, errors.New("cross-fitting needs three folds")
+	}
+	for _, w := range f.weight {
+		if w == 0 {
+			return nil, errors.New("a fold without rows")
+		}
+	}
+	if f.sums == nil {
+		return newFoldKernel(ctx, f)
+	}
+	return f.sums, f.sums.finish(ctx)
+}
+
 // errors returns, for each fold k and penalty, the squared errors in the other folds j of the fits without k and j.
 func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64) ([][]float64, error) {
 	wrong := make([][]float64, len(f.weight))
@@ -145,10 +152,8 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 		err      error
 	}
 	var pairs []pair
-	for k := range wrong {
-		for j := range k {
-			pairs = append(pairs, pair{j: j, k: k})
-		}
+	for _, p := range f.pairs() {
+		pairs = append(pairs, pair{j: p[0], k: p[1]})
 	}
 	err := par.For(ctx, f.threads, len(pairs), func(i int) {
 		p := &pairs[i]
@@ -162,6 +167,51 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 		add(wrong[p.j], p.ofK)
 	}
 	return wrong, err
+}
+
+// ManyColumns is the number of equations from which few pairs of folds are tried.
+const ManyColumns = 1024
+
+// pairs returns the pairs of folds that choose penalties.
+func (f *Folds) pairs() (list [][2]int) {
+	folds := len(f.weight)
+	if f.sums != nil && f.dim > ManyColumns || f.sums == nil && len(f.rows) > ManyColumns {
+		for k := 1; k < folds; k += 2 {
+			list = append(list, [2]int{k - 1, k})
+		}
+		if folds%2 == 1 {
+			list = append(list, [2]int{0, folds - 1})
+		}
+		return list
+	}
+	for k := range folds {
+		for j := range k {
+			list = append(list, [2]int{j, k})
+		}
+	}
+	return list
+}
+
+// Errors returns, for each penalty, the squared errors of all rows tried by fits that do not see them, per weight of
+// a row.
+func (f *Folds) Errors(ctx context.Context, penalties []float64) ([]float64, error) {
+	by, err := f.fitter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wrong, err := f.errors(ctx, by, penalties)
+	if err != nil {
+		return nil, err
+	}
+	total, tried := make([]float64, len(penalties)), 0.0
+	for k := range wrong {
+		add(total, wrong[k])
+	}
+	for _, p := range f.pairs() {
+		tried += f.weight[p[0]] + f.weight[p[1]]
+	}
+	scale(total, 1/tried)
+	return total, nil
 }
 
 func add(dst, x []float64) {

@@ -67,10 +67,10 @@ func (s *suite) near(got, want []api.Hit) error {
 	}
 	s.exact += len(want)
 	for i, h := range got {
-		if h.Distance < want[i].Distance {
-			return fmt.Errorf("%s at distance %d comes as hit %d, and there are fewer items as near", h.ID, h.Distance, i)
+		if h.Ranked() < want[i].Ranked() {
+			return fmt.Errorf("%s at distance %d comes as hit %d, and there are fewer items as near", h.ID, h.Ranked(), i)
 		}
-		if h.Distance <= want[len(want)-1].Distance {
+		if h.Ranked() <= want[len(want)-1].Ranked() {
 			s.found++
 		}
 	}
@@ -91,7 +91,8 @@ func sameHits(got, want []api.Hit) error {
 }
 
 func sameHit(a, b *api.Hit) bool {
-	return a.ID == b.ID && a.Distance == b.Distance && equal(a.MarginDistance, b.MarginDistance) &&
+	return a.ID == b.ID && a.Distance == b.Distance && equal(a.DetailDistance, b.DetailDistance) &&
+		equal(a.MarginDistance, b.MarginDistance) &&
 		(a.Score == nil) == (b.Score == nil) && (a.Score == nil || math.Abs(*a.Score-*b.Score) <= 1e-9) &&
 		a.Label == b.Label && slices.Equal(slices.Sorted(slices.Values(a.Tags)), slices.Sorted(slices.Values(b.Tags))) &&
 		maps.Equal(a.Attributes, b.Attributes)
@@ -102,8 +103,11 @@ func equal[T comparable](a, b *T) bool { return (a == nil) == (b == nil) && (a =
 // shown formats a hit for a failure message.
 func shown(h *api.Hit) string {
 	text := fmt.Sprintf("%q at %d", h.ID, h.Distance)
+	if h.DetailDistance != nil {
+		text += fmt.Sprintf(" and %d of detail", *h.DetailDistance)
+	}
 	if h.MarginDistance != nil {
-		text += fmt.Sprintf(", %d by margins", *h.MarginDistance)
+		text += fmt.Sprintf(", %d by weights", *h.MarginDistance)
 	}
 	if h.Score != nil {
 		text += fmt.Sprintf(", score %v", *h.Score)
@@ -120,9 +124,10 @@ func sameWhy(got, want *api.Why) error {
 		return nil
 	}
 	bits := slices.EqualFunc(got.Bits, want.Bits, func(a, b api.Bit) bool {
-		return a.Bit == b.Bit && a.Query == b.Query && a.Item == b.Item && a.Agree == b.Agree
+		return a.Bit == b.Bit && a.Query == b.Query && a.Item == b.Item && a.Agree == b.Agree && a.Detail == b.Detail
 	})
-	if got.Query != want.Query || got.ID != want.ID || got.Distance != want.Distance || got.CodeQuery != want.CodeQuery ||
+	if got.Query != want.Query || got.ID != want.ID || got.Distance != want.Distance || got.Detail != want.Detail ||
+		got.CodeQuery != want.CodeQuery ||
 		got.CodeItem != want.CodeItem || !slices.Equal(got.Agree, want.Agree) || !slices.Equal(got.Differ, want.Differ) ||
 		!bits {
 		return fmt.Errorf("the explanation is %+v, want %+v", got, want)

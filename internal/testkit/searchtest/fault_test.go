@@ -60,6 +60,25 @@ var faults = map[string]func(ctx context.Context, o Oracle, r *api.Request) (*ap
 	"ties are not counted": func(ctx context.Context, o Oracle, r *api.Request) (*api.Answer, error) {
 		return changed(ctx, o, r, func(result *api.Result) { result.Tied = result.TiedHits })
 	},
+	"bits of detail count as much as the others": func(ctx context.Context, o Oracle, r *api.Request) (*api.Answer, error) {
+		return changed(ctx, o, r, func(result *api.Result) {
+			slices.SortStableFunc(result.Hits, func(a, b api.Hit) int {
+				return a.Distance + *a.DetailDistance - b.Distance - *b.DetailDistance
+			})
+		})
+	},
+	"bits of detail do not count": func(ctx context.Context, o Oracle, r *api.Request) (*api.Answer, error) {
+		return changed(ctx, o, r, func(result *api.Result) {
+			slices.SortStableFunc(result.Hits, func(a, b api.Hit) int { return a.Distance - b.Distance })
+		})
+	},
+	"the model's choice is not asked for": func(ctx context.Context, o Oracle, r *api.Request) (*api.Answer, error) {
+		asked := *r
+		if r.Rank == "" || r.Rank == api.Auto {
+			asked.Rank = api.Hamming
+		}
+		return o.Search(ctx, &asked)
+	},
 	"fields are ignored": func(ctx context.Context, o Oracle, r *api.Request) (*api.Answer, error) {
 		asked := *r
 		asked.Fields = nil
@@ -101,7 +120,7 @@ func (c catcher) Fatalf(format string, args ...any) { panic(found{fmt.Sprintf(fo
 func TestFaultsAreFound(t *testing.T) {
 	for name, search := range faults {
 		t.Run(name, func(t *testing.T) {
-			s := newSuite(catcher{t}, NewWorld(300, 64, 1), Everything, 1)
+			s := newSuite(catcher{t}, NewWorld(Size{Items: 300, Bits: 96, Detail: 32, Rank: api.Expected}, 1), Everything, 1)
 			s.searcher = faulty{s.oracle, search}
 			defer func() {
 				f, ok := recover().(found)

@@ -42,7 +42,7 @@ func (o Oracle) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 	}
 	a := &api.Answer{
 		Fingerprint: o.Items.Fingerprint.String(), Items: len(all), Bits: o.Bits(),
-		Rank: cmp.Or(r.Rank, api.Hamming), Results: []api.Result{},
+		Rank: o.rank(&r.Options), Results: []api.Result{},
 	}
 	for i, asked := range r.All() {
 		q, err := o.read(all, &asked, i)
@@ -64,9 +64,11 @@ func (o Oracle) check(r *api.Request) error {
 	switch {
 	case r.K != nil && *r.K < 1, r.Radius != nil && *r.Radius < 0, r.Prefix < 0, r.Prefix > o.Bits(), r.Shortlist < 0:
 		return api.Errorf(api.ErrInvalid, "a number is out of its bounds")
-	case !known(r.Rank, api.Hamming, api.Margins), !known(r.Ties, api.Margins),
+	case !known(r.Rank, api.Auto, api.Hamming, api.Margins, api.Expected), !known(r.Ties, api.Margins),
 		!known(r.Rerank, api.Euclidean, api.Cosine), !known(r.Strategy, "auto", "scan", "tables", "list"):
 		return api.Errorf(api.ErrInvalid, "there is no such rank, order of ties, reranking or strategy")
+	case r.Rank == api.Expected && o.Model.Ranking == nil:
+		return api.Errorf(api.ErrInvalid, "the model knows no codes of training rows")
 	case r.Queries != nil && targets(&r.Query) > 0:
 		return api.Errorf(api.ErrInvalid, "one query, and a list of them")
 	}
@@ -126,25 +128,57 @@ func (o Oracle) read(all []index.Item, asked *api.Query, i int) (*query, error) 
 	return q, nil
 }
 
+// rank returns how the hits are ordered: as asked, or as the model chose.
+func (o Oracle) rank(options *api.Options) string {
+	switch {
+	case options.Rank != "" && options.Rank != api.Auto:
+		return options.Rank
+	case options.Radius != nil || options.Ties != "":
+		return api.Hamming
+	}
+	return o.Model.Rank()
+}
+
+// scores returns the scores of the bits of a query: its margins or, unless those were asked for, its bits, turned into
+// the expected code if that is the ranking. The model defines both.
+func (o Oracle) scores(ctx context.Context, q *query, options *api.Options) ([]float32, error) {
+	s := vectors.Matrix{Rows: 1, Cols: o.Bits()}
+	switch {
+	case q.vector != nil:
+		m, err := o.Model.Margins(ctx, vectors.Matrix{Rows: 1, Cols: Dimension, Data: q.vector}, 1)
+		if err != nil {
+			return nil, err
+		}
+		s.Data = m.Data
+	case options.NeedsMargins():
+		return nil, api.Errorf(api.ErrNoVector, "margins need a vector")
+	default:
+		for b := range o.Bits() {
+			s.Data = append(s.Data, map[bool]float32{true: 1, false: -1}[bitOf(q.code, b)])
+		}
+	}
+	if o.rank(options) == api.Expected {
+		if err := o.Model.Expect(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return s.Data, nil
+}
+
 // answer answers one query from the matching items.
 func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, options *api.Options) (*api.Result, error) {
 	asked := Question{
-		Code: q.code, Bits: o.Bits(), K: cmp.Or(options.Limit(), math.MaxInt), Radius: math.MaxInt,
-		ByMargins: options.Rank == api.Margins, Prefix: options.Prefix, Shortlist: options.Shortlist,
+		Code: q.code, Bits: o.Bits(), Detail: o.Detail(), K: cmp.Or(options.Limit(), math.MaxInt), Radius: math.MaxInt,
+		ByMargins: o.rank(options) != api.Hamming, Prefix: options.Prefix, Shortlist: options.Shortlist,
 	}
 	if options.Radius != nil {
 		asked.Radius = *options.Radius
 	}
 	if asked.ByMargins || options.Ties == api.Margins {
-		if q.vector == nil {
-			return nil, api.Errorf(api.ErrNoVector, "margins need a vector")
-		}
-		x := vectors.Matrix{Rows: 1, Cols: Dimension, Data: q.vector}
-		m, err := o.Model.Margins(ctx, x, 1)
-		if err != nil {
+		var err error
+		if asked.Margins, err = o.scores(ctx, q, options); err != nil {
 			return nil, err
 		}
-		asked.Margins = m.Data
 	}
 	if options.Rerank != "" {
 		if q.vector == nil {
@@ -158,6 +192,9 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 		}
 	}
 	found := asked.Answer(items)
+	if len(found.Hits) > 0 && math.IsInf(found.Hits[0].Score, 1) {
+		return nil, api.Errorf(api.ErrInvalid, "no item near the query has a vector to rerank by")
+	}
 	r := &api.Result{
 		Query: q.name, Label: q.label, Code: o.hex(q.code), Hits: []api.Hit{},
 		Tied: found.Tied, TiedHits: found.TiedHits, Compared: found.Compared,
@@ -167,7 +204,7 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 		byID[it.ID] = it
 	}
 	for _, h := range found.Hits {
-		r.Hits = append(r.Hits, hitOf(h, byID[h.ID], options))
+		r.Hits = append(r.Hits, o.hit(h, byID[h.ID], options, asked.weighted()))
 	}
 	if options.Explain && len(r.Hits) > 0 {
 		r.Why = o.why(q, byID[found.Hits[0].ID])
@@ -175,16 +212,19 @@ func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, option
 	return r, nil
 }
 
-// hitOf returns a hit with the wanted fields of its item.
-func hitOf(h index.Hit, it index.Item, o *api.Options) api.Hit {
+// hit returns a hit with the wanted fields of its item.
+func (o Oracle) hit(h index.Hit, it index.Item, options *api.Options, weighted bool) api.Hit {
 	hit := api.Hit{ID: api.ID(h.ID.String()), Distance: h.Distance}
-	if o.Rank == api.Margins {
+	if o.Detail() > 0 {
+		hit.DetailDistance = &h.DetailDistance
+	}
+	if weighted {
 		hit.MarginDistance = &h.MarginDistance
 	}
-	if o.Rerank != "" && !math.IsInf(h.Score, 0) {
+	if options.Rerank != "" && !math.IsInf(h.Score, 0) {
 		hit.Score = &h.Score
 	}
-	wanted := func(name string) bool { return o.Fields == nil || slices.Contains(o.Fields, name) }
+	wanted := func(name string) bool { return options.Fields == nil || slices.Contains(options.Fields, name) }
 	if wanted("label") {
 		hit.Label = it.Label
 	}
@@ -210,17 +250,21 @@ func hitOf(h index.Hit, it index.Item, o *api.Options) api.Hit {
 // why explains the distance of an item, by the bits of the codes alone.
 func (o Oracle) why(q *query, it index.Item) *api.Why {
 	w := &api.Why{Query: q.name, ID: api.ID(it.ID.String()), CodeQuery: o.hex(q.code), CodeItem: o.hex(it.Code)}
-	bit := func(code []uint64, b int) int { return int(code[b/64] >> (63 - b%64) & 1) }
+	number := map[bool]int{true: 1}
 	for b := range o.Bits() {
-		x, y := bit(q.code, b), bit(it.Code, b)
-		w.Bits = append(w.Bits, api.Bit{Bit: b, Query: x, Item: y, Agree: x == y})
-		if x == y {
+		x, y, detail := bitOf(q.code, b), bitOf(it.Code, b), b >= o.Bits()-o.Detail()
+		w.Bits = append(w.Bits, api.Bit{Bit: b, Query: number[x], Item: number[y], Agree: x == y, Detail: detail})
+		switch {
+		case x == y:
 			w.Agree = append(w.Agree, b)
-		} else {
-			w.Differ = append(w.Differ, b)
+			continue
+		case detail:
+			w.Detail++
+		default:
+			w.Distance++
 		}
+		w.Differ = append(w.Differ, b)
 	}
-	w.Distance = len(w.Differ)
 	return w
 }
 

@@ -3,7 +3,6 @@ package searchtest
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 
 	"hashgrove/internal/index"
@@ -13,9 +12,10 @@ import (
 type Question struct {
 	Code      []uint64
 	Bits      int
+	Detail    int // of the bits, the last ones
 	K, Radius int // math.MaxInt means all, and any distance
 	Margins   []float32
-	ByMargins bool // rank by margins; else margins, if given, order ties
+	ByMargins bool // rank by margins, whose signs are the bits to look for; else margins, if given, order ties
 	Prefix    int
 	Shortlist int
 
@@ -30,35 +30,48 @@ type Found struct {
 	Compared       int // items on the shortlist, with a score
 }
 
-// ranked is an item with its distances: by the searched bits and by all, in units of the ranking, and in bits.
+// ranked is an item with its distances: by the searched bits and by all, in units of the ranking, and in bits of the
+// class and of detail.
 type ranked struct {
-	id               index.ID
-	first, all, bits int
-	penalty          float64
+	id           index.ID
+	first, all   int
+	bits, detail int
+	penalty      float64
 }
 
 // Answer measures the distance of every item. The items must be in order of their ids.
 func (q Question) Answer(items []index.Item) Found {
 	first, unit := cmp.Or(q.Prefix, q.Bits), 1
-	weights, weightsOfFirst := slices.Repeat([]int{1}, q.Bits), slices.Repeat([]int{1}, first)
-	if q.ByMargins {
-		weights, weightsOfFirst, unit = weightsOf(q.Margins), weightsOf(q.Margins[:first]), 16
+	if q.weighted() {
+		unit = 16
 	}
+	weights, weightsOfFirst := q.weights(q.Bits), q.weights(first)
 	penalise := q.Margins != nil && !q.ByMargins && q.Score == nil
 	list := make([]ranked, 0, len(items))
 	for _, it := range items {
 		x := ranked{id: it.ID}
-		for w, word := range it.Code {
-			for differ := word ^ q.Code[w]; differ != 0; differ &= differ - 1 {
-				b := 64*w + 63 - bits.TrailingZeros64(differ)
-				x.bits++
+		for b := range q.Bits {
+			bit, own := bitOf(it.Code, b), bitOf(q.Code, b)
+			wanted := own
+			if q.ByMargins {
+				wanted = !math.Signbit(float64(q.Margins[b]))
+			}
+			if bit != wanted {
 				x.all += weights[b]
 				if b < first {
 					x.first += weightsOfFirst[b]
 				}
-				if penalise {
-					x.penalty += math.Abs(float64(q.Margins[b]))
-				}
+			}
+			switch {
+			case bit == own:
+				continue
+			case b < q.Bits-q.Detail:
+				x.bits++
+			default:
+				x.detail++
+			}
+			if penalise {
+				x.penalty += math.Abs(float64(q.Margins[b]))
 			}
 		}
 		if q.Radius == math.MaxInt || x.first <= unit*q.Radius {
@@ -70,6 +83,23 @@ func (q Question) Answer(items []index.Item) Found {
 		return cmp.Or(cmp.Compare(a.all, b.all), cmp.Compare(a.penalty, b.penalty))
 	})
 	return q.take(list)
+}
+
+func bitOf(code []uint64, b int) bool { return code[b/64]>>(63-b%64)&1 != 0 }
+
+// weighted reports whether distances are in sixteenths of a bit.
+func (q Question) weighted() bool { return q.ByMargins || q.Detail > 0 }
+
+// weights returns the weights of the first bits.
+func (q Question) weights(first int) []int {
+	class := min(first, q.Bits-q.Detail)
+	switch {
+	case q.ByMargins:
+		return slices.Concat(weightsOf(q.Margins[:class], 16), weightsOf(q.Margins[class:first], 2))
+	case q.Detail > 0:
+		return slices.Concat(slices.Repeat([]int{16}, class), slices.Repeat([]int{2}, first-class))
+	}
+	return slices.Repeat([]int{1}, first)
 }
 
 // shorten keeps the items of the shortlist, including all ties.
@@ -97,8 +127,8 @@ func (q Question) shorten(list []ranked) []ranked {
 func (q Question) take(list []ranked) Found {
 	hits := make([]index.Hit, len(list))
 	for i, x := range list {
-		hits[i] = index.Hit{ID: x.id, Distance: x.bits}
-		if q.ByMargins {
+		hits[i] = index.Hit{ID: x.id, Distance: x.bits, DetailDistance: x.detail}
+		if q.weighted() {
 			hits[i].MarginDistance = x.all
 		}
 		if q.Score != nil {
@@ -122,17 +152,17 @@ func (q Question) take(list []ranked) Found {
 	return a
 }
 
-// weightsOf computes bit weights as docs/promises/exactness.md defines them.
-func weightsOf(margins []float32) []int {
+// weightsOf computes bit weights of the given average as docs/promises/exactness.md defines them.
+func weightsOf(margins []float32, average float64) []int {
 	sum := 0.0
 	for _, m := range margins {
 		sum += math.Abs(float64(m))
 	}
 	weights := make([]int, len(margins))
 	for b, m := range margins {
-		weights[b] = 16
+		weights[b] = int(average)
 		if sum > 0 {
-			weights[b] = int(min(63, math.Floor(16*math.Abs(float64(m))/(sum/float64(len(margins)))+0.5)))
+			weights[b] = int(min(63, math.Floor(average*math.Abs(float64(m))/(sum/float64(len(margins)))+0.5)))
 		}
 	}
 	return weights

@@ -64,7 +64,11 @@ func (s *suite) lacks(refuse func(string, *api.Error, api.Query, api.Options), c
 		refuse("margins of a code", api.ErrNoVector, code, api.Options{Rank: api.Margins})
 	} else {
 		refuse("margins", api.ErrUnsupported, query, api.Options{Rank: api.Margins})
+		refuse("the expected code", api.ErrUnsupported, query, api.Options{Rank: api.Expected})
 		refuse("ties by margins", api.ErrUnsupported, query, api.Options{Ties: api.Margins})
+	}
+	if s.can.Margins && s.can.Vectors && s.world.Model.Ranking == nil {
+		refuse("an expected code that nobody knows", api.ErrInvalid, code, api.Options{Rank: api.Expected})
 	}
 	if s.can.Rerank && s.can.Vectors {
 		refuse("reranking by a code", api.ErrNoVector, code, api.Options{Rerank: api.Euclidean})

@@ -69,7 +69,7 @@ func (s *suite) relateNear(q api.Query, o api.Options) {
 	}
 	near, nearer := with(nil, &radius, o.Where), with(nil, new(radius-1), o.Where)
 	unit := 1
-	if o.Rank == api.Margins {
+	if o.Rank == api.Margins || s.world.Detail() > 0 {
 		unit = 16
 	}
 	kept := slices.DeleteFunc(slices.Clone(near), func(h api.Hit) bool { return h.Ranked() > unit*(radius-1) })
@@ -106,7 +106,8 @@ func (s *suite) relateSpellings() {
 	other := s.rng.IntN(n)
 	back := s.find(api.Query{ID: api.ID(s.world.Items.IDs[other].String())}, api.Options{K: new(n)})
 	at := slices.IndexFunc(back, func(h api.Hit) bool { return h.ID == id })
-	distance := hamming.Distance(s.world.Items.Codes.Row(i), s.world.Items.Codes.Row(other))
+	class := s.world.Items.Codes.Prefix(s.world.Bits() - s.world.Detail())
+	distance := hamming.Distance(class.Row(i), class.Row(other))
 	if at < 0 || back[at].Distance != distance {
 		s.Fatalf("%q is not at distance %d of %q", id, distance, s.world.Items.IDs[other])
 	}

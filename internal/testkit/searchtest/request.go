@@ -76,13 +76,17 @@ func (s *suite) options() api.Options {
 		o.Radius = new([]int{0, 1, 3, bits / 3, bits / 2, bits}[s.rng.IntN(6)])
 	}
 	if s.can.Margins && s.can.Vectors {
-		switch s.rng.IntN(6) {
+		switch s.rng.IntN(7) {
 		case 0, 1:
 			o.Rank = api.Margins
 		case 2:
 			o.Ties = api.Margins
 		case 3:
 			o.Rank = api.Hamming
+		case 4:
+			if o.Rank = api.Auto; s.world.Model.Ranking != nil {
+				o.Rank = api.Expected
+			}
 		}
 	}
 	if s.can.Prefix && s.rng.IntN(4) == 0 {

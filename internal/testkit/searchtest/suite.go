@@ -14,7 +14,6 @@ package searchtest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -27,7 +26,7 @@ import (
 // everything else with ErrUnsupported.
 type Abilities struct {
 	Vectors    bool // encode the vectors of queries; else it has no model
-	Margins    bool // rank and order ties by margins
+	Margins    bool // rank by margins, by the expected code, or as the model chose; order ties by margins
 	Prefix     bool // search by the leading bits
 	Rerank     bool // order by the vectors of the world
 	Explain    bool // say which bits agree
@@ -49,16 +48,20 @@ var Everything = Abilities{
 	Vectors: true, Margins: true, Prefix: true, Rerank: true, Explain: true, Strategies: true, Ties: true, Names: true,
 }
 
-// worlds lists numbers of items and bits.
-var worlds = []struct{ items, bits int }{
-	{300, 64}, {0, 32}, {1, 8}, {40, 8}, {300, 13}, {200, 100}, {700, 128}, {300, 256},
+// worlds lists the worlds of the suite.
+var worlds = []Size{
+	{Items: 300, Bits: 64}, {Items: 0, Bits: 32}, {Items: 1, Bits: 8}, {Items: 40, Bits: 8}, {Items: 300, Bits: 13},
+	{Items: 200, Bits: 100}, {Items: 700, Bits: 128}, {Items: 300, Bits: 256},
+	{Items: 300, Bits: 96, Detail: 32, Rank: api.Expected}, {Items: 300, Bits: 20, Detail: 13},
+	{Items: 200, Bits: 128, Detail: 64, Rank: api.Margins}, {Items: 200, Bits: 64, Rank: api.Expected},
+	{Items: 0, Bits: 9, Detail: 1, Rank: api.Hamming},
 }
 
 // Run checks a searcher. newSearcher returns one that holds exactly the items of the world.
 func Run(t *testing.T, newSearcher func(t *testing.T, w *World) api.Searcher, can Abilities) {
 	for i, size := range worlds {
-		t.Run(fmt.Sprintf("%d items of %d bits", size.items, size.bits), func(t *testing.T) {
-			w := NewWorld(size.items, size.bits, uint64(i))
+		t.Run(size.String(), func(t *testing.T) {
+			w := NewWorld(size, uint64(i))
 			s := newSuite(t, w, can, uint64(i))
 			s.searcher = newSearcher(t, w)
 			s.run()
@@ -121,7 +124,11 @@ func (s *suite) random() {
 // compare checks that the searcher answers a request like the oracle.
 func (s *suite) compare(r *api.Request) {
 	s.Helper()
-	want, wanted := s.oracle.Search(s.Context(), r)
+	asked := *r
+	if !s.can.Margins && (r.Rank == "" || r.Rank == api.Auto) { // whatever the model chose
+		asked.Rank = api.Hamming
+	}
+	want, wanted := s.oracle.Search(s.Context(), &asked)
 	got, err := s.searcher.Search(s.Context(), r)
 	s.compared++
 	switch {

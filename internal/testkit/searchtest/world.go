@@ -24,20 +24,39 @@ const Dimension = 5
 // Bits returns the length of the codes.
 func (w *World) Bits() int { return w.Items.Codes.Bits }
 
-// NewWorld makes n items with codes of the given length from a seed. Vectors and weights are small integers, so that
-// sums are exact in any order.
-func NewWorld(n, bits int, seed uint64) *World {
+// Detail returns how many bits of a code, the last ones, are detail.
+func (w *World) Detail() int { return w.Items.Fingerprint.Detail(w.Bits()) }
+
+// Size says how large a world is, and what its model knows.
+type Size struct {
+	Items, Bits int
+	Detail      int    // of the bits, the last ones
+	Rank        string // the model's choice; "" means that it knows no codes of training rows
+}
+
+func (s Size) String() string {
+	text := fmt.Sprintf("%d items of %d bits", s.Items, s.Bits)
+	if s.Detail > 0 {
+		text += fmt.Sprintf(", %d of detail", s.Detail)
+	}
+	if s.Rank != "" {
+		text += " by " + s.Rank
+	}
+	return text
+}
+
+// NewWorld makes a world from a seed. Vectors and weights are small integers, so that sums are exact in any order.
+func NewWorld(size Size, seed uint64) *World {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	p := &model.Projection{Weight: make([]float32, Dimension*bits), Threshold: make([]float32, bits)}
-	for i := range p.Weight {
-		p.Weight[i] = float32(rng.IntN(9) - 4)
-	}
-	for i := range p.Threshold {
-		p.Threshold[i] = float32(rng.IntN(5)) - 2.5
-	}
 	w := &World{
-		Model: &model.Model{Encoder: p, Info: model.Info{Method: "lsh"}}, Items: Items(n, bits, seed),
-		Vectors: map[api.ID][]float32{},
+		Model: &model.Model{Encoder: projection(rng, size.Bits-size.Detail), Info: model.Info{Method: "lsh"}},
+		Items: Items(size.Items, size.Bits, seed), Vectors: map[api.ID][]float32{},
+	}
+	if size.Rank != "" {
+		w.Model.Ranking = ranking(rng, w.Model, size.Rank)
+	}
+	if size.Detail > 0 {
+		w.Model.Encoder = &model.Detailed{Class: w.Model.Encoder, Detail: projection(rng, size.Detail)}
 	}
 	w.Items.Fingerprint = w.Model.Fingerprint()
 	for i, id := range w.Items.IDs {
@@ -55,6 +74,31 @@ func NewWorld(n, bits int, seed uint64) *World {
 		}
 	}
 	return w
+}
+
+// projection draws an encoder.
+func projection(rng *rand.Rand, bits int) *model.Projection {
+	p := &model.Projection{Weight: make([]float32, Dimension*bits), Threshold: make([]float32, bits)}
+	for i := range p.Weight {
+		p.Weight[i] = float32(rng.IntN(9) - 4)
+	}
+	for i := range p.Threshold {
+		p.Threshold[i] = float32(rng.IntN(5)) - 2.5
+	}
+	return p
+}
+
+// ranking returns what a model remembers of 50 training rows.
+func ranking(rng *rand.Rand, m *model.Model, rank string) *model.Ranking {
+	rows := hamming.NewCodes(0, m.Encoder.Bits())
+	for range 50 {
+		code, err := m.EncodeRow(RandomVector(rng))
+		if err != nil {
+			panic(err)
+		}
+		rows.Data = append(rows.Data, code...)
+	}
+	return model.NewRanking(rank, 0.5, 0.25, rows)
 }
 
 // RandomVector draws a vector with few different values.

@@ -39,6 +39,7 @@ func main() {
 	}
 	addLeaves("addLeaves32AVX2", "float32", 4)
 	addLeaves("addLeaves64AVX2", "float64", 8)
+	byteKernels()
 	Generate()
 }
 

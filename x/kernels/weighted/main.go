@@ -21,12 +21,20 @@ func main() {
 	ConstraintExpr("amd64,!purego")
 	for _, strided := range []bool{false, true} {
 		packAVX2(strided)
-		packAVX512(strided)
+	}
+	packAnyAVX512()
+	for _, words := range []int{1, 2, 4} {
+		packAVX512(words)
 	}
 	boundAVX2()
 	boundAVX512()
 	boundWideAVX2()
 	boundWideAVX512()
+	boundFourAVX512()
+	refineAVX512()
+	scan(1, false)
+	scan(2, false)
+	scan(4, true)
 	Generate()
 }
 

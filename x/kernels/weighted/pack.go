@@ -42,29 +42,22 @@ func pack(isa string, strided bool, bits int, body func(s *source, dst Register)
 	RET()
 }
 
-// packAVX512 takes six bits at a time out of all words with VPMULTISHIFTQB: ten groups, and the last four bits with the
-// two before them, which their table ignores.
-func packAVX512(strided bool) {
+// packAnyAVX512 takes six bits at a time out of all words with VPMULTISHIFTQB: ten groups, and the last four bits with
+// the two before them, which their table ignores.
+func packAnyAVX512() {
 	fresh := func() VecVirtual { return ZMM() }
-	pack("AVX512", strided, 6, func(s *source, dst Register) {
+	pack("AVX512", true, 6, func(s *source, dst Register) {
 		shift, rest, order := ZMM(), ZMM(), ZMM()
 		VMOVDQU64(shifts, shift)
 		VMOVDQU64(lastShifts, rest)
 		VMOVDQU64(interleave, order)
 		s.open(4)
 		var first, last []VecVirtual
-		for row := range 8 {
+		for range 8 {
 			v := ZMM()
-			if strided {
-				s.lane(0, v)
-				for l := 1; l < 4; l++ {
-					VINSERTI64X2(Imm(uint64(l)), s.lane(l, XMM()), v, v)
-				}
-			} else {
-				VBROADCASTI64X2(Mem{Base: s.codes, Disp: 16 * row}, v)
-				for l := 1; l < 4; l++ {
-					VINSERTI64X2(Imm(uint64(l)), Mem{Base: s.codes, Disp: 128*l + 16*row}, v, v)
-				}
+			s.lane(0, v)
+			for l := 1; l < 4; l++ {
+				VINSERTI64X2(Imm(uint64(l)), s.lane(l, XMM()), v, v)
 			}
 			a, b := ZMM(), ZMM()
 			VPMULTISHIFTQB(v, shift, a)

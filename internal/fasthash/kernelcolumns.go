@@ -1,0 +1,379 @@
+package fasthash
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/vectors"
+)
+
+// The kernel of kernel scores: Gaussians around anchors, rows drawn at random, along partly whitened principal axes,
+//
+//	v_i = (axis_i · x) / deviation_i^e
+//	φ_q(x) = exp(-|v - a_q|² / (width · mean squared distance of anchors))
+//
+// where x is a row less the mean, its columns divided by their spreads or all by one number. e = 0 leaves distances as
+// they are, e = 1 makes every axis count alike. What suits the data is the shape - columns scaled each or alike, e, and
+// width - that predicts rows of a sample best, by cross-validated ridge regression with few anchors.
+//
+//	axes      of a sample of rows                 d² products a row, d³; or by products of 1,024 rows for wide vectors
+//	shape     about ten cross-validated fits      of shapeAnchors columns to shapeRows rows
+//
+// More anchors make better scores and take longer to compute: see anchors.
+
+const (
+	axisRows     = 4096 // to find axes from
+	mostAxes     = 320  // kept: the rest have next to no variance, and every axis costs a product for each anchor
+	wideAxes     = 256  // of vectors with more than maxSumSide columns
+	wideRows     = 1024 // whose products give the axes of wide vectors
+	shapeRows    = 2500 // to choose the shape from
+	shapeAnchors = 500
+	wider        = 1.01 // by this factor must errors be less to double the width: more rows and anchors can use less
+	leastAnchors = 500
+	mostAnchors  = 8000
+)
+
+// kernelPenalties lists the penalties that fits of a kernel choose from.
+var kernelPenalties = [...]float64{0.5, 0.15, 0.05, 0.015, 0.005}
+
+// kernelShape is what a kernel's distances are made of.
+type kernelShape struct {
+	alike bool    // all columns are divided by one number
+	power int     // e, in quarters
+	width float64 // in mean squared distances of anchors
+}
+
+// codeMicroseconds holds the time that a code may take for each effort.
+var codeMicroseconds = map[Effort]int{Quick: 5, Normal: 15, Best: 60, Paper: 15}
+
+// The assumed cost of a code: trees, and products a microsecond, which bytes are twice as fast to multiply as floats.
+// It is fixed, not measured, so that the model does not depend on the machine.
+const (
+	treeMicroseconds = 3
+	byteProducts     = 80_000
+	floatProducts    = byteProducts / 2
+)
+
+// anchors returns how many anchors a kernel may have for vectors of this dimension.
+func (t Options) anchors(dim int) int {
+	micros := t.CodeMicroseconds
+	if micros == 0 {
+		micros = codeMicroseconds[t.Effort]
+	}
+	axes := keptAxes(dim)
+	left := float64(micros-treeMicroseconds) - float64(dim*axes)/floatProducts
+	return min(max(int(left*byteProducts)/axes, leastAnchors), mostAnchors)
+}
+
+// keptAxes returns how many axes are kept of vectors of this dimension.
+func keptAxes(dim int) int {
+	if dim > maxSumSide {
+		return wideAxes
+	}
+	return min(dim, mostAxes)
+}
+
+// chooseKernel chooses the shape on a sample of the rows, draws the anchors, and sets the axes and φ.
+func (f *scoreFit) chooseKernel(ctx context.Context, rng *rand.Rand) error {
+	drawn, rows, err := f.draw(ctx, max(f.anchors, axisRows), rng)
+	if err != nil {
+		return err
+	}
+	var axes [2]*principal
+	for i, alike := range []bool{false, true} {
+		if f.shape.known && f.shape.alike != alike {
+			continue
+		}
+		if axes[i], err = f.principalAxes(ctx, drawn, alike); err != nil {
+			return err
+		}
+	}
+	if !f.shape.known {
+		best, err := f.chooseShape(ctx, axes, drawn, rows)
+		if err != nil {
+			return err
+		}
+		f.shape = shape{known: true, alike: best.alike, kernel: best}
+	}
+	by := f.shape.kernel
+	f.unit = axes[at(by.alike)].whitened(by.power)
+	v, err := model.Transform(ctx, f.threads, drawn.Slice(0, min(f.anchors, drawn.Rows)), f.unit)
+	if err != nil {
+		return err
+	}
+	kernel, err := f.gaussians(ctx, v, by.width)
+	if err != nil {
+		return err
+	}
+	f.basis = []model.Map{kernel}
+	return nil
+}
+
+func at(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// draw returns rows that fits may see, drawn at random, and their numbers.
+func (f *scoreFit) draw(ctx context.Context, most int, rng *rand.Rand) (vectors.Matrix, []int, error) {
+	var learned []int
+	for i, fold := range f.fold {
+		if fold != heldFold {
+			learned = append(learned, i)
+		}
+	}
+	most = min(most, len(learned))
+	for k := range most {
+		other := k + rng.IntN(len(learned)-k)
+		learned[k], learned[other] = learned[other], learned[k]
+	}
+	return f.take(ctx, learned[:most])
+}
+
+// take returns the rows with the given numbers, missing values filled in, in an order that does not depend on how the
+// source is cut: that of the list.
+func (f *scoreFit) take(ctx context.Context, list []int) (vectors.Matrix, []int, error) {
+	place := make(map[int]int, len(list))
+	wanted := make([]bool, f.Rows)
+	for k, i := range list {
+		wanted[i], place[i] = true, k
+	}
+	sorted := slices.Sorted(slices.Values(list))
+	x := vectors.Matrix{Rows: len(list), Cols: f.Dim(), Data: make([]float32, len(list)*f.Dim())}
+	k := 0
+	for c, err := range vectors.Select(f.Source, wanted).Chunks(ctx) {
+		if err != nil {
+			return x, nil, err
+		}
+		for i := range c.X.Rows {
+			row := x.Row(place[sorted[k]])
+			k++
+			for j, v := range c.X.Row(i) {
+				if row[j] = v; v != v {
+					row[j] = f.unit.Mean[j]
+				}
+			}
+		}
+	}
+	return x, list, vectors.CheckRows(k, len(list))
+}
+
+// principal holds the principal axes of scaled columns.
+type principal struct {
+	mean, scale []float32
+	axes        vectors.Matrix // of length 1, a row each
+	deviation   []float64      // of the rows along each
+}
+
+// principalAxes finds the axes of some rows.
+func (f *scoreFit) principalAxes(ctx context.Context, x vectors.Matrix, alike bool) (*principal, error) {
+	p := &principal{mean: f.unit.Mean, scale: f.scale(alike)}
+	to := &model.Affine{Weight: vectors.Matrix{Rows: x.Cols, Cols: x.Cols}, Mean: p.mean, Scale: p.scale}
+	z, err := model.Transform(ctx, f.threads, x.Slice(0, min(x.Rows, axisRows)), to)
+	if err != nil {
+		return nil, err
+	}
+	var values []float64
+	if z.Cols > maxSumSide {
+		values, p.axes, err = f.wideAxes(ctx, z)
+	} else {
+		values, p.axes, err = f.allAxes(ctx, z)
+	}
+	for _, v := range values {
+		p.deviation = append(p.deviation, math.Sqrt(max(v, 0)))
+	}
+	return p, err
+}
+
+// allAxes returns the greatest variances of rows and their axes, by the covariance.
+func (f *scoreFit) allAxes(ctx context.Context, z vectors.Matrix) ([]float64, vectors.Matrix, error) {
+	c, _, err := linalg.Covariance(ctx, z, nil, f.threads)
+	if err != nil {
+		return nil, vectors.Matrix{}, err
+	}
+	k := keptAxes(z.Cols)
+	if z.Cols <= wideRows {
+		values, axes, err := linalg.AllEigenvectors(c)
+		if err != nil {
+			return nil, vectors.Matrix{}, err
+		}
+		return values[:k], linalg.Single(axes).Slice(0, k), nil
+	}
+	e, err := linalg.TopEigenvectors(ctx, z.Cols, k, linalg.MatrixProduct(c, f.threads),
+		linalg.TopOptions{Seed: f.seed, Threads: f.threads, Tolerance: 1e-4})
+	if err != nil {
+		return nil, vectors.Matrix{}, err
+	}
+	return e.Values, linalg.Single(e.Vectors), nil
+}
+
+// wideAxes is like allAxes, by the products of a few rows with each other.
+func (f *scoreFit) wideAxes(ctx context.Context, z vectors.Matrix) ([]float64, vectors.Matrix, error) {
+	z = z.Slice(0, min(z.Rows, wideRows))
+	n := z.Rows
+	across := mat.NewSymDense(n, nil)
+	sum := make([]float64, n*n)
+	part := make([]float32, n*n)
+	for lo := 0; lo < z.Cols; lo += 512 {
+		view := gemm.View{Rows: n, Cols: min(512, z.Cols-lo), RowStep: z.Cols, ColStep: 1, Data: z.Data[lo:]}
+		if err := gemm.Mul(ctx, f.threads, gemm.RowMajor(n, n, part), view, view.T()); err != nil {
+			return nil, vectors.Matrix{}, err
+		}
+		for i, v := range part {
+			sum[i] += float64(v)
+		}
+	}
+	for i := range n {
+		for j := i; j < n; j++ {
+			across.SetSym(i, j, sum[i*n+j]/float64(n))
+		}
+	}
+	values, u, err := linalg.AllEigenvectors(across)
+	if err != nil {
+		return nil, vectors.Matrix{}, err
+	}
+	k := min(wideAxes, n)
+	for k > 1 && values[k-1] < 1e-6*values[0] {
+		k--
+	}
+	left := linalg.Single(u).Slice(0, k)
+	axes := vectors.Matrix{Rows: k, Cols: z.Cols, Data: make([]float32, k*z.Cols)}
+	if err := gemm.Mul(ctx, f.threads, linalg.MatrixView(axes), linalg.MatrixView(left), linalg.MatrixView(z)); err != nil {
+		return nil, axes, err
+	}
+	for i := range k {
+		length := math.Sqrt(float64(n) * values[i])
+		for j, v := range axes.Row(i) {
+			axes.Row(i)[j] = float32(float64(v) / length)
+		}
+	}
+	return values[:k], axes, nil
+}
+
+// whitened returns the map to the axes, divided by their deviations to the power of some quarters. Axes of next to no
+// variance are not blown up.
+func (p *principal) whitened(quarters int) *model.Affine {
+	w := vectors.Matrix{Rows: p.axes.Rows, Cols: p.axes.Cols, Data: slices.Clone(p.axes.Data)}
+	for i, s := range p.deviation {
+		s = max(s, 1e-3*p.deviation[0])
+		root := math.Sqrt(math.Sqrt(s))
+		factor := 1.0
+		for range quarters {
+			factor /= root
+		}
+		for j := range w.Row(i) {
+			w.Row(i)[j] = float32(float64(w.Row(i)[j]) * factor)
+		}
+	}
+	return &model.Affine{Weight: w, Mean: p.mean, Scale: p.scale}
+}
+
+// gaussians returns φ around anchors, whose mean squared distance gives the unit of the width.
+func (f *scoreFit) gaussians(ctx context.Context, anchors vectors.Matrix, width float64) (model.Map, error) {
+	some := anchors.Slice(0, min(anchors.Rows, shapeAnchors))
+	far, err := model.Transform(ctx, f.threads, some, &model.Kernel{Anchors: some})
+	if err != nil {
+		return nil, err
+	}
+	sum := 0.0
+	for _, v := range far.Data {
+		sum += float64(v)
+	}
+	kernel := &model.Kernel{Anchors: anchors, Width: float32(width * sum / float64(len(far.Data)))}
+	if !(kernel.Width > 0) {
+		return nil, errSameRows
+	}
+	return kernel, nil
+}
+
+// chooseShape returns the shape that predicts the rows best, or nearly: first the power at the middle width, for
+// columns scaled each and alike, then the width.
+func (f *scoreFit) chooseShape(
+	ctx context.Context, axes [2]*principal, x vectors.Matrix, rows []int,
+) (best kernelShape, err error) {
+	x = x.Slice(0, min(x.Rows, shapeRows))
+	least := math.Inf(1)
+	try := func(s kernelShape) error {
+		e, err := f.shapeError(ctx, axes[at(s.alike)], s, x, rows)
+		if s.width > best.width && best.width > 0 {
+			e *= wider
+		}
+		if err == nil && e < least {
+			best, least = s, e
+		}
+		return err
+	}
+	for _, s := range []kernelShape{{false, 0, 1}, {false, 2, 1}, {true, 0, 1}, {true, 2, 1}} {
+		if err := try(s); err != nil {
+			return best, err
+		}
+	}
+	for _, power := range []int{best.power - 1, best.power + 1} {
+		s := best
+		if s.power = power; power >= 0 {
+			if err := try(s); err != nil {
+				return best, err
+			}
+		}
+	}
+	for _, factor := range []float64{0.5, 2} {
+		for {
+			s := best
+			if s.width *= factor; s.width < 0.1 || s.width > 10 {
+				break
+			}
+			if err := try(s); err != nil {
+				return best, err
+			}
+			if best != s {
+				break
+			}
+		}
+	}
+	return best, nil
+}
+
+// shapeError returns the least cross-validated error of fits with few anchors.
+func (f *scoreFit) shapeError(
+	ctx context.Context, p *principal, s kernelShape, x vectors.Matrix, rows []int,
+) (float64, error) {
+	v, err := model.Transform(ctx, f.threads, x, p.whitened(s.power))
+	if err != nil {
+		return 0, err
+	}
+	kernel, err := f.gaussians(ctx, v.Slice(0, min(v.Rows, shapeAnchors)), s.width)
+	if err != nil {
+		return 0, err
+	}
+	z, err := model.Transform(ctx, f.threads, v, kernel)
+	if err != nil {
+		return 0, err
+	}
+	return f.sampleError(ctx, z, rows, kernelPenalties[:])
+}
+
+// sampleError returns the least cross-validated error of fits to φ of some rows.
+func (f *scoreFit) sampleError(
+	ctx context.Context, z vectors.Matrix, rows []int, penalties []float64,
+) (float64, error) {
+	sums := linalg.NewFolds(scoreFolds, z.Cols, len(f.names), f.threads)
+	for i := range z.Rows {
+		if err := f.addRow(ctx, sums, rows[i], z.Row(i)); err != nil {
+			return 0, err
+		}
+	}
+	errors, err := sums.Errors(ctx, penalties)
+	if err != nil {
+		return 0, err
+	}
+	return slices.Min(errors), nil
+}

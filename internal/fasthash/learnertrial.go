@@ -1,0 +1,189 @@
+package fasthash
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// The learner Auto tries what predicts bits best where trees may not: with few rows of each class or tag. A third of
+// the rows are set aside, trees and scores each learn a few bits of the others, and the codes of the rows set aside
+// search each other, one half the other half. The better learner learns from all rows. If classes are unequal, it is
+// also tried with balanced classes.
+//
+// This costs as much as training a third of 64 bits.
+
+const (
+	learnerBits  = 24
+	learnerParts = 3
+	learnerRows  = 12_000 // with more, only trees are used
+	fewPerClass  = 250    // with more rows a class, in the median, only trees are used
+	tagRows      = 6_000  // likewise, for tags
+)
+
+// resolveLearner settles the learner Auto.
+func (t *training) resolveLearner(ctx context.Context, train *supervision.Data) error {
+	switch {
+	case t.Learner == Scores:
+		t.useScores(train)
+		if t.Grow != nil {
+			return nil
+		}
+		return t.needsScores(train)
+	case t.Learner != Auto:
+		return nil
+	case t.Grow != nil:
+		t.Learner = Trees
+		if _, ok := scoresBehind(t.Grow.Encoder); ok {
+			t.useScores(train)
+		}
+		return nil
+	case !t.worthTrying(train):
+		t.Learner = Trees
+		return nil
+	}
+	return t.tryLearners(ctx, train)
+}
+
+// useScores settles the learner Scores and what it implies.
+func (t *training) useScores(d *supervision.Data) {
+	t.Learner, t.Candidates = Scores, 0
+	t.Inference.BalanceClasses = t.Inference.BalanceClasses || d.Kind() == supervision.ByClasses && !t.weighted
+}
+
+// wantsTrees reports options that only trees have.
+func (t Options) wantsTrees() bool {
+	return t.Trees != boost.Options{} || t.Candidates != 0 || t.LinearColumns != "" || t.Order == TSH || t.Effort == Paper ||
+		t.EqualRowWeights
+}
+
+// worthTrying reports whether scores may predict bits better than trees.
+func (t *training) worthTrying(d *supervision.Data) bool {
+	if t.needsScores(d) != nil || t.Similar.PerPicture() > 1 || d.Rows > learnerRows {
+		return false
+	}
+	if d.Labels == nil {
+		return d.Rows <= tagRows
+	}
+	sizes := classSizes(d)
+	return len(sizes) > 2 && sizes[len(sizes)/2] <= fewPerClass
+}
+
+// classSizes returns the numbers of rows of all classes that have any, least first.
+func classSizes(d *supervision.Data) []int {
+	sizes := slices.DeleteFunc(d.Labels.Counts(), func(n int) bool { return n == 0 })
+	slices.Sort(sizes)
+	return sizes
+}
+
+// tryLearners trains both learners on some of the rows and keeps the one whose codes find the others better.
+func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
+	fold, err := t.scoreFolds(ctx, d, learnerParts)
+	if err != nil {
+		t.Learner = Trees
+		return nil
+	}
+	var parts [learnerParts][]bool
+	for p := range parts {
+		parts[p] = make([]bool, d.Rows)
+	}
+	held := 0
+	for i, f := range fold {
+		at := 0
+		if f == 0 {
+			at = 1 + held%2
+			held++
+		}
+		parts[at][i] = true
+	}
+	learn, a, b := d.Only(parts[0]), d.Only(parts[1]), d.Only(parts[2])
+	if learn.Trainable() != nil {
+		t.Learner = Trees
+		return nil
+	}
+	try := func(learner Learner, balanced bool) (float64, error) {
+		o := t.Options
+		o.Learner, o.Bits, o.Inference.BalanceClasses = learner, min(t.Bits, learnerBits), balanced
+		if learner == Scores {
+			o.Candidates, o.Inference.BalanceClasses = 0, balanced || d.Labels != nil && !t.weighted
+		}
+		return t.tryCodes(ctx, o, learn, a, b)
+	}
+	balanced := t.Inference.BalanceClasses
+	trees, err := try(Trees, balanced)
+	if err != nil {
+		return fmt.Errorf("trying trees: %w", err)
+	}
+	scores, err := try(Scores, balanced)
+	if err != nil {
+		return fmt.Errorf("trying scores: %w", err)
+	}
+	best := max(trees, scores)
+	if t.Learner = Trees; scores > trees {
+		t.useScores(d)
+	}
+	t.tried = fmt.Sprintf("learner %s: codes of trees find rows held out with MAP %.3f, those of scores %.3f", t.Learner,
+		trees, scores)
+	if d.Labels == nil || t.Inference.BalanceClasses || t.weighted || !unequal(classSizes(d)) {
+		return nil
+	}
+	even, err := try(Trees, true)
+	if err != nil {
+		return fmt.Errorf("trying balanced classes: %w", err)
+	}
+	if even > best {
+		t.Inference.BalanceClasses = true
+	}
+	t.tried += fmt.Sprintf(", with balanced classes %.3f", even)
+	return nil
+}
+
+// noteBest says so where the effort best learns the same as the effort normal.
+func (t *training) noteBest(d *supervision.Data) {
+	normal := t.Options
+	normal.Effort = Normal
+	if t.Learner == Scores && t.Effort == Best && d.Rows <= normal.anchors(d.Dim()) {
+		t.tried += "; all rows are anchors already with the effort normal, so the effort best has nothing to add"
+	}
+}
+
+// unequal reports whether the largest class has more than twice the rows of the median one.
+func unequal(sizes []int) bool { return sizes[len(sizes)-1] > 2*sizes[len(sizes)/2] }
+
+// tryCodes returns how well codes learned from some rows find others.
+func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervision.Data) (float64, error) {
+	m, err := Method{Options: o}.Train(ctx, learn)
+	if err != nil {
+		return 0, err
+	}
+	ca, err := codesOf(ctx, m, a, t.Threads)
+	if err != nil {
+		return 0, err
+	}
+	cb, err := codesOf(ctx, m, b, t.Threads)
+	if err != nil {
+		return 0, err
+	}
+	one, err := t.found(ctx, a, b, ca, cb)
+	if err != nil {
+		return 0, err
+	}
+	other, err := t.found(ctx, b, a, cb, ca)
+	return (one + other) / 2, err
+}
+
+// codesOf returns the codes of all rows.
+func codesOf(ctx context.Context, m *model.Model, d *supervision.Data, threads int) (hamming.Codes, error) {
+	all := hamming.NewCodes(0, m.Encoder.Bits())
+	err := m.EncodeSource(ctx, d, threads, func(_ int, codes hamming.Codes, _ vectors.Chunk) error {
+		all.Data = append(all.Data, codes.Data...)
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,340 @@
+package hamming
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// Sweeps by margins. A query has a table per group of bits, which holds the sum of the weights of the differing bits for
+// every value of the group (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance Nearest
+// Neighbor Search with Product Quantization Fast Scan", VLDB 2015, look up such tables in registers for product
+// quantisers). Sums are bytes that saturate at 255. With a scale s a table holds
+//
+//	min(255, floor(sum of the weights / s)),
+//
+// and the bytes never add up to more than D/s for a code at distance D, so no code within the limit T has more than
+// floor(T/s). For T < 255 the scale is 1 and the bytes are the distance itself. Beyond that the scale is such that
+// floor(T/s) < 255, and the codes that pass are compared again. Rounding down loses half a unit of s per group; where
+// that is more than the distances of random codes vary, bytes are summed only within each word (or half of it, or a
+// lane of the register), and these sums in 16 bits: the scale stays small.
+//
+// Many queries share the work of turning a tile of codes into planes, where byte i of plane g is group g of the bits of
+// code i:
+//
+//	sweep           for each tile of codes
+//	                    pack: the planes of the tile                     once for all queries
+//	                    for each query, or each four of them
+//	                        bound: look up and add a byte per group      64 codes at a time
+//	                        the codes within the limit: exact distance   rare after the first few tiles
+//
+// Cost: a look-up and an addition per group and 64 codes (or 32), 11 groups of 6 bits (or 16 of 4) per word.
+//
+// A few queries cannot share planes. With AVX-512 they look up codes as they are, 16 groups per word (scan). Otherwise
+// the codes first go through the kernel of Hamming distances, as long as that leaves few: a code within T differs in at
+// most as many bits as there are smallest weights that add up to T.
+
+// perBlock is the number of codes whose planes are stored together.
+const perBlock = 64
+
+// nearBlock is a block with codes within the limit, as the kernels write it.
+type nearBlock struct {
+	sums   [perBlock]uint8
+	mask   uint64 // bit i for code i
+	number uint64
+}
+
+// The size of the planes of a tile: most of the first cache, or part of the second for kernels that use every plane for
+// several queries.
+const (
+	planeBytes     = 24 << 10
+	planeBytesFour = 176 << 10
+)
+
+// scanRun is the number of codes of a tile without planes.
+const scanRun = 4 << 10
+
+// fewQueries is the number of queries from which on sharing planes pays.
+const fewQueries = 4
+
+// weightedTile is a run of codes and their planes.
+type weightedTile struct {
+	codes   Codes
+	words   int // words that count
+	layout  layout
+	size    int // bytes of the planes of a block; 0 if there are none
+	first   int // first code of the tile
+	n       int // codes of the tile
+	planes  []uint8
+	padding []uint64
+	near    []nearBlock
+	hits    []uint32
+	four    fourQueries
+}
+
+var weightedTiles = sync.Pool{New: func() any { return new(weightedTile) }}
+
+// open prepares a tile for some queries over codes of the given width and returns the largest number of codes it holds,
+// a multiple of four blocks.
+func (t *weightedTile) open(c Codes, width, queries int) int {
+	t.codes, t.words, t.layout, t.size = c, (width+63)/64, layout{group: groupBits()}, 0
+	blocks := scanRun / perBlock
+	switch group := t.layout.group; {
+	case group == 0:
+	case queries < fewQueries && canScan(c.Words):
+		t.layout = layout{group: 4, words: c.Words}
+	default:
+		t.size = t.words * ((63 + group) / group) * perBlock
+		bytes := planeBytes
+		if queries >= together && canBoundFour() {
+			bytes = planeBytesFour
+		}
+		blocks = min(max(bytes/t.size&^3, 4), maxRun/perBlock)
+		t.planes = slices.Grow(t.planes[:0], blocks*t.size)[:blocks*t.size]
+	}
+	t.padding = slices.Grow(t.padding[:0], perBlock*c.Words)[:perBlock*c.Words]
+	t.near = slices.Grow(t.near[:0], together*blocks)[:together*blocks]
+	t.hits = slices.Grow(t.hits[:0], blocks*perBlock+slack)[:blocks*perBlock+slack]
+	return blocks * perBlock
+}
+
+// load makes the planes of the tile's codes.
+func (t *weightedTile) load() {
+	if t.size == 0 {
+		return
+	}
+	whole := t.n / perBlock
+	codes := t.codes.Data[t.first*t.codes.Words : (t.first+t.n)*t.codes.Words]
+	if whole > 0 {
+		packBlocks(t.planes, codes, whole, t.size, t.words, t.codes.Words)
+	}
+	if rest := codes[whole*perBlock*t.codes.Words:]; len(rest) > 0 {
+		packBlocks(t.planes[whole*t.size:], t.pad(rest), 1, t.size, t.words, t.codes.Words)
+	}
+}
+
+// pad returns the codes of a block that is not whole, followed by zeros.
+func (t *weightedTile) pad(codes []uint64) []uint64 {
+	clear(t.padding[copy(t.padding, codes):])
+	return t.padding
+}
+
+// below returns the codes of the tile within the limit, each as distance<<16 | i.
+func (t *weightedTile) below(q *WeightedQuery, limit int) []uint32 {
+	switch {
+	case limit < 0:
+		return nil
+	case t.layout.group == 0:
+		return q.belowGo(t.hits[:0], t.codes.Data[t.first*t.codes.Words:], t.n, t.codes.Words, limit)
+	case t.layout.words > 0:
+		atMost, _ := q.prepare(t.layout, limit)
+		return t.collect(q, t.near[:t.scan(q, atMost)], limit)
+	}
+	atMost, wide := q.prepare(t.layout, limit)
+	return t.collect(q, t.near[:t.bound(q, atMost, wide)], limit)
+}
+
+// scan finds the blocks with codes whose table entries add up to at most a limit, and returns their number.
+func (t *weightedTile) scan(q *WeightedQuery, atMost int) int {
+	codes, whole := t.codes.Data[t.first*t.codes.Words:(t.first+t.n)*t.codes.Words], t.n/perBlock
+	found := 0
+	if whole > 0 {
+		found = scanBlocks(t.near[:whole], codes, t.codes.Words, q.tables, atMost)
+	}
+	if rest := codes[whole*perBlock*t.codes.Words:]; len(rest) > 0 {
+		last := t.near[found : found+1]
+		if scanBlocks(last, t.pad(rest), t.codes.Words, q.tables, atMost) > 0 {
+			last[0].number = uint64(whole)
+			found++
+		}
+	}
+	return found
+}
+
+// bound is scan by planes.
+func (t *weightedTile) bound(q *WeightedQuery, atMost int, wide bool) int {
+	piece := 0
+	if perWord := t.size / perBlock / t.words; wide && t.words == 1 {
+		piece = (perWord + 1) / 2
+	} else if wide {
+		piece = perWord
+	}
+	blocks := t.blocks()
+	return boundBlocks(t.near[:blocks], t.planes[:blocks*t.size], q.tables, atMost, piece)
+}
+
+// blocks returns the number of blocks of the tile, a multiple of four.
+func (t *weightedTile) blocks() int { return (t.n + 4*perBlock - 1) / (4 * perBlock) * 4 }
+
+// collect returns the codes of some blocks within the limit, each as distance<<16 | i.
+func (t *weightedTile) collect(q *WeightedQuery, near []nearBlock, limit int) []uint32 {
+	n, hits := 0, t.hits
+	for i := range near {
+		b := &near[i]
+		first := uint32(b.number) * perBlock
+		if rest := t.n - int(first); rest < perBlock { // beyond the last code of the tile
+			b.mask &= 1<<max(rest, 0) - 1
+		}
+		for mask := b.mask; mask != 0; mask &= mask - 1 {
+			at := bits.TrailingZeros64(mask)
+			hits[n] = uint32(b.sums[at&63])<<16 | (first + uint32(at))
+			n++
+		}
+	}
+	if q.scale == 1 && limit < math.MaxUint8 && t.layout.words != scanWide { // the sums are the distances
+		return hits[:n]
+	}
+	return hits[:refine(hits[:n], q, t.codes.Data[t.first*t.codes.Words:], t.codes.Words, limit)]
+}
+
+// refineGo keeps those of some hits that are within the limit and returns their number. It sets their distances; what
+// they have instead is ignored. Each architecture may provide a faster one under the name refine.
+func refineGo(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
+	n, sums, words := 0, q.byteSums(), len(q.code)
+	for _, h := range hits {
+		i := int(h & 0xffff)
+		if d := byteDistance(sums, codes[i*stride:i*stride+words]); d <= limit {
+			hits[n] = uint32(d)<<16 | uint32(i)
+			n++
+		}
+	}
+	return n
+}
+
+// together is the number of queries that may share the loading of planes.
+const together = 4
+
+// fourQueries is some queries that go through the planes together.
+type fourQueries struct {
+	n      int
+	turn   int // fours before these
+	which  [together]int
+	limits [together]int
+	atMost [together]uint64
+	found  [together]uint64
+	tables []uint8
+}
+
+// copyTables puts the tables of the n-th query between those of the others. They are copied at once, because the same
+// query may be there twice, with another limit and other tables.
+func (f *fourQueries) copyTables(q *WeightedQuery) {
+	all, size := len(q.tables), 1<<q.layout.group
+	if f.n == 0 {
+		f.tables = slices.Grow(f.tables[:0], together*all)[:together*all]
+	}
+	for from := 0; from < all; from += size {
+		copy(f.tables[together*from+size*f.n:][:size], q.tables[from:])
+	}
+}
+
+// belowAll passes the codes of the tile within the limits of all queries to their sinks.
+func (t *weightedTile) belowAll(queries []*WeightedQuery, sinks []Sink) {
+	f, share := &t.four, t.size > 0 && len(queries) >= together && canBoundFour()
+	f.n, f.turn = 0, 0
+	for i, q := range queries {
+		limit := sinks[i].Limit()
+		if !share {
+			t.pass(sinks[i], t.below(q, limit))
+			continue
+		}
+		if limit < 0 {
+			continue
+		}
+		atMost, wide := q.prepare(t.layout, limit)
+		if wide {
+			t.pass(sinks[i], t.below(q, limit))
+			continue
+		}
+		f.which[f.n], f.limits[f.n], f.atMost[f.n] = i, limit, uint64(atMost)
+		f.copyTables(q)
+		if f.n++; f.n == together {
+			t.belowFour(queries, sinks)
+			f.n = 0
+		}
+	}
+	for j := range f.n {
+		t.pass(sinks[f.which[j]], t.below(queries[f.which[j]], f.limits[j]))
+	}
+}
+
+// pass gives hits to a sink.
+func (t *weightedTile) pass(sink Sink, hits []uint32) {
+	if len(hits) > 0 {
+		sink.Take(t.first, hits)
+	}
+}
+
+// belowFour is below for four queries.
+func (t *weightedTile) belowFour(queries []*WeightedQuery, sinks []Sink) {
+	f, blocks := &t.four, t.blocks()
+	// Sixteen fours of queries fetch all codes of the next tile, if a code is a word.
+	next := min((t.first+t.n)*t.codes.Words+f.turn*blocks*4, len(t.codes.Data))
+	f.turn++
+	boundFour(t.near[:together*blocks], f, t.planes[:blocks*t.size], t.codes.Data[next:])
+	for j, i := range f.which {
+		t.pass(sinks[i], t.collect(queries[i], t.near[j*blocks:][:f.found[j]], f.limits[j]))
+	}
+}
+
+// SweepWeighted passes every code in [lo, hi) whose distance by margins is within the limit of a query's sink to that
+// sink. All queries have weights for the same number of bits. It uses one goroutine.
+func (c Codes) SweepWeighted(lo, hi int, queries []*WeightedQuery, sinks []Sink) {
+	if len(queries) != len(sinks) {
+		panic("hamming: numbers of queries and sinks differ")
+	}
+	if len(queries) == 0 {
+		return
+	}
+	width := len(queries[0].weights)
+	for _, q := range queries {
+		if len(q.weights) != width || width > c.Bits {
+			panic("hamming: weights for different numbers of bits")
+		}
+	}
+	t := weightedTiles.Get().(*weightedTile)
+	defer weightedTiles.Put(t)
+	most := t.open(c, width, len(queries))
+	// The first tiles are small, because no limit has been lowered yet and all their codes are hits.
+	run := min(4*perBlock, most)
+	for first, next := lo, lo; first < hi; first, run = next, min(2*run, most) {
+		next = min(first+run, hi)
+		t.first, t.n = first, next-first
+		if len(queries) == 1 && t.size > 0 {
+			if hits, ok := t.belowFew(queries[0], sinks[0].Limit()); ok {
+				if len(hits) > 0 {
+					sinks[0].Take(first, hits)
+				}
+				continue
+			}
+		}
+		t.load()
+		t.belowAll(queries, sinks)
+	}
+	t.codes = Codes{}
+}
+
+// At most one in few codes may be left for an exact comparison one by one.
+const few = 32
+
+// belowFew is below by way of Hamming distances. It returns false if that would leave too many codes; it then tries
+// again only with fewer bits.
+func (t *weightedTile) belowFew(q *WeightedQuery, limit int) (hits []uint32, ok bool) {
+	reach := q.Reach(limit)
+	if reach >= q.hopeless {
+		return nil, false
+	}
+	codes := t.codes.Data[t.first*t.codes.Words : (t.first+t.n)*t.codes.Words]
+	n := below(t.hits[:t.n+slack], q.code, codes, t.codes.Words, q.last, reach)
+	if n > t.n/few+8 {
+		q.hopeless = reach
+		return nil, false
+	}
+	hits = t.hits[:0]
+	for _, h := range t.hits[:n] {
+		if d := q.Distance(t.codes.Row(t.first + int(h&0xffff))); d <= limit {
+			hits = append(hits, uint32(d)<<16|h&0xffff)
+		}
+	}
+	return hits, true
+}

@@ -1,0 +1,297 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/section"
+	"hashgrove/internal/vectors"
+)
+
+// slowBytes is a ByteKernel as it reads: every operation in float64, where a product of two float32 is exact, and rounded
+// to float32 at once.
+func slowBytes(m *ByteKernel, x []float32) []float32 {
+	var y []float32
+	perStep := float32(1 / float64(m.Step))
+	scale := float32(float64(m.Step) * float64(m.Step) * math.Log2E / float64(m.Width))
+	for k := range m.Rows {
+		d := int64(0)
+		for j, v := range x {
+			q := math.RoundToEven(max(-127, min(127, float64(float32(float64(v)*float64(perStep))))))
+			if math.IsNaN(q) {
+				q = -127
+			}
+			e := int64(q) - int64(m.Anchors[k*m.Cols+j])
+			d += e * e
+		}
+		t := min(100, float64(float32(float64(float32(d))*float64(scale))))
+		r := t - math.Floor(t)
+		p := float64(float32(0.0067778736276791875))
+		for _, c := range []float32{-0.0531276789940586, 0.23940567669770346, -0.6930558713313241, 1} {
+			p = float64(float32(float64(float32(p*r)) + float64(c)))
+		}
+		y = append(y, float32(math.Ldexp(p, -int(t))))
+	}
+	return y
+}
+
+func TestGaussianIsAccurate(t *testing.T) {
+	worst := 0.0
+	for d := range int32(100000) {
+		const scale = 0x1p-10
+		want := math.Exp2(-float64(d) * scale)
+		worst = max(worst, math.Abs(float64(gaussian(d, scale))/want-1))
+		if d >= 99*1024 {
+			break
+		}
+	}
+	if worst > 4e-6 {
+		t.Errorf("an error of %g", worst)
+	}
+	for d, want := range map[int32]float32{0: 1, 1: 0.5, 2: 0.25, 100: 0x1p-100, 101: 0x1p-100, math.MaxInt32: 0x1p-100} {
+		if got := gaussian(d, 1); got != want {
+			t.Errorf("2^-%d is %g", d, got)
+		}
+	}
+}
+
+// TestByteKernelIsNearTheKernel compares it with the Gaussian that it rounds.
+func TestByteKernelIsNearTheKernel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 8))
+	a, x := randomMatrix(rng, 40, 320), randomMatrix(rng, 30, 320)
+	bytes := NewByteKernel(a, 640, ByteStep(a, 640))
+	if err := bytes.Check(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Transform(context.Background(), 1, x, bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Transform(context.Background(), 1, x, &Kernel{Anchors: a, Width: 640})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got.Data {
+		if math.Abs(float64(v/want.Data[i]-1)) > 0.01 {
+			t.Fatalf("value %d is %g, want about %g", i, v, want.Data[i])
+		}
+	}
+}
+
+// TestByteStep: a single wide column must not be cut off, and a single far row must not blur all others.
+func TestByteStep(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 8))
+	x := randomMatrix(rng, 2000, 100)
+	if s := ByteStep(x, 100); s < 2.5/127 || s > 5.5/127 {
+		t.Errorf("a step of %g/127 for deviations of 1", s*127)
+	}
+	x.Data[77] = 60
+	if s := ByteStep(x, 100); s > 25.0/127 { // where its Gaussians are nothing
+		t.Errorf("a step of %g/127 because of one value", s*127)
+	}
+	for i := range x.Rows {
+		x.Row(i)[3] *= 20
+	}
+	if s := ByteStep(x, 1000); s < 40.0/127 {
+		t.Errorf("a step of %g/127, and one column reaches 70", s*127)
+	}
+	for name, v := range map[string]float32{"zero": 0, "tiny": math.SmallestNonzeroFloat32, "huge": math.MaxFloat32, "one": 1} {
+		x := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{v, v, v, -v, -v, v}}
+		if s := ByteStep(x, 1); !(s >= leastStep && s <= math.MaxFloat32/maxByte) {
+			t.Errorf("%s: a step of %g", name, s)
+		}
+	}
+	if s := ByteStep(vectors.Matrix{Cols: 3}, 1); s != 1 {
+		t.Errorf("a step of %g for no rows", s)
+	}
+}
+
+// TestOlderProgramsRefuseBytes: such files have version 7, and others the version they had.
+func TestOlderProgramsRefuseBytes(t *testing.T) {
+	for _, name := range []string{"mapped-bytes", "mapped-extension-by-bytes"} {
+		b := bytesOf(t, samples()[name])
+		if _, err := section.NewReader(bytes.NewReader(b), section.Model, 6); !errors.Is(err, hamming.ErrVersion) {
+			t.Errorf("%s read as version 6: %v", name, err)
+		}
+	}
+	for name, want := range map[string]uint32{"mapped-kernel": 3, "mapped-extension": 5, "boosted": 6} {
+		if v := versionOf(samples()[name]); v != want {
+			t.Errorf("%s has version %d", name, v)
+		}
+	}
+}
+
+func TestByteKernelChecks(t *testing.T) {
+	good := func() *ByteKernel {
+		return NewByteKernel(vectors.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 2, 3, 4}}, 4, 0.1)
+	}
+	for name, spoil := range map[string]func(m *ByteKernel){
+		"no step":          func(m *ByteKernel) { m.Step = 0 },
+		"negative step":    func(m *ByteKernel) { m.Step = -1 },
+		"no width":         func(m *ByteKernel) { m.Width = 0 },
+		"width too small":  func(m *ByteKernel) { m.Width = 1e-37 },
+		"step NaN":         func(m *ByteKernel) { m.Step = float32(math.NaN()) },
+		"no rows":          func(m *ByteKernel) { m.Rows = 0 },
+		"other size":       func(m *ByteKernel) { m.Rows = 3 },
+		"too many columns": func(m *ByteKernel) { m.Rows, m.Cols, m.Anchors = 1, maxByteCols+1, make([]int8, maxByteCols+1) },
+		"below -127":       func(m *ByteKernel) { m.Anchors[3] = -128 },
+	} {
+		m := good()
+		if err := m.Check(); err != nil {
+			t.Fatal(err)
+		}
+		spoil(m)
+		if err := m.Check(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// allTilings are the kernels of this machine, and plain Go.
+func allTilings() map[string]*byteTiling {
+	all := map[string]*byteTiling{"go": nil}
+	for _, t := range byteTilings() {
+		all[t.name] = t
+	}
+	return all
+}
+
+// extremeBytes are rows of which some hold only the greatest and least values, and some what is no number.
+func extremeBytes(rng *rand.Rand, rows, cols int) vectors.Matrix {
+	x := hardRows(rng, cols, rows)
+	special := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0.5, 1.5, -0.5, -2.5, 126.5, 127.5, -127.5}
+	for i := range rows {
+		row := x.Row(i)
+		for j := range row {
+			switch {
+			case i%7 == 1:
+				row[j] = 1e9
+			case i%7 == 2:
+				row[j] = -1e9
+			case i%7 == 3:
+				row[j] = float32(1e9 * (1 - 2*float64(j%2)))
+			case i%7 == 4:
+				row[j] = special[rng.IntN(len(special))]
+			case i%7 == 5:
+				row[j] *= 40
+			}
+		}
+	}
+	return x
+}
+
+// TestByteKernelsEqualGo compares every kernel with the definition, at all sizes that tiles and groups divide or not.
+func TestByteKernelsEqualGo(t *testing.T) {
+	for name, tiling := range allTilings() {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(6, 8))
+			for n := range 60 {
+				anchors, cols, rows := 1+rng.IntN(150), 1+rng.IntN(90), 1+rng.IntN(14)
+				if n%10 == 0 {
+					cols = 300 + rng.IntN(2000)
+				}
+				step, width := float32(1), float32(cols)*float32(math.Exp(4*rng.NormFloat64()))
+				m := NewByteKernel(extremeBytes(rng, anchors, cols), width, step)
+				if err := m.Check(); err != nil {
+					t.Fatal(err)
+				}
+				compareBytes(t, m, tiling, extremeBytes(rng, rows, cols))
+			}
+		})
+	}
+}
+
+// compareBytes compares a kernel with the definition, in memory whose neighbours must stay as they are.
+func compareBytes(t *testing.T, m *ByteKernel, tiling *byteTiling, x vectors.Matrix) {
+	t.Helper()
+	const room, mark = 70, 77
+	all := slices.Repeat([]float32{mark}, x.Rows*m.Rows+2*room)
+	got := vectors.Matrix{Rows: x.Rows, Cols: m.Rows, Data: all[room : len(all)-room]}
+	newByteAnchors(m, tiling).gaussians(got, x)
+	for i := range x.Rows {
+		same(t, "row", got.Row(i), slowBytes(m, x.Row(i)))
+	}
+	for i := range room {
+		if all[i] != mark || all[len(all)-1-i] != mark {
+			t.Fatal("wrote beyond its memory")
+		}
+	}
+}
+
+// TestByteKernelsAtTheLimit: the greatest distance there is, of as many columns as there may be, fits into 31 bits.
+func TestByteKernelsAtTheLimit(t *testing.T) {
+	for name, tiling := range allTilings() {
+		m := &ByteKernel{Rows: 3, Cols: maxByteCols, Step: 1, Width: 1e8, Anchors: make([]int8, 3*maxByteCols)}
+		x := vectors.Matrix{Rows: 3, Cols: maxByteCols, Data: make([]float32, 3*maxByteCols)}
+		for j := range maxByteCols {
+			m.Anchors[j], m.Anchors[maxByteCols+j] = 127, -127
+			x.Data[j], x.Data[maxByteCols+j] = 127, -127
+		}
+		if compareBytes(t, m, tiling, x); t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+// BenchmarkByteKernel is the time of a row in batches, and against that of a Kernel in the same run.
+func BenchmarkByteKernel(b *testing.B) {
+	for _, cols := range []int{320, 256} {
+		for _, anchors := range []int{500, 2000, 8000} {
+			rng := rand.New(rand.NewPCG(1, 2))
+			a, x := randomMatrix(rng, anchors, cols), randomMatrix(rng, block, cols)
+			y := vectors.Matrix{Rows: block, Cols: anchors, Data: make([]float32, block*anchors)}
+			m, plain := NewByteKernel(a, 600, ByteStep(a, 600)), &Kernel{Anchors: a, Width: 600}
+			took := map[string]time.Duration{}
+			measure := func(name string, f func()) {
+				began := time.Now()
+				f()
+				if d := time.Since(began); took[name] == 0 || d < took[name] {
+					took[name] = d
+				}
+			}
+			b.Run(fmt.Sprintf("%dx%d", anchors, cols), func(b *testing.B) {
+				for range max(b.N, 5) {
+					for _, tiling := range byteTilings() {
+						ready := newByteAnchors(m, tiling)
+						measure(tiling.name, func() { ready.gaussians(y, x) })
+						measure(tiling.name+"-one", func() { ready.gaussians(y.Slice(0, 1), x.Slice(0, 1)) })
+					}
+					measure("kernel", func() { plain.apply(y, x) })
+				}
+				for name, d := range took {
+					rows := 256.0
+					if strings.HasSuffix(name, "-one") {
+						rows = 1
+					}
+					b.ReportMetric(float64(d.Nanoseconds())/1000/rows, name+"-us/row")
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// BenchmarkByteExtension is what ten scores by 2,000 Gaussians of whitened columns cost a row of the size of GIST.
+func BenchmarkByteExtension(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	a := randomMatrix(rng, 2000, 320)
+	whiten, scores := &Affine{Weight: randomMatrix(rng, 320, 320)}, &Affine{Weight: randomMatrix(rng, 10, 2000)}
+	x := randomMatrix(rng, 1024, 320)
+	for name, m := range map[string]*Extension{
+		"bytes":  {Maps: []Map{whiten, NewByteKernel(a, 600, 0.5), scores}},
+		"floats": {Maps: []Map{whiten, &Kernel{Anchors: a, Width: 600}, scores}},
+	} {
+		y := vectors.Matrix{Rows: block, Cols: m.Out(), Data: make([]float32, block*m.Out())}
+		b.Run(name+"/batch", func(b *testing.B) { least(b, x, block, func(x vectors.Matrix) { m.apply(y, x) }) })
+		b.Run(name+"/row", func(b *testing.B) { least(b, x, 1, func(x vectors.Matrix) { m.apply(y.Slice(0, 1), x) }) })
+	}
+}
