@@ -247,6 +247,9 @@ func TestDemoLeavesAReport(t *testing.T) {
 	if r.Methods[0].Name != "FastHash" || names["FastHash"].MAP < 2*names["random codes"].MAP || len(r.Advice) == 0 || r.Seconds == 0 {
 		t.Errorf("the demo says %+v", r)
 	}
+	if l := r.Look; l.DetailBits != demoDetail || l.WithoutDetail <= 0 || l.NearestOfClass < 2*l.WithoutDetail {
+		t.Errorf("the look of the hits: %+v", l)
+	}
 	page := string(read(t, r.Report))
 	if n := strings.Count(page, "data:image/png;base64,"); n != 8*11 || !strings.Contains(page, "pullover") {
 		t.Errorf("the report shows %d pictures, or no classes", n)

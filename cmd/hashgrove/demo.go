@@ -18,7 +18,6 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/index"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -66,8 +65,8 @@ func (a *app) demo() *cobra.Command {
 		Use:   "demo",
 		Short: "Learn codes for pictures of clothes and compare methods, in under a minute",
 		Long: `Learn codes from 4,800 of the 6,000 pictures of clothes built into this program (Fashion-MNIST), compare them
-with other codes, a classifier and the plain pixels on the 1,200 pictures not used for training, search with one
-picture, and write a report.
+with other codes, a classifier and the plain pixels on the 1,200 pictures not used for training, add bits of detail
+that put the pictures of a class in the order of their likeness, search with one picture, and write a report.
 -o keeps pictures, model and report, so you can try the other verbs on them.`,
 		Example: `  hashgrove demo --bits 4 -o shop`,
 		Args:    cli.NoArguments,
@@ -287,18 +286,13 @@ Done in %.1f s.
 func (c *demoCommand) printSearch(ctx context.Context, base hamming.Codes) error {
 	const show, list = 3, 10
 	query := slices.Index(c.query.Labels(), "shirt") // the class that most resembles others
-	codes, o, err := c.asked(ctx, c.model, c.query.X.Slice(query, query+1))
-	if err != nil {
-		return err
-	}
-	snapshot := index.FromCodes(base).Detailed(c.model.DetailBits())
-	found, err := snapshot.Search(ctx, codes.Row(0), list, o)
+	hits, err := c.nearest(ctx, base, c.query.X.Slice(query, query+1), list)
 	if err != nil {
 		return err
 	}
 	names := make([]string, list)
 	pictures := [][]string{fashion.Sketch(c.query.X.Row(query))}
-	for i, h := range found.Hits {
+	for i, h := range hits {
 		row, _ := h.ID.Integer()
 		names[i] = fmt.Sprintf("%s (%d, %d)", fashion.Names[c.train.Class[row]], h.Distance, h.DetailDistance)
 		if i < show {

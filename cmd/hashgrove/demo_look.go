@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"math"
-	"slices"
 
 	"hashgrove/internal/compare"
+	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/method"
@@ -17,9 +15,7 @@ import (
 // demoDetail is the number of bits of detail behind those of the class.
 const demoDetail = 64
 
-// demoLook says how alike the first hits of new pictures are: of the ten nearest items of a query's class, by the angle
-// between their pixels, the share that is among the first ten hits. Tied hits count as often as they would come first
-// in a random order.
+// demoLook says how alike the first hits among new pictures are, as eval.Report.NearestOfClass10 does.
 type demoLook struct {
 	DetailBits     int     `json:"detail_bits"`
 	NearestOfClass float64 `json:"nearest_of_class_10"`
@@ -50,98 +46,59 @@ func (c *demoCommand) addDetail(ctx context.Context, data *compare.Data, o compa
 
 // nearestOfClass measures a model on new items, ranked as it chose.
 func (c *demoCommand) nearestOfClass(ctx context.Context, m *model.Model, d *compare.Data) (float64, error) {
-	found, err := c.searchAll(ctx, m, d.New, d.Queries, d.New.X.Rows)
+	truth, err := eval.TruthOf(d.Queries.Data, d.New.Data)
 	if err != nil {
 		return 0, err
 	}
-	const first = 10
-	distance := func(h index.Hit) int { return h.Distance }
-	if m.DetailBits() > 0 || m.Rank() != model.ByHamming {
-		distance = func(h index.Hit) int { return h.MarginDistance }
+	o := eval.Options{K: []int{1}, CurveTo: 1, Threads: c.threads, Detail: m.DetailBits()}
+	if o.OfClass, err = eval.FindOfClass(ctx, d.Queries.X, d.New.X, truth, c.threads); err != nil {
+		return 0, err
 	}
-	sum, asked := 0.0, 0
-	for q, r := range found {
-		alike := mostAlike(d, q, first)
-		if len(alike) == 0 {
-			continue
-		}
-		last := distance(r.Hits[min(first, len(r.Hits))-1])
-		before, tied := 0, 0
-		for _, h := range r.Hits {
-			switch w := distance(h); {
-			case w < last:
-				before++
-			case w == last:
-				tied++
-			}
-		}
-		hit := 0.0
-		for _, h := range r.Hits {
-			row, _ := h.ID.Integer()
-			switch w := distance(h); {
-			case !slices.Contains(alike, int(row)) || w > last:
-			case w < last:
-				hit++
-			default:
-				hit += float64(first-before) / float64(tied)
-			}
-		}
-		sum, asked = sum+hit/float64(len(alike)), asked+1
-	}
-	return sum / float64(max(asked, 1)), nil
-}
-
-// mostAlike returns the new items of a query's class at the smallest angles from it.
-func mostAlike(d *compare.Data, q, n int) []int {
-	type item struct {
-		row    int
-		cosine float64
-	}
-	var list []item
-	query := d.Queries.X.Row(q)
-	for i, class := range d.New.Labels.Class {
-		if d.New.Labels.Names[class] != d.Queries.Labels.Names[d.Queries.Labels.Class[q]] {
-			continue
-		}
-		var dot, norm float64
-		for j, v := range d.New.X.Row(i) {
-			dot += float64(float64(v) * float64(query[j]))
-			norm += float64(float64(v) * float64(v))
-		}
-		list = append(list, item{i, dot / math.Sqrt(max(norm, 1e-30))})
-	}
-	slices.SortStableFunc(list, func(a, b item) int { return cmp.Compare(b.cosine, a.cosine) })
-	var rows []int
-	for _, it := range list[:min(n, len(list))] {
-		rows = append(rows, it.row)
-	}
-	return rows
-}
-
-// searchAll finds the k nearest items of every query, ranked as the model chose.
-func (c *demoCommand) searchAll(ctx context.Context, m *model.Model, base, queries *compare.Part, k int) ([]index.Result, error) {
-	codes, err := m.Encode(ctx, base.X, c.threads)
+	items, err := m.Encode(ctx, d.New.X, c.threads)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	asked, o, err := c.asked(ctx, m, queries.X)
+	queries, scores, err := c.asked(ctx, m, d.Queries.X)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return index.FromCodes(codes).Detailed(m.DetailBits()).SearchBatch(ctx, asked, k, o)
+	var r *eval.Report
+	if scores.Data == nil {
+		r, err = eval.Retrieval(ctx, queries, items, truth, o)
+	} else {
+		r, err = eval.RetrievalMargins(ctx, queries, items, scores, truth, o)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return r.NearestOfClass10, nil
 }
 
-// asked returns the codes of queries, and the options that rank as the model chose.
-func (c *demoCommand) asked(ctx context.Context, m *model.Model, x vectors.Matrix) (hamming.Codes, index.Options, error) {
-	o := index.Options{Threads: c.threads}
-	codes, err := m.Encode(ctx, x, c.threads)
+// asked returns the codes of queries, and the scores that rank as the model chose; none by Hamming distance.
+func (c *demoCommand) asked(
+	ctx context.Context, m *model.Model, x vectors.Matrix,
+) (codes hamming.Codes, scores vectors.Matrix, err error) {
+	codes, err = m.Encode(ctx, x, c.threads)
 	if err != nil || m.Rank() == model.ByHamming {
-		return codes, o, err
+		return codes, scores, err
 	}
-	scores, err := m.Margins(ctx, x, c.threads)
+	scores, err = m.Margins(ctx, x, c.threads)
 	if err == nil && m.Rank() == model.ByExpected {
 		err = m.Expect(ctx, scores)
 	}
-	o.Rank, o.Margins = index.ByMargins, scores.Data
-	return codes, o, err
+	return codes, scores, err
+}
+
+// nearest finds the items nearest to one query, ranked as the model chose.
+func (c *demoCommand) nearest(ctx context.Context, base hamming.Codes, query vectors.Matrix, k int) ([]index.Hit, error) {
+	codes, scores, err := c.asked(ctx, c.model, query)
+	if err != nil {
+		return nil, err
+	}
+	o := index.Options{Threads: c.threads}
+	if scores.Data != nil {
+		o.Rank, o.Margins = index.ByMargins, scores.Data
+	}
+	found, err := index.FromCodes(base).Detailed(c.model.DetailBits()).Search(ctx, codes.Row(0), k, o)
+	return found.Hits, err
 }

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-
-	"github.com/spf13/pflag"
 
 	"hashgrove/internal/fashion"
 	"hashgrove/server"
@@ -51,40 +50,27 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 		}
 	}
 	model := in("clothes-look.hgm") // caches of earlier versions have a clothes.hgm, without detail
-	err = c.trainDetailed(ctx, in("train-images-idx3-ubyte.gz"),
-		"--labels", in("learned.txt"), "--effort", "quick", "-o", model, "--force")
-	if err != nil {
-		return o, fmt.Errorf("the demo's data: hashgrove train: %w", err)
-	}
-	err = c.runVerb(ctx, "index", "build", pictures, "-m", model, "--labels", in("all.txt"),
-		"--attributes", in("parts.csv"), "-o", o.Path)
-	if err != nil {
-		return o, fmt.Errorf("the demo's data: hashgrove index: %w", err)
+	for _, args := range [][]string{
+		{
+			"train", in("train-images-idx3-ubyte.gz"), "--labels", in("learned.txt"), "--effort", "quick",
+			"--detail-bits", strconv.Itoa(demoDetail), "-o", model, "--force",
+		},
+		{
+			"index", "build", pictures, "-m", model, "--labels", in("all.txt"), "--attributes", in("parts.csv"),
+			"-o", o.Path,
+		},
+	} {
+		if err := c.runVerb(ctx, args); err != nil {
+			return o, fmt.Errorf("the demo's data: hashgrove %s: %w", args[0], err)
+		}
 	}
 	return o, nil
 }
 
-// trainDetailed runs train with bits of detail.
-func (c *serveCommand) trainDetailed(ctx context.Context, data string, args ...string) error {
-	t := &trainCommand{app: c.quietly()}
-	t.quiet, t.threads = c.quiet, c.threads
-	t.options.DetailBits = demoDetail
-	f := pflag.NewFlagSet("train", pflag.ContinueOnError)
-	t.bind(f)
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	return t.run(ctx, f, []string{data})
-}
-
-// quietly returns an app whose output goes to standard error.
-func (c *serveCommand) quietly() *app {
-	return &app{in: strings.NewReader(""), out: c.err, raw: c.err, err: c.err}
-}
-
 // runVerb runs another verb with its output on standard error.
-func (c *serveCommand) runVerb(ctx context.Context, args ...string) error {
-	root := c.quietly().root()
+func (c *serveCommand) runVerb(ctx context.Context, args []string) error {
+	a := &app{in: strings.NewReader(""), out: c.err, raw: c.err, err: c.err}
+	root := a.root()
 	root.SetArgs(append(args, fmt.Sprintf("--quiet=%v", c.quiet), fmt.Sprintf("--threads=%d", c.threads)))
 	root.SetOut(c.err)
 	root.SetErr(c.err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hashgrove/internal/compare"
 	"hashgrove/internal/eval"
@@ -124,6 +125,14 @@ func (r *Result) summary() string {
 		return text + " Here the learned codes are about as good as the others and smaller."
 	}
 	return text + " Here the learned codes are about as good as the others."
+}
+
+// addLook says in the summary what bits of detail are for.
+func (r *Result) addLook(m *model.Model) {
+	if n := m.DetailBits(); n > 0 {
+		r.Summary = strings.TrimSpace(fmt.Sprintf("%s Behind the %d bits of the class, the index has %d of detail, which "+
+			"put the items of a class in the order of their likeness to the query.", r.Summary, m.ClassBits(), n))
+	}
 }
 
 func bytesText(n int) string {

@@ -58,7 +58,9 @@ func TestTheWorkshopTrainsAsGoDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := hashgrove.Train(t.Context(), data, hashgrove.Options{Bits: 8, Effort: "quick", Validation: new(0.0)})
+	made, err := hashgrove.Train(t.Context(), data, hashgrove.Options{
+		Bits: 8, DetailBits: 3, Effort: "quick", Validation: new(0.0),
+	})
 	if err != nil || made.Fingerprint() != m.Fingerprint().Full() {
 		t.Errorf("Go trains another model: %v", err)
 	}

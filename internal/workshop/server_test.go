@@ -93,7 +93,7 @@ func TestATableIsServed(t *testing.T) {
 	b.answer("POST", "/v1/collections/try-1/search", `{"id":"f7","k":3,"rerank":"euclidean"}`, &found)
 	var why explanation
 	b.answer("POST", "/v1/collections/try-1/explain", `{"query":{"id":"f0"},"id":"f1"}`, &why)
-	if len(why.Bits) != 8 || len(why.Bits[0].Reasons) == 0 || !strings.Contains("sepal petal", why.Bits[0].Reasons[0].Name) {
+	if len(why.Bits) != 8+2 || len(why.Bits[0].Reasons) == 0 || !strings.Contains("sepal petal", why.Bits[0].Reasons[0].Name) {
 		t.Errorf("%+v", why)
 	}
 	var about struct{ Report bool }
@@ -116,7 +116,7 @@ func TestPicturesAreServed(t *testing.T) {
 	}
 	var why explanation
 	b.answer("POST", "/v1/collections/try-1/explain", `{"query":{"id":"cat/000001.png"},"id":"dog/000021.png"}`, &why)
-	if len(why.Bits) != 4 || len(why.Heat) != 32*32 {
+	if len(why.Bits) != 4+64 || len(why.Heat) != 32*32 {
 		t.Errorf("%d bits and %d points", len(why.Bits), len(why.Heat))
 	}
 }

@@ -325,7 +325,11 @@ func (t *training) compare() (*Result, error) {
 	if row == nil || row.Error != "" || t.model == nil {
 		return nil, fmt.Errorf("the training failed: %s", strings.Join(found.Failures(), "; "))
 	}
+	if err := t.addDetail(data, o); err != nil {
+		return nil, err
+	}
 	result := resultOf(found)
+	result.addLook(t.model)
 	t.model.Info.NewItems, t.model.Info.LearnedItems = result.NewItems, result.LearnedItems
 	page := compare.Page{
 		Title: "Comparison on " + t.job.name, Date: began, Machine: machine.Description(), Command: "hashgrove serve",
@@ -335,6 +339,21 @@ func (t *training) compare() (*Result, error) {
 		err = report.WriteFile(t.job.reportFile(), d)
 	}
 	return result, err
+}
+
+// detailBits is the number of bits of detail behind those of the class, or as many as there are dimensions.
+const detailBits = 64
+
+// addDetail adds bits of detail to the model, learned from the rows that it knows: people who look at their own items
+// expect the most similar ones first, not any of the class.
+func (t *training) addDetail(data *compare.Data, o compare.Options) error {
+	parts, err := data.Parts(o)
+	if err != nil {
+		return err
+	}
+	return method.AddDetail(t.ctx, t.model, parts.Base.Data, method.Options{
+		Detail: detailBits, Seed: o.Seed, Threads: o.Threads,
+	})
 }
 
 // step records the progress of training; left is 0 if unknown.

@@ -225,8 +225,11 @@ func TestATableBecomesACollection(t *testing.T) {
 	}
 	defer s.Close()
 	x := s.Snapshot()
-	if x.Len() != 150 || x.Bits() != 8 {
-		t.Errorf("%d items of %d bits", x.Len(), x.Bits())
+	if x.Len() != 150 || x.Bits() != 8+2 || x.Detail() != 2 { // a bit of detail for each of two columns
+		t.Errorf("%d items of %d bits, of which %d are detail", x.Len(), x.Bits(), x.Detail())
+	}
+	if text := j.Result.Summary; !strings.Contains(text, "8 bits of the class") || !strings.Contains(text, "2 of detail") {
+		t.Errorf("the summary says %q", text)
 	}
 	hits, err := x.Matches(mustFilter(t, `label = "setosa" and colour = "red" and petal < 1 and id = "f0"`))
 	if err != nil || len(hits) != 1 {

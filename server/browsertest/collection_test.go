@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -15,13 +16,28 @@ func TestWhy(t *testing.T) {
 	v.hits()
 	v.click(`.hit:last-child .hit-why`)
 	v.read("h2", "bit by bit")
-	if n := v.Number(`document.querySelectorAll('.cell').length`); n != 24 {
-		t.Errorf("the code has %v cells, want 24", n)
+	v.read("h3", "Class: 24 bits")
+	v.read("h3", "Look: 16 bits of detail")
+	if n := v.Number(`document.querySelectorAll('.code-picture:first-of-type .cell:not(.detail)').length`); n != 24 {
+		t.Errorf("the code has %v cells of the class, want 24", n)
 	}
-	differ := v.String(`String(document.querySelectorAll('.cell.differ').length)`)
-	if said := v.String(`document.querySelector('.panel-why h2').innerText`); said != differ+" bits of 24 differ" {
-		t.Errorf("%s cells differ, and the heading says %s", differ, said)
+	if n := v.Number(`document.querySelectorAll('.code-picture:last-of-type .cell.detail').length`); n != 16 {
+		t.Errorf("the code has %v cells of detail, want 16", n)
 	}
+	differ := v.String(`String(document.querySelectorAll('.cell.differ:not(.detail)').length)`)
+	look := v.String(`String(document.querySelectorAll('.cell.detail.differ').length)`)
+	said := v.String(`document.querySelector('.panel-why h2').innerText`)
+	if want := " of 24 of the class and " + look + " of 16 of the look differ"; !strings.HasPrefix(said, differ+" bit") ||
+		!strings.HasSuffix(said, want) {
+		t.Errorf("%s and %s cells differ, and the heading says %s", differ, look, said)
+	}
+	v.click(".cell.detail")
+	v.read(".reasons h3", "Detail bit 24")
+	v.read(".reasons", "side of a plane")
+	v.focus(`.cell[aria-pressed="true"]`) // the arrows go from one part to the other
+	v.key(kb.ArrowLeft)
+	v.key(kb.Enter)
+	v.read(".reasons h3", "Bit 23")
 	v.see(`document.querySelectorAll('.look img').length === 2`)
 	v.see(`[...document.querySelectorAll('.look img')].every(i => i.naturalWidth > 40)`)
 	v.see(`document.querySelectorAll('canvas.heat').length === 2`)
@@ -63,10 +79,15 @@ func TestCollectionView(t *testing.T) {
 	v := visit(t, serve(t, nil), "#/collection?c=shapes")
 	v.read("h2", "Recent writes")
 	v.see(`document.querySelector('.tiles').innerText.includes('120')`)
-	if n := v.Number(`document.querySelectorAll('.bit-share').length`); n != 24 {
-		t.Errorf("%v bits are drawn, want 24", n)
+	v.read(".tiles", "bits of detail")
+	if n := v.Number(`document.querySelectorAll('.bit-share').length`); n != 24+16 {
+		t.Errorf("%v bits are drawn, want 40", n)
+	}
+	if n := v.Number(`document.querySelectorAll('.bit-share.detail').length`); n != 16 {
+		t.Errorf("%v bits are drawn as detail, want 16", n)
 	}
 	v.read(".pairs", "fasthash")
+	v.read(".pairs", "24 of the class, 16 of detail")
 	v.see(`document.querySelectorAll('.bars li').length > 3`)
 	v.end()
 }

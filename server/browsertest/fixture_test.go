@@ -108,7 +108,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// makeShapes makes the pictures shapes.tar, trains on them and makes the index shapes.hgi of them.
+// makeShapes makes the pictures shapes.tar, trains on them, with bits of detail, and makes the index shapes.hgi of them.
 func makeShapes(dir string) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -134,7 +134,7 @@ func makeShapes(dir string) error {
 	}
 	ctx := context.Background()
 	m, err := hashgrove.Train(ctx, data, hashgrove.Options{
-		Bits: 24, Effort: fasthash.Quick, Rounds: 12, LinearColumns: fasthash.LinearOff,
+		Bits: 24, DetailBits: 16, Effort: fasthash.Quick, Rounds: 12, LinearColumns: fasthash.LinearOff,
 		Pictures: hashgrove.PictureOptions{Size: 24, Grey: true},
 	})
 	if err != nil {

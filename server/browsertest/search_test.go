@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -123,7 +124,9 @@ func TestSearchVectors(t *testing.T) {
 	v.press(".query button", "Search")
 	v.read("h2", "Nearest to item 17")
 	v.see(`document.querySelector('.hit .attributes')`)
-	v.see(`!document.getElementById('rank').checkVisibility()`) // no vector is known to order by
+	if list := v.rankings(); list != ",hamming,expected" { // no vector is known, which the others need
+		t.Errorf("an id without a vector can be ranked by %s", list)
+	}
 	v.look("cards")
 
 	for _, text := range []string{"[3, 0, 0, 3, 0, 0]", "3 0\t0, 3;0 0"} {
@@ -153,6 +156,47 @@ func TestSearchVectors(t *testing.T) {
 	v.key(kb.Enter)
 	v.read(".said", "no such thing")
 	v.Forgive("status of 404")
+	v.end()
+}
+
+// rankings lists the rankings that the page offers.
+func (v *visitor) rankings() string {
+	v.Helper()
+	return v.String(`[...document.querySelectorAll('#rank option')].map(o => o.value).join()`)
+}
+
+// TestRankings tries every ranking, with bits of detail and without.
+func TestRankings(t *testing.T) {
+	v := visit(t, serve(t, nil), "#/search?c=shapes&id=shapes.tar/ring/03.png")
+	v.hits()
+	if list := v.rankings(); list != ",hamming,margins,expected,euclidean,cosine" {
+		t.Errorf("an item with a vector can be ranked by %s", list)
+	}
+	v.see(`/ranked by (the expected code|margins|Hamming distance)\./.test(document.querySelector('.said').innerText)`)
+	v.see(`[...document.querySelectorAll('.distance')].every(d => /^\d+ bits?, look \d+$/.test(d.innerText))`)
+	v.see(`document.querySelector('.distance').title.endsWith('of 16 bits of detail (look) differ')`)
+	v.see(`document.querySelectorAll('.code-class, .code-detail').length === 2`)
+	for rank, name := range map[string]string{
+		"hamming": "Hamming distance", "margins": "margins", "expected": "the expected code",
+	} {
+		v.choose("#rank", rank)
+		v.see("location.hash.includes('rank=" + rank + "')")
+		v.read(".said", "ranked by "+name+".")
+		v.see(`[...document.querySelectorAll('.distance')].every(d => d.innerText.includes(', look ') &&
+			d.innerText.includes('weighted') === ` + fmt.Sprint(rank != "hamming") + `)`)
+		v.see(`!document.querySelector('.said').innerText.includes('exactly the same code')`)
+	}
+	code := v.String(`document.querySelector('.about-query .code').innerText`) // in two parts
+	v.fill("#query", "0x"+code)
+	v.key(kb.Enter)
+	v.see(`location.hash.includes('code=` + strings.ReplaceAll(code, " ", "") + `')`)
+	v.hits()
+	v.see(`document.querySelector('.slider + .slider input').max === '24'`) // a radius counts bits of the class
+
+	v.Do(chromedp.Navigate(v.address + "/#/search?c=shop&id=17&rank=hamming"))
+	v.read(".said", "ranked by Hamming distance.")
+	v.see(`[...document.querySelectorAll('.distance')].every(d => /^\d+ bits?$/.test(d.innerText))`)
+	v.see(`/are tied at|exactly the same code/.test(document.querySelector('.said').innerText)`)
 	v.end()
 }
 
