@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/compare"
 	"hashgrove/internal/dataset"
@@ -39,6 +40,7 @@ type compareCommand struct {
 	share          float64
 	features       string
 	neighbours     string
+	rank           string
 	to, reportFile string
 	file           cli.Output
 	command        string // the command line shown in the report
@@ -69,6 +71,11 @@ classes shows how the codes cope with classes that appear later: queries of thos
 
 Rows without labels are measured by how well codes keep their float neighbours, and only methods that need no labels
 are compared.
+
+Codes are ranked by Hamming distance, by margins and by the expected code (see "hashgrove help search"). One of them
+leads: the usual one of the model unless another is clearly better, or that of --rank. "Nearest" is the share of the
+ten items of the query's class that are nearest by cosine which are among the first ten hits. FastHash is also measured
+with bits of detail behind its own, which raise that share (--detail-bits).
 
 FastHash is trained once, at the longest length: it learns bit by bit, so shorter codes are prefixes. Other methods
 are trained again for each length. Vectors are kept in memory. Finished methods are kept in --work, and an
@@ -111,6 +118,10 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"`SHARE` of the rows to search that no method learns from; by default at most 10000 rows; 0 means none")
 	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
 		"`METRIC` of the float neighbours to compare with: euclidean, cosine or none")
+	f.StringVar(&c.rank, "rank", api.Auto, "`DISTANCE` that decides: hamming, margins, expected, or auto, the usual one "+
+		"of a model unless another is clearly better")
+	f.IntVar(&o.DetailBits, "detail-bits", 64,
+		"also measure FastHash with this `NUMBER` of bits of detail, at most one for each dimension; 0 means not")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
 	cli.Group(f, "Comparison")
@@ -167,6 +178,12 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	}
 	if !c.flags.Changed("methods") {
 		c.options.Methods = nil // whatever the data allow
+	}
+	if !slices.Contains([]string{api.Auto, api.Hamming, api.Margins, api.Expected}, c.rank) {
+		return cli.Usage("bad-flag-value", "--rank %s: choose auto, hamming, margins or expected", c.rank)
+	}
+	if c.rank != api.Auto {
+		c.options.Rank = eval.Ranking(c.rank)
 	}
 	c.options.Neighbours = eval.Metric(c.neighbours)
 	c.options.Seed, c.options.Threads = c.seed, c.threads
@@ -361,8 +378,10 @@ func flagsFor(advice compare.Advice) string {
 		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
 	case advice.Rule == "more-trees":
 		return " \"--rounds\" sets their number, and \"--effort best\" takes more of them."
-	case advice.Rule == "margins":
-		return " \"search --rank margins\" does that."
+	case advice.Rule == "ranking":
+		return fmt.Sprintf(" \"search --rank %s\" does that.", advice.Rank)
+	case advice.Rule == "detail":
+		return " \"train --detail-bits 64\" adds them."
 	case advice.Rule == "recall-use":
 		return " \"search --rerank\" does that."
 	}

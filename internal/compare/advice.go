@@ -5,9 +5,9 @@
 //
 // MAP decides, since it sums up the whole ranking, and always that of new items, if there are any: learned items appear
 // in sentences, never in a choice. Differences below near count as none, and so do those that the choice of queries
-// explains. Methods are compared by Hamming distance; if the queries' margins rank the same codes clearly better, that
-// is what codes can reach, and float search and a classifier are compared with that. Seconds appear in sentences and
-// one remark, never in a verdict, so the same data lead to the same verdict on every machine.
+// explains. Every row counts by the ranking that leads it, and the best codes are the best row of codes in the table,
+// those of a classifier included; bits of detail, which take more bytes, must be clearly better to be the best. Seconds
+// appear in sentences and one remark, never in a verdict, so the same data lead to the same verdict on every machine.
 
 package compare
 
@@ -37,6 +37,11 @@ const (
 	unfelt    = 10       // microseconds of a search that nobody needs to shorten
 	deviation = 2        // standard errors that chance explains
 	naming    = 3        // most classes or methods to name
+
+	// Of the share of the nearest of its class in the first ten: below which bits of detail are worth a word, and what they
+	// must add to be worth their bytes.
+	fewNearest = 0.25
+	muchNearer = 0.1
 )
 
 // Advice is one sentence or two.
@@ -44,7 +49,8 @@ type Advice struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`
 
-	Method string `json:"-"` // the sentence is about; "" if several or none
+	Method string       `json:"-"` // the sentence is about; "" if several or none
+	Rank   eval.Ranking `json:"-"` // that the sentence advises; "" if none
 
 	way string // which of several sentences a rule used
 }
@@ -52,11 +58,11 @@ type Advice struct {
 // facts holds what the rules look at and what they have said so far. Rows that do not exist are nil.
 type facts struct {
 	r      *Result
-	best   *eval.Row // greatest MAP of all methods
+	best   *eval.Row // greatest MAP of all codes
 	choice *eval.Row // the shortest code of its method that is near the best; nil only without a best
 	random *eval.Row // the best of the floors and references of each sort
 	sign   *eval.Row
-	class  *eval.Row // a classifier's output: its probabilities, or else the best of its codes
+	class  *eval.Row // a classifier's output: its probabilities, or else its answer
 	float  *eval.Row
 	failed []string
 
@@ -95,16 +101,19 @@ func advise(r *Result) []Advice {
 func factsOf(r *Result) *facts {
 	f := &facts{r: r}
 	better := func(old **eval.Row, row *eval.Row) {
-		if *old == nil || row.MAP > (*old).MAP {
+		if *old == nil || lead(row) > lead(*old) {
 			*old = row
 		}
 	}
+	var detail *eval.Row
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		switch {
 		case row.Error != "":
 			f.failed = append(f.failed, rowName(row))
-		case row.Kind == eval.KindMethod:
+		case row.DetailBits > 0:
+			better(&detail, row)
+		case row.Kind == eval.KindMethod || row.Method == hashed:
 			better(&f.best, row)
 		case row.Method == random:
 			better(&f.random, row)
@@ -112,15 +121,20 @@ func factsOf(r *Result) *facts {
 			better(&f.sign, row)
 		case row.Method == probable:
 			f.class = row
-		case (row.Method == hashed || row.Method == oneHot) && (f.class == nil || f.class.Method != probable):
-			better(&f.class, row)
+		case row.Method == oneHot:
+			if better(&f.best, row); f.class == nil {
+				f.class = row
+			}
 		case row.Method == euclidean || row.Method == cosine:
 			better(&f.float, row)
 		}
 	}
+	if detail != nil && (f.best == nil || lead(detail) > lead(f.best)+near) {
+		f.best = detail
+	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if f.best == nil || row.Method != f.best.Method || row.Error != "" || row.MAP < f.best.MAP-near {
+		if f.best == nil || row.Method != f.best.Method || row.Error != "" || lead(row) < lead(f.best)-near {
 			continue
 		}
 		if f.choice == nil || row.Bits < f.choice.Bits {
@@ -131,7 +145,7 @@ func factsOf(r *Result) *facts {
 }
 
 // chance returns how far the choice of queries alone may move the MAPs of two rows apart.
-func chance(a, b *eval.Row) float64 { return chanceOf(a.AP, b.AP) }
+func chance(a, b *eval.Row) float64 { return chanceOf(a.LeadingAP(), b.LeadingAP()) }
 
 // chanceOf returns two standard errors of the mean difference, query by query. It returns 0 if the queries differ.
 func chanceOf(a, b []float64) float64 {
@@ -152,28 +166,22 @@ func chanceOf(a, b []float64) float64 {
 	return deviation * math.Sqrt(variance/n)
 }
 
-// reach returns the MAP of a row under the better of both rankings, margins only if they are clearly better, with the
-// average precision of each query.
-func reach(row *eval.Row) (mean float64, ap []float64) {
-	if byMargins(row) {
-		return row.Margins.MAP, row.MarginAP
+// lead returns the MAP of a row by the ranking that leads it.
+func lead(row *eval.Row) float64 { return row.Leading().MAP }
+
+// ranked says by what a row is ranked, if not by Hamming distance: the end of a sentence about its MAP.
+func ranked(row *eval.Row) string {
+	switch row.Rank {
+	case eval.ByMargins:
+		return " ranked by margins"
+	case eval.ByExpected:
+		return " ranked by the expected code"
 	}
-	return row.MAP, row.AP
+	return ""
 }
 
-// byMargins reports whether margins rank the codes of a row better than chance explains.
-func byMargins(row *eval.Row) bool {
-	return row.Margins.MAP > row.MAP+max(costless, chanceOf(row.AP, row.MarginAP))
-}
-
-// reached puts the result of reach into words.
-func reached(row *eval.Row) string {
-	mean, _ := reach(row)
-	if byMargins(row) {
-		return fmt.Sprintf("%.3f ranked by margins", mean)
-	}
-	return fmt.Sprintf("%.3f", mean)
-}
+// reached puts the MAP of a row into words.
+func reached(row *eval.Row) string { return fmt.Sprintf("%.3f%s", lead(row), ranked(row)) }
 
 // unanswered reports whether no query had anything to find.
 func unanswered(row *eval.Row) bool {
@@ -189,6 +197,8 @@ func rowName(row *eval.Row) string {
 		return "float search by cosine"
 	case row.Bits == 0:
 		return title(row.Method)
+	case row.DetailBits > 0:
+		return fmt.Sprintf("FastHash with %d bits and %d of detail", row.Bits, row.DetailBits)
 	}
 	return fmt.Sprintf("%s with %d bits", title(row.Method), row.Bits)
 }
@@ -200,7 +210,7 @@ func (f *facts) verdict() *eval.Row {
 		f.say("no-method", "Nothing can be advised: no method left codes.")
 		return nil
 	}
-	most, _ := reach(best)
+	most := lead(best)
 	switch {
 	case unanswered(best):
 		items := "items"
@@ -214,9 +224,9 @@ func (f *facts) verdict() *eval.Row {
 		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %s. They lose more than "+
 			"the memory they save is worth.", rowName(float), float.MAP, rowName(choice), reached(choice))
 		return float
-	case f.random != nil && best.MAP <= f.random.MAP+2*near:
+	case f.random != nil && most <= f.random.MAP+2*near:
 		f.say("no-signal", "Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These "+
-			"vectors do not tell which rows are similar.", rowName(choice), choice.MAP, f.random.MAP)
+			"vectors do not tell which rows are similar.", rowName(choice), lead(choice), f.random.MAP)
 		return nil
 	case float != nil && float.MAP >= most-near && f.r.Data.Base*float.Bytes <= cheap:
 		f.say("float-cheap", "Do not hash: %s is as good, with MAP %.3f against %s of the best codes, %s, and it is "+
@@ -230,42 +240,43 @@ func (f *facts) verdict() *eval.Row {
 	}
 	others := ""
 	if choice != best {
-		others = fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(best), best.MAP)
+		others = fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(best), most)
 	}
 	way, precision := precisionOf(choice)
-	f.say("use", "Use %s: MAP %.3f%s, and %s are right.%s",
-		rowName(choice), choice.MAP, f.forNew(), precision, others).way = way
+	by := ranked(choice)
+	if by != "" {
+		by = "," + by
+	}
+	f.say("use", "Use %s: MAP %.3f%s%s, and %s are right.%s",
+		rowName(choice), lead(choice), f.forNew(), by, precision, others).way = way
 	return choice
 }
 
 // classifierSuffices reports whether a classifier beats the best codes, or matches them in not much more space.
 func (f *facts) classifierSuffices() bool {
-	if f.class == nil {
+	if f.class == nil || f.class == f.best {
 		return false
 	}
-	most, ap := reach(f.best)
-	tolerance := max(near, chanceOf(ap, f.class.AP))
-	return f.class.MAP > most+tolerance || f.class.MAP >= most-tolerance && f.class.Bytes <= fewBytes
+	most := lead(f.best)
+	tolerance := max(near, chance(f.best, f.class))
+	return lead(f.class) > most+tolerance || lead(f.class) >= most-tolerance && f.class.Bytes <= fewBytes
 }
 
 // sayClassifier adds the verdict that a classifier is as good as the best codes, or better.
 func (f *facts) sayClassifier() {
 	class, way, how := f.class, "as-well", "as well"
-	most, ap := reach(f.best)
-	switch tolerance := max(near, chanceOf(ap, class.AP)); {
-	case class.MAP > most+tolerance:
+	most := lead(f.best)
+	switch tolerance := max(near, chance(f.best, class)); {
+	case lead(class) > most+tolerance:
 		way, how = "better", "better"
-	case class.MAP > most+near:
+	case lead(class) > most+near:
 		way, how = "at-least-as-well", "at least as well"
-	case class.MAP < most-near:
+	case lead(class) < most-near:
 		way, how = "too-few-queries", fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
 	}
-	what := fmt.Sprintf("ranking by its probabilities has MAP %.3f", class.MAP)
-	switch class.Method {
-	case hashed:
-		what = fmt.Sprintf("its probabilities, hashed to %d bits, have MAP %.3f", class.Bits, class.MAP)
-	case oneHot:
-		what = fmt.Sprintf("its answer, one-hot in %d bits, has MAP %.3f", class.Bits, class.MAP)
+	what := fmt.Sprintf("ranking by its probabilities has MAP %.3f", lead(class))
+	if class.Method == oneHot {
+		what = fmt.Sprintf("its answer, one-hot in %d bits, has MAP %.3f", class.Bits, lead(class))
 	}
 	matters := "the class, and no class will be new"
 	if f.r.Data.Classes == 0 {
@@ -287,10 +298,10 @@ func (f *facts) forNew() string {
 // precisionOf says how many of the nearest items are right: of 100, or of all if there are fewer.
 func precisionOf(row *eval.Row) (way, text string) {
 	if math.Abs(row.ReachablePrecision-row.Precision100) < 0.0005 {
-		return "of-100", fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.ReachablePrecision)
+		return "of-100", fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.Leading().Precision)
 	}
 	return "of-those-there-are", fmt.Sprintf("of the nearest items, as many as there are right ones and 100 at most, "+
-		"%.0f %%", 100*row.ReachablePrecision)
+		"%.0f %%", 100*row.Leading().Precision)
 }
 
 // countClasses begins a sentence about classes.

@@ -103,6 +103,8 @@ func TestEachRule(t *testing.T) {
 			for i := range r.Rows[:5] {
 				fail(&r.Rows[i])
 			}
+			fail(row(r, "classifier-onehot", 0))
+			fail(row(r, "classifier", 0))
 		}, func(r *Result) {
 			for i := range r.Rows[:4] {
 				fail(&r.Rows[i])
@@ -163,10 +165,6 @@ func TestEachRule(t *testing.T) {
 			fail(row(r, "classifier-float", 0))
 			row(r, "classifier", 0).MAP = 0.8
 		}, "as-well", "one-hot; 10 bits; 0.900", "classifier-onehot"},
-		{"classifier-as-good", func(r *Result) {
-			fail(row(r, "classifier-float", 0))
-			row(r, "classifier", 0).MAP = 0.91
-		}, func(r *Result) {}, "as-well", "probabilities; 32 bits; 0.910", "classifier"},
 		{"use", func(r *Result) {}, func(r *Result) { row(r, "float-cosine", 0).MAP = 0.99 },
 			"of-100", "FastHash; 32 bits; 0.900; new; 100; 90 %; FastHash; 64 bits; 0.905", "fasthash"},
 		{"use", func(r *Result) { row(r, "fasthash", 32).Precision100 = 0.45 },
@@ -293,28 +291,45 @@ func TestEachRule(t *testing.T) {
 		{"ties", func(r *Result) { row(r, "fasthash", 32).MAPLow, row(r, "fasthash", 64).MAPLow = 0.85, 0.8 },
 			func(r *Result) { row(r, "fasthash", 64).MAPLow = 0.8 }, // not those that are advised
 			"by-vectors", "0.850; 0.910", ""},
-		{"margins", func(r *Result) { row(r, "fasthash", 32).Margins.MAP = 0.906 },
-			func(r *Result) { row(r, "fasthash", 32).Margins.MAP = 0.905 },
-			"", "FastHash; 32 bits; 0.906; new; 0.900", ""},
-		{"margins", func(r *Result) {
-			row(r, "fasthash", 32).Margins.MAP, row(r, "fasthash", 64).Margins.MAP = 0.94, 0.95
+		{"ranking", func(r *Result) { ranks(r, "fasthash", 32, eval.ByMargins, 0.906) },
+			func(r *Result) { ranks(r, "fasthash", 32, eval.ByMargins, 0.904) },
+			"margins", "margins; FastHash; 32 bits; 0.906; new; 0.900", ""},
+		{"ranking", func(r *Result) {
+			ranks(r, "fasthash", 32, eval.ByExpected, 0.94)
+			ranks(r, "fasthash", 64, eval.ByExpected, 0.949)
 			row(r, "classifier-float", 64).MAP = 0.92
-		}, func(r *Result) { // chance
-			f := row(r, "fasthash", 32)
-			f.Margins.MAP, f.AP, f.MarginAP = 0.93, []float64{1, 0.7, 1, 0.9}, []float64{0.72, 1, 1, 1}
-		}, "", "0.940; 0.900; 0.920", ""},
+		}, func(r *Result) { ranks(r, "fasthash", 32, eval.ByHamming, 0.9) }, "expected", "expected; 0.940; 0.900; 0.920", ""},
 		{"classifier-as-good", func(r *Result) { // margins do not reach it
-			row(r, "fasthash", 32).Margins.MAP, row(r, "fasthash", 64).Margins.MAP = 0.94, 0.95
+			ranks(r, "fasthash", 32, eval.ByMargins, 0.94)
+			ranks(r, "fasthash", 64, eval.ByMargins, 0.949)
 			row(r, "classifier-float", 64).MAP = 0.97
 		}, func(r *Result) { // margins are ahead of it
-			row(r, "fasthash", 64).Margins.MAP, row(r, "classifier-float", 64).MAP = 0.95, 0.93
+			ranks(r, "fasthash", 64, eval.ByMargins, 0.95)
+			row(r, "classifier-float", 64).MAP = 0.93
 		}, "better", "0.970; new; 8 bytes; FastHash; 32 bits; 0.940; margins", "classifier-float"},
-		{"margins-order", func(r *Result) { row(r, "ksh", 32).Margins.MAP = 0.93 },
-			func(r *Result) { row(r, "ksh", 32).Margins.MAP, row(r, "fasthash", 32).Margins.MAP = 0.93, 0.93 },
-			"", "margins; KSH; 32 bits; 0.930; new; FastHash; 32 bits; 0.900", ""},
-		{"float-better", func(r *Result) { row(r, "float-cosine", 0).MAP = 0.96 }, func(r *Result) {
-			row(r, "float-cosine", 0).MAP, row(r, "fasthash", 64).Margins.MAP = 0.96, 0.93
-		}, "", "0.960; 0.900", "float-cosine"},
+		{"use", func(r *Result) { // the best row of the table, by whatever ranking
+			ranks(r, "ksh", 32, eval.ByMargins, 0.93)
+		}, func(r *Result) { r.Rows = nil }, "of-100", "KSH; 32 bits; 0.930; new; margins", "ksh"},
+		{"use", func(r *Result) { // the codes of a classifier included
+			r.Rows = append(r.Rows, eval.Row{Method: hashed, Kind: eval.KindReference, Supervised: true, Bits: 16, Bytes: 2,
+				MAP: 0.96, MAPLow: 0.96, MAPHigh: 0.96, LearnedItems: &eval.Items{MAP: 0.96}})
+			row(r, "classifier-float", 64).Bytes, row(r, "classifier-float", 64).MAP = 800, 0.96
+		}, func(r *Result) { r.Rows = nil }, "of-100", "Classifier, hashed; 16 bits; 0.960", hashed},
+		{"use", func(r *Result) { // more bytes for detail must be worth them
+			r.Rows = append(r.Rows, eval.Row{Method: detailed, Kind: eval.KindMethod, Bits: 32, DetailBits: 64, Bytes: 12, MAP: 0.915})
+		}, func(r *Result) { r.Rows = nil }, "of-100", "FastHash; 32 bits; 0.900", "fasthash"},
+		{"detail", func(r *Result) {
+			row(r, "fasthash", 32).NearestOfClass10 = 0.04
+			r.Rows = append(r.Rows, eval.Row{Method: detailed, Kind: eval.KindMethod, Bits: 32, DetailBits: 64, Bytes: 12,
+				MAP: 0.9, NearestOfClass10: 0.33})
+		}, func(r *Result) { row(r, "fasthash", 32).NearestOfClass10 = 0.25 },
+			"measured", "FastHash; 32 bits; 4.0 %; 64; 33 %; 0.900; 12 bytes; 4 bytes", ""},
+		{"detail", func(r *Result) { row(r, "fasthash", 32).NearestOfClass10 = 0.12 }, func(r *Result) {},
+			"untried", "FastHash; 32 bits; 12 %", ""},
+		{"float-better", func(r *Result) { row(r, "float-cosine", 0).MAP = 0.97 }, func(r *Result) {
+			row(r, "float-cosine", 0).MAP = 0.97
+			ranks(r, "fasthash", 64, eval.ByMargins, 0.93)
+		}, "", "0.970; 0.900", "float-cosine"},
 		{"few-queries", func(r *Result) { r.Data.Queries = 199 }, func(r *Result) { r.Data.Queries = 200 },
 			"small-differences", "199", ""},
 		{"few-queries", func(r *Result) {
@@ -364,6 +379,14 @@ func TestEachRule(t *testing.T) {
 			t.Errorf("the rule %s is not tested", rule[1])
 		}
 	}
+}
+
+// ranks makes a ranking lead a row, with this MAP.
+func ranks(r *Result, method string, bits int, by eval.Ranking, mean float64) {
+	row := r.Find(method, bits)
+	now, learned := row.Leading(), row.LearnedItems.MAP
+	row.Rank, row.Ranked, row.RankedAP = by, now, row.AP
+	row.Ranked.MAP, row.LearnedItems.Ranked.MAP = mean, learned
 }
 
 // Advice must come of any rows, whatever failed.

@@ -55,11 +55,13 @@ type Result struct {
 	Scale        string `json:"scale,omitempty"`
 	// Neighbours is how the float neighbours were found; "" if they were not.
 	Neighbours eval.Metric `json:"neighbours,omitempty"`
-	Rows       []eval.Row  `json:"rows"`
-	Advice     []Advice    `json:"advice"`
-	Warnings   []string    `json:"warnings"`
-	Kept       int         `json:"kept_rows"` // rows of an earlier run
-	Seconds    float64     `json:"seconds"`
+	// Rank is the ranking that was asked for; "" if the better one leads in every row.
+	Rank     eval.Ranking `json:"rank,omitempty"`
+	Rows     []eval.Row   `json:"rows"`
+	Advice   []Advice     `json:"advice"`
+	Warnings []string     `json:"warnings"`
+	Kept     int          `json:"kept_rows"` // rows of an earlier run
+	Seconds  float64      `json:"seconds"`
 
 	notes []error       // the warnings that the comparison itself adds, with their codes
 	asked float64       // Options.NewShare
@@ -92,7 +94,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 			return nil, fault.New("work-folder", "the folder for finished methods: %w", err)
 		}
 	}
-	result := &Result{Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
+	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
 		asked: o.NewShare}
 	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
 	result.Standardized, result.Scale, result.scale = s.scale.Map != nil, s.scale.Reason, s.scale.Map
@@ -175,7 +177,7 @@ func (r *Result) quality(row *eval.Row) float64 {
 	if r.unlabelled() {
 		return recallOf(row, r.recallRank())
 	}
-	return row.MAP
+	return lead(row)
 }
 
 // rank returns 0 for methods and 1 for baselines.

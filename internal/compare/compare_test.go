@@ -192,8 +192,8 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// byMarginsOf judges a part of the items by margins.
-func byMarginsOf(t *testing.T, m *model.Model, d *Data, items *Part) eval.MarginItems {
+// byMarginsOf judges a part of the items by margins, or by expected codes.
+func byMarginsOf(t *testing.T, m *model.Model, d *Data, items *Part, expected bool) eval.MarginItems {
 	t.Helper()
 	margins, err := m.Margins(context.Background(), d.Queries.X, 1)
 	if err != nil {
@@ -203,8 +203,13 @@ func byMarginsOf(t *testing.T, m *model.Model, d *Data, items *Part) eval.Margin
 	if err != nil {
 		t.Fatal(err)
 	}
+	if expected {
+		if err := m.Expect(context.Background(), margins); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r, err := eval.RetrievalMargins(context.Background(), encode(t, m, d.Queries), encode(t, m, items), margins, truth,
-		eval.Options{})
+		eval.Options{OfClass: nearestOf(t, d, items, truth), Detail: m.DetailBits()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,14 +219,14 @@ func byMarginsOf(t *testing.T, m *model.Model, d *Data, items *Part) eval.Margin
 // The rows of FastHash and of other methods are those of models trained by themselves at that length.
 func TestRowsAreThoseOfTheModels(t *testing.T) {
 	d, o := clusterData(), small()
-	o.Unseen = -1
+	o.Unseen, o.DetailBits = -1, 5
 	models := map[string]*model.Model{}
 	o.Each = func(method string, bits int, m *model.Model) { models[fmt.Sprint(method, bits)] = m }
 	r, parts := run(t, d, o), parted(t, d, o)
-	for _, name := range []string{"fasthash", "lsh"} {
+	for _, name := range []string{"fasthash", "lsh", detailed} {
 		for _, bits := range o.Bits {
 			m := models[fmt.Sprint(name, bits)]
-			if m == nil || m.Encoder.Bits() != bits {
+			if m == nil || m.ClassBits() != bits || (m.DetailBits() > 0) != (name == detailed) {
 				t.Fatalf("no model of %s at %d bits", name, bits)
 			}
 			queries, got := encode(t, m, parts.Queries), value(t, r, name, bits)
@@ -230,12 +235,25 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 				t.Errorf("%s at %d bits: MAP %v, want %v; unseen %v", name, bits, got.MAP, added.MAP, got.UnseenMAP)
 			}
 			ofAdded, ofLearned := *added.Items(), *learned.Items()
-			ofAdded.Margins, ofLearned.Margins = byMarginsOf(t, m, parts, parts.New), byMarginsOf(t, m, parts, parts.Base)
+			ofAdded.Margins, ofLearned.Margins = byMarginsOf(t, m, parts, parts.New, false), byMarginsOf(t, m, parts, parts.Base, false)
+			ofAdded.Expected, ofLearned.Expected = byMarginsOf(t, m, parts, parts.New, true), byMarginsOf(t, m, parts, parts.Base, true)
+			if usual := m.Rank(); got.Rank != eval.Ranking(usual) && got.Ranked.MAP <= got.Expected.MAP+costless {
+				t.Errorf("%s at %d bits is ranked by %s, which is not clearly better than %s", name, bits, got.Rank, usual)
+			}
+			switch got.Rank {
+			case eval.ByMargins:
+				ofAdded.Ranked, ofLearned.Ranked = ofAdded.Margins, ofLearned.Margins
+			case eval.ByExpected:
+				ofAdded.Ranked, ofLearned.Ranked = ofAdded.Expected, ofLearned.Expected
+			}
+			if got.Ranked != ofAdded.Ranked {
+				t.Errorf("%s at %d bits: %+v by %s, want %+v", name, bits, got.Ranked, got.Rank, ofAdded.Ranked)
+			}
 			if *got.NewItems != ofAdded || *got.LearnedItems != ofLearned || got.Margins != ofAdded.Margins {
 				t.Errorf("%s at %d bits: new %+v, want %+v; learned %+v, want %+v", name, bits, *got.NewItems,
 					ofAdded, *got.LearnedItems, ofLearned)
 			}
-			if got.Margins.MAP == got.MAP || len(got.MarginAP) != len(got.AP) {
+			if got.Margins.MAP == got.MAP || len(got.RankedAP) != len(got.AP) {
 				t.Errorf("%s at %d bits: MAP %v and %v by margins", name, bits, got.MAP, got.Margins.MAP)
 			}
 		}
@@ -570,9 +588,21 @@ func encode(t *testing.T, m *model.Model, p *Part) hamming.Codes {
 // judged is what the codes of a model are worth in some items.
 func judged(t *testing.T, queries hamming.Codes, m *model.Model, d *Data, items *Part) *eval.Report {
 	t.Helper()
-	r, err := eval.Retrieval(context.Background(), queries, encode(t, m, items), truthOf(t, d.Queries, items), eval.Options{})
+	truth := truthOf(t, d.Queries, items)
+	o := eval.Options{OfClass: nearestOf(t, d, items, truth), Detail: m.DetailBits()}
+	r, err := eval.Retrieval(context.Background(), queries, encode(t, m, items), truth, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// nearestOf finds the nearest items of the class of each query.
+func nearestOf(t *testing.T, d *Data, items *Part, truth eval.Truth) *eval.OfClass {
+	t.Helper()
+	near, err := eval.FindOfClass(context.Background(), d.Queries.X, items.X, truth, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return near
 }

@@ -18,8 +18,10 @@ import (
 //	learned items   the queries search in the base alone: what training made of the rows it saw
 //	a mix           as many of each: learned items come first where they lie closer to queries than new ones do
 //
-// New and learned items are ranked a second time by the margins of the queries, where the method has margins. Hamming
-// distance leads: it is the codes that are compared.
+// New and learned items are ranked by Hamming distance, by the margins of the queries and by their expected codes, where
+// the method has them. One of these leads: the model's usual one, unless another is better by more than the choice of
+// queries explains. All rows are learned from, so there are none on which the model could choose, as it does in train;
+// and nothing that is learned or tuned may depend on new items, so they cannot choose for it either.
 //
 // The codes of a second training, without some classes, are judged by the queries of those classes in all items.
 
@@ -27,12 +29,14 @@ import (
 type codes struct {
 	trial.Codes               // of the queries, and of the items that decide
 	learned     hamming.Codes // of the base
+	rank        eval.Ranking  // the usual one, and later the one that leads
 }
 
-// coder encodes for a method: its codes and, if it has them, its margins.
+// coder encodes for a method: its codes and, if it has them, its margins, and what else its model knows.
 type coder struct {
 	code    trial.Coder
 	margins trial.Marginer // may be nil
+	model   *model.Model   // may be nil
 }
 
 // modelCoder returns the coder of a model.
@@ -40,7 +44,18 @@ func modelCoder(m *model.Model) coder {
 	if m == nil {
 		return coder{}
 	}
-	return coder{trial.ModelCoder(m), m.Margins}
+	return coder{trial.ModelCoder(m), m.Margins, m}
+}
+
+// ranking returns the ranking that was asked for, or the usual one of a coder.
+func (s *comparison) ranking(by coder) eval.Ranking {
+	switch {
+	case s.o.Rank != "":
+		return s.o.Rank
+	case by.model != nil:
+		return eval.Ranking(by.model.Rank())
+	}
+	return eval.ByHamming
 }
 
 // encode encodes all parts.
@@ -53,6 +68,15 @@ func (s *comparison) encode(ctx context.Context, by coder) (c codes, err error) 
 		if err := s.bench.AddMargins(ctx, &c.Codes, by.margins); err != nil {
 			return c, err
 		}
+	}
+	if by.model != nil {
+		c.Detail = by.model.DetailBits()
+		if err := c.AddExpected(ctx, by.model); err != nil {
+			return c, err
+		}
+	}
+	if c.rank = s.ranking(by); c.Scores(c.rank).Rows == 0 {
+		c.rank = eval.ByHamming
 	}
 	c.learned = c.Base
 	if s.mapped.New != nil {
@@ -69,6 +93,9 @@ func (s *comparison) encodeUnseen(ctx context.Context, by coder) (c trial.Codes,
 	}
 	if c.Base, err = code(ctx, s.mapped.Base.Data, s.o.Threads); err != nil || s.mapped.New == nil {
 		return c, err
+	}
+	if by.model != nil {
+		c.Detail = by.model.DetailBits()
 	}
 	added, err := code(ctx, s.mapped.New.Data, s.o.Threads)
 	c.Base.Data = append(c.Base.Data, added.Data...)
@@ -100,51 +127,108 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later tr
 	}
 	learned := found
 	if s.learned != nil {
-		if learned, err = s.learned.Judge(ctx, trial.Codes{Queries: c.Queries, Base: c.learned}); err != nil {
+		if learned, err = s.learned.Judge(ctx, c.ofLearned()); err != nil {
 			return err
 		}
 	}
 	s.fill(row, found, learned)
-	if err := s.judgeMargins(ctx, row, c); err != nil {
-		return err
+	if s.data.labelled() {
+		if c.rank, err = s.judgeRankings(ctx, row, c, found, learned); err != nil {
+			return err
+		}
 	}
 	row.Usage = eval.UsageOf(c.Base)
 	row.SearchMicroseconds = searchTime(c.Queries, c.learned)
 	if s.mapped.New != nil {
 		row.SearchMicroseconds += searchTime(c.Queries, c.Base)
-		if row.MixedLearnedShare, err = mixedShare(ctx, c.Queries, c.learned, c.Base, s.o.Threads); err != nil {
+		row.MixedLearnedShare, err = mixedShare(ctx, classOf(c.Queries, c.Detail), classOf(c.learned, c.Detail),
+			classOf(c.Base, c.Detail), s.o.Threads)
+		if err != nil {
 			return err
 		}
 	}
 	if s.unseen != nil {
-		r, err := eval.Retrieval(ctx, later.Queries, later.Base, s.unseen.truth, s.unseen.options)
+		o := s.unseen.options
+		o.Detail = later.Detail
+		r, err := eval.Retrieval(ctx, later.Queries, later.Base, s.unseen.truth, o)
 		if err != nil {
 			return err
 		}
 		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
 	}
-	return s.addSearches(ctx, row, c.Codes)
+	return s.addSearches(ctx, row, c)
 }
 
-// judgeMargins fills in the quality of the codes when ranked by the queries' margins.
-func (s *comparison) judgeMargins(ctx context.Context, row *eval.Row, c codes) error {
+// classOf returns codes without their bits of detail.
+func classOf(c hamming.Codes, detail int) hamming.Codes {
+	if detail == 0 {
+		return c
+	}
+	return c.Prefix(c.Bits - detail)
+}
+
+// ofLearned returns the codes for a search in the learned items.
+func (c *codes) ofLearned() trial.Codes {
+	in := c.Codes
+	in.Base = c.learned
+	return in
+}
+
+// rankedBy holds the reports of one ranking.
+type rankedBy struct {
+	by             eval.Ranking
+	found, learned *eval.Report
+}
+
+// judgeRankings fills in the quality of the codes by the queries' margins and by their expected codes, beside that by
+// Hamming distance, and makes one of the rankings lead.
+func (s *comparison) judgeRankings(
+	ctx context.Context, row *eval.Row, c codes, found, learned *eval.Report,
+) (eval.Ranking, error) {
 	bench := *s.bench
 	bench.Options.Neighbours = nil // they are about the codes
-	found, err := bench.JudgeMargins(ctx, c.Codes)
-	if err != nil || found == nil {
-		return err
-	}
-	learned := found
-	if s.learned != nil {
-		in := trial.Codes{Queries: c.Queries, Base: c.learned, Margins: c.Margins}
-		if learned, err = s.learned.JudgeMargins(ctx, in); err != nil {
-			return err
+	all := []rankedBy{{eval.ByHamming, found, learned}}
+	for _, by := range []eval.Ranking{eval.ByMargins, eval.ByExpected} {
+		found, err := bench.JudgeBy(ctx, c.Codes, by)
+		if err != nil {
+			return "", err
 		}
-		row.NewItems.Margins = found.MarginItems()
+		if found == nil {
+			continue
+		}
+		learned := found
+		if s.learned != nil {
+			if learned, err = s.learned.JudgeBy(ctx, c.ofLearned(), by); err != nil {
+				return "", err
+			}
+		}
+		all = append(all, rankedBy{by, found, learned})
+		figures, ofLearned := &row.Margins, &row.LearnedItems.Margins
+		if by == eval.ByExpected {
+			figures, ofLearned = &row.Expected, &row.LearnedItems.Expected
+		}
+		*figures, *ofLearned = found.MarginItems(), learned.MarginItems()
 	}
-	row.LearnedItems.Margins = learned.MarginItems()
-	row.Margins, row.MarginAP = found.MarginItems(), found.AP
-	return nil
+	best := s.leading(all, c.rank)
+	row.Lead(best.by, best.found)
+	row.LearnedItems.Ranked = best.learned.MarginItems()
+	if row.NewItems != nil {
+		row.NewItems.Margins, row.NewItems.Expected, row.NewItems.Ranked = row.Margins, row.Expected, row.Ranked
+	}
+	return best.by, nil
+}
+
+// leading returns the ranking that leads: the usual one, or the best of those that are clearly better.
+func (s *comparison) leading(all []rankedBy, usual eval.Ranking) rankedBy {
+	first := all[slices.IndexFunc(all, func(r rankedBy) bool { return r.by == usual })]
+	best := first
+	for _, other := range all {
+		if s.o.Rank == "" && other.found.MAP > best.found.MAP &&
+			other.found.MAP > first.found.MAP+max(costless, chanceOf(first.found.AP, other.found.AP)) {
+			best = other
+		}
+	}
+	return best
 }
 
 // fill copies the figures for the items that decide, and for the learned ones.

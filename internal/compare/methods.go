@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hashgrove/internal/eval"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/train"
@@ -24,6 +25,9 @@ const (
 	euclidean = "float-euclidean"
 	cosine    = "float-cosine"
 )
+
+// detailed is FastHash with bits of detail behind its own.
+const detailed = method.FastHash + "-detail"
 
 // Quick lists the default methods: the strongest of those that take a small part of FastHash's time, and the usual ones
 // without labels.
@@ -88,7 +92,57 @@ func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, erro
 		}
 		unseen = seen.Model
 	}
-	return s.measureLengths(ctx, t, all.Model, unseen, all.Seconds)
+	rows, err := s.measureLengths(ctx, t, all.Model, unseen, all.Seconds)
+	if err != nil || t.method != method.FastHash || s.o.DetailBits == 0 || !s.data.labelled() {
+		return rows, err
+	}
+	more, err := s.measureDetail(ctx, t, all, unseen)
+	return append(rows, more...), err
+}
+
+// measureDetail measures the same codes with bits of detail behind those of the class.
+func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Training, unseen *model.Model) (
+	[]eval.Row, error,
+) {
+	o := method.Options{Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.standardize()}
+	var detail, later model.Encoder
+	var err error
+	took := trial.Seconds(func() {
+		detail, err = method.LearnDetail(ctx, s.mapped.Base.Data, s.o.DetailBits, o)
+	})
+	if err == nil && unseen != nil {
+		later, err = method.LearnDetail(ctx, s.unseen.others.Data, s.o.DetailBits, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	behind := task{method: detailed, kind: t.kind, supervised: t.supervised, bits: t.bits, detail: detail, later: later}
+	for len(behind.bits) > 0 && behind.longest()+detail.Bits() > hamming.MaxWeightedBits {
+		behind.bits = behind.bits[:len(behind.bits)-1]
+	}
+	if len(behind.bits) == 0 {
+		return nil, nil
+	}
+	return s.measureLengths(ctx, &behind, made.Model, unseen, func(bits int) float64 { return made.Seconds(bits) + took })
+}
+
+// withDetail returns a model with bits of detail behind its own; none if the encoder is nil.
+func withDetail(m *model.Model, detail model.Encoder) *model.Model {
+	if m == nil || detail == nil {
+		return m
+	}
+	out := *m
+	out.Encoder = &model.Detailed{Class: m.Encoder, Detail: detail}
+	return &out
+}
+
+// withRanking returns the model with its usual ranking, which models of package train have already.
+func (s *comparison) withRanking(ctx context.Context, m *model.Model) (*model.Model, error) {
+	if !s.data.labelled() || m.Ranking != nil {
+		return m, nil
+	}
+	own := *m
+	return &own, method.AddRanking(ctx, &own, s.mapped.Base.Data, method.Options{Threads: s.o.Threads})
 }
 
 // errCapped says that a method cannot make this many bits, and that its longest code already has a row.
@@ -138,14 +192,17 @@ func (s *comparison) measureLengths(
 	}
 	var list []eval.Row
 	prefix := func(m *model.Model, bits int) *model.Model {
-		if m == nil || len(t.bits) < 2 || bits >= m.Encoder.Bits() {
+		if m == nil || len(t.bits) < 2 && t.detail == nil || bits >= m.Encoder.Bits() {
 			return m
 		}
 		return m.Prefix(bits)
 	}
 	for _, bits := range lengths {
-		short, shortUnseen := prefix(m, bits), prefix(unseen, bits)
-		row := t.row(short.Encoder.Bits())
+		short, shortUnseen := withDetail(prefix(m, bits), t.detail), withDetail(prefix(unseen, bits), t.later)
+		row := t.row(short.ClassBits())
+		if n := short.DetailBits(); n > 0 {
+			row.DetailBits, row.Bytes = n, (row.Bits+n+7)/8
+		}
 		if len(list) > 0 && list[len(list)-1].Bits == row.Bits {
 			break // no more bits than before
 		}
@@ -156,6 +213,10 @@ func (s *comparison) measureLengths(
 		for _, stat := range short.Info.Bits {
 			row.Objective = append(row.Objective, stat.Objective)
 		}
+		var err error
+		if short, err = s.withRanking(ctx, short); err != nil {
+			return nil, err
+		}
 		if err := s.measure(ctx, &row, modelCoder(short), modelCoder(shortUnseen)); err != nil {
 			return nil, err
 		}
@@ -165,7 +226,7 @@ func (s *comparison) measureLengths(
 		if s.o.Each != nil {
 			whole := *short
 			whole.Encoder = model.Compose(short.Encoder, s.pca.maps...)
-			s.o.Each(t.method, short.Encoder.Bits(), &whole)
+			s.o.Each(t.method, short.ClassBits(), &whole)
 		}
 		list = append(list, row)
 	}
@@ -374,6 +435,8 @@ func title(name string) string {
 		return d.Title
 	}
 	switch name {
+	case detailed:
+		return "FastHash with detail"
 	case hashed:
 		return "Classifier, hashed"
 	case probable:

@@ -32,6 +32,12 @@ type Options struct {
 	// Standardize says whether float search and all methods but FastHash see standardised columns, as in method.Options.
 	Standardize string
 
+	// Rank is the ranking that leads: eval.ByHamming, eval.ByMargins or eval.ByExpected, where codes have it; "" means the
+	// usual one of the model, or one that is clearly better.
+	Rank eval.Ranking
+	// DetailBits adds rows of FastHash with this many bits of detail behind those of the class; 0 adds none.
+	DetailBits int
+
 	Unseen int // classes to exclude from a second training; 0 means a quarter of them, negative none
 	Seed   uint64
 
@@ -106,6 +112,13 @@ func (o Options) withDefaults() (Options, error) {
 	if !slices.Contains([]eval.Metric{eval.Euclidean, eval.Cosine, NoNeighbours}, o.Neighbours) {
 		return o, fault.New("no-such-metric", "unknown metric %q for neighbours: choose %s, %s or %s", o.Neighbours,
 			eval.Euclidean, eval.Cosine, NoNeighbours)
+	}
+	if !slices.Contains([]eval.Ranking{"", eval.ByHamming, eval.ByMargins, eval.ByExpected}, o.Rank) {
+		return o, fault.New("no-such-ranking", "unknown ranking %q: choose %s, %s or %s", o.Rank, eval.ByHamming,
+			eval.ByMargins, eval.ByExpected)
+	}
+	if o.DetailBits < 0 || o.DetailBits >= hamming.MaxWeightedBits {
+		return o, fault.New("bits-out-of-range", "%d bits of detail: give 0 to %d", o.DetailBits, hamming.MaxWeightedBits-1)
 	}
 	for i, name := range o.Methods {
 		if !slices.Contains(Names(), name) {

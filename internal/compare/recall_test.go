@@ -159,6 +159,14 @@ func TestRecallBesideLabels(t *testing.T) {
 	without := quickRun(t, clusterData(), func(o *Options) { o.Neighbours = NoNeighbours })
 	for i, row := range with.Rows {
 		other := without.Rows[i]
+		for _, items := range []*eval.MarginItems{&row.NewItems.Margins, &row.NewItems.Expected, &row.NewItems.Ranked} {
+			items.NearestOfClass10 = 0 // it is about neighbours too
+		}
+		if row.NewItems.NearestOfClass10 == 0 || other.NewItems.NearestOfClass10 != 0 {
+			t.Errorf("%s: %v of the nearest of its class, and without neighbours %v", rowName(&row),
+				row.NewItems.NearestOfClass10, other.NewItems.NearestOfClass10)
+		}
+		row.NewItems.NearestOfClass10 = 0
 		if row.MAP != other.MAP || *row.NewItems != *other.NewItems || other.NeighbourRecall100 != 0 {
 			t.Errorf("%s: MAP %v with neighbours, %v without", rowName(&row), row.MAP, other.MAP)
 		}

@@ -12,7 +12,7 @@ import (
 
 // remark adds what else there is to know about the recommended codes.
 func (f *facts) remark() {
-	f.remarkOnMargins()
+	f.remarkOnRanking()
 	f.remarkOnLearned()
 	f.remarkOnCost()
 	f.remarkOnLengths()
@@ -21,33 +21,57 @@ func (f *facts) remark() {
 	f.remarkOnUnseen()
 	f.remarkOnClasses()
 	f.remarkOnCodes()
+	f.remarkOnDetail()
 }
 
-// remarkOnMargins says whether ranking the same codes by the query's margins finds more, and whether that decides.
-func (f *facts) remarkOnMargins() {
+// remarkOnRanking says what the ranking that leads finds more than Hamming distance, and whether that decides.
+func (f *facts) remarkOnRanking() {
 	c := f.choice
-	if byMargins(c) {
-		ahead := ""
-		if class := f.class; class != nil && class.MAP >= c.MAP-near && c.Margins.MAP > class.MAP+near {
-			ahead = fmt.Sprintf(" Only then are they ahead of a classifier, which has %.3f.", class.MAP)
-		}
-		f.say("margins", "Rank by the margins of the query: the same codes of %s then have MAP %.3f%s, and %.3f by "+
-			"Hamming distance.%s", rowName(c), c.Margins.MAP, f.forNew(), c.MAP, ahead)
+	if lead(c) < c.MAP+costless {
+		return
 	}
-	var other *eval.Row
-	most, ap := reach(c)
+	how, ahead := "the margins of the query", ""
+	if c.Rank == eval.ByExpected {
+		how = "the expected code of the query"
+	}
+	if class := f.class; class != nil && lead(class) >= c.MAP-near && lead(c) > lead(class)+near {
+		ahead = fmt.Sprintf(" Only then are they ahead of a classifier, which has %.3f.", lead(class))
+	}
+	a := f.say("ranking", "Rank by %s: the same codes of %s have MAP %.3f%s then, and %.3f by Hamming distance.%s",
+		how, rowName(c), lead(c), f.forNew(), c.MAP, ahead)
+	a.Rank, a.way = c.Rank, string(c.Rank)
+}
+
+// remarkOnDetail says how many of the nearest items of its class a query finds first, where they are few, and what bits
+// of detail change.
+func (f *facts) remarkOnDetail() {
+	c, own := f.choice, f.choice.Leading().NearestOfClass10
+	if c.DetailBits > 0 || own == 0 {
+		return
+	}
+	share := func(v float64) string {
+		if v < 0.095 {
+			return fmt.Sprintf("%.1f %%", 100*v)
+		}
+		return fmt.Sprintf("%.0f %%", 100*v)
+	}
+	class := "of its class"
+	if f.r.Data.Classes == 0 {
+		class = "with its tags"
+	}
+	way, change := "untried", ": the codes tell little more than the class. Bits of detail keep what an item looks like."
 	for i := range f.r.Rows {
-		row := &f.r.Rows[i]
-		if row.Kind == eval.KindMethod && row.Method != c.Method && byMargins(row) && row.Bits <= c.Bits &&
-			row.Margins.MAP > most+max(near, chanceOf(ap, row.MarginAP)) &&
-			(other == nil || row.Margins.MAP > other.Margins.MAP) {
-			other = row
+		d := &f.r.Rows[i]
+		if with := d.Leading(); d.DetailBits > 0 && d.Error == "" && d.Bits == c.Bits && with.NearestOfClass10 > own+muchNearer {
+			way, change = "measured", fmt.Sprintf(", and FastHash with %d more bits of detail %s: with MAP %.3f, and %s an "+
+				"item instead of %s.", d.DetailBits, share(with.NearestOfClass10), with.MAP, byteCount(d.Bytes), byteCount(c.Bytes))
 		}
 	}
-	if other != nil {
-		f.say("margins-order", "Ranked by margins, %s has MAP %.3f%s: more than %s, which has %s.",
-			rowName(other), other.Margins.MAP, f.forNew(), rowName(c), reached(c))
+	if way == "untried" && own >= fewNearest {
+		return
 	}
+	f.say("detail", "Of the ten items %s that are most like a query, %s finds %s first%s",
+		class, rowName(c), share(own), change).way = way
 }
 
 func (f *facts) remarkOnCost() {
@@ -55,7 +79,7 @@ func (f *facts) remarkOnCost() {
 	if float == nil || float.Bytes == 0 {
 		return
 	}
-	difference := c.MAP - float.MAP
+	difference := lead(c) - lead(float)
 	if difference < 0 {
 		gain, difference = "loss", -difference
 	}
@@ -81,11 +105,11 @@ func (f *facts) remarkOnLengths() {
 	switch {
 	case before == nil:
 	case last.Bits != f.choice.Bits:
-		way, text := longer(title(last.Method), last.Bits, "MAP", last.MAP, f.choice.MAP)
+		way, text := longer(title(last.Method), last.Bits, "MAP", lead(last), lead(f.choice))
 		f.say("enough-bits", "%d bits are enough: %s.", f.choice.Bits, text).way = way
-	case last.MAP > before.MAP+max(near, chance(last, before)) && last.CappedFrom == 0:
+	case lead(last) > lead(before)+max(near, chance(last, before)) && last.CappedFrom == 0:
 		f.say("more-bits", "More bits still help: from %d to %d bits MAP rose from %.3f to %.3f. Try %d.",
-			before.Bits, last.Bits, before.MAP, last.MAP, 2*last.Bits)
+			before.Bits, last.Bits, lead(before), lead(last), 2*last.Bits)
 	}
 }
 
@@ -116,29 +140,29 @@ func longer(method string, bits int, measure string, long, short float64) (way, 
 
 // remarkOnOthers names methods that match the recommended one but differ in size or training.
 func (f *facts) remarkOnOthers() {
-	most, _ := reach(f.best)
-	if c := f.class; c != nil && c.Bytes > fewBytes && c.MAP >= most-near && !f.classifierSuffices() {
+	most := lead(f.best)
+	if c := f.class; c != nil && c.Bytes > fewBytes && lead(c) >= most-near && !f.classifierSuffices() {
 		f.say("classifier-larger", "A classifier's probabilities do as well, with MAP %.3f, and take %s an item.",
-			c.MAP, byteCount(c.Bytes))
+			lead(c), byteCount(c.Bytes))
 	}
-	if f.sign != nil && f.sign.MAP >= f.best.MAP-near {
-		way, how := asWell(f.sign.MAP, f.best.MAP)
+	if f.sign != nil && lead(f.sign) >= most-near {
+		way, how := asWell(lead(f.sign), most)
 		f.say("sign-as-good", "The sign of every centred value does %s, without learning: MAP %.3f with %s an item.",
-			how, f.sign.MAP, byteCount(f.sign.Bytes)).way = way
+			how, lead(f.sign), byteCount(f.sign.Bytes)).way = way
 	}
 	var found *eval.Row
 	for i := range f.r.Rows {
 		row := &f.r.Rows[i]
 		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != f.choice.Method &&
-			row.Bits <= f.choice.Bits && row.MAP >= f.choice.MAP-giveAway &&
+			row.DetailBits == 0 && row.Bits <= f.choice.Bits && lead(row) >= lead(f.choice)-giveAway &&
 			row.TrainSeconds*quicker < f.choice.TrainSeconds && f.choice.TrainSeconds >= noticed &&
-			(found == nil || row.MAP > found.MAP) {
+			(found == nil || lead(row) > lead(found)) {
 			found = row
 		}
 	}
 	if found != nil {
 		f.say("quicker-method", "Where training must be quick, %s has MAP %.3f after %.1f s instead of %.1f s.",
-			rowName(found), found.MAP, found.TrainSeconds, f.choice.TrainSeconds)
+			rowName(found), lead(found), found.TrainSeconds, f.choice.TrainSeconds)
 	}
 }
 
@@ -188,8 +212,8 @@ func (f *facts) remarkOnClasses() {
 		weak = append(weak, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
 	}
 	macro := ""
-	if m := f.choice.MacroMAP; m > 0 && math.Abs(m-f.choice.MAP) > 2*near {
-		macro = fmt.Sprintf("the mean over classes, each counted once, is %.3f and over queries %.3f", m, f.choice.MAP)
+	if m := f.choice.MacroMAP; m > 0 && math.Abs(m-lead(f.choice)) > 2*near {
+		macro = fmt.Sprintf("the mean over classes, each counted once, is %.3f and over queries %.3f", m, lead(f.choice))
 	}
 	switch {
 	case len(weak) > 0:
@@ -213,10 +237,10 @@ func (f *facts) remarkOnCodes() {
 		}
 		f.say("few-codes", "%s: good for finding the class, useless for finding the nearest item within it.", which)
 	}
-	if c.MAPHigh-c.MAPLow > much {
+	if by := c.Leading(); by.MAPHigh-by.MAPLow > much {
 		way, remedy := f.remedy()
 		f.say("ties", "Many items tie: depending on their order, MAP of %s is anything from %.3f to %.3f. %s "+
-			"would settle it.", rowName(c), c.MAPLow, c.MAPHigh, remedy).way = way
+			"would settle it.", rowName(c), by.MAPLow, by.MAPHigh, remedy).way = way
 	}
 }
 
@@ -224,7 +248,8 @@ func (f *facts) remarkOnCodes() {
 func (f *facts) remedy() (way, text string) {
 	for i := range f.r.Rows {
 		row := &f.r.Rows[i]
-		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && row.MAPHigh-row.MAPLow > much {
+		by := row.Leading()
+		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && by.MAPHigh-by.MAPLow > much {
 			return "by-vectors", "Ranking the ties by the vectors"
 		}
 	}
@@ -242,27 +267,36 @@ func (f *facts) remarkOnLearned() {
 	if d.New == 0 || c.LearnedItems == nil {
 		return
 	}
-	if own := c.LearnedItems.MAP; own > c.MAP+much {
+	if own := learnedLead(c); own > lead(c)+much {
 		f.say("learned-by-heart", "Among the items that it learned from, %s has MAP %.3f. That flatters: %.3f is what to "+
-			"expect of items that come later.", rowName(c), own, c.MAP)
+			"expect of items that come later.", rowName(c), own, lead(c))
 	}
 	other := c
 	for i := range f.r.Rows {
 		row := &f.r.Rows[i]
 		if row.Kind == eval.KindMethod && row.Error == "" && row.Method != c.Method &&
-			itemsOf(row.LearnedItems).MAP > itemsOf(other.LearnedItems).MAP+near {
+			row.DetailBits == 0 && learnedLead(row) > learnedLead(other)+near {
 			other = row
 		}
 	}
 	if other != c {
 		f.say("learned-order", "Among learned items %s looks better, with MAP %.3f; among new ones it has %.3f.",
-			rowName(other), other.LearnedItems.MAP, other.MAP)
+			rowName(other), learnedLead(other), lead(other))
 	}
 	if c.MixedLearnedShare > preferred {
 		f.say("mixed", "In a base of as many learned as new items, %.0f %% of the first %d hits of %s are learned ones, "+
 			"not half of them: new items come too late.", 100*c.MixedLearnedShare, mixedHits(min(d.New, d.Learned)), rowName(c)).
 			Method = c.Method
 	}
+}
+
+// learnedLead returns the MAP of a row among learned items, by the ranking that leads.
+func learnedLead(row *eval.Row) float64 {
+	items := itemsOf(row.LearnedItems)
+	if row.Rank == "" {
+		return items.MAP
+	}
+	return items.Ranked.MAP
 }
 
 // remarkOnQueries says what so few queries cannot show.
@@ -276,7 +310,7 @@ func (f *facts) remarkOnQueries() {
 		if f.best == nil || row.Kind != eval.KindMethod || row.Error != "" || row.Method == f.best.Method {
 			continue
 		}
-		ahead, name := f.best.MAP-row.MAP, title(row.Method)
+		ahead, name := lead(f.best)-lead(row), title(row.Method)
 		if ahead > near && ahead <= chance(f.best, row) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

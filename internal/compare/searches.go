@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hashgrove/internal/eval"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/par"
 	"hashgrove/internal/trial"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // addSearches stores the nearest items of a few queries, and the classes that searches confuse most.
-func (s *comparison) addSearches(ctx context.Context, row *eval.Row, c trial.Codes) error {
+func (s *comparison) addSearches(ctx context.Context, row *eval.Row, c codes) error {
 	n := c.Queries.Len()
 	for i := range min(sampleSearches, n) {
 		row.Searches = append(row.Searches, s.search(i*n/min(sampleSearches, n), c))
@@ -27,15 +28,35 @@ func (s *comparison) addSearches(ctx context.Context, row *eval.Row, c trial.Cod
 		return nil
 	}
 	var err error
-	row.Confusions, err = s.confusions(ctx, c)
+	class := trial.Codes{Queries: classOf(c.Queries, c.Detail), Base: classOf(c.Base, c.Detail)}
+	row.Confusions, err = s.confusions(ctx, class)
 	return err
 }
 
-// search returns one query with its nearest items; ties are ordered by the vectors, then by row.
-func (s *comparison) search(q int, c trial.Codes) eval.Search {
-	distance := make([]uint16, c.Base.Len())
-	c.Base.Distances(distance, c.Queries.Row(q))
-	last, _ := lastDistance(distance, c.Base.Bits, nearestItems)
+// distances returns the distance of every item to a query, by the ranking that leads.
+func (c *codes) distances(q int) (distance []uint16, most int) {
+	distance = make([]uint16, c.Base.Len())
+	look, weights := c.Queries.Row(q), hamming.EqualWeights(c.Base.Bits, c.Detail)
+	if scores := c.Scores(c.rank); scores.Rows > 0 {
+		look, weights = make([]uint64, c.Base.Words), hamming.Weights(scores.Row(q), c.Detail)
+		hamming.SetSigns(look, scores.Row(q))
+	} else if c.Detail == 0 {
+		c.Base.Distances(distance, look)
+		return distance, c.Base.Bits
+	}
+	for i := range distance {
+		distance[i] = uint16(hamming.WeightedDistance(look, c.Base.Row(i), weights))
+		most = max(most, int(distance[i]))
+	}
+	return distance, most
+}
+
+// search returns one query with its nearest items by the ranking that leads; ties are ordered by the vectors, then by
+// row. The distances it shows are in bits of the class.
+func (s *comparison) search(q int, c codes) eval.Search {
+	distance, most := c.distances(q)
+	last, _ := lastDistance(distance, most, nearestItems)
+	asked, found := classOf(c.Queries, c.Detail), classOf(c.Base, c.Detail)
 	type hit struct {
 		item, distance int
 		apart          float64 // squared distance of the vectors
@@ -59,7 +80,7 @@ func (s *comparison) search(q int, c trial.Codes) eval.Search {
 	search := eval.Search{Query: q}
 	for _, h := range hits[:min(nearestItems, len(hits))] {
 		search.Items = append(search.Items, h.item)
-		search.Distances = append(search.Distances, h.distance)
+		search.Distances = append(search.Distances, hamming.Distance(asked.Row(q), found.Row(h.item)))
 	}
 	return search
 }

@@ -100,9 +100,26 @@ func (s *comparison) setBenches(ctx context.Context) error {
 		s.bench.Options.Classes, s.bench.Options.ClassNames = l.Class, l.Names
 	}
 	if s.data.New != nil {
-		s.learned, err = trial.NewBench(s.mapped.Base.Data, queries.Data, judging)
+		if s.learned, err = trial.NewBench(s.mapped.Base.Data, queries.Data, judging); err != nil {
+			return err
+		}
 		s.learned.Options.K = []int{min(100, s.mapped.Base.X.Rows)}
 	}
+	if s.o.Neighbours == NoNeighbours {
+		return nil
+	}
+	return s.findNearest(ctx)
+}
+
+// findNearest finds the nearest items of the class of each query, among those that decide and among learned ones.
+func (s *comparison) findNearest(ctx context.Context) (err error) {
+	of, x := &s.bench.Options, s.floats.Queries.X
+	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.searched().X, s.bench.Truth, s.o.Threads)
+	if err != nil || s.learned == nil {
+		return err
+	}
+	of = &s.learned.Options
+	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.Base.X, s.learned.Truth, s.o.Threads)
 	return err
 }
 
@@ -255,12 +272,12 @@ type entry struct {
 	Rows     []eval.Row
 	Usage    []eval.Usage // of each row
 	AP       [][]float64  // of each row
-	MarginAP [][]float64  // of each row
+	RankedAP [][]float64  // of each row
 	Doubts   [][]fault.Code
 }
 
 // cacheVersion changes when the meaning of rows changes.
-const cacheVersion = 4
+const cacheVersion = 5
 
 // program identifies the program that computes the rows: its version and, if known, its revision. If files were changed
 // after that revision, a digest of the program is added.
@@ -310,7 +327,7 @@ func (s *comparison) path(t *task) string {
 		held = s.unseen.held
 	}
 	key := trial.Key(cacheVersion, program(), s.data.digests(), s.data.Base.MinShared,
-		s.o.PCA, held, s.o.Seed, s.o.Neighbours, s.o.Standardize, t.method, t.bits, t.options)
+		s.o.PCA, held, s.o.Seed, s.o.Neighbours, s.o.Standardize, s.o.Rank, s.o.DetailBits, t.method, t.bits, t.options)
 	name := t.method
 	if len(t.bits) > 0 {
 		name += "-" + strings.ReplaceAll(strings.Trim(fmt.Sprint(t.bits), "[]"), " ", "-")
@@ -339,12 +356,12 @@ func (s *comparison) loadRows(t *task) ([]eval.Row, bool) {
 	}
 	e, ok := trial.Load[entry](s.path(t) + ".json")
 	n := len(e.Rows)
-	if !ok || n == 0 || len(e.Usage) != n || len(e.AP) != n || len(e.MarginAP) != n || len(e.Doubts) != n {
+	if !ok || n == 0 || len(e.Usage) != n || len(e.AP) != n || len(e.RankedAP) != n || len(e.Doubts) != n {
 		return nil, false
 	}
 	for i := range e.Rows {
 		row := &e.Rows[i]
-		row.Usage, row.AP, row.MarginAP, row.Doubts = e.Usage[i], e.AP[i], e.MarginAP[i], e.Doubts[i]
+		row.Usage, row.AP, row.RankedAP, row.Doubts = e.Usage[i], e.AP[i], e.RankedAP[i], e.Doubts[i]
 	}
 	return e.Rows, true
 }
@@ -356,7 +373,7 @@ func (s *comparison) saveRows(t *task, rows []eval.Row) error {
 	}
 	e := entry{Rows: rows}
 	for _, r := range rows {
-		e.Usage, e.AP, e.MarginAP = append(e.Usage, r.Usage), append(e.AP, r.AP), append(e.MarginAP, r.MarginAP)
+		e.Usage, e.AP, e.RankedAP = append(e.Usage, r.Usage), append(e.AP, r.AP), append(e.RankedAP, r.RankedAP)
 		e.Doubts = append(e.Doubts, r.Doubts)
 	}
 	if err := trial.Save(s.path(t)+".json", e); err != nil {

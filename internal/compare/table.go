@@ -52,6 +52,9 @@ func (r *Result) columns() []column {
 			if row.CappedFrom > 0 {
 				return fmt.Sprintf("%d (of %d)", row.Bits, row.CappedFrom)
 			}
+			if row.DetailBits > 0 {
+				return fmt.Sprintf("%d + %d", row.Bits, row.DetailBits)
+			}
 			return countOrDash(row.Bits)
 		}},
 	}
@@ -64,15 +67,36 @@ func (r *Result) columns() []column {
 		return slices.Concat(list, []column{recall(10), recall(100)}, costs)
 	}
 	list = append(list, []column{
-		{"MAP", func(row *eval.Row) string { return share(row.MAP) }},
-		{"by ties", func(row *eval.Row) string { return fmt.Sprintf("%.3f-%.3f", row.MAPLow, row.MAPHigh) }},
-		{"MAP, margins", func(row *eval.Row) string { return numberOrDash("%.3f", row.Margins.MAP) }},
-		{"precision", func(row *eval.Row) string { return share(row.ReachablePrecision) }},
+		{"MAP", func(row *eval.Row) string { return share(lead(row)) }},
+		{"by ties", func(row *eval.Row) string {
+			return fmt.Sprintf("%.3f-%.3f", row.Leading().MAPLow, row.Leading().MAPHigh)
+		}},
+		{"ranked by", func(row *eval.Row) string { return cmp.Or(string(row.Rank), "-") }},
+		{"hamming", func(row *eval.Row) string {
+			if row.Rank == "" {
+				return "-"
+			}
+			return share(row.MAP)
+		}},
+		{"margins", func(row *eval.Row) string { return numberOrDash("%.3f", row.Margins.MAP) }},
+		{"expected", func(row *eval.Row) string { return numberOrDash("%.3f", row.Expected.MAP) }},
+		{"precision", func(row *eval.Row) string { return share(row.Leading().Precision) }},
 	}...)
+	nearest := r.Neighbours != ""
+	if nearest {
+		list = append(list, column{"nearest", func(row *eval.Row) string {
+			return numberOrDash("%.3f", row.Leading().NearestOfClass10)
+		}})
+	}
 	if r.Data.New > 0 {
 		list = append(list, column{"learned MAP", func(row *eval.Row) string {
-			return numberOrDash("%.3f", itemsOf(row.LearnedItems).MAP)
+			return numberOrDash("%.3f", learnedLead(row))
 		}})
+		if nearest {
+			list = append(list, column{"learned nearest", func(row *eval.Row) string {
+				return numberOrDash("%.3f", itemsOf(row.LearnedItems).Ranked.NearestOfClass10)
+			}})
+		}
 	}
 	if len(r.Data.HeldOut) > 0 {
 		list = append(list, column{"unseen", func(row *eval.Row) string { return numberOrDash("%.3f", row.UnseenMAP) }})
@@ -163,11 +187,16 @@ func (r *Result) Notes() []string {
 	if !r.unlabelled() {
 		notes = append(notes, "MAP is expected over the order of ties; precision is that of the first 100 items, or of as "+
 			"many as there are right ones.",
-			"MAP, margins ranks the same codes by the margins of the query: each bit that differs counts by how certain "+
-				"the query is of it. All else is by Hamming distance.")
+			"The next columns are MAP of the same codes by each ranking: hamming, the number of bits that differ; margins, "+
+				"where each bit that differs counts by how certain the query is of it; expected, for the code that the "+
+				"query most likely has. All else is by the ranking named in \"ranked by\", "+r.chosenBy()+".")
+		if r.Neighbours != "" {
+			notes = append(notes, "nearest is the share of the ten items of the query's class that are nearest by cosine which "+
+				"are among the first ten.")
+		}
 	}
 	if !r.unlabelled() && r.Data.New > 0 {
-		notes = append(notes, fmt.Sprintf("MAP, precision and codes are about the %d new items, which no method "+
+		notes = append(notes, fmt.Sprintf("MAP, precision, nearest and codes are about the %d new items, which no method "+
 			"learned from; learned MAP is about the %d items that they learned from.", r.Data.New, r.Data.Learned))
 	}
 	if r.Neighbours != "" {
@@ -196,6 +225,14 @@ func (r *Result) Notes() []string {
 		notes = append(notes, text+".")
 	}
 	return notes
+}
+
+// chosenBy says who chose the rankings that lead.
+func (r *Result) chosenBy() string {
+	if r.Rank != "" {
+		return "which was asked for"
+	}
+	return "the usual one, or one that is clearly better"
 }
 
 // metricName returns a metric in words.

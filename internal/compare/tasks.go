@@ -9,6 +9,7 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
+	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/trial"
@@ -20,9 +21,11 @@ type task struct {
 	method     string
 	kind       eval.Kind
 	supervised bool
-	bits       []int // lengths of the rows; nil for a method that decides its own length
-	steps      int   // of progress
-	options    any   // what else determines the rows, for the key of the work folder
+	bits       []int         // lengths of the rows; nil for a method that decides its own length
+	steps      int           // of progress
+	detail     model.Encoder // behind every code, or nil; later is that of the second training
+	later      model.Encoder
+	options    any // what else determines the rows, for the key of the work folder
 	work       func(ctx context.Context, t *task) ([]eval.Row, error)
 }
 
@@ -65,7 +68,7 @@ func (t *task) outcome(rows []eval.Row) string {
 	if last.LearnedItems == nil {
 		return fmt.Sprintf("%s: recall@100 %.3f", t.title(), last.NeighbourRecall100)
 	}
-	return fmt.Sprintf("%s: MAP %.3f", t.title(), last.MAP)
+	return fmt.Sprintf("%s: MAP %.3f", t.title(), last.Leading().MAP)
 }
 
 // tasks lists the work in the order of the rows: methods, floors, references.
@@ -136,7 +139,7 @@ func (s *comparison) signCodes(ctx context.Context, t *task) ([]eval.Row, error)
 
 // signCoder compares every column with its mean; the difference is the margin.
 func signCoder(mean []float32) coder {
-	return coder{signCodes(mean), func(_ context.Context, x vectors.Matrix, _ int) (vectors.Matrix, error) {
+	return coder{code: signCodes(mean), margins: func(_ context.Context, x vectors.Matrix, _ int) (vectors.Matrix, error) {
 		margins := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: make([]float32, len(x.Data))}
 		for i, v := range x.Data {
 			margins.Data[i] = v - mean[i%x.Cols]

@@ -27,39 +27,47 @@ type Items struct {
 	PRArea        float64 `json:"pr_area"`
 	DistinctCodes int     `json:"distinct_codes"`
 
-	Margins MarginItems `json:"margins,omitzero"` // the same codes, ranked by the margins of the query
+	NearestOfClass10 float64 `json:"nearest_of_class_10,omitempty"` // as in Report
+
+	Margins  MarginItems `json:"margins,omitzero"`  // the same codes, ranked by the margins of the query
+	Expected MarginItems `json:"expected,omitzero"` // and by its expected code
+	Ranked   MarginItems `json:"ranked,omitzero"`   // by the ranking of the row
 }
 
-// MarginItems are the figures of Items that depend on the ranking; zeros without margins.
+// MarginItems are the figures of Items that depend on the ranking; zeros if there is no such ranking.
 type MarginItems struct {
 	MAP       float64 `json:"map"`
 	MAPLow    float64 `json:"map_low"`
 	MAPHigh   float64 `json:"map_high"`
 	Precision float64 `json:"precision"`
 	PRArea    float64 `json:"pr_area"`
+
+	NearestOfClass10 float64 `json:"nearest_of_class_10,omitempty"`
 }
 
 // Items returns the measures of the report that a row has for each part of the items.
 func (r *Report) Items() *Items {
 	return &Items{
 		MAP: r.MAP, MAPLow: r.MAPLow, MAPHigh: r.MAPHigh, Precision: r.ReachablePrecision, PRArea: r.PRArea,
-		DistinctCodes: r.DistinctCodes,
+		DistinctCodes: r.DistinctCodes, NearestOfClass10: r.NearestOfClass10, Ranked: r.MarginItems(),
 	}
 }
 
-// MarginItems returns those measures of a report by margins.
+// MarginItems returns the measures of the report that depend on the ranking.
 func (r *Report) MarginItems() MarginItems {
-	return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea}
+	return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.NearestOfClass10}
 }
 
 // Row is one method at one code length in a comparison. The numbers at the top are about new items, which training
-// did not see, or about training items if there are no new ones. The recall of neighbours, UnseenMAP and the numbers
+// did not see, or about training items if there are no new ones, and by Hamming distance. Rank is the ranking that leads:
+// Ranked, MacroMAP, PerClass and the curves are by that one. The recall of neighbours, UnseenMAP and the numbers
 // from TrainSeconds on are optional: 0 means missing.
 type Row struct {
 	Method      string `json:"method"`
 	Kind        Kind   `json:"kind"`
 	Supervised  bool   `json:"supervised"`
-	Bits        int    `json:"bits"`                  // of a code; of a float vector, 32 for each dimension
+	Bits        int    `json:"bits"`                  // of the class; of a float vector, 32 for each dimension
+	DetailBits  int    `json:"detail_bits,omitempty"` // more bits of a code, of detail
 	CappedFrom  int    `json:"capped_from,omitempty"` // bits requested, if the method cannot make as many
 	Bytes       int    `json:"bytes_per_item"`
 	Error       string `json:"error,omitempty"` // why there are no numbers
@@ -72,15 +80,20 @@ type Row struct {
 	PRArea       float64 `json:"pr_area"`
 
 	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
-	MacroMAP           float64 `json:"macro_map"`           // as in Report
+	MacroMAP           float64 `json:"macro_map"`           // as in Report, by Rank
+	NearestOfClass10   float64 `json:"nearest_of_class_10,omitempty"`
 	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
 	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
 
 	MAP10000    float64 `json:"map_10000"` // the paper's convention
 	PRArea10000 float64 `json:"pr_area_10000"`
 
-	// Margins are the numbers at the top, ranked by the query's margins; zeros without margins.
-	Margins MarginItems `json:"margins,omitzero"`
+	// The numbers at the top by the query's margins and by its expected code; zeros where there are none. Rank is the
+	// ranking that leads, and Ranked are its numbers; it is empty for vectors, which have one ranking.
+	Margins  MarginItems `json:"margins,omitzero"`
+	Expected MarginItems `json:"expected,omitzero"`
+	Rank     Ranking     `json:"rank,omitempty"`
+	Ranked   MarginItems `json:"ranked,omitzero"`
 
 	NewItems     *Items `json:"new_items,omitempty"` // nil if there are none
 	LearnedItems *Items `json:"learned_items,omitempty"`
@@ -110,7 +123,29 @@ type Row struct {
 	Doubts         []fault.Code `json:"-"` // codes of the warnings that the measures themselves raise
 	Usage          Usage        `json:"-"`
 	AP             []float64    `json:"-"` // by query, as in Report
-	MarginAP       []float64    `json:"-"` // the same by margins
+	RankedAP       []float64    `json:"-"` // the same by Rank
+}
+
+// Leading returns the numbers of the ranking that leads the row.
+func (r *Row) Leading() MarginItems {
+	if r.Rank == "" {
+		return MarginItems{r.MAP, r.MAPLow, r.MAPHigh, r.ReachablePrecision, r.PRArea, r.NearestOfClass10}
+	}
+	return r.Ranked
+}
+
+// LeadingAP returns the average precision of each query by the ranking that leads.
+func (r *Row) LeadingAP() []float64 {
+	if r.Rank == "" {
+		return r.AP
+	}
+	return r.RankedAP
+}
+
+// Lead makes a ranking lead the row.
+func (r *Row) Lead(rank Ranking, by *Report) {
+	r.Rank, r.Ranked, r.RankedAP = rank, by.MarginItems(), by.AP
+	r.MacroMAP, r.PerClass, r.PRCurve, r.PrecisionCurve = by.MacroMAP, by.PerClass, by.PRCurve, by.CurvePoints
 }
 
 // Search is one query and the base items nearest to it, by row; distances are in bits.
@@ -138,8 +173,8 @@ func (r *Report) Fill(row *Row) {
 	}
 	row.NeighbourRecall10, row.NeighbourRecall100 = r.NeighbourRecall10, r.NeighbourRecall100
 	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
-	row.ReachablePrecision, row.MacroMAP = r.ReachablePrecision, r.MacroMAP
-	row.AP = r.AP
+	row.ReachablePrecision, row.MacroMAP, row.NearestOfClass10 = r.ReachablePrecision, r.MacroMAP, r.NearestOfClass10
+	row.AP, row.Ranked = r.AP, r.MarginItems()
 	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
 	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
 	row.Warnings, row.Doubts = r.Warnings, make([]fault.Code, len(r.doubts))

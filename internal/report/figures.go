@@ -130,7 +130,7 @@ func (d Data) figures() []figure {
 	precision := plot.Axis{Label: "precision", Zero: true}
 	all := []figure{
 		d.overview(at),
-		newCurves(shown, "Higher is better. Each point is a Hamming radius, all queries together.", plot.Lines{
+		newCurves(shown, "Higher is better. Each point is a radius around the queries, all of them together.", plot.Lines{
 			Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
 			X: plot.Axis{Label: "recall", To: 1}, Y: precision,
 		}, func(r eval.Row) (x, y []float64) {
@@ -283,10 +283,11 @@ func (d Data) ofNew() string {
 
 // mapBounds returns the bounds of MAP; without bounds a result has no ties.
 func mapBounds(r eval.Row) (low, high float64) {
-	if r.MAPLow == 0 && r.MAPHigh == 0 {
-		return r.MAP, r.MAP
+	by := r.Leading()
+	if by.MAPLow == 0 && by.MAPHigh == 0 {
+		return by.MAP, by.MAP
 	}
-	return r.MAPLow, r.MAPHigh
+	return by.MAPLow, by.MAPHigh
 }
 
 func (d Data) mapBits(shown []curve) figure {

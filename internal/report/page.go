@@ -74,7 +74,7 @@ func (d Data) quality(r eval.Row) float64 {
 	if d.unjudged() {
 		return d.recall(r)
 	}
-	return r.MAP
+	return r.Leading().MAP
 }
 
 // measure returns the name of that number.
@@ -155,6 +155,7 @@ type view struct {
 	Measure                string // that methods are ordered by
 	Unlabelled, Neighbours bool
 	Margins                bool   // some results were ranked by margins too
+	Nearest                bool   // the nearest of the class were measured
 	NewItems, LearnedItems string // how many
 	UnseenChance           string
 }
@@ -180,6 +181,7 @@ func Write(w io.Writer, d Data) error {
 	}
 	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
+	v.Nearest = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return nearest(r) > 0 })
 	v.Margins = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.Margins.MAP > 0 })
 	v.NewItems, v.LearnedItems = plot.Number(float64(d.Dataset.New)), plot.Number(float64(d.Dataset.Learned))
 	if i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.UnseenChance > 0 }); i >= 0 {
@@ -242,7 +244,8 @@ func (d Data) validate() error {
 			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
 			{"precision@100", r.Precision100}, {"precision", r.ReachablePrecision}, {"PR area", r.PRArea},
 			{"unseen-class MAP", r.UnseenMAP}, {"MAP of learned items", learnedMAP(r)},
-			{"MAP by margins", marginsMAP(r)},
+			{"MAP by margins", marginsMAP(r)}, {"MAP by the expected code", r.Expected.MAP}, {"MAP as ranked", r.Ranked.MAP},
+			{"nearest of its class", nearest(r)},
 			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
 		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
@@ -290,7 +293,29 @@ func learnedMAP(r eval.Row) float64 {
 	if r.LearnedItems == nil {
 		return 0
 	}
+	if r.Rank != "" {
+		return r.LearnedItems.Ranked.MAP
+	}
 	return r.LearnedItems.MAP
+}
+
+// nearest returns the share of the nearest items of its class that a query finds first, or 0 if not measured.
+func nearest(r eval.Row) float64 { return r.Leading().NearestOfClass10 }
+
+// learnedNearest returns the same among training items.
+func learnedNearest(r eval.Row) float64 {
+	if r.LearnedItems == nil {
+		return 0
+	}
+	return r.LearnedItems.Ranked.NearestOfClass10
+}
+
+// hammingMAP returns the MAP by Hamming distance of codes that another ranking leads.
+func hammingMAP(r eval.Row) float64 {
+	if r.Rank == "" {
+		return 0
+	}
+	return r.MAP
 }
 
 func (p Picture) validate() error {
@@ -354,6 +379,12 @@ func (d Data) tiles() []tile {
 	if r.Bits > 0 {
 		name = fmt.Sprintf("%s, %d bits", r.Method, r.Bits)
 	}
+	switch r.Rank {
+	case eval.ByMargins:
+		name += " ranked by margins"
+	case eval.ByExpected:
+		name += " ranked by the expected code"
+	}
 	of := ""
 	if d.Dataset.New > 0 {
 		of = ", new items"
@@ -364,6 +395,9 @@ func (d Data) tiles() []tile {
 			tiles = append(tiles, tile{formatShare(learnedMAP(r)), "MAP, learned items", beside(learnedMAP, formatShare)})
 		}
 		tiles = append(tiles, tile{formatShare(precision(r)), "precision of the first items", beside(precision, formatShare)})
+		if nearest(r) > 0 {
+			tiles = append(tiles, tile{formatShare(nearest(r)), "nearest of its class in the first ten", beside(nearest, formatShare)})
+		}
 	}
 	if r.Bytes > 0 {
 		tiles = append(tiles, tile{plot.Number(float64(r.Bytes)), "bytes per item",

@@ -41,11 +41,15 @@ type column struct {
 }
 
 var columns = []column{
-	{"MAP", "", func(r eval.Row) float64 { return r.MAP }, formatShare, false, true},
+	{"MAP", "", func(r eval.Row) float64 { return r.Leading().MAP }, formatShare, false, true},
+	{"MAP by", "Hamming", hammingMAP, formatShare, false, false},
 	{"MAP by", "margins", marginsMAP, formatShare, false, false},
+	{"MAP by", "expected code", func(r eval.Row) float64 { return r.Expected.MAP }, formatShare, false, false},
 	{"Precision", "", precision, formatShare, false, true},
-	{"PR area", "", func(r eval.Row) float64 { return r.PRArea }, formatShare, false, true},
+	{"Nearest of", "its class", nearest, formatShare, false, false},
+	{"PR area", "", func(r eval.Row) float64 { return r.Leading().PRArea }, formatShare, false, true},
 	{"MAP of learned", "items", learnedMAP, formatShare, false, false},
+	{"Nearest of class,", "learned items", learnedNearest, formatShare, false, false},
 	{recallHead, "neighbours", nil, formatShare, false, false}, // at the rank of the page
 	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
 	{"Training", "s", func(r eval.Row) float64 { return r.TrainSeconds }, formatQuantity, true, false},
@@ -58,7 +62,7 @@ const recallHead = "Recall of"
 
 // precision returns the precision of the first items, as many as are relevant but at most 100, or of the first 100
 // if only that is known.
-func precision(r eval.Row) float64 { return cmp.Or(r.ReachablePrecision, r.Precision100) }
+func precision(r eval.Row) float64 { return cmp.Or(r.Leading().Precision, r.Precision100) }
 
 // columns returns the columns for which at least one result has a number.
 func (d Data) columns() []column {
@@ -66,7 +70,7 @@ func (d Data) columns() []column {
 	list := slices.Clone(columns)
 	list[slices.IndexFunc(list, func(c column) bool { return c.Head == recallHead })].value = d.recall
 	return slices.DeleteFunc(list, func(c column) bool {
-		if c.Head == "MAP of learned" && !hasNew {
+		if (c.Head == "MAP of learned" || c.Unit == "learned items") && !hasNew {
 			return true
 		}
 		return (!c.even || unjudged) && !slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return c.value(r) != 0 })
@@ -118,7 +122,7 @@ func newTableRow(r eval.Row, rivals []eval.Row, columns []column) tableRow {
 		}
 		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: isBest(r, c, rivals)})
 	}
-	if low, high := mapBounds(r); formatShare(low) != formatShare(high) && r.MAP != 0 {
+	if low, high := mapBounds(r); formatShare(low) != formatShare(high) && r.Leading().MAP != 0 {
 		t.Cells[0].Note = formatShare(low) + "–" + formatShare(high)
 	}
 	return t

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,6 +150,8 @@ func NewBench(base, queries *supervision.Data, o eval.Options) (*Bench, error) {
 type Codes struct {
 	Base, Queries hamming.Codes
 	Margins       vectors.Matrix // of the queries; empty if there are none
+	Expected      vectors.Matrix // their expected codes; empty if there are none
+	Detail        int            // number of bits, the last ones, that are detail
 	Seconds       float64        // to encode all queries
 }
 
@@ -178,6 +181,28 @@ func (b *Bench) AddMargins(ctx context.Context, c *Codes, margins Marginer) (err
 		c.Margins, err = margins(ctx, x, b.Options.Threads)
 	}
 	return err
+}
+
+// AddExpected adds the queries' expected codes if there are margins and the model knows codes.
+func (c *Codes) AddExpected(ctx context.Context, m *model.Model) error {
+	if m.Ranking == nil || c.Margins.Rows == 0 {
+		return nil
+	}
+	c.Expected = c.Margins
+	c.Expected.Data = slices.Clone(c.Margins.Data)
+	return m.Expect(ctx, c.Expected)
+}
+
+// Scores returns what a ranking needs to know of the queries beside their codes; empty if it needs nothing, or if that is
+// unknown.
+func (c *Codes) Scores(by eval.Ranking) vectors.Matrix {
+	switch by {
+	case eval.ByMargins:
+		return c.Margins
+	case eval.ByExpected:
+		return c.Expected
+	}
+	return vectors.Matrix{}
 }
 
 // CodesAndMargins encodes rows with a model while reading them, and also keeps their margins.
@@ -222,15 +247,21 @@ func (b *Bench) Encode(ctx context.Context, code Coder) (c Codes, err error) {
 
 // Judge ranks the base by Hamming distance to every query.
 func (b *Bench) Judge(ctx context.Context, c Codes) (*eval.Report, error) {
-	return eval.Retrieval(ctx, c.Queries, c.Base, b.Truth, b.Options)
+	return b.JudgeBy(ctx, c, eval.ByHamming)
 }
 
-// JudgeMargins ranks the base by the margins of every query. It returns nil if there are none.
-func (b *Bench) JudgeMargins(ctx context.Context, c Codes) (*eval.Report, error) {
-	if c.Margins.Rows == 0 {
+// JudgeBy ranks the base for every query. It returns nil for margins and expected codes if there are none.
+func (b *Bench) JudgeBy(ctx context.Context, c Codes, by eval.Ranking) (*eval.Report, error) {
+	o := b.Options
+	o.Detail = c.Detail
+	if by == eval.ByHamming {
+		return eval.Retrieval(ctx, c.Queries, c.Base, b.Truth, o)
+	}
+	scores := c.Scores(by)
+	if scores.Rows == 0 {
 		return nil, nil
 	}
-	return eval.RetrievalMargins(ctx, c.Queries, c.Base, c.Margins, b.Truth, b.Options)
+	return eval.RetrievalMargins(ctx, c.Queries, c.Base, scores, b.Truth, o)
 }
 
 // Seconds returns how long f takes.

@@ -54,7 +54,7 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 	if r.method == method.FastHash {
 		trees.Bits = o.Bits
 	}
-	t.key = trial.Key("trial 1", m.baseKey, m.queryKey, copies, r.train, r.method,
+	t.key = trial.Key("trial 2", m.baseKey, m.queryKey, copies, r.train, r.method,
 		o.Bits, o.Seed, o.Anchors, o.Rows, trees)
 	t.learn = func(ctx context.Context, checkpoint string) (*model.Model, float64, error) {
 		d, err := runner.data(ctx, base, copies, r.train)
