@@ -104,14 +104,16 @@ func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, erro
 func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Training, unseen *model.Model) (
 	[]eval.Row, error,
 ) {
-	o := method.Options{Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.standardize()}
+	o := method.Options{
+		Detail: s.o.DetailBits, Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.standardize(),
+	}
 	var detail, later model.Encoder
 	var err error
 	took := trial.Seconds(func() {
-		detail, err = method.LearnDetail(ctx, s.mapped.Base.Data, s.o.DetailBits, o)
+		detail, err = method.LearnDetail(ctx, s.mapped.Base.Data, o)
 	})
 	if err == nil && unseen != nil {
-		later, err = method.LearnDetail(ctx, s.unseen.others.Data, s.o.DetailBits, o)
+		later, err = method.LearnDetail(ctx, s.unseen.others.Data, o)
 	}
 	if err != nil {
 		return nil, err

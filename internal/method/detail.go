@@ -42,6 +42,11 @@ func (o *Options) takeDetail() model.Encoder {
 	return e.Detail
 }
 
+// LearnDetail learns Options.Detail bits of detail, or as many as there are dimensions.
+func LearnDetail(ctx context.Context, d *supervision.Data, o Options) (model.Encoder, error) {
+	return o.withDefaults().learnDetail(ctx, d, min(o.Detail, d.Dim()))
+}
+
 // AddDetail puts Options.Detail bits of detail behind the bits of a model that was trained without them, and changes
 // nothing else: the codes of the class and their ranking stay as they are. The data are the rows that it learned from.
 func AddDetail(ctx context.Context, m *model.Model, d *supervision.Data, o Options) error {
@@ -61,7 +66,7 @@ func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.D
 	if bits < o.Detail && o.Doubt != nil {
 		o.Doubt(fmt.Sprintf("%d bits of detail instead of %d: there is one for each dimension at most", bits, o.Detail))
 	}
-	e, err := o.withDefaults().learnDetail(ctx, d, bits)
+	e, err := LearnDetail(ctx, d, o)
 	if err != nil {
 		return fmt.Errorf("bits of detail: %w", err)
 	}

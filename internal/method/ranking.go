@@ -34,6 +34,12 @@ var (
 	rankingMixes = [...]float64{0, usualMix, 0.5}
 )
 
+// AddRanking gives a model that learned from classes or tags, but not through Train, the codes of its rows and the usual
+// ranking.
+func AddRanking(ctx context.Context, m *model.Model, learned *supervision.Data, o Options) error {
+	return o.addRanking(ctx, m, learned, true, nil)
+}
+
 // addRanking chooses the ranking of a model; v holds the rows held out and may be nil.
 func (o Options) addRanking(
 	ctx context.Context, m *model.Model, d *supervision.Data, supervised bool, v *validation,
