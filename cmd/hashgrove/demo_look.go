@@ -90,7 +90,9 @@ func (c *demoCommand) asked(
 }
 
 // nearest finds the items nearest to one query, ranked as the model chose.
-func (c *demoCommand) nearest(ctx context.Context, base hamming.Codes, query vectors.Matrix, k int) ([]index.Hit, error) {
+func (c *demoCommand) nearest(
+	ctx context.Context, base hamming.Codes, query vectors.Matrix, k int,
+) ([]index.Hit, error) {
 	codes, scores, err := c.asked(ctx, c.model, query)
 	if err != nil {
 		return nil, err

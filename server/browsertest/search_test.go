@@ -149,6 +149,7 @@ func TestSearchVectors(t *testing.T) {
 	v.fill("#query", "9007199254740993") // JavaScript would round this id
 	v.key(kb.Enter)
 	v.read("h2", "Nearest to item 9007199254740993")
+	v.Do(chromedp.Evaluate(`location.hash += '&k=100&rank=hamming'`, nil)) // many have its code, and lower ids
 	v.see(`document.querySelector('.hit[data-id="9007199254740993"]')`)
 	v.end()
 
