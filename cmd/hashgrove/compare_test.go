@@ -39,6 +39,10 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	if !(random.MAP+0.05 < lsh.MAP && lsh.MAP+0.05 < fast.MAP) || fast.UnseenMAP == 0 || len(r.Advice) < 2 {
 		t.Errorf("random %.3f, LSH %.3f, FastHash %.3f (unseen %.3f), advice %v", random.MAP, lsh.MAP, fast.MAP, fast.UnseenMAP, r.Advice)
 	}
+	if d := r.Find("fasthash-detail", 16); d == nil || d.DetailBits != 12 || d.Bytes != 4 ||
+		d.Ranked.NearestOfClass10 <= fast.Ranked.NearestOfClass10 {
+		t.Errorf("with bits of detail: %+v", d)
+	}
 	var keys map[string]any
 	if err := json.Unmarshal([]byte(text), &keys); err != nil {
 		t.Fatal(err)
@@ -53,6 +57,7 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "precision_100", "pr_area", "map_10000", "pr_area_10000",
 		"unseen_map", "unseen_chance", "new_items", "learned_items", "mixed_learned_share", "reachable_precision", "macro_map",
 		"neighbour_recall_10", "neighbour_recall_100", "train_seconds", "encode_microseconds", "search_microseconds", "distinct_codes", "largest_bucket", "recommended",
+		"nearest_of_class_10", "margins", "expected", "rank", "ranked",
 	} {
 		if _, ok := row[key]; !ok {
 			t.Errorf("a row of compare --json has no %q", key)
@@ -99,7 +104,7 @@ func TestCompareGoesOnAfterAnInterruption(t *testing.T) {
 		return r.Kept, o.err
 	}
 	kept, said := again(args...)
-	if kept != 2 || lacks(said, "2 --restart") != "" || strings.Contains(said, "fasthash, 8 16 bits: MAP") {
+	if kept != 4 || lacks(said, "4 --restart") != "" || strings.Contains(said, "fasthash, 8 16 bits: MAP") {
 		t.Errorf("%d rows were kept\n%s", kept, said)
 	}
 	if kept, said := again(append(args, "--restart")...); kept != 0 || strings.Contains(said, "--restart") {

@@ -29,7 +29,7 @@ func matrixOf(t *testing.T, src vectors.Source) (vectors.Matrix, *supervision.Da
 }
 
 // slowRankings is the definition: margins row by row, mirror images added, and each part of the base judged by itself.
-func slowRankings(t *testing.T, runner *Runner, run *training, learned []bool) (whole, added [2]float64) {
+func slowRankings(t *testing.T, runner *Runner, run *training, learned []bool) (whole, added [3]float64) {
 	t.Helper()
 	ctx := context.Background()
 	m, err := runner.readModel(run)
@@ -82,10 +82,19 @@ func slowRankings(t *testing.T, runner *Runner, run *training, learned []bool) (
 		if err != nil {
 			t.Fatal(err)
 		}
+		scores := margins
+		scores.Data = slices.Clone(margins.Data)
+		if err := m.Expect(ctx, scores); err != nil {
+			t.Fatal(err)
+		}
+		expected, err := eval.RetrievalMargins(ctx, queries, base, scores, tr, eval.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if i == 0 {
-			whole = [2]float64{byHamming.MAP, byMargins.MAP}
+			whole = [3]float64{byHamming.MAP, byMargins.MAP, expected.MAP}
 		} else {
-			added = [2]float64{byHamming.MAP, byMargins.MAP}
+			added = [3]float64{byHamming.MAP, byMargins.MAP, expected.MAP}
 		}
 	}
 	return whole, added
@@ -126,6 +135,12 @@ func TestRankingsEqualTheDefinition(t *testing.T) {
 			if math.Abs(got.Whole[i].MAP-whole[i]) > 1e-12 || math.Abs(got.New[i].MAP-added[i]) > 1e-12 {
 				t.Errorf("%s: MAP %v and %v for new items, want %v and %v", r.title(), got.Whole[i].MAP, got.New[i].MAP,
 					whole[i], added[i])
+			}
+		}
+		best := got.Whole[slices.Index(judgedBy[:], eval.Ranking(got.better()))]
+		for _, one := range got.Whole {
+			if one.MAPPaper > best.MAPPaper {
+				t.Errorf("%s: %s is said to be better, with %v", r.title(), got.better(), got.Whole)
 			}
 		}
 		if got.New[0] == got.New[1] || got.New[0] == got.Whole[0] || got.Learned[0].MAP <= got.New[0].MAP {
