@@ -341,7 +341,7 @@ func (c *checked) askWorkshop(t *testing.T) {
 		return job.State == "done" || job.State == "failed"
 	})
 	if job.State != "done" {
-		t.Errorf("the job is %s", job.State)
+		t.Errorf("the job is %s: %s", job.State, c.ask(t, 200, "GET", "/v1/try/"+job.ID, "").body)
 	}
 	c.ask(t, 409, "POST", "/v1/try/"+job.ID+"/cancel", "")
 	c.ask(t, 200, "DELETE", "/v1/try/"+job.ID, "")
