@@ -16,6 +16,10 @@ func (g *graph) mapped(from string, step model.Map) (string, error) {
 			return "", fmt.Errorf("%w: it has an anchor graph", ErrEncoder)
 		}
 		return g.kernel(from, m), nil
+	case *model.Winner:
+		if m.Soft {
+			return g.add("Softmax", "", []string{from}, numberAttribute("axis", 1)), nil
+		}
 	case *model.Extension:
 		return g.extension(from, m)
 	}
