@@ -18,6 +18,10 @@ func (g *graph) mapped(from string, step model.Map) (string, error) {
 		return g.kernel(from, m), nil
 	case *model.ByteKernel:
 		return g.byteKernel(from, m), nil
+	case *model.Winner:
+		if m.Soft {
+			return g.add("Softmax", "", []string{from}, numberAttribute("axis", 1)), nil
+		}
 	case *model.Extension:
 		return g.extension(from, m)
 	}

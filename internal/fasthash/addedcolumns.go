@@ -201,7 +201,7 @@ func (t *training) extendGrownScores(ctx context.Context, train *supervision.Dat
 			return nil
 		}
 	}
-	s := &scores{maps: e.Maps, names: t.Grow.Info.Added, values: vectors.Matrix{Cols: e.Maps[len(e.Maps)-1].Out()}}
+	s := &scores{maps: e.Maps, values: vectors.Matrix{Cols: e.Maps[len(e.Maps)-1].Out()}}
 	for c, err := range model.Through(train.Source, t.Threads, e.Maps...).Chunks(ctx) {
 		if err != nil {
 			return err
@@ -273,9 +273,12 @@ func (t *training) addedColumns() int {
 	return n
 }
 
-// addedNames returns the names of all added columns, or nil if some have none.
+// addedNames returns the names of all added columns, or nil if some have none or they replace the others.
 func (t *training) addedNames() []string {
 	var names []string
+	if t.Learner == Scores {
+		return nil
+	}
 	for _, s := range t.added {
 		if len(s.names) != s.values.Cols {
 			return nil

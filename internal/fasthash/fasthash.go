@@ -277,7 +277,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	}
 
 	functions := append([]model.Function(nil), run.done...)
-	if err := t.replay(ctx, x, step1, functions); err != nil {
+	if err := t.replay(ctx, x, step1, functions, run); err != nil {
 		return nil, err
 	}
 	weight, err := t.startWeights(step1, m, x.Rows)
@@ -310,7 +310,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		}
 
 		began = time.Now()
-		step1.Push(bit.Output)
+		step1.Push(run.fedBack(bit.Function, bit.Output))
 		if bit.Stat.Objective, err = step1.Objective(ctx); err != nil {
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
@@ -389,7 +389,7 @@ func (t Options) startWeights(step1 *inference.Inference, m *vectors.Spill, rows
 
 // replay passes the bits already learned to Step 1.
 func (t Options) replay(
-	ctx context.Context, x *vectors.Columns, step1 *inference.Inference, functions []model.Function,
+	ctx context.Context, x *vectors.Columns, step1 *inference.Inference, functions []model.Function, run loop,
 ) error {
 	if len(functions) == 0 {
 		return nil
@@ -402,9 +402,25 @@ func (t Options) replay(
 		if err := model.Outputs(ctx, f, x, t.Threads, output); err != nil {
 			return fmt.Errorf("replaying bit %d: %w", i+1, err)
 		}
-		step1.Push(output)
+		step1.Push(run.fedBack(f, output))
 	}
 	return vectors.Release(x.Spill(), output)
+}
+
+// fedBack returns what Step 1 is told of a bit: the output of its function or, if that is learned from scores of
+// classes, the code of each row's class. Step 1 would spend further bits on rows whose scores are wrong, which are wrong
+// in all of them.
+func (r loop) fedBack(f model.Function, output []int8) []int8 {
+	if r.class == nil {
+		return output
+	}
+	code := make([]int8, len(output))
+	for i, k := range r.class {
+		if code[i] = 1; f.(*model.Linear).Weight[k] < 0 {
+			code[i] = -1
+		}
+	}
+	return code
 }
 
 // crossFit predicts the bit of the rows in each fold from the others, if asked for.

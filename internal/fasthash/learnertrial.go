@@ -25,6 +25,12 @@ const (
 	learnerRows  = 12_000 // with more, only trees are used
 	fewPerClass  = 250    // with more rows a class, in the median, only trees are used
 	tagRows      = 6_000  // likewise, for tags
+
+	// Classes of fewer rows than this hardly take part in the trial. Scores suit them better than trees do, so trees must
+	// find the others better, by this part of the share of such classes.
+	fewToJudge = 4 * learnerParts
+	treesAhead = 0.4
+	leastAhead = 1.01 // in any case: scores train in seconds
 )
 
 // resolveLearner settles the learner Auto.
@@ -124,8 +130,13 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 	if err != nil {
 		return fmt.Errorf("trying scores: %w", err)
 	}
-	best := max(trees, scores)
-	if t.Learner = Trees; scores > trees {
+	ahead := leastAhead
+	if d.Labels != nil {
+		sizes := classSizes(d)
+		few, _ := slices.BinarySearch(sizes, fewToJudge)
+		ahead += treesAhead * float64(few) / float64(len(sizes))
+	}
+	if t.Learner = Trees; float64(ahead*scores) > trees {
 		t.useScores(d)
 	}
 	t.tried = fmt.Sprintf("learner %s: codes of trees find rows held out with MAP %.3f, those of scores %.3f", t.Learner,
@@ -137,7 +148,7 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 	if err != nil {
 		return fmt.Errorf("trying balanced classes: %w", err)
 	}
-	if even > best {
+	if even > trees {
 		t.Inference.BalanceClasses = true
 	}
 	t.tried += fmt.Sprintf(", with balanced classes %.3f", even)
@@ -156,7 +167,7 @@ func (t *training) noteBest(d *supervision.Data) {
 // unequal reports whether the largest class has more than twice the rows of the median one.
 func unequal(sizes []int) bool { return sizes[len(sizes)-1] > 2*sizes[len(sizes)/2] }
 
-// tryCodes returns how well codes learned from some rows find others.
+// tryCodes returns how well codes learned from some rows find others: the mean of the MAP over queries and over classes.
 func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervision.Data) (float64, error) {
 	m, err := Method{Options: o}.Train(ctx, learn)
 	if err != nil {
@@ -170,12 +181,12 @@ func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervi
 	if err != nil {
 		return 0, err
 	}
-	one, err := t.found(ctx, a, b, ca, cb)
+	one, even, err := t.found(ctx, a, b, ca, cb)
 	if err != nil {
 		return 0, err
 	}
-	other, err := t.found(ctx, b, a, cb, ca)
-	return (one + other) / 2, err
+	other, even2, err := t.found(ctx, b, a, cb, ca)
+	return (one + even + other + even2) / 4, err
 }
 
 // codesOf returns the codes of all rows.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,7 +185,8 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if err := t.resolveLearner(ctx, train); err != nil {
 		return err
 	}
-	if t.Learner == Scores && train.Labels != nil {
+	if t.Learner == Scores && train.Labels != nil &&
+		(t.Grow == nil || slices.Equal(t.Grow.Info.Classes, train.Labels.Names)) { // else scores are of other classes
 		t.class = train.Labels.Class
 	}
 	if t.y, err = train.Affinity(train.Rows); err != nil {

@@ -142,7 +142,7 @@ func (t *training) judgeScores(
 				items++
 			}
 		}
-		found, err := t.found(ctx, d.Only(asks), d.Only(base), kept(codes, asks), kept(codes, base))
+		_, found, err := t.found(ctx, d.Only(asks), d.Only(base), kept(codes, asks), kept(codes, base))
 		if err != nil {
 			return 0, err
 		}
@@ -182,21 +182,25 @@ func kept(codes hamming.Codes, part []bool) hamming.Codes {
 	return out
 }
 
-// found returns the MAP of codes: of classes the mean over those, so that rare ones count as much as frequent ones.
+// found returns the MAP of codes: the mean over queries, and that over classes, in which rare ones count as much as
+// frequent ones. Without classes both are the same.
 func (t *training) found(
 	ctx context.Context, queries, base *supervision.Data, asked, codes hamming.Codes,
-) (float64, error) {
+) (plain, even float64, err error) {
 	truth, err := eval.TruthOf(queries, base)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	o := eval.Options{Threads: t.Threads}
 	if queries.Labels != nil {
 		o.Classes, o.ClassNames = queries.Labels.Class, queries.Labels.Names
 	}
 	r, err := eval.Retrieval(ctx, asked, codes, truth, o)
-	if err != nil || len(r.PerClass) == 0 {
-		return valueOf(r), err
+	if err != nil {
+		return 0, 0, err
+	}
+	if queries.Labels == nil {
+		return r.MAP, r.MAP, nil
 	}
 	sum, n := 0.0, 0.0
 	for _, c := range r.PerClass {
@@ -205,14 +209,7 @@ func (t *training) found(
 			n++
 		}
 	}
-	return sum / max(n, 1), nil
-}
-
-func valueOf(r *eval.Report) float64 {
-	if r == nil {
-		return 0
-	}
-	return r.MAP
+	return r.MAP, sum / max(n, 1), nil
 }
 
 // scoreFitter fits bits to columns of scores.
@@ -263,8 +260,7 @@ func (f *scoreFitter) step(j int) float64 {
 	return (float64(f.x.Hi[j]) - float64(f.x.Lo[j])) / (vectors.Bins - 1)
 }
 
-// Fit implements fitter. The output it returns for rows of classes is the code of their class, not what their scores
-// say: Step 1 would spend further bits on rows whose scores are wrong in all of them, and no bit can help those.
+// Fit implements fitter.
 func (f *scoreFitter) Fit(
 	ctx context.Context, z []int8, _ []float64, _ uint64, _ int,
 ) (model.Function, []int8, float64, error) {
@@ -282,11 +278,6 @@ func (f *scoreFitter) Fit(
 	for i, v := range f.output {
 		if v != z[i] {
 			wrong++
-		}
-	}
-	for i, k := range f.class { // see Fit
-		if f.output[i] = 1; code[k] < 0 {
-			f.output[i] = -1
 		}
 	}
 	return h, f.output, float64(wrong) / float64(len(z)), nil

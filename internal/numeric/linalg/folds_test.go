@@ -153,6 +153,29 @@ func crossFitIsTheDefinition(t *testing.T, n, d int) {
 		same("a fold", each[k], penalties[slices.Index(wrong, slices.Min(wrong))], k)
 	}
 	same("all rows", all, penalties[slices.Index(total, slices.Min(total))], -1)
+	mean, err := foldsOf(t, x, class, fold, c, folds, 2).Errors(context.Background(), penalties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range mean {
+		if want := total[i] / float64(n*(folds-1)); math.Abs(e-want) > 1e-4*want {
+			t.Errorf("penalty %v: error %v a row, want %v", penalties[i], e, want)
+		}
+	}
+}
+
+// TestFewPairs: with many equations each fold is tried with one other, the first of an odd number with two.
+func TestFewPairs(t *testing.T) {
+	for folds, want := range map[int][][2]int{4: {{0, 1}, {2, 3}}, 5: {{0, 1}, {2, 3}, {0, 4}}} {
+		f := NewFolds(folds, ManyColumns+1, 1, 1)
+		f.sums = new(foldSums)
+		if got := f.pairs(); !slices.Equal(got, want) {
+			t.Errorf("%d folds: pairs %v, want %v", folds, got, want)
+		}
+	}
+	if got := len(NewFolds(5, ManyColumns, 1, 1).pairs()); got != 10 {
+		t.Errorf("%d pairs of 5 folds", got)
+	}
 }
 
 // TestFoldsDoNotSeeTheirOwnTargets: other targets in a fold change the fits of all other folds and not its own, nor its

@@ -1,0 +1,194 @@
+package fasthash
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/model"
+	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
+)
+
+// manyClasses is a few rows around each of many centres.
+func manyClasses(t *testing.T, classes, each int) *supervision.Data {
+	t.Helper()
+	const dim = 16
+	rng := rand.New(rand.NewPCG(3, uint64(classes)))
+	x := vectors.Matrix{Rows: classes * each, Cols: dim}
+	var labels []string
+	for c := range classes {
+		var centre [dim]float64
+		for j := range centre {
+			centre[j] = rng.NormFloat64()
+		}
+		for range each {
+			for _, v := range centre {
+				x.Data = append(x.Data, float32(v+0.6*rng.NormFloat64()))
+			}
+			labels = append(labels, fmt.Sprint("class ", c))
+		}
+	}
+	return scanned(t, vectors.WithLabels(x, labels))
+}
+
+// TestScoreBitIsTheDefinition: the sign of the sum over classes of the mean of the bit times the value in its bin.
+func TestScoreBitIsTheDefinition(t *testing.T) {
+	ctx := context.Background()
+	d := manyClasses(t, 9, 20)
+	q, err := d.QuantizerBy(ctx, vectors.Linear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := vectors.Quantize(ctx, d, d.Rows, q, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := newScoreFitter(ctx, x, d.Labels.Class, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	z := make([]int8, d.Rows)
+	code, count := make([]float64, x.Dim()), make([]float64, x.Dim())
+	for i := range z {
+		z[i] = int8(2*rng.IntN(2) - 1)
+		code[d.Labels.Class[i]] += float64(z[i])
+		count[d.Labels.Class[i]]++
+	}
+	h, got, wrong, err := f.Fit(ctx, z, nil, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := loop{class: d.Labels.Class}.fedBack(h, got)
+	mistakes := 0
+	for i := range got {
+		sum := 0.0
+		for k := range 9 {
+			step := (float64(q.Hi[k]) - float64(q.Lo[k])) / (vectors.Bins - 1)
+			sum += code[k] / count[k] * (float64(q.Lo[k]) + step*float64(x.Column(k)[i]))
+		}
+		if sum*sum > 1e-6 && (sum > 0) != (got[i] > 0) {
+			t.Errorf("row %d: bit %d of the sum %v", i, got[i], sum)
+		}
+		if got[i] != z[i] {
+			mistakes++
+		}
+		if c := code[d.Labels.Class[i]]; c != 0 && (c > 0) != (said[i] > 0) {
+			t.Errorf("row %d of a class of mean %v goes to Step 1 as %d", i, c, said[i])
+		}
+	}
+	if share := float64(mistakes) / float64(d.Rows); share != wrong {
+		t.Errorf("%v of the rows wrong, said to be %v", share, wrong)
+	}
+}
+
+// scoreMethod learns bits from scores.
+func scoreMethod(bits int, kind string) Method {
+	return Method{Options{Bits: bits, Learner: Scores, LinearColumns: kind}, Run{Report: new(Report)}}
+}
+
+// TestScoresResumeAndGrow: whether made at once, on any number of threads, resumed, grown or read from a file, the model
+// is the same; it can be cross-fitted, and tells classes apart that it has few rows of.
+func TestScoresResumeAndGrow(t *testing.T) {
+	d := manyClasses(t, 20, 12)
+	for _, kind := range []string{LinearScores, KernelScores, ""} {
+		whole := mustTrain(t, scoreMethod(5, kind), d)
+		want := bytesOf(t, whole)
+		m := scoreMethod(5, kind)
+		m.Threads = 3
+		m.CrossFit = 3
+		if got := bytesOf(t, mustTrain(t, m, d)); !bytes.Equal(got, want) || m.Report.CrossFitted.Codes.Len() != d.Rows {
+			t.Errorf("%q: another model on 3 threads, or %d codes", kind, m.Report.CrossFitted.Codes.Len())
+		}
+		mustResume(t, scoreMethod(5, kind), d, want)
+		m = scoreMethod(5, kind)
+		m.Grow = mustTrain(t, scoreMethod(2, kind), d)
+		if got := bytesOf(t, mustTrain(t, m, d)); !bytes.Equal(got, want) {
+			t.Errorf("%q: grown on the same rows it is another model", kind)
+		}
+		other := manyClasses(t, 21, 12)
+		grown := mustTrain(t, m, other)
+		if grown.Prefix(2).Fingerprint() != m.Grow.Fingerprint() || grown.Encoder.Bits() != 5 {
+			t.Errorf("%q: grown on other rows it loses bits", kind)
+		}
+		again, err := model.Read(bytes.NewReader(want))
+		if err != nil || again.Fingerprint() != whole.Fingerprint() {
+			t.Errorf("%q: read again: %v", kind, err)
+		}
+	}
+}
+
+// TestLearnerIsTried: many small classes get scores, few large ones trees without a trial, and whoever sets options of
+// trees gets trees.
+func TestLearnerIsTried(t *testing.T) {
+	many := manyClasses(t, 40, 10)
+	for name, c := range map[string]struct {
+		d     *supervision.Data
+		o     Options
+		want  Learner
+		tried bool
+	}{
+		"many classes": {many, Options{}, Scores, true},
+		"set":          {many, Options{LinearColumns: LinearOff}, Trees, false},
+		"two classes":  {manyClasses(t, 2, 60), Options{}, Trees, false},
+		"paper":        {many, Options{Effort: Paper}, Trees, false},
+	} {
+		c.o.Bits = 6
+		m := Method{c.o, Run{Report: new(Report)}}
+		made := mustTrain(t, m, c.d)
+		if got := m.Report.Options.Learner; got != c.want || strings.Contains(made.Info.Linear, "learner") != c.tried {
+			t.Errorf("%s: learner %s: %s", name, got, made.Info.Linear)
+		}
+	}
+}
+
+// TestScoresAreRefused where there is nothing to score, and with options they do not have.
+func TestScoresAreRefused(t *testing.T) {
+	d := manyClasses(t, 20, 12)
+	missing := *d
+	missing.Missing = true
+	few := d.Only(slices.Concat(slices.Repeat([]bool{true}, 40), make([]bool, d.Rows-40)))
+	for code, c := range map[fault.Code]struct {
+		d *supervision.Data
+		m Method
+	}{
+		"missing-values": {&missing, scoreMethod(2, "")},
+		"few-rows":       {few, scoreMethod(2, "")},
+		"learner":        {d, Method{Options{Bits: 2, Learner: Scores}, Run{Spill: vectors.NewSpill(t.TempDir())}}},
+	} {
+		if _, err := c.m.Train(t.Context(), c.d); !fault.Is(err, code) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+	for _, o := range []Options{{Learner: Scores, LinearColumns: LinearOff}, {Learner: Scores, Candidates: 3},
+		{Learner: "best"}, {CodeMicroseconds: -1}} {
+		if _, err := o.WithDefaults(); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}
+
+// TestAnchorsFollowTheTime: more microseconds allow more anchors, wider vectors fewer, within limits.
+func TestAnchorsFollowTheTime(t *testing.T) {
+	for _, c := range []struct {
+		o         Options
+		dim, want int
+	}{
+		{Options{Effort: Normal}, 320, 2360},
+		{Options{Effort: Quick, CodeMicroseconds: 15}, 320, 2360},
+		{Options{Effort: Quick}, 320, leastAnchors},
+		{Options{Effort: Best}, 320, mostAnchors},
+		{Options{Effort: Normal}, 11_200, leastAnchors},
+		{Options{CodeMicroseconds: 1}, 64, leastAnchors},
+	} {
+		if got := c.o.anchors(c.dim); got != c.want {
+			t.Errorf("%+v, %d columns: %d anchors, want %d", c.o, c.dim, got, c.want)
+		}
+	}
+}
