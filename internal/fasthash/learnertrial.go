@@ -71,7 +71,7 @@ func (t Options) wantsTrees() bool {
 
 // worthTrying reports whether scores may predict bits better than trees.
 func (t *training) worthTrying(d *supervision.Data) bool {
-	if t.needsScores(d) != nil || t.Similar.PerPicture() > 1 || d.Rows > learnerRows {
+	if t.needsScores(d) != nil || t.Similar.PerPicture() > 1 || d.Rows > learnerRows || d.Rows < 2*scoreRows {
 		return false
 	}
 	if d.Labels == nil {
@@ -127,8 +127,12 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 		return fmt.Errorf("trying trees: %w", err)
 	}
 	scores, err := try(Scores, balanced)
-	if err != nil {
-		return fmt.Errorf("trying scores: %w", err)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // some rows have no scores: all alike, or too few of them
+		t.Learner, t.tried = Trees, fmt.Sprintf("learner %s: scores cannot be tried: %v", Trees, err)
+		return nil
 	}
 	ahead := leastAhead
 	if d.Labels != nil {
