@@ -288,11 +288,11 @@ func (f *scoreFit) gaussians(ctx context.Context, anchors vectors.Matrix, width 
 	for _, v := range far.Data {
 		sum += float64(v)
 	}
-	kernel := &model.Kernel{Anchors: anchors, Width: float32(width * sum / float64(len(far.Data)))}
-	if !(kernel.Width > 0) {
+	absolute := float32(width * sum / float64(len(far.Data)))
+	if !(absolute > 0) {
 		return nil, errSameRows
 	}
-	return kernel, nil
+	return model.NewByteKernel(anchors, absolute, model.ByteStep(anchors, absolute)), nil
 }
 
 // chooseShape returns the shape that predicts the rows best, or nearly: first the power at the middle width, for
