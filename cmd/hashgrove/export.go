@@ -59,7 +59,7 @@ in eighths of a bit, if the codes of the queries are exported with --spread too.
 	c.file.Bind(f)
 	f.StringVar(&c.to, "to", "", "`FORM` of the output: onnx, go, c or faiss; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "export only this `NUMBER` of leading bits; 0 means all")
-	f.BoolVar(&c.spread, "spread", false, "repeat the bits of the class in codes with detail, so that FAISS ranks them right")
+	f.BoolVar(&c.spread, "spread", false, "repeat the class bits of codes with detail, so that FAISS ranks them right")
 	f.BoolVar(&c.noIDs, "no-ids", false, "leave ids out; FAISS then numbers codes from 0, in the order of the file")
 	cli.Group(f, "Output")
 	return cmd

@@ -248,7 +248,8 @@ func (c *check) searches(ctx context.Context) error {
 	return nil
 }
 
-// request builds a request for all queries of the check, ranked as engines rank. Hits carry no fields, because contents compares those.
+// request builds a request for all queries of the check, ranked as engines rank. Hits carry no fields, because contents
+// compares those.
 func (c *check) request(o api.Options) *api.Request {
 	r := &api.Request{Options: o}
 	r.Rank, r.Fields = api.Hamming, []string{}

@@ -135,7 +135,8 @@ func (e *elastic) Plan(s Space) []Statement {
 		{"look at the index", newRequest("GET", e.path(""), nil).String(), true},
 		{"make the index, where there is none", e.creation(s).String(), true},
 		{"write a batch, two lines for each item", e.bulk(lines).String(), true},
-		{"search exactly, with the code of your query" + of.advice(), newRequest("POST", e.path("/_search"), search).String(), false},
+		{"search exactly, with the code of your query" + of.advice(),
+			newRequest("POST", e.path("/_search"), search).String(), false},
 		{"search with the graph, nearly exactly", newRequest("POST", e.path("/_search"), knn).String(), false},
 	}
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // Redis 8 or later, whose vector sets store codes as one bit per dimension (BIN): +1 for a set bit and -1 for a clear
-// one; those with detail are spread (shape.go). The score of an element is 1 - distance/bits. With TRUTH a search compares all elements and is exact; without
-// it a search walks a graph, which is faster but misses some.
+// one; those with detail are spread (shape.go). The score of an element is 1 - distance/bits. With TRUTH a search
+// compares all elements and is exact; without it a search walks a graph, which is faster but misses some.
 //
 //	items          the vector set: elements are ids, with attributes to filter by (redis_filter.go)
 //	items:details  a hash: every item in full, by id, and under "" which model made the codes

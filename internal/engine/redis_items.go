@@ -242,7 +242,8 @@ func (r *redis) searchAll(ctx context.Context, q Query, filter string, all [][]i
 // searchCommand asks for the nearest items, within the radius if there is one, plus half a bit because Redis
 // computes distances in float32.
 func (r *redis) searchCommand(q Query, query int, filter string, count int) []string {
-	command := []string{"VSIM", r.table, "FP32", floats(r.spread(q.Codes, query), 0), "WITHSCORES", "COUNT", strconv.Itoa(count)}
+	code := floats(r.spread(q.Codes, query), 0)
+	command := []string{"VSIM", r.table, "FP32", code, "WITHSCORES", "COUNT", strconv.Itoa(count)}
 	if radius := r.radius(q.Radius); radius >= 0 && radius < r.wide() {
 		epsilon := float64(2*radius+1) / float64(r.wide())
 		command = append(command, "EPSILON", strconv.FormatFloat(epsilon, 'g', -1, 64))

@@ -188,7 +188,8 @@ func (s *sqlite) Plan(space Space) []Statement {
 	add("a condition to search with, in the place of true", false, "-- "+strings.ReplaceAll(where, "\n", "\n-- "))
 	if s.vec {
 		add("search with sqlite-vec alone", false, fmt.Sprintf("SELECT id, distance FROM %s JOIN %s ON item = rowid\n"+
-			"WHERE code MATCH vec_bit(%s) AND k = 10 ORDER BY distance", s.name("_codes"), s.name(""), vecCode(of.spread(zero, 0), 0)))
+			"WHERE code MATCH vec_bit(%s) AND k = 10 ORDER BY distance",
+			s.name("_codes"), s.name(""), vecCode(of.spread(zero, 0), 0)))
 	}
 	return list
 }

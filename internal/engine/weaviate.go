@@ -196,8 +196,8 @@ func (w *weaviate) Plan(s Space) []Statement {
 	return []Statement{
 		{"make the class, where there is none", w.creation(s).String(), true},
 		{"write a batch, here of one item", write.String(), true},
-		{"search with the code of your query as a list of zeros and ones" + of.advice(), w.near(of.spreadAll(sample.Codes), 10,
-			`where:{path:["label"],operator:Equal,valueText:"boots"},`).String(), false},
+		{"search with the code of your query as a list of zeros and ones" + of.advice(),
+			w.near(of.spreadAll(sample.Codes), 10, `where:{path:["label"],operator:Equal,valueText:"boots"},`).String(), false},
 	}
 }
 
