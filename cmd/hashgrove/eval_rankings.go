@@ -28,8 +28,8 @@ func (c *evalCommand) checkRanking(m *model.Model) error {
 		return cli.Usage("no-weights",
 			"--rank weighted: the bits of %s have no weights; models of the method mdsh do", c.model)
 	case c.rank == string(eval.ByWeights) && m.DetailBits() > 0:
-		return cli.Usage("no-weights", "--rank weighted: the bits of detail of %s have no weights; --prefix %d leaves them out",
-			c.model, m.ClassBits())
+		return cli.Usage("no-weights",
+			"--rank weighted: the bits of detail of %s have no weights; --prefix %d leaves them out", c.model, m.ClassBits())
 	case (c.rank == api.Margins || c.rank == api.Expected) && bits > hamming.MaxWeightedBits:
 		return cli.Usage("too-many-bits", "--rank %s: codes of %d bits are longer than the %d that can be ranked "+
 			"by margins; --prefix takes the first bits", c.rank, bits, hamming.MaxWeightedBits)

@@ -214,8 +214,9 @@ func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) 
 		a.warn([]string{path + ": the last write was not finished and is ignored"})
 	}
 	return &fileReport{
-		File: path, Type: "index", Bits: v.Bits, DetailBits: v.Fingerprint.Detail(v.Bits), Fingerprint: v.Fingerprint.String(),
-		Items: &v.Items, FileBytes: v.FileBytes, FreeBytes: v.FreeBytes, Writes: v.Writes,
+		File: path, Type: "index", Bits: v.Bits, DetailBits: v.Fingerprint.Detail(v.Bits),
+		Fingerprint: v.Fingerprint.String(),
+		Items:       &v.Items, FileBytes: v.FileBytes, FreeBytes: v.FreeBytes, Writes: v.Writes,
 	}, nil
 }
 
@@ -228,8 +229,9 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 	defer s.Close()
 	i := s.Info()
 	f := &fileReport{
-		File: path, Type: "index", Bits: i.Bits, DetailBits: i.Fingerprint.Detail(i.Bits), Fingerprint: i.Fingerprint.String(),
-		Items: &i.Items, FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
+		File: path, Type: "index", Bits: i.Bits, DetailBits: i.Fingerprint.Detail(i.Bits),
+		Fingerprint: i.Fingerprint.String(),
+		Items:       &i.Items, FileBytes: i.FileBytes, FreeBytes: i.FreeBytes, Writes: i.Writes, Note: i.Note,
 	}
 	x, err := a.selectItems(ctx, s, looked)
 	if err != nil {

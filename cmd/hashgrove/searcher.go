@@ -116,7 +116,8 @@ func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
 		Snapshot: selected.Snapshot, Find: selected.Items, Threads: c.threads,
 		Get: func(ctx context.Context, id index.ID) (index.Item, bool, error) { return x.store.Get(ctx, id) },
 	}
-	if len(c.ids)+len(c.codes) == 0 || c.explain || len(c.rerank) > 0 || c.rank != api.Hamming && !c.within { // it may rank
+	ranks := c.rank != api.Hamming && !c.within // queries of any kind
+	if len(c.ids)+len(c.codes) == 0 || c.explain || len(c.rerank) > 0 || ranks {
 		if x.items.Model, err = x.model(); err != nil {
 			return err
 		}

@@ -87,8 +87,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 0, "code length in `BITS`")
 	showDefault(f, "bits", strconv.Itoa(hashgrove.Defaults().Bits))
-	f.IntVar(&o.DetailBits, "detail-bits", 0, "add this `NUMBER` of bits that keep the vector itself, such as 64, so that "+
-		"items of one class are found in the order of their likeness; 0 means none, or with --grow those of the model")
+	f.IntVar(&o.DetailBits, "detail-bits", 0, "add this `NUMBER` of bits that keep the vector itself, such as 64, so "+
+		"that items of one class are found in the order of their likeness; 0 means none, or with --grow those of the model")
 	f.StringVar(&o.Method, "method", hashgrove.Defaults().Method,
 		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)

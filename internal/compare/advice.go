@@ -38,8 +38,8 @@ const (
 	deviation = 2        // standard errors that chance explains
 	naming    = 3        // most classes or methods to name
 
-	// Of the share of the nearest of its class in the first ten: below which bits of detail are worth a word, and what they
-	// must add to be worth their bytes.
+	// Shares of the nearest of its class in the first ten: below which bits of detail are worth a word, and what they must
+	// add to be worth their bytes.
 	fewNearest = 0.25
 	muchNearer = 0.1
 )

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/train"
@@ -25,9 +24,6 @@ const (
 	euclidean = "float-euclidean"
 	cosine    = "float-cosine"
 )
-
-// detailed is FastHash with bits of detail behind its own.
-const detailed = method.FastHash + "-detail"
 
 // Quick lists the default methods: the strongest of those that take a small part of FastHash's time, and the usual ones
 // without labels.
@@ -98,53 +94,6 @@ func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, erro
 	}
 	more, err := s.measureDetail(ctx, t, all, unseen)
 	return append(rows, more...), err
-}
-
-// measureDetail measures the same codes with bits of detail behind those of the class.
-func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Training, unseen *model.Model) (
-	[]eval.Row, error,
-) {
-	o := method.Options{
-		Detail: s.o.DetailBits, Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.standardize(),
-	}
-	var detail, later model.Encoder
-	var err error
-	took := trial.Seconds(func() {
-		detail, err = method.LearnDetail(ctx, s.mapped.Base.Data, o)
-	})
-	if err == nil && unseen != nil {
-		later, err = method.LearnDetail(ctx, s.unseen.others.Data, o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	behind := task{method: detailed, kind: t.kind, supervised: t.supervised, bits: t.bits, detail: detail, later: later}
-	for len(behind.bits) > 0 && behind.longest()+detail.Bits() > hamming.MaxWeightedBits {
-		behind.bits = behind.bits[:len(behind.bits)-1]
-	}
-	if len(behind.bits) == 0 {
-		return nil, nil
-	}
-	return s.measureLengths(ctx, &behind, made.Model, unseen, func(bits int) float64 { return made.Seconds(bits) + took })
-}
-
-// withDetail returns a model with bits of detail behind its own; none if the encoder is nil.
-func withDetail(m *model.Model, detail model.Encoder) *model.Model {
-	if m == nil || detail == nil {
-		return m
-	}
-	out := *m
-	out.Encoder = &model.Detailed{Class: m.Encoder, Detail: detail}
-	return &out
-}
-
-// withRanking returns the model with its usual ranking, which models of package train have already.
-func (s *comparison) withRanking(ctx context.Context, m *model.Model) (*model.Model, error) {
-	if !s.data.labelled() || m.Ranking != nil {
-		return m, nil
-	}
-	own := *m
-	return &own, method.AddRanking(ctx, &own, s.mapped.Base.Data, method.Options{Threads: s.o.Threads})
 }
 
 // errCapped says that a method cannot make this many bits, and that its longest code already has a row.

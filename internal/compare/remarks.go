@@ -60,14 +60,19 @@ func (f *facts) remarkOnDetail() {
 		class = "with its tags"
 	}
 	way, change := "untried", ": the codes tell little more than the class. Bits of detail keep what an item looks like."
+	worth := own < fewNearest
 	for i := range f.r.Rows {
 		d := &f.r.Rows[i]
-		if with := d.Leading(); d.DetailBits > 0 && d.Error == "" && d.Bits == c.Bits && with.NearestOfClass10 > own+muchNearer {
-			way, change = "measured", fmt.Sprintf(", and FastHash with %d more bits of detail %s: with MAP %.3f, and %s an "+
-				"item instead of %s.", d.DetailBits, share(with.NearestOfClass10), with.MAP, byteCount(d.Bytes), byteCount(c.Bytes))
+		if d.DetailBits == 0 || d.Error != "" || d.Bits != c.Bits {
+			continue
 		}
+		with := d.Leading()
+		more := with.NearestOfClass10 - own
+		worth = more > muchNearer || worth && more > near
+		way, change = "measured", fmt.Sprintf(", and FastHash with %d more bits of detail %s: with MAP %.3f, and %s an "+
+			"item instead of %s.", d.DetailBits, share(with.NearestOfClass10), with.MAP, byteCount(d.Bytes), byteCount(c.Bytes))
 	}
-	if way == "untried" && own >= fewNearest {
+	if !worth {
 		return
 	}
 	f.say("detail", "Of the ten items %s that are most like a query, %s finds %s first%s",

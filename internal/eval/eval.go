@@ -261,13 +261,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	}
 
 	report := sum.report(j)
-	report.AP = make([]float64, j.queries)
-	for q, one := range singles {
-		report.AP[q] = one.ap
-		if one.relevant == 0 {
-			report.AP[q] = -1
-		}
-	}
+	report.AP = averagePrecisions(singles)
 	if j.parts != nil {
 		report.DistinctCodes, report.LargestBucket = j.parts.DistinctCodes, j.parts.LargestBucket
 	} else {
@@ -281,6 +275,18 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	report.doubt(doubts...)
 	report.addWarnings(j, sum)
 	return report, nil
+}
+
+// averagePrecisions returns that of each query, -1 where nothing is relevant.
+func averagePrecisions(singles []single) []float64 {
+	ap := make([]float64, len(singles))
+	for q, one := range singles {
+		ap[q] = one.ap
+		if one.relevant == 0 {
+			ap[q] = -1
+		}
+	}
+	return ap
 }
 
 // copies counts how often each distinct item occurs among n, in the order of the items.

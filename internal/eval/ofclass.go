@@ -22,8 +22,8 @@ type OfClass struct {
 	at   map[int]int // by query: its place among those chosen
 }
 
-// NewOfClass starts with an empty base. Row i of x is the vector of query rows[i]; the truth is about all queries and the
-// whole base. Cost: a bit for each chosen query and base item.
+// NewOfClass starts with an empty base. Row i of x is the vector of query rows[i]; the truth is about all queries and
+// the whole base. Cost: a bit for each chosen query and base item.
 func NewOfClass(ctx context.Context, x vectors.Matrix, rows []int, truth Truth, threads int) (*OfClass, error) {
 	if x.Rows != len(rows) {
 		panic(truthMisfits)
@@ -66,8 +66,8 @@ func (o *OfClass) Rows(q int) []int {
 	return nil
 }
 
-// share returns the value of query q for a ranking; ok is false if there is none. mark holds the truth for the query and
-// is used up.
+// share returns the value of query q for a ranking; ok is false if there is none. mark holds the truth for the query
+// and is used up.
 func (o *OfClass) share(q int, r ranker, mark []uint8) (share float64, ok bool) {
 	rows := o.Rows(q)
 	if len(rows) == 0 {

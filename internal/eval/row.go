@@ -59,8 +59,8 @@ func (r *Report) MarginItems() MarginItems {
 }
 
 // Row is one method at one code length in a comparison. The numbers at the top are about new items, which training
-// did not see, or about training items if there are no new ones, and by Hamming distance. Rank is the ranking that leads:
-// Ranked, MacroMAP, PerClass and the curves are by that one. The recall of neighbours, UnseenMAP and the numbers
+// did not see, or about training items if there are no new ones, and by Hamming distance. Rank is the ranking that
+// leads: Ranked, MacroMAP, PerClass and the curves are by that one. The recall of neighbours, UnseenMAP and the numbers
 // from TrainSeconds on are optional: 0 means missing.
 type Row struct {
 	Method      string `json:"method"`

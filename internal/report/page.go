@@ -396,7 +396,8 @@ func (d Data) tiles() []tile {
 		}
 		tiles = append(tiles, tile{formatShare(precision(r)), "precision of the first items", beside(precision, formatShare)})
 		if nearest(r) > 0 {
-			tiles = append(tiles, tile{formatShare(nearest(r)), "nearest of its class in the first ten", beside(nearest, formatShare)})
+			tiles = append(tiles, tile{formatShare(nearest(r)), "nearest of its class in the first ten",
+				beside(nearest, formatShare)})
 		}
 	}
 	if r.Bytes > 0 {

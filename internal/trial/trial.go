@@ -193,8 +193,8 @@ func (c *Codes) AddExpected(ctx context.Context, m *model.Model) error {
 	return m.Expect(ctx, c.Expected)
 }
 
-// Scores returns what a ranking needs to know of the queries beside their codes; empty if it needs nothing, or if that is
-// unknown.
+// Scores returns what a ranking needs to know of the queries beside their codes; empty if it needs nothing, or if that
+// is unknown.
 func (c *Codes) Scores(by eval.Ranking) vectors.Matrix {
 	switch by {
 	case eval.ByMargins:

@@ -67,8 +67,8 @@ func decodePart(b []byte) *eval.Part {
 }
 
 // Evaluate judges how queries, which are one run of codes, rank a base of codes by Hamming distance. It returns a
-// collection of one text, the report of hashgrove eval --rank hamming as JSON. What needs vectors (neighbours, learned shares) or
-// needs the rows side by side (two warnings) is not in it; every number that is there has the same digits.
+// collection of one text, the report of hashgrove eval --rank hamming as JSON. What needs vectors (neighbours, learned
+// shares) or needs the rows side by side (two warnings) is not in it; every number that is there has the same digits.
 func Evaluate(s beam.Scope, queries, base beam.PCollection, o EvalOptions) beam.PCollection {
 	s = s.Scope("Evaluate")
 	side := beam.SideInput{Input: queries}

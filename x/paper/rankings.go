@@ -17,7 +17,8 @@ import (
 
 // rankingsTable runs the FastHash rows of Table 3 (tab:features) with the paper's settings and with the default, ranked
 // by Hamming distance, by the margins of the query and by its expected code: in the whole database, like the paper, and
-// separately for training items and new items. Rows that learn from all pictures have no new items, so others leave out a fifth.
+// separately for training items and new items. Rows that learn from all pictures have no new items, so others leave out
+// a fifth.
 func rankingsTable(c collection) Experiment {
 	var rows []row
 	for _, kind := range []struct {
@@ -59,7 +60,8 @@ from too, and that the scores of a picture and of its mirror image are added bef
 
 // rankingsTable runs the rows.
 func (runner *Runner) rankingsTable(ctx context.Context, c collection, rows []row) (*Table, error) {
-	t := &Table{Title: c.title + ": FastHash ranked by Hamming distance, by margins and by the expected code", Head: []string{
+	title := c.title + ": FastHash ranked by Hamming distance, by margins and by the expected code"
+	t := &Table{Title: title, Head: []string{
 		"row", "features", "trained on", "effort", "train s",
 		"precision@100", "by margins", "expected", "paper", "MAP*", "by margins", "expected", "paper",
 		"PR area*", "by margins", "expected", "paper", "better",
