@@ -130,9 +130,9 @@ func (o Options) learnDetail(ctx context.Context, d *supervision.Data, bits int)
 	if err != nil {
 		return nil, err
 	}
-	p := e.(*model.Projection)
-	p.Mean = mean
-	return model.Compose(p, front), nil
+	// As a map the products take the fast way, and the bits are the signs of its values.
+	turn := &model.Affine{Mean: mean, Weight: vectors.Matrix{Rows: bits, Cols: d.Dim(), Data: e.(*model.Projection).Weight}}
+	return model.Compose(solve.AxisSigns(bits, make([]float32, bits)), front, turn), nil
 }
 
 // withoutClassMeans returns rows from which the mean of their class is subtracted.

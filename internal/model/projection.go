@@ -25,6 +25,7 @@ type Projection struct {
 	prints chain
 	once   sync.Once
 	mean   []float64
+	axes   []int // the columns whose signs are the bits; nil if bits depend on more
 }
 
 // Kind implements Encoder.
@@ -111,7 +112,17 @@ func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64))
 		for j, m := range e.Mean {
 			e.mean[j] = float64(m)
 		}
+		e.axes = axesOf(e.Weight, e.Dim())
 	})
+	if e.axes != nil {
+		for r := range x.Rows {
+			row := x.Row(r)
+			for k, j := range e.axes {
+				put(r, k, 0+(float64(row[j])-e.mean[j])) // the sum of this and zeros
+			}
+		}
+		return
+	}
 	// Four rows at a time, whose sums do not wait for each other. Rows beyond the last are zeros.
 	const few = 4
 	d := x.Cols
@@ -139,6 +150,21 @@ func (e *Projection) scores(x vectors.Matrix, put func(r, k int, score float64))
 		}
 	}
 }
+
+// axesOf returns the column of each row of weights that are one there and zero elsewhere, or nil if some are not.
+func axesOf(weight []float32, dim int) []int {
+	var axes []int
+	for row := range slices.Chunk(weight, dim) {
+		at := slices.Index(row, 1)
+		if at < 0 || slices.ContainsFunc(row[:at], isNotZero) || slices.ContainsFunc(row[at+1:], isNotZero) {
+			return nil
+		}
+		axes = append(axes, at)
+	}
+	return axes
+}
+
+func isNotZero(v float32) bool { return v != 0 }
 
 // notFinite returns the place of the first NaN or infinity, or -1.
 func notFinite(v []float32) int {
