@@ -242,7 +242,7 @@ func (c *soaker) search() error {
 		where += " and price = " + strconv.Itoa(parity)
 	}
 	var a found
-	body := fmt.Sprintf(`{"code":"%016x","k":%d,"where":%q}`, query, k, where)
+	body := fmt.Sprintf(`{"code":"%016x","k":%d,"rank":"hamming","where":%q}`, query, k, where)
 	if err := c.want(200, "POST", shop+"/search", body, &a); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func TestFilesOfFAISSAreCodes(t *testing.T) {
 			t.Errorf("%s\n%s, want\n%s", line, got, want)
 		}
 	}
-	if got, want := do("search rows.faiss --id 7 -k 3 --to csv"), do("search rows.hgi --id 7 -k 3 --to csv"); got != want {
+	if got, want := do("search rows.faiss --id 7 -k 3 --to csv"), do("search rows.hgi --id 7 -k 3 --rank hamming --to csv"); got != want {
 		t.Errorf("an item of FAISS finds\n%s, want\n%s", got, want)
 	}
 	do("index build rows.faiss -o built.hgi")

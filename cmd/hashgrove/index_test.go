@@ -37,7 +37,7 @@ func TestIndexSession(t *testing.T) {
 	if r := indexReported(t, "index add items.hgi new.csv --label category --id-column sku"); r.Added != 80 || r.Replaced != 0 || r.Items != 480 {
 		t.Errorf("index add: %+v", r)
 	}
-	if f := searched(t, "items.hgi --id new-3 -k 1"); f.Results[0].Hits[0].Distance != 0 {
+	if f := searched(t, "items.hgi --id new-3 -k 1 --rank hamming"); f.Results[0].Hits[0].Distance != 0 {
 		t.Errorf("an added item is not found: %+v", f)
 	}
 
@@ -104,7 +104,7 @@ func TestIndexOfCodes(t *testing.T) {
 	if got := ask("full.hgi", "new.csv"); got != want {
 		t.Error("an index of codes answers otherwise")
 	}
-	if ask("bare.hgi", "items.hgc") != ask("items.hgi", "items.hgc") {
+	if ask("bare.hgi", "items.hgc") != ask("items.hgi", "items.hgc --rank hamming") {
 		t.Error("an index without a model answers otherwise")
 	}
 	line := ` --id items-8 -k 9 --where 'label = "coats" and f0 > 0' --json`

@@ -50,7 +50,9 @@ func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a
 }
 
 // wantsColumns reports whether the options ask for extra columns.
-func (t Options) wantsColumns() bool { return t.LinearColumns != "" && t.LinearColumns != LinearOff }
+func (t Options) wantsColumns() bool {
+	return t.Learner == Scores || t.LinearColumns != "" && t.LinearColumns != LinearOff
+}
 
 // extendNew chooses the columns and fits them.
 func (t *training) extendNew(ctx context.Context, train *supervision.Data) error {

@@ -308,7 +308,7 @@ func (e *expectation) oddsOf(r *Ranking, c nearCode) float64 {
 		return 0
 	}
 	if e.terms[d] == 0 {
-		e.terms[d] = portable.ExpBelowZero(-e.tau * float64(d) / 8)
+		e.terms[d] = portable.ExpBelowZero(float64(-e.tau * float64(d) / 8))
 	}
 	return float64(r.Counts[c.code]) * e.terms[d]
 }
