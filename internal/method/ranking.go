@@ -2,9 +2,8 @@
 // The rows held out search in each other, and the ranking with the best MAP wins, if it beats the usual one by more than
 // the standard error of the difference; else the usual one stays:
 //
-//	classes    the expected code, which was best on all sets with classes; tau and mix hardly matter
-//	tags       margins
-//	otherwise  Hamming distance, and for methods that do not learn from classes or tags
+//	classes, tags    the expected code, which was best on all sets; tau and mix hardly matter
+//	otherwise        Hamming distance, and for methods that do not learn from classes or tags
 //
 // The codes of training rows that the expected code needs are those of up to rankingRows rows.
 
@@ -52,11 +51,8 @@ func (o Options) addRanking(
 		return err
 	}
 	usual := model.ByHamming
-	switch kind := d.Kind(); {
-	case supervised && kind == supervision.ByClasses:
+	if kind := d.Kind(); supervised && (kind == supervision.ByClasses || kind == supervision.ByTags) {
 		usual = model.ByExpected
-	case supervised && kind == supervision.ByTags:
-		usual = model.ByMargins
 	}
 	m.Ranking = model.NewRanking(usual, usualTau, usualMix, codes)
 	if v == nil || grewFrom(o.Run.Grow, v.held) || v.held.Kind() == "" || v.held.Kind() == supervision.ByPairs {
