@@ -63,9 +63,9 @@ type judgedConfused struct {
 	Share float64 `json:"share"`
 }
 
-// judge uses a sample of items as queries for others with the same label, by the bits of the class. Ties are broken in no particular order, so
-// every figure is the mean over all orders, as in package eval. If there is nothing to judge it returns nil and the
-// reason.
+// judge uses a sample of items as queries for others with the same label, by the bits of the class. Ties are broken
+// in no particular order, so every figure is the mean over all orders, as in package eval. If there is nothing to
+// judge it returns nil and the reason.
 func judge(
 	ctx context.Context, x *index.Snapshot, threads int, report func(share float64),
 ) (*liveQuality, string, error) {

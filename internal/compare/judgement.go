@@ -19,9 +19,9 @@ import (
 //	a mix           as many of each: learned items come first where they lie closer to queries than new ones do
 //
 // New and learned items are ranked by Hamming distance, by the margins of the queries and by their expected codes, as
-// far as the method has them. One of these leads: the model's usual one, unless another is better by more than the choice of
-// queries explains. All rows are learned from, so there are none on which the model could choose, as it does in train;
-// and nothing that is learned or tuned may depend on new items, so they cannot choose for it either.
+// far as the method has them. One of these leads: the model's usual one, unless another is better by more than the
+// choice of queries explains. All rows are learned from, so there are none on which the model could choose, as it
+// does in train; and nothing that is learned or tuned may depend on new items, so they cannot choose for it either.
 //
 // The codes of a second training, without some classes, are judged by the queries of those classes in all items.
 

@@ -18,8 +18,8 @@ import (
 )
 
 // Milvus 2.5.5 or later, over version 2 of its REST interface. A code is a BinaryVector, padded to a multiple of 8
-// bits, and spread (shape.go) if it has detail; the index BIN_FLAT with the metric HAMMING reads every code, so searches
-// are exact.
+// bits, and spread (shape.go) if it has detail; the index BIN_FLAT with the metric HAMMING reads every code, so
+// searches are exact.
 //
 //	items   id, code, label, tags, attributes (JSON), terms (for our filters)
 //

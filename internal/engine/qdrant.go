@@ -19,10 +19,10 @@ import (
 )
 
 // Qdrant 1.16 or later. A table is a collection whose vectors have +1 for a set bit and -1 for a clear one: their dot
-// product is bits - 2 distance, an integer that a float32 represents exactly. For codes with detail, queries have +8 and
-// -8 for bits of the class, so that the product tells the weighted distance. Searches are exact, without the graph
-// and the quantized vectors; both are there for searches of your own. Binary quantization keeps one bit per number in
-// memory, which is the code itself, and the numbers stay on disk.
+// product is bits - 2 distance, an integer that a float32 represents exactly. For codes with detail, queries have +8
+// and -8 for bits of the class, so that the product tells the weighted distance. Searches are exact, without the
+// graph and the quantized vectors; both are there for searches of your own. Binary quantization keeps one bit per
+// number in memory, which is the code itself, and the numbers stay on disk.
 //
 //	point id            the id if it is a non-negative integer, else a UUID made from its text
 //	id, id_number       in the payload: the id, and its value if it is an integer

@@ -110,8 +110,8 @@ func compareHits(a, b index.Hit) int {
 	return cmp.Or(cmp.Compare(a.Distance, b.Distance), a.ID.Compare(b.ID))
 }
 
-// apart completes hits that were found by spread codes: it reads the codes of the items, which tell how many bits of the
-// class and of detail differ. Items that are gone meanwhile are left out.
+// apart completes hits that were found by spread codes: it reads the codes of the items, which tell how many bits of
+// the class and of detail differ. Items that are gone meanwhile are left out.
 func (s shape) apart(ctx context.Context, e Engine, q Query, found [][]index.Hit) ([][]index.Hit, error) {
 	if s.detail == 0 {
 		return found, nil

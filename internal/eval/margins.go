@@ -41,8 +41,8 @@ func RetrievalMargins(
 	}, o)
 }
 
-// weighted judges rankings by weights. look returns the code to look for and the weights of its bits for a query; it may
-// use the given memory.
+// weighted judges rankings by weights. look returns the code to look for and the weights of its bits for a query; it
+// may use the given memory.
 func (j judgement) weighted(
 	ctx context.Context, base hamming.Codes, look func(q int, code []uint64) ([]uint64, []uint8), o Options,
 ) (*Report, error) {

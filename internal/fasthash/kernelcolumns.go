@@ -247,7 +247,8 @@ func (f *scoreFit) wideAxes(ctx context.Context, z vectors.Matrix) ([]float64, v
 	}
 	left := linalg.Single(u).Slice(0, k)
 	axes := vectors.Matrix{Rows: k, Cols: z.Cols, Data: make([]float32, k*z.Cols)}
-	if err := gemm.Mul(ctx, f.threads, linalg.MatrixView(axes), linalg.MatrixView(left), linalg.MatrixView(z)); err != nil {
+	err = gemm.Mul(ctx, f.threads, linalg.MatrixView(axes), linalg.MatrixView(left), linalg.MatrixView(z))
+	if err != nil {
 		return nil, axes, err
 	}
 	for i := range k {

@@ -65,8 +65,8 @@ func (t *training) useScores(d *supervision.Data) {
 
 // wantsTrees reports options that only trees have.
 func (t Options) wantsTrees() bool {
-	return t.Trees != boost.Options{} || t.Candidates != 0 || t.LinearColumns != "" || t.Order == TSH || t.Effort == Paper ||
-		t.EqualRowWeights
+	return t.Trees != boost.Options{} || t.Candidates != 0 || t.LinearColumns != "" || t.Order == TSH ||
+		t.Effort == Paper || t.EqualRowWeights
 }
 
 // worthTrying reports whether scores may predict bits better than trees.
@@ -171,7 +171,8 @@ func (t *training) noteBest(d *supervision.Data) {
 // unequal reports whether the largest class has more than twice the rows of the median one.
 func unequal(sizes []int) bool { return sizes[len(sizes)-1] > 2*sizes[len(sizes)/2] }
 
-// tryCodes returns how well codes learned from some rows find others: the mean of the MAP over queries and over classes.
+// tryCodes returns how well codes learned from some rows find others: the mean of the MAP over queries and over
+// classes.
 func (t *training) tryCodes(ctx context.Context, o Options, learn, a, b *supervision.Data) (float64, error) {
 	m, err := Method{Options: o}.Train(ctx, learn)
 	if err != nil {

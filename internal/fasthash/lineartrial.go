@@ -22,8 +22,8 @@ import (
 //	judge    whose bits of the rows held out are right more often: linear scores by more than half the deviation of
 //	         the sum over rows, those of a kernel, which cost time to encode, by twice that beyond linear ones
 //
-// With 50 trees instead of 150, Fashion-MNIST took columns that harm 200 trees. This costs about a quarter of training 64
-// bits with 200 trees from 5,000 rows, and hundredths from many more.
+// With 50 trees instead of 150, Fashion-MNIST took columns that harm 200 trees. This costs about a quarter of
+// training 64 bits with 200 trees from 5,000 rows, and hundredths from many more.
 
 const (
 	trialRows   = 10_000

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Sweeps by margins. A query has a table per group of bits, which holds the sum of the weights of the differing bits for
-// every value of the group (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance Nearest
-// Neighbor Search with Product Quantization Fast Scan", VLDB 2015, look up such tables in registers for product
-// quantisers). Sums are bytes that saturate at 255. With a scale s a table holds
+// Sweeps by margins. A query has a table per group of bits, which holds the sum of the weights of the differing bits
+// for every value of the group (Andre, Kermarrec, Le Scouarnec, "Cache locality is not enough: High-Performance
+// Nearest Neighbor Search with Product Quantization Fast Scan", VLDB 2015, look up such tables in registers for
+// product quantisers). Sums are bytes that saturate at 255. With a scale s a table holds
 //
 //	min(255, floor(sum of the weights / s)),
 //

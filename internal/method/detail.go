@@ -1,5 +1,6 @@
-// Bits of detail behind the bits of the class, for a model of any method. Supervised codes give all items of a class the
-// same bits, so the order within the class is chance; these bits keep what the vector looks like (model.Detailed).
+// Bits of detail behind the bits of the class, for a model of any method. Supervised codes give all items of a class
+// the same bits, so the order within the class is chance; these bits keep what the vector looks like
+// (model.Detailed).
 //
 //	u = x / |x|                                    after standardising the columns where ScaleOf says so
 //	P = first r principal components of u - mean of its class        where the rows have classes, else of u
@@ -7,8 +8,8 @@
 //	bit b = [column b of R P (u - mean) >= 0],   and as a query's margin the projection itself
 //
 // Directions in which the classes differ are left out of the components, since the class bits know those already: this
-// finds 5 to 20 % more of the nearest items of the class (x/paper/results/detail.md). Cost: that of PCA and ITQ on up to
-// detailRows rows, and one projection for each bit to encode.
+// finds 5 to 20 % more of the nearest items of the class (x/paper/results/detail.md). Cost: that of PCA and ITQ on up
+// to detailRows rows, and one projection for each bit to encode.
 
 package method
 
@@ -131,7 +132,9 @@ func (o Options) learnDetail(ctx context.Context, d *supervision.Data, bits int)
 		return nil, err
 	}
 	// As a map the products take the fast way, and the bits are the signs of its values.
-	turn := &model.Affine{Mean: mean, Weight: vectors.Matrix{Rows: bits, Cols: d.Dim(), Data: e.(*model.Projection).Weight}}
+	turn := &model.Affine{
+		Mean: mean, Weight: vectors.Matrix{Rows: bits, Cols: d.Dim(), Data: e.(*model.Projection).Weight},
+	}
 	return model.Compose(solve.AxisSigns(bits, make([]float32, bits)), front, turn), nil
 }
 

@@ -1,6 +1,6 @@
-// Which ranking suits the codes of a model: Hamming distance, the query's margins, or the expected code (model.Ranking).
-// The rows held out search in each other, and the ranking with the best MAP wins, if it beats the usual one by more than
-// the standard error of the difference; else the usual one stays:
+// Which ranking suits the codes of a model: Hamming distance, the query's margins, or the expected code
+// (model.Ranking). The rows held out search in each other, and the ranking with the best MAP wins, if it beats the
+// usual one by more than the standard error of the difference; else the usual one stays:
 //
 //	classes, tags    the expected code, which was best on all sets; tau and mix hardly matter
 //	otherwise        Hamming distance, and for methods that do not learn from classes or tags
@@ -33,8 +33,8 @@ var (
 	rankingMixes = [...]float64{0, usualMix, 0.5}
 )
 
-// AddRanking gives a model that learned from classes or tags, but not through Train, the codes of its rows and the usual
-// ranking.
+// AddRanking gives a model that learned from classes or tags, but not through Train, the codes of its rows and the
+// usual ranking.
 func AddRanking(ctx context.Context, m *model.Model, learned *supervision.Data, o Options) error {
 	return o.addRanking(ctx, m, learned, true, nil)
 }

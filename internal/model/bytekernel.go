@@ -20,8 +20,8 @@ import (
 // (gaussian, below). The power of two is within 4e-6 of the true one, relatively, and never less than 2^-100.
 //
 // Cost: a product of bytes per column and anchor, 64 of which are one instruction of AVX-512, and some twenty
-// operations per anchor; byteproduct.go has the order. With VNNI it takes a twentieth of the time of a Kernel, with AVX2
-// a fifth.
+// operations per anchor; byteproduct.go has the order. With VNNI it takes a twentieth of the time of a Kernel, with
+// AVX2 a fifth.
 //
 // Do not change it once it has been used.
 type ByteKernel struct {

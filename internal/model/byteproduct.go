@@ -17,8 +17,8 @@ import (
 //			tile     4 rows x 16 or 64 anchors: q · a in registers, and the Gaussians of them
 //
 // Sums wrap around at 2^32 and end below 2^31, so their order is free, and so are terms that are added and taken away
-// again: VNNI multiplies bytes without a sign by bytes with one, so its anchors have 128 added, and q · a is less by 128
-// times the sum of q.
+// again: VNNI multiplies bytes without a sign by bytes with one, so its anchors have 128 added, and q · a is less by
+// 128 times the sum of q.
 
 // byteRows is the number of rows of a tile.
 const byteRows = 4

@@ -127,7 +127,9 @@ func (m *Model) Prefix(bits int) *Model {
 	if bits < 1 || bits > m.Encoder.Bits() {
 		panic("model: prefix longer than the code")
 	}
-	return &Model{m.Encoder.prefix(bits), m.Features, m.Pictures, m.Ranking.prefix(bits), m.Info.prefix(min(bits, m.ClassBits()))}
+	return &Model{
+		m.Encoder.prefix(bits), m.Features, m.Pictures, m.Ranking.prefix(bits), m.Info.prefix(min(bits, m.ClassBits())),
+	}
 }
 
 // Encode returns the codes of all rows of x, computed on the given number of threads (0 for all cores). The model must

@@ -14,20 +14,20 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Ranking by the expected code. Items have only bits, but a query knows its scores s_1 ... s_B, and training knows which
-// codes exist: the distinct codes c of the rows it learned from, and how many rows have each. The scores say how likely
-// the query's own code is each of those, and the mean of the codes under these odds is what to look for:
+// Ranking by the expected code. Items have only bits, but a query knows its scores s_1 ... s_B, and training knows
+// which codes exist: the distinct codes c of the rows it learned from, and how many rows have each. The scores say
+// how likely the query's own code is each of those, and the mean of the codes under these odds is what to look for:
 //
 //	p(c) ~ count(c) exp(tau <s, c> / mean |s|)        c of -1 and +1
 //	w    = sum over c of p(c) c                       the expected code
 //	item = <w, its code>                              greatest first
 //
-// The sign of w_b is the bit to look for, which need not be the query's own, and |w_b| is its weight, rounded as those of
-// margins are (hamming.Weights). So a query with some wrong bits finds the code that it must have meant. A query without
-// scores has its bits as scores.
+// The sign of w_b is the bit to look for, which need not be the query's own, and |w_b| is its weight, rounded as
+// those of margins are (hamming.Weights). So a query with some wrong bits finds the code that it must have meant. A
+// query without scores has its bits as scores.
 //
-// The scores are rounded to the weights of margins first. Then <s, c> / mean |s| is a constant minus D(c) / 8, with D(c)
-// the distance by margins in sixteenths of a bit, and the kernel of searches finds the codes that matter:
+// The scores are rounded to the weights of margins first. Then <s, c> / mean |s| is a constant minus D(c) / 8, with
+// D(c) the distance by margins in sixteenths of a bit, and the kernel of searches finds the codes that matter:
 //
 //	sweep   D(c) of the codes, and the least of them         a scan of the table
 //	odds    count(c) exp(-tau (D(c) - least) / 8),           one exponential for each distance
@@ -206,8 +206,8 @@ func (m *Model) Rank() string {
 	return m.Ranking.Rank
 }
 
-// Expect turns the scores of queries into expected codes, row by row: what ByExpected ranks by. Bits of detail keep their
-// scores. Without codes of training rows the scores stay as they are.
+// Expect turns the scores of queries into expected codes, row by row: what ByExpected ranks by. Bits of detail keep
+// their scores. Without codes of training rows the scores stay as they are.
 func (m *Model) Expect(ctx context.Context, scores vectors.Matrix) error {
 	if m.Ranking == nil {
 		return nil

@@ -201,7 +201,8 @@ func (x *Items) addItemVectors(
 	return nil
 }
 
-// rank returns how to order the hits: as asked, or as the model chose. A radius counts bits, and ties are those of bits.
+// rank returns how to order the hits: as asked, or as the model chose. A radius counts bits, and ties are those of
+// bits.
 func (x *Items) rank(o *api.Options) (string, error) {
 	switch {
 	case o.Rank == api.Expected && x.Model == nil:
