@@ -73,7 +73,7 @@ func (c *evalCommand) newFloatSearch(s *sides) *floatSearch {
 	}
 	f.sample.rows = spread(all, mostNeighbourQueries)
 	if f.truth = s.truth; f.truth.Mark != nil {
-		f.looked.rows = spread(all, min(mostNeighbourQueries, max(1, mostPairs/base.Rows)))
+		f.looked.rows = spread(all, min(mostNeighbourQueries, int(max(1, mostPairs/int64(base.Rows)))))
 	}
 	if held := heldOut(m, queries, base); held != nil && int64(base.Rows)*int64(base.Dim()) <= mostFloatValues {
 		var unseen []int

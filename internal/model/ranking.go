@@ -144,7 +144,7 @@ func (r *Ranking) prefix(bits int) *Ranking {
 	sorted := hamming.NewCodes(0, bits)
 	for i, e := range list {
 		sorted.Data = append(sorted.Data, e.code...)
-		p.Counts[i] = uint32(min(e.count, math.MaxUint32))
+		p.Counts[i] = uint32(min(e.count, math.MaxInt32))
 	}
 	p.Codes = sorted
 	return p

@@ -110,6 +110,7 @@ func TestChangeItems(t *testing.T) {
 	v.fill("#query", hostile.id+"2")
 	v.key(kb.Enter)
 	v.read(".about-query", "gloves")
+	v.choose("#rank", "hamming") // by which an item finds itself first
 	v.see(`[...document.querySelectorAll('.hit')].some(h => h.innerText.includes('warm') && h.innerText.includes('12.5'))`)
 
 	v.press("[role=tab]", "Collection")
