@@ -120,7 +120,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"`METRIC` of the float neighbours to compare with: euclidean, cosine or none")
 	f.StringVar(&c.rank, "rank", api.Auto, "`DISTANCE` that decides: hamming, margins, expected, or auto, the usual one "+
 		"of a model unless another is clearly better")
-	f.IntVar(&o.DetailBits, "detail-bits", 64,
+	f.IntVar(&o.DetailBits, "detail-bits", method.UsualDetail,
 		"also measure FastHash with this `NUMBER` of bits of detail, at most one for each dimension; 0 means not")
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
@@ -381,7 +381,7 @@ func flagsFor(advice compare.Advice) string {
 	case advice.Rule == "ranking":
 		return fmt.Sprintf(" \"search --rank %s\" does that.", advice.Rank)
 	case advice.Rule == "detail":
-		return " \"train --detail-bits 64\" adds them."
+		return fmt.Sprintf(" \"train --detail-bits %d\" adds them.", method.UsualDetail)
 	case advice.Rule == "recall-use":
 		return " \"search --rerank\" does that."
 	}

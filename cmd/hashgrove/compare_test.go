@@ -11,6 +11,7 @@ import (
 
 	"hashgrove/internal/compare"
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/method"
 	"hashgrove/internal/supervision"
 )
 
@@ -252,7 +253,7 @@ func TestDemoLeavesAReport(t *testing.T) {
 	if r.Methods[0].Name != "FastHash" || names["FastHash"].MAP < 2*names["random codes"].MAP || len(r.Advice) == 0 || r.Seconds == 0 {
 		t.Errorf("the demo says %+v", r)
 	}
-	if l := r.Look; l.DetailBits != demoDetail || l.WithoutDetail <= 0 || l.NearestOfClass < 2*l.WithoutDetail {
+	if l := r.Look; l.DetailBits != method.UsualDetail || l.WithoutDetail <= 0 || l.NearestOfClass < 2*l.WithoutDetail {
 		t.Errorf("the look of the hits: %+v", l)
 	}
 	page := string(read(t, r.Report))

@@ -12,9 +12,6 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// demoDetail is the number of bits of detail behind those of the class.
-const demoDetail = 64
-
 // demoLook says how alike the first hits among new pictures are, as eval.Report.NearestOfClass10 does.
 type demoLook struct {
 	DetailBits     int     `json:"detail_bits"`
@@ -30,7 +27,7 @@ func (c *demoCommand) addDetail(ctx context.Context, data *compare.Data, o compa
 	}
 	class := *c.model
 	err = method.AddDetail(ctx, c.model, parts.Base.Data, method.Options{
-		Detail: demoDetail, Seed: c.seed, Threads: c.threads,
+		Detail: method.UsualDetail, Seed: c.seed, Threads: c.threads,
 	})
 	if err != nil {
 		return err

@@ -62,13 +62,9 @@ func (e *encoded) addMargins(ctx context.Context, m *model.Model, first int, x v
 }
 
 // expect adds the expected codes of queries.
-func (e *encoded) expect(ctx context.Context, m *model.Model) error {
-	if m.Ranking == nil || e.margins.Rows == 0 {
-		return nil
-	}
-	e.expected = e.margins
-	e.expected.Data = slices.Clone(e.margins.Data)
-	return m.Expect(ctx, e.expected)
+func (e *encoded) expect(ctx context.Context, m *model.Model) (err error) {
+	e.expected, err = m.Expected(ctx, e.margins)
+	return err
 }
 
 // scores returns what a ranking needs to know of the queries beside their codes; empty if it needs nothing, or if it

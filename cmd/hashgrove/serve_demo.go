@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/fashion"
+	"hashgrove/internal/method"
 	"hashgrove/server"
 )
 
@@ -53,7 +54,7 @@ func (c *serveCommand) demoCollection(ctx context.Context) (server.CollectionOpt
 	for _, args := range [][]string{
 		{
 			"train", in("train-images-idx3-ubyte.gz"), "--labels", in("learned.txt"), "--effort", "quick",
-			"--detail-bits", strconv.Itoa(demoDetail), "-o", model, "--force",
+			"--detail-bits", strconv.Itoa(method.UsualDetail), "-o", model, "--force",
 		},
 		{
 			"index", "build", pictures, "-m", model, "--labels", in("all.txt"), "--attributes", in("parts.csv"),

@@ -13,8 +13,8 @@ import (
 // and the distance to a code is the sum of the weights of the bits that differ. 16 units are one bit. Codes carry no
 // margins, only the query does. Integers make order and ties the same everywhere, however the sum is taken.
 //
-// Bits of detail, the last ones of a code, get their weights in the same way, but with DetailUnits instead of 16: ten
-// of them weigh about as much as one bit of the class. By Hamming distance every bit has the average weight.
+// Bits of detail, the last ones of a code, get their weights in the same way, but with DetailUnits instead of 16: eight
+// of them weigh as much as one bit of the class. By Hamming distance every bit has the average weight.
 
 // MaxWeight is the largest weight of a bit, so that four of them fit in a byte.
 const MaxWeight = 63

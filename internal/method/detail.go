@@ -8,7 +8,7 @@
 //	bit b = [column b of R P (u - mean) >= 0],   and as a query's margin the projection itself
 //
 // Directions in which the classes differ are left out of the components, since the class bits know those already: this
-// finds 5 to 20 % more of the nearest items of the class (x/paper/results/detail.md). Cost: that of PCA and ITQ on up
+// finds up to a fifth more of the nearest items of the class (x/paper/results/detail.md). Cost: PCA and ITQ on up
 // to detailRows rows, and one projection for each bit to encode.
 
 package method
@@ -22,6 +22,9 @@ import (
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
+
+// UsualDetail is the number of bits of detail where answers are looked at, as on the page and in the demo.
+const UsualDetail = 64
 
 const (
 	detailRows   = 20_000

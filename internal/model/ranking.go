@@ -206,6 +206,16 @@ func (m *Model) Rank() string {
 	return m.Ranking.Rank
 }
 
+// Expected returns the expected codes of queries with these margins, which stay as they are; nothing without margins or
+// without codes of training rows.
+func (m *Model) Expected(ctx context.Context, margins vectors.Matrix) (vectors.Matrix, error) {
+	if m.Ranking == nil || margins.Rows == 0 {
+		return vectors.Matrix{}, nil
+	}
+	margins.Data = slices.Clone(margins.Data)
+	return margins, m.Expect(ctx, margins)
+}
+
 // Expect turns the scores of queries into expected codes, row by row: what ByExpected ranks by. Bits of detail keep
 // their scores. Without codes of training rows the scores stay as they are.
 func (m *Model) Expect(ctx context.Context, scores vectors.Matrix) error {

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -184,13 +183,9 @@ func (b *Bench) AddMargins(ctx context.Context, c *Codes, margins Marginer) (err
 }
 
 // AddExpected adds the queries' expected codes if there are margins and the model knows codes.
-func (c *Codes) AddExpected(ctx context.Context, m *model.Model) error {
-	if m.Ranking == nil || c.Margins.Rows == 0 {
-		return nil
-	}
-	c.Expected = c.Margins
-	c.Expected.Data = slices.Clone(c.Margins.Data)
-	return m.Expect(ctx, c.Expected)
+func (c *Codes) AddExpected(ctx context.Context, m *model.Model) (err error) {
+	c.Expected, err = m.Expected(ctx, c.Margins)
+	return err
 }
 
 // Scores returns what a ranking needs to know of the queries beside their codes; empty if it needs nothing, or if that

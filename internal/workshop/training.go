@@ -341,9 +341,6 @@ func (t *training) compare() (*Result, error) {
 	return result, err
 }
 
-// detailBits is the number of bits of detail behind those of the class, or as many as there are dimensions.
-const detailBits = 64
-
 // addDetail adds bits of detail to the model, learned from the rows that it knows: people who look at their own items
 // expect the most similar ones first, not any of the class.
 func (t *training) addDetail(data *compare.Data, o compare.Options) error {
@@ -352,7 +349,7 @@ func (t *training) addDetail(data *compare.Data, o compare.Options) error {
 		return err
 	}
 	return method.AddDetail(t.ctx, t.model, parts.Base.Data, method.Options{
-		Detail: detailBits, Seed: o.Seed, Threads: o.Threads,
+		Detail: method.UsualDetail, Seed: o.Seed, Threads: o.Threads,
 	})
 }
 
