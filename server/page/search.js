@@ -225,6 +225,7 @@ export function mount(root, app) {
     hide: () => {
       visible = false;
       request?.abort();
+      root.removeAttribute('aria-busy'); // the aborted request leaves it
     },
   };
 }
