@@ -1,8 +1,10 @@
 // Package boost is Step 2 of FastHash: it learns one bit from quantised columns by boosting complete decision trees,
 // and returns a model.Ensemble.
 //
-//	adaboost.go   AdaBoost: the rounds, weights and tree weights
+//	adaboost.go   AdaBoost: the rounds and the weights of the trees
 //	logistic.go   the same for the logistic loss
+//	engine.go     what grows the trees, behind one interface
+//	cores.go      the engine on the cores of this machine: all that follows but the held-out rows
 //	trim.go       weights become integers; the light rows are left out
 //	sample.go     the rows and columns that a tree may see, if not all
 //	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
@@ -20,10 +22,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/portable"
-	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
 
@@ -127,35 +129,27 @@ func (o Options) WithDefaults() (Options, error) {
 // Trainer learns bits from the same columns, one after the other, reusing its memory. It is not safe for concurrent
 // use.
 type Trainer struct {
-	x      *vectors.Columns
-	o      Options
-	team   *par.Team
-	n      int
-	usable []uint32 // columns with more than one bin
+	x       *vectors.Columns
+	o       Options
+	threads int
+	n       int
+	device  Device // nil: the cores
+	engine  Engine
+	*cores         // the engine, unless a device is
 
-	u      []float64    // weights, summing to n at first, to swell*n at most
-	total  float64      // of the weights, after multiplying by the factors of the last tree
-	mass   []int32      // the same as integers
-	z      []uint64     // bit i is 1 where z_i = +1; past the last row all bits are 0, here and in said
-	said   [][]uint64   // output of each kept tree, in the same form
-	vs     [][2]float64 // V- and V+ of each block of rows
-	paths  [][]uint8    // the columns tested by the last tree
+	z      []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
+	u      []float64 // weights, summing to n
 	output []int8
-
-	drawn drawn
 	watch
-	trimmer
-	grower
-	scorer
-	stream
 }
-
-// predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
-// such blocks, so it must not depend on the number of threads.
-const predictBlock = 4096
 
 // New prepares to learn from x, which it keeps but never changes.
 func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
+	return NewOn(context.Background(), nil, x, o, threads)
+}
+
+// NewOn is New with a device, which may be nil. Where the device cannot do it, or fails later, the cores do.
+func NewOn(ctx context.Context, d Device, x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
 		return nil, err
@@ -164,55 +158,33 @@ func New(x *vectors.Columns, o Options, threads int) (*Trainer, error) {
 	if n < 1 || x.Dim() < 1 || n > maxRows {
 		return nil, fmt.Errorf("cannot learn from %d rows of %d columns", n, x.Dim())
 	}
-	t := &Trainer{
-		x: x, o: o, team: par.NewTeam(threads), n: n, z: make([]uint64, (n+63)/64),
-		vs: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
-	}
-	t.findUsable()
-	t.drawn = newDrawn(n, o, t.usable)
-	m := x.Spill()
-	if t.mass, err = vectors.AllocHot[int32](m, n); err != nil {
+	t := &Trainer{x: x, o: o, threads: threads, n: n, device: d, z: make([]uint64, (n+63)/64)}
+	if t.u, err = vectors.AllocHot[float64](x.Spill(), n); err != nil {
 		return nil, err
 	}
-	listed, block := n, trimRows(n, t.team.Size())
-	if m != nil {
-		if err := cmp.Or(o.checkStream(n), t.newStream()); err != nil {
-			return nil, err
-		}
-		listed, block = 0, streamRows
-	}
-	t.trimmer = newTrimmer(n, block)
-	t.grower = newGrower(listed, o, len(t.usable), t.team.Size())
-	t.draws.favoured = uint32(max(x.Dim()-max(o.Favoured, 0), 0))
-	if o.Boost == Logistic {
-		if err := t.newScorer(); err != nil {
-			return nil, err
-		}
-	}
-	if t.u, err = vectors.AllocHot[float64](m, n); err != nil {
+	if t.output, err = vectors.Alloc[int8](x.Spill(), n); err != nil {
 		return nil, err
 	}
-	t.output, err = vectors.Alloc[int8](m, n)
+	if d != nil {
+		if t.engine, err = d.Engine(ctx, x, o); err != nil && ctx.Err() == nil {
+			d.Lost(err)
+		}
+	}
+	if t.engine == nil {
+		err = t.useCores()
+	}
 	return t, err
 }
 
-// findUsable lists the columns with more than one bin.
-func (t *Trainer) findUsable() {
-	constant := make([]bool, t.x.Dim())
-	t.team.For(t.x.Dim(), func(j int) {
-		column := t.x.Column(j)
-		i := 1
-		for i < t.n && column[i] == column[0] {
-			i++
-		}
-		constant[j] = i == t.n
-	})
-	for j, c := range constant {
-		if !c {
-			t.usable = append(t.usable, uint32(j))
-		}
-	}
+// useCores makes the cores the engine.
+func (t *Trainer) useCores() (err error) {
+	t.cores, err = newCores(t.x, t.o, t.threads, t.z, t.u)
+	t.engine = t.cores
+	return err
 }
+
+// Close releases what a device holds for the trainer. The cores hold nothing but memory.
+func (t *Trainer) Close() error { return t.engine.Close() }
 
 // Fit learns the bit z, -1 or +1 for each row. The weights are those of the rows before the first round, in any scale;
 // nil means equal weights. It returns the hash function, its output for every row (+1 or -1, valid until the next call)
@@ -223,71 +195,94 @@ func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
 		panic("boost: Fit needs one sign and one weight for each row")
 	}
-	if err := t.setProblem(z, weight); err != nil {
-		return nil, nil, 0, err
+	e, err := t.fit(ctx, z, weight, seed, bit)
+	if lost := (*problemError)(nil); err != nil && t.cores == nil && ctx.Err() == nil && !errors.As(err, &lost) {
+		t.device.Lost(err) // the bit begins again on the cores
+		t.engine.Close()
+		if err := t.useCores(); err != nil {
+			return nil, nil, 0, err
+		}
+		e, err = t.fit(ctx, z, weight, seed, bit)
 	}
-	t.setAside(bit)
-	stream := func(q int) uint64 { return uint64(bit)<<32 | uint64(q)<<9 }
-	learn := t.fitAdaBoost
-	if t.o.Boost == Logistic {
-		learn = t.fitLogistic
-	}
-	e, err := learn(ctx, seed, stream)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	return e, t.output, t.countWrong(), nil
 }
 
-// fitAdaBoost implements Fit for AdaBoost, after setProblem.
-func (t *Trainer) fitAdaBoost(ctx context.Context, seed uint64, stream func(q int) uint64) (*model.Ensemble, error) {
+// fit learns a bit on the engine.
+func (t *Trainer) fit(ctx context.Context, z []int8, weight []float64, seed uint64, bit int) (*model.Ensemble, error) {
+	if err := t.setProblem(z, weight); err != nil {
+		return nil, &problemError{err}
+	}
+	t.setAside(bit)
+	if err := t.engine.Begin(ctx, &Problem{Z: t.z, U: t.u, Out: t.watch.out, Seed: seed, Bit: bit}); err != nil {
+		return nil, err
+	}
+	if t.o.Boost == Logistic {
+		return t.fitLogistic(ctx)
+	}
+	return t.fitAdaBoost(ctx)
+}
+
+// problemError is an error of what Fit was given, which no engine can help.
+type problemError struct{ error }
+
+func (e *problemError) Unwrap() error { return e.error }
+
+// next runs a round.
+func (t *Trainer) next(ctx context.Context, q int) (*Round, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
+	}
+	r, err := t.engine.Round(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, err)
+	}
+	return r, nil
+}
+
+// fitAdaBoost implements Fit for AdaBoost, once the engine has begun.
+func (t *Trainer) fitAdaBoost(ctx context.Context) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
 	var w []float64 // w_q of the trees in e
-	keep := func(wq float64) {
-		w = append(w, wq)
-		e.Feature = append(e.Feature, t.tree.feature...)
-		e.Bin = append(e.Bin, t.tree.bin...)
-		e.Leaf = append(e.Leaf, t.tree.leaf...)
-	}
-	last, right, wrong := t.z, 1.0, 1.0
-	t.total = float64(t.n)
+	var first Round // its tree, until one is kept
 	for q := range t.o.Rounds {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
-		}
-		t.updateMasses(last, right, wrong)
-		t.draw(seed, stream(q))
-		t.trim()
-		t.grow(seed, stream(q))
-		if err := t.makeRoom(len(w)); err != nil {
+		r, err := t.next(ctx, q)
+		if err != nil {
 			return nil, err
 		}
-		last = t.answersOf(len(w))
-		vRight, vWrong := t.predict(last)
-		var wq float64
-		wq, right, wrong = treeWeight(vRight, vWrong, t.n)
-		if t.total = float64(vRight*right) + float64(vWrong*wrong); wq == 0 {
+		if q == 0 {
+			first = Round{Feature: slices.Clone(r.Feature), Bin: slices.Clone(r.Bin), Leaf: slices.Clone(r.Leaf)}
+		}
+		wq, _, _ := treeWeight(r.Right, r.Wrong, t.n)
+		if wq == 0 {
 			continue
 		}
-		keep(wq)
-		if vWrong == 0 && !t.tree.isSplit() || t.stopsAdaBoost(q, len(w), last, wq) {
+		w = append(w, wq)
+		r.addTo(e)
+		if r.Wrong == 0 && !r.isSplit() || t.stopsAdaBoost(q, len(w), r.Said, wq) {
 			break
 		}
 	}
-	if len(w) == 0 { // no round changed the weights: the first tree grows again, and is kept
-		t.draw(seed, stream(0))
-		t.trim()
-		t.grow(seed, stream(0))
-		t.predict(t.answersOf(0))
-		keep(0)
+	if len(w) == 0 { // no round changed the weights: the first tree is kept
+		first.addTo(e)
+		e.Weight = integerWeights([]float64{0})
+		return e, model.Outputs(ctx, e, t.x, t.threads, t.output)
 	}
 	if best := t.watch.trees; best > 0 {
 		w = w[:best]
 		shorten(e, best)
 	}
 	e.Weight = integerWeights(w)
-	t.vote(e.Weight)
-	return e, nil
+	return e, t.engine.Outputs(ctx, e, t.output)
+}
+
+// addTo adds the tree of a round to an ensemble of AdaBoost.
+func (r *Round) addTo(e *model.Ensemble) {
+	e.Feature = append(e.Feature, r.Feature...)
+	e.Bin = append(e.Bin, r.Bin...)
+	e.Leaf = append(e.Leaf, r.Leaf...)
 }
 
 // setProblem sets z and the weights before the first round.

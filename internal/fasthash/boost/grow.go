@@ -72,14 +72,7 @@ type grower struct {
 }
 
 func newGrower(n int, o Options, usable, threads int) grower {
-	offered := o.columnsPerTree(usable)
-	drawn := offered
-	switch {
-	case o.NodeFeatures > 0:
-		drawn = min(o.NodeFeatures, offered)
-	case o.NodeFeatures == 0 && offered > fewColumns:
-		drawn = lazyColumns
-	}
+	offered, drawn := o.columnsPerTree(usable), o.columnsPerNode(usable)
 	width, splits := 1<<(o.Depth-1), model.Splits(o.Depth)
 	g := grower{
 		draws:   newDraws(usable),
@@ -104,7 +97,7 @@ func newGrower(n int, o Options, usable, threads int) grower {
 }
 
 // grow grows a tree from the rows listed by trim. Node i draws from the stream of seed and id + i.
-func (t *Trainer) grow(seed, id uint64) {
+func (t *cores) grow(seed, id uint64) {
 	for i := range t.tree.bin {
 		t.tree.bin[i] = noBin
 	}
@@ -133,7 +126,7 @@ func (t *Trainer) grow(seed, id uint64) {
 }
 
 // setLeaves gives all leaves below a node its sign.
-func (t *Trainer) setLeaves(v *node, depth int) {
+func (t *cores) setLeaves(v *node, depth int) {
 	if v.sum < 0 {
 		return
 	}
@@ -145,7 +138,7 @@ func (t *Trainer) setLeaves(v *node, depth int) {
 }
 
 // openNodes makes the draws of the nodes of the level that may be split, and plans the passes over their rows.
-func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
+func (t *cores) openNodes(depth, from int, seed, id uint64) {
 	least := max(t.o.MinNode, 0)
 	drawn := len(t.columns) >> (t.o.Depth - 1)
 	groups := len(t.groups) >> (t.o.Depth - 1)
@@ -175,7 +168,7 @@ func (t *Trainer) openNodes(depth, from int, seed, id uint64) {
 }
 
 // divide makes the next level from the nodes that can be split, and closes the others.
-func (t *Trainer) divide(depth, from int) {
+func (t *cores) divide(depth, from int) {
 	isFinal := func(v *node) bool { return !v.open || v.groups[0].gain > unsplit(v.chosen).gain && !v.groups[0].gap }
 	t.unsettled = t.unsettled[:0]
 	for i := range t.level {
@@ -237,7 +230,7 @@ const manyThreads = 4
 
 // cut writes the rows of all nodes for the next level: left from the front, right from the back. It reads a node of
 // several pieces twice, first to find where each piece begins. Below the last level only the sums matter.
-func (t *Trainer) cut(from int, last bool) {
+func (t *cores) cut(from int, last bool) {
 	t.pieces = t.pieces[:0]
 	for i := range t.level {
 		v := &t.level[i]
@@ -288,7 +281,7 @@ func (t *Trainer) cut(from int, last bool) {
 }
 
 // splitOf returns the column and bin that cut a piece.
-func (t *Trainer) splitOf(p *piece) ([]uint8, uint8) {
+func (t *cores) splitOf(p *piece) ([]uint8, uint8) {
 	at := t.level[p.node].at
 	return t.x.Column(int(t.tree.feature[at])), t.tree.bin[at]
 }

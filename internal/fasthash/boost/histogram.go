@@ -70,7 +70,7 @@ type pass struct {
 }
 
 // plan lists the passes of a level.
-func (t *Trainer) plan(depth int) {
+func (t *cores) plan(depth int) {
 	t.passes = t.passes[:0]
 	if t.kept.root != nil && depth > 0 {
 		t.planPairs(depth)
@@ -98,7 +98,7 @@ func (t *Trainer) plan(depth int) {
 }
 
 // listChanges lists how the masses of rows lo to hi change in the histograms of the root.
-func (t *Trainer) listChanges(lo, hi int) (count int) {
+func (t *cores) listChanges(lo, hi int) (count int) {
 	changed, held := t.kept.changed[lo:hi], t.kept.held[lo:hi]
 	for i := range changed {
 		m := int32(0)
@@ -115,7 +115,7 @@ func (t *Trainer) listChanges(lo, hi int) (count int) {
 }
 
 // planPairs plans one pass for every two siblings.
-func (t *Trainer) planPairs(depth int) {
+func (t *cores) planPairs(depth int) {
 	apart := len(t.kept.slots) >> depth
 	for i := 0; i < len(t.level); i += 2 {
 		small, great := &t.level[i], &t.level[i+1]
@@ -155,7 +155,7 @@ type shared struct {
 }
 
 // search finds the best split of each node of the level and stores it in its groups[0].
-func (t *Trainer) search() {
+func (t *cores) search() {
 	if t.place != nil {
 		t.searchStream()
 		return
@@ -180,7 +180,7 @@ func (t *Trainer) search() {
 }
 
 // fillShare does one share of fillGroup.
-func (t *Trainer) fillShare(s *shared, p pass, group, share int) {
+func (t *cores) fillShare(s *shared, p pass, group, share int) {
 	n := len(p.items)
 	shares := min(max(n/shareRows, 1), maxShares)
 	if share >= shares {
@@ -204,7 +204,7 @@ func (t *Trainer) fillShare(s *shared, p pass, group, share int) {
 }
 
 // fillGroup computes the histograms of one group of columns and searches them for splits.
-func (t *Trainer) fillGroup(p pass, group int) {
+func (t *cores) fillGroup(p pass, group int) {
 	var h [groupColumns]histogram
 	t.countGroup(&h, p.node, group, p.items)
 	t.splitGroup(&h, p, group)
@@ -216,7 +216,7 @@ func (v *node) groupOf(group int) []uint32 {
 }
 
 // countGroup sets h to the histograms of a group of columns.
-func (t *Trainer) countGroup(h *[groupColumns]histogram, v *node, group int, items []item) {
+func (t *cores) countGroup(h *[groupColumns]histogram, v *node, group int, items []item) {
 	columns := v.groupOf(group)
 	var c [groupColumns][]uint8
 	for i := range c {
@@ -227,7 +227,7 @@ func (t *Trainer) countGroup(h *[groupColumns]histogram, v *node, group int, ite
 }
 
 // splitGroup searches the histograms of one group of columns, and the sibling's, for splits, and keeps them.
-func (t *Trainer) splitGroup(h *[groupColumns]histogram, p pass, group int) {
+func (t *cores) splitGroup(h *[groupColumns]histogram, p pass, group int) {
 	v, w := p.node, p.sibling
 	best := unsplit(v.chosen)
 	var bestOfSibling split

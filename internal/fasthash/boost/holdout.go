@@ -46,7 +46,6 @@ type watch struct {
 	out  []uint64 // the same, one bit per row; nil if nothing is held out
 
 	sum   []float64 // scores of the rows held out, for AdaBoost
-	saved []int32   // scores of all rows after the best round, for logistic boosting
 	best  float64   // least error so far
 	trees int       // up to that round
 	mark  float64   // the error to improve on, and its round
@@ -104,22 +103,17 @@ func (t *Trainer) setAside(bit int) {
 		}
 	}
 	w.sum = append(w.sum[:0], make([]float64, len(w.held))...)
-	t.offer()
 }
 
 // leastGain is how much the held-out error must fall in EarlyStop rounds for boosting to go on.
 const leastGain = 0.0002
 
-// stopsLogistic reports whether logistic boosting stops after a round that leaves this many trees.
-func (t *Trainer) stopsLogistic(round, trees int) bool {
+// stopsLogistic reports whether logistic boosting stops after a round that leaves this many trees and this sum of p.
+func (t *Trainer) stopsLogistic(round, trees int, sum int64) bool {
 	if len(t.held) == 0 {
 		return false
 	}
-	sum := 0.0
-	for _, r := range t.held {
-		sum += t.chanceOf(int(r), t.z[r/64]>>(r%64)&1)
-	}
-	return t.stops(round, trees, sum/float64(len(t.held)))
+	return t.stops(round, trees, float64(sum)/chanceUnit/float64(len(t.held)))
 }
 
 // stopsAdaBoost reports whether AdaBoost stops after a round that leaves this many trees, the last of which has output
@@ -148,7 +142,7 @@ func (t *Trainer) stopsAdaBoost(round, trees int, said []uint64, w float64) bool
 func (t *Trainer) stops(round, trees int, wrong float64) bool {
 	if w := &t.watch; wrong < w.best {
 		w.best, w.trees = wrong, trees
-		w.saved = append(w.saved[:0], t.score...)
+		t.engine.Keep()
 		if wrong < w.mark-leastGain {
 			w.mark, w.round = wrong, round
 		}

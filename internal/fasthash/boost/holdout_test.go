@@ -161,6 +161,9 @@ func TestEarlyStoppingOfAdaBoost(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole.setAside(4)
+	if err := whole.Begin(t.Context(), &Problem{Z: whole.z, U: whole.u, Out: whole.watch.out}); err != nil {
+		t.Fatal(err)
+	}
 	sum, errors := make([]float64, len(z)), []float64(nil)
 	last, right, wrongFactor := whole.z, 1.0, 1.0
 	for q := range patient.Rounds {

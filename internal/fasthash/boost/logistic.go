@@ -2,7 +2,7 @@ package boost
 
 import (
 	"context"
-	"fmt"
+	"math/bits"
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/portable"
@@ -44,12 +44,17 @@ type scorer struct {
 	leaf   []uint8      // of each row in the last tree
 	chance []float32    // p by topMargin + margin
 	sums   [][][2]int64 // by block of rows and leaf: signed g and h, in masses
+	saved  []int32      // scores of all rows after the best round
+	isBest bool         // saved is what counts
 	value  []int32      // of each leaf of the last tree
 	digits []uint8      // of each leaf: the multiple of the unit, 0 for the least
 	unit   int32
 }
 
-func (t *Trainer) newScorer() (err error) {
+// chanceUnit is what a chance of 1 counts in Round.HeldOut.
+const chanceUnit = 1 << 32
+
+func (t *cores) newScorer() (err error) {
 	leaves := 1 << t.o.Depth
 	s := scorer{
 		leaf: t.place, chance: make([]float32, 2*topMargin+1), sums: make([][][2]int64, len(t.blocks)),
@@ -78,48 +83,43 @@ func (s *scorer) chanceOf(row int, z uint64) float64 {
 	return float64(s.chance[topMargin+max(-topMargin, min(margin, topMargin))])
 }
 
-// fitLogistic implements Fit for the logistic loss, after setProblem.
-func (t *Trainer) fitLogistic(ctx context.Context, seed uint64, stream func(q int) uint64) (*model.Ensemble, error) {
+// fitLogistic implements Fit for the logistic loss, once the engine has begun.
+func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
-	clear(t.score)
+	allRows := !isShare(t.o.RowShare) && t.o.EarlyStop <= 0
+	var r *Round
 	for q := range t.o.Rounds {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("round %d of %d: %w", q+1, t.o.Rounds, context.Cause(ctx))
+		var err error
+		if r, err = t.next(ctx, q); err != nil {
+			return nil, err
 		}
-		t.weigh()
-		t.draw(seed, stream(q))
-		t.trim()
-		t.grow(seed, stream(q))
-		t.settle()
-		if t.unit == 0 {
+		if r.Unit == 0 {
 			continue // nothing to gain from these columns
 		}
-		t.addTrees(e)
-		if !t.tree.isSplit() && (t.drawn.rows == nil || t.isConstant()) || t.stopsLogistic(q, e.Trees()) {
+		t.addTrees(e, r)
+		if !r.isSplit() && (allRows || t.isConstant()) || t.stopsLogistic(q, e.Trees(), r.HeldOut) {
 			break
 		}
 	}
 	if e.Trees() == 0 { // no round found anything: keep the last tree, which says +1 to all
 		most := int32(1)<<t.o.LeafBits - 1
-		t.unit = 1
-		for l := range t.digits {
-			t.digits[l] = uint8((1 + most) / 2)
+		for l := range r.Digits {
+			r.Digits[l] = uint8((1 + most) / 2)
 		}
-		t.addTrees(e)
+		r.Unit = 1
+		t.addTrees(e, r)
 	}
 	if best := t.watch.trees; best > 0 {
 		shorten(e, best)
-		copy(t.score, t.saved)
 	}
-	t.signs()
-	return e, nil
+	return e, t.engine.Outputs(ctx, e, t.output)
 }
 
 // massScale returns the factor that turns weights with sum n into masses with a sum below totalMass.
-func (t *Trainer) massScale() float64 { return float64(totalMass-1-t.n) / float64(t.n) }
+func (t *cores) massScale() float64 { return float64(totalMass-1-t.n) / float64(t.n) }
 
 // weigh sets the masses to the gradients.
-func (t *Trainer) weigh() {
+func (t *cores) weigh() {
 	scale := t.massScale()
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
@@ -137,7 +137,7 @@ func (t *Trainer) weigh() {
 }
 
 // settle finds the leaf of every row, sets the values of the leaves and adds them to the scores.
-func (t *Trainer) settle() {
+func (t *cores) settle() {
 	t.setPaths()
 	scale := t.massScale()
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
@@ -186,7 +186,7 @@ func newtonStep(g, h, rate int64) int32 {
 
 // roundLeaves replaces the values by odd multiples of one unit. It tries several units and takes the one with the least
 // cost: the sum over leaves of h times the squared change.
-func (t *Trainer) roundLeaves(total [][2]int64) {
+func (t *cores) roundLeaves(total [][2]int64) {
 	top := int32(0)
 	for _, v := range t.value {
 		top = max(top, v, -v)
@@ -224,26 +224,37 @@ func oddMultiple(v, unit, most int32) int32 {
 	return k
 }
 
-// addTrees adds the last tree to the ensemble, once for each binary digit of its leaves.
-func (t *Trainer) addTrees(e *model.Ensemble) {
+// addTrees adds the tree of a round to the ensemble, once for each binary digit of its leaves.
+func (t *Trainer) addTrees(e *model.Ensemble, r *Round) {
 	for digit := range t.o.LeafBits {
-		clear(t.tree.leaf)
-		for l, d := range t.digits {
-			t.tree.leaf[l/64] |= uint64(d>>digit&1) << (l % 64)
+		leaf := make([]uint64, model.LeafWords(t.o.Depth))
+		for l, d := range r.Digits {
+			leaf[l/64] |= uint64(d>>digit&1) << (l % 64)
 		}
-		e.Feature = append(e.Feature, t.tree.feature...)
-		e.Bin = append(e.Bin, t.tree.bin...)
-		e.Leaf = append(e.Leaf, t.tree.leaf...)
-		e.Weight = append(e.Weight, t.unit<<digit)
+		e.Feature = append(e.Feature, r.Feature...)
+		e.Bin = append(e.Bin, r.Bin...)
+		e.Leaf = append(e.Leaf, leaf...)
+		e.Weight = append(e.Weight, r.Unit<<digit)
 	}
 }
 
-// signs derives the output of the ensemble from the scores.
-func (t *Trainer) signs() {
-	for r, f := range t.score {
-		t.output[r] = 1
+// signs writes the signs of scores.
+func signs(score []int32, out []int8) {
+	for r, f := range score {
+		out[r] = 1
 		if f < 0 {
-			t.output[r] = -1
+			out[r] = -1
 		}
 	}
+}
+
+// heldOut returns the sum of p over the rows held out. As each is rounded, the order of the rows does not matter.
+func (t *cores) heldOut() (sum int64) {
+	for w, word := range t.out {
+		for ; word != 0; word &= word - 1 {
+			r := 64*w + bits.TrailingZeros64(word)
+			sum += int64(t.chanceOf(r, t.z[w]>>(r%64)&1) * chanceUnit)
+		}
+	}
+	return sum
 }

@@ -9,7 +9,7 @@ import (
 // Outputs of trees for all training rows, including trimmed ones: one bit per row.
 
 // answersOf returns the memory for the output of the q-th kept tree.
-func (t *Trainer) answersOf(q int) []uint64 {
+func (t *cores) answersOf(q int) []uint64 {
 	if q == len(t.said) {
 		t.said = append(t.said, make([]uint64, len(t.z)))
 	}
@@ -17,7 +17,7 @@ func (t *Trainer) answersOf(q int) []uint64 {
 }
 
 // makeRoom allocates the memory for the output of the q-th kept tree, possibly in a file.
-func (t *Trainer) makeRoom(q int) error {
+func (t *cores) makeRoom(q int) error {
 	if m := t.x.Spill(); m != nil && q == len(t.said) {
 		said, err := vectors.Alloc[uint64](m, len(t.z))
 		if err != nil {
@@ -38,7 +38,7 @@ func (t *Trainer) isConstant() bool {
 }
 
 // setPaths looks up the columns that the tree tests.
-func (t *Trainer) setPaths() {
+func (t *cores) setPaths() {
 	for i, f := range t.tree.feature {
 		t.paths[i] = t.x.Column(int(f))
 	}
@@ -59,7 +59,7 @@ func leafOf(row int, columns [][]uint8, bins []uint8) int {
 
 // predict writes the tree's output for every row. It returns the total weight of the rows it gets right, and of the
 // others.
-func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
+func (t *cores) predict(said []uint64) (vRight, vWrong float64) {
 	leaves := t.tree.leaf
 	t.setPaths()
 	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
@@ -91,7 +91,7 @@ func (t *Trainer) predict(said []uint64) (vRight, vWrong float64) {
 }
 
 // vote writes the output of the whole ensemble, by the integer rule of model.Function.
-func (t *Trainer) vote(weight []int32) {
+func (t *cores) vote(weight []int32, output []int8) {
 	total := int64(0)
 	for _, w := range weight {
 		total += int64(w)
@@ -105,7 +105,7 @@ func (t *Trainer) vote(weight []int32) {
 					i++
 				}
 			}
-			out := t.output[lo:min(lo+64, hi)]
+			out := output[lo:min(lo+64, hi)]
 			for i := range out {
 				out[i] = -1
 				if 2*int64(yes[i])-total >= 0 {

@@ -37,6 +37,21 @@ func (o Options) columnsPerTree(usable int) int {
 	return int(math.Ceil(o.ColumnShare * float64(usable)))
 }
 
+// columnsPerNode returns the number of these that a node may be split by.
+func (o Options) columnsPerNode(usable int) int {
+	offered := o.columnsPerTree(usable)
+	switch {
+	case o.NodeFeatures > 0:
+		return min(o.NodeFeatures, offered)
+	case o.NodeFeatures == 0 && offered > fewColumns:
+		return lazyColumns
+	}
+	return offered
+}
+
+// firstFavoured returns the first favoured column of dim.
+func (o Options) firstFavoured(dim int) uint32 { return uint32(max(dim-max(o.Favoured, 0), 0)) }
+
 func newDrawn(n int, o Options, usable []uint32) drawn {
 	l := drawn{columns: usable}
 	if isShare(o.RowShare) || o.EarlyStop > 0 {
@@ -49,9 +64,9 @@ func newDrawn(n int, o Options, usable []uint32) drawn {
 }
 
 // draw draws what the tree of a stream may see.
-func (t *Trainer) draw(seed, id uint64) {
+func (t *cores) draw(seed, id uint64) {
 	if isShare(t.o.RowShare) {
-		t.drawRows(rand.NewPCG(seed, id|rowStream).Uint64())
+		t.drawRows(rowKey(seed, id))
 		t.withoutHeld()
 	}
 	if isShare(t.o.ColumnShare) {
@@ -63,9 +78,15 @@ func (t *Trainer) draw(seed, id uint64) {
 	}
 }
 
+// rowKey returns the key by which the rows of a tree are drawn.
+func rowKey(seed, id uint64) uint64 { return rand.NewPCG(seed, id|rowStream).Uint64() }
+
+// rowLimit is the bound for the upper half of a row's hash, below which it is drawn.
+func (o Options) rowLimit() uint64 { return uint64(o.RowShare * (1 << 32)) }
+
 // drawRows draws the rows by a key.
-func (t *Trainer) drawRows(key uint64) {
-	limit := uint64(t.o.RowShare * (1 << 32))
+func (t *cores) drawRows(key uint64) {
+	limit := t.o.rowLimit()
 	t.team.Blocks(t.n, trimBlock, func(_, lo, hi int) {
 		for first := lo; first < hi; first += 64 {
 			word := uint64(0)
@@ -80,7 +101,7 @@ func (t *Trainer) drawRows(key uint64) {
 }
 
 // offer lets trees see all rows that are not held out.
-func (t *Trainer) offer() {
+func (t *cores) offer() {
 	for w := range t.drawn.rows {
 		t.drawn.rows[w] = math.MaxUint64
 	}
@@ -88,7 +109,7 @@ func (t *Trainer) offer() {
 }
 
 // withoutHeld hides held-out rows from the next tree.
-func (t *Trainer) withoutHeld() {
+func (t *cores) withoutHeld() {
 	for w, out := range t.out {
 		t.drawn.rows[w] &^= out
 	}
@@ -103,11 +124,11 @@ func mixed(v uint64) uint64 {
 }
 
 // sees reports whether the next tree sees a row, once trim has found the least key.
-func (t *Trainer) sees(row int) bool {
+func (t *cores) sees(row int) bool {
 	return t.key(row) >= t.least && t.isOffered(row)
 }
 
 // isOffered reports whether the next tree sees a row unless it is trimmed.
-func (t *Trainer) isOffered(row int) bool {
+func (t *cores) isOffered(row int) bool {
 	return t.drawn.rows == nil || t.drawn.rows[row/64]>>(row%64)&1 == 1
 }

@@ -76,7 +76,7 @@ func (v *node) keepBest() {
 }
 
 // finalSplit returns the final split of a node after search, and false if it cannot be split.
-func (t *Trainer) finalSplit(v *node) (split, bool) {
+func (t *cores) finalSplit(v *node) (split, bool) {
 	s := v.groups[0]
 	if s.gain > unsplit(v.chosen).gain {
 		if s.gap {

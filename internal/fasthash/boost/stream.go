@@ -64,7 +64,7 @@ func (o Options) checkStream(n int) error {
 	return nil
 }
 
-func (t *Trainer) newStream() (err error) {
+func (t *cores) newStream() (err error) {
 	m := t.x.Spill()
 	t.block = streamRows
 	if t.place, err = vectors.AllocHot[uint8](m, t.n); err != nil {
@@ -78,7 +78,7 @@ func (t *Trainer) newStream() (err error) {
 }
 
 // fetch starts reading the block of columns that a thread will need after this one.
-func (t *Trainer) fetch(columns []uint32, lo, hi int) {
+func (t *cores) fetch(columns []uint32, lo, hi int) {
 	if t.place == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (t *Trainer) fetch(columns []uint32, lo, hi int) {
 }
 
 // trimStream is the streaming version of trim.
-func (t *Trainer) trimStream() {
+func (t *cores) trimStream() {
 	t.least = math.MinInt64
 	if isShare(t.o.TrimMass) {
 		t.least = t.leastStreamKey()
@@ -120,7 +120,7 @@ func (t *Trainer) trimStream() {
 
 // leastStreamKey is leastKey without a list of rows: it sums the masses of the magnitude where the share is reached by
 // ever narrower ranges, down to one mass; of the rows with that mass, the first are kept.
-func (t *Trainer) leastStreamKey() int64 {
+func (t *cores) leastStreamKey() int64 {
 	at, limit := t.edgeMagnitude()
 	over := max(at>>6-1, 0)
 	lo, width := int32(at-over<<6)<<over, int32(1)<<over
@@ -177,7 +177,7 @@ func (t *Trainer) leastStreamKey() int64 {
 }
 
 // searchStream is the streaming version of search.
-func (t *Trainer) searchStream() {
+func (t *cores) searchStream() {
 	groups := len(t.groups) >> (t.o.Depth - 1)
 	if len(t.passes) == 0 {
 		return
@@ -196,7 +196,7 @@ func (t *Trainer) searchStream() {
 }
 
 // setPasses numbers the passes by node.
-func (t *Trainer) setPasses() {
+func (t *cores) setPasses() {
 	for i := range t.passOf {
 		t.passOf[i] = -1
 	}
@@ -206,7 +206,7 @@ func (t *Trainer) setPasses() {
 }
 
 // sweepGroups computes the histograms of some groups of columns and searches them for splits.
-func (t *Trainer) sweepGroups(first, end int) {
+func (t *cores) sweepGroups(first, end int) {
 	t.swept = t.swept[:0]
 	for _, p := range t.passes {
 		for g := first; g < end; g++ {
@@ -247,7 +247,7 @@ func (t *Trainer) sweepGroups(first, end int) {
 }
 
 // countBlock adds the rows lo to hi to the histograms of some groups of columns.
-func (t *Trainer) countBlock(c *counter, first, end, lo, hi int) {
+func (t *cores) countBlock(c *counter, first, end, lo, hi int) {
 	for p := range c.items {
 		c.items[p] = c.items[p][:0]
 	}
@@ -289,7 +289,7 @@ type question struct {
 }
 
 // finalSplits sets the final splits of the unsettled nodes, as finalSplit does for one.
-func (t *Trainer) finalSplits() {
+func (t *cores) finalSplits() {
 	for try := 0; ; try++ {
 		var asked []question
 		for i := range t.level {
@@ -325,7 +325,7 @@ func (t *Trainer) finalSplits() {
 }
 
 // answer finds the bins asked for.
-func (t *Trainer) answer(asked []question) {
+func (t *cores) answer(asked []question) {
 	t.swept = t.swept[:0]
 	for i := range t.passOf {
 		t.passOf[i] = -1
@@ -358,7 +358,7 @@ func (t *Trainer) answer(asked []question) {
 }
 
 // cutStream is the streaming version of cut. The nodes of the level are the open ones, numbered by becomes.
-func (t *Trainer) cutStream(last bool) {
+func (t *cores) cutStream(last bool) {
 	columns, bins := make([][]uint8, len(t.level)), make([]uint8, len(t.level))
 	t.swept = t.swept[:0]
 	for k, v := range t.level {

@@ -90,7 +90,7 @@ func weightScale(n int, sum float64) float64 {
 }
 
 // updateMasses scales the weights of the rows that the last tree got right or wrong, and sets the masses.
-func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
+func (t *cores) updateMasses(last []uint64, right, wrong float64) {
 	scale := weightScale(t.n, t.total)
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
@@ -114,16 +114,16 @@ func (t *Trainer) updateMasses(last []uint64, right, wrong float64) {
 }
 
 // signed returns z_i mass_i.
-func (t *Trainer) signed(i int) int32 {
+func (t *cores) signed(i int) int32 {
 	z := int32(t.z[i/64]>>(i%64)&1) - 1 // 0 or -1
 	return (t.mass[i] ^ z) - z
 }
 
 // key orders the rows by falling mass, then by rising number: the greatest key is first.
-func (t *Trainer) key(i int) int64 { return int64(t.mass[i])<<32 | int64(t.n-1-i) }
+func (t *cores) key(i int) int64 { return int64(t.mass[i])<<32 | int64(t.n-1-i) }
 
 // trim lists the rows that the next tree sees and, if histograms are kept, how they differ from those of the last tree.
-func (t *Trainer) trim() {
+func (t *cores) trim() {
 	if t.place != nil {
 		t.trimStream()
 		return
@@ -154,7 +154,7 @@ func (t *Trainer) trim() {
 }
 
 // listBlock lists rows that the next tree sees, starting at row lo, until the list is full.
-func (t *Trainer) listBlock(items []item, lo int) (part node) {
+func (t *cores) listBlock(items []item, lo int) (part node) {
 	for r := lo; part.hi < len(items); r++ {
 		m := t.signed(r)
 		keep := 0
@@ -170,7 +170,7 @@ func (t *Trainer) listBlock(items []item, lo int) (part node) {
 }
 
 // countOffered counts the rows of each block that the next tree sees if none is trimmed.
-func (t *Trainer) countOffered() {
+func (t *cores) countOffered() {
 	for b := range t.trimmer.counts {
 		lo, hi := b*t.block, min((b+1)*t.block, t.n)
 		if t.trimmer.counts[b] = hi - lo; t.drawn.rows == nil {
@@ -185,7 +185,7 @@ func (t *Trainer) countOffered() {
 
 // leastKey returns the key of the last row of the shortest run that holds more than TrimMass of the mass. It counts,
 // for each block, the rows of that run that are offered to the next tree.
-func (t *Trainer) leastKey() int64 {
+func (t *cores) leastKey() int64 {
 	at, limit := t.edgeMagnitude()
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		edge, count := t.edges[b][:0], 0
@@ -215,7 +215,7 @@ func (t *Trainer) leastKey() int64 {
 }
 
 // edgeMagnitude returns the magnitude in which the share TrimMass is reached, and how much of the share is left for it.
-func (t *Trainer) edgeMagnitude() (at int, limit int64) {
+func (t *cores) edgeMagnitude() (at int, limit int64) {
 	all := int64(0)
 	for _, v := range t.whole {
 		all += v

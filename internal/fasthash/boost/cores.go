@@ -1,0 +1,160 @@
+package boost
+
+import (
+	"cmp"
+	"context"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/par"
+	"hashgrove/internal/vectors"
+)
+
+// cores is the engine on the cores of this machine.
+type cores struct {
+	x      *vectors.Columns
+	o      Options
+	team   *par.Team
+	n      int
+	usable []uint32 // columns with more than one bin
+
+	z     []uint64     // of the problem; past the last row all bits are 0, here and in said
+	u     []float64    // weights, summing to n at first, to swell*n at most
+	out   []uint64     // of the problem
+	total float64      // of the weights, after multiplying by the factors of the last tree
+	mass  []int32      // the same as integers
+	said  [][]uint64   // output of each tree that counts, in the form of z
+	vs    [][2]float64 // V- and V+ of each block of rows
+	paths [][]uint8    // the columns tested by the last tree
+
+	problem      Problem
+	round        Round
+	last         []uint64 // output of the last tree
+	right, wrong float64  // factors of the last tree for the rows it gets right, and wrong
+	counted      int      // trees that count
+
+	drawn drawn
+	trimmer
+	grower
+	scorer
+	stream
+}
+
+// predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
+// such blocks, so it must not depend on the number of threads.
+const predictBlock = 4096
+
+// newCores prepares to learn from x. The weights and signs of all problems lie in u and z.
+func newCores(x *vectors.Columns, o Options, threads int, z []uint64, u []float64) (t *cores, err error) {
+	n := x.Rows
+	t = &cores{
+		x: x, o: o, team: par.NewTeam(threads), n: n, z: z, u: u,
+		vs: make([][2]float64, (n+predictBlock-1)/predictBlock), paths: make([][]uint8, model.Splits(o.Depth)),
+	}
+	t.usable = usable(x, t.team)
+	t.drawn = newDrawn(n, o, t.usable)
+	m := x.Spill()
+	if t.mass, err = vectors.AllocHot[int32](m, n); err != nil {
+		return nil, err
+	}
+	listed, block := n, trimRows(n, t.team.Size())
+	if m != nil {
+		if err := cmp.Or(o.checkStream(n), t.newStream()); err != nil {
+			return nil, err
+		}
+		listed, block = 0, streamRows
+	}
+	t.trimmer = newTrimmer(n, block)
+	t.grower = newGrower(listed, o, len(t.usable), t.team.Size())
+	t.draws.favoured = o.firstFavoured(x.Dim())
+	if o.Boost == Logistic {
+		if err := t.newScorer(); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// usable lists the columns with more than one bin.
+func usable(x *vectors.Columns, team *par.Team) (list []uint32) {
+	constant := make([]bool, x.Dim())
+	team.For(x.Dim(), func(j int) {
+		column := x.Column(j)
+		i := 1
+		for i < x.Rows && column[i] == column[0] {
+			i++
+		}
+		constant[j] = i == x.Rows
+	})
+	for j, c := range constant {
+		if !c {
+			list = append(list, uint32(j))
+		}
+	}
+	return list
+}
+
+// Begin implements Engine.
+func (t *cores) Begin(_ context.Context, p *Problem) error {
+	t.problem, t.z, t.u, t.out = *p, p.Z, p.U, p.Out
+	t.last, t.right, t.wrong, t.counted = t.z, 1, 1, 0
+	t.total = float64(t.n)
+	if t.out != nil && t.drawn.rows != nil {
+		t.offer()
+	}
+	clear(t.score)
+	t.isBest = false
+	return nil
+}
+
+// Round implements Engine.
+func (t *cores) Round(_ context.Context, q int) (*Round, error) {
+	if t.o.Boost == Logistic {
+		t.weigh()
+	} else {
+		t.updateMasses(t.last, t.right, t.wrong)
+	}
+	id := t.problem.stream(q)
+	t.draw(t.problem.Seed, id)
+	t.trim()
+	t.grow(t.problem.Seed, id)
+	t.round = Round{Feature: t.tree.feature, Bin: t.tree.bin, Leaf: t.tree.leaf}
+	if t.o.Boost == Logistic {
+		t.settle()
+		t.round.Digits, t.round.Unit, t.round.HeldOut = t.digits, t.unit, t.heldOut()
+		return &t.round, nil
+	}
+	if err := t.makeRoom(t.counted); err != nil {
+		return nil, err
+	}
+	t.last = t.answersOf(t.counted)
+	vRight, vWrong := t.predict(t.last)
+	var w float64
+	w, t.right, t.wrong = treeWeight(vRight, vWrong, t.n)
+	t.total = float64(vRight*t.right) + float64(vWrong*t.wrong)
+	if w != 0 {
+		t.counted++
+	}
+	t.round.Right, t.round.Wrong, t.round.Said = vRight, vWrong, t.last
+	return &t.round, nil
+}
+
+// Keep implements Engine.
+func (t *cores) Keep() {
+	t.saved, t.isBest = append(t.saved[:0], t.score...), true
+}
+
+// Outputs implements Engine.
+func (t *cores) Outputs(_ context.Context, e *model.Ensemble, out []int8) error {
+	switch {
+	case t.o.Boost == AdaBoost:
+		t.vote(e.Weight, out)
+	case t.isBest:
+		signs(t.saved, out)
+	default:
+		signs(t.score, out)
+	}
+	return nil
+}
+
+// Close implements Engine.
+func (t *cores) Close() error { return nil }

@@ -1,0 +1,73 @@
+package boost
+
+import (
+	"context"
+
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// Engine grows the trees of bits over the same columns. There are two: the cores of this machine (this package), and a
+// device (package gpu). Everything that decides about a tree is a sum of integers, or arithmetic on single rows, or a sum
+// in a fixed order, so both give the same trees to the last bit; package enginetest is what they have in common.
+//
+// An engine knows the rows, and how they weigh after each tree. The Trainer knows the ensemble: which trees it keeps,
+// and when it has enough.
+type Engine interface {
+	// Begin starts a bit. The problem is valid until the next call.
+	Begin(ctx context.Context, p *Problem) error
+
+	// Round grows a tree from the rows as the earlier trees of the bit left them; q is 0, 1, 2 and so on. The result
+	// is valid until the next call.
+	Round(ctx context.Context, q int) (*Round, error)
+
+	// Keep notes that the ensemble is best as it is after the last round.
+	Keep()
+
+	// Outputs writes what a bit's finished ensemble says of every row, -1 or +1: the ensemble as it was at the last Keep,
+	// or as it is now if there was none.
+	Outputs(ctx context.Context, e *model.Ensemble, out []int8) error
+
+	// Close releases what the engine holds.
+	Close() error
+}
+
+// Device makes engines that are not the cores of this machine.
+type Device interface {
+	// Engine prepares to learn from columns. An error that wraps ErrUnsuited says that the cores must do it.
+	Engine(ctx context.Context, x *vectors.Columns, o Options) (Engine, error)
+
+	// Lost is called when an engine of the device has failed, and the cores go on in its place.
+	Lost(err error)
+}
+
+// Problem is a bit to learn.
+type Problem struct {
+	Z    []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
+	U    []float64 // weights of the rows; their sum is the number of rows
+	Out  []uint64  // the rows that are held out, in the form of Z; nil if there are none
+	Seed uint64
+	Bit  int
+}
+
+// stream returns the number of the random stream of a round.
+func (p *Problem) stream(q int) uint64 { return uint64(p.Bit)<<32 | uint64(q)<<9 }
+
+// Round is what a round leaves.
+type Round struct {
+	Feature []uint32 // of each split
+	Bin     []uint8  // of each split
+
+	// Of AdaBoost.
+	Leaf         []uint64 // the sign of each leaf
+	Right, Wrong float64  // V+ and V-
+	Said         []uint64 // output for each row, in the form of Problem.Z; may be nil unless rows are held out
+
+	// Of logistic boosting.
+	Digits  []uint8 // of each leaf: the multiple of the unit, 0 for the least
+	Unit    int32   // 0: there was nothing to gain
+	HeldOut int64   // sum of the p_i of the rows held out, each in units of 1/chanceUnit and rounded down
+}
+
+// isSplit reports whether any node is split.
+func (r *Round) isSplit() bool { return r.Bin[0] != noBin }
