@@ -17,6 +17,7 @@ require (
 )
 
 require (
+	github.com/ebitengine/purego v0.9.1 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/portable"
 	"hashgrove/internal/vectors"
 )
 
@@ -57,11 +56,8 @@ const chanceUnit = 1 << 32
 func (t *cores) newScorer() (err error) {
 	leaves := 1 << t.o.Depth
 	s := scorer{
-		leaf: t.place, chance: make([]float32, 2*topMargin+1), sums: make([][][2]int64, len(t.blocks)),
+		leaf: t.place, chance: Chances(), sums: make([][][2]int64, len(t.blocks)),
 		value: make([]int32, leaves), digits: make([]uint8, leaves),
-	}
-	for i := range s.chance {
-		s.chance[i] = float32(1 / (1 + portable.Exp(float64(i-topMargin)/scoreUnit)))
 	}
 	for b := range s.sums {
 		s.sums[b] = make([][2]int64, leaves)
@@ -116,11 +112,17 @@ func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 }
 
 // massScale returns the factor that turns weights with sum n into masses with a sum below totalMass.
-func (t *cores) massScale() float64 { return float64(totalMass-1-t.n) / float64(t.n) }
+func massScale(n int) float64 { return float64(totalMass-1-n) / float64(n) }
+
+// rate returns the share of a Newton step in units of 1/2^16.
+func (o Options) rate() int64 { return int64(o.Rate * (1 << 16)) }
+
+// ridge returns what is added to the curvature of a leaf, in masses.
+func (o Options) ridge(n int) int64 { return int64(o.Ridge * massScale(n)) }
 
 // weigh sets the masses to the gradients.
 func (t *cores) weigh() {
-	scale := t.massScale()
+	scale := massScale(t.n)
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		sums := &t.blocks[b]
 		clear(sums[:])
@@ -139,7 +141,7 @@ func (t *cores) weigh() {
 // settle finds the leaf of every row, sets the values of the leaves and adds them to the scores.
 func (t *cores) settle() {
 	t.setPaths()
-	scale := t.massScale()
+	scale := massScale(t.n)
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		t.fetch(t.tree.feature, lo, hi)
 		sums := t.scorer.sums[b]
@@ -163,9 +165,9 @@ func (t *cores) settle() {
 			total[l][1] += s[1]
 		}
 	}
-	ridge := int64(t.o.Ridge * scale)
+	ridge := t.o.ridge(t.n)
 	for l, s := range total {
-		t.value[l] = newtonStep(s[0], s[1]+ridge, int64(t.o.Rate*(1<<16)))
+		t.value[l] = newtonStep(s[0], s[1]+ridge, t.o.rate())
 	}
 	t.roundLeaves(total)
 	t.team.Blocks(t.n, t.block, func(_, lo, hi int) {

@@ -82,12 +82,15 @@ const coarseRows = totalMass / (64 * swell)
 // most swell*n. With very many rows it makes the most of the actual sum, which is n after a while: up to swell times
 // finer masses.
 func weightScale(n int, sum float64) float64 {
-	room := float64(totalMass - 1 - n) // rounding adds at most 1 to each mass
+	room := weightRoom(n)
 	if n <= coarseRows {
 		return room / (swell * float64(n))
 	}
 	return room / min(swell*float64(n), float64(sum*(1+1e-6)))
 }
+
+// weightRoom returns what the masses of n rows may sum up to before rounding, which adds at most 1 to each.
+func weightRoom(n int) float64 { return float64(totalMass - 1 - n) }
 
 // updateMasses scales the weights of the rows that the last tree got right or wrong, and sets the masses.
 func (t *cores) updateMasses(last []uint64, right, wrong float64) {

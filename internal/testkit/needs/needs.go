@@ -40,6 +40,7 @@ const (
 	Mapping   Thing = "mapping"
 	Mount     Thing = "mount"
 	ONNX      Thing = "onnx"
+	OpenCL    Thing = "opencl"
 	PgVector  Thing = "pgvector"
 	Postgres  Thing = "postgres"
 	Proc      Thing = "proc"
@@ -83,6 +84,7 @@ var facts = map[Thing]fact{
 	Mapping:   {about: "files and memory that are mapped at wish"},
 	Mount:     {about: "the right to mount a file system"},
 	ONNX:      {about: "onnxruntime-node of npm"},
+	OpenCL:    {about: "OpenCL with a GPU, or with PoCL, which runs the same kernels on the processor"},
 	PgVector:  {about: "the extension pgvector of PostgreSQL"},
 	Postgres:  {about: "PostgreSQL, the server and psql"},
 	Proc:      {about: "the folders /proc and /dev/fd as Linux has them"},

@@ -74,6 +74,7 @@ imports() { /usr/bin/python3 -c "import $1" || python3 -c "import $1"; }
 has_numpy() { imports numpy; }
 has_faiss() { imports faiss; }
 has_gcc() { echo 'int main(void) { return 0; }' | gcc -xc -include stdio.h -o /dev/null -; }
+has_opencl() { ls /etc/OpenCL/vendors/*.icd && { ldconfig -p | grep -q libOpenCL || /sbin/ldconfig -p | grep -q libOpenCL; }; }
 has_postgres() { has pg_ctl || ls /usr/lib/postgresql/*/bin/initdb; }
 has_qemu() { has qemu-aarch64-static && has qemu-s390x-static; }
 has_shell() { has bash && has curl; }
@@ -120,6 +121,7 @@ fetch_npm() {
 need shell "scripts of the documents" has_shell "bash curl"
 need compiler "exported C code, and the race detector" has_gcc "gcc libc6-dev"
 need python "the Python client" has_numpy "python3 python3-numpy"
+need opencl "training on a GPU" has_opencl "pocl-opencl-icd ocl-icd-libopencl1"
 need sqlite "SQLite as an engine" "has sqlite3" "sqlite3"
 need groff "the manual pages" "has groff" "groff-base"
 need zsh "the completions of zsh" "has zsh" "zsh"

@@ -1,0 +1,169 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/gpu/frame"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// engine is a boost.Engine: a session of a child.
+type engine struct {
+	child *child
+	id    int
+	plan  *frame.Plan
+	x     *vectors.Columns
+
+	asked int     // rounds asked for
+	got   []*some // of rounds, not used up
+	round boost.Round
+}
+
+// some holds some rounds.
+type some struct {
+	from, to int
+	*frame.Rounds
+}
+
+// newEngine copies the columns to the device.
+func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Options) (*engine, error) {
+	all := boost.PlanOf(x, o, 0)
+	e := &engine{child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}, x: x}
+	columns := func(yield func([]byte) bool) {
+		for j := range x.Dim() {
+			if !yield(x.Column(j)) {
+				return
+			}
+		}
+	}
+	parts := []int64{int64(x.Rows) * int64(x.Dim()), int64(4 * len(all.Usable())), 0}
+	last := [][]byte{frame.BytesOf(all.Usable())}
+	if e.plan.IsLogistic {
+		chance := frame.BytesOf(boost.Chances())
+		parts[2] = int64(len(chance))
+		last = append(last, chance)
+	}
+	_, err := c.call(ctx, frame.Request{Do: "open", ID: e.id, Plan: e.plan, Parts: parts}, func(yield func([]byte) bool) {
+		columns(yield)
+		for _, p := range last {
+			yield(p)
+		}
+	})
+	return e, err
+}
+
+// list returns an iterator over parts.
+func list(parts ...[]byte) func(func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for _, p := range parts {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Begin implements boost.Engine.
+func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
+	keys, columns := e.plan.Draw(p)
+	if e.plan.Drawn == 0 {
+		columns = nil
+	}
+	parts := [][]byte{frame.BytesOf(p.Z), frame.BytesOf(p.U), frame.BytesOf(p.Out), frame.BytesOf(keys), frame.BytesOf(columns)}
+	e.asked, e.got = 0, nil
+	_, err := e.child.call(ctx, frame.Request{Do: "begin", ID: e.id, Parts: frame.Lengths(parts...)}, list(parts...))
+	return err
+}
+
+// aheadRounds is how many rounds are asked for at once if rows are held out, and more may be too many.
+const aheadRounds = 16
+
+// Round implements boost.Engine.
+func (e *engine) Round(ctx context.Context, q int) (*boost.Round, error) {
+	for len(e.got) > 0 && q >= e.got[0].to {
+		e.got = e.got[1:]
+	}
+	if len(e.got) == 0 {
+		if err := e.fetch(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	f, p := e.got[0], e.plan
+	i := q - f.from
+	r := boost.Round{Feature: f.Features[i*p.Splits:][:p.Splits], Bin: f.Bins[i*p.Splits:][:p.Splits]}
+	if p.IsLogistic {
+		r.Digits, r.Unit = f.Digits[i*frame.Nodes:][:p.Splits+1], f.Units[i]
+		if len(f.Held) > 0 {
+			r.HeldOut = int64(f.Held[i])
+		}
+	} else {
+		words := unsafe.Slice((*uint64)(unsafe.Pointer(&f.Leaves[i*frame.Nodes/32])), frame.Nodes/64)
+		r.Leaf = words[:model.LeafWords(p.Depth)]
+		r.Wrong, r.Right, r.Said = f.Results[2*i], f.Results[2*i+1], f.Said
+	}
+	e.round = r
+	return &e.round, nil
+}
+
+// fetch asks for rounds, if none are on their way, and waits for the next frame of them.
+func (e *engine) fetch(ctx context.Context, q int) error {
+	if q >= e.asked {
+		to := e.plan.Rounds
+		if e.plan.HoldsOut {
+			to = min(q+aheadRounds, to)
+		}
+		if err := e.child.run(ctx, frame.Request{Do: "run", ID: e.id, From: q, To: to}); err != nil {
+			return err
+		}
+		e.asked = to
+	}
+	f, err := e.child.rounds(ctx)
+	if err != nil {
+		return err
+	}
+	if f.from != q {
+		return fmt.Errorf("the device sent round %d instead of %d", f.from, q)
+	}
+	e.got = append(e.got, f)
+	return nil
+}
+
+// Keep implements boost.Engine: outputs are computed from the trees that are kept.
+func (e *engine) Keep() {}
+
+// Outputs implements boost.Engine.
+func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) error {
+	total := int64(0)
+	for _, w := range f.Weight {
+		total += int64(w)
+	}
+	leaves := make([]uint32, 0, f.Trees()*2)
+	words := (e.plan.Splits + 32) / 32
+	each := model.LeafWords(f.Depth)
+	for q := range f.Trees() {
+		for w := range words {
+			leaves = append(leaves, uint32(f.Leaf[q*each+w/2]>>(32*(w%2))))
+		}
+	}
+	parts := [][]byte{frame.BytesOf(f.Feature), f.Bin, frame.BytesOf(leaves), frame.BytesOf(f.Weight)}
+	a, err := e.child.call(ctx, frame.Request{Do: "outputs", ID: e.id, Total: total, Parts: frame.Lengths(parts...)}, list(parts...))
+	if err != nil {
+		return err
+	}
+	if len(a.parts) != 1 || len(a.parts[0]) != len(out) {
+		return fmt.Errorf("the device sent %d parts of outputs", len(a.parts))
+	}
+	copy(frame.BytesOf(out), a.parts[0])
+	return nil
+}
+
+// Close implements boost.Engine.
+func (e *engine) Close() error {
+	ctx := context.Background()
+	_, err := e.child.call(ctx, frame.Request{Do: "close", ID: e.id}, list())
+	return err
+}

@@ -1,0 +1,351 @@
+package worker
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"hashgrove/internal/gpu/frame"
+	"hashgrove/internal/gpu/opencl"
+)
+
+// session holds columns on the device and learns bits from them.
+type session struct {
+	q    *opencl.Queue
+	plan *frame.Plan
+	job  job
+
+	all     []opencl.Buffer // to be freed
+	failed  error           // of the first allocation that failed
+	columns opencl.Buffer   // candidates: of all trees, of each tree or of each node
+	x       opencl.Buffer
+	m       memory
+
+	begin []*opencl.Kernel
+	round []*opencl.Kernel
+	ready int // rounds that are done
+}
+
+// memory is the memory of the device, all of which the kernels' arguments name.
+type memory struct {
+	job, state, tree, z, u, out, score, leaf, said, mass, signedMass, node, chance, magnitudes, list, keys,
+	histograms, gains, bests, asked, sums, held, features, bins, leaves, digits, units, results opencl.Buffer
+}
+
+// job has the layout of Job in trees.cl.
+type job struct {
+	scale, room, swelled, trim                                                           float64
+	rowLimit                                                                             uint64
+	ridge, rate                                                                          int64
+	n, k, depth, splits, least, most, topMargin, topLeaf, rowBits                        int32
+	isLogistic, isLazy, isTrimmed, hasShare, holdsOut, isCoarse, isDrawn, stride, picked int32
+}
+
+// state has the layout of State in trees.cl.
+type state struct {
+	right, wrong, total float64
+	round, edge         int32
+	limit, listed       uint32
+	leastMass, leastRow int32
+}
+
+// The sizes of trees.cl.
+const (
+	items      = 256
+	histBins   = 256
+	magnitudes = 2048
+	width      = 16
+	blockRows  = 4096
+	treeWords  = 4 + 10*frame.Nodes
+)
+
+// How counting is cut; benchmarks try others.
+var (
+	tallies      = 32   // histograms in the local memory of a group
+	leastStretch = 2048 // rows that are worth adding up
+	groupsPer    = 12   // groups wanted for each of the device's units
+)
+
+// compilerOptions are those of the compiler.
+func compilerOptions() string { return fmt.Sprintf("-D TALLIES=%d", tallies) }
+
+// padded rounds up to a multiple, a power of 2.
+func padded(n, to int) int { return (n + to - 1) &^ (to - 1) }
+
+func flag(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// newSession allocates all memory, reads the columns and prepares the kernels.
+func newSession(q *opencl.Queue, p *frame.Plan, r io.Reader, parts []int64) (*session, error) {
+	s := &session{q: q, plan: p}
+	if len(parts) != 3 || parts[0] != int64(p.Rows)*int64(p.Columns) {
+		return nil, fmt.Errorf("%d parts of columns", len(parts))
+	}
+	stride := padded(p.Rows, 128)
+	s.job = job{
+		scale: p.Scale, room: p.Room, swelled: p.Swelled, trim: p.Trim, rowLimit: p.RowLimit, ridge: p.Ridge, rate: p.Rate,
+		n: int32(p.Rows), k: int32(p.Candidates), depth: int32(p.Depth), splits: int32(p.Splits), least: int32(p.Least),
+		most: int32(p.Most), topMargin: int32(p.TopMargin), topLeaf: int32(p.TopLeaf), rowBits: int32(p.RowBits),
+		isLogistic: flag(p.IsLogistic), isLazy: flag(p.IsLazy), isTrimmed: flag(p.IsTrimmed), hasShare: flag(p.HasShare),
+		holdsOut: flag(p.HoldsOut), isCoarse: flag(p.IsCoarse), isDrawn: flag(p.IsDrawn), stride: int32(stride),
+	}
+	s.allocate(stride)
+	if s.failed != nil {
+		s.free()
+		io.CopyN(io.Discard, r, sum(parts))
+		return nil, s.failed
+	}
+	if err := s.readColumns(r, stride); err != nil {
+		s.free()
+		return nil, err
+	}
+	err := s.upload(r, parts)
+	if err == nil {
+		err = s.prepare()
+	}
+	if err != nil {
+		s.free()
+	}
+	return s, err
+}
+
+func sum(parts []int64) (n int64) {
+	for _, p := range parts {
+		n += p
+	}
+	return n
+}
+
+// alloc allocates memory, unless something has failed before.
+func (s *session) alloc(bytes int64) opencl.Buffer {
+	if s.failed != nil {
+		return opencl.Buffer{}
+	}
+	b, err := s.q.Alloc(bytes)
+	if err != nil {
+		s.failed = fmt.Errorf("%d MB of the device's memory: %w", bytes>>20, err)
+		return b
+	}
+	s.all = append(s.all, b)
+	return b
+}
+
+// allocate allocates all memory but that of the ensemble.
+func (s *session) allocate(stride int) {
+	p := s.plan
+	n, rounds := int64(padded(p.Rows, blockRows)), int64(p.Rounds)
+	levels := int64(p.Splits)
+	across := int64(p.Candidates+width-1) / width
+	s.x = s.alloc(int64(stride) * int64(p.Columns))
+	drawn := int64(p.Candidates)
+	if p.Drawn > 0 {
+		drawn = rounds * int64(p.Drawn)
+	}
+	s.columns = s.alloc(4 * drawn)
+	one := func(wanted bool, bytes int64) opencl.Buffer {
+		if !wanted {
+			bytes = 16
+		}
+		return s.alloc(bytes)
+	}
+	s.m = memory{
+		job: s.alloc(256), state: s.alloc(256), tree: s.alloc(4 * treeWords), z: s.alloc(n / 8), u: s.alloc(8 * n),
+		out: one(p.HoldsOut, n/8), score: one(p.IsLogistic, 4*n), leaf: one(p.IsLogistic, n), said: s.alloc(n / 8),
+		mass: s.alloc(4 * n), signedMass: s.alloc(4 * n), node: s.alloc(n), chance: one(p.IsLogistic, 4*int64(2*p.TopMargin+1)),
+		magnitudes: s.alloc(4 * magnitudes), list: one(p.IsTrimmed, 8*n), keys: s.alloc(8 * rounds),
+		histograms: s.alloc(levels * int64(p.Candidates) * histBins * 4), gains: s.alloc(4 * levels * across),
+		bests: s.alloc(4 * levels * across), asked: s.alloc(4 * frame.Nodes), sums: s.alloc(16 * n / blockRows),
+		held: s.alloc(8 * rounds * int64(s.groups())), features: s.alloc(4 * rounds * levels), bins: s.alloc(rounds * levels),
+		leaves: s.alloc(4 * rounds * frame.Nodes / 32), digits: s.alloc(rounds * frame.Nodes), units: s.alloc(4 * rounds),
+		results: s.alloc(16 * rounds),
+	}
+}
+
+// groups returns the number of groups of kernels that go over all rows.
+func (s *session) groups() int {
+	return min(max((s.plan.Rows+items-1)/items, 1), 8*s.q.Device.Units)
+}
+
+// readBytes is how much of the columns is read at once.
+const readBytes = 32 << 20
+
+// readColumns copies the columns to the device.
+func (s *session) readColumns(r io.Reader, stride int) error {
+	p := s.plan
+	some := min(max(readBytes/stride, 1), p.Columns)
+	buf := make([]byte, some*stride)
+	for first := 0; first < p.Columns; first += some {
+		many := min(some, p.Columns-first)
+		for k := range many {
+			if _, err := io.ReadFull(r, buf[k*stride:][:p.Rows]); err != nil {
+				return err
+			}
+		}
+		if err := opencl.Write(s.q, s.x, int64(first)*int64(stride), buf[:many*stride]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upload copies what does not change from bit to bit.
+func (s *session) upload(r io.Reader, parts []int64) error {
+	usable, err := frame.ReadPart[uint32](r, parts[1])
+	if err != nil {
+		return err
+	}
+	chance, err := frame.ReadPart[float32](r, parts[2])
+	if err != nil {
+		return err
+	}
+	if s.plan.Drawn == 0 {
+		if err := opencl.Write(s.q, s.columns, 0, usable); err != nil {
+			return err
+		}
+	}
+	if err := opencl.Write(s.q, s.m.chance, 0, chance); err != nil {
+		return err
+	}
+	return opencl.Write(s.q, s.m.job, 0, []job{s.job})
+}
+
+// prepare makes the kernels of a round, in their order, with their arguments.
+func (s *session) prepare() error {
+	var err error
+	kernel := func(name string, groups int, args ...any) *opencl.Kernel {
+		if err != nil {
+			return nil
+		}
+		var k *opencl.Kernel
+		k, err = s.q.Kernel(name, groups, items, args...)
+		return k
+	}
+	p, m, all := s.plan, &s.m, s.groups()
+	weigh := kernel("weigh", all, m.job, m.state, m.tree, m.z, m.u, m.score, m.leaf, m.chance, m.out, m.said, m.mass,
+		m.magnitudes, m.held)
+	s.begin = []*opencl.Kernel{weigh}
+	if p.IsTrimmed {
+		s.round = append(s.round, kernel("gather", all, m.job, m.state, m.mass, m.magnitudes, m.list))
+	}
+	s.round = append(s.round, kernel("find", 1, m.job, m.state, m.list),
+		kernel("place", all, m.job, m.state, m.tree, m.z, m.out, m.mass, m.keys, m.signedMass, m.node, m.magnitudes,
+			m.histograms))
+	across := (p.Candidates + width - 1) / width
+	for level := range p.Depth {
+		passes := 1 << level
+		if level > 0 && !p.IsLazy {
+			passes /= 2
+		}
+		if p.Candidates > 0 {
+			c := s.counting(passes)
+			s.round = append(s.round,
+				kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, m.node, m.histograms, int32(level),
+					int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(p.Rows)),
+				kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, int32(level)))
+		}
+		s.round = append(s.round,
+			kernel("choose", 1<<level, m.job, m.state, m.tree, s.x, s.columns, m.node, m.gains, m.bests, int32(level), m.asked),
+			kernel("move", all, m.job, m.tree, s.x, m.signedMass, m.node, m.histograms, int32(level)))
+	}
+	if p.IsLogistic {
+		s.round = append(s.round,
+			kernel("slopes", all, m.job, m.state, m.tree, s.x, m.z, m.u, m.score, m.chance, m.out, m.mass, m.leaf, m.features, m.bins),
+			kernel("settle", 1, m.job, m.state, m.tree, m.units, m.digits))
+	} else {
+		s.round = append(s.round,
+			kernel("answers", (p.Rows+blockRows-1)/blockRows, m.job, m.state, m.tree, s.x, m.z, m.u, m.said, m.sums, m.features,
+				m.bins, m.leaves),
+			kernel("judge", 1, m.job, m.state, m.tree, m.sums, m.results))
+	}
+	s.round = append(s.round, weigh)
+	return err
+}
+
+// counting says how the work of count is cut: passes and columns of a group, rows of a stretch, and groups in all.
+type counting struct{ passes, width, stretch, groups int }
+
+// counting cuts the counting of a level so that the device has enough groups, and each enough rows to be worth adding up.
+func (s *session) counting(passes int) counting {
+	p := s.plan
+	c := counting{passes: min(passes, tallies)}
+	if p.IsLazy {
+		c.passes = 1 // every node has other columns
+	}
+	c.width = min(tallies/c.passes, p.Candidates)
+	apart := (p.Candidates + c.width - 1) / c.width * ((passes + c.passes - 1) / c.passes)
+	wanted := max(1, groupsPer*s.q.Device.Units/apart)
+	c.stretch = padded(max((p.Rows+wanted-1)/wanted, leastStretch), 4*items)
+	c.groups = apart * ((p.Rows + c.stretch - 1) / c.stretch)
+	return c
+}
+
+// start starts a bit: signs, weights, rows held out, keys and columns of all rounds.
+func (s *session) start(r io.Reader, parts []int64) error {
+	p, m := s.plan, &s.m
+	if len(parts) != 5 {
+		return fmt.Errorf("%d parts of a problem", len(parts))
+	}
+	n := int64(padded(p.Rows, blockRows))
+	if err := s.q.Fill(m.node, math.MaxUint8, n); err != nil {
+		return err
+	}
+	if err := s.q.Fill(m.signedMass, 0, 4*n); err != nil {
+		return err
+	}
+	for i, to := range []opencl.Buffer{m.z, m.u, m.out, m.keys, s.columns} {
+		if parts[i] == 0 {
+			continue
+		}
+		values, err := frame.ReadPart[uint32](r, parts[i])
+		if err != nil {
+			return err
+		}
+		if err := opencl.Write(s.q, to, 0, values); err != nil {
+			return err
+		}
+	}
+	if err := s.q.Copy(m.said, m.z, parts[0]); err != nil {
+		return err
+	}
+	if p.IsLogistic {
+		if err := s.q.Fill(m.score, 0, 4*n); err != nil {
+			return err
+		}
+		if err := s.q.Fill(m.leaf, 0, n); err != nil {
+			return err
+		}
+	}
+	if err := s.q.Fill(m.tree, 0, 4*treeWords); err != nil {
+		return err
+	}
+	if err := s.q.Fill(m.magnitudes, 0, 4*magnitudes); err != nil {
+		return err
+	}
+	first := state{right: 1, wrong: 1, total: float64(p.Rows), round: -1}
+	if err := opencl.Write(s.q, m.state, 0, []state{first}); err != nil {
+		return err
+	}
+	s.ready = 0
+	return runAll(s.begin)
+}
+
+func runAll(kernels []*opencl.Kernel) error {
+	for _, k := range kernels {
+		if err := k.Run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// free releases the memory.
+func (s *session) free() {
+	for _, b := range s.all {
+		b.Free()
+	}
+	s.all = nil
+}
