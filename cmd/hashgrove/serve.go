@@ -34,6 +34,7 @@ type serveCommand struct {
 	readOnly, noTrain            bool
 	logs, idColumn               string
 	tryLimit                     int64
+	device                       string
 	limits                       server.Limits
 	readToken, writeToken, shown string
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/gpu"
 	"hashgrove/internal/workshop"
 	"hashgrove/server"
 )
@@ -16,6 +17,7 @@ import (
 func (c *serveCommand) bindTraining(f *pflag.FlagSet) {
 	f.BoolVar(&c.noTrain, "no-train", false, "do not let people upload data to train on")
 	f.Int64Var(&c.tryLimit, "try-limit", 64<<20, "maximum number of `BYTES` of an upload")
+	bindDevice(f, &c.device)
 	cli.Group(f, "Try your own")
 }
 
@@ -27,8 +29,11 @@ func (c *serveCommand) mountWorkshop(s *server.Server) (stop func() error, err e
 	if c.tryLimit < 1 {
 		return nil, cli.Usagef("--try-limit %d: give 1 or more bytes, or --no-train", c.tryLimit)
 	}
+	if err := gpu.Check(c.device); err != nil {
+		return nil, usage(err)
+	}
 	w := workshop.New(workshop.Options{
-		MaxBytes: c.tryLimit, Threads: c.threads,
+		MaxBytes: c.tryLimit, Threads: c.threads, Device: c.device,
 		Attach: func(ctx context.Context, made workshop.Collection) error {
 			return s.AddCollection(ctx, server.CollectionOptions{
 				Name: made.Name, Path: made.Path, Vectors: made.Vectors, Pictures: made.Pictures,

@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/gpu"
 	"hashgrove/internal/items"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
@@ -187,8 +188,15 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 		"largest value (the paper); quantile; or hybrid, linear unless outliers leave the other values too few bins "+
 		"(default hybrid; linear with --effort paper)")
 	f.BoolVar(&o.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
+	bindDevice(f, &o.Device)
 	f.Float64Var(&o.SVMCost, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
 	cli.Group(f, groupStep2)
+}
+
+// bindDevice adds the flag for where trees are grown.
+func bindDevice(f *pflag.FlagSet, device *string) {
+	f.StringVar(device, "device", gpu.Auto, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU where one is sooner by "+
+		"estimate; the model is the same, byte for byte")
 }
 
 // showDefault shows in the help the default that the library chooses if a flag is not given.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/gpu"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -25,6 +27,7 @@ type trainReport struct {
 	TotalSeconds     float64     `json:"total_seconds"`
 	PeakRSS          int64       `json:"peak_rss_bytes"`
 	Stopped          string      `json:"stopped,omitempty"`
+	Device           string      `json:"device"` // that grew trees: the name of a GPU, or cpu
 
 	Effort fasthash.Effort       `json:"effort"`
 	Trees  *fasthash.TreeOptions `json:"trees,omitempty"`          // as chosen by effort and flags
@@ -71,6 +74,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		Model: c.options.Output, Fingerprint: m.Fingerprint().String(),
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: t.Report.Seed, TotalSeconds: t.Report.Total.Seconds(),
 		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: columns, Effort: made.Options.Effort,
+		Device: cmp.Or(t.Report.Device, gpu.CPU),
 		Linear: made.Linear, Added: m.Info.Added,
 		NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems, Memory: t.Report.Memory,
 		DetailBits: m.DetailBits(), Ranking: rankingOf(m),

@@ -76,13 +76,20 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	if c.held, err = x.Take(ctx, t.Threads, c.judged); err != nil {
 		return nil, err
 	}
-	if c.trees, err = boost.New(part, o, t.Threads); err != nil {
+	if c.trees, err = t.trainer(ctx, part, o); err != nil {
 		return nil, err
 	}
 	c.target, c.said = make([]int8, len(c.learned)), make([]int8, len(c.judged))
 	c.weight = make([]float64, len(c.learned))
 	c.field, err = vectors.Alloc[float64](c.memory, x.Rows)
 	return c, err
+}
+
+// release gives back what the quick trees hold on a device.
+func (c *chooser) release() {
+	if c != nil {
+		release(c.trees)
+	}
 }
 
 // quickTrees returns the options of the trees that judge candidates: like those of Step 2, but fewer and smaller.

@@ -221,6 +221,7 @@ func (c *crossFitter) fitOthers(
 	if err != nil {
 		return nil, err
 	}
+	defer release(step2)
 	target, sum := make([]int8, len(rows)), 0.0
 	var heavy []float64
 	for k, i := range rows {

@@ -87,7 +87,8 @@ type Options struct {
 	// For tags, where few rows are similar, this is the default unless weights are given.
 	BalancePairs bool `json:"-"`
 
-	Threads int `json:"-"` // workers; 0 means all cores; never changes the model
+	Threads int          `json:"-"` // workers; 0 means all cores; never changes the model
+	Device  boost.Device `json:"-"` // grows trees in place of the cores where it is sooner; nil: none; never changes the model
 }
 
 // Similarity says how the affinity follows from the supervision. The user chooses sampling; the rest is filled in.
@@ -264,6 +265,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
+	defer candidates.release()
 	step1, err := inference.New(y, t.Bits, o, t.Seed)
 	if err != nil {
 		return nil, err
@@ -272,6 +274,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
+	defer release(step2)
 	if t.Order == TSH {
 		return t.twoStep(ctx, x, step1, step2, run, candidates)
 	}
@@ -457,11 +460,23 @@ func (t Options) fitter(ctx context.Context, x *vectors.Columns, fold []uint8, c
 	case Scores:
 		return newScoreFitter(ctx, x, class, t.Threads)
 	}
-	b, err := boost.New(x, t.Trees, t.Threads)
+	b, err := t.trainer(ctx, x, t.Trees)
 	if err == nil && fold != nil {
 		b.HoldOut(fold)
 	}
 	return b, err
+}
+
+// trainer returns a trainer of trees.
+func (t Options) trainer(ctx context.Context, x *vectors.Columns, o boost.Options) (*boost.Trainer, error) {
+	return boost.NewOn(ctx, t.Device, x, o, t.Threads)
+}
+
+// release gives back what a fitter holds on a device. If that fails, the next use of the device will say so.
+func release(f fitter) {
+	if trees, ok := f.(*boost.Trainer); ok && trees != nil {
+		_ = trees.Close()
+	}
 }
 
 // foldsOf returns the folds of the rows if early stopping needs them.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
@@ -175,10 +174,11 @@ func (s *scoreTrial) right(ctx context.Context, d *supervision.Data) ([]int, err
 	trees := s.Trees
 	trees.Rounds = s.trialTrees(d.Rows)
 	trees.Favoured = d.Dim() - s.data.Dim()
-	fit, err := boost.New(learned, trees, s.Threads)
+	fit, err := s.trainer(ctx, learned, trees)
 	if err != nil {
 		return nil, err
 	}
+	defer release(fit)
 	right := make([]int, len(s.held))
 	said, target := make([]int8, len(s.held)), make([]int8, len(s.learned))
 	for k, z := range s.bits {

@@ -180,6 +180,9 @@ func (c *child) read(ctx context.Context, limit time.Duration) (*reply, error) {
 	if a.Error != "" {
 		return nil, c.fail(errors.New(a.Error))
 	}
+	if a.Refused != "" {
+		return nil, errors.New(a.Refused)
+	}
 	for _, n := range a.Parts {
 		b, err := frame.ReadAligned(c.r, n)
 		if err != nil {
@@ -241,4 +244,11 @@ func (c *child) close() {
 	c.cmd.Wait()
 	timer.Stop()
 	c.failed = errors.New("the device is closed")
+}
+
+// isGone reports whether the child has ended.
+func (c *child) isGone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed != nil
 }

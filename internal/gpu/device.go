@@ -1,6 +1,8 @@
 // Package gpu trains on a GPU: it gives package boost an engine whose trees are those of the cores, to the last bit.
 //
-//	device.go    the device of a training: found, chosen, lost
+//	device.go    the device of a training: chosen, used, lost
+//	estimate.go  whether it is sooner than the cores
+//	program.go   where the program is that holds the device, and how trainings share it
 //	engine.go    the engine, on the training's side
 //	child.go     the process that holds the device, with a watchdog
 //	frame/       what both sides say to each other
@@ -10,17 +12,12 @@ package gpu
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
+	"slices"
 	"sync"
-	"time"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/gpu/frame"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/vectors"
 )
 
@@ -31,93 +28,144 @@ const AnyDevice = "HASHGROVE_ANY_OPENCL"
 // Program is the name of the program that holds the device.
 const Program = "hashgrove-gpu"
 
-// Device is a device for one training or several. It is safe for concurrent use.
+// The choices of where to train.
+const (
+	Auto = "auto" // on a GPU, if there is one that is sooner by estimate
+	CPU  = "cpu"  // on the cores
+	GPU  = "gpu"  // on a GPU; an error if there is none
+)
+
+// Device is the GPU of a training, which starts to use it when an engine is asked for.
 type Device struct {
+	choice  string
+	threads int
+	note    func(string)
+
 	mu    sync.Mutex
 	child *child
+	tried bool // to start it
+	why   string
 	notes []string
-	note  func(string)
+	bits  int // engines made
 }
 
-// silence is how long the device may take for one answer, which is a tree or a copy of the columns.
-var silence = time.Minute
-
-// Open starts the program that holds the device. The function is told what goes wrong later; it may be nil.
-func Open(ctx context.Context, note func(string)) (*Device, error) {
-	program, err := find()
-	if err != nil {
-		return nil, err
+// New returns the device for a choice, or nil for CPU. Only with the choice GPU is it an error if there is none. The
+// function is told when the cores take over; it may be nil.
+func New(ctx context.Context, choice string, threads int, note func(string)) (*Device, error) {
+	d := &Device{choice: choice, threads: threads, note: note}
+	switch choice {
+	case CPU:
+		return nil, nil
+	case "", Auto:
+		d.choice = Auto
+		return d, nil
 	}
-	c, err := start(ctx, program, environment(), silence)
-	if err != nil {
-		return nil, err
-	}
-	return &Device{child: c, note: note}, nil
+	return d, d.open(ctx)
 }
 
-// find returns the path of the program: beside this one, or on the PATH.
-func find() (string, error) {
-	name := Program
-	if runtime.GOOS == "windows" {
-		name += ".exe"
+// Check reports an unknown choice.
+func Check(choice string) error {
+	if choice != "" && choice != Auto && choice != CPU && choice != GPU {
+		return fault.New("bad-flag-value", "there is no device %q: give %s, %s or %s", choice, Auto, CPU, GPU)
 	}
-	if self, err := os.Executable(); err == nil {
-		if self, err = filepath.EvalSymlinks(self); err == nil {
-			beside := filepath.Join(filepath.Dir(self), name)
-			if f, err := os.Stat(beside); err == nil && !f.IsDir() {
-				return beside, nil
-			}
-		}
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s is neither beside this program nor on the PATH", name)
-	}
-	return path, nil
+	return nil
 }
 
-// environment adds NVIDIA's library to what OpenCL's loader looks for: some drivers come without the entry that tells the
-// loader of it. The loader passes over a library that is not there.
-func environment() []string {
-	const key = "OCL_ICD_FILENAMES"
-	if os.Getenv(key) != "" || runtime.GOOS != "linux" {
+// open starts the program that holds the device, once.
+func (d *Device) open(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tried {
 		return nil
 	}
-	return []string{key + "=libnvidia-opencl.so.1"}
+	d.tried = true
+	c, err := borrow(ctx)
+	if err != nil {
+		d.why = err.Error()
+		return fault.With("no-gpu", fmt.Errorf("cannot train on a GPU: %w", err))
+	}
+	d.child = c
+	return nil
 }
 
-// frame.About describes the device.
-func (d *Device) About() frame.About { return d.child.hello }
+// Name returns the name of the device if it was used, or "".
+func (d *Device) Name() string {
+	if d == nil {
+		return ""
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.bits == 0 {
+		return ""
+	}
+	return d.child.hello.Name
+}
 
-// Notes returns what went wrong, in words.
+// Notes returns when the cores took over, and why.
 func (d *Device) Notes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return append([]string(nil), d.notes...)
 }
 
-// Engine implements boost.Device.
+// Engine implements boost.Device. It returns nil if the cores are sooner by estimate, or have to do it.
 func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options) (boost.Engine, error) {
 	if why := o.Unsuited(x.Rows); why != "" {
-		return nil, errors.New(why)
+		if d.choice == GPU {
+			d.say("this part is trained on the processor: " + why)
+		}
+		return nil, nil
 	}
-	e, err := newEngine(ctx, d.child, x, o)
+	if d.choice == Auto {
+		w := workOf(x, o)
+		if d.child == nil && w.cores(d.threads) < worthStarting || !w.isSooner(d.units(), d.threads) {
+			return nil, nil
+		}
+		if d.open(ctx) != nil || d.child == nil {
+			return nil, nil // as on a machine without a GPU
+		}
+	}
+	e, err := newEngine(ctx, d.child, x, o, d.threads)
 	if err != nil {
 		return nil, err
 	}
+	d.mu.Lock()
+	d.bits++
+	d.mu.Unlock()
 	return e, nil
+}
+
+// units returns the number of multiprocessors of the device, or a guess.
+func (d *Device) units() int {
+	if d.child == nil {
+		return guessedUnits
+	}
+	return d.child.hello.Units
 }
 
 // Lost implements boost.Device.
 func (d *Device) Lost(err error) {
+	d.say(fmt.Sprintf("the processor goes on in place of %s: %v", d.child.hello.Name, err))
+}
+
+// say notes something, once.
+func (d *Device) say(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	text := fmt.Sprintf("the processor goes on in place of %s: %v", d.child.hello.Name, err)
+	if slices.Contains(d.notes, text) {
+		return
+	}
 	d.notes = append(d.notes, text)
 	if d.note != nil {
 		d.note(text)
 	}
 }
 
-// Close releases the device.
-func (d *Device) Close() { d.child.close() }
+// Close gives the device back.
+func (d *Device) Close() {
+	if d == nil || d.child == nil {
+		return
+	}
+	giveBack(d.child)
+	d.child = nil
+}

@@ -18,6 +18,9 @@ type engine struct {
 	plan  *frame.Plan
 	x     *vectors.Columns
 
+	threads int
+	blocks  int // in which rows go through the device's memory; 0 if they fit
+
 	asked int     // rounds asked for
 	got   []*some // of rounds, not used up
 	round boost.Round
@@ -30,9 +33,11 @@ type some struct {
 }
 
 // newEngine copies the columns to the device.
-func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Options) (*engine, error) {
-	all := boost.PlanOf(x, o, 0)
-	e := &engine{child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}, x: x}
+func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*engine, error) {
+	all := boost.PlanOf(x, o, threads)
+	e := &engine{
+		child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}, x: x, threads: threads,
+	}
 	columns := func(yield func([]byte) bool) {
 		for j := range x.Dim() {
 			if !yield(x.Column(j)) {
@@ -47,13 +52,17 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 		parts[2] = int64(len(chance))
 		last = append(last, chance)
 	}
-	_, err := c.call(ctx, frame.Request{Do: "open", ID: e.id, Plan: e.plan, Parts: parts}, func(yield func([]byte) bool) {
+	a, err := c.call(ctx, frame.Request{Do: "open", ID: e.id, Plan: e.plan, Parts: parts}, func(yield func([]byte) bool) {
 		columns(yield)
 		for _, p := range last {
 			yield(p)
 		}
 	})
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	e.blocks = a.Blocks
+	return e, nil
 }
 
 // list returns an iterator over parts.
@@ -137,6 +146,9 @@ func (e *engine) Keep() {}
 
 // Outputs implements boost.Engine.
 func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) error {
+	if e.blocks > 0 {
+		return model.Outputs(ctx, f, e.x, e.threads, out)
+	}
 	total := int64(0)
 	for _, w := range f.Weight {
 		total += int64(w)

@@ -1,12 +1,20 @@
 package gpu
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/boost/enginetest"
 	"hashgrove/internal/gpu/worker"
 	"hashgrove/internal/testkit/needs"
@@ -20,11 +28,15 @@ func open(t testing.TB) *Device {
 	}
 	t.Setenv(AnyDevice, "1")
 	t.Setenv("PATH", filepath.Dir(program(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-	d, err := Open(t.Context(), func(note string) { t.Log(note) })
+	d, err := New(t.Context(), GPU, 0, func(note string) { t.Log(note) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(d.Close)
+	t.Cleanup(func() {
+		c := d.child
+		d.Close()
+		c.close()
+	})
 	return d
 }
 
@@ -54,10 +66,115 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// TestBlocks lets columns go through the device in blocks of rows.
+func TestBlocks(t *testing.T) {
+	const columns = 37
+	t.Setenv(worker.ColumnBytes, strconv.Itoa(1100*columns))
+	d := open(t)
+	x, _ := enginetest.Mixture(5200, columns)
+	o, _ := boost.Options{}.WithDefaults()
+	e, err := d.Engine(t.Context(), x, o)
+	if err != nil || e.(*engine).blocks != 6 {
+		t.Fatalf("%+v, %v: want 6 blocks of 1,024 rows", e, err)
+	}
+	for _, c := range enginetest.Cases() {
+		if c.Columns == columns {
+			c.Rows += 3000
+			t.Run(c.Name, func(t *testing.T) { enginetest.RunCase(t, d, c) })
+		}
+	}
+	c := enginetest.Case{Name: "nothing gains", Rows: 4000, Columns: columns, Data: "exclusive or"}
+	t.Run(c.Name, func(t *testing.T) { enginetest.RunCase(t, d, c) })
+	checkNotes(t, d)
+}
+
+// TestLostDevice ends the child in the middle of a bit, or stops it so that it hangs: the cores go on, and the trees are
+// the same.
+func TestLostDevice(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "hangs": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			d.child.limit = 2 * time.Second
+			x, z := enginetest.Mixture(3000, 20)
+			o := boost.Options{Rounds: 400}
+			want, err := boost.New(x, o, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := boost.NewOn(t.Context(), d, x, o, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(50*time.Millisecond, func() { _ = d.child.cmd.Process.Signal(signal) })
+			for bit := range 3 {
+				wantE, _, _, err := want.Fit(t.Context(), z, nil, 1, bit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, _, _, err := got.Fit(t.Context(), z, nil, 1, bit)
+				if err != nil || !reflect.DeepEqual(e, wantE) {
+					t.Fatalf("bit %d: other trees, or %v", bit, err)
+				}
+			}
+			if notes := d.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "the processor goes on") {
+				t.Errorf("notes %q", notes)
+			}
+		})
+	}
+}
+
+// TestNoMemory asks for more than fits: the cores do it, and the device serves others.
+func TestNoMemory(t *testing.T) {
+	t.Setenv(worker.ColumnBytes, "1000")
+	d := open(t)
+	x, z := enginetest.Mixture(3000, 20)
+	fit, err := boost.NewOn(t.Context(), d, x, boost.Options{Rounds: 3}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := fit.Fit(t.Context(), z, nil, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if notes := d.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "fit the device's memory") {
+		t.Errorf("notes %q", notes)
+	}
+	if d.child.isGone() {
+		t.Error("the child has ended")
+	}
+}
+
+// TestCancel ends a training in the middle of a bit.
+func TestCancel(t *testing.T) {
+	d := open(t)
+	x, z := enginetest.Mixture(3000, 20)
+	fit, err := boost.NewOn(t.Context(), d, x, boost.Options{Rounds: 5000}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(stop) })
+	if _, _, _, err := fit.Fit(ctx, z, nil, 1, 1); !errors.Is(err, stop) {
+		t.Errorf("%v, want %v", err, stop)
+	}
+	if notes := d.Notes(); len(notes) > 0 {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 // TestEngine compares the trees of the device with those of the cores, and sees that they are the device's own.
 func TestEngine(t *testing.T) {
 	d := open(t)
 	enginetest.Run(t, d)
+	checkNotes(t, d)
+}
+
+// checkNotes sees that the cores had to help only where they must.
+func checkNotes(t *testing.T, d *Device) {
+	t.Helper()
 	for _, note := range d.Notes() {
 		if !strings.Contains(note, "rows are drawn to split a node") {
 			t.Error(note)

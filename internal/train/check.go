@@ -14,6 +14,7 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/gpu"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/picture"
@@ -91,7 +92,7 @@ func (o Options) Check() error {
 		return wrong("conflicting-flags", "%s and %s cannot be combined: write the vectors first, with \"hashgrove "+
 			"features\"", option("memory"), option("features"))
 	}
-	if err := o.checkDetail(); err != nil {
+	if err := cmp.Or(gpu.Check(o.Device), o.checkDetail()); err != nil {
 		return err
 	}
 	if err := o.Pictures.check(o); err != nil {

@@ -18,6 +18,7 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/feature"
+	"hashgrove/internal/gpu"
 	"hashgrove/internal/items"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
@@ -220,6 +221,14 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
+	device, err := gpu.New(ctx, o.Device, o.Threads, func(text string) { r.note("device-lost", "%s", text) })
+	if err != nil {
+		return nil, err
+	}
+	defer device.Close()
+	if device != nil {
+		r.m.FastHash.Device = device
+	}
 	began := time.Now()
 	m, err := method.Train(ctx, o.name(), r.data, r.m)
 	r.report.Learning = time.Since(began)
@@ -228,6 +237,9 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	}
 	if o.isFastHash() {
 		r.report.FastHash = report
+	}
+	if r.report.Device = device.Name(); r.report.Device != "" {
+		r.note("device", "trees were grown on %s", r.report.Device)
 	}
 	r.noteEnd(m, report)
 	return m, nil

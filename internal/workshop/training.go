@@ -298,7 +298,7 @@ func (t *training) compare() (*Result, error) {
 	began := time.Now()
 	o := compare.Options{
 		Methods: compare.Quick, Bits: []int{t.ask.Bits}, Unseen: -1, Seed: seed, Threads: t.options.Threads,
-		Train: train.Options{Effort: fasthash.Quick},
+		Train: train.Options{Effort: fasthash.Quick, Device: t.options.Device},
 		Each: func(name string, _ int, m *model.Model) {
 			if name == method.FastHash {
 				t.model = m

@@ -40,7 +40,8 @@ type Options struct {
 	Attach func(ctx context.Context, c Collection) error
 	Detach func(name string) error
 
-	Threads int // of a training; 0 means all cores
+	Threads int    // of a training; 0 means all cores
+	Device  string // of a training, as in train.Options
 
 	MaxBytes    int64         // of an upload; 64 MiB
 	MaxRows     int           // of a table or an npy file; 100,000

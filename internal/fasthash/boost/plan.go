@@ -128,6 +128,13 @@ func Chances() []float32 {
 	return chance
 }
 
+// Candidates returns the number of columns that a node may be split by if there are this many, and whether every node
+// draws its own.
+func (o Options) Candidates(columns int) (candidates int, isLazy bool) {
+	candidates = o.columnsPerNode(columns)
+	return candidates, candidates < o.columnsPerTree(columns)
+}
+
 // Unsuited says why an engine that holds lists of no rows cannot learn with these options, or "".
 func (o Options) Unsuited(rows int) string {
 	if o.NodeRows > 0 && o.NodeRows < rows {

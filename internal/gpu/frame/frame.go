@@ -38,11 +38,12 @@ type Request struct {
 
 // Answer is what the child says.
 type Answer struct {
-	Error  string `json:"error,omitempty"`
-	Hello  *About `json:"hello,omitempty"` // first of all
-	From   int    `json:"from,omitempty"`  // rounds in the parts
-	To     int    `json:"to,omitempty"`
-	Blocks int    `json:"blocks,omitempty"` // in which rows go through the device's memory; 0 if they fit
+	Error   string `json:"error,omitempty"`
+	Refused string `json:"refused,omitempty"` // why only this was not done
+	Hello   *About `json:"hello,omitempty"`   // first of all
+	From    int    `json:"from,omitempty"`    // rounds in the parts
+	To      int    `json:"to,omitempty"`
+	Blocks  int    `json:"blocks,omitempty"` // in which rows go through the device's memory; 0 if they fit
 
 	Parts []int64 `json:"parts"`
 }

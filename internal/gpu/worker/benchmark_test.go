@@ -46,7 +46,7 @@ func BenchmarkKernels(b *testing.B) {
 				o.Rounds = 40
 				s := openSession(b, q, x, z, o)
 				defer s.free()
-				if err := s.queue(10); err != nil {
+				if err := s.queue(0, 10); err != nil {
 					b.Fatal(err)
 				}
 				if err := s.q.Finish(); err != nil {
@@ -74,7 +74,7 @@ func BenchmarkKernels(b *testing.B) {
 					b.ReportMetric(times[name], fmt.Sprintf("us-%s", name))
 				}
 				began := time.Now()
-				if err := s.queue(10); err != nil {
+				if err := s.queue(0, 10); err != nil {
 					b.Fatal(err)
 				}
 				s.q.Finish()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"strconv"
 
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
@@ -18,7 +20,9 @@ type session struct {
 	all     []opencl.Buffer // to be freed
 	failed  error           // of the first allocation that failed
 	columns opencl.Buffer   // candidates: of all trees, of each tree or of each node
-	x       opencl.Buffer
+	x       opencl.Buffer   // all columns, or a block of rows
+	tested  opencl.Buffer   // columns that rows are moved by: x, or those of the tree
+	blocks  blocks
 	m       memory
 
 	begin []*opencl.Kernel
@@ -93,17 +97,18 @@ func newSession(q *opencl.Queue, p *frame.Plan, r io.Reader, parts []int64) (*se
 		isLogistic: flag(p.IsLogistic), isLazy: flag(p.IsLazy), isTrimmed: flag(p.IsTrimmed), hasShare: flag(p.HasShare),
 		holdsOut: flag(p.HoldsOut), isCoarse: flag(p.IsCoarse), isDrawn: flag(p.IsDrawn), stride: int32(stride),
 	}
-	s.allocate(stride)
-	if s.failed != nil {
-		s.free()
-		io.CopyN(io.Discard, r, sum(parts))
-		return nil, s.failed
+	err := s.allocate(stride)
+	if err == nil {
+		err = s.failed
 	}
-	if err := s.readColumns(r, stride); err != nil {
-		s.free()
-		return nil, err
+	if err == nil && s.blocks.rows > 0 {
+		err = s.blocks.read(r, p.Rows, p.Columns)
+	} else if err == nil {
+		err = s.readColumns(r, stride)
 	}
-	err := s.upload(r, parts)
+	if err == nil {
+		err = s.upload(r, parts)
+	}
 	if err == nil {
 		err = s.prepare()
 	}
@@ -111,13 +116,6 @@ func newSession(q *opencl.Queue, p *frame.Plan, r io.Reader, parts []int64) (*se
 		s.free()
 	}
 	return s, err
-}
-
-func sum(parts []int64) (n int64) {
-	for _, p := range parts {
-		n += p
-	}
-	return n
 }
 
 // alloc allocates memory, unless something has failed before.
@@ -134,13 +132,13 @@ func (s *session) alloc(bytes int64) opencl.Buffer {
 	return b
 }
 
-// allocate allocates all memory but that of the ensemble.
-func (s *session) allocate(stride int) {
+// allocate allocates all memory but that of the ensemble: first what grows with the rows alone, then columns in what is
+// left of it.
+func (s *session) allocate(stride int) error {
 	p := s.plan
 	n, rounds := int64(padded(p.Rows, blockRows)), int64(p.Rounds)
 	levels := int64(p.Splits)
 	across := int64(p.Candidates+width-1) / width
-	s.x = s.alloc(int64(stride) * int64(p.Columns))
 	drawn := int64(p.Candidates)
 	if p.Drawn > 0 {
 		drawn = rounds * int64(p.Drawn)
@@ -163,6 +161,38 @@ func (s *session) allocate(stride int) {
 		leaves: s.alloc(4 * rounds * frame.Nodes / 32), digits: s.alloc(rounds * frame.Nodes), units: s.alloc(4 * rounds),
 		results: s.alloc(16 * rounds),
 	}
+	room := s.q.Device.Memory / 10 * 9 // the driver and the screen take some
+	for _, b := range s.all {
+		room -= b.Bytes
+	}
+	picked, most := levels*int64(stride), columnBytes(s.q.Device)
+	if err := s.blocks.cut(p.Rows, p.Columns, min(room, most)); err != nil {
+		return err
+	}
+	if s.blocks.rows == 0 {
+		s.x = s.alloc(int64(stride) * int64(p.Columns))
+		s.tested = s.x
+		return nil
+	}
+	if err := s.blocks.cut(p.Rows, p.Columns, min(room-picked, most)); err != nil {
+		return err
+	}
+	s.job.stride, s.job.picked = int32(s.blocks.rows), int32(stride)
+	s.x = s.alloc(int64(s.blocks.rows) * int64(p.Columns))
+	s.blocks.picked = s.alloc(picked)
+	s.tested = s.blocks.picked
+	return nil
+}
+
+// ColumnBytes is a variable of the environment: how many bytes of the device's memory columns may take.
+const ColumnBytes = "HASHGROVE_GPU_COLUMN_BYTES"
+
+// columnBytes returns how much of a device's memory columns may take.
+func columnBytes(d opencl.Device) int64 {
+	if asked, err := strconv.ParseInt(os.Getenv(ColumnBytes), 10, 64); err == nil && asked > 0 {
+		return min(asked, d.Buffer)
+	}
+	return d.Buffer
 }
 
 // groups returns the number of groups of kernels that go over all rows.
@@ -203,6 +233,7 @@ func (s *session) upload(r io.Reader, parts []int64) error {
 		return err
 	}
 	if s.plan.Drawn == 0 {
+		s.blocks.lists = usable
 		if err := opencl.Write(s.q, s.columns, 0, usable); err != nil {
 			return err
 		}
@@ -228,40 +259,54 @@ func (s *session) prepare() error {
 	weigh := kernel("weigh", all, m.job, m.state, m.tree, m.z, m.u, m.score, m.leaf, m.chance, m.out, m.said, m.mass,
 		m.magnitudes, m.held)
 	s.begin = []*opencl.Kernel{weigh}
+	b := &s.blocks
 	if p.IsTrimmed {
-		s.round = append(s.round, kernel("gather", all, m.job, m.state, m.mass, m.magnitudes, m.list))
+		b.before = append(b.before, kernel("gather", all, m.job, m.state, m.mass, m.magnitudes, m.list))
 	}
-	s.round = append(s.round, kernel("find", 1, m.job, m.state, m.list),
+	b.before = append(b.before, kernel("find", 1, m.job, m.state, m.list),
 		kernel("place", all, m.job, m.state, m.tree, m.z, m.out, m.mass, m.keys, m.signedMass, m.node, m.magnitudes,
 			m.histograms))
-	across := (p.Candidates + width - 1) / width
-	for level := range p.Depth {
-		passes := 1 << level
-		if level > 0 && !p.IsLazy {
+	across, rows, whole := (p.Candidates+width-1)/width, p.Rows, s.x
+	if b.rows > 0 {
+		rows, whole = b.rows, opencl.Buffer{} // choose cannot read all rows of a column
+	}
+	for depth := range p.Depth {
+		var l level
+		passes := 1 << depth
+		if depth > 0 && !p.IsLazy {
 			passes /= 2
 		}
+		at := int32(depth)
 		if p.Candidates > 0 {
-			c := s.counting(passes)
-			s.round = append(s.round,
-				kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, m.node, m.histograms, int32(level),
-					int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(p.Rows)),
-				kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, int32(level)))
+			c := s.counting(passes, rows)
+			l.count = kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, m.node, m.histograms, at,
+				int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(rows))
+			l.split = kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, at)
 		}
-		s.round = append(s.round,
-			kernel("choose", 1<<level, m.job, m.state, m.tree, s.x, s.columns, m.node, m.gains, m.bests, int32(level), m.asked),
-			kernel("move", all, m.job, m.tree, s.x, m.signedMass, m.node, m.histograms, int32(level)))
+		l.choose = kernel("choose", 1<<depth, m.job, m.state, m.tree, whole, s.columns, m.node, m.gains, m.bests, at, m.asked)
+		l.move = kernel("move", all, m.job, m.tree, s.tested, m.signedMass, m.node, m.histograms, at)
+		b.levels = append(b.levels, l)
 	}
 	if p.IsLogistic {
-		s.round = append(s.round,
-			kernel("slopes", all, m.job, m.state, m.tree, s.x, m.z, m.u, m.score, m.chance, m.out, m.mass, m.leaf, m.features, m.bins),
+		b.after = append(b.after,
+			kernel("slopes", all, m.job, m.state, m.tree, s.tested, m.z, m.u, m.score, m.chance, m.out, m.mass, m.leaf, m.features,
+				m.bins),
 			kernel("settle", 1, m.job, m.state, m.tree, m.units, m.digits))
 	} else {
-		s.round = append(s.round,
-			kernel("answers", (p.Rows+blockRows-1)/blockRows, m.job, m.state, m.tree, s.x, m.z, m.u, m.said, m.sums, m.features,
-				m.bins, m.leaves),
+		b.after = append(b.after,
+			kernel("answers", (p.Rows+blockRows-1)/blockRows, m.job, m.state, m.tree, s.tested, m.z, m.u, m.said, m.sums,
+				m.features, m.bins, m.leaves),
 			kernel("judge", 1, m.job, m.state, m.tree, m.sums, m.results))
 	}
-	s.round = append(s.round, weigh)
+	b.after = append(b.after, weigh)
+	s.round = append(s.round, b.before...)
+	for _, l := range b.levels {
+		if l.count != nil {
+			s.round = append(s.round, l.count, l.split)
+		}
+		s.round = append(s.round, l.choose, l.move)
+	}
+	s.round = append(s.round, b.after...)
 	return err
 }
 
@@ -269,7 +314,7 @@ func (s *session) prepare() error {
 type counting struct{ passes, width, stretch, groups int }
 
 // counting cuts the counting of a level so that the device has enough groups, and each enough rows to be worth adding up.
-func (s *session) counting(passes int) counting {
+func (s *session) counting(passes, rows int) counting {
 	p := s.plan
 	c := counting{passes: min(passes, tallies)}
 	if p.IsLazy {
@@ -278,8 +323,8 @@ func (s *session) counting(passes int) counting {
 	c.width = min(tallies/c.passes, p.Candidates)
 	apart := (p.Candidates + c.width - 1) / c.width * ((passes + c.passes - 1) / c.passes)
 	wanted := max(1, groupsPer*s.q.Device.Units/apart)
-	c.stretch = padded(max((p.Rows+wanted-1)/wanted, leastStretch), 4*items)
-	c.groups = apart * ((p.Rows + c.stretch - 1) / c.stretch)
+	c.stretch = padded(max((rows+wanted-1)/wanted, leastStretch), 4*items)
+	c.groups = apart * ((rows + c.stretch - 1) / c.stretch)
 	return c
 }
 
@@ -306,6 +351,9 @@ func (s *session) start(r io.Reader, parts []int64) error {
 		}
 		if err := opencl.Write(s.q, to, 0, values); err != nil {
 			return err
+		}
+		if i == 4 && s.blocks.rows > 0 {
+			s.blocks.lists = values
 		}
 	}
 	if err := s.q.Copy(m.said, m.z, parts[0]); err != nil {

@@ -83,12 +83,20 @@ func Find(anyDevice bool) (opencl.Device, error) {
 // do answers one request. An error ends the child.
 func (w *worker) do(q *frame.Request) error {
 	if q.Do == "open" {
-		s, err := newSession(w.q, q.Plan, w.r, q.Parts)
-		if err != nil {
-			return err
+		all := int64(0)
+		for _, n := range q.Parts {
+			all += n
+		}
+		input := &io.LimitedReader{R: w.r, N: all}
+		s, err := newSession(w.q, q.Plan, input, q.Parts)
+		if err != nil { // too large, perhaps: other sessions go on
+			if _, err := io.Copy(io.Discard, input); err != nil {
+				return err
+			}
+			return w.say(frame.Answer{Refused: err.Error()})
 		}
 		w.sessions[q.ID] = s
-		return w.say(frame.Answer{})
+		return w.say(frame.Answer{Blocks: len(s.blocks.host)})
 	}
 	s := w.sessions[q.ID]
 	if s == nil {
@@ -132,9 +140,10 @@ func (w *worker) run(s *session, from, to int) error {
 		if n == 0 {
 			return nil
 		}
+		from := queued
 		queued += n
 		ends = append(ends, queued)
-		return s.queue(n)
+		return s.queue(from, n)
 	}
 	if err := more(); err != nil {
 		return err
