@@ -3,13 +3,13 @@ package vectors
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"slices"
+
+	"hashgrove/internal/pages"
 )
 
 // Cached is a source that computes its rows once: the first pass reads the underlying source and stores its rows, later
@@ -114,7 +114,7 @@ func (k *Cached) keep(c Chunk) error {
 		if err := k.spill(); err != nil {
 			return err
 		}
-		if err := binary.Write(k.out, binary.LittleEndian, values); err != nil {
+		if _, err := k.out.Write(pages.Bytes(values)); err != nil {
 			return err
 		}
 		c.X.Data = nil
@@ -137,7 +137,7 @@ func (k *Cached) spill() error {
 	_ = os.Remove(file.Name()) // Close tries again
 	k.file, k.out = file, bufio.NewWriterSize(file, 1<<20)
 	for i := range k.blocks {
-		if err := binary.Write(k.out, binary.LittleEndian, k.blocks[i].X.Data); err != nil {
+		if _, err := k.out.Write(pages.Bytes(k.blocks[i].X.Data)); err != nil {
 			return err
 		}
 		k.blocks[i].X.Data = nil
@@ -161,7 +161,7 @@ func (k *Cached) again(ctx context.Context, yield func(Chunk, error) bool) {
 		if k.file != nil {
 			n := c.X.Rows * c.X.Cols
 			values = slices.Grow(values[:0], n)[:n]
-			if err := binary.Read(io.NewSectionReader(k.file, offset, 4*int64(n)), binary.LittleEndian, values); err != nil {
+			if _, err := k.file.ReadAt(pages.Bytes(values), offset); err != nil {
 				yield(Chunk{}, fmt.Errorf("read cached vectors: %w", err))
 				return
 			}

@@ -65,7 +65,7 @@ const (
 
 // How counting is cut; benchmarks try others.
 var (
-	tallies      = 32   // histograms in the local memory of a group
+	tallies      = 16   // histograms in the local memory of a group
 	leastStretch = 2048 // rows that are worth adding up
 	groupsPer    = 12   // groups wanted for each of the device's units
 )

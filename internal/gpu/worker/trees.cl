@@ -693,11 +693,21 @@ kernel void answers(constant Job *j, global const State *s, global Tree *t, glob
 	}
 	if (item < 2) { // past the last row the weights are 0, and adding 0 changes nothing
 		double sum = 0;
-		for (int w = 0; w < BLOCK / 32; w++) {
-			uint bits = item ? right[w] : ~right[w];
-			#pragma unroll
-			for (int i = 0; i < 32; i++)
-				sum += bits >> i & 1 ? weight[32 * w + i] : 0.0;
+		double8 next = vload8(0, weight);
+		for (int w = 0; w < BLOCK / 8; w++) { // the next weights are on their way while these are added
+			double8 v = next;
+			next = vload8(min(w + 1, BLOCK / 8 - 1), weight);
+			uint bits = (item ? right[w / 4] : ~right[w / 4]) >> w % 4 * 8;
+			double a = bits & 1 ? v.s0 : 0.0, b = bits & 2 ? v.s1 : 0.0, c = bits & 4 ? v.s2 : 0.0, d = bits & 8 ? v.s3 : 0.0;
+			double e = bits & 16 ? v.s4 : 0.0, f = bits & 32 ? v.s5 : 0.0, g = bits & 64 ? v.s6 : 0.0, h = bits & 128 ? v.s7 : 0.0;
+			sum += a;
+			sum += b;
+			sum += c;
+			sum += d;
+			sum += e;
+			sum += f;
+			sum += g;
+			sum += h;
 		}
 		sums[2 * block + item] = sum;
 	}

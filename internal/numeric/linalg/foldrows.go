@@ -136,8 +136,10 @@ func (f *foldKernel) system(without, and int) *kernelSystem {
 }
 
 // solve returns γ with a row for every row, 0 for those outside the folds, and the bias, for a penalty.
-func (s *kernelSystem) solve(ctx context.Context, penalty float64) (gamma vectors.Matrix, bias []float64, err error) {
-	if s.factor, err = factorFor(ctx, s.a, penalty*s.variance, s.factor); err != nil {
+func (s *kernelSystem) solve(
+	ctx context.Context, threads int, penalty float64,
+) (gamma vectors.Matrix, bias []float64, err error) {
+	if s.factor, err = factorFor(ctx, threads, s.a, penalty*s.variance, s.factor); err != nil {
 		return gamma, nil, err
 	}
 	b := copied(s.b)
@@ -164,14 +166,14 @@ func (s *kernelSystem) solve(ctx context.Context, penalty float64) (gamma vector
 	return gamma, bias, nil
 }
 
-func (f *foldKernel) fit(ctx context.Context, penalty float64, without int) (Regression, error) {
-	gamma, bias, err := f.system(without, without).solve(ctx, penalty)
+func (f *foldKernel) fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error) {
+	gamma, bias, err := f.system(without, without).solve(ctx, threads, penalty)
 	if err != nil {
 		return Regression{}, err
 	}
 	c, d := f.targets, f.z.Cols
 	w := vectors.Matrix{Rows: c, Cols: d, Data: make([]float32, c*d)}
-	if err := gemm.Mul(ctx, 1, MatrixView(w), MatrixView(gamma).T(), MatrixView(f.z)); err != nil {
+	if err := gemm.Mul(ctx, threads, MatrixView(w), MatrixView(gamma).T(), MatrixView(f.z)); err != nil {
 		return Regression{}, err
 	}
 	for t := range c {
@@ -180,10 +182,12 @@ func (f *foldKernel) fit(ctx context.Context, penalty float64, without int) (Reg
 	return Regression{Weight: w, Bias: bias, Ridge: penalty}, nil
 }
 
-func (f *foldKernel) errors(ctx context.Context, penalties []float64, j, k int) (ofJ, ofK []float64, err error) {
+func (f *foldKernel) errors(
+	ctx context.Context, threads int, penalties []float64, j, k int,
+) (ofJ, ofK []float64, err error) {
 	s := f.system(j, k)
 	for _, penalty := range penalties {
-		gamma, bias, err := s.solve(ctx, penalty)
+		gamma, bias, err := s.solve(ctx, threads, penalty)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -45,12 +45,12 @@ type foldRow struct {
 	weight  float64
 }
 
-// crossFitter is what both kinds of systems can do, on one thread.
+// crossFitter is what both kinds of systems can do, on some threads. These do not change a bit of the results.
 type crossFitter interface {
 	// fit fits all folds but one, which may be -1 for none.
-	fit(ctx context.Context, penalty float64, without int) (Regression, error)
+	fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error)
 	// errors returns the squared errors in the folds j and k of the fits without both, for each penalty.
-	errors(ctx context.Context, penalties []float64, j, k int) (ofJ, ofK []float64, err error)
+	errors(ctx context.Context, threads int, penalties []float64, j, k int) (ofJ, ofK []float64, err error)
 }
 
 // Regression is a fit: answer t for z is Weight.Row(t) · z + Bias[t].
@@ -108,11 +108,12 @@ func (f *Folds) CrossFit(ctx context.Context, penalties []float64) (each []Regre
 	}
 	each = make([]Regression, folds+1)
 	fails := make([]error, folds+1)
+	threads := f.share(folds + 1)
 	err = par.For(ctx, f.threads, folds+1, func(k int) {
 		if k == 0 { // which has the most rows
-			each[folds], fails[folds] = by.fit(ctx, penalties[least(total)], -1)
+			each[folds], fails[folds] = by.fit(ctx, threads, penalties[least(total)], -1)
 		} else {
-			each[k-1], fails[k-1] = by.fit(ctx, penalties[least(wrong[k-1])], k-1)
+			each[k-1], fails[k-1] = by.fit(ctx, threads, penalties[least(wrong[k-1])], k-1)
 		}
 	})
 	if err = errors.Join(append(fails, err)...); err != nil {
@@ -155,9 +156,10 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 	for _, p := range f.pairs() {
 		pairs = append(pairs, pair{j: p[0], k: p[1]})
 	}
+	threads := f.share(len(pairs))
 	err := par.For(ctx, f.threads, len(pairs), func(i int) {
 		p := &pairs[i]
-		p.ofJ, p.ofK, p.err = by.errors(ctx, penalties, p.j, p.k)
+		p.ofJ, p.ofK, p.err = by.errors(ctx, threads, penalties, p.j, p.k)
 	})
 	for _, p := range pairs {
 		if err = errors.Join(err, p.err); err != nil {
@@ -168,6 +170,9 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 	}
 	return wrong, err
 }
+
+// share returns how many threads each of some systems gets that are solved at the same time.
+func (f *Folds) share(systems int) int { return max(1, par.Threads(f.threads)/systems) }
 
 // ManyColumns is the number of equations from which few pairs of folds are tried.
 const ManyColumns = 1024

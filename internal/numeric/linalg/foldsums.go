@@ -151,13 +151,13 @@ func (f *foldSums) system(without, and int) *foldSystem {
 }
 
 // factorFor returns the factor of a matrix with a penalty added, reusing the memory of before, if any.
-func factorFor(ctx context.Context, a vectors.Matrix, lambda float64, before *ridge) (*ridge, error) {
+func factorFor(ctx context.Context, threads int, a vectors.Matrix, lambda float64, before *ridge) (*ridge, error) {
 	lambda = max(lambda, 1e-30)
 	if before != nil {
 		_, err := before.again(ctx, lambda)
 		return before, err
 	}
-	r, _, err := newRidge(ctx, 1, a, lambda)
+	r, _, err := newRidge(ctx, threads, a, lambda)
 	return r, err
 }
 
@@ -167,8 +167,8 @@ func copied(x vectors.Matrix) vectors.Matrix {
 }
 
 // solve fits with a penalty.
-func (s *foldSystem) solve(ctx context.Context, penalty float64) (r Regression, err error) {
-	if s.factor, err = factorFor(ctx, s.a, penalty*s.variance, s.factor); err != nil {
+func (s *foldSystem) solve(ctx context.Context, threads int, penalty float64) (r Regression, err error) {
+	if s.factor, err = factorFor(ctx, threads, s.a, penalty*s.variance, s.factor); err != nil {
 		return r, err
 	}
 	b := copied(s.b)
@@ -188,22 +188,24 @@ func (s *foldSystem) solve(ctx context.Context, penalty float64) (r Regression, 
 	return r, nil
 }
 
-func (f *foldSums) fit(ctx context.Context, penalty float64, without int) (Regression, error) {
-	return f.system(without, without).solve(ctx, penalty)
+func (f *foldSums) fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error) {
+	return f.system(without, without).solve(ctx, threads, penalty)
 }
 
-func (f *foldSums) errors(ctx context.Context, penalties []float64, j, k int) (ofJ, ofK []float64, err error) {
+func (f *foldSums) errors(
+	ctx context.Context, threads int, penalties []float64, j, k int,
+) (ofJ, ofK []float64, err error) {
 	s := f.system(j, k)
 	for _, penalty := range penalties {
-		r, err := s.solve(ctx, penalty)
+		r, err := s.solve(ctx, threads, penalty)
 		if err != nil {
 			return nil, nil, err
 		}
-		inJ, err := f.parts[j].error(ctx, r)
+		inJ, err := f.parts[j].error(ctx, threads, r)
 		if err != nil {
 			return nil, nil, err
 		}
-		inK, err := f.parts[k].error(ctx, r)
+		inK, err := f.parts[k].error(ctx, threads, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -213,12 +215,12 @@ func (f *foldSums) errors(ctx context.Context, penalties []float64, j, k int) (o
 }
 
 // error returns the sum of the squared errors of a fit in the fold.
-func (p *foldSum) error(ctx context.Context, r Regression) (float64, error) {
+func (p *foldSum) error(ctx context.Context, threads int, r Regression) (float64, error) {
 	c, d := r.Weight.Rows, r.Weight.Cols
 	g := p.gram.Lower()
 	// Only the lower triangle of the symmetric G is stored: w'Gw = 2 w'Lw - Σ w_j² G_jj.
 	product := make([]float32, d*c)
-	err := gemm.Mul(ctx, 1, gemm.RowMajor(d, c, product), MatrixView(g), MatrixView(r.Weight).T())
+	err := gemm.Mul(ctx, threads, gemm.RowMajor(d, c, product), MatrixView(g), MatrixView(r.Weight).T())
 	if err != nil {
 		return 0, err
 	}
