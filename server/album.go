@@ -182,6 +182,9 @@ func (a *album) close() error {
 
 // picture sends an item's thumbnail.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request, c *collection) error {
+	if err := noBody(r); err != nil {
+		return err
+	}
 	p := &parameters{Values: r.URL.Query()}
 	p.known("size")
 	size := albumSize

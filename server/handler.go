@@ -41,7 +41,11 @@ func (s *Server) Handler() http.Handler {
 			s.metrics.running.Add(-1)
 			s.finish(a, r, time.Since(began))
 		}()
-		if err := s.admit(a, r); err != nil {
+		err := s.admit(a, r)
+		if err == nil {
+			err = checkAddress(r)
+		}
+		if err != nil {
 			s.writeError(a, r, err)
 			return
 		}

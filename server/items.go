@@ -39,6 +39,9 @@ func (s *Server) getItem(w http.ResponseWriter, r *http.Request, c *collection) 
 
 // listItems sends a page of items ordered by id.
 func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection) error {
+	if err := noBody(r); err != nil {
+		return err
+	}
 	p := &parameters{Values: r.URL.Query()}
 	p.known("where", "limit", "after")
 	limit := 100
@@ -65,8 +68,8 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		return err
 	}
 	total := len(matches)
-	if text := p.Get("after"); text != "" {
-		after, err := index.ParseID(text)
+	if p.Get("after") != "" {
+		after, err := index.ParseID(p.Get("after"))
 		if err != nil {
 			return bad("after: %v", err)
 		}
@@ -135,7 +138,7 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 		newItem
 		Fingerprint string `json:"fingerprint,omitempty"`
 	}
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readJSON(w, r, c, &request)
 	if err != nil {
 		return err
 	}
@@ -154,9 +157,9 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 		if err != nil {
 			return 0, err
 		}
-		_, there := o.snapshot().Get(id)
-		created = !there
-		return 1, o.store.Upsert(r.Context(), b)
+		replaced, err := o.store.Put(r.Context(), b)
+		created = replaced == 0
+		return 1, err
 	})
 	if err != nil {
 		return err
@@ -168,7 +171,7 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 // putItems writes all items of the request or none.
 func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request itemsRequest
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readJSON(w, r, c, &request)
 	if err != nil {
 		return err
 	}
@@ -187,13 +190,7 @@ func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection)
 		if request.Mode != "add" {
 			return len(b.IDs), o.store.Upsert(r.Context(), b)
 		}
-		x := o.snapshot()
-		for _, id := range b.IDs {
-			if _, there := x.Get(id); there {
-				return 0, problem(http.StatusConflict, "the id %.80q already exists: use the mode upsert to replace it", id)
-			}
-		}
-		return len(b.IDs), o.store.Add(r.Context(), b)
+		return len(b.IDs), o.store.Add(r.Context(), b) // of several that add one id, one wins, and the others are told
 	})
 	if err != nil {
 		return err
@@ -267,6 +264,9 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 	}
 	if err := b.Check(bits); err != nil {
 		return nil, bad("%v", err)
+	}
+	if _, err := b.Order(false); err != nil {
+		return nil, bad("%v", err) // nobody can say which of two items with one id is meant
 	}
 	return b, nil
 }

@@ -24,6 +24,8 @@ type Limits struct {
 	K           int // hits per query; 1,000
 	Batch       int // queries, vectors or items per request; 10,000
 	Hits        int // hits per request, over all queries; 100,000
+	Explained   int // queries per request whose first hit is explained; 100
+	Compared    int // values of vectors that a request's reranking compares; 10 billion
 	Page        int // items per page of a list; 1,000
 	FilterBytes int // length of a filter; 4,096
 	FilterDepth int // nesting depth of a filter; 32
@@ -48,6 +50,8 @@ func (l Limits) withDefaults() Limits {
 	l.K = cmp.Or(l.K, 1_000)
 	l.Batch = cmp.Or(l.Batch, 10_000)
 	l.Hits = cmp.Or(l.Hits, 100_000)
+	l.Explained = cmp.Or(l.Explained, 100)
+	l.Compared = cmp.Or(l.Compared, 10_000_000_000)
 	l.Page = cmp.Or(l.Page, 1_000)
 	l.FilterBytes = cmp.Or(l.FilterBytes, 4<<10)
 	l.FilterDepth = cmp.Or(l.FilterDepth, 32)

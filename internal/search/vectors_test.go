@@ -198,3 +198,61 @@ func TestDistances(t *testing.T) {
 		t.Errorf("rounded: %v", cosine(x, x))
 	}
 }
+
+// leaving is a context that ends after it has been looked at some times.
+type leaving struct {
+	context.Context
+	left *int
+}
+
+func (c leaving) Err() error {
+	if *c.left--; *c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestSearchesEndWithTheirContext: a reranking and explanations of many queries end soon after nobody waits for them.
+func TestSearchesEndWithTheirContext(t *testing.T) {
+	s, m := few(t, 3000)
+	for name, v := range bothVectors(m) {
+		x := &Items{Snapshot: s, Vectors: v, Threads: 1}
+		r := &api.Request{Options: api.Options{Explain: true}}
+		for i := range 50 {
+			r.Queries = append(r.Queries, api.Query{ID: api.Int(int64(i))})
+		}
+		for _, rerank := range []string{"", api.Euclidean} {
+			if r.Rerank = rerank; name == "pass" && rerank != "" {
+				continue // it reads the file once for all queries
+			}
+			for left := range 20 {
+				if _, err := x.Search(leaving{context.Background(), &left}, r); !errors.Is(err, context.Canceled) {
+					t.Fatalf("%s, rerank %q: %v after %d looks", name, rerank, err, left)
+				}
+			}
+		}
+	}
+}
+
+// TestVectorsWithMissingValues come last, as items without vectors do.
+func TestVectorsWithMissingValues(t *testing.T) {
+	s, m := few(t, 50)
+	for i := range 25 {
+		m.Row(2 * i)[i] = float32(math.NaN())
+	}
+	for name, v := range bothVectors(m) {
+		x := &Items{Snapshot: s, Vectors: v}
+		for _, rerank := range []string{api.Euclidean, api.Cosine} {
+			k := 50
+			a, err := x.Search(context.Background(), &api.Request{Query: api.Query{ID: "1"}, Options: api.Options{K: &k, Rerank: rerank}})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for i, h := range a.Results[0].Hits {
+				if (h.Score == nil) != (i >= 25) {
+					t.Errorf("%s, %s: hit %d, item %s, has the score %v", name, rerank, i, h.ID, h.Score)
+				}
+			}
+		}
+	}
+}
