@@ -32,6 +32,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hashgrove/internal/section"
 	"hashgrove/internal/strict"
 )
 
@@ -89,11 +90,12 @@ type Workshop struct {
 	options Options
 	mux     *http.ServeMux
 	dirErr  error // why there is no folder
-	own     bool  // the folder is a temporary one
-	upload  chan struct{}
-	work    context.Context // of all trainings
-	stop    context.CancelFunc
-	failed  func(error) // sees what a request or a training fails with, in tests
+	// removeDir removes the folder; nil unless it is a temporary one.
+	removeDir func() error
+	upload    chan struct{}
+	work      context.Context // of all trainings
+	stop      context.CancelFunc
+	failed    func(error) // sees what a request or a training fails with, in tests
 
 	mu   sync.Mutex
 	next int    // number of the next job
@@ -140,8 +142,7 @@ func New(o Options) *Workshop {
 // prepareFolder makes the folder, or cleans the one that is there.
 func (w *Workshop) prepareFolder() (err error) {
 	if w.options.Dir == "" {
-		w.options.Dir, err = os.MkdirTemp("", "hashgrove-try-")
-		w.own = err == nil
+		w.options.Dir, w.removeDir, err = section.TempFolder("hashgrove-try-")
 		return err
 	}
 	if err := os.MkdirAll(w.options.Dir, 0o700); err != nil {
@@ -291,8 +292,9 @@ func (w *Workshop) Close() error {
 		w.end(context.Background(), j)
 		errs = append(errs, w.discard(j))
 	}
-	if w.own {
-		errs = append(errs, os.RemoveAll(w.options.Dir))
+	if w.removeDir != nil {
+		errs = append(errs, w.removeDir())
+		w.removeDir = nil
 	}
 	return errors.Join(errs...)
 }
