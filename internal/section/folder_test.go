@@ -12,7 +12,8 @@ import (
 // processes, of other programs and links stay.
 func TestTempFoldersOfTheDead(t *testing.T) {
 	if os.Getenv("SECTION_FOLDER") != "" { // the process that is killed
-		path, _, err := TempFolder("section-try-")
+		path, remove, err := TempFolder("section-try-")
+		defer func() { _ = remove() }() // the lock lasts as long as somebody can remove the folder
 		if err == nil {
 			err = os.WriteFile(filepath.Join(path, "private"), []byte("data"), 0o600)
 		}
