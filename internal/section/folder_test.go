@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestTempFoldersOfTheDead: a process that is killed leaves its folder until the next one starts, and those of living
@@ -19,7 +20,7 @@ func TestTempFoldersOfTheDead(t *testing.T) {
 		}
 		os.Stdout.WriteString("folder " + path + "\n")
 		if err == nil {
-			select {}
+			time.Sleep(time.Hour) // until it is killed
 		}
 		t.Fatal(err)
 	}
