@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sort"
-	"strings"
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
@@ -33,7 +32,9 @@ func (s *Store) Upsert(ctx context.Context, b *index.Batch) error {
 
 // Put is Upsert, and returns how many of the items existed before. Of several that put a new id at the same time, one
 // finds that it did not exist.
-func (s *Store) Put(ctx context.Context, b *index.Batch) (replaced int, err error) { return s.put(ctx, b, true) }
+func (s *Store) Put(ctx context.Context, b *index.Batch) (replaced int, err error) {
+	return s.put(ctx, b, true)
+}
 
 // Update changes labels, tags and attributes of existing items and returns how many it found; unknown ids are ignored.
 // Codes stay the same. What the batch leaves out stays unchanged, but with replace an item keeps only the attributes in
@@ -157,11 +158,9 @@ func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uin
 
 // withRoom explains what helps if the disk is full, which is not what people try first.
 func withRoom(err error) error {
-	full := func(e syscall.Errno) bool { // bbolt turns some into text
-		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())
-	}
 	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
-	if full(syscall.ENOSPC) || full(syscall.EDQUOT) || runtime.GOOS == "windows" && full(diskFull) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		runtime.GOOS == "windows" && errors.Is(err, diskFull) {
 		return fault.New("disk-full", "%w: free space on the disk first, because deleting items also writes pages "+
 			"and compacting needs space for a second file", err)
 	}
