@@ -156,10 +156,8 @@ func (s *Server) checkReranking(c *collection, r *api.Request, queries int) erro
 	}
 	o := c.open()
 	items, dim := o.snapshot().Len(), c.vectors.Rows.Cols
-	if compared := index.RerankItems(items); r.Shortlist == 0 {
-		items = compared
-	} else {
-		items = min(items, max(r.Shortlist, r.Limit()))
+	if r.Radius == nil {
+		items = min(items, max(r.Shortlist, index.Shortlisted(r.Limit())))
 	}
 	if most := s.limits.Compared / max(1, items*dim); queries > max(1, most) {
 		return problem(http.StatusRequestEntityTooLarge,

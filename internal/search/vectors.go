@@ -53,6 +53,9 @@ func (x *Items) rerank(
 	if o.Radius != nil {
 		c.radius = *o.Radius
 	}
+	if io.Shortlist == 0 && o.Radius == nil {
+		io.Shortlist = index.Shortlisted(c.k)
+	}
 	if io.Shortlist > 0 {
 		c.options.Shortlist = max(io.Shortlist, c.k) // so that there are k hits whenever k items match
 	}

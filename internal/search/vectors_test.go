@@ -73,7 +73,7 @@ func TestRerankIsTheDefinition(t *testing.T) {
 					t.Fatal(q.doubts, err)
 				}
 				for i := range got {
-					want := sorted(s, m, q, i, name, shortlist)
+					want := sorted(s, m, q, i, name, cmp.Or(shortlist, index.Shortlisted(12)))
 					if len(want) != q.compared[i] || len(want) < shortlist {
 						t.Fatalf("%s, shortlist %d: %d items, want %d", kind, shortlist, q.compared[i], len(want))
 					}
@@ -254,5 +254,42 @@ func TestVectorsWithMissingValues(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTiesByVectorsAreTheDefinition compares with sorting everything by the distance of the codes, then of the vectors,
+// then by id: what the codes found comes first, and no tie is cut by id.
+func TestTiesByVectorsAreTheDefinition(t *testing.T) {
+	s, m := few(t, 500)
+	for kind, of := range bothVectors(m) {
+		x := &Items{Snapshot: s, Vectors: of}
+		for _, k := range []int{1, 7, 100, 499, 600} {
+			r := &api.Request{Options: api.Options{K: &k, Ties: api.Vectors}}
+			var codes []uint64
+			var rows [][]float32
+			for i := range 5 {
+				it, _ := s.Get(index.Int(int64(3 * i)))
+				r.Queries = append(r.Queries, api.Query{ID: api.Int(int64(3 * i))})
+				codes, rows = append(codes, it.Code[0]), append(rows, m.Row(3*i))
+			}
+			a, err := x.Search(context.Background(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, result := range a.Results {
+				want := sorted(s, m, asked(codes, rows...), i, "euclidean", 0)
+				slices.SortStableFunc(want, func(a, b index.Hit) int { return a.Distance - b.Distance })
+				want = want[:min(k, len(want))]
+				if !slices.EqualFunc(result.Hits, want, func(a api.Hit, b index.Hit) bool {
+					return string(a.ID) == b.ID.String() && a.Distance == b.Distance && *a.Score == b.Score
+				}) {
+					t.Fatalf("%s, k %d, query %d:\n got %v\nwant %v", kind, k, i, result.Hits, want)
+				}
+			}
+		}
+	}
+	_, err := (&Items{Snapshot: s}).Search(context.Background(), &api.Request{Query: api.Query{ID: "1"}, Options: api.Options{Ties: api.Vectors}})
+	if !errors.Is(err, api.ErrUnsupported) {
+		t.Errorf("without vectors: %v", err)
 	}
 }

@@ -125,7 +125,8 @@ function ties({ hits, tied, tied_hits: shownOnes }) {
   if (tied > shownOnes) {
     if (weighted) return ` ${plural(tied, 'item')} are tied for the last place.`;
     const other = last.distance === 0 ? 'have exactly the same code' : `are tied at ${plural(last.distance, 'bit')}`;
-    return ` ${plural(tied, 'item')} ${other}; ${shownOnes} of them ${shownOnes === 1 ? 'is' : 'are'} shown.`;
+    const by = last.score === undefined ? '' : ', the nearest by their vectors,';
+    return ` ${plural(tied, 'item')} ${other}; ${shownOnes} of them${by} ${shownOnes === 1 ? 'is' : 'are'} shown.`;
   }
   return tied > 1 && !weighted ? ` The last ${tied} are tied at ${plural(last.distance, 'bit')}.` : '';
 }

@@ -30,9 +30,15 @@ function ordersOf(params, collection) {
   if (can.length > 0) orders.push(['hamming', 'Hamming distance']);
   if (known && can.includes('margins')) orders.push(['margins', 'margins: sure bits first']);
   if (can.includes('expected')) orders.push(['expected', 'expected code']);
-  if (known && collection.vectors) orders.push(['euclidean', 'distance of vectors'], ['cosine', 'angle of vectors']);
+  if (known && collection.vectors) orders.push(['euclidean', 'vectors of the nearest codes'], ['cosine', 'angles of the nearest codes']);
   return orders;
 }
+
+// tiesOf is what orders items at the same distance: their vectors, where both sides have them.
+const tiesOf = (params, collection) =>
+  collection.vectors && (params.vector !== undefined || params.id !== undefined || remembered.has(params.code))
+    ? 'vectors'
+    : undefined;
 
 // pictureOf returns the picture that a code of the address came from, if this page knows it.
 export const pictureOf = (params) => remembered.get(params.code)?.url;
@@ -42,6 +48,7 @@ export function mount(root, app) {
     request = null,
     visible = false;
   const { model } = app.collection;
+  let known = true; // whether the query has a vector, as far as is known
   const bits = app.collection.bits - (app.collection.detail_bits || 0); // of the class
 
   const go = (changes, options) => app.go('search', { ...params, ...changes }, options);
@@ -110,7 +117,9 @@ export function mount(root, app) {
     radius: within(params.radius, 0, bits),
     where: params.where,
     rank: ['hamming', 'margins', 'expected'].includes(params.rank) ? params.rank : undefined,
-    rerank: ['euclidean', 'cosine'].includes(params.rank) ? params.rank : undefined,
+    ...(['euclidean', 'cosine'].includes(params.rank)
+      ? { rerank: params.rank }
+      : { ties: known && tiesOf(params, app.collection) }),
   });
 
   async function show(next) {
@@ -139,14 +148,28 @@ export function mount(root, app) {
       if (trouble.name === 'AbortError') return;
       fill(list);
       fill(more);
+      fill(about); // of the query before
+      if (queryOf(params)) headline.textContent = 'Nothing to show';
       said.textContent = (await counted) ? trouble.message : 'The filter is not understood.';
     }
     if (!signal.aborted) root.removeAttribute('aria-busy');
   }
 
+  // searchNow searches; where the item of the query turns out to have no vector, ties go by id.
+  async function searchNow(signal) {
+    known = true;
+    try {
+      return await app.api('POST', 'search', { ...queryOf(params), ...options() }, { signal });
+    } catch (trouble) {
+      if (!options().ties || trouble.code !== 'no_vector') throw trouble;
+      known = false;
+      return app.api('POST', 'search', { ...queryOf(params), ...options() }, { signal });
+    }
+  }
+
   async function find(signal) {
     if (list.children.length === 0) fill(list, placeholders(options().k));
-    const answer = await app.api('POST', 'search', { ...queryOf(params), ...options() }, { signal });
+    const answer = await searchNow(signal);
     const result = answer.results[0];
     describeQuery(result);
     headline.textContent = params.id !== undefined ? `Nearest to item ${params.id}` : 'Nearest items';
