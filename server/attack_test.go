@@ -189,12 +189,13 @@ func TestLongRequests(t *testing.T) {
 	s.must(t, 413, "POST", shop+"/search", many(101, `,"explain":true`))
 	s.must(t, 200, "POST", shop+"/search", many(100, `,"explain":true`))
 	s.must(t, 200, "POST", shop+"/search", many(1_000, ``))
-	costly := serve(t, func(o *server.Options) { o.Limits.Compared = 10 * 301 * 4 })
+	costly := serve(t, func(o *server.Options) { o.Limits.Compared = 10 * 100 * 4 })
 	if text := costly.must(t, 413, "POST", shop+"/search", many(11, `,"rerank":"euclidean"`)); !strings.Contains(text, "at most 10") {
 		t.Error(text)
 	}
 	costly.must(t, 200, "POST", shop+"/search", many(10, `,"rerank":"euclidean"`))
-	costly.must(t, 200, "POST", shop+"/search", many(30, `,"rerank":"euclidean","shortlist":100`))
+	costly.must(t, 413, "POST", shop+"/search", many(4, `,"rerank":"euclidean","shortlist":300`))
+	costly.must(t, 200, "POST", shop+"/search", many(3, `,"rerank":"euclidean","shortlist":300`))
 }
 
 // TestDecodingIsBounded: a vector that is much too long is refused before it takes memory.
