@@ -43,7 +43,8 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		return err
 	}
 	p := &parameters{Values: r.URL.Query()}
-	p.known("where", "limit", "after")
+	p.known("where", "limit", "after", "sample")
+	sample := p.truth("sample")
 	limit := 100
 	if n := p.number("limit"); n != nil {
 		limit = *n
@@ -68,6 +69,16 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		return err
 	}
 	total := len(matches)
+	if sample && p.Get("after") != "" {
+		return bad("a sample is not a page: leave out after")
+	}
+	if sample && total > limit { // spread evenly, so that there are some of every class
+		spread := make([]index.Hit, limit)
+		for i := range spread {
+			spread[i] = matches[i*total/limit]
+		}
+		matches = spread
+	}
 	if p.Get("after") != "" {
 		after, err := index.ParseID(p.Get("after"))
 		if err != nil {

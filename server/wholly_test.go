@@ -36,7 +36,7 @@ func TestRequestsAreUnderstoodWhollyOrRefused(t *testing.T) {
 
 // validRequests are valid requests, at least one for every route.
 func validRequests() []request {
-	upper := []string{"where", "limit", "after", "top", "fields", "k", "radius", "rank", "rerank", "shortlist", "prefix", "explain", "strategy", "size"}
+	upper := []string{"sample", "where", "limit", "after", "top", "fields", "k", "radius", "rank", "rerank", "shortlist", "prefix", "explain", "strategy", "size"}
 	get := func(path string, address ...string) request {
 		return request{method: "GET", path: path, address: address, free: upper}
 	}
@@ -50,6 +50,7 @@ func validRequests() []request {
 		get(shop + "/items/5"), get(shop + "/items/shoe%2F7"), get(shop + "/vector/5"), get(shop+"/pictures/5", "size=16"),
 		get(shop + "/map"), get(shop + "/quality"), get(shop + "/backup"),
 		get(shop+"/items", "where=label%20%3D%20%22boots%22", "limit=3", "after=7"),
+		get(shop+"/items", "limit=3", "sample=true"),
 		get(shop+"/facets", "where=price%20%3C%209", "top=2"),
 		get(shop+"/search", "id=7", "k=3", "where=label%20%3D%20%22boots%22", "rank=hamming", "explain=false", "fields=label"),
 		get(shop+"/search", "code=0f00000000000000", "k=3", "radius=40", "prefix=0", "strategy=scan"),

@@ -7,6 +7,7 @@ import { bar, base64, catchPictures } from './query.js';
 import { panel } from './facets.js';
 import { codeText, parts } from './code.js';
 import { card, placeholders, summary } from './results.js';
+import { labelSummary, take } from './share.js';
 
 const longest = 1500; // characters of a vector in an address
 const defaults = { k: 24 };
@@ -52,7 +53,7 @@ export function mount(root, app) {
   const bits = app.collection.bits - (app.collection.detail_bits || 0); // of the class
 
   const go = (changes, options) => app.go('search', { ...params, ...changes }, options);
-  const askFor = (query, changes = {}) => go({ id: '', vector: '', code: '', ...query, ...changes });
+  const askFor = (query, changes = {}) => go({ id: '', vector: '', code: '', all: '', ...query, ...changes });
 
   // ask takes what was typed. A long vector goes into the address as its code.
   const ask = async (query) => {
@@ -92,8 +93,9 @@ export function mount(root, app) {
   const about = el('div', { class: 'about-query' });
   const headline = el('h2', { class: 'found', tabindex: -1 });
   const said = el('p', { class: 'muted said', role: 'status' });
+  const labels = el('div', {}); // among the results
   const list = el('ol', { class: 'hits' });
-  const more = el('p', { class: 'row' });
+  const more = el('div', { class: 'more' });
   const side = el(
     'details',
     { class: 'side' },
@@ -107,7 +109,7 @@ export function mount(root, app) {
       'div',
       { class: 'search-columns' },
       side,
-      el('div', { class: 'found-column' }, about, headline, said, list, more),
+      el('div', { class: 'found-column' }, about, headline, said, labels, list, more),
     ),
   );
   catchPictures(app, () => visible && root.isConnected, askPicture);
@@ -149,6 +151,8 @@ export function mount(root, app) {
       fill(list);
       fill(more);
       fill(about); // of the query before
+      fill(labels);
+      if (trouble.status === 404 && params.id !== undefined && (await alike(params.id, signal))) return;
       if (queryOf(params)) headline.textContent = 'Nothing to show';
       said.textContent = (await counted) ? trouble.message : 'The filter is not understood.';
     }
@@ -171,6 +175,7 @@ export function mount(root, app) {
     if (list.children.length === 0) fill(list, placeholders(options().k));
     const answer = await searchNow(signal);
     const result = answer.results[0];
+    fill(labels, labelSummary(result.hits));
     describeQuery(result);
     headline.textContent = params.id !== undefined ? `Nearest to item ${params.id}` : 'Nearest items';
     said.textContent = summary(answer, result, options());
@@ -181,6 +186,7 @@ export function mount(root, app) {
         card(app, hit, {
           distance: hit.distance,
           parts: parts(app.collection),
+          scored: options().rerank !== undefined,
           weighted: options().rank !== undefined && options().rank !== 'hamming',
           self: id !== undefined && String(hit.id) === id,
           same: result.label !== undefined && hit.label === result.label,
@@ -189,7 +195,7 @@ export function mount(root, app) {
         }),
       ),
     );
-    fill(more);
+    fill(more, take(app, { ...queryOf(params), ...options() }, answer));
   }
 
   function describeQuery(result) {
@@ -210,13 +216,56 @@ export function mount(root, app) {
     );
   }
 
-  // browse shows the first items, for people who do not know yet what to ask.
+  // alike shows the items whose id, label, tag or attribute begins with what was typed, if there are any.
+  async function alike(text, signal) {
+    const quoted = `starts with ${JSON.stringify(text)}`;
+    const { attributes } = await app.api('GET', 'facets?top=1', null, { signal });
+    const texts = attributes.filter((a) => a.kind.includes('text')).map((a) => JSON.stringify(a.name));
+    const where = ['id', 'label', 'tag', ...texts].map((name) => `${name} ${quoted}`).join(' or ');
+    const page = new URLSearchParams({ where, limit: 48 });
+    const answer = await app.api('GET', `items?${page}`, null, { signal }).catch(() => ({ total: 0 }));
+    if (answer.total === 0 || signal.aborted) return false;
+    headline.textContent = `No item has the id ${text}`;
+    said.textContent = `${plural(answer.total, 'item begins', 'items begin')} so: by id, label, tag or attribute.`;
+    fill(list, answer.items.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) })));
+    root.removeAttribute('aria-busy');
+    return true;
+  }
+
+  // sample shows items spread over the collection, for people who do not know yet what to ask, and proposes one.
+  async function sample(signal) {
+    if (list.children.length === 0) fill(list, placeholders(48));
+    const page = new URLSearchParams({ where: params.where || '', limit: 48, sample: true });
+    const answer = await app.api('GET', `items?${page}`, null, { signal });
+    const items = answer.items.map((_, i) => answer.items[(i * 29) % answer.items.length]); // 29 has no factor of 48
+    const mixed = answer.items.length === 48 ? items : answer.items;
+    fill(about);
+    fill(labels);
+    headline.textContent = 'Pick an item to find others like it';
+    said.textContent = answer.total === 0 ? 'No item matches.' : `${plural(answer.total, 'item')}, of which ${plural(mixed.length, 'item is', 'items are')} shown.`;
+    fill(list, mixed.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) })));
+    const first = mixed[0];
+    fill(
+      more,
+      el(
+        'p',
+        { class: 'row' },
+        answer.total > mixed.length &&
+          el('button', { type: 'button', id: 'show-all', onclick: () => go({ all: 1 }) }, 'Show all, in the order of their ids'),
+        first && el('a', { class: 'suggested', href: app.link('search', { ...params, id: first.id }) }, `Try ${first.label ?? 'item'} ${first.id}`),
+      ),
+    );
+  }
+
+  // browse shows items in the order of their ids.
   async function browse(signal, after) {
+    if (params.all === undefined) return sample(signal);
     const page = new URLSearchParams({ where: params.where || '', limit: 48 });
     if (after !== undefined) page.set('after', after);
     else if (list.children.length === 0) fill(list, placeholders(48));
     const answer = await app.api('GET', `items?${page}`, null, { signal });
     fill(about);
+    fill(labels);
     headline.textContent = 'Pick an item to find others like it';
     said.textContent =
       answer.total === 0 ? 'No item matches.' : `${plural(answer.total, 'item')}, in the order of their ids.`;
