@@ -13,6 +13,7 @@ import (
 
 	"hashgrove/internal/compare"
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/machine"
@@ -35,6 +36,7 @@ type trainRequest struct {
 	Bits    int      `json:"bits"`     // 0 means those of the upload
 	Ignore  []string `json:"ignore"`   // columns of numbers that are not part of the vector
 	SkipBad bool     `json:"skip_bad"` // leave out rows that cannot be used
+	Method  string   `json:"method"`   // whose codes to search; "" means the best
 }
 
 func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
@@ -61,6 +63,10 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 	w.mu.Unlock()
 	if err := checkBits(q.Bits); err != nil {
 		return err
+	}
+	if q.Method != "" && !slices.Contains(compare.Quick, q.Method) {
+		return bad("no-such-method", "the method %.40q is not compared here: choose one of %s", q.Method,
+			strings.Join(compare.Quick, ", "))
 	}
 	if err := j.checkLabel(q); err != nil {
 		return err
@@ -295,14 +301,12 @@ func (t *training) compare() (*Result, error) {
 		return nil, err
 	}
 	t.part = nil // the parts have the rows
-	began := time.Now()
+	began, models := time.Now(), map[string]*model.Model{}
 	o := compare.Options{
 		Methods: compare.Quick, Bits: []int{t.ask.Bits}, Unseen: -1, Seed: seed, Threads: t.options.Threads,
 		Train: train.Options{Effort: fasthash.Quick},
 		Each: func(name string, _ int, m *model.Model) {
-			if name == method.FastHash {
-				t.model = m
-			}
+			models[name] = m
 		},
 		Progress: func(p compare.Progress) {
 			state, stage := stateComparing, "Comparing with other codes and with float search"
@@ -321,14 +325,15 @@ func (t *training) compare() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := found.Find(method.FastHash, 0)
-	if row == nil || row.Error != "" || t.model == nil {
+	row := chosen(found, models, t.ask.Method)
+	if row == nil {
 		return nil, fmt.Errorf("the training failed: %s", strings.Join(found.Failures(), "; "))
 	}
+	t.model = models[row.Method]
 	if err := t.addDetail(data, o); err != nil {
 		return nil, err
 	}
-	result := resultOf(found)
+	result := resultOf(found, row)
 	result.addLook(t.model)
 	t.model.Info.NewItems, t.model.Info.LearnedItems = result.NewItems, result.LearnedItems
 	page := compare.Page{
@@ -339,6 +344,30 @@ func (t *training) compare() (*Result, error) {
 		err = report.WriteFile(t.job.reportFile(), d)
 	}
 	return result, err
+}
+
+// nearBest is the MAP by which other codes have to be better than FastHash to be searched in its place.
+const nearBest = 0.005
+
+// chosen returns the row of the codes to search: those of a method, or the best for new items. It is nil if they failed.
+func chosen(r *compare.Result, models map[string]*model.Model, name string) (best *eval.Row) {
+	score := func(row *eval.Row) float64 {
+		if row.Method == method.FastHash {
+			return row.NewItems.MAP + nearBest
+		}
+		return row.NewItems.MAP
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Kind != eval.KindMethod || row.Error != "" || row.NewItems == nil || row.DetailBits > 0 ||
+			models[row.Method] == nil || name != "" && row.Method != name {
+			continue
+		}
+		if best == nil || score(row) > score(best) {
+			best = row
+		}
+	}
+	return best
 }
 
 // addDetail adds bits of detail to the model, learned from the rows that it knows: people who look at their own items

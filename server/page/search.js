@@ -219,9 +219,11 @@ export function mount(root, app) {
   // alike shows the items whose id, label, tag or attribute begins with what was typed, if there are any.
   async function alike(text, signal) {
     const quoted = `starts with ${JSON.stringify(text)}`;
-    const { attributes } = await app.api('GET', 'facets?top=1', null, { signal });
-    const texts = attributes.filter((a) => a.kind.includes('text')).map((a) => JSON.stringify(a.name));
-    const where = ['id', 'label', 'tag', ...texts].map((name) => `${name} ${quoted}`).join(' or ');
+    const { attributes, labels: known, tags } = await app.api('GET', 'facets?top=1', null, { signal });
+    const plain = /^[A-Za-z_][A-Za-z0-9_]*$/; // names that a filter takes as they are
+    const texts = attributes.filter((a) => a.kind.includes('text') && plain.test(a.name)).map((a) => a.name);
+    const names = [...(known.length ? ['label'] : []), ...(tags.length ? ['tag'] : []), ...texts];
+    const where = ['id', ...names].map((name) => `${name} ${quoted}`).join(' or ');
     const page = new URLSearchParams({ where, limit: 48 });
     const answer = await app.api('GET', `items?${page}`, null, { signal }).catch(() => ({ total: 0 }));
     if (answer.total === 0 || signal.aborted) return false;
@@ -242,18 +244,17 @@ export function mount(root, app) {
     fill(about);
     fill(labels);
     headline.textContent = 'Pick an item to find others like it';
-    said.textContent = answer.total === 0 ? 'No item matches.' : `${plural(answer.total, 'item')}, of which ${plural(mixed.length, 'item is', 'items are')} shown.`;
-    fill(list, mixed.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) })));
     const first = mixed[0];
     fill(
+      said,
+      first ? `${plural(answer.total, 'item')}, of which ${plural(mixed.length, 'item is', 'items are')} shown. ` : 'No item matches.',
+      first && el('a', { class: 'suggested', href: app.link('search', { ...params, id: first.id }) }, `Try ${first.label ?? 'item'} ${first.id}`),
+    );
+    fill(list, mixed.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) })));
+    fill(
       more,
-      el(
-        'p',
-        { class: 'row' },
-        answer.total > mixed.length &&
-          el('button', { type: 'button', id: 'show-all', onclick: () => go({ all: 1 }) }, 'Show all, in the order of their ids'),
-        first && el('a', { class: 'suggested', href: app.link('search', { ...params, id: first.id }) }, `Try ${first.label ?? 'item'} ${first.id}`),
-      ),
+      answer.total > mixed.length &&
+        el('button', { type: 'button', id: 'show-all', onclick: () => go({ all: 1 }) }, 'Show all, in the order of their ids'),
     );
   }
 
