@@ -291,3 +291,27 @@ func TestAnIDTwice(t *testing.T) {
 		t.Error("it changed something")
 	}
 }
+
+// TestVectorsWithAFileOfIDs: vectors without ids of their own belong to items by a file of ids, and a row that cannot be
+// read leaves its item without a vector.
+func TestVectorsWithAFileOfIDs(t *testing.T) {
+	dir := t.TempDir()
+	ids := filepath.Join(dir, "ids.txt")
+	table, list := "a,b,c,d\n", ""
+	x, _ := shopRows()
+	for i, row := range x[:20] {
+		table += fmt.Sprintf("%v,%v,%v,%v\n", row[0], row[1], row[2], row[3])
+		list += fmt.Sprintln(20 - i)
+	}
+	ok(t, os.WriteFile(filepath.Join(dir, "x.csv"), []byte(table+"1,2,x,4\n"), 0o600))
+	ok(t, os.WriteFile(ids, []byte(list+"300\n"), 0o600))
+	s := serve(t, func(o *server.Options) {
+		o.Collections[0].Vectors, o.Collections[0].IDs = filepath.Join(dir, "x.csv"), ids
+	})
+	var got struct{ Vector []float32 }
+	ok(t, json.Unmarshal([]byte(s.must(t, 200, "GET", shop+"/vector/20", "")), &got))
+	if len(got.Vector) != 4 || got.Vector[0] != x[0][0] {
+		t.Errorf("item 20 has the vector %v, want %v", got.Vector, x[0])
+	}
+	s.must(t, 404, "GET", shop+"/vector/300", "")
+}

@@ -57,7 +57,9 @@ type CollectionOptions struct {
 	Model    *model.Model // for an index without a model; nil uses the one in the index
 	Vectors  string       // data with the items' vectors, for reranking and explanations; optional
 	Pictures string       // data with the items' pictures; optional
+	More     []string     // further data with pictures
 	IDColumn string       // id column of Vectors and Pictures; empty matches by row or path
+	IDs      string       // file with the ids of Vectors, one for each row; empty means that they have their own
 	Report   string       // HTML report on the model's quality; optional
 
 	// Progress, if set, is called with the number of items read while the index is opened.
