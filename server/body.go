@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"mime"
@@ -250,7 +249,7 @@ func (s *Server) filter(text string) (index.Filter, error) {
 	}
 	f, err := search.ParseFilter(text)
 	if err != nil {
-		return f, fmt.Errorf("filter: %w", err)
+		return f, err // it begins with the word
 	}
 	if d := f.Depth(); d > s.limits.FilterDepth {
 		return f, bad("the filter is nested %d deep: at most %d are allowed", d, s.limits.FilterDepth)

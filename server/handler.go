@@ -83,7 +83,9 @@ func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 	switch {
 	case a.status >= 500:
 		level = slog.LevelError
-	case a.status >= 400:
+	case a.status == http.StatusNotFound && !s.options.LogAll:
+		return // somebody asked for what is not there, which needs nobody's attention
+	case a.status >= 400 && a.status != http.StatusNotFound:
 		level = slog.LevelWarn
 	case !s.options.LogAll && took < slow && !changes(r):
 		return

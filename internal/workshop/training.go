@@ -1,6 +1,7 @@
 package workshop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,14 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/feature"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
 	"hashgrove/internal/report"
 	"hashgrove/internal/train"
+	"hashgrove/internal/vectors"
 )
 
 // A training is a comparison (package compare) of FastHash, trained on about three quarters of the rows, with other
@@ -37,7 +41,12 @@ type trainRequest struct {
 	Ignore  []string `json:"ignore"`   // columns of numbers that are not part of the vector
 	SkipBad bool     `json:"skip_bad"` // leave out rows that cannot be used
 	Method  string   `json:"method"`   // whose codes to search; "" means the best
+	// Features that pictures are turned into: gist320, the default, gist512 or pixels.
+	Features string `json:"features"`
 }
+
+// usualFeatures of pictures; they are worth far more than pixels on photos.
+const usualFeatures = "gist320"
 
 func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	var q trainRequest
@@ -68,6 +77,9 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 		return bad("no-such-method", "the method %.40q is not compared here: choose one of %s", q.Method,
 			strings.Join(compare.Quick, ", "))
 	}
+	if err := j.checkFeatures(q.Features); err != nil {
+		return err
+	}
 	if err := j.checkLabel(q); err != nil {
 		return err
 	}
@@ -90,6 +102,19 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 	j.label, j.bits = q.Label, q.Bits
 	w.mu.Unlock()
 	go t.run()
+	return nil
+}
+
+// checkFeatures rejects features that there are not, or of what is no picture.
+func (j *job) checkFeatures(name string) error {
+	switch {
+	case name == "":
+		return nil
+	case j.format != formatPictures:
+		return bad("needs-pictures", "%s has no pictures to take features of", j.name)
+	case !slices.Contains([]string{"gist320", "gist512", "pixels"}, name):
+		return bad("no-such-features", "there are no features %.40q: choose gist320, gist512 or pixels", name)
+	}
 	return nil
 }
 
@@ -141,6 +166,9 @@ type training struct {
 	part  *compare.Part // nil for pictures, which are read in the background
 	model *model.Model
 	notes []string // for the person
+
+	extractor   feature.Extractor // of pictures; nil means pixels
+	preparation picture.Preparation
 }
 
 // reserve makes a job the one in training.
@@ -184,7 +212,7 @@ func (w *Workshop) release(t *training, state, message string) {
 
 // open returns the data of a job.
 func (w *Workshop) open(j *job, q trainRequest) (*dataset.Set, error) {
-	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: q.SkipBad}
+	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: q.SkipBad || j.format == formatPictures}
 	switch j.format {
 	case formatPictures:
 	case formatNpy:
@@ -218,7 +246,17 @@ func (t *training) prepare(ctx context.Context, q trainRequest) (err error) {
 
 // read reads the rows and checks that they can be learned from.
 func (t *training) read(ctx context.Context) (err error) {
-	if t.part, err = compare.Read(ctx, t.set, nil); err != nil {
+	src := vectors.Source(t.set)
+	if pictures, ok := t.set.AsPictures(); ok && t.job.format == formatPictures && t.ask.Features != "pixels" {
+		t.preparation = pictures.Preparation()
+		if t.extractor, err = feature.Named(cmp.Or(t.ask.Features, usualFeatures), t.preparation.Shape); err != nil {
+			return err
+		}
+		if src, err = feature.Vectors(t.extractor, pictures, t.options.Threads); err != nil {
+			return err
+		}
+	}
+	if t.part, err = compare.Read(ctx, src, nil); err != nil {
 		return err
 	}
 	classes := 0
@@ -329,7 +367,9 @@ func (t *training) compare() (*Result, error) {
 	if row == nil {
 		return nil, fmt.Errorf("the training failed: %s", strings.Join(found.Failures(), "; "))
 	}
-	t.model = models[row.Method]
+	if t.model = models[row.Method]; t.extractor != nil { // so that it takes pictures
+		t.model.Features, t.model.Pictures = t.extractor, &t.preparation
+	}
 	if err := t.addDetail(data, o); err != nil {
 		return nil, err
 	}

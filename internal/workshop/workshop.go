@@ -180,13 +180,17 @@ func (w *Workshop) withJob(
 				found = j
 			}
 		}
+		n, err := strconv.Atoi(r.PathValue("job"))
+		gone := err == nil && n > 0 && n <= w.next
 		w.mu.Unlock()
-		if found == nil {
+		switch {
+		case found != nil:
+			return h(rw, r, found)
+		case gone:
 			return nil, problem(http.StatusNotFound, "no-such-upload",
-				"there is no upload %.40q any more: only the last %d are kept",
-				r.PathValue("job"), w.options.Keep)
+				"there is no upload %.40q any more: only the last %d are kept", r.PathValue("job"), w.options.Keep)
 		}
-		return h(rw, r, found)
+		return nil, problem(http.StatusNotFound, "no-such-upload", "there is no upload %.40q", r.PathValue("job"))
 	}
 }
 
