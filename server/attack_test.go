@@ -315,3 +315,15 @@ func TestVectorsWithAFileOfIDs(t *testing.T) {
 	}
 	s.must(t, 404, "GET", shop+"/vector/300", "")
 }
+
+// TestQuietAnswers: what is not there is no warning in the log, and an error of a filter says once that it is one.
+func TestQuietAnswers(t *testing.T) {
+	s := serve(t, func(o *server.Options) { o.LogAll = false })
+	s.must(t, 404, "GET", shop+"/items/nobody", "")
+	if text := s.must(t, 400, "GET", shop+"/items?where=label+%3D+%22boots", ""); strings.Count(messageOf([]byte(text)), "filter") != 1 {
+		t.Error(text)
+	}
+	if text := s.log.String(); strings.Contains(text, "status=404") || !strings.Contains(text, "status=400") {
+		t.Error(text)
+	}
+}

@@ -125,8 +125,8 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, c *collection,
 		Take: func(n int64) error {
 			switch {
 			case taken+n > s.limits.Bodies/2:
-				return problem(http.StatusRequestEntityTooLarge, "the request needs more than %d bytes of memory: send less at a time",
-					s.limits.Bodies/2)
+				return problem(http.StatusRequestEntityTooLarge,
+					"the request needs more than %d bytes of memory: send less at a time", s.limits.Bodies/2)
 			case !s.budget.take(n):
 				return busy("many large requests are being read", time.Second)
 			}

@@ -77,7 +77,8 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 			began := time.Now()
 			switch err := c.album.fill(s.work, now.snapshot()); {
 			case err == nil:
-				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at), "took", time.Since(began).Round(time.Millisecond))
+				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at),
+					"took", time.Since(began).Round(time.Millisecond))
 			case s.work.Err() == nil:
 				s.log.Error("pictures", "collection", o.Name, "error", err.Error())
 			}

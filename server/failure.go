@@ -106,7 +106,8 @@ func (s *Server) failureOf(r *http.Request, err error) *failure {
 	case errors.Is(err, context.Canceled): // the client has hung up, which is no fault of the service
 		return &failure{status: http.StatusBadRequest, text: err.Error()}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return &failure{status: status, text: "a file of the collection cannot be read: see the service's log", log: err.Error()}
+		return &failure{status: status, log: err.Error(),
+			text: "a file of the collection cannot be read: see the service's log"}
 	}
 	// The error of a file or a bug may name a path of this machine, which is nothing for clients.
 	return &failure{status: status, text: "internal error: see the service's log", log: err.Error()}

@@ -21,15 +21,15 @@ type Limits struct {
 	Waiting  int           // requests that may wait for a search slot; 256
 	Wait     time.Duration // longest wait for a slot; 5 s
 
-	K           int // hits per query; 1,000
-	Batch       int // queries, vectors or items per request; 10,000
-	Hits        int // hits per request, over all queries; 100,000
-	Explained   int // queries per request whose first hit is explained; 100
-	Compared    int // values of vectors that a request's reranking compares; 10 billion
-	Page        int // items per page of a list; 1,000
-	FilterBytes int // length of a filter; 4,096
-	FilterDepth int // nesting depth of a filter; 32
-	Pixels      int // of a picture; 40 million
+	K           int   // hits per query; 1,000
+	Batch       int   // queries, vectors or items per request; 10,000
+	Hits        int   // hits per request, over all queries; 100,000
+	Explained   int   // queries per request whose first hit is explained; 100
+	Compared    int64 // values of vectors that a request's reranking compares; 10 billion
+	Page        int   // items per page of a list; 1,000
+	FilterBytes int   // length of a filter; 4,096
+	FilterDepth int   // nesting depth of a filter; 32
+	Pixels      int   // of a picture; 40 million
 
 	ReadTime  time.Duration // for a whole request; 60 s
 	WriteTime time.Duration // for a whole response; 60 s

@@ -156,13 +156,17 @@ func (s *Server) checkReranking(c *collection, r *api.Request, queries int) erro
 	}
 	o := c.open()
 	items, dim := o.snapshot().Len(), c.vectors.Rows.Cols
-	if r.Radius == nil {
-		items = min(items, max(r.Shortlist, index.Shortlisted(r.Limit())))
+	switch {
+	case r.Shortlist > 0:
+		items = min(items, max(r.Shortlist, r.Limit()))
+	case r.Radius == nil:
+		items = min(items, index.Shortlisted(r.Limit()))
 	}
-	if most := s.limits.Compared / max(1, items*dim); queries > max(1, most) {
+	most := max(1, s.limits.Compared/max(1, int64(items)*int64(dim)))
+	if int64(queries) > most {
 		return problem(http.StatusRequestEntityTooLarge,
 			"%d queries reranked over %d items of %d values each: at most %d such queries are allowed in one request; "+
-				"a shorter shortlist allows more", queries, items, dim, max(1, most))
+				"a shorter shortlist allows more", queries, items, dim, most)
 	}
 	return nil
 }

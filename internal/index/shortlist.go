@@ -13,10 +13,10 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// Shortlisted returns how many items a search for k looks at, unless Options.Shortlist says otherwise: ten times as many
-// as are wanted, and at least 100. A reranking of all items would throw away what the codes found; one that is after the
-// nearest vectors alone asks for more (x/bench/results/rerank.md).
-func Shortlisted(k int) int { return max(100, min(k, MaxItems)*10) }
+// Shortlisted returns how many items a search for k looks at, unless Options.Shortlist says otherwise: ten times as
+// many as are wanted, and at least 100. A reranking of all items would throw away what the codes found; one that is
+// after the nearest vectors alone asks for more (x/bench/results/rerank.md).
+func Shortlisted(k int) int { return max(100, 10*min(k, MaxItems/10)) }
 
 // Shortlist represents the items nearest to each of some queries by code, including all ties. It stores only a radius
 // per query, so its memory does not depend on the length of the lists. Use it for one reranking at a time.
@@ -34,7 +34,8 @@ type Shortlist struct {
 	plans    []Result          // by query, with Options.Explain
 }
 
-// Shortlist finds the radius around each query that contains Options.Shortlist items, 0 meaning all, but at most r bits.
+// Shortlist finds the radius around each query that contains Options.Shortlist items, 0 meaning all, but at most r
+// bits.
 func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, o Options) (*Shortlist, error) {
 	if err := s.check(queries, 0, o); err != nil {
 		return nil, err

@@ -19,7 +19,8 @@ func (x *Items) tiesByVectors(
 	ctx context.Context, q *queries, k int, o *api.Options, io index.Options,
 ) ([]index.Result, error) {
 	if x.Vectors == nil {
-		return nil, api.Errorf(api.ErrUnsupported, "the items' vectors are not available here, so ties cannot be ordered by them")
+		return nil, api.Errorf(api.ErrUnsupported,
+			"the items' vectors are not available here, so ties cannot be ordered by them")
 	}
 	m, err := x.matrix(q, "ties", "ordering ties by vectors needs the vectors of the queries, but this one has none")
 	if err != nil {

@@ -33,7 +33,8 @@ func TempFolder(prefix string) (path string, remove func() error, err error) {
 	}
 }
 
-// sweepFolders removes the folders with a prefix whose lock nobody holds. Those without a lock are not ours, or too new.
+// sweepFolders removes the folders with a prefix whose lock nobody holds. Those without a lock are not ours, or too
+// new.
 func sweepFolders(prefix, own string) {
 	mine, err := os.Stat(own)
 	all, e := os.ReadDir(filepath.Dir(own))

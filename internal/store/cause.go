@@ -10,9 +10,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// causes is a logger of bbolt that remembers the last error of the system. When bbolt cannot make a file longer, it returns the text
-// of the system's error without the error itself, so nobody could tell a full disk from a broken one; but it passes the
-// error to its logger before.
+// causes is a logger of bbolt that remembers the last error of the system. When bbolt cannot make a file longer, it
+// returns the text of the system's error without the error itself, so nobody could tell a full disk from a broken one;
+// but it passes the error to its logger before.
 type causes struct {
 	bolt.DefaultLogger // discards everything
 	last               atomic.Pointer[error]

@@ -259,7 +259,8 @@ func plain(b []byte, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Text: "the JSON in the request ends early"}
 	case errors.As(err, &syntax):
-		return &Error{Text: fmt.Sprintf("the JSON in the request cannot be read: %.200v at byte %d", syntax.Err, syntax.ByteOffset)}
+		return &Error{Text: fmt.Sprintf("the JSON in the request cannot be read: %.200v at byte %d", syntax.Err,
+			syntax.ByteOffset)}
 	}
 	return err
 }

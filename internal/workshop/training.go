@@ -212,7 +212,8 @@ func (w *Workshop) release(t *training, state, message string) {
 
 // open returns the data of a job.
 func (w *Workshop) open(j *job, q trainRequest) (*dataset.Set, error) {
-	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: q.SkipBad || j.format == formatPictures}
+	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: q.SkipBad}
+	spec.SkipBad = spec.SkipBad || j.format == formatPictures // of many pictures one is always broken
 	switch j.format {
 	case formatPictures:
 	case formatNpy:
@@ -389,7 +390,8 @@ func (t *training) compare() (*Result, error) {
 // nearBest is the MAP by which other codes have to be better than FastHash to be searched in its place.
 const nearBest = 0.005
 
-// chosen returns the row of the codes to search: those of a method, or the best for new items. It is nil if they failed.
+// chosen returns the row of the codes to search: those of a method, or the best for new items. It is nil if they
+// failed.
 func chosen(r *compare.Result, models map[string]*model.Model, name string) (best *eval.Row) {
 	score := func(row *eval.Row) float64 {
 		if row.Method == method.FastHash {
