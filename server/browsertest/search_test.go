@@ -165,6 +165,11 @@ func TestSearchVectors(t *testing.T) {
 	v.fill("#query", "no such thing")
 	v.key(kb.Enter)
 	v.read(".said", "no such thing")
+	v.see(`document.querySelector('.about-query').childElementCount === 0`) // nothing of the query before
+	v.fill("#query", "boo") // the beginning of a label
+	v.key(kb.Enter)
+	v.read("h2", "No item has the id boo")
+	v.see(`[...document.querySelectorAll('.hit-name')].length > 0 && [...document.querySelectorAll('.hit-name')].every(e => e.innerText.startsWith('boo'))`)
 	v.Forgive("status of 404")
 	v.end()
 }
