@@ -47,8 +47,8 @@ func (d *Data) Err() error {
 	return d.table.CheckLengths()
 }
 
-// WithMissing treats NaN as a missing value, and in files also empty fields, NA and null. A model trained on such data
-// gives missing values a bin of their own and accepts them everywhere. Without it they are errors.
+// WithMissing treats NaN as a missing value, and in files also empty fields, NA, n/a, - and null. A model trained on
+// such data gives missing values a bin of their own and accepts them everywhere. Without it they are errors.
 func (d *Data) WithMissing() *Data {
 	out := *d
 	out.missing, out.spec.Missing = true, true

@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
+	github.com/ebitengine/purego v0.9.1
+	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/klauspost/compress v1.19.0
 	github.com/parquet-go/parquet-go v0.32.0
@@ -17,7 +19,6 @@ require (
 )
 
 require (
-	github.com/ebitengine/purego v0.9.1 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect

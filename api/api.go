@@ -46,7 +46,8 @@ type Options struct {
 	// Rank orders items by Hamming, by Margins, which needs vectors or pictures, by Expected, or as the model chose
 	// when it was trained: Auto, the default. With Radius or Ties, Auto means Hamming.
 	Rank string `json:"rank,omitempty"`
-	// Ties orders items at the same distance: "" by id; Margins by how certain the query's bits are, then by id.
+	// Ties orders items at the same distance: "" by id; Margins by how certain the query's bits are, then by id; Vectors
+	// by the Euclidean distance of vectors known to the searcher, then by id.
 	Ties string `json:"ties,omitempty"`
 
 	// Prefix is the number of leading bits to search by; 0 means all. The shortlist that is nearest by the prefix is
@@ -56,7 +57,7 @@ type Options struct {
 	// reranking. Items without a vector come last, without a score.
 	Rerank string `json:"rerank,omitempty"`
 	// Shortlist is the least number of items that Prefix and Rerank consider; ties with the last are included. 0 means
-	// ten times K, at least 100, for Prefix; for Rerank it means all of up to 65,536 items, or two thirds of more.
+	// ten times K, at least 100. Rerank within a Radius considers all items in it.
 	Shortlist int `json:"shortlist,omitempty"`
 
 	// Strategy is auto (the default), scan, tables or list. It never changes the answer.
@@ -76,6 +77,7 @@ const (
 	Hamming   = "hamming"   // the number of bits that differ; bits of detail count an eighth
 	Margins   = "margins"   // the bits that differ, weighted by how certain the query is of them
 	Expected  = "expected"  // the code that the query most likely has, judging by those of training rows
+	Vectors   = "vectors"   // ties go by the vectors
 	Euclidean = "euclidean" // the distance between vectors
 	Cosine    = "cosine"    // one minus the cosine of the angle between vectors
 )

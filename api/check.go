@@ -54,7 +54,7 @@ func (o *Options) Check() error {
 		from        []string
 	}{
 		{"rank", o.Rank, []string{Auto, Hamming, Margins, Expected}},
-		{"ties", o.Ties, []string{Margins}},
+		{"ties", o.Ties, []string{Margins, Vectors}},
 		{"rerank", o.Rerank, []string{Euclidean, Cosine}},
 		{"strategy", o.Strategy, []string{"auto", "scan", "tables", "list"}},
 	} {

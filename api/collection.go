@@ -17,7 +17,8 @@ type Server struct {
 type Limits struct {
 	K             int   `json:"k"`
 	Batch         int   `json:"batch"`
-	Hits          int   `json:"hits"` // of all queries of a request
+	Hits          int   `json:"hits"`      // of all queries of a request
+	Explained     int   `json:"explained"` // queries of a request with explanations
 	Page          int   `json:"page"`
 	BodyBytes     int64 `json:"body_bytes"`
 	FilterBytes   int   `json:"filter_bytes"`

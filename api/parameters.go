@@ -60,7 +60,7 @@ func (o *Options) fields() map[string]reflect.Value {
 	return fields
 }
 
-// set parses text into a field and reports whether it could. An empty text leaves numbers and bools unchanged.
+// set parses text into a field and reports whether it could.
 func set(field reflect.Value, text string) bool {
 	switch field.Interface().(type) {
 	case string:
@@ -71,12 +71,9 @@ func set(field reflect.Value, text string) bool {
 	case bool:
 		b, err := strconv.ParseBool(text)
 		field.SetBool(b)
-		return err == nil || text == ""
+		return err == nil
 	default: // int or *int
 		n, err := strconv.Atoi(text)
-		if text == "" {
-			return true
-		}
 		if field.Kind() == reflect.Pointer {
 			field.Set(reflect.ValueOf(&n))
 		} else {

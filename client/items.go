@@ -124,9 +124,17 @@ func (c *Collection) PutColumns(ctx context.Context, x Columns) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.putMany(ctx, putManyRequest{
-		IDs: x.IDs, PackedVectors: rows, Codes: x.Codes, Labels: x.Labels, Tags: x.Tags, Attributes: x.Attributes,
-	})
+	r := putManyRequest{IDs: x.IDs, PackedVectors: rows, Codes: x.Codes, Labels: x.Labels}
+	for _, tags := range x.Tags { // the service takes no null
+		r.Tags = append(r.Tags, append([]string{}, tags...))
+	}
+	for _, values := range x.Attributes {
+		if values == nil {
+			values = map[string]any{}
+		}
+		r.Attributes = append(r.Attributes, values)
+	}
+	return c.putMany(ctx, r)
 }
 
 func (c *Collection) putMany(ctx context.Context, r putManyRequest) (int, error) {

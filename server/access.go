@@ -82,10 +82,16 @@ func neededAccess(r *http.Request) access {
 	case path == "/" || path == "/healthz" || path == "/readyz" || path == "/openapi.json" ||
 		strings.HasPrefix(path, "/assets/"):
 		return none
-	case changes(r) || strings.HasSuffix(path, "/backup"):
+	case changes(r) || isBackup(path):
 		return writing
 	}
 	return reading
+}
+
+// isBackup reports whether a path is that of a backup, which holds everything. Items may be called backup as well.
+func isBackup(path string) bool {
+	parts := strings.Split(path, "/")
+	return len(parts) == 5 && parts[2] == "collections" && parts[4] == "backup"
 }
 
 // changes reports whether a request modifies anything. Searches, encodings and explanations are POST requests that
@@ -138,7 +144,8 @@ func (s *Server) isOurs(host string) bool {
 func (s *Server) checkOrigin(w http.ResponseWriter, r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && changes(r) {
+		// Pictures and links of other sites have no origin; they could start searches and maps.
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && (changes(r) || neededAccess(r) != none) {
 			return problem(http.StatusForbidden, "another web site sent this request")
 		}
 		return nil

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,9 +24,11 @@ import (
 // album holds thumbnails of the items by id. They are made once, in one pass over the data, and stored in an
 // unlinked temporary file. Memory holds only offsets, and no request ever names a file.
 type album struct {
-	data picture.Source
-	path string        // of the data
-	done chan struct{} // closed when all pictures are made
+	data  picture.Source
+	paths []string      // of the data
+	done  chan struct{} // closed when all pictures are made
+
+	patience int // how often a request looks for a picture that is not there yet
 
 	mu   sync.RWMutex
 	file *os.File
@@ -47,28 +50,28 @@ const (
 )
 
 // newAlbum opens a data set of pictures.
-func newAlbum(path, id string) (*album, error) {
-	set, err := dataset.Open(dataset.Spec{Paths: []string{path}, ID: id})
+func newAlbum(paths []string, id string) (*album, error) {
+	set, err := dataset.Open(dataset.Spec{Paths: paths, ID: id})
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := set.AsPictures(); ok && slices.Contains([]string{"folder", "tar", "picture"}, set.Format()) {
 		// Photos are kept larger than models see them; CIFAR and IDX pictures keep their size.
-		spec := dataset.Spec{Paths: []string{path}, ID: id, Size: albumSize, SkipBad: true}
+		spec := dataset.Spec{Paths: paths, ID: id, Size: albumSize, SkipBad: true}
 		if set, err = dataset.Open(spec); err != nil {
 			return nil, err
 		}
 	}
 	src, ok := set.AsPictures()
 	if !ok {
-		return nil, fmt.Errorf("%s holds vectors, not pictures", path)
+		return nil, fmt.Errorf("%s holds vectors, not pictures", strings.Join(paths, ", "))
 	}
 	f, err := os.CreateTemp("", "hashgrove-album-")
 	if err != nil {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // the file lives while open; systems that refuse this remove it in close
-	return &album{data: src, path: path, done: make(chan struct{}), file: f, at: map[index.ID]span{}}, nil
+	return &album{data: src, paths: paths, patience: 100, done: make(chan struct{}), file: f, at: map[index.ID]span{}}, nil
 }
 
 // fill makes the thumbnails of all items.
@@ -85,7 +88,7 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			if err != nil {
 				return err
 			}
-			id, known := knownID(x, it.ID, a.path)
+			id, known := knownID(x, it.ID, a.paths...)
 			if !known {
 				continue // not in the index: the page shows a card instead
 			}
@@ -100,7 +103,8 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 		}
 	}
 	if len(a.at) == 0 {
-		return fmt.Errorf("no picture in %s belongs to an item: pictures are matched by path or by number", a.path)
+		return fmt.Errorf("no picture in %s belongs to an item: pictures are matched by path or by number",
+			strings.Join(a.paths, ", "))
 	}
 	return nil
 }
@@ -150,10 +154,18 @@ func (a *album) get(id index.ID) ([]byte, error) {
 	return b, err
 }
 
+// looks returns how often a request looks for a thumbnail, every twentieth of a second.
+func (a *album) looks() int {
+	if a == nil {
+		return 1
+	}
+	return a.patience
+}
+
 // wait returns an item's thumbnail, or nil. While thumbnails are still being made it waits a moment, because people
-// look at a collection as soon as it appears.
+// look at a collection as soon as it appears, and then asks the client to come back.
 func (a *album) wait(ctx context.Context, id index.ID) ([]byte, error) {
-	for range 100 {
+	for range a.looks() {
 		if b, err := a.get(id); a == nil || b != nil || err != nil {
 			return b, err
 		}
@@ -165,7 +177,12 @@ func (a *album) wait(ctx context.Context, id index.ID) ([]byte, error) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return nil, nil
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return nil, &failure{
+		status: http.StatusServiceUnavailable, header: http.Header{"Retry-After": {"2"}},
+		text: fmt.Sprintf("the pictures are still being made, %d so far: try again in a moment", len(a.at)),
+	}
 }
 
 func (a *album) close() error {
@@ -182,6 +199,9 @@ func (a *album) close() error {
 
 // picture sends an item's thumbnail.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request, c *collection) error {
+	if err := noBody(r); err != nil {
+		return err
+	}
 	p := &parameters{Values: r.URL.Query()}
 	p.known("size")
 	size := albumSize

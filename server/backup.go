@@ -47,11 +47,13 @@ func (s *Server) reload(w http.ResponseWriter, r *http.Request, c *collection) e
 		Fingerprint string `json:"fingerprint,omitempty"` // of the model served so far
 	}
 	if r.ContentLength != 0 { // curl -X POST sends no body
-		release, err := s.readJSON(w, r, &request)
+		release, err := s.readJSON(w, r, c, &request)
 		if err != nil {
 			return err
 		}
 		release()
+	} else if err := noParameters(r); err != nil {
+		return err
 	}
 	if err := search.Accept(c.open().fingerprint(), request.Fingerprint); err != nil {
 		return err
@@ -90,6 +92,12 @@ func (s *Server) vector(w http.ResponseWriter, r *http.Request, c *collection) e
 	if x == nil {
 		return problem(http.StatusNotFound, "the vector of the item %.80q is not known", id)
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"id": id, "vector": x})
+	values := make([]*float32, len(x)) // null where a value is missing, as in requests
+	for i := range x {
+		if x[i] == x[i] {
+			values[i] = &x[i]
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"id": id, "vector": values})
 	return nil
 }

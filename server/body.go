@@ -4,23 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"hashgrove/api"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
+	"hashgrove/internal/strict"
 	"hashgrove/internal/vectors"
 )
 
@@ -55,6 +53,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release
 	for {
 		if len(b) == cap(b) {
 			room := max(int64(2*cap(b)), small)
+			if r.ContentLength >= int64(len(b)) {
+				room = max(min(room, r.ContentLength+1), int64(len(b))+1) // no more than was announced
+			}
 			if more := room - taken; room > small && !s.budget.take(more) {
 				return nil, nil, busy("many large requests are being read", 1e9)
 			} else if room > small {
@@ -87,34 +88,80 @@ func readError(err error) error {
 
 // kind returns the media type of the body without parameters.
 func kind(r *http.Request) string {
-	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil {
+	t, more, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := more["charset"]; err != nil || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return ""
 	}
 	return t
 }
 
-// readJSON decodes a body holding one JSON value.
-func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, v any) (release func(), err error) {
+// readJSON decodes a body holding one JSON value: wholly, or it is refused. What decoding needs comes from the same
+// memory budget as the body, and vectors must be such as the collection's model takes.
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, c *collection, v any) (release func(), err error) {
 	if k := kind(r); k != kindJSON {
 		return nil, problem(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: %s", kindJSON)
 	}
-	b, release, err := s.body(w, r)
+	if err := noParameters(r); err != nil {
+		return nil, err
+	}
+	b, giveBack, err := s.body(w, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := decode(b, v, s.limits.Batch); err != nil {
+	taken := int64(0)
+	release = func() {
+		giveBack()
+		s.budget.give(taken)
+	}
+	m := c.open().model
+	err = strict.Decode(b, v, strict.Options{
+		List: s.limits.Batch,
+		Vector: func() (int, bool, error) {
+			if m == nil {
+				return 0, false, search.ErrNoModel
+			}
+			return m.Dim(), m.TakesMissing(), nil
+		},
+		Take: func(n int64) error {
+			switch {
+			case taken+n > s.limits.Bodies/2:
+				return problem(http.StatusRequestEntityTooLarge,
+					"the request needs more than %d bytes of memory: send less at a time", s.limits.Bodies/2)
+			case !s.budget.take(n):
+				return busy("many large requests are being read", time.Second)
+			}
+			taken += n
+			return nil
+		},
+	})
+	if err != nil {
 		release()
-		return nil, err
+		return nil, notUnderstood(err, m)
 	}
 	return release, nil
+}
+
+// notUnderstood gives an error of decoding its status.
+func notUnderstood(err error, m *model.Model) error {
+	e, f, refused := new(strict.Error), new(failure), new(api.Error)
+	switch {
+	case errors.As(err, &f), errors.As(err, &refused):
+		return err
+	case errors.As(err, &e) && e.TooLarge:
+		return problem(http.StatusRequestEntityTooLarge, "%v", err)
+	case errors.As(err, &e) && e.Length && m.Dim() != m.Encoder.Dim() && e.Values == m.Encoder.Dim():
+		return bad("%v", model.ErrMirror)
+	case errors.As(err, &e) && e.Length:
+		return api.Errorf(api.ErrDimension, "%v", err)
+	}
+	return bad("%v", err)
 }
 
 // readAbout is readJSON plus a check of the model fingerprint that the request may name.
 func (s *Server) readAbout(
 	w http.ResponseWriter, r *http.Request, c *collection, v any, expected *string,
 ) (release func(), err error) {
-	if release, err = s.readJSON(w, r, v); err != nil {
+	if release, err = s.readJSON(w, r, c, v); err != nil {
 		return nil, err
 	}
 	if err := search.Accept(c.open().fingerprint(), *expected); err != nil {
@@ -122,90 +169,6 @@ func (s *Server) readAbout(
 		return nil, err
 	}
 	return release, nil
-}
-
-// maxNesting limits how deep lists and objects may nest; the tags of an item are five deep.
-const maxNesting = 16
-
-// decode decodes one JSON value. It rejects unknown keys, trailing data, and lists other than vectors with more than
-// most entries.
-func decode(b []byte, v any, most int) error {
-	if err := checkShape(b, most); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		var at *json.UnmarshalTypeError
-		switch {
-		case errors.Is(err, io.EOF):
-			return bad("the request is empty: send a JSON object")
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return bad("the JSON in the request ends early")
-		case errors.As(err, &at):
-			return bad("the value of %q cannot be a %.20s", jsonName(at.Field), at.Value)
-		}
-		return bad("%s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return bad("the request holds more than one JSON value")
-	}
-	return nil
-}
-
-// jsonName strips the names of embedded structs from a key.
-func jsonName(field string) string {
-	for _, part := range []string{"target.", "searchOptions.", "newItem.", "details."} {
-		field = strings.ReplaceAll(field, part, "")
-	}
-	return field
-}
-
-// checkShape checks nesting and list lengths before decoding: a list of a million empty objects is short as text but
-// large in memory. The numbers of a vector are exempt, since they take no more room than their digits.
-func checkShape(b []byte, most int) error {
-	var open [maxNesting]struct {
-		entries int
-		key     string
-		list    bool
-	}
-	depth, key := 0, ""
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; c {
-		case '"':
-			from := i + 1
-			for i++; i < len(b) && b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
-			if depth > 0 && !open[depth-1].list && i < len(b) {
-				key = string(b[from:min(i, from+len("vectors")+1)])
-			}
-		case '[', '{':
-			if depth == maxNesting {
-				return bad("the request is nested more than %d deep", maxNesting)
-			}
-			inner := depth > 0 && open[depth-1].list
-			if inner && open[depth-1].key == "vectors" {
-				key = "vector"
-			}
-			open[depth].entries, open[depth].key, open[depth].list = 1, key, c == '['
-			depth, key = depth+1, ""
-		case ']', '}':
-			depth = max(0, depth-1)
-		case ',':
-			if depth == 0 {
-				continue
-			}
-			o := &open[depth-1]
-			if o.entries++; o.entries > most && o.key != "vector" {
-				return problem(http.StatusRequestEntityTooLarge,
-					"a list in the request has more than the allowed %d entries", most)
-			}
-		}
-	}
-	return nil
 }
 
 // rows reads vectors from the body: little-endian float32, a NumPy array, or a picture.
@@ -279,52 +242,6 @@ func npyRows(ctx context.Context, b []byte, missing bool) (vectors.Matrix, error
 	return x, nil
 }
 
-// parameters parses query parameters and keeps the first error.
-type parameters struct {
-	url.Values
-	err error
-}
-
-// number returns a whole number, or nil if absent.
-func (p *parameters) number(name string) *int {
-	text := p.Get(name)
-	if text == "" {
-		return nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil && p.err == nil {
-		p.err = bad("%s=%.40s: give a whole number", name, text)
-	}
-	return &n
-}
-
-// truth returns a boolean; absent means false.
-func (p *parameters) truth(name string) bool {
-	switch p.Get(name) {
-	case "", "false", "0":
-		return false
-	case "true", "1":
-		return true
-	}
-	if p.err == nil {
-		p.err = bad("%s=%.40s: give true or false", name, p.Get(name))
-	}
-	return false
-}
-
-// known rejects parameters with other names.
-func (p *parameters) known(names ...string) {
-	for name := range p.Values {
-		found := name == "fingerprint"
-		for _, n := range names {
-			found = found || n == name
-		}
-		if !found && p.err == nil {
-			p.err = bad("unknown parameter %.40q: known here are %s", name, strings.Join(names, ", "))
-		}
-	}
-}
-
 // filter parses a filter within the limits.
 func (s *Server) filter(text string) (index.Filter, error) {
 	if len(text) > s.limits.FilterBytes {
@@ -332,24 +249,10 @@ func (s *Server) filter(text string) (index.Filter, error) {
 	}
 	f, err := search.ParseFilter(text)
 	if err != nil {
-		return f, fmt.Errorf("filter: %w", err)
+		return f, err // it begins with the word
 	}
 	if d := f.Depth(); d > s.limits.FilterDepth {
 		return f, bad("the filter is nested %d deep: at most %d are allowed", d, s.limits.FilterDepth)
 	}
 	return f, nil
-}
-
-// pathID returns the item id in the URL.
-func pathID(r *http.Request) (index.ID, error) {
-	id, err := index.ParseID(r.PathValue("id"))
-	if err != nil {
-		return id, bad("id: %v", err)
-	}
-	return id, nil
-}
-
-// noItem is the error for an unknown id.
-func noItem(id fmt.Stringer) error {
-	return api.Errorf(api.ErrNotFound, "no item has the id %.100q", id.String())
 }

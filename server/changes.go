@@ -78,6 +78,9 @@ func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replac
 	if err != nil {
 		return 0, err
 	}
+	if _, err := b.Order(false); err != nil {
+		return 0, bad("%v", err)
+	}
 	return c.write("patch", func(o *opened) (int, error) { return o.store.Update(r.Context(), b, replace) })
 }
 

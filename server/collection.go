@@ -70,11 +70,16 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 		}
 	}
 	if o.Pictures != "" {
-		if c.album, err = newAlbum(o.Pictures, o.IDColumn); err != nil {
+		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn); err != nil {
 			return nil, errors.Join(fmt.Errorf("the pictures of %s: %w", o.Name, err), now.store.Close())
 		}
 		s.behind.Go(func() {
-			if err := c.album.fill(s.work, now.snapshot()); err != nil && s.work.Err() == nil {
+			began := time.Now()
+			switch err := c.album.fill(s.work, now.snapshot()); {
+			case err == nil:
+				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at),
+					"took", time.Since(began).Round(time.Millisecond))
+			case s.work.Err() == nil:
 				s.log.Error("pictures", "collection", o.Name, "error", err.Error())
 			}
 		})

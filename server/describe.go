@@ -18,8 +18,8 @@ func (s *Server) describeServer(w http.ResponseWriter, r *http.Request) error {
 		Version: model.Version, ReadOnly: s.options.ReadOnly, Access: may.String(),
 		TokenNeeded: s.options.ReadToken != "" || s.options.WriteToken != "", Try: s.hasMounted("try"),
 		Limits: api.Limits{
-			K: l.K, Batch: l.Batch, Hits: l.Hits, Page: l.Page, BodyBytes: l.Body, FilterBytes: l.FilterBytes,
-			FilterDepth: l.FilterDepth, PicturePixels: l.Pixels, TryBytes: l.Upload,
+			K: l.K, Batch: l.Batch, Hits: l.Hits, Explained: l.Explained, Page: l.Page, BodyBytes: l.Body,
+			FilterBytes: l.FilterBytes, FilterDepth: l.FilterDepth, PicturePixels: l.Pixels, TryBytes: l.Upload,
 		},
 		Collections: []string{},
 	}
@@ -167,6 +167,9 @@ const (
 
 // facets counts labels, tags and attributes among the items that match a filter.
 func (s *Server) facets(w http.ResponseWriter, r *http.Request, c *collection) error {
+	if err := noBody(r); err != nil {
+		return err
+	}
 	p := &parameters{Values: r.URL.Query()}
 	p.known("where", "top")
 	top := 50

@@ -25,7 +25,7 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 	var margins bool
 	if kind(r) == kindJSON {
 		var request api.EncodeRequest
-		release, err := s.readJSON(w, r, &request)
+		release, err := s.readJSON(w, r, c, &request)
 		if err != nil {
 			return err
 		}
@@ -54,10 +54,11 @@ func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) e
 	if margins && form != kindJSON {
 		return bad("margins are available as JSON only")
 	}
-	if err := s.gate.enter(r.Context()); err != nil {
+	leave, err := s.enter(r.Context(), x.Rows > 100)
+	if err != nil {
 		return err
 	}
-	defer s.gate.leave()
+	defer leave()
 	codes, err := m.Encode(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 	if err != nil {
 		return bad("%v", err)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ type failure struct {
 	text   string
 	header http.Header
 	code   string // of package api, or empty
+	log    string // what the log says, if it is not for clients
 }
 
 func (f *failure) Error() string { return f.text }
@@ -71,7 +73,7 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if len(text) > longestMessage { // it quotes long input
 		text = strings.ToValidUTF8(text[:longestMessage], "") + "..."
 	}
-	noteError(w, text)
+	noteError(w, cmp.Or(a.log, text))
 	writeJSON(w, a.status, errorAnswer{errorText{a.status, a.code, text, requestID(w)}})
 }
 
@@ -97,16 +99,18 @@ func (s *Server) failureOf(r *http.Request, err error) *failure {
 		return &failure{status: http.StatusInsufficientStorage,
 			text: "the disk is full: nothing was written, searches still work; free some space and try again"}
 	case errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrClosed), errors.Is(err, hamming.ErrDamaged):
-		return &failure{status: http.StatusServiceUnavailable, text: err.Error(), header: later}
+		return &failure{status: http.StatusServiceUnavailable, header: later, log: err.Error(),
+			text: "the collection's file cannot be written or read at the moment, searches still work: see the service's log"}
 	case errors.Is(err, context.Canceled) && r.Context().Err() == nil, errors.Is(err, context.DeadlineExceeded):
 		return &failure{status: http.StatusServiceUnavailable, text: "the service is stopping", header: later}
 	case errors.Is(err, context.Canceled): // the client has hung up, which is no fault of the service
-		status = http.StatusBadRequest
+		return &failure{status: http.StatusBadRequest, text: err.Error()}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		// Do not leak file names to clients.
-		return &failure{status: status, text: "a file of the collection cannot be read: see the service's log"}
+		return &failure{status: status, log: err.Error(),
+			text: "a file of the collection cannot be read: see the service's log"}
 	}
-	return &failure{status: status, text: err.Error()}
+	// The error of a file or a bug may name a path of this machine, which is nothing for clients.
+	return &failure{status: status, text: "internal error: see the service's log", log: err.Error()}
 }
 
 // writeJSON sends v as JSON.

@@ -41,7 +41,11 @@ func (s *Server) Handler() http.Handler {
 			s.metrics.running.Add(-1)
 			s.finish(a, r, time.Since(began))
 		}()
-		if err := s.admit(a, r); err != nil {
+		err := s.admit(a, r)
+		if err == nil {
+			err = checkAddress(r)
+		}
+		if err != nil {
 			s.writeError(a, r, err)
 			return
 		}
@@ -79,7 +83,9 @@ func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 	switch {
 	case a.status >= 500:
 		level = slog.LevelError
-	case a.status >= 400:
+	case a.status == http.StatusNotFound && !s.options.LogAll:
+		return // somebody asked for what is not there, which needs nobody's attention
+	case a.status >= 400 && a.status != http.StatusNotFound:
 		level = slog.LevelWarn
 	case !s.options.LogAll && took < slow && !changes(r):
 		return

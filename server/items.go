@@ -39,8 +39,12 @@ func (s *Server) getItem(w http.ResponseWriter, r *http.Request, c *collection) 
 
 // listItems sends a page of items ordered by id.
 func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection) error {
+	if err := noBody(r); err != nil {
+		return err
+	}
 	p := &parameters{Values: r.URL.Query()}
-	p.known("where", "limit", "after")
+	p.known("where", "limit", "after", "sample")
+	sample := p.truth("sample")
 	limit := 100
 	if n := p.number("limit"); n != nil {
 		limit = *n
@@ -65,8 +69,18 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		return err
 	}
 	total := len(matches)
-	if text := p.Get("after"); text != "" {
-		after, err := index.ParseID(text)
+	if sample && p.Get("after") != "" {
+		return bad("a sample is not a page: leave out after")
+	}
+	if sample && total > limit { // spread evenly, so that there are some of every class
+		spread := make([]index.Hit, limit)
+		for i := range spread {
+			spread[i] = matches[i*total/limit]
+		}
+		matches = spread
+	}
+	if p.Get("after") != "" {
+		after, err := index.ParseID(p.Get("after"))
 		if err != nil {
 			return bad("after: %v", err)
 		}
@@ -135,7 +149,7 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 		newItem
 		Fingerprint string `json:"fingerprint,omitempty"`
 	}
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readJSON(w, r, c, &request)
 	if err != nil {
 		return err
 	}
@@ -154,9 +168,9 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 		if err != nil {
 			return 0, err
 		}
-		_, there := o.snapshot().Get(id)
-		created = !there
-		return 1, o.store.Upsert(r.Context(), b)
+		replaced, err := o.store.Put(r.Context(), b)
+		created = replaced == 0
+		return 1, err
 	})
 	if err != nil {
 		return err
@@ -168,7 +182,7 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 // putItems writes all items of the request or none.
 func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request itemsRequest
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readJSON(w, r, c, &request)
 	if err != nil {
 		return err
 	}
@@ -187,13 +201,7 @@ func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection)
 		if request.Mode != "add" {
 			return len(b.IDs), o.store.Upsert(r.Context(), b)
 		}
-		x := o.snapshot()
-		for _, id := range b.IDs {
-			if _, there := x.Get(id); there {
-				return 0, problem(http.StatusConflict, "the id %.80q already exists: use the mode upsert to replace it", id)
-			}
-		}
-		return len(b.IDs), o.store.Add(r.Context(), b)
+		return len(b.IDs), o.store.Add(r.Context(), b) // of several that add one id, one wins, and the others are told
 	})
 	if err != nil {
 		return err
@@ -267,6 +275,9 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 	}
 	if err := b.Check(bits); err != nil {
 		return nil, bad("%v", err)
+	}
+	if _, err := b.Order(false); err != nil {
+		return nil, bad("%v", err) // nobody can say which of two items with one id is meant
 	}
 	return b, nil
 }

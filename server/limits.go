@@ -21,13 +21,15 @@ type Limits struct {
 	Waiting  int           // requests that may wait for a search slot; 256
 	Wait     time.Duration // longest wait for a slot; 5 s
 
-	K           int // hits per query; 1,000
-	Batch       int // queries, vectors or items per request; 10,000
-	Hits        int // hits per request, over all queries; 100,000
-	Page        int // items per page of a list; 1,000
-	FilterBytes int // length of a filter; 4,096
-	FilterDepth int // nesting depth of a filter; 32
-	Pixels      int // of a picture; 40 million
+	K           int   // hits per query; 1,000
+	Batch       int   // queries, vectors or items per request; 10,000
+	Hits        int   // hits per request, over all queries; 100,000
+	Explained   int   // queries per request whose first hit is explained; 100
+	Compared    int64 // values of vectors that a request's reranking compares; 10 billion
+	Page        int   // items per page of a list; 1,000
+	FilterBytes int   // length of a filter; 4,096
+	FilterDepth int   // nesting depth of a filter; 32
+	Pixels      int   // of a picture; 40 million
 
 	ReadTime  time.Duration // for a whole request; 60 s
 	WriteTime time.Duration // for a whole response; 60 s
@@ -48,6 +50,8 @@ func (l Limits) withDefaults() Limits {
 	l.K = cmp.Or(l.K, 1_000)
 	l.Batch = cmp.Or(l.Batch, 10_000)
 	l.Hits = cmp.Or(l.Hits, 100_000)
+	l.Explained = cmp.Or(l.Explained, 100)
+	l.Compared = cmp.Or(l.Compared, 10_000_000_000)
 	l.Page = cmp.Or(l.Page, 1_000)
 	l.FilterBytes = cmp.Or(l.FilterBytes, 4<<10)
 	l.FilterDepth = cmp.Or(l.FilterDepth, 32)

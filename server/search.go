@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"hashgrove/api"
+	"hashgrove/internal/index"
 	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
@@ -23,6 +25,9 @@ func (s *Server) items(c *collection) *search.Items {
 
 // searchByAddress searches for the item or code named in the URL.
 func (s *Server) searchByAddress(w http.ResponseWriter, r *http.Request, c *collection) error {
+	if err := noBody(r); err != nil {
+		return err
+	}
 	p := r.URL.Query()
 	o, err := api.ParseOptions(p, "id", "code")
 	if err != nil {
@@ -39,7 +44,7 @@ func (s *Server) searchByAddress(w http.ResponseWriter, r *http.Request, c *coll
 func (s *Server) search(w http.ResponseWriter, r *http.Request, c *collection) error {
 	if kind(r) == kindJSON {
 		request := new(api.Request)
-		release, err := s.readJSON(w, r, request)
+		release, err := s.readJSON(w, r, c, request)
 		if err != nil {
 			return err
 		}
@@ -69,13 +74,14 @@ func rowQueries(x vectors.Matrix) []api.Query {
 
 // answerSearch checks limits, waits for a slot and sends the result of a search.
 func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, c *collection, request *api.Request) error {
-	if err := s.checkLimits(request); err != nil {
+	if err := s.checkLimits(c, request); err != nil {
 		return err
 	}
-	if err := s.gate.enter(r.Context()); err != nil {
+	leave, err := s.enter(r.Context(), isLong(request))
+	if err != nil {
 		return err
 	}
-	defer s.gate.leave()
+	defer leave()
 	a, err := s.items(c).Search(r.Context(), request)
 	if err != nil {
 		return err
@@ -93,8 +99,33 @@ func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, c *collect
 	return nil
 }
 
+// isLong reports whether a search may take much longer than most.
+func isLong(r *api.Request) bool { return len(r.Queries) > 100 || r.Explain || r.Rerank != "" }
+
+// enter waits for a slot. Long requests wait for each other first, so that they never hold all slots and short ones
+// are not kept waiting by them.
+func (s *Server) enter(ctx context.Context, long bool) (leave func(), err error) {
+	if long {
+		if err := s.long.enter(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.gate.enter(ctx); err != nil {
+		if long {
+			s.long.leave()
+		}
+		return nil, err
+	}
+	return func() {
+		s.gate.leave()
+		if long {
+			s.long.leave()
+		}
+	}, nil
+}
+
 // checkLimits rejects requests larger than the service allows.
-func (s *Server) checkLimits(r *api.Request) error {
+func (s *Server) checkLimits(c *collection, r *api.Request) error {
 	if _, err := s.filter(r.Where); err != nil {
 		return err
 	}
@@ -111,6 +142,31 @@ func (s *Server) checkLimits(r *api.Request) error {
 	case n*most > s.limits.Hits:
 		return problem(http.StatusRequestEntityTooLarge,
 			"%d queries of %d hits each: at most %d hits are allowed in one response", n, most, s.limits.Hits)
+	case r.Explain && n > s.limits.Explained:
+		return problem(http.StatusRequestEntityTooLarge,
+			"%d queries with explanations in one request: at most %d are allowed", n, s.limits.Explained)
+	}
+	return s.checkReranking(c, r, n)
+}
+
+// checkReranking rejects a reranking that compares too many vectors.
+func (s *Server) checkReranking(c *collection, r *api.Request, queries int) error {
+	if r.Rerank == "" || c.vectors == nil {
+		return nil
+	}
+	o := c.open()
+	items, dim := o.snapshot().Len(), c.vectors.Rows.Cols
+	switch {
+	case r.Shortlist > 0:
+		items = min(items, max(r.Shortlist, r.Limit()))
+	case r.Radius == nil:
+		items = min(items, index.Shortlisted(r.Limit()))
+	}
+	most := max(1, s.limits.Compared/max(1, int64(items)*int64(dim)))
+	if int64(queries) > most {
+		return problem(http.StatusRequestEntityTooLarge,
+			"%d queries reranked over %d items of %d values each: at most %d such queries are allowed in one request; "+
+				"a shorter shortlist allows more", queries, items, dim, most)
 	}
 	return nil
 }
@@ -118,7 +174,7 @@ func (s *Server) checkLimits(r *api.Request) error {
 // explain says why an item is at its distance from a query.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request, c *collection) error {
 	var request api.ExplainRequest
-	release, err := s.readJSON(w, r, &request)
+	release, err := s.readJSON(w, r, c, &request)
 	if err != nil {
 		return err
 	}
@@ -126,10 +182,11 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, c *collection) 
 	if request.ID == "" {
 		return bad("give the id of the item to compare the query with")
 	}
-	if err := s.gate.enter(r.Context()); err != nil {
+	leave, err := s.enter(r.Context(), true)
+	if err != nil {
 		return err
 	}
-	defer s.gate.leave()
+	defer leave()
 	x := s.items(c)
 	why, err := x.Explain(r.Context(), request.Query, request.ID, request.Fingerprint)
 	if err != nil {

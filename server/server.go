@@ -57,7 +57,9 @@ type CollectionOptions struct {
 	Model    *model.Model // for an index without a model; nil uses the one in the index
 	Vectors  string       // data with the items' vectors, for reranking and explanations; optional
 	Pictures string       // data with the items' pictures; optional
+	More     []string     // further data with pictures
 	IDColumn string       // id column of Vectors and Pictures; empty matches by row or path
+	IDs      string       // file with the ids of Vectors, one for each row; empty means that they have their own
 	Report   string       // HTML report on the model's quality; optional
 
 	// Progress, if set, is called with the number of items read while the index is opened.
@@ -73,6 +75,7 @@ type Server struct {
 	mux       *http.ServeMux
 	metrics   *metrics
 	gate      *gate
+	long      *gate // for long requests, before gate
 	budget    *budget
 	ids       requestIDs
 	ready     atomic.Bool
@@ -97,6 +100,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	}
 	s.work, s.stop = context.WithCancel(context.Background())
 	s.gate = newGate(s.limits.Searches, s.limits.Waiting, s.limits.Wait)
+	s.long = newGate(max(1, s.limits.Searches/2), s.limits.Waiting, s.limits.Wait)
 	s.budget = &budget{left: s.limits.Bodies}
 	s.routes()
 	for _, c := range o.Collections {
@@ -114,10 +118,15 @@ func (s *Server) routes() {
 		"GET /v1/server":      s.describeServer,
 		"GET /v1/collections": s.listCollections,
 	} {
-		s.handle(pattern, h)
+		s.handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
+			if err := nothingElse(r); err != nil {
+				return err
+			}
+			return h(w, r)
+		})
 	}
 	for pattern, h := range map[string]collectionHandler{
-		"GET /v1/collections/{collection}":                  s.describeCollection,
+		"GET /v1/collections/{collection}":                  plainly(s.describeCollection),
 		"GET /v1/collections/{collection}/search":           s.searchByAddress,
 		"POST /v1/collections/{collection}/search":          s.search,
 		"POST /v1/collections/{collection}/explain":         s.explain,
@@ -125,20 +134,20 @@ func (s *Server) routes() {
 		"GET /v1/collections/{collection}/items":            s.listItems,
 		"POST /v1/collections/{collection}/items":           s.putItems,
 		"PATCH /v1/collections/{collection}/items":          s.patchItems,
-		"GET /v1/collections/{collection}/items/{id...}":    s.getItem,
+		"GET /v1/collections/{collection}/items/{id...}":    plainly(s.getItem),
 		"PUT /v1/collections/{collection}/items/{id...}":    s.putItem,
 		"PATCH /v1/collections/{collection}/items/{id...}":  s.patchItem,
-		"DELETE /v1/collections/{collection}/items/{id...}": s.deleteItem,
+		"DELETE /v1/collections/{collection}/items/{id...}": plainly(s.deleteItem),
 		"POST /v1/collections/{collection}/delete":          s.deleteItems,
 		"GET /v1/collections/{collection}/facets":           s.facets,
-		"GET /v1/collections/{collection}/model":            s.describeModel,
-		"GET /v1/collections/{collection}/backup":           s.backup,
+		"GET /v1/collections/{collection}/model":            plainly(s.describeModel),
+		"GET /v1/collections/{collection}/backup":           plainly(s.backup),
 		"POST /v1/collections/{collection}/reload":          s.reload,
 		"GET /v1/collections/{collection}/pictures/{id...}": s.picture,
-		"GET /v1/collections/{collection}/vector/{id...}":   s.vector,
-		"GET /v1/collections/{collection}/report":           s.report,
-		"GET /v1/collections/{collection}/map":              s.map_,
-		"GET /v1/collections/{collection}/quality":          s.quality,
+		"GET /v1/collections/{collection}/vector/{id...}":   plainly(s.vector),
+		"GET /v1/collections/{collection}/report":           plainly(s.report),
+		"GET /v1/collections/{collection}/map":              plainly(s.map_),
+		"GET /v1/collections/{collection}/quality":          plainly(s.quality),
 	} {
 		s.handle(pattern, s.inCollection(h))
 	}
@@ -179,6 +188,16 @@ func (s *Server) inCollection(h collectionHandler) handler {
 			err = search.Accept(f, r.URL.Query().Get("fingerprint"))
 		}
 		if err != nil {
+			return err
+		}
+		return h(w, r, c)
+	}
+}
+
+// plainly refuses a body and parameters where a request has none, rather than leave them unread.
+func plainly(h collectionHandler) collectionHandler {
+	return func(w http.ResponseWriter, r *http.Request, c *collection) error {
+		if err := nothingElse(r); err != nil {
 			return err
 		}
 		return h(w, r, c)

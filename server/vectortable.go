@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hashgrove/internal/dataset"
@@ -24,7 +25,8 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 	}
 	set, err := dataset.Open(dataset.Spec{
 		Paths: []string{options.Vectors}, ID: options.IDColumn, Known: known, Pictures: m.Pictures, Dim: m.Encoder.Dim(),
-		Missing: m.TakesMissing(),
+		Missing: m.TakesMissing(), SkipBad: true, // an item whose vector cannot be read has none
+		IDsFile: slices.DeleteFunc([]string{options.IDs}, func(path string) bool { return path == "" }),
 	})
 	if err != nil {
 		return nil, err
@@ -44,15 +46,23 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 
 // knownID finds the item for a row. Pictures are known by path; an item may have only the part below the folder or
 // archive, which may have been elsewhere when the index was made.
-func knownID(x *index.Snapshot, id index.ID, path string) (index.ID, bool) {
+func knownID(x *index.Snapshot, id index.ID, paths ...string) (index.ID, bool) {
 	if _, known := x.Get(id); known {
 		return id, true
 	}
-	below, found := strings.CutPrefix(id.String(), strings.TrimSuffix(filepath.ToSlash(path), "/")+"/")
-	if !found {
-		return id, false
+	for _, path := range paths {
+		below, found := strings.CutPrefix(id.String(), strings.TrimSuffix(filepath.ToSlash(path), "/")+"/")
+		if !found || below == "" {
+			continue
+		}
+		if id := index.Text(below); has(x, id) {
+			return id, true
+		}
 	}
-	id = index.Text(below)
+	return id, false
+}
+
+func has(x *index.Snapshot, id index.ID) bool {
 	_, known := x.Get(id)
-	return id, known
+	return known
 }

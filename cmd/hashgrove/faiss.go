@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -26,6 +27,9 @@ func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
 	case err != nil:
 		return err
 	case !coded:
+		if err := dataset.CheckExist([]string{path}); err != nil {
+			return err
+		}
 		return fault.New("wrong-kind", "%s: neither a binary FAISS index nor a code file", path)
 	}
 	var m *model.Model

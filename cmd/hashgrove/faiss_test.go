@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,7 +65,10 @@ func TestFilesOfFAISSAreCodes(t *testing.T) {
 		{"pull rows.faiss --engine postgres://x/y -o x.hgi", 2, "conflicting-flags", "--engine"},
 		{"pull rows.faiss --where 'id = 3' -o x.hgi", 2, "conflicting-flags", "--where"},
 		{"pull items.csv -o x.hgi", 1, "wrong-kind", "items.csv FAISS"},
-		{"pull nowhere.faiss -o x.hgi", 1, nil, "nowhere.faiss"},
+		{"pull nowhere.faiss -o x.hgi", 1, "no-such-file", "nowhere.faiss"},
+		{"pull nowhere.faiss -o x.hgi", 1, fs.ErrNotExist, "nowhere.faiss"},
+		{"push nowhere.hgi --engine postgres://x@localhost:1/y", 2, "no-such-file", "nowhere.hgi"},
+		{"index build nowhere.faiss -o x.hgi", 2, fs.ErrNotExist, "nowhere.faiss"},
 	} {
 		r.try(t)
 	}

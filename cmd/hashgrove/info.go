@@ -295,7 +295,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 		}
 		fmt.Fprintf(a.out, "%d codes, with %s\n", f.Codes, ids)
 		if s := f.Shard; s != nil {
-			fmt.Fprintf(a.out, "%v\n", hamming.Shard(*s))
+			fmt.Fprintf(a.out, "%v\n", s.shard())
 		}
 		return nil
 	}

@@ -138,6 +138,8 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 		return in, cli.UsageError(err)
 	case coded:
 		in.Input, err = items.FromCodes(paths)
+	case m == nil && dataset.CheckExist(paths) != nil:
+		err = cli.UsageError(dataset.CheckExist(paths))
 	case m == nil:
 		err = cli.Usage("needs-model", "%s: vectors need a model to encode them, but %s", paths[0], without)
 	default:

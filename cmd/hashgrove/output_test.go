@@ -283,8 +283,11 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 		"help train", "completion bash", "search items.hgi --id items-3", "index get items.hgi --id items-3",
 		"index list items.hgi", "index export items.hgi -o - --to csv", "encode items.csv -m m.hgm --to hex -o -",
 		"eval -m m.hgm --base items.csv --queries new.csv --label category",
-		"search items.hgi new.csv --to csv", "index facets items.hgi",
+		"search items.hgi new.csv --to csv", "index list items.hgi --where 'has id'",
 	} {
+		if o := try(t, shellWords(line)...); o.code != 0 {
+			t.Errorf("%s: exit %d, %s", line, o.code, o.err)
+		}
 		for _, form := range []string{"", " --json"} {
 			if form != "" && !strings.HasPrefix(try(t, shellWords(line+form)...).out, "{") {
 				continue // the verb has no such form

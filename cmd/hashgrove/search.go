@@ -80,10 +80,10 @@ shown, a line says how many; those shown are the first by id. --margins orders i
 how certain the query's bits are, which cannot separate equal codes.
 
 --rerank orders items by their float vectors, matched by id, or by row if they have no ids. It reads the
-vectors once for all queries and keeps only the hits in memory. By default it compares all items or, of more
-than 65,536, the nearer two thirds by code, to find at least nine in ten of the nearest vectors. --shortlist 1000
-compares only the 1,000 nearest by code and those tied with the last: more hits are of the query's class, fewer
-are the nearest vectors.
+vectors once for all queries and keeps only the hits in memory. It compares what the codes found: ten times as many
+items as are wanted, at least 100, and those tied with the last. --shortlist 10000 compares more: more hits are the
+nearest vectors, fewer are of the query's class. --rerank-by ties keeps the order of the codes and lets the vectors
+decide only between items at the same distance.
 
 --report FILE writes a page with the queries and their hits: ids, labels, attributes and, if the data are pictures,
 the pictures; those of the items come from --pictures or --rerank.
@@ -153,10 +153,11 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.StringArrayVar(&c.rerank, "rerank", nil,
 		"`DATA` with vectors of the items to order them by; may be repeated")
 	f.StringVar(&c.rerankBy, "rerank-by", "",
-		"`DISTANCE` for --rerank: euclidean, the default, or cosine, or none to use the vectors only for --explain")
+		"`DISTANCE` for --rerank: euclidean, the default, or cosine; ties to order only items at the same distance, by "+
+			"Euclidean distance; or none to use the vectors only for --explain")
 	f.IntVar(&c.shortlist, "shortlist", 0,
-		"least `NUMBER` of items that --rerank and --prefix look at, plus ties with the last; default for --rerank "+
-			"all of up to 65,536 items, else the nearer two thirds; for --prefix ten times k, at least 100")
+		"least `NUMBER` of items that --rerank and --prefix look at, plus ties with the last; default ten "+
+			"times k, at least 100")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of leading bits, order the hits by all bits; 0 means all")
 	c.items.bindRows(f, "rerank-", " of --rerank", false)
 	cli.Group(f, "Order of the hits")
@@ -187,8 +188,14 @@ func (c *searchCommand) options() api.Options {
 	if c.isReranked() {
 		o.Rerank = c.rerankBy
 	}
+	if o.Rerank == byTies {
+		o.Rerank, o.Ties = "", api.Vectors
+	}
 	return o
 }
+
+// byTies reranks only items at the same distance.
+const byTies = "ties"
 
 func (c *searchCommand) isReranked() bool {
 	return (len(c.rerank) > 0 || c.server != "" && c.rerankBy != "") && c.rerankBy != "none"
@@ -196,8 +203,11 @@ func (c *searchCommand) isReranked() bool {
 
 // check validates the command line before any file is opened.
 func (c *searchCommand) check(args []string) error {
-	if !slices.Contains([]string{"", "euclidean", "cosine", "none"}, c.rerankBy) {
-		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine or none", c.rerankBy)
+	if !slices.Contains([]string{"", "euclidean", "cosine", byTies, "none"}, c.rerankBy) {
+		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine, ties or none", c.rerankBy)
+	}
+	if c.margins && c.rerankBy == byTies {
+		return cli.Usage("conflicting-flags", "--margins and --rerank-by ties both order items at the same distance")
 	}
 	o := c.options()
 	if err := o.Check(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ type serveCommand struct {
 	tokenFile, readTokenFile     string
 	certificate, key             string
 	pictures, vectors, reports   []string
+	idFiles                      []string
 	hosts, origins               []string
 	readOnly, noTrain            bool
 	logs, idColumn               string
@@ -76,6 +78,8 @@ func (c *serveCommand) bind(f *pflag.FlagSet) {
 		"`[NAME=]DATA` with the pictures of the items: a folder, a tar, CIFAR or IDX files; may be repeated")
 	f.StringArrayVar(&c.vectors, "vectors", nil,
 		"`[NAME=]DATA` with the vectors of the items, for reranking and explaining; kept in memory; may be repeated")
+	f.StringArrayVar(&c.idFiles, "ids", nil,
+		"`[NAME=]FILE` with the ids of --vectors, one for each row; may be repeated, for other collections")
 	f.StringVar(&c.idColumn, "id-column", "", "`COLUMN` or key with the ids in the data of --vectors and --pictures")
 	f.StringArrayVar(&c.reports, "report", nil, "`[NAME=]FILE` with a report to show; may be repeated")
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes, and open the indexes for reading only")
@@ -184,6 +188,9 @@ func (c *serveCommand) readTokens() (host string, err error) {
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", t.flag, err)
 		}
+		if info, err := os.Stat(t.path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
+			c.note("%s: other users of this machine can read the token: chmod 600 %s", t.path, t.path)
+		}
 		if *t.to = strings.TrimSpace(string(b)); len(*t.to) < 16 || strings.ContainsAny(*t.to, " \t\r\n") {
 			return "", cli.Usage("bad-token", "%s %s: a token is one word of 16 characters or more", t.flag, t.path)
 		}
@@ -247,6 +254,7 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 	}{
 		{"--pictures", c.pictures, func(o *server.CollectionOptions) *string { return &o.Pictures }},
 		{"--vectors", c.vectors, func(o *server.CollectionOptions) *string { return &o.Vectors }},
+		{"--ids", c.idFiles, func(o *server.CollectionOptions) *string { return &o.IDs }},
 		{"--report", c.reports, func(o *server.CollectionOptions) *string { return &o.Report }},
 	} {
 		if err := assign(list, f.flag, f.values, f.to); err != nil {
@@ -270,6 +278,10 @@ func assign(
 			at, path = 0, v
 		}
 		field := to(&list[at])
+		if *field != "" && flag == "--pictures" {
+			list[at].More = append(list[at].More, path)
+			continue
+		}
 		if *field != "" {
 			return cli.Usagef("%s: the collection %s already has one", flag, list[at].Name)
 		}

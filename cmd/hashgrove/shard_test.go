@@ -369,6 +369,12 @@ func TestMergeNamesTheMistake(t *testing.T) {
 	if d := try(t, "merge", parts[0], parts[2], "-o", "x.hgc").differs(1, "", "2 of 3"); d != "" {
 		t.Error(d)
 	}
+	// A shard of other data with as many rows is no shard of these.
+	write(t, "other.csv", strings.Replace(string(read(t, "items.csv")), "items-7,", "items-x,", 1))
+	succeed(t, shellWords("encode other.csv -m m.hgm --label category --id-column sku --shard 2/3 -o other-{shard}.hgc")...)
+	if d := try(t, "merge", parts[0], "other-00002-of-00003.hgc", parts[2], "-o", "x.hgc").differs(1, "other-data", "other-00002-of-00003.hgc"); d != "" {
+		t.Error(d)
+	}
 	out := succeed(t, append([]string{"merge", "-o", "all.hgc", "--json"}, parts...)...)
 	var r mergeReport
 	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Rows != 400 || r.Shards != 3 || !r.IDs || r.Bits != 16 {

@@ -98,7 +98,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"and for --patience; 0 learns from all rows (default 0.05 but at most 1000 rows; 0.1 with --patience)")
 	cli.Group(f, "Training")
 	c.data.bind(f, "")
-	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA and null as missing values, with a "+
+	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+
 		"bin of their own; the model then accepts them everywhere")
 	cli.Group(f, "Data")
 	c.similar.bind(f)

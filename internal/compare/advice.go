@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hashgrove/internal/eval"
@@ -332,9 +333,19 @@ func byteCount(n int) string {
 	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
 }
 
+// microseconds writes a time that was measured once, perhaps on a busy machine: its first digit is all it can mean.
 func microseconds(v float64) string {
-	if v < 1000 {
-		return fmt.Sprintf("%.1f us", v)
+	if v < 950 {
+		return "about " + oneDigit(v) + " us"
 	}
-	return fmt.Sprintf("%.1f ms", v/1000)
+	return "about " + oneDigit(v/1000) + " ms"
+}
+
+// oneDigit rounds a number to its first digit.
+func oneDigit(v float64) string {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 0, 64), 64)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }

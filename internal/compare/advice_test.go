@@ -126,7 +126,7 @@ func TestEachRule(t *testing.T) {
 			row(r, "float-euclidean", 0).MAP = 0.9
 		}, func(r *Result) { // too many vectors
 			row(r, "float-euclidean", 0).MAP = 0.9
-		}, "", "30000; 61 MB; 20.0 ms", "float-euclidean"},
+		}, "", "30000; 61 MB; 20 ms", "float-euclidean"},
 		{"float-cheap", func(r *Result) {
 			r.Data.Base = 30_000
 			row(r, "float-euclidean", 0).MAP = 0.9

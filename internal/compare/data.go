@@ -125,8 +125,8 @@ func (p *Part) hashes() (list []uint64) {
 	return list
 }
 
-// manyCopies: up to one in this many rows may be a copy of a row elsewhere, as in any data.
-const manyCopies = 20
+// manyCopies: up to one in this many rows may be a copy of a row elsewhere, which moves no figure that anybody sees.
+const manyCopies = 100
 
 // withVectors returns the part with other vectors; name says how they were made.
 func (p *Part) withVectors(x vectors.Matrix, name string) *Part {

@@ -112,7 +112,8 @@ func TestCopiesAreNoticed(t *testing.T) {
 		added, asked     int // rows of the base among them
 		copied, repeated string
 	}{
-		{4, 2, "", ""},
+		{0, 0, "", ""},
+		{1, 1, "1; 100", "1; 60"},
 		{5, 0, "5; 100", ""},
 		{100, 0, "100; 100", ""},
 		{0, 3, "", "3; 60"},

@@ -90,13 +90,28 @@ func (f *facts) remarkOnCost() {
 	}
 	times := ""
 	if c.SearchMicroseconds > 0 && float.SearchMicroseconds > unfelt {
-		times = fmt.Sprintf(" and %.0f times the speed of search", float.SearchMicroseconds/c.SearchMicroseconds)
+		if faster := f.floatSearch() / c.SearchMicroseconds; faster >= 2 {
+			times = fmt.Sprintf(" and about %s times the speed of search", oneDigit(faster))
+		}
 	}
 	if c.EncodeMicroseconds > 0 {
 		times += fmt.Sprintf("; a new vector takes %s to encode", microseconds(c.EncodeMicroseconds))
 	}
 	f.say("cost", "Against %s, codes of %s take %s an item instead of %s, for a %s of %.3f MAP%s.",
 		rowName(float), rowName(c), byteCount(c.Bytes), byteCount(float.Bytes), gain, difference, times).way = gain
+}
+
+// floatSearch returns the time of float search, the faster one of the two, which do the same work: on a busy machine
+// either may have been held up.
+func (f *facts) floatSearch() float64 {
+	least := f.float.SearchMicroseconds
+	for i := range f.r.Rows {
+		row := &f.r.Rows[i]
+		if (row.Method == euclidean || row.Method == cosine) && row.Error == "" && row.SearchMicroseconds > 0 {
+			least = min(least, row.SearchMicroseconds)
+		}
+	}
+	return least
 }
 
 // remarkOnLengths compares the rows of the recommended method, which are in order of length.
@@ -255,10 +270,10 @@ func (f *facts) remedy() (way, text string) {
 		row := &f.r.Rows[i]
 		by := row.Leading()
 		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && by.MAPHigh-by.MAPLow > much {
-			return "by-vectors", "Ranking the ties by the vectors"
+			return "by-vectors", "Ranking the ties by the vectors (\"search --rerank DATA --rerank-by ties\")"
 		}
 	}
-	return "longer-codes", "Longer codes, or ranking the ties by the vectors,"
+	return "longer-codes", "Longer codes, or ranking the ties by the vectors (\"search --rerank DATA --rerank-by ties\"),"
 }
 
 // fewCodes reports whether codes say little more than the class.

@@ -65,9 +65,18 @@ func (c *rowCounter) lacks(column string, cause error) error {
 	return err
 }
 
-// missingText reports whether a field of a table stands for a missing value.
+// missingText reports whether a field of a table stands for a missing value: the spellings of spreadsheets, databases,
+// R and pandas, and the dash of tables made by hand.
 func missingText(field []byte) bool {
-	return len(field) == 0 || string(field) == "NA" || strings.EqualFold(string(field), "null")
+	if len(field) > 4 {
+		return false
+	}
+	switch text := string(field); text {
+	case "", "NA", "-", "#N/A":
+		return true
+	default:
+		return strings.EqualFold(text, "null") || strings.EqualFold(text, "n/a")
+	}
 }
 
 var nan = float32(math.NaN())

@@ -25,6 +25,7 @@ func TestMissingValues(t *testing.T) {
 		{"csv", "a.csv", "a,b,c\n1,,x\nNaN,2,y\nNA,null,\n3,x,z\n4,1e999,z\n", Spec{Missing: true, Label: "c"},
 			`csv -1x2; names a,b; 1 NaN label x; NaN 2 label y; NaN NaN label ; bad: not-a-number at:a.csv:4:b:5 "x"; bad: out-of-range at:a.csv:5:b:6 "1e999" float32`},
 		{"csv unasked", "a.csv", "a,b\n1,2\nNA,3\n", Spec{}, `csv -1x2; names a,b; 1 2; bad: not-a-number at:a.csv:2:a:3 "NA"`},
+		{"csv, other spellings", "a.csv", "a,b\n-1,2\nn/a,-\n#N/A,N/A\n", Spec{Missing: true}, `csv -1x2; names a,b; -1 2; NaN NaN; NaN NaN`},
 		{"npy", "a.npy", setNpy([]float32{1, nan}, []float32{2, 3}), asked, "npy 2x2; 1 NaN; 2 3"},
 		{"json lists", "a.jsonl", "[1,null]\n[null,null]\n[1,nul]\n[1,\"x\"]\n", asked,
 			`jsonl -1x-1; 1 NaN; NaN NaN; bad: bad-json at:a.jsonl:3::3 "nul]" 4; bad: not-a-number at:a.jsonl:4::4 "\"x\"" 2`},

@@ -51,6 +51,9 @@ func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, err
 		return hamming.Shard{}, err
 	}
 	shard := hamming.NewShard(number, of, total)
+	if shard.Data, err = s.sample(); err != nil {
+		return hamming.Shard{}, err
+	}
 	s.span = span{shard.First, shard.First + shard.Rows, true}
 	return shard, nil
 }

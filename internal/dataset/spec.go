@@ -400,6 +400,27 @@ func (e *entries[T]) readList(path string) error {
 	return err
 }
 
+// missingFile is the error of a file that does not exist; it is fs.ErrNotExist.
+type missingFile string
+
+func (e missingFile) Error() string        { return string(e) }
+func (e missingFile) Is(target error) bool { return target == fs.ErrNotExist }
+
+// noSuchFile returns the error for a file that does not exist, with the name that may have been meant.
+func noSuchFile(path string) error {
+	text := path + ": no such file"
+	if near := nearestName(path); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return fault.With("no-such-file", missingFile(text))
+}
+
+// CheckExist returns an error if one of some paths or patterns names no file.
+func CheckExist(paths []string) error {
+	_, err := expand(paths, true)
+	return err
+}
+
 // expand turns patterns into the files they match, those of one pattern in natural order. Folders are allowed where
 // they may hold pictures.
 func expand(patterns []string, folders bool) ([]string, error) {
@@ -419,10 +440,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 		case !errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(p, "*?["):
 			return nil, err
 		case !strings.ContainsAny(p, "*?["):
-			if near := nearestName(p); near != "" {
-				return nil, fault.New("no-such-file", "%s: no such file; did you mean %s?", p, near)
-			}
-			return nil, fault.New("no-such-file", "%s: no such file", p)
+			return nil, noSuchFile(p)
 		}
 		found, err := filepath.Glob(p)
 		if err != nil {

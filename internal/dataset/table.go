@@ -133,17 +133,19 @@ func isHead(rows [][]string, asked []string) bool {
 
 // mostlyNumeric reports whether column j holds numbers, or lists of them, in most rows that have a value there.
 func mostlyNumeric(rows [][]string, j int) bool {
-	yes, no := 0, 0
+	yes, no, missing := 0, 0, 0
 	for _, row := range rows {
 		switch {
 		case j >= len(row) || row[j] == "":
+		case missingText([]byte(row[j])):
+			missing++
 		case isNumeric(row[j]):
 			yes++
 		default:
 			no++
 		}
 	}
-	return yes >= no
+	return yes >= no && (yes > 0 || missing == 0)
 }
 
 // isNumeric reports whether s is a number or a list of numbers.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -309,18 +310,54 @@ func TestFAISSFilesComeBack(t *testing.T) {
 	}
 }
 
-// TestFAISSReadsOurFiles has FAISS itself read and search them.
-func TestFAISSReadsOurFiles(t *testing.T) {
-	python := ""
+// pythonWithFAISS returns a Python that has FAISS.
+func pythonWithFAISS(t *testing.T) string {
+	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(name, "-c", "import faiss").Run() == nil {
-			python = name
-			break
+			return name
 		}
 	}
-	if python == "" {
-		needs.Skip(t, needs.FAISS, "no Python with faiss: \"make setup\" installs the package python3-faiss")
+	needs.Skip(t, needs.FAISS, "no Python with faiss: \"make setup\" installs the package python3-faiss")
+	return ""
+}
+
+// TestFilesThatFAISSWrites reads every kind of file that FAISS itself writes for codes, with and without ids.
+func TestFilesThatFAISSWrites(t *testing.T) {
+	python, dir := pythonWithFAISS(t), t.TempDir()
+	c := randomCodes(30, 64)
+	var packed []byte
+	for i := range c.Len() {
+		packed = c.AppendBytes(packed, i)
 	}
+	out, err := exec.Command(python, "-c", `import faiss, numpy, sys
+x = numpy.frombuffer(bytes.fromhex(sys.argv[2]), "uint8").reshape(-1, 8)
+flat = faiss.IndexBinaryFlat(64)
+flat.add(x)
+faiss.write_index_binary(flat, sys.argv[1] + "/flat")
+for kind in (faiss.IndexBinaryIDMap, faiss.IndexBinaryIDMap2):
+    inner = faiss.IndexBinaryFlat(64)
+    i = kind(inner)
+    i.add_with_ids(x, numpy.arange(len(x)) * 7 + 1000)
+    faiss.write_index_binary(i, sys.argv[1] + "/" + kind.__name__)`, dir, hex.EncodeToString(packed)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"flat", "IndexBinaryIDMap", "IndexBinaryIDMap2"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ids, err := export.ReadFAISS(bytes.NewReader(b))
+		if err != nil || !slices.Equal(got.Data, c.Data) || (ids == nil) != (name == "flat") || ids != nil && (len(ids) != 30 || ids[29] != 1203) {
+			t.Errorf("%s: %d codes, ids %v, %v", name, got.Len(), ids, err)
+		}
+	}
+}
+
+// TestFAISSReadsOurFiles has FAISS itself read and search them.
+func TestFAISSReadsOurFiles(t *testing.T) {
+	python := pythonWithFAISS(t)
 	c := randomCodes(200, 64)
 	ids := make([]int64, 200)
 	for i := range ids {

@@ -18,15 +18,19 @@ import (
 // A section has as many codes as codesPerSection allows, or fewer if the ids reach maxIDs first; only the last may be
 // shorter. So the same codes and ids always make the same file.
 //
-// Version 1 has no shard and is still written for codes of all rows. Version 2 holds the codes of a shard.
-const codeVersion = 2
+// Version 1 has no shard and is still written for codes of all rows. Version 2 holds the codes of a shard, and
+// version 3 also says of which data.
+const codeVersion = 3
 
 // codeVersionOf returns the lowest version that can hold the codes.
 func codeVersionOf(h Header) uint32 {
-	if h.Shard.IsWhole() {
+	switch {
+	case h.Shard.IsWhole():
 		return 1
+	case h.Shard.Data == 0:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // Errors of code files, models, feature files and indexes, for errors.Is. They do not include I/O errors.
@@ -225,9 +229,16 @@ func newCodeFileReader(r io.Reader) (*Reader, error) {
 	out := &Reader{Bits: int(bits), IDs: h[4] == 1}
 	copy(out.Fingerprint[:], h[5:])
 	if in.Version >= 2 {
-		part, err := in.Expect("part", shardSize)
+		size := shardSize
+		if in.Version == 2 {
+			size -= 8
+		}
+		part, err := in.Expect("part", size)
 		if err != nil {
 			return nil, err
+		}
+		if len(part) != size {
+			return nil, in.Damaged("a shard of %d bytes", len(part))
 		}
 		var ok bool
 		if out.Shard, ok = parseShard(part); !ok {

@@ -88,6 +88,9 @@ func openFAISS(in *bufio.Reader) (*faissFile, error) {
 		if mark, head, err = readFAISSHead(in); err != nil {
 			return nil, err
 		}
+		if outer.CodeSize == 0 {
+			outer.CodeSize = head.CodeSize
+		}
 		if head != outer {
 			return nil, fmt.Errorf("%w: an index of %d codes inside one of %d", ErrFAISS, head.Total, outer.Total)
 		}
@@ -196,7 +199,9 @@ func readFAISSHead(in io.Reader) (mark string, head faissHead, err error) {
 		return "", head, err
 	}
 	_, _ = binary.Decode(b[4:], binary.LittleEndian, &head)
-	if head.D < 8 || head.D > MaxBits || head.D%8 != 0 || head.CodeSize != head.D/8 ||
+	// FAISS before 1.8 writes no size into the head of a map; that of the codes inside decides.
+	size := head.CodeSize == head.D/8 || head.CodeSize == 0 && mark != faissFlat
+	if head.D < 8 || head.D > MaxBits || head.D%8 != 0 || !size ||
 		head.Total < 0 || head.Total > math.MaxInt32 {
 		return "", head, fmt.Errorf("%w: %d codes of %d bits in %d bytes", ErrFAISS, head.Total, head.D, head.CodeSize)
 	}

@@ -105,6 +105,9 @@ func (p *part) checkLike(q *part) error {
 	case a.Total != b.Total:
 		return fault.New("other-data", "%s: is a shard of %d rows, but %s is one of %d: did the data change in between?",
 			p.path, b.Total, q.path, a.Total)
+	case a.Data != b.Data && a.Data != 0 && b.Data != 0:
+		return fault.New("other-data", "%s: is a shard of other data than %s: the files had as many rows, but other "+
+			"contents; encode both from the same files", p.path, q.path)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestMergeRefuses(t *testing.T) {
 		return path
 	}
 	early, late, short, whole := h, h, h, h
-	early.Shard, late.Shard, short.Shard = Shard{2, 4, 4, 5, 20}, Shard{2, 4, 6, 4, 20}, Shard{4, 4, 15, 4, 20}
+	early.Shard, late.Shard, short.Shard = Shard{2, 4, 4, 5, 20, 0}, Shard{2, 4, 6, 4, 20, 0}, Shard{4, 4, 15, 4, 20, 0}
 	damaged, _ := os.ReadFile(four[1])
 	damaged[len(damaged)-60] ^= 1
 	broken := filepath.Join(t.TempDir(), "broken.hgc")

@@ -17,6 +17,10 @@ type Shard struct {
 	First  int // its first row, from 0 over the whole data set
 	Rows   int // in the shard, including skipped ones
 	Total  int // rows of all shards
+
+	// Data identifies the data that the rows come from; 0 means unknown. Two shards of one number of rows may be of
+	// different data all the same.
+	Data uint64
 }
 
 // NewShard returns one of several shards whose lengths differ by at most one. The numbers must be in range.
@@ -30,6 +34,14 @@ func NewShard(number, of, total int) Shard {
 		s.Rows++
 	}
 	return s
+}
+
+// IsLike reports whether two shards are the same, as far as is known of their data.
+func (s Shard) IsLike(t Shard) bool {
+	if s.Data == 0 || t.Data == 0 {
+		s.Data, t.Data = 0, 0
+	}
+	return s == t
 }
 
 // IsWhole reports whether the shard means all rows.
@@ -54,8 +66,8 @@ func (s Shard) isPossible() bool {
 		s.Total >= 0 && s.First <= s.Total && s.Rows <= s.Total-s.First
 }
 
-// shardSize is the encoded size of a shard.
-const shardSize = 4 + 4 + 8 + 8 + 8
+// shardSize is the encoded size of a shard; in version 2 of the file its last eight bytes, the data, are not there.
+const shardSize = 4 + 4 + 8 + 8 + 8 + 8
 
 func (s Shard) appendBinary(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Number))
@@ -63,12 +75,15 @@ func (s Shard) appendBinary(dst []byte) []byte {
 	for _, n := range []int{s.First, s.Rows, s.Total} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
 	}
+	if s.Data != 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, s.Data)
+	}
 	return dst
 }
 
 // parseShard parses the output of appendBinary and reports whether it is valid.
 func parseShard(b []byte) (Shard, bool) {
-	if len(b) != shardSize {
+	if len(b) != shardSize && len(b) != shardSize-8 {
 		return Shard{}, false
 	}
 	number, of := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
@@ -84,5 +99,8 @@ func parseShard(b []byte) (Shard, bool) {
 		return Shard{}, false
 	}
 	s := Shard{Number: int(number), Of: int(of), First: rows[0], Rows: rows[1], Total: rows[2]}
+	if len(b) == shardSize {
+		s.Data = binary.LittleEndian.Uint64(b[shardSize-8:])
+	}
 	return s, s.isPossible()
 }

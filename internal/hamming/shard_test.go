@@ -48,6 +48,15 @@ func TestShardInFile(t *testing.T) {
 	c, ids := random(4, 13, 1), []string{"a", "b", "", "d"}
 	s := NewShard(2, 3, 12)
 	b := write(t, HGC, Header{Bits: 13, Shard: s}, c, ids, 3)
+	known := s
+	known.Data = 0x0123456789abcdef
+	of := write(t, HGC, Header{Bits: 13, Shard: known}, c, ids, 3)
+	if got, err := read(of); err != nil || got.Shard != known || of[8] != 3 || !got.Shard.IsLike(s) {
+		t.Errorf("%+v came back, %v", got, err)
+	}
+	if other := (Shard{Data: 7}); known.IsLike(other) || (Shard{Data: 8}).IsLike(other) {
+		t.Error("shards of other data are alike")
+	}
 	got, err := read(b)
 	if err != nil || got.Shard != s || !slices.Equal(got.Codes.Data, c.Data) || !slices.Equal(got.IDs, ids) {
 		t.Errorf("%+v came back, %v", got, err)
@@ -65,7 +74,7 @@ func TestShardInFile(t *testing.T) {
 	if whole[8] != 1 || b[8] != 2 {
 		t.Errorf("versions %d and %d", whole[8], b[8])
 	}
-	if more := len(b) - len(whole); more != 4+8+shardSize+4 {
+	if more := len(b) - len(whole); more != 4+8+shardSize-8+4 {
 		t.Errorf("the shard takes %d bytes", more)
 	}
 	// A file of version 1 with a shard in it, or of version 2 without.

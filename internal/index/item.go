@@ -57,17 +57,25 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.text)
 }
 
-// UnmarshalJSON reads a number or a string.
+// UnmarshalJSON reads a number, a string or a boolean, which becomes the text true or false.
 func (v *Value) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		*v = Value{}
-		return json.Unmarshal(b, &v.text)
-	}
-	*v = Value{isNumber: true}
-	if string(b) == "null" {
+	*v = Value{}
+	switch text := string(b); {
+	case text == "true", text == "false":
+		v.text = text
+		return nil
+	case text == "null":
 		return errors.New("an attribute is null: leave it out instead")
+	case text != "" && text[0] == '"':
+		return json.Unmarshal(b, &v.text)
+	case text != "" && (text[0] == '[' || text[0] == '{'):
+		return errors.New("an attribute is a number, a text, true or false, and never a list or an object")
 	}
-	return json.Unmarshal(b, &v.number)
+	v.isNumber = true
+	if err := json.Unmarshal(b, &v.number); err != nil {
+		return fmt.Errorf("%.40s is too large", b)
+	}
+	return nil
 }
 
 // Item is one thing that can be found.

@@ -30,8 +30,7 @@ type Options struct {
 	Margins []float32
 
 	// Shortlist is the least number of items that Prefix or a reranking looks at. All items as near as the last one are
-	// included, so that ids never decide. 0 means ten times k and at least 100 for Prefix, and RerankItems for a
-	// reranking.
+	// included, so that ids never decide. 0 means Shortlisted, and for a reranking within a radius all items.
 	Shortlist int
 
 	Ties    bool   // fill Result.Tied

@@ -13,13 +13,10 @@ import (
 	"hashgrove/internal/hamming"
 )
 
-// allItems is the number of items up to which a reranking looks at all of them.
-const allItems = 1 << 16
-
-// RerankItems returns how many of n matching items a reranking looks at, unless Options.Shortlist says otherwise: all
-// up to 65,536, and beyond that the nearer two thirds. Learned codes separate classes, not neighbours within a class,
-// so a shorter list misses many of the nearest vectors (x/bench/results/rerank.md).
-func RerankItems(n int) int { return max(min(n, allItems), n-n/3) }
+// Shortlisted returns how many items a search for k looks at, unless Options.Shortlist says otherwise: ten times as
+// many as are wanted, and at least 100. A reranking of all items would throw away what the codes found; one that is
+// after the nearest vectors alone asks for more (x/bench/results/rerank.md).
+func Shortlisted(k int) int { return max(100, 10*min(k, MaxItems/10)) }
 
 // Shortlist represents the items nearest to each of some queries by code, including all ties. It stores only a radius
 // per query, so its memory does not depend on the length of the lists. Use it for one reranking at a time.
@@ -37,7 +34,7 @@ type Shortlist struct {
 	plans    []Result          // by query, with Options.Explain
 }
 
-// Shortlist finds the radius around each query that contains Options.Shortlist items, or RerankItems, but at most r
+// Shortlist finds the radius around each query that contains Options.Shortlist items, 0 meaning all, but at most r
 // bits.
 func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, o Options) (*Shortlist, error) {
 	if err := s.check(queries, 0, o); err != nil {
@@ -63,7 +60,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	}
 	n := o.Shortlist
 	if n == 0 {
-		n = RerankItems(matching)
+		n = matching
 	}
 	w := newWant(min(n, MaxItems), s.units(&o, r), l.bits, l.weights.most())
 	w.counts = true
@@ -200,7 +197,7 @@ func prefixDistance(a, b []uint64, n int) int {
 	return d + bits.OnesCount64((a[words-1]^b[words-1])&(^uint64(0)<<(-n&63)))
 }
 
-// Rerank shortlists the items whose codes are nearest, as Options.Shortlist says and within r bits, and returns the k
+// Rerank shortlists the items whose codes are nearest, as Options.Shortlist says or within r bits, and returns the k
 // of them with the least score. Equal scores are ordered by the codes' distance, then by id. score is called once for
 // every item on the list.
 func (s *Snapshot) Rerank(
@@ -211,6 +208,9 @@ func (s *Snapshot) Rerank(
 	}
 	if o.Rank != ByMargins {
 		o.Margins = nil // scores decide
+	}
+	if o.Shortlist == 0 && r == math.MaxInt {
+		o.Shortlist = Shortlisted(k)
 	}
 	if o.Shortlist > 0 {
 		o.Shortlist = max(o.Shortlist, k) // so that there are k hits whenever k items match

@@ -6,12 +6,15 @@ import (
 	"testing"
 )
 
-// TestRerankItems: all items of a small index, at least two thirds of a large one.
-func TestRerankItems(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1: 1, 4000: 4000, 65_536: 65_536, 90_000: 65_536, 1_000_000: 666_667} {
-		if got := RerankItems(n); got != want {
-			t.Errorf("%d of %d items, want %d", got, n, want)
+// TestShortlisted: a shortlist has ten times as many items as are wanted, and no fewer than 100.
+func TestShortlisted(t *testing.T) {
+	for k, want := range map[int]int{0: 100, 1: 100, 10: 100, 11: 110, 1000: 10_000} {
+		if got := Shortlisted(k); got != want {
+			t.Errorf("%d items for %d, want %d", got, k, want)
 		}
+	}
+	if Shortlisted(math.MaxInt) < MaxItems/10*10 {
+		t.Error("not all items for all")
 	}
 }
 

@@ -10,12 +10,19 @@ import (
 // distance returns the distance of a vector from query i, or possibly infinity if it exceeds the bound.
 type distance func(i int, y []float32, bound float64) float64
 
-// newDistance returns the distance with a name, which must be valid.
+// newDistance returns the distance with a name, which must be valid. A vector with missing values is infinitely far.
 func newDistance(name string, queries vectors.Matrix) distance {
-	if name == api.Cosine {
-		return func(i int, y []float32, _ float64) float64 { return cosine(queries.Row(i), y) }
+	return func(i int, y []float32, bound float64) (d float64) {
+		if name == api.Cosine {
+			d = cosine(queries.Row(i), y)
+		} else {
+			d = euclidean(queries.Row(i), y, bound)
+		}
+		if math.IsNaN(d) {
+			return math.Inf(1)
+		}
+		return d
 	}
-	return func(i int, y []float32, bound float64) float64 { return euclidean(queries.Row(i), y, bound) }
 }
 
 // euclidean returns the Euclidean distance, or infinity if it exceeds the bound: most items are far away, and the first

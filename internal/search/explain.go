@@ -76,6 +76,9 @@ func (x *Items) firstWhys(
 		if len(found[i].Hits) == 0 {
 			continue
 		}
+		if ctx.Err() != nil { // the columns behind a bit take milliseconds
+			return nil, context.Cause(ctx)
+		}
 		if whys[i], err = x.why(ctx, q, i, items[0], known[items[0].ID]); err != nil {
 			return nil, err
 		}

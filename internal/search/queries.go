@@ -186,7 +186,7 @@ func (x *Items) encode(ctx context.Context, q *queries, rows []int) error {
 func (x *Items) addItemVectors(
 	ctx context.Context, q *queries, all []api.Query, ids map[index.ID]bool, o *api.Options,
 ) error {
-	if len(ids) == 0 || x.Vectors == nil || o.Rerank == "" && !q.needsScores(o) && !o.Explain {
+	if len(ids) == 0 || x.Vectors == nil || o.Rerank == "" && o.Ties != api.Vectors && !q.needsScores(o) && !o.Explain {
 		return nil
 	}
 	found, err := x.Vectors.Of(ctx, ids)
@@ -212,7 +212,7 @@ func (x *Items) rank(o *api.Options) (string, error) {
 			"choose another ranking, or train it again")
 	case o.Rank != "" && o.Rank != api.Auto:
 		return o.Rank, nil
-	case o.Radius != nil || o.Ties != "":
+	case o.Radius != nil || o.Ties == api.Margins:
 		return api.Hamming, nil
 	}
 	return x.Model.Rank(), nil

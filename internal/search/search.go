@@ -97,11 +97,10 @@ func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Opt
 	switch {
 	case o.Rerank != "":
 		return x.rerank(ctx, q, k, o, io)
-	case o.Radius != nil:
-		io.Limit = k
-		return x.Snapshot.WithinBatch(ctx, q.codes, *o.Radius, io)
+	case o.Ties == api.Vectors:
+		return x.tiesByVectors(ctx, q, k, o, io)
 	}
-	return x.Snapshot.SearchBatch(ctx, q.codes, k, io)
+	return x.byCodes(ctx, q, k, o, io)
 }
 
 // results collects the answers to all queries.
@@ -159,7 +158,7 @@ func FillHit(to *api.Hit, h *index.Hit, it *index.Item, o *api.Options, d Distan
 	if d.Weighted {
 		to.MarginDistance = &h.MarginDistance
 	}
-	if o.Rerank != "" && !math.IsInf(h.Score, 0) {
+	if (o.Rerank != "" || o.Ties == api.Vectors) && !math.IsInf(h.Score, 0) {
 		to.Score = &h.Score
 	}
 	if o.Wants("label") {

@@ -53,6 +53,9 @@ func (x *Items) rerank(
 	if o.Radius != nil {
 		c.radius = *o.Radius
 	}
+	if io.Shortlist == 0 && o.Radius == nil {
+		io.Shortlist = index.Shortlisted(c.k)
+	}
 	if io.Shortlist > 0 {
 		c.options.Shortlist = max(io.Shortlist, c.k) // so that there are k hits whenever k items match
 	}
@@ -72,7 +75,7 @@ type unknown struct {
 
 // doubt returns a warning for the query with the most items without vectors.
 func (u unknown) doubt() string {
-	return fmt.Sprintf("%d of %d compared items have no vector, for instance %q, and come last",
+	return fmt.Sprintf("%d of %d compared items have no vector without missing values, for instance %q, and come last",
 		u.items, u.of, u.first)
 }
 
@@ -126,15 +129,22 @@ func (t *Table) rerank(
 	worst := unknown{}
 	all := c.options.Margins
 	for i := range results {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		missing := unknown{}
 		if all != nil {
 			c.options.Margins = all[i*q.codes.Bits : (i+1)*q.codes.Bits]
 		}
 		var err error
 		score := func(h index.Hit) (float64, error) {
-			q.compared[i]++
+			if q.compared[i]++; q.compared[i]%1024 == 0 && ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
 			if y := t.Vector(h.ID); y != nil {
-				return d(i, y, noVector), nil
+				if score := d(i, y, noVector); !math.IsInf(score, 1) {
+					return score, nil
+				}
 			}
 			if missing.items++; missing.items == 1 {
 				missing.first = h.ID.String()

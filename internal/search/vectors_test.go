@@ -73,7 +73,7 @@ func TestRerankIsTheDefinition(t *testing.T) {
 					t.Fatal(q.doubts, err)
 				}
 				for i := range got {
-					want := sorted(s, m, q, i, name, shortlist)
+					want := sorted(s, m, q, i, name, cmp.Or(shortlist, index.Shortlisted(12)))
 					if len(want) != q.compared[i] || len(want) < shortlist {
 						t.Fatalf("%s, shortlist %d: %d items, want %d", kind, shortlist, q.compared[i], len(want))
 					}
@@ -196,5 +196,100 @@ func TestDistances(t *testing.T) {
 	}
 	if x := []float32{4.9, 3, 1.4, 0.2}; cosine(x, x) != 0 {
 		t.Errorf("rounded: %v", cosine(x, x))
+	}
+}
+
+// leaving is a context that ends after it has been looked at some times.
+type leaving struct {
+	context.Context
+	left *int
+}
+
+func (c leaving) Err() error {
+	if *c.left--; *c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestSearchesEndWithTheirContext: a reranking and explanations of many queries end soon after nobody waits for them.
+func TestSearchesEndWithTheirContext(t *testing.T) {
+	s, m := few(t, 3000)
+	for name, v := range bothVectors(m) {
+		x := &Items{Snapshot: s, Vectors: v, Threads: 1}
+		r := &api.Request{Options: api.Options{Explain: true}}
+		for i := range 50 {
+			r.Queries = append(r.Queries, api.Query{ID: api.Int(int64(i))})
+		}
+		for _, rerank := range []string{"", api.Euclidean} {
+			if r.Rerank = rerank; name == "pass" && rerank != "" {
+				continue // it reads the file once for all queries
+			}
+			for left := range 20 {
+				if _, err := x.Search(leaving{context.Background(), &left}, r); !errors.Is(err, context.Canceled) {
+					t.Fatalf("%s, rerank %q: %v after %d looks", name, rerank, err, left)
+				}
+			}
+		}
+	}
+}
+
+// TestVectorsWithMissingValues come last, as items without vectors do.
+func TestVectorsWithMissingValues(t *testing.T) {
+	s, m := few(t, 50)
+	for i := range 25 {
+		m.Row(2 * i)[i] = float32(math.NaN())
+	}
+	for name, v := range bothVectors(m) {
+		x := &Items{Snapshot: s, Vectors: v}
+		for _, rerank := range []string{api.Euclidean, api.Cosine} {
+			k := 50
+			a, err := x.Search(context.Background(), &api.Request{Query: api.Query{ID: "1"}, Options: api.Options{K: &k, Rerank: rerank}})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for i, h := range a.Results[0].Hits {
+				if (h.Score == nil) != (i >= 25) {
+					t.Errorf("%s, %s: hit %d, item %s, has the score %v", name, rerank, i, h.ID, h.Score)
+				}
+			}
+		}
+	}
+}
+
+// TestTiesByVectorsAreTheDefinition compares with sorting everything by the distance of the codes, then of the vectors,
+// then by id: what the codes found comes first, and no tie is cut by id.
+func TestTiesByVectorsAreTheDefinition(t *testing.T) {
+	s, m := few(t, 500)
+	for kind, of := range bothVectors(m) {
+		x := &Items{Snapshot: s, Vectors: of}
+		for _, k := range []int{1, 7, 100, 499, 600} {
+			r := &api.Request{Options: api.Options{K: &k, Ties: api.Vectors}}
+			var codes []uint64
+			var rows [][]float32
+			for i := range 5 {
+				it, _ := s.Get(index.Int(int64(3 * i)))
+				r.Queries = append(r.Queries, api.Query{ID: api.Int(int64(3 * i))})
+				codes, rows = append(codes, it.Code[0]), append(rows, m.Row(3*i))
+			}
+			a, err := x.Search(context.Background(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, result := range a.Results {
+				want := sorted(s, m, asked(codes, rows...), i, "euclidean", 0)
+				slices.SortStableFunc(want, func(a, b index.Hit) int { return a.Distance - b.Distance })
+				want = want[:min(k, len(want))]
+				if !slices.EqualFunc(result.Hits, want, func(a api.Hit, b index.Hit) bool {
+					return string(a.ID) == b.ID.String() && a.Distance == b.Distance && *a.Score == b.Score
+				}) {
+					t.Fatalf("%s, k %d, query %d:\n got %v\nwant %v", kind, k, i, result.Hits, want)
+				}
+			}
+		}
+	}
+	_, err := (&Items{Snapshot: s}).Search(context.Background(), &api.Request{Query: api.Query{ID: "1"}, Options: api.Options{Ties: api.Vectors}})
+	if !errors.Is(err, api.ErrUnsupported) {
+		t.Errorf("without vectors: %v", err)
 	}
 }

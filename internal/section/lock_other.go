@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// hasLocks says that a lock is free when its holder has died.
+const hasLocks = false
+
 // tryLock does nothing: this system has no file locks.
 func tryLock(*os.File) error { return nil }
 

@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// hasLocks says that a lock is free when its holder has died.
+const hasLocks = true
+
 // tryLock locks a file until it is closed or the process dies. Windows prevents others from reading locked bytes, so
 // the locked byte lies beyond the contents of any file.
 func tryLock(f *os.File) error {

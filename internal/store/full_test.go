@@ -53,7 +53,7 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, isFull) && !strings.Contains(err.Error(), isFull.Error()) {
+		if !errors.Is(err, isFull) {
 			return fmt.Errorf("a full disk says: %w", err)
 		}
 		if !perFile && !fault.Is(err, "disk-full") {

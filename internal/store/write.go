@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sort"
-	"strings"
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
@@ -18,12 +17,24 @@ import (
 )
 
 // Add adds items with new ids: all of them, or none and an error. When it returns nil they are on disk.
-func (s *Store) Add(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, false) }
+func (s *Store) Add(ctx context.Context, b *index.Batch) error {
+	_, err := s.put(ctx, b, false)
+	return err
+}
 
 // Upsert adds items. Those whose ids exist get a new code and the label, tags and attributes in the batch; what the
 // batch leaves out stays unchanged. If an id is in the batch twice, the last item counts. When it returns nil they are
 // on disk.
-func (s *Store) Upsert(ctx context.Context, b *index.Batch) error { return s.put(ctx, b, true) }
+func (s *Store) Upsert(ctx context.Context, b *index.Batch) error {
+	_, err := s.put(ctx, b, true)
+	return err
+}
+
+// Put is Upsert, and returns how many of the items existed before. Of several that put a new id at the same time, one
+// finds that it did not exist.
+func (s *Store) Put(ctx context.Context, b *index.Batch) (replaced int, err error) {
+	return s.put(ctx, b, true)
+}
 
 // Update changes labels, tags and attributes of existing items and returns how many it found; unknown ids are ignored.
 // Codes stay the same. What the batch leaves out stays unchanged, but with replace an item keeps only the attributes in
@@ -44,24 +55,24 @@ func (s *Store) Update(ctx context.Context, b *index.Batch, replace bool) (int, 
 	})
 }
 
-func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) error {
+// put writes items and returns how many of them it replaced.
+func (s *Store) put(ctx context.Context, b *index.Batch, replace bool) (int, error) {
 	if err := s.opened.fingerprint.Accept(b.Fingerprint); err != nil {
-		return err
+		return 0, err
 	}
 	if err := b.Check(s.opened.bits); err != nil {
-		return err
+		return 0, err
 	}
 	x, err := newEdits(b, replace)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = s.join(ctx, x, func(ctx context.Context) error {
+	return s.join(ctx, x, func(ctx context.Context) error {
 		if replace {
 			return s.index.Upsert(ctx, b)
 		}
 		return s.index.Add(ctx, b)
 	})
-	return err
 }
 
 // Delete removes items by id and returns how many it found. When it returns no error they are gone from disk.
@@ -147,11 +158,9 @@ func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uin
 
 // withRoom explains what helps if the disk is full, which is not what people try first.
 func withRoom(err error) error {
-	full := func(e syscall.Errno) bool { // bbolt turns some into text
-		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())
-	}
 	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
-	if full(syscall.ENOSPC) || full(syscall.EDQUOT) || runtime.GOOS == "windows" && full(diskFull) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		runtime.GOOS == "windows" && errors.Is(err, diskFull) {
 		return fault.New("disk-full", "%w: free space on the disk first, because deleting items also writes pages "+
 			"and compacting needs space for a second file", err)
 	}

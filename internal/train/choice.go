@@ -28,6 +28,7 @@ func (r *run) choose(ctx context.Context) error {
 	if err := r.chooseValidation(); err != nil {
 		return err
 	}
+	r.noteCopies()
 	if err := r.chooseEffort(ctx); err != nil {
 		return err
 	}

@@ -99,6 +99,38 @@ func (r *run) addNote(n Note) {
 	r.emit(Progress{Note: &n})
 }
 
+// manyCopies: up to one in this many rows may be a copy of another, which moves no figure that anybody sees.
+const manyCopies = 100
+
+// noteCopies casts doubt on the figures for new items if rows occur more than once: where one of them is learned and
+// another held out, it is not new.
+func (r *run) noteCopies() {
+	if r.m.Validation == 0 {
+		return
+	}
+	// Of very many rows those with some hashes stand for all, so that the memory for them is bounded.
+	every := uint64(1 + r.data.Rows/(1<<20))
+	known, n := map[uint64]bool{}, 0
+	for _, h := range r.data.Hashes {
+		if h%every != 0 {
+			continue
+		}
+		if known[h] {
+			n++
+		}
+		known[h] = true
+	}
+	n *= int(every)
+	if n > 0 && n*manyCopies >= r.data.Rows {
+		about := ""
+		if every > 1 {
+			about = "about "
+		}
+		r.addNote(Note{"copies", fmt.Sprintf("%s%d of the %d rows are copies of other rows: held out while the other is "+
+			"learned from, they flatter the figures for new items", about, n, r.data.Rows), true})
+	}
+}
+
 // read turns pictures into vectors, reads all rows once, and settles the supervision.
 func (r *run) read(ctx context.Context, d Data) error {
 	if len(r.o.HoldOut) > 0 && (d.Pairs != nil || d.PairsFile != "") {

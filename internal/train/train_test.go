@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -255,5 +256,36 @@ func TestSelectionsKnowTheirSource(t *testing.T) {
 	}
 	if names := vectors.Pick(set, []int{3, 1}).Schema().Names; strings.Join(names, "") != "db" {
 		t.Errorf("columns that were picked are called %q", names)
+	}
+}
+
+// TestCopiesAreTold: rows that occur twice flatter the figures for new items, and the report says so.
+func TestCopiesAreTold(t *testing.T) {
+	path := shop(t, 400)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(string(b)), "\n")
+	for _, copies := range []int{0, 5} {
+		text := strings.Join(lines, "") + "\n"
+		for i := range copies {
+			_, rest, _ := strings.Cut(lines[1+i], ",")
+			text += fmt.Sprintf("copy-%d,%s", i, rest)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		set := open(t, dataset.Spec{Paths: []string{path}, Label: "kind", ID: "sku"})
+		made, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 2, Rounds: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := slices.ContainsFunc(made.Notes, func(n train.Note) bool {
+			return n.Code == "copies" && n.Doubt && strings.Contains(n.Text, fmt.Sprint(copies, " of the 405 rows"))
+		})
+		if told != (copies > 0) {
+			t.Errorf("%d copies: %v", copies, made.Notes)
+		}
 	}
 }

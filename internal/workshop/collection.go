@@ -25,9 +25,12 @@ func (t *training) index() (Collection, error) {
 	if columns := t.set.Columns(); columns.List && len(columns.Vector) == 1 {
 		m.Info.Vector = columns.Vector[0]
 	}
-	in := items.FromRows(m, t.set, j.name)
+	src, err := m.Source(t.set, t.options.Threads)
+	if err != nil {
+		return c, err
+	}
+	in := items.FromRows(m, src, j.name)
 	if columns := t.attributeColumns(); len(columns) > 0 {
-		var err error
 		if in.Attributes, err = t.set.Attributes(columns); err != nil {
 			return c, err
 		}

@@ -15,11 +15,11 @@ import (
 // Result is a comparison for people. Its figures are for new items, which nothing was learned from, unless named
 // otherwise.
 type Result struct {
-	NewItems     *model.Figures `json:"new_items"` // of FastHash
+	NewItems     *model.Figures `json:"new_items"` // of the codes that can be searched
 	LearnedItems *model.Figures `json:"learned_items"`
 
 	Data     Amounts  `json:"data"`
-	Rows     []Row    `json:"rows"`    // FastHash, sign codes and float search first
+	Rows     []Row    `json:"rows"`    // the codes that can be searched, sign codes and float search first
 	Summary  string   `json:"summary"` // what the rows mean, in a sentence or two
 	Advice   []string `json:"advice"`
 	Warnings []string `json:"warnings"`
@@ -38,7 +38,9 @@ type Amounts struct {
 // Row is one way to search.
 type Row struct {
 	Method    string  `json:"method"`
-	Main      bool    `json:"main"` // FastHash, sign codes or float search
+	Name      string  `json:"name,omitempty"`     // of the method in a request to train, if its codes can be searched
+	Searched  bool    `json:"searched,omitempty"` // its codes are in the index
+	Main      bool    `json:"main"`               // the codes in the index, sign codes or float search
 	Bits      int     `json:"bits"`
 	Bytes     int     `json:"bytes"` // of an item
 	MAP       float64 `json:"map"`
@@ -53,31 +55,29 @@ type Row struct {
 }
 
 // resultOf extracts from a comparison what people see first.
-func resultOf(r *compare.Result) *Result {
+func resultOf(r *compare.Result, best *eval.Row) *Result {
 	out := &Result{Warnings: append([]string{}, r.Warnings...), Advice: []string{}, Seconds: r.Seconds}
 	out.Data = Amounts{r.Data.Queries, r.Data.New, r.Data.Learned, r.Data.Classes, min(100, r.Data.New)}
-	fast := r.Find(method.FastHash, 0)
-	out.NewItems, out.LearnedItems = figuresOf(r.Data.New, fast.NewItems), figuresOf(r.Data.Learned, fast.LearnedItems)
+	out.NewItems, out.LearnedItems = figuresOf(r.Data.New, best.NewItems), figuresOf(r.Data.Learned, best.LearnedItems)
 	float := r.Find("float-euclidean", 0)
 	if c := r.Find("float-cosine", 0); c != nil && c.MAP > float.MAP {
 		float = c
 	}
 	main := map[*eval.Row]string{
-		fast: "FastHash", r.Find("sign", 0): "Sign codes", float: "Float search",
+		best: titleOf(best.Method), r.Find("sign", 0): "Sign codes", float: "Float search",
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		name := main[row]
 		if row.Kind == eval.KindMethod && name == "" {
-			about, _ := method.Describe(row.Method)
-			name = about.Title
+			name = titleOf(row.Method)
 		}
 		if row.Method == "classifier-float" {
 			name = "Classifier"
 		}
 		if name != "" && row.Error == "" && row.NewItems != nil && row.LearnedItems != nil {
 			out.Rows = append(out.Rows, Row{
-				Method: name, Main: main[row] != "", Bits: row.Bits, Bytes: row.Bytes,
+				Method: name, Name: searchable(row), Searched: row == best, Main: main[row] != "", Bits: row.Bits, Bytes: row.Bytes,
 				MAP: row.NewItems.MAP, Precision: row.NewItems.Precision,
 				LearnedMAP: row.LearnedItems.MAP, LearnedPrecision: row.LearnedItems.Precision,
 				TrainSeconds: row.TrainSeconds, EncodeMicroseconds: row.EncodeMicroseconds,
@@ -85,7 +85,7 @@ func resultOf(r *compare.Result) *Result {
 			})
 		}
 	}
-	order := []string{"FastHash", "Sign codes", "Float search"}
+	order := []string{titleOf(best.Method), "Sign codes", "Float search"}
 	slices.SortStableFunc(out.Rows, func(a, b Row) int {
 		place := func(r Row) int {
 			if i := slices.Index(order, r.Method); i >= 0 {
@@ -102,26 +102,46 @@ func resultOf(r *compare.Result) *Result {
 	return out
 }
 
+// titleOf returns the name of a method for people.
+func titleOf(name string) string {
+	about, _ := method.Describe(name)
+	return cmp.Or(about.Title, name)
+}
+
+// searchable returns the name of a method whose codes can be searched, or "".
+func searchable(row *eval.Row) string {
+	if row.Kind == eval.KindMethod && slices.Contains(compare.Quick, row.Method) {
+		return row.Method
+	}
+	return ""
+}
+
 // summary says what the three main rows mean.
 func (r *Result) summary() string {
 	if len(r.Rows) < 3 || !r.Rows[2].Main {
 		return ""
 	}
-	fast, sign, float := r.Rows[0], r.Rows[1], r.Rows[2]
-	if max(fast.Precision, sign.Precision, float.Precision) == 0 {
+	codes, sign, float := r.Rows[0], r.Rows[1], r.Rows[2]
+	if max(codes.Precision, sign.Precision, float.Precision) == 0 {
 		return "The classes have too few items to say how good the codes are: new queries have nothing to find among new " +
 			"items. Labels with more items each would tell."
 	}
-	text := fmt.Sprintf("Of the first answers to a new query, FastHash gets %.0f %% right with %s an item. Sign codes "+
-		"get %.0f %% with %s, and comparing the vectors themselves gets %.0f %% with %s.", 100*fast.Precision,
-		bytesText(fast.Bytes), 100*sign.Precision, bytesText(sign.Bytes), 100*float.Precision, bytesText(float.Bytes))
+	text := fmt.Sprintf("Of the first answers to a new query, %s gets %.0f %% right with %s an item. Sign codes "+
+		"get %.0f %% with %s, and comparing the vectors themselves gets %.0f %% with %s.", codes.Method, 100*codes.Precision,
+		bytesText(codes.Bytes), 100*sign.Precision, bytesText(sign.Bytes), 100*float.Precision, bytesText(float.Bytes))
 	best := max(sign.Precision, float.Precision)
+	for _, other := range r.Rows {
+		if other.Method == "Classifier" && other.Precision >= codes.Precision {
+			return text + fmt.Sprintf(" But a plain classifier does as well, with %.0f %%: where only the class matters, "+
+				"classify and do not hash.", 100*other.Precision)
+		}
+	}
 	switch {
-	case fast.Precision >= best+0.02:
+	case codes.Precision >= best+0.02:
 		return text + " Here the learned codes are worth having."
-	case fast.Precision <= best-0.02:
+	case codes.Precision <= best-0.02:
 		return text + " Here the learned codes are not worth having: more data, or better labels, may change that."
-	case fast.Bytes < min(sign.Bytes, float.Bytes):
+	case codes.Bytes < min(sign.Bytes, float.Bytes):
 		return text + " Here the learned codes are about as good as the others and smaller."
 	}
 	return text + " Here the learned codes are about as good as the others."

@@ -1,6 +1,7 @@
 package workshop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,13 +14,17 @@ import (
 
 	"hashgrove/internal/compare"
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/feature"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
 	"hashgrove/internal/report"
 	"hashgrove/internal/train"
+	"hashgrove/internal/vectors"
 )
 
 // A training is a comparison (package compare) of FastHash, trained on about three quarters of the rows, with other
@@ -35,7 +40,13 @@ type trainRequest struct {
 	Bits    int      `json:"bits"`     // 0 means those of the upload
 	Ignore  []string `json:"ignore"`   // columns of numbers that are not part of the vector
 	SkipBad bool     `json:"skip_bad"` // leave out rows that cannot be used
+	Method  string   `json:"method"`   // whose codes to search; "" means the best
+	// Features that pictures are turned into: gist320, the default, gist512 or pixels.
+	Features string `json:"features"`
 }
+
+// usualFeatures of pictures; they are worth far more than pixels on photos.
+const usualFeatures = "gist320"
 
 func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	var q trainRequest
@@ -62,6 +73,13 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 	if err := checkBits(q.Bits); err != nil {
 		return err
 	}
+	if q.Method != "" && !slices.Contains(compare.Quick, q.Method) {
+		return bad("no-such-method", "the method %.40q is not compared here: choose one of %s", q.Method,
+			strings.Join(compare.Quick, ", "))
+	}
+	if err := j.checkFeatures(q.Features); err != nil {
+		return err
+	}
 	if err := j.checkLabel(q); err != nil {
 		return err
 	}
@@ -84,6 +102,19 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 	j.label, j.bits = q.Label, q.Bits
 	w.mu.Unlock()
 	go t.run()
+	return nil
+}
+
+// checkFeatures rejects features that there are not, or of what is no picture.
+func (j *job) checkFeatures(name string) error {
+	switch {
+	case name == "":
+		return nil
+	case j.format != formatPictures:
+		return bad("needs-pictures", "%s has no pictures to take features of", j.name)
+	case !slices.Contains([]string{"gist320", "gist512", "pixels"}, name):
+		return bad("no-such-features", "there are no features %.40q: choose gist320, gist512 or pixels", name)
+	}
 	return nil
 }
 
@@ -135,6 +166,9 @@ type training struct {
 	part  *compare.Part // nil for pictures, which are read in the background
 	model *model.Model
 	notes []string // for the person
+
+	extractor   feature.Extractor // of pictures; nil means pixels
+	preparation picture.Preparation
 }
 
 // reserve makes a job the one in training.
@@ -179,6 +213,7 @@ func (w *Workshop) release(t *training, state, message string) {
 // open returns the data of a job.
 func (w *Workshop) open(j *job, q trainRequest) (*dataset.Set, error) {
 	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: q.SkipBad}
+	spec.SkipBad = spec.SkipBad || j.format == formatPictures // of many pictures one is always broken
 	switch j.format {
 	case formatPictures:
 	case formatNpy:
@@ -212,7 +247,17 @@ func (t *training) prepare(ctx context.Context, q trainRequest) (err error) {
 
 // read reads the rows and checks that they can be learned from.
 func (t *training) read(ctx context.Context) (err error) {
-	if t.part, err = compare.Read(ctx, t.set, nil); err != nil {
+	src := vectors.Source(t.set)
+	if pictures, ok := t.set.AsPictures(); ok && t.job.format == formatPictures && t.ask.Features != "pixels" {
+		t.preparation = pictures.Preparation()
+		if t.extractor, err = feature.Named(cmp.Or(t.ask.Features, usualFeatures), t.preparation.Shape); err != nil {
+			return err
+		}
+		if src, err = feature.Vectors(t.extractor, pictures, t.options.Threads); err != nil {
+			return err
+		}
+	}
+	if t.part, err = compare.Read(ctx, src, nil); err != nil {
 		return err
 	}
 	classes := 0
@@ -295,14 +340,12 @@ func (t *training) compare() (*Result, error) {
 		return nil, err
 	}
 	t.part = nil // the parts have the rows
-	began := time.Now()
+	began, models := time.Now(), map[string]*model.Model{}
 	o := compare.Options{
 		Methods: compare.Quick, Bits: []int{t.ask.Bits}, Unseen: -1, Seed: seed, Threads: t.options.Threads,
 		Train: train.Options{Effort: fasthash.Quick, Device: t.options.Device},
 		Each: func(name string, _ int, m *model.Model) {
-			if name == method.FastHash {
-				t.model = m
-			}
+			models[name] = m
 		},
 		Progress: func(p compare.Progress) {
 			state, stage := stateComparing, "Comparing with other codes and with float search"
@@ -321,14 +364,17 @@ func (t *training) compare() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := found.Find(method.FastHash, 0)
-	if row == nil || row.Error != "" || t.model == nil {
+	row := chosen(found, models, t.ask.Method)
+	if row == nil {
 		return nil, fmt.Errorf("the training failed: %s", strings.Join(found.Failures(), "; "))
+	}
+	if t.model = models[row.Method]; t.extractor != nil { // so that it takes pictures
+		t.model.Features, t.model.Pictures = t.extractor, &t.preparation
 	}
 	if err := t.addDetail(data, o); err != nil {
 		return nil, err
 	}
-	result := resultOf(found)
+	result := resultOf(found, row)
 	result.addLook(t.model)
 	t.model.Info.NewItems, t.model.Info.LearnedItems = result.NewItems, result.LearnedItems
 	page := compare.Page{
@@ -339,6 +385,31 @@ func (t *training) compare() (*Result, error) {
 		err = report.WriteFile(t.job.reportFile(), d)
 	}
 	return result, err
+}
+
+// nearBest is the MAP by which other codes have to be better than FastHash to be searched in its place.
+const nearBest = 0.005
+
+// chosen returns the row of the codes to search: those of a method, or the best for new items. It is nil if they
+// failed.
+func chosen(r *compare.Result, models map[string]*model.Model, name string) (best *eval.Row) {
+	score := func(row *eval.Row) float64 {
+		if row.Method == method.FastHash {
+			return row.NewItems.MAP + nearBest
+		}
+		return row.NewItems.MAP
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Kind != eval.KindMethod || row.Error != "" || row.NewItems == nil || row.DetailBits > 0 ||
+			models[row.Method] == nil || name != "" && row.Method != name {
+			continue
+		}
+		if best == nil || score(row) > score(best) {
+			best = row
+		}
+	}
+	return best
 }
 
 // addDetail adds bits of detail to the model, learned from the rows that it knows: people who look at their own items

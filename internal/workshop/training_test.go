@@ -17,6 +17,7 @@ import (
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/server"
 )
 
 func float32Bytes(v float32) []byte {
@@ -264,5 +265,32 @@ func TestSamplesCanBeTried(t *testing.T) {
 	for _, j := range []Job{first, second} {
 		checkResult(t, j.Result)
 		t.Log(j.Name, j.Result.Seconds, j.Result.Summary)
+	}
+}
+
+// TestTheBestCodesAreSearched: headline, first row and index are about the same codes, the best for new items, and any
+// other codes of the table can be searched instead.
+func TestTheBestCodesAreSearched(t *testing.T) {
+	b := newService(t, server.Options{})
+	b.must("POST", "/v1/try?name=flowers.csv&label=species&bits=8&train=true", flowers(120))
+	for _, want := range []string{"", "sdh", "fasthash"} {
+		if want != "" {
+			b.must("POST", "/v1/try/1/train", `{"method":"`+want+`"}`)
+		}
+		r := b.wait("1", stateDone).Result
+		first := r.Rows[0]
+		if !first.Searched || !first.Main || !strings.Contains(r.Summary, first.Method) || want != "" && first.Name != want || r.NewItems.MAP != first.MAP {
+			t.Errorf("%q: %+v, %s", want, first, r.Summary)
+		}
+		for _, row := range r.Rows[1:] {
+			if row.Searched || want == "" && row.Name != "" && row.MAP > first.MAP+nearBest {
+				t.Errorf("%s with %.3f is better than %s with %.3f", row.Method, row.MAP, first.Method, first.MAP)
+			}
+		}
+		var m struct{ Info struct{ Method string } }
+		b.answer("GET", "/v1/collections/try-1/model", "", &m)
+		if !strings.HasPrefix(m.Info.Method, first.Name) {
+			t.Errorf("%q: the index has codes of %s", first.Name, m.Info.Method)
+		}
 	}
 }

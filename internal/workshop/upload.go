@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -41,10 +42,16 @@ func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error)
 	if w.dirErr != nil {
 		return nil, fault.New("no-storage", "there is no folder for uploads: %w", w.dirErr)
 	}
-	o := r.URL.Query()
-	bits, err := readBits(o.Get("bits"))
+	o, err := parameters(r, "name", "label", "bits", "train")
 	if err != nil {
 		return nil, err
+	}
+	bits, err := readBits(o)
+	if err != nil {
+		return nil, err
+	}
+	if start := o.Get("train"); o.Has("train") && start != "true" && start != "false" {
+		return nil, bad("not-a-choice", "train=%.20s: give true or false", start)
 	}
 	select {
 	case w.upload <- struct{}{}:
@@ -111,8 +118,12 @@ func (w *Workshop) admit(j *job) error {
 	}
 }
 
-func readBits(text string) (int, error) {
-	bits, err := strconv.Atoi(cmp.Or(text, strconv.Itoa(defaultBits)))
+func readBits(o url.Values) (int, error) {
+	if !o.Has("bits") {
+		return defaultBits, nil
+	}
+	text := o.Get("bits")
+	bits, err := strconv.Atoi(text)
 	if err != nil {
 		return 0, bad("not-a-number", "%.20q is not a number of bits", text)
 	}

@@ -17,19 +17,23 @@ package workshop
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/section"
+	"hashgrove/internal/strict"
 )
 
 // Options say where a workshop works and how much it may use. Zero means the default.
@@ -87,11 +91,12 @@ type Workshop struct {
 	options Options
 	mux     *http.ServeMux
 	dirErr  error // why there is no folder
-	own     bool  // the folder is a temporary one
-	upload  chan struct{}
-	work    context.Context // of all trainings
-	stop    context.CancelFunc
-	failed  func(error) // sees what a request or a training fails with, in tests
+	// removeDir removes the folder; nil unless it is a temporary one.
+	removeDir func() error
+	upload    chan struct{}
+	work      context.Context // of all trainings
+	stop      context.CancelFunc
+	failed    func(error) // sees what a request or a training fails with, in tests
 
 	mu   sync.Mutex
 	next int    // number of the next job
@@ -109,14 +114,14 @@ func New(o Options) *Workshop {
 	w.work, w.stop = context.WithCancel(context.Background())
 	w.dirErr = w.prepareFolder()
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) (any, error){
-		"GET /v1/try":                w.list,
+		"GET /v1/try":                plainly(w.list, false),
 		"POST /v1/try":               w.receive,
-		"GET /v1/try/{job}":          w.withJob(w.show),
-		"DELETE /v1/try/{job}":       w.withJob(w.remove),
-		"POST /v1/try/{job}/labels":  w.withJob(w.receiveLabels),
-		"POST /v1/try/{job}/train":   w.withJob(w.train),
-		"POST /v1/try/{job}/cancel":  w.withJob(w.cancel),
-		"GET /v1/try/samples/{name}": w.sample,
+		"GET /v1/try/{job}":          plainly(w.withJob(w.show), false),
+		"DELETE /v1/try/{job}":       plainly(w.withJob(w.remove), false),
+		"POST /v1/try/{job}/labels":  plainly(w.withJob(w.receiveLabels), true),
+		"POST /v1/try/{job}/train":   plainly(w.withJob(w.train), true),
+		"POST /v1/try/{job}/cancel":  plainly(w.withJob(w.cancel), false),
+		"GET /v1/try/samples/{name}": plainly(w.sample, false),
 	} {
 		w.mux.HandleFunc(pattern, func(rw http.ResponseWriter, r *http.Request) {
 			v, err := h(rw, r)
@@ -138,8 +143,7 @@ func New(o Options) *Workshop {
 // prepareFolder makes the folder, or cleans the one that is there.
 func (w *Workshop) prepareFolder() (err error) {
 	if w.options.Dir == "" {
-		w.options.Dir, err = os.MkdirTemp("", "hashgrove-try-")
-		w.own = err == nil
+		w.options.Dir, w.removeDir, err = section.TempFolder("hashgrove-try-")
 		return err
 	}
 	if err := os.MkdirAll(w.options.Dir, 0o700); err != nil {
@@ -177,13 +181,17 @@ func (w *Workshop) withJob(
 				found = j
 			}
 		}
+		n, err := strconv.Atoi(r.PathValue("job"))
+		gone := err == nil && n > 0 && n <= w.next
 		w.mu.Unlock()
-		if found == nil {
+		switch {
+		case found != nil:
+			return h(rw, r, found)
+		case gone:
 			return nil, problem(http.StatusNotFound, "no-such-upload",
-				"there is no upload %.40q any more: only the last %d are kept",
-				r.PathValue("job"), w.options.Keep)
+				"there is no upload %.40q any more: only the last %d are kept", r.PathValue("job"), w.options.Keep)
 		}
-		return h(rw, r, found)
+		return nil, problem(http.StatusNotFound, "no-such-upload", "there is no upload %.40q", r.PathValue("job"))
 	}
 }
 
@@ -289,27 +297,61 @@ func (w *Workshop) Close() error {
 		w.end(context.Background(), j)
 		errs = append(errs, w.discard(j))
 	}
-	if w.own {
-		errs = append(errs, os.RemoveAll(w.options.Dir))
+	if w.removeDir != nil {
+		errs = append(errs, w.removeDir())
+		w.removeDir = nil
 	}
 	return errors.Join(errs...)
 }
 
-// readJSON reads a small JSON body; unknown keys are an error.
+// readJSON reads a small JSON body wholly, or refuses it. No body means all defaults.
 func readJSON(rw http.ResponseWriter, r *http.Request, v any) error {
-	d := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20))
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if err == io.EOF {
-		return nil // all defaults
-	}
-	if err == nil && d.Decode(&struct{}{}) != io.EOF {
-		err = fault.New("more-than-one", "more than one JSON value")
+	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, 1<<20))
+	if err == nil && len(b) > 0 {
+		err = strict.Decode(b, v, strict.Options{List: mostNames})
 	}
 	if err != nil {
 		return bad("bad-request", "the request is not what is expected here (%w): see /openapi.json", err)
 	}
 	return nil
+}
+
+// mostNames is the longest list of names that a request may have.
+const mostNames = 10_000
+
+// parameters returns the parameters of an address, which must be some of those named, each once.
+func parameters(r *http.Request, names ...string) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, bad("bad-address", "the parameters in the address cannot be read: %w", err)
+	}
+	for name, list := range values {
+		switch {
+		case !slices.Contains(names, name):
+			return nil, bad("unknown-parameter", "unknown parameter %.40q: known here are %s", name,
+				cmp.Or(strings.Join(names, ", "), "none"))
+		case len(list) > 1:
+			return nil, bad("repeated-parameter", "the parameter %.40q occurs twice in the address", name)
+		case !utf8.ValidString(list[0]):
+			return nil, bad("not-utf8", "the parameter %.40q is not UTF-8", name)
+		}
+	}
+	return values, nil
+}
+
+// plainly refuses parameters, and a body unless the request may have one, rather than leave them unread.
+func plainly(
+	h func(http.ResponseWriter, *http.Request) (any, error), hasBody bool,
+) func(http.ResponseWriter, *http.Request) (any, error) {
+	return func(rw http.ResponseWriter, r *http.Request) (any, error) {
+		if _, err := parameters(r); err != nil {
+			return nil, err
+		}
+		if !hasBody && r.ContentLength != 0 {
+			return nil, bad("unexpected-body", "a %s request here has no body: it would have no effect", r.Method)
+		}
+		return h(rw, r)
+	}
 }
 
 // sizeText writes a number of bytes for people.

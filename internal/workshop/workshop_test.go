@@ -422,7 +422,7 @@ func TestRefusalsOfATraining(t *testing.T) {
 	train("no-such-column", `{"label":"no"}`, `"no"`, "species")
 	train("wrong-bits", `{"bits":3}`, " 3 ")
 	train("bad-request", `{"bit":3}`, `"bit"`)
-	train("more-than-one", `{}{}`)
+	train("bad-request", `{}{}`)
 	train("too-many-classes", `{"label":"id"}`, " 60 ")
 	b.refused(409, "not-in-training", "POST", "/v1/try/1/cancel", "", "passwd.csv")
 	if j := b.must("GET", "/v1/try/1", ""); j.State != stateUploaded {

@@ -25,7 +25,13 @@ func TestSearchPictures(t *testing.T) {
 		t.Errorf("the first page shows %d items, want 48", n)
 	}
 	v.see(`[...document.querySelectorAll('.hit img')].slice(0, 8).every(i => i.complete && i.naturalWidth > 40)`)
+	if n := v.Number(`new Set([...document.querySelectorAll('.hit-name')].map(e => e.innerText)).size`); n < 3 {
+		t.Errorf("the first items are of %v classes", n)
+	}
+	v.see(`document.querySelector('a.suggested').href.includes('id=')`)
 	v.look("browse")
+	v.press("button", "Show all")
+	v.see(`document.querySelectorAll('.hit').length === 48 && document.querySelector('.said').innerText.includes('in the order')`)
 	v.press("button", "Show more")
 	v.see(`document.querySelectorAll('.hit').length === 96`)
 	v.see(`document.activeElement.closest('.hit')?.dataset.id === document.querySelectorAll('.hit')[48].dataset.id`)
@@ -37,6 +43,9 @@ func TestSearchPictures(t *testing.T) {
 	if same := v.Number(`document.querySelectorAll('.hit .same').length`); same < 15 {
 		t.Errorf("only %v of 24 results are rings: has the model learned nothing?", same)
 	}
+	v.see(`/^\d+ ring/.test(document.querySelector('.labels-found').innerText)`)
+	v.click(".snippets summary")
+	v.see(`[...document.querySelectorAll('.snippet pre')].every(p => p.innerText.includes('shapes'))`)
 	v.look("results")
 	v.choose("#rank", "euclidean")
 	v.read(".distance", "score 0")
@@ -156,6 +165,11 @@ func TestSearchVectors(t *testing.T) {
 	v.fill("#query", "no such thing")
 	v.key(kb.Enter)
 	v.read(".said", "no such thing")
+	v.see(`document.querySelector('.about-query').childElementCount === 0`) // nothing of the query before
+	v.fill("#query", "boo") // the beginning of a label
+	v.key(kb.Enter)
+	v.read("h2", "No item has the id boo")
+	v.see(`[...document.querySelectorAll('.hit-name')].length > 0 && [...document.querySelectorAll('.hit-name')].every(e => e.innerText.startsWith('boo'))`)
 	v.Forgive("status of 404")
 	v.end()
 }

@@ -77,7 +77,7 @@ function exact(_, value, context) {
 function failure(status, answer) {
   const message =
     answer?.error?.message || (typeof answer === 'string' && answer.trim()) || `The server answered ${status}.`;
-  return Object.assign(new Error(message), { status });
+  return Object.assign(new Error(message), { status, code: answer?.error?.code });
 }
 
 // askForToken opens the dialog and waits for a token. Requests that wait for the same thing share it.

@@ -1,10 +1,11 @@
 // How a training went: what the codes are worth beside sign codes and float search.
 
+import { request } from './api.js';
 import { el, bytes, figure, percent, plural, seconds } from './dom.js';
 
 const width = (n) => (n < 1000 ? plural(n, 'byte') : bytes(n));
 
-export function comparison(app, job, { again, remove }) {
+export function comparison(app, job, { again, remove, use }) {
   const r = job.result;
   const main = r.rows.filter((row) => row.main);
   return [
@@ -27,12 +28,14 @@ export function comparison(app, job, { again, remove }) {
           'Search it',
         ),
         el('button', { type: 'button', onclick: again }, 'Train it differently'),
+        el('button', { type: 'button', onclick: () => keep(app, job) }, 'Download index and model'),
+        el('a', { href: `/v1/collections/${job.collection}/report`, target: '_blank', rel: 'noopener' }, 'Report'),
         el('button', { type: 'button', class: 'danger', onclick: remove }, 'Remove it'),
       ),
       el('p', { class: 'problem', role: 'alert' }),
       bars(main, r),
     ),
-    el('section', { class: 'card' }, el('h2', {}, 'In numbers'), table(r)),
+    el('section', { class: 'card' }, el('h2', {}, 'In numbers'), table(r, use)),
     el(
       'section',
       { class: 'card' },
@@ -55,6 +58,19 @@ export function comparison(app, job, { again, remove }) {
         ),
     ),
   ];
+}
+
+// keep saves the index, which holds the model, so that "hashgrove serve FILE" goes on with it.
+async function keep(app, job) {
+  try {
+    const answer = await request('GET', `/v1/collections/${job.collection}/backup`, null, { raw: true });
+    const url = URL.createObjectURL(await answer.blob());
+    el('a', { href: url, download: `${job.name.replace(/\.[^.]*$/, '')}.hgi` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    app.status('Saved. "hashgrove serve FILE" searches it, and "hashgrove info FILE" tells about its model.');
+  } catch (trouble) {
+    app.status(trouble.message);
+  }
 }
 
 // bars draws the share of right answers: in items that nothing was learned from, and below it in those that were.
@@ -97,7 +113,7 @@ function bars(rows, r) {
   );
 }
 
-function table(r) {
+function table(r, use) {
   const head = [
     'Method',
     'Bits',
@@ -145,7 +161,15 @@ function table(r) {
             el(
               'tr',
               { class: row.main ? 'main-row' : '' },
-              el('th', { scope: 'row' }, row.method),
+              el(
+                'th',
+                { scope: 'row' },
+                row.method,
+                row.searched && el('small', { class: 'muted' }, ' searched'),
+                row.name &&
+                  !row.searched &&
+                  el('button', { type: 'button', class: 'quiet small', onclick: () => use(row.name), 'aria-label': `Search these codes of ${row.method}` }, 'Search these'),
+              ),
               cells(row).map((c) => el('td', { class: 'right' }, c)),
             ),
           ),

@@ -71,6 +71,7 @@ function trained(q) {
   ];
   return card('Measured by training', el('p', {}, 'Before it learned, training put some rows aside. They ask as queries; the columns say what they find: ',
     'items that are as new as they are, or items that the model was learned from. An index gets new items, so ', el('strong', {}, 'expect the figures of new items.')),
+  fresh && el('dl', { class: 'tiles new-items' }, tile('mean average precision for new items', three(Math.max(fresh.map, fresh.margins?.map ?? 0, fresh.expected?.map ?? 0))), tile('right among the first 100, new items', three(fresh.precision))),
   el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Measured by training' }, el('table', { class: 'quality-table' },
     el('thead', {}, el('tr', {}, el('td', {}), el('th', { scope: 'col', class: 'right' }, 'New items'), el('th', { scope: 'col', class: 'right' }, 'Learned items'))),
     el('tbody', {}, rows.map(([name, value, means]) => el('tr', {}, el('th', { scope: 'row' }, name, el('small', { class: 'muted' }, means)),
@@ -83,7 +84,7 @@ function live(q, app) {
     card('Measured on the items now', el('p', {}, `${plural(q.queries, 'item')} of ${count(q.items)} with a label asked for the items nearest to them, and never found themselves. `,
       `An answer is right when it has the label of the item that asked. Among the first ${q.k} answers, ${right(q.precision)} were right; `,
       `drawn blindly it would be ${right(q.chance)}.`),
-    el('dl', { class: 'tiles' }, tile(`right among the first ${q.k}`, percent(q.precision)), tile('mean average precision', three(q.map)),
+    el('dl', { class: 'tiles plain-tiles' }, tile(`right among the first ${q.k}`, percent(q.precision)), tile('mean average precision', three(q.map)),
       tile('right if drawn blindly', percent(q.chance))),
     el('p', { class: 'notice quality-note' }, q.note)),
     el('div', { class: 'split' }, precision(q), distances(q)),

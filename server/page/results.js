@@ -9,7 +9,7 @@ const size = 112; // of a thumbnail, in pixels
 const shown = new Set(['id', 'distance', 'detail_distance', 'margin_distance', 'score', 'label', 'tags', 'attributes']);
 
 // card shows an item. options: href (a click goes there), distance, parts (bits of class and of detail in a code),
-// weighted (the weights of the bits were asked for), same (it has the label of the query), why (an address), self (it
+// weighted (the weights of the bits were asked for), scored (the vectors decided), same (it has the label of the query), why (an address), self (it
 // is the query).
 export function card(app, item, options) {
   const picture = app.thumb(item.id, size);
@@ -75,7 +75,7 @@ function distanceText(item, options) {
   const look = item.detail_distance === undefined ? '' : `, look ${item.detail_distance}`;
   const parts = [plural(options.distance, 'bit') + look];
   if (options.weighted && item.margin_distance !== undefined) parts.push(`${figure(item.margin_distance / averageBit)} weighted`);
-  if (item.score !== undefined) parts.push(`score ${figure(item.score)}`);
+  if (options.scored && item.score !== undefined) parts.push(`score ${figure(item.score)}`);
   for (const [name, value] of Object.entries(item)) {
     if (!shown.has(name)) parts.push(`${name} ${value}`);
   }
@@ -125,7 +125,8 @@ function ties({ hits, tied, tied_hits: shownOnes }) {
   if (tied > shownOnes) {
     if (weighted) return ` ${plural(tied, 'item')} are tied for the last place.`;
     const other = last.distance === 0 ? 'have exactly the same code' : `are tied at ${plural(last.distance, 'bit')}`;
-    return ` ${plural(tied, 'item')} ${other}; ${shownOnes} of them ${shownOnes === 1 ? 'is' : 'are'} shown.`;
+    const by = last.score === undefined ? '' : ', the nearest by their vectors,';
+    return ` ${plural(tied, 'item')} ${other}; ${shownOnes} of them${by} ${shownOnes === 1 ? 'is' : 'are'} shown.`;
   }
   return tied > 1 && !weighted ? ` The last ${tied} are tied at ${plural(last.distance, 'bit')}.` : '';
 }

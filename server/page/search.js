@@ -7,6 +7,7 @@ import { bar, base64, catchPictures } from './query.js';
 import { panel } from './facets.js';
 import { codeText, parts } from './code.js';
 import { card, placeholders, summary } from './results.js';
+import { labelSummary, take } from './share.js';
 
 const longest = 1500; // characters of a vector in an address
 const defaults = { k: 24 };
@@ -30,9 +31,15 @@ function ordersOf(params, collection) {
   if (can.length > 0) orders.push(['hamming', 'Hamming distance']);
   if (known && can.includes('margins')) orders.push(['margins', 'margins: sure bits first']);
   if (can.includes('expected')) orders.push(['expected', 'expected code']);
-  if (known && collection.vectors) orders.push(['euclidean', 'distance of vectors'], ['cosine', 'angle of vectors']);
+  if (known && collection.vectors) orders.push(['euclidean', 'vectors of the nearest codes'], ['cosine', 'angles of the nearest codes']);
   return orders;
 }
+
+// tiesOf is what orders items at the same distance: their vectors, where both sides have them.
+const tiesOf = (params, collection) =>
+  collection.vectors && (params.vector !== undefined || params.id !== undefined || remembered.has(params.code))
+    ? 'vectors'
+    : undefined;
 
 // pictureOf returns the picture that a code of the address came from, if this page knows it.
 export const pictureOf = (params) => remembered.get(params.code)?.url;
@@ -42,10 +49,11 @@ export function mount(root, app) {
     request = null,
     visible = false;
   const { model } = app.collection;
+  let known = true; // whether the query has a vector, as far as is known
   const bits = app.collection.bits - (app.collection.detail_bits || 0); // of the class
 
   const go = (changes, options) => app.go('search', { ...params, ...changes }, options);
-  const askFor = (query, changes = {}) => go({ id: '', vector: '', code: '', ...query, ...changes });
+  const askFor = (query, changes = {}) => go({ id: '', vector: '', code: '', all: '', ...query, ...changes });
 
   // ask takes what was typed. A long vector goes into the address as its code.
   const ask = async (query) => {
@@ -85,8 +93,9 @@ export function mount(root, app) {
   const about = el('div', { class: 'about-query' });
   const headline = el('h2', { class: 'found', tabindex: -1 });
   const said = el('p', { class: 'muted said', role: 'status' });
+  const labels = el('div', {}); // among the results
   const list = el('ol', { class: 'hits' });
-  const more = el('p', { class: 'row' });
+  const more = el('div', { class: 'more' });
   const side = el(
     'details',
     { class: 'side' },
@@ -100,7 +109,7 @@ export function mount(root, app) {
       'div',
       { class: 'search-columns' },
       side,
-      el('div', { class: 'found-column' }, about, headline, said, list, more),
+      el('div', { class: 'found-column' }, about, headline, said, labels, list, more),
     ),
   );
   catchPictures(app, () => visible && root.isConnected, askPicture);
@@ -110,7 +119,9 @@ export function mount(root, app) {
     radius: within(params.radius, 0, bits),
     where: params.where,
     rank: ['hamming', 'margins', 'expected'].includes(params.rank) ? params.rank : undefined,
-    rerank: ['euclidean', 'cosine'].includes(params.rank) ? params.rank : undefined,
+    ...(['euclidean', 'cosine'].includes(params.rank)
+      ? { rerank: params.rank }
+      : { ties: known && tiesOf(params, app.collection) }),
   });
 
   async function show(next) {
@@ -139,15 +150,32 @@ export function mount(root, app) {
       if (trouble.name === 'AbortError') return;
       fill(list);
       fill(more);
+      fill(about); // of the query before
+      fill(labels);
+      if (trouble.status === 404 && params.id !== undefined && (await alike(params.id, signal))) return;
+      if (queryOf(params)) headline.textContent = 'Nothing to show';
       said.textContent = (await counted) ? trouble.message : 'The filter is not understood.';
     }
     if (!signal.aborted) root.removeAttribute('aria-busy');
   }
 
+  // searchNow searches; where the item of the query turns out to have no vector, ties go by id.
+  async function searchNow(signal) {
+    known = true;
+    try {
+      return await app.api('POST', 'search', { ...queryOf(params), ...options() }, { signal });
+    } catch (trouble) {
+      if (!options().ties || trouble.code !== 'no_vector') throw trouble;
+      known = false;
+      return app.api('POST', 'search', { ...queryOf(params), ...options() }, { signal });
+    }
+  }
+
   async function find(signal) {
     if (list.children.length === 0) fill(list, placeholders(options().k));
-    const answer = await app.api('POST', 'search', { ...queryOf(params), ...options() }, { signal });
+    const answer = await searchNow(signal);
     const result = answer.results[0];
+    fill(labels, labelSummary(result.hits));
     describeQuery(result);
     headline.textContent = params.id !== undefined ? `Nearest to item ${params.id}` : 'Nearest items';
     said.textContent = summary(answer, result, options());
@@ -158,6 +186,7 @@ export function mount(root, app) {
         card(app, hit, {
           distance: hit.distance,
           parts: parts(app.collection),
+          scored: options().rerank !== undefined,
           weighted: options().rank !== undefined && options().rank !== 'hamming',
           self: id !== undefined && String(hit.id) === id,
           same: result.label !== undefined && hit.label === result.label,
@@ -166,7 +195,7 @@ export function mount(root, app) {
         }),
       ),
     );
-    fill(more);
+    fill(more, take(app, { ...queryOf(params), ...options() }, answer));
   }
 
   function describeQuery(result) {
@@ -187,13 +216,57 @@ export function mount(root, app) {
     );
   }
 
-  // browse shows the first items, for people who do not know yet what to ask.
+  // alike shows the items whose id, label, tag or attribute begins with what was typed, if there are any.
+  async function alike(text, signal) {
+    const quoted = `starts with ${JSON.stringify(text)}`;
+    const { attributes, labels: known, tags } = await app.api('GET', 'facets?top=1', null, { signal });
+    const plain = /^[A-Za-z_][A-Za-z0-9_]*$/; // names that a filter takes as they are
+    const texts = attributes.filter((a) => a.kind.includes('text') && plain.test(a.name)).map((a) => a.name);
+    const names = [...(known.length ? ['label'] : []), ...(tags.length ? ['tag'] : []), ...texts];
+    const where = ['id', ...names].map((name) => `${name} ${quoted}`).join(' or ');
+    const page = new URLSearchParams({ where, limit: 48 });
+    const answer = await app.api('GET', `items?${page}`, null, { signal }).catch(() => ({ total: 0 }));
+    if (answer.total === 0 || signal.aborted) return false;
+    headline.textContent = `No item has the id ${text}`;
+    said.textContent = `${plural(answer.total, 'item begins', 'items begin')} so: by id, label, tag or attribute.`;
+    fill(list, answer.items.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) })));
+    root.removeAttribute('aria-busy');
+    return true;
+  }
+
+  // sample shows items spread over the collection, for people who do not know yet what to ask, and proposes one.
+  async function sample(signal) {
+    if (list.children.length === 0) fill(list, placeholders(48));
+    const page = new URLSearchParams({ where: params.where || '', limit: 48, sample: true });
+    const answer = await app.api('GET', `items?${page}`, null, { signal });
+    const items = answer.items.map((_, i) => answer.items[(i * 29) % answer.items.length]); // 29 has no factor of 48
+    const mixed = answer.items.length === 48 ? items : answer.items;
+    fill(about);
+    fill(labels);
+    headline.textContent = 'Pick an item to find others like it';
+    const first = mixed[0];
+    fill(
+      said,
+      first ? `${plural(answer.total, 'item')}, of which ${plural(mixed.length, 'item is', 'items are')} shown. ` : 'No item matches.',
+      first && el('a', { class: 'suggested', href: app.link('search', { ...params, id: first.id }) }, `Try ${first.label ?? 'item'} ${first.id}`),
+    );
+    fill(list, mixed.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) })));
+    fill(
+      more,
+      answer.total > mixed.length &&
+        el('button', { type: 'button', id: 'show-all', onclick: () => go({ all: 1 }) }, 'Show all, in the order of their ids'),
+    );
+  }
+
+  // browse shows items in the order of their ids.
   async function browse(signal, after) {
+    if (params.all === undefined) return sample(signal);
     const page = new URLSearchParams({ where: params.where || '', limit: 48 });
     if (after !== undefined) page.set('after', after);
     else if (list.children.length === 0) fill(list, placeholders(48));
     const answer = await app.api('GET', `items?${page}`, null, { signal });
     fill(about);
+    fill(labels);
     headline.textContent = 'Pick an item to find others like it';
     said.textContent =
       answer.total === 0 ? 'No item matches.' : `${plural(answer.total, 'item')}, in the order of their ids.`;

@@ -103,7 +103,11 @@ export function mount(root, app) {
       update();
       wait();
     } else if (job.state === 'done') {
-      fill(place, comparison(app, job, { again: () => draw({ ...job, state: 'uploaded' }), remove }));
+      fill(place, comparison(app, job, {
+        again: () => draw({ ...job, state: 'uploaded' }),
+        remove,
+        use: (method) => train({ label: job.label, bits: job.bits, method }),
+      }));
       if (before && working.includes(before.state)) {
         app.status(`${job.name} is ready to be searched.`);
         place.querySelector('h2')?.focus();

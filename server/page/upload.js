@@ -101,6 +101,12 @@ export function choices(app, job, { train, labels, remove }) {
     ),
   );
   const skip = el('input', { type: 'checkbox', id: 'try-skip' });
+  const features = el(
+    'select',
+    { id: 'try-features' },
+    el('option', { value: 'gist320' }, 'shapes and textures (GIST), for photos'),
+    el('option', { value: 'pixels' }, 'pixels, for drawings of one size'),
+  );
   const list = el('div', {});
   const begin = el(
     'button',
@@ -120,6 +126,7 @@ export function choices(app, job, { train, labels, remove }) {
           ...(table && { label: label.value, ignore: [...left].filter((name) => name !== label.value) }),
           bits: Number(bits.value),
           skip_bad: skip.checked,
+          ...(job.format === 'pictures' && { features: features.value }),
         });
         begin.disabled = false;
         begin.textContent = 'Train and compare';
@@ -130,6 +137,7 @@ export function choices(app, job, { train, labels, remove }) {
       { class: 'row' },
       table && el('label', { class: 'field grow' }, 'Which column says what belongs together?', label),
       el('label', { class: 'field grow' }, 'How long may a code be?', bits),
+      job.format === 'pictures' && el('label', { class: 'field grow' }, 'What to learn from?', features),
     ),
     el(
       'label',

@@ -64,7 +64,7 @@ func (o Oracle) check(r *api.Request) error {
 	switch {
 	case r.K != nil && *r.K < 1, r.Radius != nil && *r.Radius < 0, r.Prefix < 0, r.Prefix > o.Bits(), r.Shortlist < 0:
 		return api.Errorf(api.ErrInvalid, "a number is out of its bounds")
-	case !known(r.Rank, api.Auto, api.Hamming, api.Margins, api.Expected), !known(r.Ties, api.Margins),
+	case !known(r.Rank, api.Auto, api.Hamming, api.Margins, api.Expected), !known(r.Ties, api.Margins, api.Vectors),
 		!known(r.Rerank, api.Euclidean, api.Cosine), !known(r.Strategy, "auto", "scan", "tables", "list"):
 		return api.Errorf(api.ErrInvalid, "there is no such rank, order of ties, reranking or strategy")
 	case r.Rank == api.Expected && o.Model.Ranking == nil:

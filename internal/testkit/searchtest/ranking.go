@@ -107,8 +107,8 @@ func (q Question) shorten(list []ranked) []ranked {
 	n := max(q.K, q.Shortlist)
 	switch {
 	case q.Score != nil && q.Shortlist > 0:
-	case q.Score != nil || q.Prefix == 0 || q.Radius != math.MaxInt:
-		return list // a reranking looks at all of up to 65,536 items
+	case q.Score == nil && q.Prefix == 0 || q.Radius != math.MaxInt:
+		return list
 	case q.Shortlist == 0:
 		n = max(100, min(q.K, index.MaxItems)*10)
 	}

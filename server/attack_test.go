@@ -1,0 +1,329 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/search"
+	"hashgrove/server"
+)
+
+// gaps returns a model that takes missing values, and rows of which every second has some.
+var gaps = sync.OnceValues(func() (*model.Model, error) {
+	x, labels := gapRows()
+	m, err := hashgrove.Train(context.Background(), hashgrove.Rows(x, labels).WithMissing(), hashgrove.Options{Bits: 32, Rounds: 5, LinearColumns: "off"})
+	if err != nil {
+		return nil, err
+	}
+	return m.Expert(), nil
+})
+
+func gapRows() (x [][]float32, labels []string) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for i := range 120 {
+		row := make([]float32, 5)
+		for j := range row {
+			if row[j] = float32(rng.NormFloat64()) + float32((i%3)*(j%2)*2); i%2 == 0 && rng.IntN(3) == 0 {
+				row[j] = float32(math.NaN())
+			}
+		}
+		x, labels = append(x, row), append(labels, fmt.Sprint("c", i%3))
+	}
+	return x, labels
+}
+
+// serveGaps starts a service whose collection, gaps, has vectors with missing values.
+func serveGaps(t *testing.T) (*service, *model.Model, [][]float32) {
+	m, err := gaps()
+	ok(t, err)
+	if !m.TakesMissing() {
+		t.Fatal("the model takes no missing values")
+	}
+	x, _ := gapRows()
+	b := index.NewBatch(32)
+	b.Fingerprint = m.Fingerprint()
+	table := "id,1,2,3,4,5\n"
+	for i, row := range x {
+		code, err := m.EncodeRow(row)
+		ok(t, err)
+		b.Append(index.Item{ID: index.Int(int64(i)), Code: code})
+		table += fmt.Sprint(i)
+		for _, v := range row {
+			if table += ","; v == v {
+				table += fmt.Sprint(v)
+			}
+		}
+		table += "\n"
+	}
+	dir := t.TempDir()
+	writeIndex(t, filepath.Join(dir, "gaps.hgi"), m, b)
+	ok(t, os.WriteFile(filepath.Join(dir, "gaps.csv"), []byte(table), 0o600))
+	return serve(t, func(o *server.Options) {
+		o.Collections = append(o.Collections, server.CollectionOptions{
+			Name: "gaps", Path: filepath.Join(dir, "gaps.hgi"), Vectors: filepath.Join(dir, "gaps.csv"),
+		})
+	}), m, x
+}
+
+// jsonVector writes a vector as JavaScript does: what is no number becomes null.
+func jsonVector(x []float32) string {
+	var parts []string
+	for _, v := range x {
+		if v != v {
+			parts = append(parts, "null")
+		} else {
+			parts = append(parts, fmt.Sprint(v))
+		}
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+// TestNullIsMissing: null in a vector is a missing value for a model that takes them, with the same code as NaN has
+// elsewhere, and refused with row and column by any other model.
+func TestNullIsMissing(t *testing.T) {
+	const gaps = "/v1/collections/gaps"
+	s, m, x := serveGaps(t)
+	var rows []string
+	for _, row := range x {
+		rows = append(rows, jsonVector(row))
+	}
+	var a struct{ Codes []string }
+	ok(t, json.Unmarshal([]byte(s.must(t, 200, "POST", gaps+"/encode", `{"vectors":[`+strings.Join(rows, ",")+`]}`)), &a))
+	for i, row := range x {
+		var packed struct{ Codes []string }
+		ok(t, json.Unmarshal([]byte(s.must(t, 200, "POST", gaps+"/encode", packFloats(row...), "Content-Type", "application/octet-stream")), &packed))
+		code, err := m.EncodeRow(row)
+		ok(t, err)
+		if want := search.HexCode(code, 32); a.Codes[i] != want || packed.Codes[0] != want {
+			t.Errorf("row %d: JSON %s, packed %s, the model %s", i, a.Codes[i], packed.Codes[0], want)
+		}
+	}
+	s.must(t, 200, "PUT", gaps+"/items/new", `{"vector":`+rows[0]+`}`)
+	s.must(t, 200, "POST", gaps+"/search", `{"vector":`+rows[0]+`,"explain":true}`)
+	for path, body := range map[string]string{
+		"/encode": `{"vectors":[[1,2,3,4],[1,2,null,4]]}`, "/search": `{"vector":[1,2,null,4]}`, "/items": `{"items":[{"id":1,"vector":[1,2,null,4]}]}`,
+		"/explain": `{"query":{"vector":[1,2,null,4]},"id":7}`,
+	} {
+		if text := s.must(t, 400, "POST", shop+path, body); !strings.Contains(text, "column 2") || path == "/encode" && !strings.Contains(text, "row 1") {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+	// Vectors of items with missing values are written with null, and come last in a reranking.
+	if text := s.must(t, 200, "GET", gaps+"/vector/0", ""); !strings.Contains(text, "null") {
+		t.Errorf("a vector with missing values: %s", text)
+	}
+	var found struct {
+		Results []struct{ Hits []map[string]any }
+	}
+	ok(t, json.Unmarshal([]byte(s.must(t, 200, "POST", gaps+"/search", `{"vector":[1,2,3,4,5],"rerank":"euclidean","k":120}`)), &found))
+	last := false
+	for _, h := range found.Results[0].Hits {
+		if _, scored := h["score"]; scored && last {
+			t.Errorf("item %v with a score comes after one without", h["id"])
+		} else {
+			last = last || !scored
+		}
+	}
+	if len(found.Results[0].Hits) != 120 || !last {
+		t.Errorf("%d hits, some of them without a score: %v", len(found.Results[0].Hits), last)
+	}
+}
+
+// TestLostRaces: of many clients that add one id at the same time one wins and the others are told so, and of many that
+// put it one hears that the item is new.
+func TestLostRaces(t *testing.T) {
+	s := serve(t, nil)
+	for round := range 10 {
+		id := fmt.Sprintf("race %d", round)
+		statuses, created := make([]int, 12), make([]bool, 12)
+		many(12, func(i int) {
+			a, err := s.call("POST", shop+"/items", `{"mode":"add","items":[{"id":"`+id+`","code":"0f00000000000000"}]}`)
+			if err == nil {
+				statuses[i] = a.StatusCode
+			}
+		})
+		many(12, func(i int) {
+			a, err := s.call("PUT", shop+"/items/put%20"+id[5:], `{"code":"0f00000000000000"}`)
+			if err == nil {
+				created[i] = strings.Contains(string(a.body), `"created":true`)
+			}
+		})
+		won, lost, isNew := 0, 0, 0
+		for i := range statuses {
+			switch statuses[i] {
+			case 200:
+				won++
+			case http.StatusConflict:
+				lost++
+			}
+			if created[i] {
+				isNew++
+			}
+		}
+		if won != 1 || lost != 11 || isNew != 1 {
+			t.Errorf("round %d: %v; %d of 12 puts found the item new", round, statuses, isNew)
+		}
+	}
+}
+
+// TestLongRequests: a search that would take minutes is refused, whatever makes it long.
+func TestLongRequests(t *testing.T) {
+	s := serve(t, nil)
+	many := func(n int, more string) string {
+		return `{"queries":[` + strings.Repeat(`{"vector":[1,2,3,4]},`, n-1) + `{"id":1}],"k":1` + more + `}`
+	}
+	s.must(t, 413, "POST", shop+"/search", many(10_000, `,"explain":true`))
+	s.must(t, 413, "POST", shop+"/search", many(101, `,"explain":true`))
+	s.must(t, 200, "POST", shop+"/search", many(100, `,"explain":true`))
+	s.must(t, 200, "POST", shop+"/search", many(1_000, ``))
+	costly := serve(t, func(o *server.Options) { o.Limits.Compared = 10 * 100 * 4 })
+	if text := costly.must(t, 413, "POST", shop+"/search", many(11, `,"rerank":"euclidean"`)); !strings.Contains(text, "at most 10") {
+		t.Error(text)
+	}
+	costly.must(t, 200, "POST", shop+"/search", many(10, `,"rerank":"euclidean"`))
+	costly.must(t, 413, "POST", shop+"/search", many(4, `,"rerank":"euclidean","shortlist":300`))
+	costly.must(t, 200, "POST", shop+"/search", many(3, `,"rerank":"euclidean","shortlist":300`))
+}
+
+// TestDecodingIsBounded: a vector that is much too long is refused before it takes memory.
+func TestDecodingIsBounded(t *testing.T) {
+	s := serve(t, nil)
+	body := `{"vector":[` + strings.Repeat("1,", 10<<20) + `1]}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if text := s.must(t, 400, "POST", shop+"/search", body); !strings.Contains(text, "more than the 4") {
+		t.Error(text)
+	}
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 5*uint64(len(body)) { // the body itself, as it grows
+		t.Errorf("%d bytes for a body of %d", taken, len(body))
+	}
+	tight := serve(t, func(o *server.Options) { o.Limits.Bodies = 16 << 20 })
+	tags := `{"items":[{"id":1,"code":"0f00000000000000","tags":[` + strings.Repeat(`"",`, 9_998) + `"x"]},`
+	if a, err := tight.call("POST", shop+"/items", `{"items":[`+strings.Repeat(tags[len(`{"items":[`):], 100)+`{"id":2}]}`); err != nil || a.StatusCode != 413 {
+		t.Errorf("%v, %v", a, err)
+	}
+	tight.must(t, 200, "POST", shop+"/search", `{"id":7}`)
+}
+
+// TestItemsCalledBackup: an item may be called as a route is.
+func TestItemsCalledBackup(t *testing.T) {
+	s := serve(t, func(o *server.Options) { o.ReadToken, o.WriteToken = "read-secret", "write-secret" })
+	read, write := []string{"Authorization", "Bearer read-secret"}, []string{"Authorization", "Bearer write-secret"}
+	for _, id := range []string{"backup", "x%2Fbackup", "x/backup"} {
+		s.must(t, 200, "PUT", shop+"/items/"+id, `{"vector":[1,2,3,4]}`, write...)
+		s.must(t, 200, "GET", shop+"/items/"+id, "", read...)
+		s.must(t, 403, "DELETE", shop+"/items/"+id, "", read...)
+	}
+	s.must(t, 403, "GET", shop+"/backup", "", read...)
+	s.must(t, 200, "GET", shop+"/backup", "", write...)
+}
+
+// TestPathsAreNotTold: an error tells clients nothing about files of the machine; the log has it.
+func TestPathsAreNotTold(t *testing.T) {
+	s := serve(t, nil)
+	folder := filepath.Dir(s.files.shop)
+	ok(t, os.Rename(s.files.shop, s.files.shop+".old"))
+	for _, c := range [][3]string{{"PUT", "/items/1", `{"vector":[1,2,3,4]}`}, {"DELETE", "/items/1", ""}, {"POST", "/delete", `{"ids":[1]}`}} {
+		if text := s.must(t, 503, c[0], shop+c[1], c[2]); strings.Contains(text, folder) || strings.Contains(text, ".hgi") {
+			t.Errorf("%v: %s", c, text)
+		}
+	}
+	if !strings.Contains(s.log.String(), "shop.hgi") {
+		t.Error("the log does not name the file")
+	}
+	s.must(t, 200, "GET", shop+"/search?id=7", "")
+}
+
+// TestOtherSites: a page of another site can start nothing here, not even by a picture or a link.
+func TestOtherSites(t *testing.T) {
+	s := serve(t, nil)
+	for _, path := range []string{"/map", "/quality", "/search?id=1", "/items", ""} {
+		s.must(t, 403, "GET", shop+path, "", "Sec-Fetch-Site", "cross-site")
+	}
+	for _, site := range []string{"same-origin", "same-site", "none"} {
+		s.must(t, 200, "GET", shop+"/items", "", "Sec-Fetch-Site", site)
+	}
+	s.must(t, 200, "GET", "/", "", "Sec-Fetch-Site", "cross-site")
+	s.must(t, 200, "GET", "/healthz", "", "Sec-Fetch-Site", "cross-site")
+}
+
+// TestBooleans: attributes may be true or false, everywhere, and filters find them.
+func TestBooleans(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, 200, "PUT", shop+"/items/a", `{"vector":[1,2,3,4],"attributes":{"in_stock":true}}`)
+	s.must(t, 200, "POST", shop+"/items", `{"items":[{"id":"b","vector":[1,2,3,4],"attributes":{"in_stock":false}}]}`)
+	s.must(t, 200, "POST", shop+"/items", `{"ids":["c"],"vectors":[[1,2,3,4]],"attributes":[{"in_stock":false}]}`)
+	s.must(t, 200, "PATCH", shop+"/items/c", `{"attributes":{"in_stock":true}}`)
+	s.must(t, 200, "PATCH", shop+"/items", `{"items":[{"id":"b","attributes":{"in_stock":true}}]}`)
+	if text := s.must(t, 200, "GET", shop+"/items?where=in_stock+%3D+true", ""); !strings.Contains(text, `"total":3`) {
+		t.Error(text)
+	}
+	if text := s.must(t, 400, "PUT", shop+"/items/a", `{"vector":[1,2,3,4],"attributes":{"in_stock":[true]}}`); !strings.Contains(text, "in_stock") {
+		t.Error(text)
+	}
+}
+
+// TestAnIDTwice: a request with one id twice is refused, since nobody can say which item is meant.
+func TestAnIDTwice(t *testing.T) {
+	s := serve(t, nil)
+	before := stateOf(t, s)
+	for _, body := range []string{
+		`{"ids":["a","a"],"codes":["0f00000000000000","0f00000000000001"]}`, `{"ids":["7",7],"codes":["0f00000000000000","0f00000000000001"],"mode":"add"}`,
+	} {
+		s.must(t, 400, "POST", shop+"/items", body)
+	}
+	s.must(t, 400, "PATCH", shop+"/items", `{"items":[{"id":5,"label":"a"},{"id":5,"label":"b"}]}`)
+	if stateOf(t, s) != before {
+		t.Error("it changed something")
+	}
+}
+
+// TestVectorsWithAFileOfIDs: vectors without ids of their own belong to items by a file of ids, and a row that cannot be
+// read leaves its item without a vector.
+func TestVectorsWithAFileOfIDs(t *testing.T) {
+	dir := t.TempDir()
+	ids := filepath.Join(dir, "ids.txt")
+	table, list := "a,b,c,d\n", ""
+	x, _ := shopRows()
+	for i, row := range x[:20] {
+		table += fmt.Sprintf("%v,%v,%v,%v\n", row[0], row[1], row[2], row[3])
+		list += fmt.Sprintln(20 - i)
+	}
+	ok(t, os.WriteFile(filepath.Join(dir, "x.csv"), []byte(table+"1,2,x,4\n"), 0o600))
+	ok(t, os.WriteFile(ids, []byte(list+"300\n"), 0o600))
+	s := serve(t, func(o *server.Options) {
+		o.Collections[0].Vectors, o.Collections[0].IDs = filepath.Join(dir, "x.csv"), ids
+	})
+	var got struct{ Vector []float32 }
+	ok(t, json.Unmarshal([]byte(s.must(t, 200, "GET", shop+"/vector/20", "")), &got))
+	if len(got.Vector) != 4 || got.Vector[0] != x[0][0] {
+		t.Errorf("item 20 has the vector %v, want %v", got.Vector, x[0])
+	}
+	s.must(t, 404, "GET", shop+"/vector/300", "")
+}
+
+// TestQuietAnswers: what is not there is no warning in the log, and an error of a filter says once that it is one.
+func TestQuietAnswers(t *testing.T) {
+	s := serve(t, func(o *server.Options) { o.LogAll = false })
+	s.must(t, 404, "GET", shop+"/items/nobody", "")
+	if text := s.must(t, 400, "GET", shop+"/items?where=label+%3D+%22boots", ""); strings.Count(messageOf([]byte(text)), "filter") != 1 {
+		t.Error(text)
+	}
+	if text := s.log.String(); strings.Contains(text, "status=404") || !strings.Contains(text, "status=400") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,211 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/workshop"
+)
+
+// TestRequestsAreUnderstoodWhollyOrRefused sends every route every mutation of valid requests. The answer is that to the
+// valid request, or a status of 4xx that names what is wrong: never a good answer with other contents, never a fault of
+// the service, and a request that is refused changes nothing.
+func TestRequestsAreUnderstoodWhollyOrRefused(t *testing.T) {
+	c := newChecked(t, nil)
+	asked := map[string]bool{"POST /v1/collections/{collection}/reload": true}
+	for _, e := range validRequests() {
+		for _, o := range c.operations {
+			if path, _, _ := strings.Cut(e.path, "?"); o.method == e.method && o.matches.MatchString(path) {
+				asked[o.method+" "+o.path] = true
+			}
+		}
+		t.Run(e.method+" "+strings.TrimPrefix(e.target(), shop), func(t *testing.T) {
+			t.Parallel()
+			tryMutants(t, e)
+		})
+	}
+	for _, o := range c.operations {
+		if what := o.method + " " + o.path; !asked[what] && !strings.HasPrefix(o.path, "/v1/try") && strings.HasPrefix(o.path, "/v1/") {
+			t.Errorf("nothing is known about %s", what)
+		}
+	}
+}
+
+// validRequests are valid requests, at least one for every route.
+func validRequests() []request {
+	upper := []string{"sample", "where", "limit", "after", "top", "fields", "k", "radius", "rank", "rerank", "shortlist", "prefix", "explain", "strategy", "size"}
+	get := func(path string, address ...string) request {
+		return request{method: "GET", path: path, address: address, free: upper}
+	}
+	send := func(method, path, body string, free ...string) request {
+		return request{method: method, path: shop + path, body: body, free: free}
+	}
+	options := []string{"k", "radius", "where", "rank", "ties", "prefix", "shortlist", "rerank", "explain", "fields", "strategy", "name", "label", "fingerprint"}
+	details := []string{"label", "tags", "attributes", "fingerprint", "mode", "replace"}
+	return []request{
+		get("/v1/server"), get("/v1/collections"), get(shop), get(shop + "/model"), get(shop + "/report"),
+		get(shop + "/items/5"), get(shop + "/items/shoe%2F7"), get(shop + "/vector/5"), get(shop+"/pictures/5", "size=16"),
+		get(shop + "/map"), get(shop + "/quality"), get(shop + "/backup"),
+		get(shop+"/items", "where=label%20%3D%20%22boots%22", "limit=3", "after=7"),
+		get(shop+"/items", "limit=3", "sample=true"),
+		get(shop+"/facets", "where=price%20%3C%209", "top=2"),
+		get(shop+"/search", "id=7", "k=3", "where=label%20%3D%20%22boots%22", "rank=hamming", "explain=false", "fields=label"),
+		get(shop+"/search", "code=0f00000000000000", "k=3", "radius=40", "prefix=0", "strategy=scan"),
+		get(shop+"/search", "id=7", "k=3", "rerank=euclidean", "shortlist=20"),
+		send("POST", "/search", `{"vector":[1,2,3,4],"k":3,"where":"price < 9","rank":"hamming","fields":["label"],"explain":true}`, options...),
+		send("POST", "/search", `{"queries":[{"id":7},{"code":"0f00000000000000","name":"a"},{"vector":[1,2,3,4],"label":"b"}],"k":2,"radius":40}`, options...),
+		send("POST", "/search", `{"id":"shoe/7","ties":"","prefix":32,"strategy":"scan"}`, options...),
+		send("POST", "/search", `{"code_base64":"DwAAAAAAAAA=","k":1}`, options...),
+		send("POST", "/search", `{"id":7,"rerank":"cosine","shortlist":20,"k":2}`, options...),
+		send("POST", "/explain", `{"query":{"vector":[1,2,3,4]},"id":7}`, "fingerprint", "id"),
+		send("POST", "/encode", `{"vectors":[[1,2,3,4],[5,6,7,8]],"margins":true}`, "margins"),
+		send("PUT", "/items/new", `{"vector":[1,2,3,4],"label":"caps","tags":["a","b"],"attributes":{"price":1,"maker":"x","used":true}}`, details...),
+		send("PUT", "/items/5", `{"id":5,"code":"0f00000000000000","label":"caps"}`, append(details, "id")...),
+		send("POST", "/items", `{"items":[{"id":"n","code":"0f00000000000000","label":"x"},{"id":7,"vector":[1,2,3,4],"tags":["t"],"attributes":{"price":3}}],"mode":"upsert"}`, details...),
+		send("POST", "/items", `{"ids":["n",900],"vectors":[[1,2,3,4],[5,6,7,8]],"labels":["a","b"],"tags":[["x"],["y","z"]],"attributes":[{"price":1},{"maker":"m"}],"mode":"add"}`,
+			append(details, "labels")...),
+		send("POST", "/items", `{"ids":["n",900],"codes":["0f00000000000000","0f00000000000001"]}`, details...),
+		send("POST", "/items", `{"ids":["n"],"vectors_base64":"AACAPwAAAEAAAEBAAACAQA=="}`, details...),
+		send("PATCH", "/items/5", `{"label":"caps","tags":["a"],"attributes":{"price":1,"maker":"x"},"replace":true}`, details...),
+		send("PATCH", "/items", `{"items":[{"id":5,"label":"caps"},{"id":"shoe/7","attributes":{"price":2}}],"replace":true}`, details...),
+		send("DELETE", "/items/5", ""),
+		send("POST", "/delete", `{"ids":[1,2],"dry_run":false}`, "dry_run"),
+		send("POST", "/delete", `{"where":"price < 5","dry_run":true}`, "dry_run"),
+	}
+}
+
+// tryMutants sends the mutants of one request to a service of their own.
+func tryMutants(t *testing.T, e request) {
+	s := serve(t, nil)
+	if strings.HasSuffix(e.path, "/map") || strings.HasSuffix(e.path, "/quality") {
+		until(t, "an answer", func() bool { a, err := s.call(e.method, e.path, ""); return err == nil && a.StatusCode == 200 })
+	}
+	if strings.HasSuffix(e.path, "/pictures/5") {
+		e.path = photos + "/pictures/" + strings.ReplaceAll(s.files.picture("upper/p01.png"), "/", "%2F")
+		until(t, "a picture", func() bool { a, err := s.call(e.method, e.path, ""); return err == nil && a.StatusCode == 200 })
+	}
+	writes := e.method != "GET" && !strings.HasSuffix(e.path, "/search") && !strings.HasSuffix(e.path, "/encode")
+	before := stateOf(t, s)
+	valid, err := s.call(e.method, e.target(), e.body, e.header...)
+	ok(t, err)
+	if valid.StatusCode != 200 {
+		t.Fatalf("%v: status %d, %s", e, valid.StatusCode, valid.body)
+	}
+	after := stateOf(t, s)
+	if writes && after != before {
+		s = serve(t, nil)
+	}
+	sent := 0
+	for _, m := range mutants(e) {
+		a, err := s.call(m.method, m.target(), m.body, m.header...)
+		ok(t, err)
+		sent++
+		now := before
+		if writes {
+			now = stateOf(t, s)
+		}
+		same := plainAnswer(a.body) == plainAnswer(valid.body) && (!writes || now == after)
+		refused := a.StatusCode >= 400 && a.StatusCode < 500
+		good := a.StatusCode == 200 && (m.want == mayDiffer || m.want != mustRefuse && same) || refused && m.want != mustEqual && now == before
+		if !good {
+			t.Errorf("%s: status %d, the same: %v, unchanged: %v\n%v\n%.300s\n%.300s", m.what, a.StatusCode, same, now == before, m, a.body, valid.body)
+		}
+		if refused && m.want == mustRefuse && !strings.Contains(messageOf(a.body), m.names) {
+			t.Errorf("%s: the error does not name %q\n%v\n%s", m.what, m.names, m, a.body)
+		}
+		if writes && now != before {
+			s = serve(t, nil)
+		}
+	}
+	if strings.Contains(e.path, "/items/") || strings.Contains(e.path, "/vector/") {
+		for _, path := range brokenPaths(e.path) {
+			if a, err := s.call(e.method, path, e.body); err != nil || a.StatusCode != 400 {
+				t.Errorf("%s %s: %v, %v", e.method, path, a, err)
+			}
+		}
+	}
+	t.Logf("%d mutants", sent)
+}
+
+// stateOf returns all items of the shop.
+func stateOf(t *testing.T, s *service) string {
+	t.Helper()
+	a, err := s.call("GET", shop+"/items?limit=1000", "")
+	ok(t, err)
+	return string(a.body)
+}
+
+// plainAnswer returns an answer without what differs each time.
+func plainAnswer(b []byte) string {
+	var v map[string]any
+	if json.Unmarshal(b, &v) != nil {
+		return string(b)
+	}
+	for _, name := range []string{"seconds", "recent_writes", "file", "uptime", "memory"} {
+		delete(v, name)
+	}
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
+func messageOf(b []byte) string {
+	var a struct{ Error struct{ Message string } }
+	if json.Unmarshal(b, &a) != nil {
+		return ""
+	}
+	return a.Error.Message
+}
+
+// TestUploadsAreUnderstoodWhollyOrRefused does the same with the requests about uploads.
+func TestUploadsAreUnderstoodWhollyOrRefused(t *testing.T) {
+	s := serve(t, nil)
+	w := workshop.New(workshop.Options{Dir: t.TempDir()})
+	defer w.Close()
+	s.Mount("try", w)
+	table := "a,b,kind\n" + strings.Repeat("1,2,x\n3,4,y\n1,3,x\n4,4,y\n", 20)
+	upload := request{method: "POST", path: "/v1/try", address: []string{"name=shop.csv", "label=kind", "bits=8", "train=false"},
+		body: table, header: []string{"Content-Type", "text/csv"}}
+	var job struct{ ID string }
+	create := func() {
+		a, err := s.call(upload.method, upload.target(), upload.body, upload.header...)
+		ok(t, err)
+		ok(t, json.Unmarshal(a.body, &job))
+	}
+	for _, m := range addressMutants(upload) {
+		a, err := s.call(m.method, m.target(), m.body, m.header...)
+		ok(t, err)
+		if refused := a.StatusCode >= 400 && a.StatusCode < 500; a.StatusCode >= 500 || m.want == mustRefuse && !refused || m.want == mustEqual && refused {
+			t.Errorf("%s: status %d\n%s\n%s", m.what, a.StatusCode, m.target(), a.body)
+		}
+	}
+	create()
+	train := request{method: "POST", path: "/v1/try/" + job.ID + "/train", body: `{"label":"kind","bits":8,"ignore":["b"],"skip_bad":true}`}
+	show := request{method: "GET", path: "/v1/try/" + job.ID}
+	list := request{method: "GET", path: "/v1/try"}
+	cancel := request{method: "POST", path: "/v1/try/" + job.ID + "/cancel"}
+	remove := request{method: "DELETE", path: "/v1/try/" + job.ID}
+	for _, e := range []request{train, show, list, cancel, remove} {
+		all := addressMutants(e)
+		if e.body != "" {
+			all = append(all, bodyMutants(e)...)
+		} else {
+			all = append(all, mutant{request{method: e.method, path: e.path, body: "{}"}, "with a body", "body", mustRefuse})
+		}
+		for _, m := range all {
+			if m.want != mustRefuse || slices.Contains([]string{"options in the address, which belong into the body"}, m.what) && e.body == "" {
+				continue // it would train
+			}
+			a, err := s.call(m.method, m.target(), m.body, m.header...)
+			ok(t, err)
+			if a.StatusCode < 400 || a.StatusCode >= 500 || !strings.Contains(messageOf(a.body), m.names) {
+				t.Errorf("%s: status %d\n%v\n%s", m.what, a.StatusCode, m, a.body)
+			}
+		}
+	}
+	if a, err := s.call("GET", "/v1/try/"+job.ID, ""); err != nil || a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), `"uploaded"`) {
+		t.Errorf("a refused request changed the upload: %s, %v", a.body, err)
+	}
+}
