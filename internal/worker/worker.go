@@ -121,7 +121,7 @@ type operation func(c *call) (result any, arrays []Array, err error)
 func operations() map[string]operation {
 	return map[string]operation{
 		"hello": (*call).hello, "load": (*call).load, "train": (*call).train, "encode": (*call).encode,
-		"shorter": (*call).shorter, "compare": (*call).compare,
+		"shorter": (*call).shorter, "score": (*call).score, "compare": (*call).compare,
 		"index.create": (*call).createIndex, "index.open": (*call).openIndex, "index.save": (*call).saveIndex,
 		"index.close": (*call).closeIndex, "index.info": (*call).indexInfo, "index.put": (*call).put,
 		"index.search": (*call).search, "index.explain": (*call).explain, "index.item": (*call).item,
