@@ -16,8 +16,8 @@ import (
 // compareParams say what to compare; names are the flags of the command with underscores, and so are defaults.
 type compareParams struct {
 	rows
-	Title   string  `json:"title,omitempty"`
-	Share   float64 `json:"share,omitempty"` // of the rows, to search with
+	Title string  `json:"title,omitempty"`
+	Share float64 `json:"share,omitempty"` // of the rows, to search with
 
 	Methods     []string      `json:"methods,omitempty"`
 	Bits        []int         `json:"bits,omitempty"`

@@ -74,8 +74,8 @@ def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, tit
     that keeps finished methods.
 
     >>> import numpy as np
-    >>> y = np.arange(300) % 3
-    >>> X = np.random.default_rng(0).normal(size=(300, 8)) + y[:, None]
+    >>> y = np.arange(1200) % 3
+    >>> X = np.random.default_rng(0).normal(size=(1200, 8)) + y[:, None]
     >>> c = compare(X, y, methods=["lsh"], bits=[16], unseen=-1)
     >>> c.records[0]["method"]
     'lsh'
@@ -100,6 +100,6 @@ def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, tit
     finally:
         bar.end()
         own.close()
-    for text in [*made["failures"], *(made["result"].get("warnings") or [])]:
+    for text in [*(made["failures"] or []), *(made["result"].get("warnings") or [])]:
         warnings.warn(text, UserWarning, stacklevel=2)
     return Comparison(made, back[0].tobytes())

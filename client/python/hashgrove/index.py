@@ -96,19 +96,27 @@ class Index(Searcher):
         self._session, self._number = session, about["index"]
 
     def _ask(self, op: str, params: dict, parts: Any = ()) -> tuple[Any, list]:
+        try:
+            return self._try(op, params, parts)
+        except WorkerDied:
+            if self.path is None or op in ("put", "patch", "delete"):  # which may have been done or not
+                raise
+            return self._try(op, params, parts)
+        except Invalid as e:
+            raise not_finite(e) from None
+
+    def _try(self, op: str, params: dict, parts: Any) -> tuple[Any, list]:
         with self._lock:
             if self._closed:
                 raise Error("the index is closed")
             if not self._session.alive():
                 if self.path is None:
+                    self._worker.close()
                     raise WorkerDied(f"this index was in memory, and {self._session.dead}; build it again, or give it a path "
                                      "to keep it in a file")
                 self._open()
-            session = self._session
-        try:
-            return self._worker.call("index." + op, {"index": self._number, **params}, parts, session=session)
-        except Invalid as e:
-            raise not_finite(e) from None
+            session, number = self._session, self._number
+        return self._worker.call("index." + op, {"index": number, **params}, parts, session=session)
 
     @property
     def model(self) -> Model:

@@ -116,6 +116,8 @@ class _Session:
                         self._turn(signals)
                 finally:
                     self.reading.release()
+                    if self.dead is not None:
+                        self._tidy()
                     for other in list(self.pending.values()):
                         if other is not waiting:
                             other.put(_again)
@@ -195,11 +197,18 @@ class _Session:
         self.dead = f"the process of hashgrove has ended {how}" + (f": {text or why}" if text or why else "")
         for waiting in list(self.pending.values()):
             waiting.put(None)
-        for f in (self.input, self.output, self.errors):
-            try:
-                f.close()
-            except OSError:
-                pass
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Close the pipes of a process that has ended, unless another thread still uses one: it will notice and tidy up."""
+        for lock, files in ((self.writing, (self.input,)), (self.reading, (self.output, self.errors))):
+            if lock.acquire(False):
+                for f in files:
+                    try:
+                        f.close()
+                    except OSError:
+                        pass
+                lock.release()
 
     def send(self, head: dict, arrays: Sequence[Iterable[np.ndarray]], size: int) -> None:
         """Write a frame: a small one at once."""
@@ -373,8 +382,11 @@ class Worker:
                         raise _refusal(head["error"])
                     else:
                         return head.get("result"), back
-            except OSError as e:
+            except (OSError, ValueError) as e:
+                if isinstance(e, Error) or isinstance(e, ValueError) and s.dead is None and not s.input.closed:
+                    raise
                 s.close(1)
+                s._tidy()
                 raise WorkerDied(s.dead or f"the process of hashgrove cannot be reached: {e}") from None
             except (KeyboardInterrupt, SystemExit):
                 if signals.count > 1:
@@ -449,7 +461,6 @@ def _check(hello: dict) -> None:
 def _refusal(e: dict) -> Error:
     """The exception for an error of the worker."""
     code, message = e["code"], e["message"]
-    message = message[:1].upper() + message[1:] if message[:1].isascii() else message
     kinds = {"not_found": NotFound, "exists": Conflict, "other_model": Conflict, "locked": Busy, "internal": Error}
     made: Error
     if code in kinds:
