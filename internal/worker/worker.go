@@ -152,7 +152,7 @@ func (s *server) take(ctx context.Context, head []byte, arrays []Array) error {
 	s.mu.Lock()
 	s.ending[r.ID] = cancel
 	s.mu.Unlock()
-	s.running.Go(func() {
+	work := func() {
 		defer func() {
 			s.mu.Lock()
 			delete(s.ending, r.ID)
@@ -160,8 +160,18 @@ func (s *server) take(ctx context.Context, head []byte, arrays []Array) error {
 			cancel()
 		}()
 		s.run(&call{server: s, ctx: ctx, id: r.ID, params: r.Params, arrays: arrays}, r.Op)
-	})
+	}
+	if r.Op == "encode" && isSmall(arrays) { // to start another thread would take longer
+		work()
+	} else {
+		s.running.Go(work)
+	}
 	return nil
+}
+
+// isSmall reports whether the arrays of a request are a few rows.
+func isSmall(arrays []Array) bool {
+	return len(arrays) == 1 && len(arrays[0].Shape) == 2 && arrays[0].Shape[0] <= 4
 }
 
 // cancel ends a request, if it is still under way.
