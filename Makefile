@@ -73,7 +73,7 @@ slow:
 # needs a C compiler. It slows the trees thirtyfold, so long tests, and the suites of the engines but one, run with it only in
 # nightly.
 RACE = . ./internal/fasthash/boost/... ./client/... ./internal/engine/... ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
-	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./internal/store/... ./internal/vectors/...
+	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
