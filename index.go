@@ -299,7 +299,7 @@ func readItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, erro
 	return in.Read(ctx, 0, 0, func(int) {})
 }
 
-// encodedItems returns items with codes and attributes. Attributes set on the data take precedence over those in a file.
+// encodedItems returns items with codes and attributes. Those set on the data take precedence over those in a file.
 func encodedItems(ctx context.Context, m *model.Model, bits int, d *Data) (b *index.Batch, err error) {
 	if d.codes != nil {
 		b, err = codedItems(bits, d)

@@ -204,6 +204,14 @@ class Estimator(Case):
         self.assertIn("fasthash", hashgrove.methods())
         self.assertRegex(hashgrove.__version__, r"^\d+\.\d+\.\d+")
 
+    def test_bar(self):
+        for hidden in (False, True):  # tqdm, where it is installed, and our own
+            script = (f"import sys; sys.modules.update({{'tqdm': None}} if {hidden} else {{}}); from hashgrove import FastHash; "
+                      "from test_notebook import clouds; X, y = clouds(300); FastHash(8, 'quick', verbose=True).fit(X, y)")
+            out = subprocess.run([sys.executable, "-B", "-W", "error", "-c", script], stderr=subprocess.PIPE, text=True, check=True,
+                                 cwd=os.path.dirname(os.path.abspath(__file__)))
+            self.assertIn("learning bits", out.stderr)
+
     def test_warnings(self):
         X = self.X.copy()
         X[0] = 1e6  # which leaves all others one bin
@@ -259,6 +267,11 @@ class Indexes(Case):
                         bad()
                 with self.assertRaises(hashgrove.NotFound):
                     shop.item("nobody")
+                with self.assertRaisesRegex(ValueError, "vectors"):
+                    shop.search(X[60], k=1, rerank="euclidean")
+                shop.set_vectors(ids[50:], X[50:])
+                near = shop.search(X[60], k=2, rerank="euclidean", shortlist=n)
+                self.assertEqual((near.ids[0], near.hits[0].score), (ids[60], 0))
                 self.assertIn("items", repr(shop))
             self.assertIn("closed", repr(shop))
             with self.assertRaises(hashgrove.Error):

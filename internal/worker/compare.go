@@ -39,7 +39,8 @@ type compareParams struct {
 func (p *compareParams) options() compare.Options {
 	o := compare.Options{
 		Methods: p.Methods, Bits: p.Bits, PCA: p.PCA, Neighbours: eval.Metric(p.Neighbours), Standardize: p.Standardize,
-		Unseen: p.Unseen, Seed: max(p.Seed, 1), Threads: p.Threads, Work: p.Work, Train: p.Train, DetailBits: method.UsualDetail,
+		Unseen: p.Unseen, Seed: max(p.Seed, 1), Threads: p.Threads, Work: p.Work, Train: p.Train,
+		DetailBits: method.UsualDetail,
 	}
 	if p.Rank != "" && p.Rank != "auto" {
 		o.Rank = eval.Ranking(p.Rank)

@@ -71,7 +71,8 @@ func (a *Array) count(most int64) (int, error) {
 	n := int64(1)
 	for _, side := range a.Shape {
 		if side < 0 || side > 0 && n > most/size/int64(side) {
-			return 0, fault.New("bad-frame", "an array of the shape %v and the type %s has more than %d bytes", a.Shape, a.Type, most)
+			return 0, fault.New("bad-frame", "an array of the shape %v and the type %s has more than %d bytes",
+				a.Shape, a.Type, most)
 		}
 		n *= int64(side)
 	}
@@ -163,7 +164,8 @@ func (a *Array) write(w io.Writer) error {
 func (a *Array) matrix() (vectors.Matrix, error) {
 	if len(a.Shape) != 2 || a.Type == Int32 || a.Type == Int64 {
 		return vectors.Matrix{}, fault.New("bad-frame",
-			"vectors are arrays of two dimensions and of the type f4, f2 or u1, not of the shape %v and the type %s", a.Shape, a.Type)
+			"vectors are arrays of two dimensions and of the type f4, f2 or u1, not of the shape %v and the type %s",
+			a.Shape, a.Type)
 	}
 	x := vectors.Matrix{Rows: a.Shape[0], Cols: a.Shape[1], Data: a.floats}
 	if a.Type == Uint8 {
@@ -196,7 +198,8 @@ func readFrame(r io.Reader, most int64) (head []byte, arrays []Array, err error)
 	}
 	n := binary.LittleEndian.Uint32(start[4:])
 	if string(start[:4]) != magic || int64(n) > min(maxHead, most) {
-		return nil, nil, fault.New("bad-frame", "no frame begins with % x: this verb is for programs, see docs/python.md", start)
+		return nil, nil, fault.New("bad-frame", "no frame begins with % x: this verb is for programs, see docs/python.md",
+			start)
 	}
 	head = make([]byte, n)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -236,7 +239,7 @@ func writeFrame(w io.Writer, head any, arrays []Array) error {
 	if err != nil {
 		return err
 	}
-	if len(text) > math.MaxUint32 {
+	if int64(len(text)) > math.MaxUint32 {
 		return fault.New("bad-frame", "the head of a frame has %d bytes", len(text))
 	}
 	b := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(text)))

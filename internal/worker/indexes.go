@@ -149,11 +149,7 @@ func (c *call) put() (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ids := make([]string, len(p.IDs))
-	for i, id := range p.IDs {
-		ids[i] = string(id)
-	}
-	d = d.WithIDs(ids)
+	d = d.WithIDs(texts(p.IDs))
 	if p.Labels != nil {
 		d = d.WithLabels(p.Labels)
 	}
@@ -174,7 +170,37 @@ func (c *call) put() (any, []Array, error) {
 	if err := write(c.ctx, d); err != nil {
 		return nil, nil, err
 	}
-	return map[string]int{"written": len(ids), "items": ix.Len()}, nil, nil
+	return map[string]int{"written": len(p.IDs), "items": ix.Len()}, nil, nil
+}
+
+// setVectors keeps the vectors of items, which are the array, so that searches can rerank and explain.
+func (c *call) setVectors() (any, []Array, error) {
+	var p struct {
+		Index uint64   `json:"index"`
+		IDs   []api.ID `json:"ids"`
+	}
+	ix, err := c.onIndex(&p.Index, &p)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := c.array(0, "vectors of the items")
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := x.items(false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return about(p.Index, ix), nil, ix.SetVectors(c.ctx, d.WithIDs(texts(p.IDs)))
+}
+
+// texts returns ids as texts.
+func texts(ids []api.ID) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = string(id)
+	}
+	return list
 }
 
 // items returns the rows of an array as items of an index.
@@ -281,7 +307,8 @@ func foundArrays(a *api.Answer) (map[string]any, []Array) {
 		}
 	}
 	result := map[string]any{
-		"rank": a.Rank, "fingerprint": a.Fingerprint, "items": a.Items, "bits": a.Bits, "seconds": a.Seconds, "doubts": a.Doubts,
+		"rank": a.Rank, "fingerprint": a.Fingerprint, "items": a.Items, "bits": a.Bits,
+		"seconds": a.Seconds, "doubts": a.Doubts,
 		"detail": len(detail) == n && n > 0, "weighted": len(weighted) == n && n > 0, "whole": len(whole) == n,
 	}
 	arrays := []Array{int32Array(counts), int32Array(distance)}

@@ -32,8 +32,8 @@ type aboutModel struct {
 func (c *call) hold(m *hashgrove.Model) aboutModel {
 	x := m.Expert()
 	about := aboutModel{
-		Model: c.keep(m), Bits: m.Bits(), DetailBits: x.DetailBits(), Dim: x.Dim(), Fingerprint: m.Fingerprint(), Rank: x.Rank(),
-		Missing: x.TakesMissing(), Pictures: x.Pictures != nil, Info: x.Info,
+		Model: c.keep(m), Bits: m.Bits(), DetailBits: x.DetailBits(), Dim: x.Dim(), Fingerprint: m.Fingerprint(),
+		Rank: x.Rank(), Missing: x.TakesMissing(), Pictures: x.Pictures != nil, Info: x.Info,
 	}
 	about.Info.Sketch = nil
 	return about
@@ -77,7 +77,7 @@ func (c *call) shorter() (any, []Array, error) {
 		return nil, nil, err
 	}
 	if p.Bits < 1 || p.Bits > m.Bits() {
-		return nil, nil, api.Errorf(api.ErrInvalid, "the first %d bits of a model of %d: give 1 to %d", p.Bits, m.Bits(), m.Bits())
+		return nil, nil, api.Errorf(api.ErrInvalid, "the first %d bits of a model of %d: give 1 to %[2]d", p.Bits, m.Bits())
 	}
 	short := m.Shorter(p.Bits)
 	b, err := file(short)
@@ -123,10 +123,11 @@ func (c *call) encode() (any, []Array, error) {
 
 // inRows makes an error about a value name its row among all that are encoded.
 func inRows(err error, m *hashgrove.Model, x vectors.Matrix, first int) error {
-	if bad := (vectors.Chunk{First: first, X: x}).CheckValues(m.Expert().TakesMissing()); bad != nil && x.Cols == m.Expert().Dim() {
-		return bad
+	own := m.Expert()
+	if x.Cols != own.Dim() {
+		return err
 	}
-	return err
+	return cmp.Or(vectors.Chunk{First: first, X: x}.CheckValues(own.TakesMissing()), err)
 }
 
 // vectors returns an array of the call as vectors.
@@ -314,7 +315,8 @@ func (c *call) train() (any, []Array, error) {
 		return nil, nil, err
 	}
 	report := map[string]any{
-		"method": made.Report.Method, "rows": made.Report.Rows, "held_out": made.Report.HeldOut, "notes": notes(made.Report.Notes),
+		"method": made.Report.Method, "rows": made.Report.Rows, "held_out": made.Report.HeldOut,
+		"notes":   notes(made.Report.Notes),
 		"seconds": made.Report.Total.Seconds(), "learning_seconds": made.Report.Learning.Seconds(),
 	}
 	return map[string]any{"about": c.hold(made.Model), "report": report}, []Array{b}, nil

@@ -11,8 +11,8 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// score measures how well rows find each other by their codes, ranked as the model chose: MAP, expected over the order of
-// ties. Each row is left out of its own ranking.
+// score measures how well rows find each other by their codes, ranked as the model chose: MAP, expected over the order
+// of ties. Each row is left out of its own ranking.
 func (c *call) score() (any, []Array, error) {
 	var p struct {
 		rows

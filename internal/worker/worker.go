@@ -124,6 +124,7 @@ func operations() map[string]operation {
 		"shorter": (*call).shorter, "score": (*call).score, "compare": (*call).compare,
 		"index.create": (*call).createIndex, "index.open": (*call).openIndex, "index.save": (*call).saveIndex,
 		"index.close": (*call).closeIndex, "index.info": (*call).indexInfo, "index.put": (*call).put,
+		"index.vectors": (*call).setVectors,
 		"index.search": (*call).search, "index.explain": (*call).explain, "index.item": (*call).item,
 		"index.items": (*call).items, "index.patch": (*call).patch, "index.delete": (*call).delete,
 	}
@@ -193,7 +194,8 @@ func (s *server) cancel(params json.RawMessage) {
 func (s *server) run(c *call, op string) {
 	do, ok := operations()[op]
 	if !ok {
-		s.send(answer{ID: c.id, Error: &failure{Code: "unsupported", Message: fmt.Sprintf("there is no operation %.40q", op)}})
+		err := api.Errorf(api.ErrUnsupported, "there is no operation %.40q", op)
+		_ = s.send(answer{ID: c.id, Error: failureOf(err)})
 		return
 	}
 	result, arrays, err := protect(do, c)
@@ -201,7 +203,7 @@ func (s *server) run(c *call, op string) {
 		err = s.send(answer{ID: c.id, Result: result, Arrays: arrays})
 	}
 	if err != nil {
-		s.send(answer{ID: c.id, Error: failureOf(err)})
+		_ = s.send(answer{ID: c.id, Error: failureOf(err)})
 	}
 }
 

@@ -297,7 +297,7 @@ func TestCancel(t *testing.T) {
 	if r := p.next(); r.ID != id || r.Progress == nil {
 		t.Fatalf("%+v", r)
 	}
-	go p.send("cancel", map[string]any{"request": id})
+	p.send("cancel", map[string]any{"request": id})
 	for {
 		r := p.next()
 		if r.Progress != nil {

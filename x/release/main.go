@@ -1,7 +1,7 @@
 // Command release makes what users download: the command for every platform in an archive and in a wheel for Python,
-// packages for Debian, manual pages, completions for shells, the licences of everything inside, a list of parts for each
-// binary (SBOM) and checksums. Everything in it is a function of the source, the version and the Go toolchain: two runs
-// in two folders give the same bytes.
+// packages for Debian, manual pages, completions for shells, the licences of everything inside, a list of parts for
+// each binary (SBOM) and checksums. Everything in it is a function of the source, the version and the Go toolchain:
+// two runs in two folders give the same bytes.
 //
 //	go run ./x/release [-version 0.1.0] [-out dist] [-maintainer 'NAME <ADDRESS>']
 //

@@ -18,8 +18,8 @@ import (
 // A wheel is a zip that pip unpacks: the package for Python with the command inside, and what pip asks about it. The
 // format is that of the Python Packaging User Guide, "Binary distribution format", version 1.0.
 
-// wheelTags says what a wheel runs on. The command for Linux is static, so that every libc will do; that for macOS needs
-// what Go needs.
+// wheelTags says what a wheel runs on. The command for Linux is static, so that every libc will do; that for macOS
+// needs what Go needs.
 var wheelTags = map[platform]string{
 	{"linux", "amd64"}:   "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
 	{"linux", "arm64"}:   "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -78,6 +78,7 @@ func (r *release) wheel(binary string, p platform) ([]byte, error) {
 		return nil, err
 	}
 	info := fmt.Sprintf("hashgrove-%s.dist-info/", pythonVersion(r.version))
+	const about = "Wheel-Version: 1.0\nGenerator: hashgrove\nRoot-Is-Purelib: false\n"
 	var tags strings.Builder
 	for tag := range strings.SplitSeq(wheelTags[p], ".") {
 		fmt.Fprintf(&tags, "Tag: py3-none-%s\n", tag)
@@ -85,7 +86,7 @@ func (r *release) wheel(binary string, p platform) ([]byte, error) {
 	list = append(list,
 		file{"hashgrove/bin/" + p.command(), 0o755, command},
 		file{info + "METADATA", 0o644, []byte(r.metadata())},
-		file{info + "WHEEL", 0o644, []byte("Wheel-Version: 1.0\nGenerator: hashgrove\nRoot-Is-Purelib: false\n" + tags.String())},
+		file{info + "WHEEL", 0o644, []byte(about + tags.String())},
 		file{info + "entry_points.txt", 0o644, []byte("[console_scripts]\nhashgrove = hashgrove.__main__:main\n")},
 		file{info + "licenses/LICENSE", 0o644, licence},
 		file{info + "licenses/THIRD-PARTY.txt", 0o644, thirdParty(r.parts)},

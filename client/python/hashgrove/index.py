@@ -132,14 +132,14 @@ class Index(Searcher):
 
     def search(self, vectors: Any = None, k: int | None = None, *, codes: Any = None, ids: Any = None, where: str | None = None,
                rank: str | None = None, radius: int | None = None, ties: str | None = None, prefix: int | None = None,
-               shortlist: int | None = None, explain: bool | None = None, fields: Any = None) -> Found:
+               shortlist: int | None = None, rerank: str | None = None, explain: bool | None = None, fields: Any = None) -> Found:
         """The nearest items of vectors (array of one row or of many), of codes (uint8: packed bits), or of items by their ids
         (one or a list). k is 10 unless radius is given: then all items within that distance. where is a filter such as
         'label = "boots" and price < 30'; rank is hamming, margins, expected, or auto, what the model chose. fields is a list
         of label, tags and attributes; None means all, and an empty list returns arrays alone, which is fastest for many
-        queries."""
+        queries. rerank, euclidean or cosine, orders the nearest by their vectors, after set_vectors."""
         options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix, "shortlist": shortlist,
-                   "explain": explain, "fields": None if fields is None else list(fields)}
+                   "rerank": rerank, "explain": explain, "fields": None if fields is None else list(fields)}
         request: dict[str, Any] = {name: _plain(value) for name, value in options.items() if value is not None}
         if sum(x is not None for x in (vectors, codes, ids)) != 1:
             raise Invalid("give exactly one of vectors, codes and ids")
@@ -207,6 +207,15 @@ class Index(Searcher):
                 raise Invalid(f"{len(values)} {name} for {n} items", field=name)
             params[name] = values
         return self._ask("put", params, [part])[0]["written"] if n else 0
+
+    def set_vectors(self, ids: Any, vectors: Any) -> None:
+        """Keep the vectors of items in memory, so that searches can rerank and explain. Items that are added later have none
+        until it is called again."""
+        x = self._rows(vectors)
+        ids = [_id(i) for i in ids]
+        if len(ids) != x.shape[0]:
+            raise Invalid(f"{len(ids)} ids for {x.shape[0]} vectors")
+        self._ask("vectors", {"ids": ids}, [x])
 
     def patch(self, ids: Any, *, labels: Any = None, tags: Any = None, attributes: Any = None, replace: bool = False) -> int:
         """Change labels, tags and attributes of items without their codes; what is None stays as it is. Returns how many of

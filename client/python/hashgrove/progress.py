@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import Any
 
 
@@ -79,8 +80,10 @@ def _terminal() -> bool:
 
 
 def _tqdm(what: str, total: int) -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    return tqdm(desc=what, total=total, leave=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of notebooks without widgets
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
+        return tqdm(desc=what, total=total, leave=False)

@@ -338,7 +338,7 @@ class Worker:
         s = self._session
         if s is not None and s.alive():
             return s
-        with self._lock:
+        with _Signals(), self._lock:  # Ctrl-C comes before the process is made, or when somebody knows it
             if self._session is None or not self._session.alive():
                 self._session = _Session()
                 _check(self.hello(self._session))
