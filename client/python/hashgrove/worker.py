@@ -38,6 +38,7 @@ except ImportError:
 _INT = int(signal.SIGINT)
 _main = threading.main_thread()
 _types = {"f4": "<f4", "f2": "<f2", "u1": "|u1", "i4": "<i4", "i8": "<i8"}
+_threaded = os.name == "nt"  # whether a thread of its own reads answers
 _small = 1 << 16  # a frame that one call writes
 
 
@@ -98,7 +99,7 @@ class _Session:
         self.input, self.output = self.process.stdin, self.process.stdout
         self.known = b""  # read and not yet used
         self.thread: threading.Thread | None = None
-        if os.name == "nt":
+        if _threaded:
             self.thread = threading.Thread(target=self._read_all, name="hashgrove-reader", daemon=True)
             self.thread.start()
         else:
