@@ -150,7 +150,8 @@ func (r *release) writePlatform(folder, build string, p platform, texts []file) 
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(folder, r.wheelName(p)), wheel); err != nil || p.os != "linux" {
+	// In a folder of their own: pip takes archives beside them for sources of the package.
+	if err := writeFile(filepath.Join(folder, "wheels", r.wheelName(p)), wheel); err != nil || p.os != "linux" {
 		return err
 	}
 	deb, err := r.debianPackage(p.arch, content)

@@ -45,20 +45,30 @@ func TestWheel(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkRecord(t, packed)
-	again, err := s.wheel(s.binary, p)
+	second := *s.release // of another folder, with files of another time
+	second.root = t.TempDir()
+	from, err := s.pythonPackage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(from, file{"../../LICENSE", 0o644, read(t, filepath.Join(s.root, "LICENSE"))}) {
+		if err := writeFile(filepath.Join(second.root, "client", "python", f.name), f.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := second.wheel(s.binary, p)
 	if err != nil || !bytes.Equal(packed, again) {
-		t.Errorf("the same files gave another wheel: %v", err)
+		t.Errorf("two folders gave two wheels: %v", err)
 	}
 	python := "/usr/bin/python3"
 	if exec.Command(python, "-c", "import numpy, venv, ensurepip").Run() != nil {
 		needs.Skip(t, needs.Venv, "the wheel is not installed: apt-get install python3-venv python3-numpy")
 	}
 	folder := t.TempDir()
-	wheel := filepath.Join(folder, s.wheelName(p))
-	if err := os.WriteFile(wheel, packed, 0o666); err != nil {
+	if err := writeFile(filepath.Join(folder, "wheels", s.wheelName(p)), packed); err != nil {
 		t.Fatal(err)
 	}
-	environment := append(os.Environ(), "PIP_NO_INDEX=1", "PIP_CONFIG_FILE="+os.DevNull, "HOME="+folder, "PYTHONDONTWRITEBYTECODE=1",
+	environment := append(os.Environ(), "PIP_FIND_LINKS=", "PIP_CONFIG_FILE="+os.DevNull, "HOME="+folder, "PYTHONDONTWRITEBYTECODE=1",
 		"XDG_CACHE_HOME="+filepath.Join(folder, "cache"), "HASHGROVE_BINARY=", "PYTHONPATH=")
 	run := func(name string, args ...string) string {
 		t.Helper()
@@ -73,7 +83,7 @@ func TestWheel(t *testing.T) {
 	run(python, "-m", "venv", "--system-site-packages", "empty") // numpy is Debian's
 	inside := filepath.Join(folder, "empty", "bin")
 	own := filepath.Join(inside, "python3")
-	run(own, "-m", "pip", "install", wheel)
+	run(own, "-m", "pip", "install", "--no-index", "--pre", "--find-links", "wheels", "hashgrove")
 	if got := run(filepath.Join(inside, "hashgrove"), "version"); !strings.Contains(got, s.version) {
 		t.Errorf("the command of the wheel says %s", got)
 	}
