@@ -125,7 +125,7 @@ func operations() map[string]operation {
 		"index.create": (*call).createIndex, "index.open": (*call).openIndex, "index.save": (*call).saveIndex,
 		"index.close": (*call).closeIndex, "index.info": (*call).indexInfo, "index.put": (*call).put,
 		"index.vectors": (*call).setVectors,
-		"index.search": (*call).search, "index.explain": (*call).explain, "index.item": (*call).item,
+		"index.search":  (*call).search, "index.explain": (*call).explain, "index.item": (*call).item,
 		"index.items": (*call).items, "index.patch": (*call).patch, "index.delete": (*call).delete,
 	}
 }
