@@ -53,9 +53,9 @@ BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo
 
 # The tests that make check runs and make test leaves out: they take longest, or need servers.
 ENGINES = Elastic|Milvus|Postgres|Qdrant|Redis|SQLite|SQLiteVec|Weaviate
-SLOW = ^Test(DebianPackage|Digests|FaultsInCommands|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|NothingIsFused|$\
-	PowerCutInCommands|PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|$(ENGINES))$$
-SLOWPACKAGES = . ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./x/paper ./internal/workshop
+SLOW = ^Test(DebianPackage|Digests|FaultsInCommands|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
+	PowerCutInCommands|PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|Wheel|$(ENGINES))$$
+SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./x/paper ./internal/workshop
 
 unit:
 	$(BOUNDED) $(GO) test -timeout 30m -skip '$(SLOW)' $(TESTFLAGS) ./...
@@ -73,7 +73,7 @@ slow:
 # needs a C compiler. It slows the trees thirtyfold, so long tests, and the suites of the engines but one, run with it only in
 # nightly.
 RACE = . ./internal/fasthash/boost/... ./client/... ./internal/engine/... ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
-	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./server/... ./internal/store/... ./internal/vectors/...
+	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \

@@ -17,12 +17,13 @@ import (
 )
 
 // Data holds rows to learn from, or items to put into an index. Make it with Rows, Tagged, Paired, Vectors, Images,
-// Open, OpenFiles or From. It is immutable: the With methods return changed copies. Mistakes are reported by Err and by
-// the function that uses the data.
+// Codes, Open, OpenFiles or From. It is immutable: the With methods return changed copies. Mistakes are reported by Err
+// and by the function that uses the data.
 type Data struct {
 	spec       dataset.Spec   // the files, if the rows are in files
 	table      *vectors.Table // the rows, if they are in memory
 	images     []image.Image  // of each row, if the rows are pictures in memory
+	codes      []Code         // of each row, if that is all that is known of them
 	source     vectors.Source // of the caller; nil otherwise
 	pairs      []Pair
 	pairsFile  string // for rows in files
@@ -84,6 +85,11 @@ func Vectors(x [][]float32) *Data {
 		d.table.X.Data = append(d.table.X.Data, row...)
 	}
 	return d
+}
+
+// Codes returns items for an index by their codes, which the model of the index must have made.
+func Codes(codes []Code) *Data {
+	return &Data{table: &vectors.Table{X: vectors.Matrix{Rows: len(codes)}}, codes: slices.Concat([]Code{}, codes)}
 }
 
 // From reads rows from a source of your own, once. They need not fit in memory.
@@ -184,6 +190,8 @@ func (d *Data) rows(p PictureOptions, as *picture.Preparation) (vectors.Source, 
 		return nil, err
 	}
 	switch {
+	case d.codes != nil:
+		return nil, errors.New("codes are no vectors: they can be put into an index, and nothing else")
 	case d.source != nil:
 		return d.source, nil
 	case d.table == nil:

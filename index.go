@@ -8,6 +8,7 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/items"
 	"hashgrove/internal/model"
@@ -54,7 +55,7 @@ func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
 	o := store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
 	if d != nil {
-		b, err := encodedItems(ctx, m.model, d)
+		b, err := encodedItems(ctx, m.model, m.Bits(), d)
 		if err != nil {
 			return nil, search.Coded(err)
 		}
@@ -78,6 +79,28 @@ func OpenIndex(ctx context.Context, path string) (*Index, error) {
 		return nil, errors.Join(search.Coded(err), s.Close())
 	}
 	return &Index{model: m, items: s, close: s.Close}, nil
+}
+
+// Save writes the items and the model to a new index file, all or nothing; the index itself goes on as it was. An index
+// in a file is copied as it is now.
+func (ix *Index) Save(ctx context.Context, path string) error {
+	x := ix.items.Snapshot()
+	all, err := x.Matches(index.Filter{})
+	if err != nil {
+		return search.Coded(err)
+	}
+	b := index.NewBatch(x.Bits())
+	b.Reserve(len(all), len(all))
+	for _, h := range all {
+		b.Append(x.Item(h))
+	}
+	b.Fingerprint = x.Fingerprint()
+	o := store.Options{Model: ix.model, Bits: x.Bits(), Fingerprint: x.Fingerprint(), Items: b}
+	s, err := store.Create(ctx, path, o)
+	if err != nil {
+		return search.Coded(err)
+	}
+	return search.Coded(s.Close())
 }
 
 // Close closes the index file. An index in memory need not be closed.
@@ -219,10 +242,10 @@ func (ix *Index) DeleteWhere(ctx context.Context, where string) (int, error) {
 
 // write encodes items and writes them in one batch.
 func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context, *index.Batch) error) error {
-	if ix.model == nil {
+	if ix.model == nil && d.codes == nil {
 		return api.Errorf(api.ErrNoModel, "the index holds no model to encode items with")
 	}
-	b, err := encodedItems(ctx, ix.model, d)
+	b, err := encodedItems(ctx, ix.model, ix.items.Snapshot().Bits(), d)
 	if err == nil {
 		err = write(ctx, b)
 	}
@@ -242,9 +265,29 @@ func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
 	return seen, given, err
 }
 
-// encodedItems encodes rows and attaches their ids, labels, tags and attributes. Those set on the data take precedence
-// over those in a file.
-func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
+// codedItems returns items by their codes, with their ids, labels and tags.
+func codedItems(bits int, d *Data) (*index.Batch, error) {
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	b, one := index.NewBatch(bits), hamming.NewCodes(1, bits)
+	chunk := vectors.Chunk{IDs: d.table.IDs, Labels: d.table.Labels, Tags: d.table.Tags}
+	for i, code := range d.codes {
+		it, err := items.FromRow(chunk, i, i)
+		if err == nil {
+			err = search.SetCode(one, 0, "", code)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %d: %w", i, err)
+		}
+		it.Code = one.Row(0)
+		b.Append(it)
+	}
+	return b, nil
+}
+
+// readItems encodes rows and attaches their ids, labels and tags, and the attributes in files.
+func readItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
 	src, rows, err := itemRows(m, d)
 	if err != nil {
 		return nil, err
@@ -253,7 +296,16 @@ func encodedItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, e
 	if in.Attributes, err = d.attributeTable(rows); err != nil {
 		return nil, err
 	}
-	b, err := in.Read(ctx, 0, 0, func(int) {})
+	return in.Read(ctx, 0, 0, func(int) {})
+}
+
+// encodedItems returns items with codes and attributes. Those set on the data take precedence over those in a file.
+func encodedItems(ctx context.Context, m *model.Model, bits int, d *Data) (b *index.Batch, err error) {
+	if d.codes != nil {
+		b, err = codedItems(bits, d)
+	} else {
+		b, err = readItems(ctx, m, d)
+	}
 	if err != nil || d.attributes == nil {
 		return b, err
 	}

@@ -24,7 +24,7 @@ var pipeline = strings.Fields(`
 	internal/feature/dictionary internal/fasthash/inference internal/model internal/fasthash/boost internal/fasthash/svm
 	internal/index internal/atlas internal/store internal/items internal/search internal/engine internal/engine/enginetest internal/export internal/eval
 	internal/testkit/methodtest internal/fasthash internal/numeric/solve internal/method internal/train method internal/plot internal/report
-	internal/trial internal/compare internal/machine x/paper server internal/workshop . cmd/hashgrove`)
+	internal/trial internal/compare internal/machine x/paper server internal/workshop . internal/worker cmd/hashgrove`)
 
 func TestImportsRunDownThePipeline(t *testing.T) {
 	for line := range strings.Lines(output(t, "go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "./...")) {

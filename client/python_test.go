@@ -46,7 +46,7 @@ func TestPython(t *testing.T) {
 	}
 	vectors := filepath.Join(dir, "vectors.npy")
 	ok(t, os.WriteFile(vectors, b, 0o600))
-	cmd := exec.Command(python, "-B", "-W", "error", "test_hashgrove.py", address, "a-secret-token", vectors)
+	cmd := exec.Command(python, "-B", "-W", "error", "test_service.py", address, "a-secret-token", vectors)
 	cmd.Dir = "python"
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("\nOK")) {

@@ -151,6 +151,9 @@ func TestDocsNameRealFlags(t *testing.T) {
 	known := map[string]bool{
 		"help": true, "pipe": true, // of redis-cli
 	}
+	for _, name := range []string{"system-site-packages", "no-index", "pre", "find-links"} { // of venv and pip
+		known[name] = true
+	}
 	for _, name := range []string{ // of hashgrove-beam and the runners of Beam
 		"shards", "runner", "endpoint", "environment_type", "environment_config", "project", "region", "staging_location",
 	} {

@@ -347,7 +347,7 @@ func (r *attributeReader) readParquet() error {
 		case !field.Text, field.List && roles[j] != roleTags:
 			return fmt.Errorf("%s: %w", r.in.path, notAttribute("column", field.Name))
 		}
-		columns = append(columns, parquetAttribute{field, f.Column(field, half), roles[j]})
+		columns = append(columns, parquetAttribute{field, f.Column(field, Half), roles[j]})
 	}
 	if len(columns) == 0 {
 		return fault.New("no-attributes", "%s: has no column of attributes; it has %s", r.in.path, plain.List(names))

@@ -67,9 +67,9 @@ func TestHalf(t *testing.T) {
 		default:
 			want = sign * (1 + mantissa/1024) * math.Pow(2, float64(exponent-15))
 		}
-		got := half(h)
+		got := Half(h)
 		if float64(got) != want && !(math.IsNaN(float64(got)) && math.IsNaN(want)) || math.Signbit(float64(got)) != (h>>15 == 1) {
-			t.Fatalf("half(%#04x) = %v, want %v", h, got, want)
+			t.Fatalf("Half(%#04x) = %v, want %v", h, got, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // TestHalfIsTheNearest checks toHalf against a search among all float16.
 func TestHalfIsTheNearest(t *testing.T) {
-	value := func(h uint16) float64 { return float64(half(h)) }
+	value := func(h uint16) float64 { return float64(Half(h)) }
 	rng := rand.New(rand.NewPCG(1, 1))
 	check := func(x float32) {
 		got := toHalf(x)
@@ -37,12 +37,12 @@ func TestHalfIsTheNearest(t *testing.T) {
 		}
 	}
 	for h := range uint16(0x7c00) {
-		x := half(h)
+		x := Half(h)
 		if toHalf(x) != h {
 			t.Fatalf("%v does not come back: %#x, %#x", x, h, toHalf(x))
 		}
 		check(math.Nextafter32(x, 1e9))
-		check((x + half(h+1)) / 2)
+		check((x + Half(h+1)) / 2)
 	}
 	for range 100_000 {
 		check(math.Float32frombits(rng.Uint32() & 0x47ffffff))

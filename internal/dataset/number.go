@@ -93,7 +93,7 @@ func (t dtype) signed(u uint64) int64 {
 func (t dtype) float(u uint64) float64 {
 	switch t.size {
 	case 2:
-		return float64(half(uint16(u)))
+		return float64(Half(uint16(u)))
 	case 4:
 		return float64(math.Float32frombits(uint32(u)))
 	default:
@@ -130,8 +130,8 @@ func (t dtype) text(src []byte) string {
 	return strconv.FormatFloat(v, 'g', -1, max(8*t.size, 32))
 }
 
-// half returns the value of an IEEE 754 half.
-func half(h uint16) float32 {
+// Half returns the value of an IEEE 754 half.
+func Half(h uint16) float32 {
 	sign, exponent, mantissa := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch exponent {
 	case 0:

@@ -77,14 +77,14 @@ func (p *parquetRows) openColumns(f *parquetrows.File, spec *Spec) error {
 		}
 		if i >= 0 {
 			taken[i] = true
-			p.sides[k] = f.Column(c.fields[i], half)
+			p.sides[k] = f.Column(c.fields[i], Half)
 			p.split = k == sideTags && !c.fields[i].List
 			*[]*string{&p.columns.Label, &p.columns.ID, &p.columns.Tags}[k] = c.names[i]
 		}
 	}
 	chosen, err := c.vector(spec, taken)
 	for _, i := range chosen {
-		p.vector = append(p.vector, f.Column(c.fields[i], half))
+		p.vector = append(p.vector, f.Column(c.fields[i], Half))
 		p.names = append(p.names, c.names[i])
 		p.lists = p.lists || c.fields[i].List
 		taken[i] = true

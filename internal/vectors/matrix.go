@@ -265,6 +265,15 @@ type Table struct {
 	Tags   [][]string
 }
 
+// Named is a Table that knows more about its rows, such as the names of the columns.
+type Named struct {
+	Table
+	Known Schema
+}
+
+// Schema implements Source.
+func (t Named) Schema() Schema { return t.Known }
+
 // WithLabels returns a table of rows with labels.
 func WithLabels(m Matrix, labels []string) Table { return Table{X: m, Labels: labels} }
 

@@ -1,7 +1,7 @@
-// Command release makes what users download: the command for every platform in an archive, packages for Debian, manual
-// pages, completions for shells, the licences of everything inside, a list of parts for each binary (SBOM) and
-// checksums. Everything in it is a function of the source, the version and the Go toolchain: two runs in two
-// folders give the same bytes.
+// Command release makes what users download: the command for every platform in an archive and in a wheel for Python,
+// packages for Debian, manual pages, completions for shells, the licences of everything inside, a list of parts for
+// each binary (SBOM) and checksums. Everything in it is a function of the source, the version and the Go toolchain:
+// two runs in two folders give the same bytes.
 //
 //	go run ./x/release [-version 0.1.0] [-out dist] [-maintainer 'NAME <ADDRESS>']
 //
@@ -115,7 +115,7 @@ func (r *release) write(folder, build string) error {
 	return writeChecksums(folder)
 }
 
-// writePlatform builds the command for a platform and writes its archive, its list of parts and its package.
+// writePlatform builds the command for a platform and writes its archive, its wheel, its list of parts and its package.
 func (r *release) writePlatform(folder, build string, p platform, texts []file) error {
 	binary := p.binary(build)
 	if p != hostPlatform() { // which is there already
@@ -143,7 +143,15 @@ func (r *release) writePlatform(folder, build string, p platform, texts []file) 
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(folder, name+ending), packed); err != nil || p.os != "linux" {
+	if err := writeFile(filepath.Join(folder, name+ending), packed); err != nil {
+		return err
+	}
+	wheel, err := r.wheel(binary, p)
+	if err != nil {
+		return err
+	}
+	// In a folder of their own: pip takes archives beside them for sources of the package.
+	if err := writeFile(filepath.Join(folder, "wheels", r.wheelName(p)), wheel); err != nil || p.os != "linux" {
 		return err
 	}
 	deb, err := r.debianPackage(p.arch, content)

@@ -49,10 +49,12 @@ const (
 	Qemu      Thing = "qemu"
 	Redis     Thing = "redis"
 	Shell     Thing = "shell"
+	Sklearn   Thing = "sklearn"
 	Sparse    Thing = "sparse"
 	SQLite    Thing = "sqlite"
 	SQLiteVec Thing = "sqlite-vec"
 	User      Thing = "user"
+	Venv      Thing = "venv"
 	Wine      Thing = "wine"
 	Zsh       Thing = "zsh"
 )
@@ -93,10 +95,12 @@ var facts = map[Thing]fact{
 	Qemu:      {about: "qemu-user-static, for tests on arm64 and s390x"},
 	Redis:     {about: "Redis 8"},
 	Shell:     {about: "sh and bash, and the usual programs split, curl and sha256sum"},
+	Sklearn:   {about: "scikit-learn and pandas for Python"},
 	Sparse:    {about: "a file system for files of 256 GB that are empty"},
 	SQLite:    {about: "the program sqlite3"},
 	SQLiteVec: {about: "the extension sqlite-vec of npm"},
 	User:      {about: "a folder for temporary files that the user nobody may enter"},
+	Venv:      {about: "Python that makes virtual environments"},
 	Wine:      {about: "wine and a C compiler for Windows, which make windows installs"},
 	Zsh:       {about: "the shell zsh"},
 }

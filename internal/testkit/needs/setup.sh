@@ -73,6 +73,8 @@ has_browser() {
 imports() { /usr/bin/python3 -c "import $1" || python3 -c "import $1"; }
 has_numpy() { imports numpy; }
 has_faiss() { imports faiss; }
+has_sklearn() { imports sklearn,pandas; }
+has_venv() { imports venv,ensurepip; }
 has_gcc() { echo 'int main(void) { return 0; }' | gcc -xc -include stdio.h -o /dev/null -; }
 has_opencl() { ls /etc/OpenCL/vendors/*.icd && { ldconfig -p | grep -q libOpenCL || /sbin/ldconfig -p | grep -q libOpenCL; }; }
 has_postgres() { has pg_ctl || ls /usr/lib/postgresql/*/bin/initdb; }
@@ -127,6 +129,8 @@ need groff "the manual pages" "has groff" "groff-base"
 need zsh "the completions of zsh" "has zsh" "zsh"
 need fish "the completions of fish" "has fish" "fish"
 group=" check "
+need sklearn "scikit-learn's checks of the Python package" has_sklearn "python3-sklearn python3-pandas"
+need venv "the wheel in a virtual environment" has_venv "python3-venv"
 need faiss "FAISS reading our files" has_faiss "python3-faiss"
 need postgres "PostgreSQL as an engine" has_postgres "postgresql"
 need pgvector "searches with pgvector" has_pgvector "run:sh '$here/../pgtest/install.sh'"

@@ -1,4 +1,4 @@
-"""Tests of hashgrove.py against a service with a collection shop: python3 test_hashgrove.py URL TOKEN VECTORS.npy
+"""Tests of service.py against a service with a collection shop: python3 test_service.py URL TOKEN VECTORS.npy
 
 The vectors are those of its items, whose ids are 0, 1, ...; client/python_test.go starts the service and runs this.
 """

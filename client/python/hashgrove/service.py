@@ -1,4 +1,5 @@
-"""A client for the HTTP service of Hashgrove (hashgrove serve): one file, the standard library and numpy.
+"""A client for the HTTP service of Hashgrove (hashgrove serve), in one file that can also be copied and used alone: it
+needs the standard library and numpy.
 
     from hashgrove import Client
     c = Client("http://127.0.0.1:8080")
@@ -8,21 +9,29 @@
     c.put("shop", ids, vectors, labels=labels)  # returns when the items are on disk
     c.delete("shop", where="price < 5", dry_run=True)
 
+    shop = c["shop"]                            # a Searcher, with the methods of an Index
+    shop.search(vectors, k=5)
+
 A request that the server refuses raises Error, or one of its kinds: Unauthorized, NotFound, Conflict, TooLarge, Busy
 and DiskFull. A Client may be used by several threads.
 """
 
+from __future__ import annotations
+
 import base64
+import html
 import http.client
 import io
 import json
 import ssl
 import threading
 import urllib.parse
+from typing import Any, Iterator
 
 import numpy as np
 
-__all__ = ["Client", "Found", "Error", "Unauthorized", "NotFound", "Conflict", "TooLarge", "Busy", "DiskFull"]
+__all__ = ["Client", "Collection", "Searcher", "Found", "Hit", "Error", "Unauthorized", "NotFound", "Conflict", "TooLarge",
+           "Busy", "DiskFull"]
 
 
 class Error(Exception):
@@ -34,6 +43,8 @@ class Error(Exception):
         self.message, self.status, self.request_id, self.retry_after = message, status, request_id, retry_after
 
     def __str__(self):
+        if not self.status:
+            return self.message
         return f"{self.message} (status {self.status}, request {self.request_id})"
 
 
@@ -64,34 +75,186 @@ class DiskFull(Error):
 _kinds = {401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 413: TooLarge, 429: Busy, 503: Busy, 507: DiskFull}
 
 
+class Hit(dict):
+    """An item that was found, as a dict: id, distance in bits, and where there are such label, tags, attributes,
+    detail_distance, margin_distance and score. The keys are attributes too, which are None where there is nothing.
+
+    >>> Hit(id=7, distance=3, label="boots")
+    Hit(7, distance=3, label='boots')
+    >>> Hit(id=7, distance=3, label="boots").label
+    'boots'
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.get(name)
+
+    def __repr__(self) -> str:
+        rest = "".join(f", {name}={value!r}" for name, value in self.items() if name != "id")
+        return f"Hit({self.get('id')!r}{rest})"
+
+    def _repr_html_(self) -> str:
+        return _table([self])
+
+
 class Found:
     """What a search found. ids and distances are arrays with a row for each query, or with one dimension for one query.
     Rows with fewer hits than others end with distance -1 and an id of 0 or None. Distances are in bits; where codes have
     bits of detail, these are in detail_distances, which is None otherwise. hits has everything about them: a list of
-    dicts for each query. rank is what ordered them: hamming, margins or expected. answer is the whole answer of the
-    server."""
+    Hits for each query. rank is what ordered them: hamming, margins or expected. answer is the whole answer as a dict."""
 
-    def __init__(self, answer, one):
-        results = answer["results"]
-        hits = [r["hits"] for r in results]
-        shape = (len(hits), max(map(len, hits), default=0))
+    def __init__(self, answer: dict, one: bool):
+        hits = [r["hits"] for r in answer["results"]]
         whole = all(isinstance(h["id"], int) for row in hits for h in row)
-        ids = np.zeros(shape, dtype=np.int64) if whole else np.full(shape, None, dtype=object)
-        distances = np.full(shape, -1, dtype=np.int32)
-        detail = np.full(shape, -1, dtype=np.int32) if any("detail_distance" in h for row in hits for h in row) else None
-        for i, row in enumerate(hits):
-            for j, h in enumerate(row):
-                ids[i, j], distances[i, j] = h["id"], h["distance"]
-                if detail is not None:
-                    detail[i, j] = h["detail_distance"]
-        if one:
-            ids, distances, hits = ids[0], distances[0], hits[0]
-            detail = None if detail is None else detail[0]
-        self.ids, self.distances, self.detail_distances, self.hits, self.rank = ids, distances, detail, hits, answer["rank"]
-        self.answer, self.fingerprint, self.seconds = answer, answer["fingerprint"], answer["seconds"]
+        flat = [h for row in hits for h in row]
+        detail = [h["detail_distance"] for h in flat] if any("detail_distance" in h for h in flat) else None
+        self._fill([len(row) for row in hits], [h["id"] for h in flat], whole, [h["distance"] for h in flat], detail, one)
+        self.rank, self.fingerprint, self.seconds = answer["rank"], answer["fingerprint"], answer["seconds"]
+        self._answer, self._one = answer, one
 
-    def __repr__(self):
+    def _fill(self, counts: Any, ids: Any, whole: bool, distances: Any, detail: Any, one: bool) -> None:
+        """Set the arrays from the hits of all queries, one after the other."""
+        counts = np.asarray(counts, dtype=np.intp)
+        shape = (len(counts), int(counts.max(initial=0)))
+        there = np.arange(shape[1]) < counts[:, None]
+
+        def spread(values: Any, empty: Any, dtype: Any) -> Any:
+            out = np.full(shape, empty, dtype=dtype)
+            if len(values):
+                out[there] = values
+            return out[0] if one else out
+
+        self.ids = spread(ids, 0 if whole else None, np.int64 if whole else object)
+        self.distances = spread(distances, -1, np.int32)
+        self.detail_distances = None if detail is None else spread(detail, -1, np.int32)
+
+    @property
+    def answer(self) -> dict:
+        return self._answer
+
+    @property
+    def hits(self) -> list:
+        rows = [[Hit(h) for h in r["hits"]] for r in self.answer["results"]]
+        return rows[0] if self._one else rows
+
+    def __repr__(self) -> str:
         return f"Found(ids={self.ids!r}, distances={self.distances!r})"
+
+    def _repr_html_(self) -> str:
+        results, bits = self.answer["results"], self.answer.get("bits", 0)
+        parts = []
+        for r in results[:10]:
+            label = f", {html.escape(str(r['label']))}" if r.get("label") else ""
+            code = r.get("code", "")
+            shown = code_picture(bytes.fromhex(code), bits) if code else ""
+            parts.append(f"<div style='margin:4px 0'>{shown} query {html.escape(str(r['query']))}{label}</div>{_table(r['hits'])}")
+        if len(results) > 10:
+            parts.append(f"<div>and {len(results) - 10} more queries</div>")
+        return f"<div>ranked by {html.escape(str(self.rank))}</div>" + "".join(parts)
+
+
+def code_picture(code: bytes, bits: int = 0, side: int = 5) -> str:
+    """A packed code as a picture: a square for each bit, eight in a row, dark where it is 1.
+
+    >>> code_picture(bytes([255]))[:4]
+    '<svg'
+    """
+    bits = bits or 8 * len(code)
+    wide = 8 if bits <= 128 else 32
+    rows = -(-bits // wide)
+    squares = [f"M{i % wide * side} {i // wide * side}h{side}v{side}h-{side}z"
+               for i in range(min(bits, 8 * len(code))) if code[i // 8] >> (7 - i % 8) & 1]
+    width, height = wide * side, rows * side
+    return (f"<svg role='img' width='{width}' height='{height}' style='background:#dde;vertical-align:middle'>"
+            f"<title>{code.hex()}</title><path fill='#225' d='{''.join(squares)}'/></svg>")
+
+
+def _table(hits: list) -> str:
+    """Hits as a table of HTML."""
+    if not hits:
+        return "<i>nothing</i>"
+    names = [n for n in ("id", "distance", "detail_distance", "score", "label", "tags") if any(n in h for h in hits)]
+    more = sorted({n for h in hits for n in h.get("attributes", {})})
+
+    def cell(value: Any) -> str:
+        if isinstance(value, float):
+            value = f"{value:.6g}"
+        elif isinstance(value, list):
+            value = ", ".join(map(str, value))
+        return f"<td>{'' if value is None else html.escape(str(value))}</td>"
+
+    head = "".join(f"<th>{html.escape(n)}</th>" for n in names + more)
+    rows = ("<tr>" + "".join(cell(h.get(n)) for n in names) + "".join(cell(h.get("attributes", {}).get(n)) for n in more)
+            + "</tr>" for h in hits)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+class Searcher:
+    """What an Index and a Collection of a service have in common. Code that is given a Searcher runs in a notebook and
+    against a service alike:
+
+        shop = Index(model)                             # in a notebook
+        shop = Client("http://127.0.0.1:8080")["shop"]  # with a service
+        shop.put(ids, vectors, labels=labels)
+        shop.search(vectors, k=5, where='label = "boots"').ids
+    """
+
+    def search(self, vectors: Any = None, k: int | None = None, *, codes: Any = None, ids: Any = None, **options: Any) -> Found:
+        """The nearest items of vectors, of codes, or of items by their ids."""
+        raise NotImplementedError
+
+    def explain(self, id: Any, *, vector: Any = None, code: Any = None, query_id: Any = None) -> dict:
+        """Why an item is near a vector, a code or another item, as a dict."""
+        raise NotImplementedError
+
+    def encode(self, vectors: Any) -> np.ndarray:
+        """Codes of vectors, a row of packed bits for each."""
+        raise NotImplementedError
+
+    def put(self, ids: Any, vectors: Any = None, *, codes: Any = None, labels: Any = None, tags: Any = None,
+            attributes: Any = None, mode: str = "upsert") -> int:
+        """Write items, all or none, and return how many."""
+        raise NotImplementedError
+
+    def add(self, ids: Any, vectors: Any = None, *, codes: Any = None, labels: Any = None, tags: Any = None,
+            attributes: Any = None) -> int:
+        """Write items that are not there yet, all or none: put with mode="add"."""
+        return self.put(ids, vectors, codes=codes, labels=labels, tags=tags, attributes=attributes, mode="add")
+
+    def patch(self, ids: Any, *, labels: Any = None, tags: Any = None, attributes: Any = None, replace: bool = False) -> int:
+        """Change labels, tags and attributes of items."""
+        raise NotImplementedError
+
+    def delete(self, ids: Any = None, *, where: str | None = None, dry_run: bool = False) -> int:
+        """Delete items by id or by filter, and return how many were there."""
+        raise NotImplementedError
+
+    def item(self, id: Any) -> dict:
+        """One item as a dict."""
+        raise NotImplementedError
+
+    def items(self, where: str | None = None) -> Iterator[dict]:
+        """Go through all items that a filter lets through, in the order of ids, as dicts."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:  # an empty index is an index
+        return True
+
+    def __iter__(self) -> Iterator[dict]:
+        return self.items()
+
+    def close(self) -> None:
+        """Let go of what the searcher holds."""
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
 
 
 class Client:
@@ -111,6 +274,10 @@ class Client:
     def server(self):
         """What the server is, its limits, and what this token may do."""
         return self._ask("GET", "/v1/server")
+
+    def __getitem__(self, collection: str) -> Collection:
+        """A collection as a Searcher, with the methods of an Index."""
+        return Collection(self, collection)
 
     def collections(self):
         """A list of dicts, one for each collection."""
@@ -306,6 +473,51 @@ class Client:
             return http.client.HTTPConnection(host, port, timeout=self._timeout)
         context = self._context or ssl.create_default_context()
         return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
+
+
+class Collection(Searcher):
+    """A collection of a service, as client["name"]. It has the methods of an Index."""
+
+    def __init__(self, client: Client, name: str):
+        self.client, self.name = client, name
+
+    def __repr__(self) -> str:
+        return f"{self.client!r}[{self.name!r}]"
+
+    def search(self, vectors: Any = None, k: int | None = None, *, codes: Any = None, ids: Any = None, **options: Any) -> Found:
+        if k is not None or options.get("radius") is None:
+            options["k"] = 10 if k is None else k
+        else:
+            options["k"] = None
+        return self.client.search(self.name, vectors, codes=codes, ids=ids, **options)
+
+    def explain(self, id: Any, *, vector: Any = None, code: Any = None, query_id: Any = None) -> dict:
+        return self.client.explain(self.name, id, vector=vector, code=code, query_id=query_id)
+
+    def encode(self, vectors: Any) -> np.ndarray:
+        return self.client.encode(self.name, vectors)
+
+    def put(self, ids: Any, vectors: Any = None, *, codes: Any = None, labels: Any = None, tags: Any = None,
+            attributes: Any = None, mode: str = "upsert") -> int:
+        return self.client.put(self.name, ids, vectors, codes=codes, labels=labels, tags=tags, attributes=attributes, mode=mode)
+
+    def patch(self, ids: Any, *, labels: Any = None, tags: Any = None, attributes: Any = None, replace: bool = False) -> int:
+        return self.client.patch(self.name, ids, labels=labels, tags=tags, attributes=attributes, replace=replace)
+
+    def delete(self, ids: Any = None, *, where: str | None = None, dry_run: bool = False) -> int:
+        return self.client.delete(self.name, ids, where=where, dry_run=dry_run)
+
+    def item(self, id: Any) -> dict:
+        return self.client.item(self.name, id)
+
+    def items(self, where: str | None = None) -> Iterator[dict]:
+        return self.client.items(self.name, where)
+
+    def __len__(self) -> int:
+        return self.client.collection(self.name)["items"]
+
+    def close(self) -> None:
+        self.client.close()
 
 
 def _path(*names):

@@ -1,0 +1,80 @@
+"""Hashgrove learns short binary codes from labelled vectors and finds the nearest codes exactly.
+
+    from hashgrove import FastHash, Index, compare
+    hasher = FastHash(bits=64).fit(X, y)
+    codes = hasher.transform(X)
+    with Index(hasher) as shop:
+        shop.add(ids, X, labels=y)
+        shop.search(queries, k=10).ids
+
+FastHash has the conventions of scikit-learn. Client speaks to a service, and its collections have the methods of an Index.
+Only numpy is required; the work is done by the program hashgrove, which is part of the package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, NotFound, Searcher, TooLarge,
+                      Unauthorized, code_picture)
+
+if TYPE_CHECKING:
+    from .comparison import Comparison, compare
+    from .estimator import FastHash, NotFittedError
+    from .index import Index
+    from .model import Model
+    from .worker import Invalid, WorkerDied
+
+__all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "methods", "Client", "Collection", "Searcher", "Found",
+           "Hit", "Error", "Invalid", "WorkerDied", "NotFittedError", "Unauthorized", "NotFound", "Conflict", "TooLarge", "Busy",
+           "DiskFull", "code_picture"]
+
+# Whoever only speaks to a service does not wait for scikit-learn.
+_later = {"FastHash": "estimator", "NotFittedError": "estimator", "Index": "index", "Model": "model", "compare": "comparison",
+          "Comparison": "comparison", "Invalid": "worker", "WorkerDied": "worker"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _later:
+        import importlib
+        value = getattr(importlib.import_module("." + _later[name], __name__), name)
+        globals()[name] = value
+        return value
+    if name == "__version__":
+        from importlib import metadata
+        try:
+            return metadata.version("hashgrove")
+        except metadata.PackageNotFoundError:
+            from . import worker
+            return worker.shared().hello()["version"]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list:
+    return sorted({*globals(), *_later, "__version__"})
+
+
+def load(path: Any) -> Any:
+    """A model or an index from its file, whichever it is.
+
+    >>> import os, tempfile, numpy as np, hashgrove
+    >>> y = np.arange(300) % 3
+    >>> X = np.random.default_rng(0).normal(size=(300, 8)) + y[:, None]
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "small.hgm")
+    >>> FastHash(bits=8, effort="quick").fit(X, y).save(path)
+    >>> hashgrove.load(path).bits
+    8
+    >>> folder.cleanup()
+    """
+    from .index import Index
+    from .model import Model
+    with open(path, "rb") as f:
+        start = f.read(4)
+    return Model.load(path) if start == b"\x89HGM" else Index(path=path)
+
+
+def methods() -> list:
+    """The names of all methods, FastHash first."""
+    from . import worker
+    return [m["name"] for m in worker.shared().hello()["methods"]]

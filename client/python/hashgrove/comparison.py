@@ -1,0 +1,105 @@
+"""Methods side by side on one's own data."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from typing import Any
+
+from . import arrays
+from .model import not_finite
+from .progress import Bar
+from .worker import Invalid, Worker
+
+__all__ = ["Comparison", "compare"]
+
+
+class Comparison:
+    """What "hashgrove compare" says. frame is a table of pandas with a row for each method and length, advice a list of
+    sentences, verdict the first of them, result everything as a dict, and html the report with plots, which a notebook
+    shows."""
+
+    def __init__(self, made: dict, page: bytes):
+        self.title, self.notes, self.result = made["title"], made["notes"], made["result"]
+        self.head, self.rows = made["head"], made["rows"]
+        self.html = page.decode()
+
+    @property
+    def advice(self) -> list:
+        return [a["text"] for a in self.result["advice"]]
+
+    @property
+    def verdict(self) -> str:
+        return self.advice[0] if self.advice else ""
+
+    @property
+    def records(self) -> list:
+        """The rows as dicts, with all figures."""
+        return self.result["rows"]
+
+    @property
+    def frame(self) -> Any:
+        """The table as a frame of pandas; numbers are numbers, and what does not apply is NaN."""
+        import pandas as pd
+        table = pd.DataFrame(self.rows, columns=self.head)
+        for name in table.columns:
+            numbers = pd.to_numeric(table[name].replace("-", None), errors="coerce")
+            if numbers.notna().sum() == (table[name] != "-").sum():
+                table[name] = numbers
+        return table
+
+    def save(self, path: Any) -> None:
+        """Write the report to a file of HTML."""
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(self.html)
+
+    def __repr__(self) -> str:
+        width = [max(len(row[i]) for row in [self.head, *self.rows]) for i in range(len(self.head))]
+        lines = ["  ".join(text.ljust(w) for text, w in zip(row, width)).rstrip() for row in [self.head, *self.rows]]
+        return "\n".join([self.title, *lines, "", *(f"- {a}" for a in self.advice)])
+
+    def _repr_html_(self) -> str:
+        return (f"<iframe srcdoc=\"{html.escape(self.html, quote=True)}\" style='width:100%;height:640px;border:1px solid #ccd' "
+                f"title='{html.escape(self.title, quote=True)}'></iframe>")
+
+
+def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, title: str = "X", random_state: Any = None,
+            effort: str | None = None, options: dict | None = None, threads: int | None = None, verbose: Any = None,
+            **settings: Any) -> Comparison:
+    """Train several methods on X, measure them side by side on rows that none has learned from, and say in words which one to
+    use. y is as in FastHash.fit, or None: then codes are judged by how well they keep neighbours.
+
+    methods is a list of names, bits a list of lengths. Further settings are the flags of "hashgrove compare" with
+    underscores: share, new_share, neighbours, rank, detail_bits, unseen, pca, standardize, min_shared, and work, a folder
+    that keeps finished methods.
+
+    >>> import numpy as np
+    >>> y = np.arange(1200) % 3
+    >>> X = np.random.default_rng(0).normal(size=(1200, 8)) + y[:, None]
+    >>> c = compare(X, y, methods=["lsh"], bits=[16], unseen=-1)
+    >>> c.records[0]["method"]
+    'lsh'
+    """
+    x, s = arrays.rows(X), arrays.supervision(y, len(X))
+    params: dict[str, Any] = {**s.params, "title": title, **settings}
+    train = dict(options or {})
+    if effort:
+        train["effort"] = effort
+    for name, value in (("methods", methods), ("bits", bits), ("seed", random_state), ("threads", threads), ("train", train)):
+        if value:
+            params[name] = [v.item() if hasattr(v, "item") else v for v in value] if isinstance(value, (list, tuple)) else value
+    names = arrays.names_of(X)
+    if names is not None:
+        params["names"] = names
+    own, bar = Worker(), Bar("comparing", verbose)
+    try:
+        made, back = own.call("compare", params, [x, *s.arrays],
+                              progress=lambda p: bar.step(p["done"], p["total"], p.get("note", "")))
+    except Invalid as e:
+        raise not_finite(e) from None
+    finally:
+        bar.end()
+        own.close()
+    for text in [*(made["failures"] or []), *(made["result"].get("warnings") or [])]:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return Comparison(made, back[0].tobytes())

@@ -1,0 +1,316 @@
+"""FastHash with the conventions of scikit-learn, which need not be installed."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any, Iterable
+
+import numpy as np
+
+from . import arrays, worker
+from .model import OUTPUTS, Model, not_finite
+from .progress import Bar
+from .worker import Blocks, Invalid, Worker
+
+try:
+    from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.exceptions import NotFittedError
+except ImportError:
+    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
+        """A model is needed, and fit makes one."""
+
+    class BaseEstimator:  # type: ignore[no-redef]
+        """What scikit-learn's class of this name does for parameters."""
+
+        @classmethod
+        def _get_param_names(cls) -> list:
+            return sorted(p for p in inspect.signature(cls.__init__).parameters if p != "self")
+
+        def get_params(self, deep: bool = True) -> dict:
+            """The parameters by name."""
+            return {name: getattr(self, name) for name in self._get_param_names()}
+
+        def set_params(self, **params: Any) -> Any:
+            """Set parameters by name."""
+            for name, value in params.items():
+                if name not in self._get_param_names():
+                    raise ValueError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: "
+                                     f"{self._get_param_names()!r}.")
+                setattr(self, name, value)
+            return self
+
+        def __repr__(self) -> str:
+            default = {n: p.default for n, p in inspect.signature(type(self).__init__).parameters.items()}
+            changed = (f"{n}={v!r}" for n, v in self.get_params().items() if v is not default[n] and v != default[n])
+            return f"{type(self).__name__}({', '.join(changed)})"
+
+    class TransformerMixin:  # type: ignore[no-redef]
+        """What scikit-learn's class of this name does."""
+
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+            """Learn, and encode the same rows."""
+            return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+
+        def set_output(self, *, transform: str | None = None) -> Any:
+            """Whether transform returns arrays ("default") or frames ("pandas" or "polars")."""
+            if transform not in (None, "default", "pandas", "polars"):
+                raise ValueError(f"transform is {transform!r}: choose default, pandas or polars")
+            if transform is not None:
+                self._frames = transform
+            return self
+
+__all__ = ["FastHash", "NotFittedError"]
+
+
+class FastHash(TransformerMixin, BaseEstimator):
+    """Learns short binary codes from labelled vectors, so that similar rows have similar codes.
+
+    Parameters are those of the command "hashgrove train", and so are the models, byte for byte.
+
+    bits             length of the codes
+    effort           quick, normal, best, paper, or a time such as "10m"
+    method           fasthash, or another of hashgrove.methods()
+    random_state     None or a seed; 0 and None mean 1, the seed of the command. A RandomState draws one
+    output           what transform returns: "packed" bytes, "bits" of 0 and 1, "signs" of -1 and +1, or "margins"
+    detail_bits      bits behind the others that keep the vector itself, such as 64, so that items of one class are found in
+                     the order of their likeness
+    validation       share of rows to hold out for the figures of the model; None means 0.05 of 200 rows or more
+    min_shared       number of common tags that make two rows similar
+    sample           number of similar and of dissimilar rows to sample for each row; None uses all pairs
+    missing          whether NaN stands for a missing value, which the model then takes everywhere
+    options          a dict of further options by the names of the flags, such as {"loss": "hinge", "rounds": 50}
+    threads          number of threads; None means all cores, and it never changes a model
+    verbose          True and False show a bar or none; None shows one where somebody looks
+
+    After fit: model_, n_features_in_, feature_names_in_ (of frames), classes_ (of classes or tags) and report_.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(300) % 3
+    >>> X = rng.normal(size=(300, 8)) + y[:, None]
+    >>> hasher = FastHash(bits=16, effort="quick", random_state=7).fit(X, y)
+    >>> codes = hasher.transform(X)
+    >>> codes.shape, codes.dtype
+    ((300, 2), dtype('uint8'))
+    >>> hasher.transform(X[:1], output="bits").shape
+    (1, 16)
+    """
+
+    def __init__(self, bits: int = 64, effort: str = "normal", method: str = "fasthash", random_state: Any = None, *,
+                 output: str = "packed", detail_bits: int = 0, validation: float | None = None, min_shared: int = 2,
+                 sample: Any = None, missing: bool = False, options: dict | None = None, threads: int | None = None,
+                 verbose: bool | None = None):
+        self.bits = bits
+        self.effort = effort
+        self.method = method
+        self.random_state = random_state
+        self.output = output
+        self.detail_bits = detail_bits
+        self.validation = validation
+        self.min_shared = min_shared
+        self.sample = sample
+        self.missing = missing
+        self.options = options
+        self.threads = threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, pairs: Any = None) -> FastHash:
+        """Learn a model. y has a class for each row, or tags: a list for each row, or an indicator matrix. pairs has rows
+        of two row numbers and 1 for similar, -1 for dissimilar or 0 for unknown, and replaces y. Ctrl-C ends the training
+        and leaves nothing behind."""
+        options = self._options()
+        names = arrays.names_of(X)
+        x = arrays.rows(X)
+        own = Worker()  # a training has a process of its own, which takes its memory away with it
+        try:
+            if y is None and pairs is None and _supervised(own.hello(), self.method):
+                raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give a "
+                                 "class or tags for each row, or pairs.")
+            s = arrays.supervision(y, x.shape[0], pairs)
+            self._check_classes(s, x, pairs)
+            params = {**s.params, "options": options}
+            if names is not None:
+                params["names"] = names
+            if self.missing:
+                params["missing"] = True
+            for name in ("time_limit", "patience", "memory"):
+                if name in options:
+                    params[name] = options.pop(name)
+            self.model_, self.report_ = _train(own, params, [x, *s.arrays], self.verbose)
+        except Invalid as e:
+            raise not_finite(e) from None
+        finally:
+            own.close()
+        self.n_features_in_ = x.shape[1]
+        for name, value in (("feature_names_in_", names), ("classes_", s.classes)):
+            if value is not None:
+                setattr(self, name, np.array(value, dtype=object) if name != "classes_" else value)
+            elif hasattr(self, name):
+                delattr(self, name)
+        return self
+
+    def _check_classes(self, s: arrays.Supervision, x: Blocks, pairs: Any) -> None:
+        """Refuse what leaves nothing to tell apart, in the words of scikit-learn."""
+        if pairs is None and "classes" in s.params and len(s.params["classes"]) < 2:
+            raise Invalid(f"y has only one class, {s.params['classes'][0]!r} ({x.shape[0]} sample{'s' * (x.shape[0] != 1)}): codes "
+                          "can only tell apart what differs, so give rows of two classes or more")
+
+    def _options(self) -> dict:
+        """The options of a training. Those that have their default value are left to the method."""
+        if self.output not in OUTPUTS:
+            raise Invalid(f"output is {self.output!r}: choose one of {', '.join(OUTPUTS)}")
+        o: dict[str, Any] = {"bits": _whole("bits", self.bits, 1), "method": str(self.method)}
+        if self.effort not in (None, "normal"):
+            o["effort"] = str(self.effort)
+        seed = self._seed()
+        if seed:
+            o["seed"] = seed
+        if self.detail_bits:
+            o["detail_bits"] = _whole("detail_bits", self.detail_bits, 0)
+        if self.validation is not None:
+            o["validation"] = float(self.validation)
+        if self.min_shared != 2:
+            o["min_shared"] = _whole("min_shared", self.min_shared, 1)
+        if self.threads:
+            o["threads"] = _whole("threads", self.threads, 0)
+        if self.sample is not None:
+            similar, dissimilar = self.sample if isinstance(self.sample, (tuple, list)) else (self.sample, self.sample)
+            o["sample_similar"], o["sample_dissimilar"] = _whole("sample", similar, 1), _whole("sample", dissimilar, 1)
+        for name, value in (self.options or {}).items():
+            if name.replace("-", "_") in ("method", "bits", "seed", "effort", "threads"):
+                raise Invalid(f"options has {name!r}, which is a parameter of its own")
+            o[name.replace("-", "_")] = value.item() if isinstance(value, np.generic) else value
+        return o
+
+    def _seed(self) -> int:
+        r = self.random_state
+        if r is None:
+            return 0
+        if isinstance(r, (int, np.integer)) and not isinstance(r, bool) and 0 <= r < 2**64:
+            return int(r)
+        if hasattr(r, "randint"):
+            return int(r.randint(1, 2**31 - 1))
+        if hasattr(r, "integers"):
+            return int(r.integers(1, 2**31 - 1))
+        raise Invalid(f"random_state is {r!r}: give None, a whole number from 0, or a RandomState")
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments "
+                                 "before using this estimator.")
+        return self.model_
+
+    def transform(self, X: Any, *, output: str | None = None) -> Any:
+        """Codes of vectors: packed bytes as numpy.packbits makes them, or what output says, here or in the constructor."""
+        model = self._fitted()
+        arrays.check_names(getattr(self, "feature_names_in_", None), X, type(self).__name__)
+        x = arrays.rows(X)
+        if x.shape[1] != self.n_features_in_:
+            raise Invalid(f"X has {x.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                          "input")
+        made = model.encode(x.array, output=output or self.output, threads=self.threads)
+        frames = self.__dict__.get("_frames", "default")  # without scikit-learn, which does this itself
+        if frames == "default":
+            return made
+        library = __import__(frames)
+        columns = list(self.get_feature_names_out())
+        if frames == "pandas":
+            return library.DataFrame(made, columns=columns, index=getattr(X, "index", None))
+        return library.DataFrame(made, schema=columns, orient="row")
+
+    def score(self, X: Any, y: Any) -> float:
+        """How well rows find each other by their codes: mean average precision, ranked as the model chose and expected over
+        the order of ties, from 0 to 1. Each row is left out of its own ranking. Cross-validation can choose options by it;
+        its rows are new to the model."""
+        model, x = self._fitted(), arrays.rows(X)
+        s = arrays.supervision(y, x.shape[0])
+        w = worker.shared()
+        params = {**s.params, "model": model.number(w), "min_shared": self.min_shared, "threads": self.threads or 0}
+        try:
+            return float(w.call("score", params, [x, *s.arrays])[0]["map"])
+        except Invalid as e:
+            raise not_finite(e) from None
+
+    @property
+    def _n_features_out(self) -> int:
+        bits = self._fitted().bits
+        return (bits + 7) // 8 if self.output == "packed" else bits
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that transform returns."""
+        n = self._n_features_out
+        if input_features is not None:
+            known = getattr(self, "feature_names_in_", None)
+            if known is not None and not np.array_equal(known, np.asarray(input_features, dtype=object)):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if len(input_features) != self.n_features_in_:
+                raise ValueError(f"input_features should have length equal to number of features ({self.n_features_in_}), got "
+                                 f"{len(input_features)}")
+        what = "byte" if self.output == "packed" else "bit"
+        return np.array([f"fasthash_{what}{i}" for i in range(n)], dtype=object)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file, for the command, a service or hashgrove.load."""
+        self._fitted().save(path)
+
+    @classmethod
+    def from_model(cls, model: Model) -> FastHash:
+        """A fitted FastHash of a model that was trained elsewhere."""
+        info = model.about["info"]
+        made = cls(bits=model.bits - model.about.get("detail_bits", 0), method=model.method,
+                   detail_bits=model.about.get("detail_bits", 0), missing=model.about.get("missing", False))
+        made.model_, made.n_features_in_, made.report_ = model, model.dim, {}
+        if info.get("features"):
+            made.feature_names_in_ = np.array(info["features"], dtype=object)
+        if info.get("classes"):
+            made.classes_ = np.array(info["classes"], dtype=object)
+        return made
+
+    def _repr_html_(self) -> str:
+        if hasattr(self, "model_"):
+            return self.model_._repr_html_()
+        return f"<code>{repr(self)}</code>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _more_tags(self) -> dict:  # scikit-learn before 1.6
+        return {"requires_y": True, "allow_nan": bool(self.missing), "preserves_dtype": []}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = bool(self.missing)
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _supervised(hello: dict, method: str) -> bool:
+    return next((m["supervised"] for m in hello["methods"] if m["name"] == method), True)
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise Invalid(f"{name} is {value!r}: give a whole number from {least}")
+
+
+def _train(own: Worker, params: dict, parts: Iterable, verbose: Any) -> tuple[Model, dict]:
+    """Train in a process, with a bar; doubts become warnings."""
+    bar = Bar("learning bits", verbose)
+
+    def progress(p: dict) -> None:
+        if "bit" in p:
+            bar.step(p["bit"], p["bits"], f"error {p['error']:.4f}")
+
+    try:
+        made, back = own.call("train", params, list(parts), progress=progress)
+    finally:
+        bar.end()
+    about = made["about"]
+    about.pop("model")
+    for note in made["report"]["notes"]:
+        if note.get("doubt"):
+            warnings.warn(note["text"], UserWarning, stacklevel=4)
+    return Model(back[0].tobytes(), about=about), made["report"]

@@ -1,0 +1,336 @@
+"""Tests of what goes wrong: bad input, killed processes, forks, Ctrl-C, and memory: python3 test_faults.py
+
+HASHGROVE_BINARY names the program; client/notebook_test.go builds it and runs this. HASHGROVE_LONG makes it long."""
+
+import gc
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import hashgrove
+from hashgrove import FastHash, Index, worker
+from test_notebook import clouds
+
+LONG = bool(os.environ.get("HASHGROVE_LONG"))
+
+
+def bad_rows(rng):
+    """Something that looks like vectors, more or less."""
+    n, d = rng.integers(0, 30), rng.integers(0, 6)
+    X = rng.normal(size=(n, d))
+    kind = rng.integers(0, 24)
+    if X.size:
+        X.flat[rng.integers(X.size)] = [np.nan, np.inf, -np.inf, 1e300, 1e-320, 0.5][rng.integers(6)]
+    made = [
+        lambda: X, lambda: X.astype(object), lambda: X.astype(complex), lambda: X.astype(str), lambda: X.astype("S8"),
+        lambda: X.tolist(), lambda: [row[:rng.integers(0, d + 1)] for row in X.tolist()], lambda: X[:, None], lambda: X.ravel(),
+        lambda: np.array(3.0), lambda: None, lambda: "vectors", lambda: b"vectors", lambda: {"a": X}, lambda: iter(X.tolist()),
+        lambda: [[None] * d] * n, lambda: [[{}] * d] * n, lambda: X.astype("M8[s]"), lambda: X > 0, lambda: X.astype(np.longdouble),
+        lambda: (X * 1e9).astype(np.int64), lambda: np.ma.masked_less(X, 0), lambda: X[::-1, ::-1].T, lambda: sparse(X),
+    ][kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return n, made()
+        except (ValueError, TypeError, OverflowError):
+            return n, X
+
+
+def sparse(X):
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError:
+        return X
+    return csr_matrix(X)
+
+
+def bad_labels(rng, n):
+    """Something that looks like classes, more or less."""
+    n = max(0, n + [0, 0, 0, 0, 1, -1][rng.integers(6)])
+    y = rng.integers(0, 3, n)
+    return [
+        lambda: y, lambda: y.astype(float), lambda: y + 0.5, lambda: y.astype(str), lambda: y.astype(object), lambda: list(y),
+        lambda: [None] * n, lambda: [""] * n, lambda: np.full(n, np.nan), lambda: y[:, None], lambda: np.eye(3)[y], lambda: None,
+        lambda: [f"{'x' * 100_000}{v}" for v in y], lambda: [10 ** 400 + int(v) for v in y], lambda: [["a", str(v)] for v in y],
+        lambda: [[]] * n, lambda: [{1: 2}] * n, lambda: y.astype(complex), lambda: y > 0, lambda: "labels", lambda: 7,
+        lambda: [v if i % 2 else str(v) for i, v in enumerate(y)], lambda: y.astype("M8[D]"), lambda: ["a\x00b\n"[:v + 1] for v in y],
+        lambda: np.arange(n), lambda: -y.astype(np.int64) - 2 ** 62, lambda: [["a", None]] * n, lambda: [(1, 2)] * n,
+    ][rng.integers(28)]()
+
+
+class BadInput(unittest.TestCase):
+    def test_random_fits(self):
+        """Whatever comes in is learned from, or refused with a sentence."""
+        rng = np.random.default_rng(11)
+        learned = refused = 0
+        for i in range(1000 if LONG else 200):
+            n, X = bad_rows(rng)
+            y = bad_labels(rng, n)
+            h = FastHash(bits=4, effort="quick", options={"rounds": 2}, missing=bool(rng.integers(2)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    h.fit(X, y)
+                    learned += 1
+                except (ValueError, TypeError) as e:
+                    refused += 1
+                    self.assertGreater(len(str(e)), 15, (i, e))
+                    self.assertFalse(hasattr(h, "model_"))
+                except Exception as e:
+                    self.fail(f"fit {i}: {type(e).__name__}: {e}; X is {X!r:.200}, y is {y!r:.200}")
+        print(f"{learned} fits of bad input learned, {refused} were refused")
+        self.assertGreater(learned, 5)
+        self.assertGreater(refused, 50)
+
+    def test_transforms(self):
+        X, y = clouds(120)
+        h = FastHash(8, "quick").fit(X, y)
+        for bad, word in ((X[:, :5], "12 features"), (X[0], "Reshape"), ([["a"] * 12], "numbers"), (X * np.inf, "NaN"),
+                          (np.full((2, 12), 1e300), "float32"), (X[:0], "0 sample"), (sparse(X), "sparse")):
+            with self.assertRaisesRegex((ValueError, TypeError), word):
+                h.transform(bad)
+        with self.assertRaises(hashgrove.NotFittedError):
+            FastHash().transform(X)
+
+
+@unittest.skipUnless(os.path.exists("/proc/self/stat"), "without /proc nobody can see what is left behind")
+class Processes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.X, cls.y = clouds(400)
+        cls.hasher = FastHash(bits=16, effort="quick").fit(cls.X, cls.y)
+        cls.codes = cls.hasher.transform(cls.X)
+
+    def test_killed_while_idle(self):
+        for _ in range(5):
+            self.hasher.transform(self.X)
+            os.kill(worker.shared().pid, signal.SIGKILL)
+            np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
+
+    def test_killed_while_encoding(self):
+        big = np.tile(self.X, (1000, 1))
+        done, stop = [], threading.Event()
+
+        def kill():
+            while not stop.wait(0.03):
+                pid = worker.shared().pid
+                if pid:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            for _ in range(10):
+                try:
+                    done.append(len(self.hasher.transform(big)))
+                except hashgrove.WorkerDied as e:
+                    self.assertIn("signal 9", str(e))
+                    done.append(0)
+        finally:
+            stop.set()
+            killer.join()
+        self.assertEqual(len(done), 10)
+        np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
+
+    def test_killed_training(self):
+        before = children()
+
+        def kill():
+            for _ in range(6000):
+                new = children() - before
+                if new:
+                    time.sleep(0.2)
+                    os.kill(new.pop(), signal.SIGKILL)
+                    return
+                time.sleep(0.01)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        X, y = clouds(4000, dim=60, classes=9)
+        with self.assertRaisesRegex(hashgrove.WorkerDied, "signal 9"):
+            FastHash(bits=512, effort="best").fit(X, y)
+        killer.join()
+        self.assertEqual(children() - before, set())
+
+    def test_killed_index(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in (None, os.path.join(folder, "shop.hgi")):
+                with Index(self.hasher, path) as shop:
+                    shop.add(range(len(self.X)), self.X)
+                    os.kill(shop.pid, signal.SIGKILL)
+                    if path is None:
+                        for _ in range(2):
+                            with self.assertRaisesRegex(hashgrove.WorkerDied, "memory"):
+                                shop.search(self.X[:2])
+                        self.assertIn("memory", repr(shop))
+                    else:
+                        self.assertEqual(len(shop), len(self.X))
+                        self.assertEqual(shop.search(self.X[:2], k=3).ids.shape, (2, 3))
+
+    def test_fork(self):
+        with Index(self.hasher) as shop:
+            shop.add(range(len(self.X)), self.X)
+            want = shop.search(self.X[:3], k=3).ids
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of threads and forks
+                child = os.fork()
+                if child == 0:
+                    code = 1
+                    try:
+                        same = (self.hasher.transform(self.X) == self.codes).all()
+                        fresh = FastHash(bits=8, effort="quick").fit(self.X, self.y).transform(self.X).shape == (400, 1)
+                        try:
+                            shop.search(self.X[:1])
+                        except hashgrove.WorkerDied:
+                            code = 0 if same and fresh else 2
+                    finally:
+                        worker.shared().close()
+                        os._exit(code)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+                with multiprocessing.get_context("fork").Pool(3) as pool:
+                    made = pool.map(self.hasher.transform, [self.X[i::7] for i in range(7)])
+                    pool.close()
+                    pool.join()
+            for i in range(7):
+                np.testing.assert_array_equal(made[i], self.codes[i::7])
+            np.testing.assert_array_equal(shop.search(self.X[:3], k=3).ids, want)
+            np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
+
+    def test_interrupt(self):
+        """Ctrl-C ends a training, leaves no process and no file, and an index in memory stays what it is."""
+        script = textwrap.dedent("""
+            import os, signal, sys, threading, time, tempfile
+            import numpy as np
+            from hashgrove import FastHash, Index
+            from test_faults import children
+            from test_notebook import clouds
+            X, y = clouds(3000, dim=60, classes=9)
+            hasher = FastHash(8, "quick").fit(X, y)
+            shop = Index(hasher)
+            shop.add(range(len(X)), X)
+            want = shop.search(X[:50], k=3).ids
+            for wait in (0.05, 0.6):
+                before = children()
+                try:
+                    threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT)).start()
+                    FastHash(bits=512, effort="best").fit(X, y)
+                    sys.exit("it was not interrupted")
+                except KeyboardInterrupt:
+                    pass
+                if children() - before:
+                    sys.exit(f"processes are left: {children() - before}")
+            stop = time.monotonic() + 3
+            rounds = interrupts = 0
+            while time.monotonic() < stop:
+                try:
+                    threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+                    while True:
+                        assert (shop.search(X[:50], k=3).ids == want).all()
+                        rounds += 1
+                except KeyboardInterrupt:
+                    interrupts += 1
+            assert (shop.search(X[:50], k=3).ids == want).all() and interrupts > 3, (rounds, interrupts)
+            print("fine", os.listdir(tempfile.gettempdir()))
+        """)
+        here = pathlib.Path(__file__).parent
+        with tempfile.TemporaryDirectory() as folder:
+            out = subprocess.run([sys.executable, "-B", "-c", script], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, timeout=300, env={**os.environ, "TMPDIR": folder})
+        self.assertEqual((out.returncode, out.stdout.strip()), (0, "fine []"))
+
+    def test_reader_of_windows(self):
+        """Where reads cannot be interrupted a thread reads, and all is the same."""
+        worker._threaded = True
+        self.addCleanup(setattr, worker, "_threaded", False)
+        self.addCleanup(worker.shared().close)
+        worker.shared().close()
+        np.testing.assert_array_equal(self.hasher.transform(np.tile(self.X, (500, 1)))[:400], self.codes)
+        os.kill(worker.shared().pid, signal.SIGKILL)
+        np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
+        with Index(FastHash(bits=8, effort="quick").fit(self.X, self.y)) as shop:
+            shop.add(range(len(self.X)), self.X)
+            self.assertEqual(shop.search(self.X[:3], k=2).ids.shape, (3, 2))
+            os.kill(shop.pid, signal.SIGKILL)
+            with self.assertRaises(hashgrove.WorkerDied):
+                shop.search(self.X[:3])
+
+    def test_end_of_python(self):
+        """However Python ends, its processes end."""
+        for how in ("", "os._exit(0)", "os.kill(os.getpid(), 9)"):
+            script = ("import os; from hashgrove import worker, FastHash; from test_notebook import clouds; X, y = clouds(200); "
+                      f"FastHash(8, 'quick').fit(X, y).transform(X); print(worker.shared().pid, flush=True); {how}")
+            out = subprocess.run([sys.executable, "-B", "-c", script], cwd=pathlib.Path(__file__).parent, stdout=subprocess.PIPE,
+                                 timeout=300)
+            pid = int(out.stdout)
+            for _ in range(600):
+                if not running(pid):
+                    break
+                time.sleep(0.1)
+            self.assertFalse(running(pid), how)
+
+    def test_memory(self):
+        """Neither Python nor its process grows with the number of calls."""
+        with Index(self.hasher) as shop:
+            shop.add(range(len(self.X)), self.X)
+
+            def calls(n):
+                for i in range(n):
+                    self.hasher.transform(self.X[i % 300:i % 300 + 20])
+                    shop.search(self.X[i % 300], k=5)
+                    if i % 50 == 0:
+                        hashgrove.Model(bytes(self.hasher.model_)).encode(self.X[:2])
+                gc.collect()
+                return [resident(pid) for pid in (os.getpid(), worker.shared().pid, shop.pid)]
+
+            first = calls(300)
+            rounds = 10_000 if LONG else 1000
+            then = calls(rounds)
+            print(f"resident before and after {rounds} calls, in megabytes: {first} {then}")
+            for before, after in zip(first, then):
+                self.assertLess(after, before + 64)
+
+
+def children():
+    """The processes that this one has started."""
+    found = set()
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as f:
+                    state, parent = f.read().rpartition(")")[2].split()[:2]
+            except OSError:  # it has ended meanwhile
+                continue
+            if int(parent) == os.getpid() and state != "Z":
+                found.add(int(name))
+    return found
+
+
+def running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,392 @@
+"""Tests of FastHash, Model, Index and compare against the command: python3 test_notebook.py
+
+HASHGROVE_BINARY names the program; client/notebook_test.go builds it and runs this."""
+
+import copy
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import hashgrove
+from hashgrove import Client, FastHash, Index, Model, compare
+
+program = os.environ["HASHGROVE_BINARY"]
+
+
+def clouds(n=400, dim=12, classes=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    centre = rng.normal(size=(classes, dim)) * 1.5
+    return (centre[y] + rng.normal(size=(n, dim))).astype(np.float32), y
+
+
+def run(*args, **options):
+    return subprocess.run([program, *map(str, args)], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options).stdout
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.X, cls.y = clouds()
+        cls.hasher = FastHash(bits=24, effort="quick", random_state=3).fit(cls.X, cls.y)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def files(self, X, y):
+        """X and y as the command reads them."""
+        np.save(self.path("x.npy"), X)
+        with open(self.path("y.txt"), "w") as f:
+            f.write("".join(f"{v}\n" for v in y))
+
+
+class SameAsTheCommand(Case):
+    def train(self, *flags, X=None, y=None):
+        self.files(self.X if X is None else X, self.y if y is None else y)
+        run("train", self.path("x.npy"), "--labels", self.path("y.txt"), "--quiet", "--force", "-o", self.path("m.hgm"), *flags)
+        with open(self.path("m.hgm"), "rb") as f:
+            return f.read()
+
+    def test_models(self):
+        for made, flags in (
+            (self.hasher, ["--bits", "24", "--effort", "quick", "--seed", "3"]),
+            (FastHash(bits=8, effort="paper", options={"rounds": 5, "loss": "hinge"}).fit(self.X, self.y),
+             ["--bits", "8", "--effort", "paper", "--rounds", "5", "--loss", "hinge"]),
+            (FastHash(bits=8, method="ksh", options={"anchors": 30}).fit(self.X, self.y),
+             ["--bits", "8", "--method", "ksh", "--anchors", "30"]),
+            (FastHash(bits=16, effort="quick", detail_bits=4, sample=20, validation=0).fit(self.X, self.y),
+             ["--bits", "16", "--effort", "quick", "--detail-bits", "4", "--sample-similar", "20", "--sample-dissimilar", "20",
+              "--validation", "0"]),
+        ):
+            self.assertEqual(bytes(made.model_), self.train(*flags), flags)
+
+    def test_types(self):
+        flags = ["--bits", "8", "--effort", "quick"]
+        names = np.array(["boots", "hats", "mules", "sandals"])[self.y]
+        self.assertEqual(bytes(FastHash(8, "quick").fit(self.X, names).model_), self.train(*flags, y=names))
+        self.assertEqual(bytes(FastHash(8, "quick").fit(self.X, list(names)).model_), self.train(*flags, y=names))
+        for X in (self.X.astype(np.float64), self.X.astype(np.float16), (self.X * 20 + 100).astype(np.uint8),
+                  (self.X * 1000).astype(np.int32), np.asfortranarray(self.X), self.X[::2], self.X.astype(">f4")):
+            y = self.y[:len(X)] if len(X) == len(self.y) else self.y[::2]
+            made = FastHash(8, "quick").fit(X, y)
+            self.assertEqual(bytes(made.model_), self.train(*flags, X=X, y=y), X.dtype)
+            run("encode", self.path("x.npy"), "-m", self.path("m.hgm"), "-o", self.path("c.npy"), "--force")
+            np.testing.assert_array_equal(made.transform(X), np.load(self.path("c.npy")))
+
+    def test_tags(self):
+        rng = np.random.default_rng(5)
+        tags = [sorted({f"t{v}" for v in [c, c + 1, rng.integers(9)]}) for c in self.y]
+        self.files(self.X, self.y)
+        with open(self.path("tags.txt"), "w") as f:
+            f.write("".join(",".join(row) + "\n" for row in tags))
+        run("train", self.path("x.npy"), "--tags", self.path("tags.txt"), "--bits", "8", "--effort", "quick", "--quiet", "-o",
+            self.path("t.hgm"))
+        with open(self.path("t.hgm"), "rb") as f:
+            want = f.read()
+        made = FastHash(8, "quick").fit(self.X, tags)
+        self.assertEqual(made.model_.fingerprint, Model(want).fingerprint)
+        names = sorted({t for row in tags for t in row})
+        matrix = np.array([[t in row for t in names] for row in tags], dtype=int)
+        self.assertEqual(len(FastHash(8, "quick").fit(self.X, matrix).classes_), len(names))
+        self.assertEqual(FastHash(8, "quick").fit(self.X, [set(row) for row in tags]).model_.fingerprint, made.model_.fingerprint)
+
+    def test_pairs(self):
+        rng = np.random.default_rng(6)
+        pairs = np.unique(np.sort(rng.integers(0, len(self.X), (3000, 2)), axis=1), axis=0)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        pairs = np.column_stack([pairs, np.where(self.y[pairs[:, 0]] == self.y[pairs[:, 1]], 1, -1)])
+        self.files(self.X, self.y)
+        with open(self.path("pairs.csv"), "w") as f:
+            f.write("".join(f"{a},{b},{'similar' if s > 0 else 'dissimilar'}\n" for a, b, s in pairs))
+        run("train", self.path("x.npy"), "--pairs", self.path("pairs.csv"), "--bits", "8", "--effort", "quick", "--quiet", "-o",
+            self.path("p.hgm"))
+        made = FastHash(8, "quick").fit(self.X, pairs=pairs)
+        with open(self.path("p.hgm"), "rb") as f:
+            self.assertEqual(bytes(made.model_), f.read())
+
+    def test_codes_and_answers(self):
+        self.hasher.save(self.path("m.hgm"))
+        self.files(self.X, self.y)
+        run("encode", self.path("x.npy"), "-m", self.path("m.hgm"), "-o", self.path("c.npy"))
+        np.testing.assert_array_equal(self.hasher.transform(self.X), np.load(self.path("c.npy")))
+        with Index(self.hasher) as shop:
+            shop.add(range(len(self.X)), self.X, labels=self.y)
+            shop.save(self.path("s.hgi"))
+            np.save(self.path("q.npy"), self.X[:7])
+            answer = json.loads(run("search", self.path("s.hgi"), self.path("q.npy"), "-k", "5", "--where", 'label != "1"', "--json"))
+            found = shop.search(self.X[:7], k=5, where='label != "1"')
+            self.assertEqual(found.answer["rank"], answer["rank"])
+            for mine, theirs in zip(found.answer["results"], answer["results"]):
+                self.assertEqual((mine["code"], mine["hits"]), (theirs["code"], theirs["hits"]))
+
+
+class Estimator(Case):
+    def test_outputs(self):
+        h, X = self.hasher, self.X
+        packed = h.transform(X)
+        self.assertEqual((packed.shape, packed.dtype), ((len(X), 3), np.uint8))
+        bits = h.transform(X, output="bits")
+        np.testing.assert_array_equal(np.packbits(bits, axis=1), packed)
+        np.testing.assert_array_equal(h.transform(X, output="signs"), bits.astype(int) * 2 - 1)
+        margins = h.transform(X, output="margins")
+        np.testing.assert_array_equal(margins > 0, bits == 1)
+        np.testing.assert_array_equal(h.model_.encode(X[5]), packed[5])
+        np.testing.assert_array_equal(FastHash(24, "quick", random_state=3, output="bits").fit_transform(X, self.y), bits)
+        with self.assertRaises(ValueError):
+            h.transform(X, output="colours")
+
+    def test_many_rows(self):
+        X = np.tile(self.X, (1500, 1))  # more than one request
+        np.testing.assert_array_equal(self.hasher.transform(X), np.tile(self.hasher.transform(self.X), (1500, 1)))
+        X[123456, 7] = np.nan
+        with self.assertRaisesRegex(ValueError, "row 123456, column 7"):
+            self.hasher.transform(X)
+
+    def test_pickle_and_copies(self):
+        for other in (pickle.loads(pickle.dumps(self.hasher)), copy.deepcopy(self.hasher)):
+            np.testing.assert_array_equal(other.transform(self.X), self.hasher.transform(self.X))
+            self.assertEqual(bytes(other.model_), bytes(self.hasher.model_))
+        self.hasher.save(self.path("m.hgm"))
+        m = hashgrove.load(self.path("m.hgm"))
+        self.assertEqual(m, self.hasher.model_)
+        self.assertEqual(FastHash.from_model(m).transform(self.X[:3]).shape, (3, 3))
+        self.assertEqual(m.shorter(8).encode(self.X).tolist(), self.hasher.transform(self.X)[:, :1].tolist())
+        with open(self.path("m.hgm"), "r+b") as f:
+            f.seek(200)
+            f.write(b"damage")
+        with self.assertRaises(ValueError):
+            hashgrove.load(self.path("m.hgm"))
+
+    def test_params(self):
+        h = FastHash(bits=8, options={"rounds": 3})
+        self.assertEqual(h.set_params(bits=16).get_params()["bits"], 16)
+        with self.assertRaises(ValueError):
+            h.set_params(bitz=3)
+        for bad, word in (({"bits": 0}, "bits"), ({"bits": "many"}, "bits"), ({"method": "magic"}, "magic"),
+                          ({"effort": "heroic"}, "heroic"), ({"options": {"roundz": 1}}, "roundz"), ({"random_state": -1}, "random_state"),
+                          ({"validation": 3}, "validation"), ({"output": "x"}, "output"), ({"options": {"bits": 3}}, "bits")):
+            with self.assertRaisesRegex(ValueError, word):
+                FastHash(**{"bits": 8, **bad}).fit(self.X, self.y)
+        self.assertEqual(FastHash(8, "quick", random_state=np.random.RandomState(1)).fit(self.X, self.y).model_.bits, 8)
+
+    def test_missing_values(self):
+        X = self.X.copy()
+        X[::7, 2] = np.nan
+        with self.assertRaisesRegex(ValueError, "NaN"):
+            FastHash(8, "quick").fit(X, self.y)
+        h = FastHash(8, "quick", missing=True).fit(X, self.y)
+        self.assertEqual(h.transform(X).shape, (len(X), 1))
+        masked = np.ma.masked_invalid(X)
+        np.testing.assert_array_equal(h.transform(masked), h.transform(X))
+
+    def test_score_and_looks(self):
+        self.assertGreater(self.hasher.score(self.X, self.y), 0.5)
+        for thing in (self.hasher, self.hasher.model_):
+            self.assertIn("new items", thing._repr_html_())
+            self.assertNotIn("<script", thing._repr_html_())
+        self.assertIn("24 bits", repr(self.hasher.model_))
+        self.assertIn("FastHash", repr(FastHash()))
+        self.assertIn("fasthash", hashgrove.methods())
+        self.assertRegex(hashgrove.__version__, r"^\d+\.\d+\.\d+")
+
+    def test_bar(self):
+        for hidden in (False, True):  # tqdm, where it is installed, and our own
+            script = (f"import sys; sys.modules.update({{'tqdm': None}} if {hidden} else {{}}); from hashgrove import FastHash; "
+                      "from test_notebook import clouds; X, y = clouds(300); FastHash(8, 'quick', verbose=True).fit(X, y)")
+            out = subprocess.run([sys.executable, "-B", "-W", "error", "-c", script], stderr=subprocess.PIPE, text=True, check=True,
+                                 cwd=os.path.dirname(os.path.abspath(__file__)))
+            self.assertIn("learning bits", out.stderr)
+
+    def test_bar_of_a_notebook(self):
+        script = """
+import sys, types
+seen = []
+class Handle:
+    def update(self, page):
+        seen.append(page)
+ipython = types.ModuleType("IPython")
+ipython.get_ipython = lambda: types.SimpleNamespace(kernel=1)
+ipython.display = types.ModuleType("IPython.display")
+ipython.display.HTML, ipython.display.display = str, lambda page, display_id: Handle()
+sys.modules.update({"tqdm": None, "IPython": ipython, "IPython.display": ipython.display})
+from hashgrove.progress import Bar
+bar = Bar("learning bits", delay=0)
+bar.step(1, 8)
+bar.step(8, 8)
+bar.end()
+assert "<progress" in seen[0] and "8 of 8" in seen[-2] and seen[-1] == "", seen
+"""
+        subprocess.run([sys.executable, "-B", "-W", "error", "-c", script], check=True, cwd=os.path.dirname(os.path.abspath(__file__)))
+
+    def test_warnings(self):
+        X = self.X.copy()
+        X[0] = 1e6  # which leaves all others one bin
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            FastHash(8, "paper", options={"rounds": 3}).fit(X, self.y)
+        self.assertTrue(any(issubclass(w.category, UserWarning) for w in seen))
+
+
+class Indexes(Case):
+    def test_life(self):
+        X, n = self.X, len(self.X)
+        for path in (None, self.path("shop.hgi")):
+            with Index(self.hasher, path) as shop:
+                self.assertEqual((len(shop), bool(shop)), (0, True))
+                ids = [f"item-{i:03}" for i in range(n)]
+                self.assertEqual(shop.add(ids, X, labels=self.y, attributes=[{"price": i, "new": "yes"} for i in range(n)]), n)
+                with self.assertRaises(hashgrove.Conflict):
+                    shop.add(ids[:1], X[:1])
+                found = shop.search(X[:5], k=3, rank="hamming")
+                self.assertEqual((found.ids.shape, found.distances.dtype), ((5, 3), np.int32))
+                self.assertTrue((found.distances[:, 0] == 0).all())
+                one = shop.search(X[0], k=3, rank="hamming", where="price < 200")
+                self.assertEqual(one.ids.shape, (3,))
+                hit = one.hits[0]
+                self.assertEqual((hit["id"], hit.id, hit.distance), (one.ids[0], one.ids[0], 0))
+                self.assertIn("Hit('item-", repr(hit))
+                self.assertIn("<table", hit._repr_html_() + found._repr_html_())
+                codes = self.hasher.transform(X)
+                np.testing.assert_array_equal(shop.search(codes=codes[:5], k=3, rank="hamming").ids, found.ids)
+                np.testing.assert_array_equal(shop.search(ids=ids[:5], k=3, rank="hamming").ids, found.ids)
+                bare = shop.search(X[:5], k=3, rank="hamming", fields=[])
+                np.testing.assert_array_equal(bare.ids, found.ids)
+                self.assertEqual(bare.hits[1][2], {"id": found.ids[1, 2], "distance": found.distances[1, 2]})
+                within = shop.search(X[:2], radius=1)
+                self.assertTrue((within.distances <= 1).all())
+                self.assertEqual(shop.explain(ids[1], vector=X[0])["id"], ids[1])
+                self.assertEqual(shop.patch(ids[:2], labels=["a", "b"]), 2)
+                self.assertEqual(shop.item(ids[0])["label"], "a")
+                self.assertEqual(shop.item(ids[0])["attributes"]["price"], 0)
+                self.assertEqual([i["id"] for i in shop.items("price < 30", page=7)], ids[:30])
+                self.assertEqual(shop.delete(where="price < 30", dry_run=True), 30)
+                self.assertEqual(shop.delete(where="price < 30"), 30)
+                self.assertEqual((shop.delete(ids[40]), shop.delete(ids[:3]), len(shop)), (1, 0, n - 31))
+                self.assertTrue(ids[50] in shop and ids[0] not in shop)
+                shop.put(ids[:1], codes=codes[:1], labels=["back"])
+                self.assertEqual(shop.item(ids[0])["code"], codes[0].tobytes().hex())
+                np.testing.assert_array_equal(shop.encode(X[:3]), codes[:3])
+                for bad in (lambda: shop.search(X[:, :3]), lambda: shop.search(X, k=0), lambda: shop.search(X, where="prce < 3"),
+                            lambda: shop.search(), lambda: shop.put(ids, X[:3]), lambda: shop.delete(),
+                            lambda: shop.put(ids[:1], X[:1], attributes=[{"x": [1]}])):
+                    with self.assertRaises(ValueError):
+                        bad()
+                with self.assertRaises(hashgrove.NotFound):
+                    shop.item("nobody")
+                with self.assertRaisesRegex(ValueError, "vectors"):
+                    shop.search(X[60], k=1, rerank="euclidean")
+                shop.set_vectors(ids[50:], X[50:])
+                near = shop.search(X[60], k=2, rerank="euclidean", shortlist=n)
+                self.assertEqual((near.ids[0], near.hits[0].score), (ids[60], 0))
+                self.assertIn("items", repr(shop))
+            self.assertIn("closed", repr(shop))
+            with self.assertRaises(hashgrove.Error):
+                len(shop)
+        with hashgrove.load(self.path("shop.hgi")) as again:
+            self.assertEqual(len(again), n - 30)
+            self.assertEqual(again.model.fingerprint, self.hasher.model_.fingerprint)
+            with self.assertRaises(hashgrove.Error):  # it is in use, or of another model
+                Index(FastHash(8, "quick").fit(self.X, self.y), self.path("shop.hgi"))
+        self.assertEqual(len(pickle.loads(pickle.dumps(again))), n - 30)
+        with self.assertRaises(TypeError):
+            pickle.dumps(Index(self.hasher))
+
+    def test_saved_and_whole_ids(self):
+        with Index(self.hasher) as shop:
+            shop.put(np.arange(len(self.X)), self.X)
+            self.assertEqual(shop.search(self.X[:2], k=1).ids.dtype, np.int64)
+            shop.save(self.path("new.hgi"))
+            with self.assertRaises(hashgrove.Error):
+                shop.save(self.path("new.hgi"))
+        info = json.loads(run("info", self.path("new.hgi"), "--json"))
+        self.assertEqual(info["items"], len(self.X))
+
+    def test_threads(self):
+        with Index(self.hasher) as shop:
+            shop.put(range(len(self.X)), self.X)
+            want, codes = shop.search(self.X, k=5).ids, self.hasher.transform(self.X)
+            failed = []
+
+            def work(k):
+                try:
+                    for i in range(k, len(self.X), 8):
+                        if not (shop.search(self.X[i], k=5).ids == want[i]).all() or \
+                                not (self.hasher.model_.encode(self.X[i]) == codes[i]).all():
+                            failed.append(i)
+                except BaseException as e:
+                    failed.append(e)
+
+            threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join(120)
+            self.assertEqual((failed, any(t.is_alive() for t in threads)), ([], False))
+
+    def test_service_is_one_line_away(self):
+        def job(shop):
+            shop.put(["new"], self.X[:1], labels=["boots"])
+            return shop.search(self.X[:3], k=4).ids.tolist(), len(shop), shop.item("new")["label"], shop.delete("new")
+
+        with Index(self.hasher) as shop:
+            shop.add(range(len(self.X)), self.X, labels=self.y)
+            shop.save(self.path("shop.hgi"))
+            here = job(shop)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        server = subprocess.Popen([program, "serve", self.path("shop.hgi"), "--listen", address, "--quiet"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(600):
+                try:
+                    client = Client("http://" + address)
+                    client.server()
+                    client.close()
+                    break
+                except OSError:
+                    self.assertIsNone(server.poll(), "the service has ended")
+                    time.sleep(0.1)
+            with Client("http://" + address)["shop"] as there:
+                self.assertEqual(job(there), here)
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+class Comparisons(Case):
+    def test_compare(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            c = compare(self.X, self.y, methods=["fasthash", "lsh"], bits=[8, 16], effort="quick", title="clouds")
+        self.assertEqual({r["method"] for r in c.records} >= {"fasthash", "lsh"}, True)
+        self.assertIn("<iframe", c._repr_html_())
+        self.assertIn("fasthash", repr(c).lower())
+        self.assertTrue(c.verdict)
+        c.save(self.path("report.html"))
+        self.files(self.X, self.y)
+        said = json.loads(run("compare", self.path("x.npy"), "--labels", self.path("y.txt"), "--methods", "fasthash,lsh", "--bits",
+                              "8,16", "--effort", "quick", "--json", "--work", self.path("work")))
+        self.assertEqual([(r["method"], r["bits"], r["map"]) for r in said["rows"]],
+                         [(r["method"], r["bits"], r["map"]) for r in c.records])
+        with self.assertRaises(ValueError):
+            compare(self.X, self.y, methods=["magic"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])

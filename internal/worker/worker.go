@@ -1,0 +1,325 @@
+// Package worker serves one program in another language over a pair of pipes: it starts "hashgrove worker", sends
+// requests and reads answers as frames. Python's package hashgrove works so; docs/python.md has the protocol in half a
+// page.
+//
+//	frame.go     a JSON head and raw arrays
+//	worker.go    requests in, answers out, many at a time
+//	models.go    load, train, encode
+//	indexes.go   an index in memory or in a file
+//	compare.go   methods side by side
+//
+// What a request means is not defined here: options are those of the library, requests and answers those of package
+// api, and models, codes and answers are the bytes that the command makes.
+package worker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"hashgrove"
+	"hashgrove/api"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/train"
+)
+
+// Protocol is the version of frames and operations. It changes when an older program would misunderstand an answer.
+const Protocol = 1
+
+// maxFrame bounds the bytes of a frame.
+const maxFrame = 1 << 40
+
+// Serve answers the requests of in on out until in ends. It then gives up what is still under way and returns. Requests
+// that do not say how many threads to use have the given number, 0 for all cores.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &server{out: out, threads: threads, ending: map[uint64]context.CancelFunc{}, things: map[uint64]any{}}
+	defer s.close()
+	defer s.running.Wait()
+	defer cancel(errEnded)
+	reader := bufio.NewReaderSize(in, 1<<16)
+	for {
+		head, arrays, err := readFrame(reader, maxFrame)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.take(ctx, head, arrays); err != nil {
+			return err
+		}
+	}
+}
+
+// errEnded is why requests end when the program that asked is gone.
+var errEnded = fmt.Errorf("nobody waits for the answer any more: %w", context.Canceled)
+
+// server is the state of one worker.
+type server struct {
+	running sync.WaitGroup
+	threads int
+
+	writing sync.Mutex
+	out     io.Writer
+
+	mu     sync.Mutex
+	ending map[uint64]context.CancelFunc // requests under way, by id
+	things map[uint64]any                // models and indexes, by number
+	last   uint64                        // number given so far
+}
+
+// request is the head of a request. Its other keys are the parameters of the operation.
+type request struct {
+	ID     uint64   `json:"id"`
+	Op     string   `json:"op"`
+	Free   []uint64 `json:"free,omitempty"` // models that are no longer needed
+	Arrays []Array  `json:"arrays,omitempty"`
+
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// answer is the head of an answer: any number with Progress, then one with Result or Error.
+type answer struct {
+	ID       uint64   `json:"id"`
+	Progress any      `json:"progress,omitempty"`
+	Result   any      `json:"result,omitempty"`
+	Error    *failure `json:"error,omitempty"`
+	Arrays   []Array  `json:"arrays,omitempty"`
+}
+
+// failure is an error that crosses the pipe.
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Field   string `json:"field,omitempty"`
+}
+
+// call is a request under way.
+type call struct {
+	*server
+	ctx    context.Context
+	id     uint64
+	params json.RawMessage
+	arrays []Array
+}
+
+// operation answers a call. Results are JSON; arrays follow them raw.
+type operation func(c *call) (result any, arrays []Array, err error)
+
+// operations by name; a function, because they refer to the table's users.
+func operations() map[string]operation {
+	return map[string]operation{
+		"hello": (*call).hello, "load": (*call).load, "train": (*call).train, "encode": (*call).encode,
+		"shorter": (*call).shorter, "score": (*call).score, "compare": (*call).compare,
+		"index.create": (*call).createIndex, "index.open": (*call).openIndex, "index.save": (*call).saveIndex,
+		"index.close": (*call).closeIndex, "index.info": (*call).indexInfo, "index.put": (*call).put,
+		"index.vectors": (*call).setVectors,
+		"index.search":  (*call).search, "index.explain": (*call).explain, "index.item": (*call).item,
+		"index.items": (*call).items, "index.patch": (*call).patch, "index.delete": (*call).delete,
+	}
+}
+
+// take starts the work on a request.
+func (s *server) take(ctx context.Context, head []byte, arrays []Array) error {
+	var r request
+	d := json.NewDecoder(bytes.NewReader(head))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return fault.New("bad-frame", "the head of a request: %w", err)
+	}
+	s.mu.Lock()
+	for _, n := range r.Free {
+		if _, ok := s.things[n].(*hashgrove.Model); ok {
+			delete(s.things, n)
+		}
+	}
+	s.mu.Unlock()
+	if r.Op == "cancel" { // has no answer: that of the request says whether it was in time
+		s.cancel(r.Params)
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	s.ending[r.ID] = cancel
+	s.mu.Unlock()
+	work := func() {
+		defer func() {
+			s.mu.Lock()
+			delete(s.ending, r.ID)
+			s.mu.Unlock()
+			cancel()
+		}()
+		s.run(&call{server: s, ctx: ctx, id: r.ID, params: r.Params, arrays: arrays}, r.Op)
+	}
+	if r.Op == "encode" && isSmall(arrays) { // to start another thread would take longer
+		work()
+	} else {
+		s.running.Go(work)
+	}
+	return nil
+}
+
+// isSmall reports whether the arrays of a request are a few rows.
+func isSmall(arrays []Array) bool {
+	return len(arrays) == 1 && len(arrays[0].Shape) == 2 && arrays[0].Shape[0] <= 4
+}
+
+// cancel ends a request, if it is still under way.
+func (s *server) cancel(params json.RawMessage) {
+	var which struct {
+		Request uint64 `json:"request"`
+	}
+	if json.Unmarshal(params, &which) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if end := s.ending[which.Request]; end != nil {
+		end()
+	}
+}
+
+// run does what a request asks for and sends the answer.
+func (s *server) run(c *call, op string) {
+	do, ok := operations()[op]
+	if !ok {
+		err := api.Errorf(api.ErrUnsupported, "there is no operation %.40q", op)
+		_ = s.send(answer{ID: c.id, Error: failureOf(err)})
+		return
+	}
+	result, arrays, err := protect(do, c)
+	if err == nil {
+		err = s.send(answer{ID: c.id, Result: result, Arrays: arrays})
+	}
+	if err != nil {
+		_ = s.send(answer{ID: c.id, Error: failureOf(err)})
+	}
+}
+
+// protect turns a mistake in the program into an error, so that what else the worker holds is not lost.
+func protect(do operation, c *call) (result any, arrays []Array, err error) {
+	defer func() {
+		if trouble := recover(); trouble != nil {
+			fmt.Fprintf(os.Stderr, "%v\n%s", trouble, debug.Stack())
+			err = fault.New("internal", "this is a mistake in the program: %v", trouble)
+		}
+	}()
+	return do(c)
+}
+
+// send writes an answer. One that cannot be written has nobody waiting for it.
+func (s *server) send(a answer) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return writeFrame(s.out, a, a.Arrays)
+}
+
+// progress tells how far a call is.
+func (c *call) progress(p any) { _ = c.send(answer{ID: c.id, Progress: p}) }
+
+// failureOf describes an error by its code: that of package api, or that of the package it comes from.
+func failureOf(err error) *failure {
+	f := &failure{Code: "failed", Message: err.Error()}
+	refused, option := new(api.Error), new(train.OptionError)
+	switch {
+	case errors.Is(err, context.Canceled):
+		f.Code = "canceled"
+	case errors.As(err, &refused):
+		f.Code, f.Field = refused.Code, refused.Field
+	case errors.Is(err, model.ErrValue):
+		f.Code = "not-finite"
+	case errors.Is(err, model.ErrDim):
+		f.Code = api.ErrDimension.Code
+	case errors.As(err, &option):
+		f.Code, f.Field = api.ErrInvalid.Code, string(option.Code)
+	case len(fault.Codes(err)) > 0:
+		f.Code = string(fault.Codes(err)[0])
+	case errors.Is(err, os.ErrNotExist):
+		f.Code = api.ErrNotFound.Code
+	case errors.Is(err, os.ErrExist):
+		f.Code = api.ErrExists.Code
+	}
+	return f
+}
+
+// read decodes the parameters of a call. A misspelt one is an error.
+func (c *call) read(to any) error {
+	if len(c.params) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(c.params))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		text := strings.TrimPrefix(err.Error(), "json: ")
+		if name, ok := strings.CutPrefix(text, "unknown field "); ok {
+			text = "there is no option " + name
+		}
+		return api.Errorf(api.ErrInvalid, "%s", text)
+	}
+	return nil
+}
+
+// array returns an array of the call, or an error if there are fewer.
+func (c *call) array(i int, what string) (*Array, error) {
+	if i >= len(c.arrays) {
+		return nil, fault.New("bad-frame", "the frame lacks an array: %s", what)
+	}
+	return &c.arrays[i], nil
+}
+
+// keep gives a model or an index a number.
+func (s *server) keep(thing any) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	s.things[s.last] = thing
+	return s.last
+}
+
+// thing returns a model or an index by its number.
+func thing[T any](s *server, n uint64) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, ok := s.things[n].(T)
+	if !ok {
+		return t, api.Errorf(api.ErrNotFound, "this worker holds no %T with the number %d", t, n)
+	}
+	return t, nil
+}
+
+// close closes the indexes that are still open.
+func (s *server) close() {
+	for _, t := range s.things {
+		if ix, ok := t.(*hashgrove.Index); ok {
+			_ = ix.Close() // what was answered is on disk
+		}
+	}
+}
+
+// hello introduces the worker.
+func (c *call) hello() (any, []Array, error) {
+	type about struct {
+		Name       string `json:"name"`
+		Title      string `json:"title"`
+		Supervised bool   `json:"supervised"`
+	}
+	var methods []about
+	for _, name := range method.Names() {
+		d, _ := method.Describe(name)
+		methods = append(methods, about{d.Name, d.Title, d.Supervised})
+	}
+	return map[string]any{
+		"protocol": Protocol, "version": hashgrove.Version, "methods": methods, "defaults": hashgrove.Defaults(),
+	}, nil, nil
+}

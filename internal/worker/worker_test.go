@@ -1,0 +1,363 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/api"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// peer is a program that uses a worker.
+type peer struct {
+	t    *testing.T
+	in   *io.PipeWriter
+	out  *io.PipeReader
+	done chan error
+	last uint64
+}
+
+func start(t *testing.T) *peer {
+	in, toWorker := io.Pipe()
+	fromWorker, out := io.Pipe()
+	p := &peer{t: t, in: toWorker, out: fromWorker, done: make(chan error, 1)}
+	go func() {
+		p.done <- Serve(context.Background(), in, out, 1)
+		out.Close()
+	}()
+	t.Cleanup(func() { p.in.Close() })
+	return p
+}
+
+// send sends a request and returns its number.
+func (p *peer) send(op string, params any, arrays ...Array) uint64 {
+	p.t.Helper()
+	p.last++
+	text, err := json.Marshal(params)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := writeFrame(p.in, request{ID: p.last, Op: op, Params: text, Arrays: arrays}, arrays); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.last
+}
+
+// reply is an answer that crossed the pipe.
+type reply struct {
+	ID       uint64          `json:"id"`
+	Progress json.RawMessage `json:"progress"`
+	Result   json.RawMessage `json:"result"`
+	Error    *failure        `json:"error"`
+	arrays   []Array
+}
+
+func (p *peer) next() (r reply) {
+	p.t.Helper()
+	head, arrays, err := readFrame(p.out, 1<<30)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := json.Unmarshal(head, &r); err != nil {
+		p.t.Fatal(err)
+	}
+	r.arrays = arrays
+	return r
+}
+
+// ask sends a request and waits for its answer, past all progress.
+func (p *peer) ask(to any, op string, params any, arrays ...Array) reply {
+	p.t.Helper()
+	id := p.send(op, params, arrays...)
+	for {
+		r := p.next()
+		if r.ID != id {
+			p.t.Fatalf("an answer to %d instead of %d", r.ID, id)
+		}
+		if r.Progress != nil {
+			continue
+		}
+		if r.Error == nil && to != nil {
+			if err := json.Unmarshal(r.Result, to); err != nil {
+				p.t.Fatalf("%s: %v", r.Result, err)
+			}
+		}
+		return r
+	}
+}
+
+// must is ask for what has to work.
+func (p *peer) must(to any, op string, params any, arrays ...Array) []Array {
+	p.t.Helper()
+	r := p.ask(to, op, params, arrays...)
+	if r.Error != nil {
+		p.t.Fatalf("%s: %+v", op, r.Error)
+	}
+	return r.arrays
+}
+
+func clouds(n int) (x vectors.Matrix, labels []string, classes Array) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x = vectors.Matrix{Rows: n, Cols: 4}
+	classes = Array{Type: Int32, Shape: []int{n}}
+	for i := range n {
+		for j := range x.Cols {
+			x.Data = append(x.Data, float32(rng.NormFloat64())/2+float32((i%3)*(j%2)*2))
+		}
+		labels = append(labels, []string{"boots", "sandals", "hats"}[i%3])
+		classes.int32s = append(classes.int32s, int32(i%3))
+	}
+	return x, labels, classes
+}
+
+func listOf(x vectors.Matrix) (rows [][]float32) {
+	for i := range x.Rows {
+		rows = append(rows, x.Row(i))
+	}
+	return rows
+}
+
+var quick = hashgrove.Options{Bits: 16, Rounds: 3, LinearColumns: "off"}
+
+// TestSameBytes: what the worker makes is what the library makes, byte for byte.
+func TestSameBytes(t *testing.T) {
+	ctx, p := context.Background(), start(t)
+	x, labels, classes := clouds(300)
+	own, err := hashgrove.Train(ctx, hashgrove.Rows(listOf(x), labels), quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := model.Write(&want, own.Expert()); err != nil {
+		t.Fatal(err)
+	}
+	var made struct {
+		About  aboutModel     `json:"about"`
+		Report map[string]any `json:"report"`
+	}
+	params := map[string]any{"options": quick, "classes": []string{"boots", "sandals", "hats"}}
+	a := p.must(&made, "train", params, floatArray(x), classes)
+	if !bytes.Equal(a[0].bytes, want.Bytes()) || made.About.Fingerprint != own.Fingerprint() {
+		t.Fatal("another model than the library's")
+	}
+	var loaded aboutModel
+	p.must(&loaded, "load", nil, byteArray(want.Bytes()))
+	codes, err := own.EncodeAll(ctx, listOf(x))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, number := range []uint64{made.About.Model, loaded.Model} {
+		a = p.must(nil, "encode", map[string]any{"model": number}, floatArray(x))
+		for i, code := range codes {
+			if !bytes.Equal(a[0].bytes[2*i:2*i+2], code) {
+				t.Fatalf("row %d has another code", i)
+			}
+		}
+	}
+	margins, err := own.Expert().Margins(ctx, x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a = p.must(nil, "encode", map[string]any{"model": loaded.Model, "margins": true}, floatArray(x)); !slices.Equal(a[0].floats, margins.Data) {
+		t.Error("other margins")
+	}
+	p.must(nil, "hello", nil)
+	if r := p.ask(nil, "encode", map[string]any{"model": 99}, floatArray(x)); r.Error == nil || r.Error.Code != "not_found" {
+		t.Errorf("a model that is not there: %+v", r.Error)
+	}
+}
+
+// TestIndexOfWorker: an index answers as the library's does, in memory and in a file.
+func TestIndexOfWorker(t *testing.T) {
+	ctx, p := context.Background(), start(t)
+	x, labels, _ := clouds(90)
+	own, err := hashgrove.Train(ctx, hashgrove.Rows(listOf(x), labels), quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct, err := hashgrove.NewIndex(ctx, own.Model, hashgrove.Rows(listOf(x), labels))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytesOf, _ := file(own.Model)
+	var m aboutModel
+	p.must(&m, "load", nil, bytesOf)
+	path := filepath.Join(t.TempDir(), "shop.hgi")
+	for _, params := range []map[string]any{{"model": m.Model}, {"model": m.Model, "path": path}} {
+		var ix aboutIndex
+		p.must(&ix, "index.create", params)
+		ids := make([]int, x.Rows)
+		for i := range ids {
+			ids[i] = i
+		}
+		p.must(nil, "index.put", map[string]any{"index": ix.Index, "ids": ids, "labels": labels, "mode": "add"}, floatArray(x))
+		request := &api.Request{Options: api.Options{K: new(5), Where: `label != "hats"`}}
+		for i := range x.Rows {
+			request.Queries = append(request.Queries, api.Query{Vector: x.Row(i)})
+		}
+		want, err := direct.Search(ctx, request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got api.Answer
+		a := p.must(nil, "index.search", map[string]any{"index": ix.Index, "request": request.Options}, floatArray(x))
+		if err := json.Unmarshal(a[len(a)-1].bytes, &got); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(idsOf(&got)) != fmt.Sprint(idsOf(want)) {
+			t.Errorf("%v instead of %v", idsOf(&got), idsOf(want))
+		}
+		for i, id := range idsOf(want) {
+			if n, _ := id.Integer(); a[len(a)-2].int64s[i] != n {
+				t.Errorf("hit %d is %d instead of %d", i, a[len(a)-2].int64s[i], n)
+			}
+		}
+		var page api.ItemsPage
+		p.must(&page, "index.items", map[string]any{"index": ix.Index, "limit": 7, "after": 12})
+		if len(page.Items) != 7 || page.Items[0].ID != "13" || page.Next != "19" || page.Total != 90 {
+			t.Errorf("a page of %d items to %q of %d", len(page.Items), page.Next, page.Total)
+		}
+		var n struct{ Deleted, Updated int }
+		p.must(&n, "index.patch", map[string]any{"index": ix.Index, "items": []api.Change{{ID: "3", Label: new("mules")}}})
+		p.must(&n, "index.delete", map[string]any{"index": ix.Index, "request": map[string]any{"where": `label = "mules"`}})
+		if n.Deleted != 1 || n.Updated != 1 {
+			t.Errorf("%+v", n)
+		}
+		p.must(&ix, "index.info", map[string]any{"index": ix.Index})
+		if ix.Items != 89 {
+			t.Errorf("%d items are left", ix.Items)
+		}
+		p.must(nil, "index.close", map[string]any{"index": ix.Index})
+	}
+	var ix aboutIndex
+	p.must(&ix, "index.open", map[string]any{"path": path})
+	if ix.Items != 89 || ix.Fingerprint != own.Fingerprint() {
+		t.Errorf("%+v", ix)
+	}
+}
+
+func idsOf(a *api.Answer) (ids []api.ID) {
+	for _, r := range a.Results {
+		for _, h := range r.Hits {
+			ids = append(ids, h.ID)
+		}
+	}
+	return ids
+}
+
+// TestRefusals: an error has a code and a sentence, and the worker goes on.
+func TestRefusals(t *testing.T) {
+	p := start(t)
+	x, _, classes := clouds(60)
+	bad := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
+	bad.Data[4*7+2] = float32(math.NaN())
+	names := []string{"boots", "sandals", "hats"}
+	for _, c := range []struct {
+		op     string
+		params any
+		arrays []Array
+		code   string
+		fact   string
+	}{
+		{"dance", nil, nil, "unsupported", "dance"},
+		{"train", map[string]any{"options": map[string]any{"roundz": 3}}, nil, "invalid", "roundz"},
+		{"train", map[string]any{"options": map[string]any{"loss": "none"}, "classes": names}, []Array{floatArray(x), classes}, "", "none"},
+		{"train", map[string]any{"classes": names}, []Array{floatArray(bad), classes}, "not-finite", "row 7"},
+		{"train", map[string]any{"classes": names}, []Array{floatArray(x)}, "bad-frame", "classes"},
+		{"train", map[string]any{"options": quick}, []Array{floatArray(x)}, "", ""},
+		{"load", nil, []Array{byteArray([]byte("nonsense"))}, "", ""},
+		{"index.open", map[string]any{"path": filepath.Join(t.TempDir(), "none.hgi")}, nil, "", "none.hgi"},
+	} {
+		r := p.ask(nil, c.op, c.params, c.arrays...)
+		if r.Error == nil || c.code != "" && r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.fact) {
+			t.Errorf("%s %v: %+v", c.op, c.params, r.Error)
+		}
+	}
+	p.must(nil, "hello", nil)
+}
+
+// TestCancel: a request can be ended, and so can the worker in the middle of one.
+func TestCancel(t *testing.T) {
+	p := start(t)
+	x, _, classes := clouds(3000)
+	params := map[string]any{"options": hashgrove.Options{Bits: 256, Effort: "best"}, "classes": []string{"a", "b", "c"}}
+	id := p.send("train", params, floatArray(x), classes)
+	if r := p.next(); r.ID != id || r.Progress == nil {
+		t.Fatalf("%+v", r)
+	}
+	p.send("cancel", map[string]any{"request": id})
+	for {
+		r := p.next()
+		if r.Progress != nil {
+			continue
+		}
+		if r.Error == nil || r.Error.Code != "canceled" {
+			t.Fatalf("%+v", r.Error)
+		}
+		break
+	}
+	p.send("train", params, floatArray(x), classes)
+	p.next()
+	p.in.Close()
+	go io.Copy(io.Discard, p.out)
+	if err := <-p.done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCompareOfWorker: a comparison comes with its table and its page.
+func TestCompareOfWorker(t *testing.T) {
+	p := start(t)
+	x, _, classes := clouds(240)
+	var made struct {
+		Title string
+		Head  []string
+		Rows  [][]string
+	}
+	a := p.must(&made, "compare", map[string]any{
+		"methods": []string{"lsh"}, "bits": []int{8}, "unseen": -1, "classes": []string{"a", "b", "c"}, "title": "clouds",
+	}, floatArray(x), classes)
+	if len(made.Rows) < 2 || len(made.Head) != len(made.Rows[0]) || !bytes.Contains(a[0].bytes, []byte("<html")) {
+		t.Errorf("%d rows of %d columns, a page of %d bytes", len(made.Rows), len(made.Head), len(a[0].bytes))
+	}
+}
+
+// FuzzFrame: whatever arrives is a frame or an error, in memory that follows from what arrived.
+func FuzzFrame(f *testing.F) {
+	var b bytes.Buffer
+	half := Array{Type: Float16, Shape: []int{1, 2}}
+	head := request{ID: 1, Op: "encode", Arrays: []Array{byteArray([]byte{1, 2, 3}, 1, 3), half, {Type: Int64, Shape: []int{1}, int64s: []int64{5}}}}
+	if err := writeFrame(&b, head, head.Arrays[:1]); err != nil {
+		f.Fatal(err)
+	}
+	b.Write([]byte{0, 0x3c, 0, 0x40, 5, 0, 0, 0, 0, 0, 0, 0})
+	f.Add(b.Bytes())
+	f.Add([]byte("HGW1\x02\x00\x00\x00{}"))
+	f.Add([]byte(`HGW1` + "\x2c\x00\x00\x00" + `{"arrays":[{"type":"f4","shape":[99999,9]}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, arrays, err := readFrame(bytes.NewReader(b), 1<<16)
+		for i := range arrays {
+			if _, err := arrays[i].matrix(); err == nil && len(arrays[i].Shape) != 2 {
+				t.Error("a matrix without two dimensions")
+			}
+		}
+		if err == nil && len(b) < 8 {
+			t.Error("a frame of fewer than eight bytes")
+		}
+		if errors.Is(err, io.EOF) && len(b) > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("an early end is no end: %v", err)
+		}
+	})
+}
