@@ -37,7 +37,7 @@ demo: build
 	./bin/hashgrove demo
 
 build:
-	$(GO) build -trimpath -ldflags="-s -w" -o bin/hashgrove ./cmd/hashgrove
+	$(GO) build -trimpath -ldflags="-s -w" -o bin/ ./cmd/hashgrove ./cmd/hashgrove-gpu
 
 # What tests need beside Go: a browser, servers of PostgreSQL and Redis, other programs. Where something cannot be installed
 # a message says which tests are skipped.

@@ -87,8 +87,10 @@ type Options struct {
 	// For tags, where few rows are similar, this is the default unless weights are given.
 	BalancePairs bool `json:"-"`
 
-	Threads int          `json:"-"` // workers; 0 means all cores; never changes the model
-	Device  boost.Device `json:"-"` // grows trees in place of the cores where it is sooner; nil: none; never changes the model
+	Threads int `json:"-"` // workers; 0 means all cores; never changes the model
+
+	// Device grows trees in place of the cores where it is sooner; nil means none. It never changes the model.
+	Device boost.Device `json:"-"`
 }
 
 // Similarity says how the affinity follows from the supervision. The user chooses sampling; the rest is filled in.

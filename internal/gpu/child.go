@@ -222,8 +222,11 @@ func (c *child) fail(err error) error {
 	}
 	c.cmd.Process.Kill()
 	ended := c.cmd.Wait()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) {
-		err = fmt.Errorf("it ended (%w)", ended)
+	for _, gone := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, syscall.EPIPE} {
+		if errors.Is(err, gone) {
+			err = fmt.Errorf("it ended (%w)", ended)
+			break
+		}
 	}
 	if said := c.errors.String(); said != "" && !strings.Contains(err.Error(), said) {
 		err = fmt.Errorf("%w: %s", err, said)

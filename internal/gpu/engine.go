@@ -8,6 +8,7 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/model"
+	"hashgrove/internal/pages"
 	"hashgrove/internal/vectors"
 )
 
@@ -46,9 +47,9 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 		}
 	}
 	parts := []int64{int64(x.Rows) * int64(x.Dim()), int64(4 * len(all.Usable())), 0}
-	last := [][]byte{frame.BytesOf(all.Usable())}
+	last := [][]byte{pages.Bytes(all.Usable())}
 	if e.plan.IsLogistic {
-		chance := frame.BytesOf(boost.Chances())
+		chance := pages.Bytes(boost.Chances())
 		parts[2] = int64(len(chance))
 		last = append(last, chance)
 	}
@@ -82,7 +83,7 @@ func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
 	if e.plan.Drawn == 0 {
 		columns = nil
 	}
-	parts := [][]byte{frame.BytesOf(p.Z), frame.BytesOf(p.U), frame.BytesOf(p.Out), frame.BytesOf(keys), frame.BytesOf(columns)}
+	parts := [][]byte{pages.Bytes(p.Z), pages.Bytes(p.U), pages.Bytes(p.Out), pages.Bytes(keys), pages.Bytes(columns)}
 	e.asked, e.got = 0, nil
 	_, err := e.child.call(ctx, frame.Request{Do: "begin", ID: e.id, Parts: frame.Lengths(parts...)}, list(parts...))
 	return err
@@ -161,15 +162,16 @@ func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) err
 			leaves = append(leaves, uint32(f.Leaf[q*each+w/2]>>(32*(w%2))))
 		}
 	}
-	parts := [][]byte{frame.BytesOf(f.Feature), f.Bin, frame.BytesOf(leaves), frame.BytesOf(f.Weight)}
-	a, err := e.child.call(ctx, frame.Request{Do: "outputs", ID: e.id, Total: total, Parts: frame.Lengths(parts...)}, list(parts...))
+	parts := [][]byte{pages.Bytes(f.Feature), f.Bin, pages.Bytes(leaves), pages.Bytes(f.Weight)}
+	q := frame.Request{Do: "outputs", ID: e.id, Total: total, Parts: frame.Lengths(parts...)}
+	a, err := e.child.call(ctx, q, list(parts...))
 	if err != nil {
 		return err
 	}
 	if len(a.parts) != 1 || len(a.parts[0]) != len(out) {
 		return fmt.Errorf("the device sent %d parts of outputs", len(a.parts))
 	}
-	copy(frame.BytesOf(out), a.parts[0])
+	copy(pages.Bytes(out), a.parts[0])
 	return nil
 }
 

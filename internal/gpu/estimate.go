@@ -28,8 +28,8 @@ func workOf(x *vectors.Columns, o boost.Options) work {
 	}
 }
 
-// What a step takes, in seconds. Those of the device were measured on an H200 of 132 units, those of the cores on cores of
-// a Xeon with AVX-512; they need not be right, since both engines give the same model.
+// What a step takes, in seconds. Those of the device were measured on an H200 of 132 units, those of the cores on cores
+// of a Xeon with AVX-512; they need not be right, since both engines give the same model.
 const (
 	coreUpdate   = 0.6e-9
 	coreRow      = 2e-9

@@ -90,8 +90,8 @@ func find() (string, error) {
 	return path, nil
 }
 
-// environment adds NVIDIA's library to what OpenCL's loader looks for: some drivers come without the entry that tells the
-// loader of it. The loader passes over a library that is not there.
+// environment adds NVIDIA's library to what OpenCL's loader looks for: some drivers come without the entry that tells
+// the loader of it. The loader passes over a library that is not there.
 func environment() []string {
 	const key = "OCL_ICD_FILENAMES"
 	if os.Getenv(key) != "" || runtime.GOOS != "linux" {

@@ -21,13 +21,13 @@ type Options struct {
 	// ordered by how much they look like the query. 0 means none.
 	DetailBits int `json:"detail_bits,omitempty"`
 
-	Seed      uint64 `json:"seed,omitempty"`       // of everything random; 0 means fasthash.DefaultSeed
-	Threads   int    `json:"threads,omitempty"`    // 0 means all cores; never changes the model
+	Seed    uint64 `json:"seed,omitempty"`    // of everything random; 0 means fasthash.DefaultSeed
+	Threads int    `json:"threads,omitempty"` // 0 means all cores; never changes the model
 	// Device is where trees are grown: gpu.CPU, gpu.GPU, or gpu.Auto for a GPU where there is one that is sooner by
 	// estimate; "" means gpu.Auto. It never changes the model.
 	Device string `json:"-"`
 
-	MinShared int    `json:"min_shared,omitempty"` // least number of tags that similar rows share; 0 means 2
+	MinShared int `json:"min_shared,omitempty"` // least number of tags that similar rows share; 0 means 2
 
 	// Custom is a method of your own, optionally named by Method; other method options then do not apply.
 	Custom method.Method `json:"-"`

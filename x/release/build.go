@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hashgrove/internal/gpu"
 	"hashgrove/internal/model"
 )
 
@@ -39,6 +40,12 @@ func (p platform) binary(build string) string {
 	return filepath.Join(build, p.os+"-"+p.arch, p.command())
 }
 
+// helper returns the path of hashgrove-gpu, which lies beside the command.
+func helper(binary string) string {
+	folder, name := filepath.Split(binary)
+	return filepath.Join(folder, gpu.Program+filepath.Ext(name))
+}
+
 // environment is that of the go command, without what would change the bytes of a binary.
 func (p platform) environment() []string {
 	var list []string
@@ -54,17 +61,20 @@ func (p platform) environment() []string {
 		"GOWORK=off", "CGO_ENABLED=0")
 }
 
-// build compiles the command. Neither folders nor the state of a repository reach the binary: the version is stamped.
+// build compiles the command, and hashgrove-gpu beside it. Neither folders nor the state of a repository reach a
+// binary: the version is stamped.
 func (r *release) build(p platform, to string) error {
 	to, err := filepath.Abs(to)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid= -X main.build="+r.version,
-		"-o", to, "./cmd/hashgrove")
-	cmd.Dir, cmd.Env = r.root, p.environment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+	for from, to := range map[string]string{"./cmd/hashgrove": to, "./cmd/hashgrove-gpu": helper(to)} {
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false",
+			"-ldflags=-s -w -buildid= -X main.build="+r.version, "-o", to, from)
+		cmd.Dir, cmd.Env = r.root, p.environment()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
 	return nil
 }

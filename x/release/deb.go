@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hashgrove/internal/gpu"
 )
 
 // A package for Debian is an ar archive of three files: the version of the format, an archive that says what the
@@ -44,6 +46,7 @@ Maintainer: %s
 Installed-Size: %d
 Section: science
 Priority: optional
+Suggests: ocl-icd-libopencl1
 Description: learn short binary codes from labelled vectors and search with them
  Hashgrove learns binary codes from labelled vectors or pictures with boosted
  decision trees (FastHash), so that similar items get similar codes. It encodes
@@ -69,6 +72,7 @@ Description: learn short binary codes from labelled vectors and search with them
 func (r *release) debianFiles(content []file) ([]file, error) {
 	places := map[string]string{
 		"hashgrove":                  "usr/bin/hashgrove",
+		gpu.Program:                  "usr/bin/" + gpu.Program,
 		"examples/hashgrove.service": "usr/share/doc/hashgrove/examples/hashgrove.service",
 		"THIRD-PARTY.txt":            "usr/share/doc/hashgrove/THIRD-PARTY.txt.gz",
 		"completions/hashgrove.bash": "usr/share/bash-completion/completions/hashgrove",

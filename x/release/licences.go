@@ -102,7 +102,8 @@ func (l *listed) place() (name, version, top string) {
 }
 
 func listPackages(root string, p platform) ([]listed, error) {
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Root,Standard,Module", "./cmd/hashgrove")
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Root,Standard,Module", "./cmd/hashgrove",
+		"./cmd/hashgrove-gpu")
 	cmd.Dir, cmd.Env = root, p.environment()
 	var problem bytes.Buffer
 	cmd.Stderr = &problem

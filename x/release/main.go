@@ -167,12 +167,17 @@ func (r *release) content(binary string, p platform, texts []file) ([]file, erro
 	if err != nil {
 		return nil, err
 	}
+	device, err := os.ReadFile(helper(binary))
+	if err != nil {
+		return nil, err
+	}
 	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
 	if err != nil {
 		return nil, err
 	}
 	list := []file{
-		{p.command(), 0o755, command}, {"LICENSE", 0o644, licence}, {"THIRD-PARTY.txt", 0o644, thirdParty(r.parts)},
+		{p.command(), 0o755, command}, {filepath.Base(helper(p.command())), 0o755, device},
+		{"LICENSE", 0o644, licence}, {"THIRD-PARTY.txt", 0o644, thirdParty(r.parts)},
 	}
 	if p.os == "linux" {
 		unit, err := os.ReadFile(filepath.Join(r.root, "deploy", "hashgrove.service"))

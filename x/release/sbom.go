@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -85,6 +86,15 @@ func (r *release) bill(binary string) ([]byte, error) {
 	list := []component{{Type: "library", Ref: "pkg:golang/std@" + goVersion, Name: "std", Version: goVersion}}
 	if list[0].Licenses, list[0].Copyright, err = r.licences(standardLibrary, ""); err != nil {
 		return nil, err
+	}
+	other, err := buildinfo.ReadFile(helper(binary))
+	if err != nil {
+		return nil, err
+	}
+	for _, dep := range other.Deps {
+		if !slices.ContainsFunc(info.Deps, func(d *debug.Module) bool { return d.Path == dep.Path }) {
+			info.Deps = append(info.Deps, dep)
+		}
 	}
 	for _, dep := range info.Deps {
 		if dep.Replace != nil {

@@ -135,7 +135,7 @@ type Trainer struct {
 	n       int
 	device  Device // nil: the cores
 	engine  Engine
-	*cores         // the engine, unless a device is
+	*cores  // the engine, unless a device is
 
 	z      []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
 	u      []float64 // weights, summing to n

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/pages"
 )
 
 // Frames between a training and hashgrove-gpu, over the pipes of the child. A frame is
@@ -82,8 +83,8 @@ type Rounds struct {
 // Parts returns the rounds as parts of a frame.
 func (r *Rounds) Parts() [][]byte {
 	return [][]byte{
-		BytesOf(r.Features), r.Bins, BytesOf(r.Leaves), BytesOf(r.Results), BytesOf(r.Said), r.Digits, BytesOf(r.Units),
-		BytesOf(r.Held),
+		pages.Bytes(r.Features), r.Bins, pages.Bytes(r.Leaves), pages.Bytes(r.Results), pages.Bytes(r.Said), r.Digits, pages.Bytes(r.Units),
+		pages.Bytes(r.Held),
 	}
 }
 
@@ -153,14 +154,14 @@ func Lengths(parts ...[]byte) []int64 {
 const maxPart = 1 << 36
 
 // ReadPart reads an array.
-func ReadPart[T any](r io.Reader, bytes int64) ([]T, error) {
+func ReadPart[T pages.Number](r io.Reader, bytes int64) ([]T, error) {
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
 	if bytes < 0 || bytes > maxPart || bytes%size != 0 {
 		return nil, errors.New("a part of an impossible length")
 	}
 	out := make([]T, bytes/size)
-	_, err := io.ReadFull(r, BytesOf(out))
+	_, err := io.ReadFull(r, pages.Bytes(out))
 	return out, err
 }
 
@@ -169,24 +170,16 @@ func ReadAligned(r io.Reader, bytes int64) ([]byte, error) {
 	if bytes < 0 || bytes > maxPart {
 		return nil, errors.New("a part of an impossible length")
 	}
-	out := BytesOf(make([]uint64, (bytes+7)/8))[:bytes]
+	out := pages.Bytes(make([]uint64, (bytes+7)/8))[:bytes]
 	_, err := io.ReadFull(r, out)
 	return out, err
 }
 
 // ValuesOf returns the values in memory that ReadAligned has read.
-func ValuesOf[T any](b []byte) []T {
+func ValuesOf[T pages.Number](b []byte) []T {
 	var zero T
 	if len(b) == 0 {
 		return nil
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(zero)))
-}
-
-// BytesOf returns the memory of an array.
-func BytesOf[T any](v []T) []byte {
-	if len(v) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }

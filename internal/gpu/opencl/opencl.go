@@ -72,7 +72,8 @@ type Error struct {
 var names = map[int32]string{
 	-1: "no device was found", -2: "the device is not available", -4: "the device has not enough memory",
 	-5: "the device has run out of resources", -6: "the host has not enough memory", -11: "the kernels do not compile",
-	-36: "the device was lost", -54: "the device cannot run groups of this size", -61: "the device has no buffers this large",
+	-36: "the device was lost", -54: "the device cannot run groups of this size",
+	-61:   "the device has no buffers this large",
 	-9999: "a kernel read or wrote where it must not",
 }
 
@@ -149,7 +150,8 @@ func describe(id uintptr, isGPU bool) Device {
 	return Device{
 		id: id, IsGPU: isGPU, Name: text(id, deviceName), Driver: text(id, driverVersion),
 		Units: int(number(id, deviceMaxComputeUnits)), Group: int(number(id, deviceMaxWorkGroupSize)),
-		Memory: number(id, deviceGlobalMemSize), Buffer: number(id, deviceMaxAllocSize), Local: number(id, deviceLocalMemSize),
+		Memory: number(id, deviceGlobalMemSize), Buffer: number(id, deviceMaxAllocSize),
+		Local:  number(id, deviceLocalMemSize),
 		Double: strings.Contains(text(id, deviceExtensions), "cl_khr_fp64"),
 	}
 }
@@ -173,8 +175,8 @@ func number(id uintptr, what uintptr) int64 {
 	return v
 }
 
-// address returns where a value lies. It moves the value to the heap, as a stack may be moved before it is used; the caller
-// must use the value, or keep it alive, after the call.
+// address returns where a value lies. It moves the value to the heap, as a stack may be moved before it is used; the
+// caller must use the value, or keep it alive, after the call.
 func address[T any](v *T) uintptr {
 	if never {
 		sink = unsafe.Pointer(v)

@@ -29,7 +29,8 @@ func NewQueue(d Device, source, options string) (*Queue, error) {
 	text := append([]byte(source), 0)
 	at := []*byte{&text[0]}
 	defer runtime.KeepAlive(&ids)
-	if q.program, err = create("clCreateProgramWithSource", cl.createProgramWithSource, q.context, 1, address(&at[0]), 0); err != nil {
+	q.program, err = create("clCreateProgramWithSource", cl.createProgramWithSource, q.context, 1, address(&at[0]), 0)
+	if err != nil {
 		return nil, err
 	}
 	how := append([]byte(options), 0)
@@ -99,7 +100,8 @@ func Read[T any](q *Queue, b Buffer, at int64, values []T) error {
 // Fill sets the first bytes of memory to a byte.
 func (q *Queue) Fill(b Buffer, value byte, bytes int64) error {
 	pattern := []byte{value}
-	err := call("clEnqueueFillBuffer", cl.enqueueFillBuffer, q.queue, b.id, address(&pattern[0]), 1, 0, uintptr(bytes), 0, 0, 0)
+	err := call("clEnqueueFillBuffer", cl.enqueueFillBuffer, q.queue, b.id, address(&pattern[0]), 1, 0, uintptr(bytes),
+		0, 0, 0)
 	runtime.KeepAlive(pattern)
 	return err
 }
@@ -123,8 +125,8 @@ type Kernel struct {
 	queue uintptr
 }
 
-// Kernel returns a kernel of the program that runs as a number of groups. An argument is a Buffer, an int32 or an int64;
-// a Buffer without memory is a null pointer.
+// Kernel returns a kernel of the program that runs as a number of groups. An argument is a Buffer, an int32 or an
+// int64; a Buffer without memory is a null pointer.
 func (q *Queue) Kernel(name string, groups, items int, args ...any) (*Kernel, error) {
 	text := append([]byte(name), 0)
 	id, err := create("clCreateKernel", cl.createKernel, q.program, address(&text[0]))

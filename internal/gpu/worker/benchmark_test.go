@@ -14,6 +14,7 @@ import (
 	"hashgrove/internal/fasthash/boost/enginetest"
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
+	"hashgrove/internal/pages"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
@@ -90,13 +91,13 @@ func openSession(b testing.TB, q *opencl.Queue, x *vectors.Columns, z []int8, o 
 	p := &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}
 	var chance []byte
 	if p.IsLogistic {
-		chance = frame.BytesOf(boost.Chances())
+		chance = pages.Bytes(boost.Chances())
 	}
 	var readers []io.Reader
 	for j := range x.Dim() {
 		readers = append(readers, bytes.NewReader(x.Column(j)))
 	}
-	readers = append(readers, bytes.NewReader(frame.BytesOf(all.Usable())), bytes.NewReader(chance))
+	readers = append(readers, bytes.NewReader(pages.Bytes(all.Usable())), bytes.NewReader(chance))
 	s, err := newSession(q, p, io.MultiReader(readers...), []int64{int64(x.Rows) * int64(x.Dim()),
 		int64(4 * len(all.Usable())), int64(len(chance))})
 	if err != nil {
@@ -113,7 +114,7 @@ func openSession(b testing.TB, q *opencl.Queue, x *vectors.Columns, z []int8, o 
 	if p.Drawn == 0 {
 		columns = nil
 	}
-	parts := [][]byte{frame.BytesOf(words), frame.BytesOf(u), nil, frame.BytesOf(keys), frame.BytesOf(columns)}
+	parts := [][]byte{pages.Bytes(words), pages.Bytes(u), nil, pages.Bytes(keys), pages.Bytes(columns)}
 	var all2 []io.Reader
 	for _, part := range parts {
 		all2 = append(all2, bytes.NewReader(part))

@@ -11,8 +11,8 @@ import (
 )
 
 // Columns that do not fit the device's memory go through it in blocks of rows, once for each level of a tree. The host
-// keeps them, block by block. Counting is all that needs every column; the rows of a level are moved by the columns of its
-// splits alone, which the host copies to the device once they are known.
+// keeps them, block by block. Counting is all that needs every column; the rows of a level are moved by the columns of
+// its splits alone, which the host copies to the device once they are known.
 //
 //	for each level
 //		for each block    copy it to the device, count it
@@ -158,8 +158,8 @@ func (s *session) pick(round, depth int) error {
 	return nil
 }
 
-// settleNode finds the first column of a node's candidates in which its rows have two bins, and splits it at the lowest, as
-// choose does where it can read the columns.
+// settleNode finds the first column of a node's candidates in which its rows have two bins, and splits it at the
+// lowest, as choose does where it can read the columns.
 func (s *session) settleNode(t *tree, round, v, at int) error {
 	node := make([]uint8, s.plan.Rows)
 	if err := opencl.Read(s.q, s.m.node, 0, node); err != nil {

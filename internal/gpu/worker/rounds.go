@@ -64,7 +64,9 @@ func (s *session) read(from, to int) (*frame.Rounds, error) {
 }
 
 // outputs computes what an ensemble says of every row.
-func (s *session) outputs(features []uint32, bins []uint8, leaves []uint32, weights []int32, total int64) ([]int8, error) {
+func (s *session) outputs(
+	features []uint32, bins []uint8, leaves []uint32, weights []int32, total int64,
+) ([]int8, error) {
 	p := s.plan
 	var all [5]opencl.Buffer
 	defer func() {

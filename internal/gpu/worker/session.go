@@ -153,7 +153,8 @@ func (s *session) allocate(stride int) error {
 	s.m = memory{
 		job: s.alloc(256), state: s.alloc(256), tree: s.alloc(4 * treeWords), z: s.alloc(n / 8), u: s.alloc(8 * n),
 		out: one(p.HoldsOut, n/8), score: one(p.IsLogistic, 4*n), leaf: one(p.IsLogistic, n), said: s.alloc(n / 8),
-		mass: s.alloc(4 * n), signedMass: s.alloc(4 * n), node: s.alloc(n), chance: one(p.IsLogistic, 4*int64(2*p.TopMargin+1)),
+		mass: s.alloc(4 * n), signedMass: s.alloc(4 * n), node: s.alloc(n),
+		chance:     one(p.IsLogistic, 4*int64(2*p.TopMargin+1)),
 		magnitudes: s.alloc(4 * magnitudes), list: one(p.IsTrimmed, 8*n), keys: s.alloc(8 * rounds),
 		histograms: s.alloc(levels * int64(p.Candidates) * histBins * 4), gains: s.alloc(4 * levels * across),
 		bests: s.alloc(4 * levels * across), asked: s.alloc(4 * frame.Nodes), sums: s.alloc(16 * n / blockRows),
@@ -289,8 +290,8 @@ func (s *session) prepare() error {
 	}
 	if p.IsLogistic {
 		b.after = append(b.after,
-			kernel("slopes", all, m.job, m.state, m.tree, s.tested, m.z, m.u, m.score, m.chance, m.out, m.mass, m.leaf, m.features,
-				m.bins),
+			kernel("slopes", all, m.job, m.state, m.tree, s.tested, m.z, m.u, m.score, m.chance, m.out, m.mass, m.leaf,
+				m.features, m.bins),
 			kernel("settle", 1, m.job, m.state, m.tree, m.units, m.digits))
 	} else {
 		b.after = append(b.after,
@@ -313,7 +314,8 @@ func (s *session) prepare() error {
 // counting says how the work of count is cut: passes and columns of a group, rows of a stretch, and groups in all.
 type counting struct{ passes, width, stretch, groups int }
 
-// counting cuts the counting of a level so that the device has enough groups, and each enough rows to be worth adding up.
+// counting cuts the counting of a level so that the device has enough groups, and each enough rows to be worth adding
+// up.
 func (s *session) counting(passes, rows int) counting {
 	p := s.plan
 	c := counting{passes: min(passes, tallies)}

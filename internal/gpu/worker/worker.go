@@ -15,6 +15,7 @@ import (
 
 	"hashgrove/internal/gpu/frame"
 	"hashgrove/internal/gpu/opencl"
+	"hashgrove/internal/pages"
 )
 
 // worker is the child's side: it answers requests until its input ends.
@@ -28,7 +29,9 @@ type worker struct {
 // Work answers the requests of a training. With anyDevice a processor that has OpenCL will do, for tests.
 func Work(in io.Reader, out io.Writer, anyDevice bool) error {
 	began := time.Now()
-	w := &worker{r: bufio.NewReaderSize(in, frame.PipeBytes), w: bufio.NewWriterSize(out, frame.PipeBytes), sessions: map[int]*session{}}
+	w := &worker{
+		r: bufio.NewReaderSize(in, frame.PipeBytes), w: bufio.NewWriterSize(out, frame.PipeBytes), sessions: map[int]*session{},
+	}
 	d, err := Find(anyDevice)
 	if err == nil {
 		w.q, err = opencl.NewQueue(d, source, compilerOptions())
@@ -203,5 +206,5 @@ func (w *worker) outputs(s *session, q *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return w.say(frame.Answer{}, frame.BytesOf(out))
+	return w.say(frame.Answer{}, pages.Bytes(out))
 }

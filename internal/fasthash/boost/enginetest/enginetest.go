@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/numeric/portable"
 	"hashgrove/internal/vectors"
 )
 
@@ -59,7 +60,8 @@ func Cases() []Case {
 	}
 	for bits := range 4 {
 		o := boost.Options{Rounds: 6, LeafBits: bits + 1, Rate: 0.7, Ridge: 3}
-		cases = append(cases, Case{Name: fmt.Sprintf("leaves of %d bits", bits+1), Rows: 1000, Columns: 11, Options: logistic(o)})
+		name := fmt.Sprintf("leaves of %d bits", bits+1)
+		cases = append(cases, Case{Name: name, Rows: 1000, Columns: 11, Options: logistic(o)})
 	}
 	cases = append(cases, Case{Name: "many columns", Rows: 500, Columns: 700, Options: logistic(boost.Options{Rounds: 4})})
 	slices.SortFunc(cases, func(a, b Case) int { return len(a.Name) - len(b.Name) })
@@ -110,7 +112,8 @@ func RunCase(t *testing.T, device boost.Device, c Case) {
 		gotRounds, gotRows, gotWrong := got.HeldOut()
 		wantRounds, wantRows, wantWrong := want.HeldOut()
 		if gotRounds != wantRounds || gotRows != wantRows || gotWrong != wantWrong {
-			t.Fatalf("bit %d: held out %d %d %v, want %d %d %v", bit, gotRounds, gotRows, gotWrong, wantRounds, wantRows, wantWrong)
+			t.Fatalf("bit %d: held out %d %d %v, want %d %d %v", bit, gotRounds, gotRows, gotWrong, wantRounds, wantRows,
+				wantWrong)
 		}
 		for i := range z {
 			if rng.IntN(5) == 0 && c.Data != "constant signs" {
@@ -158,7 +161,7 @@ func (c Case) make(rng *rand.Rand) (*vectors.Columns, []int8, []float64) {
 }
 
 func (c Case) value(rng *rand.Rand, i, j int, z []int8) uint8 {
-	v := 128 + 40*rng.NormFloat64()
+	v := 128 + 40*portable.Normal(rng)
 	if j%3 == 0 {
 		v += 15 * float64(z[i])
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/numeric/portable"
 	"hashgrove/internal/vectors"
 )
 
@@ -12,7 +13,7 @@ func Mixture(n, dim int) (*vectors.Columns, []int8) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	centre := make([]float32, 30*dim)
 	for i := range centre {
-		centre[i] = float32(128 + 12*rng.NormFloat64())
+		centre[i] = float32(128 + 12*portable.Normal(rng))
 	}
 	x := vectors.NewColumns(n, vectors.Quantizer{Lo: make([]float32, dim), Hi: make([]float32, dim)})
 	z, cloud := make([]int8, n), make([]int, n)
@@ -22,7 +23,7 @@ func Mixture(n, dim int) (*vectors.Columns, []int8) {
 	}
 	noise := make([]float32, 1<<16)
 	for i := range noise {
-		noise[i] = float32(35 * rng.NormFloat64())
+		noise[i] = float32(35 * portable.Normal(rng))
 	}
 	for j := range dim {
 		column, at := x.Column(j), rng.Uint32()
