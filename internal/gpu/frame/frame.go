@@ -83,8 +83,8 @@ type Rounds struct {
 // Parts returns the rounds as parts of a frame.
 func (r *Rounds) Parts() [][]byte {
 	return [][]byte{
-		pages.Bytes(r.Features), r.Bins, pages.Bytes(r.Leaves), pages.Bytes(r.Results), pages.Bytes(r.Said), r.Digits, pages.Bytes(r.Units),
-		pages.Bytes(r.Held),
+		pages.Bytes(r.Features), r.Bins, pages.Bytes(r.Leaves), pages.Bytes(r.Results), pages.Bytes(r.Said), r.Digits,
+		pages.Bytes(r.Units), pages.Bytes(r.Held),
 	}
 }
 

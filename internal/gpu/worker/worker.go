@@ -30,7 +30,8 @@ type worker struct {
 func Work(in io.Reader, out io.Writer, anyDevice bool) error {
 	began := time.Now()
 	w := &worker{
-		r: bufio.NewReaderSize(in, frame.PipeBytes), w: bufio.NewWriterSize(out, frame.PipeBytes), sessions: map[int]*session{},
+		r: bufio.NewReaderSize(in, frame.PipeBytes), w: bufio.NewWriterSize(out, frame.PipeBytes),
+		sessions: map[int]*session{},
 	}
 	d, err := Find(anyDevice)
 	if err == nil {
