@@ -228,10 +228,10 @@ func (c *child) fail(err error) error {
 			break
 		}
 	}
-	if said := c.errors.String(); said != "" && !strings.Contains(err.Error(), said) {
+	if said := c.errors.String(); said != "" && !strings.Contains(said, err.Error()) {
 		err = fmt.Errorf("%w: %s", err, said)
 	}
-	c.failed = fmt.Errorf("the device failed: %w", err)
+	c.failed = err
 	return c.failed
 }
 

@@ -145,7 +145,7 @@ func (d *Device) units() int {
 
 // Lost implements boost.Device.
 func (d *Device) Lost(err error) {
-	d.say(fmt.Sprintf("the processor goes on in place of %s: %v", d.child.hello.Name, err))
+	d.say(fmt.Sprintf("the processor goes on in place of %s, which failed: %v", d.child.hello.Name, err))
 }
 
 // say notes something, once.

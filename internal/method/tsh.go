@@ -84,7 +84,7 @@ func (m tsh) learn(ctx context.Context, x *supervision.Data) (model.Encoder, err
 		d, maps = d.With(features.K), append(maps, kernel)
 	}
 	o := fasthash.Options{Bits: m.Bits, Seed: m.Seed, Threads: m.Threads, Order: fasthash.TSH,
-		Effort: m.FastHash.Effort, Trees: m.FastHash.Trees,
+		Effort: m.FastHash.Effort, Trees: m.FastHash.Trees, Device: m.FastHash.Device,
 		Inference: inference.Options{Method: inference.Spectral}}
 	if m.Learner != tshTrees { // linear machines do not gain from balanced pairs
 		o.Learner, o.Inference.SimilarWeight, o.Inference.DissimilarWeight = fasthash.Linear, 1, 1

@@ -47,6 +47,7 @@ type run struct {
 	extractor feature.Extractor // for pictures; nil means none
 	kept      *vectors.Cached   // nil if the rows were in memory already
 	spill     *vectors.Spill    // nil without a memory limit
+	device    *gpu.Device       // nil: the cores
 	report    Report
 }
 
@@ -62,6 +63,11 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 		return nil, err
 	}
 	r.report = Report{Method: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
+	lost := func(text string) { r.note("device-lost", "%s", text) }
+	if r.device, err = gpu.New(ctx, o.Device, o.Threads, lost); err != nil {
+		return nil, err
+	}
+	defer r.device.Close()
 	end := r.limitMemory()
 	defer func() { err = cmp.Or(err, end()) }()
 	if err := r.read(ctx, d); err != nil {
@@ -253,13 +259,8 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
-	device, err := gpu.New(ctx, o.Device, o.Threads, func(text string) { r.note("device-lost", "%s", text) })
-	if err != nil {
-		return nil, err
-	}
-	defer device.Close()
-	if device != nil {
-		r.m.FastHash.Device = device
+	if r.device != nil {
+		r.m.FastHash.Device = r.device
 	}
 	began := time.Now()
 	m, err := method.Train(ctx, o.name(), r.data, r.m)
@@ -270,7 +271,7 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	if o.isFastHash() {
 		r.report.FastHash = report
 	}
-	if r.report.Device = device.Name(); r.report.Device != "" {
+	if r.report.Device = r.device.Name(); r.report.Device != "" {
 		r.note("device", "trees were grown on %s", r.report.Device)
 	}
 	r.noteEnd(m, report)

@@ -67,7 +67,7 @@ func Find(anyDevice bool) (opencl.Device, error) {
 	if err != nil {
 		return opencl.Device{}, err
 	}
-	reason := "there is none"
+	reason := "OpenCL finds none on this machine"
 	for _, d := range all {
 		switch {
 		case !d.IsGPU && !anyDevice:
@@ -81,7 +81,7 @@ func Find(anyDevice bool) (opencl.Device, error) {
 			return d, nil
 		}
 	}
-	return opencl.Device{}, fmt.Errorf("no GPU that can train: %s", reason)
+	return opencl.Device{}, errors.New(reason)
 }
 
 // do answers one request. An error ends the child.

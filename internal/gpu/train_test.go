@@ -1,0 +1,153 @@
+package gpu_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/gpu"
+	"hashgrove/internal/gpu/worker"
+	"hashgrove/internal/model"
+	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/train"
+	"hashgrove/internal/vectors"
+)
+
+// table makes labelled rows of clouds that overlap.
+func table(rows, columns, classes int) vectors.Table {
+	rng := rand.New(rand.NewPCG(1, 2))
+	t := vectors.Table{X: vectors.Matrix{Rows: rows, Cols: columns, Data: make([]float32, rows*columns)}}
+	for i := range rows {
+		class := rng.IntN(classes)
+		t.Labels = append(t.Labels, strconv.Itoa(class))
+		for j := range columns {
+			t.X.Row(i)[j] = float32((class*(j+3))%7) + 4*rng.Float32()
+		}
+	}
+	return t
+}
+
+// TestModelsAreTheSame trains on the device and on the cores, with everything around the trees, and compares the files.
+func TestModelsAreTheSame(t *testing.T) {
+	if _, err := worker.Find(true); err != nil {
+		needs.Skip(t, needs.OpenCL, err)
+	}
+	t.Setenv(gpu.AnyDevice, "1")
+	build(t)
+	for name, o := range map[string]train.Options{
+		"normal":       {Bits: 6, Rounds: 12},
+		"paper":        {Bits: 6, Rounds: 12, Effort: fasthash.Paper},
+		"best":         {Bits: 3, Rounds: 9, Effort: fasthash.Best, Learner: "trees"},
+		"columns":      {Bits: 4, Rounds: 10, LinearColumns: fasthash.KernelScores},
+		"early stop":   {Bits: 4, Rounds: 60, EarlyStop: 4},
+		"two-step":     {Bits: 4, Rounds: 8, Order: "tsh"},
+		"candidates":   {Bits: 4, Rounds: 8, Candidates: 4, NodeFeatures: 5, RowShare: 0.7},
+		"rows of node": {Bits: 3, Rounds: 4, NodeRows: 100},
+		"tsh-trees":    {Bits: 3, Rounds: 5, Method: "tsh-trees"},
+		"cross-fit":    {Bits: 3, Rounds: 6, CrossFit: 2, Learner: "trees"},
+		"detail":       {Bits: 3, Rounds: 6, DetailBits: 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var files [2][]byte
+			for i, device := range []string{gpu.CPU, gpu.GPU} {
+				o.Device, o.Output = device, filepath.Join(t.TempDir(), "model.hgm")
+				made, err := train.Train(t.Context(), train.Data{Source: table(900, 14, 5)}, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if used := made.Report.Device != ""; used != (device == gpu.GPU) {
+					t.Errorf("%s: the report names the device %q", device, made.Report.Device)
+				}
+				if files[i], err = os.ReadFile(o.Output); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !bytes.Equal(files[0], files[1]) {
+				t.Error("the models differ")
+			}
+		})
+	}
+}
+
+// TestResumeElsewhere begins on the cores, goes on on the device, and ends with the same model.
+func TestResumeElsewhere(t *testing.T) {
+	if _, err := worker.Find(true); err != nil {
+		needs.Skip(t, needs.OpenCL, err)
+	}
+	t.Setenv(gpu.AnyDevice, "1")
+	build(t)
+	data := train.Data{Source: table(500, 8, 3)}
+	o := train.Options{Bits: 4, Rounds: 8, Effort: fasthash.Paper, Device: gpu.CPU}
+	whole, err := train.Train(t.Context(), data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := o
+	first.Bits = 2
+	half, err := train.Train(t.Context(), data, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Grow, o.Device = half.Model, gpu.GPU
+	grown, err := train.Train(t.Context(), data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(encoded(t, grown.Model), encoded(t, whole.Model)) {
+		t.Error("the grown model differs")
+	}
+}
+
+func encoded(t *testing.T, m *model.Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := model.Write(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestNoGPU asks for a GPU where there is none, and for none.
+func TestNoGPU(t *testing.T) {
+	gpu.EndShared()
+	t.Setenv("PATH", t.TempDir())
+	data := train.Data{Source: table(300, 4, 3)}
+	o := train.Options{Bits: 2, Rounds: 2, Device: gpu.GPU}
+	if _, err := train.Train(t.Context(), data, o); !slices.Contains(fault.Codes(err), "no-gpu") ||
+		!strings.Contains(err.Error(), gpu.Program) {
+		t.Errorf("%v", err)
+	}
+	o.Device = "abacus"
+	if _, err := train.Train(t.Context(), data, o); err == nil || !strings.Contains(err.Error(), "auto, cpu or gpu") {
+		t.Errorf("%v", err)
+	}
+	for _, device := range []string{"", gpu.Auto, gpu.CPU} {
+		o.Device = device
+		made, err := train.Train(t.Context(), data, o)
+		if err != nil || made.Report.Device != "" {
+			t.Errorf("%q: %v", device, err)
+		}
+	}
+}
+
+// build puts hashgrove-gpu on the PATH.
+func build(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		return
+	}
+	folder := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", folder, "hashgrove/cmd/hashgrove-gpu").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
