@@ -92,7 +92,7 @@ func copySource(to string) error {
 	cmd := exec.Command("go", "list", "-deps", "-f",
 		`{{with .Module}}{{if .Main}}{{range $.GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.SFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}`+
 			`{{range $.HFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`,
-		"./cmd/hashgrove")
+		"./cmd/hashgrove", "./cmd/hashgrove-gpu")
 	cmd.Dir, cmd.Env = root, hostPlatform().environment()
 	out, err := cmd.Output()
 	if err != nil {
