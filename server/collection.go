@@ -32,6 +32,7 @@ type collection struct {
 	made    derived       // cached results about the items
 	atlas   background[drawnMap]
 	quality background[judged]
+	dropped atomic.Bool  // its file is closed for good
 	changed atomic.Int64 // items put, changed or deleted since the service started
 	written func(items int, took time.Duration)
 }
@@ -123,6 +124,9 @@ func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, er
 func (s *Server) reopen(ctx context.Context, c *collection) error {
 	c.reload.Lock()
 	defer c.reload.Unlock()
+	if c.dropped.Load() {
+		return c.gone()
+	}
 	old := c.open()
 	file, err := os.Stat(c.options.Path)
 	if err != nil {
@@ -172,6 +176,9 @@ func (c *collection) write(kind string, change func(o *opened) (items int, err e
 		n, err := change(o)
 		if errors.Is(err, store.ErrClosed) && c.open() != o {
 			continue
+		}
+		if errors.Is(err, store.ErrClosed) && c.dropped.Load() {
+			return 0, c.gone()
 		}
 		if err == nil {
 			c.changed.Add(int64(n))

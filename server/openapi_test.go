@@ -160,6 +160,9 @@ func (c *checked) askExamples(t *testing.T) {
 			b, err := json.Marshal(value)
 			ok(t, err)
 			path := strings.NewReplacer("{collection}", "shop", "{id}", "5").Replace(o.path)
+			if o.object["operationId"] == "createCollection" {
+				path = madePath
+			}
 			c.ask(t, 200, o.method, path, string(b))
 			sent++
 		}
@@ -240,6 +243,9 @@ func (c *checked) askToWrite(t *testing.T) {
 	c.ask(t, 200, "POST", shop+"/delete", `{"where":"price = 7"}`)
 	c.ask(t, 200, "POST", shop+"/reload", `{}`)
 	c.ask(t, 200, "GET", shop, "") // with recent writes
+	c.ask(t, 409, "PUT", madePath, `{"like":"shop"}`)
+	c.ask(t, 200, "DELETE", madePath, "")
+	c.ask(t, 404, "DELETE", madePath, "")
 	coded, err := json.Marshal(pngBytes(first(photoPictures())))
 	ok(t, err)
 	c.ask(t, 200, "PUT", photos+"/items/new.png", `{"picture":`+string(coded)+`,"label":"left"}`)

@@ -312,3 +312,40 @@ func TestDeployedUnitNamesRealFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestServeCollections starts with an empty folder instead of an index; collections created in it are there again later.
+func TestServeCollections(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "made")
+	shop(t)
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--effort", "paper", "--rounds", "5", "--bits", "8", "-o", "items.hgm")
+	file, err := os.ReadFile("items.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{http.MethodPut, http.MethodGet, http.MethodDelete} {
+		s, code := startServe(t, "serve", "--collections", folder, "--no-train")
+		if s == nil {
+			t.Fatalf("exit status %d", code)
+		}
+		r, err := http.NewRequest(method, s.url+"/v1/collections/shop", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method == http.MethodPut {
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(file)), int64(len(file))
+			r.Header.Set("Content-Type", "application/octet-stream")
+		}
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(a.Body)
+		_ = a.Body.Close()
+		if a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s, %s", method, a.Status, text)
+		}
+		if code := s.stop(); code != 0 {
+			t.Errorf("%s: exit status %d, %s", method, code, s.err)
+		}
+	}
+}
