@@ -71,14 +71,18 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 		}
 	}
 	if o.Pictures != "" {
-		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn); err != nil {
+		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn, o.Cache); err != nil {
 			return nil, errors.Join(fmt.Errorf("the pictures of %s: %w", o.Name, err), now.store.Close())
 		}
 		s.behind.Go(func() {
 			began := time.Now()
+			items := now.snapshot().Len()
+			c.album.tick = func(made int) {
+				s.log.Info("pictures", "collection", o.Name, "made", made, "items", items)
+			}
 			switch err := c.album.fill(s.work, now.snapshot()); {
 			case err == nil:
-				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at),
+				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at), "kept_before", c.album.loaded,
 					"took", time.Since(began).Round(time.Millisecond))
 			case s.work.Err() == nil:
 				s.log.Error("pictures", "collection", o.Name, "error", err.Error())
