@@ -48,6 +48,18 @@ type Summary struct {
 	Rankings []string `json:"rankings,omitempty"`
 }
 
+// CreateRequest asks for a new, empty collection.
+type CreateRequest struct {
+	Like string `json:"like,omitempty"` // name of a collection whose model the new one shares
+}
+
+// Dropped is the answer to dropping a collection.
+type Dropped struct {
+	Collection  string `json:"collection"`
+	Fingerprint string `json:"fingerprint"`
+	Items       int    `json:"items"` // that went with it
+}
+
 // Description of a collection in detail.
 type Description struct {
 	Summary

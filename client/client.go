@@ -78,6 +78,18 @@ func (c *Client) Collections(ctx context.Context) ([]api.Summary, error) {
 // Collection returns a handle to the named collection without contacting the server.
 func (c *Client) Collection(name string) *Collection { return &Collection{Client: c, Name: name} }
 
+// Create makes an empty collection. Its model comes from a model file, as "hashgrove train" writes it.
+func (c *Client) Create(ctx context.Context, name string, model io.Reader) (*api.Summary, error) {
+	r := c.Collection(name).request(http.MethodPut, "")
+	r.contentType, r.body = "application/octet-stream", model
+	return ask[api.Summary](ctx, c, r)
+}
+
+// CreateLike makes an empty collection with the model of another one.
+func (c *Client) CreateLike(ctx context.Context, name, like string) (*api.Summary, error) {
+	return askWith[api.Summary](ctx, c, c.Collection(name).request(http.MethodPut, ""), api.CreateRequest{Like: like})
+}
+
 // request is an HTTP request before it is sent.
 type request struct {
 	method, path string
@@ -211,6 +223,11 @@ func (c *Collection) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	}
 	defer a.Body.Close()
 	return io.Copy(w, a.Body)
+}
+
+// Drop removes the collection and its items for good. Only those that were created over HTTP can be dropped.
+func (c *Collection) Drop(ctx context.Context) (*api.Dropped, error) {
+	return ask[api.Dropped](ctx, c.Client, c.request(http.MethodDelete, ""))
 }
 
 // Reload makes the server reopen the index file after it was migrated or replaced.

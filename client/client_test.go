@@ -67,7 +67,7 @@ func start(dir, token string) (address string, stop func(), err error) {
 	s, err := server.New(ctx, server.Options{
 		Collections: []server.CollectionOptions{
 			{Name: "shop", Path: paths["shop"], Vectors: vectors}, {Name: "style", Path: paths["style"]},
-		}, WriteToken: token,
+		}, WriteToken: token, Folder: filepath.Join(dir, "made"),
 	})
 	if err != nil {
 		return "", nil, err
@@ -237,6 +237,43 @@ func TestChanges(t *testing.T) {
 	ok(t, os.WriteFile(path, copied.Bytes(), 0o600))
 	if r, err := store.Verify(ctx, path, nil); err != nil || r.Items != 63 || size == 0 {
 		t.Errorf("%d bytes: %+v, %v", size, r, err)
+	}
+}
+
+// TestCollections creates, fills and drops collections.
+func TestCollections(t *testing.T) {
+	ctx := context.Background()
+	c, shop := connect(t)
+	x, labels := rows(60)
+	m, err := hashgrove.Train(ctx, hashgrove.Rows(x, labels), hashgrove.Options{Bits: 8, Rounds: 3, LinearColumns: "off"})
+	ok(t, err)
+	path := filepath.Join(t.TempDir(), "m.hgm")
+	ok(t, m.Save(path))
+	file, err := os.Open(path)
+	ok(t, err)
+	defer file.Close()
+	made, err := c.Create(ctx, "made", file)
+	ok(t, err)
+	like, err := c.CreateLike(ctx, "like", "made")
+	ok(t, err)
+	if made.Bits != 8 || made.Items != 0 || like.Fingerprint != made.Fingerprint || like.Name != "like" {
+		t.Errorf("created: %+v, %+v", made, like)
+	}
+	if _, err := c.CreateLike(ctx, "made", "shop"); !errors.Is(err, api.ErrExists) {
+		t.Errorf("a name that exists: %v", err)
+	}
+	if _, err := shop.Drop(ctx); err == nil {
+		t.Error("a collection of the start was dropped")
+	}
+	_, err = c.Collection("made").Put(ctx, api.NewItem{ID: "a", Vector: x[0]})
+	ok(t, err)
+	gone, err := c.Collection("made").Drop(ctx)
+	ok(t, err)
+	if gone.Items != 1 || gone.Collection != "made" {
+		t.Errorf("dropped: %+v", gone)
+	}
+	if _, err := c.Collection("made").Describe(ctx); err == nil {
+		t.Error("a dropped collection is there")
 	}
 }
 

@@ -33,6 +33,7 @@ func TestTypesMatchTheDocument(t *testing.T) {
 		"SearchAnswer": api.Answer{}, "ExplainRequest": api.ExplainRequest{}, "Explanation": api.Explanation{}, "EncodeRequest": api.EncodeRequest{},
 		"EncodeAnswer": api.EncodeAnswer{}, "Item": api.Item{}, "NewItem": api.NewItem{}, "ItemsPage": api.ItemsPage{}, "PutManyRequest": putManyRequest{},
 		"PatchManyRequest": patchManyRequest{}, "DeleteRequest": api.DeleteRequest{}, "DeleteAnswer": api.Deleted{}, "Facets": api.Facets{},
+		"CreateRequest": api.CreateRequest{}, "DropAnswer": api.Dropped{},
 	} {
 		s, there := c.schemas[name]
 		if !there {

@@ -19,6 +19,7 @@ import (
 	"hashgrove/internal/items"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/section"
 )
 
 // album holds thumbnails of the items by id. They are made once, in one pass over the data, and stored in an
@@ -27,6 +28,16 @@ type album struct {
 	data  picture.Source
 	paths []string      // of the data
 	done  chan struct{} // closed when all pictures are made
+
+	// Thumbnails of photos are kept in the folder cache for the next start; empty keeps none.
+	cache, id string
+	key       albumKey
+	kept      *section.File // being written, or nil
+	loaded    bool          // file is one that was kept
+
+	// tick is called now and then while thumbnails are made, with their number.
+	tick  func(made int)
+	every time.Duration
 
 	patience int // how often a request looks for a picture that is not there yet
 
@@ -49,13 +60,15 @@ const (
 	mostSize  = 512
 )
 
-// newAlbum opens a data set of pictures.
-func newAlbum(paths []string, id string) (*album, error) {
+// newAlbum opens a data set of pictures. Thumbnails of photos are kept in the folder cache, unless it is empty.
+func newAlbum(paths []string, id, cache string) (*album, error) {
 	set, err := dataset.Open(dataset.Spec{Paths: paths, ID: id})
 	if err != nil {
 		return nil, err
 	}
+	photos := false
 	if _, ok := set.AsPictures(); ok && slices.Contains([]string{"folder", "tar", "picture"}, set.Format()) {
+		photos = true
 		// Photos are kept larger than models see them; CIFAR and IDX pictures keep their size.
 		spec := dataset.Spec{Paths: paths, ID: id, Size: albumSize, SkipBad: true}
 		if set, err = dataset.Open(spec); err != nil {
@@ -71,14 +84,36 @@ func newAlbum(paths []string, id string) (*album, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // the file lives while open; systems that refuse this remove it in close
-	return &album{data: src, paths: paths, patience: 100, done: make(chan struct{}), file: f, at: map[index.ID]span{}}, nil
+	a := &album{
+		data: src, paths: paths, id: id, patience: 100, done: make(chan struct{}), file: f, at: map[index.ID]span{},
+		tick: func(int) {}, every: 10 * time.Second,
+	}
+	if photos { // the others are made faster than files are looked at
+		a.cache = cache
+	}
+	return a, nil
 }
 
 // fill makes the thumbnails of all items.
 func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 	defer close(a.done)
+	if a.cache != "" {
+		var err error
+		if a.key, err = keyOf(a.paths, a.id); err == nil && a.load(x) {
+			return nil
+		}
+		if err == nil {
+			_ = a.startKeeping() // they are shown without as well
+		}
+	}
+	defer func() {
+		if a.kept != nil {
+			a.kept.Abort()
+		}
+	}()
 	shape := a.data.Preparation().Shape
 	var room []uint8
+	last := time.Now()
 	for chunk, err := range a.data.Pictures(ctx) {
 		if err != nil {
 			return err
@@ -90,6 +125,7 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			}
 			id, known := knownID(x, it.ID, a.paths...)
 			if !known {
+				a.keep(it.ID, nil)
 				continue // not in the index: the page shows a card instead
 			}
 			p := shape.Picture(chunk.Slice(i, i+1).Pix, room)
@@ -100,12 +136,18 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			if err != nil {
 				return err
 			}
+			a.keep(it.ID, b)
+			if time.Since(last) >= a.every {
+				last = time.Now()
+				a.tick(len(a.at))
+			}
 		}
 	}
 	if len(a.at) == 0 {
 		return fmt.Errorf("no picture in %s belongs to an item: pictures are matched by path or by number",
 			strings.Join(a.paths, ", "))
 	}
+	_ = a.finishKept() // the next start makes them again
 	return nil
 }
 
@@ -192,7 +234,9 @@ func (a *album) close() error {
 		return nil
 	}
 	name, err := a.file.Name(), a.file.Close()
-	_ = os.Remove(name)
+	if !a.loaded {
+		_ = os.Remove(name)
+	}
 	a.file = nil
 	return err
 }

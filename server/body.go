@@ -96,7 +96,7 @@ func kind(r *http.Request) string {
 }
 
 // readJSON decodes a body holding one JSON value: wholly, or it is refused. What decoding needs comes from the same
-// memory budget as the body, and vectors must be such as the collection's model takes.
+// memory budget as the body, and vectors must be such as the collection's model takes; c is nil where there are none.
 func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, c *collection, v any) (release func(), err error) {
 	if k := kind(r); k != kindJSON {
 		return nil, problem(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: %s", kindJSON)
@@ -113,7 +113,10 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, c *collection,
 		giveBack()
 		s.budget.give(taken)
 	}
-	m := c.open().model
+	var m *model.Model
+	if c != nil {
+		m = c.open().model
+	}
 	err = strict.Decode(b, v, strict.Options{
 		List: s.limits.Batch,
 		Vector: func() (int, bool, error) {

@@ -32,6 +32,7 @@ type collection struct {
 	made    derived       // cached results about the items
 	atlas   background[drawnMap]
 	quality background[judged]
+	dropped atomic.Bool  // its file is closed for good
 	changed atomic.Int64 // items put, changed or deleted since the service started
 	written func(items int, took time.Duration)
 }
@@ -70,14 +71,18 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 		}
 	}
 	if o.Pictures != "" {
-		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn); err != nil {
+		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn, o.Cache); err != nil {
 			return nil, errors.Join(fmt.Errorf("the pictures of %s: %w", o.Name, err), now.store.Close())
 		}
 		s.behind.Go(func() {
 			began := time.Now()
+			items := now.snapshot().Len()
+			c.album.tick = func(made int) {
+				s.log.Info("pictures", "collection", o.Name, "made", made, "items", items)
+			}
 			switch err := c.album.fill(s.work, now.snapshot()); {
 			case err == nil:
-				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at),
+				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at), "kept_before", c.album.loaded,
 					"took", time.Since(began).Round(time.Millisecond))
 			case s.work.Err() == nil:
 				s.log.Error("pictures", "collection", o.Name, "error", err.Error())
@@ -123,6 +128,9 @@ func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, er
 func (s *Server) reopen(ctx context.Context, c *collection) error {
 	c.reload.Lock()
 	defer c.reload.Unlock()
+	if c.dropped.Load() {
+		return c.gone()
+	}
 	old := c.open()
 	file, err := os.Stat(c.options.Path)
 	if err != nil {
@@ -172,6 +180,9 @@ func (c *collection) write(kind string, change func(o *opened) (items int, err e
 		n, err := change(o)
 		if errors.Is(err, store.ErrClosed) && c.open() != o {
 			continue
+		}
+		if errors.Is(err, store.ErrClosed) && c.dropped.Load() {
+			return 0, c.gone()
 		}
 		if err == nil {
 			c.changed.Add(int64(n))

@@ -37,6 +37,7 @@ type Limits struct {
 	StopTime  time.Duration // for requests to finish when the service stops; 20 s
 
 	Connections int // at a time; 20,000
+	Created     int // collections created over HTTP; 1,000
 }
 
 func (l Limits) withDefaults() Limits {
@@ -61,6 +62,7 @@ func (l Limits) withDefaults() Limits {
 	l.IdleTime = cmp.Or(l.IdleTime, 2*time.Minute)
 	l.StopTime = cmp.Or(l.StopTime, 20*time.Second)
 	l.Connections = cmp.Or(l.Connections, 20_000)
+	l.Created = cmp.Or(l.Created, 1_000)
 	return l
 }
 

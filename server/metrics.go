@@ -107,6 +107,14 @@ func (m *metrics) written(collection string, items int, took time.Duration) {
 	entry(&m.mu, m.items, collection).Add(uint64(items))
 }
 
+// forget drops the figures of a collection, so that those created and dropped do not add up.
+func (m *metrics) forget(collection string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.writes, collection)
+	delete(m.items, collection)
+}
+
 // writeMetrics sends all metrics.
 func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 	var b strings.Builder

@@ -160,6 +160,9 @@ func (c *checked) askExamples(t *testing.T) {
 			b, err := json.Marshal(value)
 			ok(t, err)
 			path := strings.NewReplacer("{collection}", "shop", "{id}", "5").Replace(o.path)
+			if o.object["operationId"] == "createCollection" {
+				path = madePath
+			}
 			c.ask(t, 200, o.method, path, string(b))
 			sent++
 		}
@@ -240,6 +243,9 @@ func (c *checked) askToWrite(t *testing.T) {
 	c.ask(t, 200, "POST", shop+"/delete", `{"where":"price = 7"}`)
 	c.ask(t, 200, "POST", shop+"/reload", `{}`)
 	c.ask(t, 200, "GET", shop, "") // with recent writes
+	c.ask(t, 409, "PUT", madePath, `{"like":"shop"}`)
+	c.ask(t, 200, "DELETE", madePath, "")
+	c.ask(t, 404, "DELETE", madePath, "")
 	coded, err := json.Marshal(pngBytes(first(photoPictures())))
 	ok(t, err)
 	c.ask(t, 200, "PUT", photos+"/items/new.png", `{"picture":`+string(coded)+`,"label":"left"}`)
@@ -335,6 +341,7 @@ func (c *checked) askWorkshop(t *testing.T) {
 	note(c.ask(t, 202, "POST", "/v1/try?name=trees.csv&bits=8", shop, "Content-Type", "text/csv"))
 	c.ask(t, 200, "GET", "/v1/try", "")
 	c.ask(t, 400, "POST", "/v1/try/"+job.ID+"/train", `{"nonsense":1}`)
+	c.ask(t, 409, "GET", "/v1/try/"+job.ID+"/files/model.hgm", "")
 	c.ask(t, 202, "POST", "/v1/try/"+job.ID+"/train", `{"label":"species","bits":32}`)
 	until(t, "an end of the training", func() bool {
 		note(c.ask(t, 200, "GET", "/v1/try/"+job.ID, ""))
@@ -344,6 +351,7 @@ func (c *checked) askWorkshop(t *testing.T) {
 		t.Errorf("the job is %s: %s", job.State, c.ask(t, 200, "GET", "/v1/try/"+job.ID, "").body)
 	}
 	c.ask(t, 409, "POST", "/v1/try/"+job.ID+"/cancel", "")
+	c.ask(t, 200, "GET", "/v1/try/"+job.ID+"/files/model.hgm", "")
 	c.ask(t, 200, "DELETE", "/v1/try/"+job.ID, "")
 	c.ask(t, 404, "GET", "/v1/try/"+job.ID, "")
 	note(c.ask(t, 202, "POST", "/v1/try?name=x.npy", npy("(60, 4)", make([]float32, 240)...), "Content-Type", "application/x-npy"))

@@ -35,6 +35,10 @@ type Options struct {
 	ReadToken, WriteToken string
 	ReadOnly              bool // refuse changes and open files for reading only
 
+	// Folder holds the collections that are created over HTTP, each as NAME.hgi; those that are there are served as
+	// well. Empty refuses to create any.
+	Folder string
+
 	// Hosts lists the host names requests may use; empty means any. A service on loopback should list Loopback, so
 	// that no web page can reach it under a name of its own (DNS rebinding).
 	Hosts []string
@@ -58,12 +62,15 @@ type CollectionOptions struct {
 	Vectors  string       // data with the items' vectors, for reranking and explanations; optional
 	Pictures string       // data with the items' pictures; optional
 	More     []string     // further data with pictures
+	Cache    string       // folder that keeps small pictures for the next start; empty keeps none
 	IDColumn string       // id column of Vectors and Pictures; empty matches by row or path
 	IDs      string       // file with the ids of Vectors, one for each row; empty means that they have their own
 	Report   string       // HTML report on the model's quality; optional
 
 	// Progress, if set, is called with the number of items read while the index is opened.
 	Progress func(done, total int)
+
+	created bool // over HTTP, so that it can be dropped as well
 }
 
 // Server is safe for concurrent use.
@@ -83,6 +90,8 @@ type Server struct {
 	stop      context.CancelFunc
 	behind    sync.WaitGroup
 	computing chan struct{} // held by the background computation that runs
+
+	making sync.Mutex // held while a collection is created or dropped
 
 	mu          sync.RWMutex
 	collections map[string]*collection
@@ -108,6 +117,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
+	if err := s.openFolder(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	s.ready.Store(true)
 	return s, nil
 }
@@ -125,7 +137,9 @@ func (s *Server) routes() {
 			return h(w, r)
 		})
 	}
+	s.handle("PUT /v1/collections/{collection}", s.createCollection)
 	for pattern, h := range map[string]collectionHandler{
+		"DELETE /v1/collections/{collection}":               plainly(s.dropCollection),
 		"GET /v1/collections/{collection}":                  plainly(s.describeCollection),
 		"GET /v1/collections/{collection}/search":           s.searchByAddress,
 		"POST /v1/collections/{collection}/search":          s.search,

@@ -71,6 +71,7 @@ func validRequests() []request {
 		send("POST", "/items", `{"ids":["n"],"vectors_base64":"AACAPwAAAEAAAEBAAACAQA=="}`, details...),
 		send("PATCH", "/items/5", `{"label":"caps","tags":["a"],"attributes":{"price":1,"maker":"x"},"replace":true}`, details...),
 		send("PATCH", "/items", `{"items":[{"id":5,"label":"caps"},{"id":"shoe/7","attributes":{"price":2}}],"replace":true}`, details...),
+		{method: "PUT", path: madePath, body: `{"like":"shop"}`}, {method: "DELETE", path: madePath},
 		send("DELETE", "/items/5", ""),
 		send("POST", "/delete", `{"ids":[1,2],"dry_run":false}`, "dry_run"),
 		send("POST", "/delete", `{"where":"price < 5","dry_run":true}`, "dry_run"),
@@ -79,7 +80,14 @@ func validRequests() []request {
 
 // tryMutants sends the mutants of one request to a service of their own.
 func tryMutants(t *testing.T, e request) {
-	s := serve(t, nil)
+	start := func() *service {
+		s := serve(t, nil)
+		if e.method == "DELETE" && e.path == madePath {
+			s.must(t, 200, "PUT", madePath, `{"like":"shop"}`)
+		}
+		return s
+	}
+	s := start()
 	if strings.HasSuffix(e.path, "/map") || strings.HasSuffix(e.path, "/quality") {
 		until(t, "an answer", func() bool { a, err := s.call(e.method, e.path, ""); return err == nil && a.StatusCode == 200 })
 	}
@@ -96,7 +104,7 @@ func tryMutants(t *testing.T, e request) {
 	}
 	after := stateOf(t, s)
 	if writes && after != before {
-		s = serve(t, nil)
+		s = start()
 	}
 	sent := 0
 	for _, m := range mutants(e) {
@@ -117,7 +125,7 @@ func tryMutants(t *testing.T, e request) {
 			t.Errorf("%s: the error does not name %q\n%v\n%s", m.what, m.names, m, a.body)
 		}
 		if writes && now != before {
-			s = serve(t, nil)
+			s = start()
 		}
 	}
 	if strings.Contains(e.path, "/items/") || strings.Contains(e.path, "/vector/") {
@@ -130,12 +138,12 @@ func tryMutants(t *testing.T, e request) {
 	t.Logf("%d mutants", sent)
 }
 
-// stateOf returns all items of the shop.
+// stateOf returns all collections and all items of the shop.
 func stateOf(t *testing.T, s *service) string {
 	t.Helper()
 	a, err := s.call("GET", shop+"/items?limit=1000", "")
 	ok(t, err)
-	return string(a.body)
+	return string(a.body) + s.must(t, 200, "GET", "/v1/collections", "")
 }
 
 // plainAnswer returns an answer without what differs each time.

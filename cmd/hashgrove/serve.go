@@ -32,6 +32,7 @@ type serveCommand struct {
 	certificate, key             string
 	pictures, vectors, reports   []string
 	idFiles                      []string
+	folder                       string
 	hosts, origins               []string
 	readOnly, noTrain            bool
 	logs, idColumn               string
@@ -61,6 +62,9 @@ listen in.
 --pictures shows items as pictures, --vectors lets searches rerank and explain by the items' vectors, and --report shows
 a report of compare; with several collections, each takes NAME=DATA.
 
+--collections names a folder for collections that are created over HTTP (PUT /v1/collections/NAME with a model), filled
+and dropped; those in it are served again at the next start.
+
 Writes are acknowledged when they are on disk. To replace an index while it is served, move the new file to its name and
 send POST /v1/collections/NAME/reload. SIGTERM and Ctrl-C stop the service once running requests are answered.`,
 		Example: `  hashgrove serve
@@ -82,6 +86,7 @@ func (c *serveCommand) bind(f *pflag.FlagSet) {
 		"`[NAME=]FILE` with the ids of --vectors, one for each row; may be repeated, for other collections")
 	f.StringVar(&c.idColumn, "id-column", "", "`COLUMN` or key with the ids in the data of --vectors and --pictures")
 	f.StringArrayVar(&c.reports, "report", nil, "`[NAME=]FILE` with a report to show; may be repeated")
+	f.StringVar(&c.folder, "collections", "", "`FOLDER` for collections that are created over HTTP")
 	f.BoolVar(&c.readOnly, "read-only", false, "refuse all changes, and open the indexes for reading only")
 	cli.Group(f, "Collections")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on")
@@ -126,8 +131,8 @@ func (c *serveCommand) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	o := server.Options{
-		Collections: collections, ReadToken: c.readToken, WriteToken: c.writeToken, ReadOnly: c.readOnly, Hosts: c.hosts,
-		Origins: c.origins, Limits: c.limits, Threads: c.threads, Log: c.logger(), LogAll: c.logs == "all",
+		Collections: collections, Folder: c.folder, ReadToken: c.readToken, WriteToken: c.writeToken, ReadOnly: c.readOnly,
+		Hosts: c.hosts, Origins: c.origins, Limits: c.limits, Threads: c.threads, Log: c.logger(), LogAll: c.logs == "all",
 	}
 	if len(o.Hosts) == 0 && isLoopback(host) {
 		o.Hosts = append([]string{host}, server.Loopback...)
@@ -227,6 +232,9 @@ func (c *serveCommand) tlsConfig() (*tls.Config, error) {
 // collections builds the options of each collection to serve.
 func (c *serveCommand) collections(ctx context.Context, args []string) ([]server.CollectionOptions, error) {
 	if len(args) == 0 {
+		if c.folder != "" && len(c.pictures)+len(c.vectors)+len(c.reports) == 0 && c.model == "" {
+			return nil, nil // those of the folder only
+		}
 		if len(c.pictures)+len(c.vectors)+len(c.reports) > 0 || c.model != "" {
 			return nil, cli.Usage("no-index", "serve needs an index for these flags; without any flag it serves the demo")
 		}
@@ -241,11 +249,12 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 		}
 	}
 	var list []server.CollectionOptions
+	cache := c.pictureCache()
 	for _, arg := range args {
 		name, path := collectionArgument(arg)
 		tick, _ := cli.Counting(c.progressWriter(), "opening "+name)
 		list = append(list,
-			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Progress: tick})
+			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Cache: cache, Progress: tick})
 	}
 	for _, f := range []struct {
 		flag   string
@@ -262,6 +271,14 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 		}
 	}
 	return list, nil
+}
+
+// pictureCache returns the folder that keeps small pictures, or nothing where there is no cache.
+func (c *serveCommand) pictureCache() string {
+	if _, err := os.UserCacheDir(); err != nil || len(c.pictures) == 0 {
+		return ""
+	}
+	return cacheFolder("pictures")
 }
 
 // assign distributes the values of a flag to the collections.
@@ -342,6 +359,10 @@ func (c *serveCommand) welcome(at net.Addr, secure bool, collections []server.Co
 	if listen, _, err := net.SplitHostPort(c.listen); err == nil && !secure && c.writeToken != "" && !isLoopback(listen) {
 		c.warn([]string{"without TLS, others on the network can read requests and the token: use --tls-cert and --tls-key"})
 	}
-	fmt.Fprintf(c.out, "Serving %s://%s  try: curl%s '%s://%s/v1/collections/%s/items?limit=1'\n",
-		scheme, host, token, scheme, host, collections[0].Name)
+	example := ""
+	if len(collections) > 0 {
+		example = "/" + collections[0].Name + "/items?limit=1"
+	}
+	fmt.Fprintf(c.out, "Serving %s://%s  try: curl%s '%s://%s/v1/collections%s'\n",
+		scheme, host, token, scheme, host, example)
 }

@@ -312,3 +312,66 @@ func TestDeployedUnitNamesRealFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestServeCollections starts with an empty folder instead of an index; collections created in it are there again later.
+func TestServeCollections(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "made")
+	shop(t)
+	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--effort", "paper", "--rounds", "5", "--bits", "8", "-o", "items.hgm")
+	file, err := os.ReadFile("items.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{http.MethodPut, http.MethodGet, http.MethodDelete} {
+		s, code := startServe(t, "serve", "--collections", folder, "--no-train")
+		if s == nil {
+			t.Fatalf("exit status %d", code)
+		}
+		r, err := http.NewRequest(method, s.url+"/v1/collections/shop", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method == http.MethodPut {
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(file)), int64(len(file))
+			r.Header.Set("Content-Type", "application/octet-stream")
+		}
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(a.Body)
+		_ = a.Body.Close()
+		if a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s, %s", method, a.Status, text)
+		}
+		if code := s.stop(); code != 0 {
+			t.Errorf("%s: exit status %d, %s", method, code, s.err)
+		}
+	}
+}
+
+// TestServeKeepsPictures looks for the small pictures that the next start finds.
+func TestServeKeepsPictures(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache) // on systems that look there
+	t.Chdir(t.TempDir())
+	photoFolder(t, "photos", 1)
+	succeed(t, shellWords("train photos --size 6 --bits 8 --rounds 3 -o p.hgm")...)
+	succeed(t, shellWords("index build photos -m p.hgm -o p.hgi")...)
+	for _, want := range []string{"kept_before=false", "kept_before=true"} {
+		s, code := startServe(t, "serve", "p.hgi", "--pictures", "photos", "--no-train")
+		if s == nil {
+			t.Fatalf("exit status %d", code)
+		}
+		for range 1200 {
+			if strings.Contains(s.err.String(), "kept_before") {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if s.stop() != 0 || !strings.Contains(s.err.String(), want) {
+			t.Errorf("%s is not in %s", want, s.err)
+		}
+	}
+}

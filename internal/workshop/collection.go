@@ -13,6 +13,7 @@ import (
 
 	"hashgrove/internal/index"
 	"hashgrove/internal/items"
+	"hashgrove/internal/model"
 	"hashgrove/internal/store"
 )
 
@@ -43,6 +44,9 @@ func (t *training) index() (Collection, error) {
 		c.Pictures, c.Vectors = j.data(), j.data()
 		nameItems(b, j.data()+"/", j.files)
 	} else if c.Vectors, err = t.saveVectors(); err != nil {
+		return c, err
+	}
+	if err := model.WriteFile(j.modelFile(), m); err != nil {
 		return c, err
 	}
 	s, err := store.Create(t.ctx, c.Path, store.Options{

@@ -96,6 +96,7 @@ func (j *job) data() string {
 
 func (j *job) labelsFile() string { return filepath.Join(j.dir, "labels.txt") }
 func (j *job) indexFile() string  { return filepath.Join(j.dir, "index.hgi") }
+func (j *job) modelFile() string  { return filepath.Join(j.dir, "model.hgm") }
 func (j *job) reportFile() string { return filepath.Join(j.dir, "report.html") }
 
 // view returns the job as the API shows it.

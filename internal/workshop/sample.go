@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 
@@ -37,6 +38,22 @@ func (w *Workshop) sample(rw http.ResponseWriter, r *http.Request) (any, error) 
 	h.Set("Content-Type", s.kind)
 	h.Set("Content-Disposition", "attachment; filename="+r.PathValue("name"))
 	_, _ = rw.Write(s.make())
+	return nil, nil
+}
+
+// sendModel sends the model of the codes that are searched, as a file for the other verbs.
+func (w *Workshop) sendModel(rw http.ResponseWriter, _ *http.Request, j *job) (any, error) {
+	if w.viewOf(j).State != stateDone {
+		return nil, problem(http.StatusConflict, "not-trained", "%s has no model yet: train on it first", j.name)
+	}
+	b, err := os.ReadFile(j.modelFile())
+	if err != nil {
+		return nil, err
+	}
+	h := rw.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", "attachment; filename=model.hgm")
+	_, _ = rw.Write(b)
 	return nil, nil
 }
 

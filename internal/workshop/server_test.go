@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/model"
 	"hashgrove/server"
 )
 
@@ -158,5 +159,27 @@ func TestErrorsNameTheRequest(t *testing.T) {
 	}
 	if err := json.Unmarshal(text, &answer); err != nil || status != 400 || answer.Error.RequestID == "" {
 		t.Errorf("%d %s, %v", status, text, fmt.Sprint(err))
+	}
+}
+
+// TestTheModelCanBeKept downloads the model of an upload: it is that of the collection, and encodes.
+func TestTheModelCanBeKept(t *testing.T) {
+	b := newService(t, server.Options{})
+	table := "a,b,kind\n" + strings.Repeat("1,2,x\n3,4,y\n1,3,x\n4,4,y\n", 20)
+	j := b.must("POST", "/v1/try?name=shop.csv&label=kind&bits=8&train=true", table)
+	j = b.wait(j.ID, stateDone)
+	var about struct{ Fingerprint string }
+	b.answer("GET", "/v1/collections/"+j.Collection, "", &about)
+	a, err := http.Get(b.url + "/v1/try/" + j.ID + "/files/model.hgm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	m, err := model.Read(a.Body)
+	if err != nil || m.Fingerprint().String() != about.Fingerprint {
+		t.Fatalf("%v, %v, want %s", m, err, about.Fingerprint)
+	}
+	if _, err := m.EncodeRow([]float32{1, 2}); err != nil {
+		t.Error(err)
 	}
 }

@@ -89,7 +89,7 @@ func (w *Workshop) start(ctx context.Context, j *job, q trainRequest) error {
 	}
 	err = w.detach(j)
 	if err == nil {
-		err = os.RemoveAll(j.indexFile())
+		err = errors.Join(os.RemoveAll(j.indexFile()), os.RemoveAll(j.modelFile()))
 	}
 	if err == nil {
 		err = t.prepare(ctx, q)

@@ -114,14 +114,15 @@ func New(o Options) *Workshop {
 	w.work, w.stop = context.WithCancel(context.Background())
 	w.dirErr = w.prepareFolder()
 	for pattern, h := range map[string]func(http.ResponseWriter, *http.Request) (any, error){
-		"GET /v1/try":                plainly(w.list, false),
-		"POST /v1/try":               w.receive,
-		"GET /v1/try/{job}":          plainly(w.withJob(w.show), false),
-		"DELETE /v1/try/{job}":       plainly(w.withJob(w.remove), false),
-		"POST /v1/try/{job}/labels":  plainly(w.withJob(w.receiveLabels), true),
-		"POST /v1/try/{job}/train":   plainly(w.withJob(w.train), true),
-		"POST /v1/try/{job}/cancel":  plainly(w.withJob(w.cancel), false),
-		"GET /v1/try/samples/{name}": plainly(w.sample, false),
+		"GET /v1/try":                       plainly(w.list, false),
+		"POST /v1/try":                      w.receive,
+		"GET /v1/try/{job}":                 plainly(w.withJob(w.show), false),
+		"DELETE /v1/try/{job}":              plainly(w.withJob(w.remove), false),
+		"POST /v1/try/{job}/labels":         plainly(w.withJob(w.receiveLabels), true),
+		"POST /v1/try/{job}/train":          plainly(w.withJob(w.train), true),
+		"POST /v1/try/{job}/cancel":         plainly(w.withJob(w.cancel), false),
+		"GET /v1/try/{job}/files/model.hgm": plainly(w.withJob(w.sendModel), false),
+		"GET /v1/try/samples/{name}":        plainly(w.sample, false),
 	} {
 		w.mux.HandleFunc(pattern, func(rw http.ResponseWriter, r *http.Request) {
 			v, err := h(rw, r)

@@ -29,6 +29,7 @@ export function comparison(app, job, { again, remove, use }) {
         ),
         el('button', { type: 'button', onclick: again }, 'Train it differently'),
         el('button', { type: 'button', onclick: () => keep(app, job) }, 'Download index and model'),
+        el('button', { type: 'button', onclick: () => keepModel(app, job) }, 'Download model'),
         el('a', { href: `/v1/collections/${job.collection}/report`, target: '_blank', rel: 'noopener' }, 'Report'),
         el('button', { type: 'button', class: 'danger', onclick: remove }, 'Remove it'),
       ),
@@ -63,14 +64,28 @@ export function comparison(app, job, { again, remove, use }) {
 // keep saves the index, which holds the model, so that "hashgrove serve FILE" goes on with it.
 async function keep(app, job) {
   try {
-    const answer = await request('GET', `/v1/collections/${job.collection}/backup`, null, { raw: true });
-    const url = URL.createObjectURL(await answer.blob());
-    el('a', { href: url, download: `${job.name.replace(/\.[^.]*$/, '')}.hgi` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    await saveAs(`/v1/collections/${job.collection}/backup`, `${job.name.replace(/\.[^.]*$/, '')}.hgi`);
     app.status('Saved. "hashgrove serve FILE" searches it, and "hashgrove info FILE" tells about its model.');
   } catch (trouble) {
     app.status(trouble.message);
   }
+}
+
+// keepModel saves the model alone, for encoding and for indexes of other data.
+async function keepModel(app, job) {
+  try {
+    await saveAs(`/v1/try/${job.id}/files/model.hgm`, `${job.name.replace(/\.[^.]*$/, '')}.hgm`);
+    app.status('Saved. "hashgrove encode" and "hashgrove index build" take it as -m FILE.');
+  } catch (trouble) {
+    app.status(trouble.message);
+  }
+}
+
+async function saveAs(path, name) {
+  const answer = await request('GET', path, null, { raw: true });
+  const url = URL.createObjectURL(await answer.blob());
+  el('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
 // bars draws the share of right answers: in items that nothing was learned from, and below it in those that were.

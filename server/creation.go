@@ -1,0 +1,201 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hashgrove/api"
+	"hashgrove/internal/model"
+	"hashgrove/internal/search"
+	"hashgrove/internal/section"
+	"hashgrove/internal/store"
+)
+
+// indexEnd is the end of the names of index files in Options.Folder; what comes before it is the collection's name.
+const indexEnd = ".hgi"
+
+// reserved begins the names of collections that are made from uploads, which come and go on their own.
+const reserved = "try-"
+
+// openFolder serves the collections that were created over HTTP before.
+func (s *Server) openFolder(ctx context.Context) error {
+	folder := s.options.Folder
+	if folder == "" {
+		return nil
+	}
+	if !s.options.ReadOnly {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return fmt.Errorf("the folder of collections: %w", err)
+		}
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("the folder of collections: %w", err)
+	}
+	for _, e := range entries {
+		name, is := strings.CutSuffix(e.Name(), indexEnd)
+		if !is || e.IsDir() || !validName.MatchString(name) {
+			continue // such as what a write that was killed has left
+		}
+		o := CollectionOptions{Name: name, Path: filepath.Join(folder, e.Name()), created: true}
+		if err := s.AddCollection(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createCollection makes an empty collection for an uploaded model, or for the model of another collection.
+func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("collection")
+	switch {
+	case s.options.Folder == "":
+		return problem(http.StatusForbidden,
+			"this service creates no collections: start it with a folder for them, serve --collections FOLDER")
+	case !validName.MatchString(name):
+		return bad("a collection cannot be called %.80q: use up to 64 letters, digits, '.', '_' and '-', "+
+			"beginning with a letter or a digit", name)
+	case strings.HasPrefix(strings.ToLower(name), reserved):
+		return bad("names that begin with %s are those of uploads: choose another one", reserved)
+	}
+	o, release, err := s.newIndex(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := search.Accept(o.Fingerprint, r.Header.Get("Hashgrove-Fingerprint")); err != nil {
+		return err
+	}
+	if err := search.Accept(o.Fingerprint, r.URL.Query().Get("fingerprint")); err != nil {
+		return err
+	}
+	c, err := s.create(r.Context(), name, o)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Hashgrove-Fingerprint", c.open().fingerprint().String())
+	writeJSON(w, http.StatusOK, c.summary())
+	return nil
+}
+
+// newIndex reads what a new index is for: a model file, or the name of a collection whose model it shares.
+func (s *Server) newIndex(w http.ResponseWriter, r *http.Request) (o store.Options, release func(), err error) {
+	if kind(r) != kindFloats {
+		var request api.CreateRequest
+		if release, err = s.readJSON(w, r, nil, &request); err != nil {
+			return o, nil, err
+		}
+		defer release()
+		if request.Like == "" {
+			return o, nil, bad("give like, the name of a collection whose model the new one shares, or send a model file as %s",
+				kindFloats)
+		}
+		c, err := s.collection(request.Like)
+		if err != nil {
+			return o, nil, err
+		}
+		now := c.open()
+		o = store.Options{Model: now.model, Bits: now.snapshot().Bits(), Fingerprint: now.fingerprint()}
+		return o, func() {}, nil
+	}
+	if err := noParameters(r); err != nil {
+		return o, nil, err
+	}
+	b, giveBack, err := s.body(w, r)
+	if err != nil {
+		return o, nil, err
+	}
+	more := 2 * int64(len(b)) // the model itself, and its copy for the file
+	if !s.budget.take(more) {
+		giveBack()
+		return o, nil, busy("many large requests are being read", 1e9)
+	}
+	release = func() {
+		giveBack()
+		s.budget.give(more)
+	}
+	m, err := model.Read(bytes.NewReader(b))
+	if err != nil {
+		release()
+		return o, nil, bad("the model in the request: %v", err)
+	}
+	return store.Options{Model: m, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint()}, release, nil
+}
+
+// create makes the file of a collection and serves it. The file gets its name when it is whole and on disk: a service
+// that is killed has either all of the collection at its next start, or nothing.
+func (s *Server) create(ctx context.Context, name string, o store.Options) (*collection, error) {
+	s.making.Lock()
+	defer s.making.Unlock()
+	exists := api.Errorf(api.ErrExists, "there is already a collection %q: choose another name, or drop it first", name)
+	created := 0
+	for _, c := range s.all() {
+		if c.name == name {
+			return nil, exists
+		}
+		if c.options.created {
+			created++
+		}
+	}
+	if created >= s.limits.Created {
+		return nil, problem(http.StatusConflict, "%d collections were created already: drop one first", created)
+	}
+	path := filepath.Join(s.options.Folder, name+indexEnd)
+	st, err := store.Create(ctx, path, o)
+	if errors.Is(err, fs.ErrExist) { // as on a file system where Shop and shop are one name
+		return nil, exists
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = st.Close()
+	if err == nil {
+		err = s.AddCollection(context.WithoutCancel(ctx), CollectionOptions{Name: name, Path: path, created: true})
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(path))
+	}
+	return s.collection(name)
+}
+
+// dropCollection stops serving a collection that was created over HTTP, and removes its file.
+func (s *Server) dropCollection(w http.ResponseWriter, _ *http.Request, c *collection) error {
+	if !c.options.created {
+		return problem(http.StatusConflict,
+			"the collection %q was not created over HTTP: its file stays, and the one who starts the service decides", c.name)
+	}
+	s.making.Lock()
+	defer s.making.Unlock()
+	if now, err := s.collection(c.name); err != nil || now != c {
+		return c.gone() // somebody else has dropped it meanwhile
+	}
+	c.reload.Lock() // so that nothing opens the file again
+	defer c.reload.Unlock()
+	c.dropped.Store(true)
+	a := api.Dropped{Collection: c.name, Fingerprint: c.about().Fingerprint}
+	if err := s.RemoveCollection(c.name); err != nil {
+		s.log.Warn("close", "collection", c.name, "error", err.Error())
+	}
+	a.Items = c.open().snapshot().Len() // now that no write can follow
+	if err := os.Remove(c.options.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := section.SyncFolder(s.options.Folder); err != nil {
+		return err
+	}
+	s.metrics.forget(c.name)
+	writeJSON(w, http.StatusOK, a)
+	return nil
+}
+
+// gone is the error of requests to a collection that was dropped while they ran.
+func (c *collection) gone() error {
+	return problem(http.StatusNotFound, "the collection %q was dropped", c.name)
+}
