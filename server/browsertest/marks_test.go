@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// lookAtMarks returns what could make two labels of the map look alike: shapes that repeat among the first twelve, pairs
-// of shape and colour that repeat among all, like colours with one shape, and a mark of the map that is not the one of
+// lookAtMarks returns what could make two labels of the map look alike: shapes that repeat among the first twelve,
+// pairs of shape and colour that repeat among all, like colours with one shape, and a mark of the map that is not the one of
 // the legend.
 const lookAtMarks = `(async () => {
 	const { shapes, styleOf, outline, stamp } = await import('/assets/marks.js');
