@@ -6,8 +6,8 @@ import (
 )
 
 // lookAtMarks returns what could make two labels of the map look alike: shapes that repeat among the first twelve,
-// pairs of shape and colour that repeat among all, like colours with one shape, and a mark of the map that is not the one of
-// the legend.
+// pairs of shape and colour that repeat among all, like colours with one shape, and a mark of the map that is not the
+// one of the legend.
 const lookAtMarks = `(async () => {
 	const { shapes, styleOf, outline, stamp } = await import('/assets/marks.js');
 	const wrong = [], styles = Array.from({ length: 144 }, (_, i) => styleOf(i));

@@ -85,7 +85,7 @@ export function several(app, { options, choose }) {
       root,
       el('h2', {}, `Your files: ${plural(good, 'search', 'searches')}`),
       left > 0 &&
-        el('p', { class: 'problem' }, `The first ${most} are searched: ${plural(left, 'more is', 'more are')} left out.`),
+        el('p', { class: 'problem' }, `The first ${most} are searched, ${plural(left, 'more is', 'more are')} not.`),
       el('ol', { class: 'several-list', tabindex: 0, 'aria-label': 'Searches' }, entries.map(row)),
       good > 0 && el('button', { type: 'button', class: 'quiet', onclick: download }, 'Download all results as JSON'),
     );
