@@ -146,6 +146,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&t.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
 	f.StringVar(&t.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees of FastHash: "+
 		"off, linear, kernel, auto or auto-kernel (default: by --effort)")
+	f.StringVar(&t.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
+		"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
 	f.IntVar(&o.PCA, "pca", 0,
 		"reduce vectors to this `NUMBER` of principal components for every method; 0 means no reduction")

@@ -36,7 +36,19 @@ type FoundItem struct {
 //go:embed searches.html
 var searchesHTML string
 
-var searchesPage = newPage(searchesHTML, template.FuncMap{"url": pictureURL, "alt": pictureText})
+var searchesPage = newPage(searchesHTML, template.FuncMap{"url": pictureURL, "alt": pictureText, "tail": tail})
+
+// longestName is the number of characters of a name below a picture.
+const longestName = 32
+
+// tail is the end of a long name: names of files differ there.
+func tail(name string) string {
+	r := []rune(name)
+	if len(r) <= longestName {
+		return name
+	}
+	return "…" + string(r[len(r)-longestName+1:])
+}
 
 // WriteSearches writes a page of answers.
 func WriteSearches(w io.Writer, s SearchPage) error {

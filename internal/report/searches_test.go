@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,6 +17,37 @@ func searchPage(t *testing.T, p report.SearchPage) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// longNames is a search of pictures whose names are long, some of them without a place to break.
+func longNames(t *testing.T) report.SearchPage {
+	t.Helper()
+	png := picture(t, make([]float32, 16))
+	var hits []report.FoundItem
+	for i := range 20 {
+		name := fmt.Sprintf("%s/photographs_of_ships/%s_%04d.png", strings.Repeat("folder", i), strings.Repeat("S", i), i)
+		hits = append(hits, report.FoundItem{
+			Hit:     report.Hit{Picture: report.Picture{Name: name, Label: "sailing ship", PNG: png}, Distance: "12.25"},
+			Details: []string{"camera " + strings.Repeat("X", 2*i)},
+		})
+	}
+	query := report.Picture{Name: strings.Repeat("long", 20) + "/query_0001.png", Label: "sailing ship", PNG: png}
+	return report.SearchPage{Title: "Long names", Searches: []report.Search{{Query: query, Hits: hits}}}
+}
+
+// TestLongNamesAreCut shows the end of a long name, and all of it in the title.
+func TestLongNamesAreCut(t *testing.T) {
+	p := longNames(t)
+	text := searchPage(t, p)
+	for _, hit := range p.Searches[0].Hits {
+		short := hit.Name
+		if len(short) > 32 {
+			short = "…" + short[len(short)-31:]
+		}
+		if want := fmt.Sprintf(`title="%s">%s</small>`, hit.Name, short); !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
 }
 
 // TestSearchPage shows pictures where there are any, and else names; texts stay texts, and nothing is loaded.

@@ -166,7 +166,7 @@ func TestSearchVectors(t *testing.T) {
 	v.key(kb.Enter)
 	v.read(".said", "no such thing")
 	v.see(`document.querySelector('.about-query').childElementCount === 0`) // nothing of the query before
-	v.fill("#query", "boo") // the beginning of a label
+	v.fill("#query", "boo")                                                 // the beginning of a label
 	v.key(kb.Enter)
 	v.read("h2", "No item has the id boo")
 	v.see(`[...document.querySelectorAll('.hit-name')].length > 0 && [...document.querySelectorAll('.hit-name')].every(e => e.innerText.startsWith('boo'))`)

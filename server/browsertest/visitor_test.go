@@ -95,11 +95,11 @@ func (v *visitor) focus(selector string) {
 	})()`, strconv.Quote(selector)))
 }
 
-// pick gives a file to a field for files.
-func (v *visitor) pick(selector, path string) {
+// pick gives files to a field for files.
+func (v *visitor) pick(selector string, paths ...string) {
 	v.Helper()
 	for try := range 20 {
-		err := chromedp.Run(v.Context, chromedp.SetUploadFiles(selector, []string{path}, chromedp.ByQuery))
+		err := chromedp.Run(v.Context, chromedp.SetUploadFiles(selector, paths, chromedp.ByQuery))
 		if err == nil {
 			return
 		} else if try == 19 || !strings.Contains(err.Error(), "node") { // it was drawn anew between two commands

@@ -2,6 +2,7 @@
 
 import { el, fill, bytes, count, figure, percent, plural, seconds } from './dom.js';
 import { editor } from './edit.js';
+import { layer } from './heat.js';
 import { rankings } from './results.js';
 
 export function mount(root, app) {
@@ -44,7 +45,7 @@ export function mount(root, app) {
         el('div', { class: 'stack' }, buckets(c), space(c)),
         el('div', { class: 'stack' }, bitStates(c), writes(c)),
       ),
-      m && model(m, c),
+      m && model(m, c, app),
     );
     root.removeAttribute('aria-busy');
   }
@@ -165,7 +166,7 @@ function bitStates(c) {
   );
 }
 
-function model(m, c) {
+function model(m, c, app) {
   const info = m.info || {},
     run = info.runs?.at(-1) || {};
   const options = Object.entries(run.options || {}).filter(([, v]) => v === null || typeof v !== 'object');
@@ -205,6 +206,7 @@ function model(m, c) {
     important.length > 0 &&
       card(
         'What the model looks at',
+        m.heat && heatOf(m, app),
         el('p', { class: 'muted' }, 'Share of all tests of the trees that ask for a feature.'),
         el(
           'ol',
@@ -220,6 +222,32 @@ function model(m, c) {
           ),
         ),
       ),
+  );
+}
+
+// heatOf draws how often the trees test each pixel.
+function heatOf({ heat, picture: { width, height } }, app) {
+  const tested = heat.filter((h) => h > 0).length;
+  const at = heat.indexOf(Math.max(...heat));
+  const most = `${at % width}, ${Math.floor(at / width)}`;
+  const where = el('div', { class: 'heat-picture', style: { 'aspect-ratio': `${width} / ${height}` } });
+  const draw = () => fill(where, layer(heat, width, height, app.color('--heat')));
+  draw();
+  document.addEventListener('themechange', function again() {
+    if (where.isConnected) draw();
+    else document.removeEventListener('themechange', again);
+  });
+  return el(
+    'figure',
+    { class: 'model-heat' },
+    where,
+    el(
+      'figcaption',
+      { class: 'muted small' },
+      `A picture of ${width} × ${height} pixels: the stronger the colour, the more tests ask for the pixel. `,
+      `${plural(tested, 'pixel')} of ${count(heat.length)} ${tested === 1 ? 'is' : 'are'} tested, `,
+      `most of all the one at ${most}, counted from the top left.`,
+    ),
   );
 }
 

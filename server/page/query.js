@@ -43,10 +43,16 @@ export function base64(file) {
   });
 }
 
-const firstPicture = (list) => [...(list || [])].find((file) => file.type.startsWith('image/'));
+// suitable are the files that a collection can be searched with.
+const suitable = (list, takes) =>
+  [...(list || [])].filter((file) =>
+    takes === 'pictures'
+      ? file.type.startsWith('image/')
+      : takes === 'vectors' && /\.(csv|tsv|txt|jsonl?)$/i.test(file.name),
+  );
 
-// bar makes the form. ask(text) and askPicture(file) are called for what the person gives.
-export function bar(app, { ask, askPicture, clear }) {
+// bar makes the form. ask(text) and askFiles(files) are called for what the person gives.
+export function bar(app, { ask, askFiles, clear }) {
   const { takes, dims } = app.collection;
   const hints = {
     vectors: `An item's id, or a vector of ${dims} numbers`,
@@ -68,7 +74,7 @@ export function bar(app, { ask, askPicture, clear }) {
     el('label', { for: 'query', class: 'hidden' }, 'What to look for'),
     input,
     el('button', { type: 'submit', class: 'main' }, 'Search'),
-    takes === 'pictures' && picker(askPicture),
+    takes !== 'codes' && picker(takes, askFiles),
     el('button', { type: 'button', class: 'quiet', id: 'clear', onclick: clear }, 'Browse'),
   );
 
@@ -91,7 +97,9 @@ export function bar(app, { ask, askPicture, clear }) {
     { class: 'query-bar' },
     form,
     takes === 'pictures' &&
-      el('p', { class: 'muted small' }, 'You can also drop a picture anywhere on this page, or paste one.'),
+      el('p', { class: 'muted small' }, 'You can also drop pictures anywhere on this page, or paste one.'),
+    takes === 'vectors' &&
+      el('p', { class: 'muted small' }, 'You can also choose or drop text files with a vector on each line.'),
     problem,
   );
   return {
@@ -104,37 +112,35 @@ export function bar(app, { ask, askPicture, clear }) {
   };
 }
 
-function picker(askPicture) {
+function picker(takes, askFiles) {
+  const pictures = takes === 'pictures';
   const file = el('input', {
     type: 'file',
     id: 'picture',
-    accept: 'image/*',
+    accept: pictures ? 'image/*' : '.csv,.tsv,.txt,.json,.jsonl',
+    multiple: true,
     class: 'hidden',
-    'aria-label': 'Picture to look for',
+    'aria-label': pictures ? 'Pictures to look for' : 'Files with vectors to look for',
     onchange: () => {
-      if (file.files[0]) askPicture(file.files[0]);
+      const files = [...file.files];
       file.value = '';
+      if (files.length > 0) askFiles(files);
     },
   });
-  return [file, el('label', { for: 'picture', class: 'button' }, 'Choose a picture')];
+  return [file, el('label', { for: 'picture', class: 'button' }, pictures ? 'Choose pictures' : 'Choose files')];
 }
 
-// catchPictures takes pictures that are dropped on or pasted into the page, while active() says so.
-export function catchPictures(app, active, askPicture) {
-  const wanted = () => active() && app.collection.takes === 'pictures';
+// catchFiles takes files that are dropped on or pasted into the page, while active() says so.
+export function catchFiles(app, active, askFiles) {
   document.addEventListener('dragover', (event) => {
-    if (wanted()) event.preventDefault();
+    if (active() && app.collection.takes !== 'codes') event.preventDefault();
   });
-  document.addEventListener('drop', (event) => {
-    const file = firstPicture(event.dataTransfer?.files);
-    if (!wanted() || !file) return;
+  const take = (event, list) => {
+    const files = active() ? suitable(list, app.collection.takes) : [];
+    if (files.length === 0) return;
     event.preventDefault();
-    askPicture(file);
-  });
-  document.addEventListener('paste', (event) => {
-    const file = firstPicture(event.clipboardData?.files);
-    if (!wanted() || !file) return;
-    event.preventDefault();
-    askPicture(file);
-  });
+    askFiles(files);
+  };
+  document.addEventListener('drop', (event) => take(event, event.dataTransfer?.files));
+  document.addEventListener('paste', (event) => take(event, event.clipboardData?.files));
 }

@@ -93,7 +93,8 @@ export function table(hits) {
   return [head, ...rows].map((row) => row.map(cell).join(',')).join('\r\n') + '\r\n';
 }
 
-function save(name, type, text) {
+// save gives the person a file.
+export function save(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   el('a', { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
