@@ -8,11 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"hashgrove/api"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
@@ -25,8 +23,6 @@ type Searcher struct {
 	engine Engine
 	model  *model.Model // nil means none
 	info   Info
-
-	names sync.Map // names that some item has
 }
 
 // NewSearcher returns an api.Searcher for an engine. The model may be nil; one that did not make the codes is
@@ -36,7 +32,7 @@ func NewSearcher(ctx context.Context, e Engine, m *model.Model) (*Searcher, erro
 	if err == nil && m != nil {
 		err = info.Accept(Space{m.Encoder.Bits(), m.Fingerprint()})
 	}
-	return &Searcher{engine: e, model: m, info: info}, err
+	return &Searcher{e, m, info}, err
 }
 
 // Search implements api.Searcher.
@@ -51,9 +47,6 @@ func (s *Searcher) Search(ctx context.Context, r *api.Request) (*api.Answer, err
 	}
 	var err error
 	if q.Filter, err = search.ParseFilter(r.Where); err != nil {
-		return nil, err
-	}
-	if err := s.checkNames(ctx, q.Filter); err != nil {
 		return nil, err
 	}
 	a := &api.Answer{Fingerprint: s.info.Fingerprint.String(), Bits: s.info.Bits, Rank: api.Hamming}
@@ -79,29 +72,6 @@ func (s *Searcher) Search(ctx context.Context, r *api.Request) (*api.Answer, err
 	}
 	a.Seconds = time.Since(began).Seconds()
 	return a, nil
-}
-
-// checkNames refuses a filter on a name that no item has, as an index does: it is more likely misspelled than meant.
-// Each name is looked for once.
-func (s *Searcher) checkNames(ctx context.Context, f index.Filter) error {
-	for name, has := range f.Names() {
-		if _, known := s.names.Load(name); known {
-			continue
-		}
-		found, err := s.engine.Search(ctx, Query{Codes: hamming.NewCodes(1, s.info.Bits), K: 1, Radius: -1, Filter: has})
-		if err != nil {
-			return nil // the search itself reports it
-		}
-		if len(found) > 0 && len(found[0]) > 0 {
-			s.names.Store(name, true)
-			continue
-		}
-		if n, err := s.engine.Count(ctx); err == nil && n > 0 {
-			return api.Errorf(api.ErrFilter, "filter: no item has %.60q: a filter can use id, label, tag and attributes that "+
-				"items have", name)
-		}
-	}
-	return nil
 }
 
 // check rejects invalid requests and those an engine cannot answer.

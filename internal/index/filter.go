@@ -116,15 +116,6 @@ func (f Filter) allowed(v view) *roaring.Bitmap {
 	return set
 }
 
-// Names returns the names that the filter uses, besides the id, each with a filter for the items that have it.
-func (f Filter) Names() map[string]Filter {
-	names := map[string]Filter{}
-	for _, name := range f.columns() {
-		names[name] = Filter{&node{op: "has", name: name}}
-	}
-	return names
-}
-
 // columns returns the names that the filter uses, besides the id, without repetitions.
 func (f Filter) columns() []string {
 	var names []string
