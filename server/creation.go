@@ -58,7 +58,7 @@ func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error 
 	switch {
 	case s.options.Folder == "":
 		return problem(http.StatusForbidden,
-			"this service creates no collections: start it with a folder for them, serve --collections FOLDER")
+			"this service creates no collections: it was started without a folder for them")
 	case !validName.MatchString(name):
 		return bad("a collection cannot be called %.80q: use up to 64 letters, digits, '.', '_' and '-', "+
 			"beginning with a letter or a digit", name)

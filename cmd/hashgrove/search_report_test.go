@@ -56,7 +56,7 @@ func TestRerankWithoutAllVectors(t *testing.T) {
 	indexed(t)
 	succeed(t, shellWords("index add items.hgi new.csv --label category --id-column sku")...)
 	o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --rerank-id-column sku --json")...)
-	for _, fact := range []string{"warning", "80 of 480", "items.csv", `"new-`} {
+	for _, fact := range []string{"warning", "15 of 100", "items.csv", `"new-`} {
 		if o.code != 0 || !strings.Contains(o.err, fact) {
 			t.Errorf("exit %d, no %q: %s", o.code, fact, o.err)
 		}

@@ -270,10 +270,10 @@ func (f *facts) remedy() (way, text string) {
 		row := &f.r.Rows[i]
 		by := row.Leading()
 		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && by.MAPHigh-by.MAPLow > much {
-			return "by-vectors", "Ranking the ties by the vectors (\"search --rerank DATA --rerank-by ties\")"
+			return "by-vectors", "Ranking the ties by the vectors (see \"hashgrove help search\")"
 		}
 	}
-	return "longer-codes", "Longer codes, or ranking the ties by the vectors (\"search --rerank DATA --rerank-by ties\"),"
+	return "longer-codes", "Longer codes, or ranking the ties by the vectors (see \"hashgrove help search\"),"
 }
 
 // fewCodes reports whether codes say little more than the class.
