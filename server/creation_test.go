@@ -139,7 +139,7 @@ func TestCollectionsThatCannotBeCreated(t *testing.T) {
 func TestNoFolderNoCollections(t *testing.T) {
 	folder := t.TempDir()
 	s := serve(t, func(o *server.Options) { o.Folder = "" })
-	if text := s.must(t, 403, "PUT", madePath, `{"like":"shop"}`); !strings.Contains(text, "--collections") {
+	if text := s.must(t, 403, "PUT", madePath, `{"like":"shop"}`); !strings.Contains(text, "without a folder") {
 		t.Errorf("without a folder: %s", text)
 	}
 	s.must(t, 409, "DELETE", shop, "")
