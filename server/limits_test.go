@@ -19,7 +19,8 @@ func TestDocsStateTheLimits(t *testing.T) {
 			fmt.Sprintf("| twice the cores; %d; %.0f s |", l.Waiting, l.Wait.Seconds()),
 			fmt.Sprintf("| %s bytes; %d |", thousands(l.FilterBytes), l.FilterDepth),
 			fmt.Sprintf("| %.0f s; %.0f s; %.0f min |", l.ReadTime.Seconds(), l.WriteTime.Seconds(), l.IdleTime.Minutes()),
-			"| connections | " + thousands(l.Connections) + " |", "| an upload to try | " + mib(l.Upload) + " on disk",
+			fmt.Sprintf("| connections; collections created over HTTP | %s; %s |", thousands(l.Connections), thousands(l.Created)),
+			"| an upload to try | " + mib(l.Upload) + " on disk",
 		},
 	} {
 		b, err := os.ReadFile(file)
