@@ -24,7 +24,7 @@ func workOf(x *vectors.Columns, o boost.Options) work {
 	return work{
 		updates: trees * passes * float64(x.Rows) * float64(columns),
 		rows:    trees * (levels + 4) * float64(x.Rows),
-		steps:   trees * (4*levels + 6),
+		steps:   trees * (float64(4*levels) + 6),
 	}
 }
 
@@ -48,12 +48,14 @@ const (
 
 // cores estimates the seconds of a bit on the cores.
 func (w work) cores(threads int) float64 {
-	return (w.updates*coreUpdate+w.rows*coreRow)/float64(par.Threads(threads)) + w.steps*coreStep
+	shared := float64(w.updates*coreUpdate) + float64(w.rows*coreRow)
+	return shared/float64(par.Threads(threads)) + float64(w.steps*coreStep)
 }
 
 // device estimates the seconds of a bit on a device.
 func (w work) device(units int) float64 {
-	return (w.updates*unitUpdate+w.rows*unitRow)/float64(units) + w.steps*deviceStep
+	shared := float64(w.updates*unitUpdate) + float64(w.rows*unitRow)
+	return shared/float64(units) + float64(w.steps*deviceStep)
 }
 
 // isSooner reports whether a device is sooner than the cores.
