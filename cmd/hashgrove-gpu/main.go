@@ -1,3 +1,5 @@
+//go:build (linux || darwin || windows) && (amd64 || arm64)
+
 // Hashgrove-gpu holds a GPU for hashgrove, which starts it where it lies beside hashgrove or on the PATH. It is a
 // program of its own since it needs the machine's dynamic linker and the driver of the GPU, and hashgrove needs
 // neither. It reads requests from its standard input and answers on its standard output; package gpu describes both.

@@ -1,3 +1,5 @@
+//go:build (linux || darwin || windows) && (amd64 || arm64)
+
 // Package opencl calls the OpenCL library of the machine without cgo: what package gpu needs of it, and no more. Only
 // hashgrove-gpu imports it, since it makes a program need the machine's dynamic linker.
 package opencl

@@ -1,3 +1,5 @@
+//go:build (linux || darwin || windows) && (amd64 || arm64)
+
 // Package worker is the other side of package gpu: it holds the device, in the process hashgrove-gpu.
 //
 //	worker.go    answers requests
