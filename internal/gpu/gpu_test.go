@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,9 +92,6 @@ func TestBlocks(t *testing.T) {
 // TestLostDevice ends the child in the middle of a bit, or stops it so that it hangs: the cores go on, and the trees are
 // the same.
 func TestLostDevice(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "hangs": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
