@@ -100,7 +100,7 @@ func (c *child) nextID() int {
 	return c.ids
 }
 
-// call sends a frame.Request and returns its answer.
+// call sends a request and returns its answer.
 func (c *child) call(ctx context.Context, q frame.Request, parts iter.Seq[[]byte]) (*reply, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,7 @@ func (c *child) readRounds(ctx context.Context) (*some, error) {
 	return &some{a.From, a.To, r}, nil
 }
 
-// send writes a frame.Request, once the rounds that nobody wants any more are read.
+// send writes a request, once the rounds that nobody wants any more are read.
 func (c *child) send(ctx context.Context, q frame.Request, parts iter.Seq[[]byte]) error {
 	for c.failed == nil && c.coming > 0 {
 		if _, err := c.readRounds(ctx); err != nil {

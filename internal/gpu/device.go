@@ -44,9 +44,8 @@ type Device struct {
 	mu    sync.Mutex
 	child *child
 	tried bool // to start it
-	why   string
 	notes []string
-	bits  int // engines made
+	used  bool
 }
 
 // New returns the device for a choice, or nil for CPU. Only with the choice GPU is it an error if there is none. The
@@ -81,7 +80,6 @@ func (d *Device) open(ctx context.Context) error {
 	d.tried = true
 	c, err := borrow(ctx)
 	if err != nil {
-		d.why = err.Error()
 		return fault.With("no-gpu", fmt.Errorf("cannot train on a GPU: %w", err))
 	}
 	d.child = c
@@ -95,7 +93,7 @@ func (d *Device) Name() string {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.bits == 0 {
+	if !d.used {
 		return ""
 	}
 	return d.child.hello.Name
@@ -130,7 +128,7 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 		return nil, err
 	}
 	d.mu.Lock()
-	d.bits++
+	d.used = true
 	d.mu.Unlock()
 	return e, nil
 }

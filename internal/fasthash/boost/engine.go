@@ -34,7 +34,7 @@ type Engine interface {
 
 // Device makes engines that are not the cores of this machine.
 type Device interface {
-	// Engine prepares to learn from columns. An error that wraps ErrUnsuited says that the cores must do it.
+	// Engine prepares to learn from columns. It returns nil if the cores should do it.
 	Engine(ctx context.Context, x *vectors.Columns, o Options) (Engine, error)
 
 	// Lost is called when an engine of the device has failed, and the cores go on in its place.

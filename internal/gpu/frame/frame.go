@@ -17,22 +17,19 @@ import (
 // Frames between a training and hashgrove-gpu, over the pipes of the child. A frame is
 //
 //	length of the head   4 bytes, the lowest first
-//	head                 JSON: a request or an answer, and the Lengths of the parts
+//	head                 JSON: a request or an answer, and the lengths of the parts
 //	parts                arrays, as they lie in memory
 //
 // A request is answered by one frame or, for trees, by several. Both ends are of one release and on one machine.
 
 // Request asks the child for something.
 type Request struct {
-	Do    string `json:"do"` // open, begin, run, outputs, multiply, close
+	Do    string `json:"do"` // open, begin, run, outputs, close
 	ID    int    `json:"id"` // of a session
 	Plan  *Plan  `json:"plan,omitempty"`
 	From  int    `json:"from,omitempty"` // rounds, for run
 	To    int    `json:"to,omitempty"`
 	Total int64  `json:"total,omitempty"` // of the weights of the trees, for outputs
-	Rows  int    `json:"rows,omitempty"`  // of the left factor, for multiply
-	Cols  int    `json:"cols,omitempty"`  // of the right factor
-	Inner int    `json:"inner,omitempty"`
 
 	Parts []int64 `json:"parts"`
 }
@@ -141,7 +138,7 @@ func ReadHead(r io.Reader, head any) error {
 	return json.Unmarshal(b, head)
 }
 
-// Lengths returns the Lengths of parts.
+// Lengths returns the lengths of parts.
 func Lengths(parts ...[]byte) []int64 {
 	out := make([]int64, len(parts))
 	for i, p := range parts {

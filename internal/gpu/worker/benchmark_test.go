@@ -117,11 +117,11 @@ func openSession(b testing.TB, q *opencl.Queue, x *vectors.Columns, z []int8, o 
 		columns = nil
 	}
 	parts := [][]byte{pages.Bytes(words), pages.Bytes(u), nil, pages.Bytes(keys), pages.Bytes(columns)}
-	var all2 []io.Reader
+	var input []io.Reader
 	for _, part := range parts {
-		all2 = append(all2, bytes.NewReader(part))
+		input = append(input, bytes.NewReader(part))
 	}
-	if err := s.start(io.MultiReader(all2...), frame.Lengths(parts...)); err != nil {
+	if err := s.start(io.MultiReader(input...), frame.Lengths(parts...)); err != nil {
 		b.Fatal(err)
 	}
 	return s

@@ -123,14 +123,6 @@ func (s *session) queueBlocks(round int) error {
 	return runAll(s.blocks.after)
 }
 
-// tree has the layout of Tree in trees.cl.
-type tree struct {
-	rows, sum, plus, unit                int32
-	leftRows, leftSum, leftPlus, next    [frame.Nodes]int32
-	feature                              [frame.Nodes]uint32
-	bin, closed, slope, curve, leafValue [frame.Nodes]int32
-}
-
 // pick copies the columns of the splits of a level to the device.
 func (s *session) pick(round, depth int) error {
 	var t [1]tree

@@ -4,7 +4,16 @@ package worker
 
 import _ "embed"
 
-// source is the program of the device. It is compiled by the device's driver.
-//
-//go:embed trees.cl
-var source string
+// The kernels, in the order in which they are compiled as one program, by the device's driver.
+var (
+	//go:embed round.cl
+	roundSource string
+	//go:embed rows.cl
+	rowsSource string
+	//go:embed splits.cl
+	splitsSource string
+	//go:embed leaves.cl
+	leavesSource string
+
+	source = roundSource + rowsSource + splitsSource + leavesSource
+)

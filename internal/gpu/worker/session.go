@@ -32,39 +32,6 @@ type session struct {
 	ready int // rounds that are done
 }
 
-// memory is the memory of the device, all of which the kernels' arguments name.
-type memory struct {
-	job, state, tree, z, u, out, score, leaf, said, mass, signedMass, node, chance, magnitudes, list, keys,
-	histograms, gains, bests, asked, sums, held, features, bins, leaves, digits, units, results opencl.Buffer
-}
-
-// job has the layout of Job in trees.cl.
-type job struct {
-	scale, room, swelled, trim                                                           float64
-	rowLimit                                                                             uint64
-	ridge, rate                                                                          int64
-	n, k, depth, splits, least, most, topMargin, topLeaf, rowBits                        int32
-	isLogistic, isLazy, isTrimmed, hasShare, holdsOut, isCoarse, isDrawn, stride, picked int32
-}
-
-// state has the layout of State in trees.cl.
-type state struct {
-	right, wrong, total float64
-	round, edge         int32
-	limit, listed       uint32
-	leastMass, leastRow int32
-}
-
-// The sizes of trees.cl.
-const (
-	items      = 256
-	histBins   = 256
-	magnitudes = 2048
-	width      = 16
-	blockRows  = 4096
-	treeWords  = 4 + 10*frame.Nodes
-)
-
 // How counting is cut; benchmarks try others.
 var (
 	tallies      = 16   // histograms in the local memory of a group

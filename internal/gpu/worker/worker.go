@@ -4,8 +4,13 @@
 //
 //	worker.go    answers requests
 //	session.go   columns on the device, and the kernels of a round
+//	layout.go    what both sides know of the device's memory
+//	blocks.go    rows that do not fit it
 //	rounds.go    what rounds leave
-//	trees.cl     the kernels
+//	round.cl     the outline of the kernels, and what they share
+//	rows.cl      masses, and the rows that a tree sees
+//	splits.cl    histograms and splits
+//	leaves.cl    leaves, and what they say
 package worker
 
 import (
@@ -123,7 +128,7 @@ func (w *worker) do(q *frame.Request) error {
 		delete(w.sessions, q.ID)
 		return w.say(frame.Answer{})
 	}
-	return fmt.Errorf("an unknown frame.Request %q", q.Do)
+	return fmt.Errorf("an unknown request %q", q.Do)
 }
 
 func (w *worker) say(a frame.Answer, parts ...[]byte) error {

@@ -1,0 +1,49 @@
+//go:build (linux || darwin || windows) && (amd64 || arm64)
+
+package worker
+
+import (
+	"hashgrove/internal/gpu/frame"
+	"hashgrove/internal/gpu/opencl"
+)
+
+// memory is the memory of the device, all of which the kernels' arguments name.
+type memory struct {
+	job, state, tree, z, u, out, score, leaf, said, mass, signedMass, node, chance, magnitudes, list, keys,
+	histograms, gains, bests, asked, sums, held, features, bins, leaves, digits, units, results opencl.Buffer
+}
+
+// job has the layout of Job in round.cl.
+type job struct {
+	scale, room, swelled, trim                                                           float64
+	rowLimit                                                                             uint64
+	ridge, rate                                                                          int64
+	n, k, depth, splits, least, most, topMargin, topLeaf, rowBits                        int32
+	isLogistic, isLazy, isTrimmed, hasShare, holdsOut, isCoarse, isDrawn, stride, picked int32
+}
+
+// state has the layout of State in round.cl.
+type state struct {
+	right, wrong, total float64
+	round, edge         int32
+	limit, listed       uint32
+	leastMass, leastRow int32
+}
+
+// tree has the layout of Tree in round.cl.
+type tree struct {
+	rows, sum, plus                      int32
+	leftRows, leftSum, leftPlus, next    [frame.Nodes]int32
+	feature                              [frame.Nodes]uint32
+	bin, closed, slope, curve, leafValue [frame.Nodes]int32
+}
+
+// The sizes of the kernels.
+const (
+	items      = 256
+	histBins   = 256
+	magnitudes = 2048
+	width      = 16
+	blockRows  = 4096
+	treeWords  = 3 + 10*frame.Nodes
+)
