@@ -1,6 +1,7 @@
 package fasthash
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
 
@@ -87,13 +89,14 @@ func (f *scoreFit) chooseKernel(ctx context.Context, rng *rand.Rand) error {
 		return err
 	}
 	var axes [2]*principal
-	for i, alike := range []bool{false, true} {
-		if f.shape.known && f.shape.alike != alike {
-			continue
+	var fails [2]error
+	err = par.For(ctx, f.threads, 2, func(i int) { // side by side, since eigenvectors are found on one core
+		if alike := i == at(true); !f.shape.known || f.shape.alike == alike {
+			axes[i], fails[i] = f.principalAxes(ctx, drawn, alike)
 		}
-		if axes[i], err = f.principalAxes(ctx, drawn, alike); err != nil {
-			return err
-		}
+	})
+	if err = cmp.Or(err, fails[0], fails[1]); err != nil {
+		return err
 	}
 	if !f.shape.known {
 		best, err := f.chooseShape(ctx, axes, drawn, rows)

@@ -49,11 +49,16 @@ func Transform(ctx context.Context, threads int, x vectors.Matrix, maps ...Map) 
 	}
 	out := maps[len(maps)-1].Out()
 	y := vectors.Matrix{Rows: x.Rows, Cols: out, Data: make([]float32, x.Rows*out)}
-	err := par.Blocks(ctx, threads, x.Rows, mapRows(maps), func(_, lo, hi int) {
+	each := max(x.Rows/par.Threads(threads), fewestRows)
+	err := par.Blocks(ctx, threads, x.Rows, min(mapRows(maps), each), func(_, lo, hi int) {
 		apply(y.Slice(lo, hi), x.Slice(lo, hi), maps)
 	})
 	return y, err
 }
+
+// fewestRows go through maps at a time even if that leaves threads without work: with fewer, reading the maps' weights
+// takes longer than using them.
+const fewestRows = 32
 
 // Through returns a source of the values of src under the maps, with the names, classes and tags of src.
 func Through(src vectors.Source, threads int, maps ...Map) vectors.Source {

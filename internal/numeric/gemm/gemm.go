@@ -31,9 +31,12 @@ const (
 	tileRows = 6  // rows of C that the kernel holds
 	tileCols = 16 // columns of C that the kernel holds
 
-	depth     = 256 // a panel of B: 16 KB
-	blockRows = 120 // a block of A: 120 KB
-	blockCols = 1024
+	depth      = 256 // a panel of B: 16 KB
+	blockRows  = 120 // a block of A: 120 KB
+	blockCols  = 1024
+	fewestCols = 128 // of a block: with fewer, laying out A takes too long
+
+	turnsEach = 4 // wanted for each thread, so that none waits long for the last
 )
 
 // View is a matrix within a slice: value (i, j) is Data[i*RowStep + j*ColStep].
@@ -60,7 +63,18 @@ func Mul(ctx context.Context, threads int, c, a, b View) error {
 	if b.Rows != a.Cols {
 		panic(fmt.Sprintf("gemm: %d x %d times %d x %d", a.Rows, a.Cols, b.Rows, b.Cols))
 	}
-	return MulRight(ctx, threads, c, a, PackRight(b))
+	right := new(Right)
+	right.Reset(b.Rows, b.Cols)
+	const some = 8 // panels that are worth a turn
+	err := par.Blocks(ctx, threads, right.Panels(), some, func(_, lo, hi int) {
+		for p := lo; p < hi; p++ {
+			right.pack(b, p)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return MulRight(ctx, threads, c, a, right)
 }
 
 // MulRight is Mul for a right factor that is used more than once.
@@ -78,18 +92,28 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 		return nil
 	}
 	down := (c.Rows + blockRows - 1) / blockRows
-	across := (c.Cols + blockCols - 1) / blockCols
+	cols := blockCols
+	for wanted := turnsEach * par.Threads(threads); threads != 1 && cols > fewestCols; cols /= 2 {
+		if down*((c.Cols+cols-1)/cols) >= wanted {
+			break
+		}
+	}
+	across := (c.Cols + cols - 1) / cols
 	return par.For(ctx, threads, down*across, func(turn int) {
-		block(c, a, b, turn/across*blockRows, turn%across*blockCols)
+		i, j := turn/across*blockRows, turn%across*cols
+		block(c, a, b, span{i, min(i+blockRows, c.Rows)}, span{j, min(j+cols, c.Cols)})
 	})
 }
+
+// span is a range of rows or columns.
+type span struct{ from, to int }
 
 // lefts holds unused blocks of A.
 var lefts = sync.Pool{New: func() any { return new(Left) }}
 
-// block computes the block of c that starts at row i0 and column j0.
-func block(c, a View, b *Right, i0, j0 int) {
-	i1, j1 := min(i0+blockRows, c.Rows), min(j0+blockCols, c.Cols)
+// block computes a block of c.
+func block(c, a View, b *Right, rows, cols span) {
+	i0, i1, j0, j1 := rows.from, rows.to, cols.from, cols.to
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
 	var tile [tileRows * tileCols]float32
@@ -129,22 +153,27 @@ func PackRight(b View) *Right {
 	r := new(Right)
 	r.Reset(b.Rows, b.Cols)
 	for p := range r.Panels() {
-		cols := min(tileCols, b.Cols-p*tileCols)
-		panel := r.Panel(p)
-		if b.ColStep == 1 {
-			for k := range b.Rows {
-				copy(panel[k*tileCols:][:cols], b.Data[k*b.RowStep+p*tileCols:])
-			}
-			continue
-		}
-		for j := range cols {
-			at := (p*tileCols + j) * b.ColStep
-			for k := range b.Rows {
-				panel[k*tileCols+j] = b.Data[at+k*b.RowStep]
-			}
-		}
+		r.pack(b, p)
 	}
 	return r
+}
+
+// pack lays out panel p of b.
+func (r *Right) pack(b View, p int) {
+	cols := min(tileCols, b.Cols-p*tileCols)
+	panel := r.Panel(p)
+	if b.ColStep == 1 {
+		for k := range b.Rows {
+			copy(panel[k*tileCols:][:cols], b.Data[k*b.RowStep+p*tileCols:])
+		}
+		return
+	}
+	for j := range cols {
+		at := (p*tileCols + j) * b.ColStep
+		for k := range b.Rows {
+			panel[k*tileCols+j] = b.Data[at+k*b.RowStep]
+		}
+	}
 }
 
 // Panels returns the number of panels of 16 columns; the last is padded with zeros.

@@ -12,12 +12,13 @@ import (
 	"math"
 
 	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
 
 // foldSums holds the sums over the rows of each fold.
 type foldSums struct {
-	dim, targets int
+	dim, targets, threads int
 
 	parts []foldSum
 }
@@ -29,16 +30,25 @@ type foldSum struct {
 	sum   []float64 // Σz
 	cross []float64 // Σzy', a row for each target
 	count []float64 // Σy
-	wait  vectors.Matrix
+	wait  waiting
+}
+
+// waiting holds rows that are not yet in the sums.
+type waiting struct {
+	z       vectors.Matrix
+	weight  []float64
+	targets []int32 // of all rows, one after the other
+	ends    []int   // where those of each row end
 }
 
 // newFoldSums returns empty sums.
 func newFoldSums(folds, dim, targets, threads int) *foldSums {
-	f := &foldSums{dim: dim, targets: targets, parts: make([]foldSum, folds)}
+	f := &foldSums{dim: dim, targets: targets, threads: threads, parts: make([]foldSum, folds)}
 	for k := range f.parts {
 		f.parts[k] = foldSum{
 			gram: NewGram(dim, threads), sum: make([]float64, dim), cross: make([]float64, targets*dim),
-			count: make([]float64, targets), wait: vectors.Matrix{Cols: dim, Data: make([]float32, 0, GramRows*dim)},
+			count: make([]float64, targets),
+			wait:  waiting{z: vectors.Matrix{Cols: dim, Data: make([]float32, 0, GramRows*dim)}},
 		}
 	}
 	return f
@@ -48,43 +58,60 @@ func newFoldSums(folds, dim, targets, threads int) *foldSums {
 func (f *foldSums) add(ctx context.Context, r foldRow) error {
 	p := &f.parts[r.fold]
 	p.rows += r.weight
-	for j, v := range r.z {
-		p.sum[j] += float64(r.weight * float64(v))
-	}
 	for _, t := range r.targets {
 		p.count[t] += r.weight
-		cross := p.cross[int(t)*f.dim:][:f.dim]
-		for j, v := range r.z {
-			cross[j] += float64(r.weight * float64(v))
-		}
 	}
-	p.wait.Data = append(p.wait.Data, r.z...)
-	if root := float32(math.Sqrt(r.weight)); root != 1 {
-		last := p.wait.Data[len(p.wait.Data)-len(r.z):]
-		for j := range last {
-			last[j] *= root
-		}
-	}
-	if p.wait.Rows++; p.wait.Rows == GramRows {
-		return p.flush(ctx)
+	w := &p.wait
+	w.z.Data, w.weight = append(w.z.Data, r.z...), append(w.weight, r.weight)
+	w.targets = append(w.targets, r.targets...)
+	w.ends = append(w.ends, len(w.targets))
+	if w.z.Rows++; w.z.Rows == GramRows {
+		return p.flush(ctx, f.threads)
 	}
 	return nil
 }
 
-// flush adds the products of the buffered rows.
-func (p *foldSum) flush(ctx context.Context) error {
-	if p.wait.Rows == 0 {
-		return nil
+// sumColumns is the number of columns whose sums one thread takes, row after row.
+const sumColumns = 64
+
+// flush adds the waiting rows to the sums.
+func (p *foldSum) flush(ctx context.Context, threads int) error {
+	w, d := &p.wait, p.wait.z.Cols
+	err := par.Blocks(ctx, threads, d, sumColumns, func(_, lo, hi int) {
+		sum, first := p.sum[lo:hi], 0
+		for i, weight := range w.weight {
+			z := w.z.Row(i)[lo:hi]
+			addWeighted(sum, weight, z)
+			for _, t := range w.targets[first:w.ends[i]] {
+				addWeighted(p.cross[int(t)*d+lo:][:hi-lo], weight, z)
+			}
+			first = w.ends[i]
+			if root := float32(math.Sqrt(weight)); root != 1 {
+				for j := range z {
+					z[j] *= root
+				}
+			}
+		}
+	})
+	if err == nil && w.z.Rows > 0 {
+		err = p.gram.Add(ctx, MatrixView(w.z))
 	}
-	err := p.gram.Add(ctx, MatrixView(p.wait))
-	p.wait.Rows, p.wait.Data = 0, p.wait.Data[:0]
+	*w = waiting{vectors.Matrix{Cols: d, Data: w.z.Data[:0]}, w.weight[:0], w.targets[:0], w.ends[:0]}
 	return err
+}
+
+// addWeighted adds a row to a sum.
+func addWeighted(sum []float64, weight float64, z []float32) {
+	sum = sum[:len(z)]
+	for j, v := range z {
+		sum[j] += float64(weight * float64(v))
+	}
 }
 
 // finish flushes all folds and clears the values above the diagonals.
 func (f *foldSums) finish(ctx context.Context) error {
 	for k := range f.parts {
-		if err := f.parts[k].flush(ctx); err != nil {
+		if err := f.parts[k].flush(ctx, f.threads); err != nil {
 			return err
 		}
 		g := f.parts[k].gram.Lower()
