@@ -11,6 +11,7 @@ import (
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
+	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -195,6 +196,9 @@ func (f *scoreFit) each(row int, visit func(k int32)) {
 	}
 }
 
+// momentColumns is the number of columns whose means and spreads one thread finds.
+const momentColumns = 64
+
 // standardise finds the means and spreads of the columns. Missing values are left out.
 func (f *scoreFit) standardise(ctx context.Context) error {
 	d := f.Dim()
@@ -204,22 +208,27 @@ func (f *scoreFit) standardise(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for i := range c.X.Rows {
-			row := c.X.Row(i)
-			if first == nil {
-				first = filled(slices.Clone(row))
-			}
-			if f.fold[c.First+i] == heldFold {
-				continue
-			}
-			for j, v := range row {
-				if v == v {
-					e := float64(v) - float64(first[j])
-					sum[j] += e
-					square[j] += float64(e * e)
-					count[j]++
+		if first == nil && c.X.Rows > 0 {
+			first = filled(slices.Clone(c.X.Row(0)))
+		}
+		err = par.Blocks(ctx, f.threads, d, momentColumns, func(_, lo, hi int) {
+			for i := range c.X.Rows {
+				if f.fold[c.First+i] == heldFold {
+					continue
+				}
+				for j, v := range c.X.Row(i)[lo:hi] {
+					if v == v {
+						j += lo
+						e := float64(v) - float64(first[j])
+						sum[j] += e
+						square[j] += float64(e * e)
+						count[j]++
+					}
 				}
 			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	mean := make([]float32, d)

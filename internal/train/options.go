@@ -25,7 +25,7 @@ type Options struct {
 	Threads int    `json:"threads,omitempty"` // 0 means all cores; never changes the model
 	// Device is where trees are grown: gpu.CPU, gpu.GPU, or gpu.Auto for a GPU where there is one that is sooner by
 	// estimate; "" means gpu.Auto. It never changes the model.
-	Device string `json:"-"`
+	Device string `json:"device,omitempty"`
 
 	MinShared int `json:"min_shared,omitempty"` // least number of tags that similar rows share; 0 means 2
 
