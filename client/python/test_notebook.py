@@ -75,6 +75,13 @@ class SameAsTheCommand(Case):
         ):
             self.assertEqual(bytes(made.model_), self.train(*flags), flags)
 
+    def test_device(self):
+        flags = ["--bits", "8", "--effort", "quick", "--device", "cpu"]
+        made = FastHash(8, "quick", options={"device": "cpu"}).fit(self.X, self.y)
+        self.assertEqual(bytes(made.model_), self.train(*flags))
+        with self.assertRaisesRegex(ValueError, "device"):
+            FastHash(8, options={"device": "abacus"}).fit(self.X, self.y)
+
     def test_types(self):
         flags = ["--bits", "8", "--effort", "quick"]
         names = np.array(["boots", "hats", "mules", "sandals"])[self.y]

@@ -161,13 +161,20 @@ func (r *release) writePlatform(folder, build string, p platform, texts []file) 
 	return writeFile(filepath.Join(folder, fmt.Sprintf("hashgrove_%s_%s.deb", debianVersion(r.version), p.arch)), deb)
 }
 
-// content is the files of an archive.
-func (r *release) content(binary string, p platform, texts []file) ([]file, error) {
+// programs is the command and hashgrove-gpu, in a folder of an archive.
+func programs(binary string, p platform, folder string) ([]file, error) {
 	command, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err
 	}
 	device, err := os.ReadFile(helper(binary))
+	name := p.command()
+	return []file{{folder + name, 0o755, command}, {folder + filepath.Base(helper(name)), 0o755, device}}, err
+}
+
+// content is the files of an archive.
+func (r *release) content(binary string, p platform, texts []file) ([]file, error) {
+	list, err := programs(binary, p, "")
 	if err != nil {
 		return nil, err
 	}
@@ -175,10 +182,7 @@ func (r *release) content(binary string, p platform, texts []file) ([]file, erro
 	if err != nil {
 		return nil, err
 	}
-	list := []file{
-		{p.command(), 0o755, command}, {filepath.Base(helper(p.command())), 0o755, device},
-		{"LICENSE", 0o644, licence}, {"THIRD-PARTY.txt", 0o644, thirdParty(r.parts)},
-	}
+	list = append(list, file{"LICENSE", 0o644, licence}, file{"THIRD-PARTY.txt", 0o644, thirdParty(r.parts)})
 	if p.os == "linux" {
 		unit, err := os.ReadFile(filepath.Join(r.root, "deploy", "hashgrove.service"))
 		if err != nil {

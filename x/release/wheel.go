@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// A wheel is a zip that pip unpacks: the package for Python with the command inside, and what pip asks about it. The
+// A wheel is a zip that pip unpacks: the package for Python with the programs inside, and what pip asks about it. The
 // format is that of the Python Packaging User Guide, "Binary distribution format", version 1.0.
 
-// wheelTags says what a wheel runs on. The command for Linux is static, so that every libc will do; that for macOS
-// needs what Go needs.
+// wheelTags says what a wheel runs on. The command for Linux is static, so that every libc will do; where hashgrove-gpu
+// does not start, the command does without. That for macOS needs what Go needs.
 var wheelTags = map[platform]string{
 	{"linux", "amd64"}:   "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
 	{"linux", "arm64"}:   "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -69,7 +69,7 @@ func (r *release) wheel(binary string, p platform) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	command, err := os.ReadFile(binary)
+	commands, err := programs(binary, p, "hashgrove/bin/")
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,7 @@ func (r *release) wheel(binary string, p platform) ([]byte, error) {
 	for tag := range strings.SplitSeq(wheelTags[p], ".") {
 		fmt.Fprintf(&tags, "Tag: py3-none-%s\n", tag)
 	}
-	list = append(list,
-		file{"hashgrove/bin/" + p.command(), 0o755, command},
+	list = append(append(list, commands...),
 		file{info + "METADATA", 0o644, []byte(r.metadata())},
 		file{info + "WHEEL", 0o644, []byte(about + tags.String())},
 		file{info + "entry_points.txt", 0o644, []byte("[console_scripts]\nhashgrove = hashgrove.__main__:main\n")},

@@ -123,7 +123,7 @@ func checkRecord(t *testing.T, packed []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, command := "", false
+	listed, programs := "", 0
 	var want strings.Builder
 	for _, f := range z.File {
 		r, err := f.Open()
@@ -134,8 +134,8 @@ func checkRecord(t *testing.T, packed []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(f.Name, "hashgrove/bin/") {
-			command = f.Mode()&0o111 != 0
+		if strings.HasPrefix(f.Name, "hashgrove/bin/") && f.Mode()&0o111 != 0 {
+			programs++
 		}
 		if strings.HasSuffix(f.Name, "/RECORD") {
 			listed = string(b)
@@ -148,7 +148,7 @@ func checkRecord(t *testing.T, packed []byte) {
 			t.Errorf("%s of %v", f.Name, f.Modified)
 		}
 	}
-	if listed != want.String() || !command || !strings.Contains(listed, "hashgrove/py.typed,") {
+	if listed != want.String() || programs != 2 || !strings.Contains(listed, "hashgrove/py.typed,") {
 		t.Errorf("the record is\n%s\nand not\n%s", listed, want.String())
 	}
 }
