@@ -6,6 +6,8 @@
 //	worker.go    requests in, answers out, many at a time
 //	models.go    load, train, encode
 //	indexes.go   an index in memory or in a file
+//	items.go     what is in it
+//	searches.go  what is found in it
 //	compare.go   methods side by side
 //
 // What a request means is not defined here: options are those of the library, requests and answers those of package
