@@ -79,6 +79,9 @@ func (t Options) EstimateSeconds(ctx context.Context, src vectors.Source, d *sup
 		return 0, err
 	}
 	tree := once / float64(x.Rows) / float64(trees.Rounds) // per row
+	if t.Device != nil {
+		tree /= t.Device.Speed(ctx, d.Rows, d.Dim(), t.Trees)
+	}
 	seconds := float64(tree * float64(d.Rows) * float64(t.Trees.Rounds) * float64(t.Bits))
 	if t.Candidates > 1 {
 		seconds += float64(seconds / candidatePart)

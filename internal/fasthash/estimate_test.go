@@ -32,6 +32,26 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
+// swift is a device that is many times as fast as the cores.
+type swift struct{ boost.Device }
+
+func (swift) Speed(context.Context, int, int, boost.Options) float64 { return 1e6 }
+
+// TestEstimateKnowsTheDevice: what takes long on the cores may be soon done on a device.
+func TestEstimateKnowsTheDevice(t *testing.T) {
+	x, labels := slanted(200, 400, 1)
+	d := scanned(t, vectors.WithLabels(x, labels))
+	o := Options{Bits: 1024, Effort: Paper, Threads: 1, Trees: boost.Options{Rounds: 1000}}
+	cores, err := o.EstimateSeconds(t.Context(), x, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Device = swift{}
+	if device, err := o.EstimateSeconds(t.Context(), x, d); err != nil || device > cores/100 {
+		t.Errorf("%v s on the device, %v s on the cores, %v", device, cores, err)
+	}
+}
+
 // TestEstimateKnowsCandidatesAndColumns: what the default effort adds to the trees takes time, too. Here there is one bit
 // of one tree, so that nearly all of it is the fits of columns, tens of systems of equations.
 func TestEstimateKnowsCandidatesAndColumns(t *testing.T) {

@@ -114,14 +114,8 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 		}
 		return nil, nil
 	}
-	if d.choice == Auto {
-		w := workOf(x, o)
-		if d.child == nil && w.cores(d.threads) < worthStarting || !w.isSooner(d.units(), d.threads) {
-			return nil, nil
-		}
-		if d.open(ctx) != nil || d.child == nil {
-			return nil, nil // as on a machine without a GPU
-		}
+	if !d.isWanted(ctx, workOf(x.Rows, x.Dim(), o)) {
+		return nil, nil
 	}
 	e, err := newEngine(ctx, d.child, x, o, d.threads)
 	if err != nil {
@@ -131,6 +125,26 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 	d.used = true
 	d.mu.Unlock()
 	return e, nil
+}
+
+// isWanted reports whether the device is there and should do some work, and starts it for the first.
+func (d *Device) isWanted(ctx context.Context, w work) bool {
+	if d.choice != Auto {
+		return true
+	}
+	if d.child == nil && w.cores(d.threads) < worthStarting || !w.isSooner(d.units(), d.threads) {
+		return false
+	}
+	return d.open(ctx) == nil && d.child != nil // else as on a machine without a GPU
+}
+
+// Speed implements boost.Device.
+func (d *Device) Speed(ctx context.Context, rows, columns int, o boost.Options) float64 {
+	w := workOf(rows, columns, o)
+	if o.Unsuited(rows) != "" || !d.isWanted(ctx, w) {
+		return 1
+	}
+	return w.cores(d.threads) / w.device(d.units())
 }
 
 // units returns the number of multiprocessors of the device, or a guess.

@@ -3,7 +3,6 @@ package gpu
 import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/par"
-	"hashgrove/internal/vectors"
 )
 
 // work is what a bit takes, by the number of steps that take nearly all of the time.
@@ -14,16 +13,16 @@ type work struct {
 }
 
 // workOf estimates the work of a bit.
-func workOf(x *vectors.Columns, o boost.Options) work {
-	columns, isLazy := o.Candidates(x.Dim())
+func workOf(rows, dim int, o boost.Options) work {
+	columns, isLazy := o.Candidates(dim)
 	trees, levels := float64(o.Rounds), float64(o.Depth)
 	passes := (1 + levels) / 2 // only the smaller of two siblings is counted
 	if isLazy {
 		passes = levels
 	}
 	return work{
-		updates: trees * passes * float64(x.Rows) * float64(columns),
-		rows:    trees * (levels + 4) * float64(x.Rows),
+		updates: trees * passes * float64(rows) * float64(columns),
+		rows:    trees * (levels + 4) * float64(rows),
 		steps:   trees * (float64(4*levels) + 6),
 	}
 }

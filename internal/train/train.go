@@ -68,6 +68,9 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 		return nil, err
 	}
 	defer r.device.Close()
+	if r.device != nil {
+		r.m.FastHash.Device = r.device
+	}
 	end := r.limitMemory()
 	defer func() { err = cmp.Or(err, end()) }()
 	if err := r.read(ctx, d); err != nil {
@@ -259,9 +262,6 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
-	if r.device != nil {
-		r.m.FastHash.Device = r.device
-	}
 	began := time.Now()
 	m, err := method.Train(ctx, o.name(), r.data, r.m)
 	r.report.Learning = time.Since(began)
