@@ -16,7 +16,7 @@ import (
 func EstimateBytes(d *supervision.Data) int64 {
 	n, side := int64(d.Rows), int64(sumSide(d.Dim()))
 	anchors := min(n, int64(Options{Effort: Normal}.anchors(d.Dim())))
-	kept := min(4*n*int64(d.Dim()), vectors.CacheBytes)
+	kept := min(4*n*int64(d.Dim()), vectors.TrainBytes())
 	return kept + n*int64(d.Dim()) + 450*n + 40*(side*side+anchors*anchors) + 64<<20
 }
 

@@ -1,6 +1,7 @@
 package fasthash
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ const (
 	trialWork   = 1_500_000      // rows times trees of a bit
 	trialParts  = scoreFolds + 1 // the last is held out
 
+	trialBytes = 1 << 28 // of values that are kept in memory, since about ten passes over all rows would look for them
+
 	leastGain  = 0.75 // percent of bits: less is not worth a column, and harms where many trees do without
 	linearGain = 0.5  // deviations by which linear scores must help: they cost little, and rarely do harm
 	kernelGain = 1.0  // deviations by which kernel scores must help further: they cost microseconds to encode
@@ -41,6 +44,11 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	d := train
 	if d.Rows > trialRows && t.Similar.PerPicture() == 1 {
 		d = d.Only(d.HoldOut(1-trialRows/float64(d.Rows), t.Seed))
+		if bytes := 4 * int64(d.Rows) * int64(d.Dim()); t.Spill == nil && bytes <= trialBytes {
+			kept := vectors.CacheValues(d.Source, trialBytes, "")
+			defer func() { err = cmp.Or(err, kept.Close()) }()
+			d.Source = kept
+		}
 	}
 	fold, err := t.scoreFolds(ctx, d, trialParts)
 	if err != nil {

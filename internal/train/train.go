@@ -182,7 +182,7 @@ func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supe
 	switch src.(type) {
 	case vectors.Table, vectors.Named, vectors.Matrix:
 	default:
-		limit, folder := int64(vectors.CacheBytes), ""
+		limit, folder := vectors.TrainBytes(), ""
 		if r.o.Memory > 0 {
 			limit, folder = r.o.Memory/8, r.folder()
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"hashgrove/internal/machine"
 	"hashgrove/internal/pages"
 )
 
@@ -36,6 +37,10 @@ type Cached struct {
 
 // CacheBytes is the memory that cached values usually take at most.
 const CacheBytes = 1 << 30
+
+// TrainBytes returns the memory that the values of a training take at most, if nobody says how much there is: an eighth
+// of the machine's, since a training reads them a dozen times, and at least CacheBytes.
+func TrainBytes() int64 { return max(CacheBytes, machine.Memory()/8) }
 
 // Cache returns a source that reads src only once. Close removes the temporary file.
 func Cache(src Source, limit int64, folder string) *Cached {
