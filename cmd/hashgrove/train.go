@@ -313,7 +313,7 @@ func (c *trainCommand) explain(err error) error {
 	case errors.Is(err, fasthash.ErrOtherBits):
 		return fmt.Errorf("%w; use --grow MODEL to add bits to a model, or --restart to discard the checkpoint", err)
 	case fault.Is(err, "not-enough-memory"):
-		return fmt.Errorf("%w: raise --memory above %s", err, c.memory)
+		return fmt.Errorf("%w: raise --memory, now %s", err, c.memory)
 	case errors.Is(err, fasthash.ErrNeedsMemory) && fault.Is(err, "linear-columns"):
 		return fmt.Errorf("%w: raise --memory, or use --linear-columns off", err)
 	case errors.Is(err, fasthash.ErrNeedsMemory):
