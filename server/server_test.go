@@ -214,6 +214,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 	var n struct {
 		Updated, Missing, Deleted, Written int
 		DryRun                             bool `json:"dry_run"`
+		MoreIDs                            int  `json:"more_ids"`
 		IDs                                []any
 	}
 	w.get(&n, "PATCH", items+"/5", map[string]any{"label": "old", "attributes": map[string]any{"price": 7}})
@@ -247,8 +248,12 @@ func TestItemsCanBeChanged(t *testing.T) {
 		t.Errorf("pages have %d items", seen)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`, "dry_run": true})
-	if n.Deleted != 2 || !n.DryRun || len(n.IDs) != 2 {
+	if n.Deleted != 2 || !n.DryRun || len(n.IDs) != 2 || n.MoreIDs != 0 {
 		t.Errorf("a dry run: %+v", n)
+	}
+	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `has id`, "dry_run": true})
+	if n.Deleted != worldRows+1 || len(n.IDs) != 100 || n.MoreIDs != n.Deleted-100 {
+		t.Errorf("%d of %d ids are listed, and %d are said to be left out", len(n.IDs), n.Deleted, n.MoreIDs)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`})
 	w.refused(404, "GET", items+"/5", nil)
