@@ -8,6 +8,7 @@
 
 import { request, picture } from './api.js';
 import { el, fill, plural } from './dom.js';
+import { making } from './making.js';
 
 const tabs = [
   { name: 'search', title: 'Search' },
@@ -84,6 +85,8 @@ const app = {
   },
 };
 
+const watchPictures = making(app, $('making'));
+
 function listCollections() {
   const name = app.collection?.name;
   const options = app.collections.map((c) =>
@@ -117,6 +120,7 @@ async function route() {
     listCollections();
   }
   if (tab.missing) return app.go('search', {}, { replace: true });
+  watchPictures();
   display(tab, params);
   if (name && chosen && chosen.name !== name) app.status(`There is no collection ${name}: this is ${chosen.name}.`);
 }
