@@ -26,17 +26,19 @@ export function vectorsOfNpy(name, buffer, dims) {
   const end = start + (old ? head.getUint16(8, true) : head.getUint32(8, true));
   const text = new TextDecoder().decode(buffer.slice(start, end));
   const descr = /'descr':\s*'([^']*)'/.exec(text)?.[1];
-  const shape = (/'shape':\s*\(([^)]*)\)/.exec(text)?.[1] || '').split(',').map((n) => n.trim()).filter((n) => n).map(Number);
+  const shape = (/'shape':\s*\(([^)]*)\)/.exec(text)?.[1] || '').match(/\d+/g)?.map(Number) || [];
   const Kind = kinds[descr];
   if (!Kind) return wrong(`holds numbers of the kind ${descr || 'unknown'}: save it as float32`);
   if (shape.length < 1 || shape.length > 2) return wrong('holds no rows of numbers');
   const [rows, columns] = shape.length === 2 ? shape : [1, shape[0]];
   if (columns !== dims) return wrong(`has rows of ${plural(columns, 'number')}, the model takes ${dims}`);
-  if (buffer.byteLength !== end + rows * columns * Kind.BYTES_PER_ELEMENT) return wrong('is cut off, or longer than it says');
+  if (buffer.byteLength !== end + rows * columns * Kind.BYTES_PER_ELEMENT)
+    return wrong('is cut off, or longer than it says');
   const numbers = new Kind(buffer.slice(end));
   const byColumn = /'fortran_order':\s*True/.test(text);
   return Array.from({ length: rows }, (_, i) => {
-    const vector = Array.from({ length: columns }, (_, j) => Number(numbers[byColumn ? j * rows + i : i * columns + j]));
+    const at = (j) => (byColumn ? j * rows + i : i * columns + j);
+    const vector = Array.from({ length: columns }, (_, j) => Number(numbers[at(j)]));
     const title = rows > 1 ? `${name}, row ${i}` : name;
     const bad = vector.findIndex((v) => !Number.isFinite(v));
     if (bad >= 0) return { name: title, problem: `value ${bad + 1} is no number` };
