@@ -52,6 +52,7 @@ func TestPicturesInTheMaking(t *testing.T) {
 	defer service.Close()
 	v := visit(t, service.URL, "#/search?c=shapes&id=shapes.tar/ring/03.png")
 	v.hits()
+	v.see(`!document.querySelector('#making').hidden`)
 	v.read("#making", "0 so far, of 120 items")
 	v.see(`document.querySelector('.hit img.missing')`)
 	v.look("making-1280-light")

@@ -118,7 +118,9 @@ export function picture(path, attributes) {
     else img.src = path;
   };
   img.addEventListener('error', () => {
+    if (img.classList.contains('missing')) return;
     img.classList.add('missing');
+    img.src = '/assets/blank.svg'; // instead of the browser's mark of a broken picture
     document.addEventListener('picturesmade', () => img.isConnected && load(), { once: true });
   });
   load();

@@ -86,6 +86,7 @@ const app = {
 };
 
 const watchPictures = making(app, $('making'));
+let watched = ''; // the collection whose pictures are watched
 
 function listCollections() {
   const name = app.collection?.name;
@@ -120,7 +121,8 @@ async function route() {
     listCollections();
   }
   if (tab.missing) return app.go('search', {}, { replace: true });
-  watchPictures();
+  if (chosen?.name !== watched) watchPictures();
+  watched = chosen?.name;
   display(tab, params);
   if (name && chosen && chosen.name !== name) app.status(`There is no collection ${name}: this is ${chosen.name}.`);
 }

@@ -3,16 +3,19 @@
 
 import { count, plural } from './dom.js';
 
-const pause = 2000; // milliseconds between two looks
+const pause = 1500; // milliseconds between two looks
 
-// making watches the current collection: call look whenever another one is shown.
+// making watches the current collection: call look whenever another one is shown. What is made before the second look
+// is not worth a line.
 export function making(app, line) {
-  let timer = 0;
+  let timer = 0,
+    before = '';
   function look() {
     clearTimeout(timer);
-    const { pictures_made: made, items } = app.collection || {};
-    line.hidden = made === undefined;
-    if (line.hidden) return;
+    const { name, pictures_made: made, items } = app.collection || {};
+    line.hidden = made === undefined || name !== before;
+    before = name;
+    if (made === undefined) return;
     line.textContent = `Small pictures are being made: ${count(made)} so far, of ${plural(items, 'item')}.`;
     timer = setTimeout(async () => {
       await app.refresh().catch(() => {}); // the server may be back at the next look
