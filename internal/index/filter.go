@@ -117,8 +117,8 @@ func (f Filter) allowed(v view) *roaring.Bitmap {
 	return set
 }
 
-// Names returns the names that the filter uses, besides the id, in order of appearance, each with a filter for the items
-// that have it.
+// Names returns the names that the filter uses, besides the id, in order of appearance, each with a filter for the
+// items that have it.
 func (f Filter) Names() iter.Seq2[string, Filter] {
 	return func(yield func(string, Filter) bool) {
 		for _, name := range f.columns() {
