@@ -234,6 +234,20 @@ func TestItemsCanBeChanged(t *testing.T) {
 	if list.Total != 2 || len(list.Items) != 2 || list.Next != nil {
 		t.Errorf("%+v", list)
 	}
+	w.get(&list, "PATCH", items+"/9", map[string]any{"label": "Left Boot", "tags": []string{"Hiver É"}, "attributes": map[string]any{"maker": "Müller"}})
+	for text, want := range map[string]int{"FT BO": 1, "hiver é": 1, "üLL": 1, `/b "`: 1, "nowhere": 0, "%": 0, "old": 2} {
+		list.Items = nil
+		w.get(&list, "GET", items+"?contains="+url.QueryEscape(text), nil)
+		if list.Total != want || len(list.Items) != want {
+			t.Errorf("%q is in %+v", text, list)
+		}
+	}
+	w.get(&list, "GET", items+"?contains=o&where="+url.QueryEscape(`label = "old"`), nil)
+	if list.Total != 2 {
+		t.Errorf("with a filter: %+v", list)
+	}
+	w.refused(400, "GET", items+"?contains=", nil)
+	w.refused(400, "GET", items+"?contains="+strings.Repeat("x", 5000), nil)
 	seen := 0
 	for after := ""; ; {
 		list.Next = nil
