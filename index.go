@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync/atomic"
 
 	"hashgrove/api"
 	"hashgrove/internal/dataset"
@@ -23,7 +24,8 @@ type Index struct {
 	model   *model.Model // nil if the file holds none
 	items   itemStore
 	vectors *search.Table // nil before SetVectors
-	close   func() error
+	close   func() error  // nil in memory
+	closed  atomic.Bool
 }
 
 var _ api.Searcher = (*Index)(nil)
@@ -41,7 +43,7 @@ type itemStore interface {
 // NewIndex builds an index in memory from items, which may be nil, encoded by the model.
 func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 	x := index.New(m.Bits(), m.model.Fingerprint(), index.Config{})
-	ix := &Index{model: m.model, items: x, close: func() error { return nil }}
+	ix := &Index{model: m.model, items: x}
 	if d != nil {
 		if err := ix.Add(ctx, d); err != nil {
 			return nil, err
@@ -103,8 +105,15 @@ func (ix *Index) Save(ctx context.Context, path string) error {
 	return search.Coded(s.Close())
 }
 
-// Close closes the index file. An index in memory need not be closed.
-func (ix *Index) Close() error { return ix.close() }
+// Close closes the index file. Searches that have begun end as usual; later ones, and changes, are refused. An index in
+// memory need not be closed: nothing happens.
+func (ix *Index) Close() error {
+	if ix.close == nil {
+		return nil
+	}
+	ix.closed.Store(true)
+	return ix.close()
+}
 
 // Len returns the number of items.
 func (ix *Index) Len() int { return ix.items.Snapshot().Len() }
@@ -118,23 +127,34 @@ func (ix *Index) Model() *Model {
 }
 
 // searched returns the current items, ready to be searched.
-func (ix *Index) searched() *search.Items {
+func (ix *Index) searched() (*search.Items, error) {
+	if ix.closed.Load() {
+		return nil, store.ErrClosed
+	}
 	x := &search.Items{Snapshot: ix.items.Snapshot(), Model: ix.model}
 	if ix.vectors != nil {
 		x.Vectors = ix.vectors
 	}
-	return x
+	return x, nil
 }
 
 // Search implements api.Searcher. Options.Rerank needs SetVectors.
 func (ix *Index) Search(ctx context.Context, r *api.Request) (*api.Answer, error) {
-	return ix.searched().Search(ctx, r)
+	x, err := ix.searched()
+	if err != nil {
+		return nil, err
+	}
+	return x.Search(ctx, r)
 }
 
 // Explain says, bit by bit, how near an item is to a query; after SetVectors it also says which columns decided each
 // bit.
 func (ix *Index) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why, error) {
-	return ix.searched().Explain(ctx, q, id, "")
+	x, err := ix.searched()
+	if err != nil {
+		return nil, err
+	}
+	return x.Explain(ctx, q, id, "")
 }
 
 // SetVectors keeps the items' vectors in memory, by id, so that searches can rerank and explain. Call it before several

@@ -111,6 +111,12 @@ func TestAttributesOfAnIndex(t *testing.T) {
 			if err := ix.Close(); err != nil {
 				t.Fatal(err)
 			}
+			_, searched := ix.Search(ctx, &api.Request{Query: api.Query{ID: "item-08"}})
+			_, explained := ix.Explain(ctx, api.Query{ID: "item-08"}, "item-01")
+			added := ix.Upsert(ctx, Vectors(x[:1]).WithIDs(ids[:1]))
+			if file := added != nil; (searched != nil) != file || (explained != nil) != file {
+				t.Errorf("after Close: a change %v, a search %v, an explanation %v", added, searched, explained)
+			}
 		})
 	}
 }

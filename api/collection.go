@@ -38,8 +38,9 @@ type Summary struct {
 	Model         bool   `json:"model"` // whether it can encode
 	Takes         string `json:"takes"` // vectors, pictures or codes
 	Dims          int    `json:"dims"`
-	Pictures      bool   `json:"pictures"` // whether there are thumbnails
-	Vectors       bool   `json:"vectors"`  // whether the items' vectors are known
+	Pictures      bool   `json:"pictures"`                // whether there are thumbnails
+	PicturesMade  *int   `json:"pictures_made,omitempty"` // how many so far, while they are being made
+	Vectors       bool   `json:"vectors"`                 // whether the items' vectors are known
 	Report        bool   `json:"report"`
 	ReadOnly      bool   `json:"read_only"`
 	Health        string `json:"health"` // ok, or degraded with the reason

@@ -100,7 +100,8 @@ type Deleted struct {
 	Fingerprint string `json:"fingerprint"`
 	Deleted     int    `json:"deleted"`
 	DryRun      bool   `json:"dry_run"`
-	IDs         []ID   `json:"ids"` // the first 100
+	IDs         []ID   `json:"ids"`      // the first 100
+	MoreIDs     int    `json:"more_ids"` // not listed in IDs
 }
 
 // EncodeRequest holds what to encode: either vectors or picture files.

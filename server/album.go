@@ -227,6 +227,21 @@ func (a *album) wait(ctx context.Context, id index.ID) ([]byte, error) {
 	}
 }
 
+// progress returns the number of thumbnails, and whether more are being made.
+func (a *album) progress() (made int, making bool) {
+	if a == nil {
+		return 0, false
+	}
+	select {
+	case <-a.done:
+		return 0, false
+	default:
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return len(a.at), true
+}
+
 func (a *album) close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -47,6 +47,9 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 	if p, err := a.wait(ctx, index.Text("1.png")); p != nil || !errors.As(err, &later) || later.status != 503 || later.header.Get("Retry-After") == "" {
 		t.Errorf("%d bytes, %v", len(p), err)
 	}
+	if made, making := a.progress(); made != 0 || !making {
+		t.Errorf("%d pictures before the first, being made: %t", made, making)
+	}
 	a.patience = 1000
 	go func() {
 		time.Sleep(50 * time.Millisecond)
@@ -62,5 +65,11 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 	}
 	if p, err := a.wait(ctx, index.Text("2.png")); p != nil || err != nil { // there is no such file
 		t.Errorf("%d bytes, %v", len(p), err)
+	}
+	if _, making := a.progress(); making {
+		t.Error("all pictures are made, and still more are said to come")
+	}
+	if _, making := (*album)(nil).progress(); making {
+		t.Error("without an album pictures are being made")
 	}
 }

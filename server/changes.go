@@ -151,6 +151,7 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 	if err != nil {
 		return err
 	}
+	a.MoreIDs = max(a.Deleted-len(a.IDs), 0)
 	writeJSON(w, http.StatusOK, a)
 	return nil
 }

@@ -45,6 +45,9 @@ func (c *collection) summary() api.Summary {
 			a.Takes = "pictures"
 		}
 	}
+	if made, making := c.album.progress(); making {
+		a.PicturesMade = &made
+	}
 	if info.Degraded != "" {
 		a.Health = "degraded: " + info.Degraded
 	}

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
 	"slices"
+	"strings"
 
 	"hashgrove/api"
 	"hashgrove/internal/hamming"
@@ -43,7 +45,7 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		return err
 	}
 	p := &parameters{Values: r.URL.Query()}
-	p.known("where", "limit", "after", "sample")
+	p.known("where", "contains", "limit", "after", "sample")
 	sample := p.truth("sample")
 	limit := 100
 	if n := p.number("limit"); n != nil {
@@ -54,6 +56,8 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		return p.err
 	case limit < 1 || limit > s.limits.Page:
 		return bad("limit=%d: ask for 1 to %d items", limit, s.limits.Page)
+	case p.Has("contains") && (p.Get("contains") == "" || len(p.Get("contains")) > s.limits.FilterBytes):
+		return bad("contains: give a text of 1 to %d bytes", s.limits.FilterBytes)
 	}
 	f, err := s.filter(p.Get("where"))
 	if err != nil {
@@ -67,6 +71,11 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 	matches, err := x.Matches(f)
 	if err != nil {
 		return err
+	}
+	if text := p.Get("contains"); text != "" {
+		if matches, err = containing(r.Context(), x, matches, text); err != nil {
+			return err
+		}
 	}
 	total := len(matches)
 	if sample && p.Get("after") != "" {
@@ -102,6 +111,27 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 	}
 	writeJSON(w, http.StatusOK, a)
 	return nil
+}
+
+// containing keeps the items that have a text in their id, label, a tag or an attribute, in upper or lower case.
+func containing(ctx context.Context, x *index.Snapshot, list []index.Hit, text string) (kept []index.Hit, err error) {
+	text = strings.ToLower(text)
+	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+	for i, h := range list {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		it := x.Item(h)
+		found := has(h.ID.String()) || has(it.Label) || slices.ContainsFunc(it.Tags, has)
+		for _, v := range it.Attributes {
+			words, isText := v.Text()
+			found = found || isText && has(words)
+		}
+		if found {
+			kept = append(kept, h)
+		}
+	}
+	return kept, nil
 }
 
 // newItem is an item to write.

@@ -214,6 +214,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 	var n struct {
 		Updated, Missing, Deleted, Written int
 		DryRun                             bool `json:"dry_run"`
+		MoreIDs                            int  `json:"more_ids"`
 		IDs                                []any
 	}
 	w.get(&n, "PATCH", items+"/5", map[string]any{"label": "old", "attributes": map[string]any{"price": 7}})
@@ -233,6 +234,20 @@ func TestItemsCanBeChanged(t *testing.T) {
 	if list.Total != 2 || len(list.Items) != 2 || list.Next != nil {
 		t.Errorf("%+v", list)
 	}
+	w.get(&list, "PATCH", items+"/9", map[string]any{"label": "Left Boot", "tags": []string{"Hiver É"}, "attributes": map[string]any{"maker": "Müller"}})
+	for text, want := range map[string]int{"FT BO": 1, "hiver é": 1, "üLL": 1, `/b "`: 1, "nowhere": 0, "%": 0, "old": 2} {
+		list.Items = nil
+		w.get(&list, "GET", items+"?contains="+url.QueryEscape(text), nil)
+		if list.Total != want || len(list.Items) != want {
+			t.Errorf("%q is in %+v", text, list)
+		}
+	}
+	w.get(&list, "GET", items+"?contains=o&where="+url.QueryEscape(`label = "old"`), nil)
+	if list.Total != 2 {
+		t.Errorf("with a filter: %+v", list)
+	}
+	w.refused(400, "GET", items+"?contains=", nil)
+	w.refused(400, "GET", items+"?contains="+strings.Repeat("x", 5000), nil)
 	seen := 0
 	for after := ""; ; {
 		list.Next = nil
@@ -247,8 +262,12 @@ func TestItemsCanBeChanged(t *testing.T) {
 		t.Errorf("pages have %d items", seen)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`, "dry_run": true})
-	if n.Deleted != 2 || !n.DryRun || len(n.IDs) != 2 {
+	if n.Deleted != 2 || !n.DryRun || len(n.IDs) != 2 || n.MoreIDs != 0 {
 		t.Errorf("a dry run: %+v", n)
+	}
+	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `has id`, "dry_run": true})
+	if n.Deleted != worldRows+1 || len(n.IDs) != 100 || n.MoreIDs != n.Deleted-100 {
+		t.Errorf("%d of %d ids are listed, and %d are said to be left out", len(n.IDs), n.Deleted, n.MoreIDs)
 	}
 	w.get(&n, "POST", "/v1/collections/shop/delete", map[string]any{"where": `label = "old"`})
 	w.refused(404, "GET", items+"/5", nil)

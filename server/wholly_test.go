@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -36,7 +37,7 @@ func TestRequestsAreUnderstoodWhollyOrRefused(t *testing.T) {
 
 // validRequests are valid requests, at least one for every route.
 func validRequests() []request {
-	upper := []string{"sample", "where", "limit", "after", "top", "fields", "k", "radius", "rank", "rerank", "shortlist", "prefix", "explain", "strategy", "size"}
+	upper := []string{"sample", "contains", "where", "limit", "after", "top", "fields", "k", "radius", "rank", "rerank", "shortlist", "prefix", "explain", "strategy", "size"}
 	get := func(path string, address ...string) request {
 		return request{method: "GET", path: path, address: address, free: upper}
 	}
@@ -51,6 +52,7 @@ func validRequests() []request {
 		get(shop + "/map"), get(shop + "/quality"), get(shop + "/backup"),
 		get(shop+"/items", "where=label%20%3D%20%22boots%22", "limit=3", "after=7"),
 		get(shop+"/items", "limit=3", "sample=true"),
+		get(shop+"/items", "limit=3", "contains=1"),
 		get(shop+"/facets", "where=price%20%3C%209", "top=2"),
 		get(shop+"/search", "id=7", "k=3", "where=label%20%3D%20%22boots%22", "rank=hamming", "explain=false", "fields=label"),
 		get(shop+"/search", "code=0f00000000000000", "k=3", "radius=40", "prefix=0", "strategy=scan"),
@@ -85,6 +87,10 @@ func tryMutants(t *testing.T, e request) {
 		if e.method == "DELETE" && e.path == madePath {
 			s.must(t, 200, "PUT", madePath, `{"like":"shop"}`)
 		}
+		until(t, "all pictures", func() bool { // whose number is part of the state
+			a, err := s.call("GET", "/v1/collections", "")
+			return err == nil && !bytes.Contains(a.body, []byte("pictures_made"))
+		})
 		return s
 	}
 	s := start()

@@ -3,6 +3,7 @@
 The vectors are those of its items, whose ids are 0, 1, ...; client/python_test.go starts the service and runs this.
 """
 
+import socket
 import sys
 import threading
 import unittest
@@ -131,8 +132,31 @@ class ClientTest(unittest.TestCase):
         ):
             with self.assertRaises(ValueError):
                 wrong()
-        with self.assertRaises(OSError):
-            Client("http://127.0.0.1:1").server()
+
+    def test_unreachable(self):
+        """Nobody listens, does not speak HTTP, or hangs up: an Error that names the service, and an OSError as before."""
+        for answer in (None, b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut"):
+            with socket.socket() as listener:
+                listener.bind(("127.0.0.1", 0))
+                where = f"http://127.0.0.1:{listener.getsockname()[1]}"
+                if answer is not None:
+                    listener.listen()
+
+                    def reply():
+                        connection, _ = listener.accept()
+                        with connection:
+                            connection.recv(1 << 16)
+                            connection.sendall(answer)
+
+                    threading.Thread(target=reply, daemon=True).start()
+                for kind in (hashgrove.Unreachable, hashgrove.Error, OSError):
+                    with self.assertRaises(kind) as caught:
+                        Client(where, token).server()
+                    self.assertIn(where, str(caught.exception))
+                    self.assertNotIn(token, str(caught.exception))
+                    self.assertIsNotNone(caught.exception.__cause__)
+                    if answer is not None:
+                        break  # it answers once
 
     def test_threads(self):
         want = self.c.search("shop", vectors, k=3).ids

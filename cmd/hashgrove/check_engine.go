@@ -112,11 +112,22 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 	if o.Queries, err = c.queries(ctx, s, args); err != nil {
 		return err
 	}
+	for _, f := range o.Filters { // a misspelled name would compare nothing with nothing
+		if _, err := s.Snapshot().Matches(f); err != nil {
+			return cli.Usagef("--where: %w", err)
+		}
+	}
 	if len(o.Filters) == 0 {
 		o.Filters = usualFilters(s.Snapshot())
 	}
-	tick, end := cli.Counting(c.progressWriter(), "comparing")
-	o.Progress = tick
+	tick, endSearches := cli.Counting(c.progressWriter(), "comparing searches")
+	read, endItems := cli.Counting(c.progressWriter(), "comparing items")
+	o.Progress = func(done, total int) {
+		endItems()
+		tick(done, total)
+	}
+	o.Read = read
+	end := func() { endItems(); endSearches() }
 	r, err := engine.Check(ctx, e, s.Snapshot(), &search.Items{Snapshot: s.Snapshot(), Threads: c.threads}, o)
 	end()
 	if err != nil {

@@ -385,6 +385,10 @@ func flagsFor(advice compare.Advice) string {
 		return fmt.Sprintf(" \"search --rank %s\" does that.", advice.Rank)
 	case advice.Rule == "detail":
 		return fmt.Sprintf(" \"train --detail-bits %d\" adds them.", method.UsualDetail)
+	case advice.Rule == "ties":
+		return " \"hashgrove search INDEX QUERIES --rerank ITEMS --rerank-by ties\" ranks ties by the vectors."
+	case strings.HasPrefix(advice.Rule, "classes-") && advice.Method == method.FastHash:
+		return " \"--balance classes\", here and with \"train\", gives rare classes as much weight as frequent ones."
 	case advice.Rule == "recall-use":
 		return " \"search --rerank\" does that."
 	}

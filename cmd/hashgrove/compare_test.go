@@ -270,6 +270,11 @@ func TestAdviceNamesFlags(t *testing.T) {
 		{"mixed", "sdh", ""},
 		{"more-trees", "fasthash", "--rounds"},
 		{"recall-use", "lsh", "--rerank"},
+		{"ties", "", "hashgrove search INDEX QUERIES --rerank ITEMS --rerank-by ties"},
+		{"classes-unequal", "fasthash", "--balance classes"},
+		{"classes-weak", "fasthash", "--balance classes"},
+		{"classes-weak", "", ""},
+		{"classes-weak", "sdh", ""},
 		{"use", "fasthash", ""},
 	} {
 		got := flagsFor(compare.Advice{Rule: c.rule, Method: c.method})

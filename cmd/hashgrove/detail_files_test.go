@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,6 +145,18 @@ func TestDetailInEngines(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Causes) > 0 {
 		t.Errorf("%v: %s", err, out)
+	}
+	for _, line := range []string{
+		"check-engine detail.hgi --engine sqlite://shop.db --table boots --where 'not prize = 3'",
+		"pull --engine sqlite://shop.db --table boots --where 'not prize = 3' -o none.hgi",
+		"pull --engine sqlite://shop.db --table boots --where 'prize < 3' -o none.hgc",
+	} {
+		refusal{line, 2, nil, "--where prize"}.try(t)
+	}
+	for _, name := range []string{"none.hgi", "none.hgc"} {
+		if _, err := os.Stat(name); err == nil {
+			t.Errorf("%s was written", name)
+		}
 	}
 	succeed(t, shellWords("pull --engine sqlite://shop.db --table boots -o pulled.hgi")...)
 	searchesByDetail(t, "pulled.hgi", codes)

@@ -423,7 +423,7 @@ func (a *app) printFeatures(f *fileReport) {
 	}
 	fmt.Fprintf(a.out, "%d of %d columns are used, most often:", len(tests), b.Dim())
 	for _, t := range tests[:min(8, len(tests))] {
-		name := f.Info.ColumnName(t.Column, f.Dims)
+		name := f.Info.ColumnTitle(t.Column, f.Dims)
 		if len(f.Info.Features) == 0 && name == "" {
 			name = fmt.Sprintf("column %d", t.Column+1) // as --vector counts
 		}

@@ -25,7 +25,7 @@ func TestLinearColumns(t *testing.T) {
 		t.Fatalf("added columns %q for the classes %q", m.Info.Added, m.Info.Classes)
 	}
 	out = succeed(t, "info", "m.hgm")
-	for _, want := range []string{"trees", "8 columns", m.Info.Linear, "linear:"} {
+	for _, want := range []string{"trees", "8 columns", m.Info.Linear, "score for "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("info does not say %q:\n%s", want, out)
 		}
@@ -39,7 +39,7 @@ func TestLinearColumns(t *testing.T) {
 	named := 0
 	for _, b := range f.Results[0].Why.Bits {
 		for _, x := range b.Reasons {
-			if strings.HasPrefix(x.Name, "linear:") || strings.HasPrefix(x.Name, "kernel:") {
+			if strings.HasPrefix(x.Name, "score for ") || strings.HasPrefix(x.Name, "kernel score for ") {
 				named++
 			}
 		}

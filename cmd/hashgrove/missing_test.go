@@ -48,7 +48,7 @@ func TestMissingValues(t *testing.T) {
 	}
 	// Columns that the model adds take the mean for what is missing.
 	succeed(t, strings.Fields("train items.csv --missing --linear-columns linear --bits 16 --rounds 20 -o wide.hgm"+flags)...)
-	if out := succeed(t, "info", "wide.hgm"); !strings.Contains(out, "linear:k0") {
+	if out := succeed(t, "info", "wide.hgm"); !strings.Contains(out, "score for k0") {
 		t.Errorf("the model has no linear columns:\n%s", out)
 	}
 	out = succeed(t, strings.Fields("eval -m wide.hgm --base items.csv --queries new.csv --ranking margins --json"+flags)...)

@@ -116,6 +116,9 @@ func (c *pullCommand) run(ctx context.Context, args []string) error {
 func (c *pullCommand) each(
 	ctx context.Context, e engine.Engine, f index.Filter, take func(*index.Batch) error,
 ) (n int, err error) {
+	if err := engine.CheckNames(ctx, e, f); err != nil {
+		return 0, cli.Usagef("--where: %w", err)
+	}
 	all, err := e.Count(ctx)
 	if err != nil {
 		return 0, err

@@ -121,8 +121,9 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.Inference, "inference", "", "`ALGORITHM`: blockgc, icm or spectral")
 	f.StringVar(&o.Loss, "loss", "", "pair `LOSS`: ksh, bre or hinge")
 	f.IntVar(&o.Sweeps, "sweeps", 0, "`NUMBER` of sweeps over the blocks per bit")
-	f.StringVar(&o.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares "+
-		"(default auto for tags, else 1:1), or classes to give all classes equal weight, whatever their size")
+	f.StringVar(&o.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
+		"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+
+		"learner scores, for up to 1,000 rows of unequal classes, or if held-out rows say so; else 1:1)")
 	f.IntVar(&o.SampleSimilar, "sample-similar", 0,
 		"`NUMBER` of similar rows to sample per row, instead of using all pairs (released code: 100)")
 	f.IntVar(&o.SampleDissimilar, "sample-dissimilar", 0,
@@ -313,7 +314,7 @@ func (c *trainCommand) explain(err error) error {
 	case errors.Is(err, fasthash.ErrOtherBits):
 		return fmt.Errorf("%w; use --grow MODEL to add bits to a model, or --restart to discard the checkpoint", err)
 	case fault.Is(err, "not-enough-memory"):
-		return fmt.Errorf("%w: raise --memory above %s", err, c.memory)
+		return fmt.Errorf("%w: raise --memory, now %s", err, c.memory)
 	case errors.Is(err, fasthash.ErrNeedsMemory) && fault.Is(err, "linear-columns"):
 		return fmt.Errorf("%w: raise --memory, or use --linear-columns off", err)
 	case errors.Is(err, fasthash.ErrNeedsMemory):

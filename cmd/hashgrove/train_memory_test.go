@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -26,8 +27,8 @@ func manyRows(t *testing.T) (rows int) {
 		t.Skip("files are not mapped here")
 	}
 	t.Chdir(t.TempDir())
-	byteRows(t, 160_000, 8)
-	return 160_000
+	byteRows(t, 560_000, 8)
+	return 560_000
 }
 
 // byteRows writes rows of bytes in five classes, and their labels.
@@ -135,7 +136,7 @@ func TestTrainWithTooLittleMemory(t *testing.T) {
 		args, want string // see unlike
 		is         error
 	}{
-		{"--memory 100MB", "1 not-enough-memory --memory 100MB 160000 8 101 67", nil},
+		{"--memory 100MB", "1 not-enough-memory --memory 100MB 560000 8 101 67", nil},
 		{"--memory 178MB --linear-columns linear", "1 - --memory --linear-columns", fasthash.ErrNeedsMemory},
 		{"--memory 178MB --early-stop 5", "1 - --memory early stopping", fasthash.ErrNeedsMemory},
 		{"--memory 178MB --cross-fit 2", "1 - --memory cross-fitting", fasthash.ErrNeedsMemory},
@@ -160,16 +161,48 @@ func TestTrainWithTooLittleMemory(t *testing.T) {
 		t.Errorf("a folder that is not there: %s", d)
 	}
 	t.Setenv("TMPDIR", "")
-	for _, size := range []int64{5_000_000, 1_000_000} { // and 160000 rows of 8 bytes should be there
+	for _, size := range []int64{5_000_000, 1_000_000} { // and 560000 rows of 8 bytes should be there
 		if err := os.Truncate("rows.npy", size); err != nil {
 			t.Fatal(err)
 		}
 		out = try(t, append(manyRowsArgs, "--memory", "178MB", "-o", "none.hgm")...)
-		if d := out.unlike("1 - rows.npy 160000"); d != "" {
+		if d := out.unlike("1 - rows.npy 560000"); d != "" {
 			t.Errorf("a file of %d bytes: %s", size, d)
 		}
 	}
 	noneLeft(t, ".", "rows.npy", "labels.txt")
+}
+
+// TestSizesOfRefusalsAreEnough takes the size that a refusal for want of memory names, which must be enough: with
+// linear columns, which need all rows in memory, and without.
+func TestSizesOfRefusalsAreEnough(t *testing.T) {
+	t.Chdir(t.TempDir())
+	byteRows(t, 700, 8)
+	all := []string{"train", "rows.npy", "--labels", "labels.txt", "--bits", "2", "--rounds", "2", "--quiet", "--force",
+		"-o", "m.hgm"}
+	size := regexp.MustCompile(`about ([\d.]+) ([MG]B) of memory`)
+	for _, more := range [][]string{{"--linear-columns", "kernel"}, {"--linear-columns", "off"}} {
+		out := try(t, append(all, append(more, "--memory", "70MB")...)...)
+		named := size.FindStringSubmatch(out.err)
+		if d := out.unlike("1 not-enough-memory --memory 70"); d != "" || named == nil {
+			t.Errorf("%v: %s: %s", more, d, out.err)
+			continue
+		}
+		if strings.Contains(out.err, " 0 MB") {
+			t.Errorf("parts of nothing: %s", out.err)
+		}
+		succeed(t, append(all, append(more, "--memory", named[1]+named[2])...)...)
+		if more[1] == "off" && named[1] > "110" {
+			t.Errorf("700 rows of 8 bytes in memory are said to need %s %s", named[1], named[2])
+		}
+	}
+	out := try(t, append(all, "--linear-columns", "kernel", "--memory", "175MB")...)
+	if out.code == 0 {
+		return // many threads or few need more or less than that
+	}
+	if size.FindString(out.err) == "" {
+		t.Errorf("it does not say what linear columns need: %s", out.err)
+	}
 }
 
 // TestKilledTrainingLeavesNoFiles kills a training with mapped files, which must be gone with it.

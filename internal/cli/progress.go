@@ -55,6 +55,7 @@ func Counting(w io.Writer, what string) (tick func(done, total int), end func())
 	return tick, func() {
 		if p != nil {
 			p.End()
+			p = nil
 		}
 	}
 }

@@ -408,3 +408,15 @@ func TestAdviceOfRuins(t *testing.T) {
 		}
 	}
 }
+
+// TestRareClassesServedWorse: what is said about unequal classes is about the method, whose weights may help, only where
+// rare classes are the ones that are served worse.
+func TestRareClassesServedWorse(t *testing.T) {
+	for macro, want := range map[float64]string{0.87: "fasthash", 0.93: ""} {
+		r := shop()
+		r.Find("fasthash", 32).MacroMAP = macro
+		if a := said(advise(r), "classes-unequal"); a.Rule == "" || a.Method != want {
+			t.Errorf("a mean over classes of %v: %+v", macro, a)
+		}
+	}
+}

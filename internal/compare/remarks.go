@@ -241,10 +241,19 @@ func (f *facts) remarkOnClasses() {
 			macro = "; " + macro
 		}
 		f.say("classes-weak", "%s far below the mean of %s: %s%s.",
-			countClasses(len(weak)), rowName(f.choice), firstNames(weak), macro)
+			countClasses(len(weak)), rowName(f.choice), firstNames(weak), macro).Method = f.unbalanced()
 	case macro != "":
-		f.say("classes-unequal", "%s does not serve all classes equally well: %s.", rowName(f.choice), macro)
+		f.say("classes-unequal", "%s does not serve all classes equally well: %s.",
+			rowName(f.choice), macro).Method = f.unbalanced()
 	}
+}
+
+// unbalanced returns the chosen method if it serves rare classes worse, and "" otherwise.
+func (f *facts) unbalanced() string {
+	if m := f.choice.MacroMAP; m > 0 && lead(f.choice)-m > 2*near {
+		return f.choice.Method
+	}
+	return ""
 }
 
 func (f *facts) remarkOnCodes() {
@@ -270,10 +279,10 @@ func (f *facts) remedy() (way, text string) {
 		row := &f.r.Rows[i]
 		by := row.Leading()
 		if row.Method == f.choice.Method && row.Bits > f.choice.Bits && by.MAPHigh-by.MAPLow > much {
-			return "by-vectors", "Ranking the ties by the vectors (see \"hashgrove help search\")"
+			return "by-vectors", "Ranking the ties by the vectors"
 		}
 	}
-	return "longer-codes", "Longer codes, or ranking the ties by the vectors (see \"hashgrove help search\"),"
+	return "longer-codes", "Longer codes, or ranking the ties by the vectors,"
 }
 
 // fewCodes reports whether codes say little more than the class.

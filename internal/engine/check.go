@@ -26,7 +26,8 @@ type CheckOptions struct {
 	Radius   int // of searches within a radius; negative means the median distance of the k-th hits
 	Filters  []index.Filter
 	Answers  int                   // to keep in the report per search, differing ones first
-	Progress func(done, total int) // searches; may be nil
+	Read     func(done, total int) // items compared; may be nil
+	Progress func(done, total int) // searches; may be nil; first with none done
 }
 
 // Causes of differences.
@@ -160,6 +161,9 @@ func (c *check) add(d Difference) {
 func (c *check) contents(ctx context.Context) error {
 	seen := make(map[index.ID]bool, c.exact.Len())
 	err := c.engine.Read(ctx, index.Filter{}, func(b *index.Batch) error {
+		if c.o.Read != nil {
+			c.o.Read(c.r.Theirs, max(c.r.Theirs, c.exact.Len()))
+		}
 		for i, id := range b.IDs {
 			c.r.Theirs++
 			ours, there := c.exact.Get(id)
@@ -232,6 +236,9 @@ func (c *check) searches(ctx context.Context) error {
 		}
 	}
 	filters := append([]index.Filter{{}}, c.o.Filters...)
+	if c.o.Progress != nil {
+		c.o.Progress(0, 2*len(filters))
+	}
 	for i, f := range filters {
 		for j, o := range []api.Options{{K: &c.o.K}, {K: new(mostWithin), Radius: &c.r.Radius}} {
 			o.Where = f.String()

@@ -129,11 +129,22 @@ func causesOf(t *testing.T, e engine.Engine, exact *index.Batch, causes []string
 	if err != nil {
 		t.Fatal(err)
 	}
+	var read, searches []int // what was told about the progress
+	total := 0
 	r, err := compared(t, e, exact, engine.CheckOptions{
 		Queries: searchtest.Items(30, 64, 4).Codes, Radius: -1, Filters: []index.Filter{f}, Answers: 2,
+		Read: func(done, of int) { read, total = append(read, done), of },
+		Progress: func(done, of int) {
+			if searches = append(searches, done); of != 4 {
+				t.Errorf("search %d of %d", done, of)
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(read) == 0 || !slices.IsSorted(read) || total < len(exact.IDs) || !slices.Equal(searches, []int{0, 1, 2, 3, 4}) {
+		t.Errorf("told of %v items of %d and of the searches %v", read, total, searches)
 	}
 	for _, want := range causes[:min(1, len(causes))] {
 		if r.Causes[want] == 0 {

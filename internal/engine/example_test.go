@@ -24,7 +24,8 @@ func ExampleEngine() {
 	// Output:
 	// SELECT id, bit_count(code # B'00000000') AS distance
 	// FROM "boots"
-	// -- WHERE label = 'boots' AND tags && ARRAY['sale'] AND (attributes->>'price')::numeric < 30
+	// -- WHERE label = 'boots' AND tags && ARRAY['sale']
+	// --   AND CASE jsonb_typeof(attributes->'price') WHEN 'number' THEN (attributes->>'price')::numeric < 30 END
 	// ORDER BY distance, id_number NULLS LAST, id COLLATE "C"
 	// LIMIT 10
 }

@@ -167,7 +167,8 @@ func (p *postgres) Plan(s Space) []Statement {
 	}
 	search := fmt.Sprintf(`SELECT id, %s AS distance
 FROM %s
--- WHERE label = 'boots' AND tags && ARRAY['sale'] AND (attributes->>'price')::numeric < 30
+-- WHERE label = 'boots' AND tags && ARRAY['sale']
+--   AND CASE jsonb_typeof(attributes->'price') WHEN 'number' THEN (attributes->>'price')::numeric < 30 END
 ORDER BY distance, %s
 LIMIT 10`, of.distanceSQL("code", query), p.items(), idOrder)
 	list = append(list, Statement{what, search, false})

@@ -9,6 +9,7 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -39,13 +40,14 @@ const (
 	MemoryOrFile                 // in memory if it fits, else in a file
 	InFile                       // in a file, or in memory if everything is
 	WithoutFiles                 // in memory if everything is; not needed otherwise
+	WithFiles                    // in memory unless everything is
 )
 
 // Memory returns the bytes needed with everything in memory.
 func (n Need) Memory() int64 { return n.sum(InMemory, MemoryOrFile, InFile, WithoutFiles) }
 
 // Least returns the bytes of memory needed with files.
-func (n Need) Least() int64 { return n.sum(InMemory) }
+func (n Need) Least() int64 { return n.sum(InMemory, WithFiles) }
 
 // Files returns the bytes on disk, at most.
 func (n Need) Files() int64 { return n.sum(MemoryOrFile, InFile) }
@@ -59,11 +61,11 @@ func (n Need) sum(locations ...Location) (bytes int64) {
 	return bytes
 }
 
-// String spells out what must be in memory: "labels 50 MB + ... = 290 MB".
+// String spells out what must be in memory: "labels 50 MB + ... = 290 MB". Parts that round to nothing are left out.
 func (n Need) String() string {
 	var terms []string
 	for _, p := range n.Parts {
-		if p.In == InMemory && p.Bytes > 0 {
+		if (p.In == InMemory || p.In == WithFiles) && p.Bytes >= 500_000 {
 			terms = append(terms, fmt.Sprintf("%s %.0f MB", p.What, float64(p.Bytes)/1e6))
 		}
 	}
@@ -105,7 +107,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	}
 	histograms := min(int64(d.Dim())<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20)
 	n.Parts = append(n.Parts, Part{"histograms", histograms, InMemory}, Part{"fixed", fixedBytes, InMemory},
-		Part{"cache", cacheBytes, InMemory})
+		Part{"cache", cacheBytes, WithFiles})
 
 	put("masses and nodes", MemoryOrFile, 5)
 	put("weights of trees", MemoryOrFile, 8)
@@ -128,8 +130,20 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	put("lists of rows by node", WithoutFiles, 16+12)
 	if t.wantsColumns() {
 		put("linear columns and their folds", WithoutFiles, 40+2*maxScores*5)
+		n.Parts = append(n.Parts, Part{"fits of linear columns", t.fitBytes(d.Rows, d.Dim()), WithoutFiles})
 	}
 	return n, nil
+}
+
+// fitBytes returns the bytes of the largest cross-validated fit of added columns: its rows, and the systems of all
+// folds, of which every thread solves one.
+func (t Options) fitBytes(rows, dim int) int64 {
+	side := min(dim, maxSumSide)
+	if t.Learner == Scores || t.LinearColumns == KernelScores || t.LinearColumns == KernelAuto {
+		side = t.anchors(dim)
+	}
+	n, wide, threads := int64(min(rows, side)), int64(side), int64(min(par.Threads(t.Threads), 2*scoreFolds))
+	return 4 * (min(int64(rows), regressRows)*wide + n*n*(scoreFolds+2*threads))
 }
 
 // ErrNeedsMemory reports options that do not allow training on more rows than memory.

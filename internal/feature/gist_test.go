@@ -2,6 +2,7 @@ package feature
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
@@ -240,7 +241,32 @@ func TestBlocksSitWhereTheyShould(t *testing.T) {
 			got := extract(t, e, []picture.Picture{p}, 1).Row(0)[:16] // the finest horizontal filter
 			if best := slices.Index(got, slices.Max(got)); best != 4*bx+by {
 				t.Errorf("block in row %d, column %d: value %d is greatest", by, bx, best)
+			} else if name := ColumnName(e, best); name != fmt.Sprintf(
+				"edges in row %d, column %d of 4 x 4, scale 1, direction 1 of 8", by+1, bx+1) {
+				t.Errorf("value %d is called %q", best, name)
 			}
+		}
+	}
+}
+
+func TestNamesOfFeatures(t *testing.T) {
+	codebook := &Codebook{Levels: 3, Sides: Split, Bias: make([]float32, 10)}
+	for _, c := range []struct {
+		e      Extractor
+		column int
+		want   string
+	}{
+		{named("gist320"), 8 * 16, "edges in row 1, column 1 of 4 x 4, scale 2, direction 1 of 8"},
+		{named("gist320"), 319, "edges in row 4, column 4 of 4 x 4, scale 3, direction 4 of 4"},
+		{named("gist320"), 320, ""},
+		{codebook, 3, "patches like no. 4 in the whole picture"},
+		{codebook, 13, "patches like no. 4 in the whole picture"}, // the other side of the same word
+		{codebook, 20 * 2, "patches like no. 1 in row 1, column 2 of 2 x 2"},
+		{codebook, 20*14 - 1, "patches like no. 10 in row 3, column 3 of 3 x 3"},
+		{&Pixels{Width: 2, Height: 2, Channels: 1}, 1, ""},
+	} {
+		if got := ColumnName(c.e, c.column); got != c.want {
+			t.Errorf("column %d of %s is called %q, want %q", c.column, c.e.Kind(), got, c.want)
 		}
 	}
 }

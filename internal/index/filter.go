@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 	"strconv"
@@ -114,6 +115,18 @@ func (f Filter) allowed(v view) *roaring.Bitmap {
 		set.And(v.live)
 	}
 	return set
+}
+
+// Names returns the names that the filter uses, besides the id, in order of appearance, each with a filter for the
+// items that have it.
+func (f Filter) Names() iter.Seq2[string, Filter] {
+	return func(yield func(string, Filter) bool) {
+		for _, name := range f.columns() {
+			if !yield(name, Filter{&node{op: "has", name: name}}) {
+				return
+			}
+		}
+	}
 }
 
 // columns returns the names that the filter uses, besides the id, without repetitions.

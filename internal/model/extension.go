@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"hashgrove/internal/vectors"
 )
@@ -184,6 +185,21 @@ func (f *Info) ColumnName(column, dim int) string {
 		return f.Added[column-dim]
 	}
 	return ""
+}
+
+// ColumnTitle returns a column's name for people: of an added column what it is a score for.
+func (f *Info) ColumnTitle(column, dim int) string {
+	name := f.ColumnName(column, dim)
+	if column < dim {
+		return name
+	}
+	if of, ok := strings.CutPrefix(name, "linear:"); ok {
+		return "score for " + of
+	}
+	if of, ok := strings.CutPrefix(name, "kernel:"); ok {
+		return "kernel score for " + of
+	}
+	return name
 }
 
 // extensions returns the number of columns that an encoder adds to vectors.

@@ -96,6 +96,13 @@ func TestNamesOfAddedColumns(t *testing.T) {
 			t.Errorf("column %d is %q, want %q", j, got, want)
 		}
 	}
+	m.Info.Features[1] = "linear:own"
+	for j, want := range []string{"é", "linear:own", `"`, "<", "score for é", "component:1", ""} {
+		if got := m.Info.ColumnTitle(j, m.Encoder.Dim()); got != want {
+			t.Errorf("people read column %d as %q, want %q", j, got, want)
+		}
+	}
+	m.Info.Features[1] = ""
 	m.Info.Added = m.Info.Added[:1]
 	if err := m.Check(); err == nil {
 		t.Error("one name for two added columns passes")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"hashgrove/api"
+	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
@@ -241,10 +242,16 @@ func pixelOf(s picture.Shape, column int) int {
 	return column / s.Channels
 }
 
-// ColumnName returns a readable name of a column: its name, its position in a picture, or its number.
+// ColumnName returns a readable name of a column: its name, what it is a score for, its position in a picture, what a
+// feature is about, or its number.
 func ColumnName(m *model.Model, column int) string {
-	if name := m.Info.ColumnName(column, m.Encoder.Dim()); name != "" {
+	if name := m.Info.ColumnTitle(column, m.Encoder.Dim()); name != "" {
 		return name
+	}
+	if m.Features != nil && m.Features.Dim() == m.Encoder.Dim() {
+		if name := feature.ColumnName(m.Features, column); name != "" {
+			return name
+		}
 	}
 	if s := pixels(m); s != nil && column < s.Values() {
 		at := pixelOf(*s, column)

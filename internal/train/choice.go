@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"time"
 
+	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
@@ -151,7 +153,7 @@ func (r *run) planMemory() error {
 	case need.Least() > budget:
 		return fault.New("not-enough-memory",
 			"%d rows of %d columns take about %s of memory, and with files for all that can be in files at "+
-				"least %s: %s is not enough", need.Rows, need.Columns, size(need.Memory()+kept), need, size(budget))
+				"least %s: %s is not enough", need.Rows, need.Columns, enough(need.Memory()+kept), need, size(budget))
 	}
 	r.note("mapped-files", "%d rows of %d columns would take about %s of memory: mapped files of up to %s keep it "+
 		"below %s", need.Rows, need.Columns, size(need.Memory()+kept), size(need.Files()), size(budget))
@@ -159,4 +161,15 @@ func (r *run) planMemory() error {
 	r.spill.Allow((budget - need.Least() - kept) * 9 / 10)
 	r.m.Run.Spill = r.spill
 	return nil
+}
+
+// enough formats a number of bytes so that what is printed is not less after rounding.
+func enough(bytes int64) string { return plain.Size(bytes + bytes/100) }
+
+// needsMemory adds to an error about options that need all rows in memory how much that is.
+func (r *run) needsMemory(err error) error {
+	if r.report.Memory == nil || !errors.Is(err, fasthash.ErrNeedsMemory) {
+		return err
+	}
+	return fmt.Errorf("%w, which take about %s of memory", err, enough(r.report.Memory.Estimate))
 }

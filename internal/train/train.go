@@ -266,7 +266,7 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	m, err := method.Train(ctx, o.name(), r.data, r.m)
 	r.report.Learning = time.Since(began)
 	if err != nil {
-		return nil, err
+		return nil, r.needsMemory(err)
 	}
 	if o.isFastHash() {
 		r.report.FastHash = report

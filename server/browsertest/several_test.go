@@ -1,10 +1,13 @@
 package browsertest
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -100,5 +103,57 @@ func TestSeveralVectors(t *testing.T) {
 		t.Error("the results are not those of the vector")
 	}
 	v.look("several-vectors")
+	v.end()
+}
+
+// npy is an npy file of version 1.
+func npy(descr, order string, rows, columns int, numbers any) []byte {
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%d, %d), }", descr, order, rows, columns)
+	head += strings.Repeat(" ", 117-len(head)) + "\n"
+	b, err := binary.Append([]byte("\x93NUMPY\x01\x00\x76\x00"+head), binary.LittleEndian, numbers)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// TestVectorsOfNumPy gives the page npy files: by rows and by columns, of floats and of bytes, and broken ones.
+func TestVectorsOfNumPy(t *testing.T) {
+	v := visit(t, serve(t, nil), "#/search?c=shop")
+	v.hits()
+	rows := []float32{3, 3, 0, 3, 3, 0, 0, 3, 3, 0, 3, 3}
+	columns := []float64{3, 0, 3, 3, 0, 3, 3, 0, 3, 3, 0, 3} // the same
+	whole := npy("<f4", "False", 2, 6, rows)
+	v.pick("#picture", files(t, []string{"rows.npy", "columns.npy", "bytes.npy", "narrow.npy", "cut.npy", "half.npy", "no.npy", "nan.npy"},
+		[][]byte{
+			whole, npy("<f8", "True", 2, 6, columns), npy("|u1", "False", 1, 6, []byte{3, 3, 0, 3, 3, 0}),
+			npy("<f4", "False", 3, 4, rows), whole[:len(whole)-1], npy("<f2", "False", 1, 6, []byte{6: 0, 11: 0}), []byte("nothing"),
+			npy("<f4", "False", 1, 6, []float32{1, 2, float32(math.NaN()), 4, 5, 6}),
+		})...)
+	v.read(".several h2", "5 searches")
+	for name, problem := range map[string]string{
+		"narrow.npy": "has rows of 4 numbers, the model takes 6", "cut.npy": "is cut off, or longer than it says",
+		"half.npy": "holds numbers of the kind <f2: save it as float32", "no.npy": "is no npy file", "nan.npy": "value 3 is no number",
+	} {
+		v.see(`[...document.querySelectorAll('.several li')].some(e => e.querySelector('strong')?.innerText === '` + name +
+			`' && e.querySelector('.problem')?.innerText === '` + problem + `')`)
+	}
+	found := map[string]string{}
+	for _, name := range []string{"rows.npy, row 0", "rows.npy, row 1", "columns.npy, row 0", "columns.npy, row 1", "bytes.npy"} {
+		v.press(".several button", name)
+		v.see(`document.querySelector('.several [aria-pressed=true]').innerText === '` + name + `'`)
+		v.see(`!document.querySelector('[aria-busy]')`)
+		found[name] = v.String(`[...document.querySelectorAll('.hit:not(.waiting)')].map(e => e.dataset.id).join(' ')`)
+	}
+	for a, b := range map[string]string{
+		"columns.npy, row 0": "rows.npy, row 0", "columns.npy, row 1": "rows.npy, row 1", "bytes.npy": "rows.npy, row 0",
+	} {
+		if found[a] == "" || found[a] != found[b] {
+			t.Errorf("%s finds %s, but %s %s", a, found[a], b, found[b])
+		}
+	}
+	if found["rows.npy, row 0"] == found["rows.npy, row 1"] {
+		t.Error("both rows find the same")
+	}
 	v.end()
 }

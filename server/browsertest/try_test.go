@@ -116,7 +116,7 @@ func stones(rows int) []byte {
 // TestTryATable is the first ten minutes of somebody with a table.
 func TestTryATable(t *testing.T) {
 	v := visit(t, serveWorkshop(t), "#/try")
-	v.read("h2", "Choose a file")
+	v.read("h2", "Choose files")
 	v.looks("try-start")
 	v.upload("#try-file", "stones.csv", stones(400))
 	v.read("p", "400 rows and 6 columns")
@@ -155,7 +155,7 @@ func TestTryATable(t *testing.T) {
 	v.press("button", "Train and compare")
 	v.patiently("h2", "stones.csv is ready")
 	v.press("button", "Remove it")
-	v.read("h2", "Choose a file")
+	v.read("h2", "Choose files")
 	v.see(`![...document.querySelectorAll('#collections option')].some(o => o.value === 'try-1')`)
 	v.end()
 }
@@ -183,7 +183,7 @@ func TestTryPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := visit(t, serveWorkshop(t), "#/try")
-	v.read("h2", "Choose a file")
+	v.read("h2", "Choose files")
 	v.dropFile(".drop", "shapes.zip", b.Bytes())
 	v.read("p", "80 pictures in 4 classes")
 	v.read(".chips", "ring")
@@ -233,7 +233,7 @@ func TestTryCancel(t *testing.T) {
 	v.read("#status", "cancelled")
 	v.read("p", "20,000 rows")
 	v.press("button", "Remove the upload")
-	v.read("h2", "Choose a file")
+	v.read("h2", "Choose files")
 	v.end()
 }
 

@@ -112,17 +112,27 @@ function askForToken(refused) {
 export function picture(path, attributes) {
   const img = document.createElement('img');
   for (const [name, value] of Object.entries(attributes)) img.setAttribute(name, value);
-  img.addEventListener('error', () => img.classList.add('missing'), { once: true });
-  if (!token()) {
-    img.src = path;
-    return img;
-  }
+  const load = () => {
+    img.classList.remove('missing');
+    if (token()) fetchPicture(img, path);
+    else img.src = path;
+  };
+  img.addEventListener('error', () => {
+    if (img.classList.contains('missing')) return;
+    img.classList.add('missing');
+    img.src = '/assets/blank.svg'; // instead of the browser's mark of a broken picture
+    document.addEventListener('picturesmade', () => img.isConnected && load(), { once: true });
+  });
+  load();
+  return img;
+}
+
+function fetchPicture(img, path) {
   request('GET', path, null, { raw: true })
     .then((r) => r.blob())
     .then((blob) => {
       img.src = URL.createObjectURL(blob);
       img.addEventListener('load', () => URL.revokeObjectURL(img.src), { once: true });
     })
-    .catch(() => img.classList.add('missing'));
-  return img;
+    .catch(() => img.dispatchEvent(new Event('error')));
 }

@@ -8,6 +8,7 @@
 
 import { request, picture } from './api.js';
 import { el, fill, plural } from './dom.js';
+import { making } from './making.js';
 
 const tabs = [
   { name: 'search', title: 'Search' },
@@ -84,6 +85,9 @@ const app = {
   },
 };
 
+const watchPictures = making(app, $('making'));
+let watched = ''; // the collection whose pictures are watched
+
 function listCollections() {
   const name = app.collection?.name;
   const options = app.collections.map((c) =>
@@ -117,6 +121,8 @@ async function route() {
     listCollections();
   }
   if (tab.missing) return app.go('search', {}, { replace: true });
+  if (chosen?.name !== watched) watchPictures();
+  watched = chosen?.name;
   display(tab, params);
   if (name && chosen && chosen.name !== name) app.status(`There is no collection ${name}: this is ${chosen.name}.`);
 }

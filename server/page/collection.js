@@ -177,6 +177,22 @@ function model(m, c, app) {
       .toLowerCase();
   const important = (m.importance || []).slice(0, 15);
   const most = Math.max(...important.map((f) => f.share), 1e-12);
+  const shares = [
+    el('p', { class: 'muted' }, 'Share of all tests of the trees that ask for a feature.'),
+    el(
+      'ol',
+      { class: 'bars' },
+      important.map((f) =>
+        el(
+          'li',
+          { style: { '--share': f.share / most } },
+          el('span', { class: 'bar-name', dir: 'auto' }, f.name || `column ${f.column}`),
+          ' ',
+          el('span', { class: 'number muted' }, percent(f.share)),
+        ),
+      ),
+    ),
+  ];
   return el(
     'div',
     { class: 'split' },
@@ -207,20 +223,7 @@ function model(m, c, app) {
       card(
         'What the model looks at',
         m.heat && heatOf(m, app),
-        el('p', { class: 'muted' }, 'Share of all tests of the trees that ask for a feature.'),
-        el(
-          'ol',
-          { class: 'bars' },
-          important.map((f) =>
-            el(
-              'li',
-              { style: { '--share': f.share / most } },
-              el('span', { class: 'bar-name', dir: 'auto' }, f.name || `column ${f.column}`),
-              ' ',
-              el('span', { class: 'number muted' }, percent(f.share)),
-            ),
-          ),
-        ),
+        m.heat ? el('details', {}, el('summary', {}, 'The most important ones'), shares) : shares,
       ),
   );
 }

@@ -48,7 +48,7 @@ const suitable = (list, takes) =>
   [...(list || [])].filter((file) =>
     takes === 'pictures'
       ? file.type.startsWith('image/')
-      : takes === 'vectors' && /\.(csv|tsv|txt|jsonl?)$/i.test(file.name),
+      : takes === 'vectors' && /\.(csv|tsv|txt|jsonl?|npy)$/i.test(file.name),
   );
 
 // bar makes the form. ask(text) and askFiles(files) are called for what the person gives.
@@ -99,7 +99,7 @@ export function bar(app, { ask, askFiles, clear }) {
     takes === 'pictures' &&
       el('p', { class: 'muted small' }, 'You can also drop pictures anywhere on this page, or paste one.'),
     takes === 'vectors' &&
-      el('p', { class: 'muted small' }, 'You can also choose or drop text files with a vector on each line.'),
+      el('p', { class: 'muted small' }, 'You can also choose or drop npy files, or text files with a vector on each line.'),
     problem,
   );
   return {
@@ -117,7 +117,7 @@ function picker(takes, askFiles) {
   const file = el('input', {
     type: 'file',
     id: 'picture',
-    accept: pictures ? 'image/*' : '.csv,.tsv,.txt,.json,.jsonl',
+    accept: pictures ? 'image/*' : '.csv,.tsv,.txt,.json,.jsonl,.npy',
     multiple: true,
     class: 'hidden',
     'aria-label': pictures ? 'Pictures to look for' : 'Files with vectors to look for',

@@ -234,19 +234,14 @@ export function mount(root, app) {
     );
   }
 
-  // alike shows the items whose id, label, tag or attribute begins with what was typed, if there are any.
+  // alike shows the items with what was typed in their id, label, tag or attribute, if there are any.
   async function alike(text, signal) {
-    const quoted = `starts with ${JSON.stringify(text)}`;
-    const { attributes, labels: known, tags } = await app.api('GET', 'facets?top=1', null, { signal });
-    const plain = /^[A-Za-z_][A-Za-z0-9_]*$/; // names that a filter takes as they are
-    const texts = attributes.filter((a) => a.kind.includes('text') && plain.test(a.name)).map((a) => a.name);
-    const names = [...(known.length ? ['label'] : []), ...(tags.length ? ['tag'] : []), ...texts];
-    const where = ['id', ...names].map((name) => `${name} ${quoted}`).join(' or ');
-    const page = new URLSearchParams({ where, limit: 48 });
+    const page = new URLSearchParams({ contains: text, limit: 48 });
     const answer = await app.api('GET', `items?${page}`, null, { signal }).catch(() => ({ total: 0 }));
     if (answer.total === 0 || signal.aborted) return false;
     headline.textContent = `No item has the id ${text}`;
-    said.textContent = `${plural(answer.total, 'item begins', 'items begin')} so: by id, label, tag or attribute.`;
+    const shown = answer.total > answer.items.length ? ` The first ${answer.items.length} are shown.` : '';
+    said.textContent = `${plural(answer.total, 'item has', 'items have')} it in the id, label, a tag or an attribute.${shown}`;
     fill(list, answer.items.map((item) => card(app, item, { href: app.link('search', { ...params, id: item.id }) })));
     root.removeAttribute('aria-busy');
     return true;

@@ -1,7 +1,8 @@
-// Several queries at once: pictures, or files with a vector on each line. Each has its own list of results; this is the
+// Several queries at once: pictures, npy files, or files with a vector on each line. Each has its own list of results; this is the
 // list of them, with the labels that each one found.
 
 import { el, fill, plural } from './dom.js';
+import { vectorsOfNpy } from './npy.js';
 import { base64 } from './query.js';
 import { labelSummary, save } from './share.js';
 
@@ -31,6 +32,8 @@ async function queriesOf(files, { takes, dims }, limit) {
   const all = [];
   for (const file of files) {
     if (file.size > limit) all.push({ name: file.name, problem: 'is larger than the server takes' });
+    else if (takes === 'vectors' && /\.npy$/i.test(file.name))
+      all.push(...vectorsOfNpy(file.name, await file.arrayBuffer(), dims));
     else if (takes === 'vectors') all.push(...vectorsOf(file.name, await file.text(), dims));
     else all.push({ name: file.name, query: { picture: await base64(file) }, url: URL.createObjectURL(file) });
   }

@@ -47,7 +47,7 @@ export function mount(root, app) {
 
   const pathOf = (id, verb) => `/v1/try/${encodeURIComponent(id)}${verb ? `/${verb}` : ''}`;
 
-  async function upload(file, name) {
+  async function upload(file, name, labelFile) {
     fill(
       place,
       el(
@@ -62,6 +62,8 @@ export function mount(root, app) {
       const made = await app.api('POST', `/v1/try?name=${encodeURIComponent(name)}`, file, {
         type: 'application/octet-stream',
       });
+      const labelled = labelFile && app.api('POST', pathOf(made.id, 'labels'), labelFile, { type: 'text/plain' });
+      await labelled?.catch((problem) => app.api('DELETE', pathOf(made.id)).then(() => Promise.reject(problem)));
       app.status(`${name} is uploaded: ${plural(made.rows, made.format === 'pictures' ? 'picture' : 'row')}.`);
       await app.go('try', { job: made.id });
     } catch (problem) {

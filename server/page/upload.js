@@ -1,24 +1,42 @@
 // The first two steps of trying data: which file, and which of its columns mean what.
 
+import { bundle, dropped } from './bundle.js';
 import { el, fill, bytes, count, plural } from './dom.js';
 
-// chooser asks for a file: by choosing, by dropping, or one of the samples.
+// chooser asks for files: by choosing, by dropping, or one of the samples.
 export function chooser(app, { upload, sample, problem }) {
   const input = el('input', {
     type: 'file',
     id: 'try-file',
     class: 'hidden',
+    multiple: true,
     accept: '.csv,.tsv,.txt,.jsonl,.npy,.zip',
-    onchange: () => input.files[0] && take(input.files[0]),
+    onchange: () => take([...input.files]),
+  });
+  const folder = el('input', {
+    type: 'file',
+    id: 'try-folder',
+    class: 'hidden',
+    webkitdirectory: '',
+    onchange: () => take([...folder.files]),
   });
   const say = el('p', { class: 'problem', role: 'alert' }, problem);
   const most = app.server.limits?.try_bytes;
-  function take(file) {
-    if (most && file.size > most) {
-      say.textContent = `${file.name} has ${bytes(file.size)}, and ${bytes(most)} are allowed.`;
+  async function take(files) {
+    if (files.length === 0) return;
+    say.textContent = '';
+    const size = files.reduce((sum, file) => sum + file.size, 0);
+    if (most && size > most) {
+      const what = files.length === 1 ? `${files[0].name} has` : `${plural(files.length, 'file')} have`;
+      say.textContent = `${what} ${bytes(size)}, and ${bytes(most)} are allowed.`;
       return;
     }
-    upload(file, file.name);
+    try {
+      const { file, name, labels } = await bundle(files);
+      await upload(file, name, labels);
+    } catch (trouble) {
+      say.textContent = trouble.message;
+    }
   }
   const zone = el(
     'section',
@@ -33,19 +51,26 @@ export function chooser(app, { upload, sample, problem }) {
       ondrop: (event) => {
         event.preventDefault();
         zone.classList.remove('over');
-        if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+        dropped(event.dataTransfer).then(take);
       },
     },
-    el('h2', { id: 'try-choose' }, 'Choose a file, or drop it here'),
-    el('p', {}, input, el('label', { for: 'try-file', class: 'button main' }, 'Choose a file')),
+    el('h2', { id: 'try-choose' }, 'Choose files, or drop them here'),
+    el(
+      'p',
+      { class: 'row' },
+      input,
+      el('label', { for: 'try-file', class: 'button main' }, 'Choose files'),
+      folder,
+      el('label', { for: 'try-folder', class: 'button' }, 'Choose a folder of pictures'),
+    ),
     say,
     el(
       'dl',
       { class: 'pairs' },
       [
-        ['a table', 'CSV, TSV or JSON lines: columns of numbers, and one that holds the class of each row'],
-        ['vectors', 'an npy file with a row for each item; then a text file with a label on each line'],
-        ['pictures', 'a zip with a folder for each class'],
+        ['a table', 'CSV, TSV or JSON lines: columns of numbers, and one that holds the class of each row; several with the same columns are joined'],
+        ['vectors', 'an npy file with a row for each item, and a text file with a label on each line'],
+        ['pictures', 'a folder, or a zip, with a folder for each class'],
       ].map(([what, how]) => el('div', {}, el('dt', {}, what), el('dd', {}, how))),
     ),
     most &&

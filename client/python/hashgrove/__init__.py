@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, NotFound, Searcher, TooLarge,
-                      Unauthorized, code_picture)
+                      Unauthorized, Unreachable, code_picture)
 
 if TYPE_CHECKING:
     from .comparison import Comparison, compare
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "methods", "Client", "Collection", "Searcher", "Found",
            "Hit", "Error", "Invalid", "WorkerDied", "NotFittedError", "Unauthorized", "NotFound", "Conflict", "TooLarge", "Busy",
-           "DiskFull", "code_picture"]
+           "DiskFull", "Unreachable", "code_picture"]
 
 # Whoever only speaks to a service does not wait for scikit-learn.
 _later = {"FastHash": "estimator", "NotFittedError": "estimator", "Index": "index", "Model": "model", "compare": "comparison",

@@ -13,7 +13,7 @@ needs the standard library and numpy.
     shop.search(vectors, k=5)
 
 A request that the server refuses raises Error, or one of its kinds: Unauthorized, NotFound, Conflict, TooLarge, Busy
-and DiskFull. A Client may be used by several threads.
+and DiskFull; where no answer comes it is Unreachable. A Client may be used by several threads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any, Iterator
 import numpy as np
 
 __all__ = ["Client", "Collection", "Searcher", "Found", "Hit", "Error", "Unauthorized", "NotFound", "Conflict", "TooLarge",
-           "Busy", "DiskFull"]
+           "Busy", "DiskFull", "Unreachable"]
 
 
 class Error(Exception):
@@ -70,6 +70,11 @@ class Busy(Error):
 
 class DiskFull(Error):
     """Nothing can be written until there is room on the server's disk; searching goes on."""
+
+
+class Unreachable(Error, OSError):
+    """No answer came from the server: nobody listens there, the connection broke, or it took too long. A write may have been
+    made all the same."""
 
 
 _kinds = {401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 413: TooLarge, 429: Busy, 503: Busy, 507: DiskFull}
@@ -459,13 +464,19 @@ class Client:
                 connection.request(method, path, body, headers)
                 response = connection.getresponse()
                 return response, response.read()
-            except (http.client.RemoteDisconnected, ConnectionError):
+            except (http.client.RemoteDisconnected, ConnectionError) as e:
                 self.close()
                 if not used:
-                    raise
+                    raise self._unreachable(e) from e
+            except (OSError, http.client.HTTPException) as e:
+                self.close()
+                raise self._unreachable(e) from e
             except BaseException:
                 self.close()
                 raise
+
+    def _unreachable(self, e):
+        return Unreachable(f"no answer from {self._parts.scheme}://{self._parts.netloc.rpartition('@')[2]}: {e or type(e).__name__}")
 
     def _connect(self):
         host, port = self._parts.hostname, self._parts.port
