@@ -106,7 +106,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if d.Labels != nil {
 		info.Classes = d.Labels.Names
 	}
-	if info.Linear = t.report.Linear; t.Learner != Scores { // scores take the place of the columns
+	if info.Linear = t.report.Linear; t.Learner == Scores { // scores take the place of the columns
+		info.Scored = t.scoredNames()
+	} else {
 		info.Added = t.addedNames()
 	}
 	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
