@@ -84,9 +84,15 @@ type Bit struct {
 	MarginItem  *float32 `json:"margin_item,omitempty"`
 	Weight      *int     `json:"weight,omitempty"` // of the bit in a ranking by margins, in sixteenths
 	Reasons     []Reason `json:"reasons,omitempty"`
+
+	// Of a bit that is the sign of a sum: what all but the reasons adds to the margins. The sum of it and the parts of
+	// the reasons is the margin, exactly, before it is rounded to float32.
+	RestQuery *int64 `json:"rest_query,omitempty"`
+	RestItem  *int64 `json:"rest_item,omitempty"`
 }
 
-// Reason is a column that decided a bit, with a threshold between the query and the item, or beside both.
+// Reason is a column that decided a bit, with a threshold between the query and the item, or beside both, or with what
+// it adds to the margins.
 type Reason struct {
 	Name      string   `json:"name"`
 	Column    int      `json:"column"`
@@ -94,6 +100,9 @@ type Reason struct {
 	Query     float32  `json:"query"`
 	Item      float32  `json:"item"`
 	Weight    float64  `json:"weight"` // share of the total weight of the bit's reasons
+
+	PartQuery *int64 `json:"part_query,omitempty"` // of the margin of a hyperplane
+	PartItem  *int64 `json:"part_item,omitempty"`
 }
 
 // ColumnWeight says how much a column decided.

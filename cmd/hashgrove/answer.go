@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -273,9 +274,20 @@ func (c *searchCommand) printWhy(r *api.Result) {
 		fmt.Fprintf(c.out, "Weights of the differing bits, in sixteenths of an average bit: %s\n",
 			strings.Trim(fmt.Sprint(weights), "[]"))
 	}
+	c.printReasons(w)
+}
+
+// printReasons prints the strongest reason for each bit.
+func (c *searchCommand) printReasons(w *api.Why) {
 	const most = 24
 	t := c.table()
-	t.AppendHeader(table.Row{"bit", "", "feature", "threshold", "query", "hit"})
+	sums := slices.ContainsFunc(w.Bits, func(b api.Bit) bool { return b.RestQuery != nil })
+	query, item := surest(w)
+	if sums { // as for scores of classes, which have no thresholds
+		t.AppendHeader(table.Row{"bit", "", "feature", "query", "hit", "adds, query", "adds, hit"})
+	} else {
+		t.AppendHeader(table.Row{"bit", "", "feature", "threshold", "query", "hit"})
+	}
 	rows := 0
 	for _, agree := range []bool{false, true} {
 		for _, b := range w.Bits {
@@ -286,11 +298,16 @@ func (c *searchCommand) printWhy(r *api.Result) {
 				continue
 			}
 			x := b.Reasons[0]
+			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]
+			if sums {
+				t.AppendRow(table.Row{b.Bit, verdict, cli.Printable(x.Name), x.Query, x.Item,
+					signedShare(x.PartQuery, query), signedShare(x.PartItem, item)})
+				continue
+			}
 			threshold := ""
-			if x.Threshold != nil { // a hyperplane has none
+			if x.Threshold != nil {
 				threshold = fmt.Sprint(*x.Threshold)
 			}
-			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]
 			t.AppendRow(table.Row{b.Bit, verdict, cli.Printable(x.Name), threshold, x.Query, x.Item})
 		}
 	}
@@ -301,4 +318,25 @@ func (c *searchCommand) printWhy(r *api.Result) {
 	if rows > most {
 		fmt.Fprintf(c.out, "and %d more bits; --json has them all\n", rows-most)
 	}
+	if sums {
+		fmt.Fprintln(c.out, "What a feature adds to the margin of a bit, where the surest bit is 100 %; --json has more features")
+	}
+}
+
+// surest returns the greatest margin of a class bit, of the query and of the item.
+func surest(w *api.Why) (query, item float64) {
+	for _, b := range w.Bits {
+		if !b.Detail && b.MarginQuery != nil && b.MarginItem != nil {
+			query, item = max(query, math.Abs(float64(*b.MarginQuery))), max(item, math.Abs(float64(*b.MarginItem)))
+		}
+	}
+	return query, item
+}
+
+// signedShare writes a part of a margin, if it is known.
+func signedShare(part *int64, all float64) string {
+	if part == nil {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f %%", 100*float64(*part)/max(all, 1))
 }

@@ -7,7 +7,6 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
@@ -21,14 +20,8 @@ type demoLook struct {
 
 // addDetail adds bits of detail to the model, learned from the rows that it knows, and measures what they are worth.
 func (c *demoCommand) addDetail(ctx context.Context, data *compare.Data, o compare.Options) error {
-	parts, err := data.Parts(o)
-	if err != nil {
-		return err
-	}
 	class := *c.model
-	err = method.AddDetail(ctx, c.model, parts.Base.Data, method.Options{
-		Detail: method.UsualDetail, Seed: c.seed, Threads: c.threads,
-	})
+	parts, err := compare.AddDetail(ctx, c.model, data, o)
 	if err != nil {
 		return err
 	}

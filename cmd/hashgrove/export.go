@@ -38,11 +38,15 @@ func (a *app) export() *cobra.Command {
 decides its form:
   onnx   a model as a graph from float vectors to packed codes and margins; it needs a runtime with TreeEnsemble
          (ai.onnx.ml 5), such as onnxruntime 1.22 or later
-  go, c  a model of trees as one source file without dependencies
+  go, c  a model as one source file without dependencies, which gives the same bits
   faiss  codes as an IndexBinaryFlat or, with ids, an IndexBinaryIDMap; FAISS allows only integer ids
 
-Trees give the same bits everywhere. Added columns (--linear-columns), and methods other than trees, are sums of real
-numbers: a runtime that adds them in another order may flip a bit whose score is within rounding of a threshold.
+Go and C give the bits of the model, whatever it is made of; the file is three to four times as large as the model. In
+a runtime for ONNX only trees do: added columns (--linear-columns), and methods other than trees, are sums of real
+numbers, and adding them in another order may flip a bit whose score is within rounding of a threshold.
+
+A model that computes features of pictures, or adds the scores of their mirror images, cannot be exported, because what
+it does begins with pictures, not with vectors.
 
 Bits of detail weigh an eighth of a bit, and FAISS counts all bits alike. So codes with detail need --prefix, which
 leaves it out, or --spread, which repeats the bits of the class eight times: then FAISS ranks as we do, with distances
@@ -142,11 +146,8 @@ func (c *convertCommand) convertModel(path, form string, report *convertReport) 
 		default:
 			err = foreign.WriteSource(w, m, foreign.C)
 		}
-		if n := m.DetailBits(); n > 0 && errors.Is(err, foreign.ErrEncoder) {
-			return fmt.Errorf("%s: %w; --prefix %d exports those of the class", path, err, m.ClassBits())
-		}
-		if _, imported := m.Encoder.(*model.Boosted); !imported && errors.Is(err, foreign.ErrEncoder) && form != "onnx" {
-			return fmt.Errorf("%s: %w; try --to onnx, or train with --linear-columns off", path, err)
+		if errors.Is(err, foreign.ErrEncoder) {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		return err
 	}, nil

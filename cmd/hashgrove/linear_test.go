@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"hashgrove/api"
 	"hashgrove/internal/model"
 )
 
@@ -54,5 +56,49 @@ func TestLinearColumns(t *testing.T) {
 	short, err := model.ReadFile("longer.hgm")
 	if err != nil || short.Prefix(8).Fingerprint() != m.Fingerprint() {
 		t.Errorf("growing changes the first bits: %v", err)
+	}
+}
+
+// TestReasonsOfScores: bits that scores of classes predict are explained by the classes, and the parts of a margin make
+// up the margin.
+func TestReasonsOfScores(t *testing.T) {
+	shop(t)
+	const trainScores = "train items.csv --label category --id-column sku --bits 8 --learner scores "
+	for _, kind := range []string{"linear", "kernel"} {
+		m := kind + ".hgm"
+		succeed(t, strings.Fields(trainScores+"--linear-columns "+kind+" -o "+m)...)
+		succeed(t, strings.Fields("index build items.csv --label category --id-column sku -m "+m+" -o "+kind+".hgi")...)
+		const explain = ".hgi new.csv --row 2 --explain --rerank items.csv --rerank-id-column sku --rerank-by none"
+		out := succeed(t, strings.Fields("search "+kind+explain+" --json")...)
+		var answer struct{ Results []struct{ Why api.Why } }
+		if err := json.Unmarshal([]byte(out), &answer); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		why := answer.Results[0].Why
+		named := 0
+		for _, b := range why.Bits {
+			if b.RestQuery == nil || b.RestItem == nil || b.MarginQuery == nil || b.MarginItem == nil {
+				t.Fatalf("%s scores: bit %d is %+v", kind, b.Bit, b)
+			}
+			query, item := *b.RestQuery, *b.RestItem
+			for _, x := range b.Reasons {
+				query, item = query+*x.PartQuery, item+*x.PartItem
+				if !strings.HasPrefix(x.Name, "score for ") || x.Threshold != nil {
+					t.Errorf("%s scores: bit %d has the reason %+v", kind, b.Bit, x)
+				}
+				named++
+			}
+			if float32(query) != *b.MarginQuery || float32(item) != *b.MarginItem {
+				t.Errorf("%s scores: the parts of bit %d sum to %d and %d, the margins are %v and %v",
+					kind, b.Bit, query, item, *b.MarginQuery, *b.MarginItem)
+			}
+		}
+		if named == 0 || len(why.Columns) == 0 {
+			t.Errorf("%s scores have no reasons: %+v", kind, why)
+		}
+		out = succeed(t, strings.Fields("search "+kind+explain)...)
+		if !strings.Contains(out, "score for ") || !strings.Contains(out, " %") {
+			t.Errorf("search --explain prints\n%s", out)
+		}
 	}
 }

@@ -148,81 +148,6 @@ func write(t *testing.T, path string, b []byte) {
 	}
 }
 
-// TestSourcesEncodeAsTheModel compiles the generated files and feeds them.
-func TestSourcesEncodeAsTheModel(t *testing.T) {
-	for name, m := range models(t) {
-		x := hardRows(t, m)
-		want := packed(t, m, x)
-		t.Run(name+"/go", func(t *testing.T) {
-			folder := t.TempDir()
-			var b bytes.Buffer
-			if err := export.WriteSource(&b, m, export.Go); err != nil {
-				t.Fatal(err)
-			}
-			write(t, filepath.Join(folder, "go.mod"), []byte("module device\n\ngo 1.22\n"))
-			if err := os.Mkdir(filepath.Join(folder, "encoder"), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			write(t, filepath.Join(folder, "encoder", "encoder.go"), b.Bytes())
-			write(t, filepath.Join(folder, "main.go"), []byte(`package main
-
-import (
-	"bufio"
-	"encoding/binary"
-	"os"
-
-	"device/encoder"
-)
-
-func main() {
-	in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
-	defer out.Flush()
-	for {
-		var x [encoder.Dim]float32
-		if binary.Read(in, binary.LittleEndian, &x) != nil {
-			return
-		}
-		var code [encoder.Bytes]byte
-		encoder.Encode(&code, &x)
-		out.Write(code[:])
-	}
-}
-`))
-			cmd := exec.Command("go", "run", ".")
-			cmd.Dir = folder
-			compareOutput(t, cmd, x, want)
-		})
-		t.Run(name+"/c", func(t *testing.T) {
-			gcc := needs.Program(t, needs.Compiler, "gcc")
-			folder := t.TempDir()
-			var b bytes.Buffer
-			if err := export.WriteSource(&b, m, export.C); err != nil {
-				t.Fatal(err)
-			}
-			write(t, filepath.Join(folder, "encoder.c"), b.Bytes())
-			write(t, filepath.Join(folder, "main.c"), []byte(`#include <stdio.h>
-#include "encoder.c"
-int main(void) {
-  float x[HASHGROVE_DIM];
-  uint8_t code[HASHGROVE_BYTES];
-  while (fread(x, sizeof(float), HASHGROVE_DIM, stdin) == HASHGROVE_DIM) {
-    hashgrove_encode(code, x);
-    fwrite(code, 1, HASHGROVE_BYTES, stdout);
-  }
-  return 0;
-}
-`))
-			program := filepath.Join(folder, "encoder")
-			build := exec.Command(gcc, "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-o", program,
-				filepath.Join(folder, "main.c"))
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			compareOutput(t, exec.Command(program), x, want)
-		})
-	}
-}
-
 // compareOutput runs a program that turns float32 rows into codes.
 func compareOutput(t *testing.T, cmd *exec.Cmd, x vectors.Matrix, want []byte) {
 	t.Helper()
@@ -245,24 +170,6 @@ func compareCodes(t *testing.T, got, want []byte, x vectors.Matrix) {
 		if a, b := got[i*size:(i+1)*size], want[i*size:(i+1)*size]; !bytes.Equal(a, b) {
 			t.Fatalf("row %d, %v: %x, want %x", i, x.Row(i), a, b)
 		}
-	}
-}
-
-func TestOtherModelsAreRefused(t *testing.T) {
-	m := trained(t, false, hashgrove.Options{Bits: 4, Method: "lsh"})
-	if err := export.WriteSource(&bytes.Buffer{}, m, export.Go); !errors.Is(err, export.ErrEncoder) {
-		t.Errorf("the source of hyperplanes: %v", err)
-	}
-	m = trained(t, false, hashgrove.Options{Bits: 4, Rounds: 3, LinearColumns: "linear"})
-	if err := export.WriteSource(&bytes.Buffer{}, m, export.C); !errors.Is(err, export.ErrEncoder) {
-		t.Errorf("the source of trees with added columns: %v", err)
-	}
-	m = trained(t, false, hashgrove.Options{Bits: 5, Rounds: 3, DetailBits: 2, LinearColumns: "off"})
-	if err := export.WriteSource(&bytes.Buffer{}, m, export.C); !errors.Is(err, export.ErrEncoder) {
-		t.Errorf("the source of trees with detail: %v", err)
-	}
-	if err := export.WriteSource(&bytes.Buffer{}, m.Prefix(m.ClassBits()), export.C); err != nil {
-		t.Errorf("the source of its class bits: %v", err)
 	}
 }
 

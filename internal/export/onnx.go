@@ -26,8 +26,8 @@ import (
 // The metadata has the fingerprint, the number of bits and, if the last ones are detail, which weigh less in a search,
 // how many of them are.
 func WriteONNX(w io.Writer, m *model.Model) error {
-	if m.Features != nil {
-		return fmt.Errorf("%w: it is %s, and the graph begins with vectors", ErrEncoder, describe(m))
+	if err := beginsWithVectors(m); err != nil {
+		return err
 	}
 	g := &graph{}
 	scores, err := g.encoder("x", m.Encoder)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
@@ -286,6 +287,18 @@ func (t *training) addedNames() []string {
 			return nil
 		}
 		names = append(names, s.names...)
+	}
+	return names
+}
+
+// scoredNames returns the classes or tags of the learner Scores, or nil if they are not known.
+func (t *training) scoredNames() []string {
+	if t.Grow != nil {
+		return t.Grow.Info.Scored // the scores are those of the first run
+	}
+	var names []string
+	for _, name := range t.added[0].names {
+		names = append(names, strings.TrimPrefix(name, t.kind+":"))
 	}
 	return names
 }

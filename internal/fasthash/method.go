@@ -1,10 +1,8 @@
 package fasthash
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -106,7 +104,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if d.Labels != nil {
 		info.Classes = d.Labels.Names
 	}
-	if info.Linear = t.report.Linear; t.Learner != Scores { // scores take the place of the columns
+	if info.Linear = t.report.Linear; t.Learner == Scores { // scores take the place of the columns
+		info.Scored = t.scoredNames()
+	} else {
 		info.Added = t.addedNames()
 	}
 	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
@@ -287,154 +287,4 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 			"neither does")
 	}
 	return old.Quantizer, nil
-}
-
-// doneBits collects the bits already learned: those of the model to grow and those of the checkpoint.
-func (t *training) doneBits(ctx context.Context) (done []model.Function, stats []model.BitStat, err error) {
-	if done, stats, err = t.grownBits(); err != nil {
-		return nil, nil, err
-	}
-	if t.Checkpoint != "" {
-		if t.ckpt, err = openCheckpoint(t); err != nil {
-			return nil, nil, err
-		}
-		saved, dropped, err := t.ckpt.load(t.x, len(done)+1, t.Bits)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, b := range saved {
-			done, stats = append(done, b.Function), append(stats, b.Stat)
-			if t.folds != nil {
-				t.folds.bits = append(t.folds.bits, b.CrossFit)
-			}
-		}
-		t.report.Resumed, t.report.Dropped = len(saved), dropped
-	}
-	if t.held != nil {
-		t.watch, err = newValidator(ctx, t, done, stats)
-	}
-	return done, stats, err
-}
-
-// afterBit returns what to do after every bit: validate, save and report it, and decide whether it is the last.
-func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bit) error {
-	return func(bit Bit) (err error) {
-		if t.watch != nil {
-			if bit.Stat.Validation, err = t.watch.add(ctx, bit); err != nil {
-				return err
-			}
-		}
-		if t.ckpt != nil {
-			if err := t.ckpt.save(bit); err != nil {
-				return err
-			}
-		}
-		if t.folds != nil {
-			t.folds.bits = append(t.folds.bits, bit.CrossFit)
-		}
-		*stats = append(*stats, bit.Stat)
-		if t.Progress != nil {
-			t.Progress(bit)
-		}
-		bit.Output, bit.CrossFit = nil, nil
-		t.report.Bits = append(t.report.Bits, bit)
-		n := time.Duration(len(t.report.Bits))
-		switch {
-		case bit.Bit == t.Bits:
-		case t.stalled():
-			return t.stop()
-		case t.TimeLimit > 0 && time.Since(t.began)*(n+1)/n > t.TimeLimit:
-			t.report.Stopped = fmt.Sprintf("the time limit of %v leaves no time for another bit", t.TimeLimit)
-			return errStop
-		}
-		return nil
-	}
-}
-
-// stalled reports whether patience has run out.
-func (t *training) stalled() bool { return t.watch != nil && t.watch.stalled() >= t.Patience }
-
-// stop ends the training because patience has run out.
-func (t *training) stop() error {
-	t.report.Stopped = fmt.Sprintf("the validation has not improved since bit %d", t.watch.best)
-	return errStop
-}
-
-// grownBits returns the bits of the model to grow.
-func (t *training) grownBits() ([]model.Function, []model.BitStat, error) {
-	if t.Grow == nil {
-		return nil, nil, nil
-	}
-	old, _, _ := model.Behind(t.Grow.Encoder) // quantizer has checked it
-	kind := t.Learner
-	if t.Learner == Scores {
-		old, _ = scoresBehind(t.Grow.Encoder)
-		kind = Linear
-	}
-	if (t.Grow.Features == nil) != (t.Features == nil) ||
-		t.Features != nil && feature.Fingerprint(t.Grow.Features) != feature.Fingerprint(t.Features) {
-		return nil, nil, errors.New("the model to grow uses other features")
-	}
-	switch {
-	case t.Order == TSH:
-		return nil, nil, errors.New("the TSH order infers all bits at once, so its models cannot be grown")
-	case old.Kind() != string(kind):
-		return nil, nil, fmt.Errorf("a model of kind %s cannot be grown by the learner %s", old.Kind(), t.Learner)
-	case old.Bits() >= t.Bits:
-		return nil, nil, fmt.Errorf("the model has %d bits already; ask for more than that", old.Bits())
-	}
-	return append([]model.Function(nil), old.Functions...), append([]model.BitStat(nil), t.Grow.Info.Bits...), nil
-}
-
-// runs records which options and data made which bits. Growing with the same options on the same data counts as one
-// run, so the grown model equals one trained at once.
-func (t *training) runs(bits int) []model.Run {
-	run := model.Run{Bits: bits, Seed: t.Seed, Data: t.data, Rows: t.x.Rows, Options: t.storedOptions()}
-	if t.Grow == nil {
-		return []model.Run{run}
-	}
-	runs := append([]model.Run(nil), t.Grow.Info.Runs...)
-	if last := len(runs) - 1; last >= 0 && runs[last].Data == run.Data && runs[last].Seed == run.Seed &&
-		bytes.Equal(withoutBits(runs[last].Options), withoutBits(run.Options)) {
-		runs[last] = run
-		return runs
-	}
-	return append(runs, run)
-}
-
-func withoutBits(options json.RawMessage) []byte {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(options, &fields) != nil {
-		return options
-	}
-	delete(fields, "bits")
-	return mustMarshal(fields)
-}
-
-// storedOptions returns the options as stored in the model.
-func (t *training) storedOptions() json.RawMessage { return mustMarshal(t.Options) }
-
-func mustMarshal(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("fasthash: %T does not marshal: %v", v, err))
-	}
-	return b
-}
-
-// identity returns what must match for a checkpoint to be resumed.
-func (t *training) identity() []byte {
-	id := struct {
-		Version string          `json:"version"`
-		Options json.RawMessage `json:"options"`
-		Data    string          `json:"data"`
-		Rows    int             `json:"rows"`
-		Dim     int             `json:"dim"`
-		Grow    string          `json:"grow,omitempty"`
-		Folds   int             `json:"cross_fit,omitempty"`
-	}{model.Version, t.storedOptions(), t.data, t.x.Rows, t.x.Dim(), "", t.CrossFit}
-	if t.Grow != nil {
-		id.Grow = t.Grow.Fingerprint().Full()
-	}
-	return mustMarshal(id)
 }

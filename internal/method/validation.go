@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
@@ -170,10 +169,10 @@ func (v *validation) judge(ctx context.Context, m *model.Model, o Options) error
 		if asked.margins, err = as.Margins(ctx, v.new.x, o.Threads); err != nil {
 			return err
 		}
-		asked.expected = asked.margins
-		asked.expected.Data = slices.Clone(asked.margins.Data)
-		if err := m.Expect(ctx, asked.expected); err != nil {
-			return err
+		if asked.expected = asked.margins; m.Ranking != nil {
+			if asked.expected, err = m.Expected(ctx, asked.margins); err != nil {
+				return err
+			}
 		}
 	}
 	one, err := v.figures(ctx, v.new.Data, queries, asked)

@@ -176,6 +176,37 @@ func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
 	}, ok
 }
 
+// BehindScores is Behind for an encoder of the learner that predicts bits from scores of classes or tags: its columns
+// are those scores, of which the last maps make shares, or numbers that are zero where a class is as likely as it was
+// frequent.
+func BehindScores(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
+	m, ok := ClassPart(e).(*Mapped)
+	if !ok {
+		return nil, nil, false
+	}
+	last := len(m.Maps) - 1
+	if w, ok := m.Maps[last].(*Winner); ok && w.Soft {
+		last--
+	}
+	if last < 1 {
+		return nil, nil, false
+	}
+	fit, fitted := m.Maps[last-1].(*Affine)
+	to, scaled := m.Maps[last].(*Affine)
+	b, ok = m.Encoder.(*Binned)
+	if !ok || !fitted || !scaled || b.Kind() != kindLinear || fit.Bias == nil || to.Weight.Data != nil {
+		return nil, nil, false
+	}
+	return b, func(x []float32) []float32 {
+		if len(x) != m.Dim() {
+			return x // the wrong length, which the caller will report
+		}
+		y := vectors.Matrix{Rows: 1, Cols: b.Dim(), Data: make([]float32, b.Dim())}
+		apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, m.Maps)
+		return y.Data
+	}, true
+}
+
 // ColumnName returns the name of a column as trees count them, added columns after those of the vectors, or "".
 func (f *Info) ColumnName(column, dim int) string {
 	switch {
@@ -183,6 +214,8 @@ func (f *Info) ColumnName(column, dim int) string {
 		return f.Features[column]
 	case column >= dim && column-dim < len(f.Added):
 		return f.Added[column-dim]
+	case column >= dim && column-dim < len(f.Scored):
+		return "score for " + f.Scored[column-dim]
 	}
 	return ""
 }

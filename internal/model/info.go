@@ -29,6 +29,7 @@ type Info struct {
 	HeldOut  []string `json:"held_out,omitempty"` // classes kept out of training
 
 	Added  []string `json:"added,omitempty"`  // names of the columns that the model adds to the vectors, or none
+	Scored []string `json:"scored,omitempty"` // classes or tags whose scores take the place of the vectors, or none
 	Linear string   `json:"linear,omitempty"` // which columns were added and why, or why not, in words
 
 	Scale string `json:"scale,omitempty"` // how columns were scaled before the method saw them, and why, in words
@@ -189,8 +190,13 @@ func (f *Info) check(e Encoder) error {
 	if n := len(f.Added); n != 0 && n != extensions(e) {
 		return fmt.Errorf("%d names for %d added columns", n, extensions(e))
 	}
+	if n := len(f.Scored); n != 0 {
+		if b, _, ok := BehindScores(e); !ok || b.Dim() != n {
+			return fmt.Errorf("names of %d classes with scores in a model that has none, or others", n)
+		}
+	}
 	texts := [][]string{{f.Method, f.Version, f.Scale, f.Linear, f.Vector, f.Label, f.Tags},
-		f.Features, f.Added, f.Classes, f.HeldOut}
+		f.Features, f.Added, f.Scored, f.Classes, f.HeldOut}
 	for _, r := range f.Runs {
 		texts = append(texts, []string{r.Data, string(r.Options)})
 	}

@@ -243,23 +243,32 @@ type expectation struct {
 	least, reach int
 	near         []nearCode
 	code         []uint64
-	odds         [][256]float64 // by byte of a code and its value: the sum of the odds of the codes with this value
+	sums         []oddsByByte // of every word of a code
 	mean         []float64
 }
 
-// nearCode is a code of the table and its distance from the query.
-type nearCode struct{ code, distance int }
+// nearCode is a code of the table and its distance from the query, then its odds.
+type nearCode struct {
+	code, distance int32
+	odds           float64
+}
+
+// oddsByByte has, by byte of a word, from the highest on, and its value, the sum of the odds of the codes with this
+// value.
+type oddsByByte [8][256]float64
 
 // Limit implements hamming.Sink.
 func (e *expectation) Limit() int { return e.least + e.reach }
 
 // Take implements hamming.Sink.
 func (e *expectation) Take(first int, hits []uint32) {
+	least := e.least
+	e.near = slices.Grow(e.near, len(hits))
 	for _, h := range hits {
-		d := int(h >> 16)
-		e.least = min(e.least, d)
-		e.near = append(e.near, nearCode{first + int(h&0xffff), d})
+		least = min(least, int(h>>16))
+		e.near = append(e.near, nearCode{code: int32(first) + int32(h&0xffff), distance: int32(h >> 16)})
 	}
+	e.least = least
 }
 
 // replace replaces the scores of the class bits by the expected code.
@@ -270,11 +279,17 @@ func (e *expectation) replace(r *Ranking, s []float32) {
 	e.prepare(r.Tau, hamming.MaxWeight*len(s))
 	r.Codes.SweepWeighted(0, r.Codes.Len(), []*hamming.WeightedQuery{hamming.NewWeightedQuery(e.code, weights)},
 		[]hamming.Sink{e})
-	total := 0.0
+	e.average(r, s, weights)
+}
+
+// average replaces the scores by the mean of the codes that a sweep found. It does not matter which codes out of reach
+// are among them, which depends on the kernel.
+func (e *expectation) average(r *Ranking, s []float32, weights []uint8) {
+	total := e.weigh(r)
 	if len(e.near) <= fewCodes {
-		total = e.addBits(r, len(s))
+		e.addBits(r, len(s))
 	} else {
-		total = e.addBytes(r)
+		e.addBytes(r)
 		e.fold(len(s))
 	}
 	size := 0.0
@@ -311,67 +326,72 @@ func (e *expectation) prepare(tau float64, most int) {
 	}
 }
 
-// oddsOf returns the odds of a code, relative to those of the nearest one.
-func (e *expectation) oddsOf(r *Ranking, c nearCode) float64 {
-	d := c.distance - e.least
-	if d > e.reach {
-		return 0
+// weigh keeps the codes within reach, sets their odds, relative to those of the nearest one, and returns the sum.
+func (e *expectation) weigh(r *Ranking) float64 {
+	total, terms, kept := 0.0, e.terms, e.near[:0]
+	for _, c := range e.near {
+		d := int(c.distance) - e.least
+		if d > e.reach {
+			continue
+		}
+		term := terms[d]
+		if term == 0 {
+			term = portable.ExpBelowZero(float64(-e.tau * float64(d) / 8))
+			terms[d] = term
+		}
+		c.odds = float64(r.Counts[c.code]) * term
+		total += c.odds
+		kept = append(kept, c)
 	}
-	if e.terms[d] == 0 {
-		e.terms[d] = portable.ExpBelowZero(float64(-e.tau * float64(d) / 8))
-	}
-	return float64(r.Counts[c.code]) * e.terms[d]
+	e.near = kept
+	return total
 }
 
 // fewCodes is the number of codes up to which their bits are added one by one.
 const fewCodes = 16
 
-// addBits adds up the codes within reach bit by bit, and returns the sum of their odds.
-func (e *expectation) addBits(r *Ranking, bits int) float64 {
+// addBits adds up the codes within reach bit by bit.
+func (e *expectation) addBits(r *Ranking, bits int) {
 	e.mean = slices.Grow(e.mean[:0], bits)[:bits]
 	clear(e.mean)
-	total := 0.0
 	for _, c := range e.near {
-		odds := e.oddsOf(r, c)
-		total += odds
-		code := r.Codes.Row(c.code)
+		code := r.Codes.Row(int(c.code))
 		for k := range e.mean {
 			if code[k>>6]>>(63-k&63)&1 != 0 {
-				e.mean[k] += odds
+				e.mean[k] += c.odds
 			} else {
-				e.mean[k] -= odds
+				e.mean[k] -= c.odds
 			}
 		}
 	}
-	return total
 }
 
-// addBytes adds up the odds of the codes within reach by the values of their bytes, and returns the sum of all.
-func (e *expectation) addBytes(r *Ranking) float64 {
-	e.odds = slices.Grow(e.odds[:0], r.Codes.Bytes())[:r.Codes.Bytes()]
-	clear(e.odds)
-	total := 0.0
-	for _, c := range e.near {
-		odds := e.oddsOf(r, c)
-		if odds == 0 {
-			continue
-		}
-		total += odds
-		for w, v := range r.Codes.Row(c.code) {
-			for b := range e.odds[8*w : min(8*w+8, len(e.odds))] {
-				e.odds[8*w+b][v>>56] += odds
-				v <<= 8
-			}
+// addBytes adds up the odds of the codes within reach by the values of their bytes.
+func (e *expectation) addBytes(r *Ranking) {
+	words := r.Codes.Words
+	e.sums = slices.Grow(e.sums[:0], words)[:words]
+	clear(e.sums)
+	for w := range e.sums {
+		data, sums := r.Codes.Data[w:], &e.sums[w]
+		for _, c := range e.near {
+			v := data[int(c.code)*words]
+			sums[0][v>>56] += c.odds
+			sums[1][v>>48&0xff] += c.odds
+			sums[2][v>>40&0xff] += c.odds
+			sums[3][v>>32&0xff] += c.odds
+			sums[4][v>>24&0xff] += c.odds
+			sums[5][v>>16&0xff] += c.odds
+			sums[6][v>>8&0xff] += c.odds
+			sums[7][v&0xff] += c.odds
 		}
 	}
-	return total
 }
 
 // fold turns the sums by value into sums by bit: those of codes that have it minus those of the others.
 func (e *expectation) fold(bits int) {
 	e.mean = e.mean[:0]
-	for b := range e.odds {
-		half := e.odds[b][:]
+	for b := range (bits + 7) / 8 {
+		half := e.sums[b/8][b%8][:]
 		for k := 8 * b; k < min(8*b+8, bits); k++ { // the highest bit first: the upper half of the values has it
 			n, sum := len(half)/2, 0.0
 			for v := range n {

@@ -2,10 +2,10 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"testing"
 
 	"hashgrove/internal/hamming"
@@ -79,6 +79,33 @@ func TestExpectedCodeEqualsTheDefinition(t *testing.T) {
 			if math.Abs(float64(s[k])-v) > 1e-5 {
 				t.Fatalf("%d bits, %d codes, tau %v, mix %v: bit %d is %v, by definition %v", bits, r.Codes.Len(), r.Tau, r.Mix, k, s[k], v)
 			}
+		}
+	}
+}
+
+// TestExpectedCodeIsTheSameForEveryKernel: the codes that a sweep finds beyond reach do not change a bit.
+func TestExpectedCodeIsTheSameForEveryKernel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 9))
+	for range 100 {
+		bits := []int{8, 64, 100}[rng.IntN(3)]
+		r := randomRanking(rng, bits, 1+rng.IntN(400))
+		r.Tau *= 3
+		s := make([]float32, bits)
+		for k := range s {
+			s[k] = float32(rng.NormFloat64())
+		}
+		want, e := slices.Clone(s), new(expectation)
+		weights, look := hamming.Weights(s, 0), make([]uint64, r.Codes.Words)
+		hamming.SetSigns(look, s)
+		e.prepare(r.Tau, hamming.MaxWeight*bits)
+		for i := range r.Codes.Len() { // all codes, in order
+			d := hamming.WeightedDistance(look, r.Codes.Row(i), weights)
+			e.Take(0, []uint32{uint32(d)<<16 | uint32(i)})
+		}
+		e.average(r, want, weights)
+		new(expectation).replace(r, s)
+		if !slices.Equal(s, want) {
+			t.Fatalf("%d bits, %d codes, tau %v: %v, want %v", bits, r.Codes.Len(), r.Tau, s, want)
 		}
 	}
 }
@@ -161,22 +188,56 @@ func TestBadRankings(t *testing.T) {
 	}
 }
 
-// BenchmarkExpect measures what the expected code adds to a query, with as many codes as a model may keep.
+// BenchmarkExpect measures what the expected code adds to a query, with as many codes as a model may keep, for every
+// tau that training tries: the smaller, the more codes are within reach. It stands beside the scan of a million codes
+// that follows.
 func BenchmarkExpect(b *testing.B) {
 	rng := rand.New(rand.NewPCG(27, 5))
-	for _, n := range []int{10, 500, MaxRankingCodes} {
+	random := func(n int) hamming.Codes {
 		codes := hamming.NewCodes(n, 64)
 		for i := range codes.Data {
 			codes.Data[i] = rng.Uint64()
 		}
-		r, e, s := NewRanking(ByExpected, 0.3, 0.25, codes), new(expectation), make([]float32, 64)
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			for range b.N {
-				for k := range s {
-					s[k] = float32(k%7) - 3.5
+		return codes
+	}
+	scores := func(s []float32, turn int) {
+		for k := range s {
+			s[k] = float32((k*k+turn)%97) - 48.5
+		}
+	}
+	s := make([]float32, 64)
+	for _, n := range []int{10, 500, MaxRankingCodes} {
+		codes := random(n)
+		for _, tau := range []float64{0.1, 0.3, 1} {
+			r, e := NewRanking(ByExpected, tau, 0.25, codes), new(expectation)
+			b.Run(fmt.Sprintf("%d/tau=%v", n, tau), func(b *testing.B) {
+				for i := range b.N {
+					scores(s, i)
+					e.replace(r, s)
 				}
-				e.replace(r, s)
-			}
-		})
+				b.ReportMetric(float64(len(e.near)), "near")
+			})
+		}
+	}
+	all := random(1 << 20)
+	b.Run("scan", func(b *testing.B) {
+		look := make([]uint64, 1)
+		for i := range b.N {
+			scores(s, i)
+			hamming.SetSigns(look, s)
+			all.SweepWeighted(0, all.Len(), []*hamming.WeightedQuery{hamming.NewWeightedQuery(look, hamming.Weights(s, 0))},
+				[]hamming.Sink{&nearestSink{hamming.MaxWeight * 64}})
+		}
+	})
+}
+
+// nearestSink finds the least distance of a sweep.
+type nearestSink struct{ least int }
+
+func (n *nearestSink) Limit() int { return n.least }
+
+func (n *nearestSink) Take(_ int, hits []uint32) {
+	for _, h := range hits {
+		n.least = min(n.least, int(h>>16))
 	}
 }

@@ -13,7 +13,11 @@ type Reason struct {
 	Threshold float32 `json:"threshold"` // a vector is left of it or not
 	A         float32 `json:"a"`         // the feature in the one vector
 	B         float32 `json:"b"`         // and in the other
-	Weight    int64   `json:"weight"`    // of the trees, or of the change, that hang on it
+	Weight    int64   `json:"weight"`    // of the trees, or of the score, that hang on it
+
+	// What the feature adds to the two scores of a hyperplane, beside what its zero adds; 0 for trees.
+	PartA int64 `json:"part_a,omitempty"`
+	PartB int64 `json:"part_b,omitempty"`
 }
 
 // Reasons explains bit k of two vectors by its causes of largest weight, at most most of them.
@@ -21,8 +25,13 @@ type Reason struct {
 // Trees: if the bits differ, a tree counts if it votes for both, and its cause is the split where the paths of the two
 // vectors part. If they agree, a tree counts if both vectors get its vote for the bit, and its causes are the splits on
 // their common path. Splits on one feature at one threshold are added up; Weight is the sum of the weights of their
-// trees. Hyperplanes: the causes of different bits are the features whose bins differ, weighted by how far they move
-// the score from a to b in the direction of b's bit; there are no thresholds.
+// trees.
+//
+// Hyperplanes: the score is a sum with a part for every feature, its weight times its bin. Parts are taken from the bin
+// of zero, so that a score of zero says nothing; what remains, for all vectors the same, is in no part. The causes of
+// different bits are the features that move the score from a to b in the direction of b's bit, weighted by how far; the
+// causes of equal bits are those whose parts are for the bit in both, weighted by the smaller one. There are no
+// thresholds.
 func Reasons(m *Binned, k int, a, b []float32, most int) ([]Reason, error) {
 	if k < 0 || k >= m.Bits() {
 		return nil, fmt.Errorf("bit %d of a model with %d", k, m.Bits())
@@ -126,28 +135,55 @@ func treeReasons(m *Binned, e *Ensemble, a, b []float32) []Reason {
 		j := int(s.feature)
 		edge := m.Quantizer.Scale(j).Edge(s.bin) // -Inf for the bin of missing values, which JSON cannot express
 		edge = max(-math.MaxFloat32, min(edge, math.MaxFloat32))
-		reasons[i] = Reason{j, edge, a[j], b[j], weight[s]}
+		reasons[i] = Reason{Feature: j, Threshold: edge, A: a[j], B: b[j], Weight: weight[s]}
 	}
 	return reasons
 }
 
 func linearReasons(m *Binned, l *Linear, a, b []float32) []Reason {
-	score, change := l.Bias, make([]int64, len(a))
+	scoreA, scoreB := l.Bias, l.Bias
+	all := make([]Reason, len(a))
 	for j, w := range l.Weight {
 		scale := m.Quantizer.Scale(j)
-		score += int64(w) * int64(scale.Bin(b[j]))
-		change[j] = int64(w) * (int64(scale.Bin(b[j])) - int64(scale.Bin(a[j])))
+		binA, binB, zero := int64(scale.Bin(a[j])), int64(scale.Bin(b[j])), int64(scale.Bin(0))
+		scoreA += int64(w) * binA
+		scoreB += int64(w) * binB
+		all[j] = Reason{Feature: j, A: a[j], B: b[j], PartA: int64(w) * (binA - zero), PartB: int64(w) * (binB - zero)}
+	}
+	sign := int64(1)
+	if scoreB < 0 {
+		sign = -1
 	}
 	var reasons []Reason
-	for j, c := range change {
-		if score < 0 {
-			c = -c
+	for _, r := range all {
+		if r.Weight = sign * (r.PartB - r.PartA); (scoreA < 0) == (scoreB < 0) {
+			r.Weight = min(sign*r.PartA, sign*r.PartB)
 		}
-		if c > 0 {
-			reasons = append(reasons, Reason{Feature: j, A: a[j], B: b[j], Weight: c})
+		if r.Weight > 0 {
+			reasons = append(reasons, r)
 		}
 	}
 	return reasons
+}
+
+// Score returns the score of bit k, an exact integer, of which the margin is the float32.
+func (m *Binned) Score(k int, x []float32) int64 {
+	m.prepare()
+	switch f := m.Functions[k].(type) {
+	case *Linear:
+		score := f.Bias
+		for j, w := range f.Weight {
+			score += int64(w) * int64(m.scales[j].Bin(x[j]))
+		}
+		return score
+	case *Ensemble:
+		score := int64(0)
+		for q, w := range f.Weight {
+			score += descend(m, f, q, x).signed(w)
+		}
+		return score
+	}
+	panic(fmt.Sprintf("model: the score of a %T", m.Functions[k]))
 }
 
 // ColumnTests says how often trees test a column.

@@ -158,10 +158,15 @@ func addMargins(ctx context.Context, w *api.Why, m *model.Model, query, hit []fl
 	return nil
 }
 
-// addReasons adds the columns that decided the bits. There are none for models without column thresholds or weights, or
-// if values are missing.
+// addReasons adds the columns that decided the bits, or the classes if scores of these take the place of columns. There
+// are none for models without column thresholds or weights, or if values are missing.
 func addReasons(w *api.Why, m *model.Model, query, hit []float32) error {
 	b, row, ok := model.Behind(m.Encoder)
+	before := 0 // columns that the reasons do not count
+	if !ok {
+		b, row, ok = model.BehindScores(m.Encoder)
+		before = m.Encoder.Dim()
+	}
 	if !ok || slices.ContainsFunc(query, isNaN) || slices.ContainsFunc(hit, isNaN) {
 		return nil
 	}
@@ -181,18 +186,30 @@ func addReasons(w *api.Why, m *model.Model, query, hit []float32) error {
 		}
 		for _, r := range reasons {
 			share := float64(r.Weight) / max(sum, 1)
-			weights[r.Feature] += share
-			reason := api.Reason{
-				Name: ColumnName(m, r.Feature), Column: r.Feature, Query: r.A, Item: r.B, Weight: share,
-			}
-			if b.Kind() != "linear" {
+			column := before + r.Feature
+			weights[column] += share
+			reason := api.Reason{Name: ColumnName(m, column), Column: column, Query: r.A, Item: r.B, Weight: share}
+			if b.Kind() == "linear" {
+				reason.PartQuery, reason.PartItem = &r.PartA, &r.PartB
+			} else {
 				reason.Threshold = &r.Threshold
 			}
 			w.Bits[k].Reasons = append(w.Bits[k].Reasons, reason)
 		}
+		if b.Kind() == "linear" {
+			addRest(&w.Bits[k], b.Score(k, query), b.Score(k, hit))
+		}
 	}
 	addColumns(w, m, weights)
 	return nil
+}
+
+// addRest adds what scores consist of beside the parts that are listed.
+func addRest(b *api.Bit, query, item int64) {
+	for _, r := range b.Reasons {
+		query, item = query-*r.PartQuery, item-*r.PartItem
+	}
+	b.RestQuery, b.RestItem = &query, &item
 }
 
 // addColumns adds the most decisive columns, and their positions in a picture.
@@ -264,6 +281,9 @@ func ColumnName(m *model.Model, column int) string {
 			name += " " + []string{"red", "green", "blue"}[channel]
 		}
 		return name
+	}
+	if n := column - m.Encoder.Dim(); n >= 0 {
+		return "score " + strconv.Itoa(n+1)
 	}
 	return "column " + strconv.Itoa(column+1) // the command counts from 1
 }

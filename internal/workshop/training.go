@@ -371,7 +371,7 @@ func (t *training) compare() (*Result, error) {
 	if t.model = models[row.Method]; t.extractor != nil { // so that it takes pictures
 		t.model.Features, t.model.Pictures = t.extractor, &t.preparation
 	}
-	if err := t.addDetail(data, o); err != nil {
+	if _, err := compare.AddDetail(t.ctx, t.model, data, o); err != nil {
 		return nil, err
 	}
 	result := resultOf(found, row)
@@ -410,18 +410,6 @@ func chosen(r *compare.Result, models map[string]*model.Model, name string) (bes
 		}
 	}
 	return best
-}
-
-// addDetail adds bits of detail to the model, learned from the rows that it knows: people who look at their own items
-// expect the most similar ones first, not any of the class.
-func (t *training) addDetail(data *compare.Data, o compare.Options) error {
-	parts, err := data.Parts(o)
-	if err != nil {
-		return err
-	}
-	return method.AddDetail(t.ctx, t.model, parts.Base.Data, method.Options{
-		Detail: method.UsualDetail, Seed: o.Seed, Threads: o.Threads,
-	})
 }
 
 // step records the progress of training; left is 0 if unknown.

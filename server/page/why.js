@@ -229,7 +229,8 @@ function bitReasons(bit, bits) {
     margins.push('It says on which side of a plane through all items the vector lies, so every feature has a part in it.');
     return [el('h3', {}, what), el('p', { class: 'muted' }, margins.join(' '))];
   }
-  if (!bit.reasons?.length) {
+  const sums = bit.rest_query !== undefined; // as for scores of classes, all parts of which are known
+  if (!bit.reasons?.length && !sums) {
     return [
       el('h3', {}, what),
       el('p', { class: 'muted' }, margins.join(' '), ' What decided this bit is not known: that needs the vectors.'),
@@ -241,40 +242,55 @@ function bitReasons(bit, bits) {
     el(
       'div',
       { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What decided the bit' },
-      el(
-        'table',
-        {},
-        el(
-          'thead',
-          {},
-          el(
-            'tr',
-            {},
-            ['Feature', 'Threshold', 'Query', 'Item', 'Share'].map((h, i) =>
-              el('th', { scope: 'col', class: i ? 'right' : '' }, h),
-            ),
-          ),
-        ),
-        el(
-          'tbody',
-          {},
-          bit.reasons.map((r) => {
-            const split =
-              r.query !== undefined && r.item !== undefined && r.query > r.threshold !== r.item > r.threshold;
-            return el(
-              'tr',
-              { class: split ? 'split-apart' : '' },
-              el('th', { scope: 'row', dir: 'auto' }, r.name),
-              td(r.threshold),
-              td(r.query, r.threshold),
-              td(r.item, r.threshold),
-              el('td', { class: 'right' }, percent(r.weight)),
-            );
-          }),
-        ),
-      ),
+      sums ? partsTable(bit, bits) : thresholdTable(bit),
     ),
   ];
+}
+
+const reasonTable = (head, rows) =>
+  el(
+    'table',
+    {},
+    el('thead', {}, el('tr', {}, head.map((h, i) => el('th', { scope: 'col', class: i ? 'right' : '' }, h)))),
+    el('tbody', {}, rows),
+  );
+
+// thresholdTable says at which thresholds trees told the query and the item apart, or did not.
+function thresholdTable(bit) {
+  return reasonTable(
+    ['Feature', 'Threshold', 'Query', 'Item', 'Share'],
+    bit.reasons.map((r) => {
+      const split = r.query !== undefined && r.item !== undefined && r.query > r.threshold !== r.item > r.threshold;
+      return el(
+        'tr',
+        { class: split ? 'split-apart' : '' },
+        el('th', { scope: 'row', dir: 'auto' }, r.name),
+        td(r.threshold),
+        td(r.query, r.threshold),
+        td(r.item, r.threshold),
+        el('td', { class: 'right' }, percent(r.weight)),
+      );
+    }),
+  );
+}
+
+// partsTable takes a sum apart: what each feature adds to it, in the unit of sureness, so that all parts of a side
+// make up how sure it is, with a minus for a bit that is 0.
+function partsTable(bit, bits) {
+  const greatest = (key) => Math.max(...bits.filter((b) => !b.detail).map((b) => Math.abs(b[key])), 1e-12);
+  const query = greatest('margin_query');
+  const item = greatest('margin_item');
+  const part = (value, all) => el('td', { class: 'right' }, `${value > 0 ? '+' : ''}${percent(value / all)}`);
+  const row = (name, ...cells) => el('tr', {}, el('th', { scope: 'row', dir: 'auto' }, name), cells);
+  return reasonTable(
+    ['Feature', 'Query', 'Item', 'Adds for the query', 'Adds for the item'],
+    [
+      (bit.reasons ?? []).map((r) =>
+        row(r.name, td(r.query), td(r.item), part(r.part_query, query), part(r.part_item, item)),
+      ),
+      row('all others', td(), td(), part(bit.rest_query, query), part(bit.rest_item, item)),
+    ].flat(),
+  );
 }
 
 // td writes a number, and beside a threshold on which side of it the number is.
