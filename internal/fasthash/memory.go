@@ -73,8 +73,12 @@ func (n Need) String() string {
 }
 
 // fixedBytes covers what does not grow with the rows: the program, the rows read at a time, a sample of the rows.
-// cacheBytes covers what the system caches of files, without which training would stall.
-const fixedBytes, cacheBytes = 96 << 20, 64 << 20
+// cacheBytes covers what the system caches of files, without which training would stall. While everything fits, the
+// garbage of reading is collected late: some chunks of readBytes.
+const (
+	fixedBytes, cacheBytes = 96 << 20, 64 << 20
+	readBytes, readChunks  = 64 << 20, 6
+)
 
 // idBytes is the rough size of an id, with the table that finds repeated ids.
 const idBytes = 120
@@ -107,7 +111,8 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	}
 	histograms := min(int64(d.Dim())<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20)
 	n.Parts = append(n.Parts, Part{"histograms", histograms, InMemory}, Part{"fixed", fixedBytes, InMemory},
-		Part{"cache", cacheBytes, WithFiles})
+		Part{"cache", cacheBytes, WithFiles},
+		Part{"rows as they are read", readChunks * min(int64(d.Rows)*int64(d.Dim())*4, readBytes), WithoutFiles})
 
 	put("masses and nodes", MemoryOrFile, 5)
 	put("weights of trees", MemoryOrFile, 8)
