@@ -319,7 +319,8 @@ func (c *searchCommand) printReasons(w *api.Why) {
 		fmt.Fprintf(c.out, "and %d more bits; --json has them all\n", rows-most)
 	}
 	if sums {
-		fmt.Fprintln(c.out, "What a feature adds to the margin of a bit, where the surest bit is 100 %; --json has more features")
+		fmt.Fprintln(c.out, "What a feature adds to the margin of a bit, where the surest bit is 100 %; "+
+			"--json has more features")
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 // detailed is FastHash with bits of detail behind its own, which are not trained again.
 const detailed = method.FastHash + "-detail"
 
-// AddDetail puts the usual bits of detail behind those of a model that Run trained, learned from the rows that it knows:
-// people who look at their own items expect the most similar ones first, not any of the class. It returns the data as
-// Run splits them.
+// AddDetail puts the usual bits of detail behind those of a model that Run trained, learned from the rows that it
+// knows: people who look at their own items expect the most similar ones first, not any of the class. It returns the
+// data as Run splits them.
 func AddDetail(ctx context.Context, m *model.Model, d *Data, o Options) (*Data, error) {
 	parts, err := d.Parts(o)
 	if err != nil {

@@ -138,7 +138,8 @@ func (p *source) encode(m *model.Model) {
 		note = ", or NaN where they are missing"
 	}
 	if p.to == Go {
-		fmt.Fprintf(p.out, `// Encode writes the code of a vector, the first bit in the highest bit of the first byte. Values must be finite%s.
+		fmt.Fprintf(p.out, `// Encode writes the code of a vector, the first bit in the highest bit of the first byte.
+// Values must be finite%s.
 func Encode(code *[Bytes]byte, x *[Dim]float32) {
 	*code = [Bytes]byte{}
 %s%s}

@@ -38,7 +38,8 @@ func (p *source) functions() {
 		}
 	}
 	if p.to == Go {
-		fmt.Fprintf(p.out, "// widest is the length of the longest vector on the way to a code.\nconst widest = %d\n\n", p.widest)
+		fmt.Fprintf(p.out, "// widest is the length of the longest vector on the way to a code.\nconst widest = %d\n\n",
+			p.widest)
 		fmt.Fprint(p.out, "var infinity = float32(math.Inf(1))\n\n")
 	} else if p.rounds() {
 		fmt.Fprint(p.out, beforeSums)
