@@ -18,13 +18,13 @@ import (
 
 // pipeline is the order of the packages: each may import those before it, never those after it.
 var pipeline = strings.Fields(`
-	api client internal/fault internal/par internal/pages internal/section internal/fasthash/maxflow internal/numeric/gemm
-	internal/numeric/portable internal/hamming internal/vectors internal/fasthash/affinity internal/supervision
+	api client internal/machine internal/fault internal/par internal/pages internal/section internal/fasthash/maxflow
+	internal/numeric/gemm internal/numeric/portable internal/hamming internal/vectors internal/fasthash/affinity internal/supervision
 	internal/picture internal/picture/gallery internal/dataset internal/numeric/linalg internal/fashion internal/feature
 	internal/feature/dictionary internal/fasthash/inference internal/model internal/fasthash/boost internal/fasthash/svm
 	internal/index internal/atlas internal/store internal/items internal/search internal/engine internal/engine/enginetest internal/export internal/eval
 	internal/testkit/methodtest internal/fasthash internal/numeric/solve internal/method internal/train method internal/plot internal/report
-	internal/trial internal/compare internal/machine x/paper server internal/workshop . internal/worker cmd/hashgrove`)
+	internal/trial internal/compare x/paper server internal/workshop . internal/worker cmd/hashgrove`)
 
 func TestImportsRunDownThePipeline(t *testing.T) {
 	for line := range strings.Lines(output(t, "go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "./...")) {

@@ -44,7 +44,7 @@ func (f filler) fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(f.text())
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(int64(f.IntN(4)))
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(f.NormFloat64() * 1e-9)

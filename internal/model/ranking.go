@@ -339,7 +339,7 @@ func (e *expectation) weigh(r *Ranking) float64 {
 			term = portable.ExpBelowZero(float64(-e.tau * float64(d) / 8))
 			terms[d] = term
 		}
-		c.odds = float64(r.Counts[c.code]) * term
+		c.odds = float64(float64(r.Counts[c.code]) * term)
 		total += c.odds
 		kept = append(kept, c)
 	}
