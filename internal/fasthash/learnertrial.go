@@ -21,6 +21,7 @@ import (
 
 const (
 	learnerBits  = 24
+	tagBits      = 64 // likewise, for tags: scores are ahead with few bits, and trees go on to learn
 	learnerParts = 3
 	learnerRows  = 12_000 // with more, only trees are used
 	fewPerClass  = 250    // with more rows a class, in the median, only trees are used
@@ -113,9 +114,13 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 		t.Learner = Trees
 		return nil
 	}
+	bits := learnerBits
+	if d.Labels == nil {
+		bits = tagBits
+	}
 	try := func(learner Learner, balanced bool) (float64, error) {
 		o := t.Options
-		o.Learner, o.Bits, o.Inference.BalanceClasses = learner, min(t.Bits, learnerBits), balanced
+		o.Learner, o.Bits, o.Inference.BalanceClasses = learner, min(t.Bits, bits), balanced
 		if learner == Scores {
 			o.Candidates, o.Inference.BalanceClasses = 0, balanced || d.Labels != nil && !t.weighted
 		}
