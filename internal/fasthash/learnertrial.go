@@ -17,10 +17,11 @@ import (
 // search each other, one half the other half. The better learner learns from all rows. If classes are unequal, it is
 // also tried with balanced classes.
 //
-// This costs as much as training a third of 64 bits.
+// This costs as much as training a third of 64 bits, or two thirds where rows have tags.
 
 const (
 	learnerBits  = 24
+	tagBits      = 64 // likewise, for tags: scores are ahead with few bits, and trees go on to learn
 	learnerParts = 3
 	learnerRows  = 12_000 // with more, only trees are used
 	fewPerClass  = 250    // with more rows a class, in the median, only trees are used
@@ -113,9 +114,13 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 		t.Learner = Trees
 		return nil
 	}
+	bits := learnerBits
+	if d.Labels == nil {
+		bits = tagBits
+	}
 	try := func(learner Learner, balanced bool) (float64, error) {
 		o := t.Options
-		o.Learner, o.Bits, o.Inference.BalanceClasses = learner, min(t.Bits, learnerBits), balanced
+		o.Learner, o.Bits, o.Inference.BalanceClasses = learner, min(t.Bits, bits), balanced
 		if learner == Scores {
 			o.Candidates, o.Inference.BalanceClasses = 0, balanced || d.Labels != nil && !t.weighted
 		}
