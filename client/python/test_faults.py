@@ -2,6 +2,7 @@
 
 HASHGROVE_BINARY names the program; client/notebook_test.go builds it and runs this. HASHGROVE_LONG makes it long."""
 
+import faulthandler
 import gc
 import multiprocessing
 import os
@@ -258,6 +259,10 @@ class Processes(unittest.TestCase):
         self.addCleanup(setattr, worker, "_threaded", False)
         self.addCleanup(worker.shared().close)
         worker.shared().close()
+        self.hasher.transform(self.X)
+        session = worker.shared()._session
+        session._tidy()
+        self.assertFalse(session.output.closed, "the pipe is closed while a thread reads from it")
         np.testing.assert_array_equal(self.hasher.transform(np.tile(self.X, (500, 1)))[:400], self.codes)
         os.kill(worker.shared().pid, signal.SIGKILL)
         np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
@@ -267,6 +272,9 @@ class Processes(unittest.TestCase):
             os.kill(shop.pid, signal.SIGKILL)
             with self.assertRaises(hashgrove.WorkerDied):
                 shop.search(self.X[:3])
+        for _ in range(20):  # pipes of the next process have the numbers of those before
+            os.kill(worker.shared().pid, signal.SIGKILL)
+            np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
 
     def test_end_of_python(self):
         """However Python ends, its processes end."""
@@ -333,4 +341,5 @@ def resident(pid):
 
 
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(1500, exit=True)  # so that a test which hangs says where
     unittest.main()

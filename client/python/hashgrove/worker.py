@@ -87,6 +87,7 @@ class _Session:
         self.pending: dict[int, queue.SimpleQueue] = {}
         self.numbers = itertools.count(1)
         self.dead: str | None = None  # why it ended
+        self.ended = False  # nothing more can be read
         self.unneeded: collections.deque = collections.deque()  # numbers of models
         self.errors = tempfile.TemporaryFile()
         options: dict[str, Any] = {}
@@ -134,13 +135,16 @@ class _Session:
         self._pass_on()
 
     def _read_all(self) -> None:
-        while self.dead is None:
-            self._pass_on()
+        with self.reading:  # until the end: a pipe that another thread closed would give its number to the next one
+            while not self.ended:
+                self._pass_on()
+        self._tidy()
 
     def _pass_on(self) -> None:
         try:
             head, arrays = self._frame()
         except (OSError, ValueError, EOFError) as e:  # whatever ends the stream ends the session
+            self.ended = True
             self.end(str(e))
             return
         waiting = self.pending.get(head["id"])
@@ -181,6 +185,9 @@ class _Session:
 
     def end(self, why: str) -> None:
         """Note that the process has ended, and tell all who wait."""
+        if self.dead is not None:
+            self._tidy()
+            return
         try:
             code = self.process.wait(10)
         except subprocess.TimeoutExpired:
