@@ -166,14 +166,18 @@ func Behind(e Encoder) (b *Binned, row func(x []float32) []float32, ok bool) {
 		}
 	}
 	b, ok = m.Encoder.(*Binned)
-	return b, func(x []float32) []float32 {
-		if len(x) != m.Dim() {
-			return x // the wrong length, which the caller will report
-		}
-		y := vectors.Matrix{Rows: 1, Cols: b.Dim(), Data: make([]float32, b.Dim())}
-		apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, m.Maps)
-		return y.Data
-	}, ok
+	return b, m.columns, ok
+}
+
+// columns returns a vector as the encoder behind the maps sees it. One of the wrong length stays as it is, and the
+// caller will report it.
+func (e *Mapped) columns(x []float32) []float32 {
+	if len(x) != e.Dim() {
+		return x
+	}
+	y := vectors.Matrix{Rows: 1, Cols: e.Encoder.Dim(), Data: make([]float32, e.Encoder.Dim())}
+	apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, e.Maps)
+	return y.Data
 }
 
 // BehindScores is Behind for an encoder of the learner that predicts bits from scores of classes or tags: its columns
@@ -197,14 +201,7 @@ func BehindScores(e Encoder) (b *Binned, row func(x []float32) []float32, ok boo
 	if !ok || !fitted || !scaled || b.Kind() != kindLinear || fit.Bias == nil || to.Weight.Data != nil {
 		return nil, nil, false
 	}
-	return b, func(x []float32) []float32 {
-		if len(x) != m.Dim() {
-			return x // the wrong length, which the caller will report
-		}
-		y := vectors.Matrix{Rows: 1, Cols: b.Dim(), Data: make([]float32, b.Dim())}
-		apply(y, vectors.Matrix{Rows: 1, Cols: len(x), Data: x}, m.Maps)
-		return y.Data
-	}, true
+	return b, m.columns, true
 }
 
 // ColumnName returns the name of a column as trees count them, added columns after those of the vectors, or "".

@@ -78,9 +78,14 @@ func gzipped(data []byte) ([]byte, error) {
 
 // zipped packs a folder of files for Windows.
 func zipped(in string, files []file, date time.Time) ([]byte, error) {
+	return zipFiles(withFolders(in, files), date)
+}
+
+// zipFiles packs files and folders, whose names end in a slash, in their order and with one date.
+func zipFiles(list []file, date time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	for _, f := range withFolders(in, files) {
+	for _, f := range list {
 		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: date}
 		h.SetMode(f.mode)
 		if strings.HasSuffix(f.name, "/") {

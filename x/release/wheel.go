@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
@@ -144,21 +143,5 @@ func zipWheel(list []file, date time.Time) ([]byte, error) {
 	if first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); date.Before(first) {
 		date = first
 	}
-	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	for _, f := range list {
-		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: date}
-		h.SetMode(f.mode)
-		to, err := w.CreateHeader(h)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := to.Write(f.data); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return zipFiles(list, date)
 }
