@@ -66,18 +66,18 @@ func (t *training) tryScores(ctx context.Context, train *supervision.Data) (kind
 	if err := trial.inferBits(ctx); err != nil {
 		return "", "", err
 	}
-	plain, err := trial.right(ctx, d)
-	if err != nil {
-		return "", "", err
-	}
 	most := LinearScores
 	if t.LinearColumns == KernelAuto {
 		most = KernelScores
 	}
-	added, err := t.fitKind(ctx, d, most, fold)
+	added, err := t.fitKind(ctx, d, most, fold) // before the trees: a device may still be starting
 	if errors.Is(err, errSameRows) {
 		return LinearOff, err.Error(), nil
 	} else if err != nil {
+		return "", "", err
+	}
+	plain, err := trial.right(ctx, d)
+	if err != nil {
 		return "", "", err
 	}
 	with := d.With(beside{d.Source, added[0].values})

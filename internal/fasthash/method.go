@@ -182,6 +182,9 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if err := t.checkMemory(train); err != nil {
 		return err
 	}
+	if t.Device != nil {
+		t.Device.Start(ctx, train.Rows, train.Dim(), t.Trees)
+	}
 	if err := t.resolveLearner(ctx, train); err != nil {
 		return err
 	}

@@ -35,31 +35,34 @@ const (
 	GPU  = "gpu"  // on a GPU; an error if there is none
 )
 
-// Device is the GPU of a training, which starts to use it when an engine is asked for.
+// Device is the GPU of a training. The driver takes a second or two to start, while the training reads and prepares.
 type Device struct {
 	choice  string
 	threads int
 	note    func(string)
 
-	mu    sync.Mutex
-	child *child
-	tried bool // to start it
-	notes []string
-	used  bool
+	mu     sync.Mutex
+	opened chan struct{} // closed once the program has started, or failed to; nil before anybody wanted it
+	cancel func()        // ends the start
+	child  *child        // once opened is closed; nil if there is none
+	failed error         // why
+	notes  []string
+	used   bool
 }
 
-// New returns the device for a choice, or nil for CPU. Only with the choice GPU is it an error if there is none. The
-// function is told when the cores take over; it may be nil.
-func New(ctx context.Context, choice string, threads int, note func(string)) (*Device, error) {
+// New returns the device for a choice, or nil for CPU. With the choice GPU it starts at once; that there is none is an
+// error of Engine and of Failed. The function is told when the cores take over; it may be nil.
+func New(ctx context.Context, choice string, threads int, note func(string)) *Device {
 	d := &Device{choice: choice, threads: threads, note: note}
 	switch choice {
 	case CPU:
-		return nil, nil
-	case "", Auto:
+		return nil
+	case GPU:
+		d.start(ctx)
+	default:
 		d.choice = Auto
-		return d, nil
 	}
-	return d, d.open(ctx)
+	return d
 }
 
 // Check reports an unknown choice.
@@ -70,20 +73,50 @@ func Check(choice string) error {
 	return nil
 }
 
-// open starts the program that holds the device, once.
-func (d *Device) open(ctx context.Context) error {
+// start begins to start the program that holds the device, once.
+func (d *Device) start(ctx context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.tried {
+	if d.opened != nil {
+		return
+	}
+	d.opened = make(chan struct{})
+	ctx, d.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(d.opened)
+		var err error
+		if d.child, err = borrow(ctx); err != nil {
+			d.failed = fault.With("no-gpu", fmt.Errorf("%w: %w", boost.ErrNoDevice, err))
+		}
+	}()
+}
+
+// open waits until the program has started.
+func (d *Device) open(ctx context.Context) error {
+	d.start(ctx)
+	<-d.opened
+	return d.failed
+}
+
+// isOpen reports whether the program has started.
+func (d *Device) isOpen() bool {
+	d.mu.Lock()
+	opened := d.opened
+	d.mu.Unlock()
+	select {
+	case <-opened: // nil blocks
+		return d.child != nil
+	default:
+		return false
+	}
+}
+
+// Failed returns why there is no device, if one was asked for.
+func (d *Device) Failed(ctx context.Context) error {
+	if d == nil || d.choice != GPU {
 		return nil
 	}
-	d.tried = true
-	c, err := borrow(ctx)
-	if err != nil {
-		return fault.With("no-gpu", fmt.Errorf("cannot train on a GPU: %w", err))
-	}
-	d.child = c
-	return nil
+	return d.open(ctx)
 }
 
 // Name returns the name of the device if it was used, or "".
@@ -114,6 +147,9 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 		}
 		return nil, nil
 	}
+	if err := d.Failed(ctx); err != nil {
+		return nil, err
+	}
 	if !d.isWanted(ctx, workOf(x.Rows, x.Dim(), o)) {
 		return nil, nil
 	}
@@ -127,15 +163,21 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 	return e, nil
 }
 
+// Start implements boost.Device.
+func (d *Device) Start(ctx context.Context, rows, columns int, o boost.Options) {
+	if o.Unsuited(rows) == "" && d.isWorth(workOf(rows, columns, o)) {
+		d.start(ctx)
+	}
+}
+
+// isWorth reports whether the device should do some work, if there is one.
+func (d *Device) isWorth(w work) bool {
+	return d.choice != Auto || (d.isOpen() || w.cores(d.threads) >= worthStarting) && w.isSooner(d.units(), d.threads)
+}
+
 // isWanted reports whether the device is there and should do some work, and starts it for the first.
 func (d *Device) isWanted(ctx context.Context, w work) bool {
-	if d.choice != Auto {
-		return true
-	}
-	if d.child == nil && w.cores(d.threads) < worthStarting || !w.isSooner(d.units(), d.threads) {
-		return false
-	}
-	return d.open(ctx) == nil && d.child != nil // else as on a machine without a GPU
+	return d.isWorth(w) && d.open(ctx) == nil // else as on a machine without a GPU
 }
 
 // Speed implements boost.Device.
@@ -149,7 +191,7 @@ func (d *Device) Speed(ctx context.Context, rows, columns int, o boost.Options) 
 
 // units returns the number of multiprocessors of the device, or a guess.
 func (d *Device) units() int {
-	if d.child == nil {
+	if !d.isOpen() {
 		return guessedUnits
 	}
 	return d.child.hello.Units
@@ -175,9 +217,13 @@ func (d *Device) say(text string) {
 
 // Close gives the device back.
 func (d *Device) Close() {
-	if d == nil || d.child == nil {
+	if d == nil || d.opened == nil {
 		return
 	}
-	giveBack(d.child)
-	d.child = nil
+	d.cancel()
+	<-d.opened
+	if d.child != nil {
+		giveBack(d.child)
+		d.child = nil
+	}
 }

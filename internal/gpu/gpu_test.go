@@ -29,8 +29,8 @@ func open(t testing.TB) *Device {
 	}
 	t.Setenv(AnyDevice, "1")
 	t.Setenv("PATH", filepath.Dir(program(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-	d, err := New(t.Context(), GPU, 0, func(note string) { t.Log(note) })
-	if err != nil {
+	d := New(t.Context(), GPU, 0, func(note string) { t.Log(note) })
+	if err := d.Failed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -182,7 +182,9 @@ func checkNotes(t *testing.T, d *Device) {
 
 // TestSpeed: the speed of a device is that of the estimate, which sees where the cores have to do the work.
 func TestSpeed(t *testing.T) {
-	d := &Device{choice: GPU, child: &child{}, threads: 1}
+	opened := make(chan struct{})
+	close(opened)
+	d := &Device{choice: GPU, opened: opened, child: &child{}, threads: 1}
 	d.child.hello.Units = 132
 	o := boost.Options{Rounds: 200, Depth: 4}
 	if many := d.Speed(t.Context(), 1_000_000, 320, o); many < 20 {
@@ -194,7 +196,8 @@ func TestSpeed(t *testing.T) {
 		t.Errorf("%.1f times as fast as one core with few rows, %.1f with rows that cannot be drawn", few, drawn)
 	}
 	o.NodeRows = 0
-	if none := (&Device{choice: Auto, threads: 1, tried: true}).Speed(t.Context(), 1_000_000, 320, o); none != 1 {
+	d = &Device{choice: Auto, threads: 1, opened: opened, failed: boost.ErrNoDevice}
+	if none := d.Speed(t.Context(), 1_000_000, 320, o); none != 1 {
 		t.Errorf("%.1f times as fast without a device", none)
 	}
 }

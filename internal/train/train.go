@@ -64,11 +64,8 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 	}
 	r.report = Report{Method: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
 	lost := func(text string) { r.note("device-lost", "%s", text) }
-	if r.device, err = gpu.New(ctx, o.Device, o.Threads, lost); err != nil {
-		return nil, err
-	}
-	defer r.device.Close()
-	if r.device != nil {
+	if r.device = gpu.New(ctx, o.Device, o.Threads, lost); r.device != nil {
+		defer r.device.Close()
 		r.m.FastHash.Device = r.device
 	}
 	end := r.limitMemory()
@@ -80,7 +77,7 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 		return nil, err
 	}
 	m, err := r.learn(ctx)
-	if err != nil {
+	if err = cmp.Or(err, r.device.Failed(ctx)); err != nil { // also where nothing needed the device
 		return nil, err
 	}
 	r.remember(m)

@@ -166,7 +166,9 @@ func NewOn(ctx context.Context, d Device, x *vectors.Columns, o Options, threads
 		return nil, err
 	}
 	if d != nil {
-		if t.engine, err = d.Engine(ctx, x, o); err != nil && ctx.Err() == nil {
+		if t.engine, err = d.Engine(ctx, x, o); errors.Is(err, ErrNoDevice) {
+			return nil, err
+		} else if err != nil && ctx.Err() == nil {
 			d.Lost(err)
 		}
 	}

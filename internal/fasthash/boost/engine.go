@@ -2,6 +2,7 @@ package boost
 
 import (
 	"context"
+	"errors"
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
@@ -32,9 +33,17 @@ type Engine interface {
 	Close() error
 }
 
+// ErrNoDevice says that the device that was asked for is not there.
+var ErrNoDevice = errors.New("cannot train on a GPU")
+
 // Device makes engines that are not the cores of this machine.
 type Device interface {
-	// Engine prepares to learn from columns. It returns nil if the cores should do it.
+	// Start says that a bit will be learned from this many rows and columns, so that a device that takes time to start
+	// can do so meanwhile. Options must have their defaults filled in.
+	Start(ctx context.Context, rows, columns int, o Options)
+
+	// Engine prepares to learn from columns. It returns nil if the cores should do it, which they also do after an error
+	// that is not ErrNoDevice.
 	Engine(ctx context.Context, x *vectors.Columns, o Options) (Engine, error)
 
 	// Speed estimates how many times as fast as the cores the device learns a bit from this many rows and columns, 1 if
