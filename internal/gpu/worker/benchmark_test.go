@@ -35,7 +35,7 @@ func BenchmarkKernels(b *testing.B) {
 		for _, cut := range [][3]int{{32, 2048, 12}, {16, 1024, 12}, {16, 2048, 12}, {16, 4096, 24}, {8, 1024, 24}, {8, 4096, 24}, {24, 1024, 12}} {
 			b.Run(fmt.Sprintf("%s/%d-%d-%d", size.Name, cut[0], cut[1], cut[2]), func(b *testing.B) {
 				tallies, leastStretch, groupsPer = cut[0], cut[1], cut[2]
-				q, err := opencl.NewQueue(d, source, compilerOptions())
+				q, err := opencl.NewQueue(d, source, compilerOptions(d))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -107,9 +107,6 @@ func (s *session) queueBlocks(round int) error {
 				return err
 			}
 		}
-		if err := s.q.Fill(s.m.asked, 0, 4*frame.Nodes); err != nil {
-			return err
-		}
 		if err := l.choose.Run(); err != nil {
 			return err
 		}
@@ -137,7 +134,7 @@ func (s *session) pick(round, depth int) error {
 	for v := range 1 << depth {
 		at := first + v
 		if asked[v] == 1 {
-			if err := s.settleNode(&t[0], round, v, at); err != nil {
+			if err := s.settleNode(&t[0], round, depth, v); err != nil {
 				return err
 			}
 		}
@@ -154,9 +151,10 @@ func (s *session) pick(round, depth int) error {
 
 // settleNode finds the first column of a node's candidates in which its rows have two bins, and splits it at the
 // lowest, as choose does where it can read the columns.
-func (s *session) settleNode(t *tree, round, v, at int) error {
+func (s *session) settleNode(t *tree, round, depth, v int) error {
+	at := 1<<depth - 1 + v
 	node := make([]uint8, s.plan.Rows)
-	if err := opencl.Read(s.q, s.m.node, 0, node); err != nil {
+	if err := opencl.Read(s.q, s.m.node[depth%2], 0, node); err != nil {
 		return err
 	}
 	list := s.blocks.lists

@@ -8,12 +8,12 @@ import _ "embed"
 var (
 	//go:embed round.cl
 	roundSource string
-	//go:embed rows.cl
-	rowsSource string
 	//go:embed splits.cl
 	splitsSource string
 	//go:embed leaves.cl
 	leavesSource string
+	//go:embed rows.cl
+	rowsSource string
 
-	source = roundSource + rowsSource + splitsSource + leavesSource
+	source = roundSource + splitsSource + leavesSource + rowsSource
 )

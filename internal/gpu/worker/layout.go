@@ -9,8 +9,9 @@ import (
 
 // memory is the memory of the device, all of which the kernels' arguments name.
 type memory struct {
-	job, state, tree, z, u, out, score, leaf, said, mass, signedMass, node, chance, magnitudes, list, keys,
-	histograms, gains, bests, asked, sums, held, features, bins, leaves, digits, units, results opencl.Buffer
+	job, state, tree, z, u, out, score, leaf, said, mass, signedMass, chance, magnitudes, list, keys, histograms,
+	gains, bests, asked, sums, held, features, bins, leaves, digits, units, results opencl.Buffer
+	node [2]opencl.Buffer // of the rows, in levels of even and of odd depth
 }
 
 // job has the layout of Job in round.cl.
@@ -24,7 +25,6 @@ type job struct {
 
 // state has the layout of State in round.cl.
 type state struct {
-	right, wrong, total float64
 	round, edge         int32
 	limit, listed       uint32
 	leastMass, leastRow int32
@@ -32,18 +32,19 @@ type state struct {
 
 // tree has the layout of Tree in round.cl.
 type tree struct {
-	rows, sum, plus                      int32
-	leftRows, leftSum, leftPlus, next    [frame.Nodes]int32
-	feature                              [frame.Nodes]uint32
-	bin, closed, slope, curve, leafValue [frame.Nodes]int32
+	rows, sum, plus                   int32
+	leftRows, leftSum, leftPlus, next [frame.Nodes]int32
+	feature                           [frame.Nodes]uint32
+	bin, closed, slope, curve         [frame.Nodes]int32
 }
 
 // The sizes of the kernels.
 const (
-	items      = 256
+	items      = 256  // in a group
+	mostItems  = 1024 // in a group of answers
 	histBins   = 256
 	magnitudes = 2048
 	width      = 16
 	blockRows  = 4096
-	treeWords  = 3 + 10*frame.Nodes
+	treeWords  = 3 + 9*frame.Nodes
 )

@@ -1,43 +1,51 @@
 // Rows in a tree: to the children of their nodes, into leaves, and what the leaves and the ensemble say of them.
 
 // columnOf returns the column that a node tests. With x in blocks, those columns lie by node.
-INLINE global const uchar *columnOf(constant Job *j, global const Tree *t, global const uchar *x, int at) {
-	return x + (j->pickedStride ? (long)at * j->pickedStride : (long)t->feature[at] * j->stride);
+INLINE global const uchar *columnOf(constant Job *j, global const uchar *x, int at, uint feature) {
+	return x + (j->pickedStride ? (long)at * j->pickedStride : (long)feature * j->stride);
 }
 
-// move sends the rows of a level to the children of their nodes, and clears the histograms of the next level.
-kernel void move(constant Job *j, global Tree *t, global const uchar *x, global const int *signedMass, global uchar *node,
-		global int *histograms, int level) {
+// move sends the rows of a level to the children of their nodes, and clears the histograms of the next level. Unless the
+// host has a part in it, every group chooses the splits, and the first writes them down.
+GROUP(ITEMS) kernel void move(constant Job *j, global const State *s, global Tree *t, global const uchar *x,
+		global const uint *columns, global const int *signedMass, global uchar *node, global uchar *moved,
+		global int *histograms, global const int *gains, global const uint *bests, int level, int isChosen) {
 	local int rows[NODES / 2], sum[NODES / 2], plus[NODES / 2], next[NODES / 2];
-	local int bins[NODES / 2];
+	local Choice choice;
 	int item = get_local_id(0), first = (1 << level) - 1;
 	for (int v = item; v < 1 << level; v += ITEMS) {
 		rows[v] = sum[v] = plus[v] = 0;
 		next[v] = BINS;
-		bins[v] = t->closed[first + v] ? -1 : t->bin[first + v];
+		if (isChosen)
+			choice.bin[v] = t->closed[first + v] ? CLOSED : t->bin[first + v], choice.feature[v] = t->feature[first + v];
+	}
+	if (!isChosen) {
+		chooseGains(j, s, t, columns, gains, bests, level, &choice);
+		for (int v = 0; v < 1 << level; v++)
+			if (choice.bin[v] == OPEN)
+				choosePossible(j, candidatesOf(j, s, columns, first + v), x, node, v, &choice);
+		if (get_group_id(0) == 0)
+			writeSplits(t, &choice, level);
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int r = get_global_id(0); r < j->n; r += get_global_size(0)) {
-		int v = node[r];
-		if (v == NONE)
-			continue;
-		if (bins[v] < 0) {
-			node[r] = NONE;
-			continue;
+		int v = node[r], to = NONE;
+		if (v != NONE && choice.bin[v] != CLOSED) {
+			int bin = columnOf(j, x, first + v, choice.feature[v])[r];
+			if (bin > choice.bin[v]) {
+				if (bin < next[v])
+					atomic_min(&next[v], bin);
+				to = 2 * v + 1;
+			} else {
+				int m = signedMass[r];
+				atomic_add(&rows[v], 1);
+				atomic_add(&sum[v], m);
+				if (m > 0)
+					atomic_add(&plus[v], 1);
+				to = 2 * v;
+			}
 		}
-		int bin = columnOf(j, t, x, first + v)[r];
-		if (bin > bins[v]) {
-			if (bin < next[v])
-				atomic_min(&next[v], bin);
-			node[r] = 2 * v + 1;
-		} else {
-			int m = signedMass[r];
-			atomic_add(&rows[v], 1);
-			atomic_add(&sum[v], m);
-			if (m > 0)
-				atomic_add(&plus[v], 1);
-			node[r] = 2 * v;
-		}
+		moved[r] = to;
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int v = item; v < 1 << level; v += ITEMS) {
@@ -56,39 +64,47 @@ kernel void move(constant Job *j, global Tree *t, global const uchar *x, global 
 		histograms[k] = 0;
 }
 
-// finish copies the finished tree to local memory, with the thresholds in the middle of gaps, and to the results.
-INLINE void finish(constant Job *j, global const State *s, global const Tree *t, local int *bin,
-		global uint *features, global uchar *bins) {
+// Finished is a finished tree in local memory, with the thresholds in the middle of gaps.
+typedef struct {
+	int bin[NODES];
+	uint feature[NODES];
+} Finished;
+
+// finish copies the finished tree to local memory, and to the results.
+INLINE void finish(constant Job *j, global const State *s, global const Tree *t, local Finished *f, global uint *features,
+		global uchar *bins) {
 	int root = t->closed[0] ? 0 : t->feature[0];
-	for (int at = get_local_id(0); at < j->splits; at += ITEMS) {
+	for (int at = get_local_id(0); at < j->splits; at += get_local_size(0)) {
 		int closed = t->closed[at];
-		bin[at] = closed ? NONE : (t->bin[at] + t->next[at] - 1) / 2;
+		f->bin[at] = closed ? NONE : (t->bin[at] + t->next[at] - 1) / 2;
+		f->feature[at] = closed ? root : t->feature[at];
 		if (get_group_id(0) == 0) {
-			features[s->round * j->splits + at] = closed ? root : t->feature[at];
-			bins[s->round * j->splits + at] = bin[at];
+			features[s->round * j->splits + at] = f->feature[at];
+			bins[s->round * j->splits + at] = f->bin[at];
 		}
 	}
 }
 
-INLINE int leafOf(constant Job *j, global const Tree *t, global const uchar *x, local const int *bin, int r) {
+INLINE int leafOf(constant Job *j, global const uchar *x, local const Finished *f, int r) {
 	int at = 0;
 	while (at < j->splits)
-		at = 2 * at + 1 + (bin[at] != NONE && columnOf(j, t, x, at)[r] > bin[at]);
+		at = 2 * at + 1 + (f->bin[at] != NONE && columnOf(j, x, at, f->feature[at])[r] > f->bin[at]);
 	return at - j->splits;
 }
 
 // slopes finds the leaf of every row, and sums g and h by leaf, for logistic boosting.
-kernel void slopes(constant Job *j, global const State *s, global Tree *t, global const uchar *x, global const uint *z,
+GROUP(ITEMS) kernel void slopes(constant Job *j, global const State *s, global Tree *t, global const uchar *x, global const uint *z,
 		global const double *u, global const int *score, global const float *chance, global const uint *out,
 		global const int *mass, global uchar *leaf, global uint *features, global uchar *bins) {
-	local int bin[NODES], slope[NODES], curve[NODES];
+	local int slope[NODES], curve[NODES];
+	local Finished finished;
 	int item = get_local_id(0);
 	for (int l = item; l < NODES; l += ITEMS)
 		slope[l] = curve[l] = 0;
-	finish(j, s, t, bin, features, bins);
+	finish(j, s, t, &finished, features, bins);
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int r = get_global_id(0); r < j->n; r += get_global_size(0)) {
-		int l = leafOf(j, t, x, bin, r), up = bitOf(z, r);
+		int l = leafOf(j, x, &finished, r), up = bitOf(z, r);
 		leaf[r] = l;
 		if (j->heldOut && bitOf(out, r))
 			continue;
@@ -107,11 +123,12 @@ kernel void slopes(constant Job *j, global const State *s, global Tree *t, globa
 }
 
 // answers finds what the tree says of every row, and V+ and V- of each block of rows, for AdaBoost. A group has a block.
-// The weights are added up one after the other, as package boost does.
-kernel void answers(constant Job *j, global const State *s, global Tree *t, global const uchar *x, global const uint *z,
+// The weights are added up one after the other, as package boost does, so a group has as many work-items as the device
+// allows, to be soon done with the rest.
+GROUP(ANSWERERS) kernel void answers(constant Job *j, global const State *s, global Tree *t, global const uchar *x, global const uint *z,
 		global const double *u, global uint *said, global double *sums, global uint *features, global uchar *bins,
 		global uint *leaves) {
-	local int bin[NODES];
+	local Finished finished;
 	local uint sign[NODES / 32], right[BLOCK / 32];
 	local double weight[BLOCK];
 	int item = get_local_id(0), block = get_group_id(0);
@@ -119,7 +136,7 @@ kernel void answers(constant Job *j, global const State *s, global Tree *t, glob
 		sign[item] = 0;
 	if (item < BLOCK / 32)
 		right[item] = 0;
-	finish(j, s, t, bin, features, bins);
+	finish(j, s, t, &finished, features, bins);
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (item <= j->splits) {
 		Stats own = {t->rows, t->sum, t->plus};
@@ -135,13 +152,13 @@ kernel void answers(constant Job *j, global const State *s, global Tree *t, glob
 	if (block == 0 && item < NODES / 32)
 		leaves[s->round * (NODES / 32) + item] = sign[item];
 	int rows = min(BLOCK, j->n - block * BLOCK);
-	for (int i = item; i < BLOCK; i += ITEMS) {
+	for (int i = item; i < BLOCK; i += ANSWERERS) {
 		int r = block * BLOCK + i;
 		if (i >= rows) {
 			weight[i] = 0;
 			continue;
 		}
-		int l = leafOf(j, t, x, bin, r);
+		int l = leafOf(j, x, &finished, r);
 		weight[i] = u[r];
 		if ((sign[l >> 5] >> (l & 31) & 1) == bitOf(z, r))
 			atomic_or(&right[i >> 5], 1u << (i & 31));
@@ -178,97 +195,126 @@ INLINE int oddMultiple(int v, int unit, int most) {
 	return v < 0 ? -k : k;
 }
 
-// settle sets the values of the leaves, for logistic boosting, and clears the root. One group.
-kernel void settle(constant Job *j, global const State *s, global Tree *t, global int *units, global uchar *digits) {
-	local int value[NODES], curve[NODES];
-	local int top, unit;
-	local double costs[16];
-	local int tried[16];
-	int item = get_local_id(0), leaves = j->splits + 1, round = s->round;
+#define UNITS 13  // tried for the values of leaves
+#define SOME 64   // leaves at a time
+
+// Settled is what the last tree means for the rows, in local memory.
+typedef struct {
+	int value[NODES];           // by leaf, of logistic boosting
+	double right, wrong, total; // factors and sum of the weights, of AdaBoost
+	int curve[NODES];
+	int top, unit, tried[UNITS];
+	double terms[UNITS * SOME], costs[UNITS], sums[2];
+} Settled;
+
+// settle finds the values of the leaves, for logistic boosting.
+INLINE void settle(constant Job *j, global const Tree *t, int round, local Settled *to, global int *units,
+		global uchar *digits) {
+	int item = get_local_id(0), leaves = j->splits + 1;
 	if (item == 0)
-		top = unit = 0;
+		to->top = to->unit = 0;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (item < leaves) {
 		long h = (long)t->curve[item] + j->ridge;
 		long v = 0;
 		if (h > 0)
 			v = clamp((long)t->slope[item] * j->rate / (h * 16), (long)-j->topLeaf, (long)j->topLeaf);
-		value[item] = v;
-		curve[item] = t->curve[item];
-		atomic_max(&top, (int)abs((int)v));
-		t->slope[item] = t->curve[item] = 0;
+		to->value[item] = v;
+		to->curve[item] = t->curve[item];
+		if (v)
+			atomic_max(&to->top, (int)abs((int)v));
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
-	if (top > 0) {
-		if (item < 13) {
-			int try = max(1, (int)((long)top * (item + 4) / (long)(16 * j->most)));
-			double cost = 0;
-			for (int l = 0; l < leaves; l++) {
-				double d = value[l] - oddMultiple(value[l], try, j->most) * try;
-				double square = d * d;
-				double weighted = (double)curve[l] * square;
-				cost += weighted;
-			}
-			costs[item] = cost, tried[item] = try;
+	int top = to->top;
+	if (item < UNITS) {
+		to->tried[item] = max(1, (int)((long)top * (item + 4) / (long)(16 * j->most)));
+		to->costs[item] = 0;
+	}
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int first = 0; top > 0 && first < leaves; first += SOME) {
+		int some = min(SOME, leaves - first);
+		for (int i = item; i < UNITS * SOME; i += ITEMS) {
+			int l = first + i % SOME, unit = to->tried[i / SOME];
+			if (i % SOME >= some)
+				continue;
+			double d = to->value[l] - oddMultiple(to->value[l], unit, j->most) * unit;
+			double square = d * d;
+			to->terms[i] = (double)to->curve[l] * square;
 		}
 		barrier(CLK_LOCAL_MEM_FENCE);
-		if (item == 0) {
-			int best = 0;
-			for (int k = 1; k < 13; k++)
-				if (costs[k] < costs[best])
-					best = k;
-			unit = tried[best];
+		if (item < UNITS) { // in the order of package boost
+			double cost = to->costs[item];
+			for (int l = 0; l < some; l++)
+				cost += to->terms[item * SOME + l];
+			to->costs[item] = cost;
 		}
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	if (item == 0 && top > 0) {
+		int best = 0;
+		for (int k = 1; k < UNITS; k++)
+			if (to->costs[k] < to->costs[best])
+				best = k;
+		to->unit = to->tried[best];
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
+	int isFirst = get_group_id(0) == 0 && round >= 0;
 	if (item < leaves) {
-		int k = top > 0 ? oddMultiple(value[item], unit, j->most) : 0;
-		t->value[item] = k * unit;
-		digits[round * NODES + item] = (k + j->most) / 2;
+		int k = top > 0 ? oddMultiple(to->value[item], to->unit, j->most) : 0;
+		to->value[item] = k * to->unit;
+		if (isFirst)
+			digits[round * NODES + item] = (k + j->most) / 2;
 	}
-	if (item == 0) {
-		units[round] = unit;
-		t->rows = t->sum = t->plus = 0;
-	}
+	if (isFirst && item == 0)
+		units[round] = to->unit;
+	barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// judge sums V+ and V- and sets the factors of the weights, for AdaBoost, and clears the root. One group.
-kernel void judge(constant Job *j, global State *s, global Tree *t, global const double *sums, global double *results) {
-	local double v[2];
-	int item = get_local_id(0);
+// judge sums V- and V+ of the blocks, and finds the factors of the weights, for AdaBoost.
+INLINE void judge(constant Job *j, int round, global const double *sums, local Settled *to, global double *results) {
+	int item = get_local_id(0), all = round < 0 ? 0 : 2 * ((j->n + BLOCK - 1) / BLOCK);
+	double sum = 0;
+	for (int first = 0; first < all; first += UNITS * SOME) {
+		int some = min(UNITS * SOME, all - first);
+		for (int i = item; i < some; i += ITEMS)
+			to->terms[i] = sums[first + i];
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int i = item; item < 2 && i < some; i += 2)
+			sum += to->terms[i];
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
 	if (item < 2) {
-		double sum = 0;
-		int blocks = (j->n + BLOCK - 1) / BLOCK;
-		for (int b = 0; b < blocks; b++)
-			sum += sums[2 * b + item];
-		v[item] = sum;
-		results[2 * s->round + item] = sum;
+		to->sums[item] = sum;
+		if (get_group_id(0) == 0 && round >= 0)
+			results[2 * round + item] = sum;
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
-	if (item > 0)
-		return;
-	double isWrong = v[0], isRight = v[1], n = j->n;
-	double right = 1, wrong = 1;
-	int counts = 1;
-	if (isWrong > 0x1p-52 && isRight <= isWrong)
-		counts = 0;
-	else if (isWrong > 0x1p-52)
-		wrong = isRight / isWrong;
-	else
-		wrong = n * 1e8 * n * 1e8;
-	double all = isWrong * wrong;
-	all = isRight + all;
-	if (counts && all > 4 * n) {
-		right = n / all;
-		wrong *= right;
+	if (item == 0) {
+		double isWrong = to->sums[0], isRight = to->sums[1], n = j->n;
+		double right = 1, wrong = 1;
+		int counts = 1;
+		if (isWrong > 0x1p-52 && isRight <= isWrong)
+			counts = 0;
+		else if (isWrong > 0x1p-52)
+			wrong = isRight / isWrong;
+		else
+			wrong = n * 1e8 * n * 1e8;
+		double sum = isWrong * wrong;
+		sum = isRight + sum;
+		if (counts && sum > 4 * n) {
+			right = n / sum;
+			wrong *= right;
+		}
+		double a = isRight * right, b = isWrong * wrong;
+		to->right = right, to->wrong = wrong, to->total = a + b;
+		if (round < 0) // nothing is known yet
+			to->right = to->wrong = 1, to->total = n;
 	}
-	double a = isRight * right, b = isWrong * wrong;
-	s->right = right, s->wrong = wrong, s->total = a + b;
-	t->rows = t->sum = t->plus = 0;
+	barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // outputs writes what an ensemble says of every row, -1 or +1.
-kernel void outputs(global const uchar *x, int n, int stride, int splits, int trees, global const uint *features,
+GROUP(ITEMS) kernel void outputs(global const uchar *x, int n, int stride, int splits, int trees, global const uint *features,
 		global const uchar *bins, global const uint *leaves, global const int *weights, long total, global char *out) {
 	int r = get_global_id(0);
 	if (r >= n)

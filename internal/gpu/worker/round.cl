@@ -7,11 +7,13 @@
 //	for each level
 //		count       the signed mass in every bin of every column       histogram.go
 //		split       the best split of each node and 16 columns         split.go
-//		choose      the best of these; the first possible one if none gains
-//		move        rows go to the children
-//	leaves          of all rows, and what they sum up to               predict.go, logistic.go
-//	settle          factors of the weights, or values of the leaves
+//		move        rows go to the children, by the best of these splits; by the first possible one if none gains
+//	slopes, answers leaves of all rows, and what they sum up to        predict.go, logistic.go
 //	weigh           weights, scores and masses for the next round
+//
+// Up to a hundred thousand rows, a round is short, and starting a kernel takes longer than most of them do. So what one
+// group can do in a microsecond, such as choosing splits or finding the values of leaves, every group of the next kernel
+// does again for itself.
 //
 // A row has the number of its node in the level that grows, one byte, as in stream.go, and never moves. A group of
 // work-items counts a few columns over a stretch of rows in local memory and adds the result to global memory. If all
@@ -23,7 +25,8 @@
 // A barrier in a function that is not inlined is wrong under PoCL 3.1 as soon as two groups run at a time.
 #define INLINE __attribute__((always_inline)) static inline
 
-#define ITEMS 256      // work-items in a group
+#define ITEMS 256      // work-items in a group, but of answers
+#define GROUP(items) __attribute__((reqd_work_group_size(items, 1, 1)))
 #define NODES 256      // more than a tree of the greatest depth has splits; as many as it has leaves
 #define BINS 256
 #define NONE 255       // the node of a row that the level does not see, and the bin of a split that sends all rows left
@@ -53,8 +56,7 @@ typedef struct {
 
 // State is what one round leaves to the next.
 typedef struct {
-	double right, wrong, total; // of AdaBoost
-	int round;
+	int round;         // -1 before the first
 	int edge;          // the magnitude in which the share of the mass is reached
 	uint limit;        // how much of the share is left for it
 	uint listed;       // rows of that magnitude
@@ -70,7 +72,6 @@ typedef struct {
 	int bin[NODES];
 	int closed[NODES];   // not split
 	int slope[NODES], curve[NODES]; // by leaf: signed g, and h
-	int value[NODES];    // by leaf
 } Tree;
 
 typedef struct { int rows, sum, plus; } Stats;

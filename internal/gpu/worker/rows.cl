@@ -1,23 +1,28 @@
 // The rows of a round: their masses, and which of them the tree sees.
 
-// weigh applies the last tree to scores or weights, and sets the masses.
-kernel void weigh(constant Job *j, global State *s, global const Tree *t, global const uint *z, global double *u,
-		global int *score, global const uchar *leaf, global const float *chance, global const uint *out,
-		global const uint *said, global int *mass, global uint *magnitudes, global ulong *held) {
+// weigh settles the last tree, applies it to scores or weights, and sets the masses.
+GROUP(ITEMS) kernel void weigh(constant Job *j, global const State *s, global const Tree *t, global const uint *z,
+		global double *u, global int *score, global const uchar *leaf, global const float *chance, global const uint *out,
+		global const uint *said, global int *mass, global uint *magnitudes, global ulong *held,
+		global const double *blockSums, global double *results, global int *units, global uchar *digits) {
 	local uint sums[MAGNITUDES];
 	local ulong errors[ITEMS];
-	int item = get_local_id(0);
+	local Settled settled;
+	int item = get_local_id(0), round = s->round;
 	for (int k = item; k < MAGNITUDES; k += ITEMS)
 		sums[k] = 0;
-	barrier(CLK_LOCAL_MEM_FENCE);
-	double scale = j->coarse ? j->room / fmin(j->swelled, s->total * 1.000001) : j->scale;
-	double right = s->right, wrong = s->wrong;
+	if (j->logistic)
+		settle(j, t, round, &settled, units, digits);
+	else
+		judge(j, round, blockSums, &settled, results);
+	double scale = j->coarse ? j->room / fmin(j->swelled, settled.total * 1.000001) : j->scale;
+	double right = settled.right, wrong = settled.wrong;
 	ulong error = 0;
 	for (int r = get_global_id(0); r < j->n; r += get_global_size(0)) {
 		double w;
 		int up = bitOf(z, r);
 		if (j->logistic) {
-			int f = score[r] + t->value[leaf[r]];
+			int f = score[r] + settled.value[leaf[r]];
 			score[r] = f;
 			double p = chanceOf(j, chance, f, up);
 			if (j->heldOut && bitOf(out, r))
@@ -36,17 +41,19 @@ kernel void weigh(constant Job *j, global State *s, global const Tree *t, global
 	for (int k = item; k < MAGNITUDES; k += ITEMS)
 		if (sums[k])
 			atomic_add(&magnitudes[k], sums[k]);
+	if (!j->heldOut)
+		return;
 	for (int by = ITEMS / 2; by > 0; by /= 2) {
 		if (item < by)
 			errors[item] += errors[item + by];
 		barrier(CLK_LOCAL_MEM_FENCE);
 	}
-	if (item == 0 && s->round >= 0)
-		held[s->round * get_num_groups(0) + get_group_id(0)] = errors[0];
+	if (item == 0 && round >= 0)
+		held[round * get_num_groups(0) + get_group_id(0)] = errors[0];
 }
 
 // gather lists the rows of the magnitude in which the share is reached, in any order.
-kernel void gather(constant Job *j, global State *s, global const int *mass, global const uint *magnitudes,
+GROUP(ITEMS) kernel void gather(constant Job *j, global State *s, global const int *mass, global const uint *magnitudes,
 		global ulong *list) {
 	local uint h[ITEMS];
 	local int edge;
@@ -90,11 +97,17 @@ kernel void gather(constant Job *j, global State *s, global const int *mass, glo
 // find starts a round and finds the least mass, and of that mass the last row, that a tree sees. Digit by digit, it
 // finds the key at which the masses of the listed rows, from the greatest key down, add up to more than the limit. One
 // group.
-kernel void find(constant Job *j, global State *s, global const ulong *list) {
+GROUP(ITEMS) kernel void find(constant Job *j, global State *s, global Tree *t, global const ulong *list) {
 	local uint h[ITEMS], sums[ITEMS];
 	local ulong prefix;
 	local uint limit;
 	int item = get_local_id(0);
+	for (int at = item; at < NODES; at += ITEMS) {
+		t->leftRows[at] = t->leftSum[at] = t->leftPlus[at] = t->slope[at] = t->curve[at] = 0;
+		t->next[at] = BINS;
+	}
+	if (item == 0)
+		t->rows = t->sum = t->plus = 0;
 	if (!j->trimmed) {
 		if (item == 0)
 			s->round++, s->leastMass = 0, s->leastRow = j->n;
@@ -142,7 +155,7 @@ INLINE ulong mixed(ulong v) {
 }
 
 // place puts the rows that the tree sees into node 0, and clears the histograms of the root.
-kernel void place(constant Job *j, global const State *s, global Tree *t, global const uint *z, global const uint *out,
+GROUP(ITEMS) kernel void place(constant Job *j, global const State *s, global Tree *t, global const uint *z, global const uint *out,
 		global const int *mass, global const ulong *keys, global int *signedMass, global uchar *node,
 		global uint *magnitudes, global int *histograms) {
 	local int rows, sum, plus;

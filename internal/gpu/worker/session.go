@@ -40,7 +40,17 @@ var (
 )
 
 // compilerOptions are those of the compiler.
-func compilerOptions() string { return fmt.Sprintf("-D TALLIES=%d", tallies) }
+func compilerOptions(d opencl.Device) string {
+	return fmt.Sprintf("-D TALLIES=%d -D ANSWERERS=%d", tallies, answerers(d))
+}
+
+// answerers is the number of work-items in a group of the kernel answers.
+func answerers(d opencl.Device) int {
+	if d.Group < mostItems {
+		return items
+	}
+	return mostItems
+}
 
 // padded rounds up to a multiple, a power of 2.
 func padded(n, to int) int { return (n + to - 1) &^ (to - 1) }
@@ -122,7 +132,7 @@ func (s *session) allocate(stride int) error {
 	s.m = memory{
 		job: s.alloc(256), state: s.alloc(256), tree: s.alloc(4 * treeWords), z: s.alloc(n / 8), u: s.alloc(8 * n),
 		out: one(p.HoldsOut, n/8), score: one(p.IsLogistic, 4*n), leaf: one(p.IsLogistic, n), said: s.alloc(n / 8),
-		mass: s.alloc(4 * n), signedMass: s.alloc(4 * n), node: s.alloc(n),
+		mass: s.alloc(4 * n), signedMass: s.alloc(4 * n), node: [2]opencl.Buffer{s.alloc(n), s.alloc(n)},
 		chance:     one(p.IsLogistic, 4*int64(2*p.TopMargin+1)),
 		magnitudes: s.alloc(4 * magnitudes), list: one(p.IsTrimmed, 8*n), keys: s.alloc(8 * rounds),
 		histograms: s.alloc(levels * int64(p.Candidates) * histBins * 4), gains: s.alloc(4 * levels * across),
@@ -217,7 +227,7 @@ func (s *session) upload(r io.Reader, parts []int64) error {
 // prepare makes the kernels of a round, in their order, with their arguments.
 func (s *session) prepare() error {
 	var err error
-	kernel := func(name string, groups int, args ...any) *opencl.Kernel {
+	sized := func(name string, groups, items int, args ...any) *opencl.Kernel {
 		if err != nil {
 			return nil
 		}
@@ -225,20 +235,21 @@ func (s *session) prepare() error {
 		k, err = s.q.Kernel(name, groups, items, args...)
 		return k
 	}
+	kernel := func(name string, groups int, args ...any) *opencl.Kernel { return sized(name, groups, items, args...) }
 	p, m, all := s.plan, &s.m, s.groups()
 	weigh := kernel("weigh", all, m.job, m.state, m.tree, m.z, m.u, m.score, m.leaf, m.chance, m.out, m.said, m.mass,
-		m.magnitudes, m.held)
+		m.magnitudes, m.held, m.sums, m.results, m.units, m.digits)
 	s.begin = []*opencl.Kernel{weigh}
 	b := &s.blocks
 	if p.IsTrimmed {
 		b.before = append(b.before, kernel("gather", all, m.job, m.state, m.mass, m.magnitudes, m.list))
 	}
-	b.before = append(b.before, kernel("find", 1, m.job, m.state, m.list),
-		kernel("place", all, m.job, m.state, m.tree, m.z, m.out, m.mass, m.keys, m.signedMass, m.node, m.magnitudes,
+	b.before = append(b.before, kernel("find", 1, m.job, m.state, m.tree, m.list),
+		kernel("place", all, m.job, m.state, m.tree, m.z, m.out, m.mass, m.keys, m.signedMass, m.node[0], m.magnitudes,
 			m.histograms))
-	across, rows, whole := (p.Candidates+width-1)/width, p.Rows, s.x
+	across, rows := (p.Candidates+width-1)/width, p.Rows
 	if b.rows > 0 {
-		rows, whole = b.rows, opencl.Buffer{} // choose cannot read all rows of a column
+		rows = b.rows
 	}
 	for depth := range p.Depth {
 		var l level
@@ -246,27 +257,26 @@ func (s *session) prepare() error {
 		if depth > 0 && !p.IsLazy {
 			passes /= 2
 		}
-		at := int32(depth)
+		at, node := int32(depth), m.node[depth%2]
 		if p.Candidates > 0 {
 			c := s.counting(passes, rows)
-			l.count = kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, m.node, m.histograms, at,
+			l.count = kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node, m.histograms, at,
 				int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(rows))
 			l.split = kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, at)
 		}
-		l.choose = kernel("choose", 1<<depth, m.job, m.state, m.tree, whole, s.columns, m.node, m.gains, m.bests, at, m.asked)
-		l.move = kernel("move", all, m.job, m.tree, s.tested, m.signedMass, m.node, m.histograms, at)
+		if b.rows > 0 {
+			l.choose = kernel("choose", 1, m.job, m.state, m.tree, s.columns, m.gains, m.bests, at, m.asked)
+		}
+		l.move = kernel("move", all, m.job, m.state, m.tree, s.tested, s.columns, m.signedMass, node, m.node[1-depth%2],
+			m.histograms, m.gains, m.bests, at, flag(b.rows > 0))
 		b.levels = append(b.levels, l)
 	}
 	if p.IsLogistic {
-		b.after = append(b.after,
-			kernel("slopes", all, m.job, m.state, m.tree, s.tested, m.z, m.u, m.score, m.chance, m.out, m.mass, m.leaf,
-				m.features, m.bins),
-			kernel("settle", 1, m.job, m.state, m.tree, m.units, m.digits))
+		b.after = append(b.after, kernel("slopes", all, m.job, m.state, m.tree, s.tested, m.z, m.u, m.score, m.chance,
+			m.out, m.mass, m.leaf, m.features, m.bins))
 	} else {
-		b.after = append(b.after,
-			kernel("answers", (p.Rows+blockRows-1)/blockRows, m.job, m.state, m.tree, s.tested, m.z, m.u, m.said, m.sums,
-				m.features, m.bins, m.leaves),
-			kernel("judge", 1, m.job, m.state, m.tree, m.sums, m.results))
+		b.after = append(b.after, sized("answers", (p.Rows+blockRows-1)/blockRows, answerers(s.q.Device), m.job, m.state,
+			m.tree, s.tested, m.z, m.u, m.said, m.sums, m.features, m.bins, m.leaves))
 	}
 	b.after = append(b.after, weigh)
 	s.round = append(s.round, b.before...)
@@ -274,7 +284,7 @@ func (s *session) prepare() error {
 		if l.count != nil {
 			s.round = append(s.round, l.count, l.split)
 		}
-		s.round = append(s.round, l.choose, l.move)
+		s.round = append(s.round, l.move)
 	}
 	s.round = append(s.round, b.after...)
 	return err
@@ -306,8 +316,10 @@ func (s *session) start(r io.Reader, parts []int64) error {
 		return fmt.Errorf("%d parts of a problem", len(parts))
 	}
 	n := int64(padded(p.Rows, blockRows))
-	if err := s.q.Fill(m.node, math.MaxUint8, n); err != nil {
-		return err
+	for _, node := range m.node {
+		if err := s.q.Fill(node, math.MaxUint8, n); err != nil {
+			return err
+		}
 	}
 	if err := s.q.Fill(m.signedMass, 0, 4*n); err != nil {
 		return err
@@ -344,8 +356,7 @@ func (s *session) start(r io.Reader, parts []int64) error {
 	if err := s.q.Fill(m.magnitudes, 0, 4*magnitudes); err != nil {
 		return err
 	}
-	first := state{right: 1, wrong: 1, total: float64(p.Rows), round: -1}
-	if err := opencl.Write(s.q, m.state, 0, []state{first}); err != nil {
+	if err := opencl.Write(s.q, m.state, 0, []state{{round: -1}}); err != nil {
 		return err
 	}
 	s.ready = 0

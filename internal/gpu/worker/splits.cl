@@ -12,13 +12,23 @@ INLINE int countedNode(constant Job *j, local const Grown *t, int level, int pas
 	return isOpen(j, left) || isOpen(j, right) ? 2 * pass + smaller(left, right) : NONE;
 }
 
+// candidatesOf returns the columns that a node may test.
+INLINE global const uint *candidatesOf(constant Job *j, global const State *s, global const uint *columns, int at) {
+	if (j->lazy)
+		return columns + ((long)s->round * j->splits + at) * j->k;
+	return columns + (j->drawn ? (long)s->round * j->k : 0);
+}
+
+#define AHEAD 4 // columns that a work-item reads at once
+
 // count adds rows to histograms. A group has some passes and columns, passes * columns at most TALLIES, and a stretch of
 // rows. The rows in x begin with row base.
-kernel void count(constant Job *j, global const State *s, global const Tree *t, global const uchar *x,
+GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global const Tree *t, global const uchar *x,
 		global const uint *columns, global const int *signedMass, global const uchar *node, global int *histograms,
 		int level, int passes, int width, int stretch, int base, int rows) {
 	local int h[TALLIES * BINS];
 	local uchar passOf[NODES];
+	local long from[TALLIES];
 	local int some;
 	local Grown grown;
 	int item = get_local_id(0);
@@ -45,12 +55,8 @@ kernel void count(constant Job *j, global const State *s, global const Tree *t, 
 		return;
 	for (int k = item; k < passes * width * BINS; k += ITEMS)
 		h[k] = 0;
-	global const uint *list = columns;
-	if (j->lazy)
-		list += ((long)s->round * j->splits + (1 << level) - 1 + pass) * j->k;
-	else if (j->lazy == 0 && j->drawn)
-		list += (long)s->round * j->k;
-	list += first;
+	if (item < wide)
+		from[item] = (long)candidatesOf(j, s, columns, (1 << level) - 1 + pass)[first + item] * j->stride;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int r = lo + 4 * item; r < hi; r += 4 * ITEMS) {
 		uchar4 v = vload4(0, node + base + r);
@@ -60,12 +66,18 @@ kernel void count(constant Job *j, global const State *s, global const Tree *t, 
 		int4 m = vload4(0, signedMass + base + r);
 		a *= width, b *= width, c *= width, d *= width;
 		int none = NONE * width;
-		for (int k = 0; k < wide; k++) {
-			uchar4 bin = vload4(0, x + (long)list[k] * j->stride + r);
-			if (a != none) atomic_add(&h[(a + k) * BINS + bin.x], m.x);
-			if (b != none) atomic_add(&h[(b + k) * BINS + bin.y], m.y);
-			if (c != none) atomic_add(&h[(c + k) * BINS + bin.z], m.z);
-			if (d != none) atomic_add(&h[(d + k) * BINS + bin.w], m.w);
+		for (int first = 0; first < wide; first += AHEAD) {
+			uchar4 ahead[AHEAD]; // all are on their way before the first is used
+			for (int k = 0; k < AHEAD; k++)
+				ahead[k] = vload4(0, x + from[min(first + k, wide - 1)] + r);
+			for (int k = 0; k < AHEAD && first + k < wide; k++) {
+				uchar4 bin = ahead[k];
+				int at = first + k;
+				if (a != none) atomic_add(&h[(a + at) * BINS + bin.x], m.x);
+				if (b != none) atomic_add(&h[(b + at) * BINS + bin.y], m.y);
+				if (c != none) atomic_add(&h[(c + at) * BINS + bin.z], m.z);
+				if (d != none) atomic_add(&h[(d + at) * BINS + bin.w], m.w);
+			}
 		}
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
@@ -73,53 +85,58 @@ kernel void count(constant Job *j, global const State *s, global const Tree *t, 
 		if (passOf[v] == NONE)
 			continue;
 		global int *to = histograms + ((long)((1 << level) - 1 + v) * j->k + first) * BINS;
-		local const int *from = h + passOf[v] * width * BINS;
+		local const int *own = h + passOf[v] * width * BINS;
 		for (int k = item; k < wide * BINS; k += ITEMS)
-			if (from[k])
-				atomic_add(&to[k], from[k]);
+			if (own[k])
+				atomic_add(&to[k], own[k]);
 	}
 }
 
-// consider finds the best split of 16 columns of a node, of whose histograms a work-item has 16 bins of one.
-INLINE void consider(int bins[16], int sum, int first, int k, local int *sums, local int *gains, local int *at,
+// consider finds the best split of 16 columns of a node, of whose histograms a work-item has 16 bins of one. Of equal
+// gains the first counts.
+INLINE void consider(int16 bins, int sum, int first, int k, local int *sums, local int *gains, local int *at,
 		global int *gain, global uint *best) {
 	int item = get_local_id(0), column = item / 16, lane = item % 16;
+	int own[16], before[16];
+	vstore16(bins, 0, own);
 	int total = 0;
 	for (int b = 0; b < 16; b++)
-		total += bins[b];
+		total += own[b];
 	sums[item] = total;
 	barrier(CLK_LOCAL_MEM_FENCE);
+	vstore16(vload16(column, sums), 0, before);
 	int a = 0, top = -1, where = 0;
-	for (int l = 0; l < lane; l++)
-		a += sums[column * 16 + l];
+	for (int l = 0; l < 16; l++)
+		a += l < lane ? before[l] : 0;
 	for (int b = 0; b < 16; b++) {
-		a += bins[b];
+		a += own[b];
 		int g = abs(a - (sum - a));
 		if (g > top)
-			top = g, where = lane * 16 + b;
+			top = g, where = item * 16 + b;
 	}
 	gains[item] = first + column < k ? top : -1;
 	at[item] = where;
 	barrier(CLK_LOCAL_MEM_FENCE);
-	if (lane == 0) {
-		for (int l = 1; l < 16; l++)
-			if (gains[item + l] > gains[item])
-				gains[item] = gains[item + l], at[item] = at[item + l];
+	for (int by = 16; by > 0; by = by == 16 ? 1 : 0) { // the best of every column, then the best of all
+		int from = by == 16 ? item : 0, step = by == 16 ? 1 : 16;
+		if (by == 16 ? lane == 0 : item == 0) {
+			int values[16], places[16];
+			for (int l = 0; l < 16; l++)
+				values[l] = gains[from + l * step], places[l] = at[from + l * step];
+			int c = values[0], where = places[0];
+			for (int l = 1; l < 16; l++)
+				if (values[l] > c)
+					c = values[l], where = places[l];
+			gains[item] = c, at[item] = where;
+			if (by == 1)
+				*gain = c, *best = (uint)(first * BINS + where);
+		}
+		barrier(CLK_LOCAL_MEM_FENCE);
 	}
-	barrier(CLK_LOCAL_MEM_FENCE);
-	if (item == 0) {
-		int c = 0;
-		for (int d = 1; d < WIDTH; d++)
-			if (gains[16 * d] > gains[16 * c])
-				c = d;
-		*gain = gains[16 * c];
-		*best = (uint)(first + c) * BINS + at[16 * c];
-	}
-	barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // split searches the histograms of a pass, and of its larger sibling, for splits. A group has WIDTH columns of one pass.
-kernel void split(constant Job *j, global const Tree *t, global int *histograms, global int *gains, global uint *bests,
+GROUP(ITEMS) kernel void split(constant Job *j, global const Tree *t, global int *histograms, global int *gains, global uint *bests,
 		int level) {
 	local int sums[ITEMS], tops[ITEMS], at[ITEMS];
 	local Grown grown;
@@ -131,103 +148,122 @@ kernel void split(constant Job *j, global const Tree *t, global int *histograms,
 	int v = countedNode(j, &grown, level, pass);
 	if (v == NONE)
 		return;
-	int column = first + item / 16;
-	int bins[16];
+	int column = first + item / 16, isPair = level > 0 && !j->lazy;
 	long offset = (long)column * BINS + item % 16 * 16;
-	int16 read = column < j->k ? vload16(0, histograms + (long)(nodes + v) * j->k * BINS + offset) : 0;
-	vstore16(read, 0, bins);
+	int16 bins = 0, parent = 0;
+	if (column < j->k) {
+		bins = vload16(0, histograms + (long)(nodes + v) * j->k * BINS + offset);
+		if (isPair)
+			parent = vload16(0, histograms + (long)((nodes + v - 1) / 2) * j->k * BINS + offset);
+	}
 	Stats own = statsOf(&grown, nodes + v);
 	if (isOpen(j, own))
 		consider(bins, own.sum, first, j->k, sums, tops, at, &gains[(nodes + v) * across + first / WIDTH],
 			&bests[(nodes + v) * across + first / WIDTH]);
-	if (level == 0 || j->lazy)
+	if (!isPair)
 		return;
 	Stats other = statsOf(&grown, nodes + (v ^ 1));
 	if (!isOpen(j, other))
 		return;
-	global const int *parent = histograms + (long)((nodes + v - 1) / 2) * j->k * BINS + offset;
-	global int *great = histograms + (long)(nodes + (v ^ 1)) * j->k * BINS + offset;
-	if (column < j->k) {
-		read = vload16(0, parent) - read;
-		vstore16(read, 0, bins);
-		vstore16(read, 0, great);
-	}
+	bins = parent - bins;
+	if (column < j->k)
+		vstore16(bins, 0, histograms + (long)(nodes + (v ^ 1)) * j->k * BINS + offset);
 	consider(bins, other.sum, first, j->k, sums, tops, at, &gains[(nodes + (v ^ 1)) * across + first / WIDTH],
 		&bests[(nodes + (v ^ 1)) * across + first / WIDTH]);
 }
 
-// choose takes the best split of each node, a group for a node. If none gains anything, it takes the first column that
-// has two bins with rows of the node, at the lowest. With x in blocks, answered by the host, such a node is left open.
-kernel void choose(constant Job *j, global const State *s, global Tree *t, global const uchar *x,
-		global const uint *columns, global const uchar *node, global const int *gains, global const uint *bests, int level,
-		global int *asked) {
-	local int tops[ITEMS];
-	local uint at[ITEMS];
-	local uint bins[BINS / 32];
-	local int found;
-	local Grown grown;
-	int item = get_local_id(0), v = get_group_id(0), here = (1 << level) - 1 + v;
+// Choice holds the splits of a level, in local memory, and what finding them takes.
+typedef struct {
+	int bin[NODES / 2];  // or CLOSED, or OPEN
+	uint feature[NODES / 2];
+	Grown grown;
+	int top[ITEMS];
+	uint at[ITEMS];
+	uint bins[BINS / 32];
+	int found;
+} Choice;
+
+#define CLOSED -1 // the node is not split
+#define OPEN -2   // no split gains anything
+
+// chooseGains takes the best split of each node of a level, if it gains anything.
+INLINE void chooseGains(constant Job *j, global const State *s, global const Tree *t, global const uint *columns,
+		global const int *gains, global const uint *bests, int level, local Choice *c) {
+	int item = get_local_id(0), each = ITEMS >> level, v = item / each, lane = item % each, here = (1 << level) - 1 + v;
 	int across = (j->k + WIDTH - 1) / WIDTH;
-	loadGrown(&grown, t, level);
-	Stats own = statsOf(&grown, here);
-	int open = isOpen(j, own);
-	int top = -1;
+	loadGrown(&c->grown, t, level);
+	Stats own = statsOf(&c->grown, here);
+	int open = isOpen(j, own), top = -1;
 	uint best = 0;
-	for (int g = item; open && g < across; g += ITEMS)
-		if (gains[here * across + g] > top)
-			top = gains[here * across + g], best = bests[here * across + g];
-	tops[item] = top, at[item] = best;
+	for (int g = lane; open && g < across; g += each) {
+		int gain = gains[here * across + g];
+		if (gain > top)
+			top = gain, best = bests[here * across + g];
+	}
+	c->top[item] = top, c->at[item] = best;
 	barrier(CLK_LOCAL_MEM_FENCE);
-	for (int by = ITEMS / 2; by > 0; by /= 2) {
-		if (item < by && (tops[item + by] > tops[item] || tops[item + by] == tops[item] && at[item + by] < at[item]))
-			tops[item] = tops[item + by], at[item] = at[item + by];
+	for (int by = each / 2; by > 0; by /= 2) {
+		if (lane < by) {
+			int other = c->top[item + by];
+			if (other > c->top[item] || other == c->top[item] && c->at[item + by] < c->at[item])
+				c->top[item] = other, c->at[item] = c->at[item + by];
+		}
 		barrier(CLK_LOCAL_MEM_FENCE);
 	}
-	global const uint *list = columns;
-	if (j->lazy)
-		list += ((long)s->round * j->splits + here) * j->k;
-	else if (j->drawn)
-		list += (long)s->round * j->k;
-	int isGain = open && tops[0] > (int)abs(own.sum);
-	if (item == 0) {
-		t->leftRows[here] = t->leftSum[here] = t->leftPlus[here] = 0;
-		t->next[here] = BINS;
-		t->closed[here] = !isGain;
-		t->feature[here] = isGain ? list[at[0] / BINS] : 0;
-		t->bin[here] = isGain ? (int)(at[0] % BINS) : NONE;
+	if (lane == 0) {
+		int isGain = open && c->top[item] > (int)abs(own.sum);
+		c->bin[v] = isGain ? (int)(c->at[item] % BINS) : open ? OPEN : CLOSED;
+		c->feature[v] = isGain ? candidatesOf(j, s, columns, here)[c->at[item] / BINS] : 0;
 	}
-	if (!open || isGain)
-		return;
-	if (x == 0) {
-		if (item == 0)
-			asked[v] = 1;
-		return;
-	}
-	for (int k = 0; k < j->k; k++) {
+	barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// choosePossible splits a node in which nothing gains by the first column that has two bins with rows of the node, at
+// the lowest.
+INLINE void choosePossible(constant Job *j, global const uint *list, global const uchar *x, global const uchar *node, int v,
+		local Choice *c) {
+	int item = get_local_id(0), isDone = 0;
+	for (int k = 0; k < j->k && !isDone; k++) {
 		if (item < BINS / 32)
-			bins[item] = 0;
-		if (item == 0)
-			found = NONE;
+			c->bins[item] = 0;
 		barrier(CLK_LOCAL_MEM_FENCE);
 		global const uchar *column = x + (long)list[k] * j->stride;
 		for (int r = item; r < j->n; r += ITEMS)
 			if (node[r] == v)
-				atomic_or(&bins[column[r] >> 5], 1u << (column[r] & 31));
+				atomic_or(&c->bins[column[r] >> 5], 1u << (column[r] & 31));
 		barrier(CLK_LOCAL_MEM_FENCE);
 		if (item == 0) {
-			int many = 0, low = NONE;
+			int many = 0, low = CLOSED;
 			for (int w = BINS / 32 - 1; w >= 0; w--) {
-				many += popcount(bins[w]);
-				if (bins[w])
-					low = 32 * w + 31 - clz(bins[w] & -bins[w]);
+				many += popcount(c->bins[w]);
+				if (c->bins[w])
+					low = 32 * w + 31 - clz(c->bins[w] & -c->bins[w]);
 			}
-			if (many > 1) {
-				found = low;
-				t->closed[here] = 0, t->feature[here] = list[k], t->bin[here] = low;
-			}
+			c->found = many > 1;
+			c->bin[v] = many > 1 ? low : CLOSED, c->feature[v] = list[k];
 		}
 		barrier(CLK_LOCAL_MEM_FENCE);
-		if (found != NONE)
-			return;
+		isDone = c->found;
 	}
+}
+
+// writeSplits copies the splits of a level to the tree.
+INLINE void writeSplits(global Tree *t, local const Choice *c, int level) {
+	for (int v = get_local_id(0), first = (1 << level) - 1; v < 1 << level; v += ITEMS) {
+		int isClosed = c->bin[v] < 0;
+		t->closed[first + v] = isClosed;
+		t->feature[first + v] = isClosed ? 0 : c->feature[v];
+		t->bin[first + v] = isClosed ? NONE : c->bin[v];
+	}
+}
+
+// choose writes down the splits of a level where the host has the columns, and asks it about nodes in which nothing
+// gains. One group.
+GROUP(ITEMS) kernel void choose(constant Job *j, global const State *s, global Tree *t, global const uint *columns,
+		global const int *gains, global const uint *bests, int level, global int *asked) {
+	local Choice choice;
+	chooseGains(j, s, t, columns, gains, bests, level, &choice);
+	for (int v = get_local_id(0); v < 1 << level; v += ITEMS)
+		asked[v] = choice.bin[v] == OPEN;
+	writeSplits(t, &choice, level);
 }

@@ -42,7 +42,7 @@ func Work(in io.Reader, out io.Writer, anyDevice bool) error {
 	}
 	d, err := Find(anyDevice)
 	if err == nil {
-		w.q, err = opencl.NewQueue(d, source, compilerOptions())
+		w.q, err = opencl.NewQueue(d, source, compilerOptions(d))
 	}
 	if err != nil {
 		return errors.Join(err, frame.Write(w.w, frame.Answer{Error: err.Error()}))
