@@ -122,6 +122,8 @@ GROUP(ITEMS) kernel void slopes(constant Job *j, global const State *s, global T
 	}
 }
 
+#define PART 2048 // weights that fit local memory twice
+
 // answers finds what the tree says of every row, and V+ and V- of each block of rows, for AdaBoost. A group has a block.
 // The weights are added up one after the other, as package boost does, so a group has as many work-items as the device
 // allows, to be soon done with the rest.
@@ -130,7 +132,8 @@ GROUP(ANSWERERS) kernel void answers(constant Job *j, global const State *s, glo
 		global uint *leaves) {
 	local Finished finished;
 	local uint sign[NODES / 32], right[BLOCK / 32];
-	local double weight[BLOCK];
+	local double wrongs[PART], rights[PART + 8]; // some weights by what the tree says of the row, and 0 in the other
+	double weight[BLOCK / ANSWERERS];
 	int item = get_local_id(0), block = get_group_id(0);
 	if (item < NODES / 32)
 		sign[item] = 0;
@@ -152,14 +155,13 @@ GROUP(ANSWERERS) kernel void answers(constant Job *j, global const State *s, glo
 	if (block == 0 && item < NODES / 32)
 		leaves[s->round * (NODES / 32) + item] = sign[item];
 	int rows = min(BLOCK, j->n - block * BLOCK);
-	for (int i = item; i < BLOCK; i += ANSWERERS) {
-		int r = block * BLOCK + i;
-		if (i >= rows) {
-			weight[i] = 0;
+#pragma unroll
+	for (int k = 0; k < BLOCK / ANSWERERS; k++) {
+		int i = k * ANSWERERS + item, r = block * BLOCK + i;
+		weight[k] = i < rows ? u[r] : 0; // past the last row the weights are 0, and adding 0 changes nothing
+		if (i >= rows)
 			continue;
-		}
 		int l = leafOf(j, x, &finished, r);
-		weight[i] = u[r];
 		if ((sign[l >> 5] >> (l & 31) & 1) == bitOf(z, r))
 			atomic_or(&right[i >> 5], 1u << (i & 31));
 	}
@@ -168,26 +170,35 @@ GROUP(ANSWERERS) kernel void answers(constant Job *j, global const State *s, glo
 		uint past = rows - 32 * item < 32 ? ~0u << (rows - 32 * item) : 0;
 		said[block * (BLOCK / 32) + item] = ~(right[item] ^ z[block * (BLOCK / 32) + item]) & ~past;
 	}
-	if (item < 2) { // past the last row the weights are 0, and adding 0 changes nothing
-		double sum = 0;
-		double8 next = vload8(0, weight);
-		for (int w = 0; w < BLOCK / 8; w++) { // the next weights are on their way while these are added
-			double8 v = next;
-			next = vload8(min(w + 1, BLOCK / 8 - 1), weight);
-			uint bits = (item ? right[w / 4] : ~right[w / 4]) >> w % 4 * 8;
-			double a = bits & 1 ? v.s0 : 0.0, b = bits & 2 ? v.s1 : 0.0, c = bits & 4 ? v.s2 : 0.0, d = bits & 8 ? v.s3 : 0.0;
-			double e = bits & 16 ? v.s4 : 0.0, f = bits & 32 ? v.s5 : 0.0, g = bits & 64 ? v.s6 : 0.0, h = bits & 128 ? v.s7 : 0.0;
-			sum += a;
-			sum += b;
-			sum += c;
-			sum += d;
-			sum += e;
-			sum += f;
-			sum += g;
-			sum += h;
+	double sum = 0;
+#pragma unroll
+	for (int k = 0; k < BLOCK / ANSWERERS; k++) {
+		int i = k * ANSWERERS + item, isRight = right[i >> 5] >> (i & 31) & 1;
+		wrongs[i % PART] = isRight ? 0 : weight[k];
+		rights[i % PART] = isRight ? weight[k] : 0;
+		if ((k + 1) * ANSWERERS % PART)
+			continue;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		if (item < 2) {
+			local const double *from = item ? rights : wrongs;
+			double8 next = vload8(0, from);
+			for (int w = 1; w <= PART / 8; w++) { // the next weights are on their way while these are added
+				double8 v = next;
+				next = vload8(w % (PART / 8), from);
+				sum += v.s0;
+				sum += v.s1;
+				sum += v.s2;
+				sum += v.s3;
+				sum += v.s4;
+				sum += v.s5;
+				sum += v.s6;
+				sum += v.s7;
+			}
 		}
-		sums[2 * block + item] = sum;
+		barrier(CLK_LOCAL_MEM_FENCE);
 	}
+	if (item < 2)
+		sums[2 * block + item] = sum;
 }
 
 INLINE int oddMultiple(int v, int unit, int most) {

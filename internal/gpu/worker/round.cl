@@ -25,7 +25,7 @@
 // A barrier in a function that is not inlined is wrong under PoCL 3.1 as soon as two groups run at a time.
 #define INLINE __attribute__((always_inline)) static inline
 
-#define ITEMS 256      // work-items in a group, but of answers
+#define ITEMS 256      // work-items in a group, but of count and answers
 #define GROUP(items) __attribute__((reqd_work_group_size(items, 1, 1)))
 #define NODES 256      // more than a tree of the greatest depth has splits; as many as it has leaves
 #define BINS 256
@@ -84,7 +84,7 @@ typedef struct {
 } Grown;
 
 INLINE void loadGrown(local Grown *g, global const Tree *t, int level) {
-	for (int at = get_local_id(0); at < (1 << level) - 1; at += ITEMS) {
+	for (int at = get_local_id(0); at < (1 << level) - 1; at += get_local_size(0)) {
 		g->leftRows[at] = t->leftRows[at], g->leftSum[at] = t->leftSum[at];
 		g->leftPlus[at] = t->leftPlus[at], g->closed[at] = t->closed[at];
 	}

@@ -23,7 +23,7 @@ INLINE global const uint *candidatesOf(constant Job *j, global const State *s, g
 
 // count adds rows to histograms. A group has some passes and columns, passes * columns at most TALLIES, and a stretch of
 // rows. The rows in x begin with row base.
-GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global const Tree *t, global const uchar *x,
+GROUP(COUNTERS) kernel void count(constant Job *j, global const State *s, global const Tree *t, global const uchar *x,
 		global const uint *columns, global const int *signedMass, global const uchar *node, global int *histograms,
 		int level, int passes, int width, int stretch, int base, int rows) {
 	local int h[TALLIES * BINS];
@@ -40,7 +40,7 @@ GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global co
 	int pass = group / across / stretches * passes;
 	int all = level == 0 || j->lazy ? 1 << level : 1 << (level - 1);
 	int wide = min(width, j->k - first);
-	for (int v = item; v < NODES; v += ITEMS)
+	for (int v = item; v < NODES; v += COUNTERS)
 		passOf[v] = NONE;
 	if (item == 0)
 		some = 0;
@@ -53,12 +53,12 @@ GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global co
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (!some)
 		return;
-	for (int k = item; k < passes * width * BINS; k += ITEMS)
+	for (int k = item; k < passes * width * BINS; k += COUNTERS)
 		h[k] = 0;
 	if (item < wide)
 		from[item] = (long)candidatesOf(j, s, columns, (1 << level) - 1 + pass)[first + item] * j->stride;
 	barrier(CLK_LOCAL_MEM_FENCE);
-	for (int r = lo + 4 * item; r < hi; r += 4 * ITEMS) {
+	for (int r = lo + 4 * item; r < hi; r += 4 * COUNTERS) {
 		uchar4 v = vload4(0, node + base + r);
 		int a = passOf[v.x], b = passOf[v.y], c = passOf[v.z], d = passOf[v.w];
 		if ((a & b & c & d) == NONE)
@@ -68,11 +68,15 @@ GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global co
 		int none = NONE * width;
 		for (int first = 0; first < wide; first += AHEAD) {
 			uchar4 ahead[AHEAD]; // all are on their way before the first is used
+#pragma unroll
 			for (int k = 0; k < AHEAD; k++)
 				ahead[k] = vload4(0, x + from[min(first + k, wide - 1)] + r);
-			for (int k = 0; k < AHEAD && first + k < wide; k++) {
+#pragma unroll
+			for (int k = 0; k < AHEAD; k++) {
 				uchar4 bin = ahead[k];
 				int at = first + k;
+				if (at >= wide)
+					break;
 				if (a != none) atomic_add(&h[(a + at) * BINS + bin.x], m.x);
 				if (b != none) atomic_add(&h[(b + at) * BINS + bin.y], m.y);
 				if (c != none) atomic_add(&h[(c + at) * BINS + bin.z], m.z);
@@ -86,10 +90,24 @@ GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global co
 			continue;
 		global int *to = histograms + ((long)((1 << level) - 1 + v) * j->k + first) * BINS;
 		local const int *own = h + passOf[v] * width * BINS;
-		for (int k = item; k < wide * BINS; k += ITEMS)
+		for (int k = item; k < wide * BINS; k += COUNTERS)
 			if (own[k])
 				atomic_add(&to[k], own[k]);
 	}
+}
+
+// bestOf puts the best of 16 gains, some steps apart, in the place of the first. Of equal gains the first counts.
+INLINE void bestOf(local int *gains, local int *at, int from, int step) {
+	int values[16], places[16];
+#pragma unroll
+	for (int l = 0; l < 16; l++)
+		values[l] = gains[from + l * step], places[l] = at[from + l * step];
+	int top = values[0], where = places[0];
+#pragma unroll
+	for (int l = 1; l < 16; l++)
+		if (values[l] > top)
+			top = values[l], where = places[l];
+	gains[from] = top, at[from] = where;
 }
 
 // consider finds the best split of 16 columns of a node, of whose histograms a work-item has 16 bins of one. Of equal
@@ -100,14 +118,17 @@ INLINE void consider(int16 bins, int sum, int first, int k, local int *sums, loc
 	int own[16], before[16];
 	vstore16(bins, 0, own);
 	int total = 0;
+#pragma unroll
 	for (int b = 0; b < 16; b++)
 		total += own[b];
 	sums[item] = total;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	vstore16(vload16(column, sums), 0, before);
 	int a = 0, top = -1, where = 0;
+#pragma unroll
 	for (int l = 0; l < 16; l++)
 		a += l < lane ? before[l] : 0;
+#pragma unroll
 	for (int b = 0; b < 16; b++) {
 		a += own[b];
 		int g = abs(a - (sum - a));
@@ -117,22 +138,14 @@ INLINE void consider(int16 bins, int sum, int first, int k, local int *sums, loc
 	gains[item] = first + column < k ? top : -1;
 	at[item] = where;
 	barrier(CLK_LOCAL_MEM_FENCE);
-	for (int by = 16; by > 0; by = by == 16 ? 1 : 0) { // the best of every column, then the best of all
-		int from = by == 16 ? item : 0, step = by == 16 ? 1 : 16;
-		if (by == 16 ? lane == 0 : item == 0) {
-			int values[16], places[16];
-			for (int l = 0; l < 16; l++)
-				values[l] = gains[from + l * step], places[l] = at[from + l * step];
-			int c = values[0], where = places[0];
-			for (int l = 1; l < 16; l++)
-				if (values[l] > c)
-					c = values[l], where = places[l];
-			gains[item] = c, at[item] = where;
-			if (by == 1)
-				*gain = c, *best = (uint)(first * BINS + where);
-		}
-		barrier(CLK_LOCAL_MEM_FENCE);
+	if (lane == 0)
+		bestOf(gains, at, item, 1);
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (item == 0) {
+		bestOf(gains, at, 0, 16);
+		*gain = gains[0], *best = (uint)(first * BINS + at[0]);
 	}
+	barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // split searches the histograms of a pass, and of its larger sibling, for splits. A group has WIDTH columns of one pass.
