@@ -37,7 +37,7 @@ var (
 	counters     = 256  // work-items in a group of the kernel count
 	tallies      = 16   // histograms in the local memory of a group
 	leastStretch = 2048 // rows that are worth adding up
-	groupsPer    = 12   // groups wanted for each of the device's units
+	groupsPer    = 4    // groups wanted for each of the device's units
 )
 
 // compilerOptions are those of the compiler.
