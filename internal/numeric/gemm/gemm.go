@@ -60,6 +60,15 @@ func (v View) T() View { return View{v.Cols, v.Rows, v.ColStep, v.RowStep, v.Dat
 // Mul sets c = a*b on the given number of threads (0 for all cores). The columns of c must be adjacent (ColStep 1),
 // and c must not share memory with a or b.
 func Mul(ctx context.Context, threads int, c, a, b View) error {
+	right, err := packAll(ctx, threads, a, b)
+	if err != nil {
+		return err
+	}
+	return MulRight(ctx, threads, c, a, right)
+}
+
+// packAll lays out b, the right factor of a, on some threads.
+func packAll(ctx context.Context, threads int, a, b View) (*Right, error) {
 	if b.Rows != a.Cols {
 		panic(fmt.Sprintf("gemm: %d x %d times %d x %d", a.Rows, a.Cols, b.Rows, b.Cols))
 	}
@@ -71,10 +80,7 @@ func Mul(ctx context.Context, threads int, c, a, b View) error {
 			right.pack(b, p)
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return MulRight(ctx, threads, c, a, right)
+	return right, err
 }
 
 // MulRight is Mul for a right factor that is used more than once.
@@ -91,28 +97,71 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 		}
 		return nil
 	}
-	down := (c.Rows + blockRows - 1) / blockRows
-	cols := blockCols
-	for wanted := turnsEach * par.Threads(threads); threads != 1 && cols > fewestCols; cols /= 2 {
-		if down*((c.Cols+cols-1)/cols) >= wanted {
-			break
-		}
+	return turns(ctx, threads, a.Rows, b.cols, func(rows, cols span) {
+		block(c.Data[rows.from*c.RowStep+cols.from:], c.RowStep, a, b, rows, cols, false)
+	})
+}
+
+// MulEach calls take with parts of the rows of a*b, on some threads at the same time: values j and on of row i. With
+// lower, these are the values up to the diagonal only, at about half the time.
+func MulEach(
+	ctx context.Context, threads int, a, b View, lower bool, take func(i, j int, values []float32),
+) error {
+	right, err := packAll(ctx, threads, a, b)
+	if err != nil {
+		return err
 	}
-	across := (c.Cols + cols - 1) / cols
-	return par.For(ctx, threads, down*across, func(turn int) {
-		i, j := turn/across*blockRows, turn%across*cols
-		block(c, a, b, span{i, min(i+blockRows, c.Rows)}, span{j, min(j+cols, c.Cols)})
+	return turns(ctx, threads, a.Rows, b.Cols, func(rows, cols span) {
+		if lower && rows.to <= cols.from {
+			return
+		}
+		part := parts.Get().(*[]float32)
+		defer parts.Put(part)
+		wide := cols.to - cols.from
+		n := (rows.to - rows.from) * wide
+		*part = slices.Grow((*part)[:0], n)[:n]
+		if a.Cols == 0 {
+			clear(*part)
+		} else {
+			block(*part, wide, a, right, rows, cols, lower)
+		}
+		for i := rows.from; i < rows.to; i++ {
+			row := (*part)[(i-rows.from)*wide:][:wide]
+			if lower {
+				row = row[:max(0, min(wide, i+1-cols.from))]
+			}
+			if len(row) > 0 {
+				take(i, cols.from, row)
+			}
+		}
 	})
 }
 
 // span is a range of rows or columns.
 type span struct{ from, to int }
 
-// lefts holds unused blocks of A.
-var lefts = sync.Pool{New: func() any { return new(Left) }}
+// turns calls f with the blocks of a product.
+func turns(ctx context.Context, threads, rows, cols int, f func(rows, cols span)) error {
+	down, wide := (rows+blockRows-1)/blockRows, blockCols
+	for wanted := turnsEach * par.Threads(threads); threads != 1 && wide > fewestCols; wide /= 2 {
+		if down*((cols+wide-1)/wide) >= wanted {
+			break
+		}
+	}
+	across := (cols + wide - 1) / wide
+	return par.For(ctx, threads, down*across, func(turn int) {
+		i, j := turn/across*blockRows, turn%across*wide
+		f(span{i, min(i+blockRows, rows)}, span{j, min(j+wide, cols)})
+	})
+}
 
-// block computes a block of c.
-func block(c, a View, b *Right, rows, cols span) {
+var (
+	lefts = sync.Pool{New: func() any { return new(Left) }}      // unused blocks of A
+	parts = sync.Pool{New: func() any { return new([]float32) }} // unused blocks of products
+)
+
+// block sets c, whose rows are step apart, to a block of a*b. With lower, tiles above the diagonal are left out.
+func block(c []float32, step int, a View, b *Right, rows, cols span, lower bool) {
 	i0, i1, j0, j1 := rows.from, rows.to, cols.from, cols.to
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
@@ -122,20 +171,24 @@ func block(c, a View, b *Right, rows, cols span) {
 		left.pack(a, i0, i1, k0, k)
 		for j := j0; j < j1; j += tileCols {
 			panel := b.data[(j*b.k + k0*tileCols):][:k*tileCols]
-			for i := i0; i < i1; i += tileRows {
+			first := i0
+			if lower && j > i0 {
+				first += (j - i0) / tileRows * tileRows
+			}
+			for i := first; i < i1; i += tileRows {
 				rows, cols := min(tileRows, i1-i), min(tileCols, j1-j)
-				at, corner := left.data[(i-i0)*k:], c.Data[i*c.RowStep+j:]
+				at, corner := left.data[(i-i0)*k:], c[(i-i0)*step+j-j0:]
 				if rows == tileRows && cols == tileCols {
-					kernel(k, &at[0], &panel[0], &corner[0], c.RowStep, k0 > 0)
+					kernel(k, &at[0], &panel[0], &corner[0], step, k0 > 0)
 					continue
 				}
 				// A tile at the edge is computed separately, because the kernel handles only whole tiles.
 				for r := range rows {
-					copy(tile[r*tileCols:], corner[r*c.RowStep:][:cols])
+					copy(tile[r*tileCols:], corner[r*step:][:cols])
 				}
 				kernel(k, &at[0], &panel[0], &tile[0], tileCols, k0 > 0)
 				for r := range rows {
-					copy(corner[r*c.RowStep:][:cols], tile[r*tileCols:])
+					copy(corner[r*step:][:cols], tile[r*tileCols:])
 				}
 			}
 		}
@@ -219,15 +272,49 @@ func (l *Left) Row(i int) (values []float32, step int) {
 	return l.data[i/tileRows*tileRows*l.k+i%tileRows:], tileRows
 }
 
-// pack lays out rows i0 to i1 of a, k values from k0 on.
+// pack lays out rows i0 to i1 of a, k values from k0 on. Adjacent values are read in order.
 func (l *Left) pack(a View, i0, i1, k0, k int) {
 	l.Reset(i1-i0, k)
-	for i := i0; i < i1; i++ {
-		at := i*a.RowStep + k0*a.ColStep
-		row, step := l.Row(i - i0)
-		for kk := range k {
-			row[kk*step] = a.Data[at+kk*a.ColStep]
+	from, whole := a.Data[i0*a.RowStep+k0*a.ColStep:], (i1-i0)/tileRows*tileRows
+	switch {
+	case a.RowStep == 1:
+		const some = 16 // values of k whose rows stay in the L1 cache
+		for k0 := 0; k0 < k; k0 += some {
+			for i := 0; i < whole; i += tileRows {
+				packColumns(l.data[i*k:][k0*tileRows:min(k0+some, k)*tileRows], from[i+k0*a.ColStep:], a.ColStep)
+			}
 		}
+	case a.ColStep == 1:
+		for i := 0; i < whole; i += tileRows {
+			packRows(l.data[i*k:], from[i*a.RowStep:], a.RowStep, k)
+		}
+	default:
+		whole = 0
+	}
+	for i := whole; i < i1-i0; i++ {
+		row, step := l.Row(i)
+		for kk := range k {
+			row[kk*step] = from[i*a.RowStep+kk*a.ColStep]
+		}
+	}
+}
+
+// packColumns lays out part of a panel of rows whose values for each k are adjacent.
+func packColumns(panel, from []float32, step int) {
+	for ; len(panel) >= tileRows; panel = panel[tileRows:] {
+		v, to := (*[tileRows]float32)(from), (*[tileRows]float32)(panel)
+		to[0], to[1], to[2], to[3], to[4], to[5] = v[0], v[1], v[2], v[3], v[4], v[5] // quicker than as a whole
+		from = from[min(step, len(from)):]
+	}
+}
+
+// packRows lays out a whole panel of rows of k adjacent values, reading and writing in order.
+func packRows(panel, from []float32, step, k int) {
+	r0, r1, r2 := from[:k], from[step:][:k], from[2*step:][:k]
+	r3, r4, r5 := from[3*step:][:k], from[4*step:][:k], from[5*step:][:k]
+	for kk, v := range r0 {
+		to := (*[tileRows]float32)(panel[kk*tileRows:])
+		to[0], to[1], to[2], to[3], to[4], to[5] = v, r1[kk], r2[kk], r3[kk], r4[kk], r5[kk]
 	}
 }
 

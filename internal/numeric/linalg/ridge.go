@@ -144,60 +144,44 @@ func (r *ridge) inverseBlock(lo int) gemm.View {
 
 // subtract sets c -= a b, or only its lower triangle.
 func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) error {
-	if len(r.scratch) < c.Rows*c.Cols {
-		r.scratch = make([]float32, c.Rows*c.Cols)
-	}
-	product := gemm.RowMajor(c.Rows, c.Cols, r.scratch)
-	if err := gemm.Mul(ctx, r.threads, product, a, b); err != nil {
-		return err
-	}
-	return par.Blocks(ctx, r.threads, c.Rows, 64, func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			cols := c.Cols
-			if lower {
-				cols = min(cols, i+1)
-			}
-			row := c.Data[i*c.RowStep:][:cols]
-			for j, v := range product.Data[i*c.Cols:][:cols] {
-				row[j] -= v
-			}
-		}
+	return gemm.MulEach(ctx, r.threads, a, b, lower, func(i, j int, values []float32) {
+		Axpy32(-1, values, c.Data[i*c.RowStep+j:][:len(values)])
 	})
 }
 
-// factorBlock factorises the diagonal block of rows lo to hi and inverts the factor.
+// factorBlock factorises the diagonal block of rows lo to hi and inverts the factor. Both take rows from others,
+// longest first, which processors do several values at a time.
 func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
 	w := hi - lo
-	l := make([]float64, w*w)
+	u := make([]float64, 2*w*w) // the factor's transpose, then the inverse
+	u, v := u[:w*w], u[w*w:]
 	for i := range w {
-		for j := range i + 1 {
-			sum := float64(r.a.Row(lo + i)[lo+j])
-			for k, v := range l[j*w : j*w+j] {
-				sum -= float64(l[i*w+k] * v)
-			}
-			if j < i {
-				l[i*w+j] = sum / l[j*w+j]
-				continue
-			}
-			if !(sum > 0) || math.IsInf(sum, 0) {
-				return false
-			}
-			l[i*w+i] = math.Sqrt(sum)
+		for j, a := range r.a.Row(lo + i)[lo : lo+i+1] {
+			u[j*w+i] = float64(a)
+		}
+	}
+	for i := range w {
+		row := u[i*w+i : (i+1)*w]
+		for k := range i {
+			Axpy(-u[k*w+i], u[k*w+i:(k+1)*w], row)
+		}
+		if !(row[0] > 0) || math.IsInf(row[0], 0) {
+			return false
+		}
+		row[0] = math.Sqrt(row[0])
+		for j := range row[1:] {
+			row[1+j] /= row[0]
 		}
 	}
 	// Row i of the inverse, from the rows above: Σ_k l_ik inverse_k = the unit vector.
-	v := make([]float64, w*w)
 	for i := range w {
 		row := v[i*w : (i+1)*w]
 		for k := range i {
-			f := l[i*w+k]
-			for j, above := range v[k*w : k*w+k+1] {
-				row[j] -= float64(f * above)
-			}
+			Axpy(-u[k*w+i], v[k*w:k*w+k+1], row[:k+1])
 		}
 		row[i] = 1
 		for j := range i + 1 {
-			row[j] /= l[i*w+i]
+			row[j] /= u[i*w+i]
 			inverse.Data[i*w+j] = float32(row[j])
 		}
 		clear(inverse.Data[i*w+i+1 : (i+1)*w])
@@ -240,15 +224,12 @@ func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	return nil
 }
 
-// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, which saves the other
-// half of the work. Adding a few hundred rows at a time keeps the sums of products short, and so their error small.
+// Gram sums X'X in the lower triangle of a matrix in single precision; the other is zero. Adding a few hundred rows
+// at a time keeps the sums of products short, and so their error small.
 type Gram struct {
 	sum     vectors.Matrix
 	threads int
-	part    []float32
 }
-
-const gramPanel = 1024
 
 // GramRows is the number of rows to add to a Gram at a time.
 const GramRows = 1024
@@ -260,33 +241,12 @@ func NewGram(side, threads int) *Gram {
 
 // Add adds x'x.
 func (g *Gram) Add(ctx context.Context, x gemm.View) error {
-	n := g.sum.Cols
-	for lo := 0; lo < n; lo += gramPanel {
-		hi := min(lo+gramPanel, n)
-		if need := (n - lo) * (hi - lo); len(g.part) < need {
-			g.part = make([]float32, need)
-		}
-		panel := gemm.View{Rows: x.Rows, Cols: hi - lo, RowStep: x.RowStep, ColStep: x.ColStep, Data: x.Data[lo*x.ColStep:]}
-		left := gemm.View{Rows: n - lo, Cols: x.Rows, RowStep: x.ColStep, ColStep: x.RowStep, Data: x.Data[lo*x.ColStep:]}
-		if err := gemm.Mul(ctx, g.threads, gemm.RowMajor(n-lo, hi-lo, g.part), left, panel); err != nil {
-			return err
-		}
-		err := par.Blocks(ctx, g.threads, n-lo, 64, func(_, from, to int) {
-			for i := from; i < to; i++ {
-				row := g.sum.Row(lo + i)[lo:hi]
-				for j, v := range g.part[i*(hi-lo):][:hi-lo] {
-					row[j] += v
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return gemm.MulEach(ctx, g.threads, x.T(), x, true, func(i, j int, values []float32) {
+		Axpy32(1, values, g.sum.Row(i)[j:j+len(values)])
+	})
 }
 
-// Lower returns the sum, without copying; its lower triangle is filled in.
+// Lower returns the sum, without copying: its lower triangle, and zeros.
 func (g *Gram) Lower() vectors.Matrix { return g.sum }
 
 // Solve overwrites b with (share G + ridge I)^-1 b, and destroys G.
@@ -294,7 +254,6 @@ func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matri
 	for i := range g.sum.Data {
 		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
 	}
-	g.part = nil
 	return SolveRidge(ctx, g.threads, g.sum, lambda, b)
 }
 
