@@ -31,12 +31,14 @@ const (
 	tileRows = 6  // rows of C that the kernel holds
 	tileCols = 16 // columns of C that the kernel holds
 
-	depth      = 256 // a panel of B: 16 KB
-	blockRows  = 120 // a block of A: 120 KB
-	blockCols  = 1024
-	fewestCols = 128 // of a block: with fewer, laying out A takes too long
+	depth     = 256 // a panel of B: 16 KB
+	blockRows = 120 // a block of A: 120 KB
+	blockCols = 1024
 
 	turnsEach = 4 // wanted for each thread, so that none waits long for the last
+	// Smaller blocks make more turns: first of fewer columns, then of fewer rows. At the least, laying out A and
+	// fetching panels of B take a tenth of the time.
+	someCols, leastRows, leastCols = 256, 30, 128
 )
 
 // View is a matrix within a slice: value (i, j) is Data[i*RowStep + j*ColStep].
@@ -60,27 +62,26 @@ func (v View) T() View { return View{v.Cols, v.Rows, v.ColStep, v.RowStep, v.Dat
 // Mul sets c = a*b on the given number of threads (0 for all cores). The columns of c must be adjacent (ColStep 1),
 // and c must not share memory with a or b.
 func Mul(ctx context.Context, threads int, c, a, b View) error {
-	right, err := packAll(ctx, threads, a, b)
-	if err != nil {
+	right := rights.Get().(*Right)
+	defer rights.Put(right)
+	if err := right.packAll(ctx, threads, a, b); err != nil {
 		return err
 	}
 	return MulRight(ctx, threads, c, a, right)
 }
 
 // packAll lays out b, the right factor of a, on some threads.
-func packAll(ctx context.Context, threads int, a, b View) (*Right, error) {
+func (r *Right) packAll(ctx context.Context, threads int, a, b View) error {
 	if b.Rows != a.Cols {
 		panic(fmt.Sprintf("gemm: %d x %d times %d x %d", a.Rows, a.Cols, b.Rows, b.Cols))
 	}
-	right := new(Right)
-	right.Reset(b.Rows, b.Cols)
+	r.Reset(b.Rows, b.Cols)
 	const some = 8 // panels that are worth a turn
-	err := par.Blocks(ctx, threads, right.Panels(), some, func(_, lo, hi int) {
+	return par.Blocks(ctx, threads, r.Panels(), some, func(_, lo, hi int) {
 		for p := lo; p < hi; p++ {
-			right.pack(b, p)
+			r.pack(b, p)
 		}
 	})
-	return right, err
 }
 
 // MulRight is Mul for a right factor that is used more than once.
@@ -107,8 +108,9 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 func MulEach(
 	ctx context.Context, threads int, a, b View, lower bool, take func(i, j int, values []float32),
 ) error {
-	right, err := packAll(ctx, threads, a, b)
-	if err != nil {
+	right := rights.Get().(*Right)
+	defer rights.Put(right)
+	if err := right.packAll(ctx, threads, a, b); err != nil {
 		return err
 	}
 	return turns(ctx, threads, a.Rows, b.Cols, func(rows, cols span) {
@@ -142,22 +144,28 @@ type span struct{ from, to int }
 
 // turns calls f with the blocks of a product.
 func turns(ctx context.Context, threads, rows, cols int, f func(rows, cols span)) error {
-	down, wide := (rows+blockRows-1)/blockRows, blockCols
-	for wanted := turnsEach * par.Threads(threads); threads != 1 && wide > fewestCols; wide /= 2 {
-		if down*((cols+wide-1)/wide) >= wanted {
+	tall, wide := blockRows, blockCols
+	count := func(n, side int) int { return (n + side - 1) / side }
+	for wanted := turnsEach * par.Threads(threads); threads != 1 && count(rows, tall)*count(cols, wide) < wanted; {
+		if wide > someCols || tall == leastRows && wide > leastCols {
+			wide /= 2
+		} else if tall > leastRows {
+			tall /= 2
+		} else {
 			break
 		}
 	}
-	across := (cols + wide - 1) / wide
-	return par.For(ctx, threads, down*across, func(turn int) {
-		i, j := turn/across*blockRows, turn%across*wide
-		f(span{i, min(i+blockRows, rows)}, span{j, min(j+wide, cols)})
+	across := count(cols, wide)
+	return par.For(ctx, threads, count(rows, tall)*across, func(turn int) {
+		i, j := turn/across*tall, turn%across*wide
+		f(span{i, min(i+tall, rows)}, span{j, min(j+wide, cols)})
 	})
 }
 
 var (
-	lefts = sync.Pool{New: func() any { return new(Left) }}      // unused blocks of A
-	parts = sync.Pool{New: func() any { return new([]float32) }} // unused blocks of products
+	rights = sync.Pool{New: func() any { return new(Right) }}     // unused factors B
+	lefts  = sync.Pool{New: func() any { return new(Left) }}      // unused blocks of A
+	parts  = sync.Pool{New: func() any { return new([]float32) }} // unused blocks of products
 )
 
 // block sets c, whose rows are step apart, to a block of a*b. With lower, tiles above the diagonal are left out.

@@ -2,7 +2,8 @@
 // Cholesky by panels of columns makes nearly all work matrix products:
 //
 //	for each panel J of columns, from the left
-//		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short
+//		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short;
+//		                                               for all panels to come as soon as 512 are there
 //		L_JJ                      the small factor     in double precision
 //		L_J  = A_J L_JJ'^-1       rows below J
 //
@@ -112,9 +113,16 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 	n := r.a.Rows
 	for lo := 0; lo < n; lo += ridgePanel {
 		hi := min(lo+ridgePanel, n)
-		for k := 0; k < lo; k += ridgeDepth {
-			to := min(k+ridgeDepth, lo)
-			if err := r.subtract(ctx, r.view(lo, n, lo, hi), r.view(lo, n, k, to), r.view(lo, hi, k, to).T(), true); err != nil {
+		k := lo / ridgeDepth * ridgeDepth
+		if k > 0 && k > lo-ridgePanel {
+			whole := r.view(lo, n, k-ridgeDepth, k)
+			if err := r.subtract(ctx, r.view(lo, n, lo, n), whole, whole.T(), true); err != nil {
+				return false, err
+			}
+		}
+		if lo > k {
+			b := r.view(lo, hi, k, lo).T()
+			if err := r.subtract(ctx, r.view(lo, n, lo, hi), r.view(lo, n, k, lo), b, true); err != nil {
 				return false, err
 			}
 		}
