@@ -171,8 +171,9 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 	return wrong, err
 }
 
-// share returns how many threads each of some systems gets that are solved at the same time.
-func (f *Folds) share(systems int) int { return max(1, par.Threads(f.threads)/systems) }
+// share returns how many threads each of some systems gets that are solved at the same time, rounded up: a few more
+// threads than cores leave no core without work.
+func (f *Folds) share(systems int) int { return (par.Threads(f.threads) + systems - 1) / systems }
 
 // ManyColumns is the number of equations from which few pairs of folds are tried.
 const ManyColumns = 1024

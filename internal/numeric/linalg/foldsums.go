@@ -108,15 +108,11 @@ func addWeighted(sum []float64, weight float64, z []float32) {
 	}
 }
 
-// finish flushes all folds and clears the values above the diagonals.
+// finish flushes all folds.
 func (f *foldSums) finish(ctx context.Context) error {
 	for k := range f.parts {
 		if err := f.parts[k].flush(ctx, f.threads); err != nil {
 			return err
-		}
-		g := f.parts[k].gram.Lower()
-		for i := range f.dim {
-			clear(g.Row(i)[i+1:])
 		}
 	}
 	return nil
@@ -131,7 +127,7 @@ type foldSystem struct {
 }
 
 // system adds up all folds but two, which may be equal, or -1 for none.
-func (f *foldSums) system(without, and int) *foldSystem {
+func (f *foldSums) system(ctx context.Context, threads, without, and int) (*foldSystem, error) {
 	d, c, n := f.dim, f.targets, 0.0
 	s := &foldSystem{mean: make([]float64, d), rate: make([]float64, c),
 		a: vectors.Matrix{Rows: d, Cols: d, Data: make([]float32, d*d)},
@@ -152,21 +148,26 @@ func (f *foldSums) system(without, and int) *foldSystem {
 	share := 1 / n
 	scale(s.mean, share)
 	scale(s.rate, share)
-	sum := make([]float64, d)
-	trace := 0.0
-	for i := range d {
-		sum := sum[:i+1]
-		clear(sum)
-		for _, g := range grams {
-			for j, v := range g.Row(i)[:i+1] {
-				sum[j] += float64(v)
+	const some = 32 // rows that are worth a turn
+	err := par.Blocks(ctx, threads, d, some, func(_, lo, hi int) {
+		sum := make([]float64, hi)
+		for i := lo; i < hi; i++ {
+			sum := sum[:i+1]
+			clear(sum)
+			for _, g := range grams {
+				for j, v := range g.Row(i)[:len(sum)] {
+					sum[j] += float64(v)
+				}
+			}
+			row, m := s.a.Row(i), s.mean[i]
+			for j, v := range sum {
+				row[j] = float32(float64(v*share) - float64(m*s.mean[j]))
 			}
 		}
-		row, m := s.a.Row(i), s.mean[i]
-		for j, v := range sum {
-			row[j] = float32(float64(v*share) - float64(m*s.mean[j]))
-		}
-		trace += float64(row[i])
+	})
+	trace := 0.0
+	for i := range d {
+		trace += float64(s.a.Row(i)[i])
 	}
 	s.variance = trace / float64(d)
 	for t := range c {
@@ -174,7 +175,7 @@ func (f *foldSums) system(without, and int) *foldSystem {
 			s.b.Data[j*c+t] = float32(float64(v*share) - float64(s.mean[j]*s.rate[t]))
 		}
 	}
-	return s
+	return s, err
 }
 
 // factorFor returns the factor of a matrix with a penalty added, reusing the memory of before, if any.
@@ -216,13 +217,20 @@ func (s *foldSystem) solve(ctx context.Context, threads int, penalty float64) (r
 }
 
 func (f *foldSums) fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error) {
-	return f.system(without, without).solve(ctx, threads, penalty)
+	s, err := f.system(ctx, threads, without, without)
+	if err != nil {
+		return Regression{}, err
+	}
+	return s.solve(ctx, threads, penalty)
 }
 
 func (f *foldSums) errors(
 	ctx context.Context, threads int, penalties []float64, j, k int,
 ) (ofJ, ofK []float64, err error) {
-	s := f.system(j, k)
+	s, err := f.system(ctx, threads, j, k)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, penalty := range penalties {
 		r, err := s.solve(ctx, threads, penalty)
 		if err != nil {
@@ -247,7 +255,13 @@ func (p *foldSum) error(ctx context.Context, threads int, r Regression) (float64
 	g := p.gram.Lower()
 	// Only the lower triangle of the symmetric G is stored: w'Gw = 2 w'Lw - Σ w_j² G_jj.
 	product := make([]float32, d*c)
-	err := gemm.Mul(ctx, threads, gemm.RowMajor(d, c, product), MatrixView(g), MatrixView(r.Weight).T())
+	const some = 240 // rows, whose values beyond the diagonal are left out
+	err := par.Blocks(ctx, threads, d, some, func(_, lo, hi int) {
+		left := gemm.View{Rows: hi - lo, Cols: hi, RowStep: d, ColStep: 1, Data: g.Data[lo*d:]}
+		right := gemm.View{Rows: hi, Cols: c, RowStep: 1, ColStep: d, Data: r.Weight.Data}
+		// With one thread and a background context there is no error.
+		_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(hi-lo, c, product[lo*c:]), left, right)
+	})
 	if err != nil {
 		return 0, err
 	}
