@@ -33,6 +33,7 @@ type ridge struct {
 	a        vectors.Matrix // L below the diagonal blocks, A above the diagonal
 	diagonal []float32      // of A
 	inverse  []float32      // of the diagonal blocks of L, ridgePanel² values each
+	small    smallFactor
 	scratch  []float32
 	threads  int
 }
@@ -127,9 +128,10 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 			}
 		}
 		inverse := r.inverseBlock(lo)
-		if !r.factorBlock(lo, hi, inverse) {
+		if !r.small.factor(r.a, lo, hi-lo) {
 			return false, ctx.Err()
 		}
+		r.small.invert(inverse)
 		if hi == n {
 			break
 		}
@@ -155,46 +157,6 @@ func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) err
 	return gemm.MulEach(ctx, r.threads, a, b, lower, func(i, j int, values []float32) {
 		Axpy32(-1, values, c.Data[i*c.RowStep+j:][:len(values)])
 	})
-}
-
-// factorBlock factorises the diagonal block of rows lo to hi and inverts the factor. Both take rows from others,
-// longest first, which processors do several values at a time.
-func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
-	w := hi - lo
-	u := make([]float64, 2*w*w) // the factor's transpose, then the inverse
-	u, v := u[:w*w], u[w*w:]
-	for i := range w {
-		for j, a := range r.a.Row(lo + i)[lo : lo+i+1] {
-			u[j*w+i] = float64(a)
-		}
-	}
-	for i := range w {
-		row := u[i*w+i : (i+1)*w]
-		for k := range i {
-			Axpy(-u[k*w+i], u[k*w+i:(k+1)*w], row)
-		}
-		if !(row[0] > 0) || math.IsInf(row[0], 0) {
-			return false
-		}
-		row[0] = math.Sqrt(row[0])
-		for j := range row[1:] {
-			row[1+j] /= row[0]
-		}
-	}
-	// Row i of the inverse, from the rows above: Σ_k l_ik inverse_k = the unit vector.
-	for i := range w {
-		row := v[i*w : (i+1)*w]
-		for k := range i {
-			Axpy(-u[k*w+i], v[k*w:k*w+k+1], row[:k+1])
-		}
-		row[i] = 1
-		for j := range i + 1 {
-			row[j] /= u[i*w+i]
-			inverse.Data[i*w+j] = float32(row[j])
-		}
-		clear(inverse.Data[i*w+i+1 : (i+1)*w])
-	}
-	return true
 }
 
 // solve overwrites B with Z.

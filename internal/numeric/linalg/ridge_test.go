@@ -94,58 +94,6 @@ func TestRidgeIsRaised(t *testing.T) {
 	}
 }
 
-// slowBlock defines the small factor and its inverse: one chain per value, in the order of k.
-func slowBlock(a []float32, w int) (inverse []float32) {
-	l, v := make([]float64, w*w), make([]float64, w*w)
-	for i := range w {
-		for j := range i + 1 {
-			sum := float64(a[i*w+j])
-			for k := range j {
-				sum -= float64(l[i*w+k] * l[j*w+k])
-			}
-			if j == i {
-				l[i*w+i] = math.Sqrt(sum)
-			} else {
-				l[i*w+j] = sum / l[j*w+j]
-			}
-		}
-	}
-	for i := range w {
-		for j := range i + 1 {
-			sum := 0.0
-			for k := j; k < i; k++ {
-				sum -= float64(l[i*w+k] * v[k*w+j])
-			}
-			if j == i {
-				sum = 1
-			}
-			v[i*w+j] = sum / l[i*w+i]
-		}
-	}
-	return Float32s(v)
-}
-
-func TestFactorBlockIsTheDefinition(t *testing.T) {
-	for _, w := range []int{1, 2, 3, 7, 8, 33, ridgePanel - 1, ridgePanel} {
-		x := methodtest.RandomRows(uint64(w), w, w)
-		for i := range w {
-			x.Row(i)[i] += float32(4 * w)
-		}
-		want := slowBlock(x.Data, w)
-		r := &ridge{a: x, inverse: make([]float32, w*ridgePanel)}
-		if !r.factorBlock(0, w, r.inverseBlock(0)) {
-			t.Fatalf("%d columns: a pivot is not positive", w)
-		}
-		if !slices.Equal(r.inverse[:w*w], want) {
-			t.Errorf("%d columns: the inverse differs from the definition", w)
-		}
-		x.Row(w - 1)[w-1] = 0
-		if r.factorBlock(0, w, r.inverseBlock(0)) {
-			t.Errorf("%d columns: a pivot of 0 was taken", w)
-		}
-	}
-}
-
 // The factor of several depths, by definition but for the small blocks: what is left of A is less one product for
 // each depth, whole or up to the panel.
 func TestFactorIsTheDefinition(t *testing.T) {
