@@ -99,7 +99,7 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 		return nil
 	}
 	return turns(ctx, threads, a.Rows, b.cols, func(rows, cols span) {
-		block(c.Data[rows.from*c.RowStep+cols.from:], c.RowStep, a, b, rows, cols, false)
+		block(View{RowStep: c.RowStep, Data: c.Data[rows.from*c.RowStep+cols.from:]}, a, b, rows, cols, false)
 	})
 }
 
@@ -125,7 +125,7 @@ func MulEach(
 		if a.Cols == 0 {
 			clear(*part)
 		} else {
-			block(*part, wide, a, right, rows, cols, lower)
+			block(View{RowStep: wide, Data: *part}, a, right, rows, cols, lower)
 		}
 		for i := rows.from; i < rows.to; i++ {
 			row := (*part)[(i-rows.from)*wide:][:wide]
@@ -168,9 +168,9 @@ var (
 	parts  = sync.Pool{New: func() any { return new([]float32) }} // unused blocks of products
 )
 
-// block sets c, whose rows are step apart, to a block of a*b. With lower, tiles above the diagonal are left out.
-func block(c []float32, step int, a View, b *Right, rows, cols span, lower bool) {
-	i0, i1, j0, j1 := rows.from, rows.to, cols.from, cols.to
+// block sets c, from its first value on, to a block of a*b. With lower, tiles above the diagonal are left out.
+func block(c, a View, b *Right, rows, cols span, lower bool) {
+	i0, i1, j0, j1, step := rows.from, rows.to, cols.from, cols.to, c.RowStep
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
 	var tile [tileRows * tileCols]float32
@@ -185,7 +185,7 @@ func block(c []float32, step int, a View, b *Right, rows, cols span, lower bool)
 			}
 			for i := first; i < i1; i += tileRows {
 				rows, cols := min(tileRows, i1-i), min(tileCols, j1-j)
-				at, corner := left.data[(i-i0)*k:], c[(i-i0)*step+j-j0:]
+				at, corner := left.data[(i-i0)*k:], c.Data[(i-i0)*step+j-j0:]
 				if rows == tileRows && cols == tileCols {
 					kernel(k, &at[0], &panel[0], &corner[0], step, k0 > 0)
 					continue
