@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	ridgePanel = 96  // wider ones leave more to the small factor
+	ridgePanel = 96  // at most gemm.WholeCols; wider ones leave more to the small factor
 	ridgeDepth = 512 // columns of one product
 )
 
@@ -34,7 +34,6 @@ type ridge struct {
 	diagonal []float32      // of A
 	inverse  []float32      // of the diagonal blocks of L, ridgePanel² values each
 	small    smallFactor
-	scratch  []float32
 	threads  int
 }
 
@@ -43,8 +42,7 @@ type ridge struct {
 func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
 	n := a.Rows
 	panels := (n + ridgePanel - 1) / ridgePanel
-	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel),
-		threads: threads}
+	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), threads: threads}
 	for i := range n {
 		r.diagonal = append(r.diagonal, a.Data[i*n+i])
 	}
@@ -135,12 +133,11 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 		if hi == n {
 			break
 		}
-		below := gemm.RowMajor(n-hi, hi-lo, r.scratch)
-		if err := gemm.Mul(ctx, r.threads, below, r.view(hi, n, lo, hi), inverse.T()); err != nil {
+		err := gemm.MulEach(ctx, r.threads, r.view(hi, n, lo, hi), inverse.T(), false, func(i, j int, values []float32) {
+			copy(r.a.Row(hi + i)[lo+j:], values)
+		})
+		if err != nil {
 			return false, err
-		}
-		for i := hi; i < n; i++ {
-			copy(r.a.Row(i)[lo:hi], below.Data[(i-hi)*(hi-lo):][:hi-lo])
 		}
 	}
 	return true, nil
