@@ -65,7 +65,8 @@ func NewFolds(folds, dim, targets, threads int) *Folds {
 	return &Folds{dim: dim, targets: targets, threads: threads, weight: make([]float64, folds)}
 }
 
-// Add adds a row with a weight to a fold. Its targets are 1 at the given indices and 0 elsewhere.
+// Add adds a row with a weight to a fold. Its targets are 1 at the given indices and 0 elsewhere. The row must not
+// change before Keep is called.
 func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32, weight float64) error {
 	f.weight[fold] += weight
 	row := foldRow{z, fold, targets, weight}
@@ -85,6 +86,14 @@ func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32,
 	}
 	f.rows = nil
 	return f.sums.add(ctx, row)
+}
+
+// Keep copies what is needed of the rows added so far: many at once, on all threads.
+func (f *Folds) Keep(ctx context.Context) error {
+	if f.sums == nil {
+		return nil // all are copies
+	}
+	return f.sums.keep(ctx)
 }
 
 // CrossFit returns, for each fold, the fit to the others, and the fit to all. Penalties are relative to all rows;

@@ -36,6 +36,7 @@ type foldSum struct {
 // waiting holds rows that are not yet in the sums.
 type waiting struct {
 	z       vectors.Matrix
+	others  [][]float32 // the last rows, which are not copied to z yet
 	weight  []float64
 	targets []int32 // of all rows, one after the other
 	ends    []int   // where those of each row end
@@ -62,25 +63,60 @@ func (f *foldSums) add(ctx context.Context, r foldRow) error {
 		p.count[t] += r.weight
 	}
 	w := &p.wait
-	w.z.Data, w.weight = append(w.z.Data, r.z...), append(w.weight, r.weight)
+	w.others, w.weight = append(w.others, r.z), append(w.weight, r.weight)
 	w.targets = append(w.targets, r.targets...)
 	w.ends = append(w.ends, len(w.targets))
-	if w.z.Rows++; w.z.Rows == GramRows {
+	if len(w.weight) == GramRows {
 		return p.flush(ctx, f.threads)
 	}
 	return nil
 }
 
+// keep copies the waiting rows that belong to the caller.
+func (f *foldSums) keep(ctx context.Context) error {
+	for k := range f.parts {
+		w := &f.parts[k].wait
+		first := w.grow()
+		err := par.Blocks(ctx, f.threads, len(w.others), 16, func(_, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				copy(w.z.Row(first+i), w.others[i])
+			}
+		})
+		if err != nil {
+			return err
+		}
+		w.dropOthers()
+	}
+	return nil
+}
+
+// grow makes room in z for all rows and returns the number of those that are there.
+func (w *waiting) grow() int {
+	there := w.z.Rows
+	w.z.Rows += len(w.others)
+	w.z.Data = w.z.Data[:w.z.Rows*w.z.Cols]
+	return there
+}
+
+func (w *waiting) dropOthers() {
+	clear(w.others)
+	w.others = w.others[:0]
+}
+
 // sumColumns is the number of columns whose sums one thread takes, row after row.
-const sumColumns = 64
+const sumColumns = 32
 
 // flush adds the waiting rows to the sums.
 func (p *foldSum) flush(ctx context.Context, threads int) error {
 	w, d := &p.wait, p.wait.z.Cols
+	there := w.grow()
 	err := par.Blocks(ctx, threads, d, sumColumns, func(_, lo, hi int) {
 		sum, first := p.sum[lo:hi], 0
 		for i, weight := range w.weight {
 			z := w.z.Row(i)[lo:hi]
+			if i >= there {
+				copy(z, w.others[i-there][lo:hi])
+			}
 			addWeighted(sum, weight, z)
 			for _, t := range w.targets[first:w.ends[i]] {
 				addWeighted(p.cross[int(t)*d+lo:][:hi-lo], weight, z)
@@ -96,7 +132,8 @@ func (p *foldSum) flush(ctx context.Context, threads int) error {
 	if err == nil && w.z.Rows > 0 {
 		err = p.gram.Add(ctx, MatrixView(w.z))
 	}
-	*w = waiting{vectors.Matrix{Cols: d, Data: w.z.Data[:0]}, w.weight[:0], w.targets[:0], w.ends[:0]}
+	w.dropOthers()
+	*w = waiting{vectors.Matrix{Cols: d, Data: w.z.Data[:0]}, w.others, w.weight[:0], w.targets[:0], w.ends[:0]}
 	return err
 }
 
