@@ -99,7 +99,9 @@ func (f *scoreFit) chooseKernel(ctx context.Context, rng *rand.Rand) error {
 		return err
 	}
 	if !f.shape.known {
-		best, err := f.chooseShape(ctx, axes, drawn, rows)
+		trial := &shapeTrial{f: f, axes: axes, x: drawn.Slice(0, min(drawn.Rows, shapeRows)), rows: rows,
+			tried: map[kernelShape]shapeResult{}}
+		best, err := trial.choose(ctx)
 		if err != nil {
 			return err
 		}
@@ -297,72 +299,6 @@ func (f *scoreFit) gaussians(ctx context.Context, anchors vectors.Matrix, width 
 		return nil, errSameRows
 	}
 	return model.NewByteKernel(anchors, absolute, model.ByteStep(anchors, absolute)), nil
-}
-
-// chooseShape returns the shape that predicts the rows best, or nearly: first the power at the middle width, for
-// columns scaled each and alike, then the width.
-func (f *scoreFit) chooseShape(
-	ctx context.Context, axes [2]*principal, x vectors.Matrix, rows []int,
-) (best kernelShape, err error) {
-	x = x.Slice(0, min(x.Rows, shapeRows))
-	least := math.Inf(1)
-	try := func(s kernelShape) error {
-		e, err := f.shapeError(ctx, axes[at(s.alike)], s, x, rows)
-		if s.width > best.width && best.width > 0 {
-			e *= wider
-		}
-		if err == nil && e < least {
-			best, least = s, e
-		}
-		return err
-	}
-	for _, s := range []kernelShape{{false, 0, 1}, {false, 2, 1}, {true, 0, 1}, {true, 2, 1}} {
-		if err := try(s); err != nil {
-			return best, err
-		}
-	}
-	for _, power := range []int{best.power - 1, best.power + 1} {
-		s := best
-		if s.power = power; power >= 0 {
-			if err := try(s); err != nil {
-				return best, err
-			}
-		}
-	}
-	for _, factor := range []float64{0.5, 2} {
-		for {
-			s := best
-			if s.width *= factor; s.width < 0.1 || s.width > 10 {
-				break
-			}
-			if err := try(s); err != nil {
-				return best, err
-			}
-			if best != s {
-				break
-			}
-		}
-	}
-	return best, nil
-}
-
-// shapeError returns the least cross-validated error of fits with few anchors.
-func (f *scoreFit) shapeError(
-	ctx context.Context, p *principal, s kernelShape, x vectors.Matrix, rows []int,
-) (float64, error) {
-	v, err := model.Transform(ctx, f.threads, x, p.whitened(s.power))
-	if err != nil {
-		return 0, err
-	}
-	kernel, err := f.gaussians(ctx, v.Slice(0, min(v.Rows, shapeAnchors)), s.width)
-	if err != nil {
-		return 0, err
-	}
-	z, err := model.Transform(ctx, f.threads, v, kernel)
-	if err != nil {
-		return 0, err
-	}
-	return f.sampleError(ctx, z, rows, kernelPenalties[:])
 }
 
 // sampleError returns the least cross-validated error of fits to φ of some rows.

@@ -32,6 +32,9 @@ func (f *scoreFit) regress(ctx context.Context) ([]linalg.Regression, linalg.Reg
 					return nil, linalg.Regression{}, err
 				}
 			}
+			if err := sums.Keep(ctx); err != nil {
+				return nil, linalg.Regression{}, err
+			}
 		}
 	}
 	if f.kernel {

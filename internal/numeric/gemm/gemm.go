@@ -31,12 +31,14 @@ const (
 	tileRows = 6  // rows of C that the kernel holds
 	tileCols = 16 // columns of C that the kernel holds
 
-	depth      = 256 // a panel of B: 16 KB
-	blockRows  = 120 // a block of A: 120 KB
-	blockCols  = 1024
-	fewestCols = 128 // of a block: with fewer, laying out A takes too long
+	depth     = 256 // a panel of B: 16 KB
+	blockRows = 120 // a block of A: 120 KB
+	blockCols = 1024
 
 	turnsEach = 4 // wanted for each thread, so that none waits long for the last
+	// Smaller blocks make more turns: first of fewer columns, then of fewer rows. At the least, laying out A and
+	// fetching panels of B take a tenth of the time.
+	someCols, leastRows, leastCols = 256, 30, 128
 )
 
 // View is a matrix within a slice: value (i, j) is Data[i*RowStep + j*ColStep].
@@ -60,21 +62,26 @@ func (v View) T() View { return View{v.Cols, v.Rows, v.ColStep, v.RowStep, v.Dat
 // Mul sets c = a*b on the given number of threads (0 for all cores). The columns of c must be adjacent (ColStep 1),
 // and c must not share memory with a or b.
 func Mul(ctx context.Context, threads int, c, a, b View) error {
-	if b.Rows != a.Cols {
-		panic(fmt.Sprintf("gemm: %d x %d times %d x %d", a.Rows, a.Cols, b.Rows, b.Cols))
-	}
-	right := new(Right)
-	right.Reset(b.Rows, b.Cols)
-	const some = 8 // panels that are worth a turn
-	err := par.Blocks(ctx, threads, right.Panels(), some, func(_, lo, hi int) {
-		for p := lo; p < hi; p++ {
-			right.pack(b, p)
-		}
-	})
-	if err != nil {
+	right := rights.Get().(*Right)
+	defer rights.Put(right)
+	if err := right.packAll(ctx, threads, a, b); err != nil {
 		return err
 	}
 	return MulRight(ctx, threads, c, a, right)
+}
+
+// packAll lays out b, the right factor of a, on some threads.
+func (r *Right) packAll(ctx context.Context, threads int, a, b View) error {
+	if b.Rows != a.Cols {
+		panic(fmt.Sprintf("gemm: %d x %d times %d x %d", a.Rows, a.Cols, b.Rows, b.Cols))
+	}
+	r.Reset(b.Rows, b.Cols)
+	const some = 8 // panels that are worth a turn
+	return par.Blocks(ctx, threads, r.Panels(), some, func(_, lo, hi int) {
+		for p := lo; p < hi; p++ {
+			r.pack(b, p)
+		}
+	})
 }
 
 // MulRight is Mul for a right factor that is used more than once.
@@ -91,29 +98,83 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 		}
 		return nil
 	}
-	down := (c.Rows + blockRows - 1) / blockRows
-	cols := blockCols
-	for wanted := turnsEach * par.Threads(threads); threads != 1 && cols > fewestCols; cols /= 2 {
-		if down*((c.Cols+cols-1)/cols) >= wanted {
-			break
-		}
-	}
-	across := (c.Cols + cols - 1) / cols
-	return par.For(ctx, threads, down*across, func(turn int) {
-		i, j := turn/across*blockRows, turn%across*cols
-		block(c, a, b, span{i, min(i+blockRows, c.Rows)}, span{j, min(j+cols, c.Cols)})
+	return turns(ctx, threads, a.Rows, b.cols, func(rows, cols span) {
+		block(View{RowStep: c.RowStep, Data: c.Data[rows.from*c.RowStep+cols.from:]}, a, b, rows, cols, false)
 	})
 }
+
+// MulEach calls take with parts of the rows of a*b, on some threads at the same time: values j and on of row i. With
+// lower, these are the values up to the diagonal only, at about half the time. If b has no more than WholeCols columns,
+// take may overwrite row i of a.
+func MulEach(
+	ctx context.Context, threads int, a, b View, lower bool, take func(i, j int, values []float32),
+) error {
+	right := rights.Get().(*Right)
+	defer rights.Put(right)
+	if err := right.packAll(ctx, threads, a, b); err != nil {
+		return err
+	}
+	return turns(ctx, threads, a.Rows, b.Cols, func(rows, cols span) {
+		if lower && rows.to <= cols.from {
+			return
+		}
+		part := parts.Get().(*[]float32)
+		defer parts.Put(part)
+		wide := cols.to - cols.from
+		n := (rows.to - rows.from) * wide
+		*part = slices.Grow((*part)[:0], n)[:n]
+		if a.Cols == 0 {
+			clear(*part)
+		} else {
+			block(View{RowStep: wide, Data: *part}, a, right, rows, cols, lower)
+		}
+		for i := rows.from; i < rows.to; i++ {
+			row := (*part)[(i-rows.from)*wide:][:wide]
+			if lower {
+				row = row[:max(0, min(wide, i+1-cols.from))]
+			}
+			if len(row) > 0 {
+				take(i, cols.from, row)
+			}
+		}
+	})
+}
+
+// WholeCols is the number of columns up to which rows of products are not divided.
+const WholeCols = leastCols
 
 // span is a range of rows or columns.
 type span struct{ from, to int }
 
-// lefts holds unused blocks of A.
-var lefts = sync.Pool{New: func() any { return new(Left) }}
+// turns calls f with the blocks of a product.
+func turns(ctx context.Context, threads, rows, cols int, f func(rows, cols span)) error {
+	tall, wide := blockRows, blockCols
+	count := func(n, side int) int { return (n + side - 1) / side }
+	for wanted := turnsEach * par.Threads(threads); threads != 1 && count(rows, tall)*count(cols, wide) < wanted; {
+		if wide > someCols || tall == leastRows && wide > leastCols {
+			wide /= 2
+		} else if tall > leastRows {
+			tall /= 2
+		} else {
+			break
+		}
+	}
+	across := count(cols, wide)
+	return par.For(ctx, threads, count(rows, tall)*across, func(turn int) {
+		i, j := turn/across*tall, turn%across*wide
+		f(span{i, min(i+tall, rows)}, span{j, min(j+wide, cols)})
+	})
+}
 
-// block computes a block of c.
-func block(c, a View, b *Right, rows, cols span) {
-	i0, i1, j0, j1 := rows.from, rows.to, cols.from, cols.to
+var (
+	rights = sync.Pool{New: func() any { return new(Right) }}     // unused factors B
+	lefts  = sync.Pool{New: func() any { return new(Left) }}      // unused blocks of A
+	parts  = sync.Pool{New: func() any { return new([]float32) }} // unused blocks of products
+)
+
+// block sets c, from its first value on, to a block of a*b. With lower, tiles above the diagonal are left out.
+func block(c, a View, b *Right, rows, cols span, lower bool) {
+	i0, i1, j0, j1, step := rows.from, rows.to, cols.from, cols.to, c.RowStep
 	left := lefts.Get().(*Left)
 	defer lefts.Put(left)
 	var tile [tileRows * tileCols]float32
@@ -122,20 +183,24 @@ func block(c, a View, b *Right, rows, cols span) {
 		left.pack(a, i0, i1, k0, k)
 		for j := j0; j < j1; j += tileCols {
 			panel := b.data[(j*b.k + k0*tileCols):][:k*tileCols]
-			for i := i0; i < i1; i += tileRows {
+			first := i0
+			if lower && j > i0 {
+				first += (j - i0) / tileRows * tileRows
+			}
+			for i := first; i < i1; i += tileRows {
 				rows, cols := min(tileRows, i1-i), min(tileCols, j1-j)
-				at, corner := left.data[(i-i0)*k:], c.Data[i*c.RowStep+j:]
+				at, corner := left.data[(i-i0)*k:], c.Data[(i-i0)*step+j-j0:]
 				if rows == tileRows && cols == tileCols {
-					kernel(k, &at[0], &panel[0], &corner[0], c.RowStep, k0 > 0)
+					kernel(k, &at[0], &panel[0], &corner[0], step, k0 > 0)
 					continue
 				}
 				// A tile at the edge is computed separately, because the kernel handles only whole tiles.
 				for r := range rows {
-					copy(tile[r*tileCols:], corner[r*c.RowStep:][:cols])
+					copy(tile[r*tileCols:], corner[r*step:][:cols])
 				}
 				kernel(k, &at[0], &panel[0], &tile[0], tileCols, k0 > 0)
 				for r := range rows {
-					copy(corner[r*c.RowStep:][:cols], tile[r*tileCols:])
+					copy(corner[r*step:][:cols], tile[r*tileCols:])
 				}
 			}
 		}
@@ -219,15 +284,49 @@ func (l *Left) Row(i int) (values []float32, step int) {
 	return l.data[i/tileRows*tileRows*l.k+i%tileRows:], tileRows
 }
 
-// pack lays out rows i0 to i1 of a, k values from k0 on.
+// pack lays out rows i0 to i1 of a, k values from k0 on. Adjacent values are read in order.
 func (l *Left) pack(a View, i0, i1, k0, k int) {
 	l.Reset(i1-i0, k)
-	for i := i0; i < i1; i++ {
-		at := i*a.RowStep + k0*a.ColStep
-		row, step := l.Row(i - i0)
-		for kk := range k {
-			row[kk*step] = a.Data[at+kk*a.ColStep]
+	from, whole := a.Data[i0*a.RowStep+k0*a.ColStep:], (i1-i0)/tileRows*tileRows
+	switch {
+	case a.RowStep == 1:
+		const some = 16 // values of k whose rows stay in the L1 cache
+		for k0 := 0; k0 < k; k0 += some {
+			for i := 0; i < whole; i += tileRows {
+				packColumns(l.data[i*k:][k0*tileRows:min(k0+some, k)*tileRows], from[i+k0*a.ColStep:], a.ColStep)
+			}
 		}
+	case a.ColStep == 1:
+		for i := 0; i < whole; i += tileRows {
+			packRows(l.data[i*k:], from[i*a.RowStep:], a.RowStep, k)
+		}
+	default:
+		whole = 0
+	}
+	for i := whole; i < i1-i0; i++ {
+		row, step := l.Row(i)
+		for kk := range k {
+			row[kk*step] = from[i*a.RowStep+kk*a.ColStep]
+		}
+	}
+}
+
+// packColumns lays out part of a panel of rows whose values for each k are adjacent.
+func packColumns(panel, from []float32, step int) {
+	for ; len(panel) >= tileRows; panel = panel[tileRows:] {
+		v, to := (*[tileRows]float32)(from), (*[tileRows]float32)(panel)
+		to[0], to[1], to[2], to[3], to[4], to[5] = v[0], v[1], v[2], v[3], v[4], v[5] // quicker than as a whole
+		from = from[min(step, len(from)):]
+	}
+}
+
+// packRows lays out a whole panel of rows of k adjacent values, reading and writing in order.
+func packRows(panel, from []float32, step, k int) {
+	r0, r1, r2 := from[:k], from[step:][:k], from[2*step:][:k]
+	r3, r4, r5 := from[3*step:][:k], from[4*step:][:k], from[5*step:][:k]
+	for kk, v := range r0 {
+		to := (*[tileRows]float32)(panel[kk*tileRows:])
+		to[0], to[1], to[2], to[3], to[4], to[5] = v, r1[kk], r2[kk], r3[kk], r4[kk], r5[kk]
 	}
 }
 

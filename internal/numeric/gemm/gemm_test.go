@@ -53,6 +53,7 @@ func check(t *testing.T, a, b View) {
 				t.Fatalf("%d x %d x %d: values after row %d were overwritten", a.Rows, a.Cols, b.Cols, i)
 			}
 		}
+		checkEach(t, threads, a, b, want)
 	}
 	var l Left
 	l.Reset(a.Rows, a.Cols)
@@ -80,6 +81,37 @@ func check(t *testing.T, a, b View) {
 	}
 }
 
+// checkEach compares the parts of MulEach with the definition: each value must come once, and with lower none above
+// the diagonal.
+func checkEach(t *testing.T, threads int, a, b View, want []float32) {
+	t.Helper()
+	for _, lower := range []bool{false, true} {
+		got := slices.Repeat([]float32{7}, len(want))
+		err := MulEach(context.Background(), threads, a, b, lower, func(i, j int, values []float32) {
+			for k, v := range values {
+				if to := &got[i*b.Cols+j+k]; *to != 7 || lower && j+k > i {
+					t.Errorf("lower %v: value (%d, %d) came, %v before", lower, i, j+k, *to)
+				} else {
+					*to = v
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range a.Rows {
+			cols := b.Cols
+			if lower {
+				cols = min(cols, i+1)
+			}
+			if !same(got[i*b.Cols:][:cols], want[i*b.Cols:][:cols]) {
+				t.Fatalf("%d x %d x %d on %d threads, lower %v: row %d differs from the definition",
+					a.Rows, a.Cols, b.Cols, threads, lower, i)
+			}
+		}
+	}
+}
+
 func same(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
@@ -89,11 +121,13 @@ func TestMulIsTheDefinition(t *testing.T) {
 	for _, s := range [][3]int{
 		{0, 0, 0}, {0, 3, 2}, {2, 0, 5}, {3, 2, 0}, {1, 1, 1}, {5, 7, 9}, {6, 8, 16}, {7, 9, 17}, {12, 4, 32}, {13, 31, 33},
 		{1, 300, 1}, {6, 256, 16}, {7, 257, 15}, {119, 5, 31}, {120, 3, 8}, {121, 63, 47}, {3, 2, 1040}, {245, 515, 18},
+		{300, 20, 300}, {130, 9, 1100},
 	} {
 		a, b := RowMajor(s[0], s[1], random(rng, s[0]*s[1])), RowMajor(s[1], s[2], random(rng, s[1]*s[2]))
 		check(t, a, b)
 		check(t, RowMajor(s[1], s[0], a.Data).T(), b)
 		check(t, a, RowMajor(s[2], s[1], b.Data).T())
+		check(t, View{s[0], s[1], 2 * s[1], 2, random(rng, 2*s[0]*s[1])}, b)
 	}
 }
 

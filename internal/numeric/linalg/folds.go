@@ -65,7 +65,8 @@ func NewFolds(folds, dim, targets, threads int) *Folds {
 	return &Folds{dim: dim, targets: targets, threads: threads, weight: make([]float64, folds)}
 }
 
-// Add adds a row with a weight to a fold. Its targets are 1 at the given indices and 0 elsewhere.
+// Add adds a row with a weight to a fold. Its targets are 1 at the given indices and 0 elsewhere. The row must not
+// change before Keep is called.
 func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32, weight float64) error {
 	f.weight[fold] += weight
 	row := foldRow{z, fold, targets, weight}
@@ -85,6 +86,14 @@ func (f *Folds) Add(ctx context.Context, fold int, z []float32, targets []int32,
 	}
 	f.rows = nil
 	return f.sums.add(ctx, row)
+}
+
+// Keep copies what is needed of the rows added so far: many at once, on all threads.
+func (f *Folds) Keep(ctx context.Context) error {
+	if f.sums == nil {
+		return nil // all are copies
+	}
+	return f.sums.keep(ctx)
 }
 
 // CrossFit returns, for each fold, the fit to the others, and the fit to all. Penalties are relative to all rows;
@@ -171,8 +180,9 @@ func (f *Folds) errors(ctx context.Context, by crossFitter, penalties []float64)
 	return wrong, err
 }
 
-// share returns how many threads each of some systems gets that are solved at the same time.
-func (f *Folds) share(systems int) int { return max(1, par.Threads(f.threads)/systems) }
+// share returns how many threads each of some systems gets that are solved at the same time, rounded up: a few more
+// threads than cores leave no core without work.
+func (f *Folds) share(systems int) int { return (par.Threads(f.threads) + systems - 1) / systems }
 
 // ManyColumns is the number of equations from which few pairs of folds are tried.
 const ManyColumns = 1024

@@ -99,10 +99,21 @@ func slowError(x vectors.Matrix, class []int32, fold []int, w *mat.Dense, bias [
 func foldsOf(t *testing.T, x vectors.Matrix, class []int32, fold []int, c, folds, threads int) *Folds {
 	t.Helper()
 	f := NewFolds(folds, x.Cols, c, threads)
+	const some = 700 // rows in the same memory, one lot after the other
+	lot := make([]float32, some*x.Cols)
 	for i := range x.Rows {
-		if err := f.Add(context.Background(), fold[i], x.Row(i), class[i:i+1], 1); err != nil {
+		row := lot[i%some*x.Cols:][:x.Cols]
+		copy(row, x.Row(i))
+		if err := f.Add(context.Background(), fold[i], row, class[i:i+1], 1); err != nil {
 			t.Fatal(err)
 		}
+		if (i+1)%some != 0 && i+1 < x.Rows {
+			continue
+		}
+		if err := f.Keep(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		clear(lot)
 	}
 	return f
 }

@@ -36,6 +36,7 @@ type foldSum struct {
 // waiting holds rows that are not yet in the sums.
 type waiting struct {
 	z       vectors.Matrix
+	others  [][]float32 // the last rows, which are not copied to z yet
 	weight  []float64
 	targets []int32 // of all rows, one after the other
 	ends    []int   // where those of each row end
@@ -62,25 +63,60 @@ func (f *foldSums) add(ctx context.Context, r foldRow) error {
 		p.count[t] += r.weight
 	}
 	w := &p.wait
-	w.z.Data, w.weight = append(w.z.Data, r.z...), append(w.weight, r.weight)
+	w.others, w.weight = append(w.others, r.z), append(w.weight, r.weight)
 	w.targets = append(w.targets, r.targets...)
 	w.ends = append(w.ends, len(w.targets))
-	if w.z.Rows++; w.z.Rows == GramRows {
+	if len(w.weight) == GramRows {
 		return p.flush(ctx, f.threads)
 	}
 	return nil
 }
 
+// keep copies the waiting rows that belong to the caller.
+func (f *foldSums) keep(ctx context.Context) error {
+	for k := range f.parts {
+		w := &f.parts[k].wait
+		first := w.grow()
+		err := par.Blocks(ctx, f.threads, len(w.others), 16, func(_, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				copy(w.z.Row(first+i), w.others[i])
+			}
+		})
+		if err != nil {
+			return err
+		}
+		w.dropOthers()
+	}
+	return nil
+}
+
+// grow makes room in z for all rows and returns the number of those that are there.
+func (w *waiting) grow() int {
+	there := w.z.Rows
+	w.z.Rows += len(w.others)
+	w.z.Data = w.z.Data[:w.z.Rows*w.z.Cols]
+	return there
+}
+
+func (w *waiting) dropOthers() {
+	clear(w.others)
+	w.others = w.others[:0]
+}
+
 // sumColumns is the number of columns whose sums one thread takes, row after row.
-const sumColumns = 64
+const sumColumns = 32
 
 // flush adds the waiting rows to the sums.
 func (p *foldSum) flush(ctx context.Context, threads int) error {
 	w, d := &p.wait, p.wait.z.Cols
+	there := w.grow()
 	err := par.Blocks(ctx, threads, d, sumColumns, func(_, lo, hi int) {
 		sum, first := p.sum[lo:hi], 0
 		for i, weight := range w.weight {
 			z := w.z.Row(i)[lo:hi]
+			if i >= there {
+				copy(z, w.others[i-there][lo:hi])
+			}
 			addWeighted(sum, weight, z)
 			for _, t := range w.targets[first:w.ends[i]] {
 				addWeighted(p.cross[int(t)*d+lo:][:hi-lo], weight, z)
@@ -96,7 +132,8 @@ func (p *foldSum) flush(ctx context.Context, threads int) error {
 	if err == nil && w.z.Rows > 0 {
 		err = p.gram.Add(ctx, MatrixView(w.z))
 	}
-	*w = waiting{vectors.Matrix{Cols: d, Data: w.z.Data[:0]}, w.weight[:0], w.targets[:0], w.ends[:0]}
+	w.dropOthers()
+	*w = waiting{vectors.Matrix{Cols: d, Data: w.z.Data[:0]}, w.others, w.weight[:0], w.targets[:0], w.ends[:0]}
 	return err
 }
 
@@ -108,15 +145,11 @@ func addWeighted(sum []float64, weight float64, z []float32) {
 	}
 }
 
-// finish flushes all folds and clears the values above the diagonals.
+// finish flushes all folds.
 func (f *foldSums) finish(ctx context.Context) error {
 	for k := range f.parts {
 		if err := f.parts[k].flush(ctx, f.threads); err != nil {
 			return err
-		}
-		g := f.parts[k].gram.Lower()
-		for i := range f.dim {
-			clear(g.Row(i)[i+1:])
 		}
 	}
 	return nil
@@ -131,7 +164,7 @@ type foldSystem struct {
 }
 
 // system adds up all folds but two, which may be equal, or -1 for none.
-func (f *foldSums) system(without, and int) *foldSystem {
+func (f *foldSums) system(ctx context.Context, threads, without, and int) (*foldSystem, error) {
 	d, c, n := f.dim, f.targets, 0.0
 	s := &foldSystem{mean: make([]float64, d), rate: make([]float64, c),
 		a: vectors.Matrix{Rows: d, Cols: d, Data: make([]float32, d*d)},
@@ -152,21 +185,26 @@ func (f *foldSums) system(without, and int) *foldSystem {
 	share := 1 / n
 	scale(s.mean, share)
 	scale(s.rate, share)
-	sum := make([]float64, d)
-	trace := 0.0
-	for i := range d {
-		sum := sum[:i+1]
-		clear(sum)
-		for _, g := range grams {
-			for j, v := range g.Row(i)[:i+1] {
-				sum[j] += float64(v)
+	const some = 32 // rows that are worth a turn
+	err := par.Blocks(ctx, threads, d, some, func(_, lo, hi int) {
+		sum := make([]float64, hi)
+		for i := lo; i < hi; i++ {
+			sum := sum[:i+1]
+			clear(sum)
+			for _, g := range grams {
+				for j, v := range g.Row(i)[:len(sum)] {
+					sum[j] += float64(v)
+				}
+			}
+			row, m := s.a.Row(i), s.mean[i]
+			for j, v := range sum {
+				row[j] = float32(float64(v*share) - float64(m*s.mean[j]))
 			}
 		}
-		row, m := s.a.Row(i), s.mean[i]
-		for j, v := range sum {
-			row[j] = float32(float64(v*share) - float64(m*s.mean[j]))
-		}
-		trace += float64(row[i])
+	})
+	trace := 0.0
+	for i := range d {
+		trace += float64(s.a.Row(i)[i])
 	}
 	s.variance = trace / float64(d)
 	for t := range c {
@@ -174,7 +212,7 @@ func (f *foldSums) system(without, and int) *foldSystem {
 			s.b.Data[j*c+t] = float32(float64(v*share) - float64(s.mean[j]*s.rate[t]))
 		}
 	}
-	return s
+	return s, err
 }
 
 // factorFor returns the factor of a matrix with a penalty added, reusing the memory of before, if any.
@@ -216,13 +254,20 @@ func (s *foldSystem) solve(ctx context.Context, threads int, penalty float64) (r
 }
 
 func (f *foldSums) fit(ctx context.Context, threads int, penalty float64, without int) (Regression, error) {
-	return f.system(without, without).solve(ctx, threads, penalty)
+	s, err := f.system(ctx, threads, without, without)
+	if err != nil {
+		return Regression{}, err
+	}
+	return s.solve(ctx, threads, penalty)
 }
 
 func (f *foldSums) errors(
 	ctx context.Context, threads int, penalties []float64, j, k int,
 ) (ofJ, ofK []float64, err error) {
-	s := f.system(j, k)
+	s, err := f.system(ctx, threads, j, k)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, penalty := range penalties {
 		r, err := s.solve(ctx, threads, penalty)
 		if err != nil {
@@ -247,7 +292,13 @@ func (p *foldSum) error(ctx context.Context, threads int, r Regression) (float64
 	g := p.gram.Lower()
 	// Only the lower triangle of the symmetric G is stored: w'Gw = 2 w'Lw - Σ w_j² G_jj.
 	product := make([]float32, d*c)
-	err := gemm.Mul(ctx, threads, gemm.RowMajor(d, c, product), MatrixView(g), MatrixView(r.Weight).T())
+	const some = 240 // rows, whose values beyond the diagonal are left out
+	err := par.Blocks(ctx, threads, d, some, func(_, lo, hi int) {
+		left := gemm.View{Rows: hi - lo, Cols: hi, RowStep: d, ColStep: 1, Data: g.Data[lo*d:]}
+		right := gemm.View{Rows: hi, Cols: c, RowStep: 1, ColStep: d, Data: r.Weight.Data}
+		// With one thread and a background context there is no error.
+		_ = gemm.Mul(context.Background(), 1, gemm.RowMajor(hi-lo, c, product[lo*c:]), left, right)
+	})
 	if err != nil {
 		return 0, err
 	}

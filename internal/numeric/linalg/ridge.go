@@ -2,7 +2,8 @@
 // Cholesky by panels of columns makes nearly all work matrix products:
 //
 //	for each panel J of columns, from the left
-//		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short
+//		A_J -= L_left L_left'     rows from J on       product by product over 512 columns, which keeps sums short;
+//		                                               for all panels to come as soon as 512 are there
 //		L_JJ                      the small factor     in double precision
 //		L_J  = A_J L_JJ'^-1       rows below J
 //
@@ -23,7 +24,7 @@ import (
 )
 
 const (
-	ridgePanel = 96  // wider ones leave more to the small factor
+	ridgePanel = 96  // at most gemm.WholeCols; wider ones leave more to the small factor
 	ridgeDepth = 512 // columns of one product
 )
 
@@ -32,7 +33,7 @@ type ridge struct {
 	a        vectors.Matrix // L below the diagonal blocks, A above the diagonal
 	diagonal []float32      // of A
 	inverse  []float32      // of the diagonal blocks of L, ridgePanel² values each
-	scratch  []float32
+	small    smallFactor
 	threads  int
 }
 
@@ -41,8 +42,7 @@ type ridge struct {
 func newRidge(ctx context.Context, threads int, a vectors.Matrix, lambda float64) (*ridge, float64, error) {
 	n := a.Rows
 	panels := (n + ridgePanel - 1) / ridgePanel
-	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), scratch: make([]float32, n*ridgePanel),
-		threads: threads}
+	r := &ridge{a: a, inverse: make([]float32, panels*ridgePanel*ridgePanel), threads: threads}
 	for i := range n {
 		r.diagonal = append(r.diagonal, a.Data[i*n+i])
 	}
@@ -112,25 +112,32 @@ func (r *ridge) factor(ctx context.Context) (ok bool, err error) {
 	n := r.a.Rows
 	for lo := 0; lo < n; lo += ridgePanel {
 		hi := min(lo+ridgePanel, n)
-		for k := 0; k < lo; k += ridgeDepth {
-			to := min(k+ridgeDepth, lo)
-			if err := r.subtract(ctx, r.view(lo, n, lo, hi), r.view(lo, n, k, to), r.view(lo, hi, k, to).T(), true); err != nil {
+		k := lo / ridgeDepth * ridgeDepth
+		if k > 0 && k > lo-ridgePanel {
+			whole := r.view(lo, n, k-ridgeDepth, k)
+			if err := r.subtract(ctx, r.view(lo, n, lo, n), whole, whole.T(), true); err != nil {
+				return false, err
+			}
+		}
+		if lo > k {
+			b := r.view(lo, hi, k, lo).T()
+			if err := r.subtract(ctx, r.view(lo, n, lo, hi), r.view(lo, n, k, lo), b, true); err != nil {
 				return false, err
 			}
 		}
 		inverse := r.inverseBlock(lo)
-		if !r.factorBlock(lo, hi, inverse) {
+		if !r.small.factor(r.a, lo, hi-lo) {
 			return false, ctx.Err()
 		}
+		r.small.invert(inverse)
 		if hi == n {
 			break
 		}
-		below := gemm.RowMajor(n-hi, hi-lo, r.scratch)
-		if err := gemm.Mul(ctx, r.threads, below, r.view(hi, n, lo, hi), inverse.T()); err != nil {
+		err := gemm.MulEach(ctx, r.threads, r.view(hi, n, lo, hi), inverse.T(), false, func(i, j int, values []float32) {
+			copy(r.a.Row(hi + i)[lo+j:], values)
+		})
+		if err != nil {
 			return false, err
-		}
-		for i := hi; i < n; i++ {
-			copy(r.a.Row(i)[lo:hi], below.Data[(i-hi)*(hi-lo):][:hi-lo])
 		}
 	}
 	return true, nil
@@ -144,65 +151,9 @@ func (r *ridge) inverseBlock(lo int) gemm.View {
 
 // subtract sets c -= a b, or only its lower triangle.
 func (r *ridge) subtract(ctx context.Context, c, a, b gemm.View, lower bool) error {
-	if len(r.scratch) < c.Rows*c.Cols {
-		r.scratch = make([]float32, c.Rows*c.Cols)
-	}
-	product := gemm.RowMajor(c.Rows, c.Cols, r.scratch)
-	if err := gemm.Mul(ctx, r.threads, product, a, b); err != nil {
-		return err
-	}
-	return par.Blocks(ctx, r.threads, c.Rows, 64, func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			cols := c.Cols
-			if lower {
-				cols = min(cols, i+1)
-			}
-			row := c.Data[i*c.RowStep:][:cols]
-			for j, v := range product.Data[i*c.Cols:][:cols] {
-				row[j] -= v
-			}
-		}
+	return gemm.MulEach(ctx, r.threads, a, b, lower, func(i, j int, values []float32) {
+		Axpy32(-1, values, c.Data[i*c.RowStep+j:][:len(values)])
 	})
-}
-
-// factorBlock factorises the diagonal block of rows lo to hi and inverts the factor.
-func (r *ridge) factorBlock(lo, hi int, inverse gemm.View) bool {
-	w := hi - lo
-	l := make([]float64, w*w)
-	for i := range w {
-		for j := range i + 1 {
-			sum := float64(r.a.Row(lo + i)[lo+j])
-			for k, v := range l[j*w : j*w+j] {
-				sum -= float64(l[i*w+k] * v)
-			}
-			if j < i {
-				l[i*w+j] = sum / l[j*w+j]
-				continue
-			}
-			if !(sum > 0) || math.IsInf(sum, 0) {
-				return false
-			}
-			l[i*w+i] = math.Sqrt(sum)
-		}
-	}
-	// Row i of the inverse, from the rows above: Σ_k l_ik inverse_k = the unit vector.
-	v := make([]float64, w*w)
-	for i := range w {
-		row := v[i*w : (i+1)*w]
-		for k := range i {
-			f := l[i*w+k]
-			for j, above := range v[k*w : k*w+k+1] {
-				row[j] -= float64(f * above)
-			}
-		}
-		row[i] = 1
-		for j := range i + 1 {
-			row[j] /= l[i*w+i]
-			inverse.Data[i*w+j] = float32(row[j])
-		}
-		clear(inverse.Data[i*w+i+1 : (i+1)*w])
-	}
-	return true
 }
 
 // solve overwrites B with Z.
@@ -240,15 +191,12 @@ func (r *ridge) solve(ctx context.Context, b vectors.Matrix) error {
 	return nil
 }
 
-// Gram sums X'X in the lower triangle of a matrix in single precision, by panels of columns, which saves the other
-// half of the work. Adding a few hundred rows at a time keeps the sums of products short, and so their error small.
+// Gram sums X'X in the lower triangle of a matrix in single precision; the other is zero. Adding a few hundred rows
+// at a time keeps the sums of products short, and so their error small.
 type Gram struct {
 	sum     vectors.Matrix
 	threads int
-	part    []float32
 }
-
-const gramPanel = 1024
 
 // GramRows is the number of rows to add to a Gram at a time.
 const GramRows = 1024
@@ -260,33 +208,12 @@ func NewGram(side, threads int) *Gram {
 
 // Add adds x'x.
 func (g *Gram) Add(ctx context.Context, x gemm.View) error {
-	n := g.sum.Cols
-	for lo := 0; lo < n; lo += gramPanel {
-		hi := min(lo+gramPanel, n)
-		if need := (n - lo) * (hi - lo); len(g.part) < need {
-			g.part = make([]float32, need)
-		}
-		panel := gemm.View{Rows: x.Rows, Cols: hi - lo, RowStep: x.RowStep, ColStep: x.ColStep, Data: x.Data[lo*x.ColStep:]}
-		left := gemm.View{Rows: n - lo, Cols: x.Rows, RowStep: x.ColStep, ColStep: x.RowStep, Data: x.Data[lo*x.ColStep:]}
-		if err := gemm.Mul(ctx, g.threads, gemm.RowMajor(n-lo, hi-lo, g.part), left, panel); err != nil {
-			return err
-		}
-		err := par.Blocks(ctx, g.threads, n-lo, 64, func(_, from, to int) {
-			for i := from; i < to; i++ {
-				row := g.sum.Row(lo + i)[lo:hi]
-				for j, v := range g.part[i*(hi-lo):][:hi-lo] {
-					row[j] += v
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return gemm.MulEach(ctx, g.threads, x.T(), x, true, func(i, j int, values []float32) {
+		Axpy32(1, values, g.sum.Row(i)[j:j+len(values)])
+	})
 }
 
-// Lower returns the sum, without copying; its lower triangle is filled in.
+// Lower returns the sum, without copying: its lower triangle, and zeros.
 func (g *Gram) Lower() vectors.Matrix { return g.sum }
 
 // Solve overwrites b with (share G + ridge I)^-1 b, and destroys G.
@@ -294,7 +221,6 @@ func (g *Gram) Solve(ctx context.Context, share, lambda float64, b vectors.Matri
 	for i := range g.sum.Data {
 		g.sum.Data[i] = float32(float64(g.sum.Data[i]) * share)
 	}
-	g.part = nil
 	return SolveRidge(ctx, g.threads, g.sum, lambda, b)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
@@ -91,6 +92,55 @@ func TestRidgeIsRaised(t *testing.T) {
 	if _, _, err := newRidge(context.Background(), 2, g.sum, 1); err == nil {
 		t.Error("a matrix of NaN was factored")
 	}
+}
+
+// The factor of several depths, by definition but for the small blocks: what is left of A is less one product for
+// each depth, whole or up to the panel.
+func TestFactorIsTheDefinition(t *testing.T) {
+	const n = 2*ridgeDepth + 3*ridgePanel
+	x := methodtest.RandomRows(3, 40, n)
+	g := NewGram(n, 3)
+	if err := g.Add(context.Background(), MatrixView(x)); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Clone(g.sum.Data)
+	r, lambda, err := newRidge(context.Background(), 3, g.sum, 100)
+	if err != nil || lambda != 100 {
+		t.Fatalf("ridge %v, error %v", lambda, err)
+	}
+	for i := range n {
+		want[i*n+i] = float32(float64(want[i*n+i]) + lambda)
+	}
+	for lo := 0; lo < n; lo += ridgePanel {
+		hi := min(lo+ridgePanel, n)
+		inverse := r.inverseBlock(lo).Data
+		for i := hi; i < n; i += 37 {
+			var row [ridgePanel]float32
+			for j := lo; j < hi; j++ {
+				sum := want[i*n+j]
+				for k := 0; k < lo; k += ridgeDepth {
+					sum -= chain(r.a.Row(i)[k:min(k+ridgeDepth, lo)], r.a.Row(j)[k:])
+				}
+				row[j-lo] = sum
+			}
+			for j := lo; j < hi; j++ {
+				if got := r.a.Row(i)[j]; got != chain(row[:hi-lo], inverse[(j-lo)*(hi-lo):]) {
+					t.Fatalf("value (%d, %d) of the factor is %v", i, j, got)
+				}
+			}
+		}
+	}
+}
+
+// chain returns the inner product as gemm defines it.
+func chain(a, b []float32) float32 {
+	var c [1]float32
+	n := len(a)
+	if err := gemm.Mul(context.Background(), 1, gemm.RowMajor(1, 1, c[:]), gemm.RowMajor(1, n, a),
+		gemm.RowMajor(n, 1, b)); err != nil {
+		panic(err)
+	}
+	return c[0]
 }
 
 func isFinite(v []float32) bool {
