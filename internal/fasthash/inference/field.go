@@ -17,6 +17,7 @@ package inference
 
 import (
 	"context"
+	"sync"
 
 	"hashgrove/internal/par"
 )
@@ -33,11 +34,17 @@ type field interface {
 	noteFlips(groups []int32)
 }
 
-// linearField is the field of KSH and BRE.
-type linearField struct {
-	q     *grouped
-	apart bool // T and Q are needed: some rows are similar to rows outside their block
+// newField returns the field of q.
+func newField(q *grouped) field {
+	if q.gram == nil {
+		return &tableField{q: q}
+	}
+	return &linearField{q: q}
+}
 
+// linearField is the field of KSH and BRE. T and Q are needed only where rows are similar to rows outside their block.
+type linearField struct {
+	q    *grouped
 	all  sums[int64]
 	t    []int64 // of each unit
 	dots []int64 // Q of each group, or nil
@@ -53,7 +60,7 @@ func (f *linearField) reset(ctx context.Context) error {
 	for g, m := range q.size {
 		f.all.add(q.bits(int32(g)), m)
 	}
-	if !f.apart {
+	if !q.apart {
 		return nil
 	}
 	if f.near == nil {
@@ -82,7 +89,7 @@ func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64)
 	q, w := f.q, &f.q.w
 	// c.(far V - far V_B), and for tags also -(near - far) V_B: in all far V - factor V_B.
 	factor, shift := w.far, int64(0)
-	if f.apart {
+	if q.apart {
 		shift = w.near*w.nearShift - w.far*w.farShift
 		if len(f.dots) > 0 {
 			factor = w.near
@@ -97,7 +104,7 @@ func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64)
 	base := w.far * w.farShift * (f.all.s - own.s)
 	for i, g := range groups {
 		u[i] = base + f.product.dot(q.bits(g))
-		if f.apart {
+		if q.apart {
 			u[i] += shift * (f.t[q.owner[g]] - own.s)
 			if len(f.dots) > 0 {
 				u[i] += (w.near - w.far) * f.dots[g]
@@ -117,7 +124,7 @@ func (f *linearField) noteFlips(groups []int32) {
 			change += x
 			f.all.add(q.bits(g), x)
 		}
-		if !f.apart {
+		if !q.apart {
 			continue
 		}
 		for _, o := range f.near(unit) {
@@ -195,6 +202,7 @@ func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
 // when all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
 // distances.
 type rowDots struct {
+	lock sync.Mutex
 	bits int     // pushed so far
 	sum  []int64 // by group
 }
@@ -213,6 +221,8 @@ func (r *rowDots) split(halves []int32) {
 
 // groups writes the sum of each group.
 func (r *rowDots) groups(ctx context.Context, q *grouped, dots []int64) error {
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	if r.sum == nil {
 		r.sum = make([]int64, len(q.size))
 	}
@@ -299,7 +309,7 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 }
 
 // allGroups lists all groups.
-func (q *grouped) allGroups() []int32 {
+func (q *groups) allGroups() []int32 {
 	all := make([]int32, len(q.size))
 	for g := range all {
 		all[g] = int32(g)

@@ -69,9 +69,9 @@ type cutter struct {
 	open    []int32 // places in groups that are undecided
 	sign    []int8
 
-	most   int // groups in one cut
-	parts  int // cuts of undecided groups that were too many for one, since the bit began
-	flow   maxflow.Hamming
+	most   int             // groups in one cut
+	parts  int             // cuts of undecided groups that were too many for one, since the bit began
+	flow   maxflow.Hamming // for OwnNodes groups
 	code   []uint64
 	mass   []int64
 	excess []int64
@@ -156,8 +156,14 @@ func (c *cutter) cutPart(ctx context.Context, q *grouped, part []int32) error {
 		c.mass = append(c.mass, q.size[g])
 		c.excess = append(c.excess, q.size[g]*(c.u[i]+q.w.near*q.w.nearShift*c.set.s+c.product.dot(q.bits(g))))
 	}
+	flow := &c.flow
+	if !q.beside || n > OwnNodes {
+		q.large.Lock()
+		defer q.large.Unlock()
+		flow = &q.large.flow
+	}
 	graph := maxflow.Coded{Code: c.code, Words: q.words, Mass: c.mass, Scale: q.w.near}
-	if err := c.flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
+	if err := flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
 		return err
 	}
 	for k, i := range part {

@@ -32,13 +32,13 @@ type units interface {
 	RowUnits() []int32
 }
 
-// grouped is the problem over classes or tags, where all pairs are defined.
-type grouped struct {
-	threads int
-	memory  *vectors.Spill
-	merge   bool
-	near    *neighbours
-	sets    [][]int32 // the blocks, as units
+// groups is what all candidates of a bit share: between two pushes it is only read, except for caches with a lock.
+type groups struct {
+	memory *vectors.Spill
+	merge  bool
+	apart  bool // some rows are similar to rows outside their block
+	near   *neighbours
+	sets   [][]int32 // the blocks, as units
 
 	unit  []int32 // of each row
 	from  []int32 // places of the rows of unit u, with rows in the order of their units: from[u] to from[u+1]
@@ -52,21 +52,17 @@ type grouped struct {
 	words int
 	p     int // bits so far
 
-	z []int8 // of each group
-	w weights
-	f field
-
 	pairs   [2]int64 // similar, dissimilar
 	squares int64    // sum of the squared weights of rows
 	alike   []int64  // of each unit: the rows similar to one of its rows, including that row
 	inner   rowDots
 	gram    *gram // for linear losses
-	cut     cutter
+	large   largeCuts
 }
 
 func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) (*grouped, error) {
-	q := &grouped{threads: o.Threads, memory: o.Spill, merge: !o.noMerge && o.Method != ICM,
-		near: newNeighbours(tags, o.Threads, maxStored)}
+	q := &grouped{threads: o.Threads, groups: &groups{memory: o.Spill, merge: !o.noMerge && o.Method != ICM,
+		apart: tags != nil || o.Method == ICM, near: newNeighbours(tags, o.Threads, maxStored)}}
 	q.count = count
 	q.cut.most = maxflow.MaxNodes
 	q.unit = y.RowUnits()
@@ -99,18 +95,16 @@ func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uin
 	}
 	q.pairs[0] = (q.pairs[0] - q.squares) / 2
 	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
-	if !o.Loss.isLinear() {
-		q.f = &tableField{q: q}
-		return q, nil
-	}
-	q.f = &linearField{q: q, apart: tags != nil || o.Method == ICM}
 	var err error
-	q.gram, err = newGram(q, tags == nil, o.bits)
+	if o.Loss.isLinear() {
+		q.gram, err = newGram(q, tags == nil, o.bits)
+	}
+	q.f = newField(q)
 	return q, err
 }
 
 // firstGroups makes a group of every unit, or of every row.
-func (q *grouped) firstGroups() (err error) {
+func (q *groups) firstGroups() (err error) {
 	if q.group, err = vectors.Alloc[int32](q.memory, len(q.unit)); err != nil {
 		return err
 	}
@@ -138,52 +132,31 @@ func (q *grouped) firstGroups() (err error) {
 	return nil
 }
 
-func (q *grouped) mass() []int64 { return q.size }
-func (q *grouped) signs() []int8 { return q.z }
-func (q *grouped) blocks() int   { return len(q.sets) }
+func (q *groups) mass() []int64 { return q.size }
+func (q *groups) blocks() int   { return len(q.sets) }
 
-func (q *grouped) setWeights(w weights) { q.w = w }
-
-func (q *grouped) reset(ctx context.Context) error {
-	q.z = slices.Repeat([]int8{1}, len(q.size))
-	return q.f.reset(ctx)
-}
-
-func (q *grouped) field(v int) int64 { return q.f.value(int32(v)) }
-
-func (q *grouped) flip(v int) {
-	q.z[v] = -q.z[v]
-	q.f.noteFlips([]int32{int32(v)})
-}
-
-func (q *grouped) rowSigns(z []int8) {
-	for i, g := range q.group {
-		z[i] = q.z[g]
-	}
-}
-
-func (q *grouped) rowValues(y, rows []float64) {
+func (q *groups) rowValues(y, rows []float64) {
 	for i, g := range q.group {
 		rows[i] = y[g]
 	}
 }
 
-func (q *grouped) rowCounts(rows []float64) {
+func (q *groups) rowCounts(rows []float64) {
 	for i, u := range q.unit {
 		rows[i] = float64(q.count[u])
 	}
 }
 
-func (q *grouped) scaleRows(rows []float64) {
+func (q *groups) scaleRows(rows []float64) {
 	for i, u := range q.unit {
 		rows[i] *= float64(q.count[u])
 	}
 }
 
-func (q *grouped) counts() (similar, dissimilar int64) { return q.pairs[0], q.pairs[1] }
+func (q *groups) counts() (similar, dissimilar int64) { return q.pairs[0], q.pairs[1] }
 
 // bits returns the code of group g, without copying.
-func (q *grouped) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
+func (q *groups) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
 
 // distance returns the Hamming distance of two codes.
 func distance(a, b []uint64) int {
@@ -233,17 +206,6 @@ func (q *grouped) push(h []int8) {
 	q.inner.split(halves)
 	q.code, q.size, q.owner, q.words = code, size, owner, words
 	q.p++
-}
-
-// eachRun calls f for runs of groups, on several cores or, if the work is small, directly. work is in steps of about a
-// nanosecond.
-func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {
-	const size = 512
-	threads := q.threads
-	if work < 1<<17 {
-		threads = 1
-	}
-	return par.Blocks(ctx, threads, len(q.size), size, func(_, lo, hi int) { f(lo, hi) })
 }
 
 // neighbours finds the units similar to a unit: only itself if there are no tags. Lists of tags are stored if they are

@@ -29,7 +29,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/fault"
@@ -144,6 +143,7 @@ type Inference struct {
 	seed uint64
 	n    int
 	p    problem
+	side []problem // of candidates that are inferred at the same time
 	z    []int8
 	done int // bits pushed
 }
@@ -177,6 +177,13 @@ type problem interface {
 	totals(ctx context.Context, w weights, y []float64) error
 	// fields writes for every row the sum of w h over the other rows, for h by row.
 	fields(ctx context.Context, w weights, h []int8, rows []float64) error
+
+	// another returns a problem over the same variables with signs of its own, on so many threads: both may be solved
+	// at the same time. What a bit adds to one, both have.
+	another(threads int) problem
+	// parts returns the parts in which blocks with too many undecided rows were minimised since clearParts.
+	parts() int
+	clearParts()
 
 	// push appends a bit, given by row. losses sums L over similar and over dissimilar pairs.
 	push(h []int8)
@@ -234,47 +241,6 @@ func (p *Inference) weights(sign int64) weights {
 	return p.opt.Loss.weights(p.done, p.length(p.done+1), sign*int64(p.opt.SimilarWeight), int64(p.opt.DissimilarWeight))
 }
 
-// Infer finds the next bit: +1 or -1 for every row, valid until the next call. It depends on the affinity, the options,
-// the seed and the bits pushed, not on earlier calls.
-func (p *Inference) Infer(ctx context.Context) ([]int8, error) { return p.InferCandidate(ctx, 0) }
-
-// InferCandidate is like Infer with different random numbers for each candidate number; Infer is candidate 0. The
-// candidates are about equally good, and often very different.
-func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, error) {
-	k := p.done + 1
-	if k > p.bits {
-		return nil, fmt.Errorf("all %d bits have been inferred", p.bits)
-	}
-	rng := rand.New(rand.NewPCG(p.seed, stream|uint64(number)<<32|uint64(k)))
-	p.p.setWeights(p.weights(1))
-	var err error
-	switch p.opt.Method {
-	case BlockGC:
-		err = graphCut(ctx, p.p, p.opt.Sweeps, rng)
-	case ICM:
-		err = icm(ctx, p.p, p.opt.Sweeps, rng)
-	case Spectral:
-		err = spectral(ctx, p.p, p.weights(1), rng)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bit %d: %w", k, err)
-	}
-	p.p.rowSigns(p.z)
-	return p.z, nil
-}
-
-// Parts returns the number of parts in which blocks with too many undecided rows for one cut were minimised since the
-// last Push: 0 if every block reached its minimum.
-func (p *Inference) Parts() int {
-	if q, ok := p.p.(*grouped); ok {
-		return q.cut.parts
-	}
-	return 0
-}
-
-// stream separates the random numbers of Step 1 from others drawn from the same seed.
-const stream = 1 << 63
-
 // Push appends the output of a hash function, +1 or -1 for every row, to the codes.
 func (p *Inference) Push(h []int8) {
 	if len(h) != p.n || p.done == p.bits {
@@ -287,8 +253,9 @@ func (p *Inference) Push(h []int8) {
 	}
 	p.p.push(h)
 	p.done++
-	if q, ok := p.p.(*grouped); ok {
-		q.cut.parts = 0
+	p.p.clearParts()
+	for _, q := range p.side {
+		q.clearParts()
 	}
 }
 
