@@ -17,7 +17,6 @@ package inference
 
 import (
 	"context"
-	"sync"
 
 	"hashgrove/internal/par"
 )
@@ -52,16 +51,17 @@ type linearField struct {
 	near    func(u int32) []int32
 	product dotter[int64]
 	part    sums[int64]
+	tally   tally
 }
 
 func (f *linearField) reset(ctx context.Context) error {
 	q := f.q
-	f.all.reset(q.p)
-	for g, m := range q.size {
-		f.all.add(q.bits(int32(g)), m)
+	if err := q.whole.update(ctx, q); err != nil {
+		return err
 	}
+	f.all.copyOf(&q.whole.all, 1)
 	if !q.apart {
-		return nil
+		return q.inner.update(ctx, q)
 	}
 	if f.near == nil {
 		f.near = q.near.reader()
@@ -115,17 +115,23 @@ func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64)
 
 func (f *linearField) noteFlips(groups []int32) {
 	q := f.q
+	for sign := int8(-1); sign <= 1; sign += 2 {
+		f.tally.begin(&f.all, 2*int64(sign), q.count[q.owner[groups[0]]])
+		for _, g := range groups {
+			if q.z[g] == sign {
+				f.tally.add(q.bits(g), q.size[g])
+			}
+		}
+		f.tally.end()
+	}
+	if !q.apart {
+		return
+	}
 	for i := 0; i < len(groups); {
 		unit, change := q.owner[groups[i]], int64(0)
 		begin := i
 		for ; i < len(groups) && q.owner[groups[i]] == unit; i++ {
-			g := groups[i]
-			x := 2 * q.size[g] * int64(q.z[g])
-			change += x
-			f.all.add(q.bits(g), x)
-		}
-		if !q.apart {
-			continue
+			change += 2 * q.size[groups[i]] * int64(q.z[groups[i]])
 		}
 		for _, o := range f.near(unit) {
 			f.t[o] += change
@@ -141,108 +147,6 @@ func (f *linearField) noteFlips(groups []int32) {
 			}
 		}
 	}
-}
-
-// nearSums writes for every unit the sum of x over the groups of the units similar to it.
-func nearSums[T number](ctx context.Context, q *grouped, x, t []T) error {
-	own := make([]T, len(t))
-	for g, v := range x {
-		own[q.owner[g]] += v
-	}
-	return nearTotals(ctx, q, own, t)
-}
-
-// nearTotals adds to t for every unit the sum of own over the units similar to it.
-func nearTotals[T number](ctx context.Context, q *grouped, own, t []T) error {
-	return par.Blocks(ctx, q.threads, len(t), 256, func(_, lo, hi int) {
-		near := q.near.reader()
-		for u := lo; u < hi; u++ {
-			for _, o := range near(int32(u)) {
-				t[u] += own[o]
-			}
-		}
-	})
-}
-
-// nearDots writes for every group c . sum of x_h c_h over the groups h of the units similar to its own.
-func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
-	return par.Blocks(ctx, q.threads, len(q.from)-1, 16, func(_, lo, hi int) {
-		near := q.near.reader()
-		var own sums[T]
-		var product dotter[T]
-		for u := lo; u < hi; u++ {
-			list := near(int32(u))
-			first, last := q.first[u], q.first[u+1]
-			if len(list) == 1 {
-				own.reset(q.p)
-				for g := first; g < last; g++ {
-					own.add(q.bits(g), x[g])
-				}
-				product.load(&own, q.p, 1, int(last-first))
-				for g := first; g < last; g++ {
-					dots[g] = product.dot(q.bits(g))
-				}
-				continue
-			}
-			for g := first; g < last; g++ {
-				code := q.bits(g)
-				var sum T
-				for _, o := range list {
-					for h := q.first[o]; h < q.first[o+1]; h++ {
-						sum += T(x[h] * T(q.p-2*distance(code, q.bits(h))))
-					}
-				}
-				dots[g] = sum
-			}
-		}
-	})
-}
-
-// rowDots keeps for every group the sum of c_i.c_j over the rows j similar to one of its rows, that row included: Q
-// when all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
-// distances.
-type rowDots struct {
-	lock sync.Mutex
-	bits int     // pushed so far
-	sum  []int64 // by group
-}
-
-// split passes the sums on to new groups, each of which is half of an old one.
-func (r *rowDots) split(halves []int32) {
-	if r.sum == nil {
-		return
-	}
-	sum := make([]int64, len(halves))
-	for k, side := range halves {
-		sum[k] = r.sum[side/2]
-	}
-	r.sum = sum
-}
-
-// groups writes the sum of each group.
-func (r *rowDots) groups(ctx context.Context, q *grouped, dots []int64) error {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if r.sum == nil {
-		r.sum = make([]int64, len(q.size))
-	}
-	bit, near := make([]int64, len(q.from)-1), make([]int64, len(q.from)-1)
-	for ; r.bits < q.p; r.bits++ {
-		sign := func(g int) int64 { return int64(q.bits(int32(g))[r.bits>>6]>>(r.bits&63)&1)*2 - 1 }
-		clear(bit)
-		for g, m := range q.size {
-			bit[q.owner[g]] += m * sign(g)
-		}
-		clear(near)
-		if err := nearTotals(ctx, q, bit, near); err != nil {
-			return err
-		}
-		for g := range r.sum {
-			r.sum[g] += sign(g) * near[q.owner[g]]
-		}
-	}
-	copy(dots, r.sum)
-	return nil
 }
 
 // product implements problem.

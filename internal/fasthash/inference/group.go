@@ -57,6 +57,7 @@ type groups struct {
 	alike   []int64  // of each unit: the rows similar to one of its rows, including that row
 	inner   rowDots
 	gram    *gram // for linear losses
+	whole   wholeSums
 	large   largeCuts
 }
 
@@ -204,6 +205,7 @@ func (q *grouped) push(h []int8) {
 		size[g] += q.count[owner[g]]
 	}
 	q.inner.split(halves)
+	q.whole.done = false
 	q.code, q.size, q.owner, q.words = code, size, owner, words
 	q.p++
 }
