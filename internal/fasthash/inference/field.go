@@ -17,6 +17,7 @@ package inference
 
 import (
 	"context"
+	"math"
 
 	"hashgrove/internal/par"
 )
@@ -56,9 +57,7 @@ type linearField struct {
 
 func (f *linearField) reset(ctx context.Context) error {
 	q := f.q
-	if err := q.whole.update(ctx, q); err != nil {
-		return err
-	}
+	q.whole.update(q)
 	f.all.copyOf(&q.whole.all, 1)
 	if !q.apart {
 		return q.inner.update(ctx, q)
@@ -152,9 +151,11 @@ func (f *linearField) noteFlips(groups []int32) {
 // product implements problem.
 func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error {
 	scaled := make([]float64, len(x))
-	for g, v := range x {
-		scaled[g] = v * float64(q.size[g])
-	}
+	q.each(len(x), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			scaled[g] = x[g] * float64(q.size[g])
+		}
+	})
 	var err error
 	if q.gram == nil { // the hinge
 		clear(y)
@@ -165,13 +166,19 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 		if err == nil && w.near != w.far {
 			err = nearDots(ctx, q, scaled, dots)
 		}
+		var all *sums[float64]
 		if err == nil {
-			err = linearProduct(ctx, q, w, linearTerms[float64]{scaled, t, dots}, y)
+			all, err = q.sumAll(ctx, scaled)
+		}
+		if err == nil {
+			err = linearProduct(ctx, q, w, linearTerms[float64]{all, t, dots}, y)
 		}
 	}
-	for g := range y {
-		y[g] += float64(float64(w.near*q.count[q.owner[g]]) * x[g])
-	}
+	q.each(len(y), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			y[g] += float64(float64(w.near*q.count[q.owner[g]]) * x[g])
+		}
+	})
 	return err
 }
 
@@ -180,17 +187,22 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 func (q *grouped) fields(ctx context.Context, w weights, h []int8, rows []float64) error {
 	x, y := make([]float64, len(q.size)), make([]float64, len(q.size))
 	for i, g := range q.group {
-		x[g] += float64(int64(h[i]) * q.count[q.owner[g]])
+		x[g] += float64(h[i]) // whole numbers: no rounding
 	}
-	for g, m := range q.size {
-		x[g] /= float64(m)
-	}
+	q.each(len(x), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			x[g] = float64(x[g]*float64(q.count[q.owner[g]])) / float64(q.size[g])
+		}
+	})
 	if err := q.product(ctx, w, x, y); err != nil {
 		return err
 	}
-	for i, g := range q.group {
-		rows[i] = y[g] + float64(float64(w.near*q.count[q.owner[g]])*(float64(h[i])-x[g]))
-	}
+	q.each(len(rows), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			g := q.group[i]
+			rows[i] = y[g] + float64(float64(w.near*q.count[q.unit[i]])*(float64(h[i])-x[g]))
+		}
+	})
 	return nil
 }
 
@@ -201,14 +213,16 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 	if q.gram == nil {
 		err = tableProduct(ctx, q, w, q.allGroups(), q.size, sum)
 	} else {
-		dots := make([]int64, len(y))
-		if err = q.inner.groups(ctx, q, dots); err == nil {
-			err = linearProduct(ctx, q, w, linearTerms[int64]{q.size, q.alike, dots}, sum)
+		if err = q.inner.update(ctx, q); err == nil {
+			q.whole.update(q)
+			err = linearProduct(ctx, q, w, linearTerms[int64]{&q.whole.all, q.alike, q.inner.sum}, sum)
 		}
 	}
-	for g, v := range sum {
-		y[g] = float64(v + w.near*q.count[q.owner[g]])
-	}
+	q.each(len(sum), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			y[g] = float64(sum[g] + w.near*q.count[q.owner[g]])
+		}
+	})
 	return err
 }
 
@@ -221,33 +235,73 @@ func (q *groups) allGroups() []int32 {
 	return all
 }
 
-// linearTerms holds the terms of fields with linear weights: x summed over the rows of each group, T and Q.
-type linearTerms[T number] struct{ x, t, dots []T }
+// linearTerms holds the terms of fields with linear weights: the sums over all groups, T and Q.
+type linearTerms[T number] struct {
+	all     *sums[T]
+	t, dots []T
+}
 
 // linearProduct writes the fields y for linear weights.
 func linearProduct[T number](ctx context.Context, q *grouped, w weights, of linearTerms[T], y []T) error {
+	var all dotter[T]
+	all.load(of.all, q.p, T(w.far), len(y))
+	base := T(w.far*w.farShift) * of.all.s
+	shift := T(w.near*w.nearShift - w.far*w.farShift)
+	return q.eachRun(ctx, len(y)*(q.p+8)/8, func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			y[g] = base + all.dot(q.bits(int32(g))) + T(shift*of.t[q.owner[g]]) + T(T(w.near-w.far)*of.dots[g])
+		}
+	})
+}
+
+// sumAll returns the sums of x over all groups. Parts of them are summed in their order, and these in theirs.
+func (q *grouped) sumAll(ctx context.Context, x []float64) (*sums[float64], error) {
 	const size = 2048
-	x := of.x
-	parts := make([]sums[T], (len(x)+size-1)/size)
+	parts := make([]sums[float64], (len(x)+size-1)/size)
 	err := par.Blocks(ctx, q.threads, len(x), size, func(b, lo, hi int) {
 		parts[b].reset(q.p)
+		if q.sumWhole(x, lo, hi, &parts[b]) {
+			return
+		}
 		for g := lo; g < hi; g++ {
 			parts[b].add(q.bits(int32(g)), x[g])
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for b := range parts[1:] {
 		parts[0].addSums(&parts[b+1])
 	}
-	var all dotter[T]
-	all.load(&parts[0], q.p, T(w.far), len(x))
-	base := T(w.far*w.farShift) * parts[0].s
-	shift := T(w.near*w.nearShift - w.far*w.farShift)
-	return q.eachRun(ctx, len(x)*(q.p+8)/8, func(lo, hi int) {
-		for g := lo; g < hi; g++ {
-			y[g] = base + all.dot(q.bits(int32(g))) + T(shift*of.t[q.owner[g]]) + T(T(w.near-w.far)*of.dots[g])
+	return &parts[0], nil
+}
+
+// sumWhole sums a run of groups if x has only whole numbers there, whose sums have no rounding in any order, and
+// otherwise returns false.
+func (q *grouped) sumWhole(x []float64, lo, hi int, to *sums[float64]) bool {
+	for _, v := range x[lo:hi] {
+		if !(math.Abs(v) < 1<<31) || float64(int64(v)) != v {
+			return false
 		}
-	})
+	}
+	var sum sums[int64]
+	var up, down tally
+	sum.reset(q.p)
+	up.begin(&sum, 1, 1)
+	down.begin(&sum, -1, 1)
+	for g := lo; g < hi; g++ {
+		switch v := int64(x[g]); {
+		case v > 0:
+			up.add(q.bits(int32(g)), v)
+		case v < 0:
+			down.add(q.bits(int32(g)), -v)
+		}
+	}
+	up.end()
+	down.end()
+	to.s = float64(sum.s)
+	for i, v := range sum.set {
+		to.set[i] = float64(v)
+	}
+	return true
 }

@@ -69,9 +69,11 @@ func (q *grouped) flip(v int) {
 }
 
 func (q *grouped) rowSigns(z []int8) {
-	for i, g := range q.group {
-		z[i] = q.z[g]
-	}
+	q.each(len(z), func(lo, hi int) {
+		for i, g := range q.group[lo:hi] {
+			z[lo+i] = q.z[g]
+		}
+	})
 }
 
 func (q *grouped) parts() int  { return q.cut.parts }
@@ -86,4 +88,23 @@ func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) err
 		threads = 1
 	}
 	return par.Blocks(ctx, threads, len(q.size), size, func(_, lo, hi int) { f(lo, hi) })
+}
+
+// rowBlock is the number of rows or groups that a worker takes for a simple loop, so that starting it pays.
+const rowBlock = 1 << 16
+
+// each calls f for runs of rows or groups.
+func (q *grouped) each(n int, f func(lo, hi int)) {
+	_ = par.Blocks(context.Background(), q.threads, n, rowBlock, func(_, lo, hi int) { f(lo, hi) })
+}
+
+// eachUnit calls f for every unit, on several cores if there are many groups.
+func (q *grouped) eachUnit(f func(u int)) {
+	units := len(q.from) - 1
+	size := max(1, units*rowBlock/4/max(1, len(q.size)))
+	_ = par.Blocks(context.Background(), q.threads, units, size, func(_, lo, hi int) {
+		for u := lo; u < hi; u++ {
+			f(u)
+		}
+	})
 }

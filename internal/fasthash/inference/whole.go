@@ -22,11 +22,11 @@ type wholeSums struct {
 const manyGroups = 64
 
 // update brings the sums up to date with the groups. Afterwards they may be read until the next bit.
-func (s *wholeSums) update(ctx context.Context, q *grouped) error {
+func (s *wholeSums) update(q *grouped) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.done {
-		return nil
+		return
 	}
 	units := len(q.from) - 1
 	s.unit = nil
@@ -36,14 +36,10 @@ func (s *wholeSums) update(ctx context.Context, q *grouped) error {
 			s.all.add(q.bits(int32(g)), m)
 		}
 		s.done = true
-		return nil
+		return
 	}
 	s.unit = make([]sums[int64], units)
-	threads := q.threads
-	if len(q.size) < 1<<14 {
-		threads = 1
-	}
-	err := par.For(ctx, threads, units, func(u int) {
+	q.eachUnit(func(u int) {
 		var t tally
 		s.unit[u].reset(q.p)
 		t.begin(&s.unit[u], 1, q.count[u])
@@ -55,16 +51,17 @@ func (s *wholeSums) update(ctx context.Context, q *grouped) error {
 	for u := range s.unit {
 		s.all.addSums(&s.unit[u])
 	}
-	s.done = err == nil
-	return err
+	s.done = true
 }
 
 // nearSums writes for every unit the sum of x over the groups of the units similar to it.
 func nearSums[T number](ctx context.Context, q *grouped, x, t []T) error {
 	own := make([]T, len(t))
-	for g, v := range x {
-		own[q.owner[g]] += v
-	}
+	q.eachUnit(func(u int) {
+		for _, v := range x[q.first[u]:q.first[u+1]] {
+			own[u] += v
+		}
+	})
 	return nearTotals(ctx, q, own, t)
 }
 
@@ -124,14 +121,16 @@ type rowDots struct {
 }
 
 // split passes the sums on to new groups, each of which is half of an old one.
-func (r *rowDots) split(halves []int32) {
+func (r *rowDots) split(q *grouped, halves []int32) {
 	if r.sum == nil {
 		return
 	}
 	sum := make([]int64, len(halves))
-	for k, side := range halves {
-		sum[k] = r.sum[side/2]
-	}
+	q.each(len(sum), func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			sum[k] = r.sum[halves[k]/2]
+		}
+	})
 	r.sum = sum
 }
 
@@ -151,18 +150,21 @@ func (r *rowDots) update(ctx context.Context, q *grouped) error {
 	}
 	bit, near := make([]int64, len(q.from)-1), make([]int64, len(q.from)-1)
 	for ; r.bits < q.p; r.bits++ {
-		sign := func(g int) int64 { return int64(q.bits(int32(g))[r.bits>>6]>>(r.bits&63)&1)*2 - 1 }
-		clear(bit)
-		for g, m := range q.size {
-			bit[q.owner[g]] += m * sign(g)
-		}
-		clear(near)
+		sign := func(g int32) int64 { return int64(q.code[int(g)*q.words+r.bits>>6]>>(r.bits&63)&1)*2 - 1 }
+		q.eachUnit(func(u int) {
+			bit[u], near[u] = 0, 0
+			for g := q.first[u]; g < q.first[u+1]; g++ {
+				bit[u] += q.size[g] * sign(g)
+			}
+		})
 		if err := nearTotals(ctx, q, bit, near); err != nil {
 			return err
 		}
-		for g := range r.sum {
-			r.sum[g] += sign(g) * near[q.owner[g]]
-		}
+		q.eachUnit(func(u int) {
+			for g := q.first[u]; g < q.first[u+1]; g++ {
+				r.sum[g] += sign(g) * near[u]
+			}
+		})
 	}
 	return nil
 }
