@@ -141,8 +141,8 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	return n, nil
 }
 
-// sideBytes returns the bytes that Step 1 needs to infer candidates of a bit at the same time: for each the signs, and
-// the scratch memory and cut of the largest class.
+// sideBytes returns the bytes that Step 1 needs to infer candidates of a bit at the same time: the sums of the classes,
+// and for each candidate the signs, and the scratch memory and cut of the largest class.
 func (t Options) sideBytes(d *supervision.Data) int64 {
 	largest := int64(d.Rows)
 	if l := d.Labels; l != nil {
@@ -150,7 +150,7 @@ func (t Options) sideBytes(d *supervision.Data) int64 {
 	}
 	nodes := min(largest, inference.OwnNodes)
 	side := int64(inference.SideBySide(t.Threads, t.Candidates))
-	return side * (int64(d.Rows) + 40*largest + 120*nodes + nodes*nodes/4)
+	return 8*int64(d.Rows) + side*(int64(d.Rows)+40*largest+120*nodes+nodes*nodes/4)
 }
 
 // fitBytes returns the bytes of the largest cross-validated fit of added columns: its rows, and the systems of all

@@ -18,7 +18,7 @@ func BenchmarkHardClasses(b *testing.B) {
 	for _, c := range []struct {
 		rows, classes int
 		apart         float64
-	}{{100_000, 100, 0.4}, {50_000, 10, 20}} {
+	}{{100_000, 100, 0.4}, {100_000, 10, 0.4}, {50_000, 10, 20}} {
 		b.Run(fmt.Sprintf("rows=%d/classes=%d", c.rows, c.classes), func(b *testing.B) {
 			class, seen := crowd(c.rows, c.classes, c.apart)
 			h := make([]int8, c.rows)

@@ -15,7 +15,12 @@
 //	block.go      Algorithm 1: blocks without dissimilar pairs
 //	graphcut.go   Algorithm 2: one block after another, exactly, by minimum cut; blocks of one row
 //	spectral.go   the relaxation of TSH
-//	group.go      rows that no loss can tell apart are one variable
+//	candidate.go  several bits that are about equally good, inferred side by side
+//	group.go      rows that no loss can tell apart are one variable; what candidates share
+//	grouped.go    what each has of its own
+//	sums.go       sums of codes, and products with them
+//	tally.go      the same for many codes, by counting
+//	whole.go      sums that do not depend on the signs
 //	field.go      sum over j of w_ij z_j without a pair list, for classes and tags; the same for real z
 //	hinge.go      the same for the hinge
 //	pairs.go      everything for explicit pairs

@@ -18,7 +18,7 @@ type wholeSums struct {
 }
 
 // manyGroups is the mean number of groups in a class from which the sums of each are kept: they then take up to eight
-// bytes for a group.
+// bytes for a group and 64 bits.
 const manyGroups = 64
 
 // update brings the sums up to date with the groups. Afterwards they may be read until the next bit.
