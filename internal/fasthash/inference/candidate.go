@@ -4,6 +4,7 @@ package inference
 // so the result is the same.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -35,7 +36,8 @@ func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, err
 // are in memory and the method does not use all cores and much memory for one.
 func (p *Inference) InferCandidates(ctx context.Context, into [][]int8) error {
 	states := SideBySide(p.opt.Threads, len(into))
-	if states == 1 || p.opt.Spill != nil || p.opt.Method != BlockGC || len(p.p.mass()) < worthSide {
+	if states == 1 || p.opt.Spill != nil || p.opt.Method != BlockGC ||
+		len(p.p.mass()) < cmp.Or(p.opt.side, worthSide) {
 		for number, z := range into {
 			if err := p.infer(ctx, p.p, number, z); err != nil {
 				return err
