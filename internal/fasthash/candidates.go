@@ -45,8 +45,7 @@ type chooser struct {
 
 	target, said  []int8
 	weight, field []float64
-	tried         [][]int8 // of all rows
-	memory        *vectors.Spill
+	tried         [][]int8 // the candidates, of all rows
 }
 
 // checkCandidates validates the number of candidates.
@@ -65,7 +64,7 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	if t.Candidates <= 1 || x.Rows < 2*fewestQuick {
 		return nil, nil
 	}
-	c := &chooser{Options: t, memory: x.Spill()}
+	c := &chooser{Options: t}
 	o := t.quickTrees()
 	affordable := x.Rows * t.Trees.Rounds / (candidatePart * t.Candidates * o.Rounds)
 	c.learned, c.judged = t.quickParts(x.Rows, max(fewestQuick, min(affordable, x.Rows/2, quickRows)))
@@ -81,7 +80,14 @@ func (t Options) newChooser(ctx context.Context, x *vectors.Columns) (*chooser, 
 	}
 	c.target, c.said = make([]int8, len(c.learned)), make([]int8, len(c.judged))
 	c.weight = make([]float64, len(c.learned))
-	c.field, err = vectors.Alloc[float64](c.memory, x.Rows)
+	for range t.Candidates {
+		room, err := vectors.Alloc[int8](x.Spill(), x.Rows)
+		if err != nil {
+			return nil, err
+		}
+		c.tried = append(c.tried, room)
+	}
+	c.field, err = vectors.Alloc[float64](x.Spill(), x.Rows)
 	return c, err
 }
 
@@ -134,34 +140,35 @@ func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight 
 	if c == nil {
 		return step1.Infer(ctx)
 	}
-	tried := c.tried[:0]
+	kept, err := c.distinct(ctx, step1)
+	if err != nil {
+		return nil, err
+	}
 	best, least := 0, 0.0
-	for number := range c.Candidates {
-		z, err := step1.InferCandidate(ctx, number)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(tried, func(o []int8) bool { return isSameSplit(o, z) }) {
-			continue
-		}
-		if len(tried) == len(c.tried) {
-			room, err := vectors.Alloc[int8](c.memory, len(z))
-			if err != nil {
-				return nil, err
-			}
-			c.tried = append(c.tried, room)
-		}
-		tried = c.tried[:len(tried)+1]
-		copy(tried[len(tried)-1], z)
-		e, err := c.judge(ctx, step1, z, weight, k)
+	for i, number := range kept {
+		e, err := c.judge(ctx, step1, c.tried[number], weight, k)
 		if err != nil {
 			return nil, fmt.Errorf("candidate %d: %w", number+1, err)
 		}
-		if last := len(tried) - 1; last == 0 || e < least {
-			best, least = last, e
+		if i == 0 || e < least {
+			best, least = number, e
 		}
 	}
-	return tried[best], nil
+	return c.tried[best], nil
+}
+
+// distinct infers all candidates of the next bit and returns the numbers of those that split the rows like none before
+// them.
+func (c *chooser) distinct(ctx context.Context, step1 *inference.Inference) (kept []int, err error) {
+	if err := step1.InferCandidates(ctx, c.tried); err != nil {
+		return nil, err
+	}
+	for number, z := range c.tried {
+		if !slices.ContainsFunc(kept, func(o int) bool { return isSameSplit(c.tried[o], z) }) {
+			kept = append(kept, number)
+		}
+	}
+	return kept, nil
 }
 
 // isSameSplit reports whether two bits are equal, or equal after flipping all signs.

@@ -123,6 +123,7 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	put("outputs", InFile, 1)
 	if t.Candidates > 1 {
 		put("candidates", InFile, 8+float64(t.Candidates))
+		n.Parts = append(n.Parts, Part{"candidates at the same time", t.sideBytes(d), WithoutFiles})
 	}
 	if validation {
 		put("parts of rows", InFile, 3+4+8)
@@ -138,6 +139,18 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 		n.Parts = append(n.Parts, Part{"fits of linear columns", t.fitBytes(d.Rows, d.Dim()), WithoutFiles})
 	}
 	return n, nil
+}
+
+// sideBytes returns the bytes that Step 1 needs to infer candidates of a bit at the same time: the sums of the classes,
+// and for each candidate the signs, and the scratch memory and cut of the largest class.
+func (t Options) sideBytes(d *supervision.Data) int64 {
+	largest := int64(d.Rows)
+	if l := d.Labels; l != nil {
+		largest = int64(slices.Max(append(l.Counts(), 0)))
+	}
+	nodes := min(largest, inference.OwnNodes)
+	side := int64(inference.SideBySide(t.Threads, t.Candidates))
+	return 8*int64(d.Rows) + side*(int64(d.Rows)+40*largest+120*nodes+nodes*nodes/4)
 }
 
 // fitBytes returns the bytes of the largest cross-validated fit of added columns: its rows, and the systems of all

@@ -17,6 +17,7 @@ package inference
 
 import (
 	"context"
+	"math"
 
 	"hashgrove/internal/par"
 )
@@ -33,11 +34,17 @@ type field interface {
 	noteFlips(groups []int32)
 }
 
-// linearField is the field of KSH and BRE.
-type linearField struct {
-	q     *grouped
-	apart bool // T and Q are needed: some rows are similar to rows outside their block
+// newField returns the field of q.
+func newField(q *grouped) field {
+	if q.gram == nil {
+		return &tableField{q: q}
+	}
+	return &linearField{q: q}
+}
 
+// linearField is the field of KSH and BRE. T and Q are needed only where rows are similar to rows outside their block.
+type linearField struct {
+	q    *grouped
 	all  sums[int64]
 	t    []int64 // of each unit
 	dots []int64 // Q of each group, or nil
@@ -45,16 +52,15 @@ type linearField struct {
 	near    func(u int32) []int32
 	product dotter[int64]
 	part    sums[int64]
+	tally   tally
 }
 
 func (f *linearField) reset(ctx context.Context) error {
 	q := f.q
-	f.all.reset(q.p)
-	for g, m := range q.size {
-		f.all.add(q.bits(int32(g)), m)
-	}
-	if !f.apart {
-		return nil
+	q.whole.update(q)
+	f.all.copyOf(&q.whole.all, 1)
+	if !q.apart {
+		return q.inner.update(ctx, q)
 	}
 	if f.near == nil {
 		f.near = q.near.reader()
@@ -82,7 +88,7 @@ func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64)
 	q, w := f.q, &f.q.w
 	// c.(far V - far V_B), and for tags also -(near - far) V_B: in all far V - factor V_B.
 	factor, shift := w.far, int64(0)
-	if f.apart {
+	if q.apart {
 		shift = w.near*w.nearShift - w.far*w.farShift
 		if len(f.dots) > 0 {
 			factor = w.near
@@ -97,7 +103,7 @@ func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64)
 	base := w.far * w.farShift * (f.all.s - own.s)
 	for i, g := range groups {
 		u[i] = base + f.product.dot(q.bits(g))
-		if f.apart {
+		if q.apart {
 			u[i] += shift * (f.t[q.owner[g]] - own.s)
 			if len(f.dots) > 0 {
 				u[i] += (w.near - w.far) * f.dots[g]
@@ -108,17 +114,23 @@ func (f *linearField) outsideFields(groups []int32, own *sums[int64], u []int64)
 
 func (f *linearField) noteFlips(groups []int32) {
 	q := f.q
+	for sign := int8(-1); sign <= 1; sign += 2 {
+		f.tally.begin(&f.all, 2*int64(sign), q.count[q.owner[groups[0]]])
+		for _, g := range groups {
+			if q.z[g] == sign {
+				f.tally.add(q.bits(g), q.size[g])
+			}
+		}
+		f.tally.end()
+	}
+	if !q.apart {
+		return
+	}
 	for i := 0; i < len(groups); {
 		unit, change := q.owner[groups[i]], int64(0)
 		begin := i
 		for ; i < len(groups) && q.owner[groups[i]] == unit; i++ {
-			g := groups[i]
-			x := 2 * q.size[g] * int64(q.z[g])
-			change += x
-			f.all.add(q.bits(g), x)
-		}
-		if !f.apart {
-			continue
+			change += 2 * q.size[groups[i]] * int64(q.z[groups[i]])
 		}
 		for _, o := range f.near(unit) {
 			f.t[o] += change
@@ -136,111 +148,14 @@ func (f *linearField) noteFlips(groups []int32) {
 	}
 }
 
-// nearSums writes for every unit the sum of x over the groups of the units similar to it.
-func nearSums[T number](ctx context.Context, q *grouped, x, t []T) error {
-	own := make([]T, len(t))
-	for g, v := range x {
-		own[q.owner[g]] += v
-	}
-	return nearTotals(ctx, q, own, t)
-}
-
-// nearTotals adds to t for every unit the sum of own over the units similar to it.
-func nearTotals[T number](ctx context.Context, q *grouped, own, t []T) error {
-	return par.Blocks(ctx, q.threads, len(t), 256, func(_, lo, hi int) {
-		near := q.near.reader()
-		for u := lo; u < hi; u++ {
-			for _, o := range near(int32(u)) {
-				t[u] += own[o]
-			}
-		}
-	})
-}
-
-// nearDots writes for every group c . sum of x_h c_h over the groups h of the units similar to its own.
-func nearDots[T number](ctx context.Context, q *grouped, x, dots []T) error {
-	return par.Blocks(ctx, q.threads, len(q.from)-1, 16, func(_, lo, hi int) {
-		near := q.near.reader()
-		var own sums[T]
-		var product dotter[T]
-		for u := lo; u < hi; u++ {
-			list := near(int32(u))
-			first, last := q.first[u], q.first[u+1]
-			if len(list) == 1 {
-				own.reset(q.p)
-				for g := first; g < last; g++ {
-					own.add(q.bits(g), x[g])
-				}
-				product.load(&own, q.p, 1, int(last-first))
-				for g := first; g < last; g++ {
-					dots[g] = product.dot(q.bits(g))
-				}
-				continue
-			}
-			for g := first; g < last; g++ {
-				code := q.bits(g)
-				var sum T
-				for _, o := range list {
-					for h := q.first[o]; h < q.first[o+1]; h++ {
-						sum += T(x[h] * T(q.p-2*distance(code, q.bits(h))))
-					}
-				}
-				dots[g] = sum
-			}
-		}
-	})
-}
-
-// rowDots keeps for every group the sum of c_i.c_j over the rows j similar to one of its rows, that row included: Q
-// when all signs are +1. A new bit adds c_ib times the sum of that bit over the similar rows, which is cheaper than
-// distances.
-type rowDots struct {
-	bits int     // pushed so far
-	sum  []int64 // by group
-}
-
-// split passes the sums on to new groups, each of which is half of an old one.
-func (r *rowDots) split(halves []int32) {
-	if r.sum == nil {
-		return
-	}
-	sum := make([]int64, len(halves))
-	for k, side := range halves {
-		sum[k] = r.sum[side/2]
-	}
-	r.sum = sum
-}
-
-// groups writes the sum of each group.
-func (r *rowDots) groups(ctx context.Context, q *grouped, dots []int64) error {
-	if r.sum == nil {
-		r.sum = make([]int64, len(q.size))
-	}
-	bit, near := make([]int64, len(q.from)-1), make([]int64, len(q.from)-1)
-	for ; r.bits < q.p; r.bits++ {
-		sign := func(g int) int64 { return int64(q.bits(int32(g))[r.bits>>6]>>(r.bits&63)&1)*2 - 1 }
-		clear(bit)
-		for g, m := range q.size {
-			bit[q.owner[g]] += m * sign(g)
-		}
-		clear(near)
-		if err := nearTotals(ctx, q, bit, near); err != nil {
-			return err
-		}
-		for g := range r.sum {
-			r.sum[g] += sign(g) * near[q.owner[g]]
-		}
-	}
-	copy(dots, r.sum)
-	return nil
-}
-
 // product implements problem.
 func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error {
 	scaled := make([]float64, len(x))
-	for g, v := range x {
-		scaled[g] = v * float64(q.size[g])
-	}
+	q.each(len(x), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			scaled[g] = x[g] * float64(q.size[g])
+		}
+	})
 	var err error
 	if q.gram == nil { // the hinge
 		clear(y)
@@ -251,13 +166,19 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 		if err == nil && w.near != w.far {
 			err = nearDots(ctx, q, scaled, dots)
 		}
+		var all *sums[float64]
 		if err == nil {
-			err = linearProduct(ctx, q, w, linearTerms[float64]{scaled, t, dots}, y)
+			all, err = q.sumAll(ctx, scaled)
+		}
+		if err == nil {
+			err = linearProduct(ctx, q, w, linearTerms[float64]{all, t, dots}, y)
 		}
 	}
-	for g := range y {
-		y[g] += float64(float64(w.near*q.count[q.owner[g]]) * x[g])
-	}
+	q.each(len(y), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			y[g] += float64(float64(w.near*q.count[q.owner[g]]) * x[g])
+		}
+	})
 	return err
 }
 
@@ -266,17 +187,22 @@ func (q *grouped) product(ctx context.Context, w weights, x, y []float64) error 
 func (q *grouped) fields(ctx context.Context, w weights, h []int8, rows []float64) error {
 	x, y := make([]float64, len(q.size)), make([]float64, len(q.size))
 	for i, g := range q.group {
-		x[g] += float64(int64(h[i]) * q.count[q.owner[g]])
+		x[g] += float64(h[i]) // whole numbers: no rounding
 	}
-	for g, m := range q.size {
-		x[g] /= float64(m)
-	}
+	q.each(len(x), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			x[g] = float64(x[g]*float64(q.count[q.owner[g]])) / float64(q.size[g])
+		}
+	})
 	if err := q.product(ctx, w, x, y); err != nil {
 		return err
 	}
-	for i, g := range q.group {
-		rows[i] = y[g] + float64(float64(w.near*q.count[q.owner[g]])*(float64(h[i])-x[g]))
-	}
+	q.each(len(rows), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			g := q.group[i]
+			rows[i] = y[g] + float64(float64(w.near*q.count[q.unit[i]])*(float64(h[i])-x[g]))
+		}
+	})
 	return nil
 }
 
@@ -287,19 +213,21 @@ func (q *grouped) totals(ctx context.Context, w weights, y []float64) error {
 	if q.gram == nil {
 		err = tableProduct(ctx, q, w, q.allGroups(), q.size, sum)
 	} else {
-		dots := make([]int64, len(y))
-		if err = q.inner.groups(ctx, q, dots); err == nil {
-			err = linearProduct(ctx, q, w, linearTerms[int64]{q.size, q.alike, dots}, sum)
+		if err = q.inner.update(ctx, q); err == nil {
+			q.whole.update(q)
+			err = linearProduct(ctx, q, w, linearTerms[int64]{&q.whole.all, q.alike, q.inner.sum}, sum)
 		}
 	}
-	for g, v := range sum {
-		y[g] = float64(v + w.near*q.count[q.owner[g]])
-	}
+	q.each(len(sum), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			y[g] = float64(sum[g] + w.near*q.count[q.owner[g]])
+		}
+	})
 	return err
 }
 
 // allGroups lists all groups.
-func (q *grouped) allGroups() []int32 {
+func (q *groups) allGroups() []int32 {
 	all := make([]int32, len(q.size))
 	for g := range all {
 		all[g] = int32(g)
@@ -307,33 +235,73 @@ func (q *grouped) allGroups() []int32 {
 	return all
 }
 
-// linearTerms holds the terms of fields with linear weights: x summed over the rows of each group, T and Q.
-type linearTerms[T number] struct{ x, t, dots []T }
+// linearTerms holds the terms of fields with linear weights: the sums over all groups, T and Q.
+type linearTerms[T number] struct {
+	all     *sums[T]
+	t, dots []T
+}
 
 // linearProduct writes the fields y for linear weights.
 func linearProduct[T number](ctx context.Context, q *grouped, w weights, of linearTerms[T], y []T) error {
+	var all dotter[T]
+	all.load(of.all, q.p, T(w.far), len(y))
+	base := T(w.far*w.farShift) * of.all.s
+	shift := T(w.near*w.nearShift - w.far*w.farShift)
+	return q.eachRun(ctx, len(y)*(q.p+8)/8, func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			y[g] = base + all.dot(q.bits(int32(g))) + T(shift*of.t[q.owner[g]]) + T(T(w.near-w.far)*of.dots[g])
+		}
+	})
+}
+
+// sumAll returns the sums of x over all groups. Parts of them are summed in their order, and these in theirs.
+func (q *grouped) sumAll(ctx context.Context, x []float64) (*sums[float64], error) {
 	const size = 2048
-	x := of.x
-	parts := make([]sums[T], (len(x)+size-1)/size)
+	parts := make([]sums[float64], (len(x)+size-1)/size)
 	err := par.Blocks(ctx, q.threads, len(x), size, func(b, lo, hi int) {
 		parts[b].reset(q.p)
+		if q.sumWhole(x, lo, hi, &parts[b]) {
+			return
+		}
 		for g := lo; g < hi; g++ {
 			parts[b].add(q.bits(int32(g)), x[g])
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for b := range parts[1:] {
 		parts[0].addSums(&parts[b+1])
 	}
-	var all dotter[T]
-	all.load(&parts[0], q.p, T(w.far), len(x))
-	base := T(w.far*w.farShift) * parts[0].s
-	shift := T(w.near*w.nearShift - w.far*w.farShift)
-	return q.eachRun(ctx, len(x)*(q.p+8)/8, func(lo, hi int) {
-		for g := lo; g < hi; g++ {
-			y[g] = base + all.dot(q.bits(int32(g))) + T(shift*of.t[q.owner[g]]) + T(T(w.near-w.far)*of.dots[g])
+	return &parts[0], nil
+}
+
+// sumWhole sums a run of groups if x has only whole numbers there, whose sums have no rounding in any order, and
+// otherwise returns false.
+func (q *grouped) sumWhole(x []float64, lo, hi int, to *sums[float64]) bool {
+	for _, v := range x[lo:hi] {
+		if !(math.Abs(v) < 1<<31) || float64(int64(v)) != v {
+			return false
 		}
-	})
+	}
+	var sum sums[int64]
+	var up, down tally
+	sum.reset(q.p)
+	up.begin(&sum, 1, 1)
+	down.begin(&sum, -1, 1)
+	for g := lo; g < hi; g++ {
+		switch v := int64(x[g]); {
+		case v > 0:
+			up.add(q.bits(int32(g)), v)
+		case v < 0:
+			down.add(q.bits(int32(g)), -v)
+		}
+	}
+	up.end()
+	down.end()
+	to.s = float64(sum.s)
+	for i, v := range sum.set {
+		to.set[i] = float64(v)
+	}
+	return true
 }

@@ -63,15 +63,19 @@ func graphCut(ctx context.Context, p problem, sweeps int, rng *rand.Rand) error 
 type cutter struct {
 	groups  []int32
 	u       []int64
-	own     sums[int64] // of z, over the block
-	set     sums[int64] // of the current signs
+	weight  int64       // of a row
+	whole   sums[int64] // of all groups of the block, with signs +1
+	own     sums[int64] // with their signs
+	set     sums[int64] // with the signs of a pass
+	risen   sums[int64] // and those after the rise
+	tally   tally
 	product dotter[int64]
 	open    []int32 // places in groups that are undecided
 	sign    []int8
 
-	most   int // groups in one cut
-	parts  int // cuts of undecided groups that were too many for one, since the bit began
-	flow   maxflow.Hamming
+	most   int             // groups in one cut
+	parts  int             // cuts of undecided groups that were too many for one, since the bit began
+	flow   maxflow.Hamming // for OwnNodes groups
 	code   []uint64
 	mass   []int64
 	excess []int64
@@ -82,14 +86,7 @@ type cutter struct {
 // solve implements problem: it minimises over the groups of block b.
 func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 	c := &q.cut
-	c.groups = c.groups[:0]
-	c.own.reset(q.p)
-	for _, u := range q.sets[b] {
-		for g := q.first[u]; g < q.first[u+1]; g++ {
-			c.groups = append(c.groups, g)
-			c.own.add(q.bits(g), q.size[g]*int64(q.z[g]))
-		}
-	}
+	c.collect(q, q.sets[b])
 	c.u = append(c.u[:0], make([]int64, len(c.groups))...)
 	q.f.outsideFields(c.groups, &c.own, c.u)
 	if err := q.minimise(ctx); err != nil {
@@ -108,6 +105,35 @@ func (q *grouped) solve(ctx context.Context, b int) (bool, error) {
 	return len(c.moved) > 0, nil
 }
 
+// collect lists the groups of some units, and sums them with all signs +1 and with their own.
+func (c *cutter) collect(q *grouped, units []int32) {
+	c.groups = c.groups[:0]
+	for _, u := range units {
+		for g := q.first[u]; g < q.first[u+1]; g++ {
+			c.groups = append(c.groups, g)
+		}
+	}
+	c.weight = q.count[units[0]]
+	if len(units) == 1 && q.whole.unit != nil {
+		c.whole.copyOf(&q.whole.unit[units[0]], 1)
+	} else {
+		c.whole.reset(q.p)
+		c.tally.begin(&c.whole, 1, c.weight)
+		for _, g := range c.groups {
+			c.tally.add(q.bits(g), q.size[g])
+		}
+		c.tally.end()
+	}
+	c.own.copyOf(&c.whole, 1)
+	c.tally.begin(&c.own, -2, c.weight)
+	for _, g := range c.groups {
+		if q.z[g] < 0 {
+			c.tally.add(q.bits(g), q.size[g])
+		}
+	}
+	c.tally.end()
+}
+
 // minimise finds the smallest minimiser of a block of similar groups, given u, and stores it in c.sign.
 func (q *grouped) minimise(ctx context.Context) error {
 	c := &q.cut
@@ -116,16 +142,16 @@ func (q *grouped) minimise(ctx context.Context) error {
 	for i := range c.groups {
 		c.open = append(c.open, int32(i))
 	}
-	c.set.reset(q.p)
-	c.changeSums(q, -1)
 	c.decide(q, +1)
-	c.changeSums(q, +2)
+	c.risen.copyOf(&c.set, 1)
 	c.decide(q, -1)
 	if len(c.open) == 0 {
 		return nil
 	}
-	// The rest, under the field of the decided groups: cuts in which the sink side is +1.
-	c.changeSums(q, -1)
+	// The rest, under the field of the decided groups: cuts in which the sink side is +1. Both sums hold the decided
+	// groups with their signs, and the undecided ones with opposite signs.
+	c.set.addSums(&c.risen)
+	c.set.halve()
 	if len(c.open) <= c.most {
 		return c.cutPart(ctx, q, c.open)
 	}
@@ -156,8 +182,14 @@ func (c *cutter) cutPart(ctx context.Context, q *grouped, part []int32) error {
 		c.mass = append(c.mass, q.size[g])
 		c.excess = append(c.excess, q.size[g]*(c.u[i]+q.w.near*q.w.nearShift*c.set.s+c.product.dot(q.bits(g))))
 	}
+	flow := &c.flow
+	if !q.beside || n > OwnNodes {
+		q.large.Lock()
+		defer q.large.Unlock()
+		flow = &q.large.flow
+	}
 	graph := maxflow.Coded{Code: c.code, Words: q.words, Mass: c.mass, Scale: q.w.near}
-	if err := c.flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
+	if err := flow.Cut(ctx, graph, c.excess, c.sink); err != nil {
 		return err
 	}
 	for k, i := range part {
@@ -177,36 +209,41 @@ func (c *cutter) addSigns(q *grouped, part []int32, by int64) {
 	}
 }
 
-// changeSums changes the sign of all undecided groups in the sums.
-func (c *cutter) changeSums(q *grouped, by int64) {
-	for _, i := range c.open {
-		g := c.groups[i]
-		c.set.add(q.bits(g), by*q.size[g])
-	}
-}
-
 // decide fixes the groups that take the given sign while all undecided groups have the opposite one: +1 is the rise, -1
-// the fall.
+// the fall. It starts with all groups of the opposite sign, and leaves their sums in c.set.
 func (c *cutter) decide(q *grouped, sign int64) {
 	w := &q.w
+	c.set.copyOf(&c.whole, -sign)
+	var whole []int64 // c.(sum of all groups), where it is known
+	if q.gram != nil && !q.apart {
+		whole = q.inner.sum
+	}
 	for moved := true; moved && len(c.open) > 0; {
-		moved = false
-		c.product.load(&c.set, q.p, w.near, len(c.open))
 		shift := w.near * w.nearShift * c.set.s
+		if whole == nil {
+			c.product.load(&c.set, q.p, w.near, len(c.open))
+		}
+		c.tally.begin(&c.set, 2*sign, c.weight)
 		left := c.open[:0]
 		for _, i := range c.open {
 			g := c.groups[i]
 			// Exclude the group's own term, -near m z with z = -sign.
-			e := c.u[i] + shift + c.product.dot(q.bits(g)) - w.near*q.size[g]*sign
+			e := c.u[i] + shift - w.near*q.size[g]*sign
+			if whole != nil {
+				e -= sign * w.near * whole[g]
+			} else {
+				e += c.product.dot(q.bits(g))
+			}
 			if sign > 0 && e >= 0 || sign < 0 && e < 0 {
 				left = append(left, i)
 				continue
 			}
-			moved = true
 			c.sign[i] = int8(sign)
-			c.set.add(q.bits(g), 2*sign*q.size[g])
+			c.tally.add(q.bits(g), q.size[g])
 		}
-		c.open = left
+		c.tally.end()
+		moved = len(left) < len(c.open)
+		c.open, whole = left, nil
 	}
 }
 

@@ -12,10 +12,8 @@ package inference
 // with an entry per row are read and written from the first row to the last, since they may be in a file.
 
 import (
-	"cmp"
 	"context"
 	"math/bits"
-	"slices"
 	"sync/atomic"
 
 	"hashgrove/internal/fasthash/affinity"
@@ -32,13 +30,13 @@ type units interface {
 	RowUnits() []int32
 }
 
-// grouped is the problem over classes or tags, where all pairs are defined.
-type grouped struct {
-	threads int
-	memory  *vectors.Spill
-	merge   bool
-	near    *neighbours
-	sets    [][]int32 // the blocks, as units
+// groups is what all candidates of a bit share: between two pushes it is only read, except for caches with a lock.
+type groups struct {
+	memory *vectors.Spill
+	merge  bool
+	apart  bool // some rows are similar to rows outside their block
+	near   *neighbours
+	sets   [][]int32 // the blocks, as units
 
 	unit  []int32 // of each row
 	from  []int32 // places of the rows of unit u, with rows in the order of their units: from[u] to from[u+1]
@@ -52,21 +50,18 @@ type grouped struct {
 	words int
 	p     int // bits so far
 
-	z []int8 // of each group
-	w weights
-	f field
-
 	pairs   [2]int64 // similar, dissimilar
 	squares int64    // sum of the squared weights of rows
 	alike   []int64  // of each unit: the rows similar to one of its rows, including that row
 	inner   rowDots
 	gram    *gram // for linear losses
-	cut     cutter
+	whole   wholeSums
+	large   largeCuts
 }
 
 func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uint64) (*grouped, error) {
-	q := &grouped{threads: o.Threads, memory: o.Spill, merge: !o.noMerge && o.Method != ICM,
-		near: newNeighbours(tags, o.Threads, maxStored)}
+	q := &grouped{threads: o.Threads, groups: &groups{memory: o.Spill, merge: !o.noMerge && o.Method != ICM,
+		apart: tags != nil || o.Method == ICM, near: newNeighbours(tags, o.Threads, maxStored)}}
 	q.count = count
 	q.cut.most = maxflow.MaxNodes
 	q.unit = y.RowUnits()
@@ -99,18 +94,16 @@ func newGrouped(y units, tags *affinity.Tags, count []int64, o Options, seed uin
 	}
 	q.pairs[0] = (q.pairs[0] - q.squares) / 2
 	q.pairs[1] = (all*all-q.squares)/2 - q.pairs[0]
-	if !o.Loss.isLinear() {
-		q.f = &tableField{q: q}
-		return q, nil
-	}
-	q.f = &linearField{q: q, apart: tags != nil || o.Method == ICM}
 	var err error
-	q.gram, err = newGram(q, tags == nil, o.bits)
+	if o.Loss.isLinear() {
+		q.gram, err = newGram(q, tags == nil, o.bits)
+	}
+	q.f = newField(q)
 	return q, err
 }
 
 // firstGroups makes a group of every unit, or of every row.
-func (q *grouped) firstGroups() (err error) {
+func (q *groups) firstGroups() (err error) {
 	if q.group, err = vectors.Alloc[int32](q.memory, len(q.unit)); err != nil {
 		return err
 	}
@@ -138,52 +131,35 @@ func (q *grouped) firstGroups() (err error) {
 	return nil
 }
 
-func (q *grouped) mass() []int64 { return q.size }
-func (q *grouped) signs() []int8 { return q.z }
-func (q *grouped) blocks() int   { return len(q.sets) }
-
-func (q *grouped) setWeights(w weights) { q.w = w }
-
-func (q *grouped) reset(ctx context.Context) error {
-	q.z = slices.Repeat([]int8{1}, len(q.size))
-	return q.f.reset(ctx)
-}
-
-func (q *grouped) field(v int) int64 { return q.f.value(int32(v)) }
-
-func (q *grouped) flip(v int) {
-	q.z[v] = -q.z[v]
-	q.f.noteFlips([]int32{int32(v)})
-}
-
-func (q *grouped) rowSigns(z []int8) {
-	for i, g := range q.group {
-		z[i] = q.z[g]
-	}
-}
+func (q *groups) mass() []int64 { return q.size }
+func (q *groups) blocks() int   { return len(q.sets) }
 
 func (q *grouped) rowValues(y, rows []float64) {
-	for i, g := range q.group {
-		rows[i] = y[g]
-	}
+	q.each(len(rows), func(lo, hi int) {
+		for i, g := range q.group[lo:hi] {
+			rows[lo+i] = y[g]
+		}
+	})
 }
 
-func (q *grouped) rowCounts(rows []float64) {
+func (q *groups) rowCounts(rows []float64) {
 	for i, u := range q.unit {
 		rows[i] = float64(q.count[u])
 	}
 }
 
 func (q *grouped) scaleRows(rows []float64) {
-	for i, u := range q.unit {
-		rows[i] *= float64(q.count[u])
-	}
+	q.each(len(rows), func(lo, hi int) {
+		for i, u := range q.unit[lo:hi] {
+			rows[lo+i] *= float64(q.count[u])
+		}
+	})
 }
 
-func (q *grouped) counts() (similar, dissimilar int64) { return q.pairs[0], q.pairs[1] }
+func (q *groups) counts() (similar, dissimilar int64) { return q.pairs[0], q.pairs[1] }
 
 // bits returns the code of group g, without copying.
-func (q *grouped) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
+func (q *groups) bits(g int32) []uint64 { return q.code[int(g)*q.words:][:q.words] }
 
 // distance returns the Hamming distance of two codes.
 func distance(a, b []uint64) int {
@@ -197,53 +173,77 @@ func distance(a, b []uint64) int {
 
 // push splits the groups by a new bit. Groups are numbered unit by unit, and within a unit by their first rows.
 func (q *grouped) push(h []int8) {
+	var halves, rows []int32
+	turns := []func(){func() { halves, rows = q.halve(h) }}
 	if q.gram != nil {
-		q.gram.push(q, h)
+		turns = append(turns, func() { q.gram.push(q, h) })
 	}
-	half := func(i int) int32 { // of an old group: twice its number, and one more where the bit is +1
-		return 2*q.group[i] + int32(uint8(^h[i])>>7)
+	threads := q.threads
+	if len(h) < rowBlock {
+		threads = 1
 	}
-	fresh := make([]int32, 2*len(q.size)) // the number of the new group, by half
-	var halves []int32                    // of the new groups
-	for i := range q.group {
-		if at := &fresh[half(i)]; *at == 0 {
-			*at = 1
-			halves = append(halves, half(i))
-		}
-	}
-	slices.SortStableFunc(halves, func(a, b int32) int { return cmp.Compare(q.owner[a/2], q.owner[b/2]) })
+	_ = par.For(context.Background(), threads, len(turns), func(i int) { turns[i]() })
+
+	halves = q.byUnit(halves)
 	words := (q.p + 64) / 64
 	code, size, owner := make([]uint64, len(halves)*words), make([]int64, len(halves)), make([]int32, len(halves))
-	clear(q.first)
-	for k, side := range halves {
-		fresh[side] = int32(k)
-		copy(code[k*words:], q.bits(side/2))
-		code[k*words+q.p>>6] |= uint64(side&1) << (q.p & 63)
-		owner[k] = q.owner[side/2]
-		q.first[owner[k]+1] = int32(k + 1)
-	}
-	for u := range q.first[1:] { // units without rows have no groups
-		q.first[u+1] = max(q.first[u+1], q.first[u])
-	}
-	for i := range q.group {
-		g := fresh[half(i)]
-		q.group[i] = g
-		size[g] += q.count[owner[g]]
-	}
-	q.inner.split(halves)
+	q.each(len(halves), func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			side := halves[k]
+			copy(code[k*words:], q.bits(side/2))
+			code[k*words+q.p>>6] |= uint64(side&1) << (q.p & 63)
+			owner[k] = q.owner[side/2]
+			size[k] = int64(rows[side]) * q.count[owner[k]]
+			rows[side] = int32(k) // from now on the number of the new group
+		}
+	})
+	q.each(len(q.group), func(lo, hi int) {
+		group := q.group[lo:hi]
+		for i, v := range h[lo:hi] {
+			group[i] = rows[half(group[i], v)]
+		}
+	})
+	q.inner.split(q, halves)
+	q.whole.done = false
 	q.code, q.size, q.owner, q.words = code, size, owner, words
 	q.p++
 }
 
-// eachRun calls f for runs of groups, on several cores or, if the work is small, directly. work is in steps of about a
-// nanosecond.
-func (q *grouped) eachRun(ctx context.Context, work int, f func(lo, hi int)) error {
-	const size = 512
-	threads := q.threads
-	if work < 1<<17 {
-		threads = 1
+// half numbers the halves of old groups: twice the group's number, and one more where the bit is +1.
+func half(group int32, bit int8) int32 { return 2*group + int32(uint8(^bit)>>7) }
+
+// halve lists the halves of groups that have rows, in the order of their first rows, and counts the rows of each half.
+func (q *groups) halve(h []int8) (halves, rows []int32) {
+	rows = make([]int32, 2*len(q.size))
+	halves = make([]int32, 0, min(len(rows), len(h)))
+	for i, g := range q.group {
+		side := half(g, h[i])
+		if rows[side] == 0 {
+			halves = append(halves, side)
+		}
+		rows[side]++
 	}
-	return par.Blocks(ctx, threads, len(q.size), size, func(_, lo, hi int) { f(lo, hi) })
+	return halves, rows
+}
+
+// byUnit sorts halves of groups by unit, and within a unit leaves them in their order. It sets where the groups of each
+// unit begin.
+func (q *groups) byUnit(halves []int32) []int32 {
+	next := make([]int32, len(q.first)) // where the next half of each unit goes
+	for _, side := range halves {
+		next[q.owner[side/2]+1]++
+	}
+	for u := range next[1:] {
+		next[u+1] += next[u]
+	}
+	copy(q.first, next)
+	sorted := make([]int32, len(halves))
+	for _, side := range halves {
+		at := &next[q.owner[side/2]]
+		sorted[*at] = side
+		*at++
+	}
+	return sorted
 }
 
 // neighbours finds the units similar to a unit: only itself if there are no tags. Lists of tags are stored if they are

@@ -15,7 +15,12 @@
 //	block.go      Algorithm 1: blocks without dissimilar pairs
 //	graphcut.go   Algorithm 2: one block after another, exactly, by minimum cut; blocks of one row
 //	spectral.go   the relaxation of TSH
-//	group.go      rows that no loss can tell apart are one variable
+//	candidate.go  several bits that are about equally good, inferred side by side
+//	group.go      rows that no loss can tell apart are one variable; what candidates share
+//	grouped.go    what each has of its own
+//	sums.go       sums of codes, and products with them
+//	tally.go      the same for many codes, by counting
+//	whole.go      sums that do not depend on the signs
 //	field.go      sum over j of w_ij z_j without a pair list, for classes and tags; the same for real z
 //	hinge.go      the same for the hinge
 //	pairs.go      everything for explicit pairs
@@ -29,7 +34,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/fault"
@@ -71,6 +75,7 @@ type Options struct {
 
 	bits    int  // of the code
 	noMerge bool // every row its own variable: the same result, but slower; for tests
+	side    int  // variables from which candidates are inferred side by side; 0 means worthSide; for tests
 }
 
 // Balanced returns the options with weights, whole numbers up to 1000, that give the similar and the dissimilar pairs
@@ -144,6 +149,7 @@ type Inference struct {
 	seed uint64
 	n    int
 	p    problem
+	side []problem // of candidates that are inferred at the same time
 	z    []int8
 	done int // bits pushed
 }
@@ -177,6 +183,13 @@ type problem interface {
 	totals(ctx context.Context, w weights, y []float64) error
 	// fields writes for every row the sum of w h over the other rows, for h by row.
 	fields(ctx context.Context, w weights, h []int8, rows []float64) error
+
+	// another returns a problem over the same variables with signs of its own, on so many threads: both may be solved
+	// at the same time. What a bit adds to one, both have.
+	another(threads int) problem
+	// parts returns the parts in which blocks with too many undecided rows were minimised since clearParts.
+	parts() int
+	clearParts()
 
 	// push appends a bit, given by row. losses sums L over similar and over dissimilar pairs.
 	push(h []int8)
@@ -234,47 +247,6 @@ func (p *Inference) weights(sign int64) weights {
 	return p.opt.Loss.weights(p.done, p.length(p.done+1), sign*int64(p.opt.SimilarWeight), int64(p.opt.DissimilarWeight))
 }
 
-// Infer finds the next bit: +1 or -1 for every row, valid until the next call. It depends on the affinity, the options,
-// the seed and the bits pushed, not on earlier calls.
-func (p *Inference) Infer(ctx context.Context) ([]int8, error) { return p.InferCandidate(ctx, 0) }
-
-// InferCandidate is like Infer with different random numbers for each candidate number; Infer is candidate 0. The
-// candidates are about equally good, and often very different.
-func (p *Inference) InferCandidate(ctx context.Context, number int) ([]int8, error) {
-	k := p.done + 1
-	if k > p.bits {
-		return nil, fmt.Errorf("all %d bits have been inferred", p.bits)
-	}
-	rng := rand.New(rand.NewPCG(p.seed, stream|uint64(number)<<32|uint64(k)))
-	p.p.setWeights(p.weights(1))
-	var err error
-	switch p.opt.Method {
-	case BlockGC:
-		err = graphCut(ctx, p.p, p.opt.Sweeps, rng)
-	case ICM:
-		err = icm(ctx, p.p, p.opt.Sweeps, rng)
-	case Spectral:
-		err = spectral(ctx, p.p, p.weights(1), rng)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bit %d: %w", k, err)
-	}
-	p.p.rowSigns(p.z)
-	return p.z, nil
-}
-
-// Parts returns the number of parts in which blocks with too many undecided rows for one cut were minimised since the
-// last Push: 0 if every block reached its minimum.
-func (p *Inference) Parts() int {
-	if q, ok := p.p.(*grouped); ok {
-		return q.cut.parts
-	}
-	return 0
-}
-
-// stream separates the random numbers of Step 1 from others drawn from the same seed.
-const stream = 1 << 63
-
 // Push appends the output of a hash function, +1 or -1 for every row, to the codes.
 func (p *Inference) Push(h []int8) {
 	if len(h) != p.n || p.done == p.bits {
@@ -287,8 +259,9 @@ func (p *Inference) Push(h []int8) {
 	}
 	p.p.push(h)
 	p.done++
-	if q, ok := p.p.(*grouped); ok {
-		q.cut.parts = 0
+	p.p.clearParts()
+	for _, q := range p.side {
+		q.clearParts()
 	}
 }
 

@@ -68,7 +68,7 @@ func (g *gram) push(q *grouped, h []int8) {
 	g.columns = append(g.columns, column)
 	part := make([]struct{ all, same float64 }, len(g.columns))
 	zero := make([]uint64, len(column))
-	_ = par.Blocks(context.Background(), q.threads, len(part), 16, func(_, lo, hi int) {
+	_ = par.Blocks(context.Background(), q.threads, len(part), 4, func(_, lo, hi int) {
 		for b := lo; b < hi; b++ {
 			other := g.columns[b]
 			if b == len(part)-1 { // in place of G with itself, which is n: the sum of the bit

@@ -18,15 +18,20 @@ import (
 	"hashgrove/internal/par"
 )
 
+// lists is what all candidates of a bit share.
+type lists struct {
+	y     *affinity.Pairs
+	sets  [][]int32
+	near  adjacency
+	far   adjacency
+	count []int64 // weight of each row: 1, or more to balance classes
+	p     int
+}
+
 // listed is the problem over explicit pairs.
 type listed struct {
-	y       *affinity.Pairs
+	*lists
 	threads int
-	sets    [][]int32
-	near    adjacency
-	far     adjacency
-	count   []int64 // weight of each row: 1, or more to balance classes
-	p       int
 
 	z []int8
 	w weights
@@ -62,14 +67,20 @@ func (a *adjacency) distances(i int) []uint16 { return a.distance[a.start[i]:a.s
 
 func newListed(y *affinity.Pairs, count []int64, o Options, seed uint64) *listed {
 	n := y.Len()
-	q := &listed{y: y, threads: o.Threads, near: newAdjacency(n, y.Similar), far: newAdjacency(n, y.Dissimilar)}
-	q.count, q.place = count, slices.Repeat([]int32{-1}, n)
+	q := &lists{y: y, near: newAdjacency(n, y.Similar), far: newAdjacency(n, y.Dissimilar), count: count}
 	if o.Method == BlockGC {
 		q.sets = pairBlocks(y, seed)
 	}
-	return q
+	return &listed{lists: q, threads: o.Threads, place: slices.Repeat([]int32{-1}, n)}
 }
 
+// another implements problem.
+func (q *listed) another(threads int) problem {
+	return &listed{lists: q.lists, threads: threads, place: slices.Repeat([]int32{-1}, len(q.count))}
+}
+
+func (q *listed) parts() int                  { return 0 }
+func (q *listed) clearParts()                 {}
 func (q *listed) mass() []int64               { return q.count }
 func (q *listed) signs() []int8               { return q.z }
 func (q *listed) rowSigns(z []int8)           { copy(z, q.z) }
@@ -79,7 +90,7 @@ func (q *listed) blocks() int                 { return len(q.sets) }
 func (q *listed) flip(v int)                  { q.z[v] = -q.z[v] }
 
 func (q *listed) reset(context.Context) error {
-	q.z = slices.Repeat([]int8{1}, len(q.count))
+	q.z = plusOnes(q.z, len(q.count))
 	return nil
 }
 

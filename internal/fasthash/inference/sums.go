@@ -21,11 +21,30 @@ func (a *sums[T]) reset(p int) {
 // add adds x with the given code: about half a step per bit.
 func (a *sums[T]) add(code []uint64, x T) {
 	a.s += x
+	a.addBits(code, x)
+}
+
+// addBits is add for the bits alone.
+func (a *sums[T]) addBits(code []uint64, x T) {
 	for w, v := range code {
-		set := (*[64]T)(a.set[w<<6:])
-		for ; v != 0; v &= v - 1 {
-			set[bits.TrailingZeros64(v)&63] += x
-		}
+		a.addWord(w, v, x)
+	}
+}
+
+// addWord adds x to the bits of word w of a code.
+func (a *sums[T]) addWord(w int, v uint64, x T) {
+	set := (*[64]T)(a.set[w<<6:])
+	for ; v != 0; v &= v - 1 {
+		set[bits.TrailingZeros64(v)&63] += x
+	}
+}
+
+// copyOf makes a equal to scale times b.
+func (a *sums[T]) copyOf(b *sums[T], scale T) {
+	a.s = scale * b.s
+	a.set = append(a.set[:0], b.set...)
+	for i := range a.set {
+		a.set[i] *= scale
 	}
 }
 
@@ -34,6 +53,14 @@ func (a *sums[T]) addSums(b *sums[T]) {
 	a.s += b.s
 	for i, v := range b.set {
 		a.set[i] += v
+	}
+}
+
+// halve divides sums that are even by two.
+func (a *sums[T]) halve() {
+	a.s /= 2
+	for i := range a.set {
+		a.set[i] /= 2
 	}
 }
 
