@@ -36,8 +36,8 @@ type session struct {
 var (
 	counters     = 256  // work-items in a group of the kernel count
 	tallies      = 16   // histograms in the local memory of a group
-	leastStretch = 2048 // rows that are worth adding up
-	groupsPer    = 4    // groups wanted for each of the device's units
+	leastStretch = 2048 // rows that are worth adding up, for each pair of nodes
+	groupsPer    = 12   // groups wanted for each of the device's units
 )
 
 // compilerOptions are those of the compiler.
@@ -305,7 +305,7 @@ func (s *session) counting(passes, rows int) counting {
 	c.width = min(tallies/c.passes, p.Candidates)
 	apart := (p.Candidates + c.width - 1) / c.width * ((passes + c.passes - 1) / c.passes)
 	wanted := max(1, groupsPer*s.q.Device.Units/apart)
-	c.stretch = padded(max((rows+wanted-1)/wanted, leastStretch), 4*items)
+	c.stretch = padded(max((rows+wanted-1)/wanted, leastStretch*c.passes), 4*items)
 	c.groups = apart * ((rows + c.stretch - 1) / c.stretch)
 	return c
 }
