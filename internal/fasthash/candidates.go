@@ -15,6 +15,7 @@ package fasthash
 // Cost: the trees. They get so few rows that all candidates together take about a quarter of Step 2.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -23,6 +24,7 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/model"
+	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
 
@@ -145,14 +147,31 @@ func (c *chooser) infer(ctx context.Context, step1 *inference.Inference, weight 
 		return nil, err
 	}
 	best, least := 0, 0.0
-	for i, number := range kept {
-		e, err := c.judge(ctx, step1, c.tried[number], weight, k)
-		if err != nil {
-			return nil, fmt.Errorf("candidate %d: %w", number+1, err)
+	var grown, before model.Function
+	for i := range len(kept) + 1 {
+		e, failed := 0.0, [2]error{}
+		turns := [2]func() error{
+			func() (err error) {
+				if i < len(kept) {
+					grown, err = c.fit(ctx, c.tried[kept[i]], weight, k)
+				}
+				return err
+			},
+			func() (err error) { // of the candidate before, while a device grows trees
+				if i > 0 {
+					e, err = c.judge(ctx, step1, c.tried[kept[i-1]], before)
+				}
+				return err
+			},
 		}
-		if i == 0 || e < least {
-			best, least = number, e
+		err := par.For(ctx, min(2, par.Threads(c.Threads)), len(turns), func(t int) { failed[t] = turns[t]() })
+		if err = cmp.Or(err, failed[1], failed[0]); err != nil {
+			return nil, fmt.Errorf("choosing among candidates: %w", err)
 		}
+		if i == 1 || i > 1 && e < least {
+			best, least = kept[i-1], e
+		}
+		before = grown
 	}
 	return c.tried[best], nil
 }
@@ -181,11 +200,11 @@ func isSameSplit(a, b []int8) bool {
 	return true
 }
 
-// judge returns a² E.
+// judge returns a² E of a candidate and the trees that learned it.
 func (c *chooser) judge(
-	ctx context.Context, step1 *inference.Inference, z []int8, weight []float64, k int,
+	ctx context.Context, step1 *inference.Inference, z []int8, h model.Function,
 ) (float64, error) {
-	if err := c.predict(ctx, z, weight, k); err != nil {
+	if err := model.Outputs(ctx, h, c.held, c.Threads, c.said); err != nil {
 		return 0, err
 	}
 	if err := step1.Fields(ctx, z, c.field); err != nil {
@@ -206,8 +225,8 @@ func (c *chooser) judge(
 	return float64(a*a) * energy, nil
 }
 
-// predict fits quick trees to z on one part of the rows and writes what they predict for the other part.
-func (c *chooser) predict(ctx context.Context, z []int8, weight []float64, k int) error {
+// fit fits quick trees to z on one part of the rows.
+func (c *chooser) fit(ctx context.Context, z []int8, weight []float64, k int) (model.Function, error) {
 	sum := 0.0
 	for i, r := range c.learned {
 		c.target[i] = z[r]
@@ -221,8 +240,5 @@ func (c *chooser) predict(ctx context.Context, z []int8, weight []float64, k int
 		heavy = nil
 	}
 	h, _, _, err := c.trees.Fit(ctx, c.target, heavy, c.Seed, k)
-	if err != nil {
-		return err
-	}
-	return model.Outputs(ctx, h, c.held, c.Threads, c.said)
+	return h, err
 }

@@ -118,7 +118,11 @@ func TestBestCandidateIsTaken(t *testing.T) {
 			}
 			z = slices.Clone(z)
 			want := slowJudge(t, o, x, y, bits, z, weight, c.learned, c.judged)
-			e, err := c.judge(ctx, step1, z, weight, k)
+			h, err := c.fit(ctx, z, weight, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := c.judge(ctx, step1, z, h)
 			if err != nil || math.Abs(e-want) > 1e-9*math.Abs(want) {
 				t.Fatalf("bit %d, candidate %d: judged %v instead of %v; error %v", k, number, e, want, err)
 			}
