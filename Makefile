@@ -72,7 +72,7 @@ slow:
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
 # needs a C compiler. It slows the trees thirtyfold, so long tests, and the suites of the engines but one, run with it only in
 # nightly.
-RACE = . ./internal/fasthash/boost/... ./client/... ./internal/engine/... ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
+RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/engine/... ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
 	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
@@ -89,7 +89,7 @@ nested:
 
 # The plain Go twins of the assembly kernels.
 twins:
-	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) ./internal/fasthash/boost/... ./internal/hamming/... ./internal/numeric/gemm/... ./internal/fasthash/svm/...
+	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) ./internal/fasthash/boost/... ./internal/hamming/... ./internal/numeric/gemm/... ./internal/numeric/linalg/... ./internal/fasthash/svm/...
 	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./internal/feature/... ./internal/model
 
 # Other kinds of processors: readers where int has 32 bits; under qemu kernels, formats, indexes and digests of trained

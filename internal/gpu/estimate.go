@@ -35,7 +35,7 @@ const (
 	coreStep     = 4e-6
 	unitUpdate   = 0.18e-9
 	unitRow      = 1e-9
-	deviceStep   = 8e-6
+	deviceStep   = 6e-6
 	guessedUnits = 32 // of a device that is not known yet
 
 	// worthStarting is how long a bit takes on the cores for a device to be started, which takes a second or two.

@@ -261,8 +261,8 @@ func (s *session) prepare() error {
 		at, node := int32(depth), m.node[depth%2]
 		if p.Candidates > 0 {
 			c := s.counting(passes, rows)
-			l.count = sized("count", c.groups, counters, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node, m.histograms, at,
-				int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(rows))
+			l.count = sized("count", c.groups, counters, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node,
+				m.histograms, at, int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(rows))
 			l.split = kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, at)
 		}
 		if b.rows > 0 {
