@@ -269,7 +269,7 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 		r.report.FastHash = report
 	}
 	if r.report.Device = r.device.Name(); r.report.Device != "" {
-		r.note("device", "trees were grown on %s", r.report.Device)
+		r.note("device", "trees were grown on %s, and the processor did the rest", r.report.Device)
 	}
 	r.noteEnd(m, report)
 	return m, nil
