@@ -132,7 +132,7 @@ GROUP(ANSWERERS) kernel void answers(constant Job *j, global const State *s, glo
 		global uint *leaves) {
 	local Finished finished;
 	local uint sign[NODES / 32], right[BLOCK / 32];
-	local double wrongs[PART], rights[PART + 8]; // some weights by what the tree says of the row, and 0 in the other
+	local double wrongs[PART], rights[PART]; // some weights by what the tree says of the row, and 0 in the other
 	double weight[BLOCK / ANSWERERS];
 	int item = get_local_id(0), block = get_group_id(0);
 	if (item < NODES / 32)

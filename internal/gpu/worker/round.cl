@@ -25,7 +25,7 @@
 // A barrier in a function that is not inlined is wrong under PoCL 3.1 as soon as two groups run at a time.
 #define INLINE __attribute__((always_inline)) static inline
 
-#define ITEMS 256      // work-items in a group, but of count and answers
+#define ITEMS 256      // work-items in a group, but of answers
 #define GROUP(items) __attribute__((reqd_work_group_size(items, 1, 1)))
 #define NODES 256      // more than a tree of the greatest depth has splits; as many as it has leaves
 #define BINS 256

@@ -34,7 +34,6 @@ type session struct {
 
 // How counting is cut; benchmarks try others.
 var (
-	counters     = 256  // work-items in a group of the kernel count
 	tallies      = 16   // histograms in the local memory of a group
 	leastStretch = 2048 // rows that are worth adding up, for each pair of nodes
 	groupsPer    = 12   // groups wanted for each of the device's units
@@ -42,7 +41,7 @@ var (
 
 // compilerOptions are those of the compiler.
 func compilerOptions(d opencl.Device) string {
-	return fmt.Sprintf("-D TALLIES=%d -D COUNTERS=%d -D ANSWERERS=%d", tallies, counters, answerers(d))
+	return fmt.Sprintf("-D TALLIES=%d -D ANSWERERS=%d", tallies, answerers(d))
 }
 
 // answerers is the number of work-items in a group of the kernel answers.
@@ -261,7 +260,7 @@ func (s *session) prepare() error {
 		at, node := int32(depth), m.node[depth%2]
 		if p.Candidates > 0 {
 			c := s.counting(passes, rows)
-			l.count = sized("count", c.groups, counters, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node,
+			l.count = kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node,
 				m.histograms, at, int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(rows))
 			l.split = kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, at)
 		}

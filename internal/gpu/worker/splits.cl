@@ -23,7 +23,7 @@ INLINE global const uint *candidatesOf(constant Job *j, global const State *s, g
 
 // count adds rows to histograms. A group has some passes and columns, passes * columns at most TALLIES, and a stretch of
 // rows. The rows in x begin with row base.
-GROUP(COUNTERS) kernel void count(constant Job *j, global const State *s, global const Tree *t, global const uchar *x,
+GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global const Tree *t, global const uchar *x,
 		global const uint *columns, global const int *signedMass, global const uchar *node, global int *histograms,
 		int level, int passes, int width, int stretch, int base, int rows) {
 	local int h[TALLIES * BINS];
@@ -40,7 +40,7 @@ GROUP(COUNTERS) kernel void count(constant Job *j, global const State *s, global
 	int pass = group / across / stretches * passes;
 	int all = level == 0 || j->lazy ? 1 << level : 1 << (level - 1);
 	int wide = min(width, j->k - first);
-	for (int v = item; v < NODES; v += COUNTERS)
+	for (int v = item; v < NODES; v += ITEMS)
 		passOf[v] = NONE;
 	if (item == 0)
 		some = 0;
@@ -53,12 +53,12 @@ GROUP(COUNTERS) kernel void count(constant Job *j, global const State *s, global
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (!some)
 		return;
-	for (int k = item; k < passes * width * BINS; k += COUNTERS)
+	for (int k = item; k < passes * width * BINS; k += ITEMS)
 		h[k] = 0;
 	if (item < wide)
 		from[item] = (long)candidatesOf(j, s, columns, (1 << level) - 1 + pass)[first + item] * j->stride;
 	barrier(CLK_LOCAL_MEM_FENCE);
-	for (int r = lo + 4 * item; r < hi; r += 4 * COUNTERS) {
+	for (int r = lo + 4 * item; r < hi; r += 4 * ITEMS) {
 		uchar4 v = vload4(0, node + base + r);
 		int a = passOf[v.x], b = passOf[v.y], c = passOf[v.z], d = passOf[v.w];
 		if ((a & b & c & d) == NONE)
@@ -90,7 +90,7 @@ GROUP(COUNTERS) kernel void count(constant Job *j, global const State *s, global
 			continue;
 		global int *to = histograms + ((long)((1 << level) - 1 + v) * j->k + first) * BINS;
 		local const int *own = h + passOf[v] * width * BINS;
-		for (int k = item; k < wide * BINS; k += COUNTERS)
+		for (int k = item; k < wide * BINS; k += ITEMS)
 			if (own[k])
 				atomic_add(&to[k], own[k]);
 	}
