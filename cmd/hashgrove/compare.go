@@ -377,8 +377,6 @@ func (a *app) printAdvice(list []compare.Advice) {
 // flagsFor names the flags that put advice into practice.
 func flagsFor(advice compare.Advice) string {
 	switch {
-	case advice.Rule == "mixed" && advice.Method == method.FastHash:
-		return " \"train --cross-fit\" makes codes for learned items that are like those of new ones."
 	case advice.Rule == "more-trees":
 		return " \"--rounds\" sets their number, and \"--effort best\" takes more of them."
 	case advice.Rule == "ranking":

@@ -266,7 +266,6 @@ func TestDemoLeavesAReport(t *testing.T) {
 // The library gives advice, and the command the flags that follow it.
 func TestAdviceNamesFlags(t *testing.T) {
 	for _, c := range []struct{ rule, method, want string }{
-		{"mixed", "fasthash", "--cross-fit"},
 		{"mixed", "sdh", ""},
 		{"more-trees", "fasthash", "--rounds"},
 		{"recall-use", "lsh", "--rerank"},

@@ -87,7 +87,6 @@ func TestDetailBits(t *testing.T) {
 	for _, refused := range []refusal{
 		{"train" + data + " --detail-bits -1 -o x.hgm", 2, "bad-flag-value", "--detail-bits -1"},
 		{"train" + data + " --bits 1000 --detail-bits 25 -o x.hgm", 2, "bad-flag-value", "--detail-bits 25 1024 24"},
-		{"train" + data + " --detail-bits 4 --cross-fit 2 -o x.hgm", 2, "conflicting-flags", "--cross-fit --detail-bits"},
 		{"search d.hgi new.csv --rank best", 2, "bad-flag-value", "--rank best expected"},
 	} {
 		refused.try(t)

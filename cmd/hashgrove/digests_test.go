@@ -254,7 +254,6 @@ func (l *digestList) methods() {
 	l.vectors("classes/fasthash", fromClasses+fewTrees)
 	l.vectors("tags/fasthash", fromTags+fewTrees)
 	l.vectors("classes/held-out", fromClasses+fewTrees+" --validation 0.1")
-	l.file("codes/classes/cross-fit", "train "+fromClasses+fewTrees+" --cross-fit 3 -o cross.hgm", "cross.crossfit.hgc")
 	l.vectors("tags/held-out", fromTags+" --bits 8 --method cca-itq --validation 0.1")
 	l.vectors("pairs/fasthash", fromPairs+fewTrees)
 	for _, name := range method.Names() {

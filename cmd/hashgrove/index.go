@@ -152,13 +152,9 @@ case --model is needed only to search by vector later. Ids, labels and tags come
 identified by their numbers, counted from 0, and pictures by their paths. Existing indexes are replaced only with
 --force, once the new one is complete.
 
-Training rows get cleaner codes than new ones, so searches prefer them. --cross-fit names the file that "hashgrove
-train --cross-fit" wrote beside the model: training rows get their codes from it.
-
 ` + attributesHelp,
 		Example: `  hashgrove index build items.csv --label category --id-column sku -m items.hgm -o items.hgi
   hashgrove index build items.csv --id-column sku -m items.hgm -o more.hgi --attributes items.csv
-  hashgrove index build items.csv --label category --id-column sku -m fair.hgm --cross-fit fair.crossfit.hgc -o fair.hgi
   hashgrove index build items.hgc -o codes.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.output == "" || len(args) == 0 {
@@ -173,7 +169,6 @@ train --cross-fit" wrote beside the model: training rows get their codes from it
 	c.file.Bind(f)
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes the data; it is copied into the index")
 	cli.Group(f, "Output")
-	c.items.bindCrossFit(f)
 	c.items.bind(f)
 	return cmd
 }
@@ -198,7 +193,6 @@ tags and attributes where the data have them.
 	}
 	cmd.Flags().BoolVar(&c.upsert, "upsert", false, "replace items whose ids are already in the index")
 	cli.Group(cmd.Flags(), "Output")
-	c.items.bindCrossFit(cmd.Flags())
 	c.items.bind(cmd.Flags())
 	return cmd
 }
@@ -213,8 +207,6 @@ type indexReport struct {
 	Deleted     int         `json:"deleted"`
 	Missing     int         `json:"missing_ids"` // ids to delete or update that do not exist
 	Bad         int         `json:"bad_rows"`
-	CrossFitted *int        `json:"cross_fitted,omitempty"` // items with a code from --cross-fit
-	crossFit    string      // the same in words
 	Bits        int         `json:"bits"`
 	Codes       int         `json:"distinct_codes"`
 	Fingerprint string      `json:"fingerprint"`
@@ -255,7 +247,7 @@ func memoryNeeds(x *store.Selection) (int, *api.Memory) {
 // build makes the index. An existing one is replaced only once the new one is complete.
 func (c *addCommand) build(ctx context.Context, args []string) error {
 	path := c.output
-	inputs := c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)
+	inputs := c.items.data.inputs(args, c.model, c.items.table)
 	tried := cli.Output{Force: true, FileOnly: true} // an existing index gets a better message below
 	if err := tried.Check([]string{path}, inputs); err != nil {
 		return err
@@ -269,8 +261,8 @@ func (c *addCommand) build(ctx context.Context, args []string) error {
 		return err
 	}
 	r.Index = path
-	return c.printLine(r, "%s: %d items of %d bits%s, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
-		path, r.Items, r.Bits, r.crossFit, r.Codes, r.Fingerprint, cli.Size(r.FileBytes), cli.Size(r.Memory.Total),
+	return c.printLine(r, "%s: %d items of %d bits, %d distinct codes, fingerprint %s, %s on disk, %s in memory, %.1f s",
+		path, r.Items, r.Bits, r.Codes, r.Fingerprint, cli.Size(r.FileBytes), cli.Size(r.Memory.Total),
 		r.Seconds)
 }
 
@@ -310,9 +302,8 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 	}
 	defer func() { err = closeStore(s, err) }()
 	x := s.Snapshot()
-	used, how := c.crossFitted(in, len(b.IDs))
 	return &indexReport{
-		Items: x.Len(), Added: x.Len(), Bad: bad, CrossFitted: used, crossFit: how, Bits: x.Bits(), Codes: x.Codes(),
+		Items: x.Len(), Added: x.Len(), Bad: bad, Bits: x.Bits(), Codes: x.Codes(),
 		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: search.Memory(x.Memory()),
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(), Attributes: in.joinReport(),
 	}, nil
@@ -335,8 +326,7 @@ func (a *app) changeIndex(
 }
 
 func (c *addCommand) add(ctx context.Context, args []string) error {
-	before, written, bad, how := 0, 0, 0, ""
-	var used *int
+	before, written, bad := 0, 0, 0
 	var joined *dataset.Join
 	r, err := c.changeIndex(ctx, c.output, func(s *store.Store) error {
 		before = s.Info().Items
@@ -345,7 +335,6 @@ func (c *addCommand) add(ctx context.Context, args []string) error {
 			return err
 		}
 		written, bad, joined = len(b.IDs), n, in.joinReport()
-		used, how = c.crossFitted(in, written)
 		write := s.Add
 		if c.upsert {
 			write = s.Upsert
@@ -358,10 +347,10 @@ func (c *addCommand) add(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r.Added, r.Bad, r.CrossFitted, r.Attributes = r.Items-before, bad, used, joined
+	r.Added, r.Bad, r.Attributes = r.Items-before, bad, joined
 	r.Replaced = written - r.Added
-	return c.printLine(r, "%s: %d items added, %d replaced%s, %d now, %.1f s",
-		c.output, r.Added, r.Replaced, how, r.Items, r.Seconds)
+	return c.printLine(r, "%s: %d items added, %d replaced, %d now, %.1f s",
+		c.output, r.Added, r.Replaced, r.Items, r.Seconds)
 }
 
 // read reads items for an index and returns the number of bad rows as well.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -18,8 +17,7 @@ import (
 
 // itemFlags select the items that go into an index.
 type itemFlags struct {
-	data     dataFlags
-	crossFit string
+	data dataFlags
 	attributeFlags
 }
 
@@ -43,37 +41,6 @@ func (i *itemFlags) bind(f *pflag.FlagSet) {
 	i.attributeFlags.bind(f)
 	f.StringVar(&i.by, "attributes-by", "", "`HOW` to join --attributes: id or row; default id if there are ids")
 	cli.Group(f, "Attributes")
-}
-
-// bindCrossFit adds the flag for out-of-fold codes of the training rows.
-func (i *itemFlags) bindCrossFit(f *pflag.FlagSet) {
-	f.StringVar(&i.crossFit, "cross-fit", "", "`FILE` that train --cross-fit wrote: its codes are used for training "+
-		"rows, so that training rows and new items are comparable")
-	cli.Group(f, "Codes")
-}
-
-// readCrossFit reads the file of --cross-fit.
-func (i *itemFlags) readCrossFit(m *model.Model, in itemInput) (err error) {
-	switch {
-	case i.crossFit == "":
-	case in.set == nil:
-		return cli.Usage("needs-vectors", "--cross-fit needs vectors or pictures, not codes, to recognise training rows")
-	default:
-		in.CrossFit, err = items.ReadCrossFit(i.crossFit, m)
-	}
-	return err
-}
-
-// crossFitted returns how many items got a code from --cross-fit, and a phrase with that and the number encoded;
-// without the flag it returns nothing.
-func (a *app) crossFitted(in itemInput, all int) (used *int, text string) {
-	if in.CrossFit == nil {
-		return nil, ""
-	}
-	if used = &in.CrossFit.Used; *used == 0 {
-		a.warn([]string{"none of the items has a cross-fitted code: the model was not trained on these rows"})
-	}
-	return used, fmt.Sprintf(", %d cross-fitted and %d encoded", *used, all-*used)
 }
 
 // bind adds the flags that name a table and its columns.
@@ -149,9 +116,6 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 		}
 	}
 	if err != nil {
-		return in, err
-	}
-	if err := i.readCrossFit(m, in); err != nil {
 		return in, err
 	}
 	in.Attributes, err = i.attributeFlags.open(i.data.ID, in.set)

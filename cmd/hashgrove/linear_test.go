@@ -50,7 +50,6 @@ func TestLinearColumns(t *testing.T) {
 		t.Errorf("no reason names an added column: %+v", f.Results[0].Why.Bits)
 	}
 	succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label category")...)
-	succeed(t, strings.Fields(trainShop+"--linear-columns auto --cross-fit 3 -o auto.hgm")...)
 	longer := strings.Replace(trainShop, "--bits 8", "--bits 12", 1)
 	succeed(t, strings.Fields(longer+"--grow m.hgm --linear-columns kernel -o longer.hgm")...)
 	short, err := model.ReadFile("longer.hgm")

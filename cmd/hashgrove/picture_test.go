@@ -330,14 +330,6 @@ func TestAveragedCodes(t *testing.T) {
 			t.Fatalf("picture %d: the first bits of the grown model are %s, not %s", i, code, codes[i])
 		}
 	}
-	succeed(t, shellWords(few+"--mirror --mirror-average --cross-fit 2 -o fair.hgm")...)
-	if !bytes.Equal(read(t, "fair.hgm"), read(t, "m.hgm")) {
-		t.Error("cross-fitting changes the model")
-	}
-	report = succeed(t, shellWords("index build -o fair.hgi photos --model fair.hgm --cross-fit fair.crossfit.hgc --json")...)
-	if !strings.Contains(report, `"cross_fitted": 28`) { // of 40 photos, less those held out
-		t.Errorf("index build says\n%s", report)
-	}
 	succeed(t, shellWords("features new --kind gist --size 16 -o new.npy")...)
 	for args, want := range map[string]string{
 		few + "--mirror-average -o x.hgm":                                     "2 missing-flag --mirror-average --mirror --augment",

@@ -39,7 +39,7 @@ a push may be repeated. The fingerprint of the model is stored beside the table,
 --dry-run does not connect: it prints what would be sent, and how to search there.
 
 Items are read, encoded and sent batch by batch in bounded memory, except for a hash of each id (8 bytes plus overhead)
-if the data have ids, and for what --attributes, --attribute-columns and --cross-fit read, which is kept in memory.
+if the data have ids, and for what --attributes and --attribute-columns read, which is kept in memory.
 Vectors can also come from standard input (-), as with "hashgrove encode"; a batch is sent once it is full.
 
 A batch that fails because the engine cannot be reached is retried with increasing delays. A push that ends early
@@ -95,7 +95,6 @@ keep their numbers.
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes vectors or pictures")
 	f.StringVar(&c.where, "where", "", "push only items of the index that match this `FILTER`")
 	cli.Group(f, "Items")
-	c.items.bindCrossFit(f)
 	c.items.bind(f)
 	return cmd
 }
@@ -128,7 +127,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if err := c.nameJournal(args); err != nil {
 		return err
 	}
-	if err := c.bulk.check(c.items.data.inputs(args, c.model, c.items.table, c.items.crossFit)); err != nil {
+	if err := c.bulk.check(c.items.data.inputs(args, c.model, c.items.table)); err != nil {
 		return err
 	}
 	open := func() (engine.Engine, error) { return c.target.open(ctx, c.app, c.o.InFlight) }

@@ -77,7 +77,6 @@ func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource,
 	src.Each = func(ctx context.Context, take func(*index.Batch) error) error { return in.Each(ctx, c.threads, take) }
 	note := func(items int) {
 		c.noteJoin(in, items)
-		c.crossFitted(in, items)
 		if in.set != nil {
 			c.noteNumbers(c.noteBad(in.set), in.Named)
 		}

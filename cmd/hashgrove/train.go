@@ -18,7 +18,6 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/gpu"
-	"hashgrove/internal/items"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 )
@@ -59,9 +58,6 @@ training and gives the same model, byte for byte.
 Some rows are held out of training to measure the model at the end, on new items (which is what an index gets)
 and on training rows. --validation 0 learns from all rows and measures nothing.
 
---cross-fit also writes out-of-fold codes of the training rows, to a file named like MODEL but ending in
-.crossfit.hgc. "hashgrove index build --cross-fit" uses them so that learned and new items rank alike.
-
 --detail-bits 64 adds 64 bits of detail behind those of the class, with every method. Codes of one class are nearly
 alike, so its items tie; the bits of detail keep what the vector looks like. They weigh an eighth of a bit each: the
 class still comes first, and within it the items most like the query.
@@ -71,7 +67,6 @@ like any other, but training cannot be resumed.`,
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
   hashgrove train items.csv --label category --bits 16 --detail-bits 4 -o detailed.hgm
-  hashgrove train items.csv --label category --bits 16 --cross-fit 5 -o fair.hgm
   hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
   hashgrove train vectors.npy --labels classes.txt --method ksh --anchors 100 --pca 4 --bits 8 -o ksh.hgm`,
 		Args: cli.AtLeast(1, "data to learn from"),
@@ -111,8 +106,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
 	f.DurationVar(&o.TimeLimit, "time-limit", 0, "stop after this `TIME`, such as 10m, with fewer bits")
-	f.IntVar(&o.CrossFit, "cross-fit", 0, "also make out-of-fold codes of the training rows, "+
-		"with this `NUMBER` of folds, 2 to 20, for index build --cross-fit; takes about that many times as long")
 	f.IntVar(&o.Patience, "patience", 0, "stop after this `NUMBER` of bits without better validation; 0 means never")
 	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
 		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
@@ -252,9 +245,6 @@ func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 	if err := c.similar.check(); err != nil {
 		return err
 	}
-	if flags.Changed("cross-fit") && o.CrossFit == 0 {
-		o.CrossFit = -1 // not a valid number of parts
-	}
 	if flags.Changed("candidate-bits") && o.Candidates == 0 {
 		o.Candidates = 1 // not the number chosen by the effort
 	}
@@ -291,11 +281,7 @@ func (c *trainCommand) checkOutput(args []string) error {
 	if _, err := os.Stat(o.Output + ".ckpt"); err == nil && o.Resume {
 		file.Force = true
 	}
-	outputs := []string{o.Output}
-	if o.CrossFit > 0 {
-		outputs = append(outputs, items.CrossFitPath(o.Output))
-	}
-	return file.Check(outputs, c.data.inputs(args, c.similar.pairs, o.Pictures.Features))
+	return file.Check([]string{o.Output}, c.data.inputs(args, c.similar.pairs, o.Pictures.Features))
 }
 
 // explain adds helpful flags to training errors.

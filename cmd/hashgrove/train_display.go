@@ -48,7 +48,7 @@ func (d *trainDisplay) show(p hashgrove.Progress) {
 	if d.bits == nil {
 		d.end()
 		d.bits = d.startProgress("bit", p.Bits, p.Bit-1)
-		d.bits.BeganEarlier(b.Inference + b.Boost + b.Folds)
+		d.bits.BeganEarlier(b.Inference + b.Boost)
 	}
 	note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
 	if b.Stat.HeldOut > 0 {

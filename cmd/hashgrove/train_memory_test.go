@@ -139,7 +139,6 @@ func TestTrainWithTooLittleMemory(t *testing.T) {
 		{"--memory 100MB", "1 not-enough-memory --memory 100MB 560000 8 101 67", nil},
 		{"--memory 178MB --linear-columns linear", "1 - --memory --linear-columns", fasthash.ErrNeedsMemory},
 		{"--memory 178MB --early-stop 5", "1 - --memory early stopping", fasthash.ErrNeedsMemory},
-		{"--memory 178MB --cross-fit 2", "1 - --memory cross-fitting", fasthash.ErrNeedsMemory},
 		{"--memory 5MB", "2 too-small --memory 5 67.1", nil},
 		{"--memory much", "2 bad-flag-value --memory much", nil},
 		{"--memory -1GB", "2 bad-flag-value --memory -1GB", nil},

@@ -39,16 +39,7 @@ type trainReport struct {
 	LearnedItems *model.Figures `json:"learned_items,omitempty"`
 	Ranking      *rankingReport `json:"ranking,omitempty"` // how searches rank by default
 
-	CrossFit *crossFitReport      `json:"cross_fit,omitempty"`
-	Memory   *hashgrove.MemoryUse `json:"memory,omitempty"`
-}
-
-// crossFitReport describes the codes that train --cross-fit made.
-type crossFitReport struct {
-	Codes   string  `json:"codes"` // file
-	Rows    int     `json:"rows"`  // distinct rows
-	Parts   int     `json:"parts"`
-	Seconds float64 `json:"seconds"`
+	Memory *hashgrove.MemoryUse `json:"memory,omitempty"`
 }
 
 // bitReport describes one bit in trainReport. Resumed bits and bits of a model that grew have no times.
@@ -102,14 +93,6 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 	how := ""
 	if r.Linear != "" {
 		how = cli.Printable(r.Linear) + "\n"
-	}
-	if f := made.CrossFitted; f != nil {
-		r.CrossFit = &crossFitReport{Codes: t.Report.CrossFit, Rows: len(f.Rows), Parts: c.options.CrossFit}
-		for _, b := range made.Bits {
-			r.CrossFit.Seconds += b.Folds.Seconds()
-		}
-		how += fmt.Sprintf("%s: out-of-fold codes of %d training rows, made in %.1f s\n",
-			r.CrossFit.Codes, r.CrossFit.Rows, r.CrossFit.Seconds)
 	}
 	how += r.Memory.String()
 	for _, b := range made.Bits {

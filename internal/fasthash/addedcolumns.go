@@ -19,7 +19,6 @@ import (
 //
 //	training rows      fits to the other folds
 //	validation rows    the fit to all training rows, as any new row
-//	cross-fitting      each fold of cross-fitting has scores of its own, of fits that know none of its rows
 //	growing            those of the model to grow; its training rows as before where they are the same rows
 
 // extend adds columns to the training rows and to the validation rows, which may be nil, if the options ask for it and

@@ -26,7 +26,7 @@ import (
 // draws its random numbers from its own stream.
 
 const (
-	checkpointVersion = 2 // version 1: run, bit, function; version 2, only with cross-fitting: the bit of all rows
+	checkpointVersion = 1
 	bitSuffix         = ".bit"
 
 	maxIdentity = 1 << 20
@@ -37,7 +37,6 @@ const (
 type checkpoint struct {
 	folder   string
 	identity []byte
-	folds    bool // also holds cross-fitted bits; the identity says so, too
 	release  func()
 }
 
@@ -89,7 +88,7 @@ func openCheckpoint(t *training) (_ *checkpoint, err error) {
 			release()
 		}
 	}()
-	c := &checkpoint{folder, t.identity(), t.folds != nil, release}
+	c := &checkpoint{folder, t.identity(), release}
 	bits, half, err := c.files()
 	if err != nil {
 		return nil, err
@@ -169,18 +168,11 @@ func (c *checkpoint) save(bit Bit) error {
 	if err != nil {
 		return fmt.Errorf("bit %d: %w", bit.Bit, err)
 	}
-	version := uint32(checkpointVersion)
-	if bit.CrossFit == nil {
-		version = 1
-	}
 	return section.WriteFile(c.path(bit.Bit), func(w io.Writer) error {
-		s := section.NewWriter(w, section.Checkpoint, version)
+		s := section.NewWriter(w, section.Checkpoint, checkpointVersion)
 		_ = s.Section("run.", c.identity) // the writer keeps its first error for Close
 		_ = s.Section("bit.", append(binary.LittleEndian.AppendUint32(nil, uint32(bit.Bit)), text...))
 		_ = s.Section("func", model.AppendFunction(nil, bit.Function))
-		if version > 1 {
-			_ = s.Section("fold", appendWords(nil, bit.CrossFit))
-		}
 		return s.Close()
 	})
 }
@@ -260,36 +252,7 @@ func (c *checkpoint) readBit(r *section.Reader, bit *Bit, x *vectors.Columns) er
 	if err != nil {
 		return r.Damaged("%v", err)
 	}
-	if (r.Version > 1) != c.folds {
-		return r.Damaged("version %d of a bit", r.Version)
-	}
-	if c.folds {
-		size := 8 * ((x.Rows + 63) / 64)
-		if b, err = r.Expect("fold", size); err != nil {
-			return err
-		}
-		if len(b) != size {
-			return r.Damaged("%d bytes for the bits of %d rows", len(b), x.Rows)
-		}
-		bit.CrossFit = parseWords(b)
-	}
 	return r.End()
-}
-
-// appendWords appends packed bits; parseWords is its inverse.
-func appendWords(dst []byte, words []uint64) []byte {
-	for _, w := range words {
-		dst = binary.LittleEndian.AppendUint64(dst, w)
-	}
-	return dst
-}
-
-func parseWords(b []byte) []uint64 {
-	words := make([]uint64, len(b)/8)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return words
 }
 
 // difference names the options in which two identities differ.

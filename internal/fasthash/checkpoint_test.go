@@ -18,27 +18,18 @@ func FuzzCheckpoint(f *testing.F) {
 	q := vectors.Quantizer{Lo: []float32{0, 0, 0}, Hi: []float32{1, 1, 1}}
 	x := vectors.NewColumns(70, q)
 	function := &model.Ensemble{Depth: 2, Feature: []uint32{0, 1, 2}, Bin: []uint8{3, 9, 255}, Leaf: []uint64{0b0110}, Weight: []int32{7}}
-	point := func(folds bool) *checkpoint {
-		return &checkpoint{folder: dir, identity: []byte(`{"bits":8,"seed":1}`), folds: folds}
+	c := &checkpoint{folder: dir, identity: []byte(`{"bits":8,"seed":1}`)}
+	if err := c.save(Bit{Bit: 1, Function: function}); err != nil {
+		f.Fatal(err)
 	}
-	for _, bit := range []Bit{
-		{Bit: 1, Function: function, Stat: model.BitStat{}},
-		{Bit: 1, Function: function, CrossFit: []uint64{5, 1 << 5}},
-	} {
-		if err := point(bit.CrossFit != nil).save(bit); err != nil {
-			f.Fatal(err)
-		}
-		b, err := os.ReadFile(point(false).path(1))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b, bit.CrossFit != nil)
-		f.Add(b[:len(b)/2], bit.CrossFit != nil)
-		f.Add(bytes.Replace(b, []byte(`"seed":1`), []byte(`"seed":2`), 1), true)
-		f.Add(b, bit.CrossFit == nil)
+	b, err := os.ReadFile(c.path(1))
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, b []byte, folds bool) {
-		c := point(folds)
+	f.Add(b)
+	f.Add(b[:len(b)/2])
+	f.Add(bytes.Replace(b, []byte(`"seed":1`), []byte(`"seed":2`), 1))
+	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, b := range [][]byte{b, sectiontest.Reseal(b)} {
 			if err := os.WriteFile(c.path(1), b, 0o600); err != nil {
 				t.Fatal(err)
@@ -47,7 +38,7 @@ func FuzzCheckpoint(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if bit.Bit != 1 || bit.Function.Check(x.Dim()) != nil || (bit.CrossFit != nil) != folds {
+			if bit.Bit != 1 || bit.Function.Check(x.Dim()) != nil {
 				t.Fatalf("read %+v", bit)
 			}
 			if err := c.save(bit); err != nil {

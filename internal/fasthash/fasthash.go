@@ -42,10 +42,6 @@ type Bit struct {
 	Output    []int8 // of the function on the training rows; valid until the next bit
 	Inference time.Duration
 	Boost     time.Duration
-
-	// With cross-fitting: the packed bit of all rows as predicted from the other folds, and the time that took.
-	CrossFit []uint64
-	Folds    time.Duration
 }
 
 // errStop, returned by a loop's each, ends learning after the current bit.
@@ -56,8 +52,7 @@ type loop struct {
 	done []model.Function // bits already learned, which are only replayed
 	each func(Bit) error  // called after every newly learned bit; may be nil
 
-	folds *crossFitter // nil without cross-fitting
-	class []int32      // of each row, for the learner Scores; nil for tags
+	class []int32 // of each row, for the learner Scores; nil for tags
 }
 
 // learn runs Algorithm 3 with completed options. It returns all functions, those of run.done first. If each returns
@@ -119,9 +114,6 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		}
 		bit.Boost = time.Since(began)
 		bit.noteHeldOut(step2)
-		if err := run.crossFit(ctx, &bit, z, weight); err != nil {
-			return functions, fmt.Errorf("bit %d: %w", k, err)
-		}
 
 		began = time.Now()
 		step1.Push(run.fedBack(bit.Function, bit.Output))
@@ -176,9 +168,6 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 		}
 		bit.Boost = time.Since(began)
 		bit.noteHeldOut(step2)
-		if err := run.crossFit(ctx, &bit, z, weight); err != nil {
-			return functions, fmt.Errorf("bit %d: %w", k+1, err)
-		}
 		functions = append(functions, bit.Function)
 		if stop, err := run.finish(bit); stop || err != nil {
 			return functions, err
@@ -235,17 +224,6 @@ func (r loop) fedBack(f model.Function, output []int8) []int8 {
 		}
 	}
 	return code
-}
-
-// crossFit predicts the bit of the rows in each fold from the others, if asked for.
-func (r loop) crossFit(ctx context.Context, bit *Bit, z []int8, weight []float64) (err error) {
-	if r.folds == nil {
-		return nil
-	}
-	began := time.Now()
-	bit.CrossFit, err = r.folds.fit(ctx, z, weight, bit.Bit)
-	bit.Folds = time.Since(began)
-	return err
 }
 
 // finish completes the statistics of a bit, calls each, and reports whether to stop.

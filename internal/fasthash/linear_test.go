@@ -415,58 +415,6 @@ func TestLinearColumnsResumeAndGrow(t *testing.T) {
 	}
 }
 
-// TestCrossFittedScoresDoNotKnowTheirFold: the model stays what it is without cross-fitting, and the codes of a fold do
-// not change with the classes of its rows, as far as they come from scores.
-func TestCrossFittedScoresDoNotKnowTheirFold(t *testing.T) {
-	for _, kind := range []string{LinearScores, KernelScores} {
-		d := slantedData(t, rowsOf(300), 5)
-		m := withColumns(3, kind)
-		want := bytesOf(t, mustTrain(t, m, d))
-		m.CrossFit = 3
-		made := mustTrain(t, m, d)
-		if !bytes.Equal(bytesOf(t, made), want) {
-			t.Errorf("%s: cross-fitting changes the model", kind)
-		}
-		fitted := func() *crossFitter {
-			tr := &training{Method: m}
-			if err := tr.prepare(context.Background(), d); err != nil {
-				t.Fatal(err)
-			}
-			return tr.folds
-		}
-		before := fitted()
-		var rows []int
-		for i, f := range before.fold {
-			if f == 1 {
-				rows = append(rows, i)
-			}
-		}
-		first := d.Labels.Class[rows[0]]
-		for k := range len(rows) - 1 {
-			d.Labels.Class[rows[k]] = d.Labels.Class[rows[k+1]]
-		}
-		d.Labels.Class[rows[len(rows)-1]] = first
-		after := fitted()
-		// Bins depend on the scores of all rows; so compare the order of the rows of the fold within each column.
-		for f := range uint8(3) {
-			same := true
-			for j := range before.added[f] {
-				a, b := before.added[f][j], after.added[f][j]
-				for _, i := range rows {
-					for _, k := range rows[:10] {
-						if (a[i] < a[k]) && (b[i] > b[k]) {
-							same = false
-						}
-					}
-				}
-			}
-			if same != (f == 1) {
-				t.Errorf("%s: fold %d: the same order is %v", kind, f, same)
-			}
-		}
-	}
-}
-
 // TestScoresOfWideRowsAndTags: rows wider than sums are taken of, most frequent tags, missing values.
 func TestScoresOfWideRowsAndTags(t *testing.T) {
 	ctx, tr := context.Background(), someTraining(t)

@@ -40,9 +40,6 @@ type Run struct {
 	// If nil, Train sets them aside.
 	Held *supervision.Data
 
-	// CrossFit is the number of folds, 2 to 20, for Report.CrossFitted; 0 makes none.
-	CrossFit int
-
 	// Spill stores what grows with the rows if there are more than memory holds; nil means memory. It never changes the
 	// model; some options need all rows in memory (ErrNeedsMemory).
 	Spill *vectors.Spill
@@ -63,8 +60,6 @@ type Report struct {
 	Linear  string  // which columns were added and why, or why not; "" if none were asked for
 
 	linear fault.Code // the reason behind Linear
-
-	CrossFitted *CrossFitted // codes of the training rows; nil when Run.CrossFit is 0
 }
 
 // ErrCheckpoint is returned if a checkpoint exists and neither Resume nor Restart was asked for.
@@ -92,7 +87,7 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if t.stalled() {
 		t.stop() // the run that made the checkpoint ended like this
 	} else {
-		run := loop{done: done, each: t.afterBit(ctx, &stats), folds: t.folds, class: t.class}
+		run := loop{done: done, each: t.afterBit(ctx, &stats), class: t.class}
 		if functions, err = t.learn(ctx, t.x, t.y, run); err != nil {
 			return nil, err
 		}
@@ -111,9 +106,6 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	}
 	if t.Grow != nil && len(info.Runs) == len(t.Grow.Info.Runs) {
 		info.Linear = t.Grow.Info.Linear // one run, so the reason is the original one
-	}
-	if t.folds != nil {
-		t.report.CrossFitted = t.folds.result(len(functions))
 	}
 	if m.Report != nil {
 		*m.Report = t.report
@@ -156,8 +148,7 @@ type training struct {
 	truth    eval.Truth // of the held-out rows against the training rows
 	began    time.Time
 	ckpt     *checkpoint
-	watch    *validator   // nil without patience
-	folds    *crossFitter // nil without cross-fitting
+	watch    *validator // nil without patience
 	report   Report
 }
 
@@ -203,7 +194,6 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if t.BalancePairs || !t.weighted && t.Similar.From == supervision.ByTags {
 		t.Inference = t.Inference.Balanced(t.y)
 	}
-	plain := train
 	if train, held, err = t.extend(ctx, train, held); err != nil {
 		return err
 	}
@@ -219,12 +209,6 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 		return err
 	}
 	t.report.Rows, t.report.Asked, t.report.Options = train.Rows, t.Bits, t.Options
-	if t.CrossFit != 0 {
-		if t.folds, err = newCrossFitter(ctx, t, plain); err != nil {
-			return err
-		}
-		t.folds.stop = t.foldsOf(t.x)
-	}
 	if held == nil {
 		return nil
 	}

@@ -29,9 +29,6 @@ func (t *training) doneBits(ctx context.Context) (done []model.Function, stats [
 		}
 		for _, b := range saved {
 			done, stats = append(done, b.Function), append(stats, b.Stat)
-			if t.folds != nil {
-				t.folds.bits = append(t.folds.bits, b.CrossFit)
-			}
 		}
 		t.report.Resumed, t.report.Dropped = len(saved), dropped
 	}
@@ -54,14 +51,11 @@ func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bi
 				return err
 			}
 		}
-		if t.folds != nil {
-			t.folds.bits = append(t.folds.bits, bit.CrossFit)
-		}
 		*stats = append(*stats, bit.Stat)
 		if t.Progress != nil {
 			t.Progress(bit)
 		}
-		bit.Output, bit.CrossFit = nil, nil
+		bit.Output = nil
 		t.report.Bits = append(t.report.Bits, bit)
 		n := time.Duration(len(t.report.Bits))
 		switch {
@@ -156,8 +150,7 @@ func (t *training) identity() []byte {
 		Rows    int             `json:"rows"`
 		Dim     int             `json:"dim"`
 		Grow    string          `json:"grow,omitempty"`
-		Folds   int             `json:"cross_fit,omitempty"`
-	}{model.Version, t.storedOptions(), t.data, t.x.Rows, t.x.Dim(), "", t.CrossFit}
+	}{model.Version, t.storedOptions(), t.data, t.x.Rows, t.x.Dim(), ""}
 	if t.Grow != nil {
 		id.Grow = t.Grow.Fingerprint().Full()
 	}

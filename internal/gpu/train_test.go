@@ -54,7 +54,6 @@ func TestModelsAreTheSame(t *testing.T) {
 		"candidates":   {Bits: 4, Rounds: 8, Candidates: 4, NodeFeatures: 5, RowShare: 0.7},
 		"rows of node": {Bits: 3, Rounds: 4, NodeRows: 100},
 		"tsh-trees":    {Bits: 3, Rounds: 5, Method: "tsh-trees"},
-		"cross-fit":    {Bits: 3, Rounds: 6, CrossFit: 2, Learner: "trees"},
 		"detail":       {Bits: 3, Rounds: 6, DetailBits: 8},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,6 @@ type Input struct {
 	Live        bool                // rows arrive over time, as from a pipe
 
 	Attributes *dataset.Attributes // nil if there are none
-	CrossFit   *CrossFit           // codes for the model's training rows; may be nil
 	Named      bool                // the rows have ids; set by Read, like the following fields
 	Join       dataset.Join        // how attributes were joined
 	Doubt      string              // about the attributes
@@ -188,9 +187,6 @@ func (in *Input) read(
 			encode = in.model.EncodeLive
 		}
 		err = encode(ctx, in.src, threads, func(_ int, codes hamming.Codes, chunk vectors.Chunk) error {
-			if in.CrossFit != nil {
-				in.CrossFit.replace(codes, chunk.X)
-			}
 			return take(codes, chunk)
 		})
 	}

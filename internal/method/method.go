@@ -74,9 +74,6 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 		return nil, err
 	}
 	about, _ := Describe(name)
-	if o.Run.CrossFit != 0 && (name != FastHash || o.PCA != 0) {
-		return nil, errors.New("only FastHash without PCA can be cross-fitted")
-	}
 	if o.Run.Spill != nil && (name != FastHash || o.PCA != 0) {
 		return nil, fault.New("needs-memory", "only FastHash without PCA can learn from more rows than "+
 			"memory holds")

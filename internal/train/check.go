@@ -70,11 +70,6 @@ func (o Options) Check() error {
 	case (o.SampleSimilar > 0) != (o.SampleDissimilar > 0) || o.SampleSimilar < 0 || o.SampleDissimilar < 0:
 		return wrong("conflicting-flags", "%s and %s must be given together, both positive", option("sample-similar"),
 			option("sample-dissimilar"))
-	case o.CrossFit != 0 && (o.CrossFit < 2 || o.CrossFit > 20):
-		return wrong("bad-flag-value", "%s %d: give a number of parts from 2 to 20", option("cross-fit"), o.CrossFit)
-	case o.CrossFit > 0 && o.Grow != nil:
-		return wrong("conflicting-flags", "%s and %s cannot be combined: the targets of the first bits are no longer "+
-			"known", option("cross-fit"), option("grow"))
 	case !(share >= 0 && share < 1):
 		return wrong("bad-flag-value", "%s %v is not between 0 and 1", option("validation"), share)
 	case o.Patience > 0 && o.Validation != nil && share == 0:
@@ -124,9 +119,6 @@ func (o Options) checkDetail() error {
 	case kept > 0 && kept > most:
 		return wrong("bad-flag-value", "%s %d: codes with bits of detail have %d bits at most, so there is room for %d",
 			option("detail-bits"), kept, hamming.MaxWeightedBits, max(most, 0))
-	case kept > 0 && o.CrossFit > 0:
-		return wrong("conflicting-flags", "%s and %s cannot be combined: codes made out of fold have no bits of detail",
-			option("cross-fit"), option("detail-bits"))
 	}
 	return nil
 }

@@ -94,10 +94,6 @@ type Options struct {
 	TimeLimit time.Duration `json:"-" for:"fasthash" name:"time-limit"` // stop with fewer bits; 0 means no limit
 	Patience  int           `json:"-" for:"fasthash" name:"patience"`   // bits without better validation; 0: no limit
 
-	// CrossFit also makes out-of-fold codes of the training rows, with this number of folds, 2 to 20, and writes them
-	// beside Output. 0 makes none.
-	CrossFit int `json:"-" for:"fasthash" name:"cross-fit"`
-
 	// Memory limits the bytes to use; what does not fit goes to mapped files. 0 means no limit. The limit applies to
 	// the whole process during training and does not change the model.
 	Memory int64 `json:"-" for:"fasthash" name:"memory"`

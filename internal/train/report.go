@@ -30,7 +30,6 @@ type Report struct {
 	HeldOut  float64          // share of rows held out for the figures
 	FastHash *fasthash.Report // what FastHash chose, bit by bit; nil for other methods
 	Device   string           // GPU that grew trees; "" if only the cores did
-	CrossFit string           // file of the cross-fitted codes; "" if none was written
 	Memory   *MemoryUse       // nil without a limit
 
 	Learning time.Duration // of the method alone

@@ -19,7 +19,6 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/feature"
 	"hashgrove/internal/gpu"
-	"hashgrove/internal/items"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
@@ -255,7 +254,7 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	}
 	r.m.Run = fasthash.Run{
 		Checkpoint: checkpoint, Resume: o.Resume, Restart: o.Restart, Grow: o.Grow, Features: r.extractor,
-		TimeLimit: o.TimeLimit, Patience: o.Patience, CrossFit: o.CrossFit, Spill: r.m.Run.Spill, Report: report,
+		TimeLimit: o.TimeLimit, Patience: o.Patience, Spill: r.m.Run.Spill, Report: report,
 		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
@@ -336,7 +335,7 @@ func (r *run) remember(m *model.Model) {
 	}
 }
 
-// save writes the model and its companions, then removes the checkpoint. A run ended by a time limit keeps it, so that
+// save writes the model, then removes the checkpoint. A run ended by a time limit keeps it, so that
 // it can be resumed.
 func (r *run) save(m *model.Model) error {
 	if r.report.Memory != nil && r.report.Memory.Mapped {
@@ -347,12 +346,6 @@ func (r *run) save(m *model.Model) error {
 	}
 	if err := model.WriteFile(r.o.Output, m); err != nil {
 		return err
-	}
-	if made := r.m.Run.Report.CrossFitted; made != nil {
-		r.report.CrossFit = items.CrossFitPath(r.o.Output)
-		if err := items.WriteCrossFit(r.report.CrossFit, m, made.Rows, made.Codes); err != nil {
-			return err
-		}
 	}
 	return fasthash.Method{Run: r.m.Run}.Finish()
 }

@@ -151,7 +151,6 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		"no-such-effort effort most":            {Effort: "most"},
 		"bad-flag-value validation 1":           {Validation: share(1)},
 		"bad-flag-value balance 9:x":            {Balance: "9:x"},
-		"bad-flag-value cross-fit 21":           {CrossFit: 21},
 		"conflicting-flags resume restart":      {Resume: true, Restart: true},
 		"conflicting-flags patience validation": {Patience: 2, Validation: share(0)},
 		"too-small memory":                      {Memory: 5},
@@ -206,7 +205,7 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "m.hgm")
 	var rows, bits int
 	var notes []train.Note
-	o := train.Options{Bits: 6, Rounds: 5, Output: output, CrossFit: 2, Progress: func(p train.Progress) {
+	o := train.Options{Bits: 6, Rounds: 5, Output: output, Progress: func(p train.Progress) {
 		rows, bits = max(rows, p.Rows), max(bits, p.Bit)
 		if p.Note != nil {
 			notes = append(notes, *p.Note)
@@ -228,10 +227,8 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 		strings.Join(saved.Info.Features, "") != "abcd" {
 		t.Errorf("%v, %+v", err, saved.Info)
 	}
-	for path, want := range map[string]bool{made.CrossFit: true, output + ".ckpt": false} {
-		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s: %v", path, err)
-		}
+	if _, err := os.Stat(output + ".ckpt"); err == nil {
+		t.Error("the checkpoint is still there")
 	}
 	all, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
 	if err != nil || all.FastHash.Rows != 400 || all.NewItems != nil {
