@@ -30,7 +30,7 @@ type Files struct {
 	SkipBad bool // skip unusable rows instead of failing
 }
 
-// Open reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, LibSVM, fvecs, bvecs, IDX or CIFAR, plain or
+// Open reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, fvecs, bvecs, IDX or CIFAR, plain or
 // compressed; or pictures in a tar or in a folder with a sub-folder per class. The path may be a pattern such as
 // "part-*.npy".
 func Open(path string, c Columns) (*Data, error) { return OpenFiles(Files{Paths: []string{path}}, c) }

@@ -18,7 +18,6 @@ var settingFlags = map[string]string{
 	"AttributesID":    "--attributes-id",
 
 	"Columns":    "--attribute-columns",
-	"Dim":        "--dim",
 	"Format":     "--format",
 	"ID":         "--id-column",
 	"IDsFile":    "--ids",

@@ -31,7 +31,6 @@ func TestClaimsOfFilesAreNotBelieved(t *testing.T) {
 		"train.csv": "x,y,label\n" + rows.String(), "good.csv": "x,y\n1,2\n3,4\n",
 		"claim.npy.gz": packed("\x93NUMPY\x01\x00\x76\x00" + npy),
 		"claim-idx.gz": packed("\x00\x00\x08\x02\xff\xff\xff\xff\x00\x00\x00\x02"),
-		"wide.libsvm":  strings.Repeat("1 1:1 16777216:5\n", 70),
 	} {
 		if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
 			t.Fatal(err)
@@ -43,7 +42,6 @@ func TestClaimsOfFilesAreNotBelieved(t *testing.T) {
 		{"index build -o j.hgi -m m.hgm claim.npy.gz", 1, nil, "claim.npy.gz 562949953421311"},
 		{"index build -o j.hgi -m m.hgm claim-idx.gz --format idx", 1, nil, "claim-idx.gz 4294967295"},
 		{"index add i.hgi claim.npy.gz", 1, nil, "claim.npy.gz 562949953421311"},
-		{"inspect wide.libsvm", 1, setting("Vector"), "wide.libsvm 16777216 (--vector)"},
 		{"encode -m m.hgm claim.npy.gz --to hex -o -", 1, nil, "claim.npy.gz 562949953421311"},
 	} {
 		budgettest.Peak(t, 256*budgettest.MiB, func() { r.try(t) })

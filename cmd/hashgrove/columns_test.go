@@ -10,16 +10,12 @@ import (
 // TestTagsAreObeyed: tags count even if the data have classes, and both at once are a mistake.
 func TestTagsAreObeyed(t *testing.T) {
 	shop(t)
-	var tags, classes, multi strings.Builder
+	var tags strings.Builder
 	rows := strings.Split(strings.TrimSpace(string(read(t, "items.csv"))), "\n")[1:]
 	for i := range rows {
 		tags.WriteString([]string{"a,b,c", "a,b", "d,e", "d,e,f"}[i%4] + "\n")
-		classes.WriteString([]string{"x", "y"}[i%2] + " 1:" + strings.Split(rows[i], ",")[2] + " 2:1.5\n")
-		multi.WriteString([]string{"1,5,7", "1,5", "2,3", "2,3,9"}[i%4] + " 1:" + strings.Split(rows[i], ",")[2] + " 2:1.5\n")
 	}
 	write(t, "tags.txt", tags.String())
-	write(t, "classes.libsvm", classes.String())
-	write(t, "multi.libsvm", multi.String())
 	from := func(args string) string {
 		succeed(t, shellWords("train "+args+" --bits 4 --rounds 3 --force -o t.hgm")...)
 		info := succeed(t, "info", "t.hgm")
@@ -31,8 +27,6 @@ func TestTagsAreObeyed(t *testing.T) {
 		return info
 	}
 	for args, want := range map[string]string{
-		"classes.libsvm": "classes", "classes.libsvm --tags tags.txt": "tags", "classes.libsvm --tags ./tags.txt": "tags",
-		"multi.libsvm": "tags", "multi.libsvm --tags ./tags.txt": "tags",
 		"items.csv --id-column sku --tags tags.txt": "tags", "items.csv --id-column sku --label category": "classes",
 	} {
 		if got := from(args); got != want {
@@ -40,7 +34,7 @@ func TestTagsAreObeyed(t *testing.T) {
 		}
 	}
 	for _, args := range []string{
-		"train classes.libsvm --labels tags.txt --tags tags.txt -o x.hgm", "train items.csv --label category --tags tags.txt -o x.hgm",
+		"train items.csv --labels tags.txt --tags tags.txt -o x.hgm", "train items.csv --label category --tags tags.txt -o x.hgm",
 		"inspect items.csv --label category --tags tags.txt", "compare items.csv --label category --tags tags.txt",
 		"eval -m t.hgm --base items.csv --queries items.csv --label category --base-tags tags.txt",
 	} {

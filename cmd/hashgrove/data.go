@@ -66,8 +66,6 @@ func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) 
 		"names (a,b,c), numbered names (e0..e767), a range of columns (width..height) or patterns ('e*')")
 	f.StringVar(&d.Format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
 		"; default by content and name")
-	f.IntVar(&d.Dim, prefix+"dim", 0, "`NUMBER` of values in a row"+what+" of format raw, bare float32 values; "+
-		"default that of the model")
 }
 
 // bindPictures adds the flags for bad rows, which end the given help group, and those for pictures.
@@ -85,7 +83,6 @@ func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
 // withCommon fills in unset flags from those without a prefix.
 func (d dataFlags) withCommon(common dataFlags) dataFlags {
 	d.Format, d.Vector = cmp.Or(d.Format, common.Format), cmp.Or(d.Vector, common.Vector)
-	d.Dim = cmp.Or(d.Dim, common.Dim)
 	d.Label, d.Tags, d.ID = cmp.Or(d.Label, common.Label), cmp.Or(d.Tags, common.Tags), cmp.Or(d.ID, common.ID)
 	d.SkipBad = common.SkipBad
 	d.Size, d.Fit, d.Grey = common.Size, common.Fit, common.Grey
@@ -153,10 +150,6 @@ func (d dataFlags) inputs(paths []string, others ...string) []string {
 
 // openFor opens data for a model to encode and returns the rows and the source of their vectors.
 func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vectors.Source, error) {
-	if d.Dim != 0 && d.Dim != m.Encoder.Dim() {
-		return nil, nil, cli.Usage("wrong-dimensions",
-			"--dim %d: the model takes vectors of %d dimensions", d.Dim, m.Encoder.Dim())
-	}
 	d.Dim = m.Encoder.Dim()
 	d.asModel(m)
 	set, err := d.open(paths, m.Pictures)

@@ -41,24 +41,17 @@ func piped(t *testing.T, words []string) bool {
 // forms writes the rows of new.csv in other formats and returns the files, each with the flags that it needs.
 func forms(t *testing.T) map[string]string {
 	t.Helper()
-	var lines, svm strings.Builder
+	var lines strings.Builder
 	for _, it := range tableItems(t, "new.csv") {
 		fmt.Fprintf(&lines, `{"id":%q,"label":%q,"vector":[`, it.id, it.label)
-		svm.WriteString("1")
 		for j, x := range it.vector {
 			fmt.Fprintf(&lines, "%s%v", strings.Repeat(",", min(j, 1)), x)
-			fmt.Fprintf(&svm, " %d:%v", j+1, x)
 		}
 		lines.WriteString("]}\n")
-		svm.WriteString("\n")
 	}
-	for name, text := range map[string]string{"new.jsonl": lines.String(), "new.libsvm": svm.String()} {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write(t, "new.jsonl", lines.String())
 	return map[string]string{
-		"new.csv": "--label category --id-column sku", "new.jsonl": "", "new.libsvm": "--format libsvm", "vectors.npy": "",
+		"new.csv": "--label category --id-column sku", "new.jsonl": "", "vectors.npy": "",
 	}
 }
 
@@ -200,14 +193,14 @@ func TestWaitingCanBeStopped(t *testing.T) {
 
 func TestPipeMistakes(t *testing.T) {
 	indexed(t)
-	svm := "1 1:0.5 2:3\n"
+	row := "[1,2,3,4,5,6,7,8,9,10,11,12]\n"
 	for _, c := range []struct{ in, line, want string }{
 		{"", "encode - -m m.hgm --to hex -o -", "1 - -: empty"},
 		{"sku,f0\na,1\n", "train - --label category -o n.hgm", "1 - -: once"},
 		{"PAR1xxxxxxxxxx", "encode - -m m.hgm --to hex -o -", "1 - -: parquet"},
 		{"PK\x03\x04xxxxxx", "search items.hgi -", "1 - -: npz"},
-		{svm, "encode - -m m.hgm --format libsvm --to npy -o -", "1 - NumPy rows"},
-		{svm, "search items.hgi - --format libsvm --row 7", "1 - -: 7 0"},
+		{row, "encode - -m m.hgm --to npy -o -", "1 - NumPy rows"},
+		{row, "search items.hgi - --row 7", "1 - -: 7 0"},
 		{"[1,2,3]\n", "search items.hgi -", "1 wrong-dimensions -: 3 12"},
 		{"[1,2,3]\n", "search items.hgi - --prefix 17", "2 bad-flag-value --prefix 17 16"},
 		{"[1,2,3]\n", "search items.hgi - -", "1 - -: twice"},

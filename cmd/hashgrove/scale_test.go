@@ -43,7 +43,6 @@ func TestScalePage(t *testing.T) {
 		t.Fatalf("%d scripts, %d jobs, %d pipes", len(scripts), len(jobs), len(pipes))
 	}
 	shop(t)
-	write(t, "vectors.f32", string(read(t, "vectors.npy")[128:]))
 	succeed(t, shellWords("train vectors.npy --labels classes.txt --bits 8 --rounds 3 -o items.hgm")...)
 	succeed(t, shellWords("encode vectors.npy -m items.hgm -o whole.hgc")...)
 	succeed(t, shellWords("encode vectors.npy -m items.hgm -o whole.npy")...)

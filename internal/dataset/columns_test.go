@@ -93,7 +93,6 @@ func TestColumnsAreSaid(t *testing.T) {
 		{fileOf(t, dir, "a.jsonl", `{"id":1,"v":[1,2],"m":{"w":1},"kind":"a"}`+"\n"), Spec{Vector: "v", Label: "kind"}, "{[v] true kind  id [m.w]}"},
 		{dir + "/a.parquet", Spec{Label: "kind"}, "{[v] true kind   [sku price]}"},
 		{dir + "/a.parquet", Spec{Vector: "pr*", Label: "kind"}, "{[price] false kind   [sku v]}"},
-		{fileOf(t, dir, "a.libsvm", "1 1:2\n2 1:3\n"), Spec{}, "{[] false    []}"},
 	} {
 		c.spec.Paths = []string{c.path}
 		s, err := Open(c.spec)
@@ -173,8 +172,6 @@ func TestTagsAlone(t *testing.T) {
 	dir := t.TempDir()
 	tags := fileOf(t, dir, "tags.txt", "u,v\nw\n")
 	for _, path := range []string{
-		fileOf(t, dir, "a.libsvm", "1 1:1 2:2\n2 1:3 2:4\n"),
-		fileOf(t, dir, "multi.libsvm", "1,5 1:1 2:2\n2,5,7 1:3 2:4\n"),
 		fileOf(t, dir, "a.csv", "label,a,b\nx,1,2\ny,3,4\n"),
 	} {
 		got, err := readAll(t, Spec{Paths: []string{path}, Tags: tags, TagsAlone: true})
@@ -185,16 +182,6 @@ func TestTagsAlone(t *testing.T) {
 	if _, err := Open(Spec{Paths: []string{dir + "/a.csv"}, Label: "label", Tags: tags, TagsAlone: true}); err == nil {
 		t.Error("labels were named, and only tags were to count")
 	}
-}
-
-// TestLibSVMOfTexts: text labels are recognised, and several labels are tags.
-func TestLibSVMOfTexts(t *testing.T) {
-	runCases(t, []formatCase{
-		{"texts", "a.libsvm", "cat 1:1 2:2\ndog 2:4\n", Spec{}, "libsvm 2x2; 1 2 label cat; 0 4 label dog"},
-		{"without the ending", "a.data", "cat 1:1 2:2\ndog 2:4\n", Spec{}, "libsvm 2x2; 1 2 label cat; 0 4 label dog"},
-		{"several", "a.svm", "cat,pet 1:1 2:2\ndog 2:4\n", Spec{}, "libsvm 2x2; 1 2 tags cat/pet; 0 4 tags dog"},
-		{"several numbers", "a.txt", "1,5 1:1 2:2\n7 2:4\n", Spec{}, "libsvm 2x2; 1 2 tags 1/5; 0 4 tags 7"},
-	})
 }
 
 // TestLabelsLikeMeasurements: a column of measurements as the label is doubted.

@@ -146,7 +146,7 @@ type format struct {
 	open   func(in *input, spec *Spec) (reader, header, error)
 }
 
-// formats lists the formats in the order in which they are tried. Text that looks like JSON or LibSVM is not CSV.
+// formats lists the formats in the order in which they are tried. Text that looks like JSON is not CSV.
 var formats = []format{
 	{"npy", []string{".npy"}, isNpy, openNpy},
 	{"npz", []string{".npz"}, magic("PK\x03\x04", "PK\x05\x06"), openNpz},
@@ -160,10 +160,8 @@ var formats = []format{
 	{"bvecs", []string{".bvecs"}, looksVecs("bvecs"), openVecs("bvecs")},
 	{"ivecs", []string{".ivecs"}, looksVecs("ivecs"), openVecs("ivecs")},
 	{"jsonl", []string{".jsonl", ".ndjson", ".json"}, looksJSON, openJSONLines},
-	{"libsvm", svmEndings, looksLibSVM, openLibSVM},
 	{"tsv", []string{".tsv", ".tab"}, looksTable("\t"), openCSV("tsv")},
 	{"csv", []string{".csv"}, looksTable(",;"), openCSV("csv")},
-	{"raw", []string{".f32"}, looksRaw, openRaw},
 }
 
 // FormatNames lists the file formats for use in a sentence.

@@ -24,13 +24,12 @@ func BenchmarkFormats(b *testing.B) {
 	type item struct {
 		V []float32 `parquet:"v,list"`
 	}
-	var csv, jsonl, svm strings.Builder
+	var csv, jsonl strings.Builder
 	var items []item
 	for i := range rows {
 		row := values[i*dim : (i+1)*dim]
 		items = append(items, item{row})
 		jsonl.WriteString(`{"id":` + fmt.Sprint(i) + `,"vector":[`)
-		svm.WriteString("1")
 		for j, v := range row {
 			if j > 0 {
 				csv.WriteByte(',')
@@ -38,10 +37,8 @@ func BenchmarkFormats(b *testing.B) {
 			}
 			fmt.Fprintf(&csv, "%.6f", v)
 			fmt.Fprintf(&jsonl, "%.6f", v)
-			fmt.Fprintf(&svm, " %d:%.6f", j+1, v)
 		}
 		csv.WriteByte('\n')
-		svm.WriteByte('\n')
 		jsonl.WriteString("]}\n")
 	}
 	pixels := make([]byte, 3073*3072)
@@ -61,7 +58,6 @@ func BenchmarkFormats(b *testing.B) {
 		{"a.npy.zst", zstded(npyOf("<f4", false, "8192, 512", raw))},
 		{"a.csv", csv.String()},
 		{"a.jsonl", jsonl.String()},
-		{"a.svm", svm.String()},
 		{"a.parquet", parquetOf(items, parquet.Compression(&parquet.Snappy))},
 		{"a-idx2-ubyte", idxOf(8, raw, 8192, 2048)},
 		{"data_batch.bin", string(pixels)},

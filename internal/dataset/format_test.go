@@ -229,7 +229,6 @@ func samples() []struct{ name, content, rows string } {
 		{"a.csv", "a,b,label\n1,2,x\n3,4,y\n", "1 2 label x\n3 4 label y\n"},
 		{"a.tsv", "1\t2\n3\t4\n", "1 2\n3 4\n"},
 		{"a.jsonl", "{\"vector\":[1,2]}\n[3,4]\n", "1 2\n3 4\n"},
-		{"a.svm", "1 1:1 2:2\n2 2:4\n", "1 2 label 1\n0 4 label 2\n"},
 		{"a.fvecs", "\x02\x00\x00\x00" + float32s(1, 2) + "\x02\x00\x00\x00" + float32s(3, 4), "1 2\n3 4\n"},
 		{"a.bvecs", "\x02\x00\x00\x00\x01\x02\x02\x00\x00\x00\x03\x04\x02\x00\x00\x00\x05\x06", "1 2\n3 4\n5 6\n"},
 		{"a.ivecs", "\x02\x00\x00\x00\x01\x00\x00\x00\xff\xff\xff\xff", "1 -1\n"},
@@ -301,7 +300,7 @@ func TestCutOff(t *testing.T) {
 }
 
 func TestRecognise(t *testing.T) {
-	const all = "npy npz parquet idx cifar10 cifar100 tar picture fvecs bvecs ivecs jsonl libsvm tsv csv raw"
+	const all = "npy npz parquet idx cifar10 cifar100 tar picture fvecs bvecs ivecs jsonl tsv csv"
 	runCases(t, []formatCase{
 		{"empty", "a.npy", "", Spec{}, "error: empty-file a.npy"},
 		{"unknown", "a", "\x01\x02\x03", Spec{}, "error: unrecognised-format set:Format a: " + all},

@@ -25,7 +25,6 @@ func TestDocsStateTheLimits(t *testing.T) {
 			{"CSV", mib(maxLine), group(maxFields)},
 			{"fvecs", group(maxDim)},
 			{"labels", mib(heldBytes), fmt.Sprint(heldFactor, " ")},
-			{"LibSVM", group(madeValues), fmt.Sprint(madeFactor, " ")},
 			{"JSON", group(madeValues), fmt.Sprint(madeFactor, " ")},
 			{"gzip", fmt.Sprint(gzipFactor), "zstd", group(zstdFactor)},
 			{"code file", group(hamming.MaxBits)},

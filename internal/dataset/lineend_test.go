@@ -38,8 +38,6 @@ func TestLineEnds(t *testing.T) {
 		{"d.csv", "label,x,note\ncat,1,\"two\"\ndog,2,end\n", data},
 		{"d.tsv", "label\tx\tid\ncat\t1\ta\ndog\t2\tb\n", data},
 		{"d.jsonl", "{\"vector\":[1,2],\"label\":\"cat\"}\n{\"vector\":[3,4],\"label\":\"dog\"}\n", data},
-		{"d.libsvm", "1 1:2 2:3\n-1 1:3\n1 2:4\n", data},
-		{"m.libsvm", "1,2 1:2 2:3\n3 1:3\n1 1:5\n", data},
 		{"labels.txt", "cat\ndog\n", rows(func(name string) Spec { return Spec{Paths: []string{vectors}, LabelsFile: []string{name}} })},
 		{"ids.txt", "a\nb\n", rows(func(name string) Spec { return Spec{Paths: []string{vectors}, IDsFile: []string{name}} })},
 		{"tags.txt", "red,big\nsmall\n", rows(func(name string) Spec { return Spec{Paths: []string{vectors}, TagsFile: []string{name}} })},

@@ -52,13 +52,11 @@ func inFiles(paths []string) string {
 
 // checkNames reports column names if the format has none.
 func (spec *Spec) checkNames(path, format string) error {
-	var vector, label bool // the format takes a name for it
+	label := false // whether the format takes a name for it
 	switch format {
-	case "npy", "raw", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
+	case "npy", "idx", "fvecs", "bvecs", "ivecs", "folder", "tar", "picture":
 	case "cifar10", "cifar100":
 		label = true
-	case "libsvm":
-		vector = true
 	default:
 		return nil
 	}
@@ -70,7 +68,7 @@ func (spec *Spec) checkNames(path, format string) error {
 		name, field, advice string
 		taken               bool
 	}{
-		{spec.Vector, "Vector", "do not name the column of the vectors", vector},
+		{spec.Vector, "Vector", "do not name the column of the vectors", false},
 		{spec.Label, "LabelsFile", "put the labels into a file of their own and name that", label},
 		{spec.Tags, "TagsFile", "put the tags into a file of their own and name that", false},
 		{spec.ID, "IDsFile", "put the ids into a file of their own and name that", false},

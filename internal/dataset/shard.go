@@ -216,13 +216,6 @@ func (j *jsonLines) skip(n int) error {
 
 func (c *csv) skip(n int) error { return c.skipLines(n, c.table.read) }
 
-func (s *libSVM) skip(n int) error {
-	return s.skipLines(n, func() error {
-		_, err := nextSVM(s.in)
-		return err
-	})
-}
-
 // skipLines skips rows of a text.
 func (c *rowCounter) skipLines(n int, next func() error) error {
 	for range n {

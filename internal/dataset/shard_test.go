@@ -21,7 +21,7 @@ func shardData(t *testing.T) map[string]Spec {
 	t.Helper()
 	dir := t.TempDir()
 	const rows = 23
-	var table, lines, svm, labels, ids strings.Builder
+	var table, lines, labels, ids strings.Builder
 	var values []float32
 	var vecs, cifar, packed10, pixels, kinds bytes.Buffer
 	var album []string
@@ -34,7 +34,6 @@ func shardData(t *testing.T) map[string]Spec {
 	for i := range rows {
 		fmt.Fprintf(&table, "\"r\n%d\",c%d,%d,0.5\n", i, i%3, i)
 		fmt.Fprintf(&lines, "{\"id\": \"r%d\", \"tags\": [\"t%d\"], \"vector\": [%d, 2, 3]}\n\n", i, i%2, i)
-		fmt.Fprintf(&svm, "%d 1:%d 3:0.25\n", i%3, i)
 		fmt.Fprintf(&labels, "c%d\n", i%4)
 		fmt.Fprintf(&ids, "r%d\n", i)
 		values = append(values, float32(i), 1, 2)
@@ -52,8 +51,6 @@ func shardData(t *testing.T) map[string]Spec {
 	beside := one("beside.npy", array)
 	beside.LabelsFile = []string{save("labels.txt", labels.String())}
 	beside.IDsFile = []string{save("ids.txt", ids.String())}
-	raw, packed := one("a.f32", float32s(values...)), one("packed.f32.gz", gzipped(float32s(values...)))
-	raw.Dim, packed.Dim = 3, 3
 	vec := one("a.fvecs.gz", gzipped(vecs.String()))
 	vec.Format = "fvecs"
 	save("t-labels-idx1-ubyte", idxOf(8, kinds.String(), rows))
@@ -68,8 +65,8 @@ func shardData(t *testing.T) map[string]Spec {
 		"npz":     one("a.npz", npzOf(0, "x.npy", array)),
 		"csv":     one("a.csv", table.String()), "csv.gz": one("a.csv.gz", gzipped(table.String())),
 		"tsv":   one("a.tsv", strings.ReplaceAll(table.String(), ",", "\t")),
-		"jsonl": one("a.jsonl", lines.String()), "libsvm": one("a.libsvm", svm.String()),
-		"raw": raw, "raw.gz": packed, "fvecs": one("a.fvecs", vecs.String()), "fvecs.gz": vec,
+		"jsonl": one("a.jsonl", lines.String()),
+		"fvecs": one("a.fvecs", vecs.String()), "fvecs.gz": vec,
 		"cifar": one("data_batch_1.bin", cifar.String()), "cifar.gz": one("data_batch_2.bin.gz", packed10.String()),
 		"idx":     one("t-images-idx3-ubyte", idxOf(8, pixels.String(), rows, 2, 2)),
 		"parquet": one("a.parquet", parquetOf(items)),
@@ -165,7 +162,6 @@ func TestShardIsAllThatIsRead(t *testing.T) {
 	defer cancel()
 	for name, head := range map[string]string{
 		"large.npy":   npyOf("<f4", false, fmt.Sprintf("%d, 1024", size/4096), ""),
-		"large.f32":   "",
 		"large.bvecs": "\x0c\x00\x00\x00",
 	} {
 		path := fileOf(t, t.TempDir(), name, head)
@@ -173,9 +169,6 @@ func TestShardIsAllThatIsRead(t *testing.T) {
 			needs.Skip(t, needs.Sparse, err)
 		}
 		spec := Spec{Paths: []string{path}}
-		if filepath.Ext(name) == ".f32" {
-			spec.Dim = 1024
-		}
 		if filepath.Ext(name) == ".bvecs" && strconv.IntSize == 32 { // more rows than an int can count
 			if _, err := Open(spec); !fault.Is(err, "needs-64-bits") {
 				t.Errorf("%s: %v", name, err)

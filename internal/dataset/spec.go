@@ -57,9 +57,8 @@ type Spec struct {
 	// Pictures prepares pictures as a model says, instead of the three fields above. Vectors are unaffected.
 	Pictures *picture.Preparation
 
-	// Once promises a single pass over the rows, so paths may be pipes, or Standard for Stdin. LibSVM rows from there
-	// have Dim values if it is not 0, because the largest index is known only at the end. Raw values are always rows of
-	// Dim.
+	// Once promises a single pass over the rows, so paths may be pipes, or Standard for Stdin. If Dim is not 0,
+	// what comes from there may also be nothing: no rows of Dim values.
 	Once  bool
 	Stdin io.Reader
 	Dim   int

@@ -16,12 +16,11 @@ const Standard = "-"
 
 // streamed lists the formats that can be read sequentially in one pass.
 var streamed = []string{
-	"npy", "idx", "cifar10", "cifar100", "fvecs", "bvecs", "ivecs", "jsonl", "libsvm", "tsv", "csv",
-	"raw",
+	"npy", "idx", "cifar10", "cifar100", "fvecs", "bvecs", "ivecs", "jsonl", "tsv", "csv",
 }
 
 // headless lists the formats that begin with the first row, so there may be nothing at all.
-var headless = []string{"fvecs", "bvecs", "ivecs", "jsonl", "libsvm", "raw"}
+var headless = []string{"fvecs", "bvecs", "ivecs", "jsonl"}
 
 // stream is data that can be read only once: standard input or a pipe. Opening examines the beginning several times, so
 // what is read before the pass over the rows begins is kept in memory.

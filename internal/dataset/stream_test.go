@@ -61,13 +61,12 @@ func (p *pieces) Read(b []byte) (int, error) {
 
 // TestStreamsEqualFiles reads the same rows from a file and from a stream, in pieces of any length.
 func TestStreamsEqualFiles(t *testing.T) {
-	var table, lines, svm, wide strings.Builder
+	var table, lines, wide strings.Builder
 	vecs := []byte{}
 	table.WriteString("id,label,a,b\n")
 	for i := range 3000 {
 		fmt.Fprintf(&table, "r%d,c%d,%d,0.5\n", i, i%3, i)
 		fmt.Fprintf(&lines, "{\"id\": \"r%d\", \"tags\": [\"t%d\"], \"vector\": [%d, 2, 3]}\n", i, i%2, i)
-		fmt.Fprintf(&svm, "%d 1:%d 3:0.25\n", i%3, i)
 		vecs = append(vecs, 2, 0, 0, 0, 0, 0, byte(i), 64, 0, 0, 128, 63)
 	}
 	for i := range 5 {
@@ -79,7 +78,7 @@ func TestStreamsEqualFiles(t *testing.T) {
 	_ = z.Close()
 	for name, content := range map[string][]byte{
 		"t.csv": []byte(table.String()), "t.csv.gz": packed.Bytes(), "t.tsv": []byte(strings.ReplaceAll(table.String(), ",", "\t")),
-		"t.jsonl": []byte(lines.String()), "t.libsvm": []byte(svm.String()), "t.fvecs": vecs, "wide.jsonl": []byte(wide.String()),
+		"t.jsonl": []byte(lines.String()), "t.fvecs": vecs, "wide.jsonl": []byte(wide.String()),
 		"one.jsonl": []byte("[1, 2]"), "one.csv": []byte("1,2\n"),
 	} {
 		path := filepath.Join(t.TempDir(), name)
@@ -94,7 +93,7 @@ func TestStreamsEqualFiles(t *testing.T) {
 			if n == 7 && name == "wide.jsonl" {
 				continue // takes long
 			}
-			spec := Spec{Paths: []string{"-"}, Once: true, Stdin: &pieces{content, n}, Dim: 3}
+			spec := Spec{Paths: []string{"-"}, Once: true, Stdin: &pieces{content, n}}
 			if strings.HasSuffix(name, "vecs") {
 				spec.Format = "fvecs" // only the name tells it from ivecs
 			}
@@ -132,7 +131,6 @@ func TestStreamIsReadOnce(t *testing.T) {
 	for want, spec := range map[string]Spec{
 		"read-once -:":              {Paths: []string{"-"}, Stdin: strings.NewReader("[1]")},
 		"no-standard-input -:":      {Paths: []string{"-"}, Once: true},
-		"unknown-dim set:Vector -:": {Paths: []string{"-"}, Once: true, Stdin: strings.NewReader("1 1:2\n")},
 		"not-in-order -: picture":   {Paths: []string{"-"}, Once: true, Stdin: strings.NewReader("\x89PNG\r\n\x1a\nxxxx")},
 	} {
 		_, err := Open(spec)

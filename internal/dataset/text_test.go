@@ -65,19 +65,6 @@ func TestJSONLines(t *testing.T) {
 	})
 }
 
-func TestLibSVM(t *testing.T) {
-	runCases(t, []formatCase{
-		{"plain", "a.svm", "+1 1:0.5 3:-2 # a comment\n-1 qid:7 2:1\n\n3\n", Spec{}, "libsvm 3x3; 0.5 0 -2 label +1; 0 1 0 label -1; 0 0 0 label 3"},
-		{"from zero", "a.svm", "1 0:5\n0 2:1\n", Spec{}, "libsvm 2x3; 5 0 0 label 1; 0 0 1 label 0"},
-		{"tags", "a.svm", "1,3 1:5\n2 1:1\n 1:4\n", Spec{}, "libsvm 3x1; 5 tags 1/3; 1 tags 2; 4 tags "},
-		{"dimensions given", "a.svm", "1 1:5\n", Spec{Vector: "4"}, "libsvm 1x4; 5 0 0 0 label 1"},
-		{"bad rows", "a.svm", "1 1:5 3:1\n1 2:1 1:1\n1 2:x\n1 99999999:1\n1 b:1\n1 2:\n1 2\n1 1:1 1:1\n2 2:1\n", Spec{},
-			`libsvm 9x3; 5 0 1 label 1; bad: wrong-order at:a.svm:2:1:2; bad: not-a-number at:a.svm:3:2:3 "x"; bad: index-too-large at:a.svm:4:99999999:4 3; bad: not-a-pair at:a.svm:5::5 "b:1"; bad: not-a-number at:a.svm:6:2:6 ""; bad: not-a-pair at:a.svm:7::7 "2"; bad: wrong-order at:a.svm:8:1:8; 0 1 0 label 2`},
-		{"no dimensions", "a.svm", "1 1:5\n", Spec{Vector: "x"}, `error: no-columns set:Vector a.svm "x"`},
-		{"nothing", "a.svm", "# nothing\n", Spec{}, "error: no-rows a.svm"},
-	})
-}
-
 // checkTexts compares texts with those between bars, or an error with what refused takes behind "error: ".
 func checkTexts(t *testing.T, dir, file string, texts []string, err error, want string) {
 	t.Helper()
@@ -177,12 +164,6 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("\"[1, 2]\";x\n\"3 4\";y\n"))
 	f.Add([]byte("\ufeffid,tags,v\r\n1,a|b,1e3\r\n"))
 	fuzzFormat(f, "csv", Spec{Label: "1"}, Spec{Vector: "2-3", Tags: "1"}, Spec{Vector: "a..b,?", ID: "1"})
-}
-
-func FuzzLibSVM(f *testing.F) {
-	f.Add([]byte("+1 1:0.5 3:-2 # c\n-1 qid:7 2:1\n"))
-	f.Add([]byte("1,3 0:5\n 1:4\n"))
-	fuzzFormat(f, "libsvm")
 }
 
 // FuzzJSONL also compares what counts as JSON with the standard library.
