@@ -2,12 +2,9 @@
 # make check  everything else that must pass    make lint    golangci-lint, as .golangci.yml says
 #             before a change lands             make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
-# make conditions  make test on a busy machine, in another time zone, without a home folder, and the like
-# make windows  tests of what touches files, and a session of the program, for Windows under wine
 # make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
 # make beam     vet and test x/beam, which takes minutes to compile
 # make nightly  three hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, fresh machines
-# make weekly   the same and what takes hours
 # make clean    remove what was built here and what make setup has put into the cache folder
 GO       ?= go
 FUZZTIME ?= 1s
@@ -30,8 +27,8 @@ endif
 # else together, so make beam and make nightly test it.
 MODULES = $(filter-out x/beam x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 
-.PHONY: demo build setup test unit check checks slow race nested twins platforms types windows lint fuzz bench beam release fresh \
-	conditions nightly weekly modules clean
+.PHONY: demo build setup test unit check checks slow race nested twins platforms types lint fuzz bench beam release fresh \
+	nightly modules clean
 
 demo: build
 	./bin/hashgrove demo
@@ -93,29 +90,21 @@ twins:
 	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./internal/feature/... ./internal/model
 
 # Other kinds of processors: readers where int has 32 bits; under qemu kernels, formats, indexes and digests of trained
-# models on arm64, and formats and digests on s390x, where numbers have the other order of bytes.
+# models on arm64.
 ARM64 = Kernel|StayInside|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat|TreeEquals|NearestEquals|ManyCodes|GoldenFile|OtherOrder|FlippedBytes|Migrate$$|OnEveryMachine
-S390X = BackwardCompat|NPY|Npy|IDX|RoundTrip|OtherOrder|OnEveryMachine/^(fasthash|ksh|mdsh)$$/classes
 EMULATED = $(GO) test -short -vet=off -timeout 30m $(TESTFLAGS)
 platforms:
 	GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
-	@if command -v qemu-aarch64-static >/dev/null 2>&1 && command -v qemu-s390x-static >/dev/null 2>&1; then \
+	@if command -v qemu-aarch64-static >/dev/null 2>&1; then \
 		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
-		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/feature ./internal/index ./internal/method ./internal/model ./internal/store && \
-		GOARCH=s390x $(EMULATED) -exec qemu-s390x-static -run '$(S390X)' \
-			./internal/dataset ./internal/hamming ./internal/section ./internal/method ./internal/model ./internal/store; \
+		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/feature ./internal/index ./internal/method ./internal/model ./internal/store; \
 	else \
-		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64 and s390x."; \
+		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64."; \
 	fi
 
 # Everything compiles for the platforms of a release; make release itself links the programs.
 types:
 	cd x/tools && $(GO) run ./platforms ../..
-
-# Not a part of make check, which only sees that everything compiles for Windows.
-windows:
-	@sh internal/testkit/needs/setup.sh wine
-	@GO=$(GO) sh x/winetest/run.sh
 
 # The first time golangci-lint is compiled, in 85 s on two cores and 170 s on two busy ones; then it is in the cache.
 GOLANGCI = $$(cd '$(CURDIR)/x/tools' && $(GO) tool -n golangci-lint) run --allow-parallel-runners ./...
@@ -144,15 +133,9 @@ beam:
 fresh:
 	@GO=$(GO) sh x/fresh/run.sh
 
-conditions:
-	@GO=$(GO) sh x/fresh/conditions.sh
-
 # STAGES chooses some; logs go to bin/nightly.
 nightly:
 	@GO=$(GO) sh x/nightly/run.sh $(STAGES)
-
-weekly:
-	@GO=$(GO) WEEKLY=1 sh x/nightly/run.sh $(STAGES)
 
 modules:
 	@echo $(MODULES)

@@ -4,7 +4,6 @@
 # end which did; logs are in bin/nightly. Run from the root:
 #
 #	sh x/nightly/run.sh             all stages (make nightly)
-#	WEEKLY=1 sh x/nightly/run.sh    with those that take hours (make weekly)
 #	sh x/nightly/run.sh fuzz soak   these
 #
 # SCALE is a share in percent of the time for fuzzing, of the kills and of the soak. HASHGROVE_LONG=1 is set, with which
@@ -53,7 +52,7 @@ fewer=$(scaled 100)
 each() { echo "for module in \$(make -s modules); do (cd \$module; $1); done"; }
 
 stage lint 20 'make lint' "lint=\$(cd x/tools && go tool -n golangci-lint); $(each "\$lint run --allow-parallel-runners ./...")"
-stage platforms 30 'make platforms types' 'HASHGROVE_REQUIRED=wine make windows'
+stage platforms 30 'make platforms types'
 stage soak 40 "HASHGROVE_SOAK=$(scaled 300)s $long -run '^TestSoak\$' ./server"
 stage memory 20 "$long -run '^TestMemoryCeiling\$' ./cmd/hashgrove"
 stage kills 40 "$long -run '^TestKill\$' ./internal/store -cycles $(scaled 1000)" \
@@ -73,11 +72,6 @@ stage release 30 'make release' \
 	"$(each "! go mod verify 2>&1 | grep -v '^hashgrove.* v0.0.0: missing ziphash\\|^all modules verified\$'")"
 stage beam 30 'make beam'
 stage fresh 180 'HASHGROVE_REQUIRED= HASHGROVE_LONG= make fresh'
-stage conditions 150 'HASHGROVE_REQUIRED= HASHGROVE_LONG= make conditions'
-if [ -n "${WEEKLY:-}" ]; then
-	stage race-all 400 'CGO_ENABLED=1 go test -race -count=1 -timeout 180m ./...'
-	stage fuzz-long 500 'LIMIT=1200 sh x/nightly/fuzz.sh 3m 20000 guided'
-fi
 if [ -n "$failed" ]; then
 	echo "failed:$failed"
 	exit 1

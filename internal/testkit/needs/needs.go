@@ -32,7 +32,6 @@ const (
 	Fashion   Thing = "fashion"
 	Files     Thing = "files"
 	Fish      Thing = "fish"
-	Groff     Thing = "groff"
 	HugePages Thing = "hugepages"
 	Input     Thing = "input"
 	Links     Thing = "links"
@@ -55,7 +54,6 @@ const (
 	SQLiteVec Thing = "sqlite-vec"
 	User      Thing = "user"
 	Venv      Thing = "venv"
-	Wine      Thing = "wine"
 	Zsh       Thing = "zsh"
 )
 
@@ -75,7 +73,6 @@ var facts = map[Thing]fact{
 	Fashion:  {about: "the files of Fashion-MNIST, which a benchmark learns (CI runs none)"},
 	Files:    {about: "leave to open 10,500 files at once (ulimit -n)"},
 	Fish:     {about: "the shell fish"},
-	Groff:    {about: "groff, which reads the manual pages"},
 	HugePages: {about: "a kernel that gives large pages to those who ask",
 		elsewhere: "a test must not change the kernel, and not every kernel is set so (transparent_hugepage)"},
 	Input: {about: "a variable that names what to work on, such as HASHGROVE_SIZES",
@@ -92,7 +89,7 @@ var facts = map[Thing]fact{
 	Proc:      {about: "the folders /proc and /dev/fd as Linux has them"},
 	Ptrace:    {about: "the right to follow the system calls of a process"},
 	Python:    {about: "Python with numpy"},
-	Qemu:      {about: "qemu-user-static, for tests on arm64 and s390x"},
+	Qemu:      {about: "qemu-user-static, for tests on arm64"},
 	Redis:     {about: "Redis 8"},
 	Shell:     {about: "sh and bash, and the usual programs split, curl and sha256sum"},
 	Sklearn:   {about: "scikit-learn and pandas for Python"},
@@ -101,7 +98,6 @@ var facts = map[Thing]fact{
 	SQLiteVec: {about: "the extension sqlite-vec of npm"},
 	User:      {about: "a folder for temporary files that the user nobody may enter"},
 	Venv:      {about: "Python that makes virtual environments"},
-	Wine:      {about: "wine and a C compiler for Windows, which make windows installs"},
 	Zsh:       {about: "the shell zsh"},
 }
 

@@ -78,9 +78,8 @@ has_venv() { imports venv,ensurepip; }
 has_gcc() { echo 'int main(void) { return 0; }' | gcc -xc -include stdio.h -o /dev/null -; }
 has_opencl() { ls /etc/OpenCL/vendors/*.icd && { ldconfig -p | grep -q libOpenCL || /sbin/ldconfig -p | grep -q libOpenCL; }; }
 has_postgres() { has pg_ctl || ls /usr/lib/postgresql/*/bin/initdb; }
-has_qemu() { has qemu-aarch64-static && has qemu-s390x-static; }
+has_qemu() { has qemu-aarch64-static; }
 has_shell() { has bash && has curl; }
-has_wine() { has wine && has x86_64-w64-mingw32-gcc; }
 has_redis() {
 	[ -x "$cache/redis-8/redis-server" ] || redis-server --version | grep -Eq 'v=([89]|[1-9][0-9])\.'
 }
@@ -125,7 +124,6 @@ need compiler "exported C code, and the race detector" has_gcc "gcc libc6-dev"
 need python "the Python client" has_numpy "python3 python3-numpy"
 need opencl "training on a GPU" has_opencl "pocl-opencl-icd ocl-icd-libopencl1"
 need sqlite "SQLite as an engine" "has sqlite3" "sqlite3"
-need groff "the manual pages" "has groff" "groff-base"
 need zsh "the completions of zsh" "has zsh" "zsh"
 need fish "the completions of fish" "has fish" "fish"
 group=" check "
@@ -135,13 +133,11 @@ need faiss "FAISS reading our files" has_faiss "python3-faiss"
 need postgres "PostgreSQL as an engine" has_postgres "postgresql"
 need pgvector "searches with pgvector" has_pgvector "run:sh '$here/../pgtest/install.sh'"
 need redis "Redis as an engine" has_redis "run:sh '$here/../redistest/install.sh'"
-need qemu "arm64 and s390x" has_qemu "qemu-user-static" "qemu-user qemu-user-binfmt"
+need qemu "arm64" has_qemu "qemu-user-static" "qemu-user qemu-user-binfmt"
 need browser "the pages in a browser" has_browser "chromium fonts-dejavu-core" "chromium" "chromium-browser"
 need axe "what the pages are to people who cannot see" has_axe "run:fetch_npm axe" "npm" "run:fetch_npm axe"
 need onnx "exported ONNX graphs" has_onnx "run:fetch_npm onnx" "nodejs" "npm" "run:fetch_npm onnx"
 need sqlite-vec "the layout of sqlite-vec" has_sqlite_vec "run:fetch_npm sqlite-vec"
-group=" windows "
-need wine "programs for Windows" has_wine "wine wine64 gcc-mingw-w64-x86-64-win32"
 
 if [ -n "$lost" ]; then
 	echo "setup: something is missing, and these tests are skipped:$lost"
