@@ -4,16 +4,11 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -40,47 +35,6 @@ func flagPattern() *regexp.Regexp {
 	walk((&app{}).root())
 	slices.Sort(names)
 	return regexp.MustCompile(`--(` + strings.Join(slices.Compact(names), "|") + `)($|[^-\w:])`) // a colon follows properties of CSS
-}
-
-// TestLibraryNamesNoFlags: what the library says makes sense to programs without a command line. What is in x calls git
-// and our command.
-func TestLibraryNamesNoFlags(t *testing.T) {
-	flag := flagPattern()
-	if !flag.MatchString("use --skip-bad") || flag.MatchString("tar --dereference") {
-		t.Fatal("the pattern does not match the flags")
-	}
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		name, _ := filepath.Rel(root, path)
-		switch name = filepath.ToSlash(name); {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "cmd" || name == "x" ||
-			name != "." && strings.ContainsAny(d.Name()[:1], "_.")):
-			return fs.SkipDir
-		case d.IsDir(), !strings.HasSuffix(name, ".go"), strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, path, nil, 0)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			literal, ok := n.(*ast.BasicLit)
-			if !ok || literal.Kind != token.STRING {
-				return true
-			}
-			if text, err := strconv.Unquote(literal.Value); err == nil && flag.MatchString(text) {
-				t.Errorf("%s:%d names a flag: %s", name, set.Position(literal.Pos()).Line, text)
-			}
-			return true
-		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestSettingFlags: every setting that an error may speak of is one, and its flag exists.

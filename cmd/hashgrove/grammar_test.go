@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"hashgrove/api"
 	"hashgrove/internal/cli"
@@ -26,34 +25,6 @@ func TestEnvironment(t *testing.T) {
 	refusal{"search items.hgi new.csv", 2, "bad-flag-value", "--strategy nonsense"}.try(t)
 	succeed(t, shellWords("search items.hgi new.csv --strategy scan")...)
 	succeed(t)
-}
-
-// TestHelpShowsOneSpelling: the help names each thing once and puts every flag of a verb into a group.
-func TestHelpShowsOneSpelling(t *testing.T) {
-	root := (&app{}).root()
-	for _, cmd := range verbs(root) {
-		usage := cmd.UsageString()
-		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if cli.GroupOf(f) == "" && !f.Hidden && f.Name != "help" {
-				t.Errorf("%s: --%s is in no group", cli.Verb(cmd), f.Name)
-			}
-			if shown := strings.Contains(usage, " --"+f.Name+" ") || strings.Contains(usage, " --"+f.Name+"\n"); shown == f.Hidden {
-				t.Errorf("%s: --%s is shown: %v", cli.Verb(cmd), f.Name, shown)
-			}
-			if strings.Contains(f.Usage, "so many") || f.Usage == "" && !f.Hidden {
-				t.Errorf("%s: --%s: %s", cli.Verb(cmd), f.Name, f.Usage)
-			}
-		})
-	}
-	train, _, _ := root.Find([]string{"train"})
-	usage, last := train.UsageString(), 0
-	for _, title := range []string{"Training", "Data", "Pictures", "Similarity", groupFastHash, groupStep1, groupStep2, groupOthers, "Global"} {
-		at := strings.Index(usage, "\n"+title+":\n")
-		if at < last {
-			t.Errorf("%s is at %d, after %d:\n%s", title, at, last, usage)
-		}
-		last = at
-	}
 }
 
 // TestHelpOfEveryVerb: "help VERB" and "VERB --help" are the same and within the width.

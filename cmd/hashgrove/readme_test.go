@@ -120,13 +120,6 @@ func TestGuideSession(t *testing.T) {
 	runSession(t, sessions)
 }
 
-// TestReadmeIsShort keeps the README to what people read before they try the program.
-func TestReadmeIsShort(t *testing.T) {
-	if n := strings.Count(string(read(t, "../../README.md")), "\n"); n > 120 {
-		t.Errorf("the README has %d lines, and 120 are allowed: move some to docs", n)
-	}
-}
-
 // TestProgramsOfDocs checks that the programs of README and guide are those that example_test.go compiles and runs.
 func TestProgramsOfDocs(t *testing.T) {
 	example := squeeze(string(read(t, "../../example_test.go")))

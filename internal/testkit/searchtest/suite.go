@@ -7,7 +7,6 @@
 //	ranking    the definition of distances, ties, shortlists and reranking
 //	condition  the definition of filters
 //	request    random requests that a searcher can answer
-//	relation   answers of one searcher that must agree with each other
 //	refusal    requests that must be refused, with the code of the error
 package searchtest
 
@@ -93,7 +92,6 @@ func (s *suite) run() {
 	s.refusals()
 	s.filters()
 	s.random()
-	s.relations()
 }
 
 // filters searches with every filter of the lists.
