@@ -71,7 +71,7 @@ func randomCodes(n, bits int, seed uint64) hamming.Codes {
 	return c
 }
 
-// change does the same random writes to all indexes. Package metamorphic compares what they answer afterwards.
+// change does the same random writes to all indexes.
 func change(t *testing.T, rng *rand.Rand, centres hamming.Codes, layouts []*Index) {
 	t.Helper()
 	b, kind, from := NewBatch(centres.Bits), rng.IntN(6), rng.IntN(len(layouts))
