@@ -36,7 +36,6 @@ type searchReport struct {
 	Index string `json:"index"` // the file, or the collection of a service
 	api.Answer
 	Memory *api.Memory `json:"memory,omitempty"`
-	Report string      `json:"report,omitempty"`
 }
 
 // memoryText writes what an index takes.
@@ -68,7 +67,7 @@ func (c *searchCommand) printLines(results []api.Result) error {
 
 // print prints the answers as JSON, CSV or tables.
 func (c *searchCommand) print(a *answer) error {
-	all := searchReport{Index: a.path, Answer: a.Answer, Report: c.report}
+	all := searchReport{Index: a.path, Answer: a.Answer}
 	if c.explain {
 		all.Memory = a.memory()
 	}
@@ -85,9 +84,6 @@ func (c *searchCommand) print(a *answer) error {
 		}
 		for i := range all.Results {
 			c.printQuery(&all.Results[i])
-		}
-		if c.report != "" {
-			fmt.Fprintf(c.out, "Report: %s\n", c.report)
 		}
 	})
 }

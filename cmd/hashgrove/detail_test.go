@@ -74,7 +74,7 @@ func TestDetailBits(t *testing.T) {
 				t.Errorf("%q: hit %+v", flags, h)
 			}
 		}
-		if out := succeed(t, shellWords(line+" --explain --report found.html --force")...); lacks(out, "detail_distance margin_distance") != "" {
+		if out := succeed(t, shellWords(line+" --explain")...); lacks(out, "detail_distance margin_distance") != "" {
 			t.Errorf("%q prints\n%s", flags, out)
 		}
 	}

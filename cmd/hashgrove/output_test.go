@@ -51,9 +51,6 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 		"features photos --kind pixels --labels p.labels.txt -o p.npy",
 		"index build items.csv -m m.hgm -o m.hgm", "index build items.csv -m m.hgm -o items.csv",
 		"index build items.csv --id-column sku -m m.hgm --attributes new.csv -o new.csv",
-		"search m.hgi new.csv --report m.hgi", "search m.hgi new.csv --report new.csv",
-		"search m.hgi new.csv --rerank items.csv --report items.csv",
-		"search m.hgi photos --pictures p.npy --report p.npy",
 	} {
 		write(t, "pairs.csv", "0,1,similar\n")
 		for _, force := range []string{"", " --force"} {
@@ -80,7 +77,6 @@ func TestFilesThatExist(t *testing.T) {
 		"compare " + data + "--methods lsh --bits 8 --unseen -1 --work lab --report report.html",
 		"index build " + data + "-m m.hgm -o items.hgi",
 		"index export items.hgi -o items.jsonl",
-		"search items.hgi new.csv --row 1 --report found.html",
 		"experiment cifar10-features --short --cache lab --methods none -o table.md",
 	}
 	for _, args := range commands {
@@ -131,7 +127,7 @@ func TestFilesOnly(t *testing.T) {
 	succeed(t, shellWords("index build items.csv -m m.hgm -o m.hgi")...)
 	for _, line := range []string{
 		"train items.csv --label category --bits 4 --rounds 3 -o -", "index build items.csv -m m.hgm -o -",
-		"compare items.csv --label category --methods lsh --bits 4 --report -", "search m.hgi new.csv --report -",
+		"compare items.csv --label category --methods lsh --bits 4 --report -",
 	} {
 		o := try(t, shellWords(line)...)
 		if d := o.unlike("2 no-standard-output"); d != "" || o.out != "" {

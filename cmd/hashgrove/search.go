@@ -30,9 +30,7 @@ type searchCommand struct {
 	where, strategy, rerankBy, to string
 	rank, ranked                  string // as asked for, and as answered
 	server, tokenFile             string
-	report, command               string
-	file                          cli.Output
-	rerank, fields, pictures      []string
+	rerank, fields                []string
 	margins, explain              bool
 
 	within bool // a radius was given
@@ -85,9 +83,6 @@ items as are wanted, at least 100, and those tied with the last. --shortlist 100
 nearest vectors, fewer are of the query's class. --rerank-by ties keeps the order of the codes and lets the vectors
 decide only between items at the same distance.
 
---report FILE writes a page with the queries and their hits: ids, labels, attributes and, if the data are pictures,
-the pictures; those of the items come from --pictures or --rerank.
-
 --explain shows how each query was searched and why the first hit was found: which bits agree and differ and,
 with --rerank, which features decided them.
 
@@ -108,13 +103,11 @@ HASHGROVE_TOKEN in the environment.`,
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
   hashgrove search items.hgi new.csv --row 0 --rank expected -k 5
   hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain
-  hashgrove search items.hgi new.csv --row 0,1,2 -k 5 --report found.html
   hashgrove search items.faiss items.hgc --row 3 -k 5
   cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl
   hashgrove search items --id items-7 --server http://127.0.0.1:8080`,
 		Args: cli.AtLeast(1, "an index and a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.command = cli.CommandLine(cmd, args)
 			c.within, c.limit = cmd.Flags().Changed("radius"), cmd.Flags().Changed("k")
 			return c.run(cmd.Context(), args[0], args[1:])
 		},
@@ -140,11 +133,6 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"`FIELDS` of the hits to print: query, rank, id, distance, detail_distance, margin_distance, score, label, tags "+
 			"or names of attributes")
 	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
-	f.StringVar(&c.report, "report", "",
-		"also write an HTML `FILE` with the queries and their hits, as pictures if there are any")
-	f.StringArrayVar(&c.pictures, "pictures", nil,
-		"`DATA` with the pictures of the items for --report, by id or row; default as --rerank; may be repeated")
-	c.file.Bind(f)
 	cli.Group(f, "Output")
 	f.StringVar(&c.rank, "rank", api.Auto,
 		"`DISTANCE` to order by: hamming, the number of bits that differ; margins, how certain the query is of them; "+
@@ -227,8 +215,6 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usage("conflicting-flags", "--explain works with a table or --json, not with --to csv")
 	case slices.Contains(args, dataset.Standard) && slices.Contains(c.rerank, dataset.Standard):
 		return cli.Usage("input-taken", "--rerank -: standard input already supplies the queries; give the vectors as a file")
-	case len(c.pictures) > 0 && c.report == "":
-		return cli.Usage("missing-flag", "--pictures needs --report FILE, the page that shows them")
 	case c.server == "" && c.tokenFile != "":
 		return cli.Usage("missing-flag", "--token-file needs --server URL")
 	case c.server != "" && len(c.rerank) > 0:
@@ -270,14 +256,6 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	if err != nil {
 		return cli.Usage("bad-filter", "--where: %w", err)
 	}
-	inputs := slices.Concat([]string{path}, c.data.inputs(args), c.items.inputs(c.rerank), c.pictures)
-	if c.server != "" {
-		inputs = inputs[1:]
-	}
-	c.file.FileOnly = true
-	if err := c.file.Check([]string{c.report}, inputs); err != nil {
-		return err
-	}
 	c.data.readOnce(ctx, c.in)
 	c.path = path
 	where, done, err := c.open(ctx, filter)
@@ -291,11 +269,6 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	}
 	if c.isLive(args) {
 		return nil
-	}
-	if c.report != "" {
-		if err := c.writeReport(ctx, a, args); err != nil {
-			return err
-		}
 	}
 	return c.print(a)
 }
@@ -364,8 +337,7 @@ func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string)
 // isLive reports whether queries come through a pipe and can be answered one by one: the output format does not need
 // all answers, and no file is read per query.
 func (c *searchCommand) isLive(args []string) bool {
-	whole := c.json && c.to != "jsonl" || c.to == "csv" && len(c.fields) == 0 || len(c.rerank) > 0 || c.explain ||
-		c.report != ""
+	whole := c.json && c.to != "jsonl" || c.to == "csv" && len(c.fields) == 0 || len(c.rerank) > 0 || c.explain
 	return !whole && c.strategy == "auto" && slices.ContainsFunc(args, dataset.IsStream)
 }
 

@@ -354,11 +354,11 @@ func damage(b []byte) []byte {
 
 func near(a, b float64) bool { return a-b < 1e-5 && b-a < 1e-5 }
 
-// TestRankIsShown looks at the table, the page and the explanation of a search by margins.
+// TestRankIsShown looks at the table and the explanation of a search by margins.
 func TestRankIsShown(t *testing.T) {
 	indexed(t)
 	line := "items.hgi new.csv --label category --id-column sku --row 0 -k 4 --rank margins"
-	out := succeed(t, shellWords("search "+line+" --explain --report page.html")...)
+	out := succeed(t, shellWords("search "+line+" --explain")...)
 	r := searched(t, line+" --explain").Results[0]
 	last := r.Hits[len(r.Hits)-1]
 	var weigh []int
@@ -378,9 +378,6 @@ func TestRankIsShown(t *testing.T) {
 	if tied := r.Tied > r.TiedHits; told != tied {
 		t.Errorf("%d items tie, and %d of them are hits:\n%s", r.Tied, r.TiedHits, out)
 	}
-	if page := string(read(t, "page.html")); !strings.Contains(page, "sixteenths") {
-		t.Error("the page does not say what the distances are")
-	}
 	sum := 0
 	for _, w := range weigh {
 		sum += w
@@ -391,5 +388,24 @@ func TestRankIsShown(t *testing.T) {
 	csv := succeed(t, shellWords("search "+line+" --to csv --fields id,margin_distance")...)
 	if want := fmt.Sprintf("id,margin_distance\n%s,%d\n", r.Hits[0].ID, *r.Hits[0].MarginDistance); !strings.HasPrefix(csv, want) {
 		t.Errorf("%q, want %q first", csv, want)
+	}
+}
+
+// TestRerankWithoutAllVectors: items without vectors come last with a warning, never silently.
+func TestRerankWithoutAllVectors(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("index add items.hgi new.csv --label category --id-column sku")...)
+	o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --rerank-id-column sku --json")...)
+	for _, fact := range []string{"warning", "15 of 100", "items.csv", `"new-`} {
+		if o.code != 0 || !strings.Contains(o.err, fact) {
+			t.Errorf("exit %d, no %q: %s", o.code, fact, o.err)
+		}
+	}
+	if o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv new.csv --rerank-id-column sku")...); o.code == 0 {
+		t.Error("two files after one --rerank")
+	}
+	o = try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --rerank new.csv --rerank-id-column sku")...)
+	if o.code != 0 || strings.Contains(o.err, "warning") {
+		t.Errorf("all vectors are there: exit %d, %s", o.code, o.err)
 	}
 }

@@ -137,10 +137,6 @@ func TestWriteSamplePages(t *testing.T) {
 	if err := report.WriteConformanceFile(filepath.Join(folder, "conformance.html"), c); err != nil {
 		t.Fatal(err)
 	}
-	page := searchPage(t, longNames(t))
-	if err := os.WriteFile(filepath.Join(folder, "searches.html"), []byte(page), 0o666); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestPageIsSelfContained looks for anything that a browser would fetch.
