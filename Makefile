@@ -3,7 +3,6 @@
 #             before a change lands             make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
 # make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
-# make beam     vet and test x/beam, which takes minutes to compile
 # make nightly  three hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, fresh machines
 # make clean    remove what was built here and what make setup has put into the cache folder
 GO       ?= go
@@ -23,11 +22,10 @@ GOCACHE ?= $(CACHE)/go-build
 export GOPATH GOCACHE
 endif
 
-# Modules of their own, whose dependencies are none of the library's. Beam alone takes longer to compile than everything
-# else together, so make beam and make nightly test it.
-MODULES = $(filter-out x/beam x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
+# Modules of their own, whose dependencies are none of the library's.
+MODULES = $(filter-out x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 
-.PHONY: demo build setup test unit check checks slow race nested twins platforms types lint fuzz bench beam release fresh \
+.PHONY: demo build setup test unit check checks slow race nested twins platforms types lint fuzz bench release fresh \
 	nightly modules clean
 
 demo: build
@@ -124,10 +122,6 @@ release:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
-
-beam:
-	cd x/beam && $(GO) vet ./... && $(GO) test -timeout 30m ./...
-	cd x/beam && $(GOLANGCI)
 
 # RUNS and COMMANDS choose a part: x/fresh has the scripts.
 fresh:

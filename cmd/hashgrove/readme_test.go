@@ -147,11 +147,6 @@ func TestDocsNameRealFlags(t *testing.T) {
 	for _, name := range []string{"system-site-packages", "no-index", "pre", "find-links"} { // of venv and pip
 		known[name] = true
 	}
-	for _, name := range []string{ // of hashgrove-beam and the runners of Beam
-		"shards", "runner", "endpoint", "environment_type", "environment_config", "project", "region", "staging_location",
-	} {
-		known[name] = true
-	}
 	root := (&app{}).root()
 	for _, cmd := range verbs(root) {
 		for _, line := range strings.Fields(cmd.UsageString()) {

@@ -2,7 +2,6 @@
 //
 //	Truth           which items are relevant to which queries, from classes, tags or pairs: TruthOf
 //	Retrieval       a ranking by Hamming distance       -> Report
-//	RankPart        part of such a ranking, for a base spread over machines: Parts -> the same Report
 //	RetrievalMargins a ranking by the margins of the query: how certain it is of each bit
 //	RetrievalFloat  a ranking by Euclidean distance: what the codes give up
 //	RetrievalCosine a ranking by the angle between vectors
@@ -61,11 +60,8 @@ const (
 	marginsMisfit = "eval: margins are not one for each bit of each query"
 )
 
-// defaultCut is the length of the paper's lists, maxCut the longest list for a base in parts.
-const (
-	defaultCut = 10_000
-	maxCut     = 1 << 24
-)
+// defaultCut is the length of the paper's lists.
+const defaultCut = 10_000
 
 func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
 	wanted := o.K
@@ -160,11 +156,10 @@ type list struct {
 type judgement struct {
 	queries, base, bits int
 	truth               Truth
-	radii               int    // number of radii, from 0, if buckets are distances of codes; 0 for vectors
-	unit                int    // the distance of a radius of 1
-	same                bool   // queries and base are the same items
-	unjudged            bool   // without relevance, only the recall of neighbours is measured
-	parts               *Parts // stored rankings, instead of truth and compare; or nil
+	radii               int  // number of radii, from 0, if buckets are distances of codes; 0 for vectors
+	unit                int  // the distance of a radius of 1
+	same                bool // queries and base are the same items
+	unjudged            bool // without relevance, only the recall of neighbours is measured
 	ranker              func(lo, hi int, o *Options) ranker
 	compare             func(a, b int) int // order of base items, 0 iff equal
 }
@@ -181,7 +176,7 @@ func (j judgement) check(o Options) error {
 	if j.base == 0 {
 		return fault.New("empty-base", "the base is empty: nothing can be found in it")
 	}
-	if j.base > math.MaxInt32 && j.parts == nil {
+	if j.base > math.MaxInt32 {
 		return fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",
 			j.base, math.MaxInt32)
 	}
@@ -191,7 +186,7 @@ func (j judgement) check(o Options) error {
 	if n := o.OfClass; n != nil && n.near.Base() != j.base {
 		panic("eval: sizes of the nearest of a class and items differ")
 	}
-	if !j.unjudged && j.parts == nil && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
+	if !j.unjudged && (j.truth.Queries != j.queries || j.truth.Base != j.base) {
 		panic(truthMisfits)
 	}
 	if o.Classes != nil && len(o.Classes) != j.queries {
@@ -201,7 +196,7 @@ func (j judgement) check(o Options) error {
 }
 
 func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
-	j.unjudged = j.truth.Mark == nil && o.Neighbours != nil && j.parts == nil
+	j.unjudged = j.truth.Mark == nil && o.Neighbours != nil
 	if err := j.check(o); err != nil {
 		return nil, err
 	}
@@ -221,10 +216,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 	err = par.Blocks(ctx, o.Threads, j.queries, size, func(b, lo, hi int) {
 		t := j.newTally(&o)
 		r := j.ranker(lo, hi, &o)
-		var mark, near []uint8
-		if j.parts == nil {
-			mark, near = make([]uint8, j.base), make([]uint8, j.base)
-		}
+		mark, near := make([]uint8, j.base), make([]uint8, j.base)
 		for q := lo; q < hi && ctx.Err() == nil; q++ {
 			if j.truth.Mark != nil {
 				j.truth.Mark(q, mark)
@@ -262,12 +254,8 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 
 	report := sum.report(j)
 	report.AP = averagePrecisions(singles)
-	if j.parts != nil {
-		report.DistinctCodes, report.LargestBucket = j.parts.DistinctCodes, j.parts.LargestBucket
-	} else {
-		buckets := copies(j.base, j.compare)
-		report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
-	}
+	buckets := copies(j.base, j.compare)
+	report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
 	report.PerClass, report.MacroMAP = perClass(o, singles)
 	for _, c := range WeakClasses(report.PerClass) {
 		report.WeakClasses = append(report.WeakClasses, c.Name)

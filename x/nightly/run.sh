@@ -70,7 +70,6 @@ stage fuzz 90 "LIMIT=600 sh x/nightly/fuzz.sh $(scaled 20)s 5000 guided"
 # A module that lies beside ours has no checksum, of which go mod verify complains although go.mod names its folder.
 stage release 30 'make release' \
 	"$(each "! go mod verify 2>&1 | grep -v '^hashgrove.* v0.0.0: missing ziphash\\|^all modules verified\$'")"
-stage beam 30 'make beam'
 stage fresh 180 'HASHGROVE_REQUIRED= HASHGROVE_LONG= make fresh'
 if [ -n "$failed" ]; then
 	echo "failed:$failed"
