@@ -69,8 +69,6 @@ type Why struct {
 	Differ    []int          `json:"differ"`            // the others
 	Bits      []Bit          `json:"bits"`              // all of them
 	Columns   []ColumnWeight `json:"columns,omitempty"` // those that decided most
-	Picture   *Shape         `json:"picture,omitempty"` // if the columns are its pixels
-	Heat      []float64      `json:"heat,omitempty"`    // where the deciding columns lie, 0 to 1, row by row
 }
 
 // Bit compares one bit of a query and of an item. Margins and reasons are given if the vectors are known.
@@ -110,11 +108,4 @@ type ColumnWeight struct {
 	Column int     `json:"column"`
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"`
-}
-
-// Shape is the shape of a picture whose pixels are the columns.
-type Shape struct {
-	Width    int `json:"width"`
-	Height   int `json:"height"`
-	Channels int `json:"channels"`
 }

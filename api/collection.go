@@ -69,8 +69,6 @@ type Description struct {
 	Attributes   []Attribute `json:"attributes"`
 	Labels       bool        `json:"labels"` // whether any item has one
 	Tags         bool        `json:"tags"`
-	BitsState    []BitState  `json:"bits_state"`
-	Buckets      Buckets     `json:"buckets"`
 	RecentWrites []Write     `json:"recent_writes"`
 }
 
@@ -97,21 +95,6 @@ type Memory struct {
 type Attribute struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-}
-
-// BitState says how evenly a bit splits the items.
-type BitState struct {
-	Bit   int     `json:"bit"`
-	Share float64 `json:"share"`          // of the items whose bit is 1
-	State string  `json:"state"`          // ok, dead or redundant
-	Like  *int    `json:"like,omitempty"` // the earlier bit that a redundant one repeats
-}
-
-// Buckets summarises how many items share a code.
-type Buckets struct {
-	Largest int     `json:"largest"`
-	Mean    float64 `json:"mean"`
-	Single  int     `json:"single"` // codes of one item
 }
 
 // Write is one recent write to the collection.

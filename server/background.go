@@ -30,7 +30,7 @@ func (b basis) stands(now basis) bool {
 	return b.fingerprint == now.fingerprint && now.changed-b.changed <= int64(now.items)/100
 }
 
-// background is a result that takes seconds to compute from all items of a collection, such as its map or quality.
+// background is a result that takes seconds to compute from all items of a collection, such as its map.
 // It is computed in the background on first request and kept until more than 1 % of the items have changed.
 // Recomputing uses at most a tenth of the time; until it is done the old result is served.
 //

@@ -12,19 +12,15 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"hashgrove"
 	"hashgrove/internal/atlas"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/model"
 	"hashgrove/internal/store"
 )
 
@@ -238,14 +234,14 @@ func TestBackgroundResultsTakeTheirTime(t *testing.T) {
 	s, url := serveBatch(t, clusters(0, 300, 32, 6, "a", "b"))
 	s.computing <- struct{}{} // another one runs
 	var p struct{ Progress *float64 }
-	for _, name := range []string{"map", "quality"} {
+	for _, name := range []string{"map"} {
 		r := ask(t, url+name, &p)
 		if r.StatusCode != 202 || r.Header.Get("Retry-After") != "1" || p.Progress == nil || *p.Progress != 0 {
 			t.Errorf("%s: %v %v %v", name, r.Status, r.Header, p.Progress)
 		}
 	}
 	<-s.computing
-	for _, name := range []string{"map", "quality"} {
+	for _, name := range []string{"map"} {
 		if r := askUntilReady(t, url+name, &struct{}{}); r.StatusCode != 200 {
 			t.Errorf("%s: %v", name, r.Status)
 		}
@@ -296,83 +292,5 @@ func TestBackgroundResultsSurviveBugs(t *testing.T) {
 	}
 	if n, ok, _ := wait(func(context.Context, func(float64)) (int, error) { return 8, nil }); n != 7 || !ok {
 		t.Error("it was computed again")
-	}
-}
-
-func TestQualityOfCodes(t *testing.T) {
-	s, url := serveBatch(t, clusters(0, 400, 32, 3, "hats", "boots"))
-	var q qualityAnswer
-	if r := askUntilReady(t, url+"quality", &q); r.StatusCode != 200 {
-		t.Fatal(r.Status)
-	}
-	c, _ := s.collection("shop")
-	live, _, err := judge(context.Background(), c.open().snapshot(), 0, func(float64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if live.Note = q.Live.Note; fmt.Sprint(q.Live) != fmt.Sprint(live) || q.Live.Items != 400 {
-		t.Errorf("%+v, want %+v", q.Live, live)
-	}
-	if !strings.Contains(q.Live.Note, "no model") || q.Validation != (validation{}) || q.Report || q.LiveReason != "" {
-		t.Errorf("%+v", q)
-	}
-
-	_, url = serveBatch(t, clusters(0, 20, 32, 3))
-	var none map[string]any
-	if askUntilReady(t, url+"quality", &none); none["live"] != nil || !strings.HasPrefix(none["live_reason"].(string), "No item") {
-		t.Error(none)
-	}
-}
-
-// TestQualityKnowsWhatWasLearned serves items, a half of which a model was learned from, with their vectors and without.
-func TestQualityKnowsWhatWasLearned(t *testing.T) {
-	rng, lines := rand.New(rand.NewPCG(2, 2)), []string{"id,a,b,kind"}
-	for i := range 400 {
-		a, b, kind := rng.NormFloat64()+2*float64(i%2), rng.NormFloat64(), []string{"x", "y"}[i%2]
-		lines = append(lines, fmt.Sprintf("%d,%.3f,%.3f,%s", i, a, b, kind))
-	}
-	folder := t.TempDir()
-	open := func(name string, lines []string) (string, *hashgrove.Data) {
-		t.Helper()
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		data, err := hashgrove.Open(path, hashgrove.Columns{ID: "id", Label: "kind"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path, data
-	}
-	_, learned := open("learned.csv", lines[:201])
-	table, data := open("items.csv", lines)
-	m, err := hashgrove.Train(context.Background(), learned, hashgrove.Options{
-		Bits: 8, Effort: fasthash.Quick, Rounds: 5, Validation: new(0.0),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Expert().Info.NewItems = &model.Figures{Rows: 20, MAP: 0.25, MAPLow: 0.2, MAPHigh: 0.3, DistinctCodes: 5}
-	path := filepath.Join(folder, "items.hgi")
-	x, err := hashgrove.CreateIndex(context.Background(), path, m.Model, data)
-	if err == nil {
-		err = x.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for vectors, note := range map[string]string{"": "It is not known which", table: "It was trained on about 50 %"} {
-		s, url := serveOptions(t, CollectionOptions{Name: "items", Path: path, Vectors: vectors})
-		var q qualityAnswer
-		askUntilReady(t, url+"quality", &q)
-		if q.Live == nil || !strings.Contains(q.Live.Note, note) {
-			t.Errorf("vectors %q: %+v", vectors, q.Live)
-		}
-		if f := q.Validation.NewItems; f == nil || f.MAP != 0.25 || q.Validation.LearnedItems != nil {
-			t.Errorf("%+v", q.Validation)
-		}
-		if err := s.Close(); err != nil { // so that the file can be opened again
-			t.Error(err)
-		}
 	}
 }

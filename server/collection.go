@@ -29,9 +29,7 @@ type collection struct {
 	album   *album        // nil without pictures
 	reload  sync.Mutex    // held while the file is reopened
 	recent  recentWrites  //
-	made    derived       // cached results about the items
 	atlas   background[drawnMap]
-	quality background[judged]
 	dropped atomic.Bool  // its file is closed for good
 	changed atomic.Int64 // items put, changed or deleted since the service started
 	written func(items int, took time.Duration)
@@ -50,12 +48,6 @@ func (o *opened) fingerprint() hamming.Fingerprint { return o.store.Snapshot().F
 
 // open returns the file served now.
 func (c *collection) open() *opened { return c.current.Load() }
-
-// derived holds results computed from the items in the background, by name.
-type derived struct {
-	mu    sync.Mutex
-	known map[string]any
-}
 
 func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*collection, error) {
 	c := &collection{name: o.Name, options: o}

@@ -97,7 +97,6 @@ func (s *Server) describeCollection(w http.ResponseWriter, r *http.Request, c *c
 	if x.Len() > 0 {
 		a.Labels, a.Tags = x.CheckFilter(index.Label()) == nil, x.CheckFilter(index.Tag()) == nil
 	}
-	a.BitsState, a.Buckets = c.codeStats(x)
 	writeJSON(w, http.StatusOK, a)
 	return nil
 }
@@ -113,8 +112,6 @@ type modelAnswer struct {
 	Averaged   bool         `json:"averaged,omitempty"`
 	Info       model.Info   `json:"info"`
 	Importance []importance `json:"importance"`
-	Picture    *api.Shape   `json:"picture,omitempty"` // of the heat
-	Heat       []float64    `json:"heat,omitempty"`    // tests of each pixel, 1 for the most tested, row by row
 }
 
 // importance counts how often the trees of all bits test a column.
@@ -145,12 +142,10 @@ func (s *Server) describeModel(w http.ResponseWriter, _ *http.Request, c *collec
 		a.Pictures, a.Averaged = m.Pictures.String(), m.Pictures.Averaged
 	}
 	if b, _, ok := model.Behind(m.Encoder); ok {
-		tests, all, weights := b.ColumnTests(), 0, map[int]float64{}
+		tests, all := b.ColumnTests(), 0
 		for _, t := range tests {
 			all += t.Tests
-			weights[t.Column] = float64(t.Tests)
 		}
-		a.Picture, a.Heat = search.Heat(m, weights)
 		for _, t := range tests[:min(len(tests), shownColumns)] {
 			a.Importance = append(a.Importance,
 				importance{t.Column, search.ColumnName(m, t.Column), t.Tests, float64(t.Tests) / float64(all)})

@@ -1,10 +1,8 @@
 package server_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"hashgrove"
 	"hashgrove/api"
@@ -43,8 +41,8 @@ func TestDetailIsServed(t *testing.T) {
 	w := detailedWorld(t)
 	var about api.Description
 	w.get(&about, "GET", "/v1/collections/look", nil)
-	if about.Bits != worldBits+5 || about.DetailBits != 5 || len(about.BitsState) != worldBits+5 {
-		t.Errorf("%d bits, %d of detail, and the state of %d", about.Bits, about.DetailBits, len(about.BitsState))
+	if about.Bits != worldBits+5 || about.DetailBits != 5 {
+		t.Errorf("%d bits, %d of detail", about.Bits, about.DetailBits)
 	}
 	if len(about.Rankings) != 3 {
 		t.Fatalf("it ranks by %v", about.Rankings)
@@ -69,37 +67,5 @@ func TestDetailIsServed(t *testing.T) {
 	w.get(&plain, "GET", "/v1/collections/shop", nil)
 	if plain.DetailBits != 0 {
 		t.Errorf("a collection without detail has %d bits of it", plain.DetailBits)
-	}
-}
-
-// TestQualityIsOfTheClass: labels judge the bits of the class, with detail or without.
-func TestQualityIsOfTheClass(t *testing.T) {
-	w := detailedWorld(t)
-	var of [2]struct {
-		Live struct {
-			MAP       float64
-			Distances struct{ Same []int }
-		}
-	}
-	for i, name := range []string{"look", "shop"} {
-		for range 600 {
-			status, _, b := w.call("GET", "/v1/collections/"+name+"/quality", nil)
-			if status == 200 {
-				if err := json.Unmarshal(b, &of[i]); err != nil {
-					t.Fatal(err)
-				}
-				break
-			}
-			if status != 202 {
-				t.Fatalf("%d %s", status, b)
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	}
-	if n := len(of[0].Live.Distances.Same); n != worldBits+1 {
-		t.Errorf("distances go up to %d", n-1)
-	}
-	if of[0].Live.MAP != of[1].Live.MAP || of[0].Live.MAP == 0 {
-		t.Errorf("MAP %v with detail and %v without", of[0].Live.MAP, of[1].Live.MAP)
 	}
 }

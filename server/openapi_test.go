@@ -219,7 +219,7 @@ func (c *checked) askToRead(t *testing.T) {
 
 // askInsight asks for what is made behind requests, until it is there.
 func (c *checked) askInsight(t *testing.T) {
-	for _, path := range []string{shop + "/map", shop + "/quality", photos + "/quality"} {
+	for _, path := range []string{shop + "/map"} {
 		until(t, "an answer of "+path, func() bool {
 			a, err := c.call("GET", path, "")
 			ok(t, err)
@@ -253,7 +253,7 @@ func (c *checked) askToWrite(t *testing.T) {
 
 // askToFail asks for what cannot be.
 func (c *checked) askToFail(t *testing.T) {
-	for _, path := range []string{"", "/search?id=1", "/items", "/items/1", "/facets", "/model", "/backup", "/pictures/1", "/vector/1", "/map", "/quality", "/report"} {
+	for _, path := range []string{"", "/search?id=1", "/items", "/items/1", "/facets", "/model", "/backup", "/pictures/1", "/vector/1", "/map", "/report"} {
 		c.ask(t, 404, "GET", "/v1/collections/nothing"+path, "")
 		c.ask(t, 409, "GET", shop+path, "", "Hashgrove-Fingerprint", strings.Repeat("0", 31)+"1")
 		sign := "?"

@@ -65,7 +65,7 @@ func FuzzRequest(f *testing.F) {
 	for _, line := range []string{
 		"GET /v1/server", "GET /v1/collections", "GET " + shop, "GET " + shop + "/search?id=3&k=2&where=price%3C9", "GET " + shop + "/model",
 		"GET " + shop + "/items?limit=3&after=7&where=label%3D%22hats%22", "GET " + shop + "/items/7", "DELETE " + shop + "/items/7",
-		"GET " + shop + "/facets?top=3&where=has%20price", "GET " + shop + "/backup", "GET " + shop + "/map", "GET " + shop + "/quality",
+		"GET " + shop + "/facets?top=3&where=has%20price", "GET " + shop + "/backup", "GET " + shop + "/map",
 		`POST ` + shop + `/search {"vector":[1,2,3,4],"k":3,"where":"tag = \"new\"","margins":true}`, "POST " + shop + "/reload",
 		`POST ` + shop + `/search {"queries":[{"id":1},{"code":"0a1b"},{"vector":[1,2,3,4]}],"k":2,"radius":5,"rank":"margin"}`,
 		`POST ` + shop + `/search {"code_base64":"Cx8=","k":1}`, `POST ` + shop + `/search {"id":1,"rerank":"euclidean","why":true}`,

@@ -161,7 +161,6 @@ func (s *Server) routes() {
 		"GET /v1/collections/{collection}/vector/{id...}":   plainly(s.vector),
 		"GET /v1/collections/{collection}/report":           plainly(s.report),
 		"GET /v1/collections/{collection}/map":              plainly(s.map_),
-		"GET /v1/collections/{collection}/quality":          plainly(s.quality),
 	} {
 		s.handle(pattern, s.inCollection(h))
 	}

@@ -49,7 +49,7 @@ func validRequests() []request {
 	return []request{
 		get("/v1/server"), get("/v1/collections"), get(shop), get(shop + "/model"), get(shop + "/report"),
 		get(shop + "/items/5"), get(shop + "/items/shoe%2F7"), get(shop + "/vector/5"), get(shop+"/pictures/5", "size=16"),
-		get(shop + "/map"), get(shop + "/quality"), get(shop + "/backup"),
+		get(shop + "/map"), get(shop + "/backup"),
 		get(shop+"/items", "where=label%20%3D%20%22boots%22", "limit=3", "after=7"),
 		get(shop+"/items", "limit=3", "sample=true"),
 		get(shop+"/items", "limit=3", "contains=1"),
@@ -94,7 +94,7 @@ func tryMutants(t *testing.T, e request) {
 		return s
 	}
 	s := start()
-	if strings.HasSuffix(e.path, "/map") || strings.HasSuffix(e.path, "/quality") {
+	if strings.HasSuffix(e.path, "/map") {
 		until(t, "an answer", func() bool { a, err := s.call(e.method, e.path, ""); return err == nil && a.StatusCode == 200 })
 	}
 	if strings.HasSuffix(e.path, "/pictures/5") {

@@ -212,35 +212,13 @@ func addRest(b *api.Bit, query, item int64) {
 	b.RestQuery, b.RestItem = &query, &item
 }
 
-// addColumns adds the most decisive columns, and their positions in a picture.
+// addColumns adds the most decisive columns.
 func addColumns(w *api.Why, m *model.Model, weights map[int]float64) {
 	for _, column := range slices.Sorted(maps.Keys(weights)) {
 		w.Columns = append(w.Columns, api.ColumnWeight{Column: column, Name: ColumnName(m, column), Weight: weights[column]})
 	}
 	slices.SortStableFunc(w.Columns, func(a, b api.ColumnWeight) int { return cmp.Compare(b.Weight, a.Weight) })
 	w.Columns = w.Columns[:min(len(w.Columns), 20)]
-	w.Picture, w.Heat = Heat(m, weights)
-}
-
-// Heat says where in a picture the weights of columns lie: the shape of the picture and a number from 0 to 1 for each
-// pixel, row by row, 1 for the largest sum. Both are nil if the columns of the model are no pixels.
-func Heat(m *model.Model, weights map[int]float64) (*api.Shape, []float64) {
-	at := pixels(m)
-	if at == nil || len(weights) == 0 {
-		return nil, nil
-	}
-	heat := make([]float64, at.Width*at.Height)
-	for _, column := range slices.Sorted(maps.Keys(weights)) { // sums are the same every time
-		if column < at.Values() {
-			heat[pixelOf(*at, column)] += weights[column]
-		}
-	}
-	if most := slices.Max(heat); most > 0 {
-		for i := range heat {
-			heat[i] /= most
-		}
-	}
-	return &api.Shape{Width: at.Width, Height: at.Height, Channels: at.Channels}, heat
 }
 
 // pixels returns the shape of the pictures whose pixels are the columns of a model, or nil if they are not pixels.

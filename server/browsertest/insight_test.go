@@ -164,22 +164,6 @@ func TestMap(t *testing.T) {
 	v.end()
 }
 
-// TestQuality reads figures and follows a link of a label.
-func TestQuality(t *testing.T) {
-	v := visit(t, serve(t, nil), "#/quality?c=shapes")
-	v.read("h2", "Measured on the items now")
-	v.read(".quality-note", "train")
-	v.see(`document.querySelectorAll('.chart > svg').length === 2`)
-	v.see(`[...document.querySelectorAll('.chart path')].every(p => !p.getAttribute('d').includes('NaN'))`)
-	if n := v.Number(`document.querySelectorAll('.share-cell').length`); n != 4 {
-		t.Errorf("%v labels in the table, want 4", n)
-	}
-	v.press(".quality-table a", "ring")
-	v.see(`document.querySelector('#where').value === 'label = "ring"'`)
-	v.hits()
-	v.end()
-}
-
 // TestInsightLooks keeps screenshots of both views on a laptop and a phone, light and dark, with hostile labels, and lets
 // axe look at them.
 func TestInsightLooks(t *testing.T) {

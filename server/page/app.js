@@ -14,7 +14,6 @@ const tabs = [
   { name: 'search', title: 'Search' },
   { name: 'why', title: 'Why' },
   { name: 'map', title: 'Map' },
-  { name: 'quality', title: 'Quality' },
   { name: 'collection', title: 'Collection' },
   { name: 'try', title: 'Try your own' },
 ];

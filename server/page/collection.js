@@ -1,30 +1,15 @@
-// What a collection holds and costs, and how its codes are used. edit.js changes items by hand.
+// What a collection holds and costs, and what training measured. edit.js changes items by hand.
 
-import { el, fill, bytes, count, figure, percent, plural, seconds } from './dom.js';
+import { el, fill, bytes, count, percent, plural, seconds } from './dom.js';
 import { editor } from './edit.js';
-import { layer } from './heat.js';
 import { rankings } from './results.js';
 
 export function mount(root, app) {
   const about = el('div', { class: 'stack' });
-  const writable = app.server.access === 'write' && !app.server.read_only && !app.collection.read_only;
-  const edit = writable ? editor(app, () => show()) : null;
-  root.append(
-    el(
-      'div',
-      { class: 'stack' },
-      about,
-      edit?.root,
-      !writable &&
-        el(
-          'p',
-          { class: 'muted' },
-          app.collection.read_only || app.server.read_only
-            ? 'Items cannot be changed here: this collection is read-only.'
-            : 'Items cannot be changed with this token: it only reads.',
-        ),
-    ),
-  );
+  const fixed = app.server.read_only || app.collection.read_only;
+  const edit = !fixed && app.server.access === 'write' ? editor(app, () => show()) : null;
+  const why = fixed ? 'here: this collection is read-only.' : 'with this token: it only reads.';
+  root.append(el('div', { class: 'stack' }, about, edit?.root || el('p', { class: 'muted' }, `Items cannot be changed ${why}`)));
 
   async function show(params) {
     root.setAttribute('aria-busy', 'true');
@@ -39,13 +24,9 @@ export function mount(root, app) {
       el('h2', { dir: 'auto' }, c.name),
       c.health !== 'ok' && el('p', { class: 'problem', role: 'alert' }, c.health),
       overview(c),
-      el(
-        'div',
-        { class: 'split' },
-        el('div', { class: 'stack' }, buckets(c), space(c)),
-        el('div', { class: 'stack' }, bitStates(c), writes(c)),
-      ),
-      m && model(m, c, app),
+      el('div', { class: 'split' }, space(c), writes(c)),
+      m && el('div', { class: 'split' }, model(m, c), importance(m)),
+      m && trained(m.info, c),
     );
     root.removeAttribute('aria-busy');
   }
@@ -79,228 +60,97 @@ const rows = (pairs) =>
       .map(([name, value]) => el('div', {}, el('dt', { dir: 'auto' }, name), el('dd', { dir: 'auto' }, value))),
   );
 
-function buckets(c) {
-  const b = c.buckets;
-  if (!b || !c.items) return null;
-  return card(
-    'Codes and buckets',
-    el(
-      'p',
-      {},
-      `Items with the same code share a bucket and cannot be told apart by distance. `,
-      `A bucket holds ${figure(Number(b.mean.toPrecision(3)))} items on average and ${count(b.largest)} at most; `,
-      `${plural(b.single, 'item')} (${percent(b.single / c.items)}) `,
-      b.single === 1 ? 'has a code of its own.' : 'have codes of their own.',
-    ),
-  );
-}
+// table has its words in the first columns and its figures, on the right, from column right on.
+const table = (title, right, head, body) => {
+  const side = (i) => ({ class: i >= right ? 'right' : '' });
+  return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title }, el('table', {},
+    el('thead', {}, el('tr', {}, head.map((h, i) => el('th', { scope: 'col', ...side(i) }, h)))),
+    el('tbody', {}, body.map((cells) => el('tr', {}, cells.map((c, i) => el('td', side(i), c)))))));
+};
 
 function space(c) {
-  const m = c.memory,
-    f = c.file;
-  return card(
-    'Disk and memory',
-    rows([
-      f && ['file', `${bytes(f.bytes)}${f.free_bytes ? `, of which ${bytes(f.free_bytes)} can be used again` : ''}`],
-      f && ['writes since the file was made', count(f.writes)],
-      f?.created && ['made', when(f.created)],
-      f?.note && ['note', f.note],
-      m && ['codes in memory', bytes(m.codes_bytes)],
-      m && ['tables for search', bytes(m.tables_bytes)],
-      m && ['ids', bytes(m.ids_bytes)],
-      m && ['labels, tags and attributes', bytes(m.columns_bytes + m.postings_bytes)],
-      c.items > 0 && m && ['memory of one item', bytes(Math.round(m.total_bytes / c.items))],
-      c.attributes?.length > 0 && ['attributes', c.attributes.map((a) => `${a.name} (${a.kind})`).join(', ')],
-    ]),
-  );
+  const m = c.memory, f = c.file;
+  return card('Disk and memory', rows([
+    ['file', `${bytes(f.bytes)}${f.free_bytes ? `, of which ${bytes(f.free_bytes)} can be used again` : ''}`],
+    ['writes since the file was made', count(f.writes)],
+    ['made', when(f.created)],
+    ['note', f.note],
+    ['codes in memory', bytes(m.codes_bytes)],
+    ['tables for search', bytes(m.tables_bytes)],
+    ['ids', bytes(m.ids_bytes)],
+    ['labels, tags and attributes', bytes(m.columns_bytes + m.postings_bytes)],
+    c.items > 0 && ['memory of one item', bytes(Math.round(m.total_bytes / c.items))],
+    ['attributes', c.attributes.map((a) => `${a.name} (${a.kind})`).join(', ')],
+  ]));
 }
 
-// bitStates draws how many items have a 1 in each bit: a good bit is near the middle.
-function bitStates(c) {
-  const bits = c.bits_state || [];
-  if (!bits.length || !c.items) return null;
-  const bad = bits.filter((b) => b.state !== 'ok');
-  const detail = (b) => b.bit >= c.bits - (c.detail_bits || 0);
-  const say = (b) =>
-    b.state === 'dead'
-      ? `bit ${b.bit} is dead: ${percent(b.share)} of the items have 1`
-      : `bit ${b.bit} is redundant: it says the same as bit ${b.like}`;
-  return card(
-    'Bits',
-    el(
-      'p',
-      {},
-      bad.length === 0
-        ? 'Every bit does its work: none is dead, none repeats another.'
-        : `${plural(bad.length, 'bit')} of ${bits.length} could be left out.`,
-    ),
-    el(
-      'ol',
-      { class: 'bit-shares', 'aria-label': 'Share of items with 1 in each bit' },
-      bits.map((b) =>
-        el(
-          'li',
-          {
-            class: `bit-share ${b.state}${detail(b) ? ' detail' : ''}`,
-            style: { '--share': b.share },
-            title: b.state === 'ok' ? `bit ${b.bit}: ${percent(b.share)} of the items have 1` : say(b),
-          },
-          el('span', { class: 'hidden' }, `bit ${b.bit}: ${percent(b.share)}`),
-          b.state !== 'ok' &&
-            el('span', { class: 'bit-mark', 'aria-hidden': 'true' }, b.state === 'dead' ? '✕' : '='),
-        ),
-      ),
-    ),
-    el(
-      'p',
-      { class: 'muted small' },
-      'The height is the share of items that have 1 in the bit; the line is one half.',
-      c.detail_bits > 0 && ` The last ${c.detail_bits}, hatched, are bits of detail, which keep the look of an item.`,
-    ),
-    bad.length > 0 &&
-      el(
-        'ul',
-        {},
-        bad.slice(0, 20).map((b) => el('li', {}, say(b))),
-      ),
-  );
-}
-
-function model(m, c, app) {
-  const info = m.info || {},
-    run = info.runs?.at(-1) || {};
+function model(m, c) {
+  const info = m.info || {}, run = info.runs?.at(-1) || {};
   const options = Object.entries(run.options || {}).filter(([, v]) => v === null || typeof v !== 'object');
-  const words = (key) =>
-    key
-      .replace(/([a-z])([A-Z])/g, '$1 $2')
-      .replaceAll('_', ' ')
-      .toLowerCase();
-  const important = (m.importance || []).slice(0, 15);
-  const most = Math.max(...important.map((f) => f.share), 1e-12);
-  const shares = [
+  const words = (key) => key.replace(/([a-z])([A-Z])/g, '$1 $2').replaceAll('_', ' ').toLowerCase();
+  return card(
+    'Model',
+    rows([
+      ['method', info.method || m.kind],
+      ['takes', m.pictures ? 'pictures' : `vectors of ${plural(m.dims, 'number')}`],
+      ['bits', c.detail_bits ? `${m.bits - c.detail_bits} of the class, ${c.detail_bits} of detail` : m.bits],
+      ['ranks by', c.rankings?.[0] && rankings[c.rankings[0]]],
+      ['trained on', run.rows ? plural(run.rows, 'row') : ''],
+      ['seed', run.seed],
+      ['classes', info.classes?.length ? count(info.classes.length) : ''],
+      ['scaling', info.scale],
+      ['added columns', info.linear],
+      ['version', info.version],
+      ['fingerprint', m.fingerprint],
+    ]),
+    options.length > 0 &&
+      el('details', {}, el('summary', {}, 'Options of the training'), rows(options.map(([k, v]) => [words(k), String(v)]))),
+  );
+}
+
+function importance(m) {
+  const first = (m.importance || []).slice(0, 15);
+  if (first.length === 0) return null;
+  return card(
+    'What the model looks at',
     el('p', { class: 'muted' }, 'Share of all tests of the trees that ask for a feature.'),
-    el(
-      'ol',
-      { class: 'bars' },
-      important.map((f) =>
-        el(
-          'li',
-          { style: { '--share': f.share / most } },
-          el('span', { class: 'bar-name', dir: 'auto' }, f.name || `column ${f.column}`),
-          ' ',
-          el('span', { class: 'number muted' }, percent(f.share)),
-        ),
-      ),
-    ),
+    el('ol', { class: 'bars' }, first.map((f) =>
+      el('li', { style: { '--share': f.share / first[0].share } },
+        el('span', { class: 'bar-name', dir: 'auto' }, f.name || `column ${f.column}`), ' ',
+        el('span', { class: 'number muted' }, percent(f.share))))),
+  );
+}
+
+// trained shows what training measured with rows that it had put aside, on new and on learned items.
+function trained({ new_items: fresh, learned_items: learned }, c) {
+  const three = (x) => (x ?? null) === null ? '–' : x.toFixed(3);
+  const figures = [
+    ['mean average precision', (f) => three(f.map)],
+    ['the same, ranked by margins', (f) => three(f.margins?.map)],
+    ['the same, ranked by the expected code', (f) => three(f.expected?.map)],
+    ['right among the first 100', (f) => three(f.precision)],
+    ['distinct codes', (f) => `${count(f.distinct_codes)} of ${count(f.rows)}`],
   ];
-  return el(
-    'div',
-    { class: 'split' },
-    card(
-      'Model',
-      rows([
-        ['method', info.method || m.kind],
-        ['takes', m.pictures ? 'pictures' : `vectors of ${plural(m.dims, 'number')}`],
-        ['bits', c.detail_bits ? `${m.bits - c.detail_bits} of the class, ${c.detail_bits} of detail` : m.bits],
-        ['ranks by', c.rankings?.[0] && rankings[c.rankings[0]]],
-        ['trained on', run.rows ? plural(run.rows, 'row') : ''],
-        ['seed', run.seed],
-        ['classes', info.classes?.length ? count(info.classes.length) : ''],
-        ['scaling', info.scale],
-        ['added columns', info.linear],
-        ['version', info.version],
-        ['fingerprint', m.fingerprint],
-      ]),
-      options.length > 0 &&
-        el(
-          'details',
-          {},
-          el('summary', {}, 'Options of the training'),
-          rows(options.map(([k, v]) => [words(k), String(v)])),
-        ),
-    ),
-    important.length > 0 &&
-      card(
-        'What the model looks at',
-        m.heat && heatOf(m, app),
-        m.heat ? el('details', {}, el('summary', {}, 'The most important ones'), shares) : shares,
-      ),
+  const report = `/v1/collections/${encodeURIComponent(c.name)}/report`;
+  return card(
+    'What training measured',
+    fresh || learned
+      ? [
+          el('p', {}, 'Rows that training had put aside look for others like them. Expect the figures of new items.'),
+          table('What training measured', 1, ['', 'New items', 'Learned items'],
+            figures.map(([name, of]) => [name, ...[fresh, learned].map((f) => (f ? of(f) : '–'))])),
+        ]
+      : el('p', {}, 'Nothing: the model was learned from all rows.'),
+    c.report && el('p', {}, el('a', { href: report, target: '_blank', rel: 'noopener' }, 'Open the report'),
+      ' that compares this model with others.'),
   );
 }
 
-// heatOf draws how often the trees test each pixel.
-function heatOf({ heat, picture: { width, height } }, app) {
-  const tested = heat.filter((h) => h > 0).length;
-  const at = heat.indexOf(Math.max(...heat));
-  const most = `${at % width}, ${Math.floor(at / width)}`;
-  const where = el('div', { class: 'heat-picture', style: { 'aspect-ratio': `${width} / ${height}` } });
-  const draw = () => fill(where, layer(heat, width, height, app.color('--heat')));
-  draw();
-  document.addEventListener('themechange', function again() {
-    if (where.isConnected) draw();
-    else document.removeEventListener('themechange', again);
-  });
-  return el(
-    'figure',
-    { class: 'model-heat' },
-    where,
-    el(
-      'figcaption',
-      { class: 'muted small' },
-      `A picture of ${width} × ${height} pixels: the stronger the colour, the more tests ask for the pixel. `,
-      `${plural(tested, 'pixel')} of ${count(heat.length)} ${tested === 1 ? 'is' : 'are'} tested, `,
-      `most of all the one at ${most}, counted from the top left.`,
-    ),
-  );
-}
-
-const when = (text) => {
-  const time = new Date(text);
-  return Number.isNaN(time.getTime())
-    ? String(text)
-    : time.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
-};
+const when = (text) => new Date(text).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
 function writes(c) {
   const list = c.recent_writes || [];
-  return card(
-    'Recent writes',
-    list.length === 0
-      ? el('p', { class: 'muted' }, 'None since the server started.')
-      : el(
-          'div',
-          { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Recent writes' },
-          el(
-            'table',
-            {},
-            el(
-              'thead',
-              {},
-              el(
-                'tr',
-                {},
-                ['Time', 'What', 'Items', 'Took'].map((h, i) =>
-                  el('th', { scope: 'col', class: i > 1 ? 'right' : '' }, h),
-                ),
-              ),
-            ),
-            el(
-              'tbody',
-              {},
-              list
-                .slice(0, 20)
-                .map((w) =>
-                  el(
-                    'tr',
-                    {},
-                    el('td', {}, when(w.time)),
-                    el('td', {}, w.kind),
-                    el('td', { class: 'right' }, count(w.items)),
-                    el('td', { class: 'right' }, seconds(w.seconds)),
-                  ),
-                ),
-            ),
-          ),
-        ),
-  );
+  if (list.length === 0) return card('Recent writes', el('p', { class: 'muted' }, 'None since the server started.'));
+  return card('Recent writes', table('Recent writes', 2, ['Time', 'What', 'Items', 'Took'],
+    list.map((w) => [when(w.time), w.kind, count(w.items), seconds(w.seconds)])));
 }

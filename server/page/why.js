@@ -1,9 +1,8 @@
-// Why an item was found: which bits agree with the query, which features and thresholds decided them, how sure they
-// were and where in the picture they lie. The address holds the query as the search does, and the item.
+// Why an item was found: which bits agree with the query, which features and thresholds decided them and how sure they
+// were. The address holds the query as the search does, and the item.
 
 import { el, fill, figure, percent, plural } from './dom.js';
 import { picture } from './code.js';
-import { layer, grey } from './heat.js';
 import { queryOf, pictureOf } from './search.js';
 
 const side = 224; // pixels of the two pictures
@@ -37,7 +36,7 @@ export function mount(root, app) {
     fill(body, el('p', { class: 'muted' }, 'One moment …'));
     try {
       const why = await app.api('POST', 'explain', { query, id: params.item });
-      const sides = await Promise.all([look(params.id, why, pictureOf(params)), look(params.item, why)]);
+      const sides = [look(params.id, pictureOf(params)), look(params.item)];
       const labels = await Promise.all([labelOf(params.id), labelOf(params.item)]);
       if (mine === latest) draw(params, why, sides, labels);
     } catch (trouble) {
@@ -86,45 +85,17 @@ export function mount(root, app) {
     }
   }
 
-  // look returns the picture of one side with the heat on it, or null.
-  async function look(id, why, url) {
-    const shape = why.picture;
-    let ground = url
+  // look returns the picture of one side, or null.
+  function look(id, url) {
+    const shown = url
       ? el('img', { src: url, alt: '', class: 'thumb', width: side, height: side })
       : id !== undefined && app.thumb(id, side);
-    if (!ground && id !== undefined && shape && app.collection.vectors) {
-      ground = await app
-        .api('GET', `vector/${encodeURIComponent(id)}`)
-        .then((v) => grey(v.vector, shape))
-        .catch(() => null);
-    }
-    if (!ground && !why.heat) return null;
-    return el(
-      'div',
-      { class: 'look' },
-      ground,
-      why.heat && layer(why.heat, shape.width, shape.height, app.color('--heat')),
-    );
+    return shown ? el('div', { class: 'look' }, shown) : null;
   }
 
   function draw(params, why, [left, right], labels) {
     const reasons = el('div', { class: 'reasons', 'aria-live': 'polite' });
     const code = picture(why.bits, (bit) => fill(reasons, bitReasons(bit, why.bits)));
-    const toggle =
-      why.heat &&
-      el(
-        'button',
-        {
-          type: 'button',
-          'aria-pressed': 'true',
-          onclick: () => {
-            const on = toggle.getAttribute('aria-pressed') !== 'true';
-            toggle.setAttribute('aria-pressed', String(on));
-            body.classList.toggle('no-heat', !on);
-          },
-        },
-        'Show where the deciding features lie',
-      );
     const { item, ...query } = params;
     fill(
       body,
@@ -141,7 +112,6 @@ export function mount(root, app) {
             one('Query', query.id ?? '', labels[0], left),
             one('Item', why.id, labels[1], right),
           ),
-          toggle && el('p', {}, toggle),
           el(
             'p',
             { class: 'row' },
