@@ -85,7 +85,7 @@ nested:
 # The plain Go twins of the assembly kernels.
 twins:
 	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) ./internal/fasthash/boost/... ./internal/hamming/... ./internal/numeric/gemm/... ./internal/numeric/linalg/... ./internal/fasthash/svm/...
-	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./internal/feature/... ./internal/model
+	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./internal/model
 
 # Other kinds of processors: readers where int has 32 bits; under qemu kernels, formats, indexes and digests of trained
 # models on arm64.
@@ -95,7 +95,7 @@ platforms:
 	GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
 	@if command -v qemu-aarch64-static >/dev/null 2>&1; then \
 		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
-		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/feature ./internal/index ./internal/method ./internal/model ./internal/store; \
+		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/index ./internal/method ./internal/model ./internal/store; \
 	else \
 		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64."; \
 	fi

@@ -274,11 +274,9 @@ func checkPictures(pictures []picture.Picture, side int) error {
 	return nil
 }
 
-// The kernel that takes most of the learning time, in plain Go. greatest_amd64.go has it with AVX2.
-
-// greatestGo finds the value with the largest magnitude in every column, and its row: the first of equals. A column of
+// greatest finds the value with the largest magnitude in every column, and its row: the first of equals. A column of
 // zeros gives 0 and row 0.
-func greatestGo(value *[16]float32, index *[16]int32, z []float32) {
+func greatest(value *[16]float32, index *[16]int32, z []float32) {
 	*value, *index = [16]float32{}, [16]int32{}
 	for i := 0; len(z) > 0; i, z = i+1, z[16:] {
 		for j := range value {
