@@ -99,7 +99,6 @@ func TestDetailSurvives(t *testing.T) {
 		{"index backup detail.hgi -o detail.backup", ""},
 		{"index restore detail.backup -o restored.hgi", "restored.hgi"},
 		{"index compact restored.hgi", "restored.hgi"},
-		{"index salvage detail.hgi -o salvaged.hgi", "salvaged.hgi"},
 		{"index migrate items.hgi -m detail.hgm --vectors items.csv --label category --id-column sku", "items.hgi"},
 		{"index export detail.hgi -o exported.hgc", ""},
 		{"index build exported.hgc -o rebuilt.hgi", "rebuilt.hgi"},

@@ -186,8 +186,6 @@ func fileCommands(t *testing.T, in string) []*fileCommand {
 			"--attribute-columns", "a,b"}, read: state, old: start, private: true},
 		{name: "merge over another", args: []string{"merge", input("items.hgi"), input("spies.hgi"), "-o", "items.hgi", "--force"},
 			read: state, old: start, private: true},
-		{name: "salvage", args: []string{"index", "salvage", "items.hgi", "-o", "copy.hgi"}, read: indexState(t, "copy.hgi"),
-			old: start, private: true},
 		{name: "export", args: []string{"index", "export", "items.hgi", "-o", "all.jsonl"}, read: fileState("all.jsonl"), old: start},
 		{name: "export a model", args: []string{"export", input("short.hgm"), "-o", "trees.c", "--force"}, read: fileState("trees.c"),
 			old: func(t *testing.T) { write(t, "trees.c", "old") }},

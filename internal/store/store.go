@@ -31,7 +31,7 @@ var (
 	ErrReadOnly = errors.New("the index is read-only now") // by request, or until reopened after a failure
 	ErrClosed   = errors.New("the index is closed")
 
-	// ErrDamaged is hamming.ErrDamaged for an index: Salvage recovers what is intact.
+	// ErrDamaged is hamming.ErrDamaged for an index.
 	ErrDamaged = fmt.Errorf("%w", hamming.ErrDamaged)
 )
 
@@ -53,8 +53,6 @@ type Options struct {
 
 	// Replace atomically replaces an existing file. If that is an index, it waits until nobody uses it.
 	Replace bool
-
-	of fs.FileInfo // the damaged index it is made from; nil for a new one
 }
 
 // OpenOptions configure Open.
@@ -144,9 +142,6 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	d := draft{path: path, head: h, modelFile: modelFile.Bytes()}
 	if real, err := realPath(path); err == nil && o.Replace {
 		d.path = real // the file, not a link to it
-	}
-	if o.of != nil {
-		d.of = []fs.FileInfo{o.of}
 	}
 	fill, err := d.fillWith(ctx, o.Items)
 	if err != nil {

@@ -167,7 +167,7 @@ compopt() { :; }
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMP_TYPE=9
 __start_hashgrove
 printf '%s\n' "${COMPREPLY[@]}"`
-	for typed, want := range map[string]string{"tra": "train", "index|sal": "salvage", "verif": "verify"} {
+	for typed, want := range map[string]string{"tra": "train", "verif": "verify"} {
 		words := append([]string{"-c", program, "bash", filepath.Join(folder, "completions", "hashgrove.bash"), s.binary},
 			strings.Split(typed, "|")...)
 		out, err := exec.Command("bash", words...).CombinedOutput()
