@@ -48,8 +48,8 @@ BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo
 
 # The tests that make check runs and make test leaves out: they take longest, or need servers.
 ENGINES = Elastic|Milvus|Postgres|Qdrant|Redis|SQLite|SQLiteVec|Weaviate
-SLOW = ^Test(DebianPackage|Digests|FaultsInCommands|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
-	PowerCutInCommands|PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|Wheel|$(ENGINES))$$
+SLOW = ^Test(DebianPackage|Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
+	PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|Wheel|$(ENGINES))$$
 SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./x/paper ./internal/workshop
 
 unit:

@@ -123,59 +123,6 @@ func plainCodes(t *testing.T, name string, items int) {
 	}
 }
 
-// TestBuildAfterKill kills index build with SIGKILL at random moments: it leaves a whole index or none, and never one that
-// lacks items.
-func TestBuildAfterKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills processes for a few seconds")
-	}
-	t.Chdir(t.TempDir())
-	t.Setenv("TMPDIR", t.TempDir())
-	const items = 200_000
-	plainCodes(t, "codes.hgc", items)
-	began := time.Now()
-	succeed(t, "index", "build", "-o", "whole.hgi", "codes.hgc")
-	took := time.Since(began)
-	rng := rand.New(rand.NewPCG(5, 1))
-	killed, whole := 0, 0
-	for try := range 20 {
-		cmd := command("index", "build", "-o", "killed.hgi", "codes.hgc", "--quiet")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if try%2 == 0 { // as soon as something has its name
-			for range 2000 {
-				if _, err := os.Stat("killed.hgi"); err == nil {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
-		} else {
-			time.Sleep(time.Duration(rng.Float64() * float64(took)))
-		}
-		_ = cmd.Process.Kill()
-		if cmd.Wait() != nil {
-			killed++
-		}
-		if _, err := os.Stat("killed.hgi"); err != nil {
-			continue
-		}
-		whole++
-		succeed(t, "verify", "killed.hgi")
-		if out := succeed(t, "info", "killed.hgi", "--json"); !strings.Contains(out, `"items": 200000,`) {
-			t.Fatalf("a killed build left an index that lacks items: %s", out)
-		}
-		if err := os.Remove("killed.hgi"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("%d builds were killed, %d of 20 had made the index", killed, whole)
-	t.Logf("count: kills %d", killed)
-	if killed == 0 {
-		t.Error("no build was killed")
-	}
-}
-
 // TestTwoTrainingsWithOneOutput: the second is refused, and the first ends as if nothing had happened.
 func TestTwoTrainingsWithOneOutput(t *testing.T) {
 	shop(t)

@@ -26,8 +26,7 @@ import (
 // may be there, in any order, writes torn between sectors of 512 bytes, and the length of the file old or new. Each
 // such image must open and hold every acknowledged write, and the one in progress as a whole or not at all.
 //
-// This trusts the kernel and the disk to do what fdatasync promises. It covers many writes to one file; package
-// disktest does the same for names and for whole commands.
+// This trusts the kernel and the disk to do what fdatasync promises.
 
 func init() { children["script"] = script }
 

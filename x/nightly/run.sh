@@ -56,8 +56,7 @@ stage platforms 30 'make platforms types'
 stage soak 40 "HASHGROVE_SOAK=$(scaled 300)s $long -run '^TestSoak\$' ./server"
 stage memory 20 "$long -run '^TestMemoryCeiling\$' ./cmd/hashgrove"
 stage kills 40 "$long -run '^TestKill\$' ./internal/store -cycles $(scaled 1000)" \
-	"HASHGROVE_KILLS=$fewer $long -run '^TestKillUnderLoad\$' ./server" \
-	"HASHGROVE_KILLS=$(((fewer + 4) / 5)) $long -run '^TestCommandsAfterKill\$' ./cmd/hashgrove"
+	"HASHGROVE_KILLS=$fewer $long -run '^TestKillUnderLoad\$' ./server"
 stage tests 60 "$long ./..." "$(each "$long ./...")"
 # The packages in which goroutines share memory or files; the others only call them. Without HASHGROVE_LONG, which is about
 # more data, not more goroutines. What is left out is about memory or time, which are others under the race detector, or
