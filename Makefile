@@ -50,7 +50,7 @@ BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo
 ENGINES = Elastic|Milvus|Postgres|Qdrant|Redis|SQLite|SQLiteVec|Weaviate
 SLOW = ^Test(DebianPackage|Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
 	PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|Wheel|$(ENGINES))$$
-SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./x/paper ./internal/workshop
+SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./paper ./internal/workshop
 
 unit:
 	$(BOUNDED) $(GO) test -timeout 30m -skip '$(SLOW)' $(TESTFLAGS) ./...

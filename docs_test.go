@@ -42,7 +42,7 @@ func anchors(t *testing.T, path string) map[string]bool {
 func documents(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "x/*/README.md", "x/*/results/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "paper/results/*.md", "x/*/README.md", "x/*/results/*.md"} {
 		files = append(files, glob(t, pattern)...)
 	}
 	return files

@@ -26,7 +26,7 @@ func TestWhatPackagesLink(t *testing.T) {
 		"internal/model": serving,
 		"internal/store": serving,
 		"internal/index": serving + `|^hashgrove/internal/(model|feature|picture|vectors)$`,
-		"server":         engines + `|^hashgrove(/x/paper|/internal/compare|/internal/(` + learners + `))?$`,
+		"server":         engines + `|^hashgrove(/internal/compare|/internal/(` + learners + `))?$`,
 		".":              engines,
 	} {
 		for linked := range strings.FieldsSeq(output(t, "go", "list", "-deps", "./"+folder)) {

@@ -172,7 +172,7 @@ func TestHelpExamples(t *testing.T) {
 	boosters(t)
 	order := []string{
 		"version", "inspect", "train", "encode", "merge", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "export", "import", "search", "index get", "index list", "index export", "index backup",
-		"index restore", "index migrate", "info", "verify", "serve", "push", "check-engine", "pull", "demo", "features", "experiment",
+		"index restore", "index migrate", "info", "verify", "serve", "push", "check-engine", "pull", "demo", "features",
 	}
 	servers := map[string]string{"postgres:": "", "redis:": "", "sqlite:": "sqlite://shop.db"}
 	if pgtest.Available() {

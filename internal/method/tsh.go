@@ -14,7 +14,7 @@
 //
 // All pairs count, whereas the released code samples them: with classes and tags that is faster, and FastHash does the
 // same here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it
-// (x/paper/results/tuning.md). The width of the kernels is the mean squared distance from a row to its 50 nearest among
+// (paper/results/tuning.md). The width of the kernels is the mean squared distance from a row to its 50 nearest among
 // 5,000.
 
 package method

@@ -4,7 +4,7 @@
 #   x/bench/datasets.sh FOLDER [NAME...]     about an hour on two cores; NAME is a section, such as wine
 #   METHODS=fasthash,ksh x/bench/datasets.sh FOLDER     only these methods
 #
-# FOLDER holds cifar10/data_batch_1.bin, cifar10/test_batch.bin and iaprtc12 (as for "hashgrove experiment"), and text.npy
+# FOLDER holds cifar10/data_batch_1.bin, cifar10/test_batch.bin and iaprtc12 (as for "go run ./paper"), and text.npy
 # and text.txt of x/bench/text.py, whose first 10,000 rows served to choose settings and are left out; it keeps the
 # vectors made of them and all results. Fashion-MNIST and the four small sets come from the Debian packages
 # dataset-fashion-mnist and python3-sklearn. A section whose data are missing is left out, and a line says so.

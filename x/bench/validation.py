@@ -1,4 +1,4 @@
-"""The validation parts of x/paper/results/tuning.md: 5,000 rows to learn from, 3,000 new items and 2,000 queries each.
+"""The validation parts of paper/results/tuning.md: 5,000 rows to learn from, 3,000 new items and 2,000 queries each.
 
     python3 x/bench/validation.py FOLDER
 

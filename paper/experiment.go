@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/machine"
+	"hashgrove/internal/plot"
+	"hashgrove/internal/section"
+	"hashgrove/internal/trial"
+)
+
+// Experiment is one table or figure.
+type Experiment struct {
+	Name  string // on the command line
+	About string // one sentence
+	Run   func(ctx context.Context, runner *Runner) (*Table, error)
+}
+
+// all lists the experiments: those of each data set in the order of the paper.
+var all = slices.Concat(
+	[]Experiment{cifar10Features()}, experimentsOn(cifar10), experimentsOn(iaprTC12), experimentsOn(espGame),
+	experimentsOn(mirFlickr),
+)
+
+// experimentsOn returns the experiments that the paper makes on a data set.
+func experimentsOn(c collection) []Experiment {
+	return []Experiment{
+		kshTable(c), step1Table(c), methodsTable(c), rankingsTable(c), pcaTable(c), bitsTable(c),
+		inferenceFigure(c), curvesFigure(c), unsupervisedFigure(c),
+	}
+}
+
+// find returns the experiment with the given name.
+func find(name string) (Experiment, error) {
+	var names []string
+	for _, e := range all {
+		if e.Name == name {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	return Experiment{}, fault.New("no-such-experiment", "there is no experiment %q; the experiments are %s", name,
+		strings.Join(names, ", "))
+}
+
+// Runner runs experiments.
+type Runner struct {
+	Data    string   // folder with the data sets
+	Cache   string   // folder for the stages
+	Short   bool     // a small version on built-in pictures, in seconds
+	Methods []string // run only these; rows of others show cached results; nil means all
+	Rows    []int    // of a table of methods: run only these rows, counted from 1; nil means all
+	Threads int
+	Seed    uint64
+	Say     func(format string, args ...any) // progress; never nil
+
+	idle   bool                // make no stages: use only the cache
+	opened map[string][2]split // the parts of opened collections by name
+}
+
+// errNotRun is returned for a stage that an idle runner would have to make.
+var errNotRun = errors.New("not run yet")
+
+// path returns the path of a stage's file, without extension. The name is for people; the key identifies the stage.
+func (runner *Runner) path(name, key string) string { return filepath.Join(runner.Cache, name+"-"+key) }
+
+// file makes a stage that leaves a file, once for each key.
+func (runner *Runner) file(name, key, suffix string, make func(path string) error) (string, error) {
+	path := runner.path(name, key) + suffix
+	_, err := os.Stat(path)
+	return path, runner.stage(name, err == nil, func() error { return make(path) })
+}
+
+// value makes a stage that leaves a small value.
+func value[T any](runner *Runner, name, key string, make func() (T, error)) (T, error) {
+	path := runner.path(name, key) + ".json"
+	v, cached := trial.Load[T](path)
+	err := runner.stage(name, cached, func() (err error) {
+		if v, err = make(); err != nil {
+			return err
+		}
+		return trial.Save(path, v)
+	})
+	return v, err
+}
+
+// inCache is the message about a cached stage.
+const inCache = "%s: in the cache"
+
+// stage makes a stage unless it is cached, and reports it.
+func (runner *Runner) stage(name string, cached bool, make func() error) error {
+	if cached {
+		runner.Say(inCache, name)
+		return nil
+	}
+	if runner.idle {
+		return errNotRun
+	}
+	if err := os.MkdirAll(runner.Cache, 0o777); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := make(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	runner.Say("%s: %.1f s", name, time.Since(began).Seconds())
+	return nil
+}
+
+// fileDigest returns a digest of the contents of files.
+func fileDigest(paths ...string) (string, error) {
+	h := sha256.New()
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", missing(path, err)
+		}
+		_, err = io.Copy(h, f)
+		f.Close()
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// ErrMissing is returned for an experiment whose data set is missing.
+var ErrMissing = errors.New("the data set in --data is incomplete")
+
+// missing turns an error about a file that does not exist into ErrMissing; other errors stay as they are.
+func missing(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing: %w", path, ErrMissing)
+	}
+	return err
+}
+
+// Table is the result of an experiment.
+type Table struct {
+	Title    string
+	Note     string // what the columns mean and what differs from the paper
+	Head     []string
+	Rows     [][]string
+	Failures []string // why each failed row failed
+	NotRun   []string // rows of methods that were not selected and are not cached
+	Figures  []figure `json:"-"`
+
+	values []result // behind the rows, if they are results
+}
+
+// figure is a plot of the table.
+type figure struct {
+	Name string // of its file, without an ending
+	Plot plot.Figure
+}
+
+// Markdown writes the table and how it was made. Figures are links to files beside it; see WriteFigures.
+func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s, %s, `%s`\n\n", t.Title, now.Format("2006-01-02"), machine.Description(), command)
+	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat("---|", len(t.Head)))
+	for _, row := range t.Rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+	}
+	fmt.Fprintf(&b, "\n%s\n", t.Note)
+	if len(t.Failures) > 0 {
+		fmt.Fprintf(&b, "\nFailed:\n\n- %s\n", strings.Join(t.Failures, "\n- "))
+	}
+	if len(t.NotRun) > 0 {
+		fmt.Fprintf(&b, "\nNot run yet: %s.\n", strings.Join(t.NotRun, "; "))
+	}
+	for _, f := range t.Figures {
+		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", f.Plot.Heading(), f.Name)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteFigures writes the figures as SVG files into a folder.
+func (t *Table) WriteFigures(dir string) error {
+	for _, f := range t.Figures {
+		err := section.WriteFile(filepath.Join(dir, f.Name+".svg"),
+			func(w io.Writer) error { return plot.WriteSVG(w, f.Plot) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number formats a value, or a dash if there is none.
+func number(format string, v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, v)
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/feature"
+	"hashgrove/internal/feature/dictionary"
+	"hashgrove/internal/method"
+	"hashgrove/internal/model"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/trial"
+	"hashgrove/internal/vectors"
+)
+
+// recipe describes a kind of features.
+type recipe struct {
+	Name     string
+	GIST     []int                    // orientations; nil for a codebook
+	Codebook *feature.CodebookOptions // nil for GIST
+	PCA      int                      // dimensions left by principal components; 0 means no PCA
+	Mirror   bool                     // also learn from mirror images
+	Average  bool                     // add the scores of a picture and its mirror image before the sign
+}
+
+// Recipes of the features in the paper, and an earlier one of ours of the same length: half as many words, the two
+// signs of a response separate, unscaled. Patches of 8 x 8 and vectors scaled to sum 1, on which the paper is silent,
+// were chosen on a validation part of CIFAR-10; see tuning.md.
+func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
+func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
+func codebook(words int) recipe {
+	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &feature.CodebookOptions{Words: words}}
+}
+func signed(words int) recipe {
+	l := &feature.CodebookOptions{Words: words / 2, Sides: feature.Split, Patch: 8, Norm: feature.NoNorm}
+	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: l}
+}
+
+// pca returns the recipe followed by principal components.
+func (r recipe) pca(dims int) recipe {
+	r.PCA = dims
+	return r
+}
+
+// mirrored returns the recipe with mirror images to learn from.
+func (r recipe) mirrored() recipe {
+	r.Mirror = true
+	return r
+}
+
+// averaged returns the recipe with joint codes of pictures and their mirror images.
+func (r recipe) averaged() recipe {
+	r.Average = true
+	return r
+}
+
+// title returns the name used in tables.
+func (r recipe) title() string {
+	if r.PCA > 0 {
+		return fmt.Sprintf("%s, PCA %d", r.Name, r.PCA)
+	}
+	return r.Name
+}
+
+// short returns features that take no time.
+func (r recipe) short() recipe {
+	if r.Codebook != nil {
+		r.Codebook = &feature.CodebookOptions{Words: 16, Sides: r.Codebook.Sides, Patches: 2000, Iterations: 3}
+	}
+	r.PCA = min(r.PCA, 24)
+	return r
+}
+
+// extractor makes or learns the extractor from the base.
+func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, base split) (feature.Extractor, error) {
+	if r.Codebook == nil {
+		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
+	}
+	l := *r.Codebook
+	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", trial.Key("codebook 2", l.WithDefaults(), base.digest)
+	path, err := runner.file(name, key, ".hgf", func(path string) error {
+		src, err := base.open()
+		if err != nil {
+			return err
+		}
+		var pictures []picture.Picture
+		for c, err := range picture.FromVectors(src, base.shape).Pictures(ctx) {
+			if err != nil {
+				return err
+			}
+			for i := range c.X.Rows {
+				pictures = append(pictures, base.shape.Picture(slices.Clone(c.Slice(i, i+1).Pix), nil))
+			}
+		}
+		e, err := dictionary.Learn(ctx, l, pictures, runner.Threads, nil)
+		if err != nil {
+			return err
+		}
+		return feature.WriteFile(path, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return feature.ReadFile(path)
+}
+
+// vectors writes the features of a split to a NumPy file with a file of labels or tags.
+func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
+	k = trial.Key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
+	path, err = runner.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
+		pictures, err := s.open()
+		if err != nil {
+			return err
+		}
+		src, err := feature.Vectors(e, picture.FromVectors(pictures, s.shape), runner.Threads)
+		if err != nil {
+			return err
+		}
+		_, err = dataset.SaveNpy(ctx, src, path, dataset.Float32, nil)
+		return err
+	})
+	return path, k, err
+}
+
+// openVectors opens files of vectors, one after the other, with the labels or tags beside them.
+func openVectors(paths ...string) (*dataset.Set, error) {
+	spec := dataset.Spec{Paths: paths}
+	for _, path := range paths {
+		stem := strings.TrimSuffix(path, ".npy")
+		if _, err := os.Stat(stem + ".labels.txt"); errors.Is(err, fs.ErrNotExist) {
+			spec.TagsFile = append(spec.TagsFile, stem+".tags.txt")
+		} else {
+			spec.LabelsFile = append(spec.LabelsFile, stem+".labels.txt")
+		}
+	}
+	return dataset.Open(spec)
+}
+
+// mirrored returns the mirror images of a split, without the pictures themselves.
+func (s split) mirrored() split {
+	open := s.open
+	s.name, s.digest, s.similar = s.name+"-mirrored", trial.Key("mirrored 1", s.digest), nil
+	s.open = func() (vectors.Source, error) {
+		src, err := open()
+		if err != nil {
+			return nil, err
+		}
+		rows := 0
+		for c, err := range src.Chunks(context.Background()) {
+			if err != nil {
+				return nil, err
+			}
+			rows += c.X.Rows
+		}
+		image := make([]bool, 2*rows)
+		for i := rows; i < 2*rows; i++ {
+			image[i] = true
+		}
+		return vectors.Select(picture.Mirrored(picture.FromVectors(src, s.shape)), image), nil
+	}
+	return s
+}
+
+// material holds the vectors of a data set, ready to learn from.
+type material struct {
+	base, queries *dataset.Set
+	images        *dataset.Set // the base and its mirror images; nil unless the recipe has Mirror
+	// The mirror images of both, alone; nil unless the recipe has Average.
+	baseImages, queryImages vectors.Source
+	baseKey, queryKey       string
+	train, test             float64 // seconds that PCA adds to training and to encoding the queries
+}
+
+// material makes the vectors of a collection with a recipe.
+func (runner *Runner) material(ctx context.Context, c collection, r recipe) (m material, err error) {
+	base, queries, err := runner.open(c)
+	if err != nil {
+		return m, err
+	}
+	e, err := runner.extractor(ctx, c, r, base)
+	if err != nil {
+		return m, err
+	}
+	if m.baseKey, err = runner.load(ctx, r, e, &m.base, base); err != nil {
+		return m, err
+	}
+	if r.Mirror {
+		if _, err = runner.load(ctx, r, e, &m.images, base, base.mirrored()); err != nil {
+			return m, err
+		}
+	}
+	if r.Average {
+		var mirrored [2]*dataset.Set
+		for i, s := range []split{base, queries} {
+			if _, err = runner.load(ctx, r, e, &mirrored[i], s.mirrored()); err != nil {
+				return m, err
+			}
+		}
+		m.baseImages, m.queryImages = mirrored[0], mirrored[1]
+	}
+	if m.queryKey, err = runner.load(ctx, r, e, &m.queries, queries); err != nil || r.PCA == 0 {
+		return m, err
+	}
+	return runner.reduce(ctx, m, r.Name+"-"+runner.filePrefix(c)+fmt.Sprintf("pca%d", r.PCA), r.PCA)
+}
+
+// load makes the vectors of splits and opens them as one set.
+func (runner *Runner) load(
+	ctx context.Context, r recipe, e feature.Extractor, to **dataset.Set, splits ...split,
+) (k string, err error) {
+	paths := make([]string, len(splits))
+	for i, s := range splits {
+		if paths[i], k, err = runner.vectors(ctx, r, e, s); err != nil {
+			return "", err
+		}
+	}
+	*to, err = openVectors(paths...)
+	return k, err
+}
+
+// reduce applies principal components of the base to the vectors, once for all methods.
+func (runner *Runner) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
+	k := trial.Key("pca 1", m.baseKey, m.queryKey, dims, runner.Seed)
+	paths := [2]string{}
+	for i, part := range []string{"base", "queries"} {
+		paths[i] = filepath.Join(runner.Cache, name+"-"+part+"-"+k+".npy")
+	}
+	took, err := value(runner, name, k, func() (seconds [2]float64, err error) {
+		began := time.Now()
+		front, reduced, err := method.Reduce(ctx, m.base, dims, runner.Seed, runner.Threads)
+		if err != nil {
+			return seconds, err
+		}
+		seconds[0] = time.Since(began).Seconds()
+		if _, err := dataset.SaveNpy(ctx, reduced, paths[0], dataset.Float32, nil); err != nil {
+			return seconds, err
+		}
+		began = time.Now()
+		_, err = dataset.SaveNpy(ctx, model.Through(m.queries, runner.Threads, front), paths[1], dataset.Float32, nil)
+		seconds[1] = time.Since(began).Seconds()
+		return seconds, err
+	})
+	if err != nil {
+		return m, err
+	}
+	out := material{baseKey: k, queryKey: k, train: took[0], test: took[1]}
+	if out.base, err = openVectors(paths[0]); err != nil {
+		return out, err
+	}
+	out.queries, err = openVectors(paths[1])
+	return out, err
+}

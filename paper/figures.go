@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fasthash/inference"
+	"hashgrove/internal/plot"
+	learn "hashgrove/internal/train"
+)
+
+// inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash
+// functions, by number of bits, on codebook features. The paper shows curves without numbers.
+//
+// FastHash learns a model stage by stage, so its first bits are the model of fewer bits. TSH infers with the whole
+// length in view, so each length is trained separately.
+func inferenceFigure(c collection) Experiment {
+	words := codebook(800)
+	lengths := []int{16, 32, 64}
+	var rows []row
+	for _, learner := range []fasthash.Learner{fasthash.Trees, fasthash.Linear} {
+		for _, bits := range lengths {
+			t := paperTrees(64)
+			if learner == fasthash.Linear {
+				t.Learner = string(learner) // trees are the default, which must not change the key
+			}
+			r := fastHashRow(words, 5000, t, fmt.Sprintf("Block-GC, %s (FastHash)", learner), paperRow{})
+			if bits < 64 {
+				r.first = bits
+			}
+			rows = append(rows, r)
+		}
+	}
+	for _, learner := range []fasthash.Learner{fasthash.Trees, fasthash.Linear} {
+		for _, bits := range lengths {
+			rows = append(rows, twoStep(words, 5000, bits, learner))
+		}
+	}
+	return Experiment{
+		Name: c.name + "-inference",
+		About: "Spectral or Block-GC inference with linear or tree hash functions on " + c.title +
+			": the paper's Figure 1",
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
+			note := `The paper does not say how many training pictures its figure is based on; here they are the 5,000 of its
+other tables. All pairs count. With Block-GC, codes of 16 and 32 bits are prefixes of those of 64 bits, so they have no
+training time of their own.`
+			t, err := runner.table(ctx, c, c.title+": inference and hash functions (Figure 1)", note, rows)
+			if err != nil {
+				return nil, err
+			}
+			t.Figures = []figure{bitsFigure(c, runner.shortened(rows), t.values)}
+			return t, nil
+		},
+	}
+}
+
+// twoStep returns a row of TSH with all pairs, trained like FastHash, so that it can be interrupted.
+func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
+	t := learn.Options{Bits: bits, Effort: fasthash.Paper, Order: string(fasthash.TSH), Learner: string(learner),
+		Inference: string(inference.Spectral)}
+	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
+}
+
+// bitsFigure plots precision@100 against bits, with a line for each label.
+func bitsFigure(c collection, rows []row, values []result) figure {
+	l := plot.Lines{
+		Title: c.title + ": precision@100 by bits",
+		Desc:  "Precision of the first 100 pictures against the length of the codes.",
+		X:     plot.Axis{Label: "bits", Zero: true}, Y: plot.Axis{Label: "precision@100", Zero: true},
+	}
+	for i, r := range rows {
+		if values[i].Precision == 0 {
+			continue // it has no numbers
+		}
+		if n := len(l.Series); n == 0 || l.Series[n-1].Name != r.title() {
+			l.Series = append(l.Series, plot.Series{Name: r.title(), Style: n})
+		}
+		s := &l.Series[len(l.Series)-1]
+		s.X, s.Y = append(s.X, float64(r.bits())), append(s.Y, values[i].Precision)
+	}
+	return figure{c.name + "-inference-precision", l}
+}
+
+// curvesFigure is Figure 2 (fig:features): precision over recall, and precision of the first 2,000 retrieved pictures,
+// on codebook features. The paper shows curves without numbers.
+func curvesFigure(c collection) Experiment {
+	rows := supervised(codebook(800), make([]paperRow, 6))
+	return Experiment{
+		Name:  c.name + "-curves",
+		About: "Precision-recall curves and precision of the first 2,000 on " + c.title + ": the paper's Figure 2",
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
+			t := &Table{
+				Title: c.title + ": curves of the supervised methods (Figure 2)", Head: []string{"precision at", ""},
+				Note: c.parts + ` Codes have 64 bits and are learned from codebook features. Precision of the first pictures is an
+expectation over ties. Precision at a given recall is read from the curve that pools all queries at every Hamming
+radius, interpolated linearly between radii.`,
+			}
+			drawn, err := runner.curves(ctx, c, t, rows)
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range drawn {
+				t.Head = append(t.Head, d.name)
+			}
+			for _, rank := range []int{1, 10, 50, 100, 200, 500, 1000, 1500, 2000} {
+				t.addCurveValues("retrieved", fmt.Sprint(rank), drawn, curve.byRank, float64(rank))
+			}
+			for recall := 0.1; recall < 0.95; recall += 0.1 {
+				t.addCurveValues("recall", fmt.Sprintf("%.1f", recall), drawn, curve.byRecall, recall)
+			}
+			runner.labelShort(t, c)
+			t.Figures = []figure{recallFigure(c.name+"-curves", c, drawn), precisionFigure(c.name+"-curves", c, drawn)}
+			return t, nil
+		},
+	}
+}
+
+// points returns the x and y values of a curve.
+type points func(curve) (x, y []float64)
+
+// addCurveValues appends the heights of all curves at x.
+func (t *Table) addCurveValues(what, at string, drawn []namedCurve, of points, x float64) {
+	cells := []string{what, at}
+	for _, d := range drawn {
+		xs, ys := of(d.curve)
+		cells = append(cells, number("%.3f", heightAt(xs, ys, x)))
+	}
+	t.Rows = append(t.Rows, cells)
+}
+
+// namedCurve is the curve of a row and its title.
+type namedCurve struct {
+	name string
+	curve
+}
+
+// curves returns the curves of the rows; the table lists rows without one.
+func (runner *Runner) curves(ctx context.Context, c collection, t *Table, rows []row) ([]namedCurve, error) {
+	rows = runner.shortened(rows)
+	values, err := runRows(ctx, runner, c, t, rows, func(runner *Runner, run *training, _ row) (curve, error) {
+		return runner.curve(ctx, run)
+	})
+	var list []namedCurve
+	for i, v := range values {
+		if v.Rank != nil {
+			list = append(list, namedCurve{rows[i].title(), v})
+		}
+	}
+	return list, err
+}
+
+// byRank returns precision by number of retrieved pictures.
+func (c curve) byRank() (x, y []float64) {
+	for _, p := range c.Rank {
+		x, y = append(x, float64(p.Rank)), append(y, p.Precision)
+	}
+	return x, y
+}
+
+// byRecall returns precision by recall.
+func (c curve) byRecall() (x, y []float64) {
+	for _, p := range c.Reach {
+		x, y = append(x, p.Recall), append(y, p.Precision)
+	}
+	return x, y
+}
+
+// heightAt interpolates linearly at x, level before the first point and 0 beyond the last.
+func heightAt(xs, ys []float64, x float64) float64 {
+	for i := range xs {
+		switch {
+		case xs[i] < x:
+		case xs[i] == x || i == 0:
+			return ys[i]
+		default:
+			return ys[i-1] + (ys[i]-ys[i-1])*(x-xs[i-1])/(xs[i]-xs[i-1])
+		}
+	}
+	return 0
+}
+
+// drawCurves returns a figure with a line for each curve.
+func drawCurves(name string, l plot.Lines, drawn []namedCurve, of points) figure {
+	l.Y = plot.Axis{Label: "precision", Zero: true}
+	for i, d := range drawn {
+		x, y := of(d.curve)
+		l.Series = append(l.Series, plot.Series{Name: d.name, Style: i, X: x, Y: y})
+	}
+	return figure{name, l}
+}
+
+func precisionFigure(name string, c collection, drawn []namedCurve) figure {
+	return drawCurves(name+"-precision", plot.Lines{
+		Title: c.title + ": precision of the first pictures",
+		Desc:  "Precision against the number of retrieved pictures.",
+		X:     plot.Axis{Label: "retrieved", Zero: true},
+	}, drawn, curve.byRank)
+}
+
+func recallFigure(name string, c collection, drawn []namedCurve) figure {
+	return drawCurves(name+"-recall", plot.Lines{
+		Title: c.title + ": precision and recall", Desc: "Precision against recall at every Hamming radius.",
+		X: plot.Axis{Label: "recall", To: 1},
+	}, drawn, curve.byRecall)
+}
+
+// unsupervisedFigure is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows
+// curves without numbers. GIST is included, because others have published numbers for it.
+func unsupervisedFigure(c collection) Experiment {
+	words := codebook(800)
+	rows := []row{fastHashRow(words, 0, paperTrees(64), "FastHash", paperRow{})}
+	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
+		rows = append(rows, methodRow(words, 0, name, learn.Options{}, paperRow{}))
+	}
+	more := rows[:len(rows):len(rows)] // without curves
+	for _, r := range []recipe{words, c.gist} {
+		if r.Name == c.gist.Name {
+			for _, d := range rows[1:] {
+				d.recipe = r
+				more = append(more, d)
+			}
+		}
+		weighted := methodRow(r, 0, "mdsh", learn.Options{}, paperRow{})
+		weighted.weigh, weighted.label = true, "MDSH, its weighted ranking"
+		more = append(more, weighted)
+	}
+	note := ""
+	if c.name == "cifar10" {
+		note = `On GIST with 64 bits, TreezzZ (re-implementations on GitHub) reports a MAP of 0.144 for LSH and of 0.169 for
+PCA-ITQ, with different queries.`
+	}
+	return Experiment{
+		Name:  c.name + "-unsupervised",
+		About: "Unsupervised methods against FastHash on " + c.title + ": the paper's Figure 3",
+		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
+			t, err := runner.table(ctx, c, c.title+": unsupervised methods (Figure 3)", note, more)
+			if err != nil {
+				return nil, err
+			}
+			drawn, err := runner.curves(ctx, c, new(Table), rows)
+			t.Figures = append(t.Figures, precisionFigure(c.name+"-unsupervised", c, drawn))
+			return t, err
+		},
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hashgrove"
+	"hashgrove/internal/dataset"
+	"hashgrove/internal/model"
+	learn "hashgrove/internal/train"
+)
+
+// TestTablesTrainAsGoDoes: a row of a table has the model that Go makes of the same file, byte for byte.
+func TestTablesTrainAsGoDoes(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	text := &strings.Builder{}
+	text.WriteString("kind,a,b,c\n")
+	for i := range 300 {
+		fmt.Fprintf(text, "k%d,%d,%d,%d\n", i%3, i*7%31+i%3*20, i*11%29, i*13%37-i%3*9)
+	}
+	path := filepath.Join(dir, "rows.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set, err := dataset.Open(dataset.Spec{Paths: []string{path}, Label: "kind"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner := &Runner{Cache: dir, Seed: 1, Say: quiet}
+	d, err := runner.data(ctx, set, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := learn.Options{Bits: 8, Effort: "paper", Rounds: 20, Seed: runner.Seed}
+	m, _, err := runner.train(ctx, d, o, filepath.Join(dir, "t.ckpt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := model.WriteFile(filepath.Join(dir, "table.hgm"), m); err != nil {
+		t.Fatal(err)
+	}
+	data, err := hashgrove.Open(path, hashgrove.Columns{Label: "kind"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Validation, o.Output = new(0.0), filepath.Join(dir, "go.hgm")
+	if _, err := hashgrove.Train(ctx, data, o); err != nil {
+		t.Fatal(err)
+	}
+	a, errA := os.ReadFile(filepath.Join(dir, "table.hgm"))
+	b, errB := os.ReadFile(o.Output)
+	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+		t.Errorf("Go makes another model: %v, %v", errA, errB)
+	}
+}
