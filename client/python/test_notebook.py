@@ -388,7 +388,7 @@ class Comparisons(Case):
         c.save(self.path("report.html"))
         self.files(self.X, self.y)
         said = json.loads(run("compare", self.path("x.npy"), "--labels", self.path("y.txt"), "--methods", "fasthash,lsh", "--bits",
-                              "8,16", "--effort", "quick", "--json", "--work", self.path("work")))
+                              "8,16", "--effort", "quick", "--json"))
         self.assertEqual([(r["method"], r["bits"], r["map"]) for r in said["rows"]],
                          [(r["method"], r["bits"], r["map"]) for r in c.records])
         with self.assertRaises(ValueError):

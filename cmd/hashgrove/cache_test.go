@@ -20,13 +20,6 @@ func TestWithoutACacheFolder(t *testing.T) {
 	t.Setenv("HOME", nowhere)
 	t.Setenv("XDG_CACHE_HOME", nowhere)
 	t.Setenv("TMPDIR", t.TempDir())
-	args := []string{"compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "lsh", "--bits", "8"}
-	if o := try(t, args...); o.code != 0 || !strings.Contains(o.err, "--work") || !strings.Contains(o.out, "lsh") {
-		t.Errorf("compare: exit %d: %s", o.code, o.err)
-	}
-	if o := try(t, append(args, "--work", nowhere)...); o.differs(1, "work-folder", filepath.Dir(nowhere)) != "" {
-		t.Errorf("a folder that was asked for: exit %d: %s", o.code, o.err)
-	}
 	c := &demoCommand{app: &app{quiet: true}}
 	if err := c.prepareFiles(); err != nil || !strings.HasPrefix(c.report.Report, os.TempDir()) {
 		t.Errorf("the report of the demo goes to %q: %v", c.report.Report, err)

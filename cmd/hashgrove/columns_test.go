@@ -59,7 +59,7 @@ func TestModelRemembersColumns(t *testing.T) {
 	if o.code != 0 || lacks(o.err, "f0..f11 12 price, sku, stock") != "" {
 		t.Fatalf("exit %d, %s", o.code, o.err)
 	}
-	o = try(t, shellWords("compare wide.csv --vector f* --label category --methods lsh --bits 4 --unseen -1 --work lab")...)
+	o = try(t, shellWords("compare wide.csv --vector f* --label category --methods lsh --bits 4 --unseen -1")...)
 	if o.code != 0 || lacks(o.err, "f0..f11 12 price, sku, stock") != "" {
 		t.Errorf("compare: exit %d, %s", o.code, o.err)
 	}

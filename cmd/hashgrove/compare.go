@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,33 +16,31 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/feature"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/report"
 	"hashgrove/internal/vectors"
 )
 
 type compareCommand struct {
 	*app
-	data, queries  dataFlags
-	added          dataFlags // for the new items
-	queryPaths     []string
-	newPaths       []string
-	flags          *pflag.FlagSet
-	options        compare.Options
-	minShared      int
-	share          float64
-	features       string
-	neighbours     string
-	rank           string
-	to, reportFile string
-	file           cli.Output
-	command        string // the command line shown in the report
+	data, queries dataFlags
+	added         dataFlags // for the new items
+	queryPaths    []string
+	newPaths      []string
+	flags         *pflag.FlagSet
+	options       compare.Options
+	minShared     int
+	share         float64
+	features      string
+	neighbours    string
+	rank          string
+	reportFile    string
+	file          cli.Output
+	command       string // the command line shown in the report
 
 	baseSet, querySet, newSet *dataset.Set
 }
@@ -78,21 +75,14 @@ ten items of the query's class that are nearest by cosine which are among the fi
 with bits of detail behind its own, which raise that share (--detail-bits).
 
 FastHash is trained once, at the longest length: it learns bit by bit, so shorter codes are prefixes. Other methods
-are trained again for each length. Vectors are kept in memory. Finished methods are kept in --work, and an
-interrupted comparison resumes where it stopped.
+are trained again for each length. Vectors are kept in memory.
 
 The methods:
-` + methods.String() + `
-Output forms, for --to:
-  text      a table and the advice
-  json      everything, like --json
-  csv       one line per method and length
-  markdown  table and advice
-  bench     Go benchmark lines, for benchstat`,
+` + strings.TrimSuffix(methods.String(), "\n"),
 		Example: `  hashgrove compare items.csv --label category --id-column sku --methods fasthash,lsh --bits 8,16` +
-			` --rounds 20 --work done --report items.html
+			` --rounds 20 --report items.html
   hashgrove compare items.csv --label category --id-column sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
-			` --rounds 20 --work done --to markdown`,
+			` --rounds 20`,
 		Args: cli.AtLeast(1, "data to compare on"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.command = cli.CommandLine(cmd, args)
@@ -125,12 +115,9 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
 	cli.Group(f, "Comparison")
-	f.StringVar(&c.to, "to", "text", "`FORM` of the result: text, json, csv, markdown or bench")
 	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write, with plots, classes and searches")
 	c.file.FileOnly = true
 	c.file.Bind(f)
-	f.StringVar(&o.Work, "work", cacheFolder("compare"), "`FOLDER` that keeps finished methods")
-	f.BoolVar(&o.Restart, "restart", false, "ignore finished methods in that folder and measure again")
 	cli.Group(f, "Output")
 	c.data.bind(f, "")
 	f.IntVar(&c.minShared, "min-shared", 2, "least `NUMBER` of tags that similar rows share")
@@ -159,13 +146,6 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 }
 
 func (c *compareCommand) run(ctx context.Context, args []string) error {
-	if c.json {
-		c.to = "json"
-	}
-	if forms := []string{"text", "json", "csv", "markdown", "bench"}; !slices.Contains(forms, c.to) {
-		return cli.Usage("bad-flag-value", "--to %s is not an output form; the forms are %s", c.to,
-			strings.Join(forms, ", "))
-	}
 	if err := (&similarity{minShared: c.minShared}).check(); err != nil {
 		return err
 	}
@@ -202,11 +182,6 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	result, err := c.runComparison(ctx, data, c.options)
-	if fault.Is(err, "work-folder") && !c.flags.Changed("work") {
-		c.note("finished methods are not saved: %v; name another folder with --work", plain.Error(err))
-		c.options.Work = ""
-		result, err = c.runComparison(ctx, data, c.options)
-	}
 	if err != nil {
 		return err
 	}
@@ -308,7 +283,7 @@ func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.O
 	var p *cli.Progress
 	o.Progress = func(now compare.Progress) {
 		if p == nil {
-			p = a.startProgress("comparing", now.Total, now.Kept)
+			p = a.startProgress("comparing", now.Total, 0)
 		}
 		if now.Note != "" {
 			p.Step(now.Done, now.Note)
@@ -320,29 +295,12 @@ func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.O
 	if p != nil {
 		p.End()
 	}
-	if errors.Is(err, context.Canceled) && o.Work != "" {
-		return nil, cli.WithAdvice(err,
-			fmt.Sprintf("finished methods are saved in %s; run the same command to continue", o.Work))
-	}
-	if err != nil {
-		return nil, err
-	}
-	if result.Kept > 0 {
-		a.note("%d rows and their times come from an earlier run; --restart measures them again", result.Kept)
-	}
-	return result, nil
+	return result, err
 }
 
 func (c *compareCommand) print(r *compare.Result) error {
-	switch c.to {
-	case "json":
+	if c.json {
 		return c.printJSON(r)
-	case "csv":
-		return r.CSV(c.raw)
-	case "markdown":
-		return r.Markdown(c.out)
-	case "bench":
-		return r.Benchmark(c.out)
 	}
 	c.warn(append(r.Failures(), r.Warnings...))
 	fmt.Fprintln(c.out, r.Title())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"image/png"
 	"os"
@@ -17,7 +16,7 @@ import (
 
 // compareArgs is a comparison of a second on the shop's items.
 func compareArgs(more ...string) []string {
-	return append([]string{"compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "fasthash,lsh", "--bits", "8,16", "--rounds", "10", "--work", "lab"}, more...)
+	return append([]string{"compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "fasthash,lsh", "--bits", "8,16", "--rounds", "10"}, more...)
 }
 
 func TestCompareSaysTheSameInEveryForm(t *testing.T) {
@@ -32,9 +31,6 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	text := succeed(t, compareArgs("--json")...)
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
-	}
-	if text != succeed(t, compareArgs("--to", "json", "--quiet")...) && r.Kept != len(r.Rows) {
-		t.Error("--json and --to json differ")
 	}
 	random, lsh, fast := r.Find("random", 16), r.Find("lsh", 16), r.Find("fasthash", 16)
 	if !(random.MAP+0.05 < lsh.MAP && lsh.MAP+0.05 < fast.MAP) || fast.UnseenMAP == 0 || len(r.Advice) < 2 {
@@ -64,52 +60,11 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 			t.Errorf("a row of compare --json has no %q", key)
 		}
 	}
-	if csv := succeed(t, compareArgs("--to", "csv")...); strings.Count(csv, "\n") != len(r.Rows)+1 || !strings.HasPrefix(csv, "method,kind,") {
-		t.Errorf("the CSV is\n%s", csv)
-	}
-	if md := succeed(t, compareArgs("--to", "markdown")...); !strings.Contains(md, "| float-cosine |") || !strings.Contains(md, r.Advice[0].Text) {
-		t.Errorf("the Markdown is\n%s", md)
-	}
-	if bench := succeed(t, compareArgs("--to", "bench")...); strings.Count(bench, "BenchmarkCompare/") != len(r.Rows) {
-		t.Errorf("the benchmark text is\n%s", bench)
-	}
 	page := string(read(t, "page.html"))
 	for _, want := range []string{"<html", "items.csv", "fasthash", "--rounds 10"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the report lacks %q", want)
 		}
-	}
-}
-
-func TestCompareGoesOnAfterAnInterruption(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
-	shop(t)
-	args := compareArgs()
-	ctx, cancel := context.WithCancel(context.Background())
-	errOut := &watcher{when: "fasthash, 8 16 bits: MAP", then: cancel}
-	var out bytes.Buffer
-	if code := run(ctx, strings.NewReader(""), &out, errOut, args); code != 1 || out.Len() > 0 {
-		t.Fatalf("exit %d\n%s%s", code, out.String(), errOut.String())
-	}
-	if text := errOut.String(); lacks(text, "interrupted lab left") != "" {
-		t.Errorf("an interrupted comparison says\n%s", text)
-	}
-	again := func(args ...string) (kept int, said string) {
-		o := try(t, append(args, "--json")...)
-		var r compare.Result
-		if err := json.Unmarshal([]byte(o.out), &r); err != nil || o.code != 0 {
-			t.Fatalf("exit %d, %v\n%s", o.code, err, o.err)
-		}
-		return r.Kept, o.err
-	}
-	kept, said := again(args...)
-	if kept != 4 || lacks(said, "4 --restart") != "" || strings.Contains(said, "fasthash, 8 16 bits: MAP") {
-		t.Errorf("%d rows were kept\n%s", kept, said)
-	}
-	if kept, said := again(append(args, "--restart")...); kept != 0 || strings.Contains(said, "--restart") {
-		t.Errorf("restart: %d rows were kept\n%s", kept, said)
 	}
 }
 
@@ -123,7 +78,6 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --bits eight", 2, "bad-flag-value", `--bits "eight"`},
 		{"compare items.csv --label category --depth 40", 2, nil, "depth 40 1 8"},
 		{"compare items.csv --label category --boost gentle", 2, nil, `"gentle" adaboost logistic`},
-		{"compare items.csv --label category --to html", 2, "bad-flag-value", "--to html text, json, csv, markdown, bench"},
 		{"compare items.csv --label category --share 2", 2, "bad-flag-value", "--share 2"},
 		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "conflicting-flags", "--queries --share"},
 		{"compare items.csv --label category --min-shared 0", 2, "bad-flag-value", "--min-shared 0 1 255"},
@@ -140,10 +94,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --pca -3", 2, nil, "-3 components"},
 		{"compare vectors.npy --labels classes.txt --queries vectors.npy --methods lsh", 1, supervision.ErrNone, "queries"},
 	} {
-		r.try(t, "--work", "lab")
-	}
-	if _, err := os.Stat("lab"); err == nil {
-		t.Error("a mistake left a work folder")
+		r.try(t)
 	}
 }
 
@@ -152,7 +103,7 @@ func TestCompareWithNewItems(t *testing.T) {
 	shop(t)
 	read := func(args ...string) (r compare.Result) {
 		args = append([]string{"compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "lsh", "--bits", "8",
-			"--work", "lab", "--json"}, args...)
+			"--json"}, args...)
 		if err := json.Unmarshal([]byte(succeed(t, args...)), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +128,7 @@ func TestCompareWithNewItems(t *testing.T) {
 // Vectors without labels are compared by what codes keep of their neighbours.
 func TestCompareWithoutLabels(t *testing.T) {
 	shop(t)
-	out := succeed(t, "compare", "vectors.npy", "--bits", "8", "--work", "lab", "--report", "page.html")
+	out := succeed(t, "compare", "vectors.npy", "--bits", "8", "--report", "page.html")
 	for _, want := range []string{"360 ", "recall@10 ", "pca-itq", "lsh", "float-euclidean", "Advice\n- "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
@@ -194,7 +145,7 @@ func TestCompareWithoutLabels(t *testing.T) {
 // A method that cannot make as many bits makes as many as it can, and says so.
 func TestCompareCapsBits(t *testing.T) {
 	shop(t)
-	o := try(t, "compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "pca-itq,lsh", "--bits", "8,16", "--unseen", "-1", "--work", "lab")
+	o := try(t, "compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "pca-itq,lsh", "--bits", "8,16", "--unseen", "-1")
 	if o.code != 0 || !strings.Contains(o.out, "12 (of 16)") || strings.Contains(o.out+o.err, "failed") {
 		t.Errorf("exit %d\n%s%s", o.code, o.out, o.err)
 	}

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden file anew")
 //	fingerprint  the hash functions alone
 //	codes        what the model makes of rows, most of which it was not trained on
 //	form         the same codes in every form of file
-//	answer       what search, eval, compare, inspect and train report, without times and sizes
+//	answer       what search, eval, inspect and train report, without times and sizes
 //	pictures     all of these for pictures, and the vectors and extractors of features
 //	error        the exit status of command lines that are refused
 //
@@ -186,7 +186,7 @@ func (l *digestList) answer(name, line string) {
 	l.put(name, b)
 }
 
-// measured is a time or a ratio of times in a sentence of advice.
+// measured is a time or a ratio of times in a sentence.
 var measured = regexp.MustCompile(`\d+(\.\d+)? (us|ms|s|times the speed)\b`)
 
 // timeless removes what another run or another machine changes: times, and sizes in memory and of files.
@@ -201,14 +201,9 @@ func timeless(v any) any {
 			}
 		}
 	case []any:
-		v = slices.DeleteFunc(v, func(e any) bool { // advice whose only reason is time
-			m, ok := e.(map[string]any)
-			return ok && m["rule"] == "quicker-method"
-		})
 		for i := range v {
 			v[i] = timeless(v[i])
 		}
-		return v
 	case string:
 		return measured.ReplaceAllString(v, "so long")
 	}
@@ -367,9 +362,6 @@ func (l *digestList) answers() {
 	l.answer("answer/changes/build-from-codes", "index build items.hgc -o codes.hgi")
 	l.answer("answer/changes/search-by-codes", "search codes.hgi items.hgc --row 5,6 -k 12")
 
-	l.answer("answer/compare/classes", "compare "+fromClasses+" --methods fasthash,lsh,ksh --bits 8,16 --rounds 10 --work lab1")
-	l.answer("answer/compare/queries", "compare "+fromClasses+" --queries new.csv --methods pca-itq,sdh --bits 8,16 --pca 6 --unseen -1 --work lab2")
-	l.answer("answer/compare/tags", "compare "+fromTags+" --methods fasthash,splh,sdh --bits 8,16 --rounds 5 --share 0.2 --work lab3")
 	for name, data := range map[string]string{"classes": fromClasses, "tags": fromTags, "pairs": fromPairs} {
 		l.answer("answer/inspect/"+name, "inspect "+data)
 		l.answer("answer/train/"+name, "train "+data+fewTrees+" --validation 0 --restart -o report.hgm")
@@ -495,9 +487,6 @@ func (l *digestList) pictureAnswers() {
 		l.answer("answer/search/"+name+"/rerank", "search "+idx+" album --row 0,4 --rerank photos --explain "+flags)
 		l.answer("answer/eval/"+name, "eval -m "+modelFile(name)+" --base photos --queries album "+flags)
 	}
-	l.answer("answer/compare/plain", "compare photos --methods fasthash,lsh --bits 8 --rounds 5 --size 10 --fit squash --work lab4")
-	l.answer("answer/compare/gist320", "compare photos --queries album --methods fasthash,lsh --bits 8 --rounds 5 --features gist320 --work lab5")
-	l.answer("answer/compare/words", "compare photos --methods pca-itq,lsh --bits 8 --features words.hgf --size 16 --work lab6")
 	l.answer("answer/inspect/plain", "inspect photos")
 	l.answer("answer/inspect/size-squash-grey", "inspect photos --size 12 --fit squash --grey")
 	l.answer("answer/inspect/tags", "inspect photos --size 10 --tags photos.tags.csv --min-shared 1")

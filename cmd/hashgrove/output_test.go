@@ -74,7 +74,7 @@ func TestFilesThatExist(t *testing.T) {
 		"train " + data + "--bits 4 --rounds 3 -o m.hgm",
 		"encode items.csv -m m.hgm -o codes.npy",
 		"features photos --kind pixels --size 4 -o p.npy --save pix.hgf",
-		"compare " + data + "--methods lsh --bits 8 --unseen -1 --work lab --report report.html",
+		"compare " + data + "--methods lsh --bits 8 --unseen -1 --report report.html",
 		"index build " + data + "-m m.hgm -o items.hgi",
 		"index export items.hgi -o items.jsonl",
 	}

@@ -2,11 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
+	"hashgrove/internal/compare"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/model"
 )
@@ -89,14 +90,13 @@ func TestColumnsGoByName(t *testing.T) {
 	}
 	floatMAP := map[string]string{}
 	for _, queries := range []string{"train.csv", "other.csv", "more.csv"} {
-		lines := strings.Split(succeed(t, strings.Fields("compare train.csv --labels labels.txt --queries-labels labels.txt "+
-			"--methods lsh --bits 8 --unseen -1 --work lab --to csv --queries "+queries)...), "\n")
-		at := slices.Index(strings.Split(lines[0], ","), "map")
-		for _, line := range lines {
-			if strings.HasPrefix(line, "float-euclidean,") {
-				floatMAP[queries] = strings.Split(line, ",")[at]
-			}
+		out := succeed(t, strings.Fields("compare train.csv --labels labels.txt --queries-labels labels.txt "+
+			"--methods lsh --bits 8 --unseen -1 --json --queries "+queries)...)
+		var r compare.Result
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
 		}
+		floatMAP[queries] = fmt.Sprint(r.Find("float-euclidean", 0).MAP)
 	}
 	if want := floatMAP["train.csv"]; want == "" || floatMAP["other.csv"] != want || floatMAP["more.csv"] != want {
 		t.Errorf("queries with columns in another order: float MAP %v", floatMAP)

@@ -3,7 +3,7 @@
 //
 //	Read, Split   files -> Data: a base to train on and search, new items to search, and queries
 //	Run           Data, Options -> Result: a row for each method and code length, and advice in sentences
-//	Result.CSV, Markdown, Benchmark, Report: the same numbers in other forms
+//	Result.Table, Report: the same numbers for a terminal and for a page
 //
 // One run is a list of tasks, each a training and its rows:
 //
@@ -13,7 +13,6 @@
 //		encode       base and new items, and the queries on one core, timed
 //		measure      package eval, averaged over ties: new items first, then learned ones, then a mix
 //		again        without some classes, whose queries then search all items
-//		keep         the rows in the work folder
 //
 // If a task fails, its row holds the error and the others continue. Everything but seconds and microseconds depends
 // only on data, options and seed.
@@ -23,12 +22,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
 	"hashgrove/internal/report"
 	"hashgrove/internal/trial"
@@ -37,7 +34,6 @@ import (
 // Progress reports how far a run is, in steps of roughly equal length.
 type Progress struct {
 	Done, Total int
-	Kept        int    // steps done by an earlier run, included in Done
 	Note        string // what was just finished; "" while a task runs
 }
 
@@ -60,7 +56,6 @@ type Result struct {
 	Rows     []eval.Row   `json:"rows"`
 	Advice   []Advice     `json:"advice"`
 	Warnings []string     `json:"warnings"`
-	Kept     int          `json:"kept_rows"` // rows of an earlier run
 	Seconds  float64      `json:"seconds"`
 
 	notes []error       // the warnings that the comparison itself adds, with their codes
@@ -68,8 +63,7 @@ type Result struct {
 	scale *model.Affine // applied to the vectors for float search; nil if they were left alone
 }
 
-// Run compares the methods. If ctx ends, the work folder holds every finished task and the bits of an unfinished
-// FastHash, and the same call resumes from there.
+// Run compares the methods.
 func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	began := time.Now()
 	o, err := o.suit(data)
@@ -88,11 +82,6 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	s, err := newStage(ctx, data, o)
 	if err != nil {
 		return nil, err
-	}
-	if o.Work != "" {
-		if err := os.MkdirAll(o.Work, 0o777); err != nil { // now rather than after the first hour
-			return nil, fault.New("work-folder", "the folder for finished methods: %w", err)
-		}
 	}
 	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
 		asked: o.NewShare}
@@ -115,40 +104,30 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	return result, nil
 }
 
-// runTasks fills in the rows, from an earlier run if it kept them, else by running their tasks.
+// runTasks runs the tasks one by one and fills in their rows.
 func (s *comparison) runTasks(ctx context.Context, result *Result) error {
-	tasks, rows := s.tasks(), map[int][]eval.Row{}
-	for i, t := range tasks {
+	tasks := s.tasks()
+	for _, t := range tasks {
 		s.progress.Total += t.steps
-		if kept, ok := s.loadRows(t); ok {
-			rows[i] = kept
-			s.noteCaps(kept)
-			s.progress.Kept += t.steps
-			result.Kept += len(kept)
-		}
 	}
-	s.progress.Done = s.progress.Kept
 	s.reportProgress("")
-	for i, t := range tasks {
-		if rows[i] == nil {
-			until := s.progress.Done + t.steps
-			err := trial.Protect(t.method, func() (err error) {
-				rows[i], err = t.work(ctx, t)
-				return err
-			})
-			if ctx.Err() != nil {
-				return fmt.Errorf("%s: %w", t.title(), context.Cause(ctx))
-			}
-			if err != nil {
-				rows[i] = t.failed(err)
-			} else if err := s.saveRows(t, rows[i]); err != nil {
-				return err
-			}
-			s.noteCaps(rows[i])
-			s.progress.Done = until
-			s.reportProgress(t.outcome(rows[i]))
+	for _, t := range tasks {
+		until := s.progress.Done + t.steps
+		var rows []eval.Row
+		err := trial.Protect(t.method, func() (err error) {
+			rows, err = t.work(ctx, t)
+			return err
+		})
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", t.title(), context.Cause(ctx))
 		}
-		result.Rows = append(result.Rows, rows[i]...)
+		if err != nil {
+			rows = t.failed(err)
+		}
+		s.noteCaps(rows)
+		s.progress.Done = until
+		s.reportProgress(t.outcome(rows))
+		result.Rows = append(result.Rows, rows...)
 	}
 	return nil
 }

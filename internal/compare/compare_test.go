@@ -4,12 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -149,7 +146,7 @@ func testOrder(t *testing.T, o Options) {
 func untimed(t *testing.T, r *Result) string {
 	t.Helper()
 	c := *r
-	c.Seconds, c.Kept, c.Advice = 0, 0, nil
+	c.Seconds, c.Advice = 0, nil
 	c.Rows = slices.Clone(r.Rows)
 	for i := range c.Rows {
 		row := &c.Rows[i]
@@ -267,110 +264,11 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 	}
 }
 
-func TestInterruptionAndResume(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
-	small := func() Options {
-		o := small()
-		o.Bits = []int{4, 12}
-		return o
-	}
-	want := untimed(t, run(t, clusterData(), small()))
-	work := t.TempDir()
-	interrupt := func(when func(p Progress) bool) {
-		t.Helper()
-		ctx, cancel := context.WithCancel(context.Background())
-		o := small()
-		o.Work = work
-		o.Progress = func(p Progress) {
-			if when(p) {
-				cancel()
-			}
-		}
-		if _, err := Run(ctx, clusterData(), o); !errors.Is(err, context.Canceled) {
-			t.Fatalf("interrupted: %v", err)
-		}
-		cancel()
-	}
-	files := func(pattern string) []string {
-		found, err := filepath.Glob(filepath.Join(work, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
-	}
-	interrupt(func(p Progress) bool { return p.Done == 5 }) // in the first training of FastHash
-	if len(files("fasthash-*.base.ckpt")) != 1 || len(files("fasthash-*.json")) > 1 {
-		t.Errorf("an interrupted FastHash left %v", files("*"))
-	}
-	interrupt(func(p Progress) bool { return p.Done == 15 }) // in the second
-	if len(files("fasthash-*.unseen.ckpt")) != 1 {
-		t.Errorf("an interrupted FastHash left %v", files("*"))
-	}
-	interrupt(func(p Progress) bool { return strings.HasPrefix(p.Note, "random, 4") })
-	if len(files("lsh-*.json")) != 1 || len(files("*.ckpt*")) != 0 {
-		t.Errorf("after FastHash and LSH there are %v", files("*"))
-	}
-
-	o := small()
-	o.Work = work
-	var first Progress
-	o.Progress = func(p Progress) {
-		if first.Total == 0 {
-			first = p
-		}
-		if strings.Contains(p.Note, "fasthash") {
-			t.Error("FastHash was trained again")
-		}
-	}
-	r := run(t, clusterData(), o)
-	if first.Kept == 0 || first.Done != first.Kept || first.Total <= first.Kept || r.Kept != 5 {
-		t.Errorf("began at %+v, with %d rows kept", first, r.Kept)
-	}
-	if untimed(t, r) != want {
-		t.Error("the resumed comparison differs from an undisturbed one")
-	}
-	if fast := value(t, r, "fasthash", 12); fast.TrainSeconds <= 0 {
-		t.Error("the time of an interrupted training is lost")
-	}
-
-	// All is kept now; a damaged file and other options are not taken.
-	if r = run(t, clusterData(), o); r.Kept != len(r.Rows) {
-		t.Errorf("%d of %d rows were kept", r.Kept, len(r.Rows))
-	}
-	if err := os.WriteFile(files("sign-*.json")[0], []byte(`{"Rows":[{"method":`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if r = run(t, clusterData(), o); r.Kept != len(r.Rows)-1 || untimed(t, r) != want {
-		t.Errorf("with one damaged file %d of %d rows were kept", r.Kept, len(r.Rows))
-	}
-	o.Progress = nil
-	o.Train.Depth = 2
-	if r = run(t, clusterData(), o); r.Kept != len(r.Rows)-2 {
-		t.Errorf("with other trees %d of %d rows were kept", r.Kept, len(r.Rows))
-	}
-	o.Methods = []string{"lsh"}
-	other := clusterData()
-	other.Queries = clusters(3, 90, 6)
-	if r = run(t, other, o); r.Kept != 0 {
-		t.Errorf("%d rows of other queries were taken", r.Kept)
-	}
-	o.Seed = 9
-	if r = run(t, clusterData(), o); r.Kept != 0 {
-		t.Errorf("%d rows of another seed were taken", r.Kept)
-	}
-	o.Restart = true
-	if r = run(t, clusterData(), o); r.Kept != 0 {
-		t.Errorf("%d rows were taken in a restart", r.Kept)
-	}
-}
-
 // One method that fails is said in its row and loses no other.
 func TestFailureStaysInItsRow(t *testing.T) {
 	o := small()
 	o.Methods = []string{"cca-itq", "pca-itq", "lsh"}
-	o.Unseen, o.Work = -1, t.TempDir()
+	o.Unseen = -1
 	o.Each = func(method string, bits int, _ *model.Model) {
 		if method == "cca-itq" && bits > 8 {
 			panic("out of luck")
@@ -388,10 +286,7 @@ func TestFailureStaysInItsRow(t *testing.T) {
 	if len(r.Failures()) != 1 || said(r.Advice, "failed").Rule == "" {
 		t.Errorf("failures %v, advice %v", r.Failures(), r.Advice)
 	}
-	if again := run(t, clusterData(), o); again.Kept != len(r.Rows)-1 {
-		t.Errorf("%d of %d rows were kept; a failure must be tried again", again.Kept, len(r.Rows))
-	}
-	o.Work, o.Each = "", func(method string, bits int, _ *model.Model) {
+	o.Each = func(method string, bits int, _ *model.Model) {
 		if method == "lsh" {
 			panic("index out of range\nstack")
 		}
@@ -406,28 +301,25 @@ func TestFailureStaysInItsRow(t *testing.T) {
 // A method that cannot make as many bits makes as many as it can, once, and its row says so.
 func TestBitsAreCapped(t *testing.T) {
 	o := small() // 16 columns
-	o.Methods, o.Bits, o.Work = []string{"pca-itq", "lsh"}, []int{8, 24, 32, 64}, t.TempDir()
-	first := run(t, clusterData(), o)
-	for range 2 {
-		var found []string
-		r := run(t, clusterData(), o)
-		for _, row := range r.Rows {
-			if row.Error != "" {
-				t.Errorf("%s: %s", rowName(&row), row.Error)
-			}
-			if row.Method == "pca-itq" {
-				found = append(found, fmt.Sprint(row.Bits, " of ", row.CappedFrom))
-			}
+	o.Methods, o.Bits = []string{"pca-itq", "lsh"}, []int{8, 24, 32, 64}
+	r := run(t, clusterData(), o)
+	var found []string
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			t.Errorf("%s: %s", rowName(&row), row.Error)
 		}
-		if want := []string{"8 of 0", "16 of 24"}; !slices.Equal(found, want) || untimed(t, r) != untimed(t, first) {
-			t.Errorf("the rows are %v", found)
-		}
-		_, cells := r.Table()
-		if !slices.ContainsFunc(cells, func(line []string) bool { return line[1] == "16 (of 24)" }) {
-			t.Errorf("the table does not say what is capped: %v", cells)
+		if row.Method == "pca-itq" {
+			found = append(found, fmt.Sprint(row.Bits, " of ", row.CappedFrom))
 		}
 	}
-	o.Bits, o.Work = []int{8, 16, 24}, ""
+	if want := []string{"8 of 0", "16 of 24"}; !slices.Equal(found, want) {
+		t.Errorf("the rows are %v", found)
+	}
+	_, cells := r.Table()
+	if !slices.ContainsFunc(cells, func(line []string) bool { return line[1] == "16 (of 24)" }) {
+		t.Errorf("the table does not say what is capped: %v", cells)
+	}
+	o.Bits = []int{8, 16, 24}
 	if r := run(t, clusterData(), o); r.Find("pca-itq", 24) != nil || value(t, r, "pca-itq", 16).CappedFrom != 0 {
 		t.Error("16 bits that were asked for and 24 bits that are capped to them are two rows")
 	}

@@ -1,12 +1,8 @@
 package compare
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,79 +24,6 @@ func quickRun(t *testing.T, d *Data, change func(*Options)) *Result {
 		change(&o)
 	}
 	return run(t, d, o)
-}
-
-func TestForms(t *testing.T) {
-	r := quickRun(t, clusterData(), nil)
-	r.Rows[1].Error = "a | b\nc"
-	var text bytes.Buffer
-	if err := r.CSV(&text); err != nil {
-		t.Fatal(err)
-	}
-	lines, err := csv.NewReader(&text).ReadAll()
-	if err != nil || len(lines) != len(r.Rows)+1 {
-		t.Fatalf("%d lines, %v", len(lines), err)
-	}
-	b, err := json.Marshal(r.Rows[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var keys map[string]any
-	if err := json.Unmarshal(b, &keys); err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range lines[0] { // CSV and JSON tell the same under the same name
-		v, ok := any(keys), true
-		for part := range strings.SplitSeq(name, ".") {
-			object, _ := v.(map[string]any)
-			if v, ok = object[part]; !ok {
-				break
-			}
-		}
-		if !ok && name != "error" && name != "capped_from" && name != "detail_bits" {
-			t.Errorf("the CSV has %q, which JSON has not", name)
-		}
-		if f, isNumber := v.(float64); isNumber && f != 0 {
-			if want := fmt.Sprintf("%.6g", f); lines[1][i] != want && lines[1][i] != fmt.Sprint(int(f)) {
-				t.Errorf("%s is %q, want %q", name, lines[1][i], want)
-			}
-		}
-	}
-	text.Reset()
-	if err := r.Markdown(&text); err != nil {
-		t.Fatal(err)
-	}
-	cells := 0
-	for line := range strings.Lines(text.String()) {
-		if strings.HasPrefix(line, "|") {
-			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
-			if cells = max(cells, n); n != cells {
-				t.Errorf("a row of %d cells: %s", n, line)
-			}
-		}
-	}
-	for _, want := range []string{"| float-euclidean |", "failed", "- " + r.Advice[0].Text, "## Advice"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the Markdown lacks %q", want)
-		}
-	}
-	text.Reset()
-	if err := r.Benchmark(&text); err != nil {
-		t.Fatal(err)
-	}
-	pattern := regexp.MustCompile(`^BenchmarkCompare/method=[a-z-]+/bits=[0-9]+ 1( [0-9.e+-]+ [A-Za-z][A-Za-z0-9@/-]*)+$`)
-	found := 0
-	for line := range strings.Lines(text.String()) {
-		if strings.HasPrefix(line, "Benchmark") {
-			found++
-			if !pattern.MatchString(strings.TrimSpace(line)) {
-				t.Errorf("benchstat cannot read %q", line)
-			}
-		}
-	}
-	if found != len(r.Rows)-1 {
-		t.Errorf("%d lines for %d rows", found, len(r.Rows))
-	}
 }
 
 // PCA stands in front of the methods and not of float search, and the models take the vectors as they were.

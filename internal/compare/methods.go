@@ -63,9 +63,6 @@ func (s *comparison) methodTasks(name string) []*task {
 		if name == method.FastHash {
 			t.steps = t.longest() * s.trainings()
 		}
-		if d.Trees {
-			t.options, _ = s.o.Train.FastHash() // valid by now
-		}
 		list = append(list, t)
 	}
 	return list
@@ -73,7 +70,7 @@ func (s *comparison) methodTasks(name string) []*task {
 
 // trainMethod trains a method, and a second time without the held-out classes.
 func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
-	all, err := s.train(ctx, t, s.mapped.Base, allRows)
+	all, err := s.train(ctx, t, s.mapped.Base)
 	if err == errCapped {
 		return []eval.Row{}, nil
 	}
@@ -82,7 +79,7 @@ func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, erro
 	}
 	var unseen *model.Model
 	if s.unseen != nil {
-		seen, err := s.train(ctx, t, s.unseen.others, seenRows)
+		seen, err := s.train(ctx, t, s.unseen.others)
 		if err != nil {
 			return nil, err
 		}
@@ -99,14 +96,13 @@ func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, erro
 // errCapped says that a method cannot make this many bits, and that its longest code already has a row.
 var errCapped = errors.New("there is a row of as many bits as the method can make")
 
-// train trains the method of a task on a part of the base, resuming from a checkpoint if there is one. A method that
-// cannot make that many bits makes as many as it can.
-func (s *comparison) train(ctx context.Context, t *task, p *Part, part string) (*trial.Training, error) {
+// train trains the method of a task on a part of the base. A method that cannot make that many bits makes as many as it
+// can.
+func (s *comparison) train(ctx context.Context, t *task, p *Part) (*trial.Training, error) {
 	o := s.o.Train
 	o.Standardize = s.standardize()
 	o = o.For(t.method)
 	o.Bits, o.Seed, o.Threads = t.longest(), s.o.Seed, s.o.Threads
-	o.Checkpoint, o.Restart = s.checkpoint(t, part), s.o.Restart
 	o.Progress = func(p train.Progress) {
 		if p.Learned != nil {
 			s.finishStep()
@@ -117,19 +113,13 @@ func (s *comparison) train(ctx context.Context, t *task, p *Part, part string) (
 	}
 	made, err := trial.Train(ctx, p.Data, o)
 	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
-		if part == allRows && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
+		if p == s.mapped.Base && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
 			return nil, errCapped
 		}
 		o.Bits = e.Most
 		made, err = trial.Train(ctx, p.Data, o)
 	}
-	if err != nil {
-		return nil, err
-	}
-	for range made.Resumed {
-		s.finishStep()
-	}
-	return made, nil
+	return made, err
 }
 
 // measureLengths measures prefixes of a code: those of the task's lengths, or all of it if the data decide the length.

@@ -44,9 +44,6 @@ type Options struct {
 	// Train holds the options of FastHash and its relatives; the options above apply to all methods.
 	Train train.Options
 
-	Work    string // folder for finished rows and unfinished trainings; "" keeps nothing
-	Restart bool   // ignore what the folder holds
-
 	Threads  int            // 0 means all cores; changes only times
 	Progress func(Progress) // called by one goroutine; may be nil
 	// Each is called with every model trained on the whole base; may be nil.

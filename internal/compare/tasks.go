@@ -25,7 +25,6 @@ type task struct {
 	steps      int           // of progress
 	detail     model.Encoder // behind every code, or nil; later is that of the second training
 	later      model.Encoder
-	options    any // what else determines the rows, for the key of the work folder
 	work       func(ctx context.Context, t *task) ([]eval.Row, error)
 }
 

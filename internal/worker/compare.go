@@ -31,7 +31,6 @@ type compareParams struct {
 	Seed        uint64        `json:"seed,omitempty"`
 	Threads     int           `json:"threads,omitempty"`
 	MinShared   int           `json:"min_shared,omitempty"`
-	Work        string        `json:"work,omitempty"`
 	Train       train.Options `json:"train,omitzero"`
 }
 
@@ -39,7 +38,7 @@ type compareParams struct {
 func (p *compareParams) options() compare.Options {
 	o := compare.Options{
 		Methods: p.Methods, Bits: p.Bits, PCA: p.PCA, Neighbours: eval.Metric(p.Neighbours), Standardize: p.Standardize,
-		Unseen: p.Unseen, Seed: max(p.Seed, 1), Threads: p.Threads, Work: p.Work, Train: p.Train,
+		Unseen: p.Unseen, Seed: max(p.Seed, 1), Threads: p.Threads, Train: p.Train,
 		DetailBits: method.UsualDetail,
 	}
 	if p.Rank != "" && p.Rank != "auto" {

@@ -92,7 +92,7 @@ section() {
 		echo "$name is left out: there is no $data" >&2
 		return 0
 	fi
-	./hashgrove compare "$data" "$@" --methods "${METHODS:-all}" --unseen -1 --work "work-$name" --json >"$name.json"
+	./hashgrove compare "$data" "$@" --methods "${METHODS:-all}" --unseen -1 --json >"$name.json"
 	"$python" - "$name.json" "$title" <<'PYTHON'
 import json, sys
 r = json.load(open(sys.argv[1]))
