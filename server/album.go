@@ -19,7 +19,6 @@ import (
 	"hashgrove/internal/items"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
-	"hashgrove/internal/section"
 )
 
 // album holds thumbnails of the items by id. They are made once, in one pass over the data, and stored in an
@@ -28,16 +27,6 @@ type album struct {
 	data  picture.Source
 	paths []string      // of the data
 	done  chan struct{} // closed when all pictures are made
-
-	// Thumbnails of photos are kept in the folder cache for the next start; empty keeps none.
-	cache, id string
-	key       albumKey
-	kept      *section.File // being written, or nil
-	loaded    bool          // file is one that was kept
-
-	// tick is called now and then while thumbnails are made, with their number.
-	tick  func(made int)
-	every time.Duration
 
 	patience int // how often a request looks for a picture that is not there yet
 
@@ -60,15 +49,13 @@ const (
 	mostSize  = 512
 )
 
-// newAlbum opens a data set of pictures. Thumbnails of photos are kept in the folder cache, unless it is empty.
-func newAlbum(paths []string, id, cache string) (*album, error) {
+// newAlbum opens a data set of pictures.
+func newAlbum(paths []string, id string) (*album, error) {
 	set, err := dataset.Open(dataset.Spec{Paths: paths, ID: id})
 	if err != nil {
 		return nil, err
 	}
-	photos := false
 	if _, ok := set.AsPictures(); ok && slices.Contains([]string{"folder", "tar", "picture"}, set.Format()) {
-		photos = true
 		// Photos are kept larger than models see them; CIFAR and IDX pictures keep their size.
 		spec := dataset.Spec{Paths: paths, ID: id, Size: albumSize, SkipBad: true}
 		if set, err = dataset.Open(spec); err != nil {
@@ -84,36 +71,14 @@ func newAlbum(paths []string, id, cache string) (*album, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // the file lives while open; systems that refuse this remove it in close
-	a := &album{
-		data: src, paths: paths, id: id, patience: 100, done: make(chan struct{}), file: f, at: map[index.ID]span{},
-		tick: func(int) {}, every: 10 * time.Second,
-	}
-	if photos { // the others are made faster than files are looked at
-		a.cache = cache
-	}
-	return a, nil
+	return &album{data: src, paths: paths, patience: 100, done: make(chan struct{}), file: f, at: map[index.ID]span{}}, nil
 }
 
 // fill makes the thumbnails of all items.
 func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 	defer close(a.done)
-	if a.cache != "" {
-		var err error
-		if a.key, err = keyOf(a.paths, a.id); err == nil && a.load(x) {
-			return nil
-		}
-		if err == nil {
-			_ = a.startKeeping() // they are shown without as well
-		}
-	}
-	defer func() {
-		if a.kept != nil {
-			a.kept.Abort()
-		}
-	}()
 	shape := a.data.Preparation().Shape
 	var room []uint8
-	last := time.Now()
 	for chunk, err := range a.data.Pictures(ctx) {
 		if err != nil {
 			return err
@@ -125,7 +90,6 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			}
 			id, known := knownID(x, it.ID, a.paths...)
 			if !known {
-				a.keep(it.ID, nil)
 				continue // not in the index: the page shows a card instead
 			}
 			p := shape.Picture(chunk.Slice(i, i+1).Pix, room)
@@ -136,18 +100,12 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			if err != nil {
 				return err
 			}
-			a.keep(it.ID, b)
-			if time.Since(last) >= a.every {
-				last = time.Now()
-				a.tick(len(a.at))
-			}
 		}
 	}
 	if len(a.at) == 0 {
 		return fmt.Errorf("no picture in %s belongs to an item: pictures are matched by path or by number",
 			strings.Join(a.paths, ", "))
 	}
-	_ = a.finishKept() // the next start makes them again
 	return nil
 }
 
@@ -182,9 +140,6 @@ func (a *album) add(id index.ID, b []byte) error {
 
 // get returns an item's thumbnail, or nil.
 func (a *album) get(id index.ID) ([]byte, error) {
-	if a == nil {
-		return nil, nil
-	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	p, ok := a.at[id]
@@ -196,19 +151,14 @@ func (a *album) get(id index.ID) ([]byte, error) {
 	return b, err
 }
 
-// looks returns how often a request looks for a thumbnail, every twentieth of a second.
-func (a *album) looks() int {
-	if a == nil {
-		return 1
-	}
-	return a.patience
-}
-
 // wait returns an item's thumbnail, or nil. While thumbnails are still being made it waits a moment, because people
 // look at a collection as soon as it appears, and then asks the client to come back.
 func (a *album) wait(ctx context.Context, id index.ID) ([]byte, error) {
-	for range a.looks() {
-		if b, err := a.get(id); a == nil || b != nil || err != nil {
+	if a == nil {
+		return nil, nil
+	}
+	for range a.patience {
+		if b, err := a.get(id); b != nil || err != nil {
 			return b, err
 		}
 		select {
@@ -249,9 +199,7 @@ func (a *album) close() error {
 		return nil
 	}
 	name, err := a.file.Name(), a.file.Close()
-	if !a.loaded {
-		_ = os.Remove(name)
-	}
+	_ = os.Remove(name)
 	a.file = nil
 	return err
 }

@@ -37,7 +37,7 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 	if err := x.Add(ctx, batch); err != nil {
 		t.Fatal(err)
 	}
-	a, err := newAlbum([]string{dir, more}, "", "")
+	a, err := newAlbum([]string{dir, more}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type collection struct {
 	album   *album        // nil without pictures
 	reload  sync.Mutex    // held while the file is reopened
 	recent  recentWrites  //
-	atlas   background[drawnMap]
+	atlas   mapMaker
 	dropped atomic.Bool  // its file is closed for good
 	changed atomic.Int64 // items put, changed or deleted since the service started
 	written func(items int, took time.Duration)
@@ -63,18 +63,14 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 		}
 	}
 	if o.Pictures != "" {
-		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn, o.Cache); err != nil {
+		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn); err != nil {
 			return nil, errors.Join(fmt.Errorf("the pictures of %s: %w", o.Name, err), now.store.Close())
 		}
 		s.behind.Go(func() {
 			began := time.Now()
-			items := now.snapshot().Len()
-			c.album.tick = func(made int) {
-				s.log.Info("pictures", "collection", o.Name, "made", made, "items", items)
-			}
 			switch err := c.album.fill(s.work, now.snapshot()); {
 			case err == nil:
-				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at), "kept_before", c.album.loaded,
+				s.log.Info("pictures", "collection", o.Name, "made", len(c.album.at),
 					"took", time.Since(began).Round(time.Millisecond))
 			case s.work.Err() == nil:
 				s.log.Error("pictures", "collection", o.Name, "error", err.Error())

@@ -1,21 +1,22 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"io"
 	"maps"
 	"math"
 	"net/http"
+	"runtime"
+	"runtime/debug"
 	"slices"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"hashgrove/internal/atlas"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
 
@@ -40,59 +41,118 @@ const (
 	mapLabelBytes = 4 << 20
 )
 
-// drawnMap is a map ready to send: gzipped JSON.
-type drawnMap []byte
+// mapMaker draws the map of a collection on the first request, and again once more than 1 % of the items have changed.
+// The service draws one map at a time, on half of the cores, so that searches are still answered.
+type mapMaker struct {
+	mu      sync.Mutex
+	running *drawing // nil when none is being drawn
+	drawn   *asset   // nil before the first
+	of      basis    // of drawn
+}
 
-// map_ sends the map of a collection.
-func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) error {
-	drawn, ok, err := await(s, w, r, c, &c.atlas, func(ctx context.Context, report func(float64)) (drawnMap, error) {
-		x := c.open().snapshot()
-		return drawMap(ctx, about{c.name, x.Fingerprint().String()}, x, report)
-	})
-	if !ok {
-		return err
+// drawing is a map being drawn.
+type drawing struct {
+	progress atomic.Uint64 // a float64
+	done     chan struct{} // closed at the end
+	err      error         // then
+}
+
+// basis identifies the state of a collection that a map was drawn from.
+type basis struct {
+	fingerprint hamming.Fingerprint
+	items       int
+	changed     int64 // items put, changed or deleted since the service started
+}
+
+func (c *collection) basis() basis {
+	x := c.open().snapshot()
+	return basis{x.Fingerprint(), x.Len(), c.changed.Load()}
+}
+
+// patience is how long a request waits for a map, so that small ones are answered at once.
+const patience = time.Second
+
+// get returns the map, or the drawing of it.
+func (m *mapMaker) get(s *Server, c *collection) (*asset, *drawing) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := c.basis()
+	if m.drawn != nil && m.of.fingerprint == now.fingerprint && now.changed-m.of.changed <= int64(now.items)/100 {
+		return m.drawn, nil
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Vary", "Accept-Encoding")
-	if acceptsGzip(r) {
-		h.Set("Content-Encoding", "gzip")
-		_, _ = w.Write(drawn)
+	if m.running == nil {
+		m.running = &drawing{done: make(chan struct{})}
+		s.behind.Go(func() { m.draw(s, c, now) })
+	}
+	return nil, m.running
+}
+
+// draw draws the map once no other is being drawn.
+func (m *mapMaker) draw(s *Server, c *collection, of basis) {
+	var drawn *asset
+	r, err := m.running, context.Canceled
+	select {
+	case s.computing <- struct{}{}:
+		drawn, err = s.drawMap(c, func(share float64) { r.progress.Store(math.Float64bits(share)) })
+		<-s.computing
+	case <-s.work.Done():
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil {
+		m.drawn, m.of = drawn, of
+	}
+	r.err, m.running = err, nil
+	close(r.done)
+}
+
+// map_ sends the map of a collection, or how far it is if drawing it takes long.
+func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) error {
+	drawn, running := c.atlas.get(s, c)
+	if drawn != nil {
+		drawn.send(w, r)
 		return nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(drawn))
-	if err == nil {
-		_, _ = io.Copy(w, z)
-	}
-	return err
-}
-
-// acceptsGzip reports whether the client accepts gzip.
-func acceptsGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
-		coding, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			q := strings.TrimSpace(quality)
-			return !strings.HasPrefix(q, "q=0") || strings.Trim(q, "q=0.") != ""
+	select {
+	case <-running.done:
+		if running.err != nil {
+			return running.err
 		}
+		c.atlas.mu.Lock()
+		drawn := c.atlas.drawn
+		c.atlas.mu.Unlock()
+		drawn.send(w, r)
+		return nil
+	case <-r.Context().Done():
+		return context.Cause(r.Context())
+	case <-time.After(patience):
 	}
-	return false
+	w.Header().Set("Retry-After", "1")
+	progress := math.Float64frombits(running.progress.Load())
+	writeJSON(w, http.StatusAccepted, map[string]float64{"progress": progress})
+	return nil
 }
 
-// drawMap lays out the codes of a snapshot.
-func drawMap(ctx context.Context, of about, x *index.Snapshot, report func(float64)) (drawnMap, error) {
-	began := time.Now()
-	o := atlas.Options{Threads: backgroundThreads(), Progress: report}
+// drawMap lays out the codes of a collection. A panic becomes an error, because it must not end the service.
+func (s *Server) drawMap(c *collection, report func(float64)) (drawn *asset, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("panic", "panic", p, "stack", string(debug.Stack()))
+			err = problem(http.StatusInternalServerError, "internal error: see the service's log")
+		}
+	}()
+	began, x := time.Now(), c.open().snapshot()
+	o := atlas.Options{Threads: max(1, runtime.GOMAXPROCS(0)/2), Progress: report}
 	if mean := x.Memory().IDs / max(x.Len(), 1); mean > mapIDBytes/atlas.MaxPoints {
 		o.Points = mapIDBytes / mean
 	}
-	m, err := atlas.Make(ctx, x, o)
+	m, err := atlas.Make(s.work, x, o)
 	if err != nil {
 		return nil, err
 	}
 	n := len(m.Groups)
 	a := mapAnswer{
-		about: of, Items: x.Len(), Points: n, Labels: commonLabels(m.Groups), Sampled: !m.All,
+		about: about{c.name, x.Fingerprint().String()}, Items: x.Len(), Points: n, Labels: commonLabels(m.Groups), Sampled: !m.All,
 		XY: make([]byte, 0, 4*n), Label: make([]byte, 0, 2*n), Count: make([]byte, 0, 4*n), IDs: make([]index.ID, n),
 	}
 	number := map[string]uint16{}
@@ -110,7 +170,11 @@ func drawMap(ctx context.Context, of about, x *index.Snapshot, report func(float
 		a.IDs[i] = g.ID
 	}
 	a.Seconds = time.Since(began).Seconds()
-	return compressed(a)
+	b, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return new(newAsset("map.json", b)), nil
 }
 
 // commonLabels returns the most frequent labels of the groups, ties in alphabetical order, up to the limits on
@@ -132,16 +196,4 @@ func commonLabels(groups []index.Group) []string {
 		}
 	}
 	return append([]string{}, labels...)
-}
-
-func compressed(v any) (drawnMap, error) {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if err := json.NewEncoder(z).Encode(v); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return slices.Clip(b.Bytes()), nil
 }

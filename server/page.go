@@ -21,7 +21,7 @@ var pageFiles embed.FS
 //go:embed openapi.json
 var openAPI []byte
 
-// asset is a file of the web page.
+// asset is a file of the web page, or a map.
 type asset struct {
 	kind         string
 	plain, small []byte // uncompressed and gzipped
@@ -77,6 +77,11 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string) {
 			errorAnswer{errorText{http.StatusNotFound, "", "the page has no such file", requestID(w)}})
 		return
 	}
+	a.send(w, r)
+}
+
+// send answers with the asset, or says that the client has it.
+func (a asset) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("ETag", a.tag)
 	h.Set("Cache-Control", "no-cache") // browsers revalidate every time

@@ -62,7 +62,6 @@ type CollectionOptions struct {
 	Vectors  string       // data with the items' vectors, for reranking and explanations; optional
 	Pictures string       // data with the items' pictures; optional
 	More     []string     // further data with pictures
-	Cache    string       // folder that keeps small pictures for the next start; empty keeps none
 	IDColumn string       // id column of Vectors and Pictures; empty matches by row or path
 	IDs      string       // file with the ids of Vectors, one for each row; empty means that they have their own
 	Report   string       // HTML report on the model's quality; optional

@@ -249,12 +249,11 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 		}
 	}
 	var list []server.CollectionOptions
-	cache := c.pictureCache()
 	for _, arg := range args {
 		name, path := collectionArgument(arg)
 		tick, _ := cli.Counting(c.progressWriter(), "opening "+name)
 		list = append(list,
-			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Cache: cache, Progress: tick})
+			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Progress: tick})
 	}
 	for _, f := range []struct {
 		flag   string
@@ -271,14 +270,6 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 		}
 	}
 	return list, nil
-}
-
-// pictureCache returns the folder that keeps small pictures, or nothing where there is no cache.
-func (c *serveCommand) pictureCache() string {
-	if _, err := os.UserCacheDir(); err != nil || len(c.pictures) == 0 {
-		return ""
-	}
-	return cacheFolder("pictures")
 }
 
 // assign distributes the values of a flag to the collections.

@@ -376,29 +376,3 @@ func TestServeCollections(t *testing.T) {
 		}
 	}
 }
-
-// TestServeKeepsPictures looks for the small pictures that the next start finds.
-func TestServeKeepsPictures(t *testing.T) {
-	cache := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", cache)
-	t.Setenv("HOME", cache) // on systems that look there
-	t.Chdir(t.TempDir())
-	photoFolder(t, "photos", 1)
-	succeed(t, shellWords("train photos --size 6 --bits 8 --rounds 3 -o p.hgm")...)
-	succeed(t, shellWords("index build photos -m p.hgm -o p.hgi")...)
-	for _, want := range []string{"kept_before=false", "kept_before=true"} {
-		s, code := startServe(t, "serve", "p.hgi", "--pictures", "photos", "--no-train")
-		if s == nil {
-			t.Fatalf("exit status %d", code)
-		}
-		for range 1200 {
-			if strings.Contains(s.err.String(), "kept_before") {
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		if s.stop() != 0 || !strings.Contains(s.err.String(), want) {
-			t.Errorf("%s is not in %s", want, s.err)
-		}
-	}
-}
