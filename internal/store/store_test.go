@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -81,109 +78,6 @@ func modelOf(t testing.TB, s *Store) *model.Model {
 	m, err := s.Model()
 	ok(t, err)
 	return m
-}
-
-// TestRandomOperations compares the store with a plain map, over successful and failing writes, reopening, compaction,
-// backup and restore.
-func TestRandomOperations(t *testing.T) {
-	rounds, seed := 60, uint64(7)
-	if testing.Short() {
-		rounds = 20
-	}
-	if os.Getenv("HASHGROVE_LONG") == "1" {
-		rounds, seed = 600, uint64(time.Now().UnixNano())
-	}
-	if n, err := strconv.ParseUint(os.Getenv("HASHGROVE_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	t.Logf("seed %d", seed)
-	for _, bits := range []int{1, 12, 64, 100, 1024} {
-		t.Run(fmt.Sprint(bits), func(t *testing.T) {
-			m := maker{rand.New(rand.NewPCG(seed, uint64(bits))), bits}
-			s, path := create(t, Options{Bits: bits})
-			w := world{}
-			for round := range rounds {
-				switch op := m.IntN(14); op {
-				case 12, 13: // change labels, tags and attributes alone
-					b, replace := m.details(w, m.IntN(30)), m.IntN(2) == 0
-					want := w.update(b, replace)
-					if n, err := s.Update(ctx, b, replace); n != want || err != nil {
-						t.Fatalf("%d updated, %v; want %d", n, err, want)
-					}
-				case 0, 1, 2, 3: // upsert, one or many, the last of an id counts
-					b := m.batch(1 + m.IntN(2)*m.IntN(400))
-					ok(t, s.Upsert(ctx, b))
-					w.put(b)
-				case 4, 5: // add: all or none
-					b := m.batch(1 + m.IntN(100))
-					known := map[index.ID]bool{}
-					fresh := true
-					for _, id := range b.IDs {
-						_, there := w[id]
-						fresh = fresh && !there && !known[id]
-						known[id] = true
-					}
-					err := s.Add(ctx, b)
-					if (err == nil) != fresh {
-						t.Fatalf("adding items that are new: %t; err %v", fresh, err)
-					}
-					if fresh {
-						w.put(b)
-					}
-				case 6, 7: // delete, including unknown ids
-					ids := []index.ID{m.id()}
-					for id := range w {
-						if ids = append(ids, id, id); m.IntN(10) == 0 {
-							break
-						}
-					}
-					want := 0
-					for _, id := range slices.Compact(slices.Clone(ids)) {
-						if _, there := w[id]; there {
-							want++
-							delete(w, id)
-						}
-					}
-					if n, err := s.Delete(ctx, ids...); n != want || err != nil {
-						t.Fatalf("%d deleted, %v; want %d", n, err, want)
-					}
-				case 8:
-					label := fmt.Sprint("label ", m.IntN(5))
-					want := 0
-					for id, it := range w {
-						if it.Label == label && slices.Contains(it.Tags, "tag 1") {
-							want++
-							delete(w, id)
-						}
-					}
-					if n, err := s.DeleteWhere(ctx, index.And(index.Label(label), index.Tag("tag 1"))); n != want || err != nil {
-						t.Fatalf("%d deleted, %v; want %d", n, err, want)
-					}
-				case 9:
-					ok(t, s.Close())
-					s = open(t, path, OpenOptions{})
-				case 10:
-					ok(t, s.Compact(ctx))
-				case 11:
-					copied := filepath.Join(t.TempDir(), "copy")
-					fine(t)(s.BackupFile(ctx, copied))
-					fine(t)(Restore(ctx, copied, copied+".restored"))
-					w.has(t, open(t, copied+".restored", OpenOptions{ReadOnly: true}))
-				}
-				w.has(t, s)
-				if round%10 == 9 {
-					ok(t, s.Close())
-					r, err := Verify(ctx, path, nil)
-					if err != nil || r.Items != len(w) {
-						t.Fatalf("%+v, %v", r, err)
-					}
-					s = open(t, path, OpenOptions{})
-					w.has(t, s)
-				}
-			}
-			t.Logf("count: operations %d", rounds)
-		})
-	}
 }
 
 // TestAppending checks that items added one by one, in order or not, do not leave blocks nearly empty.
