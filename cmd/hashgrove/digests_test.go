@@ -216,7 +216,7 @@ func modelFile(name string) string { return strings.ReplaceAll(name, "/", "-") +
 // model trains, and keeps the model, its fingerprint and the codes of the data.
 func (l *digestList) model(name, train, encode string) {
 	path := modelFile(name)
-	if !strings.Contains(train, "--patience") && !strings.Contains(train, "--validation") {
+	if !strings.Contains(train, "--validation") {
 		train += " --validation 0" // what is learned from all rows
 	}
 	if _, ok := l.execute("model/"+name, "train "+train+" -o "+path); !ok {
@@ -274,7 +274,7 @@ func (l *digestList) options() {
 		{"sample", "--sample-similar 10 --sample-dissimilar 15"},
 		{"node-rows", "--node-rows 40"}, {"node-features", "--node-features 3"}, {"min-node", "--min-node 20"}, {"depth", "--depth 2"},
 		{"trim", "--trim 0.8"}, {"equal-row-weights", "--equal-row-weights"},
-		{"patience", "--patience 2 --validation 0.2"}, {"hold-out", "--hold-out boots"}, {"hold-out-patience", "--hold-out boots --patience 2"},
+		{"hold-out", "--hold-out boots"},
 		{"seed-7", "--seed 7"}, {"threads-1", "--threads 1"}, {"threads-2", "--threads 2"},
 		{"pca", "--pca 4"},
 	} {
@@ -284,10 +284,8 @@ func (l *digestList) options() {
 	l.vectors("fasthash/grow", fromClasses+" --bits 12 --rounds 10 --grow "+base)
 	l.vectors("fasthash/grow-other-rounds", fromClasses+" --bits 12 --rounds 5 --grow "+base)
 	l.vectors("fasthash/npy", "items.npy --labels items.labels.txt"+fewTrees)
-	l.vectors("fasthash/long-patience", fromClasses+" --bits 60 --rounds 3 --patience 2 --validation 0.3")
 	l.vectors("fasthash/tags-min-shared-1", fromTags+fewTrees+" --min-shared 1")
 	l.vectors("fasthash/tags-balance-1-1", fromTags+fewTrees+" --balance 1:1")
-	l.vectors("fasthash/tags-patience", fromTags+fewTrees+" --patience 2 --validation 0.2")
 	l.vectors("fasthash/tags-sample", fromTags+fewTrees+" --sample-similar 10 --sample-dissimilar 10 --inference icm")
 	l.vectors("fasthash/pairs-by-id", fromClasses+" --pairs pairs-by-id.csv"+fewTrees)
 	l.vectors("fasthash/pairs-balance-auto", fromPairs+fewTrees+" --balance auto")
@@ -410,7 +408,6 @@ var pictureModels = []struct{ name, flags, train string }{
 	{"mirror-pixels", "--size 10 --grey", "--features pixels --mirror"},
 	{"mirror-average", "--size 10", "--features pixels --mirror --mirror-average"},
 	{"augment", "--size 10", "--features pixels --augment mirror,shift,crop"},
-	{"mirror-patience", "--size 10", "--features pixels --mirror --patience 2 --validation 0.25"},
 	{"linear", "--size 10", "--learner linear"},
 	{"hold-out", "--size 10", "--hold-out dots"},
 	{"labels", "--size 10 --fit squash", "--labels photos.labels.csv"},

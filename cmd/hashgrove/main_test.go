@@ -343,19 +343,6 @@ func TestEncodeWritesTheSameCodesInEveryForm(t *testing.T) {
 	}
 }
 
-func TestPatienceStopsEarly(t *testing.T) {
-	shop(t)
-	const patient = "train items.csv --label category --id-column sku --bits 200 --rounds 5 --patience 3 -o m.hgm --json"
-	o := try(t, shellWords(patient)...)
-	var r trainReport
-	err := json.Unmarshal([]byte(o.out), &r)
-	best := fmt.Sprint(len(r.Bits)) // those that gained nothing are left out
-	if o.code != 0 || err != nil || len(r.Bits) >= 200 || !strings.Contains(r.Stopped, best) ||
-		!strings.Contains(o.err, r.Stopped) {
-		t.Errorf("exit %d, %v, %d bits, %q\n%s", o.code, err, len(r.Bits), r.Stopped, o.err)
-	}
-}
-
 // TestMistakes checks how what goes wrong is told.
 func TestMistakes(t *testing.T) {
 	shop(t)

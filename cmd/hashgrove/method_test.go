@@ -133,7 +133,7 @@ func TestMirrorDoublesTheRows(t *testing.T) {
 		Rows int `json:"rows"`
 	}
 	const train = "train photos --size 8 --features g.hgf --mirror --bits 4 --rounds 5 --json --force -o m.hgm"
-	for flags, want := range map[string]int{"": 80, " --patience 3 --validation 0.25": 60, " --method lsh": 80} {
+	for flags, want := range map[string]int{"": 80, " --validation 0.25": 60, " --method lsh": 80} {
 		args := train + flags
 		if strings.Contains(flags, "lsh") {
 			args = strings.Replace(args, " --rounds 5", "", 1)

@@ -212,7 +212,7 @@ func TestSameIDsOfPictures(t *testing.T) {
 		ids += fmt.Sprintf("p%d\n", i%39)
 	}
 	write(t, "ids.txt", ids)
-	for i, how := range []string{"--features pixels", "--features pixels --patience 3 --validation 0.3", "--features pixels --method ksh --anchors 8 --pca 6"} {
+	for i, how := range []string{"--features pixels", "--features pixels --validation 0.3", "--features pixels --method ksh --anchors 8 --pca 6"} {
 		line := "train photos --size 6 --bits 4 --force --ids ids.txt " + how
 		if o := try(t, shellWords(line+" -o m.hgm")...); !o.badRow("photos", 39, "") ||
 			o.unlike(`1 - "p0" --skip-bad`) != "" {
@@ -259,7 +259,6 @@ func TestFeaturesAreExtractedOnce(t *testing.T) {
 	}{
 		{"train photos --features gist320 --bits 4 --rounds 3 -o m.hgm", 40},
 		{"train photos --features gist320 --mirror --bits 4 --rounds 3 -o mirror.hgm", 80},
-		{"train photos --features gist320 --mirror --patience 2 --validation 0.3 --bits 4 --rounds 3 -o patient.hgm", 80},
 		{"train photos --features gist320 --method lsh --bits 4 -o lsh.hgm", 40},
 		{"train photos --features gist320 --method ksh --anchors 10 --bits 4 -o ksh.hgm", 40},
 		{"eval -m m.hgm --base photos --queries new", 80},
@@ -393,7 +392,6 @@ func TestAugmentedTraining(t *testing.T) {
 		{"0 --mirror --augment crop,shift,shift", "280 changed copies", 320},
 		{"0.25 --augment mirror,shift", "120 changed copies", 120},
 		{"0.25 --augment mirror,crop --mirror-average", "120 changed copies", 120},
-		{"0.25 --augment crop --patience 3", "40 changed copies", 60},
 	} {
 		out := try(t, shellWords(few+c.how+" -o m.hgm")...)
 		for _, fact := range []string{"40 pictures", c.copies, "320"} {

@@ -89,8 +89,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)
 	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to exclude from training; eval then measures them separately")
-	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out for the final figures "+
-		"and for --patience; 0 learns from all rows (default 0.05 but at most 1000 rows; 0.1 with --patience)")
+	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out for the final figures; "+
+		"0 learns from all rows (default 0.05 but at most 1000 rows)")
 	cli.Group(f, "Training")
 	c.data.bind(f, "")
 	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+
@@ -105,8 +105,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.Resume, "resume", false, "resume an interrupted training")
 	f.BoolVar(&o.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
-	f.DurationVar(&o.TimeLimit, "time-limit", 0, "stop after this `TIME`, such as 10m, with fewer bits")
-	f.IntVar(&o.Patience, "patience", 0, "stop after this `NUMBER` of bits without better validation; 0 means never")
 	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
 		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
 	cli.Group(f, groupFastHash)

@@ -21,8 +21,7 @@ type trainDisplay struct {
 
 // noteFlags names the flags that help with a note, by its code.
 var noteFlags = map[string]string{
-	"crowded-bins":    "; or use --bins hybrid",
-	"effort-too-slow": "; --time-limit stops with fewer bits",
+	"crowded-bins": "; or use --bins hybrid",
 }
 
 // show shows a step.
@@ -53,9 +52,6 @@ func (d *trainDisplay) show(p hashgrove.Progress) {
 	note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
 	if b.Stat.HeldOut > 0 {
 		note += fmt.Sprintf("  held-out error %.4f", b.Stat.HeldOutError)
-	}
-	if b.Stat.Validation > 0 {
-		note += fmt.Sprintf("  validation MAP %.4f", b.Stat.Validation)
 	}
 	d.bits.Step(p.Bit, note)
 }

@@ -26,7 +26,6 @@ type trainReport struct {
 	BoostSeconds     float64     `json:"boost_seconds"`
 	TotalSeconds     float64     `json:"total_seconds"`
 	PeakRSS          int64       `json:"peak_rss_bytes"`
-	Stopped          string      `json:"stopped,omitempty"`
 	Device           string      `json:"device"` // that grew trees: the name of a GPU, or cpu
 
 	Effort fasthash.Effort       `json:"effort"`
@@ -49,7 +48,6 @@ type bitReport struct {
 	InferenceSeconds float64 `json:"inference_seconds"`
 	BoostSeconds     float64 `json:"boost_seconds"`
 	TrainError       float64 `json:"train_error"`
-	Validation       float64 `json:"validation_map,omitempty"`
 	CutParts         int     `json:"cut_parts,omitempty"` // more than 0 if Step 1 had to cut large blocks into parts
 
 	Trees int `json:"trees,omitempty"`
@@ -64,7 +62,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 	r := trainReport{
 		Model: c.options.Output, Fingerprint: m.Fingerprint().String(),
 		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: t.Report.Seed, TotalSeconds: t.Report.Total.Seconds(),
-		PeakRSS: machine.PeakMemory(), Stopped: made.Stopped, columnReport: columns, Effort: made.Options.Effort,
+		PeakRSS: machine.PeakMemory(), columnReport: columns, Effort: made.Options.Effort,
 		Device: cmp.Or(t.Report.Device, gpu.CPU),
 		Linear: made.Linear, Added: m.Info.Added,
 		NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems, Memory: t.Report.Memory,
@@ -76,7 +74,7 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 	inParts := 0
 	for k, s := range m.Info.Bits {
 		bit := bitReport{
-			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, Validation: s.Validation, CutParts: s.CutParts,
+			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, CutParts: s.CutParts,
 			Trees: s.Trees, Rounds: s.Rounds, HeldOut: s.HeldOut,
 		}
 		if s.HeldOut > 0 {

@@ -50,7 +50,7 @@ func TestTrainEndsWithNewItems(t *testing.T) {
 		m.Info.Sketch.Len() != 380 {
 		t.Errorf("info says\n%s", out)
 	}
-	for flags, held := range map[string]int{"": 20, "--validation 0": 0, "--validation 0.25": 100, "--patience 50": 40} {
+	for flags, held := range map[string]int{"": 20, "--validation 0": 0, "--validation 0.25": 100} {
 		r := trainReported(t, trainShop+flags+" --restart --force -o r.hgm")
 		if r.Rows != 400-held || (r.New != nil) != (held > 0) || held > 0 && (!r.New.complete(held) || !r.Learned.complete(held)) {
 			t.Errorf("%q: %d rows learned, new items %+v, learned items %+v", flags, r.Rows, r.New, r.Learned)
@@ -106,7 +106,6 @@ func TestTrainSaysWhyThereAreNoFigures(t *testing.T) {
 	for args, want := range map[string]string{
 		trainShop + "--validation 1 -o x.hgm":                                                          "2 bad-flag-value --validation 1",
 		trainShop + "--validation -0.1 -o x.hgm":                                                       "2 bad-flag-value --validation -0.1",
-		trainShop + "--validation 0 --patience 2 -o x.hgm":                                             "2 conflicting-flags --patience --validation",
 		"train items.csv --id-column sku --label category --pairs pairs.csv --validation 0.1 -o x.hgm": "2 needs-classes --validation",
 	} {
 		if d := try(t, strings.Fields(args)...).unlike(want); d != "" {

@@ -23,30 +23,23 @@ import (
 
 // extend adds columns to the training rows and to the validation rows, which may be nil, if the options ask for it and
 // it is possible.
-func (t *training) extend(ctx context.Context, train, held *supervision.Data) (a, b *supervision.Data, err error) {
+func (t *training) extend(ctx context.Context, train *supervision.Data) (_ *supervision.Data, err error) {
 	if t.Grow != nil {
 		err = t.extendGrown(ctx, train)
 	} else if t.wantsColumns() {
 		err = t.extendNew(ctx, train)
 	}
 	if err != nil || len(t.added) == 0 {
-		return train, held, err
+		return train, err
 	}
 	if t.Learner == Scores {
-		s := t.added[0]
-		if held != nil {
-			held = held.With(model.Through(held.Source, t.Threads, s.maps...))
-		}
-		return train.With(s.values), held, nil
+		return train.With(t.added[0].values), nil
 	}
 	t.Trees.Favoured = t.addedColumns()
 	for _, s := range t.added {
 		train = train.With(beside{train.Source, s.values})
-		if held != nil {
-			held = held.With(model.Through(held.Source, t.Threads, s.extension()))
-		}
 	}
-	return train, held, nil
+	return train, nil
 }
 
 // wantsColumns reports whether the options ask for extra columns.

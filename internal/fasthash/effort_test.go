@@ -132,16 +132,6 @@ func TestDefaultResumesAndGrows(t *testing.T) {
 	}
 }
 
-// TestEffortCountsTheRowsLearnedFrom: those that patience holds out do not make the data larger.
-func TestEffortCountsTheRowsLearnedFrom(t *testing.T) {
-	m := byDefault(1)
-	m.Patience, m.Trees.Rounds = 1, 2
-	mustTrain(t, m, slantedData(t, fewRows+50, 5))
-	if o := m.Report.Options; m.Report.Rows > fewRows || o.LinearColumns != LinearAuto || o.Trees.Boost != boost.AdaBoost {
-		t.Errorf("%d rows: %+v", m.Report.Rows, o)
-	}
-}
-
 // TestEffortWithin: a limit that nothing exceeds gives the greatest effort, one that all exceed the least.
 func TestEffortWithin(t *testing.T) {
 	x := vectors.Matrix{Rows: 60, Cols: 3, Data: make([]float32, 180)}

@@ -10,13 +10,12 @@
 // model can grow by more bits. Step 2 takes nearly all of the time: O(rows * candidates * depth * rounds) histogram
 // updates per bit.
 //
-// Method trains a model from labelled rows, with checkpoints, resuming, time limits, growing and validation.
+// Method trains a model from labelled rows, with checkpoints, resuming and growing.
 // docs/paper.md maps the paper's symbols to identifiers.
 package fasthash
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -44,9 +43,6 @@ type Bit struct {
 	Boost     time.Duration
 }
 
-// errStop, returned by a loop's each, ends learning after the current bit.
-var errStop = errors.New("stop after this bit")
-
 // loop says where Algorithm 3 starts and what to do after each bit.
 type loop struct {
 	done []model.Function // bits already learned, which are only replayed
@@ -55,8 +51,7 @@ type loop struct {
 	class []int32 // of each row, for the learner Scores; nil for tags
 }
 
-// learn runs Algorithm 3 with completed options. It returns all functions, those of run.done first. If each returns
-// errStop, the result ends with that bit.
+// learn runs Algorithm 3 with completed options. It returns all functions, those of run.done first.
 func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matrix, run loop) ([]model.Function, error) {
 	if y.Len() != x.Rows {
 		return nil, fmt.Errorf("%d vectors, but supervision for %d", x.Rows, y.Len())
@@ -123,7 +118,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 		bit.Inference += time.Since(began)
 
 		functions = append(functions, bit.Function)
-		if stop, err := run.finish(bit); stop || err != nil {
+		if err := run.finish(bit); err != nil {
 			return functions, err
 		}
 	}
@@ -169,7 +164,7 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 		bit.Boost = time.Since(began)
 		bit.noteHeldOut(step2)
 		functions = append(functions, bit.Function)
-		if stop, err := run.finish(bit); stop || err != nil {
+		if err := run.finish(bit); err != nil {
 			return functions, err
 		}
 	}
@@ -226,18 +221,15 @@ func (r loop) fedBack(f model.Function, output []int8) []int8 {
 	return code
 }
 
-// finish completes the statistics of a bit, calls each, and reports whether to stop.
-func (r loop) finish(bit Bit) (stop bool, err error) {
+// finish completes the statistics of a bit and calls each.
+func (r loop) finish(bit Bit) error {
 	if e, ok := bit.Function.(*model.Ensemble); ok {
 		bit.Stat.Trees = e.Trees()
 	}
 	if r.each == nil {
-		return false, nil
+		return nil
 	}
-	if err = r.each(bit); errors.Is(err, errStop) {
-		return true, nil
-	}
-	return false, err
+	return r.each(bit)
 }
 
 // fitter returns the learner for the rows, with the folds of early stopping and the classes of the rows, either of

@@ -173,10 +173,6 @@ func TestTrainRefuses(t *testing.T) {
 	if _, err := learn(ctx, Options{}, x, y, loop{each: func(Bit) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("the error of Each is lost: %v", err)
 	}
-	f, err := learn(ctx, Options{}, x, y, loop{each: func(Bit) error { return errStop }})
-	if err != nil || len(f) != 1 {
-		t.Errorf("errStop: %d functions, %v", len(f), err)
-	}
 }
 
 // watched is a context that counts how often it is looked at, and ends at one of the looks.

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/feature"
@@ -24,7 +22,7 @@ type Method struct {
 	Run
 }
 
-// Run says how a long training is saved, watched and ended. The zero value just trains.
+// Run says how a long training is saved and watched. The zero value just trains.
 type Run struct {
 	Checkpoint string // folder with a file per bit; "" means none
 	Resume     bool   // continue from the checkpoint, if there is one
@@ -32,13 +30,6 @@ type Run struct {
 
 	Grow     *model.Model      // bits to start from
 	Features feature.Extractor // turns pictures into vectors, and must be that of Grow; nil for vectors
-
-	TimeLimit time.Duration // stop before the bit that would not finish in time; 0 means no limit
-	Patience  int           // stop after this number of bits without better validation; 0 means never
-
-	// Held holds the validation rows for patience if they were set aside already, in the share that the options name.
-	// If nil, Train sets them aside.
-	Held *supervision.Data
 
 	// Spill stores what grows with the rows if there are more than memory holds; nil means memory. It never changes the
 	// model; some options need all rows in memory (ErrNeedsMemory).
@@ -51,12 +42,10 @@ type Run struct {
 // Report describes a training run.
 type Report struct {
 	Rows    int     // learned from
-	Asked   int     // bits asked for
 	Options Options // with everything left to the effort and to defaults filled in
 	Bits    []Bit   // newly learned, with their times, without their outputs
 	Resumed int     // bits taken from the checkpoint
 	Dropped int     // damaged bits of the checkpoint that were learned again
-	Stopped string  // why there are fewer bits than asked for, or ""
 	Linear  string  // which columns were added and why, or why not; "" if none were asked for
 
 	linear fault.Code // the reason behind Linear
@@ -69,12 +58,9 @@ var ErrCheckpoint = errors.New("an unfinished training is in the way")
 var ErrOtherBits = errors.New("the checkpoint is of another training (other bits): finish that one and let its model " +
 	"grow, or restart")
 
-// DefaultValidation is the share of rows that patience holds out.
-const DefaultValidation = 0.1
-
 // Train learns a model from the data. If ctx ends, the checkpoint holds every finished bit, and a later run can resume.
 func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, error) {
-	t := &training{Method: m, began: time.Now()}
+	t := &training{Method: m}
 	if err := t.prepare(ctx, d); err != nil {
 		return nil, err
 	}
@@ -83,17 +69,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	if err != nil {
 		return nil, err
 	}
-	functions := done
-	if t.stalled() {
-		t.stop() // the run that made the checkpoint ended like this
-	} else {
-		run := loop{done: done, each: t.afterBit(ctx, &stats), class: t.class}
-		if functions, err = t.learn(ctx, t.x, t.y, run); err != nil {
-			return nil, err
-		}
-	}
-	if t.stalled() {
-		functions, stats = functions[:t.watch.best], stats[:t.watch.best]
+	functions, err := t.learn(ctx, t.x, t.y, loop{done: done, each: t.afterBit(&stats), class: t.class})
+	if err != nil {
+		return nil, err
 	}
 	info := model.Info{Method: m.methodName(), Version: model.Version, Bits: stats, Runs: t.runs(len(functions))}
 	if d.Labels != nil {
@@ -113,10 +91,9 @@ func (m Method) Train(ctx context.Context, d *supervision.Data) (*model.Model, e
 	return &model.Model{Encoder: t.encoder(functions), Info: info}, nil
 }
 
-// Finish removes the checkpoint once the model is safely on disk. A run ended by a time limit keeps it, so that it can
-// be resumed.
+// Finish removes the checkpoint once the model is safely on disk.
 func (m Method) Finish() error {
-	if m.Checkpoint == "" || m.Report != nil && m.Report.Stopped != "" && m.TimeLimit > 0 {
+	if m.Checkpoint == "" {
 		return nil
 	}
 	return removeCheckpoint(m.Checkpoint)
@@ -138,34 +115,26 @@ type training struct {
 	Method
 	x        *vectors.Columns
 	y        affinity.Matrix
-	data     string // digest of data and supervision
-	held     *vectors.Columns
-	added    []*scores  // extra columns
-	kind     string     // of those
-	tried    string     // what learners were tried, in words
-	weighted bool       // pairs have weights of their own
-	class    []int32    // of each training row, for the learner Scores; nil for tags
-	truth    eval.Truth // of the held-out rows against the training rows
-	began    time.Time
+	data     string    // digest of data and supervision
+	added    []*scores // extra columns
+	kind     string    // of those
+	tried    string    // what learners were tried, in words
+	weighted bool      // pairs have weights of their own
+	class    []int32   // of each training row, for the learner Scores; nil for tags
 	ckpt     *checkpoint
-	watch    *validator // nil without patience
 	report   Report
 }
 
-// prepare completes the options, sets rows aside for validation, and quantises.
-func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error) {
-	if err := d.Trainable(); err != nil {
+// prepare completes the options and quantises.
+func (t *training) prepare(ctx context.Context, train *supervision.Data) (err error) {
+	if err := train.Trainable(); err != nil {
 		return err
 	}
-	t.data = d.HexDigest()
+	t.data = train.HexDigest()
 	t.weighted = t.BalancePairs || t.Inference.SimilarWeight != 0 || t.Inference.DissimilarWeight != 0
-	t.Similar.From = d.Kind()
+	t.Similar.From = train.Kind()
 	if t.Similar.From == supervision.ByTags {
-		t.Similar.MinShared = cmp.Or(d.MinShared, affinity.DefaultShared)
-	}
-	train, held, err := t.split(d)
-	if err != nil {
-		return err
+		t.Similar.MinShared = cmp.Or(train.MinShared, affinity.DefaultShared)
 	}
 	if t.Options, err = t.Options.fillIn(aboutOf(train)); err != nil {
 		return err
@@ -194,7 +163,7 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if t.BalancePairs || !t.weighted && t.Similar.From == supervision.ByTags {
 		t.Inference = t.Inference.Balanced(t.y)
 	}
-	if train, held, err = t.extend(ctx, train, held); err != nil {
+	if train, err = t.extend(ctx, train); err != nil {
 		return err
 	}
 	t.noteBest(train)
@@ -208,38 +177,8 @@ func (t *training) prepare(ctx context.Context, d *supervision.Data) (err error)
 	if t.x, err = vectors.QuantizeIn(ctx, t.Spill, train, train.Rows, quantizer, t.Threads); err != nil {
 		return err
 	}
-	t.report.Rows, t.report.Asked, t.report.Options = train.Rows, t.Bits, t.Options
-	if held == nil {
-		return nil
-	}
-	t.held, err = vectors.Quantize(ctx, held, held.Rows, quantizer, t.Threads)
-	return err
-}
-
-// split sets rows aside for validation if patience needs them and the caller has not done so.
-func (t *training) split(d *supervision.Data) (train, held *supervision.Data, err error) {
-	switch {
-	case t.Held != nil:
-		train, held = d, t.Held
-	case t.Patience == 0:
-		t.Similar.Validation = 0
-		return d, nil, nil
-	default:
-		t.Similar.Validation = cmp.Or(t.Similar.Validation, DefaultValidation)
-		learn, aside, err := d.Split(t.Similar.Validation, cmp.Or(t.Seed, DefaultSeed), t.Similar.PerPicture())
-		if err != nil {
-			return nil, nil, err
-		}
-		train, held = d.Parts(learn, aside)
-	}
-	if err := train.Trainable(); err != nil {
-		return nil, nil, fmt.Errorf("after setting the validation part aside: %w", err)
-	}
-	if t.Patience == 0 {
-		return train, nil, nil
-	}
-	t.truth, err = eval.TruthOf(held, train)
-	return train, held, err
+	t.report.Rows, t.report.Options = train.Rows, t.Options
+	return nil
 }
 
 // quantizer returns the quantiser of the rows, or that of the model to grow.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/fasthash/boost"
@@ -172,7 +171,6 @@ func TestChangedOptionsAreRefused(t *testing.T) {
 		"similarity.held_out":    func(m *Method) { m.Similar.HeldOut = []string{"x"} },
 		"similarity.sample":      func(m *Method) { m.Similar.SampleSimilar = 5 },
 		"inference.dissimilar_w": func(m *Method) { m.Inference.DissimilarWeight = 5 },
-		"similarity.validation":  func(m *Method) { m.Patience = 3 },
 	} {
 		m := saved
 		change(&m)
@@ -214,50 +212,6 @@ func TestGrowOnOtherDataKeepsTheFirstBits(t *testing.T) {
 	j.Order = TSH
 	if _, err := j.Train(context.Background(), d); err == nil {
 		t.Error("the TSH order grew a model")
-	}
-}
-
-func TestPatienceKeepsTheBestBits(t *testing.T) {
-	d := pictures(t, 0, 400)
-	run := func(resume bool, folder string) (*model.Model, *Report) {
-		j := quick(300)
-		j.Similar.Validation = 0.25
-		j.Patience, j.Checkpoint, j.Resume = 4, folder, resume
-		return mustTrain(t, j, d), j.Report
-	}
-	folder := filepath.Join(t.TempDir(), "ckpt")
-	m, r := run(false, folder)
-	bits := m.Encoder.Bits()
-	if r.Stopped == "" || bits >= 300 || len(r.Bits) != bits+4 {
-		t.Fatalf("%d bits kept of %d learned: %q", bits, len(r.Bits), r.Stopped)
-	}
-	best := m.Info.Bits[bits-1].Validation
-	for k, b := range r.Bits {
-		if b.Stat.Validation > best {
-			t.Errorf("bit %d has MAP %v, the last kept %v", k+1, b.Stat.Validation, best)
-		}
-	}
-	// The checkpoint of a run that stopped resumes to the same end.
-	if again, _ := run(true, folder); !bytes.Equal(bytesOf(t, again), bytesOf(t, m)) {
-		t.Error("resuming a stopped run gives another model")
-	}
-}
-
-func TestTimeLimitKeepsTheCheckpoint(t *testing.T) {
-	j, d := quick(4000), pictures(t, 0, 300)
-	j.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
-	j.TimeLimit = 100 * time.Millisecond
-	m, r := mustTrain(t, j, d), *j.Report
-	if bits := m.Encoder.Bits(); bits >= 4000 || r.Stopped == "" {
-		t.Errorf("%d bits, stopped %q", bits, r.Stopped)
-	}
-	if err := j.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	j.Resume = true
-	mustTrain(t, j, d)
-	if again := j.Report; again.Resumed != m.Encoder.Bits() {
-		t.Errorf("resumed %d of %d bits", again.Resumed, m.Encoder.Bits())
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"hashgrove/internal/feature"
 	"hashgrove/internal/model"
@@ -32,20 +31,12 @@ func (t *training) doneBits(ctx context.Context) (done []model.Function, stats [
 		}
 		t.report.Resumed, t.report.Dropped = len(saved), dropped
 	}
-	if t.held != nil {
-		t.watch, err = newValidator(ctx, t, done, stats)
-	}
 	return done, stats, err
 }
 
-// afterBit returns what to do after every bit: validate, save and report it, and decide whether it is the last.
-func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bit) error {
-	return func(bit Bit) (err error) {
-		if t.watch != nil {
-			if bit.Stat.Validation, err = t.watch.add(ctx, bit); err != nil {
-				return err
-			}
-		}
+// afterBit returns what to do after every bit: save and report it.
+func (t *training) afterBit(stats *[]model.BitStat) func(Bit) error {
+	return func(bit Bit) error {
 		if t.ckpt != nil {
 			if err := t.ckpt.save(bit); err != nil {
 				return err
@@ -57,26 +48,8 @@ func (t *training) afterBit(ctx context.Context, stats *[]model.BitStat) func(Bi
 		}
 		bit.Output = nil
 		t.report.Bits = append(t.report.Bits, bit)
-		n := time.Duration(len(t.report.Bits))
-		switch {
-		case bit.Bit == t.Bits:
-		case t.stalled():
-			return t.stop()
-		case t.TimeLimit > 0 && time.Since(t.began)*(n+1)/n > t.TimeLimit:
-			t.report.Stopped = fmt.Sprintf("the time limit of %v leaves no time for another bit", t.TimeLimit)
-			return errStop
-		}
 		return nil
 	}
-}
-
-// stalled reports whether patience has run out.
-func (t *training) stalled() bool { return t.watch != nil && t.watch.stalled() >= t.Patience }
-
-// stop ends the training because patience has run out.
-func (t *training) stop() error {
-	t.report.Stopped = fmt.Sprintf("the validation has not improved since bit %d", t.watch.best)
-	return errStop
 }
 
 // grownBits returns the bits of the model to grow.

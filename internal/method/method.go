@@ -60,7 +60,7 @@ type Options struct {
 	Doubt func(text string)
 
 	// Validation is the share of rows to hold out: the model records how well it finds those and how well it finds
-	// training rows (Info.NewItems, Info.LearnedItems), and Run.Patience watches them. 0 means none.
+	// training rows (Info.NewItems, Info.LearnedItems). 0 means none.
 	Validation float64
 }
 

@@ -1,12 +1,10 @@
 package method
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
@@ -42,10 +40,6 @@ func newJudged(d *supervision.Data, chosen []bool, each int) judged {
 func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data) (
 	*supervision.Data, *validation, error,
 ) {
-	patient := name == FastHash && o.Run.Patience > 0 && o.PCA == 0
-	if o.Validation == 0 && patient {
-		o.Validation = cmp.Or(o.FastHash.Similar.Validation, fasthash.DefaultValidation)
-	}
 	if o.Validation == 0 {
 		return d, nil, nil
 	}
@@ -55,11 +49,11 @@ func (o *Options) setAside(ctx context.Context, name string, d *supervision.Data
 		return nil, nil, err
 	}
 	learn, held := d.Parts(keep, aside)
-	if held.Rows == 0 && !patient {
+	if held.Rows == 0 {
 		return d, nil, nil
 	}
-	if o.FastHash.Similar.Validation = o.Validation; o.PCA == 0 {
-		o.Run.Held = held
+	if name == FastHash && o.PCA == 0 {
+		o.FastHash.Similar.Validation = o.Validation
 	}
 	v := &validation{held: held}
 	pictures := d.Rows / copies

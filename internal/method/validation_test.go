@@ -195,18 +195,3 @@ func TestGrownFigures(t *testing.T) {
 		t.Errorf("figures of new items, %+v, from rows that the first bits learned from", m.Info.NewItems)
 	}
 }
-
-// TestPatienceHoldsOutOnce: the rows that patience watches are those that are judged, and pairs are not judged.
-func TestPatienceHoldsOutOnce(t *testing.T) {
-	d := hashed(t, methodtest.Classed(1, 300, 6, 3))
-	o := few(4)
-	o.Run.Patience = 10
-	m := trained(t, method.FastHash, d, o)
-	if m.Info.Runs[0].Rows != 270 || m.Info.NewItems == nil || m.Info.NewItems.Rows != 30 || m.Info.Bits[0].Validation == 0 {
-		t.Errorf("%d rows learned, new items %+v", m.Info.Runs[0].Rows, m.Info.NewItems)
-	}
-	if direct, err := (fasthash.Method{Options: fasthash.Options{Bits: 4, Trees: o.FastHash.Trees}, Run: o.Run}).Train(
-		context.Background(), d); err != nil || direct.Fingerprint() != m.Fingerprint() {
-		t.Errorf("FastHash alone learns something else, %v", err)
-	}
-}

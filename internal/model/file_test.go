@@ -27,7 +27,7 @@ import (
 func samples() map[string]*Model {
 	rng := rand.New(rand.NewPCG(9, 9))
 	info := Info{Method: "test", Version: "1.2", Runs: []Run{{Bits: 2, Seed: 1<<64 - 1, Data: "ab", Rows: 7, Options: json.RawMessage(`{"a":"<é>"}`)}, {Bits: 3}},
-		Bits: []BitStat{{Objective: -1.5, TrainError: 0.25, Trees: 3}, {}, {Validation: 1e-300}}, Features: []string{"é", "", `"`, "<"}, Classes: []string{"x"},
+		Bits: []BitStat{{Objective: -1.5, TrainError: 0.25, Trees: 3}, {}, {TrainError: 1e-300}}, Features: []string{"é", "", `"`, "<"}, Classes: []string{"x"},
 		Sketch: NewSketch([]uint64{7, 1 << 63, 7, 0}), NewItems: &Figures{Rows: 2, MAP: 0.5, MAPHigh: 1, DistinctCodes: 1},
 		LearnedItems: &Figures{Rows: 3, DistinctCodes: 3}}
 	deep := randomTrees(rng, 3, 4, 8, 2)

@@ -106,8 +106,7 @@ type BitStat struct {
 	HeldOut      int     `json:"held_out,omitempty"`
 	HeldOutError float64 `json:"held_out_error,omitempty"`
 
-	Validation float64 `json:"validation,omitempty"`
-	CutParts   int     `json:"cut_parts,omitempty"` // of Step 1: parts of blocks that were too large to be cut at once
+	CutParts int `json:"cut_parts,omitempty"` // of Step 1: parts of blocks that were too large to be cut at once
 }
 
 // parseInfo reads the JSON of an Info. It rejects lists of runs and statistics at the first entry that is wrong or too
@@ -156,7 +155,7 @@ func (f *Info) check(e Encoder) error {
 		return fmt.Errorf("statistics of %d bits in a model of %d", n, bits)
 	}
 	for k, s := range f.Bits {
-		for _, v := range []float64{s.Objective, s.TrainError, s.Validation} {
+		for _, v := range []float64{s.Objective, s.TrainError} {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return fmt.Errorf("statistics of bit %d hold the value %v", k, v)
 			}

@@ -72,9 +72,6 @@ func (o Options) Check() error {
 			option("sample-dissimilar"))
 	case !(share >= 0 && share < 1):
 		return wrong("bad-flag-value", "%s %v is not between 0 and 1", option("validation"), share)
-	case o.Patience > 0 && o.Validation != nil && share == 0:
-		return wrong("conflicting-flags", "%s needs held-out rows: %s must be above 0", option("patience"),
-			option("validation"))
 	case o.CodeMicroseconds < 0:
 		return wrong("bad-flag-value", "%s %d: give a positive number", option("code-microseconds"), o.CodeMicroseconds)
 	case o.PCA < 0 || o.Anchors < 0:

@@ -44,10 +44,9 @@ func (r *run) chooseValidation() error {
 	judged := kind != "" && kind != supervision.ByPairs
 	switch before, known := earlierValidation(r.o.Grow, r.data.HexDigest()); {
 	case r.o.Validation != nil:
-		if o.Validation = *r.o.Validation; o.Validation > 0 && r.o.Patience == 0 && !judged {
+		if o.Validation = *r.o.Validation; o.Validation > 0 && !judged {
 			return wrong("needs-classes", "%s needs classes or tags to measure held-out rows", option("validation"))
 		}
-	case r.o.Patience > 0: // the method has its own default
 	case known:
 		o.Validation = before
 	case kind == supervision.ByPairs:

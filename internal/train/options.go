@@ -1,7 +1,6 @@
 package train
 
 import (
-	"time"
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/boost"
@@ -90,9 +89,7 @@ type Options struct {
 	Resume     bool   `json:"-" for:"fasthash" name:"resume"`
 	Restart    bool   `json:"-" for:"fasthash" name:"restart"`
 
-	Grow      *model.Model  `json:"-" for:"fasthash" name:"grow"`       // start from the bits of this model
-	TimeLimit time.Duration `json:"-" for:"fasthash" name:"time-limit"` // stop with fewer bits; 0 means no limit
-	Patience  int           `json:"-" for:"fasthash" name:"patience"`   // bits without better validation; 0: no limit
+	Grow *model.Model `json:"-" for:"fasthash" name:"grow"` // start from the bits of this model
 
 	// Memory limits the bytes to use; what does not fit goes to mapped files. 0 means no limit. The limit applies to
 	// the whole process during training and does not change the model.

@@ -254,7 +254,7 @@ func (r *run) learn(ctx context.Context) (*model.Model, error) {
 	}
 	r.m.Run = fasthash.Run{
 		Checkpoint: checkpoint, Resume: o.Resume, Restart: o.Restart, Grow: o.Grow, Features: r.extractor,
-		TimeLimit: o.TimeLimit, Patience: o.Patience, Spill: r.m.Run.Spill, Report: report,
+		Spill: r.m.Run.Spill, Report: report,
 		Progress: func(b fasthash.Bit) { r.emit(Progress{Bit: b.Bit, Bits: r.m.Bits, Learned: &b}) },
 	}
 	r.m.Doubt = func(text string) { r.addNote(Note{"method", text, true}) }
@@ -297,16 +297,13 @@ func (r *run) noteStart() {
 	r.note("learning", "learning %d bits with %s from %s of %d dimensions%s", r.m.Bits, name, what, r.data.Dim(), aside)
 }
 
-// noteEnd reports damaged, resumed and missing bits, and why held-out rows give no figures.
+// noteEnd reports damaged and resumed bits, and why held-out rows give no figures.
 func (r *run) noteEnd(m *model.Model, made *fasthash.Report) {
 	if made.Dropped > 0 {
 		r.note("damaged-bits", "%d bits of the checkpoint were damaged and were learned again", made.Dropped)
 	}
 	if made.Resumed > 0 {
 		r.note("resumed", "%d bits came from the checkpoint", made.Resumed)
-	}
-	if made.Stopped != "" {
-		r.note("stopped", "stopped at %d of %d bits: %s", m.ClassBits(), r.m.Bits, made.Stopped)
 	}
 	switch {
 	case r.m.Validation == 0 || m.Info.NewItems != nil || r.data.Kind() == supervision.ByPairs:
@@ -335,8 +332,7 @@ func (r *run) remember(m *model.Model) {
 	}
 }
 
-// save writes the model, then removes the checkpoint. A run ended by a time limit keeps it, so that
-// it can be resumed.
+// save writes the model, then removes the checkpoint.
 func (r *run) save(m *model.Model) error {
 	if r.report.Memory != nil && r.report.Memory.Mapped {
 		r.report.Memory.InMemory, r.report.Memory.Files = r.spill.Sizes()

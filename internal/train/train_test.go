@@ -143,7 +143,7 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 	for want, o := range map[string]train.Options{
 		"wrong-method rounds lsh":               {Method: "lsh", Rounds: 5},
 		"wrong-method effort ksh":               {Method: "ksh", Effort: fasthash.Quick},
-		"wrong-method time-limit sdh":           {Method: "sdh", TimeLimit: 1},
+		"wrong-method resume sdh":               {Method: "sdh", Resume: true},
 		"wrong-method linear-columns tsh-trees": {Method: "tsh-trees", LinearColumns: "off", Rounds: 3},
 		"wrong-method anchors fasthash":         {Anchors: 5},
 		"wrong-method anchors mine":             {Custom: nothing{}, Method: "mine", Anchors: 5},
@@ -152,7 +152,6 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		"bad-flag-value validation 1":           {Validation: share(1)},
 		"bad-flag-value balance 9:x":            {Balance: "9:x"},
 		"conflicting-flags resume restart":      {Resume: true, Restart: true},
-		"conflicting-flags patience validation": {Patience: 2, Validation: share(0)},
 		"too-small memory":                      {Memory: 5},
 		"missing-flag mirror features":          {Pictures: train.PictureOptions{Mirror: true}},
 	} {

@@ -263,11 +263,10 @@ func (c *call) data(r *rows) (*hashgrove.Data, error) {
 
 // bitProgress reports a learned bit.
 type bitProgress struct {
-	Bit        int     `json:"bit"` // from 1
-	Bits       int     `json:"bits"`
-	Objective  float64 `json:"objective"`
-	Error      float64 `json:"error"`
-	Validation float64 `json:"validation,omitempty"`
+	Bit       int     `json:"bit"` // from 1
+	Bits      int     `json:"bits"`
+	Objective float64 `json:"objective"`
+	Error     float64 `json:"error"`
 }
 
 // noteProgress reports a choice or a doubt.
@@ -282,11 +281,8 @@ func (c *call) train() (any, []Array, error) {
 	var p struct {
 		rows
 		Options hashgrove.Options `json:"options"`
-		Grow    uint64            `json:"grow,omitempty"`       // a model to start from
-		Seconds float64           `json:"time_limit,omitempty"` // stop then, with fewer bits
-		// These have no names in JSON, as they say nothing about a model.
-		Patience int   `json:"patience,omitempty"`
-		Memory   int64 `json:"memory,omitempty"`
+		Grow    uint64            `json:"grow,omitempty"` // a model to start from
+		Memory  int64             `json:"memory,omitempty"`
 	}
 	if err := c.read(&p); err != nil {
 		return nil, nil, err
@@ -297,7 +293,7 @@ func (c *call) train() (any, []Array, error) {
 	}
 	o := p.Options
 	o.Threads = cmp.Or(o.Threads, c.threads)
-	o.TimeLimit, o.Patience, o.Memory = time.Duration(p.Seconds*1e9), p.Patience, p.Memory
+	o.Memory = p.Memory
 	if p.Grow != 0 {
 		m, err := thing[*hashgrove.Model](c.server, p.Grow)
 		if err != nil {
@@ -340,7 +336,7 @@ func (c *call) training() func(hashgrove.Progress) {
 			c.progress(noteProgress{string(p.Note.Code), p.Note.Text, p.Note.Doubt})
 		case p.Learned != nil:
 			s := p.Learned.Stat
-			c.progress(bitProgress{p.Bit, p.Bits, s.Objective, s.TrainError, s.Validation})
+			c.progress(bitProgress{p.Bit, p.Bits, s.Objective, s.TrainError})
 		case time.Since(shown) > 100*time.Millisecond:
 			shown = time.Now()
 			c.progress(map[string]int{"rows": p.Rows})

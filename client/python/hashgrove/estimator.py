@@ -134,9 +134,8 @@ class FastHash(TransformerMixin, BaseEstimator):
                 params["names"] = names
             if self.missing:
                 params["missing"] = True
-            for name in ("time_limit", "patience", "memory"):
-                if name in options:
-                    params[name] = options.pop(name)
+            if "memory" in options:
+                params["memory"] = options.pop("memory")
             self.model_, self.report_ = _train(own, params, [x, *s.arrays], self.verbose)
         except Invalid as e:
             raise not_finite(e) from None
