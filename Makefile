@@ -34,7 +34,7 @@ demo: build
 build:
 	$(GO) build -trimpath -ldflags="-s -w" -o bin/ ./cmd/hashgrove ./cmd/hashgrove-gpu
 
-# What tests need beside Go: a browser, servers of PostgreSQL and Redis, other programs. Where something cannot be installed
+# What tests need beside Go: a browser, a server of PostgreSQL, other programs. Where something cannot be installed
 # a message says which tests are skipped.
 setup:
 	@sh internal/testkit/needs/setup.sh
@@ -47,9 +47,8 @@ test:
 BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo 2>/dev/null || echo unlimited) 2>/dev/null;
 
 # The tests that make check runs and make test leaves out: they take longest, or need servers.
-ENGINES = Elastic|Milvus|Postgres|Qdrant|Redis|SQLite|SQLiteVec|Weaviate
 SLOW = ^Test(DebianPackage|Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
-	PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|Wheel|$(ENGINES))$$
+	PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|Wheel|Postgres)$$
 SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./paper ./internal/workshop
 
 unit:
@@ -65,14 +64,13 @@ slow:
 	$(BOUNDED) $(GO) test -timeout 30m -run '$(SLOW)' $(TESTFLAGS) $(SLOWPACKAGES)
 
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
-# needs a C compiler. It slows the trees thirtyfold, so long tests, and the suites of the engines but one, run with it only in
-# nightly.
+# needs a C compiler. It slows the trees thirtyfold, so long tests, and the suite of PostgreSQL, run with it only in nightly.
 RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/engine/... ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
 	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
-		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip '$(subst |Qdrant,,$(SLOW))|Budget' $(TESTFLAGS) $(RACE); \
+		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip '$(SLOW)|Budget' $(TESTFLAGS) $(RACE); \
 	else \
 		$(REQUIRED) compiler "no C compiler: no race detector"; \
 	fi

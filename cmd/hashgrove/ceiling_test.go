@@ -115,7 +115,7 @@ func TestMemoryCeiling(t *testing.T) {
 		ceiling("train of 1,000,000 rows with --memory "+size, have, int(most/1e6))
 	}
 
-	// Encoding and pushing: for every thread twice 64 MiB, and a chunk of 64 MiB a few times over, however many rows.
+	// Encoding: for every thread twice 64 MiB, and a chunk of 64 MiB a few times over, however many rows.
 	const columns, threads = 64, 2
 	const reading = base + (2*threads+3)*67
 	wideRows(t, "few.npy", 100_000, columns)
@@ -125,14 +125,11 @@ func TestMemoryCeiling(t *testing.T) {
 	few, _ := peak(t, nil, append([]string{"encode", "few.npy"}, flags...)...)
 	many, _ := peak(t, nil, append([]string{"encode", "many.npy"}, flags...)...)
 	ceiling("encode of 800,000 rows", many, min(reading, few+150))
-	have, _ := peak(t, nil, shellWords("push many.npy -m wide.hgm --engine postgres: --bulk bulk.csv --bulk-form copy --quiet")...)
-	ceiling("push of 800,000 rows to a file", have, reading)
-
 	// Indexes: building took 118 bytes for each of 100 million codes, and opening takes no more than that. A search from the
 	// command line holds 53 at most.
 	const items = 2_000_000
 	plainCodes(t, "items.hgc", items)
-	have, _ = peak(t, nil, "index", "build", "-o", "items.hgi", "items.hgc", "--quiet")
+	have, _ := peak(t, nil, "index", "build", "-o", "items.hgi", "items.hgc", "--quiet")
 	ceiling("index build of 2 million codes", have, base+items*118/1_000_000)
 	have, _ = peak(t, nil, "search", "items.hgi", "--code", "0123456789abcdef", "-k", "10", "--json")
 	ceiling("search of 2 million codes", have, base+items*53/1_000_000)

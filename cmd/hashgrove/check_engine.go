@@ -56,7 +56,6 @@ does not support a filter passes, unless the filter comes from --where.
 ` + enginesHelp,
 		Example: `  hashgrove check-engine items.hgi --engine postgres://shop@localhost/shop --table boots
   hashgrove check-engine items.hgi new.csv --engine postgres://shop@localhost/shop --table boots --where 'f0 < 1' -k 5
-  hashgrove check-engine items.hgi --engine redis://localhost:6379/0 --table boots
   hashgrove check-engine items.hgi --engine postgres://shop@localhost/shop --table boots --report boots.html`,
 		Args: cli.AtLeast(1, "an index"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,7 +96,7 @@ func (c *checkCommand) run(ctx context.Context, path string, args []string) erro
 	if c.report != "" {
 		o.Answers = reportAnswers
 	}
-	e, err := c.target.open(ctx, c.app, engine.DefaultInFlight)
+	e, err := c.target.open(ctx, engine.DefaultInFlight)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
-	"hashgrove/internal/testkit/needs"
+	"hashgrove/internal/testkit/pgtest"
 )
 
 // detailShop makes the model detail.hgm with bits of detail, codes of the items and an index.
@@ -133,22 +133,15 @@ func TestDetailSurvives(t *testing.T) {
 	searchesByDetail(t, "foreign.hgi", &numbered)
 }
 
-// TestDetailInEngines pushes codes with detail into SQLite, checks and pulls them.
-func TestDetailInEngines(t *testing.T) {
-	needs.Program(t, needs.SQLite, "sqlite3")
+// TestDetailInPostgres pushes codes with detail, compares and pulls them.
+func TestDetailInPostgres(t *testing.T) {
+	to := " --table boots --engine " + pgtest.Start(t).URL
+	t.Setenv("PGPASSWORD", pgtest.Password)
 	codes := detailShop(t)
-	succeed(t, shellWords("push detail.hgi --engine sqlite://shop.db --table boots")...)
-	out := succeed(t, shellWords("check-engine detail.hgi new.csv --engine sqlite://shop.db --table boots --json")...)
-	var report struct {
-		Causes map[string]int `json:"causes"`
-	}
-	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Causes) > 0 {
-		t.Errorf("%v: %s", err, out)
-	}
+	succeed(t, shellWords("push detail.hgi"+to)...)
+	succeed(t, shellWords("check-engine detail.hgi new.csv"+to)...)
 	for _, line := range []string{
-		"check-engine detail.hgi --engine sqlite://shop.db --table boots --where 'not prize = 3'",
-		"pull --engine sqlite://shop.db --table boots --where 'not prize = 3' -o none.hgi",
-		"pull --engine sqlite://shop.db --table boots --where 'prize < 3' -o none.hgc",
+		"pull --where 'not prize = 3' -o none.hgi" + to, "pull --where 'prize < 3' -o none.hgc" + to,
 	} {
 		refusal{line, 2, nil, "--where prize"}.try(t)
 	}
@@ -157,7 +150,7 @@ func TestDetailInEngines(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
-	succeed(t, shellWords("pull --engine sqlite://shop.db --table boots -o pulled.hgi")...)
+	succeed(t, shellWords("pull -o pulled.hgi"+to)...)
 	searchesByDetail(t, "pulled.hgi", codes)
 }
 

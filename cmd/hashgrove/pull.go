@@ -41,7 +41,6 @@ to whole bytes.
 ` + enginesHelp,
 		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi
   hashgrove pull --engine postgres://shop@localhost/shop --table boots --where 'label = "boots"' -o pulled.hgc
-  hashgrove pull --engine sqlite://shop.db --table boots -o from-sqlite.hgi
   hashgrove pull items.faiss -m items.hgm -o from-faiss.hgi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -90,7 +89,7 @@ func (c *pullCommand) run(ctx context.Context, args []string) error {
 	if len(args) == 1 {
 		return c.pullFile(ctx, args[0], form)
 	}
-	e, err := c.target.open(ctx, c.app, 1)
+	e, err := c.target.open(ctx, 1)
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"testing"
 
-	"hashgrove/internal/engine"
 	"hashgrove/internal/testkit/pgtest"
 )
 
@@ -60,46 +56,9 @@ func TestPushShardsAndPipes(t *testing.T) {
 			t.Errorf("%s from standard input gives another table", file)
 		}
 	}
-	checkShardJournals(t, s, to)
-}
-
-// checkShardJournals: every shard has a journal of its own, by which it continues; standard input has one where it is named.
-func checkShardJournals(t *testing.T, s *pgtest.Server, to func(string) string) {
-	c := connectTo(t, s)
-	exec := func(text string) {
-		if _, err := c.Exec(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	succeed(t, shellWords("push vectors.npy -m m.hgm --shard 1/4"+to("held"))...)
-	exec("ALTER TABLE held ADD CHECK (id <> '300')")
-	line := "push vectors.npy -m m.hgm --shard 4/4 --batch 5" + to("held")
-	if d := try(t, shellWords(line)...).unlike(`1 - "300" vectors.npy.00004-of-00004.push`, engine.ErrRefused); d != "" {
-		t.Fatalf("an item that is refused: %s", d)
-	}
-	exec("ALTER TABLE held DROP CONSTRAINT held_id_check")
-	var r pushReport
-	if out := succeed(t, shellWords(line)...); json.Unmarshal([]byte(out), &r) != nil || r.Written != 5 || r.Before != r.Items-5 {
-		t.Errorf("the shard continues: %s", out)
-	}
-	if _, err := os.Stat("vectors.npy.00004-of-00004.push"); err == nil {
-		t.Error("the journal was left behind")
-	}
-	content := bytes.Repeat([]byte("[1,2,3,4,5,6,7,8,9,10,11,12]\n"), 12000)
-	piped := "push - -m m.hgm --batch 100 --journal j.push" + to("piped")
-	broken := io.MultiReader(bytes.NewReader(content[:len(content)*3/4]), failing{})
-	if d := feed(t, broken, shellWords(piped)...).unlike("1 - j.push", errBroken); d != "" {
-		t.Errorf("a pipe that breaks: %s", d)
-	}
-	o := feed(t, bytes.NewReader(content), shellWords(piped)...)
-	if json.Unmarshal([]byte(o.out), &r) != nil || o.code != 0 || r.Before == 0 {
-		t.Errorf("what comes again continues: exit %d, %s%s", o.code, o.out, o.err)
-	}
 	for args, want := range map[string]string{
 		"push - --shard 1/2 -m m.hgm":                         "2 read-once -: --shard",
 		"push vectors.npy --shard 5/4 -m m.hgm":               "2 bad-flag-value --shard 5/4",
-		"push vectors.npy --shard 1/4 --journal j -m m.hgm":   "2 no-shard-mark --journal j {shard}",
-		"push vectors.npy --journal {shard}.push -m m.hgm":    "2 no-shard {shard}.push --shard",
 		"push - --attribute-columns f0 --format csv -m m.hgm": "2 read-once --attribute-columns --attributes",
 	} {
 		if d := feed(t, bytes.NewReader(read(t, "new.csv")), shellWords(args+to("x"))...).unlike(want); d != "" {
@@ -107,10 +66,3 @@ func checkShardJournals(t *testing.T, s *pgtest.Server, to func(string) string) 
 		}
 	}
 }
-
-// failing is a pipe that breaks.
-type failing struct{}
-
-var errBroken = errors.New("the pipe broke")
-
-func (failing) Read([]byte) (int, error) { return 0, errBroken }

@@ -142,7 +142,7 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 // TestDocsNameRealFlags checks every --flag in README and docs against the verbs.
 func TestDocsNameRealFlags(t *testing.T) {
 	known := map[string]bool{
-		"help": true, "pipe": true, // of redis-cli
+		"help": true,
 	}
 	for _, name := range []string{"system-site-packages", "no-index", "pre", "find-links"} { // of venv and pip
 		known[name] = true

@@ -41,15 +41,6 @@ func integers(op string, x float64) (low, high int64, some bool) {
 	return low, high, true
 }
 
-// refuseDate rejects a comparison with a date: our filters compare dates as moments, the engine as text.
-func refuseDate(engine, op string, v index.Value) error {
-	if _, isText := v.Text(); isText && op != "starts with" && v.Kind() == index.DateKind {
-		return fault.New("no-dates", "%w: %v is a date, and %s does not compare texts as dates; "+
-			"store dates as numbers to filter by them there", ErrFilter, v, engine)
-	}
-	return nil
-}
-
 // eachText checks the texts of an item except its id.
 func eachText(it index.Item, check func(what, text string) error) error {
 	err := check("label", it.Label)
@@ -71,23 +62,10 @@ func checkUTF8(engine, what, text string) error {
 	return nil
 }
 
-// inJSON is checkUTF8 for engines limited only by JSON.
-func inJSON(what, text string) error { return checkUTF8("JSON", what, text) }
-
 // checkLength rejects text longer than the engine accepts.
 func checkLength(engine, what, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%w: its %s has %d bytes, but %s allows at most %d", ErrRefused, what, len(text), engine, most)
 	}
 	return nil
-}
-
-// checkTexts rejects an item with text that is not valid in JSON or longer than the engine accepts; ids have their
-// own limit.
-func checkTexts(engine string, it index.Item, most, mostID int) error {
-	id := it.ID.String()
-	return errors.Join(checkUTF8(engine, "id", id), checkLength(engine, "id", id, mostID),
-		eachText(it, func(what, text string) error {
-			return errors.Join(checkUTF8(engine, what, text), checkLength(engine, what, text, most))
-		}))
 }

@@ -188,3 +188,13 @@ func checkAnswersShown(t *testing.T, r *engine.CheckReport) {
 		}
 	}
 }
+
+// compared checks an engine against an index of some items.
+func compared(t *testing.T, e engine.Engine, items *index.Batch, o engine.CheckOptions) (*engine.CheckReport, error) {
+	t.Helper()
+	x := index.New(items.Codes.Bits, items.Fingerprint, index.Config{})
+	if err := x.Add(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	return engine.Check(t.Context(), e, x.Snapshot(), searchtest.Oracle{World: &searchtest.World{Items: items}}, o)
+}

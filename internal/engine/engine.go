@@ -1,16 +1,14 @@
 // Package engine stores codes in the databases people already use: it writes items, searches them there, reads them
 // back, and reports where the answers differ from those of an exact index.
 //
-// An Engine is one table of such a database. Push writes items in batches that may be repeated, so an interrupted push
-// continues without writing twice (push.go, journal.go). Check compares an engine with an index (check.go). Every
-// engine is one file, or several with the same prefix, and passes the suite in enginetest.
+// An Engine is one table of such a database. Push writes items in batches, which replace by id, so an interrupted push
+// is simply run again (push.go). Check compares an engine with an index (check.go).
 package engine
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -111,8 +109,8 @@ type Engine interface {
 
 // Target names a table in an engine.
 type Target struct {
-	URL      string // its scheme chooses the engine, such as postgres, redis, sqlite or opensearch. It holds no password
-	Password string // or key; "" uses the engine's own sources, such as PGPASSWORD and REDISCLI_AUTH
+	URL      string // postgres://user@host/database. It holds no password
+	Password string // "" uses PGPASSWORD and ~/.pgpass
 	Table    string // or, in PostgreSQL, schema.table; "" means items
 	InFlight int    // maximum number of connections; 0 means 2
 	Vector   bool   // PostgreSQL: use the extension pgvector, whose index is approximate
@@ -136,32 +134,10 @@ func Open(ctx context.Context, t Target) (Engine, error) {
 	if err := checkSecrets(t.URL); err != nil {
 		return nil, err
 	}
-	if t.Vector && !strings.HasPrefix(scheme, "postgres") {
-		return nil, errors.New("pgvector is an extension of PostgreSQL: leave it out for other engines")
+	if scheme != "postgres" && scheme != "postgresql" {
+		return nil, fmt.Errorf("unknown engine %q: available is postgres", scheme)
 	}
-	switch scheme {
-	case "postgres", "postgresql":
-		return openPostgres(ctx, t)
-	case "redis", "rediss", "redis+unix":
-		return openRedis(t)
-	case "sqlite":
-		return openSQLite(t)
-	}
-	if open := restSchemes[strings.TrimSuffix(strings.TrimSuffix(scheme, "+http"), "+https")]; open != nil {
-		return open(t)
-	}
-	return nil, fmt.Errorf("unknown engine %q: available are %s", scheme,
-		strings.Join(append([]string{"postgres", "redis", "sqlite"}, slices.Sorted(maps.Keys(restSchemes))...), ", "))
-}
-
-// Untried returns the name of the engine in a URL if it was never run against the real server, only against a
-// stand-in that follows its documentation; otherwise "".
-func Untried(url string) string {
-	scheme, _, _ := strings.Cut(url, ":")
-	name, _, _ := strings.Cut(scheme, "+")
-	return map[string]string{
-		"opensearch": "OpenSearch", "elasticsearch": "Elasticsearch", "qdrant": "Qdrant", "milvus": "Milvus",
-	}[name]
+	return openPostgres(ctx, t)
 }
 
 // checkSecrets rejects a URL with a password, which others could read in process lists and logs. No error here

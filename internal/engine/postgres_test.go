@@ -63,11 +63,9 @@ func TestPostgres(t *testing.T) {
 	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
 	t.Run("refusals", func(t *testing.T) { checkRefusals(t, s) })
 	t.Run("dates", func(t *testing.T) { checkDates(t, s) })
-	t.Run("bulk", func(t *testing.T) { checkBulkFiles(t, s) })
 	t.Run("tables", func(t *testing.T) { checkTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
 	t.Run("pgvector", func(t *testing.T) { checkVector(t, s) })
-	t.Run("interrupted", func(t *testing.T) { checkInterrupted(t, open(t, s, "interrupted"), 3000) })
 	t.Run("gone", func(t *testing.T) { // last: it stops the server
 		checkServerGone(t, s, 5000, func(table string) engine.Engine { return open(t, s, table) })
 	})

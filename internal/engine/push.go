@@ -22,14 +22,13 @@ const (
 	DefaultTimeout  = 2 * time.Minute
 )
 
-// PushOptions control a push. The zero value means the defaults and no journal.
+// PushOptions control a push. The zero value means the defaults.
 type PushOptions struct {
 	Batch    int           // items per batch
 	InFlight int           // batches in flight
 	Retries  int           // per batch, if the engine cannot be reached; negative means none
 	Wait     time.Duration // before the first retry; it doubles each time, up to 100 times. 0 means 200 ms
 	Timeout  time.Duration // after which a batch is sent again; 0 means two minutes
-	Journal  string        // file from which an interrupted push continues; "" means none
 	Progress func(done int)
 }
 
@@ -55,7 +54,6 @@ type PushReport struct {
 	Info    Info
 	Items   int       // to push, or the number read if the source does not know
 	Written int       // by this push
-	Before  int       // by an earlier push, according to the journal
 	Retries int       // batches sent again
 	Checked int       // items read back and found correct
 	Refused []Refusal // in the order of their ids
@@ -74,7 +72,7 @@ func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushRep
 // writes batches in the order of the source, and reads some items back. In memory it holds the batches in flight,
 // two more, and 64 bits of each id that may occur twice. A batch that fails because the engine cannot be reached is
 // sent again, which is harmless since items are replaced by id. If an item is refused, the others are written and
-// the error names it. After an error or cancellation, the same call continues with what the journal lacks.
+// the error names it.
 func PushFrom(ctx context.Context, e Engine, s Source, o PushOptions) (PushReport, error) {
 	r := PushReport{Items: max(s.Items, 0)}
 	err := start(ctx, e, s, o.withDefaults(), &r)
@@ -93,17 +91,16 @@ func start(ctx context.Context, e Engine, s Source, o PushOptions, r *PushReport
 	if err == nil {
 		err = p.readBack(ctx)
 	}
-	return cmp.Or(err, p.journal.end(err == nil))
+	return err
 }
 
 // push is a push in progress.
 type push struct {
-	engine  Engine
-	source  Source
-	o       PushOptions
-	journal *journal
-	ids     identities
-	sample  *sample
+	engine Engine
+	source Source
+	o      PushOptions
+	ids    identities
+	sample *sample
 
 	mu     sync.Mutex
 	report *PushReport
@@ -111,17 +108,11 @@ type push struct {
 	err    error
 }
 
-// numbered is a batch and its number.
-type numbered struct {
-	n int
-	*index.Batch
-}
-
-// run writes all batches that are not done.
+// run writes all batches.
 func (p *push) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	batches := make(chan numbered)
+	batches := make(chan *index.Batch)
 	var workers sync.WaitGroup
 	for range p.o.InFlight {
 		workers.Go(func() {
@@ -133,19 +124,9 @@ func (p *push) run(ctx context.Context) error {
 			}
 		})
 	}
-	n := 0
 	err := p.read(ctx, func(b *index.Batch) error {
-		done, err := p.isDone(n, b)
-		if err != nil {
-			return err
-		}
-		n++
-		if done {
-			p.advance(func() { p.report.Before += len(b.IDs) }, len(b.IDs))
-			return ctx.Err()
-		}
 		select {
-		case batches <- numbered{n - 1, b}:
+		case batches <- b:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -204,30 +185,6 @@ func (p *push) newBatch() *index.Batch {
 	return b
 }
 
-// isDone reports whether batch n was written by an earlier push. The first batch tells which push a journal belongs
-// to.
-func (p *push) isDone(n int, b *index.Batch) (bool, error) {
-	if p.o.Journal == "" {
-		return false, nil
-	}
-	if n > 0 && !p.journal.has(n) {
-		return false, nil
-	}
-	sum, err := digest(b)
-	if err != nil {
-		return false, err
-	}
-	if n == 0 {
-		p.journal, err = openJournal(p.o.Journal, journalHead{
-			journalFormat, p.report.Info.Table, p.report.Info.Identity, p.o.Batch, sum,
-		})
-		if err != nil || !p.journal.has(0) {
-			return false, err
-		}
-	}
-	return true, p.journal.check(n, sum)
-}
-
 // fail keeps the first error: later ones are often cancellations.
 func (p *push) fail(err error) {
 	p.mu.Lock()
@@ -249,22 +206,13 @@ func (p *push) advance(count func(), items int) {
 }
 
 // batch writes a batch.
-func (p *push) batch(ctx context.Context, b numbered) error {
-	sum, err := "", error(nil)
-	if p.journal != nil {
-		if sum, err = digest(b.Batch); err != nil { // before the batch is handed on
-			return err
-		}
-	}
-	refused, err := p.write(ctx, b.Batch)
+func (p *push) batch(ctx context.Context, b *index.Batch) error {
+	refused, err := p.write(ctx, b)
 	if err != nil {
 		return err
 	}
-	if refused == 0 {
-		err = p.journal.add(b.n, sum)
-	}
 	p.advance(func() { p.report.Written += len(b.IDs) - refused }, len(b.IDs))
-	return err
+	return nil
 }
 
 // write writes items. If one is refused it writes each half separately, so that in the end only refused items are
@@ -362,7 +310,7 @@ func (p *push) readBack(ctx context.Context) error {
 	for _, id := range ids {
 		if _, missing := want[id]; missing && err == nil {
 			err = fmt.Errorf("item %q was written but is not in the engine: did someone remove it? "+
-				"push again without the journal", id.String())
+				"push again", id.String())
 		}
 	}
 	return err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -47,16 +45,12 @@ func TestPushRetries(t *testing.T) {
 		return nil
 	}
 	b := searchtest.Items(500, 64, 1)
-	journal := filepath.Join(t.TempDir(), "j")
-	r, err := engine.Push(t.Context(), m, b, engine.PushOptions{Batch: 10, InFlight: 3, Retries: 50, Wait: time.Microsecond, Journal: journal})
+	r, err := engine.Push(t.Context(), m, b, engine.PushOptions{Batch: 10, InFlight: 3, Retries: 50, Wait: time.Microsecond})
 	if err != nil || r.Written != 500 || r.Retries == 0 || r.Checked != 100 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if n, _ := m.Count(t.Context()); n != 500 || most != 3 {
 		t.Errorf("%d items, %d batches in flight", n, most)
-	}
-	if _, err := os.Stat(journal); err == nil {
-		t.Error("the journal of a complete push is there")
 	}
 	m.Fail = func(*index.Batch, bool) error { return fmt.Errorf("%w: unplugged", engine.ErrTemporary) }
 	_, err = engine.Push(t.Context(), m, b, engine.PushOptions{Retries: 2, Wait: time.Microsecond})
@@ -90,83 +84,6 @@ func TestPushDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
-// TestPushContinues interrupts a push after every batch; each continues where the one before ended.
-func TestPushContinues(t *testing.T) {
-	m, b := enginetest.NewMemory(), searchtest.Items(100, 64, 1)
-	o := engine.PushOptions{Batch: 10, InFlight: 1, Journal: filepath.Join(t.TempDir(), "j")}
-	for n := range 10 {
-		ctx, stop := context.WithCancel(t.Context())
-		o.Progress = func(done int) {
-			if done > n*10 {
-				stop()
-			}
-		}
-		r, err := engine.Push(ctx, m, b, o)
-		if n < 9 && !errors.Is(err, context.Canceled) || r.Before != 10*n {
-			t.Fatalf("push %d: %d items before, %v", n, r.Before, err)
-		}
-		stop()
-	}
-	if m.Writes != 10 {
-		t.Errorf("%d batches were written", m.Writes)
-	}
-	o.Progress = nil
-	if r, err := engine.Push(t.Context(), m, b, o); err != nil || r.Before != 100 {
-		t.Error(r, err)
-	}
-}
-
-// TestJournalsOfOthers are refused, and damaged lines do not count.
-func TestJournalsOfOthers(t *testing.T) {
-	b := searchtest.Items(50, 64, 1)
-	path := filepath.Join(t.TempDir(), "j")
-	interrupted := func(m *enginetest.Memory) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		_, err := engine.Push(ctx, m, b, engine.PushOptions{
-			Batch: 10, InFlight: 1, Journal: path, Progress: func(int) { stop() },
-		})
-		if err == nil {
-			t.Fatal("the push was not interrupted")
-		}
-	}
-	m := enginetest.NewMemory()
-	interrupted(m)
-	_, err := engine.Push(t.Context(), m, searchtest.Items(50, 64, 2), engine.PushOptions{Batch: 10, Journal: path})
-	if d := fault.Differs(err, "other-push", path); d != "" {
-		t.Errorf("a journal of other items: %s", d)
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for cut := range len(whole) + 1 { // wherever the journal was cut off, all items arrive
-		if err := os.WriteFile(path, whole[:cut], 0o666); err != nil {
-			t.Fatal(err)
-		}
-		r, err := engine.Push(t.Context(), m, b, engine.PushOptions{Batch: 10, Journal: path})
-		if err == nil && r.Written+r.Before != 50 {
-			t.Fatalf("cut at %d: %+v", cut, r)
-		}
-		if err != nil && (cut > 30 || !fault.Is(err, "not-a-journal")) {
-			t.Fatalf("cut at %d: %v", cut, err)
-		}
-	}
-	os.Remove(path)
-	interrupted(m)
-	fresh := enginetest.NewMemory() // another table: what the journal has is not there
-	if r, err := engine.Push(t.Context(), fresh, b, engine.PushOptions{Batch: 10, Journal: path}); err != nil || r.Written != 50 {
-		t.Errorf("a new table: %+v, %v", r, err)
-	}
-	if err := os.WriteFile(path, []byte("my diary\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, err = engine.Push(t.Context(), m, b, engine.PushOptions{Journal: path})
-	if d := fault.Differs(err, "not-a-journal", path); d != "" {
-		t.Errorf("a file that is no journal: %s", d)
-	}
-}
-
 // TestPushNoticesLostItems reads some items back.
 func TestPushNoticesLostItems(t *testing.T) {
 	m, b := enginetest.NewMemory(), searchtest.Items(50, 64, 1)
@@ -185,33 +102,6 @@ func TestPushNoticesLostItems(t *testing.T) {
 	}
 }
 
-// checkInterrupted cancels pushes of so many items at random moments until one is complete.
-func checkInterrupted(t *testing.T, e engine.Engine, items int) {
-	rng := rand.New(rand.NewPCG(2, 2))
-	b := searchtest.Items(items, 64, 1)
-	o := engine.PushOptions{Batch: items / 60, InFlight: 3, Journal: filepath.Join(t.TempDir(), "j")}
-	stops := 0
-	for {
-		// Longer and longer, because on a slow machine a push may need more than that to begin.
-		ctx, stop := context.WithTimeout(t.Context(), time.Duration(5+rng.IntN(40)+4*stops)*time.Millisecond)
-		r, err := engine.Push(ctx, e, b, o)
-		stop()
-		if err == nil {
-			if r.Before == 0 || r.Before+r.Written != items {
-				t.Errorf("%+v", r)
-			}
-			break
-		}
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		stops++
-	}
-	if n, err := e.Count(t.Context()); n != items || err != nil || stops == 0 {
-		t.Errorf("%d items after %d interruptions, %v", n, stops, err)
-	}
-}
-
 // server is one that can be stopped.
 type server interface {
 	Stop(t testing.TB)
@@ -222,7 +112,7 @@ type server interface {
 // second push continues.
 func checkServerGone(t *testing.T, s server, items int, open func(table string) engine.Engine) {
 	b := searchtest.Items(items, 64, 1)
-	o := engine.PushOptions{Batch: items / 50, InFlight: 3, Wait: 50 * time.Millisecond, Journal: filepath.Join(t.TempDir(), "j")}
+	o := engine.PushOptions{Batch: items / 50, InFlight: 3, Wait: 50 * time.Millisecond}
 	stopped := false
 	o.Progress = func(done int) {
 		if done >= items*3/10 && !stopped {
@@ -252,7 +142,7 @@ func checkServerGone(t *testing.T, s server, items int, open func(table string) 
 	s.Restart(t)
 	o.Progress = nil
 	r, err = engine.Push(t.Context(), e, b, o)
-	if n, _ := e.Count(t.Context()); err != nil || n != items || r.Before < items/5 || r.Before+r.Written != items {
+	if n, _ := e.Count(t.Context()); err != nil || n != items || r.Written != items {
 		t.Errorf("%d items, %+v, %v", n, r, err)
 	}
 }

@@ -2,11 +2,8 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -102,8 +99,7 @@ func TestPushInBoundedMemory(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		e := &forgetful{Memory: enginetest.NewMemory(), named: named}
 		before := inUse()
-		journal := filepath.Join(t.TempDir(), "j")
-		r, err := engine.PushFrom(t.Context(), e, generated(n, -1, named), engine.PushOptions{Batch: 500, Journal: journal})
+		r, err := engine.PushFrom(t.Context(), e, generated(n, -1, named), engine.PushOptions{Batch: 500})
 		if err != nil || r.Items != n || r.Written != n || e.items != n || r.Checked != 100 {
 			t.Fatalf("%+v, %d items, %v", r, e.items, err)
 		}
@@ -115,77 +111,6 @@ func TestPushInBoundedMemory(t *testing.T) {
 			t.Errorf("named %v: the heap grew by %d bytes, and %d are allowed", named, grown, limit)
 		}
 		t.Logf("named %v: %d bytes more on the heap", named, grown)
-	}
-}
-
-// TestPushFromContinues interrupts pushes of a source that does not know its length, after every few batches.
-func TestPushFromContinues(t *testing.T) {
-	m := enginetest.NewMemory()
-	o := engine.PushOptions{Batch: 100, InFlight: 2, Journal: filepath.Join(t.TempDir(), "j")}
-	before, pushes := 0, 0
-	for {
-		ctx, stop := context.WithCancel(t.Context())
-		o.Progress = func(done int) {
-			if done > before+300 {
-				stop()
-			}
-		}
-		r, err := engine.PushFrom(ctx, m, generated(2750, -1, true), o)
-		stop()
-		if r.Before < before {
-			t.Fatalf("%d items were there, and now the journal knows %d", before, r.Before)
-		}
-		before = r.Before
-		pushes++
-		if err == nil {
-			if r.Items != 2750 || r.Written+r.Before != 2750 || r.Checked != 100 {
-				t.Errorf("%+v", r)
-			}
-			break
-		}
-		if !errors.Is(err, context.Canceled) || pushes > 100 {
-			t.Fatal(err)
-		}
-	}
-	if n, _ := m.Count(t.Context()); n != 2750 || m.Writes != 28 || pushes < 5 {
-		t.Errorf("%d items in %d batches of %d pushes", n, m.Writes, pushes)
-	}
-}
-
-// TestPushNoticesChangedData: a source that changes behind what was written is refused, as is an id that is there twice.
-func TestPushNoticesChangedData(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "j")
-	m := enginetest.NewMemory()
-	ctx, stop := context.WithCancel(t.Context())
-	_, err := engine.PushFrom(ctx, m, generated(1000, 1000, true), engine.PushOptions{
-		Batch: 100, InFlight: 1, Journal: path, Progress: func(done int) {
-			if done >= 500 {
-				stop()
-			}
-		}})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	changed := generated(1000, 1000, true)
-	each := changed.Each
-	changed.Each = func(ctx context.Context, take func(*index.Batch) error) error {
-		return each(ctx, func(b *index.Batch) error {
-			if id := b.IDs[0].String(); id == "item-000000000" {
-				b.Labels[250] = "another"
-			}
-			return take(b)
-		})
-	}
-	_, err = engine.PushFrom(t.Context(), m, changed, engine.PushOptions{Batch: 100, Journal: path})
-	if d := fault.Differs(err, "changed-data", path, " 2 "); d != "" {
-		t.Errorf("data that have changed: %s", d)
-	}
-	if err := os.WriteFile(path, []byte(`{"format":"hashgrove push 1","table":"items","items":5,"batch":10}`+"\n0.\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	r, err := engine.PushFrom(t.Context(), m, generated(1000, 1000, true), engine.PushOptions{Batch: 100, Journal: path})
-	if err != nil || r.Written != 1000 {
-		t.Errorf("a journal of the first version: %+v, %v", r, err)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"hashgrove/internal/index"
 )
 
-// PostgreSQL and SQLite get filters as SQL conditions on the columns id, id_number and label, and on tags and
-// attributes, which each stores in its own way. Every comparison is true or false, never null, so that NOT means the
+// PostgreSQL gets filters as SQL conditions on the columns id, id_number and label, and on tags and attributes. Every
+// comparison is true or false, never null, so that NOT means the
 // same as in our filters. Texts compare bytewise, integer ids by value.
 
 // sqlDialect is what differs between databases.
@@ -36,6 +36,9 @@ type sqlDialect interface {
 	// ids is the condition that an item has one of the ids.
 	ids(list []string) string
 }
+
+// idName is the name of the id in filters.
+const idName = "id"
 
 // sqlTest is a comparison with a value.
 type sqlTest struct {

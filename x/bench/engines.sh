@@ -1,9 +1,9 @@
 #!/bin/sh
 # Push rates of docs/results/search.md: 100,000 items with codes of 64 bits, a label, two tags and a price, into a new table of
-# each engine that is named by its URL, with the defaults of push. Passwords come from the environment. With CHECK=1 the
+# each server that is named by its URL, with the defaults of push. Passwords come from the environment. With CHECK=1 the
 # answers are compared with those of the index.
 #
-#	sh x/bench/engines.sh postgres://user@/database?host=/folder redis://localhost:6379/0 sqlite:///tmp/rates.db
+#	sh x/bench/engines.sh postgres://user@/database?host=/folder
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

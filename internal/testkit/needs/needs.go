@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +34,6 @@ const (
 	HugePages Thing = "hugepages"
 	Input     Thing = "input"
 	Links     Thing = "links"
-	Live      Thing = "live"
 	Mapping   Thing = "mapping"
 	Mount     Thing = "mount"
 	ONNX      Thing = "onnx"
@@ -46,12 +44,9 @@ const (
 	Ptrace    Thing = "ptrace"
 	Python    Thing = "python"
 	Qemu      Thing = "qemu"
-	Redis     Thing = "redis"
 	Shell     Thing = "shell"
 	Sklearn   Thing = "sklearn"
 	Sparse    Thing = "sparse"
-	SQLite    Thing = "sqlite"
-	SQLiteVec Thing = "sqlite-vec"
 	User      Thing = "user"
 	Venv      Thing = "venv"
 	Zsh       Thing = "zsh"
@@ -77,28 +72,23 @@ var facts = map[Thing]fact{
 		elsewhere: "a test must not change the kernel, and not every kernel is set so (transparent_hugepage)"},
 	Input: {about: "a variable that names what to work on, such as HASHGROVE_SIZES",
 		elsewhere: "scripts and other tests set it when they call what is no test of its own"},
-	Links: {about: "symbolic and hard links"},
-	Live: {about: "a server of Milvus or Weaviate, whose address is in a variable",
-		elsewhere: "Debian has none of them; the suites run in CI against stand-ins of ours"},
-	Mapping:   {about: "files and memory that are mapped at wish"},
-	Mount:     {about: "the right to mount a file system"},
-	ONNX:      {about: "onnxruntime-node of npm"},
-	OpenCL:    {about: "OpenCL with a GPU, or with PoCL, which runs the same kernels on the processor"},
-	PgVector:  {about: "the extension pgvector of PostgreSQL"},
-	Postgres:  {about: "PostgreSQL, the server and psql"},
-	Proc:      {about: "the folders /proc and /dev/fd as Linux has them"},
-	Ptrace:    {about: "the right to follow the system calls of a process"},
-	Python:    {about: "Python with numpy"},
-	Qemu:      {about: "qemu-user-static, for tests on arm64"},
-	Redis:     {about: "Redis 8"},
-	Shell:     {about: "sh and bash, and the usual programs split, curl and sha256sum"},
-	Sklearn:   {about: "scikit-learn and pandas for Python"},
-	Sparse:    {about: "a file system for files of 256 GB that are empty"},
-	SQLite:    {about: "the program sqlite3"},
-	SQLiteVec: {about: "the extension sqlite-vec of npm"},
-	User:      {about: "a folder for temporary files that the user nobody may enter"},
-	Venv:      {about: "Python that makes virtual environments"},
-	Zsh:       {about: "the shell zsh"},
+	Links:    {about: "symbolic and hard links"},
+	Mapping:  {about: "files and memory that are mapped at wish"},
+	Mount:    {about: "the right to mount a file system"},
+	ONNX:     {about: "onnxruntime-node of npm"},
+	OpenCL:   {about: "OpenCL with a GPU, or with PoCL, which runs the same kernels on the processor"},
+	PgVector: {about: "the extension pgvector of PostgreSQL"},
+	Postgres: {about: "PostgreSQL, the server and psql"},
+	Proc:     {about: "the folders /proc and /dev/fd as Linux has them"},
+	Ptrace:   {about: "the right to follow the system calls of a process"},
+	Python:   {about: "Python with numpy"},
+	Qemu:     {about: "qemu-user-static, for tests on arm64"},
+	Shell:    {about: "sh and bash, and the usual programs split, curl and sha256sum"},
+	Sklearn:  {about: "scikit-learn and pandas for Python"},
+	Sparse:   {about: "a file system for files of 256 GB that are empty"},
+	User:     {about: "a folder for temporary files that the user nobody may enter"},
+	Venv:     {about: "Python that makes virtual environments"},
+	Zsh:      {about: "the shell zsh"},
 }
 
 // Required reports whether a test must fail instead of being skipped if a thing is missing. An unknown name in the
@@ -181,10 +171,9 @@ func FindPackage(thing Thing) (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
-	platform := runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
 	for line := range strings.Lines(packages) {
 		if words := strings.Fields(line); Thing(words[0]) == thing {
-			name := strings.Replace(words[1], "PLATFORM", platform, 1)
+			name := words[1]
 			folder = filepath.Join(cache, "hashgrove-test", name+"-"+words[2], "node_modules", name)
 			_, err := os.Stat(filepath.Join(folder, "package.json"))
 			return folder, err

@@ -80,16 +80,12 @@ has_opencl() { ls /etc/OpenCL/vendors/*.icd && { ldconfig -p | grep -q libOpenCL
 has_postgres() { has pg_ctl || ls /usr/lib/postgresql/*/bin/initdb; }
 has_qemu() { has qemu-aarch64-static; }
 has_shell() { has bash && has curl; }
-has_redis() {
-	[ -x "$cache/redis-8/redis-server" ] || redis-server --version | grep -Eq 'v=([89]|[1-9][0-9])\.'
-}
 has_pgvector() {
 	has_postgres && { ls "$cache"/pgvector-*/vector.so || ls /usr/share/postgresql/*/extension/vector.control; }
 }
 
 # npm_package THING prints name and version of a package of npm. It lies in $cache/NAME-VERSION once it was fetched.
-platform=$(uname -s | tr A-Z a-z)-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
-npm_package() { sed -n "s/^$1 //p" "$here/npm.txt" | sed "s/PLATFORM/$platform/"; }
+npm_package() { sed -n "s/^$1 //p" "$here/npm.txt"; }
 has_package() {
 	# shellcheck disable=SC2046
 	set -- $(npm_package "$1")
@@ -97,7 +93,6 @@ has_package() {
 }
 has_axe() { has_package axe; }
 has_onnx() { has node && has_package onnx; }
-has_sqlite_vec() { has_package sqlite-vec; }
 
 # fetch_npm THING brings a package of npm into the cache folder: with npm, or without it as an archive from the registry
 # that npm's settings name, if there are any.
@@ -123,7 +118,6 @@ need shell "scripts of the documents" has_shell "bash curl"
 need compiler "exported C code, and the race detector" has_gcc "gcc libc6-dev"
 need python "the Python client" has_numpy "python3 python3-numpy"
 need opencl "training on a GPU" has_opencl "pocl-opencl-icd ocl-icd-libopencl1"
-need sqlite "SQLite as an engine" "has sqlite3" "sqlite3"
 need zsh "the completions of zsh" "has zsh" "zsh"
 need fish "the completions of fish" "has fish" "fish"
 group=" check "
@@ -132,12 +126,10 @@ need venv "the wheel in a virtual environment" has_venv "python3-venv"
 need faiss "FAISS reading our files" has_faiss "python3-faiss"
 need postgres "PostgreSQL as an engine" has_postgres "postgresql"
 need pgvector "searches with pgvector" has_pgvector "run:sh '$here/../pgtest/install.sh'"
-need redis "Redis as an engine" has_redis "run:sh '$here/../redistest/install.sh'"
 need qemu "arm64" has_qemu "qemu-user-static" "qemu-user qemu-user-binfmt"
 need browser "the pages in a browser" has_browser "chromium fonts-dejavu-core" "chromium" "chromium-browser"
 need axe "what the pages are to people who cannot see" has_axe "run:fetch_npm axe" "npm" "run:fetch_npm axe"
 need onnx "exported ONNX graphs" has_onnx "run:fetch_npm onnx" "nodejs" "npm" "run:fetch_npm onnx"
-need sqlite-vec "the layout of sqlite-vec" has_sqlite_vec "run:fetch_npm sqlite-vec"
 
 if [ -n "$lost" ]; then
 	echo "setup: something is missing, and these tests are skipped:$lost"
