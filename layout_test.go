@@ -16,7 +16,7 @@ import (
 // command, and the workshop out of a command that is built without training.
 func TestWhatPackagesLink(t *testing.T) {
 	const (
-		learners = `fasthash(/(inference|boost|svm))?|method|feature/dictionary|numeric/linalg`
+		learners = `fasthash(/(inference|boost|svm))?|method|numeric/linalg`
 		readers  = `supervision|fasthash/affinity|dataset|picture/gallery`
 		formats  = `^(image/(jpeg|png|gif)|golang\.org/x/image|github\.com/(parquet-go|klauspost/compress))`
 		engines  = `^github\.com/jackc/|^hashgrove/internal/engine`

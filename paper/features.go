@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,22 +13,22 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/feature"
-	"hashgrove/internal/feature/dictionary"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
+	book "hashgrove/paper/codebook"
 )
 
 // recipe describes a kind of features.
 type recipe struct {
 	Name     string
-	GIST     []int                    // orientations; nil for a codebook
-	Codebook *feature.CodebookOptions // nil for GIST
-	PCA      int                      // dimensions left by principal components; 0 means no PCA
-	Mirror   bool                     // also learn from mirror images
-	Average  bool                     // add the scores of a picture and its mirror image before the sign
+	GIST     []int         // orientations; nil for a codebook
+	Codebook *book.Options // nil for GIST
+	PCA      int           // dimensions left by principal components; 0 means no PCA
+	Mirror   bool          // also learn from mirror images
+	Average  bool          // add the scores of a picture and its mirror image before the sign
 }
 
 // Recipes of the features in the paper, and an earlier one of ours of the same length: half as many words, the two
@@ -38,10 +37,10 @@ type recipe struct {
 func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
 func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
 func codebook(words int) recipe {
-	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &feature.CodebookOptions{Words: words}}
+	return recipe{Name: fmt.Sprintf("codebook%d", words*14), Codebook: &book.Options{Words: words}}
 }
 func signed(words int) recipe {
-	l := &feature.CodebookOptions{Words: words / 2, Sides: feature.Split, Patch: 8, Norm: feature.NoNorm}
+	l := &book.Options{Words: words / 2, Split: true, Unscaled: true}
 	return recipe{Name: fmt.Sprintf("signed%d", words*14), Codebook: l}
 }
 
@@ -74,48 +73,40 @@ func (r recipe) title() string {
 // short returns features that take no time.
 func (r recipe) short() recipe {
 	if r.Codebook != nil {
-		r.Codebook = &feature.CodebookOptions{Words: 16, Sides: r.Codebook.Sides, Patches: 2000, Iterations: 3}
+		r.Codebook = &book.Options{Words: 16, Split: r.Codebook.Split, Patches: 2000, Iterations: 3}
 	}
 	r.PCA = min(r.PCA, 24)
 	return r
 }
 
 // extractor makes or learns the extractor from the base.
-func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, base split) (feature.Extractor, error) {
+func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, base split) (feature.Maker, error) {
 	if r.Codebook == nil {
 		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", trial.Key("codebook 2", l.WithDefaults(), base.digest)
-	path, err := runner.file(name, key, ".hgf", func(path string) error {
+	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", trial.Key("codebook 3", l.WithDefaults(), base.digest)
+	return value(runner, name, key, func() (*book.Codebook, error) {
 		src, err := base.open()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var pictures []picture.Picture
 		for c, err := range picture.FromVectors(src, base.shape).Pictures(ctx) {
 			if err != nil {
-				return err
+				return nil, err
 			}
 			for i := range c.X.Rows {
 				pictures = append(pictures, base.shape.Picture(slices.Clone(c.Slice(i, i+1).Pix), nil))
 			}
 		}
-		e, err := dictionary.Learn(ctx, l, pictures, runner.Threads, nil)
-		if err != nil {
-			return err
-		}
-		return feature.WriteFile(path, e)
+		return book.Learn(ctx, l, pictures, runner.Threads)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return feature.ReadFile(path)
 }
 
 // vectors writes the features of a split to a NumPy file with a file of labels or tags.
-func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Extractor, s split) (path, k string, err error) {
-	k = trial.Key("vectors 1", hex.EncodeToString(feature.Append(nil, e)), s.digest)
+func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Maker, s split) (path, k string, err error) {
+	k = trial.Key("vectors 2", r.GIST, e, s.digest)
 	path, err = runner.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
 		pictures, err := s.open()
 		if err != nil {
@@ -215,7 +206,7 @@ func (runner *Runner) material(ctx context.Context, c collection, r recipe) (m m
 
 // load makes the vectors of splits and opens them as one set.
 func (runner *Runner) load(
-	ctx context.Context, r recipe, e feature.Extractor, to **dataset.Set, splits ...split,
+	ctx context.Context, r recipe, e feature.Maker, to **dataset.Set, splits ...split,
 ) (k string, err error) {
 	paths := make([]string, len(splits))
 	for i, s := range splits {

@@ -113,7 +113,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.IntVar(&o.DetailBits, "detail-bits", method.UsualDetail,
 		"also measure FastHash with this `NUMBER` of bits of detail, at most one for each dimension; 0 means not")
 	f.StringVar(&c.features, "features", "",
-		"turn pictures into these `FEATURES` first: gist320, gist512, pixels, or a file that features --save wrote")
+		"turn pictures into these `FEATURES` first: gist320, gist512 or pixels")
 	cli.Group(f, "Comparison")
 	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write, with plots, classes and searches")
 	c.file.FileOnly = true
@@ -173,7 +173,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err := usage(c.options.Check()); err != nil {
 		return err
 	}
-	inputs := slices.Concat(c.data.inputs(args, c.features), c.queries.inputs(c.queryPaths), c.added.inputs(c.newPaths))
+	inputs := slices.Concat(c.data.inputs(args), c.queries.inputs(c.queryPaths), c.added.inputs(c.newPaths))
 	if err := c.file.Check([]string{c.reportFile}, inputs); err != nil {
 		return err
 	}

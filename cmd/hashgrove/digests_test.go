@@ -60,7 +60,6 @@ func TestDigests(t *testing.T) {
 		{"model/threads-1/ksh", "model/threads-2/ksh"},
 		{"model/threads-1/sdh", "model/threads-2/sdh"},
 		{"pictures/model/threads-1", "pictures/model/threads-2"},
-		{"pictures/features/threads-1.hgf", "pictures/features/threads-2.hgf"},
 	} {
 		for _, name := range names {
 			if d := l.digests[name]; d == "" || d != l.digests[names[0]] {
@@ -436,45 +435,25 @@ func (l *digestList) pictures() {
 }
 
 func (l *digestList) features() {
-	const tiny = "--kind codebook --words 8 --patch 4 --stride 2 --levels 2 --patches 400 --iterations 3 "
 	for _, c := range [][2]string{
-		{"gist", "--kind gist"},
-		{"gist-orientations", "--kind gist --orientations 4,2 --blocks 2 --size 16 --grey"},
-		{"gist-float16", "--kind gist --type float16 --fit squash"},
-		{"gist-uint8", "--kind gist --type uint8"},
-		{"gist-mirror", "--kind gist --mirror --size 16"},
+		{"gist", "--kind gist320"},
+		{"gist-float16", "--kind gist320 --type float16 --fit squash"},
 		{"pixels", "--kind pixels"},
 		{"pixels-uint8", "--kind pixels --type uint8 --size 10 --fit squash"},
 		{"pixels-grey", "--kind pixels --grey --size 9"},
-		{"words", tiny + "--size 16"},
-		{"words-squash-uint8", tiny + "--size 16 --fit squash --type uint8"},
-		{"words-split-max", tiny + "--size 16 --grey --sides split --pool max --threshold 0.1 --seed 7"},
-		{"words-usual", tiny + "--size 16 --normalise none"},
-		{"words-absolute", tiny + "--size 16 --sides absolute --mirror"},
-		{"words-ksvd", tiny + "--size 16 --non-zeros 2"},
-		{"threads-1", tiny + "--threads 1"},
-		{"threads-2", tiny + "--threads 2"},
 	} {
 		name := "features/" + c[0]
-		l.file(name+".npy", "features photos "+c[1]+" --save "+c[0]+".hgf -o "+c[0]+".npy", c[0]+".npy")
-		for _, kind := range []string{".hgf", ".labels.txt", ".ids.txt"} {
+		l.file(name+".npy", "features photos "+c[1]+" -o "+c[0]+".npy", c[0]+".npy")
+		for _, kind := range []string{".labels.txt", ".ids.txt"} {
 			l.put(name+kind, read(l.t, c[0]+kind))
 		}
 	}
-	l.file("features/use.npy", "features album --use words.hgf --size 16 -o use.npy", "use.npy")
-	l.file("features/idx.npy", "features idx/train-images-idx3-ubyte --kind gist --orientations 4,2 -o idx.npy", "idx.npy")
-	l.model("words", "photos"+fewTrees+" --features words.hgf --size 16", "photos album --size 16")
-	l.model("words-mirror", "photos"+fewTrees+" --features words.hgf --size 16 --mirror", "photos album --size 16")
-	l.model("words-usual", "photos"+fewTrees+" --features words-usual.hgf --size 16", "photos album --size 16")
-	l.model("words-squash", "photos"+fewTrees+" --features words-squash-uint8.hgf --size 16 --fit squash", "photos album --size 16 --fit squash")
-	l.model("words-ksh", "photos --bits 8 --method ksh --anchors 10 --features words-split-max.hgf --size 16 --grey", "photos album --size 16 --grey")
-	l.model("words-other-size", "photos"+fewTrees+" --features words.hgf --size 20", "photos album --size 20")
 	l.model("from-vectors", "gist.npy --labels gist.labels.txt"+fewTrees, "gist-float16.npy")
 }
 
 func (l *digestList) pictureAnswers() {
-	for _, name := range []string{"plain", "size-squash-grey", "gist320", "mirror-pixels", "lsh-gist320", "words"} {
-		flags := map[string]string{"size-squash-grey": "--size 12 --fit squash --grey", "mirror-pixels": "--size 10 --grey", "lsh-gist320": "--fit squash", "words": "--size 16"}[name]
+	for _, name := range []string{"plain", "size-squash-grey", "gist320", "mirror-pixels", "lsh-gist320"} {
+		flags := map[string]string{"size-squash-grey": "--size 12 --fit squash --grey", "mirror-pixels": "--size 10 --grey", "lsh-gist320": "--fit squash"}[name]
 		idx := name + ".hgi"
 		l.answer("answer/index/"+name, "index build -o "+idx+" photos "+flags+" -m "+modelFile(name))
 		l.answer("answer/search/"+name+"/k", "search "+idx+" album "+flags)
@@ -488,7 +467,7 @@ func (l *digestList) pictureAnswers() {
 	l.answer("answer/inspect/size-squash-grey", "inspect photos --size 12 --fit squash --grey")
 	l.answer("answer/inspect/tags", "inspect photos --size 10 --tags photos.tags.csv --min-shared 1")
 	l.answer("answer/inspect/idx", "inspect idx/train-images-idx3-ubyte")
-	for _, name := range []string{"plain", "mirror-gist320", "words"} {
+	for _, name := range []string{"plain", "mirror-gist320"} {
 		l.answer("answer/info/"+name, "info "+modelFile(name))
 	}
 }

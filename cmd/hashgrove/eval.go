@@ -218,7 +218,7 @@ func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, pat
 	}
 	done := func() error { return nil }
 	if m.Features != nil {
-		kept := keepFeatures(src)
+		kept := vectors.Cache(src, vectors.CacheBytes, "") // computed once for all passes
 		src, done = kept, kept.Close
 	}
 	p := c.startProgress("reading", 0, 0)

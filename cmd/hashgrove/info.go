@@ -14,7 +14,6 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/cli"
-	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
@@ -154,24 +153,14 @@ func (a *app) readAny(
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case section.Model:
+	if kind == section.Model {
 		return readModel(path)
-	case section.Features:
-		e, err := feature.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		return &fileReport{
-			File: path, Type: "features", Fingerprint: hamming.Fingerprint(feature.Fingerprint(e)).String(),
-			Kind: e.Kind(), Dims: e.Dim(),
-		}, nil
 	}
 	f, err := hamming.ReadFile(path) // also reads NumPy arrays
 	if errors.Is(err, hamming.ErrKind) {
 		r, err := readIndex(ctx, path)
 		if errors.Is(err, hamming.ErrKind) {
-			return nil, fmt.Errorf("%s: neither a model, nor codes, nor features, nor an index", path)
+			return nil, fmt.Errorf("%s: neither a model, nor codes, nor an index", path)
 		}
 		return r, err
 	}
@@ -280,11 +269,6 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	}
 	if a.json {
 		return a.printJSON(f)
-	}
-	if f.Type == "features" {
-		fmt.Fprintf(a.out, "%s: features of kind %s, %d dimensions, fingerprint %s\n",
-			path, f.Kind, f.Dims, f.Fingerprint)
-		return nil
 	}
 	fmt.Fprintf(a.out, "%s: %s of %s, fingerprint %s\n",
 		path, f.Type, bitsText(f.Bits-f.DetailBits, f.DetailBits), f.Fingerprint)

@@ -23,7 +23,7 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 	const train = "train items.csv --label category --id-column sku --bits 4 --rounds 3 "
 	succeed(t, shellWords(train+"-o m.hgm")...)
 	succeed(t, shellWords("index build items.csv -m m.hgm -o m.hgi")...)
-	succeed(t, shellWords("features photos --kind pixels --size 4 -o p.npy --save pix.hgf")...)
+	succeed(t, shellWords("features photos --kind pixels --size 4 -o p.npy")...)
 	if err := os.Symlink("items.csv", "link.csv"); err != nil {
 		needs.Skip(t, needs.Links, err)
 	}
@@ -42,12 +42,10 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 		"train vectors.npy --labels classes.txt --bits 4 --rounds 3 -o classes.txt",
 		"train vectors.npy --tags classes.txt --bits 4 --rounds 3 -o classes.txt",
 		"train vectors.npy --pairs pairs.csv --bits 4 --rounds 3 -o pairs.csv",
-		"train photos --features pix.hgf --bits 4 --rounds 3 -o pix.hgf",
 		"encode items.csv -m m.hgm --to csv -o items.csv", "encode items.csv -m m.hgm --to hex -o m.hgm",
 		"compare items.csv --label category --report items.csv",
 		"compare items.csv --label category --queries new.csv --report new.csv",
 		"compare items.csv --label category --new new.csv --report new.csv",
-		"features photos --use pix.hgf -o x.npy --save pix.hgf",
 		"features photos --kind pixels --labels p.labels.txt -o p.npy",
 		"index build items.csv -m m.hgm -o m.hgm", "index build items.csv -m m.hgm -o items.csv",
 		"index build items.csv --id-column sku -m m.hgm --attributes new.csv -o new.csv",
@@ -73,7 +71,7 @@ func TestFilesThatExist(t *testing.T) {
 	commands := []string{
 		"train " + data + "--bits 4 --rounds 3 -o m.hgm",
 		"encode items.csv -m m.hgm -o codes.npy",
-		"features photos --kind pixels --size 4 -o p.npy --save pix.hgf",
+		"features photos --kind pixels --size 4 -o p.npy",
 		"compare " + data + "--methods lsh --bits 8 --unseen -1 --report report.html",
 		"index build " + data + "-m m.hgm -o items.hgi",
 		"index export items.hgi -o items.jsonl",

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/fashion"
 	"hashgrove/internal/hamming"
 )
 
@@ -170,11 +169,6 @@ func TestShardMistakes(t *testing.T) {
 		{"merge m.hgm -o x.hgc", "1 - m.hgm", hamming.ErrKind},
 		{"merge a.hgc -o a.hgc", "2 output-is-input a.hgc", nil},
 		{"merge items.hgi -o -", "2 no-standard-output -:", nil},
-		{"features pictures -o x.npy --kind codebook --shard 1/2", "2 words-per-shard --shard --save --use", nil},
-		{"features pictures -o x.npy --kind gist --type uint8 --shard 1/2", "2 ranges-per-shard --shard --save --use", nil},
-		{"features pictures -o x.npy --kind gist --mirror --shard 1/2", "2 conflicting-flags --mirror --shard", nil},
-		{"features pictures --save x.hgf --kind gist --shard 1/2", "2 missing-flag --shard -o --save", nil},
-		{"features pictures --save x.hgf --kind gist --if-missing", "2 missing-flag --if-missing -o --save", nil},
 	} {
 		if d := try(t, shellWords(c.line)...).unlike(c.want, c.is); d != "" {
 			t.Errorf("%s: %s", c.line, d)
@@ -198,58 +192,6 @@ func TestShardIsAtomic(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 	succeed(t, words...)
-}
-
-// TestFeaturesOfShards: the vectors of the shards, one after the other, are those of all pictures.
-func TestFeaturesOfShards(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.Mkdir("shop", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"query-images-idx3-ubyte.gz", "query-labels-idx1-ubyte.gz"} {
-		write(t, "shop/"+name, string(fashion.File(name)))
-	}
-	const line = "features shop/query-images-idx3-ubyte.gz --kind pixels"
-	succeed(t, shellWords(line+" -o all.npy")...)
-	var values, labels []byte
-	for i := 1; i <= 3; i++ {
-		shard := fmt.Sprintf("%s --shard %d/3 -o p-{shard}.npy --if-missing --json", line, i)
-		for _, there := range []bool{false, true} {
-			var r featuresReport
-			if err := json.Unmarshal([]byte(succeed(t, shellWords(shard)...)), &r); err != nil || r.There != there {
-				t.Errorf("%s: %+v, %v", shard, r, err)
-			}
-		}
-		stem := fmt.Sprintf("p-%05d-of-00003", i)
-		values = append(values, read(t, stem+".npy")[128:]...)
-		labels = append(labels, read(t, stem+".labels.txt")...)
-	}
-	if !bytes.Equal(values, read(t, "all.npy")[128:]) || !bytes.Equal(labels, read(t, "all.labels.txt")) {
-		t.Error("the shards have other vectors or labels")
-	}
-	// Bytes are the same in all shards, and a shard may be empty.
-	succeed(t, shellWords(line+" --type uint8 -o bytes.npy")...)
-	values = nil
-	for _, shard := range []string{"1/2", "2/2", "2000/2000"} {
-		succeed(t, shellWords(line+" --type uint8 -o b.npy --force --shard "+shard)...)
-		values = append(values, read(t, "b.npy")[128:]...)
-	}
-	if !bytes.Equal(values, read(t, "bytes.npy")[128:]) {
-		t.Error("the shards have other bytes")
-	}
-	cut := read(t, "p-00001-of-00003.npy")
-	write(t, "p-00001-of-00003.npy", string(cut[:len(cut)-3]))
-	again := line + " --shard 1/3 -o p-{shard}.npy --if-missing"
-	if d := try(t, shellWords(again)...).unlike("1 - p-00001-of-00003.npy 333 334 --force", errOther); d != "" {
-		t.Error(d)
-	}
-	if succeed(t, shellWords(again+" --force")...); !bytes.Equal(read(t, "p-00001-of-00003.npy"), cut) {
-		t.Error("it was not written again")
-	}
-	other := try(t, shellWords(strings.Replace(again, "--kind pixels", "--kind gist --size 32", 1))...)
-	if d := other.unlike("1 - p-00001-of-00003.npy 334 784 --force", errOther); d != "" {
-		t.Errorf("other features were taken for these: %s", d)
-	}
 }
 
 // TestFilters: encode between two pipes gives what it gives for a file, from npy and JSON lines.

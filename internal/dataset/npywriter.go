@@ -20,32 +20,22 @@ type NpyType string
 const (
 	Float32 NpyType = "float32"
 	Float16 NpyType = "float16" // half the size; values beyond 65504 are an error
-	Uint8   NpyType = "uint8"   // bins of a quantiser, which training makes of the values anyway
+	Uint8   NpyType = "uint8"   // of whole numbers up to 255 only
 )
 
 // npyWriter writes rows of vectors to a NumPy file, all or nothing. The number of rows need not be known in advance.
 type npyWriter struct {
-	file   *section.File
-	kind   NpyType
-	cols   int
-	rows   int
-	scales []vectors.Scale // of Uint8
-	buf    []byte
+	file *section.File
+	kind NpyType
+	cols int
+	rows int
+	buf  []byte
 }
 
-// createNpy starts a file of vectors with the given number of columns; q is for Uint8 only.
-func createNpy(path string, kind NpyType, cols int, q vectors.Quantizer) (*npyWriter, error) {
+// createNpy starts a file of vectors with the given number of columns.
+func createNpy(path string, kind NpyType, cols int) (*npyWriter, error) {
 	w := &npyWriter{kind: kind, cols: cols}
-	switch kind {
-	case Float32, Float16:
-	case Uint8:
-		if q.Dim() != cols {
-			panic("dataset: quantiser of another width than the file")
-		}
-		for j := range cols {
-			w.scales = append(w.scales, q.Scale(j))
-		}
-	default:
+	if npyDescr[kind] == "" {
 		return nil, fmt.Errorf("values of type %q cannot be written: choose %s, %s or %s", kind, Float32, Float16, Uint8)
 	}
 	var err error
@@ -90,10 +80,12 @@ func (w *npyWriter) Write(x vectors.Matrix) error {
 			w.buf = binary.LittleEndian.AppendUint16(w.buf, h)
 		}
 	case Uint8:
-		for i := range x.Rows {
-			for j, v := range x.Row(i) {
-				w.buf = append(w.buf, w.scales[j].Bin(v))
+		for i, v := range x.Data {
+			if v != float32(uint8(v)) {
+				return fault.New("out-of-range", "row %d, column %d: %v is no whole number from 0 to 255; write float32",
+					w.rows+i/w.cols+1, i%w.cols+1, v)
 			}
+			w.buf = append(w.buf, uint8(v))
 		}
 	}
 	w.rows += x.Rows
@@ -133,27 +125,6 @@ type Saved struct {
 	IDs    string // likewise
 }
 
-// CheckNpy reports a file that SaveNpy cannot have written: one that is cut short, or has other values, or another
-// number of columns or, unless rows is negative, of rows. It returns the number of rows.
-func CheckNpy(path string, kind NpyType, rows, cols int) (int, error) {
-	in, err := openInput(path)
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
-	a, err := readArray(in, path)
-	if err != nil {
-		return 0, err
-	}
-	if _, _, err := openArray(in, path, a); err != nil {
-		return 0, err
-	}
-	if len(a.shape) != 2 || a.descr != npyDescr[kind] || a.dim != cols || rows >= 0 && a.rows != rows {
-		return 0, fmt.Errorf("%s: has %d rows of %d values of type %s", path, a.rows, a.dim, a.descr)
-	}
-	return a.rows, nil
-}
-
 // NpyFiles returns the files that SaveNpy may write: the vectors first, then labels, tags and ids, and last the labels
 // and ids that a line of text cannot hold.
 func NpyFiles(path string) []string {
@@ -165,38 +136,13 @@ func NpyFiles(path string) []string {
 
 // SaveNpy writes the vectors of a source to a NumPy file, and labels, tags and ids to text files beside it: out.npy has
 // out.labels.txt, out.tags.txt and out.ids.txt, or out.labels.jsonl and out.ids.jsonl if a text contains a line break.
-// For Uint8 the source is read twice, since bins need the ranges. Progress, which may be nil, is called after every
+// Progress, which may be nil, is called after every
 // chunk with the rows so far.
 func SaveNpy(
 	ctx context.Context, src vectors.Source, path string, kind NpyType, progress func(rows int),
 ) (Saved, error) {
-	if kind != Uint8 {
-		return saveNpy(ctx, src, path, kind, vectors.Quantizer{}, progress)
-	}
-	ranges, err := vectors.RangesOf(ctx, src)
-	if err != nil {
-		return Saved{}, err
-	}
-	q, err := ranges.Quantizer()
-	if err != nil {
-		return Saved{}, err
-	}
-	return SaveBins(ctx, src, path, q, progress)
-}
-
-// SaveBins is SaveNpy for bytes whose bins are known, so the source is read once. Bytes of several files mean the same
-// only if their bins are the same.
-func SaveBins(
-	ctx context.Context, src vectors.Source, path string, bins vectors.Quantizer, progress func(rows int),
-) (Saved, error) {
-	return saveNpy(ctx, src, path, Uint8, bins, progress)
-}
-
-func saveNpy(
-	ctx context.Context, src vectors.Source, path string, kind NpyType, q vectors.Quantizer, progress func(rows int),
-) (Saved, error) {
 	var saved Saved
-	out, err := createNpy(path, kind, src.Dim(), q)
+	out, err := createNpy(path, kind, src.Dim())
 	if err != nil {
 		return saved, err
 	}

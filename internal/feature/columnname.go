@@ -8,11 +8,8 @@ func ColumnName(e Extractor, column int) string {
 	if column < 0 || column >= e.Dim() {
 		return ""
 	}
-	switch e := e.(type) {
-	case *GIST:
-		return e.columnName(column)
-	case *Codebook:
-		return e.columnName(column)
+	if gist, ok := e.(*GIST); ok {
+		return gist.columnName(column)
 	}
 	return ""
 }
@@ -27,16 +24,6 @@ func (e *GIST) columnName(column int) string {
 	}
 	return fmt.Sprintf("edges in %s, scale %d, direction %d of %d", // blocks are in order of their columns
 		place(block%side, block/side, side), scale+1, filter+1, e.o.Orientations[scale])
-}
-
-func (c *Codebook) columnName(column int) string {
-	cell, word := column/c.perCell(), column%c.perCell()
-	side := 1
-	for cell >= side*side {
-		cell -= side * side
-		side++
-	}
-	return fmt.Sprintf("patches like no. %d in %s", word%c.Words()+1, place(cell/side, cell%side, side))
 }
 
 // place names a part of a picture that is divided into side rows and columns.

@@ -2,9 +2,8 @@
 //
 //	Pixels     the values as they are
 //	GIST       energies of oriented filters in a grid of blocks (Oliva and Torralba, IJCV 2001)
-//	Codebook   patches against a learned dictionary, thresholded and pooled (Coates and Ng, ICML 2011)
 //
-// An extractor has canonical bytes, so that a file can store it and a fingerprint can cover it. A picture's vector
+// An extractor has canonical bytes, so that a model can store it and a fingerprint can cover it. A picture's vector
 // depends on the extractor and the picture alone, byte for byte: not on other pictures, the number of cores, or the
 // processor.
 package feature
@@ -23,20 +22,24 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Extractor turns pictures into vectors. All kinds are in this package.
-type Extractor interface {
-	// Kind returns the name of the extractor in files and on the command line.
+// Maker turns pictures into vectors.
+type Maker interface {
+	// Kind returns its name.
 	Kind() string
 	// Dim returns the length of the vectors.
 	Dim() int
-	// Check returns an error if the extractor is invalid. Otherwise it can be used and written.
+	// Check returns an error if the maker is invalid. Otherwise it can be used.
 	Check() error
-	// Fits returns an error if the extractor does not accept pictures of this shape.
+	// Fits returns an error if the maker does not accept pictures of this shape.
 	Fits(s picture.Shape) error
 	// Extract writes the vector of picture i to row i of dst, on the given number of threads (0 for all cores). It
 	// panics if dst has the wrong size. The error names the first picture that does not fit.
 	Extract(ctx context.Context, pictures []picture.Picture, dst vectors.Matrix, threads int) error
+}
 
+// Extractor is a Maker that a model can carry. All kinds are in this package.
+type Extractor interface {
+	Maker
 	// tag returns the first canonical byte; appendBody appends the others.
 	tag() byte
 	appendBody(dst []byte) []byte
@@ -47,11 +50,8 @@ const MaxDim = 1 << 24
 
 // The first canonical byte of every kind.
 const (
-	pixelsTag   = 1
-	gistTag     = 2
-	codebookTag = 3
-
-	scaledCodebookTag = 4 // of a codebook with SumNorm
+	pixelsTag = 1
+	gistTag   = 2
 )
 
 // Append appends the canonical bytes of e, which are unique.
@@ -71,10 +71,9 @@ func Parse(b []byte) (Extractor, error) {
 		e, err = parsePixels(b[1:])
 	case gistTag:
 		e, err = parseGIST(b[1:])
-	case codebookTag:
-		e, err = parseCodebook(b[1:], NoNorm)
-	case scaledCodebookTag:
-		e, err = parseCodebook(b[1:], SumNorm)
+	case 3, 4:
+		return nil, fault.New("codebook-features", "the model computes features with a codebook, which Hashgrove no longer does: "+
+			"train another one with GIST features, or on vectors that another program makes")
 	default:
 		return nil, fault.New("unknown-type", "a feature extractor of unknown type %d", b[0])
 	}
@@ -88,9 +87,6 @@ func Parse(b []byte) (Extractor, error) {
 func Fingerprint(e Extractor) [sha256.Size]byte {
 	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
 }
-
-// Scaled reports whether e scales its vectors. Programs that only know older files cannot read such extractors.
-func Scaled(e Extractor) bool { return e.tag() == scaledCodebookTag }
 
 // extracted counts the pictures that this process has turned into vectors.
 var extracted atomic.Int64

@@ -250,7 +250,6 @@ func TestBlocksSitWhereTheyShould(t *testing.T) {
 }
 
 func TestNamesOfFeatures(t *testing.T) {
-	codebook := &Codebook{Levels: 3, Sides: Split, Bias: make([]float32, 10)}
 	for _, c := range []struct {
 		e      Extractor
 		column int
@@ -259,10 +258,6 @@ func TestNamesOfFeatures(t *testing.T) {
 		{named("gist320"), 8 * 16, "edges in row 1, column 1 of 4 x 4, scale 2, direction 1 of 8"},
 		{named("gist320"), 319, "edges in row 4, column 4 of 4 x 4, scale 3, direction 4 of 4"},
 		{named("gist320"), 320, ""},
-		{codebook, 3, "patches like no. 4 in the whole picture"},
-		{codebook, 13, "patches like no. 4 in the whole picture"}, // the other side of the same word
-		{codebook, 20 * 2, "patches like no. 1 in row 1, column 2 of 2 x 2"},
-		{codebook, 20*14 - 1, "patches like no. 10 in row 3, column 3 of 3 x 3"},
 		{&Pixels{Width: 2, Height: 2, Channels: 1}, 1, ""},
 	} {
 		if got := ColumnName(c.e, c.column); got != c.want {

@@ -82,30 +82,3 @@ func magnitude(sum *vector, x []complex8) {
 		}
 	}
 }
-
-// fold is a way to reduce values to one.
-type fold int
-
-const (
-	sumAbove fold = iota // add positive values
-	sumBelow             // add negative values
-	maxAbove             // keep the greatest
-	minBelow             // keep the least
-)
-
-// foldRows adds t to the rows of a strip of products z, 16 values each, and folds them into acc.
-func foldRows(how fold, acc, t *[16]float32, z []float32) {
-	for ; len(z) > 0; z = z[16:] {
-		for j := range acc {
-			v := z[j] + t[j]
-			switch {
-			case how == sumAbove:
-				acc[j] += max(v, 0)
-			case how == sumBelow:
-				acc[j] += min(v, 0)
-			case how == maxAbove && v > acc[j], how == minBelow && v < acc[j]:
-				acc[j] = v
-			}
-		}
-	}
-}

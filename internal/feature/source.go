@@ -2,9 +2,7 @@ package feature
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 
 	"hashgrove/internal/picture"
@@ -14,7 +12,7 @@ import (
 // Vectors returns a Source of the vectors that e extracts from pictures, with their labels, tags and ids. It processes
 // a chunk at a time, so memory stays bounded. Every pass extracts again: wrap it in vectors.Cache to read it more than
 // once.
-func Vectors(e Extractor, pictures picture.Source, threads int) (vectors.Source, error) {
+func Vectors(e Maker, pictures picture.Source, threads int) (vectors.Source, error) {
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
@@ -25,7 +23,7 @@ func Vectors(e Extractor, pictures picture.Source, threads int) (vectors.Source,
 }
 
 // Pairs is Vectors with rows of twice the length: the vector of a picture followed by that of its mirror image.
-func Pairs(e Extractor, pictures picture.Source, threads int) (vectors.Source, error) {
+func Pairs(e Maker, pictures picture.Source, threads int) (vectors.Source, error) {
 	src, err := Vectors(e, pictures, threads)
 	if err != nil {
 		return nil, err
@@ -42,7 +40,7 @@ func (v pairs) Dim() int { return 2 * v.source.Dim() }
 func (v pairs) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] { return v.chunks(ctx, 2) }
 
 type source struct {
-	Extractor
+	Maker
 	pictures picture.Source
 	threads  int
 }
@@ -102,8 +100,7 @@ func (v source) chunks(ctx context.Context, each int) iter.Seq2[vectors.Chunk, e
 	}
 }
 
-// Named returns the extractor with a name for pictures of a shape: gist320, gist512, pixels, or the path of a file
-// written by WriteFile.
+// Named returns the extractor with a name for pictures of a shape: gist320, gist512 or pixels.
 func Named(name string, shape picture.Shape) (Extractor, error) {
 	switch name {
 	case "gist320":
@@ -113,9 +110,5 @@ func Named(name string, shape picture.Shape) (Extractor, error) {
 	case "pixels":
 		return &Pixels{Width: shape.Width, Height: shape.Height, Channels: shape.Channels}, nil
 	}
-	e, err := ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%q is neither gist320, gist512 or pixels, nor a file with saved features", name)
-	}
-	return e, err
+	return nil, fmt.Errorf("there are no features called %q: choose gist320, gist512 or pixels", name)
 }

@@ -158,12 +158,6 @@ func TestAveragedFiles(t *testing.T) {
 			t.Errorf("%s: the same fingerprint or version as without mirror images", name)
 		}
 	}
-	words := &feature.Codebook{Patch: 1, Channels: 1, Stride: 1, Levels: 1, Contrast: 1, Filters: []float32{1, 2, 3, 4}, Bias: make([]float32, 4)}
-	scaled := &Model{Encoder: randomTrees(rand.New(rand.NewPCG(5, 5)), 3, 4, 2, 3), Features: words}
-	b := bytesOf(t, scaled) // without a preparation
-	if got, err := Read(bytes.NewReader(b)); err != nil || b[8] != 5 || got.Pictures != nil {
-		t.Errorf("a scaled codebook: version %d (%v)", b[8], err)
-	}
 }
 
 // TestGoldenAveragedModel opens a file as it was first written.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"hashgrove/internal/fault"
 	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/section"
@@ -28,8 +29,7 @@ import (
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
 // Version 4: the preparation of pictures.
-// Version 5: columns beside those of the vectors (Extension), averaged mirror images, scaled codebooks, edges of
-// columns, missing values; "pict" is empty where there are no pictures.
+// Version 5: columns beside those of the vectors (Extension), averaged mirror images, edges of columns, missing values; "pict" is empty where there are no pictures.
 // Version 6: boosted.
 // Version 7: detailed, kernels of bytes (ByteKernel), and the ranking, which is empty where none was chosen.
 //
@@ -43,8 +43,7 @@ func versionOf(m *Model) uint32 {
 		return 7
 	case m.Encoder.Kind() == kindBoosted:
 		return 6
-	case extensions(m.Encoder) > 0 || m.averaged() || m.Features != nil && feature.Scaled(m.Features) ||
-		!plainBins(m.Encoder):
+	case extensions(m.Encoder) > 0 || m.averaged() || !plainBins(m.Encoder):
 		return 5
 	case m.Pictures != nil:
 		return 4
@@ -159,7 +158,11 @@ func Read(r io.Reader) (*Model, error) {
 			return nil, err
 		}
 		if in.Version < 3 || len(b) > 0 {
-			if m.Features, err = feature.Parse(bytes.Clone(b)); err != nil {
+			m.Features, err = feature.Parse(bytes.Clone(b))
+			if fault.Is(err, "codebook-features") {
+				return nil, err
+			}
+			if err != nil {
 				return nil, in.Damaged("%v", err)
 			}
 		}

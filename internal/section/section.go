@@ -27,11 +27,10 @@ const (
 	Codes      Kind = 'C'
 	Checkpoint Kind = 'K'
 	Index      Kind = 'I'
-	Features   Kind = 'F'
 )
 
 var kindNames = map[Kind]string{
-	Model: "model", Codes: "code file", Checkpoint: "checkpoint", Index: "index", Features: "feature extractor",
+	Model: "model", Codes: "code file", Checkpoint: "checkpoint", Index: "index", 'F': "feature extractor",
 }
 
 func (k Kind) String() string {

@@ -105,8 +105,7 @@ type PictureOptions struct {
 	Squash bool `json:"squash,omitempty"` // distort the whole picture to a square instead of cropping it
 	Grey   bool `json:"grey,omitempty"`   // one channel instead of three
 
-	// Features turns pixels into vectors: "gist320", "gist512", "pixels", or a file saved by the command's features
-	// verb. "" learns from the pixels themselves.
+	// Features turns pixels into vectors: "gist320", "gist512" or "pixels". "" learns from the pixels themselves.
 	Features string `json:"features,omitempty"`
 	// Mirror also learns from mirror images; it needs Features.
 	Mirror bool `json:"mirror,omitempty"`

@@ -1,4 +1,4 @@
-package dictionary
+package codebook
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 const rowsPerBlock = 4096
 
 // whitening returns M and P for the rows of x.
-func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads int) (mean, p []float32, err error) {
+func whitening(ctx context.Context, x vectors.Matrix, threads int) (mean, p []float32, err error) {
 	d := x.Cols
 	blocks := (x.Rows + rowsPerBlock - 1) / rowsPerBlock
 	sums := make([]float64, blocks*d)
@@ -64,7 +64,7 @@ func whitening(ctx context.Context, x vectors.Matrix, epsilon float64, threads i
 	values, vectors := eigen(covariance, d)
 	p = make([]float32, d*d)
 	for k, v := range values {
-		values[k] = 1 / math.Sqrt(max(v, 0)+epsilon)
+		values[k] = 1 / math.Sqrt(max(v, 0)+whitener)
 	}
 	for i := range d {
 		for j := range d {

@@ -1,8 +1,20 @@
-// Package dictionary learns the codebooks that package feature uses.
-//
+package codebook
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"hashgrove/internal/numeric/gemm"
+	"hashgrove/internal/par"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
+)
+
 // A codebook is a dictionary D of words (unit vectors) found by OMP-1, that is gain-shape vector quantisation, on
-// whitened patches x (Coates and Ng, ICML 2011). It is K-SVD with one non-zero coefficient and a power step instead of
-// the singular value decomposition.
+// whitened patches x. It is K-SVD with one non-zero coefficient and a power step instead of the singular value
+// decomposition.
 //
 //	D = random directions
 //	repeat 50 times
@@ -11,21 +23,6 @@
 //
 // This takes 2 x patches x values x words operations per iteration. Sums are taken over fixed blocks of patches in
 // order, so the result does not depend on the number of threads.
-package dictionary
-
-import (
-	"context"
-	"fmt"
-	"math"
-	"math/rand/v2"
-
-	"hashgrove/internal/feature"
-	"hashgrove/internal/feature/internal/patch"
-	"hashgrove/internal/numeric/gemm"
-	"hashgrove/internal/par"
-	"hashgrove/internal/picture"
-	"hashgrove/internal/vectors"
-)
 
 // The random streams of one seed.
 const (
@@ -33,21 +30,10 @@ const (
 	streamWords   = 2 << 32 // plus iteration << 20 plus word
 )
 
-// learner holds the options during learning.
-type learner struct {
-	feature.CodebookOptions
-	progress func(done, total int)
-}
-
 // Learn learns a codebook from pictures with the same number of channels, on the given number of threads (0 for all
-// cores). progress, which may be nil, is called after every iteration.
-func Learn(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture, threads int,
-	progress func(done, total int)) (*feature.Codebook, error) {
-
+// cores).
+func Learn(ctx context.Context, o Options, pictures []picture.Picture, threads int) (*Codebook, error) {
 	o = o.WithDefaults()
-	if err := o.Check(); err != nil {
-		return nil, err
-	}
 	if err := checkPictures(pictures, o.Patch); err != nil {
 		return nil, err
 	}
@@ -55,7 +41,7 @@ func Learn(ctx context.Context, o feature.CodebookOptions, pictures []picture.Pi
 	if err != nil {
 		return nil, err
 	}
-	mean, p, err := whitening(ctx, x, o.Whitening, threads)
+	mean, p, err := whitening(ctx, x, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +50,12 @@ func Learn(ctx context.Context, o feature.CodebookOptions, pictures []picture.Pi
 		return nil, err
 	}
 	x = vectors.Matrix{}
-	d, err := learner{o, progress}.dictionary(ctx, white, threads)
+	d, err := o.dictionary(ctx, white, threads)
 	if err != nil {
 		return nil, err
 	}
 	filters, bias := fold(d, mean, p)
-	return o.Codebook(pictures[0].Channels, filters, bias)
+	return &Codebook{Options: o, Channels: pictures[0].Channels, Filters: filters, Bias: bias}, nil
 }
 
 // fold multiplies the dictionary by the whitening matrix.
@@ -120,21 +106,14 @@ func whitened(ctx context.Context, x vectors.Matrix, mean, p []float32, threads 
 }
 
 // dictionary learns the words, one per row.
-func (l learner) dictionary(ctx context.Context, x *samples, threads int) ([]float32, error) {
-	d := make([]float32, l.Words*x.dim)
-	for i := range l.Words {
-		l.draw(d[i*x.dim:][:x.dim], i, 0)
+func (o Options) dictionary(ctx context.Context, x *samples, threads int) ([]float32, error) {
+	d := make([]float32, o.Words*x.dim)
+	for i := range o.Words {
+		o.draw(d[i*x.dim:][:x.dim], i, 0)
 	}
-	step := l.omp1
-	if l.Sparsity > 1 {
-		step = newKSVD(l, x).step
-	}
-	for t := range l.Iterations {
-		if err := step(ctx, d, x, t+1, threads); err != nil {
+	for t := range o.Iterations {
+		if err := o.omp1(ctx, d, x, t+1, threads); err != nil {
 			return nil, fmt.Errorf("iteration %d of learning the codebook: %w", t+1, err)
-		}
-		if l.progress != nil {
-			l.progress(t+1, l.Iterations)
 		}
 	}
 	return d, nil
@@ -142,8 +121,8 @@ func (l learner) dictionary(ctx context.Context, x *samples, threads int) ([]flo
 
 // draw sets a word to a random direction. The sum of twelve uniform numbers is close enough to normal here, and needs
 // no logarithm.
-func (l learner) draw(word []float32, i, iteration int) {
-	rng := rand.New(rand.NewPCG(l.Seed, streamWords+uint64(iteration)<<20+uint64(i)))
+func (o Options) draw(word []float32, i, iteration int) {
+	rng := rand.New(rand.NewPCG(o.Seed, streamWords+uint64(iteration)<<20+uint64(i)))
 	v := make([]float64, len(word))
 	for k := range v {
 		v[k] = -6
@@ -173,7 +152,7 @@ func unit(word []float32, v []float64) bool {
 }
 
 // omp1 runs one iteration.
-func (l learner) omp1(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
+func (o Options) omp1(ctx context.Context, d []float32, x *samples, iteration, threads int) error {
 	var words gemm.Left
 	pack(&words, d, x.dim)
 	blocks := (x.n + patchesPerBlock - 1) / patchesPerBlock
@@ -206,10 +185,10 @@ func (l learner) omp1(ctx context.Context, d []float32, x *samples, iteration, t
 			sums[0][i] += v
 		}
 	}
-	for i := range l.Words {
+	for i := range o.Words {
 		word := d[i*x.dim:][:x.dim]
 		if !unit(word, sums[0][i*x.dim:][:x.dim]) {
-			l.draw(word, i, iteration)
+			o.draw(word, i, iteration)
 		}
 	}
 	return nil
@@ -227,10 +206,8 @@ func pack(left *gemm.Left, d []float32, dim int) {
 }
 
 // drawPatches returns patches from random positions of random pictures, one per row.
-func drawPatches(ctx context.Context, o feature.CodebookOptions, pictures []picture.Picture,
-	threads int) (vectors.Matrix, error) {
-
-	n, side, contrast := o.Patches, o.Patch, float64(float32(o.Contrast))
+func drawPatches(ctx context.Context, o Options, pictures []picture.Picture, threads int) (vectors.Matrix, error) {
+	n, side := o.Patches, o.Patch
 	type place struct{ picture, x, y int }
 	places := make([]place, n)
 	rng := rand.New(rand.NewPCG(o.Seed, streamPatches))
@@ -241,7 +218,7 @@ func drawPatches(ctx context.Context, o feature.CodebookOptions, pictures []pict
 	dim := side * side * pictures[0].Channels
 	m := vectors.Matrix{Rows: n, Cols: dim, Data: make([]float32, n*dim)}
 	err := par.Blocks(ctx, threads, n, 1024, func(_, lo, hi int) {
-		var w patch.Windows
+		var w windows
 		cut := picture.Picture{Width: side, Height: side}
 		for i := lo; i < hi; i++ {
 			at := places[i]
@@ -250,8 +227,8 @@ func drawPatches(ctx context.Context, o feature.CodebookOptions, pictures []pict
 			for dy := range side {
 				cut.Pix = append(cut.Pix, p.Pix[((at.y+dy)*p.Width+at.x)*p.Channels:][:side*p.Channels]...)
 			}
-			w.Set(cut, side, contrast)
-			w.Patch(m.Row(i), 1, 0, 0)
+			w.set(cut, side)
+			w.patch(m.Row(i), 1, 0, 0)
 		}
 	})
 	return m, err
@@ -265,7 +242,7 @@ func checkPictures(pictures []picture.Picture, side int) error {
 	for i, p := range pictures {
 		err := p.Check()
 		if err == nil {
-			err = patch.Fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}, side, pictures[0].Channels)
+			err = fits(picture.Shape{Width: p.Width, Height: p.Height, Channels: p.Channels}, side, pictures[0].Channels)
 		}
 		if err != nil {
 			return fmt.Errorf("picture %d: %w", i, err)

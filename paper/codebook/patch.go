@@ -1,5 +1,4 @@
-// Package patch cuts square patches out of pictures, for learning and using codebooks.
-package patch
+package codebook
 
 import (
 	"fmt"
@@ -13,17 +12,17 @@ import (
 //
 //	x = (v - mean) / sqrt(var + contrast),
 //
-// where contrast (10 on the scale 0 to 255) keeps flat patches flat. The sums behind mean and var are integers, hence
+// where the contrast (10 on the scale 0 to 255) keeps flat patches flat. The sums behind mean and var are integers, hence
 // exact in any order; var divides by one less than the number of values.
 
-// contrast returns the mean and the factor of a patch from the sums of its n values and of their squares.
-func contrast(sum, squares, n int, added float64) (mean, factor float32) {
+// normal returns the mean and the factor of a patch from the sums of its n values and of their squares.
+func normal(sum, squares, n int) (mean, factor float32) {
 	variance := float64(n*squares-sum*sum) / float64(n*max(n-1, 1))
-	return float32(float64(sum) / float64(n)), float32(1 / math.Sqrt(variance+added))
+	return float32(float64(sum) / float64(n)), float32(1 / math.Sqrt(variance+contrast))
 }
 
-// Windows holds all patches of one picture. Its memory is reused for the next.
-type Windows struct {
+// windows holds all patches of one picture. Its memory is reused for the next.
+type windows struct {
 	side, channels int
 	across, down   int       // positions in a row and in a column, at stride 1
 	width          int       // values in a row of the picture
@@ -32,8 +31,8 @@ type Windows struct {
 	sums, squares  []int     // over the patch's width, for all rows
 }
 
-// Set loads a picture, which must be at least as large as a patch.
-func (w *Windows) Set(p picture.Picture, side int, added float64) {
+// set loads a picture, which must be at least as large as a patch.
+func (w *windows) set(p picture.Picture, side int) {
 	w.side, w.channels = side, p.Channels
 	w.across, w.down, w.width = p.Width-side+1, p.Height-side+1, p.Width*p.Channels
 	w.values, w.sums, w.squares = w.values[:0], w.sums[:0], w.squares[:0]
@@ -63,14 +62,14 @@ func (w *Windows) Set(p picture.Picture, side int, added float64) {
 				sum += w.sums[(y+dy)*w.across+x]
 				squares += w.squares[(y+dy)*w.across+x]
 			}
-			mean, factor := contrast(sum, squares, side*side*p.Channels, added)
+			mean, factor := normal(sum, squares, side*side*p.Channels)
 			w.mean, w.factor = append(w.mean, mean), append(w.factor, factor)
 		}
 	}
 }
 
-// Patch writes the patch at position (x, y), value k to dst[k*step].
-func (w *Windows) Patch(dst []float32, step, x, y int) {
+// patch writes the patch at position (x, y), value k to dst[k*step].
+func (w *windows) patch(dst []float32, step, x, y int) {
 	at := y*w.across + x
 	mean, factor := w.mean[at], w.factor[at]
 	for dy := range w.side {
@@ -81,8 +80,8 @@ func (w *Windows) Patch(dst []float32, step, x, y int) {
 	}
 }
 
-// Fits returns an error for pictures without patches of the given size.
-func Fits(s picture.Shape, side, channels int) error {
+// fits returns an error for pictures without patches of the given size.
+func fits(s picture.Shape, side, channels int) error {
 	if s.Channels != channels {
 		return fmt.Errorf("%d channels, but the codebook is for %d", s.Channels, channels)
 	}
