@@ -2,13 +2,9 @@ package server_test
 
 import (
 	"bytes"
-	"context"
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"hashgrove/internal/model"
@@ -145,72 +141,4 @@ func TestNoFolderNoCollections(t *testing.T) {
 	s.must(t, 409, "DELETE", shop, "")
 	s = serve(t, func(o *server.Options) { o.ReadOnly, o.Folder = true, folder })
 	s.must(t, 403, "PUT", madePath, `{"like":"shop"}`)
-}
-
-// TestCollectionsComeAndGoUnderLoad creates, writes and drops at once: one of those who create a name succeeds, and no
-// write is answered with a fault of the service.
-func TestCollectionsComeAndGoUnderLoad(t *testing.T) {
-	s := serve(t, nil)
-	allowed := map[int]bool{200: true, 404: true, 409: true}
-	for round := range 10 {
-		var wait sync.WaitGroup
-		var mu sync.Mutex
-		created := 0
-		ask := func(method, path, body string) {
-			wait.Go(func() {
-				a, err := s.call(method, path, body)
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil || !allowed[a.StatusCode] {
-					t.Errorf("round %d: %s %s: %v, %v", round, method, path, a, err)
-				} else if method == http.MethodPut && path == madePath && a.StatusCode == 200 {
-					created++
-				}
-			})
-		}
-		for range 4 {
-			ask("PUT", madePath, `{"like":"shop"}`)
-		}
-		wait.Wait()
-		if created != 1 {
-			t.Errorf("%d requests created it", created)
-		}
-		for i := range 8 {
-			ask("PUT", fmt.Sprintf("%s/items/%d", madePath, i), `{"vector":[1,2,3,4]}`)
-			ask("GET", madePath+"/items", "")
-		}
-		ask("POST", madePath+"/reload", "{}")
-		ask("DELETE", madePath, "")
-		ask("DELETE", madePath, "")
-		wait.Wait()
-		s.must(t, 404, "GET", madePath, "")
-	}
-}
-
-// TestAFolderThatIsNone checks that a start with names that clash or a folder that is a file says so.
-func TestAFolderThatIsNone(t *testing.T) {
-	dir := t.TempDir()
-	f := makeFiles(t, dir) // shop.hgi and photos.hgi lie in it
-	_, err := server.New(context.Background(), server.Options{
-		Collections: []server.CollectionOptions{{Name: "shop", Path: filepath.Join(t.TempDir(), "none.hgi")}}, Folder: dir,
-	})
-	if err == nil {
-		t.Error("an index that is not there is served")
-	}
-	if _, err = server.New(context.Background(), server.Options{Folder: f.report}); err == nil {
-		t.Error("a file is a folder")
-	}
-	s, err := server.New(context.Background(), server.Options{Folder: dir})
-	ok(t, err)
-	ok(t, s.Close())
-	other := filepath.Join(t.TempDir(), "other.hgi")
-	models, err := learned()
-	ok(t, err)
-	writeIndex(t, other, models["shop"], shopBatch(t, models["shop"]))
-	_, err = server.New(context.Background(), server.Options{
-		Collections: []server.CollectionOptions{{Name: "shop", Path: other}}, Folder: dir,
-	})
-	if err == nil || !strings.Contains(err.Error(), "two collections") {
-		t.Errorf("two of one name: %v", err)
-	}
 }

@@ -72,7 +72,7 @@ func TestHostileJSON(t *testing.T) {
 		routes = routes[:3]
 	}
 	bodies := hostileBodies()
-	w, h := startWatch(s), startHealthy(s)
+	w := startWatch(s)
 	for name, body := range bodies {
 		for _, what := range routes {
 			method, path, _ := strings.Cut(what, " ")
@@ -83,41 +83,16 @@ func TestHostileJSON(t *testing.T) {
 			}
 		}
 	}
-	h.end(t)
 	w.end(t, s, 300<<20)
 	if after := s.must(t, 200, "GET", shop+"/items?limit=1000", ""); after != before {
 		t.Error("the items have changed")
 	}
 }
 
-// TestFullBodies sends requests as large as the limits allow, made of what takes the most memory once it is read.
-func TestFullBodies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads gigabytes")
-	}
-	s := serve(t, nil)
-	for _, c := range [][3]string{
-		{`{"queries":[`, `{}`, `]}`}, {`{"vectors":[`, `[]`, `]}`}, {`{"items":[`, `{}`, `]}`}, {`{"ids":[`, `1`, `]}`},
-		{`{"ids":[1],"attributes":[`, `{}`, `]}`}, {`{"ids":[1],"tags":[`, `[]`, `]}`}, {`{"pictures":[`, `""`, `]}`},
-	} {
-		n := (64<<20-100)/(len(c[1])+1) - 1
-		body := c[0] + strings.Repeat(c[1]+",", n) + c[1] + c[2]
-		w := startWatch(s)
-		for _, path := range []string{"/search", "/encode", "/items"} {
-			a, err := s.call("POST", shop+path, body)
-			ok(t, err)
-			if a.StatusCode/100 != 4 {
-				t.Errorf("%s to %s: status %d", c[0], path, a.StatusCode)
-			}
-		}
-		w.end(t, s, 400<<20)
-	}
-}
-
 func TestOversizedBodies(t *testing.T) {
 	s := serve(t, func(o *server.Options) { o.Limits.Body = 1 << 20 })
 	text := `{"label":"` + strings.Repeat("x", 20<<20)
-	w, h := startWatch(s), startHealthy(s)
+	w := startWatch(s)
 	for _, kind := range []string{"application/json", "application/octet-stream", "application/x-npy", "image/png"} {
 		for _, what := range []string{"POST /search", "POST /encode", "POST /items", "PUT /items/1"} {
 			method, path, _ := strings.Cut(what, " ")
@@ -151,7 +126,6 @@ func TestOversizedBodies(t *testing.T) {
 			}
 		}
 	}
-	h.end(t)
 	w.end(t, s, 250<<20)
 }
 
@@ -165,7 +139,7 @@ func TestBombs(t *testing.T) {
 		ok(t, err)
 	}
 	ok(t, z.Close())
-	w, h := startWatch(s), startHealthy(s)
+	w := startWatch(s)
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip", "GZIP", "x-gzip"} {
 		s.must(t, 415, "POST", shop+"/search", packed.String(), "Content-Encoding", coding)
 	}
@@ -189,7 +163,6 @@ func TestBombs(t *testing.T) {
 		s.must(t, 400, "POST", shop+"/encode", body, "Content-Type", "application/x-npy")
 		s.must(t, 400, "POST", shop+"/search", body, "Content-Type", "application/x-npy")
 	}
-	h.end(t)
 	w.end(t, s, 100<<20)
 }
 
@@ -211,7 +184,7 @@ func hugePNG(width, height uint32) []byte {
 // TestHugeWishes asks for too much.
 func TestHugeWishes(t *testing.T) {
 	s := serve(t, nil)
-	w, h := startWatch(s), startHealthy(s)
+	w := startWatch(s)
 	for _, body := range []string{
 		`{"id":1,"k":1001}`, `{"id":1,"k":1000000000}`, `{"id":1,"k":9223372036854775807}`, `{"id":1,"k":9223372036854775808}`,
 		`{"id":1,"prefix":1000000000}`, `{"id":1,"k":1e9}`,
@@ -234,7 +207,6 @@ func TestHugeWishes(t *testing.T) {
 	if a, err := s.call("POST", shop+"/search", `{"id":1,"shortlist":1000000000,"rerank":"cosine"}`); err != nil || a.StatusCode >= 500 {
 		t.Errorf("a huge shortlist: %v, %v", a, err)
 	}
-	h.end(t)
 	w.end(t, s, 300<<20)
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -179,59 +178,6 @@ func TestLostRaces(t *testing.T) {
 	}
 }
 
-// TestLongRequests: a search that would take minutes is refused, whatever makes it long.
-func TestLongRequests(t *testing.T) {
-	s := serve(t, nil)
-	many := func(n int, more string) string {
-		return `{"queries":[` + strings.Repeat(`{"vector":[1,2,3,4]},`, n-1) + `{"id":1}],"k":1` + more + `}`
-	}
-	s.must(t, 413, "POST", shop+"/search", many(10_000, `,"explain":true`))
-	s.must(t, 413, "POST", shop+"/search", many(101, `,"explain":true`))
-	s.must(t, 200, "POST", shop+"/search", many(100, `,"explain":true`))
-	s.must(t, 200, "POST", shop+"/search", many(1_000, ``))
-	costly := serve(t, func(o *server.Options) { o.Limits.Compared = 10 * 100 * 4 })
-	if text := costly.must(t, 413, "POST", shop+"/search", many(11, `,"rerank":"euclidean"`)); !strings.Contains(text, "at most 10") {
-		t.Error(text)
-	}
-	costly.must(t, 200, "POST", shop+"/search", many(10, `,"rerank":"euclidean"`))
-	costly.must(t, 413, "POST", shop+"/search", many(4, `,"rerank":"euclidean","shortlist":300`))
-	costly.must(t, 200, "POST", shop+"/search", many(3, `,"rerank":"euclidean","shortlist":300`))
-}
-
-// TestDecodingIsBounded: a vector that is much too long is refused before it takes memory.
-func TestDecodingIsBounded(t *testing.T) {
-	s := serve(t, nil)
-	body := `{"vector":[` + strings.Repeat("1,", 10<<20) + `1]}`
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	if text := s.must(t, 400, "POST", shop+"/search", body); !strings.Contains(text, "more than the 4") {
-		t.Error(text)
-	}
-	runtime.ReadMemStats(&after)
-	if taken := after.TotalAlloc - before.TotalAlloc; taken > 5*uint64(len(body)) { // the body itself, as it grows
-		t.Errorf("%d bytes for a body of %d", taken, len(body))
-	}
-	tight := serve(t, func(o *server.Options) { o.Limits.Bodies = 16 << 20 })
-	tags := `{"items":[{"id":1,"code":"0f00000000000000","tags":[` + strings.Repeat(`"",`, 9_998) + `"x"]},`
-	if a, err := tight.call("POST", shop+"/items", `{"items":[`+strings.Repeat(tags[len(`{"items":[`):], 100)+`{"id":2}]}`); err != nil || a.StatusCode != 413 {
-		t.Errorf("%v, %v", a, err)
-	}
-	tight.must(t, 200, "POST", shop+"/search", `{"id":7}`)
-}
-
-// TestItemsCalledBackup: an item may be called as a route is.
-func TestItemsCalledBackup(t *testing.T) {
-	s := serve(t, func(o *server.Options) { o.ReadToken, o.WriteToken = "read-secret", "write-secret" })
-	read, write := []string{"Authorization", "Bearer read-secret"}, []string{"Authorization", "Bearer write-secret"}
-	for _, id := range []string{"backup", "x%2Fbackup", "x/backup"} {
-		s.must(t, 200, "PUT", shop+"/items/"+id, `{"vector":[1,2,3,4]}`, write...)
-		s.must(t, 200, "GET", shop+"/items/"+id, "", read...)
-		s.must(t, 403, "DELETE", shop+"/items/"+id, "", read...)
-	}
-	s.must(t, 403, "GET", shop+"/backup", "", read...)
-	s.must(t, 200, "GET", shop+"/backup", "", write...)
-}
-
 // TestPathsAreNotTold: an error tells clients nothing about files of the machine; the log has it.
 func TestPathsAreNotTold(t *testing.T) {
 	s := serve(t, nil)
@@ -246,35 +192,6 @@ func TestPathsAreNotTold(t *testing.T) {
 		t.Error("the log does not name the file")
 	}
 	s.must(t, 200, "GET", shop+"/search?id=7", "")
-}
-
-// TestOtherSites: a page of another site can start nothing here, not even by a picture or a link.
-func TestOtherSites(t *testing.T) {
-	s := serve(t, nil)
-	for _, path := range []string{"/map", "/search?id=1", "/items", ""} {
-		s.must(t, 403, "GET", shop+path, "", "Sec-Fetch-Site", "cross-site")
-	}
-	for _, site := range []string{"same-origin", "same-site", "none"} {
-		s.must(t, 200, "GET", shop+"/items", "", "Sec-Fetch-Site", site)
-	}
-	s.must(t, 200, "GET", "/", "", "Sec-Fetch-Site", "cross-site")
-	s.must(t, 200, "GET", "/healthz", "", "Sec-Fetch-Site", "cross-site")
-}
-
-// TestBooleans: attributes may be true or false, everywhere, and filters find them.
-func TestBooleans(t *testing.T) {
-	s := serve(t, nil)
-	s.must(t, 200, "PUT", shop+"/items/a", `{"vector":[1,2,3,4],"attributes":{"in_stock":true}}`)
-	s.must(t, 200, "POST", shop+"/items", `{"items":[{"id":"b","vector":[1,2,3,4],"attributes":{"in_stock":false}}]}`)
-	s.must(t, 200, "POST", shop+"/items", `{"ids":["c"],"vectors":[[1,2,3,4]],"attributes":[{"in_stock":false}]}`)
-	s.must(t, 200, "PATCH", shop+"/items/c", `{"attributes":{"in_stock":true}}`)
-	s.must(t, 200, "PATCH", shop+"/items", `{"items":[{"id":"b","attributes":{"in_stock":true}}]}`)
-	if text := s.must(t, 200, "GET", shop+"/items?where=in_stock+%3D+true", ""); !strings.Contains(text, `"total":3`) {
-		t.Error(text)
-	}
-	if text := s.must(t, 400, "PUT", shop+"/items/a", `{"vector":[1,2,3,4],"attributes":{"in_stock":[true]}}`); !strings.Contains(text, "in_stock") {
-		t.Error(text)
-	}
 }
 
 // TestAnIDTwice: a request with one id twice is refused, since nobody can say which item is meant.
@@ -314,18 +231,6 @@ func TestVectorsWithAFileOfIDs(t *testing.T) {
 		t.Errorf("item 20 has the vector %v, want %v", got.Vector, x[0])
 	}
 	s.must(t, 404, "GET", shop+"/vector/300", "")
-}
-
-// TestQuietAnswers: what is not there is no warning in the log, and an error of a filter says once that it is one.
-func TestQuietAnswers(t *testing.T) {
-	s := serve(t, func(o *server.Options) { o.LogAll = false })
-	s.must(t, 404, "GET", shop+"/items/nobody", "")
-	if text := s.must(t, 400, "GET", shop+"/items?where=label+%3D+%22boots", ""); strings.Count(messageOf([]byte(text)), "filter") != 1 {
-		t.Error(text)
-	}
-	if text := s.log.String(); strings.Contains(text, "status=404") || !strings.Contains(text, "status=400") {
-		t.Error(text)
-	}
 }
 
 // TestModelsOfUploadsNeedTheWriteToken: they are as much as a backup.
