@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
@@ -12,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"hashgrove/internal/fashion"
 )
 
 // digestItems writes 300 items of 12 numbers in 4 categories and 60 new ones, as CSV and npy, with classes, tags and pairs.
@@ -57,8 +54,9 @@ func digestItems(t *testing.T) {
 		write(t, name+".tags.txt", tagged.String())
 		return class
 	}
-	items, fresh := table("items", 300), table("new", 60)
-	var pairs, byID, between strings.Builder
+	items := table("items", 300)
+	table("new", 60)
+	var pairs strings.Builder
 	relation := func(a, b int) string {
 		switch {
 		case a == b:
@@ -69,76 +67,38 @@ func digestItems(t *testing.T) {
 		return "dissimilar"
 	}
 	for range 3000 {
-		a, b, q := below(300), below(300), below(60)
+		a, b := below(300), below(300)
+		below(60)
 		fmt.Fprintf(&pairs, "%d,%d,%s\n", a, b, relation(items[a], items[b]))
-		fmt.Fprintf(&byID, "items-%d,items-%d,%s\n", a, b, relation(items[a], items[b]))
-		fmt.Fprintf(&between, "%d,%d,%s\n", q, a, relation(fresh[q], items[a]))
 	}
 	write(t, "pairs.csv", pairs.String())
-	write(t, "pairs-by-id.csv", byID.String())
-	write(t, "between.csv", between.String())
 }
 
-// digestPictures makes a folder of 24 and one of 15 pictures in 3 classes, wide and tall, whose left and right, middle and
-// margins differ, and IDX files of 300 pictures of the demo.
+// digestPictures makes a folder of 24 pictures in 3 classes, wide and tall, whose left and right, middle and margins
+// differ.
 func digestPictures(t *testing.T) {
 	t.Helper()
 	rng := rand.NewPCG(3, 5)
 	classes := []string{"dots", "stripes", "waves"}
-	folder := func(name string, n int) {
-		var labels, tags, pairs strings.Builder
-		labels.WriteString("file,label\n")
-		tags.WriteString("file,tags\n")
-		for i := range n {
-			class := i % 3
-			size := []image.Point{{24, 16}, {15, 27}, {33, 20}, {18, 19}}[i%4]
-			m := image.NewNRGBA(image.Rectangle{Max: size})
-			for y := range size.Y {
-				for x := range size.X {
-					v := []int{x * y % 7 * 20, (x/3 + i) % 2 * 120, (x*x + 3*y*y) / 9 % 130}[class]
-					noise := int(rng.Uint64() % 90)
-					m.SetNRGBA(x, y, color.NRGBA{uint8(v + noise), uint8((v+4*x)%160 + noise), uint8(3*y + noise), 255})
-				}
-			}
-			var b bytes.Buffer
-			if err := png.Encode(&b, m); err != nil {
-				t.Fatal(err)
-			}
-			path := fmt.Sprintf("%s/%s/%d.png", name, classes[class], i/3)
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			write(t, path, b.String())
-			fmt.Fprintf(&labels, "%s/%d.png,%s\n", classes[class], i/3, []string{"even", "odd"}[i/3%2])
-			fmt.Fprintf(&tags, "%s/%d.png,%s;%s\n", classes[class], i/3, classes[class], []string{"small", "large", "odd"}[i%5%3])
-			for j := range i {
-				fmt.Fprintf(&pairs, "%s,%s/%s/%d.png,%s\n", path, name, classes[j%3], j/3, map[bool]string{true: "similar", false: "dissimilar"}[j%3 == class])
+	for i := range 24 {
+		class := i % 3
+		size := []image.Point{{24, 16}, {15, 27}, {33, 20}, {18, 19}}[i%4]
+		m := image.NewNRGBA(image.Rectangle{Max: size})
+		for y := range size.Y {
+			for x := range size.X {
+				v := []int{x * y % 7 * 20, (x/3 + i) % 2 * 120, (x*x + 3*y*y) / 9 % 130}[class]
+				noise := int(rng.Uint64() % 90)
+				m.SetNRGBA(x, y, color.NRGBA{uint8(v + noise), uint8((v+4*x)%160 + noise), uint8(3*y + noise), 255})
 			}
 		}
-		write(t, name+".labels.csv", labels.String())
-		write(t, name+".tags.csv", tags.String())
-		write(t, name+".pairs.csv", pairs.String())
-	}
-	folder("photos", 24)
-	folder("album", 15)
-	if err := os.MkdirAll("idx", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	demo := fashion.Train()
-	for name, rows := range map[string][2]int{"train": {0, 200}, "query": {200, 300}} {
-		n := uint32(rows[1] - rows[0])
-		pictures, labels := []byte{0, 0, 8, 3}, []byte{0, 0, 8, 1}
-		for _, size := range []uint32{n, 28, 28} {
-			pictures = binary.BigEndian.AppendUint32(pictures, size)
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
 		}
-		labels = binary.BigEndian.AppendUint32(labels, n)
-		for i := rows[0]; i < rows[1]; i++ {
-			labels = append(labels, byte(demo.Class[i]))
-			for _, v := range demo.X.Row(i) {
-				pictures = append(pictures, byte(v))
-			}
+		path := fmt.Sprintf("photos/%s/%d.png", classes[class], i/3)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
 		}
-		write(t, "idx/"+name+"-images-idx3-ubyte", string(pictures))
-		write(t, "idx/"+name+"-labels-idx1-ubyte", string(labels))
+		write(t, path, b.String())
 	}
 }
