@@ -250,9 +250,10 @@ func (ix *Index) Delete(ctx context.Context, ids ...api.ID) (int, error) {
 	return n, search.Coded(err)
 }
 
-// DeleteWhere removes the items that match a filter and returns how many there were.
+// DeleteWhere removes the items that match a filter and returns how many there were. An empty filter is refused, and
+// "has id" deletes everything.
 func (ix *Index) DeleteWhere(ctx context.Context, where string) (int, error) {
-	f, err := search.ParseFilter(where)
+	f, err := search.ParseDeletion(where)
 	if err != nil {
 		return 0, err
 	}

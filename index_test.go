@@ -175,3 +175,27 @@ func listed(t *testing.T, ix *Index, where string) (items []api.Item) {
 	}
 	return items
 }
+
+// inMemoryAndFile returns two indexes of the same items.
+func inMemoryAndFile(t *testing.T, m *Model, items *Data) map[string]*Index {
+	t.Helper()
+	file := must[*Index](t)(CreateIndex(t.Context(), filepath.Join(t.TempDir(), "shop.hgi"), m, items))
+	t.Cleanup(func() { file.Close() })
+	return map[string]*Index{"memory": must[*Index](t)(NewIndex(t.Context(), m, items)), "file": file}
+}
+
+// TestBlankFiltersDeleteNothing: what a program sends that has no condition left.
+func TestBlankFiltersDeleteNothing(t *testing.T) {
+	x, labels := clouds(1, 60)
+	m := trained(t)(Train(t.Context(), Rows(x, labels), quick))
+	for name, ix := range inMemoryAndFile(t, m, Rows(x, labels)) {
+		for _, blank := range []string{"", " ", "\t\n"} {
+			if n, err := ix.DeleteWhere(t.Context(), blank); n != 0 || !errors.Is(err, api.ErrInvalid) || ix.Len() != 60 {
+				t.Errorf("%s, %q: %d deleted, %d left, %v", name, blank, n, ix.Len(), err)
+			}
+		}
+		if n, err := ix.DeleteWhere(t.Context(), "has id"); n != 60 || err != nil || ix.Len() != 0 {
+			t.Errorf("%s: %d deleted, %d left, %v", name, n, ix.Len(), err)
+		}
+	}
+}

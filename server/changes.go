@@ -124,11 +124,11 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 	}
 	f := index.IDs(ids...)
 	if request.Where != nil {
-		if *request.Where == "" {
-			return bad("an empty filter would delete everything: to do so, use the filter \"has id\"")
-		}
 		if f, err = s.filter(*request.Where); err != nil {
 			return err
+		}
+		if err := f.CheckDeletion(); err != nil {
+			return bad("%v", err)
 		}
 	}
 	x := c.open().snapshot()

@@ -108,6 +108,9 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(c.delete("shop", where="price < 9"), 2)
         self.assertEqual(c.delete("shop", ["a/b ?", 1003]), 2)
         self.assertEqual(c.delete("shop", 1003), 0)
+        for blank in ("", " ", "\t\n"):
+            with self.assertRaises(hashgrove.Error):
+                c.delete("shop", where=blank)
         self.assertEqual(sum(1 for _ in c.items("shop")), before)
 
     def test_refusals(self):

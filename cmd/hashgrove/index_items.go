@@ -69,13 +69,15 @@ the index are counted; they are not an error. --dry-run deletes nothing and show
 }
 
 func (c *deleteCommand) run(ctx context.Context, path string) error {
-	c.where = strings.TrimSpace(c.where) // an empty filter would match everything
 	if cli.CountTrue(len(c.items.ids) > 0, len(c.items.files) > 0, c.where != "") != 1 {
 		return cli.Usage("one-of-flags", "index delete needs one of --id, --ids and --where")
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
 		return cli.Usage("bad-filter", "--where: %w", err)
+	}
+	if err := filter.CheckDeletion(); c.where != "" && err != nil {
+		return cli.Usage("empty-filter", "--where: %w", err)
 	}
 	ids, err := items.ReadIDs(c.items.ids, c.items.files)
 	if err != nil {

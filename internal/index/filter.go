@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"hashgrove/internal/fault"
 )
 
 // Names that every item has and no attribute may use.
@@ -37,6 +39,15 @@ type node struct {
 	a, b   *node  // for and and or; not has only a
 	name   string // for the others
 	values []Value
+}
+
+// CheckDeletion returns an error if the filter has no condition: it is what a program sends that builds filters from
+// parts and has none, and everything would be deleted.
+func (f Filter) CheckDeletion() error {
+	if f.node == nil {
+		return fault.New("empty-filter", "an empty filter would delete everything: to do so, use the filter \"has id\"")
+	}
+	return nil
 }
 
 // Depth returns how deep the filter is nested; a chain of parts joined by the same word counts once.

@@ -173,8 +173,11 @@ func (x *Index) Delete(ctx context.Context, ids ...ID) (int, error) {
 	return x.DeleteWhere(ctx, IDs(ids...))
 }
 
-// DeleteWhere removes the items that match the filter and returns their number.
+// DeleteWhere removes the items that match the filter and returns their number. A filter without a condition is refused.
 func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
+	if err := f.CheckDeletion(); err != nil {
+		return 0, err
+	}
 	x.write.Lock()
 	defer x.write.Unlock()
 	s := x.Snapshot()
@@ -182,9 +185,6 @@ func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 		return 0, err
 	}
 	views, gone := s.remaining(func(v view) []uint32 {
-		if f.node == nil {
-			f = Filter{&node{op: "has", name: idName}}
-		}
 		return f.allowed(v).ToArray()
 	})
 	if gone == 0 {

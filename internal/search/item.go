@@ -105,6 +105,15 @@ func ParseFilter(where string) (index.Filter, error) {
 	return f, refused(api.ErrFilter, err)
 }
 
+// ParseDeletion parses the filter of a deletion, which must have a condition.
+func ParseDeletion(where string) (index.Filter, error) {
+	f, err := ParseFilter(where)
+	if err == nil {
+		err = refused(api.ErrInvalid, f.CheckDeletion())
+	}
+	return f, err
+}
+
 // refused wraps an error with a code of package api; nil stays nil.
 func refused(as *api.Error, err error) error {
 	if err == nil {

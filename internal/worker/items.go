@@ -6,6 +6,7 @@ import (
 	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/fault"
+	"hashgrove/internal/search"
 )
 
 // put writes items: their vectors, or their codes, are the array.
@@ -188,9 +189,10 @@ func (c *call) delete() (any, []Array, error) {
 	switch {
 	case (r.Where == nil) == (r.IDs == nil):
 		err = api.Errorf(api.ErrInvalid, "give either ids or where")
-	case r.Where != nil && *r.Where == "":
-		err = api.Errorf(api.ErrInvalid, "an empty filter would delete everything: to do so, use the filter \"has id\"")
 	case r.DryRun && r.Where != nil:
+		if _, err := search.ParseDeletion(*r.Where); err != nil {
+			return nil, nil, err
+		}
 		for _, err = range ix.List(c.ctx, *r.Where) {
 			if err != nil {
 				return nil, nil, err
