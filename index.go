@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"hashgrove/api"
@@ -57,7 +58,7 @@ func NewIndex(ctx context.Context, m *Model, d *Data) (*Index, error) {
 func CreateIndex(ctx context.Context, path string, m *Model, d *Data) (*Index, error) {
 	o := store.Options{Model: m.model, Bits: m.Bits(), Fingerprint: m.model.Fingerprint()}
 	if d != nil {
-		b, err := encodedItems(ctx, m.model, m.Bits(), d)
+		b, _, err := encodedItems(ctx, m.model, m.Bits(), d, false)
 		if err != nil {
 			return nil, search.Coded(err)
 		}
@@ -158,7 +159,8 @@ func (ix *Index) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why,
 }
 
 // SetVectors keeps the items' vectors in memory, by id, so that searches can rerank and explain. Call it before several
-// goroutines use the index. Items added later have no vectors until it is called again.
+// goroutines use the index. Vectors from which the model makes another code than the item has are left out; items
+// written later bring theirs.
 func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	if ix.model == nil {
 		return api.Errorf(api.ErrNoModel, "the index holds no model, so it cannot know what vectors of items are")
@@ -167,10 +169,7 @@ func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	if err != nil {
 		return search.Coded(err)
 	}
-	ix.vectors, err = search.ReadTable(ctx, src, ix.Len(), func(id index.ID) (index.ID, bool) {
-		_, known := ix.items.Snapshot().Get(id)
-		return id, known
-	})
+	ix.vectors, err = search.ReadTable(ctx, ix.model, src, ix.Len(), ix.items.Snapshot().Get)
 	return search.Coded(err)
 }
 
@@ -266,11 +265,34 @@ func (ix *Index) write(ctx context.Context, d *Data, write func(context.Context,
 	if ix.model == nil && d.codes == nil {
 		return api.Errorf(api.ErrNoModel, "the index holds no model to encode items with")
 	}
-	b, err := encodedItems(ctx, ix.model, ix.items.Snapshot().Bits(), d)
-	if err == nil {
-		err = write(ctx, b)
+	b, rows, err := encodedItems(ctx, ix.model, ix.items.Snapshot().Bits(), d, ix.vectors != nil)
+	if err != nil {
+		return search.Coded(err)
+	}
+	undo := ix.vectors.Set(b, rows)
+	if err = write(ctx, b); err != nil {
+		undo()
 	}
 	return search.Coded(err)
+}
+
+// recorder keeps the rows of a source as they are read.
+type recorder struct {
+	vectors.Source
+	rows [][]float32
+}
+
+func (r *recorder) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		for chunk, err := range r.Source.Chunks(ctx) {
+			for i := range chunk.X.Rows {
+				r.rows = append(r.rows, slices.Clone(chunk.X.Row(i)))
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}
 }
 
 // itemRows opens rows twice: as the model sees them, and as they were given.
@@ -307,31 +329,41 @@ func codedItems(bits int, d *Data) (*index.Batch, error) {
 	return b, nil
 }
 
-// readItems encodes rows and attaches their ids, labels and tags, and the attributes in files.
-func readItems(ctx context.Context, m *model.Model, d *Data) (*index.Batch, error) {
-	src, rows, err := itemRows(m, d)
+// readItems encodes rows and attaches their ids, labels and tags, and the attributes in files. It also returns the rows
+// if they are to be kept.
+func readItems(ctx context.Context, m *model.Model, d *Data, keep bool) (*index.Batch, [][]float32, error) {
+	src, given, err := itemRows(m, d)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	kept := &recorder{Source: src}
+	if keep {
+		src = kept
 	}
 	in := items.FromRows(m, src, "the items")
-	if in.Attributes, err = d.attributeTable(rows); err != nil {
-		return nil, err
+	if in.Attributes, err = d.attributeTable(given); err != nil {
+		return nil, nil, err
 	}
-	return in.Read(ctx, 0, 0, func(int) {})
+	b, err := in.Read(ctx, 0, 0, func(int) {})
+	return b, kept.rows, err
 }
 
-// encodedItems returns items with codes and attributes. Those set on the data take precedence over those in a file.
-func encodedItems(ctx context.Context, m *model.Model, bits int, d *Data) (b *index.Batch, err error) {
+// encodedItems returns items with codes and attributes, and their vectors if they are to be kept: nil for items that
+// come with a code. Attributes set on the data take precedence over those in a file.
+func encodedItems(
+	ctx context.Context, m *model.Model, bits int, d *Data, keep bool,
+) (b *index.Batch, rows [][]float32, err error) {
 	if d.codes != nil {
 		b, err = codedItems(bits, d)
+		rows = make([][]float32, len(d.codes))
 	} else {
-		b, err = readItems(ctx, m, d)
+		b, rows, err = readItems(ctx, m, d, keep)
 	}
 	if err != nil || d.attributes == nil {
-		return b, err
+		return b, rows, err
 	}
 	if len(d.attributes) != len(b.IDs) {
-		return nil, api.Errorf(api.ErrInvalid, "%d sets of attributes for %d items", len(d.attributes), len(b.IDs))
+		return nil, nil, api.Errorf(api.ErrInvalid, "%d sets of attributes for %d items", len(d.attributes), len(b.IDs))
 	}
 	if b.Attributes == nil {
 		b.Attributes = make([]map[string]index.Value, len(b.IDs))
@@ -339,11 +371,11 @@ func encodedItems(ctx context.Context, m *model.Model, bits int, d *Data) (b *in
 	for i, given := range d.attributes {
 		values, err := search.Values(given)
 		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", i, err)
+			return nil, nil, fmt.Errorf("row %d: %w", i, err)
 		}
 		b.Attributes[i] = index.Item{Attributes: values}.Completed(b.Item(i), false).Attributes
 	}
-	return b, nil
+	return b, rows, nil
 }
 
 // attributeTable reads the attributes of rows in files. It returns nil if there are none.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +197,68 @@ func TestBlankFiltersDeleteNothing(t *testing.T) {
 		}
 		if n, err := ix.DeleteWhere(t.Context(), "has id"); n != 60 || err != nil || ix.Len() != 0 {
 			t.Errorf("%s: %d deleted, %d left, %v", name, n, ix.Len(), err)
+		}
+	}
+}
+
+// TestWritesBringVectors: after a write, a search by id, a reranking and ties use the vector that was written, or none
+// if the item came with a code alone; vectors that are not those of the items' codes are not taken in.
+func TestWritesBringVectors(t *testing.T) {
+	ctx := t.Context()
+	x, labels := clouds(1, 60)
+	m := trained(t)(Train(ctx, Rows(x, labels), quick))
+	ids := make([]string, len(x))
+	for i := range ids {
+		ids[i] = fmt.Sprint("item-", i)
+	}
+	for name, ix := range inMemoryAndFile(t, m, Rows(x, labels).WithIDs(ids)) {
+		if err := ix.SetVectors(ctx, Rows(x, labels).WithIDs(ids)); err != nil {
+			t.Fatal(err)
+		}
+		nine := 9
+		one := func(from int) *Data { return Rows(x[from:from+1], labels[from:from+1]).WithIDs([]string{"item-0"}) }
+		same := func(when string, vector []float32) {
+			t.Helper()
+			for _, o := range []api.Options{{Rank: api.Margins, K: &nine}, {Rerank: api.Euclidean, K: &nine}, {Ties: api.Vectors, K: &nine}} {
+				byID, err := ix.Search(ctx, &api.Request{Query: api.Query{ID: "item-0"}, Options: o})
+				if err != nil {
+					t.Fatalf("%s, %s: %v", name, when, err)
+				}
+				byVector := must[*api.Answer](t)(ix.Search(ctx, &api.Request{Query: api.Query{Vector: vector}, Options: o}))
+				if a, b := byID.Results[0].Hits, byVector.Results[0].Hits; !reflect.DeepEqual(a, b) {
+					t.Errorf("%s, %s, %+v:\nby id     %+v\nby vector %+v", name, when, o, a, b)
+				}
+			}
+		}
+		same("as built", x[0])
+		if err := ix.Upsert(ctx, one(31)); err != nil {
+			t.Fatal(err)
+		}
+		same("another vector", x[31])
+		if err := ix.Add(ctx, one(17)); !errors.Is(err, api.ErrExists) {
+			t.Fatal(err)
+		}
+		same("a write that failed", x[31])
+		if _, err := ix.Delete(ctx, "item-0"); err != nil {
+			t.Fatal(err)
+		}
+		if err := ix.Add(ctx, one(17)); err != nil {
+			t.Fatal(err)
+		}
+		same("deleted and added again", x[17])
+		code := must[Code](t)(m.Encode(x[31]))
+		if err := ix.Upsert(ctx, Codes([]Code{code}).WithIDs([]string{"item-0"})); err != nil {
+			t.Fatal(err)
+		}
+		rerank := api.Options{Rerank: api.Euclidean}
+		if _, err := ix.Search(ctx, &api.Request{Query: api.Query{ID: "item-0"}, Options: rerank}); !errors.Is(err, api.ErrNoVector) {
+			t.Errorf("%s: a reranking by the vector of an item that came with a code: %v", name, err)
+		}
+		if err := ix.SetVectors(ctx, Rows(x, labels).WithIDs(ids)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ix.Search(ctx, &api.Request{Query: api.Query{ID: "item-0"}, Options: rerank}); !errors.Is(err, api.ErrNoVector) {
+			t.Errorf("%s: a vector of another code was taken in: %v", name, err)
 		}
 	}
 }

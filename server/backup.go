@@ -88,7 +88,9 @@ func (s *Server) vector(w http.ResponseWriter, r *http.Request, c *collection) e
 	if err != nil {
 		return err
 	}
-	x := c.vectors.Vector(id)
+	o := c.open()
+	it, _ := o.snapshot().Get(id)
+	x := o.vectors.Vector(it)
 	if x == nil {
 		return problem(http.StatusNotFound, "the vector of the item %.80q is not known", id)
 	}

@@ -25,10 +25,9 @@ type collection struct {
 	name    string
 	options CollectionOptions
 	current atomic.Pointer[opened]
-	vectors *search.Table // nil if unknown
-	album   *album        // nil without pictures
-	reload  sync.Mutex    // held while the file is reopened
-	recent  recentWrites  //
+	album   *album       // nil without pictures
+	reload  sync.Mutex   // held while the file is reopened
+	recent  recentWrites //
 	atlas   mapMaker
 	dropped atomic.Bool  // its file is closed for good
 	changed atomic.Int64 // items put, changed or deleted since the service started
@@ -40,6 +39,8 @@ type opened struct {
 	store *store.Store
 	model *model.Model // may be nil
 	file  fs.FileInfo  // to notice that the file was replaced
+
+	vectors *search.Table // nil if unknown
 }
 
 func (o *opened) snapshot() *index.Snapshot { return o.store.Snapshot() }
@@ -57,11 +58,6 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 		return nil, err
 	}
 	c.current.Store(now)
-	if o.Vectors != "" {
-		if c.vectors, err = readVectors(ctx, o, now); err != nil {
-			return nil, errors.Join(fmt.Errorf("the vectors of %s: %w", o.Name, err), now.store.Close())
-		}
-	}
 	if o.Pictures != "" {
 		if c.album, err = newAlbum(append([]string{o.Pictures}, o.More...), o.IDColumn); err != nil {
 			return nil, errors.Join(fmt.Errorf("the pictures of %s: %w", o.Name, err), now.store.Close())
@@ -109,7 +105,13 @@ func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, er
 	if err != nil {
 		return fail(err)
 	}
-	return &opened{st, m, file}, nil
+	now := &opened{store: st, model: m, file: file}
+	if o.Vectors != "" {
+		if now.vectors, err = readVectors(ctx, o, now); err != nil {
+			return fail(fmt.Errorf("the vectors of %s: %w", o.Name, err))
+		}
+	}
+	return now, nil
 }
 
 // reopen opens the collection's file again if it was replaced or can no longer be written.

@@ -36,7 +36,7 @@ func (c *collection) summary() api.Summary {
 	a := api.Summary{
 		Name: c.name, Items: x.Len(), DistinctCodes: x.Codes(), Bits: x.Bits(), DetailBits: x.Detail(),
 		Fingerprint: x.Fingerprint().String(), Rankings: rankings(o.model),
-		Model: o.model != nil, Takes: "codes", Pictures: c.album != nil, Vectors: c.vectors != nil,
+		Model: o.model != nil, Takes: "codes", Pictures: c.album != nil, Vectors: o.vectors != nil,
 		Report: c.options.Report != "", ReadOnly: info.ReadOnly, Health: "ok",
 	}
 	if o.model != nil {

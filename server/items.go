@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"net/http"
@@ -138,7 +139,7 @@ func containing(ctx context.Context, x *index.Snapshot, list []index.Hit, text s
 type newItem struct {
 	ID         *index.ID              `json:"id,omitempty"`
 	Vector     []float32              `json:"vector,omitempty"`
-	Code       string                 `json:"code,omitempty"`
+	Code       *string                `json:"code,omitempty"`
 	CodeBase64 []byte                 `json:"code_base64,omitempty"`
 	Picture    []byte                 `json:"picture,omitempty"`
 	Label      string                 `json:"label,omitempty"`
@@ -152,7 +153,7 @@ type itemsRequest struct {
 
 	IDs           []index.ID               `json:"ids,omitempty"`
 	Vectors       [][]float32              `json:"vectors,omitempty"`
-	VectorsBase64 string                   `json:"vectors_base64,omitempty"`
+	VectorsBase64 *string                  `json:"vectors_base64,omitempty"`
 	Codes         []string                 `json:"codes,omitempty"`
 	Labels        []string                 `json:"labels,omitempty"`
 	Tags          [][]string               `json:"tags,omitempty"`
@@ -194,13 +195,11 @@ func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) 
 		if err := search.Accept(o.fingerprint(), request.Fingerprint); err != nil {
 			return 0, err
 		}
-		b, err := s.batch(r, o, &itemsRequest{Items: []newItem{it}})
-		if err != nil {
-			return 0, err
-		}
-		replaced, err := o.store.Put(r.Context(), b)
-		created = replaced == 0
-		return 1, err
+		return s.writeItems(r, o, &itemsRequest{Items: []newItem{it}}, func(ctx context.Context, b *index.Batch) error {
+			replaced, err := o.store.Put(ctx, b)
+			created = replaced == 0
+			return err
+		})
 	})
 	if err != nil {
 		return err
@@ -224,14 +223,10 @@ func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection)
 		if err := search.Accept(o.fingerprint(), request.Fingerprint); err != nil {
 			return 0, err
 		}
-		b, err := s.batch(r, o, &request)
-		if err != nil {
-			return 0, err
-		}
 		if request.Mode != "add" {
-			return len(b.IDs), o.store.Upsert(r.Context(), b)
+			return s.writeItems(r, o, &request, o.store.Upsert)
 		}
-		return len(b.IDs), o.store.Add(r.Context(), b) // of several that add one id, one wins, and the others are told
+		return s.writeItems(r, o, &request, o.store.Add) // of several that add one id, one wins, and the others are told
 	})
 	if err != nil {
 		return err
@@ -240,63 +235,64 @@ func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection)
 	return nil
 }
 
-// batch encodes the items of a request.
-func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batch, error) {
+// writeItems encodes the items of a request, writes them, and remembers their vectors where the service has those of
+// items.
+func (s *Server) writeItems(
+	r *http.Request, o *opened, q *itemsRequest, write func(context.Context, *index.Batch) error,
+) (int, error) {
+	b, rows, err := s.batch(r, o, q)
+	if err != nil {
+		return 0, err
+	}
+	undo := o.vectors.Set(b, rows)
+	if err := write(r.Context(), b); err != nil {
+		undo()
+		return 0, err
+	}
+	return len(b.IDs), nil
+}
+
+// batch encodes the items of a request. It also returns their vectors: nil for items that come with a code.
+func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batch, [][]float32, error) {
 	bits := o.snapshot().Bits()
 	b := index.NewBatch(bits)
 	b.Fingerprint = o.fingerprint()
-	list, err := q.list()
+	list, err := s.list(q, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if len(list) == 0 {
-		return nil, bad("give items to write")
-	}
-	if len(list) > s.limits.Batch {
-		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
-			len(list), s.limits.Batch)
-	}
-	x, rows := vectors.Matrix{}, make([]int, len(list)) // row numbers from 1; 0 for items with codes
-	if q.VectorsBase64 != "" {
-		if x, err = packedRows(q.VectorsBase64, o, len(list)); err != nil {
-			return nil, err
-		}
-		for i := range rows {
-			rows[i] = i + 1
-		}
-	}
+	x, rows := vectors.Matrix{}, make([][]float32, len(list))
 	codes := make([][]uint64, len(list))
 	for i := range list {
-		if rows[i] > 0 {
-			continue
-		}
 		vector, err := s.itemVector(o, &list[i])
 		if err != nil {
-			return nil, inItem(i, err)
+			return nil, nil, inItem(i, err)
 		}
 		if vector == nil {
 			one := hamming.NewCodes(1, bits)
-			if err := search.SetCode(one, 0, list[i].Code, list[i].CodeBase64); err != nil {
-				return nil, inItem(i, err)
+			if err := search.SetCode(one, 0, list[i].code(), list[i].CodeBase64); err != nil {
+				return nil, nil, inItem(i, err)
 			}
 			codes[i] = one.Data
 			continue
 		}
 		if x.Rows > 0 && len(vector) != x.Cols {
-			return nil, inItem(i, bad("a vector of %d values, but earlier ones have %d", len(vector), x.Cols))
+			return nil, nil, inItem(i, bad("a vector of %d values, but earlier ones have %d", len(vector), x.Cols))
 		}
 		x.Cols, x.Data = len(vector), append(x.Data, vector...)
 		x.Rows++
-		rows[i] = x.Rows
+		rows[i] = vector
 	}
 	if x.Rows > 0 {
 		made, err := o.model.Encode(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 		if err != nil {
-			return nil, bad("%v", err)
+			return nil, nil, bad("%v", err)
 		}
-		for i, row := range rows {
-			if row > 0 {
-				codes[i] = made.Row(row - 1)
+		next := 0
+		for i := range rows {
+			if rows[i] != nil {
+				codes[i] = made.Row(next)
+				next++
 			}
 		}
 	}
@@ -304,18 +300,18 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 		b.Append(index.Item{ID: *it.ID, Code: codes[i], Label: it.Label, Tags: it.Tags, Attributes: it.Attributes})
 	}
 	if err := b.Check(bits); err != nil {
-		return nil, bad("%v", err)
+		return nil, nil, bad("%v", err)
 	}
 	if _, err := b.Order(false); err != nil {
-		return nil, bad("%v", err) // nobody can say which of two items with one id is meant
+		return nil, nil, bad("%v", err) // nobody can say which of two items with one id is meant
 	}
-	return b, nil
+	return b, rows, nil
 }
 
 // inItem adds the number of the item to an error.
 func inItem(i int, err error) error { return bad("item %d: %v", i, err) }
 
-// packedRows decodes vectors from base64.
+// packedRows decodes n vectors from base64.
 func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
 	if o.model == nil {
 		return vectors.Matrix{}, search.ErrNoModel
@@ -326,7 +322,7 @@ func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
 	}
 	x, err := floatRows(packed, o.model.Encoder.Dim())
 	if err == nil && x.Rows != n {
-		err = bad("%d vectors for %d ids", x.Rows, n)
+		err = bad("vectors_base64: %d vectors for %d ids", x.Rows, n)
 	}
 	return x, err
 }
@@ -334,7 +330,7 @@ func packedRows(text string, o *opened, n int) (vectors.Matrix, error) {
 // itemVector returns an item's vector, or nil if it comes with a code.
 func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	given := 0
-	for _, is := range []bool{it.Vector != nil, it.Code != "", it.CodeBase64 != nil, it.Picture != nil} {
+	for _, is := range []bool{it.Vector != nil, it.Code != nil, it.CodeBase64 != nil, it.Picture != nil} {
 		if is {
 			given++
 		}
@@ -352,29 +348,59 @@ func (s *Server) itemVector(o *opened, it *newItem) ([]float32, error) {
 	return it.Vector, nil
 }
 
-// list returns the items of a request in row form.
-func (q *itemsRequest) list() ([]newItem, error) {
-	if len(q.IDs) == 0 {
-		return q.Items, nil
+// code returns the code in hexadecimal digits, or nothing.
+func (it *newItem) code() string {
+	if it.Code == nil {
+		return ""
+	}
+	return *it.Code
+}
+
+// list returns the items of a request in row form. A request has either items or columns, and columns have exactly one
+// kind of vectors or codes: a key without effect would be an item that is not as it was sent.
+func (s *Server) list(q *itemsRequest, o *opened) ([]newItem, error) {
+	if q.Items != nil {
+		for _, c := range q.columns(0) {
+			if c.given {
+				return nil, bad("%s beside items: give items one by one, or ids and columns, not both", c.name)
+			}
+		}
+		return q.Items, s.checkBatch(len(q.Items))
 	}
 	n := len(q.IDs)
-	switch {
-	case len(q.Items) > 0:
-		return nil, bad("give items, or ids and columns, not both")
-	case q.Vectors != nil && len(q.Vectors) != n, q.Codes != nil && len(q.Codes) != n:
-		return nil, bad("%d vectors and %d codes for %d ids", len(q.Vectors), len(q.Codes), n)
-	case q.Labels != nil && len(q.Labels) != n, q.Tags != nil && len(q.Tags) != n,
-		q.Attributes != nil && len(q.Attributes) != n:
-		return nil, bad("labels, tags and attributes need one entry for each of the %d ids", n)
+	if err := s.checkBatch(n); err != nil {
+		return nil, err
+	}
+	sources := []string(nil)
+	for _, c := range q.columns(n) {
+		if c.given && c.entries != n {
+			return nil, bad("%s has %d entries for %d ids", c.name, c.entries, n)
+		}
+		if c.given && c.isSource {
+			sources = append(sources, c.name)
+		}
+	}
+	if len(sources) != 1 {
+		return nil, bad("give exactly one of vectors, vectors_base64 and codes beside ids, not %s",
+			cmp.Or(strings.Join(sources, " and "), "none"))
 	}
 	list := make([]newItem, n)
+	if q.VectorsBase64 != nil {
+		x, err := packedRows(*q.VectorsBase64, o, n)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].Vector = x.Row(i)
+		}
+	}
 	for i := range list {
 		list[i].ID = &q.IDs[i]
 		if q.Vectors != nil {
 			list[i].Vector = q.Vectors[i]
 		}
 		if q.Codes != nil {
-			list[i].Code = q.Codes[i]
+			list[i].Code = &q.Codes[i]
 		}
 		if q.Labels != nil {
 			list[i].Label = q.Labels[i]
@@ -387,4 +413,36 @@ func (q *itemsRequest) list() ([]newItem, error) {
 		}
 	}
 	return list, nil
+}
+
+// checkBatch checks the number of items in a request.
+func (s *Server) checkBatch(n int) error {
+	switch {
+	case n == 0:
+		return bad("give items to write: items, or ids and columns")
+	case n > s.limits.Batch:
+		return problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed", n, s.limits.Batch)
+	}
+	return nil
+}
+
+// column is what a request has of one column.
+type column struct {
+	name     string
+	given    bool
+	entries  int
+	isSource bool // of the codes
+}
+
+// columns lists the columns of a request for n items.
+func (q *itemsRequest) columns(n int) []column {
+	return []column{
+		{"ids", q.IDs != nil, len(q.IDs), false},
+		{"vectors", q.Vectors != nil, len(q.Vectors), true},
+		{"vectors_base64", q.VectorsBase64 != nil, n, true}, // counted when they are decoded
+		{"codes", q.Codes != nil, len(q.Codes), true},
+		{"labels", q.Labels != nil, len(q.Labels), false},
+		{"tags", q.Tags != nil, len(q.Tags), false},
+		{"attributes", q.Attributes != nil, len(q.Attributes), false},
+	}
 }

@@ -216,9 +216,10 @@ func TestVectorsWithAFileOfIDs(t *testing.T) {
 	ids := filepath.Join(dir, "ids.txt")
 	table, list := "a,b,c,d\n", ""
 	x, _ := shopRows()
-	for i, row := range x[:20] {
+	for i := 20; i > 0; i-- {
+		row := x[i-1]
 		table += fmt.Sprintf("%v,%v,%v,%v\n", row[0], row[1], row[2], row[3])
-		list += fmt.Sprintln(20 - i)
+		list += fmt.Sprintln(i)
 	}
 	ok(t, os.WriteFile(filepath.Join(dir, "x.csv"), []byte(table+"1,2,x,4\n"), 0o600))
 	ok(t, os.WriteFile(ids, []byte(list+"300\n"), 0o600))
@@ -227,8 +228,8 @@ func TestVectorsWithAFileOfIDs(t *testing.T) {
 	})
 	var got struct{ Vector []float32 }
 	ok(t, json.Unmarshal([]byte(s.must(t, 200, "GET", shop+"/vector/20", "")), &got))
-	if len(got.Vector) != 4 || got.Vector[0] != x[0][0] {
-		t.Errorf("item 20 has the vector %v, want %v", got.Vector, x[0])
+	if len(got.Vector) != 4 || got.Vector[0] != x[19][0] {
+		t.Errorf("item 20 has the vector %v, want %v", got.Vector, x[19])
 	}
 	s.must(t, 404, "GET", shop+"/vector/300", "")
 }

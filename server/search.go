@@ -17,8 +17,8 @@ func (s *Server) items(c *collection) *search.Items {
 		Snapshot: now.snapshot(), Model: now.model, Threads: s.options.Threads, MaxHits: s.limits.K,
 		Pixels: s.limits.Pixels,
 	}
-	if c.vectors != nil {
-		x.Vectors = c.vectors
+	if now.vectors != nil {
+		x.Vectors = now.vectors
 	}
 	return x
 }
@@ -151,11 +151,11 @@ func (s *Server) checkLimits(c *collection, r *api.Request) error {
 
 // checkReranking rejects a reranking that compares too many vectors.
 func (s *Server) checkReranking(c *collection, r *api.Request, queries int) error {
-	if r.Rerank == "" || c.vectors == nil {
+	o := c.open()
+	if r.Rerank == "" || o.vectors == nil {
 		return nil
 	}
-	o := c.open()
-	items, dim := o.snapshot().Len(), c.vectors.Rows.Cols
+	items, dim := o.snapshot().Len(), o.model.Dim()
 	switch {
 	case r.Shortlist > 0:
 		items = min(items, max(r.Shortlist, r.Limit()))

@@ -35,8 +35,13 @@ func readVectors(ctx context.Context, options CollectionOptions, o *opened) (*se
 	if err != nil {
 		return nil, err
 	}
-	t, err := search.ReadTable(ctx, src, o.snapshot().Len(), func(id index.ID) (index.ID, bool) {
-		return knownID(o.snapshot(), id, options.Vectors)
+	x := o.snapshot()
+	t, err := search.ReadTable(ctx, m, src, x.Len(), func(id index.ID) (index.Item, bool) {
+		known, ok := knownID(x, id, options.Vectors)
+		if !ok {
+			return index.Item{}, false
+		}
+		return x.Get(known)
 	})
 	if errors.Is(err, search.ErrNoVectors) {
 		return nil, fmt.Errorf("%s: %w", options.Vectors, err)

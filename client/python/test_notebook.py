@@ -300,6 +300,13 @@ class Indexes(Case):
                 shop.set_vectors(ids[50:], X[50:])
                 near = shop.search(X[60], k=2, rerank="euclidean", shortlist=n)
                 self.assertEqual((near.ids[0], near.hits[0].score), (ids[60], 0))
+                for blank in ("", " ", "\t\n"):
+                    with self.assertRaises(ValueError):
+                        shop.delete(where=blank)
+                shop.put(ids[60:61], X[:1])
+                by = dict(k=9, rank="margins")
+                self.assertEqual(shop.search(ids=ids[60:61], **by).hits, shop.search(X[:1], **by).hits)
+                shop.put(ids[60:61], X[60:61])
                 self.assertIn("items", repr(shop))
             self.assertIn("closed", repr(shop))
             with self.assertRaises(hashgrove.Error):

@@ -22,25 +22,25 @@ import (
 
 // vectorTable is the vectors of a world, in memory.
 func vectorTable(w *searchtest.World) *search.Table {
-	t := &search.Table{Rows: vectors.Matrix{Cols: searchtest.Dimension}, At: map[index.ID]int{}}
-	for id, x := range w.Vectors {
-		t.At[index.Text(string(id))] = t.Rows.Rows
-		t.Rows.Data = append(t.Rows.Data, x...)
-		t.Rows.Rows++
+	t, b, rows := search.NewTable(), index.NewBatch(w.Bits()), [][]float32(nil)
+	for i, id := range w.Items.IDs {
+		if x, ok := w.Vectors[api.ID(id.String())]; ok {
+			b.Append(w.Items.Item(i))
+			rows = append(rows, x)
+		}
 	}
+	t.Set(b, rows)
 	return t
 }
 
 // vectorPass returns the same in a source that is read from start to end.
 func vectorPass(w *searchtest.World) *search.Pass {
-	t := vectorTable(w)
-	ids := make([]string, t.Rows.Rows)
-	for id, row := range t.At {
-		ids[row] = id.String()
+	var t vectors.Table
+	t.X.Cols = searchtest.Dimension
+	for id, x := range w.Vectors {
+		t.X.Rows, t.X.Data, t.IDs = t.X.Rows+1, append(t.X.Data, x...), append(t.IDs, string(id))
 	}
-	return &search.Pass{Open: func(context.Context) (vectors.Source, error) {
-		return vectors.Table{X: t.Rows, IDs: ids}, nil
-	}}
+	return &search.Pass{Open: func(context.Context) (vectors.Source, error) { return t, nil }}
 }
 
 // TestIndexInMemory runs the suite with many segments and with tables.

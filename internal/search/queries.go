@@ -189,7 +189,7 @@ func (x *Items) addItemVectors(
 	if len(ids) == 0 || x.Vectors == nil || o.Rerank == "" && o.Ties != api.Vectors && !q.needsScores(o) && !o.Explain {
 		return nil
 	}
-	found, err := x.Vectors.Of(ctx, ids)
+	found, err := x.Vectors.Of(ctx, x.Snapshot, ids)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (x *Items) tiesByVectors(
 			ids[h.ID] = true
 		}
 	}
-	known, err := x.Vectors.Of(ctx, ids)
+	known, err := x.Vectors.Of(ctx, x.Snapshot, ids)
 	if err != nil {
 		return nil, err
 	}

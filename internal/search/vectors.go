@@ -15,8 +15,8 @@ import (
 
 // Vectors provides the vectors of items as the model sees them. It is a Table or a Pass.
 type Vectors interface {
-	// Of returns the known vectors of some items.
-	Of(ctx context.Context, ids map[index.ID]bool) (map[index.ID][]float32, error)
+	// Of returns the known vectors of some items of a snapshot.
+	Of(ctx context.Context, s *index.Snapshot, ids map[index.ID]bool) (map[index.ID][]float32, error)
 
 	rerank(ctx context.Context, x *Items, q *queries, d distance, c cut) ([]index.Result, error)
 }
@@ -93,77 +93,6 @@ func (q *queries) noteUnknown(results []index.Result) error {
 // ErrNoVectors is returned if a reranking finds no vector of any item.
 var ErrNoVectors = errors.New("a reranking needs the items' vectors, but there are none")
 
-// Table holds vectors in memory.
-type Table struct {
-	Rows vectors.Matrix
-	At   map[index.ID]int // item to row
-}
-
-// Vector returns the vector of an item, or nil if unknown.
-func (t *Table) Vector(id index.ID) []float32 {
-	if t == nil {
-		return nil
-	}
-	row, ok := t.At[id]
-	if !ok {
-		return nil
-	}
-	return t.Rows.Row(row)
-}
-
-// Of implements Vectors.
-func (t *Table) Of(_ context.Context, ids map[index.ID]bool) (map[index.ID][]float32, error) {
-	found := make(map[index.ID][]float32, len(ids))
-	for id := range ids {
-		if v := t.Vector(id); v != nil {
-			found[id] = v
-		}
-	}
-	return found, nil
-}
-
-func (t *Table) rerank(
-	ctx context.Context, x *Items, q *queries, d distance, c cut,
-) ([]index.Result, error) {
-	results := make([]index.Result, len(q.names))
-	worst := unknown{}
-	all := c.options.Margins
-	for i := range results {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		missing := unknown{}
-		if all != nil {
-			c.options.Margins = all[i*q.codes.Bits : (i+1)*q.codes.Bits]
-		}
-		var err error
-		score := func(h index.Hit) (float64, error) {
-			if q.compared[i]++; q.compared[i]%1024 == 0 && ctx.Err() != nil {
-				return 0, context.Cause(ctx)
-			}
-			if y := t.Vector(h.ID); y != nil {
-				if score := d(i, y, noVector); !math.IsInf(score, 1) {
-					return score, nil
-				}
-			}
-			if missing.items++; missing.items == 1 {
-				missing.first = h.ID.String()
-			}
-			return noVector, nil
-		}
-		if results[i], err = x.Snapshot.Rerank(ctx, q.codes.Row(i), c.k, c.radius, c.options, score); err != nil {
-			return nil, err
-		}
-		if missing.of = q.compared[i]; missing.items > worst.items {
-			worst = missing
-		}
-	}
-	if worst.items > 0 {
-		q.doubts = append(q.doubts, worst.doubt())
-	}
-	return results, nil
-}
-
 // Pass reads vectors that may not fit in memory: one pass over their source serves all queries of a request. Rows are
 // matched with items by id, or by row number if they have no ids.
 type Pass struct {
@@ -209,7 +138,7 @@ func (p *Pass) chunks(
 }
 
 // Of implements Vectors.
-func (p *Pass) Of(ctx context.Context, ids map[index.ID]bool) (map[index.ID][]float32, error) {
+func (p *Pass) Of(ctx context.Context, _ *index.Snapshot, ids map[index.ID]bool) (map[index.ID][]float32, error) {
 	found := make(map[index.ID][]float32, len(ids))
 	err := p.chunks(ctx, 0, func(chunk vectors.Chunk) (bool, error) {
 		for i := range chunk.X.Rows {
@@ -324,32 +253,3 @@ func (r *ranking) cut(k int, list *index.Shortlist) {
 }
 
 func isNaN(v float32) bool { return v != v }
-
-// ReadTable reads the vectors of some items. known returns the id of a row's item, and whether there is one. If there
-// are items, at least one must have a vector.
-func ReadTable(
-	ctx context.Context, src vectors.Source, items int, known func(index.ID) (index.ID, bool),
-) (*Table, error) {
-	t := &Table{Rows: vectors.Matrix{Cols: src.Dim()}, At: map[index.ID]int{}}
-	for chunk, err := range src.Chunks(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		for i := range chunk.X.Rows {
-			id, err := index.RowID(chunk.IDs, i, chunk.First+i)
-			if err != nil {
-				return nil, err
-			}
-			if id, ok := known(id); ok {
-				t.At[id] = t.Rows.Rows
-				t.Rows.Data = append(t.Rows.Data, chunk.X.Row(i)...)
-				t.Rows.Rows++
-			}
-		}
-	}
-	if t.Rows.Rows == 0 && items > 0 {
-		return nil, fmt.Errorf("%w: rows are matched by their ids, or by number if no id column is known",
-			ErrNoVectors)
-	}
-	return t, nil
-}

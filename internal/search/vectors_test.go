@@ -43,11 +43,15 @@ func asked(codes []uint64, x ...[]float32) *queries {
 }
 
 // bothVectors are vectors in memory and in a source.
-func bothVectors(m vectors.Matrix) map[string]Vectors {
-	t := &Table{Rows: m, At: map[index.ID]int{}}
+func bothVectors(s *index.Snapshot, m vectors.Matrix) map[string]Vectors {
+	t, b, rows := NewTable(), index.NewBatch(s.Bits()), [][]float32(nil)
 	for i := range m.Rows {
-		t.At[index.Int(int64(i))] = i
+		if it, ok := s.Get(index.Int(int64(i))); ok {
+			b.Append(it)
+			rows = append(rows, m.Row(i))
+		}
 	}
+	t.Set(b, rows)
 	return map[string]Vectors{
 		"table": t, "pass": &Pass{Open: func(context.Context) (vectors.Source, error) { return m, nil }},
 	}
@@ -63,7 +67,7 @@ func TestRerankIsTheDefinition(t *testing.T) {
 	for i := range 7 {
 		codes, rows = append(codes, uint64(i)<<56), append(rows, m.Row(3*i))
 	}
-	for kind, of := range bothVectors(m) {
+	for kind, of := range bothVectors(s, m) {
 		for _, name := range []string{"euclidean", "cosine"} {
 			for _, shortlist := range []int{0, 12, 100, 300} {
 				q := asked(codes, rows...)
@@ -96,7 +100,7 @@ func TestRerankRefusals(t *testing.T) {
 	if _, err := x.rerank(ctx, asked([]uint64{0}, m.Row(0)), 3, by, index.Options{}); !errors.Is(err, api.ErrUnsupported) {
 		t.Errorf("no vectors are known: %v", err)
 	}
-	for kind, of := range bothVectors(m) {
+	for kind, of := range bothVectors(s, m) {
 		x.Vectors = of
 		if _, err := x.rerank(ctx, asked([]uint64{0}, nil), 3, by, index.Options{}); !errors.Is(err, api.ErrNoVector) {
 			t.Errorf("%s: a query without a vector: %v", kind, err)
@@ -107,7 +111,7 @@ func TestRerankRefusals(t *testing.T) {
 			t.Errorf("%s: a query with a missing value: %v", kind, err)
 		}
 	}
-	x.Vectors = bothVectors(vectors.Matrix{Rows: 100, Cols: 20, Data: m.Data})["pass"]
+	x.Vectors = bothVectors(s, vectors.Matrix{Rows: 100, Cols: 20, Data: m.Data})["pass"]
 	if _, err := x.rerank(ctx, asked([]uint64{0}, m.Row(0)), 3, by, index.Options{}); !errors.Is(err, api.ErrDimension) {
 		t.Errorf("vectors of another dimension: %v", err)
 	}
@@ -117,7 +121,7 @@ func TestRerankRefusals(t *testing.T) {
 func TestItemsWithoutVectors(t *testing.T) {
 	ctx := context.Background()
 	s, m := few(t, 50)
-	for kind, of := range bothVectors(vectors.Matrix{Rows: 40, Cols: 40, Data: m.Data[:1600]}) {
+	for kind, of := range bothVectors(s, vectors.Matrix{Rows: 40, Cols: 40, Data: m.Data[:1600]}) {
 		x := &Items{Snapshot: s, Vectors: of}
 		for _, k := range []int{40, 45, 60} {
 			q := asked([]uint64{0}, m.Row(49))
@@ -147,9 +151,10 @@ func TestItemsWithoutVectors(t *testing.T) {
 }
 
 func TestVectorsOfItems(t *testing.T) {
+	s, _ := few(t, 3)
 	m := vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{3, 4, 0, 0, 1, 0}}
-	for kind, v := range bothVectors(m) {
-		of, err := v.Of(context.Background(), map[index.ID]bool{index.Int(0): true, index.Int(2): true, index.Int(9): true})
+	for kind, v := range bothVectors(s, m) {
+		of, err := v.Of(context.Background(), s, map[index.ID]bool{index.Int(0): true, index.Int(2): true, index.Int(9): true})
 		if err != nil || len(of) != 2 || of[index.Int(0)][1] != 4 {
 			t.Errorf("%s: %v, %v", kind, of, err)
 		}
@@ -215,7 +220,7 @@ func (c leaving) Err() error {
 // TestSearchesEndWithTheirContext: a reranking and explanations of many queries end soon after nobody waits for them.
 func TestSearchesEndWithTheirContext(t *testing.T) {
 	s, m := few(t, 3000)
-	for name, v := range bothVectors(m) {
+	for name, v := range bothVectors(s, m) {
 		x := &Items{Snapshot: s, Vectors: v, Threads: 1}
 		r := &api.Request{Options: api.Options{Explain: true}}
 		for i := range 50 {
@@ -240,7 +245,7 @@ func TestVectorsWithMissingValues(t *testing.T) {
 	for i := range 25 {
 		m.Row(2 * i)[i] = float32(math.NaN())
 	}
-	for name, v := range bothVectors(m) {
+	for name, v := range bothVectors(s, m) {
 		x := &Items{Snapshot: s, Vectors: v}
 		for _, rerank := range []string{api.Euclidean, api.Cosine} {
 			k := 50
@@ -261,7 +266,7 @@ func TestVectorsWithMissingValues(t *testing.T) {
 // then by id: what the codes found comes first, and no tie is cut by id.
 func TestTiesByVectorsAreTheDefinition(t *testing.T) {
 	s, m := few(t, 500)
-	for kind, of := range bothVectors(m) {
+	for kind, of := range bothVectors(s, m) {
 		x := &Items{Snapshot: s, Vectors: of}
 		for _, k := range []int{1, 7, 100, 499, 600} {
 			r := &api.Request{Options: api.Options{K: &k, Ties: api.Vectors}}

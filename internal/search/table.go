@@ -1,0 +1,164 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/vectors"
+)
+
+// Table holds vectors in memory. It is safe for concurrent use.
+//
+// A vector belongs to the code that the model made of it, and an item that has another code has no vector here. So a
+// search, which sees the items as they were when it began, meets only the vectors of that moment.
+type Table struct {
+	mu    sync.RWMutex
+	known map[index.ID]*known
+}
+
+// known is the vector of an item with a certain code.
+type known struct {
+	code   []uint64
+	vector []float32 // nil if unknown
+	before *known    // what a search that began before the last write needs; nil if there was nothing
+}
+
+// NewTable returns a table that knows no vector.
+func NewTable() *Table { return &Table{known: map[index.ID]*known{}} }
+
+// ReadTable reads the vectors of some items. find returns the item of a row, and whether there is one. Rows from which
+// the model makes another code than the item's are older or newer than the item, and left out. If there are items, at
+// least one must have a vector.
+func ReadTable(
+	ctx context.Context, m *model.Model, src vectors.Source, items int, find func(index.ID) (index.Item, bool),
+) (*Table, error) {
+	t := NewTable()
+	err := m.EncodeSource(ctx, src, 0, func(_ int, codes hamming.Codes, chunk vectors.Chunk) error {
+		for i := range chunk.X.Rows {
+			id, err := index.RowID(chunk.IDs, i, chunk.First+i)
+			if err != nil {
+				return err
+			}
+			if it, ok := find(id); ok && slices.Equal(it.Code, codes.Row(i)) {
+				t.known[it.ID] = &known{code: slices.Clone(it.Code), vector: slices.Clone(chunk.X.Row(i))}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(t.known) == 0 && items > 0 {
+		return nil, fmt.Errorf("%w: rows are matched by their ids, or by number if no id column is known, and a row "+
+			"must have the code of its item", ErrNoVectors)
+	}
+	return t, nil
+}
+
+// Set remembers the vectors of items that are about to be written, row by row of the batch, and forgets those of items
+// that come with a code alone: their rows are nil. If the items cannot be written, undo brings back what was known.
+func (t *Table) Set(b *index.Batch, rows [][]float32) (undo func()) {
+	if t == nil {
+		return func() {}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	written := make([]*known, len(b.IDs))
+	for i, id := range b.IDs {
+		written[i] = &known{code: slices.Clone(b.Codes.Row(i)), vector: rows[i]}
+		if last := t.known[id]; last != nil {
+			last.before = nil // searches that began two writes ago are over
+			written[i].before = last
+		}
+		t.known[id] = written[i]
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for i, id := range b.IDs {
+			if now := t.known[id]; now == written[i] && now.before == nil {
+				delete(t.known, id)
+			} else if now == written[i] {
+				t.known[id] = now.before
+			} else if now != nil && now.before == written[i] {
+				now.before = nil
+			}
+		}
+	}
+}
+
+// Vector returns the vector of an item, or nil if unknown.
+func (t *Table) Vector(it index.Item) []float32 {
+	if t == nil {
+		return nil
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for k := t.known[it.ID]; k != nil; k = k.before {
+		if slices.Equal(k.code, it.Code) {
+			return k.vector
+		}
+	}
+	return nil
+}
+
+// Of implements Vectors.
+func (t *Table) Of(_ context.Context, s *index.Snapshot, ids map[index.ID]bool) (map[index.ID][]float32, error) {
+	found := make(map[index.ID][]float32, len(ids))
+	for id := range ids {
+		if it, ok := s.Get(id); ok {
+			if v := t.Vector(it); v != nil {
+				found[id] = v
+			}
+		}
+	}
+	return found, nil
+}
+
+func (t *Table) rerank(
+	ctx context.Context, x *Items, q *queries, d distance, c cut,
+) ([]index.Result, error) {
+	results := make([]index.Result, len(q.names))
+	worst := unknown{}
+	all := c.options.Margins
+	for i := range results {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		missing := unknown{}
+		if all != nil {
+			c.options.Margins = all[i*q.codes.Bits : (i+1)*q.codes.Bits]
+		}
+		var err error
+		score := func(h index.Hit) (float64, error) {
+			if q.compared[i]++; q.compared[i]%1024 == 0 && ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			if y := t.Vector(x.Snapshot.Item(h)); y != nil {
+				if score := d(i, y, noVector); !math.IsInf(score, 1) {
+					return score, nil
+				}
+			}
+			if missing.items++; missing.items == 1 {
+				missing.first = h.ID.String()
+			}
+			return noVector, nil
+		}
+		if results[i], err = x.Snapshot.Rerank(ctx, q.codes.Row(i), c.k, c.radius, c.options, score); err != nil {
+			return nil, err
+		}
+		if missing.of = q.compared[i]; missing.items > worst.items {
+			worst = missing
+		}
+	}
+	if worst.items > 0 {
+		q.doubts = append(q.doubts, worst.doubt())
+	}
+	return results, nil
+}
