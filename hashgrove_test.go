@@ -395,7 +395,7 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 	folder := must[*Data](t)(Open(dir, Columns{}))
 	for _, p := range []PictureOptions{
 		{Size: 16}, {Size: 16, Squash: true, Grey: true}, {Features: "gist320"}, {Features: "gist320", Mirror: true},
-		{Features: "gist320", Mirror: true, Augment: []string{"shift"}, Average: true},
+		{Features: "gist320", Mirror: true, Average: true},
 	} {
 		o := quick
 		o.Pictures = p
@@ -431,9 +431,7 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		p PictureOptions
 	}{
 		"mirror alone":   {Images(pictures, labels), PictureOptions{Mirror: true}},
-		"shift alone":    {Images(pictures, labels), PictureOptions{Augment: []string{"shift"}}},
 		"average alone":  {Images(pictures, labels), PictureOptions{Features: "gist320", Average: true}},
-		"other copies":   {Images(pictures, labels), PictureOptions{Features: "gist320", Augment: []string{"turn"}}},
 		"vectors":        {Rows([][]float32{{1}, {2}}, []int{1, 2}), PictureOptions{Features: "gist320"}},
 		"no features":    {Images(pictures, labels), PictureOptions{Features: "magic"}},
 		"nil":            {Images([]image.Image{nil, pictures[0]}, labels[:2]), PictureOptions{}},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -328,7 +327,7 @@ func TestAveragedCodes(t *testing.T) {
 	}
 	succeed(t, shellWords("features new --kind gist --size 16 -o new.npy")...)
 	for args, want := range map[string]string{
-		few + "--mirror-average -o x.hgm":                                     "2 missing-flag --mirror-average --mirror --augment",
+		few + "--mirror-average -o x.hgm":                                     "2 missing-flag --mirror-average --mirror",
 		few + "--mirror --grow m.hgm --bits 26 -o x.hgm":                      "2 model-averages --mirror-average",
 		few + "--mirror --mirror-average --grow plain.hgm --bits 26 -o x.hgm": "2 model-does-not-average --mirror-average",
 	} {
@@ -368,62 +367,5 @@ func mirrorFolder(t *testing.T, from, to string) {
 		if err := errors.Join(png.Encode(f, flipped), f.Close()); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestAugmentedTraining counts the copies, and keeps those of a picture that is held out away from training.
-func TestAugmentedTraining(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
-	t.Chdir(t.TempDir())
-	photoFolder(t, "photos", 1)
-	const few = "train photos --features gist320 --size 16 --bits 6 --rounds 4 --force --validation "
-	for _, c := range []struct {
-		how, copies string
-		rows        int
-	}{
-		{"0 --augment mirror", "40 mirror images", 80},
-		{"0 --augment shift", "40 changed copies", 80},
-		{"0 --augment mirror,shift", "120 changed copies", 160},
-		{"0 --mirror --augment crop,shift,shift", "280 changed copies", 320},
-		{"0.25 --augment mirror,shift", "120 changed copies", 120},
-		{"0.25 --augment mirror,crop --mirror-average", "120 changed copies", 120},
-	} {
-		out := try(t, shellWords(few+c.how+" -o m.hgm")...)
-		for _, fact := range []string{"40 pictures", c.copies, "320"} {
-			if out.code != 0 || !strings.Contains(out.err, fact) {
-				t.Fatalf("%s: exit %d, no %q: %s", c.how, out.code, fact, out.err)
-			}
-		}
-		m, err := model.ReadFile("m.hgm")
-		if err != nil || m.Info.Runs[0].Rows != c.rows || m.Pictures.Mirrored != strings.Contains(c.how, "mirror") {
-			t.Errorf("%s: learned from %+v as %+v (%v)", c.how, m.Info.Runs, m.Pictures, err)
-		}
-		if c.rows%60 == 0 && (m.Info.NewItems == nil || m.Info.NewItems.Rows != 10) {
-			t.Errorf("%s: judged %+v", c.how, m.Info.NewItems)
-		}
-	}
-	succeed(t, shellWords(few+"0 --mirror -o mirror.hgm")...)
-	succeed(t, shellWords(few+"0 --augment mirror -o m.hgm")...)
-	if !bytes.Equal(read(t, "m.hgm"), read(t, "mirror.hgm")) {
-		t.Error("--augment mirror gives another model than --mirror")
-	}
-	succeed(t, shellWords(few+"0 --augment mirror,crop,shift --threads 1 -o one.hgm")...)
-	succeed(t, shellWords(few+"0 --augment mirror,crop,shift --threads 2 -o two.hgm")...)
-	if !bytes.Equal(read(t, "one.hgm"), read(t, "two.hgm")) {
-		t.Error("the number of threads changes the copies")
-	}
-	for how, want := range map[string]string{
-		"0 --augment turn":                "2 bad-flag-value --augment \"turn\" mirror shift crop",
-		"0 --augment shift --pairs p.csv": "2 conflicting-flags --augment --pairs",
-	} {
-		if d := try(t, shellWords(few+how+" -o x.hgm")...).unlike(want); d != "" {
-			t.Errorf("%s: %s", how, d)
-		}
-	}
-	o := try(t, shellWords("train photos --augment shift -o x.hgm")...)
-	if d := o.unlike("2 missing-flag --augment --features"); d != "" {
-		t.Error(d)
 	}
 }

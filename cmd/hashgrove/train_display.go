@@ -66,13 +66,11 @@ func (d *trainDisplay) end() {
 	}
 }
 
-// bindPictureTraining adds the flags for turning pictures into vectors and for augmented copies.
+// bindPictureTraining adds the flags for turning pictures into vectors and for mirror images.
 func bindPictureTraining(f *pflag.FlagSet, p *hashgrove.PictureOptions) {
 	f.StringVar(&p.Features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512 or "+
 		"pixels; the model keeps them")
 	f.BoolVar(&p.Mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
-	f.StringSliceVar(&p.Augment, "augment", nil, "also learn from changed `COPIES` of the pictures: a list of mirror, "+
-		"shift and crop, of which shift and crop may be repeated; with --features")
 	f.BoolVar(&p.Average, "mirror-average", false, "make each code add the scores of a picture and its "+
 		"mirror image; with --mirror")
 }

@@ -182,7 +182,7 @@ func TestTrainWithCandidates(t *testing.T) {
 
 // The two parts share no row, and no picture of which a copy is in the other part.
 func TestQuickParts(t *testing.T) {
-	for _, similar := range []Similarity{{}, {Mirrored: true}, {Augment: "shift", Copies: 2}, {Mirrored: true, Augment: "mirror,shift", Copies: 4}} {
+	for _, similar := range []Similarity{{}, {Mirrored: true}} {
 		o, originals := Options{Seed: 3, Similar: similar}, 200/similar.PerPicture()
 		learned, judged := o.quickParts(200, 60)
 		if len(learned) != 60 || len(judged) != 140 {

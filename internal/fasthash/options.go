@@ -9,7 +9,6 @@ import (
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fasthash/svm"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/picture"
 	"hashgrove/internal/vectors"
 )
 
@@ -83,26 +82,12 @@ type Similarity struct {
 	HeldOut          []string `json:"held_out,omitempty"`          // classes excluded from training
 	Validation       float64  `json:"validation,omitempty"`        // share of rows held out
 	Mirrored         bool     `json:"mirrored,omitempty"`          // mirror images of the pictures follow them
-	Augment          string   `json:"augment,omitempty"`           // more copies of the pictures follow them
-	Copies           int      `json:"copies,omitempty"`            // rows for every picture, with Augment
 	Averaged         bool     `json:"averaged,omitempty"`          // codes add the scores of mirror images
 }
 
-// SetCopies records which copies of pictures are among the rows, and whether codes add the scores of mirror images.
-func (s *Similarity) SetCopies(a picture.Augmentation, averaged bool) {
-	s.Mirrored, s.Averaged = a.Mirror, averaged
-	if a.PerPicture() > 1 && a != (picture.Augmentation{Mirror: true}) {
-		s.Augment, s.Copies = a.String(), a.PerPicture()
-	}
-}
-
-// PerPicture returns the number of rows per picture, 1 if there are no copies. Copies follow all pictures, kind by
-// kind.
+// PerPicture returns the number of rows per picture, 1 if there are no mirror images. These follow all pictures.
 func (s Similarity) PerPicture() int {
-	switch {
-	case s.Copies > 1:
-		return s.Copies
-	case s.Mirrored:
+	if s.Mirrored {
 		return 2
 	}
 	return 1

@@ -47,7 +47,7 @@ func TestMirroredIsThePicturesAndTheirMirrorImages(t *testing.T) {
 		src := Mirrored(FromVectors(rows, shape))
 		for turn := range 4 { // any number of times
 			if turn == 2 { // too many to wait in memory
-				src = augmented{FromVectors(rows, shape), Augmentation{Mirror: true}, 0, 2 * dim}
+				src = mirrored{FromVectors(rows, shape), 2 * dim}
 			}
 			*rows.passes = 0
 			at := 0

@@ -17,7 +17,6 @@ import (
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
-	"hashgrove/internal/picture"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/vectors"
 )
@@ -194,8 +193,7 @@ func (o Options) resolve() (method.Options, time.Duration, error) {
 	if m.FastHash, err = o.FastHash(); err != nil {
 		return m, 0, err
 	}
-	copies, err := o.Pictures.augmentation()
-	m.FastHash.Similar.SetCopies(copies, o.Pictures.Average)
+	m.FastHash.Similar.Mirrored, m.FastHash.Similar.Averaged = o.Pictures.Mirror, o.Pictures.Average
 	return m, limit, err
 }
 
@@ -242,34 +240,16 @@ func (o Options) balance(f *fasthash.Options) error {
 	return nil
 }
 
-// augmentation returns the augmented copies to learn from.
-func (p PictureOptions) augmentation() (picture.Augmentation, error) {
-	a, err := picture.ParseAugmentation(p.Augment)
-	if err != nil {
-		return a, wrong("bad-flag-value", "%s: %v", option("augment"), err)
-	}
-	a.Mirror = a.Mirror || p.Mirror
-	return a, nil
-}
-
-// check reports copies that cannot be made, and a model to grow whose bits were made differently.
+// check reports mirror images that cannot be made, and a model to grow whose bits were made differently.
 func (p PictureOptions) check(o Options) error {
-	a, err := p.augmentation()
-	if err != nil {
-		return err
-	}
-	asked := option("mirror")
-	if len(p.Augment) > 0 {
-		asked = "augment"
-	}
 	was := o.Grow != nil && o.Grow.Pictures != nil && o.Grow.Pictures.Averaged
 	switch {
-	case p.Average && !a.Mirror:
-		return wrong("missing-flag", "%s needs %s or %s mirror: a model that adds mirror images should learn from some",
-			option("mirror-average"), option("mirror"), option("augment"))
-	case p.Features == "" && a.PerPicture() > 1:
-		return wrong("missing-flag", "%s needs %s, to turn the copies into vectors; the verb features also "+
-			"writes vectors of mirror images", asked, option("features"))
+	case p.Average && !p.Mirror:
+		return wrong("missing-flag", "%s needs %s: a model that adds mirror images should learn from some",
+			option("mirror-average"), option("mirror"))
+	case p.Features == "" && p.Mirror:
+		return wrong("missing-flag", "%s needs %s, to turn the mirror images into vectors", option("mirror"),
+			option("features"))
 	case was && !p.Average:
 		return wrong("model-averages", "the model to grow adds the scores of mirror images: repeat %s",
 			option("mirror-average"))

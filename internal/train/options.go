@@ -109,9 +109,6 @@ type PictureOptions struct {
 	Features string `json:"features,omitempty"`
 	// Mirror also learns from mirror images; it needs Features.
 	Mirror bool `json:"mirror,omitempty"`
-	// Augment also learns from other changed copies: a list of "mirror", "shift" and "crop", where shift and crop may
-	// be repeated. It needs Features.
-	Augment []string `json:"augment,omitempty"`
 	// Average makes each code add the scores of a picture and its mirror image before taking the sign; it needs Mirror.
 	// Such a model encodes only pictures.
 	Average bool `json:"mirror_average,omitempty"`

@@ -210,11 +210,10 @@ func (r *run) readPairs(d Data) error {
 }
 
 // vectors returns what to learn from: the rows themselves, or the features of pictures followed by those of their
-// copies.
+// mirror images.
 func (r *run) vectors(d Data) (vectors.Source, error) {
 	p := r.o.Pictures
 	pictures, ok := picture.Of(d.Source)
-	copies, _ := p.augmentation() // valid by now
 	switch {
 	case p.Features == "" && !ok && r.o.Grow != nil:
 		return r.o.Grow.Source(d.Source, r.o.Threads) // in the order of its columns
@@ -222,15 +221,11 @@ func (r *run) vectors(d Data) (vectors.Source, error) {
 		return d.Source, nil
 	case !ok:
 		return nil, wrong("needs-pictures", "%s needs pictures: folders, tars, CIFAR or IDX files", option("features"))
-	case copies.PerPicture() > 1 && (d.Pairs != nil || d.PairsFile != ""):
-		asked := option("mirror")
-		if len(p.Augment) > 0 {
-			asked = "augment"
-		}
-		return nil, wrong("conflicting-flags", "%s and %s cannot be combined: pairs say nothing about copies of pictures",
-			asked, option("pairs"))
-	case copies.PerPicture() > 1:
-		pictures = picture.Augmented(pictures, copies, r.m.Seed)
+	case p.Mirror && (d.Pairs != nil || d.PairsFile != ""):
+		return nil, wrong("conflicting-flags", "%s and %s cannot be combined: pairs say nothing about mirror images",
+			option("mirror"), option("pairs"))
+	case p.Mirror:
+		pictures = picture.Mirrored(pictures)
 	}
 	var err error
 	if r.extractor, err = feature.Named(p.Features, pictures.Preparation().Shape); err != nil {
@@ -282,13 +277,9 @@ func (r *run) noteStart() {
 	}
 	s, n := r.m.FastHash.Similar, r.data.Rows
 	pictures, what := n/s.PerPicture(), fmt.Sprintf("%d rows", n)
-	switch {
-	case s.PerPicture() == 2 && s.Mirrored:
+	if s.Mirrored {
 		what = fmt.Sprintf("%s and %s", plain.Count(pictures, "picture", "pictures"),
 			plain.Count(pictures, "mirror image", "mirror images"))
-	case s.PerPicture() > 1:
-		what = fmt.Sprintf("%s and %s of them", plain.Count(pictures, "picture", "pictures"),
-			plain.Count(n-pictures, "changed copy", "changed copies"))
 	}
 	aside := ""
 	if share := r.m.Validation; share > 0 {
