@@ -36,14 +36,11 @@ func (a *app) export() *cobra.Command {
 		Short: "Export a model or codes for another program",
 		Long: `Write a model, or the codes of a code file or an index, for another program. The output's name, or --to,
 decides its form:
-  onnx   a model as a graph from float vectors to packed codes and margins; it needs a runtime with TreeEnsemble
-         (ai.onnx.ml 5), such as onnxruntime 1.22 or later
-  go, c  a model as one source file without dependencies, which gives the same bits
+  onnx   a model as a graph from float vectors to packed codes and margins; it needs onnxruntime 1.22 or newer
   faiss  codes as an IndexBinaryFlat or, with ids, an IndexBinaryIDMap; FAISS allows only integer ids
 
-Go and C give the bits of the model, whatever it is made of; the file is three to four times as large as the model. In
-a runtime for ONNX only trees do: added columns (--linear-columns), and methods other than trees, are sums of real
-numbers, and adding them in another order may flip a bit whose score is within rounding of a threshold.
+In a runtime for ONNX trees give the bits of the model. Added columns (--linear-columns), and methods other than trees,
+are sums of real numbers, and adding them in another order may flip a bit whose score is within rounding of a threshold.
 
 A model that computes features of pictures, or adds the scores of their mirror images, cannot be exported, because what
 it does begins with pictures, not with vectors.
@@ -61,7 +58,7 @@ in eighths of a bit, if the codes of the queries are exported with --spread too.
 	f := cmd.Flags()
 	f.StringVarP(&c.output, "output", "o", "", "`FILE` to write; - means standard output")
 	c.file.Bind(f)
-	f.StringVar(&c.to, "to", "", "`FORM` of the output: onnx, go, c or faiss; default by the name of the output")
+	f.StringVar(&c.to, "to", "", "`FORM` of the output: onnx or faiss; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "export only this `NUMBER` of leading bits; 0 means all")
 	f.BoolVar(&c.spread, "spread", false, "repeat the class bits of codes with detail, so that FAISS ranks them right")
 	f.BoolVar(&c.noIDs, "no-ids", false, "leave ids out; FAISS then numbers codes from 0, in the order of the file")
@@ -97,12 +94,12 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 	var write func(io.Writer) error
 	var err error
 	switch form {
-	case "onnx", "go", "c":
-		write, err = c.convertModel(path, form, &report)
+	case "onnx":
+		write, err = c.convertModel(path, &report)
 	case "faiss":
 		write, err = c.convertCodes(ctx, path, &report)
 	default:
-		return cli.Usage("bad-flag-value", "--to %s: choose onnx, go, c or faiss", form)
+		return cli.Usage("bad-flag-value", "--to %s: choose onnx or faiss", form)
 	}
 	if err != nil {
 		return err
@@ -120,8 +117,8 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 		c.output, form, report.Bits, report.Fingerprint, cli.Size(report.Bytes))
 }
 
-// convertModel returns a function that writes a model in the given form.
-func (c *convertCommand) convertModel(path, form string, report *convertReport) (func(io.Writer) error, error) {
+// convertModel returns a function that writes a model as a graph.
+func (c *convertCommand) convertModel(path string, report *convertReport) (func(io.Writer) error, error) {
 	m, err := model.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -137,15 +134,7 @@ func (c *convertCommand) convertModel(path, form string, report *convertReport) 
 	}
 	report.Bits, report.Detail, report.Fingerprint = m.Encoder.Bits(), m.DetailBits(), m.Fingerprint().String()
 	return func(w io.Writer) error {
-		var err error
-		switch form {
-		case "onnx":
-			err = foreign.WriteONNX(w, m)
-		case "go":
-			err = foreign.WriteSource(w, m, foreign.Go)
-		default:
-			err = foreign.WriteSource(w, m, foreign.C)
-		}
+		err := foreign.WriteONNX(w, m)
 		if errors.Is(err, foreign.ErrEncoder) {
 			return fmt.Errorf("%s: %w", path, err)
 		}

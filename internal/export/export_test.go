@@ -148,18 +148,6 @@ func write(t *testing.T, path string, b []byte) {
 	}
 }
 
-// compareOutput runs a program that turns float32 rows into codes.
-func compareOutput(t *testing.T, cmd *exec.Cmd, x vectors.Matrix, want []byte) {
-	t.Helper()
-	var errOut bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(floatBytes(x)), &errOut
-	got, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &errOut)
-	}
-	compareCodes(t, got, want, x)
-}
-
 func compareCodes(t *testing.T, got, want []byte, x vectors.Matrix) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +11,9 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
+
+// ErrEncoder reports a model that cannot be exported.
+var ErrEncoder = errors.New("this model cannot be exported")
 
 // WriteONNX writes a model as one graph (onnx.ai, IR version 8):
 //
@@ -39,6 +43,29 @@ func WriteONNX(w io.Writer, m *model.Model) error {
 	g.add("Cast", "margins", []string{scores}, numberAttribute("to", floatType))
 	_, err = w.Write(g.file(m, bits))
 	return err
+}
+
+// beginsWithVectors reports a model that encodes pictures, not vectors.
+func beginsWithVectors(m *model.Model) error {
+	if m.Features != nil {
+		return fmt.Errorf("%w: it is %s, and the graph would begin with vectors", ErrEncoder, describe(m))
+	}
+	if m.Dim() != m.Encoder.Dim() {
+		return fmt.Errorf("%w: it adds the scores of a picture and of its mirror image, and a vector has none", ErrEncoder)
+	}
+	return nil
+}
+
+// describe names what a model consists of.
+func describe(m *model.Model) string {
+	if m.Features != nil {
+		return "an encoder of " + m.Features.Kind() + " features of pictures"
+	}
+	class := model.ClassPart(m.Encoder)
+	if e, ok := class.(*model.Mapped); ok {
+		return "an encoder of " + e.Encoder.Kind() + " behind maps"
+	}
+	return class.Kind()
 }
 
 // encoder adds the scores of an encoder, in float64.

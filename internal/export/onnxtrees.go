@@ -1,6 +1,8 @@
 package export
 
 import (
+	"math"
+
 	"hashgrove/internal/model"
 )
 
@@ -82,4 +84,12 @@ func (f *forest) leaf(e *model.Ensemble, q, leaf, k int) {
 		w = -w
 	}
 	f.target, f.weight = append(f.target, int64(k)), append(f.weight, w)
+}
+
+// edgeOf returns the least value that goes right at a split.
+func edgeOf(b *model.Binned, column int, bin uint8) float32 {
+	if bin == math.MaxUint8 {
+		return float32(math.Inf(1))
+	}
+	return b.Quantizer.Scale(column).Edge(bin)
 }

@@ -36,7 +36,7 @@ func TestBackwardCompatibility(t *testing.T) {
 		}
 	}
 	files, _ := filepath.Glob("testdata/backcompat/*.hgm")
-	if len(files) < 24 {
+	if len(files) < 22 {
 		t.Fatalf("only the files %v", files)
 	}
 	for _, file := range files {

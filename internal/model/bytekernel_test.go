@@ -123,7 +123,7 @@ func TestOlderProgramsRefuseBytes(t *testing.T) {
 			t.Errorf("%s read as version 6: %v", name, err)
 		}
 	}
-	for name, want := range map[string]uint32{"mapped-kernel": 3, "mapped-extension": 5, "boosted": 6} {
+	for name, want := range map[string]uint32{"mapped-kernel": 3, "mapped-extension": 5} {
 		if v := versionOf(samples()[name]); v != want {
 			t.Errorf("%s has version %d", name, v)
 		}

@@ -12,9 +12,6 @@ import (
 
 // slowBit is the definition of one bit.
 func slowBit(e Encoder, k int, x []float32) bool {
-	if _, ok := e.(*Boosted); ok {
-		return slowMargin(e, k, x) > 0
-	}
 	return slowMargin(e, k, x) >= 0
 }
 
@@ -45,32 +42,7 @@ func slowMargin(e Encoder, k int, x []float32) float64 {
 		}
 		return slowMargin(e.Encoder, k, x)
 	}
-	if b, ok := e.(*Boosted); ok {
-		return slowBoosted(b, k, x)
-	}
 	panic("unknown encoder")
-}
-
-// slowBoosted adds the leaves in order, with the precision that the encoder says.
-func slowBoosted(e *Boosted, k int, x []float32) float64 {
-	var walk func(t []Node, i int32) float64
-	walk = func(t []Node, i int32) float64 {
-		switch n := t[i]; {
-		case n.Column < 0:
-			return n.Value
-		case float64(x[n.Column]) < n.Value:
-			return walk(t, i+1)
-		default:
-			return walk(t, n.Right)
-		}
-	}
-	sum := e.Outputs[k].Base
-	for _, t := range e.Outputs[k].Trees {
-		if sum += walk(t, 0); !e.Double {
-			sum = float64(float32(sum)) // of two float32, which rounds as one addition of float32 does
-		}
-	}
-	return sum
 }
 
 func slowScore(f Function, bin func(j int) uint8) int64 {
@@ -196,46 +168,6 @@ func randomProjection(rng *rand.Rand, bits, dim int, mean bool) *Projection {
 	return e
 }
 
-// randomBoosted is boosters of trees of all shapes up to some depth.
-func randomBoosted(rng *rand.Rand, bits, dim, depth, trees int, double bool) *Boosted {
-	e := &Boosted{Columns: dim, Double: double}
-	value := func() float64 {
-		if v := rng.NormFloat64(); double {
-			return v
-		} else {
-			return float64(float32(v))
-		}
-	}
-	full := rng.IntN(2) == 0
-	var grow func(t []Node, left int) []Node
-	grow = func(t []Node, left int) []Node {
-		if left == 0 || !full && rng.IntN(5) == 0 {
-			return append(t, Node{Column: -1, Value: value()})
-		}
-		at := len(t)
-		n := Node{Column: int32(rng.IntN(dim)), Value: float64(float32(rng.NormFloat64()))}
-		switch rng.IntN(8) {
-		case 0:
-			n.Value = float64(hard[rng.IntN(len(hard))]) + 0
-		case 1:
-			n.Value = math.Inf(1)
-		case 2:
-			n.Value = 0.25 // shared by many
-		}
-		t = grow(append(t, n), left-1)
-		t[at].Right = int32(len(t))
-		return grow(t, left-1)
-	}
-	for range bits {
-		b := Booster{Base: value()}
-		for range trees {
-			b.Trees = append(b.Trees, grow(nil, depth))
-		}
-		e.Outputs = append(e.Outputs, b)
-	}
-	return e
-}
-
 // hard are values at which careless code goes wrong.
 var hard = []float32{0, float32(math.Copysign(0, -1)), math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32,
 	-math.SmallestNonzeroFloat32, 1e-40, -1e-40, 1, -1, 255, 254.5, 1e38}
@@ -244,21 +176,8 @@ var hard = []float32{0, float32(math.Copysign(0, -1)), math.MaxFloat32, -math.Ma
 func randomRows(rng *rand.Rand, e Encoder, rows int) vectors.Matrix {
 	x := vectors.Matrix{Rows: rows, Cols: e.Dim(), Data: make([]float32, rows*e.Dim())}
 	b, _ := e.(*Binned)
-	var thresholds []Node
-	if e, ok := e.(*Boosted); ok {
-		for _, out := range e.Outputs {
-			thresholds = slices.Concat(thresholds, slices.Concat(out.Trees...))
-		}
-	}
 	for i := range x.Data {
 		j := i % x.Cols
-		if thresholds != nil && rng.IntN(2) == 0 {
-			if n := thresholds[rng.IntN(len(thresholds))]; n.Column >= 0 {
-				v := float32(max(-math.MaxFloat32, min(n.Value, math.MaxFloat32)))
-				x.Data[i-j+int(n.Column)] = beside(v, rng.IntN(3)-1)
-				continue
-			}
-		}
 		switch {
 		case rng.IntN(4) == 0:
 			x.Data[i] = hard[rng.IntN(len(hard))]

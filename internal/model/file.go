@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,8 +30,9 @@ import (
 // Version 2: the feature extractor.
 // Version 3: mapped; "feat" is empty where there is no feature extractor.
 // Version 4: the preparation of pictures.
-// Version 5: columns beside those of the vectors (Extension), averaged mirror images, edges of columns, missing values; "pict" is empty where there are no pictures.
-// Version 6: boosted.
+// Version 5: columns beside those of the vectors (Extension), averaged mirror images, edges of columns, missing values;
+// "pict" is empty where there are no pictures.
+// Version 6: boosters of other libraries, which are not read.
 // Version 7: detailed, kernels of bytes (ByteKernel), and the ranking, which is empty where none was chosen.
 //
 // A file has the least version that can hold its model.
@@ -41,8 +43,6 @@ func versionOf(m *Model) uint32 {
 	switch {
 	case m.Encoder.Kind() == kindDetailed || m.Ranking != nil || hasBytes(m.Encoder):
 		return 7
-	case m.Encoder.Kind() == kindBoosted:
-		return 6
 	case extensions(m.Encoder) > 0 || m.averaged() || !plainBins(m.Encoder):
 		return 5
 	case m.Pictures != nil:
@@ -143,6 +143,9 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, err
 	}
 	p, bits, err := parseHead(b)
+	if errors.Is(err, errBoosted) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, in.Damaged("%v", err)
 	}
@@ -255,6 +258,8 @@ func parseHead(b []byte) (p *parser, bits int, err error) {
 	return p, int(size), err
 }
 
+var errBoosted = fmt.Errorf("%w: it holds boosters of XGBoost or LightGBM, which this program does not read", section.ErrKind)
+
 // newParser returns the parser for a kind of encoder. It lists all kinds.
 func newParser(kind string, dim int) (*parser, error) {
 	switch kind {
@@ -266,8 +271,8 @@ func newParser(kind string, dim int) (*parser, error) {
 		return new(Mapped).parser(dim), nil
 	case kindDetailed:
 		return new(Detailed).parser(dim), nil
-	case kindBoosted:
-		return new(Boosted).parser(dim), nil
+	case "boosted": // which version 6 was for
+		return nil, errBoosted
 	}
 	return nil, fmt.Errorf("an encoder of the unknown kind %q", kind)
 }

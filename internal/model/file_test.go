@@ -67,9 +67,6 @@ func samples() map[string]*Model {
 	all["mapped-edges"] = &Model{Encoder: &Mapped{
 		Maps: []Map{&Winner{Cols: 4}}, Encoder: withOtherBins(rng, randomHyperplanes(rng, 3, 4), false),
 	}, Info: info}
-	rng = rand.New(rand.NewPCG(12, 12))
-	all["boosted"] = &Model{Encoder: randomBoosted(rng, 3, 4, 3, 3, false), Info: info}
-	all["boosted-double"] = &Model{Encoder: randomBoosted(rng, 3, 4, 9, 2, true), Info: info}
 	rng = rand.New(rand.NewPCG(13, 13))
 	all["detailed"] = &Model{Encoder: &Detailed{
 		Class: randomTrees(rng, 3, 4, 2, 3), Detail: randomProjection(rng, 2, 4, true),
@@ -181,9 +178,7 @@ func assemble(ps []piece) []byte {
 	if len(ps) > 0 && bytes.Contains(ps[0].payload, []byte(kindMapped)) {
 		version = 3
 	}
-	if len(ps) > 0 && bytes.Contains(ps[0].payload, []byte(kindBoosted)) {
-		version = 6
-	} else if slices.ContainsFunc(ps, func(p piece) bool { return p.tag == "pict" }) {
+	if slices.ContainsFunc(ps, func(p piece) bool { return p.tag == "pict" }) {
 		version = 4
 		if slices.ContainsFunc(ps, func(p piece) bool { return p.tag == "base" && len(p.payload) > 16 }) {
 			version = 5
@@ -367,28 +362,6 @@ func hostile() map[string][]piece {
 	} {
 		all["bins: "+name] = []piece{h, info, {"feat", nil}, {"pict", nil}, {"base", append(f32(0, 0, 1, 1), more...)}, bit, mark}
 	}
-	boosted := func(base []byte, b ...[]byte) []piece {
-		return []piece{head(kindBoosted, 2, 1), info, {"feat", nil}, {"pict", nil}, {"base", base}, {"bit ", join(b...)}, mark}
-	}
-	leaf, one := join(u32(0), f32(1)), join(f32(0), u32(1)) // a leaf; the base and the number of trees
-	for name, b := range map[string][]byte{
-		"wrong fingerprint": join(one, leaf), "empty": nil, "no trees": join(f32(0), u32(0)), "2^32-1 trees": join(f32(0), u32(1<<32-1)),
-		"65,536 trees claimed": join(f32(0), u32(maxTrees), leaf), "base NaN": join(f32(nan), u32(1), leaf), "leaf NaN": join(one, u32(0), f32(nan)),
-		"leaf infinite": join(one, u32(0), f32(inf)), "one child": join(one, u32(1), f32(0), leaf), "no child": join(one, u32(1), f32(0)),
-		"a leaf too many": join(one, leaf, leaf), "cut": join(one, leaf)[:13], "column too far": join(one, u32(3), f32(0), leaf, leaf),
-		"column 2^32-1": join(one, u32(1<<32-1), f32(0), leaf, leaf), "column 2^31": join(one, u32(1<<31), f32(0), leaf, leaf),
-		"threshold NaN": join(one, u32(1), f32(nan), leaf, leaf), "threshold -0": join(one, u32(1), f32(math.Copysign(0, -1)), leaf, leaf),
-		"threshold -inf": join(one, u32(1), f32(-inf), leaf, leaf), "margins too great": join(f32(0), u32(2), u32(0), f32(3e38), u32(0), f32(3e38)),
-		"only splits": join(one, bytes.Repeat(join(u32(1), f32(0)), 3000)),
-		"too deep":    join(one, bytes.Repeat(join(u32(1), f32(0)), 1500), bytes.Repeat(leaf, 1501)),
-	} {
-		all["boosted: "+name] = boosted([]byte{0}, b)
-	}
-	for name, base := range map[string][]byte{"no flags": nil, "unknown flag": {2}, "two flags": {0, 0}, "double": {1}} {
-		all["boosted: "+name] = boosted(base, one, leaf)
-	}
-	all["boosted behind maps"] = []piece{head(kindMapped, 2, 1), info, {"feat", nil}, {"base", bytes.Replace(hostileMaps()["good"],
-		[]byte("\x0aprojection"), []byte("\x07boosted\x00"), 1)}, {"bit ", join(one, leaf)}, mark}
 	all["mapped without feat"] = []piece{head(kindMapped, 2, 1), info, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
 	all["mapped, unknown features"] = []piece{head(kindMapped, 2, 1), info, {"feat", []byte{9}}, {"base", hostileMaps()["good"]}, {"bit ", f32(0, 1, 1)}, mark}
 	return all

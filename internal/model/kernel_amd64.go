@@ -106,34 +106,3 @@ func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
 	}
 	return walkAnyAVX2(&bins[0], &b.trees[0], b.depth, n, plus, minus)
 }
-
-func completePlanes(planes *[8]set, right []set, tests []uint32, depth int) {
-	if !avx2 {
-		completePlanesGo(planes, right, tests, depth)
-		return
-	}
-	_ = tests[1<<depth-2]
-	kernel := [...]func(planes, right *uint64, tests *uint32){
-		completePlanes1AVX2, completePlanes2AVX2, completePlanes3AVX2, completePlanes4AVX2, completePlanes5AVX2,
-		completePlanes6AVX2,
-	}
-	kernel[depth-1](&planes[0][0], &right[0][0], &tests[0])
-}
-
-func addLeaves32(sums *[block]float32, planes *[8]set, leaves []float32, n int) {
-	if !avx2 {
-		addLeavesGo(sums, planes, leaves, n)
-		return
-	}
-	_ = leaves[1<<n-1]
-	addLeaves32AVX2(&sums[0], &planes[0][0], &leaves[0], n)
-}
-
-func addLeaves64(sums *[block]float64, planes *[8]set, leaves []float64, n int) {
-	if !avx2 {
-		addLeavesGo(sums, planes, leaves, n)
-		return
-	}
-	_ = leaves[1<<n-1]
-	addLeaves64AVX2(&sums[0], &planes[0][0], &leaves[0], n)
-}

@@ -102,34 +102,3 @@ func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
 	}
 	return walkSix(&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
 }
-
-func completePlanes(planes *[8]set, right []set, tests []uint32, depth int) {
-	if !neon {
-		completePlanesGo(planes, right, tests, depth)
-		return
-	}
-	_ = tests[1<<depth-2]
-	kernel := [...]func(planes, right *uint64, tests *uint32){
-		completePlanes1NEON, completePlanes2NEON, completePlanes3NEON, completePlanes4NEON, completePlanes5NEON,
-		completePlanes6NEON,
-	}
-	kernel[depth-1](&planes[0][0], &right[0][0], &tests[0])
-}
-
-func addLeaves32(sums *[block]float32, planes *[8]set, leaves []float32, n int) {
-	if !neon {
-		addLeavesGo(sums, planes, leaves, n)
-		return
-	}
-	_ = leaves[1<<n-1]
-	addLeaves32NEON(&sums[0], &planes[0][0], &leaves[0], n)
-}
-
-func addLeaves64(sums *[block]float64, planes *[8]set, leaves []float64, n int) {
-	if !neon {
-		addLeavesGo(sums, planes, leaves, n)
-		return
-	}
-	_ = leaves[1<<n-1]
-	addLeaves64NEON(&sums[0], &planes[0][0], &leaves[0], n)
-}

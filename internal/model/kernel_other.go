@@ -26,15 +26,3 @@ func sums(say [][64]set, tables []table, least int32) set { return sumsGo(say, t
 func totals(dst *[block]int32, say [][64]set, tables []table) { totalsGo(dst, say, tables) }
 
 func walk(bins []uint64, b *walkBit, plus, minus int32) int32 { return walkGo(bins, b, plus, minus) }
-
-func completePlanes(planes *[8]set, right []set, tests []uint32, depth int) {
-	completePlanesGo(planes, right, tests, depth)
-}
-
-func addLeaves32(sums *[block]float32, planes *[8]set, leaves []float32, n int) {
-	addLeavesGo(sums, planes, leaves, n)
-}
-
-func addLeaves64(sums *[block]float64, planes *[8]set, leaves []float64, n int) {
-	addLeavesGo(sums, planes, leaves, n)
-}

@@ -105,50 +105,6 @@ func walk5AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus 
 //go:noescape
 func walk6AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
 
-// completePlanes1AVX2 is completePlanesGo for depth 1.
-//
-//go:noescape
-func completePlanes1AVX2(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes2AVX2 is completePlanesGo for depth 2.
-//
-//go:noescape
-func completePlanes2AVX2(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes3AVX2 is completePlanesGo for depth 3.
-//
-//go:noescape
-func completePlanes3AVX2(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes4AVX2 is completePlanesGo for depth 4.
-//
-//go:noescape
-func completePlanes4AVX2(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes5AVX2 is completePlanesGo for depth 5.
-//
-//go:noescape
-func completePlanes5AVX2(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes6AVX2 is completePlanesGo for depth 6.
-//
-//go:noescape
-func completePlanes6AVX2(planes *uint64, right *uint64, tests *uint32)
-
-// addLeaves32AVX2 is addLeavesGo:
-//
-//	for each row { number = bits of the row in the n planes; sums[row] += leaves[number] }
-//
-//go:noescape
-func addLeaves32AVX2(sums *float32, planes *uint64, leaves *float32, n int)
-
-// addLeaves64AVX2 is addLeavesGo:
-//
-//	for each row { number = bits of the row in the n planes; sums[row] += leaves[number] }
-//
-//go:noescape
-func addLeaves64AVX2(sums *float64, planes *uint64, leaves *float64, n int)
-
 // toBytesAVX2 is toBytesGo for a multiple of 16 values, of 1 bytes each, and their sums:
 //
 //	for i := range n { dst[i] = toByte(x[i], perStep); sums[0] += dst[i]; sums[1] += dst[i] * dst[i] }

@@ -83,50 +83,6 @@ func atLeastNEON(dst *uint64, totals *int32, least int32)
 //go:noescape
 func walkSix(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
 
-// completePlanes1NEON is completePlanesGo for depth 1.
-//
-//go:noescape
-func completePlanes1NEON(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes2NEON is completePlanesGo for depth 2.
-//
-//go:noescape
-func completePlanes2NEON(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes3NEON is completePlanesGo for depth 3.
-//
-//go:noescape
-func completePlanes3NEON(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes4NEON is completePlanesGo for depth 4.
-//
-//go:noescape
-func completePlanes4NEON(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes5NEON is completePlanesGo for depth 5.
-//
-//go:noescape
-func completePlanes5NEON(planes *uint64, right *uint64, tests *uint32)
-
-// completePlanes6NEON is completePlanesGo for depth 6.
-//
-//go:noescape
-func completePlanes6NEON(planes *uint64, right *uint64, tests *uint32)
-
-// addLeaves32NEON is addLeavesGo:
-//
-//	for each row { number = bits of the row in the n planes; sums[row] += leaves[number] }
-//
-//go:noescape
-func addLeaves32NEON(sums *float32, planes *uint64, leaves *float32, n int)
-
-// addLeaves64NEON is addLeavesGo:
-//
-//	for each row { number = bits of the row in the n planes; sums[row] += leaves[number] }
-//
-//go:noescape
-func addLeaves64NEON(sums *float64, planes *uint64, leaves *float64, n int)
-
 // toBytesNEON is toBytesGo for a multiple of 16 values, and the sum of their squares:
 //
 //	for i := range n { dst[i] = toByte(x[i], perStep); squares += dst[i] * dst[i] }

@@ -34,11 +34,6 @@ func main() {
 		twin := fmt.Sprintf("walkGo for depth %d and places below 2^16, n times %d trees", depth, walked)
 		walk(fmt.Sprintf("walk%dAVX2", depth), twin, depth)
 	}
-	for depth := 1; depth <= 6; depth++ {
-		completePlanes(depth)
-	}
-	addLeaves("addLeaves32AVX2", "float32", 4)
-	addLeaves("addLeaves64AVX2", "float64", 8)
 	byteKernels()
 	Generate()
 }
