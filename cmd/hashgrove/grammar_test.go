@@ -63,6 +63,7 @@ func TestSuggestions(t *testing.T) {
 		{"train x --bits", 2, "flag-needs-value", `--bits "hashgrove help train"`},
 		{"train x -o", 2, "flag-needs-value", `--output "hashgrove help train"`},
 		{"train x --=3", 2, "bad-flag-name", `"--=3" "hashgrove help train"`},
+		{"index delete x --wait 3", 2, "bad-flag-value", `--wait "3" 90s 10m 2h "hashgrove help index delete"`},
 		{"train x --validation a", 2, "bad-flag-value", `--validation "a" number "hashgrove help train"`},
 		{"train x --mirror=maybe", 2, "bad-flag-value", `--mirror "maybe" true false "hashgrove help train"`},
 		{`train x --hold-out 'a"b'`, 2, "bad-flag-value", `--hold-out "a\"b" commas "hashgrove help train"`},

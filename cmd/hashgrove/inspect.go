@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fasthash"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
 )
@@ -24,10 +22,9 @@ func (a *app) inspect() *cobra.Command {
 	c := &inspectCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "inspect DATA...",
-		Short: "Summarise a data set: contents, problems, training cost",
-		Long: `Read the data once and print rows, dimensions, the columns that form the vector, classes or tags, bad values,
-the share of similar pairs, and how much time and memory training 64 bits with default options should take. The
-estimate comes from growing a few trees on the first rows.`,
+		Short: "Summarise a data set: contents and problems",
+		Long: `Read the data once and print rows, dimensions, the columns that form the vector, classes or tags, bad values
+and the share of similar pairs.`,
 		Example: `  hashgrove inspect items.csv --label category
   hashgrove inspect vectors.npy --labels classes.txt --json`,
 		Args: cli.AtLeast(1, "data to look at"),
@@ -53,8 +50,6 @@ type inspectReport struct {
 	Tags           []supervision.Count `json:"tags,omitempty"`
 	SimilarShare   *float64            `json:"similar_share,omitempty"`
 	ShareEstimated bool                `json:"similar_share_is_an_estimate,omitempty"`
-	TrainSeconds   float64             `json:"train_seconds_64_bits"`
-	TrainBytes     int64               `json:"train_bytes_64_bits"`
 	Warnings       []string            `json:"warnings"`
 	columnReport
 }
@@ -87,12 +82,6 @@ func (c *inspectCommand) run(ctx context.Context, args []string) error {
 	if err := c.fillSupervision(sum, &r); err != nil {
 		return err
 	}
-	if sum.Rows > 1 {
-		if r.TrainSeconds, err = fasthash.EstimateSeconds(ctx, set, sum, c.threads); err != nil {
-			return err
-		}
-	}
-	r.TrainBytes = fasthash.EstimateBytes(sum)
 	return c.printResult(r, func() { c.print(r) })
 }
 
@@ -169,7 +158,5 @@ func (c *inspectCommand) print(r inspectReport) {
 		}
 		fmt.Fprintf(c.out, "similar      %s%.2f %% of the pairs\n", about, 100**r.SimilarShare)
 	}
-	fmt.Fprintf(c.out, "64 bits      about %v and %.1f GB to train\n",
-		time.Duration(r.TrainSeconds*float64(time.Second)).Round(time.Second), float64(r.TrainBytes)/1e9)
 	c.warn(r.Warnings)
 }

@@ -99,8 +99,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	c.similar.bind(f)
 
 	f.StringVar((*string)(&o.Effort), "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+
-		"boosting, extra columns where they help, and candidate bits; best, with more and deeper trees; paper, with the "+
-		"paper's settings; or a time such as 10m, for the greatest effort that should fit")
+		"boosting, extra columns where they help, and candidate bits; best, with more and deeper trees; or paper, with the "+
+		"paper's settings")
 	showDefault(f, "effort", string(hashgrove.Defaults().Effort))
 	f.BoolVar(&o.Resume, "resume", false, "resume an interrupted training")
 	f.BoolVar(&o.Restart, "restart", false, "discard an interrupted training and start again")
@@ -187,8 +187,8 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 
 // bindDevice adds the flag for where trees are grown.
 func bindDevice(f *pflag.FlagSet, device *string) {
-	f.StringVar(device, "device", gpu.Auto, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU where one is sooner by "+
-		"estimate; the model is the same, byte for byte")
+	f.StringVar(device, "device", gpu.Auto, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU if there is one and much "+
+		"to do; the model is the same, byte for byte")
 }
 
 // showDefault shows in the help the default that the library chooses if a flag is not given.

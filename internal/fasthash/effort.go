@@ -2,17 +2,14 @@ package fasthash
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/vectors"
 )
 
 // Effort is a single dial for training time. It sets what the user has not set, according to the size of the data; the
@@ -209,20 +206,4 @@ func (t Options) Summary() string {
 		text = fmt.Sprintf("effort %s: %s", t.Effort, text)
 	}
 	return text
-}
-
-// EffortWithin returns the greatest effort whose estimated time on this machine is within the limit, or else the least
-// effort, with the estimate. The options are those of the training, with its number of bits.
-func (t Options) EffortWithin(
-	ctx context.Context, src vectors.Source, d *supervision.Data, limit time.Duration,
-) (Effort, time.Duration, error) {
-	for _, e := range []Effort{Best, Normal, Quick} {
-		t.Effort = e
-		seconds, err := t.EstimateSeconds(ctx, src, d)
-		took := time.Duration(seconds * float64(time.Second))
-		if err != nil || took <= limit || e == Quick {
-			return e, took, err
-		}
-	}
-	panic("fasthash: no effort is the least")
 }

@@ -2,16 +2,13 @@ package fasthash
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/vectors"
 )
 
 // TestEffortFillsInWhatIsNotSet: every effort has valid trees for data of any size, and no field that is set changes.
@@ -128,24 +125,6 @@ func TestDefaultResumesAndGrows(t *testing.T) {
 		if made.Prefix(2).Fingerprint() != m.Grow.Fingerprint() || len(made.Info.Runs) != 2 || made.Info.Added != nil ||
 			m.Report.linear != "grown-without" || made.Info.Linear != m.Report.Linear {
 			t.Errorf("%d rows: grown from the paper's settings: %+v", rows, made.Info)
-		}
-	}
-}
-
-// TestEffortWithin: a limit that nothing exceeds gives the greatest effort, one that all exceed the least.
-func TestEffortWithin(t *testing.T) {
-	x := vectors.Matrix{Rows: 60, Cols: 3, Data: make([]float32, 180)}
-	for i := range x.Data {
-		x.Data[i] = float32(i * 7 % 31)
-	}
-	d, err := supervision.Scan(context.Background(), x, supervision.ScanOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for limit, want := range map[time.Duration]Effort{24 * time.Hour: Best, time.Nanosecond: Quick} {
-		e, took, err := Options{Bits: 2, Threads: 1}.EffortWithin(t.Context(), x, d, limit)
-		if err != nil || e != want || took <= 0 {
-			t.Errorf("within %v: %s, %v, %v; want %s", limit, e, took, err, want)
 		}
 	}
 }

@@ -69,7 +69,7 @@ type Options struct {
 
 	Threads int `json:"-"` // workers; 0 means all cores; never changes the model
 
-	// Device grows trees in place of the cores where it is sooner; nil means none. It never changes the model.
+	// Device grows trees in place of the cores where there is much to do; nil means none. It never changes the model.
 	Device boost.Device `json:"-"`
 }
 

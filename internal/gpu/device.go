@@ -1,7 +1,6 @@
 // Package gpu trains on a GPU: it gives package boost an engine whose trees are those of the cores, to the last bit.
 //
 //	device.go    the device of a training: chosen, used, lost
-//	estimate.go  whether it is sooner than the cores
 //	program.go   where the program is that holds the device, and how trainings share it
 //	engine.go    the engine, on the training's side
 //	child.go     the process that holds the device, with a watchdog
@@ -30,10 +29,13 @@ const Program = "hashgrove-gpu"
 
 // The choices of where to train.
 const (
-	Auto = "auto" // on a GPU, if there is one that is sooner by estimate
+	Auto = "auto" // on a GPU, if there is one and enough to do
 	CPU  = "cpu"  // on the cores
 	GPU  = "gpu"  // on a GPU; an error if there is none
 )
+
+// muchData is the number of values, rows times columns, from which Auto takes a GPU: less is learned before one pays.
+const muchData = 4_000_000
 
 // Device is the GPU of a training. The driver takes a second or two to start, while the training reads and prepares.
 type Device struct {
@@ -98,19 +100,6 @@ func (d *Device) open(ctx context.Context) error {
 	return d.failed
 }
 
-// isOpen reports whether the program has started.
-func (d *Device) isOpen() bool {
-	d.mu.Lock()
-	opened := d.opened
-	d.mu.Unlock()
-	select {
-	case <-opened: // nil blocks
-		return d.child != nil
-	default:
-		return false
-	}
-}
-
 // Failed returns why there is no device, if one was asked for.
 func (d *Device) Failed(ctx context.Context) error {
 	if d == nil || d.choice != GPU {
@@ -139,7 +128,7 @@ func (d *Device) Notes() []string {
 	return append([]string(nil), d.notes...)
 }
 
-// Engine implements boost.Device. It returns nil if the cores are sooner by estimate, or have to do it.
+// Engine implements boost.Device. It returns nil if there is little to do, or the cores have to do it.
 func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options) (boost.Engine, error) {
 	if why := o.Unsuited(x.Rows); why != "" {
 		if d.choice == GPU {
@@ -150,8 +139,8 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 	if err := d.Failed(ctx); err != nil {
 		return nil, err
 	}
-	if !d.isWanted(ctx, workOf(x.Rows, x.Dim(), o)) {
-		return nil, nil
+	if !d.isWorth(x.Rows, x.Dim()) || d.open(ctx) != nil {
+		return nil, nil // if it does not open, as on a machine without a GPU
 	}
 	e, err := newEngine(ctx, d.child, x, o, d.threads)
 	if err != nil {
@@ -165,37 +154,13 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 
 // Start implements boost.Device.
 func (d *Device) Start(ctx context.Context, rows, columns int, o boost.Options) {
-	if o.Unsuited(rows) == "" && d.isWorth(workOf(rows, columns, o)) {
+	if o.Unsuited(rows) == "" && d.isWorth(rows, columns) {
 		d.start(ctx)
 	}
 }
 
-// isWorth reports whether the device should do some work, if there is one.
-func (d *Device) isWorth(w work) bool {
-	return d.choice != Auto || (d.isOpen() || w.cores(d.threads) >= worthStarting) && w.isSooner(d.units(), d.threads)
-}
-
-// isWanted reports whether the device is there and should do some work, and starts it for the first.
-func (d *Device) isWanted(ctx context.Context, w work) bool {
-	return d.isWorth(w) && d.open(ctx) == nil // else as on a machine without a GPU
-}
-
-// Speed implements boost.Device.
-func (d *Device) Speed(ctx context.Context, rows, columns int, o boost.Options) float64 {
-	w := workOf(rows, columns, o)
-	if o.Unsuited(rows) != "" || !d.isWanted(ctx, w) {
-		return 1
-	}
-	return w.cores(d.threads) / w.device(d.units())
-}
-
-// units returns the number of multiprocessors of the device, or a guess.
-func (d *Device) units() int {
-	if !d.isOpen() {
-		return guessedUnits
-	}
-	return d.child.hello.Units
-}
+// isWorth reports whether the device should learn from this many rows and columns, if there is one.
+func (d *Device) isWorth(rows, columns int) bool { return d.choice != Auto || rows*columns >= muchData }
 
 // Lost implements boost.Device.
 func (d *Device) Lost(err error) {

@@ -179,25 +179,3 @@ func checkNotes(t *testing.T, d *Device) {
 		}
 	}
 }
-
-// TestSpeed: the speed of a device is that of the estimate, which sees where the cores have to do the work.
-func TestSpeed(t *testing.T) {
-	opened := make(chan struct{})
-	close(opened)
-	d := &Device{choice: GPU, opened: opened, child: &child{}, threads: 1}
-	d.child.hello.Units = 132
-	o := boost.Options{Rounds: 200, Depth: 4}
-	if many := d.Speed(t.Context(), 1_000_000, 320, o); many < 20 {
-		t.Errorf("%.1f times as fast as one core with many rows", many)
-	}
-	few := d.Speed(t.Context(), 100, 3, o)
-	o.NodeRows = 50
-	if drawn := d.Speed(t.Context(), 1_000_000, 320, o); few > 2 || drawn != 1 {
-		t.Errorf("%.1f times as fast as one core with few rows, %.1f with rows that cannot be drawn", few, drawn)
-	}
-	o.NodeRows = 0
-	d = &Device{choice: Auto, threads: 1, opened: opened, failed: boost.ErrNoDevice}
-	if none := d.Speed(t.Context(), 1_000_000, 320, o); none != 1 {
-		t.Errorf("%.1f times as fast without a device", none)
-	}
-}

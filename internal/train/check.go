@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/boost"
@@ -89,7 +88,7 @@ func (o Options) Check() error {
 	if err := o.Pictures.check(o); err != nil {
 		return err
 	}
-	m, _, err := o.resolve()
+	m, err := o.resolve()
 	if err != nil {
 		return err
 	}
@@ -172,29 +171,22 @@ func (o *Options) foreign() iter.Seq2[reflect.StructField, reflect.Value] {
 	}
 }
 
-// resolve translates the options for package method. It also returns the time that the effort must fit into, or 0 if
-// the effort has a name.
-func (o Options) resolve() (method.Options, time.Duration, error) {
+// resolve translates the options for package method.
+func (o Options) resolve() (method.Options, error) {
 	m := method.Options{
 		Custom: o.Custom, Bits: cmp.Or(o.Bits, fasthash.DefaultBits), Seed: cmp.Or(o.Seed, fasthash.DefaultSeed),
 		Threads: o.Threads, Detail: o.DetailBits, PCA: o.PCA, Anchors: o.Anchors, Rows: o.Rows,
 		Standardize: o.Standardize, HoldOut: o.HoldOut,
 	}
-	limit := time.Duration(0)
 	if !slices.Contains(fasthash.Efforts(), cmp.Or(o.Effort, fasthash.Normal)) {
-		var err error
-		if limit, err = time.ParseDuration(string(o.Effort)); err != nil || limit <= 0 {
-			return m, 0, wrong("no-such-effort", "%s %q is not quick, normal, best, paper or a time such as 10m",
-				option("effort"), o.Effort)
-		}
-		o.Effort = ""
+		return m, wrong("no-such-effort", "%s %q is not quick, normal, best or paper", option("effort"), o.Effort)
 	}
 	var err error
 	if m.FastHash, err = o.FastHash(); err != nil {
-		return m, 0, err
+		return m, err
 	}
 	m.FastHash.Similar.Mirrored, m.FastHash.Similar.Averaged = o.Pictures.Mirror, o.Pictures.Average
-	return m, limit, err
+	return m, err
 }
 
 // FastHash returns the options specific to FastHash, before defaults.

@@ -1,14 +1,12 @@
 package train
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"time"
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fault"
@@ -25,15 +23,12 @@ const (
 	validationLeast = 200  // rows needed to hold any out
 )
 
-// choose settles what depends on the rows: how many to hold out, the effort, and where to store them.
-func (r *run) choose(ctx context.Context) error {
+// choose settles what depends on the rows: how many to hold out, and where to store them.
+func (r *run) choose() error {
 	if err := r.chooseValidation(); err != nil {
 		return err
 	}
 	r.noteCopies()
-	if err := r.chooseEffort(ctx); err != nil {
-		return err
-	}
 	return r.planMemory()
 }
 
@@ -78,27 +73,6 @@ func earlierValidation(grown *model.Model, data string) (share float64, known bo
 		}
 	}
 	return 0, false
-}
-
-// chooseEffort settles the effort if it is given as a time.
-func (r *run) chooseEffort(ctx context.Context) error {
-	if r.limit == 0 {
-		return nil
-	}
-	check := r.m.FastHash
-	check.Bits, check.Threads = r.m.Bits, r.m.Threads
-	effort, took, err := check.EffortWithin(ctx, r.data, r.data, r.limit)
-	if err != nil {
-		return err
-	}
-	r.m.FastHash.Effort = effort
-	about := max(took.Round(time.Second), time.Second)
-	if took > r.limit {
-		r.note("effort-too-slow", "even the effort %s takes about %v, longer than %v", effort, about, r.limit)
-	} else {
-		r.note("effort-chosen", "the effort %s is chosen: it takes about %v", effort, about)
-	}
-	return nil
 }
 
 // folder returns the folder for temporary files: the model's, unless the user names another or no file is written.

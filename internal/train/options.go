@@ -1,7 +1,6 @@
 package train
 
 import (
-
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
@@ -39,9 +38,8 @@ type Options struct {
 
 	Pictures PictureOptions `json:"pictures,omitzero"`
 
-	// Effort controls how long FastHash trains: quick, normal, best, or paper for the authors' own settings; or a time
-	// such as 10m, for the greatest effort that should fit. "" means normal. It sets the fields below that are zero,
-	// according to the size of the data.
+	// Effort controls how long FastHash trains: quick, normal, best, or paper for the authors' own settings; "" means
+	// normal. It sets the fields below that are zero, according to the size of the data.
 	Effort fasthash.Effort `json:"effort,omitempty" for:"trees"`
 
 	// Step 1 of FastHash: choose the bits.

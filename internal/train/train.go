@@ -2,7 +2,7 @@
 // the command, comparisons, the paper's tables and the service's page.
 //
 //	Options    what to learn and how, for every method; Check rejects invalid ones
-//	Train      source -> vectors of pictures -> one scan, kept -> what is held out, the effort, where rows lie ->
+//	Train      source -> vectors of pictures -> one scan, kept -> what is held out, where rows lie ->
 //	           package method -> the model with what it remembers -> file
 //
 // The source is read once: its rows are kept in memory or, if they are many, in a temporary file.
@@ -40,7 +40,6 @@ type Data struct {
 type run struct {
 	o         Options
 	m         method.Options
-	limit     time.Duration // that the effort must fit into; 0 means none
 	data      *supervision.Data
 	schema    vectors.Schema
 	extractor feature.Extractor // for pictures; nil means none
@@ -58,7 +57,7 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 		return nil, err
 	}
 	r := &run{o: o}
-	if r.m, r.limit, err = o.resolve(); err != nil {
+	if r.m, err = o.resolve(); err != nil {
 		return nil, err
 	}
 	r.report = Report{Method: o.name(), Bits: r.m.Bits, Seed: r.m.Seed}
@@ -72,7 +71,7 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 	if err := r.read(ctx, d); err != nil {
 		return nil, err
 	}
-	if err := r.choose(ctx); err != nil {
+	if err := r.choose(); err != nil {
 		return nil, err
 	}
 	m, err := r.learn(ctx)

@@ -69,7 +69,7 @@ class FastHash(TransformerMixin, BaseEstimator):
     Parameters are those of the command "hashgrove train", and so are the models, byte for byte.
 
     bits             length of the codes
-    effort           quick, normal, best, paper, or a time such as "10m"
+    effort           quick, normal, best or paper
     method           fasthash, or another of hashgrove.methods()
     random_state     None or a seed; 0 and None mean 1, the seed of the command. A RandomState draws one
     output           what transform returns: "packed" bytes, "bits" of 0 and 1, "signs" of -1 and +1, or "margins"

@@ -46,10 +46,6 @@ type Device interface {
 	// that is not ErrNoDevice.
 	Engine(ctx context.Context, x *vectors.Columns, o Options) (Engine, error)
 
-	// Speed estimates how many times as fast as the cores the device learns a bit from this many rows and columns, 1 if
-	// the cores should do it. Options must have their defaults filled in.
-	Speed(ctx context.Context, rows, columns int, o Options) float64
-
 	// Lost is called when an engine of the device has failed, and the cores go on in its place.
 	Lost(err error)
 }

@@ -51,7 +51,6 @@ type About struct {
 	Name    string  `json:"name"`
 	Driver  string  `json:"driver"`
 	IsGPU   bool    `json:"is_gpu"`
-	Units   int     `json:"units"`
 	Memory  int64   `json:"memory"`
 	Seconds float64 `json:"seconds"` // until it was ready
 }

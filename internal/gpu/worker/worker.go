@@ -47,7 +47,7 @@ func Work(in io.Reader, out io.Writer, anyDevice bool) error {
 	if err != nil {
 		return errors.Join(err, frame.Write(w.w, frame.Answer{Error: err.Error()}))
 	}
-	hello := frame.About{Name: d.Name, Driver: d.Driver, IsGPU: d.IsGPU, Units: d.Units, Memory: d.Memory,
+	hello := frame.About{Name: d.Name, Driver: d.Driver, IsGPU: d.IsGPU, Memory: d.Memory,
 		Seconds: time.Since(began).Seconds()}
 	if err := frame.Write(w.w, frame.Answer{Hello: &hello}); err != nil {
 		return err
