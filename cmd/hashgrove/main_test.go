@@ -344,7 +344,7 @@ func TestMistakes(t *testing.T) {
 		{"train items.csv --bits many -o x.hgm", `2 - --bits "many"`, nil},
 		{"train items.csv --label category --bits 5000 -o x.hgm", "2 - 5000 4096", nil},
 		{"train items.csv --label category --depth 9 -o x.hgm", "2 - depth 9 8", nil},
-		{"train items.csv --label category --loss soft -o x.hgm", "2 - soft ksh bre hinge", nil},
+		{"train items.csv --label category --loss soft -o x.hgm", "2 - soft ksh hinge", nil},
 		{"train nowhere.csv -o x.hgm", "1 - nowhere.csv", nil},
 		{"train one.csv --label 3 -o x.hgm", `1 - "x"`, nil},
 		{"train vectors.npy -o x.hgm", "1 - --label --labels --tags --pairs", supervision.ErrNone},

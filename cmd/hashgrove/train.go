@@ -110,7 +110,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	cli.Group(f, groupFastHash)
 
 	f.StringVar(&o.Inference, "inference", "", "`ALGORITHM`: blockgc, icm or spectral")
-	f.StringVar(&o.Loss, "loss", "", "pair `LOSS`: ksh, bre or hinge")
+	f.StringVar(&o.Loss, "loss", "", "pair `LOSS`: ksh or hinge")
 	f.IntVar(&o.Sweeps, "sweeps", 0, "`NUMBER` of sweeps over the blocks per bit")
 	f.StringVar(&o.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
 		"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+
@@ -162,8 +162,6 @@ func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
 	f.StringVar(&o.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees: off; linear, a score "+
 		"for each class or frequent tag; kernel, also scores from Gaussians; auto or auto-kernel, if they help on "+
 		"held-out rows (default: by --effort)")
-	f.IntVar(&o.CodeMicroseconds, "code-microseconds", 0, "about how many `MICROSECONDS` a code may take on one core, "+
-		"which decides the number of Gaussians (default: by --effort)")
 	f.IntVar(&o.MinNode, "min-node", 0,
 		"a node with at most this `NUMBER` of rows of one sign becomes a leaf; negative means never")
 	showDefault(f, "min-node", strconv.Itoa(hashgrove.Defaults().MinNode))

@@ -52,7 +52,7 @@ type kernelShape struct {
 	width float64 // in mean squared distances of anchors
 }
 
-// codeMicroseconds holds the time that a code may take for each effort.
+// codeMicroseconds holds about how long a code may take on one core for each effort.
 var codeMicroseconds = map[Effort]int{Quick: 5, Normal: 15, Best: 60, Paper: 15}
 
 // The assumed cost of a code: trees, and products a microsecond, which bytes are twice as fast to multiply as floats.
@@ -65,12 +65,8 @@ const (
 
 // anchors returns how many anchors a kernel may have for vectors of this dimension.
 func (t Options) anchors(dim int) int {
-	micros := t.CodeMicroseconds
-	if micros == 0 {
-		micros = codeMicroseconds[t.Effort]
-	}
 	axes := keptAxes(dim)
-	left := float64(micros-treeMicroseconds) - float64(dim*axes)/floatProducts
+	left := float64(codeMicroseconds[t.Effort]-treeMicroseconds) - float64(dim*axes)/floatProducts
 	return min(max(int(left*byteProducts)/axes, leastAnchors), mostAnchors)
 }
 

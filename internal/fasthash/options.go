@@ -45,10 +45,6 @@ type Options struct {
 	// LinearAuto or KernelAuto; "" leaves it to the effort. The model computes them itself.
 	LinearColumns string `json:"linear_columns,omitempty"`
 
-	// CodeMicroseconds is about how long a code may take to compute on one core, which decides the number of anchors of
-	// kernel scores, by a fixed formula; 0 leaves it to the effort.
-	CodeMicroseconds int `json:"code_microseconds,omitempty"`
-
 	Similar Similarity `json:"similarity"` // how the affinity follows from the supervision
 
 	// Candidates is the number of candidates that Step 1 infers for each bit; the one that quick trees predict best on
@@ -176,8 +172,6 @@ func (t Options) checkLearner() error {
 		return fmt.Errorf("unknown learner %q; the learners are %q, %q, %q and %q", t.Learner, Auto, Trees, Scores, Linear)
 	case t.Learner == Scores && t.LinearColumns == LinearOff:
 		return fmt.Errorf("the learner %q predicts bits from linear columns, so they cannot be %q", Scores, LinearOff)
-	case t.CodeMicroseconds < 0:
-		return fmt.Errorf("a code in %d microseconds; give a positive number", t.CodeMicroseconds)
 	}
 	return nil
 }

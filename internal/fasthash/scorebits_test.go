@@ -166,25 +166,23 @@ func TestScoresAreRefused(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{Learner: Scores, LinearColumns: LinearOff}, {Learner: Scores, Candidates: 3},
-		{Learner: "best"}, {CodeMicroseconds: -1}} {
+		{Learner: "best"}} {
 		if _, err := o.WithDefaults(); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
 }
 
-// TestAnchorsFollowTheTime: more microseconds allow more anchors, wider vectors fewer, within limits.
-func TestAnchorsFollowTheTime(t *testing.T) {
+// TestAnchorsFollowTheEffort: more effort allows more anchors, wider vectors fewer, within limits.
+func TestAnchorsFollowTheEffort(t *testing.T) {
 	for _, c := range []struct {
 		o         Options
 		dim, want int
 	}{
 		{Options{Effort: Normal}, 320, 2360},
-		{Options{Effort: Quick, CodeMicroseconds: 15}, 320, 2360},
 		{Options{Effort: Quick}, 320, leastAnchors},
 		{Options{Effort: Best}, 320, mostAnchors},
 		{Options{Effort: Normal}, 11_200, leastAnchors},
-		{Options{CodeMicroseconds: 1}, 64, leastAnchors},
 	} {
 		if got := c.o.anchors(c.dim); got != c.want {
 			t.Errorf("%+v, %d columns: %d anchors, want %d", c.o, c.dim, got, c.want)

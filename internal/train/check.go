@@ -70,8 +70,6 @@ func (o Options) Check() error {
 			option("sample-dissimilar"))
 	case !(share >= 0 && share < 1):
 		return wrong("bad-flag-value", "%s %v is not between 0 and 1", option("validation"), share)
-	case o.CodeMicroseconds < 0:
-		return wrong("bad-flag-value", "%s %d: give a positive number", option("code-microseconds"), o.CodeMicroseconds)
 	case o.PCA < 0 || o.Anchors < 0:
 		return wrong("bad-flag-value", "%s %d and %s %d: give positive numbers", option("pca"), o.PCA, option("anchors"),
 			o.Anchors)
@@ -194,7 +192,7 @@ func (o Options) FastHash() (fasthash.Options, error) {
 	f := fasthash.Options{
 		Effort: o.Effort, Order: fasthash.Order(o.Order), Learner: fasthash.Learner(o.Learner),
 		LinearColumns: o.LinearColumns, Candidates: o.Candidates, Bins: vectors.Binning(o.Bins),
-		EqualRowWeights: o.EqualRowWeights, CodeMicroseconds: o.CodeMicroseconds,
+		EqualRowWeights: o.EqualRowWeights,
 		Inference: inference.Options{
 			Method: inference.Method(o.Inference), Loss: inference.Loss(o.Loss), Sweeps: o.Sweeps,
 		},

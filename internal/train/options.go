@@ -44,7 +44,7 @@ type Options struct {
 
 	// Step 1 of FastHash: choose the bits.
 	Inference        string `json:"inference,omitempty" for:"fasthash"` // blockgc, icm or spectral
-	Loss             string `json:"loss,omitempty" for:"fasthash"`      // ksh, bre or hinge
+	Loss             string `json:"loss,omitempty" for:"fasthash"`      // ksh or hinge
 	Sweeps           int    `json:"sweeps,omitempty" for:"fasthash"`    // over the blocks of each bit
 	Balance          string `json:"balance,omitempty" for:"fasthash"`   // of pairs: 9:1, auto, or classes
 	SampleSimilar    int    `json:"sample_similar,omitempty" for:"fasthash"`
@@ -53,25 +53,23 @@ type Options struct {
 	Order            string `json:"order,omitempty" for:"fasthash"`             // stagewise or tsh
 
 	// Step 2 of FastHash: learn to predict them.
-	Learner       string  `json:"learner,omitempty" for:"fasthash"`    // auto, trees, scores or linear
-	Boost         string  `json:"boost,omitempty" for:"trees"`         // adaboost or logistic
-	Rounds        int     `json:"rounds,omitempty" for:"trees"`        // boosted trees per bit
-	Rate          float64 `json:"rate,omitempty" for:"trees"`          // share of a Newton step of logistic boosting
-	LeafBits      int     `json:"leaf_bits,omitempty" for:"trees"`     // leaves have 2^LeafBits values
-	Depth         int     `json:"depth,omitempty" for:"trees"`         // of the trees, 1 to 8
-	NodeFeatures  int     `json:"node_features,omitempty" for:"trees"` // columns drawn per node; negative means all
-	Trim          float64 `json:"trim,omitempty" for:"trees"`          // share of the weight that a tree sees; 1: all
-	MinNode       int     `json:"min_node,omitempty" for:"trees"`      // rows of one sign for a leaf; negative: none
-	NodeRows      int     `json:"node_rows,omitempty" for:"trees"`     // rows drawn to split a node
-	RowShare      float64 `json:"row_share,omitempty" for:"trees"`     // of the rows that a tree sees; 1 means all
-	ColumnShare   float64 `json:"column_share,omitempty" for:"trees"`  // of the columns that a tree sees; 1 means all
-	EarlyStop     int     `json:"early_stop,omitempty" for:"trees"`    // rounds without gain; negative means never
-	LinearColumns string  `json:"linear_columns,omitempty" for:"fasthash"`
-	// CodeMicroseconds is about how long a code may take on one core; it decides the size of kernels.
-	CodeMicroseconds int     `json:"code_microseconds,omitempty" for:"fasthash"`
-	Bins             string  `json:"bins,omitempty" for:"fasthash"` // linear, quantile or hybrid
-	EqualRowWeights  bool    `json:"equal_row_weights,omitempty" for:"fasthash"`
-	SVMCost          float64 `json:"svm_c,omitempty" for:"fasthash"` // for the linear learner
+	Learner         string  `json:"learner,omitempty" for:"fasthash"`    // auto, trees, scores or linear
+	Boost           string  `json:"boost,omitempty" for:"trees"`         // adaboost or logistic
+	Rounds          int     `json:"rounds,omitempty" for:"trees"`        // boosted trees per bit
+	Rate            float64 `json:"rate,omitempty" for:"trees"`          // share of a Newton step of logistic boosting
+	LeafBits        int     `json:"leaf_bits,omitempty" for:"trees"`     // leaves have 2^LeafBits values
+	Depth           int     `json:"depth,omitempty" for:"trees"`         // of the trees, 1 to 8
+	NodeFeatures    int     `json:"node_features,omitempty" for:"trees"` // columns drawn per node; negative means all
+	Trim            float64 `json:"trim,omitempty" for:"trees"`          // share of the weight that a tree sees; 1: all
+	MinNode         int     `json:"min_node,omitempty" for:"trees"`      // rows of one sign for a leaf; negative: none
+	NodeRows        int     `json:"node_rows,omitempty" for:"trees"`     // rows drawn to split a node
+	RowShare        float64 `json:"row_share,omitempty" for:"trees"`     // of the rows that a tree sees; 1 means all
+	ColumnShare     float64 `json:"column_share,omitempty" for:"trees"`  // of the columns that a tree sees; 1 means all
+	EarlyStop       int     `json:"early_stop,omitempty" for:"trees"`    // rounds without gain; negative means never
+	LinearColumns   string  `json:"linear_columns,omitempty" for:"fasthash"`
+	Bins            string  `json:"bins,omitempty" for:"fasthash"` // linear, quantile or hybrid
+	EqualRowWeights bool    `json:"equal_row_weights,omitempty" for:"fasthash"`
+	SVMCost         float64 `json:"svm_c,omitempty" for:"fasthash"` // for the linear learner
 
 	// Other methods.
 	PCA         int    `json:"pca,omitempty" for:"others"`     // principal components in front of the method; 0 means none

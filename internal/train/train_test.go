@@ -124,7 +124,6 @@ func TestSourcesAreReadOnce(t *testing.T) {
 		"csv":        {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5}},
 		"csv, ksh":   {counted{table, &passes}, train.Options{Bits: 4, Method: "ksh", Anchors: 20}},
 		"csv, files": {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5, LinearColumns: "off", Memory: 300e6}},
-		"csv, time":  {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5, Effort: "1h"}},
 		"npy": {counted{open(t, dataset.Spec{Paths: []string{npy}, LabelsFile: []string{labels}}), &passes},
 			train.Options{Bits: 4, Rounds: 5}},
 		"pixels":   {countedPictures{pictures, &passes}, train.Options{Bits: 4, Rounds: 5}},

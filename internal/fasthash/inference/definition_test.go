@@ -17,10 +17,8 @@ func slowLoss(l Loss, d, length, y int) float64 {
 	switch {
 	case l == KSH:
 		return math.Pow(float64(y)-(k-2*x)/k, 2)
-	case l == BRE && y > 0, l == Hinge && y > 0:
+	case l == Hinge && y > 0:
 		return math.Pow(x/k, 2)
-	case l == BRE:
-		return math.Pow(1-x/k, 2)
 	}
 	return math.Pow(max(0, 0.5-x/k), 2)
 }
@@ -90,7 +88,7 @@ func (s slow) weight(i, j int) int64 {
 		return 0
 	}
 	d, k := s.distance(i, j), float64(s.length)
-	scale := map[Loss]float64{KSH: k * k / 4, BRE: k * k, Hinge: 4 * k * k}[s.o.Loss]
+	scale := map[Loss]float64{KSH: k * k / 4, Hinge: 4 * k * k}[s.o.Loss]
 	w := scale * s.factor(y) * (slowLoss(s.o.Loss, d, s.length, y) - slowLoss(s.o.Loss, d+1, s.length, y))
 	if math.Abs(w-math.Round(w)) > 1e-6 {
 		panic(fmt.Sprintf("weight %v is not an integer", w))
@@ -187,7 +185,7 @@ var kindNames = []string{"classes", "tags", "pairs", "sampled"}
 // grid calls f for every kind of affinity, loss, pair weights and loss length, several times.
 func grid(t *testing.T, n, turns int, method Method, f func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options)) {
 	for _, kind := range kindNames {
-		for _, loss := range []Loss{KSH, BRE, Hinge} {
+		for _, loss := range []Loss{KSH, Hinge} {
 			for _, factor := range [][2]int{{1, 1}, {3, 2}, {4, 1}} {
 				for _, length := range []int{0, 90} {
 					t.Run(fmt.Sprintf("%s/%s/%v/%d", kind, loss, factor, length), func(t *testing.T) {

@@ -42,7 +42,7 @@ func newField(q *grouped) field {
 	return &linearField{q: q}
 }
 
-// linearField is the field of KSH and BRE. T and Q are needed only where rows are similar to rows outside their block.
+// linearField is the field of KSH. T and Q are needed only where rows are similar to rows outside their block.
 type linearField struct {
 	q    *grouped
 	all  sums[int64]

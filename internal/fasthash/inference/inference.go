@@ -102,8 +102,8 @@ func (o Options) WithDefaults() (Options, error) {
 	case o.Method != BlockGC && o.Method != ICM && o.Method != Spectral:
 		return o, fault.New("unknown-method",
 			"inference method %q is unknown; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
-	case o.Loss != KSH && o.Loss != BRE && o.Loss != Hinge:
-		return o, fault.New("unknown-loss", "loss %q is unknown; choose %s, %s or %s", o.Loss, KSH, BRE, Hinge)
+	case o.Loss != KSH && o.Loss != Hinge:
+		return o, fault.New("unknown-loss", "loss %q is unknown; choose %s or %s", o.Loss, KSH, Hinge)
 	case o.Sweeps < 0:
 		return o, fault.New("bad-sweeps", "%d sweeps are impossible; give 1 or more", o.Sweeps)
 	case o.SimilarWeight < 0 || o.DissimilarWeight < 0:

@@ -6,20 +6,18 @@ package inference
 //
 //	        similar      dissimilar
 //	KSH     (2d/K)²      (2 - 2d/K)²             = (y - (K-2d)/K)²
-//	BRE     (d/K)²       (1 - d/K)²
 //	Hinge   (d/K)²       max(0, 1/2 - d/K)²
 //
 // Let d count the bits before bit k. If the pair agrees in bit k it costs L(d), else L(d+1): with z in {-1, +1} that is
-// w z_i z_j plus a constant, where w = L(d) - L(d+1) up to a positive factor. Times the factor (K²/4, K², 4K²):
+// w z_i z_j plus a constant, where w = L(d) - L(d+1) up to a positive factor. Times the factor (K²/4, 4K²):
 //
 //	        similar      dissimilar
 //	KSH     -(2d+1)      2K - 2d - 1             the paper's a_ij, eq:opt_step1_bqp2, when K = k
-//	BRE     -(2d+1)      2K - 2d - 1
 //	Hinge   -4(2d+1)     max(0, K-2d)² - max(0, K-2d-2)²
 //
 // Similar weights are negative and dissimilar ones never are (K >= k), hence Proposition 1. With c in {-1, +1} the
 // earlier bits and p their number, c_i.c_j = p - 2d: similar weights are linear in the inner product for every loss,
-// dissimilar ones for KSH and BRE.
+// dissimilar ones for KSH. The loss of BRE is a quarter of KSH's and gives the same codes.
 
 // Loss names a pair loss.
 type Loss string
@@ -27,7 +25,6 @@ type Loss string
 // The losses. KSH, the paper's, is the default; Hinge is the default of the released code.
 const (
 	KSH   Loss = "ksh"
-	BRE   Loss = "bre"
 	Hinge Loss = "hinge"
 )
 
@@ -44,8 +41,6 @@ func (l Loss) value(d, length int, similar bool) float64 {
 		x = x / k
 	case l == KSH:
 		x = 2 - 2*x/k
-	case l == BRE:
-		x = 1 - x/k
 	default:
 		x = max(0, 0.5-x/k)
 	}

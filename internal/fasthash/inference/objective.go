@@ -2,9 +2,9 @@ package inference
 
 // The loss of the bits so far, summed over all similar and over all dissimilar pairs.
 //
-// KSH and BRE are quadratic in the inner product c.c of two codes of p bits (2d = p - c.c):
+// KSH is quadratic in the inner product c.c of two codes of p bits (2d = p - c.c):
 //
-//	K² L = (p - c.c)²   similar        K² L = (2K - p + c.c)²   dissimilar       (BRE: a quarter)
+//	K² L = (p - c.c)²   similar        K² L = (2K - p + c.c)²   dissimilar
 //
 // and the sums over all ordered pairs of a set of rows need no pairs, only its Gram matrix G = sum of c_i c_i':
 //
@@ -144,9 +144,6 @@ func (q *grouped) losses(ctx context.Context, l Loss, length int) (similar, diss
 	}
 	k, p := float64(length), float64(q.p)
 	scale := 1 / float64(k*k)
-	if l == BRE {
-		scale /= 4
-	}
 	s, d := float64(q.pairs[0]), float64(q.pairs[1])
 	all := q.gram.all.ofPairs(q.squares, q.p)
 	if q.near.tags == nil {
