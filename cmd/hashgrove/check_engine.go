@@ -73,7 +73,7 @@ does not support a filter passes, unless the filter comes from --where.
 	f.StringVar(&c.report, "report", "", "HTML `FILE` for a report with answers side by side")
 	c.file.Bind(f)
 	cli.Group(f, "Output")
-	c.data.bind(f, "")
+	c.data.bind(f, "Data")
 	return cmd
 }
 

@@ -79,10 +79,8 @@ func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Prep
 	if other == nil || len(other.Names()) == 0 {
 		return d.open(paths, as)
 	}
-	if !d.flags.Changed("queries-vector") {
-		d.Vector = "" // it selected columns in the other data
-	}
 	c := other.Columns()
+	d.Vector = "" // it selected columns in the other data
 	d.Known = &c
 	set, err := d.open(paths, as)
 	if err != nil || len(set.Names()) == 0 || slices.Equal(set.Names(), other.Names()) {

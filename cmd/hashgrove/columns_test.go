@@ -36,7 +36,6 @@ func TestTagsAreObeyed(t *testing.T) {
 	for _, args := range []string{
 		"train items.csv --labels tags.txt --tags tags.txt -o x.hgm", "train items.csv --label category --tags tags.txt -o x.hgm",
 		"inspect items.csv --label category --tags tags.txt", "compare items.csv --label category --tags tags.txt",
-		"eval -m t.hgm --base items.csv --queries items.csv --label category --base-tags tags.txt",
 	} {
 		refusal{args, 2, "conflicting-flags", "--tags --label --labels"}.try(t)
 	}

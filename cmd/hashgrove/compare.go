@@ -27,20 +27,20 @@ import (
 
 type compareCommand struct {
 	*app
-	data, queries dataFlags
-	added         dataFlags // for the new items
-	queryPaths    []string
-	newPaths      []string
-	flags         *pflag.FlagSet
-	options       compare.Options
-	minShared     int
-	share         float64
-	features      string
-	neighbours    string
-	rank          string
-	reportFile    string
-	file          cli.Output
-	command       string // the command line shown in the report
+	data       dataFlags
+	queries    besideFlags
+	queryPaths []string
+	newPaths   []string
+	flags      *pflag.FlagSet
+	options    compare.Options
+	minShared  int
+	share      float64
+	features   string
+	neighbours string
+	rank       string
+	reportFile string
+	file       cli.Output
+	command    string // the command line shown in the report
 
 	baseSet, querySet, newSet *dataset.Set
 }
@@ -119,11 +119,11 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	c.file.FileOnly = true
 	c.file.Bind(f)
 	cli.Group(f, "Output")
-	c.data.bind(f, "")
+	c.data.bind(f, "Data")
 	f.IntVar(&c.minShared, "min-shared", 2, "least `NUMBER` of tags that similar rows share")
 	cli.Group(f, "Similarity")
-	c.queries.bind(f, "queries-")
-	c.added.bind(f, "new-")
+	c.queries.bind(f, "queries")
+	cli.Group(f, "Files beside the queries")
 	t := &o.Train
 	f.StringVar((*string)(&t.Effort), "effort", string(fasthash.Normal),
 		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the paper's settings")
@@ -173,7 +173,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err := usage(c.options.Check()); err != nil {
 		return err
 	}
-	inputs := slices.Concat(c.data.inputs(args), c.queries.inputs(c.queryPaths), c.added.inputs(c.newPaths))
+	inputs := slices.Concat(c.data.inputs(args), c.queryPaths, c.newPaths, c.queries.inputs())
 	if err := c.file.Check([]string{c.reportFile}, inputs); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 	c.noteColumns(columnsOf(c.baseSet), c.baseSet.Dim())
 	all.MinShared = c.minShared
 	if len(c.newPaths) > 0 {
-		if c.newSet, data.New, err = open(c.added.withCommon(c.data), c.newPaths); err != nil {
+		if c.newSet, data.New, err = open(c.data.with(besideFlags{}), c.newPaths); err != nil {
 			return nil, fmt.Errorf("new items: %w", err)
 		}
 	}
@@ -259,7 +259,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		return data, nil
 	}
 	data.Base = all
-	if c.querySet, data.Queries, err = open(c.queries.withCommon(c.data), c.queryPaths); err != nil {
+	if c.querySet, data.Queries, err = open(c.data.with(c.queries), c.queryPaths); err != nil {
 		return nil, fmt.Errorf("queries: %w", err)
 	}
 	return data, nil

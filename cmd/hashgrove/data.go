@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -31,45 +30,20 @@ func (d *dataFlags) readOnce(ctx context.Context, stdin io.Reader) {
 	d.Once, d.Stdin = true, cli.Interruptible(ctx, stdin)
 }
 
-// bind adds the flags. prefix is "", or "base-", "queries-" or "new-" for verbs that take several data sets.
-func (d *dataFlags) bind(f *pflag.FlagSet, prefix string) {
-	what := ""
-	switch prefix {
-	case "":
-	case "new-":
-		what = " of the new items"
-	default:
-		what = " of the " + prefix[:len(prefix)-1]
-	}
-	d.bindRows(f, prefix, what, true)
-	if prefix == "" {
-		d.bindPictures(f, "Data")
-	}
-	cli.Group(f, "Data"+what)
-}
-
-// bindRows adds the flags for vectors, ids and classes; with files also those for label and tag files.
-func (d *dataFlags) bindRows(f *pflag.FlagSet, prefix, what string, files bool) {
+// bind adds the flags, in the help group of the given name.
+func (d *dataFlags) bind(f *pflag.FlagSet, group string) {
 	d.flags = f
-	f.StringVar(&d.Label, prefix+"label", "", "`COLUMN` or key with the class"+what+
-		"; in a table without a header its number, counted from 1")
-	if files {
-		f.StringArrayVar(&d.LabelsFile, prefix+"labels", nil, "`FILE` with the classes"+what+
-			", one per row; for pictures also lines file,label; may be repeated")
-		f.StringVar(&d.Tags, prefix+"tags", "", "`COLUMN`, key or file with the tags"+what+
-			"; for pictures also lines file,tag;tag")
-	}
-	f.StringVar(&d.ID, prefix+"id-column", "", "`COLUMN` or key with the ids"+what)
-	f.StringArrayVar(&d.IDsFile, prefix+"ids", nil, "`FILE` with the ids"+what+
-		", one per row; names of pictures give the order of lines in the other files")
-	f.StringVar(&d.Vector, prefix+"vector", "", "`COLUMN` or key with the vectors"+what+", or columns of numbers: "+
-		"names (a,b,c), numbered names (e0..e767), a range of columns (width..height) or patterns ('e*')")
-	f.StringVar(&d.Format, prefix+"format", "", "file `FORMAT`"+what+": "+dataset.FormatNames()+
-		"; default by content and name")
-}
-
-// bindPictures adds the flags for bad rows, which end the given help group, and those for pictures.
-func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
+	f.StringVar(&d.Label, "label", "",
+		"`COLUMN` or key with the class; in a table without a header its number, counted from 1")
+	f.StringArrayVar(&d.LabelsFile, "labels", nil,
+		"`FILE` with the classes, one per row; for pictures also lines file,label; may be repeated")
+	f.StringVar(&d.Tags, "tags", "", "`COLUMN`, key or file with the tags; for pictures also lines file,tag;tag")
+	f.StringVar(&d.ID, "id-column", "", "`COLUMN` or key with the ids")
+	f.StringArrayVar(&d.IDsFile, "ids", nil, "`FILE` with the ids, one per row; names of pictures give the order of "+
+		"lines in the other files")
+	f.StringVar(&d.Vector, "vector", "", "`COLUMN` or key with the vectors, or columns of numbers: names (a,b,c), "+
+		"numbered names (e0..e767), a range of columns (width..height) or patterns ('e*')")
+	f.StringVar(&d.Format, "format", "", "file `FORMAT`: "+dataset.FormatNames()+"; default by content and name")
 	f.BoolVar(&d.SkipBad, "skip-bad", false, "skip unusable rows and pictures, and say how many")
 	cli.Group(f, group)
 	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default that of the model, else 32, "+
@@ -80,12 +54,27 @@ func (d *dataFlags) bindPictures(f *pflag.FlagSet, group string) {
 	cli.Group(f, "Pictures")
 }
 
-// withCommon fills in unset flags from those without a prefix.
-func (d dataFlags) withCommon(common dataFlags) dataFlags {
-	d.Format, d.Vector = cmp.Or(d.Format, common.Format), cmp.Or(d.Vector, common.Vector)
-	d.Label, d.Tags, d.ID = cmp.Or(d.Label, common.Label), cmp.Or(d.Tags, common.Tags), cmp.Or(d.ID, common.ID)
-	d.SkipBad = common.SkipBad
-	d.Size, d.Fit, d.Grey = common.Size, common.Fit, common.Grey
+// besideFlags name what lies in files beside the data of one side, the base or the queries. Both sides have the same
+// columns.
+type besideFlags struct {
+	labels []string
+	tags   string
+}
+
+func (b *besideFlags) bind(f *pflag.FlagSet, side string) {
+	f.StringArrayVar(&b.labels, side+"-labels", nil, "`FILE` with the classes of the "+side+", one per row; may be repeated")
+	f.StringVar(&b.tags, side+"-tags", "", "`FILE` with the tags of the "+side)
+}
+
+// inputs returns the files.
+func (b *besideFlags) inputs() []string { return append(slices.Clone(b.labels), b.tags) }
+
+// with returns the flags for one side: the files beside it take the place of columns, and of the files of the other.
+func (d dataFlags) with(b besideFlags) dataFlags {
+	d.LabelsFile, d.IDsFile = b.labels, nil
+	if len(b.labels) > 0 || b.tags != "" {
+		d.Label, d.Tags = "", b.tags
+	}
 	return d
 }
 

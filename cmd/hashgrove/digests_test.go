@@ -191,7 +191,7 @@ func (l *digestList) rankings() {
 		{"k", "-k 12"}, {"radius", "--radius 4"}, {"margins", "-k 12 --margins"}, {"rank-margins", "-k 12 --rank margins"},
 		{"rank-expected", "-k 12 --rank expected"},
 		{"where", `-k 7 --where 'label in ("boots", "hats") and f0 < 1 and not tag = "sale"'`},
-		{"rerank-euclidean", "--rerank items.csv --rerank-id-column sku --rerank-label category"},
+		{"rerank-euclidean", "--rerank items.csv"},
 	} {
 		l.answer("answer/search/trees/"+c[0], "search trees.hgi new.csv --label category --id-column sku "+c[1])
 	}

@@ -60,7 +60,7 @@ whose output already exists ends at once, with status 0.`,
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of leading bits of each code; 0 means all")
 	cli.Group(f, "Output")
 	c.shard.bind(f)
-	c.data.bind(f, "")
+	c.data.bind(f, "Data")
 	return cmd
 }
 

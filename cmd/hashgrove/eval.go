@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"hashgrove/api"
 	"hashgrove/internal/cli"
@@ -23,7 +21,8 @@ import (
 
 type evalCommand struct {
 	*app
-	both, base, queries   dataFlags
+	data                  dataFlags
+	base, queries         besideFlags
 	similar               similarity
 	model                 string
 	basePaths, queryPaths []string
@@ -65,7 +64,7 @@ Queries of classes held out of training are measured separately, against the who
 
 Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
-  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --queries-label category`,
+  hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --label category`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
@@ -84,33 +83,14 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`
 	f.IntVar(&c.cut, "cut", 10000, "`LENGTH` of the lists in the paper's convention")
 	f.BoolVar(&c.curve, "curves", false, "print the precision-recall curve and the precision of the first 2000")
 	cli.Group(f, "Output")
-	c.both.bind(f, "")
+	c.data.bind(f, "Data")
+	f.Lookup("labels").Hidden, f.Lookup("ids").Hidden = true, true
+	c.base.bind(f, "base")
+	c.queries.bind(f, "queries")
+	cli.Group(f, "Files beside the data")
 	c.similar.bind(f)
-	c.base.bind(f, "base-")
-	c.queries.bind(f, "queries-")
-	c.shortenHelp(f)
 	f.Lookup("pairs").Usage = "`FILE` of lines query,base,similar|dissimilar|unknown, by id or by row number from 0"
 	return cmd
-}
-
-// shortenHelp cuts the usage of the flags of one side down to how they differ from the common ones. Files belong to
-// one side, so they are explained with the base.
-func (c *evalCommand) shortenHelp(f *pflag.FlagSet) {
-	for _, side := range []string{"base", "queries"} {
-		f.VisitAll(func(flag *pflag.Flag) {
-			name, ok := strings.CutPrefix(flag.Name, side+"-")
-			if !ok || side == "base" && (name == "labels" || name == "ids") {
-				return
-			}
-			unit, _ := pflag.UnquoteUsage(flag)
-			as := "--" + name
-			if name == "labels" || name == "ids" {
-				as = "--base-" + name
-			}
-			flag.Usage = fmt.Sprintf("`%s` as in %s, for the %s", unit, as, side)
-		})
-	}
-	f.Lookup("labels").Hidden, f.Lookup("ids").Hidden = true, true
 }
 
 func (c *evalCommand) run(ctx context.Context) error {
@@ -126,19 +106,19 @@ func (c *evalCommand) run(ctx context.Context) error {
 		return err
 	}
 	if m.TakesMissing() && c.neighbours != "none" { // vectors with missing values have no distances
-		if c.both.flags.Changed("neighbours") {
+		if c.data.flags.Changed("neighbours") {
 			return cli.Usage("missing-values",
 				"--neighbours %s: the model takes missing values, and distances need every value: give none",
 				c.neighbours)
 		}
 		c.neighbours = "none"
 	}
-	base, err := c.open(ctx, m, c.base.withCommon(c.both), c.basePaths)
+	base, err := c.open(ctx, m, c.data.with(c.base), c.basePaths)
 	if err != nil {
 		return fmt.Errorf("base: %w", err)
 	}
 	defer base.close()
-	queries, err := c.open(ctx, m, c.queries.withCommon(c.both), c.queryPaths)
+	queries, err := c.open(ctx, m, c.data.with(c.queries), c.queryPaths)
 	if err != nil {
 		return fmt.Errorf("queries: %w", err)
 	}
@@ -182,11 +162,11 @@ func (c *evalCommand) check() error {
 	if c.model == "" || len(c.basePaths) == 0 || len(c.queryPaths) == 0 {
 		return cli.Usage("missing-flag", "eval needs -m MODEL, --base DATA and --queries DATA")
 	}
-	if len(c.both.LabelsFile) > 0 {
+	if len(c.data.LabelsFile) > 0 {
 		return cli.Usage("ambiguous-flag", "--labels is ambiguous here: use --base-labels and --queries-labels")
 	}
-	if len(c.both.IDsFile) > 0 {
-		return cli.Usage("ambiguous-flag", "--ids is ambiguous here: use --base-ids and --queries-ids")
+	if len(c.data.IDsFile) > 0 {
+		return cli.Usage("ambiguous-flag", "--ids is ambiguous here: pairs of rows without a column of ids go by number")
 	}
 	if !slices.Contains([]string{api.Auto, api.Hamming, api.Margins, api.Expected, string(eval.ByWeights)}, c.rank) {
 		return cli.Usage("bad-flag-value", "--rank %s: choose auto, hamming, margins, expected or weighted", c.rank)
@@ -272,10 +252,6 @@ func (c *evalCommand) truth(queries, base *encoded) (eval.Truth, error) {
 
 // saysRelevance reports whether the command line gives labels or tags for either side.
 func (c *evalCommand) saysRelevance() bool {
-	for _, d := range []dataFlags{c.both, c.base, c.queries} {
-		if d.Label != "" || d.Tags != "" || len(d.LabelsFile) > 0 {
-			return true
-		}
-	}
-	return false
+	return c.data.Label != "" || c.data.Tags != "" || c.base.labels != nil || c.base.tags != "" ||
+		c.queries.labels != nil || c.queries.tags != ""
 }

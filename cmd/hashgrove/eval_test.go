@@ -56,12 +56,10 @@ func TestEvalWithoutLabels(t *testing.T) {
 	}
 	for _, r := range []refusal{
 		{data + " --neighbours none", 2, "no-truth", "--pairs"},
-		{data + " --base-label category", 2, "no-truth", "--pairs"},
 		{data + " --neighbours manhattan", 2, "bad-flag-value", "--neighbours manhattan euclidean cosine none"},
-		{data + " --ids classes.txt", 2, "ambiguous-flag", "--base-ids --queries-ids"},
+		{data + " --ids classes.txt", 2, "ambiguous-flag", "--ids"},
 		{data + " --labels classes.txt", 2, "ambiguous-flag", "--base-labels --queries-labels"},
 		{data + " --queries-tags somewhere", 1, nil, `queries new.csv "somewhere" category`},
-		{data + " --queries-label categorie", 1, nil, `queries new.csv "categorie" category`},
 	} {
 		r.line = "eval " + r.line
 		r.try(t)

@@ -37,7 +37,7 @@ none. Text files may be compressed (gzip, zstd). --attribute-columns without --a
 files (CSV, TSV, JSON lines, Parquet).`
 
 func (i *itemFlags) bind(f *pflag.FlagSet) {
-	i.data.bind(f, "")
+	i.data.bind(f, "Data")
 	i.attributeFlags.bind(f)
 	f.StringVar(&i.by, "attributes-by", "", "`HOW` to join --attributes: id or row; default id if there are ids")
 	cli.Group(f, "Attributes")

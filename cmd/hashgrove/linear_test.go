@@ -37,7 +37,7 @@ func TestLinearColumns(t *testing.T) {
 	if out := succeed(t, "info", "i.hgi"); !strings.Contains(out, "trees") || !strings.Contains(out, "8 columns") {
 		t.Errorf("info of the index says\n%s", out)
 	}
-	f := searched(t, "i.hgi new.csv --row 2 --margins --explain --rerank items.csv --rerank-id-column sku --rerank-by none")
+	f := searched(t, "i.hgi new.csv --row 2 --margins --explain --rerank items.csv --id-column sku --rerank-by none")
 	named := 0
 	for _, b := range f.Results[0].Why.Bits {
 		for _, x := range b.Reasons {
@@ -67,7 +67,7 @@ func TestReasonsOfScores(t *testing.T) {
 		m := kind + ".hgm"
 		succeed(t, strings.Fields(trainScores+"--linear-columns "+kind+" -o "+m)...)
 		succeed(t, strings.Fields("index build items.csv --label category --id-column sku -m "+m+" -o "+kind+".hgi")...)
-		const explain = ".hgi new.csv --row 2 --explain --rerank items.csv --rerank-id-column sku --rerank-by none"
+		const explain = ".hgi new.csv --row 2 --explain --rerank items.csv --id-column sku --rerank-by none"
 		out := succeed(t, strings.Fields("search "+kind+explain+" --json")...)
 		var answer struct{ Results []struct{ Why api.Why } }
 		if err := json.Unmarshal([]byte(out), &answer); err != nil {

@@ -77,7 +77,7 @@ func TestMissingValues(t *testing.T) {
 		{"train items.csv --missing --bits 20 --grow whole.hgm -o x.hgm", "2 missing-values --missing", nil},
 		{"eval -m m.hgm --base items.csv --queries new.csv --neighbours cosine",
 			"2 missing-values --neighbours cosine none", nil},
-		{"search items.hgi new.csv --rerank items.csv --rerank-id-column id", "1 - --rerank", nil},
+		{"search items.hgi new.csv --rerank items.csv --id-column id", "1 - --rerank", nil},
 	} {
 		o := try(t, strings.Fields(c.args+flags)...)
 		if d := o.unlike(c.want); d != "" || strings.Contains(o.err, "goroutine") {

@@ -67,7 +67,7 @@ func TestPipesEqualFiles(t *testing.T) {
 			"encode FILE -m m.hgm --to jsonl -o -", "encode FILE -m m.hgm --to hex -o -", "encode FILE -m m.hgm --to hgc -o -",
 			"search items.hgi FILE --to jsonl", "search items.hgi FILE -k 3", "search items.hgi FILE --to csv -k 2",
 			"search items.hgi FILE --to csv --fields query,id,distance -k 2", "search items.hgi FILE --row 2,5 --to jsonl --margins",
-			"search items.hgi FILE --to jsonl --rerank items.csv --rerank-id-column sku", "search items.hgi FILE --to jsonl --explain",
+			"search items.hgi FILE --to jsonl --rerank items.csv --id-column sku", "search items.hgi FILE --to jsonl --explain",
 			"search items.hgi FILE --to jsonl --prefix 4 --where 'f0 > 0'",
 			"search items.hgi FILE --row 1,4 --to jsonl --rank margins", "search items.hgi FILE --rank margins --radius 2",
 		} {
@@ -216,7 +216,7 @@ func TestPipeMistakes(t *testing.T) {
 // TestVectorsFromPipe: the vectors of --rerank are read once, so they may come through a pipe.
 func TestVectorsFromPipe(t *testing.T) {
 	indexed(t)
-	line := "search items.hgi new.csv --to jsonl --rerank-id-column sku --rerank "
+	line := "search items.hgi new.csv --to jsonl --id-column sku --rerank "
 	want := succeed(t, shellWords(line+"items.csv")...)
 	if got := feed(t, bytes.NewReader(read(t, "items.csv")), shellWords(line+"-")...); got.code != 0 || got.out != want {
 		t.Errorf("exit %d: %s%.300s\nwant\n%.300s", got.code, got.err, got.out, want)

@@ -22,7 +22,6 @@ import (
 type searchCommand struct {
 	*app
 	data       dataFlags // of the queries
-	items      dataFlags // of the vectors of the items, for --rerank
 	rows       []int
 	ids, codes []string
 
@@ -102,7 +101,7 @@ HASHGROVE_TOKEN in the environment.`,
   hashgrove search items.hgi --code ffff --json
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
   hashgrove search items.hgi new.csv --row 0 --rank expected -k 5
-  hashgrove search items.hgi new.csv --row 1 --margins --rerank items.csv --rerank-id-column sku --explain
+  hashgrove search items.hgi new.csv --row 1 --margins --id-column sku --rerank items.csv --explain
   hashgrove search items.faiss items.hgc --row 3 -k 5
   cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl
   hashgrove search items --id items-7 --server http://127.0.0.1:8080`,
@@ -147,10 +146,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"least `NUMBER` of items that --rerank and --prefix look at, plus ties with the last; default ten "+
 			"times k, at least 100")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of leading bits, order the hits by all bits; 0 means all")
-	c.items.bindRows(f, "rerank-", " of --rerank", false)
 	cli.Group(f, "Order of the hits")
-	c.data.bindRows(f, "", " of the queries", true)
-	c.data.bindPictures(f, "Queries")
+	c.data.bind(f, "Queries")
 	f.StringVar(&c.strategy, "strategy", "auto",
 		"`WAY` to search: auto, scan, tables or list; it never changes the answer")
 	cli.Group(f, "Strategy")

@@ -136,7 +136,7 @@ func TestManyQueriesAreOneByOne(t *testing.T) {
 func TestRerankFlags(t *testing.T) {
 	indexed(t)
 	plain := searched(t, "items.hgi new.csv --row 5")
-	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --rerank-id-column sku --rerank-by none")
+	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --id-column sku --rerank-by none")
 	if !reflect.DeepEqual(plain.Results[0].Hits, none.Results[0].Hits) {
 		t.Error("vectors for --explain alone changed the answer")
 	}
@@ -169,7 +169,7 @@ func searchedNumbers(t *testing.T, line string) (ids []int) {
 func TestExplain(t *testing.T) {
 	indexed(t)
 	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
-	f := searched(t, "items.hgi new.csv --row 2 --where 'label = \"hats\"' --explain --rerank items.csv --rerank-id-column sku --rerank-by none")
+	f := searched(t, "items.hgi new.csv --row 2 --where 'label = \"hats\"' --explain --rerank items.csv --id-column sku --rerank-by none")
 	r := f.Results[0]
 	if len(r.Plan) == 0 || r.Plan[0]["method"] == "" || r.Plan[0]["reason"] == "" {
 		t.Errorf("the plan is %v", r.Plan)
@@ -198,7 +198,7 @@ func TestExplain(t *testing.T) {
 	if reasons == 0 {
 		t.Error("no reasons")
 	}
-	const line = "items.hgi new.csv --row 2 --explain --rerank items.csv --rerank-id-column sku"
+	const line = "items.hgi new.csv --row 2 --explain --rerank items.csv --id-column sku"
 	w = searched(t, line).Results[0].Why
 	out := succeed(t, shellWords("search "+line)...)
 	for _, want := range []string{"items.hgi: 400 items", "segment 0, 400 items", cli.Ranges(w.Agree),
@@ -315,10 +315,10 @@ func TestSearchMistakes(t *testing.T) {
 		{"items.hgi --code ffff --rank margins", "2 needs-vectors --rank margins", nil},
 		{"items.hgi new.csv --rank certainty", "2 bad-flag-value --rank certainty hamming margins", nil},
 		{"items.hgi --code ffff --rerank items.csv", "2 needs-vectors --rerank", nil},
-		{"items.hgi new.hgc --rerank items.csv --rerank-id-column sku", "2 needs-vectors --rerank", nil},
-		{"items.hgi new.csv --rerank items.csv", `1 - --rerank: --rerank-id-column --rerank-ids`,
+		{"items.hgi new.hgc --rerank items.csv --id-column sku", "2 needs-vectors --rerank", nil},
+		{"items.hgi new.csv --rerank items.csv", `1 - --rerank: --id-column`,
 			search.ErrNoVectors},
-		{"items.hgi new.csv --rerank new.csv --rerank-id-column sku", `1 - --rerank: "items-`, search.ErrNoVectors},
+		{"items.hgi new.csv --rerank new.csv --id-column sku", `1 - --rerank: "items-`, search.ErrNoVectors},
 		{"items.hgi new.csv --rerank narrow.csv", "1 - --rerank: 3 12", nil},
 		{"items.hgi new.csv --rerank items.csv --rerank-by taste",
 			"2 bad-flag-value --rerank-by taste euclidean cosine none", nil},
@@ -395,16 +395,16 @@ func TestRankIsShown(t *testing.T) {
 func TestRerankWithoutAllVectors(t *testing.T) {
 	indexed(t)
 	succeed(t, shellWords("index add items.hgi new.csv --label category --id-column sku")...)
-	o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --rerank-id-column sku --json")...)
+	o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --id-column sku --json")...)
 	for _, fact := range []string{"warning", "15 of 100", "items.csv", `"new-`} {
 		if o.code != 0 || !strings.Contains(o.err, fact) {
 			t.Errorf("exit %d, no %q: %s", o.code, fact, o.err)
 		}
 	}
-	if o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv new.csv --rerank-id-column sku")...); o.code == 0 {
+	if o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv new.csv --id-column sku")...); o.code == 0 {
 		t.Error("two files after one --rerank")
 	}
-	o = try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --rerank new.csv --rerank-id-column sku")...)
+	o = try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --rerank new.csv --id-column sku")...)
 	if o.code != 0 || strings.Contains(o.err, "warning") {
 		t.Errorf("all vectors are there: exit %d, %s", o.code, o.err)
 	}

@@ -151,7 +151,7 @@ func (x *fileIndex) Search(ctx context.Context, r *api.Request) (*api.Answer, er
 	switch {
 	case errors.Is(err, search.ErrNoVectors) && x.c.numbered:
 		return nil, fmt.Errorf("--rerank: %w: its rows were matched by number, because they have no ids: "+
-			"name their column with --rerank-id-column, or a file with --rerank-ids", err)
+			"name their column with --id-column", err)
 	case r.Rerank != "" && (errors.Is(err, search.ErrNoVectors) || errors.Is(err, api.ErrInvalid)):
 		return nil, fmt.Errorf("--rerank: %w", err)
 	}
@@ -204,11 +204,11 @@ func (s *service) close() error                            { return nil }
 
 // itemSource opens the vectors of --rerank; rows is 0 if unknown.
 func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vectors.Source, rows int, err error) {
-	d := c.items
+	d := c.data
+	d.LabelsFile, d.IDsFile, d.Label, d.Tags = nil, nil, "", ""
 	if len(c.ids) == 0 && !c.explain { // else there is a second pass
 		d.readOnce(ctx, c.in)
 	}
-	d.SkipBad, d.Size, d.Fit, d.Grey = c.data.SkipBad, c.data.Size, c.data.Fit, c.data.Grey
 	var as *picture.Preparation
 	if m != nil {
 		d.asModel(m)

@@ -92,7 +92,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out for the final figures; "+
 		"0 learns from all rows (default 0.05 but at most 1000 rows)")
 	cli.Group(f, "Training")
-	c.data.bind(f, "")
+	c.data.bind(f, "Data")
 	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+
 		"bin of their own; the model then accepts them everywhere")
 	cli.Group(f, "Data")
