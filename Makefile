@@ -2,7 +2,7 @@
 # make check  everything else that must pass    make lint    golangci-lint, as .golangci.yml says
 #             before a change lands             make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
-# make release  archives, packages, checksums and lists of parts in dist, for VERSION or the commit
+# make release  archives, wheels and checksums in dist, for VERSION or the commit, and for PLATFORM or all
 # make nightly  three hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, fresh machines
 # make clean    remove what was built here and what make setup has put into the cache folder
 GO       ?= go
@@ -47,8 +47,8 @@ test:
 BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo 2>/dev/null || echo unlimited) 2>/dev/null;
 
 # The tests that make check runs and make test leaves out: they take longest, or need servers.
-SLOW = ^Test(DebianPackage|Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
-	PushAfterKills|SamplesCanBeTried|SameBytesFromTwoFolders|ShortRuns|Wheel|Postgres)$$
+SLOW = ^Test(Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
+	PushAfterKills|SamplesCanBeTried|ShortRuns|Wheel|Postgres)$$
 SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./paper ./internal/workshop
 
 unit:
@@ -114,9 +114,8 @@ lint:
 fuzz:
 	@GO=$(GO) sh x/nightly/fuzz.sh $(FUZZTIME) $(FUZZFLOOR)
 
-# The same bytes in any folder, for the same source, VERSION and toolchain.
 release:
-	$(GO) run ./x/release -version '$(VERSION)' $(if $(MAINTAINER),-maintainer '$(MAINTAINER)')
+	$(GO) run ./x/release -version '$(VERSION)' -platform '$(PLATFORM)'
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,22 +18,9 @@ import (
 
 // part is a module inside the binary, the standard library, or data of others in a package of ours.
 type part struct {
-	name      string // path of the module, "Go" or the path of the package
-	version   string // none for Go, whose version is the builder's, and for our packages
-	platforms []platform
-	kinds     []string // SPDX names
-	copyright []string
-	texts     []licenceText
+	name  string            // path and version of the module, "Go" or the path of the package
+	texts map[string]string // the files with its licences, by their paths below the part
 }
-
-// licenceText is a file with a licence, named from the folder of the part.
-type licenceText struct{ name, text string }
-
-// expression is the licences as SPDX writes them.
-func (p part) expression() string { return strings.Join(p.kinds, " AND ") }
-
-// standardLibrary is the name of the part that comes with the compiler.
-const standardLibrary = "Go"
 
 // listed is a package as "go list" tells of it.
 type listed struct {
@@ -49,18 +33,17 @@ type listed struct {
 }
 
 // linkedParts finds what the command contains on these platforms, with licences: those in the folder of each linked
-// package and in the folders above it up to that of the module. A part without a licence, or with one that is not known
-// or not allowed, is an error.
+// package and in the folders above it up to that of the module. A part without a licence, or with one that is not
+// allowed, is an error.
 func linkedParts(root string, on []platform) ([]part, error) {
-	found := map[string]*part{}
-	files := map[string]map[string]string{} // of each part, by name
+	found := map[string]map[string]string{}
 	for _, p := range on {
 		packages, err := listPackages(root, p)
 		if err != nil {
 			return nil, err
 		}
 		for _, pkg := range packages {
-			name, version, top := pkg.place()
+			name, top := pkg.place()
 			own, err := licenceFiles(pkg.Dir, top)
 			if err != nil {
 				return nil, err
@@ -72,47 +55,42 @@ func linkedParts(root string, on []platform) ([]part, error) {
 				}
 			}
 			if found[name] == nil {
-				found[name], files[name] = &part{name: name, version: version}, map[string]string{}
+				found[name] = map[string]string{}
 			}
-			maps.Copy(files[name], own)
-			if !slices.Contains(found[name].platforms, p) {
-				found[name].platforms = append(found[name].platforms, p)
-			}
+			maps.Copy(found[name], own)
 		}
 	}
-	var list []part
-	var problems []error
-	for name, p := range found {
-		problems = append(problems, p.judge(files[name]))
-		list = append(list, *p)
+	var parts []part
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		p := part{name, found[name]}
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
 	}
-	slices.SortFunc(list, func(a, b part) int { return cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
-	return list, errors.Join(problems...)
+	return parts, nil
 }
 
 // place names the part that a package belongs to, and the uppermost folder with its licences.
-func (l *listed) place() (name, version, top string) {
+func (l *listed) place() (name, top string) {
 	switch {
 	case l.Standard:
-		return standardLibrary, "", l.Root
+		return "Go", l.Root
 	case l.Module.Main:
-		return l.ImportPath, "", l.Module.Dir
+		return l.ImportPath, l.Module.Dir
 	}
-	return l.Module.Path, l.Module.Version, l.Module.Dir
+	return l.Module.Path + " " + l.Module.Version, l.Module.Dir
 }
 
-func listPackages(root string, p platform) ([]listed, error) {
+func listPackages(root string, p platform) (list []listed, err error) {
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Root,Standard,Module", "./cmd/hashgrove",
 		"./cmd/hashgrove-gpu")
-	cmd.Dir, cmd.Env = root, p.environment()
-	var problem bytes.Buffer
-	cmd.Stderr = &problem
+	cmd.Dir, cmd.Env, cmd.Stderr = root, p.environment(), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list for %s: %w\n%s", p, err, problem.Bytes())
+		return nil, fmt.Errorf("go list for %s: %w", p, err)
 	}
-	var list []listed
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var l listed
 		if err := d.Decode(&l); err == io.EOF {
 			return list, nil
@@ -123,48 +101,46 @@ func listPackages(root string, p platform) ([]listed, error) {
 	}
 }
 
-// A file with one of these names is a licence, or belongs to one.
 var (
 	licenceName    = regexp.MustCompile(`(?i)^(licen[cs]e|copying|unlicense)([-._].*)?$`)
 	supplementName = regexp.MustCompile(`(?i)^(notice|patents|copyright)([-._].*)?$`)
 	othersName     = regexp.MustCompile(`(?i)^third[-_]?party[-_]?licen[cs]es$`) // a folder
 )
 
-// unused is a licence of object files in the folder of a linked package that only another build of Go links; the text
-// says so itself. Releases are built without GOEXPERIMENT.
+// unused is a licence of object files in the folder of a linked package that only another build of Go links.
 const unused = "src/crypto/internal/boring/LICENSE"
 
 // licenceFiles reads the licences in a folder and in those above it, up to the top.
 func licenceFiles(dir, top string) (map[string]string, error) {
 	found := map[string]string{}
 	for {
-		names, err := os.ReadDir(dir)
+		names, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range names {
-			var in []string
-			switch {
-			case d.IsDir() && othersName.MatchString(d.Name()):
-				if in, err = filepath.Glob(filepath.Join(dir, d.Name(), "*")); err != nil {
-					return nil, err
-				}
-			case d.Type().IsRegular() && path.Ext(d.Name()) != ".go" &&
-				(licenceName.MatchString(d.Name()) || supplementName.MatchString(d.Name())):
-				in = []string{filepath.Join(dir, d.Name())}
+		others, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range append(names, others...) {
+			base, folder := filepath.Base(name), filepath.Dir(name)
+			if folder == dir && !licenceName.MatchString(base) && !supplementName.MatchString(base) ||
+				folder != dir && !othersName.MatchString(filepath.Base(folder)) || filepath.Ext(base) == ".go" {
+				continue
 			}
-			for _, name := range in {
-				b, err := os.ReadFile(name)
-				if err != nil {
-					return nil, err
-				}
-				short, err := filepath.Rel(top, name)
-				if err != nil {
-					return nil, err
-				}
-				if short = filepath.ToSlash(short); short != unused {
-					found[short] = string(b)
-				}
+			if info, err := os.Stat(name); err != nil || info.IsDir() {
+				continue
+			}
+			b, err := os.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			short, err := filepath.Rel(top, name)
+			if err != nil {
+				return nil, err
+			}
+			if short = filepath.ToSlash(short); short != unused {
+				found[short] = strings.TrimSpace(strings.ReplaceAll(string(b), "\r\n", "\n")) + "\n"
 			}
 		}
 		up := filepath.Dir(dir)
@@ -175,38 +151,47 @@ func licenceFiles(dir, top string) (map[string]string, error) {
 	}
 }
 
-// judge reads the licences of a part.
-func (p *part) judge(files map[string]string) error {
-	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text := strings.TrimSpace(strings.ReplaceAll(files[name], "\r\n", "\n")) + "\n"
-		kinds, err := recogniseKinds(text)
-		if err != nil {
-			return fmt.Errorf("%s %s, file %s: %w", p.name, p.version, name, err)
-		}
-		if len(kinds) == 0 && licenceName.MatchString(path.Base(name)) {
-			return fault.New("unknown-licence", "%s %s: the licence in %s is not known; read it, and add it to the kinds that "+
-				"are allowed or do without the module", p.name, p.version, name)
-		}
-		if seen[text] {
-			continue
-		}
-		seen[text] = true
-		p.kinds = append(p.kinds, kinds...)
-		p.copyright = append(p.copyright, copyrightLines(text)...)
-		p.texts = append(p.texts, licenceText{name, text})
-	}
-	if len(p.kinds) == 0 {
-		return fault.New("no-licence", "%s %s has no licence, so nobody may pass it on; do without it", p.name, p.version)
-	}
-	slices.Sort(p.kinds)
-	p.kinds = slices.Compact(p.kinds)
-	var lines []string
-	for _, line := range p.copyright { // in their order
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
+// refused are words of licences, and of additions to them, that a binary under the MIT licence must not contain.
+var refused = []string{
+	"gnu general public license", "gnu affero general public license", "gnu lesser general public license",
+	"gnu library general public license", "server side public license", "business source license", "commons clause",
+	"elastic license", "attribution noncommercial", "non commercial use only", "non commercial purposes only",
+	"all advertising materials mentioning features", "shall be used for good not evil",
+}
+
+var notWord = regexp.MustCompile(`[^a-z0-9]+`)
+
+// check returns an error for a part without a licence or with one that is not allowed.
+func (p part) check() error {
+	for name, text := range p.texts {
+		words := " " + notWord.ReplaceAllString(strings.ToLower(text), " ") + " "
+		mozilla := strings.Contains(words, "mozilla public license version 2 0")
+		for _, phrase := range refused {
+			// The Mozilla licence names those of GNU as others that its files may be given under.
+			if strings.Contains(words, " "+phrase+" ") && !(mozilla && strings.HasPrefix(phrase, "gnu ")) {
+				return fault.New("refused-licence", "%s, file %s: its licence says %q, which the binary must not contain",
+					p.name, name, phrase)
+			}
 		}
 	}
-	p.copyright = lines
-	return nil
+	for name := range p.texts {
+		if licenceName.MatchString(path.Base(name)) || p.name == "hashgrove/internal/fashion" { // pictures, by a NOTICE
+			return nil
+		}
+	}
+	return fault.New("no-licence", "%s has no licence, so nobody may pass it on; do without it", p.name)
+}
+
+// thirdParty is THIRD-PARTY.txt: the licences of everything in the binaries in full.
+func thirdParty(parts []part) []byte {
+	var b strings.Builder
+	b.WriteString("The binaries of Hashgrove contain the works below, under these licences.\n")
+	line := strings.Repeat("=", 80)
+	for _, p := range parts {
+		fmt.Fprintf(&b, "\n%s\n%s\n%s\n", line, p.name, line)
+		for _, name := range slices.Sorted(maps.Keys(p.texts)) {
+			fmt.Fprintf(&b, "\n%s:\n\n%s", name, p.texts[name])
+		}
+	}
+	return []byte(b.String())
 }

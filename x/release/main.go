@@ -1,27 +1,23 @@
 // Command release makes what users download: the command for every platform in an archive and in a wheel for Python,
-// packages for Debian, manual pages, completions for shells, the licences of everything inside, a list of parts for
-// each binary (SBOM) and checksums. Everything in it is a function of the source, the version and the Go toolchain:
-// two runs in two folders give the same bytes.
+// with the licences of everything inside, and checksums.
 //
-//	go run ./x/release [-version 0.1.0] [-out dist] [-maintainer 'NAME <ADDRESS>']
-//
-// It is our own after trying others. cyclonedx-gomod v1.10.0 lists 30 of 31 licences, but not that of the standard
-// library, nor data that we embed, and puts the hash of its own binary into the list, so that the bytes follow from
-// whoever compiled it. nfpm v2.43.4 would replace about 60 lines, which pack a .deb, by a tool of 55 modules that
-// compiles for 87 s. goreleaser was not tried further than its tree, of more than 300 modules.
+//	go run ./x/release [-version 0.1.0] [-out dist] [-platform linux/amd64]
 package main
 
 import (
 	"crypto/sha256"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
-	"time"
+
+	"hashgrove/internal/gpu"
+	"hashgrove/internal/model"
 )
 
 func main() {
@@ -31,219 +27,181 @@ func main() {
 	}
 }
 
+// platform is what a binary runs on, as in linux/amd64.
+type platform string
+
+var platforms = []platform{
+	"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
+}
+
 // release is what all steps know.
 type release struct {
-	root       string // folder of the module
-	version    string
-	date       time.Time // of everything inside archives
-	maintainer string
-	parts      []part
+	root    string // folder of the module
+	version string
+	folder  string // to write into
+	parts   []part // of the binaries
 }
 
 func run(args []string) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	version := flags.String("version", "", "`VERSION` of the release; default by the commit")
 	out := flags.String("out", "dist", "`FOLDER` to write into a folder named by the version")
-	maintainer := flags.String("maintainer", defaultMaintainer, "`NAME <ADDRESS>` in the packages for Debian")
+	only := flags.String("platform", "", "make only what is for this `PLATFORM`, such as linux/amd64")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r := &release{root: ".", maintainer: *maintainer}
-	if _, err := os.Stat("go.mod"); err != nil {
-		return fmt.Errorf("start it in the folder of the module: %w", err)
+	on := platforms
+	if *only != "" {
+		on = []platform{platform(*only)}
+		if !slices.Contains(platforms, on[0]) {
+			return fmt.Errorf("-platform %s: the platforms are %v", *only, platforms)
+		}
 	}
+	r := &release{root: "."}
 	var err error
-	if r.date, err = releaseDate(r.root); err != nil {
+	if r.version, err = releaseVersion(r.root, *version); err != nil {
 		return err
 	}
-	if r.version, err = releaseVersion(r.root, *version, r.date); err != nil {
+	r.folder = filepath.Join(*out, "hashgrove-"+r.version)
+	return r.write(on)
+}
+
+// write makes the release for some platforms.
+func (r *release) write(on []platform) error {
+	var err error
+	if r.parts, err = linkedParts(r.root, on); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(*out, 0o777); err != nil {
+	if err := os.RemoveAll(r.folder); err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp(*out, ".new-")
+	for _, p := range on {
+		fmt.Println(p)
+		if err := r.writePlatform(p); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	if err := writeChecksums(r.folder); err != nil {
+		return err
+	}
+	fmt.Println(r.folder)
+	return nil
+}
+
+// writePlatform builds the command for a platform and packs its archive and its wheel.
+func (r *release) writePlatform(p platform) error {
+	work, err := os.MkdirTemp("", "hashgrove-release-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	folder := filepath.Join(work, "hashgrove-"+r.version)
-	if err := r.write(folder, filepath.Join(work, "build")); err != nil {
+	name := "hashgrove-" + r.version + "-" + strings.ReplaceAll(string(p), "/", "-")
+	programs := filepath.Join(work, "archive", name)
+	if err := r.build(p, programs); err != nil {
 		return err
 	}
-	final := filepath.Join(*out, filepath.Base(folder))
-	if err := os.RemoveAll(final); err != nil {
+	if err := r.writeLicences(programs); err != nil {
 		return err
 	}
-	if err := os.Rename(folder, final); err != nil {
-		return err
-	}
-	fmt.Println(final)
-	return nil
-}
-
-// write makes the release in a folder; what is built on the way goes into another.
-func (r *release) write(folder, build string) error {
-	verify := exec.Command("go", "mod", "verify")
-	verify.Dir = r.root
-	if out, err := verify.CombinedOutput(); err != nil {
-		return fmt.Errorf("go mod verify: %w\n%s", err, out)
-	}
-	var err error
-	if r.parts, err = linkedParts(r.root, platforms); err != nil {
-		return err
-	}
-	host := hostPlatform().binary(build)
-	if err := r.build(hostPlatform(), host); err != nil {
-		return err
-	}
-	texts, err := r.commandTexts(host)
-	if err != nil {
-		return err
-	}
-	for _, p := range platforms {
-		fmt.Println(p)
-		if err := r.writePlatform(folder, build, p, texts); err != nil {
-			return fmt.Errorf("%s: %w", p, err)
-		}
-	}
-	for _, f := range append(texts, file{"THIRD-PARTY.txt", 0o644, thirdParty(r.parts)}) {
-		if err := writeFile(filepath.Join(folder, f.name), f.data); err != nil {
+	pack, ending := tarGz, ".tar.gz"
+	if strings.HasPrefix(string(p), "windows/") {
+		pack, ending = zipped, ".zip"
+	} else if strings.HasPrefix(string(p), "linux/") {
+		unit := filepath.Join("deploy", "hashgrove.service")
+		if err := copyFile(filepath.Join(r.root, unit), filepath.Join(programs, "examples", "hashgrove.service")); err != nil {
 			return err
 		}
 	}
-	return writeChecksums(folder)
-}
-
-// writePlatform builds the command for a platform and writes its archive, its wheel, its list of parts and its package.
-func (r *release) writePlatform(folder, build string, p platform, texts []file) error {
-	binary := p.binary(build)
-	if p != hostPlatform() { // which is there already
-		if err := r.build(p, binary); err != nil {
-			return err
-		}
-	}
-	name := fmt.Sprintf("hashgrove-%s-%s-%s", r.version, p.os, p.arch)
-	list, err := r.bill(binary)
-	if err != nil {
+	if err := pack(filepath.Join(work, "archive"), filepath.Join(r.folder, name+ending)); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(folder, name+".cdx.json"), list); err != nil {
-		return err
-	}
-	content, err := r.content(binary, p, texts)
-	if err != nil {
-		return err
-	}
-	ending, pack := ".tar.gz", tarGz
-	if p.os == "windows" {
-		ending, pack = ".zip", zipped
-	}
-	packed, err := pack(name, content, r.date)
-	if err != nil {
-		return err
-	}
-	if err := writeFile(filepath.Join(folder, name+ending), packed); err != nil {
-		return err
-	}
-	wheel, err := r.wheel(binary, p)
-	if err != nil {
+	wheel := filepath.Join(work, "wheel")
+	if err := r.fillWheel(p, programs, wheel); err != nil {
 		return err
 	}
 	// In a folder of their own: pip takes archives beside them for sources of the package.
-	if err := writeFile(filepath.Join(folder, "wheels", r.wheelName(p)), wheel); err != nil || p.os != "linux" {
+	return zipped(wheel, filepath.Join(r.folder, "wheels", r.wheelName(p)))
+}
+
+// build compiles the command and hashgrove-gpu into a folder.
+func (r *release) build(p platform, to string) error {
+	to, err := filepath.Abs(to)
+	if err != nil {
 		return err
 	}
-	deb, err := r.debianPackage(p.arch, content)
-	if err != nil {
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.build="+r.version,
+		"-o", to+string(filepath.Separator), "./cmd/hashgrove", "./cmd/"+gpu.Program)
+	cmd.Dir, cmd.Env = r.root, p.environment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// environment is that of the go command for a platform.
+func (p platform) environment() []string {
+	system, arch, _ := strings.Cut(string(p), "/")
+	return append(os.Environ(), "GOFLAGS=-mod=readonly", "GOOS="+system, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0",
+		"GOWORK=off", "CGO_ENABLED=0")
+}
+
+// writeLicences writes our licence and those of all parts into a folder.
+func (r *release) writeLicences(folder string) error {
+	if err := copyFile(filepath.Join(r.root, "LICENSE"), filepath.Join(folder, "LICENSE")); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(folder, fmt.Sprintf("hashgrove_%s_%s.deb", debianVersion(r.version), p.arch)), deb)
+	return writeFile(filepath.Join(folder, "THIRD-PARTY.txt"), thirdParty(r.parts))
 }
 
-// programs is the command and hashgrove-gpu, in a folder of an archive.
-func programs(binary string, p platform, folder string) ([]file, error) {
-	command, err := os.ReadFile(binary)
-	if err != nil {
-		return nil, err
-	}
-	device, err := os.ReadFile(helper(binary))
-	name := p.command()
-	return []file{{folder + name, 0o755, command}, {folder + filepath.Base(helper(name)), 0o755, device}}, err
-}
+var validVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]*[0-9A-Za-z])?$`)
 
-// content is the files of an archive.
-func (r *release) content(binary string, p platform, texts []file) ([]file, error) {
-	list, err := programs(binary, p, "")
-	if err != nil {
-		return nil, err
-	}
-	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, file{"LICENSE", 0o644, licence}, file{"THIRD-PARTY.txt", 0o644, thirdParty(r.parts)})
-	if p.os == "linux" {
-		unit, err := os.ReadFile(filepath.Join(r.root, "deploy", "hashgrove.service"))
-		if err != nil {
-			return nil, err
+// releaseVersion checks a version against that of the source, which models name as their maker. Without one it is the
+// source's where the commit has its tag, else a name that sorts before it and tells the commit.
+func releaseVersion(root, given string) (string, error) {
+	if given != "" {
+		rest, ok := strings.CutPrefix(given, model.Version)
+		if !ok || !validVersion.MatchString(given) || rest != "" && !strings.ContainsAny(rest[:1], "-+") {
+			return "", fmt.Errorf("version %q: it must be %s, which is the Version of package model, or that with an ending "+
+				"such as -rc.1", given, model.Version)
 		}
-		list = append(list, file{"examples/hashgrove.service", 0o644, unit})
+		return given, nil
 	}
-	return append(list, texts...), nil
-}
-
-// commandTexts asks the command for its manual pages and completions.
-func (r *release) commandTexts(command string) ([]file, error) {
-	pages, err := os.MkdirTemp("", "hashgrove-man-")
+	cmd := exec.Command("git", "describe", "--always", "--dirty", "--exact-match", "--tags")
+	cmd.Dir = root
+	if tag, err := cmd.Output(); err == nil && strings.TrimSpace(string(tag)) == "v"+model.Version {
+		return model.Version, nil
+	}
+	cmd = exec.Command("git", "log", "-1", "--abbrev=12", "--date=format:%Y%m%d%H%M%S", "--format=%cd+%h")
+	cmd.Dir = root
+	commit, err := cmd.Output()
 	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("git log: %w; without git give a -version", err)
 	}
-	defer os.RemoveAll(pages)
-	man := exec.Command(command, "man", pages, "--date", r.date.Format(time.DateOnly))
-	if out, err := man.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("hashgrove man: %w\n%s", err, out)
-	}
-	names, err := os.ReadDir(pages)
-	if err != nil {
-		return nil, err
-	}
-	var list []file
-	for _, d := range names {
-		page, err := os.ReadFile(filepath.Join(pages, d.Name()))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, file{"man/man1/" + d.Name(), 0o644, page})
-	}
-	for _, shell := range [][2]string{
-		{"bash", "hashgrove.bash"}, {"fish", "hashgrove.fish"}, {"powershell", "hashgrove.ps1"}, {"zsh", "_hashgrove"},
-	} {
-		script, err := exec.Command(command, "completion", shell[0]).Output()
-		if err != nil {
-			return nil, fmt.Errorf("hashgrove completion %s: %w", shell[0], err)
-		}
-		list = append(list, file{"completions/" + shell[1], 0o644, script})
-	}
-	return list, nil
+	return model.Version + "-dev." + strings.TrimSpace(string(commit)), nil
 }
 
 // writeChecksums writes SHA256SUMS, which "sha256sum -c" reads, about everything in the folder.
 func writeChecksums(folder string) error {
 	var list strings.Builder
-	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+	err := eachFile(folder, func(name string, data []byte) {
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(data), name)
+	})
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(folder, "SHA256SUMS"), []byte(list.String()))
+}
+
+// eachFile reads the files below a folder in order; their names have slashes.
+func eachFile(folder string, do func(name string, data []byte)) error {
+	return fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		short, err := filepath.Rel(folder, name)
-		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(b), filepath.ToSlash(short))
+		b, err := os.ReadFile(filepath.Join(folder, name))
+		do(name, b)
 		return err
 	})
-	return errors.Join(err, writeFile(filepath.Join(folder, "SHA256SUMS"), []byte(list.String())))
 }
 
 func writeFile(name string, data []byte) error {
@@ -251,4 +209,20 @@ func writeFile(name string, data []byte) error {
 		return err
 	}
 	return os.WriteFile(name, data, 0o666)
+}
+
+// copyFile copies a file with its mode.
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(to, b); err != nil {
+		return err
+	}
+	return os.Chmod(to, info.Mode())
 }

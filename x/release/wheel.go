@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"time"
 )
 
 // A wheel is a zip that pip unpacks: the package for Python with the programs inside, and what pip asks about it. The
@@ -20,12 +15,12 @@ import (
 // wheelTags says what a wheel runs on. The command for Linux is static, so that every libc will do; where hashgrove-gpu
 // does not start, the command does without. That for macOS needs what Go needs.
 var wheelTags = map[platform]string{
-	{"linux", "amd64"}:   "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
-	{"linux", "arm64"}:   "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
-	{"darwin", "amd64"}:  "macosx_12_0_x86_64",
-	{"darwin", "arm64"}:  "macosx_12_0_arm64",
-	{"windows", "amd64"}: "win_amd64",
-	{"windows", "arm64"}: "win_arm64",
+	"linux/amd64":   "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
+	"linux/arm64":   "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
+	"darwin/amd64":  "macosx_12_0_x86_64",
+	"darwin/arm64":  "macosx_12_0_arm64",
+	"windows/amd64": "win_amd64",
+	"windows/arm64": "win_arm64",
 }
 
 var preRelease = regexp.MustCompile(`^-(rc|alpha|beta)\.?([0-9]+)$`)
@@ -62,54 +57,51 @@ func (r *release) wheelName(p platform) string {
 	return fmt.Sprintf("hashgrove-%s-py3-none-%s.whl", pythonVersion(r.version), wheelTags[p])
 }
 
-// wheel packs the Python package and the command for a platform.
-func (r *release) wheel(binary string, p platform) ([]byte, error) {
-	list, err := r.pythonPackage()
-	if err != nil {
-		return nil, err
+// fillWheel fills a folder with what a wheel contains: the Python package, the programs, and what pip asks about them.
+func (r *release) fillWheel(p platform, programs, folder string) error {
+	for from, to := range map[string]string{
+		filepath.Join(r.root, "client", "python", "hashgrove", "*.py"):     "hashgrove",
+		filepath.Join(r.root, "client", "python", "hashgrove", "py.typed"): "hashgrove",
+		filepath.Join(programs, "hashgrove*"):                              "hashgrove/bin",
+	} {
+		names, err := filepath.Glob(from)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := copyFile(name, filepath.Join(folder, to, filepath.Base(name))); err != nil {
+				return err
+			}
+		}
 	}
-	commands, err := programs(binary, p, "hashgrove/bin/")
-	if err != nil {
-		return nil, err
+	info := "hashgrove-" + pythonVersion(r.version) + ".dist-info"
+	if err := r.writeLicences(filepath.Join(folder, info, "licenses")); err != nil {
+		return err
 	}
-	licence, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
-	if err != nil {
-		return nil, err
-	}
-	info := fmt.Sprintf("hashgrove-%s.dist-info/", pythonVersion(r.version))
-	const about = "Wheel-Version: 1.0\nGenerator: hashgrove\nRoot-Is-Purelib: false\n"
 	var tags strings.Builder
 	for tag := range strings.SplitSeq(wheelTags[p], ".") {
 		fmt.Fprintf(&tags, "Tag: py3-none-%s\n", tag)
 	}
-	list = append(append(list, commands...),
-		file{info + "METADATA", 0o644, []byte(r.metadata())},
-		file{info + "WHEEL", 0o644, []byte(about + tags.String())},
-		file{info + "entry_points.txt", 0o644, []byte("[console_scripts]\nhashgrove = hashgrove.__main__:main\n")},
-		file{info + "licenses/LICENSE", 0o644, licence},
-		file{info + "licenses/THIRD-PARTY.txt", 0o644, thirdParty(r.parts)},
-	)
-	slices.SortFunc(list, func(a, b file) int { return strings.Compare(a.name, b.name) })
-	return zipWheel(append(list, file{info + "RECORD", 0o644, record(list, info+"RECORD")}), r.date)
-}
-
-// pythonPackage is the files of the package in the source.
-func (r *release) pythonPackage() ([]file, error) {
-	from := filepath.Join(r.root, "client", "python")
-	var list []file
-	err := filepath.WalkDir(filepath.Join(from, "hashgrove"), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".py") && d.Name() != "py.typed" {
+	for name, text := range map[string]string{
+		"METADATA":         r.metadata(),
+		"WHEEL":            "Wheel-Version: 1.0\nGenerator: hashgrove\nRoot-Is-Purelib: false\n" + tags.String(),
+		"entry_points.txt": "[console_scripts]\nhashgrove = hashgrove.__main__:main\n",
+	} {
+		if err := writeFile(filepath.Join(folder, info, name), []byte(text)); err != nil {
 			return err
 		}
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		short, err := filepath.Rel(from, name)
-		list = append(list, file{filepath.ToSlash(short), 0o644, b})
-		return err
+	}
+	// The record lists the files with their hashes and sizes, and itself without.
+	var record strings.Builder
+	err := eachFile(folder, func(name string, data []byte) {
+		sum := sha256.Sum256(data)
+		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", name, base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
 	})
-	return list, err
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&record, "%s/RECORD,,\n", info)
+	return writeFile(filepath.Join(folder, info, "RECORD"), []byte(record.String()))
 }
 
 // metadata is what pip shows and follows.
@@ -125,23 +117,4 @@ func (r *release) metadata() string {
 		"```python", "from hashgrove import FastHash, Index", "hasher = FastHash(bits=64).fit(X, y)",
 		"index = Index(hasher)", "```", "",
 	}, "\n")
-}
-
-// record lists the files with their hashes and sizes, and itself without.
-func record(list []file, own string) []byte {
-	var b bytes.Buffer
-	for _, f := range list {
-		sum := sha256.Sum256(f.data)
-		fmt.Fprintf(&b, "%s,sha256=%s,%d\n", f.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(f.data))
-	}
-	fmt.Fprintf(&b, "%s,,\n", own)
-	return b.Bytes()
-}
-
-// zipWheel packs files without folders, in their order and with one date; what a zip cannot date is of its first day.
-func zipWheel(list []file, date time.Time) ([]byte, error) {
-	if first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); date.Before(first) {
-		date = first
-	}
-	return zipFiles(list, date)
 }

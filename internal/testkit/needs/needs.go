@@ -26,7 +26,6 @@ const (
 	Axe       Thing = "axe"
 	Browser   Thing = "browser"
 	Compiler  Thing = "compiler"
-	Dpkg      Thing = "dpkg"
 	FAISS     Thing = "faiss"
 	Fashion   Thing = "fashion"
 	Files     Thing = "files"
@@ -63,7 +62,6 @@ var facts = map[Thing]fact{
 	Axe:      {about: "axe-core of npm, which looks at pages for people who cannot see them"},
 	Browser:  {about: "Chromium or another browser of its kind, which CHROME may name"},
 	Compiler: {about: "gcc, for the race detector and for exported C code"},
-	Dpkg:     {about: "dpkg and chroot"},
 	FAISS:    {about: "Python with faiss"},
 	Fashion:  {about: "the files of Fashion-MNIST, which a benchmark learns (CI runs none)"},
 	Files:    {about: "leave to open 10,500 files at once (ulimit -n)"},
