@@ -121,7 +121,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 }
 
-// TestWriteSamplePages writes the pages that the tests in browsertest open, into the folder that HASHGROVE_PAGES names.
+// TestWriteSamplePages writes the pages that the tests in server/browsertest open, into the folder that HASHGROVE_PAGES names.
 func TestWriteSamplePages(t *testing.T) {
 	folder := os.Getenv("HASHGROVE_PAGES")
 	if folder == "" {

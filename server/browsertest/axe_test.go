@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/server/browsertest/chrome"
 	"hashgrove/internal/testkit/needs"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/server/browsertest/chrome"
 	"hashgrove/server"
 )
 

@@ -6,7 +6,6 @@ require (
 	github.com/chromedp/cdproto v0.0.0-20260321001828-e3e3800016bc
 	github.com/chromedp/chromedp v0.15.1
 	hashgrove v0.0.0
-	hashgrove/internal/report/browsertest v0.0.0
 )
 
 require (
@@ -34,5 +33,3 @@ require (
 )
 
 replace hashgrove => ../..
-
-replace hashgrove/internal/report/browsertest => ../../internal/report/browsertest

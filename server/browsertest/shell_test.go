@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/server/browsertest/chrome"
 	"hashgrove/server"
 )
 

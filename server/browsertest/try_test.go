@@ -15,7 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/server/browsertest/chrome"
 	"hashgrove/internal/workshop"
 	"hashgrove/server"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/server/browsertest/chrome"
 )
 
 // visitor is a person at the page: it clicks, types and looks.

@@ -16,7 +16,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/internal/report/browsertest/chrome"
+	"hashgrove/server/browsertest/chrome"
 )
 
 // samplePage returns a sample page of package report, whose tests write them: the samples and the page belong to that
@@ -37,7 +37,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	write := exec.Command("go", "test", "-count=1", "-run=^TestWriteSamplePages$", ".")
-	write.Dir = ".."
+	write.Dir = filepath.Join("..", "..", "internal", "report")
 	write.Env = append(os.Environ(), "HASHGROVE_PAGES="+folder)
 	if output, err := write.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("writing the sample pages: %w\n%s", err, output)
