@@ -3,7 +3,6 @@ package index
 import (
 	"fmt"
 	"testing"
-	"time"
 )
 
 // TestConditionIsTheFilter writes the conditions of filters in brackets and reads them back.
@@ -53,18 +52,3 @@ func TestConditionIsTheFilter(t *testing.T) {
 	}
 }
 
-// TestMoments parses dates in all spellings.
-func TestMoments(t *testing.T) {
-	for text, want := range map[string]string{
-		"2024-01-31": "2024-01-31T00:00:00Z", "1969-12-31 23:59:59.25": "1969-12-31T23:59:59.25Z", "x": "",
-		"2024-01-31T09:30+02:00": "2024-01-31T07:30:00Z", "0000-02-29": "0000-02-29T00:00:00Z", "2023-02-29": "",
-	} {
-		at, ok := String(text).Moment()
-		if ok != (want != "") || ok && at.Format(time.RFC3339Nano) != want {
-			t.Errorf("%s is %v, %v", text, at, ok)
-		}
-	}
-	if _, ok := Number(2024).Moment(); ok {
-		t.Error("a number is a date")
-	}
-}

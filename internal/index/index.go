@@ -310,18 +310,6 @@ func (s *Snapshot) Codes() int {
 	return n
 }
 
-// EachCode calls f with every distinct code, counted per segment, and the number of items that have it. The code is
-// valid only during the call.
-func (s *Snapshot) EachCode(f func(code []uint64, items int)) {
-	for _, v := range s.views {
-		for slot := range v.codes.Len() {
-			if n := v.count(uint32(slot), v.live); n > 0 {
-				f(v.codes.Row(slot), n)
-			}
-		}
-	}
-}
-
 // Memory returns the memory used, by purpose.
 func (s *Snapshot) Memory() Memory {
 	var m Memory

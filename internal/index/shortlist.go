@@ -26,7 +26,6 @@ type Shortlist struct {
 	bits     int               // number of compared bits
 	weights  weighting         // of these bits
 	all      weighting         // of all bits
-	margins  bool              // whether the ranking is by margins
 	allowed  []*roaring.Bitmap // by segment; nil means all
 	met      [][]uint64        // by segment, a bit per item
 	radius   []int             // by query, in units of the ranking
@@ -47,7 +46,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if o.Prefix > 0 {
 		l.bits = o.Prefix
 	}
-	l.weights, l.all, l.margins = s.weigh(queries, &o, l.bits), s.weigh(queries, &o, s.bits), o.Rank == ByMargins
+	l.weights, l.all = s.weigh(queries, &o, l.bits), s.weigh(queries, &o, s.bits)
 	matching := 0
 	for _, v := range s.views {
 		allowed := o.Filter.allowed(v)
@@ -115,10 +114,6 @@ func (l *Shortlist) Len(q int) int { return l.size[q] }
 // Plan returns how the list of a query was found, with Options.Explain.
 func (l *Shortlist) Plan(q int) Plan { return l.plans[q].Plan }
 
-// Radius returns the greatest distance of an item on the list of a query, by the searched bits: in bits or, by margins,
-// in sixteenths of a bit.
-func (l *Shortlist) Radius(q int) int { return l.radius[q] }
-
 // Meet returns the item with an id if it exists, matches, and was not met before.
 func (l *Shortlist) Meet(id ID) (Hit, bool) {
 	for i, v := range l.snapshot.views {
@@ -135,9 +130,6 @@ func (l *Shortlist) Meet(id ID) (Hit, bool) {
 	}
 	return Hit{}, false
 }
-
-// ByMargins reports whether the items are ranked by margins.
-func (l *Shortlist) ByMargins() bool { return l.margins }
 
 // Measured returns an item with its distances from a query by all bits, and whether it is on the query's list.
 func (l *Shortlist) Measured(q int, h Hit) (Hit, bool) {

@@ -5,10 +5,8 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -20,7 +18,7 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-func init() { children["fill"], children["read"] = fill, readOnlyChild }
+func init() { children["fill"] = fill }
 
 // overfill writes until the disk is full, and checks that the write is refused, existing items stay, searches continue,
 // and writing works again once there is space.
@@ -158,70 +156,3 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// readOnlyChild is the child of TestReadOnly, without the rights of root.
-func readOnlyChild(path string, _ int) error {
-	if os.Getuid() == 0 {
-		return errors.New("root may write everywhere")
-	}
-	_, err := Open(ctx, path, OpenOptions{})
-	if !errors.Is(err, fs.ErrPermission) || !fault.Is(err, "not-writable") {
-		return fmt.Errorf("writing to a file that cannot be written: %w", err)
-	}
-	s, err := Open(ctx, path, OpenOptions{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	if i := s.Info(); i.Items != 1 || !i.ReadOnly {
-		return fmt.Errorf("%+v", i)
-	}
-	for name, err := range map[string]error{
-		"create":  func() error { _, err := Create(ctx, path+"2", Options{Bits: 8}); return err }(),
-		"backup":  func() error { _, err := s.BackupFile(ctx, path+"3"); return err }(),
-		"restore": func() error { _, err := Restore(ctx, path, path+"4"); return err }(),
-	} {
-		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) {
-			return fmt.Errorf("%s into a folder that cannot be written: %w", name, err)
-		}
-	}
-	_, err = Verify(ctx, path, nil)
-	return err
-}
-
-func TestReadOnly(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "photos.hgi")
-	s, err := Create(ctx, path, Options{Bits: 8})
-	ok(t, err)
-	b := index.NewBatch(8)
-	b.Append(index.Item{ID: index.Int(1), Code: []uint64{0}})
-	ok(t, s.Add(ctx, b))
-	ok(t, s.Close())
-	ok(t, os.Chmod(path, 0o444))
-	ok(t, os.Chmod(dir, 0o555))
-	defer os.Chmod(dir, 0o755)
-	cmd := child(t, "read", 0, path)
-	if os.Getuid() == 0 { // become nobody, who must be able to run the test
-		self := filepath.Join(t.TempDir(), "test")
-		ok(t, exec.Command("cp", cmd.Path, self).Run())
-		ok(t, os.Chmod(self, 0o755))
-		cmd.Path, cmd.Args = self, []string{self}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		own := filepath.Dir(dir) // of this test alone; the folder around it is everyone's
-		around, err := os.Stat(filepath.Dir(own))
-		ok(t, err)
-		ok(t, os.Chmod(own, 0o755))
-		ok(t, os.Chmod(filepath.Dir(self), 0o755))
-		if now, err := os.Stat(filepath.Dir(own)); err != nil || now.Mode() != around.Mode() {
-			t.Errorf("the folder for temporary files had the mode %v: %v %v", around.Mode(), now.Mode(), err)
-		}
-		for d := dir; d != "/"; d = filepath.Dir(d) {
-			if info, err := os.Stat(d); err != nil || info.Mode().Perm()&1 == 0 {
-				needs.Skip(t, needs.User, "nobody may not enter", d)
-			}
-		}
-	}
-	if out, err := cmd.Output(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-}

@@ -5,9 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"reflect"
-	"slices"
 	"testing"
 
 	"hashgrove/internal/hamming"
@@ -36,52 +33,6 @@ func TestReadOnlyOnDisk(t *testing.T) {
 		}
 	}()
 	s.Snapshot()
-}
-
-// TestSelectionNoticesDamage changes every byte of a file: a search on disk returns an error, or the right answer.
-func TestSelectionNoticesDamage(t *testing.T) {
-	file := sample(t)
-	path := filepath.Join(t.TempDir(), "changed.hgi")
-	answerOf := func(b []byte) (items []index.Item, err error) {
-		ok(t, os.WriteFile(path, b, 0o600))
-		s, err := Open(ctx, path, OpenOptions{ReadOnly: true, OnDisk: true})
-		if err != nil {
-			return nil, err
-		}
-		defer s.Close()
-		f, err := index.Parse(`has label and not price > 0.9`)
-		ok(t, err)
-		x, err := s.Select(ctx, f, nil)
-		if err != nil {
-			return nil, err
-		}
-		r, err := x.Search(ctx, []uint64{5 << 56}, 12, index.Options{Filter: f})
-		if err != nil {
-			return nil, err
-		}
-		return x.Items(ctx, r.Hits)
-	}
-	want, err := answerOf(file)
-	if ok(t, err); len(want) != 12 {
-		t.Fatalf("%d items", len(want))
-	}
-	step := 7
-	if testing.Short() {
-		step = 101
-	}
-	rng := rand.New(rand.NewPCG(1, 1))
-	for i := 0; i < len(file); i += step {
-		b := slices.Clone(file)
-		b[i] ^= byte(1 + rng.IntN(255))
-		have, err := answerOf(b)
-		switch {
-		case err == nil && !reflect.DeepEqual(have, want):
-			t.Fatalf("byte %d of page %d gives another answer", i%pageSize, i/pageSize)
-		case err != nil && !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) && !errors.Is(err, hamming.ErrVersion):
-			t.Fatalf("byte %d: %v", i, err)
-		}
-	}
-	t.Logf("count: damaged files opened %d", len(file)/step)
 }
 
 // TestMissingItemIsCertain: an id that a damaged page hides is an error, not missing.
