@@ -14,7 +14,7 @@ import (
 // TestProgramsRun runs the programs on a small file, in the way the scripts do.
 func TestProgramsRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds seven programs")
+		t.Skip("builds six programs")
 	}
 	folder := t.TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
@@ -26,7 +26,7 @@ func TestProgramsRun(t *testing.T) {
 		}
 		return string(output)
 	}
-	run("go", "build", "-o", folder+"/", "./boosted-bit", "./encoded-rows", "./one-search", "./serve",
+	run("go", "build", "-o", folder+"/", "./boosted-bit", "./encoded-rows", "./one-search",
 		"./synthetic", "./margin-search")
 	run("go", "build", "-C", "../..", "-o", path("hashgrove"), "./cmd/hashgrove")
 
@@ -55,11 +55,6 @@ func TestProgramsRun(t *testing.T) {
 	line = regexp.MustCompile(`^2000 items: [\d.]+ms median of 3 runs, [\d.]+ms least\n$`)
 	if got := run(path("one-search"), "-program", path("hashgrove"), "-items", "2000", "-runs", "3"); !line.MatchString(got) {
 		t.Errorf("one-search printed %q", got)
-	}
-	line = regexp.MustCompile(`(?s)\| by 100 vectors \| \d+ .*- 10 idle connections held: .*- writes 1000 in a request`)
-	if got := run(path("serve"), "-program", path("hashgrove"), "-items", "1000", "-duration", "200ms", "-idle", "10",
-		"-batch", "100", "-redis=", "-python="); !line.MatchString(got) {
-		t.Errorf("serve printed %q", got)
 	}
 }
 

@@ -1,11 +1,10 @@
 #!/bin/sh
-# All methods on every data set at hand, judged by new and by learned items: x/bench/results/datasets.md.
+# All methods on every data set at hand, judged by new and by learned items.
 #
 #   x/bench/datasets.sh FOLDER [NAME...]     about an hour on two cores; NAME is a section, such as wine
 #   METHODS=fasthash,ksh x/bench/datasets.sh FOLDER     only these methods
 #
-# FOLDER holds cifar10/data_batch_1.bin, cifar10/test_batch.bin and iaprtc12 (as for "go run ./paper"), and text.npy
-# and text.txt of x/bench/text.py, whose first 10,000 rows served to choose settings and are left out; it keeps the
+# FOLDER holds cifar10/data_batch_1.bin, cifar10/test_batch.bin and iaprtc12 (as for "go run ./paper"); it keeps the
 # vectors made of them and all results. Fashion-MNIST and the four small sets come from the Debian packages
 # dataset-fashion-mnist and python3-sklearn. A section whose data are missing is left out, and a line says so.
 set -eu
@@ -48,29 +47,22 @@ if os.path.isdir(sys.argv[1]) and not os.path.exists("fashion.npy"):
         np.save(part + ".npy", x)
         y = idx(f"{sys.argv[1]}/{name}-labels-idx1-ubyte.gz", 8)[:rows]
         open(part + ".txt", "w").write("".join(f"{v}\n" for v in y))
-if os.path.exists("text.npy") and not os.path.exists("text-20000.npy"):
-    np.save("text-20000.npy", np.load("text.npy", mmap_mode="r")[10000:30000])
-    open("text-20000.txt", "w").writelines(open("text.txt").readlines()[10000:30000])
 PYTHON
 
-# features DATA KIND OUT [FLAGS] makes vectors of pictures once.
+# features DATA OUT makes vectors of pictures once.
 features() {
-	[ -e "$3.npy" ] || ./hashgrove features "$1" --kind "$2" -o "$3.npy" --quiet $4 >&2
+	[ -e "$2.npy" ] || ./hashgrove features "$1" --kind gist320 -o "$2.npy" --quiet >&2
 }
 if [ -e cifar10/data_batch_1.bin ]; then
 	cp cifar10/data_batch_1.bin cifar-10000.bin # beside batches.meta.txt it would have names of classes, and others not
-	head -c $((5000 * 3073)) cifar-10000.bin >cifar-5000.bin
 	head -c $((2000 * 3073)) cifar10/test_batch.bin >cifar-queries.bin
-	features cifar-10000.bin gist cifar-gist ""
-	features cifar-queries.bin gist cifar-gist-queries ""
-	features cifar-5000.bin codebook cifar-codebook "--save codebook.hgf"
-	[ -e cifar-codebook-queries.npy ] ||
-		./hashgrove features cifar-queries.bin --use codebook.hgf -o cifar-codebook-queries.npy --quiet >&2
+	features cifar-10000.bin cifar-gist
+	features cifar-queries.bin cifar-gist-queries
 fi
 if [ -d iaprtc12/images ] && [ ! -e iapr.npy ]; then
 	sed 's/$/.jpg/' iaprtc12/ids.txt >iapr-ids.txt
 	tr ' ' ';' <iaprtc12/labels.txt >iapr-tags.txt
-	./hashgrove features iaprtc12/images --size 64 --kind gist --ids iapr-ids.txt --tags iapr-tags.txt -o iapr-all.npy --quiet >&2
+	./hashgrove features iaprtc12/images --size 64 --kind gist320 --ids iapr-ids.txt --tags iapr-tags.txt -o iapr-all.npy --quiet >&2
 	"$python" - <<'PYTHON'
 import numpy as np
 ids = open("iaprtc12/ids.txt").read().split()
@@ -123,10 +115,7 @@ section cancer "Breast cancer" cancer.csv --label class --bits 16
 section digits "Digits" digits.csv --label class --bits 32
 section cifar-gist "CIFAR-10, GIST" cifar-gist.npy --labels cifar-gist.labels.txt \
 	--queries cifar-gist-queries.npy --queries-labels cifar-gist-queries.labels.txt --bits 64
-section cifar-codebook "CIFAR-10, codebook" cifar-codebook.npy --labels cifar-codebook.labels.txt \
-	--queries cifar-codebook-queries.npy --queries-labels cifar-codebook-queries.labels.txt --bits 64
 section iapr "IAPR TC-12, GIST" iapr.npy --tags iapr.tags.txt \
 	--queries iapr-queries.npy --queries-tags iapr-queries.tags.txt --bits 64
 section fashion "Fashion-MNIST, pixels" fashion.npy --labels fashion.txt \
 	--queries fashion-queries.npy --queries-labels fashion-queries.txt --bits 64
-section text "Text, TF-IDF with SVD" text-20000.npy --labels text-20000.txt --bits 64

@@ -4,15 +4,11 @@
 # dataset-fashion-mnist (installed when absent), and a machine that nobody else uses. Another build of XGBoost, and LightGBM, are
 # taken from PYTHONPATH.
 #
-#	x/bench/speed.sh [gist|codebook|train|encode|stream|step1|rows|bits|limits]...      default: all
+#	x/bench/speed.sh [gist|train|encode|step1|rows|bits|limits]...      default: all
 #
 #	gist       one bit, GIST-320, all columns candidates; AdaBoost and the logistic loss of the peers
-#	codebook   one bit, codebook-11200, 200 candidates per node; XGBoost grows ROUNDS trees (20), scaled to 200
-#	train      64 bits from the file of vectors to the model: codebook-11200 with the paper's settings and with the default,
-#	           GIST-320 with the default
-#	encode     64 bits x 200 trees of the paper on GIST-320 and codebook-11200, and 64 bits of the default on GIST-320, in
-#	           batches and one row at a time
-#	stream     encoding a file of vectors: how many cores it keeps busy
+#	train      64 bits from the file of vectors to the model: GIST-320 with the paper's settings and with the default
+#	encode     64 bits x 200 trees of the paper, and 64 bits of the default, on GIST-320, in batches and one row at a time
 #	step1      Step 1 beside the plain method, 50,000 rows and 64 bits
 #	rows       10,000 to 200,000 synthetic rows of 320 dimensions
 #	bits       64, 256 and 1,024 bits of 10,000 pictures
@@ -21,18 +17,18 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 cifar=${CIFAR10:-${XDG_CACHE_HOME:-$HOME/.cache}/hashgrove/cifar10}
 scratch=${HASHGROVE_SCRATCH:-${TMPDIR:-/tmp}/hashgrove-speed}
-turns=${TURNS:-3} rounds=${ROUNDS:-20} threads=2
+turns=${TURNS:-3} threads=2
 python=/usr/bin/python3
-parts=${*:-gist codebook train encode stream step1 rows bits limits}
+parts=${*:-gist train encode step1 rows bits limits}
 fashion=/usr/share/datasets/fashion-mnist
 mkdir -p "$scratch"
 make --silent build
 go build -C x/bench -o "$scratch/boosted-bit" ./boosted-bit
 "$python" -c 'import xgboost' 2>/dev/null || { apt-get update -qq && apt-get install -y -qq python3-xgboost; } >&2
 
-# vectors KIND: the training pictures of CIFAR-10, as bytes
+# vectors makes GIST-320 of the training pictures of CIFAR-10.
 vectors() {
-	[ -e "$scratch/$1.npy" ] || bin/hashgrove features "$cifar"/data_batch_*.bin --kind "$1" --type uint8 --force -o "$scratch/$1.npy"
+	[ -e "$scratch/gist.npy" ] || bin/hashgrove features "$cifar"/data_batch_*.bin --kind gist320 --force -o "$scratch/gist.npy"
 }
 
 # beside KIND CANDIDATES ROUNDS TURNS: ours and theirs, and the least time of each beside ours of the same loss
@@ -62,42 +58,25 @@ for part in $parts; do
 	echo "== $part"
 	case $part in
 	gist)
-		vectors gist
+		vectors
 		beside gist -1 200 "$turns"
 		;;
-	codebook)
-		vectors codebook
-		beside codebook 200 "$rounds" 1
-		;;
 	train)
-		vectors codebook
-		learn codebook-paper "$scratch/codebook.npy" "$scratch/codebook.labels.txt" --effort paper
-		learn codebook "$scratch/codebook.npy" "$scratch/codebook.labels.txt"
-		vectors gist
+		vectors
+		learn gist-paper "$scratch/gist.npy" "$scratch/gist.labels.txt" --effort paper
 		learn gist "$scratch/gist.npy" "$scratch/gist.labels.txt"
 		;;
 	encode)
 		go build -C x/bench -o "$scratch/encoded-rows" ./encoded-rows
-		for name in gist-paper gist codebook-paper; do
-			kind=${name%-paper}
-			vectors $kind
+		vectors
+		for name in gist-paper gist; do
 			[ -e "$scratch/$name.hgm" ] ||
-				learn $name "$scratch/$kind.npy" "$scratch/$kind.labels.txt" $([ $name = $kind ] || echo --effort paper)
+				learn $name "$scratch/gist.npy" "$scratch/gist.labels.txt" $([ $name = gist ] || echo --effort paper)
 			for cores in 1 2; do
-				"$scratch/encoded-rows" "$scratch/$name.hgm" "$scratch/$kind.npy" $cores
-				[ $name != gist-paper ] || "$python" x/bench/xgboost_predict.py "$scratch/$kind.npy" "$scratch/$kind.labels.txt" $cores
+				"$scratch/encoded-rows" "$scratch/$name.hgm" "$scratch/gist.npy" $cores
+				[ $name != gist-paper ] || "$python" x/bench/xgboost_predict.py "$scratch/gist.npy" "$scratch/gist.labels.txt" $cores
 			done
 		done
-		;;
-	stream)
-		for cores in 1 2; do
-			cat "$scratch/codebook.npy" >/dev/null # from memory, not from the disk
-			TIMEFORMAT="encode --threads $cores: %R s, %U s in the program, %S s in the system"
-			time bin/hashgrove encode -m "$scratch/codebook-paper.hgm" "$scratch/codebook.npy" --force -o "$scratch/codebook.hgc" --threads $cores --quiet >/dev/null
-		done
-		TIMEFORMAT="reading the file alone: %R s"
-		time cat "$scratch/codebook.npy" >/dev/null
-		ls -l "$scratch/codebook.npy" | awk '{print $5, "bytes"}'
 		;;
 	step1)
 		go test ./internal/fasthash/inference -run '^$' -bench Step1 -benchtime 1x | grep plain
