@@ -33,7 +33,7 @@ type recipe struct {
 
 // Recipes of the features in the paper, and an earlier one of ours of the same length: half as many words, the two
 // signs of a response separate, unscaled. Patches of 8 x 8 and vectors scaled to sum 1, on which the paper is silent,
-// were chosen on a validation part of CIFAR-10; see tuning.md.
+// were chosen on a validation part of CIFAR-10.
 func gist320() recipe { return recipe{Name: "gist320", GIST: []int{8, 8, 4}} }
 func gist512() recipe { return recipe{Name: "gist512", GIST: []int{8, 8, 8, 8}} }
 func codebook(words int) recipe {

@@ -39,7 +39,7 @@ func trees(bits, rounds, depth int) learn.Options {
 }
 
 // fewRows and manyRows return our settings for few training pictures and for all of them with their mirror images. They
-// were chosen on a validation part of CIFAR-10; see tuning.md.
+// were chosen on a validation part of CIFAR-10.
 func fewRows(bits int) learn.Options {
 	t := trees(bits, 800, 3)
 	t.Trim, t.NodeFeatures = 0.9, 50
@@ -120,7 +120,7 @@ MAP divided by the number of hits in the list. Unmarked MAP and PR area are expe
 Test seconds are the time to encode all queries, including reading their vectors; training seconds do not include making
 the features. Memory is the peak of the process during training. The paper's times were measured on its authors'
 machine. In rows trained on all, the training rows are also the database, so these rows measure classification, not
-how well new items are found ([new items](../../x/bench/results/new-items.md)); rows trained on 5,000 search mostly new
+how well new items are found ([new items](../../docs/results/README.md#new-items)); rows trained on 5,000 search mostly new
 items.`
 
 // table runs the rows. A row that fails has no numbers, and the others continue.
@@ -148,7 +148,7 @@ func (runner *Runner) table(ctx context.Context, c collection, title, note strin
 	t.Note = strings.TrimSpace(c.parts + " " + note)
 	if c.tagged {
 		t.Note += " In Step 1 of FastHash and of TSH with trees, the similar pairs together weigh as much as the " +
-			"dissimilar ones ([tuning](tuning.md))."
+			"dissimilar ones."
 	}
 	t.Note += "\n" + conventions
 	if prior > 0 {

@@ -106,7 +106,7 @@ func methodsTable(c collection) Experiment {
 	}
 	rows := append(kind(c.gist, c.gist, "gist"), kind(codebook(800), signed(800), "codebook")...)
 	note := `All methods learn from the same 5,000 rows, except that "full" means all rows; methods without numbers from
-the paper are not in its table. Our settings, chosen on CIFAR-10 ([tuning](tuning.md)), add mirror images and trim to
+the paper are not in its table. Our settings, chosen on CIFAR-10, add mirror images and trim to
 0.9; they use 800 trees of depth 3 for 5,000 rows, 400 trees of depth 6 for all rows, and signed codebooks.`
 	if c.name == "espgame" {
 		note += " The paper's GIST rows of SPLH and STHs repeat those of IAPR TC-12."

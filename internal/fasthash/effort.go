@@ -61,7 +61,7 @@ type effortLine struct {
 const mediumRows = 15_000
 
 // logistic returns trees with a high rate. With lower rates, the same number of trees makes codes of one class so alike
-// that those nearest to a query are no longer the best (paper/results/tuning.md).
+// that those nearest to a query are no longer the best.
 func logistic(rounds, depth int, rate, columns float64) boost.Options {
 	return boost.Options{Boost: boost.Logistic, Rounds: rounds, Depth: depth, Rate: rate, ColumnShare: columns}
 }
@@ -86,7 +86,7 @@ var efforts = []effortLine{
 // Few rows of unequal classes: at least half of the classes have less than a fifth of the rows of the largest. All
 // efforts but the paper's then weight classes equally (inference.Options.BalanceClasses) and use this line, so that
 // rare classes are found as well as frequent ones. More or deeper trees overfit the few rows; with many classes a bit
-// depends on many scores and takes more trees. paper/results/tuning.md has the figures.
+// depends on many scores and takes more trees.
 const unequalRatio = 5
 
 func unequalLine(classes int) effortLine {

@@ -23,8 +23,8 @@ import (
 //	h_k(x) = sign(sum over t of c_kt p_t(x))          c_kt the mean of the bit z_k over the rows of class t
 //
 // Trees need many rows to learn what a class looks like, and learn it again for every bit. Here all rows of a class
-// teach one score that all bits share, so with few rows a class, or with many classes, this predicts bits better
-// (paper/results/tuning.md). For tags, the weights c_k are those of ridge regression of z_k on the scores.
+// teach one score that all bits share, so with few rows a class, or with many classes, this predicts bits better.
+// For tags, the weights c_k are those of ridge regression of z_k on the scores.
 //
 // Training rows have the scores of fits that did not see them. Whether scores are linear or of a kernel, and β, are
 // those whose codes - the classes having random ones - find rows of other folds best. Step 1 gives all classes the same

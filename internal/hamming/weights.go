@@ -23,7 +23,7 @@ const MaxWeight = 63
 const BitUnits = 16
 
 // DetailUnits is the average weight of a bit of detail. Less would lose the query's projections in rounding, and more
-// would let details decide between classes (paper/results/detail.md).
+// would let details decide between classes.
 const DetailUnits = 2
 
 // MaxWeightedBits is the largest length of codes compared by margins, so that all distances fit in 16 bits.

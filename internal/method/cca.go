@@ -13,7 +13,7 @@
 //
 // The released code has λ = μ = 1e-4 in whatever units its vectors have. Here λ falls with the rows, from what 5,000
 // need to what 50,000 do, and μ is 1 for tags: if rows are similar when they share some tags, frequent tags decide, and
-// without μ rare ones would count as much. Both were chosen on validation parts (paper/results/tuning.md).
+// without μ rare ones would count as much. Both were chosen on validation parts.
 //
 //	Cxx, Cxy     one pass over the rows           n d² / 2 products in blocks; 4 d² bytes whatever n
 //	Z            Cxx Z = Cxy                      d³/6 and d² c products

@@ -8,7 +8,7 @@
 //	bit b = [column b of R P (u - mean) >= 0],   and as a query's margin the projection itself
 //
 // Directions in which the classes differ are left out of the components, since the class bits know those already: this
-// finds up to a fifth more of the nearest items of the class (paper/results/detail.md). Cost: PCA and ITQ on up
+// finds up to a fifth more of the nearest items of the class. Cost: PCA and ITQ on up
 // to detailRows rows, and one projection for each bit to encode.
 
 package method

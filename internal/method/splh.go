@@ -15,7 +15,7 @@
 // X_l is not deflated. In the paper D = p p': it has the scale of squared values, unlike S, and that scale falls from
 // bit to bit, so late bits would teach the next ones nothing. Here every bit counts equally. The columns are scaled to
 // equal variance, so codes do not depend on the units of measurement. Both were chosen on a validation part, as the
-// step was (paper/results/tuning.md). Up to 1024 dimensions M is formed; beyond that it is only multiplied with.
+// step was. Up to 1024 dimensions M is formed; beyond that it is only multiplied with.
 
 package method
 

@@ -13,8 +13,8 @@
 //	trees      boosted trees: TSH with the functions of FastHash
 //
 // All pairs count, whereas the released code samples them: with classes and tags that is faster, and FastHash does the
-// same here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it
-// (paper/results/tuning.md). The width of the kernels is the mean squared distance from a row to its 50 nearest among
+// same here. With tags the trees get balanced pairs too, as in FastHash; the SVMs do not gain from it.
+// The width of the kernels is the mean squared distance from a row to its 50 nearest among
 // 5,000.
 
 package method

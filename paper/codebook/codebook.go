@@ -8,7 +8,7 @@
 //	sum over the cells         pooling.go
 //	over the sum of all        so that a busy picture and a quiet one with the same things in it are alike
 //
-// The last step is not in the paper; results/tuning.md has what it is worth.
+// The last step is not in the paper.
 //
 // D P is multiplied out when the codebook is learned, and - D P M becomes a bias b, so a picture is one matrix product,
 // 2 x places x values x words operations and most of the time. The product is made in strips of 16 words that are
