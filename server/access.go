@@ -88,12 +88,10 @@ func neededAccess(r *http.Request) access {
 	return reading
 }
 
-// isBackup reports whether a path is that of a backup or of the files of an upload, which hold everything. Items may be
-// called backup as well.
+// isBackup reports whether a path is that of a backup, which holds everything. Items may be called backup as well.
 func isBackup(path string) bool {
 	parts := strings.Split(path, "/")
-	return len(parts) == 5 && parts[2] == "collections" && parts[4] == "backup" ||
-		len(parts) > 5 && parts[2] == "try" && parts[4] == "files"
+	return len(parts) == 5 && parts[2] == "collections" && parts[4] == "backup"
 }
 
 // changes reports whether a request modifies anything. Searches, encodings and explanations are POST requests that

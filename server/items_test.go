@@ -233,11 +233,3 @@ func TestVectorsWithAFileOfIDs(t *testing.T) {
 	}
 	s.must(t, 404, "GET", shop+"/vector/300", "")
 }
-
-// TestModelsOfUploadsNeedTheWriteToken: they are as much as a backup.
-func TestModelsOfUploadsNeedTheWriteToken(t *testing.T) {
-	s := serve(t, func(o *server.Options) { o.ReadToken, o.WriteToken = "read-secret", "write-secret" })
-	s.must(t, 403, "GET", "/v1/try/1/files/model.hgm", "", "Authorization", "Bearer read-secret")
-	s.must(t, 404, "GET", "/v1/try/1/files/model.hgm", "", "Authorization", "Bearer write-secret")
-	s.must(t, 200, "GET", shop+"/model", "", "Authorization", "Bearer read-secret")
-}

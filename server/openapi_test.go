@@ -338,10 +338,9 @@ func (c *checked) askWorkshop(t *testing.T) {
 			t.Fatalf("%v: %s", err, a.body)
 		}
 	}
-	note(c.ask(t, 202, "POST", "/v1/try?name=trees.csv&bits=8", shop, "Content-Type", "text/csv"))
+	note(c.ask(t, 202, "POST", "/v1/try?name=trees.csv", shop, "Content-Type", "text/csv"))
 	c.ask(t, 200, "GET", "/v1/try", "")
 	c.ask(t, 400, "POST", "/v1/try/"+job.ID+"/train", `{"nonsense":1}`)
-	c.ask(t, 409, "GET", "/v1/try/"+job.ID+"/files/model.hgm", "")
 	c.ask(t, 202, "POST", "/v1/try/"+job.ID+"/train", `{"label":"species","bits":32}`)
 	until(t, "an end of the training", func() bool {
 		note(c.ask(t, 200, "GET", "/v1/try/"+job.ID, ""))
@@ -351,15 +350,14 @@ func (c *checked) askWorkshop(t *testing.T) {
 		t.Errorf("the job is %s: %s", job.State, c.ask(t, 200, "GET", "/v1/try/"+job.ID, "").body)
 	}
 	c.ask(t, 409, "POST", "/v1/try/"+job.ID+"/cancel", "")
-	c.ask(t, 200, "GET", "/v1/try/"+job.ID+"/files/model.hgm", "")
 	c.ask(t, 200, "DELETE", "/v1/try/"+job.ID, "")
 	c.ask(t, 404, "GET", "/v1/try/"+job.ID, "")
 	note(c.ask(t, 202, "POST", "/v1/try?name=x.npy", npy("(60, 4)", make([]float32, 240)...), "Content-Type", "application/x-npy"))
 	c.ask(t, 202, "POST", "/v1/try/"+job.ID+"/labels", strings.Repeat("a\nb\n", 30), "Content-Type", "text/plain")
-	note(c.ask(t, 202, "POST", "/v1/try?name=trees.csv&bits=64&train=true", shop, "Content-Type", "text/csv"))
+	note(c.ask(t, 202, "POST", "/v1/try?name=trees.csv", shop, "Content-Type", "text/csv"))
+	c.ask(t, 202, "POST", "/v1/try/"+job.ID+"/train", `{"bits":256}`)
 	c.ask(t, 202, "POST", "/v1/try/"+job.ID+"/cancel", "")
-	c.ask(t, 200, "GET", "/v1/try/samples/leaves.csv", "")
-	c.ask(t, 404, "GET", "/v1/try/samples/none", "")
+	c.ask(t, 200, "GET", "/v1/try/samples/clothes.zip", "")
 	c.ask(t, 400, "POST", "/v1/try?name=x.csv", "", "Content-Type", "text/csv")
 }
 

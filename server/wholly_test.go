@@ -3,12 +3,8 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
-
-	"hashgrove/internal/workshop"
 )
 
 // TestRequestsAreUnderstoodWhollyOrRefused sends every route every mutation of valid requests. The answer is that to the
@@ -171,55 +167,4 @@ func messageOf(b []byte) string {
 		return ""
 	}
 	return a.Error.Message
-}
-
-// TestUploadsAreUnderstoodWhollyOrRefused does the same with the requests about uploads.
-func TestUploadsAreUnderstoodWhollyOrRefused(t *testing.T) {
-	s := serve(t, nil)
-	w := workshop.New(workshop.Options{Dir: t.TempDir()})
-	defer w.Close()
-	s.Mount("try", w)
-	table := "a,b,kind\n" + strings.Repeat("1,2,x\n3,4,y\n1,3,x\n4,4,y\n", 20)
-	upload := request{method: "POST", path: "/v1/try", address: []string{"name=shop.csv", "label=kind", "bits=8", "train=false"},
-		body: table, header: []string{"Content-Type", "text/csv"}}
-	var job struct{ ID string }
-	create := func() {
-		a, err := s.call(upload.method, upload.target(), upload.body, upload.header...)
-		ok(t, err)
-		ok(t, json.Unmarshal(a.body, &job))
-	}
-	for _, m := range addressMutants(upload) {
-		a, err := s.call(m.method, m.target(), m.body, m.header...)
-		ok(t, err)
-		if refused := a.StatusCode >= 400 && a.StatusCode < 500; a.StatusCode >= 500 || m.want == mustRefuse && !refused || m.want == mustEqual && refused {
-			t.Errorf("%s: status %d\n%s\n%s", m.what, a.StatusCode, m.target(), a.body)
-		}
-	}
-	create()
-	train := request{method: "POST", path: "/v1/try/" + job.ID + "/train", body: `{"label":"kind","bits":8,"ignore":["b"],"skip_bad":true}`}
-	show := request{method: "GET", path: "/v1/try/" + job.ID}
-	list := request{method: "GET", path: "/v1/try"}
-	cancel := request{method: "POST", path: "/v1/try/" + job.ID + "/cancel"}
-	remove := request{method: "DELETE", path: "/v1/try/" + job.ID}
-	for _, e := range []request{train, show, list, cancel, remove} {
-		all := addressMutants(e)
-		if e.body != "" {
-			all = append(all, bodyMutants(e)...)
-		} else {
-			all = append(all, mutant{request{method: e.method, path: e.path, body: "{}"}, "with a body", "body", mustRefuse})
-		}
-		for _, m := range all {
-			if m.want != mustRefuse || slices.Contains([]string{"options in the address, which belong into the body"}, m.what) && e.body == "" {
-				continue // it would train
-			}
-			a, err := s.call(m.method, m.target(), m.body, m.header...)
-			ok(t, err)
-			if a.StatusCode < 400 || a.StatusCode >= 500 || !strings.Contains(messageOf(a.body), m.names) {
-				t.Errorf("%s: status %d\n%v\n%s", m.what, a.StatusCode, m, a.body)
-			}
-		}
-	}
-	if a, err := s.call("GET", "/v1/try/"+job.ID, ""); err != nil || a.StatusCode != http.StatusOK || !strings.Contains(string(a.body), `"uploaded"`) {
-		t.Errorf("a refused request changed the upload: %s, %v", a.body, err)
-	}
 }

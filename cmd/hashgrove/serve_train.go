@@ -37,7 +37,6 @@ func (c *serveCommand) mountWorkshop(s *server.Server) (stop func() error, err e
 		Attach: func(ctx context.Context, made workshop.Collection) error {
 			return s.AddCollection(ctx, server.CollectionOptions{
 				Name: made.Name, Path: made.Path, Vectors: made.Vectors, Pictures: made.Pictures,
-				Report: made.Report,
 			})
 		},
 		Detach: s.RemoveCollection,

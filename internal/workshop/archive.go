@@ -13,7 +13,6 @@ import (
 	"strings"
 	"unicode"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/picture/gallery"
 )
 
@@ -41,9 +40,9 @@ func listArchive(r io.ReaderAt, size int64, o Options) ([]entry, error) {
 	z, err := zip.NewReader(limited, size)
 	switch {
 	case errors.Is(err, errLongList):
-		return nil, fault.New("too-many-files", "the zip lists too many files: it may hold %d pictures", o.MaxPictures)
+		return nil, fmt.Errorf("the zip lists too many files: it may hold %d pictures", o.MaxPictures)
 	case err != nil && !errors.Is(err, zip.ErrInsecurePath):
-		return nil, fault.New("unreadable-zip", "the zip cannot be read (%w): pack the pictures again", err)
+		return nil, fmt.Errorf("the zip cannot be read (%w): pack the pictures again", err)
 	}
 	limited.left = -1 // the list is read: from here on each entry is bounded
 	var list []entry
@@ -57,10 +56,10 @@ func listArchive(r io.ReaderAt, size int64, o Options) ([]entry, error) {
 			continue
 		}
 		if len(list) == o.MaxPictures {
-			return nil, fault.New("too-many-pictures", "the zip holds more than %d pictures: take a part of them", o.MaxPictures)
+			return nil, fmt.Errorf("the zip holds more than %d pictures: take a part of them", o.MaxPictures)
 		}
 		if total += f.UncompressedSize64; f.UncompressedSize64 > largestPicture || total > uint64(o.MaxUnpacked) {
-			return nil, fault.New("too-much", "the zip holds too much: a picture may have %s, and all of them %s",
+			return nil, fmt.Errorf("the zip holds too much: a picture may have %s, and all of them %s",
 				sizeText(largestPicture), sizeText(o.MaxUnpacked))
 		}
 		list = append(list, e)
@@ -74,11 +73,10 @@ func listArchive(r io.ReaderAt, size int64, o Options) ([]entry, error) {
 // noPictures says what to do about a zip without pictures.
 func noPictures(z *zip.Reader) error {
 	if slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, ".npy") }) {
-		return fault.New("npz", "the file is an npz archive: upload the npy file of the vectors, then its labels")
+		return fmt.Errorf("the file is an npz archive: upload the npy file of the vectors, then its labels")
 	}
-	return fault.New("no-pictures",
-		"the zip holds no pictures: put JPEG, PNG, GIF, BMP, TIFF or WebP files into a folder for each "+
-			"class")
+	return fmt.Errorf("the zip holds no pictures: put JPEG, PNG, GIF, BMP, TIFF or WebP files into a folder for each " +
+		"class")
 }
 
 // pictureEntry examines one entry. It returns false for an entry to skip, and an error for one that makes the whole zip
@@ -89,15 +87,13 @@ func pictureEntry(f *zip.File) (entry, bool, error) {
 	drive := len(parts[0]) > 1 && parts[0][1] == ':'
 	switch {
 	case strings.HasPrefix(name, "/") || drive || slices.Contains(parts, "..") || strings.ContainsRune(name, 0):
-		return entry{}, false, fault.New("outside",
-			"the zip names the file %q outside of it: pack the folder again", printable(name))
+		return entry{}, false, fmt.Errorf("the zip names the file %q outside of it: pack the folder again", printable(name))
 	case f.Mode()&fs.ModeSymlink != 0:
-		return entry{}, false, fault.New("link", "%q in the zip is a link: pack the pictures themselves", printable(name))
+		return entry{}, false, fmt.Errorf("%q in the zip is a link: pack the pictures themselves", printable(name))
 	case strings.HasSuffix(name, "/") || f.Mode().IsDir():
 		return entry{}, false, nil
 	case !f.Mode().IsRegular():
-		return entry{}, false, fault.New("not-a-file",
-			"%q in the zip is not a file: pack the pictures themselves", printable(name))
+		return entry{}, false, fmt.Errorf("%q in the zip is not a file: pack the pictures themselves", printable(name))
 	}
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" || p == "." })
 	hidden := slices.ContainsFunc(parts, func(p string) bool { return p[0] == '.' || p == "__MACOSX" })
@@ -106,17 +102,15 @@ func pictureEntry(f *zip.File) (entry, bool, error) {
 	}
 	switch {
 	case f.Flags&1 != 0:
-		return entry{}, false, fault.New("encrypted", "the zip is encrypted: pack the pictures without a password")
+		return entry{}, false, fmt.Errorf("the zip is encrypted: pack the pictures without a password")
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return entry{}, false, fault.New("unknown-compression",
-			"%q is packed in a way that is not read: use the usual compression of zip",
+		return entry{}, false, fmt.Errorf("%q is packed in a way that is not read: use the usual compression of zip",
 			printable(name))
 	case f.UncompressedSize64 > 1<<20 && f.UncompressedSize64/largestRatio > f.CompressedSize64:
-		return entry{}, false, fault.New("too-packed", "%q claims to unpack to more than %d times its size: it is no picture",
+		return entry{}, false, fmt.Errorf("%q claims to unpack to more than %d times its size: it is no picture",
 			printable(name), largestRatio)
 	case len(parts) < 2:
-		return entry{}, false, fault.New("no-folder",
-			"the picture %q lies in no folder: put every picture into the folder of its class",
+		return entry{}, false, fmt.Errorf("the picture %q lies in no folder: put every picture into the folder of its class",
 			printable(name))
 	}
 	return entry{f, parts[len(parts)-2], path.Join(parts...)}, true, nil
@@ -190,15 +184,14 @@ func (e *entry) read(limit int64, pixels int) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot be unpacked (%w): pack the pictures again", err)
 	case int64(len(b)) > limit:
-		return nil, fault.New("wrong-size", "unpacks to more than it claims, or than is allowed")
+		return nil, fmt.Errorf("unpacks to more than it claims, or than is allowed")
 	}
 	width, height, err := gallery.Size(b)
 	if err != nil {
-		return nil, fault.With("not-a-picture", err)
+		return nil, err
 	}
 	if width < 1 || height < 1 || width > pixels/height {
-		return nil, fault.New("too-many-pixels",
-			"has %d x %d pixels: at most %d megapixels are taken", width, height, pixels/1_000_000)
+		return nil, fmt.Errorf("has %d x %d pixels: at most %d megapixels are taken", width, height, pixels/1_000_000)
 	}
 	return b, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,14 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/picture/gallery"
-)
-
-// The formats of an upload.
-const (
-	formatNpy      = "npy"
-	formatPictures = "pictures"
 )
 
 const (
@@ -33,44 +26,35 @@ const (
 	slowest     = 64 << 10         // bytes per second required after that, on average
 	lookTime    = 5 * time.Minute  // for looking at an upload
 	defaultBits = 32
-	fewestBits  = 4
-	mostBits    = 256
 )
 
 // receive takes an upload, one at a time, because each may take as much disk as is allowed.
 func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error) {
 	if w.dirErr != nil {
-		return nil, fault.New("no-storage", "there is no folder for uploads: %w", w.dirErr)
+		return nil, fmt.Errorf("there is no folder for uploads: %w", w.dirErr)
 	}
-	o, err := parameters(r, "name", "label", "bits", "train")
+	o, err := parameters(r, "name")
 	if err != nil {
 		return nil, err
-	}
-	bits, err := readBits(o)
-	if err != nil {
-		return nil, err
-	}
-	if start := o.Get("train"); o.Has("train") && start != "true" && start != "false" {
-		return nil, bad("not-a-choice", "train=%.20s: give true or false", start)
 	}
 	select {
 	case w.upload <- struct{}{}:
 		defer func() { <-w.upload }()
 	default:
-		err := fault.New("busy", "another upload is under way: try again in a moment")
+		err := errors.New("another upload is under way: try again in a moment")
 		return nil, &failure{status: http.StatusTooManyRequests, err: err, wait: "3"}
 	}
 	if w.work.Err() != nil {
-		return nil, problem(http.StatusServiceUnavailable, "stopping", "the service is stopping")
+		return nil, problem(http.StatusServiceUnavailable, "the service is stopping")
 	}
 	if r.ContentLength > w.options.MaxBytes {
 		return nil, &http.MaxBytesError{Limit: w.options.MaxBytes}
 	}
 	w.mu.Lock()
 	w.next++
-	j := &job{number: w.next, name: uploadName(o.Get("name")), label: o.Get("label"), bits: bits, state: stateUploaded}
+	j := &job{number: w.next, dir: filepath.Join(w.options.Dir, fmt.Sprintf("hashgrove-job-%d", w.next))}
 	w.mu.Unlock()
-	j.dir = filepath.Join(w.options.Dir, fmt.Sprintf("hashgrove-job-%d", j.number))
+	j.Job = Job{ID: strconv.Itoa(j.number), Name: uploadName(o.Get("name")), Bits: defaultBits, State: stateUploaded}
 	if err := os.Mkdir(j.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -82,27 +66,16 @@ func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error)
 		err = w.admit(j)
 	}
 	if err != nil {
-		return nil, errors.Join(j.plain(err), os.RemoveAll(j.dir))
-	}
-	if o.Get("train") == "true" {
-		if err := w.start(r.Context(), j, trainRequest{Label: j.label, Bits: j.bits}); err != nil {
-			return nil, errors.Join(err, w.discard(j))
-		}
+		return nil, errors.Join(j.without(err), os.RemoveAll(j.dir))
 	}
 	return w.viewOf(j), nil
-}
-
-// plain returns an error about an upload without the paths of this machine.
-func (j *job) plain(err error) error {
-	f := failureOf(err)
-	return &failure{f.status, f.err, f.wait, j.say(f)}
 }
 
 // admit adds a job and makes room for it by discarding the oldest that is not in training.
 func (w *Workshop) admit(j *job) error {
 	for {
 		w.mu.Lock()
-		if len(w.jobs) < w.options.Keep {
+		if len(w.jobs) < mostJobs {
 			w.jobs = append(w.jobs, j)
 			w.mu.Unlock()
 			return nil
@@ -116,25 +89,6 @@ func (w *Workshop) admit(j *job) error {
 			return err
 		}
 	}
-}
-
-func readBits(o url.Values) (int, error) {
-	if !o.Has("bits") {
-		return defaultBits, nil
-	}
-	text := o.Get("bits")
-	bits, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, bad("not-a-number", "%.20q is not a number of bits", text)
-	}
-	return bits, checkBits(bits)
-}
-
-func checkBits(bits int) error {
-	if bits < fewestBits || bits > mostBits {
-		return bad("wrong-bits", "a code of %d bits cannot be tried here: choose %d to %d", bits, fewestBits, mostBits)
-	}
-	return nil
 }
 
 // uploadName returns the readable name of a file: its last part, without what does not print. It is never a path.
@@ -162,7 +116,7 @@ func save(rw http.ResponseWriter, r *http.Request, to string, most int64) (err e
 	case err != nil:
 		return err
 	case n == 0:
-		return bad("empty-file", "the upload is empty: send the file as the body of the request")
+		return bad("the upload is empty: send the file as the body of the request")
 	}
 	return nil
 }
@@ -206,24 +160,22 @@ func recognise(head []byte, name string) (string, error) {
 	case starts("PK\x03\x04", "PK\x05\x06"):
 		return formatPictures, nil
 	case starts("\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd7zXZ", "BZh", "7z\xbc\xaf", "Rar!"):
-		return "", bad("compressed", "%s is compressed: decompress it first, or pack pictures as zip", name)
+		return "", bad("%s is compressed: decompress it first, or pack pictures as zip", name)
 	case starts("PAR1"):
-		return "", bad("parquet",
-			"%s is a Parquet file: save it as CSV to try it here, or train with \"hashgrove train\"", name)
+		return "", bad("%s is a Parquet file: save it as CSV to try it here, or train with \"hashgrove train\"", name)
 	case gallery.Looks("", head):
-		return "", bad("single-picture", "%s is a single picture: put many into a zip, with a folder for each class", name)
+		return "", bad("%s is a single picture: put many into a zip, with a folder for each class", name)
 	case starts("\xff\xfe", "\xfe\xff"):
-		return "", bad("not-utf8", "%s is text in UTF-16: save it as UTF-8", name)
+		return "", bad("%s is text in UTF-16: save it as UTF-8", name)
 	case !isText(head):
-		return "", bad("unknown-format",
-			"%s is none of the files that can be tried here: CSV, TSV, JSON lines, npy, or a zip of pictures",
+		return "", bad("%s is none of the files that can be tried here: CSV, TSV, JSON lines, npy, or a zip of pictures",
 			name)
 	case len(text) == 0:
-		return "", bad("no-rows", "%s has no rows", name)
+		return "", bad("%s has no rows", name)
 	case text[0] == '{':
 		return "jsonl", nil
 	case text[0] == '[' && ending != ".csv":
-		return "", bad("json-list", "%s is a list in JSON: write an object with a vector and a label on every line", name)
+		return "", bad("%s is a list in JSON: write an object with a vector and a label on every line", name)
 	case ending == ".tsv" || bytes.ContainsRune(first, '\t') && !bytes.ContainsAny(first, ",;"):
 		return "tsv", nil
 	}
@@ -242,16 +194,14 @@ func isText(head []byte) bool {
 
 // receiveLabels takes the labels of an npy file, one line per row.
 func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
-	if j.format != formatNpy {
-		return nil, problem(http.StatusConflict, "own-labels",
-			"%s has labels of its own: choose the column that holds them", j.name)
+	if j.Format != formatNpy {
+		return nil, problem(http.StatusConflict, "%s has labels of its own: choose the column that holds them", j.Name)
 	}
 	w.mu.Lock()
 	training := j.cancel != nil
 	w.mu.Unlock()
 	if training {
-		return nil, problem(http.StatusConflict, "in-training",
-			"%s is in training: cancel it before you change its labels", j.name)
+		return nil, problem(http.StatusConflict, "%s is in training: cancel it before you change its labels", j.Name)
 	}
 	draft := filepath.Join(j.dir, "labels.new")
 	defer os.Remove(draft)
@@ -263,23 +213,19 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	if err != nil {
 		return nil, err
 	}
-	if !isText(head) && !bytes.HasPrefix(head, []byte("\x93NUMPY")) {
-		return nil, bad("not-text", "the labels are not text: send a line for each row, or an npy file of numbers")
+	if !isText(head) {
+		return nil, bad("the labels are not text: send a line for each row")
 	}
 	if err := os.Rename(draft, j.labelsFile()); err != nil {
 		return nil, err
 	}
-	if _, err := w.open(j, trainRequest{}); err != nil {
-		_ = os.Remove(j.labelsFile())
-		w.mu.Lock()
-		j.labels = false
-		w.mu.Unlock()
-		return nil, &failure{status: http.StatusBadRequest, err: fault.With("bad-data", err), text: j.say(err)}
-	}
+	_, err = dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: formatNpy, LabelsFile: []string{j.labelsFile()}})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	j.labels = true
-	return j.view(), nil
+	if j.LabelsNeeded = err != nil; err != nil {
+		return nil, j.without(asBad(err))
+	}
+	return j.Job, nil
 }
 
 // headOf returns the start of a file.
@@ -304,14 +250,14 @@ func (w *Workshop) inspect(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	if j.format, err = recognise(head, j.name); err != nil {
+	if j.Format, err = recognise(head, j.Name); err != nil {
 		return err
 	}
-	switch j.format {
+	switch j.Format {
 	case formatPictures:
 		return w.inspectPictures(ctx, j, upload)
 	case formatNpy:
-		return w.inspectNpy(j)
+		return inspectNpy(j)
 	}
-	return w.inspectTable(ctx, j)
+	return inspectTable(ctx, j)
 }
