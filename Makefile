@@ -47,7 +47,7 @@ BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo
 # The tests that make check runs and make test leaves out: they take longest, or need servers.
 SLOW = ^Test(Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
 	PushAfterKills|SamplesCanBeTried|ShortRuns|Wheel|Postgres)$$
-SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/engine ./internal/export ./x/release ./paper ./internal/workshop
+SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/postgres ./internal/export ./x/release ./paper ./internal/workshop
 
 unit:
 	$(BOUNDED) $(GO) test -timeout 30m -skip '$(SLOW)' $(TESTFLAGS) ./...
@@ -63,7 +63,7 @@ slow:
 
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
 # needs a C compiler. It slows the trees thirtyfold, so long tests, and the suite of PostgreSQL, run with it only in nightly.
-RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/engine/... ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
+RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... ./internal/items/... \
 	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:

@@ -19,7 +19,7 @@ func TestWhatPackagesLink(t *testing.T) {
 		learners = `fasthash(/(inference|boost|svm))?|method|numeric/linalg`
 		readers  = `supervision|fasthash/affinity|dataset|picture/gallery`
 		formats  = `^(image/(jpeg|png|gif)|golang\.org/x/image|github\.com/(parquet-go|klauspost/compress))`
-		engines  = `^github\.com/jackc/|^hashgrove/internal/engine`
+		engines  = `^github\.com/jackc/|^hashgrove/internal/postgres`
 	)
 	serving := formats + `|` + engines + `|^hashgrove/internal/(` + learners + `|` + readers + `)$`
 	for folder, unwanted := range map[string]string{

@@ -138,8 +138,7 @@ func TestDetailInPostgres(t *testing.T) {
 	to := " --table boots --engine " + pgtest.Start(t).URL
 	t.Setenv("PGPASSWORD", pgtest.Password)
 	codes := detailShop(t)
-	succeed(t, shellWords("push detail.hgi"+to)...)
-	succeed(t, shellWords("check-engine detail.hgi new.csv"+to)...)
+	succeed(t, shellWords("push detail.hgi --verify"+to)...)
 	for _, line := range []string{
 		"pull --where 'not prize = 3' -o none.hgi" + to, "pull --where 'prize < 3' -o none.hgc" + to,
 	} {

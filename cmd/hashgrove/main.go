@@ -148,7 +148,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	)
 	cli.AddVerbs(root, groupStart, a.demo(), a.inspect())
 	cli.AddVerbs(root, groupLearn, a.train(), a.encode(), a.eval(), a.compare(), a.features())
-	cli.AddVerbs(root, groupSearch, a.index(), a.search(), a.serve(), a.push(), a.pull(), a.checkEngine())
+	cli.AddVerbs(root, groupSearch, a.index(), a.search(), a.serve(), a.push(), a.pull())
 	cli.AddVerbs(root, groupFiles, a.info(), a.verify(), a.merge(), a.export(), a.version())
 	root.SetHelpCommand(cli.HelpVerb(groupFiles))
 	root.SetCompletionCommandGroupID(groupFiles)

@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/engine"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
+	"hashgrove/internal/postgres"
 	"hashgrove/internal/store"
 )
 
 type pullCommand struct {
 	*app
-	target               engineFlags
+	target               databaseFlags
 	model, output, where string
 	file                 cli.Output
 }
@@ -34,11 +34,11 @@ func (a *app) pull() *cobra.Command {
 labels, tags and attributes, or into a code file (.hgc) with ids. --model adds the model to the index, so that you
 can search by vector; it must be the one that made the codes.
 
-Instead of an engine, pull can read a FAISS file, an IndexBinaryFlat or an IndexBinaryIDMap, with its ids. FAISS does
+Instead of a database, pull can read a FAISS file, an IndexBinaryFlat or an IndexBinaryIDMap, with its ids. FAISS does
 not record which model made its codes: --model supplies that, for code files too, and removes the zeros that pad codes
 to whole bytes.
 
-` + enginesHelp,
+` + databaseHelp,
 		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi
   hashgrove pull --engine postgres://shop@localhost/shop --table boots --where 'label = "boots"' -o pulled.hgc
   hashgrove pull items.faiss -m items.hgm -o from-faiss.hgi`,
@@ -106,16 +106,16 @@ func (c *pullCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := pullReport{info.Engine, info.Table, c.output, n, info.Bits, info.Fingerprint.String()}
+	r := pullReport{info.Server, info.Table, c.output, n, info.Bits, info.Fingerprint.String()}
 	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from the table %s of %s",
 		r.Output, plain.Count(n, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
 }
 
 // each reads items and counts them.
 func (c *pullCommand) each(
-	ctx context.Context, e engine.Engine, f index.Filter, take func(*index.Batch) error,
+	ctx context.Context, e *postgres.Table, f index.Filter, take func(*index.Batch) error,
 ) (n int, err error) {
-	if err := engine.CheckNames(ctx, e, f); err != nil {
+	if err := e.CheckNames(ctx, f); err != nil {
 		return 0, cli.Usagef("--where: %w", err)
 	}
 	all, err := e.Count(ctx)
@@ -134,7 +134,7 @@ func (c *pullCommand) each(
 
 // writeCodes writes a code file, one part at a time.
 func (c *pullCommand) writeCodes(
-	ctx context.Context, e engine.Engine, info engine.Info, f index.Filter,
+	ctx context.Context, e *postgres.Table, info postgres.Info, f index.Filter,
 ) (int, error) {
 	w, err := hamming.Create(c.output, hamming.HGC, hamming.Header{Bits: info.Bits, Fingerprint: info.Fingerprint})
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *pullCommand) writeCodes(
 
 // writeIndex builds an index, which appears under its name only once complete.
 func (c *pullCommand) writeIndex(
-	ctx context.Context, e engine.Engine, info engine.Info, f index.Filter,
+	ctx context.Context, e *postgres.Table, info postgres.Info, f index.Filter,
 ) (n int, err error) {
 	o := store.Options{Bits: info.Bits, Fingerprint: info.Fingerprint, Index: index.Config{Threads: c.threads}}
 	if c.model != "" {
@@ -163,7 +163,7 @@ func (c *pullCommand) writeIndex(
 			return 0, fmt.Errorf("%s makes codes of %d bits, but the table %s holds codes of %d",
 				c.model, o.Model.Encoder.Bits(), info.Table, info.Bits)
 		}
-		made := engine.Space{Bits: info.Bits, Fingerprint: o.Model.Fingerprint()}
+		made := postgres.Space{Bits: info.Bits, Fingerprint: o.Model.Fingerprint()}
 		if err := made.Accept(info.Space); err != nil {
 			return 0, fault.New("model-mismatch", "%s did not make the codes of the table %s: its model has the fingerprint %v",
 				c.model, info.Table, info.Fingerprint)

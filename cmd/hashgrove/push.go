@@ -3,23 +3,25 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/engine"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/plain"
+	"hashgrove/internal/postgres"
 )
 
 type pushCommand struct {
 	*app
-	items        itemFlags
-	target       engineFlags
-	model, where string
-	shard        shardFlags
-	o            engine.PushOptions
-	dryRun       bool
+	items          itemFlags
+	target         databaseFlags
+	model, where   string
+	shard          shardFlags
+	o              postgres.PushOptions
+	dryRun, verify bool
 }
 
 func (a *app) push() *cobra.Command {
@@ -37,17 +39,18 @@ Items are read, encoded and sent batch by batch in bounded memory, except for a 
 if the data have ids, and for what --attributes and --attribute-columns read, which is kept in memory.
 Vectors can also come from standard input (-), as with "hashgrove encode"; a batch is sent once it is full.
 
-A batch that fails because the engine cannot be reached is retried with increasing delays. After a push that ended
-early, run the same command again. At the end some items are read back and compared.
+A batch that fails because the database cannot be reached is retried with increasing delays. After a push that ended
+early, run the same command again. --verify reads the table back and compares all that was pushed, and a few hundred
+answers with those of an exact index; it holds the table in memory, and the exit status is 1 if anything differs.
 
 --shard 3/8 pushes the third of eight equal parts of the rows, as in "hashgrove encode", or of the items of the index
 in the order of their ids, so that a scheduler can run one process per part. Rows without ids keep their numbers.
 
-` + enginesHelp + `
+` + databaseHelp + `
 
 ` + attributesHelp,
 		Example: `  hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots --dry-run
-  hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots
+  hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots --verify
   hashgrove push items.hgc --engine postgres://shop@localhost/shop --table coded --batch 5000 --in-flight 4
   hashgrove push new.csv --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop
   hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 1/2
@@ -58,13 +61,14 @@ in the order of their ids, so that a scheduler can run one process per part. Row
 	}
 	f := cmd.Flags()
 	c.target.bind(f)
-	f.IntVar(&c.o.Batch, "batch", engine.DefaultBatch, "`NUMBER` of items per batch")
-	f.IntVar(&c.o.InFlight, "in-flight", engine.DefaultInFlight, "`NUMBER` of batches in flight at a time")
-	f.IntVar(&c.o.Retries, "retries", engine.DefaultRetries,
-		"`NUMBER` of times that a batch is sent again when the engine cannot be reached; -1 means none")
-	f.DurationVar(&c.o.Timeout, "timeout", engine.DefaultTimeout,
+	f.IntVar(&c.o.Batch, "batch", postgres.DefaultBatch, "`NUMBER` of items per batch")
+	f.IntVar(&c.o.InFlight, "in-flight", postgres.DefaultInFlight, "`NUMBER` of batches in flight at a time")
+	f.IntVar(&c.o.Retries, "retries", postgres.DefaultRetries,
+		"`NUMBER` of times that a batch is sent again when the database cannot be reached; -1 means none")
+	f.DurationVar(&c.o.Timeout, "timeout", postgres.DefaultTimeout,
 		"`TIME` after which a batch without an answer is sent again")
 	f.BoolVar(&c.dryRun, "dry-run", false, "do not connect, print what would be sent")
+	f.BoolVar(&c.verify, "verify", false, "read the table back, and compare its answers with those of an exact index")
 	f.StringVar(&c.shard.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N")
 	cli.Group(f, "Push")
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes vectors or pictures")
@@ -76,19 +80,19 @@ in the order of their ids, so that a scheduler can run one process per part. Row
 
 // pushReport is the output of push --json.
 type pushReport struct {
-	Engine      string             `json:"engine"`
-	Table       string             `json:"table"`
-	Bits        int                `json:"bits"`
-	Fingerprint string             `json:"fingerprint"`
-	Items       int                `json:"items"`
-	Written     int                `json:"written"`
-	Retries     int                `json:"retries"`
-	Checked     int                `json:"read_back"`
-	Refused     []engine.Refusal   `json:"refused"`
-	Seconds     float64            `json:"seconds"`
-	PerSecond   float64            `json:"items_per_second"`
-	Shard       *shardReport       `json:"shard,omitempty"`
-	DryRun      []engine.Statement `json:"dry_run,omitempty"`
+	Engine      string                 `json:"engine"`
+	Table       string                 `json:"table"`
+	Bits        int                    `json:"bits"`
+	Fingerprint string                 `json:"fingerprint"`
+	Items       int                    `json:"items"`
+	Written     int                    `json:"written"`
+	Retries     int                    `json:"retries"`
+	Refused     []postgres.Refusal     `json:"refused"`
+	Seconds     float64                `json:"seconds"`
+	PerSecond   float64                `json:"items_per_second"`
+	Shard       *shardReport           `json:"shard,omitempty"`
+	Verified    *postgres.Verification `json:"verified,omitempty"`
+	DryRun      []postgres.Statement   `json:"dry_run,omitempty"`
 }
 
 func (c *pushCommand) run(ctx context.Context, args []string) error {
@@ -97,6 +101,9 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	}
 	if c.o.Batch < 1 || c.o.Batch > 1<<20 || c.o.InFlight < 1 || c.o.InFlight > 1000 {
 		return cli.Usage("bad-flag-value", "--batch must be 1 to %d, and --in-flight 1 to 1000", 1<<20)
+	}
+	if c.verify && slices.ContainsFunc(args, dataset.IsStream) {
+		return cli.Usage("read-once", "--verify: standard input can be read only once, so it cannot be compared")
 	}
 	if _, err := c.shard.parse("", args); err != nil {
 		return err
@@ -113,7 +120,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	defer src.close()
 	r := pushReport{
 		Table: c.target.table, Bits: src.Bits, Fingerprint: src.Fingerprint.String(), Items: max(src.Items, 0),
-		Refused: []engine.Refusal{}, Shard: reportShard(c.shard.Shard),
+		Refused: []postgres.Refusal{}, Shard: reportShard(c.shard.Shard),
 	}
 	if c.dryRun {
 		r.DryRun = e.Plan(src.Space)
@@ -123,15 +130,15 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 }
 
 // push writes the items and prints a report.
-func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource, r pushReport) error {
+func (c *pushCommand) push(ctx context.Context, t *postgres.Table, src *pushSource, r pushReport) error {
 	p := c.startProgress("pushing", r.Items, 0)
 	defer p.End()
 	c.o.Progress = p.Tick
 	began := time.Now()
-	done, err := engine.PushFrom(ctx, e, src.Source, c.o)
+	done, err := t.Push(ctx, src.Source, c.o)
 	p.End()
-	r.Items, r.Engine, r.Written = done.Items, done.Info.Engine, done.Written
-	r.Retries, r.Checked, r.Seconds = done.Retries, done.Checked, time.Since(began).Seconds()
+	r.Items, r.Engine, r.Written = done.Items, done.Info.Server, done.Written
+	r.Retries, r.Seconds = done.Retries, time.Since(began).Seconds()
 	r.Refused = append(r.Refused, done.Refused...)
 	if err != nil {
 		advice := c.advice(r, src.Items)
@@ -145,9 +152,19 @@ func (c *pushCommand) push(ctx context.Context, e engine.Engine, src *pushSource
 	}
 	src.note(r.Items)
 	r.PerSecond = float64(r.Written) / max(r.Seconds, 1e-9)
-	return c.printLine(r, "%s: %s written, %d bits, fingerprint %s, %s, %.1f s, %.0f per second; %d verified",
+	verified := ""
+	if c.verify {
+		v, err := t.Verify(ctx, src.Source)
+		if err != nil {
+			return err
+		}
+		r.Verified = &v
+		verified = fmt.Sprintf("; verified: %s as pushed, %d of %d answers as those of an exact index, recall %.4f",
+			plain.Count(v.Items, "item", "items"), v.Same, v.Answers, v.Recall)
+	}
+	return c.printLine(r, "%s: %s written, %d bits, fingerprint %s, %s, %.1f s, %.0f per second%s",
 		r.Table, plain.Count(r.Written, "item", "items"), r.Bits, r.Fingerprint, r.Engine, r.Seconds, r.PerSecond,
-		r.Checked)
+		verified)
 }
 
 // advice says how to recover from a push that ended early; all is the number of items, if known.

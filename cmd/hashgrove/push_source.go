@@ -4,15 +4,15 @@ import (
 	"context"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/engine"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/postgres"
 	"hashgrove/internal/store"
 )
 
-// pushSource reads items on their way into an engine.
+// pushSource reads items on their way into a database.
 type pushSource struct {
-	engine.Source
+	postgres.Source
 	note  func(items int) // prints remarks after all items were read
 	close func() error
 }
@@ -50,7 +50,7 @@ func (c *pushCommand) fromIndex(s *store.Store, f index.Filter) *pushSource {
 		c.shard.Shard = hamming.NewShard(c.shard.Number, c.shard.Of, info.Items)
 		p.First, p.Most, items = c.shard.First, c.shard.Rows, c.shard.Rows
 	}
-	src := engine.Source{Space: engine.Space{Bits: info.Bits, Fingerprint: info.Fingerprint}, Items: items, Unique: true}
+	src := postgres.Source{Space: postgres.Space{Bits: info.Bits, Fingerprint: info.Fingerprint}, Items: items, Unique: true}
 	src.Each = func(ctx context.Context, take func(*index.Batch) error) error {
 		if items == 0 {
 			return nil // an empty shard; Most = 0 would mean all
@@ -73,7 +73,7 @@ func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource,
 		in.TakeShard(c.shard.Shard)
 		items = c.shard.Rows
 	}
-	src := engine.Source{Space: engine.Space{Bits: in.Bits, Fingerprint: in.Fingerprint}, Items: items}
+	src := postgres.Source{Space: postgres.Space{Bits: in.Bits, Fingerprint: in.Fingerprint}, Items: items}
 	src.Each = func(ctx context.Context, take func(*index.Batch) error) error { return in.Each(ctx, c.threads, take) }
 	note := func(items int) {
 		c.noteJoin(in, items)

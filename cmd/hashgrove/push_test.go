@@ -57,6 +57,7 @@ func TestPushShardsAndPipes(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
+		"push - --verify -m m.hgm":                            "2 read-once --verify",
 		"push - --shard 1/2 -m m.hgm":                         "2 read-once -: --shard",
 		"push vectors.npy --shard 5/4 -m m.hgm":               "2 bad-flag-value --shard 5/4",
 		"push - --attribute-columns f0 --format csv -m m.hgm": "2 read-once --attribute-columns --attributes",

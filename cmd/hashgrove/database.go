@@ -11,39 +11,39 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/engine"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/postgres"
 	"hashgrove/internal/store"
 )
 
-// engineFlags name a table in an engine.
-type engineFlags struct {
+// databaseFlags name a table in a database.
+type databaseFlags struct {
 	url, table, passwordFile string
 	vector                   bool
 }
 
-// enginesHelp is shared by the help of all verbs about engines.
-const enginesHelp = `--engine is the URL of PostgreSQL 14 or later: postgres://user@host:port/database, or
+// databaseHelp is shared by the help of all verbs about databases.
+const databaseHelp = `--engine is the URL of PostgreSQL 14 or later: postgres://user@host:port/database, or
 postgres://user@/database?host=/folder for a Unix socket. The URL must not contain the password, which is read from
 --password-file, from the environment (PGPASSWORD) or from ~/.pgpass, and is never printed.`
 
-func (e *engineFlags) bind(f *pflag.FlagSet) {
-	f.StringVar(&e.url, "engine", "", "`URL` of the engine, such as postgres://user@host/database")
-	f.StringVar(&e.table, "table", engine.DefaultTable, "`NAME` of the table with the codes, or schema.name")
+func (e *databaseFlags) bind(f *pflag.FlagSet) {
+	f.StringVar(&e.url, "engine", "", "`URL` of the database, such as postgres://user@host/database")
+	f.StringVar(&e.table, "table", postgres.DefaultTable, "`NAME` of the table with the codes, or schema.name")
 	f.StringVar(&e.passwordFile, "password-file", "", "`FILE` with the password; by default from the environment")
 	f.BoolVar(&e.vector, "pgvector", false, "search with a pgvector index, which is faster "+
 		"but misses some items")
-	cli.Group(f, "Engine")
+	cli.Group(f, "Database")
 }
 
 // open opens the table, which connects on first use.
-func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine, error) {
+func (e *databaseFlags) open(ctx context.Context, connections int) (*postgres.Table, error) {
 	if e.url == "" {
 		return nil, cli.Usage("missing-flag",
-			"missing --engine, the URL of an engine such as postgres://user@host/database")
+			"missing --engine, the URL of a database such as postgres://user@host/database")
 	}
-	t := engine.Target{URL: e.url, Table: e.table, InFlight: connections, Vector: e.vector}
+	t := postgres.Target{URL: e.url, Table: e.table, InFlight: connections, Vector: e.vector}
 	if e.passwordFile != "" {
 		password, err := readPassword(e.passwordFile)
 		if err != nil {
@@ -51,7 +51,7 @@ func (e *engineFlags) open(ctx context.Context, connections int) (engine.Engine,
 		}
 		t.Password = password
 	}
-	opened, err := engine.Open(ctx, t)
+	opened, err := postgres.Open(ctx, t)
 	if err != nil {
 		return nil, cli.Usagef("--engine: %w", err)
 	}

@@ -1,11 +1,12 @@
-package engine
+package postgres
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"hash/maphash"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ const (
 type PushOptions struct {
 	Batch    int           // items per batch
 	InFlight int           // batches in flight
-	Retries  int           // per batch, if the engine cannot be reached; negative means none
+	Retries  int           // per batch, if the database cannot be reached; negative means none
 	Wait     time.Duration // before the first retry; it doubles each time, up to 100 times. 0 means 200 ms
 	Timeout  time.Duration // after which a batch is sent again; 0 means two minutes
 	Progress func(done int)
@@ -40,7 +41,7 @@ func (o PushOptions) withDefaults() PushOptions {
 	return o
 }
 
-// Refusal is an item that the engine refused.
+// Refusal is an item that the database refused.
 type Refusal struct {
 	ID     index.ID `json:"id"`
 	Reason string   `json:"reason"`
@@ -55,55 +56,44 @@ type PushReport struct {
 	Items   int       // to push, or the number read if the source does not know
 	Written int       // by this push
 	Retries int       // batches sent again
-	Checked int       // items read back and found correct
 	Refused []Refusal // in the order of their ids
 }
 
-// Push writes items in memory to an engine, ordered by id; see PushFrom.
-func Push(ctx context.Context, e Engine, b *index.Batch, o PushOptions) (PushReport, error) {
-	s, err := FromBatch(b)
-	if err != nil {
-		return PushReport{Items: len(b.IDs)}, err
-	}
-	return PushFrom(ctx, e, s, o)
+// Source provides items to push, read a part at a time.
+type Source struct {
+	Space
+	Items  int  // number of items; negative means unknown until all are read
+	Unique bool // ids are known to be unique, so duplicates need not be detected
+
+	// Each passes on all items, in the same order on every call. The receiver owns each part.
+	Each func(ctx context.Context, take func(*index.Batch) error) error
 }
 
-// PushFrom writes the items of a source to an engine: it creates the table or checks that the codes belong in it,
-// writes batches in the order of the source, and reads some items back. In memory it holds the batches in flight,
-// two more, and 64 bits of each id that may occur twice. A batch that fails because the engine cannot be reached is
-// sent again, which is harmless since items are replaced by id. If an item is refused, the others are written and
-// the error names it.
-func PushFrom(ctx context.Context, e Engine, s Source, o PushOptions) (PushReport, error) {
-	r := PushReport{Items: max(s.Items, 0)}
-	err := start(ctx, e, s, o.withDefaults(), &r)
+// Push writes the items of a source: it creates the table or checks that the codes belong in it, and writes batches in
+// the order of the source. In memory it holds the batches in flight, two more, and 64 bits of each id that may occur
+// twice. A batch that fails because the database cannot be reached is sent again, which is harmless since items are
+// replaced by id. If an item is refused, the others are written and the error names it.
+func (t *Table) Push(ctx context.Context, s Source, o PushOptions) (PushReport, error) {
+	p := &push{write: t.Write, source: s, o: o.withDefaults(), report: PushReport{Items: max(s.Items, 0)}}
+	var err error
+	if p.report.Info, err = t.Prepare(ctx, s.Space); err == nil {
+		err = p.run(ctx)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // cancelling may look like a failed connection
 	}
-	return r, err
-}
-
-func start(ctx context.Context, e Engine, s Source, o PushOptions, r *PushReport) (err error) {
-	if r.Info, err = e.Prepare(ctx, s.Space); err != nil {
-		return err
-	}
-	p := &push{engine: e, source: s, o: o, report: r, sample: newSample()}
-	err = p.run(ctx)
-	if err == nil {
-		err = p.readBack(ctx)
-	}
-	return err
+	return p.report, err
 }
 
 // push is a push in progress.
 type push struct {
-	engine Engine
+	write  func(context.Context, *index.Batch) error
 	source Source
 	o      PushOptions
 	ids    identities
-	sample *sample
 
 	mu     sync.Mutex
-	report *PushReport
+	report PushReport
 	done   int
 	err    error
 }
@@ -158,7 +148,6 @@ func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 				return fault.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
 			}
 			it := part.Item(i)
-			p.sample.add(it)
 			n++
 			if b.Append(it); len(b.IDs) == p.o.Batch {
 				if err := send(b); err != nil {
@@ -207,7 +196,7 @@ func (p *push) advance(count func(), items int) {
 
 // batch writes a batch.
 func (p *push) batch(ctx context.Context, b *index.Batch) error {
-	refused, err := p.write(ctx, b)
+	refused, err := p.halve(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -215,9 +204,9 @@ func (p *push) batch(ctx context.Context, b *index.Batch) error {
 	return nil
 }
 
-// write writes items. If one is refused it writes each half separately, so that in the end only refused items are
+// halve writes items. If one is refused it writes each half separately, so that in the end only refused items are
 // left out.
-func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err error) {
+func (p *push) halve(ctx context.Context, b *index.Batch) (refused int, err error) {
 	if err = p.retry(ctx, b); !errors.Is(err, ErrRefused) {
 		return 0, err
 	}
@@ -232,11 +221,11 @@ func (p *push) write(ctx context.Context, b *index.Batch) (refused int, err erro
 		return 1, nil
 	}
 	half := len(b.IDs) / 2
-	first, err := p.write(ctx, p.part(b, 0, half))
+	first, err := p.halve(ctx, p.part(b, 0, half))
 	if err != nil {
 		return first, err
 	}
-	second, err := p.write(ctx, p.part(b, half, len(b.IDs)))
+	second, err := p.halve(ctx, p.part(b, half, len(b.IDs)))
 	return first + second, err
 }
 
@@ -249,7 +238,7 @@ func (p *push) part(b *index.Batch, from, to int) *index.Batch {
 	return some
 }
 
-// retry writes a batch, retrying for a while if the engine cannot be reached.
+// retry writes a batch, retrying for a while if the database cannot be reached.
 func (p *push) retry(ctx context.Context, b *index.Batch) error {
 	wait := p.o.Wait
 	for try := 0; ; try++ {
@@ -276,58 +265,50 @@ func (p *push) retry(ctx context.Context, b *index.Batch) error {
 func (p *push) try(ctx context.Context, b *index.Batch) error {
 	limited, stop := context.WithTimeout(ctx, p.o.Timeout)
 	defer stop()
-	err := p.engine.Write(limited, b)
+	err := p.write(limited, b)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w: no answer within %v", ErrTemporary, p.o.Timeout)
 	}
 	return err
 }
 
-// readBack compares some items with what the engine now holds.
-func (p *push) readBack(ctx context.Context) error {
-	if len(p.sample.items) == 0 {
-		return nil
-	}
-	var ids []index.ID
-	want := map[index.ID]index.Item{}
-	for _, it := range p.sample.items {
-		ids, want[it.ID] = append(ids, it.ID), it
-	}
-	err := p.engine.Read(ctx, index.IDs(ids...), func(b *index.Batch) error {
-		for i, id := range b.IDs {
-			it, asked := want[id]
-			if !asked {
-				return fmt.Errorf("the engine returned the item %q, which was not requested", id.String())
-			}
-			if what := difference(it, b.Item(i)); what != "" {
-				return fault.New("changed-item", "item %q came back with a different %s than was written", id.String(), what)
-			}
-			delete(want, id)
-			p.report.Checked++
-		}
-		return nil
-	})
-	for _, id := range ids {
-		if _, missing := want[id]; missing && err == nil {
-			err = fmt.Errorf("item %q was written but is not in the engine: did someone remove it? "+
-				"push again", id.String())
-		}
-	}
-	return err
+// identities detects duplicate ids. It keeps a hash of every id, but nothing for ids that count up, as row numbers
+// do. Among n ids, two collide by chance once in 2^65/n^2 pushes; the hash has a random seed, so nobody can provoke
+// it, and repeating the push helps.
+type identities struct {
+	seed        maphash.Seed
+	seen        map[uint64]struct{}
+	first, next int64 // ids first to next-1 came in sequence
 }
 
-// difference names what two items differ in, or returns "". The order and repetition of tags do not matter.
-func difference(a, b index.Item) string {
-	tags := func(it index.Item) []string { return slices.Compact(slices.Sorted(slices.Values(it.Tags))) }
-	switch {
-	case !slices.Equal(a.Code, b.Code):
-		return "code"
-	case a.Label != b.Label:
-		return "label"
-	case !slices.Equal(tags(a), tags(b)):
-		return "list of tags"
-	case !maps.Equal(a.Attributes, b.Attributes):
-		return "set of attributes"
+// add adds an id and reports whether it is new.
+func (s *identities) add(id index.ID) bool {
+	if s.seen == nil {
+		s.seed, s.seen = maphash.MakeSeed(), map[uint64]struct{}{}
 	}
-	return ""
+	n, integer := id.Integer()
+	if integer && n >= s.first && n < s.next {
+		return false
+	}
+	if begins := s.first == s.next; integer && n < math.MaxInt64 && len(s.seen) == 0 && (begins || n == s.next) {
+		if begins {
+			s.first = n
+		}
+		s.next = n + 1
+		return true
+	}
+	key := maphash.String(s.seed, id.String())
+	if _, there := s.seen[key]; there {
+		return false
+	}
+	s.seen[key] = struct{}{}
+	return true
+}
+
+// shortened returns an id as quoted in messages.
+func shortened(id index.ID) string {
+	if text := id.String(); len(text) > 60 {
+		return text[:60] + "..."
+	}
+	return id.String()
 }

@@ -16,9 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hashgrove/internal/engine"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/postgres"
 	"hashgrove/internal/testkit/pgtest"
 )
 
@@ -51,20 +50,15 @@ func TestPushAndPull(t *testing.T) {
 		t.Error("a filter in the engine finds other items")
 	}
 	do("pull" + to("c") + ` --where 'label > 2024-01-31' -o later.hgc`)
-	r, out := checkedEngine(t, "check-engine items.hgi"+to("a"), 0)
-	if !r.Conforms() || r.Equal != 400 || !strings.Contains(out, `label = "`) || !strings.Contains(out, "f0") {
-		t.Errorf("check-engine says %s", out)
+	if out := do("push items.hgi --verify" + to("a")); !strings.Contains(out, "400 items as pushed") {
+		t.Errorf("push --verify says %s", out)
 	}
-	if r, out := checkedEngine(t, "check-engine items.hgi new.csv"+to("b"), 1); r.Causes[engine.CauseDetails] == 0 {
-		t.Errorf("a table without labels: %s", out)
+	var r pushReport
+	out := do("push items.csv --label category --id-column sku -m m.hgm --verify --json" + to("c"))
+	if json.Unmarshal([]byte(out), &r) != nil || r.Verified == nil || r.Verified.Items != 400 || r.Verified.Same != r.Verified.Answers {
+		t.Errorf("push --verify says %s", out)
 	}
-	checkReportPages(t, to)
-	do("push new.csv --label category --id-column sku -m m.hgm" + to("a"))
-	if r, out := checkedEngine(t, "check-engine items.hgi"+to("a"), 1); r.Theirs != 480 ||
-		r.Causes[engine.CauseExtra] < 80 || !strings.Contains(out, engine.CauseExtra+": ") {
-		t.Errorf("a table with more items: %s", out)
-	}
-	checkEngineRefusals(t, to)
+	checkPushRefusals(t, to)
 }
 
 // pushed pushes all items of the index of the shop.
@@ -72,46 +66,13 @@ func pushed(t *testing.T, line string) {
 	t.Helper()
 	var r pushReport
 	o := try(t, shellWords(line+" --json")...)
-	if err := json.Unmarshal([]byte(o.out), &r); o.code != 0 || err != nil || r.Written != 400 || r.Bits != 16 || r.Checked != 100 {
+	if err := json.Unmarshal([]byte(o.out), &r); o.code != 0 || err != nil || r.Written != 400 || r.Bits != 16 {
 		t.Errorf("%s: exit %d, %v, %s%s", line, o.code, err, o.out, o.err)
 	}
 }
 
-// checkedEngine runs check-engine twice, and returns its report and what it says for people.
-func checkedEngine(t *testing.T, line string, status int) (r engine.CheckReport, said string) {
-	t.Helper()
-	o := try(t, shellWords(line+" --json")...)
-	if err := json.Unmarshal([]byte(o.out), &r); o.code != status || err != nil || (o.code == 1) != fault.Is(o.cause, "engine-differs") {
-		t.Errorf("%s: exit %d, %v, %s%s", line, o.code, err, o.out, o.err)
-	}
-	o = try(t, shellWords(line)...)
-	return r, o.out + o.err
-}
-
-// checkReportPages writes the page of a table that agrees and of one that does not.
-func checkReportPages(t *testing.T, to func(string) string) {
-	out := succeed(t, shellWords("check-engine items.hgi --report good.html"+to("a"))...)
-	page := string(read(t, "good.html"))
-	for _, want := range []string{
-		`<p class="headline">`, "800 ", "400 ", "hashgrove check-engine items.hgi", "SELECT id, bit_count", "10 nearest",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not have %q", want)
-		}
-	}
-	if !strings.HasSuffix(out, " good.html\n") || strings.Contains(page, pgtest.Password) {
-		t.Errorf("it says\n%s", out)
-	}
-	o := try(t, shellWords("check-engine items.hgi --report bad.html"+to("b"))...)
-	if page = string(read(t, "bad.html")); o.code != 1 || !strings.Contains(page, `<p class="headline bad">`) ||
-		!strings.Contains(page, engine.CauseDetails+": 5,") {
-		t.Errorf("exit %d, %s", o.code, page)
-	}
-	refusal{"check-engine items.hgi --report bad.html" + to("a"), 1, fs.ErrExist, "bad.html --force"}.try(t)
-}
-
-// checkEngineRefusals: mistakes end with one plain sentence that shows no password.
-func checkEngineRefusals(t *testing.T, to func(string) string) {
+// checkPushRefusals: mistakes end with one plain sentence that shows no password.
+func checkPushRefusals(t *testing.T, to func(string) string) {
 	write(t, "empty.txt", "\n")
 	write(t, "wrong.txt", "a wrong secret\n")
 	succeed(t, "train", "items.csv", "--label", "category", "--id-column", "sku", "--bits", "16", "--rounds", "3", "-o", "other.hgm", "--seed", "9")
@@ -127,11 +88,10 @@ func checkEngineRefusals(t *testing.T, to func(string) string) {
 		{"push items.csv --label category --id-column sku -m other.hgm" + to("a"), 1, nil, model + " " + other},
 		{"push items.hgi --password-file wrong.txt" + to("a"), 1, nil, "PostgreSQL 28P01"}, // invalid_password
 		{"push items.hgi --password-file empty.txt" + to("a"), 1, "bad-password-file", "empty.txt"},
-		{"pull -o x.hgi" + to("nothing"), 1, engine.ErrNoTable, "nothing"},
+		{"pull -o x.hgi" + to("nothing"), 1, postgres.ErrNoTable, "nothing"},
 		{"pull -o x.csv" + to("a"), 2, "missing-flag", "-o .hgi .hgc"},
 		{"pull -o x.hgi -m other.hgm" + to("a"), 1, "model-mismatch", "other.hgm a: " + model},
 		{"pull -o items.hgi" + to("a"), 1, fs.ErrExist, "items.hgi --force"},
-		{"check-engine items.hgi" + to("nothing"), 1, engine.ErrNoTable, "nothing"},
 	} {
 		if o := r.try(t); strings.Contains(o.err+o.out, "secret") {
 			t.Errorf("%s: %s%s", r.line, o.err, o.out)

@@ -1,4 +1,4 @@
-package engine_test
+package postgres
 
 import (
 	"context"
@@ -11,8 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"hashgrove/internal/engine"
-	"hashgrove/internal/engine/enginetest"
+	"hashgrove/api"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -38,26 +37,41 @@ func connect(t *testing.T, s *pgtest.Server) *pgx.Conn {
 }
 
 // open opens a table of the server.
-func open(t *testing.T, s *pgtest.Server, table string) engine.Engine {
+func open(t *testing.T, s *pgtest.Server, table string) *Table {
 	t.Helper()
-	e, err := engine.Open(t.Context(), engine.Target{URL: s.URL, Password: pgtest.Password, Table: table, InFlight: 3})
+	e, err := Open(t.Context(), Target{URL: s.URL, Password: pgtest.Password, Table: table, InFlight: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.Close() })
+	t.Cleanup(e.Close)
 	return e
+}
+
+// fill pushes items in memory.
+func fill(t *testing.T, e *Table, b *index.Batch, o PushOptions) (PushReport, error) {
+	t.Helper()
+	return e.Push(t.Context(), sourceOf(b), o)
 }
 
 // TestPostgres runs everything against one real server, because starting one takes a second or two.
 func TestPostgres(t *testing.T) {
 	s := pgtest.Start(t)
 	n := 0
-	t.Run("suite", func(t *testing.T) {
-		enginetest.Run(t, func(t *testing.T) engine.Engine {
+	t.Run("search", func(t *testing.T) {
+		searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
 			n++
-			return open(t, s, fmt.Sprintf(`odd "name" %d`, n))
-		}, searchtest.Abilities{})
+			return searcher(t, open(t, s, fmt.Sprintf(`odd "name" %d`, n)), w)
+		}, searchtest.Abilities{Vectors: true})
 	})
+	t.Run("read", func(t *testing.T) { checkRead(t, open(t, s, "read")) })
+	t.Run("items", func(t *testing.T) { checkItems(t, open(t, s, "items"), searchtest.Fingerprint) })
+	t.Run("items with detail", func(t *testing.T) {
+		checkItems(t, open(t, s, "detailed"), searchtest.Fingerprint.WithDetail(21))
+	})
+	t.Run("spaces", func(t *testing.T) { checkSpaces(t, open(t, s, "spaces")) })
+	t.Run("cancelled", func(t *testing.T) { checkCancelled(t, open(t, s, "cancelled")) })
+	t.Run("names", func(t *testing.T) { checkNames(t, open(t, s, "names")) })
+	t.Run("verify", func(t *testing.T) { checkVerify(t, s) })
 	t.Run("plan", func(t *testing.T) { checkPlan(t, s, 0) })
 	t.Run("plan with detail", func(t *testing.T) { checkPlan(t, s, 20) })
 	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
@@ -67,7 +81,7 @@ func TestPostgres(t *testing.T) {
 	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
 	t.Run("pgvector", func(t *testing.T) { checkVector(t, s) })
 	t.Run("gone", func(t *testing.T) { // last: it stops the server
-		checkServerGone(t, s, 5000, func(table string) engine.Engine { return open(t, s, table) })
+		checkServerGone(t, s, 5000)
 	})
 }
 
@@ -80,7 +94,7 @@ func checkPlan(t *testing.T, s *pgtest.Server, detail int) {
 	if detail > 0 {
 		b.Fingerprint = b.Fingerprint.WithDetail(detail)
 	}
-	space := engine.Space{Bits: 64, Fingerprint: b.Fingerprint}
+	space := Space{Bits: 64, Fingerprint: b.Fingerprint}
 	for _, st := range e.Plan(space) {
 		if st.Sent && strings.HasPrefix(st.Text, "CREATE") || strings.Contains(st.Text, "VALUES") {
 			if _, err := c.Exec(ctx, st.Text); err != nil {
@@ -88,7 +102,7 @@ func checkPlan(t *testing.T, s *pgtest.Server, detail int) {
 			}
 		}
 	}
-	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil { // finds its table
+	if _, err := fill(t, e, b, PushOptions{}); err != nil { // finds its table
 		t.Fatal(err)
 	}
 	if _, err := c.Exec(ctx, // a text where others have numbers must not spoil the search
@@ -100,7 +114,7 @@ func checkPlan(t *testing.T, s *pgtest.Server, detail int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 64), K: 10, Radius: -1, Filter: f})
+		found, err := e.Search(ctx, Query{Codes: hamming.NewCodes(1, 64), K: 10, Radius: -1, Filter: f})
 		if err != nil || len(found[0]) != 10 {
 			t.Fatal(found, err)
 		}
@@ -158,11 +172,11 @@ func hitsOf(ctx context.Context, c *pgx.Conn, query string) ([]index.Hit, error)
 func checkSent(t *testing.T, s *pgtest.Server) {
 	e := open(t, s, "sent")
 	before := len(s.Log(t))
-	if _, err := engine.Push(t.Context(), e, searchtest.Items(20, 24, 1), engine.PushOptions{}); err != nil {
+	if _, err := fill(t, e, searchtest.Items(20, 24, 1), PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	log := strings.ReplaceAll(s.Log(t)[before:], "\n\t", "\n") // how the log continues a line
-	for _, st := range e.Plan(engine.Space{Bits: 24, Fingerprint: searchtest.Fingerprint}) {
+	for _, st := range e.Plan(Space{Bits: 24, Fingerprint: searchtest.Fingerprint}) {
 		if !st.Sent {
 			continue
 		}
@@ -181,15 +195,15 @@ func checkRefusals(t *testing.T, s *pgtest.Server) {
 	b := searchtest.Items(100, 64, 1)
 	b.Labels[17], b.Labels[60] = "no\x00no", "\xff"
 	b.IDs[80] = index.Text(strings.Repeat("x", 3000))
-	if _, err := e.Prepare(ctx, engine.Space{Bits: 64}); err != nil {
+	if _, err := e.Prepare(ctx, Space{Bits: 64}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Exec(ctx, "ALTER TABLE refusing ADD CHECK (label <> 'forbidden')"); err != nil {
 		t.Fatal(err)
 	}
 	b.Labels[33] = "forbidden"
-	r, err := engine.Push(ctx, e, b, engine.PushOptions{Batch: 40})
-	if !errors.Is(err, engine.ErrRefused) || len(r.Refused) != 4 || r.Written != 96 {
+	r, err := fill(t, e, b, PushOptions{Batch: 40})
+	if !errors.Is(err, ErrRefused) || len(r.Refused) != 4 || r.Written != 96 {
 		t.Errorf("%d refused, %d written, %v", len(r.Refused), r.Written, err)
 	}
 	if n, _ := e.Count(ctx); n != 96 {
@@ -201,8 +215,8 @@ func checkRefusals(t *testing.T, s *pgtest.Server) {
 		}
 	}
 	for _, f := range []index.Filter{index.Label("a\x00b"), index.Tag("\xff")} {
-		_, err = e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 64), K: 1, Radius: -1, Filter: f})
-		if !errors.Is(err, engine.ErrFilter) || !fault.Is(err, "unstorable") {
+		_, err = e.Search(ctx, Query{Codes: hamming.NewCodes(1, 64), K: 1, Radius: -1, Filter: f})
+		if !errors.Is(err, ErrFilter) || !fault.Is(err, "unstorable") {
 			t.Errorf("%v: %v", f, err)
 		}
 	}
@@ -237,7 +251,7 @@ func checkDates(t *testing.T, s *pgtest.Server) {
 		}
 		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{0}, Attributes: map[string]index.Value{"d": v}})
 	}
-	if _, err := engine.Push(ctx, e, b, engine.PushOptions{}); err != nil {
+	if _, err := fill(t, e, b, PushOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	x := index.New(8, searchtest.Fingerprint, index.Config{})
@@ -255,8 +269,8 @@ func checkDates(t *testing.T, s *pgtest.Server) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			q := engine.Query{Codes: hamming.NewCodes(1, 8), Radius: 8, Filter: f}
-			want, err := enginetest.Exact(ctx, x.Snapshot(), q)
+			q := Query{Codes: hamming.NewCodes(1, 8), Radius: 8, Filter: f}
+			want, err := exactHits(ctx, x.Snapshot(), q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +289,7 @@ func checkDates(t *testing.T, s *pgtest.Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Search(ctx, engine.Query{Codes: hamming.NewCodes(1, 8), K: 1, Radius: -1, Filter: f}); err != nil {
+		if _, err := e.Search(ctx, Query{Codes: hamming.NewCodes(1, 8), K: 1, Radius: -1, Filter: f}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -290,7 +304,7 @@ func checkTables(t *testing.T, s *pgtest.Server) {
 		}
 	}
 	do("CREATE TABLE theirs (id text PRIMARY KEY, code bit(64))")
-	space := engine.Space{Bits: 64}
+	space := Space{Bits: 64}
 	_, err := open(t, s, "theirs").Prepare(ctx, space)
 	if d := fault.Differs(err, "foreign-table", "theirs"); d != "" {
 		t.Errorf("a table of others: %s", d)
@@ -301,7 +315,7 @@ func checkTables(t *testing.T, s *pgtest.Server) {
 		t.Fatal(err)
 	}
 	do("DROP TABLE removed")
-	if _, err := e.Info(ctx); !errors.Is(err, engine.ErrNoTable) {
+	if _, err := e.Info(ctx); !errors.Is(err, ErrNoTable) {
 		t.Errorf("a table that was removed: %v", err)
 	}
 	again, err := e.Prepare(ctx, space)
@@ -316,7 +330,7 @@ func checkTables(t *testing.T, s *pgtest.Server) {
 		t.Error("a schema that does not exist")
 	}
 	for _, bad := range []string{".x", "x.", "a.b.c", strings.Repeat("x", 60), "hashgrove_tables", "a\x00"} {
-		if _, err := engine.Open(ctx, engine.Target{URL: s.URL, Table: bad}); err == nil {
+		if _, err := Open(ctx, Target{URL: s.URL, Table: bad}); err == nil {
 			t.Errorf("the table %q", bad)
 		}
 	}
@@ -325,7 +339,7 @@ func checkTables(t *testing.T, s *pgtest.Server) {
 // checkPasswords: no error shows a password.
 func checkPasswords(t *testing.T, s *pgtest.Server) {
 	const secret = "hunter2hunter2"
-	for _, target := range []engine.Target{
+	for _, target := range []Target{
 		{URL: s.URL, Password: secret},
 		{URL: strings.Replace(s.URL, "hashgrove@", "hashgrove:"+secret+"@", 1)},
 		{URL: s.URL + "&password=" + secret},
@@ -334,7 +348,7 @@ func checkPasswords(t *testing.T, s *pgtest.Server) {
 		{URL: "postgres://u@127.0.0.1:1/x?connect_timeout=2", Password: secret},
 		{URL: "postgres://u@127.0.0.1:1/x?sslmode=" + "nonsense", Password: secret},
 	} {
-		e, err := engine.Open(t.Context(), target)
+		e, err := Open(t.Context(), target)
 		if err == nil {
 			_, err = e.Info(t.Context())
 			e.Close()
@@ -350,12 +364,12 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 	c := connect(t, s)
 	if _, err := c.Exec(t.Context(), "CREATE EXTENSION vector"); err != nil {
 		t.Log(err)
-		e, err := engine.Open(t.Context(), engine.Target{URL: s.URL, Password: pgtest.Password, Table: "v", Vector: true})
+		e, err := Open(t.Context(), Target{URL: s.URL, Password: pgtest.Password, Table: "v", Vector: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		if _, err := e.Prepare(t.Context(), engine.Space{Bits: 64}); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
+		if _, err := e.Prepare(t.Context(), Space{Bits: 64}); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
 			t.Errorf("without the extension: %v", err)
 		}
 		needs.Skip(t, needs.PgVector, "searching with its index is not tested: \"make setup\" compiles it where "+
@@ -370,15 +384,15 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 	}
 	defer c.Exec(t.Context(), "ALTER ROLE hashgrove RESET ALL")
 	n := 0
-	enginetest.Run(t, func(t *testing.T) engine.Engine {
+	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
 		n++
-		e, err := engine.Open(t.Context(), engine.Target{
+		e, err := Open(t.Context(), Target{
 			URL: s.URL, Password: pgtest.Password, Table: fmt.Sprintf("vectors%d", n), Vector: true,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { e.Close() })
-		return e
-	}, searchtest.Abilities{Approximate: true})
+		t.Cleanup(e.Close)
+		return searcher(t, e, w)
+	}, searchtest.Abilities{Vectors: true, Approximate: true})
 }

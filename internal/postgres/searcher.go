@@ -1,4 +1,4 @@
-package engine
+package postgres
 
 import (
 	"cmp"
@@ -16,23 +16,23 @@ import (
 	"hashgrove/internal/search"
 )
 
-// Searcher answers requests from an engine's table: by code, by id and, with a model, by vector and picture. An
-// engine knows only codes, so margins, expected codes, prefixes, reranking and explanations are refused, and hits are
+// Searcher answers requests from a table: by code, by id and, with a model, by vector and picture. The database
+// knows only codes, so margins, expected codes, prefixes, reranking and explanations are refused, and hits are
 // ranked by Hamming distance even if the model chose otherwise.
 type Searcher struct {
-	engine Engine
-	model  *model.Model // nil means none
-	info   Info
+	table *Table
+	model *model.Model // nil means none
+	info  Info
 }
 
-// NewSearcher returns an api.Searcher for an engine. The model may be nil; one that did not make the codes is
+// NewSearcher returns an api.Searcher for a table. The model may be nil; one that did not make the codes is
 // refused.
-func NewSearcher(ctx context.Context, e Engine, m *model.Model) (*Searcher, error) {
-	info, err := e.Info(ctx)
+func NewSearcher(ctx context.Context, t *Table, m *model.Model) (*Searcher, error) {
+	info, err := t.Info(ctx)
 	if err == nil && m != nil {
 		err = info.Accept(Space{m.Encoder.Bits(), m.Fingerprint()})
 	}
-	return &Searcher{e, m, info}, err
+	return &Searcher{t, m, info}, err
 }
 
 // Search implements api.Searcher.
@@ -52,19 +52,19 @@ func (s *Searcher) Search(ctx context.Context, r *api.Request) (*api.Answer, err
 	a := &api.Answer{Fingerprint: s.info.Fingerprint.String(), Bits: s.info.Bits, Rank: api.Hamming}
 	if chosen := s.model.Rank(); r.Rank != api.Hamming && r.Radius == nil && chosen != api.Hamming {
 		a.Doubts = append(a.Doubts, fmt.Sprintf("The model would rank by %s, which %s cannot: search an index for that.",
-			map[string]string{api.Margins: "margins", api.Expected: "the expected code"}[chosen], s.info.Engine))
+			map[string]string{api.Margins: "margins", api.Expected: "the expected code"}[chosen], s.info.Server))
 	}
 	if err := s.read(ctx, r.All(), &q, a); err != nil {
 		return nil, err
 	}
-	found, err := s.engine.Search(ctx, q)
+	found, err := s.table.Search(ctx, q)
 	switch {
 	case errors.Is(err, ErrFilter):
 		return nil, api.Errorf(api.ErrUnsupported, "%v", err)
 	case err != nil:
 		return nil, search.Coded(err)
 	}
-	if a.Items, err = s.engine.Count(ctx); err != nil {
+	if a.Items, err = s.table.Count(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.describe(ctx, a, found, &r.Options); err != nil {
@@ -74,7 +74,7 @@ func (s *Searcher) Search(ctx context.Context, r *api.Request) (*api.Answer, err
 	return a, nil
 }
 
-// check rejects invalid requests and those an engine cannot answer.
+// check rejects invalid requests and those that the database cannot answer.
 func (s *Searcher) check(r *api.Request) error {
 	if err := r.Check(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Searcher) check(r *api.Request) error {
 	if r.NeedsMargins() || r.Ties != "" || r.Rank == api.Expected || r.Prefix != 0 || r.Rerank != "" || r.Shortlist != 0 ||
 		r.Strategy != "" || r.Explain {
 		return api.Errorf(api.ErrUnsupported, "%s ranks by Hamming distance alone, without margins, expected codes, "+
-			"prefix, rerank, strategy and explain: search an index for those", s.info.Engine)
+			"prefix, rerank, strategy and explain: search an index for those", s.info.Server)
 	}
 	return search.Accept(s.info.Fingerprint, r.Fingerprint)
 }
@@ -94,7 +94,7 @@ func (s *Searcher) read(ctx context.Context, queries []api.Query, q *Query, a *a
 	read := &search.Items{Snapshot: none, Model: s.model, Get: func(
 		ctx context.Context, id index.ID,
 	) (item index.Item, found bool, err error) {
-		err = s.engine.Read(ctx, index.IDs(id), func(b *index.Batch) error {
+		err = s.table.Read(ctx, index.IDs(id), func(b *index.Batch) error {
 			item, found = b.Item(0), true
 			labels[api.ID(id.String())] = item.Label
 			return nil
@@ -143,7 +143,7 @@ func (s *Searcher) describe(ctx context.Context, a *api.Answer, found [][]index.
 func (s *Searcher) fill(ctx context.Context, items map[index.ID]index.Item) error {
 	const some = 1000
 	for part := range slices.Chunk(slices.Collect(maps.Keys(items)), some) {
-		err := s.engine.Read(ctx, index.IDs(part...), func(b *index.Batch) error {
+		err := s.table.Read(ctx, index.IDs(part...), func(b *index.Batch) error {
 			for i, id := range b.IDs {
 				items[id] = b.Item(i)
 			}

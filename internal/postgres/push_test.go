@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/pgtest"
+	"hashgrove/internal/testkit/searchtest"
+)
+
+// sourceOf returns items in memory as a source.
+func sourceOf(b *index.Batch) Source {
+	return Source{
+		Space: Space{b.Codes.Bits, b.Fingerprint}, Items: len(b.IDs),
+		Each: func(_ context.Context, take func(*index.Batch) error) error { return take(b) },
+	}
+}
+
+// pushTo pushes a source to a function.
+func pushTo(ctx context.Context, s Source, o PushOptions, write func(context.Context, *index.Batch) error) (PushReport, error) {
+	p := &push{write: write, source: s, o: o.withDefaults(), report: PushReport{Items: max(s.Items, 0)}}
+	err := p.run(ctx)
+	return p.report, err
+}
+
+// TestPushRetries: batches fail before they are written, or after that, and every item arrives in the end.
+func TestPushRetries(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var mu sync.Mutex
+	flying, most, arrived := 0, 0, map[index.ID]bool{}
+	write := func(_ context.Context, b *index.Batch) error {
+		mu.Lock()
+		before, after := rng.IntN(3) == 0, rng.IntN(3) == 0
+		flying++
+		most = max(most, flying)
+		for _, id := range b.IDs {
+			arrived[id] = arrived[id] || !before
+		}
+		mu.Unlock()
+		time.Sleep(100 * time.Microsecond)
+		mu.Lock()
+		flying--
+		mu.Unlock()
+		if before || after {
+			return fmt.Errorf("%w: unplugged", ErrTemporary)
+		}
+		return nil
+	}
+	s := sourceOf(searchtest.Items(500, 64, 1))
+	o := PushOptions{Batch: 10, InFlight: 3, Retries: 100, Wait: time.Microsecond}
+	r, err := pushTo(t.Context(), s, o, write)
+	if err != nil || r.Written != 500 || r.Retries == 0 || most != 3 {
+		t.Errorf("%+v, %d batches in flight, %v", r, most, err)
+	}
+	for id, there := range arrived {
+		if !there || len(arrived) != 500 {
+			t.Errorf("%v of %d items: %v", id, len(arrived), there)
+		}
+	}
+	o = PushOptions{Retries: 2, Wait: time.Microsecond}
+	_, err = pushTo(t.Context(), s, o, func(context.Context, *index.Batch) error {
+		return fmt.Errorf("%w: unplugged", ErrTemporary)
+	})
+	if !errors.Is(err, ErrTemporary) || fault.Differs(err, "gave-up", " 3 ") != "" {
+		t.Errorf("a database that stays away: %v", err)
+	}
+}
+
+// TestPushDoesNotWaitForEver sends a batch again that is not answered, and gives up after a while.
+func TestPushDoesNotWaitForEver(t *testing.T) {
+	o := PushOptions{InFlight: 1, Retries: 3, Wait: time.Microsecond, Timeout: 50 * time.Millisecond}
+	for times, fails := range map[int]bool{3: false, 4: true} {
+		r, err := pushTo(t.Context(), sourceOf(searchtest.Items(20, 64, 1)), o, func(ctx context.Context, _ *index.Batch) error {
+			if times--; times < 0 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if r.Retries != 3 || errors.Is(err, ErrTemporary) != fails || !fails && err != nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
+// TestPushInBoundedMemory pushes 200,000 items, which together are many times the limit, and looks at the heap on the
+// way: rows that go by their numbers leave nothing behind, ids of their own a hash each.
+func TestPushInBoundedMemory(t *testing.T) {
+	const n = 200_000
+	inUse := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, named := range []bool{false, true} {
+		var mu sync.Mutex
+		before, most, calls, items := inUse(), int64(0), 0, 0
+		r, err := pushTo(t.Context(), generated(n, named), PushOptions{Batch: 500}, func(_ context.Context, b *index.Batch) error {
+			mu.Lock()
+			defer mu.Unlock()
+			items += len(b.IDs)
+			if calls++; calls%50 == 0 {
+				most = max(most, inUse())
+			}
+			return nil
+		})
+		if err != nil || r.Items != n || r.Written != n || items != n {
+			t.Fatalf("%+v, %d items, %v", r, items, err)
+		}
+		limit := int64(8 << 20)
+		if named {
+			limit += 40 * n
+		}
+		if grown := most - before; grown > limit || most == 0 {
+			t.Errorf("named %v: the heap grew by %d bytes, and %d are allowed", named, grown, limit)
+		}
+	}
+}
+
+// generated returns a source of n items that are generated on the fly; with names, ids do not count up.
+func generated(n int, named bool) Source {
+	return Source{
+		Space: Space{Bits: 64, Fingerprint: searchtest.Fingerprint}, Items: -1,
+		Each: func(ctx context.Context, take func(*index.Batch) error) error {
+			for first := 0; first < n; first += 700 {
+				b := index.NewBatch(64)
+				for i := first; i < min(first+700, n); i++ {
+					it := index.Item{ID: index.Int(int64(i)), Code: []uint64{uint64(i)}, Label: fmt.Sprint("label ", i%100)}
+					if named {
+						it.ID = index.Text(fmt.Sprintf("item-%09d", i))
+					}
+					b.Append(it)
+				}
+				if err := take(b); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		},
+	}
+}
+
+// TestPushFindsRepeatedIDs looks for them in every order of integers and texts.
+func TestPushFindsRepeatedIDs(t *testing.T) {
+	const top = int64(math.MaxInt64)
+	for text, twice := range map[string]bool{
+		"0 1 2 3 4": false, "0 1 2 3 1": true, "5 6 7 4": false, "5 6 7 5": true, "a b c": false, "a b a": true,
+		"0 1 a 1": true, "0 1 a 2 3 2": true, "0 1 a 2 3 4": false, "-3 -2 -1 0 -2": true, "7 7": true, "7 3 7": true,
+		fmt.Sprint(top-1, " ", top): false, fmt.Sprint(top-1, " ", top, " ", top): true, fmt.Sprint(top, " ", -top): false,
+	} {
+		b := index.NewBatch(8)
+		for _, id := range strings.Fields(text) {
+			b.Append(index.Item{ID: index.Text(id), Code: hamming.NewCodes(1, 8).Row(0)})
+		}
+		_, err := pushTo(t.Context(), sourceOf(b), PushOptions{}, func(context.Context, *index.Batch) error { return nil })
+		if got := fault.Is(err, "duplicate-id"); got != twice || !twice && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// checkServerGone stops the server in the middle of a push, twice: once it comes back in time, once it does not, and a
+// second push continues.
+func checkServerGone(t *testing.T, s *pgtest.Server, items int) {
+	b := searchtest.Items(items, 64, 1)
+	o := PushOptions{Batch: items / 50, InFlight: 3, Wait: 50 * time.Millisecond}
+	stopped := false
+	o.Progress = func(done int) {
+		if done >= items*3/10 && !stopped {
+			stopped = true
+			s.Stop(t)
+			go func() { time.Sleep(100 * time.Millisecond); s.Restart(t) }()
+		}
+	}
+	e := open(t, s, "comes_back")
+	r, err := fill(t, e, b, o)
+	if n, _ := e.Count(t.Context()); err != nil || n != items || r.Retries == 0 {
+		t.Errorf("%d items, %+v, %v", n, r, err)
+	}
+
+	stopped, o.Retries = false, 1
+	o.Progress = func(done int) {
+		if done >= items*3/10 && !stopped {
+			stopped = true
+			s.Stop(t)
+		}
+	}
+	e = open(t, s, "goes_away")
+	_, err = fill(t, e, b, o)
+	if !errors.Is(err, ErrTemporary) {
+		t.Errorf("a server that is gone: %v", err)
+	}
+	s.Restart(t)
+	o.Progress = nil
+	r, err = fill(t, e, b, o)
+	if n, _ := e.Count(t.Context()); err != nil || n != items || r.Written != items {
+		t.Errorf("%d items, %+v, %v", n, r, err)
+	}
+}

@@ -1,0 +1,206 @@
+package postgres
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"hashgrove/internal/hamming"
+	"hashgrove/internal/index"
+)
+
+// Statement is something sent to an engine, and its purpose.
+type Statement struct {
+	Purpose string `json:"purpose"`
+	Text    string `json:"text"`
+	Sent    bool   `json:"sent"` // by a push; the others are for the user
+}
+
+// name returns the quoted name of a table or function in the schema of the items.
+func (t *Table) name(table string) string {
+	if t.schema == "" {
+		return pgx.Identifier{table}.Sanitize()
+	}
+	return pgx.Identifier{t.schema, table}.Sanitize()
+}
+
+// items returns the quoted name of the table.
+func (t *Table) items() string { return t.name(t.table) }
+
+// literal quotes a text for SQL.
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// creation returns the statements that create the table.
+func (t *Table) creation(s Space) []string {
+	list := []string{
+		fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s (
+  name text PRIMARY KEY,
+  bits integer NOT NULL,
+  fingerprint text NOT NULL,
+  identity uuid NOT NULL DEFAULT gen_random_uuid(),
+  created timestamptz NOT NULL DEFAULT now()
+)`, t.name("hashgrove_tables")),
+		fmt.Sprintf(`CREATE TABLE %s (
+  id text COLLATE "C" PRIMARY KEY,
+  id_number bigint,
+  code bit(%d) NOT NULL,
+  label text,
+  tags text[] NOT NULL DEFAULT '{}',
+  attributes jsonb NOT NULL DEFAULT '{}'
+)`, t.items(), s.Bits),
+		fmt.Sprintf(`CREATE INDEX ON %s (label)`, t.items()),
+		fmt.Sprintf(`CREATE INDEX ON %s USING gin (tags)`, t.items()),
+	}
+	if t.vector {
+		list = append(list, fmt.Sprintf(`CREATE INDEX ON %s USING hnsw (%s bit_hamming_ops)`, t.items(),
+			s.shape().spreadSQL("code")))
+	}
+	return append(list, fmt.Sprintf(`INSERT INTO %s (name, bits, fingerprint) VALUES (%s, %d, '%s')`,
+		t.name("hashgrove_tables"), literal(t.table), s.Bits, s.Fingerprint.Full()))
+}
+
+// stagingSQL creates the temporary table that a batch is copied into.
+func stagingSQL(bits int) string {
+	return fmt.Sprintf(`CREATE TEMPORARY TABLE IF NOT EXISTS hashgrove_batch (
+  id text, id_number bigint, code bit(%d), label text, tags text[], attributes jsonb
+) ON COMMIT DELETE ROWS`, bits)
+}
+
+// columns of a batch and of the table.
+var columns = []string{"id", "id_number", "code", "label", "tags", "attributes"}
+
+// copySQL is what pgx sends to copy rows into the temporary table.
+var copySQL = `copy "pg_temp"."hashgrove_batch" ( "` + strings.Join(columns, `", "`) + `" ) from stdin binary;`
+
+// upsertSQL moves a batch into the table.
+func (t *Table) upsertSQL() string {
+	return fmt.Sprintf(`INSERT INTO %s (%s)
+SELECT %s FROM pg_temp.hashgrove_batch ORDER BY id COLLATE "C"
+ON CONFLICT (id) DO UPDATE SET id_number = excluded.id_number, code = excluded.code, label = excluded.label,
+  tags = excluded.tags, attributes = excluded.attributes`,
+		t.items(), strings.Join(columns, ", "), strings.Join(columns, ", "))
+}
+
+// idOrder orders ids: integers by value, then texts bytewise.
+const idOrder = `id_number NULLS LAST, id COLLATE "C"`
+
+// Plan returns what Prepare and Write would send for codes of a space, verbatim, and how to search. It needs no
+// connection.
+func (t *Table) Plan(s Space) []Statement {
+	list := []Statement{{"tables are made by one program at a time", t.lockSQL(), true}}
+	for _, text := range t.creation(s) {
+		list = append(list, Statement{"make the table, where there is none", text, true})
+	}
+	list = append(list,
+		Statement{"write a batch, in one transaction", stagingSQL(s.Bits), true},
+		Statement{"write a batch, in one transaction", copySQL, true},
+		Statement{"write a batch, in one transaction", t.upsertSQL(), true},
+	)
+	query := "B'" + strings.Repeat("0", s.Bits) + "'"
+	what, of := "search exactly, with the code of your query", s.shape()
+	if of.detail > 0 {
+		what += fmt.Sprintf("; the distance is in sixteenths of a bit: the first %d bits tell the class and count 16, "+
+			"the others are detail and count 2", of.class())
+	}
+	search := fmt.Sprintf(`SELECT id, %s AS distance
+FROM %s
+-- WHERE label = 'boots' AND tags && ARRAY['sale']
+--   AND CASE jsonb_typeof(attributes->'price') WHEN 'number' THEN (attributes->>'price')::numeric < 30 END
+ORDER BY distance, %s
+LIMIT 10`, of.distanceSQL("code", query), t.items(), idOrder)
+	list = append(list, Statement{what, search, false})
+	if t.vector {
+		list = append(list, Statement{"search with the index of pgvector, nearly exactly", fmt.Sprintf(
+			"SELECT id, %s AS distance FROM %s ORDER BY %s LIMIT 10", of.nearSQL(query), t.items(), of.nearSQL(query)), false})
+	}
+	return append(list, Statement{"a function to search with; it is yours to create", t.functionSQL(of), false})
+}
+
+// functionSQL creates a search function. The radius is in bits.
+func (t *Table) functionSQL(of shape) string {
+	distance, radius := of.distanceSQL("i.code", "query"), "radius"
+	if of.detail > 0 {
+		radius = fmt.Sprintf("%d * radius", hamming.BitUnits)
+	}
+	return fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s(query bit, most integer DEFAULT 10, radius integer DEFAULT NULL)
+RETURNS TABLE (id text, distance integer) LANGUAGE sql STABLE AS $function$
+  SELECT i.id, (%s)::integer AS distance
+  FROM %s i
+  WHERE radius IS NULL OR %s <= %s
+  ORDER BY %s, i.id_number NULLS LAST, i.id COLLATE "C"
+  LIMIT most
+$function$`, t.name(t.table+"_search"), distance, t.items(), distance, radius, distance)
+}
+
+func (t *Table) lockSQL() string {
+	return fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", int64(schemaLock))
+}
+
+// Codes with bits of detail are ranked by D = 16 x the bits of the class that differ + 2 x those of detail, as an index
+// ranks them. The index of pgvector only knows how many bits of two vectors differ, so it is built over the spread code
+// (hamming/spread.go), in which the bits of the class come eight times: two of them differ in D/2 bits.
+
+// shape is the shape of the codes of a table.
+type shape struct {
+	bits   int // of the table, once known
+	detail int // of the bits, the last ones
+}
+
+// shape returns the shape of the codes of a space.
+func (s Space) shape() shape { return shape{s.Bits, s.Fingerprint.Detail(s.Bits)} }
+
+// class returns the number of class bits.
+func (s shape) class() int { return s.bits - s.detail }
+
+// wide returns the number of bits of a spread code.
+func (s shape) wide() int { return hamming.SpreadBits(s.bits, s.detail) }
+
+// radius converts a radius in bits to bits of spread codes; negative means any.
+func (s shape) radius(r int) int {
+	if s.detail == 0 || r < 0 {
+		return r
+	}
+	return hamming.Repeats * min(r, math.MaxInt32/hamming.Repeats)
+}
+
+// rankedHit returns a hit of a database that computed its weighted distance and its distance in class bits.
+func rankedHit(id index.ID, weighted, class int) index.Hit {
+	return index.Hit{
+		ID: id, Distance: class, MarginDistance: weighted,
+		DetailDistance: (weighted - hamming.BitUnits*class) / hamming.DetailUnits,
+	}
+}
+
+// distanceSQL returns the distance of two bit strings: the number of bits that differ, or for codes with detail the
+// weighted distance in sixteenths of a bit.
+func (s shape) distanceSQL(a, b string) string {
+	if s.detail == 0 {
+		return fmt.Sprintf("bit_count(%s # %s)", a, b)
+	}
+	return fmt.Sprintf("%d * %s + %d * bit_count(substring(%s # %s from %d))", hamming.BitUnits, s.classSQL(a, b),
+		hamming.DetailUnits, a, b, s.class()+1)
+}
+
+// classSQL returns the number of class bits that differ.
+func (s shape) classSQL(a, b string) string {
+	if s.detail == 0 {
+		return fmt.Sprintf("bit_count(%s # %s)", a, b)
+	}
+	return fmt.Sprintf("bit_count(substring(%s # %s from 1 for %d))", a, b, s.class())
+}
+
+// spreadSQL returns the spread code of a bit string, which pgvector can index.
+func (s shape) spreadSQL(code string) string {
+	if s.detail == 0 {
+		return code
+	}
+	class := fmt.Sprintf("substring(%s from 1 for %d) || ", code, s.class())
+	return fmt.Sprintf("((%ssubstring(%s from %d))::bit(%d))", strings.Repeat(class, hamming.Repeats), code, s.class()+1, s.wide())
+}
+
+// nearSQL returns the distance by which the index of pgvector orders; for codes with detail in eighths of a bit.
+func (s shape) nearSQL(query string) string {
+	return s.spreadSQL("code") + " <~> " + s.spreadSQL(query)
+}
