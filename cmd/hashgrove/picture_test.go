@@ -15,7 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/feature"
 	"hashgrove/internal/model"
 )
 
@@ -242,37 +241,6 @@ func decoded(t *testing.T, path string) image.Image {
 		t.Fatal(err)
 	}
 	return img
-}
-
-// TestFeaturesAreExtractedOnce counts the pictures that every verb turns into vectors.
-func TestFeaturesAreExtractedOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
-	t.Chdir(t.TempDir())
-	photoFolder(t, "photos", 1)
-	photoFolder(t, "new", 2)
-	for _, c := range []struct {
-		args string
-		want int64 // of 40 photos and 40 new ones
-	}{
-		{"train photos --features gist320 --bits 4 --rounds 3 -o m.hgm", 40},
-		{"train photos --features gist320 --mirror --bits 4 --rounds 3 -o mirror.hgm", 80},
-		{"train photos --features gist320 --method lsh --bits 4 -o lsh.hgm", 40},
-		{"train photos --features gist320 --method ksh --anchors 10 --bits 4 -o ksh.hgm", 40},
-		{"eval -m m.hgm --base photos --queries new", 80},
-		{"compare photos --features gist320 --methods lsh,fasthash --rounds 3 --bits 4,8 --unseen -1", 40},
-		{"compare photos --queries new --features gist320 --methods lsh --bits 4 --unseen -1", 80},
-		{"encode -m m.hgm new -o new.hgc", 40},
-		{"index build -o p.hgi photos --model m.hgm", 40},
-		{"search p.hgi new/dark/0.png", 1},
-	} {
-		before := feature.Extracted()
-		succeed(t, shellWords(c.args)...)
-		if got := feature.Extracted() - before; got != c.want {
-			t.Errorf("%s: %d extractions, want %d", c.args, got, c.want)
-		}
-	}
 }
 
 // TestAveragedCodes trains a model that adds mirror images, and looks whether every verb does: a picture and its mirror

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/vectors"
 )
 
 // A shard is a run of the rows of a set, including bad ones. Formats with rows of fixed length are read from the first
@@ -56,29 +54,6 @@ func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, err
 	}
 	s.span = span{shard.First, shard.First + shard.Rows, true}
 	return shard, nil
-}
-
-// TakeRows limits all later passes to a run of rows of a set of one file. The caller has counted the rows before, with
-// TakeShard: the file must have total rows, which is checked while reading.
-func (s *Set) TakeRows(total, first, rows int) error {
-	if len(s.files) != 1 || s.Once() {
-		return errors.New("rows are taken from one file, which can be read more than once")
-	}
-	if first < 0 || rows < 0 || first > total-rows {
-		return fmt.Errorf("%s: there are no %d rows from row %d on among %d", s.files[0].path, rows, first, total)
-	}
-	f := &s.files[0]
-	if f.header.rows >= 0 {
-		if err := vectors.CheckRows(f.header.rows, total); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
-		}
-	}
-	f.header.rows = total
-	err := cmp.Or(s.labels.checkLength(total), s.tags.checkLength(total), s.ids.checkLength(total))
-	if err == nil {
-		s.span = span{first, first + rows, true}
-	}
-	return err
 }
 
 // countRows counts the rows of a file, good or bad.

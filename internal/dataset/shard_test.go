@@ -194,42 +194,6 @@ func TestShardIsAllThatIsRead(t *testing.T) {
 	}
 }
 
-// TestRowsOfAFile: rows that were counted before are taken without counting them again.
-func TestRowsOfAFile(t *testing.T) {
-	for name, spec := range shardData(t) {
-		all := setOpen(t, spec)
-		if len(all.Files()) > 1 || spec.SkipBad {
-			continue
-		}
-		want, err := setRead(t, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, run := range [][2]int{{0, len(want)}, {0, 0}, {5, 7}, {len(want) - 1, 1}} {
-			s := setOpen(t, spec)
-			if err := s.TakeRows(len(want), run[0], run[1]); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			got, err := setRead(t, s)
-			if err != nil || len(got) != run[1] || fmt.Sprint(got) != fmt.Sprint(want[run[0]:run[0]+run[1]]) {
-				t.Errorf("%s: rows %v are\n%v, %v\nwant\n%v", name, run, got, err, want[run[0]:run[0]+run[1]])
-			}
-		}
-		s := setOpen(t, spec)
-		if err := s.TakeRows(len(want)+1, 0, len(want)+1); err == nil { // text shows it when it is read
-			_, err = setRead(t, s)
-			if !fault.Is(err, "file-changed") {
-				t.Errorf("%s: one row too many: %v", name, err)
-			}
-		}
-		for _, run := range [][2]int{{-1, 1}, {0, len(want) + 1}, {len(want), 1}, {3, -1}} {
-			if err := setOpen(t, spec).TakeRows(len(want), run[0], run[1]); err == nil {
-				t.Errorf("%s: rows %v were taken", name, run)
-			}
-		}
-	}
-}
-
 func TestShardMistakes(t *testing.T) {
 	path := fileOf(t, t.TempDir(), "a.csv", "1,2\n3,4\n")
 	labels := fileOf(t, t.TempDir(), "labels.txt", "a\nb\nc\n")

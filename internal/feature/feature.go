@@ -14,7 +14,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/par"
@@ -88,12 +87,6 @@ func Fingerprint(e Extractor) [sha256.Size]byte {
 	return sha256.Sum256(Append([]byte("hashgrove features 1\n"), e))
 }
 
-// extracted counts the pictures that this process has turned into vectors.
-var extracted atomic.Int64
-
-// Extracted returns the number of pictures that this process has turned into vectors so far.
-func Extracted() int64 { return extracted.Load() }
-
 // checkExtract panics if Extract was called wrongly, and returns an error for the first picture that does not fit.
 func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) error {
 	if dst.Rows != len(pictures) || dst.Cols != e.Dim() || len(dst.Data) != dst.Rows*dst.Cols {
@@ -109,7 +102,6 @@ func checkExtract(e Extractor, pictures []picture.Picture, dst vectors.Matrix) e
 			return fmt.Errorf("picture %d: %w", i, err)
 		}
 	}
-	extracted.Add(int64(len(pictures)))
 	return nil
 }
 

@@ -3,16 +3,12 @@ package vectors
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"math"
 )
 
 // RowHash identifies a row by its values: the first 16 bytes of the SHA-256 of its float32 values, little-endian, with
 // -0 as 0 and all NaNs alike. Rows that compare equal have the same hash; for all practical purposes no others do.
 type RowHash [16]byte
-
-// String returns the hash in hexadecimal.
-func (h RowHash) String() string { return hex.EncodeToString(h[:]) }
 
 // Short returns the first 8 bytes as a big-endian number: evenly distributed, and good enough for estimates.
 func (h RowHash) Short() uint64 { return binary.BigEndian.Uint64(h[:]) }
