@@ -152,7 +152,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	cli.AddVerbs(root, groupFiles, a.info(), a.verify(), a.merge(), a.export(), a.version())
 	root.SetHelpCommand(cli.HelpVerb(groupFiles))
 	root.SetCompletionCommandGroupID(groupFiles)
-	root.AddCommand(a.man(), a.worker())
+	root.AddCommand(a.worker())
 	return root
 }
 
