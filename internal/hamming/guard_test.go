@@ -12,7 +12,7 @@ import (
 // kernel that reads or writes beyond them crashes.
 func TestKernelsKeepToTheirCodes(t *testing.T) {
 	const most = 300
-	dst, hits := fencetest.Slice[uint16](t, most), fencetest.Slice[uint32](t, most+slack)
+	hits := fencetest.Slice[uint32](t, most+slack)
 	eachKernel(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(4, 2))
 		for _, words := range []int{1, 2, 3, 4, 5, 8, 9, 16} {
@@ -28,15 +28,11 @@ func TestKernelsKeepToTheirCodes(t *testing.T) {
 					if n == 0 {
 						codes = data[len(data):]
 					}
-					d, limit := dst[most-n:], 32*words-rng.IntN(4*words)
-					distances(d, q, codes, stride, last)
+					limit := 32*words - rng.IntN(4*words)
 					h := hits[most-n:]
 					h = h[:below(h, q, codes, stride, last, limit)]
-					for i, got := range d {
+					for i := range n {
 						want := distanceGo(q, codes[i*stride:], last)
-						if int(got) != want {
-							t.Fatalf("code %d of %d of %d words, stride %d: %d, want %d", i, n, words, stride, got, want)
-						}
 						if want <= limit {
 							if len(h) == 0 || h[0] != uint32(want)<<16|uint32(i) {
 								t.Fatalf("code %d of %d of %d words, stride %d, is not the next hit", i, n, words, stride)
@@ -97,39 +93,6 @@ func TestPlanesKeepToTheirCodes(t *testing.T) {
 				}
 				if len(hits) > 0 {
 					t.Fatalf("%d words, limit %d: %d hits beyond the limit", words, limit, len(hits))
-				}
-			}
-		}
-	})
-}
-
-// TestFourQueriesKeepToTheirPlanes does the same for queries that go through the planes together.
-func TestFourQueriesKeepToTheirPlanes(t *testing.T) {
-	eachKernel(t, func(t *testing.T) {
-		if !canBoundFour() {
-			return
-		}
-		rng := rand.New(rand.NewPCG(7, 2))
-		for words := 1; words <= 4; words++ {
-			c := random(4*perBlock, 64*words, rng.Uint64())
-			var tile weightedTile
-			tile.open(c, c.Bits, together)
-			tile.planes, tile.near = fencetest.Slice[uint8](t, 4*tile.size), fencetest.Slice[nearBlock](t, 4*together)
-			tile.four.tables = fencetest.Slice[uint8](t, together*tile.size)
-			tile.n = c.Len()
-			tile.load()
-			queries, sinks := make([]*WeightedQuery, together), make([]Sink, together)
-			for i := range queries {
-				queries[i] = NewWeightedQuery(c.Row(7), someWeights(rng, c.Bits))
-				sinks[i] = &listSink{limit: 254, codes: map[int]int{}}
-			}
-			tile.belowAll(queries, sinks)
-			for i, q := range queries {
-				for code := range c.Len() {
-					if got, found := sinks[i].(*listSink).codes[code]; found != (q.Distance(c.Row(code)) <= 254) ||
-						found && got != q.Distance(c.Row(code)) {
-						t.Fatalf("%d words, query %d: code %d at %d, found %v", words, i, code, got, found)
-					}
 				}
 			}
 		}

@@ -4,120 +4,50 @@
 
 package hamming
 
-// distances64AVX2 writes the distances of q to n codes of 64 bits; n is a multiple of 32.
-//
-//go:noescape
-func distances64AVX2(dst *uint16, q *uint64, codes *uint64, n int)
-
 // below64AVX2 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 32.
 //
 //go:noescape
 func below64AVX2(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-
-// distances128AVX2 writes the distances of q to n codes of 128 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances128AVX2(dst *uint16, q *uint64, codes *uint64, n int)
 
 // below128AVX2 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
 //
 //go:noescape
 func below128AVX2(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 
-// distances256AVX2 writes the distances of q to n codes of 256 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances256AVX2(dst *uint16, q *uint64, codes *uint64, n int)
-
 // below256AVX2 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
 //
 //go:noescape
 func below256AVX2(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-
-// distances512AVX2 writes the distances of q to n codes of 512 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances512AVX2(dst *uint16, q *uint64, codes *uint64, n int)
 
 // below512AVX2 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
 //
 //go:noescape
 func below512AVX2(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 
-// distances1024AVX2 writes the distances of q to n codes of 1024 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances1024AVX2(dst *uint16, q *uint64, codes *uint64, n int)
-
-// below1024AVX2 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 8.
-//
-//go:noescape
-func below1024AVX2(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-
-// distancesAnyAVX2 writes the distances of q to n codes in the bits of mask; q and mask are padded to 8 words.
-//
-//go:noescape
-func distancesAnyAVX2(dst *uint16, q *uint64, mask *uint64, codes *uint64, n int, words int, stride int)
-
 // belowAnyAVX2 is below for codes of any length and the bits of mask; q and mask are padded to 8 words.
 //
 //go:noescape
 func belowAnyAVX2(dst *uint32, q *uint64, mask *uint64, codes *uint64, n int, words int, stride int, limit int) int
-
-// distances64AVX512 writes the distances of q to n codes of 64 bits; n is a multiple of 32.
-//
-//go:noescape
-func distances64AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 
 // below64AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 32.
 //
 //go:noescape
 func below64AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 
-// distances128AVX512 writes the distances of q to n codes of 128 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances128AVX512(dst *uint16, q *uint64, codes *uint64, n int)
-
 // below128AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below128AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-
-// distances256AVX512 writes the distances of q to n codes of 256 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances256AVX512(dst *uint16, q *uint64, codes *uint64, n int)
 
 // below256AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below256AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 
-// distances512AVX512 writes the distances of q to n codes of 512 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances512AVX512(dst *uint16, q *uint64, codes *uint64, n int)
-
 // below512AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below512AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-
-// distances1024AVX512 writes the distances of q to n codes of 1024 bits; n is a multiple of 8.
-//
-//go:noescape
-func distances1024AVX512(dst *uint16, q *uint64, codes *uint64, n int)
-
-// below1024AVX512 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
-//
-//go:noescape
-func below1024AVX512(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
-
-// distancesAnyAVX512 writes the distances of q to n codes in the bits of mask; q and mask are padded to 8 words.
-//
-//go:noescape
-func distancesAnyAVX512(dst *uint16, q *uint64, mask *uint64, codes *uint64, n int, words int, stride int)
 
 // belowAnyAVX512 is below for codes of any length and the bits of mask; q and mask are padded to 8 words.
 //

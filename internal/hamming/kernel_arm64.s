@@ -146,40 +146,6 @@
 	UADDLP(4, 4) \
 	VADDP V4.H8, V0.H8, V0.H8
 
-// GROUP1024 leaves the distances of 8 codes of 1024 bits in the 16-bit lanes of V0. Bytes are at most 64, and 128 when
-// two are added. 211 instructions.
-#define QUERY1024 \
-	VLD1.P 64(R1), [V16.B16, V17.B16, V18.B16, V19.B16] \
-	VLD1 (R1), [V20.B16, V21.B16, V22.B16, V23.B16]
-#define CODE1024(v) \
-	COUNT64(V16, V17, V18, V19, v) \
-	COUNT64(V20, V21, V22, V23, V28) \
-	VADD V28.B16, v.B16, v.B16
-#define GROUP1024 \
-	CODE1024(V0) \
-	CODE1024(V1) \
-	CODE1024(V2) \
-	CODE1024(V3) \
-	CODE1024(V4) \
-	CODE1024(V5) \
-	CODE1024(V6) \
-	CODE1024(V7) \
-	ADDP4(V0, V1, V2, V3, V4, V5, V6, V7) \
-	UADDLP(0, 0) \
-	UADDLP(2, 2) \
-	UADDLP(4, 4) \
-	UADDLP(6, 6) \
-	VADDP V2.H8, V0.H8, V0.H8 \
-	VADDP V6.H8, V4.H8, V4.H8 \
-	VADDP V4.H8, V0.H8, V0.H8
-
-// STORE_B16 and STORE_H8 write the distances of a group.
-#define STORE_B16 \
-	VUXTL V0.B8, V1.H8 \
-	VUXTL2 V0.B16, V2.H8 \
-	VST1.P [V1.H8, V2.H8], 32(R0)
-#define STORE_H8 VST1.P [V0.H8], 16(R0)
-
 // HITS_B16 and HITS_H8 write the codes of a group within the limit, one at a time, or jump to next when there are none:
 // 4 or 8 bits per code say which.
 #define HITS_B16(next, more) \
@@ -216,17 +182,7 @@ more: \
 	ANDS R7, R6 \
 	BNE more
 
-// DISTANCES and BELOW are the kernels without what they begin and end with.
-#define DISTANCES(query, group, store, codes) \
-	query \
-loop: \
-	SUBS $codes, R3 \
-	BLT done \
-	group \
-	store \
-	B loop \
-done:
-
+// BELOW is the kernels without what they begin and end with.
 #define BELOW(query, group, lanes, hits, codes) \
 	VDUP R4, V31.lanes \
 	query \
@@ -244,51 +200,6 @@ next: \
 done: \
 	SUB R9, R0 \
 	LSR $2, R0
-
-// func distances64NEON(dst *uint16, q, codes *uint64, n int)
-TEXT ·distances64NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD codes+16(FP), R2
-	MOVD n+24(FP), R3
-	DISTANCES(QUERY64, GROUP64, STORE_B16, 16)
-	RET
-
-// func distances128NEON(dst *uint16, q, codes *uint64, n int)
-TEXT ·distances128NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD codes+16(FP), R2
-	MOVD n+24(FP), R3
-	DISTANCES(QUERY128, GROUP128, STORE_B16, 16)
-	RET
-
-// func distances256NEON(dst *uint16, q, codes *uint64, n int)
-TEXT ·distances256NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD codes+16(FP), R2
-	MOVD n+24(FP), R3
-	DISTANCES(QUERY256, GROUP256, STORE_H8, 8)
-	RET
-
-// func distances512NEON(dst *uint16, q, codes *uint64, n int)
-TEXT ·distances512NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD codes+16(FP), R2
-	MOVD n+24(FP), R3
-	DISTANCES(QUERY512, GROUP512, STORE_H8, 8)
-	RET
-
-// func distances1024NEON(dst *uint16, q, codes *uint64, n int)
-TEXT ·distances1024NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD codes+16(FP), R2
-	MOVD n+24(FP), R3
-	DISTANCES(QUERY1024, GROUP1024, STORE_H8, 8)
-	RET
 
 // func below64NEON(dst *uint32, q, codes *uint64, n, limit int) int
 TEXT ·below64NEON(SB), NOSPLIT, $16-48
@@ -331,17 +242,6 @@ TEXT ·below512NEON(SB), NOSPLIT, $16-48
 	MOVD n+24(FP), R3
 	MOVD limit+32(FP), R4
 	BELOW(QUERY512, GROUP512, H8, HITS_H8, 8)
-	MOVD R0, ret+40(FP)
-	RET
-
-// func below1024NEON(dst *uint32, q, codes *uint64, n, limit int) int
-TEXT ·below1024NEON(SB), NOSPLIT, $16-48
-	MOVD dst+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD codes+16(FP), R2
-	MOVD n+24(FP), R3
-	MOVD limit+32(FP), R4
-	BELOW(QUERY1024, GROUP1024, H8, HITS_H8, 8)
 	MOVD R0, ret+40(FP)
 	RET
 
@@ -392,28 +292,6 @@ sum: \
 	VEOR q.B16, v.B16, v.B16 \
 	VAND mask.B16, v.B16, v.B16 \
 	VCNT v.B16, v.B16
-
-// func distancesAnyNEON(dst *uint16, q, mask, codes *uint64, n, words, stride int)
-TEXT ·distancesAnyNEON(SB), NOSPLIT, $0-56
-	MOVD dst+0(FP), R0
-	MOVD q+8(FP), R1
-	MOVD mask+16(FP), R10
-	MOVD codes+24(FP), R2
-	MOVD n+32(FP), R3
-	MOVD words+40(FP), R11
-	MOVD stride+48(FP), R5
-	LSL $3, R5
-	AND $1, R11, R12
-	LSR $1, R11
-loop:
-	SUBS $1, R3
-	BLT done
-	ROW
-	MOVH.P R9, 2(R0)
-	ADD R5, R2
-	B loop
-done:
-	RET
 
 // func belowAnyNEON(dst *uint32, q, mask, codes *uint64, n, words, stride, limit int) int
 TEXT ·belowAnyNEON(SB), NOSPLIT, $0-72

@@ -5,10 +5,6 @@ package hamming
 // Kernel returns the name of the kernels in use.
 func Kernel() string { return "go" }
 
-func distances(dst []uint16, q, codes []uint64, stride int, last uint64) {
-	distancesGo(dst, q, codes, stride, last)
-}
-
 func below(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) int {
 	return belowGo(dst, q, codes, stride, last, limit)
 }

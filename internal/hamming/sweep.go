@@ -72,37 +72,47 @@ func (c Codes) Distances(dst []uint16, q []uint64) {
 	if len(q) != c.Words || len(dst) != c.Len() {
 		panic("hamming: sizes of query, codes and distances differ")
 	}
-	distances(dst, q, c.Data, max(c.Words, 1), math.MaxUint64)
+	if c.Words == 1 {
+		for i, v := range c.Data {
+			dst[i] = uint16(bits.OnesCount64(q[0] ^ v))
+		}
+		return
+	}
+	const run = 256
+	var hits [run + slack]uint32
+	for lo := 0; lo < len(dst); lo += run {
+		part := dst[lo:min(lo+run, len(dst))]
+		below(hits[:], q, c.Data[lo*c.Words:(lo+len(part))*c.Words], c.Words, math.MaxUint64, c.Bits)
+		for i := range part {
+			part[i] = uint16(hits[i] >> 16)
+		}
+	}
 }
 
-// The two kernels in plain Go, which define their meaning. Each architecture may provide faster ones under the same
-// names without "Go", chosen once at start:
+// The kernel in plain Go, which defines its meaning. Each architecture may provide a faster one under the same name
+// without "Go", chosen once at start:
 //
-//	distances(dst, q, codes, stride, last)          dst[i] = distance of q to code i
 //	below(dst, q, codes, stride, last, limit) int   dst[:returned] = distance<<16 | i for the codes within limit
 //
 // Code i is the len(q) words starting at codes[i*stride], and only the bits of last count in its last word, so prefixes
-// of longer codes can be searched in place. below writes hits in order of i, takes at most 65,536 codes, and may
-// overwrite 16 elements after the last hit: dst has at least 16 more elements than there are codes.
+// of longer codes can be searched in place. Hits are in order of i; below takes at most 65,536 codes, and may overwrite
+// 16 elements after the last hit: dst has at least 16 more elements than there are codes.
+//
+// There are kernels for 64, 128, 256 and 512 bits, and one for the rest. For codes in the first cache, on an Emerald
+// Rapids, nanoseconds per 1,000 codes:
+//
+//	bits     Go       AVX2    any, AVX2   AVX-512   any, AVX-512
+//	64       1,010    390     2,520       100       2,810
+//	128      4,320    810     2,930       180       2,500
+//	256      7,370    1,600   3,650       380       2,170
+//	512      7,580    2,680   4,830       790       2,790
+//	1024     12,760   -       7,970       -         4,540
 
 // slack is the number of elements that below may overwrite beyond its hits.
 const slack = 16
 
 // maxRun is the largest number of codes that below takes at a time.
 const maxRun = 1 << 16
-
-func distancesGo(dst []uint16, q, codes []uint64, stride int, last uint64) {
-	if len(q) == 1 && stride == 1 {
-		q0 := q[0] & last
-		for i, v := range codes[:len(dst)] {
-			dst[i] = uint16(bits.OnesCount64(q0 ^ v&last))
-		}
-		return
-	}
-	for i := range dst {
-		dst[i] = uint16(distanceGo(q, codes[i*stride:], last))
-	}
-}
 
 func belowGo(dst []uint32, q, codes []uint64, stride int, last uint64, limit int) int {
 	n := 0

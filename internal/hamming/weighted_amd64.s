@@ -34,285 +34,84 @@ DATA lastShifts<>+48(SB)/8, $0x000000000000040a
 DATA lastShifts<>+56(SB)/8, $0x000000000000040a
 GLOBL lastShifts<>(SB), RODATA|NOPTR, $64
 
-// func packAVX2(dst *uint8, codes *uint64, blocks int, size int)
+// func packAVX2(dst *uint8, codes *uint64, blocks int, size int, stride int)
 // Requires: AVX, AVX2, SSE2
-TEXT ·packAVX2(SB), NOSPLIT, $0-32
+TEXT ·packAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ codes+8(FP), CX
-	MOVQ blocks+16(FP), DX
-	MOVQ size+24(FP), BX
+	MOVQ stride+32(FP), DX
+	MOVQ blocks+16(FP), BX
+	MOVQ size+24(FP), SI
 
 loop:
-	SUBQ           $0x01, DX
-	JL             done
-	VBROADCASTI128 (CX), Y0
-	VINSERTI128    $0x01, 128(CX), Y0, Y0
-	VPSHUFB        interleave<>+0(SB), Y0, Y0
-	VBROADCASTI128 16(CX), Y1
-	VINSERTI128    $0x01, 144(CX), Y1, Y1
-	VPSHUFB        interleave<>+0(SB), Y1, Y1
-	VBROADCASTI128 32(CX), Y2
-	VINSERTI128    $0x01, 160(CX), Y2, Y2
-	VPSHUFB        interleave<>+0(SB), Y2, Y2
-	VBROADCASTI128 48(CX), Y3
-	VINSERTI128    $0x01, 176(CX), Y3, Y3
-	VPSHUFB        interleave<>+0(SB), Y3, Y3
-	VBROADCASTI128 64(CX), Y4
-	VINSERTI128    $0x01, 192(CX), Y4, Y4
-	VPSHUFB        interleave<>+0(SB), Y4, Y4
-	VBROADCASTI128 80(CX), Y5
-	VINSERTI128    $0x01, 208(CX), Y5, Y5
-	VPSHUFB        interleave<>+0(SB), Y5, Y5
-	VBROADCASTI128 96(CX), Y6
-	VINSERTI128    $0x01, 224(CX), Y6, Y6
-	VPSHUFB        interleave<>+0(SB), Y6, Y6
-	VBROADCASTI128 112(CX), Y7
-	VINSERTI128    $0x01, 240(CX), Y7, Y7
-	VPSHUFB        interleave<>+0(SB), Y7, Y7
-	VPUNPCKLWD     Y1, Y0, Y8
-	VPUNPCKHWD     Y1, Y0, Y0
-	VPUNPCKLWD     Y3, Y2, Y1
-	VPUNPCKHWD     Y3, Y2, Y2
-	VPUNPCKLWD     Y5, Y4, Y3
-	VPUNPCKHWD     Y5, Y4, Y4
-	VPUNPCKLWD     Y7, Y6, Y5
-	VPUNPCKHWD     Y7, Y6, Y6
-	VPUNPCKLDQ     Y1, Y8, Y7
-	VPUNPCKHDQ     Y1, Y8, Y8
-	VPUNPCKLDQ     Y5, Y3, Y1
-	VPUNPCKHDQ     Y5, Y3, Y3
-	VPUNPCKLQDQ    Y1, Y7, Y5
-	VPUNPCKHQDQ    Y1, Y7, Y7
-	VPUNPCKLQDQ    Y3, Y8, Y1
-	VPUNPCKHQDQ    Y3, Y8, Y8
-	VPUNPCKLDQ     Y2, Y0, Y3
-	VPUNPCKHDQ     Y2, Y0, Y0
-	VPUNPCKLDQ     Y6, Y4, Y2
-	VPUNPCKHDQ     Y6, Y4, Y4
-	VPUNPCKLQDQ    Y2, Y3, Y6
-	VPUNPCKHQDQ    Y2, Y3, Y3
-	VPUNPCKLQDQ    Y4, Y0, Y2
-	VPUNPCKHQDQ    Y4, Y0, Y0
-	MOVQ           $0x0f0f0f0f0f0f0f0f, SI
-	MOVQ           SI, X4
-	VPBROADCASTQ   X4, Y4
-	VPSRLW         $0x04, Y5, Y9
-	VPAND          Y4, Y9, Y9
-	VPAND          Y4, Y5, Y5
-	VMOVDQU        Y9, 896(AX)
-	VMOVDQU        Y5, 960(AX)
-	VPSRLW         $0x04, Y7, Y5
-	VPAND          Y4, Y5, Y5
-	VPAND          Y4, Y7, Y7
-	VMOVDQU        Y5, 768(AX)
-	VMOVDQU        Y7, 832(AX)
-	VPSRLW         $0x04, Y1, Y5
-	VPAND          Y4, Y5, Y5
-	VPAND          Y4, Y1, Y1
-	VMOVDQU        Y5, 640(AX)
-	VMOVDQU        Y1, 704(AX)
-	VPSRLW         $0x04, Y8, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y8, Y8
-	VMOVDQU        Y1, 512(AX)
-	VMOVDQU        Y8, 576(AX)
-	VPSRLW         $0x04, Y6, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y6, Y6
-	VMOVDQU        Y1, 384(AX)
-	VMOVDQU        Y6, 448(AX)
-	VPSRLW         $0x04, Y3, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y3, Y3
-	VMOVDQU        Y1, 256(AX)
-	VMOVDQU        Y3, 320(AX)
-	VPSRLW         $0x04, Y2, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y2, Y2
-	VMOVDQU        Y1, 128(AX)
-	VMOVDQU        Y2, 192(AX)
-	VPSRLW         $0x04, Y0, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y0, Y0
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y0, 64(AX)
-	VBROADCASTI128 256(CX), Y0
-	VINSERTI128    $0x01, 384(CX), Y0, Y0
-	VPSHUFB        interleave<>+0(SB), Y0, Y0
-	VBROADCASTI128 272(CX), Y1
-	VINSERTI128    $0x01, 400(CX), Y1, Y1
-	VPSHUFB        interleave<>+0(SB), Y1, Y1
-	VBROADCASTI128 288(CX), Y2
-	VINSERTI128    $0x01, 416(CX), Y2, Y2
-	VPSHUFB        interleave<>+0(SB), Y2, Y2
-	VBROADCASTI128 304(CX), Y3
-	VINSERTI128    $0x01, 432(CX), Y3, Y3
-	VPSHUFB        interleave<>+0(SB), Y3, Y3
-	VBROADCASTI128 320(CX), Y4
-	VINSERTI128    $0x01, 448(CX), Y4, Y4
-	VPSHUFB        interleave<>+0(SB), Y4, Y4
-	VBROADCASTI128 336(CX), Y5
-	VINSERTI128    $0x01, 464(CX), Y5, Y5
-	VPSHUFB        interleave<>+0(SB), Y5, Y5
-	VBROADCASTI128 352(CX), Y6
-	VINSERTI128    $0x01, 480(CX), Y6, Y6
-	VPSHUFB        interleave<>+0(SB), Y6, Y6
-	VBROADCASTI128 368(CX), Y7
-	VINSERTI128    $0x01, 496(CX), Y7, Y7
-	VPSHUFB        interleave<>+0(SB), Y7, Y7
-	VPUNPCKLWD     Y1, Y0, Y8
-	VPUNPCKHWD     Y1, Y0, Y0
-	VPUNPCKLWD     Y3, Y2, Y1
-	VPUNPCKHWD     Y3, Y2, Y2
-	VPUNPCKLWD     Y5, Y4, Y3
-	VPUNPCKHWD     Y5, Y4, Y4
-	VPUNPCKLWD     Y7, Y6, Y5
-	VPUNPCKHWD     Y7, Y6, Y6
-	VPUNPCKLDQ     Y1, Y8, Y7
-	VPUNPCKHDQ     Y1, Y8, Y8
-	VPUNPCKLDQ     Y5, Y3, Y1
-	VPUNPCKHDQ     Y5, Y3, Y3
-	VPUNPCKLQDQ    Y1, Y7, Y5
-	VPUNPCKHQDQ    Y1, Y7, Y7
-	VPUNPCKLQDQ    Y3, Y8, Y1
-	VPUNPCKHQDQ    Y3, Y8, Y8
-	VPUNPCKLDQ     Y2, Y0, Y3
-	VPUNPCKHDQ     Y2, Y0, Y0
-	VPUNPCKLDQ     Y6, Y4, Y2
-	VPUNPCKHDQ     Y6, Y4, Y4
-	VPUNPCKLQDQ    Y2, Y3, Y6
-	VPUNPCKHQDQ    Y2, Y3, Y3
-	VPUNPCKLQDQ    Y4, Y0, Y2
-	VPUNPCKHQDQ    Y4, Y0, Y0
-	MOVQ           $0x0f0f0f0f0f0f0f0f, SI
-	MOVQ           SI, X4
-	VPBROADCASTQ   X4, Y4
-	VPSRLW         $0x04, Y5, Y9
-	VPAND          Y4, Y9, Y9
-	VPAND          Y4, Y5, Y5
-	VMOVDQU        Y9, 928(AX)
-	VMOVDQU        Y5, 992(AX)
-	VPSRLW         $0x04, Y7, Y5
-	VPAND          Y4, Y5, Y5
-	VPAND          Y4, Y7, Y7
-	VMOVDQU        Y5, 800(AX)
-	VMOVDQU        Y7, 864(AX)
-	VPSRLW         $0x04, Y1, Y5
-	VPAND          Y4, Y5, Y5
-	VPAND          Y4, Y1, Y1
-	VMOVDQU        Y5, 672(AX)
-	VMOVDQU        Y1, 736(AX)
-	VPSRLW         $0x04, Y8, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y8, Y8
-	VMOVDQU        Y1, 544(AX)
-	VMOVDQU        Y8, 608(AX)
-	VPSRLW         $0x04, Y6, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y6, Y6
-	VMOVDQU        Y1, 416(AX)
-	VMOVDQU        Y6, 480(AX)
-	VPSRLW         $0x04, Y3, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y3, Y3
-	VMOVDQU        Y1, 288(AX)
-	VMOVDQU        Y3, 352(AX)
-	VPSRLW         $0x04, Y2, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y2, Y2
-	VMOVDQU        Y1, 160(AX)
-	VMOVDQU        Y2, 224(AX)
-	VPSRLW         $0x04, Y0, Y1
-	VPAND          Y4, Y1, Y1
-	VPAND          Y4, Y0, Y0
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y0, 96(AX)
-	ADDQ           $0x00000200, CX
-	ADDQ           BX, AX
-	JMP            loop
-
-done:
-	VZEROUPPER
-	RET
-
-// func packStridedAVX2(dst *uint8, codes *uint64, blocks int, size int, stride int)
-// Requires: AVX, AVX2, SSE2
-TEXT ·packStridedAVX2(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ codes+8(FP), CX
-	MOVQ blocks+16(FP), DX
-	MOVQ size+24(FP), BX
-	MOVQ stride+32(FP), SI
-
-loop:
-	SUBQ         $0x01, DX
+	SUBQ         $0x01, BX
 	JL           done
-	MOVQ         SI, DI
+	MOVQ         DX, DI
 	SHLQ         $0x04, DI
 	MOVQ         CX, R8
 	LEAQ         (R8)(DI*1), DI
 	VPBROADCASTQ (R8), Y0
-	VMOVHPS      (R8)(SI*1), X0, X0
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X0, X0
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X1
-	VMOVHPS      (DI)(SI*1), X1, X1
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X1, X1
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X1, Y0, Y0
 	VPSHUFB      interleave<>+0(SB), Y0, Y0
 	VPBROADCASTQ (R8), Y1
-	VMOVHPS      (R8)(SI*1), X1, X1
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X1, X1
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X2
-	VMOVHPS      (DI)(SI*1), X2, X2
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X2, X2
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X2, Y1, Y1
 	VPSHUFB      interleave<>+0(SB), Y1, Y1
 	VPBROADCASTQ (R8), Y2
-	VMOVHPS      (R8)(SI*1), X2, X2
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X2, X2
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X3
-	VMOVHPS      (DI)(SI*1), X3, X3
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X3, X3
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X3, Y2, Y2
 	VPSHUFB      interleave<>+0(SB), Y2, Y2
 	VPBROADCASTQ (R8), Y3
-	VMOVHPS      (R8)(SI*1), X3, X3
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X3, X3
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X4
-	VMOVHPS      (DI)(SI*1), X4, X4
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X4, X4
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X4, Y3, Y3
 	VPSHUFB      interleave<>+0(SB), Y3, Y3
 	VPBROADCASTQ (R8), Y4
-	VMOVHPS      (R8)(SI*1), X4, X4
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X4, X4
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X5
-	VMOVHPS      (DI)(SI*1), X5, X5
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X5, X5
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X5, Y4, Y4
 	VPSHUFB      interleave<>+0(SB), Y4, Y4
 	VPBROADCASTQ (R8), Y5
-	VMOVHPS      (R8)(SI*1), X5, X5
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X5, X5
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X6
-	VMOVHPS      (DI)(SI*1), X6, X6
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X6, X6
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X6, Y5, Y5
 	VPSHUFB      interleave<>+0(SB), Y5, Y5
 	VPBROADCASTQ (R8), Y6
-	VMOVHPS      (R8)(SI*1), X6, X6
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X6, X6
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X7
-	VMOVHPS      (DI)(SI*1), X7, X7
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X7, X7
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X7, Y6, Y6
 	VPSHUFB      interleave<>+0(SB), Y6, Y6
 	VPBROADCASTQ (R8), Y7
-	VMOVHPS      (R8)(SI*1), X7, X7
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X7, X7
+	LEAQ         (R8)(DX*2), R8
 	VPBROADCASTQ (DI), X8
-	VMOVHPS      (DI)(SI*1), X8, X8
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X8, X8
+	LEAQ         (DI)(DX*2), DI
 	VINSERTI128  $0x01, X8, Y7, Y7
 	VPSHUFB      interleave<>+0(SB), Y7, Y7
 	VPUNPCKLWD   Y1, Y0, Y8
@@ -382,74 +181,74 @@ loop:
 	VPAND        Y4, Y0, Y0
 	VMOVDQU      Y1, (AX)
 	VMOVDQU      Y0, 64(AX)
-	MOVQ         SI, DI
+	MOVQ         DX, DI
 	SHLQ         $0x05, DI
 	ADDQ         CX, DI
-	MOVQ         SI, R8
+	MOVQ         DX, R8
 	SHLQ         $0x04, R8
 	LEAQ         (DI)(R8*1), R8
 	VPBROADCASTQ (DI), Y0
-	VMOVHPS      (DI)(SI*1), X0, X0
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X0, X0
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X1
-	VMOVHPS      (R8)(SI*1), X1, X1
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X1, X1
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X1, Y0, Y0
 	VPSHUFB      interleave<>+0(SB), Y0, Y0
 	VPBROADCASTQ (DI), Y1
-	VMOVHPS      (DI)(SI*1), X1, X1
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X1, X1
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X2
-	VMOVHPS      (R8)(SI*1), X2, X2
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X2, X2
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X2, Y1, Y1
 	VPSHUFB      interleave<>+0(SB), Y1, Y1
 	VPBROADCASTQ (DI), Y2
-	VMOVHPS      (DI)(SI*1), X2, X2
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X2, X2
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X3
-	VMOVHPS      (R8)(SI*1), X3, X3
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X3, X3
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X3, Y2, Y2
 	VPSHUFB      interleave<>+0(SB), Y2, Y2
 	VPBROADCASTQ (DI), Y3
-	VMOVHPS      (DI)(SI*1), X3, X3
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X3, X3
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X4
-	VMOVHPS      (R8)(SI*1), X4, X4
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X4, X4
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X4, Y3, Y3
 	VPSHUFB      interleave<>+0(SB), Y3, Y3
 	VPBROADCASTQ (DI), Y4
-	VMOVHPS      (DI)(SI*1), X4, X4
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X4, X4
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X5
-	VMOVHPS      (R8)(SI*1), X5, X5
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X5, X5
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X5, Y4, Y4
 	VPSHUFB      interleave<>+0(SB), Y4, Y4
 	VPBROADCASTQ (DI), Y5
-	VMOVHPS      (DI)(SI*1), X5, X5
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X5, X5
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X6
-	VMOVHPS      (R8)(SI*1), X6, X6
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X6, X6
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X6, Y5, Y5
 	VPSHUFB      interleave<>+0(SB), Y5, Y5
 	VPBROADCASTQ (DI), Y6
-	VMOVHPS      (DI)(SI*1), X6, X6
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X6, X6
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X7
-	VMOVHPS      (R8)(SI*1), X7, X7
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X7, X7
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X7, Y6, Y6
 	VPSHUFB      interleave<>+0(SB), Y6, Y6
 	VPBROADCASTQ (DI), Y7
-	VMOVHPS      (DI)(SI*1), X7, X7
-	LEAQ         (DI)(SI*2), DI
+	VMOVHPS      (DI)(DX*1), X7, X7
+	LEAQ         (DI)(DX*2), DI
 	VPBROADCASTQ (R8), X8
-	VMOVHPS      (R8)(SI*1), X8, X8
-	LEAQ         (R8)(SI*2), R8
+	VMOVHPS      (R8)(DX*1), X8, X8
+	LEAQ         (R8)(DX*2), R8
 	VINSERTI128  $0x01, X8, Y7, Y7
 	VPSHUFB      interleave<>+0(SB), Y7, Y7
 	VPUNPCKLWD   Y1, Y0, Y8
@@ -519,184 +318,184 @@ loop:
 	VPAND        Y4, Y0, Y0
 	VMOVDQU      Y1, 32(AX)
 	VMOVDQU      Y0, 96(AX)
-	MOVQ         SI, DI
+	MOVQ         DX, DI
 	SHLQ         $0x06, DI
 	ADDQ         DI, CX
-	ADDQ         BX, AX
+	ADDQ         SI, AX
 	JMP          loop
 
 done:
 	VZEROUPPER
 	RET
 
-// func packStridedAVX512(dst *uint8, codes *uint64, blocks int, size int, stride int)
+// func packAVX512(dst *uint8, codes *uint64, blocks int, size int, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VBMI
-TEXT ·packStridedAVX512(SB), NOSPLIT, $0-40
+TEXT ·packAVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ codes+8(FP), CX
-	MOVQ blocks+16(FP), DX
-	MOVQ size+24(FP), BX
-	MOVQ stride+32(FP), SI
+	MOVQ stride+32(FP), DX
+	MOVQ blocks+16(FP), BX
+	MOVQ size+24(FP), SI
 
 loop:
-	SUBQ           $0x01, DX
+	SUBQ           $0x01, BX
 	JL             done
 	VMOVDQU64      shifts<>+0(SB), Z0
 	VMOVDQU64      lastShifts<>+0(SB), Z1
 	VMOVDQU64      interleave<>+0(SB), Z2
-	MOVQ           SI, DI
+	MOVQ           DX, DI
 	SHLQ           $0x04, DI
 	MOVQ           CX, R8
 	LEAQ           (R8)(DI*1), R9
 	LEAQ           (R9)(DI*1), R10
 	LEAQ           (R10)(DI*1), DI
 	VPBROADCASTQ   (R8), Z3
-	VMOVHPS        (R8)(SI*1), X3, X3
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X3, X3
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X4
-	VMOVHPS        (R9)(SI*1), X4, X4
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X4, X4
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X4, Z3, Z3
 	VPBROADCASTQ   (R10), X4
-	VMOVHPS        (R10)(SI*1), X4, X4
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X4, X4
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X4, Z3, Z3
 	VPBROADCASTQ   (DI), X4
-	VMOVHPS        (DI)(SI*1), X4, X4
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X4, X4
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X4, Z3, Z3
 	VPMULTISHIFTQB Z3, Z0, Z4
 	VPMULTISHIFTQB Z3, Z1, Z3
 	VPSHUFB        Z2, Z4, Z4
 	VPSHUFB        Z2, Z3, Z3
 	VPBROADCASTQ   (R8), Z5
-	VMOVHPS        (R8)(SI*1), X5, X5
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X5, X5
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X6
-	VMOVHPS        (R9)(SI*1), X6, X6
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X6, X6
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X6, Z5, Z5
 	VPBROADCASTQ   (R10), X6
-	VMOVHPS        (R10)(SI*1), X6, X6
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X6, X6
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X6, Z5, Z5
 	VPBROADCASTQ   (DI), X6
-	VMOVHPS        (DI)(SI*1), X6, X6
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X6, X6
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X6, Z5, Z5
 	VPMULTISHIFTQB Z5, Z0, Z6
 	VPMULTISHIFTQB Z5, Z1, Z5
 	VPSHUFB        Z2, Z6, Z6
 	VPSHUFB        Z2, Z5, Z5
 	VPBROADCASTQ   (R8), Z7
-	VMOVHPS        (R8)(SI*1), X7, X7
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X7, X7
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X8
-	VMOVHPS        (R9)(SI*1), X8, X8
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X8, X8
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X8, Z7, Z7
 	VPBROADCASTQ   (R10), X8
-	VMOVHPS        (R10)(SI*1), X8, X8
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X8, X8
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X8, Z7, Z7
 	VPBROADCASTQ   (DI), X8
-	VMOVHPS        (DI)(SI*1), X8, X8
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X8, X8
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X8, Z7, Z7
 	VPMULTISHIFTQB Z7, Z0, Z8
 	VPMULTISHIFTQB Z7, Z1, Z7
 	VPSHUFB        Z2, Z8, Z8
 	VPSHUFB        Z2, Z7, Z7
 	VPBROADCASTQ   (R8), Z9
-	VMOVHPS        (R8)(SI*1), X9, X9
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X9, X9
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X10
-	VMOVHPS        (R9)(SI*1), X10, X10
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X10, X10
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X10, Z9, Z9
 	VPBROADCASTQ   (R10), X10
-	VMOVHPS        (R10)(SI*1), X10, X10
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X10, X10
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X10, Z9, Z9
 	VPBROADCASTQ   (DI), X10
-	VMOVHPS        (DI)(SI*1), X10, X10
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X10, X10
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X10, Z9, Z9
 	VPMULTISHIFTQB Z9, Z0, Z10
 	VPMULTISHIFTQB Z9, Z1, Z9
 	VPSHUFB        Z2, Z10, Z10
 	VPSHUFB        Z2, Z9, Z9
 	VPBROADCASTQ   (R8), Z11
-	VMOVHPS        (R8)(SI*1), X11, X11
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X11, X11
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X12
-	VMOVHPS        (R9)(SI*1), X12, X12
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X12, X12
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X12, Z11, Z11
 	VPBROADCASTQ   (R10), X12
-	VMOVHPS        (R10)(SI*1), X12, X12
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X12, X12
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X12, Z11, Z11
 	VPBROADCASTQ   (DI), X12
-	VMOVHPS        (DI)(SI*1), X12, X12
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X12, X12
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X12, Z11, Z11
 	VPMULTISHIFTQB Z11, Z0, Z12
 	VPMULTISHIFTQB Z11, Z1, Z11
 	VPSHUFB        Z2, Z12, Z12
 	VPSHUFB        Z2, Z11, Z11
 	VPBROADCASTQ   (R8), Z13
-	VMOVHPS        (R8)(SI*1), X13, X13
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X13, X13
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X14
-	VMOVHPS        (R9)(SI*1), X14, X14
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X14, X14
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X14, Z13, Z13
 	VPBROADCASTQ   (R10), X14
-	VMOVHPS        (R10)(SI*1), X14, X14
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X14, X14
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X14, Z13, Z13
 	VPBROADCASTQ   (DI), X14
-	VMOVHPS        (DI)(SI*1), X14, X14
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X14, X14
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X14, Z13, Z13
 	VPMULTISHIFTQB Z13, Z0, Z14
 	VPMULTISHIFTQB Z13, Z1, Z13
 	VPSHUFB        Z2, Z14, Z14
 	VPSHUFB        Z2, Z13, Z13
 	VPBROADCASTQ   (R8), Z15
-	VMOVHPS        (R8)(SI*1), X15, X15
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X15, X15
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X16
-	VMOVHPS        (R9)(SI*1), X16, X16
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X16, X16
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X16, Z15, Z15
 	VPBROADCASTQ   (R10), X16
-	VMOVHPS        (R10)(SI*1), X16, X16
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X16, X16
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X16, Z15, Z15
 	VPBROADCASTQ   (DI), X16
-	VMOVHPS        (DI)(SI*1), X16, X16
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X16, X16
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X16, Z15, Z15
 	VPMULTISHIFTQB Z15, Z0, Z16
 	VPMULTISHIFTQB Z15, Z1, Z15
 	VPSHUFB        Z2, Z16, Z16
 	VPSHUFB        Z2, Z15, Z15
 	VPBROADCASTQ   (R8), Z17
-	VMOVHPS        (R8)(SI*1), X17, X17
-	LEAQ           (R8)(SI*2), R8
+	VMOVHPS        (R8)(DX*1), X17, X17
+	LEAQ           (R8)(DX*2), R8
 	VPBROADCASTQ   (R9), X18
-	VMOVHPS        (R9)(SI*1), X18, X18
-	LEAQ           (R9)(SI*2), R9
+	VMOVHPS        (R9)(DX*1), X18, X18
+	LEAQ           (R9)(DX*2), R9
 	VINSERTI64X2   $0x01, X18, Z17, Z17
 	VPBROADCASTQ   (R10), X18
-	VMOVHPS        (R10)(SI*1), X18, X18
-	LEAQ           (R10)(SI*2), R10
+	VMOVHPS        (R10)(DX*1), X18, X18
+	LEAQ           (R10)(DX*2), R10
 	VINSERTI64X2   $0x02, X18, Z17, Z17
 	VPBROADCASTQ   (DI), X18
-	VMOVHPS        (DI)(SI*1), X18, X18
-	LEAQ           (DI)(SI*2), DI
+	VMOVHPS        (DI)(DX*1), X18, X18
+	LEAQ           (DI)(DX*2), DI
 	VINSERTI64X2   $0x03, X18, Z17, Z17
 	VPMULTISHIFTQB Z17, Z0, Z0
 	VPMULTISHIFTQB Z17, Z1, Z1
@@ -749,1023 +548,15 @@ loop:
 	VMOVDQU64      Z1, 512(AX)
 	VMOVDQU64      Z9, 576(AX)
 	VMOVDQU64      Z5, 640(AX)
-	MOVQ           SI, DI
+	MOVQ           DX, DI
 	SHLQ           $0x06, DI
 	ADDQ           DI, CX
-	ADDQ           BX, AX
+	ADDQ           SI, AX
 	JMP            loop
 
 done:
 	VZEROUPPER
 	RET
-
-// func pack64AVX512(dst *uint8, codes *uint64, blocks int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·pack64AVX512(SB), NOSPLIT, $0-24
-	MOVQ      dst+0(FP), AX
-	MOVQ      codes+8(FP), CX
-	VMOVDQU64 shifts<>+0(SB), Z0
-	VMOVDQU64 packOrder1<>+0(SB), Z1
-	VMOVDQU64 packLow1<>+0(SB), Z2
-	VMOVDQU64 packMiddle1<>+0(SB), Z3
-	VMOVDQU64 packLeast1<>+0(SB), Z4
-	VMOVDQU64 packEven1<>+0(SB), Z5
-	VMOVDQU64 packOdd1<>+0(SB), Z6
-	MOVQ      $0x00000000ffff0000, DX
-	KMOVQ     DX, K1
-	MOVQ      $0x0000ffff00000000, DX
-	KMOVQ     DX, K2
-	MOVQ      $0xffff000000000000, DX
-	KMOVQ     DX, K3
-	MOVQ      blocks+16(FP), DX
-
-loop:
-	SUBQ           $0x01, DX
-	JL             done
-	VMOVDQU64      (CX), Z7
-	VPMULTISHIFTQB Z7, Z0, Z8
-	VPERMB         Z8, Z1, Z8
-	VPERMB         Z7, Z2, Z7
-	VMOVDQU64      64(CX), Z9
-	VPMULTISHIFTQB Z9, Z0, Z10
-	VPERMB         Z10, Z1, Z10
-	VPERMB         Z9, Z2, K1, Z7
-	VMOVDQU64      128(CX), Z9
-	VPMULTISHIFTQB Z9, Z0, Z11
-	VPERMB         Z11, Z1, Z11
-	VPERMB         Z9, Z2, K2, Z7
-	VMOVDQU64      192(CX), Z9
-	VPMULTISHIFTQB Z9, Z0, Z12
-	VPERMB         Z12, Z1, Z12
-	VPERMB         Z9, Z2, K3, Z7
-	VMOVDQU64      256(CX), Z9
-	VPMULTISHIFTQB Z9, Z0, Z13
-	VPERMB         Z13, Z1, Z13
-	VPERMB         Z9, Z2, Z9
-	VMOVDQU64      320(CX), Z14
-	VPMULTISHIFTQB Z14, Z0, Z15
-	VPERMB         Z15, Z1, Z15
-	VPERMB         Z14, Z2, K1, Z9
-	VMOVDQU64      384(CX), Z14
-	VPMULTISHIFTQB Z14, Z0, Z16
-	VPERMB         Z16, Z1, Z16
-	VPERMB         Z14, Z2, K2, Z9
-	VMOVDQU64      448(CX), Z14
-	VPMULTISHIFTQB Z14, Z0, Z17
-	VPERMB         Z17, Z1, Z17
-	VPERMB         Z14, Z2, K3, Z9
-	VPUNPCKLQDQ    Z10, Z8, Z14
-	VPUNPCKHQDQ    Z10, Z8, Z8
-	VPUNPCKLQDQ    Z12, Z11, Z10
-	VPUNPCKHQDQ    Z12, Z11, Z11
-	VPUNPCKLQDQ    Z15, Z13, Z12
-	VPUNPCKHQDQ    Z15, Z13, Z13
-	VPUNPCKLQDQ    Z17, Z16, Z15
-	VPUNPCKHQDQ    Z17, Z16, Z16
-	VSHUFI64X2     $0x44, Z10, Z14, Z17
-	VSHUFI64X2     $0x44, Z15, Z12, Z18
-	VSHUFI64X2     $0x88, Z18, Z17, Z19
-	VSHUFI64X2     $0xdd, Z18, Z17, Z17
-	VSHUFI64X2     $0xee, Z10, Z14, Z10
-	VSHUFI64X2     $0xee, Z15, Z12, Z12
-	VSHUFI64X2     $0x88, Z12, Z10, Z14
-	VSHUFI64X2     $0xdd, Z12, Z10, Z10
-	VSHUFI64X2     $0x44, Z11, Z8, Z12
-	VSHUFI64X2     $0x44, Z16, Z13, Z15
-	VSHUFI64X2     $0x88, Z15, Z12, Z18
-	VSHUFI64X2     $0xdd, Z15, Z12, Z12
-	VSHUFI64X2     $0xee, Z11, Z8, Z8
-	VSHUFI64X2     $0xee, Z16, Z13, Z11
-	VSHUFI64X2     $0x88, Z11, Z8, Z13
-	VSHUFI64X2     $0xdd, Z11, Z8, Z8
-	VPMULTISHIFTQB Z7, Z3, Z11
-	VPMULTISHIFTQB Z7, Z4, Z7
-	VPMULTISHIFTQB Z9, Z3, Z15
-	VPMULTISHIFTQB Z9, Z4, Z9
-	VMOVDQA64      Z11, Z16
-	VPERMT2D       Z15, Z5, Z16
-	VPERMT2D       Z15, Z6, Z11
-	VPERMT2D       Z9, Z5, Z7
-	VMOVDQU64      Z19, (AX)
-	VMOVDQU64      Z18, 64(AX)
-	VMOVDQU64      Z17, 128(AX)
-	VMOVDQU64      Z12, 192(AX)
-	VMOVDQU64      Z14, 256(AX)
-	VMOVDQU64      Z13, 320(AX)
-	VMOVDQU64      Z10, 384(AX)
-	VMOVDQU64      Z8, 448(AX)
-	VMOVDQU64      Z16, 512(AX)
-	VMOVDQU64      Z11, 576(AX)
-	VMOVDQU64      Z7, 640(AX)
-	ADDQ           $0x00000200, CX
-	ADDQ           $0x000002c0, AX
-	JMP            loop
-
-done:
-	VZEROUPPER
-	RET
-
-DATA packOrder1<>+0(SB)/8, $0x3830282018100800
-DATA packOrder1<>+8(SB)/8, $0x3931292119110901
-DATA packOrder1<>+16(SB)/8, $0x3a322a221a120a02
-DATA packOrder1<>+24(SB)/8, $0x3b332b231b130b03
-DATA packOrder1<>+32(SB)/8, $0x3c342c241c140c04
-DATA packOrder1<>+40(SB)/8, $0x3d352d251d150d05
-DATA packOrder1<>+48(SB)/8, $0x3e362e261e160e06
-DATA packOrder1<>+56(SB)/8, $0x3f372f271f170f07
-GLOBL packOrder1<>(SB), RODATA|NOPTR, $64
-
-DATA packLow1<>+0(SB)/8, $0x1918111009080100
-DATA packLow1<>+8(SB)/8, $0x3938313029282120
-DATA packLow1<>+16(SB)/8, $0x1918111009080100
-DATA packLow1<>+24(SB)/8, $0x3938313029282120
-DATA packLow1<>+32(SB)/8, $0x1918111009080100
-DATA packLow1<>+40(SB)/8, $0x3938313029282120
-DATA packLow1<>+48(SB)/8, $0x1918111009080100
-DATA packLow1<>+56(SB)/8, $0x3938313029282120
-GLOBL packLow1<>(SB), RODATA|NOPTR, $64
-
-DATA packMiddle1<>+0(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle1<>+8(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle1<>+16(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle1<>+24(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle1<>+32(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle1<>+40(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle1<>+48(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle1<>+56(SB)/8, $0x342414043a2a1a0a
-GLOBL packMiddle1<>(SB), RODATA|NOPTR, $64
-
-DATA packLeast1<>+0(SB)/8, $0x3020100030201000
-DATA packLeast1<>+8(SB)/8, $0x3020100030201000
-DATA packLeast1<>+16(SB)/8, $0x3020100030201000
-DATA packLeast1<>+24(SB)/8, $0x3020100030201000
-DATA packLeast1<>+32(SB)/8, $0x3020100030201000
-DATA packLeast1<>+40(SB)/8, $0x3020100030201000
-DATA packLeast1<>+48(SB)/8, $0x3020100030201000
-DATA packLeast1<>+56(SB)/8, $0x3020100030201000
-GLOBL packLeast1<>(SB), RODATA|NOPTR, $64
-
-DATA packEven1<>+0(SB)/8, $0x0000000200000000
-DATA packEven1<>+8(SB)/8, $0x0000000600000004
-DATA packEven1<>+16(SB)/8, $0x0000000a00000008
-DATA packEven1<>+24(SB)/8, $0x0000000e0000000c
-DATA packEven1<>+32(SB)/8, $0x0000001200000010
-DATA packEven1<>+40(SB)/8, $0x0000001600000014
-DATA packEven1<>+48(SB)/8, $0x0000001a00000018
-DATA packEven1<>+56(SB)/8, $0x0000001e0000001c
-GLOBL packEven1<>(SB), RODATA|NOPTR, $64
-
-DATA packOdd1<>+0(SB)/8, $0x0000000300000001
-DATA packOdd1<>+8(SB)/8, $0x0000000700000005
-DATA packOdd1<>+16(SB)/8, $0x0000000b00000009
-DATA packOdd1<>+24(SB)/8, $0x0000000f0000000d
-DATA packOdd1<>+32(SB)/8, $0x0000001300000011
-DATA packOdd1<>+40(SB)/8, $0x0000001700000015
-DATA packOdd1<>+48(SB)/8, $0x0000001b00000019
-DATA packOdd1<>+56(SB)/8, $0x0000001f0000001d
-GLOBL packOdd1<>(SB), RODATA|NOPTR, $64
-
-// func pack128AVX512(dst *uint8, codes *uint64, blocks int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·pack128AVX512(SB), NOSPLIT, $0-24
-	MOVQ      dst+0(FP), AX
-	MOVQ      codes+8(FP), CX
-	VMOVDQU64 shifts<>+0(SB), Z0
-	VMOVDQU64 packOrder2<>+0(SB), Z1
-	VMOVDQU64 packLow2<>+0(SB), Z2
-	VMOVDQU64 packMiddle2<>+0(SB), Z3
-	VMOVDQU64 packLeast2<>+0(SB), Z4
-	VMOVDQU64 packEven2<>+0(SB), Z5
-	VMOVDQU64 packOdd2<>+0(SB), Z6
-	MOVQ      $0x00000000ffff0000, DX
-	KMOVQ     DX, K1
-	MOVQ      $0x0000ffff00000000, DX
-	KMOVQ     DX, K2
-	MOVQ      $0xffff000000000000, DX
-	KMOVQ     DX, K3
-	MOVQ      blocks+16(FP), DX
-
-loop:
-	SUBQ           $0x01, DX
-	JL             done
-	VMOVDQU64      choose0Of2<>+0(SB), Z7
-	VMOVDQU64      (CX), Z8
-	VPERMT2Q       64(CX), Z7, Z8
-	VPMULTISHIFTQB Z8, Z0, Z9
-	VPERMB         Z9, Z1, Z9
-	VPERMB         Z8, Z2, Z8
-	VMOVDQU64      128(CX), Z10
-	VPERMT2Q       192(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z11
-	VPERMB         Z11, Z1, Z11
-	VPERMB         Z10, Z2, K1, Z8
-	VMOVDQU64      256(CX), Z10
-	VPERMT2Q       320(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z12
-	VPERMB         Z12, Z1, Z12
-	VPERMB         Z10, Z2, K2, Z8
-	VMOVDQU64      384(CX), Z10
-	VPERMT2Q       448(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z13
-	VPERMB         Z13, Z1, Z13
-	VPERMB         Z10, Z2, K3, Z8
-	VMOVDQU64      512(CX), Z10
-	VPERMT2Q       576(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z14
-	VPERMB         Z14, Z1, Z14
-	VPERMB         Z10, Z2, Z10
-	VMOVDQU64      640(CX), Z15
-	VPERMT2Q       704(CX), Z7, Z15
-	VPMULTISHIFTQB Z15, Z0, Z16
-	VPERMB         Z16, Z1, Z16
-	VPERMB         Z15, Z2, K1, Z10
-	VMOVDQU64      768(CX), Z15
-	VPERMT2Q       832(CX), Z7, Z15
-	VPMULTISHIFTQB Z15, Z0, Z17
-	VPERMB         Z17, Z1, Z17
-	VPERMB         Z15, Z2, K2, Z10
-	VMOVDQU64      896(CX), Z15
-	VPERMT2Q       960(CX), Z7, Z15
-	VPMULTISHIFTQB Z15, Z0, Z7
-	VPERMB         Z7, Z1, Z7
-	VPERMB         Z15, Z2, K3, Z10
-	VPUNPCKLQDQ    Z11, Z9, Z15
-	VPUNPCKHQDQ    Z11, Z9, Z9
-	VPUNPCKLQDQ    Z13, Z12, Z11
-	VPUNPCKHQDQ    Z13, Z12, Z12
-	VPUNPCKLQDQ    Z16, Z14, Z13
-	VPUNPCKHQDQ    Z16, Z14, Z14
-	VPUNPCKLQDQ    Z7, Z17, Z16
-	VPUNPCKHQDQ    Z7, Z17, Z17
-	VSHUFI64X2     $0x44, Z11, Z15, Z7
-	VSHUFI64X2     $0x44, Z16, Z13, Z18
-	VSHUFI64X2     $0x88, Z18, Z7, Z19
-	VSHUFI64X2     $0xdd, Z18, Z7, Z7
-	VSHUFI64X2     $0xee, Z11, Z15, Z11
-	VSHUFI64X2     $0xee, Z16, Z13, Z13
-	VSHUFI64X2     $0x88, Z13, Z11, Z15
-	VSHUFI64X2     $0xdd, Z13, Z11, Z11
-	VSHUFI64X2     $0x44, Z12, Z9, Z13
-	VSHUFI64X2     $0x44, Z17, Z14, Z16
-	VSHUFI64X2     $0x88, Z16, Z13, Z18
-	VSHUFI64X2     $0xdd, Z16, Z13, Z13
-	VSHUFI64X2     $0xee, Z12, Z9, Z9
-	VSHUFI64X2     $0xee, Z17, Z14, Z12
-	VSHUFI64X2     $0x88, Z12, Z9, Z14
-	VSHUFI64X2     $0xdd, Z12, Z9, Z9
-	VPMULTISHIFTQB Z8, Z3, Z12
-	VPMULTISHIFTQB Z8, Z4, Z8
-	VPMULTISHIFTQB Z10, Z3, Z16
-	VPMULTISHIFTQB Z10, Z4, Z10
-	VMOVDQA64      Z12, Z17
-	VPERMT2D       Z16, Z5, Z17
-	VPERMT2D       Z16, Z6, Z12
-	VPERMT2D       Z10, Z5, Z8
-	VMOVDQU64      Z19, (AX)
-	VMOVDQU64      Z18, 64(AX)
-	VMOVDQU64      Z7, 128(AX)
-	VMOVDQU64      Z13, 192(AX)
-	VMOVDQU64      Z15, 256(AX)
-	VMOVDQU64      Z14, 320(AX)
-	VMOVDQU64      Z11, 384(AX)
-	VMOVDQU64      Z9, 448(AX)
-	VMOVDQU64      Z17, 512(AX)
-	VMOVDQU64      Z12, 576(AX)
-	VMOVDQU64      Z8, 640(AX)
-	VMOVDQU64      choose1Of2<>+0(SB), Z7
-	VMOVDQU64      (CX), Z8
-	VPERMT2Q       64(CX), Z7, Z8
-	VPMULTISHIFTQB Z8, Z0, Z9
-	VPERMB         Z9, Z1, Z9
-	VPERMB         Z8, Z2, Z8
-	VMOVDQU64      128(CX), Z10
-	VPERMT2Q       192(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z11
-	VPERMB         Z11, Z1, Z11
-	VPERMB         Z10, Z2, K1, Z8
-	VMOVDQU64      256(CX), Z10
-	VPERMT2Q       320(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z12
-	VPERMB         Z12, Z1, Z12
-	VPERMB         Z10, Z2, K2, Z8
-	VMOVDQU64      384(CX), Z10
-	VPERMT2Q       448(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z13
-	VPERMB         Z13, Z1, Z13
-	VPERMB         Z10, Z2, K3, Z8
-	VMOVDQU64      512(CX), Z10
-	VPERMT2Q       576(CX), Z7, Z10
-	VPMULTISHIFTQB Z10, Z0, Z14
-	VPERMB         Z14, Z1, Z14
-	VPERMB         Z10, Z2, Z10
-	VMOVDQU64      640(CX), Z15
-	VPERMT2Q       704(CX), Z7, Z15
-	VPMULTISHIFTQB Z15, Z0, Z16
-	VPERMB         Z16, Z1, Z16
-	VPERMB         Z15, Z2, K1, Z10
-	VMOVDQU64      768(CX), Z15
-	VPERMT2Q       832(CX), Z7, Z15
-	VPMULTISHIFTQB Z15, Z0, Z17
-	VPERMB         Z17, Z1, Z17
-	VPERMB         Z15, Z2, K2, Z10
-	VMOVDQU64      896(CX), Z15
-	VPERMT2Q       960(CX), Z7, Z15
-	VPMULTISHIFTQB Z15, Z0, Z7
-	VPERMB         Z7, Z1, Z7
-	VPERMB         Z15, Z2, K3, Z10
-	VPUNPCKLQDQ    Z11, Z9, Z15
-	VPUNPCKHQDQ    Z11, Z9, Z9
-	VPUNPCKLQDQ    Z13, Z12, Z11
-	VPUNPCKHQDQ    Z13, Z12, Z12
-	VPUNPCKLQDQ    Z16, Z14, Z13
-	VPUNPCKHQDQ    Z16, Z14, Z14
-	VPUNPCKLQDQ    Z7, Z17, Z16
-	VPUNPCKHQDQ    Z7, Z17, Z17
-	VSHUFI64X2     $0x44, Z11, Z15, Z7
-	VSHUFI64X2     $0x44, Z16, Z13, Z18
-	VSHUFI64X2     $0x88, Z18, Z7, Z19
-	VSHUFI64X2     $0xdd, Z18, Z7, Z7
-	VSHUFI64X2     $0xee, Z11, Z15, Z11
-	VSHUFI64X2     $0xee, Z16, Z13, Z13
-	VSHUFI64X2     $0x88, Z13, Z11, Z15
-	VSHUFI64X2     $0xdd, Z13, Z11, Z11
-	VSHUFI64X2     $0x44, Z12, Z9, Z13
-	VSHUFI64X2     $0x44, Z17, Z14, Z16
-	VSHUFI64X2     $0x88, Z16, Z13, Z18
-	VSHUFI64X2     $0xdd, Z16, Z13, Z13
-	VSHUFI64X2     $0xee, Z12, Z9, Z9
-	VSHUFI64X2     $0xee, Z17, Z14, Z12
-	VSHUFI64X2     $0x88, Z12, Z9, Z14
-	VSHUFI64X2     $0xdd, Z12, Z9, Z9
-	VPMULTISHIFTQB Z8, Z3, Z12
-	VPMULTISHIFTQB Z8, Z4, Z8
-	VPMULTISHIFTQB Z10, Z3, Z16
-	VPMULTISHIFTQB Z10, Z4, Z10
-	VMOVDQA64      Z12, Z17
-	VPERMT2D       Z16, Z5, Z17
-	VPERMT2D       Z16, Z6, Z12
-	VPERMT2D       Z10, Z5, Z8
-	VMOVDQU64      Z19, 704(AX)
-	VMOVDQU64      Z18, 768(AX)
-	VMOVDQU64      Z7, 832(AX)
-	VMOVDQU64      Z13, 896(AX)
-	VMOVDQU64      Z15, 960(AX)
-	VMOVDQU64      Z14, 1024(AX)
-	VMOVDQU64      Z11, 1088(AX)
-	VMOVDQU64      Z9, 1152(AX)
-	VMOVDQU64      Z17, 1216(AX)
-	VMOVDQU64      Z12, 1280(AX)
-	VMOVDQU64      Z8, 1344(AX)
-	ADDQ           $0x00000400, CX
-	ADDQ           $0x00000580, AX
-	JMP            loop
-
-done:
-	VZEROUPPER
-	RET
-
-DATA packOrder2<>+0(SB)/8, $0x3830282018100800
-DATA packOrder2<>+8(SB)/8, $0x3931292119110901
-DATA packOrder2<>+16(SB)/8, $0x3a322a221a120a02
-DATA packOrder2<>+24(SB)/8, $0x3b332b231b130b03
-DATA packOrder2<>+32(SB)/8, $0x3c342c241c140c04
-DATA packOrder2<>+40(SB)/8, $0x3d352d251d150d05
-DATA packOrder2<>+48(SB)/8, $0x3e362e261e160e06
-DATA packOrder2<>+56(SB)/8, $0x3f372f271f170f07
-GLOBL packOrder2<>(SB), RODATA|NOPTR, $64
-
-DATA packLow2<>+0(SB)/8, $0x1918111009080100
-DATA packLow2<>+8(SB)/8, $0x3938313029282120
-DATA packLow2<>+16(SB)/8, $0x1918111009080100
-DATA packLow2<>+24(SB)/8, $0x3938313029282120
-DATA packLow2<>+32(SB)/8, $0x1918111009080100
-DATA packLow2<>+40(SB)/8, $0x3938313029282120
-DATA packLow2<>+48(SB)/8, $0x1918111009080100
-DATA packLow2<>+56(SB)/8, $0x3938313029282120
-GLOBL packLow2<>(SB), RODATA|NOPTR, $64
-
-DATA packMiddle2<>+0(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle2<>+8(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle2<>+16(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle2<>+24(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle2<>+32(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle2<>+40(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle2<>+48(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle2<>+56(SB)/8, $0x342414043a2a1a0a
-GLOBL packMiddle2<>(SB), RODATA|NOPTR, $64
-
-DATA packLeast2<>+0(SB)/8, $0x3020100030201000
-DATA packLeast2<>+8(SB)/8, $0x3020100030201000
-DATA packLeast2<>+16(SB)/8, $0x3020100030201000
-DATA packLeast2<>+24(SB)/8, $0x3020100030201000
-DATA packLeast2<>+32(SB)/8, $0x3020100030201000
-DATA packLeast2<>+40(SB)/8, $0x3020100030201000
-DATA packLeast2<>+48(SB)/8, $0x3020100030201000
-DATA packLeast2<>+56(SB)/8, $0x3020100030201000
-GLOBL packLeast2<>(SB), RODATA|NOPTR, $64
-
-DATA packEven2<>+0(SB)/8, $0x0000000200000000
-DATA packEven2<>+8(SB)/8, $0x0000000600000004
-DATA packEven2<>+16(SB)/8, $0x0000000a00000008
-DATA packEven2<>+24(SB)/8, $0x0000000e0000000c
-DATA packEven2<>+32(SB)/8, $0x0000001200000010
-DATA packEven2<>+40(SB)/8, $0x0000001600000014
-DATA packEven2<>+48(SB)/8, $0x0000001a00000018
-DATA packEven2<>+56(SB)/8, $0x0000001e0000001c
-GLOBL packEven2<>(SB), RODATA|NOPTR, $64
-
-DATA packOdd2<>+0(SB)/8, $0x0000000300000001
-DATA packOdd2<>+8(SB)/8, $0x0000000700000005
-DATA packOdd2<>+16(SB)/8, $0x0000000b00000009
-DATA packOdd2<>+24(SB)/8, $0x0000000f0000000d
-DATA packOdd2<>+32(SB)/8, $0x0000001300000011
-DATA packOdd2<>+40(SB)/8, $0x0000001700000015
-DATA packOdd2<>+48(SB)/8, $0x0000001b00000019
-DATA packOdd2<>+56(SB)/8, $0x0000001f0000001d
-GLOBL packOdd2<>(SB), RODATA|NOPTR, $64
-
-DATA choose0Of2<>+0(SB)/8, $0x0000000000000000
-DATA choose0Of2<>+8(SB)/8, $0x0000000000000002
-DATA choose0Of2<>+16(SB)/8, $0x0000000000000004
-DATA choose0Of2<>+24(SB)/8, $0x0000000000000006
-DATA choose0Of2<>+32(SB)/8, $0x0000000000000008
-DATA choose0Of2<>+40(SB)/8, $0x000000000000000a
-DATA choose0Of2<>+48(SB)/8, $0x000000000000000c
-DATA choose0Of2<>+56(SB)/8, $0x000000000000000e
-GLOBL choose0Of2<>(SB), RODATA|NOPTR, $64
-
-DATA choose1Of2<>+0(SB)/8, $0x0000000000000001
-DATA choose1Of2<>+8(SB)/8, $0x0000000000000003
-DATA choose1Of2<>+16(SB)/8, $0x0000000000000005
-DATA choose1Of2<>+24(SB)/8, $0x0000000000000007
-DATA choose1Of2<>+32(SB)/8, $0x0000000000000009
-DATA choose1Of2<>+40(SB)/8, $0x000000000000000b
-DATA choose1Of2<>+48(SB)/8, $0x000000000000000d
-DATA choose1Of2<>+56(SB)/8, $0x000000000000000f
-GLOBL choose1Of2<>(SB), RODATA|NOPTR, $64
-
-// func pack256AVX512(dst *uint8, codes *uint64, blocks int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI
-TEXT ·pack256AVX512(SB), NOSPLIT, $0-24
-	MOVQ      dst+0(FP), AX
-	MOVQ      codes+8(FP), CX
-	VMOVDQU64 shifts<>+0(SB), Z0
-	VMOVDQU64 packOrder4<>+0(SB), Z1
-	VMOVDQU64 packLow4<>+0(SB), Z2
-	VMOVDQU64 packMiddle4<>+0(SB), Z3
-	VMOVDQU64 packLeast4<>+0(SB), Z4
-	VMOVDQU64 packEven4<>+0(SB), Z5
-	VMOVDQU64 packOdd4<>+0(SB), Z6
-	MOVQ      $0x00000000ffff0000, DX
-	KMOVQ     DX, K1
-	MOVQ      $0x0000ffff00000000, DX
-	KMOVQ     DX, K2
-	MOVQ      $0xffff000000000000, DX
-	KMOVQ     DX, K3
-	MOVQ      blocks+16(FP), DX
-
-loop:
-	SUBQ           $0x01, DX
-	JL             done
-	VMOVDQU64      choose0Of4<>+0(SB), Z7
-	VMOVDQU64      (CX), Z8
-	VPERMT2Q       64(CX), Z7, Z8
-	VMOVDQU64      128(CX), Z9
-	VPERMT2Q       192(CX), Z7, Z9
-	VINSERTI64X4   $0x01, Y9, Z8, Z8
-	VPMULTISHIFTQB Z8, Z0, Z9
-	VPERMB         Z9, Z1, Z9
-	VPERMB         Z8, Z2, Z8
-	VMOVDQU64      256(CX), Z10
-	VPERMT2Q       320(CX), Z7, Z10
-	VMOVDQU64      384(CX), Z11
-	VPERMT2Q       448(CX), Z7, Z11
-	VINSERTI64X4   $0x01, Y11, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z11
-	VPERMB         Z11, Z1, Z11
-	VPERMB         Z10, Z2, K1, Z8
-	VMOVDQU64      512(CX), Z10
-	VPERMT2Q       576(CX), Z7, Z10
-	VMOVDQU64      640(CX), Z12
-	VPERMT2Q       704(CX), Z7, Z12
-	VINSERTI64X4   $0x01, Y12, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z12
-	VPERMB         Z12, Z1, Z12
-	VPERMB         Z10, Z2, K2, Z8
-	VMOVDQU64      768(CX), Z10
-	VPERMT2Q       832(CX), Z7, Z10
-	VMOVDQU64      896(CX), Z13
-	VPERMT2Q       960(CX), Z7, Z13
-	VINSERTI64X4   $0x01, Y13, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z13
-	VPERMB         Z13, Z1, Z13
-	VPERMB         Z10, Z2, K3, Z8
-	VMOVDQU64      1024(CX), Z10
-	VPERMT2Q       1088(CX), Z7, Z10
-	VMOVDQU64      1152(CX), Z14
-	VPERMT2Q       1216(CX), Z7, Z14
-	VINSERTI64X4   $0x01, Y14, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z14
-	VPERMB         Z14, Z1, Z14
-	VPERMB         Z10, Z2, Z10
-	VMOVDQU64      1280(CX), Z15
-	VPERMT2Q       1344(CX), Z7, Z15
-	VMOVDQU64      1408(CX), Z16
-	VPERMT2Q       1472(CX), Z7, Z16
-	VINSERTI64X4   $0x01, Y16, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z16
-	VPERMB         Z16, Z1, Z16
-	VPERMB         Z15, Z2, K1, Z10
-	VMOVDQU64      1536(CX), Z15
-	VPERMT2Q       1600(CX), Z7, Z15
-	VMOVDQU64      1664(CX), Z17
-	VPERMT2Q       1728(CX), Z7, Z17
-	VINSERTI64X4   $0x01, Y17, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z17
-	VPERMB         Z17, Z1, Z17
-	VPERMB         Z15, Z2, K2, Z10
-	VMOVDQU64      1792(CX), Z15
-	VPERMT2Q       1856(CX), Z7, Z15
-	VMOVDQU64      1920(CX), Z18
-	VPERMT2Q       1984(CX), Z7, Z18
-	VINSERTI64X4   $0x01, Y18, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z7
-	VPERMB         Z7, Z1, Z7
-	VPERMB         Z15, Z2, K3, Z10
-	VPUNPCKLQDQ    Z11, Z9, Z15
-	VPUNPCKHQDQ    Z11, Z9, Z9
-	VPUNPCKLQDQ    Z13, Z12, Z11
-	VPUNPCKHQDQ    Z13, Z12, Z12
-	VPUNPCKLQDQ    Z16, Z14, Z13
-	VPUNPCKHQDQ    Z16, Z14, Z14
-	VPUNPCKLQDQ    Z7, Z17, Z16
-	VPUNPCKHQDQ    Z7, Z17, Z17
-	VSHUFI64X2     $0x44, Z11, Z15, Z7
-	VSHUFI64X2     $0x44, Z16, Z13, Z18
-	VSHUFI64X2     $0x88, Z18, Z7, Z19
-	VSHUFI64X2     $0xdd, Z18, Z7, Z7
-	VSHUFI64X2     $0xee, Z11, Z15, Z11
-	VSHUFI64X2     $0xee, Z16, Z13, Z13
-	VSHUFI64X2     $0x88, Z13, Z11, Z15
-	VSHUFI64X2     $0xdd, Z13, Z11, Z11
-	VSHUFI64X2     $0x44, Z12, Z9, Z13
-	VSHUFI64X2     $0x44, Z17, Z14, Z16
-	VSHUFI64X2     $0x88, Z16, Z13, Z18
-	VSHUFI64X2     $0xdd, Z16, Z13, Z13
-	VSHUFI64X2     $0xee, Z12, Z9, Z9
-	VSHUFI64X2     $0xee, Z17, Z14, Z12
-	VSHUFI64X2     $0x88, Z12, Z9, Z14
-	VSHUFI64X2     $0xdd, Z12, Z9, Z9
-	VPMULTISHIFTQB Z8, Z3, Z12
-	VPMULTISHIFTQB Z8, Z4, Z8
-	VPMULTISHIFTQB Z10, Z3, Z16
-	VPMULTISHIFTQB Z10, Z4, Z10
-	VMOVDQA64      Z12, Z17
-	VPERMT2D       Z16, Z5, Z17
-	VPERMT2D       Z16, Z6, Z12
-	VPERMT2D       Z10, Z5, Z8
-	VMOVDQU64      Z19, (AX)
-	VMOVDQU64      Z18, 64(AX)
-	VMOVDQU64      Z7, 128(AX)
-	VMOVDQU64      Z13, 192(AX)
-	VMOVDQU64      Z15, 256(AX)
-	VMOVDQU64      Z14, 320(AX)
-	VMOVDQU64      Z11, 384(AX)
-	VMOVDQU64      Z9, 448(AX)
-	VMOVDQU64      Z17, 512(AX)
-	VMOVDQU64      Z12, 576(AX)
-	VMOVDQU64      Z8, 640(AX)
-	VMOVDQU64      choose1Of4<>+0(SB), Z7
-	VMOVDQU64      (CX), Z8
-	VPERMT2Q       64(CX), Z7, Z8
-	VMOVDQU64      128(CX), Z9
-	VPERMT2Q       192(CX), Z7, Z9
-	VINSERTI64X4   $0x01, Y9, Z8, Z8
-	VPMULTISHIFTQB Z8, Z0, Z9
-	VPERMB         Z9, Z1, Z9
-	VPERMB         Z8, Z2, Z8
-	VMOVDQU64      256(CX), Z10
-	VPERMT2Q       320(CX), Z7, Z10
-	VMOVDQU64      384(CX), Z11
-	VPERMT2Q       448(CX), Z7, Z11
-	VINSERTI64X4   $0x01, Y11, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z11
-	VPERMB         Z11, Z1, Z11
-	VPERMB         Z10, Z2, K1, Z8
-	VMOVDQU64      512(CX), Z10
-	VPERMT2Q       576(CX), Z7, Z10
-	VMOVDQU64      640(CX), Z12
-	VPERMT2Q       704(CX), Z7, Z12
-	VINSERTI64X4   $0x01, Y12, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z12
-	VPERMB         Z12, Z1, Z12
-	VPERMB         Z10, Z2, K2, Z8
-	VMOVDQU64      768(CX), Z10
-	VPERMT2Q       832(CX), Z7, Z10
-	VMOVDQU64      896(CX), Z13
-	VPERMT2Q       960(CX), Z7, Z13
-	VINSERTI64X4   $0x01, Y13, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z13
-	VPERMB         Z13, Z1, Z13
-	VPERMB         Z10, Z2, K3, Z8
-	VMOVDQU64      1024(CX), Z10
-	VPERMT2Q       1088(CX), Z7, Z10
-	VMOVDQU64      1152(CX), Z14
-	VPERMT2Q       1216(CX), Z7, Z14
-	VINSERTI64X4   $0x01, Y14, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z14
-	VPERMB         Z14, Z1, Z14
-	VPERMB         Z10, Z2, Z10
-	VMOVDQU64      1280(CX), Z15
-	VPERMT2Q       1344(CX), Z7, Z15
-	VMOVDQU64      1408(CX), Z16
-	VPERMT2Q       1472(CX), Z7, Z16
-	VINSERTI64X4   $0x01, Y16, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z16
-	VPERMB         Z16, Z1, Z16
-	VPERMB         Z15, Z2, K1, Z10
-	VMOVDQU64      1536(CX), Z15
-	VPERMT2Q       1600(CX), Z7, Z15
-	VMOVDQU64      1664(CX), Z17
-	VPERMT2Q       1728(CX), Z7, Z17
-	VINSERTI64X4   $0x01, Y17, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z17
-	VPERMB         Z17, Z1, Z17
-	VPERMB         Z15, Z2, K2, Z10
-	VMOVDQU64      1792(CX), Z15
-	VPERMT2Q       1856(CX), Z7, Z15
-	VMOVDQU64      1920(CX), Z18
-	VPERMT2Q       1984(CX), Z7, Z18
-	VINSERTI64X4   $0x01, Y18, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z7
-	VPERMB         Z7, Z1, Z7
-	VPERMB         Z15, Z2, K3, Z10
-	VPUNPCKLQDQ    Z11, Z9, Z15
-	VPUNPCKHQDQ    Z11, Z9, Z9
-	VPUNPCKLQDQ    Z13, Z12, Z11
-	VPUNPCKHQDQ    Z13, Z12, Z12
-	VPUNPCKLQDQ    Z16, Z14, Z13
-	VPUNPCKHQDQ    Z16, Z14, Z14
-	VPUNPCKLQDQ    Z7, Z17, Z16
-	VPUNPCKHQDQ    Z7, Z17, Z17
-	VSHUFI64X2     $0x44, Z11, Z15, Z7
-	VSHUFI64X2     $0x44, Z16, Z13, Z18
-	VSHUFI64X2     $0x88, Z18, Z7, Z19
-	VSHUFI64X2     $0xdd, Z18, Z7, Z7
-	VSHUFI64X2     $0xee, Z11, Z15, Z11
-	VSHUFI64X2     $0xee, Z16, Z13, Z13
-	VSHUFI64X2     $0x88, Z13, Z11, Z15
-	VSHUFI64X2     $0xdd, Z13, Z11, Z11
-	VSHUFI64X2     $0x44, Z12, Z9, Z13
-	VSHUFI64X2     $0x44, Z17, Z14, Z16
-	VSHUFI64X2     $0x88, Z16, Z13, Z18
-	VSHUFI64X2     $0xdd, Z16, Z13, Z13
-	VSHUFI64X2     $0xee, Z12, Z9, Z9
-	VSHUFI64X2     $0xee, Z17, Z14, Z12
-	VSHUFI64X2     $0x88, Z12, Z9, Z14
-	VSHUFI64X2     $0xdd, Z12, Z9, Z9
-	VPMULTISHIFTQB Z8, Z3, Z12
-	VPMULTISHIFTQB Z8, Z4, Z8
-	VPMULTISHIFTQB Z10, Z3, Z16
-	VPMULTISHIFTQB Z10, Z4, Z10
-	VMOVDQA64      Z12, Z17
-	VPERMT2D       Z16, Z5, Z17
-	VPERMT2D       Z16, Z6, Z12
-	VPERMT2D       Z10, Z5, Z8
-	VMOVDQU64      Z19, 704(AX)
-	VMOVDQU64      Z18, 768(AX)
-	VMOVDQU64      Z7, 832(AX)
-	VMOVDQU64      Z13, 896(AX)
-	VMOVDQU64      Z15, 960(AX)
-	VMOVDQU64      Z14, 1024(AX)
-	VMOVDQU64      Z11, 1088(AX)
-	VMOVDQU64      Z9, 1152(AX)
-	VMOVDQU64      Z17, 1216(AX)
-	VMOVDQU64      Z12, 1280(AX)
-	VMOVDQU64      Z8, 1344(AX)
-	VMOVDQU64      choose2Of4<>+0(SB), Z7
-	VMOVDQU64      (CX), Z8
-	VPERMT2Q       64(CX), Z7, Z8
-	VMOVDQU64      128(CX), Z9
-	VPERMT2Q       192(CX), Z7, Z9
-	VINSERTI64X4   $0x01, Y9, Z8, Z8
-	VPMULTISHIFTQB Z8, Z0, Z9
-	VPERMB         Z9, Z1, Z9
-	VPERMB         Z8, Z2, Z8
-	VMOVDQU64      256(CX), Z10
-	VPERMT2Q       320(CX), Z7, Z10
-	VMOVDQU64      384(CX), Z11
-	VPERMT2Q       448(CX), Z7, Z11
-	VINSERTI64X4   $0x01, Y11, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z11
-	VPERMB         Z11, Z1, Z11
-	VPERMB         Z10, Z2, K1, Z8
-	VMOVDQU64      512(CX), Z10
-	VPERMT2Q       576(CX), Z7, Z10
-	VMOVDQU64      640(CX), Z12
-	VPERMT2Q       704(CX), Z7, Z12
-	VINSERTI64X4   $0x01, Y12, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z12
-	VPERMB         Z12, Z1, Z12
-	VPERMB         Z10, Z2, K2, Z8
-	VMOVDQU64      768(CX), Z10
-	VPERMT2Q       832(CX), Z7, Z10
-	VMOVDQU64      896(CX), Z13
-	VPERMT2Q       960(CX), Z7, Z13
-	VINSERTI64X4   $0x01, Y13, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z13
-	VPERMB         Z13, Z1, Z13
-	VPERMB         Z10, Z2, K3, Z8
-	VMOVDQU64      1024(CX), Z10
-	VPERMT2Q       1088(CX), Z7, Z10
-	VMOVDQU64      1152(CX), Z14
-	VPERMT2Q       1216(CX), Z7, Z14
-	VINSERTI64X4   $0x01, Y14, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z14
-	VPERMB         Z14, Z1, Z14
-	VPERMB         Z10, Z2, Z10
-	VMOVDQU64      1280(CX), Z15
-	VPERMT2Q       1344(CX), Z7, Z15
-	VMOVDQU64      1408(CX), Z16
-	VPERMT2Q       1472(CX), Z7, Z16
-	VINSERTI64X4   $0x01, Y16, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z16
-	VPERMB         Z16, Z1, Z16
-	VPERMB         Z15, Z2, K1, Z10
-	VMOVDQU64      1536(CX), Z15
-	VPERMT2Q       1600(CX), Z7, Z15
-	VMOVDQU64      1664(CX), Z17
-	VPERMT2Q       1728(CX), Z7, Z17
-	VINSERTI64X4   $0x01, Y17, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z17
-	VPERMB         Z17, Z1, Z17
-	VPERMB         Z15, Z2, K2, Z10
-	VMOVDQU64      1792(CX), Z15
-	VPERMT2Q       1856(CX), Z7, Z15
-	VMOVDQU64      1920(CX), Z18
-	VPERMT2Q       1984(CX), Z7, Z18
-	VINSERTI64X4   $0x01, Y18, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z7
-	VPERMB         Z7, Z1, Z7
-	VPERMB         Z15, Z2, K3, Z10
-	VPUNPCKLQDQ    Z11, Z9, Z15
-	VPUNPCKHQDQ    Z11, Z9, Z9
-	VPUNPCKLQDQ    Z13, Z12, Z11
-	VPUNPCKHQDQ    Z13, Z12, Z12
-	VPUNPCKLQDQ    Z16, Z14, Z13
-	VPUNPCKHQDQ    Z16, Z14, Z14
-	VPUNPCKLQDQ    Z7, Z17, Z16
-	VPUNPCKHQDQ    Z7, Z17, Z17
-	VSHUFI64X2     $0x44, Z11, Z15, Z7
-	VSHUFI64X2     $0x44, Z16, Z13, Z18
-	VSHUFI64X2     $0x88, Z18, Z7, Z19
-	VSHUFI64X2     $0xdd, Z18, Z7, Z7
-	VSHUFI64X2     $0xee, Z11, Z15, Z11
-	VSHUFI64X2     $0xee, Z16, Z13, Z13
-	VSHUFI64X2     $0x88, Z13, Z11, Z15
-	VSHUFI64X2     $0xdd, Z13, Z11, Z11
-	VSHUFI64X2     $0x44, Z12, Z9, Z13
-	VSHUFI64X2     $0x44, Z17, Z14, Z16
-	VSHUFI64X2     $0x88, Z16, Z13, Z18
-	VSHUFI64X2     $0xdd, Z16, Z13, Z13
-	VSHUFI64X2     $0xee, Z12, Z9, Z9
-	VSHUFI64X2     $0xee, Z17, Z14, Z12
-	VSHUFI64X2     $0x88, Z12, Z9, Z14
-	VSHUFI64X2     $0xdd, Z12, Z9, Z9
-	VPMULTISHIFTQB Z8, Z3, Z12
-	VPMULTISHIFTQB Z8, Z4, Z8
-	VPMULTISHIFTQB Z10, Z3, Z16
-	VPMULTISHIFTQB Z10, Z4, Z10
-	VMOVDQA64      Z12, Z17
-	VPERMT2D       Z16, Z5, Z17
-	VPERMT2D       Z16, Z6, Z12
-	VPERMT2D       Z10, Z5, Z8
-	VMOVDQU64      Z19, 1408(AX)
-	VMOVDQU64      Z18, 1472(AX)
-	VMOVDQU64      Z7, 1536(AX)
-	VMOVDQU64      Z13, 1600(AX)
-	VMOVDQU64      Z15, 1664(AX)
-	VMOVDQU64      Z14, 1728(AX)
-	VMOVDQU64      Z11, 1792(AX)
-	VMOVDQU64      Z9, 1856(AX)
-	VMOVDQU64      Z17, 1920(AX)
-	VMOVDQU64      Z12, 1984(AX)
-	VMOVDQU64      Z8, 2048(AX)
-	VMOVDQU64      choose3Of4<>+0(SB), Z7
-	VMOVDQU64      (CX), Z8
-	VPERMT2Q       64(CX), Z7, Z8
-	VMOVDQU64      128(CX), Z9
-	VPERMT2Q       192(CX), Z7, Z9
-	VINSERTI64X4   $0x01, Y9, Z8, Z8
-	VPMULTISHIFTQB Z8, Z0, Z9
-	VPERMB         Z9, Z1, Z9
-	VPERMB         Z8, Z2, Z8
-	VMOVDQU64      256(CX), Z10
-	VPERMT2Q       320(CX), Z7, Z10
-	VMOVDQU64      384(CX), Z11
-	VPERMT2Q       448(CX), Z7, Z11
-	VINSERTI64X4   $0x01, Y11, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z11
-	VPERMB         Z11, Z1, Z11
-	VPERMB         Z10, Z2, K1, Z8
-	VMOVDQU64      512(CX), Z10
-	VPERMT2Q       576(CX), Z7, Z10
-	VMOVDQU64      640(CX), Z12
-	VPERMT2Q       704(CX), Z7, Z12
-	VINSERTI64X4   $0x01, Y12, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z12
-	VPERMB         Z12, Z1, Z12
-	VPERMB         Z10, Z2, K2, Z8
-	VMOVDQU64      768(CX), Z10
-	VPERMT2Q       832(CX), Z7, Z10
-	VMOVDQU64      896(CX), Z13
-	VPERMT2Q       960(CX), Z7, Z13
-	VINSERTI64X4   $0x01, Y13, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z13
-	VPERMB         Z13, Z1, Z13
-	VPERMB         Z10, Z2, K3, Z8
-	VMOVDQU64      1024(CX), Z10
-	VPERMT2Q       1088(CX), Z7, Z10
-	VMOVDQU64      1152(CX), Z14
-	VPERMT2Q       1216(CX), Z7, Z14
-	VINSERTI64X4   $0x01, Y14, Z10, Z10
-	VPMULTISHIFTQB Z10, Z0, Z14
-	VPERMB         Z14, Z1, Z14
-	VPERMB         Z10, Z2, Z10
-	VMOVDQU64      1280(CX), Z15
-	VPERMT2Q       1344(CX), Z7, Z15
-	VMOVDQU64      1408(CX), Z16
-	VPERMT2Q       1472(CX), Z7, Z16
-	VINSERTI64X4   $0x01, Y16, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z16
-	VPERMB         Z16, Z1, Z16
-	VPERMB         Z15, Z2, K1, Z10
-	VMOVDQU64      1536(CX), Z15
-	VPERMT2Q       1600(CX), Z7, Z15
-	VMOVDQU64      1664(CX), Z17
-	VPERMT2Q       1728(CX), Z7, Z17
-	VINSERTI64X4   $0x01, Y17, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z17
-	VPERMB         Z17, Z1, Z17
-	VPERMB         Z15, Z2, K2, Z10
-	VMOVDQU64      1792(CX), Z15
-	VPERMT2Q       1856(CX), Z7, Z15
-	VMOVDQU64      1920(CX), Z18
-	VPERMT2Q       1984(CX), Z7, Z18
-	VINSERTI64X4   $0x01, Y18, Z15, Z15
-	VPMULTISHIFTQB Z15, Z0, Z7
-	VPERMB         Z7, Z1, Z7
-	VPERMB         Z15, Z2, K3, Z10
-	VPUNPCKLQDQ    Z11, Z9, Z15
-	VPUNPCKHQDQ    Z11, Z9, Z9
-	VPUNPCKLQDQ    Z13, Z12, Z11
-	VPUNPCKHQDQ    Z13, Z12, Z12
-	VPUNPCKLQDQ    Z16, Z14, Z13
-	VPUNPCKHQDQ    Z16, Z14, Z14
-	VPUNPCKLQDQ    Z7, Z17, Z16
-	VPUNPCKHQDQ    Z7, Z17, Z17
-	VSHUFI64X2     $0x44, Z11, Z15, Z7
-	VSHUFI64X2     $0x44, Z16, Z13, Z18
-	VSHUFI64X2     $0x88, Z18, Z7, Z19
-	VSHUFI64X2     $0xdd, Z18, Z7, Z7
-	VSHUFI64X2     $0xee, Z11, Z15, Z11
-	VSHUFI64X2     $0xee, Z16, Z13, Z13
-	VSHUFI64X2     $0x88, Z13, Z11, Z15
-	VSHUFI64X2     $0xdd, Z13, Z11, Z11
-	VSHUFI64X2     $0x44, Z12, Z9, Z13
-	VSHUFI64X2     $0x44, Z17, Z14, Z16
-	VSHUFI64X2     $0x88, Z16, Z13, Z18
-	VSHUFI64X2     $0xdd, Z16, Z13, Z13
-	VSHUFI64X2     $0xee, Z12, Z9, Z9
-	VSHUFI64X2     $0xee, Z17, Z14, Z12
-	VSHUFI64X2     $0x88, Z12, Z9, Z14
-	VSHUFI64X2     $0xdd, Z12, Z9, Z9
-	VPMULTISHIFTQB Z8, Z3, Z12
-	VPMULTISHIFTQB Z8, Z4, Z8
-	VPMULTISHIFTQB Z10, Z3, Z16
-	VPMULTISHIFTQB Z10, Z4, Z10
-	VMOVDQA64      Z12, Z17
-	VPERMT2D       Z16, Z5, Z17
-	VPERMT2D       Z16, Z6, Z12
-	VPERMT2D       Z10, Z5, Z8
-	VMOVDQU64      Z19, 2112(AX)
-	VMOVDQU64      Z18, 2176(AX)
-	VMOVDQU64      Z7, 2240(AX)
-	VMOVDQU64      Z13, 2304(AX)
-	VMOVDQU64      Z15, 2368(AX)
-	VMOVDQU64      Z14, 2432(AX)
-	VMOVDQU64      Z11, 2496(AX)
-	VMOVDQU64      Z9, 2560(AX)
-	VMOVDQU64      Z17, 2624(AX)
-	VMOVDQU64      Z12, 2688(AX)
-	VMOVDQU64      Z8, 2752(AX)
-	ADDQ           $0x00000800, CX
-	ADDQ           $0x00000b00, AX
-	JMP            loop
-
-done:
-	VZEROUPPER
-	RET
-
-DATA packOrder4<>+0(SB)/8, $0x3830282018100800
-DATA packOrder4<>+8(SB)/8, $0x3931292119110901
-DATA packOrder4<>+16(SB)/8, $0x3a322a221a120a02
-DATA packOrder4<>+24(SB)/8, $0x3b332b231b130b03
-DATA packOrder4<>+32(SB)/8, $0x3c342c241c140c04
-DATA packOrder4<>+40(SB)/8, $0x3d352d251d150d05
-DATA packOrder4<>+48(SB)/8, $0x3e362e261e160e06
-DATA packOrder4<>+56(SB)/8, $0x3f372f271f170f07
-GLOBL packOrder4<>(SB), RODATA|NOPTR, $64
-
-DATA packLow4<>+0(SB)/8, $0x1918111009080100
-DATA packLow4<>+8(SB)/8, $0x3938313029282120
-DATA packLow4<>+16(SB)/8, $0x1918111009080100
-DATA packLow4<>+24(SB)/8, $0x3938313029282120
-DATA packLow4<>+32(SB)/8, $0x1918111009080100
-DATA packLow4<>+40(SB)/8, $0x3938313029282120
-DATA packLow4<>+48(SB)/8, $0x1918111009080100
-DATA packLow4<>+56(SB)/8, $0x3938313029282120
-GLOBL packLow4<>(SB), RODATA|NOPTR, $64
-
-DATA packMiddle4<>+0(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle4<>+8(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle4<>+16(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle4<>+24(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle4<>+32(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle4<>+40(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle4<>+48(SB)/8, $0x342414043a2a1a0a
-DATA packMiddle4<>+56(SB)/8, $0x342414043a2a1a0a
-GLOBL packMiddle4<>(SB), RODATA|NOPTR, $64
-
-DATA packLeast4<>+0(SB)/8, $0x3020100030201000
-DATA packLeast4<>+8(SB)/8, $0x3020100030201000
-DATA packLeast4<>+16(SB)/8, $0x3020100030201000
-DATA packLeast4<>+24(SB)/8, $0x3020100030201000
-DATA packLeast4<>+32(SB)/8, $0x3020100030201000
-DATA packLeast4<>+40(SB)/8, $0x3020100030201000
-DATA packLeast4<>+48(SB)/8, $0x3020100030201000
-DATA packLeast4<>+56(SB)/8, $0x3020100030201000
-GLOBL packLeast4<>(SB), RODATA|NOPTR, $64
-
-DATA packEven4<>+0(SB)/8, $0x0000000200000000
-DATA packEven4<>+8(SB)/8, $0x0000000600000004
-DATA packEven4<>+16(SB)/8, $0x0000000a00000008
-DATA packEven4<>+24(SB)/8, $0x0000000e0000000c
-DATA packEven4<>+32(SB)/8, $0x0000001200000010
-DATA packEven4<>+40(SB)/8, $0x0000001600000014
-DATA packEven4<>+48(SB)/8, $0x0000001a00000018
-DATA packEven4<>+56(SB)/8, $0x0000001e0000001c
-GLOBL packEven4<>(SB), RODATA|NOPTR, $64
-
-DATA packOdd4<>+0(SB)/8, $0x0000000300000001
-DATA packOdd4<>+8(SB)/8, $0x0000000700000005
-DATA packOdd4<>+16(SB)/8, $0x0000000b00000009
-DATA packOdd4<>+24(SB)/8, $0x0000000f0000000d
-DATA packOdd4<>+32(SB)/8, $0x0000001300000011
-DATA packOdd4<>+40(SB)/8, $0x0000001700000015
-DATA packOdd4<>+48(SB)/8, $0x0000001b00000019
-DATA packOdd4<>+56(SB)/8, $0x0000001f0000001d
-GLOBL packOdd4<>(SB), RODATA|NOPTR, $64
-
-DATA choose0Of4<>+0(SB)/8, $0x0000000000000000
-DATA choose0Of4<>+8(SB)/8, $0x0000000000000004
-DATA choose0Of4<>+16(SB)/8, $0x0000000000000008
-DATA choose0Of4<>+24(SB)/8, $0x000000000000000c
-DATA choose0Of4<>+32(SB)/8, $0x0000000000000000
-DATA choose0Of4<>+40(SB)/8, $0x0000000000000004
-DATA choose0Of4<>+48(SB)/8, $0x0000000000000008
-DATA choose0Of4<>+56(SB)/8, $0x000000000000000c
-GLOBL choose0Of4<>(SB), RODATA|NOPTR, $64
-
-DATA choose1Of4<>+0(SB)/8, $0x0000000000000001
-DATA choose1Of4<>+8(SB)/8, $0x0000000000000005
-DATA choose1Of4<>+16(SB)/8, $0x0000000000000009
-DATA choose1Of4<>+24(SB)/8, $0x000000000000000d
-DATA choose1Of4<>+32(SB)/8, $0x0000000000000001
-DATA choose1Of4<>+40(SB)/8, $0x0000000000000005
-DATA choose1Of4<>+48(SB)/8, $0x0000000000000009
-DATA choose1Of4<>+56(SB)/8, $0x000000000000000d
-GLOBL choose1Of4<>(SB), RODATA|NOPTR, $64
-
-DATA choose2Of4<>+0(SB)/8, $0x0000000000000002
-DATA choose2Of4<>+8(SB)/8, $0x0000000000000006
-DATA choose2Of4<>+16(SB)/8, $0x000000000000000a
-DATA choose2Of4<>+24(SB)/8, $0x000000000000000e
-DATA choose2Of4<>+32(SB)/8, $0x0000000000000002
-DATA choose2Of4<>+40(SB)/8, $0x0000000000000006
-DATA choose2Of4<>+48(SB)/8, $0x000000000000000a
-DATA choose2Of4<>+56(SB)/8, $0x000000000000000e
-GLOBL choose2Of4<>(SB), RODATA|NOPTR, $64
-
-DATA choose3Of4<>+0(SB)/8, $0x0000000000000003
-DATA choose3Of4<>+8(SB)/8, $0x0000000000000007
-DATA choose3Of4<>+16(SB)/8, $0x000000000000000b
-DATA choose3Of4<>+24(SB)/8, $0x000000000000000f
-DATA choose3Of4<>+32(SB)/8, $0x0000000000000003
-DATA choose3Of4<>+40(SB)/8, $0x0000000000000007
-DATA choose3Of4<>+48(SB)/8, $0x000000000000000b
-DATA choose3Of4<>+56(SB)/8, $0x000000000000000f
-GLOBL choose3Of4<>(SB), RODATA|NOPTR, $64
 
 // func boundAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int) int
 // Requires: AVX, AVX2, SSE2
@@ -2241,276 +1032,6 @@ next:
 done:
 	VZEROUPPER
 	MOVQ R9, ret+64(FP)
-	RET
-
-// func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, ahead *uint64, blocks int, groups int, size int)
-// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, MMX+
-TEXT ·boundFourAVX512(SB), NOSPLIT, $0-72
-	MOVQ         dst+0(FP), AX
-	MOVQ         planes+16(FP), CX
-	MOVQ         tables+24(FP), DX
-	MOVQ         groups+56(FP), BX
-	MOVQ         size+64(FP), SI
-	MOVQ         blocks+48(FP), DI
-	SHLQ         $0x06, BX
-	MOVQ         limits+32(FP), R8
-	VPBROADCASTB (R8), Z0
-	VPBROADCASTB 8(R8), Z1
-	VPBROADCASTB 16(R8), Z2
-	VPBROADCASTB 24(R8), Z3
-	LEAQ         (CX)(SI*1), R8
-	LEAQ         (SI)(SI*1), R9
-	XORQ         SI, SI
-	MOVQ         ahead+40(FP), R10
-
-loop:
-	CMPQ   SI, DI
-	JGE    done
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	VPXORQ Z8, Z8, Z8
-	VPXORQ Z9, Z9, Z9
-	VPXORQ Z10, Z10, Z10
-	VPXORQ Z11, Z11, Z11
-	XORQ   R11, R11
-	MOVQ   DX, R12
-
-group:
-	VMOVDQU64 (CX)(R11*1), Z12
-	VMOVDQU64 (R8)(R11*1), Z13
-	VMOVDQU64 (R12), Z14
-	VPERMB    Z14, Z12, Z15
-	VPADDUSB  Z15, Z4, Z4
-	VPERMB    Z14, Z13, Z14
-	VPADDUSB  Z14, Z5, Z5
-	VMOVDQU64 64(R12), Z14
-	VPERMB    Z14, Z12, Z15
-	VPADDUSB  Z15, Z6, Z6
-	VPERMB    Z14, Z13, Z14
-	VPADDUSB  Z14, Z7, Z7
-	VMOVDQU64 128(R12), Z14
-	VPERMB    Z14, Z12, Z15
-	VPADDUSB  Z15, Z8, Z8
-	VPERMB    Z14, Z13, Z14
-	VPADDUSB  Z14, Z9, Z9
-	VMOVDQU64 192(R12), Z14
-	VPERMB    Z14, Z12, Z12
-	VPADDUSB  Z12, Z10, Z10
-	VPERMB    Z14, Z13, Z12
-	VPADDUSB  Z12, Z11, Z11
-	ADDQ      $0x00000100, R12
-	ADDQ      $0x40, R11
-	CMPQ      R11, BX
-	JL        group
-	VPCMPUB   $0x02, Z0, Z4, K1
-	VPCMPUB   $0x02, Z0, Z5, K2
-	VPCMPUB   $0x02, Z1, Z6, K3
-	VPCMPUB   $0x02, Z1, Z7, K4
-	KORQ      K1, K2, K5
-	KORQ      K3, K4, K6
-	KORTESTQ  K5, K6
-	JZ        next0
-	KMOVQ     K1, R11
-	TESTQ     R11, R11
-	JZ        skip0
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x00, DI, R13
-	ADDQ      (R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      (R12)
-	VMOVDQU64 Z4, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      (SI), R11
-	MOVQ      R11, 72(R13)
-
-skip0:
-	KMOVQ     K2, R11
-	TESTQ     R11, R11
-	JZ        skip1
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x00, DI, R13
-	ADDQ      (R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      (R12)
-	VMOVDQU64 Z5, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      1(SI), R11
-	MOVQ      R11, 72(R13)
-
-skip1:
-	KMOVQ     K3, R11
-	TESTQ     R11, R11
-	JZ        skip2
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x01, DI, R13
-	ADDQ      8(R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      8(R12)
-	VMOVDQU64 Z6, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      (SI), R11
-	MOVQ      R11, 72(R13)
-
-skip2:
-	KMOVQ     K4, R11
-	TESTQ     R11, R11
-	JZ        skip3
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x01, DI, R13
-	ADDQ      8(R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      8(R12)
-	VMOVDQU64 Z7, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      1(SI), R11
-	MOVQ      R11, 72(R13)
-
-skip3:
-next0:
-	VPCMPUB   $0x02, Z2, Z8, K1
-	VPCMPUB   $0x02, Z2, Z9, K2
-	VPCMPUB   $0x02, Z3, Z10, K3
-	VPCMPUB   $0x02, Z3, Z11, K4
-	KORQ      K1, K2, K5
-	KORQ      K3, K4, K6
-	KORTESTQ  K5, K6
-	JZ        next4
-	KMOVQ     K1, R11
-	TESTQ     R11, R11
-	JZ        skip4
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x02, DI, R13
-	ADDQ      16(R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      16(R12)
-	VMOVDQU64 Z8, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      (SI), R11
-	MOVQ      R11, 72(R13)
-
-skip4:
-	KMOVQ     K2, R11
-	TESTQ     R11, R11
-	JZ        skip5
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x02, DI, R13
-	ADDQ      16(R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      16(R12)
-	VMOVDQU64 Z9, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      1(SI), R11
-	MOVQ      R11, 72(R13)
-
-skip5:
-	KMOVQ     K3, R11
-	TESTQ     R11, R11
-	JZ        skip6
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x03, DI, R13
-	ADDQ      24(R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      24(R12)
-	VMOVDQU64 Z10, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      (SI), R11
-	MOVQ      R11, 72(R13)
-
-skip6:
-	KMOVQ     K4, R11
-	TESTQ     R11, R11
-	JZ        skip7
-	MOVQ      found+8(FP), R12
-	IMUL3Q    $0x03, DI, R13
-	ADDQ      24(R12), R13
-	IMUL3Q    $0x50, R13, R13
-	ADDQ      AX, R13
-	INCQ      24(R12)
-	VMOVDQU64 Z11, (R13)
-	MOVQ      R11, 64(R13)
-	LEAQ      1(SI), R11
-	MOVQ      R11, 72(R13)
-
-skip7:
-next4:
-	PREFETCHT1 (R10)
-	ADDQ       $0x40, R10
-	ADDQ       R9, CX
-	ADDQ       R9, R8
-	ADDQ       $0x02, SI
-	JMP        loop
-
-done:
-	VZEROUPPER
-	RET
-
-// func refineAVX512(hits *uint32, n int, q *uint64, codes *uint64, weights *uint8, words int, stride int, limit int) int
-// Requires: AVX, AVX2, AVX512BW, AVX512F, SSE2
-TEXT ·refineAVX512(SB), NOSPLIT, $8-72
-	MOVQ   hits+0(FP), AX
-	MOVQ   n+8(FP), CX
-	MOVQ   q+16(FP), DX
-	MOVQ   codes+24(FP), BX
-	MOVQ   weights+32(FP), SI
-	MOVQ   words+40(FP), DI
-	MOVQ   stride+48(FP), R8
-	MOVQ   limit+56(FP), R9
-	XORQ   R10, R10
-	XORQ   R11, R11
-	VPXORQ Z0, Z0, Z0
-
-loop:
-	CMPQ    R10, CX
-	JGE     done
-	MOVWLZX (AX)(R10*4), R12
-	MOVQ    R8, R13
-	IMULQ   R12, R13
-	ADDQ    BX, R13
-	XORQ    R14, R14
-	MOVQ    SI, R15
-	VPXORQ  Z1, Z1, Z1
-
-word:
-	MOVQ          (R13)(R14*8), BP
-	XORQ          (DX)(R14*8), BP
-	KMOVQ         BP, K1
-	VMOVDQU8.Z    (R15), K1, Z2
-	VPSADBW       Z0, Z2, Z2
-	VPADDQ        Z2, Z1, Z1
-	ADDQ          $0x40, R15
-	INCQ          R14
-	CMPQ          R14, DI
-	JL            word
-	VEXTRACTI64X4 $0x01, Z1, Y2
-	VPADDQ        Y1, Y2, Y2
-	VEXTRACTI128  $0x01, Y2, X3
-	VPADDQ        X2, X3, X3
-	VPSRLDQ       $0x08, X3, X2
-	VPADDQ        X2, X3, X3
-	MOVQ          X3, R13
-	MOVQ          R13, R14
-	SHLQ          $0x10, R14
-	ORQ           R12, R14
-	MOVL          R14, (AX)(R11*4)
-	XORQ          R12, R12
-	CMPQ          R13, R9
-	SETLE         R12
-	ADDQ          R12, R11
-	INCQ          R10
-	JMP           loop
-
-done:
-	VZEROUPPER
-	MOVQ R11, ret+64(FP)
 	RET
 
 // func scan64AVX512(dst *uint8, codes *uint64, tables *uint8, blocks int, limit int) int

@@ -4,38 +4,17 @@
 
 package hamming
 
-// packAVX2 writes the planes of 4 bits of one word of the codes of some blocks.
-// The words are one after the other, the planes of one block size bytes after those of the one before.
+// packAVX2 writes the planes of 4 bits of one word of the codes of some blocks. The words are stride
+// bytes apart, the planes of one block size bytes after those of the one before.
 //
 //go:noescape
-func packAVX2(dst *uint8, codes *uint64, blocks int, size int)
+func packAVX2(dst *uint8, codes *uint64, blocks int, size int, stride int)
 
-// packStridedAVX2 writes the planes of 4 bits of one word of the codes of some blocks.
-// The words are stride bytes apart, the planes of one block size bytes after those of the one before.
+// packAVX512 writes the planes of 6 bits of one word of the codes of some blocks. The words are stride
+// bytes apart, the planes of one block size bytes after those of the one before.
 //
 //go:noescape
-func packStridedAVX2(dst *uint8, codes *uint64, blocks int, size int, stride int)
-
-// packStridedAVX512 writes the planes of 6 bits of one word of the codes of some blocks.
-// The words are stride bytes apart, the planes of one block size bytes after those of the one before.
-//
-//go:noescape
-func packStridedAVX512(dst *uint8, codes *uint64, blocks int, size int, stride int)
-
-// pack64AVX512 writes the planes of 6 bits of blocks of codes of 64 bits, one block after the other.
-//
-//go:noescape
-func pack64AVX512(dst *uint8, codes *uint64, blocks int)
-
-// pack128AVX512 writes the planes of 6 bits of blocks of codes of 128 bits, one block after the other.
-//
-//go:noescape
-func pack128AVX512(dst *uint8, codes *uint64, blocks int)
-
-// pack256AVX512 writes the planes of 6 bits of blocks of codes of 256 bits, one block after the other.
-//
-//go:noescape
-func pack256AVX512(dst *uint8, codes *uint64, blocks int)
+func packAVX512(dst *uint8, codes *uint64, blocks int, size int, stride int)
 
 // boundAVX2 writes the blocks that have codes whose sum of table entries, at most 255, is within the limit,
 // and returns their number. The planes of one block come size bytes after those of the one before; the
@@ -64,21 +43,6 @@ func boundWideAVX2(dst *uint8, planes *uint8, tables *uint8, blocks int, groups 
 //
 //go:noescape
 func boundWideAVX512(dst *uint8, planes *uint8, tables *uint8, blocks int, groups int, size int, limit int, piece int) int
-
-// boundFourAVX512 is boundAVX512 for four queries, whose tables of a group lie together. Query j has the j-th of
-// four equal parts of dst, of as many records as there are blocks, and its number of records in found[j], which
-// is 0 at first. The number of blocks is even. Every two blocks another 64 bytes are fetched from ahead, which
-// will be needed next.
-//
-//go:noescape
-func boundFourAVX512(dst *uint8, found *uint64, planes *uint8, tables *uint8, limits *uint64, ahead *uint64, blocks int, groups int, size int)
-
-// refineAVX512 keeps those of n hits, whose lower halves are numbers of codes, that are within the limit, with
-// the distance in the upper half, and returns their number. A code has so many words, which are stride bytes
-// after those of the one before. The weights start with that of the lowest bit of the first word.
-//
-//go:noescape
-func refineAVX512(hits *uint32, n int, q *uint64, codes *uint64, weights *uint8, words int, stride int, limit int) int
 
 // scan64AVX512 writes the blocks of codes of 64 bits that have codes whose sum of table entries,
 // at most 255, is within the limit, and returns their number.

@@ -11,16 +11,11 @@ func groupBits() int {
 	return 4
 }
 
-// packNEON writes the planes of 4 bits of one word of the codes of some blocks. The words are one after the other, the
+// packNEON writes the planes of 4 bits of one word of the codes of some blocks. The words are stride bytes apart, the
 // planes of one block size bytes after those of the one before.
 //
 //go:noescape
-func packNEON(dst *uint8, codes *uint64, blocks, size int)
-
-// packStridedNEON is packNEON for words that are stride bytes apart.
-//
-//go:noescape
-func packStridedNEON(dst *uint8, codes *uint64, blocks, size, stride int)
+func packNEON(dst *uint8, codes *uint64, blocks, size, stride int)
 
 // boundNEON writes the blocks that have codes whose sum of table entries, at most 255, is within the limit, and returns
 // their number. The planes of one block come size bytes after those of the one before; the number of blocks is even.
@@ -37,12 +32,8 @@ func boundWideNEON(dst, planes, tables *uint8, blocks, groups, size, limit, piec
 // stride words further.
 func packBlocks(dst []uint8, codes []uint64, blocks, size, words, stride int) {
 	_, _ = codes[(blocks*perBlock-1)*stride+words-1], dst[blocks*size-1]
-	if stride == 1 {
-		packNEON(&dst[0], &codes[0], blocks, size)
-		return
-	}
 	for w := range words {
-		packStridedNEON(&dst[w*size/words], &codes[w], blocks, size, 8*stride)
+		packNEON(&dst[w*size/words], &codes[w], blocks, size, 8*stride)
 	}
 }
 
@@ -62,17 +53,6 @@ func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int 
 // canScan says that there is no kernel that looks up codes without planes.
 func canScan(words int) bool { return false }
 
-// canBoundFour says that there is no kernel for four queries.
-func canBoundFour() bool { return false }
-
-func boundFour(dst []nearBlock, f *fourQueries, planes []uint8, next []uint64) {
-	panic("hamming: no kernel")
-}
-
 func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
 	panic("hamming: no kernel")
-}
-
-func refine(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
-	return refineGo(hits, q, codes, stride, limit)
 }

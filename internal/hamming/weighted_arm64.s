@@ -58,31 +58,8 @@
 	VLD1 (R5), v.D[1] \
 	ADD R4, R5, R1
 
-// func packNEON(dst *uint8, codes *uint64, blocks, size int)
-TEXT ·packNEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD codes+8(FP), R1
-	MOVD blocks+16(FP), R2
-	MOVD size+24(FP), R3
-	VMOVI $15, V31.B16
-	SUB $64, R3
-loop:
-	SUBS $1, R2
-	BLT done
-	MOVD $4, R6
-quarter:
-	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
-	VLD1.P 64(R1), [V4.B16, V5.B16, V6.B16, V7.B16]
-	PACK
-	SUBS $1, R6
-	BNE quarter
-	ADD R3, R0
-	B loop
-done:
-	RET
-
-// func packStridedNEON(dst *uint8, codes *uint64, blocks, size, stride int)
-TEXT ·packStridedNEON(SB), NOSPLIT, $0-40
+// func packNEON(dst *uint8, codes *uint64, blocks, size, stride int)
+TEXT ·packNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
 	MOVD codes+8(FP), R1
 	MOVD blocks+16(FP), R2

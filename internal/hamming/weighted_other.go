@@ -16,17 +16,6 @@ func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int 
 // canScan says that there is no kernel that looks up codes without planes.
 func canScan(words int) bool { return false }
 
-// canBoundFour says that there is no kernel for four queries.
-func canBoundFour() bool { return false }
-
-func boundFour(dst []nearBlock, f *fourQueries, planes []uint8, next []uint64) {
-	panic("hamming: no kernel")
-}
-
 func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
 	panic("hamming: no kernel")
-}
-
-func refine(hits []uint32, q *WeightedQuery, codes []uint64, stride, limit int) int {
-	return refineGo(hits, q, codes, stride, limit)
 }

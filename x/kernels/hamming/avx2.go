@@ -116,26 +116,6 @@ func (x *avx2) group(width, first int, codes Register) VecVirtual {
 	return a
 }
 
-// narrow puts the low halves of the lanes of a and b, 32 bits each, into one register.
-func narrow(a, b VecVirtual) {
-	VSHUFPS(Imm(0x88), b, a, a)
-	VPERMQ(Imm(0xd8), a, a)
-}
-
-func (x *avx2) store(d []VecVirtual, dst Mem) {
-	narrow(d[0], d[1])
-	if len(d) == 2 {
-		VPACKUSDW(d[0], d[0], d[0])
-		VPERMQ(Imm(0xd8), d[0], d[0])
-		VMOVDQU(d[0].AsX(), dst)
-		return
-	}
-	narrow(d[2], d[3])
-	VPACKUSDW(d[2], d[0], d[0])
-	VPERMQ(Imm(0xd8), d[0], d[0])
-	VMOVDQU(d[0], dst)
-}
-
 func (x *avx2) hits(d []VecVirtual, i, dst, out Register, next string) {
 	// The upper halves of the lanes are zero, so the least of 32-bit numbers is the least of the lanes.
 	least := YMM()

@@ -40,11 +40,6 @@ func (x *avx512) query(width int, q Register) {
 		VMOVDQU64(Mem{Base: q}, v)
 	}
 	x.q = append(x.q, v)
-	if width == 16 {
-		v := ZMM()
-		VMOVDQU64(Mem{Base: q, Disp: 64}, v)
-		x.q = append(x.q, v)
-	}
 	if width > 1 {
 		// The even and the odd lanes of two registers: their sum adds neighbours and keeps the order.
 		x.even, x.odd = ZMM(), ZMM()
@@ -87,14 +82,6 @@ func (x *avx512) tree(registers int, at Mem) VecVirtual {
 
 func (x *avx512) group(width, first int, codes Register) VecVirtual {
 	return x.tree(min(width, 8), Mem{Base: codes, Disp: 8 * width * first})
-}
-
-func (x *avx512) store(d []VecVirtual, dst Mem) {
-	for i, v := range d {
-		t := XMM()
-		VPMOVQW(v, t)
-		VMOVDQU(t, dst.Offset(16*i))
-	}
 }
 
 func (x *avx512) hits(d []VecVirtual, i, dst, out Register, next string) {
@@ -237,7 +224,7 @@ func belowWide(width int) {
 		return a
 	}
 	var d VecVirtual
-	switch min(width, 8) {
+	switch width {
 	case 2:
 		d = quarter(0)
 	case 4:

@@ -3,9 +3,9 @@
 //	go generate ./internal/hamming
 //
 // Every kernel counts the bits of q XOR code for a group of codes at a time, so that the distances of the group end
-// up in the 64-bit lanes of a register, in the order of the codes. Then it either narrows and stores them all
-// (distances), or compares them with a limit and stores the few that are within it (below). The second never writes
-// the other distances to memory, which is why a scan runs as fast as codes can be read.
+// up in the 64-bit lanes of a register, in the order of the codes. Then it compares them with a limit and stores the
+// few that are within it. It never writes the other distances to memory, which is why a scan runs as fast as codes can
+// be read.
 package main
 
 import (
@@ -29,8 +29,6 @@ type isa interface {
 	query(width int, q Register)
 	// group returns the distances of the lanes() codes from code `first` on.
 	group(width, first int, codes Register) VecVirtual
-	// store narrows the distances of up to 16 codes to 16 bits.
-	store(d []VecVirtual, dst Mem)
 	// hits appends the codes within the limit to the output, or jumps to next when there are none.
 	hits(d []VecVirtual, i, dst, out Register, next string)
 	// row leaves the distance to one code of any length in a general register.
@@ -50,48 +48,19 @@ func unit(width int) int {
 func main() {
 	ConstraintExpr("amd64,!purego")
 	for _, x := range []isa{&avx2{}, &avx512{}} {
-		for _, width := range []int{1, 2, 4, 8, 16} {
-			distances(x, width)
+		for _, width := range []int{1, 2, 4, 8} {
 			if x.name() == "AVX512" && width > 1 {
 				belowWide(width)
 				continue
 			}
 			below(x, width)
 		}
-		distancesAny(x)
 		belowAny(x)
 	}
 	Generate()
 }
 
 func param(name string) Register { return Load(Param(name), GP64()) }
-
-func distances(x isa, width int) {
-	name := fmt.Sprintf("distances%d%s", 64*width, x.name())
-	TEXT(name, NOSPLIT, "func(dst *uint16, q, codes *uint64, n int)")
-	Doc(fmt.Sprintf("%s writes the distances of q to n codes of %d bits; n is a multiple of %d.", name, 64*width, unit(width)))
-	Pragma("noescape")
-	dst, q, codes, n := param("dst"), param("q"), param("codes"), param("n")
-	x.constants()
-	x.query(width, q)
-	step := min(16, unit(width))
-	Label("loop")
-	SUBQ(Imm(uint64(unit(width))), n)
-	JL(LabelRef("done"))
-	for first := 0; first < unit(width); first += step {
-		var d []VecVirtual
-		for i := 0; i < step; i += x.lanes() {
-			d = append(d, x.group(width, first+i, codes))
-		}
-		x.store(d, Mem{Base: dst, Disp: 2 * first})
-	}
-	ADDQ(U32(uint32(8*width*unit(width))), codes)
-	ADDQ(Imm(uint64(2*unit(width))), dst)
-	JMP(LabelRef("loop"))
-	Label("done")
-	VZEROUPPER()
-	RET()
-}
 
 func below(x isa, width int) {
 	name := fmt.Sprintf("below%d%s", 64*width, x.name())
@@ -124,29 +93,6 @@ func below(x isa, width int) {
 	Label("done")
 	VZEROUPPER()
 	Store(out, ReturnIndex(0))
-	RET()
-}
-
-func distancesAny(x isa) {
-	name := "distancesAny" + x.name()
-	TEXT(name, NOSPLIT, "func(dst *uint16, q, mask, codes *uint64, n, words, stride int)")
-	Doc(name + " writes the distances of q to n codes in the bits of mask; q and mask are padded to 8 words.")
-	Pragma("noescape")
-	dst, q, mask, codes, n := param("dst"), param("q"), param("mask"), param("codes"), param("n")
-	words, stride := param("words"), param("stride")
-	SHLQ(Imm(3), stride)
-	x.constants()
-	whole, rest := x.rest(words)
-	Label("loop")
-	SUBQ(Imm(1), n)
-	JL(LabelRef("done"))
-	d := x.row(codes, q, mask, whole, rest)
-	MOVW(d.(GPVirtual).As16(), Mem{Base: dst})
-	ADDQ(stride, codes)
-	ADDQ(Imm(2), dst)
-	JMP(LabelRef("loop"))
-	Label("done")
-	VZEROUPPER()
 	RET()
 }
 

@@ -19,19 +19,12 @@ const perBlock = 64
 
 func main() {
 	ConstraintExpr("amd64,!purego")
-	for _, strided := range []bool{false, true} {
-		packAVX2(strided)
-	}
-	packAnyAVX512()
-	for _, words := range []int{1, 2, 4} {
-		packAVX512(words)
-	}
+	packAVX2()
+	packAVX512()
 	boundAVX2()
 	boundAVX512()
 	boundWideAVX2()
 	boundWideAVX512()
-	boundFourAVX512()
-	refineAVX512()
 	scan(1, false)
 	scan(2, false)
 	scan(4, true)
@@ -70,18 +63,14 @@ var (
 
 // source is where the words of a block are read from.
 type source struct {
-	strided bool
-	codes   Register
-	stride  Register // in bytes
-	at      []Register
+	codes  Register
+	stride Register // in bytes
+	at     []Register
 }
 
 // open points at the first code of every lane: 16 codes apart, because a lane ends up with the bytes of 16 codes.
 func (s *source) open(lanes int) {
 	s.at = nil
-	if !s.strided {
-		return
-	}
 	step := GP64()
 	MOVQ(s.stride, step)
 	SHLQ(Imm(4), step)

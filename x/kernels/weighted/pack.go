@@ -9,32 +9,22 @@ import (
 )
 
 // pack begins a kernel and runs body for every block.
-func pack(isa string, strided bool, bits int, body func(s *source, dst Register)) {
-	name, signature, stride := "pack"+isa, "func(dst *uint8, codes *uint64, blocks, size int)", "one after the other"
-	if strided {
-		name, signature, stride = "packStrided"+isa, "func(dst *uint8, codes *uint64, blocks, size, stride int)", "stride bytes apart"
-	}
-	TEXT(name, NOSPLIT, signature)
-	Doc(fmt.Sprintf("%s writes the planes of %d bits of one word of the codes of some blocks.", name, bits),
-		fmt.Sprintf("The words are %s, the planes of one block size bytes after those of the one before.", stride))
+func pack(isa string, bits int, body func(s *source, dst Register)) {
+	name := "pack" + isa
+	TEXT(name, NOSPLIT, "func(dst *uint8, codes *uint64, blocks, size, stride int)")
+	Doc(fmt.Sprintf("%s writes the planes of %d bits of one word of the codes of some blocks. The words are stride", name, bits),
+		"bytes apart, the planes of one block size bytes after those of the one before.")
 	Pragma("noescape")
-	dst, s := param("dst"), &source{strided: strided, codes: param("codes")}
+	dst, s := param("dst"), &source{codes: param("codes"), stride: param("stride")}
 	blocks, size := param("blocks"), param("size")
-	if strided {
-		s.stride = param("stride")
-	}
 	Label("loop")
 	SUBQ(Imm(1), blocks)
 	JL(LabelRef("done"))
 	body(s, dst)
-	if strided {
-		next := GP64()
-		MOVQ(s.stride, next)
-		SHLQ(Imm(6), next)
-		ADDQ(next, s.codes)
-	} else {
-		ADDQ(U32(8*perBlock), s.codes)
-	}
+	next := GP64()
+	MOVQ(s.stride, next)
+	SHLQ(Imm(6), next)
+	ADDQ(next, s.codes)
 	ADDQ(size, dst)
 	JMP(LabelRef("loop"))
 	Label("done")
@@ -42,11 +32,11 @@ func pack(isa string, strided bool, bits int, body func(s *source, dst Register)
 	RET()
 }
 
-// packAnyAVX512 takes six bits at a time out of all words with VPMULTISHIFTQB: ten groups, and the last four bits with
+// packAVX512 takes six bits at a time out of all words with VPMULTISHIFTQB: ten groups, and the last four bits with
 // the two before them, which their table ignores.
-func packAnyAVX512() {
+func packAVX512() {
 	fresh := func() VecVirtual { return ZMM() }
-	pack("AVX512", true, 6, func(s *source, dst Register) {
+	pack("AVX512", 6, func(s *source, dst Register) {
 		shift, rest, order := ZMM(), ZMM(), ZMM()
 		VMOVDQU64(shifts, shift)
 		VMOVDQU64(lastShifts, rest)
@@ -73,30 +63,24 @@ func packAnyAVX512() {
 }
 
 // packAVX2 takes the bytes of all words apart, half a block at a time, and then their halves.
-func packAVX2(strided bool) {
+func packAVX2() {
 	fresh := func() VecVirtual { return YMM() }
-	pack("AVX2", strided, 4, func(s *source, dst Register) {
+	pack("AVX2", 4, func(s *source, dst Register) {
 		for half := range 2 {
 			begin := s.codes
-			if strided && half == 1 {
+			if half == 1 {
 				begin = GP64()
 				MOVQ(s.stride, begin)
 				SHLQ(Imm(5), begin)
 				ADDQ(s.codes, begin)
 			}
-			part := &source{strided: strided, codes: begin, stride: s.stride}
+			part := &source{codes: begin, stride: s.stride}
 			part.open(2)
 			var rows []VecVirtual
-			for row := range 8 {
+			for range 8 {
 				v := YMM()
-				if strided {
-					part.lane(0, v)
-					VINSERTI128(Imm(1), part.lane(1, XMM()), v, v)
-				} else {
-					at := Mem{Base: s.codes, Disp: 256*half + 16*row}
-					VBROADCASTI128(at, v)
-					VINSERTI128(Imm(1), at.Offset(128), v, v)
-				}
+				part.lane(0, v)
+				VINSERTI128(Imm(1), part.lane(1, XMM()), v, v)
 				VPSHUFB(interleave, v, v)
 				rows = append(rows, v)
 			}
