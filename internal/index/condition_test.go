@@ -51,4 +51,3 @@ func TestConditionIsTheFilter(t *testing.T) {
 		t.Error("values are of the wrong kinds")
 	}
 }
-

@@ -155,4 +155,3 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("left over: %v", left)
 	}
 }
-
