@@ -12,7 +12,6 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 	"hashgrove/internal/store"
@@ -316,7 +315,7 @@ func codedItems(bits int, d *Data) (*index.Batch, error) {
 	b, one := index.NewBatch(bits), hamming.NewCodes(1, bits)
 	chunk := vectors.Chunk{IDs: d.table.IDs, Labels: d.table.Labels, Tags: d.table.Tags}
 	for i, code := range d.codes {
-		it, err := items.FromRow(chunk, i, i)
+		it, err := dataset.FromRow(chunk, i, i)
 		if err == nil {
 			err = search.SetCode(one, 0, "", code)
 		}
@@ -340,7 +339,7 @@ func readItems(ctx context.Context, m *model.Model, d *Data, keep bool) (*index.
 	if keep {
 		src = kept
 	}
-	in := items.FromRows(m, src, "the items")
+	in := dataset.FromRows(m, src, "the items")
 	if in.Attributes, err = d.attributeTable(given); err != nil {
 		return nil, nil, err
 	}

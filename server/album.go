@@ -16,7 +16,6 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
 )
@@ -84,7 +83,7 @@ func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
 			return err
 		}
 		for i := range chunk.X.Rows {
-			it, err := items.FromRow(chunk.Chunk, i, chunk.First+i)
+			it, err := dataset.FromRow(chunk.Chunk, i, chunk.First+i)
 			if err != nil {
 				return err
 			}

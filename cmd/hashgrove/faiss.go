@@ -11,7 +11,6 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
 	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/store"
@@ -19,7 +18,7 @@ import (
 
 // pullFile reads codes from a binary FAISS index or a code file, as pull does from an engine.
 func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
-	switch coded, err := items.AreCodes([]string{path}); {
+	switch coded, err := dataset.AreCodes([]string{path}); {
 	case c.target.url != "":
 		return cli.Usage("conflicting-flags", "pull reads either a file or an engine (--engine)")
 	case c.where != "":
@@ -62,7 +61,7 @@ func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
 
 // readCodeFile reads all items of a code file.
 func (a *app) readCodeFile(ctx context.Context, path string) (*index.Batch, error) {
-	in, err := items.FromCodes([]string{path})
+	in, err := dataset.FromCodes([]string{path})
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,9 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/search"
 	"hashgrove/internal/store"
@@ -79,7 +79,7 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	if err := filter.CheckDeletion(); c.where != "" && err != nil {
 		return cli.Usage("empty-filter", "--where: %w", err)
 	}
-	ids, err := items.ReadIDs(c.items.ids, c.items.files)
+	ids, err := dataset.ReadIDs(c.items.ids, c.items.files)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ others have been printed.`,
 			if len(named.ids)+len(named.files) == 0 {
 				return cli.Usage("missing-flag", "index get needs --id or --ids, the items to print")
 			}
-			ids, err := items.ReadIDs(named.ids, named.files)
+			ids, err := dataset.ReadIDs(named.ids, named.files)
 			if err != nil {
 				return err
 			}

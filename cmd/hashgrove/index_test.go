@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/items"
 	"hashgrove/internal/store"
 )
 
@@ -157,7 +157,7 @@ func TestIndexMistakes(t *testing.T) {
 		{"index build -o x.hgi other.hgc --model m.hgm", 1, "model-mismatch", "other.hgc --model " + model + " " + other},
 		{"index build -o x.hgi new.hgc other.hgc", 1, nil, model + " " + other},
 		{"index build -o x.hgi new.hgc new.hgc", 1, nil, `new.hgc 80 "new-0"`},
-		{"index build -o x.hgi new.hgc new.csv --model m.hgm", 2, items.ErrMixed, ""},
+		{"index build -o x.hgi new.hgc new.csv --model m.hgm", 2, dataset.ErrMixed, ""},
 		{"index build -o folder/there/x.hgi new.hgc", 1, "no-such-folder", "folder/there"},
 		{"index build -o x.hgi new.csv --model m.hgm --attributes few.csv", 1, nil, "few.csv 1 80"},
 		{"index build -o x.hgi new.csv --model m.hgm --attributes others.csv", 1, nil, "others.csv 1 ids"},

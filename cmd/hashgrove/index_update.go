@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/items"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/store"
 )
@@ -52,7 +52,7 @@ func (c *updateCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	b, err := items.Changes(table)
+	b, err := dataset.Changes(table)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
 	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
@@ -90,7 +89,7 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 
 // itemInput reads items on their way into an index.
 type itemInput struct {
-	*items.Input
+	*dataset.Input
 	set *dataset.Set // nil for codes
 }
 
@@ -99,12 +98,12 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	if err := i.check(); err != nil {
 		return in, err
 	}
-	coded, err := items.AreCodes(paths)
+	coded, err := dataset.AreCodes(paths)
 	switch {
 	case err != nil:
 		return in, cli.UsageError(err)
 	case coded:
-		in.Input, err = items.FromCodes(paths)
+		in.Input, err = dataset.FromCodes(paths)
 	case m == nil && dataset.CheckExist(paths) != nil:
 		err = cli.UsageError(dataset.CheckExist(paths))
 	case m == nil:
@@ -112,7 +111,7 @@ func (i *itemFlags) open(m *model.Model, paths []string, without string) (in ite
 	default:
 		var src vectors.Source
 		if in.set, src, err = i.data.openFor(m, paths); err == nil {
-			in.Input = items.FromRows(m, src, paths[0])
+			in.Input = dataset.FromRows(m, src, paths[0])
 		}
 	}
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/items"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture/gallery"
+	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
 
@@ -37,7 +37,7 @@ type queryReader struct {
 func (r *queryReader) each(ctx context.Context, atLeast int, take func([]api.Query) error) error {
 	switch {
 	case len(r.ids) > 0:
-		list, err := items.IDQueries(r.has, r.ids)
+		list, err := search.IDQueries(r.has, r.ids)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.index, err)
 		}
@@ -49,14 +49,14 @@ func (r *queryReader) each(ctx context.Context, atLeast int, take func([]api.Que
 		}
 		return take(list)
 	}
-	coded, err := items.AreCodes(r.args)
+	coded, err := dataset.AreCodes(r.args)
 	if err != nil {
 		return cli.UsageError(err)
 	}
 	if !coded {
 		return r.eachRow(ctx, atLeast, take)
 	}
-	list, made, err := items.CodeQueries(r.args, r.rows, r.bits)
+	list, made, err := search.CodeQueries(r.args, r.rows, r.bits)
 	if err == nil {
 		err = r.made(made)
 	}
@@ -80,13 +80,13 @@ func (r *queryReader) eachRow(ctx context.Context, atLeast int, take func([]api.
 	if err != nil {
 		return err
 	}
-	o := items.Reading{Name: strings.Join(r.args, " "), Rows: r.rows, AtLeast: atLeast}
+	o := search.Reading{Name: strings.Join(r.args, " "), Rows: r.rows, AtLeast: atLeast}
 	if atLeast > 0 {
 		p := r.startProgress("reading", max(set.Rows(), 0), 0)
 		defer p.End()
 		o.Progress = p.Tick
 	}
-	named, err := items.EachBatch(ctx, src, o, take)
+	named, err := search.EachBatch(ctx, src, o, take)
 	if err == nil {
 		r.noteNumbers(r.noteBad(set), named)
 	}

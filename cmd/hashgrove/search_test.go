@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"hashgrove/internal/cli"
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/items"
 	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
@@ -306,7 +306,7 @@ func TestSearchMistakes(t *testing.T) {
 		{"items.hgi named.csv", "1 - named.csv f0..f11", nil},
 		{"items.hgi other.hgc", "1 - other.hgc " + models, nil},
 		{"items.hgi short.hgc", "1 - short.hgc 8 16", nil},
-		{"items.hgi new.hgc new.csv", "2 -", items.ErrMixed},
+		{"items.hgi new.hgc new.csv", "2 -", dataset.ErrMixed},
 		{"items.hgi new.hgc other.hgc", "1 - other.hgc new.hgc " + models, nil},
 		{"items.hgi new.hgc --margins", "2 needs-vectors --margins", nil},
 		{"items.hgi --id items-3 --margins", "2 needs-vectors --margins", nil},

@@ -14,7 +14,6 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/index"
-	"hashgrove/internal/items"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/store"
@@ -155,7 +154,7 @@ func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c Collect
 	if err != nil {
 		return c, "", err
 	}
-	in := items.FromRows(m, src, j.Name)
+	in := dataset.FromRows(m, src, j.Name)
 	if unused := j.attributes(set.Columns()); len(unused) > 0 {
 		if in.Attributes, err = set.Attributes(unused); err != nil {
 			return c, "", err

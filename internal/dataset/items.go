@@ -1,5 +1,4 @@
-// Package items reads the items of an index and the queries to it: rows for a model to encode, or code files.
-package items
+package dataset
 
 import (
 	"cmp"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
@@ -25,7 +23,7 @@ var ErrMixed = errors.New("code files and vectors cannot be mixed: give one or t
 func AreCodes(paths []string) (bool, error) {
 	coded := 0
 	for _, path := range paths {
-		if dataset.IsStream(path) {
+		if IsStream(path) {
 			continue // looking would consume its beginning
 		}
 		// Leave errors to whoever reads the file: the path may be a pattern.
@@ -41,16 +39,16 @@ func AreCodes(paths []string) (bool, error) {
 	return coded > 0, nil
 }
 
-// Input reads items for an index.
+// Input reads the items of an index: rows for a model to encode, or code files.
 type Input struct {
 	Bits        int
 	Fingerprint hamming.Fingerprint // of the model that made the codes; zeros if unknown
 	Live        bool                // rows arrive over time, as from a pipe
 
-	Attributes *dataset.Attributes // nil if there are none
-	Named      bool                // the rows have ids; set by Read, like the following fields
-	Join       dataset.Join        // how attributes were joined
-	Doubt      string              // about the attributes
+	Attributes *Attributes // nil if there are none
+	Named      bool        // the rows have ids; set by Read, like the following fields
+	Join       Join        // how attributes were joined
+	Doubt      string      // about the attributes
 
 	name  string
 	codes []string // code files
@@ -237,7 +235,7 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 		}
 		it.Code = codes.Row(i)
 		if in.Attributes != nil {
-			Describe(&it, in.Attributes, chunk, i, row)
+			describe(&it, in.Attributes, chunk, i, row)
 		}
 		if byRow {
 			in.ids = append(in.ids, it.ID.String())
@@ -247,12 +245,12 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 	return nil
 }
 
-// Describe adds the attributes of an item, which is row i of a chunk and the given row overall.
-func Describe(it *index.Item, from *dataset.Attributes, chunk vectors.Chunk, i, row int) {
+// describe adds the attributes of an item, which is row i of a chunk and the given row overall.
+func describe(it *index.Item, from *Attributes, chunk vectors.Chunk, i, row int) {
 	if from.InData() && i < len(chunk.Places) {
 		row = chunk.Places[i] // files count bad rows too
 	}
-	described := FromRecord(from.Find(it.ID.String(), row))
+	described := fromRecord(from.Find(it.ID.String(), row))
 	it.Label = cmp.Or(it.Label, described.Label)
 	if len(it.Tags) == 0 {
 		it.Tags = described.Tags
@@ -260,13 +258,13 @@ func Describe(it *index.Item, from *dataset.Attributes, chunk vectors.Chunk, i, 
 	it.Attributes = described.Attributes
 }
 
-// FromRecord returns the item that a record of an attribute file describes, without its id.
-func FromRecord(d dataset.Description) index.Item {
+// fromRecord returns the item that a record of an attribute file describes, without its id.
+func fromRecord(d Description) index.Item {
 	return index.Item{Label: d.Label, Tags: d.Tags, Attributes: attributeValues(d.Attributes)}
 }
 
 // Changes returns the records of an attribute file as changes of items by id.
-func Changes(a *dataset.Attributes) (*index.Batch, error) {
+func Changes(a *Attributes) (*index.Batch, error) {
 	records, err := a.Records()
 	if err != nil {
 		return nil, err
@@ -277,7 +275,7 @@ func Changes(a *dataset.Attributes) (*index.Batch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Path(), err)
 		}
-		it := FromRecord(d)
+		it := fromRecord(d)
 		b.IDs, b.Labels = append(b.IDs, id), append(b.Labels, it.Label)
 		b.Tags, b.Attributes = append(b.Tags, it.Tags), append(b.Attributes, it.Attributes)
 	}
@@ -299,7 +297,7 @@ func FromRow(chunk vectors.Chunk, i, row int) (it index.Item, err error) {
 }
 
 // attributeValues converts attributes of a file to values of an index.
-func attributeValues(attributes []dataset.Attribute) map[string]index.Value {
+func attributeValues(attributes []Attribute) map[string]index.Value {
 	if len(attributes) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package items
+package dataset
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 )
@@ -56,36 +55,6 @@ func TestCodes(t *testing.T) {
 	batch, err := in.Read(ctx, 3, 1, func(done int) { last = done })
 	if err != nil || last != 3 || !in.Named || batch.IDs[1] != index.Text("y") || batch.IDs[2] != index.Int(2) {
 		t.Errorf("%+v, %v, after %d", batch, err, last)
-	}
-	list, _, err := CodeQueries([]string{a, b}, []int{1, 2}, 8)
-	if err != nil || len(list) != 2 || list[0].Name != "y" || list[1].Name != "2" || list[1].Code != "03" {
-		t.Errorf("%+v, %v", list, err)
-	}
-	_, _, err = CodeQueries([]string{a}, []int{2}, 8)
-	if d := fault.Differs(err, "no-such-row", a, "2", "0 to 1"); d != "" {
-		t.Errorf("a row that is not there: %s", d)
-	}
-	_, _, err = CodeQueries([]string{a}, nil, 16)
-	if d := fault.Differs(err, "bits-mismatch", a, "8", "16"); d != "" {
-		t.Errorf("another length: %s", d)
-	}
-}
-
-// TestIDQueries: a text with commas is one id if there is such an item, else a list.
-func TestIDQueries(t *testing.T) {
-	has := func(id string) (bool, error) { return id == "a,b" || id == "c" || id == "7", nil }
-	list, err := IDQueries(has, []string{"a,b", "c,7", `"a,b",c`})
-	var ids []string
-	for _, q := range list {
-		ids = append(ids, string(q.ID))
-	}
-	if err != nil || strings.Join(ids, " ") != "a,b c 7 a,b c" {
-		t.Errorf("%q, %v", ids, err)
-	}
-	for _, text := range []string{"d", "c,d", `a"b`, ""} {
-		if _, err := IDQueries(has, []string{text}); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
 	}
 }
 

@@ -1,0 +1,60 @@
+package search
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/hamming"
+)
+
+func TestCodeQueries(t *testing.T) {
+	var paths []string
+	for i, ids := range [][]string{{"x", "y"}, nil} {
+		paths = append(paths, filepath.Join(t.TempDir(), "codes.hgc"))
+		c := hamming.NewCodes(2-i, 8)
+		for j := range c.Len() {
+			c.SetBytes(j, []byte{byte(2*i + j + 1)})
+		}
+		w, err := hamming.Create(paths[i], "hgc", hamming.Header{Bits: 8, Rows: c.Len()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Write(c, ids), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := paths[0]
+	list, _, err := CodeQueries(paths, []int{1, 2}, 8)
+	if err != nil || len(list) != 2 || list[0].Name != "y" || list[1].Name != "2" || list[1].Code != "03" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	_, _, err = CodeQueries([]string{a}, []int{2}, 8)
+	if d := fault.Differs(err, "no-such-row", a, "2", "0 to 1"); d != "" {
+		t.Errorf("a row that is not there: %s", d)
+	}
+	_, _, err = CodeQueries([]string{a}, nil, 16)
+	if d := fault.Differs(err, "bits-mismatch", a, "8", "16"); d != "" {
+		t.Errorf("another length: %s", d)
+	}
+}
+
+// TestIDQueries: a text with commas is one id if there is such an item, else a list.
+func TestIDQueries(t *testing.T) {
+	has := func(id string) (bool, error) { return id == "a,b" || id == "c" || id == "7", nil }
+	list, err := IDQueries(has, []string{"a,b", "c,7", `"a,b",c`})
+	var ids []string
+	for _, q := range list {
+		ids = append(ids, string(q.ID))
+	}
+	if err != nil || strings.Join(ids, " ") != "a,b c 7 a,b c" {
+		t.Errorf("%q, %v", ids, err)
+	}
+	for _, text := range []string{"d", "c,d", `a"b`, ""} {
+		if _, err := IDQueries(has, []string{text}); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
