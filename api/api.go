@@ -50,19 +50,13 @@ type Options struct {
 	// by the Euclidean distance of vectors known to the searcher, then by id.
 	Ties string `json:"ties,omitempty"`
 
-	// Prefix is the number of leading bits to search by; 0 means all. The shortlist that is nearest by the prefix is
-	// then ordered by all bits.
+	// Prefix is the number of leading bits to search by; 0 means all. The items that are nearest by the prefix, ten times
+	// K and at least 100, are then ordered by all bits.
 	Prefix int `json:"prefix,omitempty"`
-	// Rerank orders the shortlist by the distance of vectors known to the searcher, Euclidean or Cosine; "" means no
-	// reranking. Items without a vector come last, without a score.
-	Rerank string `json:"rerank,omitempty"`
-	// Shortlist is the least number of items that Prefix and Rerank consider; ties with the last are included. 0 means
-	// ten times K, at least 100. Rerank within a Radius considers all items in it.
-	Shortlist int `json:"shortlist,omitempty"`
-
-	// Strategy is auto (the default), scan, tables or list. It never changes the answer.
-	Strategy string `json:"strategy,omitempty"`
-	Explain  bool   `json:"explain,omitempty"` // say how the search was done and why the first hit is near
+	// Rerank orders as many items, or all within a Radius, by the distance of vectors known to the searcher, Euclidean or
+	// Cosine; "" means no reranking. Items without a vector come last, without a score.
+	Rerank  string `json:"rerank,omitempty"`
+	Explain bool   `json:"explain,omitempty"` // say how the search was done and why the first hit is near
 
 	// Fields to return with hits: any of label, tags and attributes. Nil means all; an empty list means none.
 	Fields []string `json:"fields,omitzero"`

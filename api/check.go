@@ -46,8 +46,6 @@ func (o *Options) Check() error {
 		return invalid("radius", "radius = %d: a distance is 0 or more", *o.Radius)
 	case o.Prefix < 0:
 		return invalid("prefix", "prefix = %d: give a number of bits, or 0 for all", o.Prefix)
-	case o.Shortlist < 0:
-		return invalid("shortlist", "shortlist = %d: give a number of items, or 0 for the default", o.Shortlist)
 	}
 	for _, choice := range []struct {
 		name, value string
@@ -56,7 +54,6 @@ func (o *Options) Check() error {
 		{"rank", o.Rank, []string{Auto, Hamming, Margins, Expected}},
 		{"ties", o.Ties, []string{Margins, Vectors}},
 		{"rerank", o.Rerank, []string{Euclidean, Cosine}},
-		{"strategy", o.Strategy, []string{"auto", "scan", "tables", "list"}},
 	} {
 		if choice.value != "" && !slices.Contains(choice.from, choice.value) {
 			return invalid(choice.name, "%s = %.40q: choose one of %q", choice.name, choice.value, choice.from)

@@ -180,7 +180,7 @@ func (c *checked) askToRead(t *testing.T) {
 		shop + "/search?id=7", shop + "/search?code=0f00000000000000&k=3&fields=label",
 		shop + "/search?id=7&k=4&radius=60&where=price%20%3C%2030&rank=margins&prefix=32&explain=true&fields=",
 		shop + "/search?id=7&rank=auto", shop + "/search?id=7&rank=expected&explain=true",
-		shop + "/search?id=7&rerank=cosine&shortlist=20", photos + "/search?id=" + upper,
+		shop + "/search?id=7&rerank=cosine", photos + "/search?id=" + upper,
 		shop + "/items", shop + "/items?limit=2&after=5", shop + "/items?where=label+%3D+%22boots%22&limit=1000",
 		shop + "/items/5", shop + "/items/shoe%2F7", shop + "/items/shoe/7", shop + "/facets", shop + "/facets?where=price%20%3C%203&top=2",
 		photos + "/facets", shop + "/vector/5",

@@ -156,17 +156,14 @@ func (s *Server) checkReranking(c *collection, r *api.Request, queries int) erro
 		return nil
 	}
 	items, dim := o.snapshot().Len(), o.model.Dim()
-	switch {
-	case r.Shortlist > 0:
-		items = min(items, max(r.Shortlist, r.Limit()))
-	case r.Radius == nil:
+	if r.Radius == nil {
 		items = min(items, index.Shortlisted(r.Limit()))
 	}
 	most := max(1, s.limits.Compared/max(1, int64(items)*int64(dim)))
 	if int64(queries) > most {
 		return problem(http.StatusRequestEntityTooLarge,
-			"%d queries reranked over %d items of %d values each: at most %d such queries are allowed in one request; "+
-				"a shorter shortlist allows more", queries, items, dim, most)
+			"%d queries reranked over %d items of %d values each: at most %d such queries are allowed in one request",
+			queries, items, dim, most)
 	}
 	return nil
 }

@@ -33,14 +33,14 @@ func TestRequestsAreUnderstoodWhollyOrRefused(t *testing.T) {
 
 // validRequests are valid requests, at least one for every route.
 func validRequests() []request {
-	upper := []string{"sample", "contains", "where", "limit", "after", "top", "fields", "k", "radius", "rank", "rerank", "shortlist", "prefix", "explain", "strategy", "size"}
+	upper := []string{"sample", "contains", "where", "limit", "after", "top", "fields", "k", "radius", "rank", "rerank", "prefix", "explain", "size"}
 	get := func(path string, address ...string) request {
 		return request{method: "GET", path: path, address: address, free: upper}
 	}
 	send := func(method, path, body string, free ...string) request {
 		return request{method: method, path: shop + path, body: body, free: free}
 	}
-	options := []string{"k", "radius", "where", "rank", "ties", "prefix", "shortlist", "rerank", "explain", "fields", "strategy", "name", "label", "fingerprint"}
+	options := []string{"k", "radius", "where", "rank", "ties", "prefix", "rerank", "explain", "fields", "name", "label", "fingerprint"}
 	details := []string{"label", "tags", "attributes", "fingerprint", "mode", "replace"}
 	return []request{
 		get("/v1/server"), get("/v1/collections"), get(shop), get(shop + "/model"), get(shop + "/report"),
@@ -51,13 +51,13 @@ func validRequests() []request {
 		get(shop+"/items", "limit=3", "contains=1"),
 		get(shop+"/facets", "where=price%20%3C%209", "top=2"),
 		get(shop+"/search", "id=7", "k=3", "where=label%20%3D%20%22boots%22", "rank=hamming", "explain=false", "fields=label"),
-		get(shop+"/search", "code=0f00000000000000", "k=3", "radius=40", "prefix=0", "strategy=scan"),
-		get(shop+"/search", "id=7", "k=3", "rerank=euclidean", "shortlist=20"),
+		get(shop+"/search", "code=0f00000000000000", "k=3", "radius=40", "prefix=0"),
+		get(shop+"/search", "id=7", "k=3", "rerank=euclidean"),
 		send("POST", "/search", `{"vector":[1,2,3,4],"k":3,"where":"price < 9","rank":"hamming","fields":["label"],"explain":true}`, options...),
 		send("POST", "/search", `{"queries":[{"id":7},{"code":"0f00000000000000","name":"a"},{"vector":[1,2,3,4],"label":"b"}],"k":2,"radius":40}`, options...),
-		send("POST", "/search", `{"id":"shoe/7","ties":"","prefix":32,"strategy":"scan"}`, options...),
+		send("POST", "/search", `{"id":"shoe/7","ties":"","prefix":32}`, options...),
 		send("POST", "/search", `{"code_base64":"DwAAAAAAAAA=","k":1}`, options...),
-		send("POST", "/search", `{"id":7,"rerank":"cosine","shortlist":20,"k":2}`, options...),
+		send("POST", "/search", `{"id":7,"rerank":"cosine","k":2}`, options...),
 		send("POST", "/explain", `{"query":{"vector":[1,2,3,4]},"id":7}`, "fingerprint", "id"),
 		send("POST", "/encode", `{"vectors":[[1,2,3,4],[5,6,7,8]],"margins":true}`, "margins"),
 		send("PUT", "/items/new", `{"vector":[1,2,3,4],"label":"caps","tags":["a","b"],"attributes":{"price":1,"maker":"x","used":true}}`, details...),

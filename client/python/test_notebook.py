@@ -298,7 +298,7 @@ class Indexes(Case):
                 with self.assertRaisesRegex(ValueError, "vectors"):
                     shop.search(X[60], k=1, rerank="euclidean")
                 shop.set_vectors(ids[50:], X[50:])
-                near = shop.search(X[60], k=2, rerank="euclidean", shortlist=n)
+                near = shop.search(X[60], k=2, rerank="euclidean")
                 self.assertEqual((near.ids[0], near.hits[0].score), (ids[60], 0))
                 for blank in ("", " ", "\t\n"):
                     with self.assertRaises(ValueError):

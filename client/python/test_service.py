@@ -50,7 +50,7 @@ class ClientTest(unittest.TestCase):
         np.testing.assert_array_equal(self.c.search("shop", ids=[0, 7], k=5, rank="hamming").ids, found.ids[[0, 7]])
         np.testing.assert_array_equal(self.c.search("shop", np.asfortranarray(vectors), k=5, rank="hamming").ids, found.ids)
         self.assertEqual(self.c.search("shop", vectors[:2], k=1, explain=True).answer["results"][0]["plan"][0]["items"] > 0, True)
-        near = self.c.search("shop", vectors[5], k=2, rerank="euclidean", shortlist=len(vectors))
+        near = self.c.search("shop", vectors[5], k=2, rerank="euclidean")
         self.assertEqual(near.ids[0], 5)
         self.assertEqual(self.c.explain("shop", 1, vector=vectors[0])["id"], 1)
         np.testing.assert_array_equal(self.c.vector("shop", 5), vectors[5])

@@ -107,12 +107,8 @@ func (c *searchCommand) printQuery(r *api.Result) {
 		t.Render()
 	}
 	if r.Tied > r.TiedHits {
-		order := "by id"
-		if c.margins && c.ranked == api.Hamming {
-			order = "by margins, then by id"
-		}
-		fmt.Fprintf(c.out, "%s; %s shown, the first %s\n",
-			tieText(r), plain.Count(r.TiedHits, "of them is", "of them are"), order)
+		fmt.Fprintf(c.out, "%s; %s shown, the first by id\n",
+			tieText(r), plain.Count(r.TiedHits, "of them is", "of them are"))
 	}
 	if c.explain {
 		fmt.Fprint(c.out, r.Plan)

@@ -218,7 +218,7 @@ func TestFiltersKnowTheAttributes(t *testing.T) {
 		{"id < 10", "id", `"items-0" 10 (--where)`},
 	} {
 		for _, args := range [][]string{
-			{"search", "items.hgi", "new.csv", "--row", "0"}, {"search", "items.hgi", "--id", "items-7", "--strategy", "scan"},
+			{"search", "items.hgi", "new.csv", "--row", "0"}, {"search", "items.hgi", "--id", "items-7", "--explain"},
 			{"index", "delete", "items.hgi"}, {"index", "delete", "items.hgi", "--dry-run"}, {"index", "list", "items.hgi"},
 			{"index", "export", "items.hgi", "-o", "x.csv"},
 		} {
@@ -239,7 +239,7 @@ func TestFieldsAreAttributes(t *testing.T) {
 	indexed(t)
 	for _, line := range []string{
 		"index list items.hgi --fields id,prce", "search items.hgi new.csv --row 0 --fields id,label,prce --to csv",
-		"search items.hgi --id items-7 --strategy scan --fields prce,f0",
+		"search items.hgi --id items-7 --fields prce,f0",
 	} {
 		o := try(t, shellWords(line)...)
 		if o.code != 0 || lacks(o.err, "warning: --fields prce: label, tags, f0 (number)") != "" {

@@ -60,7 +60,7 @@ func TestDetailBits(t *testing.T) {
 		t.Errorf("info of the index says\n%s", out)
 	}
 	for flags, rank := range map[string]string{"": m.Rank(), " --rank hamming": "hamming", " --rank margins": "margins",
-		" --rank expected": "expected", " --margins": "hamming", " --radius 3": "hamming", " --prefix 8": m.Rank()} {
+		" --rank expected": "expected", " --radius 3": "hamming", " --prefix 8": m.Rank()} {
 		var r detailedHits
 		line := "search d.hgi new.csv --label category --id-column sku --row 3 -k 5" + flags
 		if err := json.Unmarshal([]byte(succeed(t, shellWords(line+" --json")...)), &r); err != nil {

@@ -188,7 +188,7 @@ func (l *digestList) rankings() {
 	l.execute("index build -o trees.hgi " + fromClasses +
 		" --tags items.tags.txt --attributes items.csv --attribute-columns f0,f1 -m " + model)
 	for _, c := range [][2]string{
-		{"k", "-k 12"}, {"radius", "--radius 4"}, {"margins", "-k 12 --margins"}, {"rank-margins", "-k 12 --rank margins"},
+		{"k", "-k 12"}, {"radius", "--radius 4"}, {"rank-margins", "-k 12 --rank margins"},
 		{"rank-expected", "-k 12 --rank expected"},
 		{"where", `-k 7 --where 'label in ("boots", "hats") and f0 < 1 and not tag = "sale"'`},
 		{"rerank-euclidean", "--rerank items.csv"},

@@ -28,7 +28,6 @@ type evalCommand struct {
 	basePaths, queryPaths []string
 	prefix                int
 	precisionAt           []int
-	cut                   int
 	curve                 bool
 	rank                  string
 	detail                int // bits of a code that are detail
@@ -75,12 +74,10 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`
 	f.IntVar(&c.prefix, "prefix", 0, "use only this `NUMBER` of leading bits of each code; 0 means all")
 	f.StringVar(&c.rank, "rank", api.Auto, "`DISTANCE` of the first column: hamming, margins, expected, auto, the choice "+
 		"of the model, or weighted if the model has weights for its bits")
-	f.StringVar(&c.rank, "ranking", api.Auto, "`DISTANCE` as in --rank, whose older name this is")
 	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
 		"`DISTANCE` for the nearest vectors that codes should find: euclidean, cosine, or none to measure no nearness")
 	cli.Group(f, "Evaluation")
 	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks `K` of precision@K; default 1,10,100,1000")
-	f.IntVar(&c.cut, "cut", 10000, "`LENGTH` of the lists in the paper's convention")
 	f.BoolVar(&c.curve, "curves", false, "print the precision-recall curve and the precision of the first 2000")
 	cli.Group(f, "Output")
 	c.data.bind(f, "Data")

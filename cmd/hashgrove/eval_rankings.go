@@ -124,7 +124,7 @@ func (c *evalCommand) measureRanking(ctx context.Context, s *sides, ranking eval
 	}
 	p := c.startProgress("measuring", s.queries.Rows, 0)
 	o := eval.Options{
-		K: c.precisionAt, Cut: c.cut, OfClass: s.floats.ofClass, Threads: c.threads,
+		K: c.precisionAt, OfClass: s.floats.ofClass, Threads: c.threads,
 		Progress: func(done, _ int) { p.Tick(done) },
 	}
 	if l := s.queries.Labels; l != nil {

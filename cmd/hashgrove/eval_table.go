@@ -86,7 +86,7 @@ func (c *evalCommand) print(r *eval.Report) {
 		t.row("MAP over classes", func(r *eval.Report) float64 { return r.MacroMAP },
 			"every class counts the same, however many queries it has")
 	}
-	t.row(fmt.Sprintf("MAP, first %d", c.cut), func(r *eval.Report) float64 { return r.MAP10000 },
+	t.row("MAP, first 10000", func(r *eval.Report) float64 { return r.MAP10000 },
 		"the paper's convention")
 	for _, k := range slices.Sorted(maps.Keys(r.Precision)) {
 		t.row("precision@"+strconv.Itoa(k), func(r *eval.Report) float64 { return r.Precision[k] }, "")
@@ -96,7 +96,7 @@ func (c *evalCommand) print(r *eval.Report) {
 			"at the relevant items of a query, up to 100")
 	}
 	t.row("PR area", func(r *eval.Report) float64 { return r.PRArea }, "pooled over radii")
-	t.row(fmt.Sprintf("PR area, first %d", c.cut), func(r *eval.Report) float64 { return r.PRArea10000 },
+	t.row("PR area, first 10000", func(r *eval.Report) float64 { return r.PRArea10000 },
 		"the paper's convention")
 	for i, l := range r.Lookup {
 		t.row("lookup, radius "+strconv.Itoa(l.Radius), func(r *eval.Report) float64 { return r.Lookup[i].Precision },

@@ -174,8 +174,8 @@ func TestEvalByAllRankings(t *testing.T) {
 		t.Errorf("ranked by %s, and the model chose %s", usual.Ranking, m.Rank())
 	}
 	figures := map[eval.Ranking]*eval.Report{}
-	for i, rank := range []eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByExpected} {
-		r, _ := evaluate(t, data+[]string{" --rank ", " --ranking "}[i%2]+string(rank))
+	for _, rank := range []eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByExpected} {
+		r, _ := evaluate(t, data+" --rank "+string(rank))
 		list := rankingsOf(&r)
 		if len(list) != 3 || list[0].Ranking != rank {
 			t.Fatalf("%s: %d rankings, the first by %s", rank, len(list), list[0].Ranking)
@@ -210,5 +210,5 @@ func TestEvalByAllRankings(t *testing.T) {
 	if len(rankingsOf(&long)) != 1 || long.MAP == 0 {
 		t.Error("codes of 2,048 bits are ranked by margins, or not at all")
 	}
-	refusal{"eval " + strings.Replace(data, "m.hgm", "long.hgm", 1) + " --ranking margins", 2, "too-many-bits", "--rank 2048 1024 --prefix"}.try(t)
+	refusal{"eval " + strings.Replace(data, "m.hgm", "long.hgm", 1) + " --rank margins", 2, "too-many-bits", "--rank 2048 1024 --prefix"}.try(t)
 }

@@ -142,7 +142,7 @@ func (c *evalCommand) measureUnseen(ctx context.Context, s *sides, report *eval.
 	}
 	held := heldOut(m, queries, base)
 	o := eval.Options{
-		K: c.precisionAt, Cut: c.cut, Classes: queries.Labels.Class, ClassNames: queries.Labels.Names,
+		K: c.precisionAt, Classes: queries.Labels.Class, ClassNames: queries.Labels.Names,
 		Threads: c.threads, Detail: m.DetailBits(),
 	}
 	r, err := eval.Unseen(ctx, queries.codes, base.codes, base.Labels.Class, held, o)

@@ -20,10 +20,10 @@ import (
 // TestEnvironment: a flag on the command line wins over the environment.
 func TestEnvironment(t *testing.T) {
 	indexed(t)
-	t.Setenv("HASHGROVE_STRATEGY", "nonsense")
+	t.Setenv("HASHGROVE_RANK", "nonsense")
 	t.Setenv("HASHGROVE_VERSION", "of the container")
-	refusal{"search items.hgi new.csv", 2, "bad-flag-value", "--strategy nonsense"}.try(t)
-	succeed(t, shellWords("search items.hgi new.csv --strategy scan")...)
+	refusal{"search items.hgi new.csv", 2, "bad-flag-value", "--rank nonsense"}.try(t)
+	succeed(t, shellWords("search items.hgi new.csv --rank hamming")...)
 	succeed(t)
 }
 

@@ -37,7 +37,7 @@ func TestLinearColumns(t *testing.T) {
 	if out := succeed(t, "info", "i.hgi"); !strings.Contains(out, "trees") || !strings.Contains(out, "8 columns") {
 		t.Errorf("info of the index says\n%s", out)
 	}
-	f := searched(t, "i.hgi new.csv --row 2 --margins --explain --rerank items.csv --id-column sku --rerank-by none")
+	f := searched(t, "i.hgi new.csv --row 2 --explain --rerank items.csv --id-column sku --rerank-by none")
 	named := 0
 	for _, b := range f.Results[0].Why.Bits {
 		for _, x := range b.Reasons {

@@ -83,7 +83,7 @@ func checkZeros(flags *pflag.FlagSet) error {
 		{"trim", "a share above 0, or 1 for all"}, {"min-node", "1 or more, or a negative number for none"},
 		{"rate", "a share above 0"}, {"leaf-bits", "1 to 4"}, {"row-share", "a share above 0, or 1 for all"},
 		{"column-share", "a share above 0, or 1 for all"}, {"node-features", "1 or more, or a negative number for all"},
-		{"cut", "1 or more"}, {"blocks", "1 or more"}, {"words", "1 or more"}, {"patch", "1 or more"},
+		{"blocks", "1 or more"}, {"words", "1 or more"}, {"patch", "1 or more"},
 		{"stride", "1 or more"}, {"levels", "1 or more"}, {"iterations", "1 or more"}, {"non-zeros", "1 or more"},
 		{"threshold", "a value above 0, or a negative one so that none counts as zero"},
 	} {

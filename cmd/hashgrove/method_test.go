@@ -88,7 +88,7 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 	var plain, weighted struct {
 		MAP float64 `json:"map"`
 	}
-	for flags, r := range map[string]any{"": &plain, " --ranking weighted": &weighted} {
+	for flags, r := range map[string]any{"": &plain, " --rank weighted": &weighted} {
 		if err := json.Unmarshal([]byte(succeed(t, strings.Fields("eval -m mdsh.hgm"+data+flags)...)), r); err != nil {
 			t.Fatal(err)
 		}
@@ -96,10 +96,10 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 	if plain.MAP < 0.27 || weighted.MAP < 0.27 || plain.MAP == weighted.MAP {
 		t.Errorf("MAP %v by Hamming distance, %v by weights", plain.MAP, weighted.MAP)
 	}
-	succeed(t, strings.Fields("eval -m mdsh.hgm --prefix 5 --ranking weighted"+data)...)
+	succeed(t, strings.Fields("eval -m mdsh.hgm --prefix 5 --rank weighted"+data)...)
 	for args, want := range map[string]string{
 		"eval -m lsh.hgm --rank weighted" + data:                                     "2 no-weights --rank weighted lsh.hgm mdsh",
-		"eval -m mdsh.hgm --ranking best" + data:                                     "2 bad-flag-value --rank best hamming margins expected weighted",
+		"eval -m mdsh.hgm --rank best" + data:                                        "2 bad-flag-value --rank best hamming margins expected weighted",
 		"train items.csv --label category -o x.hgm --method paint":                   `2 no-such-method "paint" fasthash`,
 		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "2 wrong-method --rounds lsh",
 		"train items.csv --label category -o x.hgm --anchors 9":                      "2 wrong-method --anchors fasthash",

@@ -51,7 +51,7 @@ func TestMissingValues(t *testing.T) {
 	if out := succeed(t, "info", "wide.hgm"); !strings.Contains(out, "score for k0") {
 		t.Errorf("the model has no linear columns:\n%s", out)
 	}
-	out = succeed(t, strings.Fields("eval -m wide.hgm --base items.csv --queries new.csv --ranking margins --json"+flags)...)
+	out = succeed(t, strings.Fields("eval -m wide.hgm --base items.csv --queries new.csv --rank margins --json"+flags)...)
 	if err := json.Unmarshal([]byte(out), &judged); err != nil || judged.MAP < 0.99 {
 		t.Errorf("with linear columns MAP is %v, %v", judged.MAP, err)
 	}

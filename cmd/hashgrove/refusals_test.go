@@ -145,10 +145,6 @@ func TestZerosAreRefused(t *testing.T) {
 			t.Errorf("--trim %s: exit %d, %s", zero, o.code, o.err)
 		}
 	}
-	const judge = "eval -m m.hgm --base vectors.npy --queries vectors.npy --cut 0"
-	if d := try(t, strings.Fields(judge)...).differs(2, "bad-flag-value", "--cut 0"); d != "" {
-		t.Errorf("eval --cut 0: %s", d)
-	}
 	t.Setenv("HASHGROVE_DEPTH", "0")
 	if o := try(t, strings.Fields("train items.csv --label category -o zero.hgm")...); o.code != 2 {
 		t.Errorf("depth 0 in the environment: exit %d, %s", o.code, o.err)

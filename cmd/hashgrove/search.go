@@ -25,12 +25,12 @@ type searchCommand struct {
 	rows       []int
 	ids, codes []string
 
-	k, radius, prefix, shortlist  int
-	where, strategy, rerankBy, to string
-	rank, ranked                  string // as asked for, and as answered
-	server, tokenFile             string
-	rerank, fields                []string
-	margins, explain              bool
+	k, radius, prefix   int
+	where, rerankBy, to string
+	rank, ranked        string // as asked for, and as answered
+	server, tokenFile   string
+	rerank, fields      []string
+	explain             bool
 
 	within bool // a radius was given
 	limit  bool // k was given
@@ -64,8 +64,8 @@ another kind than the attribute has, is an error that lists the attributes.
              not say how certain they are
   expected   as margins, but for the code that the query most likely has, given the codes that training saw; a query
              with a few wrong bits still finds its class. A query that is a code or an id counts all its bits alike
-  auto       what training found to be best for the model ("hashgrove info" says what), the default; with --radius or
-             --margins, hamming
+  auto       what training found to be best for the model ("hashgrove info" says what), the default; with --radius,
+             hamming
 The sum is shown as margin_distance, in sixteenths of a bit. --radius stays a number of bits: within 2 means a margin
 distance of 32 or less.
 
@@ -73,14 +73,12 @@ A model of train --detail-bits has codes of two parts. The distance counts the b
 of detail, which weigh an eighth of a bit: the class decides, and within it the items most like the query come first.
 
 Without them learned codes tie: many items have the same code. If there are more items at the last distance than are
-shown, a line says how many; those shown are the first by id. --margins orders items at the same Hamming distance by
-how certain the query's bits are, which cannot separate equal codes.
+shown, a line says how many; those shown are the first by id.
 
 --rerank orders items by their float vectors, matched by id, or by row if they have no ids. It reads the
 vectors once for all queries and keeps only the hits in memory. It compares what the codes found: ten times as many
-items as are wanted, at least 100, and those tied with the last. --shortlist 10000 compares more: more hits are the
-nearest vectors, fewer are of the query's class. --rerank-by ties keeps the order of the codes and lets the vectors
-decide only between items at the same distance.
+items as are wanted, at least 100, and those tied with the last. --rerank-by ties keeps the order of the codes and
+lets the vectors decide only between items at the same distance.
 
 --explain shows how each query was searched and why the first hit was found: which bits agree and differ and,
 with --rerank, which features decided them.
@@ -101,7 +99,7 @@ HASHGROVE_TOKEN in the environment.`,
   hashgrove search items.hgi --code ffff --json
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
   hashgrove search items.hgi new.csv --row 0 --rank expected -k 5
-  hashgrove search items.hgi new.csv --row 1 --margins --id-column sku --rerank items.csv --explain
+  hashgrove search items.hgi new.csv --row 1 --id-column sku --rerank items.csv --explain
   hashgrove search items.faiss items.hgc --row 3 -k 5
   cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl
   hashgrove search items --id items-7 --server http://127.0.0.1:8080`,
@@ -136,21 +134,14 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.rank, "rank", api.Auto,
 		"`DISTANCE` to order by: hamming, the number of bits that differ; margins, how certain the query is of them; "+
 			"expected, the code that it most likely has; or auto, what training found to be best")
-	f.BoolVar(&c.margins, "margins", false, "order items at the same distance by how certain the query's bits are")
 	f.StringArrayVar(&c.rerank, "rerank", nil,
 		"`DATA` with vectors of the items to order them by; may be repeated")
 	f.StringVar(&c.rerankBy, "rerank-by", "",
 		"`DISTANCE` for --rerank: euclidean, the default, or cosine; ties to order only items at the same distance, by "+
 			"Euclidean distance; or none to use the vectors only for --explain")
-	f.IntVar(&c.shortlist, "shortlist", 0,
-		"least `NUMBER` of items that --rerank and --prefix look at, plus ties with the last; default ten "+
-			"times k, at least 100")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of leading bits, order the hits by all bits; 0 means all")
 	cli.Group(f, "Order of the hits")
 	c.data.bind(f, "Queries")
-	f.StringVar(&c.strategy, "strategy", "auto",
-		"`WAY` to search: auto, scan, tables or list; it never changes the answer")
-	cli.Group(f, "Strategy")
 	f.StringVar(&c.server, "server", "", "search a collection of the service at this `URL`, such as http://127.0.0.1:8080")
 	f.StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token of the service")
 	cli.Group(f, "Service")
@@ -159,16 +150,13 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 // options builds the search options from the flags.
 func (c *searchCommand) options() api.Options {
 	o := api.Options{
-		Where: c.where, Rank: c.rank, Prefix: c.prefix, Shortlist: c.shortlist, Strategy: c.strategy, Explain: c.explain,
+		Where: c.where, Rank: c.rank, Prefix: c.prefix, Explain: c.explain,
 	}
 	if c.limit || !c.within {
 		o.K = &c.k
 	}
 	if c.within {
 		o.Radius = &c.radius
-	}
-	if c.margins {
-		o.Ties = api.Margins
 	}
 	if c.isReranked() {
 		o.Rerank = c.rerankBy
@@ -190,9 +178,6 @@ func (c *searchCommand) isReranked() bool {
 func (c *searchCommand) check(args []string) error {
 	if !slices.Contains([]string{"", "euclidean", "cosine", byTies, "none"}, c.rerankBy) {
 		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine, ties or none", c.rerankBy)
-	}
-	if c.margins && c.rerankBy == byTies {
-		return cli.Usage("conflicting-flags", "--margins and --rerank-by ties both order items at the same distance")
 	}
 	o := c.options()
 	if err := o.Check(); err != nil {
@@ -232,7 +217,7 @@ func flagError(err error) error {
 	case refused.Code != api.ErrInvalid.Code || refused.Field == "queries": // the data are at fault
 		return err
 	}
-	name := map[string]string{"ties": "--margins", "rerank": "--rerank", "k": "-k"}[refused.Field]
+	name := map[string]string{"ties": "--rerank-by ties", "rerank": "--rerank", "k": "-k"}[refused.Field]
 	if name == "" && refused.Field != "" {
 		name = "--" + refused.Field
 	}
@@ -335,7 +320,7 @@ func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string)
 // all answers, and no file is read per query.
 func (c *searchCommand) isLive(args []string) bool {
 	whole := c.json && c.to != "jsonl" || c.to == "csv" && len(c.fields) == 0 || len(c.rerank) > 0 || c.explain
-	return !whole && c.strategy == "auto" && slices.ContainsFunc(args, dataset.IsStream)
+	return !whole && slices.ContainsFunc(args, dataset.IsStream)
 }
 
 // printLive prints some of the answers; head is set for the first ones.

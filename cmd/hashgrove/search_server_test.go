@@ -19,7 +19,7 @@ func TestSearchInAService(t *testing.T) {
 		"items.hgi --id items-7,items-8 --radius 2",
 		"items.hgi --code ffff --explain -k 3",
 		"items.hgi new.hgc --row 3 --prefix 8",
-		"items.hgi new.csv --label category --id-column sku --row 2 --margins -k 20",
+		"items.hgi new.csv --label category --id-column sku --row 2 --rank margins -k 20",
 	} {
 		want, got := searched(t, line), searched(t, line+" --server "+address)
 		want.Seconds, got.Seconds = 0, 0

@@ -89,11 +89,11 @@ func (x *fileIndex) reader(args []string) *queryReader {
 // manyQueries is the number of queries from which building an index in memory pays off.
 const manyQueries = 1 << 10
 
-// expect reads the items. They stay on disk unless there are many queries or a strategy that needs an index in
-// memory.
+// expect reads the items. They stay on disk unless there are many queries or explanations, which need an index
+// in memory.
 func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
 	c := x.c
-	if queries >= manyQueries || more || c.explain || c.strategy != "auto" {
+	if queries >= manyQueries || more || c.explain {
 		config := index.Config{}
 		if more && queries < manyQueries { // through a pipe
 			config.Tables = -1

@@ -14,8 +14,8 @@ import (
 )
 
 // Shortlisted returns how many items a search for k looks at, unless Options.Shortlist says otherwise: ten times as
-// many as are wanted, and at least 100. A reranking of all items would throw away what the codes found; one that is
-// after the nearest vectors alone asks for more.
+// many as are wanted, and at least 100. A reranking of all items would throw away what the codes found; a longer
+// list finds more of the nearest vectors, and fewer items of the class of the query.
 func Shortlisted(k int) int { return max(100, 10*min(k, MaxItems/10)) }
 
 // Shortlist represents the items nearest to each of some queries by code, including all ties. It stores only a radius

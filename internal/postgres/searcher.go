@@ -79,10 +79,9 @@ func (s *Searcher) check(r *api.Request) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	if r.NeedsMargins() || r.Ties != "" || r.Rank == api.Expected || r.Prefix != 0 || r.Rerank != "" || r.Shortlist != 0 ||
-		r.Strategy != "" || r.Explain {
+	if r.NeedsMargins() || r.Ties != "" || r.Rank == api.Expected || r.Prefix != 0 || r.Rerank != "" || r.Explain {
 		return api.Errorf(api.ErrUnsupported, "%s ranks by Hamming distance alone, without margins, expected codes, "+
-			"prefix, rerank, strategy and explain: search an index for those", s.info.Server)
+			"prefix, rerank and explain: search an index for those", s.info.Server)
 	}
 	return search.Accept(s.info.Fingerprint, r.Fingerprint)
 }

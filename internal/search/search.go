@@ -81,14 +81,11 @@ func (x *Items) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 // find searches for all queries.
 func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Options) ([]index.Result, error) {
 	io := index.Options{
-		Filter: f, Prefix: o.Prefix, Rank: index.ByHamming, Margins: q.scores, Shortlist: o.Shortlist, Ties: true,
+		Filter: f, Prefix: o.Prefix, Rank: index.ByHamming, Margins: q.scores, Ties: true,
 		Threads: x.threads(len(q.names)), Explain: o.Explain,
 	}
 	if q.rank != api.Hamming {
 		io.Rank = index.ByMargins
-	}
-	if o.Strategy != "" && o.Strategy != "auto" {
-		io.Method = index.Method(o.Strategy)
 	}
 	k := o.Limit()
 	if x.MaxHits > 0 && (k == 0 || k > x.MaxHits) {

@@ -53,11 +53,8 @@ func (x *Items) rerank(
 	if o.Radius != nil {
 		c.radius = *o.Radius
 	}
-	if io.Shortlist == 0 && o.Radius == nil {
-		io.Shortlist = index.Shortlisted(c.k)
-	}
-	if io.Shortlist > 0 {
-		c.options.Shortlist = max(io.Shortlist, c.k) // so that there are k hits whenever k items match
+	if o.Radius == nil {
+		c.options.Shortlist = max(index.Shortlisted(c.k), c.k) // so that there are k hits whenever k items match
 	}
 	q.compared = make([]int, len(q.names))
 	results, err := x.Vectors.rerank(ctx, x, q, newDistance(o.Rerank, m), c)

@@ -69,23 +69,21 @@ func TestRerankIsTheDefinition(t *testing.T) {
 	}
 	for kind, of := range bothVectors(s, m) {
 		for _, name := range []string{"euclidean", "cosine"} {
-			for _, shortlist := range []int{0, 12, 100, 300} {
-				q := asked(codes, rows...)
-				x := &Items{Snapshot: s, Vectors: of}
-				got, err := x.rerank(ctx, q, 12, &api.Options{Rerank: name}, index.Options{Shortlist: shortlist})
-				if err != nil || q.doubts != nil {
-					t.Fatal(q.doubts, err)
+			q := asked(codes, rows...)
+			x := &Items{Snapshot: s, Vectors: of}
+			got, err := x.rerank(ctx, q, 12, &api.Options{Rerank: name}, index.Options{})
+			if err != nil || q.doubts != nil {
+				t.Fatal(q.doubts, err)
+			}
+			for i := range got {
+				want := sorted(s, m, q, i, name, index.Shortlisted(12))
+				if len(want) != q.compared[i] || len(want) < index.Shortlisted(12) {
+					t.Fatalf("%s: %d items, want %d", kind, q.compared[i], len(want))
 				}
-				for i := range got {
-					want := sorted(s, m, q, i, name, cmp.Or(shortlist, index.Shortlisted(12)))
-					if len(want) != q.compared[i] || len(want) < shortlist {
-						t.Fatalf("%s, shortlist %d: %d items, want %d", kind, shortlist, q.compared[i], len(want))
-					}
-					if !slices.EqualFunc(got[i].Hits, want[:12], func(a, b index.Hit) bool {
-						return a.ID == b.ID && a.Distance == b.Distance && a.Score == b.Score
-					}) {
-						t.Fatalf("%s, %s, shortlist %d, query %d:\n got %v\nwant %v", kind, name, shortlist, i, got[i].Hits, want[:12])
-					}
+				if !slices.EqualFunc(got[i].Hits, want[:12], func(a, b index.Hit) bool {
+					return a.ID == b.ID && a.Distance == b.Distance && a.Score == b.Score
+				}) {
+					t.Fatalf("%s, %s, query %d:\n got %v\nwant %v", kind, name, i, got[i].Hits, want[:12])
 				}
 			}
 		}

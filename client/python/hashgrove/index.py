@@ -132,13 +132,13 @@ class Index(Searcher):
 
     def search(self, vectors: Any = None, k: int | None = None, *, codes: Any = None, ids: Any = None, where: str | None = None,
                rank: str | None = None, radius: int | None = None, ties: str | None = None, prefix: int | None = None,
-               shortlist: int | None = None, rerank: str | None = None, explain: bool | None = None, fields: Any = None) -> Found:
+               rerank: str | None = None, explain: bool | None = None, fields: Any = None) -> Found:
         """The nearest items of vectors (array of one row or of many), of codes (uint8: packed bits), or of items by their ids
         (one or a list). k is 10 unless radius is given: then all items within that distance. where is a filter such as
         'label = "boots" and price < 30'; rank is hamming, margins, expected, or auto, what the model chose. fields is a list
         of label, tags and attributes; None means all, and an empty list returns arrays alone, which is fastest for many
         queries. rerank, euclidean or cosine, orders the nearest by their vectors, after set_vectors."""
-        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix, "shortlist": shortlist,
+        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix,
                    "rerank": rerank, "explain": explain, "fields": None if fields is None else list(fields)}
         request: dict[str, Any] = {name: _plain(value) for name, value in options.items() if value is not None}
         if sum(x is not None for x in (vectors, codes, ids)) != 1:

@@ -293,12 +293,12 @@ class Client:
         return self._ask("GET", _path(collection))
 
     def search(self, collection, vectors=None, *, codes=None, ids=None, picture=None, k=10, radius=None, where=None,
-               rank=None, ties=None, prefix=None, shortlist=None, rerank=None, explain=None, fields=None):
+               rank=None, ties=None, prefix=None, rerank=None, explain=None, fields=None):
         """Search for vectors (array of one row or of many), or for codes (array of uint8: packed bits), or for the ids of
         items (one or a list), or for a picture (the bytes of a file). rank is hamming, margins (of vectors and pictures),
         expected, or auto, the default: what the model chose, and hamming with radius or ties. fields is a list of label, tags and attributes;
         None means all, and an empty list none. Returns Found."""
-        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix, "shortlist": shortlist,
+        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix,
                    "rerank": rerank, "explain": explain, "fields": fields}
         options = {name: value for name, value in options.items() if value is not None}
         path = _path(collection, "search")

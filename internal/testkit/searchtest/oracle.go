@@ -62,11 +62,11 @@ func (o Oracle) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 func (o Oracle) check(r *api.Request) error {
 	known := func(text string, of ...string) bool { return text == "" || slices.Contains(of, text) }
 	switch {
-	case r.K != nil && *r.K < 1, r.Radius != nil && *r.Radius < 0, r.Prefix < 0, r.Prefix > o.Bits(), r.Shortlist < 0:
+	case r.K != nil && *r.K < 1, r.Radius != nil && *r.Radius < 0, r.Prefix < 0, r.Prefix > o.Bits():
 		return api.Errorf(api.ErrInvalid, "a number is out of its bounds")
 	case !known(r.Rank, api.Auto, api.Hamming, api.Margins, api.Expected), !known(r.Ties, api.Margins, api.Vectors),
-		!known(r.Rerank, api.Euclidean, api.Cosine), !known(r.Strategy, "auto", "scan", "tables", "list"):
-		return api.Errorf(api.ErrInvalid, "there is no such rank, order of ties, reranking or strategy")
+		!known(r.Rerank, api.Euclidean, api.Cosine):
+		return api.Errorf(api.ErrInvalid, "there is no such rank, order of ties or reranking")
 	case r.Rank == api.Expected && o.Model.Ranking == nil:
 		return api.Errorf(api.ErrInvalid, "the model knows no codes of training rows")
 	case r.Queries != nil && targets(&r.Query) > 0:
@@ -169,7 +169,7 @@ func (o Oracle) scores(ctx context.Context, q *query, options *api.Options) ([]f
 func (o Oracle) answer(ctx context.Context, items []index.Item, q *query, options *api.Options) (*api.Result, error) {
 	asked := Question{
 		Code: q.code, Bits: o.Bits(), Detail: o.Detail(), K: cmp.Or(options.Limit(), math.MaxInt), Radius: math.MaxInt,
-		ByMargins: o.rank(options) != api.Hamming, Prefix: options.Prefix, Shortlist: options.Shortlist,
+		ByMargins: o.rank(options) != api.Hamming, Prefix: options.Prefix,
 	}
 	if options.Radius != nil {
 		asked.Radius = *options.Radius

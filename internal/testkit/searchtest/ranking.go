@@ -17,7 +17,6 @@ type Question struct {
 	Margins   []float32
 	ByMargins bool // rank by margins, whose signs are the bits to look for; else margins, if given, order ties
 	Prefix    int
-	Shortlist int
 
 	// Score returns the score that orders items on the shortlist; +Inf comes last. Nil means no reranking.
 	Score func(id index.ID) float64
@@ -104,15 +103,8 @@ func (q Question) weights(first int) []int {
 
 // shorten keeps the items of the shortlist, including all ties.
 func (q Question) shorten(list []ranked) []ranked {
-	n := max(q.K, q.Shortlist)
-	switch {
-	case q.Score != nil && q.Shortlist > 0:
-	case q.Score == nil && q.Prefix == 0 || q.Radius != math.MaxInt:
-		return list
-	case q.Shortlist == 0:
-		n = max(100, min(q.K, index.MaxItems)*10)
-	}
-	if n >= len(list) {
+	n := max(100, min(q.K, index.MaxItems)*10)
+	if q.Score == nil && q.Prefix == 0 || q.Radius != math.MaxInt || n >= len(list) {
 		return list
 	}
 	distances := make([]int, len(list))

@@ -26,7 +26,6 @@ func (s *suite) refusals() {
 	refuse("an unknown ranking", api.ErrInvalid, code, api.Options{Rank: "best"})
 	refuse("an unknown order of ties", api.ErrInvalid, code, api.Options{Ties: "hamming"})
 	refuse("an unknown reranking", api.ErrInvalid, code, api.Options{Rerank: "manhattan"})
-	refuse("an unknown strategy", api.ErrInvalid, code, api.Options{Strategy: "luck"})
 	refuse("nothing to search for", api.ErrInvalid, api.Query{Name: "nothing"}, api.Options{})
 	refuse("a code and an id", api.ErrInvalid, api.Query{Code: code.Code, ID: "5"}, api.Options{})
 	refuse("a code twice", api.ErrInvalid, api.Query{Code: code.Code, PackedCode: s.code()}, api.Options{})
@@ -72,7 +71,6 @@ func (s *suite) lacks(refuse func(string, *api.Error, api.Query, api.Options), c
 	}
 	if s.can.Rerank && s.can.Vectors {
 		refuse("reranking by a code", api.ErrNoVector, code, api.Options{Rerank: api.Euclidean})
-		refuse("a negative shortlist", api.ErrInvalid, query, api.Options{Rerank: api.Euclidean, Shortlist: -1})
 	} else {
 		refuse("reranking", api.ErrUnsupported, query, api.Options{Rerank: api.Euclidean})
 	}
@@ -81,9 +79,6 @@ func (s *suite) lacks(refuse func(string, *api.Error, api.Query, api.Options), c
 		refuse("a negative prefix", api.ErrInvalid, code, api.Options{Prefix: -1})
 	} else {
 		refuse("a prefix", api.ErrUnsupported, code, api.Options{Prefix: 3})
-	}
-	if !s.can.Strategies {
-		refuse("a strategy", api.ErrUnsupported, code, api.Options{Strategy: "scan"})
 	}
 	if !s.can.Explain {
 		refuse("an explanation", api.ErrUnsupported, code, api.Options{Explain: true})

@@ -90,13 +90,10 @@ func (s *suite) options() api.Options {
 		}
 	}
 	if s.can.Prefix && s.rng.IntN(4) == 0 {
-		o.Prefix, o.Shortlist = 1+s.rng.IntN(bits), s.rng.IntN(3)*s.rng.IntN(40)
+		o.Prefix = 1 + s.rng.IntN(bits)
 	}
 	if s.can.Rerank && s.can.Vectors && o.Ties == "" && s.rng.IntN(4) == 0 {
-		o.Rerank, o.Shortlist = []string{api.Euclidean, api.Cosine}[s.rng.IntN(2)], s.rng.IntN(3)*s.rng.IntN(40)
-	}
-	if s.can.Strategies {
-		o.Strategy = []string{"", "auto", "scan", "tables", "list"}[s.rng.IntN(5)]
+		o.Rerank = []string{api.Euclidean, api.Cosine}[s.rng.IntN(2)]
 	}
 	o.Explain = s.can.Explain && s.rng.IntN(4) == 0
 	switch s.rng.IntN(8) {

@@ -24,14 +24,13 @@ import (
 // Abilities lists what a searcher can do beyond the nearest codes, a radius, filters and fields. It must refuse
 // everything else with ErrUnsupported.
 type Abilities struct {
-	Vectors    bool // encode the vectors of queries; else it has no model
-	Margins    bool // rank by margins, by the expected code, or as the model chose; order ties by margins
-	Prefix     bool // search by the leading bits
-	Rerank     bool // order by the vectors of the world
-	Explain    bool // say which bits agree
-	Strategies bool // take the name of a strategy
-	Ties       bool // count the items that tie with the last hit; else the counts are 0
-	Names      bool // refuse filters that name what no item has, or compare values of different kinds
+	Vectors bool // encode the vectors of queries; else it has no model
+	Margins bool // rank by margins, by the expected code, or as the model chose; order ties by margins
+	Prefix  bool // search by the leading bits
+	Rerank  bool // order by the vectors of the world
+	Explain bool // say which bits agree
+	Ties    bool // count the items that tie with the last hit; else the counts are 0
+	Names   bool // refuse filters that name what no item has, or compare values of different kinds
 
 	// Refuses reports whether the searcher refuses a comparison with ErrUnsupported. Nil means it refuses none.
 	Refuses func(c index.Condition) bool
@@ -44,7 +43,7 @@ type Abilities struct {
 
 // Everything lists the abilities of an index with a model and the vectors of its items.
 var Everything = Abilities{
-	Vectors: true, Margins: true, Prefix: true, Rerank: true, Explain: true, Strategies: true, Ties: true, Names: true,
+	Vectors: true, Margins: true, Prefix: true, Rerank: true, Explain: true, Ties: true, Names: true,
 }
 
 // worlds lists the worlds of the suite.
