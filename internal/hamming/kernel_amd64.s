@@ -6,7 +6,7 @@
 
 // func below64AVX2(dst *uint32, q *uint64, codes *uint64, n int, limit int) int
 // Requires: AVX, AVX2, SSE2
-TEXT ·below64AVX2(SB), NOSPLIT, $256-48
+TEXT ·below64AVX2(SB), NOSPLIT, $128-48
 	MOVQ         dst+0(FP), AX
 	MOVQ         q+8(FP), CX
 	MOVQ         codes+16(FP), DX
@@ -69,7 +69,7 @@ loop:
 	VPCMPGTQ  Y3, Y9, Y9
 	VMOVMSKPD Y9, DI
 	CMPL      DI, $0x0f
-	JE        next0
+	JE        next
 	VMOVDQU   Y8, 96(SP)
 	VPCMPGTQ  Y3, Y8, Y8
 	VMOVMSKPD Y8, DI
@@ -91,7 +91,7 @@ loop:
 	ORL       DI, R8
 	XORL      $0x0000ffff, R8
 
-morenext0:
+morenext:
 	XORQ DI, DI
 	BSFL R8, DI
 	MOVQ (SP)(DI*8), R9
@@ -102,86 +102,11 @@ morenext0:
 	INCQ SI
 	LEAL -1(R8), DI
 	ANDL DI, R8
-	JNZ  morenext0
+	JNZ  morenext
 
-next0:
-	ADDQ      $0x10, CX
-	VPXOR     128(DX), Y4, Y5
-	VPSRLW    $0x04, Y5, Y6
-	VPAND     Y0, Y5, Y5
-	VPAND     Y0, Y6, Y6
-	VPSHUFB   Y5, Y1, Y5
-	VPSHUFB   Y6, Y1, Y6
-	VPADDB    Y6, Y5, Y5
-	VPSADBW   Y2, Y5, Y5
-	VPXOR     160(DX), Y4, Y6
-	VPSRLW    $0x04, Y6, Y7
-	VPAND     Y0, Y6, Y6
-	VPAND     Y0, Y7, Y7
-	VPSHUFB   Y6, Y1, Y6
-	VPSHUFB   Y7, Y1, Y7
-	VPADDB    Y7, Y6, Y6
-	VPSADBW   Y2, Y6, Y6
-	VPXOR     192(DX), Y4, Y7
-	VPSRLW    $0x04, Y7, Y8
-	VPAND     Y0, Y7, Y7
-	VPAND     Y0, Y8, Y8
-	VPSHUFB   Y7, Y1, Y7
-	VPSHUFB   Y8, Y1, Y8
-	VPADDB    Y8, Y7, Y7
-	VPSADBW   Y2, Y7, Y7
-	VPXOR     224(DX), Y4, Y8
-	VPSRLW    $0x04, Y8, Y9
-	VPAND     Y0, Y8, Y8
-	VPAND     Y0, Y9, Y9
-	VPSHUFB   Y8, Y1, Y8
-	VPSHUFB   Y9, Y1, Y9
-	VPADDB    Y9, Y8, Y8
-	VPSADBW   Y2, Y8, Y8
-	VPMINUD   Y5, Y6, Y9
-	VPMINUD   Y7, Y8, Y10
-	VPMINUD   Y10, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y9
-	VMOVMSKPD Y9, DI
-	CMPL      DI, $0x0f
-	JE        next16
-	VMOVDQU   Y8, 224(SP)
-	VPCMPGTQ  Y3, Y8, Y8
-	VMOVMSKPD Y8, DI
-	MOVL      DI, R8
-	VMOVDQU   Y7, 192(SP)
-	VPCMPGTQ  Y3, Y7, Y7
-	VMOVMSKPD Y7, DI
-	SHLL      $0x04, R8
-	ORL       DI, R8
-	VMOVDQU   Y6, 160(SP)
-	VPCMPGTQ  Y3, Y6, Y6
-	VMOVMSKPD Y6, DI
-	SHLL      $0x04, R8
-	ORL       DI, R8
-	VMOVDQU   Y5, 128(SP)
-	VPCMPGTQ  Y3, Y5, Y5
-	VMOVMSKPD Y5, DI
-	SHLL      $0x04, R8
-	ORL       DI, R8
-	XORL      $0x0000ffff, R8
-
-morenext16:
-	XORQ DI, DI
-	BSFL R8, DI
-	MOVQ 128(SP)(DI*8), R9
-	SHLQ $0x10, R9
-	ADDQ CX, DI
-	ORQ  DI, R9
-	MOVL R9, (AX)(SI*4)
-	INCQ SI
-	LEAL -1(R8), DI
-	ANDL DI, R8
-	JNZ  morenext16
-
-next16:
+next:
 	ADDQ $0x10, CX
-	ADDQ $0x00000100, DX
+	ADDQ $0x00000080, DX
 	JMP  loop
 
 done:
@@ -260,7 +185,7 @@ loop:
 	VPCMPGTQ    Y3, Y7, Y7
 	VMOVMSKPD   Y7, DI
 	CMPL        DI, $0x0f
-	JE          next0
+	JE          next
 	VMOVDQU     Y6, 32(SP)
 	VPCMPGTQ    Y3, Y6, Y6
 	VMOVMSKPD   Y6, DI
@@ -272,7 +197,7 @@ loop:
 	ORL         DI, R8
 	XORL        $0x000000ff, R8
 
-morenext0:
+morenext:
 	XORQ DI, DI
 	BSFL R8, DI
 	MOVQ (SP)(DI*8), R9
@@ -283,9 +208,9 @@ morenext0:
 	INCQ SI
 	LEAL -1(R8), DI
 	ANDL DI, R8
-	JNZ  morenext0
+	JNZ  morenext
 
-next0:
+next:
 	ADDQ $0x08, CX
 	ADDQ $0x00000080, DX
 	JMP  loop
@@ -408,7 +333,7 @@ loop:
 	VPCMPGTQ    Y3, Y7, Y7
 	VMOVMSKPD   Y7, DI
 	CMPL        DI, $0x0f
-	JE          next0
+	JE          next
 	VMOVDQU     Y6, 32(SP)
 	VPCMPGTQ    Y3, Y6, Y6
 	VMOVMSKPD   Y6, DI
@@ -420,7 +345,7 @@ loop:
 	ORL         DI, R8
 	XORL        $0x000000ff, R8
 
-morenext0:
+morenext:
 	XORQ DI, DI
 	BSFL R8, DI
 	MOVQ (SP)(DI*8), R9
@@ -431,9 +356,9 @@ morenext0:
 	INCQ SI
 	LEAL -1(R8), DI
 	ANDL DI, R8
-	JNZ  morenext0
+	JNZ  morenext
 
-next0:
+next:
 	ADDQ $0x08, CX
 	ADDQ $0x00000100, DX
 	JMP  loop
@@ -621,7 +546,7 @@ loop:
 	VPCMPGTQ    Y3, Y8, Y8
 	VMOVMSKPD   Y8, DI
 	CMPL        DI, $0x0f
-	JE          next0
+	JE          next
 	VMOVDQU     Y7, 32(SP)
 	VPCMPGTQ    Y3, Y7, Y7
 	VMOVMSKPD   Y7, DI
@@ -633,7 +558,7 @@ loop:
 	ORL         DI, R8
 	XORL        $0x000000ff, R8
 
-morenext0:
+morenext:
 	XORQ DI, DI
 	BSFL R8, DI
 	MOVQ (SP)(DI*8), R9
@@ -644,9 +569,9 @@ morenext0:
 	INCQ SI
 	LEAL -1(R8), DI
 	ANDL DI, R8
-	JNZ  morenext0
+	JNZ  morenext
 
-next0:
+next:
 	ADDQ $0x08, CX
 	ADDQ $0x00000200, DX
 	JMP  loop
@@ -785,7 +710,7 @@ loop:
 	VPCMPUQ      $0x02, Z0, Z7, K1
 	KMOVB        K1, DI
 	TESTL        DI, DI
-	JZ           next0
+	JZ           next
 	VPBROADCASTQ CX, Z7
 	VPADDQ       Z1, Z7, Z7
 	VPCMPUQ      $0x02, Z0, Z3, K1
@@ -840,7 +765,7 @@ loop:
 	POPCNTL      DI, DI
 	ADDQ         DI, SI
 
-next0:
+next:
 	ADDQ $0x20, CX
 	ADDQ $0x00000100, DX
 	JMP  loop

@@ -4,7 +4,7 @@
 
 package hamming
 
-// below64AVX2 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 32.
+// below64AVX2 writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.
 //
 //go:noescape
 func below64AVX2(dst *uint32, q *uint64, codes *uint64, n int, limit int) int

@@ -4,6 +4,7 @@ import "math"
 
 // The kernels in plain Go, which define what they compute. plan.go, layout.go and walk.go explain their use. An
 // architecture may provide faster ones, under the same names without "Go": amd64 does, with AVX2, and arm64, with NEON.
+// Trees have kernels for the depths of the default settings: 2 and 4 for blocks, 4 and 6 for single rows.
 
 // block is the number of rows encoded together: the bits of an AVX2 register, or of two NEON registers.
 const block = 256

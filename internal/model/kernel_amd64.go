@@ -66,13 +66,16 @@ func tests(right []set, l []ladder, t []test) {
 }
 
 func trees(depth int, say, right []set, splits, invert []uint32) {
-	if !avx2 || len(say) == 0 {
+	if !avx2 || len(say) == 0 || depth%2 == 1 {
 		treesGo(depth, say, right, splits, invert)
 		return
 	}
 	_, _ = splits[len(say)*Splits(depth)-1], invert[len(say)<<(depth-1)-1]
-	kernel := [...]func(say, right *uint64, splits, invert *uint32, n int){trees1AVX2, trees2AVX2, trees3AVX2, trees4AVX2}
-	kernel[depth-1](&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+	if depth == 2 {
+		trees2AVX2(&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+	} else {
+		trees4AVX2(&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+	}
 }
 
 func sums(say [][64]set, tables []table, least int32) (rows set) {
@@ -98,11 +101,10 @@ func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
 	switch {
 	case !avx2:
 		return walkGo(bins, b, plus, minus)
-	case b.narrow && b.depth >= 3 && b.depth <= 6:
-		kernel := [...]func(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32{
-			walk3AVX2, walk4AVX2, walk5AVX2, walk6AVX2,
-		}
-		return kernel[b.depth-3](&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
+	case b.narrow && b.depth == 4:
+		return walk4AVX2(&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
+	case b.narrow && b.depth == 6:
+		return walk6AVX2(&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)
 	}
 	return walkAnyAVX2(&bins[0], &b.trees[0], b.depth, n, plus, minus)
 }

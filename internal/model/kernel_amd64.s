@@ -515,28 +515,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func trees1AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
-// Requires: AVX, AVX2
-TEXT ·trees1AVX2(SB), NOSPLIT, $0-40
-	MOVQ say+0(FP), AX
-	MOVQ right+8(FP), CX
-	MOVQ splits+16(FP), DX
-	MOVQ invert+24(FP), BX
-	MOVQ n+32(FP), SI
-
-loop:
-	MOVL         (DX), DI
-	VPBROADCASTD (BX), Y0
-	VPXOR        (CX)(DI*8), Y0, Y0
-	VMOVDQU      Y0, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x00000004, DX
-	ADDQ         $0x00000004, BX
-	DECQ         SI
-	JNZ          loop
-	VZEROUPPER
-	RET
-
 // func trees2AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·trees2AVX2(SB), NOSPLIT, $0-40
@@ -561,49 +539,6 @@ loop:
 	ADDQ         $0x20, AX
 	ADDQ         $0x0000000c, DX
 	ADDQ         $0x00000008, BX
-	DECQ         SI
-	JNZ          loop
-	VZEROUPPER
-	RET
-
-// func trees3AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
-// Requires: AVX, AVX2
-TEXT ·trees3AVX2(SB), NOSPLIT, $0-40
-	MOVQ say+0(FP), AX
-	MOVQ right+8(FP), CX
-	MOVQ splits+16(FP), DX
-	MOVQ invert+24(FP), BX
-	MOVQ n+32(FP), SI
-
-loop:
-	MOVL         12(DX), DI
-	VPBROADCASTD (BX), Y0
-	VPXOR        (CX)(DI*8), Y0, Y0
-	MOVL         16(DX), DI
-	VPBROADCASTD 4(BX), Y1
-	VPXOR        (CX)(DI*8), Y1, Y1
-	MOVL         4(DX), DI
-	VPXOR        Y0, Y1, Y1
-	VPAND        (CX)(DI*8), Y1, Y1
-	VPXOR        Y0, Y1, Y1
-	MOVL         20(DX), DI
-	VPBROADCASTD 8(BX), Y0
-	VPXOR        (CX)(DI*8), Y0, Y0
-	MOVL         24(DX), DI
-	VPBROADCASTD 12(BX), Y2
-	VPXOR        (CX)(DI*8), Y2, Y2
-	MOVL         8(DX), DI
-	VPXOR        Y0, Y2, Y2
-	VPAND        (CX)(DI*8), Y2, Y2
-	VPXOR        Y0, Y2, Y2
-	MOVL         (DX), DI
-	VPXOR        Y1, Y2, Y2
-	VPAND        (CX)(DI*8), Y2, Y2
-	VPXOR        Y1, Y2, Y2
-	VMOVDQU      Y2, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x0000001c, DX
-	ADDQ         $0x00000010, BX
 	DECQ         SI
 	JNZ          loop
 	VZEROUPPER
@@ -918,127 +853,6 @@ done:
 	MOVL BX, ret+40(FP)
 	RET
 
-// func walk3AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
-// Requires: MMX+
-TEXT ·walk3AVX2(SB), NOSPLIT, $0-44
-	MOVQ bins+0(FP), AX
-	MOVQ trees+8(FP), CX
-	MOVQ n+24(FP), DX
-	MOVL plus+32(FP), SI
-	MOVL minus+36(FP), DI
-	XORL BX, BX
-
-loop:
-	PREFETCHT0 768(CX)
-	XORL       R8, R8
-	MOVL       4(CX), R9
-	MOVL       R9, R10
-	SHRL       $0x08, R9
-	CMPB       R10, (AX)(R9*1)
-	ADCL       R8, R8
-	PREFETCHT0 832(CX)
-	XORL       R9, R9
-	MOVL       68(CX), R10
-	MOVL       R10, R11
-	SHRL       $0x08, R10
-	CMPB       R11, (AX)(R10*1)
-	ADCL       R9, R9
-	PREFETCHT0 896(CX)
-	XORL       R10, R10
-	MOVL       132(CX), R11
-	MOVL       R11, R12
-	SHRL       $0x08, R11
-	CMPB       R12, (AX)(R11*1)
-	ADCL       R10, R10
-	PREFETCHT0 960(CX)
-	XORL       R11, R11
-	MOVL       196(CX), R12
-	MOVL       R12, R13
-	SHRL       $0x08, R12
-	CMPB       R13, (AX)(R12*1)
-	ADCL       R11, R11
-	PREFETCHT0 1024(CX)
-	XORL       R12, R12
-	MOVL       260(CX), R13
-	MOVL       R13, R14
-	SHRL       $0x08, R13
-	CMPB       R14, (AX)(R13*1)
-	ADCL       R12, R12
-	PREFETCHT0 1088(CX)
-	XORL       R13, R13
-	MOVL       324(CX), R14
-	MOVL       R14, R15
-	SHRL       $0x08, R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	MOVBLZX    8(CX)(R8*4), R15
-	MOVWLZX    9(CX)(R8*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R8, R8
-	MOVBLZX    72(CX)(R9*4), R15
-	MOVWLZX    73(CX)(R9*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R9, R9
-	MOVBLZX    136(CX)(R10*4), R15
-	MOVWLZX    137(CX)(R10*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R10, R10
-	MOVBLZX    200(CX)(R11*4), R15
-	MOVWLZX    201(CX)(R11*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R11, R11
-	MOVBLZX    264(CX)(R12*4), R15
-	MOVWLZX    265(CX)(R12*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R12, R12
-	MOVBLZX    328(CX)(R13*4), R15
-	MOVWLZX    329(CX)(R13*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	MOVBLZX    16(CX)(R8*4), R15
-	MOVWLZX    17(CX)(R8*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R8, R8
-	MOVBLZX    80(CX)(R9*4), R15
-	MOVWLZX    81(CX)(R9*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R9, R9
-	MOVBLZX    144(CX)(R10*4), R15
-	MOVWLZX    145(CX)(R10*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R10, R10
-	MOVBLZX    208(CX)(R11*4), R15
-	MOVWLZX    209(CX)(R11*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R11, R11
-	MOVBLZX    272(CX)(R12*4), R15
-	MOVWLZX    273(CX)(R12*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R12, R12
-	MOVBLZX    336(CX)(R13*4), R15
-	MOVWLZX    337(CX)(R13*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	ADDL       32(CX)(R8*4), BX
-	ADDL       96(CX)(R9*4), BX
-	ADDL       160(CX)(R10*4), BX
-	ADDL       224(CX)(R11*4), BX
-	ADDL       288(CX)(R12*4), BX
-	ADDL       352(CX)(R13*4), BX
-	MOVL       320(CX), R8
-	ADDL       BX, R8
-	CMPL       R8, DI
-	JLT        done
-	ADDQ       $0x00000180, CX
-	CMPL       BX, SI
-	JGE        done
-	DECQ       DX
-	JNZ        loop
-
-done:
-	MOVL BX, ret+40(FP)
-	RET
-
 // func walk4AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
 // Requires: MMX+
 TEXT ·walk4AVX2(SB), NOSPLIT, $0-44
@@ -1181,193 +995,6 @@ loop:
 	CMPL       R8, DI
 	JLT        done
 	ADDQ       $0x00000300, CX
-	CMPL       BX, SI
-	JGE        done
-	DECQ       DX
-	JNZ        loop
-
-done:
-	MOVL BX, ret+40(FP)
-	RET
-
-// func walk5AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
-// Requires: MMX+
-TEXT ·walk5AVX2(SB), NOSPLIT, $0-44
-	MOVQ bins+0(FP), AX
-	MOVQ trees+8(FP), CX
-	MOVQ n+24(FP), DX
-	MOVL plus+32(FP), SI
-	MOVL minus+36(FP), DI
-	XORL BX, BX
-
-loop:
-	PREFETCHT0 3072(CX)
-	PREFETCHT0 3136(CX)
-	PREFETCHT0 3200(CX)
-	PREFETCHT0 3264(CX)
-	XORL       R8, R8
-	MOVL       4(CX), R9
-	MOVL       R9, R10
-	SHRL       $0x08, R9
-	CMPB       R10, (AX)(R9*1)
-	ADCL       R8, R8
-	PREFETCHT0 3328(CX)
-	PREFETCHT0 3392(CX)
-	PREFETCHT0 3456(CX)
-	PREFETCHT0 3520(CX)
-	XORL       R9, R9
-	MOVL       260(CX), R10
-	MOVL       R10, R11
-	SHRL       $0x08, R10
-	CMPB       R11, (AX)(R10*1)
-	ADCL       R9, R9
-	PREFETCHT0 3584(CX)
-	PREFETCHT0 3648(CX)
-	PREFETCHT0 3712(CX)
-	PREFETCHT0 3776(CX)
-	XORL       R10, R10
-	MOVL       516(CX), R11
-	MOVL       R11, R12
-	SHRL       $0x08, R11
-	CMPB       R12, (AX)(R11*1)
-	ADCL       R10, R10
-	PREFETCHT0 3840(CX)
-	PREFETCHT0 3904(CX)
-	PREFETCHT0 3968(CX)
-	PREFETCHT0 4032(CX)
-	XORL       R11, R11
-	MOVL       772(CX), R12
-	MOVL       R12, R13
-	SHRL       $0x08, R12
-	CMPB       R13, (AX)(R12*1)
-	ADCL       R11, R11
-	PREFETCHT0 4096(CX)
-	PREFETCHT0 4160(CX)
-	PREFETCHT0 4224(CX)
-	PREFETCHT0 4288(CX)
-	XORL       R12, R12
-	MOVL       1028(CX), R13
-	MOVL       R13, R14
-	SHRL       $0x08, R13
-	CMPB       R14, (AX)(R13*1)
-	ADCL       R12, R12
-	PREFETCHT0 4352(CX)
-	PREFETCHT0 4416(CX)
-	PREFETCHT0 4480(CX)
-	PREFETCHT0 4544(CX)
-	XORL       R13, R13
-	MOVL       1284(CX), R14
-	MOVL       R14, R15
-	SHRL       $0x08, R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	MOVBLZX    8(CX)(R8*4), R15
-	MOVWLZX    9(CX)(R8*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R8, R8
-	MOVBLZX    264(CX)(R9*4), R15
-	MOVWLZX    265(CX)(R9*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R9, R9
-	MOVBLZX    520(CX)(R10*4), R15
-	MOVWLZX    521(CX)(R10*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R10, R10
-	MOVBLZX    776(CX)(R11*4), R15
-	MOVWLZX    777(CX)(R11*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R11, R11
-	MOVBLZX    1032(CX)(R12*4), R15
-	MOVWLZX    1033(CX)(R12*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R12, R12
-	MOVBLZX    1288(CX)(R13*4), R15
-	MOVWLZX    1289(CX)(R13*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	MOVBLZX    16(CX)(R8*4), R15
-	MOVWLZX    17(CX)(R8*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R8, R8
-	MOVBLZX    272(CX)(R9*4), R15
-	MOVWLZX    273(CX)(R9*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R9, R9
-	MOVBLZX    528(CX)(R10*4), R15
-	MOVWLZX    529(CX)(R10*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R10, R10
-	MOVBLZX    784(CX)(R11*4), R15
-	MOVWLZX    785(CX)(R11*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R11, R11
-	MOVBLZX    1040(CX)(R12*4), R15
-	MOVWLZX    1041(CX)(R12*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R12, R12
-	MOVBLZX    1296(CX)(R13*4), R15
-	MOVWLZX    1297(CX)(R13*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	MOVBLZX    32(CX)(R8*4), R15
-	MOVWLZX    33(CX)(R8*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R8, R8
-	MOVBLZX    288(CX)(R9*4), R15
-	MOVWLZX    289(CX)(R9*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R9, R9
-	MOVBLZX    544(CX)(R10*4), R15
-	MOVWLZX    545(CX)(R10*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R10, R10
-	MOVBLZX    800(CX)(R11*4), R15
-	MOVWLZX    801(CX)(R11*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R11, R11
-	MOVBLZX    1056(CX)(R12*4), R15
-	MOVWLZX    1057(CX)(R12*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R12, R12
-	MOVBLZX    1312(CX)(R13*4), R15
-	MOVWLZX    1313(CX)(R13*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	MOVBLZX    64(CX)(R8*4), R15
-	MOVWLZX    65(CX)(R8*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R8, R8
-	MOVBLZX    320(CX)(R9*4), R15
-	MOVWLZX    321(CX)(R9*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R9, R9
-	MOVBLZX    576(CX)(R10*4), R15
-	MOVWLZX    577(CX)(R10*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R10, R10
-	MOVBLZX    832(CX)(R11*4), R15
-	MOVWLZX    833(CX)(R11*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R11, R11
-	MOVBLZX    1088(CX)(R12*4), R15
-	MOVWLZX    1089(CX)(R12*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R12, R12
-	MOVBLZX    1344(CX)(R13*4), R15
-	MOVWLZX    1345(CX)(R13*4), R14
-	CMPB       R15, (AX)(R14*1)
-	ADCL       R13, R13
-	ADDL       128(CX)(R8*4), BX
-	ADDL       384(CX)(R9*4), BX
-	ADDL       640(CX)(R10*4), BX
-	ADDL       896(CX)(R11*4), BX
-	ADDL       1152(CX)(R12*4), BX
-	ADDL       1408(CX)(R13*4), BX
-	MOVL       1280(CX), R8
-	ADDL       BX, R8
-	CMPL       R8, DI
-	JLT        done
-	ADDQ       $0x00000600, CX
 	CMPL       BX, SI
 	JGE        done
 	DECQ       DX
@@ -1842,335 +1469,158 @@ loop:
 	MOVQ         own+48(FP), DX
 	MOVQ         squares+56(FP), BX
 	SHLQ         $0x02, CX
-	VBROADCASTSS scale+64(FP), Z16
-	VPBROADCASTD (DX), Z17
+	MOVQ         AX, SI
+	VPBROADCASTD (DX), Z16
 	VPADDD       Z0, Z0, Z0
-	VPSUBD       Z0, Z17, Z0
+	VPSUBD       Z0, Z16, Z0
 	VPADDD       (BX), Z0, Z0
-	VCVTDQ2PS    Z0, Z0
-	VMULPS       Z16, Z0, Z0
-	VMINPS       mostHalvings<>+0(SB), Z0, Z0
-	VCVTTPS2DQ   Z0, Z18
-	VCVTDQ2PS    Z18, Z19
-	VSUBPS       Z19, Z0, Z0
-	VMULPS       gauss4<>+0(SB), Z0, Z19
-	VADDPS       gauss3<>+0(SB), Z19, Z19
-	VMULPS       Z0, Z19, Z19
-	VADDPS       gauss2<>+0(SB), Z19, Z19
-	VMULPS       Z0, Z19, Z19
-	VADDPS       gauss1<>+0(SB), Z19, Z19
-	VMULPS       Z0, Z19, Z19
-	VADDPS       gauss0<>+0(SB), Z19, Z19
-	VPSLLD       $0x17, Z18, Z18
-	VPSUBD       Z18, Z19, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, (SI)
 	VPADDD       Z1, Z1, Z1
-	VPSUBD       Z1, Z17, Z1
+	VPSUBD       Z1, Z16, Z1
 	VPADDD       64(BX), Z1, Z1
-	VCVTDQ2PS    Z1, Z1
-	VMULPS       Z16, Z1, Z1
-	VMINPS       mostHalvings<>+0(SB), Z1, Z1
-	VCVTTPS2DQ   Z1, Z0
-	VCVTDQ2PS    Z0, Z18
-	VSUBPS       Z18, Z1, Z1
-	VMULPS       gauss4<>+0(SB), Z1, Z18
-	VADDPS       gauss3<>+0(SB), Z18, Z18
-	VMULPS       Z1, Z18, Z18
-	VADDPS       gauss2<>+0(SB), Z18, Z18
-	VMULPS       Z1, Z18, Z18
-	VADDPS       gauss1<>+0(SB), Z18, Z18
-	VMULPS       Z1, Z18, Z18
-	VADDPS       gauss0<>+0(SB), Z18, Z18
-	VPSLLD       $0x17, Z0, Z0
-	VPSUBD       Z0, Z18, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, 64(SI)
 	VPADDD       Z2, Z2, Z2
-	VPSUBD       Z2, Z17, Z2
+	VPSUBD       Z2, Z16, Z2
 	VPADDD       128(BX), Z2, Z2
-	VCVTDQ2PS    Z2, Z2
-	VMULPS       Z16, Z2, Z2
-	VMINPS       mostHalvings<>+0(SB), Z2, Z2
-	VCVTTPS2DQ   Z2, Z0
-	VCVTDQ2PS    Z0, Z1
-	VSUBPS       Z1, Z2, Z2
-	VMULPS       gauss4<>+0(SB), Z2, Z1
-	VADDPS       gauss3<>+0(SB), Z1, Z1
-	VMULPS       Z2, Z1, Z1
-	VADDPS       gauss2<>+0(SB), Z1, Z1
-	VMULPS       Z2, Z1, Z1
-	VADDPS       gauss1<>+0(SB), Z1, Z1
-	VMULPS       Z2, Z1, Z1
-	VADDPS       gauss0<>+0(SB), Z1, Z1
-	VPSLLD       $0x17, Z0, Z0
-	VPSUBD       Z0, Z1, Z2
-	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z2, 128(SI)
 	VPADDD       Z3, Z3, Z3
-	VPSUBD       Z3, Z17, Z3
+	VPSUBD       Z3, Z16, Z3
 	VPADDD       192(BX), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VMULPS       Z16, Z3, Z3
-	VMINPS       mostHalvings<>+0(SB), Z3, Z3
-	VCVTTPS2DQ   Z3, Z0
-	VCVTDQ2PS    Z0, Z1
-	VSUBPS       Z1, Z3, Z3
-	VMULPS       gauss4<>+0(SB), Z3, Z1
-	VADDPS       gauss3<>+0(SB), Z1, Z1
-	VMULPS       Z3, Z1, Z1
-	VADDPS       gauss2<>+0(SB), Z1, Z1
-	VMULPS       Z3, Z1, Z1
-	VADDPS       gauss1<>+0(SB), Z1, Z1
-	VMULPS       Z3, Z1, Z1
-	VADDPS       gauss0<>+0(SB), Z1, Z1
-	VPSLLD       $0x17, Z0, Z0
-	VPSUBD       Z0, Z1, Z3
-	VMOVUPS      Z3, 192(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z3, 192(SI)
+	ADDQ         CX, SI
 	VPBROADCASTD 4(DX), Z0
 	VPADDD       Z4, Z4, Z4
 	VPSUBD       Z4, Z0, Z4
 	VPADDD       (BX), Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VMULPS       Z16, Z4, Z4
-	VMINPS       mostHalvings<>+0(SB), Z4, Z4
-	VCVTTPS2DQ   Z4, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z4, Z4
-	VMULPS       gauss4<>+0(SB), Z4, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z4, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z4, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z4, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, (SI)
 	VPADDD       Z5, Z5, Z5
 	VPSUBD       Z5, Z0, Z5
 	VPADDD       64(BX), Z5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       Z16, Z5, Z5
-	VMINPS       mostHalvings<>+0(SB), Z5, Z5
-	VCVTTPS2DQ   Z5, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z5, Z5
-	VMULPS       gauss4<>+0(SB), Z5, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z5, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z5, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z5, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, 64(SI)
 	VPADDD       Z6, Z6, Z6
 	VPSUBD       Z6, Z0, Z6
 	VPADDD       128(BX), Z6, Z6
-	VCVTDQ2PS    Z6, Z6
-	VMULPS       Z16, Z6, Z6
-	VMINPS       mostHalvings<>+0(SB), Z6, Z6
-	VCVTTPS2DQ   Z6, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z6, Z6
-	VMULPS       gauss4<>+0(SB), Z6, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z6, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z6, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z6, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z6
-	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z6, 128(SI)
 	VPADDD       Z7, Z7, Z7
 	VPSUBD       Z7, Z0, Z7
 	VPADDD       192(BX), Z7, Z7
-	VCVTDQ2PS    Z7, Z7
-	VMULPS       Z16, Z7, Z7
-	VMINPS       mostHalvings<>+0(SB), Z7, Z7
-	VCVTTPS2DQ   Z7, Z0
-	VCVTDQ2PS    Z0, Z1
-	VSUBPS       Z1, Z7, Z7
-	VMULPS       gauss4<>+0(SB), Z7, Z1
-	VADDPS       gauss3<>+0(SB), Z1, Z1
-	VMULPS       Z7, Z1, Z1
-	VADDPS       gauss2<>+0(SB), Z1, Z1
-	VMULPS       Z7, Z1, Z1
-	VADDPS       gauss1<>+0(SB), Z1, Z1
-	VMULPS       Z7, Z1, Z1
-	VADDPS       gauss0<>+0(SB), Z1, Z1
-	VPSLLD       $0x17, Z0, Z0
-	VPSUBD       Z0, Z1, Z7
-	VMOVUPS      Z7, 192(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z7, 192(SI)
+	ADDQ         CX, SI
 	VPBROADCASTD 8(DX), Z0
 	VPADDD       Z8, Z8, Z8
 	VPSUBD       Z8, Z0, Z8
 	VPADDD       (BX), Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VMULPS       Z16, Z8, Z8
-	VMINPS       mostHalvings<>+0(SB), Z8, Z8
-	VCVTTPS2DQ   Z8, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z8, Z8
-	VMULPS       gauss4<>+0(SB), Z8, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z8, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z8, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z8, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, (SI)
 	VPADDD       Z9, Z9, Z9
 	VPSUBD       Z9, Z0, Z9
 	VPADDD       64(BX), Z9, Z9
-	VCVTDQ2PS    Z9, Z9
-	VMULPS       Z16, Z9, Z9
-	VMINPS       mostHalvings<>+0(SB), Z9, Z9
-	VCVTTPS2DQ   Z9, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z9, Z9
-	VMULPS       gauss4<>+0(SB), Z9, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z9, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z9, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z9, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, 64(SI)
 	VPADDD       Z10, Z10, Z10
 	VPSUBD       Z10, Z0, Z10
 	VPADDD       128(BX), Z10, Z10
-	VCVTDQ2PS    Z10, Z10
-	VMULPS       Z16, Z10, Z10
-	VMINPS       mostHalvings<>+0(SB), Z10, Z10
-	VCVTTPS2DQ   Z10, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z10, Z10
-	VMULPS       gauss4<>+0(SB), Z10, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z10, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z10, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z10, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z10
-	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z10, 128(SI)
 	VPADDD       Z11, Z11, Z11
 	VPSUBD       Z11, Z0, Z11
 	VPADDD       192(BX), Z11, Z11
-	VCVTDQ2PS    Z11, Z11
-	VMULPS       Z16, Z11, Z11
-	VMINPS       mostHalvings<>+0(SB), Z11, Z11
-	VCVTTPS2DQ   Z11, Z0
-	VCVTDQ2PS    Z0, Z1
-	VSUBPS       Z1, Z11, Z11
-	VMULPS       gauss4<>+0(SB), Z11, Z1
-	VADDPS       gauss3<>+0(SB), Z1, Z1
-	VMULPS       Z11, Z1, Z1
-	VADDPS       gauss2<>+0(SB), Z1, Z1
-	VMULPS       Z11, Z1, Z1
-	VADDPS       gauss1<>+0(SB), Z1, Z1
-	VMULPS       Z11, Z1, Z1
-	VADDPS       gauss0<>+0(SB), Z1, Z1
-	VPSLLD       $0x17, Z0, Z0
-	VPSUBD       Z0, Z1, Z11
-	VMOVUPS      Z11, 192(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z11, 192(SI)
+	ADDQ         CX, SI
 	VPBROADCASTD 12(DX), Z0
 	VPADDD       Z12, Z12, Z12
 	VPSUBD       Z12, Z0, Z12
 	VPADDD       (BX), Z12, Z12
-	VCVTDQ2PS    Z12, Z12
-	VMULPS       Z16, Z12, Z12
-	VMINPS       mostHalvings<>+0(SB), Z12, Z12
-	VCVTTPS2DQ   Z12, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z12, Z12
-	VMULPS       gauss4<>+0(SB), Z12, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z12, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z12, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z12, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z12
-	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z12, (SI)
 	VPADDD       Z13, Z13, Z13
 	VPSUBD       Z13, Z0, Z13
 	VPADDD       64(BX), Z13, Z13
-	VCVTDQ2PS    Z13, Z13
-	VMULPS       Z16, Z13, Z13
-	VMINPS       mostHalvings<>+0(SB), Z13, Z13
-	VCVTTPS2DQ   Z13, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z13, Z13
-	VMULPS       gauss4<>+0(SB), Z13, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z13, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z13, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z13, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z13
-	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z13, 64(SI)
 	VPADDD       Z14, Z14, Z14
 	VPSUBD       Z14, Z0, Z14
 	VPADDD       128(BX), Z14, Z14
-	VCVTDQ2PS    Z14, Z14
-	VMULPS       Z16, Z14, Z14
-	VMINPS       mostHalvings<>+0(SB), Z14, Z14
-	VCVTTPS2DQ   Z14, Z1
-	VCVTDQ2PS    Z1, Z2
-	VSUBPS       Z2, Z14, Z14
-	VMULPS       gauss4<>+0(SB), Z14, Z2
-	VADDPS       gauss3<>+0(SB), Z2, Z2
-	VMULPS       Z14, Z2, Z2
-	VADDPS       gauss2<>+0(SB), Z2, Z2
-	VMULPS       Z14, Z2, Z2
-	VADDPS       gauss1<>+0(SB), Z2, Z2
-	VMULPS       Z14, Z2, Z2
-	VADDPS       gauss0<>+0(SB), Z2, Z2
-	VPSLLD       $0x17, Z1, Z1
-	VPSUBD       Z1, Z2, Z14
-	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z14, 128(SI)
 	VPADDD       Z15, Z15, Z15
 	VPSUBD       Z15, Z0, Z15
 	VPADDD       192(BX), Z15, Z15
-	VCVTDQ2PS    Z15, Z15
-	VMULPS       Z16, Z15, Z15
-	VMINPS       mostHalvings<>+0(SB), Z15, Z15
-	VCVTTPS2DQ   Z15, Z0
-	VCVTDQ2PS    Z0, Z1
-	VSUBPS       Z1, Z15, Z15
-	VMULPS       gauss4<>+0(SB), Z15, Z1
-	VADDPS       gauss3<>+0(SB), Z1, Z1
-	VMULPS       Z15, Z1, Z1
-	VADDPS       gauss2<>+0(SB), Z1, Z1
-	VMULPS       Z15, Z1, Z1
-	VADDPS       gauss1<>+0(SB), Z1, Z1
-	VMULPS       Z15, Z1, Z1
-	VADDPS       gauss0<>+0(SB), Z1, Z1
-	VPSLLD       $0x17, Z0, Z0
-	VPSUBD       Z0, Z1, Z15
-	VMOVUPS      Z15, 192(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Z15, 192(SI)
+	ADDQ         CX, SI
+	VBROADCASTSS scale+64(FP), Z0
+	MOVQ         $0x00000004, DX
+
+row:
+	VMOVUPS    (AX), Z1
+	VCVTDQ2PS  Z1, Z1
+	VMULPS     Z0, Z1, Z1
+	VMINPS     mostHalvings<>+0(SB), Z1, Z1
+	VCVTTPS2DQ Z1, Z2
+	VCVTDQ2PS  Z2, Z3
+	VSUBPS     Z3, Z1, Z1
+	VMULPS     gauss4<>+0(SB), Z1, Z3
+	VADDPS     gauss3<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss2<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss1<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss0<>+0(SB), Z3, Z3
+	VPSLLD     $0x17, Z2, Z2
+	VPSUBD     Z2, Z3, Z1
+	VMOVUPS    Z1, (AX)
+	VMOVUPS    64(AX), Z1
+	VCVTDQ2PS  Z1, Z1
+	VMULPS     Z0, Z1, Z1
+	VMINPS     mostHalvings<>+0(SB), Z1, Z1
+	VCVTTPS2DQ Z1, Z2
+	VCVTDQ2PS  Z2, Z3
+	VSUBPS     Z3, Z1, Z1
+	VMULPS     gauss4<>+0(SB), Z1, Z3
+	VADDPS     gauss3<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss2<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss1<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss0<>+0(SB), Z3, Z3
+	VPSLLD     $0x17, Z2, Z2
+	VPSUBD     Z2, Z3, Z1
+	VMOVUPS    Z1, 64(AX)
+	VMOVUPS    128(AX), Z1
+	VCVTDQ2PS  Z1, Z1
+	VMULPS     Z0, Z1, Z1
+	VMINPS     mostHalvings<>+0(SB), Z1, Z1
+	VCVTTPS2DQ Z1, Z2
+	VCVTDQ2PS  Z2, Z3
+	VSUBPS     Z3, Z1, Z1
+	VMULPS     gauss4<>+0(SB), Z1, Z3
+	VADDPS     gauss3<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss2<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss1<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss0<>+0(SB), Z3, Z3
+	VPSLLD     $0x17, Z2, Z2
+	VPSUBD     Z2, Z3, Z1
+	VMOVUPS    Z1, 128(AX)
+	VMOVUPS    192(AX), Z1
+	VCVTDQ2PS  Z1, Z1
+	VMULPS     Z0, Z1, Z1
+	VMINPS     mostHalvings<>+0(SB), Z1, Z1
+	VCVTTPS2DQ Z1, Z2
+	VCVTDQ2PS  Z2, Z3
+	VSUBPS     Z3, Z1, Z1
+	VMULPS     gauss4<>+0(SB), Z1, Z3
+	VADDPS     gauss3<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss2<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss1<>+0(SB), Z3, Z3
+	VMULPS     Z1, Z3, Z3
+	VADDPS     gauss0<>+0(SB), Z3, Z3
+	VPSLLD     $0x17, Z2, Z2
+	VPSUBD     Z2, Z3, Z1
+	VMOVUPS    Z1, 192(AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JNZ        row
 	VZEROUPPER
 	RET
 
@@ -2332,174 +1782,89 @@ loop:
 	MOVQ         own+48(FP), DX
 	MOVQ         squares+56(FP), BX
 	SHLQ         $0x02, CX
-	VBROADCASTSS scale+64(FP), Y8
-	VPBROADCASTD (DX), Y9
+	MOVQ         AX, SI
+	VPBROADCASTD (DX), Y8
 	VPADDD       Y0, Y0, Y0
-	VPSUBD       Y0, Y9, Y0
+	VPSUBD       Y0, Y8, Y0
 	VPADDD       (BX), Y0, Y0
-	VCVTDQ2PS    Y0, Y0
-	VMULPS       Y8, Y0, Y0
-	VMINPS       mostHalvings<>+0(SB), Y0, Y0
-	VCVTTPS2DQ   Y0, Y10
-	VCVTDQ2PS    Y10, Y11
-	VSUBPS       Y11, Y0, Y0
-	VMULPS       gauss4<>+0(SB), Y0, Y11
-	VADDPS       gauss3<>+0(SB), Y11, Y11
-	VMULPS       Y0, Y11, Y11
-	VADDPS       gauss2<>+0(SB), Y11, Y11
-	VMULPS       Y0, Y11, Y11
-	VADDPS       gauss1<>+0(SB), Y11, Y11
-	VMULPS       Y0, Y11, Y11
-	VADDPS       gauss0<>+0(SB), Y11, Y11
-	VPSLLD       $0x17, Y10, Y10
-	VPSUBD       Y10, Y11, Y0
-	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y0, (SI)
 	VPADDD       Y1, Y1, Y1
-	VPSUBD       Y1, Y9, Y1
+	VPSUBD       Y1, Y8, Y1
 	VPADDD       32(BX), Y1, Y1
-	VCVTDQ2PS    Y1, Y1
-	VMULPS       Y8, Y1, Y1
-	VMINPS       mostHalvings<>+0(SB), Y1, Y1
-	VCVTTPS2DQ   Y1, Y0
-	VCVTDQ2PS    Y0, Y9
-	VSUBPS       Y9, Y1, Y1
-	VMULPS       gauss4<>+0(SB), Y1, Y9
-	VADDPS       gauss3<>+0(SB), Y9, Y9
-	VMULPS       Y1, Y9, Y9
-	VADDPS       gauss2<>+0(SB), Y9, Y9
-	VMULPS       Y1, Y9, Y9
-	VADDPS       gauss1<>+0(SB), Y9, Y9
-	VMULPS       Y1, Y9, Y9
-	VADDPS       gauss0<>+0(SB), Y9, Y9
-	VPSLLD       $0x17, Y0, Y0
-	VPSUBD       Y0, Y9, Y1
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y1, 32(SI)
+	ADDQ         CX, SI
 	VPBROADCASTD 4(DX), Y0
 	VPADDD       Y2, Y2, Y2
 	VPSUBD       Y2, Y0, Y2
 	VPADDD       (BX), Y2, Y2
-	VCVTDQ2PS    Y2, Y2
-	VMULPS       Y8, Y2, Y2
-	VMINPS       mostHalvings<>+0(SB), Y2, Y2
-	VCVTTPS2DQ   Y2, Y1
-	VCVTDQ2PS    Y1, Y9
-	VSUBPS       Y9, Y2, Y2
-	VMULPS       gauss4<>+0(SB), Y2, Y9
-	VADDPS       gauss3<>+0(SB), Y9, Y9
-	VMULPS       Y2, Y9, Y9
-	VADDPS       gauss2<>+0(SB), Y9, Y9
-	VMULPS       Y2, Y9, Y9
-	VADDPS       gauss1<>+0(SB), Y9, Y9
-	VMULPS       Y2, Y9, Y9
-	VADDPS       gauss0<>+0(SB), Y9, Y9
-	VPSLLD       $0x17, Y1, Y1
-	VPSUBD       Y1, Y9, Y2
-	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y2, (SI)
 	VPADDD       Y3, Y3, Y3
 	VPSUBD       Y3, Y0, Y3
 	VPADDD       32(BX), Y3, Y3
-	VCVTDQ2PS    Y3, Y3
-	VMULPS       Y8, Y3, Y3
-	VMINPS       mostHalvings<>+0(SB), Y3, Y3
-	VCVTTPS2DQ   Y3, Y0
-	VCVTDQ2PS    Y0, Y1
-	VSUBPS       Y1, Y3, Y3
-	VMULPS       gauss4<>+0(SB), Y3, Y1
-	VADDPS       gauss3<>+0(SB), Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VADDPS       gauss2<>+0(SB), Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VADDPS       gauss1<>+0(SB), Y1, Y1
-	VMULPS       Y3, Y1, Y1
-	VADDPS       gauss0<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y0, Y0
-	VPSUBD       Y0, Y1, Y3
-	VMOVUPS      Y3, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y3, 32(SI)
+	ADDQ         CX, SI
 	VPBROADCASTD 8(DX), Y0
 	VPADDD       Y4, Y4, Y4
 	VPSUBD       Y4, Y0, Y4
 	VPADDD       (BX), Y4, Y4
-	VCVTDQ2PS    Y4, Y4
-	VMULPS       Y8, Y4, Y4
-	VMINPS       mostHalvings<>+0(SB), Y4, Y4
-	VCVTTPS2DQ   Y4, Y1
-	VCVTDQ2PS    Y1, Y2
-	VSUBPS       Y2, Y4, Y4
-	VMULPS       gauss4<>+0(SB), Y4, Y2
-	VADDPS       gauss3<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VADDPS       gauss2<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VADDPS       gauss1<>+0(SB), Y2, Y2
-	VMULPS       Y4, Y2, Y2
-	VADDPS       gauss0<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPSUBD       Y1, Y2, Y4
-	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y4, (SI)
 	VPADDD       Y5, Y5, Y5
 	VPSUBD       Y5, Y0, Y5
 	VPADDD       32(BX), Y5, Y5
-	VCVTDQ2PS    Y5, Y5
-	VMULPS       Y8, Y5, Y5
-	VMINPS       mostHalvings<>+0(SB), Y5, Y5
-	VCVTTPS2DQ   Y5, Y0
-	VCVTDQ2PS    Y0, Y1
-	VSUBPS       Y1, Y5, Y5
-	VMULPS       gauss4<>+0(SB), Y5, Y1
-	VADDPS       gauss3<>+0(SB), Y1, Y1
-	VMULPS       Y5, Y1, Y1
-	VADDPS       gauss2<>+0(SB), Y1, Y1
-	VMULPS       Y5, Y1, Y1
-	VADDPS       gauss1<>+0(SB), Y1, Y1
-	VMULPS       Y5, Y1, Y1
-	VADDPS       gauss0<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y0, Y0
-	VPSUBD       Y0, Y1, Y5
-	VMOVUPS      Y5, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y5, 32(SI)
+	ADDQ         CX, SI
 	VPBROADCASTD 12(DX), Y0
 	VPADDD       Y6, Y6, Y6
 	VPSUBD       Y6, Y0, Y6
 	VPADDD       (BX), Y6, Y6
-	VCVTDQ2PS    Y6, Y6
-	VMULPS       Y8, Y6, Y6
-	VMINPS       mostHalvings<>+0(SB), Y6, Y6
-	VCVTTPS2DQ   Y6, Y1
-	VCVTDQ2PS    Y1, Y2
-	VSUBPS       Y2, Y6, Y6
-	VMULPS       gauss4<>+0(SB), Y6, Y2
-	VADDPS       gauss3<>+0(SB), Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VADDPS       gauss2<>+0(SB), Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VADDPS       gauss1<>+0(SB), Y2, Y2
-	VMULPS       Y6, Y2, Y2
-	VADDPS       gauss0<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPSUBD       Y1, Y2, Y6
-	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y6, (SI)
 	VPADDD       Y7, Y7, Y7
 	VPSUBD       Y7, Y0, Y7
 	VPADDD       32(BX), Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VMULPS       Y8, Y7, Y7
-	VMINPS       mostHalvings<>+0(SB), Y7, Y7
-	VCVTTPS2DQ   Y7, Y0
-	VCVTDQ2PS    Y0, Y1
-	VSUBPS       Y1, Y7, Y7
-	VMULPS       gauss4<>+0(SB), Y7, Y1
-	VADDPS       gauss3<>+0(SB), Y1, Y1
-	VMULPS       Y7, Y1, Y1
-	VADDPS       gauss2<>+0(SB), Y1, Y1
-	VMULPS       Y7, Y1, Y1
-	VADDPS       gauss1<>+0(SB), Y1, Y1
-	VMULPS       Y7, Y1, Y1
-	VADDPS       gauss0<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y0, Y0
-	VPSUBD       Y0, Y1, Y7
-	VMOVUPS      Y7, 32(AX)
-	ADDQ         CX, AX
+	VMOVUPS      Y7, 32(SI)
+	ADDQ         CX, SI
+	VBROADCASTSS scale+64(FP), Y0
+	MOVQ         $0x00000004, DX
+
+row:
+	VMOVUPS    (AX), Y1
+	VCVTDQ2PS  Y1, Y1
+	VMULPS     Y0, Y1, Y1
+	VMINPS     mostHalvings<>+0(SB), Y1, Y1
+	VCVTTPS2DQ Y1, Y2
+	VCVTDQ2PS  Y2, Y3
+	VSUBPS     Y3, Y1, Y1
+	VMULPS     gauss4<>+0(SB), Y1, Y3
+	VADDPS     gauss3<>+0(SB), Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     gauss2<>+0(SB), Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     gauss1<>+0(SB), Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     gauss0<>+0(SB), Y3, Y3
+	VPSLLD     $0x17, Y2, Y2
+	VPSUBD     Y2, Y3, Y1
+	VMOVUPS    Y1, (AX)
+	VMOVUPS    32(AX), Y1
+	VCVTDQ2PS  Y1, Y1
+	VMULPS     Y0, Y1, Y1
+	VMINPS     mostHalvings<>+0(SB), Y1, Y1
+	VCVTTPS2DQ Y1, Y2
+	VCVTDQ2PS  Y2, Y3
+	VSUBPS     Y3, Y1, Y1
+	VMULPS     gauss4<>+0(SB), Y1, Y3
+	VADDPS     gauss3<>+0(SB), Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     gauss2<>+0(SB), Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     gauss1<>+0(SB), Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VADDPS     gauss0<>+0(SB), Y3, Y3
+	VPSLLD     $0x17, Y2, Y2
+	VPSUBD     Y2, Y3, Y1
+	VMOVUPS    Y1, 32(AX)
+	ADDQ       CX, AX
+	DECQ       DX
+	JNZ        row
 	VZEROUPPER
 	RET

@@ -65,13 +65,16 @@ func tests(right []set, l []ladder, t []test) {
 }
 
 func trees(depth int, say, right []set, splits, invert []uint32) {
-	if !neon || len(say) == 0 {
+	if !neon || len(say) == 0 || depth%2 == 1 {
 		treesGo(depth, say, right, splits, invert)
 		return
 	}
 	_, _ = splits[len(say)*Splits(depth)-1], invert[len(say)<<(depth-1)-1]
-	kernel := [...]func(say, right *uint64, splits, invert *uint32, n int){trees1NEON, trees2NEON, trees3NEON, trees4NEON}
-	kernel[depth-1](&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+	if depth == 2 {
+		trees2NEON(&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+	} else {
+		trees4NEON(&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
+	}
 }
 
 func sums(say [][64]set, tables []table, least int32) (rows set) {

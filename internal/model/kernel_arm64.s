@@ -354,13 +354,8 @@ loop:
 	LOWEST(lowest+1, c, d) \
 	MERGE(node, a, b, c, d)
 
-// TREE1 to TREE4 leave what a tree of the depth says in V0 and V1.
-#define TREE1 LOWEST(0, V0, V1)
+// TREE2 and TREE4 leave what a tree of the depth says in V0 and V1.
 #define TREE2 PAIR(1, 0, V0, V1, V2, V3)
-#define TREE3 \
-	PAIR(3, 1, V0, V1, V2, V3) \
-	PAIR(5, 2, V4, V5, V6, V7) \
-	MERGE(0, V0, V1, V4, V5)
 #define TREE4 \
 	PAIR(7, 3, V0, V1, V2, V3) \
 	PAIR(9, 4, V4, V5, V6, V7) \
@@ -379,15 +374,6 @@ loop: \
 	BNE loop \
 	RET
 
-// func trees1NEON(say, right *uint64, splits, invert *uint32, n int)
-TEXT ·trees1NEON(SB), NOSPLIT, $0-40
-	MOVD say+0(FP), R0
-	MOVD right+8(FP), R1
-	MOVD splits+16(FP), R2
-	MOVD invert+24(FP), R3
-	MOVD n+32(FP), R4
-	TREES(TREE1, 1)
-
 // func trees2NEON(say, right *uint64, splits, invert *uint32, n int)
 TEXT ·trees2NEON(SB), NOSPLIT, $0-40
 	MOVD say+0(FP), R0
@@ -396,15 +382,6 @@ TEXT ·trees2NEON(SB), NOSPLIT, $0-40
 	MOVD invert+24(FP), R3
 	MOVD n+32(FP), R4
 	TREES(TREE2, 3)
-
-// func trees3NEON(say, right *uint64, splits, invert *uint32, n int)
-TEXT ·trees3NEON(SB), NOSPLIT, $0-40
-	MOVD say+0(FP), R0
-	MOVD right+8(FP), R1
-	MOVD splits+16(FP), R2
-	MOVD invert+24(FP), R3
-	MOVD n+32(FP), R4
-	TREES(TREE3, 7)
 
 // func trees4NEON(say, right *uint64, splits, invert *uint32, n int)
 TEXT ·trees4NEON(SB), NOSPLIT, $0-40

@@ -46,20 +46,10 @@ func laddersAVX2(dst *uint64, planes *uint64, places *uint32, n int)
 //go:noescape
 func testsAVX2(right *uint64, ladder *uint64, t *uint16, n int)
 
-// trees1AVX2 is treesGo for depth 1.
-//
-//go:noescape
-func trees1AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
-
 // trees2AVX2 is treesGo for depth 2.
 //
 //go:noescape
 func trees2AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
-
-// trees3AVX2 is treesGo for depth 3.
-//
-//go:noescape
-func trees3AVX2(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
 
 // trees4AVX2 is treesGo for depth 4.
 //
@@ -85,20 +75,10 @@ func totalsAVX2(dst *int32, say *uint64, tables *int32, n int)
 //go:noescape
 func walkAnyAVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
 
-// walk3AVX2 is walkGo for depth 3 and places below 2^16, n times 6 trees.
-//
-//go:noescape
-func walk3AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
-
 // walk4AVX2 is walkGo for depth 4 and places below 2^16, n times 6 trees.
 //
 //go:noescape
 func walk4AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
-
-// walk5AVX2 is walkGo for depth 5 and places below 2^16, n times 6 trees.
-//
-//go:noescape
-func walk5AVX2(bins *uint64, trees *uint32, depth int, n int, plus int32, minus int32) int32
 
 // walk6AVX2 is walkGo for depth 6 and places below 2^16, n times 6 trees.
 //

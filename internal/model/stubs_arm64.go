@@ -44,20 +44,10 @@ func laddersNEON(dst *uint64, planes *uint64, places *uint32, n int)
 //go:noescape
 func testsNEON(right *uint64, ladder *uint64, t *uint16, n int)
 
-// trees1NEON is treesGo for depth 1.
-//
-//go:noescape
-func trees1NEON(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
-
 // trees2NEON is treesGo for depth 2.
 //
 //go:noescape
 func trees2NEON(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
-
-// trees3NEON is treesGo for depth 3.
-//
-//go:noescape
-func trees3NEON(say *uint64, right *uint64, splits *uint32, invert *uint32, n int)
 
 // trees4NEON is treesGo for depth 4.
 //

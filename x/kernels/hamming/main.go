@@ -38,9 +38,9 @@ type isa interface {
 }
 
 // unit is the number of codes a kernel takes per turn.
-func unit(width int) int {
+func unit(x isa, width int) int {
 	if width == 1 {
-		return 32
+		return 4 * x.lanes()
 	}
 	return 8
 }
@@ -65,7 +65,7 @@ func param(name string) Register { return Load(Param(name), GP64()) }
 func below(x isa, width int) {
 	name := fmt.Sprintf("below%d%s", 64*width, x.name())
 	TEXT(name, NOSPLIT, "func(dst *uint32, q, codes *uint64, n, limit int) int")
-	Doc(fmt.Sprintf("%s writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of %d.", name, unit(width)))
+	Doc(fmt.Sprintf("%s writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of %d.", name, unit(x, width)))
 	Pragma("noescape")
 	dst, q, codes, n := param("dst"), param("q"), param("codes"), param("n")
 	x.constants()
@@ -74,21 +74,18 @@ func below(x isa, width int) {
 	i, out := GP64(), GP64()
 	XORQ(i, i)
 	XORQ(out, out)
-	step := min(4*x.lanes(), unit(width))
+	step := unit(x, width)
 	Label("loop")
 	CMPQ(i, n)
 	JGE(LabelRef("done"))
-	for first := 0; first < unit(width); first += step {
-		var d []VecVirtual
-		for i := 0; i < step; i += x.lanes() {
-			d = append(d, x.group(width, first+i, codes))
-		}
-		next := fmt.Sprintf("next%d", first)
-		x.hits(d, i, dst, out, next)
-		Label(next)
-		ADDQ(Imm(uint64(step)), i)
+	var d []VecVirtual
+	for first := 0; first < step; first += x.lanes() {
+		d = append(d, x.group(width, first, codes))
 	}
-	ADDQ(U32(uint32(8*width*unit(width))), codes)
+	x.hits(d, i, dst, out, "next")
+	Label("next")
+	ADDQ(Imm(uint64(step)), i)
+	ADDQ(U32(uint32(8*width*unit(x, width))), codes)
 	JMP(LabelRef("loop"))
 	Label("done")
 	VZEROUPPER()

@@ -121,14 +121,11 @@ func byteTile(name string, registers, bytes int, vec func() VecVirtual, step fun
 	ADDQ(U8(4), third)
 	repeat(groups)
 
+	// The squared distances first, so that a loop over the rows can replace them.
 	dst, stride, own, squares := pointer("dst"), pointer("stride"), pointer("own"), pointer("squares")
 	SHLQ(U8(2), stride)
-	scale := vec()
-	at, err := Param("scale").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	VBROADCASTSS(at.Addr, scale)
+	to := GP64()
+	MOVQ(dst, to)
 	for r := range sums {
 		row := vec()
 		VPBROADCASTD(Mem{Base: own, Disp: 4 * r}, row)
@@ -136,11 +133,28 @@ func byteTile(name string, registers, bytes int, vec func() VecVirtual, step fun
 			VPADDD(v, v, v)
 			VPSUBD(v, row, v)
 			VPADDD(Mem{Base: squares, Disp: bytes * h}, v, v)
-			gaussian(v, scale, vec(), vec())
-			VMOVUPS(v, Mem{Base: dst, Disp: bytes * h})
+			VMOVUPS(v, Mem{Base: to, Disp: bytes * h})
 		}
-		ADDQ(stride, dst)
+		ADDQ(stride, to)
 	}
+	scale := vec()
+	at, err := Param("scale").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VBROADCASTSS(at.Addr, scale)
+	rows := GP64()
+	MOVQ(U32(byteRows), rows)
+	Label("row")
+	for h := range registers {
+		v := vec()
+		VMOVUPS(Mem{Base: dst, Disp: bytes * h}, v)
+		gaussian(v, scale, vec(), vec())
+		VMOVUPS(v, Mem{Base: dst, Disp: bytes * h})
+	}
+	ADDQ(stride, dst)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
 	end()
 }
 

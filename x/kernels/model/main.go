@@ -24,13 +24,12 @@ func main() {
 	transpose()
 	ladders()
 	tests()
-	for depth := 1; depth <= 4; depth++ {
-		trees(depth)
-	}
+	trees(2)
+	trees(4)
 	sums()
 	totals()
 	walk("walkAnyAVX2", "walkGo", 0)
-	for depth := 3; depth <= 6; depth++ {
+	for _, depth := range []int{4, 6} {
 		twin := fmt.Sprintf("walkGo for depth %d and places below 2^16, n times %d trees", depth, walked)
 		walk(fmt.Sprintf("walk%dAVX2", depth), twin, depth)
 	}
