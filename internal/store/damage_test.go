@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -352,10 +351,6 @@ func reseal(b []byte) {
 	}
 }
 
-// ofHeaders matches bbolt's own complaints: its check also covers the first bytes of the two headers, their number and
-// kind, which nobody reads.
-var ofHeaders = regexp.MustCompile(`Page expected to be: [01],|page [01]: has unexpected type/flags`)
-
 // FuzzOpen opens changed files, and writes to those that open. An error is right, a crash is not.
 func FuzzOpen(f *testing.F) {
 	file := sample(f)
@@ -391,7 +386,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer s.Close()
-		if verr != nil && !ofHeaders.MatchString(verr.Error()) {
+		if verr != nil {
 			t.Fatalf("it opens, but: %v", verr)
 		}
 		n := s.Snapshot().Len()
