@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove/api"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/search"
 )
 
 // Verification is the outcome of Verify.
@@ -82,36 +84,41 @@ func difference(a, b index.Item) string {
 
 // verifyAnswers compares answers with those of an exact index.
 func (t *Table) verifyAnswers(ctx context.Context, exact *index.Snapshot, strict bool, v *Verification) error {
-	const nearest, within = 10, 1000 // hits
-	codes, err := queriesFrom(exact)
+	theirs, err := NewSearcher(ctx, t, nil)
 	if err != nil {
 		return err
 	}
+	queries, err := queriesFrom(exact)
+	if err != nil {
+		return err
+	}
+	ours := &search.Items{Snapshot: exact}
 	hits, found := 0, 0
 	for _, f := range append([]index.Filter{{}}, usualFilters(exact)...) {
-		for _, q := range []Query{
-			{Codes: codes, K: nearest, Radius: -1, Filter: f}, {Codes: codes, K: within, Radius: exact.Bits() / 8, Filter: f},
-		} {
-			want, err := exactHits(ctx, exact, q)
+		for _, o := range []api.Options{{K: new(10)}, {K: new(1000), Radius: new(exact.Bits() / 8)}} {
+			o.Where, o.Rank, o.Fields = f.String(), api.Hamming, []string{}
+			r := &api.Request{Queries: queries, Options: o}
+			want, err := ours.Search(ctx, r)
 			if err != nil {
 				return err
 			}
-			got, err := t.Search(ctx, q)
+			got, err := theirs.Search(ctx, r)
 			if err != nil {
 				return err
 			}
-			for i := range want {
+			for i := range queries {
+				a, b := got.Results[i].Hits, want.Results[i].Hits
 				v.Answers++
-				if slices.Equal(got[i], want[i]) {
+				if slices.EqualFunc(a, b, sameHit) {
 					v.Same++
-				} else if strict || q.Radius >= 0 {
+				} else if strict || o.Radius != nil {
 					return fault.New("table-differs", "%s answers otherwise than the exact index: %d hits instead of %d "+
-						"for code %d where %q", t.items(), len(got[i]), len(want[i]), i, f.String())
+						"for query %d where %q", t.items(), len(a), len(b), i, o.Where)
 				}
-				if n := len(want[i]); n > 0 && q.Radius < 0 {
+				if n := len(b); n > 0 && o.Radius == nil {
 					hits += n
-					for _, h := range got[i] {
-						if ranked(h) <= ranked(want[i][n-1]) {
+					for _, h := range a {
+						if h.Ranked() <= b[n-1].Ranked() {
 							found++
 						}
 					}
@@ -123,42 +130,22 @@ func (t *Table) verifyAnswers(ctx context.Context, exact *index.Snapshot, strict
 	return nil
 }
 
-// ranked returns the distance by which a hit is ranked.
-func ranked(h index.Hit) int { return max(h.Distance, h.MarginDistance) }
-
-// exactHits answers a query from an exact index.
-func exactHits(ctx context.Context, s *index.Snapshot, q Query) ([][]index.Hit, error) {
-	var results []index.Result
-	var err error
-	if o := (index.Options{Filter: q.Filter, Limit: q.K}); q.Radius >= 0 {
-		results, err = s.WithinBatch(ctx, q.Codes, q.Radius, o)
-	} else {
-		results, err = s.SearchBatch(ctx, q.Codes, q.K, o)
-	}
-	hits := make([][]index.Hit, len(results))
-	for i, r := range results {
-		for _, h := range r.Hits {
-			hits[i] = append(hits[i], index.Hit{
-				ID: h.ID, Distance: h.Distance, DetailDistance: h.DetailDistance, MarginDistance: h.MarginDistance,
-			})
-		}
-	}
-	return hits, err
-}
+func sameHit(a, b api.Hit) bool { return a.ID == b.ID && a.Ranked() == b.Ranked() }
 
 // queriesFrom takes some codes of an index and flips a bit or two.
-func queriesFrom(x *index.Snapshot) (hamming.Codes, error) {
+func queriesFrom(x *index.Snapshot) ([]api.Query, error) {
 	hits, err := x.Matches(index.Filter{})
-	n := min(40, len(hits))
-	codes := hamming.NewCodes(n, x.Bits())
-	for i := range n {
-		copy(codes.Row(i), x.Item(hits[i*len(hits)/n]).Code)
+	codes := hamming.NewCodes(1, x.Bits())
+	queries := make([]api.Query, min(40, len(hits)))
+	for i := range queries {
+		copy(codes.Row(0), x.Item(hits[i*len(hits)/len(queries)]).Code)
 		for b := range i % 3 {
 			bit := (i*31 + b*17) % x.Bits()
-			codes.SetBit(i, bit, !codes.Bit(i, bit))
+			codes.SetBit(0, bit, !codes.Bit(0, bit))
 		}
+		queries[i].PackedCode = codes.AppendBytes(nil, 0)
 	}
-	return codes, err
+	return queries, err
 }
 
 // usualFilters builds filters that match some items: by the most frequent label and tag, by their absence, and by

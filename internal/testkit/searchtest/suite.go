@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"hashgrove/api"
-	"hashgrove/internal/index"
 )
 
 // Abilities lists what a searcher can do beyond the nearest codes, a radius, filters and fields. It must refuse
@@ -31,9 +30,6 @@ type Abilities struct {
 	Explain bool // say which bits agree
 	Ties    bool // count the items that tie with the last hit; else the counts are 0
 	Names   bool // refuse filters that name what no item has, or compare values of different kinds
-
-	// Refuses reports whether the searcher refuses a comparison with ErrUnsupported. Nil means it refuses none.
-	Refuses func(c index.Condition) bool
 
 	// Approximate searchers may miss a few of the nearest items and order ties as they like.
 	Approximate bool
@@ -129,8 +125,6 @@ func (s *suite) compare(r *api.Request) {
 	got, err := s.searcher.Search(s.Context(), r)
 	s.compared++
 	switch {
-	case s.refuses(r.Where):
-		wanted = api.ErrUnsupported
 	case errors.Is(wanted, api.ErrFilter) && !s.can.Names:
 		if err != nil && !errors.Is(err, api.ErrFilter) && !errors.Is(err, api.ErrUnsupported) {
 			s.Fatalf("%s: %v", spelled(r), err)
@@ -149,20 +143,6 @@ func (s *suite) compare(r *api.Request) {
 	if err := s.same(got, want, &r.Options); err != nil {
 		s.Fatalf("%s: %v", spelled(r), err)
 	}
-}
-
-// refuses reports whether the searcher may refuse a filter.
-func (s *suite) refuses(where string) bool {
-	f, err := index.Parse(where)
-	c, filters := f.Condition()
-	return err == nil && filters && s.can.Refuses != nil && contains(c, s.can.Refuses)
-}
-
-func contains(c index.Condition, is func(index.Condition) bool) bool {
-	if len(c.Parts) == 0 {
-		return is(c)
-	}
-	return slices.ContainsFunc(c.Parts, func(part index.Condition) bool { return contains(part, is) })
 }
 
 // spelled formats a request for a failure message.
