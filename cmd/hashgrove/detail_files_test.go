@@ -175,7 +175,7 @@ func TestExportOfDetail(t *testing.T) {
 		t.Errorf("the class bits are\n%.300s, want\n%.300s", detail, items)
 	}
 	succeed(t, "export", "detail.hgi", "--no-ids", "--spread", "-o", "spread.faiss")
-	spread, _, err := foreign.ReadFAISS(bytes.NewReader(read(t, "spread.faiss")))
+	spread, _, err := hamming.ReadFAISS(bytes.NewReader(read(t, "spread.faiss")))
 	if err != nil || spread.Len() != codes.Codes.Len() || spread.Bits != 88 { // of whole bytes
 		t.Fatalf("%d codes of %d bits, %v", spread.Len(), spread.Bits, err)
 	}
@@ -189,7 +189,7 @@ func TestExportOfDetail(t *testing.T) {
 		}
 	}
 	succeed(t, "export", "detail.hgc", "--no-ids", "--prefix", "8", "-o", "class.faiss")
-	class, _, err := foreign.ReadFAISS(bytes.NewReader(read(t, "class.faiss")))
+	class, _, err := hamming.ReadFAISS(bytes.NewReader(read(t, "class.faiss")))
 	if err != nil || class.Bits != 8 || !slices.Equal(class.Data, codes.Codes.Prefix(8).Data) {
 		t.Errorf("%d bits, %v", class.Bits, err)
 	}

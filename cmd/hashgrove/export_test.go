@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	foreign "hashgrove/internal/export"
 	"hashgrove/internal/hamming"
 )
 
@@ -25,7 +24,7 @@ func TestExportToOtherPrograms(t *testing.T) {
 			args = append(args, "--no-ids")
 		}
 		succeed(t, args...)
-		got, _, err := foreign.ReadFAISS(bytes.NewReader(read(t, from+".faiss")))
+		got, _, err := hamming.ReadFAISS(bytes.NewReader(read(t, from+".faiss")))
 		if err != nil || got.Len() != codes.Codes.Len() || got.Bits != codes.Codes.Bits {
 			t.Errorf("%s: %d codes of %d bits, %v", from, got.Len(), got.Bits, err)
 		}

@@ -29,7 +29,7 @@ func TestFAISSClaims(t *testing.T) {
 			}
 		}
 		budgettest.Within(t, 16*budgettest.MiB, func() {
-			if _, _, err := ReadFAISS(bytes.NewReader(b)); !errors.Is(err, ErrFAISS) {
+			if _, _, err := hamming.ReadFAISS(bytes.NewReader(b)); !errors.Is(err, hamming.ErrFAISS) {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -44,7 +44,7 @@ func TestFAISSStaysWithinItsBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	budgettest.Within(t, 16*uint64(b.Len()), func() {
-		if codes, ids, err := ReadFAISS(bytes.NewReader(b.Bytes())); err != nil || codes.Len() != n || len(ids) != n {
+		if codes, ids, err := hamming.ReadFAISS(bytes.NewReader(b.Bytes())); err != nil || codes.Len() != n || len(ids) != n {
 			t.Errorf("%d codes, %d ids, %v", codes.Len(), len(ids), err)
 		}
 	})

@@ -17,7 +17,7 @@ func Example() {
 	if err := export.WriteFAISS(&file, codes, []int64{17, 18}); err != nil {
 		panic(err)
 	}
-	back, ids, err := export.ReadFAISS(&file)
+	back, ids, err := hamming.ReadFAISS(&file)
 	if err != nil {
 		panic(err)
 	}

@@ -183,7 +183,7 @@ func TestFAISSFilesComeBack(t *testing.T) {
 			if err := export.WriteFAISS(&b, c, ids); err != nil {
 				t.Fatal(err)
 			}
-			got, gotIDs, err := export.ReadFAISS(bytes.NewReader(b.Bytes()))
+			got, gotIDs, err := hamming.ReadFAISS(bytes.NewReader(b.Bytes()))
 			if err != nil || got.Len() != 37 || got.Bits != (bits+7)/8*8 || fmt.Sprint(gotIDs) != fmt.Sprint(ids) {
 				t.Fatalf("%d bits: %d codes of %d bits, %v", bits, got.Len(), got.Bits, err)
 			}
@@ -193,12 +193,12 @@ func TestFAISSFilesComeBack(t *testing.T) {
 				}
 			}
 			for cut := range b.Len() {
-				if _, _, err := export.ReadFAISS(bytes.NewReader(b.Bytes()[:cut])); !errors.Is(err, export.ErrFAISS) {
+				if _, _, err := hamming.ReadFAISS(bytes.NewReader(b.Bytes()[:cut])); !errors.Is(err, hamming.ErrFAISS) {
 					t.Fatalf("cut at %d: %v", cut, err)
 				}
 			}
 			b.WriteByte(0)
-			if _, _, err := export.ReadFAISS(&b); !errors.Is(err, export.ErrFAISS) {
+			if _, _, err := hamming.ReadFAISS(&b); !errors.Is(err, hamming.ErrFAISS) {
 				t.Errorf("with a byte more: %v", err)
 			}
 		}
@@ -243,7 +243,7 @@ for kind in (faiss.IndexBinaryIDMap, faiss.IndexBinaryIDMap2):
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ids, err := export.ReadFAISS(bytes.NewReader(b))
+		got, ids, err := hamming.ReadFAISS(bytes.NewReader(b))
 		if err != nil || !slices.Equal(got.Data, c.Data) || (ids == nil) != (name == "flat") || ids != nil && (len(ids) != 30 || ids[29] != 1203) {
 			t.Errorf("%s: %d codes, ids %v, %v", name, got.Len(), ids, err)
 		}
@@ -288,7 +288,7 @@ func FuzzReadFAISS(f *testing.F) {
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		codes, ids, err := export.ReadFAISS(bytes.NewReader(b))
+		codes, ids, err := hamming.ReadFAISS(bytes.NewReader(b))
 		if err != nil {
 			return
 		}
@@ -296,7 +296,7 @@ func FuzzReadFAISS(f *testing.F) {
 		if err := export.WriteFAISS(&again, codes, ids); err != nil {
 			t.Fatal(err)
 		}
-		if c, _, err := export.ReadFAISS(&again); err != nil || c.Len() != codes.Len() {
+		if c, _, err := hamming.ReadFAISS(&again); err != nil || c.Len() != codes.Len() {
 			t.Errorf("%d codes became %d: %v", codes.Len(), c.Len(), err)
 		}
 	})

@@ -1,8 +1,7 @@
-// Package export writes codes and models for other programs, and reads some of theirs.
+// Package export writes codes and models for other programs.
 //
-//	WriteFAISS   codes -> an index file that FAISS reads; ReadFAISS reads one back
+//	WriteFAISS   codes -> an index file that FAISS reads
 //	WriteONNX    a model -> a graph from vectors to codes and margins for ONNX runtimes
-//	WriteSource  a model of trees -> one file of Go or C without dependencies
 //
 // Exported trees give the model's own bits for every vector: thresholds are the float32 values at which its bins begin.
 package export
@@ -60,14 +59,4 @@ type faissHead struct {
 	Total       int64
 	Trained     uint8
 	Metric      int32
-}
-
-// ErrFAISS reports a file that is not a binary FAISS index, or not one that can be read.
-var ErrFAISS = hamming.ErrFAISS
-
-// ReadFAISS reads an IndexBinaryFlat or an IndexBinaryIDMap; ids is nil if there are none. Memory grows with the
-// bytes actually present, whatever the header claims. (hamming.NewReader also reads such files and returns the ids
-// as text.)
-func ReadFAISS(r io.Reader) (codes hamming.Codes, ids []int64, err error) {
-	return hamming.ReadFAISS(r)
 }
