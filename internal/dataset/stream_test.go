@@ -129,9 +129,9 @@ func TestStreamIsReadOnce(t *testing.T) {
 		t.Errorf("%d bytes are kept", len(kept))
 	}
 	for want, spec := range map[string]Spec{
-		"read-once -:":              {Paths: []string{"-"}, Stdin: strings.NewReader("[1]")},
-		"no-standard-input -:":      {Paths: []string{"-"}, Once: true},
-		"not-in-order -: picture":   {Paths: []string{"-"}, Once: true, Stdin: strings.NewReader("\x89PNG\r\n\x1a\nxxxx")},
+		"read-once -:":            {Paths: []string{"-"}, Stdin: strings.NewReader("[1]")},
+		"no-standard-input -:":    {Paths: []string{"-"}, Once: true},
+		"not-in-order -: picture": {Paths: []string{"-"}, Once: true, Stdin: strings.NewReader("\x89PNG\r\n\x1a\nxxxx")},
 	} {
 		_, err := Open(spec)
 		setWant(t, "", err, want)

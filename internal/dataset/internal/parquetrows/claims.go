@@ -1,14 +1,9 @@
 package parquetrows
 
 import (
-	"compress/gzip"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
 
 	"hashgrove/internal/fault"
@@ -18,9 +13,8 @@ import (
 // claim, and for compressed pages without looking at their claims.
 
 const (
-	leastChunk = 16        // bytes of the footer for a column of a row group or for a row group; sound ones have more
-	expansion  = 256 << 20 // bytes that a page may expand to without a closer look
-	openBytes  = 1 << 30   // memory for the pages of all columns that are read, and openFactor times the bytes of the file
+	leastChunk = 16      // bytes of the footer for a column of a row group or for a row group; sound ones have more
+	openBytes  = 1 << 30 // memory for the pages of all columns that are read, and openFactor times the bytes of the file
 	openFactor = 64
 	valueBytes = 16 // of a value of a page in memory, and its levels
 )
@@ -118,14 +112,14 @@ var factors = map[format.CompressionCodec]int64{
 }
 
 // checkExpansion compares the size that a page claims with what its bytes can expand to.
-func (f *File) checkExpansion(codec format.CompressionCodec, header *format.PageHeader, at int64) error {
+func checkExpansion(codec format.CompressionCodec, header *format.PageHeader) error {
 	claim, packed := int64(header.UncompressedPageSize), int64(header.CompressedPageSize)
 	if v2 := header.DataPageHeaderV2; v2.Valid { // the levels before the values are not compressed
 		levels := int64(v2.V.RepetitionLevelsByteLength) + int64(v2.V.DefinitionLevelsByteLength)
 		if levels < 0 || levels > min(claim, packed) {
 			return fmt.Errorf("a page of %d bytes claims levels of %d", packed, levels)
 		}
-		claim, packed, at = claim-levels, packed-levels, at+levels
+		claim, packed = claim-levels, packed-levels
 		if v2.V.IsCompressed.Valid && !v2.V.IsCompressed.V {
 			codec = format.Uncompressed
 		}
@@ -137,91 +131,5 @@ func (f *File) checkExpansion(codec format.CompressionCodec, header *format.Page
 	if claim > 1<<10+factor*packed {
 		return fault.New("impossible-claim", "a page of %d bytes claims to hold %d", packed, claim)
 	}
-	if most := max(expansion, claim); factor*packed <= most {
-		return nil
-	}
-	section := func() *io.SectionReader { return io.NewSectionReader(f.in, at, packed) }
-	var r io.Reader
-	switch codec {
-	case format.Gzip:
-		z, err := gzip.NewReader(section())
-		if err != nil {
-			return err
-		}
-		r = z
-	case format.Brotli:
-		r = brotli.NewReader(section())
-	case format.Zstd:
-		if zstdBound(section(), packed) <= max(expansion, claim) {
-			return nil
-		}
-		z, err := zstd.NewReader(section(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxPage))
-		if err != nil {
-			return err
-		}
-		defer z.Close()
-		r = z
-	default: // snappy begins with the length, which is not exceeded
-		head := make([]byte, min(packed, binary.MaxVarintLen64))
-		if _, err := section().Read(head); err != nil && err != io.EOF {
-			return err
-		}
-		if n, _ := binary.Uvarint(head); n > uint64(claim) {
-			return fault.New("wrong-claim", "a page that claims to hold %d bytes holds %d", claim, n)
-		}
-		return nil
-	}
-	if n, err := io.CopyN(io.Discard, r, claim+1); n > claim {
-		return fault.New("wrong-claim", "a page holds more than the %d bytes that it claims", claim)
-	} else if err != nil && err != io.EOF {
-		return err
-	}
 	return nil
-}
-
-// zstdBound returns the largest number of bytes that zstd frames can hold: the sum over their blocks (RFC 8878, 3.1.1).
-func zstdBound(r io.ReaderAt, size int64) (bound int64) {
-	const block = 128 << 10 // the greatest
-	for at := int64(0); at < size; {
-		var b [18]byte
-		n, _ := r.ReadAt(b[:], at) // the decoder will report what is missing
-		if b[0]&0xf0 == 0x50 && string(b[1:4]) == "\x2a\x4d\x18" {
-			// A frame without content.
-			at += 8 + int64(binary.LittleEndian.Uint32(b[4:]))
-			continue
-		}
-		if n < 6 || binary.LittleEndian.Uint32(b[:]) != 0xfd2fb528 {
-			return bound
-		}
-		descriptor := b[4]
-		at += frameHeader(descriptor)
-		for last := false; !last && at < size; {
-			if n, _ := r.ReadAt(b[:3], at); n < 3 {
-				return bound
-			}
-			head := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16
-			length := int64(head >> 3)
-			at, last = at+3, head&1 == 1
-			switch head >> 1 & 3 {
-			case 0: // as it is
-				bound, at = bound+length, at+length
-			case 1: // one byte, repeated
-				bound, at = bound+length, at+1
-			default:
-				bound, at = bound+block, at+length
-			}
-		}
-		at += int64(descriptor & 4) // the checksum
-	}
-	return bound
-}
-
-// frameHeader returns the length of the header of a frame with a descriptor.
-func frameHeader(descriptor byte) int64 {
-	n := 5 + [4]int64{0, 1, 2, 4}[descriptor&3] + [4]int64{0, 2, 4, 8}[descriptor>>6]
-	if single := descriptor&0x20 != 0; !single || descriptor>>6 == 0 {
-		n++ // the window, or the size in one byte
-	}
-	return n
 }

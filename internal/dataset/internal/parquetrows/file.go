@@ -161,7 +161,7 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 			return 0, fmt.Errorf("a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
 				header.UncompressedPageSize, values)
 		}
-		if err := f.checkExpansion(meta.Codec, header, at); err != nil {
+		if err := checkExpansion(meta.Codec, header); err != nil {
 			return 0, err
 		}
 		// A dictionary stays in memory; pages of values are read one after the other.
