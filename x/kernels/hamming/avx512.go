@@ -10,14 +10,14 @@ import (
 
 // avx512 counts with VPOPCNTQ. A register holds the distances of eight codes.
 type avx512 struct {
-	within, even, odd, lane VecVirtual
-	q                       []VecVirtual
+	within, lane VecVirtual
+	q            []VecVirtual
 }
 
 func (*avx512) name() string { return "AVX512" }
 func (*avx512) lanes() int   { return 8 }
 
-func (x *avx512) constants() { x.even, x.odd = nil, nil }
+func (*avx512) constants() {}
 
 func (x *avx512) limit(limit Register) {
 	x.within = ZMM()
@@ -40,12 +40,6 @@ func (x *avx512) query(width int, q Register) {
 		VMOVDQU64(Mem{Base: q}, v)
 	}
 	x.q = append(x.q, v)
-	if width > 1 {
-		// The even and the odd lanes of two registers: their sum adds neighbours and keeps the order.
-		x.even, x.odd = ZMM(), ZMM()
-		VMOVDQU64(numbers("even", 8, 0, 2), x.even)
-		VMOVDQU64(numbers("odd", 8, 1, 2), x.odd)
-	}
 }
 
 // sums returns, per lane, the number of differing bits of q and as many vectors from memory.
@@ -64,24 +58,8 @@ func (x *avx512) sums(at Mem) VecVirtual {
 	return sum
 }
 
-// tree adds the lanes of each code until one register holds one lane per code.
-func (x *avx512) tree(registers int, at Mem) VecVirtual {
-	if registers == 1 {
-		return x.sums(at)
-	}
-	step := 64 * len(x.q) * registers / 2
-	a, b := x.tree(registers/2, at), x.tree(registers/2, at.Offset(step))
-	even, odd := ZMM(), ZMM()
-	VMOVDQA64(x.even, even)
-	VMOVDQA64(x.odd, odd)
-	VPERMI2Q(b, a, even)
-	VPERMI2Q(b, a, odd)
-	VPADDQ(odd, even, even)
-	return even
-}
-
 func (x *avx512) group(width, first int, codes Register) VecVirtual {
-	return x.tree(min(width, 8), Mem{Base: codes, Disp: 8 * width * first})
+	return x.sums(Mem{Base: codes, Disp: 8 * width * first})
 }
 
 func (x *avx512) hits(d []VecVirtual, i, dst, out Register, next string) {
