@@ -120,8 +120,8 @@ MAP divided by the number of hits in the list. Unmarked MAP and PR area are expe
 Test seconds are the time to encode all queries, including reading their vectors; training seconds do not include making
 the features. Memory is the peak of the process during training. The paper's times were measured on its authors'
 machine. In rows trained on all, the training rows are also the database, so these rows measure classification, not
-how well new items are found ([new items](../../docs/results/README.md#new-items)); rows trained on 5,000 search mostly new
-items.`
+how well new items are found ([new items](../../docs/results/README.md#new-items)); rows trained on 5,000 search mostly
+new items.`
 
 // table runs the rows. A row that fails has no numbers, and the others continue.
 func (runner *Runner) table(ctx context.Context, c collection, title, note string, rows []row) (*Table, error) {

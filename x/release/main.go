@@ -107,8 +107,8 @@ func (r *release) writePlatform(p platform) error {
 	if strings.HasPrefix(string(p), "windows/") {
 		pack, ending = zipped, ".zip"
 	} else if strings.HasPrefix(string(p), "linux/") {
-		unit := filepath.Join("deploy", "hashgrove.service")
-		if err := copyFile(filepath.Join(r.root, unit), filepath.Join(programs, "examples", "hashgrove.service")); err != nil {
+		unit := filepath.Join(r.root, "deploy", "hashgrove.service")
+		if err := copyFile(unit, filepath.Join(programs, "examples", "hashgrove.service")); err != nil {
 			return err
 		}
 	}
