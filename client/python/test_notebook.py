@@ -68,9 +68,9 @@ class SameAsTheCommand(Case):
             (FastHash(bits=8, effort="paper", options={"rounds": 5, "loss": "hinge"}).fit(self.X, self.y),
              ["--bits", "8", "--effort", "paper", "--rounds", "5", "--loss", "hinge"]),
             (FastHash(bits=8, method="ksh", options={"anchors": 30}).fit(self.X, self.y),
-             ["--bits", "8", "--method", "ksh", "--anchors", "30"]),
+             ["--bits", "8", "--method", "ksh", "--set", "anchors=30"]),
             (FastHash(bits=16, effort="quick", detail_bits=4, sample=20, validation=0).fit(self.X, self.y),
-             ["--bits", "16", "--effort", "quick", "--detail-bits", "4", "--sample-similar", "20", "--sample-dissimilar", "20",
+             ["--bits", "16", "--effort", "quick", "--detail-bits", "4", "--set", "sample_similar=20", "--set", "sample_dissimilar=20",
               "--validation", "0"]),
         ):
             self.assertEqual(bytes(made.model_), self.train(*flags), flags)

@@ -127,15 +127,12 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	t := &o.Train
 	f.StringVar((*string)(&t.Effort), "effort", string(fasthash.Normal),
 		"`EFFORT` to spend on FastHash: quick, normal, best, or paper for the paper's settings")
-	f.StringVar(&t.Boost, "boost", "",
-		"boosting `ALGORITHM` of FastHash: adaboost or logistic (default: by --effort)")
 	f.IntVar(&t.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit of FastHash (default: by --effort)")
 	f.IntVar(&t.Depth, "depth", 0, "`DEPTH` of the trees of FastHash, 1 to 8 (default: by --effort)")
-	f.StringVar(&t.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees of FastHash: "+
-		"off, linear, kernel, auto or auto-kernel (default: by --effort)")
 	f.StringVar(&t.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
 		"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
+	bindSettings(f, t, "pca", "standardize")
 	f.IntVar(&o.PCA, "pca", 0,
 		"reduce vectors to this `NUMBER` of principal components for every method; 0 means no reduction")
 	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "`WHEN` to centre the columns and divide them by "+

@@ -77,7 +77,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --bits 0", 2, nil, "0 bits 1 4096"},
 		{"compare items.csv --label category --bits eight", 2, "bad-flag-value", `--bits "eight"`},
 		{"compare items.csv --label category --depth 40", 2, nil, "depth 40 1 8"},
-		{"compare items.csv --label category --boost gentle", 2, nil, `"gentle" adaboost logistic`},
+		{"compare items.csv --label category --set boost=gentle", 2, nil, `"gentle" adaboost logistic`},
 		{"compare items.csv --label category --share 2", 2, "bad-flag-value", "--share 2"},
 		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "conflicting-flags", "--queries --share"},
 		{"compare items.csv --label category --min-shared 0", 2, "bad-flag-value", "--min-shared 0 1 255"},

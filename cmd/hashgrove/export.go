@@ -39,7 +39,7 @@ decides its form:
   onnx   a model as a graph from float vectors to packed codes and margins; it needs onnxruntime 1.22 or newer
   faiss  codes as an IndexBinaryFlat or, with ids, an IndexBinaryIDMap; FAISS allows only integer ids
 
-In a runtime for ONNX trees give the bits of the model. Added columns (--linear-columns), and methods other than trees,
+In a runtime for ONNX trees give the bits of the model. Added columns (linear_columns), and methods other than trees,
 are sums of real numbers, and adding them in another order may flip a bit whose score is within rounding of a threshold.
 
 A model that computes features of pictures, or adds the scores of their mirror images, cannot be exported, because what

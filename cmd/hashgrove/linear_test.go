@@ -13,7 +13,7 @@ import (
 // its columns have names.
 func TestLinearColumns(t *testing.T) {
 	shop(t) // 400 items, and new ones
-	out := succeed(t, strings.Fields(trainShop+"--linear-columns kernel -o m.hgm")...)
+	out := succeed(t, strings.Fields(trainShop+"--set linear_columns=kernel -o m.hgm")...)
 	m, err := model.ReadFile("m.hgm")
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestLinearColumns(t *testing.T) {
 	}
 	succeed(t, strings.Fields("eval -m m.hgm --base items.csv --queries new.csv --label category")...)
 	longer := strings.Replace(trainShop, "--bits 8", "--bits 12", 1)
-	succeed(t, strings.Fields(longer+"--grow m.hgm --linear-columns kernel -o longer.hgm")...)
+	succeed(t, strings.Fields(longer+"--grow m.hgm --set linear_columns=kernel -o longer.hgm")...)
 	short, err := model.ReadFile("longer.hgm")
 	if err != nil || short.Prefix(8).Fingerprint() != m.Fingerprint() {
 		t.Errorf("growing changes the first bits: %v", err)
@@ -65,7 +65,7 @@ func TestReasonsOfScores(t *testing.T) {
 	const trainScores = "train items.csv --label category --id-column sku --bits 8 --learner scores "
 	for _, kind := range []string{"linear", "kernel"} {
 		m := kind + ".hgm"
-		succeed(t, strings.Fields(trainScores+"--linear-columns "+kind+" -o "+m)...)
+		succeed(t, strings.Fields(trainScores+"--set linear_columns="+kind+" -o "+m)...)
 		succeed(t, strings.Fields("index build items.csv --label category --id-column sku -m "+m+" -o "+kind+".hgi")...)
 		const explain = ".hgi new.csv --row 2 --explain --rerank items.csv --id-column sku --rerank-by none"
 		out := succeed(t, strings.Fields("search "+kind+explain+" --json")...)

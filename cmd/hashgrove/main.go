@@ -79,10 +79,7 @@ func init() { cobra.EnableCommandSorting = false }
 // checkZeros rejects an explicit 0 that the library would take for the default.
 func checkZeros(flags *pflag.FlagSet) error {
 	for _, f := range [][2]string{
-		{"bits", "1 or more"}, {"rounds", "1 or more"}, {"depth", "1 to 8"}, {"sweeps", "1 or more"}, {"seed", "1 or more"},
-		{"trim", "a share above 0, or 1 for all"}, {"min-node", "1 or more, or a negative number for none"},
-		{"rate", "a share above 0"}, {"leaf-bits", "1 to 4"}, {"row-share", "a share above 0, or 1 for all"},
-		{"column-share", "a share above 0, or 1 for all"}, {"node-features", "1 or more, or a negative number for all"},
+		{"bits", "1 or more"}, {"rounds", "1 or more"}, {"depth", "1 to 8"}, {"seed", "1 or more"},
 		{"blocks", "1 or more"}, {"words", "1 or more"}, {"patch", "1 or more"},
 		{"stride", "1 or more"}, {"levels", "1 or more"}, {"iterations", "1 or more"}, {"non-zeros", "1 or more"},
 		{"threshold", "a value above 0, or a negative one so that none counts as zero"},

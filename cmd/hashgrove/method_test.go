@@ -38,7 +38,7 @@ func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
 		if d.Name == method.FastHash {
 			continue // it prints another report, and has tests of its own
 		}
-		args := strings.Fields("train items.csv --label category --id-column sku --bits 8 --rows 300 --json -o m.hgm --method " + d.Name)
+		args := strings.Fields("train items.csv --label category --id-column sku --bits 8 --set rows=300 --json -o m.hgm --method " + d.Name)
 		var r struct {
 			Method      string  `json:"method"`
 			Fingerprint string  `json:"fingerprint"`
@@ -83,7 +83,7 @@ func TestEveryMethodTrainsEncodesAndSearches(t *testing.T) {
 func TestWeightedRankingNeedsWeights(t *testing.T) {
 	shop(t)
 	const data = " --base items.csv --queries new.csv --label category --id-column sku --json"
-	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 16 --method mdsh --pca 6 -o mdsh.hgm")...)
+	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 16 --method mdsh --set pca=6 -o mdsh.hgm")...)
 	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 16 --method lsh -o lsh.hgm")...)
 	var plain, weighted struct {
 		MAP float64 `json:"map"`
@@ -102,8 +102,8 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 		"eval -m mdsh.hgm --rank best" + data:                                        "2 bad-flag-value --rank best hamming margins expected weighted",
 		"train items.csv --label category -o x.hgm --method paint":                   `2 no-such-method "paint" fasthash`,
 		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "2 wrong-method --rounds lsh",
-		"train items.csv --label category -o x.hgm --anchors 9":                      "2 wrong-method --anchors fasthash",
-		"train items.csv --label category -o x.hgm --method ksh --pca -1":            "2 bad-flag-value --pca -1",
+		"train items.csv --label category -o x.hgm --set anchors=9":                  "2 wrong-method --set anchors=fasthash",
+		"train items.csv --label category -o x.hgm --method ksh --set pca=-1":        "2 bad-flag-value pca -1",
 		"train items.csv --label category -o x.hgm --mirror":                         "2 missing-flag --mirror --features",
 		"train items.csv --label category -o x.hgm --method lsh --hold-out nonsense": `1 - "nonsense" boots coats hats scarves`,
 	} {

@@ -47,7 +47,7 @@ func TestMissingValues(t *testing.T) {
 		t.Errorf("MAP %v, %v", judged.MAP, err)
 	}
 	// Columns that the model adds take the mean for what is missing.
-	succeed(t, strings.Fields("train items.csv --missing --linear-columns linear --bits 16 --rounds 20 -o wide.hgm"+flags)...)
+	succeed(t, strings.Fields("train items.csv --missing --set linear_columns=linear --bits 16 --rounds 20 -o wide.hgm"+flags)...)
 	if out := succeed(t, "info", "wide.hgm"); !strings.Contains(out, "score for k0") {
 		t.Errorf("the model has no linear columns:\n%s", out)
 	}

@@ -210,7 +210,7 @@ func TestSameIDsOfPictures(t *testing.T) {
 		ids += fmt.Sprintf("p%d\n", i%39)
 	}
 	write(t, "ids.txt", ids)
-	for i, how := range []string{"--features pixels", "--features pixels --validation 0.3", "--features pixels --method ksh --anchors 8 --pca 6"} {
+	for i, how := range []string{"--features pixels", "--features pixels --validation 0.3", "--features pixels --method ksh --set anchors=8 --set pca=6"} {
 		line := "train photos --size 6 --bits 4 --force --ids ids.txt " + how
 		if o := try(t, shellWords(line+" -o m.hgm")...); !o.badRow("photos", 39, "") ||
 			o.unlike(`1 - "p0" --skip-bad`) != "" {

@@ -111,7 +111,7 @@ func TestColumnsGoByName(t *testing.T) {
 // TestNoCandidatesMeansOne: 0 candidate bits are one, as ever, and not those of the effort.
 func TestNoCandidatesMeansOne(t *testing.T) {
 	shop(t)
-	for flag, want := range map[string]int{"": 6, "--candidate-bits 0 ": 1, "--candidate-bits 1 ": 1, "--candidate-bits 3 ": 3} {
+	for flag, want := range map[string]int{"": 6, "--set candidate_bits=1 ": 1, "--set candidate_bits=3 ": 3} {
 		succeed(t, strings.Fields(trainShop+flag+"--force -o m.hgm")...)
 		m, err := model.ReadFile("m.hgm")
 		if err != nil {
@@ -127,8 +127,7 @@ func TestNoCandidatesMeansOne(t *testing.T) {
 // TestZerosAreRefused: 0 bits, trees or levels are no request for the default.
 func TestZerosAreRefused(t *testing.T) {
 	shop(t)
-	for _, flag := range []string{"bits", "rounds", "depth", "sweeps", "trim", "min-node", "seed", "rate", "leaf-bits", "row-share",
-		"column-share", "node-features"} {
+	for _, flag := range []string{"bits", "rounds", "depth", "seed"} {
 		o := try(t, "train", "items.csv", "--label", "category", "-o", "zero.hgm", "--"+flag, "0")
 		if d := o.differs(2, "bad-flag-value", "--"+flag+" 0"); d != "" {
 			t.Errorf("--%s 0: %s", flag, d)
@@ -140,9 +139,11 @@ func TestZerosAreRefused(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
 		}
 	}
-	for _, zero := range []string{"0", "-0", "0.0"} {
-		if o := try(t, "train", "items.csv", "--label", "category", "-o", "zero.hgm", "--trim", zero); o.code != 2 {
-			t.Errorf("--trim %s: exit %d, %s", zero, o.code, o.err)
+	for set, want := range map[string]string{"trim=0": "trim=0 number", "trim=-0": "number", "rows=many": "rows=many whole",
+		"trimm=1": `"trimm" trim?`, "trim": `"trim" NAME=VALUE`} {
+		o := try(t, "train", "items.csv", "--label", "category", "-o", "zero.hgm", "--set", set)
+		if d := o.differs(2, "bad-flag-value", want); d != "" {
+			t.Errorf("--set %s: %s", set, d)
 		}
 	}
 	t.Setenv("HASHGROVE_DEPTH", "0")

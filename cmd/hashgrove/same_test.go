@@ -26,7 +26,7 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 	}{
 		"defaults":    {"--bits 8", hashgrove.Options{Bits: 8}},
 		"all rows":    {"--bits 8 --rounds 5 --validation 0", hashgrove.Options{Bits: 8, Rounds: 5, Validation: new(0.0)}},
-		"another":     {"--bits 8 --method ksh --anchors 30", hashgrove.Options{Bits: 8, Method: "ksh", Anchors: 30}},
+		"another":     {"--bits 8 --method ksh --set anchors=30", hashgrove.Options{Bits: 8, Method: "ksh", Anchors: 30}},
 		"seed, paper": {"--bits 8 --seed 7 --effort paper --validation 0.2", hashgrove.Options{Bits: 8, Seed: 7, Effort: "paper", Validation: new(0.2)}},
 	} {
 		file := strings.ReplaceAll(name, " ", "-")

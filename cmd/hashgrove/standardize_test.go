@@ -35,7 +35,7 @@ func TestColumnsOfOtherUnits(t *testing.T) {
 	}{{"", true, false}, {"auto", true, false}, {"on", true, true}, {"off", false, false}} {
 		args := strings.Fields("train items.csv --label kind --method pca-itq --bits 3 -o m.hgm")
 		if c.flag != "" {
-			args = append(args, "--standardize", c.flag)
+			args = append(args, "--set", "standardize="+c.flag)
 		}
 		var r struct {
 			Scale string `json:"scale"`
@@ -74,8 +74,8 @@ func TestColumnsOfOtherUnits(t *testing.T) {
 		t.Errorf("MAP %v", found)
 	}
 	for flags, want := range map[string]string{
-		"--method pca-itq --standardize sometimes": `2 - standard "sometimes" auto on off`,
-		"--standardize on":                         "2 wrong-method --standardize fasthash",
+		"--method pca-itq --set standardize=sometimes": `2 - standard "sometimes" auto on off`,
+		"--set standardize=on":                         "2 wrong-method standardize fasthash",
 	} {
 		if d := try(t, strings.Fields("train items.csv --label kind --bits 3 -o other.hgm "+flags)...).unlike(want); d != "" {
 			t.Errorf("%s: %s", flags, d)

@@ -84,7 +84,7 @@ func TestTagsAndPairs(t *testing.T) {
 		if succeed(t, even...); weighs("even.hgm") {
 			t.Errorf("%s: a balance of 1:1 weighs", c.name)
 		}
-		sampled := append(slices.Clone(train), "--sample-similar", "10", "--sample-dissimilar", "10", "--balance", "auto", "--inference", "icm", "--force")
+		sampled := append(slices.Clone(train), "--set", "sample_similar=10", "--set", "sample_dissimilar=10", "--balance", "auto", "--set", "inference=icm", "--force")
 		succeed(t, sampled...)
 	}
 	both := try(t, append([]string{"train", "docs.jsonl", "--pairs", "pairs.csv", "--tags", "tags", "--bits", "4", "--rounds", "3", "-o", "b.hgm"}, data...)...)

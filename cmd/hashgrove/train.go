@@ -33,13 +33,8 @@ type trainCommand struct {
 	file         cli.Output
 }
 
-// Flag groups of train that only some methods use.
-const (
-	groupFastHash = "FastHash"
-	groupStep1    = "Step 1 of FastHash: choose the bits"
-	groupStep2    = "Step 2 of FastHash: learn to predict them"
-	groupOthers   = "Other methods"
-)
+// groupFastHash is the group of the flags that only FastHash and its relatives use.
+const groupFastHash = "FastHash"
 
 func (a *app) train() *cobra.Command {
 	c := &trainCommand{app: a}
@@ -63,14 +58,17 @@ alike, so its items tie; the bits of detail keep what the vector looks like. The
 class still comes first, and within it the items most like the query.
 
 --method trains a method other than FastHash; "hashgrove help compare" lists them. Its model encodes and searches
-like any other, but training cannot be resumed.`,
+like any other, but training cannot be resumed.
+
+--set NAME=VALUE tunes the training; a setting that is not given follows from --effort and the data:
+` + strings.TrimSuffix(c.options.Settings(), "\n"),
 		Example: `  hashgrove train items.csv --label category --bits 16 -o items.hgm
   hashgrove train items.csv --label category --bits 24 --grow items.hgm -o longer.hgm
   hashgrove train items.csv --label category --bits 16 --detail-bits 4 -o detailed.hgm
   hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
-  hashgrove train vectors.npy --labels classes.txt --method ksh --anchors 100 --pca 4 --bits 8 -o ksh.hgm`,
+  hashgrove train vectors.npy --labels classes.txt --method ksh --set anchors=100 --set pca=4 --bits 8 -o ksh.hgm`,
 		Args: cli.AtLeast(1, "data to learn from"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), cmd.Flags(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	c.bind(cmd.Flags())
 	return cmd
@@ -78,14 +76,14 @@ like any other, but training cannot be resumed.`,
 
 // bind adds the flags of train.
 func (c *trainCommand) bind(f *pflag.FlagSet) {
-	o := &c.options
+	o, d := &c.options, hashgrove.Defaults()
 	f.StringVarP(&o.Output, "output", "o", "", "the `MODEL` file to write")
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 0, "code length in `BITS`")
-	showDefault(f, "bits", strconv.Itoa(hashgrove.Defaults().Bits))
+	showDefault(f, "bits", strconv.Itoa(d.Bits))
 	f.IntVar(&o.DetailBits, "detail-bits", 0, "add this `NUMBER` of bits that keep the vector itself, such as 64, so "+
 		"that items of one class are found in the order of their likeness; 0 means none, or with --grow those of the model")
-	f.StringVar(&o.Method, "method", hashgrove.Defaults().Method,
+	f.StringVar(&o.Method, "method", d.Method,
 		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)
 	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to exclude from training; eval then measures them separately")
@@ -101,86 +99,25 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar((*string)(&o.Effort), "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+
 		"boosting, extra columns where they help, and candidate bits; best, with more and deeper trees; or paper, with the "+
 		"paper's settings")
-	showDefault(f, "effort", string(hashgrove.Defaults().Effort))
+	showDefault(f, "effort", string(d.Effort))
 	f.BoolVar(&o.Resume, "resume", false, "resume an interrupted training")
 	f.BoolVar(&o.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
 	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
 		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
-	cli.Group(f, groupFastHash)
-
-	f.StringVar(&o.Inference, "inference", "", "`ALGORITHM`: blockgc, icm or spectral")
 	f.StringVar(&o.Loss, "loss", "", "pair `LOSS`: ksh or hinge")
-	f.IntVar(&o.Sweeps, "sweeps", 0, "`NUMBER` of sweeps over the blocks per bit")
 	f.StringVar(&o.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs, or auto for equal shares, "+
 		"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+
 		"learner scores, for up to 1,000 rows of unequal classes, or if held-out rows say so; else 1:1)")
-	f.IntVar(&o.SampleSimilar, "sample-similar", 0,
-		"`NUMBER` of similar rows to sample per row, instead of using all pairs (released code: 100)")
-	f.IntVar(&o.SampleDissimilar, "sample-dissimilar", 0,
-		"`NUMBER` of dissimilar rows to sample per row, instead of using all pairs (released code: 100)")
-	f.IntVar(&o.Candidates, "candidate-bits", 0, "infer this `NUMBER` of candidates for each bit, up to 64, and keep "+
-		"the one that quick trees predict best on unseen rows; 6 take up to a quarter longer; 1 keeps the "+
-		"first (default: by --effort)")
-	f.StringVar(&o.Order, "order", "", "`ORDER`: stagewise, or tsh to infer all bits first")
-	d := hashgrove.Defaults()
-	for name, value := range map[string]string{
-		"inference": d.Inference, "loss": d.Loss, "sweeps": strconv.Itoa(d.Sweeps), "order": d.Order,
-	} {
-		showDefault(f, name, value)
-	}
-	cli.Group(f, groupStep1)
-	c.bindTrees(f)
-
-	f.IntVar(&o.PCA, "pca", 0, "reduce the vectors to this `NUMBER` of principal components first; 0 means no reduction")
-	f.IntVar(&o.Anchors, "anchors", 0,
-		"`NUMBER` of anchors of kernel methods and anchor graphs; 0 means the method's default")
-	f.IntVar(&o.Rows, "rows", 0, "largest `NUMBER` of rows to learn from; 0 means the method's default, negative all")
-	f.StringVar(&o.Standardize, "standardize", "", "`WHEN` to centre the columns and divide them by their "+
-		"standard deviation first: on, off, or auto, which means if scales differ and it helps on a sample of rows")
-	showDefault(f, "standardize", d.Standardize)
-	cli.Group(f, groupOthers)
-}
-
-// bindTrees adds the flags of Step 2.
-func (c *trainCommand) bindTrees(f *pflag.FlagSet) {
-	o := &c.options
+	showDefault(f, "loss", d.Loss)
 	f.StringVar(&o.Learner, "learner", "", "what predicts bits, `LEARNER`: trees; scores, how much a row "+
 		"looks like each class or tag; auto, whichever of these finds held-out rows better; or linear (SVM)")
-	showDefault(f, "learner", hashgrove.Defaults().Learner)
-	f.StringVar(&o.Boost, "boost", "",
-		"boosting `ALGORITHM`: adaboost or logistic (default: by --effort)")
+	showDefault(f, "learner", d.Learner)
 	f.IntVar(&o.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit (default: by --effort)")
-	f.Float64Var(&o.Rate, "rate", 0, "`SHARE` of a Newton step per tree of logistic boosting (default: by --effort)")
-	f.IntVar(&o.LeafBits, "leaf-bits", 0,
-		"leaves of logistic boosting have 2^`NUMBER` values (default: by --effort)")
 	f.IntVar(&o.Depth, "depth", 0, "`DEPTH` of the trees, 1 to 8 (default: by --effort)")
-	f.IntVar(&o.NodeFeatures, "node-features", 0, "`NUMBER` of candidate columns per tree node (LazyBoost); "+
-		"negative means all (default: by --effort, or 200, or all of up to 512)")
-	f.Float64Var(&o.Trim, "trim", 0, "`SHARE` of the weight that a tree sees; 1 means all; the paper says 0.9 "+
-		"(default: by --effort, or 0.99)")
-	f.StringVar(&o.LinearColumns, "linear-columns", "", "extra `COLUMNS` for the trees: off; linear, a score "+
-		"for each class or frequent tag; kernel, also scores from Gaussians; auto or auto-kernel, if they help on "+
-		"held-out rows (default: by --effort)")
-	f.IntVar(&o.MinNode, "min-node", 0,
-		"a node with at most this `NUMBER` of rows of one sign becomes a leaf; negative means never")
-	showDefault(f, "min-node", strconv.Itoa(hashgrove.Defaults().MinNode))
-	f.IntVar(&o.NodeRows, "node-rows", 0,
-		"`NUMBER` of rows drawn by weight to split a node (FastH-N: 5000); 0 means all")
-	f.Float64Var(&o.RowShare, "row-share", 0,
-		"`SHARE` of the rows drawn for each tree (default: by --effort, or all)")
-	f.Float64Var(&o.ColumnShare, "column-share", 0,
-		"`SHARE` of the columns drawn for each tree (default: by --effort, or all)")
-	f.IntVar(&o.EarlyStop, "early-stop", 0, "hold a tenth of the rows out of each bit, and stop when this "+
-		"`NUMBER` of further trees does not help them; --rounds is then the maximum; negative means never "+
-		"(default: by --effort, or never)")
-	f.StringVar(&o.Bins, "bins", "", "how columns are cut into 256 `BINS`: linear, from the smallest to the "+
-		"largest value (the paper); quantile; or hybrid, linear unless outliers leave the other values too few bins "+
-		"(default hybrid; linear with --effort paper)")
-	f.BoolVar(&o.EqualRowWeights, "equal-row-weights", false, "start boosting from equal weights, as in the paper's text")
 	bindDevice(f, &o.Device)
-	f.Float64Var(&o.SVMCost, "svm-c", 0, "`C` of the linear learner; 0 means 1e6 / rows")
-	cli.Group(f, groupStep2)
+	bindSettings(f, o)
+	cli.Group(f, groupFastHash)
 }
 
 // bindDevice adds the flag for where trees are grown.
@@ -192,8 +129,8 @@ func bindDevice(f *pflag.FlagSet, device *string) {
 // showDefault shows in the help the default that the library chooses if a flag is not given.
 func showDefault(f *pflag.FlagSet, name, value string) { f.Lookup(name).DefValue = value }
 
-func (c *trainCommand) run(ctx context.Context, flags *pflag.FlagSet, args []string) error {
-	if err := c.check(flags); err != nil {
+func (c *trainCommand) run(ctx context.Context, args []string) error {
+	if err := c.check(); err != nil {
 		return err
 	}
 	if err := c.checkOutput(args); err != nil {
@@ -230,7 +167,7 @@ func (c *trainCommand) open(args []string) (*dataset.Set, error) {
 }
 
 // check validates the command line before anything is read, and completes the options.
-func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
+func (c *trainCommand) check() (err error) {
 	o := &c.options
 	if o.Output == "" {
 		return cli.Usage("missing-flag", "train needs -o MODEL, the file to write")
@@ -240,9 +177,6 @@ func (c *trainCommand) check(flags *pflag.FlagSet) (err error) {
 	}
 	if err := c.similar.check(); err != nil {
 		return err
-	}
-	if flags.Changed("candidate-bits") && o.Candidates == 0 {
-		o.Candidates = 1 // not the number chosen by the effort
 	}
 	o.Seed, o.Threads, o.MinShared = c.seed, c.threads, c.similar.minShared
 	if c.memory != "" {
@@ -298,7 +232,7 @@ func (c *trainCommand) explain(err error) error {
 	case fault.Is(err, "not-enough-memory"):
 		return fmt.Errorf("%w: raise --memory, now %s", err, c.memory)
 	case errors.Is(err, fasthash.ErrNeedsMemory) && fault.Is(err, "linear-columns"):
-		return fmt.Errorf("%w: raise --memory, or use --linear-columns off", err)
+		return fmt.Errorf("%w: raise --memory, or use --set linear_columns=off", err)
 	case errors.Is(err, fasthash.ErrNeedsMemory):
 		return fmt.Errorf("%w: raise --memory, or drop that option", err)
 	}

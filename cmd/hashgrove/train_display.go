@@ -21,7 +21,7 @@ type trainDisplay struct {
 
 // noteFlags names the flags that help with a note, by its code.
 var noteFlags = map[string]string{
-	"crowded-bins": "; or use --bins hybrid",
+	"crowded-bins": "; or use --set bins=hybrid",
 }
 
 // show shows a step.

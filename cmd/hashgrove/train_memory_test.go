@@ -75,7 +75,7 @@ func wideRows(t *testing.T, name string, rows, columns int) {
 }
 
 var manyRowsArgs = []string{"train", "rows.npy", "--labels", "labels.txt", "--bits", "2", "--rounds", "2",
-	"--effort", "quick", "--linear-columns", "off", "--candidate-bits", "2"}
+	"--effort", "quick", "--set", "linear_columns=off", "--set", "candidate_bits=2"}
 
 // TestTrainWithLittleMemory gives the model that is trained in memory, says what it did, and leaves nothing behind.
 func TestTrainWithLittleMemory(t *testing.T) {
@@ -137,8 +137,8 @@ func TestTrainWithTooLittleMemory(t *testing.T) {
 		is         error
 	}{
 		{"--memory 100MB", "1 not-enough-memory --memory 100MB 560000 8 101 67", nil},
-		{"--memory 178MB --linear-columns linear", "1 - --memory --linear-columns", fasthash.ErrNeedsMemory},
-		{"--memory 178MB --early-stop 5", "1 - --memory early stopping", fasthash.ErrNeedsMemory},
+		{"--memory 178MB --set linear_columns=linear", "1 - --memory linear_columns", fasthash.ErrNeedsMemory},
+		{"--memory 178MB --set early_stop=5", "1 - --memory early stopping", fasthash.ErrNeedsMemory},
 		{"--memory 5MB", "2 too-small --memory 5 67.1", nil},
 		{"--memory much", "2 bad-flag-value --memory much", nil},
 		{"--memory -1GB", "2 bad-flag-value --memory -1GB", nil},
@@ -180,7 +180,7 @@ func TestSizesOfRefusalsAreEnough(t *testing.T) {
 	all := []string{"train", "rows.npy", "--labels", "labels.txt", "--bits", "2", "--rounds", "2", "--quiet", "--force",
 		"-o", "m.hgm"}
 	size := regexp.MustCompile(`about ([\d.]+) ([MG]B) of memory`)
-	for _, more := range [][]string{{"--linear-columns", "kernel"}, {"--linear-columns", "off"}} {
+	for _, more := range [][]string{{"--set", "linear_columns=kernel"}, {"--set", "linear_columns=off"}} {
 		out := try(t, append(all, append(more, "--memory", "70MB")...)...)
 		named := size.FindStringSubmatch(out.err)
 		if d := out.unlike("1 not-enough-memory --memory 70"); d != "" || named == nil {
@@ -195,7 +195,7 @@ func TestSizesOfRefusalsAreEnough(t *testing.T) {
 			t.Errorf("700 rows of 8 bytes in memory are said to need %s %s", named[1], named[2])
 		}
 	}
-	out := try(t, append(all, "--linear-columns", "kernel", "--memory", "175MB")...)
+	out := try(t, append(all, "--set", "linear_columns=kernel", "--memory", "175MB")...)
 	if out.code == 0 {
 		return // many threads or few need more or less than that
 	}

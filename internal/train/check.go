@@ -38,10 +38,18 @@ func (e *OptionError) Flags() string {
 	args := slices.Clone(e.args)
 	for i, a := range args {
 		if name, ok := a.(option); ok {
-			args[i] = "--" + name
+			args[i] = name.flag()
 		}
 	}
 	return fmt.Sprintf(e.format, args...)
+}
+
+// flag returns the option as it is typed.
+func (n option) flag() string {
+	if name := strings.ReplaceAll(string(n), "-", "_"); isSetting(name) {
+		return "--set " + name
+	}
+	return "--" + string(n)
 }
 
 func wrong(code fault.Code, format string, args ...any) error {
