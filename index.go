@@ -86,23 +86,7 @@ func OpenIndex(ctx context.Context, path string) (*Index, error) {
 // Save writes the items and the model to a new index file, all or nothing; the index itself goes on as it was. An index
 // in a file is copied as it is now.
 func (ix *Index) Save(ctx context.Context, path string) error {
-	x := ix.items.Snapshot()
-	all, err := x.Matches(index.Filter{})
-	if err != nil {
-		return search.Coded(err)
-	}
-	b := index.NewBatch(x.Bits())
-	b.Reserve(len(all), len(all))
-	for _, h := range all {
-		b.Append(x.Item(h))
-	}
-	b.Fingerprint = x.Fingerprint()
-	o := store.Options{Model: ix.model, Bits: x.Bits(), Fingerprint: x.Fingerprint(), Items: b}
-	s, err := store.Create(ctx, path, o)
-	if err != nil {
-		return search.Coded(err)
-	}
-	return search.Coded(s.Close())
+	return search.Coded(store.Save(ctx, path, ix.items.Snapshot(), ix.model))
 }
 
 // Close closes the index file. Searches that have begun end as usual; later ones, and changes, are refused. An index in

@@ -179,6 +179,10 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (v
 	if m == nil {
 		return vectors.Matrix{}, nil, search.ErrNoModel
 	}
+	if rows, ok := givenVectors(r.Context()); ok {
+		x, err := matrixOf(rows)
+		return x, func() {}, err
+	}
 	b, release, err := s.body(w, r)
 	if err != nil {
 		return vectors.Matrix{}, nil, err

@@ -36,7 +36,7 @@ type collection struct {
 
 // opened is an open index file with its model.
 type opened struct {
-	store *store.Store
+	store itemStore
 	model *model.Model // may be nil
 	file  fs.FileInfo  // to notice that the file was replaced
 
@@ -83,6 +83,9 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 
 // openFile opens the index file of a collection.
 func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, error) {
+	if o.Path == "" && o.Model != nil {
+		return openMemory(o.Model), nil
+	}
 	st, err := store.Open(ctx, o.Path, store.OpenOptions{ReadOnly: s.options.ReadOnly, Progress: o.Progress})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"net/http"
 
 	"hashgrove/api"
@@ -125,10 +126,18 @@ type importance struct {
 // shownColumns limits the columns whose importance is listed.
 const shownColumns = 100
 
-func (s *Server) describeModel(w http.ResponseWriter, _ *http.Request, c *collection) error {
+func (s *Server) describeModel(w http.ResponseWriter, r *http.Request, c *collection) error {
 	m := c.open().model
 	if m == nil {
 		return problem(http.StatusNotFound, "the collection has no model: it was built from codes")
+	}
+	if r.Header.Get("Accept") == kindFloats { // the file
+		var b bytes.Buffer
+		if err := model.Write(&b, m); err != nil {
+			return err
+		}
+		writeBody(w, http.StatusOK, kindFloats, b.Bytes())
+		return nil
 	}
 	a := modelAnswer{
 		about: c.about(), Kind: m.Encoder.Kind(), Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Info: m.Info,

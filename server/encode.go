@@ -110,6 +110,9 @@ func (s *Server) encodeRows(m *model.Model, r *api.EncodeRequest) (vectors.Matri
 
 // matrixOf copies rows of equal length into a matrix.
 func matrixOf(rows [][]float32) (vectors.Matrix, error) {
+	if len(rows) == 0 {
+		return vectors.Matrix{}, bad("the request has no rows")
+	}
 	x := vectors.Matrix{Rows: len(rows), Cols: len(rows[0]), Data: make([]float32, 0, len(rows)*len(rows[0]))}
 	for i, row := range rows {
 		if len(row) != x.Cols {

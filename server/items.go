@@ -257,6 +257,9 @@ func (s *Server) batch(r *http.Request, o *opened, q *itemsRequest) (*index.Batc
 	bits := o.snapshot().Bits()
 	b := index.NewBatch(bits)
 	b.Fingerprint = o.fingerprint()
+	if rows, ok := givenVectors(r.Context()); ok && q.Vectors == nil && q.VectorsBase64 == nil {
+		q.Vectors = rows
+	}
 	list, err := s.list(q, o)
 	if err != nil {
 		return nil, nil, err

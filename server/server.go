@@ -56,7 +56,7 @@ type Options struct {
 // CollectionOptions describe one collection.
 type CollectionOptions struct {
 	Name string // used in URLs: letters, digits, ".", "_" and "-"
-	Path string // of the index file
+	Path string // of the index file; empty makes an empty index in memory, for Model
 
 	Model    *model.Model // for an index without a model; nil uses the one in the index
 	Vectors  string       // data with the items' vectors, for reranking and explanations; optional

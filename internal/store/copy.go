@@ -14,6 +14,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 	"hashgrove/internal/section"
 )
 
@@ -252,6 +253,25 @@ func (s *Store) Compact(ctx context.Context) error {
 		return nil
 	}
 	return s.index.Compact(ctx)
+}
+
+// Save writes the items of a snapshot and their model, which may be nil, to a new index file, all or nothing.
+func Save(ctx context.Context, path string, x *index.Snapshot, m *model.Model) error {
+	all, err := x.Matches(index.Filter{})
+	if err != nil {
+		return err
+	}
+	b := index.NewBatch(x.Bits())
+	b.Reserve(len(all), len(all))
+	for _, h := range all {
+		b.Append(x.Item(h))
+	}
+	b.Fingerprint = x.Fingerprint()
+	s, err := Create(ctx, path, Options{Model: m, Bits: x.Bits(), Fingerprint: x.Fingerprint(), Items: b})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // Backup writes a copy of the current index: an index file that Open, Verify and Restore can read. Writes continue

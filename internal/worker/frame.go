@@ -80,7 +80,7 @@ func (a *Array) count(most int64) (int, error) {
 }
 
 // rawBytes views numbers as the bytes they are in memory.
-func rawBytes[T float32 | int32 | int64](list []T) []byte {
+func rawBytes[T byte | float32 | int32 | int64](list []T) []byte {
 	if len(list) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func turn(b []byte, size int) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return
 	}
-	for ; len(b) > 0; b = b[size:] {
+	for ; len(b) >= size && size > 1; b = b[size:] {
 		for i, j := 0, size-1; i < j; i, j = i+1, j-1 {
 			b[i], b[j] = b[j], b[i]
 		}
@@ -103,35 +103,34 @@ func turn(b []byte, size int) {
 // halfBlock is how many numbers of half precision are read at a time.
 const halfBlock = 1 << 14
 
-// read reads the values of an array straight into the memory that its users see.
-func (a *Array) read(r io.Reader, n int) error {
-	var raw []byte
-	switch a.Type {
-	case Float16:
-		return a.readHalves(r, n)
-	case Float32:
-		a.floats = make([]float32, n)
-		raw = rawBytes(a.floats)
-	case Uint8:
-		a.bytes = make([]byte, n)
-		raw = a.bytes
-	case Int32:
-		a.int32s = make([]int32, n)
-		raw = rawBytes(a.int32s)
-	case Int64:
-		a.int64s = make([]int64, n)
-		raw = rawBytes(a.int64s)
+// atOnce is how many values get memory before any has arrived.
+const atOnce = 1 << 22
+
+// readValues reads n values. Memory grows with what arrives, whatever the head of the frame claims.
+func readValues[T byte | float32 | int32 | int64](r io.Reader, n int, read func(r io.Reader, to []T) error) ([]T, error) {
+	list := make([]T, min(n, atOnce))
+	err := read(r, list)
+	for err == nil && len(list) < n {
+		more := make([]T, min(n, 2*len(list)))
+		err = read(r, more[copy(more, list):])
+		list = more
 	}
+	return list, err
+}
+
+// readNumbers reads numbers as they are in memory.
+func readNumbers[T byte | float32 | int32 | int64](r io.Reader, to []T) error {
+	raw := rawBytes(to)
 	_, err := io.ReadFull(r, raw)
-	turn(raw, a.Type.size())
+	var one T
+	turn(raw, int(unsafe.Sizeof(one)))
 	return err
 }
 
 // readHalves reads numbers of half precision.
-func (a *Array) readHalves(r io.Reader, n int) error {
-	a.floats = make([]float32, n)
-	block := make([]byte, 2*min(n, halfBlock))
-	for to := a.floats; len(to) > 0; {
+func readHalves(r io.Reader, to []float32) error {
+	block := make([]byte, 2*min(len(to), halfBlock))
+	for len(to) > 0 {
 		part := block[:2*min(len(to), halfBlock)]
 		if _, err := io.ReadFull(r, part); err != nil {
 			return err
@@ -144,11 +143,28 @@ func (a *Array) readHalves(r io.Reader, n int) error {
 	return nil
 }
 
-// write writes the values of an array.
-func (a *Array) write(w io.Writer) error {
+// read reads the n values of an array.
+func (a *Array) read(r io.Reader, n int) (err error) {
+	switch a.Type {
+	case Float16:
+		a.floats, err = readValues(r, n, readHalves)
+	case Float32:
+		a.floats, err = readValues(r, n, readNumbers[float32])
+	case Uint8:
+		a.bytes, err = readValues(r, n, readNumbers[byte])
+	case Int32:
+		a.int32s, err = readValues(r, n, readNumbers[int32])
+	case Int64:
+		a.int64s, err = readValues(r, n, readNumbers[int64])
+	}
+	return err
+}
+
+// raw returns the values of an array as frames have them. The array must not be used afterwards.
+func (a *Array) raw() []byte {
 	raw := a.bytes
 	switch a.Type {
-	case Float32:
+	case Float32, Float16:
 		raw = rawBytes(a.floats)
 	case Int32:
 		raw = rawBytes(a.int32s)
@@ -156,8 +172,7 @@ func (a *Array) write(w io.Writer) error {
 		raw = rawBytes(a.int64s)
 	}
 	turn(raw, a.Type.size())
-	_, err := w.Write(raw)
-	return err
+	return raw
 }
 
 // matrix returns an array of two dimensions as vectors; bytes become numbers.
@@ -254,7 +269,7 @@ func writeFrame(w io.Writer, head any, arrays []Array) error {
 		return err
 	}
 	for i := range arrays[small:] {
-		if err := arrays[small+i].write(w); err != nil {
+		if _, err := w.Write(arrays[small+i].raw()); err != nil {
 			return err
 		}
 	}

@@ -1,128 +1,175 @@
 package worker
 
 import (
-	"cmp"
-	"encoding/json"
+	"bytes"
+	"context"
+	"math"
+	"net/http"
 
 	"hashgrove"
 	"hashgrove/api"
+	"hashgrove/internal/fault"
+	"hashgrove/internal/search"
+	"hashgrove/server"
 )
 
-// aboutIndex describes an index that the worker holds.
-type aboutIndex struct {
-	Index       uint64 `json:"index"` // its number
-	Items       int    `json:"items"`
-	Bits        int    `json:"bits,omitempty"`
-	DetailBits  int    `json:"detail_bits,omitempty"`
-	Dim         int    `json:"dim,omitempty"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Rank        string `json:"rank,omitempty"`
+// unlimited are the limits of a service whose one user has started it.
+var unlimited = server.Limits{
+	Body: math.MaxInt64 / 4, Bodies: math.MaxInt64 / 4, Searches: 1 << 10, Waiting: 1 << 20, Wait: math.MaxInt64,
+	K: math.MaxInt32, Batch: math.MaxInt32, Hits: math.MaxInt / 4, Explained: math.MaxInt32, Compared: math.MaxInt64 / 4,
+	Page: math.MaxInt32, FilterBytes: math.MaxInt32, FilterDepth: math.MaxInt32, Pixels: math.MaxInt32,
 }
 
-// about describes an index. One without a model says only how many items it has.
-func about(n uint64, ix *hashgrove.Index) aboutIndex {
-	a := aboutIndex{Index: n, Items: ix.Len()}
-	if m := ix.Model(); m != nil {
-		x := m.Expert()
-		a.Bits, a.DetailBits, a.Dim, a.Fingerprint, a.Rank = m.Bits(), x.DetailBits(), x.Dim(), m.Fingerprint(), x.Rank()
+// service returns the service of the worker's indexes.
+func (s *workerState) service() (*server.Server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.web != nil {
+		return s.web, nil
 	}
-	return a
+	web, err := server.New(context.Background(), server.Options{Limits: unlimited, Threads: s.threads})
+	s.web = web
+	return web, err
 }
 
-// createIndex makes an empty index, in memory or, with a path, in a new file.
-func (c *call) createIndex() (any, []Array, error) {
-	var p struct {
-		Model uint64 `json:"model"`
-		Path  string `json:"path,omitempty"`
-	}
-	if err := c.read(&p); err != nil {
-		return nil, nil, err
-	}
-	m, err := thing[*hashgrove.Model](c.server, p.Model)
-	if err != nil {
-		return nil, nil, err
-	}
-	var ix *hashgrove.Index
-	if p.Path == "" {
-		ix, err = hashgrove.NewIndex(c.ctx, m, nil)
-	} else {
-		ix, err = hashgrove.CreateIndex(c.ctx, p.Path, m, nil)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return about(c.keep(ix), ix), nil, nil
-}
-
-// openIndex opens an index in a file and returns it with the bytes of its model, if it has one.
+// openIndex opens an index as a collection of the service: that of a file, or with a model an empty one, in memory or in
+// a new file.
 func (c *call) openIndex() (any, []Array, error) {
 	var p struct {
-		Path string `json:"path"`
+		Name  string `json:"name"`
+		Path  string `json:"path,omitempty"`
+		Model uint64 `json:"model,omitempty"`
 	}
 	if err := c.read(&p); err != nil {
 		return nil, nil, err
 	}
-	ix, err := hashgrove.OpenIndex(c.ctx, p.Path)
-	if err != nil {
-		return nil, nil, err
-	}
-	var arrays []Array
-	if m := ix.Model(); m != nil {
-		b, err := file(m)
+	o := server.CollectionOptions{Name: p.Name, Path: p.Path}
+	if p.Model != 0 {
+		m, err := thing[*hashgrove.Model](c.workerState, p.Model)
 		if err != nil {
-			return nil, nil, cmp.Or(err, ix.Close())
+			return nil, nil, err
 		}
-		arrays = []Array{b}
+		o.Model = m.Expert()
+		if p.Path != "" {
+			ix, err := hashgrove.CreateIndex(c.ctx, p.Path, m, nil)
+			if err == nil {
+				err = ix.Close()
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+		}
 	}
-	return about(c.keep(ix), ix), arrays, nil
-}
-
-// onIndex reads the parameters of a call and returns the index that they name.
-func (c *call) onIndex(number *uint64, params any) (*hashgrove.Index, error) {
-	if err := c.read(params); err != nil {
-		return nil, err
+	web, err := c.service()
+	if err == nil {
+		err = web.AddCollection(c.ctx, o)
 	}
-	return thing[*hashgrove.Index](c.server, *number)
+	return nil, nil, search.Coded(err)
 }
 
 // saveIndex writes an index to a new file.
 func (c *call) saveIndex() (any, []Array, error) {
 	var p struct {
-		Index uint64 `json:"index"`
-		Path  string `json:"path"`
+		Name string `json:"name"`
+		Path string `json:"path"`
 	}
-	ix, err := c.onIndex(&p.Index, &p)
-	if err != nil {
+	if err := c.read(&p); err != nil {
 		return nil, nil, err
 	}
-	return about(p.Index, ix), nil, ix.Save(c.ctx, p.Path)
+	web, err := c.service()
+	if err == nil {
+		err = web.Save(c.ctx, p.Name, p.Path)
+	}
+	return nil, nil, search.Coded(err)
 }
 
-// closeIndex closes an index.
-func (c *call) closeIndex() (any, []Array, error) {
+// setVectors keeps the vectors of items, which are the array, so that searches can rerank and explain.
+func (c *call) setVectors() (any, []Array, error) {
 	var p struct {
-		Index uint64 `json:"index"`
+		Name string   `json:"name"`
+		IDs  []api.ID `json:"ids"`
 	}
-	ix, err := c.onIndex(&p.Index, &p)
+	if err := c.read(&p); err != nil {
+		return nil, nil, err
+	}
+	x, err := c.vectors(0)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.mu.Lock()
-	delete(c.things, p.Index)
-	c.mu.Unlock()
-	return aboutIndex{Index: p.Index}, nil, ix.Close()
+	if len(p.IDs) != x.Rows {
+		return nil, nil, fault.New("bad-frame", "%d ids for %d vectors", len(p.IDs), x.Rows)
+	}
+	ids, rows := make([]string, x.Rows), make([][]float32, x.Rows)
+	for i := range rows {
+		ids[i], rows[i] = string(p.IDs[i]), x.Row(i)
+	}
+	web, err := c.service()
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, nil, search.Coded(web.SetVectors(c.ctx, p.Name, ids, rows))
 }
 
-// indexInfo describes an index.
-func (c *call) indexInfo() (any, []Array, error) {
+// http passes a request of the HTTP API to the service. The first array, if there is one, is its body, and the second
+// has the vectors of its items or queries. The array of the answer is the body of the response.
+func (c *call) http() (any, []Array, error) {
 	var p struct {
-		Index uint64 `json:"index"`
+		Method  string            `json:"method"`
+		Path    string            `json:"path"`
+		Headers map[string]string `json:"headers,omitempty"`
 	}
-	ix, err := c.onIndex(&p.Index, &p)
+	if err := c.read(&p); err != nil {
+		return nil, nil, err
+	}
+	web, err := c.service()
 	if err != nil {
 		return nil, nil, err
 	}
-	return about(p.Index, ix), nil, nil
+	ctx, body := c.ctx, []byte(nil)
+	if len(c.arrays) > 0 {
+		body = c.arrays[0].bytes
+	}
+	if len(c.arrays) > 1 {
+		x, err := c.vectors(1)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows := make([][]float32, x.Rows)
+		for i := range rows {
+			rows[i] = x.Row(i)
+		}
+		ctx = server.WithVectors(ctx, rows)
+	}
+	r, err := http.NewRequestWithContext(ctx, p.Method, "http://localhost"+p.Path, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, api.Errorf(api.ErrInvalid, "%v", err)
+	}
+	r.RequestURI = p.Path
+	for name, value := range p.Headers {
+		r.Header.Set(name, value)
+	}
+	w := &response{status: http.StatusOK, header: http.Header{}}
+	web.Handler().ServeHTTP(w, r)
+	if err := context.Cause(c.ctx); err != nil {
+		return nil, nil, err
+	}
+	headers := map[string]string{}
+	for name := range w.header {
+		headers[name] = w.header.Get(name)
+	}
+	return map[string]any{"status": w.status, "headers": headers}, []Array{byteArray(w.body)}, nil
 }
 
-var _ json.Unmarshaler = (*api.ID)(nil) // ids arrive as numbers or texts
+// response is an http.ResponseWriter that keeps the response.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (w *response) Header() http.Header    { return w.header }
+func (w *response) WriteHeader(status int) { w.status = status }
+func (w *response) Write(b []byte) (int, error) {
+	w.body = append(w.body, b...)
+	return len(b), nil
+}

@@ -72,7 +72,7 @@ func (c *call) shorter() (any, []Array, error) {
 	if err := c.read(&p); err != nil {
 		return nil, nil, err
 	}
-	m, err := thing[*hashgrove.Model](c.server, p.Model)
+	m, err := thing[*hashgrove.Model](c.workerState, p.Model)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +95,7 @@ func (c *call) encode() (any, []Array, error) {
 	if err := c.read(&p); err != nil {
 		return nil, nil, err
 	}
-	m, err := thing[*hashgrove.Model](c.server, p.Model)
+	m, err := thing[*hashgrove.Model](c.workerState, p.Model)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -295,7 +295,7 @@ func (c *call) train() (any, []Array, error) {
 	o.Threads = cmp.Or(o.Threads, c.threads)
 	o.Memory = p.Memory
 	if p.Grow != 0 {
-		m, err := thing[*hashgrove.Model](c.server, p.Grow)
+		m, err := thing[*hashgrove.Model](c.workerState, p.Grow)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -23,7 +23,7 @@ func (c *call) score() (any, []Array, error) {
 	if err := c.read(&p); err != nil {
 		return nil, nil, err
 	}
-	own, err := thing[*hashgrove.Model](c.server, p.Model)
+	own, err := thing[*hashgrove.Model](c.workerState, p.Model)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,9 +5,7 @@
 //	frame.go     a JSON head and raw arrays
 //	worker.go    requests in, answers out, many at a time
 //	models.go    load, train, encode
-//	indexes.go   an index in memory or in a file
-//	items.go     what is in it
-//	searches.go  what is found in it
+//	indexes.go   indexes in memory or in files: requests of the HTTP API, which a service in the worker answers
 //	compare.go   methods side by side
 //
 // What a request means is not defined here: options are those of the library, requests and answers those of package
@@ -33,6 +31,7 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/train"
+	"hashgrove/server"
 )
 
 // Protocol is the version of frames and operations. It changes when an older program would misunderstand an answer.
@@ -45,7 +44,7 @@ const maxFrame = 1 << 40
 // that do not say how many threads to use have the given number, 0 for all cores.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &server{out: out, threads: threads, ending: map[uint64]context.CancelFunc{}, things: map[uint64]any{}}
+	s := &workerState{out: out, threads: threads, ending: map[uint64]context.CancelFunc{}, things: map[uint64]any{}}
 	defer s.close()
 	defer s.running.Wait()
 	defer cancel(errEnded)
@@ -67,8 +66,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, threads int) error 
 // errEnded is why requests end when the program that asked is gone.
 var errEnded = fmt.Errorf("nobody waits for the answer any more: %w", context.Canceled)
 
-// server is the state of one worker.
-type server struct {
+// workerState is the state of one worker.
+type workerState struct {
 	running sync.WaitGroup
 	threads int
 
@@ -77,7 +76,8 @@ type server struct {
 
 	mu     sync.Mutex
 	ending map[uint64]context.CancelFunc // requests under way, by id
-	things map[uint64]any                // models and indexes, by number
+	things map[uint64]any                // models, by number
+	web    *server.Server                // of the indexes; nil until there is one
 	last   uint64                        // number given so far
 }
 
@@ -109,7 +109,7 @@ type failure struct {
 
 // call is a request under way.
 type call struct {
-	*server
+	*workerState
 	ctx    context.Context
 	id     uint64
 	params json.RawMessage
@@ -124,16 +124,12 @@ func operations() map[string]operation {
 	return map[string]operation{
 		"hello": (*call).hello, "load": (*call).load, "train": (*call).train, "encode": (*call).encode,
 		"shorter": (*call).shorter, "score": (*call).score, "compare": (*call).compare,
-		"index.create": (*call).createIndex, "index.open": (*call).openIndex, "index.save": (*call).saveIndex,
-		"index.close": (*call).closeIndex, "index.info": (*call).indexInfo, "index.put": (*call).put,
-		"index.vectors": (*call).setVectors,
-		"index.search":  (*call).search, "index.explain": (*call).explain, "index.item": (*call).item,
-		"index.items": (*call).items, "index.patch": (*call).patch, "index.delete": (*call).delete,
+		"index": (*call).openIndex, "vectors": (*call).setVectors, "save": (*call).saveIndex, "http": (*call).http,
 	}
 }
 
 // take starts the work on a request.
-func (s *server) take(ctx context.Context, head []byte, arrays []Array) error {
+func (s *workerState) take(ctx context.Context, head []byte, arrays []Array) error {
 	var r request
 	d := json.NewDecoder(bytes.NewReader(head))
 	d.DisallowUnknownFields()
@@ -162,7 +158,7 @@ func (s *server) take(ctx context.Context, head []byte, arrays []Array) error {
 			s.mu.Unlock()
 			cancel()
 		}()
-		s.run(&call{server: s, ctx: ctx, id: r.ID, params: r.Params, arrays: arrays}, r.Op)
+		s.run(&call{workerState: s, ctx: ctx, id: r.ID, params: r.Params, arrays: arrays}, r.Op)
 	}
 	if r.Op == "encode" && isSmall(arrays) { // to start another thread would take longer
 		work()
@@ -178,7 +174,7 @@ func isSmall(arrays []Array) bool {
 }
 
 // cancel ends a request, if it is still under way.
-func (s *server) cancel(params json.RawMessage) {
+func (s *workerState) cancel(params json.RawMessage) {
 	var which struct {
 		Request uint64 `json:"request"`
 	}
@@ -193,7 +189,7 @@ func (s *server) cancel(params json.RawMessage) {
 }
 
 // run does what a request asks for and sends the answer.
-func (s *server) run(c *call, op string) {
+func (s *workerState) run(c *call, op string) {
 	do, ok := operations()[op]
 	if !ok {
 		err := api.Errorf(api.ErrUnsupported, "there is no operation %.40q", op)
@@ -221,7 +217,7 @@ func protect(do operation, c *call) (result any, arrays []Array, err error) {
 }
 
 // send writes an answer. One that cannot be written has nobody waiting for it.
-func (s *server) send(a answer) error {
+func (s *workerState) send(a answer) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	return writeFrame(s.out, a, a.Arrays)
@@ -280,8 +276,8 @@ func (c *call) array(i int, what string) (*Array, error) {
 	return &c.arrays[i], nil
 }
 
-// keep gives a model or an index a number.
-func (s *server) keep(thing any) uint64 {
+// keep gives a model a number.
+func (s *workerState) keep(thing any) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
@@ -289,8 +285,8 @@ func (s *server) keep(thing any) uint64 {
 	return s.last
 }
 
-// thing returns a model or an index by its number.
-func thing[T any](s *server, n uint64) (T, error) {
+// thing returns a model by its number.
+func thing[T any](s *workerState, n uint64) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, ok := s.things[n].(T)
@@ -301,11 +297,9 @@ func thing[T any](s *server, n uint64) (T, error) {
 }
 
 // close closes the indexes that are still open.
-func (s *server) close() {
-	for _, t := range s.things {
-		if ix, ok := t.(*hashgrove.Index); ok {
-			_ = ix.Close() // what was answered is on disk
-		}
+func (s *workerState) close() {
+	if s.web != nil {
+		_ = s.web.Close() // what was answered is on disk
 	}
 }
 

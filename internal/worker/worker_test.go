@@ -3,6 +3,7 @@ package worker
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"hashgrove"
 	"hashgrove/api"
 	"hashgrove/internal/model"
+	"hashgrove/internal/testkit/budgettest"
 	"hashgrove/internal/vectors"
 )
 
@@ -179,7 +181,8 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestIndexOfWorker: an index answers as the library's does, in memory and in a file.
+// TestIndexOfWorker: the worker answers requests of the HTTP API about an index in memory and in a file as the library's
+// index answers.
 func TestIndexOfWorker(t *testing.T) {
 	ctx, p := context.Background(), start(t)
 	x, labels, _ := clouds(90)
@@ -195,14 +198,40 @@ func TestIndexOfWorker(t *testing.T) {
 	var m aboutModel
 	p.must(&m, "load", nil, bytesOf)
 	path := filepath.Join(t.TempDir(), "shop.hgi")
+	name := ""
+	ask := func(to any, method, path string, body any, vectors ...Array) {
+		t.Helper()
+		params := map[string]any{"method": method, "path": "/v1/collections/" + name + path}
+		var arrays []Array
+		if body != nil {
+			text, err := json.Marshal(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			params["headers"] = map[string]string{"Content-Type": "application/json"}
+			arrays = []Array{byteArray(text)}
+		}
+		var head struct {
+			Status  int
+			Headers map[string]string
+		}
+		a := p.must(&head, "http", params, append(arrays, vectors...)...)
+		if head.Status != 200 || !strings.HasPrefix(own.Fingerprint(), head.Headers["Hashgrove-Fingerprint"]) {
+			t.Fatalf("%s %s: %+v, %s", method, path, head, a[0].bytes)
+		}
+		if err := json.Unmarshal(a[0].bytes, to); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, params := range []map[string]any{{"model": m.Model}, {"model": m.Model, "path": path}} {
-		var ix aboutIndex
-		p.must(&ix, "index.create", params)
+		name = fmt.Sprint("index-", len(params))
+		params["name"] = name
+		p.must(nil, "index", params)
 		ids := make([]int, x.Rows)
 		for i := range ids {
 			ids[i] = i
 		}
-		p.must(nil, "index.put", map[string]any{"index": ix.Index, "ids": ids, "labels": labels, "mode": "add"}, floatArray(x))
+		ask(new(any), "POST", "/items", map[string]any{"ids": ids, "labels": labels, "mode": "add"}, floatArray(x))
 		request := &api.Request{Options: api.Options{K: new(5), Where: `label != "hats"`}}
 		for i := range x.Rows {
 			request.Queries = append(request.Queries, api.Query{Vector: x.Row(i)})
@@ -212,39 +241,24 @@ func TestIndexOfWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got api.Answer
-		a := p.must(nil, "index.search", map[string]any{"index": ix.Index, "request": request.Options}, floatArray(x))
-		if err := json.Unmarshal(a[len(a)-1].bytes, &got); err != nil {
-			t.Fatal(err)
-		}
+		ask(&got, "POST", "/search", request)
 		if fmt.Sprint(idsOf(&got)) != fmt.Sprint(idsOf(want)) {
 			t.Errorf("%v instead of %v", idsOf(&got), idsOf(want))
 		}
-		for i, id := range idsOf(want) {
-			if n, _ := id.Integer(); a[len(a)-2].int64s[i] != n {
-				t.Errorf("hit %d is %d instead of %d", i, a[len(a)-2].int64s[i], n)
-			}
+		p.must(nil, "vectors", map[string]any{"name": name, "ids": ids}, floatArray(x))
+		request = &api.Request{Query: api.Query{Vector: x.Row(3)}, Options: api.Options{Rerank: api.Euclidean, K: new(1)}}
+		if ask(&got, "POST", "/search", request); got.Results[0].Hits[0].ID != "3" {
+			t.Errorf("the nearest by its vector is %+v", got.Results[0].Hits)
 		}
-		var page api.ItemsPage
-		p.must(&page, "index.items", map[string]any{"index": ix.Index, "limit": 7, "after": 12})
-		if len(page.Items) != 7 || page.Items[0].ID != "13" || page.Next != "19" || page.Total != 90 {
-			t.Errorf("a page of %d items to %q of %d", len(page.Items), page.Next, page.Total)
-		}
-		var n struct{ Deleted, Updated int }
-		p.must(&n, "index.patch", map[string]any{"index": ix.Index, "items": []api.Change{{ID: "3", Label: new("mules")}}})
-		p.must(&n, "index.delete", map[string]any{"index": ix.Index, "request": map[string]any{"where": `label = "mules"`}})
-		if n.Deleted != 1 || n.Updated != 1 {
-			t.Errorf("%+v", n)
-		}
-		p.must(&ix, "index.info", map[string]any{"index": ix.Index})
-		if ix.Items != 89 {
-			t.Errorf("%d items are left", ix.Items)
-		}
-		p.must(nil, "index.close", map[string]any{"index": ix.Index})
+		ask(new(any), "POST", "/delete", map[string]any{"ids": []int{3}})
 	}
-	var ix aboutIndex
-	p.must(&ix, "index.open", map[string]any{"path": path})
-	if ix.Items != 89 || ix.Fingerprint != own.Fingerprint() {
-		t.Errorf("%+v", ix)
+	copied := filepath.Join(t.TempDir(), "copy.hgi")
+	p.must(nil, "save", map[string]any{"name": name, "path": copied})
+	name = "copy"
+	p.must(nil, "index", map[string]any{"name": name, "path": copied})
+	var about struct{ Items int }
+	if ask(&about, "GET", "", nil); about.Items != 89 {
+		t.Errorf("%+v", about)
 	}
 }
 
@@ -255,6 +269,30 @@ func idsOf(a *api.Answer) (ids []api.ID) {
 		}
 	}
 	return ids
+}
+
+// TestClaimedArrays: a head may claim what it likes, and memory is taken for what arrives.
+func TestClaimedArrays(t *testing.T) {
+	for _, kind := range []Type{Float32, Float16, Uint8, Int32, Int64} {
+		head := fmt.Sprintf(`{"arrays":[{"type":%q,"shape":[%d]}]}`, kind, int64(1)<<36)
+		frame := append(binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(head))), head...)
+		budgettest.Within(t, 64*budgettest.MiB, func() {
+			if _, _, err := readFrame(bytes.NewReader(append(frame, 1, 2, 3)), maxFrame); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s: %v", kind, err)
+			}
+		})
+	}
+	x := floatArray(vectors.Matrix{Rows: 3, Cols: atOnce, Data: make([]float32, 3*atOnce)})
+	for i := range x.floats {
+		x.floats[i] = float32(i)
+	}
+	var b bytes.Buffer
+	if err := writeFrame(&b, map[string]any{"arrays": []Array{x}}, []Array{x}); err != nil {
+		t.Fatal(err)
+	}
+	if _, a, err := readFrame(&b, maxFrame); err != nil || !slices.Equal(a[0].floats, x.floats) {
+		t.Errorf("a large array changes on its way: %v", err)
+	}
 }
 
 // TestRefusals: an error has a code and a sentence, and the worker goes on.
@@ -278,7 +316,7 @@ func TestRefusals(t *testing.T) {
 		{"train", map[string]any{"classes": names}, []Array{floatArray(x)}, "bad-frame", "classes"},
 		{"train", map[string]any{"options": quick}, []Array{floatArray(x)}, "", ""},
 		{"load", nil, []Array{byteArray([]byte("nonsense"))}, "", ""},
-		{"index.open", map[string]any{"path": filepath.Join(t.TempDir(), "none.hgi")}, nil, "", "none.hgi"},
+		{"index", map[string]any{"name": "x", "path": filepath.Join(t.TempDir(), "none.hgi")}, nil, "", "none.hgi"},
 	} {
 		r := p.ask(nil, c.op, c.params, c.arrays...)
 		if r.Error == nil || c.code != "" && r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.fact) {

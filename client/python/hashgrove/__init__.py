@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .estimator import FastHash, NotFittedError
     from .index import Index
     from .model import Model
-    from .worker import Invalid, WorkerDied
+    from .worker import WorkerDied
 
 __all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "methods", "Client", "Collection", "Searcher", "Found",
            "Hit", "Error", "Invalid", "WorkerDied", "NotFittedError", "Unauthorized", "NotFound", "Conflict", "TooLarge", "Busy",
@@ -31,7 +31,7 @@ __all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "metho
 
 # Whoever only speaks to a service does not wait for scikit-learn.
 _later = {"FastHash": "estimator", "NotFittedError": "estimator", "Index": "index", "Model": "model", "compare": "comparison",
-          "Comparison": "comparison", "Invalid": "worker", "WorkerDied": "worker"}
+          "Comparison": "comparison", "WorkerDied": "worker"}
 
 
 def __getattr__(name: str) -> Any:

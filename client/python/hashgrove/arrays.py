@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .worker import Blocks, Invalid
+from .service import Invalid, _label as label
+from .worker import Blocks
 
 _reshape = ("Reshape your data either using array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) "
             "if it contains a single sample.")
@@ -199,17 +200,6 @@ def _objects(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     classes = np.empty(len(values), dtype=object)
     classes[:] = [values[k] for k in order]
     return classes, place[numbers]
-
-
-def label(c: Any) -> str:
-    """A class as a text, as the command reads it from an array of numpy."""
-    if isinstance(c, (bool, np.bool_)):
-        return "true" if c else "false"
-    if isinstance(c, bytes):
-        return c.decode("utf-8", "replace")
-    if isinstance(c, float) and c == round(c):
-        return str(int(c))
-    return str(c).strip()
 
 
 def _tags(s: Supervision, y: Any, n: int) -> None:

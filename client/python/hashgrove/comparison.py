@@ -9,7 +9,8 @@ from typing import Any
 from . import arrays
 from .model import not_finite
 from .progress import Bar
-from .worker import Invalid, Worker
+from .service import Invalid
+from .worker import Worker
 
 __all__ = ["Comparison", "compare"]
 

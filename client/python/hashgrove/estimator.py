@@ -11,7 +11,8 @@ import numpy as np
 from . import arrays, worker
 from .model import OUTPUTS, Model, not_finite
 from .progress import Bar
-from .worker import Blocks, Invalid, Worker
+from .service import Invalid
+from .worker import Blocks, Worker
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

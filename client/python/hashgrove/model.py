@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import arrays, worker
-from .service import Error, code_picture
-from .worker import Blocks, Invalid, WorkerDied
+from .service import Error, Invalid, code_picture
+from .worker import Blocks, WorkerDied
 
 __all__ = ["Model"]
 
@@ -139,7 +139,7 @@ class Model:
         one = getattr(X, "ndim", None) == 1
         x = arrays.rows(X, one=one)
         if x.shape[1] != self.dim:
-            raise Invalid(f"X has {x.shape[1]} features, but the model is expecting {self.dim} features as input", "dimension")
+            raise Invalid(f"X has {x.shape[1]} features, but the model is expecting {self.dim} features as input", code="dimension")
         try:
             made = self._encode(x, output == "margins", threads)
         except WorkerDied:  # encoding changes nothing, so that once more does no harm
@@ -278,5 +278,5 @@ def not_finite(e: Invalid) -> Invalid:
     """Say in the words of scikit-learn that values are no numbers."""
     if e.code == "not-finite":
         return Invalid(f"Input X contains NaN, infinity or a value too large for float32: {e.message}; leave such rows out, "
-                       "replace the values, or use missing=True, which learns from NaN", e.code)
+                       "replace the values, or use missing=True, which learns from NaN", code=e.code)
     return e

@@ -30,22 +30,27 @@ from typing import Any, Iterator
 
 import numpy as np
 
-__all__ = ["Client", "Collection", "Searcher", "Found", "Hit", "Error", "Unauthorized", "NotFound", "Conflict", "TooLarge",
+__all__ = ["Client", "Collection", "Searcher", "Found", "Hit", "Error", "Invalid", "Unauthorized", "NotFound", "Conflict", "TooLarge",
            "Busy", "DiskFull", "Unreachable"]
 
 
 class Error(Exception):
-    """A request that the server refused: message, status (of HTTP), request_id (names it in the server's logs) and
-    retry_after (seconds to wait before the next try, or None)."""
+    """A request that was refused: message, code (such as not_found), status (of HTTP), request_id (names it in the server's
+    logs) and retry_after (seconds to wait before the next try, or None)."""
 
-    def __init__(self, message, status=0, request_id="", retry_after=None):
+    def __init__(self, message, *, status=0, request_id="", retry_after=None, code="", field=""):
         super().__init__(message)
         self.message, self.status, self.request_id, self.retry_after = message, status, request_id, retry_after
+        self.code, self.field = code, field
 
     def __str__(self):
         if not self.status:
             return self.message
         return f"{self.message} (status {self.status}, request {self.request_id})"
+
+
+class Invalid(Error, ValueError):
+    """Data or options that cannot be used: what, where and what to do."""
 
 
 class Unauthorized(Error):
@@ -77,7 +82,7 @@ class Unreachable(Error, OSError):
     made all the same."""
 
 
-_kinds = {401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 413: TooLarge, 429: Busy, 503: Busy, 507: DiskFull}
+_kinds = {400: Invalid, 401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 413: TooLarge, 429: Busy, 503: Busy, 507: DiskFull}
 
 
 class Hit(dict):
@@ -305,13 +310,13 @@ class Client:
         if sum(x is not None for x in (vectors, codes, ids, picture)) != 1:
             raise ValueError("give exactly one of vectors, codes, ids and picture")
         if vectors is not None:
-            rows = np.asarray(vectors)
             if "fields" in options:
                 options["fields"] = ",".join(options["fields"])
             if "explain" in options:
                 options["explain"] = "true" if options["explain"] else "false"
-            answer = self._ask("POST", path + "?" + urllib.parse.urlencode(options), _npy(rows), "application/x-npy", safe=True)
-            return Found(answer, rows.ndim == 1)
+            rows, one = self._rows(vectors)
+            answer = self._ask("POST", path + "?" + urllib.parse.urlencode(options), vectors=rows, safe=True)
+            return Found(answer, one)
         if codes is not None:
             rows = np.asarray(codes, dtype=np.uint8)
             one = rows.ndim == 1
@@ -347,13 +352,12 @@ class Client:
             body = {"pictures": [base64.b64encode(p).decode() for p in pictures], "margins": margins}
             a, one = self._ask("POST", path, body, safe=True), False
         else:
-            rows = np.asarray(vectors)
-            one = rows.ndim == 1
+            rows, one = self._rows(vectors)
             if not margins:
-                npy = self._ask("POST", path, _npy(rows), "application/x-npy", accept="application/x-npy", safe=True)
+                npy = self._ask("POST", path, vectors=rows, accept="application/x-npy", safe=True)
                 codes = np.load(io.BytesIO(npy), allow_pickle=False)
                 return codes[0] if one else codes
-            a = self._ask("POST", path + "?margins=true", _npy(rows), "application/x-npy", safe=True)
+            a = self._ask("POST", path + "?margins=true", vectors=rows, safe=True)
         codes = np.array([list(bytes.fromhex(code)) for code in a["codes"]], dtype=np.uint8)
         if not margins:
             return codes
@@ -364,19 +368,21 @@ class Client:
         """Write items, all or none, and return how many when they are on disk: ids, and vectors (array of n rows) or codes
         (array of uint8: packed bits), labels (texts), tags (lists of texts) and attributes (dicts of numbers and texts).
         Items that are there are replaced, or with mode="add" refused as a Conflict."""
+        if (vectors is None) == (codes is None):
+            raise Invalid("give either vectors or codes")
         body = {"ids": [_id(x) for x in ids], "mode": mode}
-        if vectors is not None:
-            rows = np.ascontiguousarray(np.atleast_2d(vectors), dtype="<f4")
-            body["vectors_base64"] = base64.b64encode(rows.tobytes()).decode()
+        if not body["ids"]:
+            return 0
+        rows = None if vectors is None else self._rows(vectors)[0]
         if codes is not None:
             body["codes"] = [row.tobytes().hex() for row in np.atleast_2d(np.asarray(codes, dtype=np.uint8))]
         if labels is not None:
-            body["labels"] = [str(x) for x in labels]
+            body["labels"] = [_label(x) for x in labels]
         if tags is not None:
-            body["tags"] = [[str(x) for x in row] for row in tags]
+            body["tags"] = [[_label(x) for x in row] for row in tags]
         if attributes is not None:
-            body["attributes"] = [_attributes(x) for x in attributes]
-        return self._ask("POST", _path(collection, "items"), body)["written"]
+            body["attributes"] = [_attributes(x) for x in (_records(attributes) if hasattr(attributes, "columns") else attributes)]
+        return self._ask("POST", _path(collection, "items"), body, vectors=rows)["written"]
 
     def patch(self, collection, ids, *, labels=None, tags=None, attributes=None, replace=False):
         """Change labels, tags and attributes of items without their codes; what is None stays as it is. Returns how many
@@ -435,24 +441,41 @@ class Client:
         if connection:
             connection.close()
 
-    def _ask(self, method, path, body=None, content_type="application/json", accept="application/json", safe=False):
-        if body is not None and not isinstance(body, bytes):
-            body = json.dumps(body, allow_nan=False).encode()
+    def _rows(self, vectors):
+        """Vectors as rows to send, and whether they are one vector."""
+        rows = np.asarray(vectors)
+        if rows.ndim not in (1, 2):
+            raise Invalid(f"an array of {rows.ndim} dimensions: vectors have one, and rows of vectors two")
+        if rows.dtype == object:
+            raise Invalid("vectors of different lengths, or values that are no numbers")
+        return np.ascontiguousarray(np.atleast_2d(rows)), rows.ndim == 1
+
+    def _ask(self, method, path, body=None, *, vectors=None, accept="application/json", safe=False):
+        """Send a request, whose body is JSON and may have vectors beside it, and return what the answer says."""
         headers = {"Accept": accept}
         if body is not None:
-            headers["Content-Type"] = content_type
+            headers["Content-Type"] = "application/json"
         if self._token:
             headers["Authorization"] = "Bearer " + self._token
         if self._fingerprint and path.startswith("/v1/collections/"):
             headers["Hashgrove-Fingerprint"] = self._fingerprint
-        response, data = self._send(method, self._parts.path.rstrip("/") + path, body, headers, safe or method == "GET")
-        if response.status // 100 != 2:
-            raise _refusal(response, data)
+        status, answered, data = self._send(method, path, body, vectors, headers, safe or method == "GET")
+        if status // 100 != 2:
+            raise _refusal(status, answered, data)
         return json.loads(data) if accept == "application/json" else data
 
-    def _send(self, method, path, body, headers, safe):
-        """Send a request over the connection of this thread. One that the server has closed meanwhile is replaced; a write
-        must not be sent twice, so it begins with a new one."""
+    def _send(self, method, path, body, vectors, headers, safe):
+        """Send a request over the connection of this thread and return status, headers and body of the answer. A connection
+        that the server has closed meanwhile is replaced; a write must not be sent twice, so it begins with a new one."""
+        if vectors is not None and body is None:
+            out = io.BytesIO()
+            np.lib.format.write_array(out, vectors, allow_pickle=False)  # numbers become float32 at the server
+            body, headers["Content-Type"] = out.getvalue(), "application/x-npy"
+        elif body is not None:
+            if vectors is not None:
+                body["vectors_base64"] = base64.b64encode(vectors.astype("<f4").tobytes()).decode()
+            body = json.dumps(body, allow_nan=False).encode()
+        path = self._parts.path.rstrip("/") + path
         if not safe:
             self.close()
         while True:
@@ -463,7 +486,7 @@ class Client:
             try:
                 connection.request(method, path, body, headers)
                 response = connection.getresponse()
-                return response, response.read()
+                return response.status, response.headers, response.read()
             except (http.client.RemoteDisconnected, ConnectionError) as e:
                 self.close()
                 if not used:
@@ -496,6 +519,9 @@ class Collection(Searcher):
         return f"{self.client!r}[{self.name!r}]"
 
     def search(self, vectors: Any = None, k: int | None = None, *, codes: Any = None, ids: Any = None, **options: Any) -> Found:
+        """The nearest items of vectors (array of one row or of many), of codes (uint8: packed bits), or of items by their ids
+        (one or a list). k is 10 unless radius is given: then all items within that distance. The options are those of
+        Client.search, such as where='label = "boots" and price < 30' and rank."""
         if k is not None or options.get("radius") is None:
             options["k"] = 10 if k is None else k
         else:
@@ -521,8 +547,11 @@ class Collection(Searcher):
     def item(self, id: Any) -> dict:
         return self.client.item(self.name, id)
 
-    def items(self, where: str | None = None) -> Iterator[dict]:
-        return self.client.items(self.name, where)
+    def items(self, where: str | None = None, *, page: int | None = None) -> Iterator[dict]:
+        return self.client.items(self.name, where, page=page)
+
+    def __contains__(self, id: Any) -> bool:
+        return self.delete([id], dry_run=True) > 0
 
     def __len__(self) -> int:
         return self.client.collection(self.name)["items"]
@@ -543,24 +572,31 @@ def _attributes(values):
     return {name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}
 
 
-def _npy(rows):
-    """The bytes of an array in the format of numpy.save. Numbers become float32 at the server."""
-    if rows.ndim not in (1, 2):
-        raise ValueError(f"an array of {rows.ndim} dimensions: vectors have one, and rows of vectors two")
-    if rows.dtype == object:
-        raise ValueError("vectors of different lengths, or values that are no numbers")
-    out = io.BytesIO()
-    np.lib.format.write_array(out, np.ascontiguousarray(np.atleast_2d(rows)), allow_pickle=False)
-    return out.getvalue()
+def _label(x):
+    """A label or a tag as a text, as the command reads it from an array of numpy."""
+    if isinstance(x, (bool, np.bool_)):
+        return "true" if x else "false"
+    if isinstance(x, bytes):
+        return x.decode("utf-8", "replace")
+    if isinstance(x, float) and x == round(x):
+        return str(int(x))
+    return str(x).strip()
 
 
-def _refusal(response, data):
+def _records(frame):
+    """The rows of a frame as dicts, without what is missing."""
+    rows = frame.to_dict("records") if hasattr(frame, "iloc") else frame.to_dicts()
+    return [{str(k): (v.isoformat() if hasattr(v, "isoformat") else v) for k, v in row.items()
+             if v is not None and v == v} for row in rows]
+
+
+def _refusal(status, headers, data):
     try:
         e = json.loads(data)["error"]
-        message, request = e["message"], e["request_id"]
+        message, request, code = e["message"], e["request_id"], e.get("code", "")
     except (ValueError, KeyError, TypeError):  # from a proxy, or before the server could think
-        text = data[:200].decode("utf-8", "replace").strip()
-        message, request = f"the server answered {response.status}: {text}", response.getheader("X-Request-Id", "")
-    retry = response.getheader("Retry-After", "")
-    kind = _kinds.get(response.status, Error)
-    return kind(message, response.status, request, int(retry) if retry.isdigit() else None)
+        text = bytes(data[:200]).decode("utf-8", "replace").strip()
+        message, request, code = f"the server answered {status}: {text}", headers.get("X-Request-Id", ""), ""
+    retry = headers.get("Retry-After", "")
+    return _kinds.get(status, Error)(message, status=status, request_id=request, code=code,
+                                     retry_after=int(retry) if retry.isdigit() else None)

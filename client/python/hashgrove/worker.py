@@ -26,9 +26,9 @@ from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
 
-from .service import Busy, Conflict, Error, NotFound
+from .service import Busy, Conflict, Error, Invalid, NotFound
 
-__all__ = ["Worker", "Invalid", "WorkerDied", "program"]
+__all__ = ["Worker", "WorkerDied", "program"]
 
 PROTOCOL = 1
 try:  # without the conversions of module signal, which take longer than the call
@@ -40,14 +40,6 @@ _main = threading.main_thread()
 _types = {"f4": "<f4", "f2": "<f2", "u1": "|u1", "i4": "<i4", "i8": "<i8"}
 _threaded = os.name == "nt"  # whether a thread of its own reads answers
 _small = 1 << 16  # a frame that one call writes
-
-
-class Invalid(Error, ValueError):
-    """Data or options that cannot be used: what, where and what to do."""
-
-    def __init__(self, message: str, code: str = "invalid", field: str = ""):
-        super().__init__(message)
-        self.code, self.field = code, field
 
 
 class WorkerDied(Error, RuntimeError):
@@ -470,13 +462,7 @@ def _refusal(e: dict) -> Error:
     """The exception for an error of the worker."""
     code, message = e["code"], e["message"]
     kinds = {"not_found": NotFound, "exists": Conflict, "other_model": Conflict, "locked": Busy, "internal": Error}
-    made: Error
-    if code in kinds:
-        made = kinds[code](message)
-    else:
-        made = Invalid(message, code, e.get("field", ""))
-    made.code = code
-    return made
+    return kinds.get(code, Invalid)(message, code=code, field=e.get("field", ""))
 
 
 _workers: weakref.WeakSet = weakref.WeakSet()

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"hashgrove/internal/index"
+	"hashgrove/internal/model"
+	"hashgrove/internal/search"
+	"hashgrove/internal/store"
+	"hashgrove/internal/vectors"
+)
+
+// itemStore is what a collection needs of an index. A *store.Store is one in a file.
+type itemStore interface {
+	Snapshot() *index.Snapshot
+	Info() store.Info
+	Add(ctx context.Context, b *index.Batch) error
+	Upsert(ctx context.Context, b *index.Batch) error
+	Put(ctx context.Context, b *index.Batch) (replaced int, err error)
+	Update(ctx context.Context, b *index.Batch, replace bool) (int, error)
+	Delete(ctx context.Context, ids ...index.ID) (int, error)
+	DeleteWhere(ctx context.Context, f index.Filter) (int, error)
+	Backup(ctx context.Context, w io.Writer) error
+	Close() error
+}
+
+// memory is an index in no file.
+type memory struct {
+	*index.Index
+	model *model.Model
+}
+
+// openMemory returns an empty collection in memory.
+func openMemory(m *model.Model) *opened {
+	return &opened{store: memory{index.New(m.Encoder.Bits(), m.Fingerprint(), index.Config{}), m}, model: m}
+}
+
+func (m memory) Info() store.Info {
+	x := m.Snapshot()
+	return store.Info{Items: x.Len(), Bits: x.Bits(), Fingerprint: x.Fingerprint(), HasModel: true, Memory: x.Memory()}
+}
+
+func (m memory) Put(ctx context.Context, b *index.Batch) (replaced int, err error) {
+	x := m.Snapshot()
+	for _, id := range b.IDs {
+		if _, there := x.Get(id); there {
+			replaced++
+		}
+	}
+	return replaced, m.Upsert(ctx, b)
+}
+
+func (m memory) Backup(ctx context.Context, w io.Writer) error {
+	folder, err := os.MkdirTemp("", "hashgrove-backup-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "index")
+	if err := store.Save(ctx, path, m.Snapshot(), m.model); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}
+
+func (m memory) Close() error { return nil }
+
+// Save writes the items of a collection, and its model, to a new index file.
+func (s *Server) Save(ctx context.Context, name, path string) error {
+	c, err := s.collection(name)
+	if err != nil {
+		return err
+	}
+	return store.Save(ctx, path, c.open().snapshot(), c.open().model)
+}
+
+// vectorsKey is the key of vectors in a context.
+type vectorsKey struct{}
+
+// WithVectors gives a request the vectors of its items or queries as they are in memory, for a program that calls the
+// handler in its own process: in place of vectors_base64, or of a body of float32 values.
+func WithVectors(ctx context.Context, rows [][]float32) context.Context {
+	return context.WithValue(ctx, vectorsKey{}, rows)
+}
+
+// givenVectors returns the vectors of WithVectors.
+func givenVectors(ctx context.Context) ([][]float32, bool) {
+	rows, ok := ctx.Value(vectorsKey{}).([][]float32)
+	return rows, ok
+}
+
+// SetVectors keeps the vectors of a collection's items in memory, by id, so that searches can rerank and explain.
+// Vectors from which the model makes another code than the item has are left out.
+func (s *Server) SetVectors(ctx context.Context, name string, ids []string, rows [][]float32) error {
+	c, err := s.collection(name)
+	if err != nil {
+		return err
+	}
+	now := *c.open()
+	if now.model == nil {
+		return search.ErrNoModel
+	}
+	x, err := matrixOf(rows)
+	if err != nil {
+		return err
+	}
+	src, err := now.model.Source(vectors.Table{X: x, IDs: ids}, 0)
+	if err != nil {
+		return err
+	}
+	items := now.snapshot()
+	if now.vectors, err = search.ReadTable(ctx, now.model, src, items.Len(), items.Get); err != nil {
+		return err
+	}
+	c.current.Store(&now)
+	return nil
+}
