@@ -16,7 +16,7 @@ import (
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/machine"
-	"hashgrove/internal/plot"
+	"hashgrove/internal/report"
 	"hashgrove/internal/section"
 	"hashgrove/internal/trial"
 )
@@ -163,7 +163,7 @@ type Table struct {
 // figure is a plot of the table.
 type figure struct {
 	Name string // of its file, without an ending
-	Plot plot.Figure
+	Plot report.Figure
 }
 
 // Markdown writes the table and how it was made. Figures are links to files beside it; see WriteFigures.
@@ -192,7 +192,7 @@ func (t *Table) Markdown(w io.Writer, command string, now time.Time) error {
 func (t *Table) WriteFigures(dir string) error {
 	for _, f := range t.Figures {
 		err := section.WriteFile(filepath.Join(dir, f.Name+".svg"),
-			func(w io.Writer) error { return plot.WriteSVG(w, f.Plot) })
+			func(w io.Writer) error { return report.WriteSVG(w, f.Plot) })
 		if err != nil {
 			return err
 		}

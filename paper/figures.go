@@ -6,7 +6,7 @@ import (
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/inference"
-	"hashgrove/internal/plot"
+	"hashgrove/internal/report"
 	learn "hashgrove/internal/train"
 )
 
@@ -64,17 +64,17 @@ func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
 
 // bitsFigure plots precision@100 against bits, with a line for each label.
 func bitsFigure(c collection, rows []row, values []result) figure {
-	l := plot.Lines{
+	l := report.Lines{
 		Title: c.title + ": precision@100 by bits",
 		Desc:  "Precision of the first 100 pictures against the length of the codes.",
-		X:     plot.Axis{Label: "bits", Zero: true}, Y: plot.Axis{Label: "precision@100", Zero: true},
+		X:     report.Axis{Label: "bits", Zero: true}, Y: report.Axis{Label: "precision@100", Zero: true},
 	}
 	for i, r := range rows {
 		if values[i].Precision == 0 {
 			continue // it has no numbers
 		}
 		if n := len(l.Series); n == 0 || l.Series[n-1].Name != r.title() {
-			l.Series = append(l.Series, plot.Series{Name: r.title(), Style: n})
+			l.Series = append(l.Series, report.Series{Name: r.title(), Style: n})
 		}
 		s := &l.Series[len(l.Series)-1]
 		s.X, s.Y = append(s.X, float64(r.bits())), append(s.Y, values[i].Precision)
@@ -181,27 +181,27 @@ func heightAt(xs, ys []float64, x float64) float64 {
 }
 
 // drawCurves returns a figure with a line for each curve.
-func drawCurves(name string, l plot.Lines, drawn []namedCurve, of points) figure {
-	l.Y = plot.Axis{Label: "precision", Zero: true}
+func drawCurves(name string, l report.Lines, drawn []namedCurve, of points) figure {
+	l.Y = report.Axis{Label: "precision", Zero: true}
 	for i, d := range drawn {
 		x, y := of(d.curve)
-		l.Series = append(l.Series, plot.Series{Name: d.name, Style: i, X: x, Y: y})
+		l.Series = append(l.Series, report.Series{Name: d.name, Style: i, X: x, Y: y})
 	}
 	return figure{name, l}
 }
 
 func precisionFigure(name string, c collection, drawn []namedCurve) figure {
-	return drawCurves(name+"-precision", plot.Lines{
+	return drawCurves(name+"-precision", report.Lines{
 		Title: c.title + ": precision of the first pictures",
 		Desc:  "Precision against the number of retrieved pictures.",
-		X:     plot.Axis{Label: "retrieved", Zero: true},
+		X:     report.Axis{Label: "retrieved", Zero: true},
 	}, drawn, curve.byRank)
 }
 
 func recallFigure(name string, c collection, drawn []namedCurve) figure {
-	return drawCurves(name+"-recall", plot.Lines{
+	return drawCurves(name+"-recall", report.Lines{
 		Title: c.title + ": precision and recall", Desc: "Precision against recall at every Hamming radius.",
-		X: plot.Axis{Label: "recall", To: 1},
+		X: report.Axis{Label: "recall", To: 1},
 	}, drawn, curve.byRecall)
 }
 

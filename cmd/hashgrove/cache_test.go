@@ -21,7 +21,7 @@ func TestWithoutACacheFolder(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", nowhere)
 	t.Setenv("TMPDIR", t.TempDir())
 	c := &demoCommand{app: &app{quiet: true}}
-	if err := c.prepareFiles(); err != nil || !strings.HasPrefix(c.report.Report, os.TempDir()) {
-		t.Errorf("the report of the demo goes to %q: %v", c.report.Report, err)
+	if err := c.prepareFiles(); err != nil || !strings.HasPrefix(c.report, os.TempDir()) {
+		t.Errorf("the report of the demo goes to %q: %v", c.report, err)
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/picture"
-	"hashgrove/internal/picture/gallery"
 	"hashgrove/internal/report"
 	"hashgrove/internal/vectors"
 )
@@ -42,7 +41,7 @@ type compareCommand struct {
 	file       cli.Output
 	command    string // the command line shown in the report
 
-	baseSet, querySet, newSet *dataset.Set
+	baseSet *dataset.Set
 }
 
 func (a *app) compare() *cobra.Command {
@@ -115,7 +114,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&c.features, "features", "",
 		"turn pictures into these `FEATURES` first: gist320, gist512 or pixels")
 	cli.Group(f, "Comparison")
-	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write, with plots, classes and searches")
+	f.StringVar(&c.reportFile, "report", "", "HTML `FILE` to write, with plots and classes")
 	c.file.FileOnly = true
 	c.file.Bind(f)
 	cli.Group(f, "Output")
@@ -183,15 +182,15 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.reportFile != "" {
-		page := compare.Page{
-			Title: "Comparison on " + data.Name, Date: time.Now(), Machine: machine.Description(), Command: c.command,
-			Pictures: c.pictures(ctx, data),
-		}
-		if err := c.writeReport(result, data, page, c.reportFile); err != nil {
+		if err := writeReport(result, "Comparison on "+data.Name, c.command, c.reportFile); err != nil {
 			return err
 		}
 	}
-	return c.print(result)
+	if c.json {
+		return c.printJSON(result)
+	}
+	c.printComparison(result, c.reportFile)
+	return nil
 }
 
 // checkNew turns the flags about new items into options.
@@ -214,49 +213,49 @@ func (c *compareCommand) checkNew() error {
 // read opens the data and sets queries aside, or reads the queries and new items that flags name.
 func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data, error) {
 	var as *picture.Preparation // of the base, and so of the queries
-	open := func(flags dataFlags, paths []string) (*dataset.Set, *compare.Part, error) {
+	open := func(flags dataFlags, paths []string) (*compare.Part, error) {
 		flags, err := flags.forSimilarity()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		set, err := flags.openLike(c.baseSet, paths, as)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
+		}
+		if c.baseSet == nil {
+			c.baseSet = set
 		}
 		src := vectors.Source(set)
 		if c.features != "" {
 			if src, err = featuresOf(set, c.features, c.threads); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		as = picture.PreparationOf(src)
 		p := c.startProgress("reading", 0, 0)
 		defer p.End()
-		part, err := compare.Read(ctx, src, p.Tick)
-		return set, part, err
+		return compare.Read(ctx, src, p.Tick)
 	}
-	var err error
 	data := &compare.Data{Name: strings.Join(args, ", ")}
-	var all *compare.Part
-	if c.baseSet, all, err = open(c.data, args); err != nil {
+	all, err := open(c.data, args)
+	if err != nil {
 		return nil, err
 	}
 	c.noteColumns(columnsOf(c.baseSet), c.baseSet.Dim())
 	all.MinShared = c.minShared
 	if len(c.newPaths) > 0 {
-		if c.newSet, data.New, err = open(c.data.with(besideFlags{}), c.newPaths); err != nil {
+		if data.New, err = open(c.data.with(besideFlags{}), c.newPaths); err != nil {
 			return nil, fmt.Errorf("new items: %w", err)
 		}
 	}
 	if len(c.queryPaths) == 0 {
-		c.querySet = c.baseSet
 		if data.Base, data.Queries, err = all.Split(c.share, c.seed); err != nil {
 			return nil, err
 		}
 		return data, nil
 	}
 	data.Base = all
-	if c.querySet, data.Queries, err = open(c.data.with(c.queries), c.queryPaths); err != nil {
+	if data.Queries, err = open(c.data.with(c.queries), c.queryPaths); err != nil {
 		return nil, fmt.Errorf("queries: %w", err)
 	}
 	return data, nil
@@ -295,82 +294,47 @@ func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.O
 	return result, err
 }
 
-func (c *compareCommand) print(r *compare.Result) error {
-	if c.json {
-		return c.printJSON(r)
-	}
-	c.warn(append(r.Failures(), r.Warnings...))
-	fmt.Fprintln(c.out, r.Title())
+// printComparison prints the table, the notes and the advice.
+func (a *app) printComparison(r *compare.Result, reportFile string) {
+	a.warn(append(r.Failures(), r.Warnings...))
+	fmt.Fprintln(a.out, r.Title())
 	if r.Scale != "" {
-		fmt.Fprintln(c.out, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
+		fmt.Fprintln(a.out, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
 	}
 	head, rows := r.Table()
-	t := c.table()
+	t := a.table()
 	t.AppendHeader(tableRow(head))
 	for _, row := range rows {
 		t.AppendRow(tableRow(row))
 	}
 	t.Render()
 	for _, note := range r.Notes() {
-		fmt.Fprintln(c.out, note)
+		fmt.Fprintln(a.out, note)
 	}
-	c.printAdvice(r.Advice)
-	if c.reportFile != "" {
-		fmt.Fprintf(c.out, "\nReport with plots: %s\n", c.reportFile)
-	}
-	return nil
-}
-
-// printAdvice prints the advice, verdict first.
-func (a *app) printAdvice(list []compare.Advice) {
 	fmt.Fprintln(a.out, "\nAdvice")
-	for _, advice := range list {
+	for _, advice := range r.Advice {
 		fmt.Fprintf(a.out, "- %s%s\n", advice.Text, flagsFor(advice))
+	}
+	if reportFile != "" {
+		fmt.Fprintf(a.out, "\nReport with plots: %s\n", reportFile)
 	}
 }
 
 // flagsFor names the flags that put advice into practice.
 func flagsFor(advice compare.Advice) string {
-	switch {
-	case advice.Rule == "more-trees":
-		return " \"--rounds\" sets their number, and \"--effort best\" takes more of them."
-	case advice.Rule == "ranking":
+	switch advice.Rule {
+	case "ranking":
 		return fmt.Sprintf(" \"search --rank %s\" does that.", advice.Rank)
-	case advice.Rule == "detail":
+	case "detail":
 		return fmt.Sprintf(" \"train --detail-bits %d\" adds them.", method.UsualDetail)
-	case advice.Rule == "ties":
-		return " \"hashgrove search INDEX QUERIES --rerank ITEMS --rerank-by ties\" ranks ties by the vectors."
-	case strings.HasPrefix(advice.Rule, "classes-") && advice.Method == method.FastHash:
-		return " \"--balance classes\", here and with \"train\", gives rare classes as much weight as frequent ones."
-	case advice.Rule == "recall-use":
+	case "recall-use":
 		return " \"search --rerank\" does that."
 	}
 	return ""
 }
 
 // writeReport writes the HTML report.
-func (a *app) writeReport(r *compare.Result, data *compare.Data, page compare.Page, path string) error {
-	d, err := r.Report(data, page)
-	if err != nil {
-		return err
-	}
-	return report.WriteFile(path, d)
-}
-
-// pictures rereads the pictures for the report. It returns nil if the data are vectors.
-func (c *compareCommand) pictures(ctx context.Context, data *compare.Data) compare.Pictures {
-	if _, ok := c.baseSet.AsPictures(); !ok {
-		return nil
-	}
-	return func(part *compare.Part, rows []int) (map[int][]byte, error) {
-		set := c.baseSet
-		switch part {
-		case data.Queries:
-			set = c.querySet
-		case data.New:
-			set = c.newSet
-		}
-		src, _ := set.AsPictures()
-		return gallery.EncodePNG(ctx, src, rows)
-	}
+func writeReport(r *compare.Result, title, command, path string) error {
+	page := compare.Page{Title: title, Date: time.Now(), Machine: machine.Description(), Command: command}
+	return report.WriteFile(path, r.Report(page))
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"image/png"
 	"os"
 	"strings"
 	"testing"
 
 	"hashgrove/internal/compare"
-	"hashgrove/internal/fashion"
 	"hashgrove/internal/method"
 	"hashgrove/internal/supervision"
 )
@@ -22,7 +19,7 @@ func compareArgs(more ...string) []string {
 func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	shop(t)
 	out := succeed(t, compareArgs("--report", "page.html")...)
-	for _, want := range []string{"40 ", "360 ", "12 ", "288 ", "72 ", "learned MAP", "classifier-float <-", "float-cosine", "Advice\n- ", "page.html"} {
+	for _, want := range []string{"40 ", "360 ", "12 ", "288 ", "72 ", "learned", "classifier-float*", "float-cosine", "Advice\n- ", "page.html"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
 		}
@@ -52,7 +49,7 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	row := keys["rows"].([]any)[0].(map[string]any)
 	for _, key := range []string{
 		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "precision_100", "pr_area", "map_10000", "pr_area_10000",
-		"unseen_map", "unseen_chance", "new_items", "learned_items", "mixed_learned_share", "reachable_precision", "macro_map",
+		"unseen_map", "unseen_chance", "new_items", "learned_items", "reachable_precision", "macro_map",
 		"neighbour_recall_10", "neighbour_recall_100", "train_seconds", "encode_microseconds", "search_microseconds", "distinct_codes", "largest_bucket", "recommended",
 		"nearest_of_class_10", "margins", "expected", "rank", "ranked",
 	} {
@@ -146,37 +143,8 @@ func TestCompareWithoutLabels(t *testing.T) {
 func TestCompareCapsBits(t *testing.T) {
 	shop(t)
 	o := try(t, "compare", "items.csv", "--label", "category", "--id-column", "sku", "--methods", "pca-itq,lsh", "--bits", "8,16", "--unseen", "-1")
-	if o.code != 0 || !strings.Contains(o.out, "12 (of 16)") || strings.Contains(o.out+o.err, "failed") {
+	if o.code != 0 || !strings.Contains(o.out, "12 of 16") || strings.Contains(o.out+o.err, "failed") {
 		t.Errorf("exit %d\n%s%s", o.code, o.out, o.err)
-	}
-}
-
-// TestDemoShowsItsPictures: rows of any part are numbered as in the files, and the pictures are those of the files.
-func TestDemoShowsItsPictures(t *testing.T) {
-	c := &demoCommand{train: fashion.Train(), query: fashion.Query()}
-	data := &compare.Data{Base: new(compare.Part), Queries: new(compare.Part)}
-	show := c.pictures(t.Context(), data)
-	for _, part := range []*compare.Part{data.Queries, data.Base, new(compare.Part)} { // the last is set aside
-		x := c.train.X
-		if part == data.Queries {
-			x = c.query.X
-		}
-		rows := []int{3, x.Rows - 1}
-		list, err := show(part, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range rows {
-			p, err := png.Decode(bytes.NewReader(list[row]))
-			if err != nil {
-				t.Fatalf("row %d: %v", row, err)
-			}
-			for i, v := range x.Row(row) {
-				if grey, _, _, _ := p.At(i%28, i/28).RGBA(); grey>>8 != uint32(v) {
-					t.Fatalf("row %d: pixel %d is %d, want %v", row, i, grey>>8, v)
-				}
-			}
-		}
 	}
 }
 
@@ -185,51 +153,21 @@ func TestDemoLeavesAReport(t *testing.T) {
 		t.Skip("the demo takes seconds")
 	}
 	t.Chdir(t.TempDir())
-	var r demoReport
+	var r compare.Result
 	if err := json.Unmarshal([]byte(succeed(t, "demo", "--bits", "4", "-o", "shop", "--json")), &r); err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]demoMethod{}
-	for _, m := range r.Methods {
-		names[m.Name] = m
+	fast, detail, random := r.Find("fasthash", 4), r.Find(compare.Detailed, 4), r.Find("random", 4)
+	if fast.MAP < 2*random.MAP || fast.LearnedItems.MAP < fast.MAP || len(r.Advice) == 0 || r.Seconds == 0 {
+		t.Errorf("FastHash has MAP %v, random codes %v; advice %v", fast.MAP, random.MAP, r.Advice)
 	}
-	for _, name := range []string{"FastHash", "LSH", "random codes", "plain pixels"} {
-		if names[name].MAP == 0 {
-			t.Errorf("the demo does not show %s", name)
-		}
+	if detail.Leading().NearestOfClass10 < 2*fast.Leading().NearestOfClass10 {
+		t.Errorf("with detail %+v, without %+v", detail.Leading(), fast.Leading())
 	}
-	if fast := names["FastHash"]; fast.NewItems == nil || fast.NewItems.MAP != fast.MAP || fast.LearnedItems.MAP < fast.MAP {
-		t.Errorf("FastHash has %+v for new items and %+v for learned ones", fast.NewItems, fast.LearnedItems)
+	if page := string(read(t, "shop/report.html")); !strings.Contains(page, "pullover") {
+		t.Error("the report has no classes")
 	}
-	if r.Methods[0].Name != "FastHash" || names["FastHash"].MAP < 2*names["random codes"].MAP || len(r.Advice) == 0 || r.Seconds == 0 {
-		t.Errorf("the demo says %+v", r)
-	}
-	if l := r.Look; l.DetailBits != method.UsualDetail || l.WithoutDetail <= 0 || l.NearestOfClass < 2*l.WithoutDetail {
-		t.Errorf("the look of the hits: %+v", l)
-	}
-	page := string(read(t, r.Report))
-	if n := strings.Count(page, "data:image/png;base64,"); n != 8*11 || !strings.Contains(page, "pullover") {
-		t.Errorf("the report shows %d pictures, or no classes", n)
-	}
-	succeed(t, "verify", "shop/demo.hgm")
-}
-
-// The library gives advice, and the command the flags that follow it.
-func TestAdviceNamesFlags(t *testing.T) {
-	for _, c := range []struct{ rule, method, want string }{
-		{"mixed", "sdh", ""},
-		{"more-trees", "fasthash", "--rounds"},
-		{"recall-use", "lsh", "--rerank"},
-		{"ties", "", "hashgrove search INDEX QUERIES --rerank ITEMS --rerank-by ties"},
-		{"classes-unequal", "fasthash", "--balance classes"},
-		{"classes-weak", "fasthash", "--balance classes"},
-		{"classes-weak", "", ""},
-		{"classes-weak", "sdh", ""},
-		{"use", "fasthash", ""},
-	} {
-		got := flagsFor(compare.Advice{Rule: c.rule, Method: c.method})
-		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-			t.Errorf("%s of %q names %q, want %q", c.rule, c.method, got, c.want)
-		}
+	if m := informed(t, "shop/demo.hgm"); m.Bits != 4+method.UsualDetail {
+		t.Errorf("the model has %d bits", m.Bits)
 	}
 }

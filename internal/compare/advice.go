@@ -1,14 +1,3 @@
-// Advice in words, drawn from the numbers of a comparison.
-//
-//	verdict    what to do: only the first rule that fires speaks
-//	remarks    what else to know about the recommended codes: every rule that fires speaks
-//
-// MAP decides, since it sums up the whole ranking, and always that of new items, if there are any: learned items appear
-// in sentences, never in a choice. Differences below near count as none, and so do those that the choice of queries
-// explains. Every row counts by the ranking that leads it, and the best codes are the best row of codes in the table,
-// those of a classifier included; bits of detail, which take more bytes, must be clearly better to be the best. Seconds
-// appear in sentences and one remark, never in a verdict, so the same data lead to the same verdict on every machine.
-
 package compare
 
 import (
@@ -21,28 +10,25 @@ import (
 	"hashgrove/internal/eval"
 )
 
+// Advice in words, drawn from the numbers of a comparison: the first verdict that applies, then every remark that does.
+//
+// What decides is the quality of a row: MAP by the ranking that leads it or, without labels, the recall of float
+// neighbours, and always that of new items, if there are any. Differences below near count as none, and so do those that
+// the choice of queries explains. Seconds decide nothing, so the same data lead to the same advice on every machine.
+
 // Thresholds of the rules.
 const (
-	near      = 0.01     // a MAP difference that nobody would notice
+	near      = 0.01     // a difference in quality that nobody would notice
 	costless  = 0.005    // a MAP gain worth having because it is free
-	much      = 0.05     // a MAP difference that everybody would notice
+	much      = 0.05     // a difference in quality that everybody would notice
+	lowRecall = 0.5      // recall of float neighbours below which codes lose too much
 	cheap     = 64 << 20 // bytes of float vectors that are searched in milliseconds
 	fewBytes  = 256      // bytes of an item that are small enough without codes
-	fewCodes  = 100      // items per distinct code on average, above which codes hardly say more than classes
 	fewAsked  = 200      // queries below which chance moves MAP noticeably
-	quicker   = 10       // how many times faster a weaker method must train to be worth mentioning
-	noticed   = 5        // seconds of training worth mentioning
-	giveAway  = 0.03     // MAP that faster training may cost
-	preferred = 0.55     // share of learned items among the first hits of a mixed base that is worth mentioning
-	scarce    = 10       // queries below which figures are mere chance
-	unfelt    = 10       // microseconds of a search that nobody needs to shorten
 	deviation = 2        // standard errors that chance explains
 	naming    = 3        // most classes or methods to name
 
-	// Shares of the nearest of its class in the first ten: below which bits of detail are worth a word, and what they must
-	// add to be worth their bytes.
-	fewNearest = 0.25
-	muchNearer = 0.1
+	fewNearest = 0.25 // share of the nearest of its class in the first ten below which bits of detail are worth a word
 )
 
 // Advice is one sentence or two.
@@ -50,59 +36,136 @@ type Advice struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`
 
-	Method string       `json:"-"` // the sentence is about; "" if several or none
-	Rank   eval.Ranking `json:"-"` // that the sentence advises; "" if none
-
-	way string // which of several sentences a rule used
+	Rank eval.Ranking `json:"-"` // of the best codes; "" if they have one ranking
 }
 
-// facts holds what the rules look at and what they have said so far. Rows that do not exist are nil.
+// rule is a sentence and when it is said.
+type rule struct {
+	name    string
+	applies func(f *facts) bool
+	text    func(f *facts) string
+	advised func(f *facts) *eval.Row // by a verdict; nil advises no row
+}
+
+// verdicts say what to do. Only the first that applies speaks.
+var verdicts = []rule{
+	{"no-method", func(f *facts) bool { return f.best == nil }, func(*facts) string {
+		return "Nothing can be advised: no method left codes."
+	}, nil},
+	{"no-answers", func(f *facts) bool { return !f.r.unlabelled() && unanswered(f.best) }, func(f *facts) string {
+		return fmt.Sprintf("Nothing can be advised: no query has a similar item among the %d that are searched.", f.r.searched())
+	}, nil},
+	{"no-signal", (*facts).lacksSignal, func(f *facts) string {
+		return fmt.Sprintf("Do not hash: the best codes, %s, have %s %.3f, and random codes have %.3f. These vectors do not "+
+			"tell which rows are similar.", rowName(f.choice), f.measure(), f.quality(f.choice), f.quality(f.random))
+	}, nil},
+	{"float", (*facts).floatSuffices, func(f *facts) string {
+		return fmt.Sprintf("Do not hash: %s has %s %.3f, and the best codes, %s, have %.3f. All %d vectors take %s.",
+			rowName(f.float), f.measure(), f.quality(f.float), rowName(f.choice), f.quality(f.choice), f.r.Data.Base,
+			byteCount(f.r.Data.Base*f.float.Bytes))
+	}, func(f *facts) *eval.Row { return f.float }},
+	{"classifier-as-good", (*facts).classifierSuffices, func(f *facts) string {
+		return fmt.Sprintf("A classifier does as well: its output has MAP %.3f%s with %s an item, and the best codes, %s, "+
+			"have %.3f with %s. Where all that matters is the class, and no class will be new, classify and do not hash.",
+			lead(f.class), f.forNew(), byteCount(f.class.Bytes), rowName(f.choice), lead(f.choice), byteCount(f.choice.Bytes))
+	}, func(f *facts) *eval.Row { return f.class }},
+	{"recall-use", func(f *facts) bool { return f.r.unlabelled() }, func(f *facts) string {
+		return fmt.Sprintf("Use %s: of the %d nearest vectors of a query, %.0f %% are among the first %d items. Rank these "+
+			"again by their vectors.", rowName(f.choice), eval.NeighbourCount, 100*f.quality(f.choice), f.r.recallRank())
+	}, func(f *facts) *eval.Row { return f.choice }},
+	{"use", func(*facts) bool { return true }, func(f *facts) string {
+		return fmt.Sprintf("Use %s: MAP %.3f%s%s, and %.0f %% of the first items are right.", rowName(f.choice),
+			lead(f.choice), f.forNew(), ranked(f.choice), 100*f.choice.Leading().Precision)
+	}, func(f *facts) *eval.Row { return f.choice }},
+}
+
+// remarks say what else to know about the advised codes. Every one that applies speaks.
+var remarks = []rule{
+	{"ranking", func(f *facts) bool { return lead(f.choice) >= f.choice.MAP+costless }, func(f *facts) string {
+		return fmt.Sprintf("Rank by %s: the same codes have MAP %.3f then, and %.3f by Hamming distance.",
+			rankings[f.choice.Rank], lead(f.choice), f.choice.MAP)
+	}, nil},
+	{"cost", func(f *facts) bool { return f.float != nil && f.float.Bytes > 0 }, func(f *facts) string {
+		return fmt.Sprintf("Against %s, codes of %s take %s an item instead of %s, and %s is %.3f instead of %.3f.",
+			rowName(f.float), rowName(f.choice), byteCount(f.choice.Bytes), byteCount(f.float.Bytes), f.measure(),
+			f.quality(f.choice), f.quality(f.float))
+	}, nil},
+	{"more-bits", (*facts).gainsByBits, func(f *facts) string {
+		before, last := f.longest()
+		return fmt.Sprintf("More bits still help: from %d to %d bits %s rose from %.3f to %.3f. Try %d.", before.Bits,
+			last.Bits, f.measure(), f.quality(before), f.quality(last), 2*last.Bits)
+	}, nil},
+	{"unseen", func(f *facts) bool { return f.choice.UnseenMAP > 0 && f.float != nil }, func(f *facts) string {
+		c, how := f.choice, "The codes hold for classes that come later"
+		if c.UnseenMAP < max(f.float.UnseenMAP, c.UnseenChance+2*much)-much {
+			how = "For classes that come later do not rely on these codes"
+		}
+		return fmt.Sprintf("%s: queries of classes that training did not see have MAP %.3f, and %.3f with %s; chance would "+
+			"be %.3f.", how, c.UnseenMAP, f.float.UnseenMAP, rowName(f.float), c.UnseenChance)
+	}, nil},
+	{"classes-weak", func(f *facts) bool { return len(f.weak()) > 0 }, func(f *facts) string {
+		return fmt.Sprintf("Classes far below the mean of %s: %s.", rowName(f.choice), firstNames(f.weak()))
+	}, nil},
+	{"detail", func(f *facts) bool {
+		own := f.choice.Leading().NearestOfClass10
+		return f.choice.DetailBits == 0 && own > 0 && own < fewNearest
+	}, func(f *facts) string {
+		return fmt.Sprintf("Of the ten items of its class that are most like a query, %s finds %.0f %% first: the codes tell "+
+			"little more than the class. Bits of detail keep what an item looks like.", rowName(f.choice),
+			100*f.choice.Leading().NearestOfClass10)
+	}, nil},
+	{"few-queries", func(f *facts) bool { return f.r.Data.Queries < fewAsked }, func(f *facts) string {
+		return fmt.Sprintf("With %d queries, differences of a few hundredths are chance.", f.r.Data.Queries)
+	}, nil},
+}
+
+// facts holds what the rules look at. Rows that do not exist are nil.
 type facts struct {
 	r      *Result
-	best   *eval.Row // greatest MAP of all codes
+	best   *eval.Row // greatest quality of all codes
 	choice *eval.Row // the shortest code of its method that is near the best; nil only without a best
 	random *eval.Row // the best of the floors and references of each sort
-	sign   *eval.Row
 	class  *eval.Row // a classifier's output: its probabilities, or else its answer
 	float  *eval.Row
 	failed []string
-
-	advice []Advice
-}
-
-// say adds the sentence of a rule that fires and returns it, valid until the next one.
-func (f *facts) say(rule, format string, args ...any) *Advice {
-	f.advice = append(f.advice, Advice{Rule: rule, Text: fmt.Sprintf(format, args...)})
-	return &f.advice[len(f.advice)-1]
 }
 
 // advise returns the conclusions from the numbers, verdict first, and marks the recommended row.
-func advise(r *Result) []Advice {
+func advise(r *Result) (list []Advice) {
 	f := factsOf(r)
-	recommended := f.verdict()
+	say := func(u rule) {
+		a := Advice{Rule: u.name, Text: u.text(f)}
+		if f.choice != nil {
+			a.Rank = f.choice.Rank
+		}
+		list = append(list, a)
+	}
+	verdict := verdicts[slices.IndexFunc(verdicts, func(u rule) bool { return u.applies(f) })]
+	say(verdict)
+	var advised *eval.Row
+	if verdict.advised != nil {
+		advised = verdict.advised(f)
+	}
 	for i := range r.Rows {
-		r.Rows[i].Recommended = &r.Rows[i] == recommended
+		r.Rows[i].Recommended = &r.Rows[i] == advised
 	}
-	scarcely := r.Data.Queries < scarce
-	if scarcely { // everything else depends on it
-		f.remarkOnQueries()
-	}
-	if recommended != nil && recommended != f.float { // those who should not hash need no details about codes
-		f.remark()
-	}
-	if !scarcely {
-		f.remarkOnQueries()
+	if advised != nil && advised != f.float { // those who should not hash need no details about codes
+		for _, u := range remarks {
+			if u.applies(f) {
+				say(u)
+			}
+		}
 	}
 	if len(f.failed) > 0 {
-		f.say("failed", "Not considered, because they failed: %s.", firstNames(f.failed))
+		list = append(list, Advice{Rule: "failed", Text: "Not considered, because they failed: " + firstNames(f.failed) + "."})
 	}
-	return f.advice
+	return list
 }
 
 func factsOf(r *Result) *facts {
 	f := &facts{r: r}
 	better := func(old **eval.Row, row *eval.Row) {
-		if *old == nil || lead(row) > lead(*old) {
+		if *old == nil || f.quality(row) > f.quality(*old) {
 			*old = row
 		}
 	}
@@ -118,8 +181,6 @@ func factsOf(r *Result) *facts {
 			better(&f.best, row)
 		case row.Method == random:
 			better(&f.random, row)
-		case row.Method == sign:
-			better(&f.sign, row)
 		case row.Method == probable:
 			f.class = row
 		case row.Method == oneHot:
@@ -130,12 +191,12 @@ func factsOf(r *Result) *facts {
 			better(&f.float, row)
 		}
 	}
-	if detail != nil && (f.best == nil || lead(detail) > lead(f.best)+near) {
+	if detail != nil && (f.best == nil || lead(detail) > lead(f.best)+near) { // it takes more bytes
 		f.best = detail
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if f.best == nil || row.Method != f.best.Method || row.Error != "" || lead(row) < lead(f.best)-near {
+		if f.best == nil || row.Method != f.best.Method || row.Error != "" || f.quality(row) < f.quality(f.best)-near {
 			continue
 		}
 		if f.choice == nil || row.Bits < f.choice.Bits {
@@ -143,6 +204,77 @@ func factsOf(r *Result) *facts {
 		}
 	}
 	return f
+}
+
+func (f *facts) quality(row *eval.Row) float64 { return f.r.quality(row) }
+
+// measure names what quality is.
+func (f *facts) measure() string {
+	if f.r.unlabelled() {
+		return fmt.Sprint("recall@", f.r.recallRank())
+	}
+	return "MAP"
+}
+
+// lacksSignal reports whether the best codes are hardly better than random ones.
+func (f *facts) lacksSignal() bool {
+	return f.random != nil && f.quality(f.best) <= f.quality(f.random)+2*near &&
+		(f.float == nil || f.r.unlabelled() || lead(f.float) <= lead(f.best)+much)
+}
+
+// floatSuffices reports whether the vectors are far better than the best codes, or as good and cheap to search.
+func (f *facts) floatSuffices() bool {
+	if f.float == nil {
+		return false
+	}
+	small := f.r.Data.Base*f.float.Bytes <= cheap
+	if f.r.unlabelled() { // float search finds what it is measured by
+		return small && f.quality(f.choice) < lowRecall
+	}
+	return lead(f.float) > lead(f.best)+much || small && lead(f.float) >= lead(f.best)-near
+}
+
+// classifierSuffices reports whether a classifier beats the best codes, or matches them in not much more space.
+func (f *facts) classifierSuffices() bool {
+	if f.class == nil || f.class == f.best {
+		return false
+	}
+	most := lead(f.best)
+	tolerance := max(near, chance(f.best, f.class))
+	return lead(f.class) > most+tolerance || lead(f.class) >= most-tolerance && f.class.Bytes <= fewBytes
+}
+
+// longest returns the two longest rows of the advised method, which are in order of length.
+func (f *facts) longest() (before, last *eval.Row) {
+	for i := range f.r.Rows {
+		if row := &f.r.Rows[i]; row.Method == f.choice.Method && row.Error == "" {
+			before, last = last, row
+		}
+	}
+	return before, last
+}
+
+// gainsByBits reports whether the longest codes of the advised method are clearly better than shorter ones.
+func (f *facts) gainsByBits() bool {
+	before, last := f.longest()
+	return before != nil && last.CappedFrom == 0 && last.Bits == f.choice.Bits &&
+		f.quality(last) > f.quality(before)+max(near, chance(last, before))
+}
+
+// weak names the classes that the advised codes serve badly, worst first.
+func (f *facts) weak() (names []string) {
+	for _, c := range eval.WeakClasses(f.choice.PerClass) {
+		names = append(names, fmt.Sprintf("%s (MAP %.3f)", c.Name, c.MAP))
+	}
+	return names
+}
+
+// forNew says what the numbers are about.
+func (f *facts) forNew() string {
+	if f.r.Data.New > 0 {
+		return " for new items"
+	}
+	return ""
 }
 
 // chance returns how far the choice of queries alone may move the MAPs of two rows apart.
@@ -170,24 +302,19 @@ func chanceOf(a, b []float64) float64 {
 // lead returns the MAP of a row by the ranking that leads it.
 func lead(row *eval.Row) float64 { return row.Leading().MAP }
 
-// ranked says by what a row is ranked, if not by Hamming distance: the end of a sentence about its MAP.
+// rankings names the rankings other than by Hamming distance.
+var rankings = map[eval.Ranking]string{eval.ByMargins: "the margins of the query", eval.ByExpected: "the expected code"}
+
+// ranked says by what a row is ranked, if not by Hamming distance.
 func ranked(row *eval.Row) string {
-	switch row.Rank {
-	case eval.ByMargins:
-		return " ranked by margins"
-	case eval.ByExpected:
-		return " ranked by the expected code"
+	if how := rankings[row.Rank]; how != "" {
+		return " ranked by " + how
 	}
 	return ""
 }
 
-// reached puts the MAP of a row into words.
-func reached(row *eval.Row) string { return fmt.Sprintf("%.3f%s", lead(row), ranked(row)) }
-
 // unanswered reports whether no query had anything to find.
-func unanswered(row *eval.Row) bool {
-	return len(row.AP) > 0 && slices.Max(row.AP) < 0
-}
+func unanswered(row *eval.Row) bool { return len(row.AP) > 0 && slices.Max(row.AP) < 0 }
 
 // rowName returns the name of a row in sentences.
 func rowName(row *eval.Row) string {
@@ -204,115 +331,6 @@ func rowName(row *eval.Row) string {
 	return fmt.Sprintf("%s with %d bits", title(row.Method), row.Bits)
 }
 
-// verdict says what to do and returns the recommended row, or nil.
-func (f *facts) verdict() *eval.Row {
-	best, float, class, choice := f.best, f.float, f.class, f.choice
-	if best == nil {
-		f.say("no-method", "Nothing can be advised: no method left codes.")
-		return nil
-	}
-	most := lead(best)
-	switch {
-	case unanswered(best):
-		items := "items"
-		if f.r.Data.New > 0 {
-			items = "new items"
-		}
-		f.say("no-answers", "Nothing can be advised: no query has a similar item among the %d %s. It takes more rows, "+
-			"or other queries.", f.r.searched(), items)
-		return nil
-	case float != nil && float.MAP > most+much:
-		f.say("float-better", "Do not hash: %s has MAP %.3f, and the best codes, %s, have %s. They lose more than "+
-			"the memory they save is worth.", rowName(float), float.MAP, rowName(choice), reached(choice))
-		return float
-	case f.random != nil && most <= f.random.MAP+2*near:
-		f.say("no-signal", "Do not hash: the best codes, %s, have MAP %.3f, and random codes have %.3f. These "+
-			"vectors do not tell which rows are similar.", rowName(choice), lead(choice), f.random.MAP)
-		return nil
-	case float != nil && float.MAP >= most-near && f.r.Data.Base*float.Bytes <= cheap:
-		f.say("float-cheap", "Do not hash: %s is as good, with MAP %.3f against %s of the best codes, %s, and it is "+
-			"cheap: all %d vectors take %s, and one core goes through them in %s for a query.",
-			rowName(float), float.MAP, reached(choice), rowName(choice), f.r.Data.Base,
-			byteCount(f.r.Data.Base*float.Bytes), microseconds(float.SearchMicroseconds))
-		return float
-	case f.classifierSuffices():
-		f.sayClassifier()
-		return class
-	}
-	others := ""
-	if choice != best {
-		others = fmt.Sprintf(" The best of all, %s, has MAP %.3f.", rowName(best), most)
-	}
-	way, precision := precisionOf(choice)
-	by := ranked(choice)
-	if by != "" {
-		by = "," + by
-	}
-	f.say("use", "Use %s: MAP %.3f%s%s, and %s are right.%s",
-		rowName(choice), lead(choice), f.forNew(), by, precision, others).way = way
-	return choice
-}
-
-// classifierSuffices reports whether a classifier beats the best codes, or matches them in not much more space.
-func (f *facts) classifierSuffices() bool {
-	if f.class == nil || f.class == f.best {
-		return false
-	}
-	most := lead(f.best)
-	tolerance := max(near, chance(f.best, f.class))
-	return lead(f.class) > most+tolerance || lead(f.class) >= most-tolerance && f.class.Bytes <= fewBytes
-}
-
-// sayClassifier adds the verdict that a classifier is as good as the best codes, or better.
-func (f *facts) sayClassifier() {
-	class, way, how := f.class, "as-well", "as well"
-	most := lead(f.best)
-	switch tolerance := max(near, chance(f.best, class)); {
-	case lead(class) > most+tolerance:
-		way, how = "better", "better"
-	case lead(class) > most+near:
-		way, how = "at-least-as-well", "at least as well"
-	case lead(class) < most-near:
-		way, how = "too-few-queries", fmt.Sprintf("as well, as far as %d queries can tell", f.r.Data.Queries)
-	}
-	what := fmt.Sprintf("ranking by its probabilities has MAP %.3f", lead(class))
-	if class.Method == oneHot {
-		what = fmt.Sprintf("its answer, one-hot in %d bits, has MAP %.3f", class.Bits, lead(class))
-	}
-	matters := "the class, and no class will be new"
-	if f.r.Data.Classes == 0 {
-		matters = "tags, and no tag will be new"
-	}
-	f.say("classifier-as-good", "A classifier does %s: %s%s, with %s an item, and the best codes, %s, have %s with %s. "+
-		"Where all that matters is %s, classify and do not hash.", how, what, f.forNew(), byteCount(class.Bytes),
-		rowName(f.choice), reached(f.choice), byteCount(f.choice.Bytes), matters).way = way
-}
-
-// forNew says what the numbers are about.
-func (f *facts) forNew() string {
-	if f.r.Data.New > 0 {
-		return " for new items"
-	}
-	return ""
-}
-
-// precisionOf says how many of the nearest items are right: of 100, or of all if there are fewer.
-func precisionOf(row *eval.Row) (way, text string) {
-	if math.Abs(row.ReachablePrecision-row.Precision100) < 0.0005 {
-		return "of-100", fmt.Sprintf("of the 100 nearest items %.0f %%", 100*row.Leading().Precision)
-	}
-	return "of-those-there-are", fmt.Sprintf("of the nearest items, as many as there are right ones and 100 at most, "+
-		"%.0f %%", 100*row.Leading().Precision)
-}
-
-// countClasses begins a sentence about classes.
-func countClasses(n int) string {
-	if n == 1 {
-		return "One class is"
-	}
-	return fmt.Sprintf("%d classes are", n)
-}
-
 // firstNames joins the first few names.
 func firstNames(names []string) string {
 	if len(names) <= naming {
@@ -326,26 +344,9 @@ func byteCount(n int) string {
 	case n == 1:
 		return "1 byte"
 	case n < 10_000:
-		return fmt.Sprintf("%d bytes", n)
+		return strconv.Itoa(n) + " bytes"
 	case n < 10_000_000:
 		return fmt.Sprintf("%d kB", (n+500)/1000)
 	}
 	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
-}
-
-// microseconds writes a time that was measured once, perhaps on a busy machine: its first digit is all it can mean.
-func microseconds(v float64) string {
-	if v < 950 {
-		return "about " + oneDigit(v) + " us"
-	}
-	return "about " + oneDigit(v/1000) + " ms"
-}
-
-// oneDigit rounds a number to its first digit.
-func oneDigit(v float64) string {
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 0, 64), 64)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }

@@ -11,7 +11,7 @@
 //		train        on the base                                       FastHash once, at the longest length: its
 //		                                                               bits are stage-wise, so prefixes are the rest
 //		encode       base and new items, and the queries on one core, timed
-//		measure      package eval, averaged over ties: new items first, then learned ones, then a mix
+//		measure      package eval, averaged over ties: new items first, then learned ones
 //		again        without some classes, whose queries then search all items
 //
 // If a task fails, its row holds the error and the others continue. Everything but seconds and microseconds depends
@@ -58,9 +58,7 @@ type Result struct {
 	Warnings []string     `json:"warnings"`
 	Seconds  float64      `json:"seconds"`
 
-	notes []error       // the warnings that the comparison itself adds, with their codes
-	asked float64       // Options.NewShare
-	scale *model.Affine // applied to the vectors for float search; nil if they were left alone
+	notes []error // the warnings that the comparison itself adds, with their codes
 }
 
 // Run compares the methods.
@@ -83,10 +81,9 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed,
-		asked: o.NewShare}
+	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
 	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
-	result.Standardized, result.Scale, result.scale = s.scale.Map != nil, s.scale.Reason, s.scale.Map
+	result.Standardized, result.Scale = s.scale.Map != nil, s.scale.Reason
 	if s.bench.Options.Neighbours != nil {
 		result.Neighbours = o.Neighbours
 	}
@@ -95,11 +92,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	}
 	result.sortMethods()
 	result.Warnings, result.notes = s.warnings(result.Rows), s.notes
-	if data.labelled() {
-		result.Advice = advise(result)
-	} else {
-		result.Advice = adviseByRecall(result)
-	}
+	result.Advice = advise(result)
 	result.Seconds = time.Since(began).Seconds()
 	return result, nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -117,10 +116,6 @@ func testOrder(t *testing.T, o Options) {
 		if len(row.PerClass) != 6 || row.PRCurve == nil || row.PrecisionCurve == nil {
 			t.Errorf("%s lacks classes or curves", rowName(&row))
 		}
-		isFloat := strings.Contains(row.Method, "float")
-		if codes := len(row.Searches) == sampleSearches && len(row.Usage.Ones) == row.Bits && len(row.Searches[0].Items) == nearestItems; codes == isFloat {
-			t.Errorf("%s has %d searches and a usage of %d bits", rowName(&row), len(row.Searches), len(row.Usage.Ones))
-		}
 		if learned := row.Kind == eval.KindMethod || strings.HasPrefix(row.Method,
 			"classifier"); learned && (row.TrainSeconds <= 0 || row.EncodeMicroseconds <= 0) {
 			t.Errorf("%s has no times", rowName(&row))
@@ -156,16 +151,7 @@ func untimed(t *testing.T, r *Result) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	usage, err := json.Marshal(func() (u []any) {
-		for _, row := range r.Rows {
-			u = append(u, row.Usage)
-		}
-		return u
-	}())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b) + string(usage)
+	return string(b)
 }
 
 // Everything but times is a function of data, options and seed.
@@ -219,10 +205,10 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 	models := map[string]*model.Model{}
 	o.Each = func(method string, bits int, m *model.Model) { models[fmt.Sprint(method, bits)] = m }
 	r, parts := run(t, d, o), parted(t, d, o)
-	for _, name := range []string{"fasthash", "lsh", detailed} {
+	for _, name := range []string{"fasthash", "lsh", Detailed} {
 		for _, bits := range o.Bits {
 			m := models[fmt.Sprint(name, bits)]
-			if m == nil || m.ClassBits() != bits || (m.DetailBits() > 0) != (name == detailed) {
+			if m == nil || m.ClassBits() != bits || (m.DetailBits() > 0) != (name == Detailed) {
 				t.Fatalf("no model of %s at %d bits", name, bits)
 			}
 			queries, got := encode(t, m, parts.Queries), value(t, r, name, bits)
@@ -253,10 +239,6 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 				t.Errorf("%s at %d bits: MAP %v and %v by margins", name, bits, got.MAP, got.Margins.MAP)
 			}
 		}
-	}
-	if fast, lsh := value(t, r, "fasthash", 32), value(t, r, "lsh", 32); !(fast.MixedLearnedShare > 0.52) ||
-		math.Abs(lsh.MixedLearnedShare-0.5) > 0.04 {
-		t.Errorf("FastHash puts %v learned items first, LSH %v", fast.MixedLearnedShare, lsh.MixedLearnedShare)
 	}
 	o.Bits, o.Each = []int{8}, nil
 	if short := run(t, d, o); value(t, short, "fasthash", 8).MAP != value(t, r, "fasthash", 8).MAP {
@@ -316,7 +298,7 @@ func TestBitsAreCapped(t *testing.T) {
 		t.Errorf("the rows are %v", found)
 	}
 	_, cells := r.Table()
-	if !slices.ContainsFunc(cells, func(line []string) bool { return line[1] == "16 (of 24)" }) {
+	if !slices.ContainsFunc(cells, func(line []string) bool { return line[1] == "16 of 24" }) {
 		t.Errorf("the table does not say what is capped: %v", cells)
 	}
 	o.Bits = []int{8, 16, 24}

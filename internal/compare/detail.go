@@ -10,8 +10,8 @@ import (
 	"hashgrove/internal/trial"
 )
 
-// detailed is FastHash with bits of detail behind its own, which are not trained again.
-const detailed = method.FastHash + "-detail"
+// Detailed names FastHash with bits of detail behind its own, which are not trained again.
+const Detailed = method.FastHash + "-detail"
 
 // AddDetail puts the usual bits of detail behind those of a model that Run trained, learned from the rows that it
 // knows: people who look at their own items expect the most similar ones first, not any of the class. It returns the
@@ -44,7 +44,7 @@ func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Tra
 	if err != nil {
 		return nil, err
 	}
-	behind := task{method: detailed, kind: t.kind, supervised: t.supervised, bits: t.bits, detail: detail, later: later}
+	behind := task{method: Detailed, kind: t.kind, supervised: t.supervised, bits: t.bits, detail: detail, later: later}
 	for len(behind.bits) > 0 && behind.longest()+detail.Bits() > hamming.MaxWeightedBits {
 		behind.bits = behind.bits[:len(behind.bits)-1]
 	}

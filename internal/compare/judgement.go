@@ -7,16 +7,14 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
-	"hashgrove/internal/par"
 	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
 
-// Codes are judged three times over, and the items of each part are encoded once.
+// Codes are judged twice, and the items of each part are encoded once.
 //
 //	new items       the queries search in them alone: what an index is for, so these numbers lead
 //	learned items   the queries search in the base alone: what training made of the rows it saw
-//	a mix           as many of each: learned items come first where they lie closer to queries than new ones do
 //
 // New and learned items are ranked by Hamming distance, by the margins of the queries and by their expected codes, as
 // far as the method has them. One of these leads: the model's usual one, unless another is better by more than the
@@ -137,15 +135,9 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later tr
 			return err
 		}
 	}
-	row.Usage = eval.UsageOf(c.Base)
 	row.SearchMicroseconds = searchTime(c.Queries, c.learned)
 	if s.mapped.New != nil {
 		row.SearchMicroseconds += searchTime(c.Queries, c.Base)
-		row.MixedLearnedShare, err = mixedShare(ctx, classOf(c.Queries, c.Detail), classOf(c.learned, c.Detail),
-			classOf(c.Base, c.Detail), s.o.Threads)
-		if err != nil {
-			return err
-		}
 	}
 	if s.unseen != nil {
 		o := s.unseen.options
@@ -156,15 +148,7 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later tr
 		}
 		row.UnseenMAP, row.UnseenChance = r.MAP, r.Prior
 	}
-	return s.addSearches(ctx, row, c)
-}
-
-// classOf returns codes without their bits of detail.
-func classOf(c hamming.Codes, detail int) hamming.Codes {
-	if detail == 0 {
-		return c
-	}
-	return c.Prefix(c.Bits - detail)
+	return nil
 }
 
 // ofLearned returns the codes for a search in the learned items.
@@ -241,66 +225,6 @@ func (s *comparison) fill(row *eval.Row, found, learned *eval.Report) {
 	if s.learned != nil {
 		row.NewItems = found.Items()
 	}
-}
-
-// mixedHits returns how many hits of a mixed base to look at, given the items of each side: 100, or fewer if those
-// would be a large part of all items.
-func mixedHits(side int) int { return min(100, max(10, side/10), side) }
-
-// mixedShare returns the share of learned items among the first hits in a base of equally many learned and new items,
-// in expectation over ties and averaged over the queries: one half, unless learned items are preferred. The larger side
-// contributes an evenly drawn part of its items.
-func mixedShare(ctx context.Context, queries, learned, added hamming.Codes, threads int) (float64, error) {
-	n := min(learned.Len(), added.Len())
-	learned, added = evenly(learned, n), evenly(added, n)
-	shares := make([]float64, queries.Len())
-	err := par.Blocks(ctx, threads, len(shares), 16, func(_, lo, hi int) {
-		distance := make([]uint16, n)
-		counts := [2][]int{make([]int, learned.Bits+1), make([]int, learned.Bits+1)}
-		for q := lo; q < hi; q++ {
-			for side, c := range []hamming.Codes{learned, added} {
-				clear(counts[side])
-				c.Distances(distance, queries.Row(q))
-				for _, d := range distance {
-					counts[side][d]++
-				}
-			}
-			shares[q] = firstShare(counts[0], counts[1], mixedHits(n))
-		}
-	})
-	sum := 0.0
-	for _, v := range shares {
-		sum += v
-	}
-	return sum / float64(len(shares)), err
-}
-
-// firstShare returns the share of one side among the first k items, given how many each side has at every distance.
-// Items at the last distance are equally likely.
-func firstShare(own, other []int, k int) float64 {
-	sum, left := 0.0, k
-	for d, n := range own {
-		all := n + other[d]
-		if all >= left {
-			sum += float64(float64(n) * (float64(left) / float64(all)))
-			break
-		}
-		sum, left = sum+float64(n), left-all
-	}
-	return sum / float64(k)
-}
-
-// evenly draws n of the codes at equal steps.
-func evenly(c hamming.Codes, n int) hamming.Codes {
-	all := c.Len()
-	if n == all {
-		return c
-	}
-	out := hamming.NewCodes(n, c.Bits)
-	for i := range n {
-		copy(out.Row(i), c.Row(i*all/n))
-	}
-	return out
 }
 
 // searchTime returns the microseconds that one core needs for the distances of one query to all codes.

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -161,9 +160,6 @@ func (s *comparison) measureLengths(
 		if err := s.measure(ctx, &row, modelCoder(short), modelCoder(shortUnseen)); err != nil {
 			return nil, err
 		}
-		if err := s.measureHalf(ctx, &row, short); err != nil {
-			return nil, err
-		}
 		if s.o.Each != nil {
 			whole := *short
 			whole.Encoder = model.Compose(short.Encoder, s.pca.maps...)
@@ -172,79 +168,6 @@ func (s *comparison) measureLengths(
 		list = append(list, row)
 	}
 	return list, nil
-}
-
-// fewTrees is the number of rounds per bit from which half of them are also measured. A round makes one tree, with all
-// its leaf values.
-const fewTrees = 20
-
-// treeCount holds what decided the number of trees per bit, from the options stored in a model.
-type treeCount struct {
-	Rounds    int `json:"rounds"`
-	EarlyStop int `json:"early_stop"`
-	LeafBits  int `json:"leaf_bits"` // trees per round, which differ only in their leaves
-}
-
-func treeCountOf(m *model.Model) treeCount {
-	var o struct {
-		Trees treeCount `json:"trees"`
-	}
-	if runs := m.Info.Runs; len(runs) > 0 {
-		_ = json.Unmarshal(runs[len(runs)-1].Options, &o) // options without trees leave zeros
-	}
-	o.Trees.LeafBits = max(1, o.Trees.LeafBits)
-	return o.Trees
-}
-
-// settled reports whether training itself found that more trees do not help: most bits ended before the last round.
-func (c treeCount) settled(bits []*model.Ensemble) bool {
-	ended := 0
-	for _, b := range bits {
-		if b.Trees() < c.Rounds*c.LeafBits {
-			ended++
-		}
-	}
-	return c.EarlyStop > 0 && 2*ended > len(bits)
-}
-
-// measureHalf measures the same code with the first half of every bit's trees: boosting is stage-wise too, so the gain
-// of the second half shows whether more trees would help. After early stopping that is already known.
-func (s *comparison) measureHalf(ctx context.Context, row *eval.Row, m *model.Model) error {
-	e, _, ok := model.Behind(m.Encoder)
-	if !ok || !s.data.labelled() || row.Method != method.FastHash {
-		return nil
-	}
-	half, count := &model.Binned{Quantizer: e.Quantizer}, treeCountOf(m)
-	var all []*model.Ensemble
-	for _, f := range e.Functions {
-		trees, ok := f.(*model.Ensemble)
-		if !ok || trees.Trees()/count.LeafBits < fewTrees {
-			return nil
-		}
-		all = append(all, trees)
-		half.Functions = append(half.Functions, trees.Prefix(trees.Trees()/count.LeafBits/2*count.LeafBits))
-	}
-	if count.settled(all) {
-		return nil
-	}
-	whole := model.Encoder(half)
-	if mapped, ok := m.Encoder.(*model.Mapped); ok {
-		whole = model.Compose(half, mapped.Maps...)
-	}
-	code := trial.ModelCoder(&model.Model{Encoder: whole})
-	items, err := code(ctx, s.bench.Base, s.o.Threads)
-	if err != nil {
-		return err
-	}
-	queries, err := code(ctx, s.bench.Queries, s.o.Threads)
-	if err != nil {
-		return err
-	}
-	r, err := eval.Retrieval(ctx, queries, items, s.bench.Truth, eval.Options{Threads: s.o.Threads})
-	if err == nil {
-		row.HalfTreesMAP = r.MAP
-	}
-	return err
 }
 
 // classifier measures a classifier's output (Sablayrolles et al., ICASSP 2017): its probabilities as vectors, its
@@ -376,7 +299,7 @@ func title(name string) string {
 		return d.Title
 	}
 	switch name {
-	case detailed:
+	case Detailed:
 		return "FastHash with detail"
 	case hashed:
 		return "Classifier, hashed"

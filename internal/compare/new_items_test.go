@@ -12,9 +12,7 @@ import (
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/train"
@@ -59,7 +57,7 @@ func TestShareOfNewItems(t *testing.T) {
 			}
 		}
 		head, _ := r.Table()
-		if slices.Contains(head, "learned MAP") != (c.added > 0) {
+		if slices.Contains(head, "learned") != (c.added > 0) {
 			t.Errorf("share %v: the table has %v", c.share, head)
 		}
 		doubt := noted(r, "no-new-items")
@@ -238,56 +236,6 @@ func TestAdviceFollowsNewItems(t *testing.T) {
 	}
 }
 
-// The mix against its definition: every order of the ties at once.
-func TestMixedShare(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 5))
-	draw := func(n int) hamming.Codes {
-		c := hamming.NewCodes(n, 4)
-		for i := range n {
-			for b := range 4 {
-				c.SetBit(i, b, rng.IntN(3) == 0)
-			}
-		}
-		return c
-	}
-	queries, learned, added := draw(9), draw(431), draw(130)
-	got, err := mixedShare(context.Background(), queries, learned, added, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := 0.0
-	for q := range queries.Len() {
-		// An item is among the first 13 as surely as there is room for its distance.
-		distance := func(c hamming.Codes, i int) (d int) {
-			for b := range 4 {
-				if c.Bit(i, b) != queries.Bit(q, b) {
-					d++
-				}
-			}
-			return d
-		}
-		var own, all []int
-		for i := range 130 {
-			own = append(own, distance(learned, i*431/130))
-			all = append(all, own[i], distance(added, i))
-		}
-		for _, d := range own {
-			nearer, tied := 0, 0
-			for _, e := range all {
-				if e < d {
-					nearer++
-				} else if e == d {
-					tied++
-				}
-			}
-			want += min(1, max(0, float64(13-nearer)/float64(tied))) / 13 / 9
-		}
-	}
-	if math.Abs(got-want) > 1e-12 || got == 0.5 {
-		t.Errorf("the share is %v, want %v", got, want)
-	}
-}
-
 // Queries of unseen classes search in all items, those of seen classes among them.
 func TestUnseenSearchesInAllItems(t *testing.T) {
 	d := clusterData()
@@ -320,185 +268,5 @@ func TestUnseenSearchesInAllItems(t *testing.T) {
 	}
 	if random := value(t, r, "random", 32); math.Abs(random.UnseenMAP-random.UnseenChance) > 0.03 {
 		t.Errorf("random codes have %v by chance %v", random.UnseenMAP, random.UnseenChance)
-	}
-}
-
-// Of items at one distance, a search shows first those whose vectors are nearest.
-func TestTiesOfSearchesGoByVectors(t *testing.T) {
-	d := clusterData()
-	r := quickRun(t, d, func(o *Options) { o.Rank = eval.ByHamming })
-	items := parted(t, d, small()).New
-	apart := func(q, item int) (sum float64) {
-		for j, v := range items.X.Row(item) {
-			gap := float64(v) - float64(d.Queries.X.Row(q)[j])
-			sum += gap * gap
-		}
-		return sum
-	}
-	tied := 0
-	for _, s := range value(t, r, "lsh", 8).Searches {
-		for k := range len(s.Items) - 1 {
-			a, b := s.Items[k], s.Items[k+1]
-			if s.Distances[k] > s.Distances[k+1] || s.Distances[k] == s.Distances[k+1] && apart(s.Query, a) > apart(s.Query, b) {
-				t.Errorf("query %d: item %d comes before item %d", s.Query, a, b)
-			}
-			if s.Distances[k] == s.Distances[k+1] {
-				tied++
-			}
-		}
-	}
-	if tied < 20 {
-		t.Errorf("%d ties: this test cannot fail", tied)
-	}
-}
-
-// Confusions against their definition: each item is as likely among the first ten as there is room for its distance.
-func TestConfusionsCountTiesFairly(t *testing.T) {
-	d := clusterData()
-	var m *model.Model
-	r := quickRun(t, d, func(o *Options) {
-		o.Each = func(_ string, bits int, made *model.Model) {
-			if bits == 8 && m == nil {
-				m = made
-			}
-		}
-	})
-	items := parted(t, d, small()).New
-	queries, codes := encode(t, m, d.Queries), encode(t, m, items)
-	found, total := map[[2]string]float64{}, map[string]float64{}
-	distance := make([]uint16, codes.Len())
-	for q, class := range d.Queries.Labels.Class {
-		own := d.Queries.Labels.Names[class]
-		total[own] += 10
-		codes.Distances(distance, queries.Row(q))
-		for i, a := range distance {
-			nearer, tied := 0, 0
-			for _, b := range distance {
-				if b < a {
-					nearer++
-				} else if b == a {
-					tied++
-				}
-			}
-			other := items.Labels.Names[items.Labels.Class[i]]
-			found[[2]string{own, other}] += min(1, max(0, float64(10-nearer)/float64(tied)))
-		}
-	}
-	list := value(t, r, "lsh", 8).Confusions
-	if len(list) != mostConfusions {
-		t.Fatalf("%d confusions", len(list))
-	}
-	for i, c := range list {
-		if want := found[[2]string{c.Query, c.Found}] / total[c.Query]; math.Abs(c.Share-want) > 1e-12 || c.Query == c.Found {
-			t.Errorf("%s finds %s with %v, want %v", c.Query, c.Found, c.Share, want)
-		}
-		if i > 0 && c.Share > list[i-1].Share {
-			t.Error("the confusions are not in order")
-		}
-	}
-}
-
-// The figure for half of the trees is that of a model whose trees were cut by hand, and few trees are not halved. The
-// columns that a model adds stay, and the trees of one round, which hold bits of its leaf values, stay together.
-func TestHalfOfTheTrees(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
-	for name, o := range map[string]train.Options{
-		"paper":           {Effort: fasthash.Paper},
-		"linear columns":  {Effort: fasthash.Paper, LinearColumns: fasthash.LinearScores},
-		"logistic, added": {LinearColumns: fasthash.KernelScores, Boost: string(boost.Logistic), LeafBits: 2},
-	} {
-		t.Run(name, func(t *testing.T) { testHalfOfTheTrees(t, o) })
-	}
-}
-
-func testHalfOfTheTrees(t *testing.T, fast train.Options) {
-	d := &Data{Name: "clusters", Base: clusters(1, 300, 6), New: clusters(3, 120, 6), Queries: clusters(2, 60, 6)}
-	o := small()
-	fast.Rounds, fast.Depth = 20, 1
-	o.Methods, o.Bits, o.Unseen, o.Train = []string{"fasthash"}, []int{8}, -1, fast
-	perRound := max(1, fast.LeafBits)
-	var m *model.Model
-	o.Each = func(name string, _ int, made *model.Model) {
-		if name == "fasthash" {
-			m = made
-		}
-	}
-	row := run(t, d, o).Find("fasthash", 8)
-	whole, ok := m.Encoder.(*model.Binned)
-	var maps []model.Map
-	if fast.LinearColumns != "" {
-		var mapped *model.Mapped
-		if mapped, ok = m.Encoder.(*model.Mapped); ok {
-			whole, maps = mapped.Encoder.(*model.Binned), mapped.Maps
-		}
-	}
-	if !ok {
-		t.Fatalf("the model encodes by %T", m.Encoder)
-	}
-	cut := &model.Binned{Quantizer: whole.Quantizer}
-	for _, f := range whole.Functions {
-		e := f.(*model.Ensemble)
-		half := &model.Ensemble{Depth: 1}
-		for q := range 10 * perRound {
-			half.Feature, half.Bin = append(half.Feature, e.Feature[q]), append(half.Bin, e.Bin[q])
-			half.Leaf, half.Weight = append(half.Leaf, e.Leaf[q]), append(half.Weight, e.Weight[q])
-		}
-		cut.Functions = append(cut.Functions, half)
-	}
-	code := func(p *Part) hamming.Codes {
-		c, err := (&model.Model{Encoder: model.Compose(cut, maps...)}).Encode(t.Context(), p.X, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	truth, err := eval.TruthOf(d.Queries.Data, d.New.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := eval.Retrieval(t.Context(), code(d.Queries), code(d.New), truth, eval.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if row.HalfTreesMAP != want.MAP || row.HalfTreesMAP == row.MAP {
-		t.Errorf("half of the trees have MAP %v, want %v; all have %v", row.HalfTreesMAP, want.MAP, row.MAP)
-	}
-	o.Train.Rounds = 19
-	if row := run(t, d, o).Find("fasthash", 8); row.HalfTreesMAP != 0 {
-		t.Errorf("half of 19 trees have MAP %v", row.HalfTreesMAP)
-	}
-}
-
-// Where training itself stopped early, the second half of the trees says nothing about still more of them.
-func TestTreesThatStoppedEarlyAreEnough(t *testing.T) {
-	of := func(options string) treeCount {
-		return treeCountOf(&model.Model{Info: model.Info{Runs: []model.Run{{Options: []byte(options)}}}})
-	}
-	ensembles := func(trees ...int) (list []*model.Ensemble) {
-		for _, n := range trees {
-			list = append(list, &model.Ensemble{Depth: 1, Weight: make([]int32, n)})
-		}
-		return list
-	}
-	for _, c := range []struct {
-		options string
-		trees   []int
-		want    bool
-	}{
-		{`{"trees":{"rounds":100,"early_stop":10,"leaf_bits":2}}`, []int{150, 120, 200}, true},
-		{`{"trees":{"rounds":100,"early_stop":10,"leaf_bits":2}}`, []int{150, 200, 200}, false},
-		{`{"trees":{"rounds":100,"early_stop":10}}`, []int{100, 100, 100}, false},
-		{`{"trees":{"rounds":100,"leaf_bits":2}}`, []int{150, 120, 200}, false},
-		{`{"trees":{"rounds":100}}`, []int{50, 60, 100}, false},
-		{`{}`, []int{50, 60}, false},
-	} {
-		if got := of(c.options).settled(ensembles(c.trees...)); got != c.want {
-			t.Errorf("%s with %v trees: settled %v", c.options, c.trees, got)
-		}
-	}
-	if treeCountOf(&model.Model{}).LeafBits != 1 {
-		t.Error("a model without options has no trees in a round")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/method"
 	"hashgrove/internal/plain"
 )
 
@@ -38,19 +37,21 @@ type column struct {
 	cell func(*eval.Row) string
 }
 
-// columns returns the columns that the data fill.
+// columns returns the columns that the data fill; together they fit a terminal of 100 characters.
 func (r *Result) columns() []column {
-	share := func(v float64) string { return fmt.Sprintf("%.3f", v) }
+	share := func(head string, value func(*eval.Row) float64) column {
+		return column{head, func(row *eval.Row) string { return numberOrDash("%.3f", value(row)) }}
+	}
 	list := []column{
 		{"method", func(row *eval.Row) string {
 			if row.Recommended {
-				return row.Method + " <-"
+				return row.Method + "*"
 			}
 			return row.Method
 		}},
 		{"bits", func(row *eval.Row) string {
 			if row.CappedFrom > 0 {
-				return fmt.Sprintf("%d (of %d)", row.Bits, row.CappedFrom)
+				return fmt.Sprintf("%d of %d", row.Bits, row.CappedFrom)
 			}
 			if row.DetailBits > 0 {
 				return fmt.Sprintf("%d + %d", row.Bits, row.DetailBits)
@@ -58,62 +59,38 @@ func (r *Result) columns() []column {
 			return countOrDash(row.Bits)
 		}},
 	}
-	recall := func(rank int) column {
-		return column{fmt.Sprint("recall@", rank), func(row *eval.Row) string {
-			return numberOrDash("%.3f", recallOf(row, rank))
-		}}
-	}
+	train := column{"train s", func(row *eval.Row) string { return numberOrDash("%.2f", row.TrainSeconds) }}
+	bytes := column{"bytes", func(row *eval.Row) string { return countOrDash(row.Bytes) }}
 	if r.unlabelled() {
-		return slices.Concat(list, []column{recall(10), recall(100)}, costs)
+		return append(list, share("recall@10", func(row *eval.Row) float64 { return row.NeighbourRecall10 }),
+			share("recall@100", func(row *eval.Row) float64 { return row.NeighbourRecall100 }), train,
+			column{"encode us", func(row *eval.Row) string { return numberOrDash("%.1f", row.EncodeMicroseconds) }}, bytes)
 	}
-	list = append(list, []column{
-		{"MAP", func(row *eval.Row) string { return share(lead(row)) }},
-		{"by ties", func(row *eval.Row) string {
-			return fmt.Sprintf("%.3f-%.3f", row.Leading().MAPLow, row.Leading().MAPHigh)
-		}},
-		{"ranked by", func(row *eval.Row) string { return cmp.Or(string(row.Rank), "-") }},
-		{"hamming", func(row *eval.Row) string {
-			if row.Rank == "" {
-				return "-"
-			}
-			return share(row.MAP)
-		}},
-		{"margins", func(row *eval.Row) string { return numberOrDash("%.3f", row.Margins.MAP) }},
-		{"expected", func(row *eval.Row) string { return numberOrDash("%.3f", row.Expected.MAP) }},
-		{"precision", func(row *eval.Row) string { return share(row.Leading().Precision) }},
-	}...)
-	nearest := r.Neighbours != ""
-	if nearest {
-		list = append(list, column{"nearest", func(row *eval.Row) string {
-			return numberOrDash("%.3f", row.Leading().NearestOfClass10)
-		}})
+	list = append(list, share("MAP", lead), column{"rank", func(row *eval.Row) string {
+		return cmp.Or(string(row.Rank), "-")
+	}})
+	if r.Neighbours != "" {
+		list = append(list, share("nearest", func(row *eval.Row) float64 { return row.Leading().NearestOfClass10 }))
 	}
 	if r.Data.New > 0 {
-		list = append(list, column{"learned MAP", func(row *eval.Row) string {
-			return numberOrDash("%.3f", learnedLead(row))
-		}})
-		if nearest {
-			list = append(list, column{"learned nearest", func(row *eval.Row) string {
-				return numberOrDash("%.3f", itemsOf(row.LearnedItems).Ranked.NearestOfClass10)
-			}})
-		}
+		list = append(list, share("learned", learnedLead))
 	}
 	if len(r.Data.HeldOut) > 0 {
-		list = append(list, column{"unseen", func(row *eval.Row) string { return numberOrDash("%.3f", row.UnseenMAP) }})
+		list = append(list, share("unseen", func(row *eval.Row) float64 { return row.UnseenMAP }))
 	}
-	if r.Neighbours != "" {
-		list = append(list, recall(r.recallRank()))
-	}
-	return append(list, costs...)
+	return append(list, train, bytes)
 }
 
-// costs lists the columns about time and size.
-var costs = []column{
-	{"train s", func(row *eval.Row) string { return numberOrDash("%.2f", row.TrainSeconds) }},
-	{"encode us", func(row *eval.Row) string { return numberOrDash("%.1f", row.EncodeMicroseconds) }},
-	{"search us", func(row *eval.Row) string { return numberOrDash("%.1f", row.SearchMicroseconds) }},
-	{"bytes", func(row *eval.Row) string { return countOrDash(row.Bytes) }},
-	{"codes", func(row *eval.Row) string { return countOrDash(row.DistinctCodes) }},
+// learnedLead returns the MAP of a row among learned items, by the ranking that leads.
+func learnedLead(row *eval.Row) float64 {
+	switch items := row.LearnedItems; {
+	case items == nil:
+		return 0
+	case row.Rank == "":
+		return items.MAP
+	default:
+		return items.Ranked.MAP
+	}
 }
 
 // searched returns the number of items that decide: the new ones, or all if there are none.
@@ -184,71 +161,29 @@ func (r *Result) Failures() []string {
 // Notes explain the columns.
 func (r *Result) Notes() []string {
 	var notes []string
-	if !r.unlabelled() {
-		notes = append(notes, "MAP is expected over the order of ties; precision is that of the first 100 items, or of as "+
-			"many as there are right ones.",
-			"The next columns are MAP of the same codes by each ranking: hamming, the number of bits that differ; margins, "+
-				"where each bit that differs counts by how certain the query is of it; expected, for the code that the "+
-				"query most likely has. All else is by the ranking named in \"ranked by\", "+r.chosenBy()+".")
+	if r.unlabelled() {
+		notes = append(notes, fmt.Sprintf("recall@100 is the share of the %d nearest vectors of a query, by %s, among the "+
+			"first 100 items.", eval.NeighbourCount, r.Neighbours))
+	} else {
+		notes = append(notes, "MAP is expected over the order of ties, by the ranking in the next column.")
 		if r.Neighbours != "" {
 			notes = append(notes, "nearest is the share of the ten items of the query's class that are nearest by cosine which "+
 				"are among the first ten.")
 		}
-	}
-	if !r.unlabelled() && r.Data.New > 0 {
-		notes = append(notes, fmt.Sprintf("MAP, precision, nearest and codes are about the %d new items, which no method "+
-			"learned from; learned MAP is about the %d items that they learned from.", r.Data.New, r.Data.Learned))
-	}
-	if r.Neighbours != "" {
-		text := fmt.Sprintf("recall@%d is the share of the %d nearest vectors of a query, by %s, among the first %[1]d items",
-			r.recallRank(), eval.NeighbourCount, metricName(r.Neighbours))
 		if r.Data.New > 0 {
-			text += ", both among new items"
+			notes = append(notes, fmt.Sprintf("Figures are about the %d new items, which no method learned from; learned is MAP "+
+				"among the %d that they learned from.", r.Data.New, r.Data.Learned))
 		}
-		notes = append(notes, text+".")
 	}
-	times := "Times of encoding and searching are for one vector on one core"
-	if r.Find(method.FastHash, 0) != nil {
-		times += "; train s of shorter fasthash codes is that of their bits, as a prefix of its code is a code"
-	}
-	notes = append(notes, times+".")
 	if i := slices.IndexFunc(r.Rows, func(row eval.Row) bool { return row.CappedFrom > 0 }); i >= 0 {
-		notes = append(notes, fmt.Sprintf("%d (of %d) says that the method can make only %[1]d bits from these data.",
+		notes = append(notes, fmt.Sprintf("%d of %d says that the method can make only %[1]d bits from these data.",
 			r.Rows[i].Bits, r.Rows[i].CappedFrom))
 	}
 	if len(r.Data.HeldOut) > 0 {
-		classes := strings.Join(r.Data.HeldOut, ", ")
-		text := "unseen is MAP of queries of classes kept out of a second training (" + classes + ") in all items"
-		if chance := r.unseenChance(); chance > 0 {
-			text += fmt.Sprintf("; chance would be %.3f", chance)
-		}
-		notes = append(notes, text+".")
+		notes = append(notes, fmt.Sprintf("unseen is MAP of queries of classes kept out of a second training (%s) in all "+
+			"items; chance would be %.3f.", strings.Join(r.Data.HeldOut, ", "), r.unseenChance()))
 	}
-	return notes
-}
-
-// chosenBy says who chose the rankings that lead.
-func (r *Result) chosenBy() string {
-	if r.Rank != "" {
-		return "which was asked for"
-	}
-	return "the usual one, or one that is clearly better"
-}
-
-// metricName returns a metric in words.
-func metricName(m eval.Metric) string {
-	if m == eval.Cosine {
-		return "cosine"
-	}
-	return "Euclidean distance"
-}
-
-// itemsOf returns the figures of a row for a part of the items, or zeros.
-func itemsOf(part *eval.Items) eval.Items {
-	if part == nil {
-		return eval.Items{}
-	}
-	return *part
+	return append(notes, "The advised codes have a star. The report and --json hold all other figures.")
 }
 
 // unseenChance returns what random rankings reach for the held-out classes, or 0 if it was not measured.

@@ -1,10 +1,7 @@
 package eval
 
 import (
-	"slices"
-
 	"hashgrove/internal/fault"
-	"hashgrove/internal/hamming"
 )
 
 // Kind distinguishes methods from the reference points they are measured against.
@@ -97,9 +94,6 @@ type Row struct {
 
 	NewItems     *Items `json:"new_items,omitempty"` // nil if there are none
 	LearnedItems *Items `json:"learned_items,omitempty"`
-	// MixedLearnedShare is the share of training items among the first 100 hits (fewer in a small base) if the base
-	// holds as many new ones. It is 0 if not measured.
-	MixedLearnedShare float64 `json:"mixed_learned_share,omitempty"`
 
 	// UnseenMAP is for queries of classes that training did not see, among all items; UnseenChance is what random
 	// codes reach.
@@ -116,12 +110,8 @@ type Row struct {
 	PRCurve        []PRPoint    `json:"pr_curve,omitempty"`
 	PrecisionCurve []CurvePoint `json:"precision_curve,omitempty"` // precision against items retrieved
 	Objective      []float64    `json:"objective,omitempty"`       // of FastHash after each bit, from bit 1
-	HalfTreesMAP   float64      `json:"half_trees_map,omitempty"`  // of FastHash: MAP with the first half of its trees
-	Searches       []Search     `json:"searches,omitempty"`
-	Confusions     []Confusion  `json:"confusions,omitempty"`
 	Warnings       []string     `json:"warnings,omitempty"`
 	Doubts         []fault.Code `json:"-"` // codes of the warnings that the measures themselves raise
-	Usage          Usage        `json:"-"`
 	AP             []float64    `json:"-"` // by query, as in Report
 	RankedAP       []float64    `json:"-"` // the same by Rank
 }
@@ -148,20 +138,6 @@ func (r *Row) Lead(rank Ranking, by *Report) {
 	r.MacroMAP, r.PerClass, r.PRCurve, r.PrecisionCurve = by.MacroMAP, by.PerClass, by.PRCurve, by.CurvePoints
 }
 
-// Search is one query and the base items nearest to it, by row; distances are in bits.
-type Search struct {
-	Query     int   `json:"query"`
-	Items     []int `json:"items"`
-	Distances []int `json:"distances"`
-}
-
-// Confusion is the share of one class among the nearest items of queries of another, from 0 to 1.
-type Confusion struct {
-	Query string  `json:"query"`
-	Found string  `json:"found"`
-	Share float64 `json:"share"`
-}
-
 // Fill copies the measures of the report into a row. Precision100 takes the largest rank up to 100 of Precision.
 func (r *Report) Fill(row *Row) {
 	row.MAP, row.MAPLow, row.MAPHigh = r.MAP, r.MAPLow, r.MAPHigh
@@ -181,43 +157,4 @@ func (r *Report) Fill(row *Row) {
 	for i, doubt := range r.doubts {
 		row.Doubts[i] = fault.Codes(doubt)[0]
 	}
-}
-
-// Usage describes how the codes of the base use their bits.
-type Usage struct {
-	Buckets []Bucket  // of rising size
-	Ones    []float64 // by bit: share of items in which it is 1
-}
-
-// Bucket counts the distinct codes shared by a given number of items.
-type Bucket struct {
-	Size  int // items with the same code
-	Codes int // distinct codes with that number of items
-}
-
-// UsageOf counts the items of each distinct code and the ones in each bit.
-func UsageOf(codes hamming.Codes) Usage {
-	n := codes.Len()
-	if n == 0 {
-		return Usage{}
-	}
-	sizes := copies(n, func(a, b int) int { return slices.Compare(codes.Row(a), codes.Row(b)) })
-	slices.Sort(sizes)
-	u := Usage{Ones: make([]float64, codes.Bits)}
-	for i, size := range sizes {
-		if i == 0 || size != sizes[i-1] {
-			u.Buckets = append(u.Buckets, Bucket{Size: size})
-		}
-		u.Buckets[len(u.Buckets)-1].Codes++
-	}
-	for b := range u.Ones {
-		ones := 0
-		for i := range n {
-			if codes.Bit(i, b) {
-				ones++
-			}
-		}
-		u.Ones[b] = float64(ones) / float64(n)
-	}
-	return u
 }

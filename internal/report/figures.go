@@ -3,18 +3,16 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/plot"
 )
 
 // figure is a plot with its caption.
 type figure struct {
 	name    string // of its anchor in the page
 	caption string // how to read it
-	plot    plot.Figure
+	plot    Figure
 }
 
 // mostCurves limits the methods in a plot of curves; the overview and the table show all of them.
@@ -127,21 +125,21 @@ func (d Data) figures() []figure {
 	if f := d.focusBits(); f != 0 {
 		at = fmt.Sprintf(" at %d bits", f)
 	}
-	precision := plot.Axis{Label: "precision", Zero: true}
+	precision := Axis{Label: "precision", Zero: true}
 	all := []figure{
 		d.overview(at),
-		newCurves(shown, "Higher is better. Each point is a radius around the queries, all of them together.", plot.Lines{
+		newCurves(shown, "Higher is better. Each point is a radius around the queries, all of them together.", Lines{
 			Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
-			X: plot.Axis{Label: "recall", To: 1}, Y: precision,
+			X: Axis{Label: "recall", To: 1}, Y: precision,
 		}, func(r eval.Row) (x, y []float64) {
 			for _, p := range r.PRCurve {
 				x, y = append(x, p.Recall), append(y, p.Precision)
 			}
 			return x, y
 		}),
-		newCurves(shown, "Higher is better: the share of right ones among the nearest items.", plot.Lines{
+		newCurves(shown, "Higher is better: the share of right ones among the nearest items.", Lines{
 			Title: "Precision of the first results" + at, Desc: "Precision of the nearest items as more are retrieved.",
-			X: plot.Axis{Label: "items retrieved", To: largest(shown, lastRank)}, Y: precision,
+			X: Axis{Label: "items retrieved", To: lastRank(shown)}, Y: precision,
 		}, func(r eval.Row) (x, y []float64) {
 			for _, p := range r.PrecisionCurve {
 				if p.Rank <= mostRetrieved {
@@ -151,55 +149,32 @@ func (d Data) figures() []figure {
 			return x, y
 		}),
 		d.mapBits(shown),
-		d.trainTime(at),
-		newCurves(shown, "Lower is better: how far the codes still are from the wanted similarities of the training "+
-			"pairs.", plot.Lines{
-			Title: "The objective, bit by bit", Desc: "The loss that training lowers, after each bit.",
-			X: bitAxis("bits learned", shown, func(r eval.Row) int { return len(r.Objective) }),
-			Y: plot.Axis{Label: "objective"},
-		}, func(r eval.Row) (x, y []float64) { return numbered(r.Objective), r.Objective }),
-		codeUsage(shown, at),
-		newCurves(shown, "A bit near one half tells most; one near 0 or 1 is the same for nearly every "+
-			"item.", plot.Lines{
-			Title: "Balance of the bits" + at, Desc: "Share of items in which a bit is one, bits sorted by it.",
-			X: bitAxis("bits, sorted", shown, func(r eval.Row) int { return len(r.Usage.Ones) }),
-			Y: plot.Axis{Label: "share of items with a one", To: 1},
-		}, func(r eval.Row) (x, y []float64) {
-			return numbered(r.Usage.Ones), slices.Sorted(slices.Values(r.Usage.Ones))
-		}),
 	}
-	for i, name := range []string{
-		"overview", "precision-recall", "first-results", "lengths", "training", "objective", "usage", "balance",
-	} {
+	for i, name := range []string{"overview", "precision-recall", "first-results", "lengths"} {
 		all[i].name = name
 	}
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
 }
 
-// numbered returns the positions of values, counted from 1.
-func numbered(values []float64) (x []float64) {
-	for i := range values {
-		x = append(x, float64(i+1))
-	}
-	return x
-}
-
-// mostRetrieved is the last rank shown in a plot.
+// mostRetrieved is the last rank shown in a
 const mostRetrieved = 2000
 
-// lastRank returns the last rank shown for a method.
-func lastRank(r eval.Row) int {
-	if len(r.PrecisionCurve) == 0 {
-		return 0
+// lastRank returns the last rank shown for any method.
+func lastRank(shown []curve) float64 {
+	last := 0
+	for _, m := range shown {
+		if n := len(m.PrecisionCurve); n > 0 {
+			last = max(last, min(m.PrecisionCurve[n-1].Rank, mostRetrieved))
+		}
 	}
-	return min(r.PrecisionCurve[len(r.PrecisionCurve)-1].Rank, mostRetrieved)
+	return float64(last)
 }
 
 // newCurves returns a plot with one line for each method that has at least two points, or none if no method has.
-func newCurves(shown []curve, caption string, l plot.Lines, points func(eval.Row) (x, y []float64)) figure {
+func newCurves(shown []curve, caption string, l Lines, points func(eval.Row) (x, y []float64)) figure {
 	for _, m := range shown {
 		if x, y := points(m.Row); len(x) > 1 {
-			l.Series = append(l.Series, plot.Series{Name: m.Method, X: x, Y: y, Style: m.style, Strong: m.Recommended})
+			l.Series = append(l.Series, Series{Name: m.Method, X: x, Y: y, Style: m.style, Strong: m.Recommended})
 		}
 	}
 	if l.Series == nil {
@@ -208,26 +183,8 @@ func newCurves(shown []curve, caption string, l plot.Lines, points func(eval.Row
 	return figure{caption: caption, plot: l}
 }
 
-// largest returns the end of an axis: the largest number of any method.
-func largest(shown []curve, count func(eval.Row) int) float64 {
-	end := 0
-	for _, m := range shown {
-		end = max(end, count(m.Row))
-	}
-	return float64(end)
-}
-
-// bitAxis returns an axis up to the last bit with ticks at quarters, since code lengths are rarely multiples of ten.
-func bitAxis(label string, shown []curve, count func(eval.Row) int) plot.Axis {
-	a := plot.Axis{Label: label, To: largest(shown, count)}
-	if int(a.To)%4 == 0 {
-		a.Ticks = []float64{0, a.To / 4, a.To / 2, 3 * a.To / 4, a.To}
-	}
-	return a
-}
-
 // Groups of the overview, by supervision and kind.
-var groups = []plot.Group{
+var groups = []Group{
 	{Name: "supervised", Style: 0},
 	{Name: "unsupervised", Style: 1},
 	{Name: "floor", Style: 7, Hollow: true},
@@ -235,10 +192,10 @@ var groups = []plot.Group{
 }
 
 func (d Data) overview(suffix string) figure {
-	b := plot.Bars{
+	b := Bars{
 		Title:  "Mean average precision" + d.ofNew() + suffix,
 		Desc:   "Bars, longest first.",
-		X:      plot.Axis{Label: d.measure()},
+		X:      Axis{Label: d.measure()},
 		Groups: groups,
 	}
 	if d.unjudged() {
@@ -258,7 +215,7 @@ func (d Data) overview(suffix string) figure {
 		if d.unjudged() {
 			low, high = d.quality(r), d.quality(r)
 		}
-		b.Bars = append(b.Bars, plot.Bar{
+		b.Bars = append(b.Bars, Bar{
 			Name: r.Method, Value: d.quality(r), Low: low, High: high, Group: group, Strong: r.Recommended,
 		})
 	}
@@ -302,11 +259,11 @@ func (d Data) mapBits(shown []curve) figure {
 	if len(lengths) < 2 {
 		return figure{}
 	}
-	l := plot.Lines{
+	l := Lines{
 		Title: "What more bits bring",
 		Desc:  "What methods reach by code length.",
-		X:     plot.Axis{Label: "bits", Log: true, Ticks: lengths},
-		Y:     plot.Axis{Label: d.measure(), Zero: true},
+		X:     Axis{Label: "bits", Log: true, Ticks: lengths},
+		Y:     Axis{Label: d.measure(), Zero: true},
 	}
 	caption := "A line that has become flat says that more bits are not worth their memory."
 	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
@@ -324,78 +281,3 @@ func (d Data) mapBits(shown []curve) figure {
 		return x, y
 	})
 }
-
-func (d Data) trainTime(suffix string) figure {
-	l := plot.Lines{
-		Title:  "Training time and what it buys" + suffix,
-		Desc:   "Points: what methods reach by training seconds on a logarithmic axis.",
-		X:      plot.Axis{Label: "training time, seconds", Log: true},
-		Y:      plot.Axis{Label: d.measure(), Zero: true},
-		Direct: true,
-	}
-	styles := map[string]int{}
-	for _, m := range d.curveResults() {
-		styles[m.Method] = m.style
-	}
-	for _, r := range d.compared() {
-		if r.TrainSeconds <= 0 {
-			continue
-		}
-		style, ok := styles[r.Method]
-		if !ok {
-			style = len(plot.Styles) - 1 // the rest share the last style and are labelled directly
-		}
-		l.Series = append(l.Series, plot.Series{
-			Name: r.Method, X: []float64{r.TrainSeconds}, Y: []float64{d.quality(r)},
-			Style: style, Strong: r.Recommended, Points: true,
-		})
-	}
-	if len(l.Series) < 2 {
-		return figure{}
-	}
-	return figure{plot: l, caption: "Up and to the left is better. Each step along the axis multiplies the time."}
-}
-
-// codeUsage plots the cumulative histogram of items per code: it needs no bins, and the curves of several methods
-// fit in one plot.
-func codeUsage(shown []curve, suffix string) figure {
-	end := largest(shown, func(r eval.Row) int {
-		most := 1
-		for _, b := range r.Usage.Buckets {
-			most = b.Size // they rise
-		}
-		return most
-	})
-	if end <= 1 {
-		return figure{} // every code is unique in every method
-	}
-	l := plot.Lines{
-		Title: "Items that share a code" + suffix,
-		Desc:  "Share of the items whose code at most so many items have.",
-		X:     plot.Axis{Label: "items with one code, at most", Log: true},
-		Y:     plot.Axis{Label: "share of the items", To: 1},
-	}
-	caption := "Items of one code cannot be told apart: a line that rises far to the right means crowded codes."
-	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
-		total, sum := 0, 0
-		for _, b := range r.Usage.Buckets {
-			total += b.Size * b.Codes
-		}
-		if total == 0 {
-			return nil, nil
-		}
-		// Step before each rise, since nothing is added between two sizes.
-		step := func(size float64) { x, y = append(x, size), append(y, float64(sum)/float64(total)) }
-		step(1)
-		for _, b := range r.Usage.Buckets {
-			step(float64(b.Size))
-			sum += b.Size * b.Codes
-			step(float64(b.Size))
-		}
-		step(end)
-		return x, y
-	})
-}
-
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -6,8 +6,6 @@ import (
 	"html/template"
 	"io"
 	"time"
-
-	"hashgrove/internal/plot"
 )
 
 // NamedText is a text with a name.
@@ -29,7 +27,7 @@ var frameHTML string
 var pageCSS string
 
 // CSS returns the style of all pages.
-func (frame) CSS() template.CSS { return template.CSS(plot.CSS() + pageCSS) } // both are ours
+func (frame) CSS() template.CSS { return template.CSS(chartCSS + pageCSS) } // both are ours
 
 // newPage parses the content of a page: a template main and optionally sections, notes and more.
 func newPage(content string, functions template.FuncMap) *template.Template {

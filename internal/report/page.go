@@ -9,13 +9,10 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
-	"image/png"
 	"io"
 	"slices"
 	"strings"
@@ -23,7 +20,6 @@ import (
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/plot"
 	"hashgrove/internal/section"
 )
 
@@ -50,9 +46,6 @@ type Data struct {
 
 	// RecallRank is the number of nearest codes searched for float neighbours: 10 or 100; 0 means 100.
 	RecallRank int
-
-	Searches   []Example // queries with their nearest items, best as pictures
-	Confusions Confusions
 }
 
 // unjudged reports whether there were no labels, so that only the recall of float neighbours was measured.
@@ -100,41 +93,10 @@ type Dataset struct {
 	Notes   []string `json:"-"`        // anything else worth a line
 }
 
-// Example is one query and the items a method found for it, nearest first.
-type Example struct {
-	Method string
-	Query  Picture
-	Hits   []Hit
-}
-
-// Picture is an item on the page. Without a PNG only its name and label are shown.
-type Picture struct {
-	PNG   []byte // an encoded PNG of at most 256 KiB; small ones are enlarged without smoothing
-	Name  string // id or row number
-	Label string // class or tags
-}
-
-// Hit is a found item.
-type Hit struct {
-	Picture
-	Distance string // "3", "0.71"; empty hides it
-	Right    bool   // relevant to the query
-}
-
-// Confusions lists the classes that a method confuses.
-type Confusions struct {
-	Method string
-	Top    int // number of nearest items of each query that were counted
-	Pairs  []eval.Confusion
-}
-
 //go:embed page.html
 var pageHTML string
 
-var page = newPage(pageHTML, template.FuncMap{"url": pictureURL, "alt": pictureText, "right": countRight})
-
-// largestPNG limits the size of a picture: a page with hundreds of them must stay small enough to mail.
-const largestPNG = 256 << 10
+var page = newPage(pageHTML, nil)
 
 // view is Data prepared for the template, which only loops and prints.
 type view struct {
@@ -150,7 +112,6 @@ type view struct {
 	Left     []string // methods that the curves leave out
 	Warnings []string
 	Classes  []classTable // the second one is folded
-	Mixups   []mixup
 
 	Measure                string // that methods are ordered by
 	Unlabelled, Neighbours bool
@@ -162,12 +123,10 @@ type view struct {
 
 type tile struct{ Value, Name, Note string }
 
-// drawing is a plot with its numbers as a table.
+// drawing is a figure as the page shows it.
 type drawing struct {
 	ID, Title, Caption string
 	SVG                template.HTML
-	Head               []string
-	Rows               [][]string
 }
 
 // Write writes the page.
@@ -177,13 +136,13 @@ func Write(w io.Writer, d Data) error {
 	}
 	d.RecallRank = cmp.Or(d.RecallRank, 100)
 	v := view{
-		Data: d, Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(), Mixups: d.mixups(),
+		Data: d, Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(),
 	}
 	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
 	v.Nearest = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return nearest(r) > 0 })
 	v.Margins = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.Margins.MAP > 0 })
-	v.NewItems, v.LearnedItems = plot.Number(float64(d.Dataset.New)), plot.Number(float64(d.Dataset.Learned))
+	v.NewItems, v.LearnedItems = Number(float64(d.Dataset.New)), Number(float64(d.Dataset.Learned))
 	if i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.UnseenChance > 0 }); i >= 0 {
 		v.UnseenChance = formatShare(d.Rows[i].UnseenChance)
 	}
@@ -191,8 +150,9 @@ func Write(w io.Writer, d Data) error {
 		v.Headline, v.Advice = d.Advice[0], d.Advice[1:]
 	}
 	for _, f := range d.figures() {
-		g := newDrawing(f, "plot-"+f.name)
-		if _, ok := f.plot.(plot.Bars); ok {
+		id := "plot-" + f.name
+		g := drawing{ID: id, Title: f.plot.Heading(), Caption: f.caption, SVG: template.HTML(drawSVG(f.plot, id))} // escaped
+		if _, ok := f.plot.(Bars); ok {
 			v.Overview = &g
 			continue
 		}
@@ -272,16 +232,6 @@ func (d Data) validate() error {
 	if recommended > 1 {
 		return fault.New("several-recommended", "%d results are recommended: choose one", recommended)
 	}
-	for i, s := range d.Searches {
-		if err := s.Query.validate(); err != nil {
-			return fmt.Errorf("search %d: the query: %w", i+1, err)
-		}
-		for k, h := range s.Hits {
-			if err := h.validate(); err != nil {
-				return fmt.Errorf("search %d, result %d: %w", i+1, k+1, err)
-			}
-		}
-	}
 	return nil
 }
 
@@ -318,27 +268,13 @@ func hammingMAP(r eval.Row) float64 {
 	return r.MAP
 }
 
-func (p Picture) validate() error {
-	if len(p.PNG) == 0 {
-		return nil
-	}
-	if len(p.PNG) > largestPNG {
-		return fault.New("picture-too-large", "the picture %s has %d bytes: make it smaller than %d", p.Name, len(p.PNG),
-			largestPNG)
-	}
-	if _, err := png.DecodeConfig(bytes.NewReader(p.PNG)); err != nil {
-		return fault.New("not-a-png", "the picture %s is not a PNG: %w", p.Name, err)
-	}
-	return nil
-}
-
 func (d Data) facts() []NamedText {
 	s := d.Dataset
 	number := func(n int, what string) string {
 		if n == 0 {
 			return ""
 		}
-		return plot.Number(float64(n)) + what
+		return Number(float64(n)) + what
 	}
 	learned := ""
 	if s.New > 0 { // else all are
@@ -401,8 +337,8 @@ func (d Data) tiles() []tile {
 		}
 	}
 	if r.Bytes > 0 {
-		tiles = append(tiles, tile{plot.Number(float64(r.Bytes)), "bytes per item",
-			beside(func(r eval.Row) float64 { return float64(r.Bytes) }, plot.Number)})
+		tiles = append(tiles, tile{Number(float64(r.Bytes)), "bytes per item",
+			beside(func(r eval.Row) float64 { return float64(r.Bytes) }, Number)})
 	}
 	if r.TrainSeconds > 0 {
 		tiles = append(tiles, tile{Value: formatQuantity(r.TrainSeconds) + " s", Name: "to learn"})
@@ -411,41 +347,4 @@ func (d Data) tiles() []tile {
 		tiles = append(tiles, tile{Value: formatQuantity(r.EncodeMicroseconds) + " µs", Name: "to encode a vector"})
 	}
 	return tiles
-}
-
-func newDrawing(f figure, id string) drawing {
-	g := drawing{
-		ID: id, Title: f.plot.Heading(), Caption: f.caption,
-		SVG: template.HTML(plot.Inline(f.plot, id)), // plot escapes every text
-	}
-	if l, ok := f.plot.(plot.Lines); ok && !l.Direct {
-		g.Head, g.Rows = l.Numbers()
-	}
-	return g
-}
-
-// pictureURL returns the picture as a data URL, empty without a PNG.
-func pictureURL(p Picture) template.URL {
-	if len(p.PNG) == 0 {
-		return ""
-	}
-	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(p.PNG)) // checked to be a PNG
-}
-
-// pictureText returns the alternative text of a picture.
-func pictureText(p Picture) string {
-	text := strings.TrimSpace("picture " + p.Name)
-	if p.Label != "" {
-		text += ": " + p.Label
-	}
-	return text
-}
-
-func countRight(hits []Hit) (right int) {
-	for _, h := range hits {
-		if h.Right {
-			right++
-		}
-	}
-	return right
 }

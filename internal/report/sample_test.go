@@ -1,13 +1,7 @@
 package report_test
 
 import (
-	"bytes"
-	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -15,10 +9,6 @@ import (
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/report"
 )
-
-// dot is a PNG of one grey pixel, written down so that the golden page does not hang on a compressor.
-var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x00\x00\x00\x00:~\x9bU" +
-	"\x00\x00\x00\nIDATx\x9cch\x00\x00\x00\x82\x00\x81w\xcdr\xb6\x00\x00\x00\x00IEND\xaeB`\x82")
 
 // small returns a report with one of everything.
 func small() report.Data {
@@ -40,17 +30,6 @@ func small() report.Data {
 			{Method: "random codes", Kind: eval.KindFloor, Bits: 32, MAP: 0.1, Precision100: 0.1, PRArea: 0.1},
 			{Method: "float, Euclidean", Kind: eval.KindReference, MAP: 0.42, Precision100: 0.7, PRArea: 0.4, Bytes: 3136},
 		},
-		Searches: []report.Example{{
-			Method: "FastHash, 32 bits",
-			Query:  report.Picture{PNG: dot, Name: "3", Label: "shirt"},
-			Hits: []report.Hit{
-				{Picture: report.Picture{PNG: dot, Name: "17", Label: "shirt"}, Distance: "0", Right: true},
-				{Picture: report.Picture{Name: "18", Label: "coat"}, Distance: "2"},
-			},
-		}},
-		Confusions: report.Confusions{
-			Method: "FastHash, 32 bits", Top: 100, Pairs: []eval.Confusion{{Query: "shirt", Found: "coat", Share: 0.212}},
-		},
 	}
 }
 
@@ -71,13 +50,6 @@ func result(name string, bits int, quality float64) eval.Row {
 		falling := 1 - 0.4*(1-quality)*float64(k)/2000 - 0.05*math.Log10(float64(k))
 		r.PrecisionCurve = append(r.PrecisionCurve, eval.CurvePoint{Rank: k, Precision: max(0.1, (quality+0.12)*falling)})
 	}
-	for b := range bits {
-		r.Usage.Ones = append(r.Usage.Ones, 0.5+0.4*(1-quality)*math.Sin(float64(b*b)))
-	}
-	r.Usage.Buckets = []eval.Bucket{
-		{Size: 1, Codes: int(3000 * (1 - quality))}, {Size: 2, Codes: 300}, {Size: 5, Codes: 100}, {Size: 40, Codes: 20},
-		{Size: 300, Codes: int(8 * quality)},
-	}
 	for i, name := range fashion.Names {
 		m := min(quality*(0.75+0.06*float64((i*7+len(r.Method))%10)), 0.99)
 		r.PerClass = append(r.PerClass, eval.Class{
@@ -89,9 +61,6 @@ func result(name string, bits int, quality float64) eval.Row {
 
 func supervised(r eval.Row) eval.Row {
 	r.Supervised = true
-	for b := range r.Bits {
-		r.Objective = append(r.Objective, 0.42+0.5*(1.02-r.MAP)*math.Exp(-float64(b)/9))
-	}
 	return r
 }
 
@@ -124,7 +93,7 @@ func large(t *testing.T) report.Data {
 	d.Warnings = []string{
 		"the order of ties moves MAP of a classifier's classes by 0.12: compare with others only by expected values",
 	}
-	d.Rows, d.Searches = nil, nil
+	d.Rows = nil
 	for i, bits := range []int{16, 32, 64, 128} {
 		up := 0.04 * float64(i)
 		for _, m := range []struct {
@@ -148,52 +117,14 @@ func large(t *testing.T) report.Data {
 		random.Kind, random.PerClass = eval.KindFloor, nil
 		random.UnseenMAP, random.TrainSeconds, random.EncodeMicroseconds = 0, 0, 0
 		class := supervised(result("a classifier's classes", bits, 0.7))
-		class.Kind, class.Objective = eval.KindReference, nil
+		class.Kind = eval.KindReference
 		d.Rows = append(d.Rows, random, class)
 	}
 	float := result("plain vectors", 0, 0.43)
 	float.Kind, float.Bytes = eval.KindReference, 3136
 	float.TrainSeconds, float.EncodeMicroseconds, float.DistinctCodes = 0, 0, 0
-	float.MAPLow, float.MAPHigh, float.Usage = 0, 0, eval.Usage{}
+	float.MAPLow, float.MAPHigh = 0, 0
 	float.PRCurve = result("", 64, 0.43).PRCurve
 	d.Rows = append(d.Rows, float)
-
-	base, query := fashion.Train(), fashion.Query()
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, method := range []string{"FastHash, 64 bits", "LSH, 64 bits"} {
-		for q := range 4 {
-			class := query.Class[q*3]
-			s := report.Example{Method: method, Query: report.Picture{
-				PNG: picture(t, query.X.Row(q*3)), Name: fmt.Sprint(q * 3), Label: fashion.Names[class],
-			}}
-			for at := rng.IntN(3000); len(s.Hits) < 10; at++ {
-				right := base.Class[at] == class
-				if right || rng.Float64() < 0.03*float64(len(method)-14)/3 || method[0] == 'L' && rng.Float64() < 0.06 {
-					found := report.Picture{
-						PNG: picture(t, base.X.Row(at)), Name: fmt.Sprint(at), Label: fashion.Names[base.Class[at]],
-					}
-					s.Hits = append(s.Hits, report.Hit{Picture: found, Distance: fmt.Sprint(len(s.Hits) / 3), Right: right})
-				}
-			}
-			d.Searches = append(d.Searches, s)
-		}
-	}
-	d.Confusions = report.Confusions{Method: "FastHash, 64 bits", Top: 100, Pairs: []eval.Confusion{
-		{Query: "shirt", Found: "T-shirt", Share: 0.181}, {Query: "shirt", Found: "coat", Share: 0.122},
-		{Query: "coat", Found: "pullover", Share: 0.097},
-		{Query: "pullover", Found: "shirt", Share: 0.081}, {Query: "sneaker", Found: "ankle boot", Share: 0.044}}}
 	return d
-}
-
-func picture(t *testing.T, pixels []float32) []byte {
-	t.Helper()
-	m := image.NewGray(image.Rect(0, 0, 28, 28))
-	for i, v := range pixels {
-		m.SetGray(i%28, i/28, color.Gray{Y: uint8(v)})
-	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }

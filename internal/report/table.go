@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/plot"
 )
 
 // group is the part of the results table with one code length.
@@ -54,8 +53,8 @@ var columns = []column{
 	{"MAP of unseen", "classes", func(r eval.Row) float64 { return r.UnseenMAP }, formatShare, false, false},
 	{"Training", "s", func(r eval.Row) float64 { return r.TrainSeconds }, formatQuantity, true, false},
 	{"Encoding", "µs/vector", func(r eval.Row) float64 { return r.EncodeMicroseconds }, formatQuantity, true, false},
-	{"Size", "bytes/item", func(r eval.Row) float64 { return float64(r.Bytes) }, plot.Number, true, false},
-	{"Distinct", "codes", func(r eval.Row) float64 { return float64(r.DistinctCodes) }, plot.Number, false, false},
+	{"Size", "bytes/item", func(r eval.Row) float64 { return float64(r.Bytes) }, Number, true, false},
+	{"Distinct", "codes", func(r eval.Row) float64 { return float64(r.DistinctCodes) }, Number, false, false},
 }
 
 const recallHead = "Recall of"
@@ -156,7 +155,7 @@ func formatShare(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 func formatQuantity(v float64) string {
 	switch {
 	case v >= 100:
-		return plot.Number(float64(int(v + 0.5)))
+		return Number(float64(int(v + 0.5)))
 	case v >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case v >= 0.01:
@@ -164,7 +163,7 @@ func formatQuantity(v float64) string {
 	case v > 0 && v < 0.001:
 		return "< 0.001"
 	}
-	return plot.Number(v)
+	return Number(v)
 }
 
 // classTable is MAP by query class, with a column for each method.
@@ -209,7 +208,7 @@ func (d Data) classes() []classTable {
 	})
 	for i, c := range rows {
 		r := classRow{
-			Name: c.Name, Queries: plot.Number(float64(c.Queries)), Base: plot.Number(float64(c.Base)),
+			Name: c.Name, Queries: Number(float64(c.Queries)), Base: Number(float64(c.Base)),
 			Precision: formatShare(cmp.Or(c.ReachablePrecision, c.Precision100)),
 			Bar:       barLength(c.MAP),
 		}
@@ -234,25 +233,6 @@ func (d Data) classes() []classTable {
 		return tables[:1]
 	}
 	return tables
-}
-
-// mixup is a confusion formatted for the page.
-type mixup struct {
-	Query, Found, Share string
-	Bar                 template.CSS
-}
-
-func (d Data) mixups() []mixup {
-	var shown []mixup
-	worst := 0.0 // has the longest bar: confusions are small compared with 1
-	for _, c := range d.Confusions.Pairs {
-		worst = max(worst, c.Share)
-	}
-	for _, c := range d.Confusions.Pairs {
-		percent := strconv.FormatFloat(100*c.Share, 'f', 1, 64) + " %"
-		shown = append(shown, mixup{c.Query, c.Found, percent, barLength(c.Share / max(worst, 1e-9))})
-	}
-	return shown
 }
 
 // barLength returns the style for the length of the bar behind a number.

@@ -89,14 +89,10 @@ func (c *call) compare() (any, []Array, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	page, err := r.Report(data, compare.Page{
-		Title: "Comparison on " + p.Title, Date: time.Now(), Machine: machine.Description(), Command: "hashgrove.compare",
-	})
-	if err != nil {
-		return nil, nil, err
-	}
 	var html bytes.Buffer
-	if err := report.Write(&html, page); err != nil {
+	if err := report.Write(&html, r.Report(compare.Page{
+		Title: "Comparison on " + p.Title, Date: time.Now(), Machine: machine.Description(), Command: "hashgrove.compare",
+	})); err != nil {
 		return nil, nil, err
 	}
 	head, rows := r.Table()

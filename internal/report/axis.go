@@ -1,4 +1,4 @@
-package plot
+package report
 
 import (
 	"math"
@@ -9,16 +9,14 @@ import (
 
 // Axis maps numbers to positions. The zero value is linear and fits the data.
 type Axis struct {
-	Label    string
-	Log      bool
-	From, To float64   // both 0: from the data
-	Zero     bool      // a fitted linear axis starts at 0
-	Ticks    []float64 // nil: round numbers
+	Label string
+	Log   bool      // with given ticks
+	To    float64   // the axis runs from 0 to here; 0 fits it to the data
+	Zero  bool      // a fitted axis starts at 0
+	Ticks []float64 // nil: round numbers
 }
 
-func (a Axis) canShow(v float64) bool {
-	return !math.IsNaN(v) && !math.IsInf(v, 0) && (!a.Log || v > 0)
-}
+func (a Axis) canShow(v float64) bool { return finite(v) && (!a.Log || v > 0) }
 
 // scale is an axis fitted to data.
 type scale struct {
@@ -36,35 +34,28 @@ func (s scale) share(v float64) float64 {
 	return min(max((v-from)/(to-from), 0), 1)
 }
 
-// fit chooses the ends and the ticks. A fitted linear axis ends on ticks; a log axis ends slightly beyond the data,
-// because rounding to whole decades would waste space.
+// fit chooses the ends and the ticks. A fitted linear axis ends on ticks; a log axis ends slightly beyond the data.
 func (a Axis) fit(values []float64) scale {
-	s := scale{from: a.From, to: a.To, log: a.Log, ticks: a.Ticks}
-	fitted := a.From == 0 && a.To == 0
-	if fitted {
-		if len(values) == 0 {
-			values = []float64{1}
-		}
+	if len(values) == 0 {
+		values = []float64{1}
+	}
+	s := scale{to: a.To, log: a.Log, ticks: a.Ticks}
+	if a.To == 0 {
 		s.from, s.to = slices.Min(values), slices.Max(values)
 	}
 	if a.Log {
-		if fitted {
-			air := max(math.Pow(s.to/s.from, 0.06), 1.15)
-			s.from, s.to = s.from/air, s.to*air
-		}
-		if s.ticks == nil {
-			s.ticks = logTicks(s.from, s.to)
-		}
+		air := max(math.Pow(s.to/s.from, 0.06), 1.15)
+		s.from, s.to = s.from/air, s.to*air
 		return s
 	}
-	if fitted && a.Zero {
+	if a.To == 0 && a.Zero {
 		s.from = min(0, s.from)
 	}
 	if s.from == s.to {
 		s.from, s.to = s.from-0.5, s.to+0.5
 	}
 	step := niceStep(s.to - s.from)
-	if fitted {
+	if a.To == 0 {
 		s.from, s.to = math.Floor(s.from/step+1e-9)*step, math.Ceil(s.to/step-1e-9)*step
 	}
 	if s.ticks == nil {
@@ -86,35 +77,7 @@ func niceStep(span float64) float64 {
 	return 20 * power
 }
 
-// logTicks returns the powers of ten between the ends, thinned to at most seven, or with 2 and 5 times them if there
-// are few.
-func logTicks(from, to float64) []float64 {
-	low, high := int(math.Floor(math.Log10(from))), int(math.Ceil(math.Log10(to)))
-	between := func(multiples []float64, every int) []float64 {
-		var ticks []float64
-		for e := low; e <= high; e++ {
-			if e%every != 0 {
-				continue
-			}
-			for _, m := range multiples {
-				if t := m * math.Pow(10, float64(e)); t >= from*(1-1e-9) && t <= to*(1+1e-9) {
-					ticks = append(ticks, t)
-				}
-			}
-		}
-		return ticks
-	}
-	every := 1
-	for (high-low)/every > 7 {
-		every++
-	}
-	if ticks := between([]float64{1}, every); len(ticks) > 2 {
-		return ticks
-	}
-	return between([]float64{1, 2, 5}, 1)
-}
-
-// Number formats a number for a plot: at most four significant digits below 10,000, with commas between thousands.
+// Number formats a number for a chart: at most four significant digits below 10,000, with commas between thousands.
 func Number(v float64) string {
 	if v == 0 {
 		return "0"

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLinearTicks(t *testing.T) {
+	for _, c := range []struct {
+		axis   Axis
+		values []float64
+		from   float64
+		ticks  []float64
+	}{
+		{Axis{Zero: true}, []float64{0.31, 0.72}, 0, []float64{0, 0.2, 0.4, 0.6, 0.8}},
+		{Axis{To: 1}, nil, 0, []float64{0, 0.2, 0.4, 0.6, 0.8, 1}},
+		{Axis{}, []float64{130, 170}, 130, []float64{130, 140, 150, 160, 170}},
+	} {
+		s := c.axis.fit(c.values)
+		same := slices.EqualFunc(s.ticks, c.ticks, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })
+		if s.from != c.from || !same {
+			t.Errorf("%+v of %v: from %v, ticks %v", c.axis, c.values, s.from, s.ticks)
+		}
+	}
+	log := Axis{Log: true, Ticks: []float64{16, 64}}.fit([]float64{16, 64})
+	if a, b := log.share(16), log.share(64); !(0 < a && a < 0.2 && 0.8 < b && b < 1) || math.Abs(log.share(32)-0.5) > 1e-9 {
+		t.Errorf("16 is at %v, 32 at %v, 64 at %v", a, log.share(32), b)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 0.25: "0.25", 0.12345: "0.1235", 1.5: "1.5", 784: "784", 1234567: "1,234,567", -3000: "−3,000",
+	} {
+		if got := Number(v); got != want {
+			t.Errorf("%v is %q, want %q", v, got, want)
+		}
+	}
+}
+
+// TestSVGIsXML draws with names and values that could break it.
+func TestSVGIsXML(t *testing.T) {
+	const evil = "</svg><script>\x01 & \"quoted\" ✓"
+	series := Series{Name: evil, X: []float64{1, math.NaN(), 3}, Y: []float64{0.5, 0.6, math.Inf(1)}}
+	for _, f := range []Figure{
+		Lines{Title: evil, X: Axis{Label: evil}, Series: []Series{series, {Name: "none"}}},
+		Bars{Title: evil, Groups: []Group{{Name: evil, Hollow: true}}, Bars: []Bar{{Name: evil, Value: 0.5, Low: 0.4, High: 0.6}}},
+	} {
+		for _, id := range []string{"", "plot"} {
+			text := drawSVG(f, id)
+			d := xml.NewDecoder(strings.NewReader(text))
+			for {
+				token, err := d.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatalf("%v in\n%s", err, text)
+				}
+				if e, ok := token.(xml.StartElement); ok && e.Name.Local == "script" {
+					t.Error("a name became an element")
+				}
+			}
+			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+				t.Errorf("a value that cannot be drawn was drawn:\n%s", text)
+			}
+		}
+	}
+}
