@@ -5,8 +5,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/server/browsertest/chrome"
 	"hashgrove/internal/testkit/needs"
+	"hashgrove/server/browsertest/chrome"
 )
 
 // checkAxe lets axe look at the page as it is.

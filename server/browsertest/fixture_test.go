@@ -19,8 +19,8 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/fasthash"
-	"hashgrove/server/browsertest/chrome"
 	"hashgrove/server"
+	"hashgrove/server/browsertest/chrome"
 )
 
 // shapes are the classes of the pictures, thirty of each. Their ids are names such as

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"hashgrove/server/browsertest/chrome"
 	"hashgrove/server"
+	"hashgrove/server/browsertest/chrome"
 )
 
 // views are addresses of all that these tests know of the page.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/server/browsertest/chrome"
 	"hashgrove/internal/workshop"
 	"hashgrove/server"
+	"hashgrove/server/browsertest/chrome"
 )
 
 // serveWorkshop starts a service that trains what people upload.

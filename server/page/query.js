@@ -43,16 +43,8 @@ export function base64(file) {
   });
 }
 
-// suitable are the files that a collection can be searched with.
-const suitable = (list, takes) =>
-  [...(list || [])].filter((file) =>
-    takes === 'pictures'
-      ? file.type.startsWith('image/')
-      : takes === 'vectors' && /\.(csv|tsv|txt|jsonl?|npy)$/i.test(file.name),
-  );
-
-// bar makes the form. ask(text) and askFiles(files) are called for what the person gives.
-export function bar(app, { ask, askFiles, clear }) {
+// bar makes the form. ask(query) and askPicture(file) are called for what the person gives.
+export function bar(app, { ask, askPicture, clear }) {
   const { takes, dims } = app.collection;
   const hints = {
     vectors: `An item's id, or a vector of ${dims} numbers`,
@@ -74,7 +66,7 @@ export function bar(app, { ask, askFiles, clear }) {
     el('label', { for: 'query', class: 'hidden' }, 'What to look for'),
     input,
     el('button', { type: 'submit', class: 'main' }, 'Search'),
-    takes !== 'codes' && picker(takes, askFiles),
+    takes === 'pictures' && picker(askPicture),
     el('button', { type: 'button', class: 'quiet', id: 'clear', onclick: clear }, 'Browse'),
   );
 
@@ -97,9 +89,7 @@ export function bar(app, { ask, askFiles, clear }) {
     { class: 'query-bar' },
     form,
     takes === 'pictures' &&
-      el('p', { class: 'muted small' }, 'You can also drop pictures anywhere on this page, or paste one.'),
-    takes === 'vectors' &&
-      el('p', { class: 'muted small' }, 'You can also choose or drop npy files, or text files with a vector on each line.'),
+      el('p', { class: 'muted small' }, 'You can also drop a picture anywhere on this page, or paste one.'),
     problem,
   );
   return {
@@ -112,34 +102,31 @@ export function bar(app, { ask, askFiles, clear }) {
   };
 }
 
-function picker(takes, askFiles) {
-  const pictures = takes === 'pictures';
+function picker(askPicture) {
   const file = el('input', {
     type: 'file',
     id: 'picture',
-    accept: pictures ? 'image/*' : '.csv,.tsv,.txt,.json,.jsonl,.npy',
-    multiple: true,
+    accept: 'image/*',
     class: 'hidden',
-    'aria-label': pictures ? 'Pictures to look for' : 'Files with vectors to look for',
+    'aria-label': 'Picture to look for',
     onchange: () => {
-      const files = [...file.files];
+      const [picture] = file.files;
       file.value = '';
-      if (files.length > 0) askFiles(files);
+      if (picture) askPicture(picture);
     },
   });
-  return [file, el('label', { for: 'picture', class: 'button' }, pictures ? 'Choose pictures' : 'Choose files')];
+  return [file, el('label', { for: 'picture', class: 'button' }, 'Choose a picture')];
 }
 
-// catchFiles takes files that are dropped on or pasted into the page, while active() says so.
-export function catchFiles(app, active, askFiles) {
-  document.addEventListener('dragover', (event) => {
-    if (active() && app.collection.takes !== 'codes') event.preventDefault();
-  });
+// catchPictures takes a picture that is dropped on or pasted into the page, while active() says so.
+export function catchPictures(app, active, askPicture) {
+  const wanted = () => active() && app.collection.takes === 'pictures';
+  document.addEventListener('dragover', (event) => wanted() && event.preventDefault());
   const take = (event, list) => {
-    const files = active() ? suitable(list, app.collection.takes) : [];
-    if (files.length === 0) return;
+    const picture = wanted() && [...(list || [])].find((file) => file.type.startsWith('image/'));
+    if (!picture) return;
     event.preventDefault();
-    askFiles(files);
+    askPicture(picture);
   };
   document.addEventListener('drop', (event) => take(event, event.dataTransfer?.files));
   document.addEventListener('paste', (event) => take(event, event.clipboardData?.files));

@@ -134,3 +134,23 @@ function ties({ hits, tied, tied_hits: shownOnes }) {
 // placeholders keep the place of results that are on their way.
 export const placeholders = (n) =>
   Array.from({ length: n }, () => el('li', { class: 'hit waiting', 'aria-hidden': 'true' }));
+
+// labelSummary says which labels the results have, the most frequent first: "17 ship, 5 automobile".
+export function labelSummary(hits) {
+  const counts = new Map();
+  for (const { label } of hits) if (label !== undefined) counts.set(label, (counts.get(label) || 0) + 1);
+  const labels = [...counts].sort((a, b) => b[1] - a[1]);
+  if (labels.length === 0) return null;
+  const rest = labels.slice(5).reduce((sum, [, n]) => sum + n, 0);
+  return el('p', { class: 'labels-found' },
+    labels.slice(0, 5).map(([label, n], i) =>
+      [i > 0 && ', ', el('strong', { class: 'number' }, String(n)), ' ', el('span', { dir: 'auto' }, label)]),
+    rest > 0 && `, ${rest} of ${plural(labels.length - 5, 'other label')}`);
+}
+
+// download gives the person an answer as a file.
+export function download(app, answer) {
+  const url = URL.createObjectURL(new Blob([JSON.stringify(answer, null, 2)], { type: 'application/json' }));
+  el('a', { href: url, download: `${app.collection.name}-results.json` }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}

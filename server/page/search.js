@@ -3,12 +3,10 @@
 // address: their code stands for them there, and this page remembers what it came from.
 
 import { el, fill, plural } from './dom.js';
-import { bar, base64, catchFiles } from './query.js';
+import { bar, base64, catchPictures } from './query.js';
 import { panel } from './facets.js';
 import { codeText, parts } from './code.js';
-import { card, placeholders, summary } from './results.js';
-import { several } from './several.js';
-import { labelSummary, take } from './share.js';
+import { card, download, labelSummary, placeholders, summary } from './results.js';
 
 const longest = 1500; // characters of a vector in an address
 const defaults = { k: 24 };
@@ -64,6 +62,7 @@ export function mount(root, app) {
     await askByCode({ vectors: [query.vector] }, { vector: query.vector });
   };
   const askPicture = async (file) => {
+    query.fail('');
     const picture = await base64(file);
     await askByCode({ pictures: [picture] }, { picture, url: URL.createObjectURL(file) });
   };
@@ -77,22 +76,7 @@ export function mount(root, app) {
     }
   };
 
-  // askFiles searches with one picture, or with each of several queries.
-  const askFiles = (given) => {
-    query.fail('');
-    if (given.length === 1 && app.collection.takes === 'pictures') return askPicture(given[0]);
-    return files.ask(given).catch((trouble) => query.fail(trouble.message));
-  };
-
-  const query = bar(app, { ask, askFiles, clear: () => askFor({}) });
-  const files = several(app, {
-    options: () => (({ k: n, radius: r, where }) => ({ k: n, radius: r, where }))(options()),
-    choose: (code, origin) => {
-      const same = params.code === code; // another query with the same code
-      remembered.set(code, origin);
-      return same ? show(params) : askFor({ code });
-    },
-  });
+  const query = bar(app, { ask, askPicture, clear: () => askFor({}) });
   const filter = panel(app, (where) => go({ where }));
   const k = slider('How many results', 1, 100, (value) =>
     go({ k: value === defaults.k ? '' : value }, { replace: true }),
@@ -121,7 +105,6 @@ export function mount(root, app) {
   side.open = matchMedia('(min-width: 60rem)').matches;
   root.append(
     query.root,
-    files.root,
     el(
       'div',
       { class: 'search-columns' },
@@ -129,7 +112,7 @@ export function mount(root, app) {
       el('div', { class: 'found-column' }, about, headline, said, labels, list, more),
     ),
   );
-  catchFiles(app, () => visible && root.isConnected, askFiles);
+  catchPictures(app, () => visible && root.isConnected, askPicture);
 
   const options = () => ({
     k: within(params.k, 1, app.server.limits.k) ?? defaults.k,
@@ -148,7 +131,6 @@ export function mount(root, app) {
     request = new AbortController();
     const { signal } = request;
     query.set(params);
-    files.set(params);
     k.set(options().k);
     radius.set(options().radius ?? bits);
     const orders = ordersOf(params, app.collection);
@@ -213,7 +195,7 @@ export function mount(root, app) {
         }),
       ),
     );
-    fill(more, take(app, { ...queryOf(params), ...options() }, answer));
+    fill(more, el('button', { type: 'button', class: 'quiet', onclick: () => download(app, answer) }, 'Download as JSON'));
   }
 
   function describeQuery(result) {
