@@ -59,7 +59,7 @@ func TestMap(t *testing.T) {
 	v.press(".legend-name", "ring")
 	v.see(`document.querySelector('.legend-name[aria-pressed=true]').innerText.includes('ring')`)
 	v.press(".legend-name", "ring")
-	v.see(fmt.Sprintf(`Math.abs(%s - %v) < 100`, painted, all))
+	v.see(fmt.Sprintf(`Math.abs(%s - %v) < 800`, painted, all))
 
 	// Zooming and moving by wheel, buttons and keys.
 	v.Do(chromedp.ActionFunc(func(ctx context.Context) error {
@@ -67,7 +67,7 @@ func TestMap(t *testing.T) {
 	}))
 	v.see(painted + ` !== ` + fmt.Sprint(all))
 	v.click(`.map-buttons [title="Show everything"]`)
-	v.see(fmt.Sprintf(`Math.abs(%s - %v) < 100`, painted, all))
+	v.see(fmt.Sprintf(`Math.abs(%s - %v) < 800`, painted, all))
 	v.tab(".map-canvas")
 	v.key("+")
 	v.key(kb.ArrowLeft)
