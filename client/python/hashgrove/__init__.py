@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, NotFound, Searcher, TooLarge,
+from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, Invalid, NotFound, Searcher, TooLarge,
                       Unauthorized, Unreachable, code_picture)
 
 if TYPE_CHECKING:
