@@ -24,29 +24,26 @@ func TestDeletedItemsAreGone(t *testing.T) {
 		}
 	}
 	b := index.NewBatch(64)
+	var ids []index.ID
 	for i := range 2000 {
-		word := "public"
-		if i%10 == 0 {
-			word = secret
+		if i%10 > 0 {
+			b.Append(item(i, "public"))
+			continue
 		}
-		b.Append(item(i, word))
+		it := item(i, secret)
+		b.Append(it)
+		ids = append(ids, it.ID)
 	}
 	ok(t, s.Add(ctx, b))
-	changed := index.NewBatch(64)
-	replaced := item(1, "public")
-	replaced.Label = "old " + secret
-	changed.Append(replaced)
-	ok(t, s.Upsert(ctx, changed))
-	changed = index.NewBatch(64)
-	replaced.Label = "new"
-	changed.Append(replaced)
-	ok(t, s.Upsert(ctx, changed))
-	for i, id := range b.IDs {
-		if i%10 == 0 {
-			_, err := s.Delete(ctx, id)
-			ok(t, err)
-		}
+	for _, label := range []string{"old " + secret, "new"} {
+		replaced := index.NewBatch(64)
+		it := item(1, "public")
+		it.Label = label
+		replaced.Append(it)
+		ok(t, s.Upsert(ctx, replaced))
 	}
+	_, err := s.Delete(ctx, ids...)
+	ok(t, err)
 	early := filepath.Join(filepath.Dir(path), "early")
 	fine(t)(s.BackupFile(ctx, early))
 	found := func(path string) int {

