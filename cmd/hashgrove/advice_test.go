@@ -1,11 +1,9 @@
 package main
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -94,32 +92,4 @@ func TestAdvice(t *testing.T) {
 	}
 	t.Setenv("HASHGROVE_BITS", "many")
 	refusal{"train items.csv", 2, "bad-flag-value", `HASHGROVE_BITS=many --bits "many"`}.try(t)
-}
-
-// TestCompressedAttributes builds the same index from a table and from the same table compressed.
-func TestCompressedAttributes(t *testing.T) {
-	shop(t)
-	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 4 --rounds 5 -o m.hgm")...)
-	f, err := os.Create("items.csv.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	z := gzip.NewWriter(f)
-	if _, err := z.Write([]byte(read(t, "items.csv"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(z.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	var answers []string
-	for _, name := range []string{"items.csv", "items.csv.gz"} {
-		build := "index build -o " + name + ".hgi items.csv --label category --id-column sku --model m.hgm --attributes "
-		succeed(t, shellWords(build+name+" --attribute-columns f0,category")...)
-		answer := succeed(t, shellWords("search "+name+".hgi new.csv --json --where f0>0")...)
-		_, hits, _ := strings.Cut(answer, `"results"`)
-		answers = append(answers, hits)
-	}
-	if answers[0] != answers[1] || !strings.Contains(answers[0], `"f0"`) {
-		t.Errorf("the answers differ, or have no attributes:\n%.500s\n%.500s", answers[0], answers[1])
-	}
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"hashgrove/internal/hamming"
@@ -97,51 +95,4 @@ func TestMigrate(t *testing.T) {
 	if left, _ := filepath.Glob("items.hgi?*"); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
 	}
-}
-
-// TestIndexInUse: many may read, and whoever writes is alone.
-func TestIndexInUse(t *testing.T) {
-	indexed(t)
-	ctx := context.Background()
-	reader, err := store.Open(ctx, "items.hgi", store.OpenOptions{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	succeed(t, shellWords("search items.hgi --id items-3")...)
-	succeed(t, shellWords("index backup items.hgi -o beside.backup")...)
-	refused := func(lines ...string) { // all at once, because each waits a second
-		var all sync.WaitGroup
-		for _, line := range lines {
-			all.Go(func() {
-				o := refusal{line, 1, store.ErrLocked, "items.hgi"}.try(t)
-				if strings.Count(o.err, "\n") != 1 {
-					t.Errorf("hashgrove %s: exit %d, %s", line, o.code, o.err)
-				}
-			})
-		}
-		all.Wait()
-	}
-	refused("index delete items.hgi --id items-3 --quiet")
-	if err := reader.Close(); err != nil {
-		t.Fatal(err)
-	}
-	writer, err := store.Open(ctx, "items.hgi", store.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused("search items.hgi --id items-3", "index add items.hgi new.csv --id-column sku --quiet", "info items.hgi", "verify items.hgi",
-		"index migrate items.hgi --model m.hgm --vectors items.csv --id-column sku")
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
-	succeed(t, shellWords("index delete items.hgi --id items-3")...)
-}
-
-// TestDamagedIndex: opening a damaged index says what helps.
-func TestDamagedIndex(t *testing.T) {
-	indexed(t)
-	damaged := read(t, "items.hgi")
-	clear(damaged[len(damaged)/3:])
-	write(t, "damaged.hgi", string(damaged))
-	refusal{"search damaged.hgi --id items-3", 1, store.ErrDamaged, "damaged.hgi index backup restore build"}.try(t)
 }

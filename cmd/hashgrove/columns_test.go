@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -81,40 +79,4 @@ func TestModelRemembersColumns(t *testing.T) {
 	succeed(t, shellWords("search w.hgi wide.csv --row 0")...)
 	refusal{"encode wide.csv --vector price,stock -m m.hgm --to hex -o -", 1, "columns-mismatch",
 		"wide.csv f0..f11 price, stock --vector"}.try(t)
-}
-
-// TestModelRemembersLists: a column of lists that training was told is taken again.
-func TestModelRemembersLists(t *testing.T) {
-	t.Chdir(t.TempDir())
-	var lines strings.Builder
-	for i := range 40 {
-		fmt.Fprintf(&lines, `{"kind":"%c","a":[%d,%d],"b":[%d,%d,%d]}`+"\n", 'x'+i%2, i, i*i%7, i%2*5, i%3, i%5)
-	}
-	write(t, "two.jsonl", lines.String())
-	succeed(t, shellWords("train two.jsonl --vector b --label kind --bits 4 --rounds 3 -o m.hgm")...)
-	want := hexCodes(t, "-m m.hgm two.jsonl --vector b")
-	if got := hexCodes(t, "-m m.hgm two.jsonl"); len(got) != 40 || !slices.Equal(got, want) {
-		t.Errorf("codes %v, and %v with --vector", got, want)
-	}
-	if out := succeed(t, shellWords("eval -m m.hgm --base two.jsonl --queries two.jsonl")...); !strings.Contains(out, "class") {
-		t.Error(out)
-	}
-}
-
-// TestColumnsOfOneName: two columns of one name are told apart only by their order.
-func TestColumnsOfOneName(t *testing.T) {
-	t.Chdir(t.TempDir())
-	var same, other strings.Builder
-	same.WriteString("v,v,w\n")
-	other.WriteString("v,w,v\n")
-	for i := range 40 {
-		fmt.Fprintf(&same, "%d,%d,%d\n", i%2, i%5, i%3)
-		fmt.Fprintf(&other, "%d,%d,%d\n", i%2, i%3, i%5)
-	}
-	write(t, "same.csv", same.String())
-	write(t, "other.csv", other.String())
-	write(t, "labels.txt", strings.Repeat("x\ny\n", 20))
-	succeed(t, shellWords("train same.csv --labels labels.txt --bits 8 --rounds 3 -o m.hgm")...)
-	succeed(t, shellWords("encode same.csv -m m.hgm --to hex -o -")...)
-	refusal{"encode other.csv -m m.hgm --to hex -o -", 1, nil, `other.csv "v"`}.try(t)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -333,4 +334,35 @@ func TestNothingCommandsTheTerminal(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFilesAreWholeOrAbsent: codes, features, models, indexes and exports get their name only when they are complete.
+func TestFilesAreWholeOrAbsent(t *testing.T) {
+	indexed(t)
+	photoFolder(t, "photos", 1)
+	write(t, "bad.csv", string(read(t, "items.csv"))+"x,hats,NaN,1,1,1,1,1,1,1,1,1,1,1\n")
+	write(t, "photos/dark/9.png", "no picture")
+	before := contentsOf(t)
+	for _, args := range []string{
+		"encode bad.csv -m m.hgm --label category --id-column sku -o x.hgc",
+		"features photos --kind pixels --size 4 -o x.npy",
+		"train bad.csv --label category --id-column sku --bits 4 --rounds 3 -o x.hgm",
+		"index build bad.csv -m m.hgm --label category --id-column sku -o x.hgi",
+	} {
+		if o := try(t, shellWords(args)...); o.code != 1 {
+			t.Errorf("%s: exit %d, %s", args, o.code, o.err)
+		}
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range []string{
+		"encode items.csv -m m.hgm --label category --id-column sku -o x.hgc",
+		"train items.csv --label category --id-column sku --bits 4 --rounds 3 -o x.hgm",
+		"index export items.hgi -o x.jsonl",
+	} {
+		if code := run(stopped, strings.NewReader(""), io.Discard, io.Discard, shellWords(args)); code == 0 {
+			t.Errorf("%s ends as if it had not been stopped", args)
+		}
+	}
+	sameContents(t, before)
 }

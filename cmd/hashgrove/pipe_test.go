@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -220,31 +219,6 @@ func TestVectorsFromPipe(t *testing.T) {
 	want := succeed(t, shellWords(line+"items.csv")...)
 	if got := feed(t, bytes.NewReader(read(t, "items.csv")), shellWords(line+"-")...); got.code != 0 || got.out != want {
 		t.Errorf("exit %d: %s%.300s\nwant\n%.300s", got.code, got.err, got.out, want)
-	}
-}
-
-// TestLinesOfJSON: the lines are what --json says of every query, and --to json is --json.
-func TestLinesOfJSON(t *testing.T) {
-	indexed(t)
-	line := "search items.hgi new.csv --label category --id-column sku -k 4"
-	var all struct{ Results []json.RawMessage }
-	whole := succeed(t, shellWords(line+" --to json")...)
-	if err := json.Unmarshal([]byte(whole), &all); err != nil || len(all.Results) != 80 {
-		t.Fatalf("%d results, %v", len(all.Results), err)
-	}
-	rows := strings.Split(strings.TrimSpace(succeed(t, shellWords(line+" --to jsonl")...)), "\n")
-	if len(rows) != len(all.Results) {
-		t.Fatalf("%d lines for %d results", len(rows), len(all.Results))
-	}
-	for i, row := range rows {
-		var b bytes.Buffer
-		if err := json.Compact(&b, all.Results[i]); err != nil || b.String() != row {
-			t.Fatalf("line %d is\n%s\nwant\n%s", i, row, b.String())
-		}
-	}
-	succeed(t, shellWords("encode new.csv --label category --id-column sku -m m.hgm -o codes.jsonl")...)
-	if codes := strings.Split(string(read(t, "codes.jsonl")), "\n"); len(codes) != 81 || !strings.HasPrefix(codes[3], `{"row":3,"id":"new-3","code":"`) {
-		t.Errorf("%d lines, such as %s", len(codes), codes[3])
 	}
 }
 

@@ -2,21 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io/fs"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/postgres"
 	"hashgrove/internal/testkit/pgtest"
 )
@@ -96,94 +86,5 @@ func checkPushRefusals(t *testing.T, to func(string) string) {
 		if o := r.try(t); strings.Contains(o.err+o.out, "secret") {
 			t.Errorf("%s: %s%s", r.line, o.err, o.out)
 		}
-	}
-}
-
-// TestPushAfterKills kills pushes with SIGKILL at random moments, then lets one complete: every item is there once, as it
-// should be. HASHGROVE_KILLS sets how many kills there are.
-func TestPushAfterKills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills processes for a few seconds")
-	}
-	least := 4
-	if text := os.Getenv("HASHGROVE_KILLS"); text != "" {
-		var err error
-		if least, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := pgtest.Start(t)
-	t.Setenv("PGPASSWORD", pgtest.Password)
-	c := connectTo(t, s)
-	t.Chdir(t.TempDir())
-	const items = 20000
-	rng := rand.New(rand.NewPCG(7, 7))
-	packed := make([]byte, 0, 8*items)
-	for i := range 8 * items {
-		packed = append(packed, byte(rng.Uint32()>>(i%3)))
-	}
-	writeCodeFile(t, "many.hgc", packed, 64)
-	push := []string{"push", "many.hgc", "--engine", s.URL, "--batch", "100", "--in-flight", "3", "--quiet", "--json"}
-	t.Setenv("TMPDIR", t.TempDir())
-	kills := 0
-	for {
-		cmd := command(push...)
-		var out, errOut bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errOut
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if kills < least {
-			pause := time.Duration(50+rng.IntN(500)) * time.Millisecond
-			time.AfterFunc(pause, func() { cmd.Process.Kill() })
-		}
-		err := cmd.Wait()
-		if err != nil && errOut.Len() > 0 {
-			t.Fatalf("%v: %s", err, errOut.String())
-		}
-		if kills++; err == nil && kills > least {
-			break
-		}
-	}
-	succeed(t, "pull", "--engine", s.URL, "-o", "back.hgc", "--force")
-	if !bytes.Equal(read(t, "many.hgc"), read(t, "back.hgc")) {
-		t.Fatal("the items in the engine are not those that were pushed")
-	}
-	var n, distinct int
-	err := c.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT id) FROM items").Scan(&n, &distinct)
-	if err != nil || n != items || distinct != items {
-		t.Fatalf("%d items, %d ids, %v", n, distinct, err)
-	}
-	t.Logf("count: kills %d", least)
-}
-
-// connectTo opens a connection to the server.
-func connectTo(t *testing.T, s *pgtest.Server) *pgx.Conn {
-	t.Helper()
-	c, err := pgx.Connect(t.Context(), s.URL) // with PGPASSWORD
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close(context.Background()) })
-	return c
-}
-
-// writeCodeFile writes packed codes with ids, in the order of the ids.
-func writeCodeFile(t *testing.T, path string, packed []byte, bits int) {
-	t.Helper()
-	codes := hamming.NewCodes(0, bits)
-	if !codes.Append(packed) {
-		t.Fatal("the codes do not fit")
-	}
-	ids := make([]string, codes.Len())
-	for i := range ids {
-		ids[i] = fmt.Sprintf("item-%07d", i)
-	}
-	w, err := hamming.Create(path, hamming.HGC, hamming.Header{Bits: bits, Fingerprint: hamming.Fingerprint{5}})
-	if err == nil {
-		err = errors.Join(w.Write(codes, ids), w.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

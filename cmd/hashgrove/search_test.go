@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,17 +61,7 @@ type found struct {
 			ID            string `json:"id"`
 			Distance      int    `json:"distance"`
 			Agree, Differ []int
-			Bits          []struct {
-				Bit     int  `json:"bit"`
-				Agree   bool `json:"agree"`
-				Weight  int  `json:"weight"`
-				Reasons []struct {
-					Name      string  `json:"name"`
-					Threshold float64 `json:"threshold"`
-					Query     float64 `json:"query"`
-					Item      float64 `json:"item"`
-				} `json:"reasons"`
-			} `json:"bits"`
+			Bits          []any
 		} `json:"why"`
 	} `json:"results"`
 }
@@ -132,74 +121,14 @@ func TestManyQueriesAreOneByOne(t *testing.T) {
 	}
 }
 
-// TestRerankFlags: vectors may serve explanations alone, and rows without ids go by their numbers.
-func TestRerankFlags(t *testing.T) {
-	indexed(t)
-	plain := searched(t, "items.hgi new.csv --row 5")
-	none := searched(t, "items.hgi new.csv --row 5 --rerank items.csv --id-column sku --rerank-by none")
-	if !reflect.DeepEqual(plain.Results[0].Hits, none.Results[0].Hits) {
-		t.Error("vectors for --explain alone changed the answer")
-	}
-	succeed(t, "index", "build", "-o", "rows.hgi", "vectors.npy", "--labels", "classes.txt", "--model", "m.hgm")
-	r := searchedNumbers(t, "rows.hgi --id 9 -k 3 --rerank vectors.npy")
-	if r[0] != 9 {
-		t.Errorf("row 9 is nearest to %v", r)
-	}
-}
-
-// searchedNumbers is the ids of the hits where they are numbers.
-func searchedNumbers(t *testing.T, line string) (ids []int) {
-	t.Helper()
-	var f struct {
-		Results []struct {
-			Hits []struct {
-				ID int `json:"id"`
-			} `json:"hits"`
-		} `json:"results"`
-	}
-	if err := json.Unmarshal([]byte(succeed(t, append(shellWords("search "+line), "--json")...)), &f); err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range f.Results[0].Hits {
-		ids = append(ids, h.ID)
-	}
-	return ids
-}
-
 func TestExplain(t *testing.T) {
 	indexed(t)
-	base, queries := tableItems(t, "items.csv"), tableItems(t, "new.csv")
-	f := searched(t, "items.hgi new.csv --row 2 --where 'label = \"hats\"' --explain --rerank items.csv --id-column sku --rerank-by none")
-	r := f.Results[0]
-	if len(r.Plan) == 0 || r.Plan[0]["method"] == "" || r.Plan[0]["reason"] == "" {
-		t.Errorf("the plan is %v", r.Plan)
-	}
-	w := r.Why
-	if w == nil || w.ID != r.Hits[0].ID || w.Distance != r.Hits[0].Distance || len(w.Differ) != w.Distance || len(w.Agree)+len(w.Differ) != 16 || len(w.Bits) != 16 {
-		t.Fatalf("the first hit is explained by %+v", w)
-	}
-	top := base[slices.IndexFunc(base, func(it item) bool { return it.id == w.ID })]
-	q := queries[2]
-	reasons := 0
-	for _, b := range w.Bits {
-		if equal := (top.code[b.Bit/8]^q.code[b.Bit/8])>>(7-b.Bit%8)&1 == 0; equal != b.Agree {
-			t.Errorf("bit %d: agree is %v", b.Bit, b.Agree)
-		}
-		for _, x := range b.Reasons {
-			reasons++
-			j, err := strconv.Atoi(strings.TrimPrefix(x.Name, "f"))
-			if err != nil || !near(x.Query, q.vector[j]) || !near(x.Item, top.vector[j]) {
-				t.Errorf("bit %d: %s is %v and %v", b.Bit, x.Name, x.Query, x.Item)
-			} else if b.Agree != ((x.Query < x.Threshold) == (x.Item < x.Threshold)) {
-				t.Errorf("bit %d: %v and %v at %v do not explain it", b.Bit, x.Query, x.Item, x.Threshold)
-			}
-		}
-	}
-	if reasons == 0 {
-		t.Error("no reasons")
-	}
 	const line = "items.hgi new.csv --row 2 --explain --rerank items.csv --id-column sku"
-	w = searched(t, line).Results[0].Why
+	r := searched(t, line).Results[0]
+	w := r.Why
+	if len(r.Plan) == 0 || w == nil || w.ID != r.Hits[0].ID || len(w.Differ) != w.Distance || len(w.Bits) != 16 {
+		t.Fatalf("the plan is %v, and the first hit is explained by %+v", r.Plan, w)
+	}
 	out := succeed(t, shellWords("search "+line)...)
 	for _, want := range []string{"items.hgi: 400 items", "segment 0, 400 items", cli.Ranges(w.Agree),
 		cli.Ranges(w.Differ), "│ agrees", "threshold"} {
@@ -236,26 +165,6 @@ func TestSearchPrintsTablesAndCSV(t *testing.T) {
 	succeed(t, shellWords("index build -o evil.hgi evil.csv --model evil.hgm")...)
 	if out := succeed(t, shellWords("search evil.hgi --id x")...); strings.Contains(out, "\x1b[31mred") || !strings.Contains(out, `\x1b[31mred`) {
 		t.Errorf("the terminal gets %q", out)
-	}
-}
-
-// TestSearchPictures searches by picture, with a model that makes its own features.
-func TestSearchPictures(t *testing.T) {
-	t.Chdir(t.TempDir())
-	photoFolder(t, "photos", 1)
-	photoFolder(t, "new", 2)
-	succeed(t, shellWords("train photos --size 16 --features gist320 --bits 6 --rounds 5 -o m.hgm")...)
-	succeed(t, shellWords("index build -o photos.hgi photos --size 16 --model m.hgm")...)
-	f := searched(t, "photos.hgi new/dark/0.png --size 16 -k 3")
-	if len(f.Results) != 1 || !strings.Contains(f.Results[0].Query, "0.png") || !strings.HasPrefix(f.Results[0].Hits[0].ID, "photos/") || f.Results[0].Hits[0].Label == "" {
-		t.Errorf("a picture finds %+v", f.Results)
-	}
-	if r := informed(t, "photos.hgi"); r.Features != "gist" {
-		t.Errorf("info says %+v", r)
-	}
-	o := try(t, shellWords("search photos.hgi new/dark/0.png --size 8")...)
-	if d := o.unlike("1 other-preparation --size 8 16"); d != "" {
-		t.Error(d)
 	}
 }
 
@@ -349,60 +258,18 @@ func damage(b []byte) []byte {
 	return b
 }
 
-func near(a, b float64) bool { return a-b < 1e-5 && b-a < 1e-5 }
-
-// TestRankIsShown looks at the table and the explanation of a search by margins.
+// TestRankIsShown looks at the table and the CSV of a search by margins.
 func TestRankIsShown(t *testing.T) {
 	indexed(t)
 	line := "items.hgi new.csv --label category --id-column sku --row 0 -k 4 --rank margins"
-	out := succeed(t, shellWords("search "+line+" --explain")...)
-	r := searched(t, line+" --explain").Results[0]
+	r := searched(t, line).Results[0]
 	last := r.Hits[len(r.Hits)-1]
-	var weigh []int
-	for _, bit := range r.Why.Differ {
-		weigh = append(weigh, r.Why.Bits[bit].Weight)
-	}
-	weights := strings.Trim(fmt.Sprint(weigh), "[]") // "" where the first hit has the code of the query
-	for _, want := range []string{"margin_distance", weights, fmt.Sprint(*last.MarginDistance)} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in\n%s", want, out)
-		}
-	}
-	told, ties := false, []string{fmt.Sprint(r.Tied), fmt.Sprint(*last.MarginDistance), fmt.Sprint(r.TiedHits)}
-	for text := range strings.Lines(out) {
-		told = told || slices.Equal(numbers(text), ties)
-	}
-	if tied := r.Tied > r.TiedHits; told != tied {
-		t.Errorf("%d items tie, and %d of them are hits:\n%s", r.Tied, r.TiedHits, out)
-	}
-	sum := 0
-	for _, w := range weigh {
-		sum += w
-	}
-	if len(weigh) != len(r.Why.Differ) || sum != *r.Hits[0].MarginDistance {
-		t.Errorf("weights %v of %v for a margin distance of %d", weigh, r.Why.Differ, *r.Hits[0].MarginDistance)
+	out := succeed(t, shellWords("search "+line+" --explain")...)
+	if lack := lacks(out, "margin_distance", fmt.Sprint(*last.MarginDistance)); lack != "" {
+		t.Error(lack)
 	}
 	csv := succeed(t, shellWords("search "+line+" --to csv --fields id,margin_distance")...)
 	if want := fmt.Sprintf("id,margin_distance\n%s,%d\n", r.Hits[0].ID, *r.Hits[0].MarginDistance); !strings.HasPrefix(csv, want) {
 		t.Errorf("%q, want %q first", csv, want)
-	}
-}
-
-// TestRerankWithoutAllVectors: items without vectors come last with a warning, never silently.
-func TestRerankWithoutAllVectors(t *testing.T) {
-	indexed(t)
-	succeed(t, shellWords("index add items.hgi new.csv --label category --id-column sku")...)
-	o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --id-column sku --json")...)
-	for _, fact := range []string{"warning", "15 of 100", "items.csv", `"new-`} {
-		if o.code != 0 || !strings.Contains(o.err, fact) {
-			t.Errorf("exit %d, no %q: %s", o.code, fact, o.err)
-		}
-	}
-	if o := try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv new.csv --id-column sku")...); o.code == 0 {
-		t.Error("two files after one --rerank")
-	}
-	o = try(t, shellWords("search items.hgi new.csv --row 1 --rerank items.csv --rerank new.csv --id-column sku")...)
-	if o.code != 0 || strings.Contains(o.err, "warning") {
-		t.Errorf("all vectors are there: exit %d, %s", o.code, o.err)
 	}
 }

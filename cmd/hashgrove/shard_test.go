@@ -2,17 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -52,103 +46,6 @@ func TestShardsMergeToTheWhole(t *testing.T) {
 	}
 }
 
-// TestShardIsLeftAlone: what a scheduler runs again ends with status 0 and does nothing, if nothing needs to be done.
-func TestShardIsLeftAlone(t *testing.T) {
-	indexed(t)
-	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 16 --rounds 4 -o other.hgm")...)
-	const line = "encode vectors.npy -m m.hgm --shard 2/3 -o c-{shard}.hgc --if-missing"
-	const path = "c-00002-of-00003.hgc"
-	succeed(t, shellWords(line)...)
-	want := read(t, path)
-	before, _ := os.Stat(path)
-	var r encodeReport
-	if err := json.Unmarshal([]byte(succeed(t, shellWords(line+" --json")...)), &r); err != nil || !r.There || r.Rows != 133 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if r.Shard == nil || *r.Shard != (shardReport{2, 3, 134, 133, 400}) {
-		t.Errorf("%+v", r.Shard)
-	}
-	if after, _ := os.Stat(path); !os.SameFile(before, after) {
-		t.Error("it was written again")
-	}
-	if s := informed(t, path).Shard; s == nil || *s != *r.Shard {
-		t.Errorf("info says %+v", s)
-	}
-	if out := succeed(t, "info", path); !strings.Contains(out, "2 of 3") || !strings.Contains(out, "133 of 400") ||
-		!strings.Contains(out, "134") {
-		t.Errorf("info says %s", out)
-	}
-	// What is damaged is made again.
-	for _, content := range [][]byte{want[:len(want)-9], append(bytes.Clone(want[:200]), append([]byte{want[200] ^ 1}, want[201:]...)...)} {
-		write(t, path, string(content))
-		if o := try(t, shellWords(line)...); o.code != 0 || !strings.Contains(o.err, path) ||
-			!bytes.Equal(read(t, path), want) {
-			t.Errorf("after damage: %+v", o)
-		}
-	}
-	// What is something else is not.
-	models := fingerprint(t, "m.hgm") + " " + fingerprint(t, "other.hgm")
-	write(t, "text.hgc", "hello")
-	for _, c := range []struct {
-		line, want string
-		is         error
-	}{
-		{"vectors.npy -m other.hgm --shard 2/3 -o c-{shard}.hgc --if-missing", "model-mismatch " + path + " " + models,
-			errOther},
-		{"vectors.npy -m m.hgm --shard 1/3 -o " + path + " --if-missing", "shard-mismatch " + path + " 133 134 400",
-			errOther},
-		{"vectors.npy -m m.hgm -o " + path + " --if-missing", "shard-mismatch " + path + " 133 134 400", errOther},
-		{"new.csv -m m.hgm --label category --id-column sku --shard 2/3 -o c-{shard}.hgc --if-missing",
-			"shard-mismatch " + path + " 27 80", errOther},
-		{"vectors.npy -m m.hgm --shard 2/3 -o c-{shard}.hgc", "- " + path, cli.ErrExists},
-		{"vectors.npy -m m.hgm -o text.hgc --if-missing", "not-codes text.hgc", errOther},
-	} {
-		d := try(t, shellWords("encode "+c.line)...).unlike("1 "+c.want+" --force", c.is)
-		if d != "" || !bytes.Equal(read(t, path), want) {
-			t.Errorf("encode %s: %s", c.line, d)
-		}
-	}
-	succeed(t, shellWords("encode vectors.npy -m other.hgm --shard 2/3 -o c-{shard}.hgc --if-missing --force")...)
-	if bytes.Equal(read(t, path), want) {
-		t.Error("--force did not replace the codes")
-	}
-	// Without shards, too: the number of rows is compared.
-	for _, there := range []bool{false, true} {
-		var r encodeReport
-		out := succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing --json")...)
-		if err := json.Unmarshal([]byte(out), &r); err != nil || r.There != there || r.Rows != 400 {
-			t.Errorf("%+v, %v", r, err)
-		}
-	}
-	out := succeed(t, shellWords("encode vectors.npy -m m.hgm -o all.hgc --if-missing")...)
-	if !strings.Contains(out, "all.hgc") || !strings.Contains(out, "400") {
-		t.Error(out)
-	}
-}
-
-// TestShardKeepsNumbers: rows without ids go by their numbers among all rows, in texts and in an index.
-func TestShardKeepsNumbers(t *testing.T) {
-	indexed(t)
-	whole := strings.Split(succeed(t, shellWords("encode vectors.npy -m m.hgm --to csv -o -")...), "\n")
-	part := strings.Split(succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 3/4 --to csv -o -")...), "\n")
-	if len(part) != 102 || part[1] != whole[201] || part[100] != whole[300] {
-		t.Errorf("%d lines, from %s to %s", len(part), part[1], part[100])
-	}
-	lines := succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 3/4 --to jsonl -o -")...)
-	if !strings.HasPrefix(lines, `{"row":200,`) {
-		t.Errorf("%.40s", lines)
-	}
-	succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 3/4 -o {shard}.hgc")...)
-	succeed(t, shellWords("encode vectors.npy -m m.hgm --shard 1/4 -o {shard}.hgc")...)
-	succeed(t, shellWords("index build 00003-of-00004.hgc 00001-of-00004.hgc -o part.hgi")...)
-	for id, there := range map[string]bool{"0": true, "99": true, "100": false, "199": false, "200": true, "299": true, "300": false} {
-		o := try(t, shellWords("index get part.hgi --id "+id+" --json")...)
-		if got := strings.Contains(o.out, `"code"`); got != there {
-			t.Errorf("item %s: %+v", id, o)
-		}
-	}
-}
-
 func TestShardMistakes(t *testing.T) {
 	indexed(t)
 	write(t, "a.hgc", "")
@@ -162,8 +59,6 @@ func TestShardMistakes(t *testing.T) {
 		{"encode vectors.npy -m m.hgm --shard 1/9999999 -o x.hgc", "2 bad-flag-value --shard 1/9999999 1048576", nil},
 		{"encode vectors.npy -m m.hgm -o x-{shard}.hgc", "2 no-shard x-{shard}.hgc --shard", nil},
 		{"encode - -m m.hgm --shard 1/3 -o x.hgc", "2 read-once -: --shard", nil},
-		{"encode vectors.npy -m m.hgm --if-missing -o x.npy", "2 needs-code-file --if-missing .hgc", nil},
-		{"encode vectors.npy -m m.hgm --if-missing --to hgc -o -", "2 needs-code-file --if-missing .hgc", nil},
 		{"merge a.hgc", "2 missing-flag merge -o", nil},
 		{"merge", "2 wrong-arguments merge", nil},
 		{"merge m.hgm -o x.hgc", "1 - m.hgm", hamming.ErrKind},
@@ -177,21 +72,6 @@ func TestShardMistakes(t *testing.T) {
 	if left, _ := filepath.Glob("x*"); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
-}
-
-// TestShardIsAtomic: a process that is stopped leaves nothing behind, and the next one does the work.
-func TestShardIsAtomic(t *testing.T) {
-	indexed(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	words := shellWords("encode vectors.npy -m m.hgm --shard 1/2 -o c-{shard}.hgc --if-missing")
-	if code := run(ctx, strings.NewReader(""), io.Discard, io.Discard, words); code == 0 {
-		t.Error("it went on")
-	}
-	if left, _ := filepath.Glob("c-*"); len(left) > 0 {
-		t.Errorf("%v is left", left)
-	}
-	succeed(t, words...)
 }
 
 // TestFilters: encode between two pipes gives what it gives for a file, from npy and JSON lines.
@@ -233,95 +113,6 @@ func TestFilters(t *testing.T) {
 // float32At returns a value of an array.
 func float32At(b []byte, i int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-}
-
-// endless yields n bytes of float32 values.
-type endless struct {
-	rng  *rand.Rand
-	left int
-	top  uint64 // greatest heap seen
-}
-
-func (e *endless) Read(p []byte) (int, error) {
-	if e.left == 0 {
-		return 0, io.EOF
-	}
-	n := min(len(p)&^3, e.left)
-	for i := 0; i < n; i += 4 {
-		copy(p[i:], float32LE(float32(e.rng.IntN(100))))
-	}
-	if e.left -= n; e.left>>20 != (e.left+n)>>20 {
-		var m runtime.MemStats
-		runtime.GC() // what other tests left may be large, and then garbage is collected late
-		runtime.ReadMemStats(&m)
-		e.top = max(e.top, m.HeapAlloc)
-	}
-	return n, nil
-}
-
-// TestFilterHasBoundedMemory sends more through a filter than it may keep.
-func TestFilterHasBoundedMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
-	indexed(t)
-	const size = 12 * 4 << 20 // 48 MB in a million rows
-	var before runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	in := &endless{rng: rand.New(rand.NewPCG(1, 2)), left: size}
-	var errOut bytes.Buffer
-	out := &counter{}
-	head := fmt.Sprintf("\x93NUMPY\x01\x00\x76\x00%-117s\n",
-		fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 12), }", size/48))
-	rows := io.MultiReader(strings.NewReader(head), in)
-	if code := run(context.Background(), rows, out, &errOut, shellWords("encode - -m m.hgm --to raw -o - --quiet")); code != 0 {
-		t.Fatal(errOut.String())
-	}
-	if out.n != size/48*2 {
-		t.Errorf("%d bytes of codes", out.n)
-	}
-	if more := int64(in.top) - int64(before.HeapAlloc); more > size/2 {
-		t.Errorf("%d bytes of memory for %d bytes of data", more, size)
-	}
-}
-
-type counter struct{ n int }
-
-func (c *counter) Write(b []byte) (int, error) {
-	c.n += len(b)
-	return len(b), nil
-}
-
-// TestMergeNamesTheMistake: what merge refuses, on the command line.
-func TestMergeNamesTheMistake(t *testing.T) {
-	indexed(t)
-	for i := 1; i <= 3; i++ {
-		succeed(t, shellWords(fmt.Sprintf("encode items.csv -m m.hgm --label category --id-column sku --shard %d/3 -o c-{shard}.hgc", i))...)
-	}
-	parts, _ := filepath.Glob("c-*.hgc")
-	if d := try(t, "merge", parts[0], parts[2], "-o", "x.hgc").differs(1, "", "2 of 3"); d != "" {
-		t.Error(d)
-	}
-	// A shard of other data with as many rows is no shard of these.
-	write(t, "other.csv", strings.Replace(string(read(t, "items.csv")), "items-7,", "items-x,", 1))
-	succeed(t, shellWords("encode other.csv -m m.hgm --label category --id-column sku --shard 2/3 -o other-{shard}.hgc")...)
-	if d := try(t, "merge", parts[0], "other-00002-of-00003.hgc", parts[2], "-o", "x.hgc").differs(1, "other-data", "other-00002-of-00003.hgc"); d != "" {
-		t.Error(d)
-	}
-	out := succeed(t, append([]string{"merge", "-o", "all.hgc", "--json"}, parts...)...)
-	var r mergeReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Rows != 400 || r.Shards != 3 || !r.IDs || r.Bits != 16 {
-		t.Errorf("%s, %v", out, err)
-	}
-	table, err := hamming.ReadFile("all.hgc")
-	if err != nil || !table.Shard.IsWhole() || table.IDs[399] != "items-399" {
-		t.Errorf("%v", err)
-	}
-	again := try(t, append([]string{"merge", "-o", "all.hgc"}, parts...)...)
-	if d := again.unlike("1 - all.hgc --force", cli.ErrExists); d != "" {
-		t.Error(d)
-	}
 }
 
 // TestMergeIndexes: indexes of shards, merged, answer as the index of all rows.

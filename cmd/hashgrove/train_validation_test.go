@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -111,31 +110,5 @@ func TestTrainSaysWhyThereAreNoFigures(t *testing.T) {
 		if d := try(t, strings.Fields(args)...).unlike(want); d != "" {
 			t.Errorf("%s: %s", args, d)
 		}
-	}
-}
-
-// TestGrowHoldsTheSameRowsOut: growing gives the model that training at once gives, figures and all, and a model that was
-// learned from all rows is grown from all rows.
-func TestGrowHoldsTheSameRowsOut(t *testing.T) {
-	shop(t)
-	for _, flags := range []string{"", "--validation 0 ", "--validation 0.25 "} {
-		long := strings.Replace(trainShop, "--bits 8", "--bits 12", 1)
-		succeed(t, strings.Fields(trainShop+flags+"--restart --force -o first.hgm")...)
-		succeed(t, strings.Fields(long+flags+"--restart --force -o whole.hgm")...)
-		succeed(t, strings.Fields(long+"--grow first.hgm --restart --force -o grown.hgm")...)
-		if !bytes.Equal(read(t, "grown.hgm"), read(t, "whole.hgm")) {
-			t.Errorf("%q: growing gives another model", flags)
-		}
-	}
-	const again = "train items.csv --label category --id-column sku --grow grown.hgm --bits 12 -o x.hgm"
-	if d := try(t, shellWords(again)...).unlike("1 - 12"); d != "" {
-		t.Errorf("growing by nothing: %s", d)
-	}
-	succeed(t, strings.Fields(trainShop+"--validation 0 --restart --force -o first.hgm")...)
-	o := try(t, strings.Fields(strings.Replace(trainShop, "--bits 8", "--bits 12", 1)+"--grow first.hgm --validation 0.1 -o x.hgm")...)
-	m, err := model.ReadFile("x.hgm")
-	if o.code != 0 || !strings.Contains(o.err, "new items") || strings.Contains(o.out, "new items") || err != nil ||
-		m.Info.NewItems != nil {
-		t.Errorf("exit %d, %v\n%s\n%s", o.code, err, o.out, o.err)
 	}
 }
