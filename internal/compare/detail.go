@@ -13,19 +13,6 @@ import (
 // Detailed names FastHash with bits of detail behind its own, which are not trained again.
 const Detailed = method.FastHash + "-detail"
 
-// AddDetail puts the usual bits of detail behind those of a model that Run trained, learned from the rows that it
-// knows: people who look at their own items expect the most similar ones first, not any of the class. It returns the
-// data as Run splits them.
-func AddDetail(ctx context.Context, m *model.Model, d *Data, o Options) (*Data, error) {
-	parts, err := d.Parts(o)
-	if err != nil {
-		return nil, err
-	}
-	return parts, method.AddDetail(ctx, m, parts.Base.Data, method.Options{
-		Detail: method.UsualDetail, Seed: o.Seed, Threads: o.Threads,
-	})
-}
-
 // measureDetail measures the same codes with bits of detail behind those of the class.
 func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Training, unseen *model.Model) (
 	[]eval.Row, error,

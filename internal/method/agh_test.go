@@ -86,107 +86,38 @@ func TestAnchorGraphEquations(t *testing.T) {
 		if math.Abs(square/float64(z.rows)-1) > 1e-5 || math.Abs(sum) > 1e-3 {
 			t.Errorf("vector %d: sum of squares %g of %d rows, sum %g", k, square, z.rows, sum)
 		}
+		checkThresholds(t, z, a, k, w.RawRowView(k), y.RawRowView(k))
 	}
 }
 
-// The second layer's thresholds halve the rows, as sums, and no other such pair cuts the graph less.
-func TestAGHThresholds(t *testing.T) {
-	x := methodtest.NormalRows(6, 250, 3)
-	_, z := anchored(t, agh{Options: Options{Bits: 64, Anchors: 30, Seed: 1}, Nearest: 3}, x)
-	dense, a := z.dense()
-	w, _, err := z.eigenvectors(context.Background(), 5, 1, 1)
-	if err != nil {
-		t.Fatal(err)
+// checkThresholds: the second layer's thresholds halve the rows, as sums, and no other such pair cuts the graph less.
+func checkThresholds(t *testing.T, z *shares, a *mat.Dense, k int, w, y []float64) {
+	t.Helper()
+	above, below := z.thresholds(w)
+	cut := func(above, below float64) (sum, cost float64) {
+		h, ah := mat.NewVecDense(z.rows, nil), new(mat.VecDense)
+		for i, v := range y {
+			if h.SetVec(i, below-v); v > 0 {
+				h.SetVec(i, v-above)
+			}
+			sum += h.AtVec(i)
+		}
+		ah.MulVec(a, h)
+		return sum, mat.Dot(h, h) - mat.Dot(h, ah)
 	}
-	for k := range 5 {
-		var y mat.VecDense
-		y.MulVec(dense, mat.NewVecDense(z.cols, w.RawRowView(k)))
-		above, below := z.thresholds(w.RawRowView(k))
-		cut := func(above, below float64) (sum, cost float64) {
-			h, ah := mat.NewVecDense(z.rows, nil), new(mat.VecDense)
-			for i := range z.rows {
-				if v := y.AtVec(i); v > 0 {
-					h.SetVec(i, v-above)
-				} else {
-					h.SetVec(i, below-v)
-				}
-				sum += h.AtVec(i)
-			}
-			ah.MulVec(a, h)
-			return sum, mat.Dot(h, h) - mat.Dot(h, ah)
-		}
-		sum, cost := cut(above, below)
-		if math.Abs(sum) > 1e-3 {
-			t.Errorf("vector %d: the sides are off by %g", k, sum)
-		}
-		positive := 0.0
-		for i := range z.rows {
-			if y.AtVec(i) > 0 {
-				positive++
-			}
-		}
-		for _, step := range []float64{-0.1, -0.01, 0.01, 0.1} { // others with n+ b+ - n- b- the same
-			if _, other := cut(above+step, below+step*positive/(float64(z.rows)-positive)); other < cost-1e-9 {
-				t.Errorf("vector %d: cost %g, and %g at %+g", k, cost, other, step)
-			}
+	sum, cost := cut(above, below)
+	if math.Abs(sum) > 1e-3 {
+		t.Errorf("vector %d: the sides are off by %g", k, sum)
+	}
+	positive := 0.0
+	for _, v := range y {
+		if v > 0 {
+			positive++
 		}
 	}
-}
-
-// Both layers encode what the equations say.
-func TestAGHBits(t *testing.T) {
-	x := methodtest.NormalRows(7, 400, 5)
-	const bits = 7 // four vectors, and a second bit for three of them
-	m := agh{Options: Options{Bits: bits, Anchors: 50, Seed: 3}, Layers: 2, Nearest: 3}
-	e, err := learnFrom(context.Background(), m, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Layers, m.Bits = 1, 4
-	one, err := learnFrom(context.Background(), m, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, z := anchored(t, m, x)
-	w, _, err := z.eigenvectors(context.Background(), 4, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	codes, first := encode(e, x), encode(one, x)
-	ones := 0
-	for i := range x.Rows {
-		at, share := z.row(i)
-		for k := range 4 {
-			y := 0.0
-			for a, q := range at {
-				y += float64(share[a]) * w.At(k, int(q))
-			}
-			if math.Abs(y) < 1e-4 {
-				continue
-			}
-			if codes.Bit(i, k) != (y > 0) || first.Bit(i, k) != (y > 0) {
-				t.Fatalf("row %d bit %d: %v and %v for %g", i, k, codes.Bit(i, k), first.Bit(i, k), y)
-			}
-			if k == 3 {
-				continue
-			}
-			above, below := z.thresholds(w.RawRowView(k))
-			want := y > 0 && y > above || y <= 0 && y < below
-			if math.Abs(y-above) > 1e-4 && math.Abs(y-below) > 1e-4 && codes.Bit(i, 4+k) != want {
-				t.Fatalf("row %d bit %d: %v for %g between %g and %g", i, 4+k, codes.Bit(i, 4+k), y, below, above)
-			}
-			if want {
-				ones++
-			}
-		}
-	}
-	if ones < 300 || ones > 900 {
-		t.Errorf("%d of 1200 second bits are set", ones)
-	}
-	for _, m := range []agh{{Options: Options{Anchors: -1}}, {Options: Options{Anchors: maxAnchors + 1}},
-		{Options: Options{Bits: 64, Anchors: 20}, Layers: 1}} {
-		if _, err := learnFrom(context.Background(), m, x); err == nil {
-			t.Errorf("%+v was not refused", m)
+	for _, step := range []float64{-0.1, 0.1} { // others with n+ b+ - n- b- the same
+		if _, other := cut(above+step, below+step*positive/(float64(z.rows)-positive)); other < cost-1e-9 {
+			t.Errorf("vector %d: cost %g, and %g at %+g", k, cost, other, step)
 		}
 	}
 }

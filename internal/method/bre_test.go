@@ -8,10 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/model"
-	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
 
@@ -133,66 +130,5 @@ func TestBREStepIsTheBestInterval(t *testing.T) {
 	}
 	if moved < 50 {
 		t.Errorf("only %d of 300 steps moved a weight", moved)
-	}
-}
-
-func TestBREDescendsAlikeOnAnyThreads(t *testing.T) {
-	one, pairs := randomReconstruction(3)
-	two, _ := randomReconstruction(3)
-	one.threads = 1
-	start := one.f
-	for _, r := range []*reconstruction{one, two} {
-		if err := r.descend(context.Background(), 20); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !slices.Equal(one.w, two.w) || one.f != two.f {
-		t.Error("two threads find other weights than one")
-	}
-	if one.f >= start || one.f != reconstructionByDefinition(one, pairs) {
-		t.Errorf("2r²f from %d to %d, by definition %d", start, one.f, reconstructionByDefinition(one, pairs))
-	}
-}
-
-// The encoder must give the codes that the descent judged, and those must be good.
-func TestBRECodes(t *testing.T) {
-	x, class := methodtest.ClusterMatrix(1, 250, 12, 5)
-	q, qc := methodtest.ClusterMatrix(2, 60, 12, 5)
-	src := vectors.WithLabels(x, labelsOf(class))
-	m := bre{Options: Options{Bits: 16, Seed: 4}, Sweeps: 15}
-	e, err := learnFrom(context.Background(), m, src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Check(); err != nil {
-		t.Fatal(err)
-	}
-	m = m.withDefaults()
-	y, _ := affinity.ByClass(class)
-	pairs, _ := m.pairs(context.Background(), y)
-	f := make([]float64, 2)
-	m.Sweeps = 1
-	first, err := learnFrom(context.Background(), m, src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, e := range []model.Encoder{first, e} {
-		codes := encode(e, x)
-		all := make([][]bool, x.Rows)
-		for i := range all {
-			for b := range m.Bits {
-				all[i] = append(all[i], codes.Bit(i, b))
-			}
-		}
-		f[k] = float64(errorOfCodes(all, pairs)) / float64(len(pairs)*m.Bits*m.Bits)
-	}
-	if !(f[1] < 0.9*f[0]) {
-		t.Errorf("error of the codes %.4f after one sweep, %.4f after fifteen", f[0], f[1])
-	}
-	got := judge(t, encode(e, q), encode(e, x), eval.ByClass(qc, class)).MAP
-	lsh := train(t, lsh{Options{Bits: 16}}, x)
-	plain := judge(t, encode(lsh, q), encode(lsh, x), eval.ByClass(qc, class)).MAP
-	if math.IsNaN(got) || got < plain+0.02 {
-		t.Errorf("MAP %.3f, of random planes %.3f", got, plain)
 	}
 }

@@ -51,12 +51,6 @@ func LearnDetail(ctx context.Context, d *supervision.Data, o Options) (model.Enc
 	return o.withDefaults().learnDetail(ctx, d, min(o.Detail, d.Dim()))
 }
 
-// AddDetail puts Options.Detail bits of detail behind the bits of a model that was trained without them, and changes
-// nothing else: the codes of the class and their ranking stay as they are. The data are the rows that it learned from.
-func AddDetail(ctx context.Context, m *model.Model, d *supervision.Data, o Options) error {
-	return o.addDetail(ctx, m, d, nil)
-}
-
 // addDetail learns the bits of detail that the options ask for and puts them behind those of the model. A model that
 // grew keeps those it had, unless others are asked for.
 func (o Options) addDetail(ctx context.Context, m *model.Model, d *supervision.Data, kept model.Encoder) error {

@@ -3,15 +3,11 @@ package method
 import (
 	"context"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/numeric/solve"
-	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
 
@@ -40,35 +36,6 @@ func mustLikeness(t *testing.T, l *solve.Labelled) *solve.Likeness {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func TestResidueEqualsTheMatrix(t *testing.T) {
-	for name, src := range sources(70) {
-		l := mustLabelled(t, src)
-		rng := rand.New(rand.NewPCG(1, 1))
-		s := residue{s0: mustLikeness(t, l), r: 5}
-		for range 4 {
-			x, y := make([]float64, l.Rows), make([]float64, l.Rows)
-			for i := range x {
-				x[i] = rng.NormFloat64()
-			}
-			if err := s.times(context.Background(), x, y); err != nil {
-				t.Fatal(err)
-			}
-			var want mat.VecDense
-			want.MulVec(denseS(l, 5, s.y), mat.NewVecDense(l.Rows, x))
-			for i, v := range y {
-				if math.Abs(v-want.AtVec(i)) > 1e-9 {
-					t.Fatalf("%s, %d bits: row %d is %v, want %v", name, len(s.y), i, v, want.AtVec(i))
-				}
-			}
-			bit := make([]float64, l.Rows)
-			for i := range bit {
-				bit[i] = float64(2*rng.IntN(2) - 1)
-			}
-			s.y = append(s.y, bit)
-		}
-	}
 }
 
 func mustFit(t *testing.T, src vectors.Source, anchors, bits int) (*kshFit, *solve.Labelled) {
@@ -163,50 +130,5 @@ func TestKSHStartEqualsTheDenseEigenvector(t *testing.T) {
 				t.Errorf("%s, bit %d: y'Sy fell from %v to %v", name, b, spectral, kept)
 			}
 		}
-	}
-}
-
-func TestKSHGradient(t *testing.T) {
-	ctx := context.Background()
-	f, _ := mustFit(t, methodtest.Classed(5, 150, 6, 4), 20, 8)
-	a, err := f.startVector(ctx, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, m := f.K.Rows, f.K.Cols
-	y, sy, d := make([]float64, n), make([]float64, n), make([]float64, m)
-	g := func(a []float64) float64 { // in double precision all the way
-		for i := range y {
-			y[i] = 0
-			for j, v := range f.K.Row(i) {
-				y[i] += float64(v) * a[j]
-			}
-		}
-		v, err := f.cost(ctx, y, sy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	before := g(a)
-	if err := f.gradient(ctx, y, sy, d); err != nil {
-		t.Fatal(err)
-	}
-	for j := range m {
-		const h = 1e-5
-		b := slices.Clone(a)
-		b[j] += h
-		up := g(b)
-		b[j] -= 2 * h
-		if slope := (up - g(b)) / (2 * h); math.Abs(slope-d[j]) > 1e-4*linalg.Norm(d) {
-			t.Errorf("slope %d is %v, by differences %v", j, d[j], slope)
-		}
-	}
-	polished, err := f.polish(ctx, a, 500)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after := g(polished); !(after < before) {
-		t.Errorf("g went from %v to %v", before, after)
 	}
 }

@@ -9,8 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/testkit/methodtest"
 )
 
@@ -101,61 +99,32 @@ func TestEigenfunctionsAgainstDense(t *testing.T) {
 	}
 }
 
+// Every bit is set in the share of the rows that its cut leaves, with enough functions and with too few for one cut each.
 func TestMDSHBits(t *testing.T) {
-	// Enough functions, and too few for one cut each.
-	for _, m := range []mdsh{{Options: Options{Bits: 10}, Sigma: 0.6}, {Options: Options{Bits: 50}, Sigma: 1.5}} {
-		testMDSHBits(t, m)
-	}
-	if _, _, err := (mdsh{Options: Options{Bits: -1}}).fit(context.Background(), methodtest.NormalRows(9, 50, 6)); err == nil {
-		t.Error("-1 bits")
-	}
-}
-
-func testMDSHBits(t *testing.T, m mdsh) {
 	x := methodtest.NormalRows(9, 1500, 6)
-	e, bits, err := m.fit(context.Background(), x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	front, _, err := solve.PrincipalComponents(context.Background(), x, 6, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, _ := model.Transform(context.Background(), 1, x, front)
-	codes := encode(e, x)
-	threshold := e.(*model.Mapped).Encoder.(*model.Projection).Threshold
-	for k, b := range bits {
-		if k > 0 && b.cut == bits[k-1].cut && b.weight > bits[k-1].weight || b.weight > 1 || b.weight < mdshLeast {
-			t.Errorf("weights of %+v", bits)
-		}
-		list, err := eigenfunctions(column(y, b.dim), m.Sigma)
+	for _, m := range []mdsh{{Options: Options{Bits: 10}, Sigma: 0.6}, {Options: Options{Bits: 50}, Sigma: 1.5}} {
+		e, bits, err := m.fit(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := list[b.order-1].curve
-		ones := 0
-		for i := range x.Rows {
-			v := y.Row(i)[b.dim]
-			// Linear interpolation by the textbook, and extrapolation from the outermost pair.
-			s := 0
-			for s < len(g.X)-2 && v >= g.X[s+1] {
-				s++
+		codes := encode(e, x)
+		for k, b := range bits {
+			if k > 0 && b.cut == bits[k-1].cut && b.weight > bits[k-1].weight || b.weight > 1 || b.weight < mdshLeast {
+				t.Errorf("weights of %+v", bits)
 			}
-			f := (float64(v) - float64(g.X[s])) / (float64(g.X[s+1]) - float64(g.X[s]))
-			want := (1-f)*float64(g.Y[s]) + f*float64(g.Y[s+1])
-			if math.Abs(want-float64(threshold[k])) > 1e-4 && codes.Bit(i, k) != (want > float64(threshold[k])) {
-				t.Fatalf("row %d bit %d: %v for %g above %g", i, k, codes.Bit(i, k), want, threshold[k])
+			ones := 0.0
+			for i := range x.Rows {
+				if codes.Bit(i, k) {
+					ones++
+				}
 			}
-			if codes.Bit(i, k) {
-				ones++
+			if share := ones / float64(x.Rows); math.Abs(share-(1-b.cut)) > 0.01 {
+				t.Errorf("bit %d is set in %g of the rows, cut at %g", k, share, b.cut)
 			}
 		}
-		if share := float64(ones) / float64(x.Rows); math.Abs(share-(1-b.cut)) > 0.01 {
-			t.Errorf("bit %d is set in %g of the rows, cut at %g", k, share, b.cut)
+		if last := bits[len(bits)-1].cut; (last != 0.5) != (m.Bits == 50) {
+			t.Errorf("%d bits, the last cut at %g", m.Bits, last)
 		}
-	}
-	if last := bits[len(bits)-1].cut; (last != 0.5) != (m.Bits == 50) {
-		t.Errorf("%d bits, the last cut at %g", m.Bits, last)
 	}
 }
 

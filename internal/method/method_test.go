@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/solve"
@@ -41,35 +40,7 @@ func encode(e model.Encoder, x vectors.Matrix) hamming.Codes {
 	return c
 }
 
-func judge(t *testing.T, queries, base hamming.Codes, truth eval.Truth) *eval.Report {
-	t.Helper()
-	r, err := eval.Retrieval(context.Background(), queries, base, truth, eval.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// The order that every comparison should show: nothing known, plain planes, centred planes.
-func TestMethodsAgainstTheFloor(t *testing.T) {
-	x, xc := methodtest.ClusterMatrix(1, 1500, 24, 8)
-	q, qc := methodtest.ClusterMatrix(2, 60, 24, 8)
-	truth := eval.ByClass(qc, xc)
-	floor := judge(t, RandomCodes(q.Rows, 64, 1), RandomCodes(x.Rows, 64, 2), truth)
-	if math.Abs(floor.MAP-floor.Prior) > 0.015 {
-		t.Errorf("random codes have MAP %.3f, prior %.3f", floor.MAP, floor.Prior)
-	}
-	centred, sign := train(t, lsh{}, x), train(t, sign{}, x)
-	plain := &model.Projection{Weight: centred.Weight, Threshold: centred.Threshold}
-	if plain.Bits() != 64 || plain.Dim() != 24 || sign.Bits() != 24 || centred.Mean == nil {
-		t.Errorf("%d and %d bits, mean %v", plain.Bits(), sign.Bits(), centred.Mean)
-	}
-	a := judge(t, encode(plain, q), encode(plain, x), truth).MAP
-	b := judge(t, encode(centred, q), encode(centred, x), truth).MAP
-	c := judge(t, encode(sign, q), encode(sign, x), truth).MAP
-	if !(floor.MAP+0.05 < a && a+0.1 < b && b > 0.7 && c > 0.7) {
-		t.Errorf("MAP of random codes %.3f, LSH %.3f, centred LSH %.3f, sign %.3f", floor.MAP, a, b, c)
-	}
+func TestPlanesTellAngles(t *testing.T) {
 	// For vectors at an angle θ the share of different bits is about θ/π.
 	e := train(t, lsh{Options{Bits: 4000, Seed: 3}}, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{0, 0}})
 	pair := encode(e, vectors.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 0, 1, 1}})
@@ -78,78 +49,69 @@ func TestMethodsAgainstTheFloor(t *testing.T) {
 	}
 }
 
-func TestSeedDecides(t *testing.T) {
-	x, _ := methodtest.ClusterMatrix(1, 50, 5, 3)
-	long := train(t, lsh{Options{Bits: 40, Seed: 9}}, x)
-	short := train(t, lsh{Options{Bits: 24, Seed: 9}}, x)
-	if !reflect.DeepEqual(short.Weight, long.Weight[:24*5]) || !slices.Equal(short.Mean, long.Mean) {
-		t.Error("fewer bits are not a prefix of more")
+func TestRandomCodes(t *testing.T) {
+	many, few := RandomCodes(300, 65, 4), RandomCodes(100, 65, 4)
+	if !slices.Equal(few.Data, many.Data[:len(few.Data)]) || slices.Equal(few.Data, RandomCodes(100, 65, 5).Data) {
+		t.Error("fewer rows are not the first of more, or another seed gives the same codes")
 	}
-	if other := train(t, lsh{Options{Bits: 24, Seed: 10}}, x); slices.Equal(other.Weight,
-		short.Weight) {
-		t.Error("another seed gives the same planes")
-	}
-	// Fixed for ever, on every machine.
-	want := []float32{0.2501747, -0.2675783, 1.0848004, -1.7451057, 0.05433414}
-	if got := train(t, lsh{Options{Bits: 1, Seed: 9}}, x).Weight; !slices.Equal(got, want) {
-		t.Errorf("first plane %v, want %v", got, want)
+	if !slices.Equal(many.Prefix(65).Data, many.Data) {
+		t.Error("bits are set beyond the length")
 	}
 }
 
-func TestRandomCodes(t *testing.T) {
-	for _, bits := range []int{1, 63, 64, 65, 100} {
-		many, few := RandomCodes(300, bits, 4), RandomCodes(100, bits, 4)
-		if !slices.Equal(few.Data, many.Data[:len(few.Data)]) {
-			t.Errorf("%d bits: fewer rows are not the first of more", bits)
+// Methods that learn bit after bit give fewer bits as the first of more.
+func TestFewerBitsAreAPrefix(t *testing.T) {
+	src := methodtest.Classed(5, 200, 6, 4)
+	for _, m := range []func(bits int) any{
+		func(bits int) any { return lsh{Options{Bits: bits, Seed: 9}} },
+		func(bits int) any { return splh{Options{Bits: bits, Seed: 9}} },
+		func(bits int) any { return classifier{Options: Options{Bits: bits, Seed: 9}} },
+	} {
+		long, err := learnFrom(t.Context(), m(12), src)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if slices.Equal(few.Data, RandomCodes(100, bits, 5).Data) {
-			t.Errorf("%d bits: another seed gives the same codes", bits)
-		}
-		if !slices.Equal(many.Prefix(bits).Data, many.Data) {
-			t.Errorf("%d bits: bits are set beyond the length", bits)
-		}
-		for b := range bits {
-			ones := 0
-			for i := range many.Len() {
-				if many.Bit(i, b) {
-					ones++
-				}
-			}
-			if ones < 100 || ones > 200 {
-				t.Errorf("%d bits: bit %d is set in %d of 300 codes", bits, b, ones)
-			}
+		short, err := learnFrom(t.Context(), m(7), src)
+		if err != nil || short.Fingerprint(7) != long.Fingerprint(7) {
+			t.Errorf("%T: fewer bits are not the first of more: %v", m(7), err)
 		}
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	x, _ := methodtest.ClusterMatrix(1, 10, 5, 2)
-	empty := vectors.Matrix{Cols: 5}
-	for name, c := range map[string]struct {
+	pairs, classes := randomPairs(1, 40, 5, 3, 100), methodtest.Classed(1, 40, 5, 3)
+	for _, c := range []struct {
 		m    any
 		x    vectors.Source
 		code fault.Code
 		fact string
 	}{
-		"negative bits":  {lsh{Options{Bits: -1}}, x, "bits-out-of-range", "-1"},
-		"many bits":      {lsh{Options{Bits: hamming.MaxBits + 1}}, x, "bits-out-of-range", "4097"},
-		"no rows":        {lsh{}, empty, "no-rows", ""},
-		"no rows, sign":  {sign{}, empty, "no-rows", ""},
-		"no dimensions":  {lsh{}, vectors.Matrix{}, "weights-out-of-range", "0 dimensions"},
-		"wide vectors":   {lsh{Options{Bits: 4096}}, vectors.Matrix{Cols: 1 << 20}, "weights-out-of-range", "1048576"},
-		"too wide, sign": {sign{}, vectors.Matrix{Cols: hamming.MaxBits + 1}, "bits-out-of-range", "4097"},
+		{lsh{Options{Bits: -1}}, classes, "bits-out-of-range", "-1"},
+		{lsh{Options{Bits: hamming.MaxBits + 1}}, classes, "bits-out-of-range", "4097"},
+		{lsh{Options{Bits: 4096}}, vectors.Matrix{Cols: 1 << 20}, "weights-out-of-range", "1048576"},
+		{sign{}, vectors.Matrix{Cols: hamming.MaxBits + 1}, "bits-out-of-range", "4097"},
+		{classifier{}, pairs, "only-pairs", ""},
+		{sdh{}, pairs, "only-pairs", ""},
+		{ccaITQ{}, pairs, "only-pairs", ""},
+		{ksh{Options{Bits: 4096, Anchors: 1 << 20}}, classes, "weights-out-of-range", "1048576"},
+		{ksh{Options{Anchors: -7}}, classes, "wrong-count", "-7"},
+		{tsh{Learner: tshBudgeted, Options: Options{Bits: -6}}, classes, "bits-out-of-range", "-6"},
 	} {
-		_, err := learnFrom(context.Background(), c.m, c.x)
+		_, err := learnFrom(t.Context(), c.m, c.x)
 		if d := fault.Differs(err, c.code, c.fact); d != "" {
-			t.Errorf("%s: %s", name, d)
+			t.Errorf("%T: %s", c.m, d)
 		}
 	}
-	stop := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(stop)
-	for _, m := range []any{lsh{}, sign{}} {
-		if _, err := learnFrom(ctx, m, x); !errors.Is(err, stop) {
-			t.Errorf("%T cancelled: error %v", m, err)
+	for _, m := range []any{bre{Options: Options{Bits: 4}, Sweeps: 2}, splh{Options{Bits: 4}}, sth{Options: Options{Bits: 4}},
+		ksh{Options{Bits: 8, Anchors: 10}}} {
+		if _, err := learnFrom(t.Context(), m, pairs); err != nil {
+			t.Errorf("%T with pairs: %v", m, err)
+		}
+	}
+	for _, name := range Names() {
+		_, err := New(name, Options{Standardize: "sometimes"})
+		if d := fault.Differs(err, "no-such-mode", "auto", "on", "off", `"sometimes"`); d != "" {
+			t.Errorf("%s: %s", name, d)
 		}
 	}
 }
@@ -188,22 +150,6 @@ func mustLabelled(t *testing.T, x vectors.Source) *solve.Labelled {
 		t.Fatal(err)
 	}
 	return l
-}
-
-func TestNames(t *testing.T) {
-	seen := map[string]bool{}
-	for _, d := range methods {
-		if d.Name == "" || d.Title == "" || d.Source == "" || seen[d.Name] {
-			t.Errorf("%+v", d)
-		}
-		seen[d.Name] = true
-	}
-	if _, err := New("magic", Options{}); err == nil {
-		t.Error("there is a method named magic")
-	}
-	if len(Names()) != len(methods) {
-		t.Error("not every method has a name")
-	}
 }
 
 // randomPairs is clusters with pairs of some rows.

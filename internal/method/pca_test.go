@@ -7,7 +7,6 @@ import (
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/solve"
-	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/methodtest"
 )
 
@@ -25,19 +24,6 @@ func TestReduce(t *testing.T) {
 	}
 	if outer.Fingerprint(8) != model.Compose(inner, front).Fingerprint(8) {
 		t.Error("the wrapper and its parts differ")
-	}
-	if e, err := learnFrom(context.Background(), pca{dims: 50, then: plain{lsh{Options{Bits: 3}}}},
-		x); err != nil ||
-		e.Dim() != 20 {
-		t.Errorf("more components than dimensions: %v", err)
-	}
-	if _, err := learnFrom(context.Background(), pca{dims: -1, then: plain{lsh{}}}, x); err == nil {
-		t.Error("PCA to -1 dimensions")
-	}
-	pairs := methodtest.WithPairs(x, []supervision.Pair{{A: 1, B: 2, Y: 1}, {A: 2, B: 3, Y: -1}, {A: 3, B: 4, Y: 1}})
-	if _, err := learnFrom(context.Background(), pca{dims: 6, then: plain{ksh{Options{Bits: 2, Anchors: 4}}}},
-		pairs); err != nil {
-		t.Errorf("pairs behind PCA: %v", err)
 	}
 }
 
@@ -88,8 +74,5 @@ func TestITQEncodesTheRotation(t *testing.T) {
 				t.Fatalf("row %d bit %d: %v for %g", i, b, codes.Bit(i, b), y)
 			}
 		}
-	}
-	if _, err := learnFrom(context.Background(), pcaITQ{Options{Bits: 11}}, x); err == nil {
-		t.Error("more bits than dimensions")
 	}
 }

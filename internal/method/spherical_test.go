@@ -57,15 +57,4 @@ func TestSphericalTargets(t *testing.T) {
 	if spread := math.Sqrt(square - mean*mean); off > overlapMean || spread > overlapSpread {
 		t.Errorf("overlaps are off by %g on average and spread by %g", off, spread)
 	}
-	// Without a single turn they are not good yet: the turns did it.
-	s := newSpheres(x, r, 2, 1)
-	if err := s.measure(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if mean, spread := s.quality(); mean <= overlapMean && spread <= overlapSpread {
-		t.Error("the first spheres are good already")
-	}
-	if _, err := learnFrom(context.Background(), spherical{Options{Bits: -1}}, x); err == nil {
-		t.Error("-1 bits")
-	}
 }

@@ -2,20 +2,14 @@ package method
 
 import (
 	"context"
-	"errors"
 	"math"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
-	"hashgrove/internal/hamming"
-	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/numeric/solve"
-	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
@@ -130,93 +124,4 @@ func TestSPLHAgainstDense(t *testing.T) {
 			t.Error("S never changed")
 		}
 	}
-}
-
-func TestSPLHFewerBitsAreAPrefix(t *testing.T) {
-	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
-	src := vectors.WithLabels(x, labelsOf(class))
-	long, short := train(t, splh{Options{Bits: 9, Seed: 2}}, src), train(t,
-		splh{Options{Bits: 4, Seed: 2}}, src)
-	if !slices.Equal(long.Weight[:4*10], short.Weight) || !slices.Equal(long.Mean, short.Mean) {
-		t.Error("fewer bits are not the first of more")
-	}
-}
-
-func TestRefusalsOfBRESPLHSTHCCA(t *testing.T) {
-	x, class := methodtest.ClusterMatrix(1, 30, 5, 3)
-	src := vectors.WithLabels(x, labelsOf(class))
-	var pairs []supervision.Pair
-	for i := range int32(29) {
-		pairs = append(pairs, supervision.Pair{A: i, B: i + 1, Y: int8(1 - 2*(i%2))})
-	}
-	huge := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
-	for i := range huge.Data {
-		huge.Data[i] = math.MaxFloat32 * float32(1-2*(i%2))
-	}
-	for name, c := range map[string]struct {
-		m    any
-		x    vectors.Source
-		code fault.Code
-	}{
-		"bits of BRE":       {bre{Options: Options{Bits: -1}}, src, "bits-out-of-range"},
-		"bits of SPLH":      {splh{Options{Bits: -1}}, src, "bits-out-of-range"},
-		"bits of STH":       {sth{Options: Options{Bits: -1}}, src, "bits-out-of-range"},
-		"bits of CCA":       {ccaITQ{Options: Options{Bits: -1}}, src, "bits-out-of-range"},
-		"CCA with pairs":    {ccaITQ{}, methodtest.WithPairs(x, pairs), "only-pairs"},
-		"huge values, CCA":  {ccaITQ{}, vectors.WithLabels(huge, labelsOf(class)), ""},
-		"huge values, BRE":  {bre{Options: Options{Bits: 4}}, vectors.WithLabels(huge, labelsOf(class)), ""},
-		"huge values, SPLH": {splh{Options{Bits: 4}}, vectors.WithLabels(huge, labelsOf(class)), ""},
-	} {
-		e, err := learnFrom(context.Background(), c.m, c.x)
-		if c.code == "" && err == nil {
-			err = e.Check() // an error or a whole model
-			if err == nil {
-				continue
-			}
-			t.Errorf("%s: %v", name, err)
-		}
-		if d := fault.Differs(err, c.code); c.code != "" && d != "" {
-			t.Errorf("%s: %s", name, d)
-		}
-	}
-	_, err := learnFrom(context.Background(), sth{Options: Options{Bits: 30}}, src)
-	if most, ok := errors.AsType[*BitsError](err); !ok || most.Asked != 30 || most.Most != 29 {
-		t.Errorf("as many bits as rows: %v", err)
-	}
-	// Pairs teach the others.
-	for _, m := range []any{bre{Options: Options{Bits: 4}, Sweeps: 2}, splh{Options{Bits: 4}},
-		sth{Options: Options{Bits: 4}}} {
-		if e, err := learnFrom(context.Background(), m, methodtest.WithPairs(x, pairs)); err != nil || e.Bits() != 4 {
-			t.Errorf("%T with pairs: %v", m, err)
-		}
-	}
-}
-
-// Units of measurement make no difference.
-func TestSPLHUnits(t *testing.T) {
-	x, class := methodtest.ClusterMatrix(1, 300, 10, 4)
-	other := vectors.Matrix{Rows: x.Rows, Cols: x.Cols, Data: slices.Clone(x.Data)}
-	for i := range other.Data {
-		other.Data[i] *= float32(int(1) << (i % x.Cols % 5)) // powers of two: nothing is rounded
-	}
-	m := splh{Options{Bits: 6, Seed: 2}}
-	a := train(t, m, vectors.WithLabels(x, labelsOf(class)))
-	b := train(t, m, vectors.WithLabels(other, labelsOf(class)))
-	ca, cb := codesOf(t, a, x), codesOf(t, b, other)
-	differ := 0
-	for i := range ca.Len() {
-		differ += hamming.Distance(ca.Row(i), cb.Row(i))
-	}
-	if differ > 2 { // values next to a threshold
-		t.Errorf("%d bits differ in other units", differ)
-	}
-}
-
-func codesOf(t *testing.T, e model.Encoder, x vectors.Matrix) hamming.Codes {
-	t.Helper()
-	codes, err := (&model.Model{Encoder: e}).Encode(context.Background(), x, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return codes
 }

@@ -2,10 +2,7 @@ package method
 
 import (
 	"context"
-	"math"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/internal/fasthash"
@@ -13,7 +10,6 @@ import (
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/fasthash/svm"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
@@ -88,45 +84,5 @@ func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 		if got := e.(*model.Binned).Functions; !reflect.DeepEqual(got, want) {
 			t.Errorf("learner %d: other functions than by definition", learner)
 		}
-	}
-}
-
-func TestTSHRefusals(t *testing.T) {
-	for want, m := range map[string]tsh{ // code and number
-		"wrong-count -3":       {Learner: tshKernel, Options: Options{Anchors: -3}},
-		"bits-out-of-range -6": {Learner: tshBudgeted, Options: Options{Bits: -6}},
-		"bits-out-of-range -5": {Options: Options{Bits: -5}},
-	} {
-		_, err := learnFrom(context.Background(), m, methodtest.Classed(1, 40, 5, 3))
-		code, number, _ := strings.Cut(want, " ")
-		if d := fault.Differs(err, fault.Code(code), number); d != "" {
-			t.Error(d)
-		}
-	}
-}
-
-func TestNeighbourWidth(t *testing.T) {
-	x, _ := methodtest.ClusterMatrix(2, 130, 5, 3)
-	got, err := neighbourWidth(context.Background(), x, x.Rows, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := 0.0
-	for i := range x.Rows {
-		var d []float64
-		for o := range x.Rows {
-			sum := 0.0
-			for j, v := range x.Row(i) {
-				sum += (float64(v) - float64(x.Row(o)[j])) * (float64(v) - float64(x.Row(o)[j]))
-			}
-			d = append(d, sum)
-		}
-		slices.Sort(d)
-		for _, v := range d[1:51] {
-			want += v / float64(50*x.Rows)
-		}
-	}
-	if math.Abs(got-want) > 1e-4*want {
-		t.Errorf("width %v, want %v", got, want)
 	}
 }

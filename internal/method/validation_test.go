@@ -88,80 +88,64 @@ func meanMAP(
 // TestRowsHeldOut: the model is that of the other rows, knows them alone, and its figures are those of the definition.
 func TestRowsHeldOut(t *testing.T) {
 	x, class := methodtest.ClusterMatrix(1, 300, 6, 3)
-	tagged := methodtest.Tagged(1, 300, 6, 3)
-	for kind, src := range map[string]vectors.Source{
-		"classes": vectors.WithLabels(x, methodtest.ClassNames(class)), "tags": tagged,
-	} {
-		d := hashed(t, src)
-		similar := func(a, b int) bool { return class[a] == class[b] }
-		if kind == "tags" {
-			x = tagged.X
-			similar = func(a, b int) bool {
-				shared := 0
-				for _, tag := range d.Tags.Row(a) {
-					for _, other := range d.Tags.Row(b) {
-						if tag == other {
-							shared++
-						}
-					}
-				}
-				return shared >= 2
-			}
+	d := hashed(t, vectors.WithLabels(x, methodtest.ClassNames(class)))
+	similar := func(a, b int) bool { return class[a] == class[b] }
+	keep, held, err := d.Split(0.2, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var queries, learned []int
+	for i := range keep {
+		if keep[i] == held[i] {
+			t.Fatal("a row is in both parts or in none")
 		}
-		keep, held, err := d.Split(0.2, 1, 1)
+		if held[i] {
+			queries = append(queries, i)
+		} else {
+			learned = append(learned, i)
+		}
+	}
+	var sample []int
+	for i := range queries {
+		sample = append(sample, learned[i*len(learned)/len(queries)])
+	}
+	for _, name := range []string{method.FastHash, "lsh", "sdh"} {
+		o := few(6)
+		direct := trained(t, name, d.Only(keep), o)
+		o.Validation = 0.2
+		m := trained(t, name, d, o)
+		if m.Fingerprint() != direct.Fingerprint() {
+			t.Errorf("%s: not the model of the other rows", name)
+		}
+		if share, rows := m.Info.Sketch.Share(d.Only(keep).Hashes); share != 1 || rows != len(learned) {
+			t.Errorf("%s: knows %v of %d learned rows", name, share, rows)
+		}
+		if share, rows := m.Info.Sketch.Share(d.Only(held).Hashes); share > 0 || rows != len(queries) {
+			t.Errorf("%s: %v of %d rows held out are said to be learned", name, share, rows)
+		}
+		codes, err := m.Encode(context.Background(), x, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var queries, learned []int
-		for i := range keep {
-			if keep[i] == held[i] {
-				t.Fatal("a row is in both parts or in none")
-			}
-			if held[i] {
-				queries = append(queries, i)
-			} else {
-				learned = append(learned, i)
-			}
+		margins, err := m.Margins(context.Background(), x, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-		var sample []int
-		for i := range queries {
-			sample = append(sample, learned[i*len(learned)/len(queries)])
+		n, l := m.Info.NewItems, m.Info.LearnedItems
+		if n == nil || l == nil || n.Rows != len(queries) || l.Rows != len(queries) {
+			t.Fatalf("%s: figures %+v and %+v of %d rows", name, n, l, len(queries))
 		}
-		for _, name := range []string{method.FastHash, "lsh", "sdh"} {
-			o := few(6)
-			direct := trained(t, name, d.Only(keep), o)
-			o.Validation = 0.2
-			m := trained(t, name, d, o)
-			if m.Fingerprint() != direct.Fingerprint() {
-				t.Errorf("%s, %s: not the model of the other rows", kind, name)
+		for _, c := range []struct {
+			got  *model.Figures
+			base []int
+		}{{n, queries}, {l, sample}} {
+			want := meanMAP(t, codes, vectors.Matrix{}, queries, c.base, similar)
+			if math.Abs(c.got.MAP-want) > 1e-12 {
+				t.Errorf("%s: MAP %v, by definition %v", name, c.got.MAP, want)
 			}
-			if share, rows := m.Info.Sketch.Share(d.Only(held).Hashes); share > 0 || rows != len(queries) {
-				t.Errorf("%s, %s: %v of %d rows held out are said to be learned", kind, name, share, rows)
-			}
-			codes, err := m.Encode(context.Background(), x, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			margins, err := m.Margins(context.Background(), x, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n, l := m.Info.NewItems, m.Info.LearnedItems
-			if n == nil || l == nil || n.Rows != len(queries) || l.Rows != len(queries) {
-				t.Fatalf("%s, %s: figures %+v and %+v of %d rows", kind, name, n, l, len(queries))
-			}
-			for _, c := range []struct {
-				got  *model.Figures
-				base []int
-			}{{n, queries}, {l, sample}} {
-				want := meanMAP(t, codes, vectors.Matrix{}, queries, c.base, similar)
-				if math.Abs(c.got.MAP-want) > 1e-12 {
-					t.Errorf("%s, %s: MAP %v, by definition %v", kind, name, c.got.MAP, want)
-				}
-				want = meanMAP(t, codes, margins, queries, c.base, similar)
-				if math.Abs(c.got.Margins.MAP-want) > 1e-12 {
-					t.Errorf("%s, %s: by margins %+v, by definition MAP %v", kind, name, c.got.Margins, want)
-				}
+			want = meanMAP(t, codes, margins, queries, c.base, similar)
+			if math.Abs(c.got.Margins.MAP-want) > 1e-12 {
+				t.Errorf("%s: by margins %+v, by definition MAP %v", name, c.got.Margins, want)
 			}
 		}
 	}
@@ -193,5 +177,29 @@ func TestGrownFigures(t *testing.T) {
 	o.Run.Grow = trained(t, method.FastHash, d, few(3))
 	if m := trained(t, method.FastHash, d, o); m.Info.NewItems != nil {
 		t.Errorf("figures of new items, %+v, from rows that the first bits learned from", m.Info.NewItems)
+	}
+}
+
+// TestGrownModelsKnowAllTheirRows: also those of the bits they began with.
+func TestGrownModelsKnowAllTheirRows(t *testing.T) {
+	ctx := context.Background()
+	o := method.Options{Bits: 2}
+	o.FastHash.Trees.Rounds = 2
+	var both []uint64
+	for seed := range uint64(2) {
+		x, class := methodtest.ClusterMatrix(seed+1, 60, 6, 3)
+		d, err := supervision.Scan(ctx, vectors.WithLabels(x, methodtest.ClassNames(class)), supervision.ScanOptions{Hashes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := method.Train(ctx, method.FastHash, d, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Bits, o.Run = 4, fasthash.Run{Grow: m}
+		both = append(both, d.Hashes...)
+		if share, rows := m.Info.Sketch.Share(both); share != 1 || rows != len(both) {
+			t.Errorf("knows %v of %d rows", share, rows)
+		}
 	}
 }
