@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -46,15 +47,22 @@ func TestKernelStaysInside(t *testing.T) {
 	}
 }
 
-// TestMulOfEverySize takes every number from 0 to 70 as each of the three sizes of a product; the other two
-// are drawn, and less, for the time it takes.
-func TestMulOfEverySize(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
-	for n := range 71 {
-		for turn := range 3 {
-			s := [3]int{rng.IntN(35), rng.IntN(35), rng.IntN(35)}
-			s[turn] = n
-			check(t, RowMajor(s[0], s[1], random(rng, s[0]*s[1])), RowMajor(s[1], s[2], random(rng, s[1]*s[2])))
-		}
+// TestNoRoomForTheProduct: the kernel writes through pointers, so a result that does not fit must not reach it.
+func TestNoRoomForTheProduct(t *testing.T) {
+	a, b := RowMajor(20, 8, make([]float32, 160)), RowMajor(8, 20, make([]float32, 160))
+	right := PackRight(b)
+	for name, c := range map[string]View{
+		"too short":   {20, 20, 20, 1, make([]float32, 399)},
+		"rows share":  {20, 20, 19, 1, make([]float32, 400)},
+		"other sizes": {20, 19, 20, 1, make([]float32, 400)},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			_ = MulRight(context.Background(), 1, c, a, right)
+		}()
 	}
 }

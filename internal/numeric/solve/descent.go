@@ -27,13 +27,8 @@ type smooth interface {
 
 const keptSteps = 5 // pairs of the recursion: two vectors of the size of w each
 
-// descend minimises f from w, which it overwrites, until |g| has fallen to tolerance times its initial value. It
-// returns f and the number of steps.
-func descend(ctx context.Context, f smooth, w []float64, tolerance float64, steps int) (float64, int, error) {
-	return descendTo(ctx, f, w, func(first float64) float64 { return tolerance * first }, steps)
-}
-
-// descendTo is descend until |g| is at most the value that enough returns for the initial |g|.
+// descendTo minimises f from w, which it overwrites, until |g| is at most the value that enough returns for the initial
+// |g|. It returns f and the number of steps.
 func descendTo(
 	ctx context.Context, f smooth, w []float64, enough func(first float64) float64, steps int,
 ) (float64, int, error) {

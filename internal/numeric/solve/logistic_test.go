@@ -64,6 +64,11 @@ func (f *logistic) definition(w []float64) float64 {
 	return loss/float64(f.x.Rows) + f.penalty/2*linalg.Dot(weights, weights)
 }
 
+// descend minimises f until the slope has fallen by the tolerance.
+func descend(ctx context.Context, f smooth, w []float64, tolerance float64, steps int) (float64, int, error) {
+	return descendTo(ctx, f, w, func(first float64) float64 { return tolerance * first }, steps)
+}
+
 func TestLogisticEqualsTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	// More rows and columns than one block of each, and more tags than one panel.
@@ -126,42 +131,6 @@ func TestLogisticEqualsTheDefinition(t *testing.T) {
 			if v := f.definition(near); v < found-1e-6 {
 				t.Errorf("%s: %v is better than %v", name, v, found)
 			}
-		}
-	}
-}
-
-// quadratic is Σ_i curve_i (w_i - target_i)² / 2.
-type quadratic struct{ curve, target, w []float64 }
-
-func (q *quadratic) value(_ context.Context, w []float64) (float64, error) {
-	q.w = slices.Clone(w)
-	f := 0.0
-	for i, v := range w {
-		f += q.curve[i] * (v - q.target[i]) * (v - q.target[i]) / 2
-	}
-	return f, nil
-}
-
-func (q *quadratic) gradient(_ context.Context, g []float64) error {
-	for i, v := range q.w {
-		g[i] = q.curve[i] * (v - q.target[i])
-	}
-	return nil
-}
-
-func TestDescend(t *testing.T) {
-	q := &quadratic{curve: make([]float64, 50), target: make([]float64, 50)}
-	for i := range q.curve {
-		q.curve[i], q.target[i] = math.Pow(10, float64(i%5)-2), float64(i)
-	}
-	w := make([]float64, 50)
-	f, steps, err := descend(context.Background(), q, w, 1e-9, 1000)
-	if err != nil || f > 1e-6 || steps > 300 {
-		t.Errorf("reached %v in %d steps, error %v", f, steps, err)
-	}
-	for i, v := range w {
-		if math.Abs(v-q.target[i]) > 1e-3 {
-			t.Errorf("value %d is %v", i, v)
 		}
 	}
 }

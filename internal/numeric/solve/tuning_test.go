@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hashgrove/internal/model"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/vectors"
 )
@@ -120,55 +119,6 @@ func noisyRows(seed uint64, rows, cols int, unit float32) (vectors.Matrix, []int
 		row[1] = unit * (row[1] + 1.5*float32(class[i]/2))
 	}
 	return x, class
-}
-
-// meanLoss computes the mean loss by definition, from raw values.
-func meanLoss(t *testing.T, scores *model.Affine, x vectors.Matrix, class []int32) float64 {
-	t.Helper()
-	s, err := model.Transform(context.Background(), 1, x, scores)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loss := 0.0
-	for i, c := range class {
-		sum := 0.0
-		for _, v := range s.Row(i) {
-			sum += math.Exp(float64(v - s.Row(i)[c]))
-		}
-		loss += math.Log(sum) / float64(len(class))
-	}
-	return loss
-}
-
-// What was tuned is nearly as good for rows that are new as the best of all penalties, and far better than the weakest.
-func TestTunedPenaltyIsGoodForNewRows(t *testing.T) {
-	ctx := context.Background()
-	x, class := noisyRows(1, 250, 40, 1)
-	fresh, freshClass := noisyRows(2, 3000, 40, 1)
-	f := mustLogistic(t, vectors.WithLabels(x, methodtest.ClassNames(class)), 0)
-	best, weakest := math.Inf(1), 0.0
-	for _, f.penalty = range penalties {
-		w := f.start()
-		if _, _, err := descend(ctx, f, w, 1e-4, 300); err != nil {
-			t.Fatal(err)
-		}
-		weakest = meanLoss(t, f.affine(w), fresh, freshClass)
-		best = min(best, weakest)
-	}
-	for seed := range uint64(3) {
-		fit, err := FitLogistic(ctx, f.x, f.y, LogisticOptions{Seed: seed, Threads: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		loss := meanLoss(t, fit.Scores, fresh, freshClass)
-		if loss > best+0.03 || loss > weakest-0.1 {
-			t.Errorf("seed %d: loss %.3f at %v; the best is %.3f, that of the weakest penalty %.3f", seed, loss,
-				fit.Penalty, best, weakest)
-		}
-		if math.Abs(fit.Loss-loss) > 0.15 {
-			t.Errorf("seed %d: rows held out had loss %.3f, new ones %.3f", seed, fit.Loss, loss)
-		}
-	}
 }
 
 // The scale is chosen by what it is worth: of columns that say little because they are small, and of noise that is.
