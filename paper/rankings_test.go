@@ -148,20 +148,3 @@ func TestRankingsEqualTheDefinition(t *testing.T) {
 		}
 	}
 }
-
-func TestRowsRunAlone(t *testing.T) {
-	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Rows: []int{3}, Say: quiet}
-	table, err := small(context.Background(), runner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ran []string
-	for i, r := range table.Rows {
-		if table.values[i].MAP > 0 {
-			ran = append(ran, r[3])
-		}
-	}
-	if !slices.Equal(ran, []string{"SPLH"}) || len(table.NotRun) != 2 || len(table.Failures) != 0 {
-		t.Errorf("rows %v, not run %q, failures %q", ran, table.NotRun, table.Failures)
-	}
-}

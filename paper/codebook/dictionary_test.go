@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"hashgrove/internal/numeric/gemm"
@@ -18,36 +17,6 @@ import (
 // samplesOf lays out rows as samples.
 func samplesOf(x vectors.Matrix) *samples {
 	return &samples{*gemm.PackRight(gemm.RowMajor(x.Rows, x.Cols, x.Data).T()), x.Rows, x.Cols}
-}
-
-func TestEigen(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for _, n := range []int{1, 2, 5, 30} {
-		a := make([]float64, n*n)
-		for i := range n {
-			for j := range i + 1 {
-				a[i*n+j] = rng.Float64() - 0.5
-				a[j*n+i] = a[i*n+j]
-			}
-		}
-		values, vectors := eigen(slices.Clone(a), n)
-		for k := range n {
-			v := vectors[k*n:][:n]
-			for i := range n {
-				sum, dot := 0.0, 0.0
-				for j := range n {
-					sum += a[i*n+j] * v[j]
-					dot += vectors[i*n+j] * v[j]
-				}
-				if math.Abs(sum-values[k]*v[i]) > 1e-13 {
-					t.Fatalf("n = %d: vector %d is no eigenvector", n, k)
-				}
-				if want := map[bool]float64{true: 1}[i == k]; math.Abs(dot-want) > 1e-13 {
-					t.Fatalf("n = %d: vectors %d and %d have the product %v", n, i, k, dot)
-				}
-			}
-		}
-	}
 }
 
 // TestWhitening checks that the covariance becomes d/(d + epsilon) along every eigenvector: the identity, almost.
