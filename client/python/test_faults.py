@@ -113,12 +113,6 @@ class Processes(unittest.TestCase):
         cls.hasher = FastHash(bits=16, effort="quick").fit(cls.X, cls.y)
         cls.codes = cls.hasher.transform(cls.X)
 
-    def test_killed_while_idle(self):
-        for _ in range(5):
-            self.hasher.transform(self.X)
-            os.kill(worker.shared().pid, signal.SIGKILL)
-            np.testing.assert_array_equal(self.hasher.transform(self.X), self.codes)
-
     def test_killed_while_encoding(self):
         big = np.tile(self.X, (1000, 1))
         done, stop = [], threading.Event()

@@ -219,27 +219,6 @@ class Estimator(Case):
                                  cwd=os.path.dirname(os.path.abspath(__file__)))
             self.assertIn("learning bits", out.stderr)
 
-    def test_bar_of_a_notebook(self):
-        script = """
-import sys, types
-seen = []
-class Handle:
-    def update(self, page):
-        seen.append(page)
-ipython = types.ModuleType("IPython")
-ipython.get_ipython = lambda: types.SimpleNamespace(kernel=1)
-ipython.display = types.ModuleType("IPython.display")
-ipython.display.HTML, ipython.display.display = str, lambda page, display_id: Handle()
-sys.modules.update({"tqdm": None, "IPython": ipython, "IPython.display": ipython.display})
-from hashgrove.progress import Bar
-bar = Bar("learning bits", delay=0)
-bar.step(1, 8)
-bar.step(8, 8)
-bar.end()
-assert "<progress" in seen[0] and "8 of 8" in seen[-2] and seen[-1] == "", seen
-"""
-        subprocess.run([sys.executable, "-B", "-W", "error", "-c", script], check=True, cwd=os.path.dirname(os.path.abspath(__file__)))
-
     def test_warnings(self):
         X = self.X.copy()
         X[0] = 1e6  # which leaves all others one bin

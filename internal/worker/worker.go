@@ -35,7 +35,7 @@ import (
 )
 
 // Protocol is the version of frames and operations. It changes when an older program would misunderstand an answer.
-const Protocol = 1
+const Protocol = 2
 
 // maxFrame bounds the bytes of a frame.
 const maxFrame = 1 << 40

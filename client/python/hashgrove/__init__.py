@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, Invalid, NotFound, Searcher, TooLarge,
+from .service import (Busy, Client, Collection, Conflict, DiskFull, Error, Found, Hit, Invalid, NotFound, TooLarge,
                       Unauthorized, Unreachable, code_picture)
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .worker import WorkerDied
 
-__all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "methods", "Client", "Collection", "Searcher", "Found",
+__all__ = ["FastHash", "Model", "Index", "compare", "Comparison", "load", "methods", "Client", "Collection", "Found",
            "Hit", "Error", "Invalid", "WorkerDied", "NotFittedError", "Unauthorized", "NotFound", "Conflict", "TooLarge", "Busy",
            "DiskFull", "Unreachable", "code_picture"]
 

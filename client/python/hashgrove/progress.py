@@ -1,4 +1,4 @@
-"""Progress for people: a bar of tqdm where it is installed, else one of ours, in a terminal and in a notebook."""
+"""Progress for people: a bar of tqdm where it is installed, else a line in a terminal."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ import warnings
 from typing import Any
 
 
-def _notebook() -> Any:
-    """The shell of a notebook, or None."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    shell = get_ipython()
-    return shell if shell is not None and hasattr(shell, "kernel") else None
+def _notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 class Bar:
@@ -24,10 +19,10 @@ class Bar:
 
     def __init__(self, what: str, verbose: Any = None, delay: float = 1.0):
         self.what, self.began, self.delay = what, time.monotonic(), delay
-        self.shown, self.notebook = 0.0, None
+        self.shown = 0.0
         self.bar: Any = None
         self.drawn = False
-        self.on = bool(verbose) if verbose is not None else _notebook() is not None or _terminal()
+        self.on = bool(verbose) if verbose is not None else _notebook() or _terminal()
         if verbose:
             self.delay = 0.0
 
@@ -48,14 +43,6 @@ class Bar:
             return
         self.shown, self.drawn = now, True
         left = (now - self.began) / max(done, 1) * (total - done)
-        if self.notebook is None and _notebook() is not None:
-            from IPython.display import HTML, display
-            self.notebook = display(HTML(""), display_id=True)
-        if self.notebook is not None:
-            from IPython.display import HTML
-            self.notebook.update(HTML(f"{self.what} <progress max='{total}' value='{done}'></progress> {done} of {total}, "
-                                      f"{left:.0f} s left"))
-            return
         full = 30 * done // max(total, 1)
         print(f"\r{self.what} [{'#' * full}{'.' * (30 - full)}] {done}/{total}, {left:.0f} s left ", end="", file=sys.stderr,
               flush=True)
@@ -64,9 +51,6 @@ class Bar:
         """Take the bar away."""
         if self.bar is not None:
             self.bar.close()
-        elif self.notebook is not None:
-            from IPython.display import HTML
-            self.notebook.update(HTML(""))
         elif self.drawn:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
         self.on = False

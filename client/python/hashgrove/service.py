@@ -3,14 +3,12 @@ needs the standard library and numpy.
 
     from hashgrove import Client
     c = Client("http://127.0.0.1:8080")
-    found = c.search("shop", vectors, k=5)      # vectors: array of n rows
-    found.ids, found.distances                  # arrays of n rows and 5 columns
-    codes = c.encode("shop", vectors)           # array of uint8, a row of packed bits for each vector
-    c.put("shop", ids, vectors, labels=labels)  # returns when the items are on disk
-    c.delete("shop", where="price < 5", dry_run=True)
-
-    shop = c["shop"]                            # a Searcher, with the methods of an Index
-    shop.search(vectors, k=5)
+    shop = c["shop"]                        # a collection, with the methods of an Index
+    found = shop.search(vectors, k=5)       # vectors: array of n rows
+    found.ids, found.distances              # arrays of n rows and 5 columns
+    codes = shop.encode(vectors)            # array of uint8, a row of packed bits for each vector
+    shop.put(ids, vectors, labels=labels)   # returns when the items are on disk
+    shop.delete(where="price < 5", dry_run=True)
 
 A request that the server refuses raises Error, or one of its kinds: Unauthorized, NotFound, Conflict, TooLarge, Busy
 and DiskFull; where no answer comes it is Unreachable. A Client may be used by several threads.
@@ -30,7 +28,7 @@ from typing import Any, Iterator
 
 import numpy as np
 
-__all__ = ["Client", "Collection", "Searcher", "Found", "Hit", "Error", "Invalid", "Unauthorized", "NotFound", "Conflict", "TooLarge",
+__all__ = ["Client", "Collection", "Found", "Hit", "Error", "Invalid", "Unauthorized", "NotFound", "Conflict", "TooLarge",
            "Busy", "DiskFull", "Unreachable"]
 
 
@@ -200,73 +198,6 @@ def _table(hits: list) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-class Searcher:
-    """What an Index and a Collection of a service have in common. Code that is given a Searcher runs in a notebook and
-    against a service alike:
-
-        shop = Index(model)                             # in a notebook
-        shop = Client("http://127.0.0.1:8080")["shop"]  # with a service
-        shop.put(ids, vectors, labels=labels)
-        shop.search(vectors, k=5, where='label = "boots"').ids
-    """
-
-    def search(self, vectors: Any = None, k: int | None = None, *, codes: Any = None, ids: Any = None, **options: Any) -> Found:
-        """The nearest items of vectors, of codes, or of items by their ids."""
-        raise NotImplementedError
-
-    def explain(self, id: Any, *, vector: Any = None, code: Any = None, query_id: Any = None) -> dict:
-        """Why an item is near a vector, a code or another item, as a dict."""
-        raise NotImplementedError
-
-    def encode(self, vectors: Any) -> np.ndarray:
-        """Codes of vectors, a row of packed bits for each."""
-        raise NotImplementedError
-
-    def put(self, ids: Any, vectors: Any = None, *, codes: Any = None, labels: Any = None, tags: Any = None,
-            attributes: Any = None, mode: str = "upsert") -> int:
-        """Write items, all or none, and return how many."""
-        raise NotImplementedError
-
-    def add(self, ids: Any, vectors: Any = None, *, codes: Any = None, labels: Any = None, tags: Any = None,
-            attributes: Any = None) -> int:
-        """Write items that are not there yet, all or none: put with mode="add"."""
-        return self.put(ids, vectors, codes=codes, labels=labels, tags=tags, attributes=attributes, mode="add")
-
-    def patch(self, ids: Any, *, labels: Any = None, tags: Any = None, attributes: Any = None, replace: bool = False) -> int:
-        """Change labels, tags and attributes of items."""
-        raise NotImplementedError
-
-    def delete(self, ids: Any = None, *, where: str | None = None, dry_run: bool = False) -> int:
-        """Delete items by id or by filter, and return how many were there."""
-        raise NotImplementedError
-
-    def item(self, id: Any) -> dict:
-        """One item as a dict."""
-        raise NotImplementedError
-
-    def items(self, where: str | None = None) -> Iterator[dict]:
-        """Go through all items that a filter lets through, in the order of ids, as dicts."""
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        raise NotImplementedError
-
-    def __bool__(self) -> bool:  # an empty index is an index
-        return True
-
-    def __iter__(self) -> Iterator[dict]:
-        return self.items()
-
-    def close(self) -> None:
-        """Let go of what the searcher holds."""
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.close()
-
-
 class Client:
     """A server at a URL such as http://127.0.0.1:8080. fingerprint is that of the model that collections must have, or
     None for any; timeout is in seconds; context is an ssl.SSLContext for https."""
@@ -286,153 +217,12 @@ class Client:
         return self._ask("GET", "/v1/server")
 
     def __getitem__(self, collection: str) -> Collection:
-        """A collection as a Searcher, with the methods of an Index."""
+        """A collection, with the methods of an Index."""
         return Collection(self, collection)
 
     def collections(self):
         """A list of dicts, one for each collection."""
         return self._ask("GET", "/v1/collections")["collections"]
-
-    def collection(self, collection):
-        """All that is known about a collection, as a dict."""
-        return self._ask("GET", _path(collection))
-
-    def search(self, collection, vectors=None, *, codes=None, ids=None, picture=None, k=10, radius=None, where=None,
-               rank=None, ties=None, prefix=None, rerank=None, explain=None, fields=None):
-        """Search for vectors (array of one row or of many), or for codes (array of uint8: packed bits), or for the ids of
-        items (one or a list), or for a picture (the bytes of a file). rank is hamming, margins (of vectors and pictures),
-        expected, or auto, the default: what the model chose, and hamming with radius or ties. fields is a list of label, tags and attributes;
-        None means all, and an empty list none. Returns Found."""
-        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix,
-                   "rerank": rerank, "explain": explain, "fields": fields}
-        options = {name: value for name, value in options.items() if value is not None}
-        path = _path(collection, "search")
-        if sum(x is not None for x in (vectors, codes, ids, picture)) != 1:
-            raise ValueError("give exactly one of vectors, codes, ids and picture")
-        if vectors is not None:
-            if "fields" in options:
-                options["fields"] = ",".join(options["fields"])
-            if "explain" in options:
-                options["explain"] = "true" if options["explain"] else "false"
-            rows, one = self._rows(vectors)
-            answer = self._ask("POST", path + "?" + urllib.parse.urlencode(options), vectors=rows, safe=True)
-            return Found(answer, one)
-        if codes is not None:
-            rows = np.asarray(codes, dtype=np.uint8)
-            one = rows.ndim == 1
-            queries = [{"code": row.tobytes().hex()} for row in np.atleast_2d(rows)]
-        elif ids is not None:
-            one = isinstance(ids, (str, int, np.integer))
-            queries = [{"id": _id(x)} for x in ([ids] if one else ids)]
-        else:
-            one, queries = True, [{"picture": base64.b64encode(picture).decode()}]
-        return Found(self._ask("POST", path, options | {"queries": queries}, safe=True), one)
-
-    def explain(self, collection, id, *, vector=None, code=None, query_id=None, picture=None):
-        """Why an item is near a vector, a code, another item or a picture, as a dict."""
-        query = {}
-        if vector is not None:
-            query["vector"] = np.asarray(vector, dtype=float).tolist()
-        if code is not None:
-            query["code"] = np.asarray(code, dtype=np.uint8).tobytes().hex()
-        if query_id is not None:
-            query["id"] = _id(query_id)
-        if picture is not None:
-            query["picture"] = base64.b64encode(picture).decode()
-        return self._ask("POST", _path(collection, "explain"), {"query": query, "id": _id(id)}, safe=True)
-
-    def encode(self, collection, vectors=None, *, pictures=None, margins=False):
-        """Codes of vectors (array of one row or of many) or of pictures (a list of the bytes of files): an array of uint8
-        with a row of packed bits for each, as numpy.packbits makes them. With margins, a pair of these and of an array that
-        tells how certain each bit is."""
-        if (vectors is None) == (pictures is None):
-            raise ValueError("give either vectors or pictures")
-        path = _path(collection, "encode")
-        if pictures is not None:
-            body = {"pictures": [base64.b64encode(p).decode() for p in pictures], "margins": margins}
-            a, one = self._ask("POST", path, body, safe=True), False
-        else:
-            rows, one = self._rows(vectors)
-            if not margins:
-                npy = self._ask("POST", path, vectors=rows, accept="application/x-npy", safe=True)
-                codes = np.load(io.BytesIO(npy), allow_pickle=False)
-                return codes[0] if one else codes
-            a = self._ask("POST", path + "?margins=true", vectors=rows, safe=True)
-        codes = np.array([list(bytes.fromhex(code)) for code in a["codes"]], dtype=np.uint8)
-        if not margins:
-            return codes
-        sure = np.array(a["margins"], dtype=np.float32)
-        return (codes[0], sure[0]) if one else (codes, sure)
-
-    def put(self, collection, ids, vectors=None, *, codes=None, labels=None, tags=None, attributes=None, mode="upsert"):
-        """Write items, all or none, and return how many when they are on disk: ids, and vectors (array of n rows) or codes
-        (array of uint8: packed bits), labels (texts), tags (lists of texts) and attributes (dicts of numbers and texts).
-        Items that are there are replaced, or with mode="add" refused as a Conflict."""
-        if (vectors is None) == (codes is None):
-            raise Invalid("give either vectors or codes")
-        body = {"ids": [_id(x) for x in ids], "mode": mode}
-        if not body["ids"]:
-            return 0
-        rows = None if vectors is None else self._rows(vectors)[0]
-        if codes is not None:
-            body["codes"] = [row.tobytes().hex() for row in np.atleast_2d(np.asarray(codes, dtype=np.uint8))]
-        if labels is not None:
-            body["labels"] = [_label(x) for x in labels]
-        if tags is not None:
-            body["tags"] = [[_label(x) for x in row] for row in tags]
-        if attributes is not None:
-            body["attributes"] = [_attributes(x) for x in (_records(attributes) if hasattr(attributes, "columns") else attributes)]
-        return self._ask("POST", _path(collection, "items"), body, vectors=rows)["written"]
-
-    def patch(self, collection, ids, *, labels=None, tags=None, attributes=None, replace=False):
-        """Change labels, tags and attributes of items without their codes; what is None stays as it is. Returns how many
-        of the ids are there."""
-        items = [{"id": _id(x)} for x in ids]
-        for name, values in (("label", labels), ("tags", tags), ("attributes", attributes)):
-            if values is None:
-                continue
-            if len(values) != len(items):
-                raise ValueError(f"{len(values)} {name} for {len(items)} ids")
-            for item, value in zip(items, values):
-                if value is not None:
-                    item[name] = _attributes(value) if name == "attributes" else value
-        return self._ask("PATCH", _path(collection, "items"), {"items": items, "replace": replace})["updated"]
-
-    def delete(self, collection, ids=None, *, where=None, dry_run=False):
-        """Delete items by id (one or a list) or by filter, and return how many were there; with dry_run, only count
-        them."""
-        if (ids is None) == (where is None):
-            raise ValueError("give either ids or where")
-        body = {"dry_run": dry_run}
-        if where is not None:
-            body["where"] = where
-        else:
-            body["ids"] = [_id(x) for x in ([ids] if isinstance(ids, (str, int, np.integer)) else ids)]
-        return self._ask("POST", _path(collection, "delete"), body)["deleted"]
-
-    def item(self, collection, id):
-        """One item as a dict."""
-        return self._ask("GET", _path(collection, "items", id))["item"]
-
-    def items(self, collection, where=None, *, page=None):
-        """Go through all items that a filter lets through, in the order of ids, as dicts."""
-        after = None
-        while True:
-            query = {name: x for name, x in (("where", where), ("limit", page), ("after", after)) if x is not None}
-            a = self._ask("GET", _path(collection, "items") + "?" + urllib.parse.urlencode(query))
-            yield from a["items"]
-            after = a.get("next")
-            if after is None:
-                return
-
-    def vector(self, collection, id):
-        """The vector of an item, where the server knows it."""
-        return np.array(self._ask("GET", _path(collection, "vector", id))["vector"], dtype=np.float32)
-
-    def facets(self, collection, where=None, *, top=None):
-        """Labels, tags and attributes with counts, among the items that a filter lets through, as a dict."""
-        query = {name: x for name, x in (("where", where), ("top", top)) if x is not None}
-        return self._ask("GET", _path(collection, "facets") + "?" + urllib.parse.urlencode(query))
 
     def close(self):
         """Close the connection of this thread; the next request opens another."""
@@ -509,8 +299,15 @@ class Client:
         return http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
 
 
-class Collection(Searcher):
-    """A collection of a service, as client["name"]. It has the methods of an Index."""
+class Collection:
+    """A collection of a service, as client["name"]. An Index has the same methods, so that code which is given one or the
+    other runs in a notebook and against a service alike:
+
+        shop = Index(model)                             # in a notebook
+        shop = Client("http://127.0.0.1:8080")["shop"]  # with a service
+        shop.put(ids, vectors, labels=labels)
+        shop.search(vectors, k=5, where='label = "boots"').ids
+    """
 
     def __init__(self, client: Client, name: str):
         self.client, self.name = client, name
@@ -518,46 +315,175 @@ class Collection(Searcher):
     def __repr__(self) -> str:
         return f"{self.client!r}[{self.name!r}]"
 
-    def search(self, vectors: Any = None, k: int | None = None, *, codes: Any = None, ids: Any = None, **options: Any) -> Found:
-        """The nearest items of vectors (array of one row or of many), of codes (uint8: packed bits), or of items by their ids
-        (one or a list). k is 10 unless radius is given: then all items within that distance. The options are those of
-        Client.search, such as where='label = "boots" and price < 30' and rank."""
-        if k is not None or options.get("radius") is None:
-            options["k"] = 10 if k is None else k
+    def about(self) -> dict:
+        """All that is known about the collection, as a dict."""
+        return self.client._ask("GET", _path(self.name))
+
+    def search(self, vectors=None, k=None, *, codes=None, ids=None, picture=None, radius=None, where=None,
+               rank=None, ties=None, prefix=None, rerank=None, explain=None, fields=None):
+        """Search for vectors (array of one row or of many), or for codes (array of uint8: packed bits), or for the ids of
+        items (one or a list), or for a picture (the bytes of a file). k is 10 unless radius is given: then all items within
+        that distance. where is a filter such as 'label = "boots" and price < 30'; rank is hamming, margins (of vectors and pictures),
+        expected, or auto, the default: what the model chose, and hamming with radius or ties. fields is a list of label, tags and attributes;
+        None means all, and an empty list none. Returns Found."""
+        if k is None and radius is None:
+            k = 10
+        options = {"k": k, "radius": radius, "where": where, "rank": rank, "ties": ties, "prefix": prefix,
+                   "rerank": rerank, "explain": explain, "fields": fields}
+        options = {name: value for name, value in options.items() if value is not None}
+        path = _path(self.name, "search")
+        if sum(x is not None for x in (vectors, codes, ids, picture)) != 1:
+            raise Invalid("give exactly one of vectors, codes, ids and picture")
+        if vectors is not None:
+            if "fields" in options:
+                options["fields"] = ",".join(options["fields"])
+            if "explain" in options:
+                options["explain"] = "true" if options["explain"] else "false"
+            rows, one = self.client._rows(vectors)
+            answer = self.client._ask("POST", path + "?" + urllib.parse.urlencode(options), vectors=rows, safe=True)
+            return Found(answer, one)
+        if codes is not None:
+            rows = np.asarray(codes, dtype=np.uint8)
+            one = rows.ndim == 1
+            queries = [{"code": row.tobytes().hex()} for row in np.atleast_2d(rows)]
+        elif ids is not None:
+            one = isinstance(ids, (str, int, np.integer))
+            queries = [{"id": _id(x)} for x in ([ids] if one else ids)]
         else:
-            options["k"] = None
-        return self.client.search(self.name, vectors, codes=codes, ids=ids, **options)
+            one, queries = True, [{"picture": base64.b64encode(picture).decode()}]
+        return Found(self.client._ask("POST", path, options | {"queries": queries}, safe=True), one)
 
-    def explain(self, id: Any, *, vector: Any = None, code: Any = None, query_id: Any = None) -> dict:
-        return self.client.explain(self.name, id, vector=vector, code=code, query_id=query_id)
+    def explain(self, id, *, vector=None, code=None, query_id=None, picture=None):
+        """Why an item is near a vector, a code, another item or a picture, as a dict."""
+        query = {}
+        if vector is not None:
+            query["vector"] = np.asarray(vector, dtype=float).tolist()
+        if code is not None:
+            query["code"] = np.asarray(code, dtype=np.uint8).tobytes().hex()
+        if query_id is not None:
+            query["id"] = _id(query_id)
+        if picture is not None:
+            query["picture"] = base64.b64encode(picture).decode()
+        return self.client._ask("POST", _path(self.name, "explain"), {"query": query, "id": _id(id)}, safe=True)
 
-    def encode(self, vectors: Any) -> np.ndarray:
-        return self.client.encode(self.name, vectors)
+    def encode(self, vectors=None, *, pictures=None, margins=False):
+        """Codes of vectors (array of one row or of many) or of pictures (a list of the bytes of files): an array of uint8
+        with a row of packed bits for each, as numpy.packbits makes them. With margins, a pair of these and of an array that
+        tells how certain each bit is."""
+        if (vectors is None) == (pictures is None):
+            raise Invalid("give either vectors or pictures")
+        path = _path(self.name, "encode")
+        if pictures is not None:
+            body = {"pictures": [base64.b64encode(p).decode() for p in pictures], "margins": margins}
+            a, one = self.client._ask("POST", path, body, safe=True), False
+        else:
+            rows, one = self.client._rows(vectors)
+            if not margins:
+                npy = self.client._ask("POST", path, vectors=rows, accept="application/x-npy", safe=True)
+                codes = np.load(io.BytesIO(npy), allow_pickle=False)
+                return codes[0] if one else codes
+            a = self.client._ask("POST", path + "?margins=true", vectors=rows, safe=True)
+        codes = np.array([list(bytes.fromhex(code)) for code in a["codes"]], dtype=np.uint8)
+        if not margins:
+            return codes
+        sure = np.array(a["margins"], dtype=np.float32)
+        return (codes[0], sure[0]) if one else (codes, sure)
 
-    def put(self, ids: Any, vectors: Any = None, *, codes: Any = None, labels: Any = None, tags: Any = None,
-            attributes: Any = None, mode: str = "upsert") -> int:
-        return self.client.put(self.name, ids, vectors, codes=codes, labels=labels, tags=tags, attributes=attributes, mode=mode)
+    def put(self, ids, vectors=None, *, codes=None, labels=None, tags=None, attributes=None, mode="upsert"):
+        """Write items, all or none, and return how many when they are on disk: ids, and vectors (array of n rows) or codes
+        (array of uint8: packed bits), labels (texts), tags (lists of texts) and attributes (dicts of numbers and texts).
+        Items that are there are replaced, or with mode="add" refused as a Conflict."""
+        if (vectors is None) == (codes is None):
+            raise Invalid("give either vectors or codes")
+        body = {"ids": [_id(x) for x in ids], "mode": mode}
+        if not body["ids"]:
+            return 0
+        rows = None if vectors is None else self.client._rows(vectors)[0]
+        if codes is not None:
+            body["codes"] = [row.tobytes().hex() for row in np.atleast_2d(np.asarray(codes, dtype=np.uint8))]
+        if labels is not None:
+            body["labels"] = [_label(x) for x in labels]
+        if tags is not None:
+            body["tags"] = [[_label(x) for x in row] for row in tags]
+        if attributes is not None:
+            body["attributes"] = [_attributes(x) for x in (_records(attributes) if hasattr(attributes, "columns") else attributes)]
+        return self.client._ask("POST", _path(self.name, "items"), body, vectors=rows)["written"]
 
-    def patch(self, ids: Any, *, labels: Any = None, tags: Any = None, attributes: Any = None, replace: bool = False) -> int:
-        return self.client.patch(self.name, ids, labels=labels, tags=tags, attributes=attributes, replace=replace)
+    def patch(self, ids, *, labels=None, tags=None, attributes=None, replace=False):
+        """Change labels, tags and attributes of items without their codes; what is None stays as it is. Returns how many
+        of the ids are there."""
+        items = [{"id": _id(x)} for x in ids]
+        for name, values in (("label", labels), ("tags", tags), ("attributes", attributes)):
+            if values is None:
+                continue
+            if len(values) != len(items):
+                raise Invalid(f"{len(values)} {name} for {len(items)} ids")
+            for item, value in zip(items, values):
+                if value is not None:
+                    item[name] = _attributes(value) if name == "attributes" else value
+        return self.client._ask("PATCH", _path(self.name, "items"), {"items": items, "replace": replace})["updated"]
 
-    def delete(self, ids: Any = None, *, where: str | None = None, dry_run: bool = False) -> int:
-        return self.client.delete(self.name, ids, where=where, dry_run=dry_run)
+    def delete(self, ids=None, *, where=None, dry_run=False):
+        """Delete items by id (one or a list) or by filter, and return how many were there; with dry_run, only count
+        them."""
+        if (ids is None) == (where is None):
+            raise Invalid("give either ids or where")
+        body = {"dry_run": dry_run}
+        if where is not None:
+            body["where"] = where
+        else:
+            body["ids"] = [_id(x) for x in ([ids] if isinstance(ids, (str, int, np.integer)) else ids)]
+        return self.client._ask("POST", _path(self.name, "delete"), body)["deleted"]
 
-    def item(self, id: Any) -> dict:
-        return self.client.item(self.name, id)
+    def item(self, id):
+        """One item as a dict."""
+        return self.client._ask("GET", _path(self.name, "items", id))["item"]
 
-    def items(self, where: str | None = None, *, page: int | None = None) -> Iterator[dict]:
-        return self.client.items(self.name, where, page=page)
+    def items(self, where=None, *, page=None):
+        """Go through all items that a filter lets through, in the order of ids, as dicts."""
+        after = None
+        while True:
+            query = {name: x for name, x in (("where", where), ("limit", page), ("after", after)) if x is not None}
+            a = self.client._ask("GET", _path(self.name, "items") + "?" + urllib.parse.urlencode(query))
+            yield from a["items"]
+            after = a.get("next")
+            if after is None:
+                return
+
+    def vector(self, id):
+        """The vector of an item, where the server knows it."""
+        return np.array(self.client._ask("GET", _path(self.name, "vector", id))["vector"], dtype=np.float32)
+
+    def facets(self, where=None, *, top=None):
+        """Labels, tags and attributes with counts, among the items that a filter lets through, as a dict."""
+        query = {name: x for name, x in (("where", where), ("top", top)) if x is not None}
+        return self.client._ask("GET", _path(self.name, "facets") + "?" + urllib.parse.urlencode(query))
+
+    def add(self, ids, vectors=None, *, codes=None, labels=None, tags=None, attributes=None):
+        """Write items that are not there yet, all or none: put with mode="add"."""
+        return self.put(ids, vectors, codes=codes, labels=labels, tags=tags, attributes=attributes, mode="add")
 
     def __contains__(self, id: Any) -> bool:
         return self.delete([id], dry_run=True) > 0
 
     def __len__(self) -> int:
-        return self.client.collection(self.name)["items"]
+        return self.about()["items"]
+
+    def __bool__(self) -> bool:  # an empty index is an index
+        return True
+
+    def __iter__(self) -> Iterator[dict]:
+        return self.items()
 
     def close(self) -> None:
+        """Let go of the connection, or of the process of an index."""
         self.client.close()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
 
 
 def _path(*names):

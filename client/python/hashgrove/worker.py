@@ -30,7 +30,7 @@ from .service import Busy, Conflict, Error, Invalid, NotFound
 
 __all__ = ["Worker", "WorkerDied", "program"]
 
-PROTOCOL = 1
+PROTOCOL = 2
 try:  # without the conversions of module signal, which take longer than the call
     from _signal import getsignal as _get_signal, signal as _set_signal
 except ImportError:
