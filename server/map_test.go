@@ -1,9 +1,7 @@
 package server
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -18,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/internal/atlas"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/store"
@@ -138,54 +135,6 @@ func TestMapShowsEveryCode(t *testing.T) {
 	}
 }
 
-// TestMapOnTheWire reads the answer as the documentation describes it, compressed and not.
-func TestMapOnTheWire(t *testing.T) {
-	_, url := serveBatch(t, clusters(0, 50, 16, 3, "a"))
-	askUntilReady(t, url+"map", new(mapAnswer))
-	bodies := map[string]string{}
-	for _, coding := range []string{"gzip", "identity", "br, gzip;q=0.5"} {
-		r, err := http.NewRequest("GET", url+"map", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Accept-Encoding", coding)
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		body := io.Reader(answer.Body)
-		if wanted := strings.Contains(coding, "gzip"); wanted {
-			if answer.Header.Get("Content-Encoding") != "gzip" || answer.Header.Get("Vary") != "Accept-Encoding" {
-				t.Errorf("%s: %v", coding, answer.Header)
-			}
-			if body, err = gzip.NewReader(body); err != nil {
-				t.Fatal(err)
-			}
-		} else if answer.Header.Get("Content-Encoding") != "" {
-			t.Errorf("%s: %v", coding, answer.Header)
-		}
-		b, err := io.ReadAll(body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bodies[string(b)] = coding
-	}
-	if len(bodies) != 1 {
-		t.Errorf("the answer depends on its coding: %v", bodies)
-	}
-	for body := range bodies {
-		var m map[string]any
-		if err := json.Unmarshal([]byte(body), &m); err != nil {
-			t.Fatal(err)
-		}
-		xy, err := base64.StdEncoding.DecodeString(m["xy"].(string))
-		if err != nil || len(xy) != 4*int(m["points"].(float64)) {
-			t.Errorf("xy has %d bytes: %v", len(xy), err)
-		}
-	}
-}
-
 // TestMapsFollowTheItems changes a few items, and then many.
 func TestMapsFollowTheItems(t *testing.T) {
 	_, url := serveBatch(t, clusters(0, 500, 32, 6, "a", "b"))
@@ -231,28 +180,4 @@ func TestMapsTakeTheirTime(t *testing.T) {
 	if r := askUntilReady(t, url+"map", &struct{}{}); r.StatusCode != 200 {
 		t.Error(r.Status)
 	}
-}
-
-// TestMapsEndWithTheService closes the service while a map is made: it is not made to the end first. A fast machine
-// may have made a small one before that, and a stalled one even a large one, so there are several tries.
-func TestMapsEndWithTheService(t *testing.T) {
-	for _, n := range []int{30_000, atlas.MaxPoints, atlas.MaxPoints} {
-		rng, b := rand.New(rand.NewPCG(1, 1)), index.NewBatch(64)
-		for i := range n {
-			b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{rng.Uint64()}})
-		}
-		s, url := serveBatch(t, b)
-		c, err := s.collection("shop") // which it has no more when it is closed
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer := ask(t, url+"map", &struct{}{}).StatusCode
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if answer == 202 && c.atlas.drawn == nil {
-			return
-		}
-	}
-	t.Error("every map was made to the end before its service had ended")
 }

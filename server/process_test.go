@@ -4,13 +4,11 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -380,47 +378,4 @@ func TestKillUnderLoad(t *testing.T) {
 	if _, err := store.Verify(t.Context(), path, nil); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestStopFinishesRequests sends SIGTERM while a request is on its way: the service closes its door, answers what has
-// begun, and ends well.
-func TestStopFinishesRequests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	f := makeFiles(t, t.TempDir())
-	p := run(t, f.shop)
-	p.must(t, 200, "GET", "/readyz", "")
-	c, err := net.Dial("tcp", p.address)
-	ok(t, err)
-	defer c.Close()
-	body := `{"code":"0f00000000000000","label":"late"}`
-	_, err = fmt.Fprintf(c, "PUT %s/items/late HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		shop, len(body), body[:10])
-	ok(t, err)
-	until(t, "a request on its way", func() bool { return p.gauge(t, "hashgrove_requests_running") >= 2 })
-	p.client.CloseIdleConnections()
-	ok(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	until(t, "a closed door", p.closed)
-	_, err = io.WriteString(c, body[10:])
-	ok(t, err)
-	a, err := http.ReadResponse(bufio.NewReader(c), nil)
-	ok(t, err)
-	if text, err := io.ReadAll(a.Body); err != nil || a.StatusCode != 200 || !bytes.Contains(text, []byte(`"created":true`)) {
-		t.Errorf("the request on its way: %d, %s, %v", a.StatusCode, text, err)
-	}
-	ok(t, c.Close())
-	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("the program ended with %v: %s", err, p.said)
-		}
-	case <-time.After(patience):
-		t.Fatalf("the program does not end: %s", p.said)
-	}
-	again := run(t, f.shop)
-	again.must(t, 200, "GET", shop+"/items/late", "")
-	again.stop(t)
 }

@@ -23,8 +23,6 @@ import (
 	"hashgrove/server"
 )
 
-func writeFile(path string, b []byte) error { return os.WriteFile(path, b, 0o666) }
-
 // npyOf returns a NumPy file of float32.
 func npyOf(x vectors.Matrix) []byte {
 	text := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", x.Rows, x.Cols)
@@ -99,54 +97,6 @@ func TestFormsOfQueries(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, a.Results, want.Results)
 		}
 	}
-}
-
-// TestRefusedSearches looks at the status of each.
-func TestRefusedSearches(t *testing.T) {
-	w := newWorld(t, nil)
-	const path = "/v1/collections/shop/search"
-	for body, status := range map[string]int{
-		`{"id": 3, "k": 0}`:                                     400,
-		`{"id": 3, "k": 100000}`:                                400,
-		`{"id": 3, "prefix": 17}`:                               400,
-		`{"id": 3, "rank": "best"}`:                             400,
-		`{"id": 3, "rerank": "taxi"}`:                           400,
-		`{"id": 3, "fields": ["colour"]}`:                       400,
-		`{"id": 3, "where": "price <"}`:                         400,
-		`{"id": 3, "where": "nothing = 3"}`:                     400,
-		`{"id": 3, "where": "` + strings.Repeat("(", 50) + `"}`: 400,
-		`{"id": 9999}`:                                          404,
-		`{"code": "ff"}`:                                        400,
-		`{"code": "zz"}`:                                        400,
-		`{"vector": [1, 2]}`:                                    400,
-		`{"vector": [1e999, 2]}`:                                400,
-		`{"id": 3, "code": "ffff"}`:                             400,
-		`{}`:                                                    400,
-		``:                                                      400,
-		`{"id": 3`:                                              400,
-		`{"id": 3} {"id": 4}`:                                   400,
-		`{"id": 3, "kk": 1}`:                                    400,
-		`[1]`:                                                   400,
-		`{"picture": "aGVsbG8="}`:                               400,
-		`{"id": 3, "fingerprint": "0000000000000000"}`: 409,
-		`{"code": "ffff", "rank": "margins"}`:          400,
-		`{"queries": [{"id": 3}, {"id": 9999}]}`:       404,
-		`{"queries": [{"id": 3}], "id": 3}`:            400,
-		`{"x": ` + strings.Repeat("[", 100_000) + `}`:  400,
-	} {
-		w.refused(status, "POST", path, body)
-	}
-	w.refused(415, "POST", path, "id=3", "Content-Type", "application/x-www-form-urlencoded")
-	w.refused(400, "POST", path, []byte{1, 2, 3})
-	w.refused(400, "GET", path, nil)
-	w.refused(400, "GET", path+"?id=3&kk=3", nil)
-	w.refused(409, "GET", path+"?id=3&fingerprint=00", nil)
-	w.refused(409, "GET", path+"?id=3", nil, "Hashgrove-Fingerprint", "00")
-	w.refused(404, "GET", "/v1/collections/other/search?id=3", nil)
-	w.refused(404, "GET", "/v1/elsewhere", nil)
-	w.refused(405, "DELETE", path, nil)
-	nan := vectors.Matrix{Rows: 1, Cols: worldDim, Data: slices.Repeat([]float32{float32(math.NaN())}, worldDim)}
-	w.refused(400, "POST", path, floats(nan))
 }
 
 func TestEncodingEqualsTheModel(t *testing.T) {
@@ -303,7 +253,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 	// What was acknowledged is in the file.
 	backup := filepath.Join(t.TempDir(), "backup.hgi")
 	_, _, b := w.call("GET", "/v1/collections/shop/backup", nil)
-	if err := writeFile(backup, b); err != nil {
+	if err := os.WriteFile(backup, b, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	report, err := store.Verify(ctx, backup, nil)
@@ -342,7 +292,7 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 				return
 			default:
 			}
-			r, err := http.Get(w.http.URL + "/v1/collections/shop/search?id=3")
+			r, err := http.Get(w.url + "/v1/collections/shop/search?id=3")
 			if err != nil || r.StatusCode != 200 {
 				failed <- fmt.Sprint(r, err)
 				return
@@ -376,11 +326,11 @@ func TestReloadTakesTheNewFile(t *testing.T) {
 
 func TestAccess(t *testing.T) {
 	const read, write = "read-token-read-token", "write-token-write-token"
-	var logs bytes.Buffer
+	logs := new(logText)
 	w := newWorld(t, func(o *server.Options) {
 		o.ReadToken, o.WriteToken, o.LogAll = read, write, true
 		o.Hosts, o.Origins = server.Loopback, []string{"https://shop.example"}
-		o.Log = slog.New(slog.NewJSONHandler(&logs, nil))
+		o.Log = slog.New(slog.NewJSONHandler(logs, nil))
 	})
 	const items, search = "/v1/collections/shop/items", "/v1/collections/shop/search?id=3"
 	w.refused(401, "GET", search, nil)
@@ -410,7 +360,6 @@ func TestAccess(t *testing.T) {
 	}
 	var d struct{ Deleted int }
 	w.get(&d, "DELETE", items+"/3", nil, "Authorization", "Bearer "+write)
-	w.http.Close()
 	if text := logs.String(); strings.Contains(text, read) || strings.Contains(text, write) || strings.Count(text, `"request"`) < 10 {
 		t.Errorf("the log: %s", text)
 	}
@@ -423,7 +372,7 @@ func TestAccess(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	w := newWorld(t, func(o *server.Options) { o.ReadOnly = true })
+	w := newWorld(t, func(o *server.Options) { o.ReadOnly, o.Folder = true, "" })
 	w.refused(403, "DELETE", "/v1/collections/shop/items/3", nil)
 	w.refused(403, "PUT", "/v1/collections/shop/items/3", `{"code": "ffff"}`)
 	st, err := store.Open(ctx, w.path, store.OpenOptions{ReadOnly: true})

@@ -1,23 +1,19 @@
 package server_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
+	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
 	"hashgrove"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
-	"hashgrove/internal/store"
 	"hashgrove/internal/vectors"
 	"hashgrove/server"
 )
@@ -25,13 +21,11 @@ import (
 // world is a server over one collection, "shop", of vectors of three classes, with its model and the vectors.
 type world struct {
 	*testing.T
+	*service
 	path, vectorsFile string
 	model             *model.Model
 	x                 vectors.Matrix
 	labels            []string
-	server            *server.Server
-	http              *httptest.Server
-	header            http.Header // of every request
 }
 
 const worldRows, worldDim, worldBits = 240, 6, 16
@@ -76,26 +70,15 @@ var worldModel = sync.OnceValues(func() (*model.Model, error) {
 func newWorld(t *testing.T, change func(o *server.Options)) *world {
 	t.Helper()
 	m, err := worldModel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{T: t, model: m, path: filepath.Join(t.TempDir(), "shop.hgi"), header: http.Header{}}
+	ok(t, err)
+	w := &world{T: t, model: m, path: filepath.Join(t.TempDir(), "shop.hgi"), vectorsFile: filepath.Join(t.TempDir(), "x.npy")}
 	w.x, w.labels = worldData()
 	w.fill(w.path, m)
-	w.vectorsFile = filepath.Join(t.TempDir(), "x.npy")
-	w.writeNpy(w.vectorsFile)
-	o := server.Options{Collections: []server.CollectionOptions{{Name: "shop", Path: w.path, Vectors: w.vectorsFile}}}
-	if change != nil {
-		change(&o)
-	}
-	if w.server, err = server.New(ctx, o); err != nil {
-		t.Fatal(err)
-	}
-	w.http = httptest.NewServer(w.server.Handler())
-	t.Cleanup(func() {
-		w.http.Close()
-		if err := w.server.Close(); err != nil {
-			t.Error(err)
+	ok(t, os.WriteFile(w.vectorsFile, npyOf(w.x), 0o666))
+	w.service = serve(t, func(o *server.Options) {
+		o.Collections = []server.CollectionOptions{{Name: "shop", Path: w.path, Vectors: w.vectorsFile}}
+		if change != nil {
+			change(o)
 		}
 	})
 	return w
@@ -104,14 +87,8 @@ func newWorld(t *testing.T, change func(o *server.Options)) *world {
 // fill makes an index file of all rows.
 func (w *world) fill(path string, m *model.Model) {
 	w.Helper()
-	st, err := store.Create(ctx, path, store.Options{Model: m})
-	if err != nil {
-		w.Fatal(err)
-	}
 	codes, err := m.Encode(ctx, w.x, 0)
-	if err != nil {
-		w.Fatal(err)
-	}
+	ok(w, err)
 	b := index.NewBatch(codes.Bits)
 	b.Fingerprint = m.Fingerprint()
 	for i := range w.x.Rows {
@@ -120,67 +97,28 @@ func (w *world) fill(path string, m *model.Model) {
 			Attributes: map[string]index.Value{"price": index.Number(float64(i)), "name": index.String(fmt.Sprint("n", i))},
 		})
 	}
-	if err := st.Add(ctx, b); err != nil {
-		w.Fatal(err)
-	}
-	if err := st.Close(); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// writeNpy writes the vectors to a file.
-func (w *world) writeNpy(path string) {
-	w.Helper()
-	if err := writeFile(path, npyOf(w.x)); err != nil {
-		w.Fatal(err)
-	}
+	writeIndex(w, path, m, b)
 }
 
 // call sends a request and returns status, headers and body. A body that is a string or bytes is sent as it is, anything
 // else as JSON.
 func (w *world) call(method, path string, body any, header ...string) (int, http.Header, []byte) {
 	w.Helper()
-	var in io.Reader
-	kind := "application/json"
+	var text []byte
 	switch b := body.(type) {
 	case nil:
 	case string:
-		in = strings.NewReader(b)
+		text = []byte(b)
 	case []byte:
-		in, kind = bytes.NewReader(b), "application/octet-stream"
+		text, header = b, append([]string{"Content-Type", "application/octet-stream"}, header...)
 	default:
-		text, err := json.Marshal(b)
-		if err != nil {
-			w.Fatal(err)
-		}
-		in = bytes.NewReader(text)
+		var err error
+		text, err = json.Marshal(b)
+		ok(w, err)
 	}
-	r, err := http.NewRequest(method, w.http.URL+path, in)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for name, values := range w.header {
-		r.Header[name] = values
-	}
-	if in != nil {
-		r.Header.Set("Content-Type", kind)
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		if header[i] == "Host" {
-			r.Host = header[i+1]
-		}
-		r.Header.Set(header[i], header[i+1])
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer a.Body.Close()
-	b, err := io.ReadAll(a.Body)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return a.StatusCode, a.Header, b
+	a, err := w.service.call(method, path, string(text), header...)
+	ok(w, err)
+	return a.StatusCode, a.Header, a.body
 }
 
 // get calls and decodes a JSON response with status 200 into v.

@@ -3,11 +3,10 @@ package server_test
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"reflect"
 	"slices"
@@ -185,19 +184,13 @@ func TestWritesBringVectors(t *testing.T) {
 func TestVectorsOfAnotherDay(t *testing.T) {
 	w := newWorld(t, nil)
 	w.get(new(any), "PUT", "/v1/collections/shop/items/5", map[string]any{"vector": []float32{9, -9, 9, 9, -9, 9}})
-	w.http.Close()
-	if err := w.server.Close(); err != nil {
-		t.Fatal(err)
-	}
-	o := server.Options{Collections: []server.CollectionOptions{{Name: "shop", Path: w.path, Vectors: w.vectorsFile}}}
-	var err error
-	if w.server, err = server.New(ctx, o); err != nil {
-		t.Fatal(err)
-	}
-	w.http = httptest.NewServer(w.server.Handler())
-	w.refused(http.StatusNotFound, "GET", "/v1/collections/shop/vector/5", nil)
+	ok(t, w.Close())
+	again := serve(t, func(o *server.Options) {
+		o.Collections = []server.CollectionOptions{{Name: "shop", Path: w.path, Vectors: w.vectorsFile}}
+	})
+	again.must(t, 404, "GET", shop+"/vector/5", "")
 	var a struct{ Vector []float32 }
-	w.get(&a, "GET", "/v1/collections/shop/vector/6", nil)
+	ok(t, json.Unmarshal([]byte(again.must(t, 200, "GET", shop+"/vector/6", "")), &a))
 	if !slices.Equal(a.Vector, w.x.Row(6)) {
 		t.Errorf("the vector of another item is %v", a.Vector)
 	}

@@ -164,29 +164,3 @@ func TestCloseCancelsAndCleans(t *testing.T) {
 	}
 	b.refused(503, "POST", "/v1/try?name=3.csv", flowers(60))
 }
-
-func TestAFolderThatCannotBeUsedIsReported(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := New(Options{Dir: filepath.Join(file, "below")})
-	b := (&bench{t: t, Workshop: w})
-	b.url = serve(t, w)
-	if status, text := b.ask("POST", "/v1/try", strings.NewReader("a")); status != 500 ||
-		!strings.Contains(string(text), "no folder") {
-		t.Errorf("%d %s", status, text)
-	}
-}
-
-func TestAnErrorOfTheServerFailsTheJob(t *testing.T) {
-	w := New(Options{Dir: t.TempDir(), Attach: func(context.Context, Collection) error {
-		return errors.New("there are two collections called try-1")
-	}})
-	defer w.Close()
-	b := &bench{t: t, Workshop: w, url: serve(t, w)}
-	b.try("1.csv", flowers(60))
-	if j := b.wait("1", stateFailed); !strings.Contains(j.Message, "two collections") || j.Collection != "" {
-		t.Errorf("%+v", j)
-	}
-}

@@ -347,19 +347,6 @@ func TestRefusalsOfATraining(t *testing.T) {
 	}
 }
 
-func TestNoLabelIsSuggestedWhereNoneFits(t *testing.T) {
-	b := newBench(t, Options{})
-	var s strings.Builder
-	s.WriteString("a,b\n")
-	for i := range 60 {
-		fmt.Fprintf(&s, "%d.5,%d.25\n", i, i)
-	}
-	if j := b.must("POST", "/v1/try?name=a.csv", s.String()); j.Label != "" {
-		t.Errorf("%+v", j)
-	}
-	b.refused(400, "POST", "/v1/try/1/train", "", "a.csv")
-}
-
 func TestSuggestedLabels(t *testing.T) {
 	text := func(name string, distinct int) dataset.SurveyColumn {
 		return dataset.SurveyColumn{Name: name, Kind: "text", Distinct: distinct}

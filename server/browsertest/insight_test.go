@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -87,72 +84,5 @@ func TestMap(t *testing.T) {
 	v.read("h2", "Nearest to item "+said)
 	v.back()
 	v.Forgive("getImageData") // of the tests themselves
-	v.end()
-}
-
-// TestMapByTouch zooms with two fingers, moves with one, and taps on a point: the card of the point has a link.
-func TestMapByTouch(t *testing.T) {
-	v := visit(t, serve(t, nil), "#/map?c=shapes")
-	v.Do(emulation.SetDeviceMetricsOverride(390, 800, 2, true), emulation.SetTouchEmulationEnabled(true))
-	v.see(`document.querySelector('.map-canvas')`)
-	v.see(painted + ` > 300`)
-	v.Do(chromedp.Evaluate(`document.querySelector('.map-canvas').scrollIntoView()`, nil))
-	touch := func(kind input.TouchType, places ...float64) {
-		t.Helper()
-		points := []*input.TouchPoint{}
-		for i := 0; i < len(places); i += 2 {
-			points = append(points, &input.TouchPoint{X: places[i], Y: places[i+1], ID: float64(i + 1)})
-		}
-		v.Do(input.DispatchTouchEvent(kind, points))
-	}
-	where := func() string { return v.String(`document.querySelector('.map-canvas').toDataURL()`) }
-	settle := func() string { // the sharp picture comes when the movement rests
-		last := ""
-		for now := where(); now != last; now = where() {
-			last = now
-			v.Do(chromedp.Sleep(400 * time.Millisecond))
-		}
-		return last
-	}
-	// changed waits until the picture is another one.
-	changed := func(what, from string) string {
-		for began := time.Now(); time.Since(began) < 2*time.Minute; v.Do(chromedp.Sleep(20 * time.Millisecond)) {
-			if where() != from {
-				return settle()
-			}
-		}
-		t.Errorf("the map is the same after %s", what)
-		return from
-	}
-	before := settle()
-	x, y := v.middleOf(".map-canvas")
-	touch(input.TouchStart, x-20, y, x+20, y)
-	touch(input.TouchMove, x-60, y, x+60, y)
-	touch(input.TouchEnd)
-	zoomed := changed("two fingers zoomed", before)
-	touch(input.TouchStart, x, y)
-	touch(input.TouchMove, x+30, y+10)
-	touch(input.TouchEnd)
-	moved := changed("one finger moved it", zoomed)
-	v.click(`.map-buttons [title="Show everything"]`)
-	changed("all of it was asked for", moved)
-	for step := range 300 {
-		if step == 299 {
-			t.Fatal("no tap meets a point")
-		}
-		angle, radius := float64(step)*0.7, 0.7*float64(step)
-		touch(input.TouchStart, x+radius*math.Cos(angle), y+radius*math.Sin(angle))
-		touch(input.TouchEnd)
-		if v.Number(`document.querySelector('.map-card').hidden ? 0 : 1`) == 1 {
-			break
-		}
-	}
-	if at := v.hash(); !strings.HasPrefix(at, "#/map") {
-		t.Errorf("a tap leads to %s at once", at)
-	}
-	v.Shot("map-touch")
-	v.click(".map-card-link")
-	v.read("h2", "Nearest to item")
-	v.Forgive("getImageData")
 	v.end()
 }

@@ -1,7 +1,6 @@
 package browsertest
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,10 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/accessibility"
-	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"hashgrove/server/browsertest/chrome"
@@ -30,6 +26,9 @@ func samplePage(t *testing.T, name string) []byte {
 	return pages[name]
 }
 
+// reports is the folder of package report; other tests work in a folder of their own.
+var reports, _ = filepath.Abs(filepath.Join("..", "..", "internal", "report"))
+
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	folder, err := os.MkdirTemp("", "hashgrove-pages-")
 	if err != nil {
@@ -37,7 +36,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	}
 	defer os.RemoveAll(folder)
 	write := exec.Command("go", "test", "-count=1", "-run=^TestWriteSamplePages$", ".")
-	write.Dir = filepath.Join("..", "..", "internal", "report")
+	write.Dir = reports
 	write.Env = append(os.Environ(), "HASHGROVE_PAGES="+folder)
 	if output, err := write.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("writing the sample pages: %w\n%s", err, output)
@@ -96,8 +95,7 @@ func TestPageInBrowser(t *testing.T) {
 		t.Errorf("text sticks out of its plot: %s", outside)
 	}
 
-	checkAccessibility(b)
-	checkPrint(b)
+	b.CheckAxe("a report")
 	for _, trouble := range b.Troubles() {
 		t.Errorf("the browser reports %s", trouble)
 	}
@@ -112,82 +110,7 @@ const (
 			const a = e.getBoundingClientRect(), b = e.closest('svg').getBoundingClientRect();
 			return a.right > b.right+1 || a.left < b.left-1 || a.bottom > b.bottom+1 || a.top < b.top-1
 		}).map(e => e.textContent).join(' | ')`
-	headingLevels = `[...document.querySelectorAll('h1,h2,h3,h4')].map(h => h.tagName[1]).join('')`
 )
-
-// checkAccessibility checks the names and structure that a screen reader gets.
-func checkAccessibility(b *chrome.Page) {
-	b.Helper()
-	var nodes []*accessibility.Node
-	b.Do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		nodes, err = accessibility.GetFullAXTree().Do(ctx)
-		return err
-	}))
-	count := map[string]int{}
-	for _, n := range nodes {
-		if n.Ignored || n.Role == nil {
-			continue
-		}
-		role := strings.ToLower(strings.Trim(string(n.Role.Value), `"`))
-		name := ""
-		if n.Name != nil {
-			name = strings.Trim(string(n.Name.Value), `"`)
-		}
-		if role == "img" || role == "svgroot" {
-			role = "image"
-		}
-		count[role]++
-		switch role {
-		case "heading", "table", "image", "link", "region", "navigation":
-			if strings.TrimSpace(name) == "" {
-				b.Errorf("a %s has no name for screen readers", role)
-			}
-		}
-	}
-	for role, least := range map[string]int{
-		"heading": 12, "table": 3, "image": 4, "columnheader": 15, "rowheader": 60, "main": 1, "navigation": 1, "list": 5,
-	} {
-		if count[role] < least {
-			b.Errorf("the accessibility tree has %d of %s, want %d or more; all: %v", count[role], role, least, count)
-		}
-	}
-	levels := b.String(headingLevels)
-	if levels[0] != '1' || strings.Contains(levels, "13") || strings.Count(levels, "1") != 1 {
-		b.Errorf("the headings have levels %s: level 1 should come first and once, and no level be skipped", levels)
-	}
-}
-
-// checkPrint prints the page to a PDF and checks its length.
-func checkPrint(b *chrome.Page) {
-	b.Helper()
-	b.Media(1280, "dark", "") // the medium of its own choice
-	var pdf []byte
-	b.Do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		print := cdppage.PrintToPDF().WithPreferCSSPageSize(false).WithPaperWidth(8.27).WithPaperHeight(11.69)
-		pdf, _, err = print.WithMarginTop(0.5).WithMarginBottom(0.5).Do(ctx)
-		return err
-	}))
-	pages := strings.Count(string(pdf), "/Type /Page\n") + strings.Count(string(pdf), "/Type /Page ")
-	if pages < 2 || pages > 12 {
-		b.Errorf("the report prints on %d pages", pages)
-	}
-	b.Keep("report.pdf", pdf)
-}
-
-// TestBrowserSeesTrouble checks that the test above can fail: requests and console errors of a page are noticed.
-func TestBrowserSeesTrouble(t *testing.T) {
-	b := chrome.Start(t)
-	load(b, []byte(`<!DOCTYPE html><title>x</title>
-		<img src="http://127.0.0.1:1/x.png" alt=""><script>console.error("no")</script>`))
-	for range 1200 {
-		seen := strings.Join(b.Troubles(), "\n")
-		if strings.Contains(seen, "request: http://127.0.0.1:1/x.png") && strings.Contains(seen, "console: error") {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Errorf("an outside picture and a console error went by unseen: %v", b.Troubles())
-}
 
 // TestHostileNamesRunNoScript opens a page whose every text tries to break out.
 func TestHostileNamesRunNoScript(t *testing.T) {

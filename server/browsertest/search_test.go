@@ -215,29 +215,6 @@ func TestRankings(t *testing.T) {
 	v.end()
 }
 
-// TestSliders moves k and the radius.
-func TestSliders(t *testing.T) {
-	v := visit(t, serve(t, nil), "#/search?c=shop&id=17")
-	if n := v.hits(); n != 24 {
-		t.Errorf("%d results, want 24", n)
-	}
-	v.focus(".slider input")
-	v.key(kb.Home)
-	v.see(`document.querySelectorAll('.hit').length === 1`)
-	v.key(kb.ArrowRight)
-	v.key(kb.ArrowRight)
-	v.see(`document.querySelectorAll('.hit').length === 3`)
-	v.see(`location.hash.includes('k=3')`)
-	v.key(kb.End)
-	v.see(`document.querySelectorAll('.hit').length === 100`)
-	v.focus(".slider + .slider input")
-	v.key(kb.Home)
-	v.see(`location.hash.includes('radius=0')`)
-	v.see(`document.querySelectorAll('.hit').length > 0 && document.querySelectorAll('.hit').length < 100 &&
-		[...document.querySelectorAll('.hit .distance')].every(d => d.innerText === '0 bits')`)
-	v.end()
-}
-
 // TestFilter builds a filter by clicking, with labels that look like parts of the language, and by writing.
 func TestFilter(t *testing.T) {
 	v := visit(t, serve(t, nil), "#/search?c=shop&id=17")

@@ -54,7 +54,7 @@ func TestLooks(t *testing.T) {
 					v.look(strings.ReplaceAll(name, " ", "-") + map[int]string{1280: "-", 360: "-phone-"}[width] + scheme)
 				}
 				grounds = append(grounds, v.String(`getComputedStyle(document.documentElement).backgroundColor`))
-				v.checkAxe(scheme)
+				v.CheckAxe(scheme)
 			}
 			if grounds[0] == grounds[1] {
 				t.Errorf("light and dark have the same ground: %v", grounds)
@@ -62,21 +62,6 @@ func TestLooks(t *testing.T) {
 			v.end()
 		})
 	}
-}
-
-// TestNothingShifts measures how much the results move while the page comes in.
-func TestNothingShifts(t *testing.T) {
-	address := serve(t, nil)
-	v := visit(t, address, "#/search?c=shapes&id=shapes.tar/ring/03.png")
-	v.Do(chromedp.Evaluate(`window.shifted = 0; new PerformanceObserver(list => {
-		for (const e of list.getEntries()) window.shifted += e.value;
-	}).observe({type: 'layout-shift', buffered: true})`, nil))
-	v.hits()
-	v.see(`[...document.querySelectorAll('.hit img')].slice(0, 8).every(i => i.complete)`)
-	if shift := v.Number(`window.shifted`); shift > 0.1 { // what search engines call good
-		t.Errorf("the layout shifts by %.3f while the page comes in", shift)
-	}
-	v.end()
 }
 
 // TestThemeSwitch presses the switch: it wins over the system, also after a reload.

@@ -95,7 +95,7 @@ func (v *visitor) looks(name string) {
 			}
 			v.Shot(name + map[int]string{1280: "", 360: "-phone"}[width] + "-" + scheme)
 		}
-		v.checkAxe(name + ", " + scheme)
+		v.CheckAxe(name + ", " + scheme)
 	}
 	v.Media(1280, "light", "screen")
 }
@@ -229,34 +229,5 @@ func TestTryRefusals(t *testing.T) {
 	v.Do(chromedp.Navigate(v.address + "/#/try?job=99")) // of long ago
 	v.read(".problem", "no upload")
 	v.Forgive("status of 404")
-	v.end()
-}
-
-// TestTryNpy uploads vectors, then their labels.
-func TestTryNpy(t *testing.T) {
-	const rows, cols = 120, 4
-	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, cols)
-	head += strings.Repeat(" ", 117-len(head)) + "\n"
-	b := bytes.NewBufferString("\x93NUMPY\x01\x00" + string([]byte{byte(len(head)), 0}) + head)
-	var labels strings.Builder
-	random := rand.New(rand.NewPCG(9, 9))
-	for i := range rows {
-		for range cols {
-			b.WriteByte(byte(i%3*60 + random.IntN(50)))
-		}
-		fmt.Fprintf(&labels, "class %d\n", i%3)
-	}
-	v := visit(t, serveWorkshop(t), "#/try")
-	v.upload("#try-file", "vectors.npy", b.Bytes())
-	v.read("p", "120 rows of 4 numbers")
-	v.see(`document.querySelector('form button.main').disabled`)
-	v.upload("#try-labels", "short.txt", []byte("a\nb\n"))
-	v.read(".problem", "2 labels for 120 rows")
-	v.Forgive("status of 400")
-	v.upload("#try-labels", "labels.txt", []byte(labels.String()))
-	v.see(`!document.querySelector('form button.main').disabled`)
-	v.choose("#try-bits", "8")
-	v.press("button", "Train")
-	v.patiently("h2", "vectors.npy can be searched")
 	v.end()
 }

@@ -12,8 +12,8 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// AxeScript returns axe-core, the accessibility checker, as fetched by make setup.
-var AxeScript = sync.OnceValues(func() (string, error) {
+// axeScript returns axe-core, the accessibility checker, as fetched by make setup.
+var axeScript = sync.OnceValues(func() (string, error) {
 	folder, err := needs.FindPackage(needs.Axe)
 	if err != nil {
 		return "", err
@@ -26,26 +26,26 @@ var AxeScript = sync.OnceValues(func() (string, error) {
 // is required.
 func (p *Page) CheckAxe(where string) {
 	p.Helper()
-	script, err := AxeScript()
+	script, err := axeScript()
 	if err != nil {
 		needs.Missing(p.T, needs.Axe, "accessibility is not checked with axe:", err)
 		return
 	}
-	for _, f := range p.Axe(script) {
+	for _, f := range p.axe(script) {
 		if f.Impact != "minor" {
 			p.Errorf("%s: axe reports %s (%s): %s %q", where, f.ID, f.Impact, f.Help, f.Nodes)
 		}
 	}
 }
 
-// Finding is an axe rule that the page violates, and where.
-type Finding struct {
+// finding is an axe rule that the page violates, and where.
+type finding struct {
 	ID, Impact, Help string
 	Nodes            []string
 }
 
-// Axe returns what axe finds.
-func (p *Page) Axe(script string) (found []Finding) {
+// axe returns what axe finds.
+func (p *Page) axe(script string) (found []finding) {
 	p.Helper()
 	answer := ""
 	await := func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
