@@ -15,21 +15,8 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/index"
 	"hashgrove/internal/plain"
+	"hashgrove/internal/search"
 )
-
-// answer holds the results of a search and where they came from.
-type answer struct {
-	target
-	path string
-	api.Answer
-}
-
-// add appends the answers to further queries.
-func (a *answer) add(more *api.Answer) {
-	results, seconds := append(a.Results, more.Results...), a.Seconds+more.Seconds
-	a.Answer = *more
-	a.Results, a.Seconds = results, seconds
-}
 
 // searchReport is the output of search --json.
 type searchReport struct {
@@ -66,10 +53,10 @@ func (c *searchCommand) printLines(results []api.Result) error {
 }
 
 // print prints the answers as JSON, CSV or tables.
-func (c *searchCommand) print(a *answer) error {
-	all := searchReport{Index: a.path, Answer: a.Answer}
-	if c.explain {
-		all.Memory = a.memory()
+func (c *searchCommand) print() error {
+	all := searchReport{Index: c.path, Answer: c.answer}
+	if c.explain && c.file != nil {
+		all.Memory = search.Memory(c.file.items.Snapshot.Memory())
 	}
 	switch {
 	case c.to == "jsonl":
@@ -80,7 +67,7 @@ func (c *searchCommand) print(a *answer) error {
 	}
 	return c.printResult(all, func() {
 		if all.Memory != nil {
-			fmt.Fprintf(c.out, "%s: %d items in %s\n", a.path, all.Items, memoryText(all.Memory))
+			fmt.Fprintf(c.out, "%s: %d items in %s\n", c.path, all.Items, memoryText(all.Memory))
 		}
 		for i := range all.Results {
 			c.printQuery(&all.Results[i])
@@ -258,7 +245,7 @@ func (c *searchCommand) printWhy(r *api.Result) {
 	if detail := len(w.Bits) - len(differ) - len(agree); detail > 0 {
 		fmt.Fprintf(c.out, "and differ in %d of %s of detail\n", w.Detail, plain.Count(detail, "bit", "bits"))
 	}
-	if c.ranked == api.Margins && len(differ) > 0 {
+	if c.answer.Rank == api.Margins && len(differ) > 0 {
 		var weights []int
 		for _, bit := range differ {
 			weights = append(weights, *w.Bits[bit].Weight)

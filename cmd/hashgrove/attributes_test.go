@@ -13,25 +13,23 @@ func TestListingAndDryRun(t *testing.T) {
 	if o.code != 0 || !strings.Contains(o.out, "items-10 ") || lacks(o.err, "3 400 --after items-10 --limit 0") != "" {
 		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
 	}
-	if out := succeed(t, shellWords("index list items.hgi --after items-10 --limit 2 --fields id --to csv")...); out != "id\nitems-100\nitems-101\n" {
+	if out := succeed(t, shellWords("index list items.hgi --after items-10 --limit 2 --fields id")...); lacks(out, "items-100 items-101") != "" ||
+		strings.Count(out, "items-") != 2 {
 		t.Errorf("%q", out)
 	}
 	var list listReport
 	if err := json.Unmarshal([]byte(succeed(t, shellWords("index list items.hgi --where 'id starts with \"items-39\"' --json")...)), &list); err != nil || list.Items != 400 || list.Matching != 11 || len(list.Listed) != 11 || len(list.Listed[0].Code) != 4 {
 		t.Errorf("%v, %+v", err, list)
 	}
-	if out := succeed(t, shellWords("index list items.hgi --limit 2 --to jsonl")...); strings.Count(out, "\n") != 2 || !strings.HasPrefix(out, `{"id":"items-0","code":"`) {
-		t.Errorf("%s", out)
-	}
 	if out := succeed(t, shellWords("index list items.hgi --where 'f0 > 1e9'")...); strings.Count(out, "\n") != 1 || strings.Contains(out, "items-") {
 		t.Errorf("%s", out)
 	}
 	out := succeed(t, shellWords("index delete items.hgi --where 'id starts with \"items-39\"' --dry-run")...)
-	if d := lacks(out, "items.hgi: 11 389 items-39"); d != "" || strings.Count(out, "items-39") != 10 {
+	if d := lacks(out, "items.hgi: 11 389"); d != "" {
 		t.Errorf("%s: %s", d, out)
 	}
 	r := indexReported(t, "index delete items.hgi --id items-1,nobody --dry-run")
-	if r.Deleted != 0 || r.Missing != 1 || r.DryRun == nil || r.DryRun.Deletes != 1 || len(r.DryRun.First) != 1 || r.Items != 400 {
+	if r.Deleted != 0 || r.Missing != 1 || r.WouldDelete == nil || *r.WouldDelete != 1 || r.Items != 400 {
 		t.Errorf("%+v", r)
 	}
 	if string(read(t, "items.hgi")) != string(before) {
@@ -75,7 +73,6 @@ func TestExport(t *testing.T) {
 		{"index export items.hgi -o -", 2, "missing-flag", "--to"},
 		{"index export items.hgi -o all.txt", 2, "unknown-form", "all.txt: .jsonl .csv .parquet .hgc --to"},
 		{"index export items.hgi -o all.csv --to xml", 2, "bad-flag-value", "--to xml jsonl csv parquet hgc"},
-		{"index list items.hgi --to xml", 2, "bad-flag-value", "--to xml table csv jsonl"},
 		{"index list items.hgi --limit -1", 2, "bad-flag-value", "--limit -1"},
 		{"index list items.hgi --where 'f0 >'", 2, "bad-filter", "--where 5"},
 		{"index export items.hgi -o a.csv --where 'f0 >'", 2, "bad-filter", "--where 5"},

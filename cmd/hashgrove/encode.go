@@ -40,14 +40,13 @@ Input can be a pipe, or - for standard input, except for Parquet, npz and pictur
 -o - writes codes to standard output. JSON lines are answered one by one.
 
 --shard 3/8 encodes the third of eight equal parts of the rows, so that a scheduler can run one process per part;
-rows without ids keep their numbers. "hashgrove merge" puts the code files together. With --if-missing, a process
-whose output already exists ends at once, with status 0.`,
+rows without ids keep their numbers. "hashgrove merge" puts the code files together.`,
 		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
   hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -
   cat new.csv | hashgrove encode - --label category -m items.hgm --to jsonl -o -
   hashgrove encode vectors.npy -m items.hgm --shard 1/2 -o part-{shard}.hgc
-  hashgrove encode vectors.npy -m items.hgm --shard 2/2 -o part-{shard}.hgc --if-missing`,
+  hashgrove encode vectors.npy -m items.hgm --shard 2/2 -o part-{shard}.hgc`,
 		Args: cli.AtLeast(1, "data to encode"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -72,15 +71,10 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.shard.ifMissing && (format != hamming.HGC || c.output == "-") {
-		return cli.Usage("needs-code-file",
-			"--if-missing needs a code file: only .hgc records the model and the shard")
-	}
 	if c.output, err = c.shard.parse(c.output, args); err != nil {
 		return err
 	}
-	checked := cli.Output{Force: c.file.Force || c.shard.ifMissing}
-	if err := checked.Check([]string{c.output}, c.data.inputs(args, c.model)); err != nil {
+	if err := c.file.Check([]string{c.output}, c.data.inputs(args, c.model)); err != nil {
 		return err
 	}
 	m, err := readPrefix(c.model, c.prefix)
@@ -97,14 +91,6 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	header := hamming.Header{
 		Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint(), Shard: c.shard.Shard,
-	}
-	if c.shard.ifMissing {
-		codes, err := checkCodes(ctx, c.output, header, set.Rows())
-		if there, err := c.there(c.output, err, c.file.Force); err != nil {
-			return err
-		} else if there {
-			return c.leave(header, codes)
-		}
 	}
 	began := time.Now()
 	out, err := c.create(format, header)
@@ -148,17 +134,6 @@ type encodeReport struct {
 	Bad          int     `json:"bad_rows"`
 
 	Shard *shardReport `json:"shard,omitempty"`
-	There bool         `json:"already_there,omitempty"` // the output existed, nothing was done
-}
-
-// leave reports codes that already exist.
-func (c *encodeCommand) leave(h hamming.Header, codes int) error {
-	r := encodeReport{
-		Codes: c.output, Rows: codes, Bits: h.Bits, Fingerprint: h.Fingerprint.String(), There: true,
-		Shard: reportShard(c.shard.Shard),
-	}
-	return c.printLine(r, "%s: already exists, %d codes of %d bits, fingerprint %s",
-		r.Codes, r.Rows, r.Bits, r.Fingerprint)
 }
 
 func (c *encodeCommand) outputFormat() (hamming.Format, error) {

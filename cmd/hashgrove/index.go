@@ -215,8 +215,8 @@ type indexReport struct {
 	FileBytes   int64       `json:"file_bytes"`
 	Seconds     float64     `json:"seconds"`
 
-	Attributes *dataset.Join `json:"attributes,omitempty"` // how attributes were matched to items
-	DryRun     *dryRun       `json:"dry_run,omitempty"`    // what would have been deleted
+	Attributes  *dataset.Join `json:"attributes,omitempty"`   // how attributes were matched to items
+	WouldDelete *int          `json:"would_delete,omitempty"` // by a deletion that is only tried
 }
 
 // indexReport describes an index. Distinct codes are counted only for --json, because that reads all of them.

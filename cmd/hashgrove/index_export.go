@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -177,7 +178,17 @@ func (e *export) writeCSV(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return writeCSV(to, fields, e.reports)
+	w := csv.NewWriter(to)
+	if err := w.Write(fields); err != nil {
+		return err
+	}
+	for it := range e.reports {
+		if err := w.Write(itemTexts(&it, fields)); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
 }
 
 // writeParquet writes a typed table: integer ids and numeric attributes are not written as text.

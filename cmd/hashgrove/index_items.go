@@ -41,19 +41,13 @@ type deleteCommand struct {
 	dryRun bool
 }
 
-// dryRun is what a deletion would do.
-type dryRun struct {
-	Deletes int      `json:"would_delete"`
-	First   []api.ID `json:"first_ids"`
-}
-
 func (a *app) indexDelete() *cobra.Command {
 	c := &deleteCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "delete INDEX --id A,B | --ids FILE | --where FILTER",
 		Short: "Delete items from an index",
 		Long: `Delete items by id, or all that match a filter ("hashgrove help search" explains filters). Ids that are not in
-the index are counted; they are not an error. --dry-run deletes nothing and shows what would go.`,
+the index are counted; they are not an error. --dry-run deletes nothing and says how many would go.`,
 		Example: `  hashgrove index delete items.hgi --id new-0,new-1
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5' --dry-run
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
@@ -63,7 +57,7 @@ the index are counted; they are not an error. --dry-run deletes nothing and show
 	f := cmd.Flags()
 	c.items.bind(f)
 	f.StringVar(&c.where, "where", "", "`FILTER` that the items match")
-	f.BoolVar(&c.dryRun, "dry-run", false, "delete nothing, but say how many items match and show the first of them")
+	f.BoolVar(&c.dryRun, "dry-run", false, "delete nothing, but say how many items match")
 	cli.Group(f, "Items")
 	return cmd
 }
@@ -109,7 +103,7 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	return c.printLine(r, "%s: %s deleted, %d left", path, plain.Count(deleted, "item", "items"), r.Items)
 }
 
-// tryDeletion says what would be deleted; ids is the number of ids given, if any.
+// tryDeletion says how many items would be deleted; ids is the number of ids given, if any.
 func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Filter, ids int) error {
 	began := time.Now()
 	s, err := c.openToRead(ctx, path)
@@ -129,27 +123,12 @@ func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Fi
 	if err != nil {
 		return err
 	}
-	const few = 10
-	list, err := itemReports(ctx, x, hits[:min(few, len(hits))])
-	if err != nil {
-		return err
-	}
-	r.DryRun = &dryRun{len(hits), []api.ID{}}
-	for _, it := range list {
-		r.DryRun.First = append(r.DryRun.First, it.ID)
-	}
+	r.WouldDelete = new(len(hits))
 	if ids > 0 {
 		r.Missing = ids - len(hits)
 	}
-	return c.printResult(r, func() {
-		fmt.Fprintf(c.out, "%s: %d items would be deleted, %d would be left\n", path, len(hits), r.Items-len(hits))
-		if len(list) > 0 {
-			c.printTable(list, itemFields(list))
-		}
-		if more := len(hits) - len(list); more > 0 {
-			fmt.Fprintf(c.out, "and %d more\n", more)
-		}
-	})
+	return c.printLine(r, "%s: %d items would be deleted, %d would be left; \"hashgrove index list --where\" shows them",
+		path, len(hits), r.Items-len(hits))
 }
 
 func (a *app) indexGet() *cobra.Command {

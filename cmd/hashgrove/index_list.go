@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -21,9 +18,9 @@ import (
 
 type listCommand struct {
 	*app
-	where, after, to string
-	limit            int
-	fields           []string
+	where, after string
+	limit        int
+	fields       []string
 }
 
 func (a *app) indexList() *cobra.Command {
@@ -32,10 +29,11 @@ func (a *app) indexList() *cobra.Command {
 		Use:   "list INDEX",
 		Short: "List the items of an index, or those that match a filter",
 		Long: `List items in the order of their ids: all of them, or those that match a filter ("hashgrove help search"
-explains filters). The table shows label, tags and attributes; --fields chooses among these and the code.`,
+explains filters). The table shows label, tags and attributes; --fields chooses among these and the code. "index export"
+writes them to a file.`,
 		Example: `  hashgrove index list items.hgi --limit 5
   hashgrove index list items.hgi --where 'label = "boots" and f0 > 1' --fields id,label,f0
-  hashgrove index list items.hgi --after items-7 --limit 0 --to jsonl`,
+  hashgrove index list items.hgi --after items-7 --limit 0 --json`,
 		Args: cli.ExactlyOne("one index"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
@@ -44,7 +42,6 @@ explains filters). The table shows label, tags and attributes; --fields chooses 
 	f.IntVar(&c.limit, "limit", 20, "`NUMBER` of items to list; 0 means all")
 	f.StringVar(&c.after, "after", "", "start after the item with this `ID`")
 	cli.Group(f, "Items")
-	f.StringVar(&c.to, "to", "table", "`FORM` of the output: table, csv or jsonl; see also --json")
 	f.StringSliceVar(&c.fields, "fields", nil,
 		"`FIELDS` of the items to print: id, code, label, tags or names of attributes")
 	cli.Group(f, "Output")
@@ -60,11 +57,8 @@ type listReport struct {
 }
 
 func (c *listCommand) run(ctx context.Context, path string) error {
-	switch {
-	case c.limit < 0:
+	if c.limit < 0 {
 		return cli.Usage("bad-flag-value", "--limit %d: give a number of items, or 0 for all", c.limit)
-	case !slices.Contains([]string{"table", "csv", "jsonl"}, c.to):
-		return cli.Usage("bad-flag-value", "--to %s: choose table, csv or jsonl", c.to)
 	}
 	filter, err := index.Parse(c.where)
 	if err != nil {
@@ -99,7 +93,7 @@ func (c *listCommand) run(ctx context.Context, path string) error {
 	if r.Listed, err = itemReports(ctx, x, hits); err != nil {
 		return err
 	}
-	if err := c.print(r); err != nil {
+	if err := c.printResult(r, func() { c.print(r.Listed) }); err != nil {
 		return err
 	}
 	if left > 0 && !c.json {
@@ -122,58 +116,22 @@ func itemReports(ctx context.Context, x *store.Selection, hits []index.Hit) ([]a
 	return list, nil
 }
 
-// print prints the items as JSON, a table, CSV or JSON lines.
-func (c *listCommand) print(r listReport) error {
-	switch {
-	case c.json:
-		return c.printJSON(r)
-	case c.to == "jsonl":
-		w := json.NewEncoder(c.out)
-		w.SetEscapeHTML(false)
-		for _, it := range r.Listed {
-			if err := w.Encode(it); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+// print prints the items as a table.
+func (c *listCommand) print(list []api.Item) {
 	fields := c.fields
 	if len(fields) == 0 {
-		fields = itemFields(r.Listed)
+		fields = itemFields(list)
 	}
-	if c.to == "csv" {
-		return writeCSV(c.raw, fields, slices.Values(r.Listed))
-	}
-	if len(r.Listed) == 0 {
+	if len(list) == 0 {
 		fmt.Fprintln(c.out, "no items")
-		return nil
+		return
 	}
-	c.printTable(r.Listed, fields)
-	return nil
-}
-
-func (a *app) printTable(list []api.Item, fields []string) {
-	t := a.table()
+	t := c.table()
 	t.AppendHeader(tableRow(fields))
 	for _, it := range list {
 		t.AppendRow(tableRow(itemTexts(&it, fields)))
 	}
 	t.Render()
-}
-
-// writeCSV writes items as CSV, one column per field.
-func writeCSV(to io.Writer, fields []string, list func(yield func(api.Item) bool)) error {
-	w := csv.NewWriter(to)
-	if err := w.Write(fields); err != nil {
-		return err
-	}
-	for it := range list {
-		if err := w.Write(itemTexts(&it, fields)); err != nil {
-			return err
-		}
-	}
-	w.Flush()
-	return w.Error()
 }
 
 // itemFields returns the fields that at least one item has, without the code.

@@ -80,9 +80,6 @@ func init() { cobra.EnableCommandSorting = false }
 func checkZeros(flags *pflag.FlagSet) error {
 	for _, f := range [][2]string{
 		{"bits", "1 or more"}, {"rounds", "1 or more"}, {"depth", "1 to 8"}, {"seed", "1 or more"},
-		{"blocks", "1 or more"}, {"words", "1 or more"}, {"patch", "1 or more"},
-		{"stride", "1 or more"}, {"levels", "1 or more"}, {"iterations", "1 or more"}, {"non-zeros", "1 or more"},
-		{"threshold", "a value above 0, or a negative one so that none counts as zero"},
 	} {
 		given := flags.Lookup(f[0])
 		if given == nil || !given.Changed {

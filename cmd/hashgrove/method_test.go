@@ -48,7 +48,7 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 		"eval -m mdsh.hgm --rank best" + data:                                        "2 bad-flag-value --rank best hamming margins expected weighted",
 		"train items.csv --label category -o x.hgm --method paint":                   `2 no-such-method "paint" fasthash`,
 		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "2 wrong-method --rounds lsh",
-		"train items.csv --label category -o x.hgm --set anchors=9":                  "2 wrong-method --set anchors=fasthash",
+		"train items.csv --label category -o x.hgm --set anchors=9":                  "2 wrong-method --set anchors fasthash",
 		"train items.csv --label category -o x.hgm --method ksh --set pca=-1":        "2 bad-flag-value pca -1",
 		"train items.csv --label category -o x.hgm --mirror":                         "2 missing-flag --mirror --features",
 		"train items.csv --label category -o x.hgm --method lsh --hold-out nonsense": `1 - "nonsense" boots coats hats scarves`,

@@ -66,7 +66,7 @@ func TestPipesEqualFiles(t *testing.T) {
 			"encode FILE -m m.hgm --to jsonl -o -", "encode FILE -m m.hgm --to hex -o -", "encode FILE -m m.hgm --to hgc -o -",
 			"search items.hgi FILE --to jsonl", "search items.hgi FILE -k 3", "search items.hgi FILE --to csv -k 2",
 			"search items.hgi FILE --to csv --fields query,id,distance -k 2", "search items.hgi FILE --row 2,5 --to jsonl --rank margins",
-			"search items.hgi FILE --to jsonl --rerank items.csv --id-column sku", "search items.hgi FILE --to jsonl --explain",
+			"search items.hgi FILE --to jsonl --explain",
 			"search items.hgi FILE --to jsonl --prefix 4 --where 'f0 > 0'",
 			"search items.hgi FILE --row 1,4 --to jsonl --rank margins", "search items.hgi FILE --rank margins --radius 2",
 		} {
@@ -204,7 +204,7 @@ func TestPipeMistakes(t *testing.T) {
 		{"[1,2,3]\n", "search items.hgi - --prefix 17", "2 bad-flag-value --prefix 17 16"},
 		{"[1,2,3]\n", "search items.hgi - -", "1 - -: twice"},
 		{"[1,2,3]\n", "search items.hgi - --rerank -", "2 input-taken --rerank -"},
-		{"", "search items.hgi --id items-3 --rerank -", "1 - --rerank -: once"},
+		{"", "search items.hgi --id items-3 --rerank -", "1 - --rerank -: empty"},
 	} {
 		if d := feed(t, strings.NewReader(c.in), shellWords(c.line)...).unlike(c.want); d != "" {
 			t.Errorf("%s: %s", c.line, d)

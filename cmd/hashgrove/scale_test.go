@@ -55,7 +55,7 @@ func TestScalePage(t *testing.T) {
 	}
 	check("the session", "codes.hgc", "whole.hgc")
 	check("the filter", "codes.npy", "whole.npy")
-	for range 2 { // the second time nothing is left to do
+	for range 2 { // a job may be submitted again
 		for i := range 8 {
 			script(t, scripts[0], fmt.Sprint("SLURM_ARRAY_TASK_ID=", i+1), "SLURM_ARRAY_TASK_COUNT=8", "SLURM_CPUS_PER_TASK=1")
 		}

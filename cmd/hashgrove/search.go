@@ -27,7 +27,7 @@ type searchCommand struct {
 
 	k, radius, prefix   int
 	where, rerankBy, to string
-	rank, ranked        string // as asked for, and as answered
+	rank                string
 	server, tokenFile   string
 	rerank, fields      []string
 	explain             bool
@@ -35,9 +35,10 @@ type searchCommand struct {
 	within bool // a radius was given
 	limit  bool // k was given
 
-	path     string // of the index as given, or the name of a collection
-	index    string // the file to open
-	numbered bool   // the vectors of --rerank have no ids, only row numbers
+	path     string     // of the index as given, or the name of a collection
+	file     *fileIndex // to search; nil with --server
+	answer   api.Answer // to all queries so far
+	numbered bool       // the vectors of --rerank have no ids, only row numbers
 }
 
 func (a *app) search() *cobra.Command {
@@ -240,45 +241,46 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	}
 	c.data.readOnce(ctx, c.in)
 	c.path = path
-	where, done, err := c.open(ctx, filter)
+	searcher, queries, done, err := c.open(ctx, filter, args)
 	if err != nil {
 		return err
 	}
 	defer done()
-	a := &answer{path: path, target: where}
-	if err := c.searchAll(ctx, a, args); err != nil {
+	if err := c.searchAll(ctx, searcher, queries); err != nil {
 		return flagError(err)
 	}
 	if c.isLive(args) {
 		return nil
 	}
-	return c.print(a)
+	return c.print()
 }
 
-// open opens the index or the collection of a service.
-func (c *searchCommand) open(ctx context.Context, f index.Filter) (where target, done func(), err error) {
+// open opens the index or the collection of a service, and says how to read the queries for it.
+func (c *searchCommand) open(
+	ctx context.Context, f index.Filter, args []string,
+) (s api.Searcher, q *queries, done func(), err error) {
+	q = &queries{searchCommand: c, args: args}
 	if c.server != "" {
-		s, err := c.openService()
-		return s, func() {}, err
+		collection, err := c.openService(q)
+		return collection, q, func() {}, err
 	}
-	var remove func()
-	if c.index, remove, err = c.indexOfFAISS(ctx, c.path); err != nil {
-		return nil, nil, err
-	}
-	x, err := c.openFile(ctx, f)
+	path, remove, err := c.indexOfFAISS(ctx, c.path)
 	if err != nil {
-		remove()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return x, func() { _ = x.close(); remove() }, nil // opened read-only
+	if c.file, err = c.openFile(ctx, path, f, q); err != nil {
+		remove()
+		return nil, nil, nil, err
+	}
+	return c.file, q, func() { _ = c.file.store.Close(); remove() }, nil // opened read-only
 }
 
 // batchRows is the number of queries searched together, unless a rerank pass must see all of them.
 const batchRows = 4096
 
 // searchAll runs all queries and collects the answers, or prints them as they arrive.
-func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string) error {
-	live, head, first := c.isLive(args), true, true
+func (c *searchCommand) searchAll(ctx context.Context, s api.Searcher, q *queries) error {
+	live := c.isLive(q.args)
 	atLeast := batchRows
 	switch {
 	case live:
@@ -286,32 +288,32 @@ func (c *searchCommand) searchAll(ctx context.Context, a *answer, args []string)
 	case len(c.rerank) > 0:
 		atLeast = math.MaxInt
 	}
-	if live { // load the items before the first query arrives
-		if err := a.expect(ctx, 0, true); err != nil {
+	first := true
+	if live && c.file != nil { // load the items before the first query arrives
+		if err := c.file.expect(ctx, 0, true); err != nil {
 			return err
 		}
-		first = false
 	}
-	return a.reader(args).each(ctx, atLeast, func(batch []api.Query) error {
-		if first {
-			if err := a.expect(ctx, len(batch), false); err != nil {
+	return q.each(ctx, atLeast, func(batch []api.Query) error {
+		if first && !live && c.file != nil {
+			if err := c.file.expect(ctx, len(batch), false); err != nil {
 				return err
 			}
-			first = false
 		}
-		found, err := a.Search(ctx, &api.Request{Queries: batch, Options: c.options()})
+		found, err := s.Search(ctx, &api.Request{Queries: batch, Options: c.options()})
 		if err != nil {
 			return err
 		}
 		for _, doubt := range found.Doubts {
 			c.warn([]string{"--rerank " + strings.Join(c.rerank, " ") + ": " + doubt})
 		}
-		c.ranked = found.Rank
+		head := first
+		first = false
 		if live {
-			err, head = c.printLive(found.Results, head), false
-			return err
+			return c.printLive(found.Results, head)
 		}
-		a.add(found)
+		found.Results, found.Seconds = append(c.answer.Results, found.Results...), c.answer.Seconds+found.Seconds
+		c.answer = *found
 		return nil
 	})
 }

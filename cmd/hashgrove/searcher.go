@@ -19,22 +19,10 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// target is what the search verb searches: an index file, or a collection of a service.
-type target interface {
-	api.Searcher
-
-	// reader returns a reader for the queries of the command line.
-	reader(args []string) *queryReader
-	// expect announces the number of queries, and whether more follow, before the first search.
-	expect(ctx context.Context, queries int, more bool) error
-	// memory returns the memory used by the items; nil if unknown.
-	memory() *api.Memory
-	close() error
-}
-
 // fileIndex searches an index file.
 type fileIndex struct {
 	c      *searchCommand
+	path   string
 	store  *store.Store
 	items  *search.Items
 	loaded *model.Model
@@ -42,19 +30,33 @@ type fileIndex struct {
 }
 
 // openFile opens the index to read part of it.
-func (c *searchCommand) openFile(ctx context.Context, f index.Filter) (*fileIndex, error) {
-	st, err := c.openToRead(ctx, c.index)
+func (c *searchCommand) openFile(ctx context.Context, path string, f index.Filter, q *queries) (*fileIndex, error) {
+	st, err := c.openToRead(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	o := c.options()
-	if err := o.CheckBits(st.Info().Bits); err != nil {
+	o, info := c.options(), st.Info()
+	if err := o.CheckBits(info.Bits); err != nil {
 		return nil, closeStore(st, flagError(err))
 	}
-	return &fileIndex{c: c, store: st, filter: f}, nil
+	x := &fileIndex{c: c, path: path, store: st, filter: f}
+	q.bits, q.model = info.Bits, x.model
+	q.has = func(text string) (bool, error) {
+		id, err := index.ParseID(text)
+		if err != nil {
+			return false, err
+		}
+		_, ok, err := x.store.Get(ctx, id)
+		return ok, err
+	}
+	q.made = func(f hamming.Fingerprint) error {
+		if err := info.Fingerprint.Accept(f); err != nil {
+			return fmt.Errorf("%s: %w", q.args[0], err)
+		}
+		return nil
+	}
+	return x, nil
 }
-
-func (x *fileIndex) close() error { return x.store.Close() }
 
 // model reads the model of the index, once.
 func (x *fileIndex) model() (_ *model.Model, err error) {
@@ -62,28 +64,6 @@ func (x *fileIndex) model() (_ *model.Model, err error) {
 		x.loaded, err = x.store.Model()
 	}
 	return x.loaded, err
-}
-
-func (x *fileIndex) reader(args []string) *queryReader {
-	ctx, info := context.Background(), x.store.Info()
-	return &queryReader{
-		app: x.c.app, data: x.c.data, rows: x.c.rows, ids: x.c.ids, codes: x.c.codes, args: args,
-		index: x.c.path, bits: info.Bits, model: x.model,
-		has: func(text string) (bool, error) {
-			id, err := index.ParseID(text)
-			if err != nil {
-				return false, err
-			}
-			_, ok, err := x.store.Get(ctx, id)
-			return ok, err
-		},
-		made: func(f hamming.Fingerprint) error {
-			if err := info.Fingerprint.Accept(f); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			return nil
-		},
-	}
 }
 
 // manyQueries is the number of queries from which building an index in memory pays off.
@@ -102,7 +82,7 @@ func (x *fileIndex) expect(ctx context.Context, queries int, more bool) error {
 			return err
 		}
 		var err error
-		if x.store, err = c.openAll(ctx, c.index, config); err != nil {
+		if x.store, err = c.openAll(ctx, x.path, config); err != nil {
 			return err
 		}
 		x.loaded = nil
@@ -158,16 +138,8 @@ func (x *fileIndex) Search(ctx context.Context, r *api.Request) (*api.Answer, er
 	return a, err
 }
 
-func (x *fileIndex) memory() *api.Memory { return search.Memory(x.items.Snapshot.Memory()) }
-
-// service searches a collection of a running service.
-type service struct {
-	*client.Collection
-	c *searchCommand
-}
-
-// openService sets up the collection; the token comes from --token-file or the environment.
-func (c *searchCommand) openService() (*service, error) {
+// openService sets up the collection of a service; the token comes from --token-file or the environment.
+func (c *searchCommand) openService(q *queries) (*client.Collection, error) {
 	token := os.Getenv("HASHGROVE_TOKEN")
 	if c.tokenFile != "" {
 		b, err := os.ReadFile(c.tokenFile)
@@ -176,31 +148,22 @@ func (c *searchCommand) openService() (*service, error) {
 		}
 		token = strings.TrimSpace(string(b))
 	}
-	return &service{(&client.Client{URL: c.server, Token: token}).Collection(c.path), c}, nil
-}
-
-func (s *service) reader(args []string) *queryReader {
-	return &queryReader{
-		app: s.c.app, data: s.c.data, rows: s.c.rows, ids: s.c.ids, codes: s.c.codes, args: args, index: s.c.path,
-		has: func(id string) (bool, error) {
-			_, err := s.Item(context.Background(), api.ID(id))
-			if errors.Is(err, api.ErrNotFound) {
-				return false, nil
-			}
-			return err == nil, err
-		},
-		made: func(f hamming.Fingerprint) error {
-			if f != (hamming.Fingerprint{}) {
-				s.Fingerprint = f.String()
-			}
-			return nil
-		},
+	s := (&client.Client{URL: c.server, Token: token}).Collection(c.path)
+	q.has = func(id string) (bool, error) {
+		_, err := s.Item(context.Background(), api.ID(id))
+		if errors.Is(err, api.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
 	}
+	q.made = func(f hamming.Fingerprint) error {
+		if f != (hamming.Fingerprint{}) {
+			s.Fingerprint = f.String()
+		}
+		return nil
+	}
+	return s, nil
 }
-
-func (s *service) expect(context.Context, int, bool) error { return nil }
-func (s *service) memory() *api.Memory                     { return nil }
-func (s *service) close() error                            { return nil }
 
 // itemSource opens the vectors of --rerank; rows is 0 if unknown.
 func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vectors.Source, rows int, err error) {

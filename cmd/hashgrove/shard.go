@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -13,14 +9,12 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 )
 
 // shardFlags select a shard of the rows, for schedulers that run one process per shard.
 type shardFlags struct {
-	text      string // i/n, or "" for all rows
-	ifMissing bool
+	text string // i/n, or "" for all rows
 
 	hamming.Shard // take fills in the number of rows
 }
@@ -31,8 +25,6 @@ const shardMark = "{shard}"
 func (s *shardFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&s.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N; {shard} in the name of the "+
 		"output becomes 00003-of-00008")
-	f.BoolVar(&s.ifMissing, "if-missing", false,
-		"do nothing if the output exists, is intact, and has the same model and shard")
 	cli.Group(f, "Shards")
 }
 
@@ -90,61 +82,4 @@ func reportShard(s hamming.Shard) *shardReport {
 	}
 	r := shardReport{s.Number, s.Of, s.First, s.Rows, s.Total}
 	return &r
-}
-
-// errOther marks an existing output that differs from what the command would write.
-var errOther = errors.New("name another output, or overwrite it with --force")
-
-// there decides from the error of checking an output whether it exists and is complete. A damaged output is written
-// again, as is a different one with force.
-func (a *app) there(path string, err error, force bool) (bool, error) {
-	switch {
-	case errors.Is(err, os.ErrNotExist) || errors.Is(err, errOther) && force:
-		return false, nil
-	case errors.Is(err, hamming.ErrDamaged):
-		a.note("%s: damaged, writing it again", path)
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// checkCodes checks that a code file is complete and what encoding would produce: the model and shard of want, and
-// rows codes unless rows is negative.
-func checkCodes(ctx context.Context, path string, want hamming.Header, rows int) (codes int, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	r, err := hamming.NewReader(f)
-	if errors.Is(err, hamming.ErrKind) {
-		return 0, fault.New("not-codes", "%s: not a code file: %w", path, errOther)
-	}
-	if err != nil {
-		return 0, err
-	}
-	switch {
-	case r.Fingerprint != want.Fingerprint || r.Bits != want.Bits:
-		return 0, fault.New("model-mismatch",
-			"%s: codes of model %v, not %v: %w", path, r.Fingerprint, want.Fingerprint, errOther)
-	case !r.Shard.IsLike(want.Shard):
-		return 0, fault.New("shard-mismatch", "%s: holds %v, not %v: %w", path, r.Shard, want.Shard, errOther)
-	}
-	for {
-		c, _, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return 0, err
-		}
-		codes += c.Len()
-	}
-	if rows >= 0 && codes != rows {
-		return 0, fmt.Errorf("%s: %d codes for %d rows: %w", path, codes, rows, errOther)
-	}
-	return codes, nil
 }
