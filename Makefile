@@ -64,7 +64,7 @@ slow:
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
 # needs a C compiler. It slows the trees thirtyfold, so long tests, and the suite of PostgreSQL, run with it only in nightly.
 RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
-	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/trial/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
+	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \

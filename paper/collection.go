@@ -14,7 +14,6 @@ import (
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/picture"
-	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
 
@@ -186,7 +185,7 @@ func (g gallery) split(prefix string) (base, queries split) {
 			known = append(known, n, g.items[n])
 		}
 		return split{
-			name: prefix + name, digest: trial.Key("gallery 1", side, known),
+			name: prefix + name, digest: keyOf("gallery 1", side, known),
 			shape:   picture.Shape{Width: side, Height: side, Channels: 3},
 			open:    func() (vectors.Source, error) { return g.open(query) },
 			similar: func() (affinity.Matrix, error) { return g.affinity(names) },

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +20,6 @@ import (
 	"hashgrove/internal/machine"
 	"hashgrove/internal/report"
 	"hashgrove/internal/section"
-	"hashgrove/internal/trial"
 )
 
 // Experiment is one table or figure.
@@ -86,14 +87,26 @@ func (runner *Runner) file(name, key, suffix string, make func(path string) erro
 // value makes a stage that leaves a small value.
 func value[T any](runner *Runner, name, key string, make func() (T, error)) (T, error) {
 	path := runner.path(name, key) + ".json"
-	v, cached := trial.Load[T](path)
-	err := runner.stage(name, cached, func() (err error) {
+	var v T
+	text, err := os.ReadFile(path)
+	cached := err == nil && json.NewDecoder(bytes.NewReader(text)).Decode(&v) == nil
+	err = runner.stage(name, cached, func() (err error) {
 		if v, err = make(); err != nil {
 			return err
 		}
-		return trial.Save(path, v)
+		return section.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
 	})
 	return v, err
+}
+
+// keyOf returns a digest of the inputs of a stage.
+func keyOf(inputs ...any) string {
+	text, err := json.Marshal(inputs)
+	if err != nil {
+		panic("paper: inputs do not marshal: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
 }
 
 // inCache is the message about a cached stage.

@@ -16,7 +16,6 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
-	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 	book "hashgrove/paper/codebook"
 )
@@ -85,7 +84,7 @@ func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, bas
 		return feature.NewGIST(feature.GISTOptions{Size: base.shape.Width, Orientations: r.GIST, Blocks: 4})
 	}
 	l := *r.Codebook
-	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", trial.Key("codebook 3", l.WithDefaults(), base.digest)
+	name, key := r.Name+"-"+runner.filePrefix(c)+"codebook", keyOf("codebook 3", l.WithDefaults(), base.digest)
 	return value(runner, name, key, func() (*book.Codebook, error) {
 		src, err := base.open()
 		if err != nil {
@@ -106,7 +105,7 @@ func (runner *Runner) extractor(ctx context.Context, c collection, r recipe, bas
 
 // vectors writes the features of a split to a NumPy file with a file of labels or tags.
 func (runner *Runner) vectors(ctx context.Context, r recipe, e feature.Maker, s split) (path, k string, err error) {
-	k = trial.Key("vectors 2", r.GIST, e, s.digest)
+	k = keyOf("vectors 2", r.GIST, e, s.digest)
 	path, err = runner.file(r.Name+"-"+s.name, k, ".npy", func(path string) error {
 		pictures, err := s.open()
 		if err != nil {
@@ -139,7 +138,7 @@ func openVectors(paths ...string) (*dataset.Set, error) {
 // mirrored returns the mirror images of a split, without the pictures themselves.
 func (s split) mirrored() split {
 	open := s.open
-	s.name, s.digest, s.similar = s.name+"-mirrored", trial.Key("mirrored 1", s.digest), nil
+	s.name, s.digest, s.similar = s.name+"-mirrored", keyOf("mirrored 1", s.digest), nil
 	s.open = func() (vectors.Source, error) {
 		src, err := open()
 		if err != nil {
@@ -220,7 +219,7 @@ func (runner *Runner) load(
 
 // reduce applies principal components of the base to the vectors, once for all methods.
 func (runner *Runner) reduce(ctx context.Context, m material, name string, dims int) (material, error) {
-	k := trial.Key("pca 1", m.baseKey, m.queryKey, dims, runner.Seed)
+	k := keyOf("pca 1", m.baseKey, m.queryKey, dims, runner.Seed)
 	paths := [2]string{}
 	for i, part := range []string{"base", "queries"} {
 		paths[i] = filepath.Join(runner.Cache, name+"-"+part+"-"+k+".npy")

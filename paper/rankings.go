@@ -11,7 +11,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	learn "hashgrove/internal/train"
-	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
 
@@ -135,7 +134,7 @@ func (runner *Runner) rankings(ctx context.Context, t *training, r row) (ranking
 	if err != nil {
 		return rankings{}, err
 	}
-	name, key := t.name+"-rankings", trial.Key("rankings 2", t.key, r.recipe.Average)
+	name, key := t.name+"-rankings", keyOf("rankings 2", t.key, r.recipe.Average)
 	return value(runner, name, key, func() (rankings, error) {
 		v := rankings{Train: plain.Train}
 		m, err := runner.readModel(t)
@@ -150,7 +149,7 @@ func (runner *Runner) rankings(ctx context.Context, t *training, r row) (ranking
 		if err != nil {
 			return v, err
 		}
-		if err := queries.expect(ctx, m); err != nil {
+		if queries.expected, err = m.Expected(ctx, queries.margins); err != nil {
 			return v, err
 		}
 		if v.Whole, err = runner.judge(ctx, queries, base, nil); err != nil {
@@ -180,20 +179,12 @@ type encoded struct {
 	expected vectors.Matrix // of queries
 }
 
-// expect adds the expected codes of queries, as the model's own ranking has them.
-func (e *encoded) expect(ctx context.Context, m *model.Model) error {
-	c := trial.Codes{Margins: e.margins}
-	err := c.AddExpected(ctx, m)
-	e.expected = c.Expected
-	return err
-}
-
 // encode computes codes and margins. If there are mirror images, it adds their scores before the sign.
 func (runner *Runner) encode(ctx context.Context, m *model.Model, rows, images vectors.Source) (e encoded, err error) {
 	if e.Data, err = supervision.Scan(ctx, rows, supervision.ScanOptions{}); err != nil {
 		return e, err
 	}
-	if e.codes, e.margins, err = trial.CodesAndMargins(ctx, m, e.Data, runner.Threads); err != nil || images == nil {
+	if e.codes, e.margins, err = runner.margins(ctx, m, e.Data); err != nil || images == nil {
 		return e, err
 	}
 	mirrored, err := supervision.Scan(ctx, images, supervision.ScanOptions{})
@@ -203,7 +194,7 @@ func (runner *Runner) encode(ctx context.Context, m *model.Model, rows, images v
 	if mirrored.Rows != e.Rows {
 		return e, fmt.Errorf("%d mirror images of %d pictures", mirrored.Rows, e.Rows)
 	}
-	_, others, err := trial.CodesAndMargins(ctx, m, mirrored, runner.Threads)
+	_, others, err := runner.margins(ctx, m, mirrored)
 	if err != nil {
 		return e, err
 	}
@@ -212,6 +203,22 @@ func (runner *Runner) encode(ctx context.Context, m *model.Model, rows, images v
 		e.codes.SetBit(i/others.Cols, i%others.Cols, e.margins.Data[i] >= 0)
 	}
 	return e, nil
+}
+
+// margins encodes rows and keeps their margins too.
+func (runner *Runner) margins(ctx context.Context, m *model.Model, d *supervision.Data) (
+	codes hamming.Codes, margins vectors.Matrix, err error,
+) {
+	bits := m.Encoder.Bits()
+	codes = hamming.NewCodes(d.Rows, bits)
+	margins = vectors.Matrix{Rows: d.Rows, Cols: bits, Data: make([]float32, d.Rows*bits)}
+	sink := func(first int, some hamming.Codes, chunk vectors.Chunk) error {
+		copy(codes.Data[first*codes.Words:], some.Data)
+		x, err := m.Margins(ctx, chunk.X, runner.Threads)
+		copy(margins.Data[first*bits:], x.Data)
+		return err
+	}
+	return codes, margins, m.EncodeSource(ctx, d, runner.Threads, sink)
 }
 
 // judge ranks a part of the base, or all if part is nil, by all rankings. One that the model does not have is zero.
@@ -225,13 +232,13 @@ func (runner *Runner) judge(ctx context.Context, queries, base encoded, part []b
 		}
 		base.Data, base.codes = base.Only(part), codes
 	}
-	bench, err := trial.NewBench(base.Data, queries.Data, eval.Options{Threads: runner.Threads})
+	truth, err := eval.TruthOf(queries.Data, base.Data)
 	if err != nil {
 		return v, err
 	}
-	c := trial.Codes{Queries: queries.codes, Base: base.codes, Margins: queries.margins, Expected: queries.expected}
+	c := eval.Codes{Queries: queries.codes, Base: base.codes, Margins: queries.margins, Expected: queries.expected}
 	for i, by := range judgedBy {
-		r, err := bench.JudgeBy(ctx, c, by)
+		r, err := c.Report(ctx, by, truth, eval.Options{Threads: runner.Threads})
 		if err != nil {
 			return v, err
 		}

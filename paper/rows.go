@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"hashgrove/internal/fasthash"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/method"
 	learn "hashgrove/internal/train"
-	"hashgrove/internal/trial"
 )
 
 // paperRow is what the paper reports: precision@100, MAP, PR area, training and test seconds; 0 if it reports nothing.
@@ -224,7 +224,7 @@ func (runner *Runner) labelShort(t *Table, c collection) {
 }
 
 // attempt runs a method. Methods that were not selected show cached results.
-func (runner *Runner) attempt(ctx context.Context, method string, f func(runner *Runner) error) error {
+func (runner *Runner) attempt(ctx context.Context, method string, f func(runner *Runner) error) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -233,7 +233,13 @@ func (runner *Runner) attempt(ctx context.Context, method string, f func(runner 
 	}
 	own := *runner
 	own.idle = runner.Methods != nil && !slices.Contains(runner.Methods, method)
-	return trial.Protect(method, func() error { return f(&own) })
+	defer func() {
+		if p := recover(); p != nil { // the work of other methods is not lost
+			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
+			err = fault.New("internal-error", "internal error in method %s: %s", method, text)
+		}
+	}()
+	return f(&own)
 }
 
 // addFailure records why a row has no numbers. It returns an error only if the whole run should end.

@@ -9,7 +9,6 @@ import (
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/fasthash/inference"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/trial"
 )
 
 // step1Methods are the methods of Step 1, in table order.
@@ -111,7 +110,7 @@ func (runner *Runner) inferred(
 	}
 	err = runner.attempt(ctx, string(method), func(runner *Runner) error {
 		name := fmt.Sprintf("step1-%s-%s-%s-%d", base.name, method, strings.ReplaceAll(string(pairs), ", ", "-"), bits)
-		key := trial.Key("step1 1", base.digest, bits, method, pairs, runner.Seed)
+		key := keyOf("step1 1", base.digest, bits, method, pairs, runner.Seed)
 		v, err = value(runner, name, key, func() (inferred, error) {
 			all, err := splitAffinity(ctx, base)
 			if err != nil {

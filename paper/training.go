@@ -13,12 +13,12 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	learn "hashgrove/internal/train"
-	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
 
@@ -54,7 +54,7 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 	if r.method == method.FastHash {
 		trees.Bits = o.Bits
 	}
-	t.key = trial.Key("trial 2", m.baseKey, m.queryKey, copies, r.train, r.method,
+	t.key = keyOf("trial 2", m.baseKey, m.queryKey, copies, r.train, r.method,
 		o.Bits, o.Seed, o.Anchors, o.Rows, trees)
 	t.learn = func(ctx context.Context, checkpoint string) (*model.Model, float64, error) {
 		d, err := runner.data(ctx, base, copies, r.train)
@@ -102,7 +102,7 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
-		if err := trial.Discard(path + ".ckpt"); err != nil { // no longer needed
+		if err := discard(path + ".ckpt"); err != nil { // no longer needed
 			return result{}, err
 		}
 		r, _, err := runner.measure(ctx, t, 0, false)
@@ -119,9 +119,9 @@ func (runner *Runner) rowResult(ctx context.Context, t *training, r row) (result
 	if err != nil || r.first == 0 && !r.weigh {
 		return plain, err
 	}
-	name, key := t.name+"-weighted", trial.Key("weighted 1", t.key)
+	name, key := t.name+"-weighted", keyOf("weighted 1", t.key)
 	if r.first > 0 {
-		name, key = fmt.Sprintf("%s-first%d", t.name, r.first), trial.Key("prefix 1", t.key, r.first)
+		name, key = fmt.Sprintf("%s-first%d", t.name, r.first), keyOf("prefix 1", t.key, r.first)
 	}
 	return value(runner, name, key, func() (result, error) {
 		v, _, err := runner.measure(ctx, t, r.first, r.weigh)
@@ -143,7 +143,7 @@ func (runner *Runner) curve(ctx context.Context, t *training) (curve, error) {
 	if _, err := runner.result(ctx, t); err != nil {
 		return curve{}, err
 	}
-	return value(runner, t.name+"-curves", trial.Key("curves 1", t.key), func() (curve, error) {
+	return value(runner, t.name+"-curves", keyOf("curves 1", t.key), func() (curve, error) {
 		_, r, err := runner.measure(ctx, t, 0, false)
 		if err != nil {
 			return curve{}, err
@@ -170,27 +170,39 @@ func (runner *Runner) measure(ctx context.Context, t *training, bits int, weight
 	if err != nil {
 		return result{}, nil, err
 	}
-	bench, err := trial.NewBench(base, queries, eval.Options{Threads: runner.Threads})
+	truth, err := eval.TruthOf(queries, base)
 	if err != nil {
 		return result{}, nil, err
 	}
-	codes, err := bench.Encode(ctx, trial.ModelCoder(m))
-	if err != nil {
+	c := eval.Codes{Weights: m.Info.Weights}
+	if c.Base, err = runner.codes(ctx, m, base); err != nil {
 		return result{}, nil, err
 	}
-	var r *eval.Report
+	began := time.Now()
+	if c.Queries, err = runner.codes(ctx, m, queries); err != nil {
+		return result{}, nil, err
+	}
+	took, by := time.Since(began).Seconds(), eval.ByHamming
 	if weighted {
-		r, err = eval.RetrievalWeighted(ctx, codes.Queries, codes.Base, m.Info.Weights, bench.Truth, bench.Options)
-	} else {
-		r, err = bench.Judge(ctx, codes)
+		by = eval.ByWeights
 	}
+	r, err := c.Report(ctx, by, truth, eval.Options{Threads: runner.Threads})
 	if err != nil {
 		return result{}, nil, err
 	}
 	return result{
-		Test: codes.Seconds, Precision: r.Precision[100], MAPPaper: r.MAP10000, AreaPaper: r.PRArea10000,
+		Test: took, Precision: r.Precision[100], MAPPaper: r.MAP10000, AreaPaper: r.PRArea10000,
 		MAP: r.MAP, Area: r.PRArea, Distinct: r.DistinctCodes, Prior: r.Prior,
 	}, r, nil
+}
+
+// codes encodes rows while reading them.
+func (runner *Runner) codes(ctx context.Context, m *model.Model, d *supervision.Data) (hamming.Codes, error) {
+	all := hamming.NewCodes(d.Rows, m.Encoder.Bits())
+	return all, m.EncodeSource(ctx, d, runner.Threads, func(first int, some hamming.Codes, _ vectors.Chunk) error {
+		copy(all.Data[first*all.Words:], some.Data)
+		return nil
+	})
 }
 
 // readModel reads the model of a finished training.
@@ -252,11 +264,11 @@ func (runner *Runner) train(
 			runner.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Stat.Objective, took)
 		}
 	}
-	made, err := trial.Train(ctx, src, o)
+	made, err := trainTimed(ctx, src, o)
 	if err != nil {
 		return nil, 0, err
 	}
-	return made.Model, made.Seconds(o.Bits), nil
+	return made.model, made.seconds(o.Bits), nil
 }
 
 // resetPeak starts a stage by releasing the memory of earlier ones. Linux resets the peak of the process; elsewhere it

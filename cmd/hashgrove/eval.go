@@ -131,7 +131,7 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err := c.encode(ctx, m, queries, look); err != nil {
 		return fmt.Errorf("queries: %w", err)
 	}
-	if err := queries.expect(ctx, m); err != nil {
+	if queries.expected, err = m.Expected(ctx, queries.margins); err != nil {
 		return err
 	}
 	if err := c.encode(ctx, m, base, s.floats.addBase); err != nil {

@@ -61,22 +61,12 @@ func (e *encoded) addMargins(ctx context.Context, m *model.Model, first int, x v
 	return err
 }
 
-// expect adds the expected codes of queries.
-func (e *encoded) expect(ctx context.Context, m *model.Model) (err error) {
-	e.expected, err = m.Expected(ctx, e.margins)
-	return err
-}
-
-// scores returns what a ranking needs to know of the queries beside their codes; empty if it needs nothing, or if it
-// cannot be had.
-func (e *encoded) scores(ranking eval.Ranking) vectors.Matrix {
-	switch ranking {
-	case eval.ByMargins:
-		return e.margins
-	case eval.ByExpected:
-		return e.expected
+// codes returns the codes of both sides.
+func (s *sides) codes() eval.Codes {
+	return eval.Codes{
+		Queries: s.queries.codes, Base: s.base.codes, Margins: s.queries.margins, Expected: s.queries.expected,
+		Weights: s.m.Info.Weights, Detail: s.m.DetailBits(),
 	}
-	return vectors.Matrix{}
 }
 
 // measure evaluates the first ranking and the others beside it.
@@ -92,7 +82,7 @@ func (c *evalCommand) measure(ctx context.Context, s *sides) (*eval.Report, erro
 	}{
 		{eval.ByHamming, &report.Hamming}, {eval.ByMargins, &report.Margins}, {eval.ByExpected, &report.Expected},
 	} {
-		if other.ranking == first || other.ranking != eval.ByHamming && s.queries.scores(other.ranking).Rows == 0 {
+		if other.ranking == first {
 			continue
 		}
 		if *other.to, err = c.measureBeside(ctx, s, other.ranking, report.Warnings); err != nil {
@@ -110,7 +100,7 @@ func (c *evalCommand) measureBeside(ctx context.Context, s *sides, ranking eval.
 	*eval.Report, error,
 ) {
 	r, err := c.measureRanking(ctx, s, ranking)
-	if err == nil {
+	if r != nil {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return slices.Contains(said, w) })
 	}
 	return r, err
@@ -118,6 +108,10 @@ func (c *evalCommand) measureBeside(ctx context.Context, s *sides, ranking eval.
 
 // measureRanking evaluates one ranking.
 func (c *evalCommand) measureRanking(ctx context.Context, s *sides, ranking eval.Ranking) (*eval.Report, error) {
+	codes := s.codes()
+	if ranking != eval.ByHamming && ranking != eval.ByWeights && codes.Scores(ranking).Rows == 0 {
+		return nil, nil
+	}
 	near, err := c.measureNeighbours(ctx, s, ranking)
 	if err != nil || s.truth.Mark == nil {
 		return near, err
@@ -130,7 +124,7 @@ func (c *evalCommand) measureRanking(ctx context.Context, s *sides, ranking eval
 	if l := s.queries.Labels; l != nil {
 		o.Classes, o.ClassNames = l.Class, l.Names
 	}
-	report, err := s.rank(ctx, ranking, s.queries.codes, s.queries.scores(ranking), o)
+	report, err := codes.Report(ctx, ranking, s.truth, o)
 	p.End()
 	if err != nil {
 		return nil, err
@@ -148,18 +142,13 @@ func (c *evalCommand) measureNeighbours(ctx context.Context, s *sides, ranking e
 	if s.floats.near == nil {
 		return nil, nil
 	}
-	codes := hamming.NewCodes(0, s.queries.codes.Bits)
-	all := s.queries.scores(ranking)
-	scores := vectors.Matrix{Rows: len(s.floats.sample.rows), Cols: all.Cols}
+	some, all := s.codes(), s.codes()
+	some.Queries = hamming.NewCodes(0, all.Queries.Bits)
 	for _, i := range s.floats.sample.rows {
-		codes.Data = append(codes.Data, s.queries.codes.Row(i)...)
-		if all.Rows > 0 {
-			scores.Data = append(scores.Data, all.Row(i)...)
-		}
+		some.Queries.Data = append(some.Queries.Data, all.Queries.Row(i)...)
 	}
-	alone := *s
-	alone.truth = eval.Truth{}
-	r, err := alone.rank(ctx, ranking, codes, scores, eval.Options{Neighbours: s.floats.near, Threads: c.threads})
+	some.Margins, some.Expected = pick(all.Margins, s.floats.sample.rows), pick(all.Expected, s.floats.sample.rows)
+	r, err := some.Report(ctx, ranking, eval.Truth{}, eval.Options{Neighbours: s.floats.near, Threads: c.threads})
 	if err != nil {
 		return nil, err
 	}
@@ -167,22 +156,15 @@ func (c *evalCommand) measureNeighbours(ctx context.Context, s *sides, ranking e
 	return r, nil
 }
 
-// rank evaluates the queries by one ranking.
-func (s *sides) rank(
-	ctx context.Context, ranking eval.Ranking, queries hamming.Codes, scores vectors.Matrix, o eval.Options,
-) (r *eval.Report, err error) {
-	o.Detail = s.m.DetailBits()
-	switch ranking {
-	case eval.ByWeights:
-		r, err = eval.RetrievalWeighted(ctx, queries, s.base.codes, s.m.Info.Weights, s.truth, o)
-	case eval.ByMargins, eval.ByExpected:
-		r, err = eval.RetrievalMargins(ctx, queries, s.base.codes, scores, s.truth, o)
-	default:
-		r, err = eval.Retrieval(ctx, queries, s.base.codes, s.truth, o)
+// pick returns a copy of some rows of a matrix; an empty one has none.
+func pick(x vectors.Matrix, rows []int) vectors.Matrix {
+	some := vectors.Matrix{Cols: x.Cols}
+	if x.Rows == 0 {
+		return some
 	}
-	if err != nil {
-		return nil, err
+	for _, i := range rows {
+		some.Data = append(some.Data, x.Row(i)...)
 	}
-	r.Ranking = ranking
-	return r, nil
+	some.Rows = len(rows)
+	return some
 }

@@ -28,7 +28,6 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/model"
 	"hashgrove/internal/report"
-	"hashgrove/internal/trial"
 )
 
 // Progress reports how far a run is, in steps of roughly equal length.
@@ -84,7 +83,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
 	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
 	result.Standardized, result.Scale = s.scale.Map != nil, s.scale.Reason
-	if s.bench.Options.Neighbours != nil {
+	if s.bench.options.Neighbours != nil {
 		result.Neighbours = o.Neighbours
 	}
 	if err := s.runTasks(ctx, result); err != nil {
@@ -107,7 +106,7 @@ func (s *comparison) runTasks(ctx context.Context, result *Result) error {
 	for _, t := range tasks {
 		until := s.progress.Done + t.steps
 		var rows []eval.Row
-		err := trial.Protect(t.method, func() (err error) {
+		err := protect(t.method, func() (err error) {
 			rows, err = t.work(ctx, t)
 			return err
 		})

@@ -128,9 +128,8 @@ func testOrder(t *testing.T, o Options) {
 	if !slices.Equal(names, want) {
 		t.Errorf("the rows are %v", names)
 	}
-	if len(fast.Objective) != 32 || len(value(t, r, "fasthash", 8).Objective) != 8 || fast.TrainSeconds <= value(t, r,
-		"fasthash", 8).TrainSeconds {
-		t.Error("the shorter FastHash is no prefix of the longer in objective or time")
+	if fast.TrainSeconds <= value(t, r, "fasthash", 8).TrainSeconds {
+		t.Error("the shorter FastHash takes no less time than the longer")
 	}
 	if len(r.Data.HeldOut) != 2 || r.Data.Classes != 6 || r.Advice[0].Rule != "use" || !strings.Contains(r.Advice[0].Text, "FastHash") {
 		t.Errorf("held out %v, advice %+v", r.Data.HeldOut, r.Advice)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -165,15 +167,6 @@ func (d *Data) parts(share float64, seed uint64) (*Data, error) {
 	return &out, err
 }
 
-// Parts returns the data as Run splits them: the base that methods learn from, the new items and the queries.
-func (d *Data) Parts(o Options) (*Data, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	return d.parts(o.NewShare, o.Seed)
-}
-
 // searched returns the items that decide: the new ones, or the base if there are none.
 func (d *Data) searched() *Part {
 	if d.New != nil {
@@ -198,13 +191,15 @@ func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
 	return out, err
 }
 
-// digests returns the digests of all parts.
-func (d *Data) digests() []string {
+// digest returns a digest of all parts.
+func (d *Data) digest() string {
 	list := []string{d.Base.HexDigest(), d.Queries.HexDigest()}
 	if d.New != nil {
 		list = append(list, d.New.HexDigest())
 	}
-	return list
+	text, _ := json.Marshal([][]string{list})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
 }
 
 // items returns the number of items that can be found.

@@ -7,14 +7,13 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/trial"
 )
 
 // Detailed names FastHash with bits of detail behind its own, which are not trained again.
 const Detailed = method.FastHash + "-detail"
 
 // measureDetail measures the same codes with bits of detail behind those of the class.
-func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Training, unseen *model.Model) (
+func (s *comparison) measureDetail(ctx context.Context, t *task, made *training, unseen *model.Model) (
 	[]eval.Row, error,
 ) {
 	o := method.Options{
@@ -22,7 +21,7 @@ func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Tra
 	}
 	var detail, later model.Encoder
 	var err error
-	took := trial.Seconds(func() {
+	took := seconds(func() {
 		detail, err = method.LearnDetail(ctx, s.mapped.Base.Data, o)
 	})
 	if err == nil && unseen != nil {
@@ -38,7 +37,7 @@ func (s *comparison) measureDetail(ctx context.Context, t *task, made *trial.Tra
 	if len(behind.bits) == 0 {
 		return nil, nil
 	}
-	return s.measureLengths(ctx, &behind, made.Model, unseen, func(bits int) float64 { return made.Seconds(bits) + took })
+	return s.measureLengths(ctx, &behind, made.model, unseen, func(bits int) float64 { return made.seconds(bits) + took })
 }
 
 // withDetail returns a model with bits of detail behind its own; none if the encoder is nil.

@@ -7,7 +7,6 @@ import (
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
-	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
 
@@ -25,16 +24,20 @@ import (
 
 // codes holds the codes of all parts.
 type codes struct {
-	trial.Codes               // of the queries, and of the items that decide
-	learned     hamming.Codes // of the base
-	rank        eval.Ranking  // the usual one, and later the one that leads
+	eval.Codes               // of the queries, and of the items that decide
+	learned    hamming.Codes // of the base
+	rank       eval.Ranking  // the usual one, and later the one that leads
+	seconds    float64       // to encode all queries on one core
 }
+
+// encoder turns vectors into codes.
+type encoder func(ctx context.Context, x vectors.Matrix, threads int) (hamming.Codes, error)
 
 // coder encodes for a method: its codes and, if it has them, its margins, and what else its model knows.
 type coder struct {
-	code    trial.Coder
-	margins trial.Marginer // may be nil
-	model   *model.Model   // may be nil
+	code    encoder
+	margins func(ctx context.Context, x vectors.Matrix, threads int) (vectors.Matrix, error) // may be nil
+	model   *model.Model                                                                     // may be nil
 }
 
 // modelCoder returns the coder of a model.
@@ -42,7 +45,7 @@ func modelCoder(m *model.Model) coder {
 	if m == nil {
 		return coder{}
 	}
-	return coder{trial.ModelCoder(m), m.Margins, m}
+	return coder{m.Encode, m.Margins, m}
 }
 
 // ranking returns the ranking that was asked for, or the usual one of a coder.
@@ -58,44 +61,43 @@ func (s *comparison) ranking(by coder) eval.Ranking {
 
 // encode encodes all parts.
 func (s *comparison) encode(ctx context.Context, by coder) (c codes, err error) {
-	code := by.code
-	if c.Codes, err = s.bench.Encode(ctx, code); err != nil {
+	x := s.mapped.Queries.X
+	if c.Base, err = by.code(ctx, s.mapped.searched().X, s.o.Threads); err != nil {
 		return c, err
 	}
-	if by.margins != nil && s.data.labelled() {
-		if err := s.bench.AddMargins(ctx, &c.Codes, by.margins); err != nil {
-			return c, err
-		}
+	c.seconds = fastest(func() { c.Queries, err = by.code(ctx, x, 1) })
+	if err == nil && by.margins != nil && s.data.labelled() && c.Queries.Bits <= hamming.MaxWeightedBits {
+		c.Margins, err = by.margins(ctx, x, s.o.Threads)
 	}
-	if by.model != nil {
+	if err == nil && by.model != nil {
 		c.Detail = by.model.DetailBits()
-		if err := c.AddExpected(ctx, by.model); err != nil {
-			return c, err
-		}
+		c.Expected, err = by.model.Expected(ctx, c.Margins)
+	}
+	if err != nil {
+		return c, err
 	}
 	if c.rank = s.ranking(by); c.Scores(c.rank).Rows == 0 {
 		c.rank = eval.ByHamming
 	}
 	c.learned = c.Base
 	if s.mapped.New != nil {
-		c.learned, err = code(ctx, s.mapped.Base.Data, s.o.Threads)
+		c.learned, err = by.code(ctx, s.mapped.Base.X, s.o.Threads)
 	}
 	return c, err
 }
 
 // encodeUnseen encodes the queries of the held-out classes and all items.
-func (s *comparison) encodeUnseen(ctx context.Context, by coder) (c trial.Codes, err error) {
-	code := by.code
-	if c.Queries, err = code(ctx, s.unseen.queries.Data, s.o.Threads); err != nil {
+func (s *comparison) encodeUnseen(ctx context.Context, by coder) (c eval.Codes, err error) {
+	if c.Queries, err = by.code(ctx, s.unseen.queries.X, s.o.Threads); err != nil {
 		return c, err
 	}
-	if c.Base, err = code(ctx, s.mapped.Base.Data, s.o.Threads); err != nil || s.mapped.New == nil {
+	if c.Base, err = by.code(ctx, s.mapped.Base.X, s.o.Threads); err != nil || s.mapped.New == nil {
 		return c, err
 	}
 	if by.model != nil {
 		c.Detail = by.model.DetailBits()
 	}
-	added, err := code(ctx, s.mapped.New.Data, s.o.Threads)
+	added, err := by.code(ctx, s.mapped.New.X, s.o.Threads)
 	c.Base.Data = append(c.Base.Data, added.Data...)
 	return c, err
 }
@@ -107,8 +109,8 @@ func (s *comparison) measure(ctx context.Context, row *eval.Row, by, later coder
 	if err != nil {
 		return err
 	}
-	row.EncodeMicroseconds = c.Seconds*1e6/float64(s.mapped.Queries.X.Rows) + s.pca.encode
-	var ofLater trial.Codes
+	row.EncodeMicroseconds = c.seconds*1e6/float64(s.mapped.Queries.X.Rows) + s.pca.encode
+	var ofLater eval.Codes
 	if s.unseen != nil {
 		if ofLater, err = s.encodeUnseen(ctx, later); err != nil {
 			return err
@@ -118,14 +120,14 @@ func (s *comparison) measure(ctx context.Context, row *eval.Row, by, later coder
 }
 
 // judge fills in the quality of the codes, and that of the second training for the held-out classes.
-func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later trial.Codes) error {
-	found, err := s.bench.Judge(ctx, c.Codes)
+func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later eval.Codes) error {
+	found, err := c.Report(ctx, eval.ByHamming, s.bench.truth, s.bench.options)
 	if err != nil {
 		return err
 	}
 	learned := found
 	if s.learned != nil {
-		if learned, err = s.learned.Judge(ctx, c.ofLearned()); err != nil {
+		if learned, err = c.ofLearned().Report(ctx, eval.ByHamming, s.learned.truth, s.learned.options); err != nil {
 			return err
 		}
 	}
@@ -140,9 +142,7 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later tr
 		row.SearchMicroseconds += searchTime(c.Queries, c.Base)
 	}
 	if s.unseen != nil {
-		o := s.unseen.options
-		o.Detail = later.Detail
-		r, err := eval.Retrieval(ctx, later.Queries, later.Base, s.unseen.truth, o)
+		r, err := later.Report(ctx, eval.ByHamming, s.unseen.truth, s.unseen.options)
 		if err != nil {
 			return err
 		}
@@ -152,10 +152,10 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later tr
 }
 
 // ofLearned returns the codes for a search in the learned items.
-func (c *codes) ofLearned() trial.Codes {
+func (c *codes) ofLearned() *eval.Codes {
 	in := c.Codes
 	in.Base = c.learned
-	return in
+	return &in
 }
 
 // rankedBy holds the reports of one ranking.
@@ -169,11 +169,11 @@ type rankedBy struct {
 func (s *comparison) judgeRankings(
 	ctx context.Context, row *eval.Row, c codes, found, learned *eval.Report,
 ) (eval.Ranking, error) {
-	bench := *s.bench
-	bench.Options.Neighbours = nil // they are about the codes
+	o := s.bench.options
+	o.Neighbours = nil // they are about the codes
 	all := []rankedBy{{eval.ByHamming, found, learned}}
 	for _, by := range []eval.Ranking{eval.ByMargins, eval.ByExpected} {
-		found, err := bench.JudgeBy(ctx, c.Codes, by)
+		found, err := c.Report(ctx, by, s.bench.truth, o)
 		if err != nil {
 			return "", err
 		}
@@ -182,7 +182,7 @@ func (s *comparison) judgeRankings(
 		}
 		learned := found
 		if s.learned != nil {
-			if learned, err = s.learned.JudgeBy(ctx, c.ofLearned(), by); err != nil {
+			if learned, err = c.ofLearned().Report(ctx, by, s.learned.truth, s.learned.options); err != nil {
 				return "", err
 			}
 		}
@@ -231,7 +231,7 @@ func (s *comparison) fill(row *eval.Row, found, learned *eval.Report) {
 func searchTime(queries, base hamming.Codes) float64 {
 	n := min(64, queries.Len())
 	distance := make([]uint16, base.Len())
-	return trial.Fastest(func() {
+	return fastest(func() {
 		for q := range n {
 			base.Distances(distance, queries.Row(q))
 		}

@@ -10,7 +10,6 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/train"
-	"hashgrove/internal/trial"
 )
 
 // The floors and references, which are in every table.
@@ -82,9 +81,9 @@ func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, erro
 		if err != nil {
 			return nil, err
 		}
-		unseen = seen.Model
+		unseen = seen.model
 	}
-	rows, err := s.measureLengths(ctx, t, all.Model, unseen, all.Seconds)
+	rows, err := s.measureLengths(ctx, t, all.model, unseen, all.seconds)
 	if err != nil || t.method != method.FastHash || s.o.DetailBits == 0 || !s.data.labelled() {
 		return rows, err
 	}
@@ -97,9 +96,9 @@ var errCapped = errors.New("there is a row of as many bits as the method can mak
 
 // train trains the method of a task on a part of the base. A method that cannot make that many bits makes as many as it
 // can.
-func (s *comparison) train(ctx context.Context, t *task, p *Part) (*trial.Training, error) {
+func (s *comparison) train(ctx context.Context, t *task, p *Part) (*training, error) {
 	o := s.o.Train
-	o.Standardize = s.standardize()
+	o.Standardize, o.Validation = s.standardize(), new(0.0)
 	o = o.For(t.method)
 	o.Bits, o.Seed, o.Threads = t.longest(), s.o.Seed, s.o.Threads
 	o.Progress = func(p train.Progress) {
@@ -110,13 +109,13 @@ func (s *comparison) train(ctx context.Context, t *task, p *Part) (*trial.Traini
 			s.notes = append(s.notes, fmt.Errorf("%s: %s", t.method, p.Note.Text))
 		}
 	}
-	made, err := trial.Train(ctx, p.Data, o)
+	made, err := learn(ctx, p, o)
 	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
 		if p == s.mapped.Base && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
 			return nil, errCapped
 		}
 		o.Bits = e.Most
-		made, err = trial.Train(ctx, p.Data, o)
+		made, err = learn(ctx, p, o)
 	}
 	return made, err
 }
@@ -150,9 +149,6 @@ func (s *comparison) measureLengths(
 			row.CappedFrom = bits
 		}
 		row.TrainSeconds = s.pca.train + seconds(bits)
-		for _, stat := range short.Info.Bits {
-			row.Objective = append(row.Objective, stat.Objective)
-		}
 		var err error
 		if short, err = s.withRanking(ctx, short); err != nil {
 			return nil, err
@@ -209,14 +205,14 @@ func (s *comparison) trainClassifier(ctx context.Context, p *Part) (c classifier
 		Bits: s.o.Bits[len(s.o.Bits)-1], Seed: s.o.Seed, Threads: s.o.Threads, Standardize: s.o.Standardize,
 	}
 	c.answer, c.scores = new(model.Model), new(model.Model)
-	c.fitSeconds = trial.Seconds(func() { c.Classifier, err = method.FitClassifier(ctx, p.Data, o) })
+	c.fitSeconds = seconds(func() { c.Classifier, err = method.FitClassifier(ctx, p.Data, o) })
 	if err != nil {
 		return c, err
 	}
 	if c.answer.Encoder, err = c.OneHot(); err != nil {
 		return c, err
 	}
-	c.scoresSeconds = c.fitSeconds + trial.Seconds(func() { c.scores.Encoder, err = c.Hashed(ctx, p.Data, o) })
+	c.scoresSeconds = c.fitSeconds + seconds(func() { c.scores.Encoder, err = c.Hashed(ctx, p.Data, o) })
 	return c, err
 }
 
@@ -231,7 +227,7 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 	if err != nil {
 		return row, err
 	}
-	took := trial.Fastest(func() { _, err = all.Probabilities(ctx, data.Queries.X, 1) })
+	took := fastest(func() { _, err = all.Probabilities(ctx, data.Queries.X, 1) })
 	if err != nil {
 		return row, err
 	}
@@ -245,13 +241,13 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 		}
 		whole, learnedBench = below(known, items), s.learned
 	}
-	found, err := eval.RetrievalInner(ctx, ofQueries, items, s.bench.Truth, s.bench.Options)
+	found, err := eval.RetrievalInner(ctx, ofQueries, items, s.bench.truth, s.bench.options)
 	if err != nil {
 		return row, err
 	}
 	learned := found
 	if s.learned != nil {
-		learned, err = eval.RetrievalInner(ctx, ofQueries, known, learnedBench.Truth, learnedBench.Options)
+		learned, err = eval.RetrievalInner(ctx, ofQueries, known, learnedBench.truth, learnedBench.options)
 		if err != nil {
 			return row, err
 		}

@@ -10,7 +10,6 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/report"
-	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
 
@@ -20,8 +19,8 @@ type comparison struct {
 	mapped  *Data // the same after PCA, if any
 	floats  *Data // the same as float search sees it: standardised, if so chosen
 	o       Options
-	bench   *trial.Bench // the queries and the items that decide
-	learned *trial.Bench // the queries and the base; nil without new items or labels
+	bench   *bench // the queries and the items that decide
+	learned *bench // the queries and the base; nil without new items or labels
 	pca     projection
 	scale   method.Scale
 	most    map[string]int // by method: bits it can make, if known to be fewer than asked for
@@ -46,6 +45,12 @@ type projection struct {
 	maps   []model.Map
 	train  float64 // seconds
 	encode float64 // microseconds for a vector
+}
+
+// bench is what codes are judged by: the right answers to the queries among some items.
+type bench struct {
+	truth   eval.Truth
+	options eval.Options
 }
 
 func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
@@ -76,26 +81,27 @@ func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
 func (s *comparison) setBenches(ctx context.Context) error {
 	items, queries := s.mapped.searched(), s.mapped.Queries
 	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: s.o.Threads}
-	s.bench = &trial.Bench{Base: items.Data, Queries: queries.Data, Options: judging, OneCore: true}
+	s.bench = &bench{options: judging}
 	var err error
 	if s.o.Neighbours != NoNeighbours {
-		s.bench.Options.Neighbours, err = eval.FindNeighbours(ctx, s.floats.Queries.X, s.floats.searched().X,
+		s.bench.options.Neighbours, err = eval.FindNeighbours(ctx, s.floats.Queries.X, s.floats.searched().X,
 			s.o.Neighbours, s.o.Threads)
 	}
 	if err != nil || !s.data.labelled() {
 		return err
 	}
-	if s.bench.Truth, err = eval.TruthOf(queries.Data, items.Data); err != nil {
+	if s.bench.truth, err = eval.TruthOf(queries.Data, items.Data); err != nil {
 		return err
 	}
 	if l := queries.Labels; l != nil {
-		s.bench.Options.Classes, s.bench.Options.ClassNames = l.Class, l.Names
+		s.bench.options.Classes, s.bench.options.ClassNames = l.Class, l.Names
 	}
 	if s.data.New != nil {
-		if s.learned, err = trial.NewBench(s.mapped.Base.Data, queries.Data, judging); err != nil {
+		judging.K = []int{min(100, s.mapped.Base.X.Rows)}
+		s.learned = &bench{options: judging}
+		if s.learned.truth, err = eval.TruthOf(queries.Data, s.mapped.Base.Data); err != nil {
 			return err
 		}
-		s.learned.Options.K = []int{min(100, s.mapped.Base.X.Rows)}
 	}
 	if s.o.Neighbours == NoNeighbours {
 		return nil
@@ -105,13 +111,13 @@ func (s *comparison) setBenches(ctx context.Context) error {
 
 // findNearest finds the nearest items of the class of each query, among those that decide and among learned ones.
 func (s *comparison) findNearest(ctx context.Context) (err error) {
-	of, x := &s.bench.Options, s.floats.Queries.X
-	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.searched().X, s.bench.Truth, s.o.Threads)
+	of, x := &s.bench.options, s.floats.Queries.X
+	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.searched().X, s.bench.truth, s.o.Threads)
 	if err != nil || s.learned == nil {
 		return err
 	}
-	of = &s.learned.Options
-	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.Base.X, s.learned.Truth, s.o.Threads)
+	of = &s.learned.options
+	of.OfClass, err = eval.FindOfClass(ctx, x, s.floats.Base.X, s.learned.truth, s.o.Threads)
 	return err
 }
 
@@ -179,7 +185,7 @@ func (s *comparison) applyPCA(ctx context.Context) error {
 	}
 	var pca *model.Affine
 	var err error
-	s.pca.train = trial.Seconds(func() {
+	s.pca.train = seconds(func() {
 		pca, _, err = method.Reduce(ctx, s.floats.Base.X, s.o.PCA, s.o.Seed, s.o.Threads)
 	})
 	if err != nil {
@@ -199,7 +205,7 @@ func (s *comparison) applyPCA(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	took := trial.Fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, s.pca.maps...) })
+	took := fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, s.pca.maps...) })
 	s.pca.encode = took * 1e6 / float64(s.data.Queries.X.Rows)
 	return err
 }
@@ -237,7 +243,7 @@ func (s *comparison) dataset() report.Dataset {
 	d := s.data
 	out := report.Dataset{
 		Name: d.Name, Base: d.items(), Learned: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
-		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{}, Digest: trial.Key(d.digests()),
+		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{}, Digest: d.digest(),
 	}
 	out.New = out.Base - out.Learned
 	if s.unseen != nil {

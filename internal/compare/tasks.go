@@ -11,8 +11,6 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/gemm"
-	"hashgrove/internal/supervision"
-	"hashgrove/internal/trial"
 	"hashgrove/internal/vectors"
 )
 
@@ -100,15 +98,15 @@ func (s *comparison) tasks() []*task {
 func (s *comparison) randomCodes(ctx context.Context, t *task) ([]eval.Row, error) {
 	row := t.row(t.bits[0])
 	part := -1
-	draw := coder{code: func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
+	draw := coder{code: func(_ context.Context, x vectors.Matrix, _ int) (hamming.Codes, error) {
 		part++
-		return method.RandomCodes(d.Rows, row.Bits, s.o.Seed+uint64(part)), nil
+		return method.RandomCodes(x.Rows, row.Bits, s.o.Seed+uint64(part)), nil
 	}}
 	c, err := s.encode(ctx, draw)
 	if err != nil {
 		return nil, err
 	}
-	var later trial.Codes
+	var later eval.Codes
 	if s.unseen != nil {
 		if later, err = s.encodeUnseen(ctx, draw); err != nil {
 			return nil, err
@@ -127,7 +125,7 @@ func (s *comparison) signCodes(ctx context.Context, t *task) ([]eval.Row, error)
 	}
 	row := t.row(base.Cols)
 	var mean []float32
-	row.TrainSeconds = s.pca.train + trial.Seconds(func() { mean = base.Mean() })
+	row.TrainSeconds = s.pca.train + seconds(func() { mean = base.Mean() })
 	var seen []float32
 	if s.unseen != nil {
 		seen = s.unseen.others.X.Mean()
@@ -147,9 +145,8 @@ func signCoder(mean []float32) coder {
 	}}
 }
 
-func signCodes(mean []float32) trial.Coder {
-	return func(_ context.Context, d *supervision.Data, _ int) (hamming.Codes, error) {
-		x, _ := trial.Vectors(d) // parts are in memory
+func signCodes(mean []float32) encoder {
+	return func(_ context.Context, x vectors.Matrix, _ int) (hamming.Codes, error) {
 		c := hamming.NewCodes(x.Rows, x.Cols)
 		for i := range x.Rows {
 			row, code := x.Row(i), c.Row(i)
@@ -183,15 +180,15 @@ func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context,
 			row.SearchMicroseconds, err = floatSearchTime(ctx, queries, s.floats.joined())
 			return []eval.Row{row}, err
 		}
-		judging := s.bench.Options
+		judging := s.bench.options
 		judging.Neighbours = nil
-		found, err := retrieval(ctx, queries, items, s.bench.Truth, judging)
+		found, err := retrieval(ctx, queries, items, s.bench.truth, judging)
 		if err != nil {
 			return nil, err
 		}
 		learned := found
 		if s.learned != nil {
-			learned, err = retrieval(ctx, queries, s.floats.Base.X, s.learned.Truth, s.learned.Options)
+			learned, err = retrieval(ctx, queries, s.floats.Base.X, s.learned.truth, s.learned.options)
 			if err != nil {
 				return nil, err
 			}
@@ -219,6 +216,6 @@ func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64
 	q := gemm.RowMajor(n, queries.Cols, queries.Data[:n*queries.Cols])
 	c := gemm.RowMajor(base.Rows, n, make([]float32, base.Rows*n))
 	var err error
-	took := trial.Fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.RowMajor(base.Rows, base.Cols, base.Data), q.T()) })
+	took := fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.RowMajor(base.Rows, base.Cols, base.Data), q.T()) })
 	return took * 1e6 / float64(n), err
 }

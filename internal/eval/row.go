@@ -109,7 +109,6 @@ type Row struct {
 	PerClass       []Class      `json:"per_class,omitempty"`
 	PRCurve        []PRPoint    `json:"pr_curve,omitempty"`
 	PrecisionCurve []CurvePoint `json:"precision_curve,omitempty"` // precision against items retrieved
-	Objective      []float64    `json:"objective,omitempty"`       // of FastHash after each bit, from bit 1
 	Warnings       []string     `json:"warnings,omitempty"`
 	Doubts         []fault.Code `json:"-"` // codes of the warnings that the measures themselves raise
 	AP             []float64    `json:"-"` // by query, as in Report
