@@ -2,15 +2,18 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 
 	"hashgrove"
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/plain"
 )
 
 // trainReport is the output of train --json.
@@ -163,4 +166,100 @@ func (c *trainCommand) printMethodReport(t *hashgrove.Training, columns columnRe
 		r.Model, bitsText(r.Bits, r.DetailBits), about.Title, r.Fingerprint, scale, figuresText(&m.Info),
 		expectation(&m.Info), r.Ranking,
 		r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
+}
+
+// validationRough is the number of held-out rows below which figures are rough.
+const validationRough = 100
+
+// figuresText returns the lines of train and info about held-out rows, or "" if there were none.
+func figuresText(i *model.Info) string {
+	if i.NewItems == nil || i.LearnedItems == nil {
+		return ""
+	}
+	line := func(name string, f *model.Figures) string {
+		others := ""
+		if m := f.Margins; m.MAP > 0 {
+			others = fmt.Sprintf("; by margins %.4f, %.4f", m.MAP, m.Precision)
+		}
+		if e := f.Expected; e.MAP > 0 {
+			others += fmt.Sprintf("; by the expected code %.4f, %.4f", e.MAP, e.Precision)
+		}
+		return fmt.Sprintf("%s MAP %.4f, precision %.4f by Hamming%s; %s in %d rows\n", name, f.MAP, f.Precision, others,
+			plain.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
+	}
+	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
+}
+
+// expectation returns a sentence if figures for new and learned items differ, or if few rows were held out; else "".
+func expectation(i *model.Info) string {
+	switch {
+	case i.NewItems == nil || i.LearnedItems == nil:
+		return ""
+	case i.NewItems.Rows < validationRough:
+		return fmt.Sprintf("Only %d rows were held out, so these figures are rough\n", i.NewItems.Rows)
+	case i.LearnedItems.MAP-i.NewItems.MAP <= 0.05:
+		return ""
+	}
+	return "An index gets new items, so expect their figures; --validation 0 learns from all rows\n"
+}
+
+// chosenOptions describes what effort and defaults chose for a FastHash run. It returns "" for models that do not
+// record it.
+func chosenOptions(r model.Run) string {
+	var o fasthash.Options
+	if json.Unmarshal(r.Options, &o) != nil || o.Effort == "" {
+		return ""
+	}
+	return o.Summary() + "\n"
+}
+
+// rankingReport describes how a model ranks items unless a search says otherwise.
+type rankingReport struct {
+	Rank  string  `json:"rank"` // hamming, margins or expected
+	Tau   float64 `json:"tau"`  // these three are of the expected code
+	Mix   float64 `json:"mix"`
+	Codes int     `json:"codes"`
+}
+
+// rankingOf returns the ranking that a model chose, or nil if it knows only Hamming distance.
+func rankingOf(m *model.Model) *rankingReport {
+	r := m.Ranking
+	if r == nil {
+		return nil
+	}
+	return &rankingReport{r.Rank, r.Tau, r.Mix, r.Codes.Len()}
+}
+
+// String describes the ranking in a line; "" without one.
+func (r *rankingReport) String() string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Rank == model.ByExpected && r.Mix > 0:
+		return fmt.Sprintf("searches rank by the expected code: tau %g, %.0f %% of the weight from margins, %s known\n",
+			r.Tau, 100*r.Mix, plain.Count(r.Codes, "code", "codes"))
+	case r.Rank == model.ByExpected:
+		return fmt.Sprintf("searches rank by the expected code: tau %g, %s known\n",
+			r.Tau, plain.Count(r.Codes, "code", "codes"))
+	}
+	return fmt.Sprintf("searches rank by %s\n", rankName(r.Rank))
+}
+
+// rankName names a ranking in a sentence, after "by".
+func rankName(rank string) string {
+	switch rank {
+	case api.Margins:
+		return "margins"
+	case api.Expected:
+		return "the expected code"
+	}
+	return "Hamming distance"
+}
+
+// bitsText says how many bits a code has.
+func bitsText(class, detail int) string {
+	if detail == 0 {
+		return plain.Count(class, "bit", "bits")
+	}
+	return fmt.Sprintf("%s of the class and %d of detail", plain.Count(class, "bit", "bits"), detail)
 }

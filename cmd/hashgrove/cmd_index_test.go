@@ -224,3 +224,164 @@ func TestBadRowsOfAnIndex(t *testing.T) {
 		t.Errorf("exit %d, %s", o.code, o.err)
 	}
 }
+
+func TestListingAndDryRun(t *testing.T) {
+	indexed(t)
+	before := read(t, "items.hgi")
+	o := try(t, shellWords("index list items.hgi --limit 3")...)
+	if o.code != 0 || !strings.Contains(o.out, "items-10 ") || lacks(o.err, "3 400 --after items-10 --limit 0") != "" {
+		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
+	}
+	if out := succeed(t, shellWords("index list items.hgi --after items-10 --limit 2 --fields id")...); lacks(out, "items-100 items-101") != "" ||
+		strings.Count(out, "items-") != 2 {
+		t.Errorf("%q", out)
+	}
+	var list listReport
+	if err := json.Unmarshal([]byte(succeed(t, shellWords("index list items.hgi --where 'id starts with \"items-39\"' --json")...)), &list); err != nil || list.Items != 400 || list.Matching != 11 || len(list.Listed) != 11 || len(list.Listed[0].Code) != 4 {
+		t.Errorf("%v, %+v", err, list)
+	}
+	if out := succeed(t, shellWords("index list items.hgi --where 'f0 > 1e9'")...); strings.Count(out, "\n") != 1 || strings.Contains(out, "items-") {
+		t.Errorf("%s", out)
+	}
+	out := succeed(t, shellWords("index delete items.hgi --where 'id starts with \"items-39\"' --dry-run")...)
+	if d := lacks(out, "items.hgi: 11 389"); d != "" {
+		t.Errorf("%s: %s", d, out)
+	}
+	r := indexReported(t, "index delete items.hgi --id items-1,nobody --dry-run")
+	if r.Deleted != 0 || r.Missing != 1 || r.WouldDelete == nil || *r.WouldDelete != 1 || r.Items != 400 {
+		t.Errorf("%+v", r)
+	}
+	if string(read(t, "items.hgi")) != string(before) {
+		t.Error("the index has changed")
+	}
+	o = refusal{"index get items.hgi --id items-1,nobody,items-2,anyone", 1, "no-such-item", `items.hgi: 2 4 "nobody", "anyone"`}.try(t)
+	if !strings.Contains(o.out, "items-1\n") || !strings.Contains(o.out, "items-2\n") {
+		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
+	}
+}
+
+// TestExport writes an index in every form and makes the same index of it again.
+func TestExport(t *testing.T) {
+	indexed(t)
+	write(t, "about.jsonl", `{"id": "items-3", "name": "a \"b\", c", "tags": ["x, y", "z"], "day": "2024-01-31", "ok": true}`+"\n")
+	succeed(t, shellWords("index update items.hgi --attributes about.jsonl")...)
+	for _, form := range []string{"jsonl", "csv", "parquet", "hgc"} {
+		if out := succeed(t, shellWords("index export items.hgi -o all."+form)...); lacks(out, "all."+form+": 400 items.hgi") != "" {
+			t.Errorf("%s", out)
+		}
+		if out := succeed(t, shellWords("index export items.hgi -o - --to "+form)...); out != string(read(t, "all."+form)) {
+			t.Errorf("%s: standard output differs from the file", form)
+		}
+	}
+	succeed(t, shellWords("index build all.hgc --attributes all.jsonl -m m.hgm -o again.hgi")...)
+	succeed(t, shellWords("index export again.hgi -o again.jsonl")...)
+	if string(read(t, "again.jsonl")) != string(read(t, "all.jsonl")) {
+		t.Error("an index of an export differs")
+	}
+	if line := strings.SplitN(string(read(t, "all.csv")), "\n", 2)[0]; line != "id,code,label,tags,day,f0,name,ok" {
+		t.Errorf("columns %s", line)
+	}
+	if !strings.Contains(string(read(t, "all.csv")), `,"x, y;z",2024-01-31,`) {
+		t.Error("the tags are missing")
+	}
+	if out := succeed(t, shellWords("index export items.hgi -o - --to csv --where 'has day'")...); strings.Count(out, "\n") != 2 {
+		t.Errorf("%s", out)
+	}
+	for _, r := range []refusal{
+		{"index export items.hgi", 2, "missing-flag", "-o"},
+		{"index export items.hgi -o -", 2, "missing-flag", "--to"},
+		{"index export items.hgi -o all.txt", 2, "unknown-form", "all.txt: .jsonl .csv .parquet .hgc --to"},
+		{"index export items.hgi -o all.csv --to xml", 2, "bad-flag-value", "--to xml jsonl csv parquet hgc"},
+		{"index list items.hgi --limit -1", 2, "bad-flag-value", "--limit -1"},
+		{"index list items.hgi --where 'f0 >'", 2, "bad-filter", "--where 5"},
+		{"index export items.hgi -o a.csv --where 'f0 >'", 2, "bad-filter", "--where 5"},
+	} {
+		r.try(t)
+	}
+}
+
+// TestBackupAndRestore: a backup is an index, and what is restored answers as the original did.
+func TestBackupAndRestore(t *testing.T) {
+	indexed(t)
+	ask := func(index string) string {
+		return succeed(t, shellWords("search "+index+" new.csv -k 30 --to csv --fields query,id,distance,label,f0")...)
+	}
+	want := ask("items.hgi")
+	if out := succeed(t, shellWords("index backup items.hgi -o items.backup")...); lacks(out, "items.backup: 400 16 "+fingerprint(t, "m.hgm")) != "" {
+		t.Errorf("backup says %s", out)
+	}
+	if ask("items.backup") != want {
+		t.Error("the backup answers otherwise")
+	}
+	succeed(t, "verify", "items.backup")
+	succeed(t, shellWords(`index delete items.hgi --where 'label = "boots"'`)...)
+	if ask("items.hgi") == want {
+		t.Error("deleting changed nothing")
+	}
+	succeed(t, shellWords("index restore items.backup -o again.hgi")...)
+	if ask("again.hgi") != want {
+		t.Error("the restored index answers otherwise")
+	}
+
+	write(t, "damaged.backup", string(damage(read(t, "items.backup"))))
+	for _, r := range []refusal{
+		{"index backup items.hgi", 2, "missing-flag", "backup -o"},
+		{"index backup -o x.hgi", 2, "wrong-arguments", "backup"},
+		{"index backup nowhere.hgi -o x.hgi", 1, fs.ErrNotExist, "nowhere.hgi"},
+		{"index backup items.hgi -o again.hgi", 1, fs.ErrExist, "again.hgi"},
+		{"index backup m.hgm -o x.hgi", 1, hamming.ErrKind, "m.hgm"},
+		{"index restore items.backup", 2, "missing-flag", "restore -o"},
+		{"index restore items.backup -o again.hgi", 1, fs.ErrExist, "again.hgi"},
+		{"index restore nowhere.backup -o x.hgi", 1, fs.ErrNotExist, "nowhere.backup"},
+		{"index restore damaged.backup -o x.hgi", 1, store.ErrDamaged, "damaged.backup"},
+		{"index restore items.csv -o x.hgi", 1, hamming.ErrKind, "items.csv"},
+	} {
+		if o := r.try(t); strings.Count(o.err, "\n") != 1 {
+			t.Errorf("hashgrove %s: %s", r.line, o.err)
+		}
+		if _, err := os.Lstat("x.hgi"); err == nil {
+			t.Errorf("hashgrove %s left an index", r.line)
+			os.Remove("x.hgi")
+		}
+	}
+	if ask("again.hgi") != want {
+		t.Error("a refused command changed an index")
+	}
+}
+
+// TestMigrate: an index that moved to another model answers as one that was built with it.
+func TestMigrate(t *testing.T) {
+	indexed(t)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 24 --rounds 6 -o longer.hgm")...)
+	succeed(t, shellWords("index build -o want.hgi items.csv --label category --id-column sku --model longer.hgm --attributes items.csv --attribute-columns f0")...)
+	old := succeed(t, shellWords("search items.hgi new.csv -k 30 --to csv")...)
+	write(t, "half.csv", strings.Join(strings.Split(string(read(t, "items.csv")), "\n")[:200], "\n")+"\n")
+	for _, r := range []refusal{
+		{"index migrate items.hgi --vectors items.csv", 2, "missing-flag", "migrate --model"},
+		{"index migrate items.hgi --model longer.hgm", 2, "missing-flag", "migrate --vectors"},
+		{"index migrate nowhere.hgi --model longer.hgm --vectors items.csv --id-column sku", 1, fs.ErrNotExist, "nowhere.hgi"},
+		{"index migrate items.hgi --model longer.hgm --vectors nowhere.csv", 1, nil, "nowhere.csv"},
+		{"index migrate items.hgi --model longer.hgm --vectors half.csv --id-column sku", 1, nil, "items-"},
+		{"index migrate items.hgi --model items.csv --vectors items.csv --id-column sku", 1, hamming.ErrKind, "items.csv"},
+	} {
+		if o := r.try(t); strings.Count(o.err, "\n") != 1 {
+			t.Errorf("hashgrove %s: %s", r.line, o.err)
+		}
+		if succeed(t, shellWords("search items.hgi new.csv -k 30 --to csv")...) != old {
+			t.Fatalf("hashgrove %s changed the index", r.line)
+		}
+	}
+	out := succeed(t, shellWords("index migrate items.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id-column sku")...)
+	if lacks(out, "items.hgi: 400 24 "+fingerprint(t, "longer.hgm")) != "" {
+		t.Errorf("migrate says %s", out)
+	}
+	for _, query := range []string{"new.csv", `--id items-5 --where 'label = "hats" and f0 < 2'`} {
+		a := succeed(t, shellWords("search items.hgi "+query+" -k 30 --to csv")...)
+		if b := succeed(t, shellWords("search want.hgi "+query+" -k 30 --to csv")...); a != b {
+			t.Errorf("%s: the migrated index answers otherwise", query)
+		}
+	}
+	if left, _ := filepath.Glob("items.hgi?*"); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
