@@ -38,12 +38,8 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readContents(p, size)
-}
-
-func readContents(p *pages, size int64) (*contents, error) {
 	c := &contents{pages: p, buckets: map[string][]byte{}, size: size}
-	err := p.tree(p.meta.root, func(key, value []byte, isBucket bool) error {
+	err = p.tree(p.meta.root, func(key, value []byte, isBucket bool) error {
 		if !isBucket || len(value) > pageSize {
 			return damaged("%q is not a bucket", key)
 		}

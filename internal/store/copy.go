@@ -189,20 +189,6 @@ func (d draft) rewrite(
 	return tmp, r, err
 }
 
-// swap replaces the open old file with the new one and returns that, open for writing: whoever waits for the lock of
-// the old file will notice that it was replaced.
-func swap(ctx context.Context, tmp, path string) (*file, error) {
-	f, err := lock(ctx, tmp, false, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, settlePlace(path)
-}
-
 // settlePlace makes the replacement of a file durable.
 func settlePlace(path string) error {
 	if err := section.SyncFolder(filepath.Dir(path)); err != nil {

@@ -143,11 +143,8 @@ func newPages(r io.ReaderAt, size int64) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pagesFrom(r, m), nil
+	return &pages{r: r, meta: m, ahead: pageSize}, nil
 }
-
-// pagesFrom returns the pages that a header leads to.
-func pagesFrom(r io.ReaderAt, m meta) *pages { return &pages{r: r, meta: m, ahead: pageSize} }
 
 // marks is a set of pages: bitmaps for runs of 2^15 pages, made when a page of the run is first met. The claimed number
 // of pages is not trusted, because a sparse file can be long at no cost.

@@ -18,12 +18,9 @@ type Pass struct {
 // passItems is the number of items passed on at a time.
 const passItems = 4096
 
-// Each passes items to take, some at a time. If they are on disk, no more than these are held in memory. As in
-// searches, a filter that cannot mean what it says is an *index.FilterError.
+// Each reads items from disk and passes them to take, some at a time. As in searches, a filter that cannot mean what it
+// says is an *index.FilterError.
 func (s *Store) Each(ctx context.Context, p Pass, take func(*index.Batch) error) error {
-	if s.index != nil {
-		return s.eachInMemory(ctx, p, take)
-	}
 	if _, filters := p.Filter.Condition(); filters {
 		if err := s.checkFilter(ctx, p.Filter); err != nil {
 			return err
@@ -61,43 +58,6 @@ func newBatchLike(b *index.Batch) *index.Batch {
 	like := index.NewBatch(b.Codes.Bits)
 	like.Fingerprint = b.Fingerprint
 	return like
-}
-
-// eachInMemory is Each for a store with an index in memory.
-func (s *Store) eachInMemory(ctx context.Context, p Pass, take func(*index.Batch) error) error {
-	x := s.index.Snapshot()
-	hits, err := x.Matches(p.Filter)
-	if err != nil {
-		return err
-	}
-	if p.First > 0 || p.Most > 0 {
-		all, err := x.Matches(index.Filter{})
-		if err != nil {
-			return err
-		}
-		place := func(id index.ID) int {
-			i, _ := slices.BinarySearchFunc(all, id, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
-			return i
-		}
-		hits = slices.DeleteFunc(hits, func(h index.Hit) bool {
-			i := place(h.ID)
-			return i < p.First || p.Most > 0 && i >= p.First+p.Most
-		})
-	}
-	for some := range slices.Chunk(hits, passItems) {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		b := index.NewBatch(x.Bits())
-		b.Fingerprint = x.Fingerprint()
-		for _, h := range some {
-			b.Append(x.Item(h))
-		}
-		if err := take(b); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // eachItem reads all items from disk.

@@ -34,18 +34,23 @@ func rename(from, to string) error {
 	return err
 }
 
-// swap replaces the store's file with a new one and returns that, open for writing. On failure the old file is in place
-// and in use. The caller holds the write lock.
+// swap replaces the store's file with a new one and returns that, open for writing: whoever waits for the lock of the
+// old one will notice that it was replaced. On failure the old file is in place and in use. The caller holds the write
+// lock.
 func (s *Store) swap(ctx context.Context, tmp string) (*file, error) {
-	if !closeToMove {
-		return swap(ctx, tmp, s.real)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	f, err := lock(ctx, tmp, false, time.Now())
 	if err != nil {
 		return nil, err
 	}
+	if !closeToMove {
+		if err := os.Rename(tmp, s.real); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		return f, settlePlace(s.real)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	after, err := f.txid()
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err

@@ -83,7 +83,8 @@ func (s *Store) Delete(ctx context.Context, ids ...index.ID) (int, error) {
 	return s.join(ctx, &edits{ids: ids}, s.forget(ids))
 }
 
-// DeleteWhere removes the items that match the filter and returns their number. A filter without a condition is refused.
+// DeleteWhere removes the items that match the filter and returns their number. A filter without a condition is
+// refused.
 func (s *Store) DeleteWhere(ctx context.Context, f index.Filter) (int, error) {
 	if err := f.CheckDeletion(); err != nil {
 		return 0, err
