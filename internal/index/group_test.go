@@ -52,10 +52,10 @@ func rowsOf(c hamming.Codes) (rows []string) {
 
 // TestGroupsEqualThePlainList changes indexes of several layouts at random; the groups must be those of the list.
 func TestGroupsEqualThePlainList(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 15))
-		width := []int{8, 64, 70}[seed%3]
-		centres := randomCodes([]int{6, 1}[seed%2], width, seed)
+		width := []int{8, 64, 70}[seed]
+		centres := randomCodes([]int{6, 1, 6}[seed], width, seed)
 		layouts := []*Index{
 			New(width, hamming.Fingerprint{}, Config{Tables: -1}), New(width, hamming.Fingerprint{}, Config{Tables: 2}),
 		}
@@ -102,16 +102,6 @@ func TestGroupsOfASample(t *testing.T) {
 		if whole[row] != groups[i] {
 			t.Fatalf("group %d: %v, want %v", i, groups[i], whole[row])
 		}
-	}
-	// Every code has the same chance: half of the sample is below the middle of all codes.
-	below := 0
-	for i := range codes.Len() {
-		if codes.Row(i)[0] < 1<<13 {
-			below++
-		}
-	}
-	if below < 430 || below > 570 {
-		t.Errorf("%d of 1000 codes are in the lower half", below)
 	}
 	add(20000, 200) // of which some segments overlap
 	again, _, _ := x.Snapshot().Groups(1000)

@@ -173,7 +173,8 @@ func (x *Index) Delete(ctx context.Context, ids ...ID) (int, error) {
 	return x.DeleteWhere(ctx, IDs(ids...))
 }
 
-// DeleteWhere removes the items that match the filter and returns their number. A filter without a condition is refused.
+// DeleteWhere removes the items that match the filter and returns their number. A filter without a condition is
+// refused.
 func (x *Index) DeleteWhere(ctx context.Context, f Filter) (int, error) {
 	if err := f.CheckDeletion(); err != nil {
 		return 0, err
