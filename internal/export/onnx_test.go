@@ -8,13 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"hashgrove"
 	"hashgrove/internal/export"
-	"hashgrove/internal/fashion"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/model"
 	"hashgrove/internal/testkit/needs"
@@ -147,65 +144,4 @@ func TestGraphsOfBytesAgreeNearly(t *testing.T) {
 			t.Fatalf("value %d is %g, want %g", i, got[i], v)
 		}
 	}
-}
-
-const timeScript = `const ort = require(process.argv[1]), fs = require("fs");
-(async () => {
-  const [model, rows, dim] = process.argv.slice(2);
-  const s = await ort.InferenceSession.create(model, {intraOpNumThreads: 1});
-  const b = fs.readFileSync(rows), x = new Float32Array(b.buffer, b.byteOffset, b.length / 4);
-  const t = new ort.Tensor("float32", x, [x.length / dim, +dim]);
-  let least = Infinity;
-  for (let i = 0; i < 4; i++) {
-    const began = process.hrtime.bigint();
-    await s.run({x: t});
-    least = Math.min(least, Number(process.hrtime.bigint() - began));
-  }
-  console.log(least / t.dims[0]);
-})().catch(e => { console.error(e); process.exit(1); });`
-
-// BenchmarkGraph compares the runtime, on one thread, with the model itself on one core: 64 bits of 200 trees of depth 4
-// over the pixels of the demo's pictures.
-func BenchmarkGraph(b *testing.B) {
-	folder := onnxRuntime(b)
-	part := fashion.Train()
-	rows := make([][]float32, part.X.Rows)
-	for i := range rows {
-		rows[i] = part.X.Row(i)
-	}
-	trained, err := hashgrove.Train(ctx, hashgrove.Rows(rows, part.Labels()), hashgrove.Options{Effort: fasthash.Paper})
-	if err != nil {
-		b.Fatal(err)
-	}
-	m := trained.Expert()
-	var graph bytes.Buffer
-	if err := export.WriteONNX(&graph, m); err != nil {
-		b.Fatal(err)
-	}
-	work := b.TempDir()
-	x := vectors.Matrix{Rows: 1000, Cols: part.X.Cols, Data: part.X.Data[:1000*part.X.Cols]}
-	for name, content := range map[string][]byte{"model.onnx": graph.Bytes(), "rows": floatBytes(x)} {
-		if err := os.WriteFile(filepath.Join(work, name), content, 0o666); err != nil {
-			b.Fatal(err)
-		}
-	}
-	out, err := exec.Command("node", "-e", timeScript, "--", folder, filepath.Join(work, "model.onnx"),
-		filepath.Join(work, "rows"), itoa(x.Cols)).CombinedOutput()
-	if err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	theirs, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := m.Encode(ctx, x, 1); err != nil {
-			b.Fatal(err)
-		}
-	}
-	ours := float64(b.Elapsed().Nanoseconds()) / float64(b.N*x.Rows)
-	b.ReportMetric(ours/1000, "us/row")
-	b.ReportMetric(theirs/1000, "us/row-onnxruntime")
-	b.ReportMetric(theirs/ours, "times")
-	b.ReportMetric(float64(graph.Len())/(1<<20), "MiB")
 }

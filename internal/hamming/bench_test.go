@@ -52,7 +52,7 @@ func fastest(runs int, f func()) time.Duration {
 // BenchmarkScan measures one query over all codes on one thread, k = 10, next to a read loop and to plain Go: read% is
 // the share of the read loop's bandwidth, xgo the speed-up over the Go kernel.
 func BenchmarkScan(b *testing.B) {
-	for _, size := range []struct{ n, bits int }{{1_000_000, 64}, {1_000_000, 128}, {10_000_000, 64}, {10_000_000, 256}, {1_000_000, 512}, {1_000_000, 1024}, {1_000_000, 200}} {
+	for _, size := range []struct{ n, bits int }{{10_000_000, 64}, {1_000_000, 128}, {10_000_000, 256}, {1_000_000, 512}, {1_000_000, 200}} {
 		b.Run(fmt.Sprintf("bits=%d/n=%d", size.bits, size.n), func(b *testing.B) {
 			c, q := randomWords(size.n, size.bits, 1), randomWords(1, size.bits, 2)
 			scan := func() {
@@ -75,10 +75,10 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch measures 1,000 queries together, per query, with every kernel of the machine.
+// BenchmarkBatch measures many queries together, per query, with every kernel of the machine.
 func BenchmarkBatch(b *testing.B) {
 	defer hamming.Use(hamming.Kernel())
-	for _, size := range []struct{ n, bits, k int }{{1_000_000, 64, 10}, {1_000_000, 64, 100}, {1_000_000, 128, 100}, {1_000_000, 256, 10}, {1_000_000, 512, 10}, {1_000_000, 1024, 10}} {
+	for _, size := range []struct{ n, bits, k int }{{1_000_000, 64, 10}, {1_000_000, 64, 100}, {1_000_000, 256, 10}, {1_000_000, 512, 10}} {
 		c, q := randomWords(size.n, size.bits, 1), randomWords(256, size.bits, 2)
 		for _, kernel := range hamming.Kernels() {
 			b.Run(fmt.Sprintf("bits=%d/n=%d/k=%d/kernel=%s", size.bits, size.n, size.k, kernel), func(b *testing.B) {

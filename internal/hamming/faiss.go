@@ -50,16 +50,6 @@ func isFAISS(b []byte) bool {
 	return mark == faissFlat || mark == faissIDMap || mark == faissIDMap2 || slices.Contains(faissOthers, mark)
 }
 
-// ReadFAISS reads a whole IndexBinaryFlat or IndexBinaryIDMap; ids is nil if there are none. Memory grows with the
-// bytes actually read, whatever the header claims.
-func ReadFAISS(r io.Reader) (codes Codes, ids []int64, err error) {
-	f, err := openFAISS(bufio.NewReaderSize(r, 1<<16))
-	if err != nil {
-		return codes, nil, err
-	}
-	return f.all()
-}
-
 // faissFile is a FAISS file being read.
 type faissFile struct {
 	in     *bufio.Reader

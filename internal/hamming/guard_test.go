@@ -76,10 +76,6 @@ func TestPlanesKeepToTheirCodes(t *testing.T) {
 				tables := fencetest.Slice[uint8](t, len(q.tables))
 				copy(tables, q.tables)
 				q.tables = tables
-				q.reversed = fencetest.Slice[uint8](t, 64*words)
-				for b, w := range q.weights {
-					q.reversed[b^63] = w
-				}
 				hits := tile.below(q, limit)
 				for i := range c.Len() {
 					d := q.Distance(c.Row(i))

@@ -99,19 +99,6 @@ func TestGoKernelCountsBits(t *testing.T) {
 	}
 }
 
-func TestDistances(t *testing.T) {
-	for _, bits := range []int{50, 64, 70, 256} {
-		c, q := random(1000, bits, 1), random(1, bits, 2).Row(0)
-		row := make([]uint16, 1000)
-		c.Distances(row, q)
-		for j, d := range row {
-			if int(d) != distanceByBits(q, c.Row(j), bits) {
-				t.Fatalf("%d bits: code %d is at %d", bits, j, d)
-			}
-		}
-	}
-}
-
 func FuzzKernels(f *testing.F) {
 	f.Add([]byte("a few bytes that become a query and some codes, again and again"), uint8(1), uint8(0), uint16(30), uint8(0))
 	f.Add(make([]byte, 3000), uint8(4), uint8(1), uint16(0), uint8(5))

@@ -13,7 +13,6 @@ type WeightedQuery struct {
 	last     uint64   // mask of the bits that count in the last word
 	smallest []int    // smallest[h] is the sum of the h smallest weights
 	bytes    []uint16 // sums of weights by byte of the code and its value
-	reversed []uint8  // the weights of each word, from its lowest bit
 
 	spread int // the square root of the sum of squares of the weights: two standard deviations of random distances
 

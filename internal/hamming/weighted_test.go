@@ -133,94 +133,6 @@ func TestSweepWeightedTakesAQueryTwice(t *testing.T) {
 	})
 }
 
-// TestBoundsAddUpTheTables compares the codes that a kernel lets through with the sums of the table entries. If it let
-// more through, answers would still be right, only slow.
-func TestBoundsAddUpTheTables(t *testing.T) {
-	eachKernel(t, func(t *testing.T) {
-		group := groupBits()
-		if group == 0 {
-			return // plain Go has no tables by groups
-		}
-		rng := rand.New(rand.NewPCG(4, 9))
-		for turn := range 60 {
-			c := random(4*perBlock, 64*(1+turn%4), rng.Uint64())
-			q := NewWeightedQuery(random(1, c.Bits, rng.Uint64()).Row(0), someWeights(rng, c.Bits))
-			var tile weightedTile
-			tile.open(c, c.Bits, 9)
-			tile.n = c.Len()
-			tile.load()
-			limit := []int{rng.IntN(255), 255 + rng.IntN(1+q.Most()/2)}[turn/4%2]
-			atMost, wide := q.prepare(tile.layout, limit)
-			groups, piece := tile.size/perBlock, 0
-			if wide {
-				piece = (groups + 1) / 2
-			}
-			sums := make([]int, c.Len())
-			for i := range sums {
-				part := 0
-				for g := range groups {
-					if piece > 0 && g%piece == 0 {
-						sums[i], part = sums[i]+part, 0
-					}
-					w, perWord := g*c.Words/groups, groups/c.Words
-					v := c.Row(i)[w] >> max(64-(g%perWord+1)*group, 0) & (1<<group - 1)
-					part = min(part+int(q.tables[g<<group|int(v)]), math.MaxUint8)
-				}
-				sums[i] += part
-			}
-			found := boundBlocks(tile.near[:4], tile.planes[:4*tile.size], q.tables, atMost, piece)
-			masks := [4]uint64{}
-			for _, b := range tile.near[:found] {
-				masks[b.number] = b.mask
-			}
-			for i, sum := range sums {
-				if got := masks[i/perBlock]>>(i%perBlock)&1 == 1; got != (sum <= atMost) {
-					t.Fatalf("%d bits, pieces of %d: code %d is let through: %v; its sum is %d, the limit %d", c.Bits, piece, i, got, sum, atMost)
-				}
-			}
-		}
-	})
-}
-
-// TestScansAddUpTheTables does the same for kernels that need no planes.
-func TestScansAddUpTheTables(t *testing.T) {
-	eachKernel(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(5, 9))
-		for turn := range 60 {
-			c := random(100, []int{64, 128, 256}[turn%3], rng.Uint64())
-			if !canScan(c.Words) {
-				continue
-			}
-			q := NewWeightedQuery(random(1, c.Bits, rng.Uint64()).Row(0), someWeights(rng, c.Bits))
-			var tile weightedTile
-			tile.open(c, c.Bits, 1)
-			tile.n = c.Len()
-			atMost, wide := q.prepare(tile.layout, []int{rng.IntN(255), 255 + rng.IntN(1+q.Most()/2)}[turn/3%2])
-			masks := [2]uint64{}
-			for _, b := range tile.near[:tile.scan(q, atMost)] {
-				masks[b.number] = b.mask
-			}
-			for i := range c.Len() {
-				var lanes [4]int
-				for w, x := range c.Row(i) {
-					for half := range 16 {
-						odd, upper, lane := half/2%2, half%2, half/4
-						entry := w*scanEntries + 128*odd + 64*upper + 16*lane + int(x>>(4*half)&15)
-						lanes[lane] = min(lanes[lane]+int(q.tables[entry]), math.MaxUint8)
-					}
-				}
-				sum := lanes[0] + lanes[1] + lanes[2] + lanes[3]
-				if !wide {
-					sum = min(sum, math.MaxUint8)
-				}
-				if got := masks[i/perBlock]>>(i%perBlock)&1 == 1; got != (sum <= atMost) {
-					t.Fatalf("%d bits: code %d is let through: %v; its sum is %d, the limit %d", c.Bits, i, got, sum, atMost)
-				}
-			}
-		}
-	})
-}
-
 // TestSweepsFindTheOnlyCode puts one code near the query at every place among others that are far.
 func TestSweepsFindTheOnlyCode(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
@@ -260,12 +172,18 @@ func TestSweepsFindTheOnlyCode(t *testing.T) {
 
 func TestWeightedDistances(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	for _, bits := range []int{1, 32, 64, 70, 256, 1024} {
+	for _, bits := range []int{1, 31, 64, 65, 128, 256, 1024} {
 		c, q := random(90, bits, 1), random(1, bits, 2)
 		weights := someWeights(rng, bits)
 		query := NewWeightedQuery(q.Row(0), weights)
 		for i := range c.Len() {
-			want := WeightedDistance(q.Row(0), c.Row(i), weights)
+			for _, prefix := range []int{0, 1, bits / 2, bits} {
+				want := weightedByBits(q.Row(0), c.Row(i), weights[:prefix])
+				if d := WeightedDistance(q.Row(0), c.Row(i), weights[:prefix]); d != want {
+					t.Fatalf("first %d of %d bits: %d, want %d", prefix, bits, d, want)
+				}
+			}
+			want := weightedByBits(q.Row(0), c.Row(i), weights)
 			if d := query.Distance(c.Row(i)); d != want {
 				t.Fatalf("%d bits: %d, want %d", bits, d, want)
 			}

@@ -95,14 +95,3 @@ func (q *WeightedQuery) prepare(l layout, limit int) (atMost int, wide bool) {
 	}
 	return limit / q.scale, wide
 }
-
-// byBits returns the weights by word and by bit from the lowest, 0 for the bits that do not count.
-func (q *WeightedQuery) byBits() []uint8 {
-	if q.reversed == nil {
-		q.reversed = make([]uint8, 64*len(q.code))
-		for b, w := range q.weights {
-			q.reversed[b^63] = w
-		}
-	}
-	return q.reversed
-}

@@ -74,26 +74,3 @@ func weightedByBits(a, b []uint64, weights []uint8) int {
 	}
 	return d
 }
-
-func TestWeightedDistance(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 6))
-	for _, bits := range []int{1, 31, 64, 65, 128, 200, 1024} {
-		c := random(20, bits, uint64(bits))
-		weights := make([]uint8, bits)
-		for b := range weights {
-			weights[b] = uint8(rng.IntN(MaxWeight + 1))
-		}
-		for i := range c.Len() {
-			for _, prefix := range []int{0, 1, bits / 2, bits} {
-				got, want := WeightedDistance(c.Row(0), c.Row(i), weights[:prefix]), weightedByBits(c.Row(0), c.Row(i), weights[:prefix])
-				if got != want {
-					t.Fatalf("first %d of %d bits: %d, want %d", prefix, bits, got, want)
-				}
-			}
-		}
-		ones := slices.Repeat([]uint8{1}, bits)
-		if d := WeightedDistance(c.Row(0), c.Row(1), ones); d != Distance(c.Row(0), c.Row(1)) {
-			t.Errorf("%d bits of weight 1: %d", bits, d)
-		}
-	}
-}

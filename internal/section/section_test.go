@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/section/sectiontest"
+	"hashgrove/internal/testkit/budgettest"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -26,7 +27,7 @@ type piece struct {
 
 var pieces = []piece{{"head", []byte("abc")}, {"data", nil}, {"data", bytes.Repeat([]byte{7}, 100)}}
 
-func written(t *testing.T, version uint32, ps []piece) []byte {
+func written(t testing.TB, version uint32, ps []piece) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := NewWriter(&b, Model, version)
@@ -94,8 +95,6 @@ func TestDamage(t *testing.T) {
 		check("cut", at, b[:at])
 	}
 	check("more", len(b), append(slices.Clone(b), 0))
-	check("twice", len(b), append(slices.Clone(b), b...))
-	t.Logf("count: damaged files opened %d", 9*len(b)+2)
 }
 
 // TestOrder moves, drops and repeats whole sections, whose own checksums stay correct.
@@ -155,80 +154,62 @@ func TestKindAndVersion(t *testing.T) {
 	}
 }
 
-// TestClaims reads short files whose sections claim to be huge, with correct checksums where possible.
+// TestClaims reads short files whose sections claim to be huge.
 func TestClaims(t *testing.T) {
 	for _, claim := range []uint64{101, 4 << 30, 1 << 60, 1<<64 - 1} {
-		b := written(t, 1, nil)[:16]
-		h := binary.LittleEndian.AppendUint64([]byte("data"), claim)
-		b = append(append(b, h...), make([]byte, 100)...)
+		b := binary.LittleEndian.AppendUint64(append(written(t, 1, nil)[:16], "data"...), claim)
+		b = append(b, make([]byte, 100)...)
 		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[16:], castagnoli))
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		r, err := NewReader(bytes.NewReader(b), Model, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Expect("data", math.MaxInt); !errors.Is(err, ErrDamaged) {
-			t.Errorf("claim %d: %v", claim, err)
-		}
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
-			t.Errorf("claim %d: %d bytes allocated", claim, n)
-		}
+		budgettest.Within(t, budgettest.MiB, func() {
+			r, err := NewReader(bytes.NewReader(b), Model, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Expect("data", math.MaxInt); !errors.Is(err, ErrDamaged) {
+				t.Errorf("claim %d: %v", claim, err)
+			}
+		})
 	}
 }
 
-func names(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, e := range entries {
-		out = append(out, e.Name())
-	}
-	return out
+func put(path, text string, fail error) error {
+	return WriteFile(path, func(w io.Writer) error {
+		_, _ = io.WriteString(w, text)
+		return fail
+	})
 }
 
 func TestWriteFileIsAllOrNothing(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x.bin")
-	put := func(s string, fail error) error {
-		return WriteFile(path, func(w io.Writer) error {
-			_, _ = io.WriteString(w, strings.Repeat(s, 1<<17)) // more than the buffer
-			return fail
-		})
+	path := filepath.Join(t.TempDir(), "x.bin")
+	check := func(want string) {
+		t.Helper()
+		got, _ := os.ReadFile(path)
+		if left, _ := filepath.Glob(path + "*"); string(got) != want || len(left) > 1 || want == "" && left != nil {
+			t.Errorf("%d bytes, want %d, and %v", len(got), len(want), left)
+		}
 	}
+	large := func(s string) string { return strings.Repeat(s, 1<<17) } // more than the buffer
 	full := errors.New("no space left")
-	if err := put("a", full); err != full || len(names(t, dir)) != 0 {
-		t.Errorf("%v left %v", err, names(t, dir))
+	if err := put(path, large("a"), full); err != full {
+		t.Error(err)
 	}
-	if err := put("b", nil); err != nil {
+	check("")
+	if err := errors.Join(put(path, large("b"), nil), os.Chmod(path, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := put("c", full); err != full {
+	if err := put(path, large("c"), full); err != full {
 		t.Error(err)
 	}
 	func() {
 		defer func() { _ = recover() }()
 		_ = WriteFile(path, func(w io.Writer) error { panic("slip") })
 	}()
-	if got, err := os.ReadFile(path); err != nil || string(got[:1]) != "b" || len(names(t, dir)) != 1 {
-		t.Errorf("the old file is gone: %q %v %v", got[:1], err, names(t, dir))
-	}
-	if err := put("d", nil); err != nil {
+	check(large("b"))
+	if err := put(path, large("d"), nil); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := os.ReadFile(path)
-	st, _ := os.Stat(path)
-	if string(got) != strings.Repeat("d", 1<<17) || len(names(t, dir)) != 1 {
-		t.Error("the new file is not there")
-	}
-	if runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+	check(large("d"))
+	if st, _ := os.Stat(path); runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
 		t.Errorf("a private file got mode %v", st.Mode())
 	}
 }
@@ -242,7 +223,7 @@ func TestCreateWhereItCannot(t *testing.T) {
 		}
 	}
 	if runtime.GOOS != "windows" {
-		if err := WriteFile(os.DevNull, func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
+		if err := put(os.DevNull, "x", nil); err != nil {
 			t.Error(err)
 		}
 		if st, err := os.Stat(os.DevNull); err != nil || st.Mode().IsRegular() {
@@ -259,10 +240,7 @@ func TestLinksAreFollowed(t *testing.T) {
 		needs.Skip(t, needs.Links, err)
 	}
 	for _, content := range []string{"new", "newer"} {
-		err := WriteFile(second, func(w io.Writer) error {
-			_, err := io.WriteString(w, content)
-			return err
-		})
+		err := put(second, content, nil)
 		b, e := os.ReadFile(real)
 		if err != nil || e != nil || string(b) != content {
 			t.Fatalf("%q, %v, %v", b, err, e)
@@ -302,21 +280,11 @@ func TestWriteAtAndAbort(t *testing.T) {
 
 // FuzzSections: any bytes are an error, or sections that are written back unchanged.
 func FuzzSections(f *testing.F) {
-	var b bytes.Buffer
-	for i, ps := range [][]piece{nil, pieces, pieces[:1], {{"info", []byte("{}")}, {"next", make([]byte, 900)}}} {
-		b.Reset()
-		w := NewWriter(&b, Model, uint32(1+i%3))
-		for _, p := range ps {
-			if err := w.Section(p.tag, p.payload); err != nil {
-				f.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			f.Fatal(err)
-		}
-		f.Add(bytes.Clone(b.Bytes()))
-		f.Add(bytes.Clone(b.Bytes()[:b.Len()-3]))
-		f.Add(append(bytes.Clone(b.Bytes()), 0))
+	for i, ps := range [][]piece{nil, pieces, {{"info", []byte("{}")}, {"next", make([]byte, 900)}}} {
+		b := written(f, uint32(1+i), ps)
+		f.Add(b)
+		f.Add(b[:len(b)-3])
+		f.Add(append(bytes.Clone(b), 0))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ps, err := readAll(b)

@@ -2,7 +2,6 @@ package section
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,27 +20,22 @@ func TestRights(t *testing.T) {
 	for _, mode := range []fs.FileMode{0o600, 0o640, 0o644, 0o400} {
 		path := filepath.Join(dir, "a file")
 		_ = os.Remove(path)
-		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
+		if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
 		old, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, make := range map[string]func() (*os.File, error){
-			"replacement": func() (*os.File, error) { return NewTemporary(path) },
-			"copy":        func() (*os.File, error) { return NewCopy(filepath.Join(dir, "copy"), old) },
-		} {
-			f, err := make()
-			if err != nil {
-				t.Fatal(err)
-			}
+		replacement, err := NewTemporary(path)
+		copied, err2 := NewCopy(filepath.Join(dir, "copy"), old)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []*os.File{replacement, copied} {
 			has, err := f.Stat()
-			if err != nil || has.Mode().Perm()&^mode&0o077 != 0 || what == "replacement" && has.Mode().Perm() != mode {
-				t.Errorf("%s of a file of mode %v has %v, %v", what, mode, has.Mode(), err)
+			if err != nil || has.Mode().Perm()&^mode&0o077 != 0 || f == replacement && has.Mode().Perm() != mode {
+				t.Errorf("%s of a file of mode %v has %v, %v", f.Name(), mode, has.Mode(), err)
 			}
 			f.Close()
 			os.Remove(f.Name())
@@ -78,7 +72,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	left[living.Name()] = true
-	if err := WriteFile(path, func(w io.Writer) error { _, err := w.Write([]byte("new")); return err }); err != nil {
+	if err := put(path, "new", nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, stays := range left {

@@ -7,9 +7,6 @@ import (
 	"testing"
 )
 
-// Fenced reports whether slices lie at the end of mapped memory on this system.
-const Fenced = true
-
 // bytes returns the last n bytes before an unreadable page.
 func bytes(t testing.TB, n int) []byte {
 	t.Helper()

@@ -28,8 +28,6 @@ const (
 	Compiler  Thing = "compiler"
 	FAISS     Thing = "faiss"
 	Fashion   Thing = "fashion"
-	Files     Thing = "files"
-	Fish      Thing = "fish"
 	HugePages Thing = "hugepages"
 	Input     Thing = "input"
 	Links     Thing = "links"
@@ -46,9 +44,7 @@ const (
 	Shell     Thing = "shell"
 	Sklearn   Thing = "sklearn"
 	Sparse    Thing = "sparse"
-	User      Thing = "user"
 	Venv      Thing = "venv"
-	Zsh       Thing = "zsh"
 )
 
 // fact describes a thing.
@@ -64,8 +60,6 @@ var facts = map[Thing]fact{
 	Compiler: {about: "gcc, for the race detector and for exported C code"},
 	FAISS:    {about: "Python with faiss"},
 	Fashion:  {about: "the files of Fashion-MNIST, which a benchmark learns (CI runs none)"},
-	Files:    {about: "leave to open 10,500 files at once (ulimit -n)"},
-	Fish:     {about: "the shell fish"},
 	HugePages: {about: "a kernel that gives large pages to those who ask",
 		elsewhere: "a test must not change the kernel, and not every kernel is set so (transparent_hugepage)"},
 	Input: {about: "a variable that names what to work on, such as HASHGROVE_SIZES",
@@ -84,9 +78,7 @@ var facts = map[Thing]fact{
 	Shell:    {about: "sh and bash, and the usual programs split, curl and sha256sum"},
 	Sklearn:  {about: "scikit-learn and pandas for Python"},
 	Sparse:   {about: "a file system for files of 256 GB that are empty"},
-	User:     {about: "a folder for temporary files that the user nobody may enter"},
 	Venv:     {about: "Python that makes virtual environments"},
-	Zsh:      {about: "the shell zsh"},
 }
 
 // Required reports whether a test must fail instead of being skipped if a thing is missing. An unknown name in the
