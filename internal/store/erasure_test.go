@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,23 +15,21 @@ import (
 func TestDeletedItemsAreGone(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	const secret = "private-c0ffee"
-	rng := rand.New(rand.NewPCG(3, 5))
 	item := func(i int, word string) index.Item {
 		return index.Item{
-			ID: index.Text(fmt.Sprintf("item-%04d-%s", i, word)), Code: []uint64{rng.Uint64()}, Label: "label " + word,
+			ID: index.Text(fmt.Sprintf("item-%04d-%s", i, word)), Code: []uint64{uint64(i)}, Label: "label " + word,
 			Tags: []string{"tag " + word}, Attributes: map[string]index.Value{"note": index.String("attribute " + word)},
 		}
 	}
 	b := index.NewBatch(64)
 	var ids []index.ID
 	for i := range 2000 {
-		if i%10 > 0 {
-			b.Append(item(i, "public"))
-			continue
+		it := item(i, "public")
+		if i%10 == 0 {
+			it = item(i, secret)
+			ids = append(ids, it.ID)
 		}
-		it := item(i, secret)
 		b.Append(it)
-		ids = append(ids, it.ID)
 	}
 	ok(t, s.Add(ctx, b))
 	for _, label := range []string{"old " + secret, "new"} {

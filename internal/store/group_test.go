@@ -23,114 +23,72 @@ func one(id string, code uint64, label string) *index.Batch {
 	return b
 }
 
-// holdCommits makes the first commit of a store wait until release is called. It counts all of them.
-func holdCommits(s *Store) (commits *atomic.Int64, release func()) {
-	commits, held := new(atomic.Int64), make(chan struct{})
+// writeTogether makes writes while another one is being synced, calls meanwhile when all of them wait, and returns the
+// number of transactions.
+func writeTogether(t *testing.T, s *Store, writers int, write func(i int), meanwhile func()) int64 {
+	var commits atomic.Int64
+	held := make(chan struct{})
 	s.commit = func(tx *bolt.Tx) error {
 		if commits.Add(1) == 1 {
 			<-held
 		}
 		return tx.Commit()
 	}
-	return commits, func() { close(held) }
-}
-
-// TestWritesAreGrouped makes many writes at once: few transactions take all of them, and each has its own outcome.
-func TestWritesAreGrouped(t *testing.T) {
-	s, path := create(t, Options{Bits: 64})
-	ok(t, s.Add(ctx, one("there", 1, "")))
-	commits, release := holdCommits(s)
-	const writers = 60
-	errs, counts := make([]error, writers), make([]int, writers)
-	var all sync.WaitGroup
-	write := func(i int) {
-		id := fmt.Sprintf("item-%02d", i)
-		switch i % 4 {
-		case 0, 1:
-			errs[i] = s.Upsert(ctx, one(id, uint64(i), "put"))
-		case 2:
-			errs[i] = s.Add(ctx, one("there", uint64(i), "")) // exists already
-		default:
-			counts[i], errs[i] = s.Delete(ctx, index.Text("there"), index.Text("nowhere"))
-		}
-	}
-	all.Go(func() { errs[0] = s.Upsert(ctx, one("item-00", 0, "put")) })
-	for commits.Load() == 0 { // the first holds the lock now
-	}
-	gone, cancel := context.WithCancel(ctx)
-	var late error
-	all.Go(func() { late = s.Upsert(gone, one("late", 7, "")) })
-	for i := 1; i < writers; i++ {
-		all.Go(func() { write(i) })
-	}
-	for n := 0; n < writers; n = waitingWrites(s) {
-	}
-	cancel()
-	release()
-	all.Wait()
-	if !errors.Is(late, context.Canceled) {
-		t.Errorf("a write that nobody waits for any more: %v", late)
-	}
-	removed, refused := 0, 0
-	for i := range writers {
-		switch i % 4 {
-		case 2:
-			if fault.Is(errs[i], "duplicate-id") {
-				refused++
-			} else if errs[i] != nil {
-				t.Errorf("add %d: %v", i, errs[i])
-			}
-		default:
-			ok(t, errs[i])
-			removed += counts[i]
-		}
-	}
-	if adds := writers/4 - refused; removed != adds+1 && removed != adds {
-		t.Errorf("%d additions were made and %d refused, and %d were removed", adds, refused, removed)
-	}
-	ok(t, s.Close())
-	x := open(t, path, OpenOptions{}).Snapshot()
-	for i := range writers {
-		item, found := x.Get(index.Text(fmt.Sprintf("item-%02d", i)))
-		if want := i%4 < 2; found != want || found && item.Code[0] != uint64(i) {
-			t.Errorf("item %d: found %v", i, found)
-		}
-	}
-	if _, found := x.Get(index.Text("late")); found {
-		t.Error("the write that was cancelled is there")
-	}
-}
-
-func waitingWrites(s *Store) int {
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	return len(s.queue.waiting)
-}
-
-// TestGroupsTakeFewSyncs counts transactions if all writes can be grouped.
-func TestGroupsTakeFewSyncs(t *testing.T) {
-	s, _ := create(t, Options{Bits: 64})
-	commits, release := holdCommits(s)
 	var all sync.WaitGroup
 	all.Go(func() { ok(t, s.Upsert(ctx, one("first", 0, ""))) })
 	for commits.Load() == 0 {
 	}
-	const writers = 100
 	for i := range writers {
-		all.Go(func() { ok(t, s.Upsert(ctx, one(fmt.Sprint("n", i%50), uint64(i), ""))) })
+		all.Go(func() { write(i) })
 	}
-	for waitingWrites(s) < writers {
+	for n := 0; n < writers; {
+		s.queue.mu.Lock()
+		n = len(s.queue.waiting)
+		s.queue.mu.Unlock()
 	}
-	release()
+	meanwhile()
+	close(held)
 	all.Wait()
-	if i := s.Info(); i.Syncs != 2 || i.Writes != writers+1 || i.SyncTime <= 0 {
-		t.Errorf("%d writes, %d syncs in %v", i.Writes, i.Syncs, i.SyncTime)
+	return commits.Load()
+}
+
+// TestWritesAreGrouped: one transaction takes all writes that arrive during another.
+func TestWritesAreGrouped(t *testing.T) {
+	s, _ := create(t, Options{Bits: 64})
+	commits := writeTogether(t, s, 100, func(i int) { ok(t, s.Upsert(ctx, one(fmt.Sprint("n", i%50), uint64(i), ""))) }, func() {})
+	if i := s.Info(); i.Syncs != 2 || commits != 2 || i.Writes != 101 || i.SyncTime <= 0 || s.Snapshot().Len() != 51 {
+		t.Errorf("%d writes, %d syncs in %v, %d items", i.Writes, commits, i.SyncTime, i.Items)
 	}
-	if n := commits.Load(); n != 2 {
-		t.Errorf("%d transactions for a write and %d that came meanwhile", n, writers)
-	}
-	if n := s.Snapshot().Len(); n != 51 {
-		t.Errorf("%d items", n)
+}
+
+// TestGroupsKeepOutcomesApart: writes that are refused or given up leave the others alone.
+func TestGroupsKeepOutcomesApart(t *testing.T) {
+	s, path := create(t, Options{Bits: 64})
+	ok(t, s.Add(ctx, one("there", 1, "")))
+	gone, cancel := context.WithCancel(ctx)
+	const writers = 60
+	errs := make([]error, writers)
+	writeTogether(t, s, writers, func(i int) {
+		id := fmt.Sprint("item ", i)
+		switch i % 3 {
+		case 0:
+			errs[i] = s.Upsert(ctx, one(id, uint64(i), "put"))
+		case 1:
+			errs[i] = s.Add(ctx, one("there", uint64(i), ""))
+		default:
+			errs[i] = s.Upsert(gone, one(id, uint64(i), "late"))
+		}
+	}, cancel)
+	ok(t, s.Close())
+	x := open(t, path, OpenOptions{}).Snapshot()
+	for i, err := range errs {
+		item, found := x.Get(index.Text(fmt.Sprint("item ", i)))
+		if found != (i%3 == 0) || found && item.Code[0] != uint64(i) {
+			t.Errorf("item %d: found %t", i, found)
+		}
+		if good := []bool{err == nil, fault.Is(err, "duplicate-id"), errors.Is(err, context.Canceled)}; !good[i%3] {
+			t.Errorf("write %d: %v", i, err)
+		}
 	}
 }
 

@@ -118,7 +118,7 @@ func (m *machine) add(r *rapid.T) {
 	seen := maps.Clone(m.want)
 	for i, id := range b.IDs {
 		_, there := seen[id]
-		fresh, seen[id] = fresh && !there, thing{b.Item(i)}
+		fresh, seen[id] = fresh && !there, b.Item(i)
 	}
 	for _, x := range m.all() {
 		if err := x.Add(ctx, b); (err == nil) != fresh {
@@ -178,7 +178,7 @@ func (m *machine) filter(r *rapid.T, more ...string) (index.Filter, []index.Item
 func (m *machine) items() []index.Item {
 	var list []index.Item
 	for _, id := range slices.SortedFunc(maps.Keys(m.want), index.ID.Compare) {
-		list = append(list, m.want[id].Item)
+		list = append(list, m.want[id])
 	}
 	return list
 }

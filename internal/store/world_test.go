@@ -14,14 +14,14 @@ import (
 )
 
 // world is an index as a plain map: what a store should hold.
-type world map[index.ID]thing
+type world map[index.ID]index.Item
 
 func (w world) put(b *index.Batch) {
 	before := maps.Clone(w)
 	for i, id := range b.IDs {
-		it := before[id].changed(b, i, false)
+		it := changed(before[id], b, i, false)
 		it.ID, it.Code = id, slices.Clone(b.Codes.Row(i))
-		w[id] = thing{it.Item}
+		w[id] = it
 	}
 }
 
@@ -30,18 +30,15 @@ func (w world) update(b *index.Batch, replace bool) int {
 	n := 0
 	for i, id := range b.IDs {
 		if it, there := w[id]; there {
-			w[id] = it.changed(b, i, replace)
+			w[id] = changed(it, b, i, replace)
 			n++
 		}
 	}
 	return n
 }
 
-// thing is an item of a world.
-type thing struct{ index.Item }
-
-// changed returns the item with the changes in row i of a batch.
-func (it thing) changed(b *index.Batch, i int, replace bool) thing {
+// changed returns an item with the changes in row i of a batch.
+func changed(it index.Item, b *index.Batch, i int, replace bool) index.Item {
 	if b.Labels != nil && b.Labels[i] != "" {
 		it.Label = b.Labels[i]
 	}
@@ -69,7 +66,7 @@ func (w world) has(t *testing.T, s *Store) {
 		t.Fatalf("%d items in memory, %d on disk, want %d", x.Len(), s.state.items, len(w))
 	}
 	for id, want := range w {
-		if have, ok := x.Get(id); !ok || !reflect.DeepEqual(have, want.Item) {
+		if have, ok := x.Get(id); !ok || !reflect.DeepEqual(have, want) {
 			t.Fatalf("id %v: have %+v, want %+v", id, have, want)
 		}
 	}
