@@ -30,15 +30,12 @@ func TestAttributesOfAnIndex(t *testing.T) {
 		about = append(about, map[string]any{"price": i, "new": i%2 == 0, "added": day.AddDate(0, 0, i)})
 	}
 	m := trained(t)(Train(ctx, Rows(x, labels), quick))
-	path := filepath.Join(t.TempDir(), "shop.hgi")
 	items := Rows(x, labels).WithIDs(ids).WithAttributes(about)
 	known := []index.Attribute{
 		{Name: "added", Kind: index.DateKind}, {Name: "new", Kind: index.BooleanKind},
 		{Name: "price", Kind: index.NumberKind},
 	}
-	for name, ix := range map[string]*Index{
-		"memory": must[*Index](t)(NewIndex(ctx, m, items)), "file": must[*Index](t)(CreateIndex(ctx, path, m, items)),
-	} {
+	for name, ix := range inMemoryAndFile(t, m, items) {
 		t.Run(name, func(t *testing.T) {
 			if hits := listed(t, ix, `new = true and added between 2024-02-01 and 2024-02-10T11:00Z and id starts with "item-0"`); len(hits) != 4 || hits[0].ID != "item-02" {
 				t.Errorf("%+v", hits)
@@ -53,51 +50,38 @@ func TestAttributesOfAnIndex(t *testing.T) {
 				if !ok || !errors.Is(err, api.ErrFilter) || refusal.Name != "prce" || !slices.Equal(refusal.Known, known) || !strings.Contains(err.Error(), "prce") {
 					t.Fatalf("%v", err)
 				}
-				for _, a := range known {
-					if !strings.Contains(err.Error(), a.String()) {
-						t.Errorf("%v does not name %v", err, a)
-					}
+			}
+			check := func(when string, id api.ID, label string, tags int, want map[string]any) {
+				t.Helper()
+				if h, _ := ix.Get(id); h.Label != label || len(h.Tags) != tags || !maps.Equal(h.Attributes, want) {
+					t.Errorf("after %s: %+v", when, h)
+				}
+			}
+			update := func(want int, changes ...api.Change) {
+				t.Helper()
+				if n, err := ix.Update(ctx, changes...); n != want || err != nil {
+					t.Fatalf("%d updated, %v", n, err)
 				}
 			}
 			if err := ix.Upsert(ctx, Vectors(x[:10]).WithIDs(ids[:10])); err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]any{"price": 7.0, "new": "false", "added": "2024-02-07T12:00:00+01:00"}
-			if h, _ := ix.Get("item-07"); h.Label != labels[7] || !maps.Equal(h.Attributes, want) {
-				t.Errorf("after an upsert: %+v", h)
-			}
-			details := []api.Change{
-				{ID: "item-07", Attributes: map[string]any{"price": 1.5}}, {ID: "nobody"},
-				{ID: "item-08", Label: new("x"), Tags: []string{"a", "b"}},
-			}
-			if n, err := ix.Update(ctx, details...); n != 2 || err != nil {
+			seven := map[string]any{"price": 7.0, "new": "false", "added": "2024-02-07T12:00:00+01:00"}
+			eight := map[string]any{"price": 8.0, "new": "true", "added": "2024-02-08T12:00:00+01:00"}
+			check("an upsert", "item-07", labels[7], 0, seven)
+			cheaper := api.Change{ID: "item-07", Attributes: map[string]any{"price": 1.5}}
+			update(2, cheaper, api.Change{ID: "nobody"}, api.Change{ID: "item-08", Label: new("x"), Tags: []string{"a", "b"}})
+			seven["price"] = 1.5
+			check("an update", "item-07", labels[7], 0, seven)
+			check("a new label", "item-08", "x", 2, eight)
+			if n, err := ix.Replace(ctx, cheaper); n != 1 || err != nil {
 				t.Fatalf("%d updated, %v", n, err)
 			}
-			want["price"] = 1.5
-			if h, _ := ix.Get("item-07"); h.Label != labels[7] || !maps.Equal(h.Attributes, want) {
-				t.Errorf("after an update: %+v", h)
-			}
-			if n, err := ix.Replace(ctx, details[0]); n != 1 || err != nil {
-				t.Fatalf("%d updated, %v", n, err)
-			}
-			if h, _ := ix.Get("item-07"); len(h.Attributes) != 1 || h.Attributes["price"] != 1.5 {
-				t.Errorf("after a replacement: %+v", h)
-			}
-			if h, _ := ix.Get("item-08"); h.Label != "x" || h.Attributes["price"] != 8.0 {
-				t.Errorf("a new label: %+v", h)
-			}
-			if n, err := ix.Update(ctx, api.Change{ID: "item-08", Label: new("")}); n != 1 || err != nil {
-				t.Fatalf("%d updated, %v", n, err)
-			}
-			if h, _ := ix.Get("item-08"); h.Label != "" || len(h.Tags) != 2 || h.Attributes["price"] != 8.0 {
-				t.Errorf("without its label: %+v", h)
-			}
-			if n, err := ix.Update(ctx, api.Change{ID: "item-08", Tags: []string{}}); n != 1 || err != nil {
-				t.Fatalf("%d updated, %v", n, err)
-			}
-			if h, _ := ix.Get("item-08"); len(h.Tags) != 0 || h.Attributes["price"] != 8.0 {
-				t.Errorf("without its tags: %+v", h)
-			}
+			check("a replacement", "item-07", labels[7], 0, cheaper.Attributes)
+			update(1, api.Change{ID: "item-08", Label: new("")})
+			check("losing its label", "item-08", "", 2, eight)
+			update(1, api.Change{ID: "item-08", Tags: []string{}})
+			check("losing its tags", "item-08", "", 0, eight)
 			for _, bad := range []api.Change{{}, {ID: "item-01", Attributes: map[string]any{"price": []int{1}}}} {
 				if _, err := ix.Update(ctx, bad); !errors.Is(err, api.ErrInvalid) {
 					t.Errorf("%+v: %v", bad, err)

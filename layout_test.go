@@ -1,7 +1,6 @@
 package hashgrove_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -40,36 +39,6 @@ func TestWhatPackagesLink(t *testing.T) {
 		if got := slices.Contains(linked, "hashgrove/internal/workshop"); got != want {
 			t.Errorf("with the tags %q the command links the workshop: %v", tags, got)
 		}
-	}
-}
-
-// TestPaperMapIsTrue checks that every file and identifier named in docs/paper.md exists.
-func TestPaperMapIsTrue(t *testing.T) {
-	b, err := os.ReadFile("docs/paper.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := 0
-	for line := range strings.Lines(string(b)) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 6 || strings.Contains(line, "---") || strings.Contains(line, "identifier") {
-			continue
-		}
-		rows++
-		for _, name := range regexp.MustCompile(`\w+(/[\w.]+)+`).FindAllString(cells[4], -1) {
-			if _, err := os.Stat(name); err != nil {
-				t.Errorf("docs/paper.md names the file %s: %v", name, err)
-			}
-		}
-		for _, m := range regexp.MustCompile("`(\\w+)\\.([\\w.]+)`").FindAllStringSubmatch(cells[3], -1) {
-			pattern := `^(func|type|[[:space:]]*)[[:space:]]*(\([^)]*\)[[:space:]]*)?` + m[2][strings.LastIndex(m[2], ".")+1:] + `\b`
-			if found, _ := exec.Command("git", "grep", "-lE", pattern, "--", "*/"+m[1]+"/*.go").Output(); len(found) == 0 {
-				t.Errorf("docs/paper.md names %s.%s, which nothing declares", m[1], m[2])
-			}
-		}
-	}
-	if rows < 15 {
-		t.Errorf("docs/paper.md has %d rows", rows)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestTypesMatchTheDocument(t *testing.T) {
 	if err := json.Unmarshal(b, &d); err != nil {
 		t.Fatal(err)
 	}
-	c := &comparison{T: t, schemas: d.Components.Schemas, done: map[string]bool{}}
+	c := &comparison{T: t, schemas: d.Components.Schemas}
 	for name, v := range map[string]any{
 		"Server": api.Server{}, "Summary": api.Summary{}, "Collection": api.Description{}, "Query": api.Query{}, "SearchRequest": api.Request{},
 		"SearchAnswer": api.Answer{}, "ExplainRequest": api.ExplainRequest{}, "Explanation": api.Explanation{}, "EncodeRequest": api.EncodeRequest{},
@@ -43,9 +43,6 @@ func TestTypesMatchTheDocument(t *testing.T) {
 		c.compare(name, reflect.TypeOf(v), s)
 	}
 	c.compare("Error", reflect.TypeFor[Error](), c.schemas["Error"].Properties["error"])
-	if len(c.done) < 25 {
-		t.Errorf("%d types were compared only: %v", len(c.done), c.done)
-	}
 	// The answers to writes are some of what changes has.
 	fields := names(reflect.TypeFor[changes]())
 	for _, name := range []string{"PutAnswer", "PutManyAnswer", "PatchAnswer"} {
@@ -69,7 +66,6 @@ type schema struct {
 type comparison struct {
 	*testing.T
 	schemas map[string]schema
-	done    map[string]bool
 }
 
 // names returns the JSON fields of a struct, including those of nested structs.
@@ -128,10 +124,6 @@ func (c *comparison) compare(at string, of reflect.Type, s schema) {
 }
 
 func (c *comparison) compareFields(at string, of reflect.Type, s schema) {
-	if c.done[of.String()+at] {
-		return
-	}
-	c.done[of.String()+at] = true
 	if len(strings.Split(at, ".")) > 8 {
 		return // an explanation in an explanation
 	}

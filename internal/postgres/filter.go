@@ -13,8 +13,8 @@ import (
 
 // filter translates filters into SQL conditions on the columns id, id_number, label, tags and attributes. Every
 // comparison is true or false, never null, so that NOT means the same as in our filters. Names and texts are
-// parameters, not part of the statement. Texts compare bytewise (COLLATE "C"), dates as moments (date.go), integer ids by
-// value, numbers as numeric, which represents every float64 in the same order.
+// parameters, not part of the statement. Texts compare bytewise (COLLATE "C"), dates as moments (date.go), integer ids
+// by value, numbers as numeric, which represents every float64 in the same order.
 type filter struct{ args []any }
 
 // idName is the name of the id in filters.

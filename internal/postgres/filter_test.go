@@ -10,8 +10,8 @@ import (
 // TestIntegers compares intervals with filters of an index, which compares ids with numbers exactly.
 func TestIntegers(t *testing.T) {
 	ids := []int64{
-		math.MinInt64, math.MinInt64 + 1, -1<<53 - 1, -1 << 53, -6, -5, -1, 0, 1, 5, 6, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1 << 60,
-		1<<60 - 1, 1<<60 + 1, math.MaxInt64 - 1, math.MaxInt64,
+		math.MinInt64, math.MinInt64 + 1, -1<<53 - 1, -1 << 53, -6, -5, -1, 0, 1, 5, 6, 1<<53 - 1, 1 << 53, 1<<53 + 1,
+		1 << 60, 1<<60 - 1, 1<<60 + 1, math.MaxInt64 - 1, math.MaxInt64,
 	}
 	b := index.NewBatch(8)
 	for _, id := range ids {

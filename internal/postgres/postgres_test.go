@@ -39,7 +39,18 @@ func connect(t *testing.T, s *pgtest.Server) *pgx.Conn {
 // open opens a table of the server.
 func open(t *testing.T, s *pgtest.Server, table string) *Table {
 	t.Helper()
-	e, err := Open(t.Context(), Target{URL: s.URL, Password: pgtest.Password, Table: table, InFlight: 3})
+	return openTarget(t, Target{URL: s.URL, Password: pgtest.Password, Table: table, InFlight: 3})
+}
+
+// openVector opens a table with an index of pgvector.
+func openVector(t *testing.T, s *pgtest.Server, table string) *Table {
+	t.Helper()
+	return openTarget(t, Target{URL: s.URL, Password: pgtest.Password, Table: table, Vector: true})
+}
+
+func openTarget(t *testing.T, target Target) *Table {
+	t.Helper()
+	e, err := Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,12 +376,8 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 	c := connect(t, s)
 	if _, err := c.Exec(t.Context(), "CREATE EXTENSION vector"); err != nil {
 		t.Log(err)
-		e, err := Open(t.Context(), Target{URL: s.URL, Password: pgtest.Password, Table: "v", Vector: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		if _, err := e.Prepare(t.Context(), Space{Bits: 64}); err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
+		_, err := openVector(t, s, "v").Prepare(t.Context(), Space{Bits: 64})
+		if err == nil || !strings.Contains(err.Error(), "CREATE EXTENSION") {
 			t.Errorf("without the extension: %v", err)
 		}
 		needs.Skip(t, needs.PgVector, "searching with its index is not tested: \"make setup\" compiles it where "+
@@ -380,20 +387,14 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 		t.Skip("the suite once more: it runs in full, without the race detector, with the documents")
 	}
 	// A table as small as that of the suite would be scanned.
-	if _, err := c.Exec(t.Context(), "ALTER ROLE hashgrove SET enable_seqscan = off; ALTER ROLE hashgrove SET jit = off"); err != nil {
+	settings := "ALTER ROLE hashgrove SET enable_seqscan = off; ALTER ROLE hashgrove SET jit = off"
+	if _, err := c.Exec(t.Context(), settings); err != nil {
 		t.Fatal(err)
 	}
 	defer c.Exec(t.Context(), "ALTER ROLE hashgrove RESET ALL")
 	n := 0
 	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
 		n++
-		e, err := Open(t.Context(), Target{
-			URL: s.URL, Password: pgtest.Password, Table: fmt.Sprintf("vectors%d", n), Vector: true,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(e.Close)
-		return searcher(t, e, w)
+		return searcher(t, openVector(t, s, fmt.Sprintf("vectors%d", n)), w)
 	}, searchtest.Abilities{Vectors: true, Approximate: true})
 }

@@ -28,9 +28,9 @@ func sourceOf(b *index.Batch) Source {
 }
 
 // pushTo pushes a source to a function.
-func pushTo(ctx context.Context, s Source, o PushOptions, write func(context.Context, *index.Batch) error) (PushReport, error) {
+func pushTo(t *testing.T, s Source, o PushOptions, write func(context.Context, *index.Batch) error) (PushReport, error) {
 	p := &push{write: write, source: s, o: o.withDefaults(), report: PushReport{Items: max(s.Items, 0)}}
-	err := p.run(ctx)
+	err := p.run(t.Context())
 	return p.report, err
 }
 
@@ -59,7 +59,7 @@ func TestPushRetries(t *testing.T) {
 	}
 	s := sourceOf(searchtest.Items(500, 64, 1))
 	o := PushOptions{Batch: 10, InFlight: 3, Retries: 100, Wait: time.Microsecond}
-	r, err := pushTo(t.Context(), s, o, write)
+	r, err := pushTo(t, s, o, write)
 	if err != nil || r.Written != 500 || r.Retries == 0 || most != 3 {
 		t.Errorf("%+v, %d batches in flight, %v", r, most, err)
 	}
@@ -69,7 +69,7 @@ func TestPushRetries(t *testing.T) {
 		}
 	}
 	o = PushOptions{Retries: 2, Wait: time.Microsecond}
-	_, err = pushTo(t.Context(), s, o, func(context.Context, *index.Batch) error {
+	_, err = pushTo(t, s, o, func(context.Context, *index.Batch) error {
 		return fmt.Errorf("%w: unplugged", ErrTemporary)
 	})
 	if !errors.Is(err, ErrTemporary) || fault.Differs(err, "gave-up", " 3 ") != "" {
@@ -81,7 +81,8 @@ func TestPushRetries(t *testing.T) {
 func TestPushDoesNotWaitForEver(t *testing.T) {
 	o := PushOptions{InFlight: 1, Retries: 3, Wait: time.Microsecond, Timeout: 50 * time.Millisecond}
 	for times, fails := range map[int]bool{3: false, 4: true} {
-		r, err := pushTo(t.Context(), sourceOf(searchtest.Items(20, 64, 1)), o, func(ctx context.Context, _ *index.Batch) error {
+		s := sourceOf(searchtest.Items(20, 64, 1))
+		r, err := pushTo(t, s, o, func(ctx context.Context, _ *index.Batch) error {
 			if times--; times < 0 {
 				return nil
 			}
@@ -107,7 +108,8 @@ func TestPushInBoundedMemory(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		var mu sync.Mutex
 		before, most, calls, items := inUse(), int64(0), 0, 0
-		r, err := pushTo(t.Context(), generated(n, named), PushOptions{Batch: 500}, func(_ context.Context, b *index.Batch) error {
+		o := PushOptions{Batch: 500}
+		r, err := pushTo(t, generated(n, named), o, func(_ context.Context, b *index.Batch) error {
 			mu.Lock()
 			defer mu.Unlock()
 			items += len(b.IDs)
@@ -164,7 +166,7 @@ func TestPushFindsRepeatedIDs(t *testing.T) {
 		for _, id := range strings.Fields(text) {
 			b.Append(index.Item{ID: index.Text(id), Code: hamming.NewCodes(1, 8).Row(0)})
 		}
-		_, err := pushTo(t.Context(), sourceOf(b), PushOptions{}, func(context.Context, *index.Batch) error { return nil })
+		_, err := pushTo(t, sourceOf(b), PushOptions{}, func(context.Context, *index.Batch) error { return nil })
 		if got := fault.Is(err, "duplicate-id"); got != twice || !twice && err != nil {
 			t.Errorf("%s: %v", text, err)
 		}

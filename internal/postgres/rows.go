@@ -37,7 +37,8 @@ func checkTexts(it index.Item) error {
 	id := it.ID.String()
 	err := errors.Join(checkText("id", id), checkText("label", it.Label))
 	if len(id) > maxKey {
-		err = errors.Join(err, fmt.Errorf("%w: its id has %d bytes, but PostgreSQL allows at most %d", ErrRefused, len(id), maxKey))
+		err = errors.Join(err,
+			fmt.Errorf("%w: its id has %d bytes, but PostgreSQL allows at most %d", ErrRefused, len(id), maxKey))
 	}
 	for _, tag := range it.Tags {
 		err = errors.Join(err, checkText("tag", tag))

@@ -197,7 +197,8 @@ func (s shape) spreadSQL(code string) string {
 		return code
 	}
 	class := fmt.Sprintf("substring(%s from 1 for %d) || ", code, s.class())
-	return fmt.Sprintf("((%ssubstring(%s from %d))::bit(%d))", strings.Repeat(class, hamming.Repeats), code, s.class()+1, s.wide())
+	repeated := strings.Repeat(class, hamming.Repeats)
+	return fmt.Sprintf("((%ssubstring(%s from %d))::bit(%d))", repeated, code, s.class()+1, s.wide())
 }
 
 // nearSQL returns the distance by which the index of pgvector orders; for codes with detail in eighths of a bit.

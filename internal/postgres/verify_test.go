@@ -40,7 +40,8 @@ func checkVerify(t *testing.T, s *pgtest.Server) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		for _, change := range []string{
-			"code = ~code", "label = 'another'", "tags = array_append(tags, 'another')", `attributes = '{"another": 1}'`, "id = 'another'",
+			"code = ~code", "label = 'another'", "tags = array_append(tags, 'another')", `attributes = '{"another": 1}'`,
+			"id = 'another'",
 		} {
 			do("BEGIN; CREATE TABLE kept AS TABLE verified; COMMIT")
 			do("UPDATE verified SET " + change + " WHERE id = '" + b.IDs[7].String() + "'")
