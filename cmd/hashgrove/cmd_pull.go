@@ -16,7 +16,6 @@ import (
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/plain"
-	"hashgrove/internal/postgres"
 	"hashgrove/internal/store"
 )
 
@@ -88,148 +87,93 @@ func (c *pullCommand) run(ctx context.Context, args []string) error {
 	if err := c.file.Check([]string{c.output}, append([]string{c.model, c.target.passwordFile}, args...)); err != nil {
 		return err
 	}
+	r := pullReport{Output: c.output}
+	var b *index.Batch
 	if len(args) == 1 {
-		return c.pullFile(ctx, args[0], form)
+		b, err = c.readFile(ctx, args[0], &r)
+	} else {
+		b, err = c.readTable(ctx, filter, &r)
 	}
-	e, err := c.target.open(ctx, 1)
 	if err != nil {
 		return err
+	}
+	var m *model.Model
+	if c.model != "" {
+		if m, err = model.ReadFile(c.model); err != nil {
+			return err
+		}
+		if err := fitModel(b, m, r.Table, c.model); err != nil {
+			return err
+		}
+	}
+	r.Items, r.Bits, r.Fingerprint = len(b.IDs), b.Codes.Bits, b.Fingerprint.String()
+	if form == ".hgc" {
+		err = writeBatch(c.output, b)
+	} else {
+		o := store.Options{Model: m, Bits: r.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads}}
+		err = replaceIndex(ctx, c.output, o, b)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Table, err)
+	}
+	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from %s in %s",
+		r.Output, plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
+}
+
+// readTable reads the items of a table that match a filter.
+func (c *pullCommand) readTable(ctx context.Context, f index.Filter, r *pullReport) (*index.Batch, error) {
+	e, err := c.target.open(ctx, 1)
+	if err != nil {
+		return nil, err
 	}
 	defer e.Close()
 	info, err := e.Info(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	write := c.writeIndex
-	if form == ".hgc" {
-		write = c.writeCodes
-	}
-	n, err := write(ctx, e, info, filter)
-	if err != nil {
-		return err
-	}
-	r := pullReport{info.Server, info.Table, c.output, n, info.Bits, info.Fingerprint.String()}
-	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from the table %s of %s",
-		r.Output, plain.Count(n, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
-}
-
-// each reads items and counts them.
-func (c *pullCommand) each(
-	ctx context.Context, e *postgres.Table, f index.Filter, take func(*index.Batch) error,
-) (n int, err error) {
+	r.Engine, r.Table = info.Server, info.Table
 	if err := e.CheckNames(ctx, f); err != nil {
-		return 0, cli.Usagef("--where: %w", err)
+		return nil, cli.Usagef("--where: %w", err)
 	}
-	all, err := e.Count(ctx)
+	n, err := e.Count(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	p := c.startProgress("reading", all, 0)
+	p := c.startProgress("reading", n, 0)
 	defer p.End()
-	err = e.Read(ctx, f, func(b *index.Batch) error {
-		n += len(b.IDs)
-		p.Tick(n)
-		return take(b)
-	})
-	return n, err
-}
-
-// writeCodes writes a code file, one part at a time.
-func (c *pullCommand) writeCodes(
-	ctx context.Context, e *postgres.Table, info postgres.Info, f index.Filter,
-) (int, error) {
-	w, err := hamming.Create(c.output, hamming.HGC, hamming.Header{Bits: info.Bits, Fingerprint: info.Fingerprint})
-	if err != nil {
-		return 0, err
-	}
-	n, err := c.each(ctx, e, f, func(b *index.Batch) error {
-		return w.Write(b.Codes, idTexts(b.IDs))
-	})
-	if err != nil {
-		w.Abort()
-		return 0, err
-	}
-	return n, w.Close()
-}
-
-// writeIndex builds an index, which appears under its name only once complete.
-func (c *pullCommand) writeIndex(
-	ctx context.Context, e *postgres.Table, info postgres.Info, f index.Filter,
-) (n int, err error) {
-	o := store.Options{Bits: info.Bits, Fingerprint: info.Fingerprint, Index: index.Config{Threads: c.threads}}
-	if c.model != "" {
-		if o.Model, err = model.ReadFile(c.model); err != nil {
-			return 0, err
-		}
-		if o.Model.Encoder.Bits() != info.Bits {
-			return 0, fmt.Errorf("%s makes codes of %d bits, but the table %s holds codes of %d",
-				c.model, o.Model.Encoder.Bits(), info.Table, info.Bits)
-		}
-		made := postgres.Space{Bits: info.Bits, Fingerprint: o.Model.Fingerprint()}
-		if err := made.Accept(info.Space); err != nil {
-			return 0, fault.New("model-mismatch", "%s did not make the codes of the table %s: its model has the fingerprint %v",
-				c.model, info.Table, info.Fingerprint)
-		}
-	}
 	all := index.NewBatch(info.Bits)
 	all.Fingerprint = info.Fingerprint
-	n, err = c.each(ctx, e, f, func(b *index.Batch) error {
+	err = e.Read(ctx, f, func(b *index.Batch) error {
 		for i := range b.IDs {
 			all.Append(b.Item(i))
 		}
+		p.Tick(len(all.IDs))
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	return n, replaceIndex(ctx, c.output, o, all)
+	return all, err
 }
 
-// pullFile reads codes from a binary FAISS index or a code file, as pull does from an engine.
-func (c *pullCommand) pullFile(ctx context.Context, path, form string) error {
+// readFile reads the items of a binary FAISS index or a code file.
+func (c *pullCommand) readFile(ctx context.Context, path string, r *pullReport) (*index.Batch, error) {
+	r.Engine, r.Table = "file", path
 	switch coded, err := dataset.AreCodes([]string{path}); {
 	case c.target.url != "":
-		return cli.Usage("conflicting-flags", "pull reads either a file or an engine (--engine)")
+		return nil, cli.Usage("conflicting-flags", "pull reads either a file or an engine (--engine)")
 	case c.where != "":
-		return cli.Usage("conflicting-flags", "--where is for engines: the codes of a file have ids only")
+		return nil, cli.Usage("conflicting-flags", "--where is for engines: the codes of a file have ids only")
 	case err != nil:
-		return err
+		return nil, err
 	case !coded:
 		if err := dataset.CheckExist([]string{path}); err != nil {
-			return err
+			return nil, err
 		}
-		return fault.New("wrong-kind", "%s: neither a binary FAISS index nor a code file", path)
+		return nil, fault.New("wrong-kind", "%s: neither a binary FAISS index nor a code file", path)
 	}
-	var m *model.Model
-	b, err := c.readCodeFile(ctx, path)
-	if err == nil && c.model != "" {
-		m, err = model.ReadFile(c.model)
-	}
-	if err == nil && m != nil {
-		err = fitModel(b, m, path, c.model)
-	}
-	if err != nil {
-		return err
-	}
-	if form == ".hgc" {
-		err = writeBatch(c.output, b)
-	} else {
-		o := store.Options{Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads}}
-		err = replaceIndex(ctx, c.output, o, b)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	r := pullReport{
-		Engine: "file", Table: path, Output: c.output, Items: len(b.IDs), Bits: b.Codes.Bits,
-		Fingerprint: b.Fingerprint.String(),
-	}
-	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from %s",
-		r.Output, plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, path)
+	return c.readCodes(ctx, path)
 }
 
-// readCodeFile reads all items of a code file.
-func (a *app) readCodeFile(ctx context.Context, path string) (*index.Batch, error) {
+// readCodes reads all items of a code file.
+func (a *app) readCodes(ctx context.Context, path string) (*index.Batch, error) {
 	in, err := dataset.FromCodes([]string{path})
 	if err != nil {
 		return nil, err
@@ -244,8 +188,8 @@ func (a *app) readCodeFile(ctx context.Context, path string) (*index.Batch, erro
 func fitModel(b *index.Batch, m *model.Model, path, name string) error {
 	bits := m.Encoder.Bits()
 	if b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
-		return fmt.Errorf("%s: codes of model %v, but --model is %v: give the model that made them",
-			path, b.Fingerprint, m.Fingerprint())
+		return fault.New("model-mismatch", "%s: codes of model %v, but %s is %v: give the model that made them",
+			path, b.Fingerprint, name, m.Fingerprint())
 	}
 	if b.Codes.Bits != bits {
 		codes := hamming.NewCodes(b.Codes.Len(), bits)
@@ -267,19 +211,15 @@ func writeBatch(path string, b *index.Batch) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Write(b.Codes, idTexts(b.IDs)); err != nil {
+	ids := make([]string, len(b.IDs))
+	for i, id := range b.IDs {
+		ids[i] = id.String()
+	}
+	if err := w.Write(b.Codes, ids); err != nil {
 		w.Abort()
 		return err
 	}
 	return w.Close()
-}
-
-func idTexts(ids []index.ID) []string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
-	return texts
 }
 
 // replaceIndex builds an index from a batch; it appears under its name only once complete.
@@ -299,7 +239,7 @@ func (a *app) indexOfFAISS(ctx context.Context, path string) (opened string, don
 	if faiss, err := hamming.IsFAISS(path); err != nil || !faiss {
 		return path, done, nil // opening it will report the error
 	}
-	b, err := a.readCodeFile(ctx, path)
+	b, err := a.readCodes(ctx, path)
 	if err != nil {
 		return "", done, err
 	}

@@ -159,12 +159,9 @@ func fieldText(h *api.Hit, name, query string, rank int) string {
 			return ""
 		}
 		return strconv.FormatFloat(*h.Score, 'g', 6, 64)
-	case "label":
-		return h.Label
-	case "tags":
-		return strings.Join(h.Tags, ";")
 	}
-	return valueText(h.Attributes[name]) // "" if there is no such attribute
+	item := api.Item{Label: h.Label, Tags: h.Tags, Attributes: h.Attributes}
+	return itemTexts(&item, []string{name})[0]
 }
 
 // optionalText formats a number; "" if there is none.
