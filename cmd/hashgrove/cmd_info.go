@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"hashgrove/api"
@@ -67,7 +66,11 @@ its author made, compare the printed SHA-256 with one from a place you trust.`,
 						return err
 					}
 				default:
-					fmt.Fprintf(a.out, "%s: intact %s, fingerprint %s%s\n", path, f.Type, f.Fingerprint, f.digest())
+					sum := ""
+					if f.SHA256 != "" {
+						sum = ", SHA-256 " + f.SHA256
+					}
+					fmt.Fprintf(a.out, "%s: intact %s, fingerprint %s%s\n", path, f.Type, f.Fingerprint, sum)
 				}
 			}
 			return first
@@ -111,14 +114,6 @@ type fileReport struct {
 	Note       string            `json:"note,omitempty"`
 
 	encoder model.Encoder
-}
-
-// digest formats the SHA-256, if there is one.
-func (f *fileReport) digest() string {
-	if f.SHA256 == "" {
-		return ""
-	}
-	return ", SHA-256 " + f.SHA256
 }
 
 // digestOf returns the SHA-256 of a file, or "" if it can be read only once.
@@ -261,6 +256,20 @@ func (f *fileReport) functions() (kind, more string) {
 	return f.Kind, ""
 }
 
+// input says how a model takes pictures.
+func (f *fileReport) input() (text string) {
+	if f.Features != "" {
+		text = fmt.Sprintf("takes pictures and makes its own %s features\n", f.Features)
+	}
+	if f.Pictures != "" {
+		text += fmt.Sprintf("pictures become %s\n", f.Pictures)
+	}
+	if f.Averaged {
+		text += "a code adds the scores of a picture and of its mirror image\n"
+	}
+	return text
+}
+
 // printFile prints what is in a file.
 func (a *app) printFile(ctx context.Context, path string) error {
 	f, err := a.readAny(ctx, path, a.summarizeIndex)
@@ -293,10 +302,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if text := learnedColumns(f.Info); text != "" {
 		fmt.Fprintf(a.out, "vector: %s\n", cli.Printable(text))
 	}
-	if f.Features != "" {
-		fmt.Fprintf(a.out, "takes pictures and makes its own %s features\n", f.Features)
-	}
-	a.printPictures(f)
+	fmt.Fprint(a.out, f.input())
 	for _, text := range []string{f.Info.Scale, f.Info.Linear} {
 		if text != "" {
 			fmt.Fprintln(a.out, cli.Printable(text))
@@ -319,34 +325,19 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if f.Sketched > 0 {
 		fmt.Fprintf(a.out, "a sketch of %d rows recognises its training rows\n", f.Sketched)
 	}
-	a.printBits(f)
 	a.printFeatures(f)
 	return nil
-}
-
-// printPictures prints how a model treats pictures.
-func (a *app) printPictures(f *fileReport) {
-	if f.Pictures != "" {
-		fmt.Fprintf(a.out, "pictures become %s\n", f.Pictures)
-	}
-	if f.Averaged {
-		fmt.Fprintln(a.out, "a code adds the scores of a picture and of its mirror image")
-	}
 }
 
 // printIndex prints the contents of an index after its first line.
 func (a *app) printIndex(f *fileReport) {
 	fmt.Fprintf(a.out, "%d items with %d distinct codes\n", *f.Items, f.Distinct)
-	switch {
-	case f.Features != "":
-		fmt.Fprintf(a.out, "its model takes pictures and makes its own %s features\n", f.Features)
-	case f.Kind != "":
-		kind, more := f.functions()
-		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s%s)\n", f.Dims, kind, more)
-	default:
+	kind, more := f.functions()
+	if kind == "" {
 		fmt.Fprintln(a.out, "it has no model, so it can only be searched by code")
+	} else {
+		fmt.Fprintf(a.out, "its model takes vectors of %d dimensions (%s%s)\n%s", f.Dims, kind, more, f.input())
 	}
-	a.printPictures(f)
 	fmt.Fprint(a.out, f.Ranking)
 	fields := []string{"id"}
 	if f.Labels {
@@ -366,33 +357,6 @@ func (a *app) printIndex(f *fileReport) {
 	if f.Note != "" {
 		fmt.Fprintf(a.out, "note: %s\n", cli.Printable(f.Note))
 	}
-}
-
-// printBits shows statistics of the first, the last and some bits in between. A tree of four leaf values is stored
-// as two trees of two values; the last column counts those.
-func (a *app) printBits(f *fileReport) {
-	stats := f.Info.Bits
-	if len(stats) == 0 {
-		return
-	}
-	t := a.table()
-	head, stopped := table.Row{"bit", "objective", "train error", "stored trees"}, heldOutText(f.Info) != ""
-	if stopped {
-		head = append(head, "held-out error")
-	}
-	t.AppendHeader(head)
-	step := (len(stats) + 15) / 16
-	for k := 0; k < len(stats); k++ {
-		if k%step == 0 || k == len(stats)-1 {
-			objective, wrong := fmt.Sprintf("%.4f", stats[k].Objective), fmt.Sprintf("%.4f", stats[k].TrainError)
-			row := table.Row{k + 1, objective, wrong, stats[k].Trees}
-			if stopped {
-				row = append(row, fmt.Sprintf("%.4f", stats[k].HeldOutError))
-			}
-			t.AppendRow(row)
-		}
-	}
-	t.Render()
 }
 
 // printFeatures prints the columns that the trees test most.
