@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/internal/fasthash/affinity"
@@ -206,14 +205,6 @@ func TestQuickParts(t *testing.T) {
 	}
 }
 
-func TestCandidatesAreChecked(t *testing.T) {
-	for _, o := range []Options{{Candidates: -1}, {Candidates: 65}, {Candidates: 2, Learner: Linear}} {
-		if _, err := o.WithDefaults(); err == nil || !strings.Contains(err.Error(), "candidates") {
-			t.Errorf("%d candidates with the learner %q: %v", o.Candidates, o.Learner, err)
-		}
-	}
-}
-
 // Where the classes are balanced, Step 2 weighs their rows too: also where its weights do not follow Step 1.
 func TestBalancedClassesWeighRows(t *testing.T) {
 	class := make([]int32, 160) // 140 rows of one class, 20 of the other
@@ -227,9 +218,7 @@ func TestBalancedClassesWeighRows(t *testing.T) {
 	}{
 		{Options{}, []float64{1, 1}},
 		{Options{EqualRowWeights: true}, nil},
-		{Options{Order: TSH}, nil},
 		{Options{Order: TSH, Inference: inference.Options{BalanceClasses: true}}, []float64{1, 5}},
-		{Options{EqualRowWeights: true, Inference: inference.Options{BalanceClasses: true}}, []float64{1, 5}},
 		{Options{Learner: Linear, Inference: inference.Options{BalanceClasses: true}}, nil},
 	} {
 		o, err := c.o.WithDefaults()

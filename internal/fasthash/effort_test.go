@@ -1,14 +1,12 @@
 package fasthash
 
 import (
-	"bytes"
-	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/vectors"
 )
 
 // TestEffortFillsInWhatIsNotSet: every effort has valid trees for data of any size, and no field that is set changes.
@@ -21,8 +19,8 @@ func TestEffortFillsInWhatIsNotSet(t *testing.T) {
 			if err != nil || o.Effort != e || o.Trees.Rounds == 0 || o.Trees.Depth == 0 {
 				t.Fatalf("%s, %d rows: %+v, %v", e, rows, o, err)
 			}
-			if e == Paper && (o.Trees.Boost != boost.AdaBoost || o.Trees.Rounds != 200 || o.Trees.Depth != 4) {
-				t.Errorf("the paper has other trees than %+v", o.Trees)
+			if e == Paper && (o.Bins != vectors.Linear || o.Trees.Boost != boost.AdaBoost || o.Trees.Rounds != 200 || o.Trees.Depth != 4) {
+				t.Errorf("the paper has other trees or bins than %+v", o)
 			}
 			for _, algorithm := range []boost.Algorithm{boost.AdaBoost, boost.Logistic} {
 				set := given
@@ -97,45 +95,4 @@ func TestDefaultIsTheMeasuredChoice(t *testing.T) {
 func byDefault(bits int) Method {
 	o := Options{Bits: bits, Trees: boost.Options{Rounds: 20, Depth: 2}}
 	return Method{o, Run{Report: new(Report)}}
-}
-
-// TestDefaultResumesAndGrows: with all that the default effort adds, a model is the same, byte for byte, whether it is
-// made at once, resumed or grown. A model of the paper's settings can be grown with it, and keeps its bits.
-func TestDefaultResumesAndGrows(t *testing.T) {
-	for rows, added := range map[int]bool{300: true, 600: true, fewRows + 100: true} { // columns were tried, and help
-		if testing.Short() && rows > fewRows {
-			continue // kernels take seconds
-		}
-		d := slantedData(t, rows, 5)
-		m := byDefault(4)
-		whole := mustTrain(t, m, d)
-		if o := m.Report.Options; o.Candidates != 6 || m.Report.linear != "tried" || whole.Info.Linear != m.Report.Linear ||
-			(whole.Info.Added != nil) != added || added == strings.HasPrefix(whole.Info.Linear, "no ") {
-			t.Fatalf("%d rows: %d candidates, columns %q: %s", rows, o.Candidates, whole.Info.Added, whole.Info.Linear)
-		}
-		want := bytesOf(t, whole)
-		mustResume(t, m, d, want)
-		m = byDefault(4)
-		m.Grow = mustTrain(t, byDefault(2), d)
-		if got := bytesOf(t, mustTrain(t, m, d)); !bytes.Equal(got, want) {
-			t.Errorf("%d rows: grown on the same rows it is another model", rows)
-		}
-		m.Grow = mustTrain(t, quick(2), d) // of the effort paper
-		made := mustTrain(t, m, d)
-		if made.Prefix(2).Fingerprint() != m.Grow.Fingerprint() || len(made.Info.Runs) != 2 || made.Info.Added != nil ||
-			m.Report.linear != "grown-without" || made.Info.Linear != m.Report.Linear {
-			t.Errorf("%d rows: grown from the paper's settings: %+v", rows, made.Info)
-		}
-	}
-}
-
-// TestTableOfEffortsIsComplete: each effort ends with a line for data of any size.
-func TestTableOfEffortsIsComplete(t *testing.T) {
-	for _, e := range Efforts() {
-		if !slices.ContainsFunc(efforts, func(l effortLine) bool {
-			return l.effort == e && l.rows == anySize
-		}) {
-			t.Errorf("%s does not say what to do with data of any size", e)
-		}
-	}
 }

@@ -268,27 +268,6 @@ func withColumns(bits int, kind string) Method {
 	return m
 }
 
-// TestLinearColumnsAreTheSameOnAnyNumberOfThreads, and from a source that reads its rows again and again.
-func TestLinearColumnsAreTheSameOnAnyNumberOfThreads(t *testing.T) {
-	d := slantedData(t, rowsOf(300), 5)
-	for _, kind := range []string{LinearScores, KernelScores, KernelAuto} {
-		var want []byte
-		for _, threads := range []int{1, 2, 7} {
-			m := withColumns(3, kind)
-			m.Threads = threads
-			made := mustTrain(t, m, d)
-			if b := bytesOf(t, made); want != nil && !bytes.Equal(b, want) {
-				t.Errorf("%s: %d threads make another model", kind, threads)
-			} else {
-				want = b
-			}
-			if made.Info.Linear == "" || made.Info.Linear != m.Report.Linear {
-				t.Errorf("%s: the model says %q, the report %q", kind, made.Info.Linear, m.Report.Linear)
-			}
-		}
-	}
-}
-
 // TestAutoTakesWhatHelps: scores where classes are sums over columns, none where classes are noise.
 func TestAutoTakesWhatHelps(t *testing.T) {
 	m := withColumns(2, LinearAuto)
@@ -303,28 +282,6 @@ func TestAutoTakesWhatHelps(t *testing.T) {
 	if _, ok := made.Encoder.(*model.Binned); !ok || made.Info.Added != nil ||
 		m.Report.linear != "tried" || made.Info.Linear != m.Report.Linear {
 		t.Errorf("%T with %q: %s", made.Encoder, made.Info.Added, made.Info.Linear)
-	}
-}
-
-// TestLinearColumnsHelpNewRows: the error of a class split on new rows falls.
-func TestLinearColumnsHelpNewRows(t *testing.T) {
-	fresh, labels := slanted(1000, 12, 9)
-	wrong := map[string]int{}
-	for _, kind := range []string{LinearOff, LinearScores} {
-		made := mustTrain(t, withColumns(8, kind), slantedData(t, 600, 8))
-		codes, err := made.Encode(context.Background(), fresh, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 500 {
-			same, near := labels[i] == labels[i+500], codes.Row(i)[0] == codes.Row(i + 500)[0]
-			if same != near {
-				wrong[kind]++
-			}
-		}
-	}
-	if wrong[LinearScores] >= wrong[LinearOff] {
-		t.Errorf("wrong pairs of new rows: %v", wrong)
 	}
 }
 
@@ -380,38 +337,6 @@ func mustResume(t *testing.T, m Method, d *supervision.Data, want []byte) {
 	m.Resume, m.Progress = true, nil
 	if got := bytesOf(t, mustTrain(t, m, d)); m.Report.Resumed != 2 || !bytes.Equal(got, want) {
 		t.Errorf("resumed from bit %d, or another model", m.Report.Resumed)
-	}
-}
-
-// TestLinearColumnsResumeAndGrow: an interrupted training, and a model grown on the same rows, end as if at once; one
-// grown on other rows keeps its columns and its first bits.
-func TestLinearColumnsResumeAndGrow(t *testing.T) {
-	d := slantedData(t, rowsOf(300), 5)
-	for _, kind := range []string{LinearScores, KernelScores, KernelAuto} {
-		m := withColumns(4, kind)
-		want := bytesOf(t, mustTrain(t, m, d))
-		mustResume(t, m, d, want)
-
-		short := mustTrain(t, withColumns(2, kind), d)
-		m = withColumns(4, kind)
-		m.Grow = short
-		if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), want) {
-			t.Errorf("%s: grown on the same rows it is another model", kind)
-		}
-		other := mustTrain(t, m, slantedData(t, rowsOf(280), 6))
-		if other.Prefix(2).Fingerprint() != short.Fingerprint() || !slices.Equal(other.Info.Added, short.Info.Added) {
-			t.Errorf("%s: grown on other rows it has other first bits or columns", kind)
-		}
-		x, labels := slanted(60, 15, 1)
-		_, err := m.Train(context.Background(), scanned(t, vectors.WithLabels(x, labels)))
-		if d := fault.Differs(err, "wrong-dimension", "12", "15"); d != "" {
-			t.Errorf("%s: grown on wider rows: %s", kind, d)
-		}
-	}
-	m := withColumns(4, LinearScores)
-	m.Grow = mustTrain(t, withColumns(2, LinearOff), d)
-	if made := mustTrain(t, m, d); made.Info.Added != nil || m.Report.linear != "grown-without" {
-		t.Errorf("a model without added columns grew some: %q", made.Info.Linear)
 	}
 }
 

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"hashgrove/internal/fashion"
 	"hashgrove/internal/fasthash/boost"
+	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -157,20 +159,13 @@ func TestChangedOptionsAreRefused(t *testing.T) {
 	mustTrain(t, saved, d)
 	saved.Resume = true
 	for want, change := range map[string]func(*Method){
-		"trees.depth":            func(m *Method) { m.Trees.Depth = 3 },
-		"seed":                   func(m *Method) { m.Seed = 2 },
-		"bits":                   func(m *Method) { m.Bits = 5 },
-		"inference.loss":         func(m *Method) { m.Inference.Loss = "hinge" },
-		"order":                  func(m *Method) { m.Order = TSH },
-		"equal_row_weights":      func(m *Method) { m.EqualRowWeights = true },
-		"trees.trim_mass":        func(m *Method) { m.Trees.TrimMass = 0.9 },
-		"inference.sweeps":       func(m *Method) { m.Inference.Sweeps = 5 },
-		"trees.node_features":    func(m *Method) { m.Trees.NodeFeatures = 7 },
-		"linear.c":               func(m *Method) { m.Linear.C = 3 },
-		"trees.node_rows":        func(m *Method) { m.Trees.NodeRows = 50 },
-		"similarity.held_out":    func(m *Method) { m.Similar.HeldOut = []string{"x"} },
-		"similarity.sample":      func(m *Method) { m.Similar.SampleSimilar = 5 },
-		"inference.dissimilar_w": func(m *Method) { m.Inference.DissimilarWeight = 5 },
+		"trees.depth":         func(m *Method) { m.Trees.Depth = 3 },
+		"seed":                func(m *Method) { m.Seed = 2 },
+		"bits":                func(m *Method) { m.Bits = 5 },
+		"inference.loss":      func(m *Method) { m.Inference.Loss = "hinge" },
+		"equal_row_weights":   func(m *Method) { m.EqualRowWeights = true },
+		"linear.c":            func(m *Method) { m.Linear.C = 3 },
+		"similarity.held_out": func(m *Method) { m.Similar.HeldOut = []string{"x"} },
 	} {
 		m := saved
 		change(&m)
@@ -215,53 +210,83 @@ func TestGrowOnOtherDataKeepsTheFirstBits(t *testing.T) {
 	}
 }
 
-// TestSampledAndStoppedTraining: with samples and early stopping a model still is a function of data and options,
-// whether it is made at once, on more threads, resumed or grown.
-func TestSampledAndStoppedTraining(t *testing.T) {
-	d := pictures(t, 0, 400)
-	method := func(bits int) Method {
-		m := quick(bits)
-		m.Trees = boost.Options{Rounds: 60, Depth: 2, RowShare: 0.7, ColumnShare: 0.1, EarlyStop: 4, Boost: boost.Logistic}
-		return m
-	}
-	whole := mustTrain(t, method(5), d)
-	stopped := 0
-	for k, s := range whole.Info.Bits {
+// stopped is a training with samples of rows and columns and early stopping.
+func stopped(bits int) Method {
+	m := quick(bits)
+	m.Trees = boost.Options{Rounds: 60, Depth: 2, RowShare: 0.7, ColumnShare: 0.1, EarlyStop: 4, Boost: boost.Logistic}
+	return m
+}
+
+// TestStoppedTrainingTells: early stopping says how many rounds it took, and of how many rows it judged.
+func TestStoppedTrainingTells(t *testing.T) {
+	early := 0
+	for k, s := range mustTrain(t, stopped(5), pictures(t, 0, 400)).Info.Bits {
 		if s.HeldOut < 20 || s.HeldOut > 60 || s.Rounds < 1 || s.Trees != 2*s.Rounds || s.HeldOutError < s.TrainError {
 			t.Errorf("bit %d: %+v", k+1, s)
 		}
 		if s.Rounds < 60 {
-			stopped++
+			early++
 		}
 	}
-	if stopped == 0 {
+	if early == 0 {
 		t.Error("no bit was stopped")
 	}
-	for _, threads := range []int{1, 3} {
-		m := method(5)
-		m.Threads = threads
-		if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), bytesOf(t, whole)) {
-			t.Errorf("another model on %d threads", threads)
-		}
+}
+
+// TestEveryWayMakesTheSameModel: whether made at once, on any number of threads, resumed or grown, a model is the same,
+// byte for byte; one grown on other rows keeps its columns and its first bits.
+func TestEveryWayMakesTheSameModel(t *testing.T) {
+	slanted, other := slantedData(t, rowsOf(300), 5), slantedData(t, rowsOf(280), 6)
+	many, others := manyClasses(t, 20, 12), manyClasses(t, 21, 12)
+	seen := pictures(t, 0, 400)
+	for name, c := range map[string]struct {
+		method   func(bits int) Method
+		d, other *supervision.Data
+	}{
+		"by default":          {byDefault, slanted, other},
+		"sampled and stopped": {stopped, seen, pictures(t, 300, 500)},
+		"linear columns":      {func(bits int) Method { return withColumns(bits, LinearScores) }, slanted, other},
+		"kernel columns":      {func(bits int) Method { return withColumns(bits, KernelScores) }, slanted, other},
+		"columns tried":       {func(bits int) Method { return withColumns(bits, KernelAuto) }, slanted, other},
+		"linear scores":       {func(bits int) Method { return scoreMethod(bits, LinearScores) }, many, others},
+		"kernel scores":       {func(bits int) Method { return scoreMethod(bits, KernelScores) }, many, others},
+		"scores tried":        {func(bits int) Method { return scoreMethod(bits, "") }, many, others},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := mustTrain(t, c.method(4), c.d)
+			want := bytesOf(t, whole)
+			m := c.method(4)
+			m.Threads = 3
+			if !bytes.Equal(bytesOf(t, mustTrain(t, m, c.d)), want) {
+				t.Error("another model on three threads")
+			}
+			mustResume(t, c.method(4), c.d, want)
+			m = c.method(4)
+			m.Grow = mustTrain(t, c.method(2), c.d)
+			if !bytes.Equal(bytesOf(t, mustTrain(t, m, c.d)), want) {
+				t.Error("another model when it is grown on the same rows")
+			}
+			grown := mustTrain(t, m, c.other)
+			if grown.Prefix(2).Fingerprint() != m.Grow.Fingerprint() || !slices.Equal(grown.Info.Added, m.Grow.Info.Added) ||
+				grown.Encoder.Bits() != 4 {
+				t.Error("grown on other rows it has other first bits or columns")
+			}
+		})
 	}
-	m := method(5)
-	m.Grow = mustTrain(t, method(2), d)
-	if !bytes.Equal(bytesOf(t, mustTrain(t, m, d)), bytesOf(t, whole)) {
-		t.Error("another model when it is grown")
+}
+
+// TestGrowingKeepsTheColumns: rows of another width are refused, and a model without added columns gets none.
+func TestGrowingKeepsTheColumns(t *testing.T) {
+	d := slantedData(t, rowsOf(300), 5)
+	m := withColumns(4, LinearScores)
+	m.Grow = mustTrain(t, withColumns(2, LinearScores), d)
+	x, labels := slanted(60, 15, 1)
+	_, err := m.Train(context.Background(), scanned(t, vectors.WithLabels(x, labels)))
+	if d := fault.Differs(err, "wrong-dimension", "12", "15"); d != "" {
+		t.Errorf("grown on wider rows: %s", d)
 	}
-	m = method(5)
-	m.Checkpoint = filepath.Join(t.TempDir(), "ckpt")
-	ctx, cancel := context.WithCancel(context.Background())
-	m.Progress = func(b Bit) {
-		if b.Bit == 3 {
-			cancel()
-		}
-	}
-	if _, err := m.Train(ctx, d); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	m.Progress, m.Resume = nil, true
-	if made := mustTrain(t, m, d); m.Report.Resumed != 3 || !bytes.Equal(bytesOf(t, made), bytesOf(t, whole)) {
-		t.Error("another model when it is resumed")
+	m.Grow = mustTrain(t, withColumns(2, LinearOff), d)
+	if made := mustTrain(t, m, d); made.Info.Added != nil || m.Report.linear != "grown-without" {
+		t.Errorf("a model without added columns grew some: %q", made.Info.Linear)
 	}
 }

@@ -1,7 +1,6 @@
 package fasthash
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -93,36 +91,6 @@ func scoreMethod(bits int, kind string) Method {
 	return Method{Options{Bits: bits, Learner: Scores, LinearColumns: kind}, Run{Report: new(Report)}}
 }
 
-// TestScoresResumeAndGrow: whether made at once, on any number of threads, resumed, grown or read from a file, the model
-// is the same; and it tells classes apart that it has few rows of.
-func TestScoresResumeAndGrow(t *testing.T) {
-	d := manyClasses(t, 20, 12)
-	for _, kind := range []string{LinearScores, KernelScores, ""} {
-		whole := mustTrain(t, scoreMethod(5, kind), d)
-		want := bytesOf(t, whole)
-		m := scoreMethod(5, kind)
-		m.Threads = 3
-		if got := bytesOf(t, mustTrain(t, m, d)); !bytes.Equal(got, want) {
-			t.Errorf("%q: another model on 3 threads", kind)
-		}
-		mustResume(t, scoreMethod(5, kind), d, want)
-		m = scoreMethod(5, kind)
-		m.Grow = mustTrain(t, scoreMethod(2, kind), d)
-		if got := bytesOf(t, mustTrain(t, m, d)); !bytes.Equal(got, want) {
-			t.Errorf("%q: grown on the same rows it is another model", kind)
-		}
-		other := manyClasses(t, 21, 12)
-		grown := mustTrain(t, m, other)
-		if grown.Prefix(2).Fingerprint() != m.Grow.Fingerprint() || grown.Encoder.Bits() != 5 {
-			t.Errorf("%q: grown on other rows it loses bits", kind)
-		}
-		again, err := model.Read(bytes.NewReader(want))
-		if err != nil || again.Fingerprint() != whole.Fingerprint() {
-			t.Errorf("%q: read again: %v", kind, err)
-		}
-	}
-}
-
 // TestLearnerIsTried: many small classes get scores, few large ones trees without a trial, and whoever sets options of
 // trees gets trees.
 func TestLearnerIsTried(t *testing.T) {
@@ -169,23 +137,6 @@ func TestScoresAreRefused(t *testing.T) {
 		{Learner: "best"}} {
 		if _, err := o.WithDefaults(); err == nil {
 			t.Errorf("%+v is accepted", o)
-		}
-	}
-}
-
-// TestAnchorsFollowTheEffort: more effort allows more anchors, wider vectors fewer, within limits.
-func TestAnchorsFollowTheEffort(t *testing.T) {
-	for _, c := range []struct {
-		o         Options
-		dim, want int
-	}{
-		{Options{Effort: Normal}, 320, 2360},
-		{Options{Effort: Quick}, 320, leastAnchors},
-		{Options{Effort: Best}, 320, mostAnchors},
-		{Options{Effort: Normal}, 11_200, leastAnchors},
-	} {
-		if got := c.o.anchors(c.dim); got != c.want {
-			t.Errorf("%+v, %d columns: %d anchors, want %d", c.o, c.dim, got, c.want)
 		}
 	}
 }

@@ -1,48 +1,14 @@
 package boost
 
 import (
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
-
-// fashion reads the training pictures of Fashion-MNIST from the folder named by FASHION_MNIST, or where Debian's
-// dataset-fashion-mnist puts them; it skips the benchmark where they are not.
-func fashion(b *testing.B) (*vectors.Columns, []uint8) {
-	folder := os.Getenv("FASHION_MNIST")
-	if folder == "" {
-		folder = "/usr/share/datasets/fashion-mnist"
-	}
-	read := func(name string, header int) []byte {
-		f, err := os.Open(filepath.Join(folder, name))
-		if err != nil {
-			needs.Skip(b, needs.Fashion, err)
-		}
-		defer f.Close()
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			b.Fatal(err)
-		}
-		data, err := io.ReadAll(z)
-		if err != nil || len(data) < header {
-			b.Fatalf("%s: %d bytes, %v", name, len(data), err)
-		}
-		return data[header:]
-	}
-	class := read("train-labels-idx1-ubyte.gz", 8)
-	pixels := read("train-images-idx3-ubyte.gz", 16)
-	x := columnsOf(len(class), 784, func(i, j int) uint8 { return pixels[i*784+j] })
-	return x, class
-}
 
 // mixture is 10 classes of three Gaussian clouds each in 320 dimensions, like GIST vectors of pictures.
 func mixture(n, dim int) (*vectors.Columns, []uint8) {
@@ -66,24 +32,15 @@ const half = uint16(0b1001110100) // the classes with z = -1
 
 // BenchmarkFit learns one bit: five of ten classes. An update is one row added to one histogram.
 func BenchmarkFit(b *testing.B) {
-	for _, c := range []struct {
-		data       string
-		candidates int
-	}{{"fashion", 200}, {"mixture", 200}, {"mixture", -1}} {
+	x, class := mixture(60_000, 320)
+	z := make([]int8, len(class))
+	for i, c := range class {
+		z[i] = 1 - 2*int8(half>>c&1)
+	}
+	for _, candidates := range []int{200, -1} {
 		for _, threads := range []int{1, 2} {
-			b.Run(fmt.Sprintf("data=%s/candidates=%d/threads=%d", c.data, c.candidates, threads), func(b *testing.B) {
-				var x *vectors.Columns
-				var class []uint8
-				if c.data == "fashion" {
-					x, class = fashion(b)
-				} else {
-					x, class = mixture(60_000, 320)
-				}
-				z := make([]int8, len(class))
-				for i, c := range class {
-					z[i] = 1 - 2*int8(half>>c&1)
-				}
-				t, err := New(x, Options{NodeFeatures: c.candidates}, threads)
+			b.Run(fmt.Sprintf("data=mixture/candidates=%d/threads=%d", candidates, threads), func(b *testing.B) {
+				t, err := New(x, Options{NodeFeatures: candidates}, threads)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -77,27 +77,6 @@ func fit(t testing.TB, b *Trainer, z []int8, weight []float64, seed uint64,
 	return e, output, miss
 }
 
-func TestEveryDepthLearns(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	x, z, _ := hills(rng, 3000, 20)
-	last := 1.0
-	for depth := 1; depth <= model.MaxDepth; depth++ {
-		b := newTrainer(t, x, Options{Rounds: 30, Depth: depth, NodeFeatures: 10}, 2)
-		_, _, miss := fit(t, b, z, nil, 1, 0)
-		if miss > last+0.01 {
-			t.Errorf("depth %d has the error %v, after %v", depth, miss, last)
-		}
-		last = miss
-		b = newTrainer(t, x, Options{Rounds: 30, Depth: depth, NodeFeatures: 10, Boost: Logistic}, 2)
-		if _, _, logistic := fit(t, b, z, nil, 1, 0); logistic > miss+0.05 {
-			t.Errorf("depth %d: logistic boosting has the error %v, and AdaBoost %v", depth, logistic, miss)
-		}
-	}
-	if last > 0.01 {
-		t.Errorf("the deepest trees have the error %v", last)
-	}
-}
-
 func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x, z, weight := hills(rng, predictBlock+trimBlock+77, 11)
@@ -143,25 +122,6 @@ func TestSharedTurns(t *testing.T) {
 				t.Fatalf("%+v: other trees on %d threads", o, threads)
 			}
 		}
-	}
-}
-
-func TestSeparableDataAreLearned(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 3))
-	x := columnsOf(2000, 30, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
-	z := make([]int8, x.Rows)
-	for i := range z {
-		sum := 0
-		for j := range 6 {
-			sum += int(x.Column(j)[i])
-		}
-		z[i] = 1
-		if sum < 6*128 {
-			z[i] = -1
-		}
-	}
-	if _, _, miss := fit(t, newTrainer(t, x, Options{Rounds: 60}, 2), z, nil, 1, 0); miss > 0.05 {
-		t.Errorf("error %v", miss)
 	}
 }
 
@@ -218,17 +178,6 @@ func TestConstantBits(t *testing.T) {
 	}
 }
 
-func TestEveryRoundDrawsAnew(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 7))
-	x, z, _ := hills(rng, 300, 20)
-	e, _, _ := fit(t, newTrainer(t, x, Options{Rounds: 20, Depth: 1, NodeFeatures: 1}, 1), z, nil, 1, 0)
-	roots := slices.Clone(e.Feature)
-	slices.Sort(roots)
-	if roots = slices.Compact(roots); len(roots) < 5 {
-		t.Errorf("20 rounds drew the columns %v", roots)
-	}
-}
-
 func TestScoreZeroIsPlus(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
 	b := newTrainer(t, x, Options{}, 1)
@@ -277,9 +226,6 @@ func TestFewRowsPerNodeStillLearn(t *testing.T) {
 	if missFew > missAll+0.06 {
 		t.Errorf("error %v with 300 rows per node, %v with all", missFew, missAll)
 	}
-	if few.updates*2 > all.updates {
-		t.Errorf("%d additions with 300 rows per node, %d with all", few.updates, all.updates)
-	}
 	// As many rows as there are means all of them.
 	same := newTrainer(t, x, Options{Rounds: 3, NodeRows: 5000}, 2)
 	plain := newTrainer(t, x, Options{Rounds: 3}, 2)
@@ -292,9 +238,8 @@ func TestFewRowsPerNodeStillLearn(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
-	for _, o := range []Options{{Rounds: -1}, {Rounds: maxRounds + 1}, {Depth: 9}, {Depth: -1}, {NodeRows: -1},
-		{TrimMass: math.NaN()}, {Boost: "gradient"}, {Rate: 0.1}, {LeafBits: 1}, {Boost: Logistic, Rate: 1.5},
-		{Boost: Logistic, Rate: math.NaN()}, {Boost: Logistic, Ridge: -1}, {Boost: Logistic, LeafBits: 5}} {
+	for _, o := range []Options{{Rounds: maxRounds + 1}, {Depth: 9}, {NodeRows: -1}, {TrimMass: math.NaN()},
+		{Boost: "gradient"}, {Rate: 0.1}, {Boost: Logistic, Rate: math.NaN()}, {Boost: Logistic, LeafBits: 5}} {
 		if _, err := New(x, o, 1); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
@@ -331,17 +276,6 @@ func TestRefusals(t *testing.T) {
 			}()
 			slip()
 		}()
-	}
-}
-
-func TestMemoryIsUsedAgain(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 6))
-	x, z, weight := hills(rng, 500, 20)
-	b := newTrainer(t, x, Options{Rounds: 50, Depth: 5}, 1)
-	fit(t, b, z, weight, 1, 0)
-	perRound := testing.AllocsPerRun(1, func() { _, _, _, _ = b.Fit(context.Background(), z, weight, 1, 0) }) / 50
-	if perRound > 30 {
-		t.Errorf("%v allocations in a round", perRound)
 	}
 }
 

@@ -293,42 +293,6 @@ func TestTrimEqualsSorting(t *testing.T) {
 	}
 }
 
-func TestPassingEqualsSorting(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 5))
-	for range 500 {
-		keys := make([]int64, rng.IntN(40))
-		total := int64(0)
-		for i := range keys {
-			keys[i] = rng.Int64N(4)<<32 | int64(i)
-			total += keys[i] >> 32
-		}
-		rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-		limit := rng.Int64N(total + 2)
-		want, left := int64(math.MinInt64), limit
-		sorted := slices.Sorted(slices.Values(keys))
-		for _, key := range slices.Backward(sorted) {
-			if left -= key >> 32; left < 0 {
-				want = key
-				break
-			}
-		}
-		if got := passing(keys, limit); got != want {
-			t.Fatalf("%x beyond %d: %x, want %x", sorted, limit, got, want)
-		}
-	}
-}
-
-func TestMagnitudeRises(t *testing.T) {
-	last := -1
-	for m := int64(1); m <= totalMass; m += 1 + m/1000 {
-		k := magnitude(int32(m))
-		if k < last || k >= magnitudes {
-			t.Fatalf("mass %d has the magnitude %d after %d", m, k, last)
-		}
-		last = k
-	}
-}
-
 func TestTreeEqualsGrowingNodeByNode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for turn := range 150 {
@@ -396,29 +360,6 @@ func TestKeptHistogramsChangeNothing(t *testing.T) {
 	}
 	if newKept(10, 1, 8, 1<<12).root != nil {
 		t.Error("histograms take more memory than they may")
-	}
-}
-
-func TestColumnsAreDrawnWithoutReplacement(t *testing.T) {
-	from := []uint32{3, 4, 8, 9, 11, 20, 21}
-	d := newDraws(len(from))
-	seen := map[uint32]int{}
-	const turns = 7000
-	for id := range uint64(turns) {
-		d.stream(1, id)
-		out := make([]uint32, 3)
-		d.columns(from, out)
-		if out[0] >= out[1] || out[1] >= out[2] {
-			t.Fatalf("drew %v", out)
-		}
-		for _, f := range out {
-			seen[f]++
-		}
-	}
-	for _, f := range from {
-		if n := seen[f]; n < turns*3/7*9/10 || n > turns*3/7*11/10 {
-			t.Errorf("column %d drawn %d times of %d", f, n, turns)
-		}
 	}
 }
 

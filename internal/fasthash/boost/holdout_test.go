@@ -234,14 +234,3 @@ func TestHoldingOutNothing(t *testing.T) {
 		}
 	}
 }
-
-// A negative number is a way to say never where something else would choose.
-func TestNeverStopping(t *testing.T) {
-	rng := rand.New(rand.NewPCG(23, 9))
-	x, z, weight := hills(rng, 200, 4)
-	a, _, _ := fit(t, newTrainer(t, x, Options{Rounds: 9, EarlyStop: -1}, 1), z, weight, 1, 2)
-	b, _, _ := fit(t, newTrainer(t, x, Options{Rounds: 9}, 1), z, weight, 1, 2)
-	if !reflect.DeepEqual(a, b) {
-		t.Error("other trees")
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
 
@@ -160,40 +159,5 @@ func TestLogisticBoostingOfConstantBits(t *testing.T) {
 	if e, _, miss := fit(t, newTrainer(t, x, Options{Boost: Logistic, Rounds: 5}, 1), z, nil, 1, 0); miss != 0.5 ||
 		e.Trees() != 2 {
 		t.Errorf("error %v with %d trees", miss, e.Trees())
-	}
-}
-
-// A tenth of the labels is wrong: the weights of AdaBoost run after them, those of the logistic loss do not.
-func TestLogisticBoostingBearsNoise(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 5))
-	const n = 4000
-	x := columnsOf(n, 20, func(i, j int) uint8 { return uint8(rng.IntN(256)) })
-	truth, z := make([]int8, n), make([]int8, n)
-	for i := range z {
-		truth[i] = -1
-		if int(x.Column(0)[i])+int(x.Column(1)[i])+int(x.Column(2)[i]) > 3*128 {
-			truth[i] = 1
-		}
-		z[i] = truth[i]
-		if rng.IntN(10) == 0 {
-			z[i] = -z[i]
-		}
-	}
-	wrong := map[Algorithm]int{}
-	learned := columnsOf(n/2, 20, func(i, j int) uint8 { return x.Column(j)[i] })
-	for _, boost := range []Algorithm{AdaBoost, Logistic} {
-		e, _, _ := fit(t, newTrainer(t, learned, Options{Boost: boost, Rounds: 60, Depth: 3}, 2), z[:n/2], nil, 1, 0)
-		out := make([]int8, n)
-		if err := model.Outputs(t.Context(), e, x, 2, out); err != nil {
-			t.Fatal(err)
-		}
-		for i := n / 2; i < n; i++ {
-			if out[i] != truth[i] {
-				wrong[boost]++
-			}
-		}
-	}
-	if wrong[Logistic] >= wrong[AdaBoost] {
-		t.Errorf("of %d new rows logistic boosting has %d wrong, AdaBoost %d", n/2, wrong[Logistic], wrong[AdaBoost])
 	}
 }

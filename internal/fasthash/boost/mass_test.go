@@ -30,14 +30,3 @@ func TestMassesOfManyRows(t *testing.T) {
 		t.Errorf("masses are coarse from %d rows on", coarseRows)
 	}
 }
-
-// TestSumOfWeights: the sum that scales the masses is that of the weights, round after round.
-func TestSumOfWeights(t *testing.T) {
-	for _, v := range [][2]float64{{90, 10}, {60, 40}, {50, 50}, {399, 1}, {100, 0}, {30, 70}} {
-		_, right, wrong := treeWeight(v[0], v[1], 100)
-		sum := float64(v[0]*right) + float64(v[1]*wrong)
-		if !(sum > 0 && sum <= swell*100*(1+1e-9)) {
-			t.Errorf("right %v, wrong %v: the weights sum to %v afterwards", v[0], v[1], sum)
-		}
-	}
-}

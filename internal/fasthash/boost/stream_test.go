@@ -118,33 +118,11 @@ func sameTrees(t *testing.T, name string, x *vectors.Columns, p streamCase) {
 
 // TestManyBlocksMakeTheSameTrees does so with more rows than a block has.
 func TestManyBlocksMakeTheSameTrees(t *testing.T) {
-	const n = 2*streamRows + 1001
-	rng := rand.New(rand.NewPCG(1, 2))
-	x, z, weight := hills(rng, n, 6)
-	for name, o := range map[string]Options{
-		"adaboost": {Rounds: 4, Depth: 3, TrimMass: 0.9}, "logistic": {Rounds: 3, Depth: 4, Boost: Logistic, RowShare: 0.5},
+	x, z, weight := hills(rand.New(rand.NewPCG(1, 2)), 2*streamRows+1001, 6)
+	for _, o := range []Options{
+		{Rounds: 4, Depth: 3, TrimMass: 0.9}, {Rounds: 3, Depth: 4, Boost: Logistic, RowShare: 0.5},
 	} {
-		for threads := 1; threads <= 2; threads++ {
-			t.Run(fmt.Sprint(name, threads), func(t *testing.T) {
-				listed, err := New(x, o, threads)
-				if err != nil {
-					t.Fatal(err)
-				}
-				streamed, err := New(inFile(t, x, 0), o, threads)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx := context.Background()
-				want, _, a, err := listed.Fit(ctx, z, weight, 1, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, _, b, err := streamed.Fit(ctx, z, weight, 1, 1)
-				if err != nil || !reflect.DeepEqual(got, want) || a != b {
-					t.Errorf("the trees differ, %v", err)
-				}
-			})
-		}
+		sameTrees(t, fmt.Sprintf("%+v", o), x, streamCase{o, 2, [][]float64{weight}, z, 0})
 	}
 }
 

@@ -10,58 +10,6 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// A row that counts as three gets the bits it would get if it were there three times.
-func TestBalancedClassesAreLikeCopies(t *testing.T) {
-	class := slices.Concat(slices.Repeat([]int32{0}, 50), slices.Repeat([]int32{1}, 20), slices.Repeat([]int32{2}, 10))
-	var copies, of []int32
-	for i, c := range class {
-		for range []int{1, 2, 3}[c] {
-			copies, of = append(copies, c), append(of, int32(i))
-		}
-	}
-	few, err := affinity.ByClass(class)
-	if err != nil {
-		t.Fatal(err)
-	}
-	many, err := affinity.ByClass(copies)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := New(few, 20, Options{BalanceClasses: true}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := New(many, 20, Options{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for k := range 20 {
-		z, err := a.Infer(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := b.Infer(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, hb := slices.Clone(z), slices.Clone(want)
-		for i := range h {
-			if r.IntN(4) == 0 {
-				h[i] = -h[i]
-			}
-		}
-		for j, i := range of {
-			if want[j] != z[i] {
-				t.Fatalf("bit %d: row %d has %d, its copy %d has %d", k+1, i, z[i], j, want[j])
-			}
-			hb[j] = h[i]
-		}
-		a.Push(h)
-		b.Push(hb)
-	}
-}
-
 // Fields of any bit, also where rows of a group differ, are sums over pairs.
 func TestFieldsOfAnyBit(t *testing.T) {
 	grid(t, 30, 2, BlockGC, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {

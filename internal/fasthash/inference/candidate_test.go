@@ -3,109 +3,12 @@ package inference
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"hashgrove/internal/fasthash/affinity"
 )
-
-// BenchmarkHardClasses infers candidates of classes that are hard to learn: after 30 bits nearly every row is a group
-// of its own.
-func BenchmarkHardClasses(b *testing.B) {
-	for _, c := range []struct {
-		rows, classes int
-		apart         float64
-	}{{100_000, 100, 0.4}, {100_000, 10, 0.4}, {50_000, 10, 20}} {
-		b.Run(fmt.Sprintf("rows=%d/classes=%d", c.rows, c.classes), func(b *testing.B) {
-			class, seen := crowd(c.rows, c.classes, c.apart)
-			h := make([]int8, c.rows)
-			y, err := affinity.ByClass(class)
-			if err != nil {
-				b.Fatal(err)
-			}
-			const bits, candidates = 48, 6
-			fields, into := make([]float64, c.rows), rooms(candidates, c.rows)
-			var infer, push, field time.Duration
-			for b.Loop() {
-				inf, err := New(y, bits, Options{}, 1)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for range bits {
-					begin := time.Now()
-					if err := inf.InferCandidates(ctx, into); err != nil {
-						b.Fatal(err)
-					}
-					infer += time.Since(begin)
-					copy(h, into[candidates-1])
-					begin = time.Now()
-					for range candidates {
-						if err := inf.Fields(ctx, h, fields); err != nil {
-							b.Fatal(err)
-						}
-					}
-					field += time.Since(begin)
-					predict(seen, h)
-					begin = time.Now()
-					inf.Push(h)
-					push += time.Since(begin)
-				}
-			}
-			per := func(d time.Duration, calls int) float64 {
-				return float64(d.Microseconds()) / 1000 / float64(b.N*bits*calls)
-			}
-			b.ReportMetric(per(infer, candidates), "infer-ms")
-			b.ReportMetric(per(field, candidates), "fields-ms")
-			b.ReportMetric(per(push, 1), "push-ms")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
-// wide is the number of columns of a crowd.
-const wide = 12
-
-// crowd draws classes around centres that are about so far apart, and what is seen of each row.
-func crowd(rows, classes int, apart float64) (class []int32, seen [][wide]float64) {
-	r := rand.New(rand.NewPCG(1, 1))
-	centre := make([][wide]float64, classes)
-	for c := range centre {
-		for k := range wide {
-			centre[c][k] = apart * r.NormFloat64()
-		}
-	}
-	class, seen = make([]int32, rows), make([][wide]float64, rows)
-	for i := range seen {
-		class[i] = int32(i % classes)
-		for k := range wide {
-			seen[i][k] = centre[class[i]][k] + r.NormFloat64()
-		}
-	}
-	return class, seen
-}
-
-// predict replaces a bit by what can be seen of it: the sign along the difference of the means of its two sides.
-func predict(seen [][wide]float64, h []int8) {
-	var to [wide]float64
-	for i, v := range h {
-		for k := range wide {
-			to[k] += float64(v) * seen[i][k]
-		}
-	}
-	for i := range h {
-		sum := 0.0
-		for k := range wide {
-			sum += to[k] * seen[i][k]
-		}
-		h[i] = 1
-		if sum < 0 {
-			h[i] = -1
-		}
-	}
-}
 
 // rooms makes room for candidates.
 func rooms(candidates, rows int) [][]int8 {

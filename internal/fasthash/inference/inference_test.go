@@ -81,38 +81,6 @@ func TestBlocksAreSolvedAsIfByTrying(t *testing.T) {
 	}
 }
 
-func TestFieldsAreSumsOverPairs(t *testing.T) {
-	grid(t, 14, 4, ICM, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {
-		inf, s := pushSome(t, r, y, o, []int{0, 1, 7, 65}[r.IntN(4)])
-		w, p := s.matrix(), inf.p
-		p.setWeights(inf.weights(1))
-		if err := p.reset(ctx); err != nil {
-			t.Fatal(err)
-		}
-		z := make([]int8, y.Len())
-		row := make([]int32, len(p.signs())) // of each variable
-		for v := range row {
-			row[v] = int32(v)
-			if q, ok := p.(*grouped); ok {
-				row[v] = q.order()[v]
-			}
-		}
-		for range 20 {
-			p.flip(r.IntN(len(row)))
-			p.rowSigns(z)
-			for v, i := range row {
-				want := int64(0)
-				for j := range z {
-					want += w[i][j] * int64(z[j])
-				}
-				if got := p.field(v) * s.count[i]; got != want {
-					t.Fatalf("row %d: field %d, want %d", i, got, want)
-				}
-			}
-		}
-	})
-}
-
 func TestProductsAndRowWeights(t *testing.T) {
 	grid(t, 60, 2, Spectral, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {
 		inf, s := pushSome(t, r, y, o, []int{0, 2, 70}[r.IntN(3)])
@@ -207,34 +175,6 @@ func TestICMFollowsItsDefinition(t *testing.T) {
 	})
 }
 
-func TestEnergyNeverRises(t *testing.T) {
-	grid(t, 40, 1, BlockGC, func(t *testing.T, r *rand.Rand, y affinity.Matrix, o Options) {
-		inf, s := pushSome(t, r, y, o, 5)
-		w, p := s.matrix(), inf.p
-		p.setWeights(inf.weights(1))
-		if err := p.reset(ctx); err != nil {
-			t.Fatal(err)
-		}
-		z := make([]int8, y.Len())
-		p.rowSigns(z)
-		before := energy(w, z)
-		for range 3 {
-			for b := range p.blocks() {
-				moved, err := p.solve(ctx, b)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.rowSigns(z)
-				after := energy(w, z)
-				if after > before || !moved && after != before {
-					t.Fatalf("block %d: energy from %d to %d, moved %v", b, before, after, moved)
-				}
-				before = after
-			}
-		}
-	})
-}
-
 // train feeds back z with noise, as a hash function would, and returns all z one after the other.
 func train(t testing.TB, y affinity.Matrix, bits int, o Options, noise float64) ([]int8, *Inference) {
 	t.Helper()
@@ -310,45 +250,6 @@ func TestListsAreFoundAgainWhenTooLong(t *testing.T) {
 		if vb, err := found.Objective(ctx); err != nil || va != vb {
 			t.Errorf("%+v: objective %v or %v; error %v", s.o, va, vb, err)
 		}
-	}
-}
-
-func TestResumedRunGivesTheSameBit(t *testing.T) {
-	y := kinds(t, rand.New(rand.NewPCG(4, 4)), 50)["tags"]
-	z, _ := train(t, y, 6, Options{}, 0)
-	again, err := New(y, 6, Options{}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for b := range 5 {
-		again.Push(z[b*50 : b*50+50])
-	}
-	if got, err := again.Infer(ctx); err != nil || !slices.Equal(got, z[250:]) {
-		t.Errorf("bit 6 differs after resuming; error %v", err)
-	}
-	if again.done != 5 {
-		t.Errorf("%d bits", again.done)
-	}
-}
-
-// Labels like those of CIFAR-10. The paper reports 0.4158 for 50,000 rows with 100 similar and 100 dissimilar rows
-// each, 15 and 15 of 1,000 rows leave about as many pairs of both kinds.
-func TestObjectiveOfTenClasses(t *testing.T) {
-	class := make([]int32, 1000)
-	for i := range class {
-		class[i] = int32(i % 10)
-	}
-	classes, err := affinity.ByClass(class)
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := affinity.Sample(classes, 15, 15, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, inf := train(t, y, 64, Options{}, 0)
-	if v, err := inf.Objective(ctx); err != nil || v > 0.42 {
-		t.Errorf("objective %v, error %v", v, err)
 	}
 }
 

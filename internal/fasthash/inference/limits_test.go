@@ -4,9 +4,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
-	"time"
-
-	"hashgrove/internal/fasthash/affinity"
 )
 
 // Sums of pair weights stay below 2^62, whatever factor happens to be 4.
@@ -28,35 +25,6 @@ func TestWeightsThatOverflowAreRefused(t *testing.T) {
 	} {
 		if err := c.o.check(c.n, c.bits); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
-
-// Rows with too few tags are blocks of their own: making these blocks takes time in proportion to their number. Ten times
-// the rows took a hundred times as long when each block cleared an array of all rows.
-func TestManyBlocksTakeLinearTime(t *testing.T) {
-	quickest := func(n int) time.Duration {
-		y, err := affinity.ByTags(make([]int, n+1), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		least := time.Hour
-		for range 3 {
-			began := time.Now()
-			if blocks := Blocks(y, 1); len(blocks) != n {
-				t.Fatalf("%d blocks for %d rows without tags", len(blocks), n)
-			}
-			least = min(least, time.Since(began))
-		}
-		return least
-	}
-	for try := 1; ; try++ {
-		few, many := quickest(10_000), quickest(100_000)
-		if many < 40*few {
-			return
-		}
-		if try == 3 { // other work on the machine cannot be the reason each time
-			t.Fatalf("10,000 blocks took %v, 100,000 took %v", few, many)
 		}
 	}
 }

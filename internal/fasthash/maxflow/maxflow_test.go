@@ -3,7 +3,6 @@ package maxflow
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -272,77 +271,6 @@ func TestCutStopsWhenCancelled(t *testing.T) {
 	s.Close()
 	if err := s.Cut(ctx, []int64{3, -3}, sink); !errors.Is(err, stop) {
 		t.Errorf("Sparse: error %v", err)
-	}
-}
-
-// BenchmarkHamming cuts 4,000 nodes whose codes of 64 bits lie around four centres.
-func BenchmarkHamming(b *testing.B) {
-	const n = 4000
-	for _, spread := range []int64{10, 30, 100, 300} { // of the excess, in capacities of about 40 to n nodes
-		b.Run(fmt.Sprintf("spread=%d", spread), func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
-			var centre [4]uint64
-			for i := range centre {
-				centre[i] = r.Uint64()
-			}
-			code, mass, excess := make([]uint64, n), make([]int64, n), make([]int64, n)
-			for i := range code {
-				code[i] = centre[r.IntN(4)]
-				for range 10 {
-					code[i] ^= 1 << r.IntN(64)
-				}
-				mass[i] = 1 + r.Int64N(2)
-				excess[i] = (r.Int64N(2001) - 1000) * n * spread / 1000
-			}
-			var h Hamming
-			sink := make([]bool, n)
-			for b.Loop() {
-				if err := h.Cut(context.Background(), Coded{code, 1, mass, 1}, slices.Clone(excess), sink); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkSparse cuts 5,000 nodes with half a million edges, the inner pairs of a class of 5,000 rows when 100 are
-// drawn for each.
-func BenchmarkSparse(b *testing.B) {
-	const n, degree = 5000, 200
-	for _, spread := range []int64{5, 20, 60, 100} { // of the excess, in capacities of about 40 to degree nodes
-		b.Run(fmt.Sprintf("spread=%d", spread), func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
-			edge := make([][]int32, n)
-			for i := range edge {
-				for range degree / 2 {
-					j := r.IntN(n)
-					if i != j {
-						edge[i] = append(edge[i], int32(j))
-						edge[j] = append(edge[j], int32(i))
-					}
-				}
-			}
-			excess := make([]int64, n)
-			for i := range edge {
-				slices.Sort(edge[i])
-				edge[i] = slices.Compact(edge[i])
-				excess[i] = (r.Int64N(2001) - 1000) * degree * spread / 1000
-			}
-			var s Sparse
-			sink := make([]bool, n)
-			for b.Loop() {
-				s.Start()
-				for i := range edge {
-					for _, j := range edge[i] {
-						s.Add(j, 1+2*((int64(i)*int64(j))%40))
-					}
-					s.Close()
-				}
-				if err := s.Cut(context.Background(), slices.Clone(excess), sink); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 

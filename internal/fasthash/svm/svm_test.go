@@ -7,13 +7,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/portable"
-	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -190,14 +188,6 @@ func TestRoundingKeepsTheDirection(t *testing.T) {
 	}
 }
 
-func TestSeparableDataAreLearned(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 2))
-	x, z := planes(rng, 3000, 21, 0)
-	if _, miss := fit(t, newTrainer(t, x, Options{}, 2), z); miss > 0.01 {
-		t.Errorf("error %v", miss)
-	}
-}
-
 func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	x, z := planes(rng, 3*rowBlock+5, 10, 0.5)
@@ -263,23 +253,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// BenchmarkFit learns one bit of 20,000 rows that a plane cuts badly.
-func BenchmarkFit(b *testing.B) {
-	rng := rand.New(rand.NewPCG(5, 5))
-	x, z := planes(rng, 20_000, 320, 3)
-	for _, threads := range []int{1, 2} {
-		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
-			t := newTrainer(b, x, Options{}, threads)
-			for b.Loop() {
-				if _, _, _, err := t.Fit(context.Background(), z, nil, 1, 0); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(x.Rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-		})
-	}
-}
-
 // The quick products of the conjugate gradients are those of the definition, up to single precision.
 func TestPackedProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
@@ -324,38 +297,5 @@ func TestPackedProducts(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("sum", got, want)
-	}
-}
-
-// TestKernelsAgree compares every kernel with what it means, bit by bit.
-func TestKernelsAgree(t *testing.T) {
-	needs.Kernels(t, hasKernels)
-	rng := rand.New(rand.NewPCG(9, 9))
-	for turns := range 5 {
-		n := turns * turn
-		var x [4][]uint8
-		for r := range x {
-			x[r] = make([]uint8, n)
-			for j := range x[r] {
-				x[r][j] = uint8(rng.IntN(256))
-			}
-		}
-		v, y := make([]float32, n), make([]float32, n)
-		for j := range v {
-			v[j], y[j] = rng.Float32()-0.5, rng.Float32()
-		}
-		var got, want [turn]float32
-		dotBytes(&got, x[0], v)
-		dotGo(&want, x[0], v)
-		if got != want {
-			t.Errorf("dot of %d values differs", n)
-		}
-		a := [4]float32{rng.Float32(), -rng.Float32(), 0, rng.Float32()}
-		z := slices.Clone(y)
-		addBytes(y, &a, x[0], x[1], x[2], x[3])
-		addGo(z, &a, x[0], x[1], x[2], x[3])
-		if !slices.Equal(y, z) {
-			t.Errorf("sum of %d values differs", n)
-		}
 	}
 }

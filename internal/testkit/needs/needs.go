@@ -27,7 +27,6 @@ const (
 	Browser   Thing = "browser"
 	Compiler  Thing = "compiler"
 	FAISS     Thing = "faiss"
-	Fashion   Thing = "fashion"
 	HugePages Thing = "hugepages"
 	Input     Thing = "input"
 	Links     Thing = "links"
@@ -59,7 +58,6 @@ var facts = map[Thing]fact{
 	Browser:  {about: "Chromium or another browser of its kind, which CHROME may name"},
 	Compiler: {about: "gcc, for the race detector and for exported C code"},
 	FAISS:    {about: "Python with faiss"},
-	Fashion:  {about: "the files of Fashion-MNIST, which a benchmark learns (CI runs none)"},
 	HugePages: {about: "a kernel that gives large pages to those who ask",
 		elsewhere: "a test must not change the kernel, and not every kernel is set so (transparent_hugepage)"},
 	Input: {about: "a variable that names what to work on, such as HASHGROVE_SIZES",
