@@ -104,7 +104,7 @@ func MulRight(ctx context.Context, threads int, c, a View, b *Right) error {
 }
 
 // MulEach calls take with parts of the rows of a*b, on some threads at the same time: values j and on of row i. With
-// lower, these are the values up to the diagonal only, at about half the time. If b has no more than WholeCols columns,
+// lower, these are the values up to the diagonal only, at about half the time. If b has no more than leastCols columns,
 // take may overwrite row i of a.
 func MulEach(
 	ctx context.Context, threads int, a, b View, lower bool, take func(i, j int, values []float32),
@@ -139,9 +139,6 @@ func MulEach(
 		}
 	})
 }
-
-// WholeCols is the number of columns up to which rows of products are not divided.
-const WholeCols = leastCols
 
 // span is a range of rows or columns.
 type span struct{ from, to int }

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	ridgePanel = 96  // at most gemm.WholeCols; wider ones leave more to the small factor
+	ridgePanel = 96  // few enough that gemm does not divide them; wider ones leave more to the small factor
 	ridgeDepth = 512 // columns of one product
 )
 
