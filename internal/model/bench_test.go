@@ -61,19 +61,3 @@ func BenchmarkEncode(b *testing.B) {
 		b.Run(name+"row", func(b *testing.B) { least(b, x, 1, one) })
 	}
 }
-
-// BenchmarkPlanes is the other encoders.
-func BenchmarkPlanes(b *testing.B) {
-	const bits, dim, rows = 64, 784, 1024
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, e := range []Encoder{randomHyperplanes(rng, bits, dim), randomProjection(rng, bits, dim, true)} {
-		m := &Model{Encoder: e}
-		x := randomRows(rng, e, rows)
-		b.Run(e.Kind()+"/batch", func(b *testing.B) {
-			least(b, x, block, func(x vectors.Matrix) { _, _ = m.Encode(context.Background(), x, 1) })
-		})
-		b.Run(e.Kind()+"/row", func(b *testing.B) {
-			least(b, x, 1, func(x vectors.Matrix) { _, _ = m.EncodeRow(x.Data) })
-		})
-	}
-}

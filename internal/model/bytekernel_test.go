@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/section"
@@ -42,26 +39,6 @@ func slowBytes(m *ByteKernel, x []float32) []float32 {
 		y = append(y, float32(math.Ldexp(p, -int(t))))
 	}
 	return y
-}
-
-func TestGaussianIsAccurate(t *testing.T) {
-	worst := 0.0
-	for d := range int32(100000) {
-		const scale = 0x1p-10
-		want := math.Exp2(-float64(d) * scale)
-		worst = max(worst, math.Abs(float64(gaussian(d, scale))/want-1))
-		if d >= 99*1024 {
-			break
-		}
-	}
-	if worst > 4e-6 {
-		t.Errorf("an error of %g", worst)
-	}
-	for d, want := range map[int32]float32{0: 1, 1: 0.5, 2: 0.25, 100: 0x1p-100, 101: 0x1p-100, math.MaxInt32: 0x1p-100} {
-		if got := gaussian(d, 1); got != want {
-			t.Errorf("2^-%d is %g", d, got)
-		}
-	}
 }
 
 // TestByteKernelIsNearTheKernel compares it with the Gaussian that it rounds.
@@ -123,35 +100,9 @@ func TestOlderProgramsRefuseBytes(t *testing.T) {
 			t.Errorf("%s read as version 6: %v", name, err)
 		}
 	}
-	for name, want := range map[string]uint32{"mapped-kernel": 3, "mapped-extension": 5} {
+	for name, want := range map[string]uint32{"mapped-affine": 3, "mapped-kernel": 3, "mapped-extension": 5} {
 		if v := versionOf(samples()[name]); v != want {
 			t.Errorf("%s has version %d", name, v)
-		}
-	}
-}
-
-func TestByteKernelChecks(t *testing.T) {
-	good := func() *ByteKernel {
-		return NewByteKernel(vectors.Matrix{Rows: 2, Cols: 2, Data: []float32{1, 2, 3, 4}}, 4, 0.1)
-	}
-	for name, spoil := range map[string]func(m *ByteKernel){
-		"no step":          func(m *ByteKernel) { m.Step = 0 },
-		"negative step":    func(m *ByteKernel) { m.Step = -1 },
-		"no width":         func(m *ByteKernel) { m.Width = 0 },
-		"width too small":  func(m *ByteKernel) { m.Width = 1e-37 },
-		"step NaN":         func(m *ByteKernel) { m.Step = float32(math.NaN()) },
-		"no rows":          func(m *ByteKernel) { m.Rows = 0 },
-		"other size":       func(m *ByteKernel) { m.Rows = 3 },
-		"too many columns": func(m *ByteKernel) { m.Rows, m.Cols, m.Anchors = 1, maxByteCols+1, make([]int8, maxByteCols+1) },
-		"below -127":       func(m *ByteKernel) { m.Anchors[3] = -128 },
-	} {
-		m := good()
-		if err := m.Check(); err != nil {
-			t.Fatal(err)
-		}
-		spoil(m)
-		if err := m.Check(); err == nil {
-			t.Errorf("%s: no error", name)
 		}
 	}
 }
@@ -239,59 +190,5 @@ func TestByteKernelsAtTheLimit(t *testing.T) {
 		if compareBytes(t, m, tiling, x); t.Failed() {
 			t.Fatal(name)
 		}
-	}
-}
-
-// BenchmarkByteKernel is the time of a row in batches, and against that of a Kernel in the same run.
-func BenchmarkByteKernel(b *testing.B) {
-	for _, cols := range []int{320, 256} {
-		for _, anchors := range []int{500, 2000, 8000} {
-			rng := rand.New(rand.NewPCG(1, 2))
-			a, x := randomMatrix(rng, anchors, cols), randomMatrix(rng, block, cols)
-			y := vectors.Matrix{Rows: block, Cols: anchors, Data: make([]float32, block*anchors)}
-			m, plain := NewByteKernel(a, 600, ByteStep(a, 600)), &Kernel{Anchors: a, Width: 600}
-			took := map[string]time.Duration{}
-			measure := func(name string, f func()) {
-				began := time.Now()
-				f()
-				if d := time.Since(began); took[name] == 0 || d < took[name] {
-					took[name] = d
-				}
-			}
-			b.Run(fmt.Sprintf("%dx%d", anchors, cols), func(b *testing.B) {
-				for range max(b.N, 5) {
-					for _, tiling := range byteTilings() {
-						ready := newByteAnchors(m, tiling)
-						measure(tiling.name, func() { ready.gaussians(y, x) })
-						measure(tiling.name+"-one", func() { ready.gaussians(y.Slice(0, 1), x.Slice(0, 1)) })
-					}
-					measure("kernel", func() { plain.apply(y, x) })
-				}
-				for name, d := range took {
-					rows := 256.0
-					if strings.HasSuffix(name, "-one") {
-						rows = 1
-					}
-					b.ReportMetric(float64(d.Nanoseconds())/1000/rows, name+"-us/row")
-				}
-				b.ReportMetric(0, "ns/op")
-			})
-		}
-	}
-}
-
-// BenchmarkByteExtension is what ten scores by 2,000 Gaussians of whitened columns cost a row of the size of GIST.
-func BenchmarkByteExtension(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	a := randomMatrix(rng, 2000, 320)
-	whiten, scores := &Affine{Weight: randomMatrix(rng, 320, 320)}, &Affine{Weight: randomMatrix(rng, 10, 2000)}
-	x := randomMatrix(rng, 1024, 320)
-	for name, m := range map[string]*Extension{
-		"bytes":  {Maps: []Map{whiten, NewByteKernel(a, 600, 0.5), scores}},
-		"floats": {Maps: []Map{whiten, &Kernel{Anchors: a, Width: 600}, scores}},
-	} {
-		y := vectors.Matrix{Rows: block, Cols: m.Out(), Data: make([]float32, block*m.Out())}
-		b.Run(name+"/batch", func(b *testing.B) { least(b, x, block, func(x vectors.Matrix) { m.apply(y, x) }) })
-		b.Run(name+"/row", func(b *testing.B) { least(b, x, 1, func(x vectors.Matrix) { m.apply(y.Slice(0, 1), x) }) })
 	}
 }

@@ -1,12 +1,8 @@
 package model
 
 import (
-	"context"
 	"math/rand/v2"
-	"slices"
 	"testing"
-
-	"hashgrove/internal/hamming"
 )
 
 // detailedModel has bits of both kinds, the detail behind a map.
@@ -18,45 +14,14 @@ func detailedModel(rng *rand.Rand, class, detail int) *Model {
 	}}
 }
 
-// A code is that of the class followed by that of the detail, and so are the margins.
+// A code is that of the class followed by that of the detail, and so are the margins, wherever words end.
 func TestDetailFollowsTheClass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 3))
 	for _, size := range [][2]int{{3, 2}, {64, 64}, {60, 10}, {1, 70}, {100, 28}} {
-		m := detailedModel(rng, size[0], size[1])
-		if err := m.Check(); err != nil {
-			t.Fatal(err)
-		}
-		e := m.Encoder.(*Detailed)
+		e := detailedModel(rng, size[0], size[1]).Encoder.(*Detailed)
 		x := randomRows(rng, e.Class, 300)
-		codes, err := m.Encode(context.Background(), x, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		margins, err := m.Margins(context.Background(), x, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var parts [2]hamming.Codes
-		for i, part := range []Encoder{e.Class, e.Detail} {
-			if parts[i], err = (&Model{Encoder: part}).Encode(context.Background(), x, 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for r := range x.Rows {
-			for b := range m.Encoder.Bits() {
-				want := b < size[0] && parts[0].Bit(r, b) || b >= size[0] && parts[1].Bit(r, b-size[0])
-				if codes.Bit(r, b) != want {
-					t.Fatalf("%v: bit %d of row %d is %v", size, b, r, !want)
-				}
-				if margins.Row(r)[b] < 0 && want {
-					t.Fatalf("%v: bit %d of row %d is 1 with margin %v", size, b, r, margins.Row(r)[b])
-				}
-			}
-			row, err := m.EncodeRow(x.Row(r))
-			if err != nil || !slices.Equal(row, codes.Row(r)) {
-				t.Fatalf("%v: row %d alone is %x, %v", size, r, row, err)
-			}
-		}
+		checkCodes(t, e, x)
+		checkMargins(t, e, x)
 	}
 }
 

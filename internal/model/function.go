@@ -155,23 +155,6 @@ func Outputs(ctx context.Context, f Function, x *vectors.Columns, threads int, d
 	})
 }
 
-// Scores writes the score of f for every row of the columns; Outputs has its sign.
-func Scores(ctx context.Context, f Function, x *vectors.Columns, threads int, dst []int64) error {
-	if len(dst) != x.Rows {
-		panic("model: Scores for another number of rows")
-	}
-	if err := f.Check(x.Dim()); err != nil {
-		return err
-	}
-	if l, ok := f.(*Linear); ok {
-		return l.blocks(ctx, x, threads, func(lo int, scores []int64) { copy(dst[lo:], scores) })
-	}
-	return f.(*Ensemble).blocks(ctx, x, threads, func(p *plan, s *scratch, lo, hi int) {
-		p.parts[0].ready(s)
-		p.parts[0].bits[0].scores(s, dst[lo:hi])
-	})
-}
-
 // blocks calls each with the scores of runs of rows.
 func (l *Linear) blocks(
 	ctx context.Context, x *vectors.Columns, threads int, each func(lo int, scores []int64),

@@ -232,22 +232,6 @@ func TestAnyNumberOfRows(t *testing.T) {
 	})
 }
 
-// TestNoColumnMatters has splits that send every row left.
-func TestNoColumnMatters(t *testing.T) {
-	eachKernel(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(9, 9))
-		for depth := 1; depth <= MaxDepth; depth++ {
-			e := randomTrees(rng, 5, 3, depth, 4)
-			for _, f := range e.Functions {
-				for i := range f.(*Ensemble).Bin {
-					f.(*Ensemble).Bin[i] = 255
-				}
-			}
-			checkCodes(t, e, randomRows(rng, e, 20))
-		}
-	})
-}
-
 // FuzzKernel: whatever the trees, the quantiser and the values, all kernels, the batch, single rows and the definition
 // agree.
 func FuzzKernel(f *testing.F) {
@@ -293,49 +277,6 @@ func FuzzKernel(f *testing.F) {
 				if !slices.Equal(row, first.Row(r)) || !slices.Equal(codes.Row(r), row) {
 					t.Fatalf("%s: row %d is %x alone and %x in the batch, want %x", name, r, row, codes.Row(r), first.Row(r))
 				}
-			}
-		}
-	})
-}
-
-// TestQuantizeAnyBits has floats and scales of any bits: NaN, infinities, numbers next to 0, and what overflows.
-func TestQuantizeAnyBits(t *testing.T) {
-	eachKernel(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(7, 2))
-		for range 3000 {
-			windows := make([]window, 1+rng.IntN(3))
-			x := [4][]float32{}
-			for k := range x {
-				x[k] = make([]float32, 8+rng.IntN(20))
-				for i := range x[k] {
-					x[k][i] = math.Float32frombits(rng.Uint32())
-				}
-			}
-			least := min(len(x[0]), len(x[1]), len(x[2]), len(x[3]))
-			for w := range windows {
-				windows[w].at = least - 8 - rng.IntN(least-7)
-				for i := range 8 {
-					windows[w].lo[i] = math.Float64frombits(rng.Uint64())
-					windows[w].perUnit[i] = math.Float64frombits(rng.Uint64())
-					if rng.IntN(2) == 0 { // bins of all sizes
-						windows[w].perUnit[i] = (300*rng.Float64() - 20) / (float64(x[i%4][windows[w].at+i]) - windows[w].lo[i])
-					}
-				}
-			}
-			windows[len(windows)-1].at = least - 8
-			one, four, want := make([]uint64, 4), make([][64]set, 4), make([][64]set, 4)
-			row := rng.IntN(64)
-			quantize4(four, row, &x, windows)
-			quantize4Go(want, row, &x, windows)
-			same(t, "four rows", four, want)
-			quantize(one, x[2], windows)
-			for w := range windows {
-				if one[w] != want[w][row][2] {
-					t.Fatalf("window %v of %v: %x, want %x", windows[w], x[2], one[w], want[w][row][2])
-				}
-			}
-			if one[len(windows)] != 0 {
-				t.Fatal("bins beyond the last window")
 			}
 		}
 	})

@@ -2,17 +2,9 @@ package model
 
 import (
 	"bytes"
-	"go/ast"
-	source "go/parser"
-	"go/token"
 	"math/rand/v2"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/testkit/budgettest"
 	"hashgrove/internal/vectors"
 )
@@ -55,79 +47,5 @@ func TestEveryKindStaysWithinItsBudget(t *testing.T) {
 			x.Data = randomFloats(rng, x.Rows*x.Cols)
 			budgettest.Peak(t, 256*budgettest.MiB+8*uint64(len(b)), func() { encodeAll(t, e, x, 2) })
 		})
-	}
-}
-
-// kinds are the kinds of encoders that the source of the package names.
-func kinds(t *testing.T) []string {
-	var names []string
-	collect := func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok && len(v.Names) == 1 && len(v.Values) == 1 && strings.HasPrefix(v.Names[0].Name, "kind") {
-			if text, ok := v.Values[0].(*ast.BasicLit); ok && text.Kind == token.STRING {
-				name, _ := strconv.Unquote(text.Value)
-				names = append(names, name)
-			}
-		}
-		return true
-	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		f, err := source.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(f, collect)
-	}
-	return names
-}
-
-// TestEveryKindHasABudget: no kind of model, function or map is read before hostile files of it are held to a budget, and
-// a large one is.
-func TestEveryKindHasABudget(t *testing.T) {
-	named := kinds(t)
-	if !slices.Contains(named, kindTrees) || !slices.Contains(named, kindMapped) || len(named) < 4 {
-		t.Fatalf("the kinds are %v: this test looks for the wrong names", named)
-	}
-	hostileKinds, functions, maps := map[string]bool{}, map[byte]bool{}, map[byte]bool{}
-	for _, ps := range hostile() {
-		kind := ""
-		for _, p := range ps {
-			switch {
-			case p.tag == "head" && len(p.payload) > 1 && int(p.payload[0]) < len(p.payload):
-				kind = string(p.payload[1 : 1+p.payload[0]])
-				hostileKinds[kind] = true
-			case p.tag == "bit " && len(p.payload) > 0 && (kind == kindTrees || kind == kindLinear):
-				functions[p.payload[0]] = true
-			case p.tag == "base" && len(p.payload) > 9 && kind == kindMapped: // the number of maps, the length of the first
-				maps[p.payload[9]] = true
-			}
-		}
-	}
-	largeKinds, largeMaps := map[string]bool{}, map[byte]bool{}
-	for _, e := range largeModels(rand.New(rand.NewPCG(5, 17))) {
-		largeKinds[e.Kind()] = true
-		if m, ok := e.(*Mapped); ok {
-			largeMaps[m.Maps[0].appendTo(nil)[0]] = true
-		}
-	}
-	for _, kind := range named {
-		if !hostileKinds[kind] || !largeKinds[kind] {
-			t.Errorf("models of kind %s: a hostile one %t, a large one %t", kind, hostileKinds[kind], largeKinds[kind])
-		}
-	}
-	for tag := byte(1); tag < 255; tag++ {
-		if _, err := ParseFunction([]byte{tag}); !fault.Is(err, "unknown-type") {
-			if !functions[tag] {
-				t.Errorf("functions of type %d: none is hostile", tag)
-			}
-		}
-		if _, err := parseMap([]byte{tag}); !fault.Is(err, "unknown-type") {
-			if !maps[tag] || !largeMaps[tag] {
-				t.Errorf("maps of type %d: a hostile one %t, a large one %t", tag, maps[tag], largeMaps[tag])
-			}
-		}
 	}
 }

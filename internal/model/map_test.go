@@ -294,33 +294,6 @@ func TestMapsFollowTheDefinition(t *testing.T) {
 	}
 }
 
-// The sums are near the true ones, though they are taken in single precision.
-func TestKernelIsAccurate(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 8))
-	a, x := randomMatrix(rng, 30, 3000), randomMatrix(rng, 20, 3000)
-	for i := range a.Data {
-		a.Data[i] += 50
-	}
-	for i := range x.Data {
-		x.Data[i] += 50 // far off the origin
-	}
-	y, err := Transform(context.Background(), 1, x, &Kernel{Anchors: a})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range x.Rows {
-		for q := range a.Rows {
-			want := 0.0
-			for j, v := range x.Row(i) {
-				want += (float64(v) - float64(a.Row(q)[j])) * (float64(v) - float64(a.Row(q)[j]))
-			}
-			if got := float64(y.Row(i)[q]); math.Abs(got/want-1) > 1e-6 {
-				t.Fatalf("squared distance %g, want %g", got, want)
-			}
-		}
-	}
-}
-
 func TestWinnerAndShares(t *testing.T) {
 	x := vectors.Matrix{Rows: 2, Cols: 3, Data: []float32{1, 3, 3, 0, float32(math.Log(3)), -math.MaxFloat32}}
 	for soft, want := range map[bool][]float32{false: {0, 1, 0, 0, 1, 0}, true: {0.06337894, 0.46831053, 0.46831053, 0.25, 0.75, 0}} {
@@ -371,74 +344,49 @@ func hostileMaps() map[string][]byte {
 	for range 1000 {
 		deep = extension(deep)
 	}
-	nan, inf := math.NaN(), math.Inf(1)
+	nan := math.NaN()
 	return map[string][]byte{
 		"good":                      one(identity), // but for its fingerprint
 		"none":                      {0},
-		"nothing":                   {},
 		"too many":                  with(kindProjection, nil, slices.Repeat([][]byte{identity}, maxMaps+1)...),
 		"length beyond the section": join([]byte{1}, u32(1<<31, 0), identity),
 		"length of 2^64-1":          join([]byte{1}, u32(1<<32-1, 1<<32-1), identity),
-		"empty map":                 one(nil),
 		"unknown map":               one([]byte{99, 1, 2, 3}),
 		"map of another width":      one(affine(0, 3, 3)),
 		"maps that do not meet":     with(kindProjection, nil, affine(affineWeight, 2, 3, 1, 2, 3, 4, 5, 6), identity),
-		"no encoder":                join([]byte{1}, u32(uint32(len(identity)), 0), identity),
 		"encoder cut short":         join([]byte{1}, u32(uint32(len(identity)), 0), identity, []byte{200, 'a'}),
 		"mapped in mapped":          with(kindMapped, nil, identity),
 		"unknown encoder":           with("magic", nil, identity),
-		"wrong base behind":         with(kindProjection, f32(1), identity),
 		"wrong width behind":        one(affine(affineWeight, 2, 3, 1, 2, 3, 4, 5, 6)),
 		"affine unknown flag":       one(affine(32, 2, 2)),
-		"affine no dimensions":      one(affine(0, 0, 0)),
-		"affine 2^32-1":             one(affine(0, 1<<32-1, 1<<32-1)),
 		"affine claims 2^48":        one(affine(affineWeight, 1<<24, 1<<24)),
 		"affine not square":         one(affine(0, 2, 3)),
 		"affine too short":          one(affine(affineMean, 2, 2, 1)),
-		"affine too long":           one(affine(affineMean, 2, 2, 1, 2, 3)),
-		"affine NaN":                one(affine(affineMean, 2, 2, 1, nan)),
 		"affine weight NaN":         one(affine(affineWeight, 2, 2, 1, 1, 1, nan)),
-		"affine infinite":           one(affine(affineScale, 2, 2, 1, inf)),
-		"kernel unknown flag":       one(kernel(2, 2, 2, 1, 0, 0, 0, 0)),
 		"kernel width NaN":          one(kernel(0, 2, 2, nan, 0, 0, 0, 0)),
-		"kernel width negative":     one(kernel(0, 2, 2, -1, 0, 0, 0, 0)),
-		"kernel width infinite":     one(kernel(0, 2, 2, inf, 0, 0, 0, 0)),
 		"kernel anchor NaN":         one(kernel(0, 2, 2, 1, 0, 0, nan, 0)),
 		"kernel mean missing":       one(kernel(1, 2, 2, 1, 0, 0, 0, 0)),
 		"kernel of 2^24 anchors":    one(kernel(0, 2, 1<<24, 1)),
-		"anchors none near":         one(anchors(2, 2, 0, 1, 0, 0, 0, 0)),
 		"anchors too many near":     one(anchors(2, 2, 3, 1, 0, 0, 0, 0)),
-		"anchors width 0":           one(anchors(2, 2, 1, 0, 0, 0, 0, 0)),
 		"anchors cut short":         one(anchors(2, 2, 1)[:8]),
 		"curve of no column":        one(curve(2, 1, 2, 2, 0, 1, 0, 1)),
-		"curve of column 2^32-1":    one(curve(2, 1, 1<<32-1, 2, 0, 1, 0, 1)),
 		"curve of one knot":         one(curve(2, 1, 0, 1, 0, 1)),
 		"curve falling":             one(curve(2, 1, 0, 2, 1, 0, 0, 1)),
-		"curve of equal knots":      one(curve(2, 1, 0, 2, 1, 1, 0, 1)),
 		"curve NaN":                 one(curve(2, 1, 0, 2, 0, nan, 0, 1)),
-		"2^24 curves":               one(curve(2, 1<<24, 0, 2, 0, 1, 0, 1)),
 		"curve of 2^24 knots":       one(curve(2, 2, 0, 1<<24, 0, 1, 0, 1)),
-		"bytes no step":             one(byteKernel(2, 2, 0, 1, 0, 0, 0, 0)),
 		"bytes step NaN":            one(byteKernel(2, 2, nan, 1, 0, 0, 0, 0)),
-		"bytes step infinite":       one(byteKernel(2, 2, inf, 1, 0, 0, 0, 0)),
 		"bytes step tiny":           one(byteKernel(2, 2, 1e-40, 1, 0, 0, 0, 0)),
-		"bytes width 0":             one(byteKernel(2, 2, 1, 0, 0, 0, 0, 0)),
 		"bytes width NaN":           one(byteKernel(2, 2, 1, nan, 0, 0, 0, 0)),
-		"bytes width negative":      one(byteKernel(2, 2, 1, -1, 0, 0, 0, 0)),
-		"bytes width infinite":      one(byteKernel(2, 2, 1, inf, 0, 0, 0, 0)),
 		"bytes width too small":     one(byteKernel(2, 2, 1, 1e-38, 0, 0, 0, 0)),
 		"bytes anchor of -128":      one(byteKernel(2, 2, 1, 1, 0, 0, 0x80, 0)),
 		"bytes cut short":           one(byteKernel(2, 2, 1, 1, 0, 0, 0)),
-		"bytes too long":            one(byteKernel(2, 2, 1, 1, 0, 0, 0, 0, 0)),
 		"bytes of no columns":       one(byteKernel(0, 2, 1, 1)),
 		"bytes of 2^48":             one(byteKernel(1<<24, 1<<24, 1, 1)),
 		"bytes of version 3":        one(byteKernel(2, 2, 1, 1, 0, 0, 0, 0)),
 		"bytes behind too many":     with(kindProjection, nil, affine(affineWeight, 2, maxByteCols+1, make([]float64, 2*(maxByteCols+1))...), byteKernel(maxByteCols+1, 2, 1, 1, make([]byte, 2*(maxByteCols+1))...)),
-		"winner unknown flag":       one(join([]byte{winnerTag, 2}, u32(2))),
 		"winner of another width":   one(join([]byte{winnerTag, 0}, u32(3))),
 		"extension by none":         one([]byte{extensionTag, 0}),
 		"extension cut short":       one(extension(identity)[:9]),
-		"extension too long":        one(append(extension(identity), 0)),
 		"extension of another":      one(extension(extension(identity))),
 		"extension deep":            one(deep),
 		"extension that parts":      one(extension(affine(affineWeight, 2, 3, 1, 2, 3, 4, 5, 6), identity)),
@@ -452,14 +400,10 @@ func TestMappedChecks(t *testing.T) {
 	for name, spoil := range map[string]func(e *Mapped){
 		"no maps":         func(e *Mapped) { e.Maps = nil },
 		"a map missing":   func(e *Mapped) { e.Maps[1] = nil },
-		"first missing":   func(e *Mapped) { e.Maps[0] = nil },
-		"no encoder":      func(e *Mapped) { e.Encoder = nil },
 		"mapped inside":   func(e *Mapped) { e.Encoder = good() },
-		"another width":   func(e *Mapped) { e.Maps[1] = &Winner{Cols: 5} },
 		"encoder's width": func(e *Mapped) { e.Encoder = randomProjection(rng, 3, 9, false) },
 		"too many":        func(e *Mapped) { e.Maps = append(slices.Repeat([]Map{&Winner{Cols: 4}}, 16), e.Maps...) },
 		"bad map":         func(e *Mapped) { e.Maps[1] = &Affine{Weight: vectors.Matrix{Rows: 4, Cols: 4}, Mean: []float32{1}} },
-		"no anchors":      func(e *Mapped) { e.Maps[1] = &Kernel{Anchors: vectors.Matrix{Rows: 4, Cols: 4}} },
 	} {
 		e := good()
 		if err := e.Check(); err != nil {

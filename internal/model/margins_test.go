@@ -94,26 +94,3 @@ func TestMarginsOfBadVectorsAreRefused(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkMargins is the time for a row of margins beside that of its code.
-func BenchmarkMargins(b *testing.B) {
-	rng := rand.New(rand.NewPCG(11, 8))
-	e := randomTrees(rng, 64, 320, 4, 200)
-	m, x := &Model{Encoder: e}, randomRows(rng, e, 4096)
-	b.Run("margins", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := m.Margins(context.Background(), x, 1); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*x.Rows), "us/row")
-	})
-	b.Run("codes", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := m.Encode(context.Background(), x, 1); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*x.Rows), "us/row")
-	})
-}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -185,59 +184,5 @@ func TestBadRankings(t *testing.T) {
 		if _, err := parseRanking(b[:n], 16); err == nil {
 			t.Fatalf("%d of %d bytes: no error", n, len(b))
 		}
-	}
-}
-
-// BenchmarkExpect measures what the expected code adds to a query, with as many codes as a model may keep, for every
-// tau that training tries: the smaller, the more codes are within reach. It stands beside the scan of a million codes
-// that follows.
-func BenchmarkExpect(b *testing.B) {
-	rng := rand.New(rand.NewPCG(27, 5))
-	random := func(n int) hamming.Codes {
-		codes := hamming.NewCodes(n, 64)
-		for i := range codes.Data {
-			codes.Data[i] = rng.Uint64()
-		}
-		return codes
-	}
-	scores := func(s []float32, turn int) {
-		for k := range s {
-			s[k] = float32((k*k+turn)%97) - 48.5
-		}
-	}
-	s := make([]float32, 64)
-	for _, n := range []int{10, 500, MaxRankingCodes} {
-		codes := random(n)
-		for _, tau := range []float64{0.1, 0.3, 1} {
-			r, e := NewRanking(ByExpected, tau, 0.25, codes), new(expectation)
-			b.Run(fmt.Sprintf("%d/tau=%v", n, tau), func(b *testing.B) {
-				for i := range b.N {
-					scores(s, i)
-					e.replace(r, s)
-				}
-				b.ReportMetric(float64(len(e.near)), "near")
-			})
-		}
-	}
-	all := random(1 << 20)
-	b.Run("scan", func(b *testing.B) {
-		look := make([]uint64, 1)
-		for i := range b.N {
-			scores(s, i)
-			hamming.SetSigns(look, s)
-			all.SweepWeighted(0, all.Len(), []*hamming.WeightedQuery{hamming.NewWeightedQuery(look, hamming.Weights(s, 0))},
-				[]hamming.Sink{&nearestSink{hamming.MaxWeight * 64}})
-		}
-	})
-}
-
-// nearestSink finds the least distance of a sweep.
-type nearestSink struct{ least int }
-
-func (n *nearestSink) Limit() int { return n.least }
-
-func (n *nearestSink) Take(_ int, hits []uint32) {
-	for _, h := range hits {
-		n.least = min(n.least, int(h>>16))
 	}
 }

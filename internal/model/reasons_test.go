@@ -79,17 +79,6 @@ func TestReasonsSeparateWhatTheyExplain(t *testing.T) {
 	}
 }
 
-func TestReasonsOfHyperplanes(t *testing.T) {
-	m := &Binned{
-		Quantizer: vectors.Quantizer{Lo: []float32{0, 0}, Hi: []float32{255, 255}},
-		Functions: []Function{&Linear{Weight: []int32{2, -1}, Bias: -100}},
-	}
-	reasons, err := Reasons(m, 0, []float32{10, 10}, []float32{100, 20}, 9)
-	if err != nil || len(reasons) != 1 || reasons[0].Feature != 0 || reasons[0].Weight != 180 {
-		t.Errorf("%+v, %v", reasons, err)
-	}
-}
-
 // TestPartsOfHyperplanes: the parts of all features, taken from the bin of zero, and what zeros alone score make up the
 // score, and the reasons are the features that a double loop over their definition finds.
 func TestPartsOfHyperplanes(t *testing.T) {
