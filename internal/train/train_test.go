@@ -107,14 +107,6 @@ func TestSourcesAreReadOnce(t *testing.T) {
 		}
 	}
 	pictures, _ := open(t, dataset.Spec{Paths: []string{folder}, Size: 8}).AsPictures()
-	npy := filepath.Join(t.TempDir(), "x.npy")
-	if _, err := dataset.SaveNpy(t.Context(), table, npy, dataset.Float32, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
-	labels := filepath.Join(t.TempDir(), "y.txt")
-	if err := os.WriteFile(labels, []byte(strings.Repeat("a\nb\nc\n", 200)), 0o666); err != nil {
-		t.Fatal(err)
-	}
 	passes := 0
 	gist := train.Options{Bits: 4, Rounds: 5, Pictures: train.PictureOptions{Features: "pixels", Mirror: true}}
 	for name, c := range map[string]struct {
@@ -124,10 +116,8 @@ func TestSourcesAreReadOnce(t *testing.T) {
 		"csv":        {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5}},
 		"csv, ksh":   {counted{table, &passes}, train.Options{Bits: 4, Method: "ksh", Anchors: 20}},
 		"csv, files": {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5, LinearColumns: "off", Memory: 300e6}},
-		"npy": {counted{open(t, dataset.Spec{Paths: []string{npy}, LabelsFile: []string{labels}}), &passes},
-			train.Options{Bits: 4, Rounds: 5}},
-		"pixels":   {countedPictures{pictures, &passes}, train.Options{Bits: 4, Rounds: 5}},
-		"features": {countedPictures{pictures, &passes}, gist},
+		"pixels":     {countedPictures{pictures, &passes}, train.Options{Bits: 4, Rounds: 5}},
+		"features":   {countedPictures{pictures, &passes}, gist},
 	} {
 		passes = 0
 		if _, err := train.Train(t.Context(), train.Data{Source: c.src}, c.o); err != nil || passes != 1 {
@@ -232,26 +222,6 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 	all, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
 	if err != nil || all.FastHash.Rows != 400 || all.NewItems != nil {
 		t.Errorf("from all rows: %v, %+v", err, all.Report)
-	}
-}
-
-// TestSelectionsKnowTheirSource: what a source knows is known of a part of its rows too.
-func TestSelectionsKnowTheirSource(t *testing.T) {
-	set := open(t, dataset.Spec{Paths: []string{shop(t, 30)}, Label: "kind", ID: "sku", Missing: true})
-	keep := make([]bool, 30)
-	for i := range keep {
-		keep[i] = i%2 == 0
-	}
-	for name, src := range map[string]vectors.Source{
-		"selection": vectors.Select(set, keep), "kept": vectors.Cache(set, 0, ""), "columns": vectors.Pick(set, []int{0, 1, 2, 3}),
-	} {
-		s := src.Schema()
-		if strings.Join(s.Names, "") != "abcd" || !s.Missing || s.LabelColumn != "kind" || s.Label != "kind" || s.Files == nil {
-			t.Errorf("%s: %+v", name, s)
-		}
-	}
-	if names := vectors.Pick(set, []int{3, 1}).Schema().Names; strings.Join(names, "") != "db" {
-		t.Errorf("columns that were picked are called %q", names)
 	}
 }
 

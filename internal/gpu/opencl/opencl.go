@@ -35,7 +35,7 @@ const (
 type functions struct {
 	getPlatformIDs, getDeviceIDs, getDeviceInfo, createContext, createCommandQueue, createProgramWithSource, buildProgram,
 	getProgramBuildInfo, createKernel, createBuffer, setKernelArg, enqueueNDRangeKernel, enqueueWriteBuffer,
-	enqueueReadBuffer, enqueueFillBuffer, enqueueCopyBuffer, finish, flush, releaseMemObject uintptr
+	enqueueReadBuffer, enqueueFillBuffer, enqueueCopyBuffer, flush, releaseMemObject uintptr
 }
 
 var cl functions
@@ -55,7 +55,7 @@ func Load() error {
 		"clEnqueueNDRangeKernel": &cl.enqueueNDRangeKernel, "clEnqueueWriteBuffer": &cl.enqueueWriteBuffer,
 		"clEnqueueReadBuffer": &cl.enqueueReadBuffer, "clEnqueueFillBuffer": &cl.enqueueFillBuffer,
 		"clEnqueueCopyBuffer": &cl.enqueueCopyBuffer,
-		"clFinish":            &cl.finish, "clFlush": &cl.flush, "clReleaseMemObject": &cl.releaseMemObject,
+		"clFlush":             &cl.flush, "clReleaseMemObject": &cl.releaseMemObject,
 	} {
 		if *at, err = library.symbol(name); err != nil {
 			return fmt.Errorf("this machine's OpenCL is too old: %w", err)

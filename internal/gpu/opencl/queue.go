@@ -113,9 +113,6 @@ func (q *Queue) Copy(to, from Buffer, bytes int64) error {
 	return call("clEnqueueCopyBuffer", cl.enqueueCopyBuffer, q.queue, from.id, to.id, 0, 0, uintptr(bytes), 0, 0, 0)
 }
 
-// Finish waits until everything is done.
-func (q *Queue) Finish() error { return call("clFinish", cl.finish, q.queue) }
-
 // Flush starts what is queued.
 func (q *Queue) Flush() error { return call("clFlush", cl.flush, q.queue) }
 
@@ -176,6 +173,3 @@ func (k *Kernel) Run() error {
 	}
 	return nil
 }
-
-// Name returns the kernel's name.
-func (k *Kernel) Name() string { return k.name }

@@ -32,8 +32,8 @@ type session struct {
 	ready int // rounds that are done
 }
 
-// How counting is cut; benchmarks try others.
-var (
+// How counting is cut.
+const (
 	tallies      = 16   // histograms in the local memory of a group
 	leastStretch = 2048 // rows that are worth adding up, for each pair of nodes
 	groupsPer    = 12   // groups wanted for each of the device's units
