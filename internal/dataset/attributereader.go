@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"hashgrove/internal/dataset/internal/parquetrows"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
@@ -33,6 +35,7 @@ type attributeReader struct {
 	hasIDs  bool
 	records []Description
 	seen    interner
+	json    jsonLine
 	keys    map[string]bool // of the current JSON object
 	texts   map[string]bool // columns of tables with anything but numbers
 }
@@ -281,20 +284,20 @@ func (r *attributeReader) readObject(b []byte) (d Description, hasID bool, err e
 // keyValues lists the keys of an object. Keys inside objects are written with dots unless the object itself is asked
 // for; attributes of an exported item go by their names alone.
 func (r *attributeReader) keyValues(b []byte) ([]keyValue, error) {
-	s := &jsonScanner{b: b}
+	r.json.reset(b)
 	var pairs []keyValue
 	exported := false
-	err := s.object(0, func(path []byte) (bool, error) {
-		if s.peek() == '{' && string(path) == exportedKey && !slices.Contains(r.columns, exportedKey) {
+	err := r.json.object(func(path []byte, kind jsontext.Kind) (bool, error) {
+		if kind == '{' && string(path) == exportedKey && !slices.Contains(r.columns, exportedKey) {
 			exported = true
 			return false, nil
 		}
-		if s.peek() == '{' && r.columns != nil && !slices.Contains(r.columns, string(path)) {
+		if kind == '{' && r.columns != nil && !slices.Contains(r.columns, string(path)) {
 			return false, nil
 		}
-		from := s.i
-		err := s.skip(0)
-		p := keyValue{key: string(path), raw: b[from:s.i]}
+		p := keyValue{key: string(path)}
+		var err error
+		p.raw, err = r.json.value()
 		if name, ok := strings.CutPrefix(p.key, exportedKey+"."); ok && exported && !slices.Contains(r.columns, p.key) {
 			p.key, p.inner = name, true
 		}
@@ -305,7 +308,7 @@ func (r *attributeReader) keyValues(b []byte) ([]keyValue, error) {
 		pairs = slices.DeleteFunc(pairs, func(p keyValue) bool { return p.key == exportedCode && !p.inner })
 	}
 	if err == nil {
-		err = s.end()
+		err = r.json.end()
 	}
 	return pairs, err
 }

@@ -62,7 +62,7 @@ func hostileFiles() []hostileFile {
 		{"long.csv.gz", gzipped(strings.Repeat("1", maxLine+4*maxTake)), Spec{Format: "csv"}, "line-too-long"},
 		{"open.csv.gz", gzipped("\"a" + strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 66)), Spec{Format: "csv"}, "open-quote"},
 		{"nested.jsonl", nestedJSON("v"), Spec{Vector: "v"}, "long-paths"},
-		{"deep.jsonl", `{"v":` + strings.Repeat("[", 1<<20) + "\n", Spec{Vector: "v"}, "nested-too-deep"},
+		{"deep.jsonl", `{"v":` + strings.Repeat("[", 1<<20) + "\n", Spec{Vector: "v"}, "bad-json"},
 		{"rows.parquet", claimRows(1 << 47), Spec{}, "impossible-claim"},
 		{"some.parquet", claimRows(1 << 26), Spec{}, "wrong-count"},
 		{"columns.parquet", emptyColumns(6 << 20), Spec{}, "impossible-claim"},
@@ -287,7 +287,7 @@ func TestAttributesAreReadInOneGo(t *testing.T) {
 	}{
 		{"wide.csv", "id" + header.String() + "\n1" + strings.Repeat(",2", 150_000) + "\n", ""},
 		{"long-line.jsonl", `{"id":1` + object.String() + "}\n" + strings.Repeat(`{"id":1,"a":2}`+"\n", 150_000), "duplicate-id"},
-		{"nested.jsonl", nestedJSON("id"), "long-paths"},
+		{"nested.jsonl", nestedJSON("id"), "not-an-attribute"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := setFile(t, dir, c.name, c.content)

@@ -65,7 +65,7 @@ func TestTextsAreNoVector(t *testing.T) {
 	path := fileOf(t, t.TempDir(), "a.jsonl", `{"name":"hat","v":[1,2]}`+"\n"+`{"name":"cap","v":[3,4]}`+"\n")
 	_, err := Open(Spec{Paths: []string{path}, Vector: "name", SkipBad: true})
 	for _, code := range []string{"all-rows-bad", "not-a-list"} {
-		setWant(t, filepath.Dir(path), err, code+` at:a.jsonl:1:name:1 2 "hat"`)
+		setWant(t, filepath.Dir(path), err, code+` at:a.jsonl:1:name:1 2 hat`)
 	}
 }
 

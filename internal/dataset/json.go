@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"unicode"
-	"unicode/utf8"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"hashgrove/internal/fault"
 )
 
-const maxDepth = 64 // of nested JSON
+const maxDepth = 64 // of objects in objects
 
 var errTooDeep = fault.New("nested-too-deep", "the JSON is nested deeper than %d", maxDepth)
 
@@ -21,270 +22,174 @@ const longPaths = 1 << 16
 
 var errLongPaths = fault.New("long-paths", "the JSON has objects of long names with too many keys in them")
 
-// jsonScanner scans one line of JSON. It accepts nothing but JSON, except inside strings.
-type jsonScanner struct {
-	b    []byte
-	i    int
+// jsonLine decodes one line of JSON. Keys may appear twice: callers check the ones they use.
+type jsonLine struct {
+	dec  *jsontext.Decoder
+	line []byte
 	path []byte // of the current key
 	long int    // bytes of all paths so far
-	err  error  // of atEnd
-	nans bool   // null is a number: NaN
 }
 
-func (s *jsonScanner) fail() error {
-	if s.i >= len(s.b) {
+// reset begins a line.
+func (j *jsonLine) reset(line []byte) {
+	in := bytes.NewBuffer(line)
+	if j.dec == nil {
+		j.dec = new(jsontext.Decoder)
+	}
+	j.dec.Reset(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	j.line, j.path, j.long = line, j.path[:0], 0
+}
+
+// fail turns an error of the decoder into one that shows the place.
+func (j *jsonLine) fail(err error) error {
+	e, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.New("json-ends", "the JSON ends too early")
 	}
-	return fault.New("bad-json", "the JSON cannot be read from character %d: %s", s.i+1, excerpt(s.rest()))
+	at := min(int(e.ByteOffset), len(j.line))
+	return fault.New("bad-json", "the JSON cannot be read from character %d: %s", at+1, excerpt(j.line[at:]))
 }
 
-// end checks that nothing follows.
-func (s *jsonScanner) end() error {
-	if s.space(); s.i < len(s.b) {
-		return s.fail()
+// value reads any value and returns it as written. It is a part of the line.
+func (j *jsonLine) value() ([]byte, error) {
+	v, err := j.dec.ReadValue()
+	if err != nil {
+		return nil, j.fail(err)
+	}
+	end := int(j.dec.InputOffset())
+	return j.line[end-len(v) : end], nil
+}
+
+// token reads a bracket.
+func (j *jsonLine) token() error {
+	if _, err := j.dec.ReadToken(); err != nil {
+		return j.fail(err)
 	}
 	return nil
 }
 
-func (s *jsonScanner) rest() []byte { return s.b[min(s.i, len(s.b)):] }
-
-// excerpt returns the next value as written, or the rest of the line if that is not a value.
-func (s *jsonScanner) excerpt() string {
-	s.space()
-	from := s.i
-	err := s.skip(0)
-	value := s.b[from:min(s.i, len(s.b))]
-	s.i = from
-	if err != nil || s.err != nil || !utf8.Valid(value) || bytes.ContainsFunc(value, unicode.IsControl) {
-		return excerpt(s.rest())
+// end checks that nothing follows.
+func (j *jsonLine) end() error {
+	if _, err := j.dec.ReadToken(); err != io.EOF {
+		rest := j.line[j.dec.InputOffset():]
+		return fault.New("bad-json", "the JSON cannot be read from character %d: %s",
+			len(j.line)-len(bytes.TrimLeft(rest, " \t\r\n"))+1, excerpt(rest))
 	}
-	if len(value) > 40 {
-		return excerpt(value)
-	}
-	return string(value)
+	return nil
 }
 
-func (s *jsonScanner) space() {
-	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t' || s.b[s.i] == '\r' || s.b[s.i] == '\n') {
-		s.i++
-	}
-}
-
-// peek returns the next character that is not a space, or 0.
-func (s *jsonScanner) peek() byte {
-	if s.space(); s.i < len(s.b) {
-		return s.b[s.i]
-	}
-	return 0
-}
-
-// atEnd skips the comma before the next item of a list or object, or its closing bracket, which it reports. An error,
-// kept in err, also counts as an end.
-func (s *jsonScanner) atEnd(end byte, first *bool) bool {
-	c := s.peek()
-	switch {
-	case c == end:
-		s.i++
-		return true
-	case *first:
-		*first = false
-		return false
-	case c == ',':
-		s.i++
-		if s.peek() != end {
-			return false
-		}
-	}
-	s.err = s.fail()
-	return true
-}
-
-// object reads an object. It calls take with the path of every key, with dots; take either reads the value or leaves
-// it. A value that is left is searched if it is an object, and skipped otherwise.
-func (s *jsonScanner) object(depth int, take func(path []byte) (bool, error)) error {
-	if depth == maxDepth {
+// object reads an object. It calls take with the path of every key, with dots, and the kind of its value; take either
+// reads the value or leaves it. A value that is left is searched if it is an object, and skipped otherwise.
+func (j *jsonLine) object(take func(path []byte, kind jsontext.Kind) (taken bool, err error)) error {
+	if j.dec.StackDepth() == maxDepth {
 		return errTooDeep
 	}
-	if s.peek() != '{' {
-		return s.fail()
+	if err := j.token(); err != nil {
+		return err
 	}
-	s.i++
-	n := len(s.path)
-	for first := true; !s.atEnd('}', &first); {
-		key, err := s.text()
+	n := len(j.path)
+	for j.dec.PeekKind() != '}' {
+		name, err := j.value()
 		if err != nil {
 			return err
 		}
-		if s.peek() != ':' {
-			return s.fail()
+		if j.path = j.path[:n]; n > 0 {
+			j.path = append(j.path, '.')
 		}
-		s.i++
-		s.space()
-		if s.path = s.path[:n]; n > 0 {
-			s.path = append(s.path, '.')
-		}
-		s.path = append(s.path, key...)
-		if s.long += n; s.long > longPaths+longPaths/1024*len(s.b) {
+		j.path = append(j.path, unquoted(name)...)
+		if j.long += n; j.long > longPaths+longPaths/1024*len(j.line) {
 			return errLongPaths
 		}
-		taken, err := take(s.path)
-		if err == nil && !taken && s.peek() == '{' {
-			err = s.object(depth+1, take)
+		kind := j.dec.PeekKind()
+		taken, err := take(j.path, kind)
+		if err == nil && !taken && kind == '{' {
+			err = j.object(take)
 		} else if err == nil && !taken {
-			err = s.skip(depth + 1)
+			_, err = j.value()
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return s.err
+	return j.token()
 }
 
-// text reads a string. It returns the bytes between the quotes, or a copy if they hold escapes.
-func (s *jsonScanner) text() ([]byte, error) {
-	if s.peek() != '"' {
-		return nil, s.fail()
+// list calls take for every item of a list.
+func (j *jsonLine) list(take func(item []byte) error) error {
+	if err := j.token(); err != nil {
+		return err
 	}
-	from := s.i
-	escaped := false
-	for s.i++; s.i < len(s.b); s.i++ {
-		switch c := s.b[s.i]; {
-		case c == '\\':
-			escaped = true
-			s.i++
-		case c < ' ':
-			return nil, s.fail()
-		case c == '"':
-			s.i++
-			if !escaped {
-				return s.b[from+1 : s.i-1], nil
-			}
-			var out string
-			if err := json.Unmarshal(s.b[from:s.i], &out); err != nil {
-				s.i = from
-				return nil, s.fail()
-			}
-			return []byte(out), nil
+	for j.dec.PeekKind() != ']' {
+		item, err := j.value()
+		if err == nil {
+			err = take(item)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return nil, s.fail()
+	return j.token()
 }
 
-// number reads a number and returns its digits.
-func (s *jsonScanner) number() ([]byte, bool) {
-	b, i := s.b, s.i
-	run := func() bool {
-		from := i
-		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
-			i++
-		}
-		return i > from
+// unquoted returns the text of a string.
+func unquoted(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
 	}
-	if i < len(b) && b[i] == '-' {
-		i++
-	}
-	if i < len(b) && b[i] == '0' {
-		i++
-	} else if !run() {
-		return nil, false
-	}
-	if i < len(b) && b[i] == '.' {
-		if i++; !run() {
-			return nil, false
-		}
-	}
-	if i < len(b) && b[i]|0x20 == 'e' {
-		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		if !run() {
-			return nil, false
-		}
-	}
-	b = b[s.i:i]
-	s.i = i
-	return b, true
+	text, _ := jsontext.AppendUnquote(nil, raw) // invalid UTF-8 is replaced
+	return text
 }
 
 // errNull reports null in place of a number.
 var errNull = errors.New("null")
 
-// null consumes null, if it comes next.
-func (s *jsonScanner) null() bool {
-	if !bytes.HasPrefix(s.b[min(s.i, len(s.b)):], []byte("null")) {
-		return false
+// jsonNumber parses a value that should be a number. Where values may be missing, null is NaN.
+func jsonNumber(raw []byte, nans bool) (float32, error) {
+	switch c := raw[0]; {
+	case c == '-' || c >= '0' && c <= '9':
+		v, err := parseFloat(raw)
+		if err != nil {
+			err = fmt.Errorf("%s %w", raw[:min(len(raw), 40)], err)
+		}
+		return v, err
+	case c == 'n' && nans:
+		return nan, nil
+	case c == 'n':
+		return 0, fault.New("not-a-number", "\"%w\" instead of a number", errNull)
 	}
-	s.i += len("null")
-	return true
+	return 0, fault.New("not-a-number", "%s instead of a number", excerpt(raw))
 }
 
-// numbers appends the numbers of a flat list.
-func (s *jsonScanner) numbers(dst []float32) ([]float32, error) {
-	s.i++ // the bracket
-	for first := true; !s.atEnd(']', &first); {
-		b, ok := s.number()
-		if !ok && s.null() {
-			if !s.nans {
-				return dst, fault.New("not-a-number", "\"%w\" instead of a number at place %d", errNull, len(dst)+1)
-			}
-			if len(dst) == maxDim {
-				return dst, fmt.Errorf("more than %d values", maxDim)
-			}
-			dst = append(dst, nan)
-			continue
-		}
-		if !ok {
-			if s.i >= len(s.b) {
-				return dst, s.fail()
-			}
-			from := s.i
-			if err := s.skip(0); err != nil {
-				return dst, err
-			}
-			return dst, fault.New("not-a-number", "%s instead of a number at place %d", excerpt(s.b[from:s.i]), len(dst)+1)
-		}
-		v, err := parseFloat(b)
+// appendNumbers appends the numbers of a list, which the decoder has accepted.
+func appendNumbers(dst []float32, list []byte, nans bool) ([]float32, error) {
+	from := len(dst)
+	for rest, more := bytes.TrimSpace(list[1:len(list)-1]), true; len(rest) > 0 && more; {
+		var item []byte
+		item, rest, more = bytes.Cut(rest, []byte{','})
+		v, err := jsonNumber(trimSpaces(item), nans)
 		if err != nil {
-			return dst, fmt.Errorf("%s at place %d %w", b[:min(len(b), 40)], len(dst)+1, err)
+			return dst, fmt.Errorf("%w at place %d", err, len(dst)-from+1)
 		}
-		if len(dst) == maxDim {
+		if len(dst)-from == maxDim {
 			return dst, fmt.Errorf("more than %d values", maxDim)
 		}
 		dst = append(dst, v)
 	}
-	return dst, s.err
+	return dst, nil
 }
 
-// skip skips any value.
-func (s *jsonScanner) skip(depth int) error {
-	if depth == maxDepth {
-		return errTooDeep
+// jsonScalar returns the text of a string, a number as written, true or false.
+func jsonScalar(raw []byte) (string, bool) {
+	if len(raw) == 0 {
+		return "", false
 	}
-	switch c := s.peek(); {
+	switch c := raw[0]; {
 	case c == '"':
-		_, err := s.text()
-		return err
-	case c == '{':
-		return s.object(depth, func([]byte) (bool, error) { return true, s.skip(depth + 1) })
-	case c == '[':
-		s.i++
-		for first := true; !s.atEnd(']', &first); {
-			if err := s.skip(depth + 1); err != nil {
-				return err
-			}
-		}
-		return s.err
-	case c == '-' || c >= '0' && c <= '9':
-		if _, ok := s.number(); ok {
-			return nil
-		}
-		return s.fail()
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err == nil
+	case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f':
+		return string(raw), json.Valid(raw)
 	}
-	for _, word := range []string{"null", "true", "false"} {
-		if bytes.HasPrefix(s.rest(), []byte(word)) {
-			s.i += len(word)
-			return nil
-		}
-	}
-	return s.fail()
+	return "", false
 }

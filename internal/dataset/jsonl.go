@@ -2,12 +2,13 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/plain"
@@ -25,8 +26,9 @@ type jsonLines struct {
 	keys   [4]string // of vector, label, tags and id
 	single []string  // keys of the single numbers that make up the vector, in place of a list
 	place  map[string]int
-	filled []bool // of the current row
-	scan   jsonScanner
+	filled []bool  // of the current row
+	found  [4]bool // of the keys
+	json   jsonLine
 }
 
 // The order of jsonLines.keys.
@@ -63,20 +65,18 @@ func openJSONLines(in *input, spec *Spec) (reader, header, error) {
 		used[key] = true
 	}
 	for _, k := range keys {
-		if k.begins != '{' && !used[k.path] {
+		if k.kind != '{' && !used[k.path] {
 			h.columns.Unused = append(h.columns.Unused, k.path)
 		}
 	}
 	return j, h, nil
 }
 
-// jsonKey is a key of the first row, and the character that its value begins with.
+// jsonKey is a key of the first row, and the kind of its value.
 type jsonKey struct {
-	path   string
-	begins byte
+	path string
+	kind jsontext.Kind
 }
-
-func (k jsonKey) isNumber() bool { return k.begins == '-' || k.begins >= '0' && k.begins <= '9' }
 
 // firstKeys reads the first row through an input of its own and returns whether it is just a list, or else its keys.
 func firstKeys(in *input) (list bool, keys []jsonKey, err error) {
@@ -97,9 +97,10 @@ func firstKeys(in *input) (list bool, keys []jsonKey, err error) {
 	if first[0] == '[' {
 		return true, nil, nil
 	}
-	s := jsonScanner{b: first}
-	err = s.object(0, func(path []byte) (bool, error) {
-		keys = append(keys, jsonKey{string(path), s.peek()})
+	var s jsonLine
+	s.reset(first)
+	err = s.object(func(path []byte, kind jsontext.Kind) (bool, error) {
+		keys = append(keys, jsonKey{string(path), kind})
 		return false, nil
 	})
 	if err != nil && len(keys) == 0 {
@@ -125,7 +126,7 @@ func (j *jsonLines) chooseKeys(spec *Spec, keys []jsonKey) error {
 		j.setSingle(known)
 	} else if known != nil {
 		j.keys[keyVector] = known[0]
-	} else if asked := slices.Index(names, spec.Vector); asked >= 0 && keys[asked].isNumber() {
+	} else if asked := slices.Index(names, spec.Vector); asked >= 0 && keys[asked].kind == '0' {
 		j.setSingle(names[asked : asked+1])
 	} else if asked < 0 && (strings.ContainsAny(spec.Vector, ",*?[") || strings.Contains(spec.Vector, "..")) {
 		if err := j.chooseSingle(spec.Vector, keys, names); err != nil {
@@ -133,7 +134,7 @@ func (j *jsonLines) chooseKeys(spec *Spec, keys []jsonKey) error {
 		}
 	}
 	if j.single == nil && j.keys[keyVector] == "" {
-		if !slices.ContainsFunc(keys, func(k jsonKey) bool { return k.begins == '[' }) {
+		if !slices.ContainsFunc(keys, func(k jsonKey) bool { return k.kind == '[' }) {
 			return &SpecError{"Vector", fault.New("which-numbers",
 				"%s: which keys hold the numbers of the vector? None holds a list; "+
 					"the first row has %s: name them", j.in.path, plain.Runs(names))}
@@ -157,21 +158,21 @@ func (j *jsonLines) chooseSingle(vector string, keys []jsonKey, names []string) 
 			return i, nil
 		},
 		may: func(i int) bool {
-			number := keys[i].isNumber() || keys[i].begins == 'n' && j.nans
-			return (number || keys[i].begins == '[') && !slices.Contains(j.keys[1:], names[i])
+			kind := keys[i].kind
+			return (kind == '0' || kind == 'n' && j.nans || kind == '[') && !slices.Contains(j.keys[1:], names[i])
 		},
 	}
 	chosen, err := choice.choose(vector)
 	if err != nil {
 		return err
 	}
-	if len(chosen) == 1 && keys[chosen[0]].begins == '[' {
+	if len(chosen) == 1 && keys[chosen[0]].kind == '[' {
 		j.keys[keyVector] = names[chosen[0]]
 		return nil
 	}
 	var single []string
 	for _, i := range chosen {
-		if keys[i].begins == '[' {
+		if keys[i].kind == '[' {
 			return fault.New("list-among-numbers",
 				"%s: the key %s holds a list, which is a vector of its own: name it alone, or leave it out",
 				j.in.path, names[i])
@@ -199,56 +200,53 @@ func (j *jsonLines) next(rec *record) error {
 	line = bytes.TrimSpace(line)
 	j.row, j.line = j.row+1, j.in.lines
 	*rec = record{vector: rec.vector[:0], tags: rec.tags[:0]}
-	s := &j.scan
-	*s = jsonScanner{b: line, path: s.path[:0], nans: j.nans}
-	found := [4]bool{}
+	j.json.reset(line)
+	j.found = [4]bool{}
 	if j.single != nil {
 		rec.vector = slices.Grow(rec.vector, len(j.single))[:len(j.single)] // all are filled, or the row is bad
 		clear(j.filled)
 	}
-	column := "" // that the error is in
-	if line[0] == '[' {
-		found[keyVector] = true
-		rec.vector, err = s.numbers(rec.vector[:0])
+	column, isList := "", line[0] == '[' // the column that the error is in
+	if isList {
+		j.found[keyVector] = true
+		var list []byte
+		if list, err = j.json.value(); err == nil {
+			rec.vector, err = appendNumbers(rec.vector[:0], list, j.nans)
+		}
 	} else {
-		err = s.object(0, func(path []byte) (bool, error) {
+		err = j.json.object(func(path []byte, kind jsontext.Kind) (bool, error) {
 			i, isSingle := j.place[string(path)]
 			k := slices.IndexFunc(j.keys[:], func(key string) bool { return key != "" && key == string(path) })
-			if isSingle {
-				column = j.single[i]
-				from := s.i
-				if err := j.number(rec, i); err != nil {
-					return true, err
-				}
-				if k >= 0 {
-					s.i = from // a label or an id too
-				}
-			}
-			if k < 0 {
+			if !isSingle && k < 0 {
 				column = ""
-				return isSingle, nil
+				return false, nil
 			}
-			column = j.keys[k]
-			if found[k] {
-				return true, fault.New("duplicate-key", "the key twice")
+			column = string(path)
+			if k == keyTags && kind == '[' && !isSingle {
+				return true, j.tagList(rec)
 			}
-			found[k] = true
-			if err := j.value(rec, k); err != nil {
-				return true, err
+			raw, err := j.json.value()
+			if err == nil && isSingle {
+				err = j.number(rec, i, raw)
 			}
-			column = ""
-			return true, nil
+			if err == nil && k >= 0 {
+				err = j.value(rec, k, raw)
+			}
+			if err == nil {
+				column = ""
+			}
+			return true, err
 		})
 	}
 	if err == nil {
-		err = s.end()
+		err = j.json.end()
 	}
 	switch {
 	case errors.Is(err, errNull):
 		return j.lacks(column, err)
 	case err != nil:
 		return j.bad(column, err)
-	case j.single != nil && line[0] != '[':
+	case j.single != nil && !isList:
 		for i, filled := range j.filled {
 			if !filled && !j.nans {
 				return j.lacks(j.single[i], fault.New("no-value", "no value"))
@@ -256,72 +254,55 @@ func (j *jsonLines) next(rec *record) error {
 				rec.vector[i] = nan
 			}
 		}
-	case !found[keyVector]:
+	case !j.found[keyVector]:
 		return j.bad(j.keys[keyVector], fault.New("no-vector", "no vector"))
 	}
 	return j.checkValues(len(rec.vector), j.keys[keyVector])
 }
 
-// number reads one of the single numbers of the vector.
-func (j *jsonLines) number(rec *record, i int) error {
+var errTwice = fault.New("duplicate-key", "the key twice")
+
+// number takes one of the single numbers of the vector.
+func (j *jsonLines) number(rec *record, i int, raw []byte) (err error) {
 	if j.filled[i] {
-		return fault.New("duplicate-key", "the key twice")
+		return errTwice
 	}
 	j.filled[i] = true
-	s := &j.scan
-	s.space()
-	b, ok := s.number()
-	if !ok && s.null() {
-		if !s.nans {
-			return fault.New("not-a-number", "%w instead of a number", errNull)
-		}
-		rec.vector[i] = nan
-		return nil
-	}
-	if !ok {
-		return fault.New("not-a-number", "%s instead of a number", s.excerpt())
-	}
-	v, err := parseFloat(b)
-	if err != nil {
-		return fmt.Errorf("%s %w", b[:min(len(b), 40)], err)
-	}
-	rec.vector[i] = v
-	return nil
+	rec.vector[i], err = jsonNumber(raw, j.nans)
+	return err
 }
 
-// value reads the value of one of the keys that matter.
-func (j *jsonLines) value(rec *record, k int) (err error) {
-	s := &j.scan
+// tagList reads a list of tags.
+func (j *jsonLines) tagList(rec *record) error {
+	if j.found[keyTags] {
+		return errTwice
+	}
+	j.found[keyTags], rec.hasTags = true, true
+	return j.json.list(func(item []byte) error {
+		tag, ok := jsonScalar(item)
+		if !ok {
+			return fmt.Errorf("%s instead of a tag", excerpt(item))
+		}
+		rec.tags = append(rec.tags, j.seen.keep(tag))
+		return nil
+	})
+}
+
+// value takes the value of one of the keys that matter.
+func (j *jsonLines) value(rec *record, k int, raw []byte) (err error) {
+	if j.found[k] {
+		return errTwice
+	}
+	j.found[k] = true
 	if k == keyVector {
-		if s.peek() != '[' {
-			return fault.New("not-a-list", "%s instead of a list of numbers", s.excerpt())
+		if raw[0] != '[' {
+			return fault.New("not-a-list", "%s instead of a list of numbers", excerpt(raw))
 		}
-		rec.vector, err = s.numbers(rec.vector)
+		rec.vector, err = appendNumbers(rec.vector, raw, j.nans)
 		return err
 	}
-	if k == keyTags && s.peek() == '[' {
-		rec.hasTags = true
-		s.i++
-		for first := true; !s.atEnd(']', &first); {
-			from := s.i
-			if err := s.skip(0); err != nil {
-				return err
-			}
-			tag, ok := jsonScalar(s.b[from:s.i])
-			if !ok {
-				return fmt.Errorf("%s instead of a tag", excerpt(s.b[from:s.i]))
-			}
-			rec.tags = append(rec.tags, j.seen.keep(tag))
-		}
-		return s.err
-	}
-	from := s.i
-	if err := s.skip(0); err != nil {
-		return err
-	}
-	raw := s.b[from:s.i]
-	if string(raw) == "null" {
-		return nil // the same as no such key
+	if raw[0] == 'n' {
+		return nil // null is the same as no such key
 	}
 	text, ok := jsonScalar(raw)
 	if !ok {
@@ -336,20 +317,4 @@ func (j *jsonLines) value(rec *record, k int) (err error) {
 		rec.id = text
 	}
 	return nil
-}
-
-// jsonScalar returns the text of a string, a number as written, true or false.
-func jsonScalar(raw []byte) (string, bool) {
-	if len(raw) == 0 {
-		return "", false
-	}
-	switch c := raw[0]; {
-	case c == '"':
-		var s string
-		err := json.Unmarshal(raw, &s)
-		return s, err == nil
-	case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f':
-		return string(raw), json.Valid(raw)
-	}
-	return "", false
 }

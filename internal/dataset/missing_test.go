@@ -28,7 +28,7 @@ func TestMissingValues(t *testing.T) {
 		{"csv, other spellings", "a.csv", "a,b\n-1,2\nn/a,-\n#N/A,N/A\n", Spec{Missing: true}, `csv -1x2; names a,b; -1 2; NaN NaN; NaN NaN`},
 		{"npy", "a.npy", setNpy([]float32{1, nan}, []float32{2, 3}), asked, "npy 2x2; 1 NaN; 2 3"},
 		{"json lists", "a.jsonl", "[1,null]\n[null,null]\n[1,nul]\n[1,\"x\"]\n", asked,
-			`jsonl -1x-1; 1 NaN; NaN NaN; bad: bad-json at:a.jsonl:3::3 "nul]" 4; bad: not-a-number at:a.jsonl:4::4 "\"x\"" 2`},
+			`jsonl -1x-1; 1 NaN; NaN NaN; bad: bad-json at:a.jsonl:3::3 "]" 7; bad: not-a-number at:a.jsonl:4::4 "\"x\"" 2`},
 		{"json keys", "a.jsonl", `{"e0":null,"e1":2}` + "\n" + `{"e1":3}` + "\n" + `{"e0":nullx,"e1":3}` + "\n", Spec{Missing: true, Vector: "e*"},
 			`jsonl -1x2; names e0,e1; NaN 2; NaN 3; bad: bad-json at:a.jsonl:3::3 "x,\"e1\":3}" 11`},
 		{"parquet", "a", parquetOf([]optional{{&one, 1}, {nil, 2}, {nil, 1e300}}), asked,

@@ -257,8 +257,7 @@ func (s *Set) checkDim(path string, dim int) error {
 func (s *Set) readSupervision() error {
 	spec := &s.spec
 	s.ids = entries[string]{patterns: spec.IDsFile, what: idNoun, read: readValues, parse: slices.Clone[[]string]}
-	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, read: readValues, parse: slices.Clone[[]string],
-		pack: packValues, unpack: (*texts).text}
+	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, read: readValues, parse: slices.Clone[[]string]}
 	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, read: readTagLines, parse: tagSets}
 	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
 		r := s.roster()
@@ -282,47 +281,30 @@ type entries[T any] struct {
 	read     func(path string) ([]T, error) // a file with one entry per row
 	parse    func(texts []string) []T       // the texts of a table that names pictures
 	list     []T                            // one per row in the files of vectors; nil when there are no files
-
-	// Used instead of the list if few are distinct and the rows are not pictures.
-	pack   func(path string, list *texts) error
-	unpack func(list *texts, row int) T
-	packed *texts
 }
 
 // given reports whether there are files.
-func (e *entries[T]) given() bool { return e.list != nil || e.packed != nil }
-
-// len returns the number of entries.
-func (e *entries[T]) len() int {
-	if e.packed != nil {
-		return e.packed.len()
-	}
-	return len(e.list)
-}
+func (e *entries[T]) given() bool { return e.list != nil }
 
 // get copies the entry of a row, if there are files.
 func (e *entries[T]) get(row int, to *T, has *bool) error {
 	if !e.given() {
 		return nil
 	}
-	if row >= e.len() {
+	if row >= len(e.list) {
 		return fault.New("too-few",
-			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(e.len()))
+			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(len(e.list)))
 	}
-	if *has = true; e.packed != nil {
-		*to = e.unpack(e.packed, row)
-	} else {
-		*to = e.list[row]
-	}
+	*has, *to = true, e.list[row]
 	return nil
 }
 
 // checkLength compares the number of entries with that of the rows.
 func (e *entries[T]) checkLength(rows int) error {
-	if !e.given() || e.len() == rows {
+	if !e.given() || len(e.list) == rows {
 		return nil
 	}
-	return unequal(e.patterns, e.len(), e.what, rows)
+	return unequal(e.patterns, len(e.list), e.what, rows)
 }
 
 // load reads the files: as tables that name the pictures of a roster, which may be nil, or else as lists.
@@ -340,9 +322,7 @@ func (e *entries[T]) load(s *Set, r *roster) error {
 			return err
 		}
 	}
-	if e.list = []T{}; r == nil && e.pack != nil {
-		e.list, e.packed = nil, &texts{}
-	}
+	e.list = []T{}
 	if err := e.readLists(s, paths); err != nil || r == nil {
 		return err
 	}
@@ -373,30 +353,21 @@ func (e *entries[T]) readLists(s *Set, paths []string) error {
 		}
 	}
 	for i, path := range paths {
-		before := e.len()
-		if err := e.readList(path); err != nil {
+		part, err := e.read(path)
+		if err != nil {
 			return err
 		}
-		if part := e.len() - before; len(paths) == len(s.files) {
+		e.list = append(e.list, part...)
+		if part := len(part); len(paths) == len(s.files) {
 			if f := s.files[i]; f.header.rows >= 0 && f.header.rows != part {
 				return fmt.Errorf("%w of %s", unequal([]string{path}, part, e.what, f.header.rows), f.path)
 			}
 		}
 	}
-	if rows >= 0 && rows != e.len() {
-		return unequal(paths, e.len(), e.what, rows)
+	if rows >= 0 && rows != len(e.list) {
+		return unequal(paths, len(e.list), e.what, rows)
 	}
 	return nil
-}
-
-// readList reads a file with one entry per row.
-func (e *entries[T]) readList(path string) error {
-	if e.packed != nil {
-		return e.pack(path, e.packed)
-	}
-	part, err := e.read(path)
-	e.list = append(e.list, part...)
-	return err
 }
 
 // missingFile is the error of a file that does not exist; it is fs.ErrNotExist.

@@ -8,7 +8,6 @@ import (
 	"hash/maphash"
 	"io"
 	"math"
-	"slices"
 
 	"hashgrove/internal/plain"
 )
@@ -21,7 +20,6 @@ import (
 type Survey struct {
 	Rows    int
 	Columns []SurveyColumn
-	Named   bool       // the columns have distinct names of their own
 	Sample  [][]string // the first rows, a text for each column
 }
 
@@ -31,7 +29,6 @@ type SurveyColumn struct {
 	Kind     string // "number", "text", or "list" of numbers
 	Integers bool   // numbers without fractions
 	Distinct int    // distinct values; MostDistinct means that many or more
-	Empty    int    // rows without a value
 }
 
 // SurveyLimits bound a survey.
@@ -46,6 +43,14 @@ const MostDistinct = 500
 // longestSample is the number of characters of a value that a sample keeps.
 const longestSample = 60
 
+// columnTally counts the values of one column.
+type columnTally struct {
+	name                              string
+	numbers, fractions, lists, others int
+	seen                              map[uint64]struct{} // hashes of the first MostDistinct values
+	row                               int                 // the last row with it: only the first value of a row counts
+}
+
 // Look surveys a file of the format csv, tsv or jsonl. Unreadable rows are only counted: reading the rows will report
 // them.
 func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Survey, error) {
@@ -54,156 +59,102 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		return nil, err
 	}
 	defer in.Close()
-	s := &surveyor{in: in, limits: limits, place: map[string]int{}, seed: maphash.MakeSeed()}
+	next := surveyLines
 	switch format {
 	case "csv", "tsv":
-		err = s.table(ctx, format)
+		next = surveyTable
 	case "jsonl":
-		err = s.lines(ctx)
 	default:
 		return nil, &SpecError{"Format", fmt.Errorf("%s: columns are looked at in csv, tsv and jsonl, not in %s",
 			path, format)}
 	}
+	row, err := next(in, format)
 	if err != nil {
 		return nil, err
 	}
-	if s.survey.Rows == 0 {
-		return nil, fmt.Errorf("%s: has no rows", path)
-	}
-	return s.finish(), nil
-}
-
-// surveyor makes a survey.
-type surveyor struct {
-	in      *input
-	limits  SurveyLimits
-	survey  Survey
-	columns []*columnTally
-	place   map[string]int // of a key of JSON lines
-	seed    maphash.Seed
-}
-
-// columnTally counts the values of one column.
-type columnTally struct {
-	name                              string
-	numbers, fractions, lists, others int
-	seen                              map[uint64]struct{} // hashes of the values; nil once there are enough
-	distinct                          int
-	row                               int // the last row with the key, of JSON lines: only the first value of a key counts
-}
-
-func (s *surveyor) column(name string) (*columnTally, error) {
-	if len(s.columns) == s.limits.Columns {
-		return nil, fmt.Errorf("%s: has more than %s", s.in.path, plain.Count(s.limits.Columns, "column", "columns"))
-	}
-	c := &columnTally{name: name, seen: map[uint64]struct{}{}}
-	s.columns = append(s.columns, c)
-	return c, nil
-}
-
-// row counts a row, and checks every few rows whether to go on.
-func (s *surveyor) row(ctx context.Context) error {
-	if s.survey.Rows++; s.survey.Rows > s.limits.Rows {
-		return fmt.Errorf("%s: has more than %s", s.in.path, plain.Count(s.limits.Rows, "row", "rows"))
-	}
-	if s.survey.Rows%256 == 0 {
-		return ctx.Err()
-	}
-	return nil
-}
-
-// table surveys CSV or TSV.
-func (s *surveyor) table(ctx context.Context, format string) error {
-	t, _, err := openTable(s.in, format)
-	if err != nil {
-		return err
-	}
-	names := map[string]bool{}
-	for j := range t.width {
-		if _, err := s.column(t.column(j)); err != nil {
-			return err
-		}
-		names[t.column(j)] = true
-	}
-	s.survey.Named = t.names != nil && len(names) == t.width && !slices.Contains(t.names, "")
+	s, columns, place, seed := &Survey{}, []*columnTally(nil), map[string]int{}, maphash.MakeSeed()
 	for {
-		if err := t.read(); err == io.EOF {
-			return nil
+		var values []keyValue
+		if values, err = row(); err == io.EOF {
+			break
 		} else if err != nil {
-			return err
+			return nil, err
 		}
-		if err := s.row(ctx); err != nil {
-			return err
+		if s.Rows++; s.Rows > limits.Rows {
+			return nil, fmt.Errorf("%s: has more than %s", path, plain.Count(limits.Rows, "row", "rows"))
 		}
-		if len(t.fields) != t.width {
-			continue
+		if s.Rows%256 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		var sample []string
-		for j, field := range t.fields {
-			s.columns[j].add(field, s.seed)
-			if len(s.survey.Sample) < s.limits.Sample {
-				sample = append(sample, clip(field))
-			}
-		}
-		if sample != nil {
-			s.survey.Sample = append(s.survey.Sample, sample)
-		}
-	}
-}
-
-// lines surveys JSON lines.
-func (s *surveyor) lines(ctx context.Context) error {
-	r := newAttributeReader(nil)
-	s.in.skipMark()
-	s.survey.Named = true
-	for {
-		b, err := s.in.text()
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = s.row(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		if b = bytes.TrimSpace(b); b[0] != '{' {
-			continue
-		}
-		pairs, err := r.keyValues(b)
-		if err != nil {
-			continue
-		}
-		sample := make([]string, 0, len(pairs))
-		for _, p := range pairs {
-			j, known := s.place[p.key]
+		sample := make([]string, 0, len(values))
+		for _, v := range values {
+			j, known := place[v.key]
 			if !known {
-				if _, err := s.column(p.key); err != nil {
-					return err
+				if j = len(columns); j == limits.Columns {
+					return nil, fmt.Errorf("%s: has more than %s", path, plain.Count(j, "column", "columns"))
 				}
-				j = len(s.columns) - 1
-				s.place[p.key] = j
+				place[v.key], columns = j, append(columns, &columnTally{name: v.key, seen: map[uint64]struct{}{}})
 			}
-			if s.columns[j].row == s.survey.Rows {
+			if columns[j].row == s.Rows {
 				continue
 			}
-			s.columns[j].row = s.survey.Rows
-			value := p.raw
-			if text, ok := jsonScalar(p.raw); ok {
-				value = []byte(text)
-			} else if string(p.raw) == "null" {
-				value = nil
-			}
-			s.columns[j].add(value, s.seed)
-			for len(sample) <= j {
-				sample = append(sample, "")
-			}
-			sample[j] = clip(value)
+			columns[j].row = s.Rows
+			columns[j].add(v.raw, seed)
+			sample = append(sample, make([]string, max(0, j+1-len(sample)))...)
+			sample[j] = clip(v.raw)
 		}
-		if len(s.survey.Sample) < s.limits.Sample {
-			s.survey.Sample = append(s.survey.Sample, sample)
+		if len(s.Sample) < limits.Sample && len(values) > 0 {
+			s.Sample = append(s.Sample, sample)
 		}
 	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("%s: has no rows", path)
+	}
+	for _, c := range columns {
+		s.Columns = append(s.Columns, c.column())
+	}
+	for i, row := range s.Sample { // keys that came later
+		s.Sample[i] = append(row, make([]string, len(columns)-len(row))...)
+	}
+	return s, nil
+}
+
+// surveyTable returns a function that reads the next row of CSV or TSV.
+func surveyTable(in *input, format string) (func() ([]keyValue, error), error) {
+	t, _, err := openTable(in, format)
+	return func() (values []keyValue, err error) {
+		if err := t.read(); err != nil || len(t.fields) != t.width {
+			return nil, err
+		}
+		for j, field := range t.fields {
+			values = append(values, keyValue{key: t.column(j), raw: field})
+		}
+		return values, nil
+	}, err
+}
+
+// surveyLines returns a function that reads the next line of JSON.
+func surveyLines(in *input, _ string) (func() ([]keyValue, error), error) {
+	r := newAttributeReader(nil)
+	in.skipMark()
+	return func() ([]keyValue, error) {
+		b, err := in.text()
+		if b = bytes.TrimSpace(b); err != nil || b[0] != '{' {
+			return nil, err
+		}
+		values, err := r.keyValues(b)
+		if err != nil {
+			return nil, nil
+		}
+		for i, v := range values {
+			if text, ok := jsonScalar(v.raw); ok {
+				values[i].raw = []byte(text)
+			} else if v.raw[0] == 'n' {
+				values[i].raw = nil
+			}
+		}
+		return values, nil
+	}, nil
 }
 
 // add counts a value.
@@ -222,34 +173,20 @@ func (c *columnTally) add(value []byte, seed maphash.Seed) {
 	default:
 		c.others++
 	}
-	if c.seen == nil {
-		return
-	}
-	c.seen[maphash.Bytes(seed, value)] = struct{}{}
-	if c.distinct = len(c.seen); c.distinct == MostDistinct {
-		c.seen = nil
+	if len(c.seen) < MostDistinct {
+		c.seen[maphash.Bytes(seed, value)] = struct{}{}
 	}
 }
 
-// finish interprets the counts: as in reading, most values decide what a column holds.
-func (s *surveyor) finish() *Survey {
-	for _, c := range s.columns {
-		given := c.numbers + c.lists + c.others
-		kind := "text"
-		if c.lists > c.numbers && c.lists > c.others {
-			kind = "list"
-		} else if c.numbers >= c.others && c.numbers > 0 {
-			kind = "number"
-		}
-		s.survey.Columns = append(s.survey.Columns, SurveyColumn{
-			Name: c.name, Kind: kind, Integers: kind == "number" && c.fractions == 0, Distinct: c.distinct,
-			Empty: s.survey.Rows - given,
-		})
+// column interprets the counts: as in reading, most values decide what a column holds.
+func (c *columnTally) column() SurveyColumn {
+	kind := "text"
+	if c.lists > c.numbers && c.lists > c.others {
+		kind = "list"
+	} else if c.numbers >= c.others && c.numbers > 0 {
+		kind = "number"
 	}
-	for i, row := range s.survey.Sample { // keys that came later
-		s.survey.Sample[i] = append(row, make([]string, len(s.columns)-len(row))...)
-	}
-	return &s.survey
+	return SurveyColumn{c.name, kind, kind == "number" && c.fractions == 0, len(c.seen)}
 }
 
 // clip shortens a value for a sample.

@@ -27,11 +27,11 @@ func TestSurveyOfATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []SurveyColumn{
-		{"id", "number", true, 3, 1}, {"size", "number", false, 2, 2}, {"count", "number", true, 2, 1},
-		{"kind", "text", false, 2, 1}, {"list", "list", false, 3, 1},
+		{"id", "number", true, 3}, {"size", "number", false, 2}, {"count", "number", true, 2},
+		{"kind", "text", false, 2}, {"list", "list", false, 3},
 	}
-	if s.Rows != 4 || !s.Named || !slices.Equal(s.Columns, want) {
-		t.Errorf("%d rows, named %v, %+v", s.Rows, s.Named, s.Columns)
+	if s.Rows != 4 || !slices.Equal(s.Columns, want) {
+		t.Errorf("%d rows, %+v", s.Rows, s.Columns)
 	}
 	if got := fmt.Sprint(s.Sample); got != "[[1 0.5 3 cat 1 2] [2 1.5 4 dog 3 4]]" {
 		t.Error(got)
@@ -46,19 +46,12 @@ not json
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []SurveyColumn{{"v", "list", false, 2, 1}, {"kind", "text", false, 2, 1}, {"price", "number", false, 1, 2}}
+	want := []SurveyColumn{{"v", "list", false, 2}, {"kind", "text", false, 2}, {"price", "number", false, 1}}
 	if s.Rows != 3 || !slices.Equal(s.Columns, want) {
 		t.Errorf("%d rows, %+v", s.Rows, s.Columns)
 	}
 	if len(s.Sample) != 2 || len(s.Sample[0]) != 3 || s.Sample[1][2] != "2.5" {
 		t.Errorf("%q", s.Sample)
-	}
-}
-
-func TestSurveyWithoutNames(t *testing.T) {
-	s, err := look(t, "a.csv", "1.5,2,x\n2.5,3,y\n", roomy)
-	if err != nil || s.Named || s.Rows != 2 || s.Columns[2].Name != "3" {
-		t.Errorf("%v, %+v", err, s)
 	}
 }
 
@@ -113,7 +106,7 @@ func FuzzSurvey(f *testing.F) {
 			}
 		}
 		for _, c := range s.Columns {
-			if c.Distinct > s.Rows || c.Empty < 0 || c.Empty > s.Rows {
+			if c.Distinct > s.Rows {
 				t.Errorf("%d rows, and %+v", s.Rows, c)
 			}
 		}

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -77,16 +76,7 @@ func appendMatrixTags(tags []string, row []float32) ([]string, error) {
 // or one of a usual name), JSON Lines (a string or number per line), or text with a value per line. Integers keep all
 // digits.
 func readValues(path string) ([]string, error) {
-	in, err := openInput(path)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	next, err := rowTexts(in)
-	if err != nil {
-		return nil, err
-	}
-	values, err := collect(in, next)
+	_, values, err := readTexts(path, valueTexts)
 	// Editors leave empty lines at the end.
 	for len(values) > 0 && values[len(values)-1] == "" {
 		values = values[:len(values)-1]
@@ -94,36 +84,39 @@ func readValues(path string) ([]string, error) {
 	return values, err
 }
 
-// packValues is like readValues but appends to a list.
-func packValues(path string, list *texts) error {
+// readTexts reads a file with a text per row, by a function that chooses how. The input is closed, but goes on counting
+// memory.
+func readTexts(path string, open func(*input) (func() (string, error), error)) (*input, []string, error) {
 	in, err := openInput(path)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer in.Close()
-	next, err := rowTexts(in)
+	next, err := open(in)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	for first := list.len(); ; {
+	var texts []string
+	seen := interner{}
+	for {
 		text, err := next()
 		switch {
 		case err == io.EOF:
-			list.trim(first)
-			return nil
+			return in, texts, nil
 		case err != nil:
-			return err
-		case list.len() == maxRows:
-			return fmt.Errorf("%s: has more than %d rows", path, maxRows)
+			return nil, nil, err
+		case len(texts) == maxRows:
+			return nil, nil, fmt.Errorf("%s: has more than %d rows", path, maxRows)
 		}
-		if err := in.hold(list.add(text)); err != nil {
-			return err
+		if err := in.hold(entryBytes + len(text)); err != nil {
+			return nil, nil, err
 		}
+		texts = append(texts, seen.keep(text))
 	}
 }
 
-// rowTexts returns a function that reads the value of the next row.
-func rowTexts(in *input) (func() (string, error), error) {
+// valueTexts returns a function that reads the value of the next row.
+func valueTexts(in *input) (func() (string, error), error) {
 	head, err := in.head()
 	if err != nil {
 		return nil, err
@@ -131,16 +124,10 @@ func rowTexts(in *input) (func() (string, error), error) {
 	switch f := fileNamed(in.path); {
 	case isNpy(&sample{head: head}):
 		a, err := readArray(in, in.path)
-		if err != nil {
-			return nil, err
-		}
-		return arrayTexts(in, a)
+		return arrayTexts(in, a, err)
 	case looksIDX(&sample{head: head, size: in.size}):
 		a, err := readIDX(in)
-		if err != nil {
-			return nil, err
-		}
-		return arrayTexts(in, a)
+		return arrayTexts(in, a, err)
 	case !isText(head):
 		return nil, fault.New("wrong-format",
 			"%s: is neither text nor npy nor IDX: a file with one value per row is expected", in.path)
@@ -152,29 +139,11 @@ func rowTexts(in *input) (func() (string, error), error) {
 	return lineTexts(in), nil
 }
 
-// collect reads the texts of all rows.
-func collect(in *input, next func() (string, error)) ([]string, error) {
-	var texts []string
-	seen := interner{}
-	for {
-		text, err := next()
-		switch {
-		case err == io.EOF:
-			return texts, nil
-		case err != nil:
-			return nil, err
-		case len(texts) == maxRows:
-			return nil, fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
-		}
-		if err := in.hold(entryBytes + len(text)); err != nil {
-			return nil, err
-		}
-		texts = append(texts, seen.keep(text))
+// arrayTexts reads the values of an array of one axis, unless its head could not be read.
+func arrayTexts(in *input, a array, err error) (func() (string, error), error) {
+	if err != nil {
+		return nil, err
 	}
-}
-
-// arrayTexts reads the values of an array of one axis.
-func arrayTexts(in *input, a array) (func() (string, error), error) {
 	d, err := openTexts(in, in.path, a)
 	if err != nil {
 		return nil, err
@@ -233,41 +202,84 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 // JSON lists, or a 0/1 matrix in text or npy, whose columns, counted from 0, are the tags. An empty line is a row
 // without tags.
 func readTagLines(path string) ([][]string, error) {
-	in, err := openInput(path)
+	in, lines, err := readTexts(path, tagTexts)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
+	if slices.ContainsFunc(lines, func(line string) bool { return line != "" && line[0] != '[' }) {
+		sep := tagSeparator(lines...)
+		for _, line := range lines {
+			if err := in.hold(entryBytes * (2 + strings.Count(line, string(rune(sep))))); err != nil {
+				return nil, err
+			}
+		}
+		tags := tagSets(lines)
+		matrixTags(tags)
+		return tags, nil
+	}
+	tags := make([][]string, len(lines))
+	seen := interner{}
+	var j jsonLine
+	for i, line := range lines {
+		if line == "" {
+			continue
+		}
+		j.reset([]byte(line))
+		err := j.list(func(item []byte) error {
+			tag, ok := jsonScalar(item)
+			if !ok {
+				return fmt.Errorf("%s instead of a tag", excerpt(item))
+			}
+			tags[i] = append(tags[i], seen.keep(tag))
+			return in.hold(entryBytes)
+		})
+		if err == nil {
+			err = j.end()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, i+1, err)
+		}
+		if err := in.hold(entryBytes); err != nil {
+			return nil, err
+		}
+	}
+	return tags, nil
+}
+
+// tagTexts returns a function that reads the tags of the next row as a text.
+func tagTexts(in *input) (func() (string, error), error) {
 	head, err := in.head()
 	switch {
 	case err != nil:
 		return nil, err
 	case isNpy(&sample{head: head}):
-		return readTagArray(in)
+		a, err := readArray(in, in.path)
+		if err != nil || a.isText() {
+			return arrayTexts(in, a, err)
+		}
+		return matrixTexts(in, a)
 	case !isText(head):
 		return nil, fault.New("wrong-format",
-			"%s: is neither text nor npy: a file with one line of tags per row is expected", path)
+			"%s: is neither text nor npy: a file with one line of tags per row is expected", in.path)
 	}
-	lines, err := collect(in, lineTexts(in))
-	if err != nil {
-		return nil, err
-	}
-	if slices.ContainsFunc(lines, func(line string) bool { return line != "" && line[0] != '[' }) {
-		tags, err := heldTags(in, lines)
-		matrixTags(tags)
-		return tags, err
-	}
-	tags := make([][]string, len(lines))
-	seen := interner{}
-	for i, line := range lines {
-		if tags[i], err = jsonTags(line, seen); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", path, i+1, err)
+	return lineTexts(in), nil
+}
+
+// matrixTexts reads the rows of a 0/1 matrix as the places of their ones.
+func matrixTexts(in *input, a array) (func() (string, error), error) {
+	r, _, err := openArray(in, in.path, a)
+	row, rec := 0, record{}
+	return func() (string, error) {
+		if err := r.next(&rec); err != nil {
+			return "", err
 		}
-		if err := in.hold(entryBytes * (1 + len(tags[i]))); err != nil {
-			return nil, err
+		row++
+		tags, err := appendMatrixTags(nil, rec.vector)
+		if err != nil {
+			return "", fmt.Errorf("%s: row %d: %w", in.path, row, err)
 		}
-	}
-	return tags, nil
+		return strings.Join(tags, ","), nil
+	}, err
 }
 
 // tagSets splits texts into tags.
@@ -278,37 +290,6 @@ func tagSets(texts []string) [][]string {
 		tags[i] = seen.appendTags(nil, text, sep)
 	}
 	return tags
-}
-
-// heldTags splits the lines of a file into tags, counting their memory.
-func heldTags(in *input, lines []string) ([][]string, error) {
-	sep := tagSeparator(lines...)
-	for _, line := range lines {
-		if err := in.hold(entryBytes * (2 + strings.Count(line, string(rune(sep))))); err != nil {
-			return nil, err
-		}
-	}
-	return tagSets(lines), nil
-}
-
-// jsonTags reads a JSON list of strings and numbers.
-func jsonTags(line string, seen interner) ([]string, error) {
-	if line == "" {
-		return nil, nil
-	}
-	var items []json.RawMessage
-	if err := json.Unmarshal([]byte(line), &items); err != nil {
-		return nil, fault.New("bad-tags", "a JSON list of tags cannot be read")
-	}
-	var tags []string
-	for _, item := range items {
-		tag, ok := jsonScalar(item)
-		if !ok {
-			return nil, fmt.Errorf("%s instead of a tag", excerpt(item))
-		}
-		tags = append(tags, seen.keep(tag))
-	}
-	return tags, nil
 }
 
 // matrixTags recognises a 0/1 matrix written as text: the same number of fields in every line, three or more, all of
@@ -330,47 +311,5 @@ func matrixTags(tags [][]string) {
 			}
 		}
 		tags[i] = kept
-	}
-}
-
-// readTagArray reads tags from an npy file: a 0/1 matrix, or a string of tags per row.
-func readTagArray(in *input) ([][]string, error) {
-	a, err := readArray(in, in.path)
-	if err != nil {
-		return nil, err
-	}
-	if a.isText() {
-		next, err := arrayTexts(in, a)
-		if err != nil {
-			return nil, err
-		}
-		lines, err := collect(in, next)
-		if err != nil {
-			return nil, err
-		}
-		return heldTags(in, lines)
-	}
-	if a.rows > maxRows {
-		return nil, fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
-	}
-	r, _, err := openArray(in, in.path, a)
-	if err != nil {
-		return nil, err
-	}
-	var tags [][]string
-	for rec := (record{}); ; {
-		if err := r.next(&rec); err == io.EOF {
-			return tags, nil
-		} else if err != nil {
-			return nil, err
-		}
-		row, err := appendMatrixTags(nil, rec.vector)
-		if err != nil {
-			return nil, fmt.Errorf("%s: row %d: %w", in.path, len(tags)+1, err)
-		}
-		if err := in.hold(2 * entryBytes * (1 + len(row))); err != nil {
-			return nil, err
-		}
-		tags = append(tags, row)
 	}
 }
