@@ -167,9 +167,6 @@ func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch,
 
 // noteJoin says how attributes were matched to items.
 func (a *app) noteJoin(in itemInput, n int) {
-	if in.Doubt != "" {
-		a.warn([]string{in.Doubt})
-	}
 	switch j := in.Join; {
 	case j.By == "row" && in.Named:
 		a.note("attributes joined row by row, as asked, although the items have ids")

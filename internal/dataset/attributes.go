@@ -67,12 +67,6 @@ type Join struct {
 	Unmatched int    `json:"records_without_an_item"` // records that no item has
 }
 
-// ReadAttributes reads a file. The column named id holds the ids if the file has it; otherwise, or for "", the column
-// id or ids does. Columns are those to take, nil for all.
-func ReadAttributes(path, id string, columns []string) (*Attributes, error) {
-	return OpenAttributes(AttributeSpec{Path: path, ItemID: id, Columns: columns})
-}
-
 // OpenAttributes reads a file of attributes.
 func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 	r := newAttributeReader(spec.Columns)
@@ -131,62 +125,8 @@ func (a *Attributes) Match(ids []string) error {
 	if a.joinBy != "row" || a.asked || ids == nil {
 		return nil
 	}
-	if column := a.columnOfIDs(ids); column != "" {
-		return &SpecError{"AttributesID", fault.New("ids-unnamed",
-			"%s: its column %q holds ids of the items: name it as the column of ids",
-			a.path, column)}
-	}
 	return &SpecError{"AttributesByRow", fault.New("no-id-column", "%s: the items have ids, and it has no column id: "+
 		"name its column of ids, or join it row by row", a.path)}
-}
-
-// columnOfIDs returns the first column of attributes in which at least half of the records, or as many as there are
-// ids, hold ids of the items, or "".
-func (a *Attributes) columnOfIDs(ids []string) string {
-	known := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		known[id] = true
-	}
-	var names []string
-	hits := map[string]int{}
-	for _, d := range a.records {
-		for _, v := range d.Attributes {
-			if !known[v.Text] {
-				continue
-			}
-			if hits[v.Name]++; hits[v.Name] == 1 {
-				names = append(names, v.Name)
-			}
-		}
-	}
-	least := max(1, min(len(known), len(a.records))/2)
-	for _, name := range names {
-		if hits[name] >= least {
-			return name
-		}
-	}
-	return ""
-}
-
-// Misplaced returns a warning if records were joined by row although a column holds the ids of the items in another
-// order, or "". The ids are those of all rows.
-func (a *Attributes) Misplaced(ids []string) string {
-	if a.joinBy != "row" || len(ids) == 0 {
-		return ""
-	}
-	column := a.columnOfIDs(ids)
-	for row, id := range ids {
-		if column == "" || row >= len(a.records) {
-			break
-		}
-		for _, v := range a.records[row].Attributes {
-			if v.Name == column && v.Text != id {
-				return fmt.Sprintf("%s was joined row by row, but its column %q holds ids of the items in another order: "+
-					"row %d is about %q and was given to %q", a.path, column, row+1, v.Text, id)
-			}
-		}
-	}
-	return ""
 }
 
 // Path returns the path of the file.

@@ -255,11 +255,11 @@ func TestHeldFilesStayWithinTheirBudget(t *testing.T) {
 			return ReadPairs(path, &supervision.Data{Rows: 2})
 		}},
 		{"attributes.jsonl.gz", lines("{}\n", many/3), func(path string) error {
-			_, err := ReadAttributes(path, "", nil)
+			_, err := readAttributes(path, "", nil)
 			return err
 		}},
 		{"attributes.csv.gz", gzipped("a,b\n" + strings.Repeat("1,2\n", many/8)), func(path string) error {
-			_, err := ReadAttributes(path, "", nil)
+			_, err := readAttributes(path, "", nil)
 			return err
 		}},
 		{"names.tar.zst", zstded(strings.Repeat(tarOf("a.png", "")[:512], many/5)), func(path string) error {
@@ -292,7 +292,7 @@ func TestAttributesAreReadInOneGo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := setFile(t, dir, c.name, c.content)
 			budgettest.Peak(t, 640*budgettest.MiB, func() {
-				_, err := ReadAttributes(path, "", nil)
+				_, err := readAttributes(path, "", nil)
 				checkCode(t, err, c.want)
 			})
 		})

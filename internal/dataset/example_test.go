@@ -50,21 +50,3 @@ func ExampleSpecError() {
 	}
 	// Output: set Vector
 }
-
-func ExampleReadAttributes() {
-	path := writeFile("about.csv", "id,price,size\na1,9.5,L\na2,12,\n")
-	defer os.RemoveAll(filepath.Dir(path))
-	about, err := dataset.ReadAttributes(path, "", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for row, id := range []string{"a2", "a1"} {
-		for _, a := range about.Find(id, row).Attributes {
-			fmt.Println(id, a.Name, a.Text, a.IsNumber)
-		}
-	}
-	// Output:
-	// a2 price 12 true
-	// a1 price 9.5 true
-	// a1 size L false
-}

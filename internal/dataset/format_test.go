@@ -272,7 +272,8 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%s: %v", s.name, err)
 			continue
 		}
-		if ranges, err := vectors.RangesOf(t.Context(), set); err != nil || !ranges.Bytes {
+		ranges := vectors.NewRanges(set.Dim())
+		if err := ranges.Read(t.Context(), set); err != nil || !ranges.Bytes {
 			t.Errorf("%s: bytes %v, %v", s.name, ranges.Bytes, err)
 		}
 	}

@@ -48,14 +48,12 @@ type Input struct {
 	Attributes *Attributes // nil if there are none
 	Named      bool        // the rows have ids; set by Read, like the following fields
 	Join       Join        // how attributes were joined
-	Doubt      string      // about the attributes
 
 	name  string
 	codes []string // code files
 	shift int      // offset of row numbers, if the rows are a shard
 	only  hamming.Shard
-	rows  int      // so far
-	ids   []string // of all rows, if attributes are joined by row although there are ids
+	rows  int // so far
 	model *model.Model
 	src   vectors.Source
 }
@@ -166,7 +164,7 @@ func (in *Input) Each(ctx context.Context, threads int, take func(*index.Batch) 
 func (in *Input) read(
 	ctx context.Context, threads int, into func(more int) *index.Batch, done func(*index.Batch) error,
 ) error {
-	in.rows, in.ids = 0, nil
+	in.rows = 0
 	taken := 0
 	take := func(codes hamming.Codes, chunk vectors.Chunk) error {
 		b := into(codes.Len())
@@ -194,9 +192,7 @@ func (in *Input) read(
 	if err := in.Attributes.Check(in.rows); err != nil {
 		return err
 	}
-	if in.Join = in.Attributes.Join(); in.ids != nil {
-		in.Doubt = in.Attributes.Misplaced(in.ids)
-	}
+	in.Join = in.Attributes.Join()
 	return nil
 }
 
@@ -223,7 +219,6 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 			return err
 		}
 	}
-	byRow := in.Attributes != nil && chunk.IDs != nil && in.Attributes.Join().By == "row"
 	for i := range codes.Len() {
 		row := in.rows
 		if in.rows++; !in.only.IsWhole() && (row < in.only.First || row >= in.only.First+in.only.Rows) {
@@ -236,9 +231,6 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 		it.Code = codes.Row(i)
 		if in.Attributes != nil {
 			describe(&it, in.Attributes, chunk, i, row)
-		}
-		if byRow {
-			in.ids = append(in.ids, it.ID.String())
 		}
 		b.Append(it)
 	}

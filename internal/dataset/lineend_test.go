@@ -24,7 +24,7 @@ func TestLineEnds(t *testing.T) {
 	}
 	data := rows(func(name string) Spec { return Spec{Paths: []string{name}} })
 	attributes := func(name string) (string, error) {
-		a, err := ReadAttributes(name, "", nil)
+		a, err := readAttributes(name, "", nil)
 		if err != nil {
 			return "", err
 		}

@@ -31,8 +31,8 @@ func blobs(t *testing.T, rows, cols int, seed uint64) (*vectors.Columns, []int32
 		}
 	}
 	ctx := context.Background()
-	r, err := vectors.RangesOf(ctx, m)
-	if err != nil {
+	r := vectors.NewRanges(m.Cols)
+	if err := r.Read(ctx, m); err != nil {
 		t.Fatal(err)
 	}
 	q, err := r.Quantizer()

@@ -30,8 +30,8 @@ func testTSHByDefinition(t *testing.T, effort fasthash.Effort) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranges, err := vectors.RangesOf(ctx, x)
-	if err != nil {
+	ranges := vectors.NewRanges(x.Cols)
+	if err := ranges.Read(ctx, x); err != nil {
 		t.Fatal(err)
 	}
 	q, err := ranges.Quantizer()

@@ -28,8 +28,8 @@ func ExampleSelect() {
 func ExampleQuantize() {
 	ctx := context.Background()
 	m := vectors.Matrix{Rows: 3, Cols: 1, Data: []float32{-1, 0, 1}}
-	ranges, err := vectors.RangesOf(ctx, m)
-	if err != nil {
+	ranges := vectors.NewRanges(m.Cols)
+	if err := ranges.Read(ctx, m); err != nil {
 		log.Fatal(err)
 	}
 	q, err := ranges.Quantizer()

@@ -49,8 +49,8 @@ func TestBinRisesAndSaturates(t *testing.T) {
 
 func TestQuantizerOfBytesIsTheIdentity(t *testing.T) {
 	m := Matrix{Rows: 2, Cols: 3, Data: []float32{0, 255, 7, 3, 200, 7}}
-	r, err := RangesOf(context.Background(), m)
-	if err != nil {
+	r := NewRanges(m.Cols)
+	if err := r.Read(context.Background(), m); err != nil {
 		t.Fatal(err)
 	}
 	q, err := r.Quantizer()

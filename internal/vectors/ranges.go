@@ -118,12 +118,6 @@ func (r *Ranges) Constant() []int {
 	return list
 }
 
-// RangesOf reads a source once and returns its ranges.
-func RangesOf(ctx context.Context, src Source) (*Ranges, error) {
-	r := NewRanges(src.Dim())
-	return r, r.Read(ctx, src)
-}
-
 // Read adds all rows of a source.
 func (r *Ranges) Read(ctx context.Context, src Source) error {
 	for c, err := range src.Chunks(ctx) {

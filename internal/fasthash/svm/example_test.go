@@ -13,8 +13,8 @@ import (
 func Example() {
 	ctx := context.Background()
 	points := vectors.Matrix{Rows: 6, Cols: 2, Data: []float32{10, 200, 20, 210, 30, 190, 220, 40, 230, 30, 210, 20}}
-	ranges, err := vectors.RangesOf(ctx, points)
-	if err != nil {
+	ranges := vectors.NewRanges(points.Cols)
+	if err := ranges.Read(ctx, points); err != nil {
 		log.Fatal(err)
 	}
 	quantizer, err := ranges.Quantizer()
