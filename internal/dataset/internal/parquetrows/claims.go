@@ -1,6 +1,8 @@
 package parquetrows
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -9,86 +11,28 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// Checks of a file's claims against its bytes. The library allocates memory for footers, pages and values as they
-// claim, and for compressed pages without looking at their claims.
+// Checks of a file's claims against its bytes: the library allocates memory for footers, pages and values as they
+// claim.
 
 const (
-	leastChunk = 16      // bytes of the footer for a column of a row group or for a row group; sound ones have more
+	leastItem  = 3       // bytes of the footer for a row group or an element of the schema; sound ones have more
+	leastChunk = 16      // and for a column of a row group
 	openBytes  = 1 << 30 // memory for the pages of all columns that are read, and openFactor times the bytes of the file
 	openFactor = 64
 	valueBytes = 16 // of a value of a page in memory, and its levels
 )
 
-// checkFooter compares the numbers of row groups and columns with the bytes of an otherwise sound footer.
-func checkFooter(footer []byte) error {
-	t := &thriftBytes{rest: footer}
-	chunks := 0
-	t.fields(func(field int, kind byte) bool {
-		switch {
-		case field == 2 && kind == listType: // the schema
-			n, items := t.list()
-			if n > maxElements {
-				t.err = fault.New("schema-too-large", "the schema has %d elements", n)
-			}
-			for ; n > 0 && t.err == nil; n-- {
-				t.skip(items, 1)
-			}
-		case field == 4 && kind == listType: // row groups
-			n, items := t.list()
-			for ; n > 0 && t.err == nil; n-- {
-				if items != structType {
-					t.skip(items, 1)
-					continue
-				}
-				chunks++
-				t.fields(func(field int, kind byte) bool {
-					if field != 1 || kind != listType {
-						return false
-					}
-					n, items := t.list()
-					chunks += int(n)
-					for ; n > 0 && t.err == nil; n-- {
-						t.skip(items, 2)
-					}
-					return true
-				})
-			}
-		default:
-			return false
-		}
-		return true
-	})
-	if t.err == nil && chunks > 64+len(footer)/leastChunk {
+// footerLength returns the number of bytes of the footer. More row groups or columns than its bytes can hold, for which
+// the library would allocate memory, are an error.
+func footerLength(footer []byte) (int, error) {
+	t := thriftBytes{rest: footer}
+	t.skip(structType, 0)
+	groups, chunks, length := t.items[1], t.items[3], uint64(len(footer))
+	if t.err == nil && (groups > 64+length/leastItem || chunks > 64+length/leastChunk) {
 		t.err = fault.New("impossible-claim",
-			"it has %d bytes and claims %d row groups and columns in them", len(footer), chunks)
+			"it has %d bytes and claims %d row groups and columns in them", length, groups+chunks)
 	}
-	return t.err
-}
-
-// fields calls take with the number and kind of every field of a struct, and skips what it does not take.
-func (t *thriftBytes) fields(take func(field int, kind byte) bool) {
-	field := 0
-	for head := t.byte(); head != 0 && t.err == nil; head = t.byte() {
-		if delta := int(head >> 4); delta > 0 {
-			field += delta
-		} else {
-			n := t.varint()
-			field = int(int16(n>>1) ^ -int16(n&1))
-		}
-		kind := head & 15
-		if !take(field, kind) && kind > falseType {
-			t.skip(kind, 1)
-		}
-	}
-}
-
-// list reads the head of a list: how many items follow, and of which kind.
-func (t *thriftBytes) list() (n uint64, kind byte) {
-	head := t.byte()
-	if n = uint64(head >> 4); n == 15 {
-		n = t.length()
-	}
-	return n, head & 15
+	return len(footer) - len(t.rest), t.err
 }
 
 // checkExtent compares what all column chunks claim with the size of the file, since they cannot share bytes.
@@ -106,30 +50,132 @@ func checkExtent(meta *format.FileMetaData, size int64) error {
 	return nil
 }
 
-// factors lists by how much compression formats can shrink a page at most.
-var factors = map[format.CompressionCodec]int64{
-	format.Uncompressed: 1, format.Snappy: 64, format.Gzip: 1032, format.Zstd: 1 << 15, format.Brotli: 1 << 20,
+// Types of Thrift's compact protocol.
+const (
+	trueType = iota + 1
+	falseType
+	byteType
+	int16Type
+	int32Type
+	int64Type
+	doubleType
+	binaryType
+	listType
+	setType
+	mapType
+	structType
+)
+
+var errShort = fault.New("impossible-claim", "it ends too early, or claims too much")
+
+// structLength returns the number of bytes of the struct, in Thrift's compact protocol, at the start of b. A list that
+// claims more items than there are bytes left, for which the library would allocate memory, is an error.
+func structLength(b []byte) (int, error) {
+	t := thriftBytes{rest: b}
+	t.skip(structType, 0)
+	return len(b) - len(t.rest), t.err
 }
 
-// checkExpansion compares the size that a page claims with what its bytes can expand to.
-func checkExpansion(codec format.CompressionCodec, header *format.PageHeader) error {
-	claim, packed := int64(header.UncompressedPageSize), int64(header.CompressedPageSize)
-	if v2 := header.DataPageHeaderV2; v2.Valid { // the levels before the values are not compressed
-		levels := int64(v2.V.RepetitionLevelsByteLength) + int64(v2.V.DefinitionLevelsByteLength)
-		if levels < 0 || levels > min(claim, packed) {
-			return fmt.Errorf("a page of %d bytes claims levels of %d", packed, levels)
+// thriftBytes skips values of Thrift's compact protocol. After an error it skips nothing more and reads zeros.
+type thriftBytes struct {
+	rest  []byte
+	err   error
+	items [maxDepth + 1]uint64 // structs in lists, by depth
+}
+
+// skip skips a value.
+func (t *thriftBytes) skip(kind byte, depth int) {
+	if t.err != nil {
+		return
+	}
+	if depth > maxDepth {
+		t.err = errors.New("it is nested too deeply")
+		return
+	}
+	switch kind {
+	case trueType, falseType, byteType:
+		t.take(1)
+	case int16Type, int32Type, int64Type:
+		t.varint()
+	case doubleType:
+		t.take(8)
+	case binaryType:
+		t.take(t.varint())
+	case listType, setType:
+		head := t.byte()
+		n := uint64(head >> 4)
+		if n == 15 {
+			n = t.length()
 		}
-		claim, packed = claim-levels, packed-levels
-		if v2.V.IsCompressed.Valid && !v2.V.IsCompressed.V {
-			codec = format.Uncompressed
+		if head&15 == structType {
+			t.items[depth] += n
 		}
+		for ; n > 0 && t.err == nil; n-- {
+			t.skip(head&15, depth+1)
+		}
+	case mapType:
+		n, kinds := t.length(), byte(0)
+		if n > 0 {
+			kinds = t.byte()
+		}
+		for ; n > 0 && t.err == nil; n-- {
+			t.skip(kinds>>4, depth+1)
+			t.skip(kinds&15, depth+1)
+		}
+	case structType:
+		for head := t.byte(); head != 0; head = t.byte() {
+			if head>>4 == 0 { // the number of the field is written out
+				t.varint()
+			}
+			if kind := head & 15; kind > falseType { // true and false are in the head
+				t.skip(kind, depth+1)
+			}
+		}
+	default:
+		t.err = fmt.Errorf("it has the unknown type %d", kind)
 	}
-	factor, known := factors[codec]
-	if !known {
-		return nil // the library does not read it
+}
+
+// fail records that bytes are missing, unless there was an error before.
+func (t *thriftBytes) fail() uint64 {
+	t.err = cmp.Or(t.err, errShort)
+	return 0
+}
+
+// take returns the next n bytes, or nil if there are fewer.
+func (t *thriftBytes) take(n uint64) []byte {
+	if n > uint64(len(t.rest)) {
+		t.fail()
 	}
-	if claim > 1<<10+factor*packed {
-		return fault.New("impossible-claim", "a page of %d bytes claims to hold %d", packed, claim)
+	if t.err != nil {
+		return nil
 	}
-	return nil
+	b := t.rest[:n]
+	t.rest = t.rest[n:]
+	return b
+}
+
+func (t *thriftBytes) byte() byte {
+	if b := t.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (t *thriftBytes) varint() uint64 {
+	n, k := binary.Uvarint(t.rest)
+	if k <= 0 || t.err != nil {
+		return t.fail()
+	}
+	t.rest = t.rest[k:]
+	return n
+}
+
+// length returns the number of items that follow, each of at least one byte.
+func (t *thriftBytes) length() uint64 {
+	n := t.varint()
+	if n > uint64(len(t.rest)) {
+		return t.fail()
+	}
+	return n
 }

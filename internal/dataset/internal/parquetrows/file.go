@@ -4,7 +4,6 @@
 package parquetrows
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -72,7 +71,7 @@ const (
 	maxDepth    = 32
 	maxElements = 1 << 16 // of the schema
 	maxHeader   = 1 << 20 // bytes of the header of a page
-	maxPage     = 1 << 29 // bytes of a page
+	maxPage     = 1 << 28 // bytes of a page
 	maxValues   = 1 << 26 // values of a page
 
 	fewRows, rowFactor = 1 << 26, 1 << 16 // rows of a file: a number, and a multiple of its bytes
@@ -102,11 +101,8 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	if _, err := in.ReadAt(footer, size-8-length); err != nil {
 		return nil, err
 	}
-	n, err := structLength(footer)
+	n, err := footerLength(footer)
 	if err != nil {
-		return nil, fmt.Errorf("footer: %w", err)
-	}
-	if err := checkFooter(footer[:n]); err != nil {
 		return nil, fmt.Errorf("footer: %w", err)
 	}
 	meta := new(format.FileMetaData)
@@ -158,11 +154,9 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 		case header.CompressedPageSize < 0 || int64(header.CompressedPageSize) > end-at:
 			return 0, fmt.Errorf("a page claims %d bytes", header.CompressedPageSize)
 		case header.UncompressedPageSize < 0 || header.UncompressedPageSize > maxPage || values < 0 || values > maxValues:
-			return 0, fmt.Errorf("a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
+			return 0, fault.New("impossible-claim",
+				"a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
 				header.UncompressedPageSize, values)
-		}
-		if err := checkExpansion(meta.Codec, header); err != nil {
-			return 0, err
 		}
 		// A dictionary stays in memory; pages of values are read one after the other.
 		page := 2*int64(header.UncompressedPageSize) + valueBytes*int64(values)
@@ -193,130 +187,4 @@ func (f *File) pageHeader(at, end int64) (*format.PageHeader, int64, error) {
 		header := new(format.PageHeader)
 		return header, int64(n), thrift.Unmarshal(new(thrift.CompactProtocol), slices.Clone(b[:n]), header)
 	}
-}
-
-// Types of Thrift's compact protocol.
-const (
-	trueType = iota + 1
-	falseType
-	byteType
-	int16Type
-	int32Type
-	int64Type
-	doubleType
-	binaryType
-	listType
-	setType
-	mapType
-	structType
-)
-
-var errShort = fault.New("impossible-claim", "it ends too early, or claims too much")
-
-// structLength returns the number of bytes of the struct, in Thrift's compact protocol, at the start of b. A list that
-// claims more items than there are bytes left, for which the library would allocate memory, is an error.
-func structLength(b []byte) (int, error) {
-	t := thriftBytes{rest: b}
-	t.skip(structType, 0)
-	return len(b) - len(t.rest), t.err
-}
-
-// thriftBytes skips values of Thrift's compact protocol. After an error it skips nothing more and reads zeros.
-type thriftBytes struct {
-	rest []byte
-	err  error
-}
-
-// skip skips a value.
-func (t *thriftBytes) skip(kind byte, depth int) {
-	if t.err != nil {
-		return
-	}
-	if depth > maxDepth {
-		t.err = errors.New("it is nested too deeply")
-		return
-	}
-	switch kind {
-	case trueType, falseType, byteType:
-		t.take(1)
-	case int16Type, int32Type, int64Type:
-		t.varint()
-	case doubleType:
-		t.take(8)
-	case binaryType:
-		t.take(t.varint())
-	case listType, setType:
-		head := t.byte()
-		n := uint64(head >> 4)
-		if n == 15 {
-			n = t.length()
-		}
-		for ; n > 0 && t.err == nil; n-- {
-			t.skip(head&15, depth+1)
-		}
-	case mapType:
-		n, kinds := t.length(), byte(0)
-		if n > 0 {
-			kinds = t.byte()
-		}
-		for ; n > 0 && t.err == nil; n-- {
-			t.skip(kinds>>4, depth+1)
-			t.skip(kinds&15, depth+1)
-		}
-	case structType:
-		for head := t.byte(); head != 0; head = t.byte() {
-			if head>>4 == 0 { // the number of the field is written out
-				t.varint()
-			}
-			if kind := head & 15; kind > falseType { // true and false are in the head
-				t.skip(kind, depth+1)
-			}
-		}
-	default:
-		t.err = fmt.Errorf("it has the unknown type %d", kind)
-	}
-}
-
-// fail records that bytes are missing, unless there was an error before.
-func (t *thriftBytes) fail() uint64 {
-	t.err = cmp.Or(t.err, errShort)
-	return 0
-}
-
-// take returns the next n bytes, or nil if there are fewer.
-func (t *thriftBytes) take(n uint64) []byte {
-	if n > uint64(len(t.rest)) {
-		t.fail()
-	}
-	if t.err != nil {
-		return nil
-	}
-	b := t.rest[:n]
-	t.rest = t.rest[n:]
-	return b
-}
-
-func (t *thriftBytes) byte() byte {
-	if b := t.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (t *thriftBytes) varint() uint64 {
-	n, k := binary.Uvarint(t.rest)
-	if k <= 0 || t.err != nil {
-		return t.fail()
-	}
-	t.rest = t.rest[k:]
-	return n
-}
-
-// length returns the number of items that follow, each of at least one byte.
-func (t *thriftBytes) length() uint64 {
-	n := t.varint()
-	if n > uint64(len(t.rest)) {
-		return t.fail()
-	}
-	return n
 }
