@@ -16,19 +16,15 @@ import (
 // Labels, tags and ids of pictures come one per line, in the order of the pictures, or in a table that names the
 // pictures, in any order:
 //
-//	file,label          with a line of names, or just two columns; separated by comma, semicolon, tab or space
+//	file,label          with a line of names, or just two columns; separated by comma, semicolon or tab
 //	cats/1.jpg,cat      the path as below the folder, or with the folder, or without its ending where the column is
 //	dogs/7.jpg,dog      called file, id, ...
-//
-// A list of ids that are the names of the pictures, with or without endings, tells which picture every line of the
-// other lists is of.
 
 // roster knows the pictures of a set by name.
 type roster struct {
 	names []string       // of every row, below its folder
 	row   map[string]int // by name and by path; -1 if two pictures share it
 	stem  map[string]int // by name without its ending
-	order []int          // the picture of every line of the lists; nil if they are in order
 }
 
 // usualFiles are names of a column that holds names of pictures.
@@ -90,32 +86,15 @@ func (s *Set) warnOrder(path string, what noun) {
 	}
 }
 
-// setOrder finds the picture for every line of a list of ids, if these are the names of the pictures.
-func (r *roster) setOrder(ids []string, paths []string) error {
-	order := make([]int, len(ids))
-	seen := make([]bool, len(ids))
-	known := 0
-	var unknown error
+// checkOrder rejects a list of ids that are the names of the pictures in another order.
+func (r *roster) checkOrder(ids []string, path string) error {
 	for line, id := range ids {
-		row, err := r.find(id, true)
-		if err == nil && seen[row] {
-			return fault.New("duplicate-picture",
-				"%s: line %d: the picture %s is named twice", strings.Join(paths, ", "), line+1, r.names[row])
+		if row, err := r.find(id, true); err == nil && row != line {
+			return fault.New("wrong-order", "%s: line %d: the picture %s is not number %d: leave out the ids, "+
+				"and name the pictures in a table file,label", path, line+1, r.names[row], line+1)
 		}
-		if err != nil {
-			if unknown == nil {
-				unknown = fmt.Errorf("%s: line %d: %w", strings.Join(paths, ", "), line+1, err)
-			}
-			continue
-		}
-		seen[row], order[line] = true, row
-		known++
 	}
-	if known == 0 {
-		return nil
-	}
-	r.order = order
-	return unknown
+	return nil
 }
 
 // texts reads tables that name pictures: one text per picture. It returns false if the first file is not such a table.
@@ -147,21 +126,9 @@ func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 			return nil, false, err
 		}
 	}
-	missing := 0
-	first := ""
-	for row, number := range line {
-		if number == 0 {
-			if missing++; missing == 1 {
-				first = r.names[row]
-			}
-		}
-	}
-	switch {
-	case missing == 1:
-		return nil, false, fault.New("pictures-unnamed", "%s: does not name the picture %s", strings.Join(paths, ", "), first)
-	case missing > 1:
-		return nil, false, fault.New("pictures-unnamed", "%s: does not name %d of %d pictures, the first is %s",
-			strings.Join(paths, ", "), missing, len(line), first)
+	if row := slices.Index(line, 0); row >= 0 {
+		return nil, false, fault.New("pictures-unnamed",
+			"%s: does not name all pictures, %s for one", strings.Join(paths, ", "), r.names[row])
 	}
 	return texts, true, nil
 }
@@ -169,9 +136,9 @@ func (r *roster) texts(paths []string, what noun) ([]string, bool, error) {
 // namedTable is an open table that names pictures.
 type namedTable struct {
 	in          *input
-	table       *table // nil when spaces separate name and text
-	name, value int    // columns
-	stems       bool   // names may lack their endings
+	table       *table
+	name, value int  // columns
+	stems       bool // names may lack their endings
 }
 
 // openNamed opens a table that names pictures, or returns nil for any other file.
@@ -196,8 +163,8 @@ func (r *roster) lookNamed(in *input, what noun) (*namedTable, error) {
 	for _, line := range s.lines(sampleRows) {
 		name, _, more := strings.Cut(string(line), " ")
 		if more && !strings.ContainsAny(name, "\t,;") && r.isName(name) {
-			in.skipMark()
-			return &namedTable{in: in}, nil
+			return nil, fault.New("space-separated",
+				"%s: separate names and %s by a comma or a tab", in.path, strings.TrimPrefix(what[1], "lines of "))
 		}
 	}
 	format := ""
@@ -274,24 +241,12 @@ func (n *namedTable) findValue(what noun) error {
 // each calls f for every row.
 func (n *namedTable) each(f func(line int, name, text string) error) error {
 	for {
-		var line int
-		var name, text string
-		var err error
-		if t := n.table; t != nil {
-			if err = t.readRow(); err == nil {
-				line, name, text = t.line, string(t.fields[n.name]), string(t.fields[n.value])
-			}
-		} else {
-			var b []byte
-			b, err = n.in.text()
-			name, text, _ = strings.Cut(string(bytes.TrimSpace(b)), " ")
-			line, text = n.in.lines, strings.TrimSpace(text)
-		}
+		err := n.table.readRow()
 		if err == io.EOF {
 			return nil
 		}
 		if err == nil {
-			err = f(line, name, text)
+			err = f(n.table.line, string(n.table.fields[n.name]), string(n.table.fields[n.value]))
 		}
 		if err != nil {
 			return err

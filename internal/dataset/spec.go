@@ -261,7 +261,6 @@ func (s *Set) readSupervision() error {
 	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, read: readTagLines, parse: tagSets}
 	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
 		r := s.roster()
-		// Ids first: they may determine the order of the others.
 		for _, load := range []func(*Set, *roster) error{s.ids.load, s.labels.load, s.tags.load} {
 			if err := load(s, r); err != nil {
 				return err
@@ -327,18 +326,11 @@ func (e *entries[T]) load(s *Set, r *roster) error {
 		return err
 	}
 	if ids, ok := any(e.list).([]string); ok && e.what == idNoun {
-		if err := r.setOrder(ids, paths); err != nil {
+		if err := r.checkOrder(ids, paths[0]); err != nil {
 			return err
 		}
 	}
-	if r.order == nil {
-		s.warnOrder(paths[0], e.what)
-		return nil
-	}
-	list := slices.Clone(e.list)
-	for line, row := range r.order {
-		e.list[row] = list[line]
-	}
+	s.warnOrder(paths[0], e.what)
 	return nil
 }
 
