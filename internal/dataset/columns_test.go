@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,15 +57,6 @@ func TestSingleNumbersInJSONLines(t *testing.T) {
 		{"list by pattern", "a.jsonl", `{"a":1,"bee":[1,2]}` + "\n", Spec{Vector: "b*"}, "jsonl -1x-1; 1 2"},
 		{"none", "a.jsonl", lines, Spec{}, "error: which-numbers set:Vector a.jsonl sku e0 e1 m m.w"},
 	})
-}
-
-// TestTextsAreNoVector: a key of texts was said to be a file without rows.
-func TestTextsAreNoVector(t *testing.T) {
-	path := fileOf(t, t.TempDir(), "a.jsonl", `{"name":"hat","v":[1,2]}`+"\n"+`{"name":"cap","v":[3,4]}`+"\n")
-	_, err := Open(Spec{Paths: []string{path}, Vector: "name", SkipBad: true})
-	for _, code := range []string{"all-rows-bad", "not-a-list"} {
-		setWant(t, filepath.Dir(path), err, code+` at:a.jsonl:1:name:1 2 hat`)
-	}
 }
 
 // TestColumnsAreSaid: what a table's columns are taken for.

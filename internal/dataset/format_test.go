@@ -16,7 +16,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/vectors"
 )
 
 // fileOf writes a file for a test.
@@ -255,30 +254,6 @@ func TestCompressed(t *testing.T) {
 		if _, rows, _ := strings.Cut(dumpedText(path, "", Spec{}), "\n"); strings.TrimPrefix(rows, "names a,b\n") != s.rows {
 			t.Errorf("%s without a name: read %.200q, want %.200q", s.name, rows, s.rows)
 		}
-	}
-}
-
-// TestBytes reads formats of whole numbers from 0 to 255, which training recognises as such.
-func TestBytes(t *testing.T) {
-	want := map[string]bool{"a.bvecs": true, "a-idx2-ubyte": true, "data_batch_1.bin": true, "cifar100.bin": true, "u.npy": true}
-	found := 0
-	for _, s := range append(samples(), struct{ name, content, rows string }{"u.npy", npyOf("|u1", false, "1, 1", "7"), ""}) {
-		if !want[s.name] {
-			continue
-		}
-		found++
-		set, err := Open(Spec{Paths: []string{fileOf(t, t.TempDir(), s.name, s.content)}})
-		if err != nil {
-			t.Errorf("%s: %v", s.name, err)
-			continue
-		}
-		ranges := vectors.NewRanges(set.Dim())
-		if err := ranges.Read(t.Context(), set); err != nil || !ranges.Bytes {
-			t.Errorf("%s: bytes %v, %v", s.name, ranges.Bytes, err)
-		}
-	}
-	if found != len(want) {
-		t.Errorf("%d of %d formats were read", found, len(want))
 	}
 }
 

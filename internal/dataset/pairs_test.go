@@ -3,24 +3,12 @@ package dataset
 import (
 	"bytes"
 	"compress/gzip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"hashgrove/internal/supervision"
 )
-
-// setFile writes a file into a folder of the test and returns its path.
-func setFile(t testing.TB, dir, name, content string) string {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // setWant checks an error: want is what refused takes.
 func setWant(t *testing.T, dir string, err error, want string) {
@@ -58,7 +46,7 @@ func TestReadPairs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := &supervision.Data{IDs: c.ids, Rows: 3}
-			err := ReadPairs(setFile(t, dir, "pairs", c.content), d)
+			err := ReadPairs(fileOf(t, dir, "pairs", c.content), d)
 			if err != nil || !slices.Equal(d.Pairs, want) {
 				t.Errorf("%v %v, want %v", d.Pairs, err, want)
 			}
@@ -67,14 +55,14 @@ func TestReadPairs(t *testing.T) {
 }
 
 func TestReadPairsBetween(t *testing.T) {
-	path := setFile(t, t.TempDir(), "pairs.csv", "query,item,y\n1,x,s\n0,y,d\n0,x,s\n")
+	path := fileOf(t, t.TempDir(), "pairs.csv", "query,item,y\n1,x,s\n0,y,d\n0,x,s\n")
 	got, err := ReadPairsBetween(path, &supervision.Data{Rows: 2}, &supervision.Data{Rows: 2, IDs: []string{"x", "y"}})
 	want := []supervision.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}, {A: 1, B: 0, Y: 1}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %v, want %v", got, err, want)
 	}
 	// A query and an item of the same number are two rows.
-	path = setFile(t, t.TempDir(), "pairs.csv", "0,0,d\n0,1,s\n1,0,d\n")
+	path = fileOf(t, t.TempDir(), "pairs.csv", "0,0,d\n0,1,s\n1,0,d\n")
 	if got, err = ReadPairsBetween(path, &supervision.Data{Rows: 2}, &supervision.Data{Rows: 2}); err != nil || len(got) != 3 {
 		t.Errorf("%v %v", got, err)
 	}
@@ -108,7 +96,7 @@ func TestBadPairs(t *testing.T) {
 		{`{"a":0,"b":[1],"y":0}`, nil, `not-a-text p: "b" 1`},
 		{`{"a":0,"b":1,"y":0`, nil, "not-an-object p: 1"},
 	} {
-		err := ReadPairs(setFile(t, dir, "p", c.content), &supervision.Data{IDs: c.ids, Rows: 3})
+		err := ReadPairs(fileOf(t, dir, "p", c.content), &supervision.Data{IDs: c.ids, Rows: 3})
 		setWant(t, dir, err, c.want)
 	}
 }
@@ -126,7 +114,7 @@ func FuzzPairs(f *testing.F) {
 		if byID {
 			ids = []string{"0", "a,b", `"`}
 		}
-		path := setFile(t, dir, "pairs", string(content))
+		path := fileOf(t, dir, "pairs", string(content))
 		d := &supervision.Data{IDs: ids, Rows: 3}
 		err := ReadPairs(path, d)
 		pairs := d.Pairs

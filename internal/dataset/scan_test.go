@@ -27,7 +27,7 @@ func setScan(t testing.TB, spec Spec) *supervision.Data {
 
 func TestScan(t *testing.T) {
 	dir := t.TempDir()
-	path := setFile(t, dir, "data.csv", "sku,a,b,c,kind\nx,1,5,-2,dog\ny,1,7,0.5,cat\nz,1,6,1,cat\n")
+	path := fileOf(t, dir, "data.csv", "sku,a,b,c,kind\nx,1,5,-2,dog\ny,1,7,0.5,cat\nz,1,6,1,cat\n")
 	rows := 0
 	sum, err := supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{path}, Label: "kind", ID: "sku"}), supervision.ScanOptions{Progress: func(n int) { rows = n }})
 	if err != nil {
@@ -53,12 +53,12 @@ func TestScan(t *testing.T) {
 
 func TestDuplicateIDs(t *testing.T) {
 	dir := t.TempDir()
-	a := setFile(t, dir, "a.csv", "id,x\nx,1\ny,2\nx,3\n")
-	b := setFile(t, dir, "b.csv", "id,x\nz,1\ny,5\n")
-	c := setFile(t, dir, "c.csv", "id,x\nq,nan\nr,5\n")
+	a := fileOf(t, dir, "a.csv", "id,x\nx,1\ny,2\nx,3\n")
+	b := fileOf(t, dir, "b.csv", "id,x\nz,1\ny,5\n")
+	c := fileOf(t, dir, "c.csv", "id,x\nq,nan\nr,5\n")
 	_, err := supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{a}, ID: "id"}), supervision.ScanOptions{})
 	setWant(t, dir, err, `duplicate-id set:SkipBad at:a.csv:3:id "x" 1`)
-	ids := setFile(t, dir, "ids.txt", "0\n1\n2\n3\n1\n")
+	ids := fileOf(t, dir, "ids.txt", "0\n1\n2\n3\n1\n")
 	_, err = supervision.Scan(t.Context(), setOpen(t, Spec{Paths: []string{a, b}, IDsFile: []string{ids}, Vector: "x"}), supervision.ScanOptions{})
 	setWant(t, dir, err, `duplicate-id set:SkipBad at:b.csv:2: "1" 2 a.csv`)
 
@@ -92,7 +92,7 @@ func TestDuplicateIDs(t *testing.T) {
 
 func TestSummariesThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
-	s := setOpen(t, Spec{Paths: []string{setFile(t, dir, "data.csv", "x,y\nnan,1\n2,nan\n")}, SkipBad: true})
+	s := setOpen(t, Spec{Paths: []string{fileOf(t, dir, "data.csv", "x,y\nnan,1\n2,nan\n")}, SkipBad: true})
 	_, err := supervision.Scan(t.Context(), s, supervision.ScanOptions{})
 	setWant(t, dir, err, "all-rows-bad at:data.csv:1:x 2")
 	_, err = supervision.Scan(t.Context(), vectors.Matrix{Cols: 3}, supervision.ScanOptions{})
@@ -129,19 +129,19 @@ func TestDigestDoesNotDependOnTheFiles(t *testing.T) {
 		return text
 	}
 	want := setScan(t, Spec{
-		Paths:      []string{setFile(t, dir, "all.npy", setNpy(x...))},
-		LabelsFile: []string{setFile(t, dir, "y.txt", strings.Join(labels, "\n"))},
+		Paths:      []string{fileOf(t, dir, "all.npy", setNpy(x...))},
+		LabelsFile: []string{fileOf(t, dir, "y.txt", strings.Join(labels, "\n"))},
 	}).Digest
 	for _, cut := range []int{n, 1, 17} {
 		specs := []Spec{
-			{Paths: []string{setFile(t, dir, "1.csv", csv(0, cut))}, Label: "y"},
-			{Paths: []string{setFile(t, dir, "1.jsonl", jsonl(0, cut))}, Label: "y"},
-			{Paths: []string{setFile(t, dir, "1.npy", setNpy(x[:cut]...))}, LabelsFile: []string{filepath.Join(dir, "y.txt")}},
+			{Paths: []string{fileOf(t, dir, "1.csv", csv(0, cut))}, Label: "y"},
+			{Paths: []string{fileOf(t, dir, "1.jsonl", jsonl(0, cut))}, Label: "y"},
+			{Paths: []string{fileOf(t, dir, "1.npy", setNpy(x[:cut]...))}, LabelsFile: []string{filepath.Join(dir, "y.txt")}},
 		}
 		if cut < n {
-			specs[0].Paths = append(specs[0].Paths, setFile(t, dir, "2.jsonl", jsonl(cut, n)))
-			specs[1].Paths = append(specs[1].Paths, setFile(t, dir, "2.csv", csv(cut, n)))
-			specs[2].Paths = append(specs[2].Paths, setFile(t, dir, "2.npy", setNpy(x[cut:]...)))
+			specs[0].Paths = append(specs[0].Paths, fileOf(t, dir, "2.jsonl", jsonl(cut, n)))
+			specs[1].Paths = append(specs[1].Paths, fileOf(t, dir, "2.csv", csv(cut, n)))
+			specs[2].Paths = append(specs[2].Paths, fileOf(t, dir, "2.npy", setNpy(x[cut:]...)))
 		}
 		for k, spec := range specs {
 			if got := setScan(t, spec).Digest; got != want {
@@ -160,14 +160,14 @@ func TestDigestDoesNotDependOnTheFiles(t *testing.T) {
 	file := filepath.Join(dir, "all.npy")
 	differs("no labels", setScan(t, Spec{Paths: []string{file}}).Digest)
 	labels[7] += "1"
-	y := setFile(t, dir, "y.txt", strings.Join(labels, "\n"))
+	y := fileOf(t, dir, "y.txt", strings.Join(labels, "\n"))
 	differs("one label", setScan(t, Spec{Paths: []string{file}, LabelsFile: []string{y}}).Digest)
 	differs("tags", setScan(t, Spec{Paths: []string{file}, TagsFile: []string{y}}).Digest)
 	x[3][1] = math.Nextafter32(x[3][1], 1e30)
-	file = setFile(t, dir, "all.npy", setNpy(x...))
+	file = fileOf(t, dir, "all.npy", setNpy(x...))
 	differs("one value", setScan(t, Spec{Paths: []string{file}}).Digest)
 	sum := setScan(t, Spec{Paths: []string{file}})
-	if err := ReadPairs(setFile(t, dir, "pairs", "0,1,s\n"), sum); err != nil {
+	if err := ReadPairs(fileOf(t, dir, "pairs", "0,1,s\n"), sum); err != nil {
 		t.Fatal(err)
 	}
 	differs("a pair", sum.Digest)
@@ -175,14 +175,14 @@ func TestDigestDoesNotDependOnTheFiles(t *testing.T) {
 
 func TestPairsOfRowsLeftOut(t *testing.T) {
 	dir := t.TempDir()
-	data := setFile(t, dir, "data.csv", "key,x\na,1\nb,nan\nc,3\nd,4\n")
+	data := fileOf(t, dir, "data.csv", "key,x\na,1\nb,nan\nc,3\nd,4\n")
 	byNumber := setScan(t, Spec{Paths: []string{data}, Vector: "x", SkipBad: true})
 	byID := setScan(t, Spec{Paths: []string{data}, Vector: "x", ID: "key", SkipBad: true})
 	for _, c := range []struct {
 		sum     *supervision.Data
 		content string
 	}{{byNumber, "0,2,s\n1,2,d\n3,2,d\n"}, {byID, "a,c,s\nb,c,d\nd,c,d\n"}} {
-		path := setFile(t, dir, "pairs", c.content)
+		path := fileOf(t, dir, "pairs", c.content)
 		if err := ReadPairs(path, c.sum); err != nil {
 			t.Fatal(err)
 		}
@@ -193,17 +193,17 @@ func TestPairsOfRowsLeftOut(t *testing.T) {
 			t.Errorf("warning %q", w)
 		}
 	}
-	setWant(t, dir, ReadPairs(setFile(t, dir, "pairs", "0,4,s\n"), byNumber), "no-such-row pairs: 1 4 0 3")
-	setWant(t, dir, ReadPairs(setFile(t, dir, "pairs", "a,b,y\n"), byNumber), "no-pairs pairs:")
+	setWant(t, dir, ReadPairs(fileOf(t, dir, "pairs", "0,4,s\n"), byNumber), "no-such-row pairs: 1 4 0 3")
+	setWant(t, dir, ReadPairs(fileOf(t, dir, "pairs", "a,b,y\n"), byNumber), "no-pairs pairs:")
 }
 
 func TestWarnings(t *testing.T) {
 	dir := t.TempDir()
-	sum := setScan(t, Spec{Paths: []string{setFile(t, dir, "data.csv", "x,y\n1,2\n1,2\n")}})
+	sum := setScan(t, Spec{Paths: []string{fileOf(t, dir, "data.csv", "x,y\n1,2\n1,2\n")}})
 	if checkWarnings(t, sum, ""); len(sum.Constant) != sum.Dim() { // all rows are equal
 		t.Errorf("constant columns %v", sum.Constant)
 	}
-	sum = setScan(t, Spec{Paths: []string{filepath.Join(dir, "data.csv")}, TagsFile: []string{setFile(t, dir, "tags", "\na\n")}})
+	sum = setScan(t, Spec{Paths: []string{filepath.Join(dir, "data.csv")}, TagsFile: []string{fileOf(t, dir, "tags", "\na\n")}})
 	checkWarnings(t, sum, "", "1 2") // the same, and rows without tags
 }
 

@@ -61,8 +61,8 @@ func setOpen(t testing.TB, spec Spec) *Set {
 func TestSeveralFilesAreOneDataSet(t *testing.T) {
 	dir := t.TempDir()
 	paths := []string{
-		setFile(t, dir, "a.csv", "id,u,v,kind\nx,1,2,cat\ny,3,4,dog\n"),
-		setFile(t, dir, "b.jsonl", `{"id":"z","vector":[5,6],"kind":"owl"}`+"\n"),
+		fileOf(t, dir, "a.csv", "id,u,v,kind\nx,1,2,cat\ny,3,4,dog\n"),
+		fileOf(t, dir, "b.jsonl", `{"id":"z","vector":[5,6],"kind":"owl"}`+"\n"),
 	}
 	s := setOpen(t, Spec{Paths: paths, Label: "kind", ID: "id"})
 	want := []setRow{{"[1 2]", "cat", "x", ""}, {"[3 4]", "dog", "y", ""}, {"[5 6]", "owl", "z", ""}}
@@ -74,14 +74,14 @@ func TestSeveralFilesAreOneDataSet(t *testing.T) {
 	}
 
 	paths = []string{
-		setFile(t, dir, "a.npy", setNpy([]float32{1, 2}, []float32{3, 4})),
-		setFile(t, dir, "b.npy", setNpy([]float32{5, 6})),
+		fileOf(t, dir, "a.npy", setNpy([]float32{1, 2}, []float32{3, 4})),
+		fileOf(t, dir, "b.npy", setNpy([]float32{5, 6})),
 	}
 	s = setOpen(t, Spec{
 		Paths:      paths,
-		LabelsFile: []string{setFile(t, dir, "y1.txt", "1.0\n2\n"), setFile(t, dir, "y2.txt", "1\n")},
-		IDsFile:    []string{setFile(t, dir, "ids.txt", "7\n9\n8\n")},
-		Tags:       setFile(t, dir, "tags.txt", "sea sky\n\nsea\n"),
+		LabelsFile: []string{fileOf(t, dir, "y1.txt", "1.0\n2\n"), fileOf(t, dir, "y2.txt", "1\n")},
+		IDsFile:    []string{fileOf(t, dir, "ids.txt", "7\n9\n8\n")},
+		Tags:       fileOf(t, dir, "tags.txt", "sea sky\n\nsea\n"),
 	})
 	want = []setRow{{"[1 2]", "1", "7", "sea sky"}, {"[3 4]", "2", "9", ""}, {"[5 6]", "1", "8", "sea"}}
 	for range 2 {
@@ -133,7 +133,7 @@ func TestBadRowsAreNamed(t *testing.T) {
 			dir := t.TempDir()
 			t.Chdir(dir)
 			for i := 0; i < len(c.files); i += 2 {
-				setFile(t, dir, c.files[i], c.files[i+1])
+				fileOf(t, dir, c.files[i], c.files[i+1])
 				if strings.HasPrefix(c.files[i], "data") {
 					c.spec.Paths = append(c.spec.Paths, c.files[i])
 				}
@@ -183,7 +183,7 @@ func TestSkippingIsTheSameInEveryPass(t *testing.T) {
 			}
 		}
 	}
-	s := setOpen(t, Spec{Paths: []string{setFile(t, dir, "data.csv", csv.String())}, Label: "kind", ID: "id", SkipBad: true})
+	s := setOpen(t, Spec{Paths: []string{fileOf(t, dir, "data.csv", csv.String())}, Label: "kind", ID: "id", SkipBad: true})
 	sum, err := supervision.Scan(t.Context(), s, supervision.ScanOptions{Digest: true})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestSkippingIsTheSameInEveryPass(t *testing.T) {
 }
 
 func TestSetStops(t *testing.T) {
-	path := setFile(t, t.TempDir(), "data.csv", "x\n"+strings.Repeat("1\n", 50_000))
+	path := fileOf(t, t.TempDir(), "data.csv", "x\n"+strings.Repeat("1\n", 50_000))
 	s := setOpen(t, Spec{Paths: []string{path}})
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -230,9 +230,9 @@ func TestSetStops(t *testing.T) {
 
 func TestAFileThatGoesAwayIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	path := setFile(t, dir, "data.npy", setNpy([]float32{1}))
+	path := fileOf(t, dir, "data.npy", setNpy([]float32{1}))
 	s := setOpen(t, Spec{Paths: []string{path}})
-	setFile(t, dir, "data.npy", setNpy([]float32{1, 2}))
+	fileOf(t, dir, "data.npy", setNpy([]float32{1, 2}))
 	_, err := setRead(t, s)
 	setWant(t, dir, err, "wrong-dim set:SkipBad at:data.npy:1: 2 1")
 	s.files[0].path = filepath.Join(dir, "gone")

@@ -41,9 +41,9 @@ func TestNaturalOrder(t *testing.T) {
 func TestPatternsAreFilesInNaturalOrder(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []int{1, 2, 10} {
-		setFile(t, dir, fmt.Sprintf("part_%d.npy", n), setNpy([]float32{float32(n)}))
+		fileOf(t, dir, fmt.Sprintf("part_%d.npy", n), setNpy([]float32{float32(n)}))
 	}
-	setFile(t, dir, "first[1].npy", setNpy([]float32{0})) // a file of that name is no pattern
+	fileOf(t, dir, "first[1].npy", setNpy([]float32{0})) // a file of that name is no pattern
 	if err := os.Mkdir(filepath.Join(dir, "part_3.npy"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +66,13 @@ func TestPatternsAreFilesInNaturalOrder(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	setFile(t, dir, "train.npy", setNpy([]float32{1, 2}, []float32{3, 4}))
-	setFile(t, dir, "wide.npy", setNpy([]float32{1, 2, 3}))
-	setFile(t, dir, "y.txt", "0\n1\n2\n")
-	setFile(t, dir, "y1.txt", "0\n")
-	setFile(t, dir, "tags.txt", "sea sky\nsea\nsky\n")
-	setFile(t, dir, "rows.csv", "a,b,y\n1,2,x\n")
-	setFile(t, dir, "empty.csv", "a,label\n")
+	fileOf(t, dir, "train.npy", setNpy([]float32{1, 2}, []float32{3, 4}))
+	fileOf(t, dir, "wide.npy", setNpy([]float32{1, 2, 3}))
+	fileOf(t, dir, "y.txt", "0\n1\n2\n")
+	fileOf(t, dir, "y1.txt", "0\n")
+	fileOf(t, dir, "tags.txt", "sea sky\nsea\nsky\n")
+	fileOf(t, dir, "rows.csv", "a,b,y\n1,2,x\n")
+	fileOf(t, dir, "empty.csv", "a,label\n")
 	for _, c := range []struct {
 		spec Spec
 		want string
@@ -117,9 +117,9 @@ func TestOpenRefuses(t *testing.T) {
 func TestTagsAreAFileOrAColumn(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	setFile(t, dir, "docs.jsonl", `{"v":[1,2],"tags":["a","b"]}`+"\n"+`{"v":[1,3],"tags":[]}`+"\n")
-	setFile(t, dir, "rows.npy", setNpy([]float32{1, 2}, []float32{1, 3}))
-	setFile(t, dir, "lines.txt", "a b\n\n")
+	fileOf(t, dir, "docs.jsonl", `{"v":[1,2],"tags":["a","b"]}`+"\n"+`{"v":[1,3],"tags":[]}`+"\n")
+	fileOf(t, dir, "rows.npy", setNpy([]float32{1, 2}, []float32{1, 3}))
+	fileOf(t, dir, "lines.txt", "a b\n\n")
 	want := [][]string{{"a", "b"}, {}}
 	check := func(spec Spec) {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestTagsAreAFileOrAColumn(t *testing.T) {
 	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "lines.txt"})
 	check(Spec{Paths: []string{"rows.npy"}, Tags: "lines.txt"})
 	check(Spec{Paths: []string{"rows.npy"}, TagsFile: []string{"lines.txt"}})
-	setFile(t, dir, "tags", "a b\n\n")
+	fileOf(t, dir, "tags", "a b\n\n")
 	check(Spec{Paths: []string{"rows.npy"}, Tags: "tags"})
 	check(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "./tags"})
 	_, err := Open(Spec{Paths: []string{"docs.jsonl"}, Vector: "v", Tags: "tags"})

@@ -7,42 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
 )
-
-// listed reads everything and lists it row by row.
-func listed(t *testing.T, spec Spec) (rows []string, err error) {
-	t.Helper()
-	s, err := Open(spec)
-	if err != nil {
-		return nil, err
-	}
-	for c, err := range s.Chunks(context.Background()) {
-		if err != nil {
-			return nil, err
-		}
-		if c.First != len(rows) {
-			t.Fatalf("a chunk begins at row %d after %d rows", c.First, len(rows))
-		}
-		for i := range c.X.Rows {
-			text := fmt.Sprint(c.X.Row(i))
-			if c.IDs != nil {
-				text += c.IDs[i]
-			}
-			if c.Labels != nil {
-				text += c.Labels[i]
-			}
-			if c.Tags != nil {
-				text += fmt.Sprint(c.Tags[i])
-			}
-			rows = append(rows, text)
-		}
-	}
-	return rows, nil
-}
 
 // pieces delivers a text in pieces of n bytes, as a slow pipe does.
 type pieces struct {
@@ -85,7 +55,7 @@ func TestStreamsEqualFiles(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		want, err := listed(t, Spec{Paths: []string{path}})
+		want, err := setRead(t, setOpen(t, Spec{Paths: []string{path}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +67,8 @@ func TestStreamsEqualFiles(t *testing.T) {
 			if strings.HasSuffix(name, "vecs") {
 				spec.Format = "fvecs" // only the name tells it from ivecs
 			}
-			got, err := listed(t, spec)
-			if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+			got, err := setRead(t, setOpen(t, spec))
+			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s in pieces of %d: %d rows, want %d: %v", name, n, len(got), len(want), err)
 			}
 		}

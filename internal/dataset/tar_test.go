@@ -59,7 +59,7 @@ func TestTar(t *testing.T) {
 	} {
 		content := tarOf(c.files...)
 		for suffix, packed := range map[string]string{".tar": content, ".tar.gz": gzipped(content), ".tgz": gzipped(content), ".tar.zst": zstded(content)} {
-			s := setOpen(t, Spec{Paths: []string{setFile(t, ".", "a"+suffix, packed)}, Size: 2})
+			s := setOpen(t, Spec{Paths: []string{fileOf(t, ".", "a"+suffix, packed)}, Size: 2})
 			for range 2 {
 				got, err := rowsUntil(s)
 				want := strings.ReplaceAll(c.want, "a.tar/", "a"+suffix+"/")
@@ -74,13 +74,13 @@ func TestTar(t *testing.T) {
 			}
 		}
 	}
-	s := setOpen(t, Spec{Paths: []string{setFile(t, ".", "b.tar", tarOf("zoo/1.png", tone(1), "zoo/2.png", tone(2)))}, Size: 1,
-		LabelsFile: []string{setFile(t, ".", "y.csv", "2.png,dog\nzoo/1.png,cat\n")}})
+	s := setOpen(t, Spec{Paths: []string{fileOf(t, ".", "b.tar", tarOf("zoo/1.png", tone(1), "zoo/2.png", tone(2)))}, Size: 1,
+		LabelsFile: []string{fileOf(t, ".", "y.csv", "2.png,dog\nzoo/1.png,cat\n")}})
 	if got := rowsOf(t, s); got != "1 cat b.tar/zoo/1.png\n2 dog b.tar/zoo/2.png" {
 		t.Errorf("read\n%s", got)
 	}
 	// The archive is another one in the next pass.
-	setFile(t, ".", "b.tar", tarOf("zoo/1.png", tone(1), "zoo/3.png", tone(2)))
+	fileOf(t, ".", "b.tar", tarOf("zoo/1.png", tone(1), "zoo/3.png", tone(2)))
 	got, err := rowsUntil(s)
 	if setWant(t, "", err, "file-changed b.tar 2.png"); got != "" {
 		t.Errorf("read\n%s", got)
@@ -102,7 +102,7 @@ func TestTarComplaints(t *testing.T) {
 		"vectors.npy":  {setNpy([]float32{1, 2}), "not-pictures vectors.npy"},
 		"late.tar.zst": {zstded(content)[:len(zstded(content))-9], "cut-off late.tar.zst zstd"},
 	} {
-		_, err := Open(Spec{Paths: []string{setFile(t, dir, name, c[0])}, Size: 4})
+		_, err := Open(Spec{Paths: []string{fileOf(t, dir, name, c[0])}, Size: 4})
 		setWant(t, dir, err, c[1])
 	}
 }
@@ -115,8 +115,8 @@ func TestPicturesKeepTheirShape(t *testing.T) {
 		cifar = append(cifar, byte(i*7+i/1024*50))
 		want[i%1024*3+i/1024] = cifar[1+i] // side by side
 	}
-	setFile(t, ".", "data_batch_1.bin", string(cifar))
-	setFile(t, ".", "a-idx3-ubyte", idxOf(8, "\x01\x02\x03\x04\x05\x06", 1, 2, 3))
+	fileOf(t, ".", "data_batch_1.bin", string(cifar))
+	fileOf(t, ".", "a-idx3-ubyte", idxOf(8, "\x01\x02\x03\x04\x05\x06", 1, 2, 3))
 	zoo(t, "zoo")
 	check := func(spec Spec, shape picture.Shape, want []uint8) {
 		t.Helper()
@@ -160,7 +160,7 @@ func TestPicturesKeepTheirShape(t *testing.T) {
 
 	_, err := Open(Spec{Paths: []string{"zoo", "data_batch_1.bin"}})
 	setWant(t, "", err, "shape-mismatch data_batch_1.bin zoo 32 32 32 32")
-	if _, pictures := setOpen(t, Spec{Paths: []string{setFile(t, ".", "v.npy", setNpy([]float32{1, 2}))}}).AsPictures(); pictures {
+	if _, pictures := setOpen(t, Spec{Paths: []string{fileOf(t, ".", "v.npy", setNpy([]float32{1, 2}))}}).AsPictures(); pictures {
 		t.Error("vectors have a shape")
 	}
 }

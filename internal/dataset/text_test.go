@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -179,12 +178,4 @@ func FuzzJSONL(f *testing.F) {
 		_, _ = readValues(path)
 		_, _ = readTagLines(path)
 	})
-}
-
-func TestTagsAreKeptOnce(t *testing.T) {
-	seen := interner{}
-	tags := seen.appendTags(nil, "a,b,,a", ',')
-	if !slices.Equal(tags, []string{"a", "b", "a"}) || len(seen) != 2 {
-		t.Errorf("tags %q, kept %d", tags, len(seen))
-	}
 }

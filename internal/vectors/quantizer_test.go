@@ -26,27 +26,6 @@ func TestEdgeAgreesWithBin(t *testing.T) {
 	}
 }
 
-func TestBinRisesAndSaturates(t *testing.T) {
-	s := Quantizer{Lo: []float32{-2}, Hi: []float32{3}}.Scale(0)
-	last := uint8(0)
-	for x := float32(-4); x < 5; x += 0.001 {
-		b := s.Bin(x)
-		if b < last {
-			t.Fatalf("bin falls at %v", x)
-		}
-		last = b
-	}
-	for _, c := range []struct {
-		x    float32
-		want uint8
-	}{{-2, 0}, {3, 255}, {float32(math.Inf(-1)), 0}, {float32(math.Inf(1)), 255}, {math.MaxFloat32,
-		255}, {float32(math.NaN()), 0}} {
-		if got := s.Bin(c.x); got != c.want {
-			t.Errorf("Bin(%v) = %d, want %d", c.x, got, c.want)
-		}
-	}
-}
-
 func TestQuantizerOfBytesIsTheIdentity(t *testing.T) {
 	m := Matrix{Rows: 2, Cols: 3, Data: []float32{0, 255, 7, 3, 200, 7}}
 	r := NewRanges(m.Cols)
