@@ -46,8 +46,8 @@ BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo
 
 # The tests that make check runs and make test leaves out: they take longest, or need servers.
 SLOW = ^Test(Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
-	PushAfterKills|SamplesCanBeTried|ShortRuns|Wheel|Postgres)$$
-SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/postgres ./internal/export ./x/release ./paper ./internal/workshop
+	ShortRuns|Wheel|Postgres)$$
+SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/postgres ./internal/export ./x/release ./paper
 
 unit:
 	$(BOUNDED) $(GO) test -timeout 30m -skip '$(SLOW)' $(TESTFLAGS) ./...

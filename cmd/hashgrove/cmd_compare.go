@@ -131,7 +131,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&t.Balance, "balance", "", "weights `S:D` of similar and dissimilar pairs for FastHash, auto for equal "+
 		"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
-	bindSettings(f, t, "pca", "standardize")
+	bindSettings(f, t, "hold_out", "mirror_average", "restart")
 	f.IntVar(&o.PCA, "pca", 0,
 		"reduce vectors to this `NUMBER` of principal components for every method; 0 means no reduction")
 	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "`WHEN` to centre the columns and divide them by "+

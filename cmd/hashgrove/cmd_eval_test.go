@@ -103,7 +103,7 @@ func TestEvalKnowsLearnedRows(t *testing.T) {
 // Queries of unseen classes meet the whole base, with chance and float search beside them.
 func TestEvalOfUnseenClasses(t *testing.T) {
 	shop(t)
-	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 8 --rounds 10 --hold-out hats,scarves -o m.hgm")...)
+	succeed(t, shellWords("train items.csv --label category --id-column sku --bits 8 --rounds 10 --set hold_out=hats,scarves -o m.hgm")...)
 	r, _ := evaluate(t, "-m m.hgm --base items.csv --queries new.csv --label category --id-column sku")
 	u := r.Unseen
 	if u == nil || u.Base != 400 || u.Queries >= 80 || u.Queries < 20 {

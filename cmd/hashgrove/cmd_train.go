@@ -88,7 +88,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.Method, "method", d.Method,
 		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)
-	f.StringSliceVar(&o.HoldOut, "hold-out", nil, "`CLASSES` to exclude from training; eval then measures them separately")
 	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out for the final figures; "+
 		"0 learns from all rows (default 0.05 but at most 1000 rows)")
 	cli.Group(f, "Training")
@@ -103,7 +102,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"paper's settings")
 	showDefault(f, "effort", string(d.Effort))
 	f.BoolVar(&o.Resume, "resume", false, "resume an interrupted training")
-	f.BoolVar(&o.Restart, "restart", false, "discard an interrupted training and start again")
 	f.StringVar(&c.grow, "grow", "", "start from the bits of this `MODEL` and add more")
 	f.StringVar(&c.memory, "memory", "", "largest `SIZE` of memory to use, such as 8GB: the rest goes to "+
 		"mapped files in the model's folder, or in TMPDIR; the model is the same, byte for byte (default no limit)")
@@ -112,9 +110,6 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 		"or classes to give all classes equal weight, whatever their size (default auto for tags; classes with the "+
 		"learner scores, for up to 1,000 rows of unequal classes, or if held-out rows say so; else 1:1)")
 	showDefault(f, "loss", d.Loss)
-	f.StringVar(&o.Learner, "learner", "", "what predicts bits, `LEARNER`: trees; scores, how much a row "+
-		"looks like each class or tag; auto, whichever of these finds held-out rows better; or linear (SVM)")
-	showDefault(f, "learner", d.Learner)
 	f.IntVar(&o.Rounds, "rounds", 0, "`NUMBER` of boosted trees per bit (default: by --effort)")
 	f.IntVar(&o.Depth, "depth", 0, "`DEPTH` of the trees, 1 to 8 (default: by --effort)")
 	bindDevice(f, &o.Device)
@@ -228,9 +223,9 @@ func (c *trainCommand) explain(err error) error {
 	case errors.Is(err, syscall.ENOSPC) && resumable:
 		return fmt.Errorf("%w; finished bits are saved: free some space and continue with --resume", err)
 	case errors.Is(err, fasthash.ErrCheckpoint):
-		return fmt.Errorf("%w; continue it with --resume or discard it with --restart", err)
+		return fmt.Errorf("%w; continue it with --resume or discard it with --set restart=true", err)
 	case errors.Is(err, fasthash.ErrOtherBits):
-		return fmt.Errorf("%w; use --grow MODEL to add bits to a model, or --restart to discard the checkpoint", err)
+		return fmt.Errorf("%w; use --grow MODEL to add bits to a model, or --set restart=true to discard the checkpoint", err)
 	case fault.Is(err, "not-enough-memory"):
 		return fmt.Errorf("%w: raise --memory, now %s", err, c.memory)
 	case errors.Is(err, fasthash.ErrNeedsMemory) && fault.Is(err, "linear-columns"):
@@ -252,13 +247,14 @@ func (c *trainCommand) print(made *hashgrove.Training, columns columnReport) err
 // settings is the flag --set, which tunes a training.
 type settings struct {
 	options *hashgrove.Options
-	without []string // names that have a flag of their own
+	flags   *pflag.FlagSet
+	without []string // names that are not taken
 	given   []string
 }
 
 // bindSettings adds the flag --set.
 func bindSettings(f *pflag.FlagSet, o *hashgrove.Options, without ...string) {
-	f.Var(&settings{options: o, without: without}, "set",
+	f.Var(&settings{options: o, flags: f, without: without}, "set",
 		"tune the training by a setting, `NAME=VALUE`, such as column_share=0.3; may be repeated; \"hashgrove help train\" "+
 			"lists the names")
 }
@@ -269,8 +265,10 @@ func (s *settings) Set(text string) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%q is not NAME=VALUE", text)
-	case slices.Contains(s.without, name):
+	case s.flags.Lookup(name) != nil:
 		return fmt.Errorf("use --%s", name)
+	case slices.Contains(s.without, name):
+		return fmt.Errorf("%s is for train alone", name)
 	}
 	s.given = append(s.given, text)
 	return s.options.Set(name, value)
@@ -345,8 +343,6 @@ func bindPictureTraining(f *pflag.FlagSet, p *hashgrove.PictureOptions) {
 	f.StringVar(&p.Features, "features", "", "turn pictures into these `FEATURES` first: gist320, gist512 or "+
 		"pixels; the model keeps them")
 	f.BoolVar(&p.Mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
-	f.BoolVar(&p.Average, "mirror-average", false, "make each code add the scores of a picture and its "+
-		"mirror image; with --mirror")
 }
 
 // optionalNumber is a flag whose absence differs from 0.

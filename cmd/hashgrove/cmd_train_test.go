@@ -51,7 +51,7 @@ func TestTrainEndsWithNewItems(t *testing.T) {
 		t.Errorf("info says\n%s", out)
 	}
 	for flags, held := range map[string]int{"": 20, "--validation 0": 0, "--validation 0.25": 100} {
-		r := trainReported(t, trainShop+flags+" --restart --force -o r.hgm")
+		r := trainReported(t, trainShop+flags+" --set restart=true --force -o r.hgm")
 		if r.Rows != 400-held || (r.New != nil) != (held > 0) || held > 0 && (!r.New.complete(held) || !r.Learned.complete(held)) {
 			t.Errorf("%q: %d rows learned, new items %+v, learned items %+v", flags, r.Rows, r.New, r.Learned)
 		}
@@ -166,14 +166,14 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 	}
 	succeed(t, strings.Fields("eval -m mdsh.hgm --prefix 5 --rank weighted"+data)...)
 	for args, want := range map[string]string{
-		"eval -m lsh.hgm --rank weighted" + data:                                     "2 no-weights --rank weighted lsh.hgm mdsh",
-		"eval -m mdsh.hgm --rank best" + data:                                        "2 bad-flag-value --rank best hamming margins expected weighted",
-		"train items.csv --label category -o x.hgm --method paint":                   `2 no-such-method "paint" fasthash`,
-		"train items.csv --label category -o x.hgm --method lsh --rounds 9":          "2 wrong-method --rounds lsh",
-		"train items.csv --label category -o x.hgm --set anchors=9":                  "2 wrong-method --set anchors fasthash",
-		"train items.csv --label category -o x.hgm --method ksh --set pca=-1":        "2 bad-flag-value pca -1",
-		"train items.csv --label category -o x.hgm --mirror":                         "2 missing-flag --mirror --features",
-		"train items.csv --label category -o x.hgm --method lsh --hold-out nonsense": `1 - "nonsense" boots coats hats scarves`,
+		"eval -m lsh.hgm --rank weighted" + data:                                         "2 no-weights --rank weighted lsh.hgm mdsh",
+		"eval -m mdsh.hgm --rank best" + data:                                            "2 bad-flag-value --rank best hamming margins expected weighted",
+		"train items.csv --label category -o x.hgm --method paint":                       `2 no-such-method "paint" fasthash`,
+		"train items.csv --label category -o x.hgm --method lsh --rounds 9":              "2 wrong-method --rounds lsh",
+		"train items.csv --label category -o x.hgm --set anchors=9":                      "2 wrong-method --set anchors fasthash",
+		"train items.csv --label category -o x.hgm --method ksh --set pca=-1":            "2 bad-flag-value pca -1",
+		"train items.csv --label category -o x.hgm --mirror":                             "2 missing-flag --mirror --features",
+		"train items.csv --label category -o x.hgm --method lsh --set hold_out=nonsense": `1 - "nonsense" boots coats hats scarves`,
 	} {
 		if d := try(t, strings.Fields(args)...).unlike(want); d != "" {
 			t.Errorf("%s: %s", args, d)

@@ -153,7 +153,7 @@ func (l *digestList) models() {
 	}
 	l.model("model/tags/fasthash", "items.npy --tags items.tags.txt"+fewTrees)
 	l.model("model/pairs/fasthash", "items.npy --pairs pairs.csv"+fewTrees)
-	l.model("model/fasthash/learner-linear", fromClasses+fewTrees+" --learner linear")
+	l.model("model/fasthash/learner-linear", fromClasses+fewTrees+" --set learner=linear")
 	l.model("model/fasthash/loss-hinge", fromClasses+fewTrees+" --loss hinge")
 	l.model("model/fasthash/grow", fromClasses+" --bits 12 --rounds 10 --grow "+modelFile("model/classes/fasthash"))
 }
@@ -161,7 +161,7 @@ func (l *digestList) models() {
 // forms writes codes of 19 bits from an encoder of each kind, and those of trees in every form.
 func (l *digestList) forms() {
 	for _, c := range [][2]string{
-		{"trees", "--rounds 10"}, {"linear", "--learner linear"}, {"ksh", "--method ksh"}, {"agh2", "--method agh2"},
+		{"trees", "--rounds 10"}, {"linear", "--set learner=linear"}, {"ksh", "--method ksh"}, {"agh2", "--method agh2"},
 		{"spherical", "--method spherical"}, {"mdsh", "--method mdsh"}, {"classifier", "--method classifier"},
 	} {
 		name, model := c[0], modelFile("some/"+c[0])
@@ -178,6 +178,8 @@ func (l *digestList) forms() {
 // pictures makes vectors and models of pictures.
 func (l *digestList) pictures() {
 	l.model("pictures/model/plain", "photos"+fewTrees)
+	l.execute("index build -o photos.hgi photos -m " + modelFile("pictures/model/plain"))
+	l.answer("pictures/answer/rerank", "search photos.hgi photos --row 0,4 --rerank photos --explain")
 	l.model("pictures/model/mirror-gist320", "photos"+fewTrees+" --features gist320 --mirror")
 	l.file("pictures/features/gist.npy", "features photos --kind gist320 -o gist.npy", "gist.npy")
 }

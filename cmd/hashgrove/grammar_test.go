@@ -59,7 +59,7 @@ func TestSuggestions(t *testing.T) {
 		{"index delete x --wait 3", 2, "bad-flag-value", `--wait "3" 90s 10m 2h "hashgrove help index delete"`},
 		{"train x --validation a", 2, "bad-flag-value", `--validation "a" number "hashgrove help train"`},
 		{"train x --mirror=maybe", 2, "bad-flag-value", `--mirror "maybe" true false "hashgrove help train"`},
-		{`train x --hold-out 'a"b'`, 2, "bad-flag-value", `--hold-out "a\"b" commas "hashgrove help train"`},
+		{`index get x --id 'a"b'`, 2, "bad-flag-value", `--id "a\"b" commas "hashgrove help index get"`},
 		{"search x --row 1,b", 2, "bad-flag-value", `--row "b" number "hashgrove help search"`},
 		{"--sed 3", 2, "no-such-flag", "--sed --seed?"},
 	} {

@@ -47,18 +47,18 @@ func TestInterruptLeavesACheckpoint(t *testing.T) {
 	if !strings.Contains(errOut.String(), "--resume") {
 		t.Errorf("nothing says how to go on:\n%s", errOut.String())
 	}
-	if d := try(t, args...).unlike("1 - m.hgm.ckpt --resume --restart", fasthash.ErrCheckpoint); d != "" {
+	if d := try(t, args...).unlike("1 - m.hgm.ckpt --resume --set restart=true", fasthash.ErrCheckpoint); d != "" {
 		t.Errorf("a second training over the checkpoint: %s", d)
 	}
 	more := try(t, append(args, "--resume", "--bits", "900")...)
-	if d := more.unlike("1 - m.hgm.ckpt --grow --restart", fasthash.ErrOtherBits); d != "" {
+	if d := more.unlike("1 - m.hgm.ckpt --grow --set restart=true", fasthash.ErrOtherBits); d != "" {
 		t.Errorf("more bits: %s", d)
 	}
 	if d := try(t, append(args, "--resume", "--depth", "3")...).unlike("1 - m.hgm.ckpt trees.depth"); d != "" {
 		t.Errorf("resuming with another depth: %s", d)
 	}
 	args[7] = "4"
-	if o := try(t, append(args, "--restart")...); o.code != 0 {
+	if o := try(t, append(args, "--set", "restart=true")...); o.code != 0 {
 		t.Errorf("restart: exit %d\n%s", o.code, o.err)
 	}
 }

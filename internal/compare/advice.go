@@ -65,7 +65,7 @@ var verdicts = []rule{
 			byteCount(f.r.Data.Base*f.float.Bytes))
 	}, func(f *facts) *eval.Row { return f.float }},
 	{"classifier-as-good", (*facts).classifierSuffices, func(f *facts) string {
-		return fmt.Sprintf("A classifier does as well: its output has MAP %.3f%s with %s an item, and the best codes, %s, "+
+		return fmt.Sprintf("A classifier suffices: its output has MAP %.3f%s with %s an item, and the best codes, %s, "+
 			"have %.3f with %s. Where all that matters is the class, and no class will be new, classify and do not hash.",
 			lead(f.class), f.forNew(), byteCount(f.class.Bytes), rowName(f.choice), lead(f.choice), byteCount(f.choice.Bytes))
 	}, func(f *facts) *eval.Row { return f.class }},

@@ -1,8 +1,8 @@
 // Package hamming holds packed binary codes and computes distances between them.
 //
-// Bit 0 of a code is the most significant bit of its first byte, as in numpy's packbits, PostgreSQL's bit(n), Milvus
-// and OpenSearch. In memory a code is a row of 64-bit words whose big-endian bytes are that byte string; bits beyond
-// the length are zero.
+// Bit 0 of a code is the most significant bit of its first byte, as in numpy's packbits and PostgreSQL's bit(n).
+// In memory a code is a row of 64-bit words whose big-endian bytes are that byte string; bits beyond the length
+// are zero.
 package hamming
 
 import (

@@ -36,14 +36,6 @@ func NewShard(number, of, total int) Shard {
 	return s
 }
 
-// IsLike reports whether two shards are the same, as far as is known of their data.
-func (s Shard) IsLike(t Shard) bool {
-	if s.Data == 0 || t.Data == 0 {
-		s.Data, t.Data = 0, 0
-	}
-	return s == t
-}
-
 // IsWhole reports whether the shard means all rows.
 func (s Shard) IsWhole() bool { return s.Of == 0 }
 

@@ -12,6 +12,10 @@ import (
 
 // settings lists the options that tune a training, by their names in JSON, with a line on each.
 var settings = [][2]string{
+	{"hold_out", "classes to keep out of training, such as 8,9; eval then measures them separately"},
+	{"mirror_average", "whether codes add the scores of a picture and its mirror image; with --mirror"},
+	{"restart", "whether to discard an interrupted training"},
+	{"learner", "what predicts bits: trees; scores, how much a row looks like each class or tag; linear (SVM); or auto"},
 	{"inference", "algorithm of Step 1: blockgc, icm or spectral"},
 	{"sweeps", "sweeps over the blocks per bit"},
 	{"sample_similar", "similar rows to sample per row, instead of all pairs"},
@@ -61,9 +65,11 @@ func (o *Options) Set(name, text string) error {
 		return fmt.Errorf("there is no setting %q: did you mean %s?", name, nearest[0])
 	}
 	var to reflect.Value
-	for f, v := range reflect.ValueOf(o).Elem().Fields() {
-		if named, _, _ := strings.Cut(f.Tag.Get("json"), ","); named == name {
-			to = v
+	for _, options := range []any{o, &o.Pictures} {
+		for f, v := range reflect.ValueOf(options).Elem().Fields() {
+			if named, _, _ := strings.Cut(f.Tag.Get("json"), ","); named == name || f.Tag.Get("name") == name {
+				to = v
+			}
 		}
 	}
 	var err error
@@ -84,6 +90,8 @@ func (o *Options) Set(name, text string) error {
 		v, err = strconv.ParseBool(text)
 		expected = "true or false"
 		to.SetBool(v)
+	case reflect.Slice:
+		to.Set(reflect.ValueOf(strings.Split(text, ",")))
 	default:
 		to.SetString(text)
 	}

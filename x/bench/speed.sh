@@ -47,7 +47,7 @@ beside() {
 # learn NAME VECTORS LABELS [FLAG]...: trains to NAME.hgm and prints the times
 learn() {
 	local name=$1
-	bin/hashgrove train "$2" --validation 0 ${3:+--labels "$3"} "${@:4}" --force -o "$scratch/$name.hgm" --restart --json --quiet >"$scratch/$name.json"
+	bin/hashgrove train "$2" --validation 0 ${3:+--labels "$3"} "${@:4}" --force -o "$scratch/$name.hgm" --set restart=true --json --quiet >"$scratch/$name.json"
 	printf '%s' "$name"
 	sed -n 's/^  "\(rows\|bits\|inference_seconds\|boost_seconds\|total_seconds\|peak_rss_bytes\)": \(.*[0-9]\),*$/ \1 \2/p' "$scratch/$name.json" | tr -d '\n'
 	echo

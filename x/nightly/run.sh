@@ -58,7 +58,7 @@ tests() {
 
 race() {
 	CGO_ENABLED=1 $GO test -race -count=1 -timeout 90m \
-		-skip 'Budget|Memory|^TestKill|^TestSlowReaders|^TestSamplesCanBeTried$|^TestNothingIsFused$' ./...
+		-skip 'Budget|Memory|^TestKill|^TestNothingIsFused$' ./...
 }
 
 peers() {
