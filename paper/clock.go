@@ -20,8 +20,8 @@ type timed struct {
 	clock
 }
 
-// trainTimed learns from all rows, since other data measure the model. If there is a checkpoint it resumes. Only the method
-// itself is timed.
+// trainTimed learns from all rows, since other data measure the model. If there is a checkpoint it resumes. Only the
+// method itself is timed.
 func trainTimed(ctx context.Context, src vectors.Source, o learn.Options) (*timed, error) {
 	t := &timed{clock: readClock(o)}
 	progress := o.Progress

@@ -152,7 +152,8 @@ func (s *Server) drawMap(c *collection, report func(float64)) (drawn *asset, err
 	}
 	n := len(m.Groups)
 	a := mapAnswer{
-		about: about{c.name, x.Fingerprint().String()}, Items: x.Len(), Points: n, Labels: commonLabels(m.Groups), Sampled: !m.All,
+		about: about{c.name, x.Fingerprint().String()}, Items: x.Len(), Points: n,
+		Labels: commonLabels(m.Groups), Sampled: !m.All,
 		XY: make([]byte, 0, 4*n), Label: make([]byte, 0, 2*n), Count: make([]byte, 0, 4*n), IDs: make([]index.ID, n),
 	}
 	number := map[string]uint16{}

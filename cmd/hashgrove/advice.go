@@ -46,7 +46,8 @@ func message(err error) string {
 		text += "; name them with --label, --labels, --tags or --pairs"
 	}
 	if errors.Is(err, store.ErrDamaged) && !strings.Contains(text, "restore a backup") {
-		text += "; restore a backup of \"hashgrove index backup\" with \"index restore\", or make the index again with \"index build\""
+		text += "; restore a backup of \"hashgrove index backup\" with \"index restore\", or make the index again with " +
+			"\"index build\""
 	}
 	return text
 }

@@ -241,7 +241,8 @@ func (c *pushCommand) fromIndex(s *store.Store, f index.Filter) *pushSource {
 		c.shard.Shard = hamming.NewShard(c.shard.Number, c.shard.Of, info.Items)
 		p.First, p.Most, items = c.shard.First, c.shard.Rows, c.shard.Rows
 	}
-	src := postgres.Source{Space: postgres.Space{Bits: info.Bits, Fingerprint: info.Fingerprint}, Items: items, Unique: true}
+	space := postgres.Space{Bits: info.Bits, Fingerprint: info.Fingerprint}
+	src := postgres.Source{Space: space, Items: items, Unique: true}
 	src.Each = func(ctx context.Context, take func(*index.Batch) error) error {
 		if items == 0 {
 			return nil // an empty shard; Most = 0 would mean all

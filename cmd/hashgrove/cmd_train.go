@@ -119,8 +119,8 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 
 // bindDevice adds the flag for where trees are grown.
 func bindDevice(f *pflag.FlagSet, device *string) {
-	f.StringVar(device, "device", gpu.Auto, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU if there is one and much "+
-		"to do; the model is the same, byte for byte")
+	f.StringVar(device, "device", gpu.Auto, "`DEVICE` that grows trees: cpu; gpu; or auto, a GPU if there is one and "+
+		"much to do; the model is the same, byte for byte")
 }
 
 // showDefault shows in the help the default that the library chooses if a flag is not given.

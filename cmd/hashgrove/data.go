@@ -63,7 +63,8 @@ type besideFlags struct {
 }
 
 func (b *besideFlags) bind(f *pflag.FlagSet, side string) {
-	f.StringArrayVar(&b.labels, side+"-labels", nil, "`FILE` with the classes of the "+side+", one per row; may be repeated")
+	f.StringArrayVar(&b.labels, side+"-labels", nil,
+		"`FILE` with the classes of the "+side+", one per row; may be repeated")
 	f.StringVar(&b.tags, side+"-tags", "", "`FILE` with the tags of the "+side)
 }
 

@@ -13,8 +13,9 @@ import (
 // Advice in words, drawn from the numbers of a comparison: the first verdict that applies, then every remark that does.
 //
 // What decides is the quality of a row: MAP by the ranking that leads it or, without labels, the recall of float
-// neighbours, and always that of new items, if there are any. Differences below near count as none, and so do those that
-// the choice of queries explains. Seconds decide nothing, so the same data lead to the same advice on every machine.
+// neighbours, and always that of new items, if there are any. Differences below near count as none, and so do those
+// that the choice of queries explains. Seconds decide nothing, so the same data lead to the same advice on every
+// machine.
 
 // Thresholds of the rules.
 const (
@@ -53,7 +54,8 @@ var verdicts = []rule{
 		return "Nothing can be advised: no method left codes."
 	}, nil},
 	{"no-answers", func(f *facts) bool { return !f.r.unlabelled() && unanswered(f.best) }, func(f *facts) string {
-		return fmt.Sprintf("Nothing can be advised: no query has a similar item among the %d that are searched.", f.r.searched())
+		return fmt.Sprintf("Nothing can be advised: no query has a similar item among the %d that are searched.",
+			f.r.searched())
 	}, nil},
 	{"no-signal", (*facts).lacksSignal, func(f *facts) string {
 		return fmt.Sprintf("Do not hash: the best codes, %s, have %s %.3f, and random codes have %.3f. These vectors do not "+
@@ -110,8 +112,8 @@ var remarks = []rule{
 		own := f.choice.Leading().NearestOfClass10
 		return f.choice.DetailBits == 0 && own > 0 && own < fewNearest
 	}, func(f *facts) string {
-		return fmt.Sprintf("Of the ten items of its class that are most like a query, %s finds %.0f %% first: the codes tell "+
-			"little more than the class. Bits of detail keep what an item looks like.", rowName(f.choice),
+		return fmt.Sprintf("Of the ten items of its class that are most like a query, %s finds %.0f %% first: the codes "+
+			"tell little more than the class. Bits of detail keep what an item looks like.", rowName(f.choice),
 			100*f.choice.Leading().NearestOfClass10)
 	}, nil},
 	{"few-queries", func(f *facts) bool { return f.r.Data.Queries < fewAsked }, func(f *facts) string {
@@ -157,7 +159,8 @@ func advise(r *Result) (list []Advice) {
 		}
 	}
 	if len(f.failed) > 0 {
-		list = append(list, Advice{Rule: "failed", Text: "Not considered, because they failed: " + firstNames(f.failed) + "."})
+		text := "Not considered, because they failed: " + firstNames(f.failed) + "."
+		list = append(list, Advice{Rule: "failed", Text: text})
 	}
 	return list
 }

@@ -171,8 +171,8 @@ func (r *Result) Notes() []string {
 				"are among the first ten.")
 		}
 		if r.Data.New > 0 {
-			notes = append(notes, fmt.Sprintf("Figures are about the %d new items, which no method learned from; learned is MAP "+
-				"among the %d that they learned from.", r.Data.New, r.Data.Learned))
+			notes = append(notes, fmt.Sprintf("Figures are about the %d new items, which no method learned from; learned is "+
+				"MAP among the %d that they learned from.", r.Data.New, r.Data.Learned))
 		}
 	}
 	if i := slices.IndexFunc(r.Rows, func(row eval.Row) bool { return row.CappedFrom > 0 }); i >= 0 {

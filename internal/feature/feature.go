@@ -71,7 +71,8 @@ func Parse(b []byte) (Extractor, error) {
 	case gistTag:
 		e, err = parseGIST(b[1:])
 	case 3, 4:
-		return nil, fault.New("codebook-features", "the model computes features with a codebook, which Hashgrove no longer does: "+
+		return nil, fault.New("codebook-features", "the model computes features with a codebook, which Hashgrove no longer "+
+			"does: "+
 			"train another one with GIST features, or on vectors that another program makes")
 	default:
 		return nil, fault.New("unknown-type", "a feature extractor of unknown type %d", b[0])

@@ -156,29 +156,8 @@ func Read(r io.Reader) (*Model, error) {
 	if m.Info, err = parseInfo(b); err != nil {
 		return nil, in.Damaged("%v", err)
 	}
-	if in.Version > 1 {
-		if b, err = in.Expect("feat", maxFeatures); err != nil {
-			return nil, err
-		}
-		if in.Version < 3 || len(b) > 0 {
-			m.Features, err = feature.Parse(bytes.Clone(b))
-			if fault.Is(err, "codebook-features") {
-				return nil, err
-			}
-			if err != nil {
-				return nil, in.Damaged("%v", err)
-			}
-		}
-	}
-	if in.Version > 3 {
-		if b, err = in.Expect("pict", preparationBytes); err != nil {
-			return nil, err
-		}
-		if in.Version < 5 || len(b) > 0 {
-			if m.Pictures, err = parsePreparation(b); err != nil {
-				return nil, in.Damaged("%v", err)
-			}
-		}
+	if err := m.readPictures(in); err != nil {
+		return nil, err
 	}
 	if b, err = in.Expect("base", p.maxBase); err != nil {
 		return nil, err
@@ -222,6 +201,37 @@ func Read(r io.Reader) (*Model, error) {
 	return m, nil
 }
 
+// readPictures reads how pictures become vectors.
+func (m *Model) readPictures(in *section.Reader) error {
+	if in.Version > 1 {
+		b, err := in.Expect("feat", maxFeatures)
+		if err != nil {
+			return err
+		}
+		if in.Version < 3 || len(b) > 0 {
+			m.Features, err = feature.Parse(bytes.Clone(b))
+			if fault.Is(err, "codebook-features") {
+				return err
+			}
+			if err != nil {
+				return in.Damaged("%v", err)
+			}
+		}
+	}
+	if in.Version > 3 {
+		b, err := in.Expect("pict", preparationBytes)
+		if err != nil {
+			return err
+		}
+		if in.Version < 5 || len(b) > 0 {
+			if m.Pictures, err = parsePreparation(b); err != nil {
+				return in.Damaged("%v", err)
+			}
+		}
+	}
+	return nil
+}
+
 // ReadFile reads a model from a file.
 func ReadFile(path string) (*Model, error) {
 	f, err := os.Open(path)
@@ -258,7 +268,8 @@ func parseHead(b []byte) (p *parser, bits int, err error) {
 	return p, int(size), err
 }
 
-var errBoosted = fmt.Errorf("%w: it holds boosters of XGBoost or LightGBM, which this program does not read", section.ErrKind)
+var errBoosted = fmt.Errorf("%w: it holds boosters of XGBoost or LightGBM, which this program does not read",
+	section.ErrKind)
 
 // newParser returns the parser for a kind of encoder. It lists all kinds.
 func newParser(kind string, dim int) (*parser, error) {

@@ -107,7 +107,9 @@ const halfBlock = 1 << 14
 const atOnce = 1 << 22
 
 // readValues reads n values. Memory grows with what arrives, whatever the head of the frame claims.
-func readValues[T byte | float32 | int32 | int64](r io.Reader, n int, read func(r io.Reader, to []T) error) ([]T, error) {
+func readValues[T byte | float32 | int32 | int64](
+	r io.Reader, n int, read func(r io.Reader, to []T) error,
+) ([]T, error) {
 	list := make([]T, min(n, atOnce))
 	err := read(r, list)
 	for err == nil && len(list) < n {

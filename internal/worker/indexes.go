@@ -32,8 +32,8 @@ func (s *workerState) service() (*server.Server, error) {
 	return web, err
 }
 
-// openIndex opens an index as a collection of the service: that of a file, or with a model an empty one, in memory or in
-// a new file.
+// openIndex opens an index as a collection of the service: that of a file, or with a model an empty one, in memory or
+// in a new file.
 func (c *call) openIndex() (any, []Array, error) {
 	var p struct {
 		Name  string `json:"name"`

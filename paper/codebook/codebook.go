@@ -59,7 +59,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Codebook turns pictures into vectors. It is safe for concurrent use; its fields must not change once it has been used.
+// Codebook turns pictures into vectors. It is safe for concurrent use; its fields must not change once it has been
+// used.
 type Codebook struct {
 	Options  Options
 	Channels int

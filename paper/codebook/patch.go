@@ -12,8 +12,8 @@ import (
 //
 //	x = (v - mean) / sqrt(var + contrast),
 //
-// where the contrast (10 on the scale 0 to 255) keeps flat patches flat. The sums behind mean and var are integers, hence
-// exact in any order; var divides by one less than the number of values.
+// where the contrast (10 on the scale 0 to 255) keeps flat patches flat. The sums behind mean and var are integers,
+// hence exact in any order; var divides by one less than the number of values.
 
 // normal returns the mean and the factor of a patch from the sums of its n values and of their squares.
 func normal(sum, squares, n int) (mean, factor float32) {
