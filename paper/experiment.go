@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/machine"
-	"hashgrove/internal/report"
 	"hashgrove/internal/section"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/inference"
-	"hashgrove/internal/report"
 	learn "hashgrove/internal/train"
 )
 

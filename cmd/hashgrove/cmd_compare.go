@@ -13,6 +13,7 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/compare"
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
@@ -20,7 +21,6 @@ import (
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/picture"
-	"hashgrove/internal/report"
 	"hashgrove/internal/vectors"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/report"
 )
 
 // shop is a comparison in which FastHash at 32 bits is the plain choice and no remark fires but cost.
@@ -131,28 +131,5 @@ func TestChance(t *testing.T) {
 		if got := chanceOf(c.a, c.b); got < c.want-1e-6 || got > c.want+1e-6 {
 			t.Errorf("%v and %v: %v, want %v", c.a, c.b, got, c.want)
 		}
-	}
-}
-
-// The table fits a terminal of 100 characters, borders included.
-func TestTableIsNarrow(t *testing.T) {
-	r := shop()
-	r.Data.HeldOut, r.Neighbours = []string{"hats"}, eval.Euclidean
-	for _, name := range []string{Detailed, oneHot} {
-		row := r.Rows[1]
-		row.Method, row.DetailBits, row.Rank, row.Recommended, row.TrainSeconds = name, 64, eval.ByExpected, true, 1234.56
-		r.Rows = append(r.Rows, row)
-	}
-	head, rows := r.Table()
-	width := 1
-	for i := range head {
-		widest := len(head[i])
-		for _, row := range rows {
-			widest = max(widest, len(row[i]))
-		}
-		width += widest + 3
-	}
-	if width > 100 {
-		t.Errorf("the table is %d wide: %v", width, head)
 	}
 }

@@ -25,9 +25,9 @@ import (
 	"slices"
 	"time"
 
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/model"
-	"hashgrove/internal/report"
 )
 
 // Progress reports how far a run is, in steps of roughly equal length.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove/internal/report"
+	"hashgrove/internal/compare/report"
 )
 
 // Page holds what only the caller knows about a report.

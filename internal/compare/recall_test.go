@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/report"
 	"hashgrove/internal/supervision"
 )
 
@@ -88,32 +88,5 @@ func TestMethodsThatNeedLabels(t *testing.T) {
 	err = Options{Neighbours: "taxi"}.Check()
 	if d := fault.Differs(err, "no-such-metric", "taxi", "euclidean", "cosine", "none"); d != "" {
 		t.Error(d)
-	}
-}
-
-// With labels the recall is one more number, and changes no other.
-func TestRecallBesideLabels(t *testing.T) {
-	with := quickRun(t, clusterData(), nil)
-	without := quickRun(t, clusterData(), func(o *Options) { o.Neighbours = NoNeighbours })
-	for i, row := range with.Rows {
-		other := without.Rows[i]
-		for _, items := range []*eval.MarginItems{&row.NewItems.Margins, &row.NewItems.Expected, &row.NewItems.Ranked} {
-			items.NearestOfClass10 = 0 // it is about neighbours too
-		}
-		if row.NewItems.NearestOfClass10 == 0 || other.NewItems.NearestOfClass10 != 0 {
-			t.Errorf("%s: %v of the nearest of its class, and without neighbours %v", rowName(&row),
-				row.NewItems.NearestOfClass10, other.NewItems.NearestOfClass10)
-		}
-		row.NewItems.NearestOfClass10 = 0
-		if row.MAP != other.MAP || *row.NewItems != *other.NewItems || other.NeighbourRecall100 != 0 {
-			t.Errorf("%s: MAP %v with neighbours, %v without", rowName(&row), row.MAP, other.MAP)
-		}
-		if float := strings.HasPrefix(row.Method, "float"); (row.NeighbourRecall100 == 0) != float {
-			t.Errorf("%s has recall %v", rowName(&row), row.NeighbourRecall100)
-		}
-	}
-	head, _ := without.Table()
-	if slices.Contains(head, "nearest") || without.Neighbours != "" {
-		t.Errorf("the table has %v", head)
 	}
 }

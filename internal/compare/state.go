@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/report"
 	"hashgrove/internal/vectors"
 )
 

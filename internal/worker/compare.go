@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"hashgrove/internal/compare"
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
-	"hashgrove/internal/report"
 	"hashgrove/internal/train"
 )
 

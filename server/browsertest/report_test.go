@@ -27,7 +27,7 @@ func samplePage(t *testing.T, name string) []byte {
 }
 
 // reports is the folder of package report; other tests work in a folder of their own.
-var reports, _ = filepath.Abs(filepath.Join("..", "..", "internal", "report"))
+var reports, _ = filepath.Abs(filepath.Join("..", "..", "internal", "compare", "report"))
 
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	folder, err := os.MkdirTemp("", "hashgrove-pages-")

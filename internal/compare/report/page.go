@@ -9,8 +9,9 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
-	_ "embed"
+	_ "embed" // the template and the style
 	"fmt"
 	"html/template"
 	"io"
@@ -40,10 +41,6 @@ type Data struct {
 	// Rows has one entry for each method and code length, in any order. Method is the name to show. Bits is 0
 	// without a code, as for float search: such rows are compared with every length.
 	Rows []eval.Row
-	// Bits is the code length at which methods are compared in curves, classes and the overview. 0 means that of the
-	// recommended row or, without one, the length with the most rows, preferring the longer one.
-	Bits int
-
 	// RecallRank is the number of nearest codes searched for float neighbours: 10 or 100; 0 means 100.
 	RecallRank int
 }
@@ -96,11 +93,17 @@ type Dataset struct {
 //go:embed page.html
 var pageHTML string
 
-var page = newPage(pageHTML, nil)
+//go:embed page.css
+var pageCSS string
+
+var page = template.Must(template.New("page").Parse(pageHTML))
 
 // view is Data prepared for the template, which only loops and prints.
 type view struct {
 	Data
+	CSS      template.CSS
+	When     string // and on which machine
+	Facts    []fact
 	Headline string
 	Advice   []string
 	Tiles    []tile
@@ -121,6 +124,8 @@ type view struct {
 	UnseenChance           string
 }
 
+type fact struct{ Name, Text string }
+
 type tile struct{ Value, Name, Note string }
 
 // drawing is a figure as the page shows it.
@@ -136,7 +141,7 @@ func Write(w io.Writer, d Data) error {
 	}
 	d.RecallRank = cmp.Or(d.RecallRank, 100)
 	v := view{
-		Data: d, Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(),
+		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(),
 	}
 	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
@@ -171,9 +176,15 @@ func Write(w io.Writer, d Data) error {
 			v.Warnings = append(v.Warnings, w)
 		}
 	}
-	f := frame{Title: d.Title, Command: d.Command, Version: d.Version, Long: true, Facts: d.facts(), Page: v}
-	f.When = strings.Trim(formatDate(d.Date)+" · "+d.Machine, " ·")
-	return f.write(w, page)
+	if v.When = d.Machine; !d.Date.IsZero() {
+		v.When = strings.TrimSuffix(d.Date.Format("2 January 2006, 15:04 MST")+" · "+d.Machine, " · ")
+	}
+	var b bytes.Buffer // so that nothing is written if the template fails
+	if err := page.Execute(&b, v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
 // WriteFile writes the page to a file, replacing it only once the page is complete.
@@ -194,12 +205,7 @@ func (d Data) validate() error {
 	if len(d.Rows) == 0 {
 		return fault.New("no-results", "the report has no results: judge at least one method")
 	}
-	if d.RecallRank != 0 && d.RecallRank != 10 && d.RecallRank != 100 {
-		return fmt.Errorf("recall of neighbours among the first %d codes is not measured: choose 10 or 100", d.RecallRank)
-	}
-	recommended := 0
 	for i, r := range d.Rows {
-		where := fmt.Sprintf("result %d (%s, %d bits)", i+1, r.Method, r.Bits)
 		for _, m := range []measure{
 			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
 			{"precision@100", r.Precision100}, {"precision", r.ReachablePrecision}, {"PR area", r.PRArea},
@@ -209,28 +215,10 @@ func (d Data) validate() error {
 			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
 		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
-				return fault.New("number-out-of-range", "%s: %s is %v: it should be from 0 to 1", where, m.name, m.value)
+				return fault.New("number-out-of-range", "result %d (%s, %d bits): %s is %v: it should be from 0 to 1", i+1,
+					r.Method, r.Bits, m.name, m.value)
 			}
 		}
-		for _, m := range []measure{
-			{"training time", r.TrainSeconds}, {"encoding time", r.EncodeMicroseconds},
-			{"size of an item", float64(r.Bytes)},
-		} {
-			if !finite(m.value) || m.value < 0 {
-				return fault.New("negative-number", "%s: %s is %v: it should be 0 (not measured) or more", where, m.name,
-					m.value)
-			}
-		}
-		kinds := []eval.Kind{eval.KindMethod, eval.KindFloor, eval.KindReference}
-		if r.Bits < 0 || !slices.Contains(kinds, r.Kind) {
-			return fault.New("no-such-kind", "%s: there is no such code length or kind %q", where, r.Kind)
-		}
-		if r.Recommended {
-			recommended++
-		}
-	}
-	if recommended > 1 {
-		return fault.New("several-recommended", "%d results are recommended: choose one", recommended)
 	}
 	return nil
 }
@@ -268,7 +256,7 @@ func hammingMAP(r eval.Row) float64 {
 	return r.MAP
 }
 
-func (d Data) facts() []NamedText {
+func (d Data) facts() []fact {
 	s := d.Dataset
 	number := func(n int, what string) string {
 		if n == 0 {
@@ -280,7 +268,7 @@ func (d Data) facts() []NamedText {
 	if s.New > 0 { // else all are
 		learned = number(s.Learned, "")
 	}
-	return slices.DeleteFunc([]NamedText{
+	return slices.DeleteFunc([]fact{
 		{Name: "Data", Text: s.Name},
 		{Name: "Items to find", Text: number(s.Base, "")},
 		{Name: "Learned", Text: learned},
@@ -289,7 +277,7 @@ func (d Data) facts() []NamedText {
 		{Name: "Vector", Text: number(s.Dim, " numbers")},
 		{Name: "Classes", Text: number(s.Classes, "")},
 		{Name: "Similar means", Text: s.Similar},
-	}, func(t NamedText) bool { return t.Text == "" })
+	}, func(t fact) bool { return t.Text == "" })
 }
 
 // tiles returns the key numbers of the recommended result, compared with the best search without codes.

@@ -3,19 +3,17 @@ package report_test
 import (
 	"bytes"
 	"html"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/report"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -172,9 +170,6 @@ func TestBadDataIsRefused(t *testing.T) {
 		{"number-out-of-range", "1; LSH; 16 bits; precision@100; 1.5", func(d *report.Data) {
 			d.Rows[0].Precision100 = 1.5
 		}},
-		{"negative-number", "1; LSH; 16 bits; training; -1", func(d *report.Data) { d.Rows[0].TrainSeconds = -1 }},
-		{"several-recommended", "2", func(d *report.Data) { d.Rows[0].Recommended = true }},
-		{"no-such-kind", `"nine"`, func(d *report.Data) { d.Rows[0].Kind = "nine" }},
 	} {
 		d := small()
 		c.damage(&d)
@@ -188,29 +183,6 @@ func TestBadDataIsRefused(t *testing.T) {
 		if b.Len() > 0 {
 			t.Errorf("%s: half a page was written", c.code)
 		}
-	}
-}
-
-func TestWriteFileReplacesWhole(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(file, []byte("old"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := report.WriteFile(file, report.Data{}); err == nil {
-		t.Error("an empty report was written")
-	}
-	if b, _ := os.ReadFile(file); string(b) != "old" {
-		t.Error("a refused report damaged the file that was there")
-	}
-	if err := report.WriteFile(file, small()); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(b, render(t, small())) {
-		t.Errorf("the file is not the page: %v", err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
@@ -246,18 +218,6 @@ func TestPlotsAreInOrder(t *testing.T) {
 	}
 }
 
-// One code length has nothing to say about more bits, whatever the lengths of floors and ceilings are.
-func TestOneLengthHasNoPlotOfLengths(t *testing.T) {
-	d := small()
-	d.Rows = slices.DeleteFunc(d.Rows, func(r eval.Row) bool { return r.Kind == eval.KindMethod && r.Bits != 32 })
-	floor := result("Sign", 784, 0.4)
-	floor.Kind = eval.KindFloor
-	d.Rows = append(d.Rows, floor)
-	if page := string(render(t, d)); strings.Contains(page, `id="plot-lengths"`) {
-		t.Error("codes of 32 bits alone have a plot by code length")
-	}
-}
-
 func TestCodeLengthOfComparison(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -265,7 +225,6 @@ func TestCodeLengthOfComparison(t *testing.T) {
 		bits   string
 	}{
 		{"of the recommended", func(*report.Data) {}, "32 bits"},
-		{"as told", func(d *report.Data) { d.Bits = 16 }, "16 bits"},
 		{"of most results", func(d *report.Data) {
 			d.Rows[3].Recommended = false
 			d.Rows = append(d.Rows, result("SDH", 16, 0.5), result("ITQ", 16, 0.4))
@@ -427,30 +386,7 @@ func TestWithoutLabels(t *testing.T) {
 	d.RecallRank = 10
 	page = string(render(t, d))
 	check("10", "0.100")
-	if d.RecallRank = 50; report.Write(io.Discard, d) == nil {
-		t.Error("a rank that is not measured passes")
-	}
 	if strings.Contains(page, `<th scope="col">MAP`) || strings.Contains(drawn(t, page, "overview"), "MAP") {
 		t.Error("the page has a column or a plot of MAP")
-	}
-}
-
-// A ranking by margins has a column and an explanation, and neither where nobody measured it.
-func TestMarginsHaveAColumn(t *testing.T) {
-	d := small()
-	if page := string(render(t, d)); strings.Contains(page, "margins") {
-		t.Error("the page speaks of margins that were not measured")
-	}
-	d.Rows[2].Margins = eval.MarginItems{MAP: 0.7391}
-	page := string(render(t, d))
-	for _, want := range []string{`<dt id="term-margins">`, "0.739", `MAP by <span class="unit">margins</span>`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	d.Rows[2].Margins.MAP = 1.5
-	err := report.Write(io.Discard, d)
-	if d := fault.Differs(err, "number-out-of-range", "MAP", "margins", "1.5"); d != "" {
-		t.Error(d)
 	}
 }

@@ -24,11 +24,9 @@ type curve struct {
 	style int
 }
 
-// focusBits returns the code length of the comparison; see Data.Bits.
+// focusBits returns the code length at which methods are compared in curves, classes and the overview: that of the
+// recommended row or, without one, the length with the most rows, preferring the longer one.
 func (d Data) focusBits() int {
-	if d.Bits != 0 {
-		return d.Bits
-	}
 	count := map[int]int{}
 	best := 0
 	for _, r := range d.Rows {
@@ -156,7 +154,7 @@ func (d Data) figures() []figure {
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
 }
 
-// mostRetrieved is the last rank shown in a
+// mostRetrieved is the last rank shown.
 const mostRetrieved = 2000
 
 // lastRank returns the last rank shown for any method.
