@@ -36,16 +36,6 @@ type Report struct {
 	Total    time.Duration
 }
 
-// Doubts returns the texts of the notes that cast doubt on the data or the model.
-func (r *Report) Doubts() (texts []string) {
-	for _, n := range r.Notes {
-		if n.Doubt {
-			texts = append(texts, n.Text)
-		}
-	}
-	return texts
-}
-
 // Note is a choice made during training, with its reason, or a doubt. The code is for programs, the text for people.
 type Note struct {
 	Code  fault.Code
