@@ -39,7 +39,7 @@ func clustersAround(each int, seed uint64, n, classes int) *Part {
 	for k := range classes {
 		p.Labels.Names = append(p.Labels.Names, fmt.Sprintf("class %c", 'a'+k))
 	}
-	for i := range n {
+	for range n {
 		c := rng.IntN(each * classes)
 		for j := range useful {
 			p.X.Data = append(p.X.Data, float32(centre[c*useful+j]+2*rng.NormFloat64()))
@@ -48,7 +48,6 @@ func clustersAround(each int, seed uint64, n, classes int) *Part {
 			p.X.Data = append(p.X.Data, float32(12*rng.NormFloat64()))
 		}
 		p.Labels.Class = append(p.Labels.Class, int32(c%classes))
-		p.Row = append(p.Row, i)
 	}
 	p.Source = p.X
 	return p

@@ -22,8 +22,7 @@ import (
 // chosen.
 type Part struct {
 	*supervision.Data
-	X   vectors.Matrix
-	Row []int // number of each row in the source that was read, from 0
+	X vectors.Matrix
 }
 
 // Read reads a source with its labels or tags, if any. Progress, which may be nil, is called with the rows read so far.
@@ -42,11 +41,7 @@ func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Pa
 		d.Tags, table.Tags = nil, nil
 	}
 	d.Source = table
-	p := &Part{Data: d, X: table.X, Row: make([]int, d.Rows)}
-	for i := range p.Row {
-		p.Row[i] = i
-	}
-	return p, nil
+	return &Part{Data: d, X: table.X}, nil
 }
 
 // Split sets a share of the rows aside as queries, every class in proportion. Share 0 means a tenth, but at most 2,000
@@ -89,7 +84,6 @@ func (p *Part) subset(keep []bool, how string) *Part {
 	for i, k := range keep {
 		if k {
 			out.X.Data = append(out.X.Data, p.X.Row(i)...)
-			out.Row = append(out.Row, p.Row[i])
 		}
 	}
 	d.Source = out.X
@@ -134,7 +128,7 @@ const manyCopies = 100
 func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
 	d := p.With(x)
 	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + name))
-	return &Part{Data: d, X: x, Row: p.Row}
+	return &Part{Data: d, X: x}
 }
 
 // Data is what methods are compared on. They learn from the base; queries search the new items, which no method learns

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"hashgrove/internal/fasthash/affinity"
@@ -98,51 +97,6 @@ func TestClosedFormEqualsTheSum(t *testing.T) {
 	}
 }
 
-func TestPerfectCodesAreOne(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	classes := randomClasses(rng, 500, 5)
-	codes := hamming.NewCodes(500, 40)
-	for i, c := range classes {
-		codes.SetBit(i, int(8*c), true)
-	}
-	r, err := Retrieval(context.Background(), codes, codes, ByClass(classes, classes), Options{K: []int{1, 50}, Classes: classes, ClassNames: []string{"a", "b", "c", "d"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range []float64{r.MAP, r.MAPLow, r.MAPHigh, r.MAP10000, r.Precision[1], r.Precision[50], r.Lookup[0].Precision, r.Lookup[0].Recall, r.PRCurve[0].Precision, r.PrecisionCurve[49]} {
-		if v != 1 {
-			t.Errorf("number %d is %v", i, v)
-		}
-	}
-	if r.DistinctCodes != 5 || r.LargestBucket < 100 || r.LargestBucket > 150 {
-		t.Errorf("%d distinct codes, largest bucket %d", r.DistinctCodes, r.LargestBucket)
-	}
-	if len(r.PerClass) != 5 || r.PerClass[4].Name != "4" || r.PerClass[3].Name != "d" || r.PerClass[0].Base != r.PerClass[0].Queries || r.PerClass[0].MAP != 1 {
-		t.Errorf("per class %+v", r.PerClass)
-	}
-	wantWarning(t, r, "queries-are-base")
-	wantWarning(t, r, "few-codes", "5", "500")
-	wantNoWarning(t, r, "ordered-base")
-}
-
-func TestRandomCodesAreAtThePrior(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	queries, base := randomCodes(rng, 100, 32, 32), randomCodes(rng, 3000, 32, 32)
-	truth := ByClass(randomClasses(rng, 100, 10), randomClasses(rng, 3000, 10))
-	r, err := Retrieval(context.Background(), queries, base, truth, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range []float64{r.MAP, r.MAP10000, r.PRArea, r.PRArea10000, r.Precision[100], r.Precision[1000]} {
-		if math.Abs(v-r.Prior) > 0.012 || math.Abs(r.Prior-0.1) > 0.005 {
-			t.Errorf("number %d is %.4f, the prior %.4f", i, v, r.Prior)
-		}
-	}
-	if len(r.Warnings) != 0 {
-		t.Errorf("warnings %q", r.Warnings)
-	}
-}
-
 func TestReportDoesNotDependOnThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	queries, base := randomCodes(rng, 333, 70, 9), randomCodes(rng, 900, 70, 9)
@@ -202,34 +156,6 @@ func TestReportsAreFiniteAndInOrder(t *testing.T) {
 		if !(0 <= r.MAPLow && r.MAPLow <= r.MAP && r.MAP <= r.MAPHigh && r.MAPHigh <= 1) {
 			t.Errorf("trial %d: %v <= %v <= %v", trial, r.MAPLow, r.MAP, r.MAPHigh)
 		}
-	}
-}
-
-func TestReportJSON(t *testing.T) {
-	codes := randomCodes(rand.New(rand.NewPCG(1, 1)), 30, 16, 16)
-	class := make([]int32, 30)
-	r, err := Retrieval(context.Background(), codes, codes, ByClass(class, class), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var keys map[string]any
-	if err := json.Unmarshal(text, &keys); err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range strings.Fields("queries base bits map map_low map_high map_10000 precision pr_area pr_area_10000 distinct_codes largest_bucket lookup pr_curve precision_curve warnings") {
-		if _, ok := keys[k]; !ok {
-			t.Errorf("no %q in %s", k, text)
-		}
-	}
-	if p := keys["precision"].(map[string]any); len(p) != 2 || p["10"] != 1.0 {
-		t.Errorf("precision %v", p)
-	}
-	if n := len(thinRanks(2000)); n < 24 || n > 72 {
-		t.Errorf("a curve of 2000 ranks is thinned to %d", n)
 	}
 }
 
@@ -341,19 +267,15 @@ func TestUnseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Among themselves, by definition: everything else is ignored.
-	var list []affinity.Pair
-	count := func(class []int32) (n int) {
-		for _, c := range class {
-			if c == 1 || c == 4 {
-				n++
-			}
-		}
-		return n
-	}
-	for q := range qc {
-		for i := range bc {
-			if (qc[q] == 1 || qc[q] == 4) && (bc[i] == 1 || bc[i] == 4) {
+	// By definition everything else is ignored: queries of other classes, and among themselves items of others too.
+	isHeld := func(c int32) bool { return c == 1 || c == 4 }
+	judge := func(among bool) *Report {
+		var list []affinity.Pair
+		for q := range qc {
+			for i := range bc {
+				if !isHeld(qc[q]) || among && !isHeld(bc[i]) {
+					continue
+				}
 				y := int8(-1)
 				if qc[q] == bc[i] {
 					y = 1
@@ -361,33 +283,18 @@ func TestUnseen(t *testing.T) {
 				list = append(list, affinity.Pair{A: int32(q), B: int32(i), Y: y})
 			}
 		}
-	}
-	want, err := Retrieval(context.Background(), queries, base, byPairs(60, 200, list), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.Queries != count(qc) || !near(r.AmongMAP, want.MAP) || !near(r.AmongPrior, want.Prior) {
-		t.Errorf("%d queries, MAP %v among them, chance %v; by definition %d, %v, %v", r.Queries, r.AmongMAP, r.AmongPrior, count(qc), want.MAP, want.Prior)
-	}
-	// Against the whole base, only queries of other classes are ignored.
-	list = nil
-	for q := range qc {
-		for i := range bc {
-			if qc[q] == 1 || qc[q] == 4 {
-				y := int8(-1)
-				if qc[q] == bc[i] {
-					y = 1
-				}
-				list = append(list, affinity.Pair{A: int32(q), B: int32(i), Y: y})
-			}
+		want, err := Retrieval(context.Background(), queries, base, byPairs(60, 200, list), Options{})
+		if err != nil {
+			t.Fatal(err)
 		}
+		return want
 	}
-	want, err = Retrieval(context.Background(), queries, base, byPairs(60, 200, list), Options{})
-	if err != nil {
-		t.Fatal(err)
+	among, whole := judge(true), judge(false)
+	if !near(r.AmongMAP, among.MAP) || !near(r.AmongPrior, among.Prior) {
+		t.Errorf("MAP %v among them, chance %v; by definition %v, %v", r.AmongMAP, r.AmongPrior, among.MAP, among.Prior)
 	}
-	if r.Base != 200 || !near(r.MAP, want.MAP) || !near(r.MAPLow, want.MAPLow) || !near(r.PRArea, want.PRArea) || !near(r.Prior, want.Prior) {
-		t.Errorf("%d items, MAP %v, chance %v; by definition %v and %v", r.Base, r.MAP, r.Prior, want.MAP, want.Prior)
+	if r.Base != 200 || !near(r.MAP, whole.MAP) || !near(r.MAPLow, whole.MAPLow) || !near(r.PRArea, whole.PRArea) || !near(r.Prior, whole.Prior) {
+		t.Errorf("%d items, MAP %v, chance %v; by definition %v and %v", r.Base, r.MAP, r.Prior, whole.MAP, whole.Prior)
 	}
 	if r.MAP >= r.AmongMAP {
 		t.Errorf("MAP %v against the whole base, %v among the held-out classes: the first is harder", r.MAP, r.AmongMAP)
@@ -402,26 +309,4 @@ func TestUnseen(t *testing.T) {
 	if _, err := Unseen(context.Background(), queries, base, bc, nil, Options{Classes: qc}); err == nil {
 		t.Error("no class was judged")
 	}
-}
-
-// BenchmarkRetrieval is the judging of codes like those training leaves: near their class, so with many ties.
-func BenchmarkRetrieval(b *testing.B) {
-	rng := rand.New(rand.NewPCG(17, 18))
-	const n, m, bits = 1000, 50_000, 64
-	classes, noisy := randomClasses(rng, n+m, 10), randomCodes(rng, n+m, bits, bits)
-	for i, c := range classes {
-		centre := rand.New(rand.NewPCG(uint64(c), 0)).Uint64()
-		noisy.Data[i] = centre ^ (noisy.Data[i] & rng.Uint64() & rng.Uint64())
-	}
-	queries, base := noisy, noisy
-	queries.Data, base.Data = noisy.Data[:n], noisy.Data[n:]
-	truth := ByClass(classes[:n], classes[n:])
-	for b.Loop() {
-		if _, err := Retrieval(context.Background(), queries, base, truth, Options{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	seconds := b.Elapsed().Seconds() / float64(b.N)
-	b.ReportMetric(seconds*1e9/(n*m), "ns/distance")
-	b.ReportMetric(seconds*10, "s/10000-queries")
 }

@@ -2,9 +2,7 @@ package eval
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"hashgrove/internal/hamming"
@@ -76,72 +74,4 @@ func randomVectors(rng *rand.Rand, rows, cols int) vectors.Matrix {
 		m.Data[i] = float32(rng.IntN(256))
 	}
 	return m
-}
-
-func TestFloatDistances(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for _, rows := range []int{1, 2, 3, 4, 5, 7, 8, 21} {
-		queries, base := randomVectors(rng, 19, 13), randomVectors(rng, rows, 13)
-		r := newFloatRanker(queries.Slice(3, 19), 3, base, 5)
-		for q := 3; q < 19; q++ {
-			r.rank(q, make([]uint8, rows))
-			for i, got := range r.distance[(q-3-r.from)*rows : (q-3-r.from+1)*rows] {
-				want := float32(0)
-				for j, v := range queries.Row(q) {
-					want += (v - base.Row(i)[j]) * (v - base.Row(i)[j])
-				}
-				if got != want {
-					t.Fatalf("%d rows: query %d, item %d: %v, want %v", rows, q, i, got, want)
-				}
-			}
-		}
-	}
-}
-
-func TestFloatThreadsAndExtremes(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	queries, base := randomVectors(rng, 130, 6), randomVectors(rng, 90, 6)
-	for i := range base.Data {
-		switch rng.IntN(30) {
-		case 0:
-			base.Data[i] = math.MaxFloat32
-		case 1:
-			base.Data[i] = -math.MaxFloat32
-		case 2:
-			base.Data[i] = math.SmallestNonzeroFloat32
-		}
-	}
-	queries.Data[5] = math.MaxFloat32
-	truth := ByClass(randomClasses(rng, 130, 4), randomClasses(rng, 90, 4))
-	var first *Report
-	for _, threads := range []int{1, 2, 7} {
-		r, err := RetrievalFloat(context.Background(), queries, base, truth, Options{Threads: threads})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first == nil {
-			first = r
-		}
-		if !reflect.DeepEqual(r, first) || !(r.MAP > 0 && r.MAP < 1) {
-			t.Errorf("%d threads: MAP %v, not %v", threads, r.MAP, first.MAP)
-		}
-	}
-	if _, err := RetrievalFloat(context.Background(), queries, randomVectors(rng, 90, 5), truth, Options{}); err == nil {
-		t.Error("vectors of different lengths were judged")
-	}
-}
-
-func BenchmarkRetrievalFloat(b *testing.B) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	const n, m, dims = 200, 6000, 784
-	queries, base := randomVectors(rng, n, dims), randomVectors(rng, m, dims)
-	truth := ByClass(randomClasses(rng, n, 10), randomClasses(rng, m, 10))
-	for b.Loop() {
-		if _, err := RetrievalFloat(context.Background(), queries, base, truth, Options{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	seconds := b.Elapsed().Seconds() / float64(b.N)
-	b.ReportMetric(seconds*1e9/(n*m), "ns/distance")
-	b.ReportMetric(seconds*5, "s/1000-queries")
 }

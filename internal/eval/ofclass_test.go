@@ -122,22 +122,3 @@ func TestNearestOfClassEqualsTheDefinition(t *testing.T) {
 		}
 	}
 }
-
-// A float search by cosine within the class finds all of them; ties at the tenth place may take a share.
-func TestNearestOfClassByVectors(t *testing.T) {
-	ctx := context.Background()
-	rng := rand.New(rand.NewPCG(43, 44))
-	x, y := hardVectors(rng, 4, 40, 6), hardVectors(rng, 4, 300, 6)
-	all := ByClass(make([]int32, 40), make([]int32, 300))
-	n, err := FindOfClass(ctx, x, y, all, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := RetrievalCosine(ctx, x, y, all, Options{OfClass: n})
-	if err != nil || r.NearestOfClass10 < 0.98 || r.NearestOfClassQueries != 40 {
-		t.Errorf("%v of %d queries, %v", r.NearestOfClass10, r.NearestOfClassQueries, err)
-	}
-	if n.Rows(40) != nil {
-		t.Error("a query that does not exist has neighbours")
-	}
-}
