@@ -124,33 +124,6 @@ func TestTrainEveryCombination(t *testing.T) {
 	}
 }
 
-// TestTrainGoesOnFromAnyBit is what resuming and growing rest on.
-func TestTrainGoesOnFromAnyBit(t *testing.T) {
-	x, class := blobs(t, 300, 12, 2)
-	y := classes(t, class)
-	trainer := Options{Bits: 7, Trees: boost.Options{Rounds: 10}}
-	ctx := context.Background()
-	whole, err := learn(ctx, trainer, x, y, loop{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k := range 7 {
-		rest, err := learn(ctx, trainer, x, y, loop{done: whole[:k]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(canonical(rest), canonical(whole)) {
-			t.Errorf("going on after bit %d gives other functions", k)
-		}
-	}
-	short := trainer
-	short.Bits = 3
-	prefix, err := learn(ctx, short, x, y, loop{})
-	if err != nil || !bytes.Equal(canonical(prefix), canonical(whole[:3])) {
-		t.Errorf("three bits are not the first three of seven: %v", err)
-	}
-}
-
 func TestTrainRefuses(t *testing.T) {
 	x, class := blobs(t, 50, 4, 3)
 	y := classes(t, class)

@@ -225,6 +225,45 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// Every row is drawn about equally often, whatever way the rows are drawn.
+func TestSampleIsUniform(t *testing.T) {
+	class := make([]int32, 60)
+	for i := range class {
+		class[i] = int32(i / 20)
+	}
+	c, err := ByClass(class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dissimilar := range []int{5, 30} { // drawn by trying, and from a list
+		times := make([]int, 60)
+		const turns = 1000
+		for seed := range uint64(turns) {
+			p, err := Sample(c, 5, dissimilar, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range p.Similar(0) {
+				times[j]++
+			}
+			for _, j := range p.Dissimilar(0) {
+				times[j]++
+			}
+		}
+		for j, k := range times[1:] {
+			// Chosen by row 0 or by row j, independently.
+			a := float64(5) / 19
+			if j+1 >= 20 {
+				a = float64(dissimilar) / 40
+			}
+			want := turns * (1 - (1-a)*(1-a))
+			if float64(k) < want-90 || float64(k) > want+90 {
+				t.Errorf("%d dissimilar rows: row %d came %d times, expected %.0f", dissimilar, j+1, k, want)
+			}
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	_, class := ByClass([]int32{3, 1, -1})
 	_, none := ByClass(nil)

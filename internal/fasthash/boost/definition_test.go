@@ -363,6 +363,29 @@ func TestKeptHistogramsChangeNothing(t *testing.T) {
 	}
 }
 
+func TestColumnsAreDrawnWithoutReplacement(t *testing.T) {
+	from := []uint32{3, 4, 8, 9, 11, 20, 21}
+	d := newDraws(len(from))
+	seen := map[uint32]int{}
+	const turns = 7000
+	for id := range uint64(turns) {
+		d.stream(1, id)
+		out := make([]uint32, 3)
+		d.columns(from, out)
+		if out[0] >= out[1] || out[1] >= out[2] {
+			t.Fatalf("drew %v", out)
+		}
+		for _, f := range out {
+			seen[f]++
+		}
+	}
+	for _, f := range from {
+		if n := seen[f]; n < turns*3/7*9/10 || n > turns*3/7*11/10 {
+			t.Errorf("column %d drawn %d times of %d", f, n, turns)
+		}
+	}
+}
+
 // A row with k times its share of the mass must be drawn k times, up to rounding, and in proportion over many draws.
 func TestSampleFollowsTheMass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))

@@ -96,9 +96,9 @@ func slowError(x vectors.Matrix, class []int32, fold []int, w *mat.Dense, bias [
 	return sum
 }
 
-func foldsOf(t *testing.T, x vectors.Matrix, class []int32, fold []int, c, folds, threads int) *Folds {
+func foldsOf(t *testing.T, x vectors.Matrix, class []int32, fold []int, c, folds int) *Folds {
 	t.Helper()
-	f := NewFolds(folds, x.Cols, c, threads)
+	f := NewFolds(folds, x.Cols, c, 2)
 	const some = 700 // rows in the same memory, one lot after the other
 	lot := make([]float32, some*x.Cols)
 	for i := range x.Rows {
@@ -127,7 +127,7 @@ func crossFitIsTheDefinition(t *testing.T, n, d int) {
 	const c, folds = 4, 3
 	x, class, fold := foldedRows(5, n, d, c, folds)
 	penalties := []float64{3, 0.01, 300}
-	each, all, err := foldsOf(t, x, class, fold, c, folds, 2).CrossFit(context.Background(), penalties)
+	each, all, err := foldsOf(t, x, class, fold, c, folds).CrossFit(context.Background(), penalties)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func crossFitIsTheDefinition(t *testing.T, n, d int) {
 		same("a fold", each[k], penalties[slices.Index(wrong, slices.Min(wrong))], k)
 	}
 	same("all rows", all, penalties[slices.Index(total, slices.Min(total))], -1)
-	mean, err := foldsOf(t, x, class, fold, c, folds, 2).Errors(context.Background(), penalties)
+	mean, err := foldsOf(t, x, class, fold, c, folds).Errors(context.Background(), penalties)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,63 +185,6 @@ func TestFewPairs(t *testing.T) {
 	}
 	if got := len(NewFolds(5, ManyColumns, 1, 1).pairs()); got != 10 {
 		t.Errorf("%d pairs of 5 folds", got)
-	}
-}
-
-// TestFoldsDoNotSeeTheirOwnTargets: other targets in a fold change the fits of all other folds and not its own, nor its
-// penalty.
-func TestFoldsDoNotSeeTheirOwnTargets(t *testing.T) {
-	t.Run("many rows", func(t *testing.T) { foldsDoNotSeeTheirOwnTargets(t, 600, 10) })
-	t.Run("many columns", func(t *testing.T) { foldsDoNotSeeTheirOwnTargets(t, 60, 100) })
-}
-
-func foldsDoNotSeeTheirOwnTargets(t *testing.T, n, d int) {
-	const c, folds = 3, 5
-	x, class, fold := foldedRows(6, n, d, c, folds)
-	fit := func() []Regression {
-		each, _, err := foldsOf(t, x, class, fold, c, folds, 1).CrossFit(context.Background(), []float64{0.001, 0.1, 10})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return each
-	}
-	before := fit()
-	for i := range class {
-		if fold[i] == 2 {
-			class[i] = (class[i] + 1) % c
-		}
-	}
-	for k, after := range fit() {
-		same := after.Ridge == before[k].Ridge && slices.Equal(after.Weight.Data, before[k].Weight.Data) &&
-			slices.Equal(after.Bias, before[k].Bias)
-		if same != (k == 2) {
-			t.Errorf("fold %d: the same is %v", k, same)
-		}
-	}
-}
-
-func TestCrossFitIsTheSameOnAnyNumberOfThreads(t *testing.T) {
-	t.Run("many rows", func(t *testing.T) { crossFitIsTheSame(t, 3000, 70) })
-	t.Run("many columns", func(t *testing.T) { crossFitIsTheSame(t, 300, 700) })
-}
-
-func crossFitIsTheSame(t *testing.T, n, d int) {
-	const c, folds = 3, 4
-	x, class, fold := foldedRows(7, n, d, c, folds)
-	var want []float32
-	for _, threads := range []int{1, 2, 7} {
-		each, all, err := foldsOf(t, x, class, fold, c, folds, threads).CrossFit(context.Background(), []float64{0.01, 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := slices.Clone(all.Weight.Data)
-		for _, r := range each {
-			got = append(append(got, r.Weight.Data...), Float32s(r.Bias)...)
-		}
-		if want != nil && !slices.Equal(got, want) {
-			t.Errorf("%d threads differ", threads)
-		}
-		want = got
 	}
 }
 
