@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -39,6 +40,41 @@ func TestEqualSplits(t *testing.T) {
 					e.Functions[k] = f
 				}
 				checkCodes(t, e, randomRows(rng, e, 1+rng.IntN(150)))
+			}
+		}
+	})
+}
+
+// TestWalkEqualsGo compares the kernels of single rows with their sameSplits: sums that end early on either side or never,
+// places below 2^16 and beyond.
+func TestWalkEqualsGo(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(8, 1))
+		for turn := range 200 {
+			depth, dim := 1+turn%MaxDepth, 1+rng.IntN(50)
+			f := digitEnsemble(rng, dim, depth, 1+rng.IntN(20), 1+rng.IntN(3))
+			columns, places := columnsOf([]*Ensemble{f}), []uint32{}
+			first := uint32(0)
+			if turn%3 == 0 {
+				first = 1<<16 - rng.Uint32N(50)
+			}
+			for c := range columns {
+				places = append(places, first+uint32(c))
+			}
+			bins := make([]uint64, 1<<13+10)
+			for i := range bins {
+				bins[i] = rng.Uint64()
+			}
+			b := newWalkBit(f, columns, places)
+			all := walkGo(bins, &b, math.MaxInt32, math.MinInt32)
+			if got := walk(bins, &b, math.MaxInt32, math.MinInt32); got != all {
+				t.Fatalf("depth %d: the leaves make %d, want %d", depth, got, all)
+			}
+			for range 20 {
+				at := rng.Int32N(b.total + 1)
+				if got := walk(bins, &b, at, at) >= at; got != (all >= at) {
+					t.Fatalf("depth %d: at least %d is %v, but the leaves make %d", depth, at, got, all)
+				}
 			}
 		}
 	})
