@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,34 +81,23 @@ func (r *attributeReader) settle() {
 	}
 }
 
-// read reads the file. The name decides the format if it indicates one; otherwise the content does.
+// read reads the file.
 func (r *attributeReader) read() error {
-	head, err := r.in.head()
-	if err != nil {
+	f, err := recognise(r.in, r.format)
+	if _, unknown := errors.AsType[*SpecError](err); err != nil && !unknown {
 		return err
 	}
-	s := &sample{head: head}
 	r.unit = "line"
-	named := cmp.Or(r.format, fileNamed(r.in.path))
-	switch {
-	case len(head) == 0:
-		return fault.New("empty-file", "%s: is empty, but should begin with the names of the attributes", r.in.path)
-	case named == "parquet" || magic("PAR1", "PARE")(s):
+	switch f.name {
+	case "parquet":
 		r.unit = "row"
 		return r.readParquet()
-	case named == "csv" || named == "tsv":
-		return r.readTable(named)
-	case named == "jsonl" || looksJSON(s):
+	case "csv", "tsv":
+		return r.readTable(f.name)
+	case "jsonl":
 		return r.readLines()
-	case !isText(head):
-		if err := checkEncoding(r.in.path, head); err != nil {
-			return err
-		}
-		return fault.New("wrong-format", "%s: attributes are read from CSV, TSV, JSON lines and Parquet", r.in.path)
-	case looksTable("\t")(s):
-		return r.readTable("tsv")
 	}
-	return r.readTable("csv")
+	return fault.New("wrong-format", "%s: attributes are read from CSV, TSV, JSON lines and Parquet", r.in.path)
 }
 
 // Memory of a record and of an attribute, besides texts.
