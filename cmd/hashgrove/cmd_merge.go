@@ -24,9 +24,9 @@ func (a *app) merge() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge SHARD... -o FILE",
 		Short: "Merge shards of codes, or indexes",
-		Long: `Merge the code files that "hashgrove encode --shard" made, in any order and in bounded memory. The result is
-what encoding all rows at once gives, byte for byte. Missing or repeated shards, codes of another model, of another
-length or of changed data, and duplicate ids are errors that name the files.
+		Long: `Merge the code files that "hashgrove encode --shard" made, in any order. The result is what encoding all rows
+at once gives, byte for byte. Missing or repeated shards, codes of another model, of another length or of changed
+data, and duplicate ids are errors that name the files.
 
 Indexes can be merged too, if they have codes of one model and no ids in common: the new one has all items with their
 labels, tags and attributes, and the model.`,

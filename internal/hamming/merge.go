@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -23,8 +23,8 @@ type Merged struct {
 	Shards      int
 }
 
-// Merge combines all shards of a data set into one code file, atomically and in bounded memory. The result is byte for
-// byte the file that encoding the data at once would give. Shards may come in any order. It is an error if a shard is
+// Merge combines all shards of a data set into one code file, atomically. In memory it holds 16 bytes for each id. The
+// result is byte for byte the file that encoding the data at once would give. Shards may come in any order. It is an error if a shard is
 // missing or repeated, comes from other data or another model, or if an id occurs twice; the error names the files.
 // progress, which may be nil, is called with the number of codes so far and in all.
 func Merge(ctx context.Context, paths []string, output string, progress func(done, total int)) (Merged, error) {
@@ -33,8 +33,7 @@ func Merge(ctx context.Context, paths []string, output string, progress func(don
 		return Merged{}, err
 	}
 	first := parts[0]
-	m := &merger{parts: parts, progress: progress, ids: repeats{folder: filepath.Dir(output), most: repeatsInMemory}}
-	defer m.ids.Close()
+	m := &merger{parts: parts, progress: progress, ids: repeats{seed: maphash.MakeSeed()}}
 	m.out, err = Create(output, HGC, Header{Bits: first.Bits, Fingerprint: first.Fingerprint})
 	if err != nil {
 		return Merged{}, err
@@ -184,9 +183,7 @@ func (m *merger) add(ctx context.Context, i int) error {
 		}
 		p.codes += c.Len()
 		for _, id := range ids {
-			if err := m.ids.add(id); err != nil {
-				return err
-			}
+			m.ids.add(id)
 		}
 		if m.progress != nil {
 			m.progress(m.out.rows, p.Shard.Total)
@@ -224,25 +221,21 @@ func (p *part) each(ctx context.Context, take func(c Codes, ids []string) error)
 
 // checkIDs returns an error if an id occurs twice.
 func (m *merger) checkIDs(ctx context.Context) error {
-	doubtful, err := m.ids.doubtful()
-	if err != nil || len(doubtful) == 0 {
-		return err
+	doubtful := m.ids.doubtful()
+	if len(doubtful) == 0 {
+		return nil
 	}
 	type place struct {
 		path string
 		row  int
 	}
-	wanted := make(map[uint64]bool, len(doubtful))
-	for _, row := range doubtful {
-		wanted[row] = true
-	}
 	seen := map[string]place{}
-	row := uint64(0) // in the merged file
+	row := 0 // in the merged file
 	for _, p := range m.parts {
 		at := 0 // in the shard
 		err := p.each(ctx, func(_ Codes, ids []string) error {
 			for _, id := range ids {
-				if wanted[row] {
+				if doubtful[row] {
 					if was, twice := seen[id]; twice {
 						return fault.New("duplicate-id", "the id %q appears twice: code %d of %s and code %d of %s",
 							id, was.row+1, was.path, at+1, p.path)
@@ -258,4 +251,38 @@ func (m *merger) checkIDs(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// repeats finds ids that occur twice by their hashes, whose seed is random: nobody can choose many different ids with
+// equal hashes.
+type repeats struct {
+	seed maphash.Seed
+	ids  []hashed
+}
+
+// hashed is the hash of an id and its place.
+type hashed struct {
+	hash  uint64
+	place int
+}
+
+func (r *repeats) add(id string) {
+	r.ids = append(r.ids, hashed{maphash.String(r.seed, id), len(r.ids)})
+}
+
+// maxDoubtful bounds the places to compare: the first few settle the answer.
+const maxDoubtful = 1 << 10
+
+// doubtful returns places that may share an id, the first of them.
+func (r *repeats) doubtful() map[int]bool {
+	slices.SortFunc(r.ids, func(a, b hashed) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.place, b.place))
+	})
+	found := map[int]bool{}
+	for i := 1; i < len(r.ids) && len(found) < maxDoubtful; i++ {
+		if a, b := r.ids[i-1], r.ids[i]; a.hash == b.hash {
+			found[a.place], found[b.place] = true, true
+		}
+	}
+	return found
 }
