@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -72,7 +70,7 @@ func TestPostgres(t *testing.T) {
 		searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
 			n++
 			return searcher(t, open(t, s, fmt.Sprintf(`odd "name" %d`, n)), w)
-		}, searchtest.Abilities{Vectors: true})
+		}, searchtest.Abilities{})
 	})
 	t.Run("read", func(t *testing.T) { checkRead(t, open(t, s, "read")) })
 	t.Run("items", func(t *testing.T) { checkItems(t, open(t, s, "items"), searchtest.Fingerprint) })
@@ -87,7 +85,6 @@ func TestPostgres(t *testing.T) {
 	t.Run("plan with detail", func(t *testing.T) { checkPlan(t, s, 20) })
 	t.Run("sent", func(t *testing.T) { checkSent(t, s) })
 	t.Run("refusals", func(t *testing.T) { checkRefusals(t, s) })
-	t.Run("dates", func(t *testing.T) { checkDates(t, s) })
 	t.Run("tables", func(t *testing.T) { checkTables(t, s) })
 	t.Run("secrets", func(t *testing.T) { checkPasswords(t, s) })
 	t.Run("pgvector", func(t *testing.T) { checkVector(t, s) })
@@ -233,80 +230,6 @@ func checkRefusals(t *testing.T, s *pgtest.Server) {
 	}
 }
 
-// checkDates compares random texts, most of them nearly dates, with dates, and wants what the index finds.
-func checkDates(t *testing.T, s *pgtest.Server) {
-	ctx, e := t.Context(), open(t, s, "dated")
-	rng := rand.New(rand.NewPCG(4, 4))
-	forms := []string{
-		"2024-01-31", "2024-02-29T23:59:59.123456789+05:30", "1999-12-31 09:3", "0000-02-29T00:00:00Z", "1900-02-29",
-		"2000-02-29t12:30:5", "9999-12-31T23:59-23:59", "2024-01-31T10:00+0:100", "2024-02-29T18:29:59.1234567890Z",
-	}
-	b := index.NewBatch(8)
-	isDate := 0
-	for i := range 2000 {
-		text := []byte(forms[rng.IntN(len(forms))])
-		for range rng.IntN(3) {
-			at := rng.IntN(len(text))
-			switch rng.IntN(4) {
-			case 0:
-				text = append(text[:at], text[at+1:]...)
-			case 1:
-				text = append(text[:at], append([]byte{"0123456789:+-TZ. "[rng.IntN(17)]}, text[at:]...)...)
-			default:
-				text[at] = "0123456789012345678901234567890123456789:+-TtZz. x\n"[rng.IntN(51)]
-			}
-		}
-		v := index.String(string(text))
-		if v.Kind() == index.DateKind {
-			isDate++
-		}
-		b.Append(index.Item{ID: index.Int(int64(i)), Code: []uint64{0}, Attributes: map[string]index.Value{"d": v}})
-	}
-	if _, err := fill(t, e, b, PushOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	x := index.New(8, searchtest.Fingerprint, index.Config{})
-	b.Fingerprint = searchtest.Fingerprint
-	if err := x.Add(ctx, b); err != nil {
-		t.Fatal(err)
-	}
-	hits := 0
-	for _, op := range []string{"=", "<", "<=", ">", ">=", "!="} {
-		for _, form := range forms {
-			if index.String(form).Kind() != index.DateKind {
-				continue
-			}
-			f, err := index.Parse(fmt.Sprintf("d %s %q", op, form))
-			if err != nil {
-				t.Fatal(err)
-			}
-			q := Query{Codes: hamming.NewCodes(1, 8), Radius: 8, Filter: f}
-			want, err := x.Snapshot().WithinBatch(ctx, q.Codes, q.Radius, index.Options{Filter: f})
-			if err != nil {
-				t.Fatal(err)
-			}
-			same := func(a, b index.Hit) bool { return a.ID == b.ID && a.Distance == b.Distance }
-			got, err := e.Search(ctx, q)
-			if err != nil || !slices.EqualFunc(got[0], want[0].Hits, same) {
-				t.Errorf("%v: %d hits, want %d, %v", f, len(got[0]), len(want[0].Hits), err)
-			}
-			hits += len(want[0].Hits)
-		}
-	}
-	if isDate < 500 || isDate > 1500 || hits < 1000 {
-		t.Errorf("%d dates, %d hits", isDate, hits)
-	}
-	for _, text := range searchtest.DateFilters { // the suite lets engines refuse them
-		f, err := index.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.Search(ctx, Query{Codes: hamming.NewCodes(1, 8), K: 1, Radius: -1, Filter: f}); err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
 // checkTables: tables of others are left alone, and one that was removed is made anew.
 func checkTables(t *testing.T, s *pgtest.Server) {
 	ctx, c := t.Context(), connect(t, s)
@@ -396,5 +319,5 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 	searchtest.Run(t, func(t *testing.T, w *searchtest.World) api.Searcher {
 		n++
 		return searcher(t, openVector(t, s, fmt.Sprintf("vectors%d", n)), w)
-	}, searchtest.Abilities{Vectors: true, Approximate: true})
+	}, searchtest.Abilities{Approximate: true})
 }

@@ -53,7 +53,7 @@ func TestIndexInMemory(t *testing.T) {
 					t.Fatal(err)
 				}
 				return &search.Items{Snapshot: x.Snapshot(), Model: w.Model, Vectors: vectorTable(w)}
-			}, searchtest.Everything)
+			}, searchtest.Abilities{Full: true})
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestIndexOnDisk(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = s.Close() })
 		return onDisk{s, w}
-	}, searchtest.Everything)
+	}, searchtest.Abilities{Full: true})
 }
 
 // onDisk selects the items that a filter needs for each request.
@@ -124,7 +124,7 @@ func TestService(t *testing.T) {
 			}
 		})
 		return (&client.Client{URL: h.URL}).Collection("items")
-	}, searchtest.Everything)
+	}, searchtest.Abilities{Full: true})
 }
 
 // vectorFile writes the vectors of the world, and one of an unknown item, as CSV.

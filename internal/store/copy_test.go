@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -69,38 +68,21 @@ func TestBadRestore(t *testing.T) {
 	}
 }
 
-// rows is vectors with ids.
-type rows struct {
-	vectors.Matrix
-	ids []string
-}
-
-func (r rows) Chunks(context.Context) iter.Seq2[vectors.Chunk, error] {
-	return func(yield func(vectors.Chunk, error) bool) {
-		for lo := 0; lo < r.Rows; lo += 7 {
-			hi := min(lo+7, r.Rows)
-			if !yield(vectors.Chunk{First: lo, X: r.Slice(lo, hi), IDs: r.ids[lo:hi]}, nil) {
-				return
-			}
-		}
-	}
-}
-
 func TestMigrate(t *testing.T) {
 	const n = 500
 	old, next := projection(6, 24, 1), projection(6, 100, 2)
 	m := maker{rand.New(rand.NewPCG(3, 3)), 24}
-	x := rows{Matrix: vectors.Matrix{Rows: n, Cols: 6, Data: make([]float32, 6*n)}}
-	for i := range x.Data {
-		x.Data[i] = float32(m.NormFloat64())
+	x := vectors.Table{X: vectors.Matrix{Rows: n, Cols: 6, Data: make([]float32, 6*n)}}
+	for i := range x.X.Data {
+		x.X.Data[i] = float32(m.NormFloat64())
 	}
 	s, path := create(t, Options{Model: old, Note: "stays"})
 	b := index.NewBatch(24)
 	for i := range n {
-		x.ids = append(x.ids, fmt.Sprint("photo ", i*7919%n))
-		code, err := old.EncodeRow(x.Row(i))
+		x.IDs = append(x.IDs, fmt.Sprint("photo ", i*7919%n))
+		code, err := old.EncodeRow(x.X.Row(i))
 		ok(t, err)
-		it := m.item(index.Text(x.ids[i]))
+		it := m.item(index.Text(x.IDs[i]))
 		it.Code = code
 		if i%5 > 0 { // the others have vectors, but are not in the index
 			b.Append(it)
@@ -111,15 +93,15 @@ func TestMigrate(t *testing.T) {
 	before, err := os.ReadFile(path)
 	ok(t, err)
 
-	other := func(at int, id string) rows {
+	other := func(at int, id string) vectors.Table {
 		y := x
-		y.ids = slices.Clone(x.ids)
-		y.ids[at] = id
+		y.IDs = slices.Clone(x.IDs)
+		y.IDs[at] = id
 		return y
 	}
-	id := fmt.Sprintf("%q", x.ids[1])
+	id := fmt.Sprintf("%q", x.IDs[1])
 	_, missing := Migrate(ctx, path, next, other(1, "something else"), nil)
-	_, twice := Migrate(ctx, path, next, other(0, x.ids[1]), nil)
+	_, twice := Migrate(ctx, path, next, other(0, x.IDs[1]), nil)
 	_, dim := Migrate(ctx, path, next, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}}, nil)
 	if d := fault.Differs(missing, "missing-vectors", "400", id) + fault.Differs(twice, "duplicate-id", id); d != "" {
 		t.Error(d)
@@ -145,9 +127,9 @@ func TestMigrate(t *testing.T) {
 	}
 	w := world{}
 	w.put(b)
-	for r, id := range x.ids {
+	for r, id := range x.IDs {
 		if it, there := w[index.Text(id)]; there {
-			it.Code, err = next.EncodeRow(x.Row(r))
+			it.Code, err = next.EncodeRow(x.X.Row(r))
 			ok(t, err)
 			w[it.ID] = it
 		}

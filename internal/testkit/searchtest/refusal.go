@@ -48,39 +48,25 @@ func (s *suite) refusals() {
 	s.lacks(refuse, code, vector)
 }
 
-// lacks sends requests that need an ability the searcher lacks.
+// lacks sends requests that need what the searcher or the query lacks.
 func (s *suite) lacks(refuse func(string, *api.Error, api.Query, api.Options), code, vector api.Query) {
-	query := code
-	if s.can.Vectors {
-		query = vector
-		for _, n := range []int{1, Dimension + 1} {
-			refuse("another dimension", api.ErrDimension, api.Query{Vector: make([]float32, n)}, api.Options{})
-		}
-	} else {
-		refuse("a vector without a model", api.ErrNoModel, vector, api.Options{})
+	for _, n := range []int{1, Dimension + 1} {
+		refuse("another dimension", api.ErrDimension, api.Query{Vector: make([]float32, n)}, api.Options{})
 	}
-	if s.can.Margins && s.can.Vectors {
-		refuse("margins of a code", api.ErrNoVector, code, api.Options{Rank: api.Margins})
-	} else {
-		refuse("margins", api.ErrUnsupported, query, api.Options{Rank: api.Margins})
-		refuse("the expected code", api.ErrUnsupported, query, api.Options{Rank: api.Expected})
-		refuse("ties by margins", api.ErrUnsupported, query, api.Options{Ties: api.Margins})
+	if !s.can.Full {
+		refuse("margins", api.ErrUnsupported, vector, api.Options{Rank: api.Margins})
+		refuse("the expected code", api.ErrUnsupported, vector, api.Options{Rank: api.Expected})
+		refuse("ties by margins", api.ErrUnsupported, vector, api.Options{Ties: api.Margins})
+		refuse("reranking", api.ErrUnsupported, vector, api.Options{Rerank: api.Euclidean})
+		refuse("a prefix", api.ErrUnsupported, code, api.Options{Prefix: 3})
+		refuse("an explanation", api.ErrUnsupported, code, api.Options{Explain: true})
+		return
 	}
-	if s.can.Margins && s.can.Vectors && s.world.Model.Ranking == nil {
+	refuse("margins of a code", api.ErrNoVector, code, api.Options{Rank: api.Margins})
+	if s.world.Model.Ranking == nil {
 		refuse("an expected code that nobody knows", api.ErrInvalid, code, api.Options{Rank: api.Expected})
 	}
-	if s.can.Rerank && s.can.Vectors {
-		refuse("reranking by a code", api.ErrNoVector, code, api.Options{Rerank: api.Euclidean})
-	} else {
-		refuse("reranking", api.ErrUnsupported, query, api.Options{Rerank: api.Euclidean})
-	}
-	if s.can.Prefix {
-		refuse("a prefix that is too long", api.ErrInvalid, code, api.Options{Prefix: s.world.Bits() + 1})
-		refuse("a negative prefix", api.ErrInvalid, code, api.Options{Prefix: -1})
-	} else {
-		refuse("a prefix", api.ErrUnsupported, code, api.Options{Prefix: 3})
-	}
-	if !s.can.Explain {
-		refuse("an explanation", api.ErrUnsupported, code, api.Options{Explain: true})
-	}
+	refuse("reranking by a code", api.ErrNoVector, code, api.Options{Rerank: api.Euclidean})
+	refuse("a prefix that is too long", api.ErrInvalid, code, api.Options{Prefix: s.world.Bits() + 1})
+	refuse("a negative prefix", api.ErrInvalid, code, api.Options{Prefix: -1})
 }

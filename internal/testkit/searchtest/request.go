@@ -15,7 +15,7 @@ func (s *suite) query() api.Query {
 	switch kind := s.rng.IntN(4); {
 	case kind == 0 && n > 0:
 		return api.Query{ID: api.ID(s.world.Items.IDs[s.rng.IntN(n)].String())}
-	case kind == 1 && s.can.Vectors:
+	case kind == 1:
 		return api.Query{Vector: RandomVector(s.rng)}
 	case kind == 2:
 		return api.Query{PackedCode: s.code()}
@@ -75,7 +75,7 @@ func (s *suite) options() api.Options {
 	if s.rng.IntN(3) == 0 {
 		o.Radius = new([]int{0, 1, 3, bits / 3, bits / 2, bits}[s.rng.IntN(6)])
 	}
-	if s.can.Margins && s.can.Vectors {
+	if s.can.Full {
 		switch s.rng.IntN(7) {
 		case 0, 1:
 			o.Rank = api.Margins
@@ -89,13 +89,13 @@ func (s *suite) options() api.Options {
 			}
 		}
 	}
-	if s.can.Prefix && s.rng.IntN(4) == 0 {
+	if s.can.Full && s.rng.IntN(4) == 0 {
 		o.Prefix = 1 + s.rng.IntN(bits)
 	}
-	if s.can.Rerank && s.can.Vectors && o.Ties == "" && s.rng.IntN(4) == 0 {
+	if s.can.Full && o.Ties == "" && s.rng.IntN(4) == 0 {
 		o.Rerank = []string{api.Euclidean, api.Cosine}[s.rng.IntN(2)]
 	}
-	o.Explain = s.can.Explain && s.rng.IntN(4) == 0
+	o.Explain = s.can.Full && s.rng.IntN(4) == 0
 	switch s.rng.IntN(8) {
 	case 0:
 		o.Fields = []string{}
