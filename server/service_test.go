@@ -180,15 +180,6 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// gauge returns a number among the metrics of a service.
-func (s *service) gauge(t testing.TB, name string) (value float64) {
-	t.Helper()
-	_, text, _ := strings.Cut(s.must(t, 200, "GET", "/metrics", ""), "\n"+name+" ")
-	_, err := fmt.Sscan(text, &value)
-	ok(t, err)
-	return value
-}
-
 func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
