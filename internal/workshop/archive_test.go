@@ -1,13 +1,14 @@
 package workshop
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"context"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -73,7 +74,7 @@ func pets(t testing.TB, change func(files map[string][]byte)) string {
 }
 
 func TestHostileZips(t *testing.T) {
-	b := newBench(t, Options{MaxBytes: 32 << 20, MaxUnpacked: 4 << 20, MaxPixels: 1_000_000})
+	b := newBench(t, Options{MaxBytes: 32 << 20, MaxUnpacked: 4 << 20})
 	picture := stripes(true, 1)
 	up := func(content string, facts ...string) {
 		t.Helper()
@@ -83,14 +84,10 @@ func TestHostileZips(t *testing.T) {
 		}
 	}
 	named := func(name string) string { return pets(t, func(f map[string][]byte) { f[name] = picture }) }
-	for _, name := range []string{"../cat/x.png", "cat/../../x.png", "/etc/x.png", `..\cat\x.png`, `C:\cat\x.png`, "a/..",
-		"cat/\x00.png"} {
+	for _, name := range []string{"../cat/x.png", "cat/../../x.png", "/etc/x.png", `..\cat\x.png`, "cat/\x00.png"} {
 		up(named(name))
 	}
 	up(named("x.png"), `"x.png"`)
-	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = []byte("hello") }), `"cat/x.png"`)
-	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = picture[:20] }), `"cat/x.png"`)
-	up(pets(t, func(f map[string][]byte) { f["cat/x.heic"] = []byte("hello") }), `"cat/x.heic"`)
 	up(pets(t, func(f map[string][]byte) { clear(f); f["cat/a.txt"] = picture }))
 	up(pets(t, func(f map[string][]byte) { clear(f); f["x.npy"] = picture }))
 	up(pets(t, func(f map[string][]byte) {
@@ -105,8 +102,6 @@ func TestHostileZips(t *testing.T) {
 	// A bomb, by its own account and by what it holds.
 	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = make([]byte, 3<<20) }), `"cat/x.png"`, "200")
 	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = noise(5 << 20) }), "4 MiB")
-	// Large pixels in a small file.
-	up(pets(t, func(f map[string][]byte) { f["cat/x.png"] = blank(2000, 2000) }), `"cat/x.png"`, "2000")
 	// Links and passwords.
 	up(special(t, func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink | 0o777) }))
 	up(special(t, func(h *zip.FileHeader) { h.SetMode(fs.ModeDevice | 0o777) }))
@@ -173,60 +168,35 @@ func noise(n int) []byte {
 	return b
 }
 
-func blank(w, h int) []byte {
-	var b bytes.Buffer
-	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h)))
-	return b.Bytes()
-}
-
-func TestFolderNames(t *testing.T) {
-	taken := map[string]int{}
-	for _, c := range [][2]string{
-		{"cat", "cat"}, {"Cat", "Cat (2)"}, {"R&B, soul", "R&B, soul"}, {"a:b*c", "a_b_c"}, {"...", "class"}, {" ", "class (2)"},
-		{"Vögel", "Vögel"}, {"<script>", "_script_"}, {"a\nb", "a_b"}, {"\xff", "_"},
-		{strings.Repeat("x", 500), strings.Repeat("x", longestClass)},
-	} {
-		if got := folderName(c[0], taken); got != c[1] {
-			t.Errorf("%q becomes %q, want %q", c[0], got, c[1])
-		}
-	}
-}
-
-// FuzzArchive checks that whatever a zip lists stays inside of the folder and within the limits.
+// FuzzArchive checks that whatever a zip lists stays within the limits, and is what the tar has.
 func FuzzArchive(f *testing.F) {
 	f.Add([]byte(pets(f, func(map[string][]byte) {})))
 	f.Add([]byte(pets(f, func(files map[string][]byte) { files["../x.png"] = nil })))
 	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
-	o := Options{MaxPictures: 50, MaxUnpacked: 1 << 20, MaxPixels: 10_000}.withDefaults()
+	o := Options{MaxPictures: 50, MaxUnpacked: 1 << 20}.withDefaults()
 	f.Fuzz(func(t *testing.T, content []byte) {
-		list, err := listArchive(bytes.NewReader(content), int64(len(content)), o)
+		to := filepath.Join(t.TempDir(), "pictures.tar")
+		pictures, folders, err := repack(t.Context(), bytes.NewReader(content), int64(len(content)), to, o)
 		if err != nil {
 			return
 		}
-		if len(list) == 0 || len(list) > o.MaxPictures {
-			t.Fatalf("%d pictures", len(list))
-		}
-		outer := t.TempDir()
-		inner := filepath.Join(outer, "inner")
-		if err := os.Mkdir(inner, 0o700); err != nil {
+		b, err := os.ReadFile(to)
+		if err != nil {
 			t.Fatal(err)
 		}
-		names, err := unpackArchive(context.Background(), list, inner, o)
-		if err == nil && len(names) != len(list) {
-			t.Errorf("%d of %d pictures", len(names), len(list))
-		}
-		if left, _ := os.ReadDir(outer); len(left) != 1 {
-			t.Errorf("%v beside the folder", left)
-		}
-		total := int64(0)
-		_ = filepath.WalkDir(inner, func(_ string, d fs.DirEntry, err error) error {
-			if info, e := d.Info(); err == nil && e == nil && info.Mode().IsRegular() {
-				total += info.Size()
+		found, total := 0, int64(0)
+		for entries := tar.NewReader(bytes.NewReader(b)); ; found++ {
+			e, err := entries.Next()
+			if err == io.EOF {
+				break
 			}
-			return err
-		})
-		if total > o.MaxUnpacked {
-			t.Errorf("%d bytes", total)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += e.Size
+		}
+		if found != pictures || found > o.MaxPictures || folders > found || total > o.MaxUnpacked {
+			t.Errorf("%d pictures, %d in the tar, in %d folders, %d bytes", pictures, found, folders, total)
 		}
 	})
 }

@@ -1,11 +1,8 @@
 package workshop
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"os"
-	"path"
 	"strings"
 
 	"hashgrove/internal/dataset"
@@ -18,11 +15,10 @@ const (
 	mostValues    = 20_000_000 // rows times columns
 	fewestRows    = 40         // to learn from, to search in and to search with
 	sampleRows    = 5
-	sampleColumns = 12      // columns of a sample that fit on a page
-	longestLine   = 1 << 20 // bytes of a line of a table: ten times what thousands of columns take
+	sampleColumns = 12 // columns of a sample that fit on a page
 )
 
-// inspectPictures unpacks a zip and counts its classes.
+// inspectPictures copies the pictures of a zip and counts its classes.
 func (w *Workshop) inspectPictures(ctx context.Context, j *job, upload string) error {
 	f, err := os.Open(upload)
 	if err != nil {
@@ -33,28 +29,16 @@ func (w *Workshop) inspectPictures(ctx context.Context, j *job, upload string) e
 	if err != nil {
 		return err
 	}
-	list, err := listArchive(f, info.Size(), w.options)
-	if err != nil {
-		return bad("%w", err)
-	}
-	if err := os.Mkdir(j.data(), 0o700); err != nil {
+	if j.Rows, j.Classes, err = repack(ctx, f, info.Size(), j.data(), w.options); err != nil {
 		return err
 	}
-	if j.files, err = unpackArchive(ctx, list, j.data(), w.options); err != nil {
-		return asBad(err)
-	}
-	classes := map[string]bool{}
-	for name := range j.files {
-		classes[path.Dir(name)] = true
-	}
-	j.Rows, j.Classes = len(j.files), len(classes)
 	if err := checkSize(j.Rows, 0); err != nil {
 		return err
 	}
-	if len(classes) < 2 {
+	if j.Classes < 2 {
 		return bad("all are of one class: at least two are needed, because codes are learned from what tells classes apart")
 	}
-	return os.Remove(upload) // no longer needed once unpacked
+	return os.Remove(upload) // no longer needed
 }
 
 // inspectNpy looks at the shape of an npy file.
@@ -69,9 +53,6 @@ func inspectNpy(j *job) error {
 
 // inspectTable examines the columns of a table and suggests one for the labels.
 func inspectTable(ctx context.Context, j *job) error {
-	if err := checkLines(j.data()); err != nil {
-		return err
-	}
 	limits := dataset.SurveyLimits{Rows: mostRows, Columns: mostColumns, Sample: sampleRows}
 	s, err := dataset.Look(ctx, j.data(), j.Format, limits)
 	if err != nil {
@@ -89,34 +70,6 @@ func inspectTable(ctx context.Context, j *job) error {
 		return asBad(err)
 	}
 	return checkSize(s.Rows, set.Dim())
-}
-
-// checkLines rejects a text with a line that would take too much memory to split.
-func checkLines(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	chunk, long := make([]byte, 256<<10), 0 // bytes since the last end of a line
-	for {
-		n, err := f.Read(chunk)
-		for rest := chunk[:n]; len(rest) > 0; {
-			line, after, ended := bytes.Cut(rest, []byte("\n"))
-			if long += len(line); long > longestLine {
-				return bad("a line has more than %s: is this a table with a row on each line?", sizeText(longestLine))
-			}
-			if rest = after; ended {
-				long = 0
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // usualLabels lists usual names of label columns, most likely first.

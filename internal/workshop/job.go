@@ -58,8 +58,7 @@ type Column struct {
 type job struct {
 	Job
 	number int
-	dir    string            // of everything about it
-	files  map[string]string // of pictures: by id, the path in the zip
+	dir    string // of everything about it
 
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the training has ended
@@ -68,7 +67,7 @@ type job struct {
 // data returns the file or folder of the vectors or pictures.
 func (j *job) data() string {
 	if j.Format == formatPictures {
-		return filepath.Join(j.dir, "pictures")
+		return filepath.Join(j.dir, "pictures.tar")
 	}
 	return filepath.Join(j.dir, "data")
 }
@@ -83,11 +82,6 @@ func (j *job) say(err error) string {
 		{j.labelsFile(), "the labels"}, {j.data() + string(os.PathSeparator), ""}, {j.data(), j.Name}, {j.dir, "the upload"},
 	} {
 		text = strings.ReplaceAll(text, r[0], r[1])
-	}
-	for own, original := range j.files { // show pictures under the names that users know
-		if strings.HasPrefix(text, own) {
-			return printable(original) + strings.TrimPrefix(text, own)
-		}
 	}
 	return text
 }

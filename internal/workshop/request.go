@@ -16,7 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hashgrove/internal/strict"
+	"github.com/go-json-experiment/json"
 )
 
 // handler answers a request with a value, or an error.
@@ -70,7 +70,7 @@ func parameters(r *http.Request, names ...string) (url.Values, error) {
 func readJSON(rw http.ResponseWriter, r *http.Request, v any) error {
 	b, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, 1<<20))
 	if err == nil && len(b) > 0 {
-		err = strict.Decode(b, v, strict.Options{})
+		err = json.Unmarshal(b, v, json.RejectUnknownMembers(true))
 	}
 	if err != nil {
 		return bad("the request is not what is expected here (%w): see /openapi.json", err)

@@ -137,7 +137,7 @@ func (w *Workshop) report(j *job, p hashgrove.Progress) {
 	}
 }
 
-// index encodes all rows and writes the index, in which the pictures have ids below their folder.
+// index encodes all rows and writes the index, in which pictures are called as in their zip.
 func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c Collection, remark string, err error) {
 	c = Collection{Name: "try-" + j.ID, Path: j.indexFile(), Vectors: j.data()}
 	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: true}
@@ -169,10 +169,8 @@ func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c Collect
 	}
 	if j.Format == formatPictures {
 		c.Pictures = j.data()
-		b.Attributes = make([]map[string]index.Value, len(b.IDs))
 		for i, id := range b.IDs {
-			name := strings.TrimPrefix(id.String(), j.data()+"/")
-			b.IDs[i], b.Attributes[i] = index.Text(name), map[string]index.Value{"file": index.String(j.files[name])}
+			b.IDs[i] = index.Text(strings.TrimPrefix(id.String(), j.data()+"/"))
 		}
 	}
 	s, err := store.Create(ctx, c.Path, store.Options{

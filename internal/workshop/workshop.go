@@ -44,7 +44,6 @@ type Options struct {
 	MaxBytes    int64         // of an upload; 64 MiB
 	MaxPictures int           // in a zip; 5,000
 	MaxUnpacked int64         // bytes of all pictures of a zip; 256 MiB
-	MaxPixels   int           // of a picture; 40 million
 	TimeLimit   time.Duration // of a training; 10 minutes
 }
 
@@ -52,15 +51,14 @@ type Options struct {
 type Collection struct {
 	Name     string // such as try-1
 	Path     string // of the index
-	Vectors  string // file or folder with the vectors of the items
-	Pictures string // folder with the pictures of the items, or ""
+	Vectors  string // file with the vectors of the items
+	Pictures string // archive with the pictures of the items, or ""
 }
 
 func (o Options) withDefaults() Options {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
 	o.MaxPictures = cmp.Or(o.MaxPictures, 5_000)
 	o.MaxUnpacked = cmp.Or(o.MaxUnpacked, 256<<20)
-	o.MaxPixels = cmp.Or(o.MaxPixels, 40_000_000)
 	o.TimeLimit = cmp.Or(o.TimeLimit, 10*time.Minute)
 	if o.Attach == nil {
 		o.Attach = func(context.Context, Collection) error { return nil }

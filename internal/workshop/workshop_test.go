@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -278,12 +277,8 @@ func TestPicturesBecomeACollection(t *testing.T) {
 		t.Fatalf("%d hits, %v", len(hits), err)
 	}
 	for _, h := range hits {
-		it := x.Item(h)
-		if _, err := os.Stat(filepath.Join(c.Pictures, it.ID.String())); err != nil {
-			t.Error(err)
-		}
-		if file, _ := it.Attributes["file"].Text(); !strings.HasPrefix(file, "pets/cat, black/IMG ") {
-			t.Errorf("%q", file)
+		if id := x.Item(h).ID.String(); !strings.HasPrefix(id, "pets/cat, black/IMG ") {
+			t.Errorf("%q", id)
 		}
 	}
 	if m, err := s.Model(); err != nil || m.Pictures == nil {
@@ -309,7 +304,6 @@ func TestRefusals(t *testing.T) {
 	up("a.json", "[1,2]\n[3,4]\n", "a.json")
 	up("a.csv", "name,kind\n"+rows(50, "x,a")+rows(50, "y,b"), "a.csv", "number")
 	up("a.csv", `a,b`+"\n"+`"x,1`+"\n"+rows(60, "1,2"), "a.csv", " 2", "quote")
-	up("a.csv", "a,b\n"+strings.Repeat("1,", 1<<19)[:1<<20-10]+strings.Repeat("2,", 6), "1 MiB")
 	up("a.zip", "PK\x03\x04 nothing else")
 	up("a.npy", "\x93NUMPY\x01\x00", "a.npy")
 	b.refused(413, "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<20), "2 MiB")
