@@ -11,14 +11,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
-	"hashgrove/api"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
-	"hashgrove/internal/strict"
 	"hashgrove/internal/vectors"
 )
 
@@ -108,56 +105,19 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, c *collection,
 	if err != nil {
 		return nil, err
 	}
-	taken := int64(0)
+	d := &decoder{Server: s}
+	if c != nil {
+		d.model = c.open().model
+	}
 	release = func() {
 		giveBack()
-		s.budget.give(taken)
+		s.budget.give(d.taken)
 	}
-	var m *model.Model
-	if c != nil {
-		m = c.open().model
-	}
-	err = strict.Decode(b, v, strict.Options{
-		List: s.limits.Batch,
-		Vector: func() (int, bool, error) {
-			if m == nil {
-				return 0, false, search.ErrNoModel
-			}
-			return m.Dim(), m.TakesMissing(), nil
-		},
-		Take: func(n int64) error {
-			switch {
-			case taken+n > s.limits.Bodies/2:
-				return problem(http.StatusRequestEntityTooLarge,
-					"the request needs more than %d bytes of memory: send less at a time", s.limits.Bodies/2)
-			case !s.budget.take(n):
-				return busy("many large requests are being read", time.Second)
-			}
-			taken += n
-			return nil
-		},
-	})
-	if err != nil {
+	if err := d.decode(b, v); err != nil {
 		release()
-		return nil, notUnderstood(err, m)
+		return nil, err
 	}
 	return release, nil
-}
-
-// notUnderstood gives an error of decoding its status.
-func notUnderstood(err error, m *model.Model) error {
-	e, f, refused := new(strict.Error), new(failure), new(api.Error)
-	switch {
-	case errors.As(err, &f), errors.As(err, &refused):
-		return err
-	case errors.As(err, &e) && e.TooLarge:
-		return problem(http.StatusRequestEntityTooLarge, "%v", err)
-	case errors.As(err, &e) && e.Length && m.Dim() != m.Encoder.Dim() && e.Values == m.Encoder.Dim():
-		return bad("%v", model.ErrMirror)
-	case errors.As(err, &e) && e.Length:
-		return api.Errorf(api.ErrDimension, "%v", err)
-	}
-	return bad("%v", err)
 }
 
 // readAbout is readJSON plus a check of the model fingerprint that the request may name.

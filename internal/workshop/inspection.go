@@ -1,7 +1,9 @@
 package workshop
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"os"
 	"strings"
 
@@ -15,7 +17,8 @@ const (
 	mostValues    = 20_000_000 // rows times columns
 	fewestRows    = 40         // to learn from, to search in and to search with
 	sampleRows    = 5
-	sampleColumns = 12 // columns of a sample that fit on a page
+	sampleColumns = 12      // columns of a sample that fit on a page
+	longestLine   = 1 << 20 // bytes of a line of a table: ten times what thousands of columns take
 )
 
 // inspectPictures copies the pictures of a zip and counts its classes.
@@ -53,6 +56,9 @@ func inspectNpy(j *job) error {
 
 // inspectTable examines the columns of a table and suggests one for the labels.
 func inspectTable(ctx context.Context, j *job) error {
+	if err := checkLines(j.data()); err != nil {
+		return err
+	}
 	limits := dataset.SurveyLimits{Rows: mostRows, Columns: mostColumns, Sample: sampleRows}
 	s, err := dataset.Look(ctx, j.data(), j.Format, limits)
 	if err != nil {
@@ -70,6 +76,24 @@ func inspectTable(ctx context.Context, j *job) error {
 		return asBad(err)
 	}
 	return checkSize(s.Rows, set.Dim())
+}
+
+// checkLines rejects a text with a line that would take too much memory to split.
+func checkLines(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, longestLine)
+	for lines.Scan() {
+		continue
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return bad("a line has more than %s: is this a table with a row on each line?", sizeText(longestLine))
+	}
+	return lines.Err()
 }
 
 // usualLabels lists usual names of label columns, most likely first.

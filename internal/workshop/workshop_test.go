@@ -304,6 +304,7 @@ func TestRefusals(t *testing.T) {
 	up("a.json", "[1,2]\n[3,4]\n", "a.json")
 	up("a.csv", "name,kind\n"+rows(50, "x,a")+rows(50, "y,b"), "a.csv", "number")
 	up("a.csv", `a,b`+"\n"+`"x,1`+"\n"+rows(60, "1,2"), "a.csv", " 2", "quote")
+	up("a.csv", "a,b\n"+strings.Repeat("1,", 1<<19), "1 MiB")
 	up("a.zip", "PK\x03\x04 nothing else")
 	up("a.npy", "\x93NUMPY\x01\x00", "a.npy")
 	b.refused(413, "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<20), "2 MiB")

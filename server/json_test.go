@@ -1,14 +1,14 @@
-package strict
+package server
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
 	"hashgrove/api"
+	"hashgrove/internal/model"
 )
 
 // point is a request with a value of every kind.
@@ -32,7 +32,7 @@ func TestValidRequestsAreDecodedAsByPackageJSON(t *testing.T) {
 		`{"id":7}`, `{"id":"7"}`, `{"id":"a/b"}`, `{"list":[]}`,
 	} {
 		var got, want point
-		if err := Decode([]byte(text), &got, Options{Vector: ofThree(false)}); err != nil {
+		if err := decoderOfThree(1<<20).decode([]byte(text), &got); err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
@@ -45,8 +45,11 @@ func TestValidRequestsAreDecodedAsByPackageJSON(t *testing.T) {
 	}
 }
 
-func ofThree(missing bool) func() (int, bool, error) {
-	return func() (int, bool, error) { return 3, missing, nil }
+// decoderOfThree is a decoder for vectors of three values, with so much memory.
+func decoderOfThree(memory int64) *decoder {
+	m := &model.Model{Encoder: &model.Projection{Weight: make([]float32, 3*8), Threshold: make([]float32, 8)}}
+	limits := Limits{Batch: 100_000, Bodies: memory}.withDefaults()
+	return &decoder{Server: &Server{limits: limits, budget: &budget{left: memory}}, model: m}
 }
 
 // TestWhatIsRefused: every request that cannot be understood wholly is refused with the name of what is wrong.
@@ -54,33 +57,20 @@ func TestWhatIsRefused(t *testing.T) {
 	for text, names := range map[string]string{
 		``: "empty", ` `: "empty", `{`: "early", `{"name":"a`: "early", `{}{}`: "byte", `{} x`: "byte", `[]`: "list",
 		`{"name":"a","name":"b"}`: `name`, `{"name":"a","n\u0061me":"b"}`: `name`, `{"NAME":"a"}`: "NAME", `{"other":1}`: "other",
-		`{"name":null}`: "name", `{"k":null}`: "k is null", `{"on":null}`: "on", `{"list":[null]}`: "list[0]", `{"list":null}`: "list",
-		`{"values":null}`: "values", `{"values":{"a":null}}`: `"a"`, `{"values":{"a":[1]}}`: `"a"`, `{"values":{"a":{}}}`: `"a"`,
-		`{"values":{"a":1,"a":2}}`: "values.a", `{"values":{"a":1e999}}`: `"a"`, `{"id":null}`: "id", `{"id":1.5}`: "1.5",
+		`{"name":null}`: "name", `{"k":null}`: "k: it is null", `{"on":null}`: "on", `{"list":[null]}`: "list[0]", `{"list":null}`: "list",
+		`{"values":null}`: "values", `{"values":{"a":null}}`: "values.a", `{"values":{"a":[1]}}`: "values.a", `{"values":{"a":{}}}`: "values.a",
+		`{"values":{"a":1,"a":2}}`: "values.a", `{"values":{"a":1e999}}`: "values.a", `{"id":null}`: "id", `{"id":1.5}`: "1.5",
 		`{"k":"3"}`: "k", `{"k":1.5}`: "k", `{"on":1}`: "on", `{"name":1}`: "name", `{"bytes":"!"}`: "bytes", `{"bytes":7}`: "bytes",
 		"{\"name\":\"\xff\"}": "UTF-8", `{"name":"\ud800"}`: "surrogate", "{\"\xff\":1}": "UTF-8",
-		`{"vector":[1,2,null]}`: "column 2 is null", `{"vectors":[[1,2,3],[1,null,3]]}`: "row 1: column 1 is null",
+		`{"vector":[1,2,null]}`: "column 2 is null", `{"vectors":[[1,2,3],[1,null,3]]}`: "vectors[1]: column 1 is null",
 		`{"vector":[1,"2",3]}`: "column 1", `{"vector":[1,[],3]}`: "column 1", `{"vector":[1,2,1e39]}`: "column 2", `{"vector":null}`: "vector",
 		`{"vector":"1"}`: "vector", `{"vector":{}}`: "vector", `{"vector":[1,2]}`: "2 values", `{"vector":[]}`: "0 values",
 		`{"vector":[1,2,3,4]}`: "more than the 3", `{"vectors":[[1,2,3],[1]]}`: "vectors[1]", `{"vectors":[null]}`: "vectors",
 		`{"list":[{"list":[{"k":"x"}]}]}`: "list[0].list[0].k", strings.Repeat(`{"list":[`, 9): "deep",
 	} {
-		err := Decode([]byte(text), new(point), Options{Vector: ofThree(false)})
+		err := decoderOfThree(1<<20).decode([]byte(text), new(point))
 		if err == nil || !strings.Contains(err.Error(), names) {
 			t.Errorf("%.80q: %v, want a word about %s", text, err, names)
-		}
-	}
-}
-
-// TestMissingValues: null is NaN for a model that takes missing values.
-func TestMissingValues(t *testing.T) {
-	var p point
-	if err := Decode([]byte(`{"vectors":[[1,null,3]],"vector":[null,null,0]}`), &p, Options{Vector: ofThree(true)}); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []bool{false, true, false} {
-		if math.IsNaN(float64(p.Vectors[0][i])) != want || math.IsNaN(float64(p.Vector[i])) != (i < 2) {
-			t.Errorf("%v, %v", p.Vectors[0], p.Vector)
 		}
 	}
 }
@@ -88,39 +78,28 @@ func TestMissingValues(t *testing.T) {
 // TestBounds: lists, vectors and memory end where they must, however much follows.
 func TestBounds(t *testing.T) {
 	list := func(entry string, n int) string { return strings.Repeat(entry+",", n-1) + entry }
-	var own *Error
-	o := Options{List: 4}
-	if err := Decode([]byte(`{"list":[`+list(`{}`, 4)+`]}`), new(point), o); err != nil {
+	full := new(failure)
+	if err := decoderOfThree(1<<30).decode([]byte(`{"list":[`+list(`{}`, 100_000)+`]}`), new(point)); err != nil {
 		t.Error(err)
 	}
-	if err := Decode([]byte(`{"list":[`+list(`{}`, 5)+`,!`), new(point), o); !errors.As(err, &own) || !own.TooLarge {
-		t.Errorf("five entries: %v", err)
+	if err := decoderOfThree(1<<30).decode([]byte(`{"list":[`+list(`{}`, 100_001)+`,!`), new(point)); !errors.As(err, &full) || full.status != 413 {
+		t.Errorf("a long list: %v", err)
 	}
-	if err := Decode([]byte(`{"vector":[`+list(`1`, 5)+`,!`), new(point), Options{Vector: ofThree(false)}); !errors.As(err, &own) || !own.Length {
+	if err := decoderOfThree(1<<30).decode([]byte(`{"vector":[`+list(`1`, 5)+`,!`), new(point)); !errors.Is(err, api.ErrDimension) {
 		t.Errorf("a long vector: %v", err)
 	}
-	no := errors.New("none here")
-	if err := Decode([]byte(`{"vector":[1]}`), new(point), Options{Vector: func() (int, bool, error) { return 0, false, no }}); !errors.Is(err, no) {
+	without := decoderOfThree(1 << 30)
+	without.model = nil
+	if err := without.decode([]byte(`{"vector":[1]}`), new(point)); !errors.Is(err, api.ErrNoModel) {
 		t.Errorf("vectors without a model: %v", err)
 	}
-	full := errors.New("no memory")
 	for name, text := range map[string]string{
 		"vectors": `{"vectors":[` + list(`[1,2,3]`, 100_000) + `]}`, "objects": `{"list":[` + list(`{}`, 100_000) + `]}`,
-		"a long vector": `{"vector":[` + list(`1`, 500_000) + `]}`, "texts": `{"list":[` + list(`{"name":"`+strings.Repeat("x", 1000)+`"}`, 2_000) + `]}`,
+		"texts":      `{"list":[` + list(`{"name":"`+strings.Repeat("x", 1000)+`"}`, 2_000) + `]}`,
 		"attributes": `{"list":[` + list(`{"values":{"a":1,"b":2}}`, 20_000) + `]}`,
 	} {
-		left := int64(1 << 20)
-		take := func(n int64) error {
-			if left -= n; left < 0 {
-				return full
-			}
-			return nil
-		}
-		if err := Decode([]byte(text), new(point), Options{Take: take}); !errors.Is(err, full) {
+		if err := decoderOfThree(1<<20).decode([]byte(text), new(point)); !errors.As(err, &full) || full.status != 413 {
 			t.Errorf("%s: %v", name, err)
-		}
-		if left < -(1 << 20) {
-			t.Errorf("%s: %d bytes at once", name, -left)
 		}
 	}
 }
