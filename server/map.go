@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hashgrove/internal/atlas"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/server/internal/atlas"
 )
 
 // mapAnswer is a layout of the distinct codes. Lists of numbers are base64 of little-endian bytes.

@@ -41,7 +41,7 @@ func neighbourGraph(
 	n := codes.Len()
 	k := min(neighbourCount, n-1)
 	edges := make([]edge, 2*n*k)
-	err := nearestCodes(ctx, detailedCodes{codes, detail}, k, threads, report, func(i int, near []neighbour) {
+	err := nearestCodes(ctx, codes, detail, k, threads, report, func(i int, near []neighbour) {
 		p := memberships(near)
 		for r, m := range near {
 			e := edge{int32(i), m.code, p[r]}
@@ -60,18 +60,12 @@ type neighbour struct {
 	distance int // in bits, or with bits of detail in sixteenths of a bit
 }
 
-// detailedCodes are codes whose last bits are detail.
-type detailedCodes struct {
-	hamming.Codes
-	detail int
-}
-
 // nearestCodes calls f with the k nearest codes of each of n distinct codes, on several goroutines.
 func nearestCodes(
-	ctx context.Context, codes detailedCodes, k, threads int, report func(float64), f func(i int, near []neighbour),
+	ctx context.Context, codes hamming.Codes, detail, k, threads int, report func(float64), f func(i int, near []neighbour),
 ) error {
 	const batch = 2048 // queries
-	n, words, s := codes.Len(), codes.Words, index.FromCodes(codes.Codes).Detailed(codes.detail)
+	n, words, s := codes.Len(), codes.Words, index.FromCodes(codes).Detailed(detail)
 	for lo := 0; lo < n; lo += batch {
 		hi := min(lo+batch, n)
 		queries := hamming.Codes{Bits: codes.Bits, Words: words, Data: codes.Data[lo*words : hi*words]}
@@ -82,13 +76,12 @@ func nearestCodes(
 		err = par.For(ctx, threads, hi-lo, func(q int) {
 			near := make([]neighbour, 0, k)
 			for _, h := range found[q].Hits {
-				code, _ := h.ID.Integer()
-				switch {
-				case int(code) == lo+q:
-				case codes.detail > 0:
-					near = append(near, neighbour{int32(code), h.MarginDistance})
-				default:
-					near = append(near, neighbour{int32(code), h.Distance})
+				distance := h.Distance
+				if detail > 0 {
+					distance = h.MarginDistance
+				}
+				if code, _ := h.ID.Integer(); int(code) != lo+q {
+					near = append(near, neighbour{int32(code), distance})
 				}
 			}
 			f(lo+q, near)

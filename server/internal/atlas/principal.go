@@ -20,10 +20,7 @@ func principalPlane(ctx context.Context, codes hamming.Codes, threads int) ([]fl
 	if err != nil {
 		return nil, err
 	}
-	u, v, err := topTwo(ctx, covariance, width, threads)
-	if err != nil {
-		return nil, err
-	}
+	u, v := topTwo(covariance, width)
 	y := make([]float32, 2*n)
 	err = par.Blocks(ctx, threads, n, 1024, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -62,16 +59,13 @@ func bitMoments(ctx context.Context, codes hamming.Codes, threads int) (mean, co
 	rows := min(n, covarianceRows)
 	words := (rows + 63) / 64
 	column, ones := make([]uint64, width*words), make([]int, width)
-	err = par.For(ctx, threads, width, func(b int) {
+	for b := range width {
 		for r := range rows {
 			if codes.Bit(r*n/rows, b) {
 				column[b*words+r>>6] |= 1 << (r & 63)
 				ones[b]++
 			}
 		}
-	})
-	if err != nil {
-		return nil, nil, err
 	}
 	mean, covariance = make([]float64, width), make([]float64, width*width)
 	for b, k := range ones {
@@ -92,30 +86,25 @@ func bitMoments(ctx context.Context, codes hamming.Codes, threads int) (mean, co
 
 // topTwo returns two orthonormal vectors that nearly span the space of the two greatest eigenvalues of a positive
 // semidefinite matrix, by orthogonal iteration.
-func topTwo(ctx context.Context, m []float64, n, threads int) (u, v []float64, err error) {
+func topTwo(m []float64, n int) (u, v []float64) {
 	u, v = make([]float64, n), make([]float64, n)
 	for i := range n {
 		u[i], v[i] = float64(mix(uint64(2*i))>>11), float64(mix(uint64(2*i+1))>>11)
 		u[i], v[i] = float64(u[i]/(1<<53))-0.5, float64(v[i]/(1<<53))-0.5
 	}
-	nextU, nextV := make([]float64, n), make([]float64, n)
 	for range 60 {
 		orthogonalise(u, v)
-		err = par.For(ctx, threads, n, func(i int) {
-			a, b := 0.0, 0.0
+		nextU, nextV := make([]float64, n), make([]float64, n)
+		for i := range n {
 			for j, x := range m[i*n : (i+1)*n] {
-				a += float64(x * u[j])
-				b += float64(x * v[j])
+				nextU[i] += float64(x * u[j])
+				nextV[i] += float64(x * v[j])
 			}
-			nextU[i], nextV[i] = a, b
-		})
-		if err != nil {
-			return nil, nil, err
 		}
-		u, v, nextU, nextV = nextU, nextV, u, v
+		u, v = nextU, nextV
 	}
 	orthogonalise(u, v)
-	return u, v, nil
+	return u, v
 }
 
 // orthogonalise normalises u, and makes v a unit vector orthogonal to it; zero vectors stay.

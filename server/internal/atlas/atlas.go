@@ -60,7 +60,6 @@ func Make(ctx context.Context, s *index.Snapshot, o Options) (*Map, error) {
 		return nil, fmt.Errorf("drawing the map was stopped: %w", err)
 	}
 	m := &Map{Groups: groups, All: all, X: make([]uint16, len(groups)), Y: make([]uint16, len(groups))}
-	layFlat(y)
 	m.setPositions(y)
 	return m, nil
 }
@@ -93,25 +92,6 @@ func layout(ctx context.Context, codes hamming.Codes, detail int, o Options) ([]
 	}
 	r := refinement{graph: g, y: y, threads: o.Threads}
 	return y, r.run(ctx, func(share float64) { report(scanned + float64(share*(1-scanned))) })
-}
-
-// layFlat rotates positions so that they spread most horizontally, like screens.
-func layFlat(y []float32) {
-	n := float64(len(y) / 2)
-	var mean [2]float64
-	for i, v := range y {
-		mean[i&1] += float64(v) / n
-	}
-	var xx, xy, yy float64
-	for i := 0; i < len(y); i += 2 {
-		a, b := float64(y[i])-mean[0], float64(y[i+1])-mean[1]
-		xx, xy, yy = xx+float64(a*a), xy+float64(a*b), yy+float64(b*b)
-	}
-	sin, cos := math.Sincos(math.Atan2(2*xy, xx-yy) / 2)
-	for i := 0; i < len(y); i += 2 {
-		a, b := float64(y[i]), float64(y[i+1])
-		y[i], y[i+1] = float32(float64(cos*a)+float64(sin*b)), float32(float64(cos*b)-float64(sin*a))
-	}
 }
 
 // setPositions scales positions to 16 bits, with the same scale on both axes.
