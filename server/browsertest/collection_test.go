@@ -56,15 +56,6 @@ func TestWhy(t *testing.T) {
 	v.end()
 }
 
-// TestWhyExample asks for an example where no vectors are known.
-func TestWhyExample(t *testing.T) {
-	v := visit(t, serve(t, nil), "#/why?c=shop")
-	v.press("button", "Show an example")
-	v.read("h2", "bit by bit")
-	v.read(".reasons", "needs the vectors")
-	v.end()
-}
-
 // TestCollectionView reads what is said about a collection.
 func TestCollectionView(t *testing.T) {
 	v := visit(t, serve(t, nil), "#/collection?c=shapes")

@@ -20,7 +20,6 @@ import (
 	"hashgrove"
 	"hashgrove/internal/fasthash"
 	"hashgrove/server"
-	"hashgrove/server/browsertest/chrome"
 )
 
 // shapes are the classes of the pictures, thirty of each. Their ids are names such as
@@ -85,8 +84,8 @@ var folder = sync.OnceValues(func() (string, error) {
 })
 
 // browser is the one of all tests; every visit has a window of its own.
-var browser = sync.OnceValues(func() (*chrome.Browser, error) {
-	b, err := chrome.Launch()
+var browser = sync.OnceValues(func() (*browserProcess, error) {
+	b, err := launch()
 	if err == nil {
 		undo.Store("browser", b.Close)
 	}

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
-	"hashgrove/server/browsertest/chrome"
 )
 
 // samplePage returns a sample page of package report, whose tests write them: the samples and the page belong to that
@@ -51,7 +49,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 })
 
 // load opens a page from disk, which is how people open a report.
-func load(b *chrome.Page, html []byte) {
+func load(b *browserPage, html []byte) {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "report.html")
 	if err := os.WriteFile(file, html, 0o666); err != nil {
@@ -62,7 +60,7 @@ func load(b *chrome.Page, html []byte) {
 }
 
 func TestPageInBrowser(t *testing.T) {
-	b := chrome.Start(t)
+	b := openPage(t)
 	load(b, samplePage(t, "large"))
 
 	backgrounds := map[string]string{}
@@ -75,7 +73,7 @@ func TestPageInBrowser(t *testing.T) {
 	} {
 		b.Media(look.width, look.scheme, look.medium)
 		if wide := b.Number(`document.documentElement.scrollWidth`); wide > float64(look.width) {
-			t.Errorf("%s: the page is %v pixels wide on a screen of %d: %s", look.name, wide, look.width, b.String(chrome.Widest))
+			t.Errorf("%s: the page is %v pixels wide on a screen of %d: %s", look.name, wide, look.width, b.String(widest))
 		}
 		backgrounds[look.name] = b.String(`getComputedStyle(document.documentElement).backgroundColor`)
 		b.Shot(look.name)
@@ -114,7 +112,7 @@ const (
 
 // TestHostileNamesRunNoScript opens a page whose every text tries to break out.
 func TestHostileNamesRunNoScript(t *testing.T) {
-	b := chrome.Start(t)
+	b := openPage(t)
 	load(b, samplePage(t, "hostile"))
 	if title := b.String(`document.title`); !strings.Contains(title, "<script>") {
 		t.Errorf("the title is %q: hostile text should be shown as it is", title)

@@ -8,7 +8,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"hashgrove/server"
-	"hashgrove/server/browsertest/chrome"
 )
 
 // views are addresses of all that these tests know of the page.
@@ -49,7 +48,7 @@ func TestLooks(t *testing.T) {
 					v.Media(width, scheme, "screen")
 					v.see(`document.documentElement.dataset.theme === '` + scheme + `'`)
 					if wide := v.Number(`document.documentElement.scrollWidth`); wide > float64(width) {
-						t.Errorf("%v pixels wide on a screen of %d: %s", wide, width, v.String(chrome.Widest))
+						t.Errorf("%v pixels wide on a screen of %d: %s", wide, width, v.String(widest))
 					}
 					v.look(strings.ReplaceAll(name, " ", "-") + map[int]string{1280: "-", 360: "-phone-"}[width] + scheme)
 				}

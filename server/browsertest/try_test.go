@@ -17,7 +17,6 @@ import (
 
 	"hashgrove/internal/workshop"
 	"hashgrove/server"
-	"hashgrove/server/browsertest/chrome"
 )
 
 // serveWorkshop starts a service that trains what people upload.
@@ -91,7 +90,7 @@ func (v *visitor) looks(name string) {
 			v.Media(width, scheme, "screen")
 			v.see(`document.documentElement.dataset.theme === '` + scheme + `'`)
 			if wide := v.Number(`document.documentElement.scrollWidth`); wide > float64(width) {
-				v.Errorf("%s: %v pixels wide on a screen of %d: %s", name, wide, width, v.String(chrome.Widest))
+				v.Errorf("%s: %v pixels wide on a screen of %d: %s", name, wide, width, v.String(widest))
 			}
 			v.Shot(name + map[int]string{1280: "", 360: "-phone"}[width] + "-" + scheme)
 		}

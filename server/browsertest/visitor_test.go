@@ -13,20 +13,18 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"hashgrove/server/browsertest/chrome"
 )
 
 // visitor is a person at the page: it clicks, types and looks.
 type visitor struct {
-	*chrome.Page
+	*browserPage
 	address string
 }
 
 // visit opens the page of a service at an address such as #/search?c=shop.
 func visit(t *testing.T, address, hash string) *visitor {
 	t.Helper()
-	v := &visitor{chrome.Open(t, browser, address+"/"), address}
+	v := &visitor{openPage(t, address+"/"), address}
 	v.Media(1280, "light", "screen")
 	v.Do(chromedp.Navigate(address + "/" + hash))
 	return v

@@ -114,11 +114,7 @@ function addForm(app, done) {
     code: el('input', { name: 'code', spellcheck: 'false', autocomplete: 'off' }),
     picture: el('input', { type: 'file', name: 'picture', accept: 'image/*' }),
   };
-  const kind = el(
-    'select',
-    { name: 'kind', onchange: () => place() },
-    kinds.map((k) => el('option', { value: k }, k)),
-  );
+  const kind = el('select', { name: 'kind', onchange: () => place() }, kinds.map((k) => el('option', { value: k }, k)));
   const content = el('div', {});
   const place = () => fill(content, field(titles[kind.value], inputs[kind.value]));
   const more = fields(),

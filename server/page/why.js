@@ -52,38 +52,9 @@ export function mount(root, app) {
           .then((answer) => answer.item.label)
           .catch(() => '');
 
-  function empty() {
-    fill(
-      body,
-      el(
-        'div',
-        { class: 'notice' },
-        el(
-          'p',
-          {},
-          'Press “Why?” at a result of a search, or compare two items here. ',
-          'You will see which bits of their codes agree, ',
-          'and what decided them.',
-        ),
-        el('button', { type: 'button', onclick: example }, 'Show an example'),
-      ),
-    );
-  }
-
-  // example compares the first item with its nearest neighbour.
-  async function example() {
-    try {
-      const { items } = await app.api('GET', 'items?limit=1');
-      if (!items.length) return app.status('There is no item yet.');
-      const id = String(items[0].id);
-      const answer = await app.api('POST', 'search', { id, k: 30, fields: [] });
-      const hits = answer.results[0].hits.filter((h) => String(h.id) !== id);
-      const hit = hits.find((h) => h.distance > 0) || hits[0];
-      if (hit) app.go('why', { id, item: hit.id });
-    } catch (trouble) {
-      app.status(trouble.message);
-    }
-  }
+  const empty = () => fill(body, el('p', { class: 'notice' },
+    'Press “Why?” at a result of a search, or compare two items here. ',
+    'You will see which bits of their codes agree, and what decided them.'));
 
   // look returns the picture of one side, or null.
   function look(id, url) {
@@ -97,46 +68,23 @@ export function mount(root, app) {
     const reasons = el('div', { class: 'reasons', 'aria-live': 'polite' });
     const code = picture(why.bits, (bit) => fill(reasons, bitReasons(bit, why.bits)));
     const { item, ...query } = params;
-    fill(
-      body,
-      el(
-        'div',
-        { class: 'split' },
-        el(
-          'div',
-          { class: 'card' },
+    fill(body,
+      el('div', { class: 'split' },
+        el('div', { class: 'card' },
           el('h2', {}, headline(why)),
-          el(
-            'div',
-            { class: 'pair' },
-            one('Query', query.id ?? '', labels[0], left),
-            one('Item', why.id, labels[1], right),
-          ),
-          el(
-            'p',
-            { class: 'row' },
+          el('div', { class: 'pair' }, one('Query', query.id ?? '', labels[0], left), one('Item', why.id, labels[1], right)),
+          el('p', { class: 'row' },
             el('a', { href: app.link('search', query) }, 'To the results'),
-            el('a', { href: app.link('search', { id: item }) }, `Search with item ${item}`),
-          ),
-        ),
-        columns(why),
-      ),
-      el(
-        'div',
-        { class: 'card' },
+            el('a', { href: app.link('search', { id: item }) }, `Search with item ${item}`))),
+        columns(why)),
+      el('div', { class: 'card' },
         el('h2', {}, 'The codes, bit by bit'),
-        el(
-          'p',
-          { class: 'muted' },
+        el('p', { class: 'muted' },
           'Above: the query. Below: the item. A filled square is 1, an empty one 0; the paler, the less sure. ',
           'A frame and ≠ mark the bits that differ. Press a bit to see what decided it.',
           why.bits.some((b) => b.detail) &&
-            ' Bits of the class tell what it is; bits of detail, which are round and weigh less, what it looks like.',
-        ),
-        code.root,
-        reasons,
-      ),
-    );
+            ' Bits of the class tell what it is; bits of detail, which are round and weigh less, what it looks like.'),
+        code.root, reasons));
     const start = why.bits.findIndex((b) => !b.agree && b.reasons?.length);
     code.press(Math.max(0, start >= 0 ? start : why.bits.findIndex((b) => b.reasons?.length)));
   }
@@ -159,28 +107,15 @@ function headline(why) {
   return detail ? `${one} of the class and ${look} of ${detail} of the look ${verb}` : `${one} ${verb}`;
 }
 
-const one = (title, id, label, picture) =>
-  el(
-    'figure',
-    {},
-    picture,
-    el(
-      'figcaption',
-      {},
-      `${title} `,
-      el('strong', { dir: 'auto' }, String(id)),
-      label && el('span', { class: 'caption-label', dir: 'auto' }, label),
-    ),
-  );
+const one = (title, id, label, picture) => el('figure', {}, picture,
+  el('figcaption', {}, `${title} `, el('strong', { dir: 'auto' }, String(id)),
+    label && el('span', { class: 'caption-label', dir: 'auto' }, label)));
 
 // sureness says how sure two bits were, beside the surest bit of their codes: margins have no unit of their own.
 function sureness(bit, bits) {
   const alike = bits.filter((b) => Boolean(b.detail) === Boolean(bit.detail)); // the two kinds have different units
   const share = (key) => Math.abs(bit[key]) / Math.max(...alike.map((b) => Math.abs(b[key])), 1e-12);
-  const sides = [
-    ['query', 'margin_query'],
-    ['item', 'margin_item'],
-  ]
+  const sides = [['query', 'margin_query'], ['item', 'margin_item']]
     .filter(([, key]) => bit[key] !== undefined && bit[key] !== null)
     .map(([name, key]) => `${percent(share(key))} in the ${name}`);
   return sides.length ? `Sure to ${sides.join(' and ')}, where the surest bit is 100 %.` : '';
@@ -279,24 +214,10 @@ function td(value, threshold) {
 function columns(why) {
   if (!why.columns?.length) return null;
   const most = Math.max(...why.columns.map((c) => c.weight));
-  return el(
-    'div',
-    { class: 'card' },
+  return el('div', { class: 'card' },
     el('h2', {}, 'The features that decided most'),
-    el(
-      'ol',
-      { class: 'bars' },
-      why.columns
-        .slice(0, 10)
-        .map((c) =>
-          el(
-            'li',
-            { style: { '--share': c.weight / most } },
-            el('span', { class: 'bar-name', dir: 'auto' }, c.name),
-            ' ',
-            el('span', { class: 'number muted' }, c.weight.toFixed(2)),
-          ),
-        ),
-    ),
-  );
+    el('ol', { class: 'bars' }, why.columns.slice(0, 10).map((c) =>
+      el('li', { style: { '--share': c.weight / most } },
+        el('span', { class: 'bar-name', dir: 'auto' }, c.name), ' ',
+        el('span', { class: 'number muted' }, c.weight.toFixed(2))))));
 }

@@ -1,4 +1,4 @@
-package chrome
+package browsertest
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"hashgrove/internal/testkit/needs"
@@ -24,7 +23,7 @@ var axeScript = sync.OnceValues(func() (string, error) {
 
 // CheckAxe runs axe on the page as it is and allows only minor findings. Without axe the check is skipped, unless it
 // is required.
-func (p *Page) CheckAxe(where string) {
+func (p *browserPage) CheckAxe(where string) {
 	p.Helper()
 	script, err := axeScript()
 	if err != nil {
@@ -45,15 +44,14 @@ type finding struct {
 }
 
 // axe returns what axe finds.
-func (p *Page) axe(script string) (found []finding) {
+func (p *browserPage) axe(script string) (found []finding) {
 	p.Helper()
 	answer := ""
-	await := func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
 	p.Do(chromedp.Evaluate(script+"; null", nil))
 	p.Do(chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(v => ({
 		id: v.id, impact: v.impact, help: v.help,
 		nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.failureSummary || '').slice(0, 300))}))))`,
-		&answer, await))
+		&answer, awaiting))
 	if err := json.Unmarshal([]byte(answer), &found); err != nil {
 		p.Fatal(err)
 	}

@@ -1,6 +1,4 @@
-// Package chrome drives a headless browser in tests. It records every complaint of the browser, and every request to
-// an address that a test has not allowed.
-package chrome
+package browsertest
 
 import (
 	"context"
@@ -25,8 +23,9 @@ import (
 	"hashgrove/internal/testkit/needs"
 )
 
-// Page is a page in a headless browser.
-type Page struct {
+// browserPage is a page in a headless browser. It records every complaint of the browser, and every request to an address
+// that a test has not allowed.
+type browserPage struct {
 	*testing.T
 	Context context.Context // of the protocol's commands
 
@@ -35,8 +34,8 @@ type Page struct {
 	allowed []string
 }
 
-// Browser is a headless browser.
-type Browser struct {
+// browserProcess is a headless browser.
+type browserProcess struct {
 	context context.Context
 	cancel  context.CancelFunc
 	folder  string // of the profile and all that the browser leaves behind
@@ -62,8 +61,8 @@ func program() (string, error) {
 	return "", errNone
 }
 
-// Launch starts a browser.
-func Launch() (*Browser, error) {
+// launch starts a browser.
+func launch() (*browserProcess, error) {
 	path, err := program()
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func Launch() (*Browser, error) {
 	allocated, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	quiet := chromedp.WithErrorf(func(string, ...any) {}) // events that are newer than the package
 	ctx, cancelBrowser := chromedp.NewContext(allocated, quiet)
-	b := &Browser{context: ctx, folder: folder, cancel: func() { cancelBrowser(); cancelAllocator() }}
+	b := &browserProcess{context: ctx, folder: folder, cancel: func() { cancelBrowser(); cancelAllocator() }}
 	if err := chromedp.Run(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -90,7 +89,7 @@ func Launch() (*Browser, error) {
 
 // window opens a window that shares no storage with others. chromedp would open a tab, which needs an existing
 // window.
-func (b *Browser) window() (target.ID, error) {
+func (b *browserProcess) window() (target.ID, error) {
 	ctx := cdp.WithExecutor(b.context, chromedp.FromContext(b.context).Browser)
 	storage, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
 	if err != nil {
@@ -100,7 +99,7 @@ func (b *Browser) window() (target.ID, error) {
 }
 
 // Close ends the browser.
-func (b *Browser) Close() (err error) {
+func (b *browserProcess) Close() (err error) {
 	b.cancel()
 	for range 600 { // children of the browser may write for a moment after it has ended
 		if err = os.RemoveAll(b.folder); err == nil {
@@ -111,30 +110,13 @@ func (b *Browser) Close() (err error) {
 	return err
 }
 
-// Start starts a browser and opens a page, or skips the test if there is no browser.
-func Start(t *testing.T, allowed ...string) *Page {
-	t.Helper()
-	return Open(t, func() (*Browser, error) {
-		b, err := Launch()
-		if err == nil {
-			t.Cleanup(func() {
-				if err := b.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		return b, err
-	}, allowed...)
-}
-
-// Open opens a page that shares nothing with others, in the browser that launch returns, or skips the test if there
-// is none. Requests to addresses that start with one of allowed are not recorded.
-func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Page {
+// openPage opens a page that shares nothing with others, or skips the test if there is no browser. Requests to addresses that start with one of allowed are not recorded.
+func openPage(t *testing.T, allowed ...string) *browserPage {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	b, err := launch()
+	b, err := browser()
 	if errors.Is(err, errNone) {
 		needs.Skip(t, needs.Browser, err)
 	} else if err != nil {
@@ -148,14 +130,14 @@ func Open(t *testing.T, launch func() (*Browser, error), allowed ...string) *Pag
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 20*time.Minute) // only so that a test that hangs ends
 	t.Cleanup(cancel)
-	p := &Page{T: t, Context: ctx, allowed: append(allowed, "data:", "file:", "blob:")}
+	p := &browserPage{T: t, Context: ctx, allowed: append(allowed, "data:", "file:", "blob:")}
 	chromedp.ListenTarget(ctx, p.hear)
 	p.Do(network.Enable(), log.Enable(), runtime.Enable(), emulation.SetFocusEmulationEnabled(true))
 	return p
 }
 
 // hear records complaints of the browser.
-func (p *Page) hear(event any) {
+func (p *browserPage) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
@@ -176,14 +158,14 @@ func (p *Page) hear(event any) {
 }
 
 // Troubles returns the complaints recorded so far.
-func (p *Page) Troubles() []string {
+func (p *browserPage) Troubles() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.seen...)
 }
 
 // Forgive drops recorded complaints that contain a text, for trouble that a test provokes.
-func (p *Page) Forgive(text string) {
+func (p *browserPage) Forgive(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var kept []string
@@ -196,7 +178,7 @@ func (p *Page) Forgive(text string) {
 }
 
 // Do runs commands of the protocol and fails the test on an error.
-func (p *Page) Do(actions ...chromedp.Action) {
+func (p *browserPage) Do(actions ...chromedp.Action) {
 	p.Helper()
 	if err := chromedp.Run(p.Context, actions...); err != nil {
 		p.Fatal(err)
@@ -204,7 +186,7 @@ func (p *Page) Do(actions ...chromedp.Action) {
 }
 
 // Media sets the width of the screen, the colour scheme and the medium.
-func (p *Page) Media(width int, scheme, medium string) {
+func (p *browserPage) Media(width int, scheme, medium string) {
 	p.Helper()
 	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
 	p.Do(emulation.SetDeviceMetricsOverride(int64(width), 800, 1, width < 500),
@@ -212,7 +194,7 @@ func (p *Page) Media(width int, scheme, medium string) {
 }
 
 // String runs a script and returns its text.
-func (p *Page) String(script string) string {
+func (p *browserPage) String(script string) string {
 	p.Helper()
 	var s string
 	p.Do(chromedp.Evaluate(script, &s))
@@ -220,7 +202,7 @@ func (p *Page) String(script string) string {
 }
 
 // Number runs a script and returns its number.
-func (p *Page) Number(script string) float64 {
+func (p *browserPage) Number(script string) float64 {
 	p.Helper()
 	var v float64
 	p.Do(chromedp.Evaluate(script, &v))
@@ -228,7 +210,7 @@ func (p *Page) Number(script string) float64 {
 }
 
 // Shot saves a screenshot of the whole page in the folder HASHGROVE_SHOTS, for people to look at.
-func (p *Page) Shot(name string) {
+func (p *browserPage) Shot(name string) {
 	p.Helper()
 	var png []byte
 	p.Do(chromedp.FullScreenshot(&png, 100))
@@ -239,7 +221,7 @@ func (p *Page) Shot(name string) {
 }
 
 // Keep writes a file into the folder HASHGROVE_SHOTS, if set.
-func (p *Page) Keep(name string, content []byte) {
+func (p *browserPage) Keep(name string, content []byte) {
 	p.Helper()
 	folder := os.Getenv("HASHGROVE_SHOTS")
 	if folder == "" {
@@ -250,7 +232,7 @@ func (p *Page) Keep(name string, content []byte) {
 	}
 }
 
-// Widest is a script that finds elements wider than the screen, outside parts that scroll on their own.
-const Widest = `[...document.querySelectorAll('body *')]
+// widest is a script that finds elements wider than the screen, outside parts that scroll on their own.
+const widest = `[...document.querySelectorAll('body *')]
 	.filter(e => e.getBoundingClientRect().right > innerWidth+1 && !e.closest('.scroll'))
 	.slice(0, 3).map(e => e.outerHTML.slice(0, 80)).join(' ')`
