@@ -51,7 +51,7 @@ func (d *decoder) decode(b []byte, v any) error {
 }
 
 // errNull is what is wrong with null.
-var errNull = errors.New("it is null: leave it out, or give a value")
+var errNull = errors.New("is null: leave it out, or give a value")
 
 // value looks at every value but vectors before it is decoded.
 func (d *decoder) value(dec *jsontext.Decoder, v any) error {
@@ -174,6 +174,8 @@ func notUnderstood(b []byte, err error) error {
 		switch {
 		case errors.Is(semantic, json.ErrUnknownName):
 			return bad("unknown key %.100q: keys are spelled as in the documentation, in lower case", at)
+		case errors.Is(semantic.Err, errNull):
+			return bad("%.200s %v", at, errNull)
 		case semantic.Err != nil:
 			return bad("%.200s: %v", at, semantic.Err)
 		}

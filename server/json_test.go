@@ -57,7 +57,7 @@ func TestWhatIsRefused(t *testing.T) {
 	for text, names := range map[string]string{
 		``: "empty", ` `: "empty", `{`: "early", `{"name":"a`: "early", `{}{}`: "byte", `{} x`: "byte", `[]`: "list",
 		`{"name":"a","name":"b"}`: `name`, `{"name":"a","n\u0061me":"b"}`: `name`, `{"NAME":"a"}`: "NAME", `{"other":1}`: "other",
-		`{"name":null}`: "name", `{"k":null}`: "k: it is null", `{"on":null}`: "on", `{"list":[null]}`: "list[0]", `{"list":null}`: "list",
+		`{"name":null}`: "name", `{"k":null}`: "k is null", `{"on":null}`: "on", `{"list":[null]}`: "list[0]", `{"list":null}`: "list",
 		`{"values":null}`: "values", `{"values":{"a":null}}`: "values.a", `{"values":{"a":[1]}}`: "values.a", `{"values":{"a":{}}}`: "values.a",
 		`{"values":{"a":1,"a":2}}`: "values.a", `{"values":{"a":1e999}}`: "values.a", `{"id":null}`: "id", `{"id":1.5}`: "1.5",
 		`{"k":"3"}`: "k", `{"k":1.5}`: "k", `{"on":1}`: "on", `{"name":1}`: "name", `{"bytes":"!"}`: "bytes", `{"bytes":7}`: "bytes",
