@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,47 +70,6 @@ func TestShardMistakes(t *testing.T) {
 	if left, _ := filepath.Glob("x*"); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
-}
-
-// TestFilters: encode between two pipes gives what it gives for a file, from npy and JSON lines.
-func TestFilters(t *testing.T) {
-	indexed(t)
-	npy := read(t, "vectors.npy")
-	var lines bytes.Buffer
-	for i := range 400 {
-		values := make([]string, 12)
-		for j := range values {
-			values[j] = fmt.Sprint(float32At(npy[128:], 12*i+j))
-		}
-		fmt.Fprintf(&lines, "[%s]\n", strings.Join(values, ","))
-	}
-	for _, to := range []string{"hgc", "npy", "raw", "hex", "csv", "jsonl"} {
-		want := succeed(t, shellWords("encode vectors.npy -m m.hgm -o - --to "+to)...)
-		for _, c := range []struct {
-			in    []byte
-			flags string
-		}{{npy, ""}, {npy, "--format npy"}, {lines.Bytes(), ""}, {lines.Bytes(), "--format jsonl"}} {
-			o := feed(t, bytes.NewReader(c.in), shellWords("encode - -m m.hgm -o - --to "+to+" "+c.flags)...)
-			if to == "npy" && !bytes.HasPrefix(c.in, npy[:8]) { // the number of rows comes first there
-				if d := o.unlike("1 - NumPy rows"); d != "" || o.out != "" {
-					t.Errorf("%s to npy: %s", c.flags, d)
-				}
-				continue
-			}
-			if o.code != 0 || o.out != want {
-				t.Errorf("%s to %s: exit %d, %d bytes, want %d: %s", c.flags, to, o.code, len(o.out), len(want), o.err)
-			}
-		}
-	}
-	// Schedulers start filters for partitions without rows, too.
-	if o := feed(t, strings.NewReader(""), shellWords("encode - -m m.hgm --to jsonl -o - --format jsonl")...); o.code != 0 || o.out != "" {
-		t.Errorf("no rows: %+v", o)
-	}
-}
-
-// float32At returns a value of an array.
-func float32At(b []byte, i int) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 }
 
 // TestMergeIndexes: indexes of shards, merged, answer as the index of all rows.

@@ -15,7 +15,6 @@ import (
 	foreign "hashgrove/internal/export"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/model"
 	"hashgrove/internal/section"
 )
 
@@ -119,18 +118,12 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 
 // convertModel returns a function that writes a model as a graph.
 func (c *convertCommand) convertModel(path string, report *convertReport) (func(io.Writer) error, error) {
-	m, err := model.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if n := m.Encoder.Bits(); c.prefix < 0 || c.prefix > n {
-		return nil, cli.Usage("bad-flag-value", "--prefix %d: the model has %d bits", c.prefix, n)
-	}
 	if c.spread {
 		return nil, cli.Usage("conflicting-flags", "--spread is for codes, not for models")
 	}
-	if c.prefix > 0 {
-		m = m.Prefix(c.prefix)
+	m, err := readPrefix(path, c.prefix)
+	if err != nil {
+		return nil, err
 	}
 	report.Bits, report.Detail, report.Fingerprint = m.Encoder.Bits(), m.DetailBits(), m.Fingerprint().String()
 	return func(w io.Writer) error {

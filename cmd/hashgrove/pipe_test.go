@@ -64,6 +64,7 @@ func TestPipesEqualFiles(t *testing.T) {
 		content := read(t, file)
 		for _, line := range []string{
 			"encode FILE -m m.hgm --to jsonl -o -", "encode FILE -m m.hgm --to hex -o -", "encode FILE -m m.hgm --to hgc -o -",
+			"encode FILE -m m.hgm --to raw -o -", "encode FILE -m m.hgm --to csv -o -",
 			"search items.hgi FILE --to jsonl", "search items.hgi FILE -k 3", "search items.hgi FILE --to csv -k 2",
 			"search items.hgi FILE --to csv --fields query,id,distance -k 2", "search items.hgi FILE --row 2,5 --to jsonl --rank margins",
 			"search items.hgi FILE --to jsonl --explain",
@@ -164,29 +165,6 @@ func TestWritersDoNotWaitForPipes(t *testing.T) {
 	send.Close()
 	if code := <-done; code != 0 {
 		t.Errorf("exit %d", code)
-	}
-}
-
-// TestWaitingCanBeStopped: a signal ends a command that waits for its input.
-func TestWaitingCanBeStopped(t *testing.T) {
-	indexed(t)
-	for _, line := range []string{"search items.hgi -", "encode - -m m.hgm --to hex -o -"} {
-		in, send := io.Pipe()
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan int, 1)
-		go func() { done <- run(ctx, in, io.Discard, io.Discard, shellWords(line)) }()
-		if _, err := send.Write([]byte("[1,2,3,4,5,6,7,8,9,10,11,12]\n")); err != nil {
-			t.Fatal(err)
-		}
-		cancel()
-		select {
-		case code := <-done:
-			if code == 0 {
-				t.Errorf("%s: exit 0 after a signal", line)
-			}
-		case <-time.After(2 * time.Minute):
-			t.Fatalf("%s: still waiting", line)
-		}
 	}
 }
 
