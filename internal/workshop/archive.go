@@ -68,7 +68,8 @@ func repack(ctx context.Context, r io.ReaderAt, size int64, to string, o Options
 		pictures++
 	}
 	if pictures == 0 {
-		return 0, 0, bad("the zip holds no pictures: put JPEG, PNG, GIF, BMP, TIFF or WebP files into a folder for each class")
+		return 0, 0, bad("the zip holds no pictures: put JPEG, PNG, GIF, BMP, TIFF or WebP files into a folder for each " +
+			"class")
 	}
 	return pictures, len(classes), nil
 }

@@ -66,7 +66,7 @@ func TestNearestCodesEqualTheDefinition(t *testing.T) {
 	for _, detail := range []int{0, 30} {
 		got := make([][]neighbour, n)
 		f := func(i int, near []neighbour) { got[i] = near }
-		if err := nearestCodes(ctx, codes, detail, 7, 2, func(float64) {}, f); err != nil {
+		if err := nearestCodes(ctx, codes, detail, 2, func(float64) {}, f); err != nil {
 			t.Fatal(err)
 		}
 		weights := hamming.EqualWeights(codes.Bits, detail)
@@ -82,8 +82,8 @@ func TestNearestCodesEqualTheDefinition(t *testing.T) {
 				}
 			}
 			slices.SortStableFunc(want, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
-			if !slices.Equal(got[i], want[:7]) {
-				t.Fatalf("code %d with %d bits of detail: %v, want %v", i, detail, got[i], want[:7])
+			if !slices.Equal(got[i], want[:neighbourCount]) {
+				t.Fatalf("code %d with %d bits of detail: %v, want %v", i, detail, got[i], want[:neighbourCount])
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func TestGraphEqualsTheDefinition(t *testing.T) {
 	n := codes.Len()
 	p := make([][]float64, n)
 	var mu sync.Mutex
-	err := nearestCodes(ctx, codes, 0, neighbourCount, 2, func(float64) {}, func(i int, near []neighbour) {
+	err := nearestCodes(ctx, codes, 0, 2, func(float64) {}, func(i int, near []neighbour) {
 		row := make([]float64, n)
 		for r, m := range memberships(near) {
 			row[near[r].code] = float64(m)

@@ -41,7 +41,7 @@ func neighbourGraph(
 	n := codes.Len()
 	k := min(neighbourCount, n-1)
 	edges := make([]edge, 2*n*k)
-	err := nearestCodes(ctx, codes, detail, k, threads, report, func(i int, near []neighbour) {
+	err := nearestCodes(ctx, codes, detail, threads, report, func(i int, near []neighbour) {
 		p := memberships(near)
 		for r, m := range near {
 			e := edge{int32(i), m.code, p[r]}
@@ -60,11 +60,12 @@ type neighbour struct {
 	distance int // in bits, or with bits of detail in sixteenths of a bit
 }
 
-// nearestCodes calls f with the k nearest codes of each of n distinct codes, on several goroutines.
+// nearestCodes calls f with the nearest codes of each of n distinct codes, on several goroutines.
 func nearestCodes(
-	ctx context.Context, codes hamming.Codes, detail, k, threads int, report func(float64), f func(i int, near []neighbour),
+	ctx context.Context, codes hamming.Codes, detail, threads int, report func(float64), f func(i int, near []neighbour),
 ) error {
 	const batch = 2048 // queries
+	k := min(neighbourCount, codes.Len()-1)
 	n, words, s := codes.Len(), codes.Words, index.FromCodes(codes).Detailed(detail)
 	for lo := 0; lo < n; lo += batch {
 		hi := min(lo+batch, n)
