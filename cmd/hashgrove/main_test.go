@@ -292,7 +292,7 @@ func TestEncodeChoosesTheFormByName(t *testing.T) {
 		return succeed(t, append([]string{"encode", "-m", "m.hgm", "items.csv", "--label", "category", "--id-column", "sku"}, args...)...)
 	}
 	for name, form := range map[string]string{
-		"c.hgc": "hgc", "c.npy": "npy", "c.bin": "raw", "c.hex": "hex", "c.csv": "csv", "c.jsonl": "jsonl",
+		"c.hgc": "hgc", "c.bin": "raw", "c.hex": "hex", "c.csv": "csv", "c.jsonl": "jsonl",
 	} {
 		if encode("-o", name); string(read(t, name)) != encode("--to", form, "-o", "-") {
 			t.Errorf("%s is not of the form %s", name, form)
