@@ -132,9 +132,9 @@ func TestAttributesInFiles(t *testing.T) {
 	c.Attributes = nil
 	f := Files{Paths: []string{"rows.csv"}, Attributes: "table.csv"}
 	_, err := NewIndex(ctx, m, must[*Data](t)(OpenFiles(f, c)))
-	if refusal, ok := errors.AsType[*dataset.SpecError](err); !ok || refusal.Field != "AttributesID" ||
-		!strings.Contains(err.Error(), `"code"`) {
-		t.Errorf("a table in another order: %v", err)
+	if refusal, ok := errors.AsType[*dataset.SpecError](err); !ok || refusal.Field != "AttributesByRow" ||
+		!strings.Contains(err.Error(), "table.csv") {
+		t.Errorf("a table without the column of ids: %v", err)
 	}
 	f.AttributesID = "code"
 	ix = must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(OpenFiles(f, c))))

@@ -67,7 +67,7 @@ func (l Lines) draw(c *canvas) float64 {
 	}
 	f := area{top: 24, right: chartWidth - 14, bottom: 260, x: l.X.fit(xs), y: l.Y.fit(ys)}
 	for _, t := range f.y.ticks {
-		f.left = max(f.left, textWidth(Number(t))+10)
+		f.left = max(f.left, float64(textWidth(Number(t)))+10)
 	}
 	c.axes(f, l.X.Label, l.Y.Label)
 	var entries []legendEntry
