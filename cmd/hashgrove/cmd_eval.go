@@ -76,7 +76,8 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`
 	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
 		"`DISTANCE` for the nearest vectors that codes should find: euclidean, cosine, or none to measure no nearness")
 	cli.Group(f, "Evaluation")
-	f.IntSliceVar(&c.precisionAt, "precision-at", nil, "ranks `K` of precision@K; default 1,10,100,1000; --json also has the precision-recall curve")
+	f.IntSliceVar(&c.precisionAt, "precision-at", nil,
+		"ranks `K` of precision@K; default 1,10,100,1000; --json also has the precision-recall curve")
 	cli.Group(f, "Output")
 	c.data.bind(f, "Data")
 	f.Lookup("labels").Hidden, f.Lookup("ids").Hidden = true, true

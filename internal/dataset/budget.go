@@ -6,8 +6,8 @@ import (
 	"hashgrove/internal/fault"
 )
 
-// A file can claim anything, and a few bytes can stand for many: a compressed file for a thousand times its size. What a reader allocates is therefore bounded by the actual bytes; docs/promises.md
-// states the bounds for every format.
+// A file can claim anything, and a few bytes can stand for many: a compressed file for a thousand times its size. What
+// a reader allocates is therefore bounded by the actual bytes; docs/promises.md states the bounds for every format.
 
 // heldBytes and heldFactor bound the memory for what is kept of a file, such as labels, tags, ids, pairs and
 // attributes: a number of bytes, and a multiple of the bytes on disk. Plain text never needs more. Tests use less.

@@ -24,9 +24,9 @@ type Merged struct {
 }
 
 // Merge combines all shards of a data set into one code file, atomically. In memory it holds 16 bytes for each id. The
-// result is byte for byte the file that encoding the data at once would give. Shards may come in any order. It is an error if a shard is
-// missing or repeated, comes from other data or another model, or if an id occurs twice; the error names the files.
-// progress, which may be nil, is called with the number of codes so far and in all.
+// result is byte for byte the file that encoding the data at once would give. Shards may come in any order. It is an
+// error if a shard is missing or repeated, comes from other data or another model, or if an id occurs twice; the error
+// names the files. progress, which may be nil, is called with the number of codes so far and in all.
 func Merge(ctx context.Context, paths []string, output string, progress func(done, total int)) (Merged, error) {
 	parts, err := arrange(paths)
 	if err != nil {

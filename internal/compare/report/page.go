@@ -141,7 +141,8 @@ func Write(w io.Writer, d Data) error {
 	}
 	d.RecallRank = cmp.Or(d.RecallRank, 100)
 	v := view{
-		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(), Classes: d.classes(),
+		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(),
+		Classes: d.classes(),
 	}
 	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })

@@ -20,8 +20,8 @@ import (
 	"hashgrove/api"
 )
 
-// Abilities says what a searcher can do. All encode vectors, find the nearest codes or those within a radius, filter, and
-// return fields.
+// Abilities says what a searcher can do. All encode vectors, find the nearest codes or those within a radius, filter,
+// and return fields.
 type Abilities struct {
 	// Full means everything that an index with a model and the vectors of its items can: other rankings, prefixes,
 	// reranking, explanations, counts of ties, and the refusal of filters that name what no item has. A searcher without
