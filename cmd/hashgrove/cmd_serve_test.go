@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -105,6 +106,11 @@ func TestServeSession(t *testing.T) {
 	sessions := blocks(t, "../../docs/serve.md", "sh")
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	shop := "kind,width,height\n"
+	for i := range 90 {
+		shop += fmt.Sprintf("kind %d,%d,%d\n", i%3, i%3*20+i%7, i%5-i%3*9)
+	}
+	write(t, "shop.csv", shop)
 	var s *served
 	asked := 0
 	for _, session := range sessions {
