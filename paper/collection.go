@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fashion"
+	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/vectors"

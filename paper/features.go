@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/feature"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/vectors"
 	book "hashgrove/paper/codebook"
 )

@@ -16,7 +16,7 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/feature"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/supervision"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/compare"
-	"hashgrove/internal/fashion"
+	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/index"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"

@@ -9,7 +9,7 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/feature"
+	"hashgrove/internal/picture/feature"
 )
 
 type featuresCommand struct {

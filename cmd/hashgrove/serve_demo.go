@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fashion"
+	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/method"
 	"hashgrove/server"
 )

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/natural"
 )
 
 // The .npy format of NumPy (its documentation, "npy format", versions 1 to 3):
@@ -215,7 +214,7 @@ func (p *literal) shape() []int {
 	shape := []int{}
 	p.want("(")
 	for p.err == nil && !p.skip(")") {
-		n := natural.Digits(p.rest)
+		n := len(p.rest) - len(strings.TrimLeft(p.rest, "0123456789"))
 		v, err := strconv.ParseInt(p.rest[:n], 10, 50)
 		if err != nil || len(shape) == 32 { // numpy has no more axes
 			p.fail()

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/natural"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/gallery"
 	"hashgrove/internal/plain"
 )
 
@@ -415,7 +415,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 		if len(found) == 0 {
 			return nil, fault.New("no-file-matches", "%s: no file matches", p)
 		}
-		slices.SortFunc(found, natural.Compare)
+		slices.SortFunc(found, gallery.NaturalOrder)
 		paths = append(paths, found...)
 	}
 	return paths, nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/natural"
+	"hashgrove/internal/picture/gallery"
 )
 
 // setNpy is a file of float32 rows, little-endian, as numpy.save writes it.
@@ -31,7 +31,7 @@ func TestNaturalOrder(t *testing.T) {
 	want := []string{"b", "batch_1", "batch_01", "batch_2", "batch_10", "batch_10a", "batch_11", "batchx"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
-	slices.SortFunc(got, natural.Compare)
+	slices.SortFunc(got, gallery.NaturalOrder)
 	want[1], want[2] = want[2], want[1] // equal numbers: as strings
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -10,8 +10,8 @@ import (
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/fault"
-	"hashgrove/internal/feature"
 	"hashgrove/internal/model"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )

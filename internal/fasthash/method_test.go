@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fashion"
+	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fault"
 	"hashgrove/internal/model"

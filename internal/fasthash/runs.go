@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"hashgrove/internal/feature"
 	"hashgrove/internal/model"
+	"hashgrove/internal/picture/feature"
 )
 
 // What a run of training begins with, keeps after every bit, and leaves in the model.

@@ -10,10 +10,10 @@ import (
 	"sync"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/par"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/vectors"
 )
 

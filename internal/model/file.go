@@ -10,8 +10,8 @@ import (
 	"os"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/section"
 )
 

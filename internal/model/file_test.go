@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )

@@ -8,8 +8,8 @@ import (
 	"image"
 	"slices"
 
-	"hashgrove/internal/feature"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/plain"
 	"hashgrove/internal/vectors"
 )

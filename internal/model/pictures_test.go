@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/testkit/picturetest"
 	"hashgrove/internal/vectors"
 )

@@ -8,11 +8,11 @@ import (
 	"strconv"
 
 	"hashgrove/api"
-	"hashgrove/internal/feature"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/vectors"
 )
 

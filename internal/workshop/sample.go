@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"sync"
 
-	"hashgrove/internal/fashion"
+	"hashgrove/internal/dataset/fashion"
 )
 
 // sendSample sends the demo's pictures of clothes, for people without data at hand.

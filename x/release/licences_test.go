@@ -20,8 +20,8 @@ func TestPartsAreFound(t *testing.T) {
 	all := string(thirdParty(parts))
 	for name, want := range map[string]string{
 		"Go":                                    "LICENSE",
-		"hashgrove/internal/fashion":            "internal/fashion/NOTICE", // pictures
-		"github.com/inconshreveable/mousetrap ": "LICENSE",                 // on Windows only
+		"hashgrove/internal/dataset/fashion":    "internal/dataset/fashion/NOTICE", // pictures
+		"github.com/inconshreveable/mousetrap ": "LICENSE",                         // on Windows only
 		"github.com/parquet-go/parquet-go ":     "LICENSE",
 	} {
 		at := slices.IndexFunc(parts, func(p part) bool { return strings.HasPrefix(p.name, name) })

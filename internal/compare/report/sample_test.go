@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"hashgrove/internal/compare/report"
+	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fashion"
 )
 
 // small returns a report with one of everything.

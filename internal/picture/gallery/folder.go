@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"hashgrove/internal/fault"
-	"hashgrove/internal/natural"
 )
 
 // In a folder of pictures, every sub-folder is a class of everything below it, however deep; a folder without
@@ -109,7 +108,7 @@ func comparePaths(a, b string) int {
 	for {
 		x, restA, moreA := strings.Cut(a, "/")
 		y, restB, moreB := strings.Cut(b, "/")
-		if c := natural.Compare(x, y); c != 0 {
+		if c := NaturalOrder(x, y); c != 0 {
 			return c
 		}
 		if !moreA || !moreB {

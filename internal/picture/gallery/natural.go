@@ -1,16 +1,15 @@
-// Package natural orders names that contain numbers as people expect.
-package natural
+package gallery
 
 import (
 	"cmp"
 	"strings"
 )
 
-// Compare orders names by the numbers in them: batch_2 comes before batch_10.
-func Compare(a, b string) int {
+// NaturalOrder compares names by the numbers in them: batch_2 comes before batch_10.
+func NaturalOrder(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
-		dx, dy := Digits(x), Digits(y)
+		dx, dy := digits(x), digits(y)
 		if dx > 0 && dy > 0 {
 			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
 			if c := cmp.Or(cmp.Compare(len(nx), len(ny)), strings.Compare(nx, ny)); c != 0 {
@@ -27,12 +26,5 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// Digits returns the number of leading digits of s.
-func Digits(s string) int {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return i
-		}
-	}
-	return len(s)
-}
+// digits returns the number of leading digits of s.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

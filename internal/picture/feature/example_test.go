@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
-	"hashgrove/internal/feature"
 	"hashgrove/internal/picture"
+	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/vectors"
 )
 

@@ -3,7 +3,7 @@
 // Makes the data in this folder from the full Fashion-MNIST files: the first 600 training and 100 test pictures
 // of each class, in their original order.
 //
-//	go run internal/fashion/make.go /usr/share/datasets/fashion-mnist internal/fashion
+//	go run internal/dataset/fashion/make.go /usr/share/datasets/fashion-mnist internal/dataset/fashion
 package main
 
 import (
