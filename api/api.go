@@ -40,7 +40,7 @@ type Request struct {
 // Options say how to search. The zero value asks for the ten nearest items.
 type Options struct {
 	K      *int   `json:"k,omitempty"`      // number of hits, at least 1; nil means 10, or all within Radius
-	Radius *int   `json:"radius,omitempty"` // only items within this distance, in bits
+	Radius *int   `json:"radius,omitempty"` // only items whose Distance is at most this
 	Where  string `json:"where,omitempty"`  // a filter, such as `label = "boots" and price < 30`
 
 	// Rank orders items by Hamming, by Margins, which needs vectors or pictures, by Expected, or as the model chose

@@ -20,12 +20,16 @@ const (
 	ByMargins Rank = "margins"
 )
 
-// units converts a number of bits to units of the ranking by the searched bits.
-func (s *Snapshot) units(o *Options, bits int) int {
-	if o.Rank != ByMargins && cmp.Or(o.Prefix, s.bits) <= s.bits-s.detail {
-		return bits
+// within converts a radius in bits to units of the ranking. By Hamming distance a radius counts the bits that
+// Hit.Distance counts, those of the class: they are searched, and what they find is then ordered by all bits.
+func (s *Snapshot) within(r int, o *Options) int {
+	if o.Rank == ByMargins {
+		return hamming.BitUnits * min(r, math.MaxInt32/hamming.BitUnits)
 	}
-	return hamming.BitUnits * min(bits, math.MaxInt32/hamming.BitUnits)
+	if class := s.bits - s.detail; r != math.MaxInt && s.detail > 0 && cmp.Or(o.Prefix, s.bits) > class {
+		o.Prefix = class
+	}
+	return r
 }
 
 // check returns an error for an unknown ranking, or one that lacks what it needs.

@@ -87,7 +87,7 @@ func (s *Snapshot) Search(ctx context.Context, q []uint64, k int, o Options) (Re
 	return firstResult(s.SearchBatch(ctx, s.single(q), k, o))
 }
 
-// Within returns all items at a distance of at most r bits, or the nearest Options.Limit of them.
+// Within returns all items at a distance of at most r bits of the class, or the nearest Options.Limit of them.
 func (s *Snapshot) Within(ctx context.Context, q []uint64, r int, o Options) (Result, error) {
 	return firstResult(s.WithinBatch(ctx, s.single(q), r, o))
 }
@@ -103,7 +103,8 @@ func (s *Snapshot) WithinBatch(ctx context.Context, queries hamming.Codes, r int
 	if o.Limit > 0 {
 		limit = o.Limit
 	}
-	return s.answer(ctx, queries, limit, s.units(&o, r), o)
+	r = s.within(r, &o)
+	return s.answer(ctx, queries, limit, r, o)
 }
 
 func (s *Snapshot) single(q []uint64) hamming.Codes {

@@ -39,6 +39,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if err := s.check(queries, 0, o); err != nil {
 		return nil, err
 	}
+	r = s.within(r, &o)
 	l := &Shortlist{
 		snapshot: s, queries: queries, bits: s.bits,
 		radius: make([]int, queries.Len()), size: make([]int, queries.Len()), plans: make([]Result, queries.Len()),
@@ -61,7 +62,7 @@ func (s *Snapshot) Shortlist(ctx context.Context, queries hamming.Codes, r int, 
 	if n == 0 {
 		n = matching
 	}
-	w := newWant(min(n, MaxItems), s.units(&o, r), l.bits, l.weights.most())
+	w := newWant(min(n, MaxItems), r, l.bits, l.weights.most())
 	w.counts = true
 	if n >= matching && w.radius == w.most {
 		var plan Plan
@@ -211,7 +212,7 @@ func (s *Snapshot) Rerank(
 	if err != nil {
 		return Result{}, err
 	}
-	o.Limit, o.Ties = 0, false
+	o.Prefix, o.Limit, o.Ties = l.bits, 0, false // a radius may have shortened the prefix
 	result, err := firstResult(s.answer(ctx, s.single(q), math.MaxInt, l.radius[0], o))
 	if err != nil {
 		return Result{}, err

@@ -117,7 +117,7 @@ func (t *Table) Write(ctx context.Context, b *index.Batch) error {
 type Query struct {
 	Codes  hamming.Codes
 	K      int // hits per code; 0 means all within the radius
-	Radius int // largest distance in bits; negative means any
+	Radius int // largest distance in bits of the class; negative means any
 	Filter index.Filter
 }
 
@@ -189,11 +189,7 @@ func (t *Table) searchSQL(q Query, where *filter) (string, error) {
 	distance := fmt.Sprintf("(%s)::integer", t.distanceSQL("code", query))
 	class := fmt.Sprintf("%s::integer AS class", t.classSQL("code", query))
 	if q.Radius >= 0 {
-		radius := q.Radius
-		if t.detail > 0 {
-			radius = hamming.DetailUnits * t.radius(q.Radius)
-		}
-		condition += fmt.Sprintf(" AND %s <= %d", distance, radius)
+		condition += fmt.Sprintf(" AND %s <= %d", t.classSQL("code", query), q.Radius)
 	}
 	if t.vector && q.Radius < 0 { // only this order uses the index
 		return fmt.Sprintf("SELECT id, distance, class FROM (SELECT id, id_number, %s AS distance, %s FROM %s WHERE %s "+

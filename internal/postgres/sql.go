@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -120,18 +119,15 @@ LIMIT 10`, of.distanceSQL("code", query), t.items(), idOrder)
 
 // functionSQL creates a search function. The radius is in bits.
 func (t *Table) functionSQL(of shape) string {
-	distance, radius := of.distanceSQL("i.code", "query"), "radius"
-	if of.detail > 0 {
-		radius = fmt.Sprintf("%d * radius", hamming.BitUnits)
-	}
+	distance := of.distanceSQL("i.code", "query")
 	return fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s(query bit, most integer DEFAULT 10, radius integer DEFAULT NULL)
 RETURNS TABLE (id text, distance integer) LANGUAGE sql STABLE AS $function$
   SELECT i.id, (%s)::integer AS distance
   FROM %s i
-  WHERE radius IS NULL OR %s <= %s
+  WHERE radius IS NULL OR %s <= radius
   ORDER BY %s, i.id_number NULLS LAST, i.id COLLATE "C"
   LIMIT most
-$function$`, t.name(t.table+"_search"), distance, t.items(), distance, radius, distance)
+$function$`, t.name(t.table+"_search"), distance, t.items(), of.classSQL("i.code", "query"), distance)
 }
 
 func (t *Table) lockSQL() string {
@@ -156,14 +152,6 @@ func (s shape) class() int { return s.bits - s.detail }
 
 // wide returns the number of bits of a spread code.
 func (s shape) wide() int { return hamming.SpreadBits(s.bits, s.detail) }
-
-// radius converts a radius in bits to bits of spread codes; negative means any.
-func (s shape) radius(r int) int {
-	if s.detail == 0 || r < 0 {
-		return r
-	}
-	return hamming.Repeats * min(r, math.MaxInt32/hamming.Repeats)
-}
 
 // rankedHit returns a hit of a database that computed its weighted distance and its distance in class bits.
 func rankedHit(id index.ID, weighted, class int) index.Hit {

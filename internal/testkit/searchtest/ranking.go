@@ -73,7 +73,11 @@ func (q Question) Answer(items []index.Item) Found {
 				x.penalty += math.Abs(float64(q.Margins[b]))
 			}
 		}
-		if q.Radius == math.MaxInt || x.first <= unit*q.Radius {
+		near := x.first
+		if !q.ByMargins && first > q.Bits-q.Detail {
+			near = unit * x.bits
+		}
+		if q.Radius == math.MaxInt || near <= unit*q.Radius {
 			list = append(list, x)
 		}
 	}
