@@ -321,7 +321,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if len(f.Info.HeldOut) > 0 {
 		fmt.Fprintf(a.out, "classes held out of training: %q\n", f.Info.HeldOut)
 	}
-	fmt.Fprint(a.out, heldOutText(f.Info), figuresText(f.Info), f.Ranking)
+	fmt.Fprint(a.out, figuresText(f.Info), f.Ranking)
 	if f.Sketched > 0 {
 		fmt.Fprintf(a.out, "a sketch of %d rows recognises its training rows\n", f.Sketched)
 	}

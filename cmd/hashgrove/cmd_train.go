@@ -321,11 +321,7 @@ func (d *trainDisplay) show(p hashgrove.Progress) {
 		d.bits = d.startProgress("bit", p.Bits, p.Bit-1)
 		d.bits.BeganEarlier(b.Inference + b.Boost)
 	}
-	note := fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError)
-	if b.Stat.HeldOut > 0 {
-		note += fmt.Sprintf("  held-out error %.4f", b.Stat.HeldOutError)
-	}
-	d.bits.Step(p.Bit, note)
+	d.bits.Step(p.Bit, fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError))
 }
 
 // end finishes the display.

@@ -54,10 +54,6 @@ type bitReport struct {
 	CutParts         int     `json:"cut_parts,omitempty"` // more than 0 if Step 1 had to cut large blocks into parts
 
 	Trees int `json:"trees,omitempty"`
-	// With early stopping: the rounds kept, the rows held out of the bit, and the share of those that it gets wrong.
-	Rounds       int      `json:"rounds,omitempty"`
-	HeldOut      int      `json:"held_out,omitempty"`
-	HeldOutError *float64 `json:"held_out_error,omitempty"`
 }
 
 func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) error {
@@ -76,14 +72,10 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 	}
 	inParts := 0
 	for k, s := range m.Info.Bits {
-		bit := bitReport{
+		r.Bits = append(r.Bits, bitReport{
 			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, CutParts: s.CutParts,
-			Trees: s.Trees, Rounds: s.Rounds, HeldOut: s.HeldOut,
-		}
-		if s.HeldOut > 0 {
-			bit.HeldOutError = &s.HeldOutError
-		}
-		r.Bits = append(r.Bits, bit)
+			Trees: s.Trees,
+		})
 		if s.CutParts > 0 {
 			inParts++
 		}
@@ -104,26 +96,11 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 		}
 	}
 	last := r.Bits[len(r.Bits)-1]
-	return c.printLine(r, "%s: %s, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s%s%s"+
+	return c.printLine(r, "%s: %s, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s%s"+
 		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
 		r.Model, bitsText(len(r.Bits), r.DetailBits), r.Fingerprint, made.Options.Summary(), last.Objective, last.TrainError,
-		heldOutText(&m.Info), figuresText(&m.Info), expectation(&m.Info), r.Ranking, how,
+		figuresText(&m.Info), expectation(&m.Info), r.Ranking, how,
 		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
-}
-
-// heldOutText describes, in a line, the rows that early stopping held out. It returns "" without early stopping.
-func heldOutText(i *model.Info) string {
-	bits, wrong, trees := 0, 0.0, 0
-	for _, s := range i.Bits {
-		if s.HeldOut > 0 {
-			bits, wrong, trees = bits+1, wrong+s.HeldOutError, trees+s.Rounds
-		}
-	}
-	if bits == 0 {
-		return ""
-	}
-	return fmt.Sprintf("early stopping: %d trees per bit on average, held-out error %.4f\n",
-		trees/bits, wrong/float64(bits))
 }
 
 // methodReport is the output of train --json for methods other than FastHash.

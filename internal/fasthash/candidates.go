@@ -103,7 +103,7 @@ func (c *chooser) release() {
 // quickTrees returns the options of the trees that judge candidates: like those of Step 2, but fewer and smaller.
 func (t Options) quickTrees() boost.Options {
 	o := t.Trees
-	o.Rounds, o.Depth, o.EarlyStop = min(o.Rounds, quickRounds), min(o.Depth, quickDepth), 0
+	o.Rounds, o.Depth = min(o.Rounds, quickRounds), min(o.Depth, quickDepth)
 	if o.NodeFeatures <= 0 || o.NodeFeatures > quickColumns {
 		o.NodeFeatures = quickColumns
 	}

@@ -171,8 +171,7 @@ func filledIn(t, from boost.Options) boost.Options {
 	t.Rounds, t.Depth = cmp.Or(t.Rounds, from.Rounds), cmp.Or(t.Depth, from.Depth)
 	t.NodeFeatures, t.NodeRows = cmp.Or(t.NodeFeatures, from.NodeFeatures), cmp.Or(t.NodeRows, from.NodeRows)
 	t.TrimMass, t.MinNode = cmp.Or(t.TrimMass, from.TrimMass), cmp.Or(t.MinNode, from.MinNode)
-	t.Rate, t.Ridge = cmp.Or(t.Rate, from.Rate), cmp.Or(t.Ridge, from.Ridge)
-	t.LeafBits, t.EarlyStop = cmp.Or(t.LeafBits, from.LeafBits), cmp.Or(t.EarlyStop, from.EarlyStop)
+	t.Rate, t.Ridge, t.LeafBits = cmp.Or(t.Rate, from.Rate), cmp.Or(t.Ridge, from.Ridge), cmp.Or(t.LeafBits, from.LeafBits)
 	t.RowShare, t.ColumnShare = cmp.Or(t.RowShare, from.RowShare), cmp.Or(t.ColumnShare, from.ColumnShare)
 	return t
 }
@@ -199,9 +198,6 @@ func (t Options) Summary() string {
 		how = fmt.Sprintf("logistic boosting at rate %v", t.Trees.Rate)
 	}
 	text := fmt.Sprintf("%d trees of depth %d per bit, %s", t.Trees.Rounds, t.Trees.Depth, how)
-	if t.Trees.EarlyStop > 0 {
-		text = "up to " + text
-	}
 	if t.Effort != "" {
 		text = fmt.Sprintf("effort %s: %s", t.Effort, text)
 	}

@@ -71,7 +71,7 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 	if err != nil {
 		return nil, err
 	}
-	step2, err := t.fitter(ctx, x, t.foldsOf(x), run.class)
+	step2, err := t.fitter(ctx, x, run.class)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,6 @@ func (t Options) learn(ctx context.Context, x *vectors.Columns, y affinity.Matri
 			return functions, fmt.Errorf("bit %d: %w", k, err)
 		}
 		bit.Boost = time.Since(began)
-		bit.noteHeldOut(step2)
 
 		began = time.Now()
 		step1.Push(run.fedBack(bit.Function, bit.Output))
@@ -162,7 +161,6 @@ func (t Options) twoStep(ctx context.Context, x *vectors.Columns, step1 *inferen
 			return functions, fmt.Errorf("bit %d: %w", k+1, err)
 		}
 		bit.Boost = time.Since(began)
-		bit.noteHeldOut(step2)
 		functions = append(functions, bit.Function)
 		if err := run.finish(bit); err != nil {
 			return functions, err
@@ -232,20 +230,15 @@ func (r loop) finish(bit Bit) error {
 	return r.each(bit)
 }
 
-// fitter returns the learner for the rows, with the folds of early stopping and the classes of the rows, either of
-// which may be nil.
-func (t Options) fitter(ctx context.Context, x *vectors.Columns, fold []uint8, class []int32) (fitter, error) {
+// fitter returns the learner for the rows, given their classes, or nil for tags.
+func (t Options) fitter(ctx context.Context, x *vectors.Columns, class []int32) (fitter, error) {
 	switch t.Learner {
 	case Linear:
 		return svm.New(x, t.Linear, t.Threads)
 	case Scores:
 		return newScoreFitter(ctx, x, class, t.Threads)
 	}
-	b, err := t.trainer(ctx, x, t.Trees)
-	if err == nil && fold != nil {
-		b.HoldOut(fold)
-	}
-	return b, err
+	return t.trainer(ctx, x, t.Trees)
 }
 
 // trainer returns a trainer of trees.
@@ -257,21 +250,6 @@ func (t Options) trainer(ctx context.Context, x *vectors.Columns, o boost.Option
 func release(f fitter) {
 	if trees, ok := f.(*boost.Trainer); ok && trees != nil {
 		_ = trees.Close()
-	}
-}
-
-// foldsOf returns the folds of the rows if early stopping needs them.
-func (t Options) foldsOf(x *vectors.Columns) []uint8 {
-	if t.Learner != Trees || t.Trees.EarlyStop <= 0 {
-		return nil
-	}
-	return boost.FoldsOf(x, t.Similar.originals(x.Rows))
-}
-
-// noteHeldOut copies the early-stopping figures of the held-out rows.
-func (b *Bit) noteHeldOut(step2 fitter) {
-	if trees, ok := step2.(*boost.Trainer); ok {
-		b.Stat.Rounds, b.Stat.HeldOut, b.Stat.HeldOutError = trees.HeldOut()
 	}
 }
 

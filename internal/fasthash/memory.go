@@ -193,8 +193,6 @@ func (t *training) checkMemory(d *supervision.Data) error {
 		return refuse("growing", "growing a model with linear columns")
 	case t.Trees.NodeRows > 0:
 		return refuse("node-rows", "drawing rows for each node")
-	case t.Trees.EarlyStop > 0:
-		return refuse("early-stop", "early stopping")
 	}
 	return nil
 }

@@ -83,14 +83,11 @@ func (e *engine) Begin(ctx context.Context, p *boost.Problem) error {
 	if e.plan.Drawn == 0 {
 		columns = nil
 	}
-	parts := [][]byte{pages.Bytes(p.Z), pages.Bytes(p.U), pages.Bytes(p.Out), pages.Bytes(keys), pages.Bytes(columns)}
+	parts := [][]byte{pages.Bytes(p.Z), pages.Bytes(p.U), pages.Bytes(keys), pages.Bytes(columns)}
 	e.asked, e.got = 0, nil
 	_, err := e.child.call(ctx, frame.Request{Do: "begin", ID: e.id, Parts: frame.Lengths(parts...)}, list(parts...))
 	return err
 }
-
-// aheadRounds is how many rounds are asked for at once if rows are held out, and more may be too many.
-const aheadRounds = 16
 
 // Round implements boost.Engine.
 func (e *engine) Round(ctx context.Context, q int) (*boost.Round, error) {
@@ -107,13 +104,10 @@ func (e *engine) Round(ctx context.Context, q int) (*boost.Round, error) {
 	r := boost.Round{Feature: f.Features[i*p.Splits:][:p.Splits], Bin: f.Bins[i*p.Splits:][:p.Splits]}
 	if p.IsLogistic {
 		r.Digits, r.Unit = f.Digits[i*frame.Nodes:][:p.Splits+1], f.Units[i]
-		if len(f.Held) > 0 {
-			r.HeldOut = int64(f.Held[i])
-		}
 	} else {
 		words := unsafe.Slice((*uint64)(unsafe.Pointer(&f.Leaves[i*frame.Nodes/32])), frame.Nodes/64)
 		r.Leaf = words[:model.LeafWords(p.Depth)]
-		r.Wrong, r.Right, r.Said = f.Results[2*i], f.Results[2*i+1], f.Said
+		r.Wrong, r.Right = f.Results[2*i], f.Results[2*i+1]
 	}
 	e.round = r
 	return &e.round, nil
@@ -123,9 +117,6 @@ func (e *engine) Round(ctx context.Context, q int) (*boost.Round, error) {
 func (e *engine) fetch(ctx context.Context, q int) error {
 	if q >= e.asked {
 		to := e.plan.Rounds
-		if e.plan.HoldsOut {
-			to = min(q+aheadRounds, to)
-		}
 		if err := e.child.run(ctx, frame.Request{Do: "run", ID: e.id, From: q, To: to}); err != nil {
 			return err
 		}
@@ -141,9 +132,6 @@ func (e *engine) fetch(ctx context.Context, q int) error {
 	e.got = append(e.got, f)
 	return nil
 }
-
-// Keep implements boost.Engine: outputs are computed from the trees that are kept.
-func (e *engine) Keep() {}
 
 // Outputs implements boost.Engine.
 func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) error {

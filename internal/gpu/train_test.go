@@ -49,7 +49,6 @@ func TestModelsAreTheSame(t *testing.T) {
 		"paper":        {Bits: 6, Rounds: 12, Effort: fasthash.Paper},
 		"best":         {Bits: 3, Rounds: 9, Effort: fasthash.Best, Learner: "trees"},
 		"columns":      {Bits: 4, Rounds: 10, LinearColumns: fasthash.KernelScores},
-		"early stop":   {Bits: 4, Rounds: 60, EarlyStop: 4},
 		"two-step":     {Bits: 4, Rounds: 8, Order: "tsh"},
 		"candidates":   {Bits: 4, Rounds: 8, Candidates: 4, NodeFeatures: 5, RowShare: 0.7},
 		"rows of node": {Bits: 3, Rounds: 4, NodeRows: 100},

@@ -100,12 +100,6 @@ type BitStat struct {
 	TrainError float64 `json:"train_error"` // of Step 2: share of rows whose bit the function misses
 	Trees      int     `json:"trees,omitempty"`
 
-	// With early stopping: the rounds of boosting kept, the rows held out of the bit, and the share of those that the
-	// function gets wrong.
-	Rounds       int     `json:"rounds,omitempty"`
-	HeldOut      int     `json:"held_out,omitempty"`
-	HeldOutError float64 `json:"held_out_error,omitempty"`
-
 	CutParts int `json:"cut_parts,omitempty"` // of Step 1: parts of blocks that were too large to be cut at once
 }
 

@@ -65,7 +65,6 @@ type Options struct {
 	NodeRows        int     `json:"node_rows,omitempty" for:"trees"`     // rows drawn to split a node
 	RowShare        float64 `json:"row_share,omitempty" for:"trees"`     // of the rows that a tree sees; 1 means all
 	ColumnShare     float64 `json:"column_share,omitempty" for:"trees"`  // of the columns that a tree sees; 1 means all
-	EarlyStop       int     `json:"early_stop,omitempty" for:"trees"`    // rounds without gain; negative means never
 	LinearColumns   string  `json:"linear_columns,omitempty" for:"fasthash"`
 	Bins            string  `json:"bins,omitempty" for:"fasthash"` // linear, quantile or hybrid
 	EqualRowWeights bool    `json:"equal_row_weights,omitempty" for:"fasthash"`

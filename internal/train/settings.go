@@ -32,7 +32,6 @@ var settings = [][2]string{
 	{"node_rows", "rows drawn by weight to split a node (FastH-N: 5000)"},
 	{"row_share", "share of the rows drawn for each tree"},
 	{"column_share", "share of the columns drawn for each tree"},
-	{"early_stop", "stop a bit when so many trees do not help rows held out of it; negative means never"},
 	{"bins", "how columns are cut into 256 bins: linear (the paper), quantile or hybrid"},
 	{"equal_row_weights", "start boosting from equal weights, as in the paper's text: true or false"},
 	{"svm_c", "C of the linear learner"},

@@ -4,14 +4,13 @@
 //	adaboost.go   AdaBoost: the rounds and the weights of the trees
 //	logistic.go   the same for the logistic loss
 //	engine.go     what grows the trees, behind one interface
-//	cores.go      the engine on the cores of this machine: all that follows but the held-out rows
+//	cores.go      the engine on the cores of this machine: all that follows
 //	trim.go       weights become integers; the light rows are left out
 //	sample.go     the rows and columns that a tree may see, if not all
 //	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
 //	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
 //	kernels.go    sums and extremes of whole histograms, in assembly where available
-//	holdout.go    early stopping: rows held out of a bit tell when more trees do not help
 //	predict.go    the output of a tree and of an ensemble for the training rows
 //	stream.go     the same trees from columns in a file, for more rows than memory
 package boost
@@ -60,8 +59,6 @@ type Options struct {
 	Favoured    int     `json:"-"`
 	RowShare    float64 `json:"row_share,omitempty"`    // share of the rows drawn for a tree; 0 or 1: all
 	ColumnShare float64 `json:"column_share,omitempty"` // share of the columns drawn for a tree; 0 or 1: all
-
-	EarlyStop int `json:"early_stop,omitempty"` // stop after this many rounds without gain on held-out rows; <= 0: never
 
 	Boost Algorithm `json:"boost,omitempty"` // AdaBoost
 	// For Logistic only.
@@ -140,7 +137,6 @@ type Trainer struct {
 	z      []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
 	u      []float64 // weights, summing to n
 	output []int8
-	watch
 }
 
 // New prepares to learn from x, which it keeps but never changes.
@@ -190,8 +186,7 @@ func (t *Trainer) Close() error { return t.engine.Close() }
 
 // Fit learns the bit z, -1 or +1 for each row. The weights are those of the rows before the first round, in any scale;
 // nil means equal weights. It returns the hash function, its output for every row (+1 or -1, valid until the next call)
-// and the share of training rows where the output differs from z. Seed and bit choose the random draws, and bit also
-// the rows that early stopping holds out.
+// and the share of training rows where the output differs from z. Seed and bit choose the random draws.
 func (t *Trainer) Fit(ctx context.Context, z []int8, weight []float64, seed uint64,
 	bit int) (model.Function, []int8, float64, error) {
 	if len(z) != t.n || weight != nil && len(weight) != t.n {
@@ -217,8 +212,7 @@ func (t *Trainer) fit(ctx context.Context, z []int8, weight []float64, seed uint
 	if err := t.setProblem(z, weight); err != nil {
 		return nil, &problemError{err}
 	}
-	t.setAside(bit)
-	if err := t.engine.Begin(ctx, &Problem{Z: t.z, U: t.u, Out: t.watch.out, Seed: seed, Bit: bit}); err != nil {
+	if err := t.engine.Begin(ctx, &Problem{Z: t.z, U: t.u, Seed: seed, Bit: bit}); err != nil {
 		return nil, err
 	}
 	if t.o.Boost == Logistic {
@@ -263,7 +257,7 @@ func (t *Trainer) fitAdaBoost(ctx context.Context) (*model.Ensemble, error) {
 		}
 		w = append(w, wq)
 		r.addTo(e)
-		if r.Wrong == 0 && !r.isSplit() || t.stopsAdaBoost(q, len(w), r.Said, wq) {
+		if r.Wrong == 0 && !r.isSplit() {
 			break
 		}
 	}
@@ -271,10 +265,6 @@ func (t *Trainer) fitAdaBoost(ctx context.Context) (*model.Ensemble, error) {
 		first.addTo(e)
 		e.Weight = integerWeights([]float64{0})
 		return e, model.Outputs(ctx, e, t.x, t.threads, t.output)
-	}
-	if best := t.watch.trees; best > 0 {
-		w = w[:best]
-		shorten(e, best)
 	}
 	e.Weight = integerWeights(w)
 	return e, t.engine.Outputs(ctx, e, t.output)

@@ -19,7 +19,6 @@ type cores struct {
 
 	z     []uint64     // of the problem; past the last row all bits are 0, here and in said
 	u     []float64    // weights, summing to n at first, to swell*n at most
-	out   []uint64     // of the problem
 	total float64      // of the weights, after multiplying by the factors of the last tree
 	mass  []int32      // the same as integers
 	said  [][]uint64   // output of each tree that counts, in the form of z
@@ -95,14 +94,10 @@ func usable(x *vectors.Columns, team *par.Team) (list []uint32) {
 
 // Begin implements Engine.
 func (t *cores) Begin(_ context.Context, p *Problem) error {
-	t.problem, t.z, t.u, t.out = *p, p.Z, p.U, p.Out
+	t.problem, t.z, t.u = *p, p.Z, p.U
 	t.last, t.right, t.wrong, t.counted = t.z, 1, 1, 0
 	t.total = float64(t.n)
-	if t.out != nil && t.drawn.rows != nil {
-		t.offer()
-	}
 	clear(t.score)
-	t.isBest = false
 	return nil
 }
 
@@ -120,7 +115,7 @@ func (t *cores) Round(_ context.Context, q int) (*Round, error) {
 	t.round = Round{Feature: t.tree.feature, Bin: t.tree.bin, Leaf: t.tree.leaf}
 	if t.o.Boost == Logistic {
 		t.settle()
-		t.round.Digits, t.round.Unit, t.round.HeldOut = t.digits, t.unit, t.heldOut()
+		t.round.Digits, t.round.Unit = t.digits, t.unit
 		return &t.round, nil
 	}
 	if err := t.makeRoom(t.counted); err != nil {
@@ -134,23 +129,15 @@ func (t *cores) Round(_ context.Context, q int) (*Round, error) {
 	if w != 0 {
 		t.counted++
 	}
-	t.round.Right, t.round.Wrong, t.round.Said = vRight, vWrong, t.last
+	t.round.Right, t.round.Wrong = vRight, vWrong
 	return &t.round, nil
-}
-
-// Keep implements Engine.
-func (t *cores) Keep() {
-	t.saved, t.isBest = append(t.saved[:0], t.score...), true
 }
 
 // Outputs implements Engine.
 func (t *cores) Outputs(_ context.Context, e *model.Ensemble, out []int8) error {
-	switch {
-	case t.o.Boost == AdaBoost:
+	if t.o.Boost == AdaBoost {
 		t.vote(e.Weight, out)
-	case t.isBest:
-		signs(t.saved, out)
-	default:
+	} else {
 		signs(t.score, out)
 	}
 	return nil

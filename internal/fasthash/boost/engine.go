@@ -22,11 +22,7 @@ type Engine interface {
 	// is valid until the next call.
 	Round(ctx context.Context, q int) (*Round, error)
 
-	// Keep notes that the ensemble is best as it is after the last round.
-	Keep()
-
-	// Outputs writes what a bit's finished ensemble says of every row, -1 or +1: the ensemble as it was at the last Keep,
-	// or as it is now if there was none.
+	// Outputs writes what a bit's finished ensemble says of every row, -1 or +1.
 	Outputs(ctx context.Context, e *model.Ensemble, out []int8) error
 
 	// Close releases what the engine holds.
@@ -54,7 +50,6 @@ type Device interface {
 type Problem struct {
 	Z    []uint64  // bit i is 1 where z_i = +1; past the last row all bits are 0
 	U    []float64 // weights of the rows; their sum is the number of rows
-	Out  []uint64  // the rows that are held out, in the form of Z; nil if there are none
 	Seed uint64
 	Bit  int
 }
@@ -70,12 +65,10 @@ type Round struct {
 	// Of AdaBoost.
 	Leaf         []uint64 // the sign of each leaf
 	Right, Wrong float64  // V+ and V-
-	Said         []uint64 // output for each row, in the form of Problem.Z; may be nil unless rows are held out
 
 	// Of logistic boosting.
-	Digits  []uint8 // of each leaf: the multiple of the unit, 0 for the least
-	Unit    int32   // 0: there was nothing to gain
-	HeldOut int64   // sum of the p_i of the rows held out, each in units of 1/chanceUnit and rounded down
+	Digits []uint8 // of each leaf: the multiple of the unit, 0 for the least
+	Unit   int32   // 0: there was nothing to gain
 }
 
 // isSplit reports whether any node is split.

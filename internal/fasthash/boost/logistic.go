@@ -2,7 +2,6 @@ package boost
 
 import (
 	"context"
-	"math/bits"
 
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
@@ -43,15 +42,10 @@ type scorer struct {
 	leaf   []uint8      // of each row in the last tree
 	chance []float32    // p by topMargin + margin
 	sums   [][][2]int64 // by block of rows and leaf: signed g and h, in masses
-	saved  []int32      // scores of all rows after the best round
-	isBest bool         // saved is what counts
 	value  []int32      // of each leaf of the last tree
 	digits []uint8      // of each leaf: the multiple of the unit, 0 for the least
 	unit   int32
 }
-
-// chanceUnit is what a chance of 1 counts in Round.HeldOut.
-const chanceUnit = 1 << 32
 
 func (t *cores) newScorer() (err error) {
 	leaves := 1 << t.o.Depth
@@ -82,7 +76,7 @@ func (s *scorer) chanceOf(row int, z uint64) float64 {
 // fitLogistic implements Fit for the logistic loss, once the engine has begun.
 func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 	e := &model.Ensemble{Depth: t.o.Depth}
-	allRows := !isShare(t.o.RowShare) && t.o.EarlyStop <= 0
+	allRows := !isShare(t.o.RowShare)
 	var r *Round
 	for q := range t.o.Rounds {
 		var err error
@@ -93,7 +87,7 @@ func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 			continue // nothing to gain from these columns
 		}
 		t.addTrees(e, r)
-		if !r.isSplit() && (allRows || t.isConstant()) || t.stopsLogistic(q, e.Trees(), r.HeldOut) {
+		if !r.isSplit() && (allRows || t.isConstant()) {
 			break
 		}
 	}
@@ -104,9 +98,6 @@ func (t *Trainer) fitLogistic(ctx context.Context) (*model.Ensemble, error) {
 		}
 		r.Unit = 1
 		t.addTrees(e, r)
-	}
-	if best := t.watch.trees; best > 0 {
-		shorten(e, best)
 	}
 	return e, t.engine.Outputs(ctx, e, t.output)
 }
@@ -151,9 +142,6 @@ func (t *cores) settle() {
 			t.leaf[r] = uint8(leaf)
 			p := t.chanceOf(r, t.z[r/64]>>(r%64)&1)
 			h := t.u[r] * float64(p*(1-p))
-			if t.out != nil && t.out[r/64]>>(r%64)&1 == 1 {
-				continue
-			}
 			sums[leaf][0] += int64(t.signed(r))
 			sums[leaf][1] += int64(float64(h*scale) + 0.5)
 		}
@@ -248,15 +236,4 @@ func signs(score []int32, out []int8) {
 			out[r] = -1
 		}
 	}
-}
-
-// heldOut returns the sum of p over the rows held out. As each is rounded, the order of the rows does not matter.
-func (t *cores) heldOut() (sum int64) {
-	for w, word := range t.out {
-		for ; word != 0; word &= word - 1 {
-			r := 64*w + bits.TrailingZeros64(word)
-			sum += int64(t.chanceOf(r, t.z[w]>>(r%64)&1) * chanceUnit)
-		}
-	}
-	return sum
 }

@@ -15,7 +15,6 @@ func slowLogistic(t *testing.T, b *Trainer, z []int8, weight []float64, seed, bi
 	if err := b.setProblem(z, weight); err != nil {
 		t.Fatal(err)
 	}
-	b.setAside(int(bit))
 	n, most := len(z), int32(1)<<b.o.LeafBits-1
 	scale := float64(math.MaxInt32-1-n) / float64(n)
 	score := make([]int32, n)
@@ -31,8 +30,6 @@ func slowLogistic(t *testing.T, b *Trainer, z []int8, weight []float64, seed, bi
 		if b.o.TrimMass > 0 {
 			seen = slowTrim(rows, b.o.TrimMass)
 		}
-		isHeld := func(i int) bool { return slices.Contains(b.held, int32(i)) }
-		seen = slices.DeleteFunc(slices.Clone(seen), func(r row) bool { return isHeld(r.i) })
 		s := slowTree{b, seed, bit<<32 | q<<9, make([]uint32, len(b.tree.bin)), make([]uint8, len(b.tree.bin)),
 			make([]bool, 1<<b.o.Depth)}
 		for i := range s.bin {
@@ -49,10 +46,9 @@ func slowLogistic(t *testing.T, b *Trainer, z []int8, weight []float64, seed, bi
 					node = 2*node + 2
 				}
 			}
-			if at[i] = node - len(s.bin); !isHeld(i) {
-				g[at[i]] += r.signed()
-				h[at[i]] += curvature[i]
-			}
+			at[i] = node - len(s.bin)
+			g[at[i]] += r.signed()
+			h[at[i]] += curvature[i]
 		}
 		v := make([]int32, len(g))
 		for l := range v {

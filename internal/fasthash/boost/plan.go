@@ -32,7 +32,6 @@ type Plan struct {
 	Swelled  float64
 
 	IsLogistic bool
-	HoldsOut   bool
 	Rate       int64
 	Ridge      int64
 	Most       int // greatest multiple of a unit
@@ -53,8 +52,8 @@ func PlanOf(x *vectors.Columns, o Options, threads int) *Plan {
 		Rows: n, Columns: x.Dim(), Rounds: o.Rounds, Depth: o.Depth, Splits: model.Splits(o.Depth),
 		Candidates: o.columnsPerNode(len(list)), Least: max(o.MinNode, 0), RowBits: max(bits.Len(uint(n-1)), 1),
 		IsTrimmed: isShare(o.TrimMass), Trim: o.TrimMass, HasShare: isShare(o.RowShare),
-		IsLogistic: o.Boost == Logistic, HoldsOut: o.EarlyStop > 0,
-		TopMargin: topMargin, TopLeaf: topLeaf,
+		IsLogistic: o.Boost == Logistic,
+		TopMargin:  topMargin, TopLeaf: topLeaf,
 		o: o, usable: list, from: o.firstFavoured(x.Dim()), team: team,
 	}
 	p.IsLazy = p.Candidates < o.columnsPerTree(len(list))

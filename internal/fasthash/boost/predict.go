@@ -116,21 +116,15 @@ func (t *cores) vote(weight []int32, output []int8) {
 	})
 }
 
-// countWrong returns the share of training rows where the output differs from z. It also counts wrong held-out rows.
+// countWrong returns the share of training rows where the output differs from z.
 func (t *Trainer) countWrong() float64 {
-	t.watch.wrong = 0
-	for _, r := range t.held {
-		if !t.isRight(int(r)) {
-			t.watch.wrong++
-		}
-	}
-	wrong := -t.watch.wrong
+	wrong := 0
 	for r := range t.output {
 		if !t.isRight(r) {
 			wrong++
 		}
 	}
-	return float64(wrong) / float64(t.n-len(t.held))
+	return float64(wrong) / float64(t.n)
 }
 
 // isRight reports whether the output of a row equals its z.

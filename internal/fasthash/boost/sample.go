@@ -9,7 +9,7 @@ import (
 // and of the columns. It makes trees differ and saves time. The sample only chooses splits: tree weights and leaf
 // values come from all training rows.
 //
-//	drawRows      each row by itself, with the probability RowShare; rows that are held out never    O(n)
+//	drawRows      each row by itself, with the probability RowShare    O(n)
 //	drawColumns   ColumnShare of the usable columns, rounded up; the nodes draw from these           O(columns)
 //
 // Whether a row is drawn depends on a hash of the seed, the tree and the row, so threads do not matter.
@@ -54,7 +54,7 @@ func (o Options) firstFavoured(dim int) uint32 { return uint32(max(dim-max(o.Fav
 
 func newDrawn(n int, o Options, usable []uint32) drawn {
 	l := drawn{columns: usable}
-	if isShare(o.RowShare) || o.EarlyStop > 0 {
+	if isShare(o.RowShare) {
 		l.rows = make([]uint64, (n+63)/64)
 	}
 	if isShare(o.ColumnShare) {
@@ -67,7 +67,6 @@ func newDrawn(n int, o Options, usable []uint32) drawn {
 func (t *cores) draw(seed, id uint64) {
 	if isShare(t.o.RowShare) {
 		t.drawRows(rowKey(seed, id))
-		t.withoutHeld()
 	}
 	if isShare(t.o.ColumnShare) {
 		t.draws.stream(seed, id|columnStream)
@@ -98,21 +97,6 @@ func (t *cores) drawRows(key uint64) {
 			t.drawn.rows[first/64] = word
 		}
 	})
-}
-
-// offer lets trees see all rows that are not held out.
-func (t *cores) offer() {
-	for w := range t.drawn.rows {
-		t.drawn.rows[w] = math.MaxUint64
-	}
-	t.withoutHeld()
-}
-
-// withoutHeld hides held-out rows from the next tree.
-func (t *cores) withoutHeld() {
-	for w, out := range t.out {
-		t.drawn.rows[w] &^= out
-	}
 }
 
 // mixed scatters the bits of a number (the finaliser of SplitMix64: Steele, Lea and Flood, OOPSLA 2014).

@@ -52,14 +52,10 @@ type counter struct {
 
 // checkStream reports options that need lists of the rows.
 func (o Options) checkStream(n int) error {
-	switch {
-	case o.NodeRows > 0 && o.NodeRows < n:
+	if o.NodeRows > 0 && o.NodeRows < n {
 		return fault.New("drawn-rows",
 			"with more rows than memory, rows cannot be drawn to split a node: use all rows, "+
 				"or let each tree see a share of them")
-	case o.EarlyStop > 0:
-		return fault.New("early-stopping",
-			"with more rows than memory, early stopping is not possible: give the number of trees")
 	}
 	return nil
 }

@@ -70,28 +70,26 @@ type Rounds struct {
 	Bins     []uint8   // by round and split
 	Leaves   []uint32  // by round, of AdaBoost: the signs of the leaves, Nodes bits
 	Results  []float64 // by round, of AdaBoost: V- and V+
-	Said     []uint64  // of AdaBoost with rows held out: the output of the last round
 	Digits   []uint8   // by round and leaf, of logistic boosting, Nodes of each round
 	Units    []int32   // by round
-	Held     []uint64  // by round: the sum of p of the rows held out
 }
 
 // Parts returns the rounds as parts of a frame.
 func (r *Rounds) Parts() [][]byte {
 	return [][]byte{
-		pages.Bytes(r.Features), r.Bins, pages.Bytes(r.Leaves), pages.Bytes(r.Results), pages.Bytes(r.Said), r.Digits,
-		pages.Bytes(r.Units), pages.Bytes(r.Held),
+		pages.Bytes(r.Features), r.Bins, pages.Bytes(r.Leaves), pages.Bytes(r.Results), r.Digits,
+		pages.Bytes(r.Units),
 	}
 }
 
 // RoundsOf returns the rounds in the parts of a frame, which ReadAligned has read.
 func RoundsOf(parts [][]byte) (*Rounds, error) {
-	if len(parts) != 8 {
+	if len(parts) != 6 {
 		return nil, fmt.Errorf("%d parts of rounds", len(parts))
 	}
 	return &Rounds{
 		ValuesOf[uint32](parts[0]), parts[1], ValuesOf[uint32](parts[2]), ValuesOf[float64](parts[3]),
-		ValuesOf[uint64](parts[4]), parts[5], ValuesOf[int32](parts[6]), ValuesOf[uint64](parts[7]),
+		parts[4], ValuesOf[int32](parts[5]),
 	}, nil
 }
 

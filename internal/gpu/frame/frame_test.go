@@ -12,8 +12,8 @@ import (
 // TestRoundTrip writes a frame and reads it.
 func TestRoundTrip(t *testing.T) {
 	want := &Rounds{
-		Features: []uint32{1, 2, 3}, Bins: []uint8{4, 5}, Leaves: []uint32{6}, Results: []float64{7, -8}, Said: []uint64{9},
-		Digits: []uint8{1}, Units: []int32{-3}, Held: []uint64{1 << 40},
+		Features: []uint32{1, 2, 3}, Bins: []uint8{4, 5}, Leaves: []uint32{6}, Results: []float64{7, -8},
+		Digits: []uint8{1}, Units: []int32{-3},
 	}
 	var b bytes.Buffer
 	parts := want.Parts()

@@ -94,8 +94,8 @@ INLINE int leafOf(constant Job *j, global const uchar *x, local const Finished *
 
 // slopes finds the leaf of every row, and sums g and h by leaf, for logistic boosting.
 GROUP(ITEMS) kernel void slopes(constant Job *j, global const State *s, global Tree *t, global const uchar *x, global const uint *z,
-		global const double *u, global const int *score, global const float *chance, global const uint *out,
-		global const int *mass, global uchar *leaf, global uint *features, global uchar *bins) {
+		global const double *u, global const int *score, global const float *chance, global const int *mass,
+		global uchar *leaf, global uint *features, global uchar *bins) {
 	local int slope[NODES], curve[NODES];
 	local Finished finished;
 	int item = get_local_id(0);
@@ -106,8 +106,6 @@ GROUP(ITEMS) kernel void slopes(constant Job *j, global const State *s, global T
 	for (int r = get_global_id(0); r < j->n; r += get_global_size(0)) {
 		int l = leafOf(j, x, &finished, r), up = bitOf(z, r);
 		leaf[r] = l;
-		if (j->heldOut && bitOf(out, r))
-			continue;
 		double p = chanceOf(j, chance, score[r], up);
 		double h = u[r] * (p * (1 - p));
 		atomic_add(&slope[l], up ? mass[r] : -mass[r]);

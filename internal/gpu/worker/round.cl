@@ -49,7 +49,7 @@ typedef struct {
 	int most;          // greatest multiple of a unit
 	int topMargin, topLeaf;
 	int rowBits;       // of the greatest row number
-	int logistic, lazy, trimmed, shared, heldOut, coarse, drawn;
+	int logistic, lazy, trimmed, shared, coarse, drawn;
 	int stride;        // bytes between columns of x
 	int pickedStride;  // bytes between columns of those that a tree tests
 } Job;

@@ -37,30 +37,11 @@ func (s *session) read(from, to int) (*frame.Rounds, error) {
 		if err := opencl.Read(s.q, m.leaves, int64(4*from*frame.Nodes/32), r.Leaves); err != nil {
 			return nil, err
 		}
-		if p.HoldsOut {
-			r.Said = make([]uint64, (p.Rows+63)/64)
-			if err := opencl.Read(s.q, m.said, 0, r.Said); err != nil {
-				return nil, err
-			}
-		}
 		return r, opencl.Read(s.q, m.results, int64(16*from), r.Results)
 	}
 	r.Digits, r.Units = make([]uint8, n*frame.Nodes), make([]int32, n)
 	if err := opencl.Read(s.q, m.digits, int64(from*frame.Nodes), r.Digits); err != nil {
 		return nil, err
-	}
-	if p.HoldsOut {
-		groups := s.groups()
-		each := make([]uint64, n*groups)
-		if err := opencl.Read(s.q, m.held, int64(8*from*groups), each); err != nil {
-			return nil, err
-		}
-		r.Held = make([]uint64, n)
-		for i := range r.Held {
-			for _, v := range each[i*groups:][:groups] {
-				r.Held[i] += v
-			}
-		}
 	}
 	return r, opencl.Read(s.q, m.units, int64(4*from), r.Units)
 }

@@ -2,11 +2,9 @@
 
 // weigh settles the last tree, applies it to scores or weights, and sets the masses.
 GROUP(ITEMS) kernel void weigh(constant Job *j, global const State *s, global const Tree *t, global const uint *z,
-		global double *u, global int *score, global const uchar *leaf, global const float *chance, global const uint *out,
-		global const uint *said, global int *mass, global uint *magnitudes, global ulong *held,
-		global const double *blockSums, global double *results, global int *units, global uchar *digits) {
+		global double *u, global int *score, global const uchar *leaf, global const float *chance, global const uint *said,
+		global int *mass, global uint *magnitudes, global const double *blockSums, global double *results, global int *units, global uchar *digits) {
 	local uint sums[MAGNITUDES];
-	local ulong errors[ITEMS];
 	local Settled settled;
 	int item = get_local_id(0), round = s->round;
 	for (int k = item; k < MAGNITUDES; k += ITEMS)
@@ -17,17 +15,13 @@ GROUP(ITEMS) kernel void weigh(constant Job *j, global const State *s, global co
 		judge(j, round, blockSums, &settled, results);
 	double scale = j->coarse ? j->room / fmin(j->swelled, settled.total * 1.000001) : j->scale;
 	double right = settled.right, wrong = settled.wrong;
-	ulong error = 0;
 	for (int r = get_global_id(0); r < j->n; r += get_global_size(0)) {
 		double w;
 		int up = bitOf(z, r);
 		if (j->logistic) {
 			int f = score[r] + settled.value[leaf[r]];
 			score[r] = f;
-			double p = chanceOf(j, chance, f, up);
-			if (j->heldOut && bitOf(out, r))
-				error += (ulong)(p * 4294967296.0);
-			w = u[r] * p;
+			w = u[r] * chanceOf(j, chance, f, up);
 		} else {
 			w = u[r] * (bitOf(said, r) == up ? right : wrong);
 			u[r] = w;
@@ -36,20 +30,10 @@ GROUP(ITEMS) kernel void weigh(constant Job *j, global const State *s, global co
 		mass[r] = m;
 		atomic_add(&sums[magnitude(m)], (uint)m);
 	}
-	errors[item] = error;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int k = item; k < MAGNITUDES; k += ITEMS)
 		if (sums[k])
 			atomic_add(&magnitudes[k], sums[k]);
-	if (!j->heldOut)
-		return;
-	for (int by = ITEMS / 2; by > 0; by /= 2) {
-		if (item < by)
-			errors[item] += errors[item + by];
-		barrier(CLK_LOCAL_MEM_FENCE);
-	}
-	if (item == 0 && round >= 0)
-		held[round * get_num_groups(0) + get_group_id(0)] = errors[0];
 }
 
 // gather lists the rows of the magnitude in which the share is reached, in any order.
@@ -155,7 +139,7 @@ INLINE ulong mixed(ulong v) {
 }
 
 // place puts the rows that the tree sees into node 0, and clears the histograms of the root.
-GROUP(ITEMS) kernel void place(constant Job *j, global const State *s, global Tree *t, global const uint *z, global const uint *out,
+GROUP(ITEMS) kernel void place(constant Job *j, global const State *s, global Tree *t, global const uint *z,
 		global const int *mass, global const ulong *keys, global int *signedMass, global uchar *node,
 		global uint *magnitudes, global int *histograms) {
 	local int rows, sum, plus;
@@ -169,8 +153,6 @@ GROUP(ITEMS) kernel void place(constant Job *j, global const State *s, global Tr
 	for (int r = get_global_id(0); r < j->n; r += get_global_size(0)) {
 		int m = mass[r];
 		int sees = m > leastMass || m == leastMass && r <= leastRow;
-		if (j->heldOut && bitOf(out, r))
-			sees = 0;
 		if (j->shared && mixed(key + (ulong)r) >> 32 >= j->rowLimit)
 			sees = 0;
 		int up = bitOf(z, r);

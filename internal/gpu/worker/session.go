@@ -74,7 +74,7 @@ func newSession(q *opencl.Queue, p *frame.Plan, r io.Reader, parts []int64) (*se
 		n: int32(p.Rows), k: int32(p.Candidates), depth: int32(p.Depth), splits: int32(p.Splits), least: int32(p.Least),
 		most: int32(p.Most), topMargin: int32(p.TopMargin), topLeaf: int32(p.TopLeaf), rowBits: int32(p.RowBits),
 		isLogistic: flag(p.IsLogistic), isLazy: flag(p.IsLazy), isTrimmed: flag(p.IsTrimmed), hasShare: flag(p.HasShare),
-		holdsOut: flag(p.HoldsOut), isCoarse: flag(p.IsCoarse), isDrawn: flag(p.IsDrawn), stride: int32(stride),
+		isCoarse: flag(p.IsCoarse), isDrawn: flag(p.IsDrawn), stride: int32(stride),
 	}
 	err := s.allocate(stride)
 	if err == nil {
@@ -131,13 +131,13 @@ func (s *session) allocate(stride int) error {
 	}
 	s.m = memory{
 		job: s.alloc(256), state: s.alloc(256), tree: s.alloc(4 * treeWords), z: s.alloc(n / 8), u: s.alloc(8 * n),
-		out: one(p.HoldsOut, n/8), score: one(p.IsLogistic, 4*n), leaf: one(p.IsLogistic, n), said: s.alloc(n / 8),
+		score: one(p.IsLogistic, 4*n), leaf: one(p.IsLogistic, n), said: s.alloc(n / 8),
 		mass: s.alloc(4 * n), signedMass: s.alloc(4 * n), node: [2]opencl.Buffer{s.alloc(n), s.alloc(n)},
 		chance:     one(p.IsLogistic, 4*int64(2*p.TopMargin+1)),
 		magnitudes: s.alloc(4 * magnitudes), list: one(p.IsTrimmed, 8*n), keys: s.alloc(8 * rounds),
 		histograms: s.alloc(levels * int64(p.Candidates) * histBins * 4), gains: s.alloc(4 * levels * across),
 		bests: s.alloc(4 * levels * across), asked: s.alloc(4 * frame.Nodes), sums: s.alloc(16 * n / blockRows),
-		held: s.alloc(8 * rounds * int64(s.groups())), features: s.alloc(4 * rounds * levels), bins: s.alloc(rounds * levels),
+		features: s.alloc(4 * rounds * levels), bins: s.alloc(rounds * levels),
 		leaves: s.alloc(4 * rounds * frame.Nodes / 32), digits: s.alloc(rounds * frame.Nodes), units: s.alloc(4 * rounds),
 		results: s.alloc(16 * rounds),
 	}
@@ -237,15 +237,15 @@ func (s *session) prepare() error {
 	}
 	kernel := func(name string, groups int, args ...any) *opencl.Kernel { return sized(name, groups, items, args...) }
 	p, m, all := s.plan, &s.m, s.groups()
-	weigh := kernel("weigh", all, m.job, m.state, m.tree, m.z, m.u, m.score, m.leaf, m.chance, m.out, m.said, m.mass,
-		m.magnitudes, m.held, m.sums, m.results, m.units, m.digits)
+	weigh := kernel("weigh", all, m.job, m.state, m.tree, m.z, m.u, m.score, m.leaf, m.chance, m.said, m.mass,
+		m.magnitudes, m.sums, m.results, m.units, m.digits)
 	s.begin = []*opencl.Kernel{weigh}
 	b := &s.blocks
 	if p.IsTrimmed {
 		b.before = append(b.before, kernel("gather", all, m.job, m.state, m.mass, m.magnitudes, m.list))
 	}
 	b.before = append(b.before, kernel("find", 1, m.job, m.state, m.tree, m.list),
-		kernel("place", all, m.job, m.state, m.tree, m.z, m.out, m.mass, m.keys, m.signedMass, m.node[0], m.magnitudes,
+		kernel("place", all, m.job, m.state, m.tree, m.z, m.mass, m.keys, m.signedMass, m.node[0], m.magnitudes,
 			m.histograms))
 	across, rows := (p.Candidates+width-1)/width, p.Rows
 	if b.rows > 0 {
@@ -273,7 +273,7 @@ func (s *session) prepare() error {
 	}
 	if p.IsLogistic {
 		b.after = append(b.after, kernel("slopes", all, m.job, m.state, m.tree, s.tested, m.z, m.u, m.score, m.chance,
-			m.out, m.mass, m.leaf, m.features, m.bins))
+			m.mass, m.leaf, m.features, m.bins))
 	} else {
 		b.after = append(b.after, sized("answers", (p.Rows+blockRows-1)/blockRows, answerers(s.q.Device), m.job, m.state,
 			m.tree, s.tested, m.z, m.u, m.said, m.sums, m.features, m.bins, m.leaves))
@@ -309,10 +309,10 @@ func (s *session) counting(passes, rows int) counting {
 	return c
 }
 
-// start starts a bit: signs, weights, rows held out, keys and columns of all rounds.
+// start starts a bit: signs, weights, keys and columns of all rounds.
 func (s *session) start(r io.Reader, parts []int64) error {
 	p, m := s.plan, &s.m
-	if len(parts) != 5 {
+	if len(parts) != 4 {
 		return fmt.Errorf("%d parts of a problem", len(parts))
 	}
 	n := int64(padded(p.Rows, blockRows))
@@ -324,7 +324,7 @@ func (s *session) start(r io.Reader, parts []int64) error {
 	if err := s.q.Fill(m.signedMass, 0, 4*n); err != nil {
 		return err
 	}
-	for i, to := range []opencl.Buffer{m.z, m.u, m.out, m.keys, s.columns} {
+	for i, to := range []opencl.Buffer{m.z, m.u, m.keys, s.columns} {
 		if parts[i] == 0 {
 			continue
 		}
@@ -335,7 +335,7 @@ func (s *session) start(r io.Reader, parts []int64) error {
 		if err := opencl.Write(s.q, to, 0, values); err != nil {
 			return err
 		}
-		if i == 4 && s.blocks.rows > 0 {
+		if i == 3 && s.blocks.rows > 0 {
 			s.blocks.lists = values
 		}
 	}

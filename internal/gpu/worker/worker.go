@@ -159,13 +159,10 @@ func (w *worker) run(s *session, from, to int) error {
 	if err := more(); err != nil {
 		return err
 	}
-	alone := s.plan.HoldsOut && !s.plan.IsLogistic // the output of each round is read before the next overwrites it
 	for s.ready < to {
 		began := time.Now()
-		if !alone {
-			if err := more(); err != nil {
-				return err
-			}
+		if err := more(); err != nil {
+			return err
 		}
 		end := ends[0]
 		ends = ends[1:]
@@ -177,13 +174,8 @@ func (w *worker) run(s *session, from, to int) error {
 			return err
 		}
 		s.ready = end
-		if alone {
-			err = more()
-		} else if time.Since(began).Seconds() < frameSeconds/2 {
+		if time.Since(began).Seconds() < frameSeconds/2 {
 			many = min(2*many, 64)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return nil
