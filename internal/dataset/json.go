@@ -114,21 +114,23 @@ func (j *jsonLine) object(take func(path []byte, kind jsontext.Kind) (taken bool
 	return j.token()
 }
 
-// list calls take for every item of a list.
-func (j *jsonLine) list(take func(item []byte) error) error {
+// tags appends the scalars in a list.
+func (j *jsonLine) tags(tags []string, seen interner) ([]string, error) {
 	if err := j.token(); err != nil {
-		return err
+		return nil, err
 	}
 	for j.dec.PeekKind() != ']' {
 		item, err := j.value()
-		if err == nil {
-			err = take(item)
-		}
 		if err != nil {
-			return err
+			return nil, err
 		}
+		tag, ok := jsonScalar(item)
+		if !ok {
+			return nil, fmt.Errorf("%s instead of a tag", excerpt(item))
+		}
+		tags = append(tags, seen.keep(tag))
 	}
-	return j.token()
+	return tags, j.token()
 }
 
 // unquoted returns the text of a string.

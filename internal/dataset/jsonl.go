@@ -273,19 +273,13 @@ func (j *jsonLines) number(rec *record, i int, raw []byte) (err error) {
 }
 
 // tagList reads a list of tags.
-func (j *jsonLines) tagList(rec *record) error {
+func (j *jsonLines) tagList(rec *record) (err error) {
 	if j.found[keyTags] {
 		return errTwice
 	}
 	j.found[keyTags], rec.hasTags = true, true
-	return j.json.list(func(item []byte) error {
-		tag, ok := jsonScalar(item)
-		if !ok {
-			return fmt.Errorf("%s instead of a tag", excerpt(item))
-		}
-		rec.tags = append(rec.tags, j.seen.keep(tag))
-		return nil
-	})
+	rec.tags, err = j.json.tags(rec.tags, j.seen)
+	return err
 }
 
 // value takes the value of one of the keys that matter.

@@ -59,14 +59,11 @@ func (s *Set) Dim() int { return s.dim }
 
 // Rows returns the number of rows, or -1 if it is unknown before reading.
 func (s *Set) Rows() int {
-	rows := 0
-	for _, f := range s.files {
-		if f.header.rows < 0 || s.spec.SkipBad {
-			return -1
-		}
-		rows += f.header.rows
-	}
-	if s.span.set {
+	rows := s.countedRows()
+	switch {
+	case rows < 0 || s.spec.SkipBad:
+		return -1
+	case s.span.set:
 		return s.span.end - s.span.first
 	}
 	return rows

@@ -256,9 +256,10 @@ func (s *Set) checkDim(path string, dim int) error {
 // readSupervision reads the files of labels, tags and ids.
 func (s *Set) readSupervision() error {
 	spec := &s.spec
-	s.ids = entries[string]{patterns: spec.IDsFile, what: idNoun, read: readValues, parse: slices.Clone[[]string]}
-	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, read: readValues, parse: slices.Clone[[]string]}
-	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, read: readTagLines, parse: tagSets}
+	texts := func(_ *input, texts []string) ([]string, error) { return texts, nil }
+	s.ids = entries[string]{patterns: spec.IDsFile, what: idNoun, parse: texts}
+	s.labels = entries[string]{patterns: spec.LabelsFile, what: labelNoun, parse: texts}
+	s.tags = entries[[]string]{patterns: spec.TagsFile, what: tagsNoun, parse: parseTags}
 	if len(spec.LabelsFile)+len(spec.TagsFile)+len(spec.IDsFile) > 0 {
 		r := s.roster()
 		for _, load := range []func(*Set, *roster) error{s.ids.load, s.labels.load, s.tags.load} {
@@ -273,93 +274,16 @@ func (s *Set) readSupervision() error {
 	return nil
 }
 
-// entries holds labels, tags or ids from separate files, several read as one.
-type entries[T any] struct {
-	patterns []string
-	what     noun
-	read     func(path string) ([]T, error) // a file with one entry per row
-	parse    func(texts []string) []T       // the texts of a table that names pictures
-	list     []T                            // one per row in the files of vectors; nil when there are no files
-}
-
-// given reports whether there are files.
-func (e *entries[T]) given() bool { return e.list != nil }
-
-// get copies the entry of a row, if there are files.
-func (e *entries[T]) get(row int, to *T, has *bool) error {
-	if !e.given() {
-		return nil
-	}
-	if row >= len(e.list) {
-		return fault.New("too-few",
-			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(len(e.list)))
-	}
-	*has, *to = true, e.list[row]
-	return nil
-}
-
-// checkLength compares the number of entries with that of the rows.
-func (e *entries[T]) checkLength(rows int) error {
-	if !e.given() || len(e.list) == rows {
-		return nil
-	}
-	return unequal(e.patterns, len(e.list), e.what, rows)
-}
-
-// load reads the files: as tables that name the pictures of a roster, which may be nil, or else as lists.
-func (e *entries[T]) load(s *Set, r *roster) error {
-	if len(e.patterns) == 0 {
-		return nil
-	}
-	paths, err := expand(e.patterns, false)
-	if err != nil {
-		return err
-	}
-	if r != nil {
-		if texts, named, err := r.texts(paths, e.what); err != nil || named {
-			e.list = e.parse(texts)
-			return err
-		}
-	}
-	e.list = []T{}
-	if err := e.readLists(s, paths); err != nil || r == nil {
-		return err
-	}
-	if ids, ok := any(e.list).([]string); ok && e.what == idNoun {
-		if err := r.checkOrder(ids, paths[0]); err != nil {
-			return err
-		}
-	}
-	s.warnOrder(paths[0], e.what)
-	return nil
-}
-
-// readLists reads files with one entry per row and checks their lengths if the numbers of rows are known: file by file
-// if there are as many as files of vectors, and in total.
-func (e *entries[T]) readLists(s *Set, paths []string) error {
-	rows := 0 // -1 if only the end of the first pass will show it
+// countedRows returns the number of rows, bad ones included, or -1 if only the end of the first pass will show it.
+func (s *Set) countedRows() int {
+	rows := 0
 	for _, f := range s.files {
-		if rows += f.header.rows; f.header.rows < 0 {
-			rows = -1
-			break
+		if f.header.rows < 0 {
+			return -1
 		}
+		rows += f.header.rows
 	}
-	for i, path := range paths {
-		part, err := e.read(path)
-		if err != nil {
-			return err
-		}
-		e.list = append(e.list, part...)
-		if part := len(part); len(paths) == len(s.files) {
-			if f := s.files[i]; f.header.rows >= 0 && f.header.rows != part {
-				return fmt.Errorf("%w of %s", unequal([]string{path}, part, e.what, f.header.rows), f.path)
-			}
-		}
-	}
-	if rows >= 0 && rows != len(e.list) {
-		return unequal(paths, len(e.list), e.what, rows)
-	}
-	return nil
+	return rows
 }
 
 // missingFile is the error of a file that does not exist; it is fs.ErrNotExist.

@@ -72,6 +72,23 @@ func checkTexts(t *testing.T, dir, file string, texts []string, err error, want 
 	}
 }
 
+// readValues and readTagLines read a file with an entry per row.
+func readValues(path string) ([]string, error) {
+	f, err := readSide(path, labelNoun, nil)
+	if err != nil {
+		return nil, err
+	}
+	return f.texts, nil
+}
+
+func readTagLines(path string) ([][]string, error) {
+	f, err := readSide(path, tagsNoun, nil)
+	if err != nil {
+		return nil, err
+	}
+	return parseTags(f.in, f.texts)
+}
+
 func TestReadValues(t *testing.T) {
 	for _, c := range []struct{ file, content, want string }{
 		{"y.txt", "cat\ndog, big\r\n\n7\n\n", "cat|dog, big||7"},

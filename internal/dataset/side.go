@@ -1,0 +1,434 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"hashgrove/internal/fault"
+	"hashgrove/internal/picture/gallery"
+)
+
+// Labels, tags and ids in files of their own: an entry per row, in the order of the rows. A file is npy or IDX, a CSV or
+// TSV with one column or one of a usual name, JSON lines of single values, or text with an entry per line. Where the
+// rows are pictures it may also be a table that names them, in any order:
+//
+//	file,label          with a line of names, or just two columns; separated by comma, semicolon or tab
+//	cats/1.jpg,cat      the path as below the folder, or with the folder, or without its ending where the column is
+//	dogs/7.jpg,dog      called file, id, ...
+
+// entries holds labels, tags or ids from separate files, several read as one.
+type entries[T any] struct {
+	patterns []string
+	what     noun
+	parse    func(in *input, texts []string) ([]T, error)
+	list     []T // one per row in the files of vectors; nil when there are no files
+}
+
+// given reports whether there are files.
+func (e *entries[T]) given() bool { return e.list != nil }
+
+// get copies the entry of a row, if there are files.
+func (e *entries[T]) get(row int, to *T, has *bool) error {
+	if !e.given() {
+		return nil
+	}
+	if row >= len(e.list) {
+		return fault.New("too-few",
+			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(len(e.list)))
+	}
+	*has, *to = true, e.list[row]
+	return nil
+}
+
+// checkLength compares the number of entries with that of the rows.
+func (e *entries[T]) checkLength(rows int) error {
+	if !e.given() || len(e.list) == rows {
+		return nil
+	}
+	return unequal(e.patterns, len(e.list), e.what, rows)
+}
+
+// load reads the files. Their lengths are checked as far as the numbers of rows are known: file by file if there are as
+// many as files of vectors, and in total. The roster is nil unless the rows are pictures.
+func (e *entries[T]) load(s *Set, r *roster) error {
+	if len(e.patterns) == 0 {
+		return nil
+	}
+	paths, err := expand(e.patterns, false)
+	if err != nil {
+		return err
+	}
+	e.list = []T{}
+	named := false
+	for i, path := range paths {
+		f, err := readSide(path, e.what, r)
+		if err != nil {
+			return err
+		}
+		part, err := e.parse(f.in, f.texts)
+		if err != nil {
+			return err
+		}
+		if i == 0 && f.rows != nil {
+			named, e.list = true, make([]T, len(r.names))
+		} else if named != (f.rows != nil) {
+			return fmt.Errorf("%s: only one of %s names the pictures", path, strings.Join(paths, ", "))
+		}
+		for k, row := range f.rows {
+			e.list[row] = part[k]
+		}
+		if named {
+			continue
+		}
+		e.list = append(e.list, part...)
+		if file := s.files[min(i, len(s.files)-1)]; len(paths) == len(s.files) && file.header.rows >= 0 &&
+			file.header.rows != len(part) {
+			return fmt.Errorf("%w of %s", unequal([]string{path}, len(part), e.what, file.header.rows), file.path)
+		}
+	}
+	if named {
+		return r.checkComplete(paths)
+	}
+	if rows := s.countedRows(); rows >= 0 && rows != len(e.list) {
+		return unequal(paths, len(e.list), e.what, rows)
+	}
+	if r == nil {
+		return nil
+	}
+	s.warnOrder(paths[0], e.what)
+	if ids, ok := any(e.list).([]string); ok && e.what == idNoun {
+		return r.checkOrder(ids, paths[0])
+	}
+	return nil
+}
+
+// side is what one of the files holds.
+type side struct {
+	in    *input // closed, but it goes on counting memory
+	texts []string
+	rows  []int // of the pictures that the entries are for, if the file names them
+}
+
+// readSide reads a file of labels, tags or ids.
+func readSide(path string, what noun, r *roster) (*side, error) {
+	in, err := openInput(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	f := &side{in: in}
+	next, err := f.open(what, r)
+	if err != nil {
+		return nil, err
+	}
+	seen := interner{}
+	for {
+		text, err := next()
+		switch {
+		case err == io.EOF:
+			// Editors leave empty lines at the end.
+			for n := len(f.texts); f.rows == nil && what != tagsNoun && n > 0 && f.texts[n-1] == ""; n-- {
+				f.texts = f.texts[:n-1]
+			}
+			return f, nil
+		case err != nil:
+			return nil, err
+		case len(f.texts) == maxRows:
+			return nil, fmt.Errorf("%s: has more than %d rows", path, maxRows)
+		}
+		if err := in.hold(entryBytes + len(text)); err != nil {
+			return nil, err
+		}
+		f.texts = append(f.texts, seen.keep(text))
+	}
+}
+
+// open returns a function that reads the next entry.
+func (f *side) open(what noun, r *roster) (func() (string, error), error) {
+	in := f.in
+	head, err := in.head()
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{head: head, size: in.size}
+	switch {
+	case isNpy(s):
+		a, err := readArray(in, in.path)
+		if err == nil && what == tagsNoun && !a.isText() {
+			return matrixTexts(in, a)
+		}
+		return arrayTexts(in, a, err)
+	case what != tagsNoun && looksIDX(s):
+		a, err := readIDX(in)
+		return arrayTexts(in, a, err)
+	case !isText(head):
+		return nil, fault.New("wrong-format",
+			"%s: is neither text nor npy nor IDX: a file with one entry per row is expected", in.path)
+	case r != nil:
+		if next, err := f.openNamed(s, what, r); next != nil || err != nil {
+			return next, err
+		}
+	}
+	switch format := fileNamed(in.path); {
+	case what == tagsNoun:
+	case format == "csv" || format == "tsv":
+		return valueColumn(in, format)
+	case format == "jsonl":
+		return func() (string, error) {
+			line, err := in.line()
+			if err != nil {
+				return "", err
+			}
+			text, ok := jsonScalar(bytes.TrimSpace(line))
+			if !ok {
+				return "", fault.New("not-a-text",
+					"%s: line %d: %s instead of a string or a number", in.path, in.lines, excerpt(line))
+			}
+			return text, nil
+		}, nil
+	}
+	in.skipMark()
+	return func() (string, error) {
+		line, err := in.line()
+		return string(bytes.TrimSpace(line)), err
+	}, nil
+}
+
+// arrayTexts reads the values of an array of one axis, unless its head could not be read.
+func arrayTexts(in *input, a array, err error) (func() (string, error), error) {
+	if err != nil {
+		return nil, err
+	}
+	d, err := openTexts(in, in.path, a)
+	if err != nil {
+		return nil, err
+	}
+	return d.nextText, nil
+}
+
+// matrixTexts reads the rows of a 0/1 matrix as the places of their ones.
+func matrixTexts(in *input, a array) (func() (string, error), error) {
+	r, _, err := openArray(in, in.path, a)
+	row, rec := 0, record{}
+	return func() (string, error) {
+		if err := r.next(&rec); err != nil {
+			return "", err
+		}
+		row++
+		tags, err := appendMatrixTags(nil, rec.vector)
+		if err != nil {
+			return "", fmt.Errorf("%s: row %d: %w", in.path, row, err)
+		}
+		return strings.Join(tags, ","), nil
+	}, err
+}
+
+// valueColumn reads a table of one column, or the one with a usual name.
+func valueColumn(in *input, format string) (func() (string, error), error) {
+	t, _, err := openTable(in, format, "")
+	if err != nil {
+		return nil, err
+	}
+	column := 0
+	if t.width > 1 {
+		if column = t.named(slices.Concat(tableLabels, usualIDs)); column < 0 {
+			return nil, fault.New("which-column",
+				"%s: has %d columns and none is called label or id: give a file with one value per line",
+				in.path, t.width)
+		}
+	}
+	return func() (string, error) {
+		if err := t.readRow(); err != nil {
+			return "", err
+		}
+		return string(t.fields[column]), nil
+	}, nil
+}
+
+// roster knows the pictures of a set by name.
+type roster struct {
+	names []string       // of every row, below its folder
+	row   map[string]int // by name and by path; -1 if two pictures share it
+	stem  map[string]int // by name without its ending
+	line  []int          // where the files of one kind of entries name the row, from 1
+}
+
+// usualFiles are names of a column that holds names of pictures.
+var usualFiles = []string{"file", "filename", "file_name", "image", "image_id", "img",
+	"picture", "photo", "path", "name"}
+
+// roster returns the names of the pictures, or nil if some of the files are not pictures.
+func (s *Set) roster() *roster {
+	r := &roster{row: map[string]int{}, stem: map[string]int{}}
+	put := func(m map[string]int, name string) {
+		if other, twice := m[name]; twice && other != len(r.names) {
+			m[name] = -1
+		} else {
+			m[name] = len(r.names)
+		}
+	}
+	for _, f := range s.files {
+		g := f.header.gallery
+		if g == nil {
+			return nil
+		}
+		for i := range g.Len() {
+			name, below := g.Name(i)
+			put(r.row, name)
+			put(r.row, below)
+			put(r.row, g.ID(i))
+			put(r.stem, strings.TrimSuffix(below, path.Ext(name)))
+			r.names = append(r.names, name)
+		}
+	}
+	return r
+}
+
+// find returns the row of a picture, or an error that names it.
+func (r *roster) find(name string, stems bool) (int, error) {
+	name = strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "./")
+	row, found := r.row[name]
+	if !found && stems {
+		row, found = r.stem[name]
+	}
+	switch {
+	case !found:
+		return 0, fault.New("no-such-picture", "no picture is called %q", name)
+	case row < 0:
+		return 0, fault.New("ambiguous-picture", "several pictures are called %q: write more of the path", name)
+	}
+	return row, nil
+}
+
+// isName reports whether column j of a row is the name of a picture, or seems meant to be.
+func (r *roster) isName(row []string, j int) bool {
+	if j >= len(row) {
+		return false
+	}
+	_, err := r.find(row[j], false)
+	return err == nil || gallery.Promises(row[j])
+}
+
+// warnOrder warns about the order in which lines were taken if another is as natural.
+func (s *Set) warnOrder(path string, what noun) {
+	for _, f := range s.files {
+		if f.header.format == "folder" && !f.header.gallery.Sorted() {
+			s.warnings = append(s.warnings, fmt.Sprintf("%s: lines are taken for the pictures in natural order "+
+				"(2.jpg before 10.jpg), which is not that of plain text: to be sure, write lines file,%s",
+				path, strings.TrimPrefix(what[0], "line of ")))
+			return
+		}
+	}
+}
+
+// checkOrder rejects a list of ids that are the names of the pictures in another order.
+func (r *roster) checkOrder(ids []string, path string) error {
+	for line, id := range ids {
+		if row, err := r.find(id, true); err == nil && row != line {
+			return fault.New("wrong-order", "%s: line %d: the picture %s is not number %d: leave out the ids, "+
+				"and name the pictures in a table file,label", path, line+1, r.names[row], line+1)
+		}
+	}
+	return nil
+}
+
+// checkComplete reports a picture that the tables do not name, and forgets them.
+func (r *roster) checkComplete(paths []string) error {
+	row := slices.Index(r.line, 0)
+	r.line = nil
+	if row >= 0 {
+		return fault.New("pictures-unnamed",
+			"%s: does not name all pictures, %s for one", strings.Join(paths, ", "), r.names[row])
+	}
+	return nil
+}
+
+// openNamed opens a table that names pictures. For any other file it returns nil.
+func (f *side) openNamed(s *sample, what noun, r *roster) (func() (string, error), error) {
+	format := ""
+	for i, line := range s.lines(sampleRows) {
+		first, _, more := bytes.Cut(line, []byte(" "))
+		switch {
+		case more && !bytes.ContainsAny(first, "\t,;") && r.isName([]string{string(first)}, 0):
+			return nil, fault.New("space-separated", "%s: separate names and %s by a comma or a tab", f.in.path, what.things())
+		case i == 0 && bytes.IndexByte(line, '\t') >= 0:
+			format = "tsv"
+		case i == 0 && bytes.ContainsAny(line, ",;"):
+			format = "csv"
+		}
+	}
+	if format == "" {
+		return nil, nil
+	}
+	t, rows, err := sampleTable(f.in, format)
+	if err != nil || t.width < 2 {
+		return nil, nil // others will report a bad table
+	}
+	usual := usualFiles
+	if what != idNoun {
+		usual = slices.Concat(usualFiles, usualIDs)
+	}
+	head := rows[0]
+	if isHead(rows, usualFiles) {
+		t.names, rows = head, rows[1:]
+	}
+	name := t.named(usual)
+	stems := name >= 0 // names may lack their endings
+	for j := 0; name < 0 && j < t.width; j++ {
+		if slices.ContainsFunc(rows, func(row []string) bool { return r.isName(row, j) }) {
+			name = j
+		}
+	}
+	if name < 0 {
+		return nil, nil
+	}
+	if t.names == nil && len(rows) > 1 && !r.isName(rows[0], name) && r.isName(rows[1], name) {
+		t.names = head // which the general rules do not recognise
+	}
+	value, err := t.besideName(name, what)
+	if err == nil && t.names != nil {
+		err = t.read() // the head
+	}
+	if r.line == nil {
+		r.line = make([]int, len(r.names))
+	}
+	f.rows = []int{}
+	return func() (string, error) {
+		if err := t.readRow(); err != nil {
+			return "", err
+		}
+		picture := string(t.fields[name])
+		row, err := r.find(picture, stems)
+		if err == nil && r.line[row] > 0 {
+			err = fault.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, r.line[row])
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: line %d: %w", f.in.path, t.line, err)
+		}
+		r.line[row], f.rows = t.line, append(f.rows, row)
+		return string(t.fields[value]), nil
+	}, err
+}
+
+// besideName chooses the column of the entries in a table that has names in another.
+func (t *table) besideName(name int, what noun) (int, error) {
+	usual := tableLabels
+	switch what {
+	case tagsNoun:
+		usual = slices.Concat(usualTags, []string{"tag"}, tableLabels)
+	case idNoun:
+		usual = usualIDs
+	}
+	if value := t.named(usual); value >= 0 && value != name {
+		return value, nil
+	}
+	if t.width == 2 {
+		return 1 - name, nil
+	}
+	return 0, fault.New("which-column", "%s: has %d columns: call the one with the %s %s",
+		t.in.path, t.width, what.things(), usual[0])
+}
