@@ -45,6 +45,10 @@ func message(err error) string {
 	if errors.Is(err, supervision.ErrNone) {
 		text += "; name them with --label, --labels, --tags or --pairs"
 	}
+	if errors.Is(err, store.ErrLocked) {
+		text += "; what \"hashgrove serve\" has open is searched with \"hashgrove search NAME --server URL\", changed over " +
+			"HTTP, and copied from URL/v1/collections/NAME/backup"
+	}
 	if errors.Is(err, store.ErrDamaged) && !strings.Contains(text, "restore a backup") {
 		text += "; restore a backup of \"hashgrove index backup\" with \"index restore\", or make the index again with " +
 			"\"index build\""

@@ -325,7 +325,7 @@ func TestServedFileIsLocked(t *testing.T) {
 		t.Fatal("it ended")
 	}
 	o := try(t, "index", "delete", "items.hgi", "--id", "items-7")
-	if d := o.unlike("1 - items.hgi --wait", store.ErrLocked); d != "" {
+	if d := o.unlike("1 - items.hgi --wait --server backup", store.ErrLocked); d != "" {
 		t.Errorf("changing the file of a running service: %s", d)
 	}
 }

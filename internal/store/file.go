@@ -156,7 +156,7 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 			}
 			return nil, err
 		case time.Now().After(until):
-			return nil, fmt.Errorf("%w: another program has it open: close that program, or wait for it", ErrLocked)
+			return nil, fmt.Errorf("%w: this program or another one has it open: close it there, or wait", ErrLocked)
 		}
 		select {
 		case <-ctx.Done():
