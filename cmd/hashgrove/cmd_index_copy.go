@@ -127,6 +127,9 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := c.count(ctx, itemInput{set: set}); err != nil { // rows are left out as index build leaves them out
+		return err
+	}
 	tick, end := cli.Counting(c.progressWriter(), "encoding")
 	r, err := store.Migrate(ctx, path, m, src, tick)
 	end()

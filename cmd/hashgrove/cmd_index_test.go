@@ -371,7 +371,12 @@ func TestMigrate(t *testing.T) {
 			t.Fatalf("hashgrove %s changed the index", r.line)
 		}
 	}
-	out := succeed(t, shellWords("index migrate items.hgi --model longer.hgm --vectors items.csv --vectors new.csv --label category --id-column sku")...)
+	lines := strings.SplitAfterN(string(read(t, "items.csv")), "\n", 3)
+	write(t, "twice.csv", lines[0]+lines[1]+lines[1]+lines[2])
+	twice := refusal{"index migrate items.hgi --model longer.hgm --vectors twice.csv --label category --id-column sku", 1,
+		setting("SkipBad"), "twice.csv 2 items-0 --skip-bad"}
+	twice.try(t)
+	out := succeed(t, shellWords("index migrate items.hgi --model longer.hgm --vectors twice.csv --skip-bad --vectors new.csv --label category --id-column sku")...)
 	if lacks(out, "items.hgi: 400 24 "+fingerprint(t, "longer.hgm")) != "" {
 		t.Errorf("migrate says %s", out)
 	}
