@@ -148,8 +148,8 @@ func (t *training) tryLearners(ctx context.Context, d *supervision.Data) error {
 	if t.Learner = Trees; float64(ahead*scores) > trees {
 		t.useScores(d)
 	}
-	t.tried = fmt.Sprintf("learner %s: codes of trees find rows held out with MAP %.3f, those of scores %.3f", t.Learner,
-		trees, scores)
+	t.tried = fmt.Sprintf("learner %s: codes of trees find rows held out with MAP %.3f, those of scores %.3f; "+
+		"trees are taken if ahead by %.0f %%", t.Learner, trees, scores, 100*(ahead-1))
 	if d.Labels == nil || t.Inference.BalanceClasses || t.weighted || !unequal(classSizes(d)) {
 		return nil
 	}

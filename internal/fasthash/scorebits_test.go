@@ -109,7 +109,7 @@ func TestLearnerIsTried(t *testing.T) {
 		c.o.Bits = 6
 		m := Method{c.o, Run{Report: new(Report)}}
 		made := mustTrain(t, m, c.d)
-		if got := m.Report.Options.Learner; got != c.want || strings.Contains(made.Info.Linear, "learner") != c.tried {
+		if got := m.Report.Options.Learner; got != c.want || strings.Contains(made.Info.Linear, "trees are taken if ahead by ") != c.tried {
 			t.Errorf("%s: learner %s: %s", name, got, made.Info.Linear)
 		}
 	}
