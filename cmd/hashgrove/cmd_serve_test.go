@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -343,6 +344,22 @@ func TestDeployedUnitNamesRealFlags(t *testing.T) {
 				t.Errorf("%s names --%s, which serve does not have", name, flag[1])
 			}
 		}
+	}
+}
+
+// TestDeployedUnitIsTight: systemd rates how much of the machine the service could reach, from 0 to 10.
+func TestDeployedUnitIsTight(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("no systemd-analyze here")
+	}
+	unit, err := filepath.Abs(filepath.Join("..", "..", "deploy", "hashgrove.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(analyze, "security", "--offline=true", "--threshold=29", unit).CombinedOutput()
+	if err != nil {
+		t.Errorf("more than 2.9: %v\n%s", err, out)
 	}
 }
 
