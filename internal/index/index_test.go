@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -99,44 +98,6 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	}
 	close(stop)
 	wait.Wait()
-}
-
-func TestRerank(t *testing.T) {
-	x := New(8, hamming.Fingerprint{}, Config{})
-	b := NewBatch(8)
-	for i := range 20 {
-		b.Append(Item{ID: Int(int64(i)), Code: []uint64{uint64(i) << 56}})
-	}
-	if err := x.Add(ctx, b); err != nil {
-		t.Fatal(err)
-	}
-	score := func(h Hit) (float64, error) {
-		n, _ := h.ID.Integer()
-		return float64(-n / 2 * 2), nil
-	}
-	got, err := x.Snapshot().Search(ctx, []uint64{0}, 5, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := got.Rerank(3, score); err != nil {
-		t.Fatal(err)
-	}
-	// The nearest five to 0 are 0 and 1, 2, 4, 8; 0 and 1 have the same score.
-	want := []Hit{{ID: Int(8), Distance: 1, Score: -8}, {ID: Int(4), Distance: 1, Score: -4}, {ID: Int(2), Distance: 1, Score: -2}}
-	if !slices.Equal(placeless(got.Hits), want) {
-		t.Errorf("got %v, want %v", got.Hits, want)
-	}
-	for _, h := range got.Hits {
-		if it := x.Snapshot().Item(h); it.ID != h.ID {
-			t.Errorf("hit %v is item %v", h, it)
-		}
-	}
-	if err := got.Rerank(3, func(Hit) (float64, error) { return 0, context.Canceled }); err == nil {
-		t.Error("the error of the callback was lost")
-	}
-	if err := got.Rerank(3, func(Hit) (float64, error) { return math.NaN(), nil }); err == nil {
-		t.Error("a score that is not a number was taken")
-	}
 }
 
 func TestEstimateIsNearTheTruth(t *testing.T) {

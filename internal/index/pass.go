@@ -30,7 +30,7 @@ type pass struct {
 	options *Options
 	allowed *roaring.Bitmap // items that match the filter; nil means all
 
-	found   [][]found // by query; the pass appends to it unless it is nil
+	found   [][]found // by query; the pass appends to it
 	counts  [][]int   // items by query and distance, up to the k-th; the pass adds to it unless it is nil
 	results []Result  // by query; the pass appends to their plans
 }
@@ -85,9 +85,7 @@ func (p *pass) keep(q int, list []found) {
 // take stores the result of a collector for a query.
 func (p *pass) take(q int, c *collector) {
 	p.addCounts(q, c)
-	if p.found != nil {
-		p.keep(q, c.result(p.penalties(q)))
-	}
+	p.keep(q, c.result(p.penalties(q)))
 }
 
 // addCounts adds the counts of a collector up to its limit; the k-th item overall is no farther away.
@@ -201,9 +199,7 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 		p.sweep(part*n/parts, (part+1)*n/parts, which[lo:hi], sinks)
 		for i, sink := range sinks {
 			at, c := (lo+i)*parts+part, sink.(*collector)
-			if p.found != nil {
-				lists[at] = c.result(p.penalties(which[lo+i]))
-			}
+			lists[at] = c.result(p.penalties(which[lo+i]))
 			c.near = nil
 			if p.counts == nil {
 				c.count = nil
@@ -217,9 +213,6 @@ func (p *pass) scan(ctx context.Context, which []int) error {
 	for i, q := range which {
 		for _, c := range collectors[i*parts : (i+1)*parts] {
 			p.addCounts(q, c)
-		}
-		if p.found == nil {
-			continue
 		}
 		list := lists[i*parts]
 		if parts > 1 {
@@ -363,9 +356,7 @@ func (c *collector) add(slot uint32, distance int) {
 			return
 		}
 	}
-	if !c.want.counts {
-		c.near = append(c.near, near{slot, uint32(distance)})
-	}
+	c.near = append(c.near, near{slot, uint32(distance)})
 	c.count[distance] += items
 	if c.within += items; c.within < c.want.k {
 		return

@@ -271,6 +271,8 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 	}
 	list := s.listCost(allowed)
 	switch {
+	case w.whole && allowed <= w.k && w.radius == w.most && w.bits == s.codes.Bits:
+		return List, "all items that match are compared"
 	case allowed < s.len() && list < scan:
 		return List, fmt.Sprintf("%d items pass the filter", allowed)
 	case s.tables == nil && s.codes.Len() < tablesFrom:

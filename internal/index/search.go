@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"hashgrove/internal/fault"
@@ -29,10 +30,11 @@ type Options struct {
 	// affect which items a prefix shortlists.
 	Margins []float32
 
-	// Shortlist is the least number of items that Prefix or a reranking looks at. All items as near as the last one are
-	// included, so that ids never decide. 0 means Shortlisted, and for a reranking within a radius all items.
+	// Shortlist is the least number of items that Prefix looks at; 0 means Shortlisted. All items as near as the last one
+	// are included, so that ids never decide. A search for math.MaxInt items returns the shortlist itself.
 	Shortlist int
 
+	Whole   bool   // return all items at the distance of the last hit
 	Ties    bool   // fill Result.Tied
 	Limit   int    // maximum number of hits within a radius, nearest first; 0 means all
 	Method  Method // empty lets the planner choose
@@ -49,7 +51,7 @@ type Hit struct {
 	Distance       int     `json:"distance"`                  // in bits of the class
 	DetailDistance int     `json:"detail_distance,omitempty"` // in bits of detail
 	MarginDistance int     `json:"margin_distance,omitempty"` // with weights: in sixteenths of a bit
-	Score          float64 `json:"score,omitempty"`           // set by Result.Rerank
+	Score          float64 `json:"score,omitempty"`           // left to the caller
 
 	place place
 }
@@ -62,24 +64,6 @@ type Result struct {
 	Hits []Hit
 	Plan Plan // with Options.Explain
 	Tied int  // with Options.Ties: number of items at the distance of the last hit, hits or not
-}
-
-// Rerank orders the hits by score, smallest first, then by distance and id, and keeps the first k.
-func (r *Result) Rerank(k int, score func(Hit) (float64, error)) error {
-	for i, h := range r.Hits {
-		x, err := score(h)
-		if err != nil {
-			return err
-		}
-		if math.IsNaN(x) {
-			return fmt.Errorf("the score of id %q is not a number", shortened(h.ID.String()))
-		}
-		r.Hits[i].Score = x
-	}
-	// The hits are sorted by distance and id; a stable sort keeps that order for equal scores.
-	slices.SortStableFunc(r.Hits, func(a, b Hit) int { return cmp.Compare(a.Score, b.Score) })
-	r.Hits = r.Hits[:min(k, len(r.Hits))]
-	return nil
 }
 
 // Search returns the k nearest items, or fewer only if fewer match.
@@ -214,6 +198,9 @@ func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r 
 			list = s.refine(list, q, queries.Row(q), margins, weights)
 		}
 		n := min(k, len(list))
+		for o.Whole && n > 0 && n < len(list) && list[n].distance == list[n-1].distance {
+			n++
+		}
 		if o.Ties && n > 0 {
 			last := list[n-1].distance
 			if o.Prefix > 0 {
@@ -256,16 +243,14 @@ func (s *Snapshot) bitsApart(a, b []uint64) (class, detail int) {
 func (s *Snapshot) wanted(k, r int, o Options, most int) want {
 	w := newWant(k, r, cmp.Or(o.Prefix, s.bits), most)
 	w.ties = o.Margins != nil && o.Prefix == 0 && o.Rank != ByMargins
-	if o.Prefix > 0 {
-		w.whole = true
-		switch {
-		case r != math.MaxInt:
-			w.k = math.MaxInt
-		case o.Shortlist == 0:
-			w.k = max(100, min(k, MaxItems)*10)
-		default:
-			w.k = max(k, o.Shortlist)
-		}
+	w.whole = o.Whole || o.Prefix > 0 || o.Shortlist > 0
+	switch {
+	case r != math.MaxInt && o.Prefix > 0:
+		w.k = math.MaxInt
+	case o.Shortlist > 0 && k == math.MaxInt:
+		w.k = o.Shortlist
+	case o.Prefix > 0:
+		w.k = max(k, cmp.Or(o.Shortlist, Shortlisted(k)))
 	}
 	return w
 }
@@ -316,4 +301,18 @@ func (s *Snapshot) refine(list []found, q int, code []uint64, margins []float32,
 		slices.SortFunc(list, compareFound)
 	}
 	return s.nearest(list, want{k: len(list)})
+}
+
+// Shortlisted returns how many items a search for k looks at, unless Options.Shortlist says otherwise: ten times as
+// many as are wanted, and at least 100. A reranking of all items would throw away what the codes found; a longer
+// list finds more of the nearest vectors, and fewer items of the class of the query.
+func Shortlisted(k int) int { return max(100, 10*min(k, MaxItems/10)) }
+
+// prefixDistance returns the distance of two codes by their first n bits.
+func prefixDistance(a, b []uint64, n int) int {
+	words, d := (n+63)/64, 0
+	for i := range words - 1 {
+		d += bits.OnesCount64(a[i] ^ b[i])
+	}
+	return d + bits.OnesCount64((a[words-1]^b[words-1])&(^uint64(0)<<(-n&63)))
 }

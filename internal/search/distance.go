@@ -4,48 +4,36 @@ import (
 	"math"
 
 	"hashgrove/api"
-	"hashgrove/internal/vectors"
 )
 
-// distance returns the distance of a vector from query i, or possibly infinity if it exceeds the bound.
-type distance func(i int, y []float32, bound float64) float64
-
-// newDistance returns the distance with a name, which must be valid. A vector with missing values is infinitely far.
-func newDistance(name string, queries vectors.Matrix) distance {
-	return func(i int, y []float32, bound float64) (d float64) {
-		if name == api.Cosine {
-			d = cosine(queries.Row(i), y)
-		} else {
-			d = euclidean(queries.Row(i), y, bound)
-		}
-		if math.IsNaN(d) {
-			return math.Inf(1)
-		}
-		return d
+// distance returns the distance of two vectors: the cosine distance by name, otherwise the Euclidean one. A vector with
+// missing values is infinitely far.
+func distance(name string, x, y []float32) float64 {
+	d := 0.0
+	if name == api.Cosine {
+		d = cosine(x, y)
+	} else {
+		d = euclidean(x, y)
 	}
+	if math.IsNaN(d) {
+		return math.Inf(1)
+	}
+	return d
 }
 
-// euclidean returns the Euclidean distance, or infinity if it exceeds the bound: most items are far away, and the first
-// values show it.
-func euclidean(x, y []float32, bound float64) float64 {
-	const step = 32
-	most := float64(bound*bound) * (1 + 1e-9) // rounding must not hide an item at the bound
-	var s0, s1, s2, s3 float64                // four sums, because each addition depends on the previous one
-	for len(x) >= step && len(y) >= step {
-		a, b := x[:step], y[:step]
-		for j := 0; j < step; j += 4 {
-			d0, d1 := float64(a[j])-float64(b[j]), float64(a[j+1])-float64(b[j+1])
-			d2, d3 := float64(a[j+2])-float64(b[j+2]), float64(a[j+3])-float64(b[j+3])
-			s0, s1, s2, s3 = s0+float64(d0*d0), s1+float64(d1*d1), s2+float64(d2*d2), s3+float64(d3*d3)
-		}
-		if s0+s1+s2+s3 > most {
-			return math.Inf(1)
-		}
-		x, y = x[step:], y[step:]
+// euclidean returns the Euclidean distance.
+func euclidean(x, y []float32) float64 {
+	whole := len(x) &^ 31
+	var s0, s1, s2, s3 float64 // four sums, because each addition depends on the previous one
+	for j := 0; j < whole; j += 4 {
+		a, b := x[j:j+4:j+4], y[j:j+4:j+4]
+		d0, d1 := float64(a[0])-float64(b[0]), float64(a[1])-float64(b[1])
+		d2, d3 := float64(a[2])-float64(b[2]), float64(a[3])-float64(b[3])
+		s0, s1, s2, s3 = s0+float64(d0*d0), s1+float64(d1*d1), s2+float64(d2*d2), s3+float64(d3*d3)
 	}
 	sum := s0 + s1 + s2 + s3
-	for j, a := range x {
-		d := float64(a) - float64(y[j])
+	for j := whole; j < len(x); j++ {
+		d := float64(x[j]) - float64(y[j])
 		sum += float64(d * d)
 	}
 	return math.Sqrt(sum)

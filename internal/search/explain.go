@@ -52,7 +52,7 @@ func (x *Items) vectorsOf(ctx context.Context, ids map[index.ID]bool) (map[index
 	if x.Vectors == nil || len(ids) == 0 {
 		return nil, nil
 	}
-	return x.Vectors.Of(ctx, x.Snapshot, ids)
+	return x.Vectors.Of(ctx, x.Snapshot, ids, 0)
 }
 
 // firstWhys explains the first hit of every query if the options ask for it.

@@ -189,7 +189,7 @@ func (x *Items) addItemVectors(
 	if len(ids) == 0 || x.Vectors == nil || o.Rerank == "" && o.Ties != api.Vectors && !q.needsScores(o) && !o.Explain {
 		return nil
 	}
-	found, err := x.Vectors.Of(ctx, x.Snapshot, ids)
+	found, err := x.Vectors.Of(ctx, x.Snapshot, ids, 0)
 	if err != nil {
 		return err
 	}

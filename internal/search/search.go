@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hashgrove/api"
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 )
@@ -91,13 +92,32 @@ func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Opt
 	if x.MaxHits > 0 && (k == 0 || k > x.MaxHits) {
 		k = x.MaxHits
 	}
-	switch {
-	case o.Rerank != "":
-		return x.rerank(ctx, q, k, o, io)
-	case o.Ties == api.Vectors:
-		return x.tiesByVectors(ctx, q, k, o, io)
+	if o.Rerank != "" || o.Ties == api.Vectors {
+		return x.byVectors(ctx, q, k, o, io)
 	}
-	return x.byCodes(ctx, q, k, o, io)
+	return x.byCodes(ctx, q.codes, k, o, io)
+}
+
+// byCodes searches by codes; k = 0 means all items within the radius, or all on the shortlist.
+func (x *Items) byCodes(
+	ctx context.Context, codes hamming.Codes, k int, o *api.Options, io index.Options,
+) ([]index.Result, error) {
+	if o.Radius != nil {
+		io.Limit = k
+		return x.Snapshot.WithinBatch(ctx, codes, *o.Radius, io)
+	}
+	if k == 0 {
+		k = math.MaxInt
+	}
+	return x.Snapshot.SearchBatch(ctx, codes, k, io)
+}
+
+// apart returns the distance that ranks a hit.
+func (x *Items) apart(q *queries, h *index.Hit) int {
+	if q.rank != api.Hamming || x.Snapshot.Detail() > 0 {
+		return h.MarginDistance
+	}
+	return h.Distance
 }
 
 // results collects the answers to all queries.

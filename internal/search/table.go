@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -109,7 +108,9 @@ func (t *Table) Vector(it index.Item) []float32 {
 }
 
 // Of implements Vectors.
-func (t *Table) Of(_ context.Context, s *index.Snapshot, ids map[index.ID]bool) (map[index.ID][]float32, error) {
+func (t *Table) Of(
+	_ context.Context, s *index.Snapshot, ids map[index.ID]bool, _ int,
+) (map[index.ID][]float32, error) {
 	found := make(map[index.ID][]float32, len(ids))
 	for id := range ids {
 		if it, ok := s.Get(id); ok {
@@ -119,46 +120,4 @@ func (t *Table) Of(_ context.Context, s *index.Snapshot, ids map[index.ID]bool) 
 		}
 	}
 	return found, nil
-}
-
-func (t *Table) rerank(
-	ctx context.Context, x *Items, q *queries, d distance, c cut,
-) ([]index.Result, error) {
-	results := make([]index.Result, len(q.names))
-	worst := unknown{}
-	all := c.options.Margins
-	for i := range results {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		missing := unknown{}
-		if all != nil {
-			c.options.Margins = all[i*q.codes.Bits : (i+1)*q.codes.Bits]
-		}
-		var err error
-		score := func(h index.Hit) (float64, error) {
-			if q.compared[i]++; q.compared[i]%1024 == 0 && ctx.Err() != nil {
-				return 0, context.Cause(ctx)
-			}
-			if y := t.Vector(x.Snapshot.Item(h)); y != nil {
-				if score := d(i, y, noVector); !math.IsInf(score, 1) {
-					return score, nil
-				}
-			}
-			if missing.items++; missing.items == 1 {
-				missing.first = h.ID.String()
-			}
-			return noVector, nil
-		}
-		if results[i], err = x.Snapshot.Rerank(ctx, q.codes.Row(i), c.k, c.radius, c.options, score); err != nil {
-			return nil, err
-		}
-		if missing.of = q.compared[i]; missing.items > worst.items {
-			worst = missing
-		}
-	}
-	if worst.items > 0 {
-		q.doubts = append(q.doubts, worst.doubt())
-	}
-	return results, nil
 }

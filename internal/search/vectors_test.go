@@ -71,7 +71,7 @@ func TestRerankIsTheDefinition(t *testing.T) {
 		for _, name := range []string{"euclidean", "cosine"} {
 			q := asked(codes, rows...)
 			x := &Items{Snapshot: s, Vectors: of}
-			got, err := x.rerank(ctx, q, 12, &api.Options{Rerank: name}, index.Options{})
+			got, err := x.byVectors(ctx, q, 12, &api.Options{Rerank: name}, index.Options{})
 			if err != nil || q.doubts != nil {
 				t.Fatal(q.doubts, err)
 			}
@@ -95,22 +95,22 @@ func TestRerankRefusals(t *testing.T) {
 	s, m := few(t, 50)
 	x := &Items{Snapshot: s}
 	by := &api.Options{Rerank: api.Euclidean}
-	if _, err := x.rerank(ctx, asked([]uint64{0}, m.Row(0)), 3, by, index.Options{}); !errors.Is(err, api.ErrUnsupported) {
+	if _, err := x.byVectors(ctx, asked([]uint64{0}, m.Row(0)), 3, by, index.Options{}); !errors.Is(err, api.ErrUnsupported) {
 		t.Errorf("no vectors are known: %v", err)
 	}
 	for kind, of := range bothVectors(s, m) {
 		x.Vectors = of
-		if _, err := x.rerank(ctx, asked([]uint64{0}, nil), 3, by, index.Options{}); !errors.Is(err, api.ErrNoVector) {
+		if _, err := x.byVectors(ctx, asked([]uint64{0}, nil), 3, by, index.Options{}); !errors.Is(err, api.ErrNoVector) {
 			t.Errorf("%s: a query without a vector: %v", kind, err)
 		}
 		missing := slices.Clone(m.Row(0))
 		missing[3] = float32(math.NaN())
-		if _, err := x.rerank(ctx, asked([]uint64{0}, missing), 3, by, index.Options{}); !errors.Is(err, api.ErrInvalid) {
+		if _, err := x.byVectors(ctx, asked([]uint64{0}, missing), 3, by, index.Options{}); !errors.Is(err, api.ErrInvalid) {
 			t.Errorf("%s: a query with a missing value: %v", kind, err)
 		}
 	}
 	x.Vectors = bothVectors(s, vectors.Matrix{Rows: 100, Cols: 20, Data: m.Data})["pass"]
-	if _, err := x.rerank(ctx, asked([]uint64{0}, m.Row(0)), 3, by, index.Options{}); !errors.Is(err, api.ErrDimension) {
+	if _, err := x.byVectors(ctx, asked([]uint64{0}, m.Row(0)), 3, by, index.Options{}); !errors.Is(err, api.ErrDimension) {
 		t.Errorf("vectors of another dimension: %v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestItemsWithoutVectors(t *testing.T) {
 		x := &Items{Snapshot: s, Vectors: of}
 		for _, k := range []int{40, 45, 60} {
 			q := asked([]uint64{0}, m.Row(49))
-			got, err := x.rerank(ctx, q, k, &api.Options{Rerank: api.Euclidean}, index.Options{})
+			got, err := x.byVectors(ctx, q, k, &api.Options{Rerank: api.Euclidean}, index.Options{})
 			if err != nil || len(got[0].Hits) != min(k, 50) {
 				t.Fatalf("%s: %d hits, %v", kind, len(got[0].Hits), err)
 			}
@@ -141,7 +141,7 @@ func TestItemsWithoutVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = x.rerank(ctx, asked([]uint64{0}, m.Row(49)), 3, &api.Options{Rerank: api.Euclidean}, index.Options{Filter: f})
+		_, err = x.byVectors(ctx, asked([]uint64{0}, m.Row(49)), 3, &api.Options{Rerank: api.Euclidean}, index.Options{Filter: f})
 		if !errors.Is(err, ErrNoVectors) || !errors.Is(err, api.ErrInvalid) {
 			t.Errorf("%s: no vector at all: %v", kind, err)
 		}
@@ -152,7 +152,7 @@ func TestVectorsOfItems(t *testing.T) {
 	s, _ := few(t, 3)
 	m := vectors.Matrix{Rows: 3, Cols: 2, Data: []float32{3, 4, 0, 0, 1, 0}}
 	for kind, v := range bothVectors(s, m) {
-		of, err := v.Of(context.Background(), s, map[index.ID]bool{index.Int(0): true, index.Int(2): true, index.Int(9): true})
+		of, err := v.Of(context.Background(), s, map[index.ID]bool{index.Int(0): true, index.Int(2): true, index.Int(9): true}, 2)
 		if err != nil || len(of) != 2 || of[index.Int(0)][1] != 4 {
 			t.Errorf("%s: %v, %v", kind, of, err)
 		}
@@ -185,11 +185,8 @@ func sorted(s *index.Snapshot, m vectors.Matrix, queries *queries, q int, name s
 }
 
 func TestDistances(t *testing.T) {
-	if got := euclidean([]float32{0, 0.5}, []float32{1, 0}, math.Inf(1)); math.Abs(got-math.Sqrt(1.25)) > 1e-12 {
+	if got := euclidean([]float32{0, 0.5}, []float32{1, 0}); math.Abs(got-math.Sqrt(1.25)) > 1e-12 {
 		t.Errorf("euclidean: %v", got)
-	}
-	if got := euclidean([]float32{0, 3}, []float32{4, 0}, 5); got != 5 {
-		t.Errorf("at the bound: %v", got)
 	}
 	if got := cosine([]float32{0, 0}, []float32{1, 0}); got != 1 {
 		t.Errorf("cosine of zeros: %v", got)
