@@ -94,12 +94,8 @@ func isIndex(ctx context.Context, path string) bool {
 
 // mergeIndexes combines indexes into one. An existing output is replaced only once the new one is complete.
 func (c *mergeCommand) mergeIndexes(ctx context.Context, args []string, began time.Time) error {
-	merge := store.Merge
-	if c.file.Force {
-		merge = store.MergeOver
-	}
 	tick, end := cli.Counting(c.progressWriter(), "merging")
-	r, err := merge(ctx, args, c.output, tick)
+	r, err := store.Merge(ctx, args, c.output, c.file.Force, tick)
 	end()
 	if err != nil {
 		return err

@@ -61,30 +61,6 @@ func Collect(
 	return s, nil
 }
 
-// Matches returns the rows of a batch, in ascending order of ids, that match a filter. It does not apply CheckFilter:
-// part of the items cannot tell what all of them have.
-func (b *Batch) Matches(f Filter) []int {
-	var rows []int
-	if f.node == nil {
-		for i := range b.IDs {
-			rows = append(rows, i)
-		}
-		return rows
-	}
-	x, columns := newBuilder(len(b.IDs), b.Codes.Bits), f.columns()
-	x.codes.Data = append(x.codes.Data, b.Codes.Data...)
-	for i, id := range b.IDs {
-		it := b.Item(i)
-		x.ids.add(id)
-		x.describe(uint32(i), &it, columns)
-	}
-	f.allowed(view{x.build(false), nil, len(b.IDs)}).Iterate(func(pos uint32) bool {
-		rows = append(rows, int(pos))
-		return true
-	})
-	return rows
-}
-
 // FromCodes makes a snapshot of codes in place, for a few searches: the id of a code is its position.
 func FromCodes(c hamming.Codes) *Snapshot {
 	s := &Snapshot{bits: c.Bits, size: c.Len()}

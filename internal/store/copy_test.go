@@ -231,9 +231,9 @@ func TestCopiesArePrivate(t *testing.T) {
 	open, other := create(t, Options{Bits: 8})
 	ok(t, open.Close())
 	ok(t, os.Chmod(other, 0o644))
-	fine(t)(Merge(ctx, []string{other, path}, merged, nil))
+	fine(t)(Merge(ctx, []string{other, path}, merged, false, nil))
 	ok(t, os.WriteFile(replaced, []byte("no index"), 0o600))
-	fine(t)(MergeOver(ctx, []string{other, path}, replaced, nil))
+	fine(t)(Merge(ctx, []string{other, path}, replaced, true, nil))
 	for _, p := range []string{path, backup, restored, merged, replaced} {
 		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, %v", filepath.Base(p), info.Mode(), err)

@@ -47,7 +47,7 @@ func TestMergeHasAllItems(t *testing.T) {
 		paths = append(paths, path)
 	}
 	to := filepath.Join(t.TempDir(), "all.hgi")
-	r, err := Merge(ctx, paths, to, nil)
+	r, err := Merge(ctx, paths, to, false, nil)
 	if ok(t, err); r.Items != len(all) || !r.HasModel {
 		t.Errorf("%+v for %d items", r, len(all))
 	}
@@ -96,7 +96,7 @@ func TestMergeRefuses(t *testing.T) {
 		{[]string{one, "none.hgi"}, fs.ErrNotExist, "", []string{"none.hgi"}},
 	} {
 		dir := t.TempDir()
-		_, err := Merge(ctx, c.paths, filepath.Join(dir, "all.hgi"), nil)
+		_, err := Merge(ctx, c.paths, filepath.Join(dir, "all.hgi"), false, nil)
 		if c.want == nil {
 			if d := fault.Differs(err, c.code, c.facts...); d != "" {
 				t.Errorf("%v: %s", c.paths, d)
@@ -108,30 +108,14 @@ func TestMergeRefuses(t *testing.T) {
 			t.Errorf("%v: %v is left", c.paths, left)
 		}
 	}
-	if _, err := Merge(ctx, []string{one}, two, nil); !errors.Is(err, fs.ErrExist) {
+	if _, err := Merge(ctx, []string{one}, two, false, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a file was overwritten: %v", err)
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := Merge(stopped, []string{one, two}, filepath.Join(t.TempDir(), "all.hgi"), nil); !errors.Is(err, context.Canceled) {
+	if _, err := Merge(stopped, []string{one, two}, filepath.Join(t.TempDir(), "all.hgi"), false, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	_, err = open(t, one, OpenOptions{}).Delete(ctx, index.Text("a")) // the sources can be written again
 	ok(t, err)
-}
-
-// TestMergeHasALimit merges five items where an index may hold four, and five.
-func TestMergeHasALimit(t *testing.T) {
-	defer func() { mostMerged = index.MaxItems }()
-	paths := []string{saved(t, Options{Bits: 8}, "a", "b", "c"), saved(t, Options{Bits: 8}, "d", "e")}
-	to := filepath.Join(t.TempDir(), "all.hgi")
-	mostMerged = 4
-	_, err := Merge(ctx, paths, to, nil)
-	if d := fault.Differs(err, "too-many-items", paths[1], "4"); d != "" {
-		t.Error(d)
-	}
-	mostMerged = 5
-	if r, err := Merge(ctx, paths, to, nil); err != nil || r.Items != 5 {
-		t.Errorf("%d items, %v", r.Items, err)
-	}
 }
