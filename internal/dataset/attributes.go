@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -24,7 +26,6 @@ import (
 // Attributes holds a file of attributes in memory.
 type Attributes struct {
 	path    string
-	unit    string // what places count: "line" or "row"
 	records []Description
 	byID    map[string]int // nil if records have no ids
 	joinBy  string         // "id", "row" or "data"
@@ -67,18 +68,48 @@ type Join struct {
 	Unmatched int    `json:"records_without_an_item"` // records that no item has
 }
 
+// attributeReader reads the records of files.
+type attributeReader struct {
+	spec    AttributeSpec
+	own     bool // the file is one of vectors, whose ids are known
+	skipBad bool // an unreadable record counts as an empty one
+
+	unit     string
+	hasIDs   bool
+	id       string // the column of the ids, if there is one
+	records  []Description
+	columns  []attributeColumn // of the current file, as its records count them
+	found    map[string]bool   // which of the columns to take it has
+	exported bool              // it comes from an index: attributes are in an object
+	seen     interner
+	texts    map[string]bool // columns of text tables with anything but numbers
+}
+
+// attributeColumn is a column that is read.
+type attributeColumn struct {
+	name string
+	role attributeRole
+	last int // the latest record that has it
+}
+
+// attributeRole says what a column is for.
+type attributeRole byte
+
+const (
+	roleNone attributeRole = iota
+	roleID
+	roleLabel
+	roleTags
+	roleValue
+)
+
 // OpenAttributes reads a file of attributes.
 func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
-	r := newAttributeReader(spec.Columns)
-	r.id = spec.ItemID
-	if spec.ID != "" {
-		r.id, r.mustHaveID = spec.ID, true
-	}
-	if err := r.readFile(spec.Path); err != nil {
+	r := &attributeReader{spec: spec, seen: interner{}, texts: map[string]bool{}}
+	if err := r.readFile(spec.Path, ""); err != nil {
 		return nil, err
 	}
-	r.settle()
-	a := &Attributes{path: spec.Path, unit: r.unit, records: r.records, asked: spec.ByRow, joinBy: "row"}
+	a := &Attributes{path: spec.Path, records: r.settled(), asked: spec.ByRow, joinBy: "row"}
 	if !r.hasIDs || spec.ByRow {
 		return a, nil
 	}
@@ -86,11 +117,11 @@ func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 	a.byID = make(map[string]int, len(r.records))
 	for i, d := range r.records {
 		if d.ID == "" {
-			return nil, fault.New("no-id", "%s: %s %d: the id is empty", spec.Path, a.unit, d.place)
+			return nil, fault.New("no-id", "%s: %s %d has no id, or an empty one", spec.Path, r.unit, d.place)
 		}
 		if first, ok := a.byID[d.ID]; ok {
 			return nil, fault.New("duplicate-id", "%s: %s %d has the id %q of %s %d",
-				spec.Path, a.unit, d.place, d.ID, a.unit, a.records[first].place)
+				spec.Path, r.unit, d.place, d.ID, r.unit, a.records[first].place)
 		}
 		a.byID[d.ID] = i
 	}
@@ -100,23 +131,204 @@ func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 // Attributes reads columns or keys of the vector files as attributes of their rows. Find then takes the place of a row
 // in the files, counting bad rows.
 func (s *Set) Attributes(columns []string) (*Attributes, error) {
-	r := newAttributeReader(columns)
+	r := &attributeReader{spec: AttributeSpec{Columns: columns}, seen: interner{}, texts: map[string]bool{}}
 	r.own, r.skipBad = true, s.spec.SkipBad
 	for _, f := range s.files {
-		switch f.header.format {
-		case "csv", "tsv", "jsonl", "parquet":
-		default:
-			return nil, fmt.Errorf("%s: attributes are read from CSV, TSV, JSON lines and Parquet, not from %s: "+
-				"give them in a file of their own", f.path, f.header.format)
-		}
-		clear(r.found) // every file must have them
-		r.format = f.header.format
-		if err := r.readFile(f.path); err != nil {
+		if err := r.readFile(f.path, f.header.format); err != nil {
 			return nil, err
 		}
 	}
-	r.settle()
-	return &Attributes{path: s.files[0].path, unit: "row", records: r.records, joinBy: "data"}, nil
+	return &Attributes{path: s.files[0].path, records: r.settled(), joinBy: "data"}, nil
+}
+
+// readFile appends the records of a file, whose format is recognised if it is "".
+func (r *attributeReader) readFile(path, format string) error {
+	in, err := openInput(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := recognise(in, format)
+	if _, unknown := errors.AsType[*SpecError](err); err != nil && !unknown {
+		return err
+	}
+	t, err := openRecords(in, f.name, true)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if err := r.chooseID(t); err != nil {
+		return err
+	}
+	r.unit, r.columns, r.found, t.want = t.unit, nil, map[string]bool{}, r.want
+	first := len(r.records)
+	for {
+		err := t.next()
+		if err == io.EOF {
+			break
+		}
+		_, bad := err.(*badRecord)
+		var d Description
+		if err == nil {
+			if d, err = r.describe(t, len(r.records)-first+1); err != nil {
+				err = fmt.Errorf("%s: %s %d: %w", path, t.unit, t.place, err)
+				_, wrongSpec := errors.AsType[*SpecError](err)
+				bad = !wrongSpec
+			}
+		}
+		if err != nil && (!bad || !r.skipBad) {
+			return err
+		}
+		if err := r.add(in, d, t.place); err != nil {
+			return err
+		}
+	}
+	for _, name := range r.spec.Columns {
+		if !r.found[name] {
+			return &SpecError{"Columns", fault.New("no-such-column", "%s: there is no column or key %q", path, name)}
+		}
+	}
+	return nil
+}
+
+// chooseID decides which column has the ids: the one asked for, or that of the items, or the usual one, or the unnamed
+// first column that pandas writes.
+func (r *attributeReader) chooseID(t *records) error {
+	has := func(name string) bool { return slices.Contains(t.first, name) }
+	r.hasIDs = !r.own
+	switch {
+	case r.own:
+	case r.spec.ID != "":
+		if r.id = r.spec.ID; !has(r.id) {
+			return &SpecError{"AttributesID", fault.New("no-such-column", "%s: has no column %q; it has %s",
+				t.in.path, r.id, plain.List(t.first))}
+		}
+	case r.spec.ItemID != "" && has(r.spec.ItemID):
+		r.id = r.spec.ItemID
+	case has("id"):
+		r.id = "id"
+	case has("ids"):
+		r.id = "ids"
+	default:
+		r.hasIDs = len(t.first) > 1 && t.first[0] == ""
+	}
+	return nil
+}
+
+// exportedKey is the key of the attributes in an item exported from an index; its code is under exportedCode.
+const (
+	exportedKey  = "attributes"
+	exportedCode = "code"
+)
+
+// want decides what a column is for.
+func (r *attributeReader) want(name string, object bool) bool {
+	c := attributeColumn{name: name}
+	chosen := slices.Contains(r.spec.Columns, name)
+	if object && name == exportedKey && !chosen {
+		r.exported = true
+		return false
+	}
+	inner, isInner := strings.CutPrefix(name, exportedKey+".")
+	switch {
+	case isInner && r.exported && !chosen:
+		c.name, c.role = inner, roleValue
+		if chosen = slices.Contains(r.spec.Columns, inner); !chosen && r.spec.Columns != nil {
+			return false
+		}
+	case r.hasIDs && name == r.id:
+		c.role = roleID
+	case name == "", name == "id", r.own && name == "ids", r.spec.Columns != nil && !chosen:
+		return false // no attribute may be called id
+	case name == "label":
+		c.role = roleLabel
+	case name == "tags" || name == "tag":
+		c.role = roleTags
+	default:
+		c.role = roleValue
+	}
+	r.found[c.name] = true
+	r.columns = append(r.columns, c)
+	return true
+}
+
+// describe turns the current record into a description. Records of the file count from 1.
+func (r *attributeReader) describe(t *records, number int) (d Description, err error) {
+	for i := range t.cells {
+		c := &t.cells[i]
+		column := &r.columns[c.column]
+		if r.exported && t.names[c.column] == exportedCode && !slices.Contains(r.spec.Columns, exportedCode) {
+			continue
+		}
+		if column.last == number {
+			return d, fault.New("duplicate-column", "two columns or keys are called %q", column.name)
+		}
+		column.last = number
+		if column.role == roleTags {
+			tags, err := c.tags(r.seen)
+			if err != nil {
+				return d, fmt.Errorf("column %q: %w", column.name, err)
+			}
+			d.Tags = append(d.Tags, tags...)
+			continue
+		}
+		if c.kind == listCell || c.kind == otherCell {
+			return d, &SpecError{"Columns", fault.New("not-an-attribute", "column %q: an attribute is a number or a text, "+
+				"not a list or an object: choose the columns to take", column.name)}
+		}
+		v := Attribute{Name: column.name, Text: r.seen.keepBytes(c.text)}
+		switch column.role {
+		case roleID:
+			d.ID = v.Text
+			continue
+		case roleLabel:
+			d.Label = v.Text
+			continue
+		}
+		if c.kind != textCell {
+			v.Number, v.IsNumber = plainNumber(v.Text)
+		}
+		if c.kind == numberCell && !v.IsNumber {
+			return d, fault.New("out-of-range", "column %q: the number %s is too large", column.name, v.Text)
+		}
+		if c.kind == fieldCell && !v.IsNumber {
+			r.texts[v.Name] = true
+		}
+		d.Attributes = append(d.Attributes, v)
+	}
+	return d, nil
+}
+
+// Memory of a record and of an attribute, besides texts.
+const recordBytes, attributeBytes = 128, 64
+
+// add appends a record.
+func (r *attributeReader) add(in *input, d Description, place int) error {
+	if len(r.records) == maxRows {
+		return fmt.Errorf("%s: has more than %d rows", in.path, maxRows)
+	}
+	d.place = place
+	held := recordBytes + len(d.ID) + len(d.Label)
+	for _, tag := range d.Tags {
+		held += entryBytes + len(tag)
+	}
+	for _, v := range d.Attributes {
+		held += attributeBytes + len(v.Text)
+	}
+	r.records = append(r.records, d)
+	return in.hold(held)
+}
+
+// settled returns the records with texts in place of numbers in columns that also hold texts.
+func (r *attributeReader) settled() []Description {
+	for _, d := range r.records {
+		for i, v := range d.Attributes {
+			if r.texts[v.Name] {
+				d.Attributes[i] = Attribute{Name: v.Name, Text: v.Text}
+			}
+		}
+	}
+	return r.records
 }
 
 // Match decides how records belong to rows, given the ids of the first rows, or nil if rows have none. Joining records
@@ -183,88 +395,6 @@ func (a *Attributes) Join() Join {
 		j.Unmatched = len(a.records) - a.found
 	}
 	return j
-}
-
-// attributeRole says what a column or key is for.
-type attributeRole byte
-
-const (
-	roleNone attributeRole = iota
-	roleID
-	roleLabel
-	roleTags
-	roleValue
-)
-
-// put stores the value of a column or key in the record.
-func (d *Description) put(role attributeRole, v Attribute) {
-	switch role {
-	case roleID:
-		d.ID = v.Text
-	case roleLabel:
-		d.Label = v.Text
-	case roleTags:
-		d.Tags = append(d.Tags, v.Text)
-	case roleValue:
-		d.Attributes = append(d.Attributes, v)
-	}
-}
-
-// role returns what a column or key is for, and records that it was found.
-func (r *attributeReader) role(name string) attributeRole {
-	i := slices.Index(r.columns, name)
-	if i >= 0 {
-		r.found[i] = true
-	}
-	switch {
-	case r.own && (name == "id" || name == "ids"):
-		return roleNone // the rows have their ids already
-	case r.id != "" && name == r.id, r.id == "" && (name == "id" || name == "ids"):
-		return roleID
-	case r.columns != nil && i < 0, name == "id", name == "":
-		return roleNone // no attribute may be called id
-	case name == "label":
-		return roleLabel
-	case name == "tags" || name == "tag":
-		return roleTags
-	}
-	return roleValue
-}
-
-// roles returns what the columns of a table are for. If the column of ids is called differently here than in the data,
-// the usual names count, and last the unnamed first column that pandas writes.
-func (r *attributeReader) roles(names []string) ([]attributeRole, error) {
-	if !slices.Contains(names, r.id) {
-		if r.mustHaveID {
-			return nil, &SpecError{"AttributesID", fault.New("no-such-column", "%s: has no column %q; it has %s",
-				r.in.path, r.id, plain.List(names))}
-		}
-		r.id = ""
-	}
-	roles := make([]attributeRole, len(names))
-	seen := make(map[string]bool, len(names))
-	for j, name := range names {
-		if roles[j] = r.role(name); seen[name] && roles[j] != roleNone {
-			return nil, fault.New("duplicate-column", "%s: two columns are called %q", r.in.path, name)
-		}
-		seen[name] = true
-	}
-	r.hasIDs = slices.Contains(roles, roleID)
-	if !r.own && !r.hasIDs && len(names) > 1 && names[0] == "" {
-		roles[0], r.hasIDs = roleID, true
-	}
-	return roles, nil
-}
-
-// splitTags cuts a field of tags at bars, semicolons and commas.
-func (r *attributeReader) splitTags(field string) []string {
-	var tags []string
-	for _, tag := range strings.FieldsFunc(field, func(c rune) bool { return strings.ContainsRune("|;,", c) }) {
-		if tag = strings.TrimSpace(tag); tag != "" {
-			tags = append(tags, r.seen.keep(tag))
-		}
-	}
-	return tags
 }
 
 // plainNumber parses a number as people write quantities: decimal, finite and without needless leading zeros.

@@ -12,9 +12,9 @@ import (
 	"hashgrove/internal/picture/gallery"
 )
 
-// Labels, tags and ids in files of their own: an entry per row, in the order of the rows. A file is npy or IDX, a CSV or
-// TSV with one column or one of a usual name, JSON lines of single values, or text with an entry per line. Where the
-// rows are pictures it may also be a table that names them, in any order:
+// Labels, tags and ids in files of their own: an entry per row, in the order of the rows. A file is npy or IDX, a CSV
+// or TSV with one column or one of a usual name, JSON lines of single values, or text with an entry per line. Where
+// the rows are pictures it may also be a table that names them, in any order:
 //
 //	file,label          with a line of names, or just two columns; separated by comma, semicolon or tab
 //	cats/1.jpg,cat      the path as below the folder, or with the folder, or without its ending where the column is

@@ -59,25 +59,17 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		return nil, err
 	}
 	defer in.Close()
-	next := surveyLines
-	switch format {
-	case "csv", "tsv":
-		next = surveyTable
-	case "jsonl":
-	default:
-		return nil, &SpecError{"Format", fmt.Errorf("%s: columns are looked at in csv, tsv and jsonl, not in %s",
-			path, format)}
-	}
-	row, err := next(in, format)
+	t, err := openRecords(in, format, false)
 	if err != nil {
 		return nil, err
 	}
-	s, columns, place, seed := &Survey{}, []*columnTally(nil), map[string]int{}, maphash.MakeSeed()
+	defer t.close()
+	s, columns, seed := &Survey{}, []*columnTally(nil), maphash.MakeSeed()
 	for {
-		var values []keyValue
-		if values, err = row(); err == io.EOF {
+		err := t.next()
+		if err == io.EOF {
 			break
-		} else if err != nil {
+		} else if _, bad := err.(*badRecord); err != nil && !bad {
 			return nil, err
 		}
 		if s.Rows++; s.Rows > limits.Rows {
@@ -86,24 +78,24 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 		if s.Rows%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		sample := make([]string, 0, len(values))
-		for _, v := range values {
-			j, known := place[v.key]
-			if !known {
-				if j = len(columns); j == limits.Columns {
-					return nil, fmt.Errorf("%s: has more than %s", path, plain.Count(j, "column", "columns"))
-				}
-				place[v.key], columns = j, append(columns, &columnTally{name: v.key, seen: map[uint64]struct{}{}})
-			}
-			if columns[j].row == s.Rows {
-				continue
-			}
-			columns[j].row = s.Rows
-			columns[j].add(v.raw, seed)
-			sample = append(sample, make([]string, max(0, j+1-len(sample)))...)
-			sample[j] = clip(v.raw)
+		if len(t.names) > limits.Columns {
+			return nil, fmt.Errorf("%s: has more than %s", path, plain.Count(limits.Columns, "column", "columns"))
 		}
-		if len(s.Sample) < limits.Sample && len(values) > 0 {
+		for len(columns) < len(t.names) {
+			columns = append(columns, &columnTally{name: t.names[len(columns)], seen: map[uint64]struct{}{}})
+		}
+		if err != nil {
+			continue
+		}
+		sample := make([]string, len(columns))
+		for _, c := range t.cells {
+			if tally := columns[c.column]; tally.row != s.Rows {
+				tally.row = s.Rows
+				tally.add(c.text, seed)
+				sample[c.column] = clip(c.text)
+			}
+		}
+		if len(s.Sample) < limits.Sample {
 			s.Sample = append(s.Sample, sample)
 		}
 	}
@@ -119,49 +111,8 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 	return s, nil
 }
 
-// surveyTable returns a function that reads the next row of CSV or TSV.
-func surveyTable(in *input, format string) (func() ([]keyValue, error), error) {
-	t, _, err := openTable(in, format)
-	return func() (values []keyValue, err error) {
-		if err := t.read(); err != nil || len(t.fields) != t.width {
-			return nil, err
-		}
-		for j, field := range t.fields {
-			values = append(values, keyValue{key: t.column(j), raw: field})
-		}
-		return values, nil
-	}, err
-}
-
-// surveyLines returns a function that reads the next line of JSON.
-func surveyLines(in *input, _ string) (func() ([]keyValue, error), error) {
-	r := newAttributeReader(nil)
-	in.skipMark()
-	return func() ([]keyValue, error) {
-		b, err := in.text()
-		if b = bytes.TrimSpace(b); err != nil || b[0] != '{' {
-			return nil, err
-		}
-		values, err := r.keyValues(b)
-		if err != nil {
-			return nil, nil
-		}
-		for i, v := range values {
-			if text, ok := jsonScalar(v.raw); ok {
-				values[i].raw = []byte(text)
-			} else if v.raw[0] == 'n' {
-				values[i].raw = nil
-			}
-		}
-		return values, nil
-	}, nil
-}
-
 // add counts a value.
 func (c *columnTally) add(value []byte, seed maphash.Seed) {
-	if len(value) == 0 {
-		return
-	}
 	v, err := parseFloat(value)
 	switch {
 	case !errors.Is(err, errNotNumber):
