@@ -17,10 +17,6 @@ type engine struct {
 	child *child
 	id    int
 	plan  *frame.Plan
-	x     *vectors.Columns
-
-	threads int
-	blocks  int // in which rows go through the device's memory; 0 if they fit
 
 	asked int     // rounds asked for
 	got   []*some // of rounds, not used up
@@ -36,9 +32,7 @@ type some struct {
 // newEngine copies the columns to the device.
 func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Options, threads int) (*engine, error) {
 	all := boost.PlanOf(x, o, threads)
-	e := &engine{
-		child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}, x: x, threads: threads,
-	}
+	e := &engine{child: c, id: c.nextID(), plan: &frame.Plan{Plan: *all, Drawn: all.DrawnPerRound()}}
 	columns := func(yield func([]byte) bool) {
 		for j := range x.Dim() {
 			if !yield(x.Column(j)) {
@@ -53,7 +47,7 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 		parts[2] = int64(len(chance))
 		last = append(last, chance)
 	}
-	a, err := c.call(ctx, frame.Request{Do: "open", ID: e.id, Plan: e.plan, Parts: parts}, func(yield func([]byte) bool) {
+	_, err := c.call(ctx, frame.Request{Do: "open", ID: e.id, Plan: e.plan, Parts: parts}, func(yield func([]byte) bool) {
 		columns(yield)
 		for _, p := range last {
 			yield(p)
@@ -62,7 +56,6 @@ func newEngine(ctx context.Context, c *child, x *vectors.Columns, o boost.Option
 	if err != nil {
 		return nil, err
 	}
-	e.blocks = a.Blocks
 	return e, nil
 }
 
@@ -135,9 +128,6 @@ func (e *engine) fetch(ctx context.Context, q int) error {
 
 // Outputs implements boost.Engine.
 func (e *engine) Outputs(ctx context.Context, f *model.Ensemble, out []int8) error {
-	if e.blocks > 0 {
-		return model.Outputs(ctx, f, e.x, e.threads, out)
-	}
 	total := int64(0)
 	for _, w := range f.Weight {
 		total += int64(w)

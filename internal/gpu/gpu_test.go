@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,28 +64,6 @@ func TestMain(m *testing.M) {
 		os.Setenv(name, value)
 	}
 	os.Exit(m.Run())
-}
-
-// TestBlocks lets columns go through the device in blocks of rows.
-func TestBlocks(t *testing.T) {
-	const columns = 37
-	t.Setenv(worker.ColumnBytes, strconv.Itoa(1100*columns))
-	d := open(t)
-	x, _ := enginetest.Mixture(5200, columns)
-	o, _ := boost.Options{}.WithDefaults()
-	e, err := d.Engine(t.Context(), x, o)
-	if err != nil || e.(*engine).blocks != 6 {
-		t.Fatalf("%+v, %v: want 6 blocks of 1,024 rows", e, err)
-	}
-	for _, c := range enginetest.Cases() {
-		if c.Columns == columns {
-			c.Rows += 3000
-			t.Run(c.Name, func(t *testing.T) { enginetest.RunCase(t, d, c) })
-		}
-	}
-	c := enginetest.Case{Name: "nothing gains", Rows: 4000, Columns: columns, Data: "exclusive or"}
-	t.Run(c.Name, func(t *testing.T) { enginetest.RunCase(t, d, c) })
-	checkNotes(t, d)
 }
 
 // TestLostDevice ends the child in the middle of a bit, or stops it so that it hangs: the cores go on, and the trees are

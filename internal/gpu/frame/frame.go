@@ -41,7 +41,6 @@ type Answer struct {
 	Hello   *About `json:"hello,omitempty"`   // first of all
 	From    int    `json:"from,omitempty"`    // rounds in the parts
 	To      int    `json:"to,omitempty"`
-	Blocks  int    `json:"blocks,omitempty"` // in which rows go through the device's memory; 0 if they fit
 
 	Parts []int64 `json:"parts"`
 }

@@ -135,15 +135,15 @@ func (q *Queue) Kernel(name string, groups, items int, args ...any) (*Kernel, er
 	}
 	k := &Kernel{id: id, name: name, queue: q.queue, sizes: &[2]uintptr{uintptr(groups * items), uintptr(items)}}
 	for i, a := range args {
-		if err := k.Set(i, a); err != nil {
+		if err := k.set(i, a); err != nil {
 			return nil, err
 		}
 	}
 	return k, nil
 }
 
-// Set sets an argument.
-func (k *Kernel) Set(i int, value any) error {
+// set sets an argument.
+func (k *Kernel) set(i int, value any) error {
 	var size uintptr
 	word := new(uint64) // this machine keeps the lowest byte first, as all that have OpenCL do
 	switch v := value.(type) {

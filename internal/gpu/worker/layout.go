@@ -10,17 +10,17 @@ import (
 // memory is the memory of the device, all of which the kernels' arguments name.
 type memory struct {
 	job, state, tree, z, u, score, leaf, said, mass, signedMass, chance, magnitudes, list, keys, histograms,
-	gains, bests, asked, sums, features, bins, leaves, digits, units, results opencl.Buffer
+	gains, bests, sums, features, bins, leaves, digits, units, results opencl.Buffer
 	node [2]opencl.Buffer // of the rows, in levels of even and of odd depth
 }
 
 // job has the layout of Job in round.cl.
 type job struct {
-	scale, room, swelled, trim                                                 float64
-	rowLimit                                                                   uint64
-	ridge, rate                                                                int64
-	n, k, depth, splits, least, most, topMargin, topLeaf, rowBits              int32
-	isLogistic, isLazy, isTrimmed, hasShare, isCoarse, isDrawn, stride, picked int32
+	scale, room, swelled, trim                                         float64
+	rowLimit                                                           uint64
+	ridge, rate                                                        int64
+	n, k, depth, splits, least, most, topMargin, topLeaf, rowBits      int32
+	isLogistic, isLazy, isTrimmed, hasShare, isCoarse, isDrawn, stride int32
 }
 
 // state has the layout of State in round.cl.

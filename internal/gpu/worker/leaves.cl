@@ -1,37 +1,32 @@
 // Rows in a tree: to the children of their nodes, into leaves, and what the leaves and the ensemble say of them.
 
-// columnOf returns the column that a node tests. With x in blocks, those columns lie by node.
-INLINE global const uchar *columnOf(constant Job *j, global const uchar *x, int at, uint feature) {
-	return x + (j->pickedStride ? (long)at * j->pickedStride : (long)feature * j->stride);
+INLINE global const uchar *columnOf(constant Job *j, global const uchar *x, uint feature) {
+	return x + (long)feature * j->stride;
 }
 
-// move sends the rows of a level to the children of their nodes, and clears the histograms of the next level. Unless the
-// host has a part in it, every group chooses the splits, and the first writes them down.
+// move sends the rows of a level to the children of their nodes, and clears the histograms of the next level. Every
+// group chooses the splits, and the first writes them down.
 GROUP(ITEMS) kernel void move(constant Job *j, global const State *s, global Tree *t, global const uchar *x,
 		global const uint *columns, global const int *signedMass, global uchar *node, global uchar *moved,
-		global int *histograms, global const int *gains, global const uint *bests, int level, int isChosen) {
+		global int *histograms, global const int *gains, global const uint *bests, int level) {
 	local int rows[NODES / 2], sum[NODES / 2], plus[NODES / 2], next[NODES / 2];
 	local Choice choice;
 	int item = get_local_id(0), first = (1 << level) - 1;
 	for (int v = item; v < 1 << level; v += ITEMS) {
 		rows[v] = sum[v] = plus[v] = 0;
 		next[v] = BINS;
-		if (isChosen)
-			choice.bin[v] = t->closed[first + v] ? CLOSED : t->bin[first + v], choice.feature[v] = t->feature[first + v];
 	}
-	if (!isChosen) {
-		chooseGains(j, s, t, columns, gains, bests, level, &choice);
-		for (int v = 0; v < 1 << level; v++)
-			if (choice.bin[v] == OPEN)
-				choosePossible(j, candidatesOf(j, s, columns, first + v), x, node, v, &choice);
-		if (get_group_id(0) == 0)
-			writeSplits(t, &choice, level);
-	}
+	chooseGains(j, s, t, columns, gains, bests, level, &choice);
+	for (int v = 0; v < 1 << level; v++)
+		if (choice.bin[v] == OPEN)
+			choosePossible(j, candidatesOf(j, s, columns, first + v), x, node, v, &choice);
+	if (get_group_id(0) == 0)
+		writeSplits(t, &choice, level);
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int r = get_global_id(0); r < j->n; r += get_global_size(0)) {
 		int v = node[r], to = NONE;
 		if (v != NONE && choice.bin[v] != CLOSED) {
-			int bin = columnOf(j, x, first + v, choice.feature[v])[r];
+			int bin = columnOf(j, x, choice.feature[v])[r];
 			if (bin > choice.bin[v]) {
 				if (bin < next[v])
 					atomic_min(&next[v], bin);
@@ -88,7 +83,7 @@ INLINE void finish(constant Job *j, global const State *s, global const Tree *t,
 INLINE int leafOf(constant Job *j, global const uchar *x, local const Finished *f, int r) {
 	int at = 0;
 	while (at < j->splits)
-		at = 2 * at + 1 + (f->bin[at] != NONE && columnOf(j, x, at, f->feature[at])[r] > f->bin[at]);
+		at = 2 * at + 1 + (f->bin[at] != NONE && columnOf(j, x, f->feature[at])[r] > f->bin[at]);
 	return at - j->splits;
 }
 

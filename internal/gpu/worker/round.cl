@@ -51,7 +51,6 @@ typedef struct {
 	int rowBits;       // of the greatest row number
 	int logistic, lazy, trimmed, shared, coarse, drawn;
 	int stride;        // bytes between columns of x
-	int pickedStride;  // bytes between columns of those that a tree tests
 } Job;
 
 // State is what one round leaves to the next.

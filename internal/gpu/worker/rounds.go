@@ -7,14 +7,10 @@ import (
 	"hashgrove/internal/gpu/opencl"
 )
 
-// queue queues rounds, from one on.
-func (s *session) queue(from, count int) error {
-	for q := range count {
-		if s.blocks.rows > 0 {
-			if err := s.queueBlocks(from + q); err != nil {
-				return err
-			}
-		} else if err := runAll(s.round); err != nil {
+// queue queues the next rounds.
+func (s *session) queue(count int) error {
+	for range count {
+		if err := runAll(s.round); err != nil {
 			return err
 		}
 	}

@@ -22,9 +22,7 @@ type session struct {
 	all     []opencl.Buffer // to be freed
 	failed  error           // of the first allocation that failed
 	columns opencl.Buffer   // candidates: of all trees, of each tree or of each node
-	x       opencl.Buffer   // all columns, or a block of rows
-	tested  opencl.Buffer   // columns that rows are moved by: x, or those of the tree
-	blocks  blocks
+	x       opencl.Buffer   // all columns
 	m       memory
 
 	begin []*opencl.Kernel
@@ -80,9 +78,7 @@ func newSession(q *opencl.Queue, p *frame.Plan, r io.Reader, parts []int64) (*se
 	if err == nil {
 		err = s.failed
 	}
-	if err == nil && s.blocks.rows > 0 {
-		err = s.blocks.read(r, p.Rows, p.Columns)
-	} else if err == nil {
+	if err == nil {
 		err = s.readColumns(r, stride)
 	}
 	if err == nil {
@@ -136,7 +132,7 @@ func (s *session) allocate(stride int) error {
 		chance:     one(p.IsLogistic, 4*int64(2*p.TopMargin+1)),
 		magnitudes: s.alloc(4 * magnitudes), list: one(p.IsTrimmed, 8*n), keys: s.alloc(8 * rounds),
 		histograms: s.alloc(levels * int64(p.Candidates) * histBins * 4), gains: s.alloc(4 * levels * across),
-		bests: s.alloc(4 * levels * across), asked: s.alloc(4 * frame.Nodes), sums: s.alloc(16 * n / blockRows),
+		bests: s.alloc(4 * levels * across), sums: s.alloc(16 * n / blockRows),
 		features: s.alloc(4 * rounds * levels), bins: s.alloc(rounds * levels),
 		leaves: s.alloc(4 * rounds * frame.Nodes / 32), digits: s.alloc(rounds * frame.Nodes), units: s.alloc(4 * rounds),
 		results: s.alloc(16 * rounds),
@@ -145,22 +141,11 @@ func (s *session) allocate(stride int) error {
 	for _, b := range s.all {
 		room -= b.Bytes
 	}
-	picked, most := levels*int64(stride), columnBytes(s.q.Device)
-	if err := s.blocks.cut(p.Rows, p.Columns, min(room, most)); err != nil {
-		return err
+	columns := int64(stride) * int64(p.Columns)
+	if columns > min(room, columnBytes(s.q.Device)) {
+		return fmt.Errorf("columns of %d MB do not fit the device's memory", columns>>20)
 	}
-	if s.blocks.rows == 0 {
-		s.x = s.alloc(int64(stride) * int64(p.Columns))
-		s.tested = s.x
-		return nil
-	}
-	if err := s.blocks.cut(p.Rows, p.Columns, min(room-picked, most)); err != nil {
-		return err
-	}
-	s.job.stride, s.job.picked = int32(s.blocks.rows), int32(stride)
-	s.x = s.alloc(int64(s.blocks.rows) * int64(p.Columns))
-	s.blocks.picked = s.alloc(picked)
-	s.tested = s.blocks.picked
+	s.x = s.alloc(columns)
 	return nil
 }
 
@@ -213,7 +198,6 @@ func (s *session) upload(r io.Reader, parts []int64) error {
 		return err
 	}
 	if s.plan.Drawn == 0 {
-		s.blocks.lists = usable
 		if err := opencl.Write(s.q, s.columns, 0, usable); err != nil {
 			return err
 		}
@@ -240,53 +224,37 @@ func (s *session) prepare() error {
 	weigh := kernel("weigh", all, m.job, m.state, m.tree, m.z, m.u, m.score, m.leaf, m.chance, m.said, m.mass,
 		m.magnitudes, m.sums, m.results, m.units, m.digits)
 	s.begin = []*opencl.Kernel{weigh}
-	b := &s.blocks
 	if p.IsTrimmed {
-		b.before = append(b.before, kernel("gather", all, m.job, m.state, m.mass, m.magnitudes, m.list))
+		s.round = append(s.round, kernel("gather", all, m.job, m.state, m.mass, m.magnitudes, m.list))
 	}
-	b.before = append(b.before, kernel("find", 1, m.job, m.state, m.tree, m.list),
+	s.round = append(s.round, kernel("find", 1, m.job, m.state, m.tree, m.list),
 		kernel("place", all, m.job, m.state, m.tree, m.z, m.mass, m.keys, m.signedMass, m.node[0], m.magnitudes,
 			m.histograms))
-	across, rows := (p.Candidates+width-1)/width, p.Rows
-	if b.rows > 0 {
-		rows = b.rows
-	}
+	across := (p.Candidates + width - 1) / width
 	for depth := range p.Depth {
-		var l level
 		passes := 1 << depth
 		if depth > 0 && !p.IsLazy {
 			passes /= 2
 		}
 		at, node := int32(depth), m.node[depth%2]
 		if p.Candidates > 0 {
-			c := s.counting(passes, rows)
-			l.count = kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node,
-				m.histograms, at, int32(c.passes), int32(c.width), int32(c.stretch), int32(0), int32(rows))
-			l.split = kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, at)
+			c := s.counting(passes)
+			s.round = append(s.round,
+				kernel("count", c.groups, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node,
+					m.histograms, at, int32(c.passes), int32(c.width), int32(c.stretch)),
+				kernel("split", across*passes, m.job, m.tree, m.histograms, m.gains, m.bests, at))
 		}
-		if b.rows > 0 {
-			l.choose = kernel("choose", 1, m.job, m.state, m.tree, s.columns, m.gains, m.bests, at, m.asked)
-		}
-		l.move = kernel("move", all, m.job, m.state, m.tree, s.tested, s.columns, m.signedMass, node, m.node[1-depth%2],
-			m.histograms, m.gains, m.bests, at, flag(b.rows > 0))
-		b.levels = append(b.levels, l)
+		s.round = append(s.round, kernel("move", all, m.job, m.state, m.tree, s.x, s.columns, m.signedMass, node,
+			m.node[1-depth%2], m.histograms, m.gains, m.bests, at))
 	}
 	if p.IsLogistic {
-		b.after = append(b.after, kernel("slopes", all, m.job, m.state, m.tree, s.tested, m.z, m.u, m.score, m.chance,
+		s.round = append(s.round, kernel("slopes", all, m.job, m.state, m.tree, s.x, m.z, m.u, m.score, m.chance,
 			m.mass, m.leaf, m.features, m.bins))
 	} else {
-		b.after = append(b.after, sized("answers", (p.Rows+blockRows-1)/blockRows, answerers(s.q.Device), m.job, m.state,
-			m.tree, s.tested, m.z, m.u, m.said, m.sums, m.features, m.bins, m.leaves))
+		s.round = append(s.round, sized("answers", (p.Rows+blockRows-1)/blockRows, answerers(s.q.Device), m.job, m.state,
+			m.tree, s.x, m.z, m.u, m.said, m.sums, m.features, m.bins, m.leaves))
 	}
-	b.after = append(b.after, weigh)
-	s.round = append(s.round, b.before...)
-	for _, l := range b.levels {
-		if l.count != nil {
-			s.round = append(s.round, l.count, l.split)
-		}
-		s.round = append(s.round, l.move)
-	}
-	s.round = append(s.round, b.after...)
+	s.round = append(s.round, weigh)
 	return err
 }
 
@@ -295,8 +263,8 @@ type counting struct{ passes, width, stretch, groups int }
 
 // counting cuts the counting of a level so that the device has enough groups, and each enough rows to be worth adding
 // up.
-func (s *session) counting(passes, rows int) counting {
-	p := s.plan
+func (s *session) counting(passes int) counting {
+	p, rows := s.plan, s.plan.Rows
 	c := counting{passes: min(passes, tallies)}
 	if p.IsLazy {
 		c.passes = 1 // every node has other columns
@@ -334,9 +302,6 @@ func (s *session) start(r io.Reader, parts []int64) error {
 		}
 		if err := opencl.Write(s.q, to, 0, values); err != nil {
 			return err
-		}
-		if i == 3 && s.blocks.rows > 0 {
-			s.blocks.lists = values
 		}
 	}
 	if err := s.q.Copy(m.said, m.z, parts[0]); err != nil {

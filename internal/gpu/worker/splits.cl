@@ -22,10 +22,10 @@ INLINE global const uint *candidatesOf(constant Job *j, global const State *s, g
 #define AHEAD 4 // columns that a work-item reads at once
 
 // count adds rows to histograms. A group has some passes and columns, passes * columns at most TALLIES, and a stretch of
-// rows. The rows in x begin with row base.
+// rows.
 GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global const Tree *t, global const uchar *x,
 		global const uint *columns, global const int *signedMass, global const uchar *node, global int *histograms,
-		int level, int passes, int width, int stretch, int base, int rows) {
+		int level, int passes, int width, int stretch) {
 	local int h[TALLIES * BINS];
 	local uchar passOf[NODES];
 	local long from[TALLIES];
@@ -33,10 +33,10 @@ GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global co
 	local Grown grown;
 	int item = get_local_id(0);
 	int across = (j->k + width - 1) / width;
-	int stretches = (rows + stretch - 1) / stretch;
+	int stretches = (j->n + stretch - 1) / stretch;
 	int group = get_group_id(0);
 	int first = group % across * width;
-	int lo = group / across % stretches * stretch, hi = min(lo + stretch, rows);
+	int lo = group / across % stretches * stretch, hi = min(lo + stretch, j->n);
 	int pass = group / across / stretches * passes;
 	int all = level == 0 || j->lazy ? 1 << level : 1 << (level - 1);
 	int wide = min(width, j->k - first);
@@ -59,11 +59,11 @@ GROUP(ITEMS) kernel void count(constant Job *j, global const State *s, global co
 		from[item] = (long)candidatesOf(j, s, columns, (1 << level) - 1 + pass)[first + item] * j->stride;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	for (int r = lo + 4 * item; r < hi; r += 4 * ITEMS) {
-		uchar4 v = vload4(0, node + base + r);
+		uchar4 v = vload4(0, node + r);
 		int a = passOf[v.x], b = passOf[v.y], c = passOf[v.z], d = passOf[v.w];
 		if ((a & b & c & d) == NONE)
 			continue;
-		int4 m = vload4(0, signedMass + base + r);
+		int4 m = vload4(0, signedMass + r);
 		a *= width, b *= width, c *= width, d *= width;
 		int none = NONE * width;
 		for (int first = 0; first < wide; first += AHEAD) {
@@ -268,15 +268,4 @@ INLINE void writeSplits(global Tree *t, local const Choice *c, int level) {
 		t->feature[first + v] = isClosed ? 0 : c->feature[v];
 		t->bin[first + v] = isClosed ? NONE : c->bin[v];
 	}
-}
-
-// choose writes down the splits of a level where the host has the columns, and asks it about nodes in which nothing
-// gains. One group.
-GROUP(ITEMS) kernel void choose(constant Job *j, global const State *s, global Tree *t, global const uint *columns,
-		global const int *gains, global const uint *bests, int level, global int *asked) {
-	local Choice choice;
-	chooseGains(j, s, t, columns, gains, bests, level, &choice);
-	for (int v = get_local_id(0); v < 1 << level; v += ITEMS)
-		asked[v] = choice.bin[v] == OPEN;
-	writeSplits(t, &choice, level);
 }

@@ -5,7 +5,6 @@
 //	worker.go    answers requests
 //	session.go   columns on the device, and the kernels of a round
 //	layout.go    what both sides know of the device's memory
-//	blocks.go    rows that do not fit it
 //	rounds.go    what rounds leave
 //	round.cl     the outline of the kernels, and what they share
 //	rows.cl      masses, and the rows that a tree sees
@@ -107,7 +106,7 @@ func (w *worker) do(q *frame.Request) error {
 			return w.say(frame.Answer{Refused: err.Error()})
 		}
 		w.sessions[q.ID] = s
-		return w.say(frame.Answer{Blocks: len(s.blocks.host)})
+		return w.say(frame.Answer{})
 	}
 	s := w.sessions[q.ID]
 	if s == nil {
@@ -151,10 +150,9 @@ func (w *worker) run(s *session, from, to int) error {
 		if n == 0 {
 			return nil
 		}
-		from := queued
 		queued += n
 		ends = append(ends, queued)
-		return s.queue(from, n)
+		return s.queue(n)
 	}
 	if err := more(); err != nil {
 		return err
