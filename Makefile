@@ -1,6 +1,6 @@
-# make demo   build and run the demo            make test    what a contributor runs: lint, and all but the slowest tests
-# make check  everything else that must pass    make lint    golangci-lint, as .golangci.yml says
-#             before a change lands             make bench   benchmarks, as ratios
+# make demo   build and run the demo            make test    go vet, and the tests of two minutes, which need only Go
+# make check  everything that must pass before  make lint    golangci-lint, as .golangci.yml says
+#             a change lands                    make bench   benchmarks, as ratios
 # make fresh  demo and test on Debians that nobody has touched, as root and as a user without rights
 # make release  archives, wheels and checksums in dist, for VERSION or the commit, and for PLATFORM or all
 # make nightly  hours: all tests, the long ones too, guided fuzzing, a thousand kills, races, other programs beside ours
@@ -23,7 +23,7 @@ endif
 # Modules of their own, whose dependencies are none of the library's.
 MODULES = $(filter-out x/tools x/kernels,$(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod */*/*/go.mod)))
 
-.PHONY: demo build setup test unit check checks slow race nested twins platforms types lint bench release fresh \
+.PHONY: demo build setup test check checks full race nested twins platforms types lint bench release fresh \
 	nightly modules clean
 
 demo: build
@@ -32,66 +32,60 @@ demo: build
 build:
 	$(GO) build -trimpath -ldflags="-s -w" -o bin/ ./cmd/hashgrove ./cmd/hashgrove-gpu
 
+# A test process may take three quarters of the machine's memory, and fails then, instead of the machine.
+BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo 2>/dev/null || echo unlimited) 2>/dev/null;
+
+test:
+	$(GO) vet ./...
+	$(BOUNDED) $(GO) test -vet=off -timeout 30m $(TESTFLAGS) ./...
+
 # What tests need beside Go: a browser, a server of PostgreSQL, other programs. Where something cannot be installed
 # a message says which tests are skipped.
 setup:
 	@sh internal/testkit/needs/setup.sh
 
-test:
-	@sh internal/testkit/needs/setup.sh test
-	@$(MAKE) --no-print-directory lint unit
-
-# A test process may take three quarters of the machine's memory, and fails then, instead of the machine.
-BOUNDED = ulimit -d $$(awk '/MemTotal/ { print int($$2 * 3 / 4) }' /proc/meminfo 2>/dev/null || echo unlimited) 2>/dev/null;
-
-# The tests that make check runs and make test leaves out: they take longest, or need servers.
-SLOW = ^Test(Digests|GraphsEncodeAsTheModel|GraphsOfSumsAgreeNearly|HelpExamples|Notebook|NothingIsFused|$\
-	ShortRuns|Wheel|Postgres)$$
-SLOWPACKAGES = . ./client ./cmd/hashgrove ./internal/postgres ./internal/export ./x/release ./paper
-
-unit:
-	$(BOUNDED) $(GO) test -timeout 30m -skip '$(SLOW)' $(TESTFLAGS) ./...
-	cd examples && $(GO) test -timeout 30m $(TESTFLAGS) ./...
-
+# HASHGROVE_REQUIRED has all tests run in full, and fail where something is missing that setup could have installed.
 check: setup
-	@$(MAKE) --no-print-directory -j2 --output-sync=target checks
+	@HASHGROVE_REQUIRED=$${HASHGROVE_REQUIRED-$$($(GO) run ./internal/testkit/needs/required)} \
+		$(MAKE) --no-print-directory -j2 --output-sync=target checks
 
-checks: slow race nested twins platforms types
+checks: full race nested twins platforms types lint
 
-slow:
-	$(BOUNDED) $(GO) test -timeout 30m -run '$(SLOW)' $(TESTFLAGS) $(SLOWPACKAGES)
+full:
+	$(BOUNDED) $(GO) test -timeout 30m $(TESTFLAGS) ./...
 
 # The packages in which goroutines share memory or files; the others only call them. The race detector is the one thing that
-# needs a C compiler. It slows the trees thirtyfold, so long tests, and the suite of PostgreSQL, run with it only in nightly.
+# needs a C compiler. It slows the trees thirtyfold: the long tests run with it only in nightly.
+QUICK = HASHGROVE_REQUIRED=
 RACE = . ./internal/fasthash/boost/... ./internal/fasthash/inference ./internal/numeric/gemm ./internal/numeric/linalg ./client/... ./internal/postgres ./internal/hamming/... ./internal/index/... ./internal/cli/... \
 	./internal/pages/... ./internal/par/... ./internal/section/... ./internal/worker/... ./server/... ./internal/store/... ./internal/vectors/...
 REQUIRED = $(GO) run ./internal/testkit/needs/required
 race:
 	@if command -v gcc >/dev/null 2>&1 || command -v clang >/dev/null 2>&1; then \
-		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip '$(SLOW)|Budget' $(TESTFLAGS) $(RACE); \
+		$(QUICK) CGO_ENABLED=1 $(GO) test -race -timeout 30m -skip Budget $(TESTFLAGS) $(RACE); \
 	else \
 		$(REQUIRED) compiler "no C compiler: no race detector"; \
 	fi
 
 nested:
-	@for module in $(filter-out examples,$(MODULES)); do \
+	@for module in $(MODULES); do \
 		(cd $$module && $(GO) vet ./... && $(GO) test -timeout 30m $(TESTFLAGS) ./...) || exit 1; \
 	done
 
 # The plain Go twins of the assembly kernels.
 twins:
-	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) ./internal/fasthash/boost/... ./internal/hamming/... ./internal/numeric/gemm/... ./internal/numeric/linalg/... ./internal/fasthash/svm/...
-	$(GO) test -short -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./internal/model
+	$(QUICK) $(GO) test -timeout 30m -tags purego $(TESTFLAGS) ./internal/fasthash/boost/... ./internal/hamming/... ./internal/numeric/gemm/... ./internal/numeric/linalg/... ./internal/fasthash/svm/...
+	$(QUICK) $(GO) test -timeout 30m -tags purego $(TESTFLAGS) -run 'Agree|Definition|Equal|Kernel' ./internal/model
 
 # Other kinds of processors: readers where int has 32 bits; under qemu kernels, formats, indexes and digests of trained
 # models on arm64.
 ARM64 = Kernel|StayInside|EqualsGo|EqualTheirTwins|QuantizeEquals|BackwardCompat|TreeEquals|NearestInParts|ManyCodes|GoldenFile|FlippedBytes|Migrate$$|OnEveryMachine
-EMULATED = $(GO) test -short -vet=off -timeout 30m $(TESTFLAGS)
+EMULATED = $(GO) test -vet=off -timeout 30m $(TESTFLAGS)
 platforms:
-	GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
+	$(QUICK) GOARCH=386 $(EMULATED) ./internal/dataset ./internal/hamming ./internal/section ./internal/vectors
 	@if command -v qemu-aarch64-static >/dev/null 2>&1; then \
-		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
-		GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/index ./internal/method ./internal/model ./internal/store; \
+		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static ./internal/hamming ./internal/numeric/gemm ./internal/section ./internal/fasthash/svm && \
+		$(QUICK) GOARCH=arm64 $(EMULATED) -exec qemu-aarch64-static -run '$(ARM64)' ./internal/fasthash/boost ./internal/index ./internal/method ./internal/model ./internal/store; \
 	else \
 		$(REQUIRED) qemu "qemu-user-static is missing: nothing is tested on arm64."; \
 	fi

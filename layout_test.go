@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/testkit/needs"
 )
 
 // These tests hold what no linter knows; the rest is in .golangci.yml.
@@ -46,9 +48,7 @@ func TestWhatPackagesLink(t *testing.T) {
 // another than on amd64, and models would be too. The remedy is float64(x*y) + z, which rounds the product. The compiler
 // looks through variables, and takes a division by a power of two for a product.
 func TestNothingIsFused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles everything for arm64")
-	}
+	needs.Check(t, "compiles everything for arm64")
 	program := filepath.Join(t.TempDir(), "hashgrove")
 	output(t, "env", "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0", "go", "build", "-o", program, "./cmd/hashgrove")
 	listing := output(t, "go", "tool", "objdump", "-s", `^hashgrove[./]`, program)

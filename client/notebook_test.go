@@ -13,9 +13,7 @@ import (
 
 // TestNotebook runs the tests of the Python package with the command, and the examples of its documentation.
 func TestNotebook(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the command")
-	}
+	needs.Check(t, "runs Python")
 	python := pythonWithNumpy()
 	if python == "" {
 		needs.Skip(t, needs.Python, "the Python package is not tested: apt-get install python3 python3-numpy")

@@ -26,6 +26,7 @@ func pythonWithNumpy() string {
 
 // TestPython runs the tests of the Python client against a real service.
 func TestPython(t *testing.T) {
+	needs.Check(t, "runs Python")
 	python := pythonWithNumpy()
 	if python == "" {
 		needs.Skip(t, needs.Python, "the Python client is not tested: apt-get install python3 python3-numpy")

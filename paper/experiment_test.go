@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"hashgrove/internal/fault"
+	"hashgrove/internal/testkit/needs"
 	learn "hashgrove/internal/train"
 )
 
 // TestShortRuns runs every experiment in its short form, twice: the second time everything comes from the cache.
 func TestShortRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	needs.Check(t, "takes seconds")
 	cache := t.TempDir()
 	for _, e := range all {
 		var tables [2]*Table

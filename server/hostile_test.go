@@ -16,13 +16,14 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/server"
 )
 
 // hostileBodies returns JSON that is large, deep or odd, for every request that takes JSON.
 func hostileBodies() map[string]string {
 	n := 1_000_000
-	if testing.Short() {
+	if !needs.Full() {
 		n = 100_000
 	}
 	list := func(begin, each, end string) string { return begin + strings.Repeat(each+",", n-1) + each + end }
@@ -68,7 +69,7 @@ func TestHostileJSON(t *testing.T) {
 	routes := []string{
 		"POST /search", "POST /items", "POST /encode", "PUT /items/1", "POST /explain", "PATCH /items", "PATCH /items/1", "POST /delete",
 	}
-	if testing.Short() {
+	if !needs.Full() {
 		routes = routes[:3]
 	}
 	bodies := hostileBodies()

@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"testing"
+
+	"hashgrove/internal/testkit/needs"
 )
 
 // request is a request that a service answers well, and what is known about it.
@@ -133,7 +134,7 @@ func bodyMutants(e request) (all []mutant) {
 		all = append(all, m)
 	}
 	step := 1
-	if testing.Short() {
+	if !needs.Full() {
 		step = 7
 	}
 	for i := 1; i < len(e.body); i += step {

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"hashgrove/internal/store"
+	"hashgrove/internal/testkit/needs"
 )
 
 // The tests here run the program itself, as an administrator would, and end it as they should not.
@@ -308,9 +309,7 @@ func killTimes(t *testing.T) int {
 // afterwards, what was deleted does not return, and a change that was not acknowledged is there as a whole or not at
 // all. HASHGROVE_KILLS=200 does it 200 times.
 func TestKillUnderLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program and runs it many times")
-	}
+	needs.Check(t, "builds the program and runs it many times")
 	path := filepath.Join(t.TempDir(), "shop.hgi")
 	s, err := store.Create(t.Context(), path, store.Options{Bits: 64})
 	ok(t, err)

@@ -9,6 +9,7 @@ import (
 	"hashgrove/internal/compare"
 	"hashgrove/internal/method"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/needs"
 )
 
 // compareArgs is a comparison of a second on the shop's items.
@@ -149,9 +150,7 @@ func TestCompareCapsBits(t *testing.T) {
 }
 
 func TestDemoLeavesAReport(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the demo takes seconds")
-	}
+	needs.Check(t, "the demo takes seconds")
 	t.Chdir(t.TempDir())
 	var r compare.Result
 	if err := json.Unmarshal([]byte(succeed(t, "demo", "--bits", "4", "-o", "shop", "--json")), &r); err != nil {

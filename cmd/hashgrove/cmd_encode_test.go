@@ -10,13 +10,12 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/testkit/needs"
 )
 
 // TestShardsMergeToTheWhole: shards encoded one by one and merged are the file of one encode, byte for byte.
 func TestShardsMergeToTheWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "takes seconds")
 	indexed(t)
 	forms(t)
 	bad := strings.Replace(string(read(t, "new.csv")), "new-7,boots", "new-7,boots,", 1) + "new-80,hats,x\n"

@@ -19,6 +19,7 @@ import (
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/store"
+	"hashgrove/internal/testkit/needs"
 )
 
 // output is what a command prints, while it prints it.
@@ -101,9 +102,7 @@ func serveOnce(t *testing.T, args []string) {
 
 // TestServeSession starts the service as docs/serve.md does, and sends the requests that stand there.
 func TestServeSession(t *testing.T) {
-	if testing.Short() {
-		t.Skip("learns the demo's data")
-	}
+	needs.Check(t, "learns the demo's data")
 	sessions := blocks(t, "../../docs/serve.md", "sh")
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/method"
+	"hashgrove/internal/testkit/needs"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -22,9 +23,7 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // features, and what each ranking answers. HASHGROVE_THREADS=1 in the environment runs it on another number of threads,
 // which must not matter. Nor must the kind of processor: package method has a list that make platforms runs on others.
 func TestDigests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains many models")
-	}
+	needs.Check(t, "trains many models")
 	golden, err := filepath.Abs(filepath.Join("testdata", "digests.golden"))
 	if err != nil {
 		t.Fatal(err)

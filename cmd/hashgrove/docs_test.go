@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -45,7 +50,7 @@ func runSession(t *testing.T, sessions []string) {
 			if len(words) > 2 && words[0] == "$" && piped(t, words[1:]) {
 				ran++
 			} else if len(words) > 2 && words[0] == "$" && words[1] == "hashgrove" {
-				if out := succeedOnce(t, words[2:]...); strings.Contains(out, "nothing found") {
+				if out := runExample(t, words[2:]...); strings.Contains(out, "nothing found") {
 					t.Errorf("%s: nothing was found", line)
 				}
 				ran++
@@ -57,53 +62,63 @@ func runSession(t *testing.T, sessions []string) {
 	}
 }
 
-// demoFolder has what the first demo of a session saved.
-var demoFolder string
-
-// succeedOnce is succeed, but of the demos, which take longer than all that follows them, only the first is run. For
-// others the flags are checked, and its files are there.
-func succeedOnce(t *testing.T, args ...string) string {
+// runExample is succeed, but a service is stopped again, and a demo, which takes longer than all that follows it, is not
+// run: its flags are checked, and what it would leave is there, with few pictures.
+func runExample(t *testing.T, args ...string) string {
 	t.Helper()
 	switch args[0] {
 	case "serve": // until it is stopped
 		serveOnce(t, args)
 		return ""
 	case "demo":
-	default:
-		return succeed(t, args...)
-	}
-	cmd, rest, err := (&app{}).root().Find(args)
-	if err == nil {
-		err = cmd.ParseFlags(rest)
-	}
-	if err != nil {
-		t.Fatalf("hashgrove %s: %v", strings.Join(args, " "), err)
-	}
-	folder := cmd.Flag("output").Value.String()
-	if folder == "" {
-		return succeed(t, args...)
-	}
-	if demoFolder != "" {
-		if err := os.CopyFS(folder, os.DirFS(demoFolder)); err != nil {
-			t.Fatal(err)
+		cmd, rest, err := (&app{}).root().Find(args)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
 		}
+		if err != nil {
+			t.Fatalf("hashgrove %s: %v", strings.Join(args, " "), err)
+		}
+		fewPictures(t, cmd.Flag("output").Value.String())
 		return ""
 	}
-	out := succeed(t, args...)
-	if demoFolder, err = os.MkdirTemp("", "demo"); err == nil {
-		err = os.CopyFS(demoFolder, os.DirFS(folder))
-	}
-	if err != nil {
+	return succeed(t, args...)
+}
+
+// fewPictures writes the first pictures of the demo to files of their names: as many as make every example find something.
+func fewPictures(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.Mkdir(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return out
+	for _, name := range fashion.Files {
+		z, err := gzip.NewReader(bytes.NewReader(fashion.File(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, head, size := 600, 16, fashion.Dim
+		if strings.HasPrefix(name, "query") {
+			rows = 200
+		}
+		if strings.Contains(name, "labels") {
+			head, size = 8, 1
+		}
+		b := make([]byte, head+rows*size)
+		if _, err := io.ReadFull(z, b); err != nil {
+			t.Fatal(err)
+		}
+		binary.BigEndian.PutUint32(b[4:], uint32(rows))
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		_, err = w.Write(b)
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(folder, name), packed.String())
+	}
 }
 
 // TestReadmeSession runs the README's session on a small table.
 func TestReadmeSession(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the README's session takes seconds")
-	}
 	sessions := blocks(t, "../../README.md", "console")
 	shop(t)
 	runSession(t, sessions)
@@ -111,9 +126,7 @@ func TestReadmeSession(t *testing.T) {
 
 // TestGuideSession runs the commands of the guide, page after page in one folder. They begin with the demo.
 func TestGuideSession(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the guide's session takes seconds")
-	}
+	needs.Check(t, "the guide's session takes seconds")
 	var sessions []string
 	for _, page := range []string{"train", "search", "pictures"} {
 		found := blocks(t, "../../docs/"+page+".md", "console")

@@ -20,11 +20,7 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("HASHGROVE_TEST_AS_COMMAND")
 		child()
 	}
-	code := m.Run()
-	if demoFolder != "" {
-		os.RemoveAll(demoFolder)
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // command returns a command line to run as a separate process.

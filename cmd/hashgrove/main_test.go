@@ -160,9 +160,7 @@ func verbs(cmd *cobra.Command) []*cobra.Command {
 
 // TestHelpExamples runs the examples of every verb in the order of the help.
 func TestHelpExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the demo's example takes seconds")
-	}
+	needs.Check(t, "the demo's example takes seconds")
 	shop(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	write(t, "token.txt", "a-token-of-many-characters")
@@ -208,7 +206,7 @@ func TestHelpExamples(t *testing.T) {
 				t.Errorf("%s: example line %q is no command", name, line)
 				continue
 			}
-			succeedOnce(t, words[1:]...)
+			runExample(t, words[1:]...)
 			seen++
 		}
 	}

@@ -56,9 +56,7 @@ func forms(t *testing.T) map[string]string {
 
 // TestPipesEqualFiles gives the same answers from standard input, from a pipe with a path and from a file.
 func TestPipesEqualFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "takes seconds")
 	indexed(t)
 	for file, flags := range forms(t) {
 		content := read(t, file)

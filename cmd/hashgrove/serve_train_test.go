@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"hashgrove/internal/testkit/needs"
 )
 
 // TestServeTraining checks the flags about what people upload.
 func TestServeTraining(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "takes seconds")
 	serveShop(t)
 	var table strings.Builder
 	table.WriteString("a,b,kind\n")

@@ -15,6 +15,7 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
@@ -86,9 +87,7 @@ func value(t *testing.T, r *Result, method string, bits int) *eval.Row {
 // The order that every comparison should show, with the marks around the methods: with few trees of the paper, and by
 // default.
 func TestOrder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "takes seconds")
 	byDefault := small()
 	byDefault.Train = train.Options{}
 	for _, o := range []Options{small(), byDefault} {
@@ -411,9 +410,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 
 // Every method that the registry knows runs in a comparison: its name, its options and its two trainings.
 func TestAllMethods(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains all methods")
-	}
+	needs.Check(t, "trains all methods")
 	o := small()
 	o.Methods, o.Bits = []string{"all"}, []int{8}
 	o.Train.Rounds = 5

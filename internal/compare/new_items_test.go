@@ -12,6 +12,7 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -127,9 +128,7 @@ func TestCopiesAreNoticed(t *testing.T) {
 // Nothing is learned or tuned on new items or queries: models, the scale of the columns, principal components and the
 // classifier leave what is found among learned items as it is.
 func TestNothingIsTunedOnNewItems(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "takes seconds")
 	scaled := func(p *Part, factor float32) *Part {
 		for i := range p.X.Rows {
 			for j := 8; j < 16; j++ { // noise

@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/budgettest"
+	"hashgrove/internal/testkit/needs"
 )
 
 // readThrough opens files and reads all rows.
@@ -188,7 +189,7 @@ func TestHostileFilesStayWithinTheirBudget(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range hostileFiles() {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && len(c.content) > 1<<16 && strings.HasSuffix(c.name, ".csv.gz") {
+			if !needs.Full() && len(c.content) > 1<<16 && strings.HasSuffix(c.name, ".csv.gz") {
 				t.Skip("has 64 MiB")
 			}
 			c.spec.Paths = []string{fileOf(t, dir, c.name, c.content)}

@@ -199,6 +199,7 @@ func TestFAISSFilesComeBack(t *testing.T) {
 // pythonWithFAISS returns a Python that has FAISS.
 func pythonWithFAISS(t *testing.T) string {
 	t.Helper()
+	needs.Check(t, "runs FAISS")
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(name, "-c", "import faiss").Run() == nil {
 			return name

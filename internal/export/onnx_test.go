@@ -21,9 +21,7 @@ import (
 // onnxRuntime returns the folder of onnxruntime-node, or skips the test. Versions before 1.22 lack TreeEnsemble.
 func onnxRuntime(t testing.TB) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs an ONNX runtime")
-	}
+	needs.Check(t, "needs an ONNX runtime")
 	return needs.Package(t, needs.ONNX)
 }
 

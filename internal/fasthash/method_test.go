@@ -15,6 +15,7 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -26,7 +27,7 @@ func quick(bits int) Method {
 
 // rowsOf is as many rows, or fewer in short runs, which are those under the race detector.
 func rowsOf(n int) int {
-	if testing.Short() {
+	if !needs.Full() {
 		return n * 2 / 5
 	}
 	return n
@@ -117,7 +118,7 @@ func TestDamagedCheckpointFallsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := 7
-	if testing.Short() {
+	if !needs.Full() {
 		step = 49
 	}
 	for at := 0; at < len(good); at += step {

@@ -23,6 +23,7 @@ import (
 // open builds hashgrove-gpu and opens a device: a GPU, or a processor with OpenCL.
 func open(t testing.TB) *Device {
 	t.Helper()
+	needs.Check(t, "looks for OpenCL")
 	if _, err := worker.Find(true); err != nil {
 		needs.Skip(t, needs.OpenCL, err)
 	}

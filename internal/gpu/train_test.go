@@ -39,6 +39,7 @@ func table(rows, columns, classes int) vectors.Table {
 
 // TestModelsAreTheSame trains on the device and on the cores, with everything around the trees, and compares the files.
 func TestModelsAreTheSame(t *testing.T) {
+	needs.Check(t, "looks for OpenCL")
 	if _, err := worker.Find(true); err != nil {
 		needs.Skip(t, needs.OpenCL, err)
 	}
@@ -79,6 +80,7 @@ func TestModelsAreTheSame(t *testing.T) {
 
 // TestResumeElsewhere begins on the cores, goes on on the device, and ends with the same model.
 func TestResumeElsewhere(t *testing.T) {
+	needs.Check(t, "looks for OpenCL")
 	if _, err := worker.Find(true); err != nil {
 		needs.Skip(t, needs.OpenCL, err)
 	}

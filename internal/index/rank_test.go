@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/testkit/needs"
 )
 
 // rankedBySorting is the definition of a ranking by margins: all distances, sorted by (distance, position), cut. The
@@ -116,9 +117,7 @@ func TestTablesAnswerByMargins(t *testing.T) {
 
 // TestRankByMarginsInParts reaches what small indexes do not: parts of a scan, filters and prefixes over them, ties.
 func TestRankByMarginsInParts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "takes seconds")
 	const n, bits = 2*wordsPerPart + 77, 64
 	c, rng := clustered(n, bits, 50, 9), rand.New(rand.NewPCG(9, 9))
 	s, q := indexed(t, c, -1), clustered(2, bits, 50, 9)

@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -252,7 +253,7 @@ func (c suiteCase) checkCancel(t *testing.T) {
 	if _, err := learnFrom(ctx, c.New(bits, 7, 1), clusters(1, rows)); !errors.Is(err, enough) {
 		t.Errorf("cancelled before it began: %v", err)
 	}
-	if testing.Short() {
+	if !needs.Full() {
 		return
 	}
 	// Many rows: most methods are still at work when they are stopped.

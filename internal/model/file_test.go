@@ -20,6 +20,7 @@ import (
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/section"
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -127,7 +128,7 @@ func TestDamage(t *testing.T) {
 		b := bytesOf(t, m)
 		for at := range b {
 			flips := []byte{1, 0x10, 0x80, 0xff}
-			if testing.Short() { // one of them for each byte
+			if !needs.Full() { // one of them for each byte
 				flips = flips[at%4:][:1]
 			}
 			opened += len(flips) + 1

@@ -306,9 +306,7 @@ func checkVector(t *testing.T, s *pgtest.Server) {
 		needs.Skip(t, needs.PgVector, "searching with its index is not tested: \"make setup\" compiles it where "+
 			" the source package of Debian's newer suite can be had")
 	}
-	if testing.Short() {
-		t.Skip("the suite once more: it runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "the suite once more: it runs in full, without the race detector, with the documents")
 	// A table as small as that of the suite would be scanned.
 	settings := "ALTER ROLE hashgrove SET enable_seqscan = off; ALTER ROLE hashgrove SET jit = off"
 	if _, err := c.Exec(t.Context(), settings); err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"hashgrove/internal/testkit/needs"
 )
 
 // TestTempFoldersOfTheDead: a process that is killed leaves its folder until the next one starts, and those of living
@@ -24,9 +26,7 @@ func TestTempFoldersOfTheDead(t *testing.T) {
 		}
 		t.Fatal(err)
 	}
-	if testing.Short() {
-		t.Skip("starts itself, which a processor under emulation cannot")
-	}
+	needs.Check(t, "starts itself, which a processor under emulation cannot")
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("TMP", dir)

@@ -23,6 +23,7 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/model"
+	"hashgrove/internal/testkit/needs"
 )
 
 // sample returns an index file with a tree of several pages, free pages, a model, labels and texts.
@@ -110,7 +111,7 @@ func TestFlippedBytes(t *testing.T) {
 	want, err := answerOf(file)
 	ok(t, err)
 	step := 1
-	if testing.Short() {
+	if !needs.Full() {
 		step = 53
 	}
 	rng := rand.New(rand.NewPCG(1, 1))

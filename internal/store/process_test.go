@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/needs"
 )
 
 // These tests need other processes: the test binary runs itself again as one of these children.
@@ -174,7 +175,7 @@ func TestKill(t *testing.T) {
 	n := *cycles
 	if n == 0 {
 		n = 25
-		if testing.Short() {
+		if !needs.Full() {
 			n = 4
 		}
 	}

@@ -225,7 +225,7 @@ func (c call) apply(image []byte, keep func() bool) []byte {
 
 func TestPowerCut(t *testing.T) {
 	writes, tries := 40, 12
-	if testing.Short() {
+	if !needs.Full() {
 		writes, tries = 12, 6
 	}
 	s, path := create(t, Options{Bits: 64})

@@ -113,9 +113,6 @@ func (b *browserProcess) Close() (err error) {
 // openPage opens a page that shares nothing with others, or skips the test if there is no browser. Requests to addresses that start with one of allowed are not recorded.
 func openPage(t *testing.T, allowed ...string) *browserPage {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
 	b, err := browser()
 	if errors.Is(err, errNone) {
 		needs.Skip(t, needs.Browser, err)

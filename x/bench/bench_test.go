@@ -13,9 +13,6 @@ import (
 
 // TestProgramsRun runs the programs on a small file, in the way the scripts do.
 func TestProgramsRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds six programs")
-	}
 	folder := t.TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
 	run := func(name string, args ...string) string {

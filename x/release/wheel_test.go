@@ -38,9 +38,7 @@ func TestPythonVersion(t *testing.T) {
 // TestWheel makes the release for this machine and installs its wheel into an empty virtual environment, without network;
 // from there it runs the command, the notebook and scikit-learn's checks.
 func TestWheel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the command")
-	}
+	needs.Check(t, "builds the command")
 	p := platform(runtime.GOOS + "/" + runtime.GOARCH)
 	version := model.Version + "-test.1"
 	s := &release{root: root, version: version, folder: filepath.Join(t.TempDir(), "hashgrove-"+version)}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -98,9 +99,7 @@ func nearestLevels(v []int32, h []int64, most int32) []int32 {
 }
 
 func TestLogisticBoostingFollowsItsDefinition(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs in full, without the race detector, with the documents")
-	}
+	needs.Check(t, "takes seconds")
 	rng := rand.New(rand.NewPCG(9, 9))
 	for turn := range 60 {
 		var x *vectors.Columns

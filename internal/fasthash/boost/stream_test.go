@@ -67,7 +67,7 @@ func TestStreamsMakeTheSameTrees(t *testing.T) {
 	for name, value := range data {
 		for kind, o := range options {
 			for turn, threads := range []int{1, 3} {
-				if testing.Short() && (turn == 0) == (len(name+kind)%2 == 0) {
+				if !needs.Full() && (turn == 0) == (len(name+kind)%2 == 0) {
 					continue
 				}
 				rng := rand.New(rand.NewPCG(5, uint64(turn)))

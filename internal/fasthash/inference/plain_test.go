@@ -10,6 +10,7 @@ import (
 
 	"hashgrove/internal/fasthash/affinity"
 	"hashgrove/internal/fasthash/maxflow"
+	"hashgrove/internal/testkit/needs"
 )
 
 // plain is Block GraphCut as the paper describes it: one variable per row, fields by a loop over all pairs, all pairs
@@ -130,7 +131,7 @@ func TestPlainMethodGivesTheSameBits(t *testing.T) {
 func BenchmarkStep1(b *testing.B) {
 	for _, c := range []struct{ rows, bits, every int }{{2000, 24, 1}, {50_000, 64, 21}} {
 		b.Run(fmt.Sprintf("rows=%d/bits=%d", c.rows, c.bits), func(b *testing.B) {
-			if testing.Short() && c.rows > 2000 {
+			if !needs.Full() && c.rows > 2000 {
 				b.Skip("takes minutes")
 			}
 			var ours, theirs time.Duration

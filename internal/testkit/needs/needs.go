@@ -1,6 +1,7 @@
-// Package needs skips tests on machines that lack what they need. Such a test fails instead if the variable
-// HASHGROVE_REQUIRED lists the thing: a comma-separated list of names, "all", or a name with a minus sign to exclude it
-// from "all". CI requires everything except what the table below gives a reason for.
+// Package needs skips tests on machines that lack what they need. Plain "go test ./..." runs what takes two minutes and
+// needs nothing but Go; tests that call Check are left for make check, which sets the variable HASHGROVE_REQUIRED. That
+// is a comma-separated list of names, "all", or a name with a minus sign to exclude it from "all": a test that needs one
+// of these things fails where it is missing.
 package needs
 
 import (
@@ -96,6 +97,17 @@ func Required(thing Thing) (bool, error) {
 		}
 	}
 	return required, nil
+}
+
+// Full reports whether all tests run, as in make check, and not only those that are quick and need nothing but Go.
+func Full() bool { return os.Getenv(Variable) != "" }
+
+// Check leaves a test to make check: because it is slow, or calls programs that Go does not bring.
+func Check(t testing.TB, why string) {
+	t.Helper()
+	if !Full() {
+		t.Skip("SKIPPED, left to make check: " + why)
+	}
 }
 
 // Names returns the names of all things.

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Installs what tests need beside Go, where it is missing.
+# Installs what make check needs beside Go, where it is missing.
 #
-#	sh internal/testkit/needs/setup.sh            what make test and make check need
-#	sh internal/testkit/needs/setup.sh test       what make test needs
+#	sh internal/testkit/needs/setup.sh            everything
 #	sh internal/testkit/needs/setup.sh THING ...  things by their names in needs.go
 #
 # Each thing is installed on its own. What cannot be had is listed at the end with the tests that are skipped for it, and
@@ -32,14 +31,13 @@ fetch_packages() {
 
 # need THING LOSS CHECK WAY ...: where the command CHECK fails, tries one way after the other until it succeeds. A way is
 # names of Debian packages, or a command after "run:", which needs no root.
-wanted=" ${*:-test check} "
-group=" test "
+wanted=" ${*:-everything} "
 lost=
 advice=
 need() {
 	thing=$1 loss=$2 check=$3
 	shift 3
-	case $wanted in *" $thing "* | *"$group"*) ;; *) return ;; esac
+	case $wanted in *" $thing "* | " everything ") ;; *) return ;; esac
 	$check >/dev/null 2>&1 && return
 	why=
 	for way in "$@"; do
@@ -118,7 +116,6 @@ need shell "scripts of the documents" has_shell "bash curl"
 need compiler "exported C code, and the race detector" has_gcc "gcc libc6-dev"
 need python "the Python client" has_numpy "python3 python3-numpy"
 need opencl "training on a GPU" has_opencl "pocl-opencl-icd ocl-icd-libopencl1"
-group=" check "
 need sklearn "scikit-learn's checks of the Python package" has_sklearn "python3-sklearn python3-pandas"
 need venv "the wheel in a virtual environment" has_venv "python3-venv"
 need faiss "FAISS reading our files" has_faiss "python3-faiss"

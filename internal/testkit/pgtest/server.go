@@ -30,6 +30,7 @@ type Server struct {
 // PostgreSQL. The server has the extension pgvector if that could be compiled.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	needs.Check(t, "starts PostgreSQL")
 	programs := findPrograms()
 	if programs == "" {
 		needs.Skip(t, needs.Postgres, "\"make setup\" installs the package postgresql")

@@ -14,6 +14,7 @@ import (
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/testkit/needs"
 )
 
 var ctx = context.Background()
@@ -152,9 +153,7 @@ func sameLabelShare(x, y func(i int) float64, groups []index.Group) float64 {
 
 // TestMapsKeepNeighboursTogether judges maps by labels, compared with principal components alone.
 func TestMapsKeepNeighboursTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector makes seconds of it half a minute")
-	}
+	needs.Check(t, "the race detector makes seconds of it half a minute")
 	all, labels := clustered(3000, 64, 12, 14, 4)
 	s := snapshot(t, all, labels)
 	m, err := Make(ctx, s, Options{})
