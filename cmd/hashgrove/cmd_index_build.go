@@ -16,6 +16,7 @@ import (
 	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 	"hashgrove/internal/store"
 )
@@ -34,8 +35,8 @@ func (a *app) indexBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build DATA... -m MODEL -o INDEX",
 		Short: "Make an index from vectors, pictures or codes",
-		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one from a code file, in which
-case --model is needed only to search by vector later. Ids, labels and tags come from the data. Rows without ids are
+		Long: `Encode vectors or pictures with a model and make an index of the codes, or make one from a code file or a FAISS file
+(IndexBinaryFlat or IndexBinaryIDMap), in which case --model is needed only to search by vector later. Ids, labels and tags come from the data. Rows without ids are
 identified by their numbers, counted from 0, and pictures by their paths. Existing indexes are replaced only with
 --force, once the new one is complete.
 
@@ -171,13 +172,10 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 	if err != nil {
 		return nil, err
 	}
-	if m != nil && b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
-		return nil, fault.New("model-mismatch", "%s: codes of model %v, but --model is %v: give the model that made them",
-			args[0], b.Fingerprint, m.Fingerprint())
-	}
-	if m != nil && b.Codes.Bits != m.Encoder.Bits() {
-		return nil, fmt.Errorf("%s: codes of %d bits, but --model makes %d: give the model that made them",
-			args[0], b.Codes.Bits, m.Encoder.Bits())
+	if m != nil {
+		if err := fitModel(b, m, args[0], "--model"); err != nil {
+			return nil, err
+		}
 	}
 	c.note("writing %d items", len(b.IDs))
 	s, err := store.Create(ctx, path, store.Options{
@@ -194,6 +192,28 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: search.Memory(x.Memory()),
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(), Attributes: in.joinReport(),
 	}, nil
+}
+
+// fitModel gives codes without a fingerprint that of the given model, and removes the zero bits with which FAISS
+// pads codes to whole bytes.
+func fitModel(b *index.Batch, m *model.Model, path, name string) error {
+	bits := m.Encoder.Bits()
+	if b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
+		return fault.New("model-mismatch", "%s: codes of model %v, but %s is %v: give the model that made them",
+			path, b.Fingerprint, name, m.Fingerprint())
+	}
+	if b.Codes.Bits != bits {
+		codes := hamming.NewCodes(b.Codes.Len(), bits)
+		for i := range b.Codes.Len() {
+			if !codes.SetBytes(i, b.Codes.AppendBytes(nil, i)) {
+				return fmt.Errorf("%s: codes of %d bits, but %s makes %d: give the model that made them",
+					path, b.Codes.Bits, name, bits)
+			}
+		}
+		b.Codes = codes
+	}
+	b.Fingerprint = m.Fingerprint()
+	return nil
 }
 
 // changeIndex opens an index for writing, changes it and reports its new state.

@@ -87,9 +87,6 @@ with --rerank, which features decided them.
 Queries can come through a pipe, or from standard input as -. They are answered as they arrive, unless --json,
 --to csv without --fields, --rerank or --explain needs all of them first.
 
-The index may be a FAISS file, an IndexBinaryFlat or an IndexBinaryIDMap, searched with codes or by --id. It is
-converted for every search; "hashgrove pull" converts it once.
-
 The index is opened for reading only: several searches may run at once, but not while a command writes.
 
 --server URL searches a collection of a running service instead ("hashgrove serve"): INDEX is then its name, and
@@ -101,7 +98,6 @@ HASHGROVE_TOKEN in the environment.`,
   hashgrove search items.hgi items.hgc --row 3,4 --prefix 8 --to csv --fields query,id,distance,f0
   hashgrove search items.hgi new.csv --row 0 --rank expected -k 5
   hashgrove search items.hgi new.csv --row 1 --id-column sku --rerank items.csv --explain
-  hashgrove search items.faiss items.hgc --row 3 -k 5
   cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl
   hashgrove search items --id items-7 --server http://127.0.0.1:8080`,
 		Args: cli.AtLeast(1, "an index and a query"),
@@ -264,15 +260,10 @@ func (c *searchCommand) open(
 		collection, err := c.openService(q)
 		return collection, q, func() {}, err
 	}
-	path, remove, err := c.indexOfFAISS(ctx, c.path)
-	if err != nil {
+	if c.file, err = c.openFile(ctx, c.path, f, q); err != nil {
 		return nil, nil, nil, err
 	}
-	if c.file, err = c.openFile(ctx, path, f, q); err != nil {
-		remove()
-		return nil, nil, nil, err
-	}
-	return c.file, q, func() { _ = c.file.store.Close(); remove() }, nil // opened read-only
+	return c.file, q, func() { _ = c.file.store.Close() }, nil // opened read-only
 }
 
 // batchRows is the number of queries searched together, unless a rerank pass must see all of them.
