@@ -32,8 +32,8 @@ wait for others.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexGet(), a.indexList(),
-		a.indexExport(), a.indexCompact(), a.backup(), a.restore(), a.migrate())
+	cmd.AddCommand(a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexList(), a.indexExport(),
+		a.indexCompact(), a.backup(), a.restore(), a.migrate())
 	a.bindWait(cmd.PersistentFlags())
 	return cmd
 }

@@ -33,7 +33,8 @@ explains filters). The table shows label, tags and attributes; --fields chooses 
 writes them to a file.`,
 		Example: `  hashgrove index list items.hgi --limit 5
   hashgrove index list items.hgi --where 'label = "boots" and f0 > 1' --fields id,label,f0
-  hashgrove index list items.hgi --after items-7 --limit 0 --json`,
+  hashgrove index list items.hgi --where 'id in ("items-7", "items-8")' --json
+  hashgrove index list items.hgi --after items-7 --limit 0`,
 		Args: cli.ExactlyOne("one index"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}

@@ -172,10 +172,6 @@ func TestIndexMistakes(t *testing.T) {
 		{"index delete items.hgi", 2, "one-of-flags", "--id, --ids --where"},
 		{"index delete items.hgi --id a --where 'has f0'", 2, "one-of-flags", "--id, --ids --where"},
 		{"index delete items.hgi a", 2, "wrong-arguments", "--ids"},
-		{"index get items.hgi", 2, "missing-flag", "--id --ids"},
-		{"index get items.hgi --id nobody", 1, "no-such-item", `items.hgi "nobody"`},
-		{"index get items.hgi --ids nowhere.txt", 1, fs.ErrNotExist, "nowhere.txt"},
-		{"index get --id a", 2, "wrong-arguments", "index get"},
 		{"index delete items.hgi --where ' '", 2, "empty-filter", "--where"},
 		{"index delete items.hgi --where 'f0 >'", 2, "bad-filter", "--where 5"},
 		{"index delete items.hgi --ids nowhere.txt", 1, fs.ErrNotExist, "nowhere.txt"},
@@ -253,10 +249,6 @@ func TestListingAndDryRun(t *testing.T) {
 	}
 	if string(read(t, "items.hgi")) != string(before) {
 		t.Error("the index has changed")
-	}
-	o = refusal{"index get items.hgi --id items-1,nobody,items-2,anyone", 1, "no-such-item", `items.hgi: 2 4 "nobody", "anyone"`}.try(t)
-	if !strings.Contains(o.out, "items-1\n") || !strings.Contains(o.out, "items-2\n") {
-		t.Errorf("exit %d\n%s%s", o.code, o.err, o.out)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/api"
 	"hashgrove/internal/cli"
 )
 
@@ -59,7 +57,7 @@ func TestSuggestions(t *testing.T) {
 		{"index delete x --wait 3", 2, "bad-flag-value", `--wait "3" 90s 10m 2h "hashgrove help index delete"`},
 		{"train x --validation a", 2, "bad-flag-value", `--validation "a" number "hashgrove help train"`},
 		{"train x --mirror=maybe", 2, "bad-flag-value", `--mirror "maybe" true false "hashgrove help train"`},
-		{`index get x --id 'a"b'`, 2, "bad-flag-value", `--id "a\"b" commas "hashgrove help index get"`},
+		{`index delete x --id 'a"b'`, 2, "bad-flag-value", `--id "a\"b" commas "hashgrove help index delete"`},
 		{"search x --row 1,b", 2, "bad-flag-value", `--row "b" number "hashgrove help search"`},
 		{"--sed 3", 2, "no-such-flag", "--sed --seed?"},
 	} {
@@ -73,30 +71,6 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// TestIndexGet: what was put in comes out.
-func TestIndexGet(t *testing.T) {
-	indexed(t)
-	base := tableItems(t, "items.csv")
-	var got []api.Item
-	if err := json.Unmarshal([]byte(succeed(t, shellWords("index get items.hgi --id items-7,items-3 --json")...)), &got); err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 2 || got[0].ID != "items-7" || got[1].Label != base[3].label {
-		t.Errorf("got %+v", got)
-	}
-	codes := strings.Fields(succeed(t, shellWords("encode -m m.hgm items.csv --label category --id-column sku --to hex -o -")...))
-	if got[0].Code != codes[7] || got[1].Attributes["f0"] == nil {
-		t.Errorf("got %+v, want code %s", got, codes[7])
-	}
-	write(t, "two.txt", "items-7\nitems-3\n")
-	out := succeed(t, shellWords("index get items.hgi --ids two.txt")...)
-	for _, want := range []string{"items-7\n  label        " + base[7].label + "\n  f0           ", "code         " + codes[3] + "\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
-}
-
 // TestIDWithComma: an id that has a comma is found as before.
 func TestIDWithComma(t *testing.T) {
 	indexed(t)
@@ -105,8 +79,8 @@ func TestIDWithComma(t *testing.T) {
 	if f := searched(t, "items.hgi --id a,b -k 1"); len(f.Results) != 1 || f.Results[0].Query != "a,b" {
 		t.Errorf("found %+v", f)
 	}
-	if out := succeed(t, shellWords(`index get items.hgi --id '"a,b"'`)...); !strings.HasPrefix(out, "a,b\n") {
-		t.Errorf("get says %s", out)
+	if out := succeed(t, shellWords(`index delete items.hgi --id '"a,b"'`)...); !strings.Contains(out, "1 item deleted") {
+		t.Errorf("delete says %s", out)
 	}
 }
 

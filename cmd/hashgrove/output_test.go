@@ -269,7 +269,7 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 	indexed(t)
 	for _, line := range []string{
 		"inspect items.csv --label category", "info m.hgm", "info items.hgi", "verify m.hgm items.hgi", "version",
-		"help train", "completion bash", "search items.hgi --id items-3", "index get items.hgi --id items-3",
+		"help train", "completion bash", "search items.hgi --id items-3",
 		"index list items.hgi", "index export items.hgi -o - --to csv", "encode items.csv -m m.hgm --to hex -o -",
 		"eval -m m.hgm --base items.csv --queries new.csv --label category",
 		"search items.hgi new.csv --to csv", "index list items.hgi --where 'has id'",
@@ -320,7 +320,7 @@ func TestNothingCommandsTheTerminal(t *testing.T) {
 		"verify h.hgm", "index build -o h.hgi hostile.csv --label category --id-column sku -m h.hgm", "index list h.hgi",
 		"info h.hgi", "search h.hgi hostile.csv --row 0", "search h.hgi hostile.csv --row 0 --json --explain",
 		"index list h.hgi --json", "eval -m h.hgm --base hostile.csv --queries hostile.csv --label category",
-		"search h.hgi --id items-0 --where 'x" + hostile + "'", "index get h.hgi --id '" + hostile + "'",
+		"search h.hgi --id items-0 --where 'x" + hostile + "'",
 		"verify '" + hostile + "'",
 		"inspect hostile.csv --label 'x" + hostile + "'",
 	} {
