@@ -119,6 +119,7 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	c.file.Bind(f)
 	cli.Group(f, "Output")
 	c.data.bind(f, "Data")
+	c.data.bindPictures(f)
 	f.IntVar(&c.minShared, "min-shared", 2, "least `NUMBER` of tags that similar rows share")
 	cli.Group(f, "Similarity")
 	c.queries.bind(f, "queries")

@@ -51,18 +51,17 @@ func TestPictures(t *testing.T) {
 			t.Errorf("inspect does not say %q:\n%s", want, out)
 		}
 	}
-	size := []string{"--size", "4", "--fit", "squash"}
-	succeed(t, append([]string{"train", "photos", "--bits", "4", "--rounds", "5", "-o", "m.hgm"}, size...)...)
-	succeed(t, append([]string{"encode", "-m", "m.hgm", "new", "-o", "new.csv"}, size...)...)
+	succeed(t, shellWords("train photos --bits 4 --rounds 5 -o m.hgm --size 4 --fit squash")...)
+	succeed(t, "encode", "-m", "m.hgm", "new", "-o", "new.csv")
 	b, err := os.ReadFile("new.csv")
 	if err != nil || !strings.Contains(string(b), "new/bright/1.png,") {
 		t.Errorf("%v\n%s", err, b)
 	}
-	if out := succeed(t, append([]string{"eval", "-m", "m.hgm", "--base", "photos", "--queries", "new"}, size...)...); !strings.Contains(out, "MAP") {
+	if out := succeed(t, "eval", "-m", "m.hgm", "--base", "photos", "--queries", "new"); !strings.Contains(out, "MAP") {
 		t.Errorf("eval says\n%s", out)
 	}
 	write(t, "new/dark/7.jpg", "no picture")
-	const encode = "encode -m m.hgm new --force -o x.csv --size 4"
+	const encode = "encode -m m.hgm new --force -o x.csv"
 	if o := try(t, strings.Fields(encode)...); !o.badRow("new/dark/7.jpg", -1, "") ||
 		!strings.Contains(o.err, "--skip-bad") {
 		t.Errorf("a file that is no picture: exit %d, %s", o.code, o.err)
@@ -72,9 +71,10 @@ func TestPictures(t *testing.T) {
 		t.Errorf("a file that is no picture is skipped: exit %d, %s", o.code, o.err)
 	}
 	for args, want := range map[string]string{
-		"inspect new.csv --size 4":     "1 - new.csv",
-		"inspect photos --size 5000":   "2 bad-flag-value --size 5000 1024",
-		"inspect photos --fit stretch": `2 bad-flag-value --fit "stretch" crop squash`,
+		"inspect new.csv --size 4":                    "1 - new.csv",
+		"train photos --grow m.hgm --size 5 -o x.hgm": "1 other-preparation",
+		"inspect photos --size 5000":                  "1 bad-size 5000 1024",
+		"inspect photos --fit stretch":                `1 unknown-fit "stretch" crop squash`,
 	} {
 		if d := try(t, strings.Fields(args)...).unlike(want); d != "" {
 			t.Errorf("%s: %s", args, d)

@@ -30,7 +30,8 @@ and the share of similar pairs.`,
 		Args: cli.AtLeast(1, "data to look at"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	c.data.bind(cmd.Flags(), "")
+	c.data.bind(cmd.Flags(), "Data")
+	c.data.bindPictures(cmd.Flags())
 	c.similar.bind(cmd.Flags())
 	return cmd
 }

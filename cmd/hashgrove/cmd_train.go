@@ -95,6 +95,7 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+
 		"bin of their own; the model then accepts them everywhere")
 	cli.Group(f, "Data")
+	c.data.bindPictures(f)
 	c.similar.bind(f)
 
 	f.StringVar((*string)(&o.Effort), "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+

@@ -47,11 +47,16 @@ func (d *dataFlags) bind(f *pflag.FlagSet, group string) {
 	f.StringVar(&d.Format, "format", "", "file `FORMAT`: "+dataset.FormatNames()+"; default by content and name")
 	f.BoolVar(&d.SkipBad, "skip-bad", false, "skip unusable rows and pictures, and say how many")
 	cli.Group(f, group)
-	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default that of the model, else 32, "+
-		"or for CIFAR and IDX their own size")
-	f.StringVar(&d.Fit, "fit", "crop", "`HOW` pictures become squares: crop for the central square, squash for the "+
-		"whole picture, distorted; default that of the model")
-	f.BoolVar(&d.Grey, "grey", false, "convert pictures to grey; default that of the model")
+}
+
+// bindPictures adds the flags that say how pictures become rows. Models know, so verbs that take one have no such flags.
+func (d *dataFlags) bindPictures(f *pflag.FlagSet) {
+	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default 32, or for CIFAR and IDX their "+
+		"own size")
+	f.StringVar(&d.Fit, "fit", "", "`HOW` pictures become squares: crop for the central square, squash for the "+
+		"whole picture, distorted")
+	showDefault(f, "fit", "crop")
+	f.BoolVar(&d.Grey, "grey", false, "convert pictures to grey")
 	cli.Group(f, "Pictures")
 }
 
@@ -88,50 +93,8 @@ func (d dataFlags) threads() int {
 // open opens the named files as one data set. Pictures are prepared as as says, or as the flags say if as is nil.
 func (d dataFlags) open(paths []string, as *picture.Preparation) (*dataset.Set, error) {
 	spec := d.Spec
-	spec.Paths, spec.Threads = paths, d.threads()
-	if !d.flags.Changed("fit") {
-		spec.Fit = "" // the default must not count as a picture flag for vectors
-	}
-	if d.Size < 0 || d.Size > picture.MaxSize {
-		return nil, cli.Usage("bad-flag-value",
-			"--size %d: give the side of the pictures in pixels, 1 to %d", d.Size, picture.MaxSize)
-	}
-	if spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash" {
-		return nil, cli.Usage("bad-flag-value", "--fit %q: give crop or squash", d.Fit)
-	}
-	if as == nil {
-		return dataset.Open(spec)
-	}
-	if err := d.checkPreparation(*as); err != nil {
-		return nil, err
-	}
-	asked := spec.Size > 0 || spec.Fit != "" || spec.Grey
-	spec.Size, spec.Fit, spec.Grey, spec.Pictures = 0, "", false, as
-	set, err := dataset.Open(spec)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := set.AsPictures(); !ok && asked {
-		return nil, fault.New("not-pictures", "%s: has vectors, not pictures: leave out --size, --fit and --grey", paths[0])
-	}
-	return set, nil
-}
-
-// checkPreparation rejects flags that contradict how the model's training pictures were prepared.
-func (d dataFlags) checkPreparation(p picture.Preparation) error {
-	fit := map[bool]string{false: "crop", true: "squash"}[p.Squash]
-	const advice = "the model knows how to prepare pictures, so leave the flag out, or train another model with it"
-	switch {
-	case d.Size > 0 && (p.Width != d.Size || p.Height != d.Size):
-		return fault.New("other-preparation", "--size %d: the model was trained on pictures of %d x %d pixels; %s",
-			d.Size, p.Width, p.Height, advice)
-	case d.flags.Changed("fit") && d.Fit != fit:
-		return fault.New("other-preparation", "--fit %s: the model was trained with --fit %s; %s", d.Fit, fit, advice)
-	case d.flags.Changed("grey") && d.Grey != (p.Channels == 1):
-		return fault.New("other-preparation",
-			"--grey=%v: the model was trained on pictures of %d channels; %s", d.Grey, p.Channels, advice)
-	}
-	return nil
+	spec.Paths, spec.Threads, spec.Pictures = paths, d.threads(), as
+	return dataset.Open(spec)
 }
 
 // inputs returns all files the command reads: the data, those named by the flags, and others.
@@ -269,6 +232,9 @@ func (a *app) noteColumns(r columnReport, dims int) {
 
 // openLike opens data with the same columns, by name, as other, which may be nil.
 func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Preparation) (*dataset.Set, error) {
+	if other != nil {
+		d.Size, d.Fit, d.Grey = 0, "", false
+	}
 	if other == nil || len(other.Names()) == 0 {
 		return d.open(paths, as)
 	}

@@ -28,7 +28,8 @@ func (spec *Spec) checkPictures() error {
 	case spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash":
 		return fault.New("unknown-fit", "pictures cannot be fitted by %q: crop or squash are the ways", spec.Fit)
 	case spec.Pictures != nil && spec.asked():
-		return fmt.Errorf("the preparation of pictures is given twice")
+		return fault.New("other-preparation",
+			"the model prepares pictures as those it learned from: leave out their size, fit and grey")
 	case spec.Pictures != nil:
 		return spec.Pictures.Check()
 	}
