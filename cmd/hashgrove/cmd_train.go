@@ -237,14 +237,6 @@ func (c *trainCommand) explain(err error) error {
 	return err
 }
 
-// print reports how training went.
-func (c *trainCommand) print(made *hashgrove.Training, columns columnReport) error {
-	if made.Report.FastHash == nil {
-		return c.printMethodReport(made, columns)
-	}
-	return c.printReport(made, columns)
-}
-
 // settings is the flag --set, which tunes a training.
 type settings struct {
 	options *hashgrove.Options

@@ -18,76 +18,82 @@ import (
 
 // trainReport is the output of train --json.
 type trainReport struct {
-	Model            string      `json:"model"`
-	Fingerprint      string      `json:"fingerprint"`
-	Rows             int         `json:"rows"`
-	Dims             int         `json:"dims"`
-	Seed             uint64      `json:"seed"`
-	Bits             []bitReport `json:"bits"` // of the class
-	DetailBits       int         `json:"detail_bits,omitempty"`
-	InferenceSeconds float64     `json:"inference_seconds"`
-	BoostSeconds     float64     `json:"boost_seconds"`
-	TotalSeconds     float64     `json:"total_seconds"`
-	PeakRSS          int64       `json:"peak_rss_bytes"`
-	Device           string      `json:"device"` // that grew trees: the name of a GPU, or cpu
-
-	Effort fasthash.Effort       `json:"effort"`
-	Trees  *fasthash.TreeOptions `json:"trees,omitempty"`          // as chosen by effort and flags
-	Linear string                `json:"linear_columns,omitempty"` // which columns were added, or why none were
-	Added  []string              `json:"added_columns,omitempty"`
+	Model        string  `json:"model"`
+	Fingerprint  string  `json:"fingerprint"`
+	Method       string  `json:"method"`
+	Rows         int     `json:"rows"`
+	Dims         int     `json:"dims"`
+	ClassBits    int     `json:"class_bits"`
+	DetailBits   int     `json:"detail_bits,omitempty"`
+	Seed         uint64  `json:"seed"`
+	Scale        string  `json:"scale,omitempty"` // how columns were scaled and why; not by FastHash
+	TrainSeconds float64 `json:"train_seconds"`
+	TotalSeconds float64 `json:"total_seconds"`
+	PeakRSS      int64   `json:"peak_rss_bytes"`
+	Device       string  `json:"device"` // that grew trees: the name of a GPU, or cpu
 	columnReport
 
-	NewItems     *model.Figures `json:"new_items,omitempty"` // for rows held out of training
-	LearnedItems *model.Figures `json:"learned_items,omitempty"`
-	Ranking      *rankingReport `json:"ranking,omitempty"` // how searches rank by default
+	NewItems     *model.Figures       `json:"new_items,omitempty"` // for rows held out of training
+	LearnedItems *model.Figures       `json:"learned_items,omitempty"`
+	Ranking      *rankingReport       `json:"ranking,omitempty"` // how searches rank by default
+	Memory       *hashgrove.MemoryUse `json:"memory,omitempty"`
 
-	Memory *hashgrove.MemoryUse `json:"memory,omitempty"`
+	// Of FastHash alone.
+	Bits             []bitReport           `json:"bits,omitempty"` // of the class
+	InferenceSeconds float64               `json:"inference_seconds,omitempty"`
+	BoostSeconds     float64               `json:"boost_seconds,omitempty"`
+	Effort           fasthash.Effort       `json:"effort,omitempty"`
+	Trees            *fasthash.TreeOptions `json:"trees,omitempty"`          // as chosen by effort and flags
+	Linear           string                `json:"linear_columns,omitempty"` // which were added, or why none were
+	Added            []string              `json:"added_columns,omitempty"`
 }
 
 // bitReport describes one bit in trainReport. Resumed bits and bits of a model that grew have no times.
 type bitReport struct {
-	Bit              int     `json:"bit"`
-	Objective        float64 `json:"objective"`
+	Bit int `json:"bit"`
+	model.BitStat
 	InferenceSeconds float64 `json:"inference_seconds"`
 	BoostSeconds     float64 `json:"boost_seconds"`
-	TrainError       float64 `json:"train_error"`
-	CutParts         int     `json:"cut_parts,omitempty"` // more than 0 if Step 1 had to cut large blocks into parts
-
-	Trees int `json:"trees,omitempty"`
 }
 
-func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) error {
-	m, made := t.Expert(), t.Report.FastHash
+// print reports how training went.
+func (c *trainCommand) print(t *hashgrove.Training, columns columnReport) error {
+	m := t.Expert()
 	r := trainReport{
-		Model: c.options.Output, Fingerprint: m.Fingerprint().String(),
-		Rows: made.Rows, Dims: m.Encoder.Dim(), Seed: t.Report.Seed, TotalSeconds: t.Report.Total.Seconds(),
-		PeakRSS: machine.PeakMemory(), columnReport: columns, Effort: made.Options.Effort,
-		Device: cmp.Or(t.Report.Device, gpu.CPU),
-		Linear: made.Linear, Added: m.Info.Added,
-		NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems, Memory: t.Report.Memory,
-		DetailBits: m.DetailBits(), Ranking: rankingOf(m),
+		Model: c.options.Output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
+		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), ClassBits: m.ClassBits(), DetailBits: m.DetailBits(),
+		Seed: t.Report.Seed, Scale: m.Info.Scale, TrainSeconds: t.Report.Learning.Seconds(),
+		TotalSeconds: t.Report.Total.Seconds(), PeakRSS: machine.PeakMemory(), columnReport: columns,
+		Device: cmp.Or(t.Report.Device, gpu.CPU), NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems,
+		Ranking: rankingOf(m), Memory: t.Report.Memory,
 	}
+	about, _ := method.Describe(t.Report.Method) // the name is valid by now
+	how := about.Title + "\n"
+	if made := t.Report.FastHash; made != nil {
+		r.addFastHash(m, made)
+		last := r.Bits[len(r.Bits)-1]
+		how = fmt.Sprintf("%s\nobjective %.4f, error of the last bit %.4f\n", made.Options.Summary(), last.Objective,
+			last.TrainError)
+	}
+	for _, text := range []string{r.Scale, r.Linear} {
+		if text != "" {
+			how += cli.Printable(text) + "\n"
+		}
+	}
+	return c.printLine(r, "%s: %s, fingerprint %s\n%s%s%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
+		r.Model, bitsText(r.ClassBits, r.DetailBits), r.Fingerprint, how, figuresText(&m.Info), expectation(&m.Info),
+		r.Ranking, r.Memory, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
+}
+
+// addFastHash adds what FastHash chose, bit by bit.
+func (r *trainReport) addFastHash(m *model.Model, made *fasthash.Report) {
+	r.Rows, r.Effort, r.Linear, r.Added = made.Rows, made.Options.Effort, made.Linear, m.Info.Added
 	if made.Options.Learner == fasthash.Trees {
 		r.Trees = &made.Options.Trees
 	}
-	inParts := 0
 	for k, s := range m.Info.Bits {
-		r.Bits = append(r.Bits, bitReport{
-			Bit: k + 1, Objective: s.Objective, TrainError: s.TrainError, CutParts: s.CutParts,
-			Trees: s.Trees,
-		})
-		if s.CutParts > 0 {
-			inParts++
-		}
+		r.Bits = append(r.Bits, bitReport{Bit: k + 1, BitStat: s})
 	}
-	if inParts > 0 {
-		c.note("%d bits had blocks with too many undecided rows for one cut; Step 1 cut those in parts", inParts)
-	}
-	how := ""
-	if r.Linear != "" {
-		how = cli.Printable(r.Linear) + "\n"
-	}
-	how += r.Memory.String()
 	for _, b := range made.Bits {
 		r.InferenceSeconds += b.Inference.Seconds()
 		r.BoostSeconds += b.Boost.Seconds()
@@ -95,54 +101,6 @@ func (c *trainCommand) printReport(t *hashgrove.Training, columns columnReport) 
 			r.Bits[b.Bit-1].InferenceSeconds, r.Bits[b.Bit-1].BoostSeconds = b.Inference.Seconds(), b.Boost.Seconds()
 		}
 	}
-	last := r.Bits[len(r.Bits)-1]
-	return c.printLine(r, "%s: %s, fingerprint %s\n%s\nobjective %.4f, error of the last bit %.4f\n%s%s%s%s"+
-		"%.1f s in all: inference %.1f s, boosting %.1f s; %.0f MB at most",
-		r.Model, bitsText(len(r.Bits), r.DetailBits), r.Fingerprint, made.Options.Summary(), last.Objective, last.TrainError,
-		figuresText(&m.Info), expectation(&m.Info), r.Ranking, how,
-		r.TotalSeconds, r.InferenceSeconds, r.BoostSeconds, float64(r.PeakRSS)/1e6)
-}
-
-// methodReport is the output of train --json for methods other than FastHash.
-type methodReport struct {
-	Model        string  `json:"model"`
-	Fingerprint  string  `json:"fingerprint"`
-	Method       string  `json:"method"`
-	Rows         int     `json:"rows"`
-	Dims         int     `json:"dims"`
-	Bits         int     `json:"bits"` // of the class
-	DetailBits   int     `json:"detail_bits,omitempty"`
-	Seed         uint64  `json:"seed"`
-	Scale        string  `json:"scale,omitempty"` // how columns were scaled and why
-	TrainSeconds float64 `json:"train_seconds"`
-	TotalSeconds float64 `json:"total_seconds"`
-	PeakRSS      int64   `json:"peak_rss_bytes"`
-	columnReport
-
-	NewItems     *model.Figures `json:"new_items,omitempty"` // for rows held out of training
-	LearnedItems *model.Figures `json:"learned_items,omitempty"`
-	Ranking      *rankingReport `json:"ranking,omitempty"`
-}
-
-func (c *trainCommand) printMethodReport(t *hashgrove.Training, columns columnReport) error {
-	m := t.Expert()
-	about, _ := method.Describe(t.Report.Method) // the name is valid by now
-	r := methodReport{
-		Model: c.options.Output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
-		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), Bits: m.ClassBits(), Seed: t.Report.Seed, Scale: m.Info.Scale,
-		TrainSeconds: t.Report.Learning.Seconds(), TotalSeconds: t.Report.Total.Seconds(), PeakRSS: machine.PeakMemory(),
-		columnReport: columns,
-		NewItems:     t.Report.NewItems, LearnedItems: t.Report.LearnedItems,
-		DetailBits: m.DetailBits(), Ranking: rankingOf(m),
-	}
-	scale := ""
-	if r.Scale != "" {
-		scale = r.Scale + "\n"
-	}
-	return c.printLine(r, "%s: %s by %s, fingerprint %s\n%s%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
-		r.Model, bitsText(r.Bits, r.DetailBits), about.Title, r.Fingerprint, scale, figuresText(&m.Info),
-		expectation(&m.Info), r.Ranking,
-		r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 }
 
 // validationRough is the number of held-out rows below which figures are rough.
