@@ -30,12 +30,14 @@ type Files struct {
 	SkipBad bool // skip unusable rows instead of failing
 }
 
-// Open reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, fvecs, bvecs, IDX or CIFAR, plain or
+// OpenData reads data from a file: npy, npz, CSV, TSV, JSON lines, Parquet, fvecs, bvecs, IDX or CIFAR, plain or
 // compressed; or pictures in a tar or in a folder with a sub-folder per class. The path may be a pattern such as
 // "part-*.npy".
-func Open(path string, c Columns) (*Data, error) { return OpenFiles(Files{Paths: []string{path}}, c) }
+func OpenData(path string, c Columns) (*Data, error) {
+	return OpenFiles(Files{Paths: []string{path}}, c)
+}
 
-// OpenFiles is like Open for data spread over several files.
+// OpenFiles is like OpenData for data spread over several files.
 func OpenFiles(f Files, c Columns) (*Data, error) {
 	spec := dataset.Spec{
 		Paths: f.Paths, Format: f.Format, Vector: c.Vector, Label: c.Label, Tags: c.Tags, ID: c.ID, SkipBad: f.SkipBad,

@@ -4,7 +4,7 @@
 //	t, err := hashgrove.Train(ctx, hashgrove.Rows(vectors, labels), hashgrove.Options{Bits: 64})
 //	err = t.Save("shop.hgm")
 //
-//	m, err := hashgrove.Load("shop.hgm")
+//	m, err := hashgrove.LoadModel("shop.hgm")
 //	code, err := m.Encode(vector)
 //	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
 //	hits, err := api.Nearest(ctx, ix, vector, 10)
@@ -13,8 +13,8 @@
 // High-Dimensional Data, CVPR 2014) unless Options.Method names another method. The same data, options and seed give
 // the same model, byte for byte, on any number of cores.
 //
-// Open reads data from files, CreateIndex and OpenIndex keep an index in a file, and package method lets you plug in a
-// method of your own. Packages client and server put an index on the network.
+// OpenData reads data from files, CreateIndex and OpenIndex keep an index in a file, and package method lets you plug in
+// a method of your own. Packages client and server put an index on the network.
 package hashgrove
 
 import (

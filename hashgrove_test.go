@@ -70,7 +70,7 @@ func TestWholeJob(t *testing.T) {
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	loaded := must[*Model](t)(Load(path))
+	loaded := must[*Model](t)(LoadModel(path))
 	if loaded.Fingerprint() != m.Fingerprint() || loaded.Bits() != 16 || loaded.Dim() != 8 {
 		t.Fatal("another model came back from the file")
 	}
@@ -317,7 +317,7 @@ func TestOpenFile(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d := must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku"}))
+	d := must[*Data](t)(OpenData(path, Columns{Label: "kind", ID: "sku"}))
 	m := trained(t)(Train(ctx, d, quick))
 	if m.Fingerprint() != trained(t)(Train(ctx, Rows(x, labels), quick)).Fingerprint() {
 		t.Error("a file gives another model than memory")
@@ -338,12 +338,12 @@ func TestOpenFile(t *testing.T) {
 	if trained(t)(Train(ctx, d, quick)).Fingerprint() != trained(t)(Train(ctx, Paired(x, pairs), quick)).Fingerprint() {
 		t.Error("pairs in a file give another model than pairs in memory")
 	}
-	d = must[*Data](t)(Open(path, Columns{Label: "kind", ID: "sku"}))
+	d = must[*Data](t)(OpenData(path, Columns{Label: "kind", ID: "sku"}))
 	if _, err := Train(ctx, d.WithPairsFile(filepath.Join(dir, "none.csv")), quick); err == nil {
 		t.Error("a file of pairs that is not there was accepted")
 	}
 	nowhere := filepath.Join(dir, "nowhere.csv")
-	if _, err := Open(nowhere, Columns{}); err == nil || !strings.HasPrefix(err.Error(), nowhere+": ") {
+	if _, err := OpenData(nowhere, Columns{}); err == nil || !strings.HasPrefix(err.Error(), nowhere+": ") {
 		t.Error(err)
 	}
 }
@@ -376,7 +376,7 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	folder := must[*Data](t)(Open(dir, Columns{}))
+	folder := must[*Data](t)(OpenData(dir, Columns{}))
 	for _, p := range []PictureOptions{
 		{Size: 16}, {Size: 16, Squash: true, Grey: true}, {Features: "gist320"}, {Features: "gist320", Mirror: true},
 		{Features: "gist320", Mirror: true, Average: true},
@@ -392,7 +392,7 @@ func TestPicturesInMemoryAndFolders(t *testing.T) {
 		if err := m.Save(path); err != nil {
 			t.Fatal(err)
 		}
-		m = must[*Model](t)(Load(path))
+		m = must[*Model](t)(LoadModel(path))
 		ix := must[*Index](t)(NewIndex(ctx, m, Images(pictures, labels)))
 		for i, img := range pictures[:10] {
 			item, _ := ix.items.Snapshot().Get(index.Int(int64(i)))

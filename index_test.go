@@ -123,9 +123,9 @@ func TestAttributesInFiles(t *testing.T) {
 		}
 	}
 	c := Columns{Vector: "a,b", Label: "kind", ID: "sku"}
-	m := trained(t)(Train(ctx, must[*Data](t)(Open("rows.csv", c)), quick))
+	m := trained(t)(Train(ctx, must[*Data](t)(OpenData("rows.csv", c)), quick))
 	c.Attributes = []string{"price"}
-	ix := must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(Open("rows.csv", c))))
+	ix := must[*Index](t)(NewIndex(ctx, m, must[*Data](t)(OpenData("rows.csv", c))))
 	if h, _ := ix.Get("s7"); len(h.Attributes) != 1 || h.Attributes["price"] != 107.0 {
 		t.Errorf("%+v", h)
 	}

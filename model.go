@@ -17,8 +17,8 @@ import (
 // Model turns vectors into codes. It is safe for concurrent use.
 type Model struct{ model *model.Model }
 
-// Load reads and checks a model file.
-func Load(path string) (*Model, error) {
+// LoadModel reads and checks a model file.
+func LoadModel(path string) (*Model, error) {
 	m, err := model.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func TestTablesTrainAsGoDoes(t *testing.T) {
 	if err := model.WriteFile(filepath.Join(dir, "table.hgm"), m); err != nil {
 		t.Fatal(err)
 	}
-	data, err := hashgrove.Open(path, hashgrove.Columns{Label: "kind"})
+	data, err := hashgrove.OpenData(path, hashgrove.Columns{Label: "kind"})
 	if err != nil {
 		t.Fatal(err)
 	}

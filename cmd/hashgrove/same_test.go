@@ -32,7 +32,7 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 		file := strings.ReplaceAll(name, " ", "-")
 		succeed(t, strings.Fields("train items.csv --label category --id-column sku -o "+file+".hgm "+c.flags)...)
 		want := read(t, file+".hgm")
-		data, err := hashgrove.Open("items.csv", columns)
+		data, err := hashgrove.OpenData("items.csv", columns)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,8 +46,8 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 		}
 	}
 	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 12 --grow defaults.hgm -o longer.hgm")...)
-	grown := must(hashgrove.Load("defaults.hgm"))(t)
-	data := must(hashgrove.Open("items.csv", columns))(t)
+	grown := must(hashgrove.LoadModel("defaults.hgm"))(t)
+	data := must(hashgrove.OpenData("items.csv", columns))(t)
 	longer := must(hashgrove.Train(ctx, data, hashgrove.Options{Bits: 12, Grow: grown.Expert()}))(t)
 	if err := longer.Save("saved.hgm"); err != nil || !bytes.Equal(read(t, "saved.hgm"), read(t, "longer.hgm")) {
 		t.Errorf("Go grows another model: %v", err)

@@ -23,7 +23,7 @@ func main() {
 	path := filepath.Join(dir, "items.csv")
 	check(os.WriteFile(path, []byte(table(300)), 0o666))
 
-	items, err := hashgrove.Open(path, hashgrove.Columns{Label: "category", ID: "sku"})
+	items, err := hashgrove.OpenData(path, hashgrove.Columns{Label: "category", ID: "sku"})
 	check(err)
 	m, err := hashgrove.Train(ctx, items, hashgrove.Options{Bits: 16, Rounds: 20})
 	check(err)

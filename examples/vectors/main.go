@@ -24,7 +24,7 @@ func main() {
 	check(made.Save(path))
 	defer os.Remove(path)
 
-	m, err := hashgrove.Load(path)
+	m, err := hashgrove.LoadModel(path)
 	check(err)
 	ix, err := hashgrove.NewIndex(ctx, m, hashgrove.Rows(vectors, labels))
 	check(err)

@@ -127,7 +127,7 @@ func makeShapes(dir string) error {
 	if err := errors.Join(os.Chdir(dir), pictures.Close(), os.WriteFile(tarName, b.Bytes(), 0o666)); err != nil {
 		return err
 	}
-	data, err := hashgrove.Open(tarName, hashgrove.Columns{}) // ids have the path as it is given
+	data, err := hashgrove.OpenData(tarName, hashgrove.Columns{}) // ids have the path as it is given
 	if err != nil {
 		return err
 	}
