@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"hashgrove/internal/compare/report"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/machine"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
@@ -52,7 +52,7 @@ func find(name string) (Experiment, error) {
 		}
 		names = append(names, e.Name)
 	}
-	return Experiment{}, fault.New("no-such-experiment", "there is no experiment %q; the experiments are %s", name,
+	return Experiment{}, message.New("no-such-experiment", "there is no experiment %q; the experiments are %s", name,
 		strings.Join(names, ", "))
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 	learn "hashgrove/internal/train"
 )
@@ -87,7 +87,7 @@ func TestMissingDataIsSaid(t *testing.T) {
 		}
 	}
 	_, err := find("table99")
-	if d := fault.Differs(err, "no-such-experiment", "table99", "cifar10-features"); d != "" {
+	if d := message.Differs(err, "no-such-experiment", "table99", "cifar10-features"); d != "" {
 		t.Error(d)
 	}
 }
@@ -115,7 +115,7 @@ func TestAFailedRowLeavesTheOthers(t *testing.T) {
 		}
 	}
 	err = runner.attempt(context.Background(), "lsh", func(*Runner) error { panic("slip\nstack") })
-	if d := fault.Differs(err, "internal-error", "lsh", "slip"); d != "" || strings.Contains(err.Error(), "stack") {
+	if d := message.Differs(err, "internal-error", "lsh", "slip"); d != "" || strings.Contains(err.Error(), "stack") {
 		t.Errorf("a panic became %v: %s", err, d)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/supervision"
 )
@@ -190,7 +190,7 @@ func TestTagErrors(t *testing.T) {
 	differs := func(err error, want string) { // code and what the message has to name
 		t.Helper()
 		facts := strings.Fields(want)
-		if d := fault.Differs(err, fault.Code(facts[0]), facts[1:]...); d != "" {
+		if d := message.Differs(err, message.Code(facts[0]), facts[1:]...); d != "" {
 			t.Error(d)
 		}
 	}

@@ -19,14 +19,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
 func main() {
 	os.Exit(cli.UntilSignal(os.Stderr, "paper", func(ctx context.Context) int {
 		err := command(os.Stdout, os.Stderr).ExecuteContext(ctx)
-		return cli.Report(ctx, os.Stderr, "paper", err, func(err error) string { return plain.Error(err).Error() })
+		return cli.Report(ctx, os.Stderr, "paper", err, func(err error) string { return message.Error(err).Error() })
 	}))
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	learn "hashgrove/internal/train"
 )
@@ -236,7 +236,7 @@ func (runner *Runner) attempt(ctx context.Context, method string, f func(runner 
 	defer func() {
 		if p := recover(); p != nil { // the work of other methods is not lost
 			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
-			err = fault.New("internal-error", "internal error in method %s: %s", method, text)
+			err = message.New("internal-error", "internal error in method %s: %s", method, text)
 		}
 	}()
 	return f(&own)

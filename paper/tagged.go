@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // The data sets with tags (Guillaumin et al., ICCV 2009). Each lies in a folder of its name, pictures in folders below
@@ -104,13 +104,13 @@ func tagGallery(dir string, entries []entry) (gallery, error) {
 		name, ok := at[stem(e.picture)]
 		switch {
 		case !ok:
-			return g, fault.New("no-such-picture", "%s: there is no picture %s, which a list names: unpack the pictures into "+
+			return g, message.New("no-such-picture", "%s: there is no picture %s, which a list names: unpack the pictures into "+
 				"that folder", dir, e.picture)
 		case name == "":
-			return g, fault.New("same-name", "%s: several pictures are called %s: keep one of them", dir, stem(e.picture))
+			return g, message.New("same-name", "%s: several pictures are called %s: keep one of them", dir, stem(e.picture))
 		}
 		if _, twice := g.items[name]; twice {
-			return g, fault.New("listed-twice", "%s: the lists name %s twice", dir, e.picture)
+			return g, message.New("listed-twice", "%s: the lists name %s twice", dir, e.picture)
 		}
 		g.items[name] = item{Tags: e.tags, Query: e.query, Size: files[name]}
 	}
@@ -144,7 +144,7 @@ func readPlain(dir, _ string) ([]entry, error) {
 			return nil, err
 		}
 		if i > 1 && len(text[i]) != len(text[1]) {
-			return nil, fault.New("wrong-count", "%s: %d lines for the %d pictures of ids.txt", filepath.Join(dir, name),
+			return nil, message.New("wrong-count", "%s: %d lines for the %d pictures of ids.txt", filepath.Join(dir, name),
 				len(text[i]), len(text[1]))
 		}
 	}
@@ -153,13 +153,13 @@ func readPlain(dir, _ string) ([]entry, error) {
 	for i, id := range ids {
 		e := entry{picture: id, query: part[i] == "test"}
 		if part[i] != "test" && part[i] != "train" {
-			return nil, fault.New("bad-value", "%s: line %d: %q is neither train nor test",
+			return nil, message.New("bad-value", "%s: line %d: %q is neither train nor test",
 				filepath.Join(dir, "split.txt"), i+1, part[i])
 		}
 		for _, word := range strings.Fields(labels[i]) {
 			t, err := strconv.Atoi(word)
 			if err != nil || t < 0 || t >= len(names) {
-				return nil, fault.New("no-such-tag", "%s: line %d: %q is not the number of one of the %d tags",
+				return nil, message.New("no-such-tag", "%s: line %d: %q is not the number of one of the %d tags",
 					filepath.Join(dir, "labels.txt"),
 					i+1, word, len(names))
 			}
@@ -192,7 +192,7 @@ func readTagProp(dir, name string) ([]entry, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if len(rows) != len(list) {
-			return nil, fault.New("wrong-count", "%s: tags of %d pictures, but the list has %d", path, len(rows), len(list))
+			return nil, message.New("wrong-count", "%s: tags of %d pictures, but the list has %d", path, len(rows), len(list))
 		}
 		for i, picture := range list {
 			e := entry{picture: picture, query: part == "test"}
@@ -209,13 +209,13 @@ func readTagProp(dir, name string) ([]entry, error) {
 func parseTags(b []byte, tags int) ([][]int, error) {
 	size := 2 * (tags + 1)
 	if len(b)%size != 0 {
-		return nil, fault.New("odd-size", "%d bytes are not whole rows of %d tags", len(b), tags)
+		return nil, message.New("odd-size", "%d bytes are not whole rows of %d tags", len(b), tags)
 	}
 	rows := make([][]int, len(b)/size)
 	for i := range rows {
 		row := b[i*size : (i+1)*size]
 		if n := binary.LittleEndian.Uint16(row); int(n) != tags {
-			return nil, fault.New("wrong-width", "row %d has %d tags, but the dictionary has %d", i, n, tags)
+			return nil, message.New("wrong-width", "row %d has %d tags, but the dictionary has %d", i, n, tags)
 		}
 		for t := range tags {
 			switch v := binary.LittleEndian.Uint16(row[2*t+2:]); v {
@@ -223,7 +223,7 @@ func parseTags(b []byte, tags int) ([][]int, error) {
 			case 1:
 				rows[i] = append(rows[i], t)
 			default:
-				return nil, fault.New("bad-value", "row %d, tag %d: %d is neither 0 nor 1", i, t, v)
+				return nil, message.New("bad-value", "row %d, tag %d: %d is neither 0 nor 1", i, t, v)
 			}
 		}
 	}
@@ -267,10 +267,10 @@ func readConcepts(dir, _ string) ([]entry, error) {
 			}
 			n, err := strconv.Atoi(line)
 			if err != nil {
-				return nil, fault.New("not-a-number", "%s: line %d: %q is not the number of a picture", path, i+1, line)
+				return nil, message.New("not-a-number", "%s: line %d: %q is not the number of a picture", path, i+1, line)
 			}
 			if _, ok := tags[n]; !ok {
-				return nil, fault.New("no-such-picture", "%s: line %d: there is no picture im%d.jpg: unpack the pictures into %s",
+				return nil, message.New("no-such-picture", "%s: line %d: there is no picture im%d.jpg: unpack the pictures into %s",
 					path, i+1, n, dir)
 			}
 			tags[n] = append(tags[n], concept)

@@ -7,7 +7,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/store"
 	"hashgrove/internal/supervision"
 )
@@ -31,8 +31,8 @@ var settingFlags = map[string]string{
 }
 
 // message formats an error for the user and names the flags that help.
-func message(err error) string {
-	text := plain.Error(err).Error()
+func explain(err error) string {
+	text := message.Error(err).Error()
 	if e, ok := errors.AsType[*dataset.SpecError](err); ok && settingFlags[e.Field] != "" {
 		text += " (" + settingFlags[e.Field] + ")"
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // refusal is a command line that must fail, and how.
@@ -43,7 +43,7 @@ func (o outcome) differs(status int, cause any, facts ...string) string {
 	caused := true
 	switch want := cause.(type) {
 	case string:
-		caused = want == "" || fault.Is(o.cause, fault.Code(want))
+		caused = want == "" || message.Is(o.cause, message.Code(want))
 	case error:
 		caused = errors.Is(o.cause, want)
 	case setting:
@@ -57,7 +57,7 @@ func (o outcome) differs(status int, cause any, facts ...string) string {
 	case o.code != status:
 		return fmt.Sprintf("exit %d instead of %d: %s", o.code, status, o.err)
 	case !caused:
-		return fmt.Sprintf("codes %q, and not %v: %s", fault.Codes(o.cause), cause, o.err)
+		return fmt.Sprintf("codes %q, and not %v: %s", message.Codes(o.cause), cause, o.err)
 	case strings.Contains(o.err, "goroutine"):
 		return "a stack trace: " + o.err
 	}
@@ -67,7 +67,7 @@ func (o outcome) differs(status int, cause any, facts ...string) string {
 // lacks says which of the facts a text does not name, or returns "". A fact may be several, separated by spaces.
 func lacks(text string, facts ...string) string {
 	for fact := range strings.FieldsSeq(strings.Join(facts, " ")) {
-		if !fault.Names(text, fact) {
+		if !message.Names(text, fact) {
 			return fmt.Sprintf("%q is not in: %s", fact, text)
 		}
 	}

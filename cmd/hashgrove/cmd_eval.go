@@ -13,8 +13,8 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -205,7 +205,7 @@ func (c *evalCommand) open(ctx context.Context, m *model.Model, d dataFlags, pat
 		return nil, errors.Join(err, done())
 	}
 	if sum.Bad > 0 {
-		c.note("dropped %s, the first: %v", plain.Count(sum.Bad, "bad row", "bad rows"), sum.BadExamples[0])
+		c.note("dropped %s, the first: %v", message.Count(sum.Bad, "bad row", "bad rows"), sum.BadExamples[0])
 	}
 	return &encoded{Data: sum, codes: hamming.NewCodes(sum.Rows, m.Encoder.Bits()), close: done}, nil
 }

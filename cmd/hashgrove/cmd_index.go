@@ -12,7 +12,7 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/index"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/store"
 )
 
@@ -99,7 +99,7 @@ func (a *app) selectFields(
 	}
 	if len(names) > 0 {
 		a.warn([]string{fmt.Sprintf("--fields %s: no item has this field; there are %s",
-			cli.Printable(names[0]), cli.Printable(plain.List(there)))})
+			cli.Printable(names[0]), cli.Printable(message.List(there)))})
 	}
 	return x, nil
 }

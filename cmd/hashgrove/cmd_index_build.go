@@ -13,9 +13,9 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 	"hashgrove/internal/store"
@@ -199,7 +199,7 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 func fitModel(b *index.Batch, m *model.Model, path, name string) error {
 	bits := m.Encoder.Bits()
 	if b.Fingerprint != (hamming.Fingerprint{}) && b.Fingerprint != m.Fingerprint() {
-		return fault.New("model-mismatch", "%s: codes of model %v, but %s is %v: give the model that made them",
+		return message.New("model-mismatch", "%s: codes of model %v, but %s is %v: give the model that made them",
 			path, b.Fingerprint, name, m.Fingerprint())
 	}
 	if b.Codes.Bits != bits {
@@ -284,7 +284,7 @@ func (c *addCommand) read(
 		return nil, in, 0, fmt.Errorf("%s: %w", args[0], err)
 	}
 	if _, there, err := s.Get(ctx, index.Int(0)); err != nil || there && !in.Named && !c.upsert {
-		return nil, in, 0, cmp.Or(err, fault.New("numbers-taken", "%s: its rows have no ids, so they are identified by "+
+		return nil, in, 0, cmp.Or(err, message.New("numbers-taken", "%s: its rows have no ids, so they are identified by "+
 			"their numbers, and %s has an item 0 already: give ids with --id-column or --ids", args[0], c.output))
 	}
 	return b, in, bad, nil

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/store"
 )
 
@@ -89,9 +89,9 @@ func (c *deleteCommand) run(ctx context.Context, path string) error {
 	}
 	r.Deleted, r.Missing = deleted, missing
 	if missing > 0 && !c.json {
-		c.note("%s not in the index", plain.Count(missing, "of the ids is", "of the ids are"))
+		c.note("%s not in the index", message.Count(missing, "of the ids is", "of the ids are"))
 	}
-	return c.printLine(r, "%s: %s deleted, %d left", path, plain.Count(deleted, "item", "items"), r.Items)
+	return c.printLine(r, "%s: %s deleted, %d left", path, message.Count(deleted, "item", "items"), r.Items)
 }
 
 // tryDeletion says how many items would be deleted; ids is the number of ids given, if any.

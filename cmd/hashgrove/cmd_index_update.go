@@ -8,8 +8,7 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/store"
 )
 
@@ -62,7 +61,7 @@ func (c *updateCommand) run(ctx context.Context, path string) error {
 			return fmt.Errorf("%s: %w", c.attributes.table, err)
 		}
 		if updated == 0 && len(b.IDs) > 0 {
-			return fault.New("no-id-matches",
+			return message.New("no-id-matches",
 				"%s: none of its %d ids is in %s: does it describe other items, or is another column the id?",
 				c.attributes.table, len(b.IDs), path)
 		}
@@ -73,8 +72,8 @@ func (c *updateCommand) run(ctx context.Context, path string) error {
 	}
 	r.Updated, r.Missing = updated, len(b.IDs)-updated
 	if r.Missing > 0 && !c.json {
-		c.note("%s no item of the index", plain.Count(r.Missing, "record matches", "records match"))
+		c.note("%s no item of the index", message.Count(r.Missing, "record matches", "records match"))
 	}
 	return c.printLine(r, "%s: %s updated, %d in all, %.1f s",
-		path, plain.Count(updated, "item", "items"), r.Items, r.Seconds)
+		path, message.Count(updated, "item", "items"), r.Items, r.Seconds)
 }

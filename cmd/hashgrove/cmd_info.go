@@ -15,8 +15,8 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/section"
 	"hashgrove/internal/store"
 )
@@ -60,7 +60,7 @@ its author made, compare the printed SHA-256 with one from a place you trust.`,
 				case err != nil && first == nil:
 					first = err
 				case err != nil:
-					fmt.Fprintf(a.err, "hashgrove: %s\n", cli.Message(message(err)))
+					fmt.Fprintf(a.err, "hashgrove: %s\n", cli.Message(explain(err)))
 				case a.json:
 					if err := a.printJSON(f); err != nil {
 						return err
@@ -118,7 +118,7 @@ type fileReport struct {
 
 // digestOf returns the SHA-256 of a file, or "" if it can be read only once.
 func digestOf(ctx context.Context, path string) (string, error) {
-	f, err := plain.Open(path)
+	f, err := message.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -251,7 +251,7 @@ func (f *fileReport) fillModel(m *model.Model) {
 // functions names the hash functions of a model and the columns it adds to a vector for them.
 func (f *fileReport) functions() (kind, more string) {
 	if b, _, ok := model.Behind(f.encoder); ok && b.Dim() > f.Dims {
-		return b.Kind(), fmt.Sprintf(" and %s that it adds", plain.Count(b.Dim()-f.Dims, "column", "columns"))
+		return b.Kind(), fmt.Sprintf(" and %s that it adds", message.Count(b.Dim()-f.Dims, "column", "columns"))
 	}
 	return f.Kind, ""
 }
@@ -349,11 +349,11 @@ func (a *app) printIndex(f *fileReport) {
 	for _, known := range f.Attributes {
 		fields = append(fields, known.String())
 	}
-	fmt.Fprintf(a.out, "filters can use %s\n", cli.Printable(plain.List(fields)))
+	fmt.Fprintf(a.out, "filters can use %s\n", cli.Printable(message.List(fields)))
 	fmt.Fprintf(a.out, "memory for many searches: about %s, plus labels, tags and attributes\n",
 		cli.Size(f.Memory.Total))
 	fmt.Fprintf(a.out, "file %s, of which %s are free, after %s\n",
-		cli.Size(f.FileBytes), cli.Size(f.FreeBytes), plain.Count(int(f.Writes), "write", "writes"))
+		cli.Size(f.FileBytes), cli.Size(f.FreeBytes), message.Count(int(f.Writes), "write", "writes"))
 	if f.Note != "" {
 		fmt.Fprintf(a.out, "note: %s\n", cli.Printable(f.Note))
 	}

@@ -8,7 +8,7 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 )
 
@@ -128,7 +128,7 @@ func (c *inspectCommand) print(r inspectReport) {
 		fmt.Fprintf(c.out, "vector       %s\n", cli.Printable(r.vectorText(r.Dims)))
 	}
 	if len(r.Unused) > 0 {
-		fmt.Fprintf(c.out, "not used     %s\n", cli.Printable(plain.Runs(r.Unused)))
+		fmt.Fprintf(c.out, "not used     %s\n", cli.Printable(message.Runs(r.Unused)))
 	}
 	if r.Pictures != "" {
 		fmt.Fprintf(c.out, "pictures     %s\n", cli.Printable(r.Pictures))

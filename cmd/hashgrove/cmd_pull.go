@@ -8,8 +8,8 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/store"
 )
 
@@ -94,7 +94,7 @@ func (c *pullCommand) run(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", r.Table, err)
 	}
 	return c.printLine(r, "%s: %s of %d bits, fingerprint %s, from %s in %s",
-		r.Output, plain.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
+		r.Output, message.Count(r.Items, "item", "items"), r.Bits, r.Fingerprint, r.Table, r.Engine)
 }
 
 // readTable reads the items of a table that match a filter.

@@ -12,7 +12,7 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/postgres"
 	"hashgrove/internal/store"
 )
@@ -163,10 +163,10 @@ func (c *pushCommand) push(ctx context.Context, t *postgres.Table, src *pushSour
 		}
 		r.Verified = &v
 		verified = fmt.Sprintf("; verified: %s as pushed, %d of %d answers as those of an exact index, recall %.4f",
-			plain.Count(v.Items, "item", "items"), v.Same, v.Answers, v.Recall)
+			message.Count(v.Items, "item", "items"), v.Same, v.Answers, v.Recall)
 	}
 	return c.printLine(r, "%s: %s written, %d bits, fingerprint %s, %s, %.1f s, %.0f per second%s",
-		r.Table, plain.Count(r.Written, "item", "items"), r.Bits, r.Fingerprint, r.Engine, r.Seconds, r.PerSecond,
+		r.Table, message.Count(r.Written, "item", "items"), r.Bits, r.Fingerprint, r.Engine, r.Seconds, r.PerSecond,
 		verified)
 }
 
@@ -174,7 +174,7 @@ func (c *pushCommand) push(ctx context.Context, t *postgres.Table, src *pushSour
 func (c *pushCommand) advice(r pushReport, all int) string {
 	written := fmt.Sprintf("%d of %d items are written", r.Written, r.Items)
 	if all < 0 {
-		written = plain.Count(r.Written, "item is", "items are") + " written"
+		written = message.Count(r.Written, "item is", "items are") + " written"
 	}
 	return written + "; push all of them again, which replaces those that are there"
 }
@@ -183,7 +183,7 @@ func (c *pushCommand) advice(r pushReport, all int) string {
 func (c *pushCommand) printPlan(r pushReport, all int) {
 	count := "items"
 	if all >= 0 {
-		count = plain.Count(all, "item", "items")
+		count = message.Count(all, "item", "items")
 	}
 	fmt.Fprintf(c.out, "-- %s of %d bits, fingerprint %s, into %s: nothing is sent\n",
 		count, r.Bits, r.Fingerprint, cli.Printable(r.Table))

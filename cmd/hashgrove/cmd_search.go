@@ -14,8 +14,8 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/search"
 )
 
@@ -205,7 +205,7 @@ func (c *searchCommand) check(args []string) error {
 
 // flagError rewords an error about a field of a request to name the flag.
 func flagError(err error) error {
-	refused, code := new(api.Error), fault.Code("bad-flag-value")
+	refused, code := new(api.Error), message.Code("bad-flag-value")
 	switch {
 	case !errors.As(err, &refused) || errors.Is(err, search.ErrNoVectors):
 		return err
@@ -218,7 +218,7 @@ func flagError(err error) error {
 	if name == "" && refused.Field != "" {
 		name = "--" + refused.Field
 	}
-	return fault.With(code, cli.UsageError(fmt.Errorf("%s: %w", name, err)))
+	return message.With(code, cli.UsageError(fmt.Errorf("%s: %w", name, err)))
 }
 
 func (c *searchCommand) run(ctx context.Context, path string, args []string) error {

@@ -18,8 +18,8 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/gpu"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 )
@@ -227,9 +227,9 @@ func (c *trainCommand) explain(err error) error {
 		return fmt.Errorf("%w; continue it with --resume or discard it with --set restart=true", err)
 	case errors.Is(err, fasthash.ErrOtherBits):
 		return fmt.Errorf("%w; use --grow MODEL to add bits to a model, or --set restart=true to discard the checkpoint", err)
-	case fault.Is(err, "not-enough-memory"):
+	case message.Is(err, "not-enough-memory"):
 		return fmt.Errorf("%w: raise --memory, now %s", err, c.memory)
-	case errors.Is(err, fasthash.ErrNeedsMemory) && fault.Is(err, "linear-columns"):
+	case errors.Is(err, fasthash.ErrNeedsMemory) && message.Is(err, "linear-columns"):
 		return fmt.Errorf("%w: raise --memory, or use --set linear_columns=off", err)
 	case errors.Is(err, fasthash.ErrNeedsMemory):
 		return fmt.Errorf("%w: raise --memory, or drop that option", err)

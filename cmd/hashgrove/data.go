@@ -11,10 +11,9 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -112,14 +111,14 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 	}
 	src, err := m.Source(set, d.threads())
 	if err != nil && d.Vector != "" && len(m.Info.Features) > 0 {
-		return nil, nil, fault.New("columns-mismatch",
+		return nil, nil, message.New("columns-mismatch",
 			"%s: %w; leave out --vector: the model knows its columns", paths[0], err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", paths[0], err)
 	}
 	if src.Dim() != m.Dim() {
-		return nil, nil, fault.New("wrong-dimensions", "%s: vectors of %d dimensions, but the model takes %d",
+		return nil, nil, message.New("wrong-dimensions", "%s: vectors of %d dimensions, but the model takes %d",
 			paths[0], src.Dim(), m.Encoder.Dim())
 	}
 	return set, src, nil
@@ -129,7 +128,7 @@ func (d dataFlags) openFor(m *model.Model, paths []string) (*dataset.Set, vector
 func (a *app) noteBad(set *dataset.Set) int {
 	bad, first := set.Bad()
 	if bad > 0 {
-		a.note("dropped %s, the first: %v", plain.Count(bad, "bad row", "bad rows"), first[0])
+		a.note("dropped %s, the first: %v", message.Count(bad, "bad row", "bad rows"), first[0])
 	}
 	return bad
 }
@@ -187,7 +186,7 @@ func (d *dataFlags) asModel(m *model.Model) { d.Follow(m.Schema(), d.similar) }
 
 // learnedColumns formats the columns stored in a model, or returns "".
 func learnedColumns(f *model.Info) string {
-	text := cmp.Or(f.Vector, plain.Runs(f.Features))
+	text := cmp.Or(f.Vector, message.Runs(f.Features))
 	for _, c := range [][2]string{{"label", f.Label}, {"tags", f.Tags}} {
 		if c[1] != "" && text != "" {
 			text += fmt.Sprintf("; %s: %s", c[0], c[1])
@@ -215,7 +214,7 @@ func (r columnReport) vectorText(dims int) string {
 	if len(r.Vector) == 1 && dims > 1 {
 		return fmt.Sprintf("%s (lists of %d numbers)", r.Vector[0], dims)
 	}
-	return fmt.Sprintf("%s (%s)", plain.Runs(r.Vector), plain.Count(len(r.Vector), "column", "columns"))
+	return fmt.Sprintf("%s (%s)", message.Runs(r.Vector), message.Count(len(r.Vector), "column", "columns"))
 }
 
 // noteColumns says which columns are used for training.
@@ -225,7 +224,7 @@ func (a *app) noteColumns(r columnReport, dims int) {
 	}
 	text := "vector: " + r.vectorText(dims)
 	if len(r.Unused) > 0 {
-		text += "; not used: " + plain.Runs(r.Unused)
+		text += "; not used: " + message.Runs(r.Unused)
 	}
 	a.note("%s", cli.Printable(text))
 }
@@ -247,6 +246,6 @@ func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Prep
 	}
 	have := set.Names()
 	missing := slices.DeleteFunc(slices.Clone(other.Names()), func(s string) bool { return slices.Contains(have, s) })
-	return nil, fault.New("columns-mismatch", "%s: its columns differ from those of %s; missing: %s",
-		paths[0], other.Files()[0], cmp.Or(plain.Runs(missing), "none, but there are extra ones"))
+	return nil, message.New("columns-mismatch", "%s: its columns differ from those of %s; missing: %s",
+		paths[0], other.Files()[0], cmp.Or(message.Runs(missing), "none, but there are extra ones"))
 }

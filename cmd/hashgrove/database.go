@@ -11,8 +11,8 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/postgres"
 	"hashgrove/internal/store"
 )
@@ -72,7 +72,7 @@ func readPassword(path string) (string, error) {
 	}
 	line, rest, _ := strings.Cut(string(b), "\n")
 	if line = strings.TrimSuffix(line, "\r"); line == "" || len(b) > most || strings.TrimSpace(rest) != "" {
-		return "", fault.New("bad-password-file", "%s: a file with a password has it on its only line", path)
+		return "", message.New("bad-password-file", "%s: a file with a password has it on its only line", path)
 	}
 	return line, nil
 }

@@ -15,8 +15,8 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/vectors"
 )
 
@@ -119,11 +119,11 @@ func (c *evalCommand) print(r *eval.Report) {
 	t.neighbours()
 	if u := r.Unseen; u != nil {
 		t.single("MAP, unseen classes", fmt.Sprintf("%.4f", u.MAP),
-			plain.Count(u.Queries, "query", "queries")+" of held-out classes against the whole base")
+			message.Count(u.Queries, "query", "queries")+" of held-out classes against the whole base")
 		t.single("  by chance", fmt.Sprintf("%.4f", u.Prior), "")
 		if u.FloatQueries > 0 {
 			t.single("  by the vectors", fmt.Sprintf("%.4f", u.FloatMAP), "float search with "+
-				plain.Count(u.FloatQueries, "query", "queries"))
+				message.Count(u.FloatQueries, "query", "queries"))
 		}
 		t.single("  among themselves", fmt.Sprintf("%.4f", u.AmongMAP),
 			fmt.Sprintf("base items of held-out classes only; chance %.4f", u.AmongPrior))
@@ -150,8 +150,8 @@ func (c *evalCommand) printGain(r *eval.Report) {
 
 // sizes formats what was ranked.
 func (c *evalCommand) sizes(r *eval.Report) string {
-	return fmt.Sprintf("%s against %s of %s", plain.Count(r.Queries, "query", "queries"),
-		plain.Count(r.Base, "code", "codes"), bitsText(r.Bits-c.detail, c.detail))
+	return fmt.Sprintf("%s against %s of %s", message.Count(r.Queries, "query", "queries"),
+		message.Count(r.Base, "code", "codes"), bitsText(r.Bits-c.detail, c.detail))
 }
 
 // printClasses prints the table by class: all of up to 20 classes, else the ten worst.

@@ -8,8 +8,8 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -178,7 +178,7 @@ func (a *app) noteJoin(in itemInput, n int) {
 		a.note("attributes joined by id: %d of %d items have a record", j.Found, n)
 	case j.By == "id":
 		a.note("attributes joined by id: %d of %d items have a record; %s no item", j.Found, n,
-			plain.Count(j.Unmatched, "record matches", "records match"))
+			message.Count(j.Unmatched, "record matches", "records match"))
 	}
 }
 

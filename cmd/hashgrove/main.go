@@ -21,8 +21,8 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/cli"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 )
 
 func main() {
@@ -47,7 +47,7 @@ type app struct {
 
 // run executes one command line, prints any error and returns the exit status.
 func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) int {
-	return cli.Report(ctx, errOut, "hashgrove", execute(ctx, in, out, errOut, args), message)
+	return cli.Report(ctx, errOut, "hashgrove", execute(ctx, in, out, errOut, args), explain)
 }
 
 func execute(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) error {
@@ -224,7 +224,7 @@ func (a *app) makeCacheFolder(names ...string) (string, error) {
 	if err == nil {
 		return folder, nil
 	}
-	a.note("the cache folder cannot be written: %v", plain.Error(err))
+	a.note("the cache folder cannot be written: %v", message.Error(err))
 	return os.MkdirTemp("", "hashgrove-")
 }
 

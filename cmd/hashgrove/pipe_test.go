@@ -21,7 +21,7 @@ func feed(t *testing.T, in io.Reader, args ...string) outcome {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	cause := execute(context.Background(), in, &out, &errOut, args)
-	code := cli.Report(context.Background(), &errOut, "hashgrove", cause, message)
+	code := cli.Report(context.Background(), &errOut, "hashgrove", cause, explain)
 	return outcome{code, out.String(), errOut.String(), cause}
 }
 

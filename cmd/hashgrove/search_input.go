@@ -12,9 +12,9 @@ import (
 	"hashgrove/client"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
@@ -102,7 +102,7 @@ func (q *queries) source() (*dataset.Set, vectors.Source, error) {
 	}
 	m, err := q.model()
 	if err == nil && m == nil {
-		err = fault.New("needs-model", "%s has no model to encode %s with, because it was built from codes: "+
+		err = message.New("needs-model", "%s has no model to encode %s with, because it was built from codes: "+
 			"search with a code file, --id or --code, or build it with --model", q.path, q.args[0])
 	}
 	if err != nil {

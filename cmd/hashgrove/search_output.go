@@ -14,7 +14,7 @@ import (
 	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/index"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/search"
 )
 
@@ -95,12 +95,12 @@ func (c *searchCommand) printQuery(r *api.Result) {
 	}
 	if r.Tied > r.TiedHits {
 		fmt.Fprintf(c.out, "%s; %s shown, the first by id\n",
-			tieText(r), plain.Count(r.TiedHits, "of them is", "of them are"))
+			tieText(r), message.Count(r.TiedHits, "of them is", "of them are"))
 	}
 	if c.explain {
 		fmt.Fprint(c.out, r.Plan)
 		if r.Compared > 0 {
-			fmt.Fprintf(c.out, "%s compared by vectors\n", plain.Count(r.Compared, "item was", "items were"))
+			fmt.Fprintf(c.out, "%s compared by vectors\n", message.Count(r.Compared, "item was", "items were"))
 		}
 	}
 	if r.Why != nil {
@@ -199,7 +199,7 @@ func (c *searchCommand) noteTies(results []api.Result) {
 		advice += ", and train --detail-bits makes codes that tell items of a class apart"
 	}
 	c.note("for %d of %s some items at the last distance are not shown, the later ones by id; %s",
-		cut, plain.Count(len(results), "query", "queries"), advice)
+		cut, message.Count(len(results), "query", "queries"), advice)
 }
 
 // printCSV prints one line per hit, after a header line if head is set.
@@ -240,7 +240,7 @@ func (c *searchCommand) printWhy(r *api.Result) {
 		cli.Printable(r.Query), cli.Printable(string(w.ID)), cli.Ranges(differ))
 	fmt.Fprintf(c.out, "and agree in bits: %s\n", cli.Ranges(agree))
 	if detail := len(w.Bits) - len(differ) - len(agree); detail > 0 {
-		fmt.Fprintf(c.out, "and differ in %d of %s of detail\n", w.Detail, plain.Count(detail, "bit", "bits"))
+		fmt.Fprintf(c.out, "and differ in %d of %s of detail\n", w.Detail, message.Count(detail, "bit", "bits"))
 	}
 	if c.answer.Rank == api.Margins && len(differ) > 0 {
 		var weights []int

@@ -11,9 +11,9 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/machine"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 )
 
 // trainReport is the output of train --json.
@@ -120,7 +120,7 @@ func figuresText(i *model.Info) string {
 			others += fmt.Sprintf("; by the expected code %.4f, %.4f", e.MAP, e.Precision)
 		}
 		return fmt.Sprintf("%s MAP %.4f, precision %.4f by Hamming%s; %s in %d rows\n", name, f.MAP, f.Precision, others,
-			plain.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
+			message.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
 	}
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
 }
@@ -172,10 +172,10 @@ func (r *rankingReport) String() string {
 		return ""
 	case r.Rank == model.ByExpected && r.Mix > 0:
 		return fmt.Sprintf("searches rank by the expected code: tau %g, %.0f %% of the weight from margins, %s known\n",
-			r.Tau, 100*r.Mix, plain.Count(r.Codes, "code", "codes"))
+			r.Tau, 100*r.Mix, message.Count(r.Codes, "code", "codes"))
 	case r.Rank == model.ByExpected:
 		return fmt.Sprintf("searches rank by the expected code: tau %g, %s known\n",
-			r.Tau, plain.Count(r.Codes, "code", "codes"))
+			r.Tau, message.Count(r.Codes, "code", "codes"))
 	}
 	return fmt.Sprintf("searches rank by %s\n", rankName(r.Rank))
 }
@@ -194,7 +194,7 @@ func rankName(rank string) string {
 // bitsText says how many bits a code has.
 func bitsText(class, detail int) string {
 	if detail == 0 {
-		return plain.Count(class, "bit", "bits")
+		return message.Count(class, "bit", "bits")
 	}
-	return fmt.Sprintf("%s of the class and %d of detail", plain.Count(class, "bit", "bits"), detail)
+	return fmt.Sprintf("%s of the class and %d of detail", message.Count(class, "bit", "bits"), detail)
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // usageError is a mistake in the command line, as opposed to a failure of the work.
@@ -23,8 +23,8 @@ func UsageError(err error) error { return usageError{err} }
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Usage formats an error about the command line and gives it a code.
-func Usage(code fault.Code, format string, args ...any) error {
-	return usageError{fault.New(code, format, args...)}
+func Usage(code message.Code, format string, args ...any) error {
+	return usageError{message.New(code, format, args...)}
 }
 
 // adviceError carries a sentence on how to continue.

@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // groupAnnotation is the annotation that holds the title of a flag's help group.
@@ -61,7 +60,7 @@ func CountTrue(conditions ...bool) int {
 func suggestion(word, prefix string, names []string) string {
 	best, least := "", 1+min(2, len(word)/2)
 	for _, name := range names {
-		d := plain.EditDistance(word, name)
+		d := message.EditDistance(word, name)
 		if len(word) > 1 && strings.HasPrefix(name, word) {
 			d = min(d, 1)
 		}
@@ -76,7 +75,7 @@ func suggestion(word, prefix string, names []string) string {
 }
 
 // FlagCode returns the code of an error about a flag.
-func FlagCode(err error) fault.Code {
+func FlagCode(err error) message.Code {
 	if _, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return "no-such-flag"
 	}
@@ -127,5 +126,5 @@ func valueMessage(e *pflag.InvalidValueError) string {
 	case kind == "stringSlice":
 		return fmt.Sprintf("%q is not a list of texts separated by commas", e.GetValue())
 	}
-	return plain.Error(e.Unwrap()).Error()
+	return message.Error(e.Unwrap()).Error()
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
@@ -110,7 +110,7 @@ func checkInputs(path string, read []input) error {
 func (o *Output) try(path string) error {
 	switch old, err := os.Stat(path); {
 	case err == nil && old.IsDir():
-		return fault.New("is-a-folder", "%s: is a folder: name a file in it", path)
+		return message.New("is-a-folder", "%s: is a folder: name a file in it", path)
 	case err == nil && !old.Mode().IsRegular():
 		return nil
 	case err == nil && !o.Force:
@@ -122,7 +122,7 @@ func (o *Output) try(path string) error {
 	target := section.Target(path)
 	f, err := section.NewTemporary(target)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fault.New("no-such-folder", "%s: there is no folder %s to write it to", path, filepath.Dir(target))
+		return message.New("no-such-folder", "%s: there is no folder %s to write it to", path, filepath.Dir(target))
 	}
 	if err != nil {
 		return err

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // Size formats a number of bytes.
-func Size[N int | int64](bytes N) string { return plain.Size(int64(bytes)) }
+func Size[N int | int64](bytes N) string { return message.Size(int64(bytes)) }
 
 // Printable escapes control characters in a stored text.
 func Printable(s string) string {

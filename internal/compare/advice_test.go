@@ -7,7 +7,7 @@ import (
 
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // shop is a comparison in which FastHash at 32 bits is the plain choice and no remark fires but cost.
@@ -102,7 +102,7 @@ func TestEachRule(t *testing.T) {
 				t.Errorf("%s is no sentence: %s", a.Rule, a.Text)
 			}
 		}
-		if strings.Join(rules, " ") != c.rules || !fault.NamesInOrder(list[0].Text, c.facts) {
+		if strings.Join(rules, " ") != c.rules || !message.NamesInOrder(list[0].Text, c.facts) {
 			t.Errorf("%v says %q, want %s with %q", rules, list[0].Text, c.rules, c.facts)
 		}
 		for i, row := range r.Rows {

@@ -12,7 +12,7 @@ import (
 
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
@@ -271,7 +271,7 @@ func TestFailureStaysInItsRow(t *testing.T) {
 		}
 	}
 	r = run(t, clusterData(), o)
-	if got := r.Find("lsh", 8).Error; !fault.NamesInOrder(got, "lsh; index out of range") || strings.Contains(got, "stack") {
+	if got := r.Find("lsh", 8).Error; !message.NamesInOrder(got, "lsh; index out of range") || strings.Contains(got, "stack") {
 		t.Errorf("a panic became %q", got)
 	}
 	value(t, r, "pca-itq", 8)
@@ -355,7 +355,7 @@ func TestStandardisedColumns(t *testing.T) {
 func TestOptionsThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Options)
-		code   fault.Code
+		code   message.Code
 		facts  string
 	}{
 		{func(o *Options) { o.Methods = []string{"fasthash", "magic"} },
@@ -367,7 +367,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	} {
 		o := small()
 		c.change(&o)
-		if d := fault.Differs(o.Check(), c.code, strings.Split(c.facts, "; ")...); d != "" {
+		if d := message.Differs(o.Check(), c.code, strings.Split(c.facts, "; ")...); d != "" {
 			t.Error(d)
 		}
 	}
@@ -378,7 +378,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 	for _, c := range []struct {
 		change func(*Data, *Options)
-		code   fault.Code
+		code   message.Code
 		facts  string
 	}{
 		{func(d *Data, o *Options) { o.Unseen = 5 }, "wrong-count", "5"},
@@ -393,7 +393,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		d, o := clusterData(), small()
 		c.change(d, &o)
 		_, err := Run(context.Background(), d, o)
-		if d := fault.Differs(err, c.code, strings.Split(c.facts, "; ")...); d != "" {
+		if d := message.Differs(err, c.code, strings.Split(c.facts, "; ")...); d != "" {
 			t.Error(d)
 		}
 	}

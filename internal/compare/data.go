@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -228,7 +228,7 @@ func (d *Data) check() error {
 		}
 	}
 	if classes := d.classes(); b.Labels != nil && len(classes) < 2 {
-		return fault.New("one-class", "all rows are of one class: at least two are needed to learn from")
+		return message.New("one-class", "all rows are of one class: at least two are needed to learn from")
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func (d *Data) check() error {
 func (p *Part) follow(base *Part, name string) error {
 	switch {
 	case base.X.Cols != p.X.Cols:
-		return fault.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must match", name,
+		return message.New("wrong-dimension", "the %s have %d dimensions and the base has %d: they must match", name,
 			p.X.Cols, base.X.Cols)
 	case base.Labels != nil && p.Labels != nil:
 		if err := shareNames("class", p.Labels.Names, base.Labels.Names, name); err != nil {
@@ -251,7 +251,7 @@ func (p *Part) follow(base *Part, name string) error {
 		p.Tags, p.MinShared = p.Tags.In(base.Tags), base.MinShared
 	case base.Labels == nil && base.Tags == nil && p.Labels == nil && p.Tags == nil:
 	case p.Labels == nil && p.Tags == nil:
-		return fault.New("labels-missing", "%s: %w; the base has classes or tags, and both need classes, or both need tags",
+		return message.New("labels-missing", "%s: %w; the base has classes or tags, and both need classes, or both need tags",
 			name, supervision.ErrNone)
 	default:
 		return fmt.Errorf("base and %s are labelled differently: both need classes, or both need tags", name)
@@ -268,7 +268,7 @@ func shareNames(kind string, own, base []string, part string) error {
 		}
 	}
 	few := func(names []string) string { return strings.Join(names[:min(naming, len(names))], ", ") }
-	return fault.New("no-shared-names", "no %s of the %s is one of the base: there are %s there and %s in the base; give "+
+	return message.New("no-shared-names", "no %s of the %s is one of the base: there are %s there and %s in the base; give "+
 		"both the same names", kind, part, few(own), few(base))
 }
 
@@ -300,7 +300,7 @@ func (d *Data) similarity() string {
 func (d *Data) chooseUnseen(want int, seed uint64) ([]int32, error) {
 	classes := d.classes()
 	if want > 0 && (classes == nil || want < 2 || want > len(classes)-2) {
-		return nil, fault.New("wrong-count", "%d classes cannot be kept out of training: the data have %d, and two must "+
+		return nil, message.New("wrong-count", "%d classes cannot be kept out of training: the data have %d, and two must "+
 			"stay on either side", want, len(classes))
 	}
 	if want < 0 || len(classes) < 4 {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -93,7 +93,7 @@ func TestTags(t *testing.T) {
 	if !balanced {
 		t.Error("similar pairs of tags weigh no more than dissimilar ones")
 	}
-	if d.Base.MinShared != 2 || tags.Data.Classes != 0 || !fault.NamesInOrder(tags.Data.Similar, "2; tags") ||
+	if d.Base.MinShared != 2 || tags.Data.Classes != 0 || !message.NamesInOrder(tags.Data.Similar, "2; tags") ||
 		len(tags.Data.HeldOut) != 0 {
 		t.Errorf("%+v, shared %d", tags.Data, d.Base.MinShared)
 	}

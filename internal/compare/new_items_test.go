@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
@@ -17,9 +17,9 @@ import (
 )
 
 // noted is the note of a comparison that has a code; "" where it has none.
-func noted(r *Result, code fault.Code) string {
+func noted(r *Result, code message.Code) string {
 	for _, note := range r.notes {
-		if fault.Is(note, code) {
+		if message.Is(note, code) {
 			return note.Error()
 		}
 	}
@@ -37,7 +37,7 @@ func TestShareOfNewItems(t *testing.T) {
 		if r.NewShare != float64(c.added)/600 {
 			t.Errorf("share %v: the result says that %v are new", c.share, r.NewShare)
 		}
-		if r.Data.New != c.added || r.Data.Learned != 600-c.added || !fault.NamesInOrder(r.Title(), c.inTitle) ||
+		if r.Data.New != c.added || r.Data.Learned != 600-c.added || !message.NamesInOrder(r.Title(), c.inTitle) ||
 			strings.Contains(r.Title(), "learned") != (c.added > 0) {
 			t.Errorf("share %v: %+v, %s", c.share, r.Data, r.Title())
 		}
@@ -118,8 +118,8 @@ func TestCopiesAreNoticed(t *testing.T) {
 		o.Methods, o.Bits, o.Unseen = []string{"lsh"}, []int{8}, -1
 		r := run(t, d, o)
 		added, asked := noted(r, "new-items-learned"), noted(r, "queries-are-items")
-		if (added != "") != (c.copied != "") || !fault.NamesInOrder(added, c.copied) || (asked != "") != (c.repeated != "") ||
-			!fault.NamesInOrder(asked, c.repeated) {
+		if (added != "") != (c.copied != "") || !message.NamesInOrder(added, c.copied) || (asked != "") != (c.repeated != "") ||
+			!message.NamesInOrder(asked, c.repeated) {
 			t.Errorf("%+v: the warnings are %q", c, r.Warnings)
 		}
 	}

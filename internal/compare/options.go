@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
@@ -65,7 +65,7 @@ func (o Options) suit(d *Data) (Options, error) {
 		return o, nil
 	}
 	if o.Neighbours == NoNeighbours {
-		return o, fault.New("nothing-to-judge-by", "the rows have no labels, and without float neighbours nothing says "+
+		return o, message.New("nothing-to-judge-by", "the rows have no labels, and without float neighbours nothing says "+
 			"which answers are right")
 	}
 	learnsFromLabels := func(name string) bool { about, _ := method.Describe(name); return about.Supervised }
@@ -107,23 +107,23 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Neighbours = cmp.Or(o.Neighbours, eval.Euclidean)
 	if !slices.Contains([]eval.Metric{eval.Euclidean, eval.Cosine, NoNeighbours}, o.Neighbours) {
-		return o, fault.New("no-such-metric", "unknown metric %q for neighbours: choose %s, %s or %s", o.Neighbours,
+		return o, message.New("no-such-metric", "unknown metric %q for neighbours: choose %s, %s or %s", o.Neighbours,
 			eval.Euclidean, eval.Cosine, NoNeighbours)
 	}
 	if !slices.Contains([]eval.Ranking{"", eval.ByHamming, eval.ByMargins, eval.ByExpected}, o.Rank) {
-		return o, fault.New("no-such-ranking", "unknown ranking %q: choose %s, %s or %s", o.Rank, eval.ByHamming,
+		return o, message.New("no-such-ranking", "unknown ranking %q: choose %s, %s or %s", o.Rank, eval.ByHamming,
 			eval.ByMargins, eval.ByExpected)
 	}
 	if o.DetailBits < 0 || o.DetailBits >= hamming.MaxWeightedBits {
-		return o, fault.New("bits-out-of-range", "%d bits of detail: give 0 to %d", o.DetailBits, hamming.MaxWeightedBits-1)
+		return o, message.New("bits-out-of-range", "%d bits of detail: give 0 to %d", o.DetailBits, hamming.MaxWeightedBits-1)
 	}
 	for i, name := range o.Methods {
 		if !slices.Contains(Names(), name) {
-			return o, fault.New("no-such-method", "there is no method %q; the methods are %s, or all", name,
+			return o, message.New("no-such-method", "there is no method %q; the methods are %s, or all", name,
 				strings.Join(Names(), ", "))
 		}
 		if slices.Contains(o.Methods[:i], name) {
-			return o, fault.New("named-twice", "the method %s is named twice", name)
+			return o, message.New("named-twice", "the method %s is named twice", name)
 		}
 	}
 	if len(o.Bits) == 0 {
@@ -133,14 +133,14 @@ func (o Options) withDefaults() (Options, error) {
 	slices.Sort(o.Bits)
 	o.Bits = slices.Compact(o.Bits)
 	if o.Bits[0] < 1 || o.Bits[len(o.Bits)-1] > hamming.MaxBits {
-		return o, fault.New("bits-out-of-range", "codes of %d to %d bits were requested; a code has 1 to %d",
+		return o, message.New("bits-out-of-range", "codes of %d to %d bits were requested; a code has 1 to %d",
 			o.Bits[0], o.Bits[len(o.Bits)-1], hamming.MaxBits)
 	}
 	if o.NewShare >= 1 {
 		return o, fmt.Errorf("a share of %v cannot become new items: give a number between 0 and 1", o.NewShare)
 	}
 	if o.PCA < 0 {
-		return o, fault.New("negative-number", "%d principal components: give a positive number, or 0 for none", o.PCA)
+		return o, message.New("negative-number", "%d principal components: give a positive number, or 0 for none", o.PCA)
 	}
 	if _, err := method.New("lsh", method.Options{Bits: o.Bits[0], Standardize: o.Standardize}); err != nil {
 		return o, err

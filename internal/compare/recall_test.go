@@ -10,7 +10,7 @@ import (
 
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 )
 
@@ -66,7 +66,7 @@ func TestMethodsThatNeedLabels(t *testing.T) {
 	_, err := Run(context.Background(), bare(), o)
 	refused, ok := errors.AsType[*LabelsError](err)
 	if !ok || !errors.Is(err, supervision.ErrNone) || !slices.Equal(refused.Methods, []string{"fasthash", "sdh"}) ||
-		!fault.NamesInOrder(err.Error(), "fasthash; sdh; lsh; pca-itq") {
+		!message.NamesInOrder(err.Error(), "fasthash; sdh; lsh; pca-itq") {
 		t.Errorf("%v", err)
 	}
 	o.Methods = []string{"fasthash"}
@@ -76,7 +76,7 @@ func TestMethodsThatNeedLabels(t *testing.T) {
 	}
 	o = Options{Neighbours: NoNeighbours}
 	_, err = Run(context.Background(), bare(), o)
-	if d := fault.Differs(err, "nothing-to-judge-by"); d != "" {
+	if d := message.Differs(err, "nothing-to-judge-by"); d != "" {
 		t.Error(d)
 	}
 	d := clusterData()
@@ -86,7 +86,7 @@ func TestMethodsThatNeedLabels(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	err = Options{Neighbours: "taxi"}.Check()
-	if d := fault.Differs(err, "no-such-metric", "taxi", "euclidean", "cosine", "none"); d != "" {
+	if d := message.Differs(err, "no-such-metric", "taxi", "euclidean", "cosine", "none"); d != "" {
 		t.Error(d)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
@@ -123,8 +123,8 @@ func (s *comparison) findNearest(ctx context.Context) (err error) {
 
 // note collects doubts about the data.
 func (s *comparison) note(noneHeld bool) {
-	say := func(code fault.Code, format string, args ...any) {
-		s.notes = append(s.notes, fault.New(code, format, args...))
+	say := func(code message.Code, format string, args ...any) {
+		s.notes = append(s.notes, message.New(code, format, args...))
 	}
 	d := s.data
 	if n := d.searched().X.Rows; n < 100 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/train"
 )
@@ -67,7 +67,7 @@ func protect(method string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
-			err = fault.New("internal-error", "internal error in method %s: %s", method, text)
+			err = message.New("internal-error", "internal error in method %s: %s", method, text)
 		}
 	}()
 	return f()

@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // Attributes are what filters compare and answers show: prices, dates, names. They come from a table with a header
@@ -117,10 +116,10 @@ func OpenAttributes(spec AttributeSpec) (*Attributes, error) {
 	a.byID = make(map[string]int, len(r.records))
 	for i, d := range r.records {
 		if d.ID == "" {
-			return nil, fault.New("no-id", "%s: %s %d has no id, or an empty one", spec.Path, r.unit, d.place)
+			return nil, message.New("no-id", "%s: %s %d has no id, or an empty one", spec.Path, r.unit, d.place)
 		}
 		if first, ok := a.byID[d.ID]; ok {
-			return nil, fault.New("duplicate-id", "%s: %s %d has the id %q of %s %d",
+			return nil, message.New("duplicate-id", "%s: %s %d has the id %q of %s %d",
 				spec.Path, r.unit, d.place, d.ID, r.unit, a.records[first].place)
 		}
 		a.byID[d.ID] = i
@@ -185,7 +184,7 @@ func (r *attributeReader) readFile(path, format string) error {
 	}
 	for _, name := range r.spec.Columns {
 		if !r.found[name] {
-			return &SpecError{"Columns", fault.New("no-such-column", "%s: there is no column or key %q", path, name)}
+			return &SpecError{"Columns", message.New("no-such-column", "%s: there is no column or key %q", path, name)}
 		}
 	}
 	return nil
@@ -200,8 +199,8 @@ func (r *attributeReader) chooseID(t *records) error {
 	case r.own:
 	case r.spec.ID != "":
 		if r.id = r.spec.ID; !has(r.id) {
-			return &SpecError{"AttributesID", fault.New("no-such-column", "%s: has no column %q; it has %s",
-				t.in.path, r.id, plain.List(t.first))}
+			return &SpecError{"AttributesID", message.New("no-such-column", "%s: has no column %q; it has %s",
+				t.in.path, r.id, message.List(t.first))}
 		}
 	case r.spec.ItemID != "" && has(r.spec.ItemID):
 		r.id = r.spec.ItemID
@@ -261,7 +260,7 @@ func (r *attributeReader) describe(t *records, number int) (d Description, err e
 			continue
 		}
 		if column.last == number {
-			return d, fault.New("duplicate-column", "two columns or keys are called %q", column.name)
+			return d, message.New("duplicate-column", "two columns or keys are called %q", column.name)
 		}
 		column.last = number
 		if column.role == roleTags {
@@ -273,7 +272,7 @@ func (r *attributeReader) describe(t *records, number int) (d Description, err e
 			continue
 		}
 		if c.kind == listCell || c.kind == otherCell {
-			return d, &SpecError{"Columns", fault.New("not-an-attribute", "column %q: an attribute is a number or a text, "+
+			return d, &SpecError{"Columns", message.New("not-an-attribute", "column %q: an attribute is a number or a text, "+
 				"not a list or an object: choose the columns to take", column.name)}
 		}
 		v := Attribute{Name: column.name, Text: r.seen.keepBytes(c.text)}
@@ -289,7 +288,7 @@ func (r *attributeReader) describe(t *records, number int) (d Description, err e
 			v.Number, v.IsNumber = plainNumber(v.Text)
 		}
 		if c.kind == numberCell && !v.IsNumber {
-			return d, fault.New("out-of-range", "column %q: the number %s is too large", column.name, v.Text)
+			return d, message.New("out-of-range", "column %q: the number %s is too large", column.name, v.Text)
 		}
 		if c.kind == fieldCell && !v.IsNumber {
 			r.texts[v.Name] = true
@@ -337,7 +336,7 @@ func (a *Attributes) Match(ids []string) error {
 	if a.joinBy != "row" || a.asked || ids == nil {
 		return nil
 	}
-	return &SpecError{"AttributesByRow", fault.New("no-id-column", "%s: the items have ids, and it has no column id: "+
+	return &SpecError{"AttributesByRow", message.New("no-id-column", "%s: the items have ids, and it has no column id: "+
 		"name its column of ids, or join it row by row", a.path)}
 }
 
@@ -370,10 +369,10 @@ func (a *Attributes) Check(rows int) error {
 	case a.joinBy == "data" && a.found < rows:
 		return fmt.Errorf("%s: it has changed while it was read", a.path)
 	case a.joinBy == "row" && rows != len(a.records):
-		return fault.New("wrong-count", "%s: %d records for %d rows: give one per row, or a column with ids",
+		return message.New("wrong-count", "%s: %d records for %d rows: give one per row, or a column with ids",
 			a.path, len(a.records), rows)
 	case a.found == 0 && len(a.records) > 0:
-		return fault.New("no-id-matches",
+		return message.New("no-id-matches",
 			"%s: none of its %d ids is in the data: does it describe other items, or is another column the id?",
 			a.path, len(a.records))
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // writeRaw writes a npy file of raw values.
@@ -128,7 +128,7 @@ func TestBlocksOfAFileThatShrinks(t *testing.T) {
 	seen := 0
 	for chunk, err := range set.Chunks(context.Background()) {
 		if err != nil {
-			if !fault.Is(err, "cut-off") {
+			if !message.Is(err, "cut-off") {
 				t.Errorf("error %v", err)
 			}
 			if seen >= rows {

@@ -3,7 +3,7 @@ package dataset
 import (
 	"fmt"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // A file can claim anything, and a few bytes can stand for many: a compressed file for a thousand times its size. What
@@ -39,7 +39,7 @@ func (in *input) hold(bytes int) error {
 	if in.packed != "" {
 		advice = ": decompress it first if that is meant"
 	}
-	return fault.New("too-much-memory", "%s: what it holds would take far more memory than its %d bytes can be worth%s",
+	return message.New("too-much-memory", "%s: what it holds would take far more memory than its %d bytes can be worth%s",
 		in.path, in.disk, advice)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	parquetformat "github.com/parquet-go/parquet-go/format"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/budgettest"
 	"hashgrove/internal/testkit/needs"
@@ -38,7 +38,7 @@ func readThrough(spec Spec) error {
 type hostileFile struct {
 	name, content string
 	spec          Spec
-	want          fault.Code
+	want          message.Code
 }
 
 // hostileFiles are the files of vectors that claim or stand for more than they have, one or more for every format.
@@ -198,10 +198,10 @@ func TestHostileFilesStayWithinTheirBudget(t *testing.T) {
 	}
 }
 
-func checkCode(t *testing.T, err error, want fault.Code) {
+func checkCode(t *testing.T, err error, want message.Code) {
 	t.Helper()
-	if want == "" && err != nil || want != "" && !fault.Is(err, want) {
-		t.Errorf("got %v with the codes %q, want %q", err, fault.Codes(err), want)
+	if want == "" && err != nil || want != "" && !message.Is(err, want) {
+		t.Errorf("got %v with the codes %q, want %q", err, message.Codes(err), want)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestAttributesAreReadInOneGo(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, content string
-		want          fault.Code
+		want          message.Code
 	}{
 		{"wide.csv", "id" + header.String() + "\n1" + strings.Repeat(",2", 150_000) + "\n", ""},
 		{"long-line.jsonl", `{"id":1` + object.String() + "}\n" + strings.Repeat(`{"id":1,"a":2}`+"\n", 150_000), "duplicate-id"},

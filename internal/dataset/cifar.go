@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
-	"hashgrove/internal/plain"
 )
 
 // The binary versions of CIFAR-10 and CIFAR-100: records of one label byte (CIFAR-100: a coarse and a fine one),
@@ -51,7 +50,7 @@ func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
 			return nil, h, err
 		}
 		if h.rows = int(in.size / int64(c.record())); in.size%int64(c.record()) != 0 {
-			return nil, h, fault.New("cut-off",
+			return nil, h, message.New("cut-off",
 				"%s: is cut off, or not %s: its size is not a multiple of %d", in.path, c.name, c.record())
 		}
 	}
@@ -60,7 +59,7 @@ func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
 	case len(c.classes) == 2 && spec.Label == "coarse":
 		r.label = 0
 	case spec.Label != "" && spec.Label != "label" && (len(c.classes) == 1 || spec.Label != "fine"):
-		return nil, h, fault.New("no-such-column", "%s: %s has no label %q", in.path, c.name, spec.Label)
+		return nil, h, message.New("no-such-column", "%s: %s has no label %q", in.path, c.name, spec.Label)
 	}
 	var err error
 	r.labels, err = classNames(filepath.Join(filepath.Dir(in.path), c.lists[r.label]), int(c.classes[r.label]))
@@ -69,7 +68,7 @@ func (c *cifarFormat) open(in *input, spec *Spec) (reader, header, error) {
 
 // classNames reads a name per line; without such a file the names are numbers.
 func classNames(path string, n int) ([]string, error) {
-	f, err := plain.Open(path)
+	f, err := message.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		names := make([]string, n)
 		for i := range names {
@@ -87,7 +86,7 @@ func classNames(path string, n int) ([]string, error) {
 	}
 	names := strings.Fields(string(b))
 	if len(names) != n {
-		return nil, fault.New("wrong-count", "%s: lists %d classes instead of %d", path, len(names), n)
+		return nil, message.New("wrong-count", "%s: lists %d classes instead of %d", path, len(names), n)
 	}
 	return names, nil
 }
@@ -104,7 +103,7 @@ func (c *cifar) next(rec *record) error {
 	c.row++
 	class := b[c.label]
 	if int(class) >= len(c.labels) {
-		cause := fault.New("unknown-class", "the class %d, but there are only %d", class, len(c.labels))
+		cause := message.New("unknown-class", "the class %d, but there are only %d", class, len(c.labels))
 		return badRow(c.in.path, c.row-1, "label", cause)
 	}
 	rec.label, rec.hasLabel = c.labels[class], true

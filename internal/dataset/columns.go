@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -103,8 +102,8 @@ type columnChoice struct {
 }
 
 // errorf returns an error about the file; if the path is "" the caller adds it.
-func (c *columnChoice) errorf(code fault.Code, format string, args ...any) error {
-	err := fault.New(code, format, args...)
+func (c *columnChoice) errorf(code message.Code, format string, args ...any) error {
+	err := message.New(code, format, args...)
 	if c.path == "" {
 		return err
 	}
@@ -203,7 +202,7 @@ func (c *columnChoice) matching(pattern string) ([]int, error) {
 	}
 	chosen := c.usable(func(j int) bool { ok, _ := path.Match(pattern, c.names[j]); return ok })
 	if len(chosen) == 0 {
-		return nil, c.errorf("no-such-column", "no column of numbers matches %q; it has %s", pattern, plain.Runs(c.names))
+		return nil, c.errorf("no-such-column", "no column of numbers matches %q; it has %s", pattern, message.Runs(c.names))
 	}
 	return chosen, nil
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 const (
@@ -42,7 +41,7 @@ type input struct {
 
 // openInput opens a regular file. Compression is recognised by content, whatever the name.
 func openInput(path string) (*input, error) {
-	info, err := plain.Stat(path)
+	info, err := message.Stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func openInput(path string) (*input, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: is not a file: data are read more than once, so folders and pipes cannot be used", path)
 	}
-	f, err := plain.Open(path)
+	f, err := message.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +106,14 @@ func (in *input) checkPlain(what string) error {
 	if in.at != nil {
 		return nil
 	}
-	return fault.New("packed-inside",
+	return message.New("packed-inside",
 		"%s: is %s inside %s, which cannot be read in place: decompress it first (%s is compressed inside)",
 		in.path, what, in.packed, what)
 }
 
 func (in *input) damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
-		return fault.New("cut-off", "%s: the %s data end too early: the file is cut off", in.path, in.packed)
+		return message.New("cut-off", "%s: the %s data end too early: the file is cut off", in.path, in.packed)
 	}
 	return fmt.Errorf("%s: the %s data are damaged: %w", in.path, in.packed, err)
 }
@@ -180,7 +179,7 @@ func (in *input) line() ([]byte, error) {
 		in.long = in.long[:0]
 		for err == bufio.ErrBufferFull {
 			if in.long = append(in.long, b...); len(in.long) > maxLine {
-				return nil, fault.New("line-too-long", "%s: a line is longer than %d bytes: is this a text file?", in.path, maxLine)
+				return nil, message.New("line-too-long", "%s: a line is longer than %d bytes: is this a text file?", in.path, maxLine)
 			}
 			b, err = in.buf.ReadSlice('\n')
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Text tables: CSV (commas, or semicolons if there are none) and TSV. The vector consists of the columns named by the
@@ -132,7 +132,7 @@ func (c *csv) chooseColumns(spec *Spec, rows [][]string) (err error) {
 	}
 	c.vector = choice.usable(func(int) bool { return true })
 	if len(c.vector) == 0 {
-		return fault.New("no-numbers", "%s: has no column of numbers; a number has a decimal point, no comma", c.in.path)
+		return message.New("no-numbers", "%s: has no column of numbers; a number has a decimal point, no comma", c.in.path)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (c *csv) next(rec *record) error {
 	}
 	c.row, c.line = c.row+1, c.table.line
 	if len(c.table.fields) != c.table.width {
-		return c.bad("", fault.New("wrong-count", "%s instead of %d", fieldNoun.count(len(c.table.fields)), c.table.width))
+		return c.bad("", message.New("wrong-count", "%s instead of %d", fieldNoun.count(len(c.table.fields)), c.table.width))
 	}
 	for _, j := range c.vector {
 		field := c.table.fields[j]
@@ -157,7 +157,7 @@ func (c *csv) next(rec *record) error {
 			rec.vector = append(rec.vector, nan)
 			continue
 		} else if missing && len(field) == 0 {
-			return c.lacks(c.table.column(j), fault.New("no-value", "an empty field instead of a number"))
+			return c.lacks(c.table.column(j), message.New("no-value", "an empty field instead of a number"))
 		} else if missing {
 			return c.lacks(c.table.column(j), fmt.Errorf("%s %w", excerpt(field), err))
 		}

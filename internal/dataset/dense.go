@@ -8,7 +8,7 @@ import (
 	"math"
 	"strconv"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 )
 
@@ -34,7 +34,7 @@ func (d *dense) checkSize(head int64) error {
 	// Divide, because the product of hostile numbers overflows.
 	whole := max(have, 0) / row
 	if d.in.size < 0 && whole < int64(d.rows) {
-		return fault.New("impossible-claim",
+		return message.New("impossible-claim",
 			"%s: claims %d rows of %d values, and its %d bytes cannot hold them, however well they are "+
 				"compressed: it is cut off or damaged", d.what, d.rows, d.dim, d.in.disk)
 	}
@@ -45,7 +45,7 @@ func (d *dense) checkSize(head int64) error {
 		return cutOff(d.what, int(whole), d.rows)
 	}
 	if extra := have - row*int64(d.rows); extra > 0 {
-		return fault.New("trailing-bytes",
+		return message.New("trailing-bytes",
 			"%s: has %d bytes after the last of its %d rows: the header and the data do not belong together",
 			d.what, extra, d.rows)
 	}
@@ -85,7 +85,7 @@ func (d *dense) next(rec *record) error {
 // openTexts reads an array of one value per row as text, through nextText.
 func openTexts(in *input, what string, a array) (*dense, error) {
 	if a.dim != 1 {
-		return nil, fault.New("not-one-value", "%s: has %d values per row, but should have one", what, a.dim)
+		return nil, message.New("not-one-value", "%s: has %d values per row, but should have one", what, a.dim)
 	}
 	d := &dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: 1}
 	return d, d.checkSize(a.head)
@@ -121,7 +121,7 @@ func (d *dense) Close() error { return d.in.Close() }
 // countable rejects a file of more rows than an int can count, which has 32 bits on some systems.
 func (in *input) countable(row int64) error {
 	if rows := in.size / row; rows > math.MaxInt {
-		return fault.New("needs-64-bits",
+		return message.New("needs-64-bits",
 			"%s: has %d rows, and a program for 32-bit systems counts to %d: use one for 64 bits, "+
 				"or split the file", in.path, rows, math.MaxInt)
 	}
@@ -131,21 +131,21 @@ func (in *input) countable(row int64) error {
 // cutOff returns the error for a file that ends before its last row.
 func cutOff(what string, have, rows int) error {
 	if rows < 0 {
-		return fault.New("cut-off", "%s: is cut off after row %d", what, have)
+		return message.New("cut-off", "%s: is cut off after row %d", what, have)
 	}
-	return fault.New("cut-off", "%s: is cut off: %d of %d rows are there", what, have, rows)
+	return message.New("cut-off", "%s: is cut off: %d of %d rows are there", what, have, rows)
 }
 
 // tooLarge returns the error for a value beyond float32; row and column count from 0.
 func tooLarge(file string, row, column int) error {
-	return badRow(file, row, strconv.Itoa(column+1), fault.New("out-of-range", "a value beyond the range of float32"))
+	return badRow(file, row, strconv.Itoa(column+1), message.New("out-of-range", "a value beyond the range of float32"))
 }
 
 // atEnd returns io.EOF if the input is at its end.
 func (d *dense) atEnd() error {
 	_, err := d.in.take(1)
 	if err == nil {
-		return fault.New("trailing-bytes",
+		return message.New("trailing-bytes",
 			"%s: has bytes after the last row: the header and the data do not belong together", d.what)
 	}
 	return err
@@ -238,11 +238,11 @@ func openVecs(format string) func(in *input, spec *Spec) (reader, header, error)
 		h := header{format: format, rows: -1, dim: -1}
 		b, err := in.buf.Peek(4)
 		if err != nil {
-			return nil, h, fault.New("cut-off", "%s: is too short for %s", in.path, format)
+			return nil, h, message.New("cut-off", "%s: is too short for %s", in.path, format)
 		}
 		d := binary.LittleEndian.Uint32(b)
 		if d < 1 || d > maxDim {
-			return nil, h, fault.New("bad-length", "%s: begins with a vector of %d values: is it %s?", in.path, int32(d), format)
+			return nil, h, message.New("bad-length", "%s: begins with a vector of %d values: is it %s?", in.path, int32(d), format)
 		}
 		h.dim = int(d)
 		if in.size >= 0 {
@@ -251,7 +251,7 @@ func openVecs(format string) func(in *input, spec *Spec) (reader, header, error)
 				return nil, h, err
 			}
 			if h.rows = int(in.size / row); in.size%row != 0 {
-				return nil, h, fault.New("cut-off", "%s: is cut off, or not %s: after %d vectors of %d values %d bytes are left",
+				return nil, h, message.New("cut-off", "%s: is cut off, or not %s: after %d vectors of %d values %d bytes are left",
 					in.path, format, h.rows, h.dim, in.size%row)
 			}
 		}
@@ -268,7 +268,7 @@ func (v *vecs) next(rec *record) error {
 		return err
 	}
 	if d := binary.LittleEndian.Uint32(b); d != uint32(v.dim) {
-		return fault.New("wrong-dim", "%s: row %d has %d values, the rows before have %d", v.what, v.row+1, int32(d), v.dim)
+		return message.New("wrong-dim", "%s: row %d has %d values, the rows before have %d", v.what, v.row+1, int32(d), v.dim)
 	}
 	return v.dense.next(rec)
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/testkit/picturetest"
@@ -72,7 +72,7 @@ func rowsUntil(s *Set) (string, error) {
 
 // tooManyPixels is the code of the complaint about a picture that claims to be huge: where int has 32 bits, the decoder
 // refuses it by itself.
-var tooManyPixels = map[int]fault.Code{32: "damaged", 64: "too-many-pixels"}[strconv.IntSize]
+var tooManyPixels = map[int]message.Code{32: "damaged", 64: "too-many-pixels"}[strconv.IntSize]
 
 // bomb is a small file that claims to be huge.
 func bomb() string {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
 )
@@ -85,11 +85,11 @@ var nan = float32(math.NaN())
 func (c *rowCounter) checkValues(n int, column string) error {
 	switch {
 	case n == 0:
-		return c.bad(column, fault.New("no-values", "a vector without values"))
+		return c.bad(column, message.New("no-values", "a vector without values"))
 	case c.dim < 0:
 		c.dim = n
 	case n != c.dim:
-		return c.bad(column, fault.New("wrong-dim", "%d values instead of %d", n, c.dim))
+		return c.bad(column, message.New("wrong-dim", "%d values instead of %d", n, c.dim))
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func FormatNames() string {
 func openFile(path string, spec *Spec) (reader, header, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() && path != Standard {
 		if spec.Format != "" {
-			return nil, header{}, &SpecError{"Format", fault.New("folder-with-format",
+			return nil, header{}, &SpecError{"Format", message.New("folder-with-format",
 				"%s: is a folder, which is read as pictures: name no format, or name the files in it", path)}
 		}
 		return openFolder(path, spec)
@@ -226,14 +226,14 @@ func recognise(in *input, formatName string) (format, error) {
 		if i := slices.IndexFunc(formats, func(f format) bool { return f.name == strings.ToLower(formatName) }); i >= 0 {
 			return formats[i], nil
 		}
-		return format{}, fault.New("unknown-format", "unknown format %q; the formats are %s", formatName, FormatNames())
+		return format{}, message.New("unknown-format", "unknown format %q; the formats are %s", formatName, FormatNames())
 	}
 	head, err := in.head()
 	if err != nil {
 		return format{}, err
 	}
 	if len(head) == 0 {
-		return format{}, fault.New("empty-file", "%s: is empty", in.path)
+		return format{}, message.New("empty-file", "%s: is empty", in.path)
 	}
 	s := &sample{head, in.size, strings.ToLower(filepath.Base(in.path))}
 	if len(head) < maxTake && len(head) == in.buf.Buffered() {
@@ -259,13 +259,13 @@ func recognise(in *input, formatName string) (format, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return format{}, &SpecError{"Format", fault.New("ambiguous-format", "%s: could be %s or %s: name the format",
+		return format{}, &SpecError{"Format", message.New("ambiguous-format", "%s: could be %s or %s: name the format",
 			in.path, found[0].name, found[1].name)}
 	}
 	if err := checkEncoding(in.path, head); err != nil {
 		return format{}, err
 	}
-	return format{}, &SpecError{"Format", fault.New("unrecognised-format",
+	return format{}, &SpecError{"Format", message.New("unrecognised-format",
 		"%s: its format is not recognised: name it, one of %s",
 		in.path, FormatNames())}
 }
@@ -274,11 +274,11 @@ func recognise(in *input, formatName string) (format, error) {
 func checkEncoding(path string, head []byte) error {
 	s := &sample{head: head}
 	if magic("\xff\xfe", "\xfe\xff")(s) {
-		return fault.New("wrong-encoding", "%s: is text in UTF-16: save it as UTF-8", path)
+		return message.New("wrong-encoding", "%s: is text in UTF-16: save it as UTF-8", path)
 	}
 	for packing, beginning := range map[string]string{"xz": "\xfd7zXZ\x00", "bzip2": "BZh"} {
 		if magic(beginning)(s) {
-			return fault.New("unread-compression", "%s: is compressed with %s, which is not supported: "+
+			return message.New("unread-compression", "%s: is compressed with %s, which is not supported: "+
 				"decompress it, or pack it with gzip or zstd instead", path, packing)
 		}
 	}

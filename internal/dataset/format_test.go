@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // fileOf writes a file for a test.
@@ -54,8 +54,8 @@ func unnamed(text string, facts ...string) string {
 // spaces; rows count from 1, and where there are no lines none is named. The folder of the test is not part of a name.
 func refused(dir string, err error, want string) string {
 	code, rest, _ := strings.Cut(want, " ")
-	if !fault.Is(err, fault.Code(code)) {
-		return fmt.Sprintf("codes %q instead of %q: %v", fault.Codes(err), code, err)
+	if !message.Is(err, message.Code(code)) {
+		return fmt.Sprintf("codes %q instead of %q: %v", message.Codes(err), code, err)
 	}
 	within := func(s string) string {
 		if s = filepath.ToSlash(s); dir != "" {
@@ -292,7 +292,7 @@ func TestRecognise(t *testing.T) {
 	dir := t.TempDir()
 	checkDump(t, fileOf(t, dir, "a", "1,2\n"), "xls", Spec{}, `error: unknown-format "xls" `+all)
 	checkDump(t, fileOf(t, dir, "a", "1\t2\n"), "TSV", Spec{}, "tsv -1x2; 1 2")
-	if _, _, err := openFile(dir, &Spec{}); !fault.Is(err, "no-pictures") {
+	if _, _, err := openFile(dir, &Spec{}); !message.Is(err, "no-pictures") {
 		t.Errorf("a folder: %v", err)
 	}
 	if _, _, err := openFile(filepath.Join(dir, "nothing"), &Spec{}); !errors.Is(err, os.ErrNotExist) {

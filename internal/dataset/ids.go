@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/index"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // ReadIDs parses ids from texts and from the lines of files, without repetitions.
@@ -35,7 +35,7 @@ func ReadIDs(texts, files []string) ([]index.ID, error) {
 
 // readLines returns the lines of a text file, without empty ones.
 func readLines(path string) ([]string, error) {
-	f, err := plain.Open(path)
+	f, err := message.Open(path)
 	if err != nil {
 		return nil, err
 	}

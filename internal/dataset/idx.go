@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 )
 
@@ -39,7 +39,7 @@ func readIDX(in *input) (a array, err error) {
 	code, axes := lead[2], int(lead[3])
 	t, known := idxTypes[code]
 	if !known {
-		return a, fault.New("unknown-type", "%s: has the unknown IDX type 0x%02x", in.path, code)
+		return a, message.New("unknown-type", "%s: has the unknown IDX type 0x%02x", in.path, code)
 	}
 	a = array{dtype: t, descr: fmt.Sprintf("0x%02x", code), head: int64(4 + 4*axes)}
 	lengths, err := in.take(4 * axes)
@@ -101,7 +101,7 @@ func openIDXLabels(path, pictures string, rows int) (*dense, error) {
 	}
 	a, err := readIDX(in)
 	if err == nil && a.rows != rows {
-		err = fault.New("wrong-count", "%s: has %d labels for the %d rows of %s", path, a.rows, rows, pictures)
+		err = message.New("wrong-count", "%s: has %d labels for the %d rows of %s", path, a.rows, rows, pictures)
 	}
 	var labels *dense
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
@@ -66,7 +66,7 @@ func FromRows(m *model.Model, src vectors.Source, name string) *Input {
 // FromCodes returns the codes in files as items.
 func FromCodes(paths []string) (*Input, error) {
 	in := &Input{codes: paths, name: paths[0]}
-	f, err := plain.Open(in.name)
+	f, err := message.Open(in.name)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (in *Input) eachChunk(take func(codes hamming.Codes, ids []string, from *ha
 }
 
 func (in *Input) readCodes(path string, take func(hamming.Codes, []string, *hamming.Reader) error) error {
-	f, err := plain.Open(path)
+	f, err := message.Open(path)
 	if err != nil {
 		return err
 	}

@@ -9,18 +9,18 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 const maxDepth = 64 // of objects in objects
 
-var errTooDeep = fault.New("nested-too-deep", "the JSON is nested deeper than %d", maxDepth)
+var errTooDeep = message.New("nested-too-deep", "the JSON is nested deeper than %d", maxDepth)
 
 // longPaths bounds what the names of objects add to the paths of their keys: this many bytes, and a 1024th of that for
 // every byte of the line. An object with a name of a megabyte and a million keys would otherwise take days.
 const longPaths = 1 << 16
 
-var errLongPaths = fault.New("long-paths", "the JSON has objects of long names with too many keys in them")
+var errLongPaths = message.New("long-paths", "the JSON has objects of long names with too many keys in them")
 
 // jsonLine decodes one line of JSON. Keys may appear twice: callers check the ones they use.
 type jsonLine struct {
@@ -44,10 +44,10 @@ func (j *jsonLine) reset(line []byte) {
 func (j *jsonLine) fail(err error) error {
 	e, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fault.New("json-ends", "the JSON ends too early")
+		return message.New("json-ends", "the JSON ends too early")
 	}
 	at := min(int(e.ByteOffset), len(j.line))
-	return fault.New("bad-json", "the JSON cannot be read from character %d: %s", at+1, excerpt(j.line[at:]))
+	return message.New("bad-json", "the JSON cannot be read from character %d: %s", at+1, excerpt(j.line[at:]))
 }
 
 // value reads any value and returns it as written. It is a part of the line.
@@ -72,7 +72,7 @@ func (j *jsonLine) token() error {
 func (j *jsonLine) end() error {
 	if _, err := j.dec.ReadToken(); err != io.EOF {
 		rest := j.line[j.dec.InputOffset():]
-		return fault.New("bad-json", "the JSON cannot be read from character %d: %s",
+		return message.New("bad-json", "the JSON cannot be read from character %d: %s",
 			len(j.line)-len(bytes.TrimLeft(rest, " \t\r\n"))+1, excerpt(rest))
 	}
 	return nil
@@ -157,9 +157,9 @@ func jsonNumber(raw []byte, nans bool) (float32, error) {
 	case c == 'n' && nans:
 		return nan, nil
 	case c == 'n':
-		return 0, fault.New("not-a-number", "\"%w\" instead of a number", errNull)
+		return 0, message.New("not-a-number", "\"%w\" instead of a number", errNull)
 	}
-	return 0, fault.New("not-a-number", "%s instead of a number", excerpt(raw))
+	return 0, message.New("not-a-number", "%s instead of a number", excerpt(raw))
 }
 
 // appendNumbers appends the numbers of a list, which the decoder has accepted.

@@ -10,8 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // JSON Lines: every line is an object with a list of numbers under one key, or just the list, or an object with a
@@ -88,7 +87,7 @@ func firstKeys(in *input) (list bool, keys []jsonKey, err error) {
 	look.skipMark()
 	first, err := look.text()
 	if err == io.EOF {
-		return false, nil, fault.New("no-rows", "%s: has no rows", in.path)
+		return false, nil, message.New("no-rows", "%s: has no rows", in.path)
 	}
 	if err != nil {
 		return false, nil, err
@@ -135,13 +134,13 @@ func (j *jsonLines) chooseKeys(spec *Spec, keys []jsonKey) error {
 	}
 	if j.single == nil && j.keys[keyVector] == "" {
 		if !slices.ContainsFunc(keys, func(k jsonKey) bool { return k.kind == '[' }) {
-			return &SpecError{"Vector", fault.New("which-numbers",
+			return &SpecError{"Vector", message.New("which-numbers",
 				"%s: which keys hold the numbers of the vector? None holds a list; "+
-					"the first row has %s: name them", j.in.path, plain.Runs(names))}
+					"the first row has %s: name them", j.in.path, message.Runs(names))}
 		}
-		return &SpecError{"Vector", fault.New("which-vector",
+		return &SpecError{"Vector", message.New("which-vector",
 			"%s: which key holds the vector? The first row has %s: name one",
-			j.in.path, plain.List(names))}
+			j.in.path, message.List(names))}
 	}
 	return nil
 }
@@ -153,7 +152,7 @@ func (j *jsonLines) chooseSingle(vector string, keys []jsonKey, names []string) 
 		find: func(name string) (int, error) {
 			i := slices.Index(names, name)
 			if i < 0 {
-				return 0, fmt.Errorf("%s: the first row has no key %q; it has %s", j.in.path, name, plain.Runs(names))
+				return 0, fmt.Errorf("%s: the first row has no key %q; it has %s", j.in.path, name, message.Runs(names))
 			}
 			return i, nil
 		},
@@ -173,7 +172,7 @@ func (j *jsonLines) chooseSingle(vector string, keys []jsonKey, names []string) 
 	var single []string
 	for _, i := range chosen {
 		if keys[i].kind == '[' {
-			return fault.New("list-among-numbers",
+			return message.New("list-among-numbers",
 				"%s: the key %s holds a list, which is a vector of its own: name it alone, or leave it out",
 				j.in.path, names[i])
 		}
@@ -249,18 +248,18 @@ func (j *jsonLines) next(rec *record) error {
 	case j.single != nil && !isList:
 		for i, filled := range j.filled {
 			if !filled && !j.nans {
-				return j.lacks(j.single[i], fault.New("no-value", "no value"))
+				return j.lacks(j.single[i], message.New("no-value", "no value"))
 			} else if !filled {
 				rec.vector[i] = nan
 			}
 		}
 	case !j.found[keyVector]:
-		return j.bad(j.keys[keyVector], fault.New("no-vector", "no vector"))
+		return j.bad(j.keys[keyVector], message.New("no-vector", "no vector"))
 	}
 	return j.checkValues(len(rec.vector), j.keys[keyVector])
 }
 
-var errTwice = fault.New("duplicate-key", "the key twice")
+var errTwice = message.New("duplicate-key", "the key twice")
 
 // number takes one of the single numbers of the vector.
 func (j *jsonLines) number(rec *record, i int, raw []byte) (err error) {
@@ -290,7 +289,7 @@ func (j *jsonLines) value(rec *record, k int, raw []byte) (err error) {
 	j.found[k] = true
 	if k == keyVector {
 		if raw[0] != '[' {
-			return fault.New("not-a-list", "%s instead of a list of numbers", excerpt(raw))
+			return message.New("not-a-list", "%s instead of a list of numbers", excerpt(raw))
 		}
 		rec.vector, err = appendNumbers(rec.vector, raw, j.nans)
 		return err
@@ -300,7 +299,7 @@ func (j *jsonLines) value(rec *record, k int, raw []byte) (err error) {
 	}
 	text, ok := jsonScalar(raw)
 	if !ok {
-		return fault.New("not-a-text", "%s instead of a string or a number", excerpt(raw))
+		return message.New("not-a-text", "%s instead of a string or a number", excerpt(raw))
 	}
 	switch k {
 	case keyLabel:

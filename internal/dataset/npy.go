@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // The .npy format of NumPy (its documentation, "npy format", versions 1 to 3):
@@ -37,31 +37,31 @@ type array struct {
 func readArray(in *input, what string) (a array, err error) {
 	lead, err := in.take(8)
 	if err != nil || string(lead[:6]) != "\x93NUMPY" {
-		return a, fault.New("not-npy", "%s: is not an npy file", what)
+		return a, message.New("not-npy", "%s: is not an npy file", what)
 	}
 	major, width := lead[6], 4
 	if major < 1 || major > 3 {
-		return a, fault.New("unknown-version", "%s: is npy version %d; versions 1 to 3 are known", what, major)
+		return a, message.New("unknown-version", "%s: is npy version %d; versions 1 to 3 are known", what, major)
 	}
 	if major == 1 {
 		width = 2
 	}
 	b, err := in.take(width)
 	if err != nil {
-		return a, fault.New("cut-off", "%s: the npy header is cut off", what)
+		return a, message.New("cut-off", "%s: the npy header is cut off", what)
 	}
 	length := int(binary.LittleEndian.Uint16(b))
 	if width == 4 {
 		length = int(min(binary.LittleEndian.Uint32(b), maxDictionary+1))
 	}
 	if length > maxDictionary {
-		return a, fault.New("header-too-long", "%s: the npy header claims more than %d bytes", what, maxDictionary)
+		return a, message.New("header-too-long", "%s: the npy header claims more than %d bytes", what, maxDictionary)
 	}
 	text := make([]byte, 0, min(length, maxTake))
 	for len(text) < length {
 		part, err := in.take(min(length-len(text), maxTake))
 		if err != nil {
-			return a, fault.New("cut-off", "%s: the npy header is cut off", what)
+			return a, message.New("cut-off", "%s: the npy header is cut off", what)
 		}
 		text = append(text, part...)
 	}
@@ -83,7 +83,7 @@ func (a *array) parse(s string) error {
 		switch key {
 		case "descr":
 			if strings.HasPrefix(p.rest, "[") {
-				return fault.New("structured-type", "has a structured dtype (named fields): save the vectors as one plain array")
+				return message.New("structured-type", "has a structured dtype (named fields): save the vectors as one plain array")
 			}
 			a.descr = p.text()
 		case "fortran_order":
@@ -93,7 +93,7 @@ func (a *array) parse(s string) error {
 		case "shape":
 			a.shape = p.shape()
 		default:
-			return fault.New("unknown-key", "has an npy header with the unknown key %.40q", key)
+			return message.New("unknown-key", "has an npy header with the unknown key %.40q", key)
 		}
 		seen++
 		if !p.skip(",") {
@@ -102,13 +102,13 @@ func (a *array) parse(s string) error {
 		}
 	}
 	if p.err == nil && (strings.Trim(p.rest, " \n\x00") != "" || seen != 3 || a.descr == "" || a.shape == nil) {
-		p.err = fault.New("missing-key", "has an npy header without descr, fortran_order and shape, each once")
+		p.err = message.New("missing-key", "has an npy header without descr, fortran_order and shape, each once")
 	}
 	if p.err != nil {
 		return p.err
 	}
 	if len(a.shape) == 0 {
-		return fault.New("single-value", "holds a single value, not rows")
+		return message.New("single-value", "holds a single value, not rows")
 	}
 	if err := a.measure(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (a *array) measure() error {
 	a.rows, a.dim = a.shape[0], 1
 	for _, n := range a.shape[1:] {
 		if n > maxDim || a.dim*n > maxDim {
-			return fault.New("row-too-long", "has rows of more than %d values", maxDim)
+			return message.New("row-too-long", "has rows of more than %d values", maxDim)
 		}
 		a.dim *= n
 	}
@@ -132,15 +132,15 @@ func (a *array) measure() error {
 func (a *array) parseType() error {
 	order, rest := a.descr[:1], a.descr[1:]
 	if strings.HasPrefix(rest, "O") {
-		return fault.New("python-objects", "holds Python objects (a pickle), which could run any code and is not read: "+
+		return message.New("python-objects", "holds Python objects (a pickle), which could run any code and is not read: "+
 			"save numbers instead, for instance np.save(file, np.stack(x).astype(np.float32))")
 	}
 	if len(rest) < 2 || !strings.Contains("<>|=", order) {
-		return fault.New("unknown-type", "has the unknown dtype %.40q", a.descr)
+		return message.New("unknown-type", "has the unknown dtype %.40q", a.descr)
 	}
 	n, err := strconv.ParseUint(rest[1:], 10, 31)
 	if err != nil {
-		return fault.New("unknown-type", "has the unknown dtype %.40q", a.descr)
+		return message.New("unknown-type", "has the unknown dtype %.40q", a.descr)
 	}
 	a.kind, a.size, a.big = rest[0], int(n), order == ">"
 	switch a.kind {
@@ -158,7 +158,7 @@ func (a *array) parseType() error {
 	}
 	sizes := map[byte][]int{'f': {2, 4, 8}, 'i': {1, 2, 4, 8}, 'u': {1, 2, 4, 8}, 'b': {1}}[a.kind]
 	if !slices.Contains(sizes, a.size) {
-		return fault.New("unread-type",
+		return message.New("unread-type",
 			"has the dtype %.40q, which is not supported: save it with astype(np.float32)", a.descr)
 	}
 	return nil
@@ -175,7 +175,7 @@ type literal struct {
 
 func (p *literal) fail() {
 	if p.err == nil {
-		p.err = fault.New("bad-header", "has an npy header that cannot be read near %.30q", p.rest)
+		p.err = message.New("bad-header", "has an npy header that cannot be read near %.30q", p.rest)
 	}
 }
 
@@ -245,9 +245,9 @@ func openArray(in *input, what string, a array) (reader, header, error) {
 	h := header{format: "npy", rows: a.rows, dim: a.dim}
 	switch {
 	case a.isText():
-		return nil, h, fault.New("text-values", "%s: holds text (dtype %s), not vectors", what, a.descr)
+		return nil, h, message.New("text-values", "%s: holds text (dtype %s), not vectors", what, a.descr)
 	case a.dim == 0:
-		return nil, h, fault.New("no-values", "%s: has rows without values", what)
+		return nil, h, message.New("no-values", "%s: has rows without values", what)
 	}
 	d := &dense{in: in, what: what, dtype: a.dtype, rows: a.rows, dim: a.dim}
 	if err := d.checkSize(a.head); err != nil {
@@ -261,7 +261,7 @@ func openArray(in *input, what string, a array) (reader, header, error) {
 	}
 	if a.fortran && long > 1 {
 		if in.at == nil {
-			return nil, h, fault.New("fortran-packed",
+			return nil, h, message.New("fortran-packed",
 				"%s: is in Fortran order and compressed, so its rows cannot be read one by one: "+
 					"decompress it, or save np.ascontiguousarray(x)", what)
 		}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 	"hashgrove/internal/vectors"
 )
@@ -74,7 +74,7 @@ func (w *npyWriter) Write(x vectors.Matrix) error {
 		for i, v := range x.Data {
 			h := toHalf(v)
 			if h&0x7fff >= 0x7c00 {
-				return fault.New("out-of-range", "row %d, column %d: %v is beyond the range of float16; write float32",
+				return message.New("out-of-range", "row %d, column %d: %v is beyond the range of float16; write float32",
 					w.rows+i/w.cols+1, i%w.cols+1, v)
 			}
 			w.buf = binary.LittleEndian.AppendUint16(w.buf, h)
@@ -82,7 +82,7 @@ func (w *npyWriter) Write(x vectors.Matrix) error {
 	case Uint8:
 		for i, v := range x.Data {
 			if v != float32(uint8(v)) {
-				return fault.New("out-of-range", "row %d, column %d: %v is no whole number from 0 to 255; write float32",
+				return message.New("out-of-range", "row %d, column %d: %v is no whole number from 0 to 255; write float32",
 					w.rows+i/w.cols+1, i%w.cols+1, v)
 			}
 			w.buf = append(w.buf, uint8(v))

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -101,7 +101,7 @@ func TestNpyWriterRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = w.Write(vectors.Matrix{Rows: 1, Cols: 1, Data: []float32{v}})
-		if !fault.Is(err, "out-of-range") {
+		if !message.Is(err, "out-of-range") {
 			t.Errorf("%v as %s: %v", v, kind, err)
 		}
 		w.Abort()

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // The .npz format of NumPy: a zip file of npy files, one per array. The vectors are the array named by the caller, or
@@ -66,7 +66,7 @@ func openArchive(in *input) (*archive, error) {
 	}
 	z, err := zip.NewReader(in.at, in.size)
 	if err != nil {
-		return nil, fault.New("not-a-zip", "%s: is not an npz file, or is cut off: %w", in.path, err)
+		return nil, message.New("not-a-zip", "%s: is not an npz file, or is cut off: %w", in.path, err)
 	}
 	if len(z.File) > maxMembers {
 		return nil, fmt.Errorf("%s: holds %d arrays; at most %d are read", in.path, len(z.File), maxMembers)
@@ -75,7 +75,7 @@ func openArchive(in *input) (*archive, error) {
 	for _, f := range z.File {
 		name, found := strings.CutSuffix(f.Name, ".npy")
 		if !found || a.members[name] != nil {
-			return nil, fault.New("not-npz", "%s: holds %.40q, so it is not an npz file", in.path, f.Name)
+			return nil, message.New("not-npz", "%s: holds %.40q, so it is not an npz file", in.path, f.Name)
 		}
 		a.members[name] = f
 		a.names = append(a.names, name)
@@ -90,7 +90,7 @@ func (a *archive) what(name string) string { return fmt.Sprintf("%s, array %s", 
 func (a *archive) array(name string) (*input, array, error) {
 	f := a.members[name]
 	if f == nil {
-		return nil, array{}, fault.New("no-such-array",
+		return nil, array{}, message.New("no-such-array",
 			"%s: has no array %q; it has %s", a.in.path, name, strings.Join(a.names, ", "))
 	}
 	r, err := f.Open()
@@ -103,7 +103,7 @@ func (a *archive) array(name string) (*input, array, error) {
 		offset, err := f.DataOffset()
 		if err == nil && (offset > a.in.size || f.UncompressedSize64 > uint64(a.in.size-offset)) {
 			r.Close()
-			return nil, array{}, fault.New("impossible-claim",
+			return nil, array{}, message.New("impossible-claim",
 				"%s: claims %d bytes, more than the file has", a.what(name), f.UncompressedSize64)
 		}
 		if err == nil {
@@ -150,7 +150,7 @@ func (z *npz) openArrays(spec *Spec) (header, error) {
 		}
 		z.open = append(z.open, in)
 		if head.rows != h.rows {
-			return h, fault.New("wrong-count", "%s: has %d rows, array %s has %d", in.path, head.rows, vector, h.rows)
+			return h, message.New("wrong-count", "%s: has %d rows, array %s has %d", in.path, head.rows, vector, h.rows)
 		}
 		if c.texts == &z.tags && !head.isText() {
 			if z.matrix, _, err = openArray(in, in.path, head); err != nil {
@@ -197,7 +197,7 @@ func (a *archive) vectorArray(asked string, taken []string) (string, error) {
 	if len(tables) == 0 && unreadable != nil {
 		return "", unreadable
 	}
-	return "", &SpecError{"Vector", fault.New("which-vector", "%s: which array holds the vectors? It has %s: name one",
+	return "", &SpecError{"Vector", message.New("which-vector", "%s: which array holds the vectors? It has %s: name one",
 		a.in.path, strings.Join(a.names, ", "))}
 }
 

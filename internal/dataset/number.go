@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // dtype is the type of the values in a binary file.
@@ -144,8 +144,8 @@ func Half(h uint16) float32 {
 }
 
 var (
-	errNotNumber = fault.New("not-a-number", "is not a number")
-	errTooLarge  = fault.New("out-of-range", "is beyond the range of float32")
+	errNotNumber = message.New("not-a-number", "is not a number")
+	errTooLarge  = message.New("out-of-range", "is beyond the range of float32")
 )
 
 // parseFloat parses a decimal number. "nan" and "inf" are numbers too: the caller decides whether they are allowed.

@@ -12,8 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 )
 
@@ -43,11 +42,11 @@ func ReadPairs(path string, d *supervision.Data) error {
 		return err
 	}
 	if len(pairs) == 0 {
-		return fault.New("no-pairs", "%s: no pairs", path)
+		return message.New("no-pairs", "%s: no pairs", path)
 	}
 	if leftOut > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s left out, because the rows they name were not kept",
-			path, plain.Count(leftOut, "pair was", "pairs were")))
+			path, message.Count(leftOut, "pair was", "pairs were")))
 	}
 	return d.SetPairs(pairs)
 }
@@ -82,15 +81,15 @@ func (r *rowNames) find(name string) (int32, error) {
 		case len(r.dropped) > 0:
 			return 0, errDropped
 		}
-		return 0, fault.New("no-such-id", "no row has the id %q", name)
+		return 0, message.New("no-such-id", "no row has the id %q", name)
 	}
 	n, err := strconv.ParseInt(name, 10, 64)
 	last := r.rows + len(r.dropped) - 1
 	switch {
 	case errors.Is(err, strconv.ErrSyntax):
-		return 0, fault.New("not-a-row-number", "%q is not the number of a row, and the data have no ids", name)
+		return 0, message.New("not-a-row-number", "%q is not the number of a row, and the data have no ids", name)
 	case err != nil || n < 0 || n > int64(last):
-		return 0, fault.New("no-such-row", "there is no row %s: the rows are 0 to %d", name, last)
+		return 0, message.New("no-such-row", "there is no row %s: the rows are 0 to %d", name, last)
 	}
 	before, dropped := slices.BinarySearch(r.dropped, int(n))
 	if dropped {
@@ -132,7 +131,7 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		switch {
 		case err == nil && symmetric && p.A == p.B:
 			if p.Y < 0 {
-				return nil, 0, fault.New("dissimilar-to-itself",
+				return nil, 0, message.New("dissimilar-to-itself",
 					"%s: line %d: row %s is dissimilar to itself", path, line, field[0])
 			}
 			continue
@@ -161,7 +160,7 @@ func readPairs(path string, a, b *rowNames, symmetric bool) (pairs []supervision
 		if i == 0 || s.A != statements[i-1].A || s.B != statements[i-1].B {
 			pairs = append(pairs, s.Pair)
 		} else if first := statements[i-1]; first.Y != s.Y {
-			return nil, 0, fault.New("contradiction", "%s: line %d calls a pair %s that line %d calls %s",
+			return nil, 0, message.New("contradiction", "%s: line %d calls a pair %s that line %d calls %s",
 				path, s.line, verdictName(s.Y), first.line, verdictName(first.Y))
 		}
 	}
@@ -206,7 +205,7 @@ func verdict(s string) (int8, error) {
 			}
 		}
 	}
-	return 0, fault.New("unknown-verdict", "%q is not one of similar, dissimilar, unknown, 1, -1, 0", s)
+	return 0, message.New("unknown-verdict", "%q is not one of similar, dissimilar, unknown, 1, -1, 0", s)
 }
 
 func verdictName(y int8) string {
@@ -244,7 +243,7 @@ func pairFields(in *input) (func() (field [3]string, line int, err error), error
 			return field, 0, err
 		}
 		if len(t.fields) != len(field) {
-			return field, 0, fault.New("wrong-count",
+			return field, 0, message.New("wrong-count",
 				"%s: line %d: %s instead of 3: two rows and similar, dissimilar or unknown",
 				in.path, t.line, fieldNoun.count(len(t.fields)))
 		}
@@ -259,16 +258,16 @@ func pairFields(in *input) (func() (field [3]string, line int, err error), error
 func splitJSON(line []byte) (field [3]string, err error) {
 	var object struct{ A, B, Y json.RawMessage }
 	if err := json.Unmarshal(line, &object); err != nil {
-		return field, fault.New("not-an-object", "not a JSON object: %w", err)
+		return field, message.New("not-an-object", "not a JSON object: %w", err)
 	}
 	for i, value := range []json.RawMessage{object.A, object.B, object.Y} {
 		name := "aby"[i : i+1]
 		if len(value) == 0 || string(value) == "null" {
-			return field, fault.New("missing-key", "the object has no %q", name)
+			return field, message.New("missing-key", "the object has no %q", name)
 		}
 		var ok bool
 		if field[i], ok = jsonScalar(value); !ok || value[0] == 't' || value[0] == 'f' {
-			return field, fault.New("not-a-text", "%q is neither a string nor a number", name)
+			return field, message.New("not-a-text", "%q is neither a string nor a number", name)
 		}
 	}
 	return field, nil

@@ -7,8 +7,7 @@ import (
 	"slices"
 
 	"hashgrove/internal/dataset/internal/parquetrows"
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // Parquet: the vector is the column of lists named by the caller, or the one with a usual name, or the only one.
@@ -129,7 +128,7 @@ func (c *parquetColumns) vector(spec *Spec, taken map[int]bool) ([]int, error) {
 	}
 	for _, i := range chosen {
 		if !c.fields[i].Number {
-			return nil, fault.New("not-numbers", "column %q does not hold numbers", c.names[i])
+			return nil, message.New("not-numbers", "column %q does not hold numbers", c.names[i])
 		}
 	}
 	return chosen, nil
@@ -145,7 +144,7 @@ type parquetColumns struct {
 func (c *parquetColumns) find(asked string) (int, error) {
 	i := slices.Index(c.names, asked)
 	if i < 0 {
-		return 0, fault.New("no-such-column", "has no column %q; it has %s", asked, plain.List(c.names))
+		return 0, message.New("no-such-column", "has no column %q; it has %s", asked, message.List(c.names))
 	}
 	return i, nil
 }
@@ -165,7 +164,7 @@ func (c *parquetColumns) side(asked string, usual []string, mayBeList bool) (int
 	}
 	i, err := c.find(asked)
 	if err == nil && (!c.fields[i].Text || c.fields[i].List && !mayBeList) {
-		err = fault.New("not-texts", "column %q holds neither text nor single numbers", asked)
+		err = message.New("not-texts", "column %q holds neither text nor single numbers", asked)
 	}
 	return i, err
 }
@@ -192,11 +191,11 @@ func (c *parquetColumns) usualVectors(taken map[int]bool) ([]int, error) {
 	case len(lists) == 1:
 		return lists, nil
 	case len(lists) > 1:
-		return nil, &SpecError{"Vector", fault.New("which-vector",
+		return nil, &SpecError{"Vector", message.New("which-vector",
 			"which column holds the vectors? It has %s and %s: name one",
 			c.names[lists[0]], c.names[lists[1]])}
 	case len(numbers) == 0:
-		return nil, fault.New("no-numbers", "has no column of numbers or of lists of numbers; it has %s", plain.List(c.names))
+		return nil, message.New("no-numbers", "has no column of numbers or of lists of numbers; it has %s", message.List(c.names))
 	}
 	return numbers, nil
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"iter"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
 )
@@ -24,11 +24,11 @@ const defaultSize = 32
 func (spec *Spec) checkPictures() error {
 	switch {
 	case spec.Size < 0 || spec.Size > picture.MaxSize:
-		return fault.New("bad-size", "pictures of %d pixels on a side: 1 to %d are allowed", spec.Size, picture.MaxSize)
+		return message.New("bad-size", "pictures of %d pixels on a side: 1 to %d are allowed", spec.Size, picture.MaxSize)
 	case spec.Fit != "" && spec.Fit != "crop" && spec.Fit != "squash":
-		return fault.New("unknown-fit", "pictures cannot be fitted by %q: crop or squash are the ways", spec.Fit)
+		return message.New("unknown-fit", "pictures cannot be fitted by %q: crop or squash are the ways", spec.Fit)
 	case spec.Pictures != nil && spec.asked():
-		return fault.New("other-preparation",
+		return message.New("other-preparation",
 			"the model prepares pictures as those it learned from: leave out their size, fit and grey")
 	case spec.Pictures != nil:
 		return spec.Pictures.Check()
@@ -90,7 +90,7 @@ func (s *Set) checkShape(path string, shape picture.Shape) error {
 	case shape == picture.Shape{} || s.shape == picture.Shape{}:
 		s.shape = picture.Shape{} // vectors and pictures together are vectors
 	case shape != s.shape:
-		return fault.New("shape-mismatch",
+		return message.New("shape-mismatch",
 			"%s: pictures of %v, but those of %s are %v", path, shape, s.files[0].path, s.shape)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (spec *Spec) refit(path string, r reader, h header) (reader, header, error)
 	}
 	if h.shape == (picture.Shape{}) {
 		if spec.asked() {
-			return nil, h, fault.New("not-pictures",
+			return nil, h, message.New("not-pictures",
 				"%s: holds vectors, not pictures: there is nothing to resize or to make grey", path)
 		}
 		return r, h, nil
@@ -151,7 +151,7 @@ func openFolder(dir string, spec *Spec) (reader, header, error) {
 // openPicture opens a single picture.
 func openPicture(in *input, spec *Spec) (reader, header, error) {
 	if in.packed != "" {
-		return nil, header{}, fault.New("packed-inside",
+		return nil, header{}, message.New("packed-inside",
 			"%s: is a picture inside %s: decompress it first", in.path, in.packed)
 	}
 	if err := in.Close(); err != nil {

@@ -7,8 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -38,8 +37,8 @@ func advise(err error) error {
 
 // unequal returns the error for files with one entry per row that have more or fewer entries than there are rows.
 func unequal(paths []string, entries int, what noun, rows int) error {
-	return fault.New("wrong-count",
-		"%s: %s for %s", strings.Join(paths, ", "), what.count(entries), plain.Count(rows, "row", "rows"))
+	return message.New("wrong-count",
+		"%s: %s for %s", strings.Join(paths, ", "), what.count(entries), message.Count(rows, "row", "rows"))
 }
 
 // inFiles names the files in which something was expected.
@@ -74,7 +73,7 @@ func (spec *Spec) checkNames(path, format string) error {
 		{spec.ID, "IDsFile", "put the ids into a file of their own and name that", false},
 	} {
 		if c.name != "" && !c.taken {
-			return &SpecError{c.field, fault.New("no-columns", "%s: %s has no columns, so none is called %q: %s",
+			return &SpecError{c.field, message.New("no-columns", "%s: %s has no columns, so none is called %q: %s",
 				path, what, c.name, c.advice)}
 		}
 	}
@@ -100,9 +99,9 @@ func (p *pass) problem(column string, cause error) *RowError {
 func (p *pass) sameID(r vectors.Repeat) *RowError {
 	path, at := p.place(r.Row)
 	firstPath, firstAt := p.place(r.First)
-	cause := fault.New("duplicate-id", "the id %q, which row %d already has", r.ID, firstAt+1)
+	cause := message.New("duplicate-id", "the id %q, which row %d already has", r.ID, firstAt+1)
 	if firstPath != path {
-		cause = fault.New("duplicate-id", "the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
+		cause = message.New("duplicate-id", "the id %q, which row %d of %s already has", r.ID, firstAt+1, firstPath)
 	}
 	return badRow(path, at, p.s.spec.ID, cause)
 }
@@ -153,4 +152,4 @@ var (
 func (n noun) things() string { return strings.TrimPrefix(n[1], "lines of ") }
 
 // count writes a number with the noun.
-func (n noun) count(k int) string { return plain.Count(k, n[0], n[1]) }
+func (n noun) count(k int) string { return message.Count(k, n[0], n[1]) }

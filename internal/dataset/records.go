@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hashgrove/internal/dataset/internal/parquetrows"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // records goes through a table of any format for more than its vectors: for attributes, or to describe it. Keys inside
@@ -68,7 +68,7 @@ func openRecords(in *input, format string, headed bool) (*records, error) {
 		t.unit = "row"
 		return t, t.openParquet()
 	}
-	return nil, fault.New("wrong-format", "%s: attributes are read from CSV, TSV, JSON lines and Parquet", in.path)
+	return nil, message.New("wrong-format", "%s: attributes are read from CSV, TSV, JSON lines and Parquet", in.path)
 }
 
 // column returns the number of a column, or -1 if it is not wanted.
@@ -145,7 +145,7 @@ func (t *records) openLines() error {
 		}
 		t.place = t.in.lines
 		if b = bytes.TrimSpace(b); b[0] != '{' {
-			err = fault.New("not-an-object", "%s is not a JSON object", excerpt(b))
+			err = message.New("not-an-object", "%s is not a JSON object", excerpt(b))
 		} else {
 			line.reset(b)
 			err = line.object(func(path []byte, kind jsontext.Kind) (bool, error) {
@@ -256,7 +256,7 @@ func (t *records) openParquet() error {
 func (c *cell) tags(seen interner) ([]string, error) {
 	switch {
 	case c.kind == otherCell:
-		return nil, fault.New("bad-tags", "%s instead of tags", excerpt(c.text))
+		return nil, message.New("bad-tags", "%s instead of tags", excerpt(c.text))
 	case c.items != nil:
 		return c.items, nil
 	case c.kind == listCell:

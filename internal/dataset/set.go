@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -293,7 +293,7 @@ func (p *pass) attach(rec *record) error {
 func (p *pass) checkRow(rec *record) (*RowError, error) {
 	s := p.s
 	if n := len(rec.vector) + len(rec.pixels); n != s.dim {
-		return p.problem("", fault.New("wrong-dim", "%d values instead of %d", n, s.dim)), nil
+		return p.problem("", message.New("wrong-dim", "%d values instead of %d", n, s.dim)), nil
 	}
 	for j, v := range rec.vector {
 		if rec.finite {
@@ -309,11 +309,11 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 		if v != v && s.spec.Missing {
 			continue
 		} else if v != v {
-			problem := p.problem(name, fault.New("no-value", "NaN instead of a number"))
+			problem := p.problem(name, message.New("no-value", "NaN instead of a number"))
 			problem.Missing = true
 			return problem, nil
 		}
-		return p.problem(name, fault.New("not-finite", "an infinite value")), nil
+		return p.problem(name, message.New("not-finite", "an infinite value")), nil
 	}
 	if s.spec.TagsAlone {
 		rec.label, rec.hasLabel = "", false
@@ -323,11 +323,11 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 	}
 	switch {
 	case s.labelled && (!rec.hasLabel || rec.label == ""):
-		return p.problem(s.spec.Label, fault.New("no-label", "no label%s", inFiles(s.spec.LabelsFile))), nil
+		return p.problem(s.spec.Label, message.New("no-label", "no label%s", inFiles(s.spec.LabelsFile))), nil
 	case s.tagged && !rec.hasTags:
-		return p.problem(s.spec.Tags, fault.New("no-tags", "no tags")), nil
+		return p.problem(s.spec.Tags, message.New("no-tags", "no tags")), nil
 	case s.identified && rec.id == "":
-		return p.problem(s.spec.ID, fault.New("no-id", "no id%s", inFiles(s.spec.IDsFile))), nil
+		return p.problem(s.spec.ID, message.New("no-id", "no id%s", inFiles(s.spec.IDsFile))), nil
 	case !s.labelled && rec.hasLabel:
 		return nil, p.unexpected("Label", "a label", "labels")
 	case !s.tagged && rec.hasTags:
@@ -340,7 +340,7 @@ func (p *pass) checkRow(rec *record) (*RowError, error) {
 
 // unexpected returns the error for a row with something that the first row lacks.
 func (p *pass) unexpected(field, has, things string) error {
-	return &SpecError{field, fault.New("first-row-has-none", "%w, but the first row has none: name the column of the %s",
+	return &SpecError{field, message.New("first-row-has-none", "%w, but the first row has none: name the column of the %s",
 		p.problem("", errors.New(has)), things)}
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"io"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // A shard is a run of the rows of a set, including bad ones. Formats with rows of fixed length are read from the first
@@ -24,12 +24,12 @@ type span struct {
 // they are counted first. Data that can be read only once cannot be divided.
 func (s *Set) TakeShard(ctx context.Context, number, of int) (hamming.Shard, error) {
 	if of < 1 || of > hamming.MaxShards || number < 1 || number > of {
-		return hamming.Shard{}, fault.New("no-such-shard",
+		return hamming.Shard{}, message.New("no-such-shard",
 			"there is no shard %d of %d: shards count from 1, and at most %d are possible",
 			number, of, hamming.MaxShards)
 	}
 	if s.Once() {
-		return hamming.Shard{}, fault.New("read-once",
+		return hamming.Shard{}, message.New("read-once",
 			"data that can be read only once have no shards, because their rows must be "+
 				"counted first: save them to a file, or send each reader its part")
 	}

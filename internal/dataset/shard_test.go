@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -170,7 +170,7 @@ func TestShardIsAllThatIsRead(t *testing.T) {
 		}
 		spec := Spec{Paths: []string{path}}
 		if filepath.Ext(name) == ".bvecs" && strconv.IntSize == 32 { // more rows than an int can count
-			if _, err := Open(spec); !fault.Is(err, "needs-64-bits") {
+			if _, err := Open(spec); !message.Is(err, "needs-64-bits") {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
@@ -219,7 +219,7 @@ func TestShardMistakes(t *testing.T) {
 	if err := os.WriteFile(path, []byte("1,2\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := setRead(t, s); !fault.Is(err, "file-changed") {
+	if _, err := setRead(t, s); !message.Is(err, "file-changed") {
 		t.Errorf("a row has gone: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture/gallery"
 )
 
@@ -37,7 +37,7 @@ func (e *entries[T]) get(row int, to *T, has *bool) error {
 		return nil
 	}
 	if row >= len(e.list) {
-		return fault.New("too-few",
+		return message.New("too-few",
 			"%s: only %s, but the data have more rows", strings.Join(e.patterns, ", "), e.what.count(len(e.list)))
 	}
 	*has, *to = true, e.list[row]
@@ -166,7 +166,7 @@ func (f *side) open(what noun, r *roster) (func() (string, error), error) {
 		a, err := readIDX(in)
 		return arrayTexts(in, a, err)
 	case !isText(head):
-		return nil, fault.New("wrong-format",
+		return nil, message.New("wrong-format",
 			"%s: is neither text nor npy nor IDX: a file with one entry per row is expected", in.path)
 	case r != nil:
 		if next, err := f.openNamed(s, what, r); next != nil || err != nil {
@@ -185,7 +185,7 @@ func (f *side) open(what noun, r *roster) (func() (string, error), error) {
 			}
 			text, ok := jsonScalar(bytes.TrimSpace(line))
 			if !ok {
-				return "", fault.New("not-a-text",
+				return "", message.New("not-a-text",
 					"%s: line %d: %s instead of a string or a number", in.path, in.lines, excerpt(line))
 			}
 			return text, nil
@@ -236,7 +236,7 @@ func valueColumn(in *input, format string) (func() (string, error), error) {
 	column := 0
 	if t.width > 1 {
 		if column = t.named(slices.Concat(tableLabels, usualIDs)); column < 0 {
-			return nil, fault.New("which-column",
+			return nil, message.New("which-column",
 				"%s: has %d columns and none is called label or id: give a file with one value per line",
 				in.path, t.width)
 		}
@@ -297,9 +297,9 @@ func (r *roster) find(name string, stems bool) (int, error) {
 	}
 	switch {
 	case !found:
-		return 0, fault.New("no-such-picture", "no picture is called %q", name)
+		return 0, message.New("no-such-picture", "no picture is called %q", name)
 	case row < 0:
-		return 0, fault.New("ambiguous-picture", "several pictures are called %q: write more of the path", name)
+		return 0, message.New("ambiguous-picture", "several pictures are called %q: write more of the path", name)
 	}
 	return row, nil
 }
@@ -329,7 +329,7 @@ func (s *Set) warnOrder(path string, what noun) {
 func (r *roster) checkOrder(ids []string, path string) error {
 	for line, id := range ids {
 		if row, err := r.find(id, true); err == nil && row != line {
-			return fault.New("wrong-order", "%s: line %d: the picture %s is not number %d: leave out the ids, "+
+			return message.New("wrong-order", "%s: line %d: the picture %s is not number %d: leave out the ids, "+
 				"and name the pictures in a table file,label", path, line+1, r.names[row], line+1)
 		}
 	}
@@ -341,7 +341,7 @@ func (r *roster) checkComplete(paths []string) error {
 	row := slices.Index(r.line, 0)
 	r.line = nil
 	if row >= 0 {
-		return fault.New("pictures-unnamed",
+		return message.New("pictures-unnamed",
 			"%s: does not name all pictures, %s for one", strings.Join(paths, ", "), r.names[row])
 	}
 	return nil
@@ -354,7 +354,7 @@ func (f *side) openNamed(s *sample, what noun, r *roster) (func() (string, error
 		first, _, more := bytes.Cut(line, []byte(" "))
 		switch {
 		case more && !bytes.ContainsAny(first, "\t,;") && r.isName([]string{string(first)}, 0):
-			return nil, fault.New("space-separated", "%s: separate names and %s by a comma or a tab", f.in.path, what.things())
+			return nil, message.New("space-separated", "%s: separate names and %s by a comma or a tab", f.in.path, what.things())
 		case i == 0 && bytes.IndexByte(line, '\t') >= 0:
 			format = "tsv"
 		case i == 0 && bytes.ContainsAny(line, ",;"):
@@ -404,7 +404,7 @@ func (f *side) openNamed(s *sample, what noun, r *roster) (func() (string, error
 		picture := string(t.fields[name])
 		row, err := r.find(picture, stems)
 		if err == nil && r.line[row] > 0 {
-			err = fault.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, r.line[row])
+			err = message.New("duplicate-picture", "the picture %q has been named before, in line %d", picture, r.line[row])
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s: line %d: %w", f.in.path, t.line, err)
@@ -429,6 +429,6 @@ func (t *table) besideName(name int, what noun) (int, error) {
 	if t.width == 2 {
 		return 1 - name, nil
 	}
-	return 0, fault.New("which-column", "%s: has %d columns: call the one with the %s %s",
+	return 0, message.New("which-column", "%s: has %d columns: call the one with the %s %s",
 		t.in.path, t.width, what.things(), usual[0])
 }

@@ -11,10 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/gallery"
-	"hashgrove/internal/plain"
 )
 
 // Spec names a data set: files of vectors, and where their labels, tags and ids are, for instance
@@ -79,7 +78,7 @@ type Spec struct {
 // is known already.
 func Open(spec Spec) (*Set, error) {
 	if len(spec.Paths) == 0 {
-		return nil, fault.New("no-files", "no data: name at least one file")
+		return nil, message.New("no-files", "no data: name at least one file")
 	}
 	paths, err := expand(spec.Paths, true)
 	if err != nil {
@@ -88,7 +87,7 @@ func Open(spec Spec) (*Set, error) {
 	seen := map[string]bool{}
 	for _, path := range paths {
 		if seen[filepath.Clean(path)] {
-			return nil, fault.New("duplicate-file", "%s: is named twice", path)
+			return nil, message.New("duplicate-file", "%s: is named twice", path)
 		}
 		seen[filepath.Clean(path)] = true
 	}
@@ -100,7 +99,7 @@ func Open(spec Spec) (*Set, error) {
 		files        []string
 	}{{"labels", spec.Label, spec.LabelsFile}, {"ids", spec.ID, spec.IDsFile}, {"tags", spec.Tags, spec.TagsFile}} {
 		if c.column != "" && len(c.files) > 0 {
-			return nil, fault.New("column-and-file",
+			return nil, message.New("column-and-file",
 				"%s come from a column (%s) or from a file (%s), not from both", c.what, c.column, c.files[0])
 		}
 	}
@@ -121,12 +120,12 @@ func Open(spec Spec) (*Set, error) {
 	}
 	switch {
 	case s.dim < 0 && s.badRows > 0:
-		return nil, fault.New("all-rows-bad",
-			"all %s bad; the first: %w", plain.Count(s.badRows, "row is", "rows are"), s.firstBad)
+		return nil, message.New("all-rows-bad",
+			"all %s bad; the first: %w", message.Count(s.badRows, "row is", "rows are"), s.firstBad)
 	case s.dim < 0 && s.Once() && spec.Format != "" && spec.Dim > 0:
 		s.dim = spec.Dim // a pipe may have nothing to send
 	case s.dim < 0:
-		return nil, fault.New("no-rows", "%s: no rows", strings.Join(s.Files(), ", "))
+		return nil, message.New("no-rows", "%s: no rows", strings.Join(s.Files(), ", "))
 	}
 	return s, s.readSupervision()
 }
@@ -141,7 +140,7 @@ func (spec *Spec) settleTags(first string) error {
 		return nil // no such file, so it is a column
 	}
 	if spec.tagsColumn(first) {
-		return fault.New("column-and-file", "tags: %s is a file and also a column of %s: "+
+		return message.New("column-and-file", "tags: %s is a file and also a column of %s: "+
 			"write .%c%s for the file, or rename the file to get the column", spec.Tags, first, filepath.Separator, spec.Tags)
 	}
 	spec.TagsFile, spec.Tags = files, ""
@@ -238,9 +237,9 @@ func (s *Set) checkColumns(path string, names []string) error {
 	if len(lacks) == 0 { // it has more, and those that it shares in another order
 		lacks = s.names
 	}
-	return fault.New("no-such-column",
+	return message.New("no-such-column",
 		"%s: has no columns of numbers %s, which %s has: give all files the same columns, in any order",
-		path, plain.Runs(lacks), s.dimFile)
+		path, message.Runs(lacks), s.dimFile)
 }
 
 func (s *Set) checkDim(path string, dim int) error {
@@ -248,7 +247,7 @@ func (s *Set) checkDim(path string, dim int) error {
 		s.dim, s.dimFile = dim, path
 	}
 	if dim != s.dim {
-		return fault.New("dim-mismatch", "%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)
+		return message.New("dim-mismatch", "%s: vectors of %d dimensions, but those of %s have %d", path, dim, s.dimFile, s.dim)
 	}
 	return nil
 }
@@ -298,7 +297,7 @@ func noSuchFile(path string) error {
 	if near := nearestName(path); near != "" {
 		text += "; did you mean " + near + "?"
 	}
-	return fault.With("no-such-file", missingFile(text))
+	return message.With("no-such-file", missingFile(text))
 }
 
 // CheckExist returns an error if one of some paths or patterns names no file.
@@ -316,7 +315,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 			paths = append(paths, p)
 			continue
 		}
-		info, err := plain.Stat(p)
+		info, err := message.Stat(p)
 		switch {
 		case err == nil && info.IsDir() && !folders:
 			return nil, fmt.Errorf("%s: is a folder, but should be a file", p)
@@ -337,7 +336,7 @@ func expand(patterns []string, folders bool) ([]string, error) {
 			return err != nil || info.IsDir()
 		})
 		if len(found) == 0 {
-			return nil, fault.New("no-file-matches", "%s: no file matches", p)
+			return nil, message.New("no-file-matches", "%s: no file matches", p)
 		}
 		slices.SortFunc(found, gallery.NaturalOrder)
 		paths = append(paths, found...)
@@ -354,7 +353,7 @@ func nearestName(path string) string {
 	}
 	best, near := 3, "" // two typing errors at most
 	for _, e := range entries {
-		if d := plain.EditDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
+		if d := message.EditDistance(strings.ToLower(name), strings.ToLower(e.Name())); !e.IsDir() && d < min(best, len(name)) {
 			best, near = d, dir+e.Name()
 		}
 	}

@@ -7,8 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // Standard is the path that stands for standard input, Spec.Stdin.
@@ -48,19 +47,19 @@ func (spec *Spec) openStreams(paths []string) error {
 			continue
 		}
 		if !spec.Once {
-			return fault.New("read-once",
+			return message.New("read-once",
 				"%s: is not a file: it can be read only once, and the data are needed more than once here: "+
 					"save them to a file first", path)
 		}
 		s := &stream{path: path, in: spec.Stdin, close: func() error { return nil }, open: true}
 		if path != Standard {
-			f, err := plain.Open(path)
+			f, err := message.Open(path)
 			if err != nil {
 				return err
 			}
 			s.in, s.close = f, f.Close
 		} else if s.in == nil {
-			return fault.New("no-standard-input", "%s: there is no standard input here", path)
+			return message.New("no-standard-input", "%s: there is no standard input here", path)
 		}
 		if spec.streams == nil {
 			spec.streams = map[string]*stream{}
@@ -81,7 +80,7 @@ func (spec *Spec) openInput(path string) (*input, error) {
 // input returns the content from the start.
 func (s *stream) input() (*input, error) {
 	if !s.open {
-		return nil, fault.New("read-once", "%s: can be read only once, and is needed again: save it to a file first", s.path)
+		return nil, message.New("read-once", "%s: can be read only once, and is needed again: save it to a file first", s.path)
 	}
 	in := &input{path: s.path, size: -1, stream: s}
 	r := &streamReader{stream: s}
@@ -139,7 +138,7 @@ func (in *input) checkStream(format string) error {
 	if in.stream == nil || slices.Contains(streamed, format) {
 		return nil
 	}
-	return fault.New("not-in-order", "%s: %s data cannot be read from a pipe, because they are not read in order: "+
+	return message.New("not-in-order", "%s: %s data cannot be read from a pipe, because they are not read in order: "+
 		"save them to a file first", in.path, format)
 }
 

@@ -9,7 +9,7 @@ import (
 	"io"
 	"math"
 
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // A survey reads a table or JSON lines once and describes every column or key before anyone has said what the columns
@@ -73,13 +73,13 @@ func Look(ctx context.Context, path, format string, limits SurveyLimits) (*Surve
 			return nil, err
 		}
 		if s.Rows++; s.Rows > limits.Rows {
-			return nil, fmt.Errorf("%s: has more than %s", path, plain.Count(limits.Rows, "row", "rows"))
+			return nil, fmt.Errorf("%s: has more than %s", path, message.Count(limits.Rows, "row", "rows"))
 		}
 		if s.Rows%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if len(t.names) > limits.Columns {
-			return nil, fmt.Errorf("%s: has more than %s", path, plain.Count(limits.Columns, "column", "columns"))
+			return nil, fmt.Errorf("%s: has more than %s", path, message.Count(limits.Columns, "column", "columns"))
 		}
 		for len(columns) < len(t.names) {
 			columns = append(columns, &columnTally{name: t.names[len(columns)], seen: map[uint64]struct{}{}})

@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // Column names with a meaning. y is not among them: it may be a coordinate.
@@ -90,7 +89,7 @@ func sampleTable(in *input, format string) (*table, [][]string, error) {
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
-		return nil, nil, fault.New("no-rows", "%s: has no rows", in.path)
+		return nil, nil, message.New("no-rows", "%s: has no rows", in.path)
 	}
 	t = &table{in: in, comma: t.comma, width: len(rows[0])}
 	in.skipMark()
@@ -183,7 +182,7 @@ func (t *table) read() error {
 
 // tooWide returns the error for a row with too many fields.
 func (t *table) tooWide() error {
-	return fault.New("too-many-fields", "%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
+	return message.New("too-many-fields", "%s: line %d: more than %d fields", t.in.path, t.line, maxFields)
 }
 
 // readRow is like read, but every row must have all columns.
@@ -191,7 +190,7 @@ func (t *table) readRow() error {
 	if err := t.read(); err != nil || len(t.fields) == t.width {
 		return err
 	}
-	return fault.New("wrong-count",
+	return message.New("wrong-count",
 		"%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
 
@@ -234,7 +233,7 @@ func (t *table) unquote(line []byte) ([]byte, error) {
 		case !closed:
 			more, err := t.in.line()
 			if err == io.EOF || len(t.plain) > maxLine {
-				return nil, fault.New("open-quote", "%s: line %d: a quoted field does not end", t.in.path, t.line)
+				return nil, message.New("open-quote", "%s: line %d: a quoted field does not end", t.in.path, t.line)
 			}
 			if err != nil {
 				return nil, err
@@ -271,10 +270,10 @@ func (t *table) find(asked string) (int, error) {
 	case err == nil && n >= 1 && n <= t.width:
 		return n - 1, nil
 	case t.names == nil:
-		return 0, fault.New("no-such-column", "%s: has no column %q: it has no header, so columns are called 1 to %d",
+		return 0, message.New("no-such-column", "%s: has no column %q: it has no header, so columns are called 1 to %d",
 			t.in.path, asked, t.width)
 	default:
-		return 0, fault.New("no-such-column", "%s: has no column %q; it has %s", t.in.path, asked, plain.List(t.names))
+		return 0, message.New("no-such-column", "%s: has no column %q; it has %s", t.in.path, asked, message.List(t.names))
 	}
 }
 

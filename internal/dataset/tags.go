@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // interner keeps one copy of strings that occur often.
@@ -62,7 +62,7 @@ func appendMatrixTags(tags []string, row []float32) ([]string, error) {
 		case 1:
 			tags = append(tags, strconv.Itoa(j))
 		default:
-			return nil, fault.New("bad-tags", "a matrix of tags holds %v; it may hold only 0 and 1", v)
+			return nil, message.New("bad-tags", "a matrix of tags holds %v; it may hold only 0 and 1", v)
 		}
 	}
 	return tags, nil

@@ -27,8 +27,8 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 )
 
@@ -68,10 +68,10 @@ func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
 	o.K = nil
 	for _, k := range wanted {
 		if k <= 0 {
-			return o, nil, fault.New("rank-out-of-range", "precision at %d is not defined: give ranks of 1 or more", k)
+			return o, nil, message.New("rank-out-of-range", "precision at %d is not defined: give ranks of 1 or more", k)
 		}
 		if k > base {
-			doubts = append(doubts, fault.New("rank-left-out", "precision at %d left out: the base has only %d items", k, base))
+			doubts = append(doubts, message.New("rank-left-out", "precision at %d left out: the base has only %d items", k, base))
 			continue
 		}
 		o.K = append(o.K, k)
@@ -85,14 +85,14 @@ func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
 	o.K = slices.Compact(o.K)
 	for _, r := range o.Radii {
 		if r < 0 {
-			return o, nil, fault.New("radius-out-of-range", "lookup within radius %d is not defined: give radii of 0 or more", r)
+			return o, nil, message.New("radius-out-of-range", "lookup within radius %d is not defined: give radii of 0 or more", r)
 		}
 	}
 	if o.Radii == nil {
 		o.Radii = []int{0, 1, 2}
 	}
 	if o.Cut < 0 || o.CurveTo < 0 {
-		return o, nil, fault.New("cut-out-of-range", "lists cut at %d and a curve to rank %d: give positive ranks", o.Cut,
+		return o, nil, message.New("cut-out-of-range", "lists cut at %d and a curve to rank %d: give positive ranks", o.Cut,
 			o.CurveTo)
 	}
 	o.Cut = cmp.Or(o.Cut, defaultCut)
@@ -120,11 +120,11 @@ func Retrieval(ctx context.Context, queries, base hamming.Codes, truth Truth, o 
 // codeJudgement sets up a judgement of codes; the caller adds the ranker.
 func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) {
 	if queries.Bits != base.Bits {
-		return judgement{}, fault.New("bits-mismatch", "the queries have codes of %d bits and the base has codes of %d: "+
+		return judgement{}, message.New("bits-mismatch", "the queries have codes of %d bits and the base has codes of %d: "+
 			"encode both with one model", queries.Bits, base.Bits)
 	}
 	if base.Bits >= math.MaxUint16 {
-		return judgement{}, fault.New("too-many-bits", "codes of %d bits are longer than the %d that can be judged",
+		return judgement{}, message.New("too-many-bits", "codes of %d bits are longer than the %d that can be judged",
 			base.Bits, math.MaxUint16-1)
 	}
 	return judgement{
@@ -171,10 +171,10 @@ const blocks = 64
 // check rejects bad options before anything is ranked. Mismatched sizes are programming errors.
 func (j judgement) check(o Options) error {
 	if j.queries == 0 {
-		return fault.New("no-queries", "there are no queries to judge")
+		return message.New("no-queries", "there are no queries to judge")
 	}
 	if j.base == 0 {
-		return fault.New("empty-base", "the base is empty: nothing can be found in it")
+		return message.New("empty-base", "the base is empty: nothing can be found in it")
 	}
 	if j.base > math.MaxInt32 {
 		return fmt.Errorf("a base of %d items is larger than the %d that can be judged: take a sample",

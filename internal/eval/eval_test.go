@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // randomTruth draws one of the three kinds.
@@ -160,19 +160,19 @@ func TestReportsAreFiniteAndInOrder(t *testing.T) {
 }
 
 // wantWarning looks for a warning with a code that names some facts.
-func wantWarning(t *testing.T, r *Report, code fault.Code, facts ...string) {
+func wantWarning(t *testing.T, r *Report, code message.Code, facts ...string) {
 	t.Helper()
 	for _, doubt := range r.doubts {
-		if fault.Differs(doubt, code, facts...) == "" && slices.Contains(r.Warnings, doubt.Error()) {
+		if message.Differs(doubt, code, facts...) == "" && slices.Contains(r.Warnings, doubt.Error()) {
 			return
 		}
 	}
 	t.Errorf("no warning %s that names %q; all: %q", code, facts, r.Warnings)
 }
 
-func wantNoWarning(t *testing.T, r *Report, code fault.Code) {
+func wantNoWarning(t *testing.T, r *Report, code message.Code) {
 	t.Helper()
-	if slices.ContainsFunc(r.doubts, func(doubt error) bool { return fault.Is(doubt, code) }) {
+	if slices.ContainsFunc(r.doubts, func(doubt error) bool { return message.Is(doubt, code) }) {
 		t.Errorf("the warning %s is given: %q", code, r.Warnings)
 	}
 }
@@ -228,7 +228,7 @@ func TestRefusals(t *testing.T) {
 		queries, base hamming.Codes
 		truth         Truth
 		o             Options
-		code          fault.Code
+		code          message.Code
 		fact          string
 	}{
 		"bits":     {a, hamming.NewCodes(4, 16), truth, Options{}, "bits-mismatch", "16"},
@@ -240,7 +240,7 @@ func TestRefusals(t *testing.T) {
 		"too long": {hamming.NewCodes(3, 70_000), hamming.NewCodes(4, 70_000), truth, Options{}, "too-many-bits", "70000"},
 	} {
 		_, err := Retrieval(ctx, c.queries, c.base, c.truth, c.o)
-		if d := fault.Differs(err, c.code, c.fact); d != "" {
+		if d := message.Differs(err, c.code, c.fact); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -47,7 +47,7 @@ func (j judgement) weighted(
 	ctx context.Context, base hamming.Codes, look func(q int, code []uint64) ([]uint64, []uint8), o Options,
 ) (*Report, error) {
 	if base.Bits > hamming.MaxWeightedBits {
-		return nil, fault.New("too-many-bits", "codes of %d bits are longer than the %d that can be ranked by margins",
+		return nil, message.New("too-many-bits", "codes of %d bits are longer than the %d that can be ranked by margins",
 			base.Bits, hamming.MaxWeightedBits)
 	}
 	distinct := distinctOf(base)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -56,7 +56,7 @@ func TestMarginRefusals(t *testing.T) {
 	margins := vectors.Matrix{Rows: 2, Cols: 2048, Data: make([]float32, 2*2048)}
 	truth := ByClass(make([]int32, 2), make([]int32, 3))
 	_, err := RetrievalMargins(context.Background(), a, b, margins, truth, Options{})
-	if d := fault.Differs(err, "too-many-bits", "2048"); d != "" {
+	if d := message.Differs(err, "too-many-bits", "2048"); d != "" {
 		t.Error(d)
 	}
 	defer func() {

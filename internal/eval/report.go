@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Ranking is a way to order the base for a query.
@@ -356,7 +356,7 @@ func WeakClasses(table []Class) []Class {
 
 // addWarnings adds warnings that follow from the numbers themselves.
 func (r *Report) addWarnings(j judgement, t *tally) {
-	say := func(code fault.Code, format string, args ...any) { r.doubt(fault.New(code, format, args...)) }
+	say := func(code message.Code, format string, args ...any) { r.doubt(message.New(code, format, args...)) }
 	switch {
 	case j.unjudged:
 	case r.Judged == 0:

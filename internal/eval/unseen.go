@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // Unseen evaluates codes on classes held out of training (Sablayrolles et al., ICASSP 2017): supervised codes that
@@ -47,7 +47,7 @@ func Unseen(
 	for _, c := range heldOut {
 		r.HeldOut = append(r.HeldOut, o.className(c))
 		if !slices.Contains(qc, c) {
-			r.doubt(fault.New("class-without-query", "held-out class %s has no query", o.className(c)))
+			r.doubt(message.New("class-without-query", "held-out class %s has no query", o.className(c)))
 		}
 	}
 	return r, nil

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -97,7 +97,7 @@ func (t *training) extendScores(ctx context.Context, train *supervision.Data) er
 }
 
 // noScores returns, as a code and in words, why rows cannot have scores, or "".
-func (t Options) noScores(d *supervision.Data) (code fault.Code, why string) {
+func (t Options) noScores(d *supervision.Data) (code message.Code, why string) {
 	switch {
 	case t.Learner == Linear:
 		return "hyperplanes", "hyperplanes are linear already"
@@ -185,7 +185,7 @@ func (t *training) extendGrown(ctx context.Context, train *supervision.Data) err
 func (t *training) extendGrownScores(ctx context.Context, train *supervision.Data) error {
 	e := t.Grow.Encoder.(*model.Mapped)
 	if e.Dim() != train.Dim() {
-		return fault.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the data have %d", e.Dim(),
+		return message.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the data have %d", e.Dim(),
 			train.Dim())
 	}
 	if t.needsScores(train) == nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 )
 
@@ -162,7 +162,7 @@ func (t Options) withEffort(d about) (Options, error) {
 		}
 		return t, nil
 	}
-	return t, fault.New("no-such-effort", "there is no effort %q; the efforts are %s", t.Effort, effortNames())
+	return t, message.New("no-such-effort", "there is no effort %q; the efforts are %s", t.Effort, effortNames())
 }
 
 // filledIn fills the unset fields of t from another set of options.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -51,7 +51,7 @@ func TestEffortIsNormalUnlessSaid(t *testing.T) {
 		t.Errorf("%q, %v", o.Effort, err)
 	}
 	_, err = Options{Effort: "most"}.WithDefaults()
-	if d := fault.Differs(err, "no-such-effort", `"most"`, string(Quick), string(Normal), string(Best)); d != "" {
+	if d := message.Differs(err, "no-such-effort", `"most"`, string(Quick), string(Normal), string(Best)); d != "" {
 		t.Error(d)
 	}
 }

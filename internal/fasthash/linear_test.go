@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -294,7 +294,7 @@ func TestLinearColumnsAreLeftOut(t *testing.T) {
 	}
 	hyperplanes := withColumns(2, LinearScores)
 	hyperplanes.Learner = Linear
-	for code, c := range map[fault.Code]struct {
+	for code, c := range map[message.Code]struct {
 		m    Method
 		d    *supervision.Data
 		fact string

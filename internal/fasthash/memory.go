@@ -8,7 +8,7 @@ import (
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
@@ -173,7 +173,7 @@ func (t *training) checkMemory(d *supervision.Data) error {
 		return nil
 	}
 	kind := d.Kind()
-	refuse := func(code fault.Code, what string) error { return fault.New(code, "%s: %w", what, ErrNeedsMemory) }
+	refuse := func(code message.Code, what string) error { return message.New(code, "%s: %w", what, ErrNeedsMemory) }
 	switch {
 	case kind != supervision.ByClasses:
 		return refuse("supervision", "learning from "+kind)

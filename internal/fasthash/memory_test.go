@@ -11,8 +11,8 @@ import (
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
-	"hashgrove/internal/fault"
-	"hashgrove/internal/pages"
+	"hashgrove/internal/machine"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
@@ -23,7 +23,7 @@ func mappedPictures(t *testing.T, rows int, near int64) (*supervision.Data, *vec
 	t.Helper()
 	folder := t.TempDir()
 	memory := vectors.NewSpill(folder)
-	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, machine.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	memory.Allow(near)
@@ -130,7 +130,7 @@ func TestMappedTrainingRefuses(t *testing.T) {
 		}
 		_, err := m.Train(context.Background(), data)
 		code, word, _ := strings.Cut(want, " ")
-		if d := fault.Differs(err, fault.Code(code), word); d != "" || !errors.Is(err, ErrNeedsMemory) {
+		if d := message.Differs(err, message.Code(code), word); d != "" || !errors.Is(err, ErrNeedsMemory) {
 			t.Errorf("%s: %v: %s", want, err, d)
 		}
 	}

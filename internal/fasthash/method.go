@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/supervision"
@@ -48,7 +48,7 @@ type Report struct {
 	Dropped int     // damaged bits of the checkpoint that were learned again
 	Linear  string  // which columns were added and why, or why not; "" if none were asked for
 
-	linear fault.Code // the reason behind Linear
+	linear message.Code // the reason behind Linear
 }
 
 // ErrCheckpoint is returned if a checkpoint exists and neither Resume nor Restart was asked for.
@@ -205,7 +205,7 @@ func (t *training) quantizer(ctx context.Context, d *supervision.Data) (vectors.
 		return vectors.Quantizer{}, fmt.Errorf("a model of kind %s cannot be grown", t.Grow.Encoder.Kind())
 	}
 	if have := d.Dim() - t.addedColumns(); t.Grow.Encoder.Dim() != have {
-		return vectors.Quantizer{}, fault.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the "+
+		return vectors.Quantizer{}, message.New("wrong-dimension", "the model to grow takes vectors of %d dimensions, the "+
 			"data have %d", t.Grow.Encoder.Dim(), have)
 	}
 	if old.Quantizer.Missing != d.Missing {

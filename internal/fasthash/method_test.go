@@ -12,7 +12,7 @@ import (
 
 	"hashgrove/internal/dataset/fashion"
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
@@ -267,7 +267,7 @@ func TestGrowingKeepsTheColumns(t *testing.T) {
 	m.Grow = mustTrain(t, withColumns(2, LinearScores), d)
 	x, labels := slanted(60, 15, 1)
 	_, err := m.Train(context.Background(), scanned(t, vectors.WithLabels(x, labels)))
-	if d := fault.Differs(err, "wrong-dimension", "12", "15"); d != "" {
+	if d := message.Differs(err, "wrong-dimension", "12", "15"); d != "" {
 		t.Errorf("grown on wider rows: %s", d)
 	}
 	m.Grow = mustTrain(t, withColumns(2, LinearOff), d)

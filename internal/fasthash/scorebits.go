@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/supervision"
@@ -344,14 +344,14 @@ func (f *scoreFitter) hyperplane(code []float64, bias float64) *model.Linear {
 // needsScores reports why the learner Scores cannot learn from the data.
 func (t Options) needsScores(d *supervision.Data) error {
 	if code, why := t.noScores(d); code != "" {
-		return fault.New(code, "the learner %s predicts bits from scores of classes or tags: %s", Scores, why)
+		return message.New(code, "the learner %s predicts bits from scores of classes or tags: %s", Scores, why)
 	}
 	if n := max(labelCount(d), tagCount(d)); n > mostClasses {
-		return fault.New("too-many", "the learner %s is for at most %d classes or tags, and there are %d", Scores,
+		return message.New("too-many", "the learner %s is for at most %d classes or tags, and there are %d", Scores,
 			mostClasses, n)
 	}
 	if d.Missing {
-		return fault.New("missing-values", "the learner %s needs a value in every column: learn trees, or leave out or "+
+		return message.New("missing-values", "the learner %s needs a value in every column: learn trees, or leave out or "+
 			"fill in what is missing", Scores)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -121,7 +121,7 @@ func TestScoresAreRefused(t *testing.T) {
 	missing := *d
 	missing.Missing = true
 	few := d.Only(slices.Concat(slices.Repeat([]bool{true}, 40), make([]bool, d.Rows-40)))
-	for code, c := range map[fault.Code]struct {
+	for code, c := range map[message.Code]struct {
 		d *supervision.Data
 		m Method
 	}{
@@ -129,7 +129,7 @@ func TestScoresAreRefused(t *testing.T) {
 		"few-rows":       {few, scoreMethod(2, "")},
 		"learner":        {d, Method{Options{Bits: 2, Learner: Scores}, Run{Spill: vectors.NewSpill(t.TempDir())}}},
 	} {
-		if _, err := c.m.Train(t.Context(), c.d); !fault.Is(err, code) {
+		if _, err := c.m.Train(t.Context(), c.d); !message.Is(err, code) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}

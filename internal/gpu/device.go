@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"hashgrove/internal/fasthash/boost"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -70,7 +70,7 @@ func New(ctx context.Context, choice string, threads int, note func(string)) *De
 // Check reports an unknown choice.
 func Check(choice string) error {
 	if choice != "" && choice != Auto && choice != CPU && choice != GPU {
-		return fault.New("bad-flag-value", "there is no device %q: give %s, %s or %s", choice, Auto, CPU, GPU)
+		return message.New("bad-flag-value", "there is no device %q: give %s, %s or %s", choice, Auto, CPU, GPU)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (d *Device) start(ctx context.Context) {
 		defer close(d.opened)
 		var err error
 		if d.child, err = borrow(ctx); err != nil {
-			d.failed = fault.With("no-gpu", fmt.Errorf("%w: %w", boost.ErrNoDevice, err))
+			d.failed = message.With("no-gpu", fmt.Errorf("%w: %w", boost.ErrNoDevice, err))
 		}
 	}()
 }

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/gpu/worker"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/train"
@@ -124,11 +124,11 @@ func TestNoGPU(t *testing.T) {
 	data := train.Data{Source: table(300, 4, 3)}
 	o := train.Options{Bits: 2, Rounds: 2, Device: gpu.GPU}
 	o.Learner = "linear"
-	if _, err := train.Train(t.Context(), data, o); !slices.Contains(fault.Codes(err), "no-gpu") {
+	if _, err := train.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") {
 		t.Errorf("nothing needs it, but it was asked for: %v", err)
 	}
 	o.Learner = ""
-	if _, err := train.Train(t.Context(), data, o); !slices.Contains(fault.Codes(err), "no-gpu") ||
+	if _, err := train.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") ||
 		!strings.Contains(err.Error(), gpu.Program) {
 		t.Errorf("%v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // MaxBits is the largest length of a code in a file.
@@ -216,6 +216,6 @@ func (f Fingerprint) Accept(codes Fingerprint) error {
 	if unknown := (Fingerprint{}); codes == unknown || f == unknown || codes == f {
 		return nil
 	}
-	return fault.New("other-model", "codes of model %v do not belong in the index of model %v: "+
+	return message.New("other-model", "codes of model %v do not belong in the index of model %v: "+
 		"encode with that model, or build another index", codes, f)
 }

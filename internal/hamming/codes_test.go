@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 func random(n, bits int, seed uint64) Codes {
@@ -91,7 +91,7 @@ func TestCodesOfAnotherModelAreRefused(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]Fingerprint{{one, {2}}, {one, other}, {other, one}} {
-		if d := fault.Differs(c[0].Accept(c[1]), "other-model", c[0].String(), c[1].String()); d != "" {
+		if d := message.Differs(c[0].Accept(c[1]), "other-model", c[0].String(), c[1].String()); d != "" {
 			t.Errorf("an index of %v and codes of %v: %s", c[0], c[1], d)
 		}
 	}

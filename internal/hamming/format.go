@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
@@ -145,7 +145,7 @@ func (w *Writer) Write(c Codes, ids []string) error {
 		}
 	}
 	if w.ids != (ids != nil) {
-		return fault.New("ids-missing", "row %d: some codes have ids and some have none", w.rows)
+		return message.New("ids-missing", "row %d: some codes have ids and some have none", w.rows)
 	}
 	for i := range c.Len() {
 		id := ""

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // Merged describes the output of Merge.
@@ -71,7 +70,7 @@ func arrange(paths []string) ([]*part, error) {
 		}
 		_ = f.Close() // only its head was read
 		if r.Shard.IsWhole() {
-			return nil, fault.New("no-shard", "%s: is not a shard: it does not say which rows of which data it holds", path)
+			return nil, message.New("no-shard", "%s: is not a shard: it does not say which rows of which data it holds", path)
 		}
 		p := &part{path: path, Reader: *r}
 		p.next = nil
@@ -83,7 +82,7 @@ func arrange(paths []string) ([]*part, error) {
 		parts = append(parts, p)
 	}
 	if len(parts) == 0 {
-		return nil, fault.New("no-files", "no shards: name their files")
+		return nil, message.New("no-files", "no shards: name their files")
 	}
 	slices.SortStableFunc(parts, func(a, b *part) int { return cmp.Compare(a.Shard.Number, b.Shard.Number) })
 	return parts, checkComplete(parts)
@@ -94,18 +93,18 @@ func (p *part) checkLike(q *part) error {
 	a, b := q.Shard, p.Shard
 	switch {
 	case p.Bits != q.Bits:
-		return fault.New("bits-mismatch", "%s: codes of %d bits, but those of %s have %d", p.path, p.Bits, q.path, q.Bits)
+		return message.New("bits-mismatch", "%s: codes of %d bits, but those of %s have %d", p.path, p.Bits, q.path, q.Bits)
 	case p.Fingerprint != q.Fingerprint:
-		return fault.New("other-model", "%s: codes of model %v, but those of %s are of model %v: encode all shards with "+
+		return message.New("other-model", "%s: codes of model %v, but those of %s are of model %v: encode all shards with "+
 			"one model", p.path, p.Fingerprint, q.path, q.Fingerprint)
 	case a.Of != b.Of:
-		return fault.New("other-division", "%s: is one of %d shards, but %s is one of %d: merge shards of one division",
+		return message.New("other-division", "%s: is one of %d shards, but %s is one of %d: merge shards of one division",
 			p.path, b.Of, q.path, a.Of)
 	case a.Total != b.Total:
-		return fault.New("other-data", "%s: is a shard of %d rows, but %s is one of %d: did the data change in between?",
+		return message.New("other-data", "%s: is a shard of %d rows, but %s is one of %d: did the data change in between?",
 			p.path, b.Total, q.path, a.Total)
 	case a.Data != b.Data && a.Data != 0 && b.Data != 0:
-		return fault.New("other-data", "%s: is a shard of other data than %s: the files had as many rows, but other "+
+		return message.New("other-data", "%s: is a shard of other data than %s: the files had as many rows, but other "+
 			"contents; encode both from the same files", p.path, q.path)
 	}
 	return nil
@@ -117,7 +116,7 @@ func checkComplete(parts []*part) error {
 	var missing []string
 	for i, p := range parts {
 		if i > 0 && p.Shard.Number == parts[i-1].Shard.Number {
-			return fault.New("shard-twice", "%s and %s: are both shard %d of %d: name one of them", parts[i-1].path, p.path,
+			return message.New("shard-twice", "%s and %s: are both shard %d of %d: name one of them", parts[i-1].path, p.path,
 				p.Shard.Number, of)
 		}
 		for ; next < p.Shard.Number; next++ {
@@ -129,32 +128,32 @@ func checkComplete(parts []*part) error {
 		missing = append(missing, strconv.Itoa(next))
 	}
 	if len(missing) == 1 {
-		return fault.New("shards-missing", "shard %s of %d is missing: encode it first", missing[0], of)
+		return message.New("shards-missing", "shard %s of %d is missing: encode it first", missing[0], of)
 	}
 	if len(missing) > 1 {
-		return fault.New("shards-missing", "shards %s of %d are missing: encode them first", plain.Runs(missing), of)
+		return message.New("shards-missing", "shards %s of %d are missing: encode them first", message.Runs(missing), of)
 	}
 	row := 0
 	for i, p := range parts {
 		s := p.Shard
 		if s.First > row {
-			return fault.New("rows-missing", "%s: begins with row %d, so that rows from %d on are in no shard", p.path,
+			return message.New("rows-missing", "%s: begins with row %d, so that rows from %d on are in no shard", p.path,
 				s.First, row)
 		}
 		if s.First < row {
-			return fault.New("rows-twice", "%s and %s: both have row %d", parts[i-1].path, p.path, s.First)
+			return message.New("rows-twice", "%s and %s: both have row %d", parts[i-1].path, p.path, s.First)
 		}
 		row += s.Rows
 	}
 	if last := parts[of-1]; row != last.Shard.Total {
-		return fault.New("rows-missing", "%s: the last shard ends at row %d of %d", last.path, row, last.Shard.Total)
+		return message.New("rows-missing", "%s: the last shard ends at row %d of %d", last.path, row, last.Shard.Total)
 	}
 	return nil
 }
 
 // openReader opens a code file, which the caller must close.
 func openReader(path string) (*Reader, *os.File, error) {
-	f, err := plain.Open(path)
+	f, err := message.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -237,7 +236,7 @@ func (m *merger) checkIDs(ctx context.Context) error {
 			for _, id := range ids {
 				if doubtful[row] {
 					if was, twice := seen[id]; twice {
-						return fault.New("duplicate-id", "the id %q appears twice: code %d of %s and code %d of %s",
+						return message.New("duplicate-id", "the id %q appears twice: code %d of %s and code %d of %s",
 							id, was.row+1, was.path, at+1, p.path)
 					}
 					seen[id] = place{p.path, at}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // saveShards writes codes as shards and returns the files.
@@ -95,7 +95,7 @@ func TestMergeRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		paths []string
-		code  fault.Code // "" where it wraps an error that is there for all
+		code  message.Code // "" where it wraps an error that is there for all
 		facts []string
 	}{
 		{"nothing", nil, "no-files", nil},
@@ -115,7 +115,7 @@ func TestMergeRefuses(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		_, err := Merge(context.Background(), c.paths, filepath.Join(dir, "all.hgc"), nil)
-		if d := fault.Differs(err, c.code, c.facts...); c.code != "" && d != "" {
+		if d := message.Differs(err, c.code, c.facts...); c.code != "" && d != "" {
 			t.Errorf("%s: %s", c.name, d)
 		}
 		if errors.Is(err, ErrDamaged) != (c.name == "damaged") || errors.Is(err, fs.ErrNotExist) != (c.name == "missing") {

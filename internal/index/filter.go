@@ -11,7 +11,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Names that every item has and no attribute may use.
@@ -45,7 +45,7 @@ type node struct {
 // parts and has none, and everything would be deleted.
 func (f Filter) CheckDeletion() error {
 	if f.node == nil {
-		return fault.New("empty-filter", "an empty filter would delete everything: to do so, use the filter \"has id\"")
+		return message.New("empty-filter", "an empty filter would delete everything: to do so, use the filter \"has id\"")
 	}
 	return nil
 }

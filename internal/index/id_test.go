@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 func TestIntegersAreTheSameAsTexts(t *testing.T) {
@@ -130,7 +130,7 @@ func TestBadBatchesAreRefused(t *testing.T) {
 		"other-model 0200000000000000 0100000000000000": foreign,
 	} {
 		facts := strings.Fields(want)
-		if d := fault.Differs(x.Add(ctx, b), fault.Code(facts[0]), facts[1:]...); d != "" {
+		if d := message.Differs(x.Add(ctx, b), message.Code(facts[0]), facts[1:]...); d != "" {
 			t.Error(d)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // MaxItems is the largest number of items in an index.
@@ -157,7 +157,7 @@ func (x *Index) put(ctx context.Context, b *Batch, replace bool) error {
 	if gone > 0 && !replace {
 		for _, r := range rows {
 			if _, there := s.Get(b.IDs[r]); there {
-				return fault.New("duplicate-id", "item %d: the id %q is already in the index: upsert to replace it",
+				return message.New("duplicate-id", "item %d: the id %q is already in the index: upsert to replace it",
 					r, shortened(b.IDs[r].String()))
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // Limits of one item.
@@ -224,7 +224,7 @@ func (b *Batch) Order(replace bool) ([]int, error) {
 			continue
 		}
 		if !replace {
-			return nil, fault.New("duplicate-id", "item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
+			return nil, message.New("duplicate-id", "item %d: the id %q is in the batch twice", r, shortened(b.IDs[r].String()))
 		}
 		kept[len(kept)-1] = r
 	}
@@ -242,7 +242,7 @@ func padTo[T any](s []T, n, room int) []T {
 // Check returns an error for items that an index of codes of the given length cannot hold.
 func (b *Batch) Check(bits int) error {
 	if b.Codes.Bits != bits {
-		return fault.New("bits-mismatch", "codes of %d bits for an index of %d: encode with the model of the index",
+		return message.New("bits-mismatch", "codes of %d bits for an index of %d: encode with the model of the index",
 			b.Codes.Bits, bits)
 	}
 	if b.Codes.Len() != len(b.IDs) {
@@ -258,8 +258,8 @@ func (b *Batch) Check(bits int) error {
 	return b.CheckDetails()
 }
 
-func (b *Batch) refusal(i int, code fault.Code, format string, args ...any) error {
-	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), fault.New(code, format, args...))
+func (b *Batch) refusal(i int, code message.Code, format string, args ...any) error {
+	return fmt.Errorf("item %d (id %q): %w", i, shortened(b.IDs[i].String()), message.New(code, format, args...))
 }
 
 // CheckDetails returns an error for ids, labels, tags and attributes that no index can hold.
@@ -303,14 +303,14 @@ func checkAttributes(attributes map[string]Value) error {
 	}
 	for name, v := range attributes {
 		if slices.Contains(reserved, name) || name == "" || len(name) > MaxText {
-			return fault.New("reserved-name", "an attribute cannot be named %q", shortened(name))
+			return message.New("reserved-name", "an attribute cannot be named %q", shortened(name))
 		}
 		if len(v.text) > MaxText {
 			return fmt.Errorf("attribute %q has %d bytes: at most %d are allowed",
 				shortened(name), len(v.text), MaxText)
 		}
 		if v.isNumber && (math.IsNaN(v.number) || math.IsInf(v.number, 0)) {
-			return fault.New("not-a-number", "attribute %q is %v: leave it out or give a finite number", shortened(name),
+			return message.New("not-a-number", "attribute %q is %v: leave it out or give a finite number", shortened(name),
 				v.number)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Kind is the kind of an attribute's values, over all items that have it.
@@ -199,25 +199,25 @@ func mismatch(n *node, kind Kind, v Value) error {
 	}
 	switch {
 	case n.op == prefixOp && texts == 0:
-		return fault.New("prefix-of-number", "%s is a number in every item, but only texts start with a text", name)
+		return message.New("prefix-of-number", "%s is a number in every item, but only texts start with a text", name)
 	case n.op == prefixOp, kind&NumberKind != 0 && (v.isNumber || texts != 0), texts&TextKind != 0 && !v.isNumber:
 		return nil
 	case texts == 0:
-		return fault.New("text-for-number", "%s is a number in every item, but %v is a %s: numbers have no quotes", name,
+		return message.New("text-for-number", "%s is a number in every item, but %v is a %s: numbers have no quotes", name,
 			v, what)
 	case texts == DateKind:
 		if parseDate(v.text) != noMoment || isPartOfDate(v.text) {
 			return nil
 		}
-		return fault.New("not-a-date", "%s is a date in every item, but %v is a %s: write a date such as \"2024-01-31\"",
+		return message.New("not-a-date", "%s is a date in every item, but %v is a %s: write a date such as \"2024-01-31\"",
 			name, v, what)
 	case texts == BooleanKind:
 		if v.text == "true" || v.text == "false" {
 			return nil
 		}
-		return fault.New("not-a-boolean", "%s is true or false in every item, but %v is a %s", name, v, what)
+		return message.New("not-a-boolean", "%s is true or false in every item, but %v is a %s", name, v, what)
 	case v.isNumber:
-		return fault.New("number-for-text", "%s is a text in every item, but %v is a number: texts are in quotes", name, v)
+		return message.New("number-for-text", "%s is a text in every item, but %v is a number: texts are in quotes", name, v)
 	}
 	return nil // dates and booleans
 }
@@ -243,11 +243,11 @@ func (s *Snapshot) checkID(n *node) error {
 		isInteger := v.isNumber || v.text != "" && Text(v.text).text == ""
 		switch {
 		case isInteger && integers == 0:
-			return &FilterError{Name: idName, reason: fault.New("number-for-text", "the ids of the items are texts, such as "+
+			return &FilterError{Name: idName, reason: message.New("number-for-text", "the ids of the items are texts, such as "+
 				"%q, and have no order with the number %s: compare them with a text", first.String(),
 				strings.Trim(v.String(), `"`))}
 		case !isInteger && texts == 0:
-			return &FilterError{Name: idName, reason: fault.New("text-for-number", "the ids of the items are integers, such as "+
+			return &FilterError{Name: idName, reason: message.New("text-for-number", "the ids of the items are integers, such as "+
 				"%v, and have no order with the text %v", first, v)}
 		}
 	}

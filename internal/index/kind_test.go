@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // smallIndex returns an index of a few items with attributes of every kind.
@@ -41,7 +41,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 	known := []Attribute{{"added", DateKind}, {"in_stock", BooleanKind}, {"name", TextKind}, {"price", NumberKind}}
 	for filter, c := range map[string]struct {
 		name  string
-		code  fault.Code // "" if no item has the name
+		code  message.Code // "" if no item has the name
 		facts string
 	}{
 		`prce > 100`:                      {"prce", "", ""},
@@ -77,7 +77,7 @@ func TestFiltersThatCannotMatchAreRefused(t *testing.T) {
 			if d := lacks(err, facts); d != "" || (refusal.reason != nil) != (c.code != "") {
 				t.Errorf("%s: %v lacks %q, want %+v", filter, err, d, c)
 			}
-			if d := fault.Differs(err, c.code); c.code != "" && d != "" {
+			if d := message.Differs(err, c.code); c.code != "" && d != "" {
 				t.Errorf("%s: %s", filter, d)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // The filter language.
@@ -53,7 +53,7 @@ var comparisons = map[string]string{
 // Parse parses a filter. An empty text lets everything through.
 func Parse(text string) (Filter, error) {
 	if len(text) > maxFilter {
-		return Filter{}, fault.New("too-long", "a filter of %d bytes: at most %d are allowed", len(text), maxFilter)
+		return Filter{}, message.New("too-long", "a filter of %d bytes: at most %d are allowed", len(text), maxFilter)
 	}
 	p := &parser{text: text}
 	p.advance()
@@ -174,19 +174,19 @@ func (n *node) backwards() error {
 	case n.name == idName && !a.isNumber && !b.isNumber && a.text != "" && b.text != "":
 		x, y := Text(a.text), Text(b.text)
 		if greater = x.Compare(y) > 0; (x.text == "") != (y.text == "") {
-			return fault.New("mixed-values", "between %v and %v: one is an integer and the other a text", a, b)
+			return message.New("mixed-values", "between %v and %v: one is an integer and the other a text", a, b)
 		}
 	case n.name == idName:
 		greater = a.isNumber && b.isNumber && a.number > b.number
 	case a.isNumber != b.isNumber:
-		return fault.New("mixed-values", "between %v and %v: one is a number and the other a text", a, b)
+		return message.New("mixed-values", "between %v and %v: one is a number and the other a text", a, b)
 	case a.isNumber:
 		greater = a.number > b.number
 	default:
 		greater = compareTexts([]byte(a.text), parseDate(a.text), b.text, parseDate(b.text)) > 0
 	}
 	if greater {
-		return fault.New("wrong-order", "between %v and %v: the smaller value comes first", a, b)
+		return message.New("wrong-order", "between %v and %v: the smaller value comes first", a, b)
 	}
 	return nil
 }
@@ -209,10 +209,10 @@ func (p *parser) literal(field, op string) Value {
 	case p.err != nil:
 	case p.kind == number && field == idName && isWritten(p.token):
 		if p.token[0] == '0' {
-			p.refuse(fault.New("leading-zeros", "ids with leading zeros, such as %s, are texts: write it in quotes, or without "+
+			p.refuse(message.New("leading-zeros", "ids with leading zeros, such as %s, are texts: write it in quotes, or without "+
 				"the zeros", shortened(p.token)))
 		} else if op != "=" && op != "!=" && op != "in" {
-			p.refuse(fault.New("no-order", "ids beyond 2^63 - 1, such as %s, are texts and have no order by value",
+			p.refuse(message.New("no-order", "ids beyond 2^63 - 1, such as %s, are texts and have no order by value",
 				shortened(p.token)))
 		}
 	case p.kind == number:

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 func TestFiltersAreWrittenAsTheyAreRead(t *testing.T) {
@@ -96,7 +96,7 @@ func TestBadFiltersAreExplained(t *testing.T) {
 	} {
 		_, err := Parse(in)
 		facts := strings.Fields(want)
-		if d := fault.Differs(err, fault.Code(facts[0]), facts[1:]...); d != "" {
+		if d := message.Differs(err, message.Code(facts[0]), facts[1:]...); d != "" {
 			t.Errorf("%s: %s", shortened(in), d)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // Rank selects the distance between a query and a code.
@@ -38,11 +38,11 @@ func (r Rank) check(bits int, o Options) error {
 	case r == "" || r == ByHamming:
 		return nil
 	case r != ByMargins:
-		return fault.New("no-such-ranking", "no ranking is called %q: there are %s and %s", string(r), ByHamming, ByMargins)
+		return message.New("no-such-ranking", "no ranking is called %q: there are %s and %s", string(r), ByHamming, ByMargins)
 	case o.Margins == nil:
-		return fault.New("no-margins", "a ranking by margins needs the margins of the query: search for a vector")
+		return message.New("no-margins", "a ranking by margins needs the margins of the query: search for a vector")
 	case bits > hamming.MaxWeightedBits:
-		return fault.New("too-many-bits", "codes of %d bits cannot be ranked by margins, only those of up to %d",
+		return message.New("too-many-bits", "codes of %d bits cannot be ranked by margins, only those of up to %d",
 			bits, hamming.MaxWeightedBits)
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -171,7 +171,7 @@ func TestRankRefusals(t *testing.T) {
 	for _, c := range []struct {
 		s     *Snapshot
 		o     Options
-		code  fault.Code
+		code  message.Code
 		facts string
 	}{
 		{short, Options{Rank: ByMargins}, "no-margins", ""},
@@ -181,7 +181,7 @@ func TestRankRefusals(t *testing.T) {
 		{long, Options{Rank: ByMargins, Margins: make([]float32, 1088)}, "too-many-bits", "1088 1024"},
 	} {
 		_, err := c.s.Search(ctx, make([]uint64, (c.s.Bits()+63)/64), 1, c.o)
-		if d := fault.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
+		if d := message.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
 			t.Error(d)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 )
 
@@ -120,10 +120,10 @@ func (s *Snapshot) check(queries hamming.Codes, k int, o Options) error {
 	case o.Prefix < 0 || o.Prefix > s.bits:
 		return fmt.Errorf("a prefix of %d bits, outside the range 1 to %d", o.Prefix, s.bits)
 	case o.Margins != nil && len(o.Margins) != s.bits*queries.Len():
-		return fault.New("wrong-count", "%d margins for %d queries of %d bits: give one per bit",
+		return message.New("wrong-count", "%d margins for %d queries of %d bits: give one per bit",
 			len(o.Margins), queries.Len(), s.bits)
 	case slices.ContainsFunc(o.Margins, func(m float32) bool { return m != m }):
-		return fault.New("not-a-number", "a margin is not a number")
+		return message.New("not-a-number", "a margin is not a number")
 	}
 	if err := o.Rank.check(s.bits, o); err != nil {
 		return err

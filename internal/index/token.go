@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // The tokens of the filter language, described in language.go.
@@ -37,13 +37,13 @@ type parser struct {
 }
 
 // fail ends parsing because something else was expected; the code says what.
-func (p *parser) fail(code fault.Code, want string) {
+func (p *parser) fail(code message.Code, want string) {
 	if p.err == nil {
 		have := "the end"
 		if p.kind != end {
 			have = strconv.Quote(shortened(p.token))
 		}
-		p.err = fault.New(code, "filter, column %d: found %s, want %s", utf8.RuneCountInString(p.text[:p.at])+1, have, want)
+		p.err = message.New(code, "filter, column %d: found %s, want %s", utf8.RuneCountInString(p.text[:p.at])+1, have, want)
 	}
 	p.kind = end
 }

@@ -1,4 +1,4 @@
-// Package machine describes the computer on which a measurement was taken.
+// Package machine is what the program knows of its computer: processor, memory, huge pages, and files that serve as memory.
 package machine
 
 import (

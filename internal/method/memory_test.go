@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/machine"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/pages"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/methodtest"
 	"hashgrove/internal/testkit/needs"
@@ -22,7 +22,7 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 	src := methodtest.Classed(3, 700, 12, 5)
 	memory := vectors.NewSpill(t.TempDir())
 	defer memory.Close()
-	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+	if _, err := vectors.Alloc[uint8](memory, 1<<16); errors.Is(err, machine.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	o := few(3)
@@ -48,7 +48,7 @@ func TestMappedTrainingHoldsTheSameRowsOut(t *testing.T) {
 		}
 	}
 	_, err = method.Train(context.Background(), "pca-itq", mapped, o)
-	if d := fault.Differs(err, "needs-memory", "FastHash"); d != "" {
+	if d := message.Differs(err, "needs-memory", "FastHash"); d != "" {
 		t.Errorf("another method: %s", d)
 	}
 }

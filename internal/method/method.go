@@ -20,7 +20,7 @@ import (
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/supervision"
@@ -75,7 +75,7 @@ func Train(ctx context.Context, name string, d *supervision.Data, o Options) (*m
 	}
 	about, _ := Describe(name)
 	if o.Run.Spill != nil && (name != FastHash || o.PCA != 0) {
-		return nil, fault.New("needs-memory", "only FastHash without PCA can learn from more rows than "+
+		return nil, message.New("needs-memory", "only FastHash without PCA can learn from more rows than "+
 			"memory holds")
 	}
 	if d.Missing && o.Custom == nil && (name != FastHash || o.PCA != 0) {

@@ -3,7 +3,7 @@ package method
 import (
 	"context"
 	"errors"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 	"math"
 	"math/rand/v2"
@@ -83,7 +83,7 @@ func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		m    any
 		x    vectors.Source
-		code fault.Code
+		code message.Code
 		fact string
 	}{
 		{lsh{Options{Bits: -1}}, classes, "bits-out-of-range", "-1"},
@@ -98,7 +98,7 @@ func TestRefusals(t *testing.T) {
 		{tsh{Learner: tshBudgeted, Options: Options{Bits: -6}}, classes, "bits-out-of-range", "-6"},
 	} {
 		_, err := learnFrom(t.Context(), c.m, c.x)
-		if d := fault.Differs(err, c.code, c.fact); d != "" {
+		if d := message.Differs(err, c.code, c.fact); d != "" {
 			t.Errorf("%T: %s", c.m, d)
 		}
 	}
@@ -110,7 +110,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, name := range Names() {
 		_, err := New(name, Options{Standardize: "sometimes"})
-		if d := fault.Differs(err, "no-such-mode", "auto", "on", "off", `"sometimes"`); d != "" {
+		if d := message.Differs(err, "no-such-mode", "auto", "on", "off", `"sometimes"`); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/solve"
 	"hashgrove/internal/supervision"
@@ -39,7 +39,7 @@ type Scale struct {
 	Map    *model.Affine // to standardised columns; nil where they stay as they are
 	Reason string        // in words; "" where there was nothing to decide
 
-	why fault.Code // what decided; "" where there was nothing to decide
+	why message.Code // what decided; "" where there was nothing to decide
 }
 
 const (
@@ -93,7 +93,7 @@ func (o Options) checkStandardize() error {
 	case "", StandardizeAuto, StandardizeOn, StandardizeOff:
 		return nil
 	}
-	return fault.New("no-such-mode", "standardising columns is %s, %s or %s, not %q", StandardizeAuto, StandardizeOn,
+	return message.New("no-such-mode", "standardising columns is %s, %s or %s, not %q", StandardizeAuto, StandardizeOn,
 		StandardizeOff, o.Standardize)
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/methodtest"
@@ -59,7 +59,7 @@ func TestScaleIsDecidedByTheRows(t *testing.T) {
 		src    vectors.Source
 		mode   string
 		scaled bool
-		why    fault.Code
+		why    message.Code
 	}{
 		"loud":          {vectors.WithLabels(loud, names), "", true, "gain"},
 		"loud, off":     {vectors.WithLabels(loud, names), StandardizeOff, false, ""},

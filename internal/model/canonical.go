@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -87,7 +87,7 @@ func ParseFunction(b []byte) (Function, error) {
 		}
 		return l, l.Check(int(dim))
 	default:
-		return nil, fault.New("unknown-type", "a hash function of unknown type %d", tag)
+		return nil, message.New("unknown-type", "a hash function of unknown type %d", tag)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
@@ -54,10 +54,10 @@ const (
 // checkSize reports an encoder that exceeds the limits.
 func checkSize(e Encoder) error {
 	if e.Dim() < 1 || e.Dim() > maxDim {
-		return fault.New("dimensions-out-of-range", "vectors of %d dimensions, outside of 1 to %d", e.Dim(), maxDim)
+		return message.New("dimensions-out-of-range", "vectors of %d dimensions, outside of 1 to %d", e.Dim(), maxDim)
 	}
 	if e.Bits() < 1 || e.Bits() > hamming.MaxBits {
-		return fault.New("bits-out-of-range", "codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)
+		return message.New("bits-out-of-range", "codes of %d bits, outside of 1 to %d", e.Bits(), hamming.MaxBits)
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"io"
 	"os"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/section"
 )
@@ -210,7 +210,7 @@ func (m *Model) readPictures(in *section.Reader) error {
 		}
 		if in.Version < 3 || len(b) > 0 {
 			m.Features, err = feature.Parse(bytes.Clone(b))
-			if fault.Is(err, "codebook-features") {
+			if message.Is(err, "codebook-features") {
 				return err
 			}
 			if err != nil {

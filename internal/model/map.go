@@ -9,7 +9,7 @@ import (
 	"math"
 	"sync"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/vectors"
 )
@@ -208,7 +208,7 @@ func parseMap(b []byte) (m Map, err error) {
 	case byteKernelTag:
 		m = readByteKernel(in)
 	default:
-		return nil, fault.New("unknown-type", "a map of unknown type %d", b[0])
+		return nil, message.New("unknown-type", "a map of unknown type %d", b[0])
 	}
 	if in.bad || len(in.b) > 0 {
 		return nil, fmt.Errorf("a map of type %d in %d bytes, which it does not fit", b[0], len(b))

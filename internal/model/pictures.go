@@ -8,9 +8,9 @@ import (
 	"image"
 	"slices"
 
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/vectors"
 )
 
@@ -107,11 +107,11 @@ func (m *Model) pickColumns(src vectors.Source) (vectors.Source, error) {
 	}
 	if len(missing) == 1 {
 		return nil, fmt.Errorf("the model was learned from a column %q, and the data have only %s: "+
-			"if it has another name there, rename it", missing[0], plain.Runs(names))
+			"if it has another name there, rename it", missing[0], message.Runs(names))
 	} else if len(missing) > 1 {
 		return nil, fmt.Errorf("the model was learned from columns that the data lack: %s; they have only %s: "+
 			"if they have other names there, rename them",
-			plain.Runs(missing), plain.Runs(names))
+			message.Runs(missing), message.Runs(names))
 	}
 	return vectors.Pick(src, columns), nil
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hashgrove/api"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 )
 
 // filter translates filters into SQL conditions on the columns id, id_number, label, tags and attributes. Every
@@ -36,7 +36,7 @@ func (w *filter) add(v any, kind string) string {
 func storable(text string) bool { return checkText("text", text) == nil }
 
 // errUnstorable rejects a comparison with a text that cannot be sent to PostgreSQL.
-var errUnstorable = fault.New("unstorable",
+var errUnstorable = message.New("unstorable",
 	"%w: PostgreSQL compares no text with a zero byte or one that is not UTF-8", ErrFilter)
 
 // sql translates a filter into SQL.

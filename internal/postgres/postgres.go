@@ -27,8 +27,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 // Errors for errors.Is.
@@ -214,7 +214,7 @@ func (t *Table) info(ctx context.Context, q querier) (Info, error) {
 	}
 	switch {
 	case there && !recorded:
-		return info, fault.New("foreign-table", "the table %s exists, but was not made by Hashgrove: name another table",
+		return info, message.New("foreign-table", "the table %s exists, but was not made by Hashgrove: name another table",
 			info.Table)
 	case !there:
 		return info, fmt.Errorf("%w: %s", ErrNoTable, info.Table)

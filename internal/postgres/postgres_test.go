@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"hashgrove/api"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/testkit/pgtest"
 	"hashgrove/internal/testkit/searchtest"
@@ -224,7 +224,7 @@ func checkRefusals(t *testing.T, s *pgtest.Server) {
 	}
 	for _, f := range []index.Filter{index.Label("a\x00b"), index.Tag("\xff")} {
 		_, err = e.Search(ctx, Query{Codes: hamming.NewCodes(1, 64), K: 1, Radius: -1, Filter: f})
-		if !errors.Is(err, ErrFilter) || !fault.Is(err, "unstorable") {
+		if !errors.Is(err, ErrFilter) || !message.Is(err, "unstorable") {
 			t.Errorf("%v: %v", f, err)
 		}
 	}
@@ -241,7 +241,7 @@ func checkTables(t *testing.T, s *pgtest.Server) {
 	do("CREATE TABLE theirs (id text PRIMARY KEY, code bit(64))")
 	space := Space{Bits: 64}
 	_, err := open(t, s, "theirs").Prepare(ctx, space)
-	if d := fault.Differs(err, "foreign-table", "theirs"); d != "" {
+	if d := message.Differs(err, "foreign-table", "theirs"); d != "" {
 		t.Errorf("a table of others: %s", d)
 	}
 	e := open(t, s, "removed")

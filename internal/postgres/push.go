@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 )
 
 // Defaults of PushOptions.
@@ -145,7 +145,7 @@ func (p *push) read(ctx context.Context, send func(*index.Batch) error) error {
 		}
 		for i, id := range part.IDs {
 			if !p.source.Unique && !p.ids.add(id) {
-				return fault.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
+				return message.New("duplicate-id", "item %d: duplicate id %q", n, shortened(id))
 			}
 			it := part.Item(i)
 			n++
@@ -247,7 +247,7 @@ func (p *push) retry(ctx context.Context, b *index.Batch) error {
 			return err
 		}
 		if try == p.o.Retries {
-			return fault.New("gave-up", "%w (after %d tries)", err, try+1)
+			return message.New("gave-up", "%w (after %d tries)", err, try+1)
 		}
 		p.mu.Lock()
 		p.report.Retries++

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/budgettest"
 	"hashgrove/internal/testkit/pgtest"
 	"hashgrove/internal/testkit/searchtest"
@@ -72,7 +72,7 @@ func TestPushRetries(t *testing.T) {
 	_, err = pushTo(t, s, o, func(context.Context, *index.Batch) error {
 		return fmt.Errorf("%w: unplugged", ErrTemporary)
 	})
-	if !errors.Is(err, ErrTemporary) || fault.Differs(err, "gave-up", " 3 ") != "" {
+	if !errors.Is(err, ErrTemporary) || message.Differs(err, "gave-up", " 3 ") != "" {
 		t.Errorf("a database that stays away: %v", err)
 	}
 }
@@ -136,7 +136,7 @@ func TestPushFindsRepeatedIDs(t *testing.T) {
 			b.Append(index.Item{ID: index.Text(id), Code: hamming.NewCodes(1, 8).Row(0)})
 		}
 		_, err := pushTo(t, sourceOf(b), PushOptions{}, func(context.Context, *index.Batch) error { return nil })
-		if got := fault.Is(err, "duplicate-id"); got != twice || !twice && err != nil {
+		if got := message.Is(err, "duplicate-id"); got != twice || !twice && err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"hashgrove/api"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 )
 
 // maxKey is the longest id; an index of PostgreSQL allows slightly more.
@@ -24,10 +24,10 @@ const maxKey = 2600
 // checkText rejects a text that PostgreSQL cannot store.
 func checkText(what, text string) error {
 	if strings.ContainsRune(text, 0) {
-		return fault.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
+		return message.New("zero-byte", "%w: its %s has a zero byte, which PostgreSQL cannot store", ErrRefused, what)
 	}
 	if !utf8.ValidString(text) {
-		return fault.New("not-utf8", "%w: its %s is not UTF-8, which PostgreSQL cannot store", ErrRefused, what)
+		return message.New("not-utf8", "%w: its %s is not UTF-8, which PostgreSQL cannot store", ErrRefused, what)
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"hashgrove/api"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/search"
 )
 
@@ -50,11 +50,11 @@ func (t *Table) Verify(ctx context.Context, s Source) (v Verification, err error
 		for i, id := range b.IDs {
 			it, there := exact.Get(id)
 			if !there {
-				return fault.New("table-differs", "item %q was written but is not in the table: did someone remove it?",
+				return message.New("table-differs", "item %q was written but is not in the table: did someone remove it?",
 					shortened(id))
 			}
 			if what := difference(b.Item(i), it); what != "" {
-				return fault.New("table-differs", "item %q came back with a different %s than was written", shortened(id), what)
+				return message.New("table-differs", "item %q came back with a different %s than was written", shortened(id), what)
 			}
 			v.Items++
 		}
@@ -112,7 +112,7 @@ func (t *Table) verifyAnswers(ctx context.Context, exact *index.Snapshot, strict
 				if slices.EqualFunc(a, b, sameHit) {
 					v.Same++
 				} else if strict || o.Radius != nil {
-					return fault.New("table-differs", "%s answers otherwise than the exact index: %d hits instead of %d "+
+					return message.New("table-differs", "%s answers otherwise than the exact index: %d hits instead of %d "+
 						"for query %d where %q", t.items(), len(a), len(b), i, o.Where)
 				}
 				if n := len(b); n > 0 && o.Radius == nil {

@@ -3,8 +3,8 @@ package postgres
 import (
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/pgtest"
 	"hashgrove/internal/testkit/searchtest"
 )
@@ -45,7 +45,7 @@ func checkVerify(t *testing.T, s *pgtest.Server) {
 		} {
 			do("BEGIN; CREATE TABLE kept AS TABLE verified; COMMIT")
 			do("UPDATE verified SET " + change + " WHERE id = '" + b.IDs[7].String() + "'")
-			if _, err = verify(); !fault.Is(err, "table-differs") {
+			if _, err = verify(); !message.Is(err, "table-differs") {
 				t.Errorf("%s: %v", change, err)
 			}
 			do("BEGIN; DELETE FROM verified; INSERT INTO verified SELECT * FROM kept; DROP TABLE kept; COMMIT")
@@ -54,7 +54,7 @@ func checkVerify(t *testing.T, s *pgtest.Server) {
 		do("CREATE FUNCTION public.bit_count(bit) RETURNS bigint LANGUAGE sql AS 'SELECT pg_catalog.bit_count($1) / 2'")
 		do("ALTER ROLE hashgrove SET search_path = public, pg_catalog")
 		e = open(t, s, "verified")
-		if v, err = verify(); !fault.Is(err, "table-differs") || v.Items != 300 {
+		if v, err = verify(); !message.Is(err, "table-differs") || v.Items != 300 {
 			t.Errorf("distances that are wrong: %+v, %v", v, err)
 		}
 		do("ALTER ROLE hashgrove RESET ALL; DROP FUNCTION public.bit_count(bit); DROP TABLE verified")

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"hashgrove/api"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/store"
 )
 
@@ -144,9 +144,9 @@ func Coded(err error) error {
 		return refused(api.ErrReadOnly, err)
 	case errors.Is(err, hamming.ErrDamaged):
 		return refused(api.ErrDamaged, err)
-	case fault.Is(err, "duplicate-id"):
+	case message.Is(err, "duplicate-id"):
 		return refused(api.ErrExists, err)
-	case fault.Is(err, "wrong-dimension"), fault.Is(err, "wrong-dimensions"):
+	case message.Is(err, "wrong-dimension"), message.Is(err, "wrong-dimensions"):
 		return refused(api.ErrDimension, err)
 	}
 	return err

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"hashgrove/api"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -30,7 +30,7 @@ func CodeQueries(paths []string, rows []int, bits int) (list []api.Query, made h
 		}
 		made = t.Fingerprint
 		if t.Codes.Bits != bits && bits != 0 {
-			return nil, made, fault.New("bits-mismatch",
+			return nil, made, message.New("bits-mismatch",
 				"%s: codes of %d bits for an index of %d: encode with the model of the index", path, t.Codes.Bits, bits)
 		}
 		for r := range t.Codes.Len() {
@@ -125,7 +125,7 @@ func EachBatch(
 // checkRows returns an error if a requested row does not exist or there are no rows at all.
 func checkRows(name string, rows []int, read, wanted int) error {
 	if len(rows) > 0 && slices.Max(rows) >= read {
-		return fault.New("no-such-row", "%s: there is no row %d: the rows are 0 to %d", name, slices.Max(rows), read-1)
+		return message.New("no-such-row", "%s: there is no row %d: the rows are 0 to %d", name, slices.Max(rows), read-1)
 	}
 	if wanted == 0 {
 		return fmt.Errorf("%s: there are no rows to search for", name)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 )
 
 func TestCodeQueries(t *testing.T) {
@@ -32,11 +32,11 @@ func TestCodeQueries(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	_, _, err = CodeQueries([]string{a}, []int{2}, 8)
-	if d := fault.Differs(err, "no-such-row", a, "2", "0 to 1"); d != "" {
+	if d := message.Differs(err, "no-such-row", a, "2", "0 to 1"); d != "" {
 		t.Errorf("a row that is not there: %s", d)
 	}
 	_, _, err = CodeQueries([]string{a}, nil, 16)
-	if d := fault.Differs(err, "bits-mismatch", a, "8", "16"); d != "" {
+	if d := message.Differs(err, "bits-mismatch", a, "8", "16"); d != "" {
 		t.Errorf("another length: %s", d)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"os"
 	"time"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 )
 
@@ -50,7 +50,7 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 		return nil, err
 	}
 	if c.buckets[string(infoBucket)] == nil {
-		return nil, fault.New("foreign-database", "%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
+		return nil, message.New("foreign-database", "%w: this is a bbolt database, but not a hashgrove index", hamming.ErrKind)
 	}
 	if err := c.readInfo(); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(err
 		return err
 	})
 	if err == nil && have != c.state {
-		err = bad(fault.With("wrong-totals",
+		err = bad(message.With("wrong-totals",
 			damaged("found %d items in %d blocks, but there should be %d in %d with other checksums",
 				have.items, have.blocks, c.items, c.blocks)))
 	}
@@ -252,7 +252,7 @@ func checkHeader(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would block
-		return &fs.PathError{Op: "open", Path: path, Err: fault.New("not-regular", "it is not a regular file")}
+		return &fs.PathError{Op: "open", Path: path, Err: message.New("not-regular", "it is not a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
@@ -103,7 +103,7 @@ func TestMigrate(t *testing.T) {
 	_, missing := Migrate(ctx, path, next, other(1, "something else"), nil)
 	_, twice := Migrate(ctx, path, next, other(0, x.IDs[1]), nil)
 	_, dim := Migrate(ctx, path, next, vectors.Matrix{Rows: 1, Cols: 2, Data: []float32{1, 2}}, nil)
-	if d := fault.Differs(missing, "missing-vectors", "400", id) + fault.Differs(twice, "duplicate-id", id); d != "" {
+	if d := message.Differs(missing, "missing-vectors", "400", id) + message.Differs(twice, "duplicate-id", id); d != "" {
 		t.Error(d)
 	}
 	if !errors.Is(dim, model.ErrDim) {

@@ -19,9 +19,9 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/testkit/needs"
 )
@@ -163,7 +163,7 @@ func TestStalePages(t *testing.T) {
 				if err == nil && !reflect.DeepEqual(have, want) {
 					t.Errorf("state %d with an earlier page %d gives another answer", i, at/pageSize)
 				}
-				if fault.Is(err, "wrong-totals") {
+				if message.Is(err, "wrong-totals") {
 					counted++
 				}
 			}
@@ -257,7 +257,7 @@ func TestOtherFiles(t *testing.T) {
 			t.Errorf("%s passes", c.path)
 		}
 	}
-	if _, err := Open(ctx, dir, OpenOptions{}); !fault.Is(err, "not-regular") {
+	if _, err := Open(ctx, dir, OpenOptions{}); !message.Is(err, "not-regular") {
 		t.Errorf("a folder: %v", err)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
@@ -121,7 +121,7 @@ func checkOrder() error {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return nil
 	}
-	return fault.New("byte-order", "%w: an index has the byte order of amd64 and arm64, "+
+	return message.New("byte-order", "%w: an index has the byte order of amd64 and arm64, "+
 		"but this processor has the other one: use the index on another machine, or search code files here",
 		errors.ErrUnsupported)
 }
@@ -152,7 +152,7 @@ func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*fi
 			continue
 		case !errors.Is(err, berrors.ErrTimeout):
 			if errors.Is(err, fs.ErrPermission) && !readOnly {
-				err = fault.New("not-writable", "%w: open it for reading only, or change its permissions", err)
+				err = message.New("not-writable", "%w: open it for reading only, or change its permissions", err)
 			}
 			return nil, err
 		case time.Now().After(until):

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -51,7 +51,7 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, isFull) || !perFile && !fault.Is(err, "disk-full") {
+		if !errors.Is(err, isFull) || !perFile && !message.Is(err, "disk-full") {
 			return fmt.Errorf("a full disk says: %w", err)
 		}
 		if refused++; refused == 5 {
@@ -64,7 +64,7 @@ func overfill(path string, isFull error, makeRoom func() error) error {
 			return fmt.Errorf("searching: %v, %w", r, err)
 		}
 		if !perFile {
-			if err := s.Compact(ctx); !errors.Is(err, isFull) || !fault.Is(err, "disk-full") {
+			if err := s.Compact(ctx); !errors.Is(err, isFull) || !message.Is(err, "disk-full") {
 				return fmt.Errorf("compacting on a full disk: %w", err)
 			}
 			if _, err := s.BackupFile(ctx, path+".copy"); !errors.Is(err, isFull) {

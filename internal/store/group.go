@@ -9,7 +9,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Writes are acknowledged when they are on disk, and a sync takes far longer than the write itself. So writes that
@@ -189,7 +189,7 @@ func (s *Store) publish(ctx context.Context, group []*pending) {
 		}
 		if err := w.publish(ctx); err != nil {
 			s.degrade("a write is on disk but not in memory: "+err.Error(), false)
-			w.err = fault.New("memory-behind", "the write is on disk, but the index in memory did not take it: %w: "+
+			w.err = message.New("memory-behind", "the write is on disk, but the index in memory did not take it: %w: "+
 				"open the index again", err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 )
 
 // one is a batch of one item.
@@ -86,7 +86,7 @@ func TestGroupsKeepOutcomesApart(t *testing.T) {
 		if found != (i%3 == 0) || found && item.Code[0] != uint64(i) {
 			t.Errorf("item %d: found %t", i, found)
 		}
-		if good := []bool{err == nil, fault.Is(err, "duplicate-id"), errors.Is(err, context.Canceled)}; !good[i%3] {
+		if good := []bool{err == nil, message.Is(err, "duplicate-id"), errors.Is(err, context.Canceled)}; !good[i%3] {
 			t.Errorf("write %d: %v", i, err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 )
 
 // Merge makes a new index from the items of others, atomically. They must have codes of one model and no id in common.
@@ -18,7 +18,7 @@ func Merge(
 	ctx context.Context, paths []string, to string, replace bool, progress func(done, total int),
 ) (_ Report, err error) {
 	if len(paths) == 0 {
-		return Report{}, fault.New("no-files", "no indexes: name their files")
+		return Report{}, message.New("no-files", "no indexes: name their files")
 	}
 	place := moveInto
 	if replace {
@@ -73,9 +73,9 @@ func (m *merger) read(ctx context.Context, path string, progress func(done, tota
 		}
 		switch {
 		case c.bits != m.head.bits:
-			return fault.New("bits-mismatch", "codes of %d bits, but those of %s have %d", c.bits, m.paths[0], m.head.bits)
+			return message.New("bits-mismatch", "codes of %d bits, but those of %s have %d", c.bits, m.paths[0], m.head.bits)
 		case c.fingerprint != m.head.fingerprint:
-			return fault.New("model-mismatch", "codes of model %v, but those of %s are of model %v: migrate one of them first",
+			return message.New("model-mismatch", "codes of model %v, but those of %s are of model %v: migrate one of them first",
 				c.fingerprint, m.paths[0], m.head.fingerprint)
 		}
 		var texts records
@@ -119,7 +119,7 @@ func (m *merger) checkIDs() error {
 	}
 	for i := 1; i < len(rows); i++ {
 		if a, b := rows[i-1], rows[i]; m.items.IDs[a] == m.items.IDs[b] {
-			return fault.New("duplicate-id", "%s and %s: both have the id %q: delete it from one of them",
+			return message.New("duplicate-id", "%s and %s: both have the id %q: delete it from one of them",
 				pathOf(a), pathOf(b), shortened(m.items.IDs[a]))
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 )
 
 // TestMergeHasAllItems merges indexes of random items and compares with a plain map.
@@ -83,8 +83,8 @@ func TestMergeRefuses(t *testing.T) {
 	ok(t, os.WriteFile(damaged, bytes.ReplaceAll(b, []byte("\x02bicycle"), []byte("\x02bicyclE")), 0o666))
 	for _, c := range []struct {
 		paths []string
-		want  error      // it wraps
-		code  fault.Code // or has
+		want  error        // it wraps
+		code  message.Code // or has
 		facts []string
 	}{
 		{nil, nil, "no-files", nil},
@@ -98,7 +98,7 @@ func TestMergeRefuses(t *testing.T) {
 		dir := t.TempDir()
 		_, err := Merge(ctx, c.paths, filepath.Join(dir, "all.hgi"), false, nil)
 		if c.want == nil {
-			if d := fault.Differs(err, c.code, c.facts...); d != "" {
+			if d := message.Differs(err, c.code, c.facts...); d != "" {
 				t.Errorf("%v: %s", c.paths, d)
 			}
 		} else if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.facts[0]) {

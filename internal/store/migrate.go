@@ -8,9 +8,9 @@ import (
 	"os"
 	"slices"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
 )
@@ -95,7 +95,7 @@ func (s *Store) encode(
 				continue
 			}
 			if seen[at] {
-				return fault.New("duplicate-id", "vector %d: the id %q appears twice: keep one of them", first+r, shortened(id))
+				return message.New("duplicate-id", "vector %d: the id %q appears twice: keep one of them", first+r, shortened(id))
 			}
 			seen[at] = true
 			done++
@@ -110,7 +110,7 @@ func (s *Store) encode(
 		return codes, err
 	}
 	if at := slices.Index(seen, false); at >= 0 {
-		return codes, fault.New("missing-vectors", "%d of %d items have no vector, for instance id %q: "+
+		return codes, message.New("missing-vectors", "%d of %d items have no vector, for instance id %q: "+
 			"give the vectors of all items", len(ids)-done, len(ids), shortened(ids[at]))
 	}
 	return codes, nil

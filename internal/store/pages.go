@@ -10,8 +10,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
@@ -121,7 +121,7 @@ func readMetas(r io.ReaderAt) (all []meta, err error) {
 			continue
 		}
 		if le.Uint32(b[8:]) != pageSize {
-			return nil, fault.New("foreign-database", "%w: a bbolt database with pages of %d bytes is not a hashgrove index",
+			return nil, message.New("foreign-database", "%w: a bbolt database with pages of %d bytes is not a hashgrove index",
 				hamming.ErrKind, le.Uint32(b[8:]))
 		}
 		all = append(all, meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false})
@@ -130,7 +130,7 @@ func readMetas(r io.ReaderAt) (all []meta, err error) {
 	case len(all) == 0 && bolt:
 		return nil, damaged("both of its headers are damaged, so nothing in it can be found: restore a backup")
 	case len(all) == 0:
-		return nil, fault.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)",
+		return nil, message.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)",
 			hamming.ErrKind)
 	case len(all) == 2 && all[1].txid > all[0].txid:
 		all[0], all[1] = all[1], all[0]

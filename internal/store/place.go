@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"time"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // closeToMove is set on systems such as Windows that cannot move or replace open files. Files must be closed for the
@@ -27,7 +27,7 @@ func rename(from, to string) error {
 	err := moveFile(from, to)
 	if err != nil && closeToMove {
 		if _, e := os.Stat(to); e == nil {
-			err = fault.New("in-use", "%w: it may be open in another program, and then it cannot be replaced: "+
+			err = message.New("in-use", "%w: it may be open in another program, and then it cannot be replaced: "+
 				"close that program and try again", err)
 		}
 	}

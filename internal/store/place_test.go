@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // closingToMove makes a test behave as on Windows.
@@ -55,7 +55,7 @@ func TestFailedMove(t *testing.T) {
 		}
 		defer func() { moveFile = os.Rename }()
 	}
-	if err := s.Compact(ctx); !fault.Is(err, "in-use") {
+	if err := s.Compact(ctx); !message.Is(err, "in-use") {
 		t.Errorf("a file that is open was replaced: %v", err)
 	}
 	ok(t, s.Add(ctx, one("second", 2, "")))

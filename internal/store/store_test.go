@@ -14,9 +14,9 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 )
 
@@ -300,7 +300,7 @@ func TestMemoryRefuses(t *testing.T) {
 	ok(t, err)
 	noMemory := errors.New("no memory")
 	_, err = s.join(ctx, x, func(context.Context) error { return noMemory })
-	if !errors.Is(err, noMemory) || !fault.Is(err, "memory-behind") {
+	if !errors.Is(err, noMemory) || !message.Is(err, "memory-behind") {
 		t.Error(err)
 	}
 	if err := s.Add(ctx, b); !errors.Is(err, ErrReadOnly) {
@@ -348,7 +348,7 @@ func TestTooManyAttributes(t *testing.T) {
 	ok(t, s.Add(ctx, first))
 	_, err := s.Update(ctx, more, false)
 	for name, err := range map[string]error{"upsert": s.Upsert(ctx, more), "update": err} {
-		if d := fault.Differs(err, "too-many-attributes", "257", "256"); d != "" {
+		if d := message.Differs(err, "too-many-attributes", "257", "256"); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

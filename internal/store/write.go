@@ -12,8 +12,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 )
 
 // Add adds items with new ids: all of them, or none and an error. When it returns nil they are on disk.
@@ -165,7 +165,7 @@ func withRoom(err error) error {
 	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		runtime.GOOS == "windows" && errors.Is(err, diskFull) {
-		return fault.New("disk-full", "%w: free space on the disk first, because deleting items also writes pages "+
+		return message.New("disk-full", "%w: free space on the disk first, because deleting items also writes pages "+
 			"and compacting needs space for a second file", err)
 	}
 	return err
@@ -201,7 +201,7 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 	}
 	r := e.rows[i]
 	if old != nil && !e.replace && !e.update {
-		return nil, nil, false, fault.New("duplicate-id", "item %d: the id %q is already in the index: upsert to replace it",
+		return nil, nil, false, message.New("duplicate-id", "item %d: the id %q is already in the index: upsert to replace it",
 			r, shortened(e.ids[i]))
 	}
 	it := e.batch.Item(r)
@@ -212,7 +212,7 @@ func (e *edits) item(i int, old *stored) (code, record []byte, put bool, err err
 		}
 		it = it.Completed(before, e.update && e.replace)
 		if n := len(it.Attributes); n > index.MaxAttributes {
-			return nil, nil, false, fault.New("too-many-attributes", "item %d (id %q): %d attributes with those it has, "+
+			return nil, nil, false, message.New("too-many-attributes", "item %d (id %q): %d attributes with those it has, "+
 				"and at most %d are allowed", r, shortened(it.ID), n, index.MaxAttributes)
 		}
 	}

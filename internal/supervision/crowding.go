@@ -3,7 +3,7 @@ package supervision
 import (
 	"fmt"
 
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -27,5 +27,5 @@ func (d *Data) Crowding(how vectors.Binning) string {
 	}
 	return fmt.Sprintf("%s extreme values that leave nearly all others in one of 256 steps, for instance %s, "+
 		"from %v to %v: trees cannot tell those others apart; remove or clip such values, or take logarithms",
-		plain.Count(len(list), "column has", "columns have"), name, d.Ranges.Min[list[0]], d.Ranges.Max[list[0]])
+		message.Count(len(list), "column has", "columns have"), name, d.Ranges.Min[list[0]], d.Ranges.Max[list[0]])
 }

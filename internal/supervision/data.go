@@ -14,9 +14,8 @@ import (
 	"strings"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/vectors"
 )
 
@@ -154,10 +153,10 @@ func Scan(ctx context.Context, src vectors.Source, o ScanOptions) (*Data, error)
 // noRows returns the error for data without any usable row.
 func (d *Data) noRows() error {
 	if d.Bad > 0 {
-		return fault.New("all-rows-bad",
-			"all %s bad; the first: %w", plain.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
+		return message.New("all-rows-bad",
+			"all %s bad; the first: %w", message.Count(d.Bad, "row is", "rows are"), d.BadExamples[0])
 	}
-	return fault.New("no-rows", "the data have no rows")
+	return message.New("no-rows", "the data have no rows")
 }
 
 // look digests the values of a chunk, running several tasks at once.
@@ -287,9 +286,9 @@ func (d *Data) NewRanges() *vectors.Ranges {
 func (d *Data) Trainable() error {
 	switch {
 	case d.Rows < 2:
-		return fault.New("too-few", "only %s: at least two are needed to learn from", plain.Count(d.Rows, "row", "rows"))
+		return message.New("too-few", "only %s: at least two are needed to learn from", message.Count(d.Rows, "row", "rows"))
 	case len(d.Constant) == d.Dim():
-		return fault.New("constant-columns", "every column is constant: all rows would get the same code")
+		return message.New("constant-columns", "every column is constant: all rows would get the same code")
 	}
 	return d.Supervision.trainable()
 }
@@ -298,7 +297,7 @@ func (d *Data) Trainable() error {
 func (d *Data) warn() {
 	say := func(format string, args ...any) { d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...)) }
 	if d.Bad > 0 {
-		say("%s left out; the first: %v", plain.Count(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
+		say("%s left out; the first: %v", message.Count(d.Bad, "bad row was", "bad rows were"), d.BadExamples[0])
 	}
 	sayOfTraining := func(format string, args ...any) {
 		say(format, args...)
@@ -308,7 +307,7 @@ func (d *Data) warn() {
 	case n == d.Dim() && d.Rows > 1:
 		say("all rows are equal")
 	case n > 0 && d.Rows > 1:
-		sayOfTraining("%d of %s constant", n, plain.Count(d.Dim(), "column is", "columns are"))
+		sayOfTraining("%d of %s constant", n, message.Count(d.Dim(), "column is", "columns are"))
 	}
 	if d.Labels != nil {
 		single := 0
@@ -318,7 +317,7 @@ func (d *Data) warn() {
 			}
 		}
 		if single > 0 {
-			sayOfTraining("%d of %s a single row", single, plain.Count(len(d.Labels.Names), "class has", "classes have"))
+			sayOfTraining("%d of %s a single row", single, message.Count(len(d.Labels.Names), "class has", "classes have"))
 		}
 	}
 	if d.Tags != nil {
@@ -329,7 +328,7 @@ func (d *Data) warn() {
 			}
 		}
 		if bare > 0 {
-			say("%d of %s no tags", bare, plain.Count(d.Rows, "row has", "rows have"))
+			say("%d of %s no tags", bare, message.Count(d.Rows, "row has", "rows have"))
 		}
 	}
 }
@@ -376,7 +375,7 @@ func (d *identities) add(c vectors.Chunk, from vectors.Files) (keep []bool, err 
 			continue
 		}
 		if from == nil {
-			return nil, fault.New("duplicate-id", "rows %d and %d have the same id %q", first+1, row+1, id)
+			return nil, message.New("duplicate-id", "rows %d and %d have the same id %q", first+1, row+1, id)
 		}
 		repeat := vectors.Repeat{Row: row, First: first, ID: id}
 		if err := from.Repeated(repeat); err != nil {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -12,7 +12,7 @@ func TestTrainable(t *testing.T) {
 	x := vectors.Matrix{Cols: 2}
 	for _, c := range []struct {
 		d     Data
-		code  fault.Code // "" where there is no error
+		code  message.Code // "" where there is no error
 		facts string
 	}{
 		{Data{Source: x, Rows: 1}, "too-few", "1"},
@@ -32,7 +32,7 @@ func TestTrainable(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		} else if d := fault.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
+		} else if d := message.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
 			t.Error(d)
 		}
 	}

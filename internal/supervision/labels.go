@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -212,10 +212,10 @@ func (l *Labels) trainable() error {
 	}
 	switch {
 	case used == 1:
-		return fault.New("one-class",
+		return message.New("one-class",
 			"all rows have the label %q: at least two classes are needed to learn from", l.Names[l.Class[0]])
 	case !several:
-		return fault.New("distinct-labels", "every row has a label of its own, so no two rows are similar: "+
+		return message.New("distinct-labels", "every row has a label of its own, so no two rows are similar: "+
 			"is it the right label (%q in the first row)?", l.Names[l.Class[0]])
 	}
 	return nil
@@ -223,12 +223,12 @@ func (l *Labels) trainable() error {
 
 func (t *Tags) trainable() error {
 	if len(t.Tag) == 0 {
-		return fault.New("no-tags", "no row has a tag: is it the right column or file?")
+		return message.New("no-tags", "no row has a tag: is it the right column or file?")
 	}
 	for i := 1; i < t.Rows(); i++ {
 		if !slices.Equal(t.Row(i), t.Row(0)) {
 			return nil
 		}
 	}
-	return fault.New("same-tags", "all rows have the same tags: at least two sets of tags are needed to learn from")
+	return message.New("same-tags", "all rows have the same tags: at least two sets of tags are needed to learn from")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 func setHeldOut(keep []bool) int {
@@ -97,7 +97,7 @@ func TestWithout(t *testing.T) {
 		t.Errorf("%v, %v", keep, err)
 	}
 	_, err = l.Without([]string{"cow"})
-	if d := fault.Differs(err, "no-such-class", `"cow"`, "cat", "dog", "owl"); d != "" {
+	if d := message.Differs(err, "no-such-class", `"cow"`, "cat", "dog", "owl"); d != "" {
 		t.Error(d)
 	}
 	var many []string
@@ -105,7 +105,7 @@ func TestWithout(t *testing.T) {
 		many = append(many, fmt.Sprint(i))
 	}
 	_, err = setLabels(many...).Without([]string{"x"})
-	if d := fault.Differs(err, "no-such-class", `"x"`, "18", "19", "10 more"); d != "" || strings.Contains(err.Error(), "20") {
+	if d := message.Differs(err, "no-such-class", `"x"`, "18", "19", "10 more"); d != "" || strings.Contains(err.Error(), "20") {
 		t.Errorf("%v: %s", err, d)
 	}
 }

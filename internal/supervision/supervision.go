@@ -8,8 +8,7 @@ import (
 	"slices"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or of unknown similarity (0).
@@ -139,7 +138,7 @@ func (s *Supervision) trainable() error {
 				return nil
 			}
 		}
-		return fault.New("no-dissimilar-pair", "no pair is dissimilar, so all rows would get the same code: "+
+		return message.New("no-dissimilar-pair", "no pair is dissimilar, so all rows would get the same code: "+
 			"mark such pairs with dissimilar or -1 (0 means unknown)")
 	case ByClasses:
 		return s.Labels.trainable()
@@ -325,7 +324,7 @@ func (l *Labels) Without(names []string) (keep []bool, err error) {
 	for _, name := range names {
 		k := slices.Index(l.Names, CanonicalLabel(name))
 		if k < 0 {
-			return nil, fault.New("no-such-class", "no class is named %q; the classes are %s", name, plain.List(l.Names))
+			return nil, message.New("no-such-class", "no class is named %q; the classes are %s", name, message.List(l.Names))
 		}
 		hide[k] = true
 	}

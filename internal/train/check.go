@@ -12,17 +12,16 @@ import (
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/vectors"
 )
 
 // OptionError reports an option that is invalid, alone or combined with another.
 type OptionError struct {
-	Code   fault.Code
+	Code   message.Code
 	format string
 	args   []any
 }
@@ -52,8 +51,8 @@ func (n option) flag() string {
 	return "--" + string(n)
 }
 
-func wrong(code fault.Code, format string, args ...any) error {
-	return fault.With(code, &OptionError{code, format, args})
+func wrong(code message.Code, format string, args ...any) error {
+	return message.With(code, &OptionError{code, format, args})
 }
 
 // leastMemory is the smallest limit for Memory: Go itself takes some.
@@ -83,7 +82,7 @@ func (o Options) Check() error {
 			o.Anchors)
 	case o.Memory != 0 && o.Memory < leastMemory:
 		return wrong("too-small", "%s %s: nothing can be learned in less than %s", option("memory"),
-			plain.Size(o.Memory), plain.Size(leastMemory))
+			message.Size(o.Memory), message.Size(leastMemory))
 	case o.Memory != 0 && o.Pictures.Features != "":
 		return wrong("conflicting-flags", "%s and %s cannot be combined: write the vectors first, with \"hashgrove "+
 			"features\"", option("memory"), option("features"))

@@ -9,9 +9,8 @@ import (
 	"runtime/debug"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -118,13 +117,13 @@ func (r *run) planMemory() error {
 		kept = r.kept.InMemory()
 	}
 	r.report.Memory = &MemoryUse{Budget: budget, Estimate: need.Memory() + kept, Least: need.Least()}
-	size := plain.Size
+	size := message.Size
 	switch {
 	case need.Memory()+kept <= budget:
 		r.note("fits-memory", "all rows fit in memory: about %s of %s", size(need.Memory()+kept), size(budget))
 		return nil
 	case need.Least() > budget:
-		return fault.New("not-enough-memory",
+		return message.New("not-enough-memory",
 			"%d rows of %d columns take about %s of memory, and with files for all that can be in files at "+
 				"least %s: %s is not enough", need.Rows, need.Columns, enough(need.Memory()+kept), need, size(budget))
 	}
@@ -137,7 +136,7 @@ func (r *run) planMemory() error {
 }
 
 // enough formats a number of bytes so that what is printed is not less after rounding.
-func enough(bytes int64) string { return plain.Size(bytes + bytes/100) }
+func enough(bytes int64) string { return message.Size(bytes + bytes/100) }
 
 // needsMemory adds to an error about options that need all rows in memory how much that is.
 func (r *run) needsMemory(err error) error {

@@ -5,9 +5,8 @@ import (
 	"time"
 
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/plain"
 )
 
 // Training is a trained model with its report.
@@ -38,7 +37,7 @@ type Report struct {
 
 // Note is a choice made during training, with its reason, or a doubt. The code is for programs, the text for people.
 type Note struct {
-	Code  fault.Code
+	Code  message.Code
 	Text  string
 	Doubt bool
 }
@@ -58,7 +57,7 @@ func (m *MemoryUse) String() string {
 	if m == nil || !m.Mapped {
 		return ""
 	}
-	return fmt.Sprintf("mapped files: %s; arrays of rows in memory: %s\n", plain.Size(m.Files), plain.Size(m.InMemory))
+	return fmt.Sprintf("mapped files: %s; arrays of rows in memory: %s\n", message.Size(m.Files), message.Size(m.InMemory))
 }
 
 // Progress reports one step of training: rows read, a bit learned, or a note.

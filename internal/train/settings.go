@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hashgrove/internal/plain"
+	"hashgrove/internal/message"
 )
 
 // settings lists the options that tune a training, by their names in JSON, with a line on each.
@@ -59,7 +59,7 @@ func isSetting(name string) bool {
 func (o *Options) Set(name, text string) error {
 	if !isSetting(name) {
 		nearest := slices.MinFunc(settings, func(a, b [2]string) int {
-			return plain.EditDistance(name, a[0]) - plain.EditDistance(name, b[0])
+			return message.EditDistance(name, a[0]) - message.EditDistance(name, b[0])
 		})
 		return fmt.Errorf("there is no setting %q: did you mean %s?", name, nearest[0])
 	}

@@ -16,13 +16,12 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/gpu"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
-	"hashgrove/internal/plain"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -94,7 +93,7 @@ func (r *run) emit(p Progress) {
 }
 
 // note records and reports a choice.
-func (r *run) note(code fault.Code, format string, args ...any) {
+func (r *run) note(code message.Code, format string, args ...any) {
 	r.addNote(Note{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -277,8 +276,8 @@ func (r *run) noteStart() {
 	s, n := r.m.FastHash.Similar, r.data.Rows
 	pictures, what := n/s.PerPicture(), fmt.Sprintf("%d rows", n)
 	if s.Mirrored {
-		what = fmt.Sprintf("%s and %s", plain.Count(pictures, "picture", "pictures"),
-			plain.Count(pictures, "mirror image", "mirror images"))
+		what = fmt.Sprintf("%s and %s", message.Count(pictures, "picture", "pictures"),
+			message.Count(pictures, "mirror image", "mirror images"))
 	}
 	aside := ""
 	if share := r.m.Validation; share > 0 {

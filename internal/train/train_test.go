@@ -17,7 +17,7 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
@@ -146,7 +146,7 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 	} {
 		facts := strings.Fields(want)
 		err := o.Check()
-		if d := fault.Differs(err, fault.Code(facts[0]), facts[1:]...); d != "" {
+		if d := message.Differs(err, message.Code(facts[0]), facts[1:]...); d != "" {
 			t.Errorf("%s: %s", want, d)
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"hashgrove/internal/machine"
-	"hashgrove/internal/pages"
 )
 
 // Cached is a source that computes its rows once: the first pass reads the underlying source and stores its rows, later
@@ -119,7 +118,7 @@ func (k *Cached) keep(c Chunk) error {
 		if err := k.spill(); err != nil {
 			return err
 		}
-		if _, err := k.out.Write(pages.Bytes(values)); err != nil {
+		if _, err := k.out.Write(machine.Bytes(values)); err != nil {
 			return err
 		}
 		c.X.Data = nil
@@ -142,7 +141,7 @@ func (k *Cached) spill() error {
 	_ = os.Remove(file.Name()) // Close tries again
 	k.file, k.out = file, bufio.NewWriterSize(file, 1<<20)
 	for i := range k.blocks {
-		if _, err := k.out.Write(pages.Bytes(k.blocks[i].X.Data)); err != nil {
+		if _, err := k.out.Write(machine.Bytes(k.blocks[i].X.Data)); err != nil {
 			return err
 		}
 		k.blocks[i].X.Data = nil
@@ -166,7 +165,7 @@ func (k *Cached) again(ctx context.Context, yield func(Chunk, error) bool) {
 		if k.file != nil {
 			n := c.X.Rows * c.X.Cols
 			values = slices.Grow(values[:0], n)[:n]
-			if _, err := k.file.ReadAt(pages.Bytes(values), offset); err != nil {
+			if _, err := k.file.ReadAt(machine.Bytes(values), offset); err != nil {
 				yield(Chunk{}, fmt.Errorf("read cached vectors: %w", err))
 				return
 			}

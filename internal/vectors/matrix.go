@@ -16,7 +16,7 @@ import (
 	"iter"
 	"slices"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Matrix is a dense matrix in memory, stored row by row.
@@ -65,7 +65,7 @@ func (c Chunk) CheckFinite() error { return c.CheckValues(false) }
 func (c Chunk) CheckValues(missing bool) error {
 	for i, v := range c.X.Data {
 		if v-v != 0 && !(missing && v != v) { // 0 for finite values only
-			return fault.New("not-finite", "row %d, column %d: %v is not a finite number", c.First+i/c.X.Cols, i%c.X.Cols, v)
+			return message.New("not-finite", "row %d, column %d: %v is not a finite number", c.First+i/c.X.Cols, i%c.X.Cols, v)
 		}
 	}
 	return nil
@@ -98,10 +98,10 @@ type Source interface {
 func CheckRows(rows, counted int) error {
 	switch {
 	case rows > counted:
-		return fault.New("file-changed",
+		return message.New("file-changed",
 			"the data have more than the %d rows seen before: did a file change while it was read?", counted)
 	case rows < counted:
-		return fault.New("file-changed",
+		return message.New("file-changed",
 			"the data have %d rows, not the %d seen before: did a file change while it was read?", rows,
 			counted)
 	}

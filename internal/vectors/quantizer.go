@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/pages"
+	"hashgrove/internal/machine"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 )
 
@@ -233,7 +233,7 @@ type Columns struct {
 
 // NewColumns returns columns with the given number of rows and all values in bin 0.
 func NewColumns(rows int, q Quantizer) *Columns {
-	return &Columns{q, rows, pages.Make[uint8](rows * q.Dim()), nil}
+	return &Columns{q, rows, machine.Make[uint8](rows * q.Dim()), nil}
 }
 
 // newColumnsIn is NewColumns with the data in a spill, which may be nil.
@@ -242,7 +242,7 @@ func newColumnsIn(m *Spill, rows int, q Quantizer) (*Columns, error) {
 		return NewColumns(rows, q), nil
 	}
 	if d := q.Dim(); d > 0 && rows > math.MaxInt/d {
-		return nil, fault.New("too-many-values",
+		return nil, message.New("too-many-values",
 			"%d rows of %d columns are more than a process of this machine can address", rows, d)
 	}
 	data, err := Alloc[uint8](m, rows*q.Dim())
@@ -258,7 +258,7 @@ func (c *Columns) Spill() *Spill { return c.spill }
 // Fetch starts reading rows lo to hi of a column that will be needed soon, if it is in a file.
 func (c *Columns) Fetch(j, lo, hi int) {
 	if hi = min(hi, c.Rows); c.spill != nil && lo < hi {
-		pages.Fetch(c.Column(j)[lo:hi])
+		machine.Fetch(c.Column(j)[lo:hi])
 	}
 }
 

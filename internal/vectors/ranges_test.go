@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // TestWideRowsOnManyThreads: ranges and quantised columns are those of the definition, whatever the blocks of columns
@@ -86,7 +86,7 @@ func TestRangesReportTheFirstBadValue(t *testing.T) {
 		x.Data[250], x.Data[301] = float32(bad), float32(bad)
 		r := NewRanges(100)
 		err := r.AddChecked(Chunk{First: 10, X: x})
-		if d := fault.Differs(err, "not-finite", "12", "50"); d != "" {
+		if d := message.Differs(err, "not-finite", "12", "50"); d != "" {
 			t.Errorf("%v: %s", bad, d)
 		}
 		r.Missing = make([]int, 100)

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/pages"
+	"hashgrove/internal/machine"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -21,7 +21,7 @@ func newSpill(t *testing.T) *Spill {
 	t.Helper()
 	folder := t.TempDir()
 	m := NewSpill(folder)
-	if _, err := Alloc[uint8](m, 1<<16); errors.Is(err, pages.ErrUnsupported) {
+	if _, err := Alloc[uint8](m, 1<<16); errors.Is(err, machine.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	}
 	t.Cleanup(func() {
@@ -53,7 +53,7 @@ func TestAlloc(t *testing.T) {
 		}
 		a[i], b[i] = int32(i), float64(-i)
 	}
-	pages.Fetch(a[10:20_000])
+	machine.Fetch(a[10:20_000])
 	for i := range n {
 		if a[i] != int32(i) || b[i] != float64(-i) {
 			t.Fatalf("value %d is %d, %v", i, a[i], b[i])
@@ -107,11 +107,11 @@ func TestAllocFails(t *testing.T) {
 	folder := t.TempDir()
 	huge := uint64(1) << 55
 	_, err := Alloc[uint8](NewSpill(folder), int(huge))
-	if d := fault.Differs(err, "no-room", folder, fmt.Sprint(huge/1e6)); d != "" {
+	if d := message.Differs(err, "no-room", folder, fmt.Sprint(huge/1e6)); d != "" {
 		t.Errorf("more than any disk holds: %s", d)
 	}
 	q := Quantizer{Lo: make([]float32, 1<<20), Hi: slices.Repeat([]float32{1}, 1<<20)}
-	if _, err := newColumnsIn(NewSpill(folder), int(huge), q); !fault.Is(err, "too-many-values") {
+	if _, err := newColumnsIn(NewSpill(folder), int(huge), q); !message.Is(err, "too-many-values") {
 		t.Errorf("more columns than addresses: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -66,12 +66,12 @@ type Array struct {
 func (a *Array) count(most int64) (int, error) {
 	size := int64(a.Type.size())
 	if size == 0 {
-		return 0, fault.New("bad-frame", "an array of the type %.20q: types are f4, f2, u1, i4 and i8", a.Type)
+		return 0, message.New("bad-frame", "an array of the type %.20q: types are f4, f2, u1, i4 and i8", a.Type)
 	}
 	n := int64(1)
 	for _, side := range a.Shape {
 		if side < 0 || side > 0 && n > most/size/int64(side) {
-			return 0, fault.New("bad-frame", "an array of the shape %v and the type %s has more than %d bytes",
+			return 0, message.New("bad-frame", "an array of the shape %v and the type %s has more than %d bytes",
 				a.Shape, a.Type, most)
 		}
 		n *= int64(side)
@@ -180,7 +180,7 @@ func (a *Array) raw() []byte {
 // matrix returns an array of two dimensions as vectors; bytes become numbers.
 func (a *Array) matrix() (vectors.Matrix, error) {
 	if len(a.Shape) != 2 || a.Type == Int32 || a.Type == Int64 {
-		return vectors.Matrix{}, fault.New("bad-frame",
+		return vectors.Matrix{}, message.New("bad-frame",
 			"vectors are arrays of two dimensions and of the type f4, f2 or u1, not of the shape %v and the type %s",
 			a.Shape, a.Type)
 	}
@@ -215,7 +215,7 @@ func readFrame(r io.Reader, most int64) (head []byte, arrays []Array, err error)
 	}
 	n := binary.LittleEndian.Uint32(start[4:])
 	if string(start[:4]) != magic || int64(n) > min(maxHead, most) {
-		return nil, nil, fault.New("bad-frame", "no frame begins with % x: this verb is for programs, see docs/python.md",
+		return nil, nil, message.New("bad-frame", "no frame begins with % x: this verb is for programs, see docs/python.md",
 			start)
 	}
 	head = make([]byte, n)
@@ -226,7 +226,7 @@ func readFrame(r io.Reader, most int64) (head []byte, arrays []Array, err error)
 		Arrays []Array `json:"arrays"`
 	}
 	if err := json.Unmarshal(head, &about); err != nil {
-		return nil, nil, fault.New("bad-frame", "the head of a frame: %w", err)
+		return nil, nil, message.New("bad-frame", "the head of a frame: %w", err)
 	}
 	for i := range about.Arrays {
 		a := &about.Arrays[i]
@@ -257,7 +257,7 @@ func writeFrame(w io.Writer, head any, arrays []Array) error {
 		return err
 	}
 	if int64(len(text)) > math.MaxUint32 {
-		return fault.New("bad-frame", "the head of a frame has %d bytes", len(text))
+		return message.New("bad-frame", "the head of a frame has %d bytes", len(text))
 	}
 	b := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(text)))
 	b = append(b, text...)

@@ -8,7 +8,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/api"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/search"
 	"hashgrove/server"
 )
@@ -97,7 +97,7 @@ func (c *call) setVectors() (any, []Array, error) {
 		return nil, nil, err
 	}
 	if len(p.IDs) != x.Rows {
-		return nil, nil, fault.New("bad-frame", "%d ids for %d vectors", len(p.IDs), x.Rows)
+		return nil, nil, message.New("bad-frame", "%d ids for %d vectors", len(p.IDs), x.Rows)
 	}
 	ids, rows := make([]string, x.Rows), make([][]float32, x.Rows)
 	for i := range rows {

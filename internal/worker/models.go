@@ -8,7 +8,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/api"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 	"hashgrove/internal/supervision"
@@ -158,7 +158,7 @@ func (c *call) table(r *rows) (_ vectors.Named, used int, err error) {
 	}
 	t := vectors.Named{Table: vectors.Table{X: x}, Known: vectors.Schema{Names: r.Names, Missing: r.Missing}}
 	if r.Names != nil && len(r.Names) != x.Cols {
-		return t, 0, fault.New("bad-frame", "%d names for %d columns", len(r.Names), x.Cols)
+		return t, 0, message.New("bad-frame", "%d names for %d columns", len(r.Names), x.Cols)
 	}
 	used = 1
 	if r.Classes != nil {
@@ -209,18 +209,18 @@ func (c *call) tags(at int, names []string) ([][]string, error) {
 		return nil, err
 	}
 	if len(starts.int64s) == 0 {
-		return nil, fault.New("bad-frame", "the starts of the tags have one entry more than there are rows")
+		return nil, message.New("bad-frame", "the starts of the tags have one entry more than there are rows")
 	}
 	list := make([][]string, len(starts.int64s)-1)
 	for i := range list {
 		lo, hi := starts.int64s[i], starts.int64s[i+1]
 		if lo < 0 || hi < lo || hi > int64(len(numbers.int32s)) {
-			return nil, fault.New("bad-frame", "the tags of row %d are %d to %d of %d", i, lo, hi, len(numbers.int32s))
+			return nil, message.New("bad-frame", "the tags of row %d are %d to %d of %d", i, lo, hi, len(numbers.int32s))
 		}
 		list[i] = make([]string, 0, hi-lo)
 		for _, tag := range numbers.int32s[lo:hi] {
 			if tag < 0 || int(tag) >= len(names) {
-				return nil, fault.New("bad-frame", "row %d has a tag of the number %d", i, tag)
+				return nil, message.New("bad-frame", "row %d has a tag of the number %d", i, tag)
 			}
 			list[i] = append(list[i], names[tag])
 		}
@@ -246,7 +246,7 @@ func (c *call) data(r *rows) (*hashgrove.Data, error) {
 		return nil, err
 	}
 	if len(a.Shape) != 2 || a.Shape[1] != 3 || a.Type != Int64 {
-		return nil, fault.New("bad-frame", "pairs are rows of three whole numbers, not of the shape %v", a.Shape)
+		return nil, message.New("bad-frame", "pairs are rows of three whole numbers, not of the shape %v", a.Shape)
 	}
 	list := make([]hashgrove.Pair, a.Shape[0])
 	for i := range list {

@@ -27,7 +27,7 @@ import (
 
 	"hashgrove"
 	"hashgrove/api"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/train"
@@ -134,7 +134,7 @@ func (s *workerState) take(ctx context.Context, head []byte, arrays []Array) err
 	d := json.NewDecoder(bytes.NewReader(head))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return fault.New("bad-frame", "the head of a request: %w", err)
+		return message.New("bad-frame", "the head of a request: %w", err)
 	}
 	s.mu.Lock()
 	for _, n := range r.Free {
@@ -210,7 +210,7 @@ func protect(do operation, c *call) (result any, arrays []Array, err error) {
 	defer func() {
 		if trouble := recover(); trouble != nil {
 			fmt.Fprintf(os.Stderr, "%v\n%s", trouble, debug.Stack())
-			err = fault.New("internal", "this is a mistake in the program: %v", trouble)
+			err = message.New("internal", "this is a mistake in the program: %v", trouble)
 		}
 	}()
 	return do(c)
@@ -241,8 +241,8 @@ func failureOf(err error) *failure {
 		f.Code = api.ErrDimension.Code
 	case errors.As(err, &option):
 		f.Code, f.Field = api.ErrInvalid.Code, string(option.Code)
-	case len(fault.Codes(err)) > 0:
-		f.Code = string(fault.Codes(err)[0])
+	case len(message.Codes(err)) > 0:
+		f.Code = string(message.Codes(err)[0])
 	case errors.Is(err, os.ErrNotExist):
 		f.Code = api.ErrNotFound.Code
 	case errors.Is(err, os.ErrExist):
@@ -271,7 +271,7 @@ func (c *call) read(to any) error {
 // array returns an array of the call, or an error if there are fewer.
 func (c *call) array(i int, what string) (*Array, error) {
 	if i >= len(c.arrays) {
-		return nil, fault.New("bad-frame", "the frame lacks an array: %s", what)
+		return nil, message.New("bad-frame", "the frame lacks an array: %s", what)
 	}
 	return &c.arrays[i], nil
 }

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // part is a module inside the binary, the standard library, or data of others in a package of ours.
@@ -169,7 +169,7 @@ func (p part) check() error {
 		for _, phrase := range refused {
 			// The Mozilla licence names those of GNU as others that its files may be given under.
 			if strings.Contains(words, " "+phrase+" ") && !(mozilla && strings.HasPrefix(phrase, "gnu ")) {
-				return fault.New("refused-licence", "%s, file %s: its licence says %q, which the binary must not contain",
+				return message.New("refused-licence", "%s, file %s: its licence says %q, which the binary must not contain",
 					p.name, name, phrase)
 			}
 		}
@@ -179,7 +179,7 @@ func (p part) check() error {
 			return nil
 		}
 	}
-	return fault.New("no-licence", "%s has no licence, so nobody may pass it on; do without it", p.name)
+	return message.New("no-licence", "%s has no licence, so nobody may pass it on; do without it", p.name)
 }
 
 // thirdParty is THIRD-PARTY.txt: the licences of everything in the binaries in full.

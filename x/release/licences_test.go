@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 const root = "../.."
@@ -35,7 +35,7 @@ func TestPartsAreRefused(t *testing.T) {
 	const gnu = "GNU General\n * Public License"
 	for what, c := range map[string]struct {
 		files map[string]string
-		code  fault.Code
+		code  message.Code
 		file  string
 	}{
 		"nothing":         {nil, "no-licence", ""},
@@ -44,7 +44,7 @@ func TestPartsAreRefused(t *testing.T) {
 		"one of GNU more": {map[string]string{"LICENSE": "MIT", "NOTICE": gnu}, "refused-licence", "NOTICE"},
 	} {
 		p := part{"example.org/m v1.2.3", c.files}
-		if d := fault.Differs(p.check(), c.code, c.file, "example.org/m v1.2.3"); d != "" {
+		if d := message.Differs(p.check(), c.code, c.file, "example.org/m v1.2.3"); d != "" {
 			t.Errorf("%s: %s", what, d)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
@@ -201,10 +201,10 @@ type measure struct {
 // validate rejects data that would make a misleading page.
 func (d Data) validate() error {
 	if d.Title == "" {
-		return fault.New("no-title", "the report has no title: say what was compared")
+		return message.New("no-title", "the report has no title: say what was compared")
 	}
 	if len(d.Rows) == 0 {
-		return fault.New("no-results", "the report has no results: judge at least one method")
+		return message.New("no-results", "the report has no results: judge at least one method")
 	}
 	for i, r := range d.Rows {
 		for _, m := range []measure{
@@ -216,7 +216,7 @@ func (d Data) validate() error {
 			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
 		} {
 			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
-				return fault.New("number-out-of-range", "result %d (%s, %d bits): %s is %v: it should be from 0 to 1", i+1,
+				return message.New("number-out-of-range", "result %d (%s, %d bits): %s is %v: it should be from 0 to 1", i+1,
 					r.Method, r.Bits, m.name, m.value)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 )
 
@@ -160,7 +160,7 @@ func TestTableOrderAndMarks(t *testing.T) {
 
 func TestBadDataIsRefused(t *testing.T) {
 	for _, c := range []struct {
-		code   fault.Code
+		code   message.Code
 		facts  string
 		damage func(*report.Data)
 	}{
@@ -175,9 +175,9 @@ func TestBadDataIsRefused(t *testing.T) {
 		c.damage(&d)
 		var b bytes.Buffer
 		err := report.Write(&b, d)
-		if d := fault.Differs(err, c.code); d != "" {
+		if d := message.Differs(err, c.code); d != "" {
 			t.Error(d)
-		} else if !fault.NamesInOrder(err.Error(), c.facts) {
+		} else if !message.NamesInOrder(err.Error(), c.facts) {
 			t.Errorf("%v does not name %q", err, c.facts)
 		}
 		if b.Len() > 0 {
@@ -327,7 +327,7 @@ func TestNewItemsLead(t *testing.T) {
 		{"terms", `id="term-new"`, "</dd>", "1,200; 4,800"},
 		{"terms", `id="term-unseen"`, "</dd>", "0.123"},
 	} {
-		if part := between(t, page, c.from, c.to); !fault.NamesInOrder(part, c.facts) {
+		if part := between(t, page, c.from, c.to); !message.NamesInOrder(part, c.facts) {
 			t.Errorf("the %s lack %q: %s", c.place, c.facts, part)
 		}
 	}
@@ -377,7 +377,7 @@ func TestWithoutLabels(t *testing.T) {
 			{"tiles", `<dl class="tiles">`, "</dl>", "recall@" + rank + " ; FastHash, 32 bits; " + quality},
 			{"terms", `id="term-recall"`, "</dd>", " " + rank + " "},
 		} {
-			if part := between(t, page, c.from, c.to); !fault.NamesInOrder(part, c.facts) {
+			if part := between(t, page, c.from, c.to); !message.NamesInOrder(part, c.facts) {
 				t.Errorf("the %s of a page at rank %s lack %q: %s", c.place, rank, c.facts, part)
 			}
 		}

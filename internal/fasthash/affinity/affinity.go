@@ -13,7 +13,7 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Matrix is Y: symmetric, over Len rows. At returns y_ij in {-1, 0, +1}, and 0 for a row with itself.
@@ -85,12 +85,12 @@ type Classes struct{ units }
 // slice is kept and must not change.
 func ByClass(class []int32) (*Classes, error) {
 	if len(class) == 0 {
-		return nil, fault.New("no-rows", "there are no rows to learn from")
+		return nil, message.New("no-rows", "there are no rows to learn from")
 	}
 	most := int32(0)
 	for i, c := range class {
 		if c < 0 {
-			return nil, fault.New("no-label", "row %d has no class; label it or leave it out", i)
+			return nil, message.New("no-label", "row %d has no class; label it or leave it out", i)
 		}
 		most = max(most, c)
 	}

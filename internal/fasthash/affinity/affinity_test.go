@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // hidden is a matrix of an unknown kind.
@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 	_, nobody := Sample(ok, 5, 0, 1)
 	for _, c := range []struct {
 		err   error
-		code  fault.Code
+		code  message.Code
 		facts string
 	}{
 		{class, "no-label", "2"},
@@ -296,7 +296,7 @@ func TestErrors(t *testing.T) {
 		{draw, "bad-number", ""},
 		{nobody, "no-pairs", ""},
 	} {
-		if d := fault.Differs(c.err, c.code, strings.Fields(c.facts)...); d != "" {
+		if d := message.Differs(c.err, c.code, strings.Fields(c.facts)...); d != "" {
 			t.Error(d)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Pair says that rows A and B are similar (Y = +1), dissimilar (-1) or of unknown similarity (0).
@@ -39,11 +39,11 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	for at, p := range pairs {
 		switch {
 		case p.A < 0 || p.B < 0 || int(p.A) >= n || int(p.B) >= n:
-			return nil, fault.New("no-such-row", "pair %d names rows %d and %d, outside of 0 to %d", at, p.A, p.B, n-1)
+			return nil, message.New("no-such-row", "pair %d names rows %d and %d, outside of 0 to %d", at, p.A, p.B, n-1)
 		case p.A == p.B:
-			return nil, fault.New("row-twice", "pair %d names row %d twice; leave it out", at, p.A)
+			return nil, message.New("row-twice", "pair %d names row %d twice; leave it out", at, p.A)
 		case p.Y < -1 || p.Y > 1:
-			return nil, fault.New("unknown-verdict",
+			return nil, message.New("unknown-verdict",
 				"pair %d has the value %d; give 1 for similar, -1 for dissimilar or 0 for unknown", at, p.Y)
 		case p.Y != 0:
 			all = append(all, entry{min(p.A, p.B), max(p.A, p.B), p.Y, at})
@@ -56,7 +56,7 @@ func FromPairs(n int, pairs []Pair) (*Pairs, error) {
 	for i := 1; i < len(all); i++ {
 		p, q := all[i-1], all[i]
 		if p.a == q.a && p.b == q.b && p.y != q.y && q.at < first {
-			first, clash = q.at, fault.New("contradiction",
+			first, clash = q.at, message.New("contradiction",
 				"pair %d contradicts pair %d: are rows %d and %d similar or not? keep one of them",
 				q.at, p.at, q.a, q.b)
 		}
@@ -118,7 +118,7 @@ func (b *builder) add(i, j int32, y int) {
 
 func (b *builder) pairs() (*Pairs, error) {
 	if len(b.kind[0])+len(b.kind[1]) == 0 {
-		return nil, fault.New("no-pairs",
+		return nil, message.New("no-pairs",
 			"no pair of rows is known to be similar or dissimilar; there is nothing to learn from")
 	}
 	return &Pairs{similar: b.lists(0), dissimilar: b.lists(1)}, nil

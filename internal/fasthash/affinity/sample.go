@@ -6,7 +6,7 @@ package affinity
 import (
 	"math/rand/v2"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Sample draws for every row of m the given numbers of similar and dissimilar rows, or all if there are fewer. Classes,
@@ -14,7 +14,7 @@ import (
 // remember them.
 func Sample(m Matrix, similar, dissimilar int, seed uint64) (*Pairs, error) {
 	if similar < 0 || dissimilar < 0 || similar+dissimilar == 0 {
-		return nil, fault.New("bad-number",
+		return nil, message.New("bad-number",
 			"no pairs are to be drawn; ask for at least one similar or dissimilar row per row")
 	}
 	n := m.Len()

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 )
 
@@ -34,10 +34,10 @@ type Tags struct {
 func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 	n := len(start) - 1
 	if n < 1 {
-		return nil, fault.New("no-rows", "there are no rows to learn from")
+		return nil, message.New("no-rows", "there are no rows to learn from")
 	}
 	if minShared < 0 {
-		return nil, fault.New("bad-number", "rows cannot be similar from %d shared tags on; give 1 or more", minShared)
+		return nil, message.New("bad-number", "rows cannot be similar from %d shared tags on; give 1 or more", minShared)
 	}
 	t := &Tags{start: start, tag: tag, minShared: cmp.Or(minShared, DefaultShared)}
 	if start[0] != 0 || start[n] != len(tag) {
@@ -51,7 +51,7 @@ func ByTags(start []int, tag []int32, minShared int) (*Tags, error) {
 		key = key[:0]
 		for k, v := range row {
 			if v < 0 || k > 0 && v <= row[k-1] {
-				return nil, fault.New("wrong-order",
+				return nil, message.New("wrong-order",
 					"the tags of row %d are not ascending numbers; sort them and drop repetitions", i)
 			}
 			key = binary.LittleEndian.AppendUint32(key, uint32(v))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -53,7 +53,7 @@ type counter struct {
 // checkStream reports options that need lists of the rows.
 func (o Options) checkStream(n int) error {
 	if o.NodeRows > 0 && o.NodeRows < n {
-		return fault.New("drawn-rows",
+		return message.New("drawn-rows",
 			"with more rows than memory, rows cannot be drawn to split a node: use all rows, "+
 				"or let each tree see a share of them")
 	}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/fault"
-	"hashgrove/internal/pages"
+	"hashgrove/internal/machine"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
@@ -33,7 +33,7 @@ func inFile(t testing.TB, x *vectors.Columns, near int64) *vectors.Columns {
 		}
 	}
 	out, err := vectors.QuantizeIn(context.Background(), memory, rows, x.Rows, q, 0)
-	if errors.Is(err, pages.ErrUnsupported) {
+	if errors.Is(err, machine.ErrUnsupported) {
 		needs.Skip(t, needs.Mapping, err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestManyBlocksMakeTheSameTrees(t *testing.T) {
 
 func TestStreamsRefuseWhatNeedsLists(t *testing.T) {
 	x, _, _ := hills(rand.New(rand.NewPCG(1, 2)), 1000, 5)
-	if _, err := New(inFile(t, x, 0), Options{NodeRows: 100}, 1); !fault.Is(err, "drawn-rows") {
+	if _, err := New(inFile(t, x, 0), Options{NodeRows: 100}, 1); !message.Is(err, "drawn-rows") {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"slices"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 const (
@@ -44,7 +44,7 @@ func (o Options) rowCounts(y affinity.Matrix, bits int) ([]int64, error) {
 		return count, nil
 	}
 	if classes == nil {
-		return nil, fault.New("no-classes", "classes can be balanced only where there are classes, not tags or pairs")
+		return nil, message.New("no-classes", "classes can be balanced only where there are classes, not tags or pairs")
 	}
 	by, total := classCounts(classes)
 	if err := o.check(total, bits); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Fields of any bit, also where rows of a group differ, are sums over pairs.
@@ -38,7 +38,7 @@ func TestBalanceNeedsClasses(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, kind := range []string{"tags", "pairs"} {
 		_, err := New(kinds(t, r, 20)[kind], 8, Options{BalanceClasses: true}, 1)
-		if !fault.Is(err, "no-classes") {
+		if !message.Is(err, "no-classes") {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}

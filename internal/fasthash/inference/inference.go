@@ -36,8 +36,8 @@ import (
 	"fmt"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -100,14 +100,14 @@ func (o Options) WithDefaults() (Options, error) {
 	o.DissimilarWeight = cmp.Or(o.DissimilarWeight, 1)
 	switch {
 	case o.Method != BlockGC && o.Method != ICM && o.Method != Spectral:
-		return o, fault.New("unknown-method",
+		return o, message.New("unknown-method",
 			"inference method %q is unknown; choose %s, %s or %s", o.Method, BlockGC, ICM, Spectral)
 	case o.Loss != KSH && o.Loss != Hinge:
-		return o, fault.New("unknown-loss", "loss %q is unknown; choose %s or %s", o.Loss, KSH, Hinge)
+		return o, message.New("unknown-loss", "loss %q is unknown; choose %s or %s", o.Loss, KSH, Hinge)
 	case o.Sweeps < 0:
-		return o, fault.New("bad-sweeps", "%d sweeps are impossible; give 1 or more", o.Sweeps)
+		return o, message.New("bad-sweeps", "%d sweeps are impossible; give 1 or more", o.Sweeps)
 	case o.SimilarWeight < 0 || o.DissimilarWeight < 0:
-		return o, fault.New("bad-weights", "pair weights %d and %d must be positive", o.SimilarWeight, o.DissimilarWeight)
+		return o, message.New("bad-weights", "pair weights %d and %d must be positive", o.SimilarWeight, o.DissimilarWeight)
 	}
 	return o, nil
 }
@@ -116,11 +116,11 @@ func (o Options) WithDefaults() (Options, error) {
 func (o Options) check(n, codeBits int) error {
 	switch {
 	case n < 2:
-		return fault.New("too-few", "there are fewer than two rows, hence no pairs to learn from")
+		return message.New("too-few", "there are fewer than two rows, hence no pairs to learn from")
 	case codeBits < 1 || codeBits > hamming.MaxBits:
-		return fault.New("bad-bits", "codes of %d bits are impossible; give 1 to %d", codeBits, hamming.MaxBits)
+		return message.New("bad-bits", "codes of %d bits are impossible; give 1 to %d", codeBits, hamming.MaxBits)
 	case o.Length != 0 && o.Length < codeBits:
-		return fault.New("bad-length", "loss length %d is shorter than the code of %d bits", o.Length, codeBits)
+		return message.New("bad-length", "loss length %d is shorter than the code of %d bits", o.Length, codeBits)
 	case o.Length > 1<<20:
 		return fmt.Errorf("loss length %d is too long; give at most %d", o.Length, 1<<20)
 	}
@@ -134,7 +134,7 @@ func (o Options) check(n, codeBits int) error {
 		limit /= uint64(f)
 	}
 	if limit == 0 {
-		return fault.New("too-large",
+		return message.New("too-large",
 			"the losses of %d rows with %d bits and pair weights %d and %d pass 2^62; use smaller weights or "+
 				"fewer rows",
 			n, codeBits, o.SimilarWeight, o.DissimilarWeight)

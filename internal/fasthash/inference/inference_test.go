@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/numeric/portable"
 )
 
@@ -318,7 +318,7 @@ func TestErrors(t *testing.T) {
 		y    affinity.Matrix
 		bits int
 		o    Options
-		code fault.Code
+		code message.Code
 		fact string
 	}
 	mistakes := []mistake{
@@ -338,7 +338,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, c := range mistakes {
 		_, err := New(c.y, c.bits, c.o, 1)
-		if d := fault.Differs(err, c.code, c.fact); d != "" {
+		if d := message.Differs(err, c.code, c.fact); d != "" {
 			t.Errorf("%+v: %s", c.o, d)
 		}
 	}

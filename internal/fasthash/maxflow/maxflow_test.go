@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // A graph as the tests see it: all capacities, and the signed excess of every node.
@@ -288,7 +288,7 @@ func TestTooLargeGraphs(t *testing.T) {
 		s.Close()
 	}
 	err := s.Cut(context.Background(), make([]int64, 3), make([]bool, 3))
-	if d := fault.Differs(err, "too-many-pairs", "3", "6"); d != "" {
+	if d := message.Differs(err, "too-many-pairs", "3", "6"); d != "" {
 		t.Errorf("6 arcs where 3 fit: %s", d)
 	}
 	defer func() {

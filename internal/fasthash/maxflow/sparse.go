@@ -14,7 +14,7 @@ import (
 	"context"
 	"math"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Sparse finds minimum cuts of graphs with explicit edges. The zero value is ready to use, and memory is reused. Call
@@ -59,7 +59,7 @@ func (c *Sparse) Cut(ctx context.Context, excess []int64, sink []bool) error {
 		panic("maxflow: sizes of graph and excesses differ")
 	}
 	if most := cmp.Or(c.most, maxArcs); len(c.to) > most {
-		return fault.New("too-many-pairs", "%d rows that are undecided together have %d similar pairs among them, each "+
+		return message.New("too-many-pairs", "%d rows that are undecided together have %d similar pairs among them, each "+
 			"counted twice, and a cut takes at most %d; learn from fewer pairs", n, len(c.to), most)
 	}
 	c.excess = excess

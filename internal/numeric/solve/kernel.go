@@ -20,7 +20,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/par"
@@ -31,7 +31,7 @@ import (
 // CheckAnchors rejects projections of anchor similarities that are too large.
 func CheckAnchors(bits, anchors int) error {
 	if anchors < 1 || anchors > MaxWeights {
-		return fault.New("wrong-count", "%d anchors: give a positive number up to %d", anchors, MaxWeights)
+		return message.New("wrong-count", "%d anchors: give a positive number up to %d", anchors, MaxWeights)
 	}
 	return CheckSize(bits, anchors)
 }

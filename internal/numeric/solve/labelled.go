@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"hashgrove/internal/fasthash/affinity"
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/supervision"
 )
 
@@ -84,5 +84,5 @@ func (l *Labelled) Targets() (Targets, error) {
 	case l.Tags != nil:
 		return Targets{len(l.Tags.Names), l.Tags.Start, l.Tags.Tag, true}, nil
 	}
-	return Targets{}, fault.New("only-pairs", "there are only pairs of rows, and this method learns from classes or tags")
+	return Targets{}, message.New("only-pairs", "there are only pairs of rows, and this method learns from classes or tags")
 }

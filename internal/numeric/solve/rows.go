@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/supervision"
@@ -58,7 +58,7 @@ func SampleRows(ctx context.Context, x vectors.Source, want int, seed uint64) (v
 		return vectors.Matrix{}, err
 	}
 	if n == 0 {
-		return vectors.Matrix{}, fault.New("no-rows", "there are no rows to learn from")
+		return vectors.Matrix{}, message.New("no-rows", "there are no rows to learn from")
 	}
 	return DrawRows(ctx, x, n, want, rand.New(rand.NewPCG(seed, 'S')))
 }

@@ -14,8 +14,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"hashgrove/internal/fault"
 	"hashgrove/internal/hamming"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 )
 
@@ -25,10 +25,10 @@ const MaxWeights = 1 << 28
 // CheckSize rejects a projection that is too large.
 func CheckSize(bits, dim int) error {
 	if bits < 1 || bits > hamming.MaxBits {
-		return fault.New("bits-out-of-range", "codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
+		return message.New("bits-out-of-range", "codes of %d bits are outside of 1 to %d", bits, hamming.MaxBits)
 	}
 	if dim < 1 || dim > MaxWeights/bits {
-		return fault.New("weights-out-of-range", "%d bits of vectors with %d dimensions: a projection has 1 to %d weights",
+		return message.New("weights-out-of-range", "%d bits of vectors with %d dimensions: a projection has 1 to %d weights",
 			bits, dim, MaxWeights)
 	}
 	return nil

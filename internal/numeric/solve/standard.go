@@ -7,7 +7,7 @@ import (
 	"errors"
 	"math"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/numeric/linalg"
 	"hashgrove/internal/vectors"
@@ -29,7 +29,7 @@ func Mean(ctx context.Context, x vectors.Source) ([]float32, error) {
 		rows += c.X.Rows
 	}
 	if rows == 0 {
-		return nil, fault.New("no-rows", "there are no rows to learn from")
+		return nil, message.New("no-rows", "there are no rows to learn from")
 	}
 	m := make([]float32, len(sum))
 	for j, s := range sum {

@@ -15,7 +15,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/vectors"
@@ -71,11 +71,11 @@ func Parse(b []byte) (Extractor, error) {
 	case gistTag:
 		e, err = parseGIST(b[1:])
 	case 3, 4:
-		return nil, fault.New("codebook-features", "the model computes features with a codebook, which Hashgrove no longer "+
+		return nil, message.New("codebook-features", "the model computes features with a codebook, which Hashgrove no longer "+
 			"does: "+
 			"train another one with GIST features, or on vectors that another program makes")
 	default:
-		return nil, fault.New("unknown-type", "a feature extractor of unknown type %d", b[0])
+		return nil, message.New("unknown-type", "a feature extractor of unknown type %d", b[0])
 	}
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/budgettest"
 )
 
@@ -40,8 +40,8 @@ func TestClaims(t *testing.T) {
 			}
 		})
 	}
-	for tag, code := range map[byte]fault.Code{3: "codebook-features", 4: "codebook-features", 5: "unknown-type"} {
-		if _, err := Parse([]byte{tag}); !fault.Is(err, code) {
+	for tag, code := range map[byte]message.Code{3: "codebook-features", 4: "codebook-features", 5: "unknown-type"} {
+		if _, err := Parse([]byte{tag}); !message.Is(err, code) {
 			t.Errorf("type %d: %v", tag, err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 )
 
@@ -161,12 +161,12 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	c := sniff(b[:min(len(b), sniffed)])
 	switch ending := strings.ToLower(path.Ext(name)); {
 	case len(b) == 0:
-		return fault.New("empty-file", "is empty")
+		return message.New("empty-file", "is empty")
 	case c == nil && slices.Contains(foreignEndings, ending):
-		return fault.New("unread-picture",
+		return message.New("unread-picture",
 			"is a picture of a kind that is not read (%s): convert it to JPEG or PNG", ending[1:])
 	case c == nil:
-		return fault.New("not-a-picture", "is not a picture: it does not begin like %s", codecNames)
+		return message.New("not-a-picture", "is not a picture: it does not begin like %s", codecNames)
 	}
 	// A decoder's bug, triggered by a hostile file, must not stop the reading of a million others.
 	defer func() {
@@ -184,14 +184,14 @@ func (d decoder) decode(dst []uint8, name string, b []byte) (err error) {
 	case w < 1 || h < 1:
 		return fmt.Errorf("is a %s file without pixels", c.name)
 	case w > picture.MaxSide || h > picture.MaxSide:
-		return fault.New("too-many-pixels",
+		return message.New("too-many-pixels",
 			"claims %d x %d pixels: more than %d on a side are refused", w, h, picture.MaxSide)
 	case w*h > limit:
-		return fault.New("too-many-pixels",
+		return message.New("too-many-pixels",
 			"claims %d x %d pixels: more than %d megapixels are refused", w, h, limit/1_000_000)
 	}
 	if c.name == "JPEG" && jpegScans(b) > maxScans {
-		return fault.New("too-many-scans",
+		return message.New("too-many-scans",
 			"is a JPEG file of more than %d scans, which would take long: save it again", maxScans)
 	}
 	if d.large != nil && w*h > largePixels {
@@ -221,7 +221,7 @@ func (c *codec) broken(err error) error {
 	// Package png reports the end of a file only as text.
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
 		strings.HasSuffix(err.Error(), io.ErrUnexpectedEOF.Error()) {
-		return fault.New("cut-off", "is cut off: the %s data end too early", c.name)
+		return message.New("cut-off", "is cut off: the %s data end too early", c.name)
 	}
-	return fault.New("damaged", "cannot be decoded as %s (%w)", c.name, err)
+	return message.New("damaged", "cannot be decoded as %s (%w)", c.name, err)
 }

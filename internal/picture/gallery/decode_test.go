@@ -16,7 +16,7 @@ import (
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/testkit/picturetest"
 )
@@ -255,7 +255,7 @@ func TestBrokenPictures(t *testing.T) {
 	other[30] ^= 1 // in the checksum of the first chunk
 	for _, c := range []struct {
 		name, file string
-		code       fault.Code
+		code       message.Code
 		facts      string
 	}{
 		{"a.jpg", "", "empty-file", ""},
@@ -269,7 +269,7 @@ func TestBrokenPictures(t *testing.T) {
 		{"a.jpg", "\xff\xd8\xff\xc0\x00\x0b\x08\x00\x08\x00\x08\x01\x01\x11\x00\xff\xda\x00\x02", "damaged", "JPEG SOS"},
 	} {
 		err := square(2, false).decode(make([]uint8, 12), c.name, []byte(c.file))
-		if d := fault.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
+		if d := message.Differs(err, c.code, strings.Fields(c.facts)...); d != "" {
 			t.Errorf("%s: %s", c.name, d)
 		}
 	}
@@ -296,7 +296,7 @@ func TestBombsAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		err := square(2, false).decode(make([]uint8, 12), "a", []byte(file))
 		runtime.ReadMemStats(&after)
-		if d := fault.Differs(err, "too-many-pixels", "120"); d != "" {
+		if d := message.Differs(err, "too-many-pixels", "120"); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
@@ -306,7 +306,7 @@ func TestBombsAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 	long := picturetest.PNG(picturetest.Flat(1, 1, color.White))
 	long = long[:8] + picturetest.Chunk("IHDR", packed(binary.BigEndian, []uint32{65537, 1})+long[24:29]) + long[33:]
 	err := square(2, false).decode(make([]uint8, 12), "a", []byte(long))
-	if d := fault.Differs(err, "too-many-pixels", "65537 x 1", "65536"); d != "" {
+	if d := message.Differs(err, "too-many-pixels", "65537 x 1", "65536"); d != "" {
 		t.Error(d)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // In a folder of pictures, every sub-folder is a class of everything below it, however deep; a folder without
@@ -27,7 +27,7 @@ func Folder(dir string, o Options) (*Gallery, error) {
 		return nil, err
 	}
 	if len(g.names) == 0 {
-		return nil, fault.New("no-pictures",
+		return nil, message.New("no-pictures",
 			"%s: is a folder without pictures (%s): for vectors name the files in it, for instance %s",
 			dir, codecNames, filepath.Join(dir, "*.npy"))
 	}
@@ -61,7 +61,7 @@ func (g *Gallery) list(dir string) error {
 		case d.Type()&fs.ModeSymlink != 0:
 			info, err := root.Stat(name)
 			if err != nil && Promises(name) {
-				bad[name] = fault.New("bad-link",
+				bad[name] = message.New("bad-link",
 					"is a link to nowhere, or out of the folder, where links are not followed")
 				g.names = append(g.names, name)
 			}

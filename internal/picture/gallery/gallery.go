@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/par"
 	"hashgrove/internal/picture"
 )
@@ -73,7 +73,7 @@ func (g *Gallery) settle() error {
 	}
 	for i, name := range g.names {
 		if g.class(name) == "" {
-			g.spoil(i, fault.New("no-class",
+			g.spoil(i, message.New("no-class",
 				"lies beside the folders that are the classes, so it has none: move it into one of them"))
 		}
 	}

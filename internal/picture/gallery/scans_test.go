@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/testkit/budgettest"
 )
@@ -38,7 +38,7 @@ func TestScansAreBounded(t *testing.T) {
 	}
 	hostile := progressive(8000, 2000)
 	budgettest.Within(t, 64*budgettest.MiB, func() {
-		if _, err := Row(p, hostile, picture.MaxPixels); !fault.Is(err, "too-many-scans") {
+		if _, err := Row(p, hostile, picture.MaxPixels); !message.Is(err, "too-many-scans") {
 			t.Errorf("2000 scans in %d bytes: %v", len(hostile), err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // The entries of a tar archive of pictures, plain or compressed with gzip or zstd, are treated like files of a folder,
@@ -31,7 +31,7 @@ func Archive(path string, content io.Reader, open func() (io.ReadCloser, error),
 		return nil, err
 	}
 	if len(g.names) == 0 {
-		return nil, fault.New("no-pictures", "%s: is an archive without pictures (%s)", path, codecNames)
+		return nil, message.New("no-pictures", "%s: is an archive without pictures (%s)", path, codecNames)
 	}
 	g.top = sharedFolder(g.names)
 	return g, g.settle()
@@ -61,7 +61,7 @@ func (g *Gallery) listTar(file string, entries *tar.Reader) error {
 		}
 		switch {
 		case (e.Typeflag == tar.TypeLink || e.Typeflag == tar.TypeSymlink) && Promises(name):
-			g.spoil(len(g.names), fault.New("bad-link", "is a link, and links in an archive are not followed: "+
+			g.spoil(len(g.names), message.New("bad-link", "is a link, and links in an archive are not followed: "+
 				"pack the file itself (tar --dereference --hard-dereference)"))
 		case e.Typeflag != tar.TypeReg || !isPicture(name, head):
 			if err != nil {
@@ -112,9 +112,9 @@ func sharedFolder(names []string) int {
 func tarError(path string, err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.New("cut-off", "%s: the archive is cut off", path)
+		return message.New("cut-off", "%s: the archive is cut off", path)
 	case errors.Is(err, tar.ErrHeader):
-		return fault.New("damaged", "%s: is damaged, or not a tar archive", path)
+		return message.New("damaged", "%s: is damaged, or not a tar archive", path)
 	case strings.HasPrefix(err.Error(), path): // from a decompressor, which names the file
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *tarSource) load(first, n int) (int, error) {
 // stand for many.
 func (s *tarSource) checkSize(size int64) error {
 	if most := s.options.Most; most > 0 && size > most {
-		return fault.New("too-much-memory",
+		return message.New("too-much-memory",
 			"has %d bytes, far more than this archive should contain: unpack it first if that is intended", size)
 	}
 	return checkEncoded(size)
@@ -177,7 +177,7 @@ func (s *tarSource) seek(i int) (*tar.Header, error) {
 		}
 		s.place++
 		if err == io.EOF || s.place-1 == s.places[i] && cleanName(e.Name) != s.names[i] {
-			return nil, fault.New("file-changed", "%s: %s is no longer where it was: did the file change while it was read?",
+			return nil, message.New("file-changed", "%s: %s is no longer where it was: did the file change while it was read?",
 				s.file, path.Base(s.names[i]))
 		}
 		if s.place-1 == s.places[i] {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/format"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Checks of a file's claims against its bytes: the library allocates memory for footers, pages and values as they
@@ -29,7 +29,7 @@ func footerLength(footer []byte) (int, error) {
 	t.skip(structType, 0)
 	groups, chunks, length := t.items[1], t.items[3], uint64(len(footer))
 	if t.err == nil && (groups > 64+length/leastItem || chunks > 64+length/leastChunk) {
-		t.err = fault.New("impossible-claim",
+		t.err = message.New("impossible-claim",
 			"it has %d bytes and claims %d row groups and columns in them", length, groups+chunks)
 	}
 	return len(footer) - len(t.rest), t.err
@@ -66,7 +66,7 @@ const (
 	structType
 )
 
-var errShort = fault.New("impossible-claim", "it ends too early, or claims too much")
+var errShort = message.New("impossible-claim", "it ends too early, or claims too much")
 
 // structLength returns the number of bytes of the struct, in Thrift's compact protocol, at the start of b. A list that
 // claims more items than there are bytes left, for which the library would allocate memory, is an error.

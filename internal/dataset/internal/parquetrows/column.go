@@ -11,7 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Column reads one field row by row.
@@ -40,8 +40,8 @@ func (e *BadValue) Error() string { return e.Err.Error() }
 
 // What is wrong with a value.
 var (
-	errNull     = fault.New("no-value", "null instead of a number")
-	errTooLarge = fault.New("out-of-range", "a value beyond the range of float32")
+	errNull     = message.New("no-value", "null instead of a number")
+	errTooLarge = message.New("out-of-range", "a value beyond the range of float32")
 	errNoNumber = errors.New("no number")
 )
 
@@ -114,7 +114,7 @@ func (c *Column) firstValue() (*parquet.Value, error) {
 		}
 		groups := c.f.file.RowGroups()
 		if c.group > 0 && c.rows != groups[c.group-1].NumRows() {
-			return nil, fault.New("wrong-count",
+			return nil, message.New("wrong-count",
 				"row group %d has %d rows instead of %d", c.group, c.rows, groups[c.group-1].NumRows())
 		}
 		if err := c.closeGroup(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // File is an open Parquet file.
@@ -89,13 +89,13 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 	switch string(tail[4:]) {
 	case "PAR1":
 	case "PARE":
-		return nil, fault.New("encrypted", "the file is encrypted")
+		return nil, message.New("encrypted", "the file is encrypted")
 	default:
-		return nil, fault.New("cut-off", "the file is cut off: it does not end as a Parquet file does")
+		return nil, message.New("cut-off", "the file is cut off: it does not end as a Parquet file does")
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:]))
 	if length > min(size-12, maxFooter) {
-		return nil, fault.New("impossible-claim", "the footer claims %d bytes", length)
+		return nil, message.New("impossible-claim", "the footer claims %d bytes", length)
 	}
 	footer := make([]byte, length)
 	if _, err := in.ReadAt(footer, size-8-length); err != nil {
@@ -120,7 +120,7 @@ func readMeta(in io.ReaderAt, size int64) (*format.FileMetaData, error) {
 		return nil, fmt.Errorf("the file claims %d rows, its row groups %d", meta.NumRows, total)
 	}
 	if total > fewRows+rowFactor*size {
-		return nil, fault.New("impossible-claim", "the file has %d bytes and claims %d rows", size, total)
+		return nil, message.New("impossible-claim", "the file has %d bytes and claims %d rows", size, total)
 	}
 	return meta, checkExtent(meta, size)
 }
@@ -131,7 +131,7 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 	meta := f.file.Metadata().RowGroups[group].Columns[leaf].MetaData
 	if meta.Codec == format.Lz4Raw || meta.Codec == format.Lz4 {
 		// The library's decoder returns zeros for some pages and never ends on others (v0.32.0).
-		return 0, fault.New("unread-compression",
+		return 0, message.New("unread-compression",
 			"it is compressed with LZ4, which is not supported: write it with zstd or snappy")
 	}
 	at := meta.DataPageOffset
@@ -154,7 +154,7 @@ func (f *File) checkPages(group, leaf int) (memory int64, err error) {
 		case header.CompressedPageSize < 0 || int64(header.CompressedPageSize) > end-at:
 			return 0, fmt.Errorf("a page claims %d bytes", header.CompressedPageSize)
 		case header.UncompressedPageSize < 0 || header.UncompressedPageSize > maxPage || values < 0 || values > maxValues:
-			return 0, fault.New("impossible-claim",
+			return 0, message.New("impossible-claim",
 				"a page claims %d bytes and %d values, which is too large: write the file with smaller pages",
 				header.UncompressedPageSize, values)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Field is a column that holds, in every row, one value or a list of them.
@@ -35,7 +35,7 @@ type Field struct {
 func readSchema(meta *format.FileMetaData) ([]Field, error) {
 	elements := meta.Schema
 	if len(elements) == 0 || len(elements) > maxElements {
-		return nil, fault.New("schema-too-large", "the schema has %d elements", len(elements))
+		return nil, message.New("schema-too-large", "the schema has %d elements", len(elements))
 	}
 	w := walk{elements: elements, lists: map[string]bool{}}
 	if err := w.element(nil, level{}); err != nil {

@@ -1,4 +1,4 @@
-package fault
+package message
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package pages
+package machine
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"os"
 	"unsafe"
 
-	"hashgrove/internal/fault"
+	"hashgrove/internal/message"
 )
 
 // Mapped arrays live in a temporary file that the system pages in and out, so they can be larger than memory.
@@ -51,7 +51,7 @@ func Map[T Number](folder string, n int) ([]T, error) {
 	}
 	defer file.Close() // the mapping stays valid
 	if err := reserve(file, size); err != nil {
-		return nil, fault.New("no-room", "not enough space for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
+		return nil, message.New("no-room", "not enough space for %d MB of rows in %s: %w", size/1e6, folderOf(file), err)
 	}
 	return MapFile[T](file, n)
 }

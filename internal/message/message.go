@@ -1,14 +1,18 @@
-// Package fault gives errors a code. An error's message is for people and may be improved at any time; the code is for
-// programs and tests, and stays.
+// Package message writes what people read when something is wrong.
 //
-//	return fault.New("duplicate-id", "%s: lines %d and %d have the same id %q", path, first, line, id)
+// An error has a code beside its text: the text may be improved at any time, the code is for programs and tests, and stays.
+//
+//	return message.New("duplicate-id", "%s: lines %d and %d have the same id %q", path, first, line, id)
 //	...
-//	if fault.Is(err, "duplicate-id") { ... }
+//	if message.Is(err, "duplicate-id") { ... }
 //
 // Codes are short hyphenated words that say what is wrong, not where: "empty-file", "no-such-column". Two errors may
 // share one if a program would treat them alike. Errors that callers outside the module should recognise are exported
 // values or types instead, most of them in package api.
-package fault
+//
+// Errors of the standard library are rephrased in plain words: "items.csv: no such file" instead of "open items.csv: no
+// such file or directory".
+package message
 
 import (
 	"errors"

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package pages
+package machine
 
 func ask([]byte, bool) {}

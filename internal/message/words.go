@@ -1,7 +1,4 @@
-// Package plain writes messages in plain words. It rephrases errors of the standard library: "items.csv: no such file"
-// instead of "open items.csv: no such file or directory", and "x" is not a whole number instead of strconv.ParseInt:
-// parsing "x".
-package plain
+package message
 
 import (
 	"errors"
