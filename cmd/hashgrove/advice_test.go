@@ -58,7 +58,7 @@ func TestMessages(t *testing.T) {
 		"x: no such file":                   &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist},
 		"data: " + supervision.ErrNone.Error() + "; name them with --label, --labels, --tags or --pairs": fmt.Errorf("data: %w", supervision.ErrNone),
 	} {
-		if got := message(err); got != want {
+		if got := explain(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
