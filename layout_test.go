@@ -38,7 +38,7 @@ func TestWhatPackagesLink(t *testing.T) {
 	}
 	for tags, want := range map[string]bool{"": true, "notrain": false} {
 		linked := strings.Fields(output(t, "go", "list", "-deps", "-tags", tags, "./cmd/hashgrove"))
-		if got := slices.Contains(linked, "hashgrove/internal/workshop"); got != want {
+		if got := slices.Contains(linked, "hashgrove/server/workshop"); got != want {
 			t.Errorf("with the tags %q the command links the workshop: %v", tags, got)
 		}
 	}

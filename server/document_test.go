@@ -162,7 +162,7 @@ func TestDocumentNamesEveryRoute(t *testing.T) {
 	served := map[string]bool{}
 	names, err := filepath.Glob("*.go")
 	ok(t, err)
-	more, err := filepath.Glob("../internal/workshop/*.go")
+	more, err := filepath.Glob("../server/workshop/*.go")
 	ok(t, err)
 	for _, name := range append(names, more...) {
 		if strings.HasSuffix(name, "_test.go") {

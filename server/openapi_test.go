@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"hashgrove/internal/workshop"
 	"hashgrove/server"
+	"hashgrove/server/workshop"
 )
 
 // checked sends requests and compares every answer with the document.

@@ -9,8 +9,8 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/gpu"
-	"hashgrove/internal/workshop"
 	"hashgrove/server"
+	"hashgrove/server/workshop"
 )
 
 // bindTraining adds the flags for training on uploaded data.

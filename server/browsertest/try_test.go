@@ -15,8 +15,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hashgrove/internal/workshop"
 	"hashgrove/server"
+	"hashgrove/server/workshop"
 )
 
 // serveWorkshop starts a service that trains what people upload.
