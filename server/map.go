@@ -8,16 +8,13 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
-	"hashgrove/server/internal/atlas"
+	"hashgrove/server/atlas"
 )
 
 // mapAnswer is a layout of the distinct codes. Lists of numbers are base64 of little-endian bytes.
@@ -34,141 +31,67 @@ type mapAnswer struct {
 	Seconds float64    `json:"seconds"` // that it took
 }
 
-// Limits on the size of a map, since ids and labels can be long.
-const (
-	noLabel       = math.MaxUint16 // for points without a label or with a rare one
-	mapIDBytes    = 16 << 20
-	mapLabelBytes = 4 << 20
-)
+// noLabel is the number of points without a label.
+const noLabel = math.MaxUint16
 
-// mapMaker draws the map of a collection on the first request, and again once more than 1 % of the items have changed.
-// The service draws one map at a time, on half of the cores, so that searches are still answered.
+// mapMaker keeps the map of a collection until more than 1 % of the items have changed.
 type mapMaker struct {
-	mu      sync.Mutex
-	running *drawing // nil when none is being drawn
-	drawn   *asset   // nil before the first
-	of      basis    // of drawn
-}
-
-// drawing is a map being drawn.
-type drawing struct {
-	progress atomic.Uint64 // a float64
-	done     chan struct{} // closed at the end
-	err      error         // then
-}
-
-// basis identifies the state of a collection that a map was drawn from.
-type basis struct {
+	mu          sync.Mutex // held while it is drawn
+	drawn       *asset     // nil before the first
 	fingerprint hamming.Fingerprint
-	items       int
-	changed     int64 // items put, changed or deleted since the service started
+	changed     int64 // items put, changed or deleted before it was drawn, since the service started
 }
 
-func (c *collection) basis() basis {
-	x := c.open().snapshot()
-	return basis{x.Fingerprint(), x.Len(), c.changed.Load()}
-}
-
-// patience is how long a request waits for a map, so that small ones are answered at once.
-const patience = time.Second
-
-// get returns the map, or the drawing of it.
-func (m *mapMaker) get(s *Server, c *collection) (*asset, *drawing) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := c.basis()
-	if m.drawn != nil && m.of.fingerprint == now.fingerprint && now.changed-m.of.changed <= int64(now.items)/100 {
-		return m.drawn, nil
-	}
-	if m.running == nil {
-		m.running = &drawing{done: make(chan struct{})}
-		s.behind.Go(func() { m.draw(s, c, now) })
-	}
-	return nil, m.running
-}
-
-// draw draws the map once no other is being drawn.
-func (m *mapMaker) draw(s *Server, c *collection, of basis) {
-	var drawn *asset
-	r, err := m.running, context.Canceled
-	select {
-	case s.computing <- struct{}{}:
-		drawn, err = s.drawMap(c, func(share float64) { r.progress.Store(math.Float64bits(share)) })
-		<-s.computing
-	case <-s.work.Done():
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err == nil {
-		m.drawn, m.of = drawn, of
-	}
-	r.err, m.running = err, nil
-	close(r.done)
-}
-
-// map_ sends the map of a collection, or how far it is if drawing it takes long.
+// map_ sends the map of a collection, and draws it first if need be.
 func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) error {
-	drawn, running := c.atlas.get(s, c)
-	if drawn != nil {
-		drawn.send(w, r)
-		return nil
-	}
-	select {
-	case <-running.done:
-		if running.err != nil {
-			return running.err
+	m, x := &c.atlas, c.open().snapshot()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	changed := c.changed.Load()
+	if m.drawn == nil || m.fingerprint != x.Fingerprint() || changed-m.changed > int64(x.Len())/100 {
+		leave, err := s.enter(r.Context(), true)
+		if err != nil {
+			return err
 		}
-		c.atlas.mu.Lock()
-		drawn := c.atlas.drawn
-		c.atlas.mu.Unlock()
-		drawn.send(w, r)
-		return nil
-	case <-r.Context().Done():
-		return context.Cause(r.Context())
-	case <-time.After(patience):
+		defer leave()
+		drawn, err := drawMap(r.Context(), c.name, x)
+		if err != nil {
+			return err
+		}
+		m.drawn, m.fingerprint, m.changed = drawn, x.Fingerprint(), changed
 	}
-	w.Header().Set("Retry-After", "1")
-	progress := math.Float64frombits(running.progress.Load())
-	writeJSON(w, http.StatusAccepted, map[string]float64{"progress": progress})
+	m.drawn.send(w, r)
 	return nil
 }
 
-// drawMap lays out the codes of a collection. A panic becomes an error, because it must not end the service.
-func (s *Server) drawMap(c *collection, report func(float64)) (drawn *asset, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error("panic", "panic", p, "stack", string(debug.Stack()))
-			err = problem(http.StatusInternalServerError, "internal error: see the service's log")
-		}
-	}()
-	began, x := time.Now(), c.open().snapshot()
-	o := atlas.Options{Threads: max(1, runtime.GOMAXPROCS(0)/2), Progress: report}
-	if mean := x.Memory().IDs / max(x.Len(), 1); mean > mapIDBytes/atlas.MaxPoints {
-		o.Points = mapIDBytes / mean
-	}
-	m, err := atlas.Make(s.work, x, o)
+// drawMap lays out the codes of a collection.
+func drawMap(ctx context.Context, name string, x *index.Snapshot) (*asset, error) {
+	began := time.Now()
+	m, err := atlas.Make(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	n := len(m.Groups)
-	a := mapAnswer{
-		about: about{c.name, x.Fingerprint().String()}, Items: x.Len(), Points: n,
-		Labels: commonLabels(m.Groups), Sampled: !m.All,
-		XY: make([]byte, 0, 4*n), Label: make([]byte, 0, 2*n), Count: make([]byte, 0, 4*n), IDs: make([]index.ID, n),
+	items := map[string]int{}
+	for _, g := range m.Groups {
+		items[g.Label] += g.Items
 	}
-	number := map[string]uint16{}
+	delete(items, "")
+	a := mapAnswer{
+		about: about{name, x.Fingerprint().String()}, Items: x.Len(), Points: len(m.Groups), Sampled: !m.All,
+		Labels: append([]string{}, slices.SortedFunc(maps.Keys(items), func(a, b string) int {
+			return cmp.Or(cmp.Compare(items[b], items[a]), cmp.Compare(a, b))
+		})...),
+		XY: []byte{}, Label: []byte{}, Count: []byte{}, IDs: []index.ID{},
+	}
+	number := map[string]uint16{"": noLabel}
 	for i, label := range a.Labels {
 		number[label] = uint16(i)
 	}
 	le := binary.LittleEndian
 	for i, g := range m.Groups {
-		label, ok := number[g.Label]
-		if !ok {
-			label = noLabel
-		}
 		a.XY = le.AppendUint16(le.AppendUint16(a.XY, m.X[i]), m.Y[i])
-		a.Label, a.Count = le.AppendUint16(a.Label, label), le.AppendUint32(a.Count, uint32(g.Items))
-		a.IDs[i] = g.ID
+		a.Label, a.Count = le.AppendUint16(a.Label, number[g.Label]), le.AppendUint32(a.Count, uint32(g.Items))
+		a.IDs = append(a.IDs, g.ID)
 	}
 	a.Seconds = time.Since(began).Seconds()
 	b, err := json.Marshal(a)
@@ -176,25 +99,4 @@ func (s *Server) drawMap(c *collection, report func(float64)) (drawn *asset, err
 		return nil, err
 	}
 	return new(newAsset("map.json", b)), nil
-}
-
-// commonLabels returns the most frequent labels of the groups, ties in alphabetical order, up to the limits on
-// number and size.
-func commonLabels(groups []index.Group) []string {
-	items := map[string]int{}
-	for _, g := range groups {
-		if g.Label != "" {
-			items[g.Label] += g.Items
-		}
-	}
-	labels := slices.SortedFunc(maps.Keys(items), func(a, b string) int {
-		return cmp.Or(cmp.Compare(items[b], items[a]), cmp.Compare(a, b))
-	})
-	bytes := 0
-	for i, label := range labels {
-		if bytes += len(label); i == noLabel || bytes > mapLabelBytes {
-			return labels[:i]
-		}
-	}
-	return append([]string{}, labels...)
 }

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -91,24 +90,12 @@ func ask(t *testing.T, url string, v any) *http.Response {
 	return r
 }
 
-// askUntilReady asks until the answer is no longer that it takes a while.
-func askUntilReady(t *testing.T, url string, v any) *http.Response {
-	t.Helper()
-	for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(20 * time.Millisecond) {
-		if r := ask(t, url, v); r.StatusCode != http.StatusAccepted {
-			return r
-		}
-	}
-	t.Fatal("the answer is never ready")
-	return nil
-}
-
 func TestMapShowsEveryCode(t *testing.T) {
 	items := clusters(0, 600, 32, 4, "hats", "boots", "coats", "boots")
 	items.Labels[5] = "" // its code may still be that of others
 	s, url := serveBatch(t, items)
 	var m mapAnswer
-	if r := askUntilReady(t, url+"map", &m); r.StatusCode != 200 || r.Header.Get("Hashgrove-Fingerprint") != m.Fingerprint {
+	if r := ask(t, url+"map", &m); r.StatusCode != 200 || r.Header.Get("Hashgrove-Fingerprint") != m.Fingerprint {
 		t.Fatal(r.Status, r.Header)
 	}
 	c, _ := s.collection("shop")
@@ -139,7 +126,7 @@ func TestMapShowsEveryCode(t *testing.T) {
 func TestMapsFollowTheItems(t *testing.T) {
 	_, url := serveBatch(t, clusters(0, 500, 32, 6, "a", "b"))
 	var m mapAnswer
-	askUntilReady(t, url+"map", &m)
+	ask(t, url+"map", &m)
 	put := func(from, n int) {
 		t.Helper()
 		body := map[string]any{"ids": []int{}, "codes": []string{}}
@@ -162,22 +149,7 @@ func TestMapsFollowTheItems(t *testing.T) {
 		t.Errorf("three more items of 500 make a new map, of %d", m.Items)
 	}
 	put(2000, 10)
-	if askUntilReady(t, url+"map", &m); m.Items != 513 || !slices.Contains(m.IDs, index.Int(2005)) {
+	if ask(t, url+"map", &m); m.Items != 513 || !slices.Contains(m.IDs, index.Int(2005)) {
 		t.Errorf("the map has %d items", m.Items)
-	}
-}
-
-// TestMapsTakeTheirTime: one is drawn at a time, and requests say how far it is.
-func TestMapsTakeTheirTime(t *testing.T) {
-	s, url := serveBatch(t, clusters(0, 300, 32, 6, "a", "b"))
-	s.computing <- struct{}{} // another one runs
-	var p struct{ Progress *float64 }
-	r := ask(t, url+"map", &p)
-	if r.StatusCode != 202 || r.Header.Get("Retry-After") != "1" || p.Progress == nil || *p.Progress != 0 {
-		t.Errorf("%v %v %v", r.Status, r.Header, p.Progress)
-	}
-	<-s.computing
-	if r := askUntilReady(t, url+"map", &struct{}{}); r.StatusCode != 200 {
-		t.Error(r.Status)
 	}
 }

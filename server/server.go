@@ -74,21 +74,20 @@ type CollectionOptions struct {
 
 // Server is safe for concurrent use.
 type Server struct {
-	options   Options
-	limits    Limits
-	log       *slog.Logger
-	began     time.Time
-	mux       *http.ServeMux
-	metrics   *metrics
-	gate      *gate
-	long      *gate // for long requests, before gate
-	budget    *budget
-	ids       requestIDs
-	ready     atomic.Bool
-	work      context.Context // of background work
-	stop      context.CancelFunc
-	behind    sync.WaitGroup
-	computing chan struct{} // held by the background computation that runs
+	options Options
+	limits  Limits
+	log     *slog.Logger
+	began   time.Time
+	mux     *http.ServeMux
+	metrics *metrics
+	gate    *gate
+	long    *gate // for long requests, before gate
+	budget  *budget
+	ids     requestIDs
+	ready   atomic.Bool
+	work    context.Context // of background work
+	stop    context.CancelFunc
+	behind  sync.WaitGroup
 
 	making sync.Mutex // held while a collection is created or dropped
 
@@ -101,7 +100,7 @@ type Server struct {
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
 		options: o, limits: o.Limits.withDefaults(), log: o.Log, began: time.Now(), mux: http.NewServeMux(),
-		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(), computing: make(chan struct{}, 1),
+		collections: map[string]*collection{}, metrics: newMetrics(), ids: newRequestIDs(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -12,8 +12,8 @@ export function token() {
 }
 
 // request sends one request. body: an object becomes JSON; a Blob, File or buffer goes as it is, of the type
-// options.type or its own. options: signal, headers, type, full. The answer is the parsed JSON; with full it is
-// {status, headers, body}. Errors are Error with message and status (0 when the server cannot be reached).
+// options.type or its own. options: signal, headers, type, and raw for the response as it is. The answer is the parsed
+// JSON. Errors are Error with message and status (0 when the server cannot be reached).
 export async function request(method, path, body, options = {}) {
   for (let tries = 0; ; tries++) {
     const response = await send(method, path, body, options);
@@ -29,7 +29,7 @@ export async function request(method, path, body, options = {}) {
     if (options.raw && response.ok) return response;
     const answer = await read(response);
     if (!response.ok) throw failure(response.status, answer);
-    return options.full ? { status: response.status, headers: response.headers, body: answer } : answer;
+    return answer;
   }
 }
 

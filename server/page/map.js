@@ -8,46 +8,27 @@ const listed = 100; // labels of the legend
 export function mount(root, app) {
   const stage = el('div', { class: 'map-stage' });
   root.append(stage);
-  let shown = null, timer = 0, visible = false, wanted = '';
-
-  // load asks for the map until it is made.
-  async function load() {
-    clearTimeout(timer);
-    const { status, body } = await app.api('GET', 'map', null, { full: true });
-    if (!visible) return;
-    if (status === 202) {
-      waiting(body.progress);
-      timer = setTimeout(() => load().catch(fail), 700);
-    } else if (body.points === 0) {
-      fill(stage, el('p', { class: 'notice' }, 'This collection has no items yet, so there is nothing to draw.'));
-    } else {
-      shown = draw(stage, app, body);
-      shown.show(wanted);
-    }
-  }
-
-  function waiting(progress) {
-    const bar = stage.querySelector('progress');
-    if (bar) bar.value = progress;
-    else fill(stage, el('div', { class: 'map-waiting' }, el('p', {}, 'Drawing the map. This takes a few seconds for many items.'),
-      el('progress', { 'aria-label': 'Drawing the map', max: 1, value: progress })));
-  }
-
-  const fail = (trouble) => fill(stage, el('p', { class: 'problem', role: 'alert' }, trouble.message));
-
+  let shown = null, visible = false;
   return {
     async show(params) {
       visible = true;
-      wanted = params.id ?? '';
+      const wanted = params.id ?? '';
       // The server makes a new map when more than a hundredth of the items has changed.
       if (shown && Math.abs(shown.items - app.collection.items) <= app.collection.items / 100) return shown.show(wanted);
       shown?.hide();
-      waiting(0);
-      await load().catch(fail);
+      fill(stage, el('p', { class: 'notice' }, 'One moment …'));
+      try {
+        const map = await app.api('GET', 'map');
+        if (!visible) return;
+        if (map.points === 0) return fill(stage, el('p', { class: 'notice' }, 'This collection has no items yet, so there is nothing to draw.'));
+        shown = draw(stage, app, map);
+        shown.show(wanted);
+      } catch (trouble) {
+        fill(stage, el('p', { class: 'problem', role: 'alert' }, trouble.message));
+      }
     },
     hide() {
       visible = false;
-      clearTimeout(timer);
       shown?.hide();
     },
   };
