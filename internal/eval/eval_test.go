@@ -211,6 +211,8 @@ func TestWarnings(t *testing.T) {
 
 	r = judge(queries, base, ByClass(make([]int32, 40), make([]int32, 600)), Options{})
 	wantWarning(t, r, "all-relevant")
+	r = judge(queries, base, ByClass(make([]int32, 40), append(make([]int32, 599), 1)), Options{})
+	wantNoWarning(t, r, "all-relevant")
 
 	r = judge(queries, base, byPairs(40, 600, []affinity.Pair{{A: 0, B: 0, Y: 1}, {A: 0, B: 1, Y: -1}}), Options{K: []int{2, 3}})
 	wantWarning(t, r, "queries-without-relevant", "39 of 40")

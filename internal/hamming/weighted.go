@@ -113,12 +113,3 @@ func byteDistance(sums []uint16, code []uint64) int {
 	}
 	return d
 }
-
-// HalfDistance returns the part of the distance that comes from 32 bits of a code, starting at bit 32*half.
-func (q *WeightedQuery) HalfDistance(half int, x uint32) int {
-	sums := q.byteSums()
-	if first := 4 * half * 256; first < len(sums) {
-		return byteDistance(sums[first:min(first+4*256, len(sums))], []uint64{uint64(x) << 32})
-	}
-	return 0
-}

@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"cmp"
 	"iter"
 	"slices"
 	"sort"
@@ -222,7 +221,9 @@ func (t *idTable) addMatches(dst *roaring.Bitmap, op string, v Value) {
 	first, after := 0, 0        // among these, the equal ones
 	switch {
 	case v.isNumber:
-		first, after = t.searchNumber(v.number, false), t.searchNumber(v.number, true)
+		// No id equals it, because the parser makes texts of whole numbers; so rounding n never decides.
+		first = sort.Search(t.integers, func(i int) bool { return float64(t.get(uint32(i)).number) > v.number })
+		after = first
 	case v.text == "":
 		begin, end = t.integers, t.len()
 	default:
@@ -255,24 +256,4 @@ func (t *idTable) addPrefixed(dst *roaring.Bitmap, prefix string) {
 	}
 	lo, hi := t.text.prefixed(prefix)
 	dst.AddRange(uint64(t.integers+lo), uint64(t.integers+hi))
-}
-
-// searchNumber returns the first integer that is at least x, or greater than x if over is set.
-func (t *idTable) searchNumber(x float64, over bool) int {
-	return sort.Search(t.integers, func(i int) bool {
-		c := compareInteger(t.get(uint32(i)).number, x)
-		return c > 0 || !over && c == 0
-	})
-}
-
-// compareInteger compares n with x exactly, even if a float64 cannot hold n.
-func compareInteger(n int64, x float64) int {
-	switch {
-	case x >= 1<<63:
-		return -1
-	case x < -1<<63:
-		return 1
-	}
-	whole := int64(x) // rounded towards zero
-	return cmp.Or(cmp.Compare(n, whole), cmp.Compare(0, x-float64(whole)))
 }

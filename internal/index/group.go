@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -14,6 +15,14 @@ type Group struct {
 	Label string // the most frequent label, alphabetically first among equals; empty if none has one
 }
 
+// grouped is a group in the making.
+type grouped struct {
+	Group
+	code   []uint64
+	hash   uint64
+	labels map[string]int // items with each
+}
+
 // Groups returns the distinct codes with their items, ordered by the groups' ids, and whether these are all. If there
 // are more codes than most, it returns a fair sample of that size: the codes with the least hashes. The sample depends
 // on the items alone, and changes little when a few of them come and go. Memory is bounded by most and the number of
@@ -22,46 +31,74 @@ func (s *Snapshot) Groups(most int) (codes hamming.Codes, groups []Group, all bo
 	if most < 1 {
 		panic("index: groups of less than one code")
 	}
-	limit := s.hashLimit(most)
-	g := grouping{codes: hamming.NewCodes(0, s.bits), place: map[string]uint32{}, number: map[string]uint32{}}
-	var packed []byte
+	found, limit := map[string]*grouped{}, uint64(math.MaxUint64)
+	var key []byte
+	var pos []uint32
 	for _, v := range s.views {
-		labels := g.labelsOf(v)
 		for slot := range v.codes.Len() {
-			if spread(v.codes.Row(slot)) > limit || v.count(uint32(slot), v.live) == 0 {
+			code := v.codes.Row(slot)
+			hash := spread(code)
+			if hash > limit {
 				continue
 			}
-			packed = v.codes.AppendBytes(packed[:0], slot)
-			g.add(v, uint32(slot), packed, labels)
+			if pos = v.first(pos[:0], uint32(slot), math.MaxInt, v.live); len(pos) == 0 {
+				continue
+			}
+			key = v.codes.AppendBytes(key[:0], slot)
+			g := found[string(key)]
+			if g == nil {
+				g = &grouped{code: code, hash: hash, labels: map[string]int{}}
+				found[string(key)] = g
+			}
+			g.add(v, pos)
+			if len(found) >= 2*most {
+				limit = keepLeast(found, most)
+			}
 		}
 	}
-	g.chooseLabels()
-	return g.ordered(), g.groups, limit == math.MaxUint64
+	if len(found) > most {
+		limit = keepLeast(found, most)
+	}
+	codes, groups = hamming.NewCodes(0, s.bits), make([]Group, 0, len(found))
+	for _, g := range slices.SortedFunc(maps.Values(found), func(a, b *grouped) int { return a.ID.Compare(b.ID) }) {
+		g.chooseLabel()
+		codes.Data, groups = append(codes.Data, g.code...), append(groups, g.Group)
+	}
+	return codes, groups, limit == math.MaxUint64
 }
 
-// hashLimit returns the greatest hash of the sampled codes. It admits all codes if there are no more than most.
-func (s *Snapshot) hashLimit(most int) uint64 {
-	limit, least := uint64(math.MaxUint64), make([]uint64, 0, min(2*most, s.size))
-	cut := func() {
-		slices.Sort(least)
-		least = slices.Compact(least) // the same code may be in several segments
-		if len(least) > most {
-			least = least[:most]
-			limit = least[most-1]
+// add adds items of a segment, in order of their ids.
+func (g *grouped) add(v view, pos []uint32) {
+	if id := v.ids.get(pos[0]); g.Items == 0 || id.Compare(g.ID) < 0 {
+		g.ID = id
+	}
+	g.Items += len(pos)
+	if c := v.columns[labelName]; c != nil {
+		for _, at := range pos {
+			c.values(at, func(label Value) { g.labels[label.text]++ })
 		}
 	}
-	for _, v := range s.views {
-		for slot := range v.codes.Len() {
-			h := spread(v.codes.Row(slot))
-			if h > limit || v.live != nil && v.count(uint32(slot), v.live) == 0 {
-				continue
-			}
-			if least = append(least, h); len(least) >= 2*most {
-				cut()
-			}
+}
+
+// chooseLabel sets the label that most items have.
+func (g *grouped) chooseLabel() {
+	most := 0
+	for label, n := range g.labels { // the winner does not depend on the order
+		if n > most || n == most && label < g.Label {
+			most, g.Label = n, label
 		}
 	}
-	cut()
+}
+
+// keepLeast keeps the given number of groups, those with the least hashes, and returns the greatest of these.
+func keepLeast(found map[string]*grouped, most int) uint64 {
+	hashes := make([]uint64, 0, len(found))
+	for _, g := range found {
+		hashes = append(hashes, g.hash)
+	}
+	slices.Sort(hashes)
+	limit := hashes[most-1]
+	maps.DeleteFunc(found, func(_ string, g *grouped) bool { return g.hash > limit })
 	return limit
 }
 
@@ -76,92 +113,4 @@ func spread(code []uint64) uint64 {
 		h += 0x9e3779b97f4a7c15
 	}
 	return h
-}
-
-// grouping collects groups from several segments.
-type grouping struct {
-	codes  hamming.Codes
-	groups []Group
-	place  map[string]uint32 // packed code to group
-
-	labels []string          // by number
-	number map[string]uint32 // label to number
-	counts map[uint64]int    // items by group, in the high half, and label
-	pos    []uint32          // scratch space
-}
-
-// labelsOf maps the texts of a segment's label column to label numbers.
-func (g *grouping) labelsOf(v view) []uint32 {
-	c := v.columns[labelName]
-	if c == nil {
-		return nil
-	}
-	numbers := make([]uint32, c.texts.len())
-	for i := range numbers {
-		text := c.texts.get(i)
-		n, ok := g.number[text]
-		if !ok {
-			n = uint32(len(g.labels))
-			g.labels = append(g.labels, text)
-			g.number[text] = n
-		}
-		numbers[i] = n
-	}
-	return numbers
-}
-
-// add adds the items of a segment that have the code in a slot.
-func (g *grouping) add(v view, slot uint32, packed []byte, labels []uint32) {
-	at, ok := g.place[string(packed)]
-	if !ok {
-		at = uint32(len(g.groups))
-		g.place[string(packed)] = at
-		g.groups = append(g.groups, Group{})
-		g.codes.Append(packed)
-	}
-	g.pos = v.first(g.pos[:0], slot, math.MaxInt, v.live)
-	group := &g.groups[at]
-	if id := v.ids.get(g.pos[0]); group.Items == 0 || id.Compare(group.ID) < 0 {
-		group.ID = id
-	}
-	group.Items += len(g.pos)
-	if len(labels) == 0 {
-		return
-	}
-	if g.counts == nil {
-		g.counts = map[uint64]int{}
-	}
-	c := v.columns[labelName]
-	for _, pos := range g.pos {
-		for _, text := range c.value[c.first[pos]:c.first[pos+1]] {
-			g.counts[uint64(at)<<32|uint64(labels[text])]++
-		}
-	}
-}
-
-// chooseLabels gives every group the label that most of its items have.
-func (g *grouping) chooseLabels() {
-	best := make([]int, len(g.groups)) // items with the label of the group
-	for key, n := range g.counts {     // the winner does not depend on the order
-		group, label := &g.groups[key>>32], g.labels[uint32(key)]
-		if n > best[key>>32] || n == best[key>>32] && label < group.Label {
-			best[key>>32], group.Label = n, label
-		}
-	}
-}
-
-// ordered sorts the groups by id and returns their codes in the same order.
-func (g *grouping) ordered() hamming.Codes {
-	order := make([]int, len(g.groups))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return g.groups[a].ID.Compare(g.groups[b].ID) })
-	codes, groups := hamming.NewCodes(len(order), g.codes.Bits), make([]Group, len(order))
-	for i, from := range order {
-		copy(codes.Row(i), g.codes.Row(from))
-		groups[i] = g.groups[from]
-	}
-	g.groups = groups
-	return codes
 }

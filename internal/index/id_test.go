@@ -74,7 +74,7 @@ func TestIDTable(t *testing.T) {
 func TestLargeIDsCompareExactly(t *testing.T) {
 	x := New(8, hamming.Fingerprint{}, Config{})
 	b := NewBatch(8)
-	for _, n := range []int64{1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2, math.MaxInt64 - 1, math.MaxInt64} {
+	for _, n := range []int64{-7, 3, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2, math.MaxInt64 - 1, math.MaxInt64} {
 		b.Append(Item{ID: Int(n), Code: []uint64{0}})
 	}
 	if err := x.Add(ctx, b); err != nil {
@@ -82,12 +82,19 @@ func TestLargeIDsCompareExactly(t *testing.T) {
 	}
 	for filter, want := range map[string]int{
 		"id = 9007199254740993":              1,
-		"id <= 9007199254740993":             3,
+		"id <= 9007199254740993":             5,
+		"id < 3.5":                           2,
+		"id <= 2.5":                          1,
+		"id > 3.5":                           6,
+		"id >= 2.5":                          7,
+		"id = 2.5":                           0,
+		"id between -6.5 and 1e300":          7,
+		"id > -1e300":                        8,
 		"id > 9223372036854775806":           1,
-		"id < 1e300":                         6,
-		"id < 9007199254740991.5":            1,
+		"id < 1e300":                         8,
+		"id < 9007199254740991.5":            3,
 		"id >= 9223372036854775807.0":        0,
-		`id != "x"`:                          6,
+		`id != "x"`:                          8,
 		`id > "a"`:                           0,
 		`id in (9007199254740992, 4, "zzz")`: 1,
 	} {

@@ -154,24 +154,18 @@ const (
 	perVisit  = 32
 )
 
-// metric is the distance that look-ups use: Hamming distance here, distance by margins in weightedhash.go.
-type metric interface {
-	// sift queues the codes of a bucket that may be within the limit for a visit.
-	sift(p *probe, bucket []entry)
-	// measure sets the distances to the visited codes.
-	measure(p *probe)
-}
-
 // probe is the state of one search.
 type probe struct {
 	effort
 	tables *tables
-	part   int // the part of this step
 	codes  hamming.Codes
+	q      []uint64
 	into   *collector
 	seen   slotSet
 	budget float64
-	paid   float64  // for visits
+
+	part   int      // of this step
+	a      int      // bits that this step flips
 	limit  int      // of the collector when last asked
 	hashes []uint64 // to look up, at most perLookUp
 	visits []uint32 // slots to visit, at most perVisit
@@ -182,7 +176,7 @@ type probe struct {
 
 // lookUp finds the codes of the collected hashes. Separate loops find, open and read buckets, and codes are visited
 // several at a time, so that the processor waits for many reads at once.
-func (p *probe) lookUp(by metric) bool {
+func (p *probe) lookUp() bool {
 	table := &p.tables.parts[p.part]
 	p.LookUps += len(p.hashes)
 	var begin, end [perLookUp]uint32
@@ -199,20 +193,20 @@ func (p *probe) lookUp(by metric) bool {
 	for i := range p.hashes {
 		bucket := table.entries[begin[i]:end[i]]
 		if len(bucket) > 0 {
-			by.sift(p, bucket)
+			p.sift(bucket)
 		}
-		if p.Met += len(bucket); p.cost()+p.paid > p.budget {
+		if p.Met += len(bucket); p.cost() > p.budget {
 			return false
 		}
 	}
-	p.visit(by)
+	p.visit()
 	p.hashes = p.hashes[:0]
 	return true
 }
 
 // visit takes the remaining codes that are near enough.
-func (p *probe) visit(by metric) {
-	by.measure(p)
+func (p *probe) visit() {
+	p.measure()
 	for i, s := range p.visits {
 		if p.distance[i] <= p.into.Limit() && p.seen.insert(s) {
 			p.into.add(s, p.distance[i])
@@ -222,17 +216,10 @@ func (p *probe) visit(by metric) {
 	p.limit = p.into.Limit()
 }
 
-// byBits searches by Hamming distance.
-type byBits struct {
-	probe
-	q []uint64
-	a int // bits that this step flips
-}
-
 // search runs the steps until the collector has what it wants. It returns false if that would take longer than the
 // budget in nanoseconds; the collector is then useless.
 func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget float64) (effort, bool) {
-	p := &byBits{probe: probe{tables: t, codes: codes, into: into, budget: budget}, q: q}
+	p := &probe{tables: t, codes: codes, q: q, into: into, budget: budget}
 	m := len(t.parts)
 	hash, flip := make([]uint64, m), make([][]uint64, m)
 	for r := 0; r <= into.Limit(); r++ {
@@ -247,7 +234,7 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 			return p.effort, false
 		}
 		p.part, p.a = i, a
-		if !p.step(hash[i], flip[i], a) || !p.lookUp(p) {
+		if !p.step(hash[i], flip[i], a) || !p.lookUp() {
 			return p.effort, false
 		}
 		if into.full && into.limit <= r {
@@ -258,10 +245,10 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 }
 
 // step looks up all values with a more flipped bits.
-func (p *byBits) step(h uint64, flip []uint64, a int) bool {
+func (p *probe) step(h uint64, flip []uint64, a int) bool {
 	if a == 0 {
 		p.hashes = append(p.hashes, h)
-		return len(p.hashes) < perLookUp || p.lookUp(p)
+		return len(p.hashes) < perLookUp || p.lookUp()
 	}
 	for i := 0; i+a <= len(flip); i++ {
 		if !p.step(h+flip[i], flip[i+1:], a-1) {
@@ -271,30 +258,31 @@ func (p *byBits) step(h uint64, flip []uint64, a int) bool {
 	return true
 }
 
-// A code that is here because of its value, not by collision, differs in a bits of the part and in the visible bits of
+// sift queues the codes of a bucket that may be within the limit for a visit. A code that is here because of its value, not by collision, differs in a bits of the part and in the visible bits of
 // the sketch. A code that collides has its own look-up.
-func (m *byBits) sift(p *probe, bucket []entry) {
+func (p *probe) sift(bucket []entry) {
 	table := &p.tables.parts[p.part]
-	sketch := table.sketch(m.q)
+	sketch := table.sketch(p.q)
 	for _, e := range bucket {
-		if bits.OnesCount32((e.sketch^sketch)&table.outside) > p.limit-m.a {
+		if bits.OnesCount32((e.sketch^sketch)&table.outside) > p.limit-p.a {
 			continue
 		}
 		if p.visits = append(p.visits, e.slot); len(p.visits) == perVisit {
-			p.visit(m)
+			p.visit()
 		}
 	}
 }
 
-func (m *byBits) measure(p *probe) {
-	if data := p.codes.Data; len(m.q) == 1 {
+// measure sets the distances to the visited codes.
+func (p *probe) measure() {
+	if data := p.codes.Data; len(p.q) == 1 {
 		for i, s := range p.visits {
-			p.distance[i] = bits.OnesCount64(m.q[0] ^ data[s])
+			p.distance[i] = bits.OnesCount64(p.q[0] ^ data[s])
 		}
 		return
 	}
 	for i, s := range p.visits {
-		p.distance[i] = hamming.Distance(m.q, p.codes.Row(int(s)))
+		p.distance[i] = hamming.Distance(p.q, p.codes.Row(int(s)))
 	}
 }
 

@@ -112,21 +112,12 @@ func (p *pass) penalties(q int) func(slot uint32) float64 {
 // lookUp searches the tables for a query. It returns false, and records it in the step, if that takes too long.
 func (p *pass) lookUp(q int, step *Step) bool {
 	budget := p.scanCost(p.queries.Len() > 1)
-	if p.by.weights != nil {
-		budget = p.weightedScanCost(p.queries.Len() > 1)
-	}
 	if p.options.Method == Tables {
 		budget = float64(10*budget) + 1e6 // an explicitly requested method may be slow, but it must end
 	}
 	for i, t := range p.tables {
 		c, share := newCollector(p.segment, p.allowed, p.want), budget*budgetShare(i, len(p.tables))
-		var effort effort
-		var ok bool
-		if p.by.weights == nil {
-			effort, ok = t.search(p.codes, p.queries.Row(q), c, share)
-		} else {
-			effort, ok = t.searchWeighted(p.codes, p.weighted(q), c, share)
-		}
+		effort, ok := t.search(p.codes, p.queries.Row(q), c, share)
 		step.LookUps += effort.LookUps
 		step.CodesMet += effort.Met
 		if ok {

@@ -96,10 +96,6 @@ func budgetShare(set, sets int) float64 {
 // tablesFrom is the number of codes from which tables are considered.
 const tablesFrom = 1 << 15
 
-// weightedTablesFrom is the number of codes from which a single query by margins uses tables: with 1 million codes,
-// learned or random, scans were faster.
-const weightedTablesFrom = 1 << 22
-
 // Choosing tables. Items of the segment stand in for queries: for a few of them, a scan finds the distance of the tenth
 // neighbour, and a sample shows how many codes each number m of parts would meet on the way there. This reveals skew:
 // if many codes share the value of a part, few and long parts win. A set of m tables, and one more set of fewer tables
@@ -264,7 +260,7 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 	case List:
 		return List, "it was asked for"
 	case Tables:
-		if s.tables == nil || w.bits != s.codes.Bits {
+		if s.tables == nil || w.bits != s.codes.Bits || w.unit > 1 {
 			return Scan, "there are no tables for this"
 		}
 		return Tables, "it was asked for"
@@ -281,24 +277,23 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 		return Scan, "tables would not pay for these codes"
 	case w.bits != s.codes.Bits:
 		return Scan, "only a prefix is searched"
+	case w.unit > 1:
+		return Scan, "a scan by margins costs less than look-ups"
 	}
-	if radius := w.radius / w.unit; w.radius < w.most {
+	if w.radius < w.most {
 		cheapest := math.Inf(1)
 		for _, t := range s.tables {
-			cheapest = min(cheapest, t.lookUps(radius)*lookUpCost)
+			cheapest = min(cheapest, t.lookUps(w.radius)*lookUpCost)
 		}
 		if cheapest <= scan/2 {
-			return Tables, fmt.Sprintf("radius %d needs few look-ups", radius)
+			return Tables, fmt.Sprintf("radius %d needs few look-ups", w.radius)
 		}
 		if w.k == math.MaxInt {
-			return Scan, fmt.Sprintf("radius %d needs too many look-ups", radius)
+			return Scan, fmt.Sprintf("radius %d needs too many look-ups", w.radius)
 		}
 	}
 	if w.k >= s.codes.Len()/8 {
 		return Scan, fmt.Sprintf("%d neighbours are a large part of all", w.k)
-	}
-	if w.unit > 1 && (queries > 1 || s.codes.Len() < weightedTablesFrom) {
-		return Scan, "a scan by margins costs less than look-ups"
 	}
 	return Tables, fmt.Sprintf("look-ups may end long before %d codes are read", s.codes.Len())
 }

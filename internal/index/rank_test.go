@@ -78,43 +78,6 @@ func indexed(t *testing.T, c hamming.Codes, tables int) *Snapshot {
 	return x.Snapshot()
 }
 
-// TestTablesAnswerByMargins makes sure that look-ups answer near queries by themselves: falling back to the scan, as many
-// bits of no weight make them do, would hide a wrong bound.
-func TestTablesAnswerByMargins(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 7))
-	for _, bits := range []int{32, 64, 128} {
-		c := clustered(5000, bits, 100, 8)
-		var queries [20][]uint64
-		var margins [20][]float32
-		var wants [20][]Hit
-		for i := range queries {
-			queries[i], margins[i] = c.Row(rng.IntN(c.Len())), someMargins(rng, bits, 1)
-			signed(margins[i], queries[i])
-			wants[i] = rankedBySorting(c, queries[i], margins[i], []int{1, 5, 30}[i%3], bits)
-		}
-		for _, tables := range []int{bits / 32, bits/32 + 1, bits / 16} {
-			s, byTables := indexed(t, c, tables), 0
-			for i, want := range wants {
-				o := Options{Rank: ByMargins, Margins: margins[i], Method: Tables, Explain: true}
-				k := []int{1, 5, 30}[i%3]
-				got, err := s.Search(ctx, queries[i], k, o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got.Plan[0].Method == string(Tables) && got.Plan[0].LookUps > 0 {
-					byTables++
-				}
-				if !slices.Equal(placeless(got.Hits), want) {
-					t.Fatalf("%d bits, %d tables, k %d: %v\n got %v\nwant %v", bits, tables, k, got.Plan, got.Hits, want)
-				}
-			}
-			if byTables < 3 {
-				t.Errorf("%d bits, %d tables: look-ups answered %d of 20 queries", bits, tables, byTables)
-			}
-		}
-	}
-}
-
 // TestRankByMarginsInParts reaches what small indexes do not: parts of a scan, filters and prefixes over them, ties.
 func TestRankByMarginsInParts(t *testing.T) {
 	needs.Check(t, "takes seconds")
@@ -161,6 +124,26 @@ func TestRankByMarginsInParts(t *testing.T) {
 						t.Fatalf("%d threads, k %d, where %q: the answer differs, or %d tied, want %d", threads, k, filter, got[i].Tied, tied)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestBatchesByPrefixEqualSearches asks for more queries than one block has: each must have its own margins.
+func TestBatchesByPrefixEqualSearches(t *testing.T) {
+	const bits, n = 64, queriesPerScan + 9
+	s, q := indexed(t, clustered(2000, bits, 50, 6), -1), clustered(n, bits, 50, 7)
+	margins := someMargins(rand.New(rand.NewPCG(6, 7)), bits, n)
+	for _, rank := range []Rank{ByHamming, ByMargins} {
+		o := Options{Rank: rank, Margins: margins, Prefix: 20, Shortlist: 50}
+		got, err := s.SearchBatch(ctx, q, 5, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			o.Margins = margins[i*bits : (i+1)*bits]
+			if want, err := s.Search(ctx, q.Row(i), 5, o); err != nil || !slices.Equal(got[i].Hits, want.Hits) {
+				t.Fatalf("by %s, query %d: %v, alone %v: %v", rank, i, got[i].Hits, want.Hits, err)
 			}
 		}
 	}

@@ -68,6 +68,17 @@ func TestForgedClaims(t *testing.T) {
 	}
 }
 
+// TestIDsOfABlockAscend: a second item with the id of the one before it, or with a smaller one, is damage.
+func TestIDsOfABlockAscend(t *testing.T) {
+	for second, sound := range map[string]bool{"\x01\x01c": true, "\x02\x00": false, "\x01\x01a": false} { // ac, ab, aa
+		b := block{size: 1}
+		err := b.parse([]byte{textKey, 'a', 'b'}, []byte("\x02"+second+"12"))
+		if sound && err != nil || !sound && !errors.Is(err, hamming.ErrDamaged) {
+			t.Errorf("%q: %v", second, err)
+		}
+	}
+}
+
 // TestMarks compares the set of pages with a map.
 func TestMarks(t *testing.T) {
 	var m marks
