@@ -14,8 +14,6 @@ type WeightedQuery struct {
 	smallest []int    // smallest[h] is the sum of the h smallest weights
 	bytes    []uint16 // sums of weights by byte of the code and its value
 
-	spread int // the square root of the sum of squares of the weights: two standard deviations of random distances
-
 	layout layout   // of the tables
 	exact  []uint16 // by group and value: the sum of the weights
 	tables []uint8  // the same, divided by scale and rounded down
@@ -40,14 +38,11 @@ func NewWeightedQuery(code []uint64, weights []uint8) *WeightedQuery {
 		}
 		count[w]++
 	}
-	squares := 0
 	for w, n := range count {
 		for range n {
 			q.smallest = append(q.smallest, q.smallest[len(q.smallest)-1]+w)
 		}
-		squares += n * w * w
 	}
-	q.spread = int(math.Sqrt(float64(squares)))
 	return q
 }
 

@@ -4,7 +4,7 @@ package hamming
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../x/kernels run ./weighted -out ../../internal/hamming/weighted_amd64.s -stubs ../../internal/hamming/weighted_amd64_stubs.go -pkg hamming
+//go:generate go -C ../../x/kernels run ./weighted -out ../../internal/hamming/weighted_amd64.s -pkg hamming
 
 // groupBits returns the number of bits that the kernels look up at a time, or 0 if there are no kernels.
 func groupBits() int {
@@ -37,26 +37,21 @@ func packBlocks(dst []uint8, codes []uint64, blocks, size, words, stride int) {
 }
 
 // boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.
-// dst has space for every block. If piece is not 0, bytes are summed over that many groups, and these sums in 16 bits.
+// dst has space for every block. Bytes are summed over so many groups as make a piece, and these sums in 16 bits.
 func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	blocks, groups := len(dst), len(tables)>>groupBits()
 	size := len(planes) / blocks
-	to, from, entries := &dst[0].sums[0], &planes[0], &tables[0]
 	_ = planes[(blocks-1)*size+groups*perBlock-1]
-	switch {
-	case groupBits() == 6 && piece > 0:
-		return boundWideAVX512(to, from, entries, blocks, groups, size, limit, piece)
-	case groupBits() == 6:
-		return boundAVX512(to, from, entries, blocks, groups, size, limit)
-	case piece > 0:
-		return boundWideAVX2(to, from, entries, blocks, groups, size, limit, piece)
+	if groupBits() == 6 {
+		return boundAVX512(&dst[0].mask, &planes[0], &tables[0], blocks, groups, size, limit, piece)
 	}
-	return boundAVX2(to, from, entries, blocks, groups, size, limit)
+	return boundAVX2(&dst[0].mask, &planes[0], &tables[0], blocks, groups, size, limit, piece)
 }
 
-// scanBlocks is boundBlocks for codes of some words, which lie one after the other.
+// scanBlocks is boundBlocks for codes of some words, which lie one after the other. A piece is a lane of the
+// register, or all of a code of up to two words.
 func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limit int) int {
-	to, from, entries, blocks := &dst[0].sums[0], &codes[0], &tables[0], len(dst)
+	to, from, entries, blocks := &dst[0].mask, &codes[0], &tables[0], len(dst)
 	_, _ = codes[blocks*perBlock*words-1], tables[words*scanEntries-1]
 	switch words {
 	case 1:
@@ -64,5 +59,29 @@ func scanBlocks(dst []nearBlock, codes []uint64, words int, tables []uint8, limi
 	case 2:
 		return scan128AVX512(to, from, entries, blocks, limit)
 	}
-	return scanWide256AVX512(to, from, entries, blocks, limit)
+	return scan256AVX512(to, from, entries, blocks, limit)
 }
+
+// The kernels, which x/kernels/weighted writes. Words of codes are stride bytes apart, the planes of one block size
+// bytes after those of the one before; bound takes a multiple of four blocks.
+
+//go:noescape
+func packAVX2(dst *uint8, codes *uint64, blocks, size, stride int)
+
+//go:noescape
+func packAVX512(dst *uint8, codes *uint64, blocks, size, stride int)
+
+//go:noescape
+func boundAVX2(dst *uint64, planes, tables *uint8, blocks, groups, size, limit, piece int) int
+
+//go:noescape
+func boundAVX512(dst *uint64, planes, tables *uint8, blocks, groups, size, limit, piece int) int
+
+//go:noescape
+func scan64AVX512(dst, codes *uint64, tables *uint8, blocks, limit int) int
+
+//go:noescape
+func scan128AVX512(dst, codes *uint64, tables *uint8, blocks, limit int) int
+
+//go:noescape
+func scan256AVX512(dst, codes *uint64, tables *uint8, blocks, limit int) int

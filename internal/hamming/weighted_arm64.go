@@ -17,16 +17,11 @@ func groupBits() int {
 //go:noescape
 func packNEON(dst *uint8, codes *uint64, blocks, size, stride int)
 
-// boundNEON writes the blocks that have codes whose sum of table entries, at most 255, is within the limit, and returns
-// their number. The planes of one block come size bytes after those of the one before; the number of blocks is even.
+// boundNEON writes the blocks that have codes whose sum of table entries, at most 255 per piece, is within the limit,
+// and returns their number. The planes of one block come size bytes after those of the one before.
 //
 //go:noescape
-func boundNEON(dst, planes, tables *uint8, blocks, groups, size, limit int) int
-
-// boundWideNEON is boundNEON for sums that are at most 255 per piece. It does not write the sums.
-//
-//go:noescape
-func boundWideNEON(dst, planes, tables *uint8, blocks, groups, size, limit, piece int) int
+func boundNEON(dst *uint64, planes, tables *uint8, blocks, groups, size, limit, piece int) int
 
 // packBlocks writes the planes of the first words of the codes of whole blocks, size bytes a block. The next code is
 // stride words further.
@@ -38,16 +33,12 @@ func packBlocks(dst []uint8, codes []uint64, blocks, size, words, stride int) {
 }
 
 // boundBlocks finds the blocks with codes whose table entries add up to at most the limit, and returns their number.
-// dst has space for every block. If piece is not 0, bytes are summed over that many groups, and these sums in 16 bits.
+// dst has space for every block. Bytes are summed over so many groups as make a piece, and these sums in 16 bits.
 func boundBlocks(dst []nearBlock, planes, tables []uint8, limit, piece int) int {
 	blocks, groups := len(dst), len(tables)/16
 	size := len(planes) / blocks
-	to, from, entries := &dst[0].sums[0], &planes[0], &tables[0]
 	_ = planes[(blocks-1)*size+groups*perBlock-1]
-	if piece > 0 {
-		return boundWideNEON(to, from, entries, blocks, groups, size, limit, piece)
-	}
-	return boundNEON(to, from, entries, blocks, groups, size, limit)
+	return boundNEON(&dst[0].mask, &planes[0], &tables[0], blocks, groups, size, limit, piece)
 }
 
 // canScan says that there is no kernel that looks up codes without planes.

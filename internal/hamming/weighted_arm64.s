@@ -7,10 +7,9 @@
 // comes last.
 //
 //	UQADD m, n, d   sums of bytes that stay at 255
-//	CMHS m, n, d    ones in the lanes where n >= m, unsigned, of 8 or 16 bits
+//	CMHS m, n, d    ones in the lanes of 16 bits where n >= m, unsigned
 #define UQADD(m, n, d) WORD $(0x6e200c00 | m<<16 | n<<5 | d)
-#define CMHS_B16(m, n, d) WORD $(0x6e203c00 | m<<16 | n<<5 | d)
-#define CMHS_H8(m, n, d) WORD $(0x6e603c00 | m<<16 | n<<5 | d)
+#define CMHS(m, n, d) WORD $(0x6e603c00 | m<<16 | n<<5 | d)
 
 // APART puts the even bytes of a and b into c and the odd ones into d.
 #define APART(a, b, c, d) \
@@ -107,102 +106,20 @@ done:
 
 // RECORD keeps the mask and the number of a block, and makes room for the next.
 #define RECORD(number) \
-	MOVD R8, 64(R0) \
-	MOVD number, 72(R0) \
-	ADD $80, R0 \
+	MOVD R8, (R0) \
+	MOVD number, 8(R0) \
+	ADD $16, R0 \
 	ADD $1, R9
-
-// func boundNEON(dst, planes, tables *uint8, blocks, groups, size, limit int) int
-//
-// Two blocks a turn: 8 look-ups and 8 sums share the table of a group, 22 instructions for 128 codes.
-TEXT ·boundNEON(SB), NOSPLIT, $0-64
-	MOVD dst+0(FP), R0
-	MOVD planes+8(FP), R1
-	MOVD tables+16(FP), R2
-	MOVD blocks+24(FP), R3
-	MOVD groups+32(FP), R4
-	MOVD size+40(FP), R5
-	MOVD limit+48(FP), R6
-	VDUP R6, V31.B16
-	MOVD $0x8040201008040201, R6
-	VDUP R6, V30.D2
-	MOVD $0, R9
-	MOVD $0, R10
-loop:
-	CMP R3, R10
-	BGE done
-	MOVD R1, R11
-	ADD R5, R1, R12
-	ADD R5, R12, R1
-	MOVD R2, R13
-	MOVD R4, R14
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-group:
-	VLD1.P 16(R13), [V8.B16]
-	VLD1.P 64(R11), [V16.B16, V17.B16, V18.B16, V19.B16]
-	VLD1.P 64(R12), [V20.B16, V21.B16, V22.B16, V23.B16]
-	LOOK(V16, 16, 0)
-	LOOK(V17, 17, 1)
-	LOOK(V18, 18, 2)
-	LOOK(V19, 19, 3)
-	LOOK(V20, 20, 4)
-	LOOK(V21, 21, 5)
-	LOOK(V22, 22, 6)
-	LOOK(V23, 23, 7)
-	SUBS $1, R14
-	BNE group
-	VUMIN V1.B16, V0.B16, V16.B16
-	VUMIN V3.B16, V2.B16, V17.B16
-	VUMIN V5.B16, V4.B16, V18.B16
-	VUMIN V7.B16, V6.B16, V19.B16
-	VUMIN V17.B16, V16.B16, V16.B16
-	VUMIN V19.B16, V18.B16, V18.B16
-	VUMIN V18.B16, V16.B16, V16.B16
-	CMHS_B16(16, 31, 16)
-	VADDP V16.D2, V16.D2, V16.D2 // bytes are 0 or 255, so that no carry makes the sum of both halves 0
-	FMOVD F16, R8
-	CBZ R8, next
-	CMHS_B16(0, 31, 16)
-	CMHS_B16(1, 31, 17)
-	CMHS_B16(2, 31, 18)
-	CMHS_B16(3, 31, 19)
-	MASK
-	CBZ R8, second
-	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R0)
-	RECORD(R10)
-second:
-	CMHS_B16(4, 31, 16)
-	CMHS_B16(5, 31, 17)
-	CMHS_B16(6, 31, 18)
-	CMHS_B16(7, 31, 19)
-	MASK
-	CBZ R8, next
-	VST1 [V4.B16, V5.B16, V6.B16, V7.B16], (R0)
-	ADD $1, R10, R15
-	RECORD(R15)
-next:
-	ADD $2, R10
-	B loop
-done:
-	MOVD R9, ret+56(FP)
-	RET
 
 // WIDEN adds the bytes of a sum to 16-bit sums of the first and the last eight codes.
 #define WIDEN(sum, low, high) \
 	VUADDW sum.B8, low.H8, low.H8 \
 	VUADDW2 sum.B16, high.H8, high.H8
 
-// func boundWideNEON(dst, planes, tables *uint8, blocks, groups, size, limit, piece int) int
+// func boundNEON(dst *uint64, planes, tables *uint8, blocks, groups, size, limit, piece int) int
 //
 // One block a turn, with the sums of 64 codes in bytes, V0 to V3, and in 16 bits, V20 to V27.
-TEXT ·boundWideNEON(SB), NOSPLIT, $0-72
+TEXT ·boundNEON(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R0
 	MOVD planes+8(FP), R1
 	MOVD tables+16(FP), R2
@@ -253,14 +170,14 @@ group:
 	WIDEN(V2, V24, V25)
 	WIDEN(V3, V26, V27)
 	CBNZ R14, piece
-	CMHS_H8(20, 31, 20)
-	CMHS_H8(21, 31, 21)
-	CMHS_H8(22, 31, 22)
-	CMHS_H8(23, 31, 23)
-	CMHS_H8(24, 31, 24)
-	CMHS_H8(25, 31, 25)
-	CMHS_H8(26, 31, 26)
-	CMHS_H8(27, 31, 27)
+	CMHS(20, 31, 20)
+	CMHS(21, 31, 21)
+	CMHS(22, 31, 22)
+	CMHS(23, 31, 23)
+	CMHS(24, 31, 24)
+	CMHS(25, 31, 25)
+	CMHS(26, 31, 26)
+	CMHS(27, 31, 27)
 	VUZP1 V21.B16, V20.B16, V16.B16
 	VUZP1 V23.B16, V22.B16, V17.B16
 	VUZP1 V25.B16, V24.B16, V18.B16

@@ -65,9 +65,8 @@ func (q *WeightedQuery) byLanes(words int) []uint16 {
 // usual is a sum of bytes that is large but seldom reaches 255.
 const usual = 160
 
-// prepare makes the tables for a limit unless the current ones will do. It returns the limit of the sums, and whether
-// they have 16 bits.
-func (q *WeightedQuery) prepare(l layout, limit int) (atMost int, wide bool) {
+// prepare makes the tables for a limit unless the current ones will do, and returns the limit of the sums.
+func (q *WeightedQuery) prepare(l layout, limit int) int {
 	if q.layout != l || q.scale == 0 {
 		q.layout, q.scale = l, 0
 		if l.words > 0 {
@@ -77,21 +76,19 @@ func (q *WeightedQuery) prepare(l layout, limit int) (atMost int, wide bool) {
 		}
 		q.tables = make([]uint8, len(q.exact))
 	}
-	scale := limit/math.MaxUint8 + 1
-	switch groups := len(q.exact) >> l.group; {
-	case l.words > 0:
-		if wide = l.words == scanWide; wide {
-			scale = limit/(usual*4) + 1
-		}
-	case scale > 1 && scale*groups > q.spread:
-		wide, scale = true, limit/(usual*max(len(q.code), 2))+1
+	// The kernels compare with signs, and no sum is greater than the most here.
+	room, most := usual*max(len(q.code), 2), math.MaxInt16
+	if l.words == scanWide {
+		room = usual * 4
+	} else if l.words > 0 {
+		room, most = math.MaxUint8, math.MaxUint8
 	}
-	if scale < q.scale || q.scale == 0 || !wide && limit/q.scale >= math.MaxUint8 {
+	if scale := limit/room + 1; scale < q.scale || q.scale == 0 {
 		q.scale = scale
 		part := (uint32(1<<20) + uint32(scale) - 1) / uint32(scale) // exact for the sums of a few weights
 		for i, x := range q.exact {
 			q.tables[i] = uint8(min(uint32(x)*part>>20, math.MaxUint8))
 		}
 	}
-	return limit / q.scale, wide
+	return min(limit/q.scale, most)
 }

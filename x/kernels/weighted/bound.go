@@ -1,18 +1,15 @@
 package main
 
 import (
-	"strings"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A nearBlock of the package: the bytes of the sums, the codes within the limit, and the number of the block.
+// A nearBlock of the package: the codes within the limit, and the number of the block.
 const (
-	maskAt     = perBlock
-	numberAt   = perBlock + 8
-	recordSize = perBlock + 16
+	numberAt   = 8
+	recordSize = 16
 )
 
 // frame is what the kernels of bound share: all but the sums of the codes of some blocks and what becomes of them.
@@ -22,28 +19,14 @@ type frame struct {
 	at                                                    []Register // the planes of each block
 }
 
-// bound begins a kernel that sums some blocks per turn. With wide sums, those of each piece of groups are bytes,
-// and the sum of these has 16 bits.
-func bound(isa string, wide bool, blocks int, prepare, body func(f *frame)) {
-	name, signature, sum := "bound"+isa, "func(dst, planes, tables *uint8, blocks, groups, size, limit int) int", "at most 255"
-	if wide {
-		name, sum = "boundWide"+isa, "at most 255 per piece"
-		signature = strings.Replace(signature, "limit", "limit, piece", 1)
-	}
-	TEXT(name, NOSPLIT, signature)
-	Doc(name+" writes the blocks that have codes whose sum of table entries, "+sum+", is within the limit,",
-		"and returns their number. The planes of one block come size bytes after those of the one before; the",
-		"number of blocks is a multiple of 4.")
-	Pragma("noescape")
+// bound begins a kernel that sums some blocks per turn. The sums of each piece of groups are bytes, and the sum of these
+// has 16 bits.
+func bound(isa string, blocks int, prepare, body func(f *frame)) {
+	TEXT("bound"+isa, NOSPLIT, "func(dst *uint64, planes, tables *uint8, blocks, groups, size, limit, piece int) int")
 	f := &frame{dst: param("dst"), planes: param("planes"), tables: param("tables"), groups: param("groups")}
-	f.size, f.limit = param("size"), param("limit")
-	if wide {
-		f.piece = param("piece")
-	}
+	f.size, f.limit, f.piece = param("size"), param("limit"), param("piece")
 	SHLQ(Imm(6), f.groups) // in bytes from here on
-	if wide {
-		SHLQ(Imm(6), f.piece)
-	}
+	SHLQ(Imm(6), f.piece)
 	f.out, f.number = GP64(), GP64()
 	XORQ(f.out, f.out)
 	XORQ(f.number, f.number)
@@ -55,7 +38,7 @@ func bound(isa string, wide bool, blocks int, prepare, body func(f *frame)) {
 	}
 	step := GP64()
 	MOVQ(f.size, step)
-	SHLQ(Imm(map[int]uint64{1: 0, 2: 1, 4: 2}[blocks]), step)
+	SHLQ(Imm(uint64(blocks/2)), step)
 	prepare(f)
 	Label("loop")
 	CMPQ(f.number, param("blocks")) // there are too few registers to keep it
@@ -75,7 +58,7 @@ func bound(isa string, wide bool, blocks int, prepare, body func(f *frame)) {
 
 // record keeps the number of a block and its mask, and makes room for the next.
 func (f *frame) record(b int, mask Register) {
-	MOVQ(mask, Mem{Base: f.dst, Disp: maskAt})
+	MOVQ(mask, Mem{Base: f.dst})
 	n := GP64()
 	LEAQ(Mem{Base: f.number, Disp: b}, n)
 	MOVQ(n, Mem{Base: f.dst, Disp: numberAt})
@@ -99,47 +82,6 @@ func (f *frame) lookUpAVX512(sums []VecVirtual, off, end Register) {
 	JL(LabelRef("group"))
 }
 
-func boundAVX512() {
-	var within VecVirtual
-	prepare := func(f *frame) {
-		within = ZMM()
-		VPBROADCASTB(f.limit.(GPVirtual).As32(), within)
-	}
-	bound("AVX512", false, 4, prepare, func(f *frame) {
-		sums := make([]VecVirtual, 4)
-		for b := range sums {
-			sums[b] = ZMM()
-			VPXORQ(sums[b], sums[b], sums[b])
-		}
-		off := GP64()
-		XORQ(off, off)
-		f.lookUpAVX512(sums, off, f.groups)
-		const atMost = 2
-		var masks []Register
-		for _, sum := range sums {
-			k := K()
-			VPCMPUB(Imm(atMost), within, sum, k)
-			masks = append(masks, k)
-		}
-		a, b := K(), K()
-		KORQ(masks[0], masks[1], a)
-		KORQ(masks[2], masks[3], b)
-		KORTESTQ(a, b)
-		JZ(LabelRef("next"))
-		for i, k := range masks {
-			mask, label := GP64(), []string{"one", "two", "three", "next"}[i]
-			KMOVQ(k, mask)
-			TESTQ(mask, mask)
-			JZ(LabelRef(label))
-			VMOVDQU64(sums[i], Mem{Base: f.dst})
-			f.record(i, mask)
-			if label != "next" {
-				Label(label)
-			}
-		}
-	})
-}
-
 // pieces begins the loop over the pieces and returns the end of each in bytes; all end with the groups.
 func (f *frame) pieces(off Register) (end Register) {
 	e := GP64()
@@ -158,7 +100,7 @@ func (f *frame) again(off, end Register) {
 	JL(LabelRef("piece"))
 }
 
-func boundWideAVX512() {
+func boundAVX512() {
 	var within, low VecVirtual
 	prepare := func(f *frame) {
 		within, low = ZMM(), ZMM()
@@ -167,7 +109,7 @@ func boundWideAVX512() {
 		MOVL(U32(0xff), ff)
 		VPBROADCASTW(ff, low)
 	}
-	bound("AVX512", true, 4, prepare, func(f *frame) {
+	bound("AVX512", 4, prepare, func(f *frame) {
 		sums, even, odd := make([]VecVirtual, 4), make([]VecVirtual, 4), make([]VecVirtual, 4)
 		for b := range sums {
 			sums[b], even[b], odd[b] = ZMM(), ZMM(), ZMM()
@@ -188,7 +130,6 @@ func boundWideAVX512() {
 			VPADDW(v, odd[b], odd[b])
 		}
 		f.again(off, end)
-		const atMost = 2
 		any := ZMM()
 		for b := range sums {
 			v := ZMM()
@@ -242,7 +183,7 @@ func (f *frame) lookUpAVX2(sums []VecVirtual, off, entry, end Register) {
 	JL(LabelRef("group"))
 }
 
-func boundWideAVX2() {
+func boundAVX2() {
 	var beyond, low VecVirtual
 	prepare := func(f *frame) {
 		beyond, low = YMM(), YMM()
@@ -254,7 +195,7 @@ func boundWideAVX2() {
 		MOVQ(ff, x)
 		VPBROADCASTW(x, low)
 	}
-	bound("AVX2", true, 1, prepare, func(f *frame) {
+	bound("AVX2", 1, prepare, func(f *frame) {
 		sums, even, odd := make([]VecVirtual, 2), make([]VecVirtual, 2), make([]VecVirtual, 2)
 		for b := range sums {
 			sums[b], even[b], odd[b] = YMM(), YMM(), YMM()
@@ -292,56 +233,5 @@ func boundWideAVX2() {
 		TESTQ(mask, mask)
 		JZ(LabelRef("next"))
 		f.record(0, mask)
-	})
-}
-
-func boundAVX2() {
-	var within, zero VecVirtual
-	prepare := func(f *frame) {
-		within, zero = YMM(), YMM()
-		t := XMM()
-		MOVQ(f.limit, t)
-		VPBROADCASTB(t, within)
-		VPXOR(zero, zero, zero)
-	}
-	bound("AVX2", false, 2, prepare, func(f *frame) {
-		sums := make([]VecVirtual, 4)
-		for b := range sums {
-			sums[b] = YMM()
-			VPXOR(sums[b], sums[b], sums[b])
-		}
-		off, entry := GP64(), GP64()
-		XORQ(off, off)
-		MOVQ(f.tables, entry)
-		f.lookUpAVX2(sums, off, entry, f.groups)
-		// What is left of a sum beyond the limit is zero where it is within.
-		least := YMM()
-		VPMINUB(sums[0], sums[1], least)
-		VPMINUB(sums[2], least, least)
-		VPMINUB(sums[3], least, least)
-		VPSUBUSB(within, least, least)
-		VPCMPEQB(zero, least, least)
-		any := GP32()
-		VPMOVMSKB(least, any)
-		TESTL(any, any)
-		JZ(LabelRef("next"))
-		for i := 0; i < 4; i += 2 {
-			low, high, label := GP64(), GP64(), []string{"one", "next"}[i/2]
-			for j, mask := range []GPVirtual{low, high} {
-				over := YMM()
-				VPSUBUSB(within, sums[i+j], over)
-				VPCMPEQB(zero, over, over)
-				VPMOVMSKB(over, mask.As32())
-			}
-			SHLQ(Imm(32), high)
-			ORQ(high, low)
-			JZ(LabelRef(label))
-			VMOVDQU(sums[i], Mem{Base: f.dst})
-			VMOVDQU(sums[i+1], Mem{Base: f.dst, Disp: 32})
-			f.record(i/2, low)
-			if label != "next" {
-				Label(label)
-			}
-		}
 	})
 }

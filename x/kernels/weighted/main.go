@@ -17,17 +17,18 @@ import (
 // perBlock is the number of codes of a block, and the bytes of a plane.
 const perBlock = 64
 
+// atMost is the operand of comparisons.
+const atMost = 2
+
 func main() {
 	ConstraintExpr("amd64,!purego")
 	packAVX2()
 	packAVX512()
 	boundAVX2()
 	boundAVX512()
-	boundWideAVX2()
-	boundWideAVX512()
-	scan(1, false)
-	scan(2, false)
-	scan(4, true)
+	for _, words := range []int{1, 2, 4} {
+		scan(words)
+	}
 	Generate()
 }
 

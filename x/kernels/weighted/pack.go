@@ -1,20 +1,14 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
 // pack begins a kernel and runs body for every block.
-func pack(isa string, bits int, body func(s *source, dst Register)) {
-	name := "pack" + isa
-	TEXT(name, NOSPLIT, "func(dst *uint8, codes *uint64, blocks, size, stride int)")
-	Doc(fmt.Sprintf("%s writes the planes of %d bits of one word of the codes of some blocks. The words are stride", name, bits),
-		"bytes apart, the planes of one block size bytes after those of the one before.")
-	Pragma("noescape")
+func pack(isa string, body func(s *source, dst Register)) {
+	TEXT("pack"+isa, NOSPLIT, "func(dst *uint8, codes *uint64, blocks, size, stride int)")
 	dst, s := param("dst"), &source{codes: param("codes"), stride: param("stride")}
 	blocks, size := param("blocks"), param("size")
 	Label("loop")
@@ -36,7 +30,7 @@ func pack(isa string, bits int, body func(s *source, dst Register)) {
 // the two before them, which their table ignores.
 func packAVX512() {
 	fresh := func() VecVirtual { return ZMM() }
-	pack("AVX512", 6, func(s *source, dst Register) {
+	pack("AVX512", func(s *source, dst Register) {
 		shift, rest, order := ZMM(), ZMM(), ZMM()
 		VMOVDQU64(shifts, shift)
 		VMOVDQU64(lastShifts, rest)
@@ -65,7 +59,7 @@ func packAVX512() {
 // packAVX2 takes the bytes of all words apart, half a block at a time, and then their halves.
 func packAVX2() {
 	fresh := func() VecVirtual { return YMM() }
-	pack("AVX2", 4, func(s *source, dst Register) {
+	pack("AVX2", func(s *source, dst Register) {
 		for half := range 2 {
 			begin := s.codes
 			if half == 1 {

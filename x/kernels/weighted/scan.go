@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -163,27 +162,14 @@ func (s *scanner) addLanes(sums []VecVirtual, add instruction) VecVirtual {
 	return v
 }
 
-// record keeps the number of the block and its mask, and makes room for the next.
-func (s *scanner) record(mask Register) {
-	MOVQ(mask, Mem{Base: s.dst, Disp: maskAt})
-	MOVQ(s.number, Mem{Base: s.dst, Disp: numberAt})
-	ADDQ(Imm(recordSize), s.dst)
-	INCQ(s.out)
-}
-
-// scan is a kernel for codes of a few words. With wide sums, those of a lane are bytes, and the sum of these has 16 bits.
-func scan(words int, wide bool) {
-	name, sum := fmt.Sprintf("scan%dAVX512", 64*words), "at most 255"
-	if wide {
-		name, sum = fmt.Sprintf("scanWide%dAVX512", 64*words), "at most 255 per lane"
-	}
-	TEXT(name, NOSPLIT, "func(dst *uint8, codes *uint64, tables *uint8, blocks, limit int) int")
-	Doc(fmt.Sprintf("%s writes the blocks of codes of %d bits that have codes whose sum of table entries,", name, 64*words),
-		sum+", is within the limit, and returns their number.")
-	Pragma("noescape")
+// scan is a kernel for codes of a few words. The sums are bytes; for four words those of a lane are, and the sum of these
+// has 16 bits.
+func scan(words int) {
+	TEXT(fmt.Sprintf("scan%dAVX512", 64*words), NOSPLIT,
+		"func(dst, codes *uint64, tables *uint8, blocks, limit int) int")
 	s := newScanner(words)
 	blocks, limit, within := param("blocks"), param("limit"), ZMM()
-	if wide {
+	if words == 4 {
 		VPBROADCASTW(limit.(GPVirtual).As32(), within)
 	} else {
 		VPBROADCASTB(limit.(GPVirtual).As32(), within)
@@ -192,18 +178,19 @@ func scan(words int, wide bool) {
 	CMPQ(s.number, blocks)
 	JGE(LabelRef("done"))
 	found := GP64()
-	if wide {
+	if words == 4 {
 		s.wideSums(within, found)
 	} else {
-		const atMost = 2
 		sum, k := s.addLanes(s.block(), VPADDUSB), K()
 		VPCMPUB(Imm(atMost), within, sum, k)
 		KORTESTQ(k, k)
 		JZ(LabelRef("next"))
 		KMOVQ(k, found)
-		VMOVDQU64(sum, Mem{Base: s.dst})
 	}
-	s.record(found)
+	MOVQ(found, Mem{Base: s.dst})
+	MOVQ(s.number, Mem{Base: s.dst, Disp: numberAt})
+	ADDQ(Imm(recordSize), s.dst)
+	INCQ(s.out)
 	Label("next")
 	ADDQ(U32(uint32(8*perBlock*words)), s.codes)
 	INCQ(s.number)
@@ -224,8 +211,7 @@ func (s *scanner) wideSums(within VecVirtual, found GPVirtual) {
 		VPSRLW(Imm(8), sum, odd[p])
 		VPANDQ(low, sum, sum)
 	}
-	const atMost = 2
-	a, b, k := s.addLanes(even, VPADDW), s.addLanes(slices.Clone(odd), VPADDW), K()
+	a, b, k := s.addLanes(even, VPADDW), s.addLanes(odd, VPADDW), K()
 	least := ZMM()
 	VPMINUW(a, b, least)
 	VPCMPUW(Imm(atMost), within, least, k)
