@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"hashgrove/internal/dataset"
+	"hashgrove/internal/message"
+	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/train"
@@ -170,10 +172,44 @@ func (d *Data) inMemory(what string, change func(t *vectors.Table)) *Data {
 // fail records the first error.
 func (d *Data) fail(err error) { d.err = cmp.Or(d.err, err) }
 
+// alone returns data in which classes that come with the files do not override the tags asked for.
+func (d *Data) alone() *Data {
+	out := *d
+	out.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
+	return &out
+}
+
+// forModel opens rows for a model to encode: as they are, and with the columns or features that the model takes. If
+// they are compared by similarity, the columns with classes or tags are those of the model unless others are named.
+func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen vectors.Source, err error) {
+	rows := *d
+	rows.missing = m.TakesMissing()
+	rows.spec.Dim, rows.spec.Threads = m.Encoder.Dim(), threads
+	rows.spec.Follow(m.Schema(), compared)
+	if given, err = rows.rows(PictureOptions{}, m.Pictures); err != nil {
+		return nil, nil, err
+	}
+	name := "the data"
+	if d.spec.Paths != nil {
+		name = d.spec.Paths[0]
+	}
+	seen, err = m.Source(given, threads)
+	switch {
+	case err != nil && d.spec.Vector != "" && len(m.Info.Features) > 0:
+		return nil, nil, message.New("columns-mismatch",
+			"%s: %w; name no columns for the vector: the model knows them", name, err)
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	case seen.Dim() != m.Dim():
+		return nil, nil, message.New("wrong-dimensions", "%s: vectors of %d dimensions, but the model takes %d",
+			name, seen.Dim(), m.Encoder.Dim())
+	}
+	return given, seen, nil
+}
+
 // learnable returns the rows to learn from.
 func (d *Data) learnable(o Options) (train.Data, error) {
-	learned := *d // class labels in the files must not override the tags asked for
-	learned.spec.TagsAlone = d.spec.Tags != "" && d.spec.Label == "" && d.spec.LabelsFile == nil
+	learned := d.alone()
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
 	if o.Grow != nil {

@@ -18,9 +18,9 @@ type Files struct {
 	Paths  []string // files, patterns such as "part-*.npy", or picture folders, read as one data set
 	Format string   // "" means detect it from content and name
 
-	Labels string // a file with the class of each row
-	IDs    string // a file with the id of each row
-	Pairs  string // a file of lines a,b,similar|dissimilar|unknown
+	Labels []string // files with the class of each row, read as one
+	IDs    []string // files with the id of each row, read as one
+	Pairs  string   // a file of lines a,b,similar|dissimilar|unknown
 
 	// Attributes is a file of records, matched to rows by id, or in order if neither records nor rows have ids.
 	// AttributesID names the id column; "" means the one in Columns.ID, or else id.
@@ -37,18 +37,13 @@ func OpenData(path string, c Columns) (*Data, error) {
 	return OpenFiles(Files{Paths: []string{path}}, c)
 }
 
-// OpenFiles is like OpenData for data spread over several files.
+// OpenFiles is like OpenData for data spread over several files. Mistakes in the files are reported by what reads them.
 func OpenFiles(f Files, c Columns) (*Data, error) {
 	spec := dataset.Spec{
 		Paths: f.Paths, Format: f.Format, Vector: c.Vector, Label: c.Label, Tags: c.Tags, ID: c.ID, SkipBad: f.SkipBad,
+		LabelsFile: f.Labels, IDsFile: f.IDs,
 	}
-	if f.Labels != "" {
-		spec.LabelsFile = []string{f.Labels}
-	}
-	if f.IDs != "" {
-		spec.IDsFile = []string{f.IDs}
-	}
-	if _, err := dataset.Open(spec); err != nil {
+	if err := dataset.CheckExist(f.Paths); err != nil {
 		return nil, err
 	}
 	about := attributeColumns{c.ID, c.Attributes, f.Attributes, f.AttributesID}

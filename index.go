@@ -148,7 +148,7 @@ func (ix *Index) SetVectors(ctx context.Context, d *Data) error {
 	if ix.model == nil {
 		return api.Errorf(api.ErrNoModel, "the index holds no model, so it cannot know what vectors of items are")
 	}
-	src, _, err := itemRows(ix.model, d)
+	_, src, err := d.forModel(ix.model, false, 0)
 	if err != nil {
 		return search.Coded(err)
 	}
@@ -278,19 +278,6 @@ func (r *recorder) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
 	}
 }
 
-// itemRows opens rows twice: as the model sees them, and as they were given.
-func itemRows(m *model.Model, d *Data) (seen, given vectors.Source, err error) {
-	if m.TakesMissing() {
-		copied := *d
-		d = copied.WithMissing()
-	}
-	if given, err = d.rows(PictureOptions{}, m.Pictures); err != nil {
-		return nil, nil, err
-	}
-	seen, err = m.Source(given, 0)
-	return seen, given, err
-}
-
 // codedItems returns items by their codes, with their ids, labels and tags.
 func codedItems(bits int, d *Data) (*index.Batch, error) {
 	if err := d.Err(); err != nil {
@@ -315,7 +302,7 @@ func codedItems(bits int, d *Data) (*index.Batch, error) {
 // readItems encodes rows and attaches their ids, labels and tags, and the attributes in files. It also returns the rows
 // if they are to be kept.
 func readItems(ctx context.Context, m *model.Model, d *Data, keep bool) (*index.Batch, [][]float32, error) {
-	src, given, err := itemRows(m, d)
+	given, src, err := d.forModel(m, false, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"hashgrove/internal/eval"
+	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/vectors"
 )
 
 // evaluate runs eval with --json and returns what it says.
@@ -128,38 +128,6 @@ func TestEvalOfUnseenClasses(t *testing.T) {
 	}
 }
 
-// A sample of rows takes its vectors from whatever runs they come in.
-func TestSampleOfRows(t *testing.T) {
-	all := make([]int, 25)
-	for i := range all {
-		all[i] = i
-	}
-	if rows := spread(all, 4); !slices.Equal(rows, []int{0, 6, 12, 18}) {
-		t.Errorf("sample %v", rows)
-	}
-	if rows := spread(all, 25); len(rows) != 25 {
-		t.Errorf("sample %v", rows)
-	}
-	s := sample{rows: spread(all, 7)}
-	for first := 0; first < 25; {
-		n := min(25-first, 1+first%5)
-		x := vectors.Matrix{Rows: n, Cols: 2}
-		for i := range n {
-			x.Data = append(x.Data, float32(first+i), 1)
-		}
-		s.add(first, x)
-		first += n
-	}
-	if s.x.Rows != 7 || s.x.Cols != 2 {
-		t.Fatalf("%d x %d", s.x.Rows, s.x.Cols)
-	}
-	for i, row := range s.rows {
-		if s.x.Row(i)[0] != float32(row) {
-			t.Errorf("row %d has the vector of row %v", row, s.x.Row(i)[0])
-		}
-	}
-}
-
 // All rankings are measured, any of them can lead, and the model's choice does by default.
 func TestEvalByAllRankings(t *testing.T) {
 	shop(t)
@@ -176,7 +144,7 @@ func TestEvalByAllRankings(t *testing.T) {
 	figures := map[eval.Ranking]*eval.Report{}
 	for _, rank := range []eval.Ranking{eval.ByHamming, eval.ByMargins, eval.ByExpected} {
 		r, _ := evaluate(t, data+" --rank "+string(rank))
-		list := rankingsOf(&r)
+		list := r.Rankings()
 		if len(list) != 3 || list[0].Ranking != rank {
 			t.Fatalf("%s: %d rankings, the first by %s", rank, len(list), list[0].Ranking)
 		}
@@ -195,14 +163,14 @@ func TestEvalByAllRankings(t *testing.T) {
 		t.Error("rankings have one MAP: this test cannot fail")
 	}
 	out := succeed(t, shellWords("eval "+data)...)
-	for _, want := range []string{"nearest of its class", bitsText(12, 4), fmt.Sprintf("%.4f", figures[eval.ByExpected].MAP)} {
+	for _, want := range []string{"nearest of its class", message.Bits(12, 4), fmt.Sprintf("%.4f", figures[eval.ByExpected].MAP)} {
 		if !strings.Contains(out, want) {
 			t.Errorf("eval does not say %q:\n%s", want, out)
 		}
 	}
 	succeed(t, shellWords("train items.csv --id-column sku --label category --method lsh --bits 2048 -o long.hgm")...)
 	long, _ := evaluate(t, strings.Replace(data, "m.hgm", "long.hgm", 1))
-	if len(rankingsOf(&long)) != 1 || long.MAP == 0 {
+	if len(long.Rankings()) != 1 || long.MAP == 0 {
 		t.Error("codes of 2,048 bits are ranked by margins, or not at all")
 	}
 	refusal{"eval " + strings.Replace(data, "m.hgm", "long.hgm", 1) + " --rank margins", 2, "too-many-bits", "--rank 2048 1024 --prefix"}.try(t)

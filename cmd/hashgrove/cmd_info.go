@@ -280,7 +280,7 @@ func (a *app) printFile(ctx context.Context, path string) error {
 		return a.printJSON(f)
 	}
 	fmt.Fprintf(a.out, "%s: %s of %s, fingerprint %s\n",
-		path, f.Type, bitsText(f.Bits-f.DetailBits, f.DetailBits), f.Fingerprint)
+		path, f.Type, message.Bits(f.Bits-f.DetailBits, f.DetailBits), f.Fingerprint)
 	if f.Type == "codes" {
 		ids := "no ids"
 		if f.IDs {

@@ -191,15 +191,20 @@ func (c *trainCommand) check() (err error) {
 	return usage(o.Check())
 }
 
-// usage turns an error about options into a usage error.
+// usage turns an error of checking options into a usage error.
 func usage(err error) error {
+	if err != nil {
+		return cli.UsageError(optionUsage(err))
+	}
+	return nil
+}
+
+// optionUsage turns an error about an option into a usage error that names the flag.
+func optionUsage(err error) error {
 	if e, ok := errors.AsType[*hashgrove.OptionError](err); ok {
 		return cli.Usage(e.Code, "%s", e.Flags())
 	}
-	if err != nil {
-		return cli.UsageError(err)
-	}
-	return nil
+	return err
 }
 
 // checkOutput checks that the model file can be written. A resumed training may overwrite it.
@@ -215,9 +220,7 @@ func (c *trainCommand) checkOutput(args []string) error {
 // explain adds helpful flags to training errors.
 func (c *trainCommand) explain(err error) error {
 	resumable := c.options.Method == hashgrove.Defaults().Method
-	if _, ok := errors.AsType[*hashgrove.OptionError](err); ok {
-		return usage(err)
-	}
+	err = optionUsage(err)
 	switch {
 	case errors.Is(err, context.Canceled) && resumable:
 		return cli.WithAdvice(err, "finished bits are saved; run the same command with --resume to continue")

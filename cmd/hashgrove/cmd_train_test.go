@@ -166,7 +166,7 @@ func TestWeightedRankingNeedsWeights(t *testing.T) {
 	}
 	succeed(t, strings.Fields("eval -m mdsh.hgm --prefix 5 --rank weighted"+data)...)
 	for args, want := range map[string]string{
-		"eval -m lsh.hgm --rank weighted" + data:                                         "2 no-weights --rank weighted lsh.hgm mdsh",
+		"eval -m lsh.hgm --rank weighted" + data:                                         "2 no-weights --rank weighted mdsh",
 		"eval -m mdsh.hgm --rank best" + data:                                            "2 bad-flag-value --rank best hamming margins expected weighted",
 		"train items.csv --label category -o x.hgm --method paint":                       `2 no-such-method "paint" fasthash`,
 		"train items.csv --label category -o x.hgm --method lsh --rounds 9":              "2 wrong-method --rounds lsh",

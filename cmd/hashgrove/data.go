@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"hashgrove"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/message"
@@ -82,6 +83,16 @@ func (d dataFlags) with(b besideFlags) dataFlags {
 		d.Label, d.Tags = "", b.tags
 	}
 	return d
+}
+
+// rows returns the named files as data for the library.
+func (d dataFlags) rows(paths []string) (*hashgrove.Data, error) {
+	if _, err := d.forSimilarity(); err != nil {
+		return nil, err
+	}
+	return hashgrove.OpenFiles(hashgrove.Files{
+		Paths: paths, Format: d.Format, Labels: d.LabelsFile, IDs: d.IDsFile, SkipBad: d.SkipBad,
+	}, hashgrove.Columns{Vector: d.Vector, Label: d.Label, Tags: d.Tags, ID: d.ID})
 }
 
 func (d dataFlags) threads() int {

@@ -228,6 +228,41 @@ func (a *app) makeCacheFolder(names ...string) (string, error) {
 	return os.MkdirTemp("", "hashgrove-")
 }
 
+// steps shows the steps of long work. end is called when the work is over.
+func (a *app) steps() (show func(hashgrove.Step), end func()) {
+	var p *cli.Progress
+	what := ""
+	end = func() {
+		if p != nil {
+			p.End()
+		}
+		p, what = nil, ""
+	}
+	return func(s hashgrove.Step) {
+		if s.Note != "" {
+			a.note("%s", s.Note)
+			return
+		}
+		if s.What != what {
+			end()
+			p, what = a.startProgress(s.What, s.Total, 0), s.What
+		}
+		p.Tick(s.Done)
+	}, end
+}
+
+// loadModel reads a model and keeps its first bits; 0 means all.
+func (a *app) loadModel(path string, bits int) (*hashgrove.Model, error) {
+	m, err := hashgrove.LoadModel(path)
+	if err != nil || bits == 0 {
+		return m, err
+	}
+	if bits < 0 || bits > m.Bits() {
+		return nil, cli.Usage("too-many-bits", "--prefix %d: the model has %d bits", bits, m.Bits())
+	}
+	return m.Shorter(bits), nil
+}
+
 // readPrefix reads a model and keeps its first bits; 0 means all.
 func readPrefix(path string, bits int) (*model.Model, error) {
 	m, err := model.ReadFile(path)

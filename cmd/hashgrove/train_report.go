@@ -81,7 +81,7 @@ func (c *trainCommand) print(t *hashgrove.Training, columns columnReport) error 
 		}
 	}
 	return c.printLine(r, "%s: %s, fingerprint %s\n%s%s%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
-		r.Model, bitsText(r.ClassBits, r.DetailBits), r.Fingerprint, how, figuresText(&m.Info), expectation(&m.Info),
+		r.Model, message.Bits(r.ClassBits, r.DetailBits), r.Fingerprint, how, figuresText(&m.Info), expectation(&m.Info),
 		r.Ranking, r.Memory, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 }
 
@@ -176,25 +176,8 @@ func (r *rankingReport) String() string {
 	case r.Rank == model.ByExpected:
 		return fmt.Sprintf("searches rank by the expected code: tau %g, %s known\n",
 			r.Tau, message.Count(r.Codes, "code", "codes"))
+	case r.Rank == api.Margins:
+		return "searches rank by margins\n"
 	}
-	return fmt.Sprintf("searches rank by %s\n", rankName(r.Rank))
-}
-
-// rankName names a ranking in a sentence, after "by".
-func rankName(rank string) string {
-	switch rank {
-	case api.Margins:
-		return "margins"
-	case api.Expected:
-		return "the expected code"
-	}
-	return "Hamming distance"
-}
-
-// bitsText says how many bits a code has.
-func bitsText(class, detail int) string {
-	if detail == 0 {
-		return message.Count(class, "bit", "bits")
-	}
-	return fmt.Sprintf("%s of the class and %d of detail", message.Count(class, "bit", "bits"), detail)
+	return "searches rank by Hamming distance\n"
 }

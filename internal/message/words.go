@@ -176,3 +176,19 @@ func Size(bytes int64) string {
 	}
 	return fmt.Sprintf("%.3g GB", x)
 }
+
+// Bits says how many bits a code has.
+func Bits(class, detail int) string {
+	if detail == 0 {
+		return Count(class, "bit", "bits")
+	}
+	return fmt.Sprintf("%s of the class and %d of detail", Count(class, "bit", "bits"), detail)
+}
+
+// Percent formats a share; only exactly 1 becomes 100 %.
+func Percent(share float64) string {
+	if share >= 0.995 && share < 1 {
+		return "more than 99 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}

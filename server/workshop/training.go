@@ -108,7 +108,7 @@ func (w *Workshop) learn(ctx context.Context, j *job) (c Collection, remark stri
 	case formatPictures:
 		o.Pictures.Features = features
 	case formatNpy:
-		files.Format, files.Labels = j.Format, j.labelsFile()
+		files.Format, files.Labels = j.Format, []string{j.labelsFile()}
 	default:
 		files.Format, columns.Label = j.Format, j.Label
 	}
