@@ -13,7 +13,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 	"hashgrove/method"
 )
@@ -207,8 +206,8 @@ func (d *Data) forModel(m *model.Model, compared bool, threads int) (given, seen
 	return given, seen, nil
 }
 
-// learnable returns the rows to learn from.
-func (d *Data) learnable(o Options) (train.Data, error) {
+// learnable returns the rows to learn from, and whether NaN stands for a missing value.
+func (d *Data) learnable(o Options) (rows vectors.Source, missing bool, err error) {
 	learned := d.alone()
 	learned.spec.Threads = o.Threads
 	var as *picture.Preparation
@@ -216,8 +215,8 @@ func (d *Data) learnable(o Options) (train.Data, error) {
 		learned.spec.Follow(o.Grow.Schema(), true)
 		learned.missing, as = learned.spec.Missing, o.Grow.Pictures
 	}
-	rows, err := learned.rows(o.Pictures, as)
-	return train.Data{Source: rows, Missing: learned.missing, Pairs: d.pairs, PairsFile: d.pairsFile}, err
+	rows, err = learned.rows(o.Pictures, as)
+	return rows, learned.missing, err
 }
 
 // rows returns the source of the rows. Pictures are prepared as the model says or, without one, as the options say.

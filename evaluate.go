@@ -16,7 +16,6 @@ import (
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -102,17 +101,17 @@ func (e *evaluation) check() error {
 	case e.MinShared < 0 || e.MinShared > 255:
 		return badOption("min-shared", "%d: give a number from 1 to 255", e.MinShared)
 	case e.m.TakesMissing() && e.Neighbours != noNeighbours:
-		return train.Wrong("missing-values", "%s %s: the model takes missing values, and distances need every value: give none",
-			train.Name("neighbours"), e.Neighbours)
+		return wrong("missing-values", "%s %s: the model takes missing values, and distances need every value: give none",
+			option("neighbours"), e.Neighbours)
 	case e.Rank == string(eval.ByWeights) && e.m.Info.Weights == nil:
-		return train.Wrong("no-weights", "%s weighted: the bits of the model have no weights; models of the method mdsh do",
-			train.Name("rank"))
+		return wrong("no-weights", "%s weighted: the bits of the model have no weights; models of the method mdsh do",
+			option("rank"))
 	case e.Rank == string(eval.ByWeights) && e.m.DetailBits() > 0:
-		return train.Wrong("no-weights", "%s weighted: the bits of detail have no weights; %s %d leaves them out",
-			train.Name("rank"), train.Name("prefix"), e.m.ClassBits())
+		return wrong("no-weights", "%s weighted: the bits of detail have no weights; %s %d leaves them out",
+			option("rank"), option("prefix"), e.m.ClassBits())
 	case (e.Rank == api.Margins || e.Rank == api.Expected) && bits > hamming.MaxWeightedBits:
-		return train.Wrong("too-many-bits", "%s %s: codes of %d bits are longer than the %d that can be ranked by margins; "+
-			"%s takes the first bits", train.Name("rank"), e.Rank, bits, hamming.MaxWeightedBits, train.Name("prefix"))
+		return wrong("too-many-bits", "%s %s: codes of %d bits are longer than the %d that can be ranked by margins; "+
+			"%s takes the first bits", option("rank"), e.Rank, bits, hamming.MaxWeightedBits, option("prefix"))
 	case e.Rank == api.Expected && e.m.Ranking == nil:
 		return badOption("rank", "expected: the model knows no codes of training rows; train it again")
 	}
@@ -121,7 +120,7 @@ func (e *evaluation) check() error {
 
 // badOption returns an error about the value of an option.
 func badOption(name, format string, args ...any) error {
-	return train.Wrong("bad-flag-value", "%s "+format, append([]any{train.Name(name)}, args...)...)
+	return wrong("bad-flag-value", "%s "+format, append([]any{option(name)}, args...)...)
 }
 
 // step reports progress.
@@ -240,8 +239,8 @@ func (e *evaluation) findTruth(base, queries *Data) (err error) {
 		return nil
 	}
 	if e.truth = (eval.Truth{}); e.Neighbours == noNeighbours || base.saysRelevance() || queries.saysRelevance() {
-		return train.Wrong("no-truth", "nothing says which answers are right: give labels or tags for base and queries, "+
-			"or %s", train.Name("pairs"))
+		return wrong("no-truth", "nothing says which answers are right: give labels or tags for base and queries, "+
+			"or %s", option("pairs"))
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"os"
 
+	"hashgrove"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/model"
-	learn "hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -22,12 +22,12 @@ type timed struct {
 
 // trainTimed learns from all rows, since other data measure the model. If there is a checkpoint it resumes. Only the
 // method itself is timed.
-func trainTimed(ctx context.Context, src vectors.Source, o learn.Options) (*timed, error) {
+func trainTimed(ctx context.Context, src vectors.Source, o hashgrove.Options) (*timed, error) {
 	t := &timed{clock: readClock(o)}
 	progress := o.Progress
 	o.Validation, o.Resume = new(0.0), o.Checkpoint != ""
 	o = o.For(o.Method)
-	o.Progress = func(p learn.Progress) {
+	o.Progress = func(p hashgrove.Progress) {
 		if p.Learned != nil {
 			t.record(*p.Learned)
 		}
@@ -35,12 +35,12 @@ func trainTimed(ctx context.Context, src vectors.Source, o learn.Options) (*time
 			progress(p)
 		}
 	}
-	made, err := learn.Train(ctx, learn.Data{Source: src}, o)
+	made, err := hashgrove.Train(ctx, hashgrove.From(src), o)
 	if err != nil {
 		return nil, err
 	}
-	t.model, t.rest = made.Model, made.Learning.Seconds()
-	if r := made.FastHash; r != nil {
+	t.model, t.rest = made.Expert(), made.Report.Learning.Seconds()
+	if r := made.Report.FastHash; r != nil {
 		for _, b := range r.Bits {
 			t.rest -= bitSeconds(b)
 		}
@@ -69,7 +69,7 @@ type clock struct {
 
 func clockFile(checkpoint string) string { return checkpoint + ".json" }
 
-func readClock(o learn.Options) (c clock) {
+func readClock(o hashgrove.Options) (c clock) {
 	if o.Checkpoint == "" {
 		return c
 	}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hashgrove"
 	"hashgrove/internal/supervision"
-	learn "hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -33,7 +33,7 @@ func blobs(t *testing.T, seed uint64, rows int) *supervision.Data {
 // An interrupted training resumes to the same model, and its time counts.
 func TestInterruptedTrainingResumes(t *testing.T) {
 	d := blobs(t, 1, 90)
-	o := learn.Options{Bits: 6, Rounds: 5}
+	o := hashgrove.Options{Bits: 6, Rounds: 5}
 	whole, err := trainTimed(context.Background(), d, o)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestInterruptedTrainingResumes(t *testing.T) {
 	checkpoint := filepath.Join(t.TempDir(), "model.ckpt")
 	ctx, cancel := context.WithCancel(context.Background())
 	o.Checkpoint = checkpoint
-	o.Progress = func(p learn.Progress) {
+	o.Progress = func(p hashgrove.Progress) {
 		if p.Bit == 4 {
 			cancel()
 		}

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"hashgrove"
 	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
-	learn "hashgrove/internal/train"
 )
 
 // TestShortRuns runs every experiment in its short form, twice: the second time everything comes from the cache.
@@ -94,9 +94,9 @@ func TestMissingDataIsSaid(t *testing.T) {
 
 // small is a table of three quick rows, one of which cannot be.
 func small(ctx context.Context, runner *Runner) (*Table, error) {
-	rows := []row{methodRow(codebook(800), 200, "lsh", learn.Options{}, paperRow{}),
-		methodRow(codebook(800), 200, "nothing", learn.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh",
-			learn.Options{}, paperRow{})}
+	rows := []row{methodRow(codebook(800), 200, "lsh", hashgrove.Options{}, paperRow{}),
+		methodRow(codebook(800), 200, "nothing", hashgrove.Options{}, paperRow{}), methodRow(codebook(800), 200, "splh",
+			hashgrove.Options{}, paperRow{})}
 	return runner.table(ctx, cifar10, "Small", "", rows)
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"hashgrove"
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/fasthash/inference"
-	learn "hashgrove/internal/train"
 )
 
 // inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash
@@ -57,7 +57,7 @@ training time of their own.`
 
 // twoStep returns a row of TSH with all pairs, trained like FastHash, so that it can be interrupted.
 func twoStep(r recipe, train, bits int, learner fasthash.Learner) row {
-	t := learn.Options{Bits: bits, Effort: fasthash.Paper, Order: string(fasthash.TSH), Learner: string(learner),
+	t := hashgrove.Options{Bits: bits, Effort: fasthash.Paper, Order: string(fasthash.TSH), Learner: string(learner),
 		Inference: string(inference.Spectral)}
 	return fastHashRow(r, train, t, fmt.Sprintf("spectral, %s (TSH)", learner), paperRow{})
 }
@@ -211,7 +211,7 @@ func unsupervisedFigure(c collection) Experiment {
 	words := codebook(800)
 	rows := []row{fastHashRow(words, 0, paperTrees(64), "FastHash", paperRow{})}
 	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
-		rows = append(rows, methodRow(words, 0, name, learn.Options{}, paperRow{}))
+		rows = append(rows, methodRow(words, 0, name, hashgrove.Options{}, paperRow{}))
 	}
 	more := rows[:len(rows):len(rows)] // without curves
 	for _, r := range []recipe{words, c.gist} {
@@ -221,7 +221,7 @@ func unsupervisedFigure(c collection) Experiment {
 				more = append(more, d)
 			}
 		}
-		weighted := methodRow(r, 0, "mdsh", learn.Options{}, paperRow{})
+		weighted := methodRow(r, 0, "mdsh", hashgrove.Options{}, paperRow{})
 		weighted.weigh, weighted.label = true, "MDSH, its weighted ranking"
 		more = append(more, weighted)
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"hashgrove"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
-	learn "hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -29,9 +29,9 @@ func rankingsTable(c collection) Experiment {
 			if train < 0 {
 				paper = paperRow{}
 			}
-			normal := learn.Options{Bits: 64, Effort: fasthash.Normal}
+			normal := hashgrove.Options{Bits: 64, Effort: fasthash.Normal}
 			rows = append(rows,
-				fastHashRow(kind.recipe, train, learn.Options{Bits: 64, Effort: fasthash.Paper}, "paper", paper),
+				fastHashRow(kind.recipe, train, hashgrove.Options{Bits: 64, Effort: fasthash.Paper}, "paper", paper),
 				fastHashRow(kind.recipe, train, normal, "normal", paper),
 				fastHashRow(kind.recipe.mirrored().averaged(), train, normal, "normal, mirror images", paper))
 		}

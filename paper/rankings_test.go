@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"hashgrove"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/supervision"
-	learn "hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -103,7 +103,7 @@ func slowRankings(t *testing.T, runner *Runner, run *training, learned []bool) (
 func TestRankingsEqualTheDefinition(t *testing.T) {
 	ctx := context.Background()
 	runner := &Runner{Cache: t.TempDir(), Short: true, Seed: 1, Say: quiet}
-	o := learn.Options{Bits: 64, Effort: fasthash.Paper}
+	o := hashgrove.Options{Bits: 64, Effort: fasthash.Paper}
 	for _, r := range runner.shortened([]row{
 		fastHashRow(gist320(), 150, o, "plain", paperRow{}),
 		fastHashRow(gist320().mirrored().averaged(), -5, o, "averaged", paperRow{}),

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
-	learn "hashgrove/internal/train"
 )
 
 // paperRow is what the paper reports: precision@100, MAP, PR area, training and test seconds; 0 if it reports nothing.
@@ -20,40 +20,40 @@ type paperRow struct{ precision, mapping, area, train, test float64 }
 // row is one line of a table: what to run and what the paper got.
 type row struct {
 	recipe  recipe
-	train   int           // rows to learn from; 0 means all, -n all but one in n
-	method  string        // name in package method
-	label   string        // in the table; "" means the method's own
-	options learn.Options // of the method
-	first   int           // evaluate only this number of bits; 0 means all
-	weigh   bool          // rank by the weights of the bits
+	train   int               // rows to learn from; 0 means all, -n all but one in n
+	method  string            // name in package method
+	label   string            // in the table; "" means the method's own
+	options hashgrove.Options // of the method
+	first   int               // evaluate only this number of bits; 0 means all
+	weigh   bool              // rank by the weights of the bits
 	paper   paperRow
 }
 
 // paperTrees returns the paper's setting, trees ours: deeper trees fit the codes of the database better, and more of
 // them always help.
-func paperTrees(bits int) learn.Options {
-	return learn.Options{Bits: bits, Effort: fasthash.Paper}
+func paperTrees(bits int) hashgrove.Options {
+	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper}
 }
-func trees(bits, rounds, depth int) learn.Options {
-	return learn.Options{Bits: bits, Effort: fasthash.Paper, Rounds: rounds, Depth: depth}
+func trees(bits, rounds, depth int) hashgrove.Options {
+	return hashgrove.Options{Bits: bits, Effort: fasthash.Paper, Rounds: rounds, Depth: depth}
 }
 
 // fewRows and manyRows return our settings for few training pictures and for all of them with their mirror images. They
 // were chosen on a validation part of CIFAR-10.
-func fewRows(bits int) learn.Options {
+func fewRows(bits int) hashgrove.Options {
 	t := trees(bits, 800, 3)
 	t.Trim, t.NodeFeatures = 0.9, 50
 	return t
 }
 
-func manyRows(bits int) learn.Options {
+func manyRows(bits int) hashgrove.Options {
 	t := trees(bits, 400, 6)
 	t.Trim, t.NodeFeatures = 0.9, 100
 	return t
 }
 
 // fastHashRow returns a row of FastHash.
-func fastHashRow(r recipe, train int, t learn.Options, label string, paper paperRow) row {
+func fastHashRow(r recipe, train int, t hashgrove.Options, label string, paper paperRow) row {
 	return row{
 		recipe: r, train: train, method: method.FastHash, label: label, paper: paper,
 		options: t,
@@ -61,7 +61,7 @@ func fastHashRow(r recipe, train int, t learn.Options, label string, paper paper
 }
 
 // methodRow returns a row of another method, which learns from all rows of the sample.
-func methodRow(r recipe, train int, name string, o learn.Options, paper paperRow) row {
+func methodRow(r recipe, train int, name string, o hashgrove.Options, paper paperRow) row {
 	o.Bits = cmp.Or(o.Bits, fasthash.DefaultBits)
 	o.Rows = cmp.Or(o.Rows, -1)
 	return row{recipe: r, train: train, method: name, options: o, paper: paper}

@@ -12,7 +12,6 @@ import (
 	"hashgrove"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/model"
-	learn "hashgrove/internal/train"
 )
 
 // TestTablesTrainAsGoDoes: a row of a table has the model that Go makes of the same file, byte for byte.
@@ -36,7 +35,7 @@ func TestTablesTrainAsGoDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := learn.Options{Bits: 8, Effort: "paper", Rounds: 20, Seed: runner.Seed}
+	o := hashgrove.Options{Bits: 8, Effort: "paper", Rounds: 20, Seed: runner.Seed}
 	m, _, err := runner.train(ctx, d, o, filepath.Join(dir, "t.ckpt"))
 	if err != nil {
 		t.Fatal(err)

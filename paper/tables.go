@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove"
 	"hashgrove/internal/fasthash"
-	learn "hashgrove/internal/train"
 )
 
 // reportedText is what the paper reports, one table row per line.
@@ -54,9 +54,9 @@ func kshTable(c collection) Experiment {
 	return rowsExperiment(c, "ksh",
 		"KSH with 300, 1,000 and 3,000 anchors against FastHash on "+c.title+": the paper's Table 1",
 		"KSH against FastHash (Table 1)", "", []row{
-			methodRow(words, 5000, "ksh", learn.Options{Anchors: 300}, paper[0]),
-			methodRow(words, 5000, "ksh", learn.Options{Anchors: 1000}, paper[1]),
-			methodRow(words, 5000, "ksh", learn.Options{Anchors: 3000}, paper[2]),
+			methodRow(words, 5000, "ksh", hashgrove.Options{Anchors: 300}, paper[0]),
+			methodRow(words, 5000, "ksh", hashgrove.Options{Anchors: 1000}, paper[1]),
+			methodRow(words, 5000, "ksh", hashgrove.Options{Anchors: 3000}, paper[2]),
 			fastHashRow(words, 5000, paperTrees(64), "FastHash", paper[3]),
 			fastHashRow(words, 0, paperTrees(64), "FastHash, full", paper[4]),
 		})
@@ -100,7 +100,7 @@ func methodsTable(c collection) Experiment {
 			fastHashRow(ours.mirrored(), 0, manyRows(64), "FastHash, full, our settings", p[5]))
 		for _, name := range []string{"cca-itq", "sdh", "fsdh", "tsh", "tsh-kernel", "classifier",
 			"classifier-onehot"} {
-			rows = append(rows, methodRow(r, 5000, name, learn.Options{}, paperRow{}))
+			rows = append(rows, methodRow(r, 5000, name, hashgrove.Options{}, paperRow{}))
 		}
 		return append(rows, twoStep(r, 5000, 64, fasthash.Trees))
 	}
@@ -120,10 +120,10 @@ the paper are not in its table. Our settings, chosen on CIFAR-10, add mirror ima
 // rows.
 func supervised(r recipe, p []paperRow) []row {
 	return []row{
-		methodRow(r, 5000, "ksh", learn.Options{Anchors: 3000}, p[0]),
-		methodRow(r, 5000, "bre", learn.Options{}, p[1]),
-		methodRow(r, 5000, "splh", learn.Options{}, p[2]),
-		methodRow(r, 5000, "sth", learn.Options{}, p[3]),
+		methodRow(r, 5000, "ksh", hashgrove.Options{Anchors: 3000}, p[0]),
+		methodRow(r, 5000, "bre", hashgrove.Options{}, p[1]),
+		methodRow(r, 5000, "splh", hashgrove.Options{}, p[2]),
+		methodRow(r, 5000, "sth", hashgrove.Options{}, p[3]),
 		fastHashRow(r, 5000, paperTrees(64), "FastHash", p[4]),
 		fastHashRow(r, 0, paperTrees(64), "FastHash, full", p[5]),
 	}
@@ -135,12 +135,12 @@ func pcaTable(c collection) Experiment {
 	paper := reported("pca", c.name)
 	words := codebook(800)
 	rows := []row{
-		methodRow(words, 0, "cca-itq", learn.Options{}, paper[3]),
+		methodRow(words, 0, "cca-itq", hashgrove.Options{}, paper[3]),
 		// The pairs of all rows would not fit in memory.
-		methodRow(words.pca(500), 0, "splh", learn.Options{Rows: 10_000}, paper[1]),
-		methodRow(words.pca(500), 0, "sth", learn.Options{}, paper[2]),
+		methodRow(words.pca(500), 0, "splh", hashgrove.Options{Rows: 10_000}, paper[1]),
+		methodRow(words.pca(500), 0, "sth", hashgrove.Options{}, paper[2]),
 		// For each bit, KSH reads a matrix of all its rows and anchors a thousand times.
-		methodRow(words.pca(500), 0, "ksh", learn.Options{Anchors: 3000, Rows: 5_000}, paper[0]),
+		methodRow(words.pca(500), 0, "ksh", hashgrove.Options{Anchors: 3000, Rows: 5_000}, paper[0]),
 		fastHashRow(words, 0, paperTrees(64), "FastHash", paper[4]),
 		fastHashRow(signed(800).mirrored(), 0, manyRows(64), "FastHash, our settings", paper[4]),
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"hashgrove"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
@@ -18,7 +19,6 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
-	learn "hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -254,11 +254,11 @@ func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows i
 
 // train trains a method and returns the seconds it took, including quantisation but not feature extraction.
 func (runner *Runner) train(
-	ctx context.Context, src vectors.Source, o learn.Options, checkpoint string,
+	ctx context.Context, src vectors.Source, o hashgrove.Options, checkpoint string,
 ) (*model.Model, float64, error) {
 	began := time.Now()
 	o.Threads, o.Checkpoint = runner.Threads, checkpoint
-	o.Progress = func(p learn.Progress) {
+	o.Progress = func(p hashgrove.Progress) {
 		if p.Learned != nil && p.Bit%16 == 0 {
 			took := time.Since(began).Seconds()
 			runner.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Stat.Objective, took)

@@ -11,7 +11,6 @@ import (
 	"hashgrove/internal/compare"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/model"
-	"hashgrove/internal/train"
 )
 
 // TestEveryWayTrainsTheSameModel: the same data, options and seed give the same bytes through the command, Go, and a
@@ -58,7 +57,7 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 	queries := must(compare.Read(ctx, set, nil))(t)
 	models := 0
 	_, err := compare.Run(ctx, &compare.Data{Base: part, Queries: queries}, compare.Options{
-		Methods: []string{"fasthash"}, Bits: []int{8}, NewShare: -1, Unseen: -1, Seed: 1, Train: train.Options{Rounds: 5},
+		Methods: []string{"fasthash"}, Bits: []int{8}, NewShare: -1, Unseen: -1, Seed: 1, Train: hashgrove.Options{Rounds: 5},
 		Each: func(name string, bits int, m *model.Model) {
 			if name != "fasthash" {
 				return

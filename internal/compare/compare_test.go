@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/testkit/needs"
-	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -62,7 +62,7 @@ func clusterData() *Data {
 func small() Options {
 	return Options{
 		Methods: []string{"fasthash", "lsh"}, Bits: []int{8, 32}, Seed: 1,
-		Train: train.Options{Effort: fasthash.Paper, Rounds: 8, Depth: 3},
+		Train: hashgrove.Options{Effort: fasthash.Paper, Rounds: 8, Depth: 3},
 	}
 }
 
@@ -89,7 +89,7 @@ func value(t *testing.T, r *Result, method string, bits int) *eval.Row {
 func TestOrder(t *testing.T) {
 	needs.Check(t, "takes seconds")
 	byDefault := small()
-	byDefault.Train = train.Options{}
+	byDefault.Train = hashgrove.Options{}
 	for _, o := range []Options{small(), byDefault} {
 		t.Run(string(o.Train.Effort), func(t *testing.T) { testOrder(t, o) })
 	}

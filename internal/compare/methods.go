@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"hashgrove"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/train"
 )
 
 // The floors and references, which are in every table.
@@ -101,7 +101,7 @@ func (s *comparison) train(ctx context.Context, t *task, p *Part) (*training, er
 	o.Standardize, o.Validation = s.standardize(), new(0.0)
 	o = o.For(t.method)
 	o.Bits, o.Seed, o.Threads = t.longest(), s.o.Seed, s.o.Threads
-	o.Progress = func(p train.Progress) {
+	o.Progress = func(p hashgrove.Progress) {
 		if p.Learned != nil {
 			s.finishStep()
 		}

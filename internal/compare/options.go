@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"hashgrove"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/train"
 )
 
 // Options say what to compare. The zero value compares the quick methods at 16, 32, 64 and 128 bits.
@@ -42,7 +42,7 @@ type Options struct {
 	Seed   uint64
 
 	// Train holds the options of FastHash and its relatives; the options above apply to all methods.
-	Train train.Options
+	Train hashgrove.Options
 
 	Threads  int            // 0 means all cores; changes only times
 	Progress func(Progress) // called by one goroutine; may be nil

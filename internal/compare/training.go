@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"hashgrove"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
-	"hashgrove/internal/train"
 )
 
 // training is a finished training and the seconds that the method took.
@@ -19,13 +19,13 @@ type training struct {
 }
 
 // learn trains on all rows, since other data measure the model.
-func learn(ctx context.Context, p *Part, o train.Options) (*training, error) {
-	made, err := train.Train(ctx, train.Data{Source: p.Data}, o)
+func learn(ctx context.Context, p *Part, o hashgrove.Options) (*training, error) {
+	made, err := hashgrove.Train(ctx, hashgrove.From(p.Data), o)
 	if err != nil {
 		return nil, err
 	}
-	t := &training{model: made.Model, rest: made.Learning.Seconds()}
-	if r := made.FastHash; r != nil {
+	t := &training{model: made.Expert(), rest: made.Report.Learning.Seconds()}
+	if r := made.Report.FastHash; r != nil {
 		for _, b := range r.Bits {
 			took := (b.Inference + b.Boost).Seconds()
 			t.bits, t.rest = append(t.bits, took), t.rest-took

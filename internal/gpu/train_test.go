@@ -13,13 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/gpu"
 	"hashgrove/internal/gpu/worker"
 	"hashgrove/internal/message"
 	"hashgrove/internal/model"
 	"hashgrove/internal/testkit/needs"
-	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -45,7 +45,7 @@ func TestModelsAreTheSame(t *testing.T) {
 	}
 	t.Setenv(gpu.AnyDevice, "1")
 	build(t)
-	for name, o := range map[string]train.Options{
+	for name, o := range map[string]hashgrove.Options{
 		"normal":       {Bits: 6, Rounds: 12},
 		"paper":        {Bits: 6, Rounds: 12, Effort: fasthash.Paper},
 		"best":         {Bits: 3, Rounds: 9, Effort: fasthash.Best, Learner: "trees"},
@@ -60,7 +60,7 @@ func TestModelsAreTheSame(t *testing.T) {
 			var files [2][]byte
 			for i, device := range []string{gpu.CPU, gpu.GPU} {
 				o.Device, o.Output = device, filepath.Join(t.TempDir(), "model.hgm")
-				made, err := train.Train(t.Context(), train.Data{Source: table(900, 14, 5)}, o)
+				made, err := hashgrove.Train(t.Context(), hashgrove.From(table(900, 14, 5)), o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,20 +86,20 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 	t.Setenv(gpu.AnyDevice, "1")
 	build(t)
-	data := train.Data{Source: table(500, 8, 3)}
-	o := train.Options{Bits: 4, Rounds: 8, Effort: fasthash.Paper, Device: gpu.CPU}
-	whole, err := train.Train(t.Context(), data, o)
+	data := hashgrove.From(table(500, 8, 3))
+	o := hashgrove.Options{Bits: 4, Rounds: 8, Effort: fasthash.Paper, Device: gpu.CPU}
+	whole, err := hashgrove.Train(t.Context(), data, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := o
 	first.Bits = 2
-	half, err := train.Train(t.Context(), data, first)
+	half, err := hashgrove.Train(t.Context(), data, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Grow, o.Device = half.Model, gpu.GPU
-	grown, err := train.Train(t.Context(), data, o)
+	o.Grow, o.Device = half.Expert(), gpu.GPU
+	grown, err := hashgrove.Train(t.Context(), data, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +108,10 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
-func encoded(t *testing.T, m *model.Model) []byte {
+func encoded(t *testing.T, m *hashgrove.Model) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := model.Write(&b, m); err != nil {
+	if err := model.Write(&b, m.Expert()); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -121,24 +121,24 @@ func encoded(t *testing.T, m *model.Model) []byte {
 func TestNoGPU(t *testing.T) {
 	gpu.EndShared()
 	t.Setenv("PATH", t.TempDir())
-	data := train.Data{Source: table(300, 4, 3)}
-	o := train.Options{Bits: 2, Rounds: 2, Device: gpu.GPU}
+	data := hashgrove.From(table(300, 4, 3))
+	o := hashgrove.Options{Bits: 2, Rounds: 2, Device: gpu.GPU}
 	o.Learner = "linear"
-	if _, err := train.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") {
+	if _, err := hashgrove.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") {
 		t.Errorf("nothing needs it, but it was asked for: %v", err)
 	}
 	o.Learner = ""
-	if _, err := train.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") ||
+	if _, err := hashgrove.Train(t.Context(), data, o); !slices.Contains(message.Codes(err), "no-gpu") ||
 		!strings.Contains(err.Error(), gpu.Program) {
 		t.Errorf("%v", err)
 	}
 	o.Device = "abacus"
-	if _, err := train.Train(t.Context(), data, o); err == nil || !strings.Contains(err.Error(), "auto, cpu or gpu") {
+	if _, err := hashgrove.Train(t.Context(), data, o); err == nil || !strings.Contains(err.Error(), "auto, cpu or gpu") {
 		t.Errorf("%v", err)
 	}
 	for _, device := range []string{"", gpu.Auto, gpu.CPU} {
 		o.Device = device
-		made, err := train.Train(t.Context(), data, o)
+		made, err := hashgrove.Train(t.Context(), data, o)
 		if err != nil || made.Report.Device != "" {
 			t.Errorf("%q: %v", device, err)
 		}

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"time"
 
+	"hashgrove"
 	"hashgrove/internal/compare"
 	"hashgrove/internal/compare/report"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
-	"hashgrove/internal/train"
 )
 
 // compareParams say what to compare; names are the flags of the command with underscores, and so are defaults.
@@ -19,19 +19,19 @@ type compareParams struct {
 	Title string  `json:"title,omitempty"`
 	Share float64 `json:"share,omitempty"` // of the rows, to search with
 
-	Methods     []string      `json:"methods,omitempty"`
-	Bits        []int         `json:"bits,omitempty"`
-	NewShare    *float64      `json:"new_share,omitempty"`
-	PCA         int           `json:"pca,omitempty"`
-	Neighbours  string        `json:"neighbours,omitempty"`
-	Standardize string        `json:"standardize,omitempty"`
-	Rank        string        `json:"rank,omitempty"`
-	DetailBits  *int          `json:"detail_bits,omitempty"`
-	Unseen      int           `json:"unseen,omitempty"`
-	Seed        uint64        `json:"seed,omitempty"`
-	Threads     int           `json:"threads,omitempty"`
-	MinShared   int           `json:"min_shared,omitempty"`
-	Train       train.Options `json:"train,omitzero"`
+	Methods     []string          `json:"methods,omitempty"`
+	Bits        []int             `json:"bits,omitempty"`
+	NewShare    *float64          `json:"new_share,omitempty"`
+	PCA         int               `json:"pca,omitempty"`
+	Neighbours  string            `json:"neighbours,omitempty"`
+	Standardize string            `json:"standardize,omitempty"`
+	Rank        string            `json:"rank,omitempty"`
+	DetailBits  *int              `json:"detail_bits,omitempty"`
+	Unseen      int               `json:"unseen,omitempty"`
+	Seed        uint64            `json:"seed,omitempty"`
+	Threads     int               `json:"threads,omitempty"`
+	MinShared   int               `json:"min_shared,omitempty"`
+	Train       hashgrove.Options `json:"train,omitzero"`
 }
 
 // options returns the options of the comparison.

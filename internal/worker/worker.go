@@ -30,7 +30,6 @@ import (
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/train"
 	"hashgrove/server"
 )
 
@@ -229,7 +228,7 @@ func (c *call) progress(p any) { _ = c.send(answer{ID: c.id, Progress: p}) }
 // failureOf describes an error by its code: that of package api, or that of the package it comes from.
 func failureOf(err error) *failure {
 	f := &failure{Code: "failed", Message: err.Error()}
-	refused, option := new(api.Error), new(train.OptionError)
+	refused, option := new(api.Error), new(hashgrove.OptionError)
 	switch {
 	case errors.Is(err, context.Canceled):
 		f.Code = "canceled"

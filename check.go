@@ -1,4 +1,4 @@
-package train
+package hashgrove
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// OptionError reports an option that is invalid, alone or combined with another.
+// OptionError reports an option that is invalid, alone or combined with another; use errors.As to detect it.
 type OptionError struct {
 	Code   message.Code
 	format string

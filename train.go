@@ -1,12 +1,4 @@
-// Package train learns models. It is the one way from rows and options to a model with a report, shared by the library,
-// the command, comparisons, the paper's tables and the service's page.
-//
-//	Options    what to learn and how, for every method; Check rejects invalid ones
-//	Train      source -> vectors of pictures -> one scan, kept -> what is held out, where rows lie ->
-//	           package method -> the model with what it remembers -> file
-//
-// The source is read once: its rows are kept in memory or, if they are many, in a temporary file.
-package train
+package hashgrove
 
 import (
 	"cmp"
@@ -26,16 +18,12 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Data holds the rows to learn from.
-type Data struct {
-	vectors.Source // *supervision.Data is not scanned again
-
-	Missing   bool               // NaN stands for a missing value
-	Pairs     []supervision.Pair // similar and dissimilar rows, instead of labels and tags; nil means none
-	PairsFile string             // the same in a file; "" means none
-}
-
-// run is the state of one training.
+// run is the state of one training:
+//
+//	source -> vectors of pictures -> one scan, kept -> what is held out, where rows lie ->
+//	package method -> the model with what it remembers -> file
+//
+// The source is read once: its rows are kept in memory or, if they are many, in a temporary file.
 type run struct {
 	o         Options
 	m         method.Options
@@ -48,9 +36,9 @@ type run struct {
 	report    Report
 }
 
-// Train learns a model from the rows and saves it if Options.Output names a file. The rows, supervision, options and
-// seed determine every byte of the model.
-func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
+// Train learns a model from the data and saves it if Options.Output names a file. The same data, options and seed give
+// the same model, byte for byte, whether trained here, by the command or in a comparison. Files are read once.
+func Train(ctx context.Context, d *Data, o Options) (_ *Training, err error) {
 	began := time.Now()
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -82,7 +70,7 @@ func Train(ctx context.Context, d Data, o Options) (_ *Training, err error) {
 		return nil, err
 	}
 	r.report.NewItems, r.report.LearnedItems, r.report.Total = m.Info.NewItems, m.Info.LearnedItems, time.Since(began)
-	return &Training{m, r.report}, nil
+	return &Training{&Model{m}, r.report}, nil
 }
 
 // emit reports a step.
@@ -135,11 +123,16 @@ func (r *run) noteCopies() {
 }
 
 // read turns pictures into vectors, reads all rows once, and settles the supervision.
-func (r *run) read(ctx context.Context, d Data) error {
-	if len(r.o.HoldOut) > 0 && (d.Pairs != nil || d.PairsFile != "") {
+func (r *run) read(ctx context.Context, d *Data) error {
+	paired := d.pairs != nil || d.pairsFile != ""
+	if len(r.o.HoldOut) > 0 && paired {
 		return wrong("needs-classes", "%s needs classes, not %s", option("hold-out"), option("pairs"))
 	}
-	src, err := r.vectors(d)
+	rows, missing, err := d.learnable(r.o)
+	if err != nil {
+		return err
+	}
+	src, err := r.vectors(rows, paired)
 	if err != nil {
 		return err
 	}
@@ -147,15 +140,17 @@ func (r *run) read(ctx context.Context, d Data) error {
 	if scanned, ok := src.(*supervision.Data); ok {
 		own := *scanned
 		r.data = &own
-	} else if r.data, err = r.scan(ctx, src, d.Missing); err != nil {
+	} else if r.data, err = r.scan(ctx, src, missing); err != nil {
 		return err
 	}
 	r.report.Rows = r.data.Rows
 	if r.o.MinShared != 0 {
 		r.data.MinShared = r.o.MinShared
 	}
-	if err := r.readPairs(d); err != nil {
-		return err
+	if paired {
+		if err := r.readPairs(d); err != nil {
+			return err
+		}
 	}
 	for _, text := range r.data.Warnings {
 		r.addNote(Note{"data", text, true})
@@ -189,37 +184,31 @@ func (r *run) scan(ctx context.Context, src vectors.Source, missing bool) (*supe
 	})
 }
 
-// readPairs makes pairs, if there are any, the supervision.
-func (r *run) readPairs(d Data) error {
-	if d.Pairs == nil && d.PairsFile == "" {
-		return nil
-	}
+// readPairs makes pairs the supervision.
+func (r *run) readPairs(d *Data) error {
 	if r.data.Labels != nil || r.data.Tags != nil {
-		from := d.PairsFile
-		if from == "" {
-			from = "the pairs"
-		}
-		r.note("pairs-alone", "similarity comes from %s alone: labels and tags are not learned from", from)
+		r.note("pairs-alone", "similarity comes from %s alone: labels and tags are not learned from",
+			cmp.Or(d.pairsFile, "the pairs"))
 	}
-	if d.PairsFile != "" {
-		return dataset.ReadPairs(d.PairsFile, r.data)
+	if d.pairsFile != "" {
+		return dataset.ReadPairs(d.pairsFile, r.data)
 	}
-	return r.data.SetPairs(d.Pairs)
+	return r.data.SetPairs(d.pairs)
 }
 
 // vectors returns what to learn from: the rows themselves, or the features of pictures followed by those of their
 // mirror images.
-func (r *run) vectors(d Data) (vectors.Source, error) {
+func (r *run) vectors(rows vectors.Source, paired bool) (vectors.Source, error) {
 	p := r.o.Pictures
-	pictures, ok := picture.Of(d.Source)
+	pictures, ok := picture.Of(rows)
 	switch {
 	case p.Features == "" && !ok && r.o.Grow != nil:
-		return r.o.Grow.Source(d.Source, r.o.Threads) // in the order of its columns
+		return r.o.Grow.Source(rows, r.o.Threads) // in the order of its columns
 	case p.Features == "":
-		return d.Source, nil
+		return rows, nil
 	case !ok:
 		return nil, wrong("needs-pictures", "%s needs pictures: folders, tars, CIFAR or IDX files", option("features"))
-	case p.Mirror && (d.Pairs != nil || d.PairsFile != ""):
+	case p.Mirror && paired:
 		return nil, wrong("conflicting-flags", "%s and %s cannot be combined: pairs say nothing about mirror images",
 			option("mirror"), option("pairs"))
 	case p.Mirror:

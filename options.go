@@ -1,4 +1,4 @@
-package train
+package hashgrove
 
 import (
 	"hashgrove/internal/fasthash"
@@ -9,20 +9,20 @@ import (
 )
 
 // Options say what to learn and how. The zero value is FastHash with its defaults; a zero field leaves the choice to
-// the method or, for FastHash, to the effort. JSON names are the command's flags with underscores. Fields tagged
+// the method or, for FastHash, to the effort. Train rejects options that do not apply to the method. JSON names are the command's flags with underscores. Fields tagged
 // for:"fasthash" are an error with other methods, those tagged for:"others" an error with FastHash, and those tagged
 // for:"trees" apply to FastHash and its relative tsh-trees.
 type Options struct {
 	Method string `json:"method,omitempty"` // one of the method names; "" means "fasthash"
-	Bits   int    `json:"bits,omitempty"`   // code length; 0 means fasthash.DefaultBits
+	Bits   int    `json:"bits,omitempty"`   // code length; 0 means 64
 	// DetailBits adds bits behind the Bits of the class that keep the vector itself, so that items of one class are
 	// ordered by how much they look like the query. 0 means none.
 	DetailBits int `json:"detail_bits,omitempty"`
 
-	Seed    uint64 `json:"seed,omitempty"`    // of everything random; 0 means fasthash.DefaultSeed
+	Seed    uint64 `json:"seed,omitempty"`    // of everything random; 0 means 1
 	Threads int    `json:"threads,omitempty"` // 0 means all cores; never changes the model
-	// Device is where trees are grown: gpu.CPU, gpu.GPU, or gpu.Auto for a GPU where there is one that is sooner by
-	// estimate; "" means gpu.Auto. It never changes the model.
+	// Device is where trees are grown: "cpu", "gpu", or "auto" for a GPU where there is one and it pays; "" means auto.
+	// It never changes the model.
 	Device string `json:"device,omitempty"`
 
 	MinShared int `json:"min_shared,omitempty"` // least number of tags that similar rows share; 0 means 2

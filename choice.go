@@ -1,4 +1,4 @@
-package train
+package hashgrove
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package train
+package hashgrove
 
 import (
 	"fmt"
@@ -6,20 +6,19 @@ import (
 
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
-	"hashgrove/internal/model"
 )
 
 // Training is a trained model with its report.
 type Training struct {
-	Model *model.Model
-	Report
+	*Model
+	Report Report
 }
 
 // Report describes a training run.
 type Report struct {
 	// How well held-out rows find each other, and how well they find rows learned from; nil if none were held out.
 	// Expect the figures for new items.
-	NewItems, LearnedItems *model.Figures
+	NewItems, LearnedItems *Figures
 
 	Method   string
 	Bits     int // asked for; the model may have fewer

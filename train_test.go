@@ -1,4 +1,4 @@
-package train_test
+package hashgrove_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hashgrove"
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/message"
@@ -22,7 +23,6 @@ import (
 	"hashgrove/internal/model"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/supervision"
-	"hashgrove/internal/train"
 	"hashgrove/internal/vectors"
 )
 
@@ -108,19 +108,19 @@ func TestSourcesAreReadOnce(t *testing.T) {
 	}
 	pictures, _ := open(t, dataset.Spec{Paths: []string{folder}, Size: 8}).AsPictures()
 	passes := 0
-	gist := train.Options{Bits: 4, Rounds: 5, Pictures: train.PictureOptions{Features: "pixels", Mirror: true}}
+	gist := hashgrove.Options{Bits: 4, Rounds: 5, Pictures: hashgrove.PictureOptions{Features: "pixels", Mirror: true}}
 	for name, c := range map[string]struct {
 		src vectors.Source
-		o   train.Options
+		o   hashgrove.Options
 	}{
-		"csv":        {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5}},
-		"csv, ksh":   {counted{table, &passes}, train.Options{Bits: 4, Method: "ksh", Anchors: 20}},
-		"csv, files": {counted{table, &passes}, train.Options{Bits: 4, Rounds: 5, LinearColumns: "off", Memory: 300e6}},
-		"pixels":     {countedPictures{pictures, &passes}, train.Options{Bits: 4, Rounds: 5}},
+		"csv":        {counted{table, &passes}, hashgrove.Options{Bits: 4, Rounds: 5}},
+		"csv, ksh":   {counted{table, &passes}, hashgrove.Options{Bits: 4, Method: "ksh", Anchors: 20}},
+		"csv, files": {counted{table, &passes}, hashgrove.Options{Bits: 4, Rounds: 5, LinearColumns: "off", Memory: 300e6}},
+		"pixels":     {countedPictures{pictures, &passes}, hashgrove.Options{Bits: 4, Rounds: 5}},
 		"features":   {countedPictures{pictures, &passes}, gist},
 	} {
 		passes = 0
-		if _, err := train.Train(t.Context(), train.Data{Source: c.src}, c.o); err != nil || passes != 1 {
+		if _, err := hashgrove.Train(t.Context(), hashgrove.From(c.src), c.o); err != nil || passes != 1 {
 			t.Errorf("%s: %d passes, %v", name, passes, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestSourcesAreReadOnce(t *testing.T) {
 // TestOptionsThatCannotBeMeant: every option is for some methods, and says so for the others.
 func TestOptionsThatCannotBeMeant(t *testing.T) {
 	share := func(v float64) *float64 { return &v }
-	for want, o := range map[string]train.Options{
+	for want, o := range map[string]hashgrove.Options{
 		"wrong-method rounds lsh":               {Method: "lsh", Rounds: 5},
 		"wrong-method effort ksh":               {Method: "ksh", Effort: fasthash.Quick},
 		"wrong-method resume sdh":               {Method: "sdh", Resume: true},
@@ -142,7 +142,7 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		"bad-flag-value balance 9:x":            {Balance: "9:x"},
 		"conflicting-flags resume restart":      {Resume: true, Restart: true},
 		"too-small memory":                      {Memory: 5},
-		"missing-flag mirror features":          {Pictures: train.PictureOptions{Mirror: true}},
+		"missing-flag mirror features":          {Pictures: hashgrove.PictureOptions{Mirror: true}},
 	} {
 		facts := strings.Fields(want)
 		err := o.Check()
@@ -150,7 +150,7 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 			t.Errorf("%s: %s", want, d)
 			continue
 		}
-		e, ok := errors.AsType[*train.OptionError](err)
+		e, ok := errors.AsType[*hashgrove.OptionError](err)
 		if !ok || string(e.Code) != facts[0] || strings.Contains(e.Error(), "--") ||
 			facts[0] != "no-such-method" && !strings.Contains(e.Flags(), "--"+facts[1]) &&
 				!strings.Contains(e.Flags(), "--set "+strings.ReplaceAll(facts[1], "-", "_")) {
@@ -158,7 +158,7 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 		}
 	}
 	for _, name := range method.Names() {
-		o := train.Options{Rounds: 5, Anchors: 9, LinearColumns: "off"}.For(name)
+		o := hashgrove.Options{Rounds: 5, Anchors: 9, LinearColumns: "off"}.For(name)
 		if err := o.Check(); err != nil || (o.Rounds == 5) != (name == "fasthash" || name == "tsh-trees") {
 			t.Errorf("%s: %v of %+v", name, err, o)
 		}
@@ -167,7 +167,7 @@ func TestOptionsThatCannotBeMeant(t *testing.T) {
 
 // TestOptionsInJSON: the names are those of the flags, and zero is something else than nothing.
 func TestOptionsInJSON(t *testing.T) {
-	var o train.Options
+	var o hashgrove.Options
 	text := `{"bits":8,"effort":"quick","validation":0,"candidate_bits":3,"pictures":{"features":"gist320"}}`
 	if err := json.Unmarshal([]byte(text), &o); err != nil || o.Check() != nil {
 		t.Fatal(err, o.Check())
@@ -193,34 +193,34 @@ func TestTrainingSaysWhatItChose(t *testing.T) {
 	set := open(t, dataset.Spec{Paths: []string{shop(t, 400)}, Label: "kind", ID: "sku"})
 	output := filepath.Join(t.TempDir(), "m.hgm")
 	var rows, bits int
-	var notes []train.Note
-	o := train.Options{Bits: 6, Rounds: 5, Output: output, Progress: func(p train.Progress) {
+	var notes []hashgrove.Note
+	o := hashgrove.Options{Bits: 6, Rounds: 5, Output: output, Progress: func(p hashgrove.Progress) {
 		rows, bits = max(rows, p.Rows), max(bits, p.Bit)
 		if p.Note != nil {
 			notes = append(notes, *p.Note)
 		}
 	}}
-	made, err := train.Train(t.Context(), train.Data{Source: set}, o)
+	made, err := hashgrove.Train(t.Context(), hashgrove.From(set), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows != 400 || bits != 6 || len(notes) == 0 || fmt.Sprint(notes) != fmt.Sprint(made.Notes) {
-		t.Errorf("%d rows, %d bits, notes %v, in the report %v", rows, bits, notes, made.Notes)
+	if rows != 400 || bits != 6 || len(notes) == 0 || fmt.Sprint(notes) != fmt.Sprint(made.Report.Notes) {
+		t.Errorf("%d rows, %d bits, notes %v, in the report %v", rows, bits, notes, made.Report.Notes)
 	}
-	if made.HeldOut != 0.05 || made.NewItems == nil || made.LearnedItems == nil || made.FastHash.Rows != 380 ||
-		made.Rows != 400 || made.Total <= 0 || made.Learning <= 0 || made.Method != "fasthash" {
+	if made.Report.HeldOut != 0.05 || made.Report.NewItems == nil || made.Report.LearnedItems == nil || made.Report.FastHash.Rows != 380 ||
+		made.Report.Rows != 400 || made.Report.Total <= 0 || made.Report.Learning <= 0 || made.Report.Method != "fasthash" {
 		t.Errorf("%+v", made.Report)
 	}
 	saved, err := model.ReadFile(output)
-	if err != nil || saved.Fingerprint() != made.Model.Fingerprint() || saved.Info.Label != "kind" ||
+	if err != nil || saved.Fingerprint() != made.Expert().Fingerprint() || saved.Info.Label != "kind" ||
 		strings.Join(saved.Info.Features, "") != "abcd" {
 		t.Errorf("%v, %+v", err, saved.Info)
 	}
 	if _, err := os.Stat(output + ".ckpt"); err == nil {
 		t.Error("the checkpoint is still there")
 	}
-	all, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
-	if err != nil || all.FastHash.Rows != 400 || all.NewItems != nil {
+	all, err := hashgrove.Train(t.Context(), hashgrove.From(set), hashgrove.Options{Bits: 6, Rounds: 5, Validation: new(0.0)})
+	if err != nil || all.Report.FastHash.Rows != 400 || all.Report.NewItems != nil {
 		t.Errorf("from all rows: %v, %+v", err, all.Report)
 	}
 }
@@ -243,15 +243,15 @@ func TestCopiesAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		set := open(t, dataset.Spec{Paths: []string{path}, Label: "kind", ID: "sku"})
-		made, err := train.Train(t.Context(), train.Data{Source: set}, train.Options{Bits: 2, Rounds: 2})
+		made, err := hashgrove.Train(t.Context(), hashgrove.From(set), hashgrove.Options{Bits: 2, Rounds: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := slices.ContainsFunc(made.Notes, func(n train.Note) bool {
+		told := slices.ContainsFunc(made.Report.Notes, func(n hashgrove.Note) bool {
 			return n.Code == "copies" && n.Doubt && strings.Contains(n.Text, fmt.Sprint(copies, " of the 405 rows"))
 		})
 		if told != (copies > 0) {
-			t.Errorf("%d copies: %v", copies, made.Notes)
+			t.Errorf("%d copies: %v", copies, made.Report.Notes)
 		}
 	}
 }
