@@ -87,15 +87,7 @@ func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, c *collect
 		return err
 	}
 	a.Collection = c.name
-	size := 256
-	if len(a.Results) > 0 { // size the buffer by the first answer
-		size += len(a.Results) * (128 + 96*len(a.Results[0].Hits))
-	}
-	b, err := a.AppendJSON(make([]byte, 0, size))
-	if err != nil {
-		return err
-	}
-	writeBody(w, http.StatusOK, kindJSON, append(b, '\n'))
+	writeJSON(w, http.StatusOK, a)
 	return nil
 }
 
