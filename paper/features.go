@@ -138,7 +138,7 @@ func openVectors(paths ...string) (*dataset.Set, error) {
 // mirrored returns the mirror images of a split, without the pictures themselves.
 func (s split) mirrored() split {
 	open := s.open
-	s.name, s.digest, s.similar = s.name+"-mirrored", keyOf("mirrored 1", s.digest), nil
+	s.name, s.digest = s.name+"-mirrored", keyOf("mirrored 1", s.digest)
 	s.open = func() (vectors.Source, error) {
 		src, err := open()
 		if err != nil {

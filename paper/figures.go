@@ -10,13 +10,13 @@ import (
 	"hashgrove/internal/fasthash/inference"
 )
 
-// inferenceFigure is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash
+// cifar10Inference is Figure 1 (fig:tsh): the spectral inference of TSH or Block-GC, with linear SVMs or trees as hash
 // functions, by number of bits, on codebook features. The paper shows curves without numbers.
 //
 // FastHash learns a model stage by stage, so its first bits are the model of fewer bits. TSH infers with the whole
 // length in view, so each length is trained separately.
-func inferenceFigure(c collection) Experiment {
-	words := codebook(800)
+func cifar10Inference() Experiment {
+	c, words := cifar10, codebook(800)
 	lengths := []int{16, 32, 64}
 	var rows []row
 	for _, learner := range []fasthash.Learner{fasthash.Trees, fasthash.Linear} {
@@ -82,9 +82,10 @@ func bitsFigure(c collection, rows []row, values []result) figure {
 	return figure{c.name + "-inference-precision", l}
 }
 
-// curvesFigure is Figure 2 (fig:features): precision over recall, and precision of the first 2,000 retrieved pictures,
+// cifar10Curves is Figure 2 (fig:features): precision over recall, and precision of the first 2,000 retrieved pictures,
 // on codebook features. The paper shows curves without numbers.
-func curvesFigure(c collection) Experiment {
+func cifar10Curves() Experiment {
+	c := cifar10
 	rows := supervised(codebook(800), make([]paperRow, 6))
 	return Experiment{
 		Name:  c.name + "-curves",
@@ -205,40 +206,31 @@ func recallFigure(name string, c collection, drawn []namedCurve) figure {
 	}, drawn, curve.byRecall)
 }
 
-// unsupervisedFigure is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows
+// cifar10Unsupervised is Figure 3 (fig:unsup): methods that do not see the labels, on codebook features. The paper shows
 // curves without numbers. GIST is included, because others have published numbers for it.
-func unsupervisedFigure(c collection) Experiment {
-	words := codebook(800)
-	rows := []row{fastHashRow(words, 0, paperTrees(64), "FastHash", paperRow{})}
-	for _, name := range []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"} {
-		rows = append(rows, methodRow(words, 0, name, hashgrove.Options{}, paperRow{}))
-	}
-	more := rows[:len(rows):len(rows)] // without curves
-	for _, r := range []recipe{words, c.gist} {
-		if r.Name == c.gist.Name {
-			for _, d := range rows[1:] {
-				d.recipe = r
-				more = append(more, d)
-			}
+func cifar10Unsupervised() Experiment {
+	c := cifar10
+	methods := []string{"lsh", "pca-itq", "agh", "agh2", "spherical", "mdsh"}
+	rows := []row{fastHashRow(codebook(800), 0, paperTrees(64), "FastHash", paperRow{})}
+	for _, r := range []recipe{codebook(800), c.gist} {
+		for _, name := range methods {
+			rows = append(rows, methodRow(r, 0, name, hashgrove.Options{}, paperRow{}))
 		}
 		weighted := methodRow(r, 0, "mdsh", hashgrove.Options{}, paperRow{})
 		weighted.weigh, weighted.label = true, "MDSH, its weighted ranking"
-		more = append(more, weighted)
+		rows = append(rows, weighted)
 	}
-	note := ""
-	if c.name == "cifar10" {
-		note = `On GIST with 64 bits, TreezzZ (re-implementations on GitHub) reports a MAP of 0.144 for LSH and of 0.169 for
+	note := `On GIST with 64 bits, TreezzZ (re-implementations on GitHub) reports a MAP of 0.144 for LSH and of 0.169 for
 PCA-ITQ, with different queries.`
-	}
 	return Experiment{
 		Name:  c.name + "-unsupervised",
 		About: "Unsupervised methods against FastHash on " + c.title + ": the paper's Figure 3",
 		Run: func(ctx context.Context, runner *Runner) (*Table, error) {
-			t, err := runner.table(ctx, c, c.title+": unsupervised methods (Figure 3)", note, more)
+			t, err := runner.table(ctx, c, c.title+": unsupervised methods (Figure 3)", note, rows)
 			if err != nil {
 				return nil, err
 			}
-			drawn, err := runner.curves(ctx, c, new(Table), rows)
+			drawn, err := runner.curves(ctx, c, new(Table), rows[:1+len(methods)])
 			t.Figures = append(t.Figures, precisionFigure(c.name+"-unsupervised", c, drawn))
 			return t, err
 		},

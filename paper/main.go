@@ -35,10 +35,8 @@ const about = `Reproduce a table or figure of the paper from the original files.
 
 --data names a folder with the data sets as they are published:
   cifar10    data_batch_1.bin to 5, test_batch.bin (the binary version of CIFAR-10, from its home page)
-  iaprtc12   pictures in any folder below, with the lists of TagProp (iaprtc12_train_list.txt and so on) or
-             ids.txt, labels.txt, tags.txt and split.txt
-  espgame    the same, with the lists of TagProp
-  mirflickr  mirflickr/im1.jpg and so on, with annotations/ of version 0.8 or the lists of TagProp
+  iaprtc12   pictures in any folder below, with lists: ids.txt (names of the pictures), labels.txt (their numbers of
+             tags, from 0), tags.txt (names of the tags) and split.txt (train or test), a line for each
 
 Every stage is kept in --cache under the digest of its inputs, so an interrupted experiment resumes where it stopped,
 and a failing method does not affect the others. --methods runs only some methods; the table also shows what is cached

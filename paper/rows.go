@@ -10,7 +10,6 @@ import (
 
 	"hashgrove"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 )
 
@@ -224,7 +223,7 @@ func (runner *Runner) labelShort(t *Table, c collection) {
 }
 
 // attempt runs a method. Methods that were not selected show cached results.
-func (runner *Runner) attempt(ctx context.Context, method string, f func(runner *Runner) error) (err error) {
+func (runner *Runner) attempt(ctx context.Context, method string, f func(runner *Runner) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -233,12 +232,6 @@ func (runner *Runner) attempt(ctx context.Context, method string, f func(runner 
 	}
 	own := *runner
 	own.idle = runner.Methods != nil && !slices.Contains(runner.Methods, method)
-	defer func() {
-		if p := recover(); p != nil { // the work of other methods is not lost
-			text, _, _ := strings.Cut(fmt.Sprint(p), "\n") // the rest is a stack
-			err = message.New("internal-error", "internal error in method %s: %s", method, text)
-		}
-	}()
 	return f(&own)
 }
 

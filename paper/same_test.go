@@ -36,7 +36,7 @@ func TestTablesTrainAsGoDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := hashgrove.Options{Bits: 8, Effort: "paper", Rounds: 20, Seed: runner.Seed}
-	m, _, err := runner.train(ctx, d, o, filepath.Join(dir, "t.ckpt"))
+	m, _, err := runner.train(ctx, d, o)
 	if err != nil {
 		t.Fatal(err)
 	}

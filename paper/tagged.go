@@ -1,285 +1,137 @@
 package main
 
 import (
-	"bufio"
-	"encoding/binary"
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
+	"iter"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/dataset"
 	"hashgrove/internal/message"
+	"hashgrove/internal/picture"
+	"hashgrove/internal/vectors"
 )
 
-// The data sets with tags (Guillaumin et al., ICCV 2009). Each lies in a folder of its name, pictures in folders below
-// it, with lists in one of these layouts, the first that is there:
-//
-//	ids.txt, labels.txt, tags.txt, split.txt      line i of each: a picture; its numbers of tags, from 0; the name of
-//	                                              tag i; train or test
-//	NAME_dictionary.txt                           the lists of TagProp: the names of the tags,
-//	NAME_train_list.txt, NAME_test_list.txt       the pictures
-//	NAME_train_annot.hvecs, NAME_test_annot.hvecs and for each its tags as 0 or 1: int16 numbers, each row led by its
-//	                                              length
-//	annotations/CONCEPT.txt                       MIRFLICKR-25000 as published: the numbers of the pictures with the
-//	                                              concept, a line each
-//	mirflickr25k_annotations_v080/CONCEPT.txt     likewise
-var (
-	iaprTC12 = taggedCollection("iaprtc12", "IAPR TC-12",
-		"The database is the training part of 17,665 pictures; the queries are the 1,962 test pictures.")
-	espGame = taggedCollection("espgame", "ESP Game",
-		"The database is the training part of TagProp, 18,689 pictures; the queries are its test part.")
-	mirFlickr = taggedCollection("mirflickr", "MIRFLICKR-25000",
-		"The database and the queries are 12,500 pictures each: the parts of TagProp's lists or, without them, the "+
-			"pictures with odd and with even numbers.")
-)
+// side is the size that tagged pictures are reduced to, in pixels; those of CIFAR-10 are already smaller.
+const side = 64
 
-func taggedCollection(name, title, parts string) collection {
-	return collection{
-		name: name, title: title, prefix: name + "-", gist: gist512(), tagged: true,
-		parts: fmt.Sprintf("%s Pictures are reduced to %d x %d pixels and count as similar when they share at least "+
-			"two tags.", parts, side, side),
-		open: func(runner *Runner) (base, queries split, err error) {
-			dir := filepath.Join(runner.Data, name)
-			entries, err := readTags(dir, name)
-			if err != nil {
-				return base, queries, err
+// iaprTC12 has tags (Guillaumin et al., ICCV 2009). It lies in a folder of its name, the pictures in folders below it.
+// Line i of ids.txt, labels.txt and split.txt is about one picture: its name without folders and extension; its numbers
+// of tags, from 0; train or test. Line i of tags.txt is the name of tag i.
+var iaprTC12 = collection{
+	name: "iaprtc12", title: "IAPR TC-12", prefix: "iaprtc12-", gist: gist512(), tagged: true,
+	parts: fmt.Sprintf("The database is the training part of 17,665 pictures; the queries are the 1,962 test pictures. "+
+		"Pictures are reduced to %d x %d pixels and count as similar when they share at least two tags.", side, side),
+	open: func(runner *Runner) (base, queries split, err error) {
+		dir := filepath.Join(runner.Data, "iaprtc12")
+		parts, err := readTags(dir)
+		if err != nil {
+			return base, queries, err
+		}
+		part := func(name string) split {
+			return split{
+				name: "iaprtc12-" + name, digest: keyOf("tagged 1", side, parts[name]),
+				shape: picture.Shape{Width: side, Height: side, Channels: 3},
+				open: func() (vectors.Source, error) {
+					set, err := dataset.Open(dataset.Spec{Paths: []string{dir}, Size: side})
+					return chosen{set, dir, parts[name]}, err
+				},
 			}
-			g, err := tagGallery(dir, entries)
-			if err != nil {
-				return base, queries, err
-			}
-			base, queries = g.split(name + "-")
-			return base, queries, nil
-		},
-	}
+		}
+		return part("train"), part("test"), nil
+	},
 }
 
-// entry is one picture of a list.
-type entry struct {
-	picture string // name, with or without folders and extension
-	tags    []string
-	query   bool
-}
-
-// readTags reads the lists in whichever layout there is.
-func readTags(dir, name string) ([]entry, error) {
-	layouts := []struct {
-		file string
-		read func(dir, name string) ([]entry, error)
-	}{
-		{"ids.txt", readPlain}, {name + "_train_list.txt", readTagProp},
-		{"annotations", readConcepts}, {"mirflickr25k_annotations_v080", readConcepts},
-	}
-	for _, l := range layouts {
-		if _, err := os.Stat(filepath.Join(dir, l.file)); err == nil {
-			return l.read(dir, name)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+// readTags reads the tags of the pictures of both parts, by the name of the picture.
+func readTags(dir string) (parts map[string]map[string][]string, err error) {
+	lines := func(name string) (path string, list []string) {
+		path = filepath.Join(dir, name)
+		text, failed := os.ReadFile(path)
+		if failed != nil && err == nil {
+			err = missing(path, failed)
 		}
+		return path, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	}
-	path := filepath.Join(dir, name+"_train_list.txt")
-	return nil, missing(path, fs.ErrNotExist)
-}
-
-// tagGallery finds the listed pictures in the folder.
-func tagGallery(dir string, entries []entry) (gallery, error) {
-	g := gallery{dir: dir, items: map[string]item{}}
-	files, err := pictures(dir)
-	if err != nil {
-		return g, err
+	_, ids := lines("ids.txt")
+	_, names := lines("tags.txt")
+	labelsPath, labels := lines("labels.txt")
+	partPath, part := lines("split.txt")
+	switch {
+	case err != nil:
+		return nil, err
+	case len(labels) != len(ids) || len(part) != len(ids):
+		return nil, message.New("wrong-count", "%s: %d lines in labels.txt and %d in split.txt for the %d pictures of ids.txt",
+			dir, len(labels), len(part), len(ids))
 	}
-	at := map[string]string{} // path by stem; "" if several pictures have it
-	for name := range files {
-		if _, twice := at[stem(name)]; twice {
-			at[stem(name)] = ""
-			continue
-		}
-		at[stem(name)] = name
-	}
-	for _, e := range entries {
-		name, ok := at[stem(e.picture)]
-		switch {
-		case !ok:
-			return g, message.New("no-such-picture", "%s: there is no picture %s, which a list names: unpack the pictures into "+
-				"that folder", dir, e.picture)
-		case name == "":
-			return g, message.New("same-name", "%s: several pictures are called %s: keep one of them", dir, stem(e.picture))
-		}
-		if _, twice := g.items[name]; twice {
-			return g, message.New("listed-twice", "%s: the lists name %s twice", dir, e.picture)
-		}
-		g.items[name] = item{Tags: e.tags, Query: e.query, Size: files[name]}
-	}
-	return g, nil
-}
-
-// readLines reads a text file of at most a million lines.
-func readLines(path string) ([]string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, missing(path, err)
-	}
-	defer f.Close()
-	var list []string
-	for s := bufio.NewScanner(f); ; {
-		if !s.Scan() {
-			return list, s.Err()
-		}
-		if list = append(list, strings.TrimSpace(s.Text())); len(list) > 1<<20 {
-			return nil, fmt.Errorf("%s: more than a million lines", path)
-		}
-	}
-}
-
-// readPlain reads the first layout.
-func readPlain(dir, _ string) ([]entry, error) {
-	var text [4][]string
-	for i, name := range []string{"tags.txt", "ids.txt", "labels.txt", "split.txt"} {
-		var err error
-		if text[i], err = readLines(filepath.Join(dir, name)); err != nil {
-			return nil, err
-		}
-		if i > 1 && len(text[i]) != len(text[1]) {
-			return nil, message.New("wrong-count", "%s: %d lines for the %d pictures of ids.txt", filepath.Join(dir, name),
-				len(text[i]), len(text[1]))
-		}
-	}
-	names, ids, labels, part := text[0], text[1], text[2], text[3]
-	entries := make([]entry, len(ids))
+	parts = map[string]map[string][]string{"train": {}, "test": {}}
 	for i, id := range ids {
-		e := entry{picture: id, query: part[i] == "test"}
-		if part[i] != "test" && part[i] != "train" {
-			return nil, message.New("bad-value", "%s: line %d: %q is neither train nor test",
-				filepath.Join(dir, "split.txt"), i+1, part[i])
+		to := parts[part[i]]
+		if to == nil {
+			return nil, message.New("bad-value", "%s: line %d: %q is neither train nor test", partPath, i+1, part[i])
 		}
+		tags := []string{}
 		for _, word := range strings.Fields(labels[i]) {
 			t, err := strconv.Atoi(word)
 			if err != nil || t < 0 || t >= len(names) {
-				return nil, message.New("no-such-tag", "%s: line %d: %q is not the number of one of the %d tags",
-					filepath.Join(dir, "labels.txt"),
+				return nil, message.New("no-such-tag", "%s: line %d: %q is not the number of one of the %d tags", labelsPath,
 					i+1, word, len(names))
 			}
-			e.tags = append(e.tags, names[t])
+			tags = append(tags, names[t])
 		}
-		entries[i] = e
+		to[id] = tags
 	}
-	return entries, nil
+	return parts, nil
 }
 
-// readTagProp reads the lists of TagProp.
-func readTagProp(dir, name string) ([]entry, error) {
-	names, err := readLines(filepath.Join(dir, name+"_dictionary.txt"))
-	if err != nil {
-		return nil, err
-	}
-	var entries []entry
-	for _, part := range []string{"train", "test"} {
-		list, err := readLines(filepath.Join(dir, name+"_"+part+"_list.txt"))
-		if err != nil {
-			return nil, err
-		}
-		path := filepath.Join(dir, name+"_"+part+"_annot.hvecs")
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, missing(path, err)
-		}
-		rows, err := parseTags(b, len(names))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		if len(rows) != len(list) {
-			return nil, message.New("wrong-count", "%s: tags of %d pictures, but the list has %d", path, len(rows), len(list))
-		}
-		for i, picture := range list {
-			e := entry{picture: picture, query: part == "test"}
-			for _, t := range rows[i] {
-				e.tags = append(e.tags, names[t])
-			}
-			entries = append(entries, e)
-		}
-	}
-	return entries, nil
+// chosen is the pictures of one part, with their tags.
+type chosen struct {
+	vectors.Source
+	dir  string
+	tags map[string][]string // by name
 }
 
-// parseTags reads rows of 16-bit zeros and ones and returns the positions of the ones.
-func parseTags(b []byte, tags int) ([][]int, error) {
-	size := 2 * (tags + 1)
-	if len(b)%size != 0 {
-		return nil, message.New("odd-size", "%d bytes are not whole rows of %d tags", len(b), tags)
-	}
-	rows := make([][]int, len(b)/size)
-	for i := range rows {
-		row := b[i*size : (i+1)*size]
-		if n := binary.LittleEndian.Uint16(row); int(n) != tags {
-			return nil, message.New("wrong-width", "row %d has %d tags, but the dictionary has %d", i, n, tags)
-		}
-		for t := range tags {
-			switch v := binary.LittleEndian.Uint16(row[2*t+2:]); v {
-			case 0:
-			case 1:
-				rows[i] = append(rows[i], t)
-			default:
-				return nil, message.New("bad-value", "row %d, tag %d: %d is neither 0 nor 1", i, t, v)
-			}
-		}
-	}
-	return rows, nil
-}
-
-// readConcepts reads the annotations of MIRFLICKR: a file per concept. All pictures count, even those without a
-// concept.
-func readConcepts(dir, _ string) ([]entry, error) {
-	files, err := pictures(dir)
-	if err != nil {
-		return nil, err
-	}
-	tags := map[int][]string{}
-	for name := range files {
-		if n, err := strconv.Atoi(strings.TrimPrefix(stem(name), "im")); err == nil {
-			tags[n] = nil
-		}
-	}
-	var lists []string
-	for _, folder := range []string{"annotations", "mirflickr25k_annotations_v080"} {
-		found, err := filepath.Glob(filepath.Join(dir, folder, "*.txt"))
-		if err != nil {
-			return nil, err
-		}
-		lists = append(lists, found...)
-	}
-	slices.Sort(lists)
-	for _, path := range lists {
-		concept := strings.TrimSuffix(filepath.Base(path), ".txt")
-		if strings.EqualFold(concept, "readme") {
-			continue
-		}
-		text, err := readLines(path)
-		if err != nil {
-			return nil, err
-		}
-		for i, line := range text {
-			if line == "" {
-				continue
-			}
-			n, err := strconv.Atoi(line)
+// Chunks implements vectors.Source.
+func (s chosen) Chunks(ctx context.Context) iter.Seq2[vectors.Chunk, error] {
+	return func(yield func(vectors.Chunk, error) bool) {
+		var out vectors.Chunk
+		seen := map[string]bool{}
+		for c, err := range s.Source.Chunks(ctx) {
 			if err != nil {
-				return nil, message.New("not-a-number", "%s: line %d: %q is not the number of a picture", path, i+1, line)
+				yield(c, err)
+				return
 			}
-			if _, ok := tags[n]; !ok {
-				return nil, message.New("no-such-picture", "%s: line %d: there is no picture im%d.jpg: unpack the pictures into %s",
-					path, i+1, n, dir)
+			out.First += out.X.Rows
+			out.X = vectors.Matrix{Cols: c.X.Cols, Data: out.X.Data[:0]}
+			out.Tags = nil
+			for i, id := range c.IDs {
+				name := strings.TrimSuffix(path.Base(id), path.Ext(id))
+				tags, ok := s.tags[name]
+				if !ok {
+					continue
+				}
+				if seen[name] {
+					yield(c, message.New("same-name", "%s: several pictures are called %s: keep one of them", s.dir, name))
+					return
+				}
+				seen[name] = true
+				out.X.Rows++
+				out.X.Data = append(out.X.Data, c.X.Row(i)...)
+				out.Tags = append(out.Tags, tags)
 			}
-			tags[n] = append(tags[n], concept)
+			if out.X.Rows > 0 && !yield(out, nil) {
+				return
+			}
+		}
+		for name := range s.tags {
+			if !seen[name] {
+				yield(out, message.New("no-such-picture", "%s: there is no picture %s, which ids.txt names: unpack the "+
+					"pictures into that folder", s.dir, name))
+				return
+			}
 		}
 	}
-	var entries []entry
-	for n, t := range tags {
-		entries = append(entries, entry{fmt.Sprintf("im%d", n), t, n%2 == 0})
-	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.picture, b.picture) })
-	return entries, nil
 }

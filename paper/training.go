@@ -26,7 +26,7 @@ import (
 type training struct {
 	name, key string
 	material
-	learn func(ctx context.Context, checkpoint string) (*model.Model, float64, error)
+	learn func(ctx context.Context) (*model.Model, float64, error)
 }
 
 // training prepares the training of a row.
@@ -56,13 +56,13 @@ func (runner *Runner) training(ctx context.Context, c collection, r row) (*train
 	}
 	t.key = keyOf("trial 2", m.baseKey, m.queryKey, copies, r.train, r.method,
 		o.Bits, o.Seed, o.Anchors, o.Rows, trees)
-	t.learn = func(ctx context.Context, checkpoint string) (*model.Model, float64, error) {
+	t.learn = func(ctx context.Context) (*model.Model, float64, error) {
 		d, err := runner.data(ctx, base, copies, r.train)
 		if err != nil {
 			return nil, 0, err
 		}
 		o.Method = r.method
-		return runner.train(ctx, d, o, checkpoint)
+		return runner.train(ctx, d, o)
 	}
 	return t, nil
 }
@@ -92,7 +92,7 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 		path := runner.path(t.name, t.key)
 		l, err := value(runner, t.name+"-training", t.key, func() (learned, error) {
 			resetPeak()
-			m, took, err := t.learn(ctx, path+".ckpt")
+			m, took, err := t.learn(ctx)
 			if err != nil {
 				return learned{}, err
 			}
@@ -100,9 +100,6 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 			return l, model.WriteFile(path+".hgm", m)
 		})
 		if err != nil {
-			return result{}, err
-		}
-		if err := discard(path + ".ckpt"); err != nil { // no longer needed
 			return result{}, err
 		}
 		r, _, err := runner.measure(ctx, t, 0, false)
@@ -252,23 +249,22 @@ func (runner *Runner) data(ctx context.Context, set *dataset.Set, copies, rows i
 	return d, nil
 }
 
-// train trains a method and returns the seconds it took, including quantisation but not feature extraction.
-func (runner *Runner) train(
-	ctx context.Context, src vectors.Source, o hashgrove.Options, checkpoint string,
-) (*model.Model, float64, error) {
+// train trains a method on all rows, since other data measure the model. It returns the seconds it took, including
+// quantisation but not feature extraction.
+func (runner *Runner) train(ctx context.Context, src vectors.Source, o hashgrove.Options) (*model.Model, float64, error) {
 	began := time.Now()
-	o.Threads, o.Checkpoint = runner.Threads, checkpoint
+	o.Threads, o.Validation = runner.Threads, new(0.0)
 	o.Progress = func(p hashgrove.Progress) {
 		if p.Learned != nil && p.Bit%16 == 0 {
 			took := time.Since(began).Seconds()
 			runner.Say("bit %d of %d, objective %.4f, %.0f s", p.Bit, p.Bits, p.Learned.Stat.Objective, took)
 		}
 	}
-	made, err := trainTimed(ctx, src, o)
+	made, err := hashgrove.Train(ctx, hashgrove.From(src), o.For(o.Method))
 	if err != nil {
 		return nil, 0, err
 	}
-	return made.model, made.seconds(o.Bits), nil
+	return made.Expert(), made.Report.Learning.Seconds(), nil
 }
 
 // resetPeak starts a stage by releasing the memory of earlier ones. Linux resets the peak of the process; elsewhere it
