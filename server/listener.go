@@ -53,8 +53,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 	return nil
 }
 
-// drainTime is how long a stopping service keeps answering while it reports not ready.
-const drainTime = 500 * time.Millisecond
+// drainTime is how long a stopping service keeps answering while it reports not ready; tests change it.
+var drainTime = 500 * time.Millisecond
 
 // readiness reports whether the service wants requests.
 func (s *Server) readiness(w http.ResponseWriter, _ *http.Request) {

@@ -25,6 +25,7 @@ import (
 
 	"hashgrove/internal/store"
 	"hashgrove/internal/testkit/needs"
+	"hashgrove/server"
 )
 
 // The tests here run the program itself, as an administrator would, and end it as they should not.
@@ -44,6 +45,7 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	*server.DrainTime = 0 // nobody watches the services of tests
 	code := m.Run()
 	if built { // asking for it would build it
 		if path, err := program(); err == nil {

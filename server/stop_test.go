@@ -47,6 +47,8 @@ func TestNotReadyBeforeTheDoorCloses(t *testing.T) {
 		Hosts:       server.Loopback, Log: slog.New(log),
 	})
 	ok(t, err)
+	*server.DrainTime = 500 * time.Millisecond
+	defer func() { *server.DrainTime = 0 }()
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)

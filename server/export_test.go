@@ -1,0 +1,4 @@
+package server
+
+// DrainTime is how long a service that stops goes on answering.
+var DrainTime = &drainTime
