@@ -133,8 +133,6 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
 	bindSettings(f, t, "hold_out", "mirror_average", "restart")
-	f.IntVar(&o.PCA, "pca", 0,
-		"reduce vectors to this `NUMBER` of principal components for every method; 0 means no reduction")
 	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "`WHEN` to centre the columns and divide them by "+
 		"their standard deviation first, for all but FastHash: on, off, or auto, which means if it helps on a sample of rows")
 	f.IntVar(&o.Unseen, "unseen", 0,

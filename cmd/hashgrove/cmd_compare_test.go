@@ -51,7 +51,7 @@ func TestCompareSaysTheSameInEveryForm(t *testing.T) {
 	for _, key := range []string{
 		"method", "kind", "supervised", "bits", "bytes_per_item", "map", "map_low", "map_high", "precision_100", "pr_area", "map_10000", "pr_area_10000",
 		"unseen_map", "unseen_chance", "new_items", "learned_items", "reachable_precision", "macro_map",
-		"neighbour_recall_10", "neighbour_recall_100", "train_seconds", "encode_microseconds", "search_microseconds", "distinct_codes", "largest_bucket", "recommended",
+		"neighbour_recall_10", "neighbour_recall_100", "train_seconds", "encode_microseconds", "distinct_codes", "largest_bucket", "recommended",
 		"nearest_of_class_10", "margins", "expected", "rank", "ranked",
 	} {
 		if _, ok := row[key]; !ok {
@@ -89,7 +89,6 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare vectors.npy --labels classes.txt --new vectors.npy --methods lsh", 1, supervision.ErrNone, "new"},
 		{"compare nowhere.csv", 1, nil, "nowhere.csv"},
 		{"compare items.csv --label category --id-column sku --methods lsh --bits 8 --unseen 3", 1, nil, "3 4 classes"},
-		{"compare items.csv --label category --pca -3", 2, nil, "-3 components"},
 		{"compare vectors.npy --labels classes.txt --queries vectors.npy --methods lsh", 1, supervision.ErrNone, "queries"},
 	} {
 		r.try(t)

@@ -41,7 +41,6 @@ type Result struct {
 	Version  string         `json:"version"`
 	Data     report.Dataset `json:"data"`
 	Bits     []int          `json:"bits"`
-	PCA      int            `json:"pca,omitempty"`
 	Seed     uint64         `json:"seed"`
 	NewShare float64        `json:"new_share"` // share of items that no method learned from
 	// Standardized says whether float search and all methods but FastHash saw standardised columns; Scale says why or
@@ -80,7 +79,7 @@ func Run(ctx context.Context, data *Data, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, PCA: o.PCA, Seed: o.Seed}
+	result := &Result{Rank: o.Rank, Version: model.Version, Data: s.dataset(), Bits: o.Bits, Seed: o.Seed}
 	result.NewShare = float64(result.Data.New) / float64(result.Data.Base)
 	result.Standardized, result.Scale = s.scale.Map != nil, s.scale.Reason
 	if s.bench.options.Neighbours != nil {

@@ -3,9 +3,6 @@ package compare
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,8 +15,7 @@ import (
 	"hashgrove/internal/vectors"
 )
 
-// Part holds rows in memory, since comparing needs the vectors again and again. Its digest also covers how the part was
-// chosen.
+// Part holds rows in memory, since comparing needs the vectors again and again.
 type Part struct {
 	*supervision.Data
 	X vectors.Matrix
@@ -29,7 +25,7 @@ type Part struct {
 func Read(ctx context.Context, src vectors.Source, progress func(rows int)) (*Part, error) {
 	kept := vectors.Cache(src, vectors.CacheBytes, "") // so that the source is read once
 	defer kept.Close()
-	d, err := supervision.Scan(ctx, kept, supervision.ScanOptions{Digest: true, Hashes: true, Progress: progress})
+	d, err := supervision.Scan(ctx, kept, supervision.ScanOptions{Hashes: true, Progress: progress})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +46,7 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 	if share == 0 {
 		share = min(0.1, 2000/float64(p.X.Rows))
 	}
-	base, queries, err = p.setAside(share, seed, "queries")
+	base, queries, err = p.setAside(share, seed)
 	if err == nil && queries == nil {
 		err = fmt.Errorf("%d rows are too few to set a share of %v aside as queries: name the queries", p.X.Rows, share)
 	}
@@ -58,7 +54,7 @@ func (p *Part) Split(share float64, seed uint64) (base, queries *Part, err error
 }
 
 // setAside splits off a share of the rows, every class in proportion. If there are too few rows, aside is nil.
-func (p *Part) setAside(share float64, seed uint64, name string) (others, aside *Part, err error) {
+func (p *Part) setAside(share float64, seed uint64) (others, aside *Part, err error) {
 	if !(share > 0 && share < 1) {
 		return nil, nil, fmt.Errorf("%v is not a share of the rows: give a number between 0 and 1", share)
 	}
@@ -70,14 +66,12 @@ func (p *Part) setAside(share float64, seed uint64, name string) (others, aside 
 	if !slices.Contains(keep, true) || !slices.Contains(other, true) {
 		return p, nil, nil
 	}
-	how := fmt.Sprintf("share %v seed %d", share, seed)
-	return p.subset(keep, how+" without "+name), p.subset(other, how+" "+name), nil
+	return p.subset(keep), p.subset(other), nil
 }
 
-// subset returns a copy of the kept rows; how describes the choice.
-func (p *Part) subset(keep []bool, how string) *Part {
+// subset returns a copy of the kept rows.
+func (p *Part) subset(keep []bool) *Part {
 	d := p.Only(keep)
-	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + how))
 	d.Warnings, d.TrainingWarnings = p.Warnings, p.TrainingWarnings
 	out := &Part{Data: d, X: vectors.Matrix{Rows: d.Rows, Cols: p.X.Cols}}
 	out.X.Data = make([]float32, 0, d.Rows*p.X.Cols)
@@ -124,13 +118,6 @@ func (p *Part) hashes() (list []uint64) {
 // manyCopies: up to one in this many rows may be a copy of a row elsewhere, which moves no figure that anybody sees.
 const manyCopies = 100
 
-// withVectors returns the part with other vectors; name says how they were made.
-func (p *Part) withVectors(x vectors.Matrix, name string) *Part {
-	d := p.With(x)
-	d.Digest = sha256.Sum256([]byte(p.HexDigest() + "\n" + name))
-	return &Part{Data: d, X: x}
-}
-
 // Data is what methods are compared on. They learn from the base; queries search the new items, which no method learns
 // from, and the base.
 type Data struct {
@@ -157,7 +144,7 @@ func (d *Data) parts(share float64, seed uint64) (*Data, error) {
 		share = min(0.2, mostNew/float64(max(1, d.Base.X.Rows)))
 	}
 	var err error
-	out.Base, out.New, err = d.Base.setAside(share, seed^0x6e6577, "new items") // drawn differently from the queries
+	out.Base, out.New, err = d.Base.setAside(share, seed^0x6e6577) // drawn differently from the queries
 	return &out, err
 }
 
@@ -183,17 +170,6 @@ func (d *Data) each(change func(*Part) (*Part, error)) (*Data, error) {
 	}
 	out.Queries, err = change(d.Queries)
 	return out, err
-}
-
-// digest returns a digest of all parts.
-func (d *Data) digest() string {
-	list := []string{d.Base.HexDigest(), d.Queries.HexDigest()}
-	if d.New != nil {
-		list = append(list, d.New.HexDigest())
-	}
-	text, _ := json.Marshal([][]string{list})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:12])
 }
 
 // items returns the number of items that can be found.

@@ -22,7 +22,7 @@ func (s *comparison) measureDetail(ctx context.Context, t *task, made *training,
 	var detail, later model.Encoder
 	var err error
 	took := seconds(func() {
-		detail, err = method.LearnDetail(ctx, s.mapped.Base.Data, o)
+		detail, err = method.LearnDetail(ctx, s.data.Base.Data, o)
 	})
 	if err == nil && unseen != nil {
 		later, err = method.LearnDetail(ctx, s.unseen.others.Data, o)
@@ -56,5 +56,5 @@ func (s *comparison) withRanking(ctx context.Context, m *model.Model) (*model.Mo
 		return m, nil
 	}
 	own := *m
-	return &own, method.AddRanking(ctx, &own, s.mapped.Base.Data, method.Options{Threads: s.o.Threads})
+	return &own, method.AddRanking(ctx, &own, s.data.Base.Data, method.Options{Threads: s.o.Threads})
 }

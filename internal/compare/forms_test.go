@@ -26,36 +26,6 @@ func quickRun(t *testing.T, d *Data, change func(*Options)) *Result {
 	return run(t, d, o)
 }
 
-// PCA stands in front of the methods and not of float search, and the models take the vectors as they were.
-func TestPCA(t *testing.T) {
-	d := clusterData()
-	var m *model.Model
-	r := quickRun(t, d, func(o *Options) {
-		o.PCA = 5
-		o.Each = func(method string, bits int, trained *model.Model) {
-			if method == "lsh" && bits == 32 {
-				m = trained
-			}
-		}
-	})
-	plain := quickRun(t, d, nil)
-	if value(t, r, "sign", 0).Bits != 5 || value(t, r, "lsh", 32).MAP == value(t, plain, "lsh", 32).MAP {
-		t.Error("the methods did not see the components")
-	}
-	if a, b := value(t, r, "float-cosine", 0), value(t, plain, "float-cosine",
-		0); a.MAP != b.MAP || a.UnseenMAP != b.UnseenMAP || a.Bits != b.Bits {
-		t.Error("float search saw the components")
-	}
-	if m == nil || m.Encoder.Dim() != 16 {
-		t.Fatalf("the model is %+v", m)
-	}
-	parts := parted(t, d, small())
-	want := judged(t, encode(t, m, parts.Queries), m, parts, parts.New)
-	if want.MAP != value(t, r, "lsh", 32).MAP {
-		t.Errorf("the model has MAP %v, its row %v", want.MAP, value(t, r, "lsh", 32).MAP)
-	}
-}
-
 // tagged gives every row the tags of its class and a random one.
 func tagged(p *Part) *Part {
 	p.Tags = &supervision.Tags{Start: []int{0}, Names: []string{"z"}}
@@ -124,7 +94,7 @@ func TestReadAndSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if base.X.Rows != 180 || queries.X.Rows != 20 || base.Digest == queries.Digest || base.Digest == all.Digest {
+	if base.X.Rows != 180 || queries.X.Rows != 20 {
 		t.Errorf("%d and %d rows", base.X.Rows, queries.X.Rows)
 	}
 	labelOf := map[float32]string{}
@@ -139,7 +109,7 @@ func TestReadAndSplit(t *testing.T) {
 		}
 	}
 	other, _, err := all.Split(0, 2)
-	if err != nil || other.Digest == base.Digest {
+	if err != nil || slices.Equal(other.X.Data, base.X.Data) {
 		t.Errorf("another seed gave the same split (%v)", err)
 	}
 	if _, _, err := all.Split(1.5, 1); err == nil {
@@ -156,7 +126,7 @@ func TestReadAndSplit(t *testing.T) {
 	}
 	// The source of a part yields what was read.
 	again, err := Read(ctx, all, nil)
-	if err != nil || again.Digest != all.Digest {
+	if err != nil || !slices.Equal(again.X.Data, all.X.Data) {
 		t.Errorf("a part read again is another (%v)", err)
 	}
 }

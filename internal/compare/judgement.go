@@ -61,8 +61,8 @@ func (s *comparison) ranking(by coder) eval.Ranking {
 
 // encode encodes all parts.
 func (s *comparison) encode(ctx context.Context, by coder) (c codes, err error) {
-	x := s.mapped.Queries.X
-	if c.Base, err = by.code(ctx, s.mapped.searched().X, s.o.Threads); err != nil {
+	x := s.data.Queries.X
+	if c.Base, err = by.code(ctx, s.data.searched().X, s.o.Threads); err != nil {
 		return c, err
 	}
 	c.seconds = fastest(func() { c.Queries, err = by.code(ctx, x, 1) })
@@ -80,8 +80,8 @@ func (s *comparison) encode(ctx context.Context, by coder) (c codes, err error) 
 		c.rank = eval.ByHamming
 	}
 	c.learned = c.Base
-	if s.mapped.New != nil {
-		c.learned, err = by.code(ctx, s.mapped.Base.X, s.o.Threads)
+	if s.data.New != nil {
+		c.learned, err = by.code(ctx, s.data.Base.X, s.o.Threads)
 	}
 	return c, err
 }
@@ -91,13 +91,13 @@ func (s *comparison) encodeUnseen(ctx context.Context, by coder) (c eval.Codes, 
 	if c.Queries, err = by.code(ctx, s.unseen.queries.X, s.o.Threads); err != nil {
 		return c, err
 	}
-	if c.Base, err = by.code(ctx, s.mapped.Base.X, s.o.Threads); err != nil || s.mapped.New == nil {
+	if c.Base, err = by.code(ctx, s.data.Base.X, s.o.Threads); err != nil || s.data.New == nil {
 		return c, err
 	}
 	if by.model != nil {
 		c.Detail = by.model.DetailBits()
 	}
-	added, err := by.code(ctx, s.mapped.New.X, s.o.Threads)
+	added, err := by.code(ctx, s.data.New.X, s.o.Threads)
 	c.Base.Data = append(c.Base.Data, added.Data...)
 	return c, err
 }
@@ -109,7 +109,7 @@ func (s *comparison) measure(ctx context.Context, row *eval.Row, by, later coder
 	if err != nil {
 		return err
 	}
-	row.EncodeMicroseconds = c.seconds*1e6/float64(s.mapped.Queries.X.Rows) + s.pca.encode
+	row.EncodeMicroseconds = c.seconds * 1e6 / float64(s.data.Queries.X.Rows)
 	var ofLater eval.Codes
 	if s.unseen != nil {
 		if ofLater, err = s.encodeUnseen(ctx, later); err != nil {
@@ -136,10 +136,6 @@ func (s *comparison) judge(ctx context.Context, row *eval.Row, c codes, later ev
 		if c.rank, err = s.judgeRankings(ctx, row, c, found, learned); err != nil {
 			return err
 		}
-	}
-	row.SearchMicroseconds = searchTime(c.Queries, c.learned)
-	if s.mapped.New != nil {
-		row.SearchMicroseconds += searchTime(c.Queries, c.Base)
 	}
 	if s.unseen != nil {
 		r, err := later.Report(ctx, eval.ByHamming, s.unseen.truth, s.unseen.options)
@@ -225,17 +221,6 @@ func (s *comparison) fill(row *eval.Row, found, learned *eval.Report) {
 	if s.learned != nil {
 		row.NewItems = found.Items()
 	}
-}
-
-// searchTime returns the microseconds that one core needs for the distances of one query to all codes.
-func searchTime(queries, base hamming.Codes) float64 {
-	n := min(64, queries.Len())
-	distance := make([]uint16, base.Len())
-	return fastest(func() {
-		for q := range n {
-			base.Distances(distance, queries.Row(q))
-		}
-	}) * 1e6 / float64(n)
 }
 
 // joined returns all items: the base, then the new ones.

@@ -68,7 +68,7 @@ func (s *comparison) methodTasks(name string) []*task {
 
 // trainMethod trains a method, and a second time without the held-out classes.
 func (s *comparison) trainMethod(ctx context.Context, t *task) ([]eval.Row, error) {
-	all, err := s.train(ctx, t, s.mapped.Base)
+	all, err := s.train(ctx, t, s.data.Base)
 	if err == errCapped {
 		return []eval.Row{}, nil
 	}
@@ -111,7 +111,7 @@ func (s *comparison) train(ctx context.Context, t *task, p *Part) (*training, er
 	}
 	made, err := learn(ctx, p, o)
 	if e, ok := errors.AsType[*method.BitsError](err); ok && e.Most > 0 {
-		if p == s.mapped.Base && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
+		if p == s.data.Base && len(t.bits) == 1 && (s.most[t.method] == e.Most || slices.Contains(s.o.Bits, e.Most)) {
 			return nil, errCapped
 		}
 		o.Bits = e.Most
@@ -148,7 +148,7 @@ func (s *comparison) measureLengths(
 		if row.Bits < bits {
 			row.CappedFrom = bits
 		}
-		row.TrainSeconds = s.pca.train + seconds(bits)
+		row.TrainSeconds = seconds(bits)
 		var err error
 		if short, err = s.withRanking(ctx, short); err != nil {
 			return nil, err
@@ -157,9 +157,7 @@ func (s *comparison) measureLengths(
 			return nil, err
 		}
 		if s.o.Each != nil {
-			whole := *short
-			whole.Encoder = model.Compose(short.Encoder, s.pca.maps...)
-			s.o.Each(t.method, short.ClassBits(), &whole)
+			s.o.Each(t.method, short.ClassBits(), short)
 		}
 		list = append(list, row)
 	}
@@ -169,7 +167,7 @@ func (s *comparison) measureLengths(
 // classifier measures a classifier's output (Sablayrolles et al., ICASSP 2017): its probabilities as vectors, its
 // answer as a one-hot code, and its probabilities hashed. One training serves all three.
 func (s *comparison) classifier(ctx context.Context, t *task) ([]eval.Row, error) {
-	all, err := s.trainClassifier(ctx, s.mapped.Base)
+	all, err := s.trainClassifier(ctx, s.data.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +219,8 @@ func (s *comparison) trainClassifier(ctx context.Context, p *Part) (c classifier
 func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifierCodes) (eval.Row, error) {
 	n := len(all.Names)
 	t := task{method: probable, kind: eval.KindReference, supervised: true}
-	row, data := t.row(32*n), s.mapped
-	row.TrainSeconds = s.pca.train + all.fitSeconds
+	row, data := t.row(32*n), s.data
+	row.TrainSeconds = all.fitSeconds
 	ofQueries, err := all.Probabilities(ctx, data.Queries.X, s.o.Threads)
 	if err != nil {
 		return row, err
@@ -231,15 +229,13 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 	if err != nil {
 		return row, err
 	}
-	row.EncodeMicroseconds = took*1e6/float64(data.Queries.X.Rows) + s.pca.encode
+	row.EncodeMicroseconds = took * 1e6 / float64(data.Queries.X.Rows)
 	known := all.Known(data.Base.Data)
-	items, whole := known, known
-	learnedBench := s.bench
+	items := known
 	if s.learned != nil {
 		if items, err = all.Probabilities(ctx, data.New.X, s.o.Threads); err != nil {
 			return row, err
 		}
-		whole, learnedBench = below(known, items), s.learned
 	}
 	found, err := eval.RetrievalInner(ctx, ofQueries, items, s.bench.truth, s.bench.options)
 	if err != nil {
@@ -247,14 +243,14 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 	}
 	learned := found
 	if s.learned != nil {
-		learned, err = eval.RetrievalInner(ctx, ofQueries, known, learnedBench.truth, learnedBench.options)
+		learned, err = eval.RetrievalInner(ctx, ofQueries, known, s.learned.truth, s.learned.options)
 		if err != nil {
 			return row, err
 		}
 	}
 	s.fill(&row, found, learned)
-	if row.SearchMicroseconds, err = floatSearchTime(ctx, ofQueries, whole); err != nil || s.unseen == nil {
-		return row, err
+	if s.unseen == nil {
+		return row, nil
 	}
 	return row, s.rankUnseenProbabilities(ctx, &row, seen)
 }
@@ -262,7 +258,7 @@ func (s *comparison) rankProbabilities(ctx context.Context, all, seen classifier
 // rankUnseenProbabilities does the same for the held-out classes, with the classifier that has not seen them; the
 // classes of the rows it learned from are known.
 func (s *comparison) rankUnseenProbabilities(ctx context.Context, row *eval.Row, seen classifierCodes) error {
-	u, data := s.unseen, s.mapped
+	u, data := s.unseen, s.data
 	queries, err := seen.Probabilities(ctx, u.queries.X, s.o.Threads)
 	if err != nil {
 		return err

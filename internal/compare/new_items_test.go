@@ -125,8 +125,8 @@ func TestCopiesAreNoticed(t *testing.T) {
 	}
 }
 
-// Nothing is learned or tuned on new items or queries: models, the scale of the columns, principal components and the
-// classifier leave what is found among learned items as it is.
+// Nothing is learned or tuned on new items or queries: models, the scale of the columns and the classifier
+// leave what is found among learned items as it is.
 func TestNothingIsTunedOnNewItems(t *testing.T) {
 	needs.Check(t, "takes seconds")
 	scaled := func(p *Part, factor float32) *Part {
@@ -137,32 +137,30 @@ func TestNothingIsTunedOnNewItems(t *testing.T) {
 		}
 		return p
 	}
-	for _, pca := range []int{0, 12} {
-		try := func(added, asked *Part) (*Result, []string) {
-			var prints []string
-			d := &Data{Name: "clusters", Base: scaled(clusters(1, 300, 6), 1000), New: added, Queries: asked}
-			o := small()
-			o.Methods, o.Bits, o.PCA, o.Unseen = []string{"fasthash", "sdh", "pca-itq", "lsh"}, []int{8}, pca, -1
-			o.Each = func(_ string, _ int, m *model.Model) { prints = append(prints, fmt.Sprint(m.Fingerprint())) }
-			return run(t, d, o), prints
-		}
-		one, of := try(scaled(clusters(3, 90, 6), 1000), scaled(clusters(2, 60, 6), 1000))
-		other, ofOther := try(scaled(clusters(4, 200, 6), 1), scaled(clusters(2, 60, 6), 1000))
-		_, ofThird := try(scaled(clusters(4, 200, 6), 1), scaled(clusters(5, 100, 6), 1))
-		if !slices.Equal(of, ofOther) || !slices.Equal(of, ofThird) || len(of) != 6 { // and two of the classifier
-			t.Errorf("PCA %d: the models are %v, %v and %v", pca, of, ofOther, ofThird)
-		}
-		if !one.Standardized || one.Scale != other.Scale {
-			t.Errorf("PCA %d: %q and %q", pca, one.Scale, other.Scale)
-		}
-		for i := range one.Rows {
-			if a := &one.Rows[i]; a.Method != random {
-				b := other.Find(a.Method, a.Bits)
-				// Which ranking leads is about new items.
-				a.LearnedItems.Ranked, b.LearnedItems.Ranked = eval.MarginItems{}, eval.MarginItems{}
-				if *a.LearnedItems != *b.LearnedItems || *a.NewItems == *b.NewItems {
-					t.Errorf("PCA %d: %s has %+v and %+v", pca, rowName(a), a.LearnedItems, b.LearnedItems)
-				}
+	try := func(added, asked *Part) (*Result, []string) {
+		var prints []string
+		d := &Data{Name: "clusters", Base: scaled(clusters(1, 300, 6), 1000), New: added, Queries: asked}
+		o := small()
+		o.Methods, o.Bits, o.Unseen = []string{"fasthash", "sdh", "pca-itq", "lsh"}, []int{8}, -1
+		o.Each = func(_ string, _ int, m *model.Model) { prints = append(prints, fmt.Sprint(m.Fingerprint())) }
+		return run(t, d, o), prints
+	}
+	one, of := try(scaled(clusters(3, 90, 6), 1000), scaled(clusters(2, 60, 6), 1000))
+	other, ofOther := try(scaled(clusters(4, 200, 6), 1), scaled(clusters(2, 60, 6), 1000))
+	_, ofThird := try(scaled(clusters(4, 200, 6), 1), scaled(clusters(5, 100, 6), 1))
+	if !slices.Equal(of, ofOther) || !slices.Equal(of, ofThird) || len(of) != 6 { // and two of the classifier
+		t.Errorf("the models are %v, %v and %v", of, ofOther, ofThird)
+	}
+	if !one.Standardized || one.Scale != other.Scale {
+		t.Errorf("%q and %q", one.Scale, other.Scale)
+	}
+	for i := range one.Rows {
+		if a := &one.Rows[i]; a.Method != random {
+			b := other.Find(a.Method, a.Bits)
+			// Which ranking leads is about new items.
+			a.LearnedItems.Ranked, b.LearnedItems.Ranked = eval.MarginItems{}, eval.MarginItems{}
+			if *a.LearnedItems != *b.LearnedItems || *a.NewItems == *b.NewItems {
+				t.Errorf("%s has %+v and %+v", rowName(a), a.LearnedItems, b.LearnedItems)
 			}
 		}
 	}

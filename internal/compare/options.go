@@ -24,7 +24,6 @@ type Options struct {
 	// NewShare is the share of the base to set aside as new items, which no method learns from, if Data.New is nil. 0
 	// means a fifth, at most 10,000 rows; negative means none.
 	NewShare float64
-	PCA      int // dimensions to reduce the vectors to before any method; 0 means none
 	// Neighbours is the metric for measuring how many float neighbours the codes keep: "" means eval.Euclidean, and
 	// NoNeighbours skips it. Rows without labels are measured by nothing else.
 	Neighbours eval.Metric
@@ -138,9 +137,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.NewShare >= 1 {
 		return o, fmt.Errorf("a share of %v cannot become new items: give a number between 0 and 1", o.NewShare)
-	}
-	if o.PCA < 0 {
-		return o, message.New("negative-number", "%d principal components: give a positive number, or 0 for none", o.PCA)
 	}
 	if _, err := method.New("lsh", method.Options{Bits: o.Bits[0], Standardize: o.Standardize}); err != nil {
 		return o, err

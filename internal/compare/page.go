@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -21,10 +20,6 @@ func (r *Result) Report(page Page) report.Data {
 	out := report.Data{
 		Title: page.Title, Date: page.Date, Version: r.Version, Machine: page.Machine, Command: page.Command,
 		Warnings: r.Warnings, Dataset: r.Data, RecallRank: r.recallRank(),
-	}
-	if r.PCA > 0 {
-		out.Dataset.Notes = append(out.Dataset.Notes, fmt.Sprintf("Methods learn from the first %d principal "+
-			"components; float search uses all %d dimensions.", r.PCA, r.Data.Dim))
 	}
 	if r.Scale != "" {
 		out.Dataset.Notes = append(out.Dataset.Notes, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"hashgrove/internal/compare/report"
@@ -16,12 +15,10 @@ import (
 // comparison is the state of one run: the data as the methods see them, and the progress so far.
 type comparison struct {
 	data    *Data // with the new items set apart
-	mapped  *Data // the same after PCA, if any
 	floats  *Data // the same as float search sees it: standardised, if so chosen
 	o       Options
 	bench   *bench // the queries and the items that decide
 	learned *bench // the queries and the base; nil without new items or labels
-	pca     projection
 	scale   method.Scale
 	most    map[string]int // by method: bits it can make, if known to be fewer than asked for
 	unseen  *unseen        // nil if no class is excluded
@@ -40,13 +37,6 @@ type unseen struct {
 	options eval.Options
 }
 
-// projection holds the principal components applied before every method, and what they add to its times.
-type projection struct {
-	maps   []model.Map
-	train  float64 // seconds
-	encode float64 // microseconds for a vector
-}
-
 // bench is what codes are judged by: the right answers to the queries among some items.
 type bench struct {
 	truth   eval.Truth
@@ -54,7 +44,7 @@ type bench struct {
 }
 
 func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
-	s := &comparison{data: data, mapped: data, floats: data, o: o, most: map[string]int{}}
+	s := &comparison{data: data, floats: data, o: o, most: map[string]int{}}
 	held, err := data.chooseUnseen(o.Unseen, o.Seed)
 	if err != nil {
 		return nil, err
@@ -62,11 +52,6 @@ func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
 	s.note(held == nil)
 	if err := s.applyScale(ctx); err != nil {
 		return nil, err
-	}
-	if o.PCA > 0 {
-		if err := s.applyPCA(ctx); err != nil {
-			return nil, err
-		}
 	}
 	if err := s.setBenches(ctx); err != nil {
 		return nil, err
@@ -79,7 +64,7 @@ func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
 
 // setBenches sets up what codes are measured on.
 func (s *comparison) setBenches(ctx context.Context) error {
-	items, queries := s.mapped.searched(), s.mapped.Queries
+	items, queries := s.data.searched(), s.data.Queries
 	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: s.o.Threads}
 	s.bench = &bench{options: judging}
 	var err error
@@ -97,9 +82,9 @@ func (s *comparison) setBenches(ctx context.Context) error {
 		s.bench.options.Classes, s.bench.options.ClassNames = l.Class, l.Names
 	}
 	if s.data.New != nil {
-		judging.K = []int{min(100, s.mapped.Base.X.Rows)}
+		judging.K = []int{min(100, s.data.Base.X.Rows)}
 		s.learned = &bench{options: judging}
-		if s.learned.truth, err = eval.TruthOf(queries.Data, s.mapped.Base.Data); err != nil {
+		if s.learned.truth, err = eval.TruthOf(queries.Data, s.data.Base.Data); err != nil {
 			return err
 		}
 	}
@@ -163,51 +148,17 @@ func (s *comparison) applyScale(ctx context.Context) (err error) {
 		if err != nil {
 			return nil, err
 		}
-		return p.withVectors(x, "standardised"), nil
+		return &Part{Data: p.With(x), X: x}, nil
 	})
 	return err
 }
 
 // standardize returns the setting passed to methods.
 func (s *comparison) standardize() string {
-	if s.scale.Map != nil && s.o.PCA == 0 { // otherwise components of standardised columns come first
+	if s.scale.Map != nil {
 		return method.StandardizeOn
 	}
 	return method.StandardizeOff
-}
-
-// applyPCA applies principal components before every method (the paper's Table 4, tab:pca): all methods see projections
-// of base and queries, and the cost is included in their times.
-func (s *comparison) applyPCA(ctx context.Context) error {
-	if d := s.data.Base.X.Cols; s.o.PCA >= d {
-		s.notes = append(s.notes,
-			fmt.Errorf("the vectors have only %d dimensions: PCA to %d turns them and leaves out nothing", d, s.o.PCA))
-	}
-	var pca *model.Affine
-	var err error
-	s.pca.train = seconds(func() {
-		pca, _, err = method.Reduce(ctx, s.floats.Base.X, s.o.PCA, s.o.Seed, s.o.Threads)
-	})
-	if err != nil {
-		return fmt.Errorf("principal components: %w", err)
-	}
-	if s.scale.Map != nil {
-		s.pca.maps = append(s.pca.maps, s.scale.Map)
-	}
-	s.pca.maps = append(s.pca.maps, pca)
-	s.mapped, err = s.floats.each(func(p *Part) (*Part, error) {
-		x, err := model.Transform(ctx, s.o.Threads, p.X, pca)
-		if err != nil {
-			return nil, err
-		}
-		return p.withVectors(x, fmt.Sprint("pca ", s.o.PCA)), nil
-	})
-	if err != nil {
-		return err
-	}
-	took := fastest(func() { _, err = model.Transform(ctx, 1, s.data.Queries.X, s.pca.maps...) })
-	s.pca.encode = took * 1e6 / float64(s.data.Queries.X.Rows)
-	return err
 }
 
 // holdOut separates the rows of the held-out classes.
@@ -219,20 +170,16 @@ func (s *comparison) holdOut(held []int32) {
 		}
 		return keep
 	}
-	base, queries := s.mapped.Base, s.mapped.Queries
+	base, queries := s.data.Base, s.data.Queries
 	of := split(queries, true)
 	u := &unseen{
 		held: held, options: eval.Options{Threads: s.o.Threads},
-		others:  base.subset(split(base, false), fmt.Sprintf("without %v", held)),
-		queries: queries.subset(of, "unseen"),
-	}
-	u.raw = u.queries.X
-	if s.floats.Queries != queries {
-		u.raw = s.floats.Queries.subset(of, "unseen").X
+		others:  base.subset(split(base, false)),
+		queries: queries.subset(of), raw: s.floats.Queries.subset(of).X,
 	}
 	classes := base.Labels.Class
-	if s.mapped.New != nil {
-		classes = slices.Concat(classes, s.mapped.New.Labels.Class)
+	if s.data.New != nil {
+		classes = slices.Concat(classes, s.data.New.Labels.Class)
 	}
 	u.truth = eval.ByClass(u.queries.Labels.Class, classes)
 	s.unseen = u
@@ -243,7 +190,7 @@ func (s *comparison) dataset() report.Dataset {
 	d := s.data
 	out := report.Dataset{
 		Name: d.Name, Base: d.items(), Learned: d.Base.X.Rows, Queries: d.Queries.X.Rows, Dim: d.Base.X.Cols,
-		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{}, Digest: d.digest(),
+		Classes: len(d.classes()), Similar: d.similarity(), HeldOut: []string{},
 	}
 	out.New = out.Base - out.Learned
 	if s.unseen != nil {

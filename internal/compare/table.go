@@ -141,9 +141,6 @@ func (r *Result) Title() string {
 	if r.Standardized {
 		text += ", columns standardised"
 	}
-	if r.PCA > 0 {
-		text += fmt.Sprintf(", methods after PCA to %d", r.PCA)
-	}
 	return text
 }
 

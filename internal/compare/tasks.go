@@ -10,7 +10,6 @@ import (
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
-	"hashgrove/internal/numeric/gemm"
 	"hashgrove/internal/vectors"
 )
 
@@ -119,13 +118,13 @@ func (s *comparison) randomCodes(ctx context.Context, t *task) ([]eval.Row, erro
 // signCodes measures one bit per column: whether it exceeds its mean. It works on the columns directly, as engines do;
 // the projection of method.Sign would take dim² products.
 func (s *comparison) signCodes(ctx context.Context, t *task) ([]eval.Row, error) {
-	base := s.mapped.Base.X
+	base := s.data.Base.X
 	if base.Cols > 1<<16-2 {
 		return nil, fmt.Errorf("codes of %d bits are too long to measure", base.Cols)
 	}
 	row := t.row(base.Cols)
 	var mean []float32
-	row.TrainSeconds = s.pca.train + seconds(func() { mean = base.Mean() })
+	row.TrainSeconds = seconds(func() { mean = base.Mean() })
 	var seen []float32
 	if s.unseen != nil {
 		seen = s.unseen.others.X.Mean()
@@ -176,9 +175,7 @@ func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context,
 		row := t.row(32 * items.Cols)
 		if !s.data.labelled() {
 			row.NeighbourRecall10, row.NeighbourRecall100 = 1, 1
-			var err error
-			row.SearchMicroseconds, err = floatSearchTime(ctx, queries, s.floats.joined())
-			return []eval.Row{row}, err
+			return []eval.Row{row}, nil
 		}
 		judging := s.bench.options
 		judging.Neighbours = nil
@@ -194,12 +191,8 @@ func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context,
 			}
 		}
 		s.fill(&row, found, learned)
-		all := s.floats.joined()
-		if row.SearchMicroseconds, err = floatSearchTime(ctx, queries, all); err != nil {
-			return nil, err
-		}
 		if u := s.unseen; u != nil {
-			r, err := retrieval(ctx, u.raw, all, u.truth, u.options)
+			r, err := retrieval(ctx, u.raw, s.floats.joined(), u.truth, u.options)
 			if err != nil {
 				return nil, err
 			}
@@ -207,15 +200,4 @@ func (s *comparison) floatSearch(retrieval floatRetrieval) func(context.Context,
 		}
 		return []eval.Row{row}, nil
 	}
-}
-
-// floatSearchTime is searchTime for float vectors: products with 16 queries at a time, which give cosine and Euclidean
-// distance alike. A search with one query at a time takes longer.
-func floatSearchTime(ctx context.Context, queries, base vectors.Matrix) (float64, error) {
-	n := min(16, queries.Rows)
-	q := gemm.RowMajor(n, queries.Cols, queries.Data[:n*queries.Cols])
-	c := gemm.RowMajor(base.Rows, n, make([]float32, base.Rows*n))
-	var err error
-	took := fastest(func() { err = gemm.Mul(ctx, 1, c, gemm.RowMajor(base.Rows, base.Cols, base.Data), q.T()) })
-	return took * 1e6 / float64(n), err
 }

@@ -102,7 +102,6 @@ type Row struct {
 
 	TrainSeconds       float64 `json:"train_seconds"`
 	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
-	SearchMicroseconds float64 `json:"search_microseconds"` // to compare one query with the whole base on one core
 	DistinctCodes      int     `json:"distinct_codes"`
 	LargestBucket      int     `json:"largest_bucket"`
 

@@ -71,7 +71,7 @@ def compare(X: Any, y: Any = None, *, methods: Any = None, bits: Any = None, tit
     use. y is as in FastHash.fit, or None: then codes are judged by how well they keep neighbours.
 
     methods is a list of names, bits a list of lengths. Further settings are the flags of "hashgrove compare" with
-    underscores: share, new_share, neighbours, rank, detail_bits, unseen, pca, standardize and min_shared.
+    underscores: share, new_share, neighbours, rank, detail_bits, unseen, standardize and min_shared.
 
     >>> import numpy as np
     >>> y = np.arange(1200) % 3

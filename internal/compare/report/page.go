@@ -86,7 +86,6 @@ type Dataset struct {
 	Classes int      `json:"classes"`  // 0 when similarity is not by class
 	Similar string   `json:"similar"`  // what makes two items similar: "same class", "2 or more shared tags"
 	HeldOut []string `json:"held_out"` // classes that no training saw, for UnseenMAP
-	Digest  string   `json:"digest"`   // of both parts; the page does not show it
 	Notes   []string `json:"-"`        // anything else worth a line
 }
 
