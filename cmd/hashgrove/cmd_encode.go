@@ -20,7 +20,6 @@ type encodeCommand struct {
 	model, output, format string
 	prefix                int
 	file                  cli.Output
-	shard                 shardFlags
 }
 
 func (a *app) encode() *cobra.Command {
@@ -37,16 +36,11 @@ func (a *app) encode() *cobra.Command {
   jsonl lines {"row": 0, "id": "a", "code": "0f"}, with an id if the data have ids
 
 Input can be a pipe, or - for standard input, except for Parquet, npz and pictures, which are not read in order.
--o - writes codes to standard output. JSON lines are answered one by one.
-
---shard 3/8 encodes the third of eight equal parts of the rows, so that a scheduler can run one process per part;
-rows without ids keep their numbers. "hashgrove merge" puts the code files together.`,
+-o - writes codes to standard output. JSON lines are answered one by one.`,
 		Example: `  hashgrove encode items.csv --label category -m items.hgm -o items.hgc
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
   hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -
-  cat new.csv | hashgrove encode - --label category -m items.hgm --to jsonl -o -
-  hashgrove encode vectors.npy -m items.hgm --shard 1/2 -o part-{shard}.hgc
-  hashgrove encode vectors.npy -m items.hgm --shard 2/2 -o part-{shard}.hgc`,
+  cat new.csv | hashgrove encode - --label category -m items.hgm --to jsonl -o -`,
 		Args: cli.AtLeast(1, "data to encode"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -58,7 +52,6 @@ rows without ids keep their numbers. "hashgrove merge" puts the code files toget
 		"`FORM` of the output: hgc, npy, raw, hex, csv or jsonl; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of leading bits of each code; 0 means all")
 	cli.Group(f, "Output")
-	c.shard.bind(f)
 	c.data.bind(f, "Data")
 	return cmd
 }
@@ -69,9 +62,6 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	}
 	format, err := c.outputFormat()
 	if err != nil {
-		return err
-	}
-	if c.output, err = c.shard.parse(c.output, args); err != nil {
 		return err
 	}
 	if err := c.file.Check([]string{c.output}, c.data.inputs(args, c.model)); err != nil {
@@ -86,12 +76,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.shard.take(ctx, set); err != nil {
-		return err
-	}
-	header := hamming.Header{
-		Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint(), Shard: c.shard.Shard,
-	}
+	header := hamming.Header{Bits: m.Encoder.Bits(), Rows: max(set.Rows(), 0), Fingerprint: m.Fingerprint()}
 	began := time.Now()
 	out, err := c.create(format, header)
 	if err != nil {
@@ -102,16 +87,11 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	bad := c.noteBad(set)
-	if bad > 0 && !named && !c.shard.IsWhole() {
-		c.warn([]string{"the rows have no ids and some were dropped, so row numbers in other forms than .hgc differ from " +
-			"those of encoding all rows at once"})
-	} else {
-		c.noteNumbers(bad, named)
-	}
+	c.noteNumbers(bad, named)
 	took := time.Since(began)
 	r := encodeReport{
 		Codes: c.output, Rows: rows, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint().String(),
-		Seconds: took.Seconds(), Bad: bad, Shard: reportShard(c.shard.Shard),
+		Seconds: took.Seconds(), Bad: bad,
 	}
 	if rows > 0 {
 		r.Microseconds = took.Seconds() * 1e6 / float64(rows)
@@ -132,8 +112,6 @@ type encodeReport struct {
 	Seconds      float64 `json:"seconds"`
 	Microseconds float64 `json:"microseconds_per_row"`
 	Bad          int     `json:"bad_rows"`
-
-	Shard *shardReport `json:"shard,omitempty"`
 }
 
 func (c *encodeCommand) outputFormat() (hamming.Format, error) {

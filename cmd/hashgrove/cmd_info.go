@@ -97,9 +97,8 @@ type fileReport struct {
 
 	Ranking *rankingReport `json:"ranking,omitempty"` // how searches rank by default
 
-	Codes int          `json:"codes,omitempty"`
-	IDs   bool         `json:"ids,omitempty"`
-	Shard *shardReport `json:"shard,omitempty"` // of the rows encoded
+	Codes int  `json:"codes,omitempty"`
+	IDs   bool `json:"ids,omitempty"`
 
 	// For an index; Kind, Dims, Features and Pictures describe its model.
 	Items      *int              `json:"items,omitempty"`
@@ -165,7 +164,7 @@ func (a *app) readAny(
 	return &fileReport{
 		File: path, Type: "codes", Bits: f.Codes.Bits, DetailBits: f.Fingerprint.Detail(f.Codes.Bits),
 		Fingerprint: f.Fingerprint.String(),
-		Codes:       f.Codes.Len(), IDs: f.IDs != nil, Shard: reportShard(f.Shard),
+		Codes:       f.Codes.Len(), IDs: f.IDs != nil,
 	}, nil
 }
 
@@ -287,9 +286,6 @@ func (a *app) printFile(ctx context.Context, path string) error {
 			ids = "ids"
 		}
 		fmt.Fprintf(a.out, "%d codes, with %s\n", f.Codes, ids)
-		if s := f.Shard; s != nil {
-			fmt.Fprintf(a.out, "%v\n", s.shard())
-		}
 		return nil
 	}
 	if f.Type == "index" {

@@ -10,7 +10,6 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 	"hashgrove/internal/postgres"
@@ -22,7 +21,6 @@ type pushCommand struct {
 	items          itemFlags
 	target         databaseFlags
 	model, where   string
-	shard          shardFlags
 	o              postgres.PushOptions
 	dryRun, verify bool
 }
@@ -46,9 +44,6 @@ A batch that fails because the database cannot be reached is retried with increa
 early, run the same command again. --verify reads the table back and compares all that was pushed, and a few hundred
 answers with those of an exact index; it holds the table in memory, and the exit status is 1 if anything differs.
 
---shard 3/8 pushes the third of eight equal parts of the rows, as in "hashgrove encode", or of the items of the index
-in the order of their ids, so that a scheduler can run one process per part. Rows without ids keep their numbers.
-
 ` + databaseHelp + `
 
 ` + attributesHelp,
@@ -56,8 +51,6 @@ in the order of their ids, so that a scheduler can run one process per part. Row
   hashgrove push items.hgi --engine postgres://shop@localhost/shop --table boots --verify
   hashgrove push items.hgc --engine postgres://shop@localhost/shop --table coded --batch 5000 --in-flight 4
   hashgrove push new.csv --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop
-  hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 1/2
-  hashgrove push vectors.npy -m items.hgm --engine postgres://shop@localhost/shop --table rows --shard 2/2
   cat new.csv | hashgrove push - --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop`,
 		Args: cli.AtLeast(1, "an index, code files, or vectors"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
@@ -72,7 +65,6 @@ in the order of their ids, so that a scheduler can run one process per part. Row
 		"`TIME` after which a batch without an answer is sent again")
 	f.BoolVar(&c.dryRun, "dry-run", false, "do not connect, print what would be sent")
 	f.BoolVar(&c.verify, "verify", false, "read the table back, and compare its answers with those of an exact index")
-	f.StringVar(&c.shard.text, "shard", "", "only shard `I/N` of the rows, I from 1 to N")
 	cli.Group(f, "Push")
 	f.StringVarP(&c.model, "model", "m", "", "`MODEL` that encodes vectors or pictures")
 	f.StringVar(&c.where, "where", "", "push only items of the index that match this `FILTER`")
@@ -93,7 +85,6 @@ type pushReport struct {
 	Refused     []postgres.Refusal     `json:"refused"`
 	Seconds     float64                `json:"seconds"`
 	PerSecond   float64                `json:"items_per_second"`
-	Shard       *shardReport           `json:"shard,omitempty"`
 	Verified    *postgres.Verification `json:"verified,omitempty"`
 	DryRun      []postgres.Statement   `json:"dry_run,omitempty"`
 }
@@ -108,9 +99,6 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	if c.verify && slices.ContainsFunc(args, dataset.IsStream) {
 		return cli.Usage("read-once", "--verify: standard input can be read only once, so it cannot be compared")
 	}
-	if _, err := c.shard.parse("", args); err != nil {
-		return err
-	}
 	e, err := c.target.open(ctx, c.o.InFlight)
 	if err != nil {
 		return err
@@ -123,7 +111,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 	defer src.close()
 	r := pushReport{
 		Table: c.target.table, Bits: src.Bits, Fingerprint: src.Fingerprint.String(), Items: max(src.Items, 0),
-		Refused: []postgres.Refusal{}, Shard: reportShard(c.shard.Shard),
+		Refused: []postgres.Refusal{},
 	}
 	if c.dryRun {
 		r.DryRun = e.Plan(src.Space)
@@ -232,22 +220,13 @@ func (c *pushCommand) source(ctx context.Context, args []string) (*pushSource, e
 	return c.fromInput(ctx, in)
 }
 
-// fromIndex reads the items of an index, or of a shard of it.
+// fromIndex reads the items of an index.
 func (c *pushCommand) fromIndex(s *store.Store, f index.Filter) *pushSource {
 	info := s.Info()
-	p := store.Pass{Filter: f}
-	items := info.Items
-	if c.shard.text != "" {
-		c.shard.Shard = hamming.NewShard(c.shard.Number, c.shard.Of, info.Items)
-		p.First, p.Most, items = c.shard.First, c.shard.Rows, c.shard.Rows
-	}
 	space := postgres.Space{Bits: info.Bits, Fingerprint: info.Fingerprint}
-	src := postgres.Source{Space: space, Items: items, Unique: true}
+	src := postgres.Source{Space: space, Items: info.Items, Unique: true}
 	src.Each = func(ctx context.Context, take func(*index.Batch) error) error {
-		if items == 0 {
-			return nil // an empty shard; Most = 0 would mean all
-		}
-		return s.Each(ctx, p, take)
+		return s.Each(ctx, f, take)
 	}
 	if c.where != "" {
 		src.Items = -1
@@ -261,10 +240,6 @@ func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource,
 	if err != nil {
 		return nil, err
 	}
-	if !c.shard.IsWhole() {
-		in.TakeShard(c.shard.Shard)
-		items = c.shard.Rows
-	}
 	src := postgres.Source{Space: postgres.Space{Bits: in.Bits, Fingerprint: in.Fingerprint}, Items: items}
 	src.Each = func(ctx context.Context, take func(*index.Batch) error) error { return in.Each(ctx, c.threads, take) }
 	note := func(items int) {
@@ -276,28 +251,13 @@ func (c *pushCommand) fromInput(ctx context.Context, in itemInput) (*pushSource,
 	return &pushSource{src, note, func() error { return nil }}, nil
 }
 
-// countInput returns the number of rows in the shard, for the remaining time; negative if the input can be read only
-// once.
+// countInput returns the number of rows, for the remaining time; negative if it is not known before reading.
 func (c *pushCommand) countInput(ctx context.Context, in itemInput) (int, error) {
 	if in.set == nil {
-		n, err := in.CountCodes(ctx)
-		if err == nil && c.shard.text != "" {
-			c.shard.Shard = hamming.NewShard(c.shard.Number, c.shard.Of, n)
-		}
-		return n, err
+		return in.CountCodes(ctx)
 	}
 	if in.Live = in.set.Once(); in.Live {
 		return -1, nil
 	}
-	if c.shard.text != "" {
-		if in.Attributes != nil && in.Attributes.Join().By == "row" {
-			return 0, cli.Usagef("--shard: join --attributes by id, because a shard has only some of the file's rows")
-		}
-		return 0, c.shard.take(ctx, in.set)
-	}
-	if n := in.set.Rows(); n >= 0 {
-		return n, nil
-	}
-	all, err := in.set.TakeShard(ctx, 1, 1) // counts the rows in bounded memory
-	return all.Rows, err
+	return in.set.Rows(), nil
 }

@@ -58,14 +58,13 @@ func lastLine(text string) string {
 
 // infoReport is some of what info --json says.
 type infoReport struct {
-	Fingerprint string       `json:"fingerprint"`
-	Bits        int          `json:"bits"`
-	Codes       int          `json:"codes"`
-	IDs         bool         `json:"ids"`
-	Shard       *shardReport `json:"shard"`
-	Items       int          `json:"items"`
-	Features    string       `json:"features"`
-	Averaged    bool         `json:"averaged"`
+	Fingerprint string `json:"fingerprint"`
+	Bits        int    `json:"bits"`
+	Codes       int    `json:"codes"`
+	IDs         bool   `json:"ids"`
+	Items       int    `json:"items"`
+	Features    string `json:"features"`
+	Averaged    bool   `json:"averaged"`
 }
 
 func informed(t *testing.T, path string) (r infoReport) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -31,7 +30,6 @@ type input struct {
 	came   int64       // bytes of content read or decompressed so far
 	packed string      // "gzip", "zstd" or ""
 	at     io.ReaderAt // the content in any order; nil when packed or a stream
-	seek   *os.File    // what buf reads, where bytes can be skipped in place; else nil
 	stream *stream     // the source of content that can be read only once, else nil
 	buf    *bufio.Reader
 	lines  int    // read so far
@@ -53,7 +51,7 @@ func openInput(path string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{path: path, size: info.Size(), disk: info.Size(), at: f, seek: f, close: []func() error{f.Close}}
+	in := &input{path: path, size: info.Size(), disk: info.Size(), at: f, close: []func() error{f.Close}}
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err == io.EOF {
@@ -92,7 +90,7 @@ func (in *input) unpack(f io.Reader, head []byte) error {
 		in.close = append(in.close, func() error { z.Close(); return nil })
 	}
 	if in.packed != "" {
-		in.size, in.at, in.seek = -1, nil, nil
+		in.size, in.at = -1, nil
 	}
 	if in.size < 0 {
 		r = &unpacked{in, r}

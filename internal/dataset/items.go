@@ -51,9 +51,8 @@ type Input struct {
 
 	name  string
 	codes []string // code files
-	shift int      // offset of row numbers, if the rows are a shard
-	only  hamming.Shard
-	rows  int // so far
+	shift int      // offset of row numbers, if files say where they begin
+	rows  int      // so far
 	model *model.Model
 	src   vectors.Source
 }
@@ -77,16 +76,6 @@ func FromCodes(paths []string) (*Input, error) {
 	}
 	in.Bits, in.Fingerprint = r.Bits, r.Fingerprint
 	return in, nil
-}
-
-// TakeShard restricts the items to a shard of the codes, or declares that the rows are a shard. Rows without ids keep
-// their numbers.
-func (in *Input) TakeShard(s hamming.Shard) {
-	if in.src != nil {
-		in.shift = s.First
-	} else {
-		in.only = s
-	}
 }
 
 // CountCodes returns the number of codes in the files.
@@ -165,13 +154,11 @@ func (in *Input) read(
 	ctx context.Context, threads int, into func(more int) *index.Batch, done func(*index.Batch) error,
 ) error {
 	in.rows = 0
-	taken := 0
 	take := func(codes hamming.Codes, chunk vectors.Chunk) error {
 		b := into(codes.Len())
 		if err := in.append(b, codes, chunk); err != nil || len(b.IDs) == 0 {
 			return err
 		}
-		taken = len(b.IDs)
 		return done(b)
 	}
 	err := error(nil)
@@ -186,7 +173,7 @@ func (in *Input) read(
 			return take(codes, chunk)
 		})
 	}
-	if err != nil || in.Attributes == nil || taken == 0 && in.rows > 0 { // a shard may have no rows
+	if err != nil || in.Attributes == nil {
 		return err
 	}
 	if err := in.Attributes.Check(in.rows); err != nil {
@@ -203,8 +190,8 @@ func (in *Input) readCodeFiles(ctx context.Context, take func(hamming.Codes, vec
 		if f := from.Fingerprint; f != in.Fingerprint {
 			return fmt.Errorf("codes of the models %v and %v: make an index of each", in.Fingerprint, f)
 		}
-		if last != from && !from.Shard.IsWhole() {
-			in.shift = from.Shard.First - in.rows
+		if last != from && from.First >= 0 {
+			in.shift = from.First - in.rows
 		}
 		last = from
 		return errors.Join(ctx.Err(), take(codes, vectors.Chunk{IDs: ids}))
@@ -221,9 +208,7 @@ func (in *Input) append(b *index.Batch, codes hamming.Codes, chunk vectors.Chunk
 	}
 	for i := range codes.Len() {
 		row := in.rows
-		if in.rows++; !in.only.IsWhole() && (row < in.only.First || row >= in.only.First+in.only.Rows) {
-			continue
-		}
+		in.rows++
 		it, err := FromRow(chunk, i, row+in.shift)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.name, err)

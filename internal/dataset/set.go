@@ -42,7 +42,6 @@ type Set struct {
 	labels, ids entries[string]
 	tags        entries[[]string]
 
-	span       span             // the rows that passes are limited to
 	duplicates []vectors.Repeat // found by Scan, to be left out from then on; in order of row
 	last       *pass            // the latest pass, or an empty one
 	warnings   []string         // from opening
@@ -59,14 +58,10 @@ func (s *Set) Dim() int { return s.dim }
 
 // Rows returns the number of rows, or -1 if it is unknown before reading.
 func (s *Set) Rows() int {
-	rows := s.countedRows()
-	switch {
-	case rows < 0 || s.spec.SkipBad:
+	if s.spec.SkipBad {
 		return -1
-	case s.span.set:
-		return s.span.end - s.span.first
 	}
-	return rows
+	return s.countedRows()
 }
 
 // Names returns the names of the features, or nil if the files have none.
@@ -158,22 +153,14 @@ func (s *Set) run(ctx context.Context, yield func(c picture.Chunk) bool) error {
 	p := &pass{s: s, bad: map[int]*RowError{}}
 	s.last = p
 	p.clearChunk()
-	for i, f := range s.files {
-		if s.span.set && (p.row >= s.span.end || p.row+f.header.rows <= s.span.first) { // outside the shard
-			p.starts = append(p.starts, p.row)
-			p.row += f.header.rows
-			continue
-		}
+	for i := range s.files {
 		if more, err := p.readFile(ctx, i, yield); err != nil || !more {
 			return err
 		}
 	}
-	if !s.span.set {
-		// All rows are read, so the files of labels, tags and ids must be at their ends.
-		err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row))
-		if err != nil {
-			return err
-		}
+	// All rows are read, so the files of labels, tags and ids must be at their ends.
+	if err := cmp.Or(s.labels.checkLength(p.row), s.tags.checkLength(p.row), s.ids.checkLength(p.row)); err != nil {
+		return err
 	}
 	if p.chunk.X.Rows > 0 {
 		yield(p.chunk)
@@ -205,16 +192,6 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 	}
 	defer r.Close()
 	p.starts = append(p.starts, p.row)
-	end := p.row + f.header.rows // of what is read of the file; only a shard looks at it
-	if span := p.s.span; span.set {
-		before := max(span.first-p.row, 0)
-		if err := skipRows(ctx, r, before); err == io.EOF {
-			return false, vectors.CheckRows(p.row, end)
-		} else if err != nil {
-			return false, err
-		}
-		p.row, end = p.row+before, min(end, span.end)
-	}
 	full := vectors.ChunkRows(p.s.dim)
 	duplicates := p.s.duplicates
 	k, _ := slices.BinarySearchFunc(duplicates, p.row, func(d vectors.Repeat, row int) int { return d.Row - row })
@@ -224,15 +201,13 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 		made = m.makes
 	}
 	var read record // the reader's memory
-	for ; !p.s.span.set || p.row < end; p.row++ {
+	for ; ; p.row++ {
 		if p.row%full == 0 && ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
 		read.id, read.label, read.hasLabel, read.hasTags, read.finite = "", "", false, false, false
 		err := r.next(&read)
-		if err == io.EOF && p.s.span.set {
-			return false, vectors.CheckRows(p.row, end)
-		} else if err == io.EOF {
+		if err == io.EOF {
 			return true, nil
 		}
 		values += int64(len(read.vector))
@@ -273,7 +248,6 @@ func (p *pass) readFile(ctx context.Context, i int, yield func(c picture.Chunk) 
 			p.clearChunk()
 		}
 	}
-	return true, nil
 }
 
 // attach adds the row's entries in the files of labels, tags and ids.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 
 	"hashgrove/internal/section"
 )
@@ -11,27 +12,18 @@ import (
 // The code file (.hgc). docs/formats.md draws it.
 //
 //	head         bits, whether there are ids, fingerprint
-//	part         in version 2: the shard
+//	part         in versions 2 and 3, which are read and not written: which rows of the data these are
 //	code, ids    packed codes and, if there are any, their ids; as many pairs as it takes
 //	tail         number of codes
 //
 // A section has as many codes as codesPerSection allows, or fewer if the ids reach maxIDs first; only the last may be
 // shorter. So the same codes and ids always make the same file.
 //
-// Version 1 has no shard and is still written for codes of all rows. Version 2 holds the codes of a shard, and
-// version 3 also says of which data.
-const codeVersion = 3
-
-// codeVersionOf returns the lowest version that can hold the codes.
-func codeVersionOf(h Header) uint32 {
-	switch {
-	case h.Shard.IsWhole():
-		return 1
-	case h.Shard.Data == 0:
-		return 2
-	}
-	return 3
-}
+// Version 1 is written. Versions 2 and 3 hold a part of the rows of some data.
+const (
+	codeVersion  = 1
+	codesOfParts = 3
+)
 
 // Errors of code files, models, feature files and indexes, for errors.Is. They do not include I/O errors.
 var (
@@ -69,10 +61,7 @@ func (f *codeFile) writeHead(h Header, ids bool) error {
 	} else {
 		head = append(head, 0)
 	}
-	if err := f.w.Section("head", append(head, h.Fingerprint[:]...)); err != nil || h.Shard.IsWhole() {
-		return err
-	}
-	return f.w.Section("part", h.Shard.appendBinary(nil))
+	return f.w.Section("head", append(head, h.Fingerprint[:]...))
 }
 
 func (f *codeFile) add(row int, packed []byte, id string) error {
@@ -120,7 +109,6 @@ func (f *codeFile) end(rows int) error {
 type codeSections struct {
 	in    *section.Reader
 	ids   bool
-	shard Shard
 	codes Codes
 	names []string
 	full  bool // the last section of codes was as long as it must be
@@ -157,9 +145,6 @@ func (s *codeSections) read() error {
 		}
 		if s.ids && s.rows == 0 {
 			return s.in.Damaged("ids without codes")
-		}
-		if !s.shard.IsWhole() && s.rows > uint64(s.shard.Rows) {
-			return s.in.Damaged("%d codes for the %d rows of the shard", s.rows, s.shard.Rows)
 		}
 		if err := s.in.End(); err != nil {
 			return err
@@ -211,7 +196,7 @@ func (s *codeSections) readSection() error {
 
 // newCodeFileReader returns a Reader of a code file.
 func newCodeFileReader(r io.Reader) (*Reader, error) {
-	in, err := section.NewReader(r, section.Codes, codeVersion)
+	in, err := section.NewReader(r, section.Codes, codesOfParts)
 	if err != nil {
 		return nil, err
 	}
@@ -226,26 +211,21 @@ func newCodeFileReader(r io.Reader) (*Reader, error) {
 	if bits < 1 || bits > MaxBits {
 		return nil, in.Damaged("codes of %d bits, outside the range 1 to %d", bits, MaxBits)
 	}
-	out := &Reader{Bits: int(bits), IDs: h[4] == 1}
+	out := &Reader{Bits: int(bits), IDs: h[4] == 1, First: -1}
 	copy(out.Fingerprint[:], h[5:])
 	if in.Version >= 2 {
-		size := shardSize
-		if in.Version == 2 {
-			size -= 8
-		}
+		// The number of the part, that of parts, its first row, its rows, those of all parts, and a hash of the data.
+		size := 4 + 4 + 8 + 8 + 8 + 8*int(in.Version-2)
 		part, err := in.Expect("part", size)
 		if err != nil {
 			return nil, err
 		}
-		if len(part) != size {
-			return nil, in.Damaged("a shard of %d bytes", len(part))
+		if len(part) != size || binary.LittleEndian.Uint64(part[8:]) > math.MaxInt32 {
+			return nil, in.Damaged("an impossible part of the rows, in %d bytes", len(part))
 		}
-		var ok bool
-		if out.Shard, ok = parseShard(part); !ok {
-			return nil, in.Damaged("an impossible shard")
-		}
+		out.First = int(binary.LittleEndian.Uint64(part[8:]))
 	}
-	s := &codeSections{in: in, ids: out.IDs, shard: out.Shard, codes: NewCodes(0, out.Bits), full: true}
+	s := &codeSections{in: in, ids: out.IDs, codes: NewCodes(0, out.Bits), full: true}
 	out.next = s.next
 	return out, nil
 }

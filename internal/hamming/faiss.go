@@ -204,7 +204,7 @@ func newFAISSReader(b *bufio.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Reader{Bits: f.bits, IDs: f.mapped}
+	out := &Reader{Bits: f.bits, IDs: f.mapped, First: -1}
 	if f.mapped {
 		out.next = f.mappedParts()
 		return out, nil

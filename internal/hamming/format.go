@@ -54,7 +54,6 @@ type Header struct {
 	Bits        int         // length of every code
 	Rows        int         // number of codes; 0 if unknown
 	Fingerprint Fingerprint // of the model's first Bits bits; zeros if unknown
-	Shard       Shard       // the rows in the file; zero for all. Rows without ids are numbered from its first row
 }
 
 // Writer writes codes a few at a time. The output does not depend on how they are grouped.
@@ -82,13 +81,10 @@ func NewWriter(w io.Writer, f Format, h Header) (*Writer, error) {
 	if h.Bits < 1 || h.Bits > MaxBits {
 		return nil, fmt.Errorf("codes of %d bits, outside the range 1 to %d", h.Bits, MaxBits)
 	}
-	if !h.Shard.IsWhole() && !h.Shard.isPossible() {
-		return nil, fmt.Errorf("%v: there is no such shard", h.Shard)
-	}
 	out := &Writer{header: h}
 	switch f {
 	case HGC:
-		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersionOf(h))}
+		out.out = &codeFile{w: section.NewWriter(w, section.Codes, codeVersion)}
 	case NPY:
 		patch, _ := w.(*section.File)
 		out.out = &npy{lines: lines{w: bufio.NewWriterSize(w, 1<<16), encode: appendRaw}, patch: patch}
@@ -135,9 +131,6 @@ func (w *Writer) Write(c Codes, ids []string) error {
 	if w.header.Rows > 0 && w.rows+c.Len() > w.header.Rows {
 		return fmt.Errorf("more codes than the %d announced: did a file change while it was read?", w.header.Rows)
 	}
-	if s := w.header.Shard; !s.IsWhole() && w.rows+c.Len() > s.Rows {
-		return fmt.Errorf("more codes than the %d rows of the shard: did a file change while it was read?", s.Rows)
-	}
 	if w.rows == 0 {
 		w.ids = ids != nil
 		if err := w.out.writeHead(w.header, w.ids); err != nil {
@@ -153,7 +146,7 @@ func (w *Writer) Write(c Codes, ids []string) error {
 			id = ids[i]
 		}
 		w.buf = c.AppendBytes(w.buf[:0], i)
-		if err := w.out.add(w.header.Shard.First+w.rows, w.buf, id); err != nil {
+		if err := w.out.add(w.rows, w.buf, id); err != nil {
 			return err
 		}
 		w.rows++
@@ -300,7 +293,7 @@ type Reader struct {
 	Bits        int         // length of every code; all bits of a NumPy array or FAISS index
 	Fingerprint Fingerprint // of the model; zeros if unknown
 	IDs         bool        // the codes have ids
-	Shard       Shard       // the rows in the file; zero for all
+	First       int         // number of the first row, or -1 if the file does not say
 
 	next func() (Codes, []string, error)
 }
@@ -326,12 +319,11 @@ type Table struct {
 	Codes       Codes
 	IDs         []string // one per code, or nil
 	Fingerprint Fingerprint
-	Shard       Shard // the rows in the file; zero for all
 }
 
 // All reads the remaining codes.
 func (r *Reader) All() (*Table, error) {
-	t := &Table{Codes: NewCodes(0, r.Bits), Fingerprint: r.Fingerprint, Shard: r.Shard}
+	t := &Table{Codes: NewCodes(0, r.Bits), Fingerprint: r.Fingerprint}
 	for {
 		c, ids, err := r.Next()
 		if err == io.EOF {
@@ -419,7 +411,7 @@ func newNPYReader(r *bufio.Reader) (*Reader, error) {
 			shape[1], shape[2], MaxBits/8)
 	}
 	step := int64(codesPerSection(8 * width))
-	out := &Reader{Bits: 8 * width}
+	out := &Reader{Bits: 8 * width, First: -1}
 	var buf []byte
 	codes := NewCodes(0, out.Bits)
 	out.next = func() (Codes, []string, error) {

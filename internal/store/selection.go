@@ -56,29 +56,18 @@ func (x *Selection) Items(ctx context.Context, hits []index.Hit) ([]index.Item, 
 	return items, nil
 }
 
-// Pass selects items of a store to read in order of their ids.
-type Pass struct {
-	Filter index.Filter
-	First  int // number of matching items to skip
-	Most   int // number of items to pass on; 0 means all
-}
-
 // passItems is the number of items passed on at a time.
 const passItems = 4096
 
-// Each passes items to take, some at a time.
-func (s *Store) Each(ctx context.Context, p Pass, take func(*index.Batch) error) error {
-	x, err := s.Select(ctx, p.Filter, nil)
+// Each passes the items that match a filter to take, some at a time, in order of their ids.
+func (s *Store) Each(ctx context.Context, f index.Filter, take func(*index.Batch) error) error {
+	x, err := s.Select(ctx, f, nil)
 	if err != nil {
 		return err
 	}
-	hits, err := x.Matches(p.Filter)
+	hits, err := x.Matches(f)
 	if err != nil {
 		return err
-	}
-	hits = hits[min(p.First, len(hits)):]
-	if p.Most > 0 {
-		hits = hits[:min(p.Most, len(hits))]
 	}
 	for part := range slices.Chunk(hits, passItems) {
 		items, err := x.Items(ctx, part)

@@ -181,13 +181,6 @@ func (r *Reader) Next() (Item, error) {
 	return item, nil
 }
 
-// Skip skips the next n pictures, or all that are left, without reading them.
-func (r *Reader) Skip(n int) {
-	if r.row += min(n, len(r.names)-r.row); r.row > r.hi {
-		r.lo, r.hi = r.row, r.row
-	}
-}
-
 // ahead decodes the next pictures: one at first, because often no more are needed, then more and more.
 func (r *Reader) ahead() error {
 	n := min(max(2*(r.hi-r.lo), 1), r.most, len(r.names)-r.hi)
