@@ -202,10 +202,7 @@ func (s *comparison) warnings(rows []eval.Row) []string {
 	add("queries", s.data.Queries)
 	count := map[string]int{}
 	for _, r := range rows {
-		for i, w := range r.Warnings {
-			if i < len(r.Doubts) && r.Doubts[i] == "ordered-base" {
-				continue // figures that only the rows themselves have
-			}
+		for _, w := range r.Warnings {
 			if count[w]++; count[w] == len(rows)/2+1 {
 				list = append(list, w)
 			}

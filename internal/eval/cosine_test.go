@@ -68,8 +68,8 @@ func TestCosineRanksByAngle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(r.MAP-want) > 1e-9 || r.Bits != 32*7 || r.DistinctCodes != 120 {
-		t.Errorf("MAP %v, want %v; %d bits, %d distinct", r.MAP, want, r.Bits, r.DistinctCodes)
+	if math.Abs(r.MAP-want) > 1e-9 || r.Bits != 32*7 {
+		t.Errorf("MAP %v, want %v; %d bits", r.MAP, want, r.Bits)
 	}
 	euclid, err := RetrievalFloat(context.Background(), queries, base, ByClass(qc, bc), Options{})
 	if err != nil {

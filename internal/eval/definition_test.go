@@ -105,7 +105,7 @@ func (p problem) sumOfPrecisions(q int, order []int) float64 {
 }
 
 // report computes a Report without warnings, counts of codes and the table by class.
-func (p problem) report(k, radii []int, cut, curveTo, bits int) *Report {
+func (p problem) report(k []int, cut, curveTo, bits int) *Report {
 	queries := len(p.mark)
 	base := len(p.mark[0])
 	r := &Report{Queries: queries, Base: base, Bits: bits, Cut: cut, Precision: map[int]float64{}}
@@ -176,22 +176,6 @@ func (p problem) report(k, radii []int, cut, curveTo, bits int) *Report {
 		seen = items
 	}
 	r.PRArea = trapezoids(r.PRCurve)
-	for _, radius := range radii {
-		l := Lookup{Radius: radius}
-		for q := range queries {
-			items, relevant := within(q, radius)
-			l.Results += float64(items) / float64(queries)
-			if items == 0 {
-				l.Empty += 1 / float64(queries)
-			} else {
-				l.Precision += float64(relevant) / float64(items) / float64(queries)
-			}
-			if p.relevant(q) > 0 {
-				l.Recall += float64(relevant) / float64(p.relevant(q)) / judged
-			}
-		}
-		r.Lookup = append(r.Lookup, l)
-	}
 
 	var places []PRPoint
 	for n := 1; n <= min(cut, base); n++ {
@@ -258,14 +242,6 @@ func equalNumbers(t *testing.T, name string, got, want *Report) {
 		check("radius", float64(got.PRCurve[i].Radius), float64(w.Radius))
 		check("pr recall", got.PRCurve[i].Recall, w.Recall)
 		check("pr precision", got.PRCurve[i].Precision, w.Precision)
-	}
-	check("radii", float64(len(got.Lookup)), float64(len(want.Lookup)))
-	for i, w := range want.Lookup {
-		check("lookup radius", float64(got.Lookup[i].Radius), float64(w.Radius))
-		check("lookup precision", got.Lookup[i].Precision, w.Precision)
-		check("lookup recall", got.Lookup[i].Recall, w.Recall)
-		check("lookup results", got.Lookup[i].Results, w.Results)
-		check("lookup empty", got.Lookup[i].Empty, w.Empty)
 	}
 }
 

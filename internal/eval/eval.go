@@ -37,7 +37,6 @@ type Options struct {
 	K       []int // ranks of Precision; nil means those of 1, 10, 100, 1000 that the base has
 	Cut     int   // length of the lists of the paper's convention; 0 means 10,000
 	CurveTo int   // last rank of the precision curve; 0 means 2000
-	Radii   []int // Hamming radii of Lookup; nil means 0, 1, 2
 
 	Detail int // number of bits, the last ones of the codes, that are detail and weigh less (hamming.EqualWeights)
 
@@ -83,14 +82,6 @@ func (o Options) withDefaults(base int) (_ Options, doubts []error, _ error) {
 	}
 	slices.Sort(o.K)
 	o.K = slices.Compact(o.K)
-	for _, r := range o.Radii {
-		if r < 0 {
-			return o, nil, message.New("radius-out-of-range", "lookup within radius %d is not defined: give radii of 0 or more", r)
-		}
-	}
-	if o.Radii == nil {
-		o.Radii = []int{0, 1, 2}
-	}
 	if o.Cut < 0 || o.CurveTo < 0 {
 		return o, nil, message.New("cut-out-of-range", "lists cut at %d and a curve to rank %d: give positive ranks", o.Cut,
 			o.CurveTo)
@@ -133,7 +124,7 @@ func codeJudgement(queries, base hamming.Codes, truth Truth) (judgement, error) 
 		bits:    base.Bits,
 		truth:   truth,
 		same:    slices.Equal(queries.Data, base.Data),
-		compare: func(a, b int) int { return slices.Compare(base.Row(a), base.Row(b)) },
+		codes:   distinctOf(base),
 	}, nil
 }
 
@@ -161,7 +152,7 @@ type judgement struct {
 	same                bool // queries and base are the same items
 	unjudged            bool // without relevance, only the recall of neighbours is measured
 	ranker              func(lo, hi int, o *Options) ranker
-	compare             func(a, b int) int // order of base items, 0 iff equal
+	codes               distinct // of the base; none for vectors
 }
 
 // blocks is the number of blocks of queries. Sums are taken block by block, so it must not depend on the number of
@@ -254,8 +245,7 @@ func (j judgement) run(ctx context.Context, o Options) (*Report, error) {
 
 	report := sum.report(j)
 	report.AP = averagePrecisions(singles)
-	buckets := copies(j.base, j.compare)
-	report.DistinctCodes, report.LargestBucket = len(buckets), slices.Max(buckets)
+	report.DistinctCodes, report.LargestBucket = j.codes.codes.Len(), j.codes.most()
 	report.PerClass, report.MacroMAP = perClass(o, singles)
 	for _, c := range WeakClasses(report.PerClass) {
 		report.WeakClasses = append(report.WeakClasses, c.Name)
@@ -275,20 +265,4 @@ func averagePrecisions(singles []single) []float64 {
 		}
 	}
 	return ap
-}
-
-// copies counts how often each distinct item occurs among n, in the order of the items.
-func copies(n int, compare func(a, b int) int) (counts []int) {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, compare)
-	for i := range order {
-		if i == 0 || compare(order[i-1], order[i]) != 0 {
-			counts = append(counts, 0)
-		}
-		counts[len(counts)-1]++
-	}
-	return counts
 }

@@ -43,13 +43,13 @@ func TestInnerEqualsTheDefinition(t *testing.T) {
 			truth.Mark(q, mark)
 			p.distance, p.mark = append(p.distance, distance), append(p.mark, mark)
 		}
-		want := p.report([]int{1, 2}, nil, 3, min(4, m), 96)
+		want := p.report([]int{1, 2}, 3, min(4, m), 96)
 		got, err := RetrievalInner(context.Background(), queries, base, truth, Options{K: []int{1, 2}, Cut: 3, CurveTo: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
 		// The curve over ranks has its own test.
-		got.Lookup, got.PRCurve, got.PRArea = want.Lookup, want.PRCurve, want.PRArea
+		got.PRCurve, got.PRArea = want.PRCurve, want.PRArea
 		equalNumbers(t, "inner products", got, want)
 	}
 	if negative == 0 || tied == 0 {

@@ -50,13 +50,12 @@ func (j judgement) weighted(
 		return nil, message.New("too-many-bits", "codes of %d bits are longer than the %d that can be ranked by margins",
 			base.Bits, hamming.MaxWeightedBits)
 	}
-	distinct := distinctOf(base)
 	most := hamming.MaxWeight * base.Bits
 	j.radii, j.unit = (most+hamming.BitUnits-1)/hamming.BitUnits+1, hamming.BitUnits
 	j.ranker = func(_, _ int, o *Options) ranker {
 		return &marginRanker{
-			look: look, code: make([]uint64, base.Words), distinct: distinct,
-			table: make([][256]uint16, 8*base.Words), near: make([]uint16, distinct.codes.Len()),
+			look: look, code: make([]uint64, base.Words), distinct: j.codes,
+			table: make([][256]uint16, 8*base.Words), near: make([]uint16, j.codes.codes.Len()),
 			counter: newCounter(base.Len(), most+1, o.Cut),
 		}
 	}
@@ -84,6 +83,16 @@ func distinctOf(base hamming.Codes) distinct {
 		d.of[i] = int32(d.codes.Len() - 1)
 	}
 	return d
+}
+
+// most returns the number of items with the most frequent code.
+func (d distinct) most() int {
+	count, most := make([]int, d.codes.Len()), 0
+	for _, c := range d.of {
+		count[c]++
+		most = max(most, count[c])
+	}
+	return most
 }
 
 type marginRanker struct {

@@ -30,9 +30,9 @@ func TestRetrievalMarginsEqualsTheDefinition(t *testing.T) {
 		vary := 1 + rng.IntN(6)
 		queries, base := randomCodes(rng, n, bits, vary), randomCodes(rng, m, bits, vary)
 		margins, truth := randomMargins(rng, n, bits), randomTruth(rng, trial%3, n, m)
-		k, radii, cut, curve := []int{1, max(1, m/2), m}, []int{0, 2, 900}, 1+rng.IntN(8), 1+rng.IntN(m)
+		k, cut, curve := []int{1, max(1, m/2), m}, 1+rng.IntN(8), 1+rng.IntN(m)
 		got, err := RetrievalMargins(context.Background(), queries, base, margins, truth,
-			Options{K: k, Radii: radii, Cut: cut, CurveTo: curve})
+			Options{K: k, Cut: cut, CurveTo: curve})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestRetrievalMarginsEqualsTheDefinition(t *testing.T) {
 			return hamming.WeightedDistance(look, base.Row(i), hamming.Weights(margins.Row(q), 0))
 		})
 		p.unit = hamming.BitUnits
-		want := p.report(slices.Compact(k), radii, cut, curve, bits)
+		want := p.report(slices.Compact(k), cut, curve, bits)
 		equalNumbers(t, fmt.Sprintf("trial %d: %d queries, %d items, %d bits", trial, n, m, bits), got, want)
 		if t.Failed() {
 			return

@@ -75,18 +75,13 @@ type Report struct {
 	PrecisionCurve []float64    `json:"-"`
 	CurvePoints    []CurvePoint `json:"precision_curve"`
 
-	Lookup []Lookup `json:"lookup,omitempty"` // by radius; nil for vectors
-
-	DistinctCodes int `json:"distinct_codes"` // different codes in the base
-	LargestBucket int `json:"largest_bucket"` // base items with the most frequent code
+	DistinctCodes int `json:"distinct_codes"` // different codes in the base; 0 for vectors
+	LargestBucket int `json:"largest_bucket"` // base items with the most frequent code; 0 for vectors
 
 	PerClass    []Class  `json:"per_class,omitempty"`    // worst first
 	WeakClasses []string `json:"weak_classes,omitempty"` // names of those that WeakClasses finds in PerClass
 
-	// Set by Unseen: the held-out classes, and MAP and chance if the base has no other classes.
-	HeldOut    []string `json:"held_out,omitempty"`
-	AmongMAP   float64  `json:"among_map,omitempty"`
-	AmongPrior float64  `json:"among_prior,omitempty"`
+	HeldOut []string `json:"held_out,omitempty"` // set by Unseen: the held-out classes
 	// Set by callers: what the vectors themselves reach at the same task, and the number of queries measured.
 	FloatMAP     float64 `json:"float_map,omitempty"`
 	FloatQueries int     `json:"float_queries,omitempty"`
@@ -128,23 +123,13 @@ type CurvePoint struct {
 	Precision float64 `json:"precision"`
 }
 
-// Lookup is what a hash table finds: all items within a Hamming radius.
-type Lookup struct {
-	Radius    int     `json:"radius"`
-	Precision float64 `json:"precision"` // mean over queries; an empty result counts 0
-	Recall    float64 `json:"recall"`    // mean over the queries with a relevant item
-	Results   float64 `json:"results"`   // mean number of items found
-	Empty     float64 `json:"empty"`     // share of queries that find nothing
-}
-
 // Class is a row of the table by query class.
 type Class struct {
-	Name         string  `json:"name"`
-	Number       int32   `json:"number"`
-	Queries      int     `json:"queries"`
-	Base         int     `json:"base"`          // relevant items of one query, rounded mean: the size of the class
-	MAP          float64 `json:"map"`           // as in Report
-	Precision100 float64 `json:"precision_100"` // at 100, or of the whole base when that is smaller
+	Name    string  `json:"name"`
+	Number  int32   `json:"number"`
+	Queries int     `json:"queries"`
+	Base    int     `json:"base"` // relevant items of one query, rounded mean: the size of the class
+	MAP     float64 `json:"map"`  // as in Report
 
 	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
 }
@@ -188,16 +173,6 @@ func (t *tally) relevance(j judgement) *Report {
 	r.MAPHigh = max(t.best/judged, r.MAP)
 	for i, k := range t.o.K {
 		r.Precision[k] = t.precision[i] / queries
-	}
-	for i, radius := range t.o.Radii[:len(t.lookup)] {
-		l := t.lookup[i]
-		r.Lookup = append(r.Lookup, Lookup{
-			Radius:    radius,
-			Precision: l.precision / queries,
-			Recall:    l.recall / judged,
-			Results:   float64(l.items) / queries,
-			Empty:     float64(l.empty) / queries,
-		})
 	}
 
 	expected, curve := 0.0, make([]float64, len(t.chance))
@@ -304,7 +279,6 @@ func perClass(o Options, singles []single) ([]Class, float64) {
 		s := singles[q]
 		rows[i].Queries++
 		rows[i].MAP += s.ap
-		rows[i].Precision100 += s.precision
 		rows[i].ReachablePrecision += s.reachable
 		relevant[i] += s.relevant
 		if s.relevant > 0 {
@@ -316,7 +290,6 @@ func perClass(o Options, singles []single) ([]Class, float64) {
 		r := &rows[i]
 		r.MAP /= float64(max(1, judged[i]))
 		r.ReachablePrecision /= float64(max(1, judged[i]))
-		r.Precision100 /= float64(r.Queries)
 		r.Base = (relevant[i] + r.Queries/2) / r.Queries
 		if judged[i] > 0 {
 			macro += r.MAP
@@ -375,10 +348,6 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 	if j.same {
 		say("queries-are-base", "the queries are the base itself: every query finds itself first")
 	}
-	if j.truth.Mark != nil && baseIsOrdered(j.truth) {
-		say("ordered-base", "relevant items stand side by side in the base, as if it was ordered by class: map_10000 and "+
-			"pr_area_10000 take ties in base order and are biased; shuffle the base or read map")
-	}
 	if gap := r.MAPHigh - r.MAPLow; gap > 0.1 {
 		say("ties", "the order of ties moves MAP by %.2f, from %.3f to %.3f: compare with others only by expected "+
 			"values", gap, r.MAPLow, r.MAPHigh)
@@ -387,33 +356,4 @@ func (r *Report) addWarnings(j judgement, t *tally) {
 		say("few-codes", "the base has only %d distinct codes for %d items, the largest bucket holds %d: items of one "+
 			"bucket cannot be told apart", r.DistinctCodes, r.Base, r.LargestBucket)
 	}
-}
-
-// baseIsOrdered reports whether relevant items are mostly adjacent in the base. For a query with p relevant items
-// among n, a shuffled base has p(p-1)/n adjacent pairs of them, an ordered one up to p-1; the threshold is halfway.
-// A sample of the queries is enough, and its truth costs little next to the rankings.
-func baseIsOrdered(truth Truth) bool {
-	const sample = 32
-	n := truth.Base
-	mark := make([]uint8, n)
-	pairs, shuffled, most := 0, 0.0, 0
-	for s := range min(sample, truth.Queries) {
-		truth.Mark(s*truth.Queries/min(sample, truth.Queries), mark)
-		p := 0
-		for i, m := range mark {
-			if m != Relevant {
-				continue
-			}
-			p++
-			if i > 0 && mark[i-1] == Relevant {
-				pairs++
-			}
-		}
-		if p > 1 {
-			shuffled += float64(p) * float64(p-1) / float64(n)
-			most += p - 1
-		}
-	}
-	room := float64(most) - shuffled
-	return room > sample && float64(pairs)-shuffled > room/2
 }

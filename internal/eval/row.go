@@ -1,9 +1,5 @@
 package eval
 
-import (
-	"hashgrove/internal/message"
-)
-
 // Kind distinguishes methods from the reference points they are measured against.
 type Kind string
 
@@ -105,13 +101,12 @@ type Row struct {
 	DistinctCodes      int     `json:"distinct_codes"`
 	LargestBucket      int     `json:"largest_bucket"`
 
-	PerClass       []Class        `json:"per_class,omitempty"`
-	PRCurve        []PRPoint      `json:"pr_curve,omitempty"`
-	PrecisionCurve []CurvePoint   `json:"precision_curve,omitempty"` // precision against items retrieved
-	Warnings       []string       `json:"warnings,omitempty"`
-	Doubts         []message.Code `json:"-"` // codes of the warnings that the measures themselves raise
-	AP             []float64      `json:"-"` // by query, as in Report
-	RankedAP       []float64      `json:"-"` // the same by Rank
+	PerClass       []Class      `json:"per_class,omitempty"`
+	PRCurve        []PRPoint    `json:"pr_curve,omitempty"`
+	PrecisionCurve []CurvePoint `json:"precision_curve,omitempty"` // precision against items retrieved
+	Warnings       []string     `json:"warnings,omitempty"`
+	AP             []float64    `json:"-"` // by query, as in Report
+	RankedAP       []float64    `json:"-"` // the same by Rank
 }
 
 // Leading returns the numbers of the ranking that leads the row.
@@ -151,8 +146,5 @@ func (r *Report) Fill(row *Row) {
 	row.AP, row.Ranked = r.AP, r.MarginItems()
 	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
 	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
-	row.Warnings, row.Doubts = r.Warnings, make([]message.Code, len(r.doubts))
-	for i, doubt := range r.doubts {
-		row.Doubts[i] = message.Codes(doubt)[0]
-	}
+	row.Warnings = r.Warnings
 }

@@ -8,8 +8,7 @@ import (
 // tally holds the sums over a run of queries. Runs are merged in query order, so the report does not depend on which
 // thread did which run.
 type tally struct {
-	o      *Options
-	classK int // rank of the precision in the table by class
+	o *Options
 
 	queries, judged int // all, and those with a relevant item
 	short           int // those with fewer ranked items than the largest K
@@ -31,32 +30,24 @@ type tally struct {
 
 	radiusItems, radiusRelevant []int // by radius, pooled; nil for vectors
 	unit                        int   // the distance of a radius of 1
-	lookup                      []lookup
-}
-
-// lookup holds the sums for one radius.
-type lookup struct {
-	precision, recall float64
-	items, empty      int
 }
 
 // single is what one query contributes to the table by class.
 type single struct {
-	ap, precision, reachable float64
-	relevant                 int
+	ap, reachable float64
+	relevant      int
 }
 
 func (j judgement) newTally(o *Options) *tally {
 	cut, curve := min(o.Cut, j.base), o.CurveTo
 	t := &tally{
-		o: o, classK: min(100, j.base),
+		o:         o,
 		precision: make([]float64, len(o.K)),
 		hits:      make([]int, cut),
 		recall:    make([]float64, cut),
 	}
 	if j.radii > 0 {
 		t.unit, t.radiusItems, t.radiusRelevant = j.unit, make([]int, j.radii), make([]int, j.radii)
-		t.lookup = make([]lookup, len(o.Radii))
 	} else {
 		curve = j.base // the precision-recall curve of vectors runs over ranks
 	}
@@ -84,7 +75,7 @@ func (t *tally) add(l *list, h harmonic) single {
 		}
 		N, P = N+n, P+p
 	}
-	one := single{relevant: P, precision: l.precisionAt(t.classK)}
+	one := single{relevant: P}
 	for i, k := range t.o.K {
 		t.precision[i] += l.precisionAt(k)
 	}
@@ -92,7 +83,7 @@ func (t *tally) add(l *list, h harmonic) single {
 		t.short++
 	}
 	if t.radiusItems != nil {
-		t.addRadii(l, P)
+		t.addRadii(l)
 	}
 	if P == 0 {
 		return one
@@ -140,28 +131,12 @@ func (l *list) precisionAt(k int) float64 {
 }
 
 // addRadii adds what lies within each radius, counted in distance units.
-func (t *tally) addRadii(l *list, relevant int) {
+func (t *tally) addRadii(l *list) {
 	for d, n := range l.items {
 		if n > 0 {
 			radius := (d + t.unit - 1) / t.unit
 			t.radiusItems[radius] += n
 			t.radiusRelevant[radius] += l.relevant[d]
-		}
-	}
-	for i, radius := range t.o.Radii {
-		n, p := 0, 0
-		for d := range min(radius*t.unit, len(l.items)-1) + 1 {
-			n, p = n+l.items[d], p+l.relevant[d]
-		}
-		s := &t.lookup[i]
-		s.items += n
-		if n == 0 {
-			s.empty++
-		} else {
-			s.precision += float64(p) / float64(n)
-		}
-		if relevant > 0 {
-			s.recall += float64(p) / float64(relevant)
 		}
 	}
 }
@@ -204,12 +179,6 @@ func (t *tally) merge(u *tally) {
 	addSlices(t.recall, u.recall)
 	addSlices(t.radiusItems, u.radiusItems)
 	addSlices(t.radiusRelevant, u.radiusRelevant)
-	for i, l := range u.lookup {
-		t.lookup[i].precision += l.precision
-		t.lookup[i].recall += l.recall
-		t.lookup[i].items += l.items
-		t.lookup[i].empty += l.empty
-	}
 }
 
 // addSlices adds src to dst, element by element.
@@ -256,45 +225,23 @@ func (h harmonic) bucketAP(n, p, N, P int) (mean, worst, best float64) {
 	return mean, worst, best
 }
 
-// harmonic is the table of H(0), H(step), H(2 step), ...; the step keeps it small next to the codes. Terms are
-// always added in the same order, so no result depends on the step.
-type harmonic struct {
-	table []float64
-	step  int
-}
-
-// harmonicStep is the smallest step, harmonicTable the maximum size of the table: 32 MB.
-const (
-	harmonicStep  = 16
-	harmonicTable = 1 << 22
-)
+// harmonic is the table of H(0), H(1), ...
+type harmonic []float64
 
 // newHarmonic returns a table up to H(n).
 func newHarmonic(n int) harmonic {
-	h := harmonic{[]float64{0}, max(harmonicStep, n/harmonicTable)}
-	sum := 0.0
+	h := make(harmonic, n+1)
 	for i := 1; i <= n; i++ {
-		sum += 1 / float64(i)
-		if i%h.step == 0 {
-			h.table = append(h.table, sum)
-		}
+		h[i] = h[i-1] + 1/float64(i)
 	}
 	return h
 }
 
-// number returns H(n).
-func (h harmonic) number(n int) float64 {
-	sum := h.table[n/h.step]
-	for i := n - n%h.step + 1; i <= n; i++ {
-		sum += 1 / float64(i)
-	}
-	return sum
-}
-
 // between returns H(hi) - H(lo). Short runs are summed term by term, because the difference would cancel.
 func (h harmonic) between(lo, hi int) float64 {
-	if hi-lo > 2*harmonicStep {
-		return h.number(hi) - h.number(lo)
+	const short = 32
+	if hi-lo > short {
+		return h[hi] - h[lo]
 	}
 	sum := 0.0
 	for i := lo + 1; i <= hi; i++ {

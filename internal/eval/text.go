@@ -132,10 +132,6 @@ func (r *Report) WriteText(to io.Writer, detail int) error {
 	t.row("PR area", func(r *Report) float64 { return r.PRArea }, "pooled over radii")
 	t.row("PR area, first 10000", func(r *Report) float64 { return r.PRArea10000 },
 		"the paper's convention")
-	for i, l := range r.Lookup {
-		t.row("lookup, radius "+strconv.Itoa(l.Radius), func(r *Report) float64 { return r.Lookup[i].Precision },
-			fmt.Sprintf("precision; recall %.4f, %.1f %% of queries find nothing", l.Recall, 100*l.Empty))
-	}
 	if n := r.NearestOfClassQueries; n > 0 {
 		of := ""
 		if n < r.Judged {
@@ -153,8 +149,6 @@ func (r *Report) WriteText(to io.Writer, detail int) error {
 			t.single("  by the vectors", fmt.Sprintf("%.4f", u.FloatMAP), "float search with "+
 				message.Count(u.FloatQueries, "query", "queries"))
 		}
-		t.single("  among themselves", fmt.Sprintf("%.4f", u.AmongMAP),
-			fmt.Sprintf("base items of held-out classes only; chance %.4f", u.AmongPrior))
 	}
 	t.Render()
 	r.writeGain(w)

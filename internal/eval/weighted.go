@@ -13,12 +13,10 @@ import (
 //	prod over g of (1 + sum over k in g of w_k b_k b'_k) - 1.
 //
 // Higher is nearer. Factors are divided by 1 + sum of w_k and the final 1 is not subtracted: the order is the same, and
-// nothing overflows. Cost: queries x base x bits, then a sort per query. The factors of a group of up to 8 bits are
-// tabulated by the differing bits.
+// nothing overflows. Cost: queries x base x bits, then a sort per query.
 
 // RetrievalWeighted ranks the base by weighted affinity to every query and evaluates the rankings as Retrieval does.
-// Affinities are rounded to float32, and equal ones are ties. There is no lookup by radius, and the precision-recall
-// curve runs over ranks.
+// Affinities are rounded to float32, and equal ones are ties. The precision-recall curve runs over ranks.
 //
 // It panics unless there is one weight per bit, and where Retrieval does.
 func RetrievalWeighted(
@@ -43,16 +41,12 @@ func RetrievalWeighted(
 	return j.run(ctx, o)
 }
 
-// part is a group: its bits, and its factor by the differing bits.
+// part is a group.
 type part struct {
 	bits   []int
 	weight []float64
-	factor []float64 // by a number whose i-th bit says that bit i of the group differs; nil for large groups
-	total  float64   // 1 + sum of w
+	total  float64 // 1 + sum of w
 }
-
-// maxLooked is the largest group whose factors are tabulated.
-const maxLooked = 8
 
 func partsOf(weights []hamming.BitWeight) []part {
 	place := map[int]int{}
@@ -67,34 +61,11 @@ func partsOf(weights []hamming.BitWeight) []part {
 		p := &parts[at]
 		p.bits, p.weight, p.total = append(p.bits, k), append(p.weight, w.Weight), p.total+w.Weight
 	}
-	for i := range parts {
-		p := &parts[i]
-		if len(p.bits) > maxLooked {
-			continue
-		}
-		factor := make([]float64, 1<<len(p.bits))
-		difference := make([]uint64, p.bits[len(p.bits)-1]/64+1)
-		for differ := range factor {
-			clear(difference)
-			for i, k := range p.bits {
-				difference[k/64] |= uint64(differ>>i&1) << (63 - k&63)
-			}
-			factor[differ] = p.factorFor(difference)
-		}
-		p.factor = factor
-	}
 	return parts
 }
 
 // factorFor returns the group's factor for codes that differ in the given bits.
 func (p *part) factorFor(difference []uint64) float64 {
-	if p.factor != nil {
-		at := 0
-		for i, k := range p.bits {
-			at |= int(difference[k/64]>>(63-k&63)&1) << i
-		}
-		return p.factor[at]
-	}
 	sum := 1.0
 	for i, k := range p.bits {
 		sum += float64(p.weight[i] * float64(1-2*int(difference[k/64]>>(63-k&63)&1)))

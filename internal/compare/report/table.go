@@ -209,7 +209,7 @@ func (d Data) classes() []classTable {
 	for i, c := range rows {
 		r := classRow{
 			Name: c.Name, Queries: Number(float64(c.Queries)), Base: Number(float64(c.Base)),
-			Precision: formatShare(cmp.Or(c.ReachablePrecision, c.Precision100)),
+			Precision: formatShare(c.ReachablePrecision),
 			Bar:       barLength(c.MAP),
 		}
 		best, at := -1.0, 0
