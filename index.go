@@ -138,7 +138,7 @@ func (ix *Index) Explain(ctx context.Context, q api.Query, id api.ID) (*api.Why,
 	if err != nil {
 		return nil, err
 	}
-	return x.Explain(ctx, q, id, "")
+	return x.Explain(ctx, q, id)
 }
 
 // SetVectors keeps the items' vectors in memory, by id, so that searches can rerank and explain. Call it before several

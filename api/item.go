@@ -88,10 +88,9 @@ type ItemsPage struct {
 
 // DeleteRequest says what to delete: either ids or the matches of a filter.
 type DeleteRequest struct {
-	IDs         []ID    `json:"ids,omitempty"`
-	Where       *string `json:"where,omitempty"`
-	DryRun      bool    `json:"dry_run,omitempty"`     // only say what would be deleted
-	Fingerprint string  `json:"fingerprint,omitempty"` // that the collection's model must have; empty means any
+	IDs    []ID    `json:"ids,omitempty"`
+	Where  *string `json:"where,omitempty"`
+	DryRun bool    `json:"dry_run,omitempty"` // only say what would be deleted
 }
 
 // Deleted lists what was deleted or, in a dry run, would be.
@@ -106,10 +105,9 @@ type Deleted struct {
 
 // EncodeRequest holds what to encode: either vectors or picture files.
 type EncodeRequest struct {
-	Vectors     [][]float32 `json:"vectors,omitempty"`
-	Pictures    [][]byte    `json:"pictures,omitempty"`
-	Margins     bool        `json:"margins,omitempty"`     // say how certain each bit is
-	Fingerprint string      `json:"fingerprint,omitempty"` // that the encoding model must have; empty means any
+	Vectors  [][]float32 `json:"vectors,omitempty"`
+	Pictures [][]byte    `json:"pictures,omitempty"`
+	Margins  bool        `json:"margins,omitempty"` // say how certain each bit is
 }
 
 // EncodeAnswer holds one code per vector or picture, in the same order.
@@ -123,9 +121,8 @@ type EncodeAnswer struct {
 
 // ExplainRequest asks why an item is near a query.
 type ExplainRequest struct {
-	Query       Query  `json:"query"`
-	ID          ID     `json:"id"`                    // of the item
-	Fingerprint string `json:"fingerprint,omitempty"` // that the collection's model must have; empty means any
+	Query Query `json:"query"`
+	ID    ID    `json:"id"` // of the item
 }
 
 // Explanation is a service's answer to an ExplainRequest.

@@ -232,5 +232,5 @@ func (c *Collection) Drop(ctx context.Context) (*api.Dropped, error) {
 
 // Reload makes the server reopen the index file after it was migrated or replaced.
 func (c *Collection) Reload(ctx context.Context) (*api.Summary, error) {
-	return askWith[api.Summary](ctx, c.Client, c.request(http.MethodPost, "/reload"), struct{}{})
+	return ask[api.Summary](ctx, c.Client, c.request(http.MethodPost, "/reload"))
 }

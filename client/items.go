@@ -31,23 +31,20 @@ type putManyRequest struct {
 	Tags          [][]string       `json:"tags,omitempty"`
 	Attributes    []map[string]any `json:"attributes,omitempty"`
 	Mode          string           `json:"mode,omitempty"`
-	Fingerprint   string           `json:"fingerprint,omitempty"`
 }
 
 // patchManyRequest is the body of a request that updates many items.
 type patchManyRequest struct {
-	Items       []api.Change `json:"items"`
-	Replace     bool         `json:"replace,omitempty"`
-	Fingerprint string       `json:"fingerprint,omitempty"`
+	Items   []api.Change `json:"items"`
+	Replace bool         `json:"replace,omitempty"`
 }
 
 // changes combines the responses to all kinds of writes; each fills in some of the fields.
 type changes struct {
-	Written int  `json:"written"`
-	Created bool `json:"created"`
-	Updated int  `json:"updated"`
-	Missing int  `json:"missing"`
-	Deleted int  `json:"deleted"`
+	Written int `json:"written"`
+	Updated int `json:"updated"`
+	Missing int `json:"missing"`
+	Deleted int `json:"deleted"`
 }
 
 func itemPath(id api.ID) string { return "/items/" + url.PathEscape(string(id)) }
@@ -98,14 +95,11 @@ func (c *Collection) AllItems(ctx context.Context, where string) iter.Seq2[api.I
 	}
 }
 
-// Put writes one item and reports whether it is new. Label, tags and attributes that are not given keep their
-// values. Put returns once the item is on disk.
-func (c *Collection) Put(ctx context.Context, it api.NewItem) (created bool, err error) {
-	a, err := askWith[changes](ctx, c.Client, c.request(http.MethodPut, itemPath(it.ID)), it)
-	if err != nil {
-		return false, err
-	}
-	return a.Created, nil
+// Put writes one item. Label, tags and attributes that are not given keep their values. Put returns once the item is
+// on disk.
+func (c *Collection) Put(ctx context.Context, it api.NewItem) error {
+	_, err := askWith[changes](ctx, c.Client, c.request(http.MethodPut, itemPath(it.ID)), it)
+	return err
 }
 
 // PutMany writes all items or none, replacing existing ones. It returns the number written once they are on disk.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -41,79 +42,47 @@ func checkAddress(r *http.Request) error {
 	return nil
 }
 
-// nothingElse refuses a body and parameters.
-func nothingElse(r *http.Request) error {
-	if err := noBody(r); err != nil {
-		return err
+// check refuses a body or parameters that have no effect here. Any request may name a fingerprint.
+func (at *route) check(r *http.Request) error {
+	if !at.body && r.ContentLength != 0 {
+		return bad("a %s request here has no body: it would have no effect", r.Method)
 	}
-	return noParameters(r)
-}
-
-// noBody refuses a body, which would have no effect.
-func noBody(r *http.Request) error {
-	if r.ContentLength == 0 {
+	if at.parameters == "*" || r.URL.RawQuery == "" {
 		return nil
 	}
-	return bad("a %s request here has no body: it would have no effect", r.Method)
-}
-
-// noParameters refuses parameters in the address, but for the fingerprint: they would have no effect.
-func noParameters(r *http.Request) error {
-	if r.URL.RawQuery == "" {
-		return nil
-	}
-	p := &parameters{Values: r.URL.Query()}
-	p.known()
-	return p.err
-}
-
-// parameters parses query parameters and keeps the first error.
-type parameters struct {
-	url.Values
-	err error
-}
-
-// number returns a whole number, or nil if absent.
-func (p *parameters) number(name string) *int {
-	if !p.Has(name) {
-		return nil
-	}
-	text := p.Get(name)
-	n, err := strconv.Atoi(text)
-	if err != nil && p.err == nil {
-		p.err = bad("%s=%.40s: give a whole number", name, text)
-	}
-	return &n
-}
-
-// truth returns a boolean; absent means false.
-func (p *parameters) truth(name string) bool {
-	if !p.Has(name) {
-		return false
-	}
-	switch p.Get(name) {
-	case "false", "0":
-		return false
-	case "true", "1":
-		return true
-	}
-	if p.err == nil {
-		p.err = bad("%s=%.40s: give true or false", name, p.Get(name))
-	}
-	return false
-}
-
-// known rejects parameters with other names.
-func (p *parameters) known(names ...string) {
-	for name := range p.Values {
-		found := name == "fingerprint"
-		for _, n := range names {
-			found = found || n == name
-		}
-		if !found && p.err == nil {
-			p.err = bad("unknown parameter %.40q: known here are %s", name, strings.Join(append(names, "fingerprint"), ", "))
+	known := append(strings.Fields(at.parameters), "fingerprint")
+	for name := range r.URL.Query() {
+		if !slices.Contains(known, name) {
+			return bad("unknown parameter %.40q: known here are %s", name, strings.Join(known, ", "))
 		}
 	}
+	return nil
+}
+
+// whole returns a parameter that is a whole number from least to most, or the usual one where there is none.
+func whole(r *http.Request, name string, usual, least, most int) (int, error) {
+	p := r.URL.Query()
+	if !p.Has(name) {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(p.Get(name))
+	if err != nil || n < least || n > most {
+		return 0, bad("%s=%.40s: give a whole number from %d to %d", name, p.Get(name), least, most)
+	}
+	return n, nil
+}
+
+// truth returns a parameter that is true or false; absent means false.
+func truth(r *http.Request, name string) (bool, error) {
+	p := r.URL.Query()
+	if !p.Has(name) {
+		return false, nil
+	}
+	is, err := strconv.ParseBool(p.Get(name))
+	if err != nil {
+		return false, bad("%s=%.40s: give true or false", name, p.Get(name))
+	}
+	return is, nil
 }
 
 // pathID returns the item id in the URL.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/index"
@@ -24,15 +23,13 @@ import (
 // unlinked temporary file. Memory holds only offsets, and no request ever names a file.
 type album struct {
 	data  picture.Source
-	paths []string      // of the data
-	done  chan struct{} // closed when all pictures are made
+	paths []string // of the data
 
-	patience int // how often a request looks for a picture that is not there yet
-
-	mu   sync.RWMutex
-	file *os.File
-	at   map[index.ID]span
-	size int64
+	mu     sync.RWMutex
+	making bool // until all pictures are made
+	file   *os.File
+	at     map[index.ID]span
+	size   int64
 }
 
 // span locates a picture in the file.
@@ -70,12 +67,16 @@ func newAlbum(paths []string, id string) (*album, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // the file lives while open; systems that refuse this remove it in close
-	return &album{data: src, paths: paths, patience: 100, done: make(chan struct{}), file: f, at: map[index.ID]span{}}, nil
+	return &album{data: src, paths: paths, making: true, file: f, at: map[index.ID]span{}}, nil
 }
 
 // fill makes the thumbnails of all items.
 func (a *album) fill(ctx context.Context, x *index.Snapshot) error {
-	defer close(a.done)
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.making = false
+	}()
 	shape := a.data.Preparation().Shape
 	var room []uint8
 	for chunk, err := range a.data.Pictures(ctx) {
@@ -137,12 +138,19 @@ func (a *album) add(id index.ID, b []byte) error {
 	return nil
 }
 
-// get returns an item's thumbnail, or nil.
+// get returns an item's thumbnail, or nil. While thumbnails are being made it asks the client to come back.
 func (a *album) get(id index.ID) ([]byte, error) {
+	if a == nil {
+		return nil, nil
+	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	p, ok := a.at[id]
-	if !ok || a.file == nil {
+	switch {
+	case !ok && a.making:
+		return nil, problem(http.StatusServiceUnavailable,
+			"the pictures are still being made, %d so far: try again in a moment", len(a.at))
+	case !ok || a.file == nil:
 		return nil, nil
 	}
 	b := make([]byte, p.len)
@@ -150,45 +158,14 @@ func (a *album) get(id index.ID) ([]byte, error) {
 	return b, err
 }
 
-// wait returns an item's thumbnail, or nil. While thumbnails are still being made it waits a moment, because people
-// look at a collection as soon as it appears, and then asks the client to come back.
-func (a *album) wait(ctx context.Context, id index.ID) ([]byte, error) {
-	if a == nil {
-		return nil, nil
-	}
-	for range a.patience {
-		if b, err := a.get(id); b != nil || err != nil {
-			return b, err
-		}
-		select {
-		case <-a.done:
-			return a.get(id)
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return nil, &failure{
-		status: http.StatusServiceUnavailable, header: http.Header{"Retry-After": {"2"}},
-		text: fmt.Sprintf("the pictures are still being made, %d so far: try again in a moment", len(a.at)),
-	}
-}
-
 // progress returns the number of thumbnails, and whether more are being made.
 func (a *album) progress() (made int, making bool) {
 	if a == nil {
 		return 0, false
 	}
-	select {
-	case <-a.done:
-		return 0, false
-	default:
-	}
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return len(a.at), true
+	return len(a.at), a.making
 }
 
 func (a *album) close() error {
@@ -204,41 +181,30 @@ func (a *album) close() error {
 }
 
 // picture sends an item's thumbnail.
-func (s *Server) picture(w http.ResponseWriter, r *http.Request, c *collection) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
-	p := &parameters{Values: r.URL.Query()}
-	p.known("size")
-	size := albumSize
-	if n := p.number("size"); n != nil {
-		size = *n
-	}
-	switch {
-	case p.err != nil:
-		return p.err
-	case size < leastSize || size > mostSize:
-		return bad("size=%d: ask for %d to %d pixels", size, leastSize, mostSize)
+func (s *Server) picture(a *answer, r *http.Request, c *collection) (any, error) {
+	size, err := whole(r, "size", albumSize, leastSize, mostSize)
+	if err != nil {
+		return nil, err
 	}
 	id, err := pathID(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var b []byte
 	if _, known := c.open().snapshot().Get(id); known {
-		if b, err = c.album.wait(r.Context(), id); err != nil {
-			return err
+		if b, err = c.album.get(id); err != nil {
+			return nil, err
 		}
 	}
 	if b == nil {
-		return problem(http.StatusNotFound, "there is no picture of the item %.80q", id)
+		return nil, problem(http.StatusNotFound, "there is no picture of the item %.80q", id)
 	}
 	if b, err = s.shrink(b, size); err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Cache-Control", "private, max-age=600")
-	writeBody(w, http.StatusOK, http.DetectContentType(b), b)
-	return nil
+	a.Header().Set("Cache-Control", "private, max-age=600")
+	a.body(http.StatusOK, http.DetectContentType(b), b)
+	return nil, nil
 }
 
 // shrink scales a picture down to at most size pixels a side.

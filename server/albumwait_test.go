@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"hashgrove/internal/index"
 )
@@ -42,29 +41,20 @@ func TestPicturesAreWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.close()
-	a.patience = 1
 	var later *failure // while it is being made, clients are asked to come back
-	if p, err := a.wait(ctx, index.Text("1.png")); p != nil || !errors.As(err, &later) || later.status != 503 || later.header.Get("Retry-After") == "" {
+	if p, err := a.get(index.Text("1.png")); p != nil || !errors.As(err, &later) || later.status != 503 {
 		t.Errorf("%d bytes, %v", len(p), err)
 	}
 	if made, making := a.progress(); made != 0 || !making {
 		t.Errorf("%d pictures before the first, being made: %t", made, making)
 	}
-	a.patience = 1000
-	go func() {
-		time.Sleep(50 * time.Millisecond)
-		if err := a.fill(ctx, x.Snapshot()); err != nil {
-			t.Error(err)
+	if err := a.fill(ctx, x.Snapshot()); err != nil {
+		t.Error(err)
+	}
+	for id, there := range map[string]bool{"1.png": true, "3.png": true, "2.png": false} {
+		if p, err := a.get(index.Text(id)); (len(p) > 0) != there || err != nil {
+			t.Errorf("%s: %d bytes, %v", id, len(p), err)
 		}
-	}()
-	if p, err := a.wait(ctx, index.Text("1.png")); len(p) == 0 || err != nil {
-		t.Errorf("%d bytes, %v", len(p), err)
-	}
-	if p, err := a.wait(ctx, index.Text("3.png")); len(p) == 0 || err != nil {
-		t.Errorf("of the second folder: %d bytes, %v", len(p), err)
-	}
-	if p, err := a.wait(ctx, index.Text("2.png")); p != nil || err != nil { // there is no such file
-		t.Errorf("%d bytes, %v", len(p), err)
 	}
 	if _, making := a.progress(); making {
 		t.Error("all pictures are made, and still more are said to come")

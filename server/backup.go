@@ -4,27 +4,25 @@ import (
 	"net/http"
 	"os"
 	"time"
-
-	"hashgrove/internal/search"
 )
 
 // backup sends a consistent copy of the index file without blocking writes.
-func (s *Server) backup(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) backup(a *answer, r *http.Request, c *collection) (any, error) {
 	// Copying many gigabytes takes longer than the write timeout allows.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	h := w.Header()
-	h.Set("Content-Type", "application/octet-stream")
+	_ = http.NewResponseController(a).SetWriteDeadline(time.Time{})
+	h := a.Header()
+	h.Set("Content-Type", kindFloats)
 	h.Set("Content-Disposition", `attachment; filename="`+c.name+`.hgi"`)
-	out := &deadlineWriter{w: w, control: http.NewResponseController(w), each: s.limits.WriteTime}
+	out := &deadlineWriter{w: a, control: http.NewResponseController(a), each: s.limits.WriteTime}
 	if err := c.open().store.Backup(r.Context(), out); err != nil {
 		if out.wrote {
 			s.log.Error("backup", "collection", c.name, "error", err.Error())
 			panic(http.ErrAbortHandler) // so that the client does not mistake half a file for a whole one
 		}
 		h.Del("Content-Disposition")
-		return err
+		return nil, err
 	}
-	return nil
+	return nil, nil
 }
 
 // deadlineWriter applies a timeout to each chunk of a long response instead of to the whole.
@@ -42,57 +40,41 @@ func (d *deadlineWriter) Write(b []byte) (int, error) {
 }
 
 // reload reopens the file of a collection.
-func (s *Server) reload(w http.ResponseWriter, r *http.Request, c *collection) error {
-	var request struct {
-		Fingerprint string `json:"fingerprint,omitempty"` // of the model served so far
-	}
-	if r.ContentLength != 0 { // curl -X POST sends no body
-		release, err := s.readJSON(w, r, c, &request)
-		if err != nil {
-			return err
-		}
-		release()
-	} else if err := noParameters(r); err != nil {
-		return err
-	}
-	if err := search.Accept(c.open().fingerprint(), request.Fingerprint); err != nil {
-		return err
-	}
+func (s *Server) reload(a *answer, r *http.Request, c *collection) (any, error) {
 	if err := s.reopen(r.Context(), c); err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Hashgrove-Fingerprint", c.open().fingerprint().String())
-	writeJSON(w, http.StatusOK, c.summary())
-	return nil
+	a.Header().Set("Hashgrove-Fingerprint", c.open().fingerprint().String())
+	return c.summary(), nil
 }
 
 // report sends the HTML report on the model's quality. It comes from a file, so a sandbox denies it everything.
-func (s *Server) report(w http.ResponseWriter, _ *http.Request, c *collection) error {
+func (s *Server) report(a *answer, _ *http.Request, c *collection) (any, error) {
 	if c.options.Report == "" {
-		return problem(http.StatusNotFound, "this collection has no report")
+		return nil, problem(http.StatusNotFound, "this collection has no report")
 	}
 	b, err := os.ReadFile(c.options.Report)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Content-Security-Policy",
+	a.Header().Set("Content-Security-Policy",
 		"sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'")
-	w.Header().Set("X-Frame-Options", "SAMEORIGIN")
-	writeBody(w, http.StatusOK, "text/html; charset=utf-8", b)
-	return nil
+	a.Header().Set("X-Frame-Options", "SAMEORIGIN")
+	a.body(http.StatusOK, "text/html; charset=utf-8", b)
+	return nil, nil
 }
 
 // vector sends the vector of an item.
-func (s *Server) vector(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) vector(a *answer, r *http.Request, c *collection) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o := c.open()
 	it, _ := o.snapshot().Get(id)
 	x := o.vectors.Vector(it)
 	if x == nil {
-		return problem(http.StatusNotFound, "the vector of the item %.80q is not known", id)
+		return nil, problem(http.StatusNotFound, "the vector of the item %.80q is not known", id)
 	}
 	values := make([]*float32, len(x)) // null where a value is missing, as in requests
 	for i := range x {
@@ -100,6 +82,5 @@ func (s *Server) vector(w http.ResponseWriter, r *http.Request, c *collection) e
 			values[i] = &x[i]
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"id": id, "vector": values})
-	return nil
+	return map[string]any{"id": id, "vector": values}, nil
 }

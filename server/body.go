@@ -29,44 +29,34 @@ const (
 // small is the largest body that is read without reserving memory.
 const small = 64 << 10
 
-// body reads the request body within its own limit and the shared memory budget.
-func (s *Server) body(w http.ResponseWriter, r *http.Request) (b []byte, release func(), err error) {
+// read reads the request body within its own limit and the shared memory budget.
+func (s *Server) read(a *answer, r *http.Request) ([]byte, error) {
 	if r.ContentLength > s.limits.Body {
-		return nil, nil, &http.MaxBytesError{Limit: s.limits.Body}
+		return nil, &http.MaxBytesError{Limit: s.limits.Body}
 	}
-	taken := int64(0)
-	giveBack := func() { s.budget.give(taken) }
-	defer func() {
-		if err != nil {
-			giveBack()
-		}
-	}()
-	in := http.MaxBytesReader(w, r.Body, s.limits.Body)
-	if r.ContentLength > 0 {
-		b = make([]byte, 0, min(r.ContentLength+1, small))
-	} else {
-		b = make([]byte, 0, 512)
-	}
+	in, taken := http.MaxBytesReader(a, r.Body, s.limits.Body), int64(0)
+	b := make([]byte, 0, max(512, min(r.ContentLength+1, small)))
 	for {
 		if len(b) == cap(b) {
 			room := max(int64(2*cap(b)), small)
 			if r.ContentLength >= int64(len(b)) {
 				room = max(min(room, r.ContentLength+1), int64(len(b))+1) // no more than was announced
 			}
-			if more := room - taken; room > small && !s.budget.take(more) {
-				return nil, nil, busy("many large requests are being read", 1e9)
-			} else if room > small {
-				taken += more
+			if room > small {
+				if !a.take(room - taken) {
+					return nil, busy("many large requests are being read")
+				}
+				taken = room
 			}
 			b = append(make([]byte, 0, room), b...)
 		}
 		n, err := in.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		if errors.Is(err, io.EOF) {
-			return b, giveBack, nil
+			return b, nil
 		}
 		if err != nil {
-			return nil, nil, readError(err)
+			return nil, readError(err)
 		}
 	}
 }
@@ -94,58 +84,35 @@ func kind(r *http.Request) string {
 
 // readJSON decodes a body holding one JSON value: wholly, or it is refused. What decoding needs comes from the same
 // memory budget as the body, and vectors must be such as the collection's model takes; c is nil where there are none.
-func (s *Server) readJSON(w http.ResponseWriter, r *http.Request, c *collection, v any) (release func(), err error) {
+func (s *Server) readJSON(a *answer, r *http.Request, c *collection, v any) error {
 	if k := kind(r); k != kindJSON {
-		return nil, problem(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: %s", kindJSON)
+		return problem(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: %s", kindJSON)
 	}
-	if err := noParameters(r); err != nil {
-		return nil, err
+	if err := new(route{body: true}).check(r); err != nil { // where other bodies have parameters
+		return err
 	}
-	b, giveBack, err := s.body(w, r)
+	b, err := s.read(a, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d := &decoder{Server: s}
+	d := &decoder{answer: a, limits: &s.limits}
 	if c != nil {
 		d.model = c.open().model
 	}
-	release = func() {
-		giveBack()
-		s.budget.give(d.taken)
-	}
-	if err := d.decode(b, v); err != nil {
-		release()
-		return nil, err
-	}
-	return release, nil
-}
-
-// readAbout is readJSON plus a check of the model fingerprint that the request may name.
-func (s *Server) readAbout(
-	w http.ResponseWriter, r *http.Request, c *collection, v any, expected *string,
-) (release func(), err error) {
-	if release, err = s.readJSON(w, r, c, v); err != nil {
-		return nil, err
-	}
-	if err := search.Accept(c.open().fingerprint(), *expected); err != nil {
-		release()
-		return nil, err
-	}
-	return release, nil
+	return d.decode(b, v)
 }
 
 // rows reads vectors from the body: little-endian float32, a NumPy array, or a picture.
-func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (vectors.Matrix, func(), error) {
+func (s *Server) rows(a *answer, r *http.Request, m *model.Model) (vectors.Matrix, error) {
 	if m == nil {
-		return vectors.Matrix{}, nil, search.ErrNoModel
+		return vectors.Matrix{}, search.ErrNoModel
 	}
 	if rows, ok := givenVectors(r.Context()); ok {
-		x, err := matrixOf(rows)
-		return x, func() {}, err
+		return matrixOf(rows)
 	}
-	b, release, err := s.body(w, r)
+	b, err := s.read(a, r)
 	if err != nil {
-		return vectors.Matrix{}, nil, err
+		return vectors.Matrix{}, err
 	}
 	var x vectors.Matrix
 	switch k := kind(r); {
@@ -171,11 +138,7 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request, m *model.Model) (v
 	if err == nil && x.Rows == 0 {
 		err = bad("the request has no rows")
 	}
-	if err != nil {
-		release()
-		return vectors.Matrix{}, nil, err
-	}
-	return x, release, nil
+	return x, err
 }
 
 // floatRows decodes rows of little-endian float32.

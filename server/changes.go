@@ -16,61 +16,53 @@ type updated struct {
 }
 
 // patchItem updates label, tags and attributes of one item.
-func (s *Server) patchItem(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) patchItem(a *answer, r *http.Request, c *collection) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var request struct {
 		api.Change
-		Replace     bool   `json:"replace,omitempty"`
-		Fingerprint string `json:"fingerprint,omitempty"`
+		Replace bool `json:"replace,omitempty"`
 	}
-	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
-	if err != nil {
-		return err
+	if err := s.readJSON(a, r, c, &request); err != nil {
+		return nil, err
 	}
-	defer release()
 	if request.ID != "" && string(request.ID) != id.String() {
-		return bad("the URL has the id %.80q but the body %.80q", id, request.ID)
+		return nil, bad("the URL has the id %.80q but the body %.80q", id, request.ID)
 	}
 	request.ID = api.ID(id.String())
 	n, err := s.patch(r, c, []api.Change{request.Change}, request.Replace)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if n == 0 {
-		return noItem(id)
+		return nil, noItem(id)
 	}
-	writeJSON(w, http.StatusOK, updated{c.about(), n, 0})
-	return nil
+	return updated{c.about(), n, 0}, nil
 }
 
 // patchItems updates labels, tags and attributes of many items.
-func (s *Server) patchItems(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) patchItems(a *answer, r *http.Request, c *collection) (any, error) {
 	var request struct {
-		Items       []api.Change `json:"items"`
-		Replace     bool         `json:"replace,omitempty"`
-		Fingerprint string       `json:"fingerprint,omitempty"`
+		Items   []api.Change `json:"items"`
+		Replace bool         `json:"replace,omitempty"`
 	}
-	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
-	if err != nil {
-		return err
+	if err := s.readJSON(a, r, c, &request); err != nil {
+		return nil, err
 	}
-	defer release()
 	switch {
 	case len(request.Items) == 0:
-		return bad("give items to change")
+		return nil, bad("give items to change")
 	case len(request.Items) > s.limits.Batch:
-		return problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
+		return nil, problem(http.StatusRequestEntityTooLarge, "%d items in one request: at most %d are allowed",
 			len(request.Items), s.limits.Batch)
 	}
 	n, err := s.patch(r, c, request.Items, request.Replace)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, updated{c.about(), n, len(request.Items) - n})
-	return nil
+	return updated{c.about(), n, len(request.Items) - n}, nil
 }
 
 func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replace bool) (int, error) {
@@ -81,67 +73,64 @@ func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replac
 	if _, err := b.Order(false); err != nil {
 		return 0, bad("%v", err)
 	}
-	return c.write("patch", func(o *opened) (int, error) { return o.store.Update(r.Context(), b, replace) })
+	return c.write(r, "patch", func(o *opened) (int, error) { return o.store.Update(r.Context(), b, replace) })
 }
 
 // shownIDs limits the ids listed in the response to a deletion.
 const shownIDs = 100
 
-func (s *Server) deleteItem(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) deleteItem(a *answer, r *http.Request, c *collection) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	n, err := c.write("delete", func(o *opened) (int, error) { return o.store.Delete(r.Context(), id) })
+	n, err := c.write(r, "delete", func(o *opened) (int, error) { return o.store.Delete(r.Context(), id) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if n == 0 {
-		return noItem(id)
+		return nil, noItem(id)
 	}
-	writeJSON(w, http.StatusOK, c.deleted(n, false, id))
-	return nil
+	return c.deleted(n, false, id), nil
 }
 
 // deleteItems deletes items by id or filter, or with dry_run lists what it would delete.
-func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) deleteItems(a *answer, r *http.Request, c *collection) (any, error) {
 	var request api.DeleteRequest
-	release, err := s.readAbout(w, r, c, &request, &request.Fingerprint)
-	if err != nil {
-		return err
+	if err := s.readJSON(a, r, c, &request); err != nil {
+		return nil, err
 	}
-	defer release()
 	if (request.Where == nil) == (request.IDs == nil) {
-		return bad("give either ids or where")
+		return nil, bad("give either ids or where")
 	}
 	if len(request.IDs) > s.limits.Batch {
-		return problem(http.StatusRequestEntityTooLarge, "%d ids in one request: at most %d are allowed",
+		return nil, problem(http.StatusRequestEntityTooLarge, "%d ids in one request: at most %d are allowed",
 			len(request.IDs), s.limits.Batch)
 	}
 	ids, err := parseIDs(request.IDs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := index.IDs(ids...)
 	if request.Where != nil {
 		if f, err = s.filter(*request.Where); err != nil {
-			return err
+			return nil, err
 		}
 		if err := f.CheckDeletion(); err != nil {
-			return bad("%v", err)
+			return nil, bad("%v", err)
 		}
 	}
 	x := c.open().snapshot()
 	matches, err := x.Matches(f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a := c.deleted(0, request.DryRun)
+	deleted := c.deleted(0, request.DryRun)
 	for _, h := range matches[:min(len(matches), shownIDs)] {
-		a.IDs = append(a.IDs, api.ID(h.ID.String()))
+		deleted.IDs = append(deleted.IDs, api.ID(h.ID.String()))
 	}
-	if a.Deleted = len(matches); !request.DryRun {
-		a.Deleted, err = c.write("delete", func(o *opened) (int, error) {
+	if deleted.Deleted = len(matches); !request.DryRun {
+		deleted.Deleted, err = c.write(r, "delete", func(o *opened) (int, error) {
 			if request.Where == nil {
 				return o.store.Delete(r.Context(), ids...)
 			}
@@ -149,11 +138,10 @@ func (s *Server) deleteItems(w http.ResponseWriter, r *http.Request, c *collecti
 		})
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.MoreIDs = max(a.Deleted-len(a.IDs), 0)
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	deleted.MoreIDs = max(deleted.Deleted-len(deleted.IDs), 0)
+	return deleted, nil
 }
 
 // deleted builds the response to a deletion.

@@ -166,9 +166,12 @@ func (c *collection) close() error {
 }
 
 // write changes the items. If the file was just replaced, it retries on the new one.
-func (c *collection) write(kind string, change func(o *opened) (items int, err error)) (int, error) {
+func (c *collection) write(r *http.Request, kind string, change func(o *opened) (items int, err error)) (int, error) {
 	for {
 		o := c.open()
+		if err := expects(r, o.fingerprint()); err != nil {
+			return 0, err
+		}
 		began := time.Now()
 		n, err := change(o)
 		if errors.Is(err, store.ErrClosed) && c.open() != o {

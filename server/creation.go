@@ -13,7 +13,6 @@ import (
 
 	"hashgrove/api"
 	"hashgrove/internal/model"
-	"hashgrove/internal/search"
 	"hashgrove/internal/section"
 	"hashgrove/internal/store"
 )
@@ -53,80 +52,63 @@ func (s *Server) openFolder(ctx context.Context) error {
 }
 
 // createCollection makes an empty collection for an uploaded model, or for the model of another collection.
-func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) createCollection(a *answer, r *http.Request) (any, error) {
 	name := r.PathValue("collection")
 	switch {
 	case s.options.Folder == "":
-		return problem(http.StatusForbidden,
+		return nil, problem(http.StatusForbidden,
 			"this service creates no collections: it was started without a folder for them")
 	case !validName.MatchString(name):
-		return bad("a collection cannot be called %.80q: use up to 64 letters, digits, '.', '_' and '-', "+
+		return nil, bad("a collection cannot be called %.80q: use up to 64 letters, digits, '.', '_' and '-', "+
 			"beginning with a letter or a digit", name)
 	case strings.HasPrefix(strings.ToLower(name), reserved):
-		return bad("names that begin with %s are those of uploads: choose another one", reserved)
+		return nil, bad("names that begin with %s are those of uploads: choose another one", reserved)
 	}
-	o, release, err := s.newIndex(w, r)
+	o, err := s.newIndex(a, r)
+	if err == nil {
+		err = expects(r, o.Fingerprint)
+	}
 	if err != nil {
-		return err
-	}
-	defer release()
-	if err := search.Accept(o.Fingerprint, r.Header.Get("Hashgrove-Fingerprint")); err != nil {
-		return err
-	}
-	if err := search.Accept(o.Fingerprint, r.URL.Query().Get("fingerprint")); err != nil {
-		return err
+		return nil, err
 	}
 	c, err := s.create(r.Context(), name, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Hashgrove-Fingerprint", c.open().fingerprint().String())
-	writeJSON(w, http.StatusOK, c.summary())
-	return nil
+	a.Header().Set("Hashgrove-Fingerprint", c.open().fingerprint().String())
+	return c.summary(), nil
 }
 
 // newIndex reads what a new index is for: a model file, or the name of a collection whose model it shares.
-func (s *Server) newIndex(w http.ResponseWriter, r *http.Request) (o store.Options, release func(), err error) {
+func (s *Server) newIndex(a *answer, r *http.Request) (o store.Options, err error) {
 	if kind(r) != kindFloats {
 		var request api.CreateRequest
-		if release, err = s.readJSON(w, r, nil, &request); err != nil {
-			return o, nil, err
+		if err := s.readJSON(a, r, nil, &request); err != nil {
+			return o, err
 		}
-		defer release()
 		if request.Like == "" {
-			return o, nil, bad("give like, the name of a collection whose model the new one shares, or send a model file as %s",
+			return o, bad("give like, the name of a collection whose model the new one shares, or send a model file as %s",
 				kindFloats)
 		}
 		c, err := s.collection(request.Like)
 		if err != nil {
-			return o, nil, err
+			return o, err
 		}
 		now := c.open()
-		o = store.Options{Model: now.model, Bits: now.snapshot().Bits(), Fingerprint: now.fingerprint()}
-		return o, func() {}, nil
+		return store.Options{Model: now.model, Bits: now.snapshot().Bits(), Fingerprint: now.fingerprint()}, nil
 	}
-	if err := noParameters(r); err != nil {
-		return o, nil, err
-	}
-	b, giveBack, err := s.body(w, r)
+	b, err := s.read(a, r)
 	if err != nil {
-		return o, nil, err
+		return o, err
 	}
-	more := 2 * int64(len(b)) // the model itself, and its copy for the file
-	if !s.budget.take(more) {
-		giveBack()
-		return o, nil, busy("many large requests are being read", 1e9)
-	}
-	release = func() {
-		giveBack()
-		s.budget.give(more)
+	if !a.take(2 * int64(len(b))) { // the model itself, and its copy for the file
+		return o, busy("many large requests are being read")
 	}
 	m, err := model.Read(bytes.NewReader(b))
 	if err != nil {
-		release()
-		return o, nil, bad("the model in the request: %v", err)
+		return o, bad("the model in the request: %v", err)
 	}
-	return store.Options{Model: m, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint()}, release, nil
+	return store.Options{Model: m, Bits: m.Encoder.Bits(), Fingerprint: m.Fingerprint()}, nil
 }
 
 // create makes the file of a collection and serves it. The file gets its name when it is whole and on disk: a service
@@ -166,33 +148,32 @@ func (s *Server) create(ctx context.Context, name string, o store.Options) (*col
 }
 
 // dropCollection stops serving a collection that was created over HTTP, and removes its file.
-func (s *Server) dropCollection(w http.ResponseWriter, _ *http.Request, c *collection) error {
+func (s *Server) dropCollection(a *answer, _ *http.Request, c *collection) (any, error) {
 	if !c.options.created {
-		return problem(http.StatusConflict,
+		return nil, problem(http.StatusConflict,
 			"the collection %q was not created over HTTP: its file stays, and the one who starts the service decides", c.name)
 	}
 	s.making.Lock()
 	defer s.making.Unlock()
 	if now, err := s.collection(c.name); err != nil || now != c {
-		return c.gone() // somebody else has dropped it meanwhile
+		return nil, c.gone() // somebody else has dropped it meanwhile
 	}
 	c.reload.Lock() // so that nothing opens the file again
 	defer c.reload.Unlock()
 	c.dropped.Store(true)
-	a := api.Dropped{Collection: c.name, Fingerprint: c.about().Fingerprint}
+	dropped := api.Dropped{Collection: c.name, Fingerprint: c.about().Fingerprint}
 	if err := s.RemoveCollection(c.name); err != nil {
 		s.log.Warn("close", "collection", c.name, "error", err.Error())
 	}
-	a.Items = c.open().snapshot().Len() // now that no write can follow
+	dropped.Items = c.open().snapshot().Len() // now that no write can follow
 	if err := os.Remove(c.options.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	if err := section.SyncFolder(s.options.Folder); err != nil {
-		return err
+		return nil, err
 	}
 	s.metrics.forget(c.name)
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return dropped, nil
 }
 
 // gone is the error of requests to a collection that was dropped while they ran.

@@ -10,7 +10,7 @@ import (
 	"hashgrove/internal/search"
 )
 
-func (s *Server) describeServer(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) describeServer(_ *answer, r *http.Request) (any, error) {
 	l, may := s.limits, s.accessOf(r)
 	if s.options.ReadOnly {
 		may = min(may, reading)
@@ -27,8 +27,7 @@ func (s *Server) describeServer(w http.ResponseWriter, r *http.Request) error {
 	for _, c := range s.all() {
 		a.Collections = append(a.Collections, c.name)
 	}
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return a, nil
 }
 
 func (c *collection) summary() api.Summary {
@@ -69,18 +68,17 @@ func rankings(m *model.Model) []string {
 	return list
 }
 
-func (s *Server) listCollections(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) listCollections(_ *answer, _ *http.Request) (any, error) {
 	list := []api.Summary{}
 	for _, c := range s.all() {
 		list = append(list, c.summary())
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"collections": list})
-	return nil
+	return map[string]any{"collections": list}, nil
 }
 
-func (s *Server) describeCollection(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) describeCollection(_ *answer, r *http.Request, c *collection) (any, error) {
 	if err := s.gate.enter(r.Context()); err != nil {
-		return err
+		return nil, err
 	}
 	defer s.gate.leave()
 	o := c.open()
@@ -98,8 +96,7 @@ func (s *Server) describeCollection(w http.ResponseWriter, r *http.Request, c *c
 	if x.Len() > 0 {
 		a.Labels, a.Tags = x.CheckFilter(index.Label()) == nil, x.CheckFilter(index.Tag()) == nil
 	}
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return a, nil
 }
 
 // modelAnswer describes a model as "hashgrove info" does.
@@ -126,29 +123,29 @@ type importance struct {
 // shownColumns limits the columns whose importance is listed.
 const shownColumns = 100
 
-func (s *Server) describeModel(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) describeModel(a *answer, r *http.Request, c *collection) (any, error) {
 	m := c.open().model
 	if m == nil {
-		return problem(http.StatusNotFound, "the collection has no model: it was built from codes")
+		return nil, problem(http.StatusNotFound, "the collection has no model: it was built from codes")
 	}
 	if r.Header.Get("Accept") == kindFloats { // the file
 		var b bytes.Buffer
 		if err := model.Write(&b, m); err != nil {
-			return err
+			return nil, err
 		}
-		writeBody(w, http.StatusOK, kindFloats, b.Bytes())
-		return nil
+		a.body(http.StatusOK, kindFloats, b.Bytes())
+		return nil, nil
 	}
-	a := modelAnswer{
+	about := modelAnswer{
 		about: c.about(), Kind: m.Encoder.Kind(), Dims: m.Encoder.Dim(), Bits: m.Encoder.Bits(), Info: m.Info,
 		Importance: []importance{},
 	}
-	a.Info.Sketch = nil // thousands of digits
+	about.Info.Sketch = nil // thousands of digits
 	if m.Features != nil {
-		a.Features = m.Features.Kind()
+		about.Features = m.Features.Kind()
 	}
 	if m.Pictures != nil {
-		a.Pictures, a.Averaged = m.Pictures.String(), m.Pictures.Averaged
+		about.Pictures, about.Averaged = m.Pictures.String(), m.Pictures.Averaged
 	}
 	if b, _, ok := model.Behind(m.Encoder); ok {
 		tests, all := b.ColumnTests(), 0
@@ -156,12 +153,11 @@ func (s *Server) describeModel(w http.ResponseWriter, r *http.Request, c *collec
 			all += t.Tests
 		}
 		for _, t := range tests[:min(len(tests), shownColumns)] {
-			a.Importance = append(a.Importance,
+			about.Importance = append(about.Importance,
 				importance{t.Column, search.ColumnName(m, t.Column), t.Tests, float64(t.Tests) / float64(all)})
 		}
 	}
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return about, nil
 }
 
 func number(b bool) int {
@@ -177,33 +173,22 @@ const (
 )
 
 // facets counts labels, tags and attributes among the items that match a filter.
-func (s *Server) facets(w http.ResponseWriter, r *http.Request, c *collection) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
-	p := &parameters{Values: r.URL.Query()}
-	p.known("where", "top")
-	top := 50
-	if n := p.number("top"); n != nil {
-		top = *n
-	}
-	switch {
-	case p.err != nil:
-		return p.err
-	case top < 1 || top > mostValues:
-		return bad("top=%d: ask for 1 to %d values", top, mostValues)
-	}
-	f, err := s.filter(p.Get("where"))
+func (s *Server) facets(_ *answer, r *http.Request, c *collection) (any, error) {
+	top, err := whole(r, "top", 50, 1, mostValues)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	f, err := s.filter(r.URL.Query().Get("where"))
+	if err != nil {
+		return nil, err
 	}
 	if err := s.gate.enter(r.Context()); err != nil {
-		return err
+		return nil, err
 	}
 	defer s.gate.leave()
 	x := c.open().snapshot()
 	if err := x.CheckFilter(f); err != nil {
-		return err
+		return nil, err
 	}
 	about := c.about()
 	a := api.Facets{
@@ -227,8 +212,7 @@ func (s *Server) facets(w http.ResponseWriter, r *http.Request, c *collection) e
 		}
 		a.Attributes = append(a.Attributes, of)
 	}
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return a, nil
 }
 
 func counts(list []index.Count) []api.Count {

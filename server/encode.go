@@ -1,89 +1,78 @@
 package server
 
 import (
+	"cmp"
 	"encoding/hex"
-	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 
 	"hashgrove/api"
-	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 	"hashgrove/internal/vectors"
 )
 
 // encode turns vectors or pictures into codes.
-func (s *Server) encode(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) encode(a *answer, r *http.Request, c *collection) (any, error) {
 	form, err := acceptedForm(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := c.open().model
 	var x vectors.Matrix
 	var margins bool
 	if kind(r) == kindJSON {
 		var request api.EncodeRequest
-		release, err := s.readJSON(w, r, c, &request)
-		if err != nil {
-			return err
+		if err := s.readJSON(a, r, c, &request); err != nil {
+			return nil, err
 		}
-		defer release()
 		if margins = request.Margins; m == nil {
-			return search.ErrNoModel
+			return nil, search.ErrNoModel
 		}
-		if err := search.Accept(m.Fingerprint(), request.Fingerprint); err != nil {
-			return err
-		}
-		if x, err = s.encodeRows(m, &request); err != nil {
-			return err
-		}
-	} else {
-		p := &parameters{Values: r.URL.Query()}
-		p.known("margins")
-		if margins = p.truth("margins"); p.err != nil {
-			return p.err
-		}
-		var release func()
-		if x, release, err = s.rows(w, r, m); err != nil {
-			return err
-		}
-		defer release()
+		x, err = s.encodeRows(m, &request)
+	} else if margins, err = truth(r, "margins"); err == nil {
+		x, err = s.rows(a, r, m)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if margins && form != kindJSON {
-		return bad("margins are available as JSON only")
+		return nil, bad("margins are available as JSON only")
 	}
 	leave, err := s.enter(r.Context(), x.Rows > 100)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leave()
 	codes, err := m.Encode(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 	if err != nil {
-		return bad("%v", err)
+		return nil, bad("%v", err)
 	}
 	if form != kindJSON {
-		writeBody(w, http.StatusOK, form, packCodes(codes, form))
-		return nil
+		var b []byte
+		for i := range codes.Len() {
+			b = codes.AppendBytes(b, i)
+		}
+		a.body(http.StatusOK, form, b)
+		return nil, nil
 	}
-	a := api.EncodeAnswer{
+	made := api.EncodeAnswer{
 		Collection: c.name, Fingerprint: m.Fingerprint().String(), Bits: codes.Bits, Codes: make([]string, codes.Len()),
 	}
-	for i := range a.Codes {
-		a.Codes[i] = hex.EncodeToString(codes.AppendBytes(nil, i))
+	for i := range made.Codes {
+		made.Codes[i] = hex.EncodeToString(codes.AppendBytes(nil, i))
 	}
 	if margins {
 		all, err := m.Margins(r.Context(), x, search.Threads(x.Rows, s.options.Threads))
 		if err != nil {
-			return bad("%v", err)
+			return nil, bad("%v", err)
 		}
 		for i := range all.Rows {
-			a.Margins = append(a.Margins, all.Row(i))
+			made.Margins = append(made.Margins, all.Row(i))
 		}
 	}
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return made, nil
 }
 
 // encodeRows returns the rows of a JSON request.
@@ -126,39 +115,13 @@ func matrixOf(rows [][]float32) (vectors.Matrix, error) {
 // acceptedForm negotiates the media type of the response.
 func acceptedForm(r *http.Request) (string, error) {
 	wanted := r.Header.Get("Accept")
-	if wanted == "" {
-		return kindJSON, nil
-	}
-	for part := range strings.SplitSeq(wanted, ",") {
-		t, _, err := mime.ParseMediaType(strings.TrimSpace(part))
-		switch {
-		case err != nil:
-		case t == "*/*" || t == "application/*":
+	for part := range strings.SplitSeq(cmp.Or(wanted, kindJSON), ",") {
+		switch t, _, _ := mime.ParseMediaType(strings.TrimSpace(part)); t {
+		case kindJSON, "*/*", "application/*":
 			return kindJSON, nil
-		case t == kindJSON || t == kindFloats || t == kindNpy:
-			return t, nil
+		case kindFloats:
+			return kindFloats, nil
 		}
 	}
-	return "", problem(http.StatusNotAcceptable, "codes are sent as %s, %s or %s", kindJSON, kindFloats, kindNpy)
-}
-
-// packCodes packs codes as bytes, with a NumPy header if form asks for one.
-func packCodes(codes hamming.Codes, form string) []byte {
-	var b []byte
-	if form == kindNpy {
-		b = npyHeader(codes.Len(), codes.Bytes())
-	}
-	for i := range codes.Len() {
-		b = codes.AppendBytes(b, i)
-	}
-	return b
-}
-
-// npyHeader returns the header of a NumPy 1.0 file of byte rows.
-func npyHeader(rows, cols int) []byte {
-	text := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }", rows, cols)
-	const fixed = 10 // magic, version, length
-	padding := 64 - (fixed+len(text)+1)%64
-	text += strings.Repeat(" ", padding) + "\n"
-	return append([]byte{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, byte(len(text)), byte(len(text) >> 8)}, text...)
+	return "", problem(http.StatusNotAcceptable, "codes are sent as %s or %s", kindJSON, kindFloats)
 }

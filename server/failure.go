@@ -23,7 +23,6 @@ import (
 type failure struct {
 	status int
 	text   string
-	header http.Header
 	code   string // of package api, or empty
 	log    string // what the log says, if it is not for clients
 }
@@ -64,72 +63,61 @@ var statusOf = map[string]int{
 const longestMessage = 500
 
 // writeError sends an error response.
-func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	a := s.failureOf(r, err)
-	for name, values := range a.header {
-		w.Header()[name] = values
+func (s *Server) writeError(a *answer, r *http.Request, err error) {
+	f := failureOf(r, err)
+	switch f.status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		a.Header().Set("Retry-After", "1")
+	case http.StatusRequestTimeout:
+		a.Header().Set("Connection", "close")
 	}
-	text := a.text
+	text := f.text
 	if len(text) > longestMessage { // it quotes long input
 		text = strings.ToValidUTF8(text[:longestMessage], "") + "..."
 	}
-	noteError(w, cmp.Or(a.log, text))
-	writeJSON(w, a.status, errorAnswer{errorText{a.status, a.code, text, requestID(w)}})
+	a.err = cmp.Or(f.log, text)
+	writeJSON(a, f.status, errorAnswer{errorText{f.status, f.code, text, a.id}})
 }
 
 // failureOf maps an error to an HTTP status.
-func (s *Server) failureOf(r *http.Request, err error) *failure {
+func failureOf(r *http.Request, err error) *failure {
 	f, large, refused := new(failure), new(http.MaxBytesError), new(api.Error)
 	var timeout net.Error
 	err = search.Coded(err)
-	status := http.StatusInternalServerError
-	later := http.Header{"Retry-After": {"1"}}
 	switch {
 	case errors.As(err, &f):
-		return &failure{status: f.status, text: err.Error(), header: f.header}
+		return &failure{status: f.status, text: err.Error()}
 	case errors.As(err, &refused) && statusOf[refused.Code] != 0:
 		return &failure{status: statusOf[refused.Code], text: err.Error(), code: refused.Code}
 	case errors.As(err, &large):
 		return &failure{status: http.StatusRequestEntityTooLarge,
 			text: fmt.Sprintf("the request exceeds the limit of %d bytes", large.Limit)}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return &failure{status: http.StatusRequestTimeout, text: "the request arrived too slowly",
-			header: http.Header{"Connection": {"close"}}}
+		return &failure{status: http.StatusRequestTimeout, text: "the request arrived too slowly"}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return &failure{status: http.StatusInsufficientStorage,
 			text: "the disk is full: nothing was written, searches still work; free some space and try again"}
 	case errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrClosed), errors.Is(err, hamming.ErrDamaged):
-		return &failure{status: http.StatusServiceUnavailable, header: later, log: err.Error(),
+		return &failure{status: http.StatusServiceUnavailable, log: err.Error(),
 			text: "the collection's file cannot be written or read at the moment, searches still work: see the service's log"}
 	case errors.Is(err, context.Canceled) && r.Context().Err() == nil, errors.Is(err, context.DeadlineExceeded):
-		return &failure{status: http.StatusServiceUnavailable, text: "the service is stopping", header: later}
+		return &failure{status: http.StatusServiceUnavailable, text: "the service is stopping"}
 	case errors.Is(err, context.Canceled): // the client has hung up, which is no fault of the service
 		return &failure{status: http.StatusBadRequest, text: err.Error()}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return &failure{status: status, log: err.Error(),
+		return &failure{status: http.StatusInternalServerError, log: err.Error(),
 			text: "a file of the collection cannot be read: see the service's log"}
 	}
 	// The error of a file or a bug may name a path of this machine, which is nothing for clients.
-	return &failure{status: status, text: "internal error: see the service's log", log: err.Error()}
+	return &failure{status: http.StatusInternalServerError, text: "internal error: see the service's log", log: err.Error()}
 }
 
 // writeJSON sends v as JSON.
-func writeJSON(w http.ResponseWriter, status int, v any) {
+func writeJSON(a *answer, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil { // a NaN or infinity
 		status = http.StatusInternalServerError
-		b, _ = json.Marshal(errorAnswer{errorText{status, "", "the answer cannot be written: " + err.Error(), requestID(w)}})
+		b, _ = json.Marshal(errorAnswer{errorText{status, "", "the answer cannot be written: " + err.Error(), a.id}})
 	}
-	writeBody(w, status, "application/json", append(b, '\n'))
-}
-
-// writeBody queues a body that is sent after the handler returns.
-func writeBody(w http.ResponseWriter, status int, kind string, b []byte) {
-	w.Header().Set("Content-Type", kind)
-	if a, ok := w.(*answer); ok {
-		a.waiting, a.status = b, status
-		return
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(b) // if the client is gone there is nobody to tell
+	a.body(status, kindJSON, append(b, '\n'))
 }

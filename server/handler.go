@@ -24,7 +24,7 @@ const slow = time.Second
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		a := &answer{ResponseWriter: w, id: s.ids.next(r)}
+		a := &answer{ResponseWriter: w, id: s.ids.next(r), budget: s.budget}
 		h := w.Header()
 		h["X-Request-Id"], h["Hashgrove-Version"] = []string{a.id}, version
 		secure(h)
@@ -37,7 +37,10 @@ func (s *Server) Handler() http.Handler {
 					s.writeError(a, r, problem(http.StatusInternalServerError, "internal error: see the service's log"))
 				}
 			}
+			s.budget.give(a.taken)
+			a.taken = 0
 			s.send(a, r)
+			s.budget.give(a.taken)
 			s.metrics.running.Add(-1)
 			s.finish(a, r, time.Since(began))
 		}()
@@ -58,15 +61,15 @@ func (s *Server) Handler() http.Handler {
 }
 
 // noRoute answers requests that match no route.
-func (s *Server) noRoute(_ http.ResponseWriter, r *http.Request) error {
+func (s *Server) noRoute(_ *answer, r *http.Request) (any, error) {
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 		other := r.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "/" && method != r.Method {
-			return problem(http.StatusMethodNotAllowed, "%.20s is not supported here: see /openapi.json", r.Method)
+			return nil, problem(http.StatusMethodNotAllowed, "%.20s is not supported here: see /openapi.json", r.Method)
 		}
 	}
-	return problem(http.StatusNotFound, "there is nothing at %.100q: see /openapi.json", r.URL.Path)
+	return nil, problem(http.StatusNotFound, "there is nothing at %.100q: see /openapi.json", r.URL.Path)
 }
 
 // finish records metrics and logs the request.
@@ -107,12 +110,8 @@ func (s *Server) finish(a *answer, r *http.Request, took time.Duration) {
 // send sends the response after the handler has returned, so slow clients do not hold a search slot. Large responses
 // waiting for slow clients count against the shared memory budget.
 func (s *Server) send(a *answer, r *http.Request) {
-	if n := int64(len(a.waiting)); n > small {
-		if s.budget.take(n) {
-			defer s.budget.give(n)
-		} else {
-			s.writeError(a, r, busy("many large answers are being sent", time.Second))
-		}
+	if n := int64(len(a.waiting)); n > small && !a.take(n) {
+		s.writeError(a, r, busy("many large answers are being sent"))
 	}
 	if b := a.waiting; b != nil {
 		a.waiting = nil
@@ -122,7 +121,7 @@ func (s *Server) send(a *answer, r *http.Request) {
 	}
 }
 
-// answer is a ResponseWriter that records status and size.
+// answer is a ResponseWriter that records status and size, and the memory that the request has taken.
 type answer struct {
 	http.ResponseWriter
 	id      string
@@ -130,6 +129,28 @@ type answer struct {
 	bytes   int64
 	err     string
 	waiting []byte // the body, until the handler has returned
+	budget  *budget
+	taken   int64 // bytes of the budget; they are given back when the handler has returned
+}
+
+// take reserves memory for the request and reports whether there is as much.
+func (a *answer) take(n int64) bool {
+	if !a.budget.take(n) {
+		return false
+	}
+	a.taken += n
+	return true
+}
+
+// body queues a body that is sent after the handler returns.
+func (a *answer) body(status int, kind string, b []byte) {
+	a.Header().Set("Content-Type", kind)
+	a.waiting, a.status = b, status
+}
+
+func (a *answer) text(text string) error {
+	a.body(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+	return nil
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -150,19 +171,6 @@ func (a *answer) Write(b []byte) (int, error) {
 
 // Unwrap lets http.ResponseController set deadlines.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-func requestID(w http.ResponseWriter) string {
-	if a, ok := w.(*answer); ok {
-		return a.id
-	}
-	return ""
-}
-
-func noteError(w http.ResponseWriter, text string) {
-	if a, ok := w.(*answer); ok {
-		a.err = text
-	}
-}
 
 // requestIDs generates request ids: a random prefix and a counter.
 type requestIDs struct {

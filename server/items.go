@@ -23,64 +23,57 @@ type about struct {
 
 func (c *collection) about() about { return about{c.name, c.open().fingerprint().String()} }
 
-func (s *Server) getItem(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) getItem(a *answer, r *http.Request, c *collection) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	x := c.open().snapshot()
 	it, ok := x.Get(id)
 	if !ok {
-		return noItem(id)
+		return nil, noItem(id)
 	}
-	writeJSON(w, http.StatusOK, struct {
+	return struct {
 		about
 		Item api.Item `json:"item"`
-	}{c.about(), search.Item(it, x.Bits())})
-	return nil
+	}{c.about(), search.Item(it, x.Bits())}, nil
 }
 
 // listItems sends a page of items ordered by id.
-func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection) error {
-	if err := noBody(r); err != nil {
-		return err
+func (s *Server) listItems(a *answer, r *http.Request, c *collection) (any, error) {
+	p := r.URL.Query()
+	sample, err := truth(r, "sample")
+	if err != nil {
+		return nil, err
 	}
-	p := &parameters{Values: r.URL.Query()}
-	p.known("where", "contains", "limit", "after", "sample")
-	sample := p.truth("sample")
-	limit := 100
-	if n := p.number("limit"); n != nil {
-		limit = *n
-	}
+	limit, err := whole(r, "limit", 100, 1, s.limits.Page)
 	switch {
-	case p.err != nil:
-		return p.err
-	case limit < 1 || limit > s.limits.Page:
-		return bad("limit=%d: ask for 1 to %d items", limit, s.limits.Page)
+	case err != nil:
+		return nil, err
 	case p.Has("contains") && (p.Get("contains") == "" || len(p.Get("contains")) > s.limits.FilterBytes):
-		return bad("contains: give a text of 1 to %d bytes", s.limits.FilterBytes)
+		return nil, bad("contains: give a text of 1 to %d bytes", s.limits.FilterBytes)
 	}
 	f, err := s.filter(p.Get("where"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.gate.enter(r.Context()); err != nil {
-		return err
+		return nil, err
 	}
 	defer s.gate.leave()
 	x := c.open().snapshot()
 	matches, err := x.Matches(f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if text := p.Get("contains"); text != "" {
 		if matches, err = containing(r.Context(), x, matches, text); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	total := len(matches)
 	if sample && p.Get("after") != "" {
-		return bad("a sample is not a page: leave out after")
+		return nil, bad("a sample is not a page: leave out after")
 	}
 	if sample && total > limit { // spread evenly, so that there are some of every class
 		spread := make([]index.Hit, limit)
@@ -92,7 +85,7 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 	if p.Get("after") != "" {
 		after, err := index.ParseID(p.Get("after"))
 		if err != nil {
-			return bad("after: %v", err)
+			return nil, bad("after: %v", err)
 		}
 		at, found := slices.BinarySearchFunc(matches, after, func(h index.Hit, id index.ID) int { return h.ID.Compare(id) })
 		if found {
@@ -100,18 +93,17 @@ func (s *Server) listItems(w http.ResponseWriter, r *http.Request, c *collection
 		}
 		matches = matches[at:]
 	}
-	a := api.ItemsPage{
+	page := api.ItemsPage{
 		Collection: c.name, Fingerprint: x.Fingerprint().String(), Items: []api.Item{}, Total: total,
 	}
 	if len(matches) > limit {
 		matches = matches[:limit]
-		a.Next = api.ID(matches[limit-1].ID.String())
+		page.Next = api.ID(matches[limit-1].ID.String())
 	}
 	for _, h := range matches {
-		a.Items = append(a.Items, search.Item(x.Item(h), x.Bits()))
+		page.Items = append(page.Items, search.Item(x.Item(h), x.Bits()))
 	}
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	return page, nil
 }
 
 // containing keeps the items that have a text in their id, label, a tag or an attribute, in upper or lower case.
@@ -159,80 +151,52 @@ type itemsRequest struct {
 	Tags          [][]string               `json:"tags,omitempty"`
 	Attributes    []map[string]index.Value `json:"attributes,omitempty"`
 
-	Mode        string `json:"mode,omitempty"` // upsert or add
-	Fingerprint string `json:"fingerprint,omitempty"`
+	Mode string `json:"mode,omitempty"` // upsert or add
 }
 
 // written is the response to a write.
 type written struct {
 	about
-	Written int   `json:"written"`
-	Created *bool `json:"created,omitempty"` // of one item
+	Written int `json:"written"`
 }
 
 // putItem writes the item named in the URL.
-func (s *Server) putItem(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) putItem(a *answer, r *http.Request, c *collection) (any, error) {
 	id, err := pathID(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var request struct {
-		newItem
-		Fingerprint string `json:"fingerprint,omitempty"`
+	var it newItem
+	if err := s.readJSON(a, r, c, &it); err != nil {
+		return nil, err
 	}
-	release, err := s.readJSON(w, r, c, &request)
-	if err != nil {
-		return err
-	}
-	defer release()
-	it := request.newItem
 	if it.ID != nil && *it.ID != id {
-		return bad("the URL has the id %.80q but the body %.80q", id, it.ID)
+		return nil, bad("the URL has the id %.80q but the body %.80q", id, it.ID)
 	}
 	it.ID = &id
-	created := false
-	_, err = c.write("put", func(o *opened) (int, error) {
-		if err := search.Accept(o.fingerprint(), request.Fingerprint); err != nil {
-			return 0, err
-		}
-		return s.writeItems(r, o, &itemsRequest{Items: []newItem{it}}, func(ctx context.Context, b *index.Batch) error {
-			replaced, err := o.store.Put(ctx, b)
-			created = replaced == 0
-			return err
-		})
-	})
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, written{c.about(), 1, &created})
-	return nil
+	return s.put(r, c, &itemsRequest{Items: []newItem{it}})
 }
 
 // putItems writes all items of the request or none.
-func (s *Server) putItems(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) putItems(a *answer, r *http.Request, c *collection) (any, error) {
 	var request itemsRequest
-	release, err := s.readJSON(w, r, c, &request)
-	if err != nil {
-		return err
+	if err := s.readJSON(a, r, c, &request); err != nil {
+		return nil, err
 	}
-	defer release()
 	if !slices.Contains([]string{"", "upsert", "add"}, request.Mode) {
-		return bad("mode = %.40q: choose upsert or add", request.Mode)
+		return nil, bad("mode = %.40q: choose upsert or add", request.Mode)
 	}
-	n, err := c.write("put", func(o *opened) (int, error) {
-		if err := search.Accept(o.fingerprint(), request.Fingerprint); err != nil {
-			return 0, err
+	return s.put(r, c, &request)
+}
+
+func (s *Server) put(r *http.Request, c *collection, q *itemsRequest) (any, error) {
+	n, err := c.write(r, "put", func(o *opened) (int, error) {
+		if q.Mode == "add" {
+			return s.writeItems(r, o, q, o.store.Add) // of several that add one id, one wins, and the others are told
 		}
-		if request.Mode != "add" {
-			return s.writeItems(r, o, &request, o.store.Upsert)
-		}
-		return s.writeItems(r, o, &request, o.store.Add) // of several that add one id, one wins, and the others are told
+		return s.writeItems(r, o, q, o.store.Upsert)
 	})
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, written{about: c.about(), Written: n})
-	return nil
+	return written{c.about(), n}, err
 }
 
 // writeItems encodes the items of a request, writes them, and remembers their vectors where the service has those of

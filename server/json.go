@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,9 +30,10 @@ const (
 
 // decoder watches over the values of one request.
 type decoder struct {
-	*Server
-	model *model.Model // whose vectors the request may have; may be nil
-	taken int64        // bytes of the budget
+	*answer
+	limits *Limits
+	model  *model.Model // whose vectors the request may have; may be nil
+	used   int64        // bytes of the budget
 
 	needed  int64 // bytes, since some were taken last
 	at      int64 // offset of the value before this one
@@ -94,13 +94,13 @@ func (d *decoder) admit(dec *jsontext.Decoder, kind jsontext.Kind, size int64) e
 		return nil
 	}
 	switch {
-	case d.taken+d.needed > d.limits.Bodies/2:
+	case d.used+d.needed > d.limits.Bodies/2:
 		return problem(http.StatusRequestEntityTooLarge,
 			"the request needs more than %d bytes of memory: send less at a time", d.limits.Bodies/2)
-	case !d.budget.take(d.needed):
-		return busy("many large requests are being read", time.Second)
+	case !d.take(d.needed):
+		return busy("many large requests are being read")
 	}
-	d.taken, d.needed = d.taken+d.needed, 0
+	d.used, d.needed = d.used+d.needed, 0
 	return nil
 }
 

@@ -49,7 +49,7 @@ func TestValidRequestsAreDecodedAsByPackageJSON(t *testing.T) {
 func decoderOfThree(memory int64) *decoder {
 	m := &model.Model{Encoder: &model.Projection{Weight: make([]float32, 3*8), Threshold: make([]float32, 8)}}
 	limits := Limits{Batch: 100_000, Bodies: memory}.withDefaults()
-	return &decoder{Server: &Server{limits: limits, budget: &budget{left: memory}}, model: m}
+	return &decoder{answer: &answer{budget: &budget{left: memory}}, limits: &limits, model: m}
 }
 
 // TestWhatIsRefused: every request that cannot be understood wholly is refused with the name of what is wrong.

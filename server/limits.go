@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -88,7 +87,7 @@ func (g *gate) enter(ctx context.Context) error {
 	case g.waiting <- struct{}{}:
 		defer func() { <-g.waiting }()
 	default:
-		return busy("too many searches are waiting", time.Second)
+		return busy("too many searches are waiting")
 	}
 	timer := time.NewTimer(g.wait)
 	defer timer.Stop()
@@ -98,18 +97,15 @@ func (g *gate) enter(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return busy("the searches before this one took too long", g.wait)
+		return busy("the searches before this one took too long")
 	}
 }
 
 func (g *gate) leave() { <-g.slots }
 
 // busy is the error that asks the client to retry later.
-func busy(why string, after time.Duration) error {
-	return &failure{
-		status: http.StatusTooManyRequests, text: why + ": try again in a moment",
-		header: http.Header{"Retry-After": {strconv.Itoa(max(1, int(after.Seconds())))}},
-	}
+func busy(why string) error {
+	return problem(http.StatusTooManyRequests, "%s: try again in a moment", why)
 }
 
 // budget is the memory shared by the bodies of all requests.

@@ -57,13 +57,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 var drainTime = 500 * time.Millisecond
 
 // readiness reports whether the service wants requests.
-func (s *Server) readiness(w http.ResponseWriter, _ *http.Request) {
-	if !s.ready.Load() {
-		w.Header().Set("Retry-After", "1")
-		writeJSON(w, http.StatusServiceUnavailable, map[string]bool{"ready": false})
-		return
+func (s *Server) readiness(a *answer, _ *http.Request) (any, error) {
+	ready := s.ready.Load()
+	if !ready {
+		a.status = http.StatusServiceUnavailable
+		a.Header().Set("Retry-After", "1")
 	}
-	writeJSON(w, http.StatusOK, map[string]bool{"ready": true})
+	return map[string]bool{"ready": ready}, nil
 }
 
 // connectionLog demotes what net/http logs about connections, such as failed handshakes, to debug level: anyone can

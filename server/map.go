@@ -43,7 +43,7 @@ type mapMaker struct {
 }
 
 // map_ sends the map of a collection, and draws it first if need be.
-func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) map_(a *answer, r *http.Request, c *collection) (any, error) {
 	m, x := &c.atlas, c.open().snapshot()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,17 +51,17 @@ func (s *Server) map_(w http.ResponseWriter, r *http.Request, c *collection) err
 	if m.drawn == nil || m.fingerprint != x.Fingerprint() || changed-m.changed > int64(x.Len())/100 {
 		leave, err := s.enter(r.Context(), true)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer leave()
 		drawn, err := drawMap(r.Context(), c.name, x)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m.drawn, m.fingerprint, m.changed = drawn, x.Fingerprint(), changed
 	}
-	m.drawn.send(w, r)
-	return nil
+	m.drawn.send(a, r)
+	return nil, nil
 }
 
 // drawMap lays out the codes of a collection.

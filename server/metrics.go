@@ -116,7 +116,7 @@ func (m *metrics) forget(collection string) {
 }
 
 // writeMetrics sends all metrics.
-func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) writeMetrics(a *answer, _ *http.Request) (any, error) {
 	var b strings.Builder
 	s.metrics.write(&b)
 	gauges := []struct {
@@ -162,8 +162,8 @@ func (s *Server) writeMetrics(w http.ResponseWriter, _ *http.Request) error {
 		writeHead(&b, g.name, "gauge", g.help)
 		fmt.Fprintf(&b, "%s %g\n", g.name, g.value)
 	}
-	writeBody(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
-	return nil
+	a.body(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
+	return nil, nil
 }
 
 // writeHead writes the HELP and TYPE lines of a metric.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -65,35 +66,32 @@ func newAsset(name string, b []byte) asset {
 	return asset{kind, b, small.Bytes(), `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
-func servePage(w http.ResponseWriter, r *http.Request)  { serveFile(w, r, "index.html") }
-func serveAsset(w http.ResponseWriter, r *http.Request) { serveFile(w, r, r.PathValue("name")) }
-
-func serveOpenAPI(w http.ResponseWriter, r *http.Request) { serveFile(w, r, "openapi.json") }
-
-func serveFile(w http.ResponseWriter, r *http.Request, name string) {
-	a, ok := assets()[name]
-	if !ok || name == "index.html" && r.URL.Path != "/" {
-		writeJSON(w, http.StatusNotFound,
-			errorAnswer{errorText{http.StatusNotFound, "", "the page has no such file", requestID(w)}})
-		return
+// file sends a file of the page, or the one that the address names.
+func file(name string) handler {
+	return func(a *answer, r *http.Request) (any, error) {
+		found, ok := assets()[cmp.Or(name, r.PathValue("name"))]
+		if !ok || name == "" && r.PathValue("name") == "index.html" {
+			return nil, problem(http.StatusNotFound, "the page has no such file")
+		}
+		found.send(a, r)
+		return nil, nil
 	}
-	a.send(w, r)
 }
 
 // send answers with the asset, or says that the client has it.
-func (a asset) send(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("ETag", a.tag)
+func (f asset) send(a *answer, r *http.Request) {
+	h := a.Header()
+	h.Set("ETag", f.tag)
 	h.Set("Cache-Control", "no-cache") // browsers revalidate every time
 	h.Set("Vary", "Accept-Encoding")
-	if r.Header.Get("If-None-Match") == a.tag {
-		w.WriteHeader(http.StatusNotModified)
+	if r.Header.Get("If-None-Match") == f.tag {
+		a.WriteHeader(http.StatusNotModified)
 		return
 	}
-	b := a.plain
+	b := f.plain
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
-		b = a.small
+		b = f.small
 	}
-	writeBody(w, http.StatusOK, a.kind, b)
+	a.body(http.StatusOK, f.kind, b)
 }

@@ -24,43 +24,37 @@ func (s *Server) items(c *collection) *search.Items {
 }
 
 // searchByAddress searches for the item or code named in the URL.
-func (s *Server) searchByAddress(w http.ResponseWriter, r *http.Request, c *collection) error {
-	if err := noBody(r); err != nil {
-		return err
-	}
+func (s *Server) searchByAddress(a *answer, r *http.Request, c *collection) (any, error) {
 	p := r.URL.Query()
 	o, err := api.ParseOptions(p, "id", "code")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	request := &api.Request{Query: api.Query{ID: api.ID(p.Get("id")), Code: p.Get("code")}, Options: o}
 	if request.ID == "" && request.Code == "" {
-		return bad("search for an item or a code: /search?id=ID or /search?code=HEX; vectors and pictures are sent with POST")
+		return nil, bad("search for an item or a code: /search?id=ID or /search?code=HEX; vectors and pictures are sent with POST")
 	}
-	return s.answerSearch(w, r, c, request)
+	return s.answerSearch(r, c, request)
 }
 
 // search runs the search described by the request body.
-func (s *Server) search(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) search(a *answer, r *http.Request, c *collection) (any, error) {
 	if kind(r) == kindJSON {
 		request := new(api.Request)
-		release, err := s.readJSON(w, r, c, request)
-		if err != nil {
-			return err
+		if err := s.readJSON(a, r, c, request); err != nil {
+			return nil, err
 		}
-		defer release()
-		return s.answerSearch(w, r, c, request)
+		return s.answerSearch(r, c, request)
 	}
 	o, err := api.ParseOptions(r.URL.Query())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x, release, err := s.rows(w, r, c.open().model)
+	x, err := s.rows(a, r, c.open().model)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer release()
-	return s.answerSearch(w, r, c, &api.Request{Queries: rowQueries(x), Options: o})
+	return s.answerSearch(r, c, &api.Request{Queries: rowQueries(x), Options: o})
 }
 
 // rowQueries turns the rows of a matrix into queries.
@@ -73,22 +67,21 @@ func rowQueries(x vectors.Matrix) []api.Query {
 }
 
 // answerSearch checks limits, waits for a slot and sends the result of a search.
-func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, c *collection, request *api.Request) error {
+func (s *Server) answerSearch(r *http.Request, c *collection, request *api.Request) (any, error) {
 	if err := s.checkLimits(c, request); err != nil {
-		return err
+		return nil, err
 	}
 	leave, err := s.enter(r.Context(), isLong(request))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leave()
-	a, err := s.items(c).Search(r.Context(), request)
+	found, err := s.items(c).Search(r.Context(), request)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.Collection = c.name
-	writeJSON(w, http.StatusOK, a)
-	return nil
+	found.Collection = c.name
+	return found, nil
 }
 
 // isLong reports whether a search may take much longer than most.
@@ -161,28 +154,23 @@ func (s *Server) checkReranking(c *collection, r *api.Request, queries int) erro
 }
 
 // explain says why an item is at its distance from a query.
-func (s *Server) explain(w http.ResponseWriter, r *http.Request, c *collection) error {
+func (s *Server) explain(a *answer, r *http.Request, c *collection) (any, error) {
 	var request api.ExplainRequest
-	release, err := s.readJSON(w, r, c, &request)
-	if err != nil {
-		return err
+	if err := s.readJSON(a, r, c, &request); err != nil {
+		return nil, err
 	}
-	defer release()
 	if request.ID == "" {
-		return bad("give the id of the item to compare the query with")
+		return nil, bad("give the id of the item to compare the query with")
 	}
 	leave, err := s.enter(r.Context(), true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leave()
 	x := s.items(c)
-	why, err := x.Explain(r.Context(), request.Query, request.ID, request.Fingerprint)
+	why, err := x.Explain(r.Context(), request.Query, request.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, api.Explanation{
-		Collection: c.name, Fingerprint: x.Snapshot.Fingerprint().String(), Why: *why,
-	})
-	return nil
+	return api.Explanation{Collection: c.name, Fingerprint: x.Snapshot.Fingerprint().String(), Why: *why}, nil
 }

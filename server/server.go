@@ -9,6 +9,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hashgrove/internal/hamming"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 )
@@ -109,7 +111,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.gate = newGate(s.limits.Searches, s.limits.Waiting, s.limits.Wait)
 	s.long = newGate(max(1, s.limits.Searches/2), s.limits.Waiting, s.limits.Wait)
 	s.budget = &budget{left: s.limits.Bodies}
-	s.routes()
+	for _, at := range s.routes() {
+		s.handle(at)
+	}
 	for _, c := range o.Collections {
 		if err := s.AddCollection(ctx, c); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -122,97 +126,96 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// routes registers every route; openapi.json describes them.
-func (s *Server) routes() {
-	for pattern, h := range map[string]handler{
-		"GET /v1/server":      s.describeServer,
-		"GET /v1/collections": s.listCollections,
-	} {
-		s.handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
-			if err := nothingElse(r); err != nil {
-				return err
-			}
-			return h(w, r)
-		})
-	}
-	s.handle("PUT /v1/collections/{collection}", s.createCollection)
-	for pattern, h := range map[string]collectionHandler{
-		"DELETE /v1/collections/{collection}":               plainly(s.dropCollection),
-		"GET /v1/collections/{collection}":                  plainly(s.describeCollection),
-		"GET /v1/collections/{collection}/search":           s.searchByAddress,
-		"POST /v1/collections/{collection}/search":          s.search,
-		"POST /v1/collections/{collection}/explain":         s.explain,
-		"POST /v1/collections/{collection}/encode":          s.encode,
-		"GET /v1/collections/{collection}/items":            s.listItems,
-		"POST /v1/collections/{collection}/items":           s.putItems,
-		"PATCH /v1/collections/{collection}/items":          s.patchItems,
-		"GET /v1/collections/{collection}/items/{id...}":    plainly(s.getItem),
-		"PUT /v1/collections/{collection}/items/{id...}":    s.putItem,
-		"PATCH /v1/collections/{collection}/items/{id...}":  s.patchItem,
-		"DELETE /v1/collections/{collection}/items/{id...}": plainly(s.deleteItem),
-		"POST /v1/collections/{collection}/delete":          s.deleteItems,
-		"GET /v1/collections/{collection}/facets":           s.facets,
-		"GET /v1/collections/{collection}/model":            plainly(s.describeModel),
-		"GET /v1/collections/{collection}/backup":           plainly(s.backup),
-		"POST /v1/collections/{collection}/reload":          s.reload,
-		"GET /v1/collections/{collection}/pictures/{id...}": s.picture,
-		"GET /v1/collections/{collection}/vector/{id...}":   plainly(s.vector),
-		"GET /v1/collections/{collection}/report":           plainly(s.report),
-		"GET /v1/collections/{collection}/map":              plainly(s.map_),
-	} {
-		s.handle(pattern, s.inCollection(h))
-	}
-	s.handle("/", s.noRoute)
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	s.mux.HandleFunc("GET /readyz", s.readiness)
-	s.handle("GET /metrics", s.writeMetrics)
-	s.mux.HandleFunc("GET /openapi.json", serveOpenAPI)
-	s.mux.HandleFunc("GET /{$}", servePage)
-	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
+// route is a kind of request: what its address and its body may have. What a request has beyond that is refused, since
+// it would have no effect.
+type route struct {
+	pattern    string
+	parameters string // separated by spaces; "*" leaves them to the handler
+	body       bool
+	answer     handler
 }
 
-// handler answers a request; the server turns its error into a response.
-type handler func(w http.ResponseWriter, r *http.Request) error
+// handler answers a request: with a value that is sent as JSON, or itself and with nil, or with an error.
+type handler func(a *answer, r *http.Request) (any, error)
 
 // collectionHandler answers a request about a collection.
-type collectionHandler func(w http.ResponseWriter, r *http.Request, c *collection) error
+type collectionHandler func(a *answer, r *http.Request, c *collection) (any, error)
 
-func (s *Server) handle(pattern string, h handler) {
-	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
-			s.writeError(w, r, err)
+// routes lists what the service answers; openapi.json describes it.
+func (s *Server) routes() []route {
+	return []route{
+		{"GET /v1/server", "", false, s.describeServer},
+		{"GET /v1/collections", "", false, s.listCollections},
+		{"PUT /v1/collections/{collection}", "", true, s.createCollection},
+		{"DELETE /v1/collections/{collection}", "", false, s.within(s.dropCollection)},
+		{"GET /v1/collections/{collection}", "", false, s.within(s.describeCollection)},
+		{"GET /v1/collections/{collection}/search", "*", false, s.within(s.searchByAddress)},
+		{"POST /v1/collections/{collection}/search", "*", true, s.within(s.search)},
+		{"POST /v1/collections/{collection}/explain", "", true, s.within(s.explain)},
+		{"POST /v1/collections/{collection}/encode", "margins", true, s.within(s.encode)},
+		{"GET /v1/collections/{collection}/items", "where contains limit after sample", false, s.within(s.listItems)},
+		{"POST /v1/collections/{collection}/items", "", true, s.within(s.putItems)},
+		{"PATCH /v1/collections/{collection}/items", "", true, s.within(s.patchItems)},
+		{"GET /v1/collections/{collection}/items/{id...}", "", false, s.within(s.getItem)},
+		{"PUT /v1/collections/{collection}/items/{id...}", "", true, s.within(s.putItem)},
+		{"PATCH /v1/collections/{collection}/items/{id...}", "", true, s.within(s.patchItem)},
+		{"DELETE /v1/collections/{collection}/items/{id...}", "", false, s.within(s.deleteItem)},
+		{"POST /v1/collections/{collection}/delete", "", true, s.within(s.deleteItems)},
+		{"GET /v1/collections/{collection}/facets", "where top", false, s.within(s.facets)},
+		{"GET /v1/collections/{collection}/model", "", false, s.within(s.describeModel)},
+		{"GET /v1/collections/{collection}/backup", "", false, s.within(s.backup)},
+		{"POST /v1/collections/{collection}/reload", "", false, s.within(s.reload)},
+		{"GET /v1/collections/{collection}/pictures/{id...}", "size", false, s.within(s.picture)},
+		{"GET /v1/collections/{collection}/vector/{id...}", "", false, s.within(s.vector)},
+		{"GET /v1/collections/{collection}/report", "", false, s.within(s.report)},
+		{"GET /v1/collections/{collection}/map", "", false, s.within(s.map_)},
+		{"GET /healthz", "*", false, func(a *answer, _ *http.Request) (any, error) { return nil, a.text("ok\n") }},
+		{"GET /readyz", "*", false, s.readiness},
+		{"GET /metrics", "*", false, s.writeMetrics},
+		{"GET /openapi.json", "*", false, file("openapi.json")},
+		{"GET /{$}", "*", false, file("index.html")},
+		{"GET /assets/{name}", "*", false, file("")},
+		{"/", "*", true, s.noRoute},
+	}
+}
+
+// handle registers a route.
+func (s *Server) handle(at route) {
+	s.mux.HandleFunc(at.pattern, func(w http.ResponseWriter, r *http.Request) {
+		a := w.(*answer)
+		err := at.check(r)
+		var v any
+		if err == nil {
+			v, err = at.answer(a, r)
+		}
+		switch {
+		case err != nil:
+			s.writeError(a, r, err)
+		case v != nil:
+			writeJSON(a, cmp.Or(a.status, http.StatusOK), v)
 		}
 	})
 }
 
-// inCollection looks up the collection in the URL and rejects requests that expect another model.
-func (s *Server) inCollection(h collectionHandler) handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
+// within looks up the collection in the URL and rejects requests that expect another model.
+func (s *Server) within(h collectionHandler) handler {
+	return func(a *answer, r *http.Request) (any, error) {
 		c, err := s.collection(r.PathValue("collection"))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		f := c.open().fingerprint()
-		w.Header()["Hashgrove-Fingerprint"] = []string{f.String()}
-		err = search.Accept(f, r.Header.Get("Hashgrove-Fingerprint"))
-		if err == nil && r.URL.RawQuery != "" {
-			err = search.Accept(f, r.URL.Query().Get("fingerprint"))
+		a.Header()["Hashgrove-Fingerprint"] = []string{f.String()}
+		if err := expects(r, f); err != nil {
+			return nil, err
 		}
-		if err != nil {
-			return err
-		}
-		return h(w, r, c)
+		return h(a, r, c)
 	}
 }
 
-// plainly refuses a body and parameters where a request has none, rather than leave them unread.
-func plainly(h collectionHandler) collectionHandler {
-	return func(w http.ResponseWriter, r *http.Request, c *collection) error {
-		if err := nothingElse(r); err != nil {
-			return err
-		}
-		return h(w, r, c)
-	}
+// expects refuses a request that names another model, in its header or in its address.
+func expects(r *http.Request, f hamming.Fingerprint) error {
+	return cmp.Or(search.Accept(f, r.Header.Get("Hashgrove-Fingerprint")), search.Accept(f, r.URL.Query().Get("fingerprint")))
 }
 
 // Mount lets h answer all requests at /v1/PREFIX and below, subject to the same tokens, limits, logs and metrics.

@@ -41,7 +41,7 @@ func validRequests() []request {
 		return request{method: method, path: shop + path, body: body, free: free}
 	}
 	options := []string{"k", "radius", "where", "rank", "ties", "prefix", "rerank", "explain", "fields", "name", "label", "fingerprint"}
-	details := []string{"label", "tags", "attributes", "fingerprint", "mode", "replace"}
+	details := []string{"label", "tags", "attributes", "mode", "replace"}
 	return []request{
 		get("/v1/server"), get("/v1/collections"), get(shop), get(shop + "/model"), get(shop + "/report"),
 		get(shop + "/items/5"), get(shop + "/items/shoe%2F7"), get(shop + "/vector/5"), get(shop+"/pictures/5", "size=16"),
@@ -58,7 +58,7 @@ func validRequests() []request {
 		send("POST", "/search", `{"id":"shoe/7","ties":"","prefix":32}`, options...),
 		send("POST", "/search", `{"code_base64":"DwAAAAAAAAA=","k":1}`, options...),
 		send("POST", "/search", `{"id":7,"rerank":"cosine","k":2}`, options...),
-		send("POST", "/explain", `{"query":{"vector":[1,2,3,4]},"id":7}`, "fingerprint", "id"),
+		send("POST", "/explain", `{"query":{"vector":[1,2,3,4]},"id":7}`, "id"),
 		send("POST", "/encode", `{"vectors":[[1,2,3,4],[5,6,7,8]],"margins":true}`, "margins"),
 		send("PUT", "/items/new", `{"vector":[1,2,3,4],"label":"caps","tags":["a","b"],"attributes":{"price":1,"maker":"x","used":true}}`, details...),
 		send("PUT", "/items/5", `{"id":5,"code":"0f00000000000000","label":"caps"}`, append(details, "id")...),

@@ -47,13 +47,12 @@ func packed(rows ...[]float32) string {
 // vectors and codes. Whatever is accepted is stored, and everything else is refused with the name of a key.
 func TestEveryKeyOfItemsHasAnEffect(t *testing.T) {
 	w := newWorld(t, nil)
-	fingerprint := w.model.Fingerprint().String()
 	values := map[string]any{
 		"items":   []any{map[string]any{"id": "x", "code": "0ff0", "label": "l0", "tags": []string{"t0"}, "attributes": map[string]any{"price": 1}}},
 		"ids":     []any{"x"},
 		"vectors": [][]float32{w.x.Row(3)}, "vectors_base64": packed(w.x.Row(4)), "codes": []string{"f00f"},
 		"labels": []string{"l1"}, "tags": [][]string{{"t1"}}, "attributes": []any{map[string]any{"price": 2}},
-		"mode": "upsert", "fingerprint": fingerprint,
+		"mode": "upsert",
 	}
 	codes, err := w.model.Encode(ctx, w.x, 0)
 	if err != nil {

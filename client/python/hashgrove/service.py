@@ -379,8 +379,8 @@ class Collection:
         else:
             rows, one = self.client._rows(vectors)
             if not margins:
-                npy = self.client._ask("POST", path, vectors=rows, accept="application/x-npy", safe=True)
-                codes = np.load(io.BytesIO(npy), allow_pickle=False)
+                packed = self.client._ask("POST", path, vectors=rows, accept="application/octet-stream", safe=True)
+                codes = np.frombuffer(packed, dtype=np.uint8).reshape(rows.shape[0], -1)
                 return codes[0] if one else codes
             a = self.client._ask("POST", path + "?margins=true", vectors=rows, safe=True)
         codes = np.array([list(bytes.fromhex(code)) for code in a["codes"]], dtype=np.uint8)
