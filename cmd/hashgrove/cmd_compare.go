@@ -39,7 +39,6 @@ type compareCommand struct {
 	rank       string
 	reportFile string
 	file       cli.Output
-	command    string // the command line shown in the report
 
 	baseSet *dataset.Set
 }
@@ -82,11 +81,8 @@ The methods:
 			` --rounds 20 --report items.html
   hashgrove compare items.csv --label category --id-column sku --queries new.csv --methods fasthash,lsh --bits 8,16` +
 			` --rounds 20`,
-		Args: cli.AtLeast(1, "data to compare on"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.command = cli.CommandLine(cmd, args)
-			return c.run(cmd.Context(), args)
-		},
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	c.bind(cmd.Flags())
 	return cmd
@@ -181,7 +177,7 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.reportFile != "" {
-		if err := writeReport(result, "Comparison on "+data.Name, c.command, c.reportFile); err != nil {
+		if err := writeReport(result, "Comparison on "+data.Name, "hashgrove "+c.line, c.reportFile); err != nil {
 			return err
 		}
 	}
@@ -231,7 +227,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 			}
 		}
 		as = picture.PreparationOf(src)
-		p := c.startProgress("reading", 0, 0)
+		p := c.startProgress("reading", 0)
 		defer p.End()
 		return compare.Read(ctx, src, p.Tick)
 	}
@@ -278,7 +274,7 @@ func (a *app) runComparison(ctx context.Context, data *compare.Data, o compare.O
 	var p *cli.Progress
 	o.Progress = func(now compare.Progress) {
 		if p == nil {
-			p = a.startProgress("comparing", now.Total, 0)
+			p = a.startProgress("comparing", now.Total)
 		}
 		if now.Note != "" {
 			p.Step(now.Done, now.Note)

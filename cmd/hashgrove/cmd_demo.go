@@ -41,7 +41,7 @@ with other codes, a classifier and the plain pixels on the 1,200 pictures not us
 that put the pictures of a class in the order of their likeness, search with one picture, and write a report.
 -o keeps pictures, model and report, so you can try the other verbs on them.`,
 		Example: `  hashgrove demo --bits 4 -o shop`,
-		Args:    cli.NoArguments,
+		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()

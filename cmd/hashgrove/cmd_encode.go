@@ -41,7 +41,7 @@ Input can be a pipe, or - for standard input, except for Parquet, npz and pictur
   hashgrove encode vectors.npy -m items.hgm -o codes.npy
   hashgrove encode vectors.npy -m items.hgm --prefix 8 --to hex -o -
   cat new.csv | hashgrove encode - --label category -m items.hgm --to jsonl -o -`,
-		Args: cli.AtLeast(1, "data to encode"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -71,7 +71,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.data.readOnce(ctx, c.in)
+	c.data.readOnce(c.in)
 	set, src, err := c.data.openFor(m, args)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (c *encodeCommand) create(format hamming.Format, header hamming.Header) (*h
 func (c *encodeCommand) encode(
 	ctx context.Context, m *model.Model, set *dataset.Set, src vectors.Source, out *hamming.Writer,
 ) (rows int, named bool, err error) {
-	p := c.startProgress("encoding", max(set.Rows(), 0), 0)
+	p := c.startProgress("encoding", max(set.Rows(), 0))
 	defer p.End()
 	encode := m.EncodeSource
 	if set.Once() {

@@ -52,7 +52,7 @@ Queries of classes held out of training are measured separately, against the who
 Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`,
 		Example: `  hashgrove eval -m items.hgm --base items.csv --queries new.csv --label category
   hashgrove eval -m items.hgm --base vectors.npy --base-labels classes.txt --queries new.csv --label category`,
-		Args: cli.NoArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()

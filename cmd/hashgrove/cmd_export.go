@@ -51,7 +51,7 @@ in eighths of a bit, if the codes of the queries are exported with --spread too.
   hashgrove export items.hgc --no-ids -o items.faiss
   hashgrove export items.hgi --no-ids --to faiss -o items.index
   hashgrove export items.hgm --prefix 8 -o short.onnx`,
-		Args: cli.ExactlyOne("one file, with -o,"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

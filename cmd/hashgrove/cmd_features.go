@@ -32,7 +32,7 @@ Classes, tags and ids go to text files beside the output. "hashgrove train --fea
 and its model takes pictures.`,
 		Example: `  hashgrove features shop/train-images-idx3-ubyte.gz --size 32 --kind gist320 -o gist.npy
   hashgrove train gist.npy --labels gist.labels.txt --bits 4 --rounds 5 -o gist.hgm`,
-		Args: cli.AtLeast(1, "pictures"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -82,7 +82,7 @@ func (c *featuresCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	began := time.Now()
-	p := c.startProgress("extracting", max(set.Rows(), 0), 0)
+	p := c.startProgress("extracting", max(set.Rows(), 0))
 	defer p.End()
 	wrote, err := dataset.SaveNpy(ctx, src, c.output, dataset.NpyType(c.typ), p.Tick)
 	if err != nil {

@@ -24,15 +24,10 @@ func (a *app) index() *cobra.Command {
 made the codes, so "hashgrove search" needs nothing else. What a command reports as written survives a kill and a
 power cut. Only one command can write at a time, and no search can read the file meanwhile; --wait says how long to
 wait for others.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.UnknownVerb(cmd, args[0])
-			}
-			return nil
-		},
+		Args: cli.UnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexList(), a.indexExport(),
+	cli.AddVerbs(cmd, "Verbs", a.indexBuild(), a.indexAdd(), a.indexUpdate(), a.indexDelete(), a.indexList(), a.indexExport(),
 		a.indexCompact(), a.backup(), a.restore(), a.migrate())
 	a.bindWait(cmd.PersistentFlags())
 	return cmd
@@ -40,9 +35,9 @@ wait for others.`,
 
 // openIndex opens an index, either for one job that leaves the items on disk or for many searches.
 func (a *app) openIndex(ctx context.Context, path string, o store.OpenOptions) (*store.Store, error) {
-	tick, end := cli.Counting(a.progressWriter(), "opening")
-	defer end()
-	o.Index.Threads, o.Progress, o.Wait = a.threads, tick, a.wait
+	p := a.startProgress("opening", 0)
+	defer p.End()
+	o.Index.Threads, o.Progress, o.Wait = a.threads, p.Count, a.wait
 	s, err := store.Open(ctx, path, o)
 	if errors.Is(err, store.ErrLocked) && a.wait > 0 { // the verb has the flag
 		err = fmt.Errorf("%w; --wait 1m waits longer", err)
@@ -74,9 +69,9 @@ func (a *app) bindWait(f *pflag.FlagSet) {
 
 // selectItems reads the items needed for searches with a filter.
 func (a *app) selectItems(ctx context.Context, s *store.Store, f index.Filter) (*store.Selection, error) {
-	tick, end := cli.Counting(a.progressWriter(), "reading")
-	defer end()
-	return s.Select(ctx, f, tick)
+	p := a.startProgress("reading", 0)
+	defer p.End()
+	return s.Select(ctx, f, p.Count)
 }
 
 // selectFields is selectItems for output that shows fields. It warns about a field that no item has, which may be a

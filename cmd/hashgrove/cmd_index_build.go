@@ -73,7 +73,7 @@ tags and attributes where the data have them.
 ` + attributesHelp,
 		Example: `  hashgrove index add items.hgi new.csv --label category --id-column sku
   hashgrove index add items.hgi new.csv --label category --id-column sku --upsert`,
-		Args: cli.AtLeast(2, "an index and data"),
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.output = args[0]
 			return c.add(cmd.Context(), args[1:])

@@ -29,7 +29,7 @@ func (a *app) backup() *cobra.Command {
 		Long: `Copy an index, check the copy, and only then give it its name. A backup is itself an index: it can be
 searched, verified and restored. Existing files are never overwritten.`,
 		Example: `  hashgrove index backup items.hgi -o items.backup`,
-		Args:    cli.ExactlyOne("an index"),
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
 				return cli.Usage("missing-flag", "%s needs -o FILE, the file to write", cli.Verb(cmd))
@@ -60,7 +60,7 @@ func (a *app) restore() *cobra.Command {
 		Long: `Check a backup and copy it to a new index, all or nothing. Existing files are never overwritten: remove the
 old one, or restore under another name.`,
 		Example: `  hashgrove index restore items.backup -o again.hgi`,
-		Args:    cli.ExactlyOne("a backup"),
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
 				return cli.Usage("missing-flag", "%s needs -o INDEX, the index to make", cli.Verb(cmd))
@@ -102,7 +102,7 @@ row if the data have no ids. Every item needs its vector; vectors of other ids a
 stay. The new index replaces the old one in one step: after an error or a kill the old one is unchanged.`,
 		Example: "  hashgrove index migrate again.hgi -m longer.hgm --vectors items.csv --vectors new.csv " +
 			"--label category --id-column sku",
-		Args: cli.ExactlyOne("an index"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
@@ -130,9 +130,9 @@ func (c *migrateCommand) run(ctx context.Context, path string) error {
 	if _, err := c.count(ctx, itemInput{set: set}); err != nil { // rows are left out as index build leaves them out
 		return err
 	}
-	tick, end := cli.Counting(c.progressWriter(), "encoding")
-	r, err := store.Migrate(ctx, path, m, src, tick)
-	end()
+	p := c.startProgress("encoding", 0)
+	r, err := store.Migrate(ctx, path, m, src, p.Count)
+	p.End()
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (a *app) indexCompact() *cobra.Command {
 		Short:   "Shrink an index after many changes",
 		Long:    `Write the items to a new, compact file that replaces the old one in one step. Deleted items are then gone.`,
 		Example: `  hashgrove index compact items.hgi`,
-		Args:    cli.ExactlyOne("an index"),
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before := int64(0)
 			r, err := a.changeIndex(cmd.Context(), args[0], func(s *store.Store) error {

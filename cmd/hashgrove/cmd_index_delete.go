@@ -42,7 +42,7 @@ the index are counted; they are not an error. --dry-run deletes nothing and says
 		Example: `  hashgrove index delete items.hgi --id new-0,new-1
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5' --dry-run
   hashgrove index delete items.hgi --where 'label = "hats" and f0 > 1.5'`,
-		Args: cli.ExactlyOne("one index, with --id, --ids or --where,"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

@@ -44,7 +44,7 @@ Codes are hexadecimal. To rebuild an index from an export, give its code file as
   hashgrove index export items.hgi -o all.hgc
   hashgrove index build all.hgc --attributes all.jsonl -m items.hgm -o rebuilt.hgi
   hashgrove index export items.hgi --where 'label = "boots"' --to csv -o -`,
-		Args: cli.ExactlyOne("one index, with -o,"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

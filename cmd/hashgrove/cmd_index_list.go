@@ -35,7 +35,7 @@ writes them to a file.`,
   hashgrove index list items.hgi --where 'label = "boots" and f0 > 1' --fields id,label,f0
   hashgrove index list items.hgi --where 'id in ("items-7", "items-8")' --json
   hashgrove index list items.hgi --after items-7 --limit 0`,
-		Args: cli.ExactlyOne("one index"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

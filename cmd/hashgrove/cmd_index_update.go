@@ -31,7 +31,7 @@ The table is CSV or TSV with a header, JSON lines or Parquet. --attributes-id na
 is id. Columns called label and tags change those.`,
 		Example: `  hashgrove index update items.hgi --attributes items.csv --attributes-id sku --attribute-columns f0,f1
   hashgrove index update items.hgi --attributes new.csv --attributes-id sku --attribute-columns f0 --replace`,
-		Args: cli.ExactlyOne("one index, with --attributes,"),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

@@ -26,7 +26,7 @@ func (a *app) info() *cobra.Command {
 		Use:     "info FILE...",
 		Short:   "Show what a model, a code file, an index or a backup contains",
 		Example: "  hashgrove info items.hgm\n  hashgrove info items.hgc --json\n  hashgrove info items.hgi",
-		Args:    cli.AtLeast(1, "a file"),
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, path := range args {
 				if err := a.printFile(cmd.Context(), path); err != nil {
@@ -48,7 +48,7 @@ A damaged file is an error that names the damaged section.
 Intact means undamaged, not genuine: whoever can write a file can write a valid one. To make sure that it is the file
 its author made, compare the printed SHA-256 with one from a place you trust.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
-		Args:    cli.AtLeast(1, "a file"),
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var first error
 			for _, path := range args {
@@ -184,9 +184,9 @@ func readModel(path string) (*fileReport, error) {
 
 // checkIndex checks a whole index. It returns the first problem and prints the others before it.
 func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) {
-	tick, end := cli.Counting(a.progressWriter(), "checking")
-	v, err := store.Verify(ctx, path, tick)
-	end()
+	p := a.startProgress("checking", 0)
+	v, err := store.Verify(ctx, path, p.Count)
+	p.End()
 	if err != nil {
 		for _, problem := range v.Problems[min(1, len(v.Problems)):] {
 			fmt.Fprintf(a.err, "hashgrove: %s: %s\n", cli.Message(path), cli.Message(problem))

@@ -27,7 +27,7 @@ func (a *app) inspect() *cobra.Command {
 and the share of similar pairs.`,
 		Example: `  hashgrove inspect items.csv --label category
   hashgrove inspect vectors.npy --labels classes.txt --json`,
-		Args: cli.AtLeast(1, "data to look at"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	c.data.bind(cmd.Flags(), "Data")

@@ -26,7 +26,7 @@ tags and attributes, and the model. (Code files need no merging: "hashgrove inde
 		Example: `  hashgrove index build items.csv --label category --id-column sku -m items.hgm -o part1.hgi
   hashgrove index build new.csv --label category --id-column sku -m items.hgm -o part2.hgi
   hashgrove merge part1.hgi part2.hgi -o all.hgi`,
-		Args: cli.AtLeast(1, "the indexes"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -46,9 +46,9 @@ func (c *mergeCommand) run(ctx context.Context, args []string) error {
 	}
 	began := time.Now()
 	// An existing output is replaced only once the new one is complete.
-	tick, end := cli.Counting(c.progressWriter(), "merging")
-	r, err := store.Merge(ctx, args, c.output, c.file.Force, tick)
-	end()
+	p := c.startProgress("merging", 0)
+	r, err := store.Merge(ctx, args, c.output, c.file.Force, p.Count)
+	p.End()
 	if err != nil {
 		return err
 	}

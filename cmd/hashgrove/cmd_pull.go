@@ -32,7 +32,7 @@ that made the codes.
 ` + databaseHelp,
 		Example: `  hashgrove pull --engine postgres://shop@localhost/shop --table boots -m items.hgm -o pulled.hgi
   hashgrove pull --engine postgres://shop@localhost/shop --table boots --where 'label = "boots"' -o boots.hgi`,
-		Args: cli.NoArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
@@ -116,7 +116,7 @@ func (c *pullCommand) readTable(ctx context.Context, f index.Filter, r *pullRepo
 	if err != nil {
 		return nil, err
 	}
-	p := c.startProgress("reading", n, 0)
+	p := c.startProgress("reading", n)
 	defer p.End()
 	all := index.NewBatch(info.Bits)
 	all.Fingerprint = info.Fingerprint

@@ -52,7 +52,7 @@ answers with those of an exact index; it holds the table in memory, and the exit
   hashgrove push items.hgc --engine postgres://shop@localhost/shop --table coded --batch 5000 --in-flight 4
   hashgrove push new.csv --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop
   cat new.csv | hashgrove push - --label category --id-column sku -m items.hgm --engine postgres://shop@localhost/shop`,
-		Args: cli.AtLeast(1, "an index, code files, or vectors"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -122,7 +122,7 @@ func (c *pushCommand) run(ctx context.Context, args []string) error {
 
 // push writes the items and prints a report.
 func (c *pushCommand) push(ctx context.Context, t *postgres.Table, src *pushSource, r pushReport) error {
-	p := c.startProgress("pushing", r.Items, 0)
+	p := c.startProgress("pushing", r.Items)
 	defer p.End()
 	c.o.Progress = p.Tick
 	began := time.Now()
@@ -212,7 +212,7 @@ func (c *pushCommand) source(ctx context.Context, args []string) (*pushSource, e
 	if c.where != "" {
 		return nil, cli.Usage("needs-index", "--where selects items of an index, but %s is not one", args[0])
 	}
-	c.items.data.readOnce(ctx, c.in)
+	c.items.data.readOnce(c.in)
 	_, in, err := c.items.openWith(c.model, args)
 	if err != nil {
 		return nil, err

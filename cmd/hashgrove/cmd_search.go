@@ -100,7 +100,7 @@ HASHGROVE_TOKEN in the environment.`,
   hashgrove search items.hgi new.csv --row 1 --id-column sku --rerank items.csv --explain
   cat new.csv | hashgrove search items.hgi - -k 3 --to jsonl
   hashgrove search items --id items-7 --server http://127.0.0.1:8080`,
-		Args: cli.AtLeast(1, "an index and a query"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.within, c.limit = cmd.Flags().Changed("radius"), cmd.Flags().Changed("k")
 			return c.run(cmd.Context(), args[0], args[1:])
@@ -235,7 +235,7 @@ func (c *searchCommand) run(ctx context.Context, path string, args []string) err
 	if err != nil {
 		return cli.Usage("bad-filter", "--where: %w", err)
 	}
-	c.data.readOnce(ctx, c.in)
+	c.data.readOnce(c.in)
 	c.path = path
 	searcher, queries, done, err := c.open(ctx, filter, args)
 	if err != nil {

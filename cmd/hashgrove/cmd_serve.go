@@ -251,9 +251,9 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 	var list []server.CollectionOptions
 	for _, arg := range args {
 		name, path := collectionArgument(arg)
-		tick, _ := cli.Counting(c.progressWriter(), "opening "+name)
+		p := c.startProgress("opening "+name, 0)
 		list = append(list,
-			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Progress: tick})
+			server.CollectionOptions{Name: name, Path: path, Model: m, IDColumn: c.idColumn, Progress: p.Count})
 	}
 	for _, f := range []struct {
 		flag   string

@@ -69,7 +69,7 @@ like any other, but training cannot be resumed.
   hashgrove train items.csv --label category --bits 16 --detail-bits 4 -o detailed.hgm
   hashgrove train vectors.npy --labels classes.txt --loss hinge --depth 3 --bits 8 -o hinge.hgm
   hashgrove train vectors.npy --labels classes.txt --method ksh --set anchors=100 --set pca=4 --bits 8 -o ksh.hgm`,
-		Args: cli.AtLeast(1, "data to learn from"),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	c.bind(cmd.Flags())
@@ -140,10 +140,10 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	}
 	columns := columnsOf(set)
 	c.noteColumns(columns, set.Dim())
-	display := &trainDisplay{app: c.app}
-	c.options.Progress = display.show
+	show, end := c.showTraining()
+	c.options.Progress = show
 	made, err := hashgrove.Train(ctx, hashgrove.From(set).WithPairsFile(c.similar.pairs), c.options)
-	display.end()
+	end()
 	if err != nil {
 		return c.explain(err)
 	}
@@ -276,58 +276,31 @@ func (s *settings) String() string { return strings.Join(s.given, " ") }
 // Type implements pflag.Value.
 func (s *settings) Type() string { return "stringArray" }
 
-// GetSlice, Append and Replace implement pflag.SliceValue, so that a command line can be shown as it was typed.
-func (s *settings) GetSlice() []string          { return s.given }
-func (s *settings) Append(text string) error    { return s.Set(text) }
-func (s *settings) Replace(list []string) error { s.given = list; return nil }
-
-// trainDisplay shows the progress of training.
-type trainDisplay struct {
-	*app
-	reading, bits *cli.Progress
-}
-
 // noteFlags names the flags that help with a note, by its code.
 var noteFlags = map[string]string{
 	"crowded-bins": "; or use --set bins=hybrid",
 }
 
-// show shows a step.
-func (d *trainDisplay) show(p hashgrove.Progress) {
-	if p.Rows > 0 {
-		if d.reading == nil {
-			d.reading = d.startProgress("reading", 0, 0)
+// showTraining shows the progress of training.
+func (a *app) showTraining() (show func(hashgrove.Progress), end func()) {
+	p := a.startProgress("", 0)
+	return func(now hashgrove.Progress) {
+		switch n := now.Note; {
+		case now.Rows > 0:
+			p.Task("reading", 0, 0)
+			p.Tick(now.Rows)
+		case n == nil:
+			p.Task("bit", now.Bits, now.Bit)
+			stat := now.Learned.Stat
+			p.Step(now.Bit, fmt.Sprintf("objective %.4f  error %.4f", stat.Objective, stat.TrainError))
+		case n.Doubt:
+			p.End()
+			a.warn([]string{n.Text + noteFlags[string(n.Code)]})
+		default:
+			p.End()
+			a.note("%s", n.Text+noteFlags[string(n.Code)])
 		}
-		d.reading.Tick(p.Rows)
-		return
-	}
-	if n := p.Note; n != nil {
-		d.end()
-		text := n.Text + noteFlags[string(n.Code)]
-		if n.Doubt {
-			d.warn([]string{text})
-		} else {
-			d.note("%s", text)
-		}
-		return
-	}
-	b := p.Learned
-	if d.bits == nil {
-		d.end()
-		d.bits = d.startProgress("bit", p.Bits, p.Bit-1)
-		d.bits.BeganEarlier(b.Inference + b.Boost)
-	}
-	d.bits.Step(p.Bit, fmt.Sprintf("objective %.4f  error %.4f", b.Stat.Objective, b.Stat.TrainError))
-}
-
-// end finishes the display.
-func (d *trainDisplay) end() {
-	for _, p := range []**cli.Progress{&d.reading, &d.bits} {
-		if *p != nil {
-			(*p).End()
-			*p = nil
-		}
-	}
+	}, p.End
 }
 
 // bindPictureTraining adds the flags for turning pictures into vectors and for mirror images.

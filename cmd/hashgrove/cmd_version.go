@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hashgrove"
-	"hashgrove/internal/cli"
 	"hashgrove/internal/machine"
 )
 
@@ -20,7 +19,7 @@ func (a *app) version() *cobra.Command {
 		Use:     "version",
 		Short:   "Print version, build and processor features",
 		Example: `  hashgrove version`,
-		Args:    cli.NoArguments,
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			features := machine.CPUFeatures()
 			platform := runtime.GOOS + "/" + runtime.GOARCH

@@ -27,8 +27,8 @@ type dataFlags struct {
 }
 
 // readOnce allows standard input and pipes.
-func (d *dataFlags) readOnce(ctx context.Context, stdin io.Reader) {
-	d.Once, d.Stdin = true, cli.Interruptible(ctx, stdin)
+func (d *dataFlags) readOnce(stdin io.Reader) {
+	d.Once, d.Stdin = true, stdin
 }
 
 // bind adds the flags, in the help group of the given name.
@@ -153,7 +153,7 @@ func (a *app) noteNumbers(bad int, named bool) {
 
 // scan makes one pass over the data.
 func (a *app) scan(ctx context.Context, src vectors.Source, o supervision.ScanOptions) (*supervision.Data, error) {
-	p := a.startProgress("reading", 0, 0)
+	p := a.startProgress("reading", 0)
 	defer p.End()
 	o.Progress = p.Tick
 	return supervision.Scan(ctx, src, o)

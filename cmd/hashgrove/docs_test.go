@@ -67,8 +67,10 @@ func runSession(t *testing.T, sessions []string) {
 func runExample(t *testing.T, args ...string) string {
 	t.Helper()
 	switch args[0] {
-	case "serve": // until it is stopped
-		serveOnce(t, args)
+	case "serve": // until it is stopped; TestServeSession serves the demo
+		if len(args) > 1 {
+			serveOnce(t, args)
+		}
 		return ""
 	case "demo":
 		cmd, rest, err := (&app{}).root().Find(args)

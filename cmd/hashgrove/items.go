@@ -149,7 +149,7 @@ func (a *app) count(ctx context.Context, in itemInput) (int, error) {
 
 // readItems reads the n items with progress, and returns the number of bad rows dropped.
 func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch, int, error) {
-	p := a.startProgress("encoding", n, 0)
+	p := a.startProgress("encoding", n)
 	defer p.End()
 	b, err := in.Read(ctx, n, a.threads, p.Tick)
 	if err != nil {

@@ -38,6 +38,7 @@ type app struct {
 	raw io.Writer // for binary results, unfiltered; the same file
 	err io.Writer
 
+	line    string // the command line, as typed
 	threads int
 	seed    uint64
 	json    bool
@@ -52,7 +53,7 @@ func run(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string
 
 func execute(ctx context.Context, in io.Reader, out, errOut io.Writer, args []string) error {
 	results := &cli.Results{W: out}
-	a := &app{in: in, out: &cli.Text{W: results}, raw: results, err: errOut}
+	a := &app{in: in, out: &cli.Text{W: results}, raw: results, err: errOut, line: strings.Join(args, " ")}
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // cobra takes nil for os.Args
 	root.SetIn(in)
@@ -64,14 +65,6 @@ func execute(ctx context.Context, in io.Reader, out, errOut io.Writer, args []st
 	}
 	return err
 }
-
-// Groups of verbs in the help.
-const (
-	groupStart  = "start"
-	groupLearn  = "learn"
-	groupSearch = "search"
-	groupFiles  = "files"
-)
 
 // List the most used verbs first in the help. This is a global setting of cobra.
 func init() { cobra.EnableCommandSorting = false }
@@ -106,13 +99,8 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 		Version:       hashgrove.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.UnknownVerb(cmd, args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          cli.UnknownVerb,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return cmp.Or(cli.SetFromEnvironment(cmd.Flags()), checkZeros(cmd.Flags()))
 		},
@@ -128,24 +116,19 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	flags.BoolP("help", "h", false, "print this help")
 	root.SetUsageFunc(cli.PrintUsage)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		text := cli.FlagMessage(err, cmd.Flags())
-		if !strings.HasSuffix(text, "?") {
-			text += fmt.Sprintf("; see %q", strings.TrimSpace("hashgrove help "+cli.Verb(cmd)))
+		err = cli.FlagError(err, cmd.Flags())
+		if strings.HasSuffix(err.Error(), "?") {
+			return err
 		}
-		return cli.Usage(cli.FlagCode(err), "%s", text)
+		return fmt.Errorf("%w; see %q", err, strings.TrimSpace("hashgrove help "+cli.Verb(cmd)))
 	})
-	root.AddGroup(
-		&cobra.Group{ID: groupStart, Title: "Start here"},
-		&cobra.Group{ID: groupLearn, Title: "Learn and measure"},
-		&cobra.Group{ID: groupSearch, Title: "Search"},
-		&cobra.Group{ID: groupFiles, Title: "Files and help"},
-	)
-	cli.AddVerbs(root, groupStart, a.demo(), a.inspect())
-	cli.AddVerbs(root, groupLearn, a.train(), a.encode(), a.eval(), a.compare(), a.features())
-	cli.AddVerbs(root, groupSearch, a.index(), a.search(), a.serve(), a.push(), a.pull())
-	cli.AddVerbs(root, groupFiles, a.info(), a.verify(), a.merge(), a.export(), a.version())
-	root.SetHelpCommand(cli.HelpVerb(groupFiles))
-	root.SetCompletionCommandGroupID(groupFiles)
+	cli.AddVerbs(root, "Start here", a.demo(), a.inspect())
+	cli.AddVerbs(root, "Learn and measure", a.train(), a.encode(), a.eval(), a.compare(), a.features())
+	cli.AddVerbs(root, "Search", a.index(), a.search(), a.serve(), a.push(), a.pull())
+	const files = "Files and help"
+	cli.AddVerbs(root, files, a.info(), a.verify(), a.merge(), a.export(), a.version())
+	root.SetHelpCommandGroupID(files)
+	root.SetCompletionCommandGroupID(files)
 	root.AddCommand(a.worker())
 	return root
 }
@@ -157,17 +140,12 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
-// progressWriter returns where to show progress; nil with --quiet.
-func (a *app) progressWriter() io.Writer {
-	if a.quiet {
-		return nil
-	}
-	return a.err
-}
-
 // startProgress shows the progress of total steps; 0 means unknown.
-func (a *app) startProgress(what string, total, done int) *cli.Progress {
-	return cli.Start(a.progressWriter(), what, total, done)
+func (a *app) startProgress(what string, total int) *cli.Progress {
+	if a.quiet {
+		return cli.Start(nil, what, total)
+	}
+	return cli.Start(a.err, what, total)
 }
 
 // warn prints warnings even with --quiet, because they change how a result is read.
@@ -230,25 +208,16 @@ func (a *app) makeCacheFolder(names ...string) (string, error) {
 
 // steps shows the steps of long work. end is called when the work is over.
 func (a *app) steps() (show func(hashgrove.Step), end func()) {
-	var p *cli.Progress
-	what := ""
-	end = func() {
-		if p != nil {
-			p.End()
-		}
-		p, what = nil, ""
-	}
+	p := a.startProgress("", 0)
 	return func(s hashgrove.Step) {
 		if s.Note != "" {
+			p.End()
 			a.note("%s", s.Note)
 			return
 		}
-		if s.What != what {
-			end()
-			p, what = a.startProgress(s.What, s.Total, 0), s.What
-		}
+		p.Task(s.What, s.Total, 0)
 		p.Tick(s.Done)
-	}, end
+	}, p.End
 }
 
 // loadModel reads a model and keeps its first bits; 0 means all.

@@ -23,10 +23,10 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 		flags string
 		o     hashgrove.Options
 	}{
-		"defaults":    {"--bits 8", hashgrove.Options{Bits: 8}},
+		"defaults":    {"--bits 2", hashgrove.Options{Bits: 2}},
 		"all rows":    {"--bits 8 --rounds 5 --validation 0", hashgrove.Options{Bits: 8, Rounds: 5, Validation: new(0.0)}},
 		"another":     {"--bits 8 --method ksh --set anchors=30", hashgrove.Options{Bits: 8, Method: "ksh", Anchors: 30}},
-		"seed, paper": {"--bits 8 --seed 7 --effort paper --validation 0.2", hashgrove.Options{Bits: 8, Seed: 7, Effort: "paper", Validation: new(0.2)}},
+		"seed, paper": {"--bits 4 --seed 7 --effort paper --validation 0.2", hashgrove.Options{Bits: 4, Seed: 7, Effort: "paper", Validation: new(0.2)}},
 	} {
 		file := strings.ReplaceAll(name, " ", "-")
 		succeed(t, strings.Fields("train items.csv --label category --id-column sku -o "+file+".hgm "+c.flags)...)
@@ -44,10 +44,10 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 			t.Errorf("%s: what is returned is another model: %v", name, err)
 		}
 	}
-	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 12 --grow defaults.hgm -o longer.hgm")...)
+	succeed(t, strings.Fields("train items.csv --label category --id-column sku --bits 4 --grow defaults.hgm -o longer.hgm")...)
 	grown := must(hashgrove.LoadModel("defaults.hgm"))(t)
 	data := must(hashgrove.OpenData("items.csv", columns))(t)
-	longer := must(hashgrove.Train(ctx, data, hashgrove.Options{Bits: 12, Grow: grown.Expert()}))(t)
+	longer := must(hashgrove.Train(ctx, data, hashgrove.Options{Bits: 4, Grow: grown.Expert()}))(t)
 	if err := longer.Save("saved.hgm"); err != nil || !bytes.Equal(read(t, "saved.hgm"), read(t, "longer.hgm")) {
 		t.Errorf("Go grows another model: %v", err)
 	}

@@ -83,7 +83,7 @@ func (q *queries) eachRow(ctx context.Context, atLeast int, take func([]api.Quer
 	}
 	o := search.Reading{Name: strings.Join(q.args, " "), Rows: q.rows, AtLeast: atLeast}
 	if atLeast > 0 {
-		p := q.startProgress("reading", max(set.Rows(), 0), 0)
+		p := q.startProgress("reading", max(set.Rows(), 0))
 		defer p.End()
 		o.Progress = p.Tick
 	}
@@ -227,7 +227,7 @@ func (x *fileIndex) itemVectors() *search.Pass {
 		Open: func(ctx context.Context) (vectors.Source, error) {
 			src, rows, err := x.c.itemSource(ctx, x.items.Model)
 			if err == nil {
-				progress = x.c.startProgress("comparing vectors", rows, 0)
+				progress = x.c.startProgress("comparing vectors", rows)
 			}
 			return src, err
 		},
@@ -281,7 +281,7 @@ func (c *searchCommand) itemSource(ctx context.Context, m *model.Model) (src vec
 	d := c.data
 	d.LabelsFile, d.IDsFile, d.Label, d.Tags = nil, nil, "", ""
 	if len(c.ids) == 0 && !c.explain { // else there is a second pass
-		d.readOnce(ctx, c.in)
+		d.readOnce(c.in)
 	}
 	var as *picture.Preparation
 	if m != nil {

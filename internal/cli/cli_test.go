@@ -38,14 +38,17 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// TestSuggestion: a short or strange word means nothing, a mistyped or shortened one the nearest name.
-func TestSuggestion(t *testing.T) {
-	names := []string{"label", "labels", "bits", "backup", "k"}
+// TestSimilarFlags: a short or strange word means nothing, a mistyped or shortened one the nearest name.
+func TestSimilarFlags(t *testing.T) {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, name := range []string{"label", "labels", "bits", "backup", "k"} {
+		f.Bool(name, false, "")
+	}
 	for word, want := range map[string]string{
 		"lables": ": did you mean --labels?", "bit": ": did you mean --bits?", "back": ": did you mean --backup?",
 		"x": "", "zzzzz": "", "": "",
 	} {
-		if got := suggestion(word, "--", names); got != want {
+		if got := similarFlag(word, f); got != want {
 			t.Errorf("%q gives %q, want %q", word, got, want)
 		}
 	}
@@ -117,33 +120,18 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestCommandLine(t *testing.T) {
-	cmd := &cobra.Command{Use: "mix"}
-	f := cmd.Flags()
-	f.StringArray("file", nil, "")
-	f.StringSlice("list", nil, "")
-	f.Bool("odd", false, "")
-	f.String("where", "", "")
-	if err := f.Parse([]string{"--file", "a", "--file", "b c", "--list", "x,y", "--odd", "--where", "f > 1"}); err != nil {
-		t.Fatal(err)
-	}
-	want := `mix in.csv --file a --file "b c" --list x,y --odd=true --where "f > 1"`
-	if got := CommandLine(cmd, []string{"in.csv"}); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestProgress(t *testing.T) {
 	var w bytes.Buffer
-	p := Start(&w, "bit", 4, 0)
+	p := Start(&w, "bit", 4)
 	p.Step(2, "half")
 	p.Tick(3) // not within ten seconds
 	p.End()
 	if got := w.String(); !strings.HasPrefix(got, "bit 2/4  half  ") || strings.Count(got, "\n") != 1 {
 		t.Errorf("it says %q", got)
 	}
-	tick, end := Counting(nil, "quiet")
-	tick(1, 2)
-	end()
-	Start(nil, "quiet", 4, 0).Step(1, "nothing")
+	quiet := Start(nil, "quiet", 0)
+	quiet.Count(1, 2)
+	quiet.Task("more", 4, 0)
+	quiet.Step(1, "nothing")
+	quiet.End()
 }

@@ -39,7 +39,7 @@ func SetFromEnvironment(flags *pflag.FlagSet) error {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			failed = Usage(FlagCode(err), "%s=%s in the environment: %s", name, value, FlagMessage(err, flags))
+			failed = fmt.Errorf("%s=%s in the environment: %w", name, value, FlagError(err, flags))
 		}
 	})
 	return failed
@@ -56,75 +56,35 @@ func CountTrue(conditions ...bool) int {
 	return n
 }
 
-// suggestion asks whether a similar name was meant; it returns "" if there is none.
-func suggestion(word, prefix string, names []string) string {
+// FlagError rewords an error about a flag for the user.
+func FlagError(err error, flags *pflag.FlagSet) error {
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return Usage("no-such-flag", "there is no flag --%s%s", e.GetSpecifiedName(), similarFlag(e.GetSpecifiedName(), flags))
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		code := message.Code("bad-flag-value")
+		if errors.Is(err, strconv.ErrRange) {
+			code = "out-of-range"
+		}
+		return Usage(code, "--%s: %w", e.GetFlag().Name, message.Error(e.Unwrap()))
+	}
+	return Usage("bad-flag", "%w", err)
+}
+
+// similarFlag asks whether a flag of a similar name was meant; it returns "" if there is none.
+func similarFlag(word string, flags *pflag.FlagSet) string {
 	best, least := "", 1+min(2, len(word)/2)
-	for _, name := range names {
-		d := message.EditDistance(word, name)
-		if len(word) > 1 && strings.HasPrefix(name, word) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		d := message.EditDistance(word, f.Name)
+		if len(word) > 1 && strings.HasPrefix(f.Name, word) {
 			d = min(d, 1)
 		}
-		if d < least {
-			best, least = name, d
+		if d < least && !f.Hidden {
+			best, least = f.Name, d
 		}
-	}
+	})
 	if best == "" {
 		return ""
 	}
-	return fmt.Sprintf(": did you mean %s%s?", prefix, best)
-}
-
-// FlagCode returns the code of an error about a flag.
-func FlagCode(err error) message.Code {
-	if _, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		return "no-such-flag"
-	}
-	if _, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return "flag-needs-value"
-	}
-	if _, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
-		return "bad-flag-name"
-	}
-	if errors.Is(err, strconv.ErrRange) {
-		return "out-of-range"
-	}
-	return "bad-flag-value"
-}
-
-// FlagMessage rewords an error about a flag for the user.
-func FlagMessage(err error, flags *pflag.FlagSet) string {
-	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		if letters := e.GetSpecifiedShortnames(); letters != "" {
-			return fmt.Sprintf("there is no flag -%s", e.GetSpecifiedName())
-		}
-		var names []string
-		flags.VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, f.Name)
-			}
-		})
-		name := e.GetSpecifiedName()
-		return fmt.Sprintf("there is no flag --%s%s", name, suggestion(name, "--", names))
-	}
-	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return fmt.Sprintf("--%s needs a value", e.GetFlag().Name)
-	}
-	if e, ok := errors.AsType[*pflag.InvalidSyntaxError](err); ok {
-		return fmt.Sprintf("%q is not the name of a flag", e.GetSpecifiedFlag())
-	}
-	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fmt.Sprintf("--%s: %s", e.GetFlag().Name, valueMessage(e))
-	}
-	return err.Error()
-}
-
-// valueMessage says what is wrong with the value of a flag.
-func valueMessage(e *pflag.InvalidValueError) string {
-	switch kind := e.GetFlag().Value.Type(); {
-	case kind == "duration":
-		return fmt.Sprintf("%q is not a duration such as 90s, 10m or 2h", e.GetValue())
-	case kind == "stringSlice":
-		return fmt.Sprintf("%q is not a list of texts separated by commas", e.GetValue())
-	}
-	return message.Error(e.Unwrap()).Error()
+	return fmt.Sprintf(": did you mean --%s?", best)
 }

@@ -25,38 +25,19 @@ type Progress struct {
 	said time.Time
 }
 
-// Start shows a task of total steps, done of them finished earlier; a total of 0 means unknown. A nil w shows
-// nothing.
-func Start(w io.Writer, what string, total, done int) *Progress {
-	p := &Progress{w: w, what: what, total: total, first: done, began: time.Now()}
-	p.said = p.began
-	if f, ok := w.(*os.File); ok && total > 0 && isTerminal(f) {
-		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))
-		p.bar = p.bars.AddBar(int64(total),
-			mpb.PrependDecorators(decor.Name(what+" "), decor.CountersNoUnit("%d/%d ")),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return p.text })))
-		p.bar.SetCurrent(int64(done))
-	}
+// Start shows a task of total steps; a total of 0 means unknown. A nil w shows nothing.
+func Start(w io.Writer, what string, total int) *Progress {
+	p := &Progress{w: w}
+	p.Task(what, total, 0)
 	return p
 }
 
-// BeganEarlier adds time spent before Start.
-func (p *Progress) BeganEarlier(d time.Duration) { p.began = p.began.Add(-d) }
-
-// Counting shows a task whose size is known only once it runs; end removes the bar.
-func Counting(w io.Writer, what string) (tick func(done, total int), end func()) {
-	var p *Progress
-	tick = func(done, total int) {
-		if p == nil {
-			p = Start(w, what, total, 0)
-		}
-		p.Tick(done)
-	}
-	return tick, func() {
-		if p != nil {
-			p.End()
-			p = nil
-		}
+// Task goes on to another task, done of its steps finished already. It does nothing for the present one.
+func (p *Progress) Task(what string, total, done int) {
+	if what != p.what {
+		p.End()
+		now := time.Now()
+		p.what, p.total, p.first, p.began, p.said = what, total, done, now, now
 	}
 }
 
@@ -69,20 +50,22 @@ func (p *Progress) printf(format string, args ...any) {
 // Step reports that done steps are finished; note is about the last one. Without a terminal every step prints a
 // line, so callers with many small steps use Tick.
 func (p *Progress) Step(done int, note string) {
-	left := p.left(done)
-	if p.bar != nil {
-		p.text = fmt.Sprintf("%s  %s left", note, left)
+	if done > p.first {
+		each := time.Since(p.began) / time.Duration(done-p.first)
+		note += fmt.Sprintf("  %s left", (each * time.Duration(p.total-done)).Round(100*time.Millisecond))
+	}
+	if p.text = note; p.onTerminal() {
 		p.bar.SetCurrent(int64(done))
 		return
 	}
-	p.printf("%s %d/%d  %s  %s left", p.what, done, p.total, note, left)
+	p.printf("%s %d/%d  %s", p.what, done, p.total, note)
 }
 
 // Tick is Step for many small steps: it updates the bar ten times a second, or prints a line every ten seconds
 // without a terminal.
 func (p *Progress) Tick(done int) {
 	pause := 10 * time.Second
-	if p.bar != nil {
+	if p.onTerminal() {
 		pause = time.Second / 10
 	}
 	if time.Since(p.said) < pause {
@@ -96,12 +79,21 @@ func (p *Progress) Tick(done int) {
 	p.Step(done, "")
 }
 
-func (p *Progress) left(done int) time.Duration {
-	if done <= p.first {
-		return 0
+// Count is Tick for a task whose size is known only once it runs.
+func (p *Progress) Count(done, total int) {
+	p.total = total
+	p.Tick(done)
+}
+
+// onTerminal makes the bar once the size of the task is known, and reports whether there is one.
+func (p *Progress) onTerminal() bool {
+	if f, ok := p.w.(*os.File); ok && p.bar == nil && p.total > 0 && isTerminal(f) {
+		p.bars = mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))
+		p.bar = p.bars.AddBar(int64(p.total),
+			mpb.PrependDecorators(decor.Name(p.what+" "), decor.CountersNoUnit("%d/%d ")),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return p.text })))
 	}
-	each := time.Since(p.began) / time.Duration(done-p.first)
-	return (each * time.Duration(p.total-done)).Round(100 * time.Millisecond)
+	return p.bar != nil
 }
 
 // End removes the bar.
@@ -110,6 +102,7 @@ func (p *Progress) End() {
 		p.bar.Abort(true)
 		p.bars.Wait()
 	}
+	p.what, p.bar = "", nil
 }
 
 func isTerminal(f *os.File) bool {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,8 +18,8 @@ func (e signalError) Error() string { return e.Signal.String() }
 func (e signalError) Unwrap() error { return context.Canceled }
 
 // grace is how long work may take to end after the first signal. Work checks its context often; code that does not
-// is blocked, for instance on opening a pipe, and has nothing to clean up.
-const grace = 5 * time.Second
+// is blocked, for instance on reading a terminal or opening a pipe, and has nothing to clean up.
+const grace = 2 * time.Second
 
 // unhurriedKey is the context key set by Unhurried.
 type unhurriedKey struct{}
@@ -45,37 +44,24 @@ func UntilSignal(w io.Writer, name string, work func(ctx context.Context) int) i
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	done := make(chan int, 1)
-	go func() {
-		status := exitFailed
-		defer func() {
-			if trouble := recover(); trouble != nil { // Go would exit with 2, the status of wrong usage
-				fmt.Fprintf(w, "%s: this is a mistake in the program: %v\n\n%s", name, trouble, debug.Stack())
-			}
-			done <- status
-		}()
-		status = work(ctx)
-	}()
+	go func() { done <- work(ctx) }()
+	var late <-chan time.Time
 	var first syscall.Signal
-	select {
-	case status := <-done:
-		return status
-	case s := <-signals:
-		first = s.(syscall.Signal)
-		cancel(signalError{first})
-	}
-	late := time.NewTimer(grace)
 	for {
 		select {
 		case status := <-done:
 			return status
 		case s := <-signals:
-			return exitSignal + int(s.(syscall.Signal))
-		case <-late.C:
-			if unhurried.Load() {
-				continue
+			if late != nil {
+				return exitSignal + int(s.(syscall.Signal))
 			}
-			fmt.Fprintf(w, "%s: interrupted\n", name)
-			return exitSignal + int(first)
+			first, late = s.(syscall.Signal), time.After(grace)
+			cancel(signalError{first})
+		case <-late:
+			if !unhurried.Load() {
+				fmt.Fprintf(w, "%s: interrupted\n", name)
+				return exitSignal + int(first)
+			}
 		}
 	}
 }

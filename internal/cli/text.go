@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"hashgrove/internal/message"
 )
@@ -43,30 +39,4 @@ func Ranges(list []int) string {
 		i = j + 1
 	}
 	return strings.Join(parts, " ")
-}
-
-// CommandLine formats the command as one would type it.
-func CommandLine(cmd *cobra.Command, args []string) string {
-	words := append([]string{cmd.CommandPath()}, args...)
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		list, ok := f.Value.(pflag.SliceValue)
-		switch {
-		case ok && f.Value.Type() == "stringArray": // repeated for each value
-			for _, value := range list.GetSlice() {
-				words = append(words, "--"+f.Name, value)
-			}
-		case ok:
-			words = append(words, "--"+f.Name, strings.Join(list.GetSlice(), ","))
-		case f.Value.Type() == "bool":
-			words = append(words, "--"+f.Name+"="+f.Value.String())
-		default:
-			words = append(words, "--"+f.Name, f.Value.String())
-		}
-	})
-	for i, w := range words[1:] {
-		if w == "" || strings.ContainsAny(w, " \t\"'$\\*?;&|<>()") {
-			words[i+1] = fmt.Sprintf("%q", w)
-		}
-	}
-	return strings.Join(words, " ")
 }

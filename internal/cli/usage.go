@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hashgrove/internal/message"
 )
 
 // helpWidth is the width of the help in columns.
@@ -53,65 +55,47 @@ func flagGroups(cmd *cobra.Command) (titles []string, groups map[string]*pflag.F
 
 // printVerbs lists the verbs of a command by group.
 func printVerbs(w io.Writer, cmd *cobra.Command) {
-	list := func(title, group string) {
-		for _, c := range cmd.Commands() {
-			if c.GroupID != group || !c.IsAvailableCommand() {
-				continue
-			}
-			if title != "" {
-				fmt.Fprintf(w, "\n%s:\n", title)
-				title = ""
-			}
-			fmt.Fprintf(w, "  %-*s  %s\n", cmd.NamePadding(), c.Name(), c.Short)
-		}
-	}
 	for _, g := range cmd.Groups() {
-		list(g.Title, g.ID)
-	}
-	list("Verbs", "")
-}
-
-// HelpVerb returns the verb "help", in a group of the root command.
-func HelpVerb(group string) *cobra.Command {
-	return &cobra.Command{
-		Use:     "help [VERB]",
-		Short:   "Explain a verb",
-		GroupID: group,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			target, rest, err := cmd.Root().Find(args)
-			if err != nil {
-				return usageError{err}
+		fmt.Fprintf(w, "\n%s:\n", g.Title)
+		for _, c := range cmd.Commands() {
+			if c.GroupID == g.ID && c.IsAvailableCommand() {
+				fmt.Fprintf(w, "  %-*s  %s\n", cmd.NamePadding(), c.Name(), c.Short)
 			}
-			if len(rest) > 0 {
-				return UnknownVerb(target, rest[0])
-			}
-			return target.Help()
-		},
-	}
-}
-
-// UnknownVerb returns an error for a verb that does not exist, with a suggestion.
-func UnknownVerb(cmd *cobra.Command, word string) error {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
 		}
 	}
-	where, asked := "there is no verb", strings.TrimSpace("hashgrove help "+Verb(cmd))
+}
+
+// UnknownVerb refuses the arguments of a command that has only verbs, and suggests one.
+func UnknownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	where, advice := "there is no verb", fmt.Sprintf("; %q lists the verbs", strings.TrimSpace("hashgrove help "+Verb(cmd)))
 	if cmd.HasParent() {
 		where = Verb(cmd) + " has no verb"
 	}
-	if advice := suggestion(word, "", names); advice != "" {
-		return Usage("no-such-verb", "%s %q%s", where, word, advice)
+	cmd.SuggestionsMinimumDistance = 2
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		advice = fmt.Sprintf(": did you mean %s?", similar[0])
 	}
-	return Usage("no-such-verb", "%s %q; %q lists the verbs", where, word, asked)
+	return Usage("no-such-verb", "%s %q%s", where, args[0], advice)
 }
 
-// AddVerbs adds verbs to a group of the help.
-func AddVerbs(root *cobra.Command, group string, verbs ...*cobra.Command) {
+// AddVerbs adds verbs to a command, in a group of its help. What is wrong with their arguments is a mistake in the
+// command line.
+func AddVerbs(root *cobra.Command, title string, verbs ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
 	for _, v := range verbs {
-		v.GroupID = group
+		v.GroupID = title
+		if check := v.Args; check != nil {
+			v.Args = func(cmd *cobra.Command, args []string) error {
+				err := check(cmd, args)
+				if err == nil || message.Is(err, "no-such-verb") {
+					return err
+				}
+				return Usage("wrong-arguments", "%s: %w; see \"hashgrove help %s\"", cmd.UseLine(), err, Verb(cmd))
+			}
+		}
 		root.AddCommand(v)
 	}
 }
@@ -119,34 +103,4 @@ func AddVerbs(root *cobra.Command, group string, verbs ...*cobra.Command) {
 // Verb returns the words of a command after "hashgrove".
 func Verb(cmd *cobra.Command) string {
 	return strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), "hashgrove"))
-}
-
-// AtLeast checks that a verb has at least n arguments.
-func AtLeast(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < n {
-			return Usage("wrong-arguments", "%s needs %s; see \"hashgrove help %s\"", Verb(cmd), what, Verb(cmd))
-		}
-		return nil
-	}
-}
-
-// ExactlyOne checks that a verb has one argument.
-func ExactlyOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return Usage("wrong-arguments", "%s needs %s and nothing else; see \"hashgrove help %s\"",
-				Verb(cmd), what, Verb(cmd))
-		}
-		return nil
-	}
-}
-
-// NoArguments checks that a verb has no arguments.
-func NoArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return Usage("wrong-arguments", "%s takes no argument, but has %q; see \"hashgrove help %s\"",
-			Verb(cmd), args[0], Verb(cmd))
-	}
-	return nil
 }
