@@ -1,6 +1,9 @@
 package api
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Error is a request that was refused. Two errors with the same code are the same to errors.Is:
 //
@@ -35,6 +38,16 @@ var (
 	ErrReadOnly    = &Error{Code: "read_only", Message: "this can only be read"}
 	ErrDamaged     = &Error{Code: "damaged", Message: "the file is damaged"}
 )
+
+// byStatus has the codes of HTTP statuses.
+var byStatus = map[int]string{
+	400: ErrInvalid.Code, 401: "unauthorized", 403: "forbidden", 404: ErrNotFound.Code, 405: "method", 406: "accept",
+	408: "timeout", 409: "conflict", 413: ErrTooLarge.Code, 415: "media_type", 429: "busy", 503: "unavailable",
+	507: "disk_full",
+}
+
+// CodeOf returns the code of a service's errors with an HTTP status, where they have no other.
+func CodeOf(status int) string { return cmp.Or(byStatus[status], "internal") }
 
 // Errorf returns an error with the code of another error and its own message.
 func Errorf(as *Error, format string, args ...any) error {

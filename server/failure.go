@@ -23,7 +23,7 @@ import (
 type failure struct {
 	status int
 	text   string
-	code   string // of package api, or empty
+	code   string // of package api, or empty for that of the status
 	log    string // what the log says, if it is not for clients
 }
 
@@ -44,7 +44,7 @@ type errorAnswer struct {
 
 type errorText struct {
 	Status    int    `json:"status"`
-	Code      string `json:"code,omitempty"` // of package api
+	Code      string `json:"code"`
 	Message   string `json:"message"`
 	RequestID string `json:"request_id"`
 }
@@ -76,7 +76,7 @@ func (s *Server) writeError(a *answer, r *http.Request, err error) {
 		text = strings.ToValidUTF8(text[:longestMessage], "") + "..."
 	}
 	a.err = cmp.Or(f.log, text)
-	writeJSON(a, f.status, errorAnswer{errorText{f.status, f.code, text, a.id}})
+	writeJSON(a, f.status, errorAnswer{errorText{f.status, cmp.Or(f.code, api.CodeOf(f.status)), text, a.id}})
 }
 
 // failureOf maps an error to an HTTP status.
@@ -117,7 +117,7 @@ func writeJSON(a *answer, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil { // a NaN or infinity
 		status = http.StatusInternalServerError
-		b, _ = json.Marshal(errorAnswer{errorText{status, "", "the answer cannot be written: " + err.Error(), a.id}})
+		b, _ = json.Marshal(errorAnswer{errorText{status, api.CodeOf(status), "the answer cannot be written: " + err.Error(), a.id}})
 	}
 	a.body(status, kindJSON, append(b, '\n'))
 }

@@ -16,6 +16,8 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
+
+	"hashgrove/api"
 )
 
 // handler answers a request with a value, or an error.
@@ -114,7 +116,7 @@ func writeProblem(rw http.ResponseWriter, err error) {
 		rw.Header().Set("Retry-After", f.wait)
 	}
 	writeJSON(rw, f.status, map[string]any{"error": map[string]any{
-		"status": f.status, "message": f.Error(), "request_id": rw.Header().Get("X-Request-Id"),
+		"status": f.status, "code": api.CodeOf(f.status), "message": f.Error(), "request_id": rw.Header().Get("X-Request-Id"),
 	}})
 }
 
