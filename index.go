@@ -174,7 +174,7 @@ func (ix *Index) Replace(ctx context.Context, changes ...api.Change) (int, error
 }
 
 func (ix *Index) update(ctx context.Context, changes []api.Change, replace bool) (int, error) {
-	b, err := search.Changes(changes)
+	b, err := search.Changes(changes, replace)
 	if err != nil {
 		return 0, err
 	}

@@ -70,7 +70,7 @@ func TestAttributesOfAnIndex(t *testing.T) {
 			eight := map[string]any{"price": 8.0, "new": "true", "added": "2024-02-08T12:00:00+01:00"}
 			check("an upsert", "item-07", labels[7], 0, seven)
 			cheaper := api.Change{ID: "item-07", Attributes: map[string]any{"price": 1.5}}
-			update(2, cheaper, api.Change{ID: "nobody"}, api.Change{ID: "item-08", Label: new("x"), Tags: []string{"a", "b"}})
+			update(2, cheaper, api.Change{ID: "nobody", Label: new("x")}, api.Change{ID: "item-08", Label: new("x"), Tags: []string{"a", "b"}})
 			seven["price"] = 1.5
 			check("an update", "item-07", labels[7], 0, seven)
 			check("a new label", "item-08", "x", 2, eight)

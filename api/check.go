@@ -7,10 +7,13 @@ import (
 // Check returns an error that is ErrInvalid if no searcher could answer the request. Every Searcher calls it first, so
 // the same request is refused everywhere for the same reason.
 func (r *Request) Check() error {
+	if r == nil {
+		return invalid("", "there is no request")
+	}
 	if err := r.Options.Check(); err != nil {
 		return err
 	}
-	if r.Queries != nil && r.Query.targets() > 0 {
+	if r.Queries != nil && (r.Query.targets() > 0 || r.Name != "" || r.Label != "") {
 		return invalid("queries", "give one query, or several in queries, not both")
 	}
 	for i, q := range r.All() {
@@ -46,6 +49,8 @@ func (o *Options) Check() error {
 		return invalid("radius", "radius = %d: a distance is 0 or more", *o.Radius)
 	case o.Prefix < 0:
 		return invalid("prefix", "prefix = %d: give a number of bits, or 0 for all", o.Prefix)
+	case o.Ties != "" && o.Rerank != "":
+		return invalid("ties", "ties = %.40q has no effect beside rerank: leave one of them out", o.Ties)
 	}
 	for _, choice := range []struct {
 		name, value string

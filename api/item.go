@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,7 +38,10 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(id))
+		if err := json.Unmarshal(b, (*string)(id)); err != nil || *id != "" {
+			return err
+		}
+		return errors.New("an id is not empty")
 	}
 	n, err := strconv.ParseInt(string(b), 10, 64)
 	if err != nil {

@@ -37,6 +37,8 @@ func checkAddress(r *http.Request) error {
 			return bad("the parameter %.40q occurs twice in the address", name)
 		case !utf8.ValidString(name) || !utf8.ValidString(list[0]):
 			return bad("the parameter %.40q is not UTF-8", name)
+		case list[0] == "" && name != "fields": // an empty list of fields asks for none
+			return bad("the parameter %.40q %v", name, errEmpty)
 		}
 	}
 	return nil

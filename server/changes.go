@@ -66,7 +66,7 @@ func (s *Server) patchItems(a *answer, r *http.Request, c *collection) (any, err
 }
 
 func (s *Server) patch(r *http.Request, c *collection, list []api.Change, replace bool) (int, error) {
-	b, err := search.Changes(list)
+	b, err := search.Changes(list, replace)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,7 @@ type decoder struct {
 // decode decodes one JSON value.
 func (d *decoder) decode(b []byte, v any) error {
 	err := json.Unmarshal(b, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(d.vector), json.UnmarshalFromFunc(d.value))))
+		json.UnmarshalFromFunc(d.vector), json.UnmarshalFromFunc(d.text), json.UnmarshalFromFunc(d.value))))
 	if err != nil {
 		return notUnderstood(b, err)
 	}
@@ -52,6 +53,9 @@ func (d *decoder) decode(b []byte, v any) error {
 
 // errNull is what is wrong with null.
 var errNull = errors.New("is null: leave it out, or give a value")
+
+// errEmpty is what is wrong with an empty text that says nothing.
+var errEmpty = errors.New("is empty: leave it out, or give a value")
 
 // value looks at every value but vectors before it is decoded.
 func (d *decoder) value(dec *jsontext.Decoder, v any) error {
@@ -71,6 +75,21 @@ func (d *decoder) value(dec *jsontext.Decoder, v any) error {
 		return err
 	}
 	return errors.ErrUnsupported // decode it as usual
+}
+
+// choices are keys whose text says something: an empty one is what a program sends that has nothing to say.
+var choices = []string{"code", "where", "rank", "ties", "rerank", "mode", "like", "fingerprint"}
+
+// text decodes a text, which is not empty where it would have no effect.
+func (d *decoder) text(dec *jsontext.Decoder, v *string) error {
+	if err := d.value(dec, v); dec.PeekKind() != '"' || !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	token, err := dec.ReadToken()
+	if *v = token.String(); err == nil && *v == "" && slices.Contains(choices, dec.StackPointer().LastToken()) {
+		return errEmpty
+	}
+	return err
 }
 
 // admit checks the depth of a value and its number in a list, and counts its memory: its size and, once it has been
@@ -174,8 +193,8 @@ func notUnderstood(b []byte, err error) error {
 		switch {
 		case errors.Is(semantic, json.ErrUnknownName):
 			return bad("unknown key %.100q: keys are spelled as in the documentation, in lower case", at)
-		case errors.Is(semantic.Err, errNull):
-			return bad("%.200s %v", at, errNull)
+		case errors.Is(semantic.Err, errNull), errors.Is(semantic.Err, errEmpty):
+			return bad("%.200s %v", at, semantic.Err)
 		case semantic.Err != nil:
 			return bad("%.200s: %v", at, semantic.Err)
 		}

@@ -165,7 +165,7 @@ func TestItemsCanBeChanged(t *testing.T) {
 		IDs                                []any
 	}
 	w.get(&n, "PATCH", items+"/5", map[string]any{"label": "old", "attributes": map[string]any{"price": 7}})
-	w.get(&n, "PATCH", items, map[string]any{"items": []any{map[string]any{"id": 6, "label": "old"}, map[string]any{"id": "nobody"}}})
+	w.get(&n, "PATCH", items, map[string]any{"items": []any{map[string]any{"id": 6, "label": "old"}, map[string]any{"id": "nobody", "label": "old"}}})
 	if n.Updated != 1 || n.Missing != 1 {
 		t.Errorf("%+v", n)
 	}
@@ -196,14 +196,14 @@ func TestItemsCanBeChanged(t *testing.T) {
 	w.refused(400, "GET", items+"?contains=", nil)
 	w.refused(400, "GET", items+"?contains="+strings.Repeat("x", 5000), nil)
 	seen := 0
-	for after := ""; ; {
+	for page := "?limit=50"; ; {
 		list.Next = nil
 		list.Items = nil
-		w.get(&list, "GET", items+"?limit=50&after="+url.QueryEscape(after), nil)
+		w.get(&list, "GET", items+page, nil)
 		if seen += len(list.Items); list.Next == nil {
 			break
 		}
-		after = fmt.Sprint(list.Next)
+		page = "?limit=50&after=" + url.QueryEscape(fmt.Sprint(list.Next))
 	}
 	if seen != worldRows+1 {
 		t.Errorf("pages have %d items", seen)

@@ -58,13 +58,16 @@ func Values(attributes map[string]any) (map[string]index.Value, error) {
 	return values, nil
 }
 
-// Changes returns a batch for an update.
-func Changes(list []api.Change) (*index.Batch, error) {
+// Changes returns a batch for an update; replace says that attributes which an item has no value for are removed.
+func Changes(list []api.Change, replace bool) (*index.Batch, error) {
 	b := &index.Batch{}
 	for i, c := range list {
 		id, err := index.ParseID(string(c.ID))
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, refused(api.ErrInvalid, err))
+		}
+		if c.Label == nil && c.Tags == nil && len(c.Attributes) == 0 && !replace {
+			return nil, api.Errorf(api.ErrInvalid, "item %d (id %.80q): give label, tags or attributes to change", i, c.ID)
 		}
 		values, err := Values(c.Attributes)
 		if err != nil {

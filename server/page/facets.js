@@ -1,7 +1,7 @@
 // The filter: a text, and buttons with live counts that change it. filter.js does the reading and writing.
 
 import { el, svg, fill, count, figure } from './dom.js';
-import { chosen, range, toggle, setRange, others, parse } from './filter.js';
+import { chosen, filtered, range, toggle, setRange, others, parse } from './filter.js';
 
 const few = 10; // values of a group before "Show all"
 
@@ -183,7 +183,7 @@ function isList(a) {
 // facets counts under the filter. The values of a name that the filter asks for are counted without that condition, so
 // that the counts of the other values say what a click would bring; tags are all meant at once and need no such thing.
 async function facets(app, where, signal) {
-  const ask = (text) => app.api('GET', `facets?${new URLSearchParams({ where: text, top: 200 })}`, null, { signal });
+  const ask = (text) => app.api('GET', `facets?${filtered(text, { top: 200 })}`, null, { signal });
   const names = [
     ...new Set(
       parse(where)

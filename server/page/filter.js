@@ -21,6 +21,9 @@ function unquote(token) {
 
 const isQuoted = (token) => token[0] === '"' || token[0] === "'";
 
+// filtered returns the parameters of a request about the items that a filter lets through; without one, about all.
+export const filtered = (where, more) => new URLSearchParams(where ? { where, ...more } : more);
+
 // writeName writes the name of an attribute, in back quotes where it needs them.
 export function writeName(name) {
   const plain = /^[A-Za-z_\u0080-\uffff][\w.\u0080-\uffff-]*$/.test(name) && !reserved.includes(name.toLowerCase());

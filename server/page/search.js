@@ -5,6 +5,7 @@
 import { el, fill, plural } from './dom.js';
 import { bar, base64, catchPictures } from './query.js';
 import { panel } from './facets.js';
+import { filtered } from './filter.js';
 import { codeText, parts } from './code.js';
 import { card, download, labelSummary, placeholders, summary } from './results.js';
 
@@ -232,7 +233,7 @@ export function mount(root, app) {
   // sample shows items spread over the collection, for people who do not know yet what to ask, and proposes one.
   async function sample(signal) {
     if (list.children.length === 0) fill(list, placeholders(48));
-    const page = new URLSearchParams({ where: params.where || '', limit: 48, sample: true });
+    const page = filtered(params.where, { limit: 48, sample: true });
     const answer = await app.api('GET', `items?${page}`, null, { signal });
     const items = answer.items.map((_, i) => answer.items[(i * 29) % answer.items.length]); // 29 has no factor of 48
     const mixed = answer.items.length === 48 ? items : answer.items;
@@ -256,7 +257,7 @@ export function mount(root, app) {
   // browse shows items in the order of their ids.
   async function browse(signal, after) {
     if (params.all === undefined) return sample(signal);
-    const page = new URLSearchParams({ where: params.where || '', limit: 48 });
+    const page = filtered(params.where, { limit: 48 });
     if (after !== undefined) page.set('after', after);
     else if (list.children.length === 0) fill(list, placeholders(48));
     const answer = await app.api('GET', `items?${page}`, null, { signal });

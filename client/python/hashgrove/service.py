@@ -411,7 +411,7 @@ class Collection:
 
     def patch(self, ids, *, labels=None, tags=None, attributes=None, replace=False):
         """Change labels, tags and attributes of items without their codes; what is None stays as it is. Returns how many
-        of the ids are there."""
+        items were there to change."""
         items = [{"id": _id(x)} for x in ids]
         for name, values in (("label", labels), ("tags", tags), ("attributes", attributes)):
             if values is None:
@@ -421,6 +421,8 @@ class Collection:
             for item, value in zip(items, values):
                 if value is not None:
                     item[name] = _attributes(value) if name == "attributes" else value
+        if not replace:
+            items = [item for item in items if len(item) > 1]
         return self.client._ask("PATCH", _path(self.name, "items"), {"items": items, "replace": replace})["updated"]
 
     def delete(self, ids=None, *, where=None, dry_run=False):
