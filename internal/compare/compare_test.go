@@ -108,10 +108,10 @@ func testOrder(t *testing.T, o Options) {
 		if row.Error != "" || !(row.MAPLow <= row.MAP && row.MAP <= row.MAPHigh && row.MAP > 0 && row.MAP <= 1) {
 			t.Errorf("%s: MAP %v from %v to %v, error %q", rowName(&row), row.MAP, row.MAPLow, row.MAPHigh, row.Error)
 		}
-		if row.Precision100 == 0 || row.PRArea == 0 || row.MAP10000 == 0 || row.UnseenMAP == 0 || row.Bytes != (row.Bits+7)/8 {
+		if row.ReachablePrecision == 0 || row.PRArea == 0 || row.UnseenMAP == 0 || row.Bytes != (row.Bits+7)/8 {
 			t.Errorf("%s lacks a number: %+v", rowName(&row), row)
 		}
-		if len(row.PerClass) != 6 || row.PRCurve == nil || row.PrecisionCurve == nil {
+		if len(row.PerClass) != 6 || row.PRCurve == nil {
 			t.Errorf("%s lacks classes or curves", rowName(&row))
 		}
 		if learned := row.Kind == eval.KindMethod || strings.HasPrefix(row.Method,
@@ -210,27 +210,24 @@ func TestRowsAreThoseOfTheModels(t *testing.T) {
 			}
 			queries, got := encode(t, m, parts.Queries), value(t, r, name, bits)
 			learned, added := judged(t, queries, m, parts, parts.Base), judged(t, queries, m, parts, parts.New)
-			if got.MAP != added.MAP || got.UnseenMAP != 0 || got.Precision100 != added.Precision[100] {
+			if got.MAP != added.MAP || got.UnseenMAP != 0 || got.ReachablePrecision != added.ReachablePrecision {
 				t.Errorf("%s at %d bits: MAP %v, want %v; unseen %v", name, bits, got.MAP, added.MAP, got.UnseenMAP)
 			}
-			ofAdded, ofLearned := *added.Items(), *learned.Items()
-			ofAdded.Margins, ofLearned.Margins = byMarginsOf(t, m, parts, parts.New, false), byMarginsOf(t, m, parts, parts.Base, false)
-			ofAdded.Expected, ofLearned.Expected = byMarginsOf(t, m, parts, parts.New, true), byMarginsOf(t, m, parts, parts.Base, true)
+			ofLearned := *learned.Items()
+			margins, expected := byMarginsOf(t, m, parts, parts.New, false), byMarginsOf(t, m, parts, parts.New, true)
+			ranked := added.MarginItems()
 			if usual := m.Rank(); got.Rank != eval.Ranking(usual) && got.Ranked.MAP <= got.Expected.MAP+costless {
 				t.Errorf("%s at %d bits is ranked by %s, which is not clearly better than %s", name, bits, got.Rank, usual)
 			}
 			switch got.Rank {
 			case eval.ByMargins:
-				ofAdded.Ranked, ofLearned.Ranked = ofAdded.Margins, ofLearned.Margins
+				ranked, ofLearned.Ranked = margins, byMarginsOf(t, m, parts, parts.Base, false)
 			case eval.ByExpected:
-				ofAdded.Ranked, ofLearned.Ranked = ofAdded.Expected, ofLearned.Expected
+				ranked, ofLearned.Ranked = expected, byMarginsOf(t, m, parts, parts.Base, true)
 			}
-			if got.Ranked != ofAdded.Ranked {
-				t.Errorf("%s at %d bits: %+v by %s, want %+v", name, bits, got.Ranked, got.Rank, ofAdded.Ranked)
-			}
-			if *got.NewItems != ofAdded || *got.LearnedItems != ofLearned || got.Margins != ofAdded.Margins {
-				t.Errorf("%s at %d bits: new %+v, want %+v; learned %+v, want %+v", name, bits, *got.NewItems,
-					ofAdded, *got.LearnedItems, ofLearned)
+			if got.Ranked != ranked || got.Margins != margins || got.Expected != expected || *got.LearnedItems != ofLearned {
+				t.Errorf("%s at %d bits: %+v by %s, want %+v; learned %+v, want %+v", name, bits, got.Ranked, got.Rank, ranked,
+					*got.LearnedItems, ofLearned)
 			}
 			if got.Margins.MAP == got.MAP || len(got.RankedAP) != len(got.AP) {
 				t.Errorf("%s at %d bits: MAP %v and %v by margins", name, bits, got.MAP, got.Margins.MAP)

@@ -183,18 +183,15 @@ func (s *comparison) judgeRankings(
 			}
 		}
 		all = append(all, rankedBy{by, found, learned})
-		figures, ofLearned := &row.Margins, &row.LearnedItems.Margins
-		if by == eval.ByExpected {
-			figures, ofLearned = &row.Expected, &row.LearnedItems.Expected
+		if by == eval.ByMargins {
+			row.Margins = found.MarginItems()
+		} else {
+			row.Expected = found.MarginItems()
 		}
-		*figures, *ofLearned = found.MarginItems(), learned.MarginItems()
 	}
 	best := s.leading(all, c.rank)
 	row.Lead(best.by, best.found)
 	row.LearnedItems.Ranked = best.learned.MarginItems()
-	if row.NewItems != nil {
-		row.NewItems.Margins, row.NewItems.Expected, row.NewItems.Ranked = row.Margins, row.Expected, row.Ranked
-	}
 	return best.by, nil
 }
 
@@ -214,12 +211,8 @@ func (s *comparison) leading(all []rankedBy, usual eval.Ranking) rankedBy {
 // fill copies the figures for the items that decide, and for the learned ones.
 func (s *comparison) fill(row *eval.Row, found, learned *eval.Report) {
 	found.Fill(row)
-	if !s.data.labelled() {
-		return
-	}
-	row.LearnedItems = learned.Items()
-	if s.learned != nil {
-		row.NewItems = found.Items()
+	if s.data.labelled() {
+		row.LearnedItems = learned.Items()
 	}
 }
 

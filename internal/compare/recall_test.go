@@ -28,7 +28,7 @@ func TestWithoutLabels(t *testing.T) {
 	d, o := bare(), Options{Bits: []int{8, 16}, Seed: 1}
 	r := run(t, d, o)
 	for _, row := range r.Rows {
-		if row.Supervised || row.Error != "" || row.MAP != 0 || row.NewItems != nil || row.UnseenMAP != 0 {
+		if row.Supervised || row.Error != "" || row.MAP != 0 || row.LearnedItems != nil || row.UnseenMAP != 0 {
 			t.Errorf("%+v", row)
 		}
 		if row.NeighbourRecall100 <= 0 || row.NeighbourRecall10 > row.NeighbourRecall100 {

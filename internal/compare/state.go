@@ -65,7 +65,7 @@ func newStage(ctx context.Context, data *Data, o Options) (*comparison, error) {
 // setBenches sets up what codes are measured on.
 func (s *comparison) setBenches(ctx context.Context) error {
 	items, queries := s.data.searched(), s.data.Queries
-	judging := eval.Options{K: []int{min(100, items.X.Rows)}, Threads: s.o.Threads}
+	judging := eval.Options{K: []int{}, CurveTo: 1, Threads: s.o.Threads}
 	s.bench = &bench{options: judging}
 	var err error
 	if s.o.Neighbours != NoNeighbours {
@@ -82,7 +82,6 @@ func (s *comparison) setBenches(ctx context.Context) error {
 		s.bench.options.Classes, s.bench.options.ClassNames = l.Class, l.Names
 	}
 	if s.data.New != nil {
-		judging.K = []int{min(100, s.data.Base.X.Rows)}
 		s.learned = &bench{options: judging}
 		if s.learned.truth, err = eval.TruthOf(queries.Data, s.data.Base.Data); err != nil {
 			return err
@@ -113,8 +112,7 @@ func (s *comparison) note(noneHeld bool) {
 	}
 	d := s.data
 	if n := d.searched().X.Rows; n < 100 {
-		say("few-items", "there are only %d items to search in: the figures are rough, and precision_100 is precision "+
-			"at %d", n, n)
+		say("few-items", "there are only %d items to search in: the figures are rough", n)
 	}
 	if d.New == nil && d.labelled() {
 		say("no-new-items", "only items that were learned from are judged: methods that learn by heart look better "+

@@ -11,7 +11,7 @@ const (
 	KindReference Kind = "reference"
 )
 
-// Items holds the measures of a row for one part of the items that can be found.
+// Items holds the measures of a row for the items that were learned from.
 type Items struct {
 	MAP           float64 `json:"map"`
 	MAPLow        float64 `json:"map_low"`
@@ -22,9 +22,7 @@ type Items struct {
 
 	NearestOfClass10 float64 `json:"nearest_of_class_10,omitempty"` // as in Report
 
-	Margins  MarginItems `json:"margins,omitzero"`  // the same codes, ranked by the margins of the query
-	Expected MarginItems `json:"expected,omitzero"` // and by its expected code
-	Ranked   MarginItems `json:"ranked,omitzero"`   // by the ranking of the row
+	Ranked MarginItems `json:"ranked,omitzero"` // by the ranking of the row
 }
 
 // MarginItems are the figures of Items that depend on the ranking; zeros if there is no such ranking.
@@ -38,7 +36,7 @@ type MarginItems struct {
 	NearestOfClass10 float64 `json:"nearest_of_class_10,omitempty"`
 }
 
-// Items returns the measures of the report that a row has for each part of the items.
+// Items returns the measures of the report that a row has for learned items.
 func (r *Report) Items() *Items {
 	return &Items{
 		MAP: r.MAP, MAPLow: r.MAPLow, MAPHigh: r.MAPHigh, Precision: r.ReachablePrecision, PRArea: r.PRArea,
@@ -66,20 +64,16 @@ type Row struct {
 	Error       string `json:"error,omitempty"` // why there are no numbers
 	Recommended bool   `json:"recommended"`     // at most one row of a comparison
 
-	MAP          float64 `json:"map"` // expected over the order of ties, as in Report
-	MAPLow       float64 `json:"map_low"`
-	MAPHigh      float64 `json:"map_high"`
-	Precision100 float64 `json:"precision_100"`
-	PRArea       float64 `json:"pr_area"`
+	MAP     float64 `json:"map"` // expected over the order of ties, as in Report
+	MAPLow  float64 `json:"map_low"`
+	MAPHigh float64 `json:"map_high"`
+	PRArea  float64 `json:"pr_area"`
 
 	ReachablePrecision float64 `json:"reachable_precision"` // as in Report
 	MacroMAP           float64 `json:"macro_map"`           // as in Report, by Rank
 	NearestOfClass10   float64 `json:"nearest_of_class_10,omitempty"`
 	NeighbourRecall10  float64 `json:"neighbour_recall_10,omitempty"`
 	NeighbourRecall100 float64 `json:"neighbour_recall_100,omitempty"`
-
-	MAP10000    float64 `json:"map_10000"` // the paper's convention
-	PRArea10000 float64 `json:"pr_area_10000"`
 
 	// The numbers at the top by the query's margins and by its expected code; zeros where there are none. Rank is the
 	// ranking that leads, and Ranked are its numbers; it is empty for vectors, which have one ranking.
@@ -88,7 +82,6 @@ type Row struct {
 	Rank     Ranking     `json:"rank,omitempty"`
 	Ranked   MarginItems `json:"ranked,omitzero"`
 
-	NewItems     *Items `json:"new_items,omitempty"` // nil if there are none
 	LearnedItems *Items `json:"learned_items,omitempty"`
 
 	// UnseenMAP is for queries of classes that training did not see, among all items; UnseenChance is what random
@@ -99,14 +92,12 @@ type Row struct {
 	TrainSeconds       float64 `json:"train_seconds"`
 	EncodeMicroseconds float64 `json:"encode_microseconds"` // for one vector on one core
 	DistinctCodes      int     `json:"distinct_codes"`
-	LargestBucket      int     `json:"largest_bucket"`
 
-	PerClass       []Class      `json:"per_class,omitempty"`
-	PRCurve        []PRPoint    `json:"pr_curve,omitempty"`
-	PrecisionCurve []CurvePoint `json:"precision_curve,omitempty"` // precision against items retrieved
-	Warnings       []string     `json:"warnings,omitempty"`
-	AP             []float64    `json:"-"` // by query, as in Report
-	RankedAP       []float64    `json:"-"` // the same by Rank
+	PerClass []Class   `json:"per_class,omitempty"`
+	PRCurve  []PRPoint `json:"pr_curve,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+	AP       []float64 `json:"-"` // by query, as in Report
+	RankedAP []float64 `json:"-"` // the same by Rank
 }
 
 // Leading returns the numbers of the ranking that leads the row.
@@ -128,23 +119,16 @@ func (r *Row) LeadingAP() []float64 {
 // Lead makes a ranking lead the row.
 func (r *Row) Lead(rank Ranking, by *Report) {
 	r.Rank, r.Ranked, r.RankedAP = rank, by.MarginItems(), by.AP
-	r.MacroMAP, r.PerClass, r.PRCurve, r.PrecisionCurve = by.MacroMAP, by.PerClass, by.PRCurve, by.CurvePoints
+	r.MacroMAP, r.PerClass, r.PRCurve = by.MacroMAP, by.PerClass, by.PRCurve
 }
 
-// Fill copies the measures of the report into a row. Precision100 takes the largest rank up to 100 of Precision.
+// Fill copies the measures of the report into a row.
 func (r *Report) Fill(row *Row) {
 	row.MAP, row.MAPLow, row.MAPHigh = r.MAP, r.MAPLow, r.MAPHigh
-	largest := 0
-	for k, p := range r.Precision {
-		if k > largest && k <= 100 {
-			largest, row.Precision100 = k, p
-		}
-	}
 	row.NeighbourRecall10, row.NeighbourRecall100 = r.NeighbourRecall10, r.NeighbourRecall100
-	row.PRArea, row.MAP10000, row.PRArea10000 = r.PRArea, r.MAP10000, r.PRArea10000
+	row.PRArea = r.PRArea
 	row.ReachablePrecision, row.MacroMAP, row.NearestOfClass10 = r.ReachablePrecision, r.MacroMAP, r.NearestOfClass10
 	row.AP, row.Ranked = r.AP, r.MarginItems()
-	row.DistinctCodes, row.LargestBucket = r.DistinctCodes, r.LargestBucket
-	row.PerClass, row.PRCurve, row.PrecisionCurve = r.PerClass, r.PRCurve, r.CurvePoints
+	row.DistinctCodes, row.PerClass, row.PRCurve = r.DistinctCodes, r.PerClass, r.PRCurve
 	row.Warnings = r.Warnings
 }

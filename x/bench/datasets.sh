@@ -99,11 +99,11 @@ for row in sorted(r["rows"], key=lambda v: -v["map"]):
     if row.get("error"):
         print(f"| {row['method']} | {row['bits']} | failed: {row['error']} |")
         continue
-    n, l = row["new_items"], row["learned_items"]
+    l = row["learned_items"]
     bold = "**" if row["recommended"] else ""
     share, recall = row.get("mixed_learned_share"), row.get("neighbour_recall_10")
-    print(f"| {bold}{row['method']}{bold} | {row['bits']} | {n['map']:.3f} | {n['precision']:.3f} | {l['map']:.3f} "
-          f"| {l['precision']:.3f} | {n['distinct_codes']:,} | {l['distinct_codes']:,} "
+    print(f"| {bold}{row['method']}{bold} | {row['bits']} | {row['map']:.3f} | {row['reachable_precision']:.3f} | {l['map']:.3f} "
+          f"| {l['precision']:.3f} | {row['distinct_codes']:,} | {l['distinct_codes']:,} "
           f"| {f'{share:.2f}' if share else '-'} | {f'{recall:.3f}' if recall else '-'} | {row['train_seconds']:.1f} |")
 print()
 PYTHON

@@ -7,46 +7,33 @@ import (
 	"strings"
 )
 
-// Axis maps numbers to positions. The zero value is linear and fits the data.
+// Axis maps numbers to positions. The zero value fits the data.
 type Axis struct {
 	Label string
-	Log   bool      // with given ticks
 	To    float64   // the axis runs from 0 to here; 0 fits it to the data
 	Zero  bool      // a fitted axis starts at 0
 	Ticks []float64 // nil: round numbers
 }
 
-func (a Axis) canShow(v float64) bool { return finite(v) && (!a.Log || v > 0) }
-
 // scale is an axis fitted to data.
 type scale struct {
 	from, to float64
-	log      bool
 	ticks    []float64
 }
 
 // share returns the position of v: 0 at from, 1 at to, clamped in between.
 func (s scale) share(v float64) float64 {
-	from, to := s.from, s.to
-	if s.log {
-		from, to, v = math.Log10(from), math.Log10(to), math.Log10(v)
-	}
-	return min(max((v-from)/(to-from), 0), 1)
+	return min(max((v-s.from)/(s.to-s.from), 0), 1)
 }
 
-// fit chooses the ends and the ticks. A fitted linear axis ends on ticks; a log axis ends slightly beyond the data.
+// fit chooses the ends and the ticks. A fitted axis ends on ticks.
 func (a Axis) fit(values []float64) scale {
 	if len(values) == 0 {
 		values = []float64{1}
 	}
-	s := scale{to: a.To, log: a.Log, ticks: a.Ticks}
+	s := scale{to: a.To, ticks: a.Ticks}
 	if a.To == 0 {
 		s.from, s.to = slices.Min(values), slices.Max(values)
-	}
-	if a.Log {
-		air := max(math.Pow(s.to/s.from, 0.06), 1.15)
-		s.from, s.to = s.from/air, s.to*air
-		return s
 	}
 	if a.To == 0 && a.Zero {
 		s.from = min(0, s.from)

@@ -30,12 +30,12 @@ func (g Group) class() string {
 	return class
 }
 
-// Bar is one number with its bounds.
+// Bar is one number.
 type Bar struct {
-	Name             string
-	Value, Low, High float64 // bounds that both equal Value are not drawn
-	Group            int
-	Strong           bool
+	Name   string
+	Value  float64
+	Group  int
+	Strong bool
 }
 
 // Heading returns the title.
@@ -55,7 +55,7 @@ func (b Bars) draw(c *canvas) float64 {
 	names, values := 0.0, []float64{0}
 	for _, bar := range b.Bars {
 		names = max(names, textWidth(bar.Name))
-		values = append(values, bar.Value, bar.High)
+		values = append(values, bar.Value)
 	}
 	names = min(names, chartWidth*0.45)
 	b.X.Zero = true
@@ -73,13 +73,7 @@ func (b Bars) draw(c *canvas) float64 {
 		}
 		c.text("end"+strong, point{f.left - 6, y + 11.5}, bar.Name, names)
 		c.box(b.Groups[bar.Group].class(), point{f.left, y}, p.x-f.left, thick)
-		last := p.x
-		if bar.Low < bar.Value || bar.High > bar.Value {
-			low, high := f.at(bar.Low, 0).x, f.at(bar.High, 0).x
-			c.line("tie", point{low, y + thick/2}, point{high, y + thick/2})
-			last = max(last, high)
-		}
-		c.text(strong, point{last + 6, y + 11.5}, fmt.Sprintf("%.3f", bar.Value), chartWidth)
+		c.text(strong, point{p.x + 6, y + 11.5}, fmt.Sprintf("%.3f", bar.Value), chartWidth)
 	}
 	c.line("axis", point{f.left, f.top}, point{f.left, f.bottom})
 	c.text("end", point{f.right, f.bottom + 32}, b.X.Label, chartWidth)

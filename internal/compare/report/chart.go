@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"math"
 	"strings"
 )
 
@@ -138,6 +137,3 @@ func (c *canvas) legend(y float64, entries []legendEntry) float64 {
 	}
 	return y + float64(float64(rows)*lineHeight) + 4
 }
-
-// finite reports whether v is neither NaN nor infinite.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -25,53 +25,34 @@ type curve struct {
 }
 
 // focusBits returns the code length at which methods are compared in curves, classes and the overview: that of the
-// recommended row or, without one, the length with the most rows, preferring the longer one.
+// recommended row or, without one, the longest.
 func (d Data) focusBits() int {
-	count := map[int]int{}
-	best := 0
+	longest := 0
 	for _, r := range d.Rows {
 		if r.Recommended && r.Bits != 0 {
 			return r.Bits
 		}
-		if r.Bits != 0 {
-			count[r.Bits]++
+		if r.Kind == eval.KindMethod {
+			longest = max(longest, r.Bits)
 		}
 	}
-	for _, r := range d.Rows { // not over the map: its order is random
-		if count[r.Bits] > count[best] || count[r.Bits] == count[best] && r.Bits > best {
-			best = r.Bits
-		}
-	}
-	return best
+	return longest
 }
 
-// compared returns the results at the code length of the comparison, those without a code, and those with a length
-// of their own, best first, one per name.
+// compared returns the row of each method at the code length of the comparison, or else its longest, best first.
 func (d Data) compared() []eval.Row {
-	focus := d.focusBits()
+	focus, place := d.focusBits(), map[string]int{}
 	var rows []eval.Row
 	for _, r := range d.Rows {
-		capped := r.CappedFrom > 0 && r.CappedFrom <= focus // the method cannot make more bits
-		if r.Bits == focus || r.Bits == 0 || capped || d.ownLength(r) {
+		if i, met := place[r.Method]; !met {
+			place[r.Method] = len(rows)
 			rows = append(rows, r)
+		} else if rows[i].Bits != focus {
+			rows[i] = r
 		}
 	}
 	slices.SortStableFunc(rows, d.compare)
-	var kept []eval.Row
-	for _, r := range rows {
-		if !slices.ContainsFunc(kept, func(k eval.Row) bool { return k.Method == r.Method }) {
-			kept = append(kept, r)
-		}
-	}
-	return kept
-}
-
-// ownLength reports whether a reference has a single code length that no method has: the output of a classifier has
-// a bit for each class.
-func (d Data) ownLength(r eval.Row) bool {
-	return r.Kind != eval.KindMethod && !slices.ContainsFunc(d.Rows, func(o eval.Row) bool {
-		return o.Method == r.Method && o.Bits != r.Bits || o.Kind == eval.KindMethod && o.Bits == r.Bits
-	})
+	return rows
 }
 
 // compare orders results by descending quality.
@@ -79,37 +60,22 @@ func (d Data) compare(a, b eval.Row) int {
 	return cmp.Or(cmp.Compare(d.quality(b), d.quality(a)), cmp.Compare(a.Method, b.Method))
 }
 
-// curveResults returns the results shown in the curves: the recommended one, then the best, the best reference with
-// labels and the best without, preferably without codes, and the lowest floor, which is random codes.
+// curveResults returns the results shown in the curves: the recommended one, then the best, the best reference and the
+// best floor.
 func (d Data) curveResults() []curve {
-	var first, methods, floors, learned, plain []eval.Row
+	var picked, marks []eval.Row
 	for _, r := range d.compared() {
 		switch {
 		case r.Recommended:
-			first = append(first, r)
-		case r.Kind == eval.KindFloor:
-			floors = append(floors, r)
-		case r.Kind == eval.KindReference && r.Supervised:
-			learned = append(learned, r)
-		case r.Kind == eval.KindReference:
-			plain = append(plain, r)
-		default:
-			methods = append(methods, r)
+			picked = slices.Insert(picked, 0, r)
+		case r.Kind == eval.KindMethod:
+			picked = append(picked, r)
+		case !slices.ContainsFunc(marks, func(m eval.Row) bool { return m.Kind == r.Kind }):
+			marks = append(marks, r)
 		}
 	}
-	var marks []eval.Row
-	for _, references := range [][]eval.Row{learned, plain} {
-		if len(references) > 0 {
-			at := slices.IndexFunc(references, func(r eval.Row) bool { return r.Bits == 0 })
-			marks = append(marks, references[max(at, 0)])
-		}
-	}
-	if len(floors) > 0 {
-		marks = append(marks, floors[len(floors)-1])
-	}
-	picked := append(first, methods...)
 	picked = picked[:min(len(picked), mostCurves-len(marks))]
-	shown := make([]curve, 0, mostCurves)
+	var shown []curve
 	for i, r := range append(picked, marks...) {
 		shown = append(shown, curve{r, i})
 	}
@@ -123,53 +89,24 @@ func (d Data) figures() []figure {
 	if f := d.focusBits(); f != 0 {
 		at = fmt.Sprintf(" at %d bits", f)
 	}
-	precision := Axis{Label: "precision", Zero: true}
 	all := []figure{
 		d.overview(at),
-		newCurves(shown, "Higher is better. Each point is a radius around the queries, all of them together.", Lines{
+		newCurves("precision-recall", "Higher is better. Each point is a radius around the queries, all of them together.", Lines{
 			Title: "Precision and recall" + at, Desc: "Precision falls as recall grows.",
-			X: Axis{Label: "recall", To: 1}, Y: precision,
-		}, func(r eval.Row) (x, y []float64) {
+			X: Axis{Label: "recall", To: 1}, Y: Axis{Label: "precision", Zero: true},
+		}, shown, func(r eval.Row) (x, y []float64) {
 			for _, p := range r.PRCurve {
 				x, y = append(x, p.Recall), append(y, p.Precision)
 			}
 			return x, y
 		}),
-		newCurves(shown, "Higher is better: the share of right ones among the nearest items.", Lines{
-			Title: "Precision of the first results" + at, Desc: "Precision of the nearest items as more are retrieved.",
-			X: Axis{Label: "items retrieved", To: lastRank(shown)}, Y: precision,
-		}, func(r eval.Row) (x, y []float64) {
-			for _, p := range r.PrecisionCurve {
-				if p.Rank <= mostRetrieved {
-					x, y = append(x, float64(p.Rank)), append(y, p.Precision)
-				}
-			}
-			return x, y
-		}),
 		d.mapBits(shown),
-	}
-	for i, name := range []string{"overview", "precision-recall", "first-results", "lengths"} {
-		all[i].name = name
 	}
 	return slices.DeleteFunc(all, func(f figure) bool { return f.plot == nil })
 }
 
-// mostRetrieved is the last rank shown.
-const mostRetrieved = 2000
-
-// lastRank returns the last rank shown for any method.
-func lastRank(shown []curve) float64 {
-	last := 0
-	for _, m := range shown {
-		if n := len(m.PrecisionCurve); n > 0 {
-			last = max(last, min(m.PrecisionCurve[n-1].Rank, mostRetrieved))
-		}
-	}
-	return float64(last)
-}
-
 // newCurves returns a plot with one line for each method that has at least two points, or none if no method has.
-func newCurves(shown []curve, caption string, l Lines, points func(eval.Row) (x, y []float64)) figure {
+func newCurves(name, caption string, l Lines, shown []curve, points func(eval.Row) (x, y []float64)) figure {
 	for _, m := range shown {
 		if x, y := points(m.Row); len(x) > 1 {
 			l.Series = append(l.Series, Series{Name: m.Method, X: x, Y: y, Style: m.style, Strong: m.Recommended})
@@ -178,7 +115,7 @@ func newCurves(shown []curve, caption string, l Lines, points func(eval.Row) (x,
 	if l.Series == nil {
 		return figure{}
 	}
-	return figure{caption: caption, plot: l}
+	return figure{name: name, caption: caption, plot: l}
 }
 
 // Groups of the overview, by supervision and kind.
@@ -190,15 +127,17 @@ var groups = []Group{
 }
 
 func (d Data) overview(suffix string) figure {
-	b := Bars{
-		Title:  "Mean average precision" + d.ofNew() + suffix,
-		Desc:   "Bars, longest first.",
-		X:      Axis{Label: d.measure()},
-		Groups: groups,
-	}
+	b := Bars{Title: "Mean average precision", Desc: "Bars, longest first.", X: Axis{Label: d.measure()}, Groups: groups}
+	caption := "Longer is better."
 	if d.unjudged() {
-		b.Title = "Recall of float neighbours" + d.ofNew() + suffix
+		b.Title = "Recall of float neighbours"
+		caption = fmt.Sprintf("Longer is better: the share of the nearest vectors that is among the first %d items.",
+			d.RecallRank)
 	}
+	if d.Dataset.New > 0 {
+		b.Title += " for new items"
+	}
+	b.Title += suffix
 	for _, r := range d.compared() {
 		group := 1
 		switch {
@@ -209,40 +148,9 @@ func (d Data) overview(suffix string) figure {
 		case r.Supervised:
 			group = 0
 		}
-		low, high := mapBounds(r)
-		if d.unjudged() {
-			low, high = d.quality(r), d.quality(r)
-		}
-		b.Bars = append(b.Bars, Bar{
-			Name: r.Method, Value: d.quality(r), Low: low, High: high, Group: group, Strong: r.Recommended,
-		})
+		b.Bars = append(b.Bars, Bar{Name: r.Method, Value: d.quality(r), Group: group, Strong: r.Recommended})
 	}
-	if b.Bars == nil {
-		return figure{}
-	}
-	if d.unjudged() {
-		return figure{plot: b, caption: fmt.Sprintf("Longer is better: the share of the nearest vectors that is among the "+
-			"first %d items.", d.RecallRank)}
-	}
-	return figure{plot: b, caption: "Longer is better. " +
-		"The thin line across the end of a bar runs from the worst to the best order of ties."}
-}
-
-// ofNew returns the part of a title that says the numbers are about new items.
-func (d Data) ofNew() string {
-	if d.Dataset.New > 0 {
-		return " for new items"
-	}
-	return ""
-}
-
-// mapBounds returns the bounds of MAP; without bounds a result has no ties.
-func mapBounds(r eval.Row) (low, high float64) {
-	by := r.Leading()
-	if by.MAPLow == 0 && by.MAPHigh == 0 {
-		return by.MAP, by.MAP
-	}
-	return by.MAPLow, by.MAPHigh
+	return figure{name: "overview", plot: b, caption: caption}
 }
 
 func (d Data) mapBits(shown []curve) figure {
@@ -260,20 +168,17 @@ func (d Data) mapBits(shown []curve) figure {
 	l := Lines{
 		Title: "What more bits bring",
 		Desc:  "What methods reach by code length.",
-		X:     Axis{Label: "bits", Log: true, Ticks: lengths},
+		X:     Axis{Label: "bits", Ticks: lengths, Zero: true},
 		Y:     Axis{Label: d.measure(), Zero: true},
 	}
 	caption := "A line that has become flat says that more bits are not worth their memory."
-	return newCurves(shown, caption, l, func(r eval.Row) (x, y []float64) {
+	return newCurves("lengths", caption, l, shown, func(r eval.Row) (x, y []float64) {
 		if r.Bits == 0 { // no code: the same at every length
 			return []float64{lengths[0], lengths[len(lengths)-1]}, []float64{d.quality(r), d.quality(r)}
 		}
-		for _, bits := range lengths {
-			i := slices.IndexFunc(d.Rows, func(o eval.Row) bool {
-				return o.Method == r.Method && float64(o.Bits) == bits
-			})
-			if i >= 0 {
-				x, y = append(x, bits), append(y, d.quality(d.Rows[i]))
+		for _, o := range d.Rows {
+			if o.Method == r.Method && slices.Contains(lengths, float64(o.Bits)) {
+				x, y = append(x, float64(o.Bits)), append(y, d.quality(o))
 			}
 		}
 		return x, y

@@ -18,7 +18,7 @@ type Lines struct {
 // Series is one curve.
 type Series struct {
 	Name   string
-	X, Y   []float64 // of equal length; values that are not finite, or not positive on a log axis, are left out
+	X, Y   []float64 // of equal length, at least one
 	Style  int       // of colour and dash
 	Strong bool      // drawn thicker, for the most important one
 }
@@ -38,32 +38,18 @@ func (l Lines) Heading() string { return l.Title }
 func (l Lines) Describe() string {
 	text := l.Desc
 	for _, s := range l.Series {
-		if at := l.visible(s); len(at) > 0 {
-			first, last := at[0], at[len(at)-1]
-			text += fmt.Sprintf(" %s: from %s at %s to %s at %s.", s.Name, Number(s.Y[first]), Number(s.X[first]),
-				Number(s.Y[last]), Number(s.X[last]))
-		}
+		last := len(s.X) - 1
+		text += fmt.Sprintf(" %s: from %s at %s to %s at %s.", s.Name, Number(s.Y[0]), Number(s.X[0]),
+			Number(s.Y[last]), Number(s.X[last]))
 	}
 	return strings.TrimPrefix(text, " ")
-}
-
-// visible returns the indices of the points that can be drawn.
-func (l Lines) visible(s Series) (at []int) {
-	for i := range s.X {
-		if l.X.canShow(s.X[i]) && l.Y.canShow(s.Y[i]) {
-			at = append(at, i)
-		}
-	}
-	return at
 }
 
 func (l Lines) draw(c *canvas) float64 {
 	const few = 9 // points that are marked
 	var xs, ys []float64
 	for _, s := range l.Series {
-		for _, i := range l.visible(s) {
-			xs, ys = append(xs, s.X[i]), append(ys, s.Y[i])
-		}
+		xs, ys = append(xs, s.X...), append(ys, s.Y...)
 	}
 	f := area{top: 24, right: chartWidth - 14, bottom: 260, x: l.X.fit(xs), y: l.Y.fit(ys)}
 	for _, t := range f.y.ticks {
@@ -76,11 +62,8 @@ func (l Lines) draw(c *canvas) float64 {
 	}
 	for _, s := range slices.Backward(l.Series) { // the first ones matter most: they lie on top
 		var path []point
-		for _, k := range l.visible(s) {
-			path = append(path, f.at(s.X[k], s.Y[k]))
-		}
-		if len(path) == 0 {
-			continue
+		for k, x := range s.X {
+			path = append(path, f.at(x, s.Y[k]))
 		}
 		c.line(s.class(), path...)
 		if len(path) <= few {

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"hashgrove/internal/eval"
-	"hashgrove/internal/message"
 	"hashgrove/internal/section"
 )
 
@@ -38,8 +37,8 @@ type Data struct {
 	// Warnings are reservations about the numbers, as in eval.Report.Warnings; duplicates are shown once.
 	Warnings []string
 
-	// Rows has one entry for each method and code length, in any order. Method is the name to show. Bits is 0
-	// without a code, as for float search: such rows are compared with every length.
+	// Rows has one entry for each method and code length, those of a method in order of length. Method is the name to
+	// show. Bits is 0 without a code, as for float search: such rows are compared with every length.
 	Rows []eval.Row
 	// RecallRank is the number of nearest codes searched for float neighbours: 10 or 100; 0 means 100.
 	RecallRank int
@@ -105,15 +104,13 @@ type view struct {
 	Facts    []fact
 	Headline string
 	Advice   []string
-	Tiles    []tile
 	Overview *drawing
 	Plots    []drawing
 	Columns  []column
 	Span     int // of the table of results, without the first column
 	Groups   []group
-	Left     []string // methods that the curves leave out
 	Warnings []string
-	Classes  []classTable // the second one is folded
+	Classes  *classTable
 
 	Measure                string // that methods are ordered by
 	Unlabelled, Neighbours bool
@@ -125,8 +122,6 @@ type view struct {
 
 type fact struct{ Name, Text string }
 
-type tile struct{ Value, Name, Note string }
-
 // drawing is a figure as the page shows it.
 type drawing struct {
 	ID, Title, Caption string
@@ -135,13 +130,9 @@ type drawing struct {
 
 // Write writes the page.
 func Write(w io.Writer, d Data) error {
-	if err := d.validate(); err != nil {
-		return err
-	}
 	d.RecallRank = cmp.Or(d.RecallRank, 100)
 	v := view{
-		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Tiles: d.tiles(), Columns: d.columns(),
-		Classes: d.classes(),
+		Data: d, CSS: template.CSS(chartCSS + pageCSS), Facts: d.facts(), Columns: d.columns(), Classes: d.classes(),
 	}
 	v.Measure, v.Unlabelled = d.measure(), d.unjudged()
 	v.Neighbours = slices.ContainsFunc(d.Rows, func(r eval.Row) bool { return r.NeighbourRecall100 > 0 })
@@ -162,12 +153,6 @@ func Write(w io.Writer, d Data) error {
 			continue
 		}
 		v.Plots = append(v.Plots, g)
-	}
-	shown := d.curveResults()
-	for _, r := range d.compared() {
-		if !slices.ContainsFunc(shown, func(l curve) bool { return l.Method == r.Method }) {
-			v.Left = append(v.Left, r.Method)
-		}
 	}
 	v.Span = len(v.Columns) + 1
 	v.Groups = d.groups(v.Columns)
@@ -190,37 +175,6 @@ func Write(w io.Writer, d Data) error {
 // WriteFile writes the page to a file, replacing it only once the page is complete.
 func WriteFile(path string, d Data) error {
 	return section.WriteFile(path, func(w io.Writer) error { return Write(w, d) })
-}
-
-type measure struct {
-	name  string
-	value float64
-}
-
-// validate rejects data that would make a misleading page.
-func (d Data) validate() error {
-	if d.Title == "" {
-		return message.New("no-title", "the report has no title: say what was compared")
-	}
-	if len(d.Rows) == 0 {
-		return message.New("no-results", "the report has no results: judge at least one method")
-	}
-	for i, r := range d.Rows {
-		for _, m := range []measure{
-			{"MAP", r.MAP}, {"lower bound of MAP", r.MAPLow}, {"upper bound of MAP", r.MAPHigh},
-			{"precision@100", r.Precision100}, {"precision", r.ReachablePrecision}, {"PR area", r.PRArea},
-			{"unseen-class MAP", r.UnseenMAP}, {"MAP of learned items", learnedMAP(r)},
-			{"MAP by margins", marginsMAP(r)}, {"MAP by the expected code", r.Expected.MAP}, {"MAP as ranked", r.Ranked.MAP},
-			{"nearest of its class", nearest(r)},
-			{"recall of neighbours", r.NeighbourRecall100}, {"recall of neighbours", r.NeighbourRecall10},
-		} {
-			if !finite(m.value) || m.value < 0 || m.value > 1+1e-9 {
-				return message.New("number-out-of-range", "result %d (%s, %d bits): %s is %v: it should be from 0 to 1", i+1,
-					r.Method, r.Bits, m.name, m.value)
-			}
-		}
-	}
-	return nil
 }
 
 // marginsMAP returns the MAP ranked by margins, or 0 if not measured.
@@ -278,61 +232,4 @@ func (d Data) facts() []fact {
 		{Name: "Classes", Text: number(s.Classes, "")},
 		{Name: "Similar means", Text: s.Similar},
 	}, func(t fact) bool { return t.Text == "" })
-}
-
-// tiles returns the key numbers of the recommended result, compared with the best search without codes.
-func (d Data) tiles() []tile {
-	i := slices.IndexFunc(d.Rows, func(r eval.Row) bool { return r.Recommended })
-	if i < 0 {
-		return nil
-	}
-	r := d.Rows[i]
-	var plain *eval.Row // the best without a code
-	for k, c := range d.Rows {
-		if k != i && c.Kind == eval.KindReference && c.Bits == 0 && (plain == nil || d.quality(c) > d.quality(*plain)) {
-			plain = &d.Rows[k]
-		}
-	}
-	beside := func(measure func(eval.Row) float64, format func(float64) string) string {
-		if plain == nil || measure(*plain) == 0 {
-			return ""
-		}
-		return plain.Method + ": " + format(measure(*plain))
-	}
-	name := r.Method
-	if r.Bits > 0 {
-		name = fmt.Sprintf("%s, %d bits", r.Method, r.Bits)
-	}
-	switch r.Rank {
-	case eval.ByMargins:
-		name += " ranked by margins"
-	case eval.ByExpected:
-		name += " ranked by the expected code"
-	}
-	of := ""
-	if d.Dataset.New > 0 {
-		of = ", new items"
-	}
-	tiles := []tile{{formatShare(d.quality(r)), d.measure() + " of " + name + of, beside(d.quality, formatShare)}}
-	if !d.unjudged() {
-		if d.Dataset.New > 0 {
-			tiles = append(tiles, tile{formatShare(learnedMAP(r)), "MAP, learned items", beside(learnedMAP, formatShare)})
-		}
-		tiles = append(tiles, tile{formatShare(precision(r)), "precision of the first items", beside(precision, formatShare)})
-		if nearest(r) > 0 {
-			tiles = append(tiles, tile{formatShare(nearest(r)), "nearest of its class in the first ten",
-				beside(nearest, formatShare)})
-		}
-	}
-	if r.Bytes > 0 {
-		tiles = append(tiles, tile{Number(float64(r.Bytes)), "bytes per item",
-			beside(func(r eval.Row) float64 { return float64(r.Bytes) }, Number)})
-	}
-	if r.TrainSeconds > 0 {
-		tiles = append(tiles, tile{Value: formatQuantity(r.TrainSeconds) + " s", Name: "to learn"})
-	}
-	if r.EncodeMicroseconds > 0 {
-		tiles = append(tiles, tile{Value: formatQuantity(r.EncodeMicroseconds) + " µs", Name: "to encode a vector"})
-	}
-	return tiles
 }

@@ -44,7 +44,7 @@ var columns = []column{
 	{"MAP by", "Hamming", hammingMAP, formatShare, false, false},
 	{"MAP by", "margins", marginsMAP, formatShare, false, false},
 	{"MAP by", "expected code", func(r eval.Row) float64 { return r.Expected.MAP }, formatShare, false, false},
-	{"Precision", "", precision, formatShare, false, true},
+	{"Precision", "", func(r eval.Row) float64 { return r.Leading().Precision }, formatShare, false, true},
 	{"Nearest of", "its class", nearest, formatShare, false, false},
 	{"PR area", "", func(r eval.Row) float64 { return r.Leading().PRArea }, formatShare, false, true},
 	{"MAP of learned", "items", learnedMAP, formatShare, false, false},
@@ -58,10 +58,6 @@ var columns = []column{
 }
 
 const recallHead = "Recall of"
-
-// precision returns the precision of the first items, as many as are relevant but at most 100, or of the first 100
-// if only that is known.
-func precision(r eval.Row) float64 { return cmp.Or(r.Leading().Precision, r.Precision100) }
 
 // columns returns the columns for which at least one result has a number.
 func (d Data) columns() []column {
@@ -121,8 +117,8 @@ func newTableRow(r eval.Row, rivals []eval.Row, columns []column) tableRow {
 		}
 		t.Cells = append(t.Cells, cell{Text: c.text(v), Best: isBest(r, c, rivals)})
 	}
-	if low, high := mapBounds(r); formatShare(low) != formatShare(high) && r.Leading().MAP != 0 {
-		t.Cells[0].Note = formatShare(low) + "–" + formatShare(high)
+	if by := r.Leading(); formatShare(by.MAPLow) != formatShare(by.MAPHigh) {
+		t.Cells[0].Note = formatShare(by.MAPLow) + "–" + formatShare(by.MAPHigh)
 	}
 	return t
 }
@@ -181,10 +177,9 @@ type classRow struct {
 	Bar           template.CSS // MAP of the first method as a length
 }
 
-// classes joins the class tables of the methods in the curves, sorted by the first method, worst class first: one
-// table for the worst classes and a collapsed one for the rest.
-func (d Data) classes() []classTable {
-	const most, open = 6, 20
+// classes joins the class tables of the methods in the curves: the worst classes of the first method, worst first.
+func (d Data) classes() *classTable {
+	const most, worst = 6, 20
 	var methods []eval.Row
 	for _, m := range d.curveResults() {
 		if len(m.PerClass) > 0 && len(methods) < most {
@@ -198,15 +193,16 @@ func (d Data) classes() []classTable {
 	for _, m := range methods {
 		names = append(names, m.Method)
 	}
-	tables := []classTable{
-		{"MAP by class of the query, worst class first", names, nil},
-		{"MAP by class of the query, continued", names, nil},
-	}
+	table := &classTable{"MAP by class of the query, worst class first", names, nil}
 	rows := slices.Clone(methods[0].PerClass)
 	slices.SortStableFunc(rows, func(a, b eval.Class) int {
 		return cmp.Or(cmp.Compare(a.MAP, b.MAP), cmp.Compare(a.Name, b.Name))
 	})
-	for i, c := range rows {
+	if len(rows) > worst {
+		table.Caption = fmt.Sprintf("MAP by class of the query, the worst %d of %d classes", worst, len(rows))
+		rows = rows[:worst]
+	}
+	for _, c := range rows {
 		r := classRow{
 			Name: c.Name, Queries: Number(float64(c.Queries)), Base: Number(float64(c.Base)),
 			Precision: formatShare(c.ReachablePrecision),
@@ -226,13 +222,9 @@ func (d Data) classes() []classTable {
 			}
 		}
 		r.Cells[at].Best = len(methods) > 1
-		part := &tables[min(i/open, 1)]
-		part.Rows = append(part.Rows, r)
+		table.Rows = append(table.Rows, r)
 	}
-	if tables[1].Rows == nil {
-		return tables[:1]
-	}
-	return tables
+	return table
 }
 
 // barLength returns the style for the length of the bar behind a number.
