@@ -1,9 +1,6 @@
 package api
 
-import (
-	"fmt"
-	"strings"
-)
+import ()
 
 // Answer holds one result per query, in the order of the queries.
 type Answer struct {
@@ -23,38 +20,11 @@ type Result struct {
 	Label string `json:"label,omitempty"` // of the query, if known
 	Code  string `json:"code"`            // hexadecimal digits
 	Hits  []Hit  `json:"hits"`            // by distance, then by id
-	Plan  Plan   `json:"plan,omitempty"`  // with Options.Explain
 	Why   *Why   `json:"why,omitempty"`   // about the first hit, with Options.Explain
 
 	Tied     int `json:"tied,omitempty"`      // items at the distance of the last hit, among the hits or not
 	TiedHits int `json:"tied_hits,omitempty"` // how many of those are among the hits
 	Compared int `json:"compared,omitempty"`  // vectors compared in reranking
-}
-
-// Plan describes how a search was done, segment by segment.
-type Plan []Step
-
-// Step describes how one segment of an index was searched.
-type Step struct {
-	Method   string `json:"method"`
-	Items    int    `json:"items"` // in the segment
-	Codes    int    `json:"codes"` // distinct codes
-	Reason   string `json:"reason"`
-	LookUps  int    `json:"look_ups,omitempty"`
-	CodesMet int    `json:"codes_met,omitempty"`
-}
-
-// String describes the plan, one line per segment.
-func (p Plan) String() string {
-	var b strings.Builder
-	for i, s := range p {
-		fmt.Fprintf(&b, "segment %d, %d items with %d codes: %s, because %s", i, s.Items, s.Codes, s.Method, s.Reason)
-		if s.LookUps > 0 {
-			fmt.Fprintf(&b, " (%d look-ups met %d codes)", s.LookUps, s.CodesMet)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 // Why explains, bit by bit, the distance between a query and an item.

@@ -56,7 +56,7 @@ type Options struct {
 	// Rerank orders as many items, or all within a Radius, by the distance of vectors known to the searcher, Euclidean or
 	// Cosine; "" means no reranking. Items without a vector come last, without a score.
 	Rerank  string `json:"rerank,omitempty"`
-	Explain bool   `json:"explain,omitempty"` // say how the search was done and why the first hit is near
+	Explain bool   `json:"explain,omitempty"` // say why the first hit is near
 
 	// Fields to return with hits: any of label, tags and attributes. Nil means all; an empty list means none.
 	Fields []string `json:"fields,omitzero"`

@@ -49,7 +49,7 @@ class ClientTest(unittest.TestCase):
         np.testing.assert_array_equal(self.c["shop"].search(codes=codes, k=5, rank="hamming").ids, found.ids)
         np.testing.assert_array_equal(self.c["shop"].search(ids=[0, 7], k=5, rank="hamming").ids, found.ids[[0, 7]])
         np.testing.assert_array_equal(self.c["shop"].search(np.asfortranarray(vectors), k=5, rank="hamming").ids, found.ids)
-        self.assertEqual(self.c["shop"].search(vectors[:2], k=1, explain=True).answer["results"][0]["plan"][0]["items"] > 0, True)
+        self.assertEqual(self.c["shop"].search(vectors[:2], k=1, explain=True).answer["results"][0]["why"]["distance"] >= 0, True)
         near = self.c["shop"].search(vectors[5], k=2, rerank="euclidean")
         self.assertEqual(near.ids[0], 5)
         self.assertEqual(self.c["shop"].explain(1, vector=vectors[0])["id"], 1)

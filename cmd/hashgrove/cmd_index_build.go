@@ -96,10 +96,9 @@ type indexReport struct {
 	Missing     int         `json:"missing_ids"` // ids to delete or update that do not exist
 	Bad         int         `json:"bad_rows"`
 	Bits        int         `json:"bits"`
-	Codes       int         `json:"distinct_codes"`
+	Codes       int         `json:"distinct_codes,omitempty"` // of a new index
 	Fingerprint string      `json:"fingerprint"`
-	Estimate    int         `json:"estimated_bytes,omitempty"` // of memory, before building
-	Memory      *api.Memory `json:"memory"`
+	Memory      *api.Memory `json:"memory,omitempty"` // of a new index
 	FileBytes   int64       `json:"file_bytes"`
 	Seconds     float64     `json:"seconds"`
 
@@ -107,29 +106,13 @@ type indexReport struct {
 	WouldDelete *int          `json:"would_delete,omitempty"` // by a deletion that is only tried
 }
 
-// indexReport describes an index. Distinct codes are counted only for --json, because that reads all of them.
-func (a *app) indexReport(ctx context.Context, s *store.Store, began time.Time) (*indexReport, error) {
+// reportIndex describes an index.
+func reportIndex(s *store.Store, began time.Time) *indexReport {
 	i := s.Info()
-	r := &indexReport{
+	return &indexReport{
 		Index: i.Path, Items: i.Items, Bits: i.Bits, Fingerprint: i.Fingerprint.String(),
 		FileBytes: i.FileBytes, Seconds: time.Since(began).Seconds(),
 	}
-	if a.json {
-		var err error
-		x, err := a.selectItems(ctx, s, index.Filter{})
-		if err != nil {
-			return nil, err
-		}
-		r.Codes, r.Memory = memoryNeeds(x)
-	}
-	return r, nil
-}
-
-// memoryNeeds returns the number of distinct codes and the memory that many searches need, without labels, tags and
-// attributes.
-func memoryNeeds(x *store.Selection) (int, *api.Memory) {
-	n, codes := x.Len(), x.Codes()
-	return codes, search.Memory(index.Estimate(n, x.Bits(), 0, float64(codes)/float64(max(n, 1))))
 }
 
 // build makes the index. An existing one is replaced only once the new one is complete.
@@ -165,9 +148,6 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 	if err != nil {
 		return nil, err
 	}
-	estimate := index.Estimate(n, in.Bits, 0, 1).Total()
-	c.note("%d items of %d bits will take about %s of memory, plus labels, tags and attributes; "+
-		"less where codes are equal", n, in.Bits, cli.Size(estimate))
 	b, bad, err := c.readItems(ctx, in, n)
 	if err != nil {
 		return nil, err
@@ -189,7 +169,7 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 	x := s.Snapshot()
 	return &indexReport{
 		Items: x.Len(), Added: x.Len(), Bad: bad, Bits: x.Bits(), Codes: x.Codes(),
-		Fingerprint: x.Fingerprint().String(), Estimate: estimate, Memory: search.Memory(x.Memory()),
+		Fingerprint: x.Fingerprint().String(), Memory: search.Memory(x.Memory()),
 		FileBytes: s.Info().FileBytes, Seconds: time.Since(began).Seconds(), Attributes: in.joinReport(),
 	}, nil
 }
@@ -229,7 +209,7 @@ func (a *app) changeIndex(
 	if err := change(s); err != nil {
 		return nil, err
 	}
-	return a.indexReport(ctx, s, began)
+	return reportIndex(s, began), nil
 }
 
 func (c *addCommand) add(ctx context.Context, args []string) error {

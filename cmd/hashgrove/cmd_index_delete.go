@@ -110,10 +110,7 @@ func (c *deleteCommand) tryDeletion(ctx context.Context, path string, f index.Fi
 	if err != nil {
 		return err
 	}
-	r, err := c.indexReport(ctx, s, began)
-	if err != nil {
-		return err
-	}
+	r := reportIndex(s, began)
 	r.WouldDelete = new(len(hits))
 	if ids > 0 {
 		r.Missing = ids - len(hits)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
@@ -106,7 +105,6 @@ type fileReport struct {
 	Tags       bool              `json:"tags,omitempty"`
 	Attributes []index.Attribute `json:"attributes,omitempty"`
 	Distinct   int               `json:"distinct_codes,omitempty"`
-	Memory     *api.Memory       `json:"memory,omitempty"`
 	FileBytes  int64             `json:"file_bytes,omitempty"`
 	FreeBytes  int64             `json:"free_bytes,omitempty"`
 	Writes     uint64            `json:"writes,omitempty"`
@@ -220,7 +218,7 @@ func (a *app) summarizeIndex(ctx context.Context, path string) (*fileReport, err
 	if err != nil {
 		return nil, err
 	}
-	f.Distinct, f.Memory = memoryNeeds(x)
+	f.Distinct = x.Codes()
 	f.Attributes = x.Attributes()
 	if x.Len() > 0 {
 		f.Labels, f.Tags = x.CheckFilter(index.Label()) == nil, x.CheckFilter(index.Tag()) == nil
@@ -346,8 +344,6 @@ func (a *app) printIndex(f *fileReport) {
 		fields = append(fields, known.String())
 	}
 	fmt.Fprintf(a.out, "filters can use %s\n", cli.Printable(message.List(fields)))
-	fmt.Fprintf(a.out, "memory for many searches: about %s, plus labels, tags and attributes\n",
-		cli.Size(f.Memory.Total))
 	fmt.Fprintf(a.out, "file %s, of which %s are free, after %s\n",
 		cli.Size(f.FileBytes), cli.Size(f.FreeBytes), message.Count(int(f.Writes), "write", "writes"))
 	if f.Note != "" {

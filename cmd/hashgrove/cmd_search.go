@@ -81,7 +81,7 @@ vectors once for all queries and keeps only the hits in memory. It compares what
 items as are wanted, at least 100, and those tied with the last. --rerank-by ties keeps the order of the codes and
 lets the vectors decide only between items at the same distance.
 
---explain shows how each query was searched and why the first hit was found: which bits agree and differ and,
+--explain shows why the first hit of each query was found: which bits agree and differ and,
 with --rerank, which features decided them.
 
 Queries can come through a pipe, or from standard input as -. They are answered as they arrive, unless --json,
@@ -126,7 +126,7 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.fields, "fields", nil,
 		"`FIELDS` of the hits to print: query, rank, id, distance, detail_distance, margin_distance, score, label, tags "+
 			"or names of attributes")
-	f.BoolVar(&c.explain, "explain", false, "show how the search was done and why the first hit was found")
+	f.BoolVar(&c.explain, "explain", false, "show why the first hit was found")
 	cli.Group(f, "Output")
 	f.StringVar(&c.rank, "rank", api.Auto,
 		"`DISTANCE` to order by: hamming, the number of bits that differ; margins, how certain the query is of them; "+

@@ -15,20 +15,12 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/index"
 	"hashgrove/internal/message"
-	"hashgrove/internal/search"
 )
 
 // searchReport is the output of search --json.
 type searchReport struct {
 	Index string `json:"index"` // the file, or the collection of a service
 	api.Answer
-	Memory *api.Memory `json:"memory,omitempty"`
-}
-
-// memoryText writes what an index takes.
-func memoryText(m *api.Memory) string {
-	return fmt.Sprintf("%s: %s codes, %s postings, %s ids, %s labels, tags and attributes, %s tables",
-		cli.Size(m.Total), cli.Size(m.Codes), cli.Size(m.Postings), cli.Size(m.IDs), cli.Size(m.Columns), cli.Size(m.Tables))
 }
 
 // tieText says how many items tie with the last hit.
@@ -55,9 +47,6 @@ func (c *searchCommand) printLines(results []api.Result) error {
 // print prints the answers as JSON, CSV or tables.
 func (c *searchCommand) print() error {
 	all := searchReport{Index: c.path, Answer: c.answer}
-	if c.explain && c.file != nil {
-		all.Memory = search.Memory(c.file.items.Snapshot.Memory())
-	}
 	switch {
 	case c.to == "jsonl":
 		return c.printLines(all.Results)
@@ -66,9 +55,6 @@ func (c *searchCommand) print() error {
 		return c.printCSV(all.Results, true)
 	}
 	return c.printResult(all, func() {
-		if all.Memory != nil {
-			fmt.Fprintf(c.out, "%s: %d items in %s\n", c.path, all.Items, memoryText(all.Memory))
-		}
 		for i := range all.Results {
 			c.printQuery(&all.Results[i])
 		}
@@ -98,7 +84,6 @@ func (c *searchCommand) printQuery(r *api.Result) {
 			tieText(r), message.Count(r.TiedHits, "of them is", "of them are"))
 	}
 	if c.explain {
-		fmt.Fprint(c.out, r.Plan)
 		if r.Compared > 0 {
 			fmt.Fprintf(c.out, "%s compared by vectors\n", message.Count(r.Compared, "item was", "items were"))
 		}

@@ -100,25 +100,6 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	wait.Wait()
 }
 
-func TestEstimateIsNearTheTruth(t *testing.T) {
-	n := 100_000
-	b := &Batch{IDs: make([]ID, n), Codes: hamming.NewCodes(n, 128)}
-	rng := rand.New(rand.NewPCG(1, 9))
-	for i := range n {
-		b.IDs[i] = Int(int64(7 * i))
-		b.Codes.Row(i)[0], b.Codes.Row(i)[1] = uint64(rng.IntN(n/4)), 5
-	}
-	x := New(128, hamming.Fingerprint{}, Config{Tables: 4})
-	if err := x.Add(ctx, b); err != nil {
-		t.Fatal(err)
-	}
-	s := x.Snapshot()
-	got, want := Estimate(n, 128, 4, float64(s.Codes())/float64(n)), s.Memory()
-	if ratio := float64(got.Total()) / float64(want.Total()); ratio < 0.9 || ratio > 1.1 {
-		t.Errorf("estimated %+v, is %+v", got, want)
-	}
-}
-
 func TestAppendedItemsStayInFewSegments(t *testing.T) {
 	x := New(64, hamming.Fingerprint{}, Config{})
 	rng := rand.New(rand.NewPCG(1, 9))

@@ -72,9 +72,6 @@ func newPart(width, m, i int) part {
 // bucketBits returns the number of bits of a bucket number for n codes.
 func bucketBits(n int) int { return max(bits.Len(uint(n))-1, 1) }
 
-// tableBytes returns the size of m tables of n codes.
-func tableBytes(n, m int) int { return m * (4*(1<<bucketBits(n)+1) + 8*n) }
-
 // newTables builds m tables in parallel.
 func newTables(ctx context.Context, codes hamming.Codes, m, threads int) (*tables, error) {
 	n := codes.Len()
@@ -131,22 +128,12 @@ func (p *part) flips(q []uint64) []uint64 {
 	return flip
 }
 
-// effort counts the work of a search in tables.
-type effort struct {
-	LookUps int // buckets read
-	Met     int // codes in them, including repeated ones
-}
-
 // Cost of a look-up and of a code it finds, in nanoseconds. A look-up misses the caches, but several run at a time; the
 // codes of a bucket are adjacent.
 const (
 	lookUpCost = 40
 	meetCost   = 3
 )
-
-func (e effort) cost() float64 {
-	return float64(lookUpCost*float64(e.LookUps)) + float64(meetCost*float64(e.Met))
-}
 
 // Numbers of look-ups and of visits to codes that run at a time.
 const (
@@ -156,13 +143,12 @@ const (
 
 // probe is the state of one search.
 type probe struct {
-	effort
 	tables *tables
 	codes  hamming.Codes
 	q      []uint64
 	into   *collector
 	seen   slotSet
-	budget float64
+	budget float64 // nanoseconds that are left
 
 	part   int      // of this step
 	a      int      // bits that this step flips
@@ -178,7 +164,7 @@ type probe struct {
 // several at a time, so that the processor waits for many reads at once.
 func (p *probe) lookUp() bool {
 	table := &p.tables.parts[p.part]
-	p.LookUps += len(p.hashes)
+	p.budget -= float64(lookUpCost * len(p.hashes))
 	var begin, end [perLookUp]uint32
 	for i, h := range p.hashes {
 		b := h >> p.tables.shift
@@ -195,7 +181,7 @@ func (p *probe) lookUp() bool {
 		if len(bucket) > 0 {
 			p.sift(bucket)
 		}
-		if p.Met += len(bucket); p.cost() > p.budget {
+		if p.budget -= float64(meetCost * len(bucket)); p.budget < 0 {
 			return false
 		}
 	}
@@ -218,7 +204,7 @@ func (p *probe) visit() {
 
 // search runs the steps until the collector has what it wants. It returns false if that would take longer than the
 // budget in nanoseconds; the collector is then useless.
-func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget float64) (effort, bool) {
+func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget float64) bool {
 	p := &probe{tables: t, codes: codes, q: q, into: into, budget: budget}
 	m := len(t.parts)
 	hash, flip := make([]uint64, m), make([][]uint64, m)
@@ -230,18 +216,18 @@ func (t *tables) search(codes hamming.Codes, q []uint64, into *collector, budget
 		if a > len(flip[i]) {
 			continue
 		}
-		if p.cost()+float64(lookUpCost*binomial(len(flip[i]), a)) > budget {
-			return p.effort, false
+		if float64(lookUpCost*binomial(len(flip[i]), a)) > p.budget {
+			return false
 		}
 		p.part, p.a = i, a
 		if !p.step(hash[i], flip[i], a) || !p.lookUp() {
-			return p.effort, false
+			return false
 		}
 		if into.full && into.limit <= r {
 			break
 		}
 	}
-	return p.effort, true
+	return true
 }
 
 // step looks up all values with a more flipped bits.

@@ -30,9 +30,8 @@ type pass struct {
 	options *Options
 	allowed *roaring.Bitmap // items that match the filter; nil means all
 
-	found   [][]found // by query; the pass appends to it
-	counts  [][]int   // items by query and distance, up to the k-th; the pass adds to it unless it is nil
-	results []Result  // by query; the pass appends to their plans
+	found  [][]found // by query; the pass appends to it
+	counts [][]int   // items by query and distance, up to the k-th; the pass adds to it unless it is nil
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -44,29 +43,22 @@ func (p *pass) run(ctx context.Context) error {
 	if n == 0 || p.want.k == 0 || p.want.radius < 0 {
 		return nil
 	}
-	method, reason := p.chooseMethod(p.options.Method, p.want, n, p.queries.Len())
-	steps, done := make([]Step, p.queries.Len()), make([]bool, p.queries.Len())
-	for q := range steps {
-		steps[q] = Step{Method: string(method), Reason: reason, Items: p.len(), Codes: p.codes.Len()}
-	}
 	var err error
-	switch method {
+	done := make([]bool, p.queries.Len())
+	switch p.chooseMethod(p.options.Method, p.want, n, p.queries.Len()) {
 	case List:
 		err = par.For(ctx, p.options.Threads, len(done), func(q int) {
 			p.list(q)
 			done[q] = true
 		})
 	case Tables:
-		err = par.For(ctx, p.options.Threads, len(done), func(q int) { done[q] = p.lookUp(q, &steps[q]) })
+		err = par.For(ctx, p.options.Threads, len(done), func(q int) { done[q] = p.lookUp(q) })
 	}
 	if err != nil {
 		return err
 	}
 	var rest []int // queries left to scan
 	for q := range done {
-		if p.options.Explain {
-			p.results[q].Plan = append(p.results[q].Plan, steps[q])
-		}
 		if !done[q] {
 			rest = append(rest, q)
 		}
@@ -109,23 +101,19 @@ func (p *pass) penalties(q int) func(slot uint32) float64 {
 	return penalties(p.segment, p.queries.Row(q), p.options.margins(p.codes.Bits, q))
 }
 
-// lookUp searches the tables for a query. It returns false, and records it in the step, if that takes too long.
-func (p *pass) lookUp(q int, step *Step) bool {
+// lookUp searches the tables for a query. It returns false if that takes too long.
+func (p *pass) lookUp(q int) bool {
 	budget := p.scanCost(p.queries.Len() > 1)
 	if p.options.Method == Tables {
 		budget = float64(10*budget) + 1e6 // an explicitly requested method may be slow, but it must end
 	}
 	for i, t := range p.tables {
 		c, share := newCollector(p.segment, p.allowed, p.want), budget*budgetShare(i, len(p.tables))
-		effort, ok := t.search(p.codes, p.queries.Row(q), c, share)
-		step.LookUps += effort.LookUps
-		step.CodesMet += effort.Met
-		if ok {
+		if t.search(p.codes, p.queries.Row(q), c, share) {
 			p.take(q, c)
 			return true
 		}
 	}
-	step.Method, step.Reason = string(Scan), "look-ups took too long"
 	return false
 }
 
@@ -240,7 +228,6 @@ type want struct {
 	unit            int  // distance of one bit: 1, or more if items are ranked by margins
 	ties            bool // keep all codes at the distance of the k-th item, because ids do not break ties
 	whole           bool // return all items at the distance of the k-th
-	counts          bool // only count them
 }
 
 // newWant asks for the k nearest within a radius by some bits. most is the greatest distance by margins, otherwise 0.

@@ -2,11 +2,9 @@ package index
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/bits"
 
-	"hashgrove/api"
 	"hashgrove/internal/hamming"
 )
 
@@ -242,43 +240,26 @@ func (s *segment) addTables(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Step describes how one segment was searched.
-type Step = api.Step
-
-// Plan describes a search, segment by segment.
-type Plan = api.Plan
-
 // chooseMethod chooses between list, tables and scan for one segment in advance.
-func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Method, string) {
+func (s *segment) chooseMethod(method Method, w want, allowed, queries int) Method {
+	hasTables := s.tables != nil && w.bits == s.codes.Bits && w.unit == 1
+	if method == Tables && !hasTables {
+		return Scan
+	}
+	if method != "" {
+		return method
+	}
 	scan := s.scanCost(queries > 1)
 	if w.unit > 1 {
 		scan = s.weightedScanCost(queries > 1)
 	}
-	switch method {
-	case Scan:
-		return Scan, "it was asked for"
-	case List:
-		return List, "it was asked for"
-	case Tables:
-		if s.tables == nil || w.bits != s.codes.Bits || w.unit > 1 {
-			return Scan, "there are no tables for this"
-		}
-		return Tables, "it was asked for"
-	}
-	list := s.listCost(allowed)
 	switch {
 	case w.whole && allowed <= w.k && w.radius == w.most && w.bits == s.codes.Bits:
-		return List, "all items that match are compared"
-	case allowed < s.len() && list < scan:
-		return List, fmt.Sprintf("%d items pass the filter", allowed)
-	case s.tables == nil && s.codes.Len() < tablesFrom:
-		return Scan, "there are few codes"
-	case s.tables == nil:
-		return Scan, "tables would not pay for these codes"
-	case w.bits != s.codes.Bits:
-		return Scan, "only a prefix is searched"
-	case w.unit > 1:
-		return Scan, "a scan by margins costs less than look-ups"
+		return List // all of them are compared
+	case allowed < s.len() && s.listCost(allowed) < scan:
+		return List
+	case !hasTables:
+		return Scan
 	}
 	if w.radius < w.most {
 		cheapest := math.Inf(1)
@@ -286,16 +267,16 @@ func (s *segment) chooseMethod(method Method, w want, allowed, queries int) (Met
 			cheapest = min(cheapest, t.lookUps(w.radius)*lookUpCost)
 		}
 		if cheapest <= scan/2 {
-			return Tables, fmt.Sprintf("radius %d needs few look-ups", w.radius)
+			return Tables
 		}
 		if w.k == math.MaxInt {
-			return Scan, fmt.Sprintf("radius %d needs too many look-ups", w.radius)
+			return Scan
 		}
 	}
 	if w.k >= s.codes.Len()/8 {
-		return Scan, fmt.Sprintf("%d neighbours are a large part of all", w.k)
+		return Scan
 	}
-	return Tables, fmt.Sprintf("look-ups may end long before %d codes are read", s.codes.Len())
+	return Tables
 }
 
 // lookUps returns the number of look-ups needed for everything within a radius.
@@ -305,24 +286,4 @@ func (t *tables) lookUps(radius int) float64 {
 		sum += binomial(len(t.parts[r%m].bit), r/m)
 	}
 	return sum
-}
-
-// Estimate returns the memory of an index of n items before it is built, given the share of distinct codes (1 if
-// unknown) and m tables (as Config.Tables; 0 means the three that suit evenly spread codes). Labels, tags and
-// attributes come on top, and as much again while two segments are merged.
-func Estimate(n, width, m int, distinct float64) Memory {
-	codes := int(math.Ceil(float64(n) * distinct))
-	words := (width + 63) / 64
-	e := Memory{Codes: 8 * words * codes, IDs: 8 * n}
-	if codes < n {
-		e.Postings = 4*n + 4*n + 4*codes
-	}
-	switch {
-	case m == 0 && codes >= tablesFrom:
-		m = 3
-	case m < 0:
-		m = 0
-	}
-	e.Tables = tableBytes(codes, m)
-	return e
 }

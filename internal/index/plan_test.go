@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -33,14 +34,12 @@ func TestPlannerChoosesByTheCodes(t *testing.T) {
 			continue
 		}
 		for r, want := range map[int]Method{2: Tables, 30: Scan} {
-			got, err := s.Within(ctx, centres.Row(0), r, Options{Explain: true, Threads: 1})
-			if err != nil || len(got.Plan) != 1 || got.Plan[0].Method != string(want) {
-				t.Errorf("radius %d: %v, %v", r, got.Plan, err)
+			if got := s.views[0].chooseMethod(auto, newWant(math.MaxInt, r, 64, 0), n, 1); got != want {
+				t.Errorf("radius %d: %v", r, got)
 			}
 		}
-		got, _ := s.Search(ctx, b.Codes.Row(7), 10, Options{Filter: IDs(Int(7), Int(8)), Explain: true})
-		if len(got.Hits) != 2 || placeless(got.Hits)[0] != (Hit{ID: Int(7)}) || got.Plan[0].Method != string(List) {
-			t.Errorf("%v, %v", got.Hits, got.Plan)
+		if got := s.views[0].chooseMethod(auto, newWant(10, math.MaxInt, 64, 0), 2, 1); got != List {
+			t.Errorf("two items are compared by %v", got)
 		}
 	}
 }

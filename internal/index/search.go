@@ -39,7 +39,6 @@ type Options struct {
 	Limit   int    // maximum number of hits within a radius, nearest first; 0 means all
 	Method  Method // empty lets the planner choose
 	Threads int    // 0 means all cores
-	Explain bool   // fill Result.Plan
 
 	// Fingerprint identifies the model that made the query; zeros mean unknown. Queries of another model are rejected.
 	Fingerprint hamming.Fingerprint
@@ -62,8 +61,7 @@ type place struct{ view, pos uint32 }
 // Result is the answer to one query, ordered by distance and id unless options say otherwise.
 type Result struct {
 	Hits []Hit
-	Plan Plan // with Options.Explain
-	Tied int  // with Options.Ties: number of items at the distance of the last hit, hits or not
+	Tied int // with Options.Ties: number of items at the distance of the last hit, hits or not
 }
 
 // Search returns the k nearest items, or fewer only if fewer match.
@@ -178,8 +176,7 @@ func (s *Snapshot) answerBlock(ctx context.Context, queries hamming.Codes, k, r 
 	}
 	for i, v := range s.views {
 		p := pass{
-			view: v, number: uint32(i), queries: queries, by: weights, want: w, options: &o, found: all,
-			results: results, counts: counts,
+			view: v, number: uint32(i), queries: queries, by: weights, want: w, options: &o, found: all, counts: counts,
 		}
 		if err := p.run(ctx); err != nil {
 			return nil, err

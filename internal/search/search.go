@@ -83,7 +83,7 @@ func (x *Items) Search(ctx context.Context, r *api.Request) (*api.Answer, error)
 func (x *Items) find(ctx context.Context, q *queries, f index.Filter, o *api.Options) ([]index.Result, error) {
 	io := index.Options{
 		Filter: f, Prefix: o.Prefix, Rank: index.ByHamming, Margins: q.scores, Ties: true,
-		Threads: x.threads(len(q.names)), Explain: o.Explain,
+		Threads: x.threads(len(q.names)),
 	}
 	if q.rank != api.Hamming {
 		io.Rank = index.ByMargins
@@ -137,7 +137,7 @@ func (x *Items) results(
 		r := &results[i]
 		*r = api.Result{
 			Query: q.names[i], Label: q.labels[i], Code: hex.EncodeToString(q.codes.AppendBytes(nil, i)),
-			Hits: make([]api.Hit, len(found[i].Hits)), Plan: found[i].Plan, Tied: found[i].Tied, Why: whys[i],
+			Hits: make([]api.Hit, len(found[i].Hits)), Tied: found[i].Tied, Why: whys[i],
 		}
 		for j := range r.Hits {
 			FillHit(&r.Hits[j], &found[i].Hits[j], &items[j], o, x.shown(q))
