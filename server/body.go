@@ -65,10 +65,8 @@ func (s *Server) read(a *answer, r *http.Request) ([]byte, error) {
 func readError(err error) error {
 	large, timeout := new(http.MaxBytesError), net.Error(nil)
 	switch {
-	case errors.As(err, &large), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.As(err, &large), errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return bad("the request ended early")
 	}
 	return bad("request body: %v", err)
 }
@@ -100,6 +98,11 @@ func (s *Server) readJSON(a *answer, r *http.Request, c *collection, v any) erro
 		d.model = c.open().model
 	}
 	return d.decode(b, v)
+}
+
+// ReadJSON reads the JSON of a Route, wholly or not at all.
+func (s *Server) ReadJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	return s.readJSON(w.(*answer), r, nil, v)
 }
 
 // rows reads vectors from the body: little-endian float32, a NumPy array, or a picture.

@@ -17,7 +17,7 @@ func (s *Server) describeServer(_ *answer, r *http.Request) (any, error) {
 	}
 	a := api.Server{
 		Version: model.Version, ReadOnly: s.options.ReadOnly, Access: may.String(),
-		TokenNeeded: s.options.ReadToken != "" || s.options.WriteToken != "", Try: s.hasMounted("try"),
+		TokenNeeded: s.options.ReadToken != "" || s.options.WriteToken != "", Try: s.tries,
 		Limits: api.Limits{
 			K: l.K, Batch: l.Batch, Hits: l.Hits, Explained: l.Explained, Page: l.Page, BodyBytes: l.Body,
 			FilterBytes: l.FilterBytes, FilterDepth: l.FilterDepth, PicturePixels: l.Pixels, TryBytes: l.Upload,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -28,6 +29,9 @@ type failure struct {
 }
 
 func (f *failure) Error() string { return f.text }
+
+// Problem returns an error of a Route with an HTTP status and a message for the client.
+func Problem(status int, format string, args ...any) error { return problem(status, format, args...) }
 
 // problem returns an error with an HTTP status.
 func problem(status int, format string, args ...any) error {
@@ -94,6 +98,8 @@ func failureOf(r *http.Request, err error) *failure {
 			text: fmt.Sprintf("the request exceeds the limit of %d bytes", large.Limit)}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return &failure{status: http.StatusRequestTimeout, text: "the request arrived too slowly"}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &failure{status: http.StatusBadRequest, text: "the request ended early"}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return &failure{status: http.StatusInsufficientStorage,
 			text: "the disk is full: nothing was written, searches still work; free some space and try again"}

@@ -92,10 +92,10 @@ type Server struct {
 	behind  sync.WaitGroup
 
 	making sync.Mutex // held while a collection is created or dropped
+	tries  bool       // data can be uploaded to train on
 
 	mu          sync.RWMutex
 	collections map[string]*collection
-	mounted     []string
 }
 
 // New opens the collections and returns a server for them.
@@ -218,13 +218,27 @@ func expects(r *http.Request, f hamming.Fingerprint) error {
 	return cmp.Or(search.Accept(f, r.Header.Get("Hashgrove-Fingerprint")), search.Accept(f, r.URL.Query().Get("fingerprint")))
 }
 
-// Mount lets h answer all requests at /v1/PREFIX and below, subject to the same tokens, limits, logs and metrics.
-func (s *Server) Mount(prefix string, h http.Handler) {
-	s.mu.Lock()
-	s.mounted = append(s.mounted, prefix)
-	s.mu.Unlock()
-	s.mux.Handle("/v1/"+prefix, h)
-	s.mux.Handle("/v1/"+prefix+"/", h)
+// Route is a kind of request that another package answers, under the service's tokens, limits, checks and logs. Of a POST
+// a good answer has status 202.
+type Route struct {
+	Pattern    string // such as "GET /v1/try/{job}"
+	Parameters string // that its address may have, separated by spaces
+	Body       bool
+	Answer     func(w http.ResponseWriter, r *http.Request) (any, error) // sent as JSON
+}
+
+// MountTry adds the requests of "try your own"; nothing is answered yet.
+func (s *Server) MountTry(routes ...Route) {
+	s.tries = true
+	for _, at := range routes {
+		s.handle(route{at.Pattern, at.Parameters, at.Body, func(a *answer, r *http.Request) (any, error) {
+			v, err := at.Answer(a, r)
+			if r.Method == http.MethodPost {
+				a.status = http.StatusAccepted
+			}
+			return v, err
+		}})
+	}
 }
 
 // validName restricts collection names, because they appear in URLs.
@@ -287,13 +301,6 @@ func (s *Server) all() []*collection {
 		list = append(list, s.collections[name])
 	}
 	return list
-}
-
-// hasMounted reports whether a handler is mounted at a prefix.
-func (s *Server) hasMounted(prefix string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Contains(s.mounted, prefix)
 }
 
 // Close stops background work and closes the files.

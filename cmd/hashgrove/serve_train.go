@@ -3,8 +3,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
@@ -32,15 +30,6 @@ func (c *serveCommand) mountWorkshop(s *server.Server) (stop func() error, err e
 	if err := gpu.Check(c.device); err != nil {
 		return nil, usage(err)
 	}
-	w := workshop.New(workshop.Options{
-		MaxBytes: c.tryLimit, Threads: c.threads, Device: c.device,
-		Attach: func(ctx context.Context, made workshop.Collection) error {
-			return s.AddCollection(ctx, server.CollectionOptions{
-				Name: made.Name, Path: made.Path, Vectors: made.Vectors, Pictures: made.Pictures,
-			})
-		},
-		Detach: s.RemoveCollection,
-	})
-	s.Mount("try", w)
+	w := workshop.New(s, workshop.Options{MaxBytes: c.tryLimit, Threads: c.threads, Device: c.device})
 	return w.Close, nil
 }

@@ -79,7 +79,7 @@ func TestChangeItems(t *testing.T) {
 	v.fill(".edit-add [name=attributes]", "price = 12.5\nsize = \"7\"")
 	v.look("add")
 	v.press(".edit-add button", "Add")
-	v.read("#status", "has been added")
+	v.read("#status", "is in the collection")
 	v.see(`document.querySelector('.tiles').innerText.includes('211')`)
 	v.read("table", "put")
 

@@ -32,16 +32,7 @@ func serveWorkshop(t *testing.T) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := workshop.New(workshop.Options{
-		Dir: t.TempDir(),
-		Attach: func(ctx context.Context, c workshop.Collection) error {
-			return s.AddCollection(ctx, server.CollectionOptions{
-				Name: c.Name, Path: c.Path, Vectors: c.Vectors, Pictures: c.Pictures,
-			})
-		},
-		Detach: s.RemoveCollection,
-	})
-	s.Mount("try", w)
+	w := workshop.New(s, workshop.Options{Dir: t.TempDir()})
 	web := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
 		web.Close()

@@ -8,7 +8,6 @@ const pathOf = (id, verb) => `/v1/try/${encodeURIComponent(id)}${verb ? `/${verb
 const alertLine = (text) => el('p', { class: 'problem', role: 'alert' }, text);
 
 export function mount(root, app) {
-  const earlier = el('div', { class: 'row' });
   const place = el('div', { class: 'stack' });
   let job = null, timer = 0, shown = false;
   if (app.server.access !== 'write' || app.server.read_only) {
@@ -20,7 +19,7 @@ export function mount(root, app) {
     el('div', {}, el('h2', {}, 'Try your own data'),
       el('p', {}, 'Upload rows or pictures with labels. Codes are learned from them, and all of them can be searched here. ',
         'Nothing leaves the computer that this server runs on.')),
-    earlier, place));
+    place));
 
   async function upload(file, name) {
     fill(place, el('section', { class: 'card', 'aria-busy': 'true' }, el('h2', { dir: 'auto' }, name),
@@ -71,7 +70,6 @@ export function mount(root, app) {
       if (job.state === 'cancelled' && before?.state === 'training')
         app.status('The training was cancelled. The upload is still here.');
     }
-    list();
   }
 
   const progress = () => el('section', { class: 'card working' },
@@ -112,21 +110,11 @@ export function mount(root, app) {
     app.go('try', {});
   });
 
-  // list shows the uploads that are there, to return to one.
-  async function list() {
-    const { jobs } = await app.api('GET', '/v1/try');
-    const chip = (id, text) => el('a', { class: 'chip', dir: 'auto', href: app.link('try', { job: id }),
-      'aria-current': id !== undefined && id === job?.id ? 'true' : null }, text);
-    fill(earlier, jobs.length > 0 &&
-      [el('span', { class: 'muted' }, 'Uploads:'), jobs.map((j) => chip(j.id, j.name)), job && chip(undefined, '+ another file')]);
-  }
-
   return {
     async show(params) {
       shown = true;
       if (!params.job) {
-        start();
-        return list();
+        return start();
       }
       if (job?.id !== params.job) job = null;
       try {
@@ -134,7 +122,6 @@ export function mount(root, app) {
         if (job?.state !== now.state || now.state === 'training') draw(now); // else it is on the page as it was left
       } catch (trouble) {
         start(trouble.message);
-        return list();
       }
     },
     hide() {
@@ -189,7 +176,7 @@ function chooser(app, { upload, sample, trouble }) {
       ['pictures', 'a folder, or a zip, with a folder for each class'],
     ].map(([what, how]) => el('div', {}, el('dt', {}, what), el('dd', {}, how)))),
     el('p', {}, 'No file at hand? ', el('button', { type: 'button', onclick: sample }, 'Try 1,000 pictures of clothes')),
-    most && el('p', { class: 'muted small' }, `Up to ${bytes(most)}. The last three uploads are kept until the server stops.`));
+    most && el('p', { class: 'muted small' }, `Up to ${bytes(most)}. The next upload takes its place.`));
   return zone;
 }
 

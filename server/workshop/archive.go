@@ -29,7 +29,7 @@ func repack(ctx context.Context, r io.ReaderAt, size int64, to string, o Options
 	limited := &limitedReaderAt{r: r, left: int64(1<<20 + 512*o.MaxPictures)} // Go reads the whole list at once
 	z, err := zip.NewReader(limited, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		return 0, 0, bad("the zip cannot be read (%w): pack at most %d pictures again", err, o.MaxPictures)
+		return 0, 0, bad("the zip cannot be read (%v): pack at most %d pictures again", err, o.MaxPictures)
 	}
 	limited.left = -1 // the list is read: from here on each entry is bounded
 	file, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -61,7 +61,7 @@ func repack(ctx context.Context, r io.ReaderAt, size int64, to string, o Options
 				printable(name), largestRatio)
 		}
 		if err := copyEntry(out, f, name); err != nil {
-			return 0, 0, bad("%q cannot be unpacked (%w): pack the pictures again, without a password", printable(name), err)
+			return 0, 0, bad("%q cannot be unpacked (%v): pack the pictures again, without a password", printable(name), err)
 		}
 		left -= int64(f.UncompressedSize64)
 		classes[path.Dir(name)] = true

@@ -11,20 +11,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func serve(t *testing.T, h http.Handler) string {
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s.URL
-}
 
 // stripes is a small picture with stripes in one direction.
 func stripes(across bool, n int) []byte {
@@ -115,7 +107,7 @@ func TestABrokenPicture(t *testing.T) {
 	b.must("POST", "/v1/try?name=pets.zip", pets(t, func(f map[string][]byte) {
 		f["cat/holiday.png"] = noisePicture()[:1500]
 	}))
-	b.must("POST", "/v1/try/1/train", "") // it is named and left out
+	b.must("POST", "/v1/try/1/train", "{}") // it is named and left out
 	j := b.wait("1", stateDone)
 	for _, fact := range []string{" 1 ", " 41.", "cat/holiday.png"} {
 		if !strings.Contains(j.Message, fact) {

@@ -48,7 +48,7 @@ func (w *Workshop) inspectPictures(ctx context.Context, j *job, upload string) e
 func inspectNpy(j *job) error {
 	set, err := dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: formatNpy})
 	if err != nil {
-		return asBad(err)
+		return j.bad(err)
 	}
 	j.Rows, j.Dims, j.LabelsNeeded = set.Rows(), set.Dim(), true
 	return checkSize(set.Rows(), set.Dim())
@@ -62,7 +62,7 @@ func inspectTable(ctx context.Context, j *job) error {
 	limits := dataset.SurveyLimits{Rows: mostRows, Columns: mostColumns, Sample: sampleRows}
 	s, err := dataset.Look(ctx, j.data(), j.Format, limits)
 	if err != nil {
-		return asBad(err)
+		return j.bad(err)
 	}
 	j.Rows, j.Label = s.Rows, suggestLabel(s)
 	for _, c := range s.Columns {
@@ -73,7 +73,7 @@ func inspectTable(ctx context.Context, j *job) error {
 	}
 	set, err := dataset.Open(dataset.Spec{Paths: []string{j.data()}, Format: j.Format, Label: j.Label, SkipBad: true})
 	if err != nil {
-		return asBad(err)
+		return j.bad(err)
 	}
 	return checkSize(s.Rows, set.Dim())
 }
@@ -138,12 +138,4 @@ func checkSize(rows, dims int) error {
 			"part of them, or \"hashgrove train\"", rows, dims, mostRows, mostColumns, mostValues)
 	}
 	return nil
-}
-
-// asBad turns errors about data into errors of the request, and leaves others alone.
-func asBad(err error) error {
-	if f := failureOf(err); f.status != 500 {
-		return err
-	}
-	return bad("%w", err)
 }

@@ -2,7 +2,6 @@ package workshop
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,8 +56,7 @@ type Column struct {
 // job is an upload. The workshop's mutex guards what changes after the upload.
 type job struct {
 	Job
-	number int
-	dir    string // of everything about it
+	dir string // of everything about it
 
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the training has ended
@@ -86,8 +84,5 @@ func (j *job) say(err error) string {
 	return text
 }
 
-// without returns an error about an upload without the paths of this machine.
-func (j *job) without(err error) error {
-	f := failureOf(err)
-	return &failure{f.status, errors.New(j.say(f)), f.wait}
-}
+// bad returns an error for data that cannot be used.
+func (j *job) bad(err error) error { return bad("%s", j.say(err)) }

@@ -13,11 +13,12 @@ import (
 )
 
 // sendSample sends the demo's pictures of clothes, for people without data at hand.
-func sendSample(rw http.ResponseWriter, _ *http.Request) {
+func sendSample(rw http.ResponseWriter, _ *http.Request) (any, error) {
 	h := rw.Header()
 	h.Set("Content-Type", "application/zip")
 	h.Set("Content-Disposition", "attachment; filename=clothes.zip")
-	_, _ = rw.Write(clothes())
+	_, err := rw.Write(clothes())
+	return nil, err
 }
 
 // clothes returns the query pictures of the demo, 100 of each class, as a zip.

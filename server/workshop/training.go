@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/store"
+	"hashgrove/server"
 )
 
 // trainRequest is the body of POST /v1/try/{job}/train.
@@ -35,7 +36,7 @@ const (
 // train starts the training of a job.
 func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	var q trainRequest
-	if err := readJSON(rw, r, &q); err != nil {
+	if err := w.server.ReadJSON(rw, r, &q); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
@@ -49,20 +50,17 @@ func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, 
 	case j.Columns != nil && !j.isScalar(q.Label):
 		return nil, bad("%s has no column %.40q with classes: choose the column that holds the class of each row",
 			j.Name, q.Label)
-	case w.busy != nil:
-		f := &failure{status: http.StatusTooManyRequests, wait: "10"}
-		f.err = fmt.Errorf("%s is in training, and there is room for one at a time: wait until it is done, or cancel it",
-			w.busy.Name)
-		return nil, f
+	case j.cancel != nil:
+		return nil, busy("%s is in training: wait until it is done, or cancel it", j.Name)
 	case w.work.Err() != nil:
-		return nil, problem(http.StatusServiceUnavailable, "the service is stopping")
-	case !slices.Contains(w.jobs, j):
-		return nil, problem(http.StatusNotFound, "%s has been removed", j.Name)
+		return nil, server.Problem(http.StatusServiceUnavailable, "the service is stopping")
+	case w.job != j:
+		return nil, server.Problem(http.StatusNotFound, "%s has been removed", j.Name)
 	}
 	late := fmt.Errorf("the training took longer than the %v that it may take here: use fewer rows or fewer bits, or "+
 		"\"hashgrove train\"", w.options.TimeLimit)
 	ctx, cancel := context.WithTimeoutCause(w.work, w.options.TimeLimit, late)
-	w.busy, j.cancel, j.ended = j, cancel, make(chan struct{})
+	j.cancel, j.ended = cancel, make(chan struct{})
 	j.State, j.Stage, j.Message, j.Progress, j.Label, j.Bits = stateTraining, "Reading the data", "", 0, q.Label, q.Bits
 	go w.run(ctx, j)
 	return j.Job, nil
@@ -72,7 +70,7 @@ func (w *Workshop) train(rw http.ResponseWriter, r *http.Request, j *job) (any, 
 func (w *Workshop) run(ctx context.Context, j *job) {
 	c, remark, err := w.learn(ctx, j)
 	if err == nil {
-		err = w.options.Attach(ctx, c)
+		err = w.server.AddCollection(ctx, c)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,12 +83,12 @@ func (w *Workshop) run(ctx context.Context, j *job) {
 		}
 	}
 	j.cancel()
-	j.Stage, j.Progress, j.cancel, w.busy = "", 1, nil, nil
+	j.Stage, j.Progress, j.cancel = "", 1, nil
 	close(j.ended)
 }
 
 // learn trains a model and makes the index of all rows. The remark says what was left out.
-func (w *Workshop) learn(ctx context.Context, j *job) (c Collection, remark string, err error) {
+func (w *Workshop) learn(ctx context.Context, j *job) (c server.CollectionOptions, remark string, err error) {
 	defer func() { // a bug triggered by one file must not end the service
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the training met a bug (%v): please report it", p)
@@ -138,8 +136,8 @@ func (w *Workshop) report(j *job, p hashgrove.Progress) {
 }
 
 // index encodes all rows and writes the index, in which pictures are called as in their zip.
-func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c Collection, remark string, err error) {
-	c = Collection{Name: "try-" + j.ID, Path: j.indexFile(), Vectors: j.data()}
+func (w *Workshop) index(ctx context.Context, j *job, m *model.Model) (c server.CollectionOptions, remark string, err error) {
+	c = server.CollectionOptions{Name: "try-" + j.ID, Path: j.indexFile(), Vectors: j.data()}
 	spec := dataset.Spec{Paths: []string{j.data()}, Threads: w.options.Threads, SkipBad: true}
 	if j.Format == formatNpy {
 		spec.Format, spec.LabelsFile = j.Format, []string{j.labelsFile()}

@@ -1,7 +1,6 @@
 package workshop
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,23 +9,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	"hashgrove/internal/index"
 )
 
 func float32Bytes(v float32) []byte {
 	return binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))
-}
-
-func mustFilter(t *testing.T, text string) index.Filter {
-	t.Helper()
-	f, err := index.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 // large is a table that takes seconds to learn from.
@@ -48,10 +37,9 @@ func large() string {
 func TestOneTrainingAtATimeWhichCanBeCancelled(t *testing.T) {
 	b := newBench(t, Options{})
 	b.must("POST", "/v1/try?name=large.csv", large())
-	b.must("POST", "/v1/try?name=flowers.csv", flowers(90))
 	b.must("POST", "/v1/try/1/train", `{"bits":256}`)
-	b.refused(429, "POST", "/v1/try/2/train", "", "large.csv")
-	b.refused(429, "POST", "/v1/try/1/train", "", "large.csv")
+	b.refused(429, "POST", "/v1/try/1/train", "{}", "large.csv")
+	b.refused(429, "POST", "/v1/try?name=flowers.csv", flowers(90), "large.csv")
 	until(t, "progress", func() bool {
 		j := b.must("GET", "/v1/try/1", "")
 		if j.Progress <= 0.02 {
@@ -66,43 +54,28 @@ func TestOneTrainingAtATimeWhichCanBeCancelled(t *testing.T) {
 	if j := b.must("POST", "/v1/try/1/cancel", ""); j.State != stateCancelled || j.Collection != "" || j.Stage != "" {
 		t.Errorf("%+v", j)
 	}
-	b.must("POST", "/v1/try/2/train", `{"bits":4}`)
-	b.wait("2", stateDone)
-	if len(b.attached) != 1 {
-		t.Errorf("%v", b.attached)
-	}
-	b.must("POST", "/v1/try/2/train", `{"bits":8}`) // again, with more bits
-	if j := b.wait("2", stateDone); j.Bits != 8 || len(b.attached) != 1 {
-		t.Errorf("%+v", j)
-	}
 	b.must("POST", "/v1/try/1/train", `{"bits":256}`)
 	b.must("DELETE", "/v1/try/1", "") // while it is in training
-	b.must("POST", "/v1/try/2/train", `{"bits":4}`)
-	b.wait("2", stateDone)
+	b.must("POST", "/v1/try?name=flowers.csv", flowers(90))
+	for _, bits := range []int{4, 8} { // and again, with more bits
+		b.must("POST", "/v1/try/3/train", fmt.Sprintf(`{"bits":%d}`, bits))
+		if j := b.wait("3", stateDone); j.Bits != bits || !slices.Equal(b.collections(), []string{"try-3"}) {
+			t.Errorf("%+v, %v", j, b.collections())
+		}
+	}
 }
 
-func TestOldJobsMakeRoom(t *testing.T) {
+func TestAnUploadTakesThePlaceOfTheLast(t *testing.T) {
 	b := newBench(t, Options{})
 	b.try("1.csv", flowers(60))
 	b.wait("1", stateDone)
-	b.must("POST", "/v1/try?name=2.csv", flowers(60))
-	if len(b.attached) != 1 {
-		t.Errorf("%v", b.attached)
-	}
+	b.refused(400, "POST", "/v1/try?name=2.csv", "") // what fails takes no place
+	b.must("GET", "/v1/try/1", "")
 	b.must("POST", "/v1/try?name=3.csv", flowers(60))
-	b.must("POST", "/v1/try?name=4.csv", flowers(60))
-	b.refused(404, "GET", "/v1/try/1", "", `"1"`, " 3 ")
-	if len(b.attached) != 0 || len(b.folders()) != 3 {
-		t.Errorf("%v, %v", b.attached, b.folders())
+	b.refused(404, "GET", "/v1/try/1", "", `"1"`)
+	if len(b.collections()) != 0 || len(b.folders()) != 1 {
+		t.Errorf("%v, %v", b.collections(), b.folders())
 	}
-	b.refused(400, "POST", "/v1/try?name=5.csv", "") // what fails takes no room
-	b.must("GET", "/v1/try/2", "")
-	b.must("POST", "/v1/try?name=6.csv", large())
-	b.must("POST", "/v1/try/6/train", `{"bits":256}`)
-	for range mostJobs {
-		b.must("POST", "/v1/try?name=7.csv", flowers(60))
-	}
-	b.must("GET", "/v1/try/6", "") // it is in training and stays
 }
 
 func TestAnInterruptedUploadLeavesNothing(t *testing.T) {
@@ -125,9 +98,6 @@ func TestAnInterruptedUploadLeavesNothing(t *testing.T) {
 		return status == 202
 	})
 	until(t, "an end of the folder", func() bool { return len(b.folders()) == 1 })
-	if len(b.jobs) != 1 {
-		t.Errorf("%d jobs are left", len(b.jobs))
-	}
 }
 
 func TestWhatAKilledWorkshopLeftIsRemoved(t *testing.T) {
@@ -144,23 +114,14 @@ func TestWhatAKilledWorkshopLeftIsRemoved(t *testing.T) {
 }
 
 func TestCloseCancelsAndCleans(t *testing.T) {
-	detached := make(chan string, 1)
-	w := New(Options{Attach: func(context.Context, Collection) error { return nil }, Detach: func(name string) error { detached <- name; return nil }})
-	dir := w.options.Dir
-	b := (&bench{t: t, Workshop: w})
-	b.url = serve(t, w)
-	b.try("1.csv", flowers(60))
-	b.wait("1", stateDone)
-	b.must("POST", "/v1/try?name=2.csv", large())
-	b.must("POST", "/v1/try/2/train", `{"bits":256}`)
-	if err := w.Close(); err != nil {
+	b := newBench(t, Options{Dir: filepath.Join(t.TempDir(), "try")})
+	b.must("POST", "/v1/try?name=1.csv", large())
+	b.must("POST", "/v1/try/1/train", `{"bits":256}`)
+	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if name := <-detached; name != "try-1" {
-		t.Error(name)
-	}
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("%s is left: %v", dir, err)
+	if left := b.folders(); len(left) != 0 {
+		t.Errorf("%v are left", left)
 	}
 	b.refused(503, "POST", "/v1/try?name=3.csv", flowers(60))
 }

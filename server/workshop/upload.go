@@ -18,6 +18,7 @@ import (
 
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/picture/gallery"
+	"hashgrove/server"
 )
 
 const (
@@ -33,62 +34,38 @@ func (w *Workshop) receive(rw http.ResponseWriter, r *http.Request) (any, error)
 	if w.dirErr != nil {
 		return nil, fmt.Errorf("there is no folder for uploads: %w", w.dirErr)
 	}
-	o, err := parameters(r, "name")
-	if err != nil {
-		return nil, err
-	}
 	select {
 	case w.upload <- struct{}{}:
 		defer func() { <-w.upload }()
 	default:
-		err := errors.New("another upload is under way: try again in a moment")
-		return nil, &failure{status: http.StatusTooManyRequests, err: err, wait: "3"}
+		return nil, busy("another upload is under way: try again in a moment")
 	}
 	if w.work.Err() != nil {
-		return nil, problem(http.StatusServiceUnavailable, "the service is stopping")
+		return nil, server.Problem(http.StatusServiceUnavailable, "the service is stopping")
 	}
 	if r.ContentLength > w.options.MaxBytes {
 		return nil, &http.MaxBytesError{Limit: w.options.MaxBytes}
 	}
 	w.mu.Lock()
-	w.next++
-	j := &job{number: w.next, dir: filepath.Join(w.options.Dir, fmt.Sprintf("hashgrove-job-%d", w.next))}
+	w.last++
+	id := strconv.Itoa(w.last)
 	w.mu.Unlock()
-	j.Job = Job{ID: strconv.Itoa(j.number), Name: uploadName(o.Get("name")), Bits: defaultBits, State: stateUploaded}
+	j := &job{dir: filepath.Join(w.options.Dir, "hashgrove-job-"+id)}
+	j.Job = Job{ID: id, Name: uploadName(r.URL.Query().Get("name")), Bits: defaultBits, State: stateUploaded}
 	if err := os.Mkdir(j.dir, 0o700); err != nil {
 		return nil, err
 	}
-	err = save(rw, r, filepath.Join(j.dir, "data"), w.options.MaxBytes)
+	err := save(rw, r, filepath.Join(j.dir, "data"), w.options.MaxBytes)
 	if err == nil {
 		err = w.inspect(r.Context(), j)
 	}
 	if err == nil {
-		err = w.admit(j)
+		err = w.replace(j)
 	}
 	if err != nil {
-		return nil, errors.Join(j.without(err), os.RemoveAll(j.dir))
+		return nil, errors.Join(err, os.RemoveAll(j.dir))
 	}
 	return w.viewOf(j), nil
-}
-
-// admit adds a job and makes room for it by discarding the oldest that is not in training.
-func (w *Workshop) admit(j *job) error {
-	for {
-		w.mu.Lock()
-		if len(w.jobs) < mostJobs {
-			w.jobs = append(w.jobs, j)
-			w.mu.Unlock()
-			return nil
-		}
-		oldest := w.jobs[0]
-		if oldest == w.busy {
-			oldest = w.jobs[1]
-		}
-		w.mu.Unlock()
-		if err := w.discard(oldest); err != nil && failureOf(err).status != http.StatusConflict { // it just began
-			return err
-		}
-	}
 }
 
 // uploadName returns the readable name of a file: its last part, without what does not print. It is never a path.
@@ -195,13 +172,13 @@ func isText(head []byte) bool {
 // receiveLabels takes the labels of an npy file, one line per row.
 func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job) (any, error) {
 	if j.Format != formatNpy {
-		return nil, problem(http.StatusConflict, "%s has labels of its own: choose the column that holds them", j.Name)
+		return nil, conflict("%s has labels of its own: choose the column that holds them", j.Name)
 	}
 	w.mu.Lock()
 	training := j.cancel != nil
 	w.mu.Unlock()
 	if training {
-		return nil, problem(http.StatusConflict, "%s is in training: cancel it before you change its labels", j.Name)
+		return nil, conflict("%s is in training: cancel it before you change its labels", j.Name)
 	}
 	draft := filepath.Join(j.dir, "labels.new")
 	defer os.Remove(draft)
@@ -223,7 +200,7 @@ func (w *Workshop) receiveLabels(rw http.ResponseWriter, r *http.Request, j *job
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if j.LabelsNeeded = err != nil; err != nil {
-		return nil, j.without(asBad(err))
+		return nil, j.bad(err)
 	}
 	return j.Job, nil
 }

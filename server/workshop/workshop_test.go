@@ -2,8 +2,8 @@ package workshop
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,54 +12,40 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"hashgrove/api"
 	"hashgrove/internal/dataset"
-	"hashgrove/internal/store"
+	"hashgrove/internal/model"
+	"hashgrove/server"
 )
 
-// bench is a workshop with a server around it, and what it has attached.
+// bench is a server with a workshop.
 type bench struct {
 	t *testing.T
 	*Workshop
 	url string
-
-	lock     sync.Mutex
-	attached map[string]Collection
 }
 
 func newBench(t *testing.T, o Options) *bench {
 	t.Helper()
-	b := &bench{t: t, attached: map[string]Collection{}}
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	o.Attach = func(_ context.Context, c Collection) error {
-		b.lock.Lock()
-		defer b.lock.Unlock()
-		b.attached[c.Name] = c
-		return nil
+	s, err := server.New(t.Context(), server.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	o.Detach = func(name string) error {
-		b.lock.Lock()
-		defer b.lock.Unlock()
-		if _, ok := b.attached[name]; !ok {
-			t.Errorf("%s is detached and was not there", name)
-		}
-		delete(b.attached, name)
-		return nil
-	}
-	b.Workshop = New(o)
-	s := httptest.NewServer(b.Workshop)
+	b := &bench{t: t, Workshop: New(s, o)}
+	web := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
-		s.Close()
-		if err := b.Close(); err != nil {
+		web.Close()
+		if err := errors.Join(b.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	b.url = s.URL
+	b.url = web.URL
 	return b
 }
 
@@ -70,6 +56,7 @@ func (b *bench) ask(method, path string, body io.Reader) (int, []byte) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	r.Header.Set("Content-Type", "application/json") // of uploads it does not matter
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		b.t.Fatal(err)
@@ -83,17 +70,36 @@ func (b *bench) ask(method, path string, body io.Reader) (int, []byte) {
 }
 
 // must sends a request that must be accepted, and reads the job that it answers with.
-func (b *bench) must(method, path, body string) Job {
+func (b *bench) must(method, path, body string) (j Job) {
+	b.t.Helper()
+	b.get(&j, method, path, body)
+	return j
+}
+
+// get sends a request that must be accepted, and reads its answer.
+func (b *bench) get(v any, method, path, body string) {
 	b.t.Helper()
 	status, text := b.ask(method, path, strings.NewReader(body))
 	if status/100 != 2 {
 		b.t.Fatalf("%s %s: %d %s", method, path, status, text)
 	}
-	var j Job
-	if err := json.Unmarshal(text, &j); err != nil {
+	if err := json.Unmarshal(text, v); err != nil {
 		b.t.Fatalf("%s: %v", text, err)
 	}
-	return j
+}
+
+// collections are the names of those that can be searched.
+func (b *bench) collections() []string {
+	var a api.Server
+	b.get(&a, "GET", "/v1/server", "")
+	return a.Collections
+}
+
+// matches returns the items of a collection that a filter lets through.
+func (b *bench) matches(collection, where string) []api.Item {
+	var a api.ItemsPage
+	b.get(&a, "GET", "/v1/collections/"+collection+"/items?where="+url.QueryEscape(where), "")
+	return a.Items
 }
 
 // refused sends a request that must be refused with the status, the code and a message that names all the facts. Without
@@ -192,27 +198,23 @@ func TestATableBecomesACollection(t *testing.T) {
 	if j.Collection != "try-1" || j.Progress != 1 {
 		t.Fatalf("%+v", j)
 	}
-	s, err := store.Open(context.Background(), b.attached["try-1"].Path, store.OpenOptions{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
+	var d api.Description
+	b.get(&d, "GET", "/v1/collections/try-1", "")
+	if d.Items != 150 || d.Bits != 8+2 || d.DetailBits != 2 || !d.Vectors { // a bit of detail for each column
+		t.Errorf("%+v", d)
 	}
-	defer s.Close()
-	x := s.Snapshot()
-	if x.Len() != 150 || x.Bits() != 8+2 || x.Detail() != 2 { // a bit of detail for each column
-		t.Errorf("%d items of %d bits, of which %d are detail", x.Len(), x.Bits(), x.Detail())
+	if hits := b.matches("try-1", `label = "setosa" and colour = "red" and petal < 1 and id = "f0"`); len(hits) != 1 {
+		t.Errorf("%+v", hits)
 	}
-	hits, err := x.Matches(mustFilter(t, `label = "setosa" and colour = "red" and petal < 1 and id = "f0"`))
-	if err != nil || len(hits) != 1 {
-		t.Errorf("%d hits, %v", len(hits), err)
-	}
-	m, err := s.Model()
-	if err != nil || m == nil || !slices.Equal(m.Info.Features, []string{"sepal", "petal"}) {
-		t.Errorf("%v, %v", m, err)
+	var m struct{ Info model.Info }
+	b.get(&m, "GET", "/v1/collections/try-1/model", "")
+	if !slices.Equal(m.Info.Features, []string{"sepal", "petal"}) {
+		t.Errorf("%q", m.Info.Features)
 	}
 	b.must("DELETE", "/v1/try/1", "")
 	b.refused(404, "GET", "/v1/try/1", "", `"1"`)
-	if len(b.attached) != 0 || len(b.folders()) != 0 {
-		t.Errorf("%v and %v are left", b.attached, b.folders())
+	if len(b.collections()) != 0 || len(b.folders()) != 0 {
+		t.Errorf("%v and %v are left", b.collections(), b.folders())
 	}
 }
 
@@ -244,7 +246,7 @@ func TestNpyTakesLabels(t *testing.T) {
 	if j = b.must("POST", "/v1/try/1/labels", strings.Repeat("a\nb\n", 30)); j.LabelsNeeded {
 		t.Error("labels are still needed")
 	}
-	b.must("POST", "/v1/try/1/train", "")
+	b.must("POST", "/v1/try/1/train", "{}")
 	b.wait("1", stateDone)
 
 	b.must("POST", "/v1/try?name=flowers.csv", flowers(60))
@@ -262,27 +264,16 @@ func TestPicturesBecomeACollection(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	j = b.wait("1", stateDone)
-	c := b.attached["try-1"]
-	if c.Pictures == "" || c.Vectors != c.Pictures {
-		t.Errorf("%+v", c)
-	}
-	s, err := store.Open(context.Background(), c.Path, store.OpenOptions{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	x := s.Snapshot()
-	hits, err := x.Matches(mustFilter(t, `label = "cat, black"`))
-	if err != nil || len(hits) != 30 {
-		t.Fatalf("%d hits, %v", len(hits), err)
+	var d api.Description
+	b.get(&d, "GET", "/v1/collections/try-1", "")
+	hits := b.matches("try-1", `label = "cat, black"`)
+	if !d.Pictures || !d.Vectors || d.Takes != "pictures" || len(hits) != 30 {
+		t.Fatalf("%+v, %d hits", d, len(hits))
 	}
 	for _, h := range hits {
-		if id := x.Item(h).ID.String(); !strings.HasPrefix(id, "pets/cat, black/IMG ") {
-			t.Errorf("%q", id)
+		if !strings.HasPrefix(string(h.ID), "pets/cat, black/IMG ") {
+			t.Errorf("%q", h.ID)
 		}
-	}
-	if m, err := s.Model(); err != nil || m.Pictures == nil {
-		t.Errorf("%v, %v", m, err)
 	}
 }
 
@@ -307,12 +298,12 @@ func TestRefusals(t *testing.T) {
 	up("a.csv", "a,b\n"+strings.Repeat("1,", 1<<19), "1 MiB")
 	up("a.zip", "PK\x03\x04 nothing else")
 	up("a.npy", "\x93NUMPY\x01\x00", "a.npy")
-	b.refused(413, "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<20), "2 MiB")
+	b.refused(413, "POST", "/v1/try?name=a.csv", strings.Repeat("1,2\n", 1<<20), "2097152")
 	if len(b.folders()) != 0 {
 		t.Errorf("%v are left", b.folders())
 	}
 	b.refused(404, "GET", "/v1/try/7", "", `"7"`)
-	b.refused(404, "PUT", "/v1/try", "", "PUT")
+	b.refused(405, "PUT", "/v1/try", "", "PUT")
 }
 
 func TestRefusalsOfATraining(t *testing.T) {
