@@ -205,7 +205,7 @@ func (o Options) FastHash() (fasthash.Options, error) {
 		},
 		Trees: boost.Options{
 			Boost: boost.Algorithm(o.Boost), Rounds: o.Rounds, Rate: o.Rate, LeafBits: o.LeafBits, Depth: o.Depth,
-			NodeFeatures: o.NodeFeatures, TrimMass: o.Trim, MinNode: o.MinNode, NodeRows: o.NodeRows, RowShare: o.RowShare,
+			NodeFeatures: o.NodeFeatures, TrimMass: o.Trim, MinNode: o.MinNode, RowShare: o.RowShare,
 			ColumnShare: o.ColumnShare,
 		},
 		Similar: fasthash.Similarity{SampleSimilar: o.SampleSimilar, SampleDissimilar: o.SampleDissimilar},

@@ -62,7 +62,6 @@ type Options struct {
 	NodeFeatures    int     `json:"node_features,omitempty" for:"trees"` // columns drawn per node; negative means all
 	Trim            float64 `json:"trim,omitempty" for:"trees"`          // share of the weight that a tree sees; 1: all
 	MinNode         int     `json:"min_node,omitempty" for:"trees"`      // rows of one sign for a leaf; negative: none
-	NodeRows        int     `json:"node_rows,omitempty" for:"trees"`     // rows drawn to split a node
 	RowShare        float64 `json:"row_share,omitempty" for:"trees"`     // of the rows that a tree sees; 1 means all
 	ColumnShare     float64 `json:"column_share,omitempty" for:"trees"`  // of the columns that a tree sees; 1 means all
 	LinearColumns   string  `json:"linear_columns,omitempty" for:"fasthash"`

@@ -29,7 +29,6 @@ var settings = [][2]string{
 	{"trim", "share of the weight that a tree sees; 1 means all"},
 	{"linear_columns", "extra columns for the trees: off, linear, kernel, auto or auto-kernel"},
 	{"min_node", "a node with at most so many rows of one sign becomes a leaf; negative means never"},
-	{"node_rows", "rows drawn by weight to split a node (FastH-N: 5000)"},
 	{"row_share", "share of the rows drawn for each tree"},
 	{"column_share", "share of the columns drawn for each tree"},
 	{"bins", "how columns are cut into 256 bins: linear (the paper), quantile or hybrid"},

@@ -94,7 +94,6 @@ func (r row) short() row {
 	r.options.Rows = min(r.options.Rows, 150)
 	r.options.Rounds = 10
 	r.options.LinearColumns = fasthash.LinearOff // trying them takes longer than everything else
-	r.options.NodeRows = min(r.options.NodeRows, 100)
 	r.options = r.options.For(r.method)
 	r.train = min(r.train, 150)
 	r.paper = paperRow{}

@@ -169,8 +169,8 @@ func (t Options) withEffort(d about) (Options, error) {
 func filledIn(t, from boost.Options) boost.Options {
 	t.Boost = cmp.Or(t.Boost, from.Boost)
 	t.Rounds, t.Depth = cmp.Or(t.Rounds, from.Rounds), cmp.Or(t.Depth, from.Depth)
-	t.NodeFeatures, t.NodeRows = cmp.Or(t.NodeFeatures, from.NodeFeatures), cmp.Or(t.NodeRows, from.NodeRows)
-	t.TrimMass, t.MinNode = cmp.Or(t.TrimMass, from.TrimMass), cmp.Or(t.MinNode, from.MinNode)
+	t.NodeFeatures, t.MinNode = cmp.Or(t.NodeFeatures, from.NodeFeatures), cmp.Or(t.MinNode, from.MinNode)
+	t.TrimMass = cmp.Or(t.TrimMass, from.TrimMass)
 	t.Rate, t.Ridge, t.LeafBits = cmp.Or(t.Rate, from.Rate), cmp.Or(t.Ridge, from.Ridge), cmp.Or(t.LeafBits, from.LeafBits)
 	t.RowShare, t.ColumnShare = cmp.Or(t.RowShare, from.RowShare), cmp.Or(t.ColumnShare, from.ColumnShare)
 	return t

@@ -11,7 +11,7 @@ import (
 
 // TestEffortFillsInWhatIsNotSet: every effort has valid trees for data of any size, and no field that is set changes.
 func TestEffortFillsInWhatIsNotSet(t *testing.T) {
-	given := boost.Options{Rounds: 7, Depth: 2, NodeFeatures: 3, TrimMass: 0.5, MinNode: 9, NodeRows: 11,
+	given := boost.Options{Rounds: 7, Depth: 2, NodeFeatures: 3, TrimMass: 0.5, MinNode: 9,
 		RowShare: 0.9, ColumnShare: 0.8}
 	for _, e := range Efforts() {
 		for _, rows := range []int{0, 100, 5000, 50_000, 10_000_000} {

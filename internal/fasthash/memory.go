@@ -191,8 +191,6 @@ func (t *training) checkMemory(d *supervision.Data) error {
 		return refuse("learner", "trying learners")
 	case t.Grow != nil && t.Grow.Encoder.Kind() != string(Trees):
 		return refuse("growing", "growing a model with linear columns")
-	case t.Trees.NodeRows > 0:
-		return refuse("node-rows", "drawing rows for each node")
 	}
 	return nil
 }

@@ -119,7 +119,6 @@ func TestMappedTrainingRefuses(t *testing.T) {
 		"order tsh":        func(m *Method) { m.Order = TSH },
 		"inference icm":    func(m *Method) { m.Inference.Method = inference.ICM },
 		"sample":           func(m *Method) { m.Similar.SampleSimilar, m.Similar.SampleDissimilar = 5, 5 },
-		"node-rows":        func(m *Method) { m.Trees.NodeRows = 50 },
 		"supervision tags": nil,
 	} {
 		m, data := quick(2), d

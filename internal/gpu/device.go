@@ -130,12 +130,6 @@ func (d *Device) Notes() []string {
 
 // Engine implements boost.Device. It returns nil if there is little to do, or the cores have to do it.
 func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options) (boost.Engine, error) {
-	if why := o.Unsuited(x.Rows); why != "" {
-		if d.choice == GPU {
-			d.say("this part is trained on the processor: " + why)
-		}
-		return nil, nil
-	}
 	if err := d.Failed(ctx); err != nil {
 		return nil, err
 	}
@@ -154,7 +148,7 @@ func (d *Device) Engine(ctx context.Context, x *vectors.Columns, o boost.Options
 
 // Start implements boost.Device.
 func (d *Device) Start(ctx context.Context, rows, columns int, o boost.Options) {
-	if o.Unsuited(rows) == "" && d.isWorth(rows, columns) {
+	if d.isWorth(rows, columns) {
 		d.start(ctx)
 	}
 }

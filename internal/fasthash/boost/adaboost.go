@@ -7,7 +7,7 @@
 //	cores.go      the engine on the cores of this machine: all that follows
 //	trim.go       weights become integers; the light rows are left out
 //	sample.go     the rows and columns that a tree may see, if not all
-//	grow.go       one tree, level by level; LazyBoost columns and FastH-N rows of a node
+//	grow.go       one tree, level by level; LazyBoost columns of a node
 //	histogram.go  the mass in every bin of the candidate columns
 //	split.go      the best column and bin of a node
 //	kernels.go    sums and extremes of whole histograms, in assembly where available
@@ -52,7 +52,7 @@ type Options struct {
 	NodeFeatures int     `json:"node_features"` // LazyBoost: columns drawn per node; 0: see fewColumns; negative: all
 	TrimMass     float64 `json:"trim_mass"`     // share of the weight a tree sees; 0.99 (paper: 0.9); < 0 or >= 1: all
 	MinNode      int     `json:"min_node"`      // a node with no more rows of one sign is not split; 5; negative: 0
-	NodeRows     int     `json:"node_rows"`     // FastH-N: rows drawn to split a larger node; 0: all rows
+	NodeRows     int     `json:"node_rows"`     // 0: nodes are split by all their rows; models record it
 
 	// Favoured is the number of columns, the last ones, that a node draws before others: all of them, or up to half of
 	// its draw. It comes with the columns, so it is not stored.
@@ -117,8 +117,6 @@ func (o Options) WithDefaults() (Options, error) {
 	case !(o.RowShare >= 0 && o.RowShare <= 1) || !(o.ColumnShare >= 0 && o.ColumnShare <= 1):
 		return o, fmt.Errorf("shares of %v of the rows and %v of the columns: give numbers up to 1, or 0 for all",
 			o.RowShare, o.ColumnShare)
-	case o.NodeRows < 0:
-		return o, fmt.Errorf("%d rows per node: give a positive number, or 0 for all rows", o.NodeRows)
 	}
 	return o, nil
 }

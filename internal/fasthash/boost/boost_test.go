@@ -81,7 +81,7 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x, z, weight := hills(rng, predictBlock+trimBlock+77, 11)
 	for _, o := range []Options{{Rounds: 6, NodeFeatures: 5},
-		{Rounds: 6, NodeFeatures: -1, NodeRows: 500, Depth: 6, TrimMass: 0.9},
+		{Rounds: 6, NodeFeatures: 4, Depth: 6, TrimMass: 0.9},
 		{Rounds: 6, NodeFeatures: 5, Boost: Logistic}, {Rounds: 6, NodeFeatures: -1}} {
 		var first *model.Ensemble
 		var said []int8
@@ -97,7 +97,7 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 				}
 			}
 		}
-		if o.NodeFeatures < 0 && o.NodeRows == 0 {
+		if o.NodeFeatures < 0 {
 			continue // nothing is drawn
 		}
 		b := newTrainer(t, x, o, 2)
@@ -216,29 +216,9 @@ func TestWeightsMatter(t *testing.T) {
 	}
 }
 
-func TestFewRowsPerNodeStillLearn(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 5))
-	x, z, weight := hills(rng, 5000, 12)
-	all := newTrainer(t, x, Options{Rounds: 40, NodeFeatures: 11}, 2)
-	few := newTrainer(t, x, Options{Rounds: 40, NodeFeatures: 11, NodeRows: 300}, 2)
-	_, _, missAll := fit(t, all, z, weight, 1, 0)
-	_, _, missFew := fit(t, few, z, weight, 1, 0)
-	if missFew > missAll+0.06 {
-		t.Errorf("error %v with 300 rows per node, %v with all", missFew, missAll)
-	}
-	// As many rows as there are means all of them.
-	same := newTrainer(t, x, Options{Rounds: 3, NodeRows: 5000}, 2)
-	plain := newTrainer(t, x, Options{Rounds: 3}, 2)
-	a, _, _ := fit(t, same, z, weight, 1, 0)
-	b, _, _ := fit(t, plain, z, weight, 1, 0)
-	if !reflect.DeepEqual(a, b) {
-		t.Error("a sample of all rows is not all rows")
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
-	for _, o := range []Options{{Rounds: maxRounds + 1}, {Depth: 9}, {NodeRows: -1}, {TrimMass: math.NaN()},
+	for _, o := range []Options{{Rounds: maxRounds + 1}, {Depth: 9}, {TrimMass: math.NaN()},
 		{Boost: "gradient"}, {Rate: 0.1}, {Boost: Logistic, Rate: math.NaN()}, {Boost: Logistic, LeafBits: 5}} {
 		if _, err := New(x, o, 1); err == nil {
 			t.Errorf("%+v was taken", o)
@@ -282,11 +262,10 @@ func TestRefusals(t *testing.T) {
 func FuzzFit(f *testing.F) {
 	f.Add(uint64(1), uint16(50), uint8(4), uint8(3), uint8(2), int8(5), uint16(0))
 	f.Add(uint64(2), uint16(200), uint8(9), uint8(8), uint8(0), int8(-1), uint16(20))
-	f.Fuzz(func(t *testing.T, seed uint64, n uint16, dim, depth, columns uint8, minNode int8, nodeRows uint16) {
+	f.Fuzz(func(t *testing.T, seed uint64, n uint16, dim, depth, columns uint8, minNode int8, _ uint16) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		x, z, weight := problem(rng, 1+int(n%300), 1+int(dim%16))
-		o := Options{Rounds: 5, Depth: 1 + int(depth%8), NodeFeatures: int(columns), MinNode: int(minNode),
-			NodeRows: int(nodeRows)}
+		o := Options{Rounds: 5, Depth: 1 + int(depth%8), NodeFeatures: int(columns), MinNode: int(minNode)}
 		a, output, _ := fit(t, newTrainer(t, x, o, 1), z, weight, seed, 3)
 		b, other, _ := fit(t, newTrainer(t, x, o, 3), z, weight, seed, 3)
 		if !reflect.DeepEqual(a, b) || !slices.Equal(output, other) {

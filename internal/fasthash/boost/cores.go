@@ -1,7 +1,6 @@
 package boost
 
 import (
-	"cmp"
 	"context"
 
 	"hashgrove/internal/model"
@@ -57,7 +56,7 @@ func newCores(x *vectors.Columns, o Options, threads int, z []uint64, u []float6
 	}
 	listed, block := n, trimRows(n, t.team.Size())
 	if m != nil {
-		if err := cmp.Or(o.checkStream(n), t.newStream()); err != nil {
+		if err := t.newStream(); err != nil {
 			return nil, err
 		}
 		listed, block = 0, streamRows

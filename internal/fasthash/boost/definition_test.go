@@ -220,7 +220,7 @@ func TestSplitIsTheBestOfAll(t *testing.T) {
 			columns[i] = uint32(f)
 		}
 		v := b.root
-		v.items, v.chosen, v.columns, v.open = b.items[0][:v.hi], v.sum, columns, true
+		v.items, v.columns, v.open = b.items[0][:v.hi], columns, true
 		v.groups = make([]split, (len(columns)+groupColumns-1)/groupColumns)
 		for group := range v.groups {
 			b.fillGroup(pass{node: &v, items: v.items}, group)
@@ -382,54 +382,6 @@ func TestColumnsAreDrawnWithoutReplacement(t *testing.T) {
 	for _, f := range from {
 		if n := seen[f]; n < turns*3/7*9/10 || n > turns*3/7*11/10 {
 			t.Errorf("column %d drawn %d times of %d", f, n, turns)
-		}
-	}
-}
-
-// A row with k times its share of the mass must be drawn k times, up to rounding, and in proportion over many draws.
-func TestSampleFollowsTheMass(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	for range 200 {
-		n := 2 + rng.IntN(100)
-		items, total := make([]item, n), 0.0
-		for i := range items {
-			m := 1 + rng.Int32N(1000)
-			total += float64(m)
-			items[i] = newItem(i, (2*rng.Int32N(2)-1)*m)
-		}
-		out := make([]item, 1+rng.IntN(n))
-		d := newDraws(0)
-		d.stream(1, rng.Uint64())
-		sum := d.sample(items, out)
-		drawn := make([]int, n)
-		for _, v := range out {
-			drawn[v.row()]++
-			sum -= int64(v.mass())
-			want := int32(1)
-			if items[v.row()].mass() < 0 {
-				want = -1
-			}
-			if v.mass() != want {
-				t.Fatalf("row with the mass %d was drawn with %d", items[v.row()].mass(), v.mass())
-			}
-		}
-		for i := range drawn {
-			if want := float64(len(out)) * float64(absoluteMass(items[i])) / total; math.Abs(float64(drawn[i])-want) >= 1 {
-				t.Fatalf("row %d drawn %d times, want about %v", i, drawn[i], want)
-			}
-		}
-		if sum != 0 {
-			t.Fatalf("sum is %d off", sum)
-		}
-	}
-	// Two equal rows, two picks: one each, wherever the picks start.
-	for id := range uint64(20) {
-		d := newDraws(0)
-		d.stream(1, id)
-		out := make([]item, 2)
-		d.sample([]item{newItem(5, 9), newItem(6, 9)}, out)
-		if out[0].row() != 5 || out[1].row() != 6 {
-			t.Fatalf("drew %v", out)
 		}
 	}
 }

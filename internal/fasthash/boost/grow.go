@@ -12,7 +12,7 @@ import (
 // One complete decision tree (Lin et al., CVPR 2014, Step 2), grown breadth first as in the released code.
 //
 //	for each level
-//		openNodes every node that may be split draws its columns, and its rows (FastH-N)
+//		openNodes every node that may be split draws its columns
 //		search    histograms and best splits: histogram.go, split.go       nearly all the time
 //		divide    the rows of each node between its children               O(rows)
 //
@@ -31,8 +31,7 @@ type node struct {
 
 	// What a split needs.
 	columns []uint32    // candidates, rising
-	items   []item      // the rows that choose: all, or a sample
-	chosen  int64       // the signed mass of these
+	items   []item      // its rows
 	groups  []split     // the best of each group of columns, if it may be the best of all
 	lead    int64       // the greatest gain so far, while all threads search
 	parent  []histogram // its parent's histograms; nil when not kept
@@ -67,7 +66,6 @@ type grower struct {
 	groups      []split
 	kept        kept
 	shared      []shared
-	sampled     []item
 	updates     int // rows added to histograms so far; the benchmark reads it
 }
 
@@ -84,10 +82,7 @@ func newGrower(n int, o Options, usable, threads int) grower {
 		columns: make([]uint32, width*drawn),
 		groups:  make([]split, width*((drawn+groupColumns-1)/groupColumns)),
 	}
-	switch {
-	case o.NodeRows > 0 && o.NodeRows < n:
-		g.sampled = make([]item, n)
-	case drawn == offered:
+	if drawn == offered {
 		g.kept = newKept(n, (n+trimRows(n, threads)-1)/trimRows(n, threads), o.Depth, offered)
 	}
 	if threads >= manyThreads {
@@ -142,10 +137,10 @@ func (t *cores) openNodes(depth, from int, seed, id uint64) {
 	least := max(t.o.MinNode, 0)
 	drawn := len(t.columns) >> (t.o.Depth - 1)
 	groups := len(t.groups) >> (t.o.Depth - 1)
-	open, sampled := 0, 0
+	open := 0
 	for i := range t.level {
 		v := &t.level[i]
-		if v.chosen = v.sum; t.place == nil {
+		if t.place == nil {
 			v.items = t.items[from][v.lo:v.hi]
 		}
 		v.open = v.plus > least && v.hi-v.lo-v.plus > least && drawn > 0
@@ -156,12 +151,6 @@ func (t *cores) openNodes(depth, from int, seed, id uint64) {
 		v.columns = t.columns[open*drawn:][:drawn]
 		t.draws.columns(t.drawn.columns, v.columns)
 		v.groups = t.groups[open*groups:][:groups]
-		if k := t.o.NodeRows; k > 0 && k < len(v.items) {
-			items := t.sampled[sampled:][:k]
-			v.chosen = t.draws.sample(v.items, items)
-			v.items = items
-			sampled += k
-		}
 		open++
 	}
 	t.plan(depth)
@@ -169,7 +158,7 @@ func (t *cores) openNodes(depth, from int, seed, id uint64) {
 
 // divide makes the next level from the nodes that can be split, and closes the others.
 func (t *cores) divide(depth, from int) {
-	isFinal := func(v *node) bool { return !v.open || v.groups[0].gain > unsplit(v.chosen).gain && !v.groups[0].gap }
+	isFinal := func(v *node) bool { return !v.open || v.groups[0].gain > unsplit(v.sum).gain && !v.groups[0].gap }
 	t.unsettled = t.unsettled[:0]
 	for i := range t.level {
 		if v := &t.level[i]; !isFinal(v) {
@@ -376,35 +365,4 @@ func (d *draws) equally(from, out []uint32) {
 			k++
 		}
 	}
-}
-
-// sample fills out with rows drawn with probability proportional to their mass (FastH-N: Lin et al., CVPR 2014,
-// "weighted sampling"). It lays the masses end to end and picks at equal steps from a random start, so a row with k
-// steps of mass is drawn k times, give or take one. A drawn row counts as one unit of mass. It returns the signed sum
-// of these units.
-func (d *draws) sample(items, out []item) (sum int64) {
-	total := uint64(0)
-	for _, v := range items {
-		total += absoluteMass(v)
-	}
-	// In units of 1/k of a mass all picks are whole numbers. The largest is below totalMass * maxRows.
-	k := uint64(len(out))
-	pick, end, i := d.rng.Uint64N(total), k*absoluteMass(items[0]), 0
-	for j := range out {
-		for pick >= end {
-			i++
-			end += k * absoluteMass(items[i])
-		}
-		unit := items[i].mass()>>31*2 + 1 // z_i
-		out[j] = newItem(int(items[i].row()), unit)
-		sum += int64(unit)
-		pick += total
-	}
-	return sum
-}
-
-// absoluteMass returns the mass of an item without its sign.
-func absoluteMass(v item) uint64 {
-	m := int64(v.mass())
-	return uint64(max(m, -m))
 }

@@ -229,10 +229,10 @@ func (t *cores) countGroup(h *[groupColumns]histogram, v *node, group int, items
 // splitGroup searches the histograms of one group of columns, and the sibling's, for splits, and keeps them.
 func (t *cores) splitGroup(h *[groupColumns]histogram, p pass, group int) {
 	v, w := p.node, p.sibling
-	best := unsplit(v.chosen)
+	best := unsplit(v.sum)
 	var bestOfSibling split
 	if w != nil {
-		bestOfSibling = unsplit(w.chosen)
+		bestOfSibling = unsplit(w.sum)
 	}
 	for i, f := range v.groupOf(group) {
 		k := group*groupColumns + i

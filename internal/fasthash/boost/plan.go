@@ -133,11 +133,3 @@ func (o Options) Candidates(columns int) (candidates int, isLazy bool) {
 	candidates = o.columnsPerNode(columns)
 	return candidates, candidates < o.columnsPerTree(columns)
 }
-
-// Unsuited says why an engine that holds lists of no rows cannot learn with these options, or "".
-func (o Options) Unsuited(rows int) string {
-	if o.NodeRows > 0 && o.NodeRows < rows {
-		return "rows are drawn to split a node"
-	}
-	return ""
-}

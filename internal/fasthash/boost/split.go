@@ -39,7 +39,7 @@ func unsplit(sum int64) split { return split{gain: max(sum, -sum)} }
 // consider replaces s by the best split of a column of the node if that is better and may be the best of all groups.
 func (s *split) consider(h *histogram, v *node, feature uint32) {
 	low, high := extremes(h)
-	sum := v.chosen
+	sum := v.sum
 	gain := max(sum-2*int64(low), 2*int64(high)-sum)
 	if gain <= s.gain || !v.leads(gain) {
 		return
@@ -78,7 +78,7 @@ func (v *node) keepBest() {
 // finalSplit returns the final split of a node after search, and false if it cannot be split.
 func (t *cores) finalSplit(v *node) (split, bool) {
 	s := v.groups[0]
-	if s.gain > unsplit(v.chosen).gain {
+	if s.gain > unsplit(v.sum).gain {
 		if s.gap {
 			next := nextBin(v.items, t.x.Column(int(s.feature)), int(s.bin))
 			s.bin = uint8((int(s.bin) + next - 1) / 2)

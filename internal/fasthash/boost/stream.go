@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"hashgrove/internal/message"
 	"hashgrove/internal/vectors"
 )
 
@@ -48,16 +47,6 @@ type stream struct {
 type counter struct {
 	items [][]item    // of a block of rows, by pass
 	sums  []histogram // by pass and column
-}
-
-// checkStream reports options that need lists of the rows.
-func (o Options) checkStream(n int) error {
-	if o.NodeRows > 0 && o.NodeRows < n {
-		return message.New("drawn-rows",
-			"with more rows than memory, rows cannot be drawn to split a node: use all rows, "+
-				"or let each tree see a share of them")
-	}
-	return nil
 }
 
 func (t *cores) newStream() (err error) {
@@ -293,9 +282,9 @@ func (t *cores) finalSplits() {
 			s := v.groups
 			switch {
 			case !slices.Contains(t.unsettled, v):
-			case try == 0 && s[0].gain > unsplit(v.chosen).gain: // its bin is in a gap
+			case try == 0 && s[0].gain > unsplit(v.sum).gain: // its bin is in a gap
 				asked = append(asked, question{node: i, column: s[0].feature})
-			case s[0].gain > unsplit(v.chosen).gain: // its bin is found
+			case s[0].gain > unsplit(v.sum).gain: // its bin is found
 			case try >= len(v.columns):
 				v.open = false
 			default:
@@ -310,7 +299,7 @@ func (t *cores) finalSplits() {
 			q := &asked[i]
 			v := &t.level[q.node]
 			s := &v.groups[0]
-			if s.gain > unsplit(v.chosen).gain {
+			if s.gain > unsplit(v.sum).gain {
 				s.bin = uint8((int(s.bin) + q.bins.next(int(s.bin)) - 1) / 2)
 			} else if first := q.bins.next(-1); q.bins.next(first) < vectors.Bins {
 				s.feature, s.bin = q.column, uint8((first+q.bins.next(first)-1)/2)

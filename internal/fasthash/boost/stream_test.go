@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hashgrove/internal/machine"
-	"hashgrove/internal/message"
 	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
@@ -123,12 +122,5 @@ func TestManyBlocksMakeTheSameTrees(t *testing.T) {
 		{Rounds: 4, Depth: 3, TrimMass: 0.9}, {Rounds: 3, Depth: 4, Boost: Logistic, RowShare: 0.5},
 	} {
 		sameTrees(t, fmt.Sprintf("%+v", o), x, streamCase{o, 2, [][]float64{weight}, z, 0})
-	}
-}
-
-func TestStreamsRefuseWhatNeedsLists(t *testing.T) {
-	x, _, _ := hills(rand.New(rand.NewPCG(1, 2)), 1000, 5)
-	if _, err := New(inFile(t, x, 0), Options{NodeRows: 100}, 1); !message.Is(err, "drawn-rows") {
-		t.Error(err)
 	}
 }

@@ -51,7 +51,6 @@ func Cases() []Case {
 		"columns of trees": {Rounds: 7, ColumnShare: 0.4},
 		"both":             {Rounds: 7, ColumnShare: 0.5, NodeFeatures: 5, Favoured: 3},
 		"rows of trees":    {Rounds: 7, RowShare: 0.6},
-		"rows of nodes":    {Rounds: 4, NodeRows: 500}, // not all engines can, but all must end up with it
 	} {
 		cases = append(cases, Case{Name: "adaboost, " + name, Rows: 2200, Columns: 37, Options: ada(o)},
 			Case{Name: "logistic, " + name, Rows: 2200, Columns: 37, Options: logistic(o)})
