@@ -16,7 +16,8 @@ import (
 
 // Training on more rows than memory. What grows with the rows is the quantised columns, a byte per value, and some
 // thirty to a hundred bytes per row. With Run.Spill everything that is read and written in order goes to mapped files,
-// trees are grown by sweeps over the rows (boost/stream.go), and the model is the same, byte for byte.
+// and the model is the same, byte for byte. The nodes of a level go over a few columns together, from the first row to
+// the last, so every level reads the file of the columns once.
 
 // Need lists what a training needs in memory.
 type Need struct {
@@ -73,10 +74,12 @@ func (n Need) String() string {
 }
 
 // fixedBytes covers what does not grow with the rows: the program, the rows read at a time, a sample of the rows.
-// cacheBytes covers what the system caches of files, without which training would stall. While everything fits, the
+// cacheBytes covers what the system caches of files, without which training would stall, beside the columns that the
+// nodes of a level go over together. While everything fits, the
 // garbage of reading is collected late: some chunks of readBytes.
 const (
 	fixedBytes, cacheBytes = 96 << 20, 64 << 20
+	cachedColumns          = 8
 	readBytes, readChunks  = 64 << 20, 6
 )
 
@@ -111,10 +114,11 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	}
 	histograms := min(int64(d.Dim())<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20)
 	n.Parts = append(n.Parts, Part{"histograms", histograms, InMemory}, Part{"fixed", fixedBytes, InMemory},
-		Part{"cache", cacheBytes, WithFiles},
+		Part{"cache", cacheBytes + cachedColumns*int64(d.Rows), WithFiles},
 		Part{"rows as they are read", readChunks * min(int64(d.Rows)*int64(d.Dim())*4, readBytes), WithoutFiles})
 
-	put("masses and nodes", MemoryOrFile, 5)
+	put("masses", MemoryOrFile, 4)
+	put("lists of rows by node", MemoryOrFile, 16+12)
 	put("weights of trees", MemoryOrFile, 8)
 	put("columns", InFile, float64(d.Dim()))
 	put("classes, groups and bits of Step 1", InFile, 4+4+1+float64(float64(t.Bits)/8))
@@ -129,11 +133,10 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 		put("parts of rows", InFile, 3+4+8)
 	}
 	if t.Trees.Boost == boost.Logistic {
-		put("scores", MemoryOrFile, 4)
+		put("scores and leaves", MemoryOrFile, 5)
 	} else {
 		put("answers of trees", InFile, float64(t.Trees.Rounds)/8)
 	}
-	put("lists of rows by node", WithoutFiles, 16+12)
 	if t.wantsColumns() {
 		put("linear columns and their folds", WithoutFiles, 40+2*maxScores*5)
 		n.Parts = append(n.Parts, Part{"fits of linear columns", t.fitBytes(d.Rows, d.Dim()), WithoutFiles})

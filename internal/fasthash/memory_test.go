@@ -145,7 +145,7 @@ func TestNeedGrowsWithTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	columns := int64(d.Dim()) * int64(d.Rows)
-	if n.Memory() < columns+50*int64(d.Rows) || n.Files() < columns || n.Least() > 500e6 || n.Least() >= n.Memory() {
+	if n.Memory() < columns+50*int64(d.Rows) || n.Files() < columns || n.Least() > 900e6 || n.Least() >= n.Memory() {
 		t.Errorf("%d bytes of memory, %d in files, at least %d", n.Memory(), n.Files(), n.Least())
 	}
 	if text := n.String(); !strings.Contains(text, "labels 50 MB") || !strings.HasSuffix(text, " MB") {

@@ -77,22 +77,6 @@ func Unmap[T Number](s []T) error {
 	return unmapBytes(Bytes(s))
 }
 
-// Fetch starts reading part of a mapped array that will be needed soon.
-func Fetch[T Number](s []T) {
-	if len(s) == 0 {
-		return
-	}
-	b := Bytes(s)
-	page := uintptr(os.Getpagesize())
-	if before := uintptr(unsafe.Pointer(&b[0])) % page; before > 0 { // extend to the start of the page
-		if uintptr(len(b)) <= page-before {
-			return
-		}
-		b = b[page-before:]
-	}
-	fetchBytes(b)
-}
-
 // Bytes returns the memory of an array without copying it.
 func Bytes[T Number](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))

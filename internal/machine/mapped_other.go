@@ -9,5 +9,3 @@ const canMap = false
 func mapBytes(*os.File, int) ([]byte, error) { return nil, ErrUnsupported }
 
 func unmapBytes([]byte) error { return ErrUnsupported }
-
-func fetchBytes([]byte) {}

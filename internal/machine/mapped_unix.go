@@ -15,5 +15,3 @@ func mapBytes(file *os.File, size int) ([]byte, error) {
 }
 
 func unmapBytes(b []byte) error { return unix.Munmap(b) }
-
-func fetchBytes(b []byte) { _ = unix.Madvise(b, unix.MADV_WILLNEED) }

@@ -255,13 +255,6 @@ func newColumnsIn(m *Spill, rows int, q Quantizer) (*Columns, error) {
 // Spill returns the spill that holds the columns, which should also hold other arrays of all rows; nil means memory.
 func (c *Columns) Spill() *Spill { return c.spill }
 
-// Fetch starts reading rows lo to hi of a column that will be needed soon, if it is in a file.
-func (c *Columns) Fetch(j, lo, hi int) {
-	if hi = min(hi, c.Rows); c.spill != nil && lo < hi {
-		machine.Fetch(c.Column(j)[lo:hi])
-	}
-}
-
 // Column returns the bins of column j, one per row, without copying them.
 func (c *Columns) Column(j int) []uint8 { return c.data[j*c.Rows : (j+1)*c.Rows : (j+1)*c.Rows] }
 

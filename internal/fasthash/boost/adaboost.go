@@ -12,7 +12,6 @@
 //	split.go      the best column and bin of a node
 //	kernels.go    sums and extremes of whole histograms, in assembly where available
 //	predict.go    the output of a tree and of an ensemble for the training rows
-//	stream.go     the same trees from columns in a file, for more rows than memory
 package boost
 
 import (

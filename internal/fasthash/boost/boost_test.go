@@ -181,8 +181,7 @@ func TestConstantBits(t *testing.T) {
 func TestScoreZeroIsPlus(t *testing.T) {
 	x := columnsOf(3, 1, func(i, j int) uint8 { return uint8(i) })
 	b := newTrainer(t, x, Options{}, 1)
-	copy(b.answersOf(0), []uint64{0b001})
-	copy(b.answersOf(1), []uint64{0b011})
+	b.said = [][]uint64{{0b001}, {0b011}}
 	b.vote([]int32{9, 9}, b.output)
 	if want := []int8{1, 1, -1}; !slices.Equal(b.output, want) {
 		t.Errorf("output %v, want %v", b.output, want)

@@ -34,7 +34,6 @@ type cores struct {
 	trimmer
 	grower
 	scorer
-	stream
 }
 
 // predictBlock is the number of rows in one turn of a loop over all rows, a multiple of 64. V+ and V- are summed over
@@ -54,15 +53,10 @@ func newCores(x *vectors.Columns, o Options, threads int, z []uint64, u []float6
 	if t.mass, err = vectors.AllocHot[int32](m, n); err != nil {
 		return nil, err
 	}
-	listed, block := n, trimRows(n, t.team.Size())
-	if m != nil {
-		if err := t.newStream(); err != nil {
-			return nil, err
-		}
-		listed, block = 0, streamRows
+	t.trimmer = newTrimmer(n, trimRows(n, t.team.Size()))
+	if err := t.newGrower(); err != nil {
+		return nil, err
 	}
-	t.trimmer = newTrimmer(n, block)
-	t.grower = newGrower(listed, o, len(t.usable), t.team.Size())
 	t.draws.favoured = o.firstFavoured(x.Dim())
 	if o.Boost == Logistic {
 		if err := t.newScorer(); err != nil {
@@ -117,10 +111,10 @@ func (t *cores) Round(_ context.Context, q int) (*Round, error) {
 		t.round.Digits, t.round.Unit = t.digits, t.unit
 		return &t.round, nil
 	}
-	if err := t.makeRoom(t.counted); err != nil {
+	var err error
+	if t.last, err = t.answersOf(t.counted); err != nil {
 		return nil, err
 	}
-	t.last = t.answersOf(t.counted)
 	vRight, vWrong := t.predict(t.last)
 	var w float64
 	w, t.right, t.wrong = treeWeight(vRight, vWrong, t.n)

@@ -69,26 +69,35 @@ type grower struct {
 	updates     int // rows added to histograms so far; the benchmark reads it
 }
 
-func newGrower(n int, o Options, usable, threads int) grower {
+func (t *cores) newGrower() (err error) {
+	o, usable, threads := t.o, len(t.usable), t.team.Size()
 	offered, drawn := o.columnsPerTree(usable), o.columnsPerNode(usable)
 	width, splits := 1<<(o.Depth-1), model.Splits(o.Depth)
 	g := grower{
 		draws:   newDraws(usable),
 		tree:    tree{make([]uint32, splits), make([]uint8, splits), make([]uint64, model.LeafWords(o.Depth))},
-		items:   [2][]item{make([]item, n), make([]item, n)},
 		level:   make([]node, 0, 2*width),
 		next:    make([]node, 0, 2*width),
 		passes:  make([]pass, 0, width),
 		columns: make([]uint32, width*drawn),
 		groups:  make([]split, width*((drawn+groupColumns-1)/groupColumns)),
 	}
+	m := t.x.Spill()
+	for i := range g.items {
+		if g.items[i], err = allocItems(m, t.n); err != nil {
+			return err
+		}
+	}
 	if drawn == offered {
-		g.kept = newKept(n, (n+trimRows(n, threads)-1)/trimRows(n, threads), o.Depth, offered)
+		if g.kept, err = newKept(m, t.n, len(t.blocks), o.Depth, offered); err != nil {
+			return err
+		}
 	}
 	if threads >= manyThreads {
 		g.shared = make([]shared, threads)
 	}
-	return g
+	t.grower = g
+	return nil
 }
 
 // grow grows a tree from the rows listed by trim. Node i draws from the stream of seed and id + i.
@@ -140,9 +149,7 @@ func (t *cores) openNodes(depth, from int, seed, id uint64) {
 	open := 0
 	for i := range t.level {
 		v := &t.level[i]
-		if t.place == nil {
-			v.items = t.items[from][v.lo:v.hi]
-		}
+		v.items = t.items[from][v.lo:v.hi]
 		v.open = v.plus > least && v.hi-v.lo-v.plus > least && drawn > 0
 		if !v.open {
 			continue
@@ -165,18 +172,11 @@ func (t *cores) divide(depth, from int) {
 			t.unsettled = append(t.unsettled, v)
 		}
 	}
-	if t.place != nil {
-		t.finalSplits()
-	} else {
-		t.team.For(len(t.unsettled), func(i int) {
-			v := t.unsettled[i]
-			v.groups[0], v.open = t.finalSplit(v)
-		})
-	}
+	t.team.For(len(t.unsettled), func(i int) {
+		v := t.unsettled[i]
+		v.groups[0], v.open = t.finalSplit(v)
+	})
 	open := 0
-	for i := range t.becomes {
-		t.becomes[i] = -1
-	}
 	for i := range t.level {
 		v := t.level[i]
 		if !v.open {
@@ -185,14 +185,9 @@ func (t *cores) divide(depth, from int) {
 		}
 		t.tree.feature[v.at], t.tree.bin[v.at] = v.groups[0].feature, v.groups[0].bin
 		t.level[open] = v
-		t.becomes[i%len(t.becomes)] = open
 		open++
 	}
 	t.level, t.next = t.level[:open], t.next[:2*open]
-	if t.place != nil {
-		t.cutStream(depth == t.o.Depth-1)
-		return
-	}
 	t.cut(from, depth == t.o.Depth-1)
 }
 

@@ -47,19 +47,20 @@ type kept struct {
 // keptBytes bounds the memory for kept histograms.
 const keptBytes = 64 << 20
 
-func newKept(n, blocks, depth, columns int) kept {
+func newKept(m *vectors.Spill, n, blocks, depth, columns int) (k kept, err error) {
 	slots := 1 << depth / 4
 	if (1+slots)*columns > keptBytes/(4*vectors.Bins) {
-		return kept{}
+		return k, nil
 	}
-	k := kept{
-		root: make([]histogram, columns), held: make([]int32, n), changed: make([]item, n),
-		counts: make([]int, blocks), slots: make([][]histogram, slots),
-	}
+	k = kept{root: make([]histogram, columns), counts: make([]int, blocks), slots: make([][]histogram, slots)}
 	for i := range k.slots {
 		k.slots[i] = make([]histogram, columns)
 	}
-	return k
+	if k.held, err = vectors.AllocHot[int32](m, n); err != nil {
+		return k, err
+	}
+	k.changed, err = allocItems(m, n)
+	return k, err
 }
 
 // pass is one pass over the rows of a node.
@@ -82,9 +83,6 @@ func (t *cores) plan(depth int) {
 		}
 		switch {
 		case t.kept.root == nil:
-		case t.place != nil && len(t.passes) > 0: // a pass over all rows
-			clear(t.kept.root)
-			t.passes[0].node.kept = t.kept.root
 		case len(t.passes) > 0: // a pass over the changes
 			t.passes[0].node.kept, t.passes[0].items = t.kept.root, t.kept.changes
 		default: // the changes are lost, so the next tree starts over
@@ -156,10 +154,6 @@ type shared struct {
 
 // search finds the best split of each node of the level and stores it in its groups[0].
 func (t *cores) search() {
-	if t.place != nil {
-		t.searchStream()
-		return
-	}
 	groups := len(t.groups) >> (t.o.Depth - 1)
 	turns := len(t.passes) * groups
 	alone := max(turns-len(t.shared), 0)

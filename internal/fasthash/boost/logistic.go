@@ -50,14 +50,14 @@ type scorer struct {
 func (t *cores) newScorer() (err error) {
 	leaves := 1 << t.o.Depth
 	s := scorer{
-		leaf: t.place, chance: Chances(), sums: make([][][2]int64, len(t.blocks)),
+		chance: Chances(), sums: make([][][2]int64, len(t.blocks)),
 		value: make([]int32, leaves), digits: make([]uint8, leaves),
 	}
 	for b := range s.sums {
 		s.sums[b] = make([][2]int64, leaves)
 	}
-	if s.leaf == nil { // otherwise nodes' places are free when leaves are needed
-		s.leaf = make([]uint8, t.n)
+	if s.leaf, err = vectors.AllocHot[uint8](t.x.Spill(), t.n); err != nil {
+		return err
 	}
 	s.score, err = vectors.AllocHot[int32](t.x.Spill(), t.n)
 	t.scorer = s
@@ -134,7 +134,6 @@ func (t *cores) settle() {
 	t.setPaths()
 	scale := massScale(t.n)
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
-		t.fetch(t.tree.feature, lo, hi)
 		sums := t.scorer.sums[b]
 		clear(sums)
 		for r := lo; r < hi; r++ {

@@ -8,24 +8,16 @@ import (
 
 // Outputs of trees for all training rows, including trimmed ones: one bit per row.
 
-// answersOf returns the memory for the output of the q-th kept tree.
-func (t *cores) answersOf(q int) []uint64 {
+// answersOf returns the memory for the output of the q-th kept tree, possibly in a file.
+func (t *cores) answersOf(q int) ([]uint64, error) {
 	if q == len(t.said) {
-		t.said = append(t.said, make([]uint64, len(t.z)))
-	}
-	return t.said[q]
-}
-
-// makeRoom allocates the memory for the output of the q-th kept tree, possibly in a file.
-func (t *cores) makeRoom(q int) error {
-	if m := t.x.Spill(); m != nil && q == len(t.said) {
-		said, err := vectors.Alloc[uint64](m, len(t.z))
+		said, err := vectors.Alloc[uint64](t.x.Spill(), len(t.z))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t.said = append(t.said, said)
 	}
-	return nil
+	return t.said[q], nil
 }
 
 // isConstant reports whether z has one value for all rows.
@@ -63,9 +55,6 @@ func (t *cores) predict(said []uint64) (vRight, vWrong float64) {
 	leaves := t.tree.leaf
 	t.setPaths()
 	t.team.Blocks(t.n, predictBlock, func(b, lo, hi int) {
-		if lo%streamRows == 0 {
-			t.fetch(t.tree.feature, lo, lo+streamRows)
-		}
 		sum := [2]float64{}
 		for ; lo < hi; lo += 64 {
 			last := min(lo+64, hi)

@@ -32,8 +32,8 @@ func TestSampledTreeEqualsGrowingNodeByNode(t *testing.T) {
 		if err := b.setProblem(z, weight); err != nil {
 			t.Fatal(err)
 		}
-		b.updateMasses(b.z, 1, 1)
 		for id := uint64(1 << 9); id < 4<<9; id += 1 << 9 { // histograms that are kept must not tell of other samples
+			b.updateMasses(b.z, 1, 1)
 			b.draw(7, id)
 			b.trim()
 			b.grow(7, id)

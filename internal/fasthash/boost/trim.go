@@ -3,7 +3,9 @@ package boost
 import (
 	"math"
 	"math/bits"
-	"slices"
+	"unsafe"
+
+	"hashgrove/internal/vectors"
 )
 
 // Weight trimming (Friedman, Hastie and Tibshirani, 2000; Lin et al., CVPR 2014, Step 2): a tree sees the shortest run
@@ -14,7 +16,7 @@ import (
 // is free and any number of threads grows the same tree. A row that is kept is one item: z_i mass_i and i.
 //
 //	updateMasses    masses of all rows, summed by magnitude                                           O(n)
-//	leastKey        down the magnitudes to the one where the share is reached; select only in that    O(n)
+//	leastKey        down the magnitudes to the one where the share is reached, and down the masses in it    O(n)
 //	trim            lists the rows, and what has changed since the last tree                          O(n)
 
 // totalMass bounds the sum of all masses, and so every sum of signed masses: both fit an int32.
@@ -23,6 +25,12 @@ const totalMass = math.MaxInt32
 // item is a row as a tree sees it: its number in the lower half, its signed mass in the upper half. The mass is not 0,
 // so its sign is that of z. A single word takes a single load in the counting loop.
 type item uint64
+
+// allocItems returns memory for items, possibly in a file.
+func allocItems(m *vectors.Spill, n int) ([]item, error) {
+	words, err := vectors.AllocHot[uint64](m, n)
+	return unsafe.Slice((*item)(unsafe.SliceData(words)), n), err
+}
 
 func newItem(row int, mass int32) item { return item(uint32(mass))<<32 | item(uint32(row)) }
 
@@ -40,12 +48,10 @@ func magnitude(mass int32) int {
 // trimmer holds the memory for trimming.
 type trimmer struct {
 	block  int                 // rows whose masses are summed by magnitude in one turn
-	blocks [][magnitudes]int64 // the sums of each block
+	blocks [][magnitudes]int64 // the sums of each block, until leastKey narrows them down
 	whole  []int64             // all masses of each block
 	parts  []node              // what each block keeps
 	least  int64               // the least key kept
-	edges  [][]int64           // by block: rows of the magnitude where the share is reached, as keys
-	edge   []int64             // all of them
 	counts []int               // of items that each block keeps
 	places []int               // where these items, or changes, begin
 }
@@ -60,8 +66,8 @@ func trimRows(n, threads int) int { return max(trimBlock, (n/(3*threads)+64)&^63
 func newTrimmer(n, block int) trimmer {
 	s := trimmer{block: block}
 	blocks := (n + s.block - 1) / s.block
-	s.blocks, s.parts, s.edges = make([][magnitudes]int64, blocks), make([]node, blocks), make([][]int64, blocks)
-	s.counts, s.places, s.whole = make([]int, blocks), make([]int, blocks), make([]int64, blocks)
+	s.blocks, s.parts, s.whole = make([][magnitudes]int64, blocks), make([]node, blocks), make([]int64, blocks)
+	s.counts, s.places = make([]int, blocks), make([]int, blocks)
 	return s
 }
 
@@ -127,16 +133,11 @@ func (t *cores) key(i int) int64 { return int64(t.mass[i])<<32 | int64(t.n-1-i) 
 
 // trim lists the rows that the next tree sees and, if histograms are kept, how they differ from those of the last tree.
 func (t *cores) trim() {
-	if t.place != nil {
-		t.trimStream()
-		return
-	}
 	t.least = math.MinInt64
 	if isShare(t.o.TrimMass) {
 		t.least = t.leastKey()
-	} else {
-		t.countOffered()
 	}
+	t.countSeen()
 	t.root = node{hi: t.setPlaces(t.trimmer.counts)}
 	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
 		t.parts[b] = t.listBlock(t.items[0][t.places[b]:][:t.trimmer.counts[b]], lo)
@@ -172,49 +173,73 @@ func (t *cores) listBlock(items []item, lo int) (part node) {
 	return part
 }
 
-// countOffered counts the rows of each block that the next tree sees if none is trimmed.
-func (t *cores) countOffered() {
-	for b := range t.trimmer.counts {
-		lo, hi := b*t.block, min((b+1)*t.block, t.n)
-		if t.trimmer.counts[b] = hi - lo; t.drawn.rows == nil {
-			continue
+// countSeen counts the rows of each block that the next tree sees.
+func (t *cores) countSeen() {
+	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
+		count, least, last := 0, t.least, int64(t.n-1-lo)
+		for i, m := range t.mass[lo:hi] {
+			if int64(m)<<32|(last-int64(i)) >= least && t.isOffered(lo+i) {
+				count++
+			}
 		}
-		for r := lo; r < hi; r += 64 {
-			hidden := ^t.drawn.rows[r/64] << max(0, 64-(hi-r)) // of rows up to hi
-			t.trimmer.counts[b] -= bits.OnesCount64(hidden)
-		}
-	}
+		t.trimmer.counts[b] = count
+	})
 }
 
-// leastKey returns the key of the last row of the shortest run that holds more than TrimMass of the mass. It counts,
-// for each block, the rows of that run that are offered to the next tree.
+// leastKey returns the key of the last row of the shortest run that holds more than TrimMass of the mass. It sums the
+// masses of the magnitude where the share is reached by ever narrower ranges, down to one mass; of the rows with that
+// mass, the first are kept.
 func (t *cores) leastKey() int64 {
 	at, limit := t.edgeMagnitude()
-	t.team.Blocks(t.n, t.block, func(b, lo, hi int) {
-		edge, count := t.edges[b][:0], 0
-		for i, m := range t.mass[lo:hi] {
-			switch size := magnitude(m); {
-			case size > at && t.isOffered(lo+i):
-				count++
-			case size == at:
-				edge = append(edge, t.key(lo+i))
+	over := max(at>>6-1, 0)
+	lo, width := int32(at-over<<6)<<over, int32(1)<<over
+	for width > 1 {
+		share := max(width/magnitudes, 1)
+		t.team.Blocks(t.n, t.block, func(b, first, end int) {
+			sums := &t.blocks[b]
+			clear(sums[:])
+			for _, m := range t.mass[first:end] {
+				if m >= lo && m-lo < width {
+					sums[(m-lo)/share%magnitudes] += int64(m)
+				}
+			}
+		})
+		for at = int(width/share) - 1; at >= 0; at-- {
+			here := t.sumOf(at)
+			if limit < here {
+				break
+			}
+			limit -= here
+		}
+		if at < 0 {
+			return math.MinInt64
+		}
+		lo, width = lo+int32(at)*share, share
+	}
+	one := int64(max(lo, 1))
+	wanted := limit/one + 1 // rows of this mass that together pass the limit
+	for b := range t.blocks {
+		if count := t.blocks[b][at] / one; wanted > count {
+			wanted -= count
+			continue
+		}
+		for i := b * t.block; ; i++ {
+			if t.mass[i] == lo {
+				if wanted--; wanted == 0 {
+					return t.key(i)
+				}
 			}
 		}
-		t.edges[b], t.trimmer.counts[b] = edge, count
-	})
-	t.edge = t.edge[:0]
-	for _, edge := range t.edges {
-		t.edge = append(t.edge, edge...)
 	}
-	least := passing(t.edge, limit)
-	for b, edge := range t.edges {
-		for _, key := range edge {
-			if key >= least && t.isOffered(t.n-1-int(uint32(key))) {
-				t.trimmer.counts[b]++
-			}
-		}
+	return math.MinInt64
+}
+
+// sumOf returns the sum over the blocks of what each has in place k.
+func (t *cores) sumOf(k int) (sum int64) {
+	for b := range t.blocks {
+		sum += t.blocks[b][k]
 	}
-	return least
+	return sum
 }
 
 // edgeMagnitude returns the magnitude in which the share TrimMass is reached, and how much of the share is left for it.
@@ -225,10 +250,7 @@ func (t *cores) edgeMagnitude() (at int, limit int64) {
 	}
 	limit = int64(t.o.TrimMass * float64(all)) // an integer exceeds the product if it exceeds its floor
 	for at = magnitudes - 1; at > 0; at-- {
-		here := int64(0)
-		for b := range t.blocks {
-			here += t.blocks[b][at]
-		}
+		here := t.sumOf(at)
 		if limit < here {
 			break
 		}
@@ -236,34 +258,3 @@ func (t *cores) edgeMagnitude() (at int, limit int64) {
 	}
 	return at, limit
 }
-
-// passing returns the key at which the masses of the distinct keys, from the greatest down, add up to more than the
-// limit, or the least integer if they never do. It sorts keys only partially (Hoare's selection, 1961).
-func passing(keys []int64, limit int64) int64 {
-	for len(keys) > 0 {
-		pivot := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])
-		greater, mass := 0, int64(0)
-		for i, key := range keys {
-			if key > pivot {
-				keys[i], keys[greater] = keys[greater], key
-				greater++
-				mass += key >> 32
-			}
-		}
-		if mass > limit {
-			keys = keys[:greater]
-			continue
-		}
-		if limit -= mass; limit < pivot>>32 {
-			return pivot
-		}
-		limit -= pivot >> 32
-		keys = keys[greater:]
-		last := len(keys) - 1
-		at := slices.Index(keys, pivot)
-		keys[at], keys = keys[last], keys[:last]
-	}
-	return math.MinInt64
-}
-
-func median(a, b, c int64) int64 { return max(min(a, b), min(max(a, b), c)) }

@@ -15,7 +15,7 @@
 // group can do in a microsecond, such as choosing splits or finding the values of leaves, every group of the next kernel
 // does again for itself.
 //
-// A row has the number of its node in the level that grows, one byte, as in stream.go, and never moves. A group of
+// A row has the number of its node in the level that grows, one byte, and never moves. A group of
 // work-items counts a few columns over a stretch of rows in local memory and adds the result to global memory. If all
 // nodes have the same columns, only the smaller of two siblings is counted, and the other is what the parent leaves.
 
