@@ -126,7 +126,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage, 130 after an interrupt (Ctrl-C
 	cli.AddVerbs(root, "Learn and measure", a.train(), a.encode(), a.eval(), a.compare(), a.features())
 	cli.AddVerbs(root, "Search", a.index(), a.search(), a.serve(), a.push(), a.pull())
 	const files = "Files and help"
-	cli.AddVerbs(root, files, a.info(), a.verify(), a.merge(), a.export(), a.version())
+	cli.AddVerbs(root, files, a.info(), a.verify(), a.export(), a.version())
 	root.SetHelpCommandGroupID(files)
 	root.SetCompletionCommandGroupID(files)
 	root.AddCommand(a.worker())

@@ -164,7 +164,7 @@ func TestHelpExamples(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	write(t, "token.txt", "a-token-of-many-characters")
 	order := []string{
-		"version", "inspect", "train", "encode", "merge", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "export", "search", "index list", "index export", "index backup",
+		"version", "inspect", "train", "encode", "eval", "compare", "index build", "index add", "index update", "index delete", "index compact", "export", "search", "index list", "index export", "index backup",
 		"index restore", "index migrate", "info", "verify", "serve", "push", "pull", "demo", "features",
 	}
 	server := ""

@@ -195,17 +195,6 @@ func TestIndexIsReplaced(t *testing.T) {
 	if found, _ := filepath.Glob("*.new"); len(found) > 0 {
 		t.Errorf("%v is left", found)
 	}
-	write(t, "both.hgi", "no index at all")
-	write(t, "both.hgi.new", "a file of somebody else")
-	succeed(t, shellWords("index build items.csv --id-column sku -m m.hgm -o more.hgi")...)
-	if o := try(t, shellWords("merge more.hgi fresh.hgi -o both.hgi")...); o.code != 1 || string(read(t, "both.hgi")) != "no index at all" {
-		t.Errorf("merge: exit %d, %s", o.code, o.err)
-	}
-	succeed(t, shellWords("merge more.hgi fresh.hgi -o both.hgi --force")...)
-	succeed(t, "verify", "both.hgi")
-	if found, _ := filepath.Glob("*.new"); !slices.Equal(found, []string{"both.hgi.new"}) {
-		t.Errorf("after merging there are %v", found)
-	}
 	if found, _ := filepath.Glob("*.tmp"); len(found) > 0 {
 		t.Errorf("%v are left", found)
 	}

@@ -39,17 +39,11 @@ func NewTemporary(path string) (*os.File, error) {
 	return f, err
 }
 
-// NewCopy is NewTemporary for a copy of another file, with the permissions of that file as far as the umask allows. A
-// copy made from several files is readable only by those who can read all of them.
-func NewCopy(path string, of fs.FileInfo, more ...fs.FileInfo) (*os.File, error) {
+// NewCopy is NewTemporary for a copy of another file, with the permissions of that file as far as the umask allows.
+func NewCopy(path string, of fs.FileInfo) (*os.File, error) {
 	Sweep(path, sweepAge)
-	mode, one := of.Mode().Perm(), true
-	for _, o := range more {
-		mode &= o.Mode().Perm()
-		one = one && sameOwner(of, o)
-	}
-	f, err := newTemporary(path, mode|0o600)
-	if err != nil || one && giveTo(f, of) {
+	f, err := newTemporary(path, of.Mode().Perm()|0o600)
+	if err != nil || giveTo(f, of) {
 		return f, err
 	}
 	if has, err := f.Stat(); err == nil {

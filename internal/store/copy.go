@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,7 +23,6 @@ type draft struct {
 	head      head
 	state     state // only the number of writes is used
 	modelFile []byte
-	of        []fs.FileInfo // the files it is made from, whose permissions it gets unless it replaces one
 }
 
 // bulk writes a new file in large transactions. Nobody reads it before it is finished, so they need no syncs.
@@ -66,7 +64,7 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	if err := checkOrder(); err != nil {
 		return "", err
 	}
-	f, err := d.temporary()
+	f, err := section.NewTemporary(d.path)
 	if err != nil {
 		return "", err
 	}
@@ -120,14 +118,6 @@ func (d draft) build(fill func(put putItem) error) (_ string, err error) {
 	}
 	w.settle()
 	return tmp, w.Sync()
-}
-
-// temporary creates the file itself.
-func (d draft) temporary() (*os.File, error) {
-	if _, err := os.Stat(d.path); err == nil || len(d.of) == 0 {
-		return section.NewTemporary(d.path)
-	}
-	return section.NewCopy(d.path, d.of[0], d.of[1:]...)
 }
 
 func (d draft) writeModel(tx *bolt.Tx) error {
@@ -310,18 +300,13 @@ func (c *cancellable) Write(b []byte) (n int, err error) {
 	return n, c.err
 }
 
-// BackupFile is Backup to a new file, which is checked before it gets its name. The report describes it. An existing
-// file is left alone.
+// BackupFile is Backup to a new file with the permissions of the index, which is checked before it gets its name. The
+// report describes it. An existing file is left alone.
 func (s *Store) BackupFile(ctx context.Context, path string) (Report, error) {
 	of, err := os.Stat(s.real)
 	if err != nil {
 		return Report{}, withPath(s.path, err)
 	}
-	return newCopy(ctx, path, of, func(w io.Writer) error { return s.Backup(ctx, w) })
-}
-
-// newCopy makes a file at path from an index that write writes, with the permissions of the original.
-func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Writer) error) (Report, error) {
 	if err := checkVacant(path); err != nil {
 		return Report{}, withPath(path, err)
 	}
@@ -330,7 +315,7 @@ func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Wri
 		return Report{}, withPath(path, err)
 	}
 	defer os.Remove(f.Name())
-	if err = write(f); err == nil {
+	if err = s.Backup(ctx, f); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -338,31 +323,21 @@ func newCopy(ctx context.Context, path string, of fs.FileInfo, write func(io.Wri
 	}
 	r, err := checkFile(ctx, f.Name())
 	if err != nil {
-		err = fmt.Errorf("the copy is damaged, and the index it was made from may be too: %w", err)
+		err = fmt.Errorf("the copy is damaged, and %s, which it was made from, may be too: %w", s.path, err)
 	} else {
 		err = moveInto(f.Name(), path)
 	}
 	return r, withPath(path, err)
 }
 
-// Restore copies a backup to a new file atomically: everything is checked before the file gets its name. The report
-// describes it. An existing file is left alone. Nothing but the new file is written.
+// Restore is BackupFile of a backup.
 func Restore(ctx context.Context, from, to string) (Report, error) {
-	if err := checkVacant(to); err != nil {
+	s, err := Open(ctx, from, OpenOptions{ReadOnly: true, OnDisk: true})
+	if err != nil {
 		return Report{}, err
 	}
-	f, _, err := inspect(ctx, from, deadline(0), func(c *contents) error { return c.check(ctx, nil, nil) })
-	if err != nil {
-		return Report{}, withPath(from, err)
-	}
-	defer f.Close()
-	of, err := f.f.Stat()
-	if err != nil {
-		return Report{}, withPath(from, err)
-	}
-	return newCopy(ctx, to, of, func(w io.Writer) error {
-		return f.View(func(tx *bolt.Tx) error { return writeTo(ctx, w, tx) })
-	})
+	defer s.Close()
+	return s.BackupFile(ctx, to)
 }
 
 // Replace atomically replaces the file at path, whatever it is, with a finished index. If the old file is an index, it

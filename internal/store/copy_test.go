@@ -223,18 +223,16 @@ func TestCopiesArePrivate(t *testing.T) {
 	ok(t, os.Chmod(path, 0o600))
 	dir := filepath.Dir(path)
 	backup, restored := filepath.Join(dir, "backup"), filepath.Join(dir, "restored")
-	merged, replaced := filepath.Join(dir, "merged"), filepath.Join(dir, "replaced")
 	fine(t)(s.BackupFile(ctx, backup))
 	fine(t)(Restore(ctx, backup, restored))
 	ok(t, s.Compact(ctx))
 	ok(t, s.Close())
-	open, other := create(t, Options{Bits: 8})
-	ok(t, open.Close())
-	ok(t, os.Chmod(other, 0o644))
-	fine(t)(Merge(ctx, []string{other, path}, merged, false, nil))
+	replaced := filepath.Join(dir, "replaced")
 	ok(t, os.WriteFile(replaced, []byte("no index"), 0o600))
-	fine(t)(Merge(ctx, []string{other, path}, replaced, true, nil))
-	for _, p := range []string{path, backup, restored, merged, replaced} {
+	s, err := Create(ctx, replaced, Options{Bits: 8, Replace: true})
+	ok(t, err)
+	ok(t, s.Close())
+	for _, p := range []string{path, backup, restored, replaced} {
 		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, %v", filepath.Base(p), info.Mode(), err)
 		}

@@ -178,7 +178,7 @@ func Create(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// fillWith returns a function that puts the items of a batch, which may be nil, into the draft.
+// fillWith returns a function that puts the items of a batch into the draft; nil if that is nil.
 func (d *draft) fillWith(ctx context.Context, b *index.Batch) (func(put putItem) error, error) {
 	if b == nil {
 		return nil, nil
