@@ -14,6 +14,7 @@ import (
 var settings = [][2]string{
 	{"hold_out", "classes to keep out of training, such as 8,9; eval then measures them separately"},
 	{"mirror_average", "whether codes add the scores of a picture and its mirror image; with --mirror"},
+	{"min_shared", "number of common tags that make two rows similar; 2"},
 	{"restart", "whether to discard an interrupted training"},
 	{"learner", "what predicts bits: trees; scores, how much a row looks like each class or tag; linear (SVM); or auto"},
 	{"inference", "algorithm of Step 1: blockgc, icm or spectral"},

@@ -14,7 +14,7 @@ import (
 
 // settingFlags maps the settings of package dataset to flags.
 var settingFlags = map[string]string{
-	"AttributesByRow": "--attributes-id, --attributes-by row",
+	"AttributesByRow": "--attributes-id",
 	"AttributesID":    "--attributes-id",
 
 	"Columns":    "--attribute-columns",

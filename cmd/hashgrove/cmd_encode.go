@@ -52,7 +52,7 @@ Input can be a pipe, or - for standard input, except for Parquet, npz and pictur
 		"`FORM` of the output: hgc, npy, raw, hex, csv or jsonl; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "keep only this `NUMBER` of leading bits of each code; 0 means all")
 	cli.Group(f, "Output")
-	c.data.bind(f, "Data")
+	c.data.bindFiles(f, "Data")
 	return cmd
 }
 

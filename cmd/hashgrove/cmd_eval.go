@@ -70,7 +70,7 @@ Some methods weight the bits (MDSH): --rank weighted ranks as their authors do.`
 		"ranks `K` of precision@K; default 1,10,100,1000; --json also has the precision-recall curve")
 	cli.Group(f, "Output")
 	c.data.bind(f, "Data")
-	f.Lookup("labels").Hidden, f.Lookup("ids").Hidden = true, true
+	f.Lookup("labels").Hidden = true
 	c.base.bind(f, "base")
 	c.queries.bind(f, "queries")
 	cli.Group(f, "Files beside the data")
@@ -85,8 +85,6 @@ func (c *evalCommand) run(ctx context.Context) error {
 		return cli.Usage("missing-flag", "eval needs -m MODEL, --base DATA and --queries DATA")
 	case len(c.data.LabelsFile) > 0:
 		return cli.Usage("ambiguous-flag", "--labels is ambiguous here: use --base-labels and --queries-labels")
-	case len(c.data.IDsFile) > 0:
-		return cli.Usage("ambiguous-flag", "--ids is ambiguous here: pairs of rows without a column of ids go by number")
 	}
 	if err := c.similar.check(); err != nil {
 		return err

@@ -57,7 +57,6 @@ func TestEvalWithoutLabels(t *testing.T) {
 	for _, r := range []refusal{
 		{data + " --neighbours none", 2, "no-truth", "--pairs"},
 		{data + " --neighbours manhattan", 2, "bad-flag-value", "--neighbours manhattan euclidean cosine none"},
-		{data + " --ids classes.txt", 2, "ambiguous-flag", "--ids"},
 		{data + " --labels classes.txt", 2, "ambiguous-flag", "--base-labels --queries-labels"},
 		{data + " --queries-tags somewhere", 1, nil, `queries new.csv "somewhere" category`},
 	} {

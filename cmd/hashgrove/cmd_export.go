@@ -24,7 +24,6 @@ type convertCommand struct {
 	output, to string
 	prefix     int
 	noIDs      bool
-	spread     bool
 	file       cli.Output
 }
 
@@ -45,8 +44,7 @@ A model that computes features of pictures, or adds the scores of their mirror i
 it does begins with pictures, not with vectors.
 
 Bits of detail weigh an eighth of a bit, and FAISS counts all bits alike. So codes with detail need --prefix, which
-leaves it out, or --spread, which repeats the bits of the class eight times: then FAISS ranks as we do, with distances
-in eighths of a bit, if the codes of the queries are exported with --spread too.`,
+leaves it out.`,
 		Example: `  hashgrove export items.hgm -o items.onnx
   hashgrove export items.hgc --no-ids -o items.faiss
   hashgrove export items.hgi --no-ids --to faiss -o items.index
@@ -59,7 +57,6 @@ in eighths of a bit, if the codes of the queries are exported with --spread too.
 	c.file.Bind(f)
 	f.StringVar(&c.to, "to", "", "`FORM` of the output: onnx or faiss; default by the name of the output")
 	f.IntVar(&c.prefix, "prefix", 0, "export only this `NUMBER` of leading bits; 0 means all")
-	f.BoolVar(&c.spread, "spread", false, "repeat the class bits of codes with detail, so that FAISS ranks them right")
 	f.BoolVar(&c.noIDs, "no-ids", false, "leave ids out; FAISS then numbers codes from 0, in the order of the file")
 	cli.Group(f, "Output")
 	return cmd
@@ -72,7 +69,6 @@ type convertReport struct {
 	Form        string `json:"form"`
 	Bits        int    `json:"bits"`
 	Detail      int    `json:"detail_bits,omitempty"` // of the bits, the last ones
-	Spread      bool   `json:"spread,omitempty"`
 	Codes       int    `json:"codes,omitempty"`
 	Fingerprint string `json:"fingerprint"`
 	Bytes       int64  `json:"bytes,omitempty"`
@@ -118,9 +114,6 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 
 // convertModel returns a function that writes a model as a graph.
 func (c *convertCommand) convertModel(path string, report *convertReport) (func(io.Writer) error, error) {
-	if c.spread {
-		return nil, cli.Usage("conflicting-flags", "--spread is for codes, not for models")
-	}
 	m, err := readPrefix(path, c.prefix)
 	if err != nil {
 		return nil, err
@@ -153,7 +146,7 @@ func (c *convertCommand) convertCodes(
 	if err != nil {
 		return nil, err
 	}
-	report.Bits, report.Codes, report.Spread, report.Fingerprint = codes.Bits, codes.Len(), c.spread, print.String()
+	report.Bits, report.Codes, report.Fingerprint = codes.Bits, codes.Len(), print.String()
 	if c.noIDs {
 		names = nil
 	}
@@ -170,19 +163,11 @@ func (c *convertCommand) comparable(path string, codes hamming.Codes, detail int
 	switch {
 	case c.prefix < 0 || c.prefix > codes.Bits:
 		return codes, cli.Usage("bad-flag-value", "--prefix %d: the codes have %d bits", c.prefix, codes.Bits)
-	case c.spread && c.prefix > 0:
-		return codes, cli.Usage("conflicting-flags", "--spread exports all bits, and --prefix some")
-	case c.spread && detail == 0:
-		return codes, cli.Usage("conflicting-flags", "--spread: the codes of %s have no bits of detail, "+
-			"and FAISS ranks them as we do", path)
-	case c.spread:
-		return hamming.Spread(codes, detail), nil
 	case c.prefix > 0 && c.prefix <= class:
 		return codes.Prefix(c.prefix), nil
 	case detail > 0:
 		return codes, cli.Usage("detail", "%s: the last %d of %d bits are detail, and FAISS would count them like the "+
-			"others: --prefix %d exports those of the class alone, and --spread repeats them, so that distances are right",
-			path, detail, codes.Bits, class)
+			"others: --prefix %d exports those of the class alone", path, detail, codes.Bits, class)
 	}
 	return codes, nil
 }

@@ -41,7 +41,7 @@ and its model takes pictures.`,
 	f.StringVar(&c.kind, "kind", "", "`KIND` of features: gist320, gist512 or pixels")
 	f.StringVar(&c.typ, "type", string(dataset.Float32), "`TYPE` of the values: float32, float16 or, for pixels, uint8")
 	cli.Group(f, "Output")
-	c.data.bind(f, "Data")
+	c.data.bindFiles(f, "Data")
 	c.data.bindPictures(f)
 	return cmd
 }

@@ -45,13 +45,13 @@ func TestPictures(t *testing.T) {
 	t.Chdir(t.TempDir())
 	photoFolder(t, "photos", 1)
 	photoFolder(t, "new", 2)
-	out := succeed(t, "inspect", "photos", "--size", "6", "--grey")
-	for _, want := range []string{"rows         40", "dimensions   36,", "pictures     6 x 6", "20   bright"} {
+	out := succeed(t, "inspect", "photos", "--size", "6")
+	for _, want := range []string{"rows         40", "dimensions   108,", "pictures     6 x 6", "20   bright"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("inspect does not say %q:\n%s", want, out)
 		}
 	}
-	succeed(t, shellWords("train photos --bits 4 --rounds 5 -o m.hgm --size 4 --fit squash")...)
+	succeed(t, shellWords("train photos --bits 4 --rounds 5 -o m.hgm --size 4")...)
 	succeed(t, "encode", "-m", "m.hgm", "new", "-o", "new.csv")
 	b, err := os.ReadFile("new.csv")
 	if err != nil || !strings.Contains(string(b), "new/bright/1.png,") {
@@ -74,7 +74,6 @@ func TestPictures(t *testing.T) {
 		"inspect new.csv --size 4":                    "1 - new.csv",
 		"train photos --grow m.hgm --size 5 -o x.hgm": "1 other-preparation",
 		"inspect photos --size 5000":                  "1 bad-size 5000 1024",
-		"inspect photos --fit stretch":                `1 unknown-fit "stretch" crop squash`,
 	} {
 		if d := try(t, strings.Fields(args)...).unlike(want); d != "" {
 			t.Errorf("%s: %s", args, d)

@@ -157,7 +157,6 @@ func (c *addCommand) buildAt(ctx context.Context, path string, args []string) (r
 			return nil, err
 		}
 	}
-	c.note("writing %d items", len(b.IDs))
 	s, err := store.Create(ctx, path, store.Options{
 		Model: m, Bits: b.Codes.Bits, Fingerprint: b.Fingerprint, Index: index.Config{Threads: c.threads},
 		Items: b, Replace: c.file.Force,

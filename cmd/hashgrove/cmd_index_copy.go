@@ -109,7 +109,7 @@ stay. The new index replaces the old one in one step: after an error or a kill t
 	f.StringVarP(&c.model, "model", "m", "", "the new `MODEL`")
 	f.StringArrayVar(&c.vectors, "vectors", nil, "`DATA` with the vectors or pictures of the items; may be repeated")
 	cli.Group(f, "Migration")
-	c.data.bind(f, "Data")
+	c.data.bindFiles(f, "Data")
 	return cmd
 }
 

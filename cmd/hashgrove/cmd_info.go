@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -45,16 +42,13 @@ func (a *app) verify() *cobra.Command {
 A damaged file is an error that names the damaged section.
 
 Intact means undamaged, not genuine: whoever can write a file can write a valid one. To make sure that it is the file
-its author made, compare the printed SHA-256 with one from a place you trust.`,
+its author made, compare its SHA-256 (sha256sum FILE) with one from a place you trust.`,
 		Example: "  hashgrove verify items.hgm items.hgc items.hgi",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var first error
 			for _, path := range args {
 				f, err := a.readAny(cmd.Context(), path, a.checkIndex)
-				if err == nil {
-					f.SHA256, err = digestOf(cmd.Context(), path)
-				}
 				switch {
 				case err != nil && first == nil:
 					first = err
@@ -65,11 +59,7 @@ its author made, compare the printed SHA-256 with one from a place you trust.`,
 						return err
 					}
 				default:
-					sum := ""
-					if f.SHA256 != "" {
-						sum = ", SHA-256 " + f.SHA256
-					}
-					fmt.Fprintf(a.out, "%s: intact %s, fingerprint %s%s\n", path, f.Type, f.Fingerprint, sum)
+					fmt.Fprintf(a.out, "%s: intact %s, fingerprint %s\n", path, f.Type, f.Fingerprint)
 				}
 			}
 			return first
@@ -84,7 +74,6 @@ type fileReport struct {
 	Bits        int    `json:"bits,omitempty"`        // all of a code
 	DetailBits  int    `json:"detail_bits,omitempty"` // the last ones of them
 	Fingerprint string `json:"fingerprint"`
-	SHA256      string `json:"sha256,omitempty"` // of the file; only verify reads all of it
 
 	Kind     string      `json:"kind,omitempty"`
 	Dims     int         `json:"dims,omitempty"`
@@ -111,30 +100,6 @@ type fileReport struct {
 	Note       string            `json:"note,omitempty"`
 
 	encoder model.Encoder
-}
-
-// digestOf returns the SHA-256 of a file, or "" if it can be read only once.
-func digestOf(ctx context.Context, path string) (string, error) {
-	f, err := message.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", err
-	}
-	sum, buf := sha256.New(), make([]byte, 1<<20)
-	for ctx.Err() == nil {
-		n, err := f.Read(buf)
-		sum.Write(buf[:n])
-		if err == io.EOF {
-			return hex.EncodeToString(sum.Sum(nil)), nil
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return "", context.Cause(ctx)
 }
 
 // readAny reads a whole file of any kind, using readIndex for an index.

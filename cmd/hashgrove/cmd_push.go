@@ -59,10 +59,6 @@ answers with those of an exact index; it holds the table in memory, and the exit
 	c.target.bind(f)
 	f.IntVar(&c.o.Batch, "batch", postgres.DefaultBatch, "`NUMBER` of items per batch")
 	f.IntVar(&c.o.InFlight, "in-flight", postgres.DefaultInFlight, "`NUMBER` of batches in flight at a time")
-	f.IntVar(&c.o.Retries, "retries", postgres.DefaultRetries,
-		"`NUMBER` of times that a batch is sent again when the database cannot be reached; -1 means none")
-	f.DurationVar(&c.o.Timeout, "timeout", postgres.DefaultTimeout,
-		"`TIME` after which a batch without an answer is sent again")
 	f.BoolVar(&c.dryRun, "dry-run", false, "do not connect, print what would be sent")
 	f.BoolVar(&c.verify, "verify", false, "read the table back, and compare its answers with those of an exact index")
 	cli.Group(f, "Push")
@@ -90,9 +86,6 @@ type pushReport struct {
 }
 
 func (c *pushCommand) run(ctx context.Context, args []string) error {
-	if c.o.Timeout <= 0 {
-		return cli.Usagef("--timeout must be positive, such as 30s or 2m")
-	}
 	if c.o.Batch < 1 || c.o.Batch > 1<<20 || c.o.InFlight < 1 || c.o.InFlight > 1000 {
 		return cli.Usage("bad-flag-value", "--batch must be 1 to %d, and --in-flight 1 to 1000", 1<<20)
 	}

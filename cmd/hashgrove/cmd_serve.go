@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -189,14 +188,10 @@ func (c *serveCommand) readTokens() (host string, err error) {
 		if t.path == "" {
 			continue
 		}
-		b, err := os.ReadFile(t.path)
-		if err != nil {
+		if *t.to, err = readSecret(t.path); err != nil {
 			return "", fmt.Errorf("%s: %w", t.flag, err)
 		}
-		if info, err := os.Stat(t.path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
-			c.note("%s: other users of this machine can read the token: chmod 600 %s", t.path, t.path)
-		}
-		if *t.to = strings.TrimSpace(string(b)); len(*t.to) < 16 || strings.ContainsAny(*t.to, " \t\r\n") {
+		if len(*t.to) < 16 || strings.ContainsAny(*t.to, " \t") {
 			return "", cli.Usage("bad-token", "%s %s: a token is one word of 16 characters or more", t.flag, t.path)
 		}
 	}

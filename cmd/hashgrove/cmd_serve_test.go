@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -290,32 +289,6 @@ func TestServeTokens(t *testing.T) {
 		t.Errorf("exit %d: %s", code, s.err)
 	}
 	succeed(t, "verify", "items.hgi")
-}
-
-// TestTokenFilesThatOthersCanRead are named at the start, with the command that mends it; private ones are not.
-func TestTokenFilesThatOthersCanRead(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("files have no such rights here")
-	}
-	serveShop(t)
-	write(t, "open.txt", "a-token-of-many-characters\n")
-	write(t, "own.txt", "another-token-of-many-characters\n")
-	for name, mode := range map[string]os.FileMode{"open.txt": 0o644, "own.txt": 0o600} {
-		if err := os.Chmod(name, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, _ := startServe(t, "serve", "items.hgi", "--token-file", "own.txt", "--read-token-file", "open.txt")
-	if s == nil {
-		t.Fatal("it ended")
-	}
-	said := s.err.String() + s.out.String()
-	if !strings.Contains(said, "chmod 600 open.txt") || strings.Contains(said, "own.txt") {
-		t.Errorf("it says: %s", said)
-	}
-	if strings.Contains(said, "a-token-of-many") {
-		t.Errorf("it shows a token that was given: %s", said)
-	}
 }
 
 // TestServedFileIsLocked: other programs do not write to the file of a running service.

@@ -28,11 +28,13 @@ import (
 type trainCommand struct {
 	*app
 	data    dataFlags
-	similar similarity
+	pairs   string
 	options hashgrove.Options
 
 	grow, memory string
+	validation   float64
 	file         cli.Output
+	flags        *pflag.FlagSet
 }
 
 // groupFastHash is the group of the flags that only FastHash and its relatives use.
@@ -79,6 +81,7 @@ like any other, but training cannot be resumed.
 // bind adds the flags of train.
 func (c *trainCommand) bind(f *pflag.FlagSet) {
 	o, d := &c.options, hashgrove.Defaults()
+	c.flags = f
 	f.StringVarP(&o.Output, "output", "o", "", "the `MODEL` file to write")
 	c.file.Bind(f)
 	f.IntVar(&o.Bits, "bits", 0, "code length in `BITS`")
@@ -88,15 +91,17 @@ func (c *trainCommand) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.Method, "method", d.Method,
 		"hash `METHOD`: "+strings.Join(hashgrove.Methods(), ", "))
 	bindPictureTraining(f, &o.Pictures)
-	f.Var(&optionalNumber{&o.Validation}, "validation", "`SHARE` of the rows to hold out for the final figures; "+
+	f.Float64Var(&c.validation, "validation", 0, "`SHARE` of the rows to hold out for the final figures; "+
 		"0 learns from all rows (default 0.05 but at most 1000 rows)")
+	showDefault(f, "validation", "")
 	cli.Group(f, "Training")
 	c.data.bind(f, "Data")
 	f.BoolVar(&c.data.Missing, "missing", false, "treat NaN, empty fields, NA, n/a, - and null as missing values, with a "+
 		"bin of their own; the model then accepts them everywhere")
 	cli.Group(f, "Data")
 	c.data.bindPictures(f)
-	c.similar.bind(f)
+	f.StringVar(&c.pairs, "pairs", "", pairsUsage)
+	cli.Group(f, "Similarity")
 
 	f.StringVar((*string)(&o.Effort), "effort", "", "`EFFORT` to spend: quick; normal, with logistic "+
 		"boosting, extra columns where they help, and candidate bits; best, with more and deeper trees; or paper, with the "+
@@ -142,7 +147,7 @@ func (c *trainCommand) run(ctx context.Context, args []string) error {
 	c.noteColumns(columns, set.Dim())
 	show, end := c.showTraining()
 	c.options.Progress = show
-	made, err := hashgrove.Train(ctx, hashgrove.From(set).WithPairsFile(c.similar.pairs), c.options)
+	made, err := hashgrove.Train(ctx, hashgrove.From(set).WithPairsFile(c.pairs), c.options)
 	end()
 	if err != nil {
 		return c.explain(err)
@@ -173,10 +178,10 @@ func (c *trainCommand) check() (err error) {
 	if c.data, err = c.data.forSimilarity(); err != nil {
 		return err
 	}
-	if err := c.similar.check(); err != nil {
-		return err
+	o.Seed, o.Threads = c.seed, c.threads
+	if c.flags.Changed("validation") {
+		o.Validation = &c.validation
 	}
-	o.Seed, o.Threads, o.MinShared = c.seed, c.threads, c.similar.minShared
 	if c.memory != "" {
 		if o.Memory, err = parseBytes(c.memory); err != nil {
 			return cli.Usage("bad-flag-value", "--memory %s: %v", c.memory, err)
@@ -214,7 +219,7 @@ func (c *trainCommand) checkOutput(args []string) error {
 	if _, err := os.Stat(o.Output + ".ckpt"); err == nil && o.Resume {
 		file.Force = true
 	}
-	return file.Check([]string{o.Output}, c.data.inputs(args, c.similar.pairs, o.Pictures.Features))
+	return file.Check([]string{o.Output}, c.data.inputs(args, c.pairs, o.Pictures.Features))
 }
 
 // explain adds helpful flags to training errors.
@@ -261,7 +266,7 @@ func (s *settings) Set(text string) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%q is not NAME=VALUE", text)
-	case s.flags.Lookup(name) != nil:
+	case s.flags.Lookup(strings.ReplaceAll(name, "_", "-")) != nil:
 		return fmt.Errorf("use --%s", name)
 	case slices.Contains(s.without, name):
 		return fmt.Errorf("%s is for train alone", name)
@@ -309,29 +314,6 @@ func bindPictureTraining(f *pflag.FlagSet, p *hashgrove.PictureOptions) {
 		"pixels; the model keeps them")
 	f.BoolVar(&p.Mirror, "mirror", false, "also learn from the mirror images of the pictures; with --features")
 }
-
-// optionalNumber is a flag whose absence differs from 0.
-type optionalNumber struct{ to **float64 }
-
-// String implements pflag.Value.
-func (n *optionalNumber) String() string {
-	if n.to == nil || *n.to == nil {
-		return ""
-	}
-	return strconv.FormatFloat(**n.to, 'g', -1, 64)
-}
-
-// Set implements pflag.Value.
-func (n *optionalNumber) Set(text string) error {
-	v, err := strconv.ParseFloat(text, 64)
-	if err == nil {
-		*n.to = &v
-	}
-	return err
-}
-
-// Type implements pflag.Value.
-func (n *optionalNumber) Type() string { return "float64" }
 
 // parseBytes parses a size: 800MB, 8GB, 1.5TB, or 512MiB, 8GiB in powers of 1024; a bare number is bytes.
 func parseBytes(text string) (int64, error) {

@@ -40,23 +40,25 @@ func (d *dataFlags) bind(f *pflag.FlagSet, group string) {
 		"`FILE` with the classes, one per row; for pictures also lines file,label; may be repeated")
 	f.StringVar(&d.Tags, "tags", "", "`COLUMN`, key or file with the tags; for pictures also lines file,tag;tag")
 	f.StringVar(&d.ID, "id-column", "", "`COLUMN` or key with the ids")
-	f.StringArrayVar(&d.IDsFile, "ids", nil, "`FILE` with the ids, one per row; names of pictures give the order of "+
-		"lines in the other files")
 	f.StringVar(&d.Vector, "vector", "", "`COLUMN` or key with the vectors, or columns of numbers: names (a,b,c), "+
 		"numbered names (e0..e767), a range of columns (width..height) or patterns ('e*')")
-	f.StringVar(&d.Format, "format", "", "file `FORMAT`: "+dataset.FormatNames()+"; default by content and name")
 	f.BoolVar(&d.SkipBad, "skip-bad", false, "skip unusable rows and pictures, and say how many")
 	cli.Group(f, group)
 }
 
-// bindPictures adds the flags that say how pictures become rows. Models know, so verbs that take one have no such flags.
+// bindFiles adds the flags for data of any form: those that are encoded, and not only learned from.
+func (d *dataFlags) bindFiles(f *pflag.FlagSet, group string) {
+	d.bind(f, group)
+	f.StringArrayVar(&d.IDsFile, "ids", nil, "`FILE` with the ids, one per row; names of pictures give the order of "+
+		"lines in the other files")
+	f.StringVar(&d.Format, "format", "", "file `FORMAT`: "+dataset.FormatNames()+"; default by content and name")
+	cli.Group(f, group)
+}
+
+// bindPictures adds the flag that says how pictures become rows. Models know, so verbs that take one have no such flag.
 func (d *dataFlags) bindPictures(f *pflag.FlagSet) {
 	f.IntVar(&d.Size, "size", 0, "side in `PIXELS` that pictures are resized to; default 32, or for CIFAR and IDX their "+
 		"own size")
-	f.StringVar(&d.Fit, "fit", "", "`HOW` pictures become squares: crop for the central square, squash for the "+
-		"whole picture, distorted")
-	showDefault(f, "fit", "crop")
-	f.BoolVar(&d.Grey, "grey", false, "convert pictures to grey")
 	cli.Group(f, "Pictures")
 }
 
@@ -159,6 +161,9 @@ func (a *app) scan(ctx context.Context, src vectors.Source, o supervision.ScanOp
 	return supervision.Scan(ctx, src, o)
 }
 
+// pairsUsage is the help of the flag --pairs.
+const pairsUsage = "`FILE` of lines a,b,similar|dissimilar|unknown, by id or by row number from 0"
+
 // similarity holds the flags that define similar pairs of rows.
 type similarity struct {
 	minShared int
@@ -175,7 +180,7 @@ func (s *similarity) check() error {
 
 func (s *similarity) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&s.minShared, "min-shared", 2, "`NUMBER` of common tags that make two rows similar")
-	flags.StringVar(&s.pairs, "pairs", "", "`FILE` of lines a,b,similar|dissimilar|unknown, by id or by row number from 0")
+	flags.StringVar(&s.pairs, "pairs", "", pairsUsage)
 	cli.Group(flags, "Similarity")
 }
 
@@ -243,7 +248,7 @@ func (a *app) noteColumns(r columnReport, dims int) {
 // openLike opens data with the same columns, by name, as other, which may be nil.
 func (d dataFlags) openLike(other *dataset.Set, paths []string, as *picture.Preparation) (*dataset.Set, error) {
 	if other != nil {
-		d.Size, d.Fit, d.Grey = 0, "", false
+		d.Size = 0
 	}
 	if other == nil || len(other.Names()) == 0 {
 		return d.open(paths, as)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strings"
 
@@ -45,7 +44,7 @@ func (e *databaseFlags) open(ctx context.Context, connections int) (*postgres.Ta
 	}
 	t := postgres.Target{URL: e.url, Table: e.table, InFlight: connections, Vector: e.vector}
 	if e.passwordFile != "" {
-		password, err := readPassword(e.passwordFile)
+		password, err := readSecret(e.passwordFile)
 		if err != nil {
 			return nil, err
 		}
@@ -58,23 +57,17 @@ func (e *databaseFlags) open(ctx context.Context, connections int) (*postgres.Ta
 	return opened, nil
 }
 
-// readPassword reads the first line of a small file.
-func readPassword(path string) (string, error) {
-	f, err := os.Open(path)
+// readSecret reads a password or a token, the only word of a small file.
+func readSecret(path string) (string, error) {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	const most = 1 << 12
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return "", err
+	secret := strings.TrimSpace(string(b))
+	if secret == "" || len(secret) > 1<<12 || strings.ContainsAny(secret, "\r\n") {
+		return "", message.New("bad-password-file", "%s: a file with a password or a token has it on its only line", path)
 	}
-	line, rest, _ := strings.Cut(string(b), "\n")
-	if line = strings.TrimSuffix(line, "\r"); line == "" || len(b) > most || strings.TrimSpace(rest) != "" {
-		return "", message.New("bad-password-file", "%s: a file with a password has it on its only line", path)
-	}
-	return line, nil
+	return secret, nil
 }
 
 // openIfIndex opens a file as an index for one pass over its items, or returns nil if it is not an index.

@@ -23,7 +23,7 @@ type itemFlags struct {
 // attributeFlags select the attributes of items.
 type attributeFlags struct {
 	table   string
-	id, by  string
+	id      string
 	columns []string
 }
 
@@ -31,14 +31,13 @@ type attributeFlags struct {
 const attributesHelp = `--attributes names a CSV or TSV file with a header, JSON lines or a Parquet file with attributes
 of the items, for filters and answers. A record belongs to the item with its id, which is in the column named by
 --attributes-id, or by --id-column, or in the column id. If neither the table nor the items have ids, they are joined
-row by row; --attributes-by row asks for that in any case. Columns called label and tags are used if the data have
+row by row. Columns called label and tags are used if the data have
 none. Text files may be compressed (gzip, zstd). --attribute-columns without --attributes takes columns of the data
 files (CSV, TSV, JSON lines, Parquet).`
 
 func (i *itemFlags) bind(f *pflag.FlagSet) {
-	i.data.bind(f, "Data")
+	i.data.bindFiles(f, "Data")
 	i.attributeFlags.bind(f)
-	f.StringVar(&i.by, "attributes-by", "", "`HOW` to join --attributes: id or row; default id if there are ids")
 	cli.Group(f, "Attributes")
 }
 
@@ -51,22 +50,11 @@ func (a *attributeFlags) bind(f *pflag.FlagSet) {
 		"`COLUMNS` or keys to take from --attributes, by default all; without it, from the data")
 }
 
-// check rejects flags that contradict each other.
-func (a *attributeFlags) check() error {
-	switch {
-	case a.by != "" && a.by != "id" && a.by != "row":
-		return cli.Usage("bad-flag-value", "--attributes-by %s: choose id or row", a.by)
-	case a.table == "" && (a.id != "" || a.by != ""):
-		return cli.Usage("missing-flag", "--attributes-id and --attributes-by need --attributes")
-	case a.id != "" && a.by == "row":
-		return cli.Usage("conflicting-flags", "--attributes-id and --attributes-by row contradict each other")
-	}
-	return nil
-}
-
 // open opens the attributes of the items in data, which is nil for codes. It returns nil if there are none.
 func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attributes, error) {
 	switch {
+	case a.table == "" && a.id != "":
+		return nil, cli.Usage("missing-flag", "--attributes-id needs --attributes")
 	case a.table == "" && len(a.columns) == 0:
 		return nil, nil
 	case a.table == "" && data == nil:
@@ -79,11 +67,8 @@ func (a *attributeFlags) open(itemID string, data *dataset.Set) (*dataset.Attrib
 		return data.Attributes(a.columns)
 	}
 	t, err := dataset.OpenAttributes(dataset.AttributeSpec{
-		Path: a.table, ID: a.id, ItemID: itemID, Columns: a.columns, ByRow: a.by == "row",
+		Path: a.table, ID: a.id, ItemID: itemID, Columns: a.columns,
 	})
-	if err == nil && a.by == "id" {
-		_, err = t.Records()
-	}
 	return t, err
 }
 
@@ -95,9 +80,6 @@ type itemInput struct {
 
 // open opens the data. If a model is needed and m is nil, the error gives without as the reason.
 func (i *itemFlags) open(m *model.Model, paths []string, without string) (in itemInput, err error) {
-	if err := i.check(); err != nil {
-		return in, err
-	}
 	coded, err := dataset.AreCodes(paths)
 	switch {
 	case err != nil:
@@ -167,18 +149,12 @@ func (a *app) readItems(ctx context.Context, in itemInput, n int) (*index.Batch,
 
 // noteJoin says how attributes were matched to items.
 func (a *app) noteJoin(in itemInput, n int) {
-	switch j := in.Join; {
-	case j.By == "row" && in.Named:
-		a.note("attributes joined row by row, as asked, although the items have ids")
-	case j.By == "row":
-		a.note("attributes joined row by row: the items have no ids")
-	case j.By == "data":
-		a.note("attributes taken from the data")
-	case j.By == "id" && j.Unmatched == 0:
-		a.note("attributes joined by id: %d of %d items have a record", j.Found, n)
-	case j.By == "id":
+	switch j := in.Join; j.By {
+	case "id":
 		a.note("attributes joined by id: %d of %d items have a record; %s no item", j.Found, n,
 			message.Count(j.Unmatched, "record matches", "records match"))
+	case "row":
+		a.note("attributes joined row by row")
 	}
 }
 

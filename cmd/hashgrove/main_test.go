@@ -237,8 +237,7 @@ func TestTrainIsTheSameOnAnyNumberOfThreads(t *testing.T) {
 	}
 	// The same vectors in another format are the same data.
 	succeed(t, "train", "vectors.npy", "--labels", "classes.txt", "--bits", "12", "--rounds", "30", "-o", "n.hgm")
-	a, _, _ := strings.Cut(succeed(t, "verify", "m.hgm"), ", SHA-256")
-	b, _, _ := strings.Cut(succeed(t, "verify", "n.hgm"), ", SHA-256") // the name of the data is in the file
+	a, b := succeed(t, "verify", "m.hgm"), succeed(t, "verify", "n.hgm")
 	if strings.TrimPrefix(a, "m.hgm") != strings.TrimPrefix(b, "n.hgm") {
 		t.Errorf("csv and npy gave different models:\n%s\n%s", a, b)
 	}

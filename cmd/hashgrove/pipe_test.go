@@ -214,8 +214,4 @@ func TestTiesAreTold(t *testing.T) {
 	if out := succeed(t, shellWords("search items.hgi --id items-17 --radius 16")...); numbers(lastLine(out)) != nil {
 		t.Errorf("all are shown, but it says\n%s", out)
 	}
-	o := try(t, shellWords("search items.hgi --id items-17 -k 3 --to csv")...)
-	if line := lastLine(o.err); !slices.Equal(numbers(line), []string{"1", "1"}) || !strings.Contains(line, "--rerank") {
-		t.Errorf("nothing about ties beside CSV: %s", o.err)
-	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -51,7 +50,7 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 	if err := longer.Save("saved.hgm"); err != nil || !bytes.Equal(read(t, "saved.hgm"), read(t, "longer.hgm")) {
 		t.Errorf("Go grows another model: %v", err)
 	}
-	want := read(t, "all-rows.hgm")
+	want := fingerprint(t, "all-rows.hgm")
 	set := must(dataset.Open(dataset.Spec{Paths: []string{"items.csv"}, Label: "category", ID: "sku"}))(t)
 	part := must(compare.Read(ctx, set, nil))(t)
 	queries := must(compare.Read(ctx, set, nil))(t)
@@ -63,9 +62,8 @@ func TestEveryWayTrainsTheSameModel(t *testing.T) {
 				return
 			}
 			models++
-			file := fmt.Sprint("compared", models, ".hgm")
-			if err := model.WriteFile(file, m); err != nil || !bytes.Equal(read(t, file), want) {
-				t.Errorf("a comparison trains another model: %v", err)
+			if m.Fingerprint().String() != want { // it does not write the digest of its data into the model
+				t.Error("a comparison trains another model")
 			}
 		},
 	})

@@ -253,11 +253,10 @@ func (x *fileIndex) Search(ctx context.Context, r *api.Request) (*api.Answer, er
 func (c *searchCommand) openService(q *queries) (*client.Collection, error) {
 	token := os.Getenv("HASHGROVE_TOKEN")
 	if c.tokenFile != "" {
-		b, err := os.ReadFile(c.tokenFile)
-		if err != nil {
+		var err error
+		if token, err = readSecret(c.tokenFile); err != nil {
 			return nil, err
 		}
-		token = strings.TrimSpace(string(b))
 	}
 	s := (&client.Client{URL: c.server, Token: token}).Collection(c.path)
 	q.has = func(id string) (bool, error) {

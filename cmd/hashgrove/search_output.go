@@ -51,7 +51,6 @@ func (c *searchCommand) print() error {
 	case c.to == "jsonl":
 		return c.printLines(all.Results)
 	case c.to == "csv" && !c.json:
-		c.noteTies(all.Results)
 		return c.printCSV(all.Results, true)
 	}
 	return c.printResult(all, func() {
@@ -166,25 +165,6 @@ func valueText(v any) string {
 		return index.Number(v).String()
 	}
 	return fmt.Sprint(v)
-}
-
-// noteTies says for how many queries tied items were cut off.
-func (c *searchCommand) noteTies(results []api.Result) {
-	cut, detail := 0, false
-	for _, r := range results {
-		if r.Tied > r.TiedHits {
-			cut, detail = cut+1, r.Hits[0].DetailDistance != nil
-		}
-	}
-	if cut == 0 {
-		return
-	}
-	advice := "--rerank orders by vectors"
-	if !detail {
-		advice += ", and train --detail-bits makes codes that tell items of a class apart"
-	}
-	c.note("for %d of %s some items at the last distance are not shown, the later ones by id; %s",
-		cut, message.Count(len(results), "query", "queries"), advice)
 }
 
 // printCSV prints one line per hit, after a header line if head is set.

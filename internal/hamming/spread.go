@@ -20,26 +20,3 @@ func SpreadBits(bits, detail int) int {
 	}
 	return Repeats*(bits-detail) + detail
 }
-
-// Spread spreads codes whose last bits, as many as detail says, are detail. Those without detail stay as they are.
-func Spread(c Codes, detail int) Codes {
-	if detail == 0 {
-		return c
-	}
-	class := c.Bits - detail
-	all := NewCodes(c.Len(), SpreadBits(c.Bits, detail))
-	for i := range c.Len() {
-		for b := range c.Bits {
-			switch {
-			case !c.Bit(i, b):
-			case b >= class:
-				all.SetBit(i, b+(Repeats-1)*class, true)
-			default:
-				for r := range Repeats {
-					all.SetBit(i, b+r*class, true)
-				}
-			}
-		}
-	}
-	return all
-}
