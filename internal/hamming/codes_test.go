@@ -36,6 +36,10 @@ func TestBytesRoundTripMSBFirst(t *testing.T) {
 			if d.SetBytes(i, append(packed, 0)) || d.SetBytes(i, packed[1:]) {
 				t.Errorf("%d bits: a wrong length was taken", bits)
 			}
+			if more := NewCodes(0, bits); !more.Append(append(packed, packed...)) || more.Len() != 2 ||
+				bits > 8 && more.Append(packed[1:]) {
+				t.Errorf("%d bits: whole codes are not appended, or others are", bits)
+			}
 			if bits%8 != 0 {
 				packed[len(packed)-1] |= 1
 				if d.SetBytes(i, packed) {

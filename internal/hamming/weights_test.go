@@ -32,6 +32,14 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+func TestSignsOfScores(t *testing.T) {
+	code := []uint64{math.MaxUint64}
+	SetSigns(code, []float32{1, -1, 0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1))})
+	if code[0] != 0b101010<<58 {
+		t.Errorf("signs %064b", code[0])
+	}
+}
+
 // TestWeightsFollowMargins checks what every use relies on: scale and signs change nothing, a larger margin never
 // weighs less, and the sum fits in 16 bits.
 func TestWeightsFollowMargins(t *testing.T) {

@@ -23,8 +23,8 @@ func TestManyCodes(t *testing.T) {
 		if i%10 != 0 { // every tenth code is zero
 			b.Codes.Data[i] = uint64(rng.Uint32()) << 32
 		}
-		if i%1000 == 0 {
-			b.Labels[i] = "few"
+		if i%1000 < 2 { // the first of two has the zero code
+			b.Labels[i] = []string{"zero", "few"}[i%1000]
 		}
 	}
 	x := New(32, hamming.Fingerprint{}, Config{Tables: 2})
@@ -35,7 +35,7 @@ func TestManyCodes(t *testing.T) {
 	if _, long := s.views[0].items.list(0); long == nil || long.GetCardinality() != uint64(n+9)/10 {
 		t.Error("the posting list of the zero code is not long")
 	}
-	for _, o := range []Options{{}, {Filter: Label("few")}, {Filter: opposite(Label("few"))}, {Prefix: 20, Shortlist: 70}} {
+	for _, o := range []Options{{}, {Filter: Label("few")}, {Filter: Label("zero")}, {Filter: opposite(Label("few"))}, {Prefix: 20, Shortlist: 70}} {
 		for _, q := range []uint64{0, 1 << 40, rng.Uint64() << 32} {
 			var first []Hit
 			for i, method := range []Method{Scan, auto, Tables, List} {
@@ -59,6 +59,31 @@ func TestManyCodes(t *testing.T) {
 	for _, method := range []Method{auto, Tables} {
 		if got, _ := s.Within(ctx, []uint64{1 << 50}, 4, Options{Method: method}); !slices.Equal(placeless(got.Hits), placeless(want.Hits)) || len(got.Hits) < n/10 {
 			t.Errorf("method %q: %d within 4, want %d", method, len(got.Hits), len(want.Hits))
+		}
+	}
+}
+
+// TestDeletedItemsMatchNoFilter deletes so few items that their segment stays.
+func TestDeletedItemsMatchNoFilter(t *testing.T) {
+	x, b := New(8, hamming.Fingerprint{}, Config{}), NewBatch(8)
+	for i := range 12 {
+		b.Append(Item{ID: Int(int64(i)), Code: []uint64{0}, Label: []string{"a", "b"}[i%2]})
+	}
+	if err := x.Add(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := x.Delete(ctx, Int(0), Int(1), Int(2)); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	s := x.Snapshot()
+	for filter, want := range map[string]int{"": 9, `label = "a"`: 4, `not label = "a"`: 5, "has id": 9, "id < 4": 1} {
+		f, err := Parse(filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Search(ctx, []uint64{0}, 12, Options{Filter: f})
+		if err != nil || len(got.Hits) != want || s.Count(f) != want {
+			t.Errorf("%q: %d found, %d counted, want %d; error %v", filter, len(got.Hits), s.Count(f), want, err)
 		}
 	}
 }

@@ -21,6 +21,7 @@ func TestFiltersAreWrittenAsTheyAreRead(t *testing.T) {
 		`id < 2.5`:                              `id < 2.5`,
 		`id in (0., -2.0, 1e3)`:                 `id in ("0", "-2", "1000")`, // whole ids, however they are written
 		`id > 9.3e18`:                           `id > 9.3e+18`,              // beyond all of them
+		`id = -9223372036854775808.0`:           `id = "-9223372036854775808"`,
 		`price<=-3.50`:                          `price <= -3.5`,
 		`a=1 or b=2 AND c=3`:                    `a = 1 or b = 2 and c = 3`,
 		`(a=1 or b=2) and c=3`:                  `(a = 1 or b = 2) and c = 3`,

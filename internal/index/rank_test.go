@@ -149,6 +149,29 @@ func TestBatchesByPrefixEqualSearches(t *testing.T) {
 	}
 }
 
+func TestTheWidestRadiusFindsAll(t *testing.T) {
+	s, margins := FromCodes(randomCodes(30, 64, 1)), slices.Repeat([]float32{1}, 64)
+	for _, rank := range []Rank{ByHamming, ByMargins} {
+		got, err := s.Within(ctx, []uint64{5}, math.MaxInt, Options{Rank: rank, Margins: margins})
+		if err != nil || len(got.Hits) != 30 {
+			t.Errorf("by %s: %d of 30 items; error %v", rank, len(got.Hits), err)
+		}
+	}
+}
+
+// TestRadiusOfAPrefixHoldsAll: within a radius by a prefix, all items are ordered by all bits, and not a shortlist.
+func TestRadiusOfAPrefixHoldsAll(t *testing.T) {
+	s, q := FromCodes(randomCodes(1000, 64, 1)), []uint64{5}
+	want, err := s.Search(ctx, q, 9, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Within(ctx, q, 8, Options{Prefix: 8, Limit: 9})
+	if err != nil || !slices.Equal(placeless(got.Hits), placeless(want.Hits)) {
+		t.Errorf("%v, want %v; error %v", got.Hits, want.Hits, err)
+	}
+}
+
 func TestRankRefusals(t *testing.T) {
 	short, long := FromCodes(randomCodes(3, 64, 1)), FromCodes(randomCodes(3, 1088, 1))
 	for _, c := range []struct {

@@ -61,6 +61,21 @@ func TestWritesAreGrouped(t *testing.T) {
 	}
 }
 
+// TestCommittedWritesAreSearched: a client that hangs up after the commit leaves an index in memory that matches the disk.
+func TestCommittedWritesAreSearched(t *testing.T) {
+	s, _ := create(t, Options{Bits: 64})
+	hangUp, cancel := context.WithCancel(ctx)
+	s.commit = func(tx *bolt.Tx) error {
+		defer cancel()
+		return tx.Commit()
+	}
+	ok(t, s.Upsert(hangUp, one("late", 7, "")))
+	if _, there := s.Snapshot().Get(index.Text("late")); !there || s.Info().Degraded != "" {
+		t.Errorf("found: %t; degraded: %q", there, s.Info().Degraded)
+	}
+	ok(t, s.Upsert(ctx, one("next", 8, "")))
+}
+
 // TestGroupsKeepOutcomesApart: writes that are refused or given up leave the others alone.
 func TestGroupsKeepOutcomesApart(t *testing.T) {
 	s, path := create(t, Options{Bits: 64})
@@ -100,17 +115,21 @@ func TestGroupedWritesEqualSingleOnes(t *testing.T) {
 		grouped, path := create(t, Options{Bits: 64})
 		for range 12 {
 			var group []*pending
+			var changed []int
 			for range 1 + r.IntN(8) {
 				id := fmt.Sprint("i", r.IntN(30))
 				if r.IntN(3) == 0 {
-					_, err := single.Delete(ctx, index.Text(id))
+					n, err := single.Delete(ctx, index.Text(id))
 					ok(t, err)
+					changed = append(changed, n)
 					ids := []index.ID{index.Text(id)}
 					group = append(group, &pending{ctx: ctx, edits: &edits{ids: ids}, publish: grouped.forget(ids)})
 					continue
 				}
 				b := one(id, r.Uint64(), strings.Repeat("x", r.IntN(900)))
-				ok(t, single.Upsert(ctx, b))
+				n, err := single.Put(ctx, b)
+				ok(t, err)
+				changed = append(changed, n)
 				e, err := newEdits(b, true)
 				ok(t, err)
 				group = append(group, &pending{ctx: ctx, edits: e,
@@ -119,8 +138,10 @@ func TestGroupedWritesEqualSingleOnes(t *testing.T) {
 			grouped.write.Lock()
 			grouped.commitGroup(group)
 			grouped.write.Unlock()
-			for _, w := range group {
-				ok(t, w.err)
+			for i, w := range group {
+				if ok(t, w.err); w.changed != changed[i] {
+					t.Fatalf("seed %d: a write changed %d items, want %d", seed, w.changed, changed[i])
+				}
 			}
 		}
 		want, err := single.Snapshot().Matches(index.Filter{})

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"hashgrove/internal/testkit/needs"
 	"hashgrove/internal/vectors"
 )
 
@@ -79,14 +78,14 @@ func nearestLevels(v []int32, h []int64, most int32) []int32 {
 		unit := max(1, int32(int64(top)*int64(part)/int64(16*most)))
 		cost, levels := 0.0, make([]int32, len(v))
 		for l := range v {
-			for k := -most; k <= most; k += 2 { // the later of two that are equally near is further from 0 for v >= 0
-				d, old := v[l]-k*unit, v[l]-levels[l]
-				if levels[l] == 0 || d*d < old*old || d*d == old*old && (v[l] >= 0) == (k > 0) && k*k > 1 {
-					levels[l] = k * unit
-				}
+			sign := int32(1)
+			if v[l] < 0 {
+				sign = -1
 			}
-			if v[l] == 0 {
-				levels[l] = unit
+			for k := int32(1); k <= most; k += 2 { // of two that are equally near, the one further from 0
+				if d, old := v[l]-sign*k*unit, v[l]-levels[l]; k == 1 || d*d <= old*old {
+					levels[l] = sign * k * unit
+				}
 			}
 			d := float64(v[l] - levels[l])
 			cost += float64(h[l]) * (d * d)
@@ -99,9 +98,8 @@ func nearestLevels(v []int32, h []int64, most int32) []int32 {
 }
 
 func TestLogisticBoostingFollowsItsDefinition(t *testing.T) {
-	needs.Check(t, "takes seconds")
 	rng := rand.New(rand.NewPCG(9, 9))
-	for turn := range 60 {
+	for turn := range 20 {
 		var x *vectors.Columns
 		var z []int8
 		var weight []float64
@@ -111,7 +109,8 @@ func TestLogisticBoostingFollowsItsDefinition(t *testing.T) {
 			x, z, weight = problem(rng, 2+rng.IntN(200), 1+rng.IntN(12))
 		}
 		o := Options{Boost: Logistic, Rounds: 8, Depth: 1 + turn%5, NodeFeatures: []int{-1, 0, 2}[turn%3],
-			TrimMass: []float64{-1, 0.9, 0.99}[rng.IntN(3)], LeafBits: 1 + turn%4, Rate: []float64{0, 0.1, 1}[rng.IntN(3)]}
+			TrimMass: []float64{-1, 0.9, 0.99}[rng.IntN(3)], LeafBits: 1 + turn%4, Rate: []float64{0, 0.1, 1}[rng.IntN(3)],
+			Ridge: []float64{0, 1e-4, 20}[rng.IntN(3)]}
 		b := newTrainer(t, x, o, 1+turn%3)
 		e, _, _ := fit(t, b, z, weight, 7, 3)
 		value, leaf := slowLogistic(t, newTrainer(t, x, o, 1), z, weight, 7, 3)
@@ -129,6 +128,41 @@ func TestLogisticBoostingFollowsItsDefinition(t *testing.T) {
 					t.Fatalf("turn %d, tree %d, row %d: %d, want %d", turn, q, i, got, want)
 				}
 			}
+		}
+	}
+}
+
+// Leaves take the first of the best units: with values and curvatures as small as these, several are often equally good.
+func TestLeavesTakeTheFirstOfTheBestUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	x, _, _ := hills(rng, 30, 3)
+	for bits := 1; bits <= 4; bits++ {
+		b := newTrainer(t, x, Options{Boost: Logistic, Depth: 2, LeafBits: bits}, 1)
+		for turn := range 500 {
+			h, total := make([]int64, 4), make([][2]int64, 4)
+			for l := range h {
+				b.value[l], h[l] = rng.Int32N(200)-100, rng.Int64N(3)
+				total[l][1] = h[l]
+			}
+			want := nearestLevels(b.value, h, int32(1)<<bits-1)
+			if b.roundLeaves(total); !slices.Equal(b.value, want) {
+				t.Fatalf("%d bits, turn %d: %v, want %v", bits, turn, b.value, want)
+			}
+		}
+	}
+}
+
+// A leaf whose rows were all sure of the wrong sign has next to no curvature: its step is bounded.
+func TestStepsOfLeavesAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		g, h, rate int64
+		want       int32
+	}{
+		{3, 2, 1 << 15, scoreUnit * 3 / 4}, {-3, 2, 1 << 15, -scoreUnit * 3 / 4}, {7, 0, 1 << 16, 0},
+		{1 << 30, 1, 1 << 16, topLeaf}, {-1 << 30, 1, 1 << 16, -topLeaf}, {17, 2, 1 << 16, topLeaf},
+	} {
+		if got := newtonStep(c.g, c.h, c.rate); got != c.want {
+			t.Errorf("gradient %d, curvature %d, rate %d: %d, want %d", c.g, c.h, c.rate, got, c.want)
 		}
 	}
 }
