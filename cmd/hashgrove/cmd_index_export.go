@@ -17,6 +17,7 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/index"
+	"hashgrove/internal/message"
 	"hashgrove/internal/search"
 	"hashgrove/internal/section"
 )
@@ -38,7 +39,8 @@ func (a *app) indexExport() *cobra.Command {
   csv      columns id, code, label, tags and those of the attributes, with tags separated by semicolons
   parquet  the same columns, with types; tags are lists
   hgc      a code file with ids and the model's fingerprint
-Codes are hexadecimal. To rebuild an index from an export, give its code file as the data and its JSON lines as
+Codes are hexadecimal. In CSV, a text that a spreadsheet would take for a formula has an apostrophe before it, which
+reading takes off again. To rebuild an index from an export, give its code file as the data and its JSON lines as
 --attributes; --model adds the model, so that you can search by vector.`,
 		Example: `  hashgrove index export items.hgi -o all.jsonl
   hashgrove index export items.hgi -o all.hgc
@@ -179,11 +181,11 @@ func (e *export) writeCSV(to io.Writer) error {
 		return err
 	}
 	w := csv.NewWriter(to)
-	if err := w.Write(fields); err != nil {
+	if err := w.Write(message.Cells(fields)); err != nil {
 		return err
 	}
 	for it := range e.reports {
-		if err := w.Write(itemTexts(&it, fields)); err != nil {
+		if err := w.Write(message.Cells(itemTexts(&it, fields))); err != nil {
 			return err
 		}
 	}

@@ -276,6 +276,22 @@ func TestExport(t *testing.T) {
 	if out := succeed(t, shellWords("index export items.hgi -o - --to csv --where 'has day'")...); strings.Count(out, "\n") != 2 {
 		t.Errorf("%s", out)
 	}
+	// A spreadsheet would run the first of these; it is written as a text, and all are read as they were.
+	const formula = "=cmd|'/c calc'!A0"
+	write(t, "about.csv", "id,name\nitems-3,"+formula+"\nitems-4,'plain'\nitems-5,-7\n")
+	succeed(t, shellWords("index update items.hgi --attributes about.csv")...)
+	succeed(t, shellWords("index export items.hgi -o cells.csv")...)
+	hits := succeed(t, "search", "items.hgi", "--id", "items-3", "--where", `id = "items-3"`, "--to", "csv", "--fields", "name")
+	if hits != "name\n'"+formula+"\n" || strings.Contains(string(read(t, "cells.csv")), ","+formula) {
+		t.Errorf("a formula is written as one: %s", hits)
+	}
+	succeed(t, shellWords("index update items.hgi --attributes cells.csv")...)
+	for id, want := range map[string]string{"items-3": formula, "items-4": "'plain'", "items-5": "-7"} {
+		out := succeed(t, "index", "export", "items.hgi", "-o", "-", "--to", "jsonl", "--where", `id = "`+id+`"`)
+		if !strings.Contains(out, `"name":"`+want+`"`) {
+			t.Errorf("%s: %s", id, out)
+		}
+	}
 	for _, r := range []refusal{
 		{"index export items.hgi", 2, "missing-flag", "-o"},
 		{"index export items.hgi -o -", 2, "missing-flag", "--to"},

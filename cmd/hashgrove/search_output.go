@@ -179,13 +179,13 @@ func (c *searchCommand) printCSV(results []api.Result, head bool) error {
 		fields = append([]string{"query", "rank"}, c.shownFields(all)...)
 	}
 	if head {
-		if err := w.Write(fields); err != nil {
+		if err := w.Write(message.Cells(fields)); err != nil {
 			return err
 		}
 	}
 	for _, r := range results {
 		for i := range r.Hits {
-			if err := w.Write(fieldTexts(&r, fields, i)); err != nil {
+			if err := w.Write(message.Cells(fieldTexts(&r, fields, i))); err != nil {
 				return err
 			}
 		}

@@ -169,13 +169,13 @@ func (t *table) read() error {
 	for {
 		i := bytes.IndexByte(line, t.comma)
 		if i < 0 {
-			t.fields = append(t.fields, trimSpaces(line))
+			t.fields = append(t.fields, field(line))
 			return nil
 		}
 		if len(t.fields) == maxFields {
 			return t.tooWide()
 		}
-		t.fields = append(t.fields, trimSpaces(line[:i]))
+		t.fields = append(t.fields, field(line[:i]))
 		line = line[i+1:]
 	}
 }
@@ -193,6 +193,9 @@ func (t *table) readRow() error {
 	return message.New("wrong-count",
 		"%s: line %d: %s instead of %d", t.in.path, t.line, fieldNoun.count(len(t.fields)), t.width)
 }
+
+// field returns the text of a field without quotes.
+func field(b []byte) []byte { return message.OfCell(trimSpaces(b)) }
 
 // trimSpaces is bytes.TrimSpace, faster in the common case of nothing to trim.
 func trimSpaces(b []byte) []byte {
@@ -219,7 +222,7 @@ func (t *table) readQuoted(line []byte) (err error) {
 		}
 		rest, line, more = bytes.Cut(line, []byte{t.comma})
 		t.plain = append(t.plain, trimSpaces(rest)...)
-		t.fields = append(t.fields, t.plain[from:len(t.plain):len(t.plain)])
+		t.fields = append(t.fields, message.OfCell(t.plain[from:len(t.plain):len(t.plain)]))
 	}
 	return nil
 }

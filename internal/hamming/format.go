@@ -228,7 +228,7 @@ func (f *csvLines) add(row int, packed []byte, id string) error {
 	if !f.ids {
 		id = strconv.Itoa(row)
 	}
-	return f.w.Write([]string{id, hex.EncodeToString(packed)})
+	return f.w.Write([]string{message.Cell(id), hex.EncodeToString(packed)})
 }
 
 func (f *csvLines) flush() error {
