@@ -35,3 +35,26 @@ func TestPartsWithoutEffectAreRefused(t *testing.T) {
 	s.must(t, 200, "GET", shop+"/search?id=7&fields=", "")
 	s.must(t, 200, "PATCH", shop+"/items/7", `{"attributes":{},"replace":true}`)
 }
+
+// TestNumbersAreNotRounded: a whole number that is no float64 is refused, and its neighbours are stored.
+func TestNumbersAreNotRounded(t *testing.T) {
+	s := serve(t, nil)
+	for number, status := range map[string]int{
+		"9007199254740993": 400, "-9007199254740993": 400, "12345678901234567890123": 400,
+		"9007199254740992": 200, "9007199254740994": 200, "-9007199254740992": 200, "9007199254740993.5": 200, "1e300": 200,
+	} {
+		for _, c := range [][3]string{
+			{"PUT", "/items/7", `{"code":"0f00000000000000","attributes":{"price":%s}}`},
+			{"POST", "/items", `{"ids":[7],"codes":["0f00000000000000"],"attributes":[{"price":%s}]}`},
+			{"PATCH", "/items/7", `{"attributes":{"price":%s}}`},
+		} {
+			text := s.must(t, status, c[0], shop+c[1], strings.Replace(c[2], "%s", number, 1))
+			if status == 400 && !strings.Contains(text, "price") {
+				t.Errorf("%v: %s", c, text)
+			}
+		}
+		if text := s.must(t, 200, "GET", shop+"/items/7", ""); status == 200 && strings.Trim(number, "-0123456789") == "" && !strings.Contains(text, `"price":`+number) {
+			t.Errorf("%s is stored as %s", number, text)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hashgrove/api"
+	"hashgrove/internal/index"
 	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 )
@@ -60,21 +60,31 @@ var errEmpty = errors.New("is empty: leave it out, or give a value")
 // value looks at every value but vectors before it is decoded.
 func (d *decoder) value(dec *jsontext.Decoder, v any) error {
 	kind := dec.PeekKind()
-	_, attribute := v.(*any)
-	switch {
-	case kind == 'n':
+	attribute, isAttribute := v.(*any)
+	if kind == 'n' {
 		return errNull
-	case attribute && (kind == '[' || kind == '{'):
-		return fmt.Errorf("it is %s: give a number, a text, true or false", kindName(kind))
 	}
 	size := int64(reflect.TypeOf(v).Elem().Size())
-	if attribute {
+	if isAttribute {
 		size += 64 // for its name in a map
 	}
 	if err := d.admit(dec, kind, size); err != nil {
 		return err
 	}
-	return errors.ErrUnsupported // decode it as usual
+	if !isAttribute || kind == 't' || kind == 'f' {
+		return errors.ErrUnsupported // decode it as usual
+	}
+	var value index.Value
+	text, err := dec.ReadValue()
+	if err == nil {
+		err = value.UnmarshalJSON(text)
+	}
+	if words, ok := value.Text(); ok {
+		*attribute = words
+	} else {
+		*attribute, _ = value.Number()
+	}
+	return err
 }
 
 // choices are keys whose text says something: an empty one is what a program sends that has nothing to say.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hashgrove/internal/index"
 	"hashgrove/internal/message"
 )
 
@@ -18,7 +19,8 @@ import (
 // columns label and tags fill in for items whose data have none.
 //
 // A column of a text table holds numbers if all its fields are numbers, and texts otherwise. A number with needless
-// leading zeros is a text, because it is a name. An empty field is no attribute. In JSON and Parquet every value has
+// leading zeros is a text, because it is a name, and so is a whole number that would be rounded. An empty field is no
+// attribute. In JSON and Parquet every value has
 // the type that the file gives it: true and false become texts, dates and times ISO 8601 texts, and null is no
 // attribute. A JSON line exported from an index, with the attributes in an object of that name, is read back unchanged.
 
@@ -288,7 +290,8 @@ func (r *attributeReader) describe(t *records, number int) (d Description, err e
 			v.Number, v.IsNumber = plainNumber(v.Text)
 		}
 		if c.kind == numberCell && !v.IsNumber {
-			return d, message.New("out-of-range", "column %q: the number %s is too large", column.name, v.Text)
+			return d, message.New("out-of-range", "column %q: the number %s is too large or would be rounded: give it as a text",
+				column.name, v.Text)
 		}
 		if c.kind == fieldCell && !v.IsNumber {
 			r.texts[v.Name] = true
@@ -396,7 +399,8 @@ func (a *Attributes) Join() Join {
 	return j
 }
 
-// plainNumber parses a number as people write quantities: decimal, finite and without needless leading zeros.
+// plainNumber parses a number as people write quantities: decimal, finite, without needless leading zeros, and not so
+// long that it would be rounded.
 func plainNumber(s string) (float64, bool) {
 	digits := strings.TrimLeft(s, "+-")
 	if digits == "" || strings.ContainsAny(s, "xXpP_nNiI") {
@@ -406,5 +410,5 @@ func plainNumber(s string) (float64, bool) {
 		return 0, false
 	}
 	x, err := strconv.ParseFloat(s, 64)
-	return x, err == nil && !math.IsInf(x, 0)
+	return x, err == nil && !math.IsInf(x, 0) && index.IsExact(s, x)
 }

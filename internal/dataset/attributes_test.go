@@ -46,6 +46,7 @@ func TestReadAttributes(t *testing.T) {
 		{"a.csv", "sku,price,size\nx,1,2\n", "sku", []string{"size"}, "x  [] map[size:2]"},
 		{"a.csv", "id,price\nx,1\n", "sku", nil, "x  [] map[price:1]"}, // the column of the data is not here
 		{"a.csv", "price\n1\n\n2\n", "", nil, "[] map[price:1]\n  [] map[price:2]"},
+		{"a.csv", "id,n\nx,9007199254740993\ny,1\n", "", nil, "x  [] map[n:\"9007199254740993\"]\ny  [] map[n:\"1\"]"}, // it would be rounded
 		{"a.csv", "id,n\nx,NaN\ny,0x10\nz,Inf\n", "", nil, "x  [] map[n:\"NaN\"]\ny  [] map[n:\"0x10\"]\nz  [] map[n:\"Inf\"]"},
 		{"a.jsonl", `{"id": 7, "price": 1.5, "new": true, "gone": null, "tags": ["a", "b"], "label": "hats"}` + "\n\n", "", nil, `7 hats [a b] map[new:"true" price:1.5]`},
 		{"a.jsonl", `{"sku": "x", "v": [1, 2], "price": 3}`, "sku", []string{"price"}, "x  [] map[price:3]"},
@@ -68,6 +69,7 @@ func TestReadAttributes(t *testing.T) {
 		{"a.jsonl", "{\"id\": 1}\n[1]\n", `not-an-object a.jsonl 2 "[1]"`},
 		{"a.jsonl", "{\"id\": 1, \"a\": {}}", `not-an-attribute set:Columns a.jsonl 1 "a"`},
 		{"a.jsonl", "{\"id\": 1, \"a\": 1e999}", `out-of-range a.jsonl 1 "a" 1e999`},
+		{"a.jsonl", "{\"id\": 1, \"a\": 9007199254740993}", `out-of-range a.jsonl 1 "a" 9007199254740993`},
 		{"a.jsonl", "{\"id\": 1, \"tags\": {}}", `bad-tags a.jsonl 1 "tags"`},
 		{"a.jsonl", "{\"id\": 1}\n{\"a\": 1}", "no-id a.jsonl 2"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"hashgrove/internal/hamming"
 	"hashgrove/internal/message"
@@ -21,8 +22,8 @@ const (
 	MaxText       = 1 << 16 // bytes of a label, a tag, or an attribute's name or text
 )
 
-// Value is the value of an attribute: a number or a text. The zero value is the empty text. Numbers are float64, so
-// integers beyond 2^53 lose their last digits.
+// Value is the value of an attribute: a number or a text. The zero value is the empty text. Numbers are float64;
+// a whole number beyond 2^53 that lies between two of these is refused wherever values are read.
 type Value struct {
 	text     string
 	number   float64
@@ -75,7 +76,19 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &v.number); err != nil {
 		return fmt.Errorf("%.40s is too large", b)
 	}
+	if !IsExact(string(b), v.number) {
+		return fmt.Errorf("%.40s %w", b, ErrInexact)
+	}
 	return nil
+}
+
+// ErrInexact is what is wrong with a number that is not exact.
+var ErrInexact = errors.New("would be rounded, as whole numbers beyond 2^53 are: give it as a text")
+
+// IsExact reports whether x is the whole number that the text spells; other numbers are rounded to 15 digits or more.
+func IsExact(text string, x float64) bool {
+	return math.Abs(x) < 1<<53 || strings.ContainsAny(text, ".eE") ||
+		strconv.FormatFloat(x, 'f', 0, 64) == strings.TrimPrefix(text, "+")
 }
 
 // Item is one thing that can be found.

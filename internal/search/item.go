@@ -46,10 +46,12 @@ func Values(attributes map[string]any) (map[string]index.Value, error) {
 			values[name] = index.Number(v)
 		case float32:
 			values[name] = index.Number(float64(v))
-		case int:
-			values[name] = index.Number(float64(v))
-		case int64:
-			values[name] = index.Number(float64(v))
+		case int, int64:
+			text := fmt.Sprint(v)
+			x, _ := strconv.ParseFloat(text, 64)
+			if values[name] = index.Number(x); !index.IsExact(text, x) {
+				return nil, api.Errorf(api.ErrInvalid, "the attribute %.80q: %s %v", name, text, index.ErrInexact)
+			}
 		default:
 			return nil, api.Errorf(api.ErrInvalid, "the attribute %.80q is a %T: give numbers, texts, booleans or times",
 				name, v)
