@@ -4,6 +4,21 @@ package model
 
 import "golang.org/x/sys/cpu"
 
+// toBytesAVX2 and toWordsAVX2 are toBytesGo for a multiple of 16 values, of one and two bytes each, with their sum and
+// that of their squares.
+//
+//go:noescape
+func toBytesAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
+
+//go:noescape
+func toWordsAVX2(dst *byte, x *float32, n int, perStep float32, sums *int32)
+
+//go:noescape
+func byteTileVNNI(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
+
+//go:noescape
+func byteTileAVX2(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, scale float32)
+
 // byteTilings returns the kernels of this machine, the fastest last.
 func byteTilings() []*byteTiling {
 	var all []*byteTiling

@@ -4,82 +4,30 @@ package model
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C ../../x/kernels run ./model -out ../../internal/model/kernel_amd64.s -stubs ../../internal/model/stubs_amd64.go -pkg model
+//go:generate go -C ../../x/kernels run ./model -out ../../internal/model/kernel_amd64.s -pkg model
 
-// avx2 reports whether the kernels are used.
-var avx2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
+// vector reports whether the kernels are used.
+var vector = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
-func finite(x []float32) bool {
-	const step = 32
-	n := len(x)
-	if !avx2 || n < step {
-		return finiteGo(x)
-	}
-	return finiteAVX2(&x[0], n&^(step-1)) && finiteAVX2(&x[n-step], step)
-}
+//go:noescape
+func sumsAVX2(dst, say *uint64, tables *int32, n int, least int32)
 
-func quantize(dst []uint64, x []float32, windows []window) {
-	if !avx2 || len(windows) == 0 {
-		quantizeGo(dst, x, windows)
-		return
-	}
-	_, _ = dst[len(windows)-1], x[windows[len(windows)-1].at+7] // the last is the rightmost
-	quantizeAVX2(&dst[0], &x[0], &windows[0].lo[0], len(windows))
-}
+//go:noescape
+func totalsAVX2(dst *int32, say *uint64, tables *int32, n int)
 
-func quantize4(dst [][64]set, i int, x *[4][]float32, windows []window) {
-	if !avx2 || len(windows) == 0 {
-		quantize4Go(dst, i, x, windows)
-		return
-	}
-	_ = dst[len(windows)-1]
-	for _, row := range x {
-		_ = row[windows[len(windows)-1].at+7]
-	}
-	quantize4AVX2(&dst[0][i][0], &x[0][0], &x[1][0], &x[2][0], &x[3][0], &windows[0].lo[0], len(windows))
-}
+//go:noescape
+func walkAnyAVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
 
-func transpose(a *[64]set) {
-	if avx2 {
-		transposeAVX2(&a[0][0])
-		return
-	}
-	transposeGo(a)
-}
+// walk4AVX2 and walk6AVX2 are for these depths, for places below 2^16 and n times 6 trees.
+//
+//go:noescape
+func walk4AVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
 
-func ladders(dst []ladder, planes [][64]set, places []uint32) {
-	if !avx2 || len(places) == 0 {
-		laddersGo(dst, planes, places)
-		return
-	}
-	_ = dst[len(places)-1]
-	laddersAVX2(&dst[0][0][0], &planes[0][0][0], &places[0], len(places))
-}
-
-func tests(right []set, l []ladder, t []test) {
-	if !avx2 || len(t) == 0 {
-		testsGo(right, l, t)
-		return
-	}
-	_ = right[len(t)-1]
-	testsAVX2(&right[0][0], &l[0][0][0], &t[0].low, len(t))
-}
-
-func trees(depth int, say, right []set, splits, invert []uint32) {
-	if !avx2 || len(say) == 0 || depth%2 == 1 {
-		treesGo(depth, say, right, splits, invert)
-		return
-	}
-	_, _ = splits[len(say)*Splits(depth)-1], invert[len(say)<<(depth-1)-1]
-	if depth == 2 {
-		trees2AVX2(&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
-	} else {
-		trees4AVX2(&say[0][0], &right[0][0], &splits[0], &invert[0], len(say))
-	}
-}
+//go:noescape
+func walk6AVX2(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32
 
 func sums(say [][64]set, tables []table, least int32) (rows set) {
-	if !avx2 {
+	if !vector {
 		return sumsGo(say, tables, least)
 	}
 	_ = say[len(tables)-1]
@@ -88,7 +36,7 @@ func sums(say [][64]set, tables []table, least int32) (rows set) {
 }
 
 func totals(dst *[block]int32, say [][64]set, tables []table) {
-	if !avx2 {
+	if !vector {
 		totalsGo(dst, say, tables)
 		return
 	}
@@ -99,7 +47,7 @@ func totals(dst *[block]int32, say [][64]set, tables []table) {
 func walk(bins []uint64, b *walkBit, plus, minus int32) int32 {
 	n := len(b.trees) >> (b.depth + 1)
 	switch {
-	case !avx2:
+	case !vector:
 		return walkGo(bins, b, plus, minus)
 	case b.narrow && b.depth == 4:
 		return walk4AVX2(&bins[0], &b.trees[0], b.depth, n/walked, plus, minus)

@@ -28,10 +28,10 @@
 #define CMGE_S4(m, n, d) WORD $(0x4ea03c00 | m<<16 | n<<5 | d)
 #define UADALP(n, d) WORD $(0x6e206800 | n<<5 | d)
 
-// func finiteNEON(x *float32, n int) bool
+// func finiteVector(x *float32, n int) bool
 //
 // Without its sign, as an integer, a float is less than infinity if it is finite: two instructions for four of them.
-TEXT ·finiteNEON(SB), NOSPLIT, $0-17
+TEXT ·finiteVector(SB), NOSPLIT, $0-17
 	MOVD x+0(FP), R0
 	MOVD n+8(FP), R1
 	VEOR V4.B16, V4.B16, V4.B16
@@ -96,8 +96,8 @@ loop:
 	UQXTN2_H(4, 2) \
 	UQXTN_B(2, 2)
 
-// func quantizeNEON(dst *uint64, x *float32, windows *float64, n int)
-TEXT ·quantizeNEON(SB), NOSPLIT, $0-32
+// func quantizeVector(dst *uint64, x *float32, windows *float64, n int)
+TEXT ·quantizeVector(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD windows+16(FP), R2
@@ -112,8 +112,8 @@ loop:
 	BNE loop
 	RET
 
-// func quantize4NEON(dst *uint64, x0, x1, x2, x3 *float32, windows *float64, n int)
-TEXT ·quantize4NEON(SB), NOSPLIT, $0-56
+// func quantize4Vector(dst *uint64, x0, x1, x2, x3 *float32, windows *float64, n int)
+TEXT ·quantize4Vector(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD x0+8(FP), R6
 	MOVD x1+16(FP), R7
@@ -154,11 +154,11 @@ loop:
 	VBIT m.B16, V16.B16, a.B16 \
 	VBIF m.B16, V17.B16, b.B16
 
-// func transposeNEON(a *uint64)
+// func transposeVector(a *uint64)
 //
 // The steps 32, 16 and 8 on eight words that are 8 apart, then 4, 2 and 1 on eight neighbours: 2, 2, 2, 3, 4 and 4
 // instructions for two registers.
-TEXT ·transposeNEON(SB), NOSPLIT, $0-8
+TEXT ·transposeVector(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
 	MOVD $256, R2
 	MOVD $8, R3
@@ -286,8 +286,8 @@ near:
 	RUNGS(V4, V5, 6, first, step) \
 	FSTPQ (F30, F31), (first+(step)*7)(R0)
 
-// func laddersNEON(dst, planes *uint64, places *uint32, n int)
-TEXT ·laddersNEON(SB), NOSPLIT, $0-32
+// func laddersVector(dst, planes *uint64, places *uint32, n int)
+TEXT ·laddersVector(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD planes+8(FP), R1
 	MOVD places+16(FP), R2
@@ -306,8 +306,8 @@ loop:
 	BNE loop
 	RET
 
-// func testsNEON(right, ladder *uint64, t *uint16, n int)
-TEXT ·testsNEON(SB), NOSPLIT, $0-32
+// func testsVector(right, ladder *uint64, t *uint16, n int)
+TEXT ·testsVector(SB), NOSPLIT, $0-32
 	MOVD right+0(FP), R0
 	MOVD ladder+8(FP), R1
 	MOVD t+16(FP), R2
@@ -374,8 +374,8 @@ loop: \
 	BNE loop \
 	RET
 
-// func trees2NEON(say, right *uint64, splits, invert *uint32, n int)
-TEXT ·trees2NEON(SB), NOSPLIT, $0-40
+// func trees2Vector(say, right *uint64, splits, invert *uint32, n int)
+TEXT ·trees2Vector(SB), NOSPLIT, $0-40
 	MOVD say+0(FP), R0
 	MOVD right+8(FP), R1
 	MOVD splits+16(FP), R2
@@ -383,8 +383,8 @@ TEXT ·trees2NEON(SB), NOSPLIT, $0-40
 	MOVD n+32(FP), R4
 	TREES(TREE2, 3)
 
-// func trees4NEON(say, right *uint64, splits, invert *uint32, n int)
-TEXT ·trees4NEON(SB), NOSPLIT, $0-40
+// func trees4Vector(say, right *uint64, splits, invert *uint32, n int)
+TEXT ·trees4Vector(SB), NOSPLIT, $0-40
 	MOVD say+0(FP), R0
 	MOVD right+8(FP), R1
 	MOVD splits+16(FP), R2

@@ -12,4 +12,4 @@ func kernels() []string {
 	return []string{"go"}
 }
 
-func use(name string) { avx2 = name == "avx2" }
+func use(name string) { vector = name == "avx2" }

@@ -5,4 +5,4 @@ package model
 // kernels are what the tests run; use switches to one of them.
 func kernels() []string { return []string{"go", "neon"} }
 
-func use(name string) { neon = name == "neon" }
+func use(name string) { vector = name == "neon" }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -27,9 +25,7 @@ func vector(name string, v Constant) Mem {
 
 // toValues rounds 16 values at a time to bytes or words and adds them up, and their squares.
 func toValues(name string, size int) {
-	begin(name, "func(dst *byte, x *float32, n int, perStep float32, sums *int32)",
-		fmt.Sprintf("toBytesGo for a multiple of 16 values, of %d bytes each, and their sums", size),
-		"for i := range n { dst[i] = toByte(x[i], perStep); sums[0] += dst[i]; sums[1] += dst[i] * dst[i] }")
+	begin(name, "func(dst *byte, x *float32, n int, perStep float32, sums *int32)")
 	dst, x, n := pointer("dst"), pointer("x"), pointer("n")
 	perStep, sum, squares := YMM(), YMM(), YMM()
 	at, err := Param("perStep").Resolve()
@@ -84,9 +80,7 @@ func toValues(name string, size int) {
 // byteTile is four rows of Gaussians around as many registers of anchors.
 func byteTile(name string, registers, bytes int, vec func() VecVirtual, step func(a, q, sum VecVirtual)) {
 	begin(name, "func(dst *float32, stride int, q *byte, step int, panel *byte, groups int, own, squares *int32, "+
-		"scale float32)",
-		fmt.Sprintf("gaussiansGo for %d rows and %d anchors", byteRows, registers*bytes/4),
-		"for r, k { dst[r*stride+k] = gaussian(own[r] + squares[k] - 2*product of row r and anchor k, scale) }")
+		"scale float32)")
 	q, panel, groups, rowStep := pointer("q"), pointer("panel"), pointer("groups"), pointer("step")
 	third := GP64()
 	LEAQ(Mem{Base: q, Index: rowStep, Scale: 2}, third)

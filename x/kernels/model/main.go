@@ -1,6 +1,6 @@
 // Command gen writes the AVX2 kernels of package model with avo.
 //
-//	go run . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg model
+//	go generate ./internal/model
 //
 // A set of 256 rows fills one register, so most kernels are straight lines of loads and logic.
 package main
@@ -19,8 +19,8 @@ const set = 32
 func main() {
 	ConstraintExpr("amd64,!purego")
 	finite()
-	quantize("quantizeAVX2", 1)
-	quantize("quantize4AVX2", 4)
+	quantize("quantizeVector", 1)
+	quantize("quantize4Vector", 4)
 	transpose()
 	ladders()
 	tests()
@@ -28,29 +28,15 @@ func main() {
 	trees(4)
 	sums()
 	totals()
-	walk("walkAnyAVX2", "walkGo", 0)
-	for _, depth := range []int{4, 6} {
-		twin := fmt.Sprintf("walkGo for depth %d and places below 2^16, n times %d trees", depth, walked)
-		walk(fmt.Sprintf("walk%dAVX2", depth), twin, depth)
-	}
+	walk("walkAnyAVX2", 0)
+	walk("walk4AVX2", 4)
+	walk("walk6AVX2", 6)
 	byteKernels()
 	Generate()
 }
 
-// begin declares a kernel, whose comment is its twin in Go and the loop that it stands for, if that is not known yet.
-func begin(name, signature, twin string, loop ...string) {
-	TEXT(name, NOSPLIT, signature)
-	if len(loop) == 0 {
-		Doc(name + " is " + twin + ".")
-	} else {
-		lines := []string{name + " is " + twin + ":", ""}
-		for _, l := range loop {
-			lines = append(lines, "\t"+l)
-		}
-		Doc(lines...)
-	}
-	Pragma("noescape")
-}
+// begin declares a kernel, which does what its name with Go does in package model.
+func begin(name, signature string) { TEXT(name, NOSPLIT, signature) }
 
 func pointer(name string) Register { return Load(Param(name), GP64()) }
 
@@ -78,8 +64,7 @@ func repeat(n Register) {
 
 // finite adds x - x, which is 0 or NaN, so that one test at the end is enough.
 func finite() {
-	begin("finiteAVX2", "func(x *float32, n int) bool", "finiteGo for a multiple of 32 values",
-		"for i := range n { ok = ok && x[i]-x[i] == 0 }")
+	begin("finiteVector", "func(x *float32, n int) bool")
 	x, n := pointer("x"), pointer("n")
 	SHRQ(Imm(5), n)
 	var sum [4]VecVirtual
@@ -113,12 +98,10 @@ func finite() {
 func quantize(name string, rows int) {
 	var x []Register
 	if rows == 1 {
-		begin(name, "func(dst *uint64, x *float32, windows *float64, n int)", "quantizeGo",
-			"for w := range n { dst[w] = windows[w].bins(x) }")
+		begin(name, "func(dst *uint64, x *float32, windows *float64, n int)")
 		x = []Register{pointer("x")}
 	} else {
-		begin(name, "func(dst *uint64, x0, x1, x2, x3 *float32, windows *float64, n int)", "quantize4Go",
-			"for w := range n { for l := range 4 { dst[w][0][l] = windows[w].bins(x_l) } }")
+		begin(name, "func(dst *uint64, x0, x1, x2, x3 *float32, windows *float64, n int)")
 		for r := range rows {
 			x = append(x, pointer(fmt.Sprint("x", r)))
 		}
@@ -170,8 +153,7 @@ func quantize(name string, rows int) {
 
 // transpose takes the steps 32, 16 and 8 on eight words that are 8 apart, then 4, 2 and 1 on eight neighbours.
 func transpose() {
-	begin("transposeAVX2", "func(a *uint64)", "transposeGo",
-		"for l, i, j { bit j of a[i][l], bit i of a[j][l] = bit i of a[j][l], bit j of a[i][l] }")
+	begin("transposeVector", "func(a *uint64)")
 	a := pointer("a")
 	pass := func(label string, apart, next int, steps [3]uint64) {
 		var masks [3]VecVirtual
@@ -218,8 +200,7 @@ func transpose() {
 
 // ladders makes gt, the rows whose digit is above v, for a digit of 1 bit, then 2, 3, 4, from those of a bit less.
 func ladders() {
-	begin("laddersAVX2", "func(dst, planes *uint64, places *uint32, n int)", "laddersGo",
-		"for c := range n { for v := range 15 { dst[c][1+v], dst[c][31-v] = rows with high digit > v, low digit > v } }")
+	begin("laddersVector", "func(dst, planes *uint64, places *uint32, n int)")
 	dst, planes, places, n := pointer("dst"), pointer("planes"), pointer("places"), pointer("n")
 	count()
 	at := GP64()
@@ -268,8 +249,7 @@ func ladders() {
 }
 
 func tests() {
-	begin("testsAVX2", "func(right, ladder *uint64, t *uint16, n int)", "testsGo",
-		"for i := range n { right[i] = ladder[t[i].low] & ladder[t[i].high] | ladder[t[i].high+1] }")
+	begin("testsVector", "func(right, ladder *uint64, t *uint16, n int)")
 	right, l, t, n := pointer("right"), pointer("ladder"), pointer("t"), pointer("n")
 	count()
 	low, high, y := GP64(), GP64(), YMM()
@@ -286,8 +266,7 @@ func tests() {
 }
 
 func trees(depth int) {
-	begin(fmt.Sprintf("trees%dAVX2", depth), "func(say, right *uint64, splits, invert *uint32, n int)",
-		fmt.Sprint("treesGo for depth ", depth))
+	begin(fmt.Sprintf("trees%dVector", depth), "func(say, right *uint64, splits, invert *uint32, n int)")
 	say, right := pointer("say"), pointer("right")
 	splits, invert, n := pointer("splits"), pointer("invert"), pointer("n")
 	half := 1 << (depth - 1)
@@ -320,8 +299,7 @@ func trees(depth int) {
 // sums keeps the sums of eight rows in a register: rows (i, 0), (i, 1), (i+1, 0), (i+1, 1), (i, 2), (i, 3),
 // (i+1, 2), (i+1, 3), where row (i, l) is row 64 l + i of the block.
 func sums() {
-	begin("sumsAVX2", "func(dst, say *uint64, tables *int32, n int, least int32)", "sumsGo",
-		"for each row { for each fold { sum += table[fold][three trees] }; bit of dst = sum >= least }")
+	begin("sumsAVX2", "func(dst, say *uint64, tables *int32, n int, least int32)")
 	dst := pointer("dst")
 	least, rows, bit := YMM(), YMM(), YMM()
 	l := GP32()
@@ -351,8 +329,7 @@ func sums() {
 
 // totals keeps the sums themselves, in the order of the register.
 func totals() {
-	begin("totalsAVX2", "func(dst *int32, say *uint64, tables *int32, n int)", "totalsGo",
-		"for each row { for each fold { dst[row] += table[fold][three trees] } }")
+	begin("totalsAVX2", "func(dst *int32, say *uint64, tables *int32, n int)")
 	dst := pointer("dst")
 	addWeights(func(sum VecVirtual) {
 		VMOVDQU(sum, Mem{Base: dst})
@@ -406,8 +383,8 @@ const walked = 6
 // walk keeps the place in the tree, counted from 1, as the bits of the way down; the carry of a comparison is the next.
 // With a fixed depth several trees take each step together: what it waits for is mostly there, and the machine, which
 // has room for about a hundred instructions that wait, does not stall.
-func walk(name, twin string, depth int) {
-	begin(name, "func(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32", twin)
+func walk(name string, depth int) {
+	begin(name, "func(bins *uint64, trees *uint32, depth, n int, plus, minus int32) int32")
 	bins, trees, n := pointer("bins"), pointer("trees"), pointer("n")
 	sum, plus, minus := GP32(), Load(Param("plus"), GP32()), Load(Param("minus"), GP32())
 	XORL(sum, sum)
