@@ -101,12 +101,12 @@ func (c Codes) Distances(dst []uint16, q []uint64) {
 // There are kernels for 64, 128, 256 and 512 bits, and one for the rest. For codes in the first cache, on an Emerald
 // Rapids, nanoseconds per 1,000 codes:
 //
-//	bits     Go       AVX2    any, AVX2   AVX-512   any, AVX-512
-//	64       1,010    390     2,520       100       2,810
-//	128      4,320    810     2,930       180       2,500
-//	256      7,370    1,600   3,650       380       2,170
-//	512      7,580    2,680   4,830       790       2,790
-//	1024     12,760   -       7,970       -         4,540
+//	bits     Go       AVX2    any     AVX-512
+//	64       1,010    390     2,520   100
+//	128      4,320    810     2,930   180
+//	256      7,370    1,600   3,650   380
+//	512      7,580    2,680   4,830   790
+//	1024     12,760   -       7,970   -
 
 // slack is the number of elements that below may overwrite beyond its hits.
 const slack = 16

@@ -162,6 +162,7 @@ func (x *avx2) hits(d []VecVirtual, i, dst, out Register, next string) {
 	JNZ(LabelRef(again))
 }
 
+// rest prepares what row needs for the words after the last whole vector.
 func (x *avx2) rest(words Register) (whole, rest Register) {
 	// Lane l of the last vector is read iff l < words mod 4.
 	w, tail := GP64(), GP64()
@@ -176,6 +177,7 @@ func (x *avx2) rest(words Register) (whole, rest Register) {
 	return w, m
 }
 
+// row leaves the distance to one code of any length in a general register.
 func (x *avx2) row(code, q, mask, whole, rest Register) Register {
 	sum, v := YMM(), YMM()
 	at, left := GP64(), GP64()

@@ -107,55 +107,6 @@ func (x *avx512) hits(d []VecVirtual, i, dst, out Register, next string) {
 	}
 }
 
-func (x *avx512) rest(words Register) (whole, rest Register) {
-	w, tail, ones := GP64(), RCX, GP64()
-	MOVQ(words, tail)
-	MOVQ(words, w)
-	ANDQ(Imm(7), tail)
-	SHRQ(Imm(3), w)
-	MOVQ(U32(1), ones)
-	SHLQ(CL, ones)
-	DECQ(ones)
-	k := K()
-	KMOVB(ones.As32(), k)
-	return w, k
-}
-
-func (x *avx512) row(code, q, mask, whole, rest Register) Register {
-	sum, v := ZMM(), ZMM()
-	at, left := GP64(), GP64()
-	VPXORQ(sum, sum, sum)
-	XORQ(at, at)
-	MOVQ(whole, left)
-	Label("words")
-	SUBQ(Imm(1), left)
-	JL(LabelRef("rest"))
-	VMOVDQU64(Mem{Base: code, Index: at, Scale: 1}, v)
-	VPXORQ(Mem{Base: q, Index: at, Scale: 1}, v, v)
-	VPANDQ(Mem{Base: mask, Index: at, Scale: 1}, v, v)
-	VPOPCNTQ(v, v)
-	VPADDQ(v, sum, sum)
-	ADDQ(Imm(64), at)
-	JMP(LabelRef("words"))
-	Label("rest")
-	VMOVDQU64_Z(Mem{Base: code, Index: at, Scale: 1}, rest, v)
-	VPXORQ(Mem{Base: q, Index: at, Scale: 1}, v, v)
-	VPANDQ(Mem{Base: mask, Index: at, Scale: 1}, v, v)
-	VPOPCNTQ(v, v)
-	VPADDQ(v, sum, sum)
-	half := YMM()
-	VEXTRACTI64X4(Imm(1), sum, half)
-	VPADDQ(half, sum.AsY(), half)
-	t, hi := XMM(), XMM()
-	VEXTRACTI128(Imm(1), half, t)
-	VPADDQ(t, half.AsX(), t)
-	VPUNPCKHQDQ(t, t, hi)
-	VPADDQ(hi, t, t)
-	d := GP64()
-	VMOVQ(t, d)
-	return d
-}
-
 // belowWide is below for codes of several words, 16 at a time. The counts of the words are packed to 16 bits and added
 // in pairs, so that lanes that must be added across come last, and few of them are left:
 //
@@ -165,8 +116,6 @@ func (x *avx512) row(code, q, mask, whole, rest Register) Register {
 func belowWide(width int) {
 	name := fmt.Sprintf("below%dAVX512", 64*width)
 	TEXT(name, NOSPLIT, "func(dst *uint32, q, codes *uint64, n, limit int) int")
-	Doc(fmt.Sprintf("%s writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of 16.", name))
-	Pragma("noescape")
 	dst, q, codes, n, limit := param("dst"), param("q"), param("codes"), param("n"), param("limit")
 	x := &avx512{}
 	x.query(width, q)

@@ -31,10 +31,6 @@ type isa interface {
 	group(width, first int, codes Register) VecVirtual
 	// hits appends the codes within the limit to the output, or jumps to next when there are none.
 	hits(d []VecVirtual, i, dst, out Register, next string)
-	// row leaves the distance to one code of any length in a general register.
-	row(code, q, mask, whole, rest Register) Register
-	// rest prepares the register that row needs for the words after the last whole vector.
-	rest(words Register) (whole, rest Register)
 }
 
 // unit is the number of codes a kernel takes per turn.
@@ -55,8 +51,8 @@ func main() {
 			}
 			below(x, width)
 		}
-		belowAny(x)
 	}
+	belowAny(&avx2{})
 	Generate()
 }
 
@@ -65,8 +61,6 @@ func param(name string) Register { return Load(Param(name), GP64()) }
 func below(x isa, width int) {
 	name := fmt.Sprintf("below%d%s", 64*width, x.name())
 	TEXT(name, NOSPLIT, "func(dst *uint32, q, codes *uint64, n, limit int) int")
-	Doc(fmt.Sprintf("%s writes distance<<16 | i for every code i of n with at most the limit, and returns their number; n is a multiple of %d.", name, unit(x, width)))
-	Pragma("noescape")
 	dst, q, codes, n := param("dst"), param("q"), param("codes"), param("n")
 	x.constants()
 	x.limit(param("limit"))
@@ -93,11 +87,8 @@ func below(x isa, width int) {
 	RET()
 }
 
-func belowAny(x isa) {
-	name := "belowAny" + x.name()
-	TEXT(name, NOSPLIT, "func(dst *uint32, q, mask, codes *uint64, n, words, stride, limit int) int")
-	Doc(name + " is below for codes of any length and the bits of mask; q and mask are padded to 8 words.")
-	Pragma("noescape")
+func belowAny(x *avx2) {
+	TEXT("belowAnyAVX2", NOSPLIT, "func(dst *uint32, q, mask, codes *uint64, n, words, stride, limit int) int")
 	dst, q, mask, codes, n := param("dst"), param("q"), param("mask"), param("codes"), param("n")
 	words, stride := param("words"), param("stride")
 	limit := param("limit")
