@@ -33,7 +33,6 @@ type compareCommand struct {
 	flags      *pflag.FlagSet
 	options    compare.Options
 	minShared  int
-	share      float64
 	features   string
 	neighbours string
 	rank       string
@@ -96,11 +95,8 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 	f.IntSliceVar(&o.Bits, "bits", []int{16, 32, 64, 128}, "code lengths in `BITS`")
 	f.StringArrayVar(&c.queryPaths, "queries", nil,
 		"`DATA` to search with, instead of rows set aside; may be repeated")
-	f.Float64Var(&c.share, "share", 0, "`SHARE` of the rows to set aside as queries; 0 means a tenth, at most 2000 rows")
 	f.StringArrayVar(&c.newPaths, "new", nil,
 		"`DATA` to search that no method learns from, instead of rows set aside; may be repeated")
-	f.Float64Var(&o.NewShare, "new-share", 0.2,
-		"`SHARE` of the rows to search that no method learns from; by default at most 10000 rows; 0 means none")
 	f.StringVar(&c.neighbours, "neighbours", string(eval.Euclidean),
 		"`METRIC` of the float neighbours to compare with: euclidean, cosine or none")
 	f.StringVar(&c.rank, "rank", api.Auto, "`DISTANCE` that decides: hamming, margins, expected, or auto, the usual one "+
@@ -129,8 +125,6 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 		"shares, or classes to give all classes equal weight (default: as train)")
 	bindDevice(f, &t.Device)
 	bindSettings(f, t, "hold_out", "mirror_average", "restart")
-	f.StringVar(&o.Standardize, "standardize", method.StandardizeAuto, "`WHEN` to centre the columns and divide them by "+
-		"their standard deviation first, for all but FastHash: on, off, or auto, which means if it helps on a sample of rows")
 	f.IntVar(&o.Unseen, "unseen", 0,
 		"`NUMBER` of classes to exclude from a second training; 0 means a quarter of them, negative none")
 	cli.Group(f, "Training")
@@ -138,16 +132,6 @@ func (c *compareCommand) bind(f *pflag.FlagSet) {
 
 func (c *compareCommand) run(ctx context.Context, args []string) error {
 	if err := (&similarity{minShared: c.minShared}).check(); err != nil {
-		return err
-	}
-	if len(c.queryPaths) > 0 && c.share != 0 {
-		return cli.Usage("conflicting-flags",
-			"--queries and --share cannot be combined: queries are either named or set aside")
-	}
-	if c.share != 0 && !(c.share > 0 && c.share < 1) {
-		return cli.Usage("bad-flag-value", "--share %v is not between 0 and 1", c.share)
-	}
-	if err := c.checkNew(); err != nil {
 		return err
 	}
 	if !c.flags.Changed("methods") {
@@ -185,23 +169,6 @@ func (c *compareCommand) run(ctx context.Context, args []string) error {
 		return c.printJSON(result)
 	}
 	c.printComparison(result, c.reportFile)
-	return nil
-}
-
-// checkNew turns the flags about new items into options.
-func (c *compareCommand) checkNew() error {
-	share, given := &c.options.NewShare, c.flags.Changed("new-share")
-	switch {
-	case !given:
-		*share = 0 // the default, with its cap
-	case len(c.newPaths) > 0:
-		return cli.Usage("conflicting-flags",
-			"--new and --new-share cannot be combined: new items are either named or set aside")
-	case !(*share >= 0 && *share < 1):
-		return cli.Usage("bad-flag-value", "--new-share %v is not 0 or a number between 0 and 1", *share)
-	case *share == 0:
-		*share = -1
-	}
 	return nil
 }
 
@@ -244,7 +211,7 @@ func (c *compareCommand) read(ctx context.Context, args []string) (*compare.Data
 		}
 	}
 	if len(c.queryPaths) == 0 {
-		if data.Base, data.Queries, err = all.Split(c.share, c.seed); err != nil {
+		if data.Base, data.Queries, err = all.Split(0, c.seed); err != nil {
 			return nil, err
 		}
 		return data, nil
@@ -297,12 +264,7 @@ func (a *app) printComparison(r *compare.Result, reportFile string) {
 		fmt.Fprintln(a.out, strings.ToUpper(r.Scale[:1])+r.Scale[1:]+".")
 	}
 	head, rows := r.Table()
-	t := a.table()
-	t.AppendHeader(tableRow(head))
-	for _, row := range rows {
-		t.AppendRow(tableRow(row))
-	}
-	t.Render()
+	a.printTable(append([][]string{head}, rows...))
 	for _, note := range r.Notes() {
 		fmt.Fprintln(a.out, note)
 	}

@@ -76,16 +76,12 @@ func TestCompareMistakes(t *testing.T) {
 		{"compare items.csv --label category --bits eight", 2, "bad-flag-value", `--bits "eight"`},
 		{"compare items.csv --label category --depth 40", 2, nil, "depth 40 1 8"},
 		{"compare items.csv --label category --set boost=gentle", 2, nil, `"gentle" adaboost logistic`},
-		{"compare items.csv --label category --share 2", 2, "bad-flag-value", "--share 2"},
-		{"compare items.csv --label category --share 0.5 --queries new.csv", 2, "conflicting-flags", "--queries --share"},
 		{"compare items.csv --label category --min-shared 0", 2, "bad-flag-value", "--min-shared 0 1 255"},
 		{"compare items.csv --label category --features gist320", 2, "needs-pictures", "--features"},
 		{"compare vectors.npy --methods lsh,fasthash", 1, supervision.ErrNone, "fasthash lsh --label"},
 		{"compare vectors.npy --methods fasthash", 1, supervision.ErrNone, "fasthash lsh --label"},
 		{"compare vectors.npy --neighbours none", 1, nil, "labels"},
 		{"compare vectors.npy --neighbours taxi", 2, nil, `"taxi" euclidean cosine none`},
-		{"compare items.csv --label category --new-share 1", 2, "bad-flag-value", "--new-share 1"},
-		{"compare items.csv --label category --new-share 0.1 --new new.csv", 2, "conflicting-flags", "--new --new-share"},
 		{"compare vectors.npy --labels classes.txt --new vectors.npy --methods lsh", 1, supervision.ErrNone, "new"},
 		{"compare nowhere.csv", 1, nil, "nowhere.csv"},
 		{"compare items.csv --label category --id-column sku --methods lsh --bits 8 --unseen 3", 1, nil, "3 4 classes"},
@@ -95,7 +91,7 @@ func TestCompareMistakes(t *testing.T) {
 	}
 }
 
-// New items come from a share of the rows or from a file of their own, and all forms have both kinds of figures.
+// New items are a fifth of the rows or come from a file of their own, and all forms have both kinds of figures.
 func TestCompareWithNewItems(t *testing.T) {
 	shop(t)
 	read := func(args ...string) (r compare.Result) {
@@ -106,19 +102,13 @@ func TestCompareWithNewItems(t *testing.T) {
 		}
 		return r
 	}
-	warned := func(r compare.Result) bool { return strings.Contains(strings.Join(r.Warnings, "\n"), "learned") }
-	r := read("--new-share", "0.5")
-	if d := r.Data; warned(r) || d.Learned != 180 || d.New != 180 || r.Rows[0].LearnedItems.MAP == r.Rows[0].MAP {
+	r := read()
+	if d := r.Data; d.Learned != 288 || d.New != 72 || r.Rows[0].LearnedItems.MAP == r.Rows[0].MAP {
 		t.Errorf("%+v", d)
 	}
 	r = read("--new", "new.csv")
 	if d := r.Data; d.Learned != 360 || d.New == 0 || d.Base != d.Learned+d.New {
 		t.Errorf("%+v", d)
-	}
-	r = read("--new-share", "0")
-	if d := r.Data; d.Learned != 360 || d.New != 0 || r.Rows[0].LearnedItems.MAP != r.Rows[0].MAP ||
-		!warned(r) {
-		t.Errorf("%+v %v", d, r.Warnings)
 	}
 }
 

@@ -11,10 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hashgrove"
+	"hashgrove/api"
 	"hashgrove/internal/cli"
 	"hashgrove/internal/compare"
 	"hashgrove/internal/dataset/fashion"
-	"hashgrove/internal/index"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
 	"hashgrove/internal/vectors"
@@ -138,14 +139,14 @@ func (c *demoCommand) saveFiles() error {
 // print shows a search and what to try next.
 func (c *demoCommand) print(ctx context.Context) error {
 	query := slices.Index(c.query.Labels(), "shirt") // the class that most resembles others
-	hits, err := c.nearest(ctx, c.query.X.Slice(query, query+1))
+	hits, err := c.nearest(ctx, c.query.X.Row(query))
 	if err != nil {
 		return err
 	}
 	names, pictures := []string{}, [][]string{fashion.Sketch(c.query.X.Row(query))}
 	for _, h := range hits {
 		row, _ := h.ID.Integer()
-		names = append(names, fmt.Sprintf("%s (%d, %d)", fashion.Names[c.train.Class[row]], h.Distance, h.DetailDistance))
+		names = append(names, fmt.Sprintf("%s (%d, %d)", fashion.Names[c.train.Class[row]], h.Distance, *h.DetailDistance))
 		pictures = append(pictures, fashion.Sketch(c.train.X.Row(int(row))))
 	}
 	fmt.Fprintf(c.out, "\nA query, %s, and its nearest codes (bits of the class, and of detail, that differ):\n  %s\n\n",
@@ -173,26 +174,18 @@ Try next:
 }
 
 // nearest finds the ten pictures nearest to one query, ranked as the model chose.
-func (c *demoCommand) nearest(ctx context.Context, query vectors.Matrix) ([]index.Hit, error) {
-	base, err := c.model.Encode(ctx, c.train.X, c.threads)
+func (c *demoCommand) nearest(ctx context.Context, query []float32) ([]api.Hit, error) {
+	m, err := hashgrove.Wrap(c.model)
 	if err != nil {
 		return nil, err
 	}
-	codes, err := c.model.Encode(ctx, query, c.threads)
+	items, err := hashgrove.NewIndex(ctx, m, hashgrove.From(vectors.WithLabels(c.train.X, c.train.Labels())))
 	if err != nil {
 		return nil, err
 	}
-	o := index.Options{Threads: c.threads}
-	if rank := c.model.Rank(); rank != model.ByHamming {
-		scores, err := c.model.Margins(ctx, query, c.threads)
-		if err == nil && rank == model.ByExpected {
-			err = c.model.Expect(ctx, scores)
-		}
-		if err != nil {
-			return nil, err
-		}
-		o.Rank, o.Margins = index.ByMargins, scores.Data
+	found, err := items.Search(ctx, &api.Request{Queries: []api.Query{{Vector: query}}})
+	if err != nil {
+		return nil, err
 	}
-	found, err := index.FromCodes(base).Detailed(c.model.DetailBits()).Search(ctx, codes.Row(0), 10, o)
-	return found.Hits, err
+	return found.Results[0].Hits, nil
 }

@@ -67,7 +67,7 @@ func (c *encodeCommand) run(ctx context.Context, args []string) error {
 	if err := c.file.Check([]string{c.output}, c.data.inputs(args, c.model)); err != nil {
 		return err
 	}
-	m, err := readPrefix(c.model, c.prefix)
+	m, err := c.readPrefix(c.model, c.prefix)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (c *convertCommand) run(ctx context.Context, path string) error {
 
 // convertModel returns a function that writes a model as a graph.
 func (c *convertCommand) convertModel(path string, report *convertReport) (func(io.Writer) error, error) {
-	m, err := readPrefix(path, c.prefix)
+	m, err := c.readPrefix(path, c.prefix)
 	if err != nil {
 		return nil, err
 	}

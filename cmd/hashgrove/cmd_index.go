@@ -12,7 +12,6 @@ import (
 
 	"hashgrove/internal/cli"
 	"hashgrove/internal/index"
-	"hashgrove/internal/message"
 	"hashgrove/internal/store"
 )
 
@@ -74,29 +73,14 @@ func (a *app) selectItems(ctx context.Context, s *store.Store, f index.Filter) (
 	return s.Select(ctx, f, p.Count)
 }
 
-// selectFields is selectItems for output that shows fields. It warns about a field that no item has, which may be a
-// typo.
+// selectFields is selectItems for output that shows fields besides the common ones.
 func (a *app) selectFields(
 	ctx context.Context, s *store.Store, f index.Filter, fields, common []string,
 ) (*store.Selection, error) {
-	names := slices.DeleteFunc(slices.Clone(fields), func(name string) bool { return slices.Contains(common, name) })
-	if len(names) == 0 {
-		return a.selectItems(ctx, s, f)
+	if slices.ContainsFunc(fields, func(name string) bool { return !slices.Contains(common, name) }) {
+		f = index.And(f, looked)
 	}
-	x, err := a.selectItems(ctx, s, index.And(f, looked))
-	if err != nil || x.Len() == 0 {
-		return x, err
-	}
-	there := slices.Clone(common)
-	for _, known := range x.Attributes() {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == known.Name })
-		there = append(there, known.String())
-	}
-	if len(names) > 0 {
-		a.warn([]string{fmt.Sprintf("--fields %s: no item has this field; there are %s",
-			cli.Printable(names[0]), cli.Printable(message.List(there)))})
-	}
-	return x, nil
+	return a.selectItems(ctx, s, f)
 }
 
 // looked is a filter on labels and tags, which makes a selection load attributes as well.

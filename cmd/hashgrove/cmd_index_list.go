@@ -127,12 +127,11 @@ func (c *listCommand) print(list []api.Item) {
 		fmt.Fprintln(c.out, "no items")
 		return
 	}
-	t := c.table()
-	t.AppendHeader(tableRow(fields))
+	rows := [][]string{fields}
 	for _, it := range list {
-		t.AppendRow(tableRow(itemTexts(&it, fields)))
+		rows = append(rows, itemTexts(&it, fields))
 	}
-	t.Render()
+	c.printTable(rows)
 }
 
 // itemFields returns the fields that at least one item has, without the code.

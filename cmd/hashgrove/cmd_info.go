@@ -284,7 +284,6 @@ func (a *app) printFile(ctx context.Context, path string) error {
 	if f.Sketched > 0 {
 		fmt.Fprintf(a.out, "a sketch of %d rows recognises its training rows\n", f.Sketched)
 	}
-	a.printFeatures(f)
 	return nil
 }
 
@@ -314,25 +313,4 @@ func (a *app) printIndex(f *fileReport) {
 	if f.Note != "" {
 		fmt.Fprintf(a.out, "note: %s\n", cli.Printable(f.Note))
 	}
-}
-
-// printFeatures prints the columns that the trees test most.
-func (a *app) printFeatures(f *fileReport) {
-	b, _, ok := model.Behind(f.encoder)
-	if !ok {
-		return
-	}
-	tests := b.ColumnTests()
-	if len(tests) == 0 {
-		return
-	}
-	fmt.Fprintf(a.out, "%d of %d columns are used, most often:", len(tests), b.Dim())
-	for _, t := range tests[:min(8, len(tests))] {
-		name := f.Info.ColumnTitle(t.Column, f.Dims)
-		if len(f.Info.Features) == 0 && name == "" {
-			name = fmt.Sprintf("column %d", t.Column+1) // as --vector counts
-		}
-		fmt.Fprintf(a.out, " %s (%d)", cli.Printable(name), t.Tests)
-	}
-	fmt.Fprintln(a.out)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,8 +79,9 @@ shown, a line says how many; those shown are the first by id.
 
 --rerank orders items by their float vectors, matched by id, or by row if they have no ids. It reads the
 vectors once for all queries and keeps only the hits in memory. It compares what the codes found: ten times as many
-items as are wanted, at least 100, and those tied with the last. --rerank-by ties keeps the order of the codes and
-lets the vectors decide only between items at the same distance.
+items as are wanted, at least 100, and those tied with the last. Beside the data, --rerank cosine takes that distance
+instead of the Euclidean one, and --rerank ties keeps the order of the codes and lets the vectors decide only between
+items at the same distance.
 
 --explain shows why the first hit of each query was found: which bits agree and differ and,
 with --rerank, which features decided them.
@@ -132,10 +134,8 @@ func (c *searchCommand) bind(f *pflag.FlagSet) {
 		"`DISTANCE` to order by: hamming, the number of bits that differ; margins, how certain the query is of them; "+
 			"expected, the code that it most likely has; or auto, what training found to be best")
 	f.StringArrayVar(&c.rerank, "rerank", nil,
-		"`DATA` with vectors of the items to order them by; may be repeated")
-	f.StringVar(&c.rerankBy, "rerank-by", "",
-		"`DISTANCE` for --rerank: euclidean, the default, or cosine; ties to order only items at the same distance, by "+
-			"Euclidean distance; or none to use the vectors only for --explain")
+		"`DATA` with vectors of the items to order them by, euclidean (the default) or cosine, or ties to order only items "+
+			"at the same distance; may be repeated")
 	f.IntVar(&c.prefix, "prefix", 0, "search by this `NUMBER` of leading bits, order the hits by all bits; 0 means all")
 	cli.Group(f, "Order of the hits")
 	c.data.bindFiles(f, "Queries")
@@ -168,13 +168,34 @@ func (c *searchCommand) options() api.Options {
 const byTies = "ties"
 
 func (c *searchCommand) isReranked() bool {
-	return (len(c.rerank) > 0 || c.server != "" && c.rerankBy != "") && c.rerankBy != "none"
+	return len(c.rerank) > 0 || c.server != "" && c.rerankBy != ""
+}
+
+// splitRerank takes the distance from what --rerank names; the rest are data.
+func (c *searchCommand) splitRerank() error {
+	c.rerank = slices.DeleteFunc(c.rerank, func(value string) bool {
+		way := slices.Contains([]string{api.Euclidean, api.Cosine, byTies}, value)
+		if way {
+			c.rerankBy = value
+		}
+		return way
+	})
+	switch {
+	case c.server != "" && len(c.rerank) > 0:
+		return cli.Usage("conflicting-flags",
+			"--rerank %s names data, but a service has its own vectors: say only euclidean, cosine or ties", c.rerank[0])
+	case c.server == "" && c.rerankBy != "" && len(c.rerank) == 0:
+		return cli.Usage("missing-flag", "--rerank %s needs --rerank DATA, the vectors of the items, too", c.rerankBy)
+	case c.server == "":
+		c.rerankBy = cmp.Or(c.rerankBy, api.Euclidean)
+	}
+	return nil
 }
 
 // check validates the command line before any file is opened.
 func (c *searchCommand) check(args []string) error {
-	if !slices.Contains([]string{"", "euclidean", "cosine", byTies, "none"}, c.rerankBy) {
-		return cli.Usage("bad-flag-value", "--rerank-by %s: choose euclidean, cosine, ties or none", c.rerankBy)
+	if err := c.splitRerank(); err != nil {
+		return err
 	}
 	o := c.options()
 	if err := o.Check(); err != nil {
@@ -196,9 +217,6 @@ func (c *searchCommand) check(args []string) error {
 		return cli.Usage("input-taken", "--rerank -: standard input already supplies the queries; give the vectors as a file")
 	case c.server == "" && c.tokenFile != "":
 		return cli.Usage("missing-flag", "--token-file needs --server URL")
-	case c.server != "" && len(c.rerank) > 0:
-		return cli.Usage("conflicting-flags",
-			"--rerank names files, but a service has its own vectors: give only --rerank-by")
 	}
 	return nil
 }
@@ -214,7 +232,7 @@ func flagError(err error) error {
 	case refused.Code != api.ErrInvalid.Code || refused.Field == "queries": // the data are at fault
 		return err
 	}
-	name := map[string]string{"ties": "--rerank-by ties", "rerank": "--rerank", "k": "-k"}[refused.Field]
+	name := map[string]string{"ties": "--rerank ties", "rerank": "--rerank", "k": "-k"}[refused.Field]
 	if name == "" && refused.Field != "" {
 		name = "--" + refused.Field
 	}
@@ -222,9 +240,6 @@ func flagError(err error) error {
 }
 
 func (c *searchCommand) run(ctx context.Context, path string, args []string) error {
-	if c.server == "" && c.rerankBy == "" {
-		c.rerankBy = "euclidean"
-	}
 	if err := c.check(args); err != nil {
 		return err
 	}

@@ -177,13 +177,24 @@ func (a *app) printLine(v any, format string, args ...any) error {
 	return a.printResult(v, func() { fmt.Fprintf(a.out, format+"\n", args...) })
 }
 
-// table starts a table on standard output.
-func (a *app) table() table.Writer {
+// printTable prints a table; the first row is its head.
+func (a *app) printTable(rows [][]string) {
 	t := table.NewWriter()
 	t.SetOutputMirror(a.out)
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
-	return t
+	for i, texts := range rows {
+		row := make(table.Row, len(texts))
+		for j, s := range texts {
+			row[j] = cli.Printable(s)
+		}
+		if i == 0 {
+			t.AppendHeader(row)
+		} else {
+			t.AppendRow(row)
+		}
+	}
+	t.Render()
 }
 
 // cacheFolder returns a folder of this program in the user's cache.
@@ -232,23 +243,11 @@ func (a *app) loadModel(path string, bits int) (*hashgrove.Model, error) {
 	return m.Shorter(bits), nil
 }
 
-// readPrefix reads a model and keeps its first bits; 0 means all.
-func readPrefix(path string, bits int) (*model.Model, error) {
-	m, err := model.ReadFile(path)
-	if err != nil || bits == 0 {
-		return m, err
+// readPrefix is loadModel for what the library does not do with a model.
+func (a *app) readPrefix(path string, bits int) (*model.Model, error) {
+	m, err := a.loadModel(path, bits)
+	if err != nil {
+		return nil, err
 	}
-	if bits < 0 || bits > m.Encoder.Bits() {
-		return nil, cli.Usage("too-many-bits", "--prefix %d: the model has %d bits", bits, m.Encoder.Bits())
-	}
-	return m.Prefix(bits), nil
-}
-
-// tableRow turns texts into a row of a table.
-func tableRow(texts []string) table.Row {
-	row := make(table.Row, len(texts))
-	for i, s := range texts {
-		row[i] = cli.Printable(s)
-	}
-	return row
+	return m.Expert(), nil
 }

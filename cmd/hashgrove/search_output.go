@@ -4,12 +4,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"hashgrove/api"
 	"hashgrove/internal/cli"
@@ -70,13 +67,12 @@ func (c *searchCommand) printQuery(r *api.Result) {
 		fmt.Fprintf(c.out, "%s: nothing found\n", title)
 	} else {
 		fmt.Fprintln(c.out, title)
-		t := c.table()
 		fields := c.shownFields(r.Hits)
-		t.AppendHeader(tableRow(fields))
+		rows := [][]string{fields}
 		for i := range r.Hits {
-			t.AppendRow(tableRow(fieldTexts(r, fields, i)))
+			rows = append(rows, fieldTexts(r, fields, i))
 		}
-		t.Render()
+		c.printTable(rows)
 	}
 	if r.Tied > r.TiedHits {
 		fmt.Fprintf(c.out, "%s; %s shown, the first by id\n",
@@ -221,64 +217,25 @@ func (c *searchCommand) printWhy(r *api.Result) {
 // printReasons prints the strongest reason for each bit.
 func (c *searchCommand) printReasons(w *api.Why) {
 	const most = 24
-	t := c.table()
-	sums := slices.ContainsFunc(w.Bits, func(b api.Bit) bool { return b.RestQuery != nil })
-	query, item := surest(w)
-	if sums { // as for scores of classes, which have no thresholds
-		t.AppendHeader(table.Row{"bit", "", "feature", "query", "hit", "adds, query", "adds, hit"})
-	} else {
-		t.AppendHeader(table.Row{"bit", "", "feature", "threshold", "query", "hit"})
-	}
-	rows := 0
+	rows := [][]string{{"bit", "", "feature", "threshold", "query", "hit"}}
 	for _, agree := range []bool{false, true} {
 		for _, b := range w.Bits {
 			if b.Agree != agree || len(b.Reasons) == 0 {
 				continue
 			}
-			if rows++; rows > most {
-				continue
-			}
-			x := b.Reasons[0]
-			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]
-			if sums {
-				t.AppendRow(table.Row{b.Bit, verdict, cli.Printable(x.Name), x.Query, x.Item,
-					signedShare(x.PartQuery, query), signedShare(x.PartItem, item)})
-				continue
-			}
-			threshold := ""
-			if x.Threshold != nil {
+			x, threshold := b.Reasons[0], ""
+			if x.Threshold != nil { // sums, as for scores of classes, have none
 				threshold = fmt.Sprint(*x.Threshold)
 			}
-			t.AppendRow(table.Row{b.Bit, verdict, cli.Printable(x.Name), threshold, x.Query, x.Item})
+			verdict := map[bool]string{false: "differs", true: "agrees"}[agree]
+			rows = append(rows,
+				[]string{strconv.Itoa(b.Bit), verdict, x.Name, threshold, fmt.Sprint(x.Query), fmt.Sprint(x.Item)})
 		}
 	}
-	if rows == 0 {
-		return
+	if len(rows) > 1 {
+		c.printTable(rows[:min(len(rows), 1+most)])
 	}
-	t.Render()
-	if rows > most {
-		fmt.Fprintf(c.out, "and %d more bits; --json has them all\n", rows-most)
+	if more := len(rows) - 1 - most; more > 0 {
+		fmt.Fprintf(c.out, "and %d more bits; --json has them all\n", more)
 	}
-	if sums {
-		fmt.Fprintln(c.out, "What a feature adds to the margin of a bit, where the surest bit is 100 %; "+
-			"--json has more features")
-	}
-}
-
-// surest returns the greatest margin of a class bit, of the query and of the item.
-func surest(w *api.Why) (query, item float64) {
-	for _, b := range w.Bits {
-		if !b.Detail && b.MarginQuery != nil && b.MarginItem != nil {
-			query, item = max(query, math.Abs(float64(*b.MarginQuery))), max(item, math.Abs(float64(*b.MarginItem)))
-		}
-	}
-	return query, item
-}
-
-// signedShare writes a part of a margin, if it is known.
-func signedShare(part *int64, all float64) string {
-	if part == nil {
-		return ""
-	}
-	return fmt.Sprintf("%+.1f %%", 100*float64(*part)/max(all, 1))
 }

@@ -80,8 +80,8 @@ func (c *trainCommand) print(t *hashgrove.Training, columns columnReport) error 
 			how += cli.Printable(text) + "\n"
 		}
 	}
-	return c.printLine(r, "%s: %s, fingerprint %s\n%s%s%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
-		r.Model, message.Bits(r.ClassBits, r.DetailBits), r.Fingerprint, how, figuresText(&m.Info), expectation(&m.Info),
+	return c.printLine(r, "%s: %s, fingerprint %s\n%s%s%s%s%.1f s in all: learning %.1f s; %.0f MB at most",
+		r.Model, message.Bits(r.ClassBits, r.DetailBits), r.Fingerprint, how, figuresText(&m.Info),
 		r.Ranking, r.Memory, r.TotalSeconds, r.TrainSeconds, float64(r.PeakRSS)/1e6)
 }
 
@@ -103,9 +103,6 @@ func (r *trainReport) addFastHash(m *model.Model, made *fasthash.Report) {
 	}
 }
 
-// validationRough is the number of held-out rows below which figures are rough.
-const validationRough = 100
-
 // figuresText returns the lines of train and info about held-out rows, or "" if there were none.
 func figuresText(i *model.Info) string {
 	if i.NewItems == nil || i.LearnedItems == nil {
@@ -123,19 +120,6 @@ func figuresText(i *model.Info) string {
 			message.Count(f.DistinctCodes, "different code", "different codes"), f.Rows)
 	}
 	return line("new items:    ", i.NewItems) + line("learned items:", i.LearnedItems)
-}
-
-// expectation returns a sentence if figures for new and learned items differ, or if few rows were held out; else "".
-func expectation(i *model.Info) string {
-	switch {
-	case i.NewItems == nil || i.LearnedItems == nil:
-		return ""
-	case i.NewItems.Rows < validationRough:
-		return fmt.Sprintf("Only %d rows were held out, so these figures are rough\n", i.NewItems.Rows)
-	case i.LearnedItems.MAP-i.NewItems.MAP <= 0.05:
-		return ""
-	}
-	return "An index gets new items, so expect their figures; --validation 0 learns from all rows\n"
 }
 
 // chosenOptions describes what effort and defaults chose for a FastHash run. It returns "" for models that do not
