@@ -145,15 +145,12 @@ func readModel(path string) (*fileReport, error) {
 	return f, nil
 }
 
-// checkIndex checks a whole index. It returns the first problem and prints the others before it.
+// checkIndex checks a whole index.
 func (a *app) checkIndex(ctx context.Context, path string) (*fileReport, error) {
 	p := a.startProgress("checking", 0)
 	v, err := store.Verify(ctx, path, p.Count)
 	p.End()
 	if err != nil {
-		for _, problem := range v.Problems[min(1, len(v.Problems)):] {
-			fmt.Fprintf(a.err, "hashgrove: %s: %s\n", cli.Message(path), cli.Message(problem))
-		}
 		return nil, err
 	}
 	if v.Recovered {

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -69,16 +68,15 @@ func openContents(r io.ReaderAt, size int64) (*contents, error) {
 	return c, nil
 }
 
-// check reads and checks a whole file, and calls visit, which may be nil, with every block. It passes errors about
-// damaged blocks to bad, which may be nil, and stops if bad returns an error.
-func (c *contents) check(ctx context.Context, visit visitBlock, bad func(error) error) error {
+// check reads and checks a whole file, and calls visit, which may be nil, with every block.
+func (c *contents) check(ctx context.Context, visit visitBlock) error {
 	if err := c.readModel(); err != nil {
 		return err
 	}
 	if _, err := c.decodeModel(); err != nil {
 		return err
 	}
-	if err := c.readItems(ctx, visit, bad); err != nil {
+	if err := c.readItems(ctx, visit); err != nil {
 		return err
 	}
 	return c.pages.finish()
@@ -149,8 +147,8 @@ func (c *contents) decodeModel() (*model.Model, error) {
 	return m, nil
 }
 
-// eachBlock calls visit with every block, its checksum, and any error about it.
-func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint32, err error) error) error {
+// eachBlock calls visit with every block and its checksum.
+func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint32) error) error {
 	b, n := &block{size: (c.bits + 7) / 8, words: hamming.NewCodes(0, c.bits)}, 0
 	return c.pages.bucket(c.buckets[string(itemBucket)], func(key, value []byte, isBucket bool) error {
 		if n++; n%1024 == 1 && ctx.Err() != nil {
@@ -160,39 +158,34 @@ func (c *contents) eachBlock(ctx context.Context, visit func(b *block, sum uint3
 			return damaged("a bucket is among the items")
 		}
 		sum, err := b.unseal(key, value)
-		return visit(b, sum, err)
+		if err != nil {
+			return err
+		}
+		return visit(b, sum)
 	})
 }
 
 // readItems visits all blocks and checks each of them and their totals.
-func (c *contents) readItems(ctx context.Context, visit visitBlock, bad func(error) error) error {
-	if bad == nil {
-		bad = func(err error) error { return err }
-	}
+func (c *contents) readItems(ctx context.Context, visit visitBlock) error {
 	have := state{writes: c.writes}
 	var last index.ID
-	err := c.eachBlock(ctx, func(b *block, sum uint32, err error) error {
+	err := c.eachBlock(ctx, func(b *block, sum uint32) error {
+		if have.items > 0 && b.ids[0].Compare(last) <= 0 {
+			return damaged("ids %s and %s are not in order", shortened(last), shortened(b.ids[0]))
+		}
 		have.blocks++
 		have.sum += uint64(sum)
-		if err == nil && have.items > 0 && b.ids[0].Compare(last) <= 0 {
-			err = damaged("ids %s and %s are not in order", shortened(last), shortened(b.ids[0]))
+		have.items += uint64(len(b.ids))
+		last = b.ids[len(b.ids)-1]
+		if visit == nil {
+			return nil
 		}
-		if err == nil {
-			have.items += uint64(len(b.ids))
-			last = b.ids[len(b.ids)-1]
-			if visit != nil {
-				err = visit(b)
-			}
-		}
-		if errors.Is(err, hamming.ErrDamaged) {
-			return bad(err)
-		}
-		return err
+		return visit(b)
 	})
 	if err == nil && have != c.state {
-		err = bad(message.With("wrong-totals",
+		err = message.With("wrong-totals",
 			damaged("found %d items in %d blocks, but there should be %d in %d with other checksums",
-				have.items, have.blocks, c.items, c.blocks)))
+				have.items, have.blocks, c.items, c.blocks))
 	}
 	return err
 }
@@ -238,7 +231,7 @@ func inspect(ctx context.Context, path string, until time.Time, read func(*conte
 
 // checkFile checks the file at path, which nobody else may use.
 func checkFile(ctx context.Context, path string) (Report, error) {
-	f, c, err := inspect(ctx, path, time.Now(), func(c *contents) error { return c.check(ctx, nil, nil) })
+	f, c, err := inspect(ctx, path, time.Now(), func(c *contents) error { return c.check(ctx, nil) })
 	if err != nil {
 		return Report{}, err
 	}
@@ -275,35 +268,18 @@ type Report struct {
 	FileBytes   int64               `json:"file_bytes"`
 	FreeBytes   int64               `json:"free_bytes"`
 	Recovered   bool                `json:"recovered,omitempty"` // the latest write was incomplete and is left out
-	Problems    []string            `json:"problems,omitempty"`  // the first few
 }
 
-// maxProblems is the most problems that a report lists.
-const maxProblems = 20
-
-// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts and model. The report lists what it
-// finds; the first problem is also the error. progress, which may be nil, gets the number of items checked so far.
+// Verify checks all of an index or a backup: pages, checksums, ids, labels, counts and model. The error is about the
+// first problem. progress, which may be nil, gets the number of items checked so far.
 func Verify(ctx context.Context, path string, progress func(done, total int)) (Report, error) {
-	var r Report
-	var first error
-	problem := func(err error) error {
-		if first == nil {
-			first = err
-		}
-		if len(r.Problems) < maxProblems {
-			r.Problems = append(r.Problems, err.Error())
-		}
-		return nil
-	}
 	var texts records
+	done := 0
 	f, c, err := inspect(ctx, path, deadline(0), func(c *contents) error {
-		r.Bits, r.Fingerprint = c.bits, c.fingerprint
 		batch := index.NewBatch(c.bits) // of one block
 		return c.check(ctx, func(b *block) error {
-			r.Items += len(b.ids)
-			r.Blocks++
-			if progress != nil {
-				progress(r.Items, int(c.items))
+			if done += len(b.ids); progress != nil {
+				progress(done, int(c.items))
 			}
 			batch.IDs, batch.Codes.Data = batch.IDs[:0], batch.Codes.Data[:0]
 			batch.Labels, batch.Tags, batch.Attributes = nil, nil, nil
@@ -311,18 +287,10 @@ func Verify(ctx context.Context, path string, progress func(done, total int)) (R
 				return err
 			}
 			return asDamage(batch.Check(c.bits))
-		}, problem)
+		})
 	})
 	if err != nil {
-		if !errors.Is(err, hamming.ErrDamaged) && !errors.Is(err, hamming.ErrKind) {
-			return r, withPath(path, err)
-		}
-		_ = problem(err)
-		return r, withPath(path, first)
+		return Report{}, withPath(path, err)
 	}
-	defer f.Close()
-	met := r
-	r = c.report()
-	r.Items, r.Blocks, r.Problems = met.Items, met.Blocks, met.Problems // the intact ones
-	return r, withPath(path, first)
+	return c.report(), f.Close()
 }

@@ -164,7 +164,7 @@ func (d draft) rewrite(
 				i++
 			}
 			return nil
-		}, nil)
+		})
 	})
 	if err != nil {
 		return "", Report{}, err

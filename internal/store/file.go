@@ -129,8 +129,7 @@ func checkOrder() error {
 // file is a bbolt database and its underlying file.
 type file struct {
 	*bolt.DB
-	f      *os.File
-	causes *causes // of errors
+	f *os.File
 }
 
 // lock opens a file and waits until no one else has it. A file to be written must have been checked before.
@@ -194,10 +193,6 @@ func (x *file) lockToWrite(ctx context.Context, path string, txid uint64, until 
 
 func (x *file) options(readOnly bool) *bolt.Options {
 	o := &bolt.Options{Timeout: 1, ReadOnly: readOnly, PageSize: pageSize, FreelistType: bolt.FreelistMapType}
-	if !readOnly {
-		x.causes = newCauses()
-		o.Logger = x.causes
-	}
 	o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 		if f, err = os.OpenFile(name, flag&^os.O_CREATE, mode); err == nil {
 			x.f = f

@@ -168,7 +168,7 @@ func (s *Store) transact(edit func(*change) error) (committed bool, err error) {
 		took = time.Since(began)
 		return err
 	})
-	if err = s.file.causes.explain(err); err != nil {
+	if err != nil {
 		return false, s.afterFailure(err, tx, committed, before)
 	}
 	if committed {

@@ -71,7 +71,7 @@ func (s *Store) encode(
 	err = old.readItems(ctx, func(b *block) error {
 		ids = append(ids, b.ids...)
 		return nil
-	}, nil)
+	})
 	if err != nil {
 		return hamming.Codes{}, err
 	}

@@ -118,7 +118,7 @@ func (s *Store) readSnapshot(
 				progress(read, n)
 			}
 			return nil
-		}, nil)
+		})
 	})
 }
 
@@ -139,11 +139,8 @@ func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.It
 	for _, id := range ids {
 		c.pages.only = append(c.pages.only, appendKey(nil, id))
 	}
-	err = c.eachBlock(ctx, func(b *block, _ uint32, err error) error {
-		if err == nil {
-			err = b.unpack()
-		}
-		if err != nil {
+	err = c.eachBlock(ctx, func(b *block, _ uint32) error {
+		if err := b.unpack(); err != nil {
 			return err
 		}
 		for i, id := range b.ids {
@@ -162,7 +159,7 @@ func (s *Store) find(ctx context.Context, ids []index.ID) (map[index.ID]index.It
 	})
 	if err == nil && len(found) < len(ids) {
 		if c, err = s.contents(); err == nil {
-			err = c.readItems(ctx, nil, nil)
+			err = c.readItems(ctx, nil)
 		}
 	}
 	return found, withPath(s.path, err)

@@ -255,7 +255,7 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 		case o.OnDisk && o.ReadOnly:
 			return c.pages.readFree()
 		case o.OnDisk:
-			return c.check(ctx, nil, nil)
+			return c.check(ctx, nil)
 		}
 		batch = index.NewBatch(c.bits)
 		batch.Fingerprint = c.fingerprint
@@ -267,7 +267,7 @@ func load(ctx context.Context, path string, o OpenOptions) (s *Store, err error)
 				o.Progress(len(batch.IDs), int(c.items))
 			}
 			return err
-		}, nil)
+		})
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strings"
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
@@ -162,11 +163,18 @@ func (s *Store) afterFailure(err error, tx *bolt.Tx, committing bool, before uin
 
 // withRoom explains what helps if the disk is full, which is not what people try first.
 func withRoom(err error) error {
-	const diskFull = syscall.Errno(112) // ERROR_DISK_FULL
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		runtime.GOOS == "windows" && errors.Is(err, diskFull) {
-		return message.New("disk-full", "%w: free space on the disk first, because deleting items also writes pages "+
-			"and compacting needs space for a second file", err)
+	full := []error{syscall.ENOSPC, syscall.EDQUOT}
+	if runtime.GOOS == "windows" {
+		full = []error{syscall.Errno(112)} // ERROR_DISK_FULL
+	}
+	for _, e := range full {
+		if strings.Contains(err.Error(), e.Error()) && !errors.Is(err, e) {
+			err = e // where bbolt cannot make a file longer, it passes on the text alone
+		}
+		if errors.Is(err, e) {
+			return message.New("disk-full", "%w: free space on the disk first, because deleting items also writes pages "+
+				"and compacting needs space for a second file", err)
+		}
 	}
 	return err
 }
