@@ -116,16 +116,6 @@ func parseState(value []byte) (state, error) {
 	return s, nil
 }
 
-// checkOrder returns an error on machines where bbolt would use another byte order.
-func checkOrder() error {
-	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
-		return nil
-	}
-	return message.New("byte-order", "%w: an index has the byte order of amd64 and arm64, "+
-		"but this processor has the other one: use the index on another machine, or search code files here",
-		errors.ErrUnsupported)
-}
-
 // file is a bbolt database and its underlying file.
 type file struct {
 	*bolt.DB
@@ -134,9 +124,6 @@ type file struct {
 
 // lock opens a file and waits until no one else has it. A file to be written must have been checked before.
 func lock(ctx context.Context, path string, readOnly bool, until time.Time) (*file, error) {
-	if err := checkOrder(); err != nil {
-		return nil, err
-	}
 	for {
 		x := &file{}
 		err := guard(func() (err error) {

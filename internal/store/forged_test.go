@@ -137,18 +137,3 @@ func TestRecordsOfItems(t *testing.T) {
 		}
 	}
 }
-
-// TestMarks compares the set of pages with a map.
-func TestMarks(t *testing.T) {
-	var m marks
-	seen := map[uint64]bool{}
-	for _, id := range []uint64{2, 3, 63, 64, 1 << 15, 1<<15 - 1, 1 << 50, 2, 1<<50 + 1, 1 << 15, 64, 65} {
-		if m.set(id) != seen[id] {
-			t.Errorf("page %d is marked: %t", id, !seen[id])
-		}
-		seen[id] = true
-	}
-	if m.count() != uint64(len(seen)) {
-		t.Errorf("%d pages of %d", m.count(), len(seen))
-	}
-}

@@ -33,7 +33,6 @@ type pages struct {
 
 	window   []byte // bytes of the file from windowAt on
 	windowAt int64
-	ahead    int64 // bytes to read at once, more while reading sequentially
 
 	only [][]byte // keys to look for, ascending; nil means all
 
@@ -56,9 +55,9 @@ const (
 	leafPage     = 2
 	freelistPage = 16
 
-	maxKey   = 1 << 15
-	maxDepth = 64      // of a tree; 2^31 items with two per page are 31 deep
-	readMost = 1 << 20 // bytes at once
+	maxKey    = 1 << 15
+	maxDepth  = 64      // of a tree; 2^31 items with two per page are 31 deep
+	readAhead = 1 << 16 // bytes at once
 )
 
 // meta holds the relevant part of a meta page.
@@ -82,36 +81,19 @@ func asDamage(err error) error {
 }
 
 // readMeta returns the meta page that bbolt would use: the valid one with the latest transaction.
-func readMeta(r io.ReaderAt, size int64) (meta, error) {
-	all, err := readMetas(r)
-	if err != nil {
-		return meta{}, err
-	}
-	m := all[0]
-	switch {
-	case m.txid > 1<<62:
-		return meta{}, damaged("it claims %d transactions", m.txid)
-	case m.high < 4 || m.high > uint64(size/pageSize):
-		return meta{}, damaged("it has %d bytes but should have %d pages of %d: it was cut off", size, m.high, pageSize)
-	}
-	m.alone = len(all) == 1
-	return m, nil
-}
-
-// readMetas returns the valid meta pages, one or two, latest first.
-func readMetas(r io.ReaderAt) (all []meta, err error) {
-	bolt := false
+func readMeta(r io.ReaderAt, size int64) (m meta, err error) {
+	bolt, valid := false, 0
 	for i := range int64(2) {
 		b := make([]byte, pageHeader+metaBytes)
 		if n, err := r.ReadAt(b, i*pageSize); n < len(b) {
 			if err != io.EOF {
-				return nil, err
+				return m, err
 			}
 			continue
 		}
 		if i == 0 && string(b[1:3]) == "HG" { // a file of another kind of ours
 			_, err := section.NewReader(bytes.NewReader(b), section.Index, 0)
-			return nil, err
+			return m, err
 		}
 		le, b := binary.LittleEndian, b[pageHeader:]
 		bolt = bolt || le.Uint32(b) == boltMagic
@@ -121,21 +103,27 @@ func readMetas(r io.ReaderAt) (all []meta, err error) {
 			continue
 		}
 		if le.Uint32(b[8:]) != pageSize {
-			return nil, message.New("foreign-database", "%w: a bbolt database with pages of %d bytes is not a hashgrove index",
+			return m, message.New("foreign-database", "%w: a bbolt database with pages of %d bytes is not a hashgrove index",
 				hamming.ErrKind, le.Uint32(b[8:]))
 		}
-		all = append(all, meta{le.Uint64(b[16:]), le.Uint64(b[32:]), le.Uint64(b[40:]), le.Uint64(b[48:]), false})
+		valid++
+		if txid := le.Uint64(b[48:]); valid == 1 || txid > m.txid {
+			m = meta{root: le.Uint64(b[16:]), freelist: le.Uint64(b[32:]), high: le.Uint64(b[40:]), txid: txid}
+		}
 	}
+	m.alone = valid == 1
 	switch {
-	case len(all) == 0 && bolt:
-		return nil, damaged("both of its headers are damaged, so nothing in it can be found: restore a backup")
-	case len(all) == 0:
-		return nil, message.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)",
+	case valid == 0 && bolt:
+		return m, damaged("both of its headers are damaged, so nothing in it can be found: restore a backup")
+	case valid == 0:
+		return m, message.New("foreign-file", "%w: this is not a hashgrove index (or its first bytes are damaged)",
 			hamming.ErrKind)
-	case len(all) == 2 && all[1].txid > all[0].txid:
-		all[0], all[1] = all[1], all[0]
+	case m.txid > 1<<62:
+		return m, damaged("it claims %d transactions", m.txid)
+	case m.high < 4 || m.high > uint64(size/pageSize):
+		return m, damaged("it has %d bytes but should have %d pages of %d: it was cut off", size, m.high, pageSize)
 	}
-	return all, nil
+	return m, nil
 }
 
 func newPages(r io.ReaderAt, size int64) (*pages, error) {
@@ -143,41 +131,25 @@ func newPages(r io.ReaderAt, size int64) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pages{r: r, meta: m, ahead: pageSize}, nil
+	return &pages{r: r, meta: m, used: marks{}}, nil
 }
 
-// marks is a set of pages: bitmaps for runs of 2^15 pages, made when a page of the run is first met. The claimed number
-// of pages is not trusted, because a sparse file can be long at no cost.
-type marks struct {
-	runs map[uint64]*[512]uint64
-	last uint64 // the run met last
-	bits *[512]uint64
-}
+// marks is a set of pages, 64 to a word. The claimed number of pages is not trusted, because a sparse file can be long at
+// no cost, so there is room only for those that were met.
+type marks map[uint64]uint64
 
 // set adds a page and reports whether it was already in the set.
-func (m *marks) set(id uint64) bool {
-	if run := id >> 15; m.bits == nil || run != m.last {
-		if m.runs == nil {
-			m.runs = map[uint64]*[512]uint64{}
-		}
-		if m.runs[run] == nil {
-			m.runs[run] = new([512]uint64)
-		}
-		m.last, m.bits = run, m.runs[run]
-	}
-	word, bit := &m.bits[id>>6&511], uint64(1)<<(id&63)
-	was := *word&bit != 0
-	*word |= bit
-	return was
+func (m marks) set(id uint64) bool {
+	word, bit := m[id/64], uint64(1)<<(id%64)
+	m[id/64] = word | bit
+	return word&bit != 0
 }
 
 // count returns the number of pages.
-func (m *marks) count() uint64 {
+func (m marks) count() uint64 {
 	n := 0
-	for _, run := range m.runs {
-		for _, w := range run {
-			n += bits.OnesCount64(w)
-		}
+	for _, w := range m {
+		n += bits.OnesCount64(w)
 	}
 	return uint64(n)
 }
@@ -198,12 +170,7 @@ func (p *pages) bytes(at, n int64) ([]byte, error) {
 	if lo := at - p.windowAt; lo >= 0 && lo+n <= int64(len(p.window)) {
 		return p.window[lo : lo+n], nil
 	}
-	if at == p.windowAt+int64(len(p.window)) {
-		p.ahead = min(2*p.ahead, readMost)
-	} else {
-		p.ahead = pageSize
-	}
-	want := max(n, min(p.ahead, int64(p.meta.high)*pageSize-at))
+	want := max(n, min(readAhead, int64(p.meta.high)*pageSize-at))
 	if int64(cap(p.window)) < want {
 		p.window = make([]byte, want)
 	}
