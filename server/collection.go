@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -83,8 +84,15 @@ func (s *Server) openCollection(ctx context.Context, o CollectionOptions) (*coll
 
 // openFile opens the index file of a collection.
 func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, error) {
-	if o.Path == "" && o.Model != nil {
-		return openMemory(o.Model), nil
+	var own *model.Model
+	if o.Model != nil {
+		var err error
+		if own, err = model.Read(bytes.NewReader(o.Model)); err != nil {
+			return nil, fmt.Errorf("the model of %s: %w", o.Name, err)
+		}
+		if o.Path == "" {
+			return openMemory(own), nil
+		}
 	}
 	st, err := store.Open(ctx, o.Path, store.OpenOptions{ReadOnly: s.options.ReadOnly, Progress: o.Progress})
 	if err != nil {
@@ -95,14 +103,14 @@ func (s *Server) openFile(ctx context.Context, o CollectionOptions) (*opened, er
 	if err != nil {
 		return fail(err)
 	}
-	if m == nil && o.Model != nil {
-		if err := st.Info().Fingerprint.Accept(o.Model.Fingerprint()); err != nil {
+	if m == nil && own != nil {
+		if err := st.Info().Fingerprint.Accept(own.Fingerprint()); err != nil {
 			return fail(fmt.Errorf("%s: %w", o.Path, err))
 		}
-		if bits := st.Info().Bits; o.Model.Encoder.Bits() != bits {
-			return fail(fmt.Errorf("%s has codes of %d bits, but the model makes %d", o.Path, bits, o.Model.Encoder.Bits()))
+		if bits := st.Info().Bits; own.Encoder.Bits() != bits {
+			return fail(fmt.Errorf("%s has codes of %d bits, but the model makes %d", o.Path, bits, own.Encoder.Bits()))
 		}
-		m = o.Model
+		m = own
 	}
 	file, err := os.Stat(o.Path)
 	if err != nil {

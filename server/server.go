@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/model"
 	"hashgrove/internal/search"
 )
 
@@ -60,13 +59,13 @@ type CollectionOptions struct {
 	Name string // used in URLs: letters, digits, ".", "_" and "-"
 	Path string // of the index file; empty makes an empty index in memory, for Model
 
-	Model    *model.Model // for an index without a model; nil uses the one in the index
-	Vectors  string       // data with the items' vectors, for reranking and explanations; optional
-	Pictures string       // data with the items' pictures; optional
-	More     []string     // further data with pictures
-	IDColumn string       // id column of Vectors and Pictures; empty matches by row or path
-	IDs      string       // file with the ids of Vectors, one for each row; empty means that they have their own
-	Report   string       // HTML report on the model's quality; optional
+	Model    []byte   // the file of a model, for an index without one; nil uses the one in the index
+	Vectors  string   // data with the items' vectors, for reranking and explanations; optional
+	Pictures string   // data with the items' pictures; optional
+	More     []string // further data with pictures
+	IDColumn string   // id column of Vectors and Pictures; empty matches by row or path
+	IDs      string   // file with the ids of Vectors, one for each row; empty means that they have their own
+	Report   string   // HTML report on the model's quality; optional
 
 	// Progress, if set, is called with the number of items read while the index is opened.
 	Progress func(done, total int)

@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"hashgrove/internal/cli"
-	"hashgrove/internal/model"
 	"hashgrove/server"
 )
 
@@ -236,10 +235,10 @@ func (c *serveCommand) collections(ctx context.Context, args []string) ([]server
 		demo, err := c.demoCollection(ctx)
 		return []server.CollectionOptions{demo}, err
 	}
-	var m *model.Model
+	var m []byte
 	if c.model != "" {
 		var err error
-		if m, err = model.ReadFile(c.model); err != nil {
+		if m, err = os.ReadFile(c.model); err != nil {
 			return nil, err
 		}
 	}

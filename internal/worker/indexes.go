@@ -49,7 +49,11 @@ func (c *call) openIndex() (any, []Array, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		o.Model = m.Expert()
+		own, err := file(m)
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Model = own.bytes
 		if p.Path != "" {
 			ix, err := hashgrove.CreateIndex(c.ctx, p.Path, m, nil)
 			if err == nil {
