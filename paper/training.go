@@ -15,9 +15,9 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/hamming"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/par"
 	"hashgrove/internal/supervision"
 	"hashgrove/internal/vectors"
 )
@@ -96,7 +96,7 @@ func (runner *Runner) result(ctx context.Context, t *training) (result, error) {
 			if err != nil {
 				return learned{}, err
 			}
-			l := learned{took, machine.PeakMemory()}
+			l := learned{took, par.PeakMemory()}
 			return l, model.WriteFile(path+".hgm", m)
 		})
 		if err != nil {

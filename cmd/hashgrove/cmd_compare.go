@@ -17,8 +17,8 @@ import (
 	"hashgrove/internal/dataset"
 	"hashgrove/internal/eval"
 	"hashgrove/internal/fasthash"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/method"
+	"hashgrove/internal/par"
 	"hashgrove/internal/picture"
 	"hashgrove/internal/picture/feature"
 	"hashgrove/internal/vectors"
@@ -292,6 +292,6 @@ func flagsFor(advice compare.Advice) string {
 
 // writeReport writes the HTML report.
 func writeReport(r *compare.Result, title, command, path string) error {
-	page := compare.Page{Title: title, Date: time.Now(), Machine: machine.Description(), Command: command}
+	page := compare.Page{Title: title, Date: time.Now(), Machine: par.Description(), Command: command}
 	return report.WriteFile(path, r.Report(page))
 }

@@ -10,10 +10,10 @@ import (
 	"hashgrove/internal/cli"
 	"hashgrove/internal/fasthash"
 	"hashgrove/internal/gpu"
-	"hashgrove/internal/machine"
 	"hashgrove/internal/message"
 	"hashgrove/internal/method"
 	"hashgrove/internal/model"
+	"hashgrove/internal/par"
 )
 
 // trainReport is the output of train --json.
@@ -63,7 +63,7 @@ func (c *trainCommand) print(t *hashgrove.Training, columns columnReport) error 
 		Model: c.options.Output, Fingerprint: m.Fingerprint().String(), Method: t.Report.Method,
 		Rows: m.Info.Runs[0].Rows, Dims: m.Encoder.Dim(), ClassBits: m.ClassBits(), DetailBits: m.DetailBits(),
 		Seed: t.Report.Seed, Scale: m.Info.Scale, TrainSeconds: t.Report.Learning.Seconds(),
-		TotalSeconds: t.Report.Total.Seconds(), PeakRSS: machine.PeakMemory(), columnReport: columns,
+		TotalSeconds: t.Report.Total.Seconds(), PeakRSS: par.PeakMemory(), columnReport: columns,
 		Device: cmp.Or(t.Report.Device, gpu.CPU), NewItems: t.Report.NewItems, LearnedItems: t.Report.LearnedItems,
 		Ranking: rankingOf(m), Memory: t.Report.Memory,
 	}

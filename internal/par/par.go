@@ -1,5 +1,5 @@
-// Package par runs loops on several cores, and is what the program knows of its computer: For runs one loop, Team many
-// short ones in a row. It is the only worker pool of the project.
+// Package par is what the program knows of its computer, and how it uses the cores: For runs one loop on several of
+// them, Team many short loops in a row. It is the only worker pool of the project.
 //
 // Iterations must write to disjoint memory, so the result does not depend on the number of cores or on which worker
 // runs which iteration. Sums are added up afterwards, in iteration order.

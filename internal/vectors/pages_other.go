@@ -1,5 +1,5 @@
 //go:build !linux
 
-package machine
+package vectors
 
 func ask([]byte, bool) {}
