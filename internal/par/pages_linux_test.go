@@ -1,4 +1,4 @@
-package vectors
+package par
 
 import (
 	"os"
@@ -53,7 +53,7 @@ func TestArraysLieOnLargePages(t *testing.T) {
 	var keep [][]uint64 // keeps memory from being reused
 	for name, made := range map[string]func() []uint64{
 		"made": func() []uint64 {
-			s := makeLarge[uint64](size / 8)
+			s := MakeLarge[uint64](size / 8)
 			fill(s)
 			return s
 		},

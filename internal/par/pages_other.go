@@ -1,5 +1,5 @@
 //go:build !linux
 
-package vectors
+package par
 
 func ask([]byte, bool) {}

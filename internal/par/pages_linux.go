@@ -1,4 +1,4 @@
-package vectors
+package par
 
 import "golang.org/x/sys/unix"
 

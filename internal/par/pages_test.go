@@ -1,11 +1,11 @@
-package vectors
+package par
 
 import "testing"
 
 // TestAnySize takes arrays of any size and type, at any place.
 func TestAnySize(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, pageSize - 1, pageSize, 2*pageSize - 1, 2 * pageSize, 5*pageSize + 3} {
-		s := makeLarge[[3]byte](n)
+		s := MakeLarge[[3]byte](n)
 		if len(s) != n {
 			t.Errorf("%d values instead of %d", len(s), n)
 		}
