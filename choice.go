@@ -97,21 +97,21 @@ func (r *run) planMemory() error {
 	if r.kept != nil {
 		kept = r.kept.InMemory()
 	}
-	r.report.Memory = &MemoryUse{Budget: budget, Estimate: need.Memory() + kept, Least: need.Least()}
+	r.report.Memory = &MemoryUse{Budget: budget, Estimate: need.Memory + kept, Least: need.Least}
 	size := message.Size
 	switch {
-	case need.Memory()+kept <= budget:
-		r.note("fits-memory", "all rows fit in memory: about %s of %s", size(need.Memory()+kept), size(budget))
+	case need.Memory+kept <= budget:
+		r.note("fits-memory", "all rows fit in memory: about %s of %s", size(need.Memory+kept), size(budget))
 		return nil
-	case need.Least() > budget:
+	case need.Least > budget:
 		return message.New("not-enough-memory",
 			"%d rows of %d columns take about %s of memory, and with files for all that can be in files at "+
-				"least %s: %s is not enough", need.Rows, need.Columns, enough(need.Memory()+kept), need, size(budget))
+				"least %s: %s is not enough", d.Rows, d.Dim(), enough(need.Memory+kept), enough(need.Least), size(budget))
 	}
 	r.note("mapped-files", "%d rows of %d columns would take about %s of memory: mapped files of up to %s keep it "+
-		"below %s", need.Rows, need.Columns, size(need.Memory()+kept), size(need.Files()), size(budget))
+		"below %s", d.Rows, d.Dim(), size(need.Memory+kept), size(need.Files), size(budget))
 	r.report.Memory.Mapped = true
-	r.spill.Allow((budget - need.Least() - kept) * 9 / 10)
+	r.spill.Allow((budget - need.Least - kept) * 9 / 10)
 	r.m.Run.Spill = r.spill
 	return nil
 }

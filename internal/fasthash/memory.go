@@ -2,9 +2,7 @@ package fasthash
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"hashgrove/internal/fasthash/boost"
 	"hashgrove/internal/fasthash/inference"
@@ -19,59 +17,18 @@ import (
 // and the model is the same, byte for byte. The nodes of a level go over a few columns together, from the first row to
 // the last, so every level reads the file of the columns once.
 
-// Need lists what a training needs in memory.
+// Need estimates the bytes of a training.
 type Need struct {
-	Rows, Columns int
-	Parts         []Part
+	Memory int64 // with everything in memory
+	Least  int64 // of memory, with files
+	Files  int64 // on disk, at most
 }
 
-// Part is one item of a Need.
-type Part struct {
-	What  string
-	Bytes int64
-	In    Location
-}
+// inMemory adds what is never in a file.
+func (n *Need) inMemory(bytes int64) { n.Memory, n.Least = n.Memory+bytes, n.Least+bytes }
 
-// Location says where a part may be stored.
-type Location int
-
-// The locations.
-const (
-	InMemory     Location = iota // in memory
-	MemoryOrFile                 // in memory if it fits, else in a file
-	InFile                       // in a file, or in memory if everything is
-	WithoutFiles                 // in memory if everything is; not needed otherwise
-	WithFiles                    // in memory unless everything is
-)
-
-// Memory returns the bytes needed with everything in memory.
-func (n Need) Memory() int64 { return n.sum(InMemory, MemoryOrFile, InFile, WithoutFiles) }
-
-// Least returns the bytes of memory needed with files.
-func (n Need) Least() int64 { return n.sum(InMemory, WithFiles) }
-
-// Files returns the bytes on disk, at most.
-func (n Need) Files() int64 { return n.sum(MemoryOrFile, InFile) }
-
-func (n Need) sum(locations ...Location) (bytes int64) {
-	for _, p := range n.Parts {
-		if slices.Contains(locations, p.In) {
-			bytes += p.Bytes
-		}
-	}
-	return bytes
-}
-
-// String spells out what must be in memory: "labels 50 MB + ... = 290 MB". Parts that round to nothing are left out.
-func (n Need) String() string {
-	var terms []string
-	for _, p := range n.Parts {
-		if (p.In == InMemory || p.In == WithFiles) && p.Bytes >= 500_000 {
-			terms = append(terms, fmt.Sprintf("%s %.0f MB", p.What, float64(p.Bytes)/1e6))
-		}
-	}
-	return fmt.Sprintf("%s = %.0f MB", strings.Join(terms, " + "), float64(n.Least())/1e6)
-}
+// inFile adds what may be in a file.
+func (n *Need) inFile(bytes int64) { n.Memory, n.Files = n.Memory+bytes, n.Files+bytes }
 
 // fixedBytes covers what does not grow with the rows: the program, the rows read at a time, a sample of the rows.
 // cacheBytes covers what the system caches of files, without which training would stall, beside the columns that the
@@ -92,54 +49,38 @@ func (t Options) Need(d *supervision.Data, validation bool) (Need, error) {
 	if err != nil {
 		return Need{}, err
 	}
-	n := Need{Rows: d.Rows, Columns: d.Dim()}
-	put := func(what string, in Location, perRow float64) {
-		n.Parts = append(n.Parts, Part{what, int64(perRow * float64(d.Rows)), in})
-	}
-	labels, validated := 4.0, 0.0
+	var n Need
+	rows, columns := int64(d.Rows), int64(d.Dim())
+	labels, marks := 4*rows, rows/2
 	if l := d.Labels; l != nil && len(l.Names) <= 1<<8 {
-		labels = 1
+		labels = rows
 	}
-	if validation {
-		validated = 1
-	}
-	put("labels", InMemory, labels)
-	put("rows held out", InMemory, validated)
-	put("marks of rows", InMemory, 0.5)
+	n.inMemory(labels + marks + min(columns<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20) + fixedBytes) // and histograms
 	if d.IDs != nil {
-		put("ids", InMemory, idBytes)
+		n.inMemory(idBytes * rows)
 	}
-	if t.Candidates > 1 {
-		put("an order of the rows", InMemory, 4)
-	}
-	histograms := min(int64(d.Dim())<<(t.Trees.Depth-1)*4*vectors.Bins, 64<<20)
-	n.Parts = append(n.Parts, Part{"histograms", histograms, InMemory}, Part{"fixed", fixedBytes, InMemory},
-		Part{"cache", cacheBytes + cachedColumns*int64(d.Rows), WithFiles},
-		Part{"rows as they are read", readChunks * min(int64(d.Rows)*int64(d.Dim())*4, readBytes), WithoutFiles})
+	n.Least += cacheBytes + cachedColumns*rows
+	n.Memory += readChunks * min(4*rows*columns, readBytes)
 
-	put("masses", MemoryOrFile, 4)
-	put("lists of rows by node", MemoryOrFile, 16+12)
-	put("weights of trees", MemoryOrFile, 8)
-	put("columns", InFile, float64(d.Dim()))
-	put("classes, groups and bits of Step 1", InFile, 4+4+1+float64(float64(t.Bits)/8))
-	put("hashes of rows", InFile, 8)
-	put("weights of Step 1", InFile, 8)
-	put("outputs", InFile, 1)
+	n.inFile(rows * (4 + 16 + 12 + 8))                 // masses, lists of rows by node, weights of trees
+	n.inFile(rows * (columns + 4 + 4 + 1 + 8 + 8 + 1)) // columns, classes, groups and bits, hashes, weights, outputs
+	n.inFile(rows * int64(t.Bits) / 8)
 	if t.Candidates > 1 {
-		put("candidates", InFile, 8+float64(t.Candidates))
-		n.Parts = append(n.Parts, Part{"candidates at the same time", t.sideBytes(d), WithoutFiles})
+		n.inMemory(4 * rows) // an order of the rows
+		n.inFile(rows * int64(8+t.Candidates))
+		n.Memory += t.sideBytes(d)
 	}
 	if validation {
-		put("parts of rows", InFile, 3+4+8)
+		n.inMemory(rows)
+		n.inFile(rows * (3 + 4 + 8))
 	}
 	if t.Trees.Boost == boost.Logistic {
-		put("scores and leaves", MemoryOrFile, 5)
+		n.inFile(5 * rows) // scores and leaves
 	} else {
-		put("answers of trees", InFile, float64(t.Trees.Rounds)/8)
+		n.inFile(rows * int64(t.Trees.Rounds) / 8) // answers of trees
 	}
 	if t.wantsColumns() {
-		put("linear columns and their folds", WithoutFiles, 40+2*maxScores*5)
-		n.Parts = append(n.Parts, Part{"fits of linear columns", t.fitBytes(d.Rows, d.Dim()), WithoutFiles})
+		n.Memory += rows*(40+2*maxScores*5) + t.fitBytes(d.Rows, d.Dim())
 	}
 	return n, nil
 }
